@@ -1,0 +1,2 @@
+//! bentpipe: TCP made fast over satellites.
+fn main() {}

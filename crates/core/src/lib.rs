@@ -1,0 +1,7 @@
+//! TCP and links as pure state machines: no I/O, no clock of their own, no threads, no `unsafe`.
+//!
+//! The same code runs in virtual time in the simulator and on real packets in the gateway.
+#![forbid(unsafe_code)]
+
+pub mod time;
+pub mod units;

@@ -1,0 +1,1 @@
+//! Linux: TUN devices, namespaces, policy routing, clock and poll loop.

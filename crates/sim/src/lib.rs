@@ -1,0 +1,2 @@
+//! The virtual-time world.
+#![forbid(unsafe_code)]
