@@ -1,0 +1,136 @@
+//! Bytes ↔ meaning for IPv4 (RFC 791), IPv6 (RFC 8200), TCP (RFC 9293) and its options.
+//!
+//! [`Packet::parse`] reads what a TUN device gave, super-segments included; [`emit`] writes the
+//! headers of what goes out. Fixed headers are read and written by the `etherparse` crate;
+//! options are our own subject. Malformed input is an error value, never a panic.
+
+mod emit;
+mod ip;
+mod options;
+mod seq;
+mod tcp;
+#[cfg(test)]
+mod tests;
+
+pub use emit::{Checksum, HEADERS_MAX, Headers, emit};
+pub use ip::IpHeader;
+pub use options::{EXPERIMENT_KIND, OptionsError, SackBlock, TcpOptions, Timestamps};
+pub use seq::SeqNum;
+pub use tcp::{Flags, TcpHeader};
+
+use etherparse::{IpNumber, Ipv4HeaderSlice, Ipv6HeaderSlice, TcpHeaderSlice};
+
+/// Why bytes are not a TCP packet that a gateway may touch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum WireError {
+    /// Shorter than its headers say, or than they must be.
+    #[error("truncated packet")]
+    Truncated,
+    /// Neither IPv4 nor IPv6, or a header that contradicts itself.
+    #[error("malformed IP header")]
+    Ip,
+    /// A fragment: its TCP header may be elsewhere.
+    #[error("IP fragment")]
+    Fragment,
+    /// IPv4 options or IPv6 extension headers, which our legs could not repeat.
+    #[error("IP options or extension headers")]
+    IpOptions,
+    /// Another transport protocol than TCP.
+    #[error("not TCP")]
+    NotTcp,
+    /// A TCP header that contradicts itself.
+    #[error("malformed TCP header")]
+    Tcp,
+    /// TCP options that contradict themselves.
+    #[error("malformed TCP options: {0}")]
+    Options(#[from] OptionsError),
+    /// The TCP checksum (or the IPv4 header's) is wrong.
+    #[error("wrong checksum")]
+    Checksum,
+}
+
+/// Whether a received packet's TCP checksum has been vouched for by the device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verify {
+    /// The device checked it, or it never left this machine (checksum offload).
+    Skip,
+    /// It must be computed here.
+    Full,
+}
+
+/// A received TCP packet: headers by meaning, payload by reference.
+#[derive(Debug, Clone)]
+pub struct Packet<'a> {
+    /// The IP header's meaning.
+    pub ip: IpHeader,
+    /// The TCP header's meaning, options included.
+    pub tcp: TcpHeader,
+    /// The bytes behind the TCP header.
+    pub payload: &'a [u8],
+}
+
+impl<'a> Packet<'a> {
+    /// Reads one IP packet. Bytes behind the IP packet's own length are ignored.
+    ///
+    /// # Errors
+    /// [`WireError`] for all that is not whole, unfragmented, plain TCP with a right checksum.
+    pub fn parse(bytes: &'a [u8], verify: Verify) -> Result<Packet<'a>, WireError> {
+        match bytes.first().map(|b| b >> 4) {
+            Some(4) => parse_v4(bytes, verify),
+            Some(6) => parse_v6(bytes, verify),
+            Some(_) => Err(WireError::Ip),
+            None => Err(WireError::Truncated),
+        }
+    }
+}
+
+fn parse_v4(bytes: &[u8], verify: Verify) -> Result<Packet<'_>, WireError> {
+    let header = Ipv4HeaderSlice::from_slice(bytes).map_err(|_| WireError::Ip)?;
+    if header.protocol() != IpNumber::TCP {
+        return Err(WireError::NotTcp);
+    }
+    if header.is_fragmenting_payload() {
+        return Err(WireError::Fragment);
+    }
+    if !header.options().is_empty() {
+        return Err(WireError::IpOptions);
+    }
+    let total = usize::from(header.total_len());
+    if total < header.slice().len() {
+        return Err(WireError::Ip);
+    }
+    let segment = bytes.get(header.slice().len()..total).ok_or(WireError::Truncated)?;
+    let tcp = TcpHeaderSlice::from_slice(segment).map_err(|_| WireError::Tcp)?;
+    let payload = &segment[tcp.slice().len()..];
+    if verify == Verify::Full {
+        let sum = tcp.calc_checksum_ipv4_raw(header.source(), header.destination(), payload);
+        if sum != Ok(tcp.checksum()) {
+            return Err(WireError::Checksum);
+        }
+    }
+    Ok(Packet { ip: IpHeader::from_v4(&header), tcp: TcpHeader::from_slice(&tcp)?, payload })
+}
+
+fn parse_v6(bytes: &[u8], verify: Verify) -> Result<Packet<'_>, WireError> {
+    let header = Ipv6HeaderSlice::from_slice(bytes).map_err(|_| WireError::Ip)?;
+    match header.next_header() {
+        IpNumber::TCP => {}
+        IpNumber::IPV6_FRAGMENTATION_HEADER => return Err(WireError::Fragment),
+        IpNumber::IPV6_HEADER_HOP_BY_HOP
+        | IpNumber::IPV6_DESTINATION_OPTIONS
+        | IpNumber::IPV6_ROUTE_HEADER => return Err(WireError::IpOptions),
+        _ => return Err(WireError::NotTcp),
+    }
+    let start = header.slice().len();
+    let end = start + usize::from(header.payload_length());
+    let segment = bytes.get(start..end).ok_or(WireError::Truncated)?;
+    let tcp = TcpHeaderSlice::from_slice(segment).map_err(|_| WireError::Tcp)?;
+    let payload = &segment[tcp.slice().len()..];
+    if verify == Verify::Full {
+        let sum = tcp.calc_checksum_ipv6_raw(header.source(), header.destination(), payload);
+        if sum != Ok(tcp.checksum()) {
+            return Err(WireError::Checksum);
+        }
+    }
+    Ok(Packet { ip: IpHeader::from_v6(&header), tcp: TcpHeader::from_slice(&tcp)?, payload })
+}

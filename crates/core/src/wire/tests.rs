@@ -1,0 +1,118 @@
+use super::*;
+use proptest::prelude::*;
+use std::net::IpAddr;
+
+fn any_options() -> impl Strategy<Value = TcpOptions> {
+    let block = (any::<u32>(), any::<u32>())
+        .prop_map(|(l, r)| SackBlock { left: SeqNum(l), right: SeqNum(r) });
+    (
+        proptest::option::of(any::<u16>()),
+        proptest::option::of(0u8..=14),
+        any::<bool>(),
+        proptest::option::of((any::<u32>(), any::<u32>())),
+        proptest::collection::vec(block, 0..=4),
+        proptest::collection::vec(any::<u8>(), 0..8),
+    )
+        .prop_map(|(mss, window_scale, sack_permitted, ts, sack, body)| {
+            let mut options = TcpOptions {
+                mss,
+                window_scale,
+                sack_permitted,
+                timestamps: ts.map(|(value, echo)| Timestamps { value, echo }),
+                ..TcpOptions::default()
+            };
+            options.add_experiment(0x1234, &body);
+            for block in sack {
+                options.sack.push(block);
+                if !options.fits() {
+                    options.sack.pop();
+                }
+            }
+            options
+        })
+}
+
+fn addresses() -> impl Strategy<Value = (IpAddr, IpAddr)> {
+    prop_oneof![
+        any::<([u8; 4], [u8; 4])>().prop_map(|(a, b)| (IpAddr::from(a), IpAddr::from(b))),
+        any::<([u8; 16], [u8; 16])>().prop_map(|(a, b)| (IpAddr::from(a), IpAddr::from(b))),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn packets_survive_a_round_trip(
+        (src, dst) in addresses(),
+        (hop_limit, traffic_class) in any::<(u8, u8)>(),
+        ports in any::<(u16, u16)>(),
+        numbers in any::<(u32, u32)>(),
+        (flags, window, urgent) in any::<(u8, u16, u16)>(),
+        options in any_options(),
+        payload in proptest::collection::vec(any::<u8>(), 0..200),
+        cut in 0usize..200,
+    ) {
+        let ip = IpHeader { src, dst, hop_limit, traffic_class, flow_label: 0 };
+        let tcp = TcpHeader {
+            src_port: ports.0, dst_port: ports.1,
+            seq: SeqNum(numbers.0), ack: SeqNum(numbers.1),
+            flags: Flags(flags), window, urgent, options,
+        };
+        let pieces = payload.split_at(cut.min(payload.len()));
+        let headers = emit(&ip, &tcp, [pieces.0, pieces.1].into_iter(), Checksum::Full);
+        prop_assert_eq!(headers.len(), ip.wire_len() + tcp.wire_len());
+        let mut bytes = headers.to_vec();
+        bytes.extend_from_slice(&payload);
+        let back = Packet::parse(&bytes, Verify::Full).unwrap();
+        prop_assert_eq!(back.ip, ip);
+        prop_assert_eq!(back.tcp, tcp);
+        prop_assert_eq!(back.payload, &payload[..]);
+    }
+
+    #[test]
+    fn any_bytes_are_an_error_or_a_packet_but_no_panic(bytes in proptest::collection::vec(any::<u8>(), 0..120)) {
+        let _ = Packet::parse(&bytes, Verify::Skip);
+        let _ = TcpOptions::parse(&bytes);
+    }
+
+    #[test]
+    fn a_flipped_bit_in_the_segment_is_noticed(payload in proptest::collection::vec(any::<u8>(), 1..100), bit in any::<usize>()) {
+        let ip = IpHeader {
+            src: IpAddr::from([10, 0, 0, 1]), dst: IpAddr::from([10, 0, 0, 2]),
+            hop_limit: 64, traffic_class: 0, flow_label: 0,
+        };
+        let tcp = TcpHeader { flags: Flags::ACK, ..TcpHeader::default() };
+        let mut bytes = emit(&ip, &tcp, [&payload[..]].into_iter(), Checksum::Full).to_vec();
+        bytes.extend_from_slice(&payload);
+        let bit = 40 * 8 + bit % (payload.len() * 8);
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        prop_assert_eq!(Packet::parse(&bytes, Verify::Full).unwrap_err(), WireError::Checksum);
+    }
+
+    #[test]
+    fn offsets_invert_sequence_numbers(isn in any::<u32>(), offset in 0u64..1 << 40, slip in -0x4000_0000i64..0x4000_0000) {
+        let seq = SeqNum(isn) + offset;
+        if let Some(near) = offset.checked_add_signed(slip) {
+            prop_assert_eq!(seq.offset_near(SeqNum(isn), near), Some(offset));
+        }
+    }
+}
+
+#[test]
+fn experiments_are_added_found_and_removed() {
+    let mut options = TcpOptions { mss: Some(1460), ..TcpOptions::default() };
+    options.other.extend([30, 4, 1, 2]);
+    assert!(options.add_experiment(0xBEEF, &[7]));
+    assert_eq!(options.experiment(0xBEEF), Some(&[7u8][..]));
+    assert_eq!(options.experiment(0xBEE0), None);
+    options.remove_experiment(0xBEEF);
+    assert_eq!(options.experiment(0xBEEF), None);
+    assert_eq!(&options.other[..], [30, 4, 1, 2]);
+}
+
+#[test]
+fn malformed_options_are_named() {
+    assert_eq!(TcpOptions::parse(&[2, 3, 1]), Err(OptionsError::Length(2)));
+    assert_eq!(TcpOptions::parse(&[2]), Err(OptionsError::Overrun(2)));
+    assert_eq!(TcpOptions::parse(&[99, 1]), Err(OptionsError::Overrun(99)));
+    assert_eq!(TcpOptions::parse(&[99, 9, 0]), Err(OptionsError::Overrun(99)));
+}
