@@ -1,0 +1,257 @@
+//! Where a stream's bytes are kept, keyed by their offset in the stream.
+//!
+//! A connection and a gateway hold streams through [`Buffer`], so that the same code moves real
+//! bytes ([`Chunks`]) and, where only lengths matter, none at all ([`Pattern`]).
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::ops::Range;
+
+/// The payload of one segment, or a piece of it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Payload<'a> {
+    /// Real bytes.
+    Bytes(&'a [u8]),
+    /// Bytes that are a function of their offset: `len` of them, the first at `start`.
+    Pattern {
+        /// Offset of the first byte in the stream for which the pattern was made.
+        start: u64,
+        /// How many bytes.
+        len: usize,
+    },
+}
+
+impl<'a> Payload<'a> {
+    /// No bytes.
+    pub const EMPTY: Payload<'static> = Payload::Bytes(&[]);
+
+    /// How many bytes.
+    pub fn len(&self) -> usize {
+        match self {
+            Payload::Bytes(bytes) => bytes.len(),
+            Payload::Pattern { len, .. } => *len,
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The part from `range.start` up to `range.end` of this payload.
+    ///
+    /// # Panics
+    /// If the range exceeds the payload.
+    pub fn slice(&self, range: Range<usize>) -> Payload<'a> {
+        match *self {
+            Payload::Bytes(bytes) => Payload::Bytes(&bytes[range]),
+            Payload::Pattern { start, len } => {
+                assert!(range.start <= range.end && range.end <= len, "slice of a payload");
+                Payload::Pattern { start: start + range.start as u64, len: range.len() }
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Payload<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Payload::Bytes(bytes) => write!(f, "{} bytes", bytes.len()),
+            Payload::Pattern { start, len } => write!(f, "{len} bytes of the pattern at {start}"),
+        }
+    }
+}
+
+/// A stream's bytes between what has been released and what has arrived, holes included.
+pub trait Buffer: Default + fmt::Debug {
+    /// Stores `payload` at offset `at`. Storing the same offset twice keeps either.
+    fn write(&mut self, at: u64, payload: Payload<'_>);
+
+    /// Calls `visit` with the stored bytes of `range`, in order, piece by piece. The range must
+    /// have been written and not released.
+    fn read(&self, range: Range<u64>, visit: impl FnMut(Payload<'_>));
+
+    /// Forgets all below `offset`.
+    fn release(&mut self, offset: u64);
+
+    /// Memory held, in bytes.
+    fn held(&self) -> usize;
+}
+
+/// Real bytes in chunks of a fixed size, allocated when first written and freed when released:
+/// growing never copies, holes between far-apart segments cost nothing, and an empty stream
+/// holds no memory.
+#[derive(Default)]
+pub struct Chunks {
+    /// Index (offset ÷ chunk size) of the first slot.
+    first: u64,
+    slots: VecDeque<Option<Box<[u8; Chunks::SIZE]>>>,
+    allocated: usize,
+}
+
+impl Chunks {
+    /// Bytes in a chunk.
+    pub const SIZE: usize = 16 * 1024;
+
+    /// The stored bytes of `range` as slices, in order. Unwritten parts are left out.
+    pub fn slices(&self, range: Range<u64>) -> impl Iterator<Item = &[u8]> + Clone {
+        let size = Self::SIZE as u64;
+        let first = self.first;
+        let chunks =
+            if range.is_empty() { 0..0 } else { range.start / size..range.end.div_ceil(size) };
+        chunks.filter_map(move |index| {
+            let chunk =
+                self.slots.get(usize::try_from(index.checked_sub(first)?).ok()?)?.as_ref()?;
+            let base = index * size;
+            let from = range.start.saturating_sub(base) as usize;
+            let to = (range.end - base).min(size) as usize;
+            Some(&chunk[from..to])
+        })
+    }
+}
+
+impl Buffer for Chunks {
+    fn write(&mut self, at: u64, payload: Payload<'_>) {
+        let Payload::Bytes(mut bytes) = payload else {
+            panic!("a pattern was written into a buffer of real bytes");
+        };
+        let size = Self::SIZE as u64;
+        let mut at = at;
+        while !bytes.is_empty() {
+            let index = at / size;
+            if self.slots.is_empty() {
+                self.first = index;
+            }
+            // Below the first slot only when the stream began with a hole.
+            while index < self.first {
+                self.slots.push_front(None);
+                self.first -= 1;
+            }
+            let slot = (index - self.first) as usize;
+            if slot >= self.slots.len() {
+                self.slots.resize_with(slot + 1, || None);
+            }
+            let allocated = &mut self.allocated;
+            let chunk = self.slots[slot].get_or_insert_with(|| {
+                *allocated += 1;
+                Box::new([0; Self::SIZE])
+            });
+            let from = (at % size) as usize;
+            let len = bytes.len().min(Self::SIZE - from);
+            chunk[from..from + len].copy_from_slice(&bytes[..len]);
+            bytes = &bytes[len..];
+            at += len as u64;
+        }
+    }
+
+    fn read(&self, range: Range<u64>, mut visit: impl FnMut(Payload<'_>)) {
+        for slice in self.slices(range) {
+            visit(Payload::Bytes(slice));
+        }
+    }
+
+    fn release(&mut self, offset: u64) {
+        let index = offset / Self::SIZE as u64;
+        while self.first < index {
+            match self.slots.pop_front() {
+                Some(chunk) => self.allocated -= usize::from(chunk.is_some()),
+                None => break,
+            }
+            self.first += 1;
+        }
+        if self.slots.is_empty() {
+            self.slots = VecDeque::new();
+        }
+    }
+
+    fn held(&self) -> usize {
+        self.allocated * Self::SIZE
+    }
+}
+
+impl fmt::Debug for Chunks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} chunks from {}", self.allocated, self.first * Self::SIZE as u64)
+    }
+}
+
+/// No bytes, only their offsets: byte i of the stream is a function of i. What is written is
+/// checked against the offset at which it is written, so integrity is checked all the same.
+#[derive(Debug, Default)]
+pub struct Pattern {
+    released: u64,
+    end: u64,
+}
+
+impl Pattern {
+    /// The byte at `offset` of the pattern.
+    pub fn byte(offset: u64) -> u8 {
+        (offset.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as u8
+    }
+}
+
+impl Buffer for Pattern {
+    fn write(&mut self, at: u64, payload: Payload<'_>) {
+        let end = at + payload.len() as u64;
+        match payload {
+            Payload::Pattern { start, .. } => {
+                assert_eq!(start, at, "bytes of the pattern arrived at another offset");
+            }
+            Payload::Bytes(bytes) => {
+                let right = (at..end).zip(bytes).all(|(offset, &byte)| Self::byte(offset) == byte);
+                assert!(right, "bytes differ from the pattern");
+            }
+        }
+        self.end = self.end.max(end);
+    }
+
+    fn read(&self, range: Range<u64>, mut visit: impl FnMut(Payload<'_>)) {
+        if !range.is_empty() {
+            visit(Payload::Pattern { start: range.start, len: (range.end - range.start) as usize });
+        }
+    }
+
+    fn release(&mut self, offset: u64) {
+        self.released = self.released.max(offset);
+    }
+
+    fn held(&self) -> usize {
+        self.end.saturating_sub(self.released) as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn chunks_give_back_what_was_written_in_any_order(
+            start in 0u64..100_000,
+            mut pieces in proptest::collection::vec(1usize..20_000, 1..20),
+            order in any::<u64>(),
+        ) {
+            let mut offsets = Vec::new();
+            let mut at = start;
+            for len in &pieces { offsets.push((at, *len)); at += *len as u64; }
+            let total = at;
+            let mut shuffled = offsets.clone();
+            shuffled.sort_by_key(|(at, _)| at.wrapping_mul(order | 1));
+            let mut buffer = Chunks::default();
+            for (at, len) in shuffled {
+                let bytes: Vec<u8> = (at..at + len as u64).map(Pattern::byte).collect();
+                buffer.write(at, Payload::Bytes(&bytes));
+            }
+            pieces.clear();
+            buffer.release(start);
+            let mut expected = start;
+            for slice in buffer.slices(start..total) {
+                for byte in slice { prop_assert_eq!(*byte, Pattern::byte(expected)); expected += 1; }
+            }
+            prop_assert_eq!(expected, total);
+            buffer.release(total.next_multiple_of(Chunks::SIZE as u64));
+            prop_assert_eq!(buffer.held(), 0);
+        }
+    }
+}

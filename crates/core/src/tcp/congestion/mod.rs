@@ -1,0 +1,69 @@
+//! Congestion control: the window and the pacing rate.
+//!
+//! A [`Congestion`] hears of bytes, times and losses; it never sees sequence numbers, and never
+//! what recovery does. Windows are in bytes.
+
+mod classic;
+mod standard;
+
+pub use classic::{Classic, Increase, SlowStart};
+pub use standard::Standard;
+
+use crate::time::{Duration, Instant};
+use std::fmt;
+
+/// An acknowledgment of new data outside fast recovery.
+#[derive(Debug, Clone, Copy)]
+pub struct Acked {
+    /// When it came.
+    pub now: Instant,
+    /// Bytes newly acknowledged, in order or not.
+    pub bytes: u64,
+    /// Sender maximum segment size.
+    pub smss: u64,
+    /// Smoothed round-trip time.
+    pub srtt: Option<Duration>,
+    /// Whether the window, not the application or the peer, limited what was in flight.
+    pub window_limited: bool,
+}
+
+/// A congestion signal.
+#[derive(Debug, Clone, Copy)]
+pub struct Congested {
+    /// When it was noticed.
+    pub now: Instant,
+    /// RFC 5681's FlightSize, without what limited transmit added.
+    pub flight_size: u64,
+    /// Sender maximum segment size.
+    pub smss: u64,
+}
+
+/// A congestion control algorithm.
+pub trait Congestion: fmt::Debug + Send {
+    /// The congestion window in bytes; at least one segment.
+    fn window(&self) -> u64;
+
+    /// The slow start threshold in bytes.
+    fn ssthresh(&self) -> u64;
+
+    /// New data was acknowledged outside fast recovery.
+    fn on_ack(&mut self, acked: &Acked);
+
+    /// Fast recovery begins.
+    fn on_loss(&mut self, congested: &Congested);
+
+    /// Fast recovery ends with `flight_size` bytes outstanding.
+    fn on_recovered(&mut self, flight_size: u64, smss: u64);
+
+    /// The retransmission timer expired; `again` if it is not the first time for this data.
+    fn on_timeout(&mut self, congested: &Congested, again: bool);
+
+    /// The connection was idle for longer than the retransmission timeout (RFC 5681, 4.1).
+    fn on_idle(&mut self);
+
+    /// How much faster than one window a round trip pacing should send, so that it does not
+    /// itself hold the window's growth back.
+    fn pacing_gain(&self) -> f64 {
+        if self.window() < self.ssthresh() { 2.0 } else { 1.25 }
+    }
+}

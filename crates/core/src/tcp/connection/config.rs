@@ -1,0 +1,86 @@
+//! A host's parameters.
+
+use super::TIME_WAIT;
+use crate::tcp::receiver::AckPolicy;
+use crate::tcp::sender::{Algorithm, SenderConfig};
+use crate::time::Duration;
+use crate::wire::TcpHeader;
+
+/// Parameters of a [`super::Connection`]. The default is close to today's Linux.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConnectionConfig {
+    /// The MSS that is announced, and the most that is sent in a segment (options included).
+    pub mss: u16,
+    /// Send buffer in bytes.
+    pub send_buffer: u64,
+    /// Receive buffer in bytes: the largest window.
+    pub receive_buffer: u64,
+    /// Offer window scaling with this shift.
+    pub window_scale: Option<u8>,
+    /// Offer SACK.
+    pub sack: bool,
+    /// Offer timestamps.
+    pub timestamps: bool,
+    /// When acknowledgments are sent.
+    pub ack_policy: AckPolicy,
+    /// The sender's parameters; segment size and recovery follow from the handshake.
+    pub sender: SenderConfig,
+    /// How often a SYN is sent again before giving up.
+    pub syn_retries: u32,
+    /// Length of TIME-WAIT.
+    pub time_wait: Duration,
+}
+
+impl Default for ConnectionConfig {
+    fn default() -> ConnectionConfig {
+        ConnectionConfig {
+            mss: 1460,
+            send_buffer: 4 << 20,
+            receive_buffer: 4 << 20,
+            window_scale: Some(7),
+            sack: true,
+            timestamps: true,
+            ack_policy: AckPolicy::Delayed(Duration::from_millis(40)),
+            sender: SenderConfig::default(),
+            syn_retries: 6,
+            time_wait: TIME_WAIT,
+        }
+    }
+}
+
+/// What both ends have agreed on, seen from one of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Terms {
+    /// Shifts of the windows that we receive and send.
+    pub(super) shifts: Option<(u8, u8)>,
+    pub(super) sack: bool,
+    /// The peer's TSval.
+    pub(super) timestamps: Option<u32>,
+    pub(super) peer_mss: u16,
+}
+
+impl ConnectionConfig {
+    /// The terms after the peer's SYN (or SYN-ACK).
+    pub(super) fn agree(&self, syn: &TcpHeader) -> Terms {
+        Terms {
+            shifts: syn.options.window_scale.zip(self.window_scale),
+            sack: self.sack && syn.options.sack_permitted,
+            timestamps: syn.options.timestamps.filter(|_| self.timestamps).map(|ts| ts.value),
+            // RFC 9293, 3.7.1: 536 if the option is missing. Far smaller ones are an attack.
+            peer_mss: syn.options.mss.unwrap_or(536).max(64),
+        }
+    }
+
+    /// The sender's parameters under these terms.
+    pub(super) fn sender(&self, terms: &Terms) -> SenderConfig {
+        let options = if terms.timestamps.is_some() { 12 } else { 0 };
+        let smss = u64::from(self.mss.min(terms.peer_mss)) - options;
+        let segments = (self.sender.max_burst / self.sender.smss).max(1);
+        SenderConfig {
+            smss,
+            max_burst: segments * smss,
+            algorithm: if terms.sack { self.sender.algorithm } else { Algorithm::NewReno },
+            ..self.sender
+        }
+    }
+}

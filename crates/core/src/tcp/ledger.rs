@@ -1,0 +1,360 @@
+//! The facts of every segment sent and not yet cumulatively acknowledged. No policy: recovery
+//! reads the facts and says what is lost; the sender writes that down here.
+
+use super::ranges::RangeSet;
+use crate::time::{Duration, Instant};
+use std::collections::{BTreeSet, VecDeque};
+use std::ops::Range;
+
+/// One contiguous part of the stream that was last sent as a whole.
+#[derive(Debug, Clone)]
+pub struct Record {
+    /// The offsets that it covers.
+    pub range: Range<u64>,
+    /// When it was last sent.
+    pub sent_at: Instant,
+    /// How often it was sent.
+    pub transmissions: u32,
+    /// Reported by a SACK block.
+    pub sacked: bool,
+    /// Held lost by recovery.
+    pub lost: bool,
+    /// Sent again since it was held lost (or sent again on suspicion).
+    pub retransmitted: bool,
+    /// What had been delivered when it was last sent, for rate samples.
+    pub delivered: u64,
+}
+
+impl Record {
+    fn len(&self) -> u64 {
+        self.range.end - self.range.start
+    }
+
+    /// Its share of the bytes in flight (RFC 6675's SetPipe): the original, unless it was
+    /// sacked or lost, and its retransmission.
+    fn pipe(&self) -> u64 {
+        if self.sacked {
+            return 0;
+        }
+        self.len() * (u64::from(!self.lost) + u64::from(self.retransmitted))
+    }
+}
+
+/// What an acknowledgment did to the ledger.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Delivered {
+    /// Bytes newly covered by the cumulative acknowledgment.
+    pub acked: u64,
+    /// Bytes newly reported by SACK blocks.
+    pub sacked: u64,
+    /// Time from sending to this acknowledgment for the newest segment among them, if all of
+    /// them were sent once (Karn's rule).
+    pub rtt: Option<Duration>,
+}
+
+/// Every segment in flight, in stream order without gaps from `snd_una` to `snd_nxt`.
+#[derive(Debug, Clone)]
+pub struct Ledger {
+    records: VecDeque<Record>,
+    snd_una: u64,
+    snd_nxt: u64,
+    sacked: RangeSet,
+    /// Starts of the records that are lost and not retransmitted since.
+    lost: BTreeSet<u64>,
+    pipe: u64,
+    delivered: u64,
+    retransmitted_bytes: u64,
+}
+
+impl Ledger {
+    /// An empty ledger: the next byte to be sent is at `start`.
+    pub fn new(start: u64) -> Ledger {
+        Ledger {
+            records: VecDeque::new(),
+            snd_una: start,
+            snd_nxt: start,
+            sacked: RangeSet::default(),
+            lost: BTreeSet::new(),
+            pipe: 0,
+            delivered: 0,
+            retransmitted_bytes: 0,
+        }
+    }
+
+    /// The oldest unacknowledged offset.
+    pub fn snd_una(&self) -> u64 {
+        self.snd_una
+    }
+
+    /// The next offset to be sent for the first time.
+    pub fn snd_nxt(&self) -> u64 {
+        self.snd_nxt
+    }
+
+    /// RFC 5681's FlightSize: all that is not cumulatively acknowledged.
+    pub fn flight_size(&self) -> u64 {
+        self.snd_nxt - self.snd_una
+    }
+
+    /// RFC 6675's pipe: bytes held to be in the network.
+    pub fn pipe(&self) -> u64 {
+        self.pipe
+    }
+
+    /// Bytes delivered so far, cumulatively or selectively.
+    pub fn delivered(&self) -> u64 {
+        self.delivered
+    }
+
+    /// Bytes sent again so far.
+    pub fn retransmitted_bytes(&self) -> u64 {
+        self.retransmitted_bytes
+    }
+
+    /// What SACK blocks have reported above `snd_una`.
+    pub fn sacked(&self) -> &RangeSet {
+        &self.sacked
+    }
+
+    /// The first part that is lost and not sent again since.
+    pub fn first_lost(&self) -> Option<Range<u64>> {
+        let start = *self.lost.first()?;
+        Some(self.records[self.index_of(start)].range.clone())
+    }
+
+    /// The record that holds `offset`, if it is outstanding.
+    pub fn record_at(&self, offset: u64) -> Option<&Record> {
+        (self.snd_una <= offset && offset < self.snd_nxt)
+            .then(|| &self.records[self.index_of(offset)])
+    }
+
+    /// The records that overlap `range`, in order.
+    pub fn records_in(&self, range: Range<u64>) -> impl Iterator<Item = &Record> {
+        let from = if range.start >= self.snd_nxt {
+            self.records.len()
+        } else {
+            self.index_of(range.start.max(self.snd_una))
+        };
+        self.records.range(from..).take_while(move |record| record.range.start < range.end)
+    }
+
+    /// New data was sent: `range` begins at `snd_nxt`.
+    pub fn sent(&mut self, now: Instant, range: Range<u64>) {
+        assert_eq!(range.start, self.snd_nxt, "new data follows what was sent");
+        if range.is_empty() {
+            return;
+        }
+        self.snd_nxt = range.end;
+        self.pipe += range.end - range.start;
+        self.records.push_back(Record {
+            range,
+            sent_at: now,
+            transmissions: 1,
+            sacked: false,
+            lost: false,
+            retransmitted: false,
+            delivered: self.delivered,
+        });
+    }
+
+    /// Outstanding data was sent again.
+    pub fn resent(&mut self, now: Instant, range: Range<u64>) {
+        self.retransmitted_bytes += range.end - range.start;
+        let delivered = self.delivered;
+        self.update(range, |record| {
+            record.sent_at = now;
+            record.transmissions += 1;
+            record.retransmitted = true;
+            record.delivered = delivered;
+        });
+    }
+
+    /// Recovery holds `range` lost: what of it is not sacked leaves the pipe. What had been
+    /// sent again counts as lost a second time.
+    pub fn mark_lost(&mut self, range: Range<u64>) {
+        let range = range.start.max(self.snd_una)..range.end.min(self.snd_nxt);
+        self.update(range, |record| {
+            if !record.sacked {
+                record.lost = true;
+                record.retransmitted = false;
+            }
+        });
+    }
+
+    /// The peer has dropped what it had sacked (RFC 2018, section 8): forget the SACK blocks.
+    pub fn forget_sacked(&mut self) {
+        self.sacked.clear();
+        self.update(self.snd_una..self.snd_nxt, |record| record.sacked = false);
+    }
+
+    /// Applies an acknowledgment: all below `ack`, and `blocks` above it. The caller has
+    /// checked that `ack` and the blocks lie between `snd_una` and `snd_nxt`.
+    pub fn acknowledge(
+        &mut self,
+        now: Instant,
+        ack: u64,
+        blocks: impl IntoIterator<Item = Range<u64>>,
+    ) -> Delivered {
+        let mut delivered = Delivered::default();
+        let mut newest: Option<Instant> = None;
+        let mut ambiguous = false;
+        let mut note = |record: &Record| {
+            ambiguous |= record.transmissions > 1;
+            newest = newest.max(Some(record.sent_at));
+        };
+        if ack > self.snd_una {
+            self.split_at(ack);
+            while self.records.front().is_some_and(|record| record.range.end <= ack) {
+                let record = self.records.pop_front().expect("just seen");
+                self.pipe -= record.pipe();
+                self.lost.remove(&record.range.start);
+                if !record.sacked {
+                    self.delivered += record.len();
+                    note(&record);
+                }
+            }
+            delivered.acked = ack - self.snd_una;
+            self.snd_una = ack;
+            self.sacked.remove_below(ack);
+        }
+        for block in blocks {
+            for part in self.sacked.insert(block.start.max(self.snd_una)..block.end) {
+                delivered.sacked += part.end - part.start;
+                self.delivered += part.end - part.start;
+                self.update(part, |record| {
+                    note(record);
+                    record.sacked = true;
+                });
+            }
+        }
+        delivered.rtt = newest.filter(|_| !ambiguous).map(|sent_at| now.saturating_since(sent_at));
+        delivered
+    }
+
+    /// Applies `change` to the records of `range`, splitting those at its edges, and keeps the
+    /// sums right.
+    fn update(&mut self, range: Range<u64>, mut change: impl FnMut(&mut Record)) {
+        if range.is_empty() {
+            return;
+        }
+        self.split_at(range.start);
+        self.split_at(range.end);
+        let from = self.index_of(range.start);
+        for record in self.records.range_mut(from..) {
+            if record.range.start >= range.end {
+                break;
+            }
+            self.pipe -= record.pipe();
+            change(record);
+            self.pipe += record.pipe();
+            if record.lost && !record.retransmitted && !record.sacked {
+                self.lost.insert(record.range.start);
+            } else {
+                self.lost.remove(&record.range.start);
+            }
+        }
+    }
+
+    /// Makes `offset` the boundary of two records, if it lies inside one.
+    fn split_at(&mut self, offset: u64) {
+        if offset <= self.snd_una || offset >= self.snd_nxt {
+            return;
+        }
+        let index = self.index_of(offset);
+        let record = &mut self.records[index];
+        if record.range.start == offset {
+            return;
+        }
+        let mut tail = record.clone();
+        record.range.end = offset;
+        tail.range.start = offset;
+        if self.lost.contains(&record.range.start) {
+            self.lost.insert(offset);
+        }
+        self.records.insert(index + 1, tail);
+    }
+
+    /// The index of the record that holds `offset`, which must be outstanding.
+    fn index_of(&self, offset: u64) -> usize {
+        self.records.partition_point(|record| record.range.end <= offset)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn at(millis: u64) -> Instant {
+        Instant::from_millis(millis)
+    }
+
+    /// Ten segments of 100 bytes from offset 1, sent a millisecond apart.
+    fn ten() -> Ledger {
+        let mut ledger = Ledger::new(1);
+        for i in 0..10 {
+            ledger.sent(at(i), 1 + i * 100..101 + i * 100);
+        }
+        ledger
+    }
+
+    #[test]
+    fn counts_what_is_in_flight() {
+        let mut ledger = ten();
+        assert_eq!((ledger.pipe(), ledger.flight_size()), (1000, 1000));
+        let delivered = ledger.acknowledge(at(50), 101, [301..501]);
+        assert_eq!(
+            delivered,
+            Delivered { acked: 100, sacked: 200, rtt: Some(Duration::from_millis(46)) }
+        );
+        assert_eq!((ledger.pipe(), ledger.flight_size()), (700, 900));
+        ledger.mark_lost(101..301);
+        assert_eq!((ledger.pipe(), ledger.first_lost()), (500, Some(101..201)));
+        ledger.resent(at(51), 101..201);
+        assert_eq!((ledger.pipe(), ledger.first_lost()), (600, Some(201..301)));
+        ledger.resent(at(51), 201..251);
+        assert_eq!(ledger.first_lost(), Some(251..301));
+        // Karn: an acknowledgment of what was sent twice measures nothing.
+        assert_eq!(ledger.acknowledge(at(60), 1001, []).rtt, None);
+        assert_eq!((ledger.pipe(), ledger.flight_size(), ledger.first_lost()), (0, 0, None));
+    }
+
+    #[test]
+    fn a_lost_retransmission_counts_again() {
+        let mut ledger = ten();
+        ledger.mark_lost(1..101);
+        ledger.resent(at(20), 1..101);
+        assert_eq!(ledger.first_lost(), None);
+        ledger.mark_lost(1..1001);
+        assert_eq!((ledger.pipe(), ledger.first_lost()), (0, Some(1..101)));
+    }
+
+    proptest! {
+        #[test]
+        fn sums_agree_with_the_records(steps in proptest::collection::vec((0u8..5, 0u64..2000, 0u64..400), 0..80)) {
+            let mut ledger = Ledger::new(1);
+            for (time, (kind, start, len)) in steps.into_iter().enumerate() {
+                let now = at(time as u64);
+                let (una, nxt) = (ledger.snd_una(), ledger.snd_nxt());
+                let start = (una + start).min(nxt);
+                let range = start..(start + len).min(nxt);
+                match kind {
+                    0 => ledger.sent(now, nxt..nxt + len),
+                    1 => ledger.mark_lost(range),
+                    2 => ledger.resent(now, range),
+                    3 => { ledger.acknowledge(now, una, [range]); }
+                    _ => { ledger.acknowledge(now, (una + len).min(nxt), []); }
+                }
+                prop_assert_eq!(ledger.pipe(), ledger.records.iter().map(Record::pipe).sum::<u64>());
+                let lost: Vec<u64> = ledger.records.iter()
+                    .filter(|r| r.lost && !r.retransmitted && !r.sacked).map(|r| r.range.start).collect();
+                prop_assert_eq!(ledger.lost.iter().copied().collect::<Vec<_>>(), lost);
+                let sacked: u64 = ledger.records.iter().filter(|r| r.sacked).map(Record::len).sum();
+                prop_assert_eq!(ledger.sacked.covered(), sacked);
+                let mut at = ledger.snd_una();
+                for record in &ledger.records { prop_assert_eq!(record.range.start, at); at = record.range.end; }
+                prop_assert_eq!(at, ledger.snd_nxt());
+            }
+        }
+    }
+}

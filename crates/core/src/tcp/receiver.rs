@@ -1,0 +1,352 @@
+//! The receiving half: reassembly, windows and acknowledgments (RFC 9293, 3.10.7.4 and 3.8.6;
+//! RFC 2018 and 2883 for SACK blocks; RFC 1122, 4.2.3.2 for delayed acknowledgments).
+//!
+//! The receiver knows offsets, not bytes: [`Receiver::on_data`] says which part of a payload is
+//! new, and the caller stores it in the stream's buffer. The caller also says how far the window
+//! may open ([`Receiver::set_limit`]); a right edge that was promised is never taken back.
+
+use super::ranges::RangeSet;
+use crate::time::{Duration, Instant};
+use arrayvec::ArrayVec;
+use std::ops::Range;
+
+/// When acknowledgments are sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AckPolicy {
+    /// One for each segment (a super-segment counts as one).
+    PerSegment,
+    /// One for every two full segments, or when the timer expires (RFC 1122: below 0.5 s).
+    Delayed(Duration),
+}
+
+/// Parameters of a [`Receiver`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReceiverConfig {
+    /// The largest payload that the peer sends in one segment, in bytes.
+    pub rmss: u64,
+    /// When acknowledgments are sent.
+    pub ack_policy: AckPolicy,
+    /// The window field counts units of 2^shift bytes.
+    pub window_shift: u8,
+    /// Whether SACK was agreed on.
+    pub sack: bool,
+    /// A FIN is acknowledged only when [`Receiver::acknowledge_fin`] says so.
+    pub hold_fin: bool,
+}
+
+/// What to do with an arriving payload.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Accepted {
+    /// Offsets of the part to be stored (empty if none). All of it lies within the payload.
+    pub store: Range<u64>,
+    /// `rcv_nxt` has moved.
+    pub advanced: bool,
+}
+
+/// Whether, and how soon, an acknowledgment is owed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Owed {
+    Nothing,
+    By(Instant),
+    Now,
+}
+
+/// The receiving half of a connection or of a gateway's leg.
+#[derive(Debug)]
+pub struct Receiver {
+    config: ReceiverConfig,
+    rcv_nxt: u64,
+    /// What has arrived beyond a hole.
+    beyond: RangeSet,
+    /// Starts of ranges in `beyond`, most recently touched first, for SACK's order.
+    recent: ArrayVec<u64, 4>,
+    /// A duplicate to be reported once (RFC 2883).
+    duplicate: Option<Range<u64>>,
+    /// Offset of the peer's FIN.
+    fin: Option<u64>,
+    fin_acknowledged: bool,
+    /// One past the last offset that may be promised now.
+    limit: u64,
+    /// One past the last offset that was promised.
+    promised: u64,
+    /// The edge that the window field is computed from; the field's unit may round it up.
+    firm: u64,
+    owed: Owed,
+    /// Bytes received in order since the last acknowledgment.
+    unacknowledged: u64,
+    /// RCV.NXT in the last segment sent.
+    last_ack_sent: u64,
+    duplicate_bytes: u64,
+}
+
+impl Receiver {
+    /// A receiver that expects offset `start`, whose handshake promised up to `promised`.
+    pub fn new(config: ReceiverConfig, start: u64, promised: u64) -> Receiver {
+        Receiver {
+            config,
+            rcv_nxt: start,
+            beyond: RangeSet::default(),
+            recent: ArrayVec::new(),
+            duplicate: None,
+            fin: None,
+            fin_acknowledged: false,
+            limit: promised,
+            promised,
+            firm: promised,
+            owed: Owed::Nothing,
+            unacknowledged: 0,
+            last_ack_sent: start,
+            duplicate_bytes: 0,
+        }
+    }
+
+    /// The next data offset that is expected, whether or not a held FIN stands there.
+    pub fn rcv_nxt(&self) -> u64 {
+        self.rcv_nxt
+    }
+
+    /// What the acknowledgment field says: `rcv_nxt`, and the FIN once it is acknowledged.
+    pub fn ack_offset(&self) -> u64 {
+        self.rcv_nxt + u64::from(self.fin_acknowledged)
+    }
+
+    /// One past the last offset that was promised to the peer.
+    pub fn promised(&self) -> u64 {
+        self.promised
+    }
+
+    /// What has arrived beyond the first hole.
+    pub fn beyond(&self) -> &RangeSet {
+        &self.beyond
+    }
+
+    /// Bytes that came more than once.
+    pub fn duplicate_bytes(&self) -> u64 {
+        self.duplicate_bytes
+    }
+
+    /// Whether the FIN and all before it have arrived.
+    pub fn fin_received(&self) -> bool {
+        self.fin == Some(self.rcv_nxt)
+    }
+
+    /// Whether the peer has been told that its FIN arrived (or will be with the next segment).
+    pub fn fin_acknowledged(&self) -> bool {
+        self.fin_acknowledged
+    }
+
+    /// RFC 9293's acceptability test for `len` offsets from `start`, against all that was ever
+    /// promised (RFC 7323, 2.4). A segment at the left edge is always let in, for the sake of
+    /// its acknowledgment: a closed window drops its data later.
+    pub fn acceptable(&self, start: Option<u64>, len: u64) -> bool {
+        let Some(start) = start else { return false };
+        let next = self.ack_offset();
+        let edge = self.promised.max(next);
+        if start == next || self.held_fin_at(start) {
+            return true;
+        }
+        start < edge && if len == 0 { next <= start } else { next < start + len }
+    }
+
+    /// After a FIN that we hold back, the peer's segments begin one past it.
+    fn held_fin_at(&self, start: u64) -> bool {
+        self.fin_received() && start == self.rcv_nxt + 1
+    }
+
+    /// Data (and perhaps a FIN behind it) of an acceptable segment.
+    pub fn on_data(&mut self, now: Instant, data: Range<u64>, fin: bool) -> Accepted {
+        if fin
+            && self.fin.is_none()
+            && self.beyond.iter().next_back().is_none_or(|r| r.end <= data.end)
+        {
+            self.fin = Some(data.end);
+        }
+        let occupied = !data.is_empty() || fin;
+        let in_time = data.start.max(self.rcv_nxt)
+            ..data.end.min(self.promised).min(self.fin.unwrap_or(u64::MAX));
+        self.note_duplicates(&data);
+        let mut accepted = Accepted { store: in_time.start..in_time.start, advanced: false };
+        let mut urgent = in_time.is_empty() && occupied;
+        if !in_time.is_empty() {
+            accepted.store = in_time.clone();
+            if in_time.start == self.rcv_nxt {
+                let was_hole = !self.beyond.is_empty();
+                self.advance(in_time.end);
+                accepted.advanced = true;
+                self.unacknowledged += in_time.end - in_time.start;
+                urgent |= was_hole;
+            } else {
+                self.beyond.insert(in_time.clone());
+                self.touch(in_time.start);
+                urgent = true;
+            }
+        }
+        if self.fin_received() && !self.config.hold_fin {
+            self.fin_acknowledged = true;
+        }
+        if fin || urgent {
+            self.owed = Owed::Now;
+        } else if occupied {
+            self.owe(now);
+        }
+        accepted
+    }
+
+    /// Moves `rcv_nxt` to `end` and over what had arrived beyond.
+    fn advance(&mut self, end: u64) {
+        self.rcv_nxt = end;
+        if let Some(range) = self.beyond.containing(end) {
+            self.rcv_nxt = range.end;
+        }
+        self.beyond.remove_below(self.rcv_nxt);
+        let beyond = &self.beyond;
+        self.recent.retain(|start| beyond.containing(*start).is_some());
+    }
+
+    /// Puts the range that holds `offset` in front of those to be reported (RFC 2018, 4).
+    fn touch(&mut self, offset: u64) {
+        let range = self.beyond.containing(offset).expect("just inserted");
+        self.recent.retain(|start| !range.contains(start));
+        if self.recent.is_full() {
+            self.recent.pop();
+        }
+        self.recent.insert(0, range.start);
+    }
+
+    fn note_duplicates(&mut self, data: &Range<u64>) {
+        let below = data.start..data.end.min(self.rcv_nxt);
+        let duplicate = if below.is_empty() {
+            match self.beyond.containing(data.start) {
+                Some(held) => data.start..data.end.min(held.end),
+                None => return,
+            }
+        } else {
+            below
+        };
+        if !duplicate.is_empty() {
+            self.duplicate_bytes += duplicate.end - duplicate.start;
+            self.duplicate = Some(duplicate);
+            self.owed = Owed::Now;
+        }
+    }
+
+    /// Owes a delayed acknowledgment, or one now if the policy says so.
+    fn owe(&mut self, now: Instant) {
+        self.owed = match (self.config.ack_policy, self.owed) {
+            (AckPolicy::PerSegment, _) | (_, Owed::Now) => Owed::Now,
+            (AckPolicy::Delayed(_), _) if self.unacknowledged >= 2 * self.config.rmss => Owed::Now,
+            (AckPolicy::Delayed(delay), Owed::Nothing) => Owed::By(now + delay),
+            (AckPolicy::Delayed(_), by) => by,
+        };
+    }
+
+    /// An acknowledgment is owed at once: for an unacceptable segment or a challenge.
+    pub fn owe_now(&mut self) {
+        self.owed = Owed::Now;
+    }
+
+    /// The held FIN may be acknowledged now.
+    pub fn acknowledge_fin(&mut self) {
+        if self.fin_received() && !self.fin_acknowledged {
+            self.fin_acknowledged = true;
+            self.owed = Owed::Now;
+        }
+    }
+
+    /// The window may open up to `limit`. Less than before stops it from opening; it does not
+    /// close what was promised. A considerable opening is announced at once (RFC 9293,
+    /// 3.8.6.2.2): one that reopens a closed window, or two segments and a quarter of the window.
+    pub fn set_limit(&mut self, limit: u64) {
+        self.limit = limit;
+        if self.fin.is_some() {
+            return;
+        }
+        let opens = limit.saturating_sub(self.firm);
+        let window = limit.saturating_sub(self.rcv_nxt);
+        let closed = self.firm.saturating_sub(self.rcv_nxt) < self.config.rmss;
+        let worth = (2 * self.config.rmss).max(window / 4);
+        if opens >= worth || (closed && opens >= self.silly(window)) {
+            self.owed = Owed::Now;
+        }
+    }
+
+    /// The least opening of a window that is worth announcing: one segment, or half of a
+    /// window that is smaller than two.
+    fn silly(&self, window: u64) -> u64 {
+        self.config.rmss.min((window / 2).max(1))
+    }
+
+    /// Whether an acknowledgment is due at `now`.
+    pub fn ack_due(&self, now: Instant) -> bool {
+        match self.owed {
+            Owed::Nothing => false,
+            Owed::By(deadline) => deadline <= now,
+            Owed::Now => true,
+        }
+    }
+
+    /// When a delayed acknowledgment falls due, if one is owed.
+    pub fn poll_timer(&self) -> Option<Instant> {
+        match self.owed {
+            Owed::By(deadline) => Some(deadline),
+            _ => None,
+        }
+    }
+
+    /// RCV.NXT of the last segment sent (for RFC 7323's TS.Recent rule: Last.ACK.sent).
+    pub fn last_ack_sent(&self) -> u64 {
+        self.last_ack_sent
+    }
+
+    /// The window field for a segment that is about to be sent, which also carries the
+    /// acknowledgment: nothing is owed afterwards.
+    ///
+    /// The edge stays where it was while opening it further would be silly (RFC 9293,
+    /// 3.8.6.2.2). The field's unit rounds it up, by less than one unit; as `rcv_nxt` moves, the
+    /// edge on the wire may move within that unit, which RFC 7323, 2.4, foresees: what was ever
+    /// promised is accepted.
+    pub fn acknowledge(&mut self) -> u16 {
+        self.owed = Owed::Nothing;
+        self.unacknowledged = 0;
+        let next = self.ack_offset();
+        self.last_ack_sent = next;
+        if self.limit >= self.firm + self.silly(self.limit.saturating_sub(next)) {
+            self.firm = self.limit;
+        }
+        let unit = 1u64 << self.config.window_shift;
+        let units = self.firm.saturating_sub(next).div_ceil(unit);
+        let field = u16::try_from(units).unwrap_or(u16::MAX);
+        self.promised = self.promised.max(next + u64::from(field) * unit);
+        field
+    }
+
+    /// The blocks for the next acknowledgment, at most `room`: a DSACK first, then the ranges
+    /// most recently received, then others.
+    pub fn sack_blocks(&mut self, room: usize) -> ArrayVec<Range<u64>, 4> {
+        let mut blocks = ArrayVec::new();
+        if !self.config.sack {
+            return blocks;
+        }
+        let room = room.min(blocks.capacity());
+        if let Some(duplicate) = self.duplicate.take() {
+            // RFC 2883, 4.2: within a larger block, that block follows by `recent`'s order.
+            blocks.push(duplicate);
+        }
+        let recent = self.recent.iter().filter_map(|start| self.beyond.containing(*start));
+        for range in recent.chain(self.beyond.iter()) {
+            if blocks.len() >= room {
+                break;
+            }
+            if !blocks.iter().skip(1).chain(blocks.first()).any(|block| *block == range) {
+                blocks.push(range);
+            }
+        }
+        blocks.truncate(room);
+        blocks
+    }
+
+    /// Whether SACK blocks are waiting to be told.
+    pub fn has_sack_blocks(&self) -> bool {
+        self.config.sack && (!self.beyond.is_empty() || self.duplicate.is_some())
+    }
+}

@@ -1,0 +1,93 @@
+//! Loss recovery: what is lost, what to send next, how much is in flight.
+//!
+//! A [`Recovery`] reads the [`Ledger`]'s facts and returns decisions; the sender applies them.
+//! It never sees the congestion window. One file an algorithm.
+
+mod newreno;
+mod sack;
+
+pub use newreno::NewReno;
+pub use sack::Sack;
+
+use super::ledger::Ledger;
+use std::fmt;
+use std::ops::Range;
+
+/// The number of duplicate acknowledgments that make a loss (RFC 5681): three.
+pub const DUP_THRESH: u32 = 3;
+
+/// What one acknowledgment said, after the ledger has taken it.
+#[derive(Debug, Clone, Copy)]
+pub struct AckFacts {
+    /// Bytes newly acknowledged cumulatively.
+    pub acked: u64,
+    /// Bytes newly sacked.
+    pub sacked: u64,
+    /// A duplicate acknowledgment as RFC 5681 defines it.
+    pub duplicate: bool,
+    /// Sender maximum segment size, in bytes.
+    pub smss: u64,
+}
+
+/// Whether an acknowledgment begins or ends an episode of loss recovery.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Episode {
+    /// Nothing changes.
+    #[default]
+    Unchanged,
+    /// A loss was found: the congestion window is to be reduced, once for the episode.
+    Enter,
+    /// All that was outstanding at the beginning has been acknowledged.
+    Exit,
+}
+
+/// What recovery concludes from an acknowledgment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Verdict {
+    /// Offsets that are lost from now on (what of them is sacked is not).
+    pub lost: Option<Range<u64>>,
+    /// Begin or end of an episode.
+    pub episode: Episode,
+    /// The first lost segment is to be sent again whatever the window says.
+    pub retransmit_now: bool,
+}
+
+/// What to send next, if the window allows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Next {
+    /// Send this part of the stream again.
+    Again(Range<u64>),
+    /// Send new data.
+    New,
+    /// Send nothing.
+    Nothing,
+}
+
+/// A loss recovery algorithm.
+pub trait Recovery: fmt::Debug + Send {
+    /// Judges an acknowledgment that the ledger has taken.
+    fn on_ack(&mut self, facts: &AckFacts, ledger: &Ledger) -> Verdict;
+
+    /// The retransmission timer expired. The sender holds all that is outstanding lost.
+    fn on_timeout(&mut self, ledger: &Ledger);
+
+    /// Part of the stream was sent again.
+    fn on_resent(&mut self, _range: &Range<u64>) {}
+
+    /// Whether an episode of fast recovery is under way.
+    fn in_recovery(&self) -> bool;
+
+    /// Bytes held to be in the network.
+    fn in_flight(&self, ledger: &Ledger) -> u64 {
+        ledger.pipe()
+    }
+
+    /// What to send next. `new_data` tells whether there is any that the peer's window allows.
+    fn next(&self, ledger: &Ledger, new_data: bool, _smss: u64) -> Next {
+        match ledger.first_lost() {
+            Some(range) => Next::Again(range),
+            None if new_data => Next::New,
+            None => Next::Nothing,
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! SACK-based loss recovery (RFC 6675).
+//!
+//! `IsLost` is kept as one offset, the edge below which all that is not sacked is lost: it only
+//! moves forward, so each segment is marked once, however many are in flight.
+
+use super::{AckFacts, DUP_THRESH, Episode, Next, Recovery, Verdict};
+use crate::tcp::ledger::Ledger;
+use std::ops::Range;
+
+/// See the module's head.
+#[derive(Debug, Default)]
+pub struct Sack {
+    dup_acks: u32,
+    /// RFC 6675's RecoveryPoint during an episode.
+    recovery_point: Option<u64>,
+    /// What was outstanding at the last timeout: no new episode before it is acknowledged
+    /// (section 5.1).
+    timeout_point: u64,
+    /// All below that is not sacked is lost.
+    lost_edge: u64,
+    /// HighRxt: one past the highest offset sent again in this episode.
+    high_rxt: u64,
+    /// RescueRxt.
+    rescue_rxt: Option<u64>,
+}
+
+impl Sack {
+    /// The offset below which all that is not sacked meets IsLost: at least three discontiguous
+    /// sacked ranges above it, or more than (DupThresh − 1)·SMSS sacked bytes.
+    fn is_lost_edge(ledger: &Ledger, smss: u64) -> u64 {
+        let (mut ranges, mut bytes) = (0, 0);
+        for range in ledger.sacked().iter().rev() {
+            ranges += 1;
+            bytes += range.end - range.start;
+            if ranges >= DUP_THRESH || bytes > u64::from(DUP_THRESH - 1) * smss {
+                return range.start;
+            }
+        }
+        0
+    }
+
+    /// The first unsacked part at or above `from`, below the highest sacked offset.
+    fn first_hole(ledger: &Ledger, from: u64) -> Option<Range<u64>> {
+        let mut at = from.max(ledger.snd_una());
+        if let Some(sacked) = ledger.sacked().containing(at) {
+            at = sacked.end;
+        }
+        let highest = ledger.sacked().iter().next_back()?.end;
+        let record = ledger.record_at(at).filter(|_| at < highest)?;
+        Some(at..record.range.end)
+    }
+}
+
+impl Recovery for Sack {
+    fn on_ack(&mut self, facts: &AckFacts, ledger: &Ledger) -> Verdict {
+        let mut verdict = Verdict::default();
+        let una = ledger.snd_una();
+        if facts.acked > 0 {
+            self.dup_acks = 0;
+            if self.recovery_point.is_some_and(|point| una >= point) {
+                self.recovery_point = None;
+                verdict.episode = Episode::Exit;
+            }
+        } else if facts.sacked > 0 {
+            self.dup_acks += 1;
+        }
+        let mut edge = Self::is_lost_edge(ledger, facts.smss).max(self.lost_edge);
+        let may_enter = self.recovery_point.is_none() && una >= self.timeout_point;
+        if may_enter && (edge > una || self.dup_acks >= DUP_THRESH) && ledger.flight_size() > 0 {
+            // Section 5, steps 1, 2 and 4.
+            self.recovery_point = Some(ledger.snd_nxt());
+            self.high_rxt = una;
+            self.rescue_rxt = None;
+            verdict.episode = Episode::Enter;
+            verdict.retransmit_now = true;
+            edge = edge.max((una + facts.smss).min(ledger.snd_nxt()));
+        }
+        let from = self.lost_edge.max(una);
+        if edge > from && self.recovery_point.is_some() {
+            verdict.lost = Some(from..edge);
+            self.lost_edge = edge;
+        }
+        verdict
+    }
+
+    fn on_timeout(&mut self, ledger: &Ledger) {
+        *self = Sack {
+            timeout_point: ledger.snd_nxt(),
+            lost_edge: ledger.snd_nxt(),
+            high_rxt: ledger.snd_una(),
+            ..Sack::default()
+        };
+    }
+
+    fn on_resent(&mut self, range: &Range<u64>) {
+        // A rescue retransmission does not move HighRxt; it is above all that is known lost.
+        if range.start < self.lost_edge || self.recovery_point.is_none() {
+            self.high_rxt = self.high_rxt.max(range.end);
+        } else {
+            self.rescue_rxt = self.recovery_point;
+            self.high_rxt = self.high_rxt.max(range.start);
+        }
+    }
+
+    fn in_recovery(&self) -> bool {
+        self.recovery_point.is_some()
+    }
+
+    fn next(&self, ledger: &Ledger, new_data: bool, smss: u64) -> Next {
+        // NextSeg (section 4), rule 1.
+        if let Some(range) = ledger.first_lost() {
+            return Next::Again(range);
+        }
+        // Rule 2.
+        if new_data {
+            return Next::New;
+        }
+        if self.recovery_point.is_none() {
+            return Next::Nothing;
+        }
+        // Rule 3: a hole that is not yet held lost.
+        if let Some(hole) = Self::first_hole(ledger, self.high_rxt) {
+            return Next::Again(hole.start..hole.end.min(hole.start + smss));
+        }
+        // Rule 4: one rescue of the last segment in an episode.
+        let highest_unsacked = match ledger.sacked().iter().next_back() {
+            Some(sacked) if sacked.end == ledger.snd_nxt() => sacked.start,
+            _ => ledger.snd_nxt(),
+        };
+        if self.rescue_rxt.is_none() && highest_unsacked > self.high_rxt.max(ledger.snd_una()) {
+            let from =
+                highest_unsacked.saturating_sub(smss).max(self.high_rxt).max(ledger.snd_una());
+            return Next::Again(from..highest_unsacked);
+        }
+        Next::Nothing
+    }
+}

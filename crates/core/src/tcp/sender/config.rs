@@ -1,0 +1,93 @@
+//! What a sender is made of.
+
+use crate::tcp::congestion::{Classic, Congestion, SlowStart, Standard};
+use crate::tcp::pacing::Pacing;
+use crate::tcp::recovery::{NewReno, Recovery, Sack};
+use crate::tcp::rtt::RtoConfig;
+
+/// The loss recovery algorithm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Algorithm {
+    /// NewReno without SACK (RFC 6582).
+    NewReno,
+    /// SACK (RFC 6675).
+    Sack,
+}
+
+impl Algorithm {
+    pub(super) fn recovery(self) -> Box<dyn Recovery> {
+        match self {
+            Algorithm::NewReno => Box::new(NewReno::new()),
+            Algorithm::Sack => Box::new(Sack::default()),
+        }
+    }
+}
+
+/// The initial congestion window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InitialWindow {
+    /// In segments: ten by RFC 6928.
+    Segments(u32),
+    /// In bytes, at least one segment.
+    Bytes(u64),
+}
+
+/// Parameters of a [`super::Sender`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SenderConfig {
+    /// Sender maximum segment size: payload bytes of the largest segment, options deducted.
+    pub smss: u64,
+    /// The largest super-segment in bytes; `smss` where segments are to be sent one by one.
+    pub max_burst: u64,
+    /// Loss recovery.
+    pub algorithm: Algorithm,
+    /// Initial congestion window.
+    pub initial_window: InitialWindow,
+    /// Initial slow start threshold in bytes, if any.
+    pub initial_ssthresh: Option<u64>,
+    /// How much of one acknowledgment slow start counts; see [`SlowStart::byte_limit`].
+    pub byte_limit: Option<u32>,
+    /// The retransmission timer.
+    pub rto: RtoConfig,
+    /// Pacing.
+    pub pacing: Pacing,
+    /// Nagle's algorithm (RFC 9293, 3.7.4).
+    pub nagle: bool,
+    /// Begin anew with the initial window after an idle time (RFC 5681, 4.1).
+    pub restart_after_idle: bool,
+    /// Give up after this many timer expiries without any answer.
+    pub max_unanswered: u32,
+}
+
+impl Default for SenderConfig {
+    fn default() -> SenderConfig {
+        SenderConfig {
+            smss: 1460,
+            max_burst: 1460,
+            algorithm: Algorithm::Sack,
+            initial_window: InitialWindow::Segments(10),
+            initial_ssthresh: None,
+            byte_limit: Some(2),
+            rto: RtoConfig::default(),
+            pacing: Pacing::Off,
+            nagle: true,
+            restart_after_idle: true,
+            max_unanswered: 15,
+        }
+    }
+}
+
+impl SenderConfig {
+    pub(super) fn congestion(&self) -> Box<dyn Congestion> {
+        let initial_window = match self.initial_window {
+            InitialWindow::Segments(segments) => u64::from(segments) * self.smss,
+            InitialWindow::Bytes(bytes) => bytes.max(self.smss),
+        };
+        let slow_start = SlowStart {
+            initial_window,
+            initial_ssthresh: self.initial_ssthresh,
+            byte_limit: self.byte_limit,
+        };
+        Box::new(Classic::new(slow_start, self.smss, Standard::default()))
+    }
+}

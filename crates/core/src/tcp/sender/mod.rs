@@ -1,0 +1,295 @@
+//! The sending half: what of a stream goes out when (RFC 9293, 3.8; RFC 5681; RFC 6298).
+//!
+//! The sender knows offsets, not bytes: whoever holds the stream's buffer says how far it has
+//! been written ([`Sender::extend`], [`Sender::finish`]) and fetches the bytes of what
+//! [`Sender::poll_transmit`] names. Offsets below [`Sender::snd_una`] may be released.
+//!
+//! Drain order: after [`Sender::on_ack`] or [`Sender::on_timer`], call `poll_transmit` until it
+//! gives nothing, then [`Sender::poll_timer`].
+
+mod config;
+mod timers;
+mod transmit;
+
+pub use config::{Algorithm, InitialWindow, SenderConfig};
+pub use transmit::Transmission;
+
+use super::congestion::{Acked, Congested, Congestion};
+use super::ledger::{Delivered, Ledger};
+use super::pacing::Pacer;
+use super::recovery::{AckFacts, Episode, Recovery};
+use super::rtt::RttEstimator;
+use crate::time::{Duration, Instant};
+use std::ops::Range;
+
+/// An acknowledgment, in offsets.
+#[derive(Debug, Clone)]
+pub struct Ack<'a> {
+    /// Sequence number of the segment that carries it, in the peer's stream (for SND.WL1).
+    pub segment: u64,
+    /// The next offset that the peer expects. The caller has checked that it is not above
+    /// [`Sender::snd_nxt`].
+    pub ack: u64,
+    /// The window behind `ack`, scaled to bytes.
+    pub window: u64,
+    /// SACK blocks as they came, DSACKs and nonsense included.
+    pub sack: &'a [Range<u64>],
+    /// Whether the segment carries data, SYN or FIN (then it is no duplicate acknowledgment).
+    pub occupies: bool,
+}
+
+/// What an acknowledgment changed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct AckOutcome {
+    /// Bytes newly acknowledged; they may be released.
+    pub acked: u64,
+    /// A round-trip time was measured.
+    pub rtt: Option<Duration>,
+}
+
+/// Counters of one sender.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SenderStats {
+    /// Segments sent, super-segments counted once.
+    pub segments: u64,
+    /// Bytes sent again.
+    pub retransmitted_bytes: u64,
+    /// Segments sent again.
+    pub retransmissions: u64,
+    /// Expiries of the retransmission timer.
+    pub timeouts: u64,
+    /// Episodes of fast recovery.
+    pub recoveries: u64,
+}
+
+/// The sending half of a connection or of a gateway's leg.
+#[derive(Debug)]
+pub struct Sender {
+    config: SenderConfig,
+    ledger: Ledger,
+    recovery: Box<dyn Recovery>,
+    congestion: Box<dyn Congestion>,
+    rtt: RttEstimator,
+    pacer: Pacer,
+    /// One past the last byte written to the stream.
+    end: u64,
+    /// The stream ends at `end` with a FIN.
+    finished: bool,
+    /// SND.UNA + SND.WND: one past the last offset that the peer allows.
+    window_edge: u64,
+    /// The largest window that the peer has offered.
+    max_window: u64,
+    /// SND.WL1 and SND.WL2.
+    last_window_update: (u64, u64),
+    rto_deadline: Option<Instant>,
+    persist: Option<timers::Persist>,
+    /// What must leave whatever the congestion window says.
+    forced: Option<transmit::Forced>,
+    /// Timer expiries since the peer was last heard of.
+    unanswered: u32,
+    last_sent: Option<Instant>,
+    /// The congestion window was what stopped the last transmission.
+    window_limited: bool,
+    /// Pacing was.
+    paced_out: bool,
+    stats: SenderStats,
+}
+
+impl Sender {
+    /// A sender whose next byte is at offset `start`, towards a peer that has offered `window`
+    /// bytes, after a handshake that took `rtt`.
+    pub fn new(config: SenderConfig, start: u64, window: u64, rtt: Option<Duration>) -> Sender {
+        let mut estimator = RttEstimator::new(config.rto);
+        if let Some(rtt) = rtt {
+            estimator.sample(rtt);
+        }
+        Sender {
+            ledger: Ledger::new(start),
+            recovery: config.algorithm.recovery(),
+            congestion: config.congestion(),
+            rtt: estimator,
+            pacer: Pacer::default(),
+            end: start,
+            finished: false,
+            window_edge: start + window,
+            max_window: window,
+            last_window_update: (0, start),
+            rto_deadline: None,
+            persist: None,
+            forced: None,
+            unanswered: 0,
+            last_sent: None,
+            window_limited: false,
+            paced_out: false,
+            stats: SenderStats::default(),
+            config,
+        }
+    }
+
+    /// The oldest unacknowledged offset.
+    pub fn snd_una(&self) -> u64 {
+        self.ledger.snd_una()
+    }
+
+    /// The next offset to be sent for the first time.
+    pub fn snd_nxt(&self) -> u64 {
+        self.ledger.snd_nxt()
+    }
+
+    /// One past the last offset that the peer allows.
+    pub fn window_edge(&self) -> u64 {
+        self.window_edge
+    }
+
+    /// The largest window that the peer has offered, in bytes.
+    pub fn max_window(&self) -> u64 {
+        self.max_window
+    }
+
+    /// Sender maximum segment size, in bytes.
+    pub fn smss(&self) -> u64 {
+        self.config.smss
+    }
+
+    /// The congestion window, in bytes.
+    pub fn cwnd(&self) -> u64 {
+        self.congestion.window()
+    }
+
+    /// The slow start threshold, in bytes.
+    pub fn ssthresh(&self) -> u64 {
+        self.congestion.ssthresh()
+    }
+
+    /// Bytes held to be in the network.
+    pub fn in_flight(&self) -> u64 {
+        self.recovery.in_flight(&self.ledger)
+    }
+
+    /// The round-trip time estimator.
+    pub fn rtt(&self) -> &RttEstimator {
+        &self.rtt
+    }
+
+    /// Counters.
+    pub fn stats(&self) -> SenderStats {
+        SenderStats { retransmitted_bytes: self.ledger.retransmitted_bytes(), ..self.stats }
+    }
+
+    /// The stream has been written up to `end` (exclusive).
+    pub fn extend(&mut self, end: u64) {
+        debug_assert!(!self.finished || end == self.end, "a finished stream does not grow");
+        self.end = self.end.max(end);
+    }
+
+    /// The stream ends where it has been written to: a FIN follows the last byte.
+    pub fn finish(&mut self) {
+        self.finished = true;
+    }
+
+    /// Whether all that was written, FIN included, has been acknowledged.
+    pub fn is_done(&self) -> bool {
+        self.snd_una() == self.stream_end()
+    }
+
+    /// Whether the FIN has been sent and acknowledged.
+    pub fn fin_acked(&self) -> bool {
+        self.finished && self.is_done()
+    }
+
+    /// Whether the peer has left too many retransmissions or probes without any answer
+    /// (RFC 9293, 3.8.3: R2).
+    pub fn gave_up(&self) -> bool {
+        self.unanswered > self.config.max_unanswered
+    }
+
+    /// One past the last offset to be sent, the FIN counted.
+    fn stream_end(&self) -> u64 {
+        self.end + u64::from(self.finished)
+    }
+
+    /// Takes an acknowledgment.
+    pub fn on_ack(&mut self, now: Instant, ack: &Ack<'_>) -> AckOutcome {
+        self.unanswered = 0;
+        let una = self.snd_una();
+        if ack.ack < una {
+            return AckOutcome::default();
+        }
+        let window_changed = self.update_window(ack);
+        let limited = self.window_limited
+            || (self.cwnd() < self.ssthresh() && self.in_flight() * 2 >= self.cwnd());
+        let outstanding = self.ledger.flight_size() > 0;
+        let nxt = self.snd_nxt();
+        // DSACKs lie below; what is above snd_nxt was never sent (RFC 5961's spirit).
+        let blocks = ack.sack.iter().filter(|block| {
+            block.start < block.end && block.start >= ack.ack.max(una) && block.end <= nxt
+        });
+        let delivered = self.ledger.acknowledge(now, ack.ack, blocks.cloned());
+        if let Some(rtt) = delivered.rtt {
+            self.rtt.sample(rtt);
+        }
+        let facts = AckFacts {
+            acked: delivered.acked,
+            sacked: delivered.sacked,
+            duplicate: delivered.acked == 0 && outstanding && !ack.occupies && !window_changed,
+            smss: self.config.smss,
+        };
+        self.judge(now, &facts, &delivered, limited);
+        if delivered.acked > 0 {
+            self.persist = None;
+            if delivered.rtt.is_none() {
+                self.rtt.end_back_off();
+            }
+            // RFC 6298, rules 5.2 and 5.3.
+            self.rto_deadline = (self.ledger.flight_size() > 0).then(|| now + self.rtt.rto());
+        }
+        AckOutcome { acked: delivered.acked, rtt: delivered.rtt }
+    }
+
+    /// Lets recovery judge, and applies what it decides.
+    fn judge(&mut self, now: Instant, facts: &AckFacts, delivered: &Delivered, limited: bool) {
+        let was_in_recovery = self.recovery.in_recovery();
+        let flight_size =
+            (self.ledger.flight_size() + delivered.acked).min(self.congestion.window());
+        let verdict = self.recovery.on_ack(facts, &self.ledger);
+        if let Some(range) = verdict.lost {
+            self.ledger.mark_lost(range);
+        }
+        if verdict.retransmit_now {
+            self.forced = Some(transmit::Forced::FirstLost);
+        }
+        let smss = self.config.smss;
+        match verdict.episode {
+            Episode::Enter => {
+                self.stats.recoveries += 1;
+                self.congestion.on_loss(&Congested { now, flight_size, smss });
+            }
+            Episode::Exit => self.congestion.on_recovered(self.ledger.flight_size(), smss),
+            Episode::Unchanged if delivered.acked > 0 && !was_in_recovery => {
+                self.congestion.on_ack(&Acked {
+                    now,
+                    bytes: delivered.acked,
+                    smss,
+                    srtt: self.rtt.srtt(),
+                    window_limited: limited,
+                });
+            }
+            Episode::Unchanged => {}
+        }
+    }
+
+    /// RFC 9293, 3.10.7.4: take the window from segments that are not older than the last that
+    /// gave one. True if it changed the window.
+    fn update_window(&mut self, ack: &Ack<'_>) -> bool {
+        let update = (ack.segment, ack.ack);
+        if update < self.last_window_update && ack.ack == self.snd_una() {
+            return false;
+        }
+        self.last_window_update = update;
+        let edge = ack.ack + ack.window;
+        let changed = edge != self.window_edge;
+        self.window_edge = edge;
+        self.max_window = self.max_window.max(ack.window);
+        changed
+    }
+}

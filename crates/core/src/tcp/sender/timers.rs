@@ -1,0 +1,75 @@
+//! The retransmission timer (RFC 6298, section 5) and the persist timer (RFC 9293, 3.8.6.1).
+
+use super::{Sender, transmit::Forced};
+use crate::tcp::congestion::Congested;
+use crate::time::{Duration, Instant};
+
+/// Probing a closed window.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Persist {
+    deadline: Instant,
+    interval: Duration,
+}
+
+impl Persist {
+    const MAX_INTERVAL: Duration = Duration::from_secs(60);
+
+    pub(super) fn begin(now: Instant, interval: Duration) -> Persist {
+        Persist { deadline: now + interval, interval }
+    }
+
+    fn again(self, now: Instant) -> Persist {
+        let interval = (self.interval * 2).min(Self::MAX_INTERVAL);
+        Persist { deadline: now + interval, interval }
+    }
+}
+
+impl Sender {
+    /// When [`Sender::on_timer`] is to be called, if ever.
+    pub fn poll_timer(&self) -> Option<Instant> {
+        let rto = self.rto_deadline;
+        let persist = self.persist.map(|persist| persist.deadline);
+        let paced = self.paced_out.then(|| self.pacer.next());
+        [rto, persist, paced].into_iter().flatten().min()
+    }
+
+    /// Lets expire what is due at `now`.
+    pub fn on_timer(&mut self, now: Instant) {
+        if self.rto_deadline.is_some_and(|deadline| deadline <= now) {
+            self.on_retransmission_timeout(now);
+        }
+        if let Some(persist) = self.persist.filter(|persist| persist.deadline <= now) {
+            self.persist = Some(persist.again(now));
+            self.forced = Some(Forced::Persist);
+            self.unanswered += 1;
+        }
+        if self.paced_out && self.pacer.next() <= now {
+            self.paced_out = false;
+        }
+    }
+
+    /// RFC 6298, rules 5.4 to 5.6; RFC 5681, 3.1; RFC 6675, 5.1.
+    fn on_retransmission_timeout(&mut self, now: Instant) {
+        if self.ledger.flight_size() == 0 {
+            self.rto_deadline = None;
+            return;
+        }
+        self.stats.timeouts += 1;
+        self.unanswered += 1;
+        let una = self.snd_una();
+        let first = self.ledger.record_at(una).expect("something is outstanding");
+        let again = first.transmissions > 1;
+        if first.sacked {
+            // RFC 2018, section 8: the peer has dropped what it had sacked.
+            self.ledger.forget_sacked();
+        }
+        let flight_size = self.ledger.flight_size().min(self.congestion.window());
+        let smss = self.config.smss;
+        self.congestion.on_timeout(&Congested { now, flight_size, smss }, again);
+        self.ledger.mark_lost(una..self.snd_nxt());
+        self.recovery.on_timeout(&self.ledger);
+        self.rtt.back_off();
+        self.rto_deadline = Some(now + self.rtt.rto());
+        self.forced = Some(Forced::FirstLost);
+    }
+}

@@ -1,0 +1,213 @@
+//! Choosing the next segment: retransmissions first, then new data within the windows, with
+//! silly-window avoidance (RFC 9293, 3.8.6.2.1), Nagle's rule and pacing.
+
+use super::{Sender, timers};
+use crate::tcp::pacing::Pacing;
+use crate::tcp::recovery::Next;
+use crate::time::{Duration, Instant};
+use crate::units::Rate;
+use std::ops::Range;
+
+/// A segment to be sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Transmission {
+    /// The data's offsets; empty for a bare FIN or a probe. Longer than one segment if the
+    /// sender may send super-segments.
+    pub range: Range<u64>,
+    /// The stream's FIN follows.
+    pub fin: bool,
+    /// Nothing is left behind it: PSH.
+    pub push: bool,
+    /// The range was sent before.
+    pub retransmission: bool,
+}
+
+/// Why a segment leaves whatever the congestion window says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Forced {
+    /// Fast retransmit, partial acknowledgment or timeout: the first lost segment.
+    FirstLost,
+    /// The persist timer: what the window allows, or else a probe.
+    Persist,
+}
+
+impl Sender {
+    /// The next segment to be sent now, if any.
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmission> {
+        self.paced_out = false;
+        self.window_limited = false;
+        match self.forced.take() {
+            Some(Forced::FirstLost) => {
+                if let Some(range) = self.ledger.first_lost() {
+                    return Some(self.again(now, range, self.config.smss));
+                }
+            }
+            Some(Forced::Persist) => return self.probe(now),
+            None => {}
+        }
+        if now < self.pacer.next() {
+            self.paced_out = self.wants_to_send();
+            return None;
+        }
+        self.restart_if_idle(now);
+        let room = self.congestion.window().saturating_sub(self.in_flight());
+        let new_data = self.new_data();
+        match self.recovery.next(&self.ledger, new_data.is_some(), self.config.smss) {
+            Next::Again(range) => {
+                let smallest = self.config.smss.min(range.end - range.start);
+                if room < smallest && self.in_flight() > 0 {
+                    self.window_limited = true;
+                    return None;
+                }
+                let limit = whole_segments(room, self.config.smss).min(self.burst_limit());
+                Some(self.again(now, range, limit))
+            }
+            Next::New => {
+                let range = new_data.expect("recovery was told that there is new data");
+                let smallest = self.config.smss.min(range.end - range.start);
+                if room < smallest && self.in_flight() > 0 {
+                    self.window_limited = true;
+                    return None;
+                }
+                let limit = whole_segments(room, self.config.smss).min(self.burst_limit());
+                let end =
+                    if range.end - range.start > limit { range.start + limit } else { range.end };
+                Some(self.first_time(now, range.start..end))
+            }
+            Next::Nothing => {
+                self.persist_if_stuck(now);
+                None
+            }
+        }
+    }
+
+    /// Whether anything could be sent if pacing did not forbid it.
+    fn wants_to_send(&self) -> bool {
+        let room = self.congestion.window().saturating_sub(self.in_flight());
+        let has = self.ledger.first_lost().is_some() || self.new_data().is_some();
+        has && (room >= self.config.smss || self.in_flight() == 0)
+    }
+
+    /// What may be sent for the first time, as far as the peer's window, silly-window avoidance
+    /// and Nagle are concerned. The range may be empty: then only a FIN is to be sent.
+    fn new_data(&self) -> Option<Range<u64>> {
+        let nxt = self.snd_nxt();
+        let available = self.end.saturating_sub(nxt);
+        let usable = self.window_edge.saturating_sub(nxt);
+        let smss = self.config.smss;
+        if nxt >= self.stream_end() {
+            return None;
+        }
+        if available == 0 {
+            // The FIN alone: it takes one offset of the window.
+            return (usable > 0).then_some(nxt..nxt);
+        }
+        let sendable = available.min(usable);
+        if sendable >= smss {
+            let whole = whole_segments(sendable, smss);
+            // A short tail goes along if it is the stream's end for now and Nagle agrees.
+            let tail = sendable == available && self.may_send_short();
+            return Some(nxt..nxt + if tail { sendable } else { whole });
+        }
+        let all_fits = sendable == available && self.may_send_short();
+        // Towards a peer whose largest window is tiny, half of it is worth sending.
+        let half_window = sendable > 0 && sendable >= self.max_window.div_ceil(2);
+        (all_fits || half_window).then_some(nxt..nxt + sendable)
+    }
+
+    /// Nagle: a short segment waits while anything is outstanding, unless the stream is over.
+    fn may_send_short(&self) -> bool {
+        !self.config.nagle || self.finished || self.ledger.flight_size() == 0
+    }
+
+    /// The longest run of bytes to be sent at once: a super-segment, but at most a millisecond
+    /// of the pacing rate.
+    fn burst_limit(&self) -> u64 {
+        let smss = self.config.smss;
+        let paced =
+            self.pacing_rate().map_or(u64::MAX, |rate| rate.bytes_in(Duration::from_millis(1)));
+        whole_segments(self.config.max_burst.min(paced), smss)
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        let Pacing::Window { cap } = self.config.pacing else { return None };
+        let by_window = self.rtt.srtt().filter(|srtt| !srtt.is_zero()).map(|srtt| {
+            let bytes = self.congestion.window() as f64 * self.congestion.pacing_gain();
+            Rate::from_bits_per_sec((bytes * 8.0 / srtt.as_secs_f64()) as u64)
+        });
+        match (by_window, cap) {
+            (Some(rate), Some(cap)) => Some(rate.min(cap)),
+            (rate, cap) => rate.or(cap),
+        }
+    }
+
+    fn restart_if_idle(&mut self, now: Instant) {
+        let idle = self.last_sent.is_some_and(|at| now.saturating_since(at) > self.rtt.rto());
+        if self.config.restart_after_idle && idle && self.ledger.flight_size() == 0 {
+            self.congestion.on_idle();
+        }
+    }
+
+    fn first_time(&mut self, now: Instant, range: Range<u64>) -> Transmission {
+        let fin = self.finished && range.end == self.end && self.window_edge > range.end;
+        self.ledger.sent(now, range.start..range.end + u64::from(fin));
+        let push = range.end == self.end;
+        self.left(now, Transmission { range, fin, push, retransmission: false })
+    }
+
+    /// Sends the beginning of `range` again, at most `limit` bytes.
+    fn again(&mut self, now: Instant, range: Range<u64>, limit: u64) -> Transmission {
+        let range = range.start..range.end.min(range.start + limit);
+        self.ledger.resent(now, range.clone());
+        self.recovery.on_resent(&range);
+        self.stats.retransmissions += 1;
+        let fin = self.finished && range.end == self.stream_end();
+        let data = range.start..range.end - u64::from(fin);
+        let push = data.end == self.end;
+        self.left(now, Transmission { range: data, fin, push, retransmission: true })
+    }
+
+    fn left(&mut self, now: Instant, sent: Transmission) -> Transmission {
+        self.stats.segments += 1;
+        self.last_sent = Some(now);
+        self.persist = None;
+        // RFC 6298, rule 5.1.
+        self.rto_deadline.get_or_insert(now + self.rtt.rto());
+        if let Some(rate) = self.pacing_rate() {
+            let segments = (sent.range.end - sent.range.start).div_ceil(self.config.smss).max(1);
+            // 52 bytes of headers a segment: IPv4 with timestamps.
+            self.pacer.sent(now, sent.range.end - sent.range.start + 52 * segments, rate);
+        }
+        sent
+    }
+
+    /// The persist timer has expired: send what fits, though it be silly, or an empty segment
+    /// below the window, which every receiver answers.
+    fn probe(&mut self, now: Instant) -> Option<Transmission> {
+        let nxt = self.snd_nxt();
+        let usable = self.window_edge.saturating_sub(nxt);
+        if usable > 0 && nxt < self.stream_end() {
+            let end = self.end.min(nxt + usable.min(self.config.smss));
+            let backoff = self.persist;
+            let sent = self.first_time(now, nxt..end);
+            self.persist = backoff;
+            return Some(sent);
+        }
+        let at = self.snd_una() - 1;
+        Some(Transmission { range: at..at, fin: false, push: false, retransmission: false })
+    }
+
+    /// Data or a FIN is waiting, nothing is outstanding that would bring an acknowledgment, and
+    /// the peer's window forbids sending: begin to probe (RFC 9293, 3.8.6.1).
+    fn persist_if_stuck(&mut self, now: Instant) {
+        let waiting = self.snd_nxt() < self.stream_end();
+        if waiting && self.ledger.flight_size() == 0 && self.persist.is_none() {
+            self.persist = Some(timers::Persist::begin(now, self.rtt.rto()));
+        }
+    }
+}
+
+/// As many whole segments as fit into `bytes`, at least one.
+fn whole_segments(bytes: u64, smss: u64) -> u64 {
+    (bytes / smss * smss).max(smss)
+}

@@ -1,0 +1,335 @@
+//! The transmission control block (RFC 9293, 3.3.1) of a synchronised connection: one sender,
+//! one receiver, and the header fields that tie them together.
+//!
+//! A host's connection is one of these with a state machine around it; a gateway's leg is one of
+//! these with its streams shared. Bytes are the owner's: [`Tcb::on_segment`] says which part of a
+//! payload to store, [`Tcb::poll_transmit`] which offsets to send.
+//!
+//! Drain order: after `on_segment` or `on_timer`, store what is to be stored, then call
+//! `poll_transmit` until it gives nothing, then `poll_timer`.
+
+use super::receiver::Receiver;
+use super::sender::{Ack, Sender, Transmission};
+use crate::time::{Duration, Instant};
+use crate::wire::{Flags, SackBlock, SeqNum, TcpHeader, Timestamps};
+use arrayvec::ArrayVec;
+use std::ops::Range;
+
+/// Where the timestamps option's TSval comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TimestampClock {
+    /// Milliseconds of our own clock, from this number on.
+    Own(u32),
+    /// The newest TSval of the host for which we stand; set by [`Tcb::relay_timestamp`].
+    Relayed(u32),
+}
+
+/// Timestamps of a connection that has agreed on them (RFC 7323).
+#[derive(Debug, Clone, Copy)]
+pub struct TimestampState {
+    /// Our TSval.
+    pub clock: TimestampClock,
+    /// TS.Recent.
+    pub recent: u32,
+    /// When TS.Recent was taken.
+    pub recent_at: Instant,
+}
+
+impl TimestampState {
+    /// PAWS does not trust a TS.Recent that is older than 24 days (RFC 7323, 5.5).
+    const OUTDATED: Duration = Duration::from_secs(24 * 24 * 3600);
+
+    fn value(&self, now: Instant) -> u32 {
+        match self.clock {
+            TimestampClock::Own(base) => base.wrapping_add((now.as_nanos() / 1_000_000) as u32),
+            TimestampClock::Relayed(value) => value,
+        }
+    }
+
+    fn is_old(&self, value: u32, now: Instant) -> bool {
+        (value.wrapping_sub(self.recent) as i32) < 0
+            && now.saturating_since(self.recent_at) < Self::OUTDATED
+    }
+}
+
+/// The numbers that both ends agreed on in the handshake.
+#[derive(Debug, Clone, Copy)]
+pub struct Agreed {
+    /// Our initial sequence number.
+    pub snd_isn: SeqNum,
+    /// The peer's.
+    pub rcv_isn: SeqNum,
+    /// The shift of the window field in segments that we receive.
+    pub snd_shift: u8,
+    /// Timestamps, if both ends offered them.
+    pub timestamps: Option<TimestampState>,
+}
+
+/// What became of an arriving segment.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Arrival {
+    /// What it means for the connection.
+    pub fate: Fate,
+    /// Offsets of the new data, to be stored now; empty if none.
+    pub store: Range<u64>,
+    /// Where in the payload the new data begins.
+    pub skip: usize,
+    /// Bytes newly acknowledged; they may be released.
+    pub acked: u64,
+    /// `rcv_nxt` has moved.
+    pub advanced: bool,
+}
+
+/// What an arriving segment means for the connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Fate {
+    /// It was taken.
+    Taken,
+    /// It was not acceptable; an acknowledgment may be owed for it.
+    #[default]
+    Dropped,
+    /// A valid RST: the peer has reset the connection.
+    Reset,
+}
+
+/// Whether there is memory for a segment's data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Admission {
+    /// Take the data.
+    Accept,
+    /// Take the acknowledgment; treat the data as if the network had lost it.
+    Refuse,
+}
+
+/// A segment to be sent. Ports are the owner's to fill in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outgoing {
+    /// The header.
+    pub tcp: TcpHeader,
+    /// Offsets of the payload.
+    pub data: Range<u64>,
+}
+
+/// The synchronised part of a connection.
+#[derive(Debug)]
+pub struct Tcb {
+    /// The sending half.
+    pub sender: Sender,
+    /// The receiving half.
+    pub receiver: Receiver,
+    agreed: Agreed,
+    last_challenge: Option<Instant>,
+}
+
+impl Tcb {
+    /// The least time between answers to segments without data that are not acceptable, so that
+    /// two ends that disagree do not answer each other for ever (RFC 5961, section 7).
+    const CHALLENGE_INTERVAL: Duration = Duration::from_millis(500);
+
+    /// A connection after its handshake.
+    pub fn new(agreed: Agreed, sender: Sender, receiver: Receiver) -> Tcb {
+        Tcb { sender, receiver, agreed, last_challenge: None }
+    }
+
+    /// The handshake's numbers.
+    pub fn agreed(&self) -> &Agreed {
+        &self.agreed
+    }
+
+    /// The host for which we stand has sent this TSval: ours follows it, and never goes back.
+    pub fn relay_timestamp(&mut self, value: u32) {
+        if let Some(TimestampState { clock: TimestampClock::Relayed(ours), .. }) =
+            &mut self.agreed.timestamps
+        {
+            if value.wrapping_sub(*ours) as i32 > 0 {
+                *ours = value;
+            }
+        }
+    }
+
+    /// Takes a segment with `len` bytes of payload (RFC 9293, 3.10.7.4, with RFC 5961 and 7323).
+    pub fn on_segment(
+        &mut self,
+        now: Instant,
+        tcp: &TcpHeader,
+        len: usize,
+        admission: Admission,
+    ) -> Arrival {
+        let start = tcp.seq.offset_near(self.agreed.rcv_isn, self.receiver.rcv_nxt());
+        let occupied = len as u64 + u64::from(tcp.has(Flags::FIN)) + u64::from(tcp.has(Flags::SYN));
+        if tcp.has(Flags::RST) {
+            return self.on_reset(now, start);
+        }
+        if let Some(state) = self.agreed.timestamps {
+            // RFC 7323, 3.2: once agreed on, a segment without timestamps is dropped.
+            let Some(ts) = tcp.options.timestamps else { return Arrival::default() };
+            if state.is_old(ts.value, now) {
+                self.answer_unacceptable(now, len > 0);
+                return Arrival::default();
+            }
+        }
+        // First, check the sequence number.
+        let Some(start) = start.filter(|_| self.receiver.acceptable(start, occupied)) else {
+            self.answer_unacceptable(now, len > 0);
+            return Arrival::default();
+        };
+        // Fourth, the SYN bit (RFC 5961, section 4).
+        if tcp.has(Flags::SYN) {
+            self.answer_unacceptable(now, false);
+            return Arrival::default();
+        }
+        // Fifth, the ACK field.
+        if !tcp.has(Flags::ACK) {
+            return Arrival::default();
+        }
+        let Some(ack) = self.acceptable_ack(tcp.ack) else {
+            self.answer_unacceptable(now, false);
+            return Arrival::default();
+        };
+        self.note_timestamp(now, tcp, start);
+        let near = self.sender.snd_una();
+        let offset = |seq: SeqNum| seq.offset_near(self.agreed.snd_isn, near);
+        let sack: ArrayVec<Range<u64>, 4> = tcp
+            .options
+            .sack
+            .iter()
+            .filter_map(|block| Some(offset(block.left)?..offset(block.right)?))
+            .collect();
+        let outcome = self.sender.on_ack(
+            now,
+            &Ack {
+                segment: start,
+                ack,
+                window: u64::from(tcp.window) << self.agreed.snd_shift,
+                sack: &sack,
+                occupies: occupied > 0,
+            },
+        );
+        // Seventh, the segment text; eighth, the FIN bit.
+        let mut arrival = Arrival { fate: Fate::Taken, acked: outcome.acked, ..Arrival::default() };
+        if occupied > 0 && admission == Admission::Accept {
+            let data = start..start + len as u64;
+            let accepted = self.receiver.on_data(now, data, tcp.has(Flags::FIN));
+            arrival.skip = (accepted.store.start.saturating_sub(start)) as usize;
+            arrival.store = accepted.store;
+            arrival.advanced = accepted.advanced;
+        }
+        arrival
+    }
+
+    /// RFC 5961, section 3.2: only a RST at exactly the expected number resets; another within
+    /// the window is answered. After a held FIN the expected number may be one further.
+    fn on_reset(&mut self, now: Instant, start: Option<u64>) -> Arrival {
+        let next = self.receiver.ack_offset();
+        let exact = start == Some(next)
+            || (self.receiver.fin_received() && start == Some(self.receiver.rcv_nxt() + 1));
+        let fate = if exact { Fate::Reset } else { Fate::Dropped };
+        if !exact && self.receiver.acceptable(start, 0) {
+            self.answer_unacceptable(now, false);
+        }
+        Arrival { fate, ..Arrival::default() }
+    }
+
+    /// The offset that `ack` stands for, if RFC 5961's section 5 lets it pass.
+    fn acceptable_ack(&self, ack: SeqNum) -> Option<u64> {
+        let una = self.sender.snd_una();
+        let offset = ack.offset_near(self.agreed.snd_isn, una)?;
+        let oldest = una.saturating_sub(self.sender.max_window().max(1));
+        (oldest <= offset && offset <= self.sender.snd_nxt()).then_some(offset)
+    }
+
+    fn note_timestamp(&mut self, now: Instant, tcp: &TcpHeader, start: u64) {
+        if let (Some(state), Some(ts)) = (&mut self.agreed.timestamps, tcp.options.timestamps) {
+            // RFC 7323, 4.3, rule 2.
+            if start <= self.receiver.last_ack_sent() && !state.is_old(ts.value, now) {
+                state.recent = ts.value;
+                state.recent_at = now;
+            }
+        }
+    }
+
+    /// Owes an acknowledgment for a segment that is not acceptable. Data always gets one, as it
+    /// is no part of an endless exchange of acknowledgments.
+    fn answer_unacceptable(&mut self, now: Instant, has_data: bool) {
+        let recently = self
+            .last_challenge
+            .is_some_and(|at| now.saturating_since(at) < Self::CHALLENGE_INTERVAL);
+        if has_data || !recently {
+            if !has_data {
+                self.last_challenge = Some(now);
+            }
+            self.receiver.owe_now();
+        }
+    }
+
+    /// The next segment to be sent now, if any.
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Outgoing> {
+        // SACK blocks would shorten a data segment, so they travel alone.
+        if self.receiver.ack_due(now) && self.receiver.has_sack_blocks() {
+            return Some(self.acknowledgment(now));
+        }
+        if let Some(sent) = self.sender.poll_transmit(now) {
+            return Some(self.data_segment(now, sent));
+        }
+        self.receiver.ack_due(now).then(|| self.acknowledgment(now))
+    }
+
+    /// When [`Tcb::on_timer`] is to be called, if ever.
+    pub fn poll_timer(&self) -> Option<Instant> {
+        [self.sender.poll_timer(), self.receiver.poll_timer()].into_iter().flatten().min()
+    }
+
+    /// Lets expire what is due at `now`. (A delayed acknowledgment falls due by itself.)
+    pub fn on_timer(&mut self, now: Instant) {
+        self.sender.on_timer(now);
+    }
+
+    /// A RST that the peer will take: at SND.NXT, or where its acknowledgment `asked` for it.
+    pub fn reset(&self, asked: Option<SeqNum>) -> TcpHeader {
+        TcpHeader {
+            seq: asked.unwrap_or(self.agreed.snd_isn + self.sender.snd_nxt()),
+            ack: self.agreed.rcv_isn + self.receiver.ack_offset(),
+            flags: Flags::RST | Flags::ACK,
+            ..TcpHeader::default()
+        }
+    }
+
+    fn acknowledgment(&mut self, now: Instant) -> Outgoing {
+        let at = self.sender.snd_nxt();
+        let mut tcp = self.header(now, at);
+        let room = if self.agreed.timestamps.is_some() { 3 } else { 4 };
+        for block in self.receiver.sack_blocks(room) {
+            let (left, right) =
+                (self.agreed.rcv_isn + block.start, self.agreed.rcv_isn + block.end);
+            tcp.options.sack.push(SackBlock { left, right });
+        }
+        Outgoing { tcp, data: at..at }
+    }
+
+    fn data_segment(&mut self, now: Instant, sent: Transmission) -> Outgoing {
+        let mut tcp = self.header(now, sent.range.start);
+        if sent.push {
+            tcp.flags = tcp.flags | Flags::PSH;
+        }
+        if sent.fin {
+            tcp.flags = tcp.flags | Flags::FIN;
+        }
+        Outgoing { tcp, data: sent.range }
+    }
+
+    fn header(&mut self, now: Instant, at: u64) -> TcpHeader {
+        let window = self.receiver.acknowledge();
+        let mut tcp = TcpHeader {
+            seq: self.agreed.snd_isn + at,
+            ack: self.agreed.rcv_isn + self.receiver.ack_offset(),
+            flags: Flags::ACK,
+            window,
+            ..TcpHeader::default()
+        };
+        if let Some(state) = self.agreed.timestamps {
+            tcp.options.timestamps =
+                Some(Timestamps { value: state.value(now), echo: state.recent });
+        }
+        tcp
+    }
+}
