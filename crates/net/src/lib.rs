@@ -1,6 +1,8 @@
 //! Linux: TUN devices, namespaces, policy routing, clock and poll loop.
 
 pub mod clock;
+pub mod divert;
+pub mod emulator;
 pub mod instance;
 pub mod signals;
 pub mod tun;
