@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod tcp;
+pub mod link;
 pub mod time;
 pub mod units;
 pub mod wire;

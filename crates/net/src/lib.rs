@@ -1,1 +1,9 @@
 //! Linux: TUN devices, namespaces, policy routing, clock and poll loop.
+
+pub mod clock;
+pub mod divert;
+pub mod emulator;
+pub mod instance;
+pub mod signals;
+pub mod tun;
+pub mod vnet_hdr;
