@@ -22,6 +22,8 @@ pub struct Sack {
     high_rxt: u64,
     /// RescueRxt.
     rescue_rxt: Option<u64>,
+    /// One past the highest sacked offset.
+    highest_sacked: u64,
 }
 
 impl Sack {
@@ -64,6 +66,7 @@ impl Recovery for Sack {
         } else if facts.sacked > 0 {
             self.dup_acks += 1;
         }
+        self.highest_sacked = ledger.sacked().iter().next_back().map_or(una, |last| last.end);
         let mut edge = Self::is_lost_edge(ledger, facts.smss).max(self.lost_edge);
         let may_enter = self.recovery_point.is_none() && una >= self.timeout_point;
         if may_enter && (edge > una || self.dup_acks >= DUP_THRESH) && ledger.flight_size() > 0 {
@@ -75,10 +78,13 @@ impl Recovery for Sack {
             verdict.retransmit_now = true;
             edge = edge.max((una + facts.smss).min(ledger.snd_nxt()));
         }
-        let from = self.lost_edge.max(una);
+        // Below HighRxt everything has been sent again in this episode, by rule 3 perhaps.
+        let from = self.lost_edge.max(self.high_rxt).max(una);
         if edge > from && self.recovery_point.is_some() {
             verdict.lost = Some(from..edge);
-            self.lost_edge = edge;
+        }
+        if self.recovery_point.is_some() {
+            self.lost_edge = self.lost_edge.max(edge);
         }
         verdict
     }
@@ -93,12 +99,12 @@ impl Recovery for Sack {
     }
 
     fn on_resent(&mut self, range: &Range<u64>) {
-        // A rescue retransmission does not move HighRxt; it is above all that is known lost.
-        if range.start < self.lost_edge || self.recovery_point.is_none() {
-            self.high_rxt = self.high_rxt.max(range.end);
-        } else {
+        // A rescue retransmission does not move HighRxt: it lies above all that is sacked.
+        let rescue = range.start >= self.highest_sacked.max(self.lost_edge);
+        if rescue && self.recovery_point.is_some() {
             self.rescue_rxt = self.recovery_point;
-            self.high_rxt = self.high_rxt.max(range.start);
+        } else {
+            self.high_rxt = self.high_rxt.max(range.end);
         }
     }
 
@@ -127,9 +133,9 @@ impl Recovery for Sack {
             Some(sacked) if sacked.end == ledger.snd_nxt() => sacked.start,
             _ => ledger.snd_nxt(),
         };
-        if self.rescue_rxt.is_none() && highest_unsacked > self.high_rxt.max(ledger.snd_una()) {
-            let from =
-                highest_unsacked.saturating_sub(smss).max(self.high_rxt).max(ledger.snd_una());
+        let resent = self.high_rxt.max(self.highest_sacked).max(ledger.snd_una());
+        if self.rescue_rxt.is_none() && highest_unsacked > resent {
+            let from = highest_unsacked.saturating_sub(smss).max(resent);
             return Next::Again(from..highest_unsacked);
         }
         Next::Nothing

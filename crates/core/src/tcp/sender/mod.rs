@@ -8,6 +8,8 @@
 //! gives nothing, then [`Sender::poll_timer`].
 
 mod config;
+#[cfg(test)]
+mod tests;
 mod timers;
 mod transmit;
 

@@ -1,0 +1,88 @@
+//! Scripts of acknowledgments, segment by segment, after the RFCs' own words.
+
+use super::*;
+
+const SMSS: u64 = 100;
+
+fn at(millis: u64) -> Instant {
+    Instant::from_millis(millis)
+}
+
+fn config(algorithm: Algorithm, initial_window: u32) -> SenderConfig {
+    SenderConfig {
+        smss: SMSS,
+        max_burst: SMSS,
+        algorithm,
+        initial_window: InitialWindow::Segments(initial_window),
+        ..SenderConfig::default()
+    }
+}
+
+/// A sender with `segments` segments to send and a wide window, after a round trip of 100 ms.
+fn sender(config: SenderConfig, segments: u64) -> Sender {
+    let mut sender = Sender::new(config, 1, 1_000_000, Some(Duration::from_millis(100)));
+    sender.extend(1 + segments * SMSS);
+    sender
+}
+
+/// Segment `number` (from 0).
+fn segment(number: u64) -> Range<u64> {
+    1 + number * SMSS..1 + (number + 1) * SMSS
+}
+
+/// All that leaves now, as numbers of segments; a panic if it never ends.
+fn drain(sender: &mut Sender, now: Instant) -> Vec<u64> {
+    let mut sent = Vec::new();
+    while let Some(out) = sender.poll_transmit(now) {
+        sent.push((out.range.start - 1) / SMSS);
+        assert!(sent.len() < 1_000, "sends without end");
+    }
+    sent
+}
+
+/// An acknowledgment of the first `ack` segments, with SACK blocks in segments.
+fn acknowledge(sender: &mut Sender, now: Instant, ack: u64, sack: &[Range<u64>]) {
+    let blocks: Vec<Range<u64>> =
+        sack.iter().map(|s| segment(s.start).start..segment(s.end).start).collect();
+    let ack = segment(ack).start;
+    let window = 1_000_001 - ack;
+    sender.on_ack(now, &Ack { segment: 1, ack, window, sack: &blocks, occupies: false });
+}
+
+#[test]
+fn sack_sends_a_hole_that_is_not_yet_lost_once() {
+    // RFC 6675, NextSeg, rules 3 and 4: a hole moves HighRxt, a rescue does not.
+    let mut sender = sender(config(Algorithm::Sack, 20), 20);
+    assert_eq!(drain(&mut sender, at(0)).len(), 20);
+    // Segments 0 and 17 are lost; the application has nothing more.
+    for sacked in 2..=17 {
+        acknowledge(&mut sender, at(100), 0, &[1..sacked]);
+    }
+    // The loss, and one rescue of the last segment.
+    assert_eq!(drain(&mut sender, at(100)), [0, 19]);
+    acknowledge(&mut sender, at(100), 0, &[18..19, 1..17]);
+    assert_eq!(drain(&mut sender, at(100)), [17]);
+    // Once it is held lost it is not sent again either: it lies below HighRxt.
+    acknowledge(&mut sender, at(101), 0, &[18..20, 1..17]);
+    assert_eq!(drain(&mut sender, at(101)), []);
+    acknowledge(&mut sender, at(200), 17, &[18..20]);
+    assert_eq!(drain(&mut sender, at(200)), []);
+    acknowledge(&mut sender, at(200), 20, &[]);
+    assert!(sender.is_done());
+    assert_eq!(sender.stats().retransmissions, 3);
+}
+
+#[test]
+fn sack_recovers_when_the_same_hole_gathers_more_evidence() {
+    let mut sender = sender(config(Algorithm::Sack, 10), 10);
+    drain(&mut sender, at(0));
+    acknowledge(&mut sender, at(100), 0, &[1..4]);
+    assert_eq!(drain(&mut sender, at(100))[0], 0);
+    // Sent by rule 3 while two segments above are sacked, held lost when a third is.
+    acknowledge(&mut sender, at(101), 0, &[5..7, 1..4]);
+    let again = drain(&mut sender, at(101));
+    acknowledge(&mut sender, at(102), 0, &[5..8, 1..4]);
+    let later = drain(&mut sender, at(102));
+    let fours = again.iter().chain(&later).filter(|number| **number == 4).count();
+    assert_eq!(fours, 1, "{again:?} {later:?}");
+}
