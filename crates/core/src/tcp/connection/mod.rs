@@ -77,6 +77,8 @@ pub struct Connection<B> {
     receive: B,
     /// The next byte that the application reads.
     read: u64,
+    /// One past the last byte received in order. What has come can be read after the end, too.
+    received: u64,
     /// Who closed first, once the peer's FIN has come.
     first_to_close: Option<Closer>,
     time_wait: Option<Instant>,
@@ -112,6 +114,7 @@ impl<B: Buffer> Connection<B> {
             closing: false,
             receive: B::default(),
             read: 1,
+            received: 1,
             first_to_close: None,
             time_wait: None,
             events: VecDeque::new(),
@@ -166,12 +169,12 @@ impl<B: Buffer> Connection<B> {
 
     /// How many bytes wait to be read.
     pub fn readable(&self) -> u64 {
-        self.tcb().map_or(0, |tcb| tcb.receiver.rcv_nxt() - self.read)
+        self.received - self.read
     }
 
     /// Whether the stream has ended: all is read and the peer's FIN has come.
     pub fn at_end(&self) -> bool {
-        self.readable() == 0 && self.tcb().is_some_and(|tcb| tcb.receiver.fin_received())
+        self.readable() == 0 && self.first_to_close.is_some()
     }
 
     /// Reads at most `limit` bytes, handed to `visit` in order; returns how many.
@@ -247,6 +250,7 @@ impl<B: Buffer> Connection<B> {
             let part = payload.slice(arrival.skip..arrival.skip + len);
             self.receive.write(arrival.store.start, part);
         }
+        self.received = tcb.receiver.rcv_nxt();
         if arrival.acked > 0 {
             let una = tcb.sender.snd_una().min(self.written);
             self.send.release(una);

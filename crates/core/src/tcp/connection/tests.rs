@@ -83,6 +83,20 @@ fn bytes_and_ends_cross_in_both_directions() {
 }
 
 #[test]
+fn what_has_come_can_be_read_after_the_end() {
+    let (mut a, mut b) = connected(ConnectionConfig::default());
+    a.write(Payload::Bytes(b"last words"));
+    a.close();
+    b.close();
+    exchange(&mut a, &mut b, at(1));
+    b.handle_timeout(at(1) + TIME_WAIT);
+    assert_eq!(b.state(), State::Closed);
+    assert!(!b.at_end());
+    assert_eq!(read_all(&mut b), b"last words");
+    assert!(b.at_end());
+}
+
+#[test]
 fn simultaneous_open_and_close() {
     let config = ConnectionConfig::default();
     let mut a = Host::connect(at(0), config, SeqNum(1));
