@@ -1,0 +1,149 @@
+//! The property suite: whatever the channel does, and whatever the parameters, every byte
+//! arrives once and in order, windows are at least one segment, no deadline lies in the past,
+//! nothing is sent beyond what the peer promised, and who has nothing to say is quiet.
+//!
+//! An algorithm is put to the test by adding it to [`algorithms`].
+
+mod pair;
+
+use bentpipe_core::tcp::buffer::{Chunks, Pattern};
+use bentpipe_core::tcp::connection::ConnectionConfig;
+use bentpipe_core::tcp::pacing::Pacing;
+use bentpipe_core::tcp::receiver::AckPolicy;
+use bentpipe_core::tcp::rtt::RtoConfig;
+use bentpipe_core::tcp::sender::{Algorithm, InitialWindow, SenderConfig};
+use bentpipe_core::time::Duration;
+use bentpipe_core::units::Rate;
+use pair::{Close, End, Faults, Pace, Setup, run};
+use proptest::prelude::*;
+
+/// Every loss recovery algorithm.
+fn algorithms() -> impl Strategy<Value = Algorithm> {
+    prop_oneof![Just(Algorithm::NewReno), Just(Algorithm::Sack)]
+}
+
+fn millis(range: std::ops::Range<u64>) -> impl Strategy<Value = Duration> {
+    range.prop_map(Duration::from_millis)
+}
+
+fn pacings() -> impl Strategy<Value = Pacing> {
+    let cap = (20_000u64..100_000_000).prop_map(Rate::from_bits_per_sec);
+    prop_oneof![Just(Pacing::Off), proptest::option::of(cap).prop_map(|cap| Pacing::Window { cap })]
+}
+
+fn senders() -> impl Strategy<Value = SenderConfig> {
+    let bursts = prop_oneof![Just(1u64), 2u64..40];
+    let byte_limit = proptest::option::of(1u32..3);
+    (algorithms(), 1u32..20, byte_limit, bursts, pacings(), any::<bool>(), any::<bool>()).prop_map(
+        |(algorithm, window, byte_limit, burst, pacing, nagle, restart)| SenderConfig {
+            algorithm,
+            initial_window: InitialWindow::Segments(window),
+            byte_limit,
+            max_burst: burst * SenderConfig::default().smss,
+            pacing,
+            nagle,
+            restart_after_idle: restart,
+            // Long enough for any run of losses; short enough to end within the limit.
+            max_unanswered: 100,
+            rto: RtoConfig { max: Duration::from_secs(10), ..RtoConfig::default() },
+            ..SenderConfig::default()
+        },
+    )
+}
+
+fn connections() -> impl Strategy<Value = ConnectionConfig> {
+    let mss = prop_oneof![Just(1460u16), 64u16..1500];
+    let receive = prop_oneof![1u64..10, 10u64..5_000, 5_000u64..200_000];
+    let send = prop_oneof![1u64..5_000, 5_000u64..200_000];
+    let scale = proptest::option::of(0u8..5);
+    let ack = prop_oneof![Just(AckPolicy::PerSegment), millis(1..400).prop_map(AckPolicy::Delayed)];
+    (senders(), mss, receive, send, scale, any::<bool>(), any::<bool>(), ack).prop_map(
+        |(sender, mss, receive_buffer, send_buffer, window_scale, sack, timestamps, ack_policy)| {
+            ConnectionConfig {
+                mss,
+                send_buffer,
+                receive_buffer,
+                window_scale,
+                sack,
+                timestamps,
+                ack_policy,
+                sender,
+                syn_retries: 100,
+                time_wait: Duration::from_secs(300),
+            }
+        },
+    )
+}
+
+fn paces() -> impl Strategy<Value = Pace> {
+    let slow = (1u64..5_000, millis(1..2_000)).prop_map(|(chunk, every)| Pace { chunk, every });
+    prop_oneof![3 => Just(Pace::EAGER), 1 => slow]
+}
+
+fn ends() -> impl Strategy<Value = End> {
+    let isn = prop_oneof![any::<u32>(), (u32::MAX - 50_000)..=u32::MAX];
+    let bytes = prop_oneof![Just(0u64), 1u64..3_000, 3_000u64..300_000];
+    (connections(), isn, bytes, paces(), paces()).prop_map(|(config, isn, bytes, write, read)| {
+        End { config, isn, bytes, write, read, close: Close::AtOnce }
+    })
+}
+
+fn closings() -> impl Strategy<Value = [Close; 2]> {
+    prop_oneof![
+        2 => Just([Close::AtOnce, Close::AtOnce]),
+        1 => Just([Close::AtOnce, Close::AfterPeer]),
+        1 => Just([Close::AfterPeer, Close::AtOnce]),
+        1 => Just([Close::Never, Close::Never]),
+    ]
+}
+
+fn faults(worst: f64) -> impl Strategy<Value = Faults> {
+    let chance = move || prop_oneof![Just(0.0), 0.0..worst];
+    (millis(0..600), chance(), chance(), millis(0..200), chance(), chance(), any::<bool>())
+        .prop_map(|(delay, loss, reorder, jitter, duplicate, corrupt, cut)| Faults {
+            delay,
+            loss: loss * (1.0 - corrupt),
+            reorder,
+            jitter,
+            duplicate,
+            corrupt: corrupt / 2.0,
+            cut,
+        })
+}
+
+fn setups(worst: f64) -> impl Strategy<Value = Setup> {
+    (any::<u64>(), faults(worst), ends(), ends(), closings()).prop_map(
+        |(seed, faults, mut a, mut b, close)| {
+            (a.close, b.close) = (close[0], close[1]);
+            limit_bytes(&mut a, &b);
+            limit_bytes(&mut b, &a);
+            Setup { seed, faults, ends: [a, b], limit: Duration::from_secs(4 * 3600) }
+        },
+    )
+}
+
+/// Leaves enough to be sent for many round trips, but not for days of them.
+fn limit_bytes(sender: &mut End, receiver: &End) {
+    let step = receiver.config.receive_buffer.min(sender.config.send_buffer);
+    let step = step.min(receiver.read.chunk).min(sender.write.chunk);
+    sender.bytes = sender.bytes.min(step.saturating_mul(200));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { max_shrink_iters: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_byte_arrives_once_and_in_order(setup in setups(0.25)) {
+        run::<Chunks>(&setup);
+    }
+
+    #[test]
+    fn lengths_alone_behave_like_bytes(setup in setups(0.1)) {
+        run::<Pattern>(&setup);
+    }
+
+    #[test]
+    fn a_clean_channel_brings_no_surprise(setup in setups(f64::MIN_POSITIVE)) {
+        run::<Chunks>(&setup);
+    }
+}
