@@ -4,7 +4,7 @@ use bentpipe_core::wire::{IpHeader, TcpHeader};
 use std::net::IpAddr;
 
 /// An address and a port.
-pub type Endpoint = (IpAddr, u16);
+pub(crate) type Endpoint = (IpAddr, u16);
 
 /// The two endpoints of a connection, in an order that does not depend on the direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

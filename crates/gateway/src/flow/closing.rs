@@ -105,12 +105,12 @@ impl<B: Buffer> Split<B> {
 
     /// Sends the RST on, once all that precedes it has been delivered.
     fn end_drain(&mut self, now: Instant) {
-        if let Ending::Draining { from, .. } = self.ending {
-            if self.legs[1 - from].tcb.sender.is_done() {
-                self.send_reset(1 - from);
-                self.forget_streams();
-                self.ending = Ending::Reset { at: now };
-            }
+        if let Ending::Draining { from, .. } = self.ending
+            && self.legs[1 - from].tcb.sender.is_done()
+        {
+            self.send_reset(1 - from);
+            self.forget_streams();
+            self.ending = Ending::Reset { at: now };
         }
     }
 
@@ -144,13 +144,13 @@ impl<B: Buffer> Split<B> {
                 self.fin_held_since[leg] = None;
             }
         }
-        if let Ending::Draining { from, since } = self.ending {
-            if since + config.reset_drain <= now {
-                self.lost += self.undelivered(from);
-                self.send_reset(1 - from);
-                self.forget_streams();
-                self.ending = Ending::Reset { at: now };
-            }
+        if let Ending::Draining { from, since } = self.ending
+            && since + config.reset_drain <= now
+        {
+            self.lost += self.undelivered(from);
+            self.send_reset(1 - from);
+            self.forget_streams();
+            self.ending = Ending::Reset { at: now };
         }
     }
 

@@ -18,7 +18,6 @@ pub(crate) const SERVER: usize = 1;
 /// One leg of a split flow.
 #[derive(Debug)]
 pub(crate) struct Leg {
-    pub(crate) side: Side,
     pub(crate) tcb: Tcb,
     /// Header of what we send: from the host for which we stand, to the host of this leg.
     pub(crate) ip: IpHeader,
@@ -71,7 +70,6 @@ impl Leg {
             timestamps,
         };
         Leg {
-            side,
             tcb: Tcb::new(agreed, sender, Receiver::new(receiver, 1, promised)),
             ip,
             src_port: ours.src_port,
