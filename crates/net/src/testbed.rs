@@ -25,6 +25,8 @@ use crate::netns::process::Process;
 use crate::netns::teardown::{RunDirectory, unique_name};
 use crate::netns::{Namespace, NetnsError, join_by_veth};
 
+pub mod web;
+
 /// How long an emulator or a gateway may take to set itself up.
 const READY_WITHIN: Duration = Duration::from_secs(10);
 
@@ -275,9 +277,13 @@ impl Testbed {
                 0 => ("default".to_owned(), "default".to_owned()),
                 n => (format!("10.91.{n}.0/24"), format!("fd00:91:0:{n}::/64")),
             };
+            // The hosts' congestion control goes with the route: a namespace inherits the
+            // machine's default, which may be anything, and its sysctl may only be set to what
+            // `tcp_allowed_congestion_control` of the whole machine allows.
+            let control = if destination == 0 { "congctl cubic" } else { "" };
             host.ip(&format!(
-                "route add {v4} via 10.91.{network}.{part}\n\
-                 -6 route add {v6} via fd00:91:0:{network}::{part}\n"
+                "route add {v4} via 10.91.{network}.{part} {control}\n\
+                 route add {v6} via fd00:91:0:{network}::{part} {control}\n"
             ))?;
         }
         Ok(())
@@ -285,8 +291,6 @@ impl Testbed {
 
     fn set_up_hosts(&self) -> Result<(), NetnsError> {
         for host in [&self.h1, &self.h2] {
-            // A namespace inherits the machine's choice, which may be anything.
-            host.sysctl("net.ipv4.tcp_congestion_control", "cubic")?;
             // Each connection starts afresh, not with what an earlier one has learnt.
             host.sysctl("net.ipv4.tcp_no_metrics_save", "1")?;
         }
