@@ -1,1 +1,11 @@
 //! Linux: TUN devices, namespaces, policy routing, clock and poll loop.
+
+pub mod clock;
+pub mod divert;
+pub mod emulator;
+pub mod instance;
+pub mod netns;
+pub mod signals;
+pub mod testbed;
+pub mod tun;
+pub mod vnet_hdr;

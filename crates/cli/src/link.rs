@@ -1,0 +1,159 @@
+//! `bentpipe link`: the live link emulator.
+
+use bentpipe_core::link::{Count, Counters, LinkConfig, QueueLimit};
+use bentpipe_core::time::Duration;
+use bentpipe_core::units::{Probability, Rate, parse_duration};
+use bentpipe_net::divert::{Divert, DivertConfig, DivertError, Side};
+use bentpipe_net::emulator::{Emulator, EmulatorError, Exit, Summary};
+use bentpipe_net::signals::Signals;
+use serde_json::{Value, json};
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// Emulates a link with a bottleneck rate, a propagation delay, a drop-tail queue and loss, the
+/// same in both directions.
+///
+/// With --between it runs on the middle host of a network: every IPv4 and IPv6 packet that this
+/// host forwards between the two interfaces crosses the link. It prints `bentpipe link: ready`
+/// once traffic does, and a summary when Ctrl-C or SIGTERM ends it; everything it has set up is
+/// gone then. If it is killed, the host forwards without the link.
+///
+/// The rate counts IP packet lengths: the link adds no framing of its own.
+#[derive(clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  A GEO satellite between two interfaces of this host, one bandwidth-delay product of buffer:
+    bentpipe link --between eth1,eth2 --rate 8Mbit/s --delay 250ms
+
+  With a packet queue, bit errors, and the counters as JSON:
+    bentpipe link --between eth1,eth2 --rate 1.5Mbit/s --delay 275ms \\
+        --queue 50packets --bit-errors 1e-7 --seed 7 --json
+")]
+pub(crate) struct Arguments {
+    /// The two interfaces of this host between which the link lies
+    #[arg(long, value_name = "A,B", value_delimiter = ',', num_args = 1, required = true)]
+    between: Vec<String>,
+    /// Bottleneck rate: 8Mbit/s, 512kbit/s
+    #[arg(long)]
+    rate: Rate,
+    /// One-way propagation delay: 250ms
+    #[arg(long, value_parser = parse_duration)]
+    delay: Duration,
+    /// Buffer before the bottleneck: 500KB, 64KiB, 345packets. Default: rate × 2 × delay
+    #[arg(long)]
+    queue: Option<QueueLimit>,
+    /// Probability that a packet is lost: 0.01, 1%, 1e-4
+    #[arg(long, value_name = "P", default_value = "0")]
+    loss: Probability,
+    /// Probability that a bit is wrong, which loses its packet: 1e-7
+    #[arg(long, value_name = "P", default_value = "0")]
+    bit_errors: Probability,
+    /// Seed of the losses; the second direction uses the next one
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Print the summary as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Why `bentpipe link` failed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    /// Not two interfaces.
+    #[error("--between takes two interfaces separated by a comma, such as `eth1,eth2`")]
+    Between,
+    /// Nothing would ever pass.
+    #[error("--rate 0 passes nothing")]
+    Rate,
+    /// Setting up.
+    #[error(transparent)]
+    Divert(#[from] DivertError),
+    /// Running.
+    #[error(transparent)]
+    Emulator(#[from] EmulatorError),
+    /// Signals or standard output.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// Runs until a signal comes.
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
+    let [a, b] = arguments.between.as_slice() else { return Err(Error::Between) };
+    let configs = arguments.link_configs()?;
+    let signals = Signals::catch()?;
+    let side = |interface: &String, tun: &str| Side {
+        interfaces: vec![interface.clone()],
+        tun: tun.into(),
+    };
+    let (divert, tuns) =
+        Divert::set_up(DivertConfig::link([side(a, "bp-link0"), side(b, "bp-link1")]))?;
+    for finding in divert.findings() {
+        tracing::warn!("{finding}");
+    }
+    let mut emulator = Emulator::new(tuns, Exit::Same, [&configs[0], &configs[1]]);
+    println!("bentpipe link: ready");
+    io::stdout().flush()?;
+    let result = emulator.run(&signals, None);
+    drop(divert);
+    let names = [format!("{a} to {b}"), format!("{b} to {a}")];
+    arguments.print_summary(&emulator.summary(), &names)?;
+    result?;
+    Ok(ExitCode::SUCCESS)
+}
+
+impl Arguments {
+    fn link_configs(&self) -> Result<[LinkConfig; 2], Error> {
+        if self.rate.bits_per_sec() == 0 {
+            return Err(Error::Rate);
+        }
+        let queue = self
+            .queue
+            .unwrap_or_else(|| QueueLimit::bandwidth_delay_product(self.rate, self.delay));
+        let config = LinkConfig {
+            rate: Some(self.rate),
+            delay: self.delay,
+            queue,
+            packet_loss: self.loss,
+            bit_errors: self.bit_errors,
+            seed: self.seed,
+        };
+        Ok([config, LinkConfig { seed: self.seed.wrapping_add(1), ..config }])
+    }
+
+    fn print_summary(&self, summary: &Summary, names: &[String; 2]) -> io::Result<()> {
+        let mut out = io::stdout().lock();
+        if self.json {
+            let directions: Vec<Value> = (0..2)
+                .map(|i| direction(&names[i], &summary.directions[i], summary.refused[i]))
+                .collect();
+            return writeln!(out, "{}", json!({ "directions": directions }));
+        }
+        for (name, counters) in names.iter().zip(&summary.directions) {
+            let Counters { offered, dropped, lost, delivered } = counters;
+            writeln!(
+                out,
+                "{name}: {} packets ({} bytes) offered, {} dropped by the queue, {} lost, \
+                 {} ({} bytes) delivered",
+                offered.packets,
+                offered.bytes,
+                dropped.packets,
+                lost.packets,
+                delivered.packets,
+                delivered.bytes,
+            )?;
+        }
+        Ok(())
+    }
+}
+
+fn direction(name: &str, counters: &Counters, refused: u64) -> Value {
+    let count = |count: Count| json!({ "packets": count.packets, "bytes": count.bytes });
+    json!({
+        "direction": name,
+        "offered": count(counters.offered),
+        "dropped": count(counters.dropped),
+        "lost": count(counters.lost),
+        "delivered": count(counters.delivered),
+        "refused_by_kernel_packets": refused,
+    })
+}

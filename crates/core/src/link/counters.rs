@@ -1,0 +1,47 @@
+//! What a link counts.
+
+use super::Packet;
+use std::ops::Add;
+
+/// A number of packets and their bytes on the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Count {
+    /// Packets.
+    pub packets: u64,
+    /// Their bytes, in wire lengths.
+    pub bytes: u64,
+}
+
+impl Count {
+    /// Counts `packet`.
+    pub fn add(&mut self, packet: &impl Packet) {
+        self.packets += 1;
+        self.bytes += packet.wire_len();
+    }
+
+    /// Counts `packet` no longer.
+    pub(super) fn remove(&mut self, packet: &impl Packet) {
+        self.packets -= 1;
+        self.bytes -= packet.wire_len();
+    }
+}
+
+impl Add for Count {
+    type Output = Count;
+    fn add(self, other: Count) -> Count {
+        Count { packets: self.packets + other.packets, bytes: self.bytes + other.bytes }
+    }
+}
+
+/// The fate of every packet offered to a link and no longer inside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counters {
+    /// Offered to the link.
+    pub offered: Count,
+    /// Dropped by the queue.
+    pub dropped: Count,
+    /// Sent, then lost on the way.
+    pub lost: Count,
+    /// Arrived.
+    pub delivered: Count,
+}

@@ -1,0 +1,64 @@
+//! The drop-tail queue: first in, first out; an arrival that does not fit is dropped.
+
+use super::{Count, Packet, Queue, QueueLimit};
+use crate::time::Instant;
+use std::collections::VecDeque;
+
+/// A first-in first-out buffer, limited in packets or in bytes.
+#[derive(Debug)]
+pub struct DropTail<P> {
+    limit: QueueLimit,
+    packets: VecDeque<P>,
+    held: Count,
+    dropped: Count,
+}
+
+impl<P: Packet> DropTail<P> {
+    /// An empty queue that holds up to `limit`.
+    pub fn new(limit: QueueLimit) -> DropTail<P> {
+        DropTail {
+            limit,
+            packets: VecDeque::new(),
+            held: Count::default(),
+            dropped: Count::default(),
+        }
+    }
+
+    fn fits(&self, packet: &P) -> bool {
+        match self.limit {
+            QueueLimit::Packets(limit) => self.held.packets < limit,
+            QueueLimit::Bytes(limit) => self.held.bytes + packet.wire_len() <= limit.count(),
+            QueueLimit::Unlimited => true,
+        }
+    }
+}
+
+impl<P: Packet> Queue<P> for DropTail<P> {
+    fn enqueue(&mut self, _now: Instant, packet: P) -> Result<(), P> {
+        if !self.fits(&packet) {
+            self.dropped.add(&packet);
+            return Err(packet);
+        }
+        self.held.add(&packet);
+        self.packets.push_back(packet);
+        Ok(())
+    }
+
+    fn head(&mut self, _now: Instant) -> Option<&P> {
+        self.packets.front()
+    }
+
+    fn dequeue(&mut self, _now: Instant) -> Option<P> {
+        let packet = self.packets.pop_front()?;
+        self.held.remove(&packet);
+        Some(packet)
+    }
+
+    fn held(&self) -> Count {
+        self.held
+    }
+
+    fn dropped(&self) -> Count {
+        self.dropped
+    }
+}

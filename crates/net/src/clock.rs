@@ -1,0 +1,22 @@
+//! The one place that asks what time it is.
+
+use bentpipe_core::time::Instant;
+
+/// A monotonic clock (`CLOCK_MONOTONIC`) whose zero is when the run began.
+#[derive(Debug, Clone, Copy)]
+pub struct Clock {
+    start: std::time::Instant,
+}
+
+impl Clock {
+    /// A clock that reads zero now.
+    pub fn start() -> Clock {
+        Clock { start: std::time::Instant::now() }
+    }
+
+    /// The present moment.
+    pub fn now(&self) -> Instant {
+        let nanos = self.start.elapsed().as_nanos();
+        Instant::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+}

@@ -1,0 +1,216 @@
+//! Start-up checks: what in a host's firewall would catch diverted packets, and the remedy.
+//!
+//! Functions over the output of `nft -j list ruleset` (libnftables-json(5)), which also shows what
+//! `iptables-nft` has made; rules of the old `iptables-legacy` are not seen.
+
+use super::DivertConfig;
+use serde_json::Value;
+use std::fmt;
+
+/// Something that may be in our way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Finding {
+    /// A forward chain that drops what it does not know, and does not know our devices.
+    ForwardDrop {
+        /// Family, table and chain.
+        chain: String,
+        /// The sides' interfaces and devices, for the rules to add.
+        rules: [String; 2],
+    },
+    /// Source NAT that does not name its output interface, so that it also rewrites packets on
+    /// their way into our devices.
+    SourceNat {
+        /// Family, table and chain.
+        chain: String,
+    },
+    /// A reverse path filter that drops what we write.
+    ReversePath {
+        /// Family, table and chain.
+        chain: String,
+        /// The rule to add.
+        rule: String,
+    },
+    /// A flow table, whose established flows pass our chain by.
+    FlowTable {
+        /// Family, table and flow table.
+        table: String,
+    },
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Finding::ForwardDrop { chain, rules: [through, into] } => write!(
+                f,
+                "firewall chain {chain} drops what it does not know and does not mention our \
+                 devices; new connections will not pass until you run: \
+                 nft insert rule {chain} {through} && nft insert rule {chain} {into}"
+            ),
+            Finding::SourceNat { chain } => write!(
+                f,
+                "source NAT in {chain} does not name its output interface and would rewrite \
+                 packets before we see them: add `oifname` with the outer interface to that rule"
+            ),
+            Finding::ReversePath { chain, rule } => write!(
+                f,
+                "the reverse path filter in {chain} drops what we write until you run: \
+                 nft insert rule {chain} {rule}"
+            ),
+            Finding::FlowTable { table } => write!(
+                f,
+                "flow table {table} lets established connections pass us by: take the interfaces \
+                 named here out of it"
+            ),
+        }
+    }
+}
+
+/// Whether anything in the rule set needs connection tracking, our own table left aside. A rule
+/// that `nft` cannot show (an xtables match) counts.
+pub fn tracks_connections(ruleset: &str, own_table: &str) -> bool {
+    const TRACKING: [&str; 6] = ["ct", "masquerade", "snat", "dnat", "redirect", "xt"];
+    parse(ruleset)
+        .iter()
+        .filter_map(|object| object.get("rule"))
+        .filter(|rule| text(rule, "table") != own_table)
+        .any(|rule| mentions_key(&rule["expr"], &TRACKING))
+}
+
+/// What in the rule set, our own table left aside, may be in the way of `config`. An unreadable
+/// rule set has no findings.
+pub fn inspect(ruleset: &str, config: &DivertConfig) -> Vec<Finding> {
+    let objects = parse(ruleset);
+    let [near, far] = &config.sides;
+    let tuns = [near.tun.as_str(), far.tun.as_str()];
+    let rules: Vec<&Value> = objects.iter().filter_map(|object| object.get("rule")).collect();
+    let mut findings = Vec::new();
+    for chain in objects.iter().filter_map(|object| object.get("chain")) {
+        if text(chain, "table") == config.nft_table {
+            continue;
+        }
+        let here: Vec<&Value> =
+            rules.iter().copied().filter(|rule| in_chain(rule, chain)).collect();
+        let name =
+            format!("{} {} {}", text(chain, "family"), text(chain, "table"), text(chain, "name"));
+        match (text(chain, "type"), text(chain, "hook")) {
+            ("filter", "forward") => {
+                let drops = text(chain, "policy") == "drop" || here.iter().any(|r| drops_all(r));
+                // The remedy may stand in a chain that this one jumps to.
+                let knows = |tun: &&str| {
+                    rules.iter().any(|rule| {
+                        text(rule, "table") == text(chain, "table")
+                            && mentions_text(&rule["expr"], tun)
+                    })
+                };
+                if drops && !tuns.iter().all(knows) {
+                    let from = near.interfaces.join(", ");
+                    findings.push(Finding::ForwardDrop {
+                        chain: name,
+                        rules: [
+                            format!("'iifname {{ {}, {} }} accept'", tuns[0], tuns[1]),
+                            format!("'iifname {{ {from} }} oifname {} accept'", tuns[0]),
+                        ],
+                    });
+                }
+            }
+            ("nat", "postrouting") => {
+                let anywhere = |rule: &&&Value| {
+                    let expr = &rule["expr"];
+                    mentions_key(expr, &["masquerade", "snat", "xt"])
+                        && !names_output_interface(expr)
+                };
+                if here.iter().any(|rule| anywhere(&rule)) {
+                    findings.push(Finding::SourceNat { chain: name });
+                }
+            }
+            ("filter", "prerouting") => {
+                let knows = |tun: &&str| here.iter().any(|rule| mentions_text(&rule["expr"], tun));
+                let strict = here.iter().any(|rule| is_reverse_path_filter(&rule["expr"]));
+                if strict && !tuns.iter().all(knows) {
+                    findings.push(Finding::ReversePath {
+                        chain: name,
+                        rule: format!("'iifname {{ {}, {} }} accept'", tuns[0], tuns[1]),
+                    });
+                }
+            }
+            _ => {}
+        }
+    }
+    for table in objects.iter().filter_map(|object| object.get("flowtable")) {
+        let interfaces = near.interfaces.iter().chain(&far.interfaces);
+        if interfaces.into_iter().any(|name| mentions_text(&table["dev"], name)) {
+            findings.push(Finding::FlowTable {
+                table: format!(
+                    "{} {} {}",
+                    text(table, "family"),
+                    text(table, "table"),
+                    text(table, "name")
+                ),
+            });
+        }
+    }
+    findings
+}
+
+fn parse(ruleset: &str) -> Vec<Value> {
+    let mut value: Value = serde_json::from_str(ruleset).unwrap_or_default();
+    match value.get_mut("nftables").map(Value::take) {
+        Some(Value::Array(objects)) => objects,
+        _ => Vec::new(),
+    }
+}
+
+fn text<'a>(object: &'a Value, key: &str) -> &'a str {
+    object.get(key).and_then(Value::as_str).unwrap_or("")
+}
+
+fn in_chain(rule: &Value, chain: &Value) -> bool {
+    text(rule, "family") == text(chain, "family")
+        && text(rule, "table") == text(chain, "table")
+        && text(rule, "chain") == text(chain, "name")
+}
+
+/// A rule without conditions that ends in drop or reject.
+fn drops_all(rule: &Value) -> bool {
+    let Some(statements) = rule["expr"].as_array() else { return false };
+    let has = |key: &str| statements.iter().any(|statement| statement.get(key).is_some());
+    (has("drop") || has("reject")) && !has("match") && !has("xt") && !has("limit")
+}
+
+fn names_output_interface(expr: &Value) -> bool {
+    expr.as_array().into_iter().flatten().filter_map(|statement| statement.get("match")).any(
+        |matching| {
+            text(matching, "op") == "=="
+                && matches!(matching["left"]["meta"]["key"].as_str(), Some("oifname" | "oif"))
+        },
+    )
+}
+
+/// `fib saddr . iif oif …`: whether the source routes back to where the packet came in.
+fn is_reverse_path_filter(expr: &Value) -> bool {
+    expr.as_array().into_iter().flatten().any(|statement| {
+        let flags = &statement["match"]["left"]["fib"]["flags"];
+        mentions_text(flags, "saddr") && mentions_text(flags, "iif")
+    })
+}
+
+/// Whether any of `keys` is the key of an object somewhere inside.
+fn mentions_key(value: &Value, keys: &[&str]) -> bool {
+    match value {
+        Value::Object(map) => {
+            map.iter().any(|(key, inner)| keys.contains(&key.as_str()) || mentions_key(inner, keys))
+        }
+        Value::Array(list) => list.iter().any(|inner| mentions_key(inner, keys)),
+        _ => false,
+    }
+}
+
+/// Whether `wanted` is a text somewhere inside.
+fn mentions_text(value: &Value, wanted: &str) -> bool {
+    match value {
+        Value::String(text) => text == wanted,
+        Value::Object(map) => map.values().any(|inner| mentions_text(inner, wanted)),
+        Value::Array(list) => list.iter().any(|inner| mentions_text(inner, wanted)),
+        _ => false,
+    }
+}

@@ -1,0 +1,310 @@
+//! Turns forwarded packets off their way through the kernel, into TUN devices and back.
+//!
+//! There are two sides, each with its interfaces and one TUN device, so that the device tells which
+//! side a packet came from:
+//!
+//! ```text
+//! side 0 ── lan0 ─▶ mark 1 ─▶ table 1 ─▶ tun0 ─read▶ we ─write▶ tun0 ─▶ main table ─▶ sat0 ── side 1
+//! side 0 ── lan0 ◀─ main table ◀─ tun1 ◀write─ we ◀read─ tun1 ◀─ table 2 ◀─ mark 2 ◀─ sat0 ── side 1
+//! ```
+//!
+//! **The convention for writing**: what is sent on behalf of side *i* is written into TUN device
+//! *i*. A firewall may then treat the device like that side's interfaces, and connection tracking
+//! sees each leg whole (below). It comes in with the TUN device as its interface, so it is not
+//! marked again, and the main table routes it.
+//!
+//! # How packets are chosen
+//! Our nft table marks a packet if it came in on an interface of one side *and* the routing table
+//! would send it out of an interface of the other side (`fib daddr oifname`). So packets to this
+//! host, between two interfaces of one side, and those that will leave elsewhere are left alone.
+//! Routes chosen by source address or mark are not seen by that test. Only our bits of the mark are
+//! changed. `ip rule` (with the packet's interface and our mark) sends what is marked to a table
+//! whose only route is the TUN device; the rule for local addresses comes first.
+//!
+//! When the process dies, its devices and the routes over them vanish; rule and marks remain, find
+//! an empty table, and the packet goes by the main table: plain forwarding, at once. The next start
+//! replaces what remained.
+//!
+//! # Reverse path filters
+//! What we write has a source that routes elsewhere than the TUN device. The TUN devices therefore
+//! have an address (without one, `rp_filter` 1 and 2 drop everything) and `rp_filter=2`, which wins
+//! over `conf.all.rp_filter=1` because the kernel takes the larger. The address is 192.0.0.8
+//! (RFC 7600's dummy). On the real interfaces `rp_filter=1` may stay: the kernel looks the source
+//! up without the mark, or, with `src_valid_mark=1` (WireGuard's wg-quick sets it), with it, but
+//! never with the interface, so our rules, which name the interface, do not apply.
+//! IPv6 has no `rp_filter`; nft rules that do the same (firewalld's) are found by [`checks`].
+//!
+//! # Connection tracking, firewalls and NAT
+//! A diverted packet, or what stands for it, passes the forward hook twice: `lan0 → tun0` and
+//! `tun0 → sat0`. Tracked as one connection, the two legs contradict each other (a gateway
+//! acknowledges early, an emulator shows every segment twice), and `ct state invalid drop` drops.
+//! So where connection tracking is in use, the leg of side 0 is tracked in a zone of its own
+//! (`ct zone set` at raw priority for side 0's interfaces and TUN device 1): each leg is one sound
+//! connection, `ct state established,related accept` holds on both, and source NAT on side 1's
+//! interfaces stays in zone 0 where its replies look for it. Marking happens behind destination
+//! NAT, so replies to masqueraded connections are diverted as well. New connections cross the
+//! forward chain with `tun0` in place of `sat0`, then in place of `lan0`: chains with a drop policy
+//! need two rules, which [`checks`] prints. Source NAT that does not name its output interface
+//! would catch packets on their way into the TUN device: [`checks`] says so.
+//!
+//! # Hops
+//! The packet is forwarded twice, so its TTL falls by two unless the writer restores one.
+
+pub mod checks;
+mod command;
+mod rules;
+
+use crate::instance::{Instance, InstanceError};
+use crate::tun::{Offload, Tun, TunError};
+use checks::Finding;
+use command::{CommandError, run};
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// What to divert.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Selector {
+    /// All IPv4 and IPv6 packets that are forwarded between the sides.
+    All,
+    /// Of those, TCP: unfragmented over IPv4, without extension headers over IPv6.
+    Tcp,
+}
+
+/// One side: where its packets come in, and the device that stands for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Side {
+    /// The interfaces towards this side.
+    pub interfaces: Vec<String>,
+    /// The TUN device to create.
+    pub tun: String,
+}
+
+/// What to divert, and the names and numbers that it takes.
+///
+/// [`gateway`](DivertConfig::gateway) and [`link`](DivertConfig::link) choose different ones, so
+/// that both can run in one network namespace, on different interfaces.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DivertConfig {
+    /// Who we are, in messages and as the name of the lock: at most one per network namespace.
+    pub service: String,
+    /// Name of our table in nft's family `inet`.
+    pub nft_table: String,
+    /// The two sides.
+    pub sides: [Side; 2],
+    /// Which packets.
+    pub selector: Selector,
+    /// How the TUN devices are opened.
+    pub offload: Offload,
+    /// The bits of the mark that are ours.
+    pub mark_mask: u32,
+    /// The marks of the two sides' packets, within the mask.
+    pub marks: [u32; 2],
+    /// The routing tables of the two sides' packets.
+    pub route_tables: [u32; 2],
+    /// Priority of our rules: behind `local` (0), before `main` (32766).
+    pub rule_priority: u32,
+    /// Connection tracking zone for side 0's leg.
+    pub conntrack_zone: u16,
+}
+
+impl DivertConfig {
+    /// TCP for the splitting gateway, with offload.
+    pub fn gateway(sides: [Side; 2]) -> DivertConfig {
+        DivertConfig {
+            service: "bentpipe gateway".into(),
+            nft_table: "bentpipe-gateway".into(),
+            sides,
+            selector: Selector::Tcp,
+            offload: Offload::Tcp,
+            mark_mask: 0x3000_0000,
+            marks: [0x1000_0000, 0x2000_0000],
+            route_tables: [25_200, 25_201],
+            rule_priority: 252,
+            conntrack_zone: 25_200,
+        }
+    }
+
+    /// Everything for the link emulator, without offload.
+    pub fn link(sides: [Side; 2]) -> DivertConfig {
+        DivertConfig {
+            service: "bentpipe link".into(),
+            nft_table: "bentpipe-link".into(),
+            sides,
+            selector: Selector::All,
+            offload: Offload::None,
+            mark_mask: 0x0c00_0000,
+            marks: [0x0400_0000, 0x0800_0000],
+            route_tables: [25_202, 25_203],
+            rule_priority: 253,
+            conntrack_zone: 25_202,
+        }
+    }
+}
+
+/// Why nothing is diverted. Nothing is left set up then.
+#[derive(Debug, thiserror::Error)]
+pub enum DivertError {
+    /// A side has no interface.
+    #[error("side {0} has no interface")]
+    NoInterfaces(usize),
+    /// An interface does not exist.
+    #[error("there is no interface {0} in this network namespace")]
+    Interface(String),
+    /// The interface's name would have a meaning of its own in nft's language.
+    #[error("interface name `{0}` is not supported: letters, digits and `._-@` only")]
+    InterfaceName(String),
+    /// An interface belongs to both sides, or is named twice.
+    #[error("interface {0} is named twice")]
+    Twice(String),
+    /// The kernel does not forward.
+    #[error("{0} does not forward IPv4: run `sysctl -w net.ipv4.ip_forward=1`")]
+    Forwarding(String),
+    /// There is one of us already.
+    #[error(transparent)]
+    Instance(#[from] InstanceError),
+    /// A TUN device.
+    #[error(transparent)]
+    Tun(#[from] TunError),
+    /// `ip` or `nft`.
+    #[error(transparent)]
+    Command(#[from] CommandError),
+    /// A kernel setting.
+    #[error("cannot set {path}: {source}")]
+    Sysctl {
+        /// The file below `/proc/sys`.
+        path: String,
+        /// What the kernel said.
+        source: io::Error,
+    },
+}
+
+/// Packets are diverted for as long as this lives. Dropping it puts everything back.
+#[derive(Debug)]
+pub struct Divert {
+    config: DivertConfig,
+    findings: Vec<Finding>,
+    _instance: Instance,
+}
+
+impl Divert {
+    /// Creates the TUN devices and diverts the chosen packets into them. What a dead predecessor
+    /// left is replaced.
+    ///
+    /// # Errors
+    /// [`DivertError`]; nothing is left set up.
+    pub fn set_up(config: DivertConfig) -> Result<(Divert, [Tun; 2]), DivertError> {
+        check_interfaces(&config)?;
+        let instance = Instance::lock(&config.service)?;
+        let tuns = [
+            Tun::open(&config.sides[0].tun, config.offload)?,
+            Tun::open(&config.sides[1].tun, config.offload)?,
+        ];
+        let ruleset = run("nft", &["-j", "list", "ruleset"], "")?;
+        let tracking = checks::tracks_connections(&ruleset, &config.nft_table);
+        let findings = checks::inspect(&ruleset, &config);
+
+        // From here on dropping it undoes what has been done.
+        let divert = Divert { config, findings, _instance: instance };
+        let config = &divert.config;
+        remove(config);
+        let ipv6 = Path::new("/proc/sys/net/ipv6").exists();
+        for side in &config.sides {
+            settings(&side.tun, ipv6)?;
+        }
+        run("ip", &["-batch", "-"], &rules::devices(config))?;
+        run("ip", &["-4", "-batch", "-"], &rules::routes(config))?;
+        if ipv6 {
+            run("ip", &["-6", "-batch", "-"], &rules::routes(config))?;
+        }
+        // Last, since from here on packets come.
+        run("nft", &["-f", "-"], &rules::nft(config, tracking))?;
+        Ok((divert, tuns))
+    }
+
+    /// What in this host's firewall may be in our way, with the remedy.
+    pub fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    /// Stops marking: packets go by the main table, the TUN devices stay and can be written.
+    /// Packets already on their way into the devices may still be read. For a clean end, and for
+    /// whoever watches over a loop that no longer answers.
+    ///
+    /// # Errors
+    /// [`DivertError::Command`].
+    pub fn stop_marking(&mut self) -> Result<(), DivertError> {
+        run("nft", &["delete", "table", "inet", &self.config.nft_table], "")?;
+        Ok(())
+    }
+}
+
+impl Drop for Divert {
+    fn drop(&mut self) {
+        remove(&self.config);
+    }
+}
+
+/// Removes our table and rules, whoever made them. The routes are gone with their device.
+fn remove(config: &DivertConfig) {
+    let _ = run("nft", &["delete", "table", "inet", &config.nft_table], "");
+    let priority = config.rule_priority.to_string();
+    for family in ["-4", "-6"] {
+        for table in config.route_tables {
+            let table = table.to_string();
+            // One rule an interface; the bound is only against a kernel that never says no.
+            for _ in 0..1000 {
+                let arguments = [family, "rule", "delete", "priority", &priority, "lookup", &table];
+                if run("ip", &arguments, "").is_err() {
+                    break;
+                }
+            }
+            let _ = run("ip", &[family, "route", "flush", "table", &table], "");
+        }
+    }
+}
+
+/// Interfaces exist, forward, have ordinary names, and belong to one side each.
+fn check_interfaces(config: &DivertConfig) -> Result<(), DivertError> {
+    let mut seen: Vec<&str> = Vec::new();
+    for (number, side) in config.sides.iter().enumerate() {
+        if side.interfaces.is_empty() {
+            return Err(DivertError::NoInterfaces(number));
+        }
+        for name in &side.interfaces {
+            let ordinary = |c: char| c.is_ascii_alphanumeric() || "._-@".contains(c);
+            if name.is_empty() || !name.chars().all(ordinary) {
+                return Err(DivertError::InterfaceName(name.clone()));
+            }
+            if nix::net::if_::if_nametoindex(name.as_str()).is_err() {
+                return Err(DivertError::Interface(name.clone()));
+            }
+            if seen.contains(&name.as_str()) {
+                return Err(DivertError::Twice(name.clone()));
+            }
+            seen.push(name);
+            let forwarding =
+                fs::read_to_string(format!("/proc/sys/net/ipv4/conf/{name}/forwarding"));
+            if forwarding.is_ok_and(|text| text.trim() == "0") {
+                return Err(DivertError::Forwarding(name.clone()));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The kernel's settings of one TUN device.
+fn settings(tun: &str, ipv6: bool) -> Result<(), DivertError> {
+    set(&format!("net/ipv4/conf/{tun}/rp_filter"), "2")?;
+    set(&format!("net/ipv4/conf/{tun}/forwarding"), "1")?;
+    if ipv6 {
+        // No link-local address, hence no router solicitations into the device.
+        set(&format!("net/ipv6/conf/{tun}/addr_gen_mode"), "1")?;
+    }
+    Ok(())
+}
+
+fn set(path: &str, value: &str) -> Result<(), DivertError> {
+    let path = format!("/proc/sys/{path}");
+    fs::write(&path, value).map_err(|source| DivertError::Sysctl { path, source })
+}

@@ -1,0 +1,124 @@
+//! The texts for `ip -batch` and `nft -f`, as functions of the configuration.
+
+use super::{DivertConfig, Selector};
+use std::fmt::Write;
+
+/// Packets that may wait in a TUN device for us: some 60 ms of full-sized packets at 1 Gbit/s.
+const TUN_QUEUE: u32 = 5_000;
+/// The largest MTU there is: the device is to limit nothing.
+const TUN_MTU: u32 = 65_535;
+/// A dummy address (RFC 7600, "IPv4 dummy address"), so that reverse path filters let packets in.
+const TUN_ADDRESS: &str = "192.0.0.8/32";
+
+/// Brings the TUN devices up.
+pub(super) fn devices(config: &DivertConfig) -> String {
+    let mut text = String::new();
+    for side in &config.sides {
+        let tun = &side.tun;
+        let _ = writeln!(text, "link set dev {tun} mtu {TUN_MTU} txqueuelen {TUN_QUEUE}");
+        let _ = writeln!(text, "address add {TUN_ADDRESS} dev {tun} noprefixroute");
+        let _ = writeln!(text, "link set dev {tun} up");
+    }
+    text
+}
+
+/// Routes marked packets into the TUN devices; the same text for IPv4 and IPv6.
+pub(super) fn routes(config: &DivertConfig) -> String {
+    let DivertConfig { mark_mask, marks, route_tables, rule_priority, .. } = config;
+    let mut text = String::new();
+    for (number, side) in config.sides.iter().enumerate() {
+        let (mark, table) = (marks[number], route_tables[number]);
+        let _ = writeln!(text, "route replace default dev {} table {table}", side.tun);
+        for interface in &side.interfaces {
+            let _ = writeln!(
+                text,
+                "rule add priority {rule_priority} iif {interface} \
+                 fwmark {mark:#x}/{mark_mask:#x} lookup {table}"
+            );
+        }
+    }
+    text
+}
+
+/// Our whole nft table, replacing one of that name in the same transaction.
+pub(super) fn nft(config: &DivertConfig, tracking: bool) -> String {
+    let name = &config.nft_table;
+    let mut text = format!("add table inet {name}\ndelete table inet {name}\n");
+    let _ = writeln!(text, "table inet {name} {{");
+    if tracking {
+        let mut leg: Vec<&str> = config.sides[0].interfaces.iter().map(String::as_str).collect();
+        leg.push(&config.sides[1].tun);
+        let _ = writeln!(text, "  chain legs {{");
+        let _ = writeln!(text, "    type filter hook prerouting priority raw; policy accept;");
+        let _ = writeln!(text, "    iifname {} ct zone set {}", set(&leg), config.conntrack_zone);
+        let _ = writeln!(text, "  }}");
+    }
+    // One behind dstnat (-100): NAT has given the packet the addresses that it is routed by.
+    let _ = writeln!(text, "  chain divert {{");
+    let _ = writeln!(text, "    type filter hook prerouting priority -99; policy accept;");
+    let keep = !config.mark_mask;
+    for (number, side) in config.sides.iter().enumerate() {
+        let from = set(&side.interfaces);
+        let to = set(&config.sides[1 - number].interfaces);
+        let mark = config.marks[number];
+        let selections: &[&str] = match config.selector {
+            Selector::All => &[""],
+            // The fragment offset and "more fragments" are zero; in IPv6 TCP follows at once.
+            Selector::Tcp => &["ip protocol tcp ip frag-off & 0x3fff == 0 ", "ip6 nexthdr tcp "],
+        };
+        for selection in selections {
+            let _ = writeln!(
+                text,
+                "    iifname {from} {selection}fib daddr oifname {to} \
+                 meta mark set meta mark & {keep:#x} | {mark:#x}"
+            );
+        }
+    }
+    text.push_str("  }\n}\n");
+    text
+}
+
+/// An anonymous set of interface names.
+fn set<S: AsRef<str>>(names: &[S]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("\"{}\"", name.as_ref())).collect();
+    format!("{{ {} }}", quoted.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Side;
+    use super::*;
+
+    fn config() -> DivertConfig {
+        let side = |interfaces: &[&str], tun: &str| Side {
+            interfaces: interfaces.iter().map(|&name| name.into()).collect(),
+            tun: tun.into(),
+        };
+        DivertConfig::gateway([side(&["lan0", "lan1"], "bp-near"), side(&["sat0"], "bp-far")])
+    }
+
+    #[test]
+    fn only_our_bits_of_the_mark_change() {
+        let text = nft(&config(), false);
+        assert!(text.contains("meta mark set meta mark & 0xcfffffff | 0x10000000"), "{text}");
+        assert!(text.contains(r#"iifname { "lan0", "lan1" } ip6 nexthdr tcp"#), "{text}");
+        assert!(text.contains(r#"fib daddr oifname { "sat0" }"#), "{text}");
+        assert!(!text.contains("ct zone"), "{text}");
+    }
+
+    #[test]
+    fn the_zone_covers_the_whole_leg_of_side_0() {
+        let text = nft(&config(), true);
+        assert!(
+            text.contains(r#"iifname { "lan0", "lan1", "bp-far" } ct zone set 25200"#),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn every_interface_has_its_rule() {
+        let text = routes(&config());
+        assert_eq!(text.matches("rule add priority 252 iif ").count(), 3);
+        assert!(text.contains("iif sat0 fwmark 0x20000000/0x30000000 lookup 25201"), "{text}");
+    }
+}
