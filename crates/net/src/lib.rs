@@ -3,6 +3,7 @@
 pub mod clock;
 pub mod divert;
 pub mod emulator;
+pub mod gateway;
 pub mod instance;
 pub mod netns;
 pub mod signals;
