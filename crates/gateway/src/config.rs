@@ -34,9 +34,16 @@ pub struct LegConfig {
 }
 
 impl LegConfig {
-    /// The bandwidth-delay product, if both factors are known.
+    /// The bandwidth-delay product in bytes, if both factors are known.
     pub fn bandwidth_delay_product(&self) -> Option<u64> {
         Some(self.rate?.bytes_in(self.round_trip?))
+    }
+
+    /// The window that one flow needs to fill the link, in bytes, if that is known: the
+    /// bandwidth-delay product and a quarter, because acknowledgments also wait for their timer,
+    /// for the queue and for the far network. Pacing keeps the quarter out of the queue.
+    pub fn filling_window(&self) -> Option<u64> {
+        self.bandwidth_delay_product().map(|bytes| bytes + bytes / 4)
     }
 }
 

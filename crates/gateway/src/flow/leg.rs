@@ -49,7 +49,7 @@ impl Leg {
             Side::Lan => &config.lan,
             Side::Satellite => &config.satellite,
         };
-        let sender = Sender::new(sender_config(config, leg_config, &terms), 1, window, rtt);
+        let sender = Sender::new(sender_config(config, leg_config, &terms, &ip), 1, window, rtt);
         let receiver = ReceiverConfig {
             rmss: terms.rmss,
             ack_policy: leg_config.ack_policy,
@@ -98,14 +98,15 @@ impl Leg {
     }
 }
 
-fn sender_config(config: &Config, leg: &LegConfig, terms: &Terms) -> SenderConfig {
+fn sender_config(config: &Config, leg: &LegConfig, terms: &Terms, ip: &IpHeader) -> SenderConfig {
     // Headers take at most 100 bytes of a super-segment's 65,535.
     let segments = if config.super_segments { (65_435 / terms.smss).max(1) } else { 1 };
-    let by_link = leg.bandwidth_delay_product();
+    let by_link = leg.filling_window();
     let least = u64::from(leg.initial_window) * terms.smss;
     SenderConfig {
         smss: terms.smss,
         max_burst: segments * terms.smss,
+        overhead: (ip.wire_len() + 20) as u64 + terms.options_len(),
         algorithm: if terms.sack { Algorithm::Sack } else { Algorithm::NewReno },
         initial_window: match by_link {
             Some(bytes) => InitialWindow::Bytes(bytes.max(least)),

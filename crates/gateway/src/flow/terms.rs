@@ -19,8 +19,6 @@ pub(crate) struct Terms {
 }
 
 impl Terms {
-    /// Room that the timestamps option takes in every segment.
-    const TIMESTAMPS_LEN: u64 = 12;
     /// RFC 9293, 3.7.1: a SYN without MSS option.
     const DEFAULT_MSS: u16 = 536;
     /// A smaller MSS than any link has is an attack on our cost per byte.
@@ -31,7 +29,7 @@ impl Terms {
         let (our, their) = (&ours.options, &theirs.options);
         let shifts = our.window_scale.zip(their.window_scale);
         let timestamps = their.timestamps.filter(|_| our.timestamps.is_some());
-        let options = if timestamps.is_some() { Self::TIMESTAMPS_LEN } else { 0 };
+        let options = options_len(timestamps.is_some());
         let mss = |announced: Option<u16>| {
             u64::from(announced.unwrap_or(Self::DEFAULT_MSS).max(Self::LEAST_MSS)) - options
         };
@@ -44,4 +42,14 @@ impl Terms {
             rmss: mss(our.mss),
         }
     }
+
+    /// Length of the options in every segment, in bytes.
+    pub(crate) fn options_len(&self) -> u64 {
+        options_len(self.timestamps.is_some())
+    }
+}
+
+/// The timestamps option, padded (RFC 7323, appendix A).
+fn options_len(timestamps: bool) -> u64 {
+    if timestamps { 12 } else { 0 }
 }
