@@ -1,5 +1,7 @@
 //! bentpipe: TCP made fast over satellites. One file for each subcommand.
 
+mod demo;
+mod gateway;
 mod link;
 
 use clap::{Parser, Subcommand};
@@ -14,6 +16,10 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Download files over an emulated GEO link, with and without the gateways
+    Demo(demo::Arguments),
+    /// Split TCP connections at one end of a satellite link
+    Gateway(gateway::Arguments),
     /// Emulate a satellite link on this machine, on real packets
     Link(link::Arguments),
 }
@@ -23,6 +29,8 @@ fn main() -> ExitCode {
     let filter = tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or("info".into());
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
     let result: Result<ExitCode, Box<dyn std::error::Error>> = match arguments.command {
+        Command::Demo(arguments) => demo::run(&arguments).map_err(Into::into),
+        Command::Gateway(arguments) => gateway::run(&arguments).map_err(Into::into),
         Command::Link(arguments) => link::run(&arguments).map_err(Into::into),
     };
     result.unwrap_or_else(|error| {

@@ -3,7 +3,10 @@
 pub mod clock;
 pub mod divert;
 pub mod emulator;
+pub mod gateway;
 pub mod instance;
+pub mod netns;
 pub mod signals;
+pub mod testbed;
 pub mod tun;
 pub mod vnet_hdr;

@@ -302,7 +302,7 @@ mod tests {
     fn counts_what_is_in_flight() {
         let mut ledger = ten();
         assert_eq!((ledger.pipe(), ledger.flight_size()), (1000, 1000));
-        let delivered = ledger.acknowledge(at(50), 101, [301..501]);
+        let delivered = ledger.acknowledge(at(50), 101, Some(301..501));
         assert_eq!(
             delivered,
             Delivered { acked: 100, sacked: 200, rtt: Some(Duration::from_millis(46)) }
@@ -342,7 +342,7 @@ mod tests {
                     0 => ledger.sent(now, nxt..nxt + len),
                     1 => ledger.mark_lost(range),
                     2 => ledger.resent(now, range),
-                    3 => { ledger.acknowledge(now, una, [range]); }
+                    3 => { ledger.acknowledge(now, una, Some(range)); }
                     _ => { ledger.acknowledge(now, (una + len).min(nxt), []); }
                 }
                 prop_assert_eq!(ledger.pipe(), ledger.records.iter().map(Record::pipe).sum::<u64>());

@@ -140,10 +140,9 @@ impl Tcb {
     pub fn relay_timestamp(&mut self, value: u32) {
         if let Some(TimestampState { clock: TimestampClock::Relayed(ours), .. }) =
             &mut self.agreed.timestamps
+            && value.wrapping_sub(*ours) as i32 > 0
         {
-            if value.wrapping_sub(*ours) as i32 > 0 {
-                *ours = value;
-            }
+            *ours = value;
         }
     }
 

@@ -113,7 +113,7 @@ impl TcpOptions {
                 return Err(OptionsError::Length(kind));
             }
             _ => {
-                self.other.try_extend_from_slice(whole).map_err(|_| OptionsError::Overrun(kind))?
+                self.other.try_extend_from_slice(whole).map_err(|_| OptionsError::Overrun(kind))?;
             }
         }
         Ok(())

@@ -210,10 +210,10 @@ impl<B: Buffer> Connection<B> {
 
     /// Ends both directions at once with a RST.
     pub fn abort(&mut self) {
-        if let Phase::Synchronised(tcb) = &self.phase {
-            if self.time_wait.is_none() {
-                self.reset = Some(tcb.reset(None));
-            }
+        if let Phase::Synchronised(tcb) = &self.phase
+            && self.time_wait.is_none()
+        {
+            self.reset = Some(tcb.reset(None));
         }
         self.phase = Phase::Closed;
         self.time_wait = None;

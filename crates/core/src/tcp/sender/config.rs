@@ -39,6 +39,8 @@ pub struct SenderConfig {
     pub smss: u64,
     /// The largest super-segment in bytes; `smss` where segments are to be sent one by one.
     pub max_burst: u64,
+    /// Header bytes of each segment on the wire, which pacing counts along.
+    pub overhead: u64,
     /// Loss recovery.
     pub algorithm: Algorithm,
     /// Initial congestion window.
@@ -64,6 +66,7 @@ impl Default for SenderConfig {
         SenderConfig {
             smss: 1460,
             max_burst: 1460,
+            overhead: 40,
             algorithm: Algorithm::Sack,
             initial_window: InitialWindow::Segments(10),
             initial_ssthresh: None,

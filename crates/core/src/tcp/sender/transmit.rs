@@ -175,8 +175,8 @@ impl Sender {
         self.rto_deadline.get_or_insert(now + self.rtt.rto());
         if let Some(rate) = self.pacing_rate() {
             let segments = (sent.range.end - sent.range.start).div_ceil(self.config.smss).max(1);
-            // 52 bytes of headers a segment: IPv4 with timestamps.
-            self.pacer.sent(now, sent.range.end - sent.range.start + 52 * segments, rate);
+            let bytes = sent.range.end - sent.range.start + self.config.overhead * segments;
+            self.pacer.sent(now, bytes, rate);
         }
         sent
     }

@@ -1,0 +1,39 @@
+# bentpipe: see README.md. `make help` lists the targets.
+.DEFAULT_GOAL := help
+# rustup installs here and not everyone's PATH knows it; sbin holds ip, nft and nginx.
+export PATH := $(PATH):$(HOME)/.cargo/bin:/usr/sbin:/sbin
+TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
+
+.PHONY: help demo test check bench cargo packages cargo-deny
+
+help:
+	@echo "make demo    files cross an emulated GEO link with and without bentpipe (root; < 3 min)"
+	@echo "make test    all tests; those on the live kernel need root and are skipped without it"
+	@echo "make check   formatting, lints, documentation, licences: what CI runs before the tests"
+	@echo "make bench   throughput of a gateway beside plain kernel forwarding (root)"
+
+demo: cargo packages
+	@cargo build --release --quiet --bin bentpipe
+	@$(TARGET_DIR)/release/bentpipe demo --out out/demo
+
+test: cargo packages
+	cargo test --workspace
+
+check: cargo cargo-deny
+	cargo fmt --all -- --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items --locked --quiet
+	cargo deny --log-level error check bans licenses sources
+
+bench: cargo packages
+	@cargo build --release --quiet --bin bentpipe
+	@scripts/bench-throughput.sh $(TARGET_DIR)/release/bentpipe
+
+cargo:
+	@scripts/require-cargo.sh
+
+packages:
+	@scripts/install-packages.sh
+
+cargo-deny: cargo
+	@scripts/install-cargo-deny.sh

@@ -1,0 +1,139 @@
+//! `bentpipe demo`: real downloads over an emulated GEO link, with and without the gateways.
+//!
+//! The scene is that of the papers: one client, one server, a geostationary satellite between
+//! them, files from one that fits the initial window to one that fills the link for seconds
+//! (Henderson and Katz 1999; Bharadwaj et al. 1999, 2001).
+
+mod chart;
+mod measure;
+mod report;
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use bentpipe_core::units::Rate;
+use bentpipe_net::netns::teardown;
+use bentpipe_net::testbed::{SatelliteLink, TestbedError};
+
+use measure::MeasureError;
+use report::{Report, Row};
+
+/// The four files: KB and MB are decimal.
+const SIZES: [u64; 4] = [10_000, 100_000, 1_000_000, 10_000_000];
+
+/// Download files over an emulated GEO link, with and without the gateways.
+///
+/// Builds five network namespaces, runs nginx and curl at the ends and a satellite link of
+/// 8 Mbit/s and 250 ms each way between them, and measures files of 10 KB to 10 MB. Takes about
+/// a minute. Needs root; everything it makes is gone when it ends.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  sudo bentpipe demo --out out/demo")]
+pub(crate) struct Arguments {
+    /// Where demo.json and demo.svg are written.
+    #[arg(long, value_name = "DIR", default_value = "out/demo")]
+    out: PathBuf,
+
+    /// Print the measurements as JSON instead of a table.
+    #[arg(long)]
+    json: bool,
+
+    /// Measure end to end only, without the gateways.
+    #[arg(long, hide = true)]
+    end_to_end_only: bool,
+}
+
+/// Why the demo could not be given, or did not show what it should.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum DemoError {
+    /// A program of the testbed is not installed.
+    #[error("demo: missing: {0} (`make demo` installs what is missing)")]
+    Missing(String),
+    /// There is no root, and no simulated demo yet.
+    #[error("demo: needs root for its network namespaces: run it with sudo")]
+    NotRoot,
+    /// The testbed could not be built.
+    #[error("demo: {0}")]
+    Testbed(#[from] TestbedError),
+    /// A download failed.
+    #[error("demo: {0}")]
+    Measure(#[from] MeasureError),
+    /// The results could not be written.
+    #[error("demo: cannot write {path}: {source}")]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Signal handlers could not be installed.
+    #[error("demo: cannot handle signals: {0}")]
+    Signals(io::Error),
+    /// A file did not arrive as it was sent.
+    #[error("demo: {0} of the downloads differ from the file that was sent")]
+    Corrupt(usize),
+}
+
+/// Gives the demo.
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, DemoError> {
+    if !nix::unistd::geteuid().is_root() {
+        return run_simulated(arguments);
+    }
+    check_programs()?;
+    teardown::on_signals().map_err(DemoError::Signals)?;
+    teardown::remove_leftovers();
+
+    let link = geo_link();
+    eprintln!("bentpipe demo: {}", report::describe(&link));
+    let rows = measure::all(&link, &SIZES, !arguments.end_to_end_only)?;
+    finish(arguments, &link, &Report { rows })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The demo in virtual time, for those without root. It is not there yet: the simulator runs the
+/// same TCP and gateway, but has no workload of its own so far.
+fn run_simulated(_arguments: &Arguments) -> Result<ExitCode, DemoError> {
+    Err(DemoError::NotRoot)
+}
+
+/// A geostationary link as the demo has it: 8 Mbit/s, 250 ms, one bandwidth-delay product.
+fn geo_link() -> SatelliteLink {
+    SatelliteLink::with_bdp_queue(Rate::from_bits_per_sec(8_000_000), Duration::from_millis(250))
+}
+
+/// Writes the files, prints the table or the JSON, and complains of downloads that differ.
+fn finish(arguments: &Arguments, link: &SatelliteLink, report: &Report) -> Result<(), DemoError> {
+    let json = report.to_json();
+    let json_path = arguments.out.join("demo.json");
+    let chart_path = arguments.out.join("demo.svg");
+    write(&json_path, &json)?;
+    write(&chart_path, &chart::draw(link, &report.rows))?;
+    if arguments.json {
+        print!("{json}");
+    } else {
+        print!("\n{}", report.to_table());
+        println!("\nnumbers: {}\nchart:   {}", json_path.display(), chart_path.display());
+    }
+    match report.rows.iter().filter(|row: &&Row| !row.hashes_match).count() {
+        0 => Ok(()),
+        differ => Err(DemoError::Corrupt(differ)),
+    }
+}
+
+fn write(path: &Path, text: &str) -> Result<(), DemoError> {
+    let error = |source| DemoError::Write { path: path.to_owned(), source };
+    fs::create_dir_all(path.parent().unwrap_or(Path::new("."))).map_err(error)?;
+    fs::write(path, text).map_err(error)
+}
+
+fn check_programs() -> Result<(), DemoError> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let directories: Vec<_> = std::env::split_paths(&path).collect();
+    let missing: Vec<_> = ["ip", "nft", "nginx", "curl"]
+        .into_iter()
+        .filter(|program| !directories.iter().any(|directory| directory.join(program).exists()))
+        .collect();
+    if missing.is_empty() { Ok(()) } else { Err(DemoError::Missing(missing.join(", "))) }
+}

@@ -1,0 +1,96 @@
+//! `bentpipe gateway`: the splitting gateway on real packets.
+
+mod config;
+mod report;
+
+use bentpipe_net::divert::{Divert, DivertConfig, DivertError, Side};
+use bentpipe_net::gateway::{GatewayError, LiveGateway};
+use bentpipe_net::signals::Signals;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Splits the TCP connections that this host forwards between its LAN and a satellite link.
+///
+/// Runs in the foreground. It prints `bentpipe gateway: ready` once connections are split, and a
+/// summary when Ctrl-C or SIGTERM ends it; devices, rules and routes that it has set up are gone
+/// then. If it is killed, the host forwards as if it had never been there. RUST_LOG=debug tells
+/// of every flow.
+#[derive(clap::Args)]
+#[command(after_long_help = "\
+Example:
+  bentpipe gateway --config gateway.toml
+
+  with gateway.toml:
+    [interfaces]
+    lan = [\"eth0\"]
+    satellite = [\"sat0\"]
+
+    [satellite]             # all optional
+    rate = \"8Mbit/s\"        # paces what goes out, and sizes the initial window
+    round_trip = \"500ms\"
+    initial_window = 10     # segments, where rate and round_trip are not given
+    add_options = \"known-peer\"  # or \"always\", \"never\"
+
+    [limits]                # all optional
+    memory = \"512MiB\"       # of all flows together
+    stream = \"4MiB\"         # of one direction of one flow
+    flows = 20000
+")]
+pub(crate) struct Arguments {
+    /// The configuration (TOML)
+    #[arg(long, value_name = "FILE")]
+    config: PathBuf,
+    /// Print the summary as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Why `bentpipe gateway` failed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    /// The configuration.
+    #[error(transparent)]
+    Config(#[from] config::ConfigError),
+    /// Setting up.
+    #[error(transparent)]
+    Divert(#[from] DivertError),
+    /// Running.
+    #[error(transparent)]
+    Gateway(#[from] GatewayError),
+    /// Signals or standard output.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// Runs until a signal comes.
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
+    let file = config::File::read(&arguments.config)?;
+    let signals = Signals::catch()?;
+    let side = |interfaces: &[String], tun: &str| Side {
+        interfaces: interfaces.to_vec(),
+        tun: tun.into(),
+    };
+    let (divert, tuns) = Divert::set_up(DivertConfig::gateway([
+        side(&file.interfaces.lan, "bp-lan"),
+        side(&file.interfaces.satellite, "bp-sat"),
+    ]))?;
+    for finding in divert.findings() {
+        tracing::warn!("{finding}");
+    }
+    let mut gateway = LiveGateway::new(tuns, file.gateway());
+    println!("bentpipe gateway: ready");
+    io::stdout().flush()?;
+    let result = gateway.run(&signals);
+    drop(divert);
+    let report =
+        report::Report { summary: gateway.summary(), refused: gateway.refused_by_kernel() };
+    let mut out = io::stdout().lock();
+    if arguments.json {
+        writeln!(out, "{}", report.json())?;
+    } else {
+        report.print(&mut out)?;
+    }
+    result?;
+    Ok(ExitCode::SUCCESS)
+}

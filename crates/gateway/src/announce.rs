@@ -1,0 +1,60 @@
+//! The private option by which two gateways find each other: an experimental option (RFC 6994)
+//! in the SYN and the SYN-ACK, with one byte that tells which options the gateway has added.
+//!
+//! A host ignores it. It is sent to, and believed from, the satellite side only.
+
+use bentpipe_core::wire::TcpOptions;
+
+/// The experiment's identifier. Not registered; "bp" in ASCII.
+const IDENTIFIER: u16 = 0x6270;
+
+/// What a gateway tells its peer in a SYN or SYN-ACK: which options in it are its own and not
+/// the host's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Announcement {
+    pub(crate) window_scale: bool,
+    pub(crate) sack: bool,
+    pub(crate) timestamps: bool,
+}
+
+impl Announcement {
+    /// The announcement in `options`, if there is one that we understand.
+    pub(crate) fn find(options: &TcpOptions) -> Option<Announcement> {
+        let [bits] = options.experiment(IDENTIFIER)? else { return None };
+        Some(Announcement {
+            window_scale: bits & 1 != 0,
+            sack: bits & 2 != 0,
+            timestamps: bits & 4 != 0,
+        })
+    }
+
+    /// Adds the announcement; without room for it nothing happens.
+    pub(crate) fn put(self, options: &mut TcpOptions) -> bool {
+        let bits =
+            u8::from(self.window_scale) | u8::from(self.sack) << 1 | u8::from(self.timestamps) << 2;
+        options.add_experiment(IDENTIFIER, &[bits])
+    }
+
+    /// Takes the announcement off.
+    pub(crate) fn strip(options: &mut TcpOptions) {
+        options.remove_experiment(IDENTIFIER);
+    }
+
+    /// Whether any option was added.
+    pub(crate) fn any(self) -> bool {
+        self != Announcement::default()
+    }
+
+    /// Takes the added options off, so that the host sees what the other host offered.
+    pub(crate) fn take_off(self, options: &mut TcpOptions) {
+        if self.window_scale {
+            options.window_scale = None;
+        }
+        if self.sack {
+            options.sack_permitted = false;
+        }
+        if self.timestamps {
+            options.timestamps = None;
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! The end of a flow: FINs end to end, resets behind what was acknowledged.
+
+use super::leg::{CLIENT, SERVER};
+use super::split::{Packet, Progress, Split};
+use crate::config::Config;
+use bentpipe_core::tcp::buffer::Buffer;
+use bentpipe_core::tcp::tcb::Admission;
+use bentpipe_core::time::Instant;
+use bentpipe_core::wire::Flags;
+
+/// How a flow ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// It does not yet.
+    Open,
+    /// The host of `from` has reset; what it had sent before is still being delivered.
+    Draining { from: usize, since: Instant },
+    /// Both directions have ended in order; repeated segments are answered until forgotten.
+    Closed { at: Instant },
+    /// A RST has been sent; whoever does not take it is told again until forgotten.
+    Reset { at: Instant },
+}
+
+impl<B: Buffer> Split<B> {
+    /// Whether packets are still handled as a connection's.
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(self.ending, Ending::Open | Ending::Draining { .. })
+    }
+
+    /// How the flow has ended, if it has.
+    pub(crate) fn ending(&self) -> Ending {
+        self.ending
+    }
+
+    /// Bytes acknowledged to their sender and not delivered.
+    pub(crate) fn lost_bytes(&self) -> u64 {
+        self.lost
+    }
+
+    /// Whether data is still wanted: not after a reset by either host.
+    pub(super) fn may_receive(&self) -> bool {
+        self.ending == Ending::Open
+    }
+
+    /// Whether the leg still speaks. Towards a host that has reset there is nothing to say.
+    pub(super) fn may_send(&self, leg: usize) -> bool {
+        match self.ending {
+            Ending::Open | Ending::Closed { .. } => true,
+            Ending::Draining { from, .. } => leg != from,
+            Ending::Reset { .. } => false,
+        }
+    }
+
+    /// FINs travel end to end: sent on when all before them has been received, acknowledged to
+    /// their sender when the far host has acknowledged them.
+    pub(super) fn pass_fins(&mut self, now: Instant) {
+        if self.ending != Ending::Open {
+            self.end_drain(now);
+            return;
+        }
+        for leg in [CLIENT, SERVER] {
+            let other = 1 - leg;
+            if !self.legs[leg].tcb.receiver.fin_received() {
+                continue;
+            }
+            self.legs[other].tcb.sender.finish();
+            if self.legs[leg].tcb.receiver.fin_acknowledged() {
+                continue;
+            }
+            if self.legs[other].tcb.sender.fin_acked() {
+                self.legs[leg].tcb.receiver.acknowledge_fin();
+                self.fin_held_since[leg] = None;
+            } else {
+                self.fin_held_since[leg].get_or_insert(now);
+            }
+        }
+        if self.legs.iter().all(|leg| leg.tcb.sender.fin_acked()) {
+            self.ending = Ending::Closed { at: now };
+        }
+    }
+
+    /// The host of `leg` has reset. What it sent before and we acknowledged is delivered first;
+    /// what was on its way to it is of no use to anybody.
+    pub(super) fn on_reset(&mut self, now: Instant, leg: usize) {
+        let other = 1 - leg;
+        if let Ending::Draining { from, .. } = self.ending {
+            if from == other {
+                // Both have reset: nobody is left to deliver to.
+                self.lost += self.undelivered(other);
+                self.forget_streams();
+                self.ending = Ending::Reset { at: now };
+            }
+            return;
+        }
+        self.streams[other] = B::default();
+        self.ending = Ending::Draining { from: leg, since: now };
+        self.end_drain(now);
+    }
+
+    /// Bytes that arrived in order on `leg` and have not been delivered to the other host.
+    fn undelivered(&self, leg: usize) -> u64 {
+        let sender = &self.legs[1 - leg].tcb.sender;
+        self.legs[leg].tcb.receiver.rcv_nxt().saturating_sub(sender.snd_una())
+    }
+
+    /// Sends the RST on, once all that precedes it has been delivered.
+    fn end_drain(&mut self, now: Instant) {
+        if let Ending::Draining { from, .. } = self.ending
+            && self.legs[1 - from].tcb.sender.is_done()
+        {
+            self.send_reset(1 - from);
+            self.forget_streams();
+            self.ending = Ending::Reset { at: now };
+        }
+    }
+
+    fn send_reset(&mut self, leg: usize) {
+        let (ip, tcp) = self.legs[leg].reset(None);
+        self.control.push_back((leg, ip, tcp));
+    }
+
+    fn forget_streams(&mut self) {
+        self.streams = [B::default(), B::default()];
+    }
+
+    /// A host does not answer any more: the flow is reset towards both.
+    pub(super) fn give_up(&mut self, now: Instant) {
+        if let Ending::Draining { from, .. } = self.ending {
+            self.lost += self.undelivered(from);
+        } else {
+            self.lost += self.undelivered(CLIENT) + self.undelivered(SERVER);
+            self.send_reset(CLIENT);
+        }
+        self.send_reset(SERVER);
+        self.forget_streams();
+        self.ending = Ending::Reset { at: now };
+    }
+
+    /// Deadlines of held FINs and of a drain.
+    pub(super) fn expire(&mut self, now: Instant, config: &Config) {
+        for leg in [CLIENT, SERVER] {
+            if self.fin_held_since[leg].is_some_and(|since| since + config.fin_hold <= now) {
+                self.legs[leg].tcb.receiver.acknowledge_fin();
+                self.fin_held_since[leg] = None;
+            }
+        }
+        if let Ending::Draining { from, since } = self.ending
+            && since + config.reset_drain <= now
+        {
+            self.lost += self.undelivered(from);
+            self.send_reset(1 - from);
+            self.forget_streams();
+            self.ending = Ending::Reset { at: now };
+        }
+    }
+
+    /// When [`Split::expire`] has something to do.
+    pub(super) fn ending_timers(&self, config: &Config) -> impl Iterator<Item = Instant> {
+        let fins = self.fin_held_since.map(|held| held.map(|since| since + config.fin_hold));
+        let end = match self.ending {
+            Ending::Open => None,
+            Ending::Draining { since, .. } => Some(since + config.reset_drain),
+            Ending::Closed { at } | Ending::Reset { at } => Some(at + config.linger),
+        };
+        fins.into_iter().flatten().chain(end)
+    }
+
+    /// When the flow may be forgotten.
+    pub(crate) fn forgettable(&self, now: Instant, config: &Config) -> bool {
+        match self.ending {
+            Ending::Closed { at } | Ending::Reset { at } => at + config.linger <= now,
+            Ending::Open | Ending::Draining { .. } => false,
+        }
+    }
+
+    /// A packet for a flow that has ended: repeated FINs are acknowledged; a host that has not
+    /// taken the RST is sent another, where it says it expects it (RFC 5961, 3.2).
+    pub(super) fn on_packet_after_end(
+        &mut self,
+        now: Instant,
+        leg: usize,
+        packet: Packet<'_>,
+    ) -> Progress {
+        let tcp = packet.tcp;
+        match self.ending {
+            Ending::Closed { .. } => {
+                self.legs[leg].tcb.on_segment(now, tcp, packet.payload.len(), Admission::Refuse);
+            }
+            Ending::Reset { .. } if !tcp.has(Flags::RST) => {
+                let asked = tcp.has(Flags::ACK).then_some(tcp.ack);
+                let (ip, tcp) = self.legs[leg].reset(asked);
+                self.control.push_back((leg, ip, tcp));
+            }
+            _ => {}
+        }
+        Progress::default()
+    }
+}

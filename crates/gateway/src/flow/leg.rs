@@ -1,0 +1,128 @@
+//! A leg: the TCP of the gateway towards one of the hosts, in the other host's name.
+
+use super::terms::Terms;
+use crate::Side;
+use crate::config::{Config, LegConfig};
+use bentpipe_core::tcp::pacing::Pacing;
+use bentpipe_core::tcp::receiver::{Receiver, ReceiverConfig};
+use bentpipe_core::tcp::sender::{Algorithm, InitialWindow, Sender, SenderConfig};
+use bentpipe_core::tcp::tcb::{Agreed, Tcb, TimestampClock, TimestampState};
+use bentpipe_core::time::{Duration, Instant};
+use bentpipe_core::wire::{IpHeader, SeqNum, TcpHeader};
+
+/// Index of the leg towards the client.
+pub(crate) const CLIENT: usize = 0;
+/// Index of the leg towards the server.
+pub(crate) const SERVER: usize = 1;
+
+/// One leg of a split flow.
+#[derive(Debug)]
+pub(crate) struct Leg {
+    pub(crate) tcb: Tcb,
+    /// Header of what we send: from the host for which we stand, to the host of this leg.
+    pub(crate) ip: IpHeader,
+    pub(crate) src_port: u16,
+    pub(crate) dst_port: u16,
+}
+
+/// What a leg is made from.
+pub(crate) struct Handshake<'a> {
+    /// The SYN or SYN-ACK that we sent on it.
+    pub(crate) ours: &'a TcpHeader,
+    /// The one that came.
+    pub(crate) theirs: &'a TcpHeader,
+    /// The host's window as it stands after the handshake, scaled to bytes.
+    pub(crate) window: u64,
+    /// The other host's TSval, if it uses timestamps towards us: ours follows it.
+    pub(crate) relayed: Option<u32>,
+    /// How long the handshake took, if nothing was sent twice.
+    pub(crate) rtt: Option<Duration>,
+    /// Header of what we send on this leg.
+    pub(crate) ip: IpHeader,
+}
+
+impl Leg {
+    pub(crate) fn new(now: Instant, config: &Config, side: Side, handshake: &Handshake<'_>) -> Leg {
+        let Handshake { ours, theirs, window, relayed, rtt, ip } = *handshake;
+        let terms = Terms::agreed(ours, theirs);
+        let leg_config = match side {
+            Side::Lan => &config.lan,
+            Side::Satellite => &config.satellite,
+        };
+        let sender = Sender::new(sender_config(config, leg_config, &terms, &ip), 1, window, rtt);
+        let receiver = ReceiverConfig {
+            rmss: terms.rmss,
+            ack_policy: leg_config.ack_policy,
+            window_shift: terms.rcv_shift,
+            sack: terms.sack,
+            hold_fin: true,
+        };
+        let promised = 1 + u64::from(ours.window);
+        let timestamps = terms.timestamps.map(|recent| TimestampState {
+            clock: relayed.map_or(TimestampClock::Own(ours.seq.0), TimestampClock::Relayed),
+            recent,
+            recent_at: now,
+        });
+        let agreed = Agreed {
+            snd_isn: ours.seq,
+            rcv_isn: theirs.seq,
+            snd_shift: terms.snd_shift,
+            timestamps,
+        };
+        Leg {
+            tcb: Tcb::new(agreed, sender, Receiver::new(receiver, 1, promised)),
+            ip,
+            src_port: ours.src_port,
+            dst_port: ours.dst_port,
+        }
+    }
+
+    /// Addresses and ports for a segment of this leg.
+    pub(crate) fn address(&self, mut tcp: TcpHeader) -> (IpHeader, TcpHeader) {
+        tcp.src_port = self.src_port;
+        tcp.dst_port = self.dst_port;
+        (self.ip, tcp)
+    }
+
+    /// The host for which this leg stands has sent a packet: hop limit, DSCP and flow label of
+    /// ours follow it. ECN is not spoken yet, so its bits stay clear.
+    pub(crate) fn follow(&mut self, ip: &IpHeader) {
+        self.ip.hop_limit = ip.hop_limit;
+        self.ip.traffic_class = ip.traffic_class & !IpHeader::ECN_MASK;
+        self.ip.flow_label = ip.flow_label;
+    }
+
+    /// A RST, at SND.NXT or where `asked` for.
+    pub(crate) fn reset(&self, asked: Option<SeqNum>) -> (IpHeader, TcpHeader) {
+        self.address(self.tcb.reset(asked))
+    }
+}
+
+fn sender_config(config: &Config, leg: &LegConfig, terms: &Terms, ip: &IpHeader) -> SenderConfig {
+    // Headers take at most 100 bytes of a super-segment's 65,535.
+    let segments = if config.super_segments { (65_435 / terms.smss).max(1) } else { 1 };
+    let by_link = leg.filling_window();
+    let least = u64::from(leg.initial_window) * terms.smss;
+    SenderConfig {
+        smss: terms.smss,
+        max_burst: segments * terms.smss,
+        overhead: (ip.wire_len() + 20) as u64 + terms.options_len(),
+        algorithm: if terms.sack { Algorithm::Sack } else { Algorithm::NewReno },
+        initial_window: match by_link {
+            Some(bytes) => InitialWindow::Bytes(bytes.max(least)),
+            None => InitialWindow::Segments(leg.initial_window),
+        },
+        initial_ssthresh: by_link.map(|bytes| bytes.max(least)),
+        // Hosts behind GRO acknowledge dozens of segments at once: count all of them.
+        byte_limit: None,
+        rto: leg.rto,
+        pacing: match leg.rate {
+            Some(rate) => Pacing::Window { cap: Some(rate) },
+            None => Pacing::Off,
+        },
+        // The hosts have decided already what to send together.
+        nagle: false,
+        restart_after_idle: leg.rate.is_none(),
+        max_unanswered: 15,
+    }
+}

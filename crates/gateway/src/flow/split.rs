@@ -1,0 +1,193 @@
+//! A split flow at work: bytes from one leg to the other.
+
+use super::closing::Ending;
+use super::leg::{CLIENT, Leg, SERVER};
+use crate::config::Config;
+use bentpipe_core::tcp::buffer::{Buffer, Payload};
+use bentpipe_core::tcp::tcb::{Admission, Fate, Outgoing};
+use bentpipe_core::time::Instant;
+use bentpipe_core::wire::{IpHeader, TcpHeader};
+use std::collections::VecDeque;
+
+/// A packet for a split flow.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Packet<'a> {
+    pub(crate) ip: &'a IpHeader,
+    pub(crate) tcp: &'a TcpHeader,
+    pub(crate) payload: Payload<'a>,
+}
+
+/// What a packet brought, for the gateway's counters.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Progress {
+    /// Bytes received in order for the first time on this leg.
+    pub(crate) received: u64,
+    /// Bytes that the host of this leg has acknowledged.
+    pub(crate) delivered: u64,
+}
+
+/// Two legs, two streams.
+#[derive(Debug)]
+pub(crate) struct Split<B> {
+    pub(super) legs: [Leg; 2],
+    /// Stream i: from leg i to the other.
+    pub(super) streams: [B; 2],
+    capacity: u64,
+    /// A leg has options that one of the hosts did not offer, so the flow cannot go on unsplit.
+    pub(super) added_options: bool,
+    pub(super) ending: Ending,
+    /// When the FIN of each leg's host was received, while its acknowledgment is withheld.
+    pub(super) fin_held_since: [Option<Instant>; 2],
+    /// Segments outside the legs' own traffic: resets.
+    pub(super) control: VecDeque<(usize, IpHeader, TcpHeader)>,
+    /// Bytes acknowledged to their sender that will not be delivered any more.
+    pub(super) lost: u64,
+}
+
+impl<B: Buffer> Split<B> {
+    pub(crate) fn new(config: &Config, legs: [Leg; 2], added_options: bool) -> Split<B> {
+        let mut split = Split {
+            legs,
+            streams: [B::default(), B::default()],
+            capacity: config.stream_capacity.count(),
+            added_options,
+            ending: Ending::Open,
+            fin_held_since: [None; 2],
+            control: VecDeque::new(),
+            lost: 0,
+        };
+        // The server's SYN-ACK is acknowledged now that the client has done so.
+        split.legs[SERVER].tcb.receiver.owe_now();
+        split.open_windows(split.capacity);
+        split
+    }
+
+    /// Memory held by the streams, in bytes.
+    pub(crate) fn held(&self) -> usize {
+        self.streams[CLIENT].held() + self.streams[SERVER].held()
+    }
+
+    pub(crate) fn leg(&self, leg: usize) -> &Leg {
+        &self.legs[leg]
+    }
+
+    /// The stream that feeds `leg`.
+    pub(crate) fn stream_towards(&self, leg: usize) -> &B {
+        &self.streams[1 - leg]
+    }
+
+    /// Takes a packet that came in on `leg`. `capacity` is what each stream may hold now;
+    /// beyond `guaranteed` bytes of a stream, data is taken only if the pool has `room`.
+    pub(crate) fn on_packet(
+        &mut self,
+        now: Instant,
+        leg: usize,
+        packet: Packet<'_>,
+        capacity: u64,
+        pool: Pool,
+    ) -> Progress {
+        if !self.is_open() {
+            return self.on_packet_after_end(now, leg, packet);
+        }
+        let other = 1 - leg;
+        self.legs[other].follow(packet.ip);
+        if let Some(ts) = packet.tcp.options.timestamps {
+            self.legs[other].tcb.relay_timestamp(ts.value);
+        }
+        let within_guarantee = self.streams[leg].held() + packet.payload.len() <= pool.guaranteed;
+        let admission = if self.may_receive() && (pool.room || within_guarantee) {
+            Admission::Accept
+        } else {
+            Admission::Refuse
+        };
+        let received_before = self.legs[leg].tcb.receiver.rcv_nxt();
+        let arrival =
+            self.legs[leg].tcb.on_segment(now, packet.tcp, packet.payload.len(), admission);
+        if arrival.fate == Fate::Reset {
+            self.on_reset(now, leg);
+            return Progress::default();
+        }
+        if !arrival.store.is_empty() {
+            let len = (arrival.store.end - arrival.store.start) as usize;
+            let new = packet.payload.slice(arrival.skip..arrival.skip + len);
+            self.streams[leg].write(arrival.store.start, new);
+        }
+        let received = self.legs[leg].tcb.receiver.rcv_nxt();
+        self.legs[other].tcb.sender.extend(received);
+        if arrival.acked > 0 {
+            let una = self.legs[leg].tcb.sender.snd_una();
+            let written = self.legs[other].tcb.receiver.rcv_nxt();
+            self.streams[other].release(una.min(written));
+        }
+        self.open_windows(capacity);
+        self.pass_fins(now);
+        Progress { received: received - received_before, delivered: arrival.acked }
+    }
+
+    /// Lets each leg's window open as far as its stream has room: right edges stand at what the
+    /// far host has acknowledged plus the capacity.
+    pub(super) fn open_windows(&mut self, capacity: u64) {
+        for leg in [CLIENT, SERVER] {
+            let delivered = self.legs[1 - leg].tcb.sender.snd_una();
+            self.legs[leg].tcb.receiver.set_limit(delivered + capacity);
+        }
+    }
+
+    /// Lets expire what is due.
+    pub(crate) fn on_timer(&mut self, now: Instant, config: &Config) {
+        for leg in [CLIENT, SERVER] {
+            if self.is_open() && self.may_send(leg) {
+                self.legs[leg].tcb.on_timer(now);
+                if self.legs[leg].tcb.sender.gave_up() {
+                    self.give_up(now);
+                }
+            }
+        }
+        self.expire(now, config);
+    }
+
+    /// The next segment to be sent now: the leg, and the segment with the offsets of its data.
+    pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<(usize, IpHeader, Outgoing)> {
+        if let Some((leg, ip, tcp)) = self.control.pop_front() {
+            return Some((leg, ip, Outgoing { tcp, data: 0..0 }));
+        }
+        for index in [CLIENT, SERVER] {
+            if !self.may_send(index) {
+                continue;
+            }
+            let leg = &mut self.legs[index];
+            if let Some(mut out) = leg.tcb.poll_transmit(now) {
+                let (ip, tcp) = leg.address(out.tcp);
+                out.tcp = tcp;
+                return Some((index, ip, out));
+            }
+        }
+        None
+    }
+
+    /// When the flow wants to be looked at again, if ever.
+    pub(crate) fn poll_timer(&self, config: &Config) -> Option<Instant> {
+        let legs = [CLIENT, SERVER]
+            .map(|leg| if self.may_send(leg) { self.legs[leg].tcb.poll_timer() } else { None });
+        legs.into_iter().flatten().chain(self.ending_timers(config)).min()
+    }
+
+    /// Whether nothing is held or in flight, so that plain forwarding can take over.
+    pub(crate) fn is_clean(&self) -> bool {
+        !self.added_options
+            && self.held() == 0
+            && self
+                .legs
+                .iter()
+                .all(|leg| leg.tcb.sender.is_done() && leg.tcb.receiver.beyond().is_empty())
+    }
+}
+
+/// What the gateway's pool allows a flow.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pool {
+    /// There is room for more than guarantees.
+    pub(crate) room: bool,
+    /// What each stream may hold in any case, in bytes.
+    pub(crate) guaranteed: usize,
+}

@@ -1,0 +1,55 @@
+//! What the two ends of one leg have agreed on: read off the SYN and SYN-ACK of that leg.
+
+use bentpipe_core::wire::TcpHeader;
+
+/// The terms of one leg, seen from the gateway.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Terms {
+    /// Shift of the windows that the host sends.
+    pub(crate) snd_shift: u8,
+    /// Shift of the windows that we send.
+    pub(crate) rcv_shift: u8,
+    pub(crate) sack: bool,
+    /// The host's TSval in its SYN, if timestamps were agreed on.
+    pub(crate) timestamps: Option<u32>,
+    /// Payload of the largest segment to the host, options deducted.
+    pub(crate) smss: u64,
+    /// Payload of the largest segment from the host.
+    pub(crate) rmss: u64,
+}
+
+impl Terms {
+    /// RFC 9293, 3.7.1: a SYN without MSS option.
+    const DEFAULT_MSS: u16 = 536;
+    /// A smaller MSS than any link has is an attack on our cost per byte.
+    const LEAST_MSS: u16 = 64;
+
+    /// `ours` is the SYN (or SYN-ACK) that we sent on the leg, `theirs` the one that came.
+    pub(crate) fn agreed(ours: &TcpHeader, theirs: &TcpHeader) -> Terms {
+        let (our, their) = (&ours.options, &theirs.options);
+        let shifts = our.window_scale.zip(their.window_scale);
+        let timestamps = their.timestamps.filter(|_| our.timestamps.is_some());
+        let options = options_len(timestamps.is_some());
+        let mss = |announced: Option<u16>| {
+            u64::from(announced.unwrap_or(Self::DEFAULT_MSS).max(Self::LEAST_MSS)) - options
+        };
+        Terms {
+            rcv_shift: shifts.map_or(0, |s| s.0),
+            snd_shift: shifts.map_or(0, |s| s.1),
+            sack: our.sack_permitted && their.sack_permitted,
+            timestamps: timestamps.map(|ts| ts.value),
+            smss: mss(their.mss),
+            rmss: mss(our.mss),
+        }
+    }
+
+    /// Length of the options in every segment, in bytes.
+    pub(crate) fn options_len(&self) -> u64 {
+        options_len(self.timestamps.is_some())
+    }
+}
+
+/// The timestamps option, padded (RFC 7323, appendix A).
+fn options_len(timestamps: bool) -> u64 {
+    if timestamps { 12 } else { 0 }
+}

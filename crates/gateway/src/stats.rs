@@ -1,0 +1,105 @@
+//! What the gateway counts.
+
+use crate::Side;
+
+/// Why a packet or a flow is forwarded and not split.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Reason {
+    /// No flow in the table: older than the gateway, handed back, or never opened through it.
+    UnknownFlow,
+    /// The SYN carries data or an option that cannot be split (TFO, MPTCP, TCP-AO, MD5, unknown).
+    Options,
+    /// No memory or no room in the table.
+    NoRoom,
+    /// The connection took another way than through both of our sides.
+    Route,
+    /// The handshake was not completed through us: refused, reset or timed out.
+    NotOpened,
+    /// Not whole, plain TCP.
+    NotTcp,
+}
+
+impl Reason {
+    /// All reasons, in the order of [`Summary::forwarded`].
+    pub const ALL: [Reason; 6] = [
+        Reason::UnknownFlow,
+        Reason::Options,
+        Reason::NoRoom,
+        Reason::Route,
+        Reason::NotOpened,
+        Reason::NotTcp,
+    ];
+
+    /// A word for logs and JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Reason::UnknownFlow => "unknown_flow",
+            Reason::Options => "options",
+            Reason::NoRoom => "no_room",
+            Reason::Route => "route",
+            Reason::NotOpened => "not_opened",
+            Reason::NotTcp => "not_tcp",
+        }
+    }
+}
+
+/// Counters of all legs towards one side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SideStats {
+    /// Payload bytes received from it, once each.
+    pub received_bytes: u64,
+    /// Payload bytes that it has acknowledged.
+    pub delivered_bytes: u64,
+    /// Segments sent to it again.
+    pub retransmissions: u64,
+    /// Bytes sent to it again.
+    pub retransmitted_bytes: u64,
+    /// Retransmission timeouts towards it.
+    pub timeouts: u64,
+}
+
+/// The gateway's counters since it began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Summary {
+    /// Flows split.
+    pub split: u64,
+    /// Split flows that ended in order.
+    pub closed: u64,
+    /// Split flows that ended in a reset.
+    pub reset: u64,
+    /// Split flows forwarded after a long silence, their streams empty.
+    pub handed_back: u64,
+    /// Bytes that were acknowledged to their sender and could not be delivered.
+    pub lost_bytes: u64,
+    /// SYNs not split, by reason.
+    forwarded_flows: [u64; Reason::ALL.len()],
+    /// Packets forwarded, by reason.
+    forwarded_packets: [u64; Reason::ALL.len()],
+    sides: [SideStats; 2],
+}
+
+impl Summary {
+    /// Connections that were not split, by reason.
+    pub fn forwarded_flows(&self, reason: Reason) -> u64 {
+        self.forwarded_flows[reason as usize]
+    }
+
+    /// Packets forwarded unchanged, by reason.
+    pub fn forwarded_packets(&self, reason: Reason) -> u64 {
+        self.forwarded_packets[reason as usize]
+    }
+
+    /// Counters of the legs towards `side`.
+    pub fn side(&self, side: Side) -> SideStats {
+        self.sides[side as usize]
+    }
+
+    pub(crate) fn count_forwarded(&mut self, reason: Reason, opens_flow: bool) {
+        self.forwarded_packets[reason as usize] += 1;
+        self.forwarded_flows[reason as usize] += u64::from(opens_flow);
+    }
+
+    pub(crate) fn side_mut(&mut self, side: Side) -> &mut SideStats {
+        &mut self.sides[side as usize]
+    }
+}

@@ -1,0 +1,188 @@
+//! The gateway on real packets: two TUN devices, a clock, and the pure [`Gateway`] between them.
+//!
+//! Device 0 stands for the LAN, device 1 for the satellite. What a host sends is written into the
+//! device of its own side, by itself or by us in its name ([`crate::divert`] says why).
+
+use crate::clock::Clock;
+use crate::signals::Signals;
+use crate::tun::{MAX_READ, MAX_SLICES, ReadError, Tun};
+use crate::vnet_hdr::{Checksum, Gso, GsoKind, VnetHdr};
+use bentpipe_core::tcp::buffer::Payload;
+use bentpipe_core::time::Instant;
+use bentpipe_core::wire::{self, Packet, Verify, emit};
+use bentpipe_gateway::{Config, Disposition, Emission, Gateway, Side, Summary};
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::time::TimeSpec;
+use std::io;
+use std::os::fd::AsFd;
+
+/// Packets read from one device before what they caused is sent.
+const BURST: usize = 16;
+
+/// Where the checksum stands in a TCP header.
+const TCP_CHECKSUM_OFFSET: u16 = 16;
+
+const SIDES: [Side; 2] = [Side::Lan, Side::Satellite];
+
+/// Why the gateway stopped by itself.
+#[derive(Debug, thiserror::Error)]
+pub enum GatewayError {
+    /// Waiting failed.
+    #[error("cannot wait for packets: {0}")]
+    Poll(io::Error),
+    /// A device failed.
+    #[error("cannot read from {device}: {source}")]
+    Read {
+        /// The TUN device.
+        device: String,
+        /// What the kernel said.
+        source: ReadError,
+    },
+}
+
+/// A gateway between two TUN devices opened with offload.
+#[derive(Debug)]
+pub struct LiveGateway {
+    clock: Clock,
+    tuns: [Tun; 2],
+    gateway: Gateway,
+    refused: u64,
+}
+
+impl LiveGateway {
+    /// A gateway without flows; `tuns` are the LAN's and the satellite's.
+    pub fn new(tuns: [Tun; 2], config: Config) -> LiveGateway {
+        // Timers otherwise fire up to 50 µs late, which pacing would feel.
+        let _ = nix::sys::prctl::set_timerslack(1);
+        LiveGateway { clock: Clock::start(), tuns, gateway: Gateway::new(config), refused: 0 }
+    }
+
+    /// Runs until a signal comes.
+    ///
+    /// # Errors
+    /// [`GatewayError`].
+    pub fn run(&mut self, signals: &Signals) -> Result<(), GatewayError> {
+        let mut buffer = vec![0; MAX_READ];
+        loop {
+            let now = self.clock.now();
+            self.gateway.handle_timeout(now);
+            self.transmit(now);
+            let ready = self.wait(signals)?;
+            if ready[2] && signals.received() {
+                return Ok(());
+            }
+            for side in SIDES {
+                if ready[side as usize] {
+                    self.receive(side, &mut buffer)?;
+                    self.transmit(self.clock.now());
+                }
+            }
+        }
+    }
+
+    /// The counters so far.
+    pub fn summary(&self) -> Summary {
+        self.gateway.summary()
+    }
+
+    /// Packets that the kernel did not take.
+    pub fn refused_by_kernel(&self) -> u64 {
+        self.refused
+    }
+
+    /// Reads up to [`BURST`] packets from the device of `side`.
+    fn receive(&mut self, side: Side, buffer: &mut [u8]) -> Result<(), GatewayError> {
+        for _ in 0..BURST {
+            let tun = &self.tuns[side as usize];
+            let (header, bytes) = match tun.read(buffer) {
+                Ok(Some((header, bytes))) => (header, &*bytes),
+                Ok(None) => break,
+                Err(ReadError::Header(error)) => {
+                    tracing::debug!(device = tun.name(), %error, "packet not understood");
+                    continue;
+                }
+                Err(source) => {
+                    return Err(GatewayError::Read { device: tun.name().to_owned(), source });
+                }
+            };
+            let verify = match header.checksum {
+                Checksum::Complete => Verify::Full,
+                Checksum::Valid | Checksum::Needed { .. } => Verify::Skip,
+            };
+            let disposition = match Packet::parse(bytes, verify) {
+                Ok(Packet { ip, tcp, payload }) => {
+                    let payload = Payload::Bytes(payload);
+                    self.gateway.handle_packet(self.clock.now(), side, &ip, &tcp, payload)
+                }
+                Err(error) => {
+                    tracing::trace!(device = tun.name(), %error, "forwarded");
+                    self.gateway.count_foreign();
+                    Disposition::Forward(bentpipe_gateway::Reason::NotTcp)
+                }
+            };
+            if let Disposition::Forward(_) = disposition {
+                self.write(side, &header, &[bytes]);
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends all that may go now.
+    fn transmit(&mut self, now: Instant) {
+        while let Some(emission) = self.gateway.poll_transmit(now) {
+            let headers = emit(
+                &emission.ip,
+                &emission.tcp,
+                self.gateway.payload_slices(&emission),
+                wire::Checksum::PseudoHeader,
+            );
+            let mut slices: [&[u8]; MAX_SLICES] = [&[]; MAX_SLICES];
+            slices[0] = &headers;
+            let mut count = 1;
+            for slice in self.gateway.payload_slices(&emission) {
+                slices[count] = slice;
+                count += 1;
+            }
+            let header = vnet_hdr(&emission, headers.len());
+            let device = &self.tuns[emission.to.other() as usize];
+            if let Err(error) = device.write(&header, &slices[..count]) {
+                tracing::debug!(device = device.name(), %error, "packet not taken");
+                self.refused += 1;
+            }
+        }
+    }
+
+    fn write(&mut self, side: Side, header: &VnetHdr, slices: &[&[u8]]) {
+        let device = &self.tuns[side as usize];
+        if let Err(error) = device.write(header, slices) {
+            tracing::debug!(device = device.name(), %error, "packet not taken");
+            self.refused += 1;
+        }
+    }
+
+    /// Waits for a packet of either device, the next deadline, or a signal.
+    fn wait(&self, signals: &Signals) -> Result<[bool; 3], GatewayError> {
+        let next = self.gateway.poll_timeout();
+        let timeout = next.map(|at| TimeSpec::from(at.saturating_since(self.clock.now())));
+        let fds = [self.tuns[0].as_fd(), self.tuns[1].as_fd(), signals.as_fd()];
+        let mut fds = fds.map(|fd| PollFd::new(fd, PollFlags::POLLIN));
+        match ppoll(&mut fds, timeout, None) {
+            Ok(_) | Err(nix::errno::Errno::EINTR) => {}
+            Err(errno) => return Err(GatewayError::Poll(errno.into())),
+        }
+        Ok(fds.map(|fd| fd.any() == Some(true)))
+    }
+}
+
+/// The checksum is left to the kernel, and so is cutting a super-segment.
+fn vnet_hdr(emission: &Emission, headers_len: usize) -> VnetHdr {
+    let kind = if emission.ip.src.is_ipv4() { GsoKind::TcpV4 } else { GsoKind::TcpV6 };
+    VnetHdr {
+        gso: emission.gso_size.map(|size| Gso { kind, ecn: false, size }),
+        hdr_len: headers_len as u16,
+        checksum: Checksum::Needed {
+            start: emission.ip.wire_len() as u16,
+            offset: TCP_CHECKSUM_OFFSET,
+        },
+    }
+}

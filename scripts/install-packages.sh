@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# Installs the distribution packages that the demo and the live tests use: only what is missing.
+# Without root, or without apt, it says what is missing and leaves the machine as it is.
+set -euo pipefail
+
+# program:package, one for each program that the testbed runs.
+wanted=(
+    ip:iproute2
+    nft:nftables
+    ping:iputils-ping
+    nginx:nginx-light
+    curl:curl
+    iperf3:iperf3
+    tcpdump:tcpdump
+    setpriv:util-linux
+    cc:gcc
+)
+
+PATH="$PATH:/usr/sbin:/sbin"
+missing=()
+for entry in "${wanted[@]}"; do
+    command -v "${entry%%:*}" >/dev/null || missing+=("${entry##*:}")
+done
+if [ "${#missing[@]}" -eq 0 ]; then
+    exit 0
+fi
+
+if ! command -v apt-get >/dev/null; then
+    echo "install-packages: missing: ${missing[*]} (no apt-get here: install them with your package manager)" >&2
+    exit 0
+fi
+if [ "$(id -u)" -ne 0 ]; then
+    echo "install-packages: missing: ${missing[*]}" >&2
+    echo "install-packages: not root, so nothing is installed; run: sudo apt-get install ${missing[*]}" >&2
+    exit 0
+fi
+
+# nginx is only ever run by us, inside a namespace. A package that starts its service at
+# installation would take port 80 of this machine: policy-rc.d forbids that while we install.
+policy=/usr/sbin/policy-rc.d
+if [ ! -e "$policy" ]; then
+    printf '#!/bin/sh\nexit 101\n' >"$policy"
+    chmod 755 "$policy"
+    trap 'rm -f "$policy"' EXIT
+fi
+
+echo "install-packages: installing ${missing[*]}"
+export DEBIAN_FRONTEND=noninteractive
+apt-get -qq update
+apt-get -qq install -y --no-install-recommends "${missing[@]}" >/dev/null
