@@ -1,5 +1,6 @@
 //! The gateway's parameters.
 
+use crate::Side;
 use bentpipe_core::tcp::receiver::AckPolicy;
 use bentpipe_core::tcp::rtt::RtoConfig;
 use bentpipe_core::time::Duration;
@@ -78,6 +79,16 @@ pub struct Config {
     pub linger: Duration,
     /// After this long without a packet, a flow whose streams are empty is forwarded.
     pub idle_timeout: Duration,
+}
+
+impl Config {
+    /// The parameters of legs towards `side`.
+    pub fn leg(&self, side: Side) -> &LegConfig {
+        match side {
+            Side::Lan => &self.lan,
+            Side::Satellite => &self.satellite,
+        }
+    }
 }
 
 impl Default for Config {

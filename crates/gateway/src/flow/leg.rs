@@ -45,10 +45,7 @@ impl Leg {
     pub(crate) fn new(now: Instant, config: &Config, side: Side, handshake: &Handshake<'_>) -> Leg {
         let Handshake { ours, theirs, window, relayed, rtt, ip } = *handshake;
         let terms = Terms::agreed(ours, theirs);
-        let leg_config = match side {
-            Side::Lan => &config.lan,
-            Side::Satellite => &config.satellite,
-        };
+        let leg_config = config.leg(side);
         let sender = Sender::new(sender_config(config, leg_config, &terms, &ip), 1, window, rtt);
         let receiver = ReceiverConfig {
             rmss: terms.rmss,
