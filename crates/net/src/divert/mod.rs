@@ -51,13 +51,13 @@
 //! The packet is forwarded twice, so its TTL falls by two unless the writer restores one.
 
 pub mod checks;
-mod command;
 mod rules;
 
+pub use crate::command::CommandError;
+use crate::command::run;
 use crate::instance::{Instance, InstanceError};
 use crate::tun::{Offload, Tun, TunError};
 use checks::Finding;
-use command::{CommandError, run};
 use std::fs;
 use std::io;
 use std::path::Path;
