@@ -2,7 +2,7 @@
 
 use bentpipe_core::link::{Count, Counters, LinkConfig, QueueLimit};
 use bentpipe_core::time::Duration;
-use bentpipe_core::units::{Probability, Rate, parse_duration};
+use bentpipe_core::units::{Bytes, Probability, Rate, parse_duration};
 use bentpipe_net::divert::{Divert, DivertConfig, DivertError, Side};
 use bentpipe_net::emulator::{Emulator, EmulatorError, Exit, Summary};
 use bentpipe_net::enclosed::{Enclosed, EnclosedError};
@@ -11,6 +11,9 @@ use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitCode;
+
+/// A default queue holds ten full-sized packets even where the delay is next to nothing.
+const LEAST_QUEUE: Bytes = Bytes::new(15_000);
 
 /// Emulates a link with a bottleneck rate, a propagation delay, a drop-tail queue and loss, the
 /// same in both directions.
@@ -50,7 +53,8 @@ pub(crate) struct Arguments {
     /// One-way propagation delay: 250ms
     #[arg(long, value_parser = parse_duration)]
     delay: Duration,
-    /// Buffer before the bottleneck: 500KB, 64KiB, 345packets. Default: rate × 2 × delay
+    /// Buffer before the bottleneck: 500KB, 64KiB, 345packets. Default: rate × 2 × delay, and at
+    /// least 15KB
     #[arg(long)]
     queue: Option<QueueLimit>,
     /// Probability that a packet is lost: 0.01, 1%, 1e-4
@@ -159,9 +163,12 @@ impl Arguments {
         if self.rate.bits_per_sec() == 0 {
             return Err(Error::Rate);
         }
-        let queue = self
-            .queue
-            .unwrap_or_else(|| QueueLimit::bandwidth_delay_product(self.rate, self.delay));
+        let queue = self.queue.unwrap_or_else(|| {
+            match QueueLimit::bandwidth_delay_product(self.rate, self.delay) {
+                QueueLimit::Bytes(product) => QueueLimit::Bytes(product.max(LEAST_QUEUE)),
+                other => other,
+            }
+        });
         let config = LinkConfig {
             rate: Some(self.rate),
             delay: self.delay,

@@ -3,6 +3,7 @@
 mod link;
 
 use clap::{Parser, Subcommand};
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 #[derive(Parser)]
@@ -33,7 +34,11 @@ fn main() -> ExitCode {
         }
     };
     let filter = tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or("info".into());
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_ansi(std::io::stderr().is_terminal())
+        .with_writer(std::io::stderr)
+        .init();
     let result: Result<ExitCode, Box<dyn std::error::Error>> = match arguments.command {
         Command::Link(arguments) => link::run(&arguments).map_err(Into::into),
     };

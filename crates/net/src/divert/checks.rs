@@ -44,7 +44,8 @@ impl fmt::Display for Finding {
                 f,
                 "firewall chain {chain} drops what it does not know and does not mention our \
                  devices; new connections will not pass until you run: \
-                 nft insert rule {chain} {through} && nft insert rule {chain} {into}"
+                 nft insert rule {chain} {through} && nft insert rule {chain} {into} \
+                 (and the like for the other side, if it may open connections)"
             ),
             Finding::SourceNat { chain } => write!(
                 f,
