@@ -3,7 +3,7 @@
 
 use crate::Side;
 use crate::config::Config;
-use crate::flow::{Allowance, Ending, Flow, Opening, Packet, Phase, Relay, SERVER, Split};
+use crate::flow::{Allowance, Ending, Flow, Opening, Packet, Phase, Relay, SERVER};
 use crate::key::FlowKey;
 use crate::stats::{Reason, Summary};
 use bentpipe_core::tcp::buffer::{Buffer, Chunks, Payload};
@@ -195,6 +195,7 @@ impl<B: Buffer> Gateway<B> {
             phase: Phase::Opening(Box::new(opening)),
             last_packet: now,
             demand: [0; 2],
+            end_noted: false,
             armed: None,
             queued: false,
         });
@@ -290,6 +291,7 @@ impl<B: Buffer> Gateway<B> {
         stats.received_bytes += progress.received;
         stats.delivered_bytes += progress.delivered;
         self.count_demand(id);
+        self.note_end(id);
         self.touch(id);
     }
 
@@ -334,12 +336,11 @@ impl<B: Buffer> Gateway<B> {
             return Some(Emission { to, ip, tcp, gso_size: None, source: None, data: 0..0 });
         }
         while let Some(id) = self.ready.pop_front() {
-            let flow = &mut self.flows[id];
-            let Phase::Split(split) = &mut flow.phase else {
-                flow.queued = false;
-                continue;
-            };
-            if let Some((leg, ip, out)) = split.poll_transmit(now) {
+            // A flow may have been removed meanwhile, and its place taken by another.
+            let Some(flow) = self.flows.get_mut(id) else { continue };
+            if let Phase::Split(split) = &mut flow.phase
+                && let Some((leg, ip, out)) = split.poll_transmit(now)
+            {
                 let smss = split.leg(leg).tcb.sender.smss();
                 let len = out.data.end - out.data.start;
                 let gso_size = (len > smss).then_some(smss as u16);
@@ -411,6 +412,7 @@ impl<B: Buffer> Gateway<B> {
             self.remove(id, key);
         } else {
             self.count_demand(id);
+            self.note_end(id);
             self.touch(id);
         }
     }
@@ -456,28 +458,36 @@ impl<B: Buffer> Gateway<B> {
         if let Some(at) = flow.armed {
             self.timers.remove(&(at, id));
         }
-        if flow.queued {
-            self.ready.retain(|ready| *ready != id);
-        }
         add_sender_stats(&mut self.summary, &flow);
         if let Phase::Split(split) = &flow.phase {
             self.held -= split.held();
-            self.log_end(&flow, split);
         }
     }
 
-    fn log_end(&mut self, flow: &Flow<B>, split: &Split<B>) {
-        let (client, server) = (flow.client, flow.server);
-        self.summary.lost_bytes += split.lost_bytes();
-        match split.ending() {
-            Ending::Closed { .. } => self.summary.closed += 1,
-            Ending::Reset { .. } | Ending::Draining { .. } => self.summary.reset += 1,
-            Ending::Open => {}
+    /// Counts and logs a flow's end, once.
+    fn note_end(&mut self, id: usize) {
+        let flow = &mut self.flows[id];
+        let Phase::Split(split) = &flow.phase else { return };
+        if flow.end_noted || split.is_open() {
+            return;
         }
-        if split.lost_bytes() > 0 {
-            tracing::warn!(?client, ?server, lost_bytes = split.lost_bytes(), "flow was reset");
-        } else {
-            tracing::debug!(?client, ?server, ending = ?split.ending(), "flow ended");
+        flow.end_noted = true;
+        let (client, server) = (flow.client, flow.server);
+        let lost_bytes = split.lost_bytes();
+        self.summary.lost_bytes += lost_bytes;
+        match split.ending() {
+            Ending::Closed { .. } => {
+                self.summary.closed += 1;
+                tracing::debug!(?client, ?server, "flow closed");
+            }
+            _ if lost_bytes > 0 => {
+                self.summary.reset += 1;
+                tracing::warn!(?client, ?server, lost_bytes, "flow reset, its bytes undelivered");
+            }
+            _ => {
+                self.summary.reset += 1;
+                tracing::debug!(?client, ?server, "flow reset");
+            }
         }
     }
 }

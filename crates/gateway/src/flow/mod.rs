@@ -33,6 +33,8 @@ pub(crate) struct Flow<B> {
     pub(crate) last_packet: Instant,
     /// What each leg's sender wants of its link, as counted in the gateway's sum.
     pub(crate) demand: [u64; 2],
+    /// The flow's end has been counted.
+    pub(crate) end_noted: bool,
     /// When the gateway looks at this flow again; never later than what the flow needs.
     pub(crate) armed: Option<Instant>,
     /// The flow is in the queue of those that may have something to send.
