@@ -117,14 +117,17 @@ impl<B: Buffer> Split<B> {
             sender.begin_within(allowance.windows[other]);
         }
         sender.extend(received);
+        let mut delivered = 0;
         if arrival.acked > 0 {
+            // The FIN counts as an offset, but not as a byte.
             let una = self.legs[leg].tcb.sender.snd_una();
             let written = self.legs[other].tcb.receiver.rcv_nxt();
+            delivered = arrival.acked - u64::from(una > written);
             self.streams[other].release(una.min(written));
         }
         self.open_windows(allowance.capacity);
         self.pass_fins(now);
-        Progress { received: received - received_before, delivered: arrival.acked }
+        Progress { received: received - received_before, delivered }
     }
 
     /// Lets each leg's window open as far as its stream has room: right edges stand at what the
