@@ -2,13 +2,18 @@
 
 use bentpipe_core::link::{Count, Counters, LinkConfig, QueueLimit};
 use bentpipe_core::time::Duration;
-use bentpipe_core::units::{Probability, Rate, parse_duration};
+use bentpipe_core::units::{Bytes, Probability, Rate, parse_duration};
 use bentpipe_net::divert::{Divert, DivertConfig, DivertError, Side};
 use bentpipe_net::emulator::{Emulator, EmulatorError, Exit, Summary};
-use bentpipe_net::signals::Signals;
+use bentpipe_net::enclosed::{Enclosed, EnclosedError};
+use bentpipe_net::signals::{Signal, Signals};
 use serde_json::{Value, json};
 use std::io::{self, Write};
+use std::os::unix::process::ExitStatusExt;
 use std::process::ExitCode;
+
+/// A default queue holds ten full-sized packets even where the delay is next to nothing.
+const LEAST_QUEUE: Bytes = Bytes::new(15_000);
 
 /// Emulates a link with a bottleneck rate, a propagation delay, a drop-tail queue and loss, the
 /// same in both directions.
@@ -18,6 +23,11 @@ use std::process::ExitCode;
 /// once traffic does, and a summary when Ctrl-C or SIGTERM ends it; everything it has set up is
 /// gone then. If it is killed, the host forwards without the link.
 ///
+/// With a COMMAND behind `--` it runs that command in a network namespace of its own, whose only
+/// way out, through this host and masqueraded, is the link. It ends with the command and passes
+/// its exit code on. Inside, 198.18.N.1 (on the route out) is this host; a name server on a
+/// loopback address of this host cannot be reached.
+///
 /// The rate counts IP packet lengths: the link adds no framing of its own.
 #[derive(clap::Args)]
 #[command(after_long_help = "\
@@ -25,13 +35,17 @@ Examples:
   A GEO satellite between two interfaces of this host, one bandwidth-delay product of buffer:
     bentpipe link --between eth1,eth2 --rate 8Mbit/s --delay 250ms
 
+  One program behind a satellite:
+    bentpipe link --rate 8Mbit/s --delay 250ms -- curl -o /dev/null http://192.0.2.1/file
+
   With a packet queue, bit errors, and the counters as JSON:
     bentpipe link --between eth1,eth2 --rate 1.5Mbit/s --delay 275ms \\
         --queue 50packets --bit-errors 1e-7 --seed 7 --json
 ")]
 pub(crate) struct Arguments {
     /// The two interfaces of this host between which the link lies
-    #[arg(long, value_name = "A,B", value_delimiter = ',', num_args = 1, required = true)]
+    #[arg(long, value_name = "A,B", value_delimiter = ',', num_args = 1)]
+    #[arg(required_unless_present = "command", conflicts_with = "command")]
     between: Vec<String>,
     /// Bottleneck rate: 8Mbit/s, 512kbit/s
     #[arg(long)]
@@ -39,7 +53,8 @@ pub(crate) struct Arguments {
     /// One-way propagation delay: 250ms
     #[arg(long, value_parser = parse_duration)]
     delay: Duration,
-    /// Buffer before the bottleneck: 500KB, 64KiB, 345packets. Default: rate × 2 × delay
+    /// Buffer before the bottleneck: 500KB, 64KiB, 345packets. Default: rate × 2 × delay, and at
+    /// least 15KB
     #[arg(long)]
     queue: Option<QueueLimit>,
     /// Probability that a packet is lost: 0.01, 1%, 1e-4
@@ -54,6 +69,9 @@ pub(crate) struct Arguments {
     /// Print the summary as JSON
     #[arg(long)]
     json: bool,
+    /// Run this in a network namespace behind the link
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
 }
 
 /// Why `bentpipe link` failed.
@@ -68,6 +86,9 @@ pub(crate) enum Error {
     /// Setting up.
     #[error(transparent)]
     Divert(#[from] DivertError),
+    /// Running the command.
+    #[error(transparent)]
+    Enclosed(#[from] EnclosedError),
     /// Running.
     #[error(transparent)]
     Emulator(#[from] EmulatorError),
@@ -76,11 +97,24 @@ pub(crate) enum Error {
     Io(#[from] io::Error),
 }
 
-/// Runs until a signal comes.
+/// Runs until a signal comes, or the command ends.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
-    let [a, b] = arguments.between.as_slice() else { return Err(Error::Between) };
     let configs = arguments.link_configs()?;
     let signals = Signals::catch()?;
+    if arguments.command.is_empty() {
+        between(arguments, &configs, &signals)
+    } else {
+        around(arguments, &configs, &signals)
+    }
+}
+
+/// The link between two interfaces of this host.
+fn between(
+    arguments: &Arguments,
+    configs: &[LinkConfig; 2],
+    signals: &Signals,
+) -> Result<ExitCode, Error> {
+    let [a, b] = arguments.between.as_slice() else { return Err(Error::Between) };
     let side = |interface: &String, tun: &str| Side {
         interfaces: vec![interface.clone()],
         tun: tun.into(),
@@ -93,12 +127,35 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let mut emulator = Emulator::new(tuns, Exit::Same, [&configs[0], &configs[1]]);
     println!("bentpipe link: ready");
     io::stdout().flush()?;
-    let result = emulator.run(&signals, None);
+    let result = emulator.run(signals, None);
     drop(divert);
     let names = [format!("{a} to {b}"), format!("{b} to {a}")];
-    arguments.print_summary(&emulator.summary(), &names)?;
+    arguments.print_summary(&emulator.summary(), &names, &mut io::stdout().lock())?;
     result?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The link around one command.
+fn around(
+    arguments: &Arguments,
+    configs: &[LinkConfig; 2],
+    signals: &Signals,
+) -> Result<ExitCode, Error> {
+    let (mut command, tuns) = Enclosed::start(&arguments.command)?;
+    let mut emulator = Emulator::new(tuns, Exit::Other, [&configs[0], &configs[1]]);
+    // Ctrl-C has reached the command as well: whether it ends is its own affair.
+    while let Some(signal) = emulator.run(signals, Some(command.ended()))? {
+        if signal == Signal::Terminate {
+            command.terminate();
+        }
+    }
+    let status = command.wait()?;
+    // Standard output belongs to the command.
+    let names = ["command to network".to_owned(), "network to command".to_owned()];
+    arguments.print_summary(&emulator.summary(), &names, &mut io::stderr().lock())?;
+    // A shell's convention for a command that a signal has ended.
+    let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
+    Ok(ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX)))
 }
 
 impl Arguments {
@@ -106,9 +163,12 @@ impl Arguments {
         if self.rate.bits_per_sec() == 0 {
             return Err(Error::Rate);
         }
-        let queue = self
-            .queue
-            .unwrap_or_else(|| QueueLimit::bandwidth_delay_product(self.rate, self.delay));
+        let queue = self.queue.unwrap_or_else(|| {
+            match QueueLimit::bandwidth_delay_product(self.rate, self.delay) {
+                QueueLimit::Bytes(product) => QueueLimit::Bytes(product.max(LEAST_QUEUE)),
+                other => other,
+            }
+        });
         let config = LinkConfig {
             rate: Some(self.rate),
             delay: self.delay,
@@ -120,8 +180,12 @@ impl Arguments {
         Ok([config, LinkConfig { seed: self.seed.wrapping_add(1), ..config }])
     }
 
-    fn print_summary(&self, summary: &Summary, names: &[String; 2]) -> io::Result<()> {
-        let mut out = io::stdout().lock();
+    fn print_summary(
+        &self,
+        summary: &Summary,
+        names: &[String; 2],
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
         if self.json {
             let directions: Vec<Value> = (0..2)
                 .map(|i| direction(&names[i], &summary.directions[i], summary.refused[i]))

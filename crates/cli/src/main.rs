@@ -5,6 +5,7 @@ mod gateway;
 mod link;
 
 use clap::{Parser, Subcommand};
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 #[derive(Parser)]
@@ -25,9 +26,25 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        // Help and version are printed as they are; of an error, the part that says what is wrong.
+        Err(error) if !error.use_stderr() => error.exit(),
+        Err(error) => {
+            let text = error.to_string();
+            let what: Vec<&str> =
+                text.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
+            let what = what.join(" ");
+            eprintln!("bentpipe: {} (see --help)", what.trim_start_matches("error: "));
+            return ExitCode::from(2);
+        }
+    };
     let filter = tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or("info".into());
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_ansi(std::io::stderr().is_terminal())
+        .with_writer(std::io::stderr)
+        .init();
     let result: Result<ExitCode, Box<dyn std::error::Error>> = match arguments.command {
         Command::Demo(arguments) => demo::run(&arguments).map_err(Into::into),
         Command::Gateway(arguments) => gateway::run(&arguments).map_err(Into::into),

@@ -1,5 +1,6 @@
 //! The gateway's parameters.
 
+use crate::Side;
 use bentpipe_core::tcp::receiver::AckPolicy;
 use bentpipe_core::tcp::rtt::RtoConfig;
 use bentpipe_core::time::Duration;
@@ -31,6 +32,8 @@ pub struct LegConfig {
     pub ack_policy: AckPolicy,
     /// The retransmission timer.
     pub rto: RtoConfig,
+    /// The largest IP packet on the interfaces of this side, in bytes.
+    pub mtu: u16,
 }
 
 impl LegConfig {
@@ -80,8 +83,22 @@ pub struct Config {
     pub idle_timeout: Duration,
 }
 
+impl Config {
+    /// The parameters of legs towards `side`.
+    pub fn leg(&self, side: Side) -> &LegConfig {
+        match side {
+            Side::Lan => &self.lan,
+            Side::Satellite => &self.satellite,
+        }
+    }
+}
+
+/// How long a host may delay an acknowledgment: the retransmission timer allows for it.
+const DELAYED: Duration = Duration::from_millis(200);
+
 impl Default for Config {
     fn default() -> Config {
+        let rto = RtoConfig::default();
         Config {
             memory: Bytes::new(512 << 20),
             stream_capacity: Bytes::new(4 << 20),
@@ -92,7 +109,9 @@ impl Default for Config {
                 round_trip: None,
                 initial_window: 10,
                 ack_policy: AckPolicy::Delayed(Duration::from_millis(40)),
-                rto: RtoConfig::default(),
+                // RFC 6298, rule 2.4: a second, which a satellite round trip is close to.
+                rto: RtoConfig { min: Duration::from_secs(1), granularity: DELAYED, ..rto },
+                mtu: u16::MAX,
             },
             lan: LegConfig {
                 rate: None,
@@ -100,7 +119,8 @@ impl Default for Config {
                 initial_window: 10,
                 // On a LAN acknowledgments cost nothing, and a waiting one may hold up a host.
                 ack_policy: AckPolicy::PerSegment,
-                rto: RtoConfig::default(),
+                rto: RtoConfig { granularity: DELAYED, ..rto },
+                mtu: u16::MAX,
             },
             add_options: AddOptions::default(),
             announce: true,

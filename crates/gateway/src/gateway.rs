@@ -3,7 +3,7 @@
 
 use crate::Side;
 use crate::config::Config;
-use crate::flow::{Ending, Flow, Opening, Packet, Phase, Pool, Relay, SERVER, Split};
+use crate::flow::{Allowance, Ending, Flow, Opening, Packet, Phase, Relay, SERVER};
 use crate::key::FlowKey;
 use crate::stats::{Reason, Summary};
 use bentpipe_core::tcp::buffer::{Buffer, Chunks, Payload};
@@ -12,6 +12,9 @@ use bentpipe_core::wire::{Flags, IpHeader, TcpHeader};
 use slab::Slab;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
+
+/// Payload of a full segment on Ethernet, by which the least initial window is counted.
+const ETHERNET_MSS: u64 = 1460;
 
 /// What is to become of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +60,8 @@ pub struct Gateway<B = Chunks> {
     relays: VecDeque<(Side, Relay)>,
     /// Bytes held by all streams.
     held: usize,
+    /// What all senders towards each side want to keep in the network, in bytes.
+    demand: [u64; 2],
     /// Another gateway has answered on the satellite link.
     peer_known: bool,
     summary: Summary,
@@ -73,6 +78,7 @@ impl<B: Buffer> Gateway<B> {
             ready: VecDeque::new(),
             relays: VecDeque::new(),
             held: 0,
+            demand: [0; 2],
             peer_known: false,
             summary: Summary::default(),
         }
@@ -188,6 +194,8 @@ impl<B: Buffer> Gateway<B> {
             sides: [from, from.other()],
             phase: Phase::Opening(Box::new(opening)),
             last_packet: now,
+            demand: [0; 2],
+            end_noted: false,
             armed: None,
             queued: false,
         });
@@ -267,21 +275,49 @@ impl<B: Buffer> Gateway<B> {
     }
 
     fn handle_split(&mut self, now: Instant, id: usize, leg: usize, packet: Packet<'_>) {
-        let capacity = self.capacity();
-        let pool = Pool {
+        let sides = self.flows[id].sides;
+        let allowance = Allowance {
+            capacity: self.capacity(),
             room: self.held + packet.payload.len() <= self.memory(),
             guaranteed: self.config.guaranteed.count() as usize,
+            windows: sides.map(|side| self.free_window(side)),
         };
         let flow = &mut self.flows[id];
-        let sides = flow.sides;
         let Phase::Split(split) = &mut flow.phase else { unreachable!("checked by the caller") };
         let before = split.held();
-        let progress = split.on_packet(now, leg, packet, capacity, pool);
+        let progress = split.on_packet(now, leg, packet, allowance);
         self.held = self.held + split.held() - before;
         let stats = self.summary.side_mut(sides[leg]);
         stats.received_bytes += progress.received;
         stats.delivered_bytes += progress.delivered;
+        self.count_demand(id);
+        self.note_end(id);
         self.touch(id);
+    }
+
+    /// The window that a flow may begin with towards `side`: what the others leave free of the
+    /// window that fills the link, and in any case the ordinary initial window.
+    fn free_window(&self, side: Side) -> u64 {
+        let leg = self.config.leg(side);
+        let least = u64::from(leg.initial_window) * ETHERNET_MSS;
+        match leg.filling_window() {
+            Some(window) => window.saturating_sub(self.demand[side as usize]).max(least),
+            None => u64::MAX,
+        }
+    }
+
+    /// Keeps the sum of what senders want right.
+    fn count_demand(&mut self, id: usize) {
+        let flow = &mut self.flows[id];
+        for leg in 0..2 {
+            let now = match &flow.phase {
+                Phase::Split(split) if split.is_open() => split.leg(leg).tcb.sender.demand(),
+                _ => 0,
+            };
+            let sum = &mut self.demand[flow.sides[leg] as usize];
+            *sum = *sum - flow.demand[leg] + now;
+            flow.demand[leg] = now;
+        }
     }
 
     /// What a stream may hold now: windows stop opening when three quarters of the pool are
@@ -300,12 +336,11 @@ impl<B: Buffer> Gateway<B> {
             return Some(Emission { to, ip, tcp, gso_size: None, source: None, data: 0..0 });
         }
         while let Some(id) = self.ready.pop_front() {
-            let flow = &mut self.flows[id];
-            let Phase::Split(split) = &mut flow.phase else {
-                flow.queued = false;
-                continue;
-            };
-            if let Some((leg, ip, out)) = split.poll_transmit(now) {
+            // A flow may have been removed meanwhile, and its place taken by another.
+            let Some(flow) = self.flows.get_mut(id) else { continue };
+            if let Phase::Split(split) = &mut flow.phase
+                && let Some((leg, ip, out)) = split.poll_transmit(now)
+            {
                 let smss = split.leg(leg).tcb.sender.smss();
                 let len = out.data.end - out.data.start;
                 let gso_size = (len > smss).then_some(smss as u16);
@@ -376,6 +411,8 @@ impl<B: Buffer> Gateway<B> {
             let key = flow.key();
             self.remove(id, key);
         } else {
+            self.count_demand(id);
+            self.note_end(id);
             self.touch(id);
         }
     }
@@ -415,31 +452,42 @@ impl<B: Buffer> Gateway<B> {
     fn remove(&mut self, id: usize, key: FlowKey) {
         let flow = self.flows.remove(id);
         self.table.remove(&key);
+        for leg in 0..2 {
+            self.demand[flow.sides[leg] as usize] -= flow.demand[leg];
+        }
         if let Some(at) = flow.armed {
             self.timers.remove(&(at, id));
-        }
-        if flow.queued {
-            self.ready.retain(|ready| *ready != id);
         }
         add_sender_stats(&mut self.summary, &flow);
         if let Phase::Split(split) = &flow.phase {
             self.held -= split.held();
-            self.log_end(&flow, split);
         }
     }
 
-    fn log_end(&mut self, flow: &Flow<B>, split: &Split<B>) {
-        let (client, server) = (flow.client, flow.server);
-        self.summary.lost_bytes += split.lost_bytes();
-        match split.ending() {
-            Ending::Closed { .. } => self.summary.closed += 1,
-            Ending::Reset { .. } | Ending::Draining { .. } => self.summary.reset += 1,
-            Ending::Open => {}
+    /// Counts and logs a flow's end, once.
+    fn note_end(&mut self, id: usize) {
+        let flow = &mut self.flows[id];
+        let Phase::Split(split) = &flow.phase else { return };
+        if flow.end_noted || split.is_open() {
+            return;
         }
-        if split.lost_bytes() > 0 {
-            tracing::warn!(?client, ?server, lost_bytes = split.lost_bytes(), "flow was reset");
-        } else {
-            tracing::debug!(?client, ?server, ending = ?split.ending(), "flow ended");
+        flow.end_noted = true;
+        let (client, server) = (flow.client, flow.server);
+        let lost_bytes = split.lost_bytes();
+        self.summary.lost_bytes += lost_bytes;
+        match split.ending() {
+            Ending::Closed { .. } => {
+                self.summary.closed += 1;
+                tracing::debug!(?client, ?server, "flow closed");
+            }
+            _ if lost_bytes > 0 => {
+                self.summary.reset += 1;
+                tracing::warn!(?client, ?server, lost_bytes, "flow reset, its bytes undelivered");
+            }
+            _ => {
+                self.summary.reset += 1;
+                tracing::debug!(?client, ?server, "flow reset");
+            }
         }
     }
 }

@@ -7,7 +7,7 @@
 //! as the loop wakes: events inside the link keep their exact moments, so lateness does not add up.
 
 use crate::clock::Clock;
-use crate::signals::Signals;
+use crate::signals::{Signal, Signals};
 use crate::tun::{MAX_READ, ReadError, Tun};
 use crate::vnet_hdr::VnetHdr;
 use bentpipe_core::link::{Counters, Link, LinkConfig};
@@ -79,18 +79,23 @@ impl Emulator {
         }
     }
 
-    /// Runs until a signal comes or `stop` becomes readable. Packets still inside are gone then.
+    /// Runs until a signal comes, which it returns, or `stop` becomes readable. It can be run again;
+    /// packets stay inside meanwhile.
     ///
     /// # Errors
     /// [`EmulatorError`].
-    pub fn run(&mut self, signals: &Signals, stop: Option<&dyn AsFd>) -> Result<(), EmulatorError> {
+    pub fn run(
+        &mut self,
+        signals: &Signals,
+        stop: Option<&dyn AsFd>,
+    ) -> Result<Option<Signal>, EmulatorError> {
         let mut buffer = vec![0; MAX_READ];
         loop {
             let now = self.clock.now();
             self.deliver(now);
             let ready = self.wait(signals, stop)?;
-            if ready.stop {
-                return Ok(());
+            if ready.signal.is_some() || ready.stop {
+                return Ok(ready.signal);
             }
             for side in 0..2 {
                 if ready.tuns[side] {
@@ -161,13 +166,18 @@ impl Emulator {
         }
         let ready: Vec<bool> = fds.iter().map(|fd| fd.any() == Some(true)).collect();
         let stopped = ready[3..].iter().any(|&ready| ready);
-        Ok(Ready { tuns: [ready[0], ready[1]], stop: stopped || (ready[2] && signals.received()) })
+        Ok(Ready {
+            tuns: [ready[0], ready[1]],
+            stop: stopped,
+            signal: if ready[2] { signals.received() } else { None },
+        })
     }
 }
 
 struct Ready {
     tuns: [bool; 2],
     stop: bool,
+    signal: Option<Signal>,
 }
 
 /// Adds back the hop that the way into the device has cost: the kernel takes another one on the way

@@ -68,7 +68,7 @@ impl LiveGateway {
             self.gateway.handle_timeout(now);
             self.transmit(now);
             let ready = self.wait(signals)?;
-            if ready[2] && signals.received() {
+            if ready[2] && signals.received().is_some() {
                 return Ok(());
             }
             for side in SIDES {

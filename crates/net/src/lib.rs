@@ -1,10 +1,13 @@
 //! Linux: TUN devices, namespaces, policy routing, clock and poll loop.
 
 pub mod clock;
+mod command;
 pub mod divert;
 pub mod emulator;
+pub mod enclosed;
 pub mod gateway;
 pub mod instance;
+pub mod interface;
 pub mod netns;
 pub mod signals;
 pub mod testbed;

@@ -5,6 +5,7 @@ mod report;
 
 use bentpipe_net::divert::{Divert, DivertConfig, DivertError, Side};
 use bentpipe_net::gateway::{GatewayError, LiveGateway};
+use bentpipe_net::interface::{InterfaceError, least_mtu};
 use bentpipe_net::signals::Signals;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -55,6 +56,9 @@ pub(crate) enum Error {
     /// Setting up.
     #[error(transparent)]
     Divert(#[from] DivertError),
+    /// An interface.
+    #[error(transparent)]
+    Interface(#[from] InterfaceError),
     /// Running.
     #[error(transparent)]
     Gateway(#[from] GatewayError),
@@ -67,18 +71,20 @@ pub(crate) enum Error {
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let file = config::File::read(&arguments.config)?;
     let signals = Signals::catch()?;
+    let (lan, satellite) = (&file.interfaces.lan, &file.interfaces.satellite);
     let side = |interfaces: &[String], tun: &str| Side {
         interfaces: interfaces.to_vec(),
         tun: tun.into(),
     };
-    let (divert, tuns) = Divert::set_up(DivertConfig::gateway([
-        side(&file.interfaces.lan, "bp-lan"),
-        side(&file.interfaces.satellite, "bp-sat"),
-    ]))?;
+    let (divert, tuns) =
+        Divert::set_up(DivertConfig::gateway([side(lan, "bp-lan"), side(satellite, "bp-sat")]))?;
     for finding in divert.findings() {
         tracing::warn!("{finding}");
     }
-    let mut gateway = LiveGateway::new(tuns, file.gateway());
+    let mut config = file.gateway();
+    config.lan.mtu = least_mtu(lan)?;
+    config.satellite.mtu = least_mtu(satellite)?;
+    let mut gateway = LiveGateway::new(tuns, config);
     println!("bentpipe gateway: ready");
     io::stdout().flush()?;
     let result = gateway.run(&signals);

@@ -15,6 +15,12 @@ pub(crate) const CLIENT: usize = 0;
 /// Index of the leg towards the server.
 pub(crate) const SERVER: usize = 1;
 
+/// The least MTU that counts: IPv4's (RFC 791) would leave options no room beside data.
+const LEAST_MTU: u16 = 576;
+/// The longest packet that we make: IPv6's payload length does not count its header, so that
+/// both families stay within 65,535 bytes.
+const MAX_LEN: u16 = u16::MAX - 40;
+
 /// One leg of a split flow.
 #[derive(Debug)]
 pub(crate) struct Leg {
@@ -45,10 +51,7 @@ impl Leg {
     pub(crate) fn new(now: Instant, config: &Config, side: Side, handshake: &Handshake<'_>) -> Leg {
         let Handshake { ours, theirs, window, relayed, rtt, ip } = *handshake;
         let terms = Terms::agreed(ours, theirs);
-        let leg_config = match side {
-            Side::Lan => &config.lan,
-            Side::Satellite => &config.satellite,
-        };
+        let leg_config = config.leg(side);
         let sender = Sender::new(sender_config(config, leg_config, &terms, &ip), 1, window, rtt);
         let receiver = ReceiverConfig {
             rmss: terms.rmss,
@@ -99,14 +102,16 @@ impl Leg {
 }
 
 fn sender_config(config: &Config, leg: &LegConfig, terms: &Terms, ip: &IpHeader) -> SenderConfig {
-    // Headers take at most 100 bytes of a super-segment's 65,535.
-    let segments = if config.super_segments { (65_435 / terms.smss).max(1) } else { 1 };
+    let headers = ip.wire_len() as u64 + 20 + terms.options_len();
+    // Headers take at most 100 bytes of the longest packet.
+    let smss = terms.smss.min(u64::from(leg.mtu.clamp(LEAST_MTU, MAX_LEN)) - headers);
+    let segments = if config.super_segments { (u64::from(MAX_LEN) - 60) / smss } else { 1 };
     let by_link = leg.filling_window();
-    let least = u64::from(leg.initial_window) * terms.smss;
+    let least = u64::from(leg.initial_window) * smss;
     SenderConfig {
-        smss: terms.smss,
-        max_burst: segments * terms.smss,
-        overhead: (ip.wire_len() + 20) as u64 + terms.options_len(),
+        smss,
+        max_burst: segments.max(1) * smss,
+        overhead: headers,
         algorithm: if terms.sack { Algorithm::Sack } else { Algorithm::NewReno },
         initial_window: match by_link {
             Some(bytes) => InitialWindow::Bytes(bytes.max(least)),

@@ -14,7 +14,7 @@ mod terms;
 pub(crate) use closing::Ending;
 pub(crate) use leg::{CLIENT, SERVER};
 pub(crate) use opening::{Opening, Relay};
-pub(crate) use split::{Packet, Pool, Split};
+pub(crate) use split::{Allowance, Packet, Split};
 
 use crate::Side;
 use crate::key::{Endpoint, FlowKey};
@@ -31,6 +31,10 @@ pub(crate) struct Flow<B> {
     pub(crate) sides: [Side; 2],
     pub(crate) phase: Phase<B>,
     pub(crate) last_packet: Instant,
+    /// What each leg's sender wants of its link, as counted in the gateway's sum.
+    pub(crate) demand: [u64; 2],
+    /// The flow's end has been counted.
+    pub(crate) end_noted: bool,
     /// When the gateway looks at this flow again; never later than what the flow needs.
     pub(crate) armed: Option<Instant>,
     /// The flow is in the queue of those that may have something to send.

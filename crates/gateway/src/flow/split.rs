@@ -76,15 +76,13 @@ impl<B: Buffer> Split<B> {
         &self.streams[1 - leg]
     }
 
-    /// Takes a packet that came in on `leg`. `capacity` is what each stream may hold now;
-    /// beyond `guaranteed` bytes of a stream, data is taken only if the pool has `room`.
+    /// Takes a packet that came in on `leg`.
     pub(crate) fn on_packet(
         &mut self,
         now: Instant,
         leg: usize,
         packet: Packet<'_>,
-        capacity: u64,
-        pool: Pool,
+        allowance: Allowance,
     ) -> Progress {
         if !self.is_open() {
             return self.on_packet_after_end(now, leg, packet);
@@ -94,8 +92,9 @@ impl<B: Buffer> Split<B> {
         if let Some(ts) = packet.tcp.options.timestamps {
             self.legs[other].tcb.relay_timestamp(ts.value);
         }
-        let within_guarantee = self.streams[leg].held() + packet.payload.len() <= pool.guaranteed;
-        let admission = if self.may_receive() && (pool.room || within_guarantee) {
+        let within_guarantee =
+            self.streams[leg].held() + packet.payload.len() <= allowance.guaranteed;
+        let admission = if self.may_receive() && (allowance.room || within_guarantee) {
             Admission::Accept
         } else {
             Admission::Refuse
@@ -113,15 +112,22 @@ impl<B: Buffer> Split<B> {
             self.streams[leg].write(arrival.store.start, new);
         }
         let received = self.legs[leg].tcb.receiver.rcv_nxt();
-        self.legs[other].tcb.sender.extend(received);
+        let sender = &mut self.legs[other].tcb.sender;
+        if received > received_before && sender.is_done() {
+            sender.begin_within(allowance.windows[other]);
+        }
+        sender.extend(received);
+        let mut delivered = 0;
         if arrival.acked > 0 {
+            // The FIN counts as an offset, but not as a byte.
             let una = self.legs[leg].tcb.sender.snd_una();
             let written = self.legs[other].tcb.receiver.rcv_nxt();
+            delivered = arrival.acked - u64::from(una > written);
             self.streams[other].release(una.min(written));
         }
-        self.open_windows(capacity);
+        self.open_windows(allowance.capacity);
         self.pass_fins(now);
-        Progress { received: received - received_before, delivered: arrival.acked }
+        Progress { received: received - received_before, delivered }
     }
 
     /// Lets each leg's window open as far as its stream has room: right edges stand at what the
@@ -183,11 +189,15 @@ impl<B: Buffer> Split<B> {
     }
 }
 
-/// What the gateway's pool allows a flow.
+/// What the gateway as a whole allows a flow at this moment.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Pool {
-    /// There is room for more than guarantees.
+pub(crate) struct Allowance {
+    /// What each stream may hold, in bytes.
+    pub(crate) capacity: u64,
+    /// The pool has room for more than guarantees.
     pub(crate) room: bool,
     /// What each stream may hold in any case, in bytes.
     pub(crate) guaranteed: usize,
+    /// The window with which each leg may begin to send, in bytes.
+    pub(crate) windows: [u64; 2],
 }

@@ -44,7 +44,8 @@ impl fmt::Display for Finding {
                 f,
                 "firewall chain {chain} drops what it does not know and does not mention our \
                  devices; new connections will not pass until you run: \
-                 nft insert rule {chain} {through} && nft insert rule {chain} {into}"
+                 nft insert rule {chain} {through} && nft insert rule {chain} {into} \
+                 (and the like for the other side, if it may open connections)"
             ),
             Finding::SourceNat { chain } => write!(
                 f,
@@ -212,5 +213,110 @@ fn mentions_text(value: &Value, wanted: &str) -> bool {
         Value::Object(map) => map.values().any(|inner| mentions_text(inner, wanted)),
         Value::Array(list) => list.iter().any(|inner| mentions_text(inner, wanted)),
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{DivertConfig, Side};
+    use super::*;
+    use serde_json::json;
+
+    fn config() -> DivertConfig {
+        let side = |interface: &str, tun: &str| Side {
+            interfaces: vec![interface.into()],
+            tun: tun.into(),
+        };
+        DivertConfig::gateway([side("lan0", "bp-near"), side("sat0", "bp-far")])
+    }
+
+    fn chain(kind: &str, hook: &str, policy: &str) -> Value {
+        json!({ "chain": {
+            "family": "inet", "table": "fw", "name": "c",
+            "type": kind, "hook": hook, "prio": 0, "policy": policy
+        }})
+    }
+
+    fn rule(expr: &Value) -> Value {
+        json!({ "rule": { "family": "inet", "table": "fw", "chain": "c", "expr": expr } })
+    }
+
+    fn meta(key: &str, op: &str, name: &str) -> Value {
+        json!({ "match": { "op": op, "left": { "meta": { "key": key } }, "right": name } })
+    }
+
+    fn findings(objects: &[Value]) -> Vec<Finding> {
+        inspect(&json!({ "nftables": objects }).to_string(), &config())
+    }
+
+    #[test]
+    fn a_forward_chain_that_drops_is_found_with_its_remedy() {
+        let drop = chain("filter", "forward", "drop");
+        let found = findings(std::slice::from_ref(&drop));
+        let message = found[0].to_string();
+        assert!(
+            message.contains("nft insert rule inet fw c 'iifname { bp-near, bp-far } accept'"),
+            "{message}"
+        );
+        // A last rule that rejects everything is as good as a policy.
+        let accept = chain("filter", "forward", "accept");
+        let reject = rule(&json!([{ "counter": null }, { "reject": null }]));
+        assert_eq!(findings(&[accept.clone(), reject]).len(), 1);
+        let some = rule(&json!([meta("iifname", "==", "eth9"), { "drop": null }]));
+        assert_eq!(findings(&[accept, some]), []);
+        // With the remedy in place there is nothing to say.
+        let right = json!({ "set": ["bp-near", "bp-far"] });
+        let remedy = rule(&json!([
+            { "match": { "op": "==", "left": { "meta": { "key": "iifname" } }, "right": right } },
+            { "accept": null }
+        ]));
+        assert_eq!(findings(&[drop, remedy]), []);
+    }
+
+    #[test]
+    fn source_nat_is_found_unless_it_names_its_interface() {
+        let nat = chain("nat", "postrouting", "accept");
+        let masquerade = json!({ "masquerade": null });
+        let plain = rule(&json!([masquerade]));
+        assert!(matches!(findings(&[nat.clone(), plain])[..], [Finding::SourceNat { .. }]));
+        let negated = rule(&json!([meta("oifname", "!=", "docker0"), masquerade]));
+        assert_eq!(findings(&[nat.clone(), negated]).len(), 1);
+        let named = rule(&json!([meta("oifname", "==", "sat0"), masquerade]));
+        assert_eq!(findings(&[nat, named]), []);
+    }
+
+    #[test]
+    fn a_reverse_path_filter_is_found() {
+        let fib = json!({ "fib": { "result": "oif", "flags": ["saddr", "mark", "iif"] } });
+        let filter = rule(&json!([
+            { "match": { "op": "==", "left": fib, "right": false } },
+            { "drop": null }
+        ]));
+        let found = findings(&[chain("filter", "prerouting", "accept"), filter]);
+        assert!(matches!(found[..], [Finding::ReversePath { .. }]));
+    }
+
+    #[test]
+    fn connection_tracking_is_seen_but_not_our_own() {
+        let own = json!({ "rule": {
+            "family": "inet", "table": "bentpipe-gateway", "chain": "legs",
+            "expr": [{ "mangle": { "key": { "ct": { "key": "zone" } }, "value": 25_200 } }]
+        }});
+        let state = json!({ "match": {
+            "op": "in", "left": { "ct": { "key": "state" } }, "right": "established"
+        }});
+        let tracks = |objects: &[Value]| {
+            tracks_connections(&json!({ "nftables": objects }).to_string(), "bentpipe-gateway")
+        };
+        assert!(!tracks(std::slice::from_ref(&own)));
+        assert!(tracks(&[own, rule(&json!([state, { "accept": null }]))]));
+    }
+
+    #[test]
+    fn what_is_no_rule_set_has_no_findings() {
+        for text in ["", "nonsense", "[]", "{}", r#"{"nftables": [1, {"chain": 2}]}"#] {
+            assert_eq!(inspect(text, &config()), []);
+            assert!(!tracks_connections(text, "x"));
+        }
     }
 }

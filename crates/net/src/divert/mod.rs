@@ -44,20 +44,22 @@
 //! interfaces stays in zone 0 where its replies look for it. Marking happens behind destination
 //! NAT, so replies to masqueraded connections are diverted as well. New connections cross the
 //! forward chain with `tun0` in place of `sat0`, then in place of `lan0`: chains with a drop policy
-//! need two rules, which [`checks`] prints. Source NAT that does not name its output interface
+//! need two rules, which [`checks`] prints. To accept all that comes out of the TUN devices opens
+//! nothing: it has crossed the same chain on its way in. Whether connections are tracked is asked
+//! once, at set-up; a firewall that comes later needs a restart. Source NAT that does not name its output interface
 //! would catch packets on their way into the TUN device: [`checks`] says so.
 //!
 //! # Hops
 //! The packet is forwarded twice, so its TTL falls by two unless the writer restores one.
 
 pub mod checks;
-mod command;
 mod rules;
 
+pub use crate::command::CommandError;
+use crate::command::run;
 use crate::instance::{Instance, InstanceError};
 use crate::tun::{Offload, Tun, TunError};
 use checks::Finding;
-use command::{CommandError, run};
 use std::fs;
 use std::io;
 use std::path::Path;

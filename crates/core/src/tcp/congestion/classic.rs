@@ -92,6 +92,10 @@ impl<I: Increase> Congestion for Classic<I> {
         self.window = congested.smss;
     }
 
+    fn begin_within(&mut self, window: u64) {
+        self.window = self.window.min(window);
+    }
+
     fn on_idle(&mut self) {
         self.window = self.window.min(self.slow_start.initial_window);
     }

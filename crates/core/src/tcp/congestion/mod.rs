@@ -61,6 +61,10 @@ pub trait Congestion: fmt::Debug + Send {
     /// The connection was idle for longer than the retransmission timeout (RFC 5681, 4.1).
     fn on_idle(&mut self);
 
+    /// Sending begins, anew or again, and others already fill the path: use no more than
+    /// `window` bytes at first.
+    fn begin_within(&mut self, window: u64);
+
     /// How much faster than one window a round trip pacing should send, so that it does not
     /// itself hold the window's growth back.
     fn pacing_gain(&self) -> f64 {

@@ -178,6 +178,18 @@ impl Sender {
         SenderStats { retransmitted_bytes: self.ledger.retransmitted_bytes(), ..self.stats }
     }
 
+    /// Bytes that this sender would keep in the network now: what it has to send, within its
+    /// congestion window.
+    pub fn demand(&self) -> u64 {
+        (self.end.saturating_sub(self.snd_una())).min(self.cwnd())
+    }
+
+    /// Sending begins, anew or after a silence, on a path that others fill too: use no more than
+    /// `window` bytes (at least one segment) until acknowledgments come.
+    pub fn begin_within(&mut self, window: u64) {
+        self.congestion.begin_within(window.max(self.config.smss));
+    }
+
     /// The stream has been written up to `end` (exclusive).
     pub fn extend(&mut self, end: u64) {
         debug_assert!(!self.finished || end == self.end, "a finished stream does not grow");

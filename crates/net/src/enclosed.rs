@@ -1,0 +1,208 @@
+//! A command in a network namespace of its own, whose only way out is a pair of TUN devices that
+//! the caller carries packets between: the arrangement of mahimahi's shells.
+//!
+//! ```text
+//! command ── namespace ── bp-inner ── we ── bp-outer-N ── this host ── (masquerade) ── its network
+//! ```
+//!
+//! The namespace has no name: it is gone with its last process. Addresses are 198.18.N.0/30 (the
+//! range for tests of network devices, RFC 2544) and a unique local IPv6 prefix; N is the first
+//! number that no other instance on this host has locked.
+
+use crate::command::{CommandError, run};
+use crate::instance::{Instance, InstanceError};
+use crate::tun::{Offload, Tun, TunError};
+use nix::sched::{CloneFlags, unshare};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::fs;
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::process::{Command, ExitStatus};
+use std::thread;
+
+/// Instances at once.
+const SLOTS: u8 = 64;
+
+/// Why the command was not run. Nothing is left set up then.
+#[derive(Debug, thiserror::Error)]
+pub enum EnclosedError {
+    /// Too many at once, or no lock to be had.
+    #[error(transparent)]
+    Instance(#[from] InstanceError),
+    /// No namespace.
+    #[error("cannot create a network namespace: {0} (it takes root)")]
+    Namespace(io::Error),
+    /// A TUN device.
+    #[error(transparent)]
+    Tun(#[from] TunError),
+    /// `ip` or `nft`.
+    #[error(transparent)]
+    Command(#[from] CommandError),
+    /// There is no command.
+    #[error("no command to run")]
+    Empty,
+    /// The command could not be started, waited for, or watched.
+    #[error("cannot run `{name}`: {source}")]
+    Start {
+        /// The command.
+        name: String,
+        /// Why not.
+        source: io::Error,
+    },
+}
+
+/// The running command and what has been set up for it. Dropping it removes our nft table; the
+/// namespace goes with the command, the devices with their descriptors.
+#[derive(Debug)]
+pub struct Enclosed {
+    name: String,
+    pid: Pid,
+    waiter: Option<thread::JoinHandle<io::Result<ExitStatus>>>,
+    ended: UnixStream,
+    _masquerade: Masquerade,
+    _instance: Instance,
+}
+
+impl Enclosed {
+    /// Runs `command` (its name and arguments). Returns the devices: 0 towards the command, 1
+    /// towards this host's network.
+    ///
+    /// # Errors
+    /// [`EnclosedError`].
+    pub fn start(command: &[String]) -> Result<(Enclosed, [Tun; 2]), EnclosedError> {
+        let (name, arguments) = command.split_first().ok_or(EnclosedError::Empty)?;
+        let (instance, slot) = free_slot()?;
+        let device = format!("bp-outer-{slot}");
+        let outer = Tun::open(&device, Offload::None)?;
+        let setting = format!(
+            "link set dev {device} mtu 1500 txqueuelen 5000\n\
+             address add 198.18.{slot}.1/30 dev {device}\n\
+             address add fd62:656e:7470:{slot:x}::1/64 dev {device}\n\
+             link set dev {device} up\n"
+        );
+        no_link_local(&device);
+        run("ip", &["-batch", "-"], &setting)?;
+        let masquerade = Masquerade { table: format!("bentpipe-enclosed-{slot}") };
+        run("nft", &["-f", "-"], &masquerade.rules(slot, &device))?;
+        if fs::read_to_string("/proc/sys/net/ipv4/ip_forward").is_ok_and(|text| text.trim() == "0")
+        {
+            tracing::warn!(
+                "this host does not forward, so the command reaches only this host \
+                 (198.18.{slot}.1): run `sysctl -w net.ipv4.ip_forward=1`"
+            );
+        }
+
+        let start = |source| EnclosedError::Start { name: name.clone(), source };
+        // A thread moves into the new namespace and stays there; what it opens and starts belongs
+        // to that namespace, and this process's other threads stay where they are.
+        let inside = thread::scope(|scope| {
+            let entered = scope.spawn(|| {
+                unshare(CloneFlags::CLONE_NEWNET)
+                    .map_err(|errno| EnclosedError::Namespace(errno.into()))?;
+                let inner = Tun::open("bp-inner", Offload::None)?;
+                no_link_local("bp-inner");
+                run("ip", &["-batch", "-"], &inner_setting(slot))?;
+                let child = Command::new(name).args(arguments).spawn().map_err(start)?;
+                Ok::<_, EnclosedError>((inner, child))
+            });
+            entered.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        });
+        let (inner, mut child) = inside?;
+        let (ended, ending) = UnixStream::pair().map_err(start)?;
+        let pid = Pid::from_raw(child.id().cast_signed());
+        let waiter = thread::spawn(move || {
+            let status = child.wait();
+            drop(ending);
+            status
+        });
+        let enclosed = Enclosed {
+            name: name.clone(),
+            pid,
+            waiter: Some(waiter),
+            ended,
+            _masquerade: masquerade,
+            _instance: instance,
+        };
+        Ok((enclosed, [inner, outer]))
+    }
+
+    /// Readable once the command has ended.
+    pub fn ended(&self) -> &UnixStream {
+        &self.ended
+    }
+
+    /// Asks the command to end (SIGTERM).
+    pub fn terminate(&self) {
+        let running = self.waiter.as_ref().is_some_and(|waiter| !waiter.is_finished());
+        if running {
+            let _ = kill(self.pid, Signal::SIGTERM);
+        }
+    }
+
+    /// Waits for the command's end and says how it ended.
+    ///
+    /// # Errors
+    /// [`EnclosedError::Start`] if it cannot be waited for, or has been already.
+    pub fn wait(&mut self) -> Result<ExitStatus, EnclosedError> {
+        let joined = self.waiter.take().and_then(|waiter| waiter.join().ok());
+        joined
+            .unwrap_or_else(|| Err(io::ErrorKind::NotFound.into()))
+            .map_err(|source| EnclosedError::Start { name: self.name.clone(), source })
+    }
+}
+
+/// Our nft table, removed when dropped.
+#[derive(Debug)]
+struct Masquerade {
+    table: String,
+}
+
+impl Masquerade {
+    fn rules(&self, slot: u8, device: &str) -> String {
+        let table = &self.table;
+        format!(
+            "add table inet {table}\ndelete table inet {table}\ntable inet {table} {{\n\
+             chain out {{\n\
+             type nat hook postrouting priority srcnat; policy accept;\n\
+             ip saddr 198.18.{slot}.0/30 oifname != \"{device}\" masquerade\n\
+             ip6 saddr fd62:656e:7470:{slot:x}::/64 oifname != \"{device}\" masquerade\n\
+             }}\n}}\n"
+        )
+    }
+}
+
+impl Drop for Masquerade {
+    fn drop(&mut self) {
+        let _ = run("nft", &["delete", "table", "inet", &self.table], "");
+    }
+}
+
+fn free_slot() -> Result<(Instance, u8), InstanceError> {
+    let lock = |slot| Instance::lock(&format!("bentpipe link {slot}")).map(|lock| (lock, slot));
+    let mut found = lock(0);
+    for slot in 1..SLOTS {
+        if !matches!(found, Err(InstanceError::Running(_))) {
+            break;
+        }
+        found = lock(slot);
+    }
+    found
+}
+
+/// Keeps the kernel from soliciting routers over the link, as far as it lets us.
+fn no_link_local(device: &str) {
+    let _ = fs::write(format!("/proc/sys/net/ipv6/conf/{device}/addr_gen_mode"), "1");
+}
+
+fn inner_setting(slot: u8) -> String {
+    format!(
+        "link set dev lo up\n\
+         link set dev bp-inner mtu 1500 txqueuelen 5000\n\
+         address add 198.18.{slot}.2/30 dev bp-inner\n\
+         address add fd62:656e:7470:{slot:x}::2/64 dev bp-inner\n\
+         link set dev bp-inner up\n\
+         route add default via 198.18.{slot}.1\n\
+         route add ::/0 dev bp-inner\n"
+    )
+}
