@@ -279,7 +279,7 @@ impl<B: Buffer> Gateway<B> {
         let allowance = Allowance {
             capacity: self.capacity(),
             room: self.held + packet.payload.len() <= self.memory(),
-            guaranteed: self.config.guaranteed.count() as usize,
+            guaranteed: self.config.guaranteed.count(),
             windows: sides.map(|side| self.free_window(side)),
         };
         let flow = &mut self.flows[id];
