@@ -53,7 +53,7 @@ impl Line {
     /// The next packet that has arrived by `now`.
     pub(crate) fn pop(&mut self, now: Instant) -> Option<Packet> {
         while let Some((at, packet)) = self.link.pop_with_time(now) {
-            self.suffer(at, packet);
+            self.suffer(at, &packet);
         }
         let (&(at, _), _) = self.arrivals.first_key_value()?;
         if at > now {
@@ -72,13 +72,13 @@ impl Line {
         self.rng.random::<f64>() < probability.value()
     }
 
-    fn suffer(&mut self, at: Instant, packet: Packet) {
+    fn suffer(&mut self, at: Instant, packet: &Packet) {
         if self.faults.outages.iter().any(|outage| outage.contains(&at)) {
             return;
         }
         let copies = 1 + usize::from(self.chance(self.faults.duplicate));
         for _ in 0..copies {
-            let Some(packet) = self.across_the_wire(&packet) else { continue };
+            let Some(packet) = self.across_the_wire(packet) else { continue };
             let mut at = at;
             if self.chance(self.faults.reorder) {
                 at += self.faults.jitter.mul_f64(self.rng.random());
