@@ -17,7 +17,7 @@ use std::net::IpAddr;
 
 /// How bad the scenarios are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Severity {
+pub(crate) enum Severity {
     /// Nothing but delay and rate.
     Calm,
     /// Losses, duplicates, reordering, damage, outages.
@@ -28,30 +28,30 @@ pub enum Severity {
 
 /// A connection in a scenario: where to find its two ends, and what they were to do.
 #[derive(Debug, Clone, Copy)]
-pub struct Call {
+pub(crate) struct Call {
     /// Node and session of the caller, then of the called.
-    pub ends: [(usize, SessionKey); 2],
+    pub(crate) ends: [(usize, SessionKey); 2],
     /// What runs there.
-    pub applications: [Application; 2],
+    pub(crate) applications: [Application; 2],
 }
 
 impl Call {
     /// Whether one of the applications resets the connection.
-    pub fn aborts(&self) -> bool {
+    pub(crate) fn aborts(&self) -> bool {
         self.applications.iter().any(|application| application.abort_after.is_some())
     }
 }
 
 /// A world about to run.
-pub struct Scenario {
-    pub world: World,
-    pub calls: Vec<Call>,
+pub(crate) struct Scenario {
+    pub(crate) world: World,
+    pub(crate) calls: Vec<Call>,
     /// What was drawn, for the reader of a failure.
-    pub description: String,
+    pub(crate) description: String,
 }
 
 /// Draws a scenario.
-pub fn draw(seed: u64, severity: Severity) -> Scenario {
+pub(crate) fn draw(seed: u64, severity: Severity) -> Scenario {
     let mut draw = Draw { rng: Pcg64Mcg::seed_from_u64(seed), severity };
     let v6 = draw.flip();
     let address = |last: u8| {
@@ -198,6 +198,7 @@ impl Draw {
         config.sender.nagle = self.flip();
         config.sender.max_burst = self.pick(&[smss, 16 * smss]);
         config.sender.initial_window = InitialWindow::Segments(self.pick(&[1, 2, 10]));
+        config.sender.pacing = self.pick(&[Pacing::Off, Pacing::Window { cap: None }]);
         config.sender.max_unanswered = 60;
         config.sender.rto = rto();
         config
