@@ -162,6 +162,13 @@ impl<B: Buffer> Split<B> {
         self.expire(now, config);
     }
 
+    /// Asks both hosts whether they are still there.
+    pub(crate) fn keep_alive(&mut self) {
+        for leg in &mut self.legs {
+            leg.tcb.sender.keep_alive();
+        }
+    }
+
     /// The next segment to be sent now: the leg, and the segment with the offsets of its data.
     pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<(usize, IpHeader, Outgoing)> {
         if let Some((leg, ip, tcp)) = self.control.pop_front() {
