@@ -5,6 +5,9 @@
 //! new, and the caller stores it in the stream's buffer. The caller also says how far the window
 //! may open ([`Receiver::set_limit`]); a right edge that was promised is never taken back.
 
+#[cfg(test)]
+mod tests;
+
 use super::ranges::RangeSet;
 use crate::time::{Duration, Instant};
 use arrayvec::ArrayVec;
@@ -145,7 +148,12 @@ impl Receiver {
         if start == next || self.held_fin_at(start) {
             return true;
         }
-        start < edge && if len == 0 { next <= start } else { next < start + len }
+        if len == 0 {
+            // Right behind the window, too: there stands the acknowledgment of a peer that has
+            // filled the window and lost a segment. RFC 9293's test would drop it.
+            return next <= start && start <= edge;
+        }
+        start < edge && next < start + len
     }
 
     /// After a FIN that we hold back, the peer's segments begin one past it.
