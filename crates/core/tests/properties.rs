@@ -12,7 +12,7 @@ use bentpipe_core::tcp::pacing::Pacing;
 use bentpipe_core::tcp::receiver::AckPolicy;
 use bentpipe_core::tcp::rtt::RtoConfig;
 use bentpipe_core::tcp::sender::{Algorithm, InitialWindow, SenderConfig};
-use bentpipe_core::time::Duration;
+use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::Rate;
 use pair::{Close, End, Faults, Pace, Setup, run};
 use proptest::prelude::*;
@@ -146,4 +146,24 @@ proptest! {
     fn a_clean_channel_brings_no_surprise(setup in setups(f64::MIN_POSITIVE)) {
         run::<Chunks>(&setup);
     }
+}
+
+#[test]
+fn a_clean_channel_carries_each_segment_once() {
+    let config = ConnectionConfig { time_wait: Duration::from_secs(1), ..Default::default() };
+    let end = End {
+        config,
+        isn: u32::MAX - 100_000,
+        bytes: 1_448_000,
+        write: Pace::EAGER,
+        read: Pace::EAGER,
+        close: Close::AtOnce,
+    };
+    let ends = [end, End { bytes: 0, close: Close::AfterPeer, ..end }];
+    let setup = Setup { seed: 0, faults: Faults::NONE, ends, limit: Duration::from_secs(60) };
+    let outcome = run::<Chunks>(&setup);
+    // SYN, data with the FIN on the last segment, and the acknowledgment of the peer's FIN.
+    assert_eq!(outcome.segments[0], 1 + 1000 + 1);
+    // Flights of 10, 20, ... 640 segments: the seventh carries the last byte, and TIME-WAIT.
+    assert!(outcome.ended < Instant::from_millis(20 * 10 + 1_000), "{:?}", outcome.ended);
 }

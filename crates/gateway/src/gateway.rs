@@ -7,7 +7,7 @@ use crate::flow::{Allowance, Ending, Flow, Opening, Packet, Phase, Relay, SERVER
 use crate::key::FlowKey;
 use crate::stats::{Reason, Summary};
 use bentpipe_core::tcp::buffer::{Buffer, Chunks, Payload};
-use bentpipe_core::time::Instant;
+use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::wire::{Flags, IpHeader, TcpHeader};
 use slab::Slab;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -15,6 +15,9 @@ use std::ops::Range;
 
 /// Payload of a full segment on Ethernet, by which the least initial window is counted.
 const ETHERNET_MSS: u64 = 1460;
+
+/// How often the hosts of an idle flow that cannot be handed back are asked whether they live.
+const KEEP_ALIVE: Duration = Duration::from_secs(75);
 
 /// What is to become of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -279,7 +282,7 @@ impl<B: Buffer> Gateway<B> {
         let allowance = Allowance {
             capacity: self.capacity(),
             room: self.held + packet.payload.len() <= self.memory(),
-            guaranteed: self.config.guaranteed.count() as usize,
+            guaranteed: self.config.guaranteed.count(),
             windows: sides.map(|side| self.free_window(side)),
         };
         let flow = &mut self.flows[id];
@@ -404,6 +407,11 @@ impl<B: Buffer> Gateway<B> {
                 self.held = self.held + split.held() - before;
                 let handed_back = idle && split.is_open() && split.is_clean();
                 self.summary.handed_back += u64::from(handed_back);
+                if idle && split.is_open() && !handed_back {
+                    // It cannot be handed back: it lives as long as its hosts answer.
+                    split.keep_alive();
+                    flow.last_packet = now + KEEP_ALIVE - config.idle_timeout;
+                }
                 handed_back || split.forgettable(now, config)
             }
         };

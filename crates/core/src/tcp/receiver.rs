@@ -5,6 +5,9 @@
 //! new, and the caller stores it in the stream's buffer. The caller also says how far the window
 //! may open ([`Receiver::set_limit`]); a right edge that was promised is never taken back.
 
+#[cfg(test)]
+mod tests;
+
 use super::ranges::RangeSet;
 use crate::time::{Duration, Instant};
 use arrayvec::ArrayVec;
@@ -145,7 +148,12 @@ impl Receiver {
         if start == next || self.held_fin_at(start) {
             return true;
         }
-        start < edge && if len == 0 { next <= start } else { next < start + len }
+        if len == 0 {
+            // Right behind the window, too: there stands the acknowledgment of a peer that has
+            // filled the window and lost a segment. RFC 9293's test would drop it.
+            return next <= start && start <= edge;
+        }
+        start < edge && next < start + len
     }
 
     /// After a FIN that we hold back, the peer's segments begin one past it.
@@ -213,13 +221,15 @@ impl Receiver {
         self.recent.insert(0, range.start);
     }
 
-    fn note_duplicates(&mut self, data: &Range<u64>) {
+    /// Remembers what of `data` had come before, to be reported (RFC 2883, 4): all of it when an
+    /// old segment comes again, which is not acceptable but owed an acknowledgment.
+    pub fn note_duplicates(&mut self, data: &Range<u64>) {
         let below = data.start..data.end.min(self.rcv_nxt);
         let duplicate = if below.is_empty() {
-            match self.beyond.containing(data.start) {
-                Some(held) => data.start..data.end.min(held.end),
-                None => return,
-            }
+            let Some(held) = self.beyond.containing(data.start) else { return };
+            // The block that holds it is to follow the report.
+            self.touch(data.start);
+            data.start..data.end.min(held.end)
         } else {
             below
         };
@@ -328,16 +338,16 @@ impl Receiver {
             return blocks;
         }
         let room = room.min(blocks.capacity());
-        if let Some(duplicate) = self.duplicate.take() {
-            // RFC 2883, 4.2: within a larger block, that block follows by `recent`'s order.
-            blocks.push(duplicate);
-        }
+        // RFC 2883, 4: the block that holds the duplicate follows it, equal to it perhaps; only
+        // so can the sender tell a report above the acknowledgment from a plain block.
+        blocks.extend(self.duplicate.take());
+        let reports = blocks.len();
         let recent = self.recent.iter().filter_map(|start| self.beyond.containing(*start));
         for range in recent.chain(self.beyond.iter()) {
             if blocks.len() >= room {
                 break;
             }
-            if !blocks.iter().skip(1).chain(blocks.first()).any(|block| *block == range) {
+            if !blocks[reports..].contains(&range) {
                 blocks.push(range);
             }
         }

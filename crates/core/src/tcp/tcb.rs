@@ -163,18 +163,18 @@ impl Tcb {
             // RFC 7323, 3.2: once agreed on, a segment without timestamps is dropped.
             let Some(ts) = tcp.options.timestamps else { return Arrival::default() };
             if state.is_old(ts.value, now) {
-                self.answer_unacceptable(now, len > 0);
+                self.answer_unacceptable(now, start, len);
                 return Arrival::default();
             }
         }
         // First, check the sequence number.
         let Some(start) = start.filter(|_| self.receiver.acceptable(start, occupied)) else {
-            self.answer_unacceptable(now, len > 0);
+            self.answer_unacceptable(now, start, len);
             return Arrival::default();
         };
         // Fourth, the SYN bit (RFC 5961, section 4).
         if tcp.has(Flags::SYN) {
-            self.answer_unacceptable(now, false);
+            self.answer_unacceptable(now, None, 0);
             return Arrival::default();
         }
         // Fifth, the ACK field.
@@ -182,7 +182,7 @@ impl Tcb {
             return Arrival::default();
         }
         let Some(ack) = self.acceptable_ack(tcp.ack) else {
-            self.answer_unacceptable(now, false);
+            self.answer_unacceptable(now, None, 0);
             return Arrival::default();
         };
         self.note_timestamp(now, tcp, start);
@@ -224,7 +224,7 @@ impl Tcb {
             || (self.receiver.fin_received() && start == Some(self.receiver.rcv_nxt() + 1));
         let fate = if exact { Fate::Reset } else { Fate::Dropped };
         if !exact && self.receiver.acceptable(start, 0) {
-            self.answer_unacceptable(now, false);
+            self.answer_unacceptable(now, None, 0);
         }
         Arrival { fate, ..Arrival::default() }
     }
@@ -247,9 +247,13 @@ impl Tcb {
         }
     }
 
-    /// Owes an acknowledgment for a segment that is not acceptable. Data always gets one, as it
-    /// is no part of an endless exchange of acknowledgments.
-    fn answer_unacceptable(&mut self, now: Instant, has_data: bool) {
+    /// Owes an acknowledgment for a segment that is not acceptable, with `len` bytes of data from
+    /// `start`. Data always gets one, as it is no part of an endless exchange of acknowledgments.
+    fn answer_unacceptable(&mut self, now: Instant, start: Option<u64>, len: usize) {
+        let has_data = len > 0;
+        if let Some(start) = start {
+            self.receiver.note_duplicates(&(start..start + len as u64));
+        }
         let recently = self
             .last_challenge
             .is_some_and(|at| now.saturating_since(at) < Self::CHALLENGE_INTERVAL);

@@ -11,20 +11,20 @@ use std::net::IpAddr;
 
 /// How bad a channel is. Probabilities are per packet.
 #[derive(Debug, Clone, Copy)]
-pub struct Faults {
-    pub delay: Duration,
-    pub loss: f64,
+pub(crate) struct Faults {
+    pub(crate) delay: Duration,
+    pub(crate) loss: f64,
     /// A packet is delayed by up to another `jitter`.
-    pub reorder: f64,
-    pub jitter: Duration,
-    pub duplicate: f64,
-    pub corrupt: f64,
+    pub(crate) reorder: f64,
+    pub(crate) jitter: Duration,
+    pub(crate) duplicate: f64,
+    pub(crate) corrupt: f64,
     /// Super-segments are cut before they enter (else they cross whole).
-    pub cut: bool,
+    pub(crate) cut: bool,
 }
 
 impl Faults {
-    pub const NONE: Faults = Faults {
+    pub(crate) const NONE: Faults = Faults {
         delay: Duration::from_millis(10),
         loss: 0.0,
         reorder: 0.0,
@@ -37,18 +37,18 @@ impl Faults {
 
 /// Both directions of a channel.
 #[derive(Debug)]
-pub struct Channel {
+pub(crate) struct Channel {
     faults: Faults,
     rng: Pcg64Mcg,
 }
 
 impl Channel {
-    pub fn new(faults: Faults, seed: u64) -> Channel {
+    pub(crate) fn new(faults: Faults, seed: u64) -> Channel {
         Channel { faults, rng: Pcg64Mcg::seed_from_u64(seed) }
     }
 
     /// Sends one segment from end `from` at `now`; `deliver` hears what arrives when.
-    pub fn send(
+    pub(crate) fn send(
         &mut self,
         now: Instant,
         tcp: &TcpHeader,

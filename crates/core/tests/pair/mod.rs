@@ -2,7 +2,7 @@
 
 mod channel;
 
-pub use channel::Faults;
+pub(crate) use channel::Faults;
 
 use bentpipe_core::tcp::buffer::{Buffer, Pattern, Payload};
 use bentpipe_core::tcp::connection::{Connection, ConnectionConfig, Event, State};
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 /// When an application closes its direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Close {
+pub(crate) enum Close {
     /// After its last byte.
     AtOnce,
     /// When the peer's direction has ended, too (the peer is half-closed until then).
@@ -25,44 +25,44 @@ pub enum Close {
 /// How an application reads or writes: at most `chunk` bytes at a time, one `every` so often
 /// (zero: as soon as it can).
 #[derive(Debug, Clone, Copy)]
-pub struct Pace {
-    pub chunk: u64,
-    pub every: Duration,
+pub(crate) struct Pace {
+    pub(crate) chunk: u64,
+    pub(crate) every: Duration,
 }
 
 impl Pace {
-    pub const EAGER: Pace = Pace { chunk: u64::MAX, every: Duration::ZERO };
+    pub(crate) const EAGER: Pace = Pace { chunk: u64::MAX, every: Duration::ZERO };
 }
 
 /// One end: a connection and its application.
 #[derive(Debug, Clone, Copy)]
-pub struct End {
-    pub config: ConnectionConfig,
-    pub isn: u32,
+pub(crate) struct End {
+    pub(crate) config: ConnectionConfig,
+    pub(crate) isn: u32,
     /// How many bytes it writes.
-    pub bytes: u64,
-    pub write: Pace,
-    pub read: Pace,
-    pub close: Close,
+    pub(crate) bytes: u64,
+    pub(crate) write: Pace,
+    pub(crate) read: Pace,
+    pub(crate) close: Close,
 }
 
 /// A whole run.
 #[derive(Debug, Clone, Copy)]
-pub struct Setup {
-    pub seed: u64,
-    pub faults: Faults,
-    pub ends: [End; 2],
+pub(crate) struct Setup {
+    pub(crate) seed: u64,
+    pub(crate) faults: Faults,
+    pub(crate) ends: [End; 2],
     /// All must be over by then.
-    pub limit: Duration,
+    pub(crate) limit: Duration,
 }
 
 /// What came out.
 #[derive(Debug, Clone, Copy)]
-pub struct Outcome {
+pub(crate) struct Outcome {
     /// When the last event happened.
-    pub ended: Instant,
+    pub(crate) ended: Instant,
     /// Segments that each end sent, super-segments counted once.
-    pub segments: [u64; 2],
+    pub(crate) segments: [u64; 2],
 }
 
 #[derive(Debug)]
@@ -87,7 +87,7 @@ struct Run<B> {
 }
 
 /// Runs `setup` to its end and panics when a property is violated.
-pub fn run<B: Buffer>(setup: &Setup) -> Outcome {
+pub(crate) fn run<B: Buffer>(setup: &Setup) -> Outcome {
     let mut run = Run::<B>::new(setup);
     while run.step() {}
     run.check_end();

@@ -6,7 +6,7 @@ use crate::config::Config;
 use bentpipe_core::tcp::buffer::{Buffer, Payload};
 use bentpipe_core::tcp::tcb::{Admission, Fate, Outgoing};
 use bentpipe_core::time::Instant;
-use bentpipe_core::wire::{IpHeader, TcpHeader};
+use bentpipe_core::wire::{IpHeader, SeqNum, TcpHeader};
 use std::collections::VecDeque;
 
 /// A packet for a split flow.
@@ -92,8 +92,9 @@ impl<B: Buffer> Split<B> {
         if let Some(ts) = packet.tcp.options.timestamps {
             self.legs[other].tcb.relay_timestamp(ts.value);
         }
-        let within_guarantee =
-            self.streams[leg].held() + packet.payload.len() <= allowance.guaranteed;
+        // The guarantee counts from what is owed next, not from what is held: were the pool full
+        // of data behind holes, what fills them could never come in.
+        let within_guarantee = self.within(leg, packet.tcp.seq, allowance.guaranteed);
         let admission = if self.may_receive() && (allowance.room || within_guarantee) {
             Admission::Accept
         } else {
@@ -130,6 +131,15 @@ impl<B: Buffer> Split<B> {
         Progress { received: received - received_before, delivered }
     }
 
+    /// Whether a segment that begins at `seq` begins within the first `bytes` that the other leg
+    /// has yet to deliver.
+    fn within(&self, leg: usize, seq: SeqNum, bytes: u64) -> bool {
+        let tcb = &self.legs[leg].tcb;
+        let delivered = self.legs[1 - leg].tcb.sender.snd_una();
+        seq.offset_near(tcb.agreed().rcv_isn, tcb.receiver.rcv_nxt())
+            .is_some_and(|start| start < delivered + bytes)
+    }
+
     /// Lets each leg's window open as far as its stream has room: right edges stand at what the
     /// far host has acknowledged plus the capacity.
     pub(super) fn open_windows(&mut self, capacity: u64) {
@@ -150,6 +160,13 @@ impl<B: Buffer> Split<B> {
             }
         }
         self.expire(now, config);
+    }
+
+    /// Asks both hosts whether they are still there.
+    pub(crate) fn keep_alive(&mut self) {
+        for leg in &mut self.legs {
+            leg.tcb.sender.keep_alive();
+        }
     }
 
     /// The next segment to be sent now: the leg, and the segment with the offsets of its data.
@@ -197,7 +214,7 @@ pub(crate) struct Allowance {
     /// The pool has room for more than guarantees.
     pub(crate) room: bool,
     /// What each stream may hold in any case, in bytes.
-    pub(crate) guaranteed: usize,
+    pub(crate) guaranteed: u64,
     /// The window with which each leg may begin to send, in bytes.
     pub(crate) windows: [u64; 2],
 }

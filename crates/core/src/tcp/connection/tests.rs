@@ -3,6 +3,7 @@
 use super::*;
 use crate::tcp::buffer::Chunks;
 use crate::tcp::sender::InitialWindow;
+use crate::wire::SackBlock;
 
 type Host = Connection<Chunks>;
 
@@ -196,4 +197,18 @@ fn three_duplicates_bring_a_fast_retransmission() {
         assert_eq!(b.readable(), 1448 * 8);
         assert!(a.tcb().unwrap().sender.is_done());
     }
+}
+
+#[test]
+fn an_old_segment_brings_a_duplicate_report() {
+    // RFC 2883, 4.1: the acknowledgment was lost, so the segment comes once more.
+    let (mut a, mut b) = connected(ConnectionConfig::default());
+    a.write(Payload::Bytes(&[3; 500]));
+    let (tcp, bytes) = drain(&mut a, at(1)).pop().unwrap();
+    for time in [2, 3] {
+        b.handle_segment(at(time), &tcp, Payload::Bytes(&bytes));
+    }
+    let acks = drain(&mut b, at(3));
+    let blocks: Vec<_> = acks.iter().flat_map(|(ack, _)| ack.options.sack.clone()).collect();
+    assert_eq!(blocks, [SackBlock { left: tcp.seq, right: tcp.seq + 500 }]);
 }

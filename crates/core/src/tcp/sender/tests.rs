@@ -86,3 +86,17 @@ fn sack_recovers_when_the_same_hole_gathers_more_evidence() {
     let fours = again.iter().chain(&later).filter(|number| **number == 4).count();
     assert_eq!(fours, 1, "{again:?} {later:?}");
 }
+
+#[test]
+fn a_closed_window_is_probed_though_pacing_forbids_to_send() {
+    let rate = crate::units::Rate::from_bits_per_sec(8_000);
+    let pacing = crate::tcp::pacing::Pacing::Window { cap: Some(rate) };
+    let config = SenderConfig { pacing, ..config(Algorithm::Sack, 10) };
+    let mut sender = sender(config, 2);
+    assert_eq!(drain(&mut sender, at(0)), [0]);
+    // At a byte a millisecond the second segment must wait; meanwhile the window closes.
+    let ack = Ack { segment: 1, ack: 101, window: 0, sack: &[], occupies: false };
+    sender.on_ack(at(100), &ack);
+    assert_eq!(drain(&mut sender, at(100)), []);
+    assert!(sender.poll_timer().is_some(), "nothing would ever happen again");
+}

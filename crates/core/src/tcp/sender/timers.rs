@@ -48,6 +48,13 @@ impl Sender {
         }
     }
 
+    /// Asks the peer whether it is still there (RFC 9293, 3.8.4): the next segment is one that it
+    /// answers. Counts as unanswered until it does.
+    pub fn keep_alive(&mut self) {
+        self.forced.get_or_insert(Forced::Persist);
+        self.unanswered += 1;
+    }
+
     /// RFC 6298, rules 5.4 to 5.6; RFC 5681, 3.1; RFC 6675, 5.1.
     fn on_retransmission_timeout(&mut self, now: Instant) {
         if self.ledger.flight_size() == 0 {

@@ -47,6 +47,7 @@ impl Sender {
         }
         if now < self.pacer.next() {
             self.paced_out = self.wants_to_send();
+            self.persist_if_stuck(now);
             return None;
         }
         self.restart_if_idle(now);
@@ -200,7 +201,7 @@ impl Sender {
     /// Data or a FIN is waiting, nothing is outstanding that would bring an acknowledgment, and
     /// the peer's window forbids sending: begin to probe (RFC 9293, 3.8.6.1).
     fn persist_if_stuck(&mut self, now: Instant) {
-        let waiting = self.snd_nxt() < self.stream_end();
+        let waiting = self.snd_nxt() < self.stream_end() && !self.paced_out;
         if waiting && self.ledger.flight_size() == 0 && self.persist.is_none() {
             self.persist = Some(timers::Persist::begin(now, self.rtt.rto()));
         }

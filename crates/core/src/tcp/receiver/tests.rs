@@ -1,0 +1,58 @@
+//! Scripts of arriving segments, after the RFCs' own words.
+
+use super::*;
+
+fn at(millis: u64) -> Instant {
+    Instant::from_millis(millis)
+}
+
+/// Expects offset 1 and has promised `window` bytes.
+fn receiver(window: u64) -> Receiver {
+    let config = ReceiverConfig {
+        rmss: 100,
+        ack_policy: AckPolicy::Delayed(Duration::from_millis(40)),
+        window_shift: 0,
+        sack: true,
+        hold_fin: false,
+    };
+    Receiver::new(config, 1, 1 + window)
+}
+
+#[test]
+fn an_acknowledgment_right_behind_the_window_is_taken() {
+    // The peer has sent all that it may; its first segment was lost.
+    let mut receiver = receiver(300);
+    receiver.on_data(at(0), 101..301, false);
+    assert!(receiver.acceptable(Some(301), 0));
+    assert!(!receiver.acceptable(Some(302), 0));
+    assert!(!receiver.acceptable(Some(301), 1));
+}
+
+/// What the next acknowledgment says: the offset, and the SACK blocks.
+fn told(receiver: &mut Receiver) -> (u64, Vec<Range<u64>>) {
+    let blocks = receiver.sack_blocks(3).to_vec();
+    receiver.acknowledge();
+    (receiver.ack_offset(), blocks)
+}
+
+#[test]
+fn duplicates_are_reported_first() {
+    // After RFC 2883, section 4: below the acknowledgment, above it in a larger block, and a
+    // whole block that comes once more.
+    let mut receiver = receiver(10_000);
+    receiver.on_data(at(0), 1..501, false);
+    receiver.note_duplicates(&(1..501));
+    assert!(receiver.ack_due(at(0)));
+    assert_eq!(told(&mut receiver), (501, vec![1..501]));
+    assert_eq!(told(&mut receiver), (501, vec![]), "reported once");
+    receiver.on_data(at(1), 1001..2001, false);
+    receiver.on_data(at(1), 3001..3501, false);
+    assert_eq!(told(&mut receiver), (501, vec![3001..3501, 1001..2001]));
+    receiver.on_data(at(2), 1501..2001, false);
+    assert_eq!(told(&mut receiver), (501, vec![1501..2001, 1001..2001, 3001..3501]));
+    receiver.on_data(at(3), 3001..3501, false);
+    assert_eq!(told(&mut receiver), (501, vec![3001..3501, 3001..3501, 1001..2001]));
+    // Partly new: the part below the acknowledgment is the duplicate.
+    receiver.on_data(at(4), 401..1001, false);
+    assert_eq!(told(&mut receiver), (2001, vec![401..501, 3001..3501]));
+}

@@ -1,0 +1,209 @@
+//! What a host's application does with a connection, and what it has seen.
+
+use bentpipe_core::tcp::buffer::{Chunks, Pattern, Payload};
+use bentpipe_core::tcp::connection::{Connection, Event};
+use bentpipe_core::time::{Duration, Instant};
+
+/// When an application begins to write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Start {
+    /// As soon as it can.
+    #[default]
+    AtOnce,
+    /// When it has read so many bytes: a server that answers a request.
+    AfterReading(u64),
+}
+
+/// When an application closes its direction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Close {
+    /// After its last byte.
+    #[default]
+    AtOnce,
+    /// After its last byte, but not before the peer's direction has ended.
+    AfterPeer,
+    /// Never: it leaves the connection open.
+    Never,
+}
+
+/// How fast an application reads or writes: `chunk` bytes at a time, one `every` so often (zero:
+/// as soon as it can).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pace {
+    /// Bytes at a time.
+    pub chunk: u64,
+    /// Time between two.
+    pub every: Duration,
+}
+
+impl Default for Pace {
+    fn default() -> Pace {
+        Pace { chunk: u64::MAX, every: Duration::ZERO }
+    }
+}
+
+/// An application: what it writes, how it reads, how it ends.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Application {
+    /// How many bytes it writes.
+    pub bytes: u64,
+    /// Which bytes: two applications with different keys write different ones.
+    pub key: u64,
+    /// Which bytes it expects to read.
+    pub peer_key: u64,
+    /// When it begins to write.
+    pub start: Start,
+    /// How fast it writes.
+    pub write: Pace,
+    /// How fast it reads.
+    pub read: Pace,
+    /// When it closes.
+    pub close: Close,
+    /// After how long it resets the connection, if it does.
+    pub abort_after: Option<Duration>,
+}
+
+/// What an application has done and seen.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Bytes handed to its connection.
+    pub written: u64,
+    /// Bytes read, each of them the right one.
+    pub read: u64,
+    /// When the handshake was complete.
+    pub connected: Option<Instant>,
+    /// When the last byte so far was read.
+    pub last_read: Option<Instant>,
+    /// The peer's direction ended in order, and all before its end was read.
+    pub clean_end: bool,
+    /// It has closed its direction.
+    pub closed: bool,
+    /// It has reset the connection itself.
+    pub aborted: bool,
+    /// The peer has reset the connection.
+    pub reset: bool,
+    /// The peer did not answer any more.
+    pub timed_out: bool,
+}
+
+/// A running application.
+#[derive(Debug)]
+pub(crate) struct Run {
+    application: Application,
+    began: Instant,
+    next_write: Instant,
+    next_read: Instant,
+    report: Report,
+}
+
+/// Byte `offset` of the stream with this key.
+fn byte(key: u64, offset: u64) -> u8 {
+    Pattern::byte(key.wrapping_shl(32).wrapping_add(offset))
+}
+
+impl Run {
+    pub(crate) fn new(application: Application, now: Instant) -> Run {
+        Run { application, began: now, next_write: now, next_read: now, report: Report::default() }
+    }
+
+    pub(crate) fn report(&self) -> &Report {
+        &self.report
+    }
+
+    pub(crate) fn application(&self) -> &Application {
+        &self.application
+    }
+
+    /// Does all that is to be done at `now`.
+    pub(crate) fn act(&mut self, now: Instant, connection: &mut Connection<Chunks>) {
+        while let Some(event) = connection.poll_event() {
+            match event {
+                Event::Connected => self.report.connected = Some(now),
+                Event::Reset => self.report.reset = true,
+                Event::TimedOut => self.report.timed_out = true,
+                Event::PeerClosed | Event::Closed => {}
+            }
+        }
+        if self.abort_at().is_some_and(|at| at <= now) {
+            connection.abort();
+            self.report.aborted = true;
+            return;
+        }
+        if self.over() {
+            return;
+        }
+        self.read(now, connection);
+        self.write(now, connection);
+        let ready = match self.application.close {
+            // CLOSE in SYN-SENT would delete the connection.
+            Close::AtOnce => self.report.connected.is_some(),
+            Close::AfterPeer => self.report.clean_end,
+            Close::Never => false,
+        };
+        if ready && self.report.written == self.application.bytes && !self.report.closed {
+            connection.close();
+            self.report.closed = true;
+        }
+    }
+
+    /// When [`Run::act`] is to be called next, apart from whenever something has arrived.
+    pub(crate) fn next(&self, now: Instant) -> Option<Instant> {
+        if self.over() {
+            return None;
+        }
+        let writing = self.report.written < self.application.bytes && self.may_write();
+        let write = Some(self.next_write).filter(|at| writing && *at > now);
+        let read = Some(self.next_read).filter(|at| !self.report.clean_end && *at > now);
+        [write, read, self.abort_at()].into_iter().flatten().min()
+    }
+
+    fn over(&self) -> bool {
+        self.report.aborted || self.report.reset || self.report.timed_out
+    }
+
+    fn abort_at(&self) -> Option<Instant> {
+        let after = self.application.abort_after.filter(|_| !self.over())?;
+        Some(self.began + after)
+    }
+
+    fn may_write(&self) -> bool {
+        match self.application.start {
+            Start::AtOnce => true,
+            Start::AfterReading(bytes) => self.report.read >= bytes,
+        }
+    }
+
+    fn read(&mut self, now: Instant, connection: &mut Connection<Chunks>) {
+        let Application { read: pace, peer_key, .. } = self.application;
+        if self.next_read <= now && connection.readable() > 0 {
+            let mut at = self.report.read;
+            let len = connection.read(pace.chunk, |piece| {
+                let Payload::Bytes(bytes) = piece else { unreachable!("chunks hold bytes") };
+                for (offset, &got) in (at..).zip(bytes) {
+                    assert_eq!(got, byte(peer_key, offset), "byte {offset} of {peer_key}");
+                }
+                at += bytes.len() as u64;
+            });
+            self.report.read += len;
+            assert_eq!(at, self.report.read, "what is readable is there");
+            self.report.last_read = Some(now);
+            self.next_read = now + pace.every;
+        }
+        self.report.clean_end = connection.at_end();
+    }
+
+    fn write(&mut self, now: Instant, connection: &mut Connection<Chunks>) {
+        let Application { write: pace, key, bytes, .. } = self.application;
+        while self.next_write <= now && self.may_write() && self.report.written < bytes {
+            let at = self.report.written;
+            let end = bytes.min(at.saturating_add(pace.chunk)).min(at + 64 * 1024);
+            let piece: Vec<u8> = (at..end).map(|offset| byte(key, offset)).collect();
+            let taken = connection.write(Payload::Bytes(&piece)) as u64;
+            if taken == 0 {
+                break;
+            }
+            self.report.written += taken;
+            self.next_write = now + pace.every;
+        }
+    }
+}
