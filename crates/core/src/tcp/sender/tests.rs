@@ -100,3 +100,52 @@ fn a_closed_window_is_probed_though_pacing_forbids_to_send() {
     assert_eq!(drain(&mut sender, at(100)), []);
     assert!(sender.poll_timer().is_some(), "nothing would ever happen again");
 }
+
+#[test]
+fn newreno_follows_rfc_6582() {
+    let mut sender = sender(config(Algorithm::NewReno, 10), 40);
+    assert_eq!(drain(&mut sender, at(0)), (0..10).collect::<Vec<_>>());
+    // Segments 0 and 4 are lost. Limited transmit: a new segment for each of two duplicates.
+    acknowledge(&mut sender, at(100), 0, &[]);
+    assert_eq!(drain(&mut sender, at(100)), [10]);
+    acknowledge(&mut sender, at(100), 0, &[]);
+    assert_eq!(drain(&mut sender, at(100)), [11]);
+    // The third brings the fast retransmission; ssthresh is half of ten segments.
+    acknowledge(&mut sender, at(100), 0, &[]);
+    assert_eq!(drain(&mut sender, at(100)), [0]);
+    assert_eq!((sender.cwnd(), sender.ssthresh()), (500, 500));
+    // Five more duplicates, of 5 to 9: each lets one segment go once the window has room:
+    // 12 outstanding + 1 sent again - 8 left = 5.
+    for _ in 0..5 {
+        acknowledge(&mut sender, at(101), 0, &[]);
+    }
+    assert_eq!(drain(&mut sender, at(101)), [12]);
+    // Partial acknowledgment up to the second loss: that is sent again at once, and the window
+    // deflated lets one more go.
+    acknowledge(&mut sender, at(200), 4, &[]);
+    assert_eq!(drain(&mut sender, at(200)), [4, 13]);
+    // Full acknowledgment of what was outstanding at the beginning.
+    acknowledge(&mut sender, at(300), 12, &[]);
+    assert_eq!(sender.cwnd(), 300, "min(ssthresh, FlightSize + SMSS)");
+    assert_eq!(sender.stats().recoveries, 1);
+    assert_eq!(sender.stats().timeouts, 0);
+}
+
+#[test]
+fn duplicates_of_needless_retransmissions_begin_no_recovery() {
+    // RFC 6582, 3.2, step 1, and section 6.
+    let mut sender = sender(config(Algorithm::NewReno, 4), 20);
+    assert_eq!(drain(&mut sender, at(0)).len(), 4);
+    let deadline = sender.poll_timer().unwrap();
+    sender.on_timer(deadline);
+    assert_eq!(drain(&mut sender, deadline), [0]);
+    // All had arrived: the acknowledgments come late, then duplicates for what was sent twice.
+    acknowledge(&mut sender, deadline, 4, &[]);
+    let sent = drain(&mut sender, deadline).len();
+    for _ in 0..6 {
+        acknowledge(&mut sender, deadline, 4, &[]);
+    }
+    assert_eq!(sender.stats().recoveries, 0);
+    let more = drain(&mut sender, deadline).len();
+    assert!(more <= 2, "limited transmit sends at most two, not {more} beyond {sent}");
+}
