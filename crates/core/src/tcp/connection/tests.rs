@@ -243,3 +243,14 @@ fn every_second_segment_of_a_peer_with_small_segments_is_acknowledged() {
         assert_eq!(drain(&mut b, at(1)).len(), number);
     }
 }
+
+#[test]
+fn every_repeated_fin_is_acknowledged() {
+    let (mut a, mut b) = connected(ConnectionConfig::default());
+    a.close();
+    let (fin, _) = drain(&mut a, at(1)).pop().unwrap();
+    for time in [2, 202, 402] {
+        b.handle_segment(at(time), &fin, Payload::EMPTY);
+        assert_eq!(drain(&mut b, at(time)).len(), 1, "at {time} ms");
+    }
+}
