@@ -149,3 +149,30 @@ fn duplicates_of_needless_retransmissions_begin_no_recovery() {
     let more = drain(&mut sender, deadline).len();
     assert!(more <= 2, "limited transmit sends at most two, not {more} beyond {sent}");
 }
+
+#[test]
+fn the_timer_halves_once_for_each_segment_and_backs_off() {
+    // RFC 5681, 3.1; RFC 6298, rules 5.4 to 5.6 and Karn's rule.
+    let mut sender = sender(config(Algorithm::Sack, 20), 20);
+    drain(&mut sender, at(0));
+    for sacked in 2..5 {
+        acknowledge(&mut sender, at(100), 0, &[1..sacked]);
+    }
+    assert_eq!(sender.ssthresh(), 1000);
+    drain(&mut sender, at(100));
+    // The retransmission is lost, too: that is a second sign of congestion.
+    let first = sender.poll_timer().unwrap();
+    sender.on_timer(first);
+    assert_eq!((sender.cwnd(), sender.ssthresh()), (100, 500));
+    assert_eq!(drain(&mut sender, first), [0]);
+    let rto = sender.rtt().rto();
+    assert_eq!(sender.poll_timer(), Some(first + rto));
+    sender.on_timer(first + rto);
+    assert_eq!((sender.cwnd(), sender.ssthresh()), (100, 500), "held");
+    assert_eq!(sender.rtt().rto(), rto * 2);
+    assert_eq!(drain(&mut sender, first + rto), [0]);
+    // What was sent again measures nothing.
+    let srtt = sender.rtt().srtt();
+    acknowledge(&mut sender, first + rto + Duration::from_secs(3), 1, &[]);
+    assert_eq!(sender.rtt().srtt(), srtt);
+}
