@@ -34,7 +34,8 @@ pub(crate) fn draw(link: &SatelliteLink, rows: &[Row]) -> String {
          <rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n"
     );
     text(&mut svg, LEFT, 34.0, "start", 20, "Time to download a file over a satellite link");
-    text(&mut svg, LEFT, 58.0, "start", 14, &describe(link));
+    let subtitle = format!("{}; logarithmic scale", describe(link));
+    text(&mut svg, LEFT, 58.0, "start", 14, &subtitle);
     legend(&mut svg);
     axis(&mut svg, &scale);
 

@@ -1,0 +1,156 @@
+//! What cannot work is said in one clear line, with a non-zero exit code, and leaves nothing
+//! half set up.
+
+use std::fs;
+use std::process::Command;
+use std::time::Duration;
+
+use bentpipe_net::netns::Namespace;
+use bentpipe_net::netns::process::Process;
+use bentpipe_net::testbed::{Place, Plan, Testbed};
+
+use crate::life::state;
+use crate::stage::{BENTPIPE, build, gateways_wanted};
+
+pub(crate) const CASES: &[(&str, fn())] = &[
+    ("gateway_with_an_unknown_key", || {
+        gateway_complains(
+            "[interfaces]\nlan = [\"lan0\"]\nsatellite = [\"sat0\"]\n[satellite]\nspeed = \"8Mbit/s\"\n",
+            "speed",
+        );
+    }),
+    ("gateway_with_a_missing_interface", || {
+        gateway_complains("[interfaces]\nlan = [\"lan7\"]\nsatellite = [\"sat0\"]\n", "lan7");
+    }),
+    ("gateway_with_a_bad_rate", || {
+        gateway_complains(
+            "[interfaces]\nlan = [\"lan0\"]\nsatellite = [\"sat0\"]\n[satellite]\nrate = \"fast\"\n",
+            "fast",
+        );
+    }),
+    ("gateway_without_root", gateway_without_root),
+    ("gateway_twice", gateway_twice),
+    ("gateway_without_its_file", gateway_without_its_file),
+    ("link_with_a_missing_interface", link_with_a_missing_interface),
+    ("link_without_root", link_without_root),
+    ("link_twice", link_twice),
+    ("demo_without_root", demo_without_root),
+];
+
+const LINK: [&str; 7] = ["link", "--between", "lan0,sat0", "--rate", "8Mbit/s", "--delay", "250ms"];
+
+/// Runs `command` to its end; it must fail, in one line that has `word` in it, and leave the
+/// namespace as it was.
+fn complains(namespace: &Namespace, command: &mut Command, word: &str) {
+    let before = state(namespace);
+    let mut process = Process::start("bentpipe", command).expect("start");
+    let status = process.wait(Duration::from_secs(10)).expect("it ends by itself");
+    let stderr = process.stderr();
+    assert!(!status.success(), "it succeeded: {stderr}");
+    assert!(stderr.contains(word), "`{word}` is not in: {stderr}");
+    assert!(!stderr.contains("panicked"), "{stderr}");
+    assert_eq!(stderr.trim().lines().count(), 1, "one line expected: {stderr}");
+    assert_eq!(before, state(namespace), "left behind");
+}
+
+fn bare() -> Testbed {
+    build(Plan::default())
+}
+
+fn configured(testbed: &Testbed, config: &str) -> Command {
+    let path = testbed.files().join("gateway.toml");
+    fs::write(&path, config).expect("configuration");
+    let mut command = testbed.g1.command(BENTPIPE);
+    command.arg("gateway").arg("--config").arg(path);
+    command
+}
+
+const GOOD: &str = "[interfaces]\nlan = [\"lan0\"]\nsatellite = [\"sat0\"]\n";
+
+/// The command as a user without rights would run it.
+fn as_nobody(namespace: &Namespace) -> Command {
+    let mut command = namespace.command("setpriv");
+    command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all"]);
+    // The binary may lie where only root can go: a copy in a public place stands in for it.
+    command.arg(public_copy());
+    command
+}
+
+/// Where others than root can read and run it.
+fn public_copy() -> &'static str {
+    static COPY: std::sync::OnceLock<String> = std::sync::OnceLock::new();
+    COPY.get_or_init(|| {
+        let path = format!("/tmp/bentpipe-live-{}", std::process::id());
+        fs::copy(BENTPIPE, &path).expect("copy");
+        path
+    })
+}
+
+fn gateway_complains(config: &str, word: &str) {
+    if !gateways_wanted() {
+        return;
+    }
+    let testbed = bare();
+    complains(&testbed.g1, &mut configured(&testbed, config), word);
+}
+
+fn gateway_without_its_file() {
+    if !gateways_wanted() {
+        return;
+    }
+    let testbed = bare();
+    let mut command = testbed.g1.command(BENTPIPE);
+    command.args(["gateway", "--config", "/nonexistent.toml"]);
+    complains(&testbed.g1, &mut command, "/nonexistent.toml");
+}
+
+fn gateway_without_root() {
+    if !gateways_wanted() {
+        return;
+    }
+    let testbed = bare();
+    let path = testbed.files().join("gateway.toml");
+    fs::write(&path, GOOD).expect("configuration");
+    let mut command = as_nobody(&testbed.g1);
+    command.arg("gateway").arg("--config").arg(path);
+    complains(&testbed.g1, &mut command, "root");
+}
+
+fn gateway_twice() {
+    if !gateways_wanted() {
+        return;
+    }
+    let mut testbed = bare();
+    testbed.start_gateway(Place::Near).expect("gateway");
+    complains(&testbed.g1, &mut configured(&testbed, GOOD), "already");
+    let first = testbed.gateway(Place::Near).expect("gateway");
+    assert!(first.try_wait().is_none(), "the first one must go on");
+}
+
+fn link_with_a_missing_interface() {
+    let testbed = bare();
+    let mut command = testbed.g1.command(BENTPIPE);
+    command.args(LINK.map(|word| if word == "lan0,sat0" { "lan7,sat0" } else { word }));
+    complains(&testbed.g1, &mut command, "lan7");
+}
+
+fn link_without_root() {
+    let testbed = bare();
+    complains(&testbed.g1, as_nobody(&testbed.g1).args(LINK), "root");
+}
+
+fn link_twice() {
+    let testbed = bare();
+    let mut command = testbed.g1.command(BENTPIPE);
+    command.args(LINK);
+    let mut first = Process::start("bentpipe link", &mut command).expect("start");
+    first.wait_for_line("bentpipe link: ready", Duration::from_secs(10)).expect("ready");
+    complains(&testbed.g1, testbed.g1.command(BENTPIPE).args(LINK), "already");
+    assert!(first.try_wait().is_none(), "the first one must go on");
+}
+
+/// Until the simulated demo exists, it says what it needs.
+fn demo_without_root() {
+    let testbed = bare();
+    complains(&testbed.g1, as_nobody(&testbed.g1).arg("demo"), "root");
+}

@@ -1,0 +1,109 @@
+//! Ends of connections: halves that close alone, and resets.
+
+use std::io::{ErrorKind, Read as _};
+use std::net::TcpStream;
+use std::thread;
+use std::time::Duration;
+
+use socket2::SockRef;
+
+use crate::Case;
+use crate::stage::Ends;
+use crate::toolbox::{accept, assert_same, content, finish, receive, receive_to_end, send, timed};
+
+pub(crate) const CASES: &[Case] = &[
+    ("half_closed_request_gets_its_reply", half_closed_request),
+    ("half_closed_server_gets_the_rest", half_closed_server),
+    ("reset_by_client_reaches_server", reset_by_client),
+    ("reset_by_server_reaches_client", reset_by_server),
+    ("reset_among_data_is_no_clean_end", reset_among_data),
+];
+
+/// How long a reset may take: many round trips, but no retransmission back-off.
+const SOON: Duration = Duration::from_secs(5);
+
+fn half_closed_request(ends: &Ends) {
+    let (request, reply) = (content(1, 3_000), content(2, 300_000));
+    let (listener, address) = ends.listen();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let server = accept(&listener);
+            assert_same("request", &request, &receive_to_end(&server));
+            thread::sleep(Duration::from_millis(500));
+            send(&server, &reply);
+        });
+        let client = ends.connect(address);
+        send(&client, &request);
+        finish(&client);
+        assert_same("reply", &reply, &receive_to_end(&client));
+    });
+}
+
+fn half_closed_server(ends: &Ends) {
+    let (greeting, rest) = (content(3, 2_000), content(4, 300_000));
+    let (listener, address) = ends.listen();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let client = ends.connect(address);
+            assert_same("greeting", &greeting, &receive_to_end(&client));
+            thread::sleep(Duration::from_millis(500));
+            send(&client, &rest);
+        });
+        let server = accept(&listener);
+        send(&server, &greeting);
+        finish(&server);
+        assert_same("rest", &rest, &receive_to_end(&server));
+    });
+}
+
+fn reset_by_client(ends: &Ends) {
+    let (client, server) = talking_pair(ends);
+    reset(client);
+    assert_reset(&server);
+}
+
+fn reset_by_server(ends: &Ends) {
+    let (client, server) = talking_pair(ends);
+    reset(server);
+    assert_reset(&client);
+}
+
+/// A reset that overtakes data, or comes amid it, never looks like the end of the data.
+fn reset_among_data(ends: &Ends) {
+    let (client, server) = talking_pair(ends);
+    thread::scope(|scope| {
+        scope.spawn(|| assert_reset(&client));
+        send(&server, &content(5, 500_000));
+        reset(server);
+    });
+}
+
+/// Two ends that have exchanged a few bytes.
+fn talking_pair(ends: &Ends) -> (TcpStream, TcpStream) {
+    let (listener, address) = ends.listen();
+    let client = ends.connect(address);
+    let server = accept(&listener);
+    send(&client, b"ping");
+    assert_eq!(receive(&server, 4), b"ping");
+    send(&server, b"pong");
+    assert_eq!(receive(&client, 4), b"pong");
+    (client, server)
+}
+
+/// Closes with a reset: lingering for no time (RFC 9293 section 3.10.5, ABORT).
+fn reset(stream: TcpStream) {
+    SockRef::from(&stream).set_linger(Some(Duration::ZERO)).expect("linger");
+    drop(stream);
+}
+
+/// Reads what there is, and expects a reset behind it, soon.
+fn assert_reset(mut stream: &TcpStream) {
+    let mut bytes = Vec::new();
+    let (result, took) = timed(|| stream.read_to_end(&mut bytes));
+    match result {
+        Err(error) if error.kind() == ErrorKind::ConnectionReset => {}
+        Err(error) => panic!("expected a reset, got: {error}"),
+        Ok(_) => panic!("expected a reset, got a clean end after {} bytes", bytes.len()),
+    }
+    assert!(took < SOON, "the reset took {took:?}");
+}

@@ -1,0 +1,233 @@
+//! The life of a gateway: it comes while connections stand, it ends, it is killed.
+
+use std::io::{ErrorKind, Read as _};
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use bentpipe_net::netns::Namespace;
+use bentpipe_net::testbed::{BOTH, Place, Plan, Testbed};
+
+use crate::stage::{
+    Ends, FAMILIES, Family, build, fast_link, gateways_wanted, geo_link, start_gateways,
+};
+use crate::toolbox::{accept, assert_same, content, finish, receive, receive_to_end, send, timed};
+
+pub(crate) const CASES: &[(&str, fn())] = &[
+    ("older_connection_passes", older_connection_passes),
+    ("killed_near_gateway", || killed_gateway(Place::Near)),
+    ("killed_far_gateway", || killed_gateway(Place::Far)),
+    ("stopped_gateway_leaves_nothing", stopped_gateway_leaves_nothing),
+    ("one_gateway_is_enough", one_gateway_is_enough),
+    ("gateways_are_faster_over_a_long_path", faster_over_a_long_path),
+];
+
+fn on_fast_link() -> Testbed {
+    build(Plan { link: Some(fast_link()), ..Plan::default() })
+}
+
+/// A connection that was there before the gateways goes on through their start.
+fn older_connection_passes() {
+    const SIZE: usize = 2_000_000;
+    let mut testbed = on_fast_link();
+    let pairs: Vec<(TcpStream, TcpStream)> = {
+        let shared = Arc::new(testbed);
+        let pairs = FAMILIES
+            .map(|family| {
+                let ends = Ends::of(&shared, family);
+                let (listener, address) = ends.listen();
+                let client = ends.connect(address);
+                (client, accept(&listener))
+            })
+            .into();
+        testbed = Arc::into_inner(shared).expect("the only holder");
+        pairs
+    };
+    thread::scope(|scope| {
+        for (client, server) in &pairs {
+            // One end talks on while the gateways start.
+            scope.spawn(move || {
+                for chunk in content(8, SIZE).chunks(20_000) {
+                    send(server, chunk);
+                    thread::sleep(Duration::from_millis(20));
+                }
+            });
+            scope.spawn(move || assert_same("down", &content(8, SIZE), &receive(client, SIZE)));
+        }
+        thread::sleep(Duration::from_millis(300));
+        start_gateways(&mut testbed);
+    });
+    for (client, server) in &pairs {
+        let rest = content(9, 100_000);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                send(client, &rest);
+                finish(client);
+            });
+            assert_same("up", &rest, &receive_to_end(server));
+        });
+        finish(server);
+        assert!(receive_to_end(client).is_empty());
+    }
+}
+
+/// After kill -9 new connections work at once; an old one may fail, but not end short.
+fn killed_gateway(place: Place) {
+    const SIZE: usize = 20_000_000;
+    let mut testbed = on_fast_link();
+    start_gateways(&mut testbed);
+    let killed = testbed.take_gateway(place);
+    let testbed = Arc::new(testbed);
+    let sent = content(10, SIZE);
+    thread::scope(|scope| {
+        for family in FAMILIES {
+            let ends = Ends::of(&testbed, family);
+            let (listener, address) = ends.listen();
+            let client = ends.connect(address);
+            let server = accept(&listener);
+            scope.spawn({
+                let sent = &sent;
+                // It may be reset or time out; what the client sees is what counts.
+                move || _ = std::io::Write::write_all(&mut &server, sent)
+            });
+            scope.spawn({
+                let sent = &sent;
+                move || no_clean_end_short_of(sent, &client)
+            });
+        }
+        thread::sleep(Duration::from_millis(500));
+        if let Some(mut gateway) = killed {
+            gateway.kill();
+        }
+        for family in FAMILIES {
+            let ends = Ends::of(&testbed, family);
+            let ((), took) = timed(|| exchange(&ends, 100_000));
+            // 20 ms there and back; a lost SYN would already cost a second.
+            assert!(took < Duration::from_millis(900), "after the kill: {took:?}");
+        }
+    });
+}
+
+/// Reads until the end or an error; a clean end must come behind the last byte.
+fn no_clean_end_short_of(sent: &[u8], mut client: &TcpStream) {
+    client.set_read_timeout(Some(Duration::from_secs(8))).expect("timeout");
+    let mut bytes = Vec::new();
+    match client.read_to_end(&mut bytes) {
+        Ok(_) => assert_same("clean end", sent, &bytes),
+        Err(error) => {
+            let kind = error.kind();
+            assert!(
+                matches!(
+                    kind,
+                    ErrorKind::ConnectionReset | ErrorKind::WouldBlock | ErrorKind::TimedOut
+                ),
+                "{error}"
+            );
+            assert_same("so far", &sent[..bytes.len()], &bytes);
+        }
+    }
+}
+
+/// SIGTERM: exit code 0, a summary, and G1 as it was before.
+fn stopped_gateway_leaves_nothing() {
+    if !gateways_wanted() {
+        return;
+    }
+    let mut testbed = on_fast_link();
+    let before = BOTH.map(|place| state(testbed.gateway_at(place).1));
+    start_gateways(&mut testbed);
+    let during = state(&testbed.g1);
+    assert_ne!(before[0], during, "a running gateway must show");
+    let mut gateways = BOTH.map(|place| testbed.take_gateway(place).expect("gateway"));
+    let testbed = Arc::new(testbed);
+    FAMILIES.into_iter().for_each(|family| exchange(&Ends::of(&testbed, family), 100_000));
+    for gateway in &mut gateways {
+        let status = gateway.stop().expect("it ends by itself upon SIGTERM");
+        assert!(status.success(), "{status}: {}", gateway.stderr());
+        let summary = gateway.stdout();
+        assert!(summary.lines().count() > 1, "no summary: {summary:?}");
+    }
+    for (place, before) in BOTH.into_iter().zip(before) {
+        assert_eq!(before, state(testbed.gateway_at(place).1), "left behind by {place:?}");
+    }
+    exchange(&Ends::of(&testbed, Family::V4), 100_000);
+}
+
+/// Either gateway alone carries connections too.
+fn one_gateway_is_enough() {
+    if !gateways_wanted() {
+        return;
+    }
+    for place in BOTH {
+        let mut testbed = on_fast_link();
+        testbed.start_gateway(place).expect("gateway");
+        let testbed = Arc::new(testbed);
+        FAMILIES.into_iter().for_each(|family| exchange(&Ends::of(&testbed, family), 3_000_000));
+    }
+}
+
+/// That the gateways do split, seen from outside: slow start from end to end needs 2.5 s for
+/// 100 KB over a geostationary link, the link itself 1.1 s.
+fn faster_over_a_long_path() {
+    if !gateways_wanted() {
+        return;
+    }
+    let mut testbed = build(Plan { link: Some(geo_link()), ..Plan::default() });
+    start_gateways(&mut testbed);
+    let testbed = Arc::new(testbed);
+    for family in FAMILIES {
+        let ends = Ends::of(&testbed, family);
+        let sent = content(11, 100_000);
+        let (listener, address) = ends.listen();
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let server = accept(&listener);
+                assert_eq!(receive(&server, 3), b"GET");
+                send(&server, &sent);
+            });
+            let (received, took) = timed(|| {
+                let client = ends.connect(address);
+                send(&client, b"GET");
+                receive_to_end(&client)
+            });
+            assert_same("download", &sent, &received);
+            assert!(took < Duration::from_millis(2300), "{family}: {took:?}, as from end to end");
+        });
+    }
+}
+
+/// Up and back again over a new connection.
+fn exchange(ends: &Ends, size: usize) {
+    let sent = content(12, size);
+    let (listener, address) = ends.listen();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let server = accept(&listener);
+            send(&server, &receive_to_end(&server));
+        });
+        let client = ends.connect(address);
+        send(&client, &sent);
+        finish(&client);
+        assert_same("exchange", &sent, &receive_to_end(&client));
+    });
+}
+
+/// Everything that a gateway could leave in a namespace: devices, addresses, rules, routes,
+/// tables of nftables, reverse-path filters.
+pub(crate) fn state(namespace: &Namespace) -> String {
+    let questions: [&[&str]; 7] = [
+        &["ip", "-brief", "link"],
+        &["ip", "-brief", "address"],
+        &["ip", "rule"],
+        &["ip", "-6", "rule"],
+        &["ip", "route", "show", "table", "all"],
+        &["ip", "-6", "route", "show", "table", "all"],
+        &["nft", "--stateless", "list", "ruleset"],
+    ];
+    let answers = questions.map(|words| {
+        let answer = namespace.output(words[0], &words[1..]).expect("a question to the kernel");
+        format!("# {}\n{answer}", words.join(" "))
+    });
+    answers.concat()
+}

@@ -1,0 +1,87 @@
+//! Live tests: Linux's own TCP at both ends, real packets, and `bentpipe` between them, in
+//! network namespaces. They need root; without it they are reported as ignored, with the reason.
+//!
+//! `BENTPIPE_LIVE_GATEWAYS=none` runs everything with plain routers in the gateways' places,
+//! which shows that a test asks for nothing that TCP does not do by itself.
+//!
+//! libtest-mimic, because the list of tests is made at run time (conditions × families × cases)
+//! and a test that cannot run here must be seen to be skipped; libtest can do neither.
+
+mod bad_input;
+mod closing;
+mod life;
+mod opening;
+mod passing;
+mod slow;
+mod stage;
+mod toolbox;
+mod transfer;
+
+use std::process::ExitCode;
+
+use bentpipe_net::netns::teardown;
+use libtest_mimic::{Arguments, Trial};
+
+use stage::{Conditions, Ends, FAMILIES, Stages};
+
+/// One case that runs on a shared stage, once for each family of addresses.
+type Case = (&'static str, fn(&Ends));
+
+/// What every condition must carry.
+fn cases() -> Vec<Case> {
+    [transfer::CASES, slow::CASES, closing::CASES, opening::CASES, passing::CASES].concat()
+}
+
+/// What a lossy link must carry; the rest is about things that loss does not touch.
+fn cases_with_loss() -> Vec<Case> {
+    [transfer::CASES_WITH_LOSS, closing::CASES].concat()
+}
+
+/// Cases that build a stage of their own, because they start, stop or kill what runs there.
+fn own_stage() -> Vec<(&'static str, fn())> {
+    [life::CASES, bad_input::CASES].concat()
+}
+
+fn main() -> ExitCode {
+    let mut arguments = Arguments::from_args();
+    // Cases wait for the link far more than they compute.
+    arguments.test_threads.get_or_insert(4);
+    let obstacle = stage::obstacle();
+    if let Some(reason) = &obstacle
+        && !arguments.list
+    {
+        println!("live tests skipped: {reason}");
+    }
+    if obstacle.is_none() && !arguments.list {
+        teardown::on_signals().expect("signal handlers");
+        teardown::remove_leftovers();
+    }
+
+    let stages: &'static Stages = Box::leak(Box::default());
+    let mut trials = Vec::new();
+    // Neighbours in the list run at the same time: they play on different stages.
+    for (name, case) in own_stage() {
+        trials.push(Trial::test(format!("own::{name}"), move || {
+            case();
+            Ok(())
+        }));
+    }
+    let shared = cases().into_iter().map(|case| (case, Conditions::LOSSLESS));
+    let lossy = cases_with_loss().into_iter().map(|case| (case, &[Conditions::Lossy][..]));
+    for ((name, case), conditions) in shared.chain(lossy) {
+        for (family, &conditions) in
+            FAMILIES.iter().flat_map(|f| conditions.iter().map(|c| (*f, c)))
+        {
+            trials.push(Trial::test(format!("{conditions}::{family}::{name}"), move || {
+                case(&stages.ends(conditions, family)?);
+                Ok(())
+            }));
+        }
+    }
+    let ignored = obstacle.is_some();
+    let trials = trials.into_iter().map(|trial| trial.with_ignored_flag(ignored)).collect();
+
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    stages.take_down();
+    conclusion.exit_code()
+}

@@ -1,0 +1,78 @@
+//! How connections open, or do not: as if nobody stood between the hosts.
+
+use std::io;
+use std::net::SocketAddr;
+use std::thread;
+use std::time::Duration;
+
+use crate::Case;
+use crate::stage::{Ends, Family};
+use crate::toolbox::{accept, timed};
+
+pub(crate) const CASES: &[Case] = &[
+    ("addresses_and_ports_are_the_hosts_own", addresses_are_the_hosts_own),
+    ("refused_port_is_refused", refused),
+    ("unreachable_host_is_as_without_gateways", unreachable_host),
+    ("silent_host_times_out_as_without_gateways", silent_host),
+];
+
+/// How much a time-out may differ from one without gateways.
+const TOLERANCE: Duration = Duration::from_millis(1500);
+/// A port whose SYNs H2 drops.
+const SILENT_PORT: u16 = 9;
+
+fn addresses_are_the_hosts_own(ends: &Ends) {
+    let (listener, address) = ends.listen();
+    let client = ends.connect(address);
+    let server = accept(&listener);
+    assert_eq!(server.peer_addr().unwrap(), client.local_addr().unwrap());
+    assert_eq!(server.local_addr().unwrap(), client.peer_addr().unwrap());
+    assert_eq!(server.peer_addr().unwrap().ip(), ends.family.h1());
+}
+
+fn refused(ends: &Ends) {
+    let (listener, address) = ends.listen();
+    drop(listener);
+    let (result, took) = timed(|| ends.try_connect(address, |_| ()));
+    let error = result.expect_err("nobody listens");
+    assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused, "{error}");
+    assert!(took < Duration::from_secs(1), "the refusal took {took:?}");
+}
+
+/// G2's kernel finds nobody at the address, and says so by ICMP.
+fn unreachable_host(ends: &Ends) {
+    same_failure(ends, SocketAddr::new(ends.family.dead(), 80));
+}
+
+/// H2 takes the SYNs and never answers.
+fn silent_host(ends: &Ends) {
+    for ends in [ends, &ends.without_gateways()] {
+        let table = if ends.family == Family::V4 { "ip" } else { "ip6" };
+        let ruleset = format!(
+            "table {table} silent {{\nchain input {{\n\
+             type filter hook input priority 0;\n\
+             tcp dport {SILENT_PORT} drop\n}}\n}}\n"
+        );
+        ends.testbed.h2.nft(&ruleset).expect("nft");
+    }
+    same_failure(ends, SocketAddr::new(ends.family.h2(), SILENT_PORT));
+}
+
+/// Connects with and without gateways, at the same time, and compares error and duration.
+fn same_failure(ends: &Ends, address: SocketAddr) {
+    let bare = ends.without_gateways();
+    for ends in [ends, &bare] {
+        ends.testbed.h1.sysctl("net.ipv4.tcp_syn_retries", "2").expect("sysctl");
+    }
+    let attempt = |ends: &Ends| {
+        let (result, took) = timed(|| ends.try_connect(address, |_| ()));
+        (result.expect_err("nobody answers").raw_os_error(), took)
+    };
+    let (with, without) = thread::scope(|scope| {
+        let without = scope.spawn(|| attempt(&bare));
+        (attempt(ends), without.join().expect("attempt"))
+    });
+    assert_eq!(with.0, without.0, "the error differs: {with:?} with, {without:?} without");
+    let difference = with.1.abs_diff(without.1);
+    assert!(difference < TOLERANCE, "{with:?} with gateways, {without:?} without");
+}

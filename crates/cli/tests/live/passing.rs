@@ -1,0 +1,233 @@
+//! What is not ours passes untouched, and what is keeps its sequence numbers.
+
+use std::collections::BTreeMap;
+use std::io::Read as _;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use bentpipe_net::netns::Namespace;
+use etherparse::{NetSlice, SlicedPacket, TransportSlice};
+use socket2::{Domain, Protocol, SockRef, Socket, Type};
+
+use crate::Case;
+use crate::stage::{Ends, Family};
+use crate::toolbox::{accept, assert_same, content, finish, receive_to_end, send};
+
+pub(crate) const CASES: &[Case] = &[
+    ("sequence_numbers_are_the_same_at_both_ends", sequence_numbers),
+    ("udp_passes_untouched", udp),
+    ("icmp_echo_passes", icmp_echo),
+    ("raw_esp_passes_untouched", esp),
+];
+
+/// IP protocol number of ESP (RFC 4303).
+const ESP: u8 = 50;
+/// Every Ethernet protocol, as `packet(7)` wants it: in network byte order.
+const ETH_P_ALL: i32 = 0x0003_u16.to_be() as i32;
+/// G1, SAT and G2 each take one off the 64 with which a host starts.
+const TTL_AT_FAR_END: u8 = 64 - 3;
+
+fn sequence_numbers(ends: &Ends) {
+    let (up, down) = (content(6, 150_001), content(7, 250_003));
+    let (listener, address) = ends.listen();
+    let captures = Captures::start(ends);
+    let client = ends.connect(address);
+    let client_address = client.local_addr().expect("address");
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let server = accept(&listener);
+            assert_same("up", &up, &receive_to_end(&server));
+            send(&server, &down);
+        });
+        send(&client, &up);
+        finish(&client);
+        assert_same("down", &down, &receive_to_end(&client));
+    });
+    drop(client);
+    // The last acknowledgement is still on its way.
+    thread::sleep(Duration::from_millis(300));
+    let [at_h1, at_h2] = captures.stop();
+
+    for (from, to, sent) in [(client_address, address, &up), (address, client_address, &down)] {
+        let near = Stream::seen(&at_h1, from, to);
+        let far = Stream::seen(&at_h2, from, to);
+        assert_eq!(near.isn, far.isn, "initial sequence number from {from}");
+        assert_eq!(near.fin, far.fin, "sequence number of the FIN from {from}");
+        for (host, stream) in [("H1", &near), ("H2", &far)] {
+            assert_same(&format!("stream from {from} as seen at {host}"), sent, &stream.bytes());
+        }
+    }
+}
+
+fn udp(ends: &Ends) {
+    let socket = |host: &Namespace, address| {
+        let socket = host.run(|| UdpSocket::bind(SocketAddr::new(address, 0)).expect("bind"));
+        let socket = socket.expect("namespace");
+        socket.set_read_timeout(Some(Duration::from_secs(5))).expect("timeout");
+        socket
+    };
+    let near = socket(&ends.testbed.h1, ends.family.h1());
+    let far = socket(&ends.testbed.h2, ends.family.h2());
+    for (from, to) in [(&near, &far), (&far, &near)] {
+        // The last one comes in fragments.
+        for size in [0, 1, 1000, 1472, 5000] {
+            let sent = content(size as u64, size);
+            from.send_to(&sent, to.local_addr().unwrap()).expect("send");
+            let mut buffer = [0; 6000];
+            let (length, source) = to.recv_from(&mut buffer).expect("receive");
+            assert_same(&format!("datagram of {size}"), &sent, &buffer[..length]);
+            assert_eq!(source, from.local_addr().unwrap());
+        }
+    }
+}
+
+/// ping compares the payload itself, and counts answers; the large one comes in fragments.
+fn icmp_echo(ends: &Ends) {
+    for size in ["56", "3000"] {
+        let h2 = ends.family.h2().to_string();
+        let arguments = ["-n", "-c", "3", "-i", "0.2", "-W", "3", "-s", size, &h2];
+        let output = ends.testbed.h1.output("ping", &arguments).expect("ping");
+        assert!(output.contains("3 received"), "{output}");
+        assert!(!output.contains("wrong data"), "{output}");
+        let ttl = format!("ttl={TTL_AT_FAR_END}");
+        assert!(output.contains(&ttl), "{ttl} expected: {output}");
+    }
+}
+
+fn esp(ends: &Ends) {
+    let open = |host: &Namespace, address: IpAddr| {
+        let socket = host.run(|| {
+            let protocol = Protocol::from(i32::from(ESP));
+            let socket = Socket::new(ends.family.domain(), Type::RAW, Some(protocol));
+            let socket = socket.expect("raw socket");
+            socket.bind(&SocketAddr::new(address, 0).into()).expect("bind");
+            socket.set_read_timeout(Some(Duration::from_secs(5))).expect("timeout");
+            socket
+        });
+        socket.expect("namespace")
+    };
+    let near = open(&ends.testbed.h1, ends.family.h1());
+    let far = open(&ends.testbed.h2, ends.family.h2());
+    let (h1, h2) = (ends.family.h1(), ends.family.h2());
+    for (from, source, to, destination) in [(&near, h1, &far, h2), (&far, h2, &near, h1)] {
+        for size in [8, 100, 1400] {
+            let sent = content(size as u64, size);
+            from.send_to(&sent, &SocketAddr::new(destination, 0).into()).expect("send");
+            let mut buffer = [0; 2048];
+            let length = (&*to).read(&mut buffer).expect("receive");
+            // A raw socket gives the IPv4 header too, and no IPv6 header.
+            let payload = if ends.family == Family::V4 {
+                let (header, payload) =
+                    etherparse::Ipv4Header::from_slice(&buffer[..length]).expect("IPv4");
+                assert_eq!(IpAddr::from(header.source), source);
+                assert_eq!(header.protocol.0, ESP);
+                assert_eq!(header.time_to_live, TTL_AT_FAR_END);
+                payload
+            } else {
+                &buffer[..length]
+            };
+            assert_same(&format!("ESP packet of {size}"), &sent, payload);
+        }
+    }
+}
+
+/// Packet captures at both hosts.
+struct Captures {
+    running: [thread::JoinHandle<Vec<Vec<u8>>>; 2],
+    stop: &'static AtomicBool,
+}
+
+impl Captures {
+    fn start(ends: &Ends) -> Captures {
+        let stop: &'static AtomicBool = Box::leak(Box::new(AtomicBool::new(false)));
+        let running = [&ends.testbed.h1, &ends.testbed.h2].map(|host| {
+            let socket = host.run(|| {
+                Socket::new(Domain::PACKET, Type::RAW, Some(Protocol::from(ETH_P_ALL)))
+                    .expect("packet socket")
+            });
+            let socket = socket.expect("namespace");
+            SockRef::from(&socket).set_recv_buffer_size(4 << 20).expect("buffer");
+            socket.set_read_timeout(Some(Duration::from_millis(50))).expect("timeout");
+            thread::spawn(move || {
+                let mut frames = Vec::new();
+                let mut buffer = vec![0; 100_000];
+                while !stop.load(Ordering::Relaxed) {
+                    if let Ok(length) = (&socket).read(&mut buffer) {
+                        frames.push(buffer[..length].to_vec());
+                    }
+                }
+                frames
+            })
+        });
+        Captures { running, stop }
+    }
+
+    /// The frames seen at H1 and at H2.
+    fn stop(self) -> [Vec<Vec<u8>>; 2] {
+        self.stop.store(true, Ordering::Relaxed);
+        self.running.map(|thread| thread.join().expect("capture"))
+    }
+}
+
+/// One direction of a connection, as a capture shows it.
+#[derive(Debug, Default)]
+struct Stream {
+    isn: Option<u32>,
+    fin: Option<u32>,
+    /// Payloads by their distance from the initial sequence number.
+    payloads: BTreeMap<u32, Vec<u8>>,
+}
+
+impl Stream {
+    fn seen(frames: &[Vec<u8>], from: SocketAddr, to: SocketAddr) -> Stream {
+        let mut stream = Stream::default();
+        for frame in frames {
+            let Ok(packet) = SlicedPacket::from_ethernet(frame) else { continue };
+            let Some(TransportSlice::Tcp(tcp)) = packet.transport else { continue };
+            let ends: (IpAddr, IpAddr) = match &packet.net {
+                Some(NetSlice::Ipv4(ip)) => {
+                    (ip.header().source_addr().into(), ip.header().destination_addr().into())
+                }
+                Some(NetSlice::Ipv6(ip)) => {
+                    (ip.header().source_addr().into(), ip.header().destination_addr().into())
+                }
+                _ => continue,
+            };
+            let source = SocketAddr::new(ends.0, tcp.source_port());
+            let destination = SocketAddr::new(ends.1, tcp.destination_port());
+            if (source, destination) != (from, to) {
+                continue;
+            }
+            let seq = tcp.sequence_number();
+            let payload = tcp.payload();
+            if tcp.syn() {
+                stream.isn = Some(seq);
+            }
+            if tcp.fin() {
+                stream.fin = Some(seq.wrapping_add(payload.len() as u32));
+            }
+            if let (Some(isn), false) = (stream.isn, payload.is_empty()) {
+                let offset = seq.wrapping_sub(isn).wrapping_sub(1);
+                let known = stream.payloads.entry(offset).or_default();
+                if known.len() < payload.len() {
+                    *known = payload.to_vec();
+                }
+            }
+        }
+        stream
+    }
+
+    /// The bytes in order, up to the first gap.
+    fn bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for (&offset, payload) in &self.payloads {
+            let known = bytes.len().saturating_sub(offset as usize);
+            if offset as usize <= bytes.len() && known < payload.len() {
+                bytes.extend_from_slice(&payload[known..]);
+            }
+        }
+        bytes
+    }
+}
