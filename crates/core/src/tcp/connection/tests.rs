@@ -254,3 +254,26 @@ fn every_repeated_fin_is_acknowledged() {
         assert_eq!(drain(&mut b, at(time)).len(), 1, "at {time} ms");
     }
 }
+
+#[test]
+fn segments_from_a_former_lap_are_dropped_and_answered() {
+    // PAWS (RFC 7323, section 5.3).
+    let (mut a, mut b) = connected(ConnectionConfig::default());
+    a.write(Payload::Bytes(b"old"));
+    let (old, bytes) = drain(&mut a, at(1)).pop().unwrap();
+    let mut new = old.clone();
+    new.options.timestamps.as_mut().unwrap().value += 10;
+    b.handle_segment(at(11), &new, Payload::Bytes(&bytes));
+    b.handle_segment(at(51), &new, Payload::EMPTY);
+    drain(&mut b, at(60));
+    let next = TcpHeader { seq: old.seq + 3, ..old.clone() };
+    b.handle_segment(at(61), &next, Payload::Bytes(b"lap"));
+    assert_eq!(drain(&mut b, at(61)).len(), 1);
+    assert_eq!(read_all(&mut b), b"old");
+    // Without timestamps it is dropped in silence (3.2).
+    let mut bare = next;
+    bare.options.timestamps = None;
+    b.handle_segment(at(62), &bare, Payload::Bytes(b"lap"));
+    assert_eq!(drain(&mut b, at(62)).len(), 0);
+    assert_eq!(b.readable(), 0);
+}

@@ -176,3 +176,38 @@ fn the_timer_halves_once_for_each_segment_and_backs_off() {
     acknowledge(&mut sender, first + rto + Duration::from_secs(3), 1, &[]);
     assert_eq!(sender.rtt().srtt(), srtt);
 }
+
+#[test]
+fn silly_segments_wait_for_the_window_or_the_override_timer() {
+    // RFC 9293, 3.8.6.2.1 and 3.8.6.1.
+    let mut sender = Sender::new(config(Algorithm::Sack, 10), 1, 250, None);
+    sender.extend(1_001);
+    assert_eq!(drain(&mut sender, at(0)), [0, 1]);
+    // Half a segment of window is left: not worth a segment, so the persist timer decides.
+    sender.on_ack(at(1), &Ack { segment: 1, ack: 201, window: 50, sack: &[], occupies: false });
+    assert_eq!(drain(&mut sender, at(1)), []);
+    let probe_at = sender.poll_timer().unwrap();
+    sender.on_timer(probe_at);
+    assert_eq!(sender.poll_transmit(probe_at).unwrap().range, 201..251);
+    // Closed altogether: probes that occupy nothing, twice as far apart each time.
+    let closed = Ack { segment: 1, ack: 251, window: 0, sack: &[], occupies: false };
+    let mut now = probe_at + Duration::from_millis(1);
+    sender.on_ack(now, &closed);
+    let mut waits = Vec::new();
+    for _ in 0..3 {
+        assert_eq!(drain(&mut sender, now), []);
+        let next = sender.poll_timer().unwrap();
+        waits.push(next.saturating_since(now));
+        sender.on_timer(next);
+        let probe = sender.poll_transmit(next).unwrap();
+        assert_eq!((probe.range, probe.fin), (250..250, false));
+        sender.on_ack(next, &closed);
+        now = next;
+    }
+    assert_eq!(waits[1], waits[0] * 2);
+    assert_eq!(waits[2], waits[0] * 4);
+    assert!(!sender.gave_up());
+    sender.on_ack(now, &Ack { window: 750, ..closed });
+    // Nagle keeps the last half segment.
+    assert_eq!(drain(&mut sender, now).len(), 7);
+}
