@@ -143,10 +143,6 @@ impl Testbed {
     pub const H1_V6: IpAddr = IpAddr::V6(Ipv6Addr::new(0xfd00, 0x91, 0, 1, 0, 0, 0, 2));
     /// H2's address in IPv6.
     pub const H2_V6: IpAddr = IpAddr::V6(Ipv6Addr::new(0xfd00, 0x91, 0, 4, 0, 0, 0, 2));
-    /// Addresses in H2's network at which nobody is.
-    pub const DEAD_V4: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 91, 4, 77));
-    /// Addresses in H2's network at which nobody is.
-    pub const DEAD_V6: IpAddr = IpAddr::V6(Ipv6Addr::new(0xfd00, 0x91, 0, 4, 0, 0, 0, 0x77));
 
     /// Builds the five hosts, and starts the emulator if the plan has a link. `binary` is the
     /// `bentpipe` to run. Gateways are started by [`Testbed::start_gateway`].
