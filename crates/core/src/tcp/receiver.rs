@@ -70,6 +70,8 @@ pub struct Receiver {
     fin_acknowledged: bool,
     /// One past the last offset that may be promised now.
     limit: u64,
+    /// The largest window so far, which stands for the size of the buffer behind it.
+    largest: u64,
     /// One past the last offset that was promised.
     promised: u64,
     /// The edge that the window field is computed from; the field's unit may round it up.
@@ -94,6 +96,7 @@ impl Receiver {
             fin: None,
             fin_acknowledged: false,
             limit: promised,
+            largest: promised.saturating_sub(start),
             promised,
             firm: promised,
             owed: Owed::Nothing,
@@ -273,17 +276,18 @@ impl Receiver {
         }
         let opens = limit.saturating_sub(self.firm);
         let window = limit.saturating_sub(self.rcv_nxt);
+        self.largest = self.largest.max(window);
         let closed = self.firm.saturating_sub(self.rcv_nxt) < self.config.rmss;
         let worth = (2 * self.config.rmss).max(window / 4);
-        if opens >= worth || (closed && opens >= self.silly(window)) {
+        if opens >= worth || (closed && opens >= self.silly()) {
             self.owed = Owed::Now;
         }
     }
 
     /// The least opening of a window that is worth announcing: one segment, or half of a
-    /// window that is smaller than two.
-    fn silly(&self, window: u64) -> u64 {
-        self.config.rmss.min((window / 2).max(1))
+    /// buffer that is smaller than two.
+    fn silly(&self) -> u64 {
+        self.config.rmss.min((self.largest / 2).max(1))
     }
 
     /// Whether an acknowledgment is due at `now`.
@@ -320,7 +324,7 @@ impl Receiver {
         self.unacknowledged = 0;
         let next = self.ack_offset();
         self.last_ack_sent = next;
-        if self.limit >= self.firm + self.silly(self.limit.saturating_sub(next)) {
+        if self.limit >= self.firm + self.silly() {
             self.firm = self.limit;
         }
         let unit = 1u64 << self.config.window_shift;

@@ -169,6 +169,10 @@ impl Tcb {
         }
         // First, check the sequence number.
         let Some(start) = start.filter(|_| self.receiver.acceptable(start, occupied)) else {
+            if tcp.has(Flags::FIN) {
+                // A timer sends it again: the peer waits in LAST-ACK for its acknowledgment.
+                self.receiver.owe_now();
+            }
             self.answer_unacceptable(now, start, len);
             return Arrival::default();
         };

@@ -39,7 +39,8 @@ impl Terms {
             sack: our.sack_permitted && their.sack_permitted,
             timestamps: timestamps.map(|ts| ts.value),
             smss: mss(their.mss),
-            rmss: mss(our.mss),
+            // The host sends no larger segments than it receives, as a rule.
+            rmss: mss(our.mss).min(mss(their.mss)),
         }
     }
 

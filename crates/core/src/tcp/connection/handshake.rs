@@ -3,9 +3,9 @@
 use super::config::{ConnectionConfig, Terms};
 use crate::tcp::receiver::{Receiver, ReceiverConfig};
 use crate::tcp::rtt::RttEstimator;
-use crate::tcp::sender::Sender;
+use crate::tcp::sender::{InitialWindow, Sender};
 use crate::tcp::tcb::{Agreed, Tcb, TimestampClock, TimestampState};
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 use crate::wire::{Flags, SeqNum, TcpHeader, TcpOptions, Timestamps};
 
 /// What a segment means for the handshake.
@@ -115,11 +115,18 @@ impl Handshake {
     fn complete(&mut self, now: Instant, tcp: &TcpHeader, window: u64) -> Box<Tcb> {
         let (rcv_isn, terms) = self.peer.expect("the peer's SYN has come");
         let rtt = (self.retries == 0).then(|| now.saturating_since(self.first_sent));
-        let mut sender = Sender::new(self.config.sender(&terms), 1, window, rtt);
+        let mut config = self.config.sender(&terms);
+        if self.retries > 0 {
+            // RFC 5681, 3.1, and RFC 6298, rule 5.7: after a lost SYN one segment, and patience.
+            config.initial_window = InitialWindow::Segments(1);
+            config.rto.initial = config.rto.initial.max(Duration::from_secs(3));
+        }
+        let mut sender = Sender::new(config, 1, window, rtt);
         sender.extend(1);
         let shift = terms.shifts.map_or(0, |shifts| shifts.1);
         let receiver = ReceiverConfig {
-            rmss: u64::from(self.config.mss) - if terms.timestamps.is_some() { 12 } else { 0 },
+            rmss: u64::from(self.config.mss.min(terms.peer_mss))
+                - if terms.timestamps.is_some() { 12 } else { 0 },
             ack_policy: self.config.ack_policy,
             window_shift: shift,
             sack: terms.sack,

@@ -212,3 +212,68 @@ fn an_old_segment_brings_a_duplicate_report() {
     let blocks: Vec<_> = acks.iter().flat_map(|(ack, _)| ack.options.sack.clone()).collect();
     assert_eq!(blocks, [SackBlock { left: tcp.seq, right: tcp.seq + 500 }]);
 }
+
+#[test]
+fn after_a_lost_syn_the_first_flight_is_one_segment_and_patient() {
+    // RFC 5681, 3.1; RFC 6298, rule 5.7.
+    let config = ConnectionConfig::default();
+    let mut a = Host::connect(at(0), config, SeqNum(1));
+    drain(&mut a, at(0));
+    a.handle_timeout(at(1000));
+    let (syn, _) = drain(&mut a, at(1000)).pop().unwrap();
+    let mut b = Host::accept(at(1500), config, SeqNum(2), &syn).unwrap();
+    let (answer, _) = drain(&mut b, at(1500)).pop().unwrap();
+    a.handle_segment(at(2000), &answer, Payload::EMPTY);
+    a.write(Payload::Bytes(&[0; 5000]));
+    assert_eq!(drain(&mut a, at(2000)).len(), 1);
+    assert_eq!(a.poll_timeout(), Some(at(5000)));
+}
+
+#[test]
+fn every_second_segment_of_a_peer_with_small_segments_is_acknowledged() {
+    // RFC 1122, 4.2.3.2, in the peer's full segments.
+    let large = ConnectionConfig::default();
+    let mut a = Host::connect(at(0), ConnectionConfig { mss: 536, ..large }, SeqNum(1));
+    let (syn, _) = drain(&mut a, at(0)).pop().unwrap();
+    let mut b = Host::accept(at(0), large, SeqNum(2), &syn).unwrap();
+    exchange(&mut a, &mut b, at(0));
+    a.write(Payload::Bytes(&[0; 524 * 2]));
+    for (number, (tcp, bytes)) in drain(&mut a, at(1)).into_iter().enumerate() {
+        b.handle_segment(at(1), &tcp, Payload::Bytes(&bytes));
+        assert_eq!(drain(&mut b, at(1)).len(), number);
+    }
+}
+
+#[test]
+fn every_repeated_fin_is_acknowledged() {
+    let (mut a, mut b) = connected(ConnectionConfig::default());
+    a.close();
+    let (fin, _) = drain(&mut a, at(1)).pop().unwrap();
+    for time in [2, 202, 402] {
+        b.handle_segment(at(time), &fin, Payload::EMPTY);
+        assert_eq!(drain(&mut b, at(time)).len(), 1, "at {time} ms");
+    }
+}
+
+#[test]
+fn segments_from_a_former_lap_are_dropped_and_answered() {
+    // PAWS (RFC 7323, section 5.3).
+    let (mut a, mut b) = connected(ConnectionConfig::default());
+    a.write(Payload::Bytes(b"old"));
+    let (old, bytes) = drain(&mut a, at(1)).pop().unwrap();
+    let mut new = old.clone();
+    new.options.timestamps.as_mut().unwrap().value += 10;
+    b.handle_segment(at(11), &new, Payload::Bytes(&bytes));
+    b.handle_segment(at(51), &new, Payload::EMPTY);
+    drain(&mut b, at(60));
+    let next = TcpHeader { seq: old.seq + 3, ..old.clone() };
+    b.handle_segment(at(61), &next, Payload::Bytes(b"lap"));
+    assert_eq!(drain(&mut b, at(61)).len(), 1);
+    assert_eq!(read_all(&mut b), b"old");
+    // Without timestamps it is dropped in silence (3.2).
+    let mut bare = next;
+    bare.options.timestamps = None;
+    b.handle_segment(at(62), &bare, Payload::Bytes(b"lap"));
+    assert_eq!(drain(&mut b, at(62)).len(), 0);
+    assert_eq!(b.readable(), 0);
+}

@@ -56,3 +56,28 @@ fn duplicates_are_reported_first() {
     receiver.on_data(at(4), 401..1001, false);
     assert_eq!(told(&mut receiver), (2001, vec![401..501, 3001..3501]));
 }
+
+#[test]
+fn a_window_opens_by_a_segment_at_least() {
+    // RFC 9293, 3.8.6.2.2: the right edge stays until it can move by min(buffer / 2, a segment).
+    let mut receiver = receiver(300);
+    receiver.on_data(at(0), 1..301, false);
+    assert_eq!(receiver.acknowledge(), 0);
+    for read in [1, 50, 99] {
+        receiver.set_limit(301 + read);
+        assert!(!receiver.ack_due(at(1)), "{read} bytes are silly");
+        assert_eq!(receiver.acknowledge(), 0);
+    }
+    receiver.set_limit(401);
+    assert!(receiver.ack_due(at(1)));
+    assert_eq!(receiver.acknowledge(), 100);
+}
+
+#[test]
+fn a_right_edge_is_never_taken_back() {
+    let mut receiver = receiver(300);
+    receiver.set_limit(1);
+    receiver.on_data(at(0), 1..101, false);
+    assert_eq!(receiver.acknowledge(), 200);
+    assert!(receiver.acceptable(Some(201), 100));
+}

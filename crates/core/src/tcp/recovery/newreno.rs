@@ -15,7 +15,8 @@ pub struct NewReno {
     /// Bytes that duplicate acknowledgments say have left the network.
     left_network: u64,
     in_recovery: bool,
-    /// RFC 6582's `recover`: what was outstanding at the last loss. None before the first.
+    /// One past RFC 6582's `recover`: the end of what was outstanding at the last loss. None
+    /// before the first.
     recover: Option<u64>,
 }
 
@@ -65,9 +66,14 @@ impl Recovery for NewReno {
             return Verdict::default();
         }
         self.dup_acks += 1;
-        self.left_network += facts.smss;
-        // Step 1: enter only if the acknowledgment covers more than `recover`.
-        if self.dup_acks == DUP_THRESH && !self.in_recovery && recover_reached {
+        // RFC 6582, 3.2, step 1: enter only if the acknowledgment covers more than `recover`.
+        // Duplicates of what a timeout sent needlessly do not.
+        let may_enter = self.recover.is_none_or(|recover| ledger.snd_una() > recover);
+        if self.in_recovery || may_enter || self.dup_acks < DUP_THRESH {
+            // Outside recovery limited transmit stops at two segments (RFC 3042).
+            self.left_network += facts.smss;
+        }
+        if self.dup_acks == DUP_THRESH && !self.in_recovery && may_enter {
             self.in_recovery = true;
             self.recover = Some(ledger.snd_nxt());
             return Verdict {

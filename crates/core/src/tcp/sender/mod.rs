@@ -84,6 +84,8 @@ pub struct Sender {
     /// SND.WL1 and SND.WL2.
     last_window_update: (u64, u64),
     rto_deadline: Option<Instant>,
+    /// SND.UNA when the retransmission timer last expired.
+    timed_out_at: Option<u64>,
     persist: Option<timers::Persist>,
     /// What must leave whatever the congestion window says.
     forced: Option<transmit::Forced>,
@@ -117,6 +119,7 @@ impl Sender {
             max_window: window,
             last_window_update: (0, start),
             rto_deadline: None,
+            timed_out_at: None,
             persist: None,
             forced: None,
             unanswered: 0,

@@ -100,3 +100,114 @@ fn a_closed_window_is_probed_though_pacing_forbids_to_send() {
     assert_eq!(drain(&mut sender, at(100)), []);
     assert!(sender.poll_timer().is_some(), "nothing would ever happen again");
 }
+
+#[test]
+fn newreno_follows_rfc_6582() {
+    let mut sender = sender(config(Algorithm::NewReno, 10), 40);
+    assert_eq!(drain(&mut sender, at(0)), (0..10).collect::<Vec<_>>());
+    // Segments 0 and 4 are lost. Limited transmit: a new segment for each of two duplicates.
+    acknowledge(&mut sender, at(100), 0, &[]);
+    assert_eq!(drain(&mut sender, at(100)), [10]);
+    acknowledge(&mut sender, at(100), 0, &[]);
+    assert_eq!(drain(&mut sender, at(100)), [11]);
+    // The third brings the fast retransmission; ssthresh is half of ten segments.
+    acknowledge(&mut sender, at(100), 0, &[]);
+    assert_eq!(drain(&mut sender, at(100)), [0]);
+    assert_eq!((sender.cwnd(), sender.ssthresh()), (500, 500));
+    // Five more duplicates, of 5 to 9: each lets one segment go once the window has room:
+    // 12 outstanding + 1 sent again - 8 left = 5.
+    for _ in 0..5 {
+        acknowledge(&mut sender, at(101), 0, &[]);
+    }
+    assert_eq!(drain(&mut sender, at(101)), [12]);
+    // Partial acknowledgment up to the second loss: that is sent again at once, and the window
+    // deflated lets one more go.
+    acknowledge(&mut sender, at(200), 4, &[]);
+    assert_eq!(drain(&mut sender, at(200)), [4, 13]);
+    // Full acknowledgment of what was outstanding at the beginning.
+    acknowledge(&mut sender, at(300), 12, &[]);
+    assert_eq!(sender.cwnd(), 300, "min(ssthresh, FlightSize + SMSS)");
+    assert_eq!(sender.stats().recoveries, 1);
+    assert_eq!(sender.stats().timeouts, 0);
+}
+
+#[test]
+fn duplicates_of_needless_retransmissions_begin_no_recovery() {
+    // RFC 6582, 3.2, step 1, and section 6.
+    let mut sender = sender(config(Algorithm::NewReno, 4), 20);
+    assert_eq!(drain(&mut sender, at(0)).len(), 4);
+    let deadline = sender.poll_timer().unwrap();
+    sender.on_timer(deadline);
+    assert_eq!(drain(&mut sender, deadline), [0]);
+    // All had arrived: the acknowledgments come late, then duplicates for what was sent twice.
+    acknowledge(&mut sender, deadline, 4, &[]);
+    let sent = drain(&mut sender, deadline).len();
+    for _ in 0..6 {
+        acknowledge(&mut sender, deadline, 4, &[]);
+    }
+    assert_eq!(sender.stats().recoveries, 0);
+    let more = drain(&mut sender, deadline).len();
+    assert!(more <= 2, "limited transmit sends at most two, not {more} beyond {sent}");
+}
+
+#[test]
+fn the_timer_halves_once_for_each_segment_and_backs_off() {
+    // RFC 5681, 3.1; RFC 6298, rules 5.4 to 5.6 and Karn's rule.
+    let mut sender = sender(config(Algorithm::Sack, 20), 20);
+    drain(&mut sender, at(0));
+    for sacked in 2..5 {
+        acknowledge(&mut sender, at(100), 0, &[1..sacked]);
+    }
+    assert_eq!(sender.ssthresh(), 1000);
+    drain(&mut sender, at(100));
+    // The retransmission is lost, too: that is a second sign of congestion.
+    let first = sender.poll_timer().unwrap();
+    sender.on_timer(first);
+    assert_eq!((sender.cwnd(), sender.ssthresh()), (100, 500));
+    assert_eq!(drain(&mut sender, first), [0]);
+    let rto = sender.rtt().rto();
+    assert_eq!(sender.poll_timer(), Some(first + rto));
+    sender.on_timer(first + rto);
+    assert_eq!((sender.cwnd(), sender.ssthresh()), (100, 500), "held");
+    assert_eq!(sender.rtt().rto(), rto * 2);
+    assert_eq!(drain(&mut sender, first + rto), [0]);
+    // What was sent again measures nothing.
+    let srtt = sender.rtt().srtt();
+    acknowledge(&mut sender, first + rto + Duration::from_secs(3), 1, &[]);
+    assert_eq!(sender.rtt().srtt(), srtt);
+}
+
+#[test]
+fn silly_segments_wait_for_the_window_or_the_override_timer() {
+    // RFC 9293, 3.8.6.2.1 and 3.8.6.1.
+    let mut sender = Sender::new(config(Algorithm::Sack, 10), 1, 250, None);
+    sender.extend(1_001);
+    assert_eq!(drain(&mut sender, at(0)), [0, 1]);
+    // Half a segment of window is left: not worth a segment, so the persist timer decides.
+    sender.on_ack(at(1), &Ack { segment: 1, ack: 201, window: 50, sack: &[], occupies: false });
+    assert_eq!(drain(&mut sender, at(1)), []);
+    let probe_at = sender.poll_timer().unwrap();
+    sender.on_timer(probe_at);
+    assert_eq!(sender.poll_transmit(probe_at).unwrap().range, 201..251);
+    // Closed altogether: probes that occupy nothing, twice as far apart each time.
+    let closed = Ack { segment: 1, ack: 251, window: 0, sack: &[], occupies: false };
+    let mut now = probe_at + Duration::from_millis(1);
+    sender.on_ack(now, &closed);
+    let mut waits = Vec::new();
+    for _ in 0..3 {
+        assert_eq!(drain(&mut sender, now), []);
+        let next = sender.poll_timer().unwrap();
+        waits.push(next.saturating_since(now));
+        sender.on_timer(next);
+        let probe = sender.poll_transmit(next).unwrap();
+        assert_eq!((probe.range, probe.fin), (250..250, false));
+        sender.on_ack(next, &closed);
+        now = next;
+    }
+    assert_eq!(waits[1], waits[0] * 2);
+    assert_eq!(waits[2], waits[0] * 4);
+    assert!(!sender.gave_up());
+    sender.on_ack(now, &Ack { window: 750, ..closed });
+    // Nagle keeps the last half segment.
+    assert_eq!(drain(&mut sender, now).len(), 7);
+}

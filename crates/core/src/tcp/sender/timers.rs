@@ -65,7 +65,8 @@ impl Sender {
         self.unanswered += 1;
         let una = self.snd_una();
         let first = self.ledger.record_at(una).expect("something is outstanding");
-        let again = first.transmissions > 1;
+        // RFC 5681, 3.1: held only for what this timer, not fast retransmit, has sent again.
+        let again = self.timed_out_at.replace(una) == Some(una);
         if first.sacked {
             // RFC 2018, section 8: the peer has dropped what it had sacked.
             self.ledger.forget_sacked();
