@@ -91,7 +91,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, DemoError> {
     let link = geo_link();
     eprintln!("bentpipe demo: {}", report::describe(&link));
     let rows = measure::all(&link, &SIZES, !arguments.end_to_end_only)?;
-    finish(arguments, &link, &Report { rows })?;
+    finish(arguments, &link, "Linux with CUBIC at the ends", &Report { rows })?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -106,7 +106,7 @@ fn run_simulated(arguments: &Arguments) -> Result<ExitCode, DemoError> {
     );
     eprintln!("bentpipe demo: {}", report::describe(&link));
     let rows = simulated::all(&link, &SIZES);
-    finish(arguments, &link, &Report { rows })?;
+    finish(arguments, &link, "simulated, bentpipe's TCP at the ends", &Report { rows })?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -116,12 +116,17 @@ fn geo_link() -> SatelliteLink {
 }
 
 /// Writes the files, prints the table or the JSON, and complains of downloads that differ.
-fn finish(arguments: &Arguments, link: &SatelliteLink, report: &Report) -> Result<(), DemoError> {
+fn finish(
+    arguments: &Arguments,
+    link: &SatelliteLink,
+    hosts: &str,
+    report: &Report,
+) -> Result<(), DemoError> {
     let json = report.to_json();
     let json_path = arguments.out.join("demo.json");
     let chart_path = arguments.out.join("demo.svg");
     write(&json_path, &json)?;
-    write(&chart_path, &chart::draw(link, &report.rows))?;
+    write(&chart_path, &chart::draw(link, hosts, &report.rows))?;
     if arguments.json {
         print!("{json}");
     } else {

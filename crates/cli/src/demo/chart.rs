@@ -18,10 +18,11 @@ const BAR: f64 = 46.0;
 
 /// Colours of Okabe and Ito, told apart by those with any colour vision.
 const SERIES: [(&str, &str); 3] =
-    [("end to end (CUBIC)", "#D55E00"), ("through the gateways", "#0072B2"), ("limit", "#999999")];
+    [("end to end", "#D55E00"), ("through the gateways", "#0072B2"), ("limit", "#999999")];
 
 /// Draws seconds on a logarithmic scale: one group of bars for each file.
-pub(crate) fn draw(link: &SatelliteLink, rows: &[Row]) -> String {
+/// `hosts` says what the ends ran.
+pub(crate) fn draw(link: &SatelliteLink, hosts: &str, rows: &[Row]) -> String {
     let values = |row: &Row| [Some(row.end_to_end_s), row.gateways_s, Some(row.limit_s)];
     let longest = rows.iter().flat_map(values).flatten().fold(1.0, f64::max);
     let scale = Scale { low: 0.5, high: longest * 1.25 };
@@ -34,7 +35,7 @@ pub(crate) fn draw(link: &SatelliteLink, rows: &[Row]) -> String {
          <rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n"
     );
     text(&mut svg, LEFT, 34.0, "start", 20, "Time to download a file over a satellite link");
-    let subtitle = format!("{}; logarithmic scale", describe(link));
+    let subtitle = format!("{}; {hosts}; logarithmic scale", describe(link));
     text(&mut svg, LEFT, 58.0, "start", 14, &subtitle);
     legend(&mut svg);
     axis(&mut svg, &scale);
