@@ -235,6 +235,13 @@ impl Testbed {
 
     /// Cables, addresses and static routes.
     fn lay_network(&self) -> Result<(), NetnsError> {
+        for host in [&self.h1, &self.g1, &self.sat, &self.g2, &self.h2] {
+            // Nobody else is on these cables: link-local addresses need no search for duplicates,
+            // which would go on for a second or two after everything else stands.
+            for devices in ["all", "default"] {
+                host.sysctl(&format!("net.ipv6.conf.{devices}.accept_dad"), "0")?;
+            }
+        }
         join_by_veth((&self.h1, "eth0"), (&self.g1, "lan0"))?;
         join_by_veth((&self.g1, "sat0"), (&self.sat, "ground1"))?;
         join_by_veth((&self.g2, "sat0"), (&self.sat, "ground2"))?;

@@ -9,7 +9,7 @@ use bentpipe_net::netns::Namespace;
 use bentpipe_net::netns::process::Process;
 use bentpipe_net::testbed::{Place, Plan, Testbed};
 
-use crate::life::state;
+use crate::life::{assert_unchanged, state};
 use crate::stage::{BENTPIPE, build, gateways_wanted};
 
 pub(crate) const CASES: &[(&str, fn())] = &[
@@ -50,7 +50,7 @@ fn complains(namespace: &Namespace, command: &mut Command, word: &str) {
     assert!(stderr.contains(word), "`{word}` is not in: {stderr}");
     assert!(!stderr.contains("panicked"), "{stderr}");
     assert_eq!(stderr.trim().lines().count(), 1, "one line expected: {stderr}");
-    assert_eq!(before, state(namespace), "left behind");
+    assert_unchanged(&before, namespace);
 }
 
 fn bare() -> Testbed {
