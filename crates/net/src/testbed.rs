@@ -88,6 +88,9 @@ pub enum Firewall {
     /// A forward chain that drops by default and keeps state: what is invalid for conntrack is
     /// dropped, what belongs to a connection passes, and new connections may come from anywhere.
     Stateful,
+    /// The same, but new connections may only come through the devices that were there when the
+    /// firewall was set up.
+    StatefulByDevice,
 }
 
 /// What to build.
@@ -318,8 +321,12 @@ impl Testbed {
             for devices in ["all", "default", "lan0", "sat0"] {
                 gateway.sysctl(&format!("net.ipv4.conf.{devices}.rp_filter"), strict)?;
             }
-            if self.plan.firewall == Firewall::Stateful {
-                gateway.nft(STATEFUL_FIREWALL)?;
+            match self.plan.firewall {
+                Firewall::None => {}
+                Firewall::Stateful => gateway.nft(&stateful_firewall(""))?,
+                Firewall::StatefulByDevice => {
+                    gateway.nft(&stateful_firewall("iifname { \"lan0\", \"sat0\" }"))?;
+                }
             }
         }
         Ok(())
@@ -340,14 +347,16 @@ impl Testbed {
     }
 }
 
-/// A forward chain as an administrator of a careful site would write it, before bentpipe came.
-const STATEFUL_FIREWALL: &str = r#"
-table inet site {
-    chain forward {
-        type filter hook forward priority filter; policy drop;
-        ct state invalid counter drop
-        ct state established,related accept
-        iifname { "lan0", "sat0" } ct state new accept
-    }
+/// A forward chain as an administrator of a careful site would write it, before bentpipe came;
+/// new connections pass if `who` matches.
+fn stateful_firewall(who: &str) -> String {
+    format!(
+        "table inet site {{\n\
+         chain forward {{\n\
+         type filter hook forward priority filter; policy drop;\n\
+         ct state invalid counter drop\n\
+         ct state established,related accept\n\
+         {who} ct state new accept\n\
+         }}\n}}\n"
+    )
 }
-"#;

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use bentpipe_net::netns::Namespace;
-use bentpipe_net::testbed::{BOTH, Place, Plan, Testbed};
+use bentpipe_net::testbed::{BOTH, Firewall, Place, Plan, Testbed};
 
 use crate::stage::{
     Ends, FAMILIES, Family, build, fast_link, gateways_wanted, geo_link, start_gateways,
@@ -19,6 +19,7 @@ pub(crate) const CASES: &[(&str, fn())] = &[
     ("killed_near_gateway", || killed_gateway(Place::Near)),
     ("killed_far_gateway", || killed_gateway(Place::Far)),
     ("stopped_gateway_leaves_nothing", stopped_gateway_leaves_nothing),
+    ("firewall_by_device_is_explained", firewall_by_device_is_explained),
     ("one_gateway_is_enough", one_gateway_is_enough),
     ("gateways_are_faster_over_a_long_path", faster_over_a_long_path),
 ];
@@ -152,6 +153,31 @@ fn stopped_gateway_leaves_nothing() {
         assert_unchanged(&before, testbed.gateway_at(place).1);
     }
     exchange(&Ends::of(&testbed, Family::V4), 100_000);
+}
+
+/// A firewall that does not know our devices: start-up says which rules to add, and with just
+/// these connections pass.
+fn firewall_by_device_is_explained() {
+    if !gateways_wanted() {
+        return;
+    }
+    let firewall = Firewall::StatefulByDevice;
+    let mut testbed = build(Plan { link: Some(fast_link()), firewall, ..Plan::default() });
+    start_gateways(&mut testbed);
+    for place in BOTH {
+        let said = testbed.gateway(place).expect("gateway").stderr();
+        let rules: Vec<&str> = said.split("nft insert rule ").skip(1).collect();
+        assert!(!rules.is_empty(), "no rule to add in: {said}");
+        for rule in rules {
+            // As a shell would take it: up to the quote that ends the rule.
+            let end = rule.match_indices('\'').nth(1).expect("a quoted rule").0;
+            let line = format!("nft insert rule {}", &rule[..=end]);
+            let (_, namespace) = testbed.gateway_at(place);
+            namespace.output("sh", &["-c", &line]).expect("the rule is accepted");
+        }
+    }
+    let testbed = Arc::new(testbed);
+    FAMILIES.into_iter().for_each(|family| exchange(&Ends::of(&testbed, family), 100_000));
 }
 
 /// Either gateway alone carries connections too.
