@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::process::Command;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use bentpipe_net::netns::Namespace;
@@ -78,12 +79,20 @@ fn as_nobody(namespace: &Namespace) -> Command {
 
 /// Where others than root can read and run it.
 fn public_copy() -> &'static str {
-    static COPY: std::sync::OnceLock<String> = std::sync::OnceLock::new();
     COPY.get_or_init(|| {
         let path = format!("/tmp/bentpipe-live-{}", std::process::id());
         fs::copy(BENTPIPE, &path).expect("copy");
         path
     })
+}
+
+static COPY: OnceLock<String> = OnceLock::new();
+
+/// Removes what the cases have put outside their testbeds.
+pub(crate) fn clean_up() {
+    if let Some(path) = COPY.get() {
+        let _ = fs::remove_file(path);
+    }
 }
 
 fn gateway_complains(config: &str, word: &str) {

@@ -83,5 +83,6 @@ fn main() -> ExitCode {
 
     let conclusion = libtest_mimic::run(&arguments, trials);
     stages.take_down();
+    bad_input::clean_up();
     conclusion.exit_code()
 }
