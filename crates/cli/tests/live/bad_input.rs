@@ -2,6 +2,7 @@
 //! half set up.
 
 use std::fs;
+use std::os::unix::fs::chown;
 use std::process::Command;
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -158,8 +159,20 @@ fn link_twice() {
     assert!(first.try_wait().is_none(), "the first one must go on");
 }
 
-/// Until the simulated demo exists, it says what it needs.
+/// Without root the demo is simulated, says so, and writes where it may.
 fn demo_without_root() {
     let testbed = bare();
-    complains(&testbed.g1, as_nobody(&testbed.g1).arg("demo"), "root");
+    let before = state(&testbed.g1);
+    let out = testbed.files().join("out");
+    fs::create_dir(&out).expect("directory");
+    chown(&out, Some(65534), Some(65534)).expect("owner");
+    let mut command = as_nobody(&testbed.g1);
+    let mut demo =
+        Process::start("demo", command.arg("demo").arg("--out").arg(&out)).expect("start");
+    let status = demo.wait(Duration::from_secs(60)).expect("it ends by itself");
+    assert!(status.success(), "{}", demo.stderr());
+    assert!(demo.stderr().contains("root") && demo.stderr().contains("simulated"));
+    let json = fs::read_to_string(out.join("demo.json")).expect("demo.json");
+    assert!(json.contains("\"hashes_match\": true"), "{json}");
+    assert_unchanged(&before, &testbed.g1);
 }
