@@ -50,7 +50,10 @@ pub(super) fn nft(config: &DivertConfig, tracking: bool) -> String {
         leg.push(&config.sides[1].tun);
         let _ = writeln!(text, "  chain legs {{");
         let _ = writeln!(text, "    type filter hook prerouting priority raw; policy accept;");
-        let _ = writeln!(text, "    iifname {} ct zone set {}", set(&leg), config.conntrack_zone);
+        // Only TCP has two legs. Anything else crosses in one piece, and conntrack must find the
+        // answer in the zone where it saw the question.
+        let (leg, zone) = (set(&leg), config.conntrack_zone);
+        let _ = writeln!(text, "    iifname {leg} meta l4proto tcp ct zone set {zone}");
         let _ = writeln!(text, "  }}");
     }
     // One behind dstnat (-100): NAT has given the packet the addresses that it is routed by.
@@ -110,7 +113,9 @@ mod tests {
     fn the_zone_covers_the_whole_leg_of_side_0() {
         let text = nft(&config(), true);
         assert!(
-            text.contains(r#"iifname { "lan0", "lan1", "bp-far" } ct zone set 25200"#),
+            text.contains(
+                r#"iifname { "lan0", "lan1", "bp-far" } meta l4proto tcp ct zone set 25200"#
+            ),
             "{text}"
         );
     }
