@@ -87,6 +87,8 @@ pub struct Chunks {
     first: u64,
     slots: VecDeque<Option<Box<[u8; Chunks::SIZE]>>>,
     allocated: usize,
+    /// One past the last byte written.
+    end: u64,
 }
 
 impl Chunks {
@@ -116,6 +118,7 @@ impl Buffer for Chunks {
             panic!("a pattern was written into a buffer of real bytes");
         };
         let size = Self::SIZE as u64;
+        self.end = self.end.max(at + bytes.len() as u64);
         let mut at = at;
         while !bytes.is_empty() {
             let index = at / size;
@@ -151,6 +154,11 @@ impl Buffer for Chunks {
     }
 
     fn release(&mut self, offset: u64) {
+        if offset >= self.end {
+            // Nothing is left, though the last chunk is not full.
+            self.slots.clear();
+            self.allocated = 0;
+        }
         let index = offset / Self::SIZE as u64;
         while self.first < index {
             match self.slots.pop_front() {
@@ -250,8 +258,10 @@ mod tests {
                 for byte in slice { prop_assert_eq!(*byte, Pattern::byte(expected)); expected += 1; }
             }
             prop_assert_eq!(expected, total);
-            buffer.release(total.next_multiple_of(Chunks::SIZE as u64));
-            prop_assert_eq!(buffer.held(), 0);
+            buffer.release(total - 1);
+            prop_assert_eq!(buffer.held(), Chunks::SIZE);
+            buffer.release(total);
+            prop_assert_eq!(buffer.held(), 0, "an empty stream holds no memory");
         }
     }
 }
