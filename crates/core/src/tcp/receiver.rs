@@ -13,6 +13,11 @@ use crate::time::{Duration, Instant};
 use arrayvec::ArrayVec;
 use std::ops::Range;
 
+/// The most ranges kept beyond a hole. A peer that sends single bytes far apart would otherwise
+/// cost us far more memory than its window says; what would be one range too many is taken for
+/// lost.
+const MOST_RANGES: usize = 4096;
+
 /// When acknowledgments are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AckPolicy {
@@ -186,6 +191,11 @@ impl Receiver {
                 accepted.advanced = true;
                 self.unacknowledged += in_time.end - in_time.start;
                 urgent |= was_hole;
+            } else if self.beyond.len() >= MOST_RANGES
+                && self.beyond.containing(in_time.start - 1).is_none()
+            {
+                accepted.store = in_time.start..in_time.start;
+                urgent = true;
             } else {
                 self.beyond.insert(in_time.clone());
                 self.touch(in_time.start);

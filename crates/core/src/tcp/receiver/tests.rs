@@ -81,3 +81,19 @@ fn a_right_edge_is_never_taken_back() {
     assert_eq!(receiver.acknowledge(), 200);
     assert!(receiver.acceptable(Some(201), 100));
 }
+
+#[test]
+fn single_bytes_far_apart_do_not_grow_memory_without_bound() {
+    let mut receiver = receiver(1 << 20);
+    for offset in (3..100_000).step_by(2) {
+        receiver.on_data(at(0), offset..offset + 1, false);
+    }
+    assert!(receiver.beyond().len() <= MOST_RANGES);
+    // What is refused comes in once it is in order, or joins what is held.
+    let held = receiver.beyond().covered();
+    assert!(receiver.on_data(at(1), 99_999..100_000, false).store.is_empty());
+    assert_eq!(receiver.on_data(at(1), 4..5, false).store, 4..5);
+    assert_eq!(receiver.beyond().covered(), held + 1);
+    assert!(receiver.on_data(at(2), 1..100_000, false).advanced);
+    assert_eq!(receiver.rcv_nxt(), 100_000);
+}
