@@ -22,6 +22,7 @@ use super::pacing::Pacer;
 use super::recovery::{AckFacts, Episode, Recovery};
 use super::rtt::RttEstimator;
 use crate::time::{Duration, Instant};
+use arrayvec::ArrayVec;
 use std::ops::Range;
 
 /// An acknowledgment, in offsets.
@@ -238,10 +239,15 @@ impl Sender {
         let outstanding = self.ledger.flight_size() > 0;
         let nxt = self.snd_nxt();
         // DSACKs lie below; what is above snd_nxt was never sent (RFC 5961's spirit).
-        let blocks = ack.sack.iter().filter(|block| {
-            block.start < block.end && block.start >= ack.ack.max(una) && block.end <= nxt
-        });
-        let delivered = self.ledger.acknowledge(now, ack.ack, blocks.cloned());
+        let blocks: ArrayVec<Range<u64>, 4> = ack
+            .sack
+            .iter()
+            .filter(|block| block.start >= ack.ack.max(una) && block.end <= nxt)
+            .map(|block| self.whole_segments(block))
+            .filter(|block| block.start < block.end)
+            .take(4)
+            .collect();
+        let delivered = self.ledger.acknowledge(now, ack.ack, blocks);
         if let Some(rtt) = delivered.rtt {
             self.rtt.sample(rtt);
         }
@@ -261,6 +267,21 @@ impl Sender {
             self.rto_deadline = (self.ledger.flight_size() > 0).then(|| now + self.rtt.rto());
         }
         AckOutcome { acked: delivered.acked, rtt: delivered.rtt }
+    }
+
+    /// What of a SACK block are whole segments as they were sent. Parts of segments count as not
+    /// sacked: a peer that reports single bytes would otherwise cut the ledger's records, and
+    /// with them our retransmissions, into single bytes (as in CVE-2019-11478).
+    fn whole_segments(&self, block: &Range<u64>) -> Range<u64> {
+        let smss = self.config.smss;
+        let record = |offset| self.ledger.record_at(offset).map(|record| record.range.clone());
+        let start = record(block.start).map_or(block.start, |sent| {
+            let segments = (block.start - sent.start).div_ceil(smss);
+            (sent.start + segments * smss).min(sent.end)
+        });
+        let end = record(block.end)
+            .map_or(block.end, |sent| sent.start + (block.end - sent.start) / smss * smss);
+        start..end
     }
 
     /// Lets recovery judge, and applies what it decides.

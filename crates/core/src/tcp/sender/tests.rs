@@ -211,3 +211,23 @@ fn silly_segments_wait_for_the_window_or_the_override_timer() {
     // Nagle keeps the last half segment.
     assert_eq!(drain(&mut sender, now).len(), 7);
 }
+
+#[test]
+fn sacked_bytes_do_not_cut_segments() {
+    let mut sender =
+        sender(SenderConfig { max_burst: 5 * SMSS, ..config(Algorithm::Sack, 20) }, 20);
+    drain(&mut sender, at(0));
+    for offset in (2..2 * SMSS).step_by(2) {
+        let sack = [offset..offset + 1];
+        let window = 1_000_000;
+        sender.on_ack(at(100), &Ack { segment: 1, ack: 1, window, sack: &sack, occupies: false });
+    }
+    assert_eq!(sender.in_flight(), 20 * SMSS);
+    assert_eq!(sender.ledger.records_in(1..1 + 20 * SMSS).count(), 4, "records as they were sent");
+    // Of a block, the whole segments count.
+    let sack = [3 * SMSS - 10..6 * SMSS + 11];
+    let window = 1_000_000;
+    sender.on_ack(at(101), &Ack { segment: 1, ack: 1, window, sack: &sack, occupies: false });
+    let sacked: Vec<Range<u64>> = sender.ledger.sacked().iter().collect();
+    assert_eq!(sacked, [1 + 3 * SMSS..1 + 6 * SMSS]);
+}
