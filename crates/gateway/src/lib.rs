@@ -12,6 +12,8 @@ mod flow;
 mod gateway;
 mod key;
 mod stats;
+#[cfg(test)]
+mod tests;
 
 pub use config::{AddOptions, Config, LegConfig};
 pub use gateway::{Disposition, Emission, Gateway};

@@ -88,10 +88,6 @@ impl<B: Buffer> Split<B> {
             return self.on_packet_after_end(now, leg, packet);
         }
         let other = 1 - leg;
-        self.legs[other].follow(packet.ip);
-        if let Some(ts) = packet.tcp.options.timestamps {
-            self.legs[other].tcb.relay_timestamp(ts.value);
-        }
         // The guarantee counts from what is owed next, not from what is held: were the pool full
         // of data behind holes, what fills them could never come in.
         let within_guarantee = self.within(leg, packet.tcp.seq, allowance.guaranteed);
@@ -106,6 +102,14 @@ impl<B: Buffer> Split<B> {
         if arrival.fate == Fate::Reset {
             self.on_reset(now, leg);
             return Progress::default();
+        }
+        if arrival.fate == Fate::Taken {
+            // Only now: anybody can make a packet with these addresses and ports, and its hop
+            // limit and TSval would stay on all that we send.
+            self.legs[other].follow(packet.ip);
+            if let Some(ts) = packet.tcp.options.timestamps {
+                self.legs[other].tcb.relay_timestamp(ts.value);
+            }
         }
         if !arrival.store.is_empty() {
             let len = (arrival.store.end - arrival.store.start) as usize;

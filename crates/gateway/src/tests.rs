@@ -1,0 +1,132 @@
+//! The gateway packet by packet, where the hosts of the simulator would not go.
+
+use super::*;
+use bentpipe_core::tcp::buffer::Payload;
+use bentpipe_core::time::{Duration, Instant};
+use bentpipe_core::wire::{Flags, IpHeader, SeqNum, TcpHeader, TcpOptions, Timestamps};
+use std::net::IpAddr;
+
+const CLIENT_ISN: SeqNum = SeqNum(1_000);
+const SERVER_ISN: SeqNum = SeqNum(u32::MAX - 10);
+
+/// A client on the LAN, a server behind the satellite, and the gateway between them.
+struct Table {
+    gateway: Gateway,
+    now: Instant,
+    /// The clients' and servers' own options in SYN and SYN-ACK.
+    options: TcpOptions,
+}
+
+impl Table {
+    fn new(config: Config) -> Table {
+        let options = TcpOptions { mss: Some(1460), ..TcpOptions::default() };
+        Table { gateway: Gateway::new(config), now: Instant::ZERO, options }
+    }
+
+    fn stamped() -> TcpOptions {
+        TcpOptions {
+            mss: Some(1460),
+            timestamps: Some(Timestamps { value: 500, echo: 0 }),
+            ..TcpOptions::default()
+        }
+    }
+
+    fn ip(from: Side) -> IpHeader {
+        let (client, server) = (IpAddr::from([10, 0, 0, 1]), IpAddr::from([10, 9, 9, 9]));
+        let (src, dst) = if from == Side::Lan { (client, server) } else { (server, client) };
+        IpHeader { src, dst, hop_limit: 60, traffic_class: 0, flow_label: 0 }
+    }
+
+    /// A segment of the client (`Side::Lan`) or server, at offsets of the streams.
+    fn segment(from: Side, seq: u64, ack: u64, flags: Flags) -> TcpHeader {
+        let ((src_port, dst_port), (ours, theirs)) = if from == Side::Lan {
+            ((4000, 80), (CLIENT_ISN, SERVER_ISN))
+        } else {
+            ((80, 4000), (SERVER_ISN, CLIENT_ISN))
+        };
+        let (seq, ack, window) = (ours + seq, theirs + ack, 60_000);
+        TcpHeader { src_port, dst_port, seq, ack, flags, window, ..TcpHeader::default() }
+    }
+
+    /// Gives the gateway a packet; what it sends then.
+    fn give(
+        &mut self,
+        from: Side,
+        ip: &IpHeader,
+        tcp: &TcpHeader,
+        payload: &[u8],
+    ) -> Vec<Emission> {
+        self.gateway.handle_packet(self.now, from, ip, tcp, Payload::Bytes(payload));
+        self.sent()
+    }
+
+    #[allow(clippy::needless_pass_by_value)]
+    fn send(&mut self, from: Side, tcp: TcpHeader, payload: &[u8]) -> Vec<Emission> {
+        self.give(from, &Self::ip(from), &tcp, payload)
+    }
+
+    fn sent(&mut self) -> Vec<Emission> {
+        std::iter::from_fn(|| self.gateway.poll_transmit(self.now)).collect()
+    }
+
+    /// Lets time pass, timer by timer; what the gateway sends meanwhile.
+    fn wait(&mut self, span: Duration) -> Vec<Emission> {
+        let (end, mut sent, mut turns) = (self.now + span, Vec::new(), 0);
+        while let Some(at) = self.gateway.poll_timeout().filter(|at| *at <= end) {
+            turns += 1;
+            assert!(turns < 10_000, "a timer spins at {:?}", self.now);
+            self.now = self.now.max(at);
+            self.gateway.handle_timeout(self.now);
+            sent.extend(self.sent());
+        }
+        self.now = end;
+        sent
+    }
+
+    /// The three segments of the handshake.
+    fn open(&mut self) {
+        let options = self.options.clone();
+        let syn = Self::segment(Side::Lan, 0, 0, Flags::SYN);
+        self.send(Side::Lan, TcpHeader { options: options.clone(), ..syn }, b"");
+        let synack = Self::segment(Side::Satellite, 0, 1, Flags::SYN | Flags::ACK);
+        self.send(Side::Satellite, TcpHeader { options, ..synack }, b"");
+        let ack = self.stamp(Self::segment(Side::Lan, 1, 1, Flags::ACK), 501);
+        self.send(Side::Lan, ack, b"");
+        assert_eq!(self.gateway.summary().split, 1);
+    }
+
+    fn stamp(&self, mut tcp: TcpHeader, value: u32) -> TcpHeader {
+        tcp.options.timestamps = self.options.timestamps.map(|_| Timestamps { value, echo: 500 });
+        tcp
+    }
+}
+
+#[test]
+fn an_idle_flow_is_handed_back() {
+    let mut table = Table::new(Config::default());
+    table.open();
+    table.send(Side::Lan, Table::segment(Side::Lan, 1, 1, Flags::ACK), b"hello");
+    assert!(table.gateway.held() > 0);
+    table.send(Side::Satellite, Table::segment(Side::Satellite, 1, 6, Flags::ACK), b"");
+    assert_eq!(table.gateway.held(), 0, "an idle flow holds no buffer");
+    table.wait(Duration::from_secs(7201));
+    assert_eq!(table.gateway.summary().handed_back, 1);
+    assert_eq!(table.gateway.flows(), 0);
+}
+
+#[test]
+fn a_packet_out_of_the_blue_does_not_mark_ours() {
+    let mut table = Table::new(Config::default());
+    table.options = Table::stamped();
+    table.open();
+    let ip = IpHeader { hop_limit: 1, ..Table::ip(Side::Lan) };
+    let forged = Table::segment(Side::Lan, 1 << 30, 1, Flags::ACK);
+    let forged = table.stamp(forged, 1 << 30);
+    table.give(Side::Lan, &ip, &forged, b"x");
+    let data = table.stamp(Table::segment(Side::Satellite, 1, 1, Flags::ACK), 600);
+    let mut sent = table.send(Side::Satellite, data, b"reply");
+    sent.extend(table.wait(Duration::from_millis(50)));
+    let answer = sent.iter().find(|sent| sent.to == Side::Satellite).expect("an acknowledgment");
+    assert_eq!(answer.ip.hop_limit, 60);
+    assert_eq!(answer.tcp.options.timestamps.map(|ts| ts.value), Some(501));
+}
