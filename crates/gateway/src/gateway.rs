@@ -441,8 +441,10 @@ impl<B: Buffer> Gateway<B> {
         let due = match &flow.phase {
             Phase::Opening(opening) => opening.deadline,
             Phase::Split(split) => {
-                let idle = flow.last_packet + self.config.idle_timeout;
-                split.poll_timer(&self.config).map_or(idle, |at| at.min(idle))
+                // A flow that is over is forgotten by its own timer; its silence means nothing.
+                let idle = split.is_open().then(|| flow.last_packet + self.config.idle_timeout);
+                let due = split.poll_timer(&self.config).into_iter().chain(idle).min();
+                due.unwrap_or(Instant::FAR_FUTURE)
             }
         };
         match flow.armed {

@@ -115,6 +115,16 @@ fn an_idle_flow_is_handed_back() {
 }
 
 #[test]
+fn the_silence_of_a_flow_that_is_over_spins_no_timer() {
+    let config = Config { idle_timeout: Duration::from_secs(1), ..Config::default() };
+    let mut table = Table::new(config);
+    table.open();
+    table.send(Side::Lan, Table::segment(Side::Lan, 1, 1, Flags::RST), b"");
+    table.wait(Duration::from_secs(20));
+    assert_eq!(table.gateway.flows(), 0);
+}
+
+#[test]
 fn a_packet_out_of_the_blue_does_not_mark_ours() {
     let mut table = Table::new(Config::default());
     table.options = Table::stamped();
