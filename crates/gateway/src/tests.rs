@@ -140,3 +140,20 @@ fn a_packet_out_of_the_blue_does_not_mark_ours() {
     assert_eq!(answer.ip.hop_limit, 60);
     assert_eq!(answer.tcp.options.timestamps.map(|ts| ts.value), Some(501));
 }
+
+#[test]
+fn timestamps_that_we_add_do_not_go_back_however_long_we_run() {
+    let config = Config { add_options: AddOptions::Always, ..Config::default() };
+    let mut table = Table::new(config);
+    // Milliseconds since the beginning have passed half of their 32 bits.
+    table.now = Instant::ZERO + Duration::from_secs(30 * 24 * 3600);
+    let syn = Table::segment(Side::Lan, 0, 0, Flags::SYN);
+    let sent = table.send(Side::Lan, TcpHeader { options: table.options.clone(), ..syn }, b"");
+    let offered = sent[0].tcp.options.timestamps.expect("added").value;
+    let synack = Table::segment(Side::Satellite, 0, 1, Flags::SYN | Flags::ACK);
+    table.send(Side::Satellite, TcpHeader { options: Table::stamped(), ..synack }, b"");
+    let sent = table.send(Side::Lan, Table::segment(Side::Lan, 1, 1, Flags::ACK), b"data");
+    let data = sent.iter().find(|sent| sent.payload_len() > 0).expect("passed on");
+    let value = data.tcp.options.timestamps.expect("agreed on").value;
+    assert!(value.wrapping_sub(offered) as i32 >= 0, "PAWS would drop it");
+}

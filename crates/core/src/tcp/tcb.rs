@@ -24,6 +24,16 @@ pub enum TimestampClock {
     Relayed(u32),
 }
 
+impl TimestampClock {
+    /// TSval at `now`.
+    pub fn value(self, now: Instant) -> u32 {
+        match self {
+            TimestampClock::Own(base) => base.wrapping_add((now.as_nanos() / 1_000_000) as u32),
+            TimestampClock::Relayed(value) => value,
+        }
+    }
+}
+
 /// Timestamps of a connection that has agreed on them (RFC 7323).
 #[derive(Debug, Clone, Copy)]
 pub struct TimestampState {
@@ -38,13 +48,6 @@ pub struct TimestampState {
 impl TimestampState {
     /// PAWS does not trust a TS.Recent that is older than 24 days (RFC 7323, 5.5).
     const OUTDATED: Duration = Duration::from_secs(24 * 24 * 3600);
-
-    fn value(&self, now: Instant) -> u32 {
-        match self.clock {
-            TimestampClock::Own(base) => base.wrapping_add((now.as_nanos() / 1_000_000) as u32),
-            TimestampClock::Relayed(value) => value,
-        }
-    }
 
     fn is_old(&self, value: u32, now: Instant) -> bool {
         (value.wrapping_sub(self.recent) as i32) < 0
@@ -335,7 +338,7 @@ impl Tcb {
         };
         if let Some(state) = self.agreed.timestamps {
             tcp.options.timestamps =
-                Some(Timestamps { value: state.value(now), echo: state.recent });
+                Some(Timestamps { value: state.clock.value(now), echo: state.recent });
         }
         tcp
     }

@@ -7,6 +7,7 @@ use crate::Side;
 use crate::announce::Announcement;
 use crate::config::{AddOptions, Config};
 use bentpipe_core::tcp::buffer::Buffer;
+use bentpipe_core::tcp::tcb::TimestampClock;
 use bentpipe_core::time::Instant;
 use bentpipe_core::wire::{Flags, IpHeader, TcpHeader, TcpOptions, Timestamps};
 
@@ -77,7 +78,7 @@ impl Opening {
             added.take_off(&mut syn_out.options);
         }
         if may_add(config, from.other(), peer_known) {
-            add_missing(&mut syn_out);
+            add_missing(now, &mut syn_out);
         }
         let mut opening = Opening {
             syn_in,
@@ -168,7 +169,7 @@ impl Opening {
         // What only our own additions brought about, the client must not see.
         self.added().take_off(&mut out.options);
         if let Some(added) = self.peer_added.filter(|_| sides[CLIENT] == Side::Satellite) {
-            let accepted = accept(added, &self.syn_in, &mut out);
+            let accepted = accept(now, added, &self.syn_in, &mut out);
             accepted.put(&mut out.options);
         }
         let ip = without_ecn(ip);
@@ -239,20 +240,26 @@ impl Opening {
 }
 
 /// Adds to a SYN what the satellite leg wants and the client did not offer.
-fn add_missing(syn: &mut TcpHeader) {
-    let isn = syn.seq.0;
+fn add_missing(now: Instant, syn: &mut TcpHeader) {
+    // The clock that the leg goes on with, lest the peer hold what follows old (RFC 7323, 5.3).
+    let value = TimestampClock::Own(syn.seq.0).value(now);
     let options = &mut syn.options;
     options.window_scale.get_or_insert(OUR_WINDOW_SHIFT);
     options.sack_permitted = true;
-    options.timestamps.get_or_insert(Timestamps { value: isn, echo: 0 });
+    options.timestamps.get_or_insert(Timestamps { value, echo: 0 });
     if !options.fits() {
         options.timestamps = None;
     }
 }
 
 /// Accepts towards the peer gateway what it added to the SYN and the server did not answer.
-fn accept(offered: Announcement, syn: &TcpHeader, synack: &mut TcpHeader) -> Announcement {
-    let isn = synack.seq.0;
+fn accept(
+    now: Instant,
+    offered: Announcement,
+    syn: &TcpHeader,
+    synack: &mut TcpHeader,
+) -> Announcement {
+    let value = TimestampClock::Own(synack.seq.0).value(now);
     let options: &mut TcpOptions = &mut synack.options;
     let accepted = Announcement {
         window_scale: offered.window_scale && options.window_scale.is_none(),
@@ -264,7 +271,7 @@ fn accept(offered: Announcement, syn: &TcpHeader, synack: &mut TcpHeader) -> Ann
     }
     options.sack_permitted |= accepted.sack;
     if let Some(theirs) = syn.options.timestamps.filter(|_| accepted.timestamps) {
-        options.timestamps = Some(Timestamps { value: isn, echo: theirs.value });
+        options.timestamps = Some(Timestamps { value, echo: theirs.value });
     }
     accepted
 }
