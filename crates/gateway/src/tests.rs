@@ -157,3 +157,18 @@ fn timestamps_that_we_add_do_not_go_back_however_long_we_run() {
     let value = data.tcp.options.timestamps.expect("agreed on").value;
     assert!(value.wrapping_sub(offered) as i32 >= 0, "PAWS would drop it");
 }
+
+#[test]
+fn a_drain_that_fails_resets_the_host_that_has_not_reset() {
+    let config = Config { reset_drain: Duration::from_secs(1_000_000), ..Config::default() };
+    let mut table = Table::new(config);
+    table.open();
+    // The server sends, resets, and the client answers nothing.
+    table.send(Side::Satellite, Table::segment(Side::Satellite, 1, 1, Flags::ACK), b"owed");
+    table.send(Side::Satellite, Table::segment(Side::Satellite, 5, 1, Flags::RST), b"");
+    let sent = table.wait(Duration::from_secs(7000));
+    let resets: Vec<Side> =
+        sent.iter().filter(|sent| sent.tcp.has(Flags::RST)).map(|sent| sent.to).collect();
+    assert_eq!(resets, [Side::Lan]);
+    assert_eq!(table.gateway.summary().lost_bytes, 4);
+}

@@ -123,15 +123,17 @@ impl<B: Buffer> Split<B> {
         self.streams = [B::default(), B::default()];
     }
 
-    /// A host does not answer any more: the flow is reset towards both.
+    /// A host does not answer any more: the flow is reset towards both, but not towards one that
+    /// has itself reset.
     pub(super) fn give_up(&mut self, now: Instant) {
         if let Ending::Draining { from, .. } = self.ending {
             self.lost += self.undelivered(from);
+            self.send_reset(1 - from);
         } else {
             self.lost += self.undelivered(CLIENT) + self.undelivered(SERVER);
             self.send_reset(CLIENT);
+            self.send_reset(SERVER);
         }
-        self.send_reset(SERVER);
         self.forget_streams();
         self.ending = Ending::Reset { at: now };
     }
