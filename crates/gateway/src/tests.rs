@@ -172,3 +172,16 @@ fn a_drain_that_fails_resets_the_host_that_has_not_reset() {
     assert_eq!(resets, [Side::Lan]);
     assert_eq!(table.gateway.summary().lost_bytes, 4);
 }
+
+#[test]
+fn a_syn_on_an_open_flow_is_challenged_whatever_its_options() {
+    let mut table = Table::new(Config::default());
+    table.options = Table::stamped();
+    table.open();
+    // The client has crashed, and begins anew from the same port, without timestamps.
+    let again = SeqNum(77_000_000);
+    let syn = TcpHeader { seq: again, ..Table::segment(Side::Lan, 0, 0, Flags::SYN) };
+    let sent = table.send(Side::Lan, syn, b"");
+    let [challenge] = &sent[..] else { panic!("one answer, not {sent:?}") };
+    assert_eq!((challenge.to, challenge.tcp.ack), (Side::Lan, CLIENT_ISN + 1));
+}

@@ -158,9 +158,15 @@ impl Tcb {
         admission: Admission,
     ) -> Arrival {
         let start = tcp.seq.offset_near(self.agreed.rcv_isn, self.receiver.rcv_nxt());
-        let occupied = len as u64 + u64::from(tcp.has(Flags::FIN)) + u64::from(tcp.has(Flags::SYN));
+        let occupied = len as u64 + u64::from(tcp.has(Flags::FIN));
         if tcp.has(Flags::RST) {
             return self.on_reset(now, start);
+        }
+        // RFC 5961, section 4: a SYN is challenged whatever its sequence number, so before the
+        // timestamps too: a peer that begins anew may not offer any.
+        if tcp.has(Flags::SYN) {
+            self.answer_unacceptable(now, None, 0);
+            return Arrival::default();
         }
         if let Some(state) = self.agreed.timestamps {
             // RFC 7323, 3.2: once agreed on, a segment without timestamps is dropped.
@@ -179,11 +185,6 @@ impl Tcb {
             self.answer_unacceptable(now, start, len);
             return Arrival::default();
         };
-        // Fourth, the SYN bit (RFC 5961, section 4).
-        if tcp.has(Flags::SYN) {
-            self.answer_unacceptable(now, None, 0);
-            return Arrival::default();
-        }
         // Fifth, the ACK field.
         if !tcp.has(Flags::ACK) {
             return Arrival::default();
