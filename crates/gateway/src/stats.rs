@@ -20,7 +20,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// All reasons, in the order of [`Summary::forwarded`].
+    /// All reasons.
     pub const ALL: [Reason; 6] = [
         Reason::UnknownFlow,
         Reason::Options,

@@ -1,6 +1,6 @@
 //! Bytes ↔ meaning for IPv4 (RFC 791), IPv6 (RFC 8200), TCP (RFC 9293) and its options.
 //!
-//! [`Packet::parse`] reads what a TUN device gave, super-segments included; [`emit`] writes the
+//! [`Packet::parse`] reads what a TUN device gave, super-segments included; [`emit()`] writes the
 //! headers of what goes out. Fixed headers are read and written by the `etherparse` crate;
 //! options are our own subject. Malformed input is an error value, never a panic.
 

@@ -19,7 +19,6 @@ pub(crate) use split::{Allowance, Packet, Split};
 use crate::Side;
 use crate::key::{Endpoint, FlowKey};
 use bentpipe_core::time::Instant;
-use bentpipe_core::wire::{IpHeader, TcpHeader};
 
 /// A flow in the table.
 #[derive(Debug)]
@@ -58,9 +57,9 @@ impl<B> Flow<B> {
 
     /// Which leg a packet came in on: that of the host which is its source. None if the packet
     /// is of another connection or came from the wrong side.
-    pub(crate) fn leg_of(&self, from: Side, ip: &IpHeader, tcp: &TcpHeader) -> Option<usize> {
-        let src = (ip.src, tcp.src_port);
+    pub(crate) fn leg_of(&self, packet: &Packet<'_>) -> Option<usize> {
+        let src = (packet.ip.src, packet.tcp.src_port);
         let leg = if src == self.client { CLIENT } else { SERVER };
-        (self.sides[leg] == from).then_some(leg)
+        (self.sides[leg] == packet.from).then_some(leg)
     }
 }

@@ -2,6 +2,7 @@
 
 use super::closing::Ending;
 use super::leg::{CLIENT, Leg, SERVER};
+use crate::Side;
 use crate::config::Config;
 use bentpipe_core::tcp::buffer::{Buffer, Payload};
 use bentpipe_core::tcp::tcb::{Admission, Fate, Outgoing};
@@ -9,9 +10,11 @@ use bentpipe_core::time::Instant;
 use bentpipe_core::wire::{IpHeader, SeqNum, TcpHeader};
 use std::collections::VecDeque;
 
-/// A packet for a split flow.
+/// A packet that came in.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Packet<'a> {
+    /// The side on which it came in.
+    pub(crate) from: Side,
     pub(crate) ip: &'a IpHeader,
     pub(crate) tcp: &'a TcpHeader,
     pub(crate) payload: Payload<'a>,
@@ -20,6 +23,8 @@ pub(crate) struct Packet<'a> {
 /// What a packet brought, for the gateway's counters.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Progress {
+    /// The packet was acceptable: its host is alive.
+    pub(crate) taken: bool,
     /// Bytes received in order for the first time on this leg.
     pub(crate) received: u64,
     /// Bytes that the host of this leg has acknowledged.
@@ -103,7 +108,8 @@ impl<B: Buffer> Split<B> {
             self.on_reset(now, leg);
             return Progress::default();
         }
-        if arrival.fate == Fate::Taken {
+        let taken = arrival.fate == Fate::Taken;
+        if taken {
             // Only now: anybody can make a packet with these addresses and ports, and its hop
             // limit and TSval would stay on all that we send.
             self.legs[other].follow(packet.ip);
@@ -132,7 +138,7 @@ impl<B: Buffer> Split<B> {
         }
         self.open_windows(allowance.capacity);
         self.pass_fins(now);
-        Progress { received: received - received_before, delivered }
+        Progress { taken, received: received - received_before, delivered }
     }
 
     /// Whether a segment that begins at `seq` begins within the first `bytes` that the other leg

@@ -1,0 +1,67 @@
+//! Sharing what all flows use: the memory pool, and the window of the link.
+
+use super::Gateway;
+use crate::Side;
+use crate::flow::{Allowance, Phase};
+use bentpipe_core::tcp::buffer::Buffer;
+
+/// Payload of a full segment on Ethernet, by which the least initial window is counted.
+const ETHERNET_MSS: u64 = 1460;
+
+impl<B: Buffer> Gateway<B> {
+    /// What a flow with legs towards `sides` may take when `arriving` bytes of payload come.
+    pub(super) fn allowance(&self, sides: [Side; 2], arriving: usize) -> Allowance {
+        Allowance {
+            capacity: self.capacity(),
+            room: self.held + arriving <= self.memory(),
+            guaranteed: self.config.guaranteed.count(),
+            windows: sides.map(|side| self.free_window(side)),
+        }
+    }
+
+    /// A flow is admitted only when its guaranteed share is there.
+    pub(super) fn has_room_for_flow(&self) -> bool {
+        let share = 2 * self.config.guaranteed.count() as usize;
+        let guaranteed = (self.flows.len() + 1).saturating_mul(share);
+        self.flows.len() < self.config.max_flows && guaranteed <= self.memory()
+    }
+
+    fn memory(&self) -> usize {
+        usize::try_from(self.config.memory.count()).unwrap_or(usize::MAX)
+    }
+
+    /// The window that a flow may begin with towards `side`: what the others leave free of the
+    /// window that fills the link, and in any case the ordinary initial window.
+    fn free_window(&self, side: Side) -> u64 {
+        let leg = self.config.leg(side);
+        let least = u64::from(leg.initial_window) * ETHERNET_MSS;
+        match leg.filling_window() {
+            Some(window) => window.saturating_sub(self.demand[side as usize]).max(least),
+            None => u64::MAX,
+        }
+    }
+
+    /// Keeps the sum of what senders want right.
+    pub(super) fn count_demand(&mut self, id: usize) {
+        let flow = &mut self.flows[id];
+        for leg in 0..2 {
+            let now = match &flow.phase {
+                Phase::Split(split) if split.is_open() => split.leg(leg).tcb.sender.demand(),
+                _ => 0,
+            };
+            let sum = &mut self.demand[flow.sides[leg] as usize];
+            *sum = *sum - flow.demand[leg] + now;
+            flow.demand[leg] = now;
+        }
+    }
+
+    /// What a stream may hold now: windows stop opening when three quarters of the pool are
+    /// taken, so that what is in flight still finds room.
+    fn capacity(&self) -> u64 {
+        if self.held > self.memory() / 4 * 3 {
+            self.config.guaranteed.count()
+        } else {
+            self.config.stream_capacity.count()
+        }
+    }
+}

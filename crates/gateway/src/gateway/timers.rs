@@ -1,0 +1,133 @@
+//! Flows' timers and ends, and the queue of those that may have something to send.
+
+use super::{Gateway, add_sender_stats};
+use crate::flow::{Ending, Phase};
+use bentpipe_core::tcp::buffer::Buffer;
+use bentpipe_core::time::{Duration, Instant};
+
+/// How often the hosts of an idle flow that cannot be handed back are asked whether they live.
+const KEEP_ALIVE: Duration = Duration::from_secs(75);
+
+impl<B: Buffer> Gateway<B> {
+    /// When [`Gateway::handle_timeout`] is to be called, if ever.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        self.timers.first().map(|(at, _)| *at)
+    }
+
+    /// Lets expire what is due at `now`.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        while let Some(&(at, id)) = self.timers.first() {
+            if at > now {
+                return;
+            }
+            self.timers.pop_first();
+            self.flows[id].armed = None;
+            self.expire(now, id);
+        }
+    }
+
+    fn expire(&mut self, now: Instant, id: usize) {
+        let config = &self.config;
+        let flow = &mut self.flows[id];
+        let idle = flow.last_packet + config.idle_timeout <= now;
+        let over = match &mut flow.phase {
+            Phase::Opening(opening) => opening.deadline <= now,
+            Phase::Split(split) => {
+                let before = split.held();
+                split.on_timer(now, config);
+                self.held = self.held + split.held() - before;
+                let handed_back = idle && split.is_open() && split.is_clean();
+                self.summary.handed_back += u64::from(handed_back);
+                if idle && split.is_open() && !handed_back {
+                    // It cannot be handed back: it lives as long as its hosts answer.
+                    split.keep_alive();
+                    flow.last_packet = now + KEEP_ALIVE - config.idle_timeout;
+                }
+                handed_back || split.forgettable(now, config)
+            }
+        };
+        if over {
+            self.remove(id);
+        } else {
+            self.count_demand(id);
+            self.note_end(id);
+            self.touch(id);
+        }
+    }
+
+    /// The flow may have something to send.
+    pub(super) fn touch(&mut self, id: usize) {
+        let flow = &mut self.flows[id];
+        if !flow.queued {
+            flow.queued = true;
+            self.ready.push_back(id);
+        }
+    }
+
+    /// Sets the flow's timer. A timer that is already set for an earlier moment stays: when it
+    /// fires, the flow says when it is really due.
+    pub(super) fn arm(&mut self, id: usize) {
+        let flow = &mut self.flows[id];
+        let due = match &flow.phase {
+            Phase::Opening(opening) => opening.deadline,
+            Phase::Split(split) => {
+                // A flow that is over is forgotten by its own timer; its silence means nothing.
+                let idle = split.is_open().then(|| flow.last_packet + self.config.idle_timeout);
+                let due = split.poll_timer(&self.config).into_iter().chain(idle).min();
+                due.unwrap_or(Instant::FAR_FUTURE)
+            }
+        };
+        match flow.armed {
+            Some(at) if at <= due => {}
+            armed => {
+                if let Some(at) = armed {
+                    self.timers.remove(&(at, id));
+                }
+                self.timers.insert((due, id));
+                flow.armed = Some(due);
+            }
+        }
+    }
+
+    pub(super) fn remove(&mut self, id: usize) {
+        let flow = self.flows.remove(id);
+        self.table.remove(&flow.key());
+        for leg in 0..2 {
+            self.demand[flow.sides[leg] as usize] -= flow.demand[leg];
+        }
+        if let Some(at) = flow.armed {
+            self.timers.remove(&(at, id));
+        }
+        add_sender_stats(&mut self.summary, &flow);
+        if let Phase::Split(split) = &flow.phase {
+            self.held -= split.held();
+        }
+    }
+
+    /// Counts and logs a flow's end, once.
+    pub(super) fn note_end(&mut self, id: usize) {
+        let flow = &mut self.flows[id];
+        let Phase::Split(split) = &flow.phase else { return };
+        if flow.end_noted || split.is_open() {
+            return;
+        }
+        flow.end_noted = true;
+        let (client, server) = (flow.client, flow.server);
+        let lost_bytes = split.lost_bytes();
+        self.summary.lost_bytes += lost_bytes;
+        match split.ending() {
+            Ending::Closed { .. } => {
+                self.summary.closed += 1;
+                tracing::debug!(?client, ?server, "flow closed");
+            }
+            _ if lost_bytes > 0 => {
+                self.summary.reset += 1;
+                tracing::warn!(?client, ?server, lost_bytes, "flow reset, its bytes undelivered");
+            }
+            _ => {
+                self.summary.reset += 1;
+                tracing::debug!(?client, ?server, "flow reset");
+            }
+        }
+    }
+}
