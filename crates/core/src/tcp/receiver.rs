@@ -165,7 +165,7 @@ impl Receiver {
     }
 
     /// After a FIN that we hold back, the peer's segments begin one past it.
-    fn held_fin_at(&self, start: u64) -> bool {
+    pub(super) fn held_fin_at(&self, start: u64) -> bool {
         self.fin_received() && start == self.rcv_nxt + 1
     }
 

@@ -247,8 +247,10 @@ impl Tcb {
 
     fn note_timestamp(&mut self, now: Instant, tcp: &TcpHeader, start: u64) {
         if let (Some(state), Some(ts)) = (&mut self.agreed.timestamps, tcp.options.timestamps) {
-            // RFC 7323, 4.3, rule 2.
-            if start <= self.receiver.last_ack_sent() && !state.is_old(ts.value, now) {
+            // RFC 7323, 4.3, rule 2. Behind a held FIN the peer is one further than we say.
+            let in_order =
+                start <= self.receiver.last_ack_sent() || self.receiver.held_fin_at(start);
+            if in_order && !state.is_old(ts.value, now) {
                 state.recent = ts.value;
                 state.recent_at = now;
             }

@@ -90,7 +90,7 @@ impl Opening {
             answer: None,
             deadline: now + config.open_timeout,
         };
-        let relay = opening.relay_syn(now, config, from, ip);
+        let relay = opening.relay_syn(now, config, from, ip, syn);
         (opening, relay)
     }
 
@@ -106,8 +106,13 @@ impl Opening {
         config: &Config,
         from: Side,
         ip: &IpHeader,
+        tcp: &TcpHeader,
     ) -> Relay {
         self.syns += 1;
+        if self.syn_out.options.timestamps.is_some() && !self.added().timestamps {
+            // The echo tells the client which of its SYNs was answered.
+            self.syn_out.options.timestamps = tcp.options.timestamps;
+        }
         self.syn_sent_at = now;
         self.deadline = now + config.open_timeout;
         self.syn_ip = without_ecn(ip);

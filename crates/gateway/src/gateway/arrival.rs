@@ -116,7 +116,7 @@ impl<B: Buffer> Gateway<B> {
             }
             (SERVER, false, _) => return Disposition::Forward(Reason::NotOpened),
             (_, true, false) if opening.is_repeated_syn(tcp) => {
-                let relay = opening.relay_syn(now, &self.config, from, ip);
+                let relay = opening.relay_syn(now, &self.config, from, ip, tcp);
                 self.relays.push_back((sides[1], relay));
             }
             (_, true, _) => {

@@ -31,6 +31,19 @@ pub(super) enum Forced {
     Persist,
 }
 
+/// What the windows and recovery let a sender do next.
+#[derive(Debug)]
+enum Choice {
+    /// Send this part again.
+    Again(Range<u64>),
+    /// Send this part for the first time (an empty one: the FIN alone).
+    New(Range<u64>),
+    /// Something waits, and the congestion window forbids it.
+    WindowLimited,
+    /// There is nothing to send, or the peer's window forbids it.
+    Nothing,
+}
+
 impl Sender {
     /// The next segment to be sent now, if any.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmission> {
@@ -46,47 +59,47 @@ impl Sender {
             None => {}
         }
         if now < self.pacer.next() {
-            self.paced_out = self.wants_to_send();
+            self.paced_out = matches!(self.choose(), Choice::Again(_) | Choice::New(_));
             self.persist_if_stuck(now);
             return None;
         }
         self.restart_if_idle(now);
-        let room = self.congestion.window().saturating_sub(self.in_flight());
-        let new_data = self.new_data();
-        match self.recovery.next(&self.ledger, new_data.is_some(), self.config.smss) {
-            Next::Again(range) => {
-                let smallest = self.config.smss.min(range.end - range.start);
-                if room < smallest && self.in_flight() > 0 {
-                    self.window_limited = true;
-                    return None;
-                }
-                let limit = whole_segments(room, self.config.smss).min(self.burst_limit());
+        match self.choose() {
+            Choice::Again(range) => {
+                let limit = range.end - range.start;
                 Some(self.again(now, range, limit))
             }
-            Next::New => {
-                let range = new_data.expect("recovery was told that there is new data");
-                let smallest = self.config.smss.min(range.end - range.start);
-                if room < smallest && self.in_flight() > 0 {
-                    self.window_limited = true;
-                    return None;
-                }
-                let limit = whole_segments(room, self.config.smss).min(self.burst_limit());
-                let end =
-                    if range.end - range.start > limit { range.start + limit } else { range.end };
-                Some(self.first_time(now, range.start..end))
+            Choice::New(range) => Some(self.first_time(now, range)),
+            Choice::WindowLimited => {
+                self.window_limited = true;
+                None
             }
-            Next::Nothing => {
+            Choice::Nothing => {
                 self.persist_if_stuck(now);
                 None
             }
         }
     }
 
-    /// Whether anything could be sent if pacing did not forbid it.
-    fn wants_to_send(&self) -> bool {
-        let room = self.congestion.window().saturating_sub(self.in_flight());
-        let has = self.ledger.first_lost().is_some() || self.new_data().is_some();
-        has && (room >= self.config.smss || self.in_flight() == 0)
+    /// What the next segment would be, pacing left aside.
+    fn choose(&self) -> Choice {
+        let smss = self.config.smss;
+        let in_flight = self.in_flight();
+        let room = self.congestion.window().saturating_sub(in_flight);
+        let new_data = self.new_data();
+        let next = self.recovery.next(&self.ledger, new_data.is_some(), smss);
+        let (range, again) = match (next, new_data) {
+            (Next::Again(range), _) => (range, true),
+            (Next::New, Some(range)) => (range, false),
+            (Next::New, None) | (Next::Nothing, _) => return Choice::Nothing,
+        };
+        let len = range.end - range.start;
+        if room < len.min(smss) && in_flight > 0 {
+            return Choice::WindowLimited;
+        }
+        let limit = whole_segments(room, smss).min(self.burst_limit());
+        let range = range.start..range.start + len.min(limit);
+        if again { Choice::Again(range) } else { Choice::New(range) }
     }
 
     /// What may be sent for the first time, as far as the peer's window, silly-window avoidance
