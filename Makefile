@@ -17,7 +17,8 @@ demo: cargo packages
 	@$(TARGET_DIR)/release/bentpipe demo --out out/demo
 
 test: cargo packages
-	cargo test --workspace
+	cargo test --workspace --doc --quiet
+	cargo test --workspace --lib --bins --tests
 
 check: cargo cargo-deny
 	cargo fmt --all -- --check
