@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Bulk throughput through one gateway beside plain kernel forwarding, in one run: iperf3 between
 # two namespaces with a third between them, no emulated link.
+# The hosts use CUBIC, whatever the machine's default is.
 # Usage: bench-throughput.sh BENTPIPE [SECONDS]
 set -euo pipefail
 
@@ -31,12 +32,12 @@ ip -n "$run-h2" link add eth0 type veth peer name sat0 netns "$run-g"
 ip -n "$run-h1" -batch - <<'IP'
 link set eth0 up
 address add 10.92.1.2/24 dev eth0
-route add default via 10.92.1.1
+route add default via 10.92.1.1 congctl cubic
 IP
 ip -n "$run-h2" -batch - <<'IP'
 link set eth0 up
 address add 10.92.2.2/24 dev eth0
-route add default via 10.92.2.1
+route add default via 10.92.2.1 congctl cubic
 IP
 ip -n "$run-g" -batch - <<'IP'
 link set lan0 up
