@@ -10,8 +10,9 @@ use bentpipe_core::tcp::buffer::{Chunks, Pattern};
 use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_core::tcp::pacing::Pacing;
 use bentpipe_core::tcp::receiver::AckPolicy;
+use bentpipe_core::tcp::recovery::Algorithm;
 use bentpipe_core::tcp::rtt::RtoConfig;
-use bentpipe_core::tcp::sender::{Algorithm, InitialWindow, SenderConfig};
+use bentpipe_core::tcp::sender::{InitialWindow, SenderConfig};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::Rate;
 use pair::{Close, End, Faults, Pace, Setup, run};
@@ -19,7 +20,7 @@ use proptest::prelude::*;
 
 /// Every loss recovery algorithm.
 fn algorithms() -> impl Strategy<Value = Algorithm> {
-    prop_oneof![Just(Algorithm::NewReno), Just(Algorithm::Sack)]
+    proptest::sample::select(Algorithm::ALL.to_vec()).prop_map(|(_, algorithm)| algorithm)
 }
 
 fn millis(range: std::ops::Range<u64>) -> impl Strategy<Value = Duration> {

@@ -4,9 +4,11 @@
 //! what recovery does. Windows are in bytes.
 
 mod classic;
+mod control;
 mod standard;
 
 pub use classic::{Classic, Increase, SlowStart};
+pub use control::Control;
 pub use standard::Standard;
 
 use crate::time::{Duration, Instant};
@@ -21,8 +23,17 @@ pub struct Acked {
     pub bytes: u64,
     /// Sender maximum segment size.
     pub smss: u64,
+    /// The round-trip time that it measured, if it did.
+    pub rtt: Option<Duration>,
     /// Smoothed round-trip time.
     pub srtt: Option<Duration>,
+    /// The least round-trip time seen.
+    pub min_rtt: Option<Duration>,
+    /// Bytes in flight when it came.
+    pub in_flight: u64,
+    /// Round trips so far: it grows by one when the data that was sent right behind the last
+    /// growth has been acknowledged.
+    pub round: u64,
     /// Whether the window, not the application or the peer, limited what was in flight.
     pub window_limited: bool,
 }
@@ -57,6 +68,15 @@ pub trait Congestion: fmt::Debug + Send {
 
     /// The retransmission timer expired; `again` if it is not the first time for this data.
     fn on_timeout(&mut self, congested: &Congested, again: bool);
+
+    /// The peer reports congestion by ECN (RFC 3168): as a loss, without one.
+    fn on_ecn(&mut self, congested: &Congested) {
+        self.on_loss(congested);
+    }
+
+    /// The last reduction was a mistake: nothing had been lost (RFC 4015's response). The window
+    /// goes back to what it was before.
+    fn undo(&mut self) {}
 
     /// The connection was idle for longer than the retransmission timeout (RFC 5681, 4.1).
     fn on_idle(&mut self);

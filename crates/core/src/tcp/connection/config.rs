@@ -2,12 +2,13 @@
 
 use super::TIME_WAIT;
 use crate::tcp::receiver::AckPolicy;
-use crate::tcp::sender::{Algorithm, SenderConfig};
+use crate::tcp::recovery::Algorithm;
+use crate::tcp::sender::SenderConfig;
 use crate::time::Duration;
 use crate::wire::TcpHeader;
 
 /// Parameters of a [`super::Connection`]. The default is close to today's Linux.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ConnectionConfig {
     /// The MSS that is announced, and the most that is sent in a segment (options included).
     pub mss: u16,
@@ -79,7 +80,10 @@ impl ConnectionConfig {
         SenderConfig {
             smss,
             max_burst: segments * smss,
-            algorithm: if terms.sack { self.sender.algorithm } else { Algorithm::NewReno },
+            algorithm: match self.sender.algorithm {
+                algorithm if algorithm.needs_sack() && !terms.sack => Algorithm::NewReno,
+                algorithm => algorithm,
+            },
             ..self.sender
         }
     }

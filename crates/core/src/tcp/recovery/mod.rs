@@ -3,33 +3,70 @@
 //! A [`Recovery`] reads the [`Ledger`]'s facts and returns decisions; the sender applies them.
 //! It never sees the congestion window. One file an algorithm.
 
+mod algorithm;
 mod newreno;
 mod sack;
 
+pub use algorithm::{Algorithm, UnknownAlgorithm};
 pub use newreno::NewReno;
 pub use sack::Sack;
 
 use super::ledger::Ledger;
+use crate::time::{Duration, Instant};
 use std::fmt;
 use std::ops::Range;
 
 /// The number of duplicate acknowledgments that make a loss (RFC 5681): three.
 pub const DUP_THRESH: u32 = 3;
 
-/// What one acknowledgment said, after the ledger has taken it.
+/// The path's times as measured so far.
 #[derive(Debug, Clone, Copy)]
+pub struct Timing {
+    /// Smoothed round-trip time.
+    pub srtt: Option<Duration>,
+    /// The least round-trip time seen.
+    pub min_rtt: Option<Duration>,
+    /// The retransmission timeout.
+    pub rto: Duration,
+}
+
+/// What one acknowledgment said, after the ledger has taken it.
+#[derive(Debug, Clone)]
 pub struct AckFacts {
+    /// When it came.
+    pub now: Instant,
     /// Bytes newly acknowledged cumulatively.
     pub acked: u64,
     /// Bytes newly sacked.
     pub sacked: u64,
     /// A duplicate acknowledgment as RFC 5681 defines it.
     pub duplicate: bool,
+    /// What the peer reports to have received twice (RFC 2883).
+    pub dsack: Option<Range<u64>>,
+    /// The round-trip time that it measured, if it did.
+    pub rtt: Option<Duration>,
+    /// The path's times, this measurement included.
+    pub timing: Timing,
     /// Sender maximum segment size, in bytes.
     pub smss: u64,
 }
 
-/// Whether an acknowledgment begins or ends an episode of loss recovery.
+/// A segment that has just left.
+#[derive(Debug, Clone)]
+pub struct SentFacts {
+    /// When.
+    pub now: Instant,
+    /// Its offsets, the FIN counted.
+    pub range: Range<u64>,
+    /// It was sent before.
+    pub again: bool,
+    /// The path's times.
+    pub timing: Timing,
+    /// Sender maximum segment size, in bytes.
+    pub smss: u64,
+}
+
+/// Whether an acknowledgment or a timer begins or ends an episode of loss recovery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Episode {
     /// Nothing changes.
@@ -37,19 +74,24 @@ pub enum Episode {
     Unchanged,
     /// A loss was found: the congestion window is to be reduced, once for the episode.
     Enter,
+    /// A loss was found, and sending begins anew with one segment (Tahoe).
+    Restart,
     /// All that was outstanding at the beginning has been acknowledged.
     Exit,
 }
 
-/// What recovery concludes from an acknowledgment.
+/// What recovery concludes from an acknowledgment or a timer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Verdict {
     /// Offsets that are lost from now on (what of them is sacked is not).
-    pub lost: Option<Range<u64>>,
+    pub lost: Vec<Range<u64>>,
     /// Begin or end of an episode.
     pub episode: Episode,
     /// The first lost segment is to be sent again whatever the window says.
     pub retransmit_now: bool,
+    /// A segment is to be sent whatever the window says, to bring an acknowledgment: new data,
+    /// or else the last segment again (RFC 8985, 7.3).
+    pub probe: bool,
 }
 
 /// What to send next, if the window allows.
@@ -71,8 +113,18 @@ pub trait Recovery: fmt::Debug + Send {
     /// The retransmission timer expired. The sender holds all that is outstanding lost.
     fn on_timeout(&mut self, ledger: &Ledger);
 
-    /// Part of the stream was sent again.
-    fn on_resent(&mut self, _range: &Range<u64>) {}
+    /// A segment has left; the ledger knows it.
+    fn on_sent(&mut self, _sent: &SentFacts, _ledger: &Ledger) {}
+
+    /// When [`Recovery::on_timer`] wants to be called, if ever.
+    fn poll_timer(&self) -> Option<Instant> {
+        None
+    }
+
+    /// A timer of the algorithm itself has expired.
+    fn on_timer(&mut self, _now: Instant, _timing: &Timing, _ledger: &Ledger) -> Verdict {
+        Verdict::default()
+    }
 
     /// Whether an episode of fast recovery is under way.
     fn in_recovery(&self) -> bool;

@@ -57,7 +57,7 @@ impl Recovery for NewReno {
             self.left_network =
                 self.left_network.saturating_sub(facts.acked.saturating_sub(facts.smss));
             return Verdict {
-                lost: Some(Self::first_segment(ledger, facts.smss)),
+                lost: vec![Self::first_segment(ledger, facts.smss)],
                 retransmit_now: true,
                 ..Verdict::default()
             };
@@ -77,9 +77,10 @@ impl Recovery for NewReno {
             self.in_recovery = true;
             self.recover = Some(ledger.snd_nxt());
             return Verdict {
-                lost: Some(Self::first_segment(ledger, facts.smss)),
+                lost: vec![Self::first_segment(ledger, facts.smss)],
                 episode: Episode::Enter,
                 retransmit_now: true,
+                ..Verdict::default()
             };
         }
         Verdict::default()

@@ -3,7 +3,7 @@
 //! `IsLost` is kept as one offset, the edge below which all that is not sacked is lost: it only
 //! moves forward, so each segment is marked once, however many are in flight.
 
-use super::{AckFacts, DUP_THRESH, Episode, Next, Recovery, Verdict};
+use super::{AckFacts, DUP_THRESH, Episode, Next, Recovery, SentFacts, Verdict};
 use crate::tcp::ledger::Ledger;
 use std::ops::Range;
 
@@ -81,7 +81,7 @@ impl Recovery for Sack {
         // Below HighRxt everything has been sent again in this episode, by rule 3 perhaps.
         let from = self.lost_edge.max(self.high_rxt).max(una);
         if edge > from && self.recovery_point.is_some() {
-            verdict.lost = Some(from..edge);
+            verdict.lost.push(from..edge);
         }
         if self.recovery_point.is_some() {
             self.lost_edge = self.lost_edge.max(edge);
@@ -98,7 +98,11 @@ impl Recovery for Sack {
         };
     }
 
-    fn on_resent(&mut self, range: &Range<u64>) {
+    fn on_sent(&mut self, sent: &SentFacts, _ledger: &Ledger) {
+        if !sent.again {
+            return;
+        }
+        let range = &sent.range;
         // A rescue retransmission does not move HighRxt: it lies above all that is sacked.
         let rescue = range.start >= self.highest_sacked.max(self.lost_edge);
         if rescue && self.recovery_point.is_some() {

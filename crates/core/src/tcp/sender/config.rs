@@ -1,27 +1,9 @@
 //! What a sender is made of.
 
-use crate::tcp::congestion::{Classic, Congestion, SlowStart, Standard};
+use crate::tcp::congestion::{Congestion, Control, SlowStart};
 use crate::tcp::pacing::Pacing;
-use crate::tcp::recovery::{NewReno, Recovery, Sack};
+use crate::tcp::recovery::Algorithm;
 use crate::tcp::rtt::RtoConfig;
-
-/// The loss recovery algorithm.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Algorithm {
-    /// NewReno without SACK (RFC 6582).
-    NewReno,
-    /// SACK (RFC 6675).
-    Sack,
-}
-
-impl Algorithm {
-    pub(super) fn recovery(self) -> Box<dyn Recovery> {
-        match self {
-            Algorithm::NewReno => Box::new(NewReno::new()),
-            Algorithm::Sack => Box::new(Sack::default()),
-        }
-    }
-}
 
 /// The initial congestion window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +15,7 @@ pub enum InitialWindow {
 }
 
 /// Parameters of a [`super::Sender`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SenderConfig {
     /// Sender maximum segment size: payload bytes of the largest segment, options deducted.
     pub smss: u64,
@@ -43,6 +25,8 @@ pub struct SenderConfig {
     pub overhead: u64,
     /// Loss recovery.
     pub algorithm: Algorithm,
+    /// Congestion control.
+    pub control: Control,
     /// Initial congestion window.
     pub initial_window: InitialWindow,
     /// Initial slow start threshold in bytes, if any.
@@ -68,6 +52,7 @@ impl Default for SenderConfig {
             max_burst: 1460,
             overhead: 40,
             algorithm: Algorithm::Sack,
+            control: Control::Standard,
             initial_window: InitialWindow::Segments(10),
             initial_ssthresh: None,
             byte_limit: Some(2),
@@ -91,6 +76,6 @@ impl SenderConfig {
             initial_ssthresh: self.initial_ssthresh,
             byte_limit: self.byte_limit,
         };
-        Box::new(Classic::new(slow_start, self.smss, Standard::default()))
+        self.control.congestion(slow_start, self.smss)
     }
 }

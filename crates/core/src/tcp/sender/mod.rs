@@ -13,13 +13,13 @@ mod tests;
 mod timers;
 mod transmit;
 
-pub use config::{Algorithm, InitialWindow, SenderConfig};
+pub use config::{InitialWindow, SenderConfig};
 pub use transmit::Transmission;
 
 use super::congestion::{Acked, Congested, Congestion};
-use super::ledger::{Delivered, Ledger};
+use super::ledger::Ledger;
 use super::pacing::Pacer;
-use super::recovery::{AckFacts, Episode, Recovery};
+use super::recovery::{AckFacts, Episode, Recovery, Timing, Verdict};
 use super::rtt::RttEstimator;
 use crate::time::{Duration, Instant};
 use arrayvec::ArrayVec;
@@ -93,6 +93,8 @@ pub struct Sender {
     /// Timer expiries since the peer was last heard of.
     unanswered: u32,
     last_sent: Option<Instant>,
+    /// Round trips so far, and the offset whose acknowledgment ends this one.
+    round: (u64, u64),
     /// The congestion window was what stopped the last transmission.
     window_limited: bool,
     /// Pacing was.
@@ -125,6 +127,7 @@ impl Sender {
             forced: None,
             unanswered: 0,
             last_sent: None,
+            round: (0, start),
             window_limited: false,
             paced_out: false,
             stats: SenderStats::default(),
@@ -234,8 +237,9 @@ impl Sender {
             return AckOutcome::default();
         }
         let window_changed = self.update_window(ack);
-        let limited = self.window_limited
-            || (self.cwnd() < self.ssthresh() && self.in_flight() * 2 >= self.cwnd());
+        let in_flight = self.in_flight();
+        let limited =
+            self.window_limited || (self.cwnd() < self.ssthresh() && in_flight * 2 >= self.cwnd());
         let outstanding = self.ledger.flight_size() > 0;
         let nxt = self.snd_nxt();
         // DSACKs lie below; what is above snd_nxt was never sent (RFC 5961's spirit).
@@ -252,12 +256,19 @@ impl Sender {
             self.rtt.sample(rtt);
         }
         let facts = AckFacts {
+            now,
             acked: delivered.acked,
             sacked: delivered.sacked,
             duplicate: delivered.acked == 0 && outstanding && !ack.occupies && !window_changed,
+            dsack: self.duplicate_report(ack),
+            rtt: delivered.rtt,
+            timing: self.timing(),
             smss: self.config.smss,
         };
-        self.judge(now, &facts, &delivered, limited);
+        if self.snd_una() >= self.round.1 && delivered.acked > 0 {
+            self.round = (self.round.0 + 1, self.snd_nxt());
+        }
+        self.judge(&facts, in_flight, limited);
         if delivered.acked > 0 {
             self.persist = None;
             if delivered.rtt.is_none() {
@@ -284,34 +295,69 @@ impl Sender {
         start..end
     }
 
-    /// Lets recovery judge, and applies what it decides.
-    fn judge(&mut self, now: Instant, facts: &AckFacts, delivered: &Delivered, limited: bool) {
+    /// What the first SACK block says to have come twice, if it is a DSACK (RFC 2883, 4): it lies
+    /// below the acknowledgment, or within the second block.
+    fn duplicate_report(&self, ack: &Ack<'_>) -> Option<Range<u64>> {
+        let first = ack.sack.first()?;
+        let within_second = || {
+            ack.sack
+                .get(1)
+                .is_some_and(|second| second.start <= first.start && first.end <= second.end)
+        };
+        (first.end <= ack.ack || within_second()).then(|| first.clone())
+    }
+
+    /// The path's times.
+    pub(super) fn timing(&self) -> Timing {
+        Timing { srtt: self.rtt.srtt(), min_rtt: self.rtt.min_rtt(), rto: self.rtt.rto() }
+    }
+
+    /// Lets recovery judge an acknowledgment, and congestion control hear of it.
+    fn judge(&mut self, facts: &AckFacts, in_flight: u64, limited: bool) {
         let was_in_recovery = self.recovery.in_recovery();
-        let flight_size =
-            (self.ledger.flight_size() + delivered.acked).min(self.congestion.window());
+        let flight_size = self.ledger.flight_size() + facts.acked;
         let verdict = self.recovery.on_ack(facts, &self.ledger);
-        if let Some(range) = verdict.lost {
+        let unchanged = verdict.episode == Episode::Unchanged;
+        self.apply(facts.now, verdict, flight_size);
+        if unchanged && facts.acked > 0 && !was_in_recovery {
+            self.congestion.on_ack(&Acked {
+                now: facts.now,
+                bytes: facts.acked,
+                smss: facts.smss,
+                rtt: facts.rtt,
+                srtt: facts.timing.srtt,
+                min_rtt: facts.timing.min_rtt,
+                in_flight,
+                round: self.round.0,
+                window_limited: limited,
+            });
+        }
+    }
+
+    /// Does what recovery has decided, with `flight_size` bytes outstanding before.
+    fn apply(&mut self, now: Instant, verdict: Verdict, flight_size: u64) {
+        for range in verdict.lost {
             self.ledger.mark_lost(range);
         }
         if verdict.retransmit_now {
             self.forced = Some(transmit::Forced::FirstLost);
+        } else if verdict.probe {
+            self.forced = Some(transmit::Forced::Probe);
         }
         let smss = self.config.smss;
+        // What limited transmit has added does not count (RFC 5681, 3.2).
+        let congested =
+            Congested { now, flight_size: flight_size.min(self.congestion.window()), smss };
         match verdict.episode {
             Episode::Enter => {
                 self.stats.recoveries += 1;
-                self.congestion.on_loss(&Congested { now, flight_size, smss });
+                self.congestion.on_loss(&congested);
+            }
+            Episode::Restart => {
+                self.stats.recoveries += 1;
+                self.congestion.on_timeout(&congested, false);
             }
             Episode::Exit => self.congestion.on_recovered(self.ledger.flight_size(), smss),
-            Episode::Unchanged if delivered.acked > 0 && !was_in_recovery => {
-                self.congestion.on_ack(&Acked {
-                    now,
-                    bytes: delivered.acked,
-                    smss,
-                    srtt: self.rtt.srtt(),
-                    window_limited: limited,
-                });
-            }
             Episode::Unchanged => {}
         }
     }

@@ -1,6 +1,7 @@
 //! Scripts of acknowledgments, segment by segment, after the RFCs' own words.
 
 use super::*;
+use crate::tcp::recovery::Algorithm;
 
 const SMSS: u64 = 100;
 

@@ -30,13 +30,18 @@ impl Sender {
         let rto = self.rto_deadline;
         let persist = self.persist.map(|persist| persist.deadline);
         let paced = self.paced_out.then(|| self.pacer.next());
-        [rto, persist, paced].into_iter().flatten().min()
+        [rto, persist, paced, self.recovery.poll_timer()].into_iter().flatten().min()
     }
 
     /// Lets expire what is due at `now`.
     pub fn on_timer(&mut self, now: Instant) {
         if self.rto_deadline.is_some_and(|deadline| deadline <= now) {
             self.on_retransmission_timeout(now);
+        }
+        if self.recovery.poll_timer().is_some_and(|deadline| deadline <= now) {
+            let flight_size = self.ledger.flight_size();
+            let verdict = self.recovery.on_timer(now, &self.timing(), &self.ledger);
+            self.apply(now, verdict, flight_size);
         }
         if let Some(persist) = self.persist.filter(|persist| persist.deadline <= now) {
             self.persist = Some(persist.again(now));

@@ -3,7 +3,7 @@
 
 use super::{Sender, timers};
 use crate::tcp::pacing::Pacing;
-use crate::tcp::recovery::Next;
+use crate::tcp::recovery::{Next, SentFacts};
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
 use std::ops::Range;
@@ -27,6 +27,8 @@ pub struct Transmission {
 pub(super) enum Forced {
     /// Fast retransmit, partial acknowledgment or timeout: the first lost segment.
     FirstLost,
+    /// Recovery wants an acknowledgment: new data, or else the last segment again.
+    Probe,
     /// The persist timer: what the window allows, or else a probe.
     Persist,
 }
@@ -55,6 +57,7 @@ impl Sender {
                     return Some(self.again(now, range, self.config.smss));
                 }
             }
+            Some(Forced::Probe) => return self.tail_probe(now),
             Some(Forced::Persist) => return self.probe(now),
             None => {}
         }
@@ -164,7 +167,9 @@ impl Sender {
 
     fn first_time(&mut self, now: Instant, range: Range<u64>) -> Transmission {
         let fin = self.finished && range.end == self.end && self.window_edge > range.end;
-        self.ledger.sent(now, range.start..range.end + u64::from(fin));
+        let sent = range.start..range.end + u64::from(fin);
+        self.ledger.sent(now, sent.clone());
+        self.tell_recovery(now, sent, false);
         let push = range.end == self.end;
         self.left(now, Transmission { range, fin, push, retransmission: false })
     }
@@ -173,12 +178,17 @@ impl Sender {
     fn again(&mut self, now: Instant, range: Range<u64>, limit: u64) -> Transmission {
         let range = range.start..range.end.min(range.start + limit);
         self.ledger.resent(now, range.clone());
-        self.recovery.on_resent(&range);
+        self.tell_recovery(now, range.clone(), true);
         self.stats.retransmissions += 1;
         let fin = self.finished && range.end == self.stream_end();
         let data = range.start..range.end - u64::from(fin);
         let push = data.end == self.end;
         self.left(now, Transmission { range: data, fin, push, retransmission: true })
+    }
+
+    fn tell_recovery(&mut self, now: Instant, range: Range<u64>, again: bool) {
+        let (timing, smss) = (self.timing(), self.config.smss);
+        self.recovery.on_sent(&SentFacts { now, range, again, timing, smss }, &self.ledger);
     }
 
     fn left(&mut self, now: Instant, sent: Transmission) -> Transmission {
@@ -193,6 +203,17 @@ impl Sender {
             self.pacer.sent(now, bytes, rate);
         }
         sent
+    }
+
+    /// Recovery's probe: new data if the peer's window allows, or else the last segment again.
+    fn tail_probe(&mut self, now: Instant) -> Option<Transmission> {
+        let smss = self.config.smss;
+        if let Some(range) = self.new_data() {
+            return Some(self.first_time(now, range.start..range.end.min(range.start + smss)));
+        }
+        let end = self.snd_nxt();
+        let start = end.saturating_sub(smss).max(self.snd_una());
+        (start < end).then(|| self.again(now, start..end, smss))
     }
 
     /// The persist timer has expired: send what fits, though it be silly, or an empty segment
