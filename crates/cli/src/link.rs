@@ -4,8 +4,9 @@ use bentpipe_core::link::{Count, Counters, LinkConfig, QueueLimit};
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::{Bytes, Probability, Rate, parse_duration};
 use bentpipe_net::divert::{Divert, DivertConfig, DivertError, Side};
-use bentpipe_net::emulator::{Emulator, EmulatorError, Exit, Summary};
+use bentpipe_net::emulator::{Emulator, Exit, Summary};
 use bentpipe_net::enclosed::{Enclosed, EnclosedError};
+use bentpipe_net::poll::LoopError;
 use bentpipe_net::signals::{Signal, Signals};
 use serde_json::{Value, json};
 use std::io::{self, Write};
@@ -91,7 +92,7 @@ pub(crate) enum Error {
     Enclosed(#[from] EnclosedError),
     /// Running.
     #[error(transparent)]
-    Emulator(#[from] EmulatorError),
+    Emulator(#[from] LoopError),
     /// Signals or standard output.
     #[error(transparent)]
     Io(#[from] io::Error),

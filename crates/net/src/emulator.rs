@@ -7,34 +7,16 @@
 //! as the loop wakes: events inside the link keep their exact moments, so lateness does not add up.
 
 use crate::clock::Clock;
+use crate::poll::{self, LoopError};
 use crate::signals::{Signal, Signals};
-use crate::tun::{MAX_READ, ReadError, Tun};
+use crate::tun::{MAX_READ, Tun};
 use crate::vnet_hdr::VnetHdr;
 use bentpipe_core::link::{Counters, Link, LinkConfig};
 use bentpipe_core::time::Instant;
-use nix::poll::{PollFd, PollFlags, ppoll};
-use nix::sys::time::TimeSpec;
-use std::io;
 use std::os::fd::AsFd;
 
 /// Packets read from one device before the other one and the clock have their turn.
 const BURST: usize = 64;
-
-/// Why the emulator stopped by itself.
-#[derive(Debug, thiserror::Error)]
-pub enum EmulatorError {
-    /// Waiting failed.
-    #[error("cannot wait for packets: {0}")]
-    Poll(io::Error),
-    /// A device failed.
-    #[error("cannot read from {device}: {source}")]
-    Read {
-        /// The TUN device.
-        device: String,
-        /// What the kernel said.
-        source: ReadError,
-    },
-}
 
 /// Where a packet goes that came in from one device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,9 +49,7 @@ pub struct Emulator {
 impl Emulator {
     /// Links of `configs`, one for each direction: direction *i* comes in through `tuns[i]`.
     pub fn new(tuns: [Tun; 2], exit: Exit, configs: [&LinkConfig; 2]) -> Emulator {
-        // Timers otherwise fire up to 50 µs late (prctl(2), PR_SET_TIMERSLACK). Less precise
-        // timing is no reason to stop.
-        let _ = nix::sys::prctl::set_timerslack(1);
+        poll::be_punctual();
         Emulator {
             clock: Clock::start(),
             tuns,
@@ -83,17 +63,18 @@ impl Emulator {
     /// packets stay inside meanwhile.
     ///
     /// # Errors
-    /// [`EmulatorError`].
+    /// [`LoopError`].
     pub fn run(
         &mut self,
         signals: &Signals,
         stop: Option<&dyn AsFd>,
-    ) -> Result<Option<Signal>, EmulatorError> {
+    ) -> Result<Option<Signal>, LoopError> {
         let mut buffer = vec![0; MAX_READ];
         loop {
             let now = self.clock.now();
             self.deliver(now);
-            let ready = self.wait(signals, stop)?;
+            let next = self.links.iter().filter_map(Link::next).min();
+            let ready = poll::wait(&self.clock, &self.tuns, signals, stop, next)?;
             if ready.signal.is_some() || ready.stop {
                 return Ok(ready.signal);
             }
@@ -130,7 +111,7 @@ impl Emulator {
     }
 
     /// Reads up to [`BURST`] packets from device `side` into its link.
-    fn admit(&mut self, side: usize, buffer: &mut [u8]) -> Result<(), EmulatorError> {
+    fn admit(&mut self, side: usize, buffer: &mut [u8]) -> Result<(), LoopError> {
         for _ in 0..BURST {
             match self.tuns[side].read(buffer) {
                 Ok(Some((_, packet))) => {
@@ -140,44 +121,11 @@ impl Emulator {
                     self.links[side].push(self.clock.now(), packet.to_vec());
                 }
                 Ok(None) => break,
-                Err(source) => {
-                    let device = self.tuns[side].name().to_owned();
-                    return Err(EmulatorError::Read { device, source });
-                }
+                Err(source) => return Err(LoopError::read(&self.tuns[side], source)),
             }
         }
         Ok(())
     }
-
-    /// Waits for a packet, the next event of a link, or the end.
-    fn wait(&self, signals: &Signals, stop: Option<&dyn AsFd>) -> Result<Ready, EmulatorError> {
-        let next = self.links.iter().filter_map(Link::next).min();
-        let timeout = next.map(|at| TimeSpec::from(at.saturating_since(self.clock.now())));
-        let poll_in = |fd| PollFd::new(fd, PollFlags::POLLIN);
-        let mut fds = vec![
-            poll_in(self.tuns[0].as_fd()),
-            poll_in(self.tuns[1].as_fd()),
-            poll_in(signals.as_fd()),
-        ];
-        fds.extend(stop.map(|stop| poll_in(stop.as_fd())));
-        match ppoll(&mut fds, timeout, None) {
-            Ok(_) | Err(nix::errno::Errno::EINTR) => {}
-            Err(errno) => return Err(EmulatorError::Poll(errno.into())),
-        }
-        let ready: Vec<bool> = fds.iter().map(|fd| fd.any() == Some(true)).collect();
-        let stopped = ready[3..].iter().any(|&ready| ready);
-        Ok(Ready {
-            tuns: [ready[0], ready[1]],
-            stop: stopped,
-            signal: if ready[2] { signals.received() } else { None },
-        })
-    }
-}
-
-struct Ready {
-    tuns: [bool; 2],
-    stop: bool,
-    signal: Option<Signal>,
 }
 
 /// Adds back the hop that the way into the device has cost: the kernel takes another one on the way

@@ -4,6 +4,7 @@
 //! device of its own side, by itself or by us in its name ([`crate::divert`] says why).
 
 use crate::clock::Clock;
+use crate::poll::{self, LoopError};
 use crate::signals::Signals;
 use crate::tun::{MAX_READ, MAX_SLICES, ReadError, Tun};
 use crate::vnet_hdr::{Checksum, Gso, GsoKind, VnetHdr};
@@ -11,10 +12,6 @@ use bentpipe_core::tcp::buffer::Payload;
 use bentpipe_core::time::Instant;
 use bentpipe_core::wire::{self, Packet, Verify, emit};
 use bentpipe_gateway::{Config, Disposition, Emission, Gateway, Side, Summary};
-use nix::poll::{PollFd, PollFlags, ppoll};
-use nix::sys::time::TimeSpec;
-use std::io;
-use std::os::fd::AsFd;
 
 /// Packets read from one device before what they caused is sent.
 const BURST: usize = 16;
@@ -23,22 +20,6 @@ const BURST: usize = 16;
 const TCP_CHECKSUM_OFFSET: u16 = 16;
 
 const SIDES: [Side; 2] = [Side::Lan, Side::Satellite];
-
-/// Why the gateway stopped by itself.
-#[derive(Debug, thiserror::Error)]
-pub enum GatewayError {
-    /// Waiting failed.
-    #[error("cannot wait for packets: {0}")]
-    Poll(io::Error),
-    /// A device failed.
-    #[error("cannot read from {device}: {source}")]
-    Read {
-        /// The TUN device.
-        device: String,
-        /// What the kernel said.
-        source: ReadError,
-    },
-}
 
 /// A gateway between two TUN devices opened with offload.
 #[derive(Debug)]
@@ -52,27 +33,27 @@ pub struct LiveGateway {
 impl LiveGateway {
     /// A gateway without flows; `tuns` are the LAN's and the satellite's.
     pub fn new(tuns: [Tun; 2], config: Config) -> LiveGateway {
-        // Timers otherwise fire up to 50 µs late, which pacing would feel.
-        let _ = nix::sys::prctl::set_timerslack(1);
+        poll::be_punctual();
         LiveGateway { clock: Clock::start(), tuns, gateway: Gateway::new(config), refused: 0 }
     }
 
     /// Runs until a signal comes.
     ///
     /// # Errors
-    /// [`GatewayError`].
-    pub fn run(&mut self, signals: &Signals) -> Result<(), GatewayError> {
+    /// [`LoopError`].
+    pub fn run(&mut self, signals: &Signals) -> Result<(), LoopError> {
         let mut buffer = vec![0; MAX_READ];
         loop {
             let now = self.clock.now();
             self.gateway.handle_timeout(now);
             self.transmit(now);
-            let ready = self.wait(signals)?;
-            if ready[2] && signals.received().is_some() {
+            let next = self.gateway.poll_timeout();
+            let ready = poll::wait(&self.clock, &self.tuns, signals, None, next)?;
+            if ready.signal.is_some() {
                 return Ok(());
             }
             for side in SIDES {
-                if ready[side as usize] {
+                if ready.tuns[side as usize] {
                     self.receive(side, &mut buffer)?;
                     self.transmit(self.clock.now());
                 }
@@ -91,7 +72,7 @@ impl LiveGateway {
     }
 
     /// Reads up to [`BURST`] packets from the device of `side`.
-    fn receive(&mut self, side: Side, buffer: &mut [u8]) -> Result<(), GatewayError> {
+    fn receive(&mut self, side: Side, buffer: &mut [u8]) -> Result<(), LoopError> {
         for _ in 0..BURST {
             let tun = &self.tuns[side as usize];
             let (header, bytes) = match tun.read(buffer) {
@@ -101,9 +82,7 @@ impl LiveGateway {
                     tracing::debug!(device = tun.name(), %error, "packet not understood");
                     continue;
                 }
-                Err(source) => {
-                    return Err(GatewayError::Read { device: tun.name().to_owned(), source });
-                }
+                Err(source) => return Err(LoopError::read(tun, source)),
             };
             let verify = match header.checksum {
                 Checksum::Complete => Verify::Full,
@@ -158,19 +137,6 @@ impl LiveGateway {
             tracing::debug!(device = device.name(), %error, "packet not taken");
             self.refused += 1;
         }
-    }
-
-    /// Waits for a packet of either device, the next deadline, or a signal.
-    fn wait(&self, signals: &Signals) -> Result<[bool; 3], GatewayError> {
-        let next = self.gateway.poll_timeout();
-        let timeout = next.map(|at| TimeSpec::from(at.saturating_since(self.clock.now())));
-        let fds = [self.tuns[0].as_fd(), self.tuns[1].as_fd(), signals.as_fd()];
-        let mut fds = fds.map(|fd| PollFd::new(fd, PollFlags::POLLIN));
-        match ppoll(&mut fds, timeout, None) {
-            Ok(_) | Err(nix::errno::Errno::EINTR) => {}
-            Err(errno) => return Err(GatewayError::Poll(errno.into())),
-        }
-        Ok(fds.map(|fd| fd.any() == Some(true)))
     }
 }
 

@@ -9,6 +9,7 @@ pub mod gateway;
 pub mod instance;
 pub mod interface;
 pub mod netns;
+pub mod poll;
 pub mod signals;
 pub mod testbed;
 pub mod tun;

@@ -4,8 +4,9 @@ mod config;
 mod report;
 
 use bentpipe_net::divert::{Divert, DivertConfig, DivertError, Side};
-use bentpipe_net::gateway::{GatewayError, LiveGateway};
+use bentpipe_net::gateway::LiveGateway;
 use bentpipe_net::interface::{InterfaceError, least_mtu};
+use bentpipe_net::poll::LoopError;
 use bentpipe_net::signals::Signals;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -61,7 +62,7 @@ pub(crate) enum Error {
     Interface(#[from] InterfaceError),
     /// Running.
     #[error(transparent)]
-    Gateway(#[from] GatewayError),
+    Gateway(#[from] LoopError),
     /// Signals or standard output.
     #[error(transparent)]
     Io(#[from] io::Error),
