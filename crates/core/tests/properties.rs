@@ -52,14 +52,31 @@ fn senders() -> impl Strategy<Value = SenderConfig> {
     )
 }
 
+/// Exact clocks, and clocks of 1 to 500 ms.
+fn ticks() -> impl Strategy<Value = Duration> {
+    prop_oneof![2 => Just(Duration::ZERO), 1 => millis(1..501)]
+}
+
 fn connections() -> impl Strategy<Value = ConnectionConfig> {
     let mss = prop_oneof![Just(1460u16), 64u16..1500];
     let receive = prop_oneof![1u64..10, 10u64..5_000, 5_000u64..200_000];
     let send = prop_oneof![1u64..5_000, 5_000u64..200_000];
     let scale = proptest::option::of(0u8..5);
     let ack = prop_oneof![Just(AckPolicy::PerSegment), millis(1..400).prop_map(AckPolicy::Delayed)];
-    (senders(), mss, receive, send, scale, any::<bool>(), any::<bool>(), ack).prop_map(
-        |(sender, mss, receive_buffer, send_buffer, window_scale, sack, timestamps, ack_policy)| {
+    let options = (any::<bool>(), any::<bool>());
+    (senders(), mss, receive, send, scale, options, ack, ticks()).prop_map(
+        |(
+            mut sender,
+            mss,
+            receive_buffer,
+            send_buffer,
+            window_scale,
+            options,
+            ack_policy,
+            tick,
+        )| {
+            let (sack, timestamps) = options;
+            sender.rto.tick = tick;
             ConnectionConfig {
                 mss,
                 send_buffer,

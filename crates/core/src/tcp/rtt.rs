@@ -1,6 +1,11 @@
-//! The retransmission timeout (RFC 6298).
+//! The retransmission timeout (RFC 6298), by an exact clock or by one that ticks.
+//!
+//! The ticking clock is BSD's slow timer (tcp_slowtimo, 500 ms), with any period: round-trip times
+//! are measured in ticks, and timeouts are whole numbers of ticks and expire on one. As the first
+//! tick comes at any time after the timer was set, an RTO of n ticks lasts n - 1 to n of them;
+//! with at least two, as in BSD, it never lasts less than one.
 
-use crate::time::Duration;
+use crate::time::{Duration, Instant};
 
 /// Parameters of the retransmission timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,6 +18,9 @@ pub struct RtoConfig {
     pub max: Duration,
     /// Clock granularity G (rule 2.3).
     pub granularity: Duration,
+    /// The period of the clock that measures round trips and lets timeouts expire; G is at least
+    /// that. Zero for an exact clock; 500 ms in BSD, ten or one in later systems.
+    pub tick: Duration,
 }
 
 impl Default for RtoConfig {
@@ -22,6 +30,7 @@ impl Default for RtoConfig {
             min: Duration::from_millis(200),
             max: Duration::from_secs(60),
             granularity: Duration::from_millis(1),
+            tick: Duration::ZERO,
         }
     }
 }
@@ -42,9 +51,28 @@ impl RttEstimator {
         RttEstimator { config, srtt: None, rttvar: Duration::ZERO, min_rtt: None, backoff: 0 }
     }
 
-    /// Takes a measurement R' of a segment that was sent once (Karn's rule is the caller's).
-    /// A measurement also ends the back-off.
+    /// Takes a measurement R' of a segment that was sent once (Karn's rule is the caller's), when
+    /// the moment of its acknowledgment does not matter or is not known: a ticking clock takes the
+    /// ticks that it began. A measurement also ends the back-off.
     pub fn sample(&mut self, rtt: Duration) {
+        let ticks = rtt.as_nanos().div_ceil(self.period());
+        self.measured(rtt, ticks);
+    }
+
+    /// Takes a measurement of a segment that was acknowledged at `now`: a ticking clock counts the
+    /// ticks since it was sent.
+    pub fn sample_at(&mut self, now: Instant, rtt: Duration) {
+        let (end, period) = (u128::from(now.as_nanos()), self.period());
+        let ticks = end / period - end.saturating_sub(rtt.as_nanos()) / period;
+        self.measured(rtt, ticks);
+    }
+
+    /// A round trip that took `exact`, or that many ticks of our clock. It takes at least one tick,
+    /// as in 4.3BSD, which counted from one.
+    fn measured(&mut self, exact: Duration, ticks: u128) {
+        self.min_rtt = Some(self.min_rtt.map_or(exact, |least| least.min(exact)));
+        self.backoff = 0;
+        let rtt = if self.config.tick.is_zero() { exact } else { self.ticks_lasting(ticks.max(1)) };
         // RFC 6298, rules 2.2 and 2.3: alpha = 1/8, beta = 1/4, RTTVAR first.
         self.srtt = Some(match self.srtt {
             None => {
@@ -56,28 +84,54 @@ impl RttEstimator {
                 (srtt * 7 + rtt) / 8
             }
         });
-        self.min_rtt = Some(self.min_rtt.map_or(rtt, |least| least.min(rtt)));
-        self.backoff = 0;
     }
 
-    /// SRTT, once measured.
+    /// The clock's period in nanoseconds; an exact clock's is one.
+    fn period(&self) -> u128 {
+        self.config.tick.as_nanos().max(1)
+    }
+
+    fn ticks_lasting(&self, ticks: u128) -> Duration {
+        let nanos = ticks.saturating_mul(self.period());
+        Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+
+    /// SRTT, once measured. A ticking clock's is as coarse as the clock.
     pub fn srtt(&self) -> Option<Duration> {
         self.srtt
     }
 
-    /// The least round-trip time seen.
+    /// The least round-trip time seen, exact whatever the clock: it is no part of the timeout.
     pub fn min_rtt(&self) -> Option<Duration> {
         self.min_rtt
     }
 
-    /// The timeout now, back-off included: RTO = SRTT + max(G, 4·RTTVAR), within its limits.
+    /// The timeout now, back-off included: RTO = SRTT + max(G, 4·RTTVAR), within its limits. By a
+    /// ticking clock it is a whole number of ticks, at least two.
     pub fn rto(&self) -> Duration {
+        let granularity = self.config.granularity.max(self.config.tick);
         let base = match self.srtt {
             None => self.config.initial,
-            Some(srtt) => srtt + self.config.granularity.max(self.rttvar * 4),
+            Some(srtt) => srtt + granularity.max(self.rttvar * 4),
         };
-        let base = base.clamp(self.config.min, self.config.max);
-        base.saturating_mul(1 << self.backoff.min(16)).min(self.config.max)
+        let base = base.max(self.config.min).min(self.config.max);
+        let rto = base.saturating_mul(1 << self.backoff.min(16)).min(self.config.max);
+        if self.config.tick.is_zero() {
+            return rto;
+        }
+        self.ticks_lasting(rto.as_nanos().div_ceil(self.period()).max(2))
+    }
+
+    /// When a timer that is set at `now` to the present timeout expires: by a ticking clock, on
+    /// the tick that makes its count full.
+    pub fn deadline(&self, now: Instant) -> Instant {
+        let rto = self.rto();
+        if self.config.tick.is_zero() {
+            return now + rto;
+        }
+        let since_tick = u128::from(now.as_nanos()) % self.period();
+        let since_tick = u64::try_from(since_tick).expect("less than `now`");
+        Instant::from_nanos(now.as_nanos() - since_tick) + rto
     }
 
     /// The timer expired: double the timeout (rule 5.5).
@@ -126,5 +180,47 @@ mod tests {
             rtt.back_off();
         }
         assert_eq!(rtt.rto(), Duration::from_secs(60));
+    }
+
+    fn ticking(tick: u64) -> RttEstimator {
+        let min = ms(tick);
+        RttEstimator::new(RtoConfig { tick: ms(tick), min, ..RtoConfig::default() })
+    }
+
+    #[test]
+    fn a_slow_clock_counts_the_ticks_of_a_round_trip() {
+        // 560 ms span one tick or two of 500 ms, by where they begin.
+        for (sent, ticks) in [(10, 1), (430, 1), (440, 2), (490, 2)] {
+            let mut rtt = ticking(500);
+            rtt.sample_at(Instant::from_millis(sent + 560), ms(560));
+            assert_eq!(rtt.srtt(), Some(ms(500 * ticks)), "sent at {sent} ms");
+            assert_eq!(rtt.min_rtt(), Some(ms(560)));
+        }
+        // Less than a tick counts as one.
+        let mut rtt = ticking(500);
+        rtt.sample_at(Instant::from_millis(30), ms(20));
+        assert_eq!(rtt.srtt(), Some(ms(500)));
+    }
+
+    #[test]
+    fn timeouts_expire_on_ticks() {
+        let mut rtt = ticking(500);
+        // Two ticks: the timer that is set just before one lasts a little more than the other.
+        rtt.sample(ms(20));
+        for _ in 0..60 {
+            rtt.sample(ms(20));
+        }
+        assert_eq!(rtt.rto(), ms(1000));
+        assert_eq!(rtt.deadline(Instant::from_millis(501)), Instant::from_millis(1500));
+        assert_eq!(rtt.deadline(Instant::from_millis(999)), Instant::from_millis(1500));
+        assert_eq!(rtt.deadline(Instant::from_millis(1000)), Instant::from_millis(2000));
+        rtt.back_off();
+        assert_eq!(rtt.deadline(Instant::from_millis(999)), Instant::from_millis(2500));
+        // By a fine clock the same path has a timeout right behind its round trip.
+        let mut rtt = ticking(1);
+        for _ in 0..60 {
+            rtt.sample_at(Instant::from_millis(20), ms(20));
+        }
+        assert_eq!(rtt.deadline(Instant::from_millis(501)), Instant::from_millis(522));
     }
 }

@@ -42,7 +42,7 @@ impl Handshake {
             config: *config,
             isn,
             peer: None,
-            deadline: now + rto.rto(),
+            deadline: rto.deadline(now),
             rto,
             first_sent: now,
             retries: 0,
@@ -152,7 +152,7 @@ impl Handshake {
         }
         self.retries += 1;
         self.rto.back_off();
-        self.deadline = now + self.rto.rto();
+        self.deadline = self.rto.deadline(now);
         self.send_now = true;
         self.retries > self.config.syn_retries
     }

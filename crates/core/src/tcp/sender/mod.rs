@@ -253,7 +253,7 @@ impl Sender {
             .collect();
         let delivered = self.ledger.acknowledge(now, ack.ack, blocks);
         if let Some(rtt) = delivered.rtt {
-            self.rtt.sample(rtt);
+            self.rtt.sample_at(now, rtt);
         }
         let facts = AckFacts {
             now,
@@ -275,7 +275,7 @@ impl Sender {
                 self.rtt.end_back_off();
             }
             // RFC 6298, rules 5.2 and 5.3.
-            self.rto_deadline = (self.ledger.flight_size() > 0).then(|| now + self.rtt.rto());
+            self.rto_deadline = (self.ledger.flight_size() > 0).then(|| self.rtt.deadline(now));
         }
         AckOutcome { acked: delivered.acked, rtt: delivered.rtt }
     }

@@ -82,7 +82,7 @@ impl Sender {
         self.ledger.mark_lost(una..self.snd_nxt());
         self.recovery.on_timeout(&self.ledger);
         self.rtt.back_off();
-        self.rto_deadline = Some(now + self.rtt.rto());
+        self.rto_deadline = Some(self.rtt.deadline(now));
         self.forced = Some(Forced::FirstLost);
     }
 }

@@ -196,7 +196,7 @@ impl Sender {
         self.last_sent = Some(now);
         self.persist = None;
         // RFC 6298, rule 5.1.
-        self.rto_deadline.get_or_insert(now + self.rtt.rto());
+        self.rto_deadline.get_or_insert(self.rtt.deadline(now));
         if let Some(rate) = self.pacing_rate() {
             let segments = (sent.range.end - sent.range.start).div_ceil(self.config.smss).max(1);
             let bytes = sent.range.end - sent.range.start + self.config.overhead * segments;
