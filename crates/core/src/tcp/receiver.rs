@@ -5,11 +5,16 @@
 //! new, and the caller stores it in the stream's buffer. The caller also says how far the window
 //! may open ([`Receiver::set_limit`]); a right edge that was promised is never taken back.
 
+mod policy;
 #[cfg(test)]
 mod tests;
+mod tuning;
+
+pub use policy::AckPolicy;
+pub use tuning::{AutoTuning, Observed};
 
 use super::ranges::RangeSet;
-use crate::time::{Duration, Instant};
+use crate::time::Instant;
 use arrayvec::ArrayVec;
 use std::ops::Range;
 
@@ -17,15 +22,6 @@ use std::ops::Range;
 /// cost us far more memory than its window says; what would be one range too many is taken for
 /// lost.
 const MOST_RANGES: usize = 4096;
-
-/// When acknowledgments are sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AckPolicy {
-    /// One for each segment (a super-segment counts as one).
-    PerSegment,
-    /// One for every two full segments, or when the timer expires (RFC 1122: below 0.5 s).
-    Delayed(Duration),
-}
 
 /// Parameters of a [`Receiver`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,8 +80,12 @@ pub struct Receiver {
     owed: Owed,
     /// Bytes received in order since the last acknowledgment.
     unacknowledged: u64,
-    /// RCV.NXT in the last segment sent.
+    /// What the acknowledgment field said in the last segment sent.
     last_ack_sent: u64,
+    /// ACK division: what the acknowledgment field says while not all is acknowledged yet.
+    divided: Option<u64>,
+    /// What lies below is acknowledged at once: division begins here.
+    divide_from: u64,
     duplicate_bytes: u64,
 }
 
@@ -107,6 +107,8 @@ impl Receiver {
             owed: Owed::Nothing,
             unacknowledged: 0,
             last_ack_sent: start,
+            divided: None,
+            divide_from: start,
             duplicate_bytes: 0,
         }
     }
@@ -116,9 +118,16 @@ impl Receiver {
         self.rcv_nxt
     }
 
-    /// What the acknowledgment field says: `rcv_nxt`, and the FIN once it is acknowledged.
-    pub fn ack_offset(&self) -> u64 {
+    /// The offset at which the peer's next segment should begin: `rcv_nxt`, and one more once the
+    /// FIN is acknowledged.
+    pub fn expected(&self) -> u64 {
         self.rcv_nxt + u64::from(self.fin_acknowledged)
+    }
+
+    /// What the acknowledgment field says: what is expected, or less while one segment's
+    /// acknowledgment is divided.
+    pub fn ack_offset(&self) -> u64 {
+        self.divided.unwrap_or(self.expected())
     }
 
     /// One past the last offset that was promised to the peer.
@@ -151,7 +160,7 @@ impl Receiver {
     /// its acknowledgment: a closed window drops its data later.
     pub fn acceptable(&self, start: Option<u64>, len: u64) -> bool {
         let Some(start) = start else { return false };
-        let next = self.ack_offset();
+        let next = self.expected();
         let edge = self.promised.max(next);
         if start == next || self.held_fin_at(start) {
             return true;
@@ -191,6 +200,9 @@ impl Receiver {
                 accepted.advanced = true;
                 self.unacknowledged += in_time.end - in_time.start;
                 urgent |= was_hole;
+                if was_hole {
+                    self.divide_from = self.rcv_nxt;
+                }
             } else if self.beyond.len() >= MOST_RANGES
                 && self.beyond.containing(in_time.start - 1).is_none()
             {
@@ -255,11 +267,15 @@ impl Receiver {
 
     /// Owes a delayed acknowledgment, or one now if the policy says so.
     fn owe(&mut self, now: Instant) {
-        self.owed = match (self.config.ack_policy, self.owed) {
-            (AckPolicy::PerSegment, _) | (_, Owed::Now) => Owed::Now,
-            (AckPolicy::Delayed(_), _) if self.unacknowledged >= 2 * self.config.rmss => Owed::Now,
-            (AckPolicy::Delayed(delay), Owed::Nothing) => Owed::By(now + delay),
-            (AckPolicy::Delayed(_), by) => by,
+        let policy = self.config.ack_policy;
+        let enough = policy.segments().is_none_or(|segments| {
+            self.unacknowledged >= u64::from(segments).saturating_mul(self.config.rmss)
+        });
+        self.owed = match self.owed {
+            Owed::Now => Owed::Now,
+            _ if enough => Owed::Now,
+            Owed::Nothing => policy.deadline(now).map_or(Owed::Now, Owed::By),
+            by => by,
         };
     }
 
@@ -317,20 +333,21 @@ impl Receiver {
         }
     }
 
-    /// RCV.NXT of the last segment sent (for RFC 7323's TS.Recent rule: Last.ACK.sent).
+    /// The acknowledgment field of the last segment sent (for RFC 7323's TS.Recent rule: Last.ACK.sent).
     pub fn last_ack_sent(&self) -> u64 {
         self.last_ack_sent
     }
 
     /// The window field for a segment that is about to be sent, which also carries the
-    /// acknowledgment: nothing is owed afterwards.
+    /// acknowledgment: nothing is owed afterwards, unless that is divided.
     ///
     /// The edge stays where it was while opening it further would be silly (RFC 9293,
     /// 3.8.6.2.2). The field's unit rounds it up, by less than one unit; as `rcv_nxt` moves, the
     /// edge on the wire may move within that unit, which RFC 7323, 2.4, foresees: what was ever
     /// promised is accepted.
     pub fn acknowledge(&mut self) -> u16 {
-        self.owed = Owed::Nothing;
+        self.divided = self.next_division();
+        self.owed = if self.divided.is_some() { Owed::Now } else { Owed::Nothing };
         self.unacknowledged = 0;
         let next = self.ack_offset();
         self.last_ack_sent = next;
@@ -342,6 +359,20 @@ impl Receiver {
         let field = u16::try_from(units).unwrap_or(u16::MAX);
         self.promised = self.promised.max(next + u64::from(field) * unit);
         field
+    }
+
+    /// Where within the segments that came the next acknowledgment stops. Only data that came in
+    /// order is divided: beside a hole, acknowledgments say what is missing. Neither is the
+    /// stream's end: it is over for us when the peer acknowledges our FIN, which therefore carries
+    /// the whole acknowledgment.
+    fn next_division(&self) -> Option<u64> {
+        let AckPolicy::Division(parts) = self.config.ack_policy else { return None };
+        if !self.beyond.is_empty() || self.duplicate.is_some() || self.fin_received() {
+            return None;
+        }
+        let part = self.config.rmss.div_ceil(u64::from(parts.max(1))).max(1);
+        let next = self.last_ack_sent.max(self.divide_from) + part;
+        (next < self.rcv_nxt).then_some(next)
     }
 
     /// The blocks for the next acknowledgment, at most `room`: a DSACK first, then the ranges

@@ -1,6 +1,7 @@
 //! Scripts of arriving segments, after the RFCs' own words.
 
 use super::*;
+use crate::time::Duration;
 
 fn at(millis: u64) -> Instant {
     Instant::from_millis(millis)
@@ -8,13 +9,12 @@ fn at(millis: u64) -> Instant {
 
 /// Expects offset 1 and has promised `window` bytes.
 fn receiver(window: u64) -> Receiver {
-    let config = ReceiverConfig {
-        rmss: 100,
-        ack_policy: AckPolicy::Delayed(Duration::from_millis(40)),
-        window_shift: 0,
-        sack: true,
-        hold_fin: false,
-    };
+    receiver_with(AckPolicy::Delayed(Duration::from_millis(40)), window)
+}
+
+fn receiver_with(ack_policy: AckPolicy, window: u64) -> Receiver {
+    let config =
+        ReceiverConfig { rmss: 100, ack_policy, window_shift: 0, sack: true, hold_fin: false };
     Receiver::new(config, 1, 1 + window)
 }
 
@@ -96,4 +96,67 @@ fn single_bytes_far_apart_do_not_grow_memory_without_bound() {
     assert_eq!(receiver.beyond().covered(), held + 1);
     assert!(receiver.on_data(at(2), 1..100_000, false).advanced);
     assert_eq!(receiver.rcv_nxt(), 100_000);
+}
+
+/// The acknowledgments that are due now.
+fn due(receiver: &mut Receiver, now: Instant) -> Vec<u64> {
+    let mut acks = Vec::new();
+    while receiver.ack_due(now) {
+        receiver.acknowledge();
+        acks.push(receiver.ack_offset());
+    }
+    acks
+}
+
+#[test]
+fn a_heartbeat_acknowledges_what_came_since_the_last() {
+    let mut receiver = receiver_with(AckPolicy::Heartbeat(Duration::from_millis(200)), 10_000);
+    receiver.on_data(at(370), 1..101, false);
+    assert_eq!(receiver.poll_timer(), Some(at(400)));
+    receiver.on_data(at(380), 101..201, false);
+    assert_eq!(due(&mut receiver, at(380)), [201], "two full segments");
+    receiver.on_data(at(400), 201..301, false);
+    assert_eq!(receiver.poll_timer(), Some(at(600)));
+    assert_eq!(due(&mut receiver, at(600)), [301]);
+}
+
+#[test]
+fn thinned_acknowledgments_stand_for_many_segments() {
+    let delay = Duration::from_millis(100);
+    let mut receiver = receiver_with(AckPolicy::Thinned { segments: 4, delay }, 10_000);
+    let mut acks = Vec::new();
+    for segment in 0..10u64 {
+        let start = 1 + segment * 100;
+        receiver.on_data(at(segment), start..start + 100, false);
+        acks.extend(due(&mut receiver, at(segment)));
+    }
+    assert_eq!(acks, [401, 801]);
+    assert_eq!(receiver.poll_timer(), Some(at(108)));
+    assert_eq!(due(&mut receiver, at(108)), [1001]);
+    // A hole is told at once.
+    receiver.on_data(at(200), 1101..1201, false);
+    assert_eq!(due(&mut receiver, at(200)), [1001]);
+}
+
+#[test]
+fn a_divided_acknowledgment_stops_within_the_segment() {
+    // Henderson, 4.1.6: a quarter of the segment at a time.
+    let mut receiver = receiver_with(AckPolicy::Division(4), 10_000);
+    receiver.on_data(at(0), 1..101, false);
+    assert_eq!(due(&mut receiver, at(0)), [26, 51, 76, 101]);
+    receiver.on_data(at(1), 101..131, false);
+    assert_eq!(due(&mut receiver, at(1)), [126, 131]);
+    // Beside a hole, and for what fills it, there is one.
+    receiver.on_data(at(2), 231..331, false);
+    assert_eq!(due(&mut receiver, at(2)), [131]);
+    receiver.on_data(at(3), 131..231, false);
+    assert_eq!(due(&mut receiver, at(3)), [331]);
+    // The peer's next segment stands at the end of what has come, also while we say less.
+    receiver.on_data(at(4), 331..431, false);
+    receiver.acknowledge();
+    assert_eq!((receiver.ack_offset(), receiver.expected()), (356, 431));
+    assert!(receiver.acceptable(Some(431), 0));
+    // With the FIN all is acknowledged.
+    receiver.on_data(at(4), 431..531, true);
+    assert_eq!(due(&mut receiver, at(4)), [532]);
 }

@@ -1,0 +1,52 @@
+//! When acknowledgments are sent, and how many.
+
+use crate::time::{Duration, Instant};
+
+/// When acknowledgments are sent. What is out of order, fills a hole, came twice or ends the
+/// stream is acknowledged at once by every policy (RFC 5681, 4.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AckPolicy {
+    /// One for each segment (a super-segment counts as one).
+    PerSegment,
+    /// One for every two full segments, or when the timer expires (RFC 1122: below 0.5 s).
+    Delayed(Duration),
+    /// One for every two full segments, or at the next beat of a clock with this period: BSD's
+    /// fast timer (tcp_fasttimo, 200 ms). The delay lies between nothing and a whole period.
+    Heartbeat(Duration),
+    /// One for every so many full segments, or when the timer expires: for return channels too
+    /// narrow for more. RFC 1122 asks for every second one.
+    Thinned {
+        /// How many full segments one acknowledgment is for.
+        segments: u32,
+        /// The longest that it waits for them.
+        delay: Duration,
+    },
+    /// So many for each full segment, at increasing offsets inside it: a receiver that makes a
+    /// sender's window grow faster where that counts acknowledgments, not bytes (Henderson, 4.1.6).
+    Division(u32),
+}
+
+impl AckPolicy {
+    /// After how many full segments an acknowledgment is due; None if one is for every segment,
+    /// full or not.
+    pub(super) fn segments(self) -> Option<u32> {
+        match self {
+            AckPolicy::PerSegment | AckPolicy::Division(_) => None,
+            AckPolicy::Delayed(_) | AckPolicy::Heartbeat(_) => Some(2),
+            AckPolicy::Thinned { segments, .. } => Some(segments.max(1)),
+        }
+    }
+
+    /// When an acknowledgment that is owed from `now` on is sent at the latest; None for at once.
+    pub(super) fn deadline(self, now: Instant) -> Option<Instant> {
+        match self {
+            AckPolicy::PerSegment | AckPolicy::Division(_) => None,
+            AckPolicy::Delayed(delay) | AckPolicy::Thinned { delay, .. } => Some(now + delay),
+            AckPolicy::Heartbeat(period) => {
+                let nanos = u64::try_from(period.as_nanos()).unwrap_or(u64::MAX).max(1);
+                let beats = now.as_nanos() / nanos + 1;
+                Some(Instant::from_nanos(beats.saturating_mul(nanos)))
+            }
+        }
+    }
+}
