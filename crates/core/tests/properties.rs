@@ -52,6 +52,17 @@ fn senders() -> impl Strategy<Value = SenderConfig> {
     )
 }
 
+fn ack_policies() -> impl Strategy<Value = AckPolicy> {
+    let thinned = (1u32..20, millis(1..400));
+    prop_oneof![
+        2 => Just(AckPolicy::PerSegment),
+        2 => millis(1..400).prop_map(AckPolicy::Delayed),
+        1 => millis(1..400).prop_map(AckPolicy::Heartbeat),
+        1 => thinned.prop_map(|(segments, delay)| AckPolicy::Thinned { segments, delay }),
+        1 => (1u32..10).prop_map(AckPolicy::Division),
+    ]
+}
+
 /// Exact clocks, and clocks of 1 to 500 ms.
 fn ticks() -> impl Strategy<Value = Duration> {
     prop_oneof![2 => Just(Duration::ZERO), 1 => millis(1..501)]
@@ -62,28 +73,23 @@ fn connections() -> impl Strategy<Value = ConnectionConfig> {
     let receive = prop_oneof![1u64..10, 10u64..5_000, 5_000u64..200_000];
     let send = prop_oneof![1u64..5_000, 5_000u64..200_000];
     let scale = proptest::option::of(0u8..5);
-    let ack = prop_oneof![Just(AckPolicy::PerSegment), millis(1..400).prop_map(AckPolicy::Delayed)];
-    let options = (any::<bool>(), any::<bool>());
-    (senders(), mss, receive, send, scale, options, ack, ticks()).prop_map(
-        |(
-            mut sender,
-            mss,
-            receive_buffer,
-            send_buffer,
-            window_scale,
-            options,
-            ack_policy,
-            tick,
-        )| {
-            let (sack, timestamps) = options;
+    let receive = (receive, proptest::option::of(1u64..400_000));
+    let options = (any::<bool>(), any::<bool>(), any::<bool>());
+    let buffers = (receive, send, scale);
+    (senders(), mss, buffers, options, ack_policies(), ticks()).prop_map(
+        |(mut sender, mss, buffers, options, ack_policy, tick)| {
+            let ((receive_buffer, receive_buffer_max), send_buffer, window_scale) = buffers;
+            let (sack, timestamps, ecn) = options;
             sender.rto.tick = tick;
             ConnectionConfig {
                 mss,
                 send_buffer,
                 receive_buffer,
+                receive_buffer_max,
                 window_scale,
                 sack,
                 timestamps,
+                ecn,
                 ack_policy,
                 sender,
                 syn_retries: 100,
@@ -117,16 +123,19 @@ fn closings() -> impl Strategy<Value = [Close; 2]> {
 
 fn faults(worst: f64) -> impl Strategy<Value = Faults> {
     let chance = move || prop_oneof![Just(0.0), 0.0..worst];
-    (millis(0..600), chance(), chance(), millis(0..200), chance(), chance(), any::<bool>())
-        .prop_map(|(delay, loss, reorder, jitter, duplicate, corrupt, cut)| Faults {
+    let marks = (chance(), any::<bool>());
+    (millis(0..600), chance(), chance(), millis(0..200), chance(), chance(), marks).prop_map(
+        |(delay, loss, reorder, jitter, duplicate, corrupt, (mark, cut))| Faults {
             delay,
             loss: loss * (1.0 - corrupt),
             reorder,
             jitter,
             duplicate,
             corrupt: corrupt / 2.0,
+            mark,
             cut,
-        })
+        },
+    )
 }
 
 fn setups(worst: f64) -> impl Strategy<Value = Setup> {

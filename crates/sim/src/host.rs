@@ -5,6 +5,7 @@ use crate::application::{Application, Report, Run};
 use crate::packet::Packet;
 use bentpipe_core::tcp::buffer::{Chunks, Payload};
 use bentpipe_core::tcp::connection::{Connection, ConnectionConfig, State};
+use bentpipe_core::tcp::ecn::Ecn;
 use bentpipe_core::time::Instant;
 use bentpipe_core::wire::{Flags, IpHeader, SeqNum, TcpHeader};
 use std::collections::{BTreeMap, VecDeque};
@@ -100,6 +101,9 @@ impl Host {
             && session.connection.state() != State::Closed
         {
             let payload = Payload::Bytes(&packet.payload);
+            if Ecn::of(packet.ip.traffic_class) == Ecn::Experienced {
+                session.connection.mark_congestion_experienced();
+            }
             session.connection.handle_segment(now, &packet.tcp, payload);
             session.run.act(now, &mut session.connection);
             return;
@@ -147,7 +151,9 @@ impl Host {
                 payload.extend_from_slice(bytes);
             });
             let tcp = TcpHeader { src_port: port, dst_port: peer_port, ..out.tcp };
-            return Some(Packet { payload, ..self.address_to(peer, tcp) });
+            let mut packet = Packet { payload, ..self.address_to(peer, tcp) };
+            packet.ip.traffic_class = out.ecn.bits();
+            return Some(packet);
         }
         None
     }
@@ -167,7 +173,7 @@ impl Host {
             assert!(tcb.sender.cwnd() >= tcb.sender.smss(), "{key:?}: cwnd below one segment");
             let held = session.connection.readable() + tcb.receiver.beyond().covered();
             let unit = 1 << session.config.window_scale.unwrap_or(0);
-            assert!(held < session.config.receive_buffer + unit, "{key:?} holds {held}");
+            assert!(held < session.connection.receive_buffer() + unit, "{key:?} holds {held}");
             let application = session.run.application();
             assert!(session.run.report().written <= application.bytes);
         }

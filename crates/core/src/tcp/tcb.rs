@@ -8,6 +8,7 @@
 //! Drain order: after `on_segment` or `on_timer`, store what is to be stored, then call
 //! `poll_transmit` until it gives nothing, then `poll_timer`.
 
+use super::ecn::{Ecn, EcnState};
 use super::receiver::Receiver;
 use super::sender::{Ack, Sender, Transmission};
 use crate::time::{Duration, Instant};
@@ -111,6 +112,8 @@ pub struct Outgoing {
     pub tcp: TcpHeader,
     /// Offsets of the payload.
     pub data: Range<u64>,
+    /// What the IP header is to say about ECN.
+    pub ecn: Ecn,
 }
 
 /// The synchronised part of a connection.
@@ -121,6 +124,7 @@ pub struct Tcb {
     /// The receiving half.
     pub receiver: Receiver,
     agreed: Agreed,
+    ecn: Option<EcnState>,
     last_challenge: Option<Instant>,
 }
 
@@ -131,12 +135,34 @@ impl Tcb {
 
     /// A connection after its handshake.
     pub fn new(agreed: Agreed, sender: Sender, receiver: Receiver) -> Tcb {
-        Tcb { sender, receiver, agreed, last_challenge: None }
+        Tcb { sender, receiver, agreed, ecn: None, last_challenge: None }
     }
 
     /// The handshake's numbers.
     pub fn agreed(&self) -> &Agreed {
         &self.agreed
+    }
+
+    /// Both ends have agreed on explicit congestion notification.
+    pub fn enable_ecn(&mut self) {
+        self.ecn = Some(EcnState::default());
+    }
+
+    /// The packet of the segment that is handed over next bore CE.
+    pub fn mark_congestion_experienced(&mut self) {
+        if let Some(ecn) = &mut self.ecn {
+            ecn.mark();
+        }
+    }
+
+    /// How long ago the timestamp that `tcp` echoes was sent, if it is of our own clock.
+    pub fn echoed_age(&self, now: Instant, tcp: &TcpHeader) -> Option<Duration> {
+        let TimestampState { clock: clock @ TimestampClock::Own(_), .. } = self.agreed.timestamps?
+        else {
+            return None;
+        };
+        let age = clock.value(now).wrapping_sub(tcp.options.timestamps?.echo);
+        i32::try_from(age).ok().map(|millis| Duration::from_millis(millis.unsigned_abs().into()))
     }
 
     /// The host for which we stand has sent this TSval: ours follows it, and never goes back.
@@ -157,6 +183,7 @@ impl Tcb {
         len: usize,
         admission: Admission,
     ) -> Arrival {
+        let marked = self.ecn.as_mut().is_some_and(EcnState::take_mark);
         let start = tcp.seq.offset_near(self.agreed.rcv_isn, self.receiver.rcv_nxt());
         let occupied = len as u64 + u64::from(tcp.has(Flags::FIN));
         if tcp.has(Flags::RST) {
@@ -212,6 +239,13 @@ impl Tcb {
                 occupies: occupied > 0,
             },
         );
+        if let Some(ecn) = &mut self.ecn {
+            let snd_una = self.sender.snd_una();
+            if ecn.on_segment(tcp, len > 0, marked, snd_una) {
+                self.sender.on_ecn_echo(now, outcome.acked);
+                ecn.reduced(self.sender.snd_nxt());
+            }
+        }
         // Seventh, the segment text; eighth, the FIN bit.
         let mut arrival = Arrival { fate: Fate::Taken, acked: outcome.acked, ..Arrival::default() };
         if occupied > 0 && admission == Admission::Accept {
@@ -227,7 +261,7 @@ impl Tcb {
     /// RFC 5961, section 3.2: only a RST at exactly the expected number resets; another within
     /// the window is answered. After a held FIN the expected number may be one further.
     fn on_reset(&mut self, now: Instant, start: Option<u64>) -> Arrival {
-        let next = self.receiver.ack_offset();
+        let next = self.receiver.expected();
         let exact = start == Some(next)
             || (self.receiver.fin_received() && start == Some(self.receiver.rcv_nxt() + 1));
         let fate = if exact { Fate::Reset } else { Fate::Dropped };
@@ -301,7 +335,7 @@ impl Tcb {
     pub fn reset(&self, asked: Option<SeqNum>) -> TcpHeader {
         TcpHeader {
             seq: asked.unwrap_or(self.agreed.snd_isn + self.sender.snd_nxt()),
-            ack: self.agreed.rcv_isn + self.receiver.ack_offset(),
+            ack: self.agreed.rcv_isn + self.receiver.expected(),
             flags: Flags::RST | Flags::ACK,
             ..TcpHeader::default()
         }
@@ -316,7 +350,7 @@ impl Tcb {
                 (self.agreed.rcv_isn + block.start, self.agreed.rcv_isn + block.end);
             tcp.options.sack.push(SackBlock { left, right });
         }
-        Outgoing { tcp, data: at..at }
+        Outgoing { tcp, data: at..at, ecn: Ecn::NotCapable }
     }
 
     fn data_segment(&mut self, now: Instant, sent: Transmission) -> Outgoing {
@@ -327,7 +361,16 @@ impl Tcb {
         if sent.fin {
             tcp.flags = tcp.flags | Flags::FIN;
         }
-        Outgoing { tcp, data: sent.range }
+        // RFC 3168, 6.1.5 and 6.1.6: neither retransmissions nor window probes.
+        let first_time = !sent.retransmission && !sent.range.is_empty();
+        let mut mark = Ecn::NotCapable;
+        if let Some(ecn) = self.ecn.as_mut().filter(|_| first_time) {
+            mark = Ecn::Capable0;
+            if ecn.take_reduced() {
+                tcp.flags = tcp.flags | Flags::CWR;
+            }
+        }
+        Outgoing { tcp, data: sent.range, ecn: mark }
     }
 
     fn header(&mut self, now: Instant, at: u64) -> TcpHeader {
@@ -339,6 +382,9 @@ impl Tcb {
             window,
             ..TcpHeader::default()
         };
+        if self.ecn.as_ref().is_some_and(EcnState::echoes) {
+            tcp.flags = tcp.flags | Flags::ECE;
+        }
         if let Some(state) = self.agreed.timestamps {
             tcp.options.timestamps =
                 Some(Timestamps { value: state.clock.value(now), echo: state.recent });

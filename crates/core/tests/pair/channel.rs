@@ -3,6 +3,7 @@
 //! Segments cross it as bytes, so that checksums are what protects them. Super-segments are cut
 //! into segments before, as a network card's TSO does.
 
+use bentpipe_core::tcp::ecn::Ecn;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::wire::{Checksum, Flags, IpHeader, Packet, TcpHeader, Verify, emit};
 use rand::{RngExt, SeedableRng};
@@ -19,6 +20,8 @@ pub(crate) struct Faults {
     pub(crate) jitter: Duration,
     pub(crate) duplicate: f64,
     pub(crate) corrupt: f64,
+    /// A packet that may be marked instead of dropped is.
+    pub(crate) mark: f64,
     /// Super-segments are cut before they enter (else they cross whole).
     pub(crate) cut: bool,
 }
@@ -31,6 +34,7 @@ impl Faults {
         jitter: Duration::ZERO,
         duplicate: 0.0,
         corrupt: 0.0,
+        mark: 0.0,
         cut: true,
     };
 }
@@ -51,7 +55,7 @@ impl Channel {
     pub(crate) fn send(
         &mut self,
         now: Instant,
-        tcp: &TcpHeader,
+        (tcp, ecn): (&TcpHeader, Ecn),
         payload: &[u8],
         smss: usize,
         mut deliver: impl FnMut(Instant, Vec<u8>),
@@ -61,9 +65,11 @@ impl Channel {
             if self.rng.random_bool(self.faults.loss) {
                 continue;
             }
+            let marked = ecn != Ecn::NotCapable && self.rng.random_bool(self.faults.mark);
+            let ecn = if marked { Ecn::Experienced } else { ecn };
             let copies = 1 + usize::from(self.rng.random_bool(self.faults.duplicate));
             for _ in 0..copies {
-                let mut bytes = to_bytes(&tcp, part);
+                let mut bytes = to_bytes(&tcp, part, ecn);
                 if self.rng.random_bool(self.faults.corrupt) {
                     let bit = self.rng.random_range(0..bytes.len() * 8);
                     bytes[bit / 8] ^= 1 << (bit % 8);
@@ -108,12 +114,12 @@ fn cut<'a>(
     })
 }
 
-fn to_bytes(tcp: &TcpHeader, payload: &[u8]) -> Vec<u8> {
+fn to_bytes(tcp: &TcpHeader, payload: &[u8], ecn: Ecn) -> Vec<u8> {
     let ip = IpHeader {
         src: IpAddr::from([10, 0, 0, 1]),
         dst: IpAddr::from([10, 0, 0, 2]),
         hop_limit: 64,
-        traffic_class: 0,
+        traffic_class: ecn.bits(),
         flow_label: 0,
     };
     let mut bytes = emit(&ip, tcp, [payload].into_iter(), Checksum::Full).to_vec();

@@ -6,6 +6,7 @@ pub(crate) use channel::Faults;
 
 use bentpipe_core::tcp::buffer::{Buffer, Pattern, Payload};
 use bentpipe_core::tcp::connection::{Connection, ConnectionConfig, Event, State};
+use bentpipe_core::tcp::ecn::Ecn;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::wire::{Packet, SeqNum, Verify};
 use channel::Channel;
@@ -182,6 +183,9 @@ impl<B: Buffer> Run<B> {
             return;
         }
         let connection = self.connections[side].as_mut().expect("just seen");
+        if Ecn::of(packet.ip.traffic_class) == Ecn::Experienced {
+            connection.mark_congestion_experienced();
+        }
         connection.handle_segment(self.now, &packet.tcp, Payload::Bytes(packet.payload));
     }
 
@@ -258,7 +262,7 @@ impl<B: Buffer> Run<B> {
             assert_eq!(payload.len() as u64, out.data.end - out.data.start, "bytes are there");
             let smss = connection.tcb().map_or(536, |tcb| tcb.sender.smss()) as usize;
             let mut arrivals = Vec::new();
-            self.channel.send(self.now, &out.tcp, &payload, smss, |at, bytes| {
+            self.channel.send(self.now, (&out.tcp, out.ecn), &payload, smss, |at, bytes| {
                 arrivals.push((at, bytes));
             });
             for (at, bytes) in arrivals {
@@ -287,10 +291,11 @@ impl<B: Buffer> Run<B> {
             assert!(sender.snd_nxt() <= promised, "{} over {promised}", sender.snd_nxt());
         }
         let unit = end.config.window_scale.map_or(1, |shift| 1 << shift);
-        let room = 1 + self.read[side] + end.config.receive_buffer + unit - 1;
+        let buffer = connection.receive_buffer();
+        let room = 1 + self.read[side] + buffer + unit - 1;
         assert!(receiver.promised() <= room, "promised {} of {room}", receiver.promised());
         let held = connection.readable() + receiver.beyond().covered();
-        assert!(held < end.config.receive_buffer + unit, "holds {held}");
+        assert!(held < buffer + unit, "holds {held}");
     }
 
     /// The properties of a run that has ended by itself: no timer runs, nothing is under way.

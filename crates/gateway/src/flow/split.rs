@@ -5,6 +5,7 @@ use super::leg::{CLIENT, Leg, SERVER};
 use crate::Side;
 use crate::config::Config;
 use bentpipe_core::tcp::buffer::{Buffer, Payload};
+use bentpipe_core::tcp::ecn::Ecn;
 use bentpipe_core::tcp::tcb::{Admission, Fate, Outgoing};
 use bentpipe_core::time::Instant;
 use bentpipe_core::wire::{IpHeader, SeqNum, TcpHeader};
@@ -182,7 +183,7 @@ impl<B: Buffer> Split<B> {
     /// The next segment to be sent now: the leg, and the segment with the offsets of its data.
     pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<(usize, IpHeader, Outgoing)> {
         if let Some((leg, ip, tcp)) = self.control.pop_front() {
-            return Some((leg, ip, Outgoing { tcp, data: 0..0 }));
+            return Some((leg, ip, Outgoing { tcp, data: 0..0, ecn: Ecn::NotCapable }));
         }
         for index in [CLIENT, SERVER] {
             if !self.may_send(index) {

@@ -5,7 +5,7 @@ use crate::tcp::receiver::AckPolicy;
 use crate::tcp::recovery::Algorithm;
 use crate::tcp::sender::SenderConfig;
 use crate::time::Duration;
-use crate::wire::TcpHeader;
+use crate::wire::{Flags, TcpHeader};
 
 /// Parameters of a [`super::Connection`]. The default is close to today's Linux.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -14,14 +14,19 @@ pub struct ConnectionConfig {
     pub mss: u16,
     /// Send buffer in bytes.
     pub send_buffer: u64,
-    /// Receive buffer in bytes: the largest window.
+    /// Receive buffer in bytes: the largest window, at first if it is tuned.
     pub receive_buffer: u64,
+    /// The receive buffer grows up to this size with what is read in a round trip; None: it keeps
+    /// its size. See [`AutoTuning`](crate::tcp::receiver::AutoTuning).
+    pub receive_buffer_max: Option<u64>,
     /// Offer window scaling with this shift.
     pub window_scale: Option<u8>,
     /// Offer SACK.
     pub sack: bool,
     /// Offer timestamps.
     pub timestamps: bool,
+    /// Offer explicit congestion notification (RFC 3168).
+    pub ecn: bool,
     /// When acknowledgments are sent.
     pub ack_policy: AckPolicy,
     /// The sender's parameters; segment size and recovery follow from the handshake.
@@ -38,9 +43,11 @@ impl Default for ConnectionConfig {
             mss: 1460,
             send_buffer: 4 << 20,
             receive_buffer: 4 << 20,
+            receive_buffer_max: None,
             window_scale: Some(7),
             sack: true,
             timestamps: true,
+            ecn: false,
             ack_policy: AckPolicy::Delayed(Duration::from_millis(40)),
             sender: SenderConfig::default(),
             syn_retries: 6,
@@ -58,6 +65,7 @@ pub(super) struct Terms {
     /// The peer's TSval.
     pub(super) timestamps: Option<u32>,
     pub(super) peer_mss: u16,
+    pub(super) ecn: bool,
 }
 
 impl ConnectionConfig {
@@ -69,6 +77,8 @@ impl ConnectionConfig {
             timestamps: syn.options.timestamps.filter(|_| self.timestamps).map(|ts| ts.value),
             // RFC 9293, 3.7.1: 536 if the option is missing. Far smaller ones are an attack.
             peer_mss: syn.options.mss.unwrap_or(536).max(64),
+            // RFC 3168, 6.1.1: a SYN offers with both flags, a SYN-ACK agrees with one.
+            ecn: self.ecn && syn.has(Flags::ECE) && syn.has(Flags::CWR) != syn.has(Flags::ACK),
         }
     }
 

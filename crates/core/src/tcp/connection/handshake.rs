@@ -142,7 +142,11 @@ impl Handshake {
         });
         let snd_shift = terms.shifts.map_or(0, |shifts| shifts.0);
         let agreed = Agreed { snd_isn: self.isn, rcv_isn, snd_shift, timestamps };
-        Box::new(Tcb::new(agreed, sender, receiver))
+        let mut tcb = Tcb::new(agreed, sender, receiver);
+        if terms.ecn {
+            tcb.enable_ecn();
+        }
+        Box::new(tcb)
     }
 
     /// True if the peer has not answered often enough.
@@ -177,12 +181,19 @@ impl Handshake {
                 options.window_scale = config.window_scale;
                 options.sack_permitted = config.sack;
                 options.timestamps = config.timestamps.then_some(Timestamps { value, echo: 0 });
+                // RFC 3168, 6.1.1.1: a SYN that was lost may have been dropped for its flags.
+                if config.ecn && self.retries == 0 {
+                    tcp.flags = tcp.flags | Flags::ECE | Flags::CWR;
+                }
             }
             Some((peer_isn, terms)) => {
                 options.window_scale = terms.shifts.map(|shifts| shifts.1);
                 options.sack_permitted = terms.sack;
                 options.timestamps = terms.timestamps.map(|echo| Timestamps { value, echo });
                 tcp.flags = Flags::SYN | Flags::ACK;
+                if terms.ecn {
+                    tcp.flags = tcp.flags | Flags::ECE;
+                }
                 tcp.ack = peer_isn + 1;
             }
         }

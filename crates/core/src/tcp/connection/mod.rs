@@ -15,6 +15,8 @@ pub use config::ConnectionConfig;
 use handshake::Handshake;
 
 use super::buffer::{Buffer, Payload};
+use super::ecn::Ecn;
+use super::receiver::{AutoTuning, Observed};
 use super::tcb::{Admission, Fate, Outgoing, Tcb};
 use crate::time::{Duration, Instant};
 use crate::wire::{Flags, SeqNum, TcpHeader};
@@ -79,6 +81,8 @@ pub struct Connection<B> {
     read: u64,
     /// One past the last byte received in order. What has come can be read after the end, too.
     received: u64,
+    /// The receive buffer, if it grows.
+    tuning: Option<AutoTuning>,
     /// Who closed first, once the peer's FIN has come.
     first_to_close: Option<Closer>,
     time_wait: Option<Instant>,
@@ -90,7 +94,7 @@ pub struct Connection<B> {
 impl<B: Buffer> Connection<B> {
     /// Opens actively, with initial sequence number `isn`.
     pub fn connect(now: Instant, config: ConnectionConfig, isn: SeqNum) -> Connection<B> {
-        Self::opening(config, Handshake::active(now, &config, isn))
+        Self::opening(now, config, Handshake::active(now, &config, isn))
     }
 
     /// Answers `syn`, with initial sequence number `isn`. None if the segment is not a SYN that
@@ -102,11 +106,13 @@ impl<B: Buffer> Connection<B> {
         syn: &TcpHeader,
     ) -> Option<Connection<B>> {
         let plain = syn.has(Flags::SYN) && !syn.has(Flags::ACK) && !syn.has(Flags::RST);
-        plain.then(|| Self::opening(config, Handshake::passive(now, &config, isn, syn)))
+        plain.then(|| Self::opening(now, config, Handshake::passive(now, &config, isn, syn)))
     }
 
-    fn opening(config: ConnectionConfig, handshake: Handshake) -> Connection<B> {
+    fn opening(now: Instant, config: ConnectionConfig, handshake: Handshake) -> Connection<B> {
+        let tuning = |max| AutoTuning::new(now, config.receive_buffer, max);
         Connection {
+            tuning: config.receive_buffer_max.map(tuning),
             config,
             phase: Phase::Opening(handshake),
             send: B::default(),
@@ -184,10 +190,16 @@ impl<B: Buffer> Connection<B> {
         self.receive.read(range.clone(), visit);
         self.receive.release(range.end);
         self.read = range.end;
+        let buffer = self.receive_buffer();
         if let Phase::Synchronised(tcb) = &mut self.phase {
-            tcb.receiver.set_limit(self.read + self.config.receive_buffer);
+            tcb.receiver.set_limit(self.read + buffer);
         }
         len
+    }
+
+    /// The size of the receive buffer now, in bytes.
+    pub fn receive_buffer(&self) -> u64 {
+        self.tuning.as_ref().map_or(self.config.receive_buffer, AutoTuning::buffer)
     }
 
     /// The bytes of an outgoing segment's payload.
@@ -217,6 +229,14 @@ impl<B: Buffer> Connection<B> {
         }
         self.phase = Phase::Closed;
         self.time_wait = None;
+    }
+
+    /// The packet of the segment that is handed over next bore the codepoint CE (RFC 3168): a
+    /// router on its way is congested.
+    pub fn mark_congestion_experienced(&mut self) {
+        if let Phase::Synchronised(tcb) = &mut self.phase {
+            tcb.mark_congestion_experienced();
+        }
     }
 
     /// Takes a segment of this connection.
@@ -251,6 +271,21 @@ impl<B: Buffer> Connection<B> {
             self.receive.write(arrival.store.start, part);
         }
         self.received = tcb.receiver.rcv_nxt();
+        if let Some(tuning) = &mut self.tuning
+            && !payload.is_empty()
+            && arrival.fate == Fate::Taken
+        {
+            let grown = tuning.on_data(&Observed {
+                now,
+                rcv_nxt: self.received,
+                promised: tcb.receiver.promised(),
+                read: self.read,
+                echoed: tcb.echoed_age(now, tcp),
+            });
+            if grown {
+                tcb.receiver.set_limit(self.read + tuning.buffer());
+            }
+        }
         if arrival.acked > 0 {
             let una = tcb.sender.snd_una().min(self.written);
             self.send.release(una);
@@ -325,12 +360,14 @@ impl<B: Buffer> Connection<B> {
     /// The next segment to be sent now, if any.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Outgoing> {
         if let Some(tcp) = self.reset.take() {
-            return Some(Outgoing { tcp, data: 0..0 });
+            return Some(Outgoing { tcp, data: 0..0, ecn: Ecn::NotCapable });
         }
         match &mut self.phase {
-            Phase::Opening(handshake) => {
-                handshake.poll_transmit().map(|tcp| Outgoing { tcp, data: 0..0 })
-            }
+            Phase::Opening(handshake) => handshake.poll_transmit().map(|tcp| Outgoing {
+                tcp,
+                data: 0..0,
+                ecn: Ecn::NotCapable,
+            }),
             Phase::Synchronised(tcb) => tcb.poll_transmit(now),
             Phase::Closed => None,
         }

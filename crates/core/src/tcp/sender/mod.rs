@@ -8,6 +8,7 @@
 //! gives nothing, then [`Sender::poll_timer`].
 
 mod config;
+mod ecn;
 #[cfg(test)]
 mod tests;
 mod timers;
