@@ -30,6 +30,11 @@ impl Record {
         self.range.end - self.range.start
     }
 
+    /// Lost and waiting to be sent again.
+    fn waits(&self) -> bool {
+        self.lost && !self.retransmitted && !self.sacked
+    }
+
     /// Its share of the bytes in flight (RFC 6675's SetPipe): the original, unless it was
     /// sacked or lost, and its retransmission.
     fn pipe(&self) -> u64 {
@@ -207,7 +212,9 @@ impl Ledger {
             while self.records.front().is_some_and(|record| record.range.end <= ack) {
                 let record = self.records.pop_front().expect("just seen");
                 self.pipe -= record.pipe();
-                self.lost.remove(&record.range.start);
+                if record.waits() {
+                    self.lost.remove(&record.range.start);
+                }
                 if !record.sacked {
                     self.delivered += record.len();
                     note(&record);
@@ -244,13 +251,14 @@ impl Ledger {
             if record.range.start >= range.end {
                 break;
             }
+            let waited = record.waits();
             self.pipe -= record.pipe();
             change(record);
             self.pipe += record.pipe();
-            if record.lost && !record.retransmitted && !record.sacked {
-                self.lost.insert(record.range.start);
-            } else {
-                self.lost.remove(&record.range.start);
+            match (waited, record.waits()) {
+                (false, true) => drop(self.lost.insert(record.range.start)),
+                (true, false) => drop(self.lost.remove(&record.range.start)),
+                _ => {}
             }
         }
     }
@@ -268,15 +276,45 @@ impl Ledger {
         let mut tail = record.clone();
         record.range.end = offset;
         tail.range.start = offset;
-        if self.lost.contains(&record.range.start) {
+        if record.waits() {
             self.lost.insert(offset);
         }
         self.records.insert(index + 1, tail);
     }
 
     /// The index of the record that holds `offset`, which must be outstanding.
+    ///
+    /// Records are mostly of one length, so the place is guessed by proportion, and searched for
+    /// in steps that double away from there: a binary search through 100,000 records would miss
+    /// the cache at each step.
     fn index_of(&self, offset: u64) -> usize {
-        self.records.partition_point(|record| record.range.end <= offset)
+        let len = self.records.len();
+        if offset >= self.snd_nxt {
+            return len;
+        }
+        let ends_by = |index: usize| self.records[index].range.end <= offset;
+        let share = (offset - self.snd_una) * len as u64 / self.flight_size();
+        let guess = usize::try_from(share).unwrap_or(len).min(len - 1);
+        // The record is among low..=high.
+        let (mut low, mut high, mut step) = (0, len - 1, 1);
+        if ends_by(guess) {
+            low = guess + 1;
+            while guess + step < high && ends_by(guess + step) {
+                (low, step) = (guess + step + 1, step * 2);
+            }
+            high = high.min(guess + step);
+        } else {
+            high = guess;
+            while guess >= step && !ends_by(guess - step) {
+                (high, step) = (guess - step, step * 2);
+            }
+            low = if guess >= step { guess - step + 1 } else { low };
+        }
+        while low < high {
+            let middle = (low + high) / 2;
+            (low, high) = if ends_by(middle) { (middle + 1, high) } else { (low, middle) };
+        }
+        low
     }
 }
 

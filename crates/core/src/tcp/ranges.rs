@@ -1,14 +1,17 @@
 //! A set of stream offsets as disjoint ranges: what a receiver holds beyond a hole, and what a
 //! sender knows to have arrived.
 
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 use std::ops::Range;
 
 /// Disjoint, non-adjacent, non-empty ranges in ascending order.
+///
+/// Nearly all that happens to a stream happens at the ends of the set: data arrives behind the
+/// last range, holes are filled before the first. A deque does that in constant time, and in the
+/// middle it moves the shorter side.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RangeSet {
-    /// End by start.
-    ranges: BTreeMap<u64, u64>,
+    ranges: VecDeque<Range<u64>>,
     covered: u64,
 }
 
@@ -30,13 +33,13 @@ impl RangeSet {
 
     /// The ranges in ascending order; reversible.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = Range<u64>> + '_ {
-        self.ranges.iter().map(|(&start, &end)| start..end)
+        self.ranges.iter().cloned()
     }
 
     /// The range that holds `offset`.
     pub fn containing(&self, offset: u64) -> Option<Range<u64>> {
-        let (&start, &end) = self.ranges.range(..=offset).next_back()?;
-        (offset < end).then_some(start..end)
+        let range = self.ranges.get(self.first_ending_behind(offset))?;
+        (range.start <= offset).then(|| range.clone())
     }
 
     /// Whether all of `range` is covered.
@@ -50,43 +53,48 @@ impl RangeSet {
         if range.is_empty() {
             return added;
         }
-        let mut merged = range.clone();
         let mut at = range.start;
-        // From the last range that begins at or before ours, to the last that touches it.
-        let from = match self.ranges.range(..=range.start).next_back() {
-            Some((&start, &end)) if end >= range.start => start,
-            _ => range.start,
-        };
-        let touched: Vec<(u64, u64)> =
-            self.ranges.range(from..=range.end).map(|(&start, &end)| (start, end)).collect();
-        for (start, end) in touched {
-            if at < start {
-                added.push(at..start);
+        for held in self.touching(self.first_touching(range.start), range.end) {
+            if at < held.start {
+                added.push(at..held.start);
             }
-            at = at.max(end);
-            merged = merged.start.min(start)..merged.end.max(end);
-            self.ranges.remove(&start);
+            at = at.max(held.end);
         }
         if at < range.end {
             added.push(at..range.end);
         }
-        self.ranges.insert(merged.start, merged.end);
-        self.covered += added.iter().map(|part| part.end - part.start).sum::<u64>();
+        self.cover(range);
         added
+    }
+
+    /// Adds `range`, which is not empty, and returns the range that it has become part of.
+    pub fn cover(&mut self, range: Range<u64>) -> Range<u64> {
+        let first = self.first_touching(range.start);
+        let (mut merged, mut held_before, mut count) = (range.clone(), 0, 0);
+        for held in self.touching(first, range.end) {
+            merged = merged.start.min(held.start)..merged.end.max(held.end);
+            held_before += held.end - held.start;
+            count += 1;
+        }
+        self.covered += merged.end - merged.start - held_before;
+        if count == 0 {
+            self.ranges.insert(first, merged.clone());
+        } else {
+            self.ranges[first] = merged.clone();
+            self.ranges.drain(first + 1..first + count);
+        }
+        merged
     }
 
     /// Forgets all below `offset`.
     pub fn remove_below(&mut self, offset: u64) {
-        while let Some((&start, &end)) = self.ranges.first_key_value() {
-            if start >= offset {
+        while let Some(range) = self.ranges.front_mut().filter(|range| range.start < offset) {
+            self.covered -= range.end.min(offset) - range.start;
+            if range.end > offset {
+                range.start = offset;
                 break;
             }
-            self.ranges.pop_first();
-            self.covered -= end.min(offset) - start;
-            if end > offset {
-                self.ranges.insert(offset, end);
-                break;
-            }
+            self.ranges.pop_front();
         }
     }
 
@@ -94,6 +102,31 @@ impl RangeSet {
     pub fn clear(&mut self) {
         self.ranges.clear();
         self.covered = 0;
+    }
+
+    /// Index of the first range that ends at `start` or behind it.
+    fn first_touching(&self, start: u64) -> usize {
+        start.checked_sub(1).map_or(0, |before| self.first_ending_behind(before))
+    }
+
+    /// The ranges from index `first` on that begin at `end` or before it.
+    fn touching(&self, first: usize, end: u64) -> impl Iterator<Item = &Range<u64>> {
+        self.ranges.range(first..).take_while(move |held| held.start <= end)
+    }
+
+    /// Index of the first range that ends behind `offset`. The ends are looked at first.
+    fn first_ending_behind(&self, offset: u64) -> usize {
+        let len = self.ranges.len();
+        if self.ranges.back().is_none_or(|last| last.end <= offset) {
+            return len;
+        }
+        if len < 2 || self.ranges[len - 2].end <= offset {
+            return len - 1;
+        }
+        if self.ranges[0].end > offset {
+            return 0;
+        }
+        self.ranges.partition_point(|range| range.end <= offset)
     }
 }
 

@@ -62,8 +62,8 @@ pub struct Receiver {
     rcv_nxt: u64,
     /// What has arrived beyond a hole.
     beyond: RangeSet,
-    /// Starts of ranges in `beyond`, most recently touched first, for SACK's order.
-    recent: ArrayVec<u64, 4>,
+    /// Ranges of `beyond`, most recently touched first, for SACK's order.
+    recent: ArrayVec<Range<u64>, 4>,
     /// A duplicate to be reported once (RFC 2883).
     duplicate: Option<Range<u64>>,
     /// Offset of the peer's FIN.
@@ -209,8 +209,8 @@ impl Receiver {
                 accepted.store = in_time.start..in_time.start;
                 urgent = true;
             } else {
-                self.beyond.insert(in_time.clone());
-                self.touch(in_time.start);
+                let range = self.beyond.cover(in_time.clone());
+                self.touch(range);
                 urgent = true;
             }
         }
@@ -232,18 +232,18 @@ impl Receiver {
             self.rcv_nxt = range.end;
         }
         self.beyond.remove_below(self.rcv_nxt);
-        let beyond = &self.beyond;
-        self.recent.retain(|start| beyond.containing(*start).is_some());
+        let next = self.rcv_nxt;
+        self.recent.retain(|range| range.start >= next);
     }
 
-    /// Puts the range that holds `offset` in front of those to be reported (RFC 2018, 4).
-    fn touch(&mut self, offset: u64) {
-        let range = self.beyond.containing(offset).expect("just inserted");
-        self.recent.retain(|start| !range.contains(start));
+    /// Puts a range of `beyond` in front of those to be reported (RFC 2018, 4), in the place of
+    /// those that have become parts of it.
+    fn touch(&mut self, range: Range<u64>) {
+        self.recent.retain(|other| !range.contains(&other.start));
         if self.recent.is_full() {
             self.recent.pop();
         }
-        self.recent.insert(0, range.start);
+        self.recent.insert(0, range);
     }
 
     /// Remembers what of `data` had come before, to be reported (RFC 2883, 4): all of it when an
@@ -253,8 +253,9 @@ impl Receiver {
         let duplicate = if below.is_empty() {
             let Some(held) = self.beyond.containing(data.start) else { return };
             // The block that holds it is to follow the report.
-            self.touch(data.start);
-            data.start..data.end.min(held.end)
+            let duplicate = data.start..data.end.min(held.end);
+            self.touch(held);
+            duplicate
         } else {
             below
         };
@@ -387,8 +388,7 @@ impl Receiver {
         // so can the sender tell a report above the acknowledgment from a plain block.
         blocks.extend(self.duplicate.take());
         let reports = blocks.len();
-        let recent = self.recent.iter().filter_map(|start| self.beyond.containing(*start));
-        for range in recent.chain(self.beyond.iter()) {
+        for range in self.recent.iter().cloned().chain(self.beyond.iter()) {
             if blocks.len() >= room {
                 break;
             }

@@ -248,6 +248,8 @@ impl Sender {
             .sack
             .iter()
             .filter(|block| block.start >= ack.ack.max(una) && block.end <= nxt)
+            // Most blocks repeat what earlier acknowledgments said.
+            .filter(|block| !self.ledger.sacked().contains(block))
             .map(|block| self.whole_segments(block))
             .filter(|block| block.start < block.end)
             .take(4)
