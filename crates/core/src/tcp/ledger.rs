@@ -45,6 +45,30 @@ impl Record {
     }
 }
 
+/// The segments that an acknowledgment newly reports, as RFC 8985 looks at them: each by when it
+/// was last sent and where it ends.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Arrived {
+    /// The most recently sent among those that were sent once.
+    pub once: Option<(Instant, u64)>,
+    /// The most recently sent among those that were sent again.
+    pub again: Option<(Instant, u64)>,
+    /// The lowest end of those that were sent once.
+    pub lowest_once: Option<u64>,
+}
+
+impl Arrived {
+    fn note(&mut self, record: &Record) {
+        let (sent, end) = (Some((record.sent_at, record.range.end)), record.range.end);
+        if record.transmissions > 1 {
+            self.again = self.again.max(sent);
+        } else {
+            self.once = self.once.max(sent);
+            self.lowest_once = Some(self.lowest_once.map_or(end, |lowest| lowest.min(end)));
+        }
+    }
+}
+
 /// What an acknowledgment did to the ledger.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Delivered {
@@ -55,6 +79,8 @@ pub struct Delivered {
     /// Time from sending to this acknowledgment for the newest segment among them, if all of
     /// them were sent once (Karn's rule).
     pub rtt: Option<Duration>,
+    /// The segments newly reported.
+    pub arrived: Arrived,
 }
 
 /// Every segment in flight, in stream order without gaps from `snd_una` to `snd_nxt`.
@@ -201,12 +227,7 @@ impl Ledger {
         blocks: impl IntoIterator<Item = Range<u64>>,
     ) -> Delivered {
         let mut delivered = Delivered::default();
-        let mut newest: Option<Instant> = None;
-        let mut ambiguous = false;
-        let mut note = |record: &Record| {
-            ambiguous |= record.transmissions > 1;
-            newest = newest.max(Some(record.sent_at));
-        };
+        let mut arrived = Arrived::default();
         if ack > self.snd_una {
             self.split_at(ack);
             while self.records.front().is_some_and(|record| record.range.end <= ack) {
@@ -217,7 +238,7 @@ impl Ledger {
                 }
                 if !record.sacked {
                     self.delivered += record.len();
-                    note(&record);
+                    arrived.note(&record);
                 }
             }
             delivered.acked = ack - self.snd_una;
@@ -229,12 +250,14 @@ impl Ledger {
                 delivered.sacked += part.end - part.start;
                 self.delivered += part.end - part.start;
                 self.update(part, |record| {
-                    note(record);
+                    arrived.note(record);
                     record.sacked = true;
                 });
             }
         }
-        delivered.rtt = newest.filter(|_| !ambiguous).map(|sent_at| now.saturating_since(sent_at));
+        let measured = arrived.once.filter(|_| arrived.again.is_none());
+        delivered.rtt = measured.map(|(sent_at, _)| now.saturating_since(sent_at));
+        delivered.arrived = arrived;
         delivered
     }
 
@@ -341,10 +364,10 @@ mod tests {
         let mut ledger = ten();
         assert_eq!((ledger.pipe(), ledger.flight_size()), (1000, 1000));
         let delivered = ledger.acknowledge(at(50), 101, Some(301..501));
-        assert_eq!(
-            delivered,
-            Delivered { acked: 100, sacked: 200, rtt: Some(Duration::from_millis(46)) }
-        );
+        assert_eq!((delivered.acked, delivered.sacked), (100, 200));
+        assert_eq!(delivered.rtt, Some(Duration::from_millis(46)));
+        assert_eq!(delivered.arrived.once, Some((at(4), 501)));
+        assert_eq!(delivered.arrived.lowest_once, Some(101));
         assert_eq!((ledger.pipe(), ledger.flight_size()), (700, 900));
         ledger.mark_lost(101..301);
         assert_eq!((ledger.pipe(), ledger.first_lost()), (500, Some(101..201)));

@@ -1,7 +1,7 @@
 //! Loss recovery by name. A new algorithm is one file beside this one, one variant and one line in
 //! each of the two tables here.
 
-use super::{NewReno, Recovery, Sack};
+use super::{NewReno, Rack, Recovery, Sack};
 use std::fmt;
 use std::str::FromStr;
 
@@ -12,6 +12,8 @@ pub enum Algorithm {
     NewReno,
     /// SACK (RFC 6675).
     Sack,
+    /// RACK-TLP (RFC 8985).
+    Rack,
 }
 
 /// There is no algorithm of this name.
@@ -21,14 +23,15 @@ pub struct UnknownAlgorithm(pub String);
 
 impl Algorithm {
     /// Every algorithm and its name.
-    pub const ALL: [(&'static str, Algorithm); 2] =
-        [("newreno", Algorithm::NewReno), ("sack", Algorithm::Sack)];
+    pub const ALL: [(&'static str, Algorithm); 3] =
+        [("newreno", Algorithm::NewReno), ("sack", Algorithm::Sack), ("rack", Algorithm::Rack)];
 
     /// A fresh instance.
     pub fn recovery(self) -> Box<dyn Recovery> {
         match self {
             Algorithm::NewReno => Box::new(NewReno::new()),
             Algorithm::Sack => Box::new(Sack::default()),
+            Algorithm::Rack => Box::new(Rack::default()),
         }
     }
 
@@ -36,7 +39,7 @@ impl Algorithm {
     pub fn needs_sack(self) -> bool {
         match self {
             Algorithm::NewReno => false,
-            Algorithm::Sack => true,
+            Algorithm::Sack | Algorithm::Rack => true,
         }
     }
 

@@ -5,13 +5,15 @@
 
 mod algorithm;
 mod newreno;
+mod rack;
 mod sack;
 
 pub use algorithm::{Algorithm, UnknownAlgorithm};
 pub use newreno::NewReno;
+pub use rack::Rack;
 pub use sack::Sack;
 
-use super::ledger::Ledger;
+use super::ledger::{Arrived, Ledger};
 use crate::time::{Duration, Instant};
 use std::fmt;
 use std::ops::Range;
@@ -39,6 +41,8 @@ pub struct AckFacts {
     pub acked: u64,
     /// Bytes newly sacked.
     pub sacked: u64,
+    /// The segments behind these bytes.
+    pub arrived: Arrived,
     /// A duplicate acknowledgment as RFC 5681 defines it.
     pub duplicate: bool,
     /// What the peer reports to have received twice (RFC 2883).
@@ -78,6 +82,9 @@ pub enum Episode {
     Restart,
     /// All that was outstanding at the beginning has been acknowledged.
     Exit,
+    /// A loss was found that a probe has repaired already (RFC 8985, 7.4): the congestion window
+    /// is to be reduced, and that is all.
+    Repaired,
 }
 
 /// What recovery concludes from an acknowledgment or a timer.
@@ -110,7 +117,13 @@ pub trait Recovery: fmt::Debug + Send {
     /// Judges an acknowledgment that the ledger has taken.
     fn on_ack(&mut self, facts: &AckFacts, ledger: &Ledger) -> Verdict;
 
-    /// The retransmission timer expired. The sender holds all that is outstanding lost.
+    /// What is lost because the retransmission timer has expired: all that is outstanding, unless
+    /// the algorithm knows better. The first segment is always among it.
+    fn lost_by_timeout(&self, _now: Instant, ledger: &Ledger) -> Vec<Range<u64>> {
+        vec![ledger.snd_una()..ledger.snd_nxt()]
+    }
+
+    /// The retransmission timer expired, and the ledger knows what is lost.
     fn on_timeout(&mut self, ledger: &Ledger);
 
     /// A segment has left; the ledger knows it.

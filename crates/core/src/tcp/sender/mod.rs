@@ -262,6 +262,7 @@ impl Sender {
             now,
             acked: delivered.acked,
             sacked: delivered.sacked,
+            arrived: delivered.arrived,
             duplicate: delivered.acked == 0 && outstanding && !ack.occupies && !window_changed,
             dsack: self.duplicate_report(ack),
             rtt: delivered.rtt,
@@ -346,6 +347,8 @@ impl Sender {
             self.forced = Some(transmit::Forced::FirstLost);
         } else if verdict.probe {
             self.forced = Some(transmit::Forced::Probe);
+            // RFC 8985, 7.3: the retransmission timer remains the last resort.
+            self.rto_deadline = Some(now + self.rtt.rto());
         }
         let smss = self.config.smss;
         // What limited transmit has added does not count (RFC 5681, 3.2).
@@ -359,6 +362,10 @@ impl Sender {
             Episode::Restart => {
                 self.stats.recoveries += 1;
                 self.congestion.on_timeout(&congested, false);
+            }
+            Episode::Repaired => {
+                self.congestion.on_loss(&congested);
+                self.congestion.on_recovered(self.ledger.flight_size(), smss);
             }
             Episode::Exit => self.congestion.on_recovered(self.ledger.flight_size(), smss),
             Episode::Unchanged => {}

@@ -1,5 +1,7 @@
 //! Scripts of acknowledgments, segment by segment, after the RFCs' own words.
 
+mod rack;
+
 use super::*;
 use crate::tcp::recovery::Algorithm;
 

@@ -35,13 +35,14 @@ impl Sender {
 
     /// Lets expire what is due at `now`.
     pub fn on_timer(&mut self, now: Instant) {
-        if self.rto_deadline.is_some_and(|deadline| deadline <= now) {
-            self.on_retransmission_timeout(now);
-        }
         if self.recovery.poll_timer().is_some_and(|deadline| deadline <= now) {
             let flight_size = self.ledger.flight_size();
             let verdict = self.recovery.on_timer(now, &self.timing(), &self.ledger);
             self.apply(now, verdict, flight_size);
+        }
+        // After recovery's own timer: a probe sets this one anew (RFC 8985, 7.3).
+        if self.rto_deadline.is_some_and(|deadline| deadline <= now) {
+            self.on_retransmission_timeout(now);
         }
         if let Some(persist) = self.persist.filter(|persist| persist.deadline <= now) {
             self.persist = Some(persist.again(now));
@@ -79,7 +80,9 @@ impl Sender {
         let flight_size = self.ledger.flight_size().min(self.congestion.window());
         let smss = self.config.smss;
         self.congestion.on_timeout(&Congested { now, flight_size, smss }, again);
-        self.ledger.mark_lost(una..self.snd_nxt());
+        for lost in self.recovery.lost_by_timeout(now, &self.ledger) {
+            self.ledger.mark_lost(lost);
+        }
         self.recovery.on_timeout(&self.ledger);
         self.rtt.back_off();
         self.rto_deadline = Some(self.rtt.deadline(now));

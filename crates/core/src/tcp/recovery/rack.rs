@@ -1,0 +1,258 @@
+//! RACK-TLP (RFC 8985): losses are told by time. A segment is lost when one that was sent later
+//! has arrived and the reordering window has passed since; a probe ends the silence behind a
+//! lost tail. Names in comments are the RFC's.
+//!
+//! Transmissions are kept in the order of sending, so that an acknowledgment costs what it newly
+//! makes overdue. Entries are not removed when their segments arrive but skipped when they come
+//! to the front.
+//!
+//! Two deviations. The reordering timer expires when the first segment falls due, not the last
+//! (6.2, step 5): each is then marked at its own time. An acknowledgment of several
+//! retransmissions is judged by the newest of them (6.2, step 2).
+
+mod tlp;
+
+use super::{AckFacts, DUP_THRESH, Episode, Recovery, SentFacts, Timing, Verdict};
+use crate::tcp::ledger::{Ledger, Record};
+use crate::time::{Duration, Instant};
+use std::collections::VecDeque;
+use std::ops::Range;
+use tlp::Tlp;
+
+/// What is under way until [`Rack::recovery_point`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Open,
+    FastRecovery,
+    TimeoutRecovery,
+}
+
+/// A segment as RACK compares it: when it was sent, then where it ends.
+type Sent = (Instant, u64);
+
+/// See the module's head.
+#[derive(Debug)]
+pub struct Rack {
+    /// Segment.xmit_ts and range, in the order of sending. What has arrived or has been sent
+    /// again since no longer counts.
+    sent: VecDeque<(Instant, Range<u64>)>,
+    /// RACK.xmit_ts and RACK.end_seq.
+    newest: Option<Sent>,
+    /// RACK.rtt.
+    rtt: Duration,
+    /// RACK.fack.
+    fack: u64,
+    reordering_seen: bool,
+    reo_wnd: Duration,
+    reo_wnd_mult: u32,
+    reo_wnd_persist: u32,
+    dsack_round: Option<u64>,
+    reordering_timer: Option<Instant>,
+    state: State,
+    recovery_point: u64,
+    tlp: Tlp,
+}
+
+impl Default for Rack {
+    fn default() -> Rack {
+        Rack {
+            sent: VecDeque::new(),
+            newest: None,
+            rtt: Duration::ZERO,
+            fack: 0,
+            reordering_seen: false,
+            reo_wnd: Duration::ZERO,
+            reo_wnd_mult: 1,
+            reo_wnd_persist: 0,
+            dsack_round: None,
+            reordering_timer: None,
+            state: State::Open,
+            recovery_point: 0,
+            tlp: Tlp::default(),
+        }
+    }
+}
+
+impl Rack {
+    /// Recoveries that a widened reordering window outlasts (6.2, step 4).
+    const PERSIST: u32 = 16;
+
+    /// 6.2, steps 1 to 3: the most recently sent segment that has arrived, and reordering.
+    fn update(&mut self, facts: &AckFacts, ledger: &Ledger) {
+        let arrived = &facts.arrived;
+        // A retransmission that seems to have arrived within less than the least round-trip time
+        // has not: it is the original that was acknowledged.
+        let possible = |sent: &Sent| {
+            let rtt = facts.now.saturating_since(sent.0);
+            facts.timing.min_rtt.is_none_or(|least| rtt >= least)
+        };
+        let newest = arrived.once.max(arrived.again.filter(possible));
+        if let Some(sent) = newest.filter(|sent| self.newest.is_none_or(|newest| *sent > newest)) {
+            self.newest = Some(sent);
+            self.rtt = facts.now.saturating_since(sent.0);
+        }
+        if arrived.lowest_once.is_some_and(|end| end < self.fack) {
+            self.reordering_seen = true;
+        }
+        let highest = ledger.sacked().iter().next_back().map_or(0, |range| range.end);
+        self.fack = self.fack.max(ledger.snd_una()).max(highest);
+    }
+
+    /// 6.2, step 4: duplicates tell that the window was too small, recoveries without them that
+    /// it need not be so wide.
+    fn adapt_window(&mut self, facts: &AckFacts, ledger: &Ledger, exiting: bool) {
+        if self.dsack_round.is_some_and(|round| ledger.snd_una() >= round) {
+            self.dsack_round = None;
+        }
+        if self.dsack_round.is_none() && facts.dsack.is_some() {
+            self.dsack_round = Some(ledger.snd_nxt());
+            self.reo_wnd_mult = self.reo_wnd_mult.saturating_add(1);
+            self.reo_wnd_persist = Self::PERSIST;
+        } else if exiting {
+            self.reo_wnd_persist = self.reo_wnd_persist.saturating_sub(1);
+            if self.reo_wnd_persist == 0 {
+                self.reo_wnd_mult = 1;
+            }
+        }
+        let segs_sacked = ledger.sacked().covered() / facts.smss;
+        let enough = segs_sacked >= u64::from(DUP_THRESH)
+            || ledger.sacked().len() >= DUP_THRESH as usize
+            || self.state != State::Open;
+        self.reo_wnd = if !self.reordering_seen && enough {
+            Duration::ZERO
+        } else {
+            let least = facts.timing.min_rtt.unwrap_or_default();
+            let window = least.saturating_mul(self.reo_wnd_mult) / 4;
+            facts.timing.srtt.map_or(window, |srtt| window.min(srtt))
+        };
+    }
+
+    /// 6.2, step 5: what was sent before RACK.segment and is overdue.
+    fn detect_loss(&mut self, now: Instant, ledger: &Ledger) -> Vec<Range<u64>> {
+        let mut lost: Vec<Range<u64>> = Vec::new();
+        self.reordering_timer = None;
+        let Some(newest) = self.newest else { return lost };
+        while let Some((sent_at, range)) = self.sent.front_mut() {
+            for record in ledger.records_in(range.clone()) {
+                if is_current(record, *sent_at) {
+                    if (record.sent_at, record.range.end) >= newest {
+                        return lost;
+                    }
+                    let due = record.sent_at + self.rtt + self.reo_wnd;
+                    if due > now {
+                        self.reordering_timer = Some(due);
+                        return lost;
+                    }
+                    match lost.last_mut() {
+                        Some(last) if last.end == record.range.start => last.end = record.range.end,
+                        _ => lost.push(record.range.clone()),
+                    }
+                }
+                range.start = record.range.end;
+            }
+            self.sent.pop_front();
+        }
+        lost
+    }
+
+    /// Begins an episode if `lost` is the first of one.
+    fn verdict(&mut self, lost: Vec<Range<u64>>, episode: Episode, ledger: &Ledger) -> Verdict {
+        let mut verdict = Verdict { episode, ..Verdict::default() };
+        if !lost.is_empty() {
+            self.tlp.disarm();
+            if self.state == State::Open {
+                self.state = State::FastRecovery;
+                self.recovery_point = ledger.snd_nxt();
+                verdict.episode = Episode::Enter;
+                verdict.retransmit_now = true;
+            }
+        }
+        verdict.lost = lost;
+        verdict
+    }
+
+    /// Whether a probe may be scheduled: not in recovery, nothing sacked (7.2).
+    fn may_probe(&self, ledger: &Ledger) -> bool {
+        self.state == State::Open && ledger.sacked().is_empty() && ledger.flight_size() > 0
+    }
+}
+
+/// Whether `record` is still in flight since it was sent at `sent_at`.
+fn is_current(record: &Record, sent_at: Instant) -> bool {
+    record.sent_at == sent_at && !record.sacked && (!record.lost || record.retransmitted)
+}
+
+impl Recovery for Rack {
+    fn on_ack(&mut self, facts: &AckFacts, ledger: &Ledger) -> Verdict {
+        self.update(facts, ledger);
+        let exiting = self.state != State::Open && ledger.snd_una() >= self.recovery_point;
+        let was = self.state;
+        if exiting {
+            self.state = State::Open;
+        }
+        self.adapt_window(facts, ledger, exiting);
+        let lost = self.detect_loss(facts.now, ledger);
+        let repaired = self.tlp.process_ack(facts, ledger) && was == State::Open;
+        let episode = match (exiting && was == State::FastRecovery, repaired) {
+            (true, _) => Episode::Exit,
+            (false, true) => Episode::Repaired,
+            (false, false) => Episode::Unchanged,
+        };
+        self.tlp.note_ack(facts, ledger);
+        if !self.may_probe(ledger) {
+            self.tlp.disarm();
+        } else if facts.acked > 0 {
+            self.tlp.schedule(facts.now, &facts.timing, ledger, facts.smss);
+        }
+        self.verdict(lost, episode, ledger)
+    }
+
+    /// 6.3: the first segment, and whatever else is overdue.
+    fn lost_by_timeout(&self, now: Instant, ledger: &Ledger) -> Vec<Range<u64>> {
+        let una = ledger.snd_una();
+        let overdue = |record: &&Record| {
+            record.range.start == una || record.sent_at + self.rtt + self.reo_wnd <= now
+        };
+        let records = ledger.records_in(una..ledger.snd_nxt()).filter(overdue);
+        records.map(|record| record.range.clone()).collect()
+    }
+
+    fn on_timeout(&mut self, ledger: &Ledger) {
+        self.state = State::TimeoutRecovery;
+        self.recovery_point = ledger.snd_nxt();
+        self.reordering_timer = None;
+        self.tlp = Tlp::default();
+        // SACK blocks may have been taken back, so begin from the facts.
+        let all = ledger.records_in(ledger.snd_una()..ledger.snd_nxt());
+        let mut sent: Vec<(Instant, Range<u64>)> = all
+            .filter(|record| is_current(record, record.sent_at))
+            .map(|record| (record.sent_at, record.range.clone()))
+            .collect();
+        sent.sort_by_key(|(sent_at, range)| (*sent_at, range.end));
+        self.sent = sent.into();
+    }
+
+    fn on_sent(&mut self, sent: &SentFacts, ledger: &Ledger) {
+        self.sent.push_back((sent.now, sent.range.clone()));
+        let may_probe = self.may_probe(ledger);
+        self.tlp.on_sent(sent, ledger, may_probe);
+    }
+
+    fn poll_timer(&self) -> Option<Instant> {
+        [self.reordering_timer, self.tlp.poll_timer()].into_iter().flatten().min()
+    }
+
+    fn on_timer(&mut self, now: Instant, _timing: &Timing, ledger: &Ledger) -> Verdict {
+        let mut verdict = Verdict::default();
+        if self.reordering_timer.is_some_and(|due| due <= now) {
+            let lost = self.detect_loss(now, ledger);
+            verdict = self.verdict(lost, Episode::Unchanged, ledger);
+        }
+        verdict.probe = self.tlp.expire(now, ledger);
+        verdict
+    }
+
+    fn in_recovery(&self) -> bool {
+        self.state == State::FastRecovery
+    }
+}

@@ -1,0 +1,166 @@
+//! Scripts after RFC 8985's words and the three examples of its section 9.1.
+
+use super::*;
+
+fn rack(window: u32, segments: u64) -> Sender {
+    sender(config(Algorithm::Rack, window), segments)
+}
+
+/// Lets the next timer expire and says when that was.
+fn expire(sender: &mut Sender) -> Instant {
+    let due = sender.poll_timer().expect("a timer runs");
+    sender.on_timer(due);
+    due
+}
+
+#[test]
+fn a_lost_tail_is_probed_and_repaired_without_a_timeout() {
+    // 9.1, first example: the last three of ten are lost; the application has no more.
+    let mut sender = rack(20, 10);
+    drain(&mut sender, at(0));
+    acknowledge(&mut sender, at(100), 7, &[]);
+    let probe = expire(&mut sender);
+    assert_eq!(probe, at(100) + Duration::from_millis(200), "2 SRTT");
+    assert_eq!(drain(&mut sender, probe), [9]);
+    // 7.3: the retransmission timer runs from the probe.
+    assert_eq!(sender.poll_timer(), Some(probe + sender.rtt().rto()));
+    let now = probe + Duration::from_millis(100);
+    acknowledge(&mut sender, now, 7, &[9..10]);
+    // The probe left after 7 and 8, and for those a round trip and a quarter is long over.
+    assert_eq!(drain(&mut sender, now), [7, 8]);
+    acknowledge(&mut sender, now + Duration::from_millis(100), 10, &[]);
+    assert!(sender.is_done());
+    let stats = sender.stats();
+    assert_eq!((stats.timeouts, stats.recoveries, stats.retransmissions), (0, 1, 3));
+    assert_eq!(sender.poll_timer(), None);
+}
+
+#[test]
+fn a_lost_retransmission_is_sent_again_without_a_timeout() {
+    // 9.1, second example.
+    let mut sender = rack(10, 40);
+    drain(&mut sender, at(0));
+    acknowledge(&mut sender, at(100), 0, &[1..10]);
+    let sent = drain(&mut sender, at(100));
+    assert_eq!((sent[0], sent[1]), (0, 10));
+    // What was sent after the retransmission arrives, the retransmission does not. All left at
+    // the same moment, so the higher end counts as later.
+    acknowledge(&mut sender, at(200), 0, &[1..14]);
+    assert_eq!(drain(&mut sender, at(200))[0], 0);
+    acknowledge(&mut sender, at(300), 14, &[]);
+    let stats = sender.stats();
+    assert_eq!((stats.timeouts, stats.recoveries, stats.retransmissions), (0, 1, 2));
+}
+
+#[test]
+fn reordering_within_the_window_costs_nothing() {
+    // 9.1, third example: every other segment comes a little later.
+    let mut sender = rack(10, 10);
+    for number in 0..10 {
+        let one = sender.poll_transmit(at(number)).unwrap();
+        assert_eq!(one.range, segment(number));
+    }
+    acknowledge(&mut sender, at(101), 0, &[1..2]);
+    assert_eq!(sender.poll_timer(), Some(at(125)), "sent at 0, RTT 100 ms, a quarter of it");
+    acknowledge(&mut sender, at(110), 2, &[]);
+    // Reordering was seen: three segments above do not make a loss any more.
+    acknowledge(&mut sender, at(111), 2, &[3..9]);
+    assert_eq!(drain(&mut sender, at(111)), []);
+    assert_eq!(sender.poll_timer().map(|due| due > at(111)), Some(true));
+    acknowledge(&mut sender, at(120), 10, &[]);
+    assert_eq!((sender.stats().retransmissions, sender.stats().recoveries), (0, 0));
+}
+
+#[test]
+fn the_reordering_timer_finds_what_no_acknowledgment_does() {
+    let mut sender = rack(4, 4);
+    drain(&mut sender, at(0));
+    acknowledge(&mut sender, at(100), 0, &[1..3]);
+    assert_eq!(drain(&mut sender, at(100)), [], "two segments are no DupThresh");
+    assert_eq!(expire(&mut sender), at(125));
+    assert_eq!(drain(&mut sender, at(125)), [0]);
+    assert_eq!(sender.stats().timeouts, 0);
+}
+
+#[test]
+fn duplicates_widen_the_window_for_sixteen_recoveries() {
+    // 6.2, step 4. The timer shows the window: min_RTT is 100 ms throughout.
+    let mut sender = rack(10, 400);
+    let mut base = 0;
+    let mut now = at(0);
+    let mut window_of = |dsack: bool| {
+        drain(&mut sender, now);
+        // One of the flight is missing until the reordering timer has expired.
+        let later = now + Duration::from_millis(100);
+        acknowledge(&mut sender, later, base, &[base + 1..base + 2]);
+        let due = sender.poll_timer().unwrap();
+        let window = due.saturating_since(later);
+        sender.on_timer(due);
+        drain(&mut sender, due);
+        let end = (sender.snd_nxt() - 1) / SMSS;
+        now = due + Duration::from_millis(100);
+        let blocks = if dsack { vec![base..base + 1] } else { vec![] };
+        acknowledge(&mut sender, now, end, &blocks);
+        base = end;
+        window.as_millis()
+    };
+    assert_eq!(window_of(true), 25);
+    // The window was widened by the acknowledgment that ended this recovery; fifteen more that
+    // end without duplicates leave it so.
+    for recovery in 1..=16 {
+        assert_eq!(window_of(false), 50, "recovery {recovery}");
+    }
+    assert_eq!(window_of(false), 25);
+}
+
+#[test]
+fn a_probe_that_repairs_the_only_loss_reduces_the_window() {
+    // 7.4.1: nothing else would tell congestion control of the loss.
+    let mut sender = rack(10, 12);
+    drain(&mut sender, at(0));
+    acknowledge(&mut sender, at(100), 10, &[]);
+    assert_eq!(drain(&mut sender, at(100)), [10, 11]);
+    let window = sender.cwnd();
+    let probe = expire(&mut sender);
+    assert_eq!(drain(&mut sender, probe), [11]);
+    let now = probe + Duration::from_millis(100);
+    // Whether the original or the probe arrived cannot be told from this one.
+    acknowledge(&mut sender, now, 12, &[]);
+    assert_eq!(sender.cwnd(), window, "the acknowledgment does not go beyond the probe");
+    sender.extend(segment(20).start);
+    drain(&mut sender, now);
+    acknowledge(&mut sender, now + Duration::from_millis(100), 14, &[]);
+    assert!(sender.cwnd() < window, "no duplicate was reported: the original was lost");
+}
+
+#[test]
+fn a_probe_that_was_needless_costs_nothing() {
+    let mut sender = rack(10, 12);
+    drain(&mut sender, at(0));
+    acknowledge(&mut sender, at(100), 10, &[]);
+    drain(&mut sender, at(100));
+    let window = sender.cwnd();
+    let probe = expire(&mut sender);
+    assert_eq!(drain(&mut sender, probe), [11]);
+    acknowledge(&mut sender, probe, 12, &[]);
+    acknowledge(&mut sender, probe + Duration::from_millis(100), 12, &[11..12]);
+    sender.extend(segment(20).start);
+    drain(&mut sender, probe + Duration::from_millis(100));
+    acknowledge(&mut sender, probe + Duration::from_millis(200), 20, &[]);
+    assert!(sender.cwnd() >= window);
+    assert_eq!(sender.stats().recoveries, 0);
+}
+
+#[test]
+fn probes_prefer_new_data_and_there_is_one_at_a_time() {
+    let mut sender = rack(2, 10);
+    assert_eq!(drain(&mut sender, at(0)), [0, 1]);
+    let probe = expire(&mut sender);
+    assert_eq!(drain(&mut sender, probe), [2], "the congestion window does not count");
+    let rto = sender.poll_timer().unwrap();
+    assert_eq!(rto, probe + sender.rtt().rto());
+    sender.on_timer(rto);
+    assert_eq!(sender.stats().timeouts, 1);
+    // 6.3: what was sent less than a round trip and the window ago is not held lost.
+    assert_eq!(drain(&mut sender, rto), [0]);
+}
