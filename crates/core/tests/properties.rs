@@ -2,11 +2,12 @@
 //! arrives once and in order, windows are at least one segment, no deadline lies in the past,
 //! nothing is sent beyond what the peer promised, and who has nothing to say is quiet.
 //!
-//! An algorithm is put to the test by adding it to [`algorithms`].
+//! Algorithms are put to the test by being in [`Algorithm::ALL`] or [`Control::ALL`].
 
 mod pair;
 
 use bentpipe_core::tcp::buffer::{Chunks, Pattern};
+use bentpipe_core::tcp::congestion::{Control, Growth, InitialWindowUse, Probing};
 use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_core::tcp::pacing::Pacing;
 use bentpipe_core::tcp::receiver::AckPolicy;
@@ -23,6 +24,21 @@ fn algorithms() -> impl Strategy<Value = Algorithm> {
     proptest::sample::select(Algorithm::ALL.to_vec()).prop_map(|(_, algorithm)| algorithm)
 }
 
+/// Every congestion control, with every slow start.
+fn controls() -> impl Strategy<Value = (Control, Growth, InitialWindowUse, Probing)> {
+    let uses = [
+        InitialWindowUse::Beginning,
+        InitialWindowUse::BeginningAndIdle,
+        InitialWindowUse::EverySlowStart,
+    ];
+    (
+        proptest::sample::select(Control::ALL.to_vec()),
+        proptest::sample::select(Growth::ALL.to_vec()),
+        proptest::sample::select(uses.to_vec()),
+        prop_oneof![Just(Probing::TwiceAckRate), Just(Probing::AckRate)],
+    )
+}
+
 fn millis(range: std::ops::Range<u64>) -> impl Strategy<Value = Duration> {
     range.prop_map(Duration::from_millis)
 }
@@ -35,9 +51,22 @@ fn pacings() -> impl Strategy<Value = Pacing> {
 fn senders() -> impl Strategy<Value = SenderConfig> {
     let bursts = prop_oneof![Just(1u64), 2u64..40];
     let byte_limit = proptest::option::of(1u32..3);
-    (algorithms(), 1u32..20, byte_limit, bursts, pacings(), any::<bool>(), any::<bool>()).prop_map(
-        |(algorithm, window, byte_limit, burst, pacing, nagle, restart)| SenderConfig {
+    let switches = (any::<bool>(), any::<bool>());
+    (algorithms(), controls(), 1u32..20, byte_limit, bursts, pacings(), switches).prop_map(
+        |(
             algorithm,
+            (control, slow_start, initial_window_use, probing),
+            window,
+            byte_limit,
+            burst,
+            pacing,
+            (nagle, restart),
+        )| SenderConfig {
+            algorithm,
+            control,
+            slow_start,
+            initial_window_use,
+            probing,
             initial_window: InitialWindow::Segments(window),
             byte_limit,
             max_burst: burst * SenderConfig::default().smss,

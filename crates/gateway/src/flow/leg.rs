@@ -132,5 +132,6 @@ fn sender_config(config: &Config, leg: &LegConfig, terms: &Terms, ip: &IpHeader)
         nagle: false,
         restart_after_idle: leg.rate.is_none(),
         max_unanswered: 15,
+        ..SenderConfig::default()
     }
 }

@@ -1,6 +1,6 @@
 //! Slow start and multiplicative decrease (RFC 5681), around an interchangeable increase.
 
-use super::{Acked, Congested, Congestion};
+use super::{Acked, Congested, Congestion, SlowStart, SlowStartConfig};
 use std::fmt;
 
 /// How the window grows in congestion avoidance.
@@ -12,91 +12,67 @@ pub trait Increase: fmt::Debug + Send {
     fn restart(&mut self) {}
 }
 
-/// Parameters of slow start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SlowStart {
-    /// The initial window in bytes (RFC 6928 allows ten segments).
-    pub initial_window: u64,
-    /// The initial slow start threshold; without one slow start goes on until a loss.
-    pub initial_ssthresh: Option<u64>,
-    /// The most that one acknowledgment may add, in segments: 1 is RFC 5681 to the letter,
-    /// 2 is RFC 3465's L; None counts all bytes, as receivers that merge segments need.
-    pub byte_limit: Option<u32>,
-}
-
 /// Slow start, increase `I`, halving.
 #[derive(Debug)]
 pub struct Classic<I> {
     slow_start: SlowStart,
-    window: u64,
-    ssthresh: u64,
     increase: I,
 }
 
 impl<I: Increase> Classic<I> {
     /// At the beginning of a connection with segments of `smss` bytes.
-    pub fn new(slow_start: SlowStart, smss: u64, increase: I) -> Classic<I> {
-        Classic {
-            slow_start,
-            window: slow_start.initial_window.max(smss),
-            ssthresh: slow_start.initial_ssthresh.unwrap_or(u64::MAX).max(2 * smss),
-            increase,
-        }
+    pub fn new(slow_start: SlowStartConfig, smss: u64, increase: I) -> Classic<I> {
+        Classic { slow_start: SlowStart::new(slow_start, smss), increase }
     }
 
-    /// RFC 5681, equation 4.
-    fn halve(&mut self, congested: &Congested) {
-        self.ssthresh = (congested.flight_size / 2).max(2 * congested.smss);
+    /// RFC 5681, equation 4: the new threshold.
+    fn halve(&mut self, congested: &Congested) -> u64 {
         self.increase.restart();
+        (congested.flight_size / 2).max(2 * congested.smss)
     }
 }
 
 impl<I: Increase> Congestion for Classic<I> {
     fn window(&self) -> u64 {
-        self.window
+        self.slow_start.window()
     }
 
     fn ssthresh(&self) -> u64 {
-        self.ssthresh
+        self.slow_start.ssthresh()
     }
 
     fn on_ack(&mut self, acked: &Acked) {
         // A window that was not used says nothing about the path (RFC 7661's argument).
-        if !acked.window_limited {
-            return;
-        }
-        if self.window < self.ssthresh {
-            let limit = self.slow_start.byte_limit.map_or(u64::MAX, |l| u64::from(l) * acked.smss);
-            let grown = self.window + acked.bytes.min(limit);
-            self.window = grown.min(self.ssthresh.max(self.window + acked.smss));
-        } else {
-            self.window += self.increase.increase(self.window, acked);
+        if acked.window_limited && !self.slow_start.on_ack(acked) {
+            let window = self.window();
+            self.slow_start.set_window(window + self.increase.increase(window, acked));
         }
     }
 
     fn on_loss(&mut self, congested: &Congested) {
-        self.halve(congested);
-        self.window = self.ssthresh;
+        let ssthresh = self.halve(congested);
+        self.slow_start.reduce(ssthresh, ssthresh);
     }
 
     fn on_recovered(&mut self, flight_size: u64, smss: u64) {
-        // RFC 6582, 3.2, step 3, option 1: no burst at the end of recovery.
-        self.window = self.ssthresh.min(flight_size.max(smss) + smss);
+        self.slow_start.on_recovered(flight_size, smss);
     }
 
     fn on_timeout(&mut self, congested: &Congested, again: bool) {
         // RFC 5681, 3.1: the threshold is held when the same data times out again.
-        if !again {
-            self.halve(congested);
-        }
-        self.window = congested.smss;
+        let ssthresh = if again { self.ssthresh() } else { self.halve(congested) };
+        self.slow_start.on_timeout(ssthresh, congested.smss);
     }
 
     fn begin_within(&mut self, window: u64) {
-        self.window = self.window.min(window);
+        self.slow_start.begin_within(window);
     }
 
     fn on_idle(&mut self) {
-        self.window = self.window.min(self.slow_start.initial_window);
+        self.slow_start.on_idle();
+    }
+
+    fn pacing_gain(&self) -> f64 {
+        self.slow_start.pacing_gain()
     }
 }

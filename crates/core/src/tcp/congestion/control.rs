@@ -1,6 +1,13 @@
-//! Congestion control by its parameters.
+//! Congestion control by name. A new algorithm is one file beside this one, one variant, one entry
+//! in [`Control::ALL`] and one line in each of the three tables here.
 
-use super::{Classic, Congestion, SlowStart, Standard};
+use super::text::{Parameters, UnknownControl};
+use super::{Band, Classic, Congestion, ConstantRate, Cubic, Hybla, IncreaseByK};
+use super::{SlowStartConfig, Standard, Vegas};
+use crate::time::Duration;
+use crate::units::parse_duration;
+use std::fmt;
+use std::str::FromStr;
 
 /// The congestion control algorithm with its parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -8,13 +15,162 @@ pub enum Control {
     /// Slow start, increase by one segment a round trip, halving (RFC 5681).
     #[default]
     Standard,
+    /// As standard, but the increase is c·rtt² segments a round trip.
+    ConstantRate {
+        /// In segments per second squared.
+        c: f64,
+    },
+    /// As standard, but the increase is K segments a round trip.
+    IncreaseByK {
+        /// In segments.
+        k: f64,
+    },
+    /// Vegas: by round-trip times.
+    Vegas(Band),
+    /// Hybla: as fast as with a round-trip time of RTT₀.
+    Hybla {
+        /// 25 ms in the paper.
+        rtt0: Duration,
+    },
+    /// CUBIC (RFC 9438).
+    Cubic {
+        /// Section 4.7: a connection that loses before its last W_max gives way to others.
+        fast_convergence: bool,
+    },
 }
 
+/// Hybla's reference.
+const RTT0: Duration = Duration::from_millis(25);
+
 impl Control {
+    /// Each algorithm, with usual parameters.
+    pub const ALL: [Control; 6] = [
+        Control::Standard,
+        Control::ConstantRate { c: 100.0 },
+        Control::IncreaseByK { k: 4.0 },
+        Control::Vegas(Band::ONE_THREE),
+        Control::Hybla { rtt0: RTT0 },
+        Control::Cubic { fast_convergence: true },
+    ];
+
     /// A fresh instance for segments of `smss` bytes.
-    pub fn congestion(self, slow_start: SlowStart, smss: u64) -> Box<dyn Congestion> {
+    pub fn congestion(self, slow_start: SlowStartConfig, smss: u64) -> Box<dyn Congestion> {
         match self {
             Control::Standard => Box::new(Classic::new(slow_start, smss, Standard::default())),
+            Control::ConstantRate { c } => {
+                Box::new(Classic::new(slow_start, smss, ConstantRate::new(c)))
+            }
+            Control::IncreaseByK { k } => {
+                Box::new(Classic::new(slow_start, smss, IncreaseByK::new(k)))
+            }
+            Control::Vegas(band) => Box::new(Vegas::new(slow_start, smss, band)),
+            Control::Hybla { rtt0 } => Box::new(Hybla::new(slow_start, smss, rtt0)),
+            Control::Cubic { fast_convergence } => {
+                Box::new(Cubic::new(slow_start, smss, fast_convergence))
+            }
         }
+    }
+}
+
+impl fmt::Display for Control {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Control::Standard => f.write_str("standard"),
+            Control::ConstantRate { c } => write!(f, "constant-rate:c={c}"),
+            Control::IncreaseByK { k } => write!(f, "increase-by-k:k={k}"),
+            Control::Vegas(Band { alpha, beta, gamma }) => {
+                write!(f, "vegas:alpha={alpha},beta={beta},gamma={gamma}")
+            }
+            // Exactly, so that what is written is read back.
+            Control::Hybla { rtt0 } if rtt0.subsec_nanos() % 1_000 == 0 => {
+                write!(f, "hybla:rtt0={}us", rtt0.as_micros())
+            }
+            Control::Hybla { rtt0 } => write!(f, "hybla:rtt0={}ns", rtt0.as_nanos()),
+            Control::Cubic { fast_convergence: true } => f.write_str("cubic"),
+            Control::Cubic { fast_convergence: false } => f.write_str("cubic:fast-convergence=off"),
+        }
+    }
+}
+
+impl FromStr for Control {
+    type Err = UnknownControl;
+    fn from_str(text: &str) -> Result<Control, UnknownControl> {
+        let mut given = Parameters::read(text);
+        let control = match given.name() {
+            "standard" => Control::Standard,
+            "constant-rate" => Control::ConstantRate { c: given.take("c", 100.0, positive)? },
+            "increase-by-k" => Control::IncreaseByK { k: given.take("k", 4.0, positive)? },
+            "vegas" => {
+                let Band { alpha, beta, gamma } = Band::ONE_THREE;
+                let alpha = given.take("alpha", alpha, positive)?;
+                let beta =
+                    given.take("beta", beta.max(alpha), |beta| positive(beta) && *beta >= alpha)?;
+                let gamma = given.take("gamma", gamma, positive)?;
+                Control::Vegas(Band { alpha, beta, gamma })
+            }
+            "hybla" => {
+                let sound = |text: &str| parse_duration(text).ok().filter(|rtt0| !rtt0.is_zero());
+                Control::Hybla { rtt0: given.take_with("rtt0", RTT0, sound)? }
+            }
+            "cubic" => {
+                let switch = |text: &str| match text {
+                    "on" => Some(true),
+                    "off" => Some(false),
+                    _ => None,
+                };
+                let fast_convergence = given.take_with("fast-convergence", true, switch)?;
+                Control::Cubic { fast_convergence }
+            }
+            _ => {
+                let names = Control::ALL.map(|control| {
+                    let text = control.to_string();
+                    text.split(':').next().unwrap_or_default().to_owned()
+                });
+                return Err(given.unknown("congestion control", &names.join(", ")));
+            }
+        };
+        given.finish(control)
+    }
+}
+
+fn positive(number: &f64) -> bool {
+    *number > 0.0 && number.is_finite()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_and_written() {
+        for control in Control::ALL {
+            let text = control.to_string();
+            assert_eq!(text.parse(), Ok(control));
+            // The name alone stands for the usual parameters.
+            assert_eq!(text.split(':').next().unwrap().parse(), Ok(control));
+        }
+        let others = [
+            Control::Cubic { fast_convergence: false },
+            Control::Hybla { rtt0: Duration::from_nanos(1_234_567) },
+            Control::Vegas(Band { alpha: 2.0, beta: 4.0, gamma: 1.5 }),
+        ];
+        for control in others {
+            assert_eq!(control.to_string().parse(), Ok(control));
+        }
+        assert_eq!("hybla:rtt0=25ms".parse(), Ok(Control::Hybla { rtt0: RTT0 }));
+        assert_eq!("increase-by-k:k=2.5".parse(), Ok(Control::IncreaseByK { k: 2.5 }));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let message = |text: &str| text.parse::<Control>().unwrap_err().to_string();
+        assert!(message("quick").contains("`quick`") && message("quick").contains("increase-by-k"));
+        assert!(message("standard:k=1").contains("`k`"));
+        assert!(message("vegas:alpha=4,beta=2").contains("`beta`"));
+        assert!(message("hybla:rtt0=0ms").contains("`0ms`"));
+        assert!(message("increase-by-k:k=0").contains("`0`"));
+        assert!(message("increase-by-k:k=nan").contains("`nan`"));
+        assert!(message("increase-by-k:k").contains("`k`"));
+        assert!(message("increase-by-k:k=1,k=2").contains("twice"));
     }
 }

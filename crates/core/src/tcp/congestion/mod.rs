@@ -4,12 +4,33 @@
 //! what recovery does. Windows are in bytes.
 
 mod classic;
+mod constant_rate;
 mod control;
+mod cubic;
+mod growth;
+mod hybla;
+mod hystart;
+mod increase_by_k;
+mod per_ack;
+mod slow_start;
 mod standard;
+#[cfg(test)]
+mod tests;
+mod text;
+mod vegas;
 
-pub use classic::{Classic, Increase, SlowStart};
+pub use classic::{Classic, Increase};
+pub use constant_rate::ConstantRate;
 pub use control::Control;
+pub use cubic::Cubic;
+pub use growth::Growth;
+pub use hybla::Hybla;
+pub use hystart::{HyStart, Phase};
+pub use increase_by_k::IncreaseByK;
+pub use slow_start::{InitialWindowUse, Probing, SlowStart, SlowStartConfig};
 pub use standard::Standard;
+pub use text::UnknownControl;
+pub use vegas::{Band, Vegas};
 
 use crate::time::{Duration, Instant};
 use std::fmt;

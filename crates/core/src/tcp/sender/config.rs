@@ -1,6 +1,8 @@
 //! What a sender is made of.
 
-use crate::tcp::congestion::{Congestion, Control, SlowStart};
+use crate::tcp::congestion::{
+    Congestion, Control, Growth, InitialWindowUse, Probing, SlowStartConfig,
+};
 use crate::tcp::pacing::Pacing;
 use crate::tcp::recovery::Algorithm;
 use crate::tcp::rtt::RtoConfig;
@@ -12,6 +14,19 @@ pub enum InitialWindow {
     Segments(u32),
     /// In bytes, at least one segment.
     Bytes(u64),
+    /// RFC 3390's formula, "4K slow start": four segments or 4380 bytes, but at least two.
+    Rfc3390,
+}
+
+impl InitialWindow {
+    /// In bytes, for segments of `smss` bytes.
+    pub fn bytes(self, smss: u64) -> u64 {
+        match self {
+            InitialWindow::Segments(segments) => u64::from(segments) * smss,
+            InitialWindow::Bytes(bytes) => bytes.max(smss),
+            InitialWindow::Rfc3390 => (4 * smss).min((2 * smss).max(4380)),
+        }
+    }
 }
 
 /// Parameters of a [`super::Sender`].
@@ -31,8 +46,14 @@ pub struct SenderConfig {
     pub initial_window: InitialWindow,
     /// Initial slow start threshold in bytes, if any.
     pub initial_ssthresh: Option<u64>,
-    /// How much of one acknowledgment slow start counts; see [`SlowStart::byte_limit`].
+    /// How much of one acknowledgment slow start counts; see [`SlowStartConfig::byte_limit`].
     pub byte_limit: Option<u32>,
+    /// In which slow starts the initial window is used.
+    pub initial_window_use: InitialWindowUse,
+    /// How the window grows in slow start.
+    pub slow_start: Growth,
+    /// How fast pacing, if on, lets slow start probe.
+    pub probing: Probing,
     /// The retransmission timer.
     pub rto: RtoConfig,
     /// Pacing.
@@ -56,6 +77,9 @@ impl Default for SenderConfig {
             initial_window: InitialWindow::Segments(10),
             initial_ssthresh: None,
             byte_limit: Some(2),
+            initial_window_use: InitialWindowUse::default(),
+            slow_start: Growth::Doubling,
+            probing: Probing::default(),
             rto: RtoConfig::default(),
             pacing: Pacing::Off,
             nagle: true,
@@ -67,14 +91,13 @@ impl Default for SenderConfig {
 
 impl SenderConfig {
     pub(super) fn congestion(&self) -> Box<dyn Congestion> {
-        let initial_window = match self.initial_window {
-            InitialWindow::Segments(segments) => u64::from(segments) * self.smss,
-            InitialWindow::Bytes(bytes) => bytes.max(self.smss),
-        };
-        let slow_start = SlowStart {
-            initial_window,
+        let slow_start = SlowStartConfig {
+            initial_window: self.initial_window.bytes(self.smss),
+            initial_window_use: self.initial_window_use,
             initial_ssthresh: self.initial_ssthresh,
             byte_limit: self.byte_limit,
+            growth: self.slow_start,
+            probing: self.probing,
         };
         self.control.congestion(slow_start, self.smss)
     }

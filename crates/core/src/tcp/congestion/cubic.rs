@@ -1,0 +1,201 @@
+//! CUBIC (RFC 9438): after a loss the window follows a cubic function of the time since, flat near
+//! the window at which the loss came, and never grows slower than a standard connection's.
+//!
+//! In the RFC's formulas windows are in segments and times in seconds; so they are here.
+
+use super::{Acked, Congested, Congestion, SlowStart, SlowStartConfig};
+use crate::time::Instant;
+
+/// CUBIC's multiplicative decrease factor.
+const BETA: f64 = 0.7;
+/// How fast the cubic function rises, in segments per second cubed.
+const C: f64 = 0.4;
+/// The additive increase at which a connection that decreases by [`BETA`] is as fast as Reno's
+/// (section 4.3).
+const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
+
+/// See the module's head.
+#[derive(Debug)]
+pub struct Cubic {
+    slow_start: SlowStart,
+    fast_convergence: bool,
+    curve: Curve,
+    /// What the last reduction changed, until it is known whether it was right.
+    before: Option<Before>,
+    /// When the last acknowledgment came.
+    last_ack: Instant,
+}
+
+/// What the window does in congestion avoidance.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Curve {
+    /// W_max.
+    w_max: f64,
+    /// K, in seconds.
+    k: f64,
+    /// W_est, and the window before the last reduction, up to which it grows by [`ALPHA`].
+    w_est: f64,
+    cwnd_prior: f64,
+    /// t_epoch; none until congestion avoidance begins.
+    epoch: Option<Instant>,
+    /// The last reduction left W_max to be reached again; it was no timeout.
+    plateau: bool,
+    /// Fractions of a byte that are still to be added.
+    fraction: f64,
+}
+
+impl Curve {
+    const START: Curve = Curve {
+        w_max: 0.0,
+        k: 0.0,
+        w_est: 0.0,
+        cwnd_prior: 0.0,
+        epoch: None,
+        plateau: false,
+        fraction: 0.0,
+    };
+
+    /// Section 4.2: congestion avoidance begins with `cwnd`.
+    fn begin(&mut self, now: Instant, cwnd: f64) {
+        // Section 4.8 for a timeout; a slow start that ended by itself (HyStart++) is like it
+        // (section 4.10), and so is a window that has outgrown W_max already.
+        if !self.plateau || self.w_max < cwnd {
+            self.w_max = cwnd;
+        }
+        self.k = ((self.w_max - cwnd) / C).cbrt();
+        self.w_est = cwnd;
+        self.epoch = Some(now);
+    }
+
+    /// Figure 1: W_cubic at `t` seconds.
+    fn w_cubic(&self, t: f64) -> f64 {
+        C * (t - self.k).powi(3) + self.w_max
+    }
+}
+
+/// The state before a reduction (section 4.9).
+#[derive(Debug, Clone, Copy)]
+struct Before {
+    window: u64,
+    ssthresh: u64,
+    curve: Curve,
+}
+
+impl Cubic {
+    /// At the beginning of a connection with segments of `smss` bytes.
+    pub fn new(slow_start: SlowStartConfig, smss: u64, fast_convergence: bool) -> Cubic {
+        Cubic {
+            slow_start: SlowStart::new(slow_start, smss),
+            fast_convergence,
+            curve: Curve::START,
+            before: None,
+            last_ack: Instant::ZERO,
+        }
+    }
+
+    /// Sections 4.3 to 4.5: by how many segments an acknowledgment of `segments` increases `cwnd`.
+    fn increase(&mut self, acked: &Acked, cwnd: f64) -> f64 {
+        let segments = acked.bytes as f64 / acked.smss as f64;
+        let epoch = *self.curve.epoch.get_or_insert(acked.now);
+        let t = acked.now.saturating_since(epoch).as_secs_f64();
+        let rtt = acked.srtt.unwrap_or_default().as_secs_f64();
+        // Section 4.3: once W_est has come to where the loss was, it grows as Reno does.
+        let alpha = if self.curve.w_est >= self.curve.cwnd_prior { 1.0 } else { ALPHA };
+        self.curve.w_est += alpha * segments / cwnd;
+        if self.curve.w_cubic(t) < self.curve.w_est {
+            return (self.curve.w_est - cwnd).max(0.0);
+        }
+        let target = self.curve.w_cubic(t + rtt).clamp(cwnd, 1.5 * cwnd);
+        (target - cwnd) / cwnd * segments
+    }
+
+    /// Sections 4.6 and 4.7: what a reduction does to the curve, and the new threshold.
+    fn reduce(&mut self, congested: &Congested, plateau: bool) -> u64 {
+        let window = self.window();
+        self.before = Some(Before { window, ssthresh: self.ssthresh(), curve: self.curve });
+        let cwnd = window as f64 / congested.smss as f64;
+        let less = self.fast_convergence && cwnd < self.curve.w_max;
+        let w_max = if less { cwnd * (1.0 + BETA) / 2.0 } else { cwnd };
+        self.curve = Curve { w_max, cwnd_prior: cwnd, plateau, ..Curve::START };
+        (congested.flight_size as f64 * BETA).round() as u64
+    }
+}
+
+impl Congestion for Cubic {
+    fn window(&self) -> u64 {
+        self.slow_start.window()
+    }
+
+    fn ssthresh(&self) -> u64 {
+        self.slow_start.ssthresh()
+    }
+
+    fn on_ack(&mut self, acked: &Acked) {
+        let since_last = acked.now.saturating_since(self.last_ack);
+        self.last_ack = acked.now;
+        if !acked.window_limited {
+            // Section 4.2: time in which the application held sending back does not count.
+            self.curve.epoch = self.curve.epoch.map(|epoch| epoch + since_last);
+            return;
+        }
+        if self.slow_start.on_ack(acked) {
+            self.curve.epoch = None;
+            return;
+        }
+        let cwnd = self.window() as f64 / acked.smss as f64;
+        if self.curve.epoch.is_none() {
+            self.curve.begin(acked.now, cwnd);
+        }
+        let bytes = self.increase(acked, cwnd) * acked.smss as f64 + self.curve.fraction;
+        self.curve.fraction = bytes.fract();
+        self.slow_start.set_window(self.window() + bytes as u64);
+    }
+
+    fn on_loss(&mut self, congested: &Congested) {
+        // Section 4.6: at least two segments.
+        let ssthresh = self.reduce(congested, true).max(2 * congested.smss);
+        self.slow_start.reduce(ssthresh, ssthresh);
+    }
+
+    fn on_ecn(&mut self, congested: &Congested) {
+        // Section 4.6: after a mark the window may be one segment, the threshold not.
+        let ssthresh = self.reduce(congested, true).max(congested.smss);
+        self.slow_start.reduce(ssthresh, ssthresh.max(2 * congested.smss));
+    }
+
+    fn on_recovered(&mut self, flight_size: u64, smss: u64) {
+        self.slow_start.on_recovered(flight_size, smss);
+    }
+
+    fn on_timeout(&mut self, congested: &Congested, again: bool) {
+        let ssthresh = if again {
+            self.ssthresh()
+        } else {
+            self.reduce(congested, false).max(2 * congested.smss)
+        };
+        self.slow_start.on_timeout(ssthresh, congested.smss);
+    }
+
+    fn undo(&mut self) {
+        // Section 4.9.
+        if let Some(before) = self.before.take() {
+            if self.window() < before.window {
+                self.slow_start.set(before.window, before.ssthresh);
+                self.curve = before.curve;
+            }
+        }
+    }
+
+    fn begin_within(&mut self, window: u64) {
+        self.slow_start.begin_within(window);
+    }
+
+    fn on_idle(&mut self) {
+        self.slow_start.on_idle();
+        self.curve.epoch = None;
+    }
+
+    fn pacing_gain(&self) -> f64 {
+        self.slow_start.pacing_gain()
+    }
+}

@@ -1,0 +1,94 @@
+//! Hybla (Caini and Firrincieli, "TCP Hybla: a TCP enhancement for heterogeneous networks", 2004):
+//! the window grows in time as that of a connection whose round-trip time is RTT₀, whatever it
+//! really is.
+//!
+//! With ρ = RTT / RTT₀, at least 1, an acknowledgment adds 2^ρ − 1 segments in slow start and
+//! ρ² / cwnd in congestion avoidance, and the window at the beginning is at least ρ segments. The
+//! paper pairs it with SACK, timestamps and pacing; here those are the sender's business.
+
+use super::{Acked, Congested, Congestion, SlowStart, SlowStartConfig};
+use crate::time::Duration;
+
+/// See the module's head.
+#[derive(Debug)]
+pub struct Hybla {
+    slow_start: SlowStart,
+    rtt0: Duration,
+    /// No acknowledgment has come yet.
+    beginning: bool,
+    /// Fractions of a byte that are still to be added.
+    fraction: f64,
+}
+
+impl Hybla {
+    /// Equal to connections with a round-trip time of `rtt0`: 25 ms in the paper.
+    pub fn new(slow_start: SlowStartConfig, smss: u64, rtt0: Duration) -> Hybla {
+        let slow_start = SlowStart::new(slow_start, smss);
+        Hybla { slow_start, rtt0, beginning: true, fraction: 0.0 }
+    }
+
+    fn rho(&self, acked: &Acked) -> f64 {
+        let rtt = acked.srtt.unwrap_or(self.rtt0);
+        (rtt.as_secs_f64() / self.rtt0.as_secs_f64()).max(1.0)
+    }
+
+    fn halve(&mut self, congested: &Congested) -> u64 {
+        self.fraction = 0.0;
+        (congested.flight_size / 2).max(2 * congested.smss)
+    }
+}
+
+impl Congestion for Hybla {
+    fn window(&self) -> u64 {
+        self.slow_start.window()
+    }
+
+    fn ssthresh(&self) -> u64 {
+        self.slow_start.ssthresh()
+    }
+
+    fn on_ack(&mut self, acked: &Acked) {
+        if !acked.window_limited {
+            return;
+        }
+        let rho = self.rho(acked);
+        if self.beginning {
+            self.beginning = false;
+            let window = self.window().max((rho * acked.smss as f64) as u64);
+            self.slow_start.set_window(window);
+        }
+        if self.slow_start.on_ack_times(acked, rho.exp2() - 1.0) {
+            return;
+        }
+        let (window, smss) = (self.window(), acked.smss as f64);
+        let bytes = rho * rho * smss * acked.bytes as f64 / window as f64 + self.fraction;
+        self.fraction = bytes.fract();
+        self.slow_start.set_window(window + bytes as u64);
+    }
+
+    fn on_loss(&mut self, congested: &Congested) {
+        let ssthresh = self.halve(congested);
+        self.slow_start.reduce(ssthresh, ssthresh);
+    }
+
+    fn on_recovered(&mut self, flight_size: u64, smss: u64) {
+        self.slow_start.on_recovered(flight_size, smss);
+    }
+
+    fn on_timeout(&mut self, congested: &Congested, again: bool) {
+        let ssthresh = if again { self.ssthresh() } else { self.halve(congested) };
+        self.slow_start.on_timeout(ssthresh, congested.smss);
+    }
+
+    fn begin_within(&mut self, window: u64) {
+        self.slow_start.begin_within(window);
+    }
+
+    fn on_idle(&mut self) {
+        self.slow_start.on_idle();
+    }
+
+    fn pacing_gain(&self) -> f64 {
+        self.slow_start.pacing_gain()
+    }
+}

@@ -1,0 +1,29 @@
+//! Increase-by-K (Henderson's thesis, 4.1.5): K segments each round trip, at most one segment an
+//! acknowledgment.
+
+use super::per_ack::PerAck;
+use super::{Acked, Increase};
+
+/// See the module's head.
+#[derive(Debug)]
+pub struct IncreaseByK {
+    k: f64,
+    per_ack: PerAck,
+}
+
+impl IncreaseByK {
+    /// With `k` segments; the thesis finds 2 to 4 to help a long connection and to harm no other.
+    pub fn new(k: f64) -> IncreaseByK {
+        IncreaseByK { k, per_ack: PerAck::default() }
+    }
+}
+
+impl Increase for IncreaseByK {
+    fn increase(&mut self, window: u64, acked: &Acked) -> u64 {
+        self.per_ack.increase(self.k, window, acked.smss)
+    }
+
+    fn restart(&mut self) {
+        self.per_ack = PerAck::default();
+    }
+}

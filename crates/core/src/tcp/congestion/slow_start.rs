@@ -1,0 +1,209 @@
+//! Slow start (RFC 5681, 3.1), which [`Classic`](super::Classic), [`Cubic`](super::Cubic) and
+//! others share: the window, the threshold, and the way from one to the other.
+//!
+//! How the window grows is a [`Growth`]: doubled each round trip, limited (RFC 3742), or doubled
+//! until round-trip times rise (HyStart++, RFC 9406). Appropriate byte counting is RFC 3465's.
+
+use super::hystart::{HyStart, Phase};
+use super::{Acked, Growth};
+
+/// What no peer can offer more than (RFC 7323, 2.3).
+const LARGEST_WINDOW: u64 = 1 << 30;
+
+/// In which slow starts the initial window is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum InitialWindowUse {
+    /// At the connection's beginning only: every other slow start begins with one segment. So
+    /// Shepard and Partridge changed ns-1.2 for the four-packet start (RFC 2416).
+    Beginning,
+    /// Also after an idle time (RFC 5681, 4.1), but not after a timeout.
+    #[default]
+    BeginningAndIdle,
+    /// At every slow start, as ns-1.2 did with its `window-init`.
+    EverySlowStart,
+}
+
+/// How fast pacing lets slow start probe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Probing {
+    /// At twice the rate of the returning acknowledgments, as plain slow start does: pacing does
+    /// not hold its growth back.
+    #[default]
+    TwiceAckRate,
+    /// At the rate of the returning acknowledgments (Shepard, 1997): one window each smoothed
+    /// round trip, so that no burst overruns a queue at the bottleneck. Growth is somewhat
+    /// slower: in the long run not by 2 a round trip but by 1.76, the solution of x = e^(1/x).
+    AckRate,
+}
+
+/// Parameters of slow start.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SlowStartConfig {
+    /// The initial window in bytes (RFC 6928 allows ten segments).
+    pub initial_window: u64,
+    /// Where it is used.
+    pub initial_window_use: InitialWindowUse,
+    /// The initial slow start threshold; without one slow start goes on until a loss.
+    pub initial_ssthresh: Option<u64>,
+    /// The most that one acknowledgment may add, in segments: 1 is RFC 5681 to the letter,
+    /// 2 is RFC 3465's L; None counts all bytes, as receivers that merge segments need.
+    /// After a timeout 2 counts as 1 (RFC 3465, 2.3). HyStart++ has its own: 8, or none.
+    pub byte_limit: Option<u32>,
+    /// How the window grows.
+    pub growth: Growth,
+    /// How fast pacing lets it probe.
+    pub probing: Probing,
+}
+
+/// The window, the threshold, and slow start while the one is below the other.
+#[derive(Debug)]
+pub struct SlowStart {
+    config: SlowStartConfig,
+    smss: u64,
+    window: u64,
+    ssthresh: u64,
+    hystart: Option<HyStart>,
+    after_timeout: bool,
+}
+
+impl SlowStart {
+    /// At the beginning of a connection with segments of `smss` bytes.
+    pub fn new(config: SlowStartConfig, smss: u64) -> SlowStart {
+        SlowStart {
+            window: config.initial_window.max(smss),
+            ssthresh: config.initial_ssthresh.unwrap_or(u64::MAX).max(2 * smss),
+            hystart: (config.growth == Growth::HyStart).then(HyStart::default),
+            after_timeout: false,
+            smss,
+            config,
+        }
+    }
+
+    /// The congestion window in bytes.
+    pub fn window(&self) -> u64 {
+        self.window
+    }
+
+    /// The slow start threshold in bytes.
+    pub fn ssthresh(&self) -> u64 {
+        self.ssthresh
+    }
+
+    /// Whether slow start is under way.
+    pub fn is_under_way(&self) -> bool {
+        self.window < self.ssthresh
+    }
+
+    /// Congestion avoidance has changed the window.
+    pub fn set_window(&mut self, window: u64) {
+        self.window = window;
+    }
+
+    /// Puts back a window and a threshold that were reduced by mistake.
+    pub fn set(&mut self, window: u64, ssthresh: u64) {
+        (self.window, self.ssthresh) = (window, ssthresh);
+    }
+
+    /// Slow start ends here.
+    pub fn end(&mut self) {
+        self.ssthresh = self.window;
+    }
+
+    /// Grows the window if slow start is under way. False if congestion avoidance is to.
+    pub fn on_ack(&mut self, acked: &Acked) -> bool {
+        self.on_ack_times(acked, 1.0)
+    }
+
+    /// As [`SlowStart::on_ack`], but grows `factor` times as much.
+    pub fn on_ack_times(&mut self, acked: &Acked, factor: f64) -> bool {
+        if !self.is_under_way() {
+            self.after_timeout = false;
+            return false;
+        }
+        let increase = self.increase(acked) as f64 * factor;
+        let grown = self.window.saturating_add(increase as u64).min(LARGEST_WINDOW);
+        self.window = grown.min(self.ssthresh.max(self.window + acked.smss)).max(self.window);
+        true
+    }
+
+    /// By how much this acknowledgment lets the window grow.
+    fn increase(&mut self, acked: &Acked) -> u64 {
+        if let Some(hystart) = &mut self.hystart {
+            let limit = self.config.byte_limit.map_or(u64::MAX, |_| HyStart::LIMIT * acked.smss);
+            let bytes = acked.bytes.min(limit);
+            return match hystart.on_ack(acked) {
+                Phase::SlowStart => bytes,
+                Phase::Conservative => bytes / HyStart::CSS_GROWTH_DIVISOR,
+                Phase::Over => {
+                    self.hystart = None;
+                    self.ssthresh = self.window;
+                    0
+                }
+            };
+        }
+        let limit = match self.config.byte_limit {
+            Some(limit) => u64::from(if self.after_timeout { limit.min(1) } else { limit }),
+            None => u64::MAX,
+        };
+        let bytes = acked.bytes.min(limit.saturating_mul(acked.smss));
+        match self.config.growth {
+            Growth::Limited { max_ssthresh } => {
+                bytes / limited_divisor(self.window, u64::from(max_ssthresh) * acked.smss)
+            }
+            Growth::Doubling | Growth::HyStart => bytes,
+        }
+    }
+
+    /// A loss or mark: the threshold and the window become these.
+    pub fn reduce(&mut self, window: u64, ssthresh: u64) {
+        self.hystart = None;
+        (self.window, self.ssthresh) = (window, ssthresh);
+    }
+
+    /// A timeout, for which the threshold becomes `ssthresh`: begin anew.
+    pub fn on_timeout(&mut self, ssthresh: u64, smss: u64) {
+        let window = match self.config.initial_window_use {
+            InitialWindowUse::EverySlowStart => self.config.initial_window.max(smss),
+            InitialWindowUse::Beginning | InitialWindowUse::BeginningAndIdle => smss,
+        };
+        self.reduce(window, ssthresh);
+        self.after_timeout = true;
+    }
+
+    /// Fast recovery ends with `flight_size` bytes outstanding.
+    pub fn on_recovered(&mut self, flight_size: u64, smss: u64) {
+        // RFC 6582, 3.2, step 3, option 1: no burst at the end of recovery.
+        self.window = self.ssthresh.min(flight_size.max(smss) + smss);
+    }
+
+    /// The connection was idle (RFC 5681, 4.1).
+    pub fn on_idle(&mut self) {
+        let restart = match self.config.initial_window_use {
+            InitialWindowUse::Beginning => self.smss,
+            InitialWindowUse::BeginningAndIdle | InitialWindowUse::EverySlowStart => {
+                self.config.initial_window.max(self.smss)
+            }
+        };
+        self.window = self.window.min(restart);
+    }
+
+    /// Others fill the path: at most `window` bytes.
+    pub fn begin_within(&mut self, window: u64) {
+        self.window = self.window.min(window);
+    }
+
+    /// See [`Congestion::pacing_gain`](super::Congestion::pacing_gain).
+    pub fn pacing_gain(&self) -> f64 {
+        match (self.is_under_way(), self.config.probing) {
+            (true, Probing::TwiceAckRate) => 2.0,
+            (true, Probing::AckRate) => 1.0,
+            (false, _) => 1.25,
+        }
+    }
+}
+
+/// RFC 3742's K: above `max_ssthresh` bytes an acknowledgment adds a Kth of what it does below,
+/// which is about half of `max_ssthresh` a round trip.
+fn limited_divisor(window: u64, max_ssthresh: u64) -> u64 {
+    if window <= max_ssthresh { 1 } else { (2 * window / max_ssthresh.max(1)).max(1) }
+}

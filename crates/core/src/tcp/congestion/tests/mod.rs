@@ -1,0 +1,104 @@
+//! Scripts of acknowledgments, after the papers' and RFCs' own numbers.
+
+mod cubic;
+mod henderson;
+mod hybla;
+mod hystart;
+mod slow_start;
+mod vegas;
+
+use super::*;
+
+const SMSS: u64 = 1000;
+
+fn millis(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+fn slow_start(segments: u64, growth: Growth) -> SlowStartConfig {
+    SlowStartConfig {
+        initial_window: segments * SMSS,
+        initial_window_use: InitialWindowUse::default(),
+        initial_ssthresh: None,
+        byte_limit: Some(2),
+        growth,
+        probing: Probing::default(),
+    }
+}
+
+/// A path that acknowledges every segment, of which the window is always full.
+struct Path {
+    congestion: Box<dyn Congestion>,
+    now: Instant,
+    rtt: Duration,
+    min_rtt: Duration,
+    round: u64,
+}
+
+impl Path {
+    fn new(control: Control, config: SlowStartConfig, rtt: Duration) -> Path {
+        let congestion = control.congestion(config, SMSS);
+        Path { congestion, now: Instant::ZERO, rtt, min_rtt: rtt, round: 0 }
+    }
+
+    /// In congestion avoidance with a window of `segments`.
+    fn avoiding(control: Control, segments: u64, rtt: Duration) -> Path {
+        let config = slow_start(segments, Growth::Doubling);
+        let config = SlowStartConfig { initial_ssthresh: Some(segments * SMSS), ..config };
+        Path::new(control, config, rtt)
+    }
+
+    fn ack(&mut self, bytes: u64) {
+        self.min_rtt = self.min_rtt.min(self.rtt);
+        self.congestion.on_ack(&Acked {
+            now: self.now,
+            bytes,
+            smss: SMSS,
+            rtt: Some(self.rtt),
+            srtt: Some(self.rtt),
+            min_rtt: Some(self.min_rtt),
+            in_flight: self.congestion.window(),
+            round: self.round,
+            window_limited: true,
+        });
+    }
+
+    /// One round trip with an acknowledgment for each segment of the window.
+    fn round(&mut self) {
+        self.round += 1;
+        let segments = self.congestion.window() / SMSS;
+        let gap = self.rtt / u32::try_from(segments).unwrap();
+        for _ in 0..segments {
+            self.now += gap;
+            self.ack(SMSS);
+        }
+    }
+
+    fn rounds(&mut self, count: u32) {
+        (0..count).for_each(|_| self.round());
+    }
+
+    /// The window in segments.
+    fn cwnd(&self) -> f64 {
+        self.congestion.window() as f64 / SMSS as f64
+    }
+
+    fn congested(&self) -> Congested {
+        Congested { now: self.now, flight_size: self.congestion.window(), smss: SMSS }
+    }
+
+    fn lose(&mut self) {
+        let congested = self.congested();
+        self.congestion.on_loss(&congested);
+    }
+
+    fn time_out(&mut self) {
+        let congested = self.congested();
+        self.congestion.on_timeout(&congested, false);
+    }
+}
+
+#[track_caller]
+fn near(found: f64, expected: f64, tolerance: f64) {
+    assert!((found - expected).abs() <= tolerance * expected.abs(), "{found}, not {expected}");
+}

@@ -1,0 +1,144 @@
+//! Vegas (Brakmo and Peterson, "TCP Vegas: end to end congestion avoidance on a global Internet",
+//! 1995): as many segments in the bottleneck's queue as the connection is to hold there.
+//!
+//! Once each round trip the window divided by the least round-trip time (the expected rate) is
+//! compared with the window divided by this round's (the actual rate). Their difference times the
+//! least round-trip time is what waits in the queue. Below α segments the window grows by one,
+//! above β it shrinks by one. Slow start doubles every other round trip and ends above γ.
+//!
+//! The round's time is the mean of its samples, as in ns-2's Vegas. A loss halves the window as
+//! Reno's does. Vegas' finer retransmission timer is recovery's business, and not part of this.
+
+use super::{Acked, Congested, Congestion, SlowStart, SlowStartConfig};
+use crate::time::Duration;
+
+/// The segments that are to wait in the bottleneck's queue.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Band {
+    /// Below so many the window grows.
+    pub alpha: f64,
+    /// Above so many the window shrinks.
+    pub beta: f64,
+    /// Above so many slow start ends.
+    pub gamma: f64,
+}
+
+impl Band {
+    /// The paper's Vegas-1,3, with its γ.
+    pub const ONE_THREE: Band = Band { alpha: 1.0, beta: 3.0, gamma: 1.0 };
+}
+
+/// See the module's head.
+#[derive(Debug)]
+pub struct Vegas {
+    slow_start: SlowStart,
+    band: Band,
+    round: Option<u64>,
+    /// The sum and number of this round's samples.
+    samples: (Duration, u32),
+    /// Slow start grows in this round.
+    growing: bool,
+}
+
+impl Vegas {
+    /// At the beginning of a connection with segments of `smss` bytes.
+    pub fn new(slow_start: SlowStartConfig, smss: u64, band: Band) -> Vegas {
+        Vegas {
+            slow_start: SlowStart::new(slow_start, smss),
+            band,
+            round: None,
+            samples: (Duration::ZERO, 0),
+            growing: true,
+        }
+    }
+
+    /// A round has ended with a mean round-trip time of `rtt`, the least ever being `base_rtt`.
+    fn adjust(&mut self, base_rtt: Duration, rtt: Duration, smss: u64) {
+        let window = self.window();
+        let waiting = 1.0 - base_rtt.as_secs_f64() / rtt.as_secs_f64();
+        let diff = window as f64 / smss as f64 * waiting;
+        if self.slow_start.is_under_way() {
+            if diff > self.band.gamma {
+                self.slow_start.end();
+            }
+            return;
+        }
+        if diff < self.band.alpha {
+            self.slow_start.set_window(window + smss);
+        } else if diff > self.band.beta {
+            // The threshold goes along: to shrink is no reason for slow start.
+            let window = window.saturating_sub(smss).max(2 * smss);
+            self.slow_start.set(window, self.ssthresh().min(window));
+        }
+    }
+
+    fn halve(&mut self, congested: &Congested) -> u64 {
+        self.begin_round(None);
+        self.growing = true;
+        (congested.flight_size / 2).max(2 * congested.smss)
+    }
+
+    fn begin_round(&mut self, round: Option<u64>) {
+        self.round = round;
+        self.samples = (Duration::ZERO, 0);
+    }
+}
+
+impl Congestion for Vegas {
+    fn window(&self) -> u64 {
+        self.slow_start.window()
+    }
+
+    fn ssthresh(&self) -> u64 {
+        self.slow_start.ssthresh()
+    }
+
+    fn on_ack(&mut self, acked: &Acked) {
+        if let Some(rtt) = acked.rtt {
+            self.samples = (self.samples.0 + rtt, self.samples.1 + 1);
+        }
+        if self.round.is_none() {
+            self.round = Some(acked.round);
+        }
+        if self.round != Some(acked.round) {
+            let (sum, count) = self.samples;
+            let mean = sum.checked_div(count).filter(|mean| !mean.is_zero());
+            if let (Some(base_rtt), Some(mean), true) = (acked.min_rtt, mean, acked.window_limited)
+            {
+                self.adjust(base_rtt, mean, acked.smss);
+            }
+            self.growing = !self.growing;
+            self.begin_round(Some(acked.round));
+        }
+        if self.growing && acked.window_limited && self.slow_start.is_under_way() {
+            self.slow_start.on_ack(acked);
+        }
+    }
+
+    fn on_loss(&mut self, congested: &Congested) {
+        let ssthresh = self.halve(congested);
+        self.slow_start.reduce(ssthresh, ssthresh);
+    }
+
+    fn on_recovered(&mut self, flight_size: u64, smss: u64) {
+        self.slow_start.on_recovered(flight_size, smss);
+    }
+
+    fn on_timeout(&mut self, congested: &Congested, again: bool) {
+        let ssthresh = if again { self.ssthresh() } else { self.halve(congested) };
+        self.slow_start.on_timeout(ssthresh, congested.smss);
+    }
+
+    fn begin_within(&mut self, window: u64) {
+        self.slow_start.begin_within(window);
+    }
+
+    fn on_idle(&mut self) {
+        self.slow_start.on_idle();
+        self.begin_round(None);
+    }
+
+    fn pacing_gain(&self) -> f64 {
+        self.slow_start.pacing_gain()
+    }
+}
