@@ -178,11 +178,10 @@ impl Congestion for Cubic {
 
     fn undo(&mut self) {
         // Section 4.9.
-        if let Some(before) = self.before.take() {
-            if self.window() < before.window {
-                self.slow_start.set(before.window, before.ssthresh);
-                self.curve = before.curve;
-            }
+        let window = self.window();
+        if let Some(before) = self.before.take().filter(|before| window < before.window) {
+            self.slow_start.set(before.window, before.ssthresh);
+            self.curve = before.curve;
         }
     }
 
