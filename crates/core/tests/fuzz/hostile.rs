@@ -124,7 +124,12 @@ fn drain(connection: &mut Connection<Chunks>, now: Instant) -> Vec<(TcpHeader, V
     sent
 }
 
-fn check(connection: &Connection<Chunks>, now: Instant) {
+/// Expires what is due now, and checks what then holds.
+fn check(connection: &mut Connection<Chunks>, now: Instant) {
+    if connection.poll_timeout().is_some_and(|at| at <= now) {
+        connection.handle_timeout(now);
+        drain(connection, now);
+    }
     if let Some(at) = connection.poll_timeout() {
         assert!(at > now, "a deadline in the past: {at:?} at {now:?}");
     }
@@ -157,7 +162,7 @@ fn pattern(from: u64, len: u16) -> Vec<u8> {
 
 #[test]
 fn one_connection() {
-    bolero::check!()
+    bolero::check!(name = "one_connection")
         .with_test_time(super::BUDGET)
         .with_max_len(4096)
         .with_type::<(u8, bool, Vec<Step>)>()
@@ -202,7 +207,7 @@ fn alone(algorithm: u8, active: bool, steps: &[Step]) {
             }
         }
         drain(&mut connection, now);
-        check(&connection, now);
+        check(&mut connection, now);
     }
 }
 
@@ -216,7 +221,7 @@ fn expected(connection: &Connection<Chunks>, ends: [usize; 2]) -> (SeqNum, SeqNu
 
 #[test]
 fn two_connections_and_a_third_party() {
-    bolero::check!()
+    bolero::check!(name = "two_connections_and_a_third_party")
         .with_test_time(super::BUDGET)
         .with_max_len(4096)
         .with_type::<(u8, Vec<Step>)>()
@@ -246,7 +251,7 @@ impl Pair {
         for step in steps.iter().take(200) {
             self.step(step);
             self.exchange();
-            for end in &self.ends {
+            for end in &mut self.ends {
                 check(end, self.now);
             }
         }

@@ -4,7 +4,7 @@ use bentpipe_core::wire::{Checksum, Packet, TcpOptions, Verify, WireError, emit}
 
 #[test]
 fn parser() {
-    bolero::check!()
+    bolero::check!(name = "parser")
         .with_test_time(super::BUDGET)
         .with_max_len(256)
         .for_each(|bytes: &[u8]| parse(bytes));

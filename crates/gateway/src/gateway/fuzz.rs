@@ -96,7 +96,7 @@ impl Segment {
 
 #[test]
 fn hostile_segments() {
-    bolero::check!()
+    bolero::check!(name = "hostile_segments")
         .with_test_time(BUDGET)
         .with_max_len(4096)
         .with_type::<(Setup, Vec<Segment>)>()
