@@ -2,6 +2,8 @@
 //! memory, and lets flows that have something to send take turns.
 
 mod arrival;
+#[cfg(test)]
+mod fuzz;
 mod sharing;
 mod timers;
 

@@ -1,0 +1,271 @@
+//! Arbitrary segments at arbitrary times through a gateway: its sums stay right, no timer spins,
+//! what it sends is complete and fits into a packet, and memory stays within its pool.
+//!
+//! See crates/core/tests/fuzz for how such targets are run. This one is within the crate because
+//! it looks at the sums.
+
+use super::{Emission, Gateway};
+use crate::flow::Phase;
+use crate::{AddOptions, Config, Side};
+use bentpipe_core::tcp::buffer::{Chunks, Payload};
+use bentpipe_core::time::{Duration, Instant};
+use bentpipe_core::units::{Bytes, Rate};
+use bentpipe_core::wire::{Flags, IpHeader, SackBlock, SeqNum, TcpHeader, TcpOptions, Timestamps};
+use bolero::TypeGenerator;
+use std::net::IpAddr;
+
+/// How long `cargo test` spends here.
+const BUDGET: Duration = Duration::from_secs(3);
+
+/// By side: a client on the LAN, a server behind the satellite.
+const ISN: [SeqNum; 2] = [SeqNum(1_000), SeqNum(u32::MAX - 10)];
+
+/// What of the gateway's parameters differs from run to run.
+#[derive(Debug, Clone, TypeGenerator)]
+struct Setup {
+    /// The pool's size as a power of two above 64 KiB.
+    memory: u8,
+    always_add: bool,
+    short_idle: bool,
+    known_link: bool,
+    super_segments: bool,
+    syn: Options,
+    synack: Options,
+    timestamps: bool,
+}
+
+/// Options of a SYN or SYN-ACK.
+#[derive(Debug, Clone, TypeGenerator)]
+struct Options {
+    mss: Option<u16>,
+    shift: Option<u8>,
+    sack: bool,
+    announced: Option<u8>,
+}
+
+/// A number near one that matters.
+#[derive(Debug, Clone, Copy, TypeGenerator)]
+enum Near {
+    Exactly,
+    Exact,
+    Below(u16),
+    Above(u16),
+    Anywhere(u32),
+}
+
+impl Near {
+    fn of(self, at: u64) -> u64 {
+        match self {
+            Near::Exactly | Near::Exact => at,
+            Near::Below(by) => at.saturating_sub(u64::from(by)),
+            Near::Above(by) => at + u64::from(by),
+            Near::Anywhere(any) => at + u64::from(any),
+        }
+    }
+}
+
+/// A segment of either host, and the time until the next one.
+#[derive(Debug, Clone, TypeGenerator)]
+struct Segment {
+    from_lan: bool,
+    flags: u8,
+    seq: Near,
+    ack: Near,
+    window: u16,
+    len: u16,
+    sack: Vec<(Near, u16)>,
+    /// Instead of one that follows the last.
+    timestamp: Option<u32>,
+    then_wait: Option<u16>,
+}
+
+impl Segment {
+    /// An acknowledgment in most cases, so that sequences get far.
+    fn flags(&self) -> Flags {
+        match self.flags {
+            0..220 => Flags::ACK,
+            220..235 => Flags::ACK | Flags::FIN,
+            235..238 => Flags::RST | Flags::ACK,
+            238..240 => Flags::RST,
+            240..244 => Flags::SYN,
+            244..248 => Flags::SYN | Flags::ACK,
+            any => Flags(any.rotate_left(3)),
+        }
+    }
+}
+
+#[test]
+fn hostile_segments() {
+    bolero::check!(name = "hostile_segments")
+        .with_test_time(BUDGET)
+        .with_max_len(4096)
+        .with_type::<(Setup, Vec<Segment>)>()
+        .for_each(|(setup, segments)| Run::new(setup).play(setup, segments));
+}
+
+struct Run {
+    gateway: Gateway<Chunks>,
+    now: Instant,
+    /// By side: the next offset that the host sends.
+    next: [u64; 2],
+    /// By side: the highest offset that the host has been sent.
+    seen: [u64; 2],
+    /// TSval of either host, if there are timestamps.
+    timestamp: Option<u32>,
+}
+
+impl Run {
+    fn new(setup: &Setup) -> Run {
+        let mut config = Config {
+            memory: Bytes::new(1 << (16 + setup.memory % 10)),
+            super_segments: setup.super_segments,
+            ..Config::default()
+        };
+        if setup.always_add {
+            config.add_options = AddOptions::Always;
+        }
+        if setup.short_idle {
+            config.idle_timeout = Duration::from_secs(5);
+        }
+        if setup.known_link {
+            config.satellite.rate = Some(Rate::from_bits_per_sec(8_000_000));
+            config.satellite.round_trip = Some(Duration::from_millis(500));
+        }
+        let timestamp = setup.timestamps.then_some(500);
+        let gateway = Gateway::new(config);
+        Run { gateway, now: Instant::ZERO, next: [1; 2], seen: [1; 2], timestamp }
+    }
+
+    fn play(mut self, setup: &Setup, segments: &[Segment]) {
+        for (from, flags) in [
+            (Side::Lan, Flags::SYN),
+            (Side::Satellite, Flags::SYN | Flags::ACK),
+            (Side::Lan, Flags::ACK),
+        ] {
+            let options = if from == Side::Lan { &setup.syn } else { &setup.synack };
+            let opened = u64::from(flags == Flags::ACK);
+            let acked = u64::from(flags.contains(Flags::ACK));
+            let mut tcp = self.header(from, opened, acked, flags);
+            if opened == 0 {
+                tcp.options.mss = options.mss;
+                tcp.options.window_scale = options.shift.map(|shift| shift.min(14));
+                tcp.options.sack_permitted = options.sack;
+                if let Some(byte) = options.announced {
+                    tcp.options.add_experiment(0x6270, &[byte]);
+                }
+            }
+            self.give(from, &tcp, b"");
+        }
+        let zeros = vec![7; usize::from(u16::MAX)];
+        for segment in segments.iter().take(150) {
+            let from = if segment.from_lan { Side::Lan } else { Side::Satellite };
+            let (next, seen) = (self.next[from as usize], self.seen[from as usize]);
+            let seq = segment.seq.of(next);
+            let mut tcp = self.header(from, seq, segment.ack.of(seen), segment.flags());
+            tcp.window = segment.window;
+            if let (Some(value), Some(ts)) = (segment.timestamp, &mut tcp.options.timestamps) {
+                ts.value = value;
+            }
+            for (left, len) in segment.sack.iter().take(3) {
+                let left = ISN[from.other() as usize] + left.of(seen);
+                tcp.options.sack.push(SackBlock { left, right: left + u64::from(*len) });
+            }
+            // A super-segment with its headers fits into an IP packet.
+            let len = usize::from(segment.len).min(64_000);
+            self.give(from, &tcp, &zeros[..len]);
+            if seq == next {
+                self.next[from as usize] += len as u64;
+            }
+            if let Some(millis) = segment.then_wait {
+                self.wait(Duration::from_millis(u64::from(millis)));
+            }
+        }
+        self.wait(Duration::from_secs(3 * 7200));
+    }
+
+    /// A segment of the host on `from`, at offsets of the streams.
+    fn header(&mut self, from: Side, seq: u64, ack: u64, flags: Flags) -> TcpHeader {
+        let (src_port, dst_port) = if from == Side::Lan { (4000, 80) } else { (80, 4000) };
+        let timestamps = self.timestamp.as_mut().map(|value| {
+            *value += 1;
+            Timestamps { value: *value, echo: 0 }
+        });
+        TcpHeader {
+            src_port,
+            dst_port,
+            seq: ISN[from as usize] + seq,
+            ack: ISN[from.other() as usize] + ack,
+            flags,
+            window: 60_000,
+            options: TcpOptions { timestamps, ..TcpOptions::default() },
+            ..TcpHeader::default()
+        }
+    }
+
+    fn give(&mut self, from: Side, tcp: &TcpHeader, payload: &[u8]) {
+        let (client, server) = (IpAddr::from([10, 0, 0, 1]), IpAddr::from([10, 9, 9, 9]));
+        let (src, dst) = if from == Side::Lan { (client, server) } else { (server, client) };
+        let ip = IpHeader { src, dst, hop_limit: 60, traffic_class: 0, flow_label: 0 };
+        self.gateway.handle_packet(self.now, from, &ip, tcp, Payload::Bytes(payload));
+        self.drain();
+    }
+
+    fn drain(&mut self) {
+        let mut count = 0;
+        while let Some(sent) = self.gateway.poll_transmit(self.now) {
+            self.check_emission(&sent);
+            count += 1;
+            assert!(count < 10_000, "sends without end");
+        }
+        self.check_sums();
+    }
+
+    /// Lets time pass, timer by timer.
+    fn wait(&mut self, span: Duration) {
+        let (end, mut turns) = (self.now + span, 0);
+        while let Some(at) = self.gateway.poll_timeout().filter(|at| *at <= end) {
+            turns += 1;
+            assert!(turns < 10_000, "a timer spins at {:?}", self.now);
+            self.now = self.now.max(at);
+            self.gateway.handle_timeout(self.now);
+            self.drain();
+        }
+        self.now = end;
+    }
+
+    fn check_emission(&mut self, sent: &Emission) {
+        let mut len = 0;
+        self.gateway.payload(sent, |piece| len += piece.len());
+        assert_eq!(len, sent.payload_len(), "the payload is there");
+        assert!(sent.tcp.options.fits());
+        assert!(sent.ip.wire_len() + sent.tcp.wire_len() + len <= 65_535, "{sent:?}");
+        assert!(sent.gso_size.is_none_or(|size| len > usize::from(size)), "{sent:?}");
+        let host = sent.to as usize;
+        let at = sent.tcp.seq.offset_near(ISN[sent.to.other() as usize], self.seen[host]);
+        if let Some(at) = at.filter(|_| !sent.tcp.has(Flags::RST)) {
+            let fin = u64::from(sent.tcp.has(Flags::FIN));
+            self.seen[host] = self.seen[host].max(at + len as u64 + fin);
+        }
+    }
+
+    /// What is kept as sums agrees with what it sums up.
+    fn check_sums(&self) {
+        let gateway = &self.gateway;
+        let (mut held, mut demand) = (0, [0; 2]);
+        for (_, flow) in &gateway.flows {
+            if let Phase::Split(split) = &flow.phase {
+                held += split.held();
+            }
+            for leg in 0..2 {
+                demand[flow.sides[leg] as usize] += flow.demand[leg];
+            }
+        }
+        assert_eq!((held, demand), (gateway.held, gateway.demand));
+        assert_eq!(gateway.table.len(), gateway.flows.len());
+        assert_eq!(gateway.timers.len(), gateway.flows.len());
+        assert!(gateway.ready.is_empty() && gateway.relays.is_empty());
+        // A segment is let in when there is room for its bytes, and held in whole chunks.
+        let pool = gateway.config.memory.count() as usize;
+        assert!(held <= pool + 16 * Chunks::SIZE, "{held} of {pool}");
+    }
+}
