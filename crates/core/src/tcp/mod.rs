@@ -14,6 +14,7 @@ pub mod connection;
 pub mod ecn;
 pub mod ledger;
 pub mod pacing;
+pub mod prr;
 pub mod ranges;
 pub mod receiver;
 pub mod recovery;
