@@ -13,7 +13,7 @@ use bentpipe_core::tcp::pacing::Pacing;
 use bentpipe_core::tcp::receiver::AckPolicy;
 use bentpipe_core::tcp::recovery::Algorithm;
 use bentpipe_core::tcp::rtt::RtoConfig;
-use bentpipe_core::tcp::sender::{InitialWindow, SenderConfig};
+use bentpipe_core::tcp::sender::{InitialWindow, Reduction, SenderConfig};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::Rate;
 use pair::{Close, End, Faults, Pace, Setup, run};
@@ -52,33 +52,36 @@ fn senders() -> impl Strategy<Value = SenderConfig> {
     let bursts = prop_oneof![Just(1u64), 2u64..40];
     let byte_limit = proptest::option::of(1u32..3);
     let switches = (any::<bool>(), any::<bool>());
-    (algorithms(), controls(), 1u32..20, byte_limit, bursts, pacings(), switches).prop_map(
-        |(
-            algorithm,
-            (control, slow_start, initial_window_use, probing),
-            window,
-            byte_limit,
-            burst,
-            pacing,
-            (nagle, restart),
-        )| SenderConfig {
-            algorithm,
-            control,
-            slow_start,
-            initial_window_use,
-            probing,
-            initial_window: InitialWindow::Segments(window),
-            byte_limit,
-            max_burst: burst * SenderConfig::default().smss,
-            pacing,
-            nagle,
-            restart_after_idle: restart,
-            // Long enough for any run of losses; short enough to end within the limit.
-            max_unanswered: 100,
-            rto: RtoConfig { max: Duration::from_secs(10), ..RtoConfig::default() },
-            ..SenderConfig::default()
-        },
-    )
+    let reductions = prop_oneof![Just(Reduction::Plain), Just(Reduction::Prr)];
+    ((algorithms(), reductions), controls(), 1u32..20, byte_limit, bursts, pacings(), switches)
+        .prop_map(
+            |(
+                (algorithm, reduction),
+                (control, slow_start, initial_window_use, probing),
+                window,
+                byte_limit,
+                burst,
+                pacing,
+                (nagle, restart),
+            )| SenderConfig {
+                algorithm,
+                reduction,
+                control,
+                slow_start,
+                initial_window_use,
+                probing,
+                initial_window: InitialWindow::Segments(window),
+                byte_limit,
+                max_burst: burst * SenderConfig::default().smss,
+                pacing,
+                nagle,
+                restart_after_idle: restart,
+                // Long enough for any run of losses; short enough to end within the limit.
+                max_unanswered: 100,
+                rto: RtoConfig { max: Duration::from_secs(10), ..RtoConfig::default() },
+                ..SenderConfig::default()
+            },
+        )
 }
 
 fn ack_policies() -> impl Strategy<Value = AckPolicy> {

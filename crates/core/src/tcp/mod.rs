@@ -15,6 +15,7 @@ pub mod ecn;
 pub mod ledger;
 pub mod pacing;
 pub mod presets;
+pub mod prr;
 pub mod ranges;
 pub mod receiver;
 pub mod recovery;

@@ -7,7 +7,7 @@ use bentpipe_core::tcp::congestion::Control;
 use bentpipe_core::tcp::pacing::Pacing;
 use bentpipe_core::tcp::receiver::{Receiver, ReceiverConfig};
 use bentpipe_core::tcp::recovery::Algorithm;
-use bentpipe_core::tcp::sender::{InitialWindow, Sender, SenderConfig};
+use bentpipe_core::tcp::sender::{InitialWindow, Reduction, Sender, SenderConfig};
 use bentpipe_core::tcp::tcb::{Agreed, Tcb, TimestampClock, TimestampState};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::wire::{IpHeader, SeqNum, TcpHeader};
@@ -116,6 +116,7 @@ fn sender_config(config: &Config, leg: &LegConfig, terms: &Terms, ip: &IpHeader)
         overhead: headers,
         algorithm: if terms.sack { Algorithm::Sack } else { Algorithm::NewReno },
         control: Control::Standard,
+        reduction: Reduction::Plain,
         initial_window: match by_link {
             Some(bytes) => InitialWindow::Bytes(bytes.max(least)),
             None => InitialWindow::Segments(leg.initial_window),

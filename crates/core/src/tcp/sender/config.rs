@@ -1,5 +1,6 @@
 //! What a sender is made of.
 
+use super::Reduction;
 use crate::tcp::congestion::{
     Congestion, Control, Growth, InitialWindowUse, Probing, SlowStartConfig,
 };
@@ -42,6 +43,8 @@ pub struct SenderConfig {
     pub algorithm: Algorithm,
     /// Congestion control.
     pub control: Control,
+    /// How the window comes down in fast recovery.
+    pub reduction: Reduction,
     /// Initial congestion window.
     pub initial_window: InitialWindow,
     /// Initial slow start threshold in bytes, if any.
@@ -74,6 +77,7 @@ impl Default for SenderConfig {
             overhead: 40,
             algorithm: Algorithm::Sack,
             control: Control::Standard,
+            reduction: Reduction::Plain,
             initial_window: InitialWindow::Segments(10),
             initial_ssthresh: None,
             byte_limit: Some(2),

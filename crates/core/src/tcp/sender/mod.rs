@@ -9,12 +9,14 @@
 
 mod config;
 mod ecn;
+mod reduction;
 #[cfg(test)]
 mod tests;
 mod timers;
 mod transmit;
 
 pub use config::{InitialWindow, SenderConfig};
+pub use reduction::Reduction;
 pub use transmit::Transmission;
 
 use super::congestion::{Acked, Congested, Congestion};
@@ -73,6 +75,7 @@ pub struct Sender {
     ledger: Ledger,
     recovery: Box<dyn Recovery>,
     congestion: Box<dyn Congestion>,
+    course: reduction::Course,
     rtt: RttEstimator,
     pacer: Pacer,
     /// One past the last byte written to the stream.
@@ -115,6 +118,7 @@ impl Sender {
             ledger: Ledger::new(start),
             recovery: config.algorithm.recovery(),
             congestion: config.congestion(),
+            course: reduction::Course::default(),
             rtt: estimator,
             pacer: Pacer::default(),
             end: start,
@@ -322,7 +326,10 @@ impl Sender {
         let flight_size = self.ledger.flight_size() + facts.acked;
         let verdict = self.recovery.on_ack(facts, &self.ledger);
         let unchanged = verdict.episode == Episode::Unchanged;
+        let loss = !verdict.lost.is_empty();
         self.apply(facts.now, verdict, flight_size);
+        let (acked, duplicate) = (facts.acked, facts.duplicate);
+        self.step_reduction(reduction::Step { acked, duplicate, loss });
         if unchanged && facts.acked > 0 && !was_in_recovery {
             self.congestion.on_ack(&Acked {
                 now: facts.now,
@@ -358,16 +365,25 @@ impl Sender {
             Episode::Enter => {
                 self.stats.recoveries += 1;
                 self.congestion.on_loss(&congested);
+                self.begin_reduction();
             }
             Episode::Restart => {
                 self.stats.recoveries += 1;
+                self.end_reduction();
                 self.congestion.on_timeout(&congested, false);
             }
             Episode::Repaired => {
                 self.congestion.on_loss(&congested);
                 self.congestion.on_recovered(self.ledger.flight_size(), smss);
             }
-            Episode::Exit => self.congestion.on_recovered(self.ledger.flight_size(), smss),
+            Episode::Exit => {
+                // RFC 9937, 6.2: the window ends at ssthresh, as what is in flight does.
+                let proportional = self.end_reduction();
+                let flight_size = self.ledger.flight_size();
+                let ssthresh = self.congestion.ssthresh();
+                self.congestion
+                    .on_recovered(if proportional { ssthresh } else { flight_size }, smss);
+            }
             Episode::Unchanged => {}
         }
     }

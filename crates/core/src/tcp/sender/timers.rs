@@ -1,6 +1,6 @@
 //! The retransmission timer (RFC 6298, section 5) and the persist timer (RFC 9293, 3.8.6.1).
 
-use super::{Sender, transmit::Forced};
+use super::{Sender, reduction::Step, transmit::Forced};
 use crate::tcp::congestion::Congested;
 use crate::time::{Duration, Instant};
 
@@ -38,7 +38,11 @@ impl Sender {
         if self.recovery.poll_timer().is_some_and(|deadline| deadline <= now) {
             let flight_size = self.ledger.flight_size();
             let verdict = self.recovery.on_timer(now, &self.timing(), &self.ledger);
+            let loss = !verdict.lost.is_empty();
             self.apply(now, verdict, flight_size);
+            if loss {
+                self.step_reduction(Step { loss, ..Step::default() });
+            }
         }
         // After recovery's own timer: a probe sets this one anew (RFC 8985, 7.3).
         if self.rto_deadline.is_some_and(|deadline| deadline <= now) {
@@ -84,6 +88,7 @@ impl Sender {
             self.ledger.mark_lost(lost);
         }
         self.recovery.on_timeout(&self.ledger);
+        self.end_reduction();
         self.rtt.back_off();
         self.rto_deadline = Some(self.rtt.deadline(now));
         self.forced = Some(Forced::FirstLost);

@@ -88,7 +88,7 @@ impl Sender {
     fn choose(&self) -> Choice {
         let smss = self.config.smss;
         let in_flight = self.in_flight();
-        let room = self.congestion.window().saturating_sub(in_flight);
+        let room = self.room(in_flight);
         let new_data = self.new_data();
         let next = self.recovery.next(&self.ledger, new_data.is_some(), smss);
         let (range, again) = match (next, new_data) {
@@ -193,6 +193,7 @@ impl Sender {
 
     fn left(&mut self, now: Instant, sent: Transmission) -> Transmission {
         self.stats.segments += 1;
+        self.sent_in_reduction(sent.range.end - sent.range.start);
         self.last_sent = Some(now);
         self.persist = None;
         // RFC 6298, rule 5.1.
