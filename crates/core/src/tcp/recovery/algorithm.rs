@@ -1,16 +1,29 @@
 //! Loss recovery by name. A new algorithm is one file beside this one, one variant and one line in
 //! each of the two tables here.
 
-use super::{NewReno, Recovery, Sack};
+use super::{
+    FalseRetransmits, FullWindow, NewReno, NewRenoVariant, PartialTimer, Recovery, Reno, Sack,
+    Tahoe,
+};
 use std::fmt;
 use std::str::FromStr;
 
 /// The loss recovery algorithm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Algorithm {
-    /// NewReno without SACK (RFC 6582).
+    /// Fast retransmit, then slow start.
+    Tahoe,
+    /// Fast recovery up to the first new acknowledgment (RFC 2581).
+    Reno,
+    /// NewReno without SACK (RFC 6582), slow but steady: [`NewRenoVariant::STEADY`].
     NewReno,
-    /// SACK (RFC 6675).
+    /// NewReno whose timer only the first partial acknowledgment restarts (RFC 6582, section 4).
+    NewRenoImpatient,
+    /// NewReno as Henderson's modified BSD has it: slow but steady, less careful.
+    NewRenoLessCareful,
+    /// NewReno that may send a burst at the end of recovery: [`FullWindow::Ssthresh`].
+    NewRenoBurst,
+    /// SACK (RFC 6675), one reduction for each episode, as in NewReno.
     Sack,
 }
 
@@ -21,13 +34,34 @@ pub struct UnknownAlgorithm(pub String);
 
 impl Algorithm {
     /// Every algorithm and its name.
-    pub const ALL: [(&'static str, Algorithm); 2] =
-        [("newreno", Algorithm::NewReno), ("sack", Algorithm::Sack)];
+    pub const ALL: [(&'static str, Algorithm); 7] = [
+        ("tahoe", Algorithm::Tahoe),
+        ("reno", Algorithm::Reno),
+        ("newreno", Algorithm::NewReno),
+        ("newreno-impatient", Algorithm::NewRenoImpatient),
+        ("newreno-less-careful", Algorithm::NewRenoLessCareful),
+        ("newreno-burst", Algorithm::NewRenoBurst),
+        ("sack", Algorithm::Sack),
+    ];
 
     /// A fresh instance.
     pub fn recovery(self) -> Box<dyn Recovery> {
         match self {
-            Algorithm::NewReno => Box::new(NewReno::new()),
+            Algorithm::Tahoe => Box::new(Tahoe::default()),
+            Algorithm::Reno => Box::new(Reno::default()),
+            Algorithm::NewReno => Box::new(NewReno::default()),
+            Algorithm::NewRenoImpatient => Box::new(NewReno::new(NewRenoVariant {
+                partial_timer: PartialTimer::Impatient,
+                ..NewRenoVariant::STEADY
+            })),
+            Algorithm::NewRenoLessCareful => Box::new(NewReno::new(NewRenoVariant {
+                false_retransmits: FalseRetransmits::LessCareful,
+                ..NewRenoVariant::STEADY
+            })),
+            Algorithm::NewRenoBurst => Box::new(NewReno::new(NewRenoVariant {
+                full_window: FullWindow::Ssthresh,
+                ..NewRenoVariant::STEADY
+            })),
             Algorithm::Sack => Box::new(Sack::default()),
         }
     }
@@ -35,7 +69,12 @@ impl Algorithm {
     /// Whether it works only where SACK was agreed on.
     pub fn needs_sack(self) -> bool {
         match self {
-            Algorithm::NewReno => false,
+            Algorithm::Tahoe
+            | Algorithm::Reno
+            | Algorithm::NewReno
+            | Algorithm::NewRenoImpatient
+            | Algorithm::NewRenoLessCareful
+            | Algorithm::NewRenoBurst => false,
             Algorithm::Sack => true,
         }
     }

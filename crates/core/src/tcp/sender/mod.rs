@@ -268,14 +268,18 @@ impl Sender {
         if self.snd_una() >= self.round.1 && delivered.acked > 0 {
             self.round = (self.round.0 + 1, self.snd_nxt());
         }
-        self.judge(&facts, in_flight, limited);
+        let keep_timer = self.judge(&facts, in_flight, limited);
         if delivered.acked > 0 {
             self.persist = None;
             if delivered.rtt.is_none() {
                 self.rtt.end_back_off();
             }
             // RFC 6298, rules 5.2 and 5.3.
-            self.rto_deadline = (self.ledger.flight_size() > 0).then(|| self.rtt.deadline(now));
+            if self.ledger.flight_size() == 0 {
+                self.rto_deadline = None;
+            } else if !keep_timer {
+                self.rto_deadline = Some(self.rtt.deadline(now));
+            }
         }
         AckOutcome { acked: delivered.acked, rtt: delivered.rtt }
     }
@@ -312,12 +316,14 @@ impl Sender {
         Timing { srtt: self.rtt.srtt(), min_rtt: self.rtt.min_rtt(), rto: self.rtt.rto() }
     }
 
-    /// Lets recovery judge an acknowledgment, and congestion control hear of it.
-    fn judge(&mut self, facts: &AckFacts, in_flight: u64, limited: bool) {
+    /// Lets recovery judge an acknowledgment, and congestion control hear of it. True if the
+    /// retransmission timer is to run on.
+    fn judge(&mut self, facts: &AckFacts, in_flight: u64, limited: bool) -> bool {
         let was_in_recovery = self.recovery.in_recovery();
         let flight_size = self.ledger.flight_size() + facts.acked;
         let verdict = self.recovery.on_ack(facts, &self.ledger);
         let unchanged = verdict.episode == Episode::Unchanged;
+        let keep_timer = verdict.keep_timer;
         self.apply(facts.now, verdict, flight_size);
         if unchanged && facts.acked > 0 && !was_in_recovery {
             self.congestion.on_ack(&Acked {
@@ -332,6 +338,7 @@ impl Sender {
                 window_limited: limited,
             });
         }
+        keep_timer
     }
 
     /// Does what recovery has decided, with `flight_size` bytes outstanding before.
@@ -358,6 +365,11 @@ impl Sender {
                 self.congestion.on_timeout(&congested, false);
             }
             Episode::Exit => self.congestion.on_recovered(self.ledger.flight_size(), smss),
+            // As if all of ssthresh were outstanding.
+            Episode::Deflate => {
+                let flight_size = self.ledger.flight_size().max(self.congestion.ssthresh());
+                self.congestion.on_recovered(flight_size, smss);
+            }
             Episode::Unchanged => {}
         }
     }
