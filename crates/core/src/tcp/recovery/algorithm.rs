@@ -2,8 +2,8 @@
 //! each of the two tables here.
 
 use super::{
-    FalseRetransmits, FullWindow, NewReno, NewRenoVariant, PartialTimer, Recovery, Reno, Sack,
-    Tahoe,
+    Fack, FalseRetransmits, FullWindow, NewReno, NewRenoVariant, PartialTimer, Recovery, Reno,
+    Sack, SackReno, Tahoe,
 };
 use std::fmt;
 use std::str::FromStr;
@@ -25,6 +25,12 @@ pub enum Algorithm {
     NewRenoBurst,
     /// SACK (RFC 6675), one reduction for each episode, as in NewReno.
     Sack,
+    /// SACK to find losses, but Reno's episodes: a reduction for each.
+    SackReno,
+    /// Forward acknowledgment with rampdown (Mathis and Mahdavi 1996).
+    Fack,
+    /// Forward acknowledgment that halves the window at once, as ns had it by default.
+    FackAbrupt,
 }
 
 /// There is no algorithm of this name.
@@ -34,7 +40,7 @@ pub struct UnknownAlgorithm(pub String);
 
 impl Algorithm {
     /// Every algorithm and its name.
-    pub const ALL: [(&'static str, Algorithm); 7] = [
+    pub const ALL: [(&'static str, Algorithm); 10] = [
         ("tahoe", Algorithm::Tahoe),
         ("reno", Algorithm::Reno),
         ("newreno", Algorithm::NewReno),
@@ -42,6 +48,9 @@ impl Algorithm {
         ("newreno-less-careful", Algorithm::NewRenoLessCareful),
         ("newreno-burst", Algorithm::NewRenoBurst),
         ("sack", Algorithm::Sack),
+        ("sack-reno", Algorithm::SackReno),
+        ("fack", Algorithm::Fack),
+        ("fack-abrupt", Algorithm::FackAbrupt),
     ];
 
     /// A fresh instance.
@@ -63,6 +72,9 @@ impl Algorithm {
                 ..NewRenoVariant::STEADY
             })),
             Algorithm::Sack => Box::new(Sack::default()),
+            Algorithm::SackReno => Box::new(SackReno::default()),
+            Algorithm::Fack => Box::new(Fack::new(true)),
+            Algorithm::FackAbrupt => Box::new(Fack::new(false)),
         }
     }
 
@@ -75,7 +87,7 @@ impl Algorithm {
             | Algorithm::NewRenoImpatient
             | Algorithm::NewRenoLessCareful
             | Algorithm::NewRenoBurst => false,
-            Algorithm::Sack => true,
+            Algorithm::Sack | Algorithm::SackReno | Algorithm::Fack | Algorithm::FackAbrupt => true,
         }
     }
 

@@ -4,17 +4,21 @@
 //! It never sees the congestion window. One file an algorithm.
 
 mod algorithm;
+mod fack;
 mod newreno;
 mod reno;
 mod sack;
+mod sack_reno;
 mod tahoe;
 #[cfg(test)]
 mod tests;
 
 pub use algorithm::{Algorithm, UnknownAlgorithm};
+pub use fack::Fack;
 pub use newreno::{FalseRetransmits, FullWindow, NewReno, NewRenoVariant, PartialTimer};
 pub use reno::Reno;
 pub use sack::Sack;
+pub use sack_reno::SackReno;
 pub use tahoe::Tahoe;
 
 use super::ledger::Ledger;

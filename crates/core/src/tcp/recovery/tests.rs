@@ -226,3 +226,95 @@ fn the_end_of_recovery_brings_a_burst_only_where_asked_for() {
     assert_eq!(end_of_recovery(Algorithm::NewReno), [20, 21]);
     assert_eq!(end_of_recovery(Algorithm::NewRenoBurst), (20..30).collect::<Vec<_>>());
 }
+
+/// Segments 0 and 18 of 20 are lost; the second loss comes to light in the round trip after the
+/// first. What leaves with the last acknowledgment, the windows, and the number of reductions.
+fn late_second_loss(algorithm: Algorithm) -> (Vec<u64>, (u64, u64), u64) {
+    let mut script = Script::new(algorithm, 20, 100);
+    script.sends();
+    script.wait_until(at(100));
+    let mut sent = Vec::new();
+    for sacked in 2..=18 {
+        sent.extend(script.ack_sack(0, std::slice::from_ref(&(1..sacked))));
+    }
+    sent.extend(script.ack_sack(0, &[19..20, 1..18]));
+    // RFC 6675 and limited transmit: two new segments, then the loss, then new ones as the pipe
+    // falls below ten.
+    assert_eq!(sent[..3], [20, 21, 0]);
+    assert!(sent.len() > 5 && sent[3..].is_sorted(), "{sent:?}");
+    assert_eq!(script.windows(), (10, 10));
+    script.wait_until(at(200));
+    script.ack_sack(18, std::slice::from_ref(&(19..20)));
+    script.ack_sack(18, std::slice::from_ref(&(19..21)));
+    script.ack_sack(18, std::slice::from_ref(&(19..22)));
+    let sent = script.ack_sack(18, std::slice::from_ref(&(19..23)));
+    (sent, script.windows(), script.sender.stats().recoveries)
+}
+
+#[test]
+fn sack_reno_halves_for_each_loss_event_of_a_window() {
+    // Henderson, 4.2: with SACK but Reno's episodes the window is cut several times.
+    let (_, windows, recoveries) = late_second_loss(Algorithm::Sack);
+    assert_eq!((windows, recoveries), ((10, 10), 1));
+    let (sent, windows, recoveries) = late_second_loss(Algorithm::SackReno);
+    assert_eq!(sent, [18]);
+    assert_eq!((windows, recoveries), ((5, 5), 2));
+}
+
+/// What each of the acknowledgments of segments 3 to 19 makes leave when 0 to 2 are lost.
+fn three_lost(script: &mut Script) -> Vec<Vec<u64>> {
+    script.sends();
+    script.wait_until(at(100));
+    (4..=20).map(|end| script.ack_sack(0, std::slice::from_ref(&(3..end)))).collect()
+}
+
+#[test]
+fn fack_begins_when_the_forward_acknowledgment_is_three_segments_ahead() {
+    let mut script = Script::new(Algorithm::FackAbrupt, 20, 100);
+    let sent = three_lost(&mut script);
+    // The first duplicate says that three segments have left without arriving.
+    assert_eq!(sent[0], [0]);
+    // awnd = snd_nxt - snd_fack + retran_data is 17 then and has to fall below 10 first.
+    assert_eq!(sent[1..8].concat(), []);
+    assert_eq!(sent[8..].concat(), [1, 2, 20, 21, 22, 23, 24, 25, 26]);
+    assert_eq!(script.windows(), (10, 10));
+    assert_eq!(script.sender.in_flight(), 10 * SMSS);
+    // The holes are filled one by one; the episode is one, and nothing goes twice.
+    script.wait_until(at(200));
+    for acked in [1, 2] {
+        script.ack_sack(acked, std::slice::from_ref(&(3..20)));
+    }
+    script.ack(20);
+    let stats = script.sender.stats();
+    assert_eq!((stats.retransmissions, stats.recoveries, stats.timeouts), (3, 1, 0));
+    assert_eq!(script.windows().1, 10);
+}
+
+#[test]
+fn fack_ramps_the_window_down_over_the_round_trip() {
+    let mut script = Script::new(Algorithm::Fack, 20, 100);
+    let sent = three_lost(&mut script);
+    // awnd is 16 and half of it is excess: two segments at once, then one for every two that have
+    // left the network, the losses first.
+    assert_eq!(sent[0], [0, 1]);
+    for pair in sent[1..].chunks(2) {
+        assert_eq!(pair.concat().len(), 1, "{sent:?}");
+    }
+    assert_eq!(sent.concat(), [0, 1, 2, 20, 21, 22, 23, 24, 25, 26]);
+    // The round trip over, the window is the abrupt one's.
+    assert_eq!((script.windows(), script.sender.in_flight()), ((10, 10), 10 * SMSS));
+}
+
+#[test]
+fn fack_waits_while_segments_may_only_be_reordered() {
+    let mut script = Script::new(Algorithm::Fack, 20, 20);
+    script.sends();
+    script.wait_until(at(100));
+    script.ack_sack(0, std::slice::from_ref(&(1..2)));
+    script.ack_sack(0, std::slice::from_ref(&(1..3)));
+    // What was reordered is not in flight in between: snd_nxt - snd_fack.
+    assert_eq!(script.sender.in_flight(), 17 * SMSS);
+    script.ack(3);
+    assert_eq!(script.sender.stats().recoveries, 0);
+    assert_eq!(script.sender.in_flight(), 17 * SMSS);
+}
