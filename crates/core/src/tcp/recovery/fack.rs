@@ -8,8 +8,8 @@
 //!
 //! Rampdown: halving the window at once silences the sender for half a round trip. With it the
 //! sender goes on with one segment for every two that have left the network, so that the window
-//! shrinks over the round trip. Here that is an amount, half of `awnd` at first, by which less is
-//! held to be in flight; it falls by half of what is delivered.
+//! shrinks over the round trip. Here that is an amount by which less is held to be in flight: at
+//! first what exceeds half of the flight, and less by half of what `snd_fack` advances.
 //!
 //! Not here: the paper's correction for overdamping, which lets slow start's window, doubled since
 //! the loss, be halved twice. That is for congestion control to do.
@@ -28,6 +28,8 @@ pub struct Fack {
     timeout_point: u64,
     /// All below that is not sacked has been held lost.
     lost_edge: u64,
+    /// Where `snd_fack` was.
+    fack: u64,
     /// What rampdown lets the sender exceed the window by.
     excess: u64,
 }
@@ -41,6 +43,7 @@ impl Fack {
             recovery_point: None,
             timeout_point: 0,
             lost_edge: 0,
+            fack: 0,
             excess: 0,
         }
     }
@@ -80,15 +83,15 @@ impl Recovery for Fack {
         } else if facts.sacked > 0 {
             self.dup_acks += 1;
         }
-        // What arrived now has not been in the network since the episode began.
-        self.excess = self.excess.saturating_sub((facts.acked + facts.sacked) / 2);
         let fack = Self::snd_fack(ledger);
+        let left = fack.saturating_sub(std::mem::replace(&mut self.fack, fack));
+        self.excess = self.excess.saturating_sub(left / 2);
         let reordered = fack.saturating_sub(una) > u64::from(DUP_THRESH) * facts.smss;
         let may_enter = self.recovery_point.is_none() && una >= self.timeout_point;
         if may_enter && (reordered || self.dup_acks >= DUP_THRESH) && ledger.flight_size() > 0 {
             self.recovery_point = Some(ledger.snd_nxt());
             if self.rampdown {
-                self.excess = self.awnd(ledger) / 2;
+                self.excess = self.awnd(ledger).saturating_sub(ledger.flight_size() / 2);
             }
             verdict.episode = Episode::Enter;
             verdict.retransmit_now = true;

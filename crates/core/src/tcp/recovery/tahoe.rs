@@ -3,6 +3,10 @@
 //! Three duplicate acknowledgments mean that all that is outstanding is sent anew, from one
 //! segment on in slow start, as after a timeout. (Where SACK was agreed on, what is sacked is not
 //! sent again; Tahoe proper has no SACK.)
+//!
+//! Much of what is sent again had arrived, and brings duplicates in turn. As in ns (`bugFix_`),
+//! those that acknowledge no more than what was outstanding at the last loss begin nothing;
+//! otherwise a long queue keeps the sender going round for ever.
 
 use super::{AckFacts, DUP_THRESH, Episode, Recovery, Verdict};
 use crate::tcp::ledger::Ledger;
@@ -11,6 +15,8 @@ use crate::tcp::ledger::Ledger;
 #[derive(Debug, Default)]
 pub struct Tahoe {
     dup_acks: u32,
+    /// The end of what was outstanding at the last loss; none before the first.
+    recover: Option<u64>,
 }
 
 impl Recovery for Tahoe {
@@ -22,9 +28,11 @@ impl Recovery for Tahoe {
             return Verdict::default();
         }
         self.dup_acks += 1;
-        if self.dup_acks != DUP_THRESH {
+        let may_enter = self.recover.is_none_or(|recover| ledger.snd_una() > recover);
+        if self.dup_acks != DUP_THRESH || !may_enter {
             return Verdict::default();
         }
+        self.recover = Some(ledger.snd_nxt());
         Verdict {
             lost: vec![ledger.snd_una()..ledger.snd_nxt()],
             episode: Episode::Restart,
@@ -33,8 +41,8 @@ impl Recovery for Tahoe {
         }
     }
 
-    fn on_timeout(&mut self, _ledger: &Ledger) {
-        self.dup_acks = 0;
+    fn on_timeout(&mut self, ledger: &Ledger) {
+        *self = Tahoe { dup_acks: 0, recover: Some(ledger.snd_nxt()) };
     }
 
     fn in_recovery(&self) -> bool {
