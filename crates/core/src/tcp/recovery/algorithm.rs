@@ -1,17 +1,36 @@
 //! Loss recovery by name. A new algorithm is one file beside this one, one variant and one line in
 //! each of the two tables here.
 
-use super::{NewReno, Rack, Recovery, Sack};
+use super::{
+    Fack, FalseRetransmits, FullWindow, NewReno, NewRenoVariant, PartialTimer, Rack, Recovery,
+    Reno, Sack, SackReno, Tahoe,
+};
 use std::fmt;
 use std::str::FromStr;
 
 /// The loss recovery algorithm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Algorithm {
-    /// NewReno without SACK (RFC 6582).
+    /// Fast retransmit, then slow start.
+    Tahoe,
+    /// Fast recovery up to the first new acknowledgment (RFC 2581).
+    Reno,
+    /// NewReno without SACK (RFC 6582), slow but steady: [`NewRenoVariant::STEADY`].
     NewReno,
-    /// SACK (RFC 6675).
+    /// NewReno whose timer only the first partial acknowledgment restarts (RFC 6582, section 4).
+    NewRenoImpatient,
+    /// NewReno as Henderson's modified BSD has it: slow but steady, less careful.
+    NewRenoLessCareful,
+    /// NewReno that may send a burst at the end of recovery: [`FullWindow::Ssthresh`].
+    NewRenoBurst,
+    /// SACK (RFC 6675), one reduction for each episode, as in NewReno.
     Sack,
+    /// SACK to find losses, but Reno's episodes: a reduction for each.
+    SackReno,
+    /// Forward acknowledgment with rampdown (Mathis and Mahdavi 1996).
+    Fack,
+    /// Forward acknowledgment that halves the window at once, as ns had it by default.
+    FackAbrupt,
     /// RACK-TLP (RFC 8985).
     Rack,
 }
@@ -23,14 +42,42 @@ pub struct UnknownAlgorithm(pub String);
 
 impl Algorithm {
     /// Every algorithm and its name.
-    pub const ALL: [(&'static str, Algorithm); 3] =
-        [("newreno", Algorithm::NewReno), ("sack", Algorithm::Sack), ("rack", Algorithm::Rack)];
+    pub const ALL: [(&'static str, Algorithm); 11] = [
+        ("tahoe", Algorithm::Tahoe),
+        ("reno", Algorithm::Reno),
+        ("newreno", Algorithm::NewReno),
+        ("newreno-impatient", Algorithm::NewRenoImpatient),
+        ("newreno-less-careful", Algorithm::NewRenoLessCareful),
+        ("newreno-burst", Algorithm::NewRenoBurst),
+        ("sack", Algorithm::Sack),
+        ("sack-reno", Algorithm::SackReno),
+        ("fack", Algorithm::Fack),
+        ("fack-abrupt", Algorithm::FackAbrupt),
+        ("rack", Algorithm::Rack),
+    ];
 
     /// A fresh instance.
     pub fn recovery(self) -> Box<dyn Recovery> {
         match self {
-            Algorithm::NewReno => Box::new(NewReno::new()),
+            Algorithm::Tahoe => Box::new(Tahoe::default()),
+            Algorithm::Reno => Box::new(Reno::default()),
+            Algorithm::NewReno => Box::new(NewReno::default()),
+            Algorithm::NewRenoImpatient => Box::new(NewReno::new(NewRenoVariant {
+                partial_timer: PartialTimer::Impatient,
+                ..NewRenoVariant::STEADY
+            })),
+            Algorithm::NewRenoLessCareful => Box::new(NewReno::new(NewRenoVariant {
+                false_retransmits: FalseRetransmits::LessCareful,
+                ..NewRenoVariant::STEADY
+            })),
+            Algorithm::NewRenoBurst => Box::new(NewReno::new(NewRenoVariant {
+                full_window: FullWindow::Ssthresh,
+                ..NewRenoVariant::STEADY
+            })),
             Algorithm::Sack => Box::new(Sack::default()),
+            Algorithm::SackReno => Box::new(SackReno::default()),
+            Algorithm::Fack => Box::new(Fack::new(true)),
+            Algorithm::FackAbrupt => Box::new(Fack::new(false)),
             Algorithm::Rack => Box::new(Rack::default()),
         }
     }
@@ -38,8 +85,17 @@ impl Algorithm {
     /// Whether it works only where SACK was agreed on.
     pub fn needs_sack(self) -> bool {
         match self {
-            Algorithm::NewReno => false,
-            Algorithm::Sack | Algorithm::Rack => true,
+            Algorithm::Tahoe
+            | Algorithm::Reno
+            | Algorithm::NewReno
+            | Algorithm::NewRenoImpatient
+            | Algorithm::NewRenoLessCareful
+            | Algorithm::NewRenoBurst => false,
+            Algorithm::Sack
+            | Algorithm::SackReno
+            | Algorithm::Fack
+            | Algorithm::FackAbrupt
+            | Algorithm::Rack => true,
         }
     }
 

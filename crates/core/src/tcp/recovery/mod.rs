@@ -4,14 +4,24 @@
 //! It never sees the congestion window. One file an algorithm.
 
 mod algorithm;
+mod fack;
 mod newreno;
 mod rack;
+mod reno;
 mod sack;
+mod sack_reno;
+mod tahoe;
+#[cfg(test)]
+mod tests;
 
 pub use algorithm::{Algorithm, UnknownAlgorithm};
-pub use newreno::NewReno;
+pub use fack::Fack;
+pub use newreno::{FalseRetransmits, FullWindow, NewReno, NewRenoVariant, PartialTimer};
 pub use rack::Rack;
+pub use reno::Reno;
 pub use sack::Sack;
+pub use sack_reno::SackReno;
+pub use tahoe::Tahoe;
 
 use super::ledger::{Arrived, Ledger};
 use crate::time::{Duration, Instant};
@@ -80,11 +90,15 @@ pub enum Episode {
     Enter,
     /// A loss was found, and sending begins anew with one segment (Tahoe).
     Restart,
-    /// All that was outstanding at the beginning has been acknowledged.
+    /// All that was outstanding at the beginning has been acknowledged. No burst follows: the
+    /// window is at most one segment above what is outstanding.
     Exit,
     /// A loss was found that a probe has repaired already (RFC 8985, 7.4): the congestion window
     /// is to be reduced, and that is all.
     Repaired,
+    /// Recovery is over and the window is the slow start threshold, whatever is outstanding
+    /// (RFC 5681, 3.2, step 6).
+    Deflate,
 }
 
 /// What recovery concludes from an acknowledgment or a timer.
@@ -99,6 +113,8 @@ pub struct Verdict {
     /// A segment is to be sent whatever the window says, to bring an acknowledgment: new data,
     /// or else the last segment again (RFC 8985, 7.3).
     pub probe: bool,
+    /// This acknowledgment does not restart the retransmission timer.
+    pub keep_timer: bool,
 }
 
 /// What to send next, if the window allows.
@@ -155,4 +171,10 @@ pub trait Recovery: fmt::Debug + Send {
             None => Next::Nothing,
         }
     }
+}
+
+/// The first outstanding segment: all that a duplicate acknowledgment without SACK tells of.
+fn first_segment(ledger: &Ledger, smss: u64) -> Range<u64> {
+    let una = ledger.snd_una();
+    una..(una + smss).min(ledger.snd_nxt())
 }

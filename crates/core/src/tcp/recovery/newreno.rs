@@ -1,20 +1,75 @@
-//! NewReno without SACK (RFC 6582, slow-but-steady), with limited transmit (RFC 3042).
+//! NewReno without SACK (RFC 6582), with limited transmit (RFC 3042).
 //!
 //! RFC 5681 inflates the window by one segment for each duplicate acknowledgment, because each
 //! says that a segment has left the network. Here the same is said where it belongs: the bytes
 //! in flight are fewer by what duplicates have reported. Limited transmit follows by itself.
+//!
+//! The RFCs leave three things open; [`NewRenoVariant`] settles them. Of RFC 6582's section 4.1 and
+//! 4.2, the heuristics that tell a lost retransmission from a false fast retransmit are not here.
 
-use super::{AckFacts, DUP_THRESH, Episode, Recovery, Verdict};
+use super::{AckFacts, DUP_THRESH, Episode, Recovery, Verdict, first_segment};
 use crate::tcp::ledger::Ledger;
-use std::ops::Range;
+
+/// Which partial acknowledgments restart the retransmission timer (RFC 6582, section 4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PartialTimer {
+    /// All: one loss a round trip is repaired, however many there are (slow but steady).
+    SlowButSteady,
+    /// Only the first: many losses end in a timeout and slow start (RFC 6582, 3.2, step 3).
+    Impatient,
+}
+
+/// The window after a full acknowledgment (RFC 6582, 3.2, step 3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FullWindow {
+    /// Option 1: no more than one segment above what is outstanding, so that no burst leaves.
+    Limited,
+    /// Option 2: ssthresh. A burst leaves if the peer's window held the sender back meanwhile.
+    Ssthresh,
+}
+
+/// Which duplicates may begin a recovery after a timeout or an earlier one. Duplicates of what a
+/// timeout has sent needlessly would begin a false fast retransmit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FalseRetransmits {
+    /// Those of an acknowledgment of more than `recover` (RFC 6582; "careful" in RFC 2582).
+    Careful,
+    /// Those of an acknowledgment of all of `recover` as well ("less careful" in RFC 2582).
+    LessCareful,
+    /// Any, as in Reno.
+    Permitted,
+}
+
+/// What the RFCs leave to the implementation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NewRenoVariant {
+    /// The retransmission timer.
+    pub partial_timer: PartialTimer,
+    /// The window at the end of recovery.
+    pub full_window: FullWindow,
+    /// Avoidance of false fast retransmits.
+    pub false_retransmits: FalseRetransmits,
+}
+
+impl NewRenoVariant {
+    /// Slow but steady and careful, without a burst.
+    pub const STEADY: NewRenoVariant = NewRenoVariant {
+        partial_timer: PartialTimer::SlowButSteady,
+        full_window: FullWindow::Limited,
+        false_retransmits: FalseRetransmits::Careful,
+    };
+}
 
 /// See the module's head.
 #[derive(Debug)]
 pub struct NewReno {
+    variant: NewRenoVariant,
     dup_acks: u32,
     /// Bytes that duplicate acknowledgments say have left the network.
     left_network: u64,
     in_recovery: bool,
+    /// A partial acknowledgment has come in this episode.
+    partial: bool,
     /// One past RFC 6582's `recover`: the end of what was outstanding at the last loss. None
     /// before the first.
     recover: Option<u64>,
@@ -22,19 +77,30 @@ pub struct NewReno {
 
 impl NewReno {
     /// Before any loss.
-    pub fn new() -> NewReno {
-        NewReno { dup_acks: 0, left_network: 0, in_recovery: false, recover: None }
+    pub fn new(variant: NewRenoVariant) -> NewReno {
+        NewReno {
+            variant,
+            dup_acks: 0,
+            left_network: 0,
+            in_recovery: false,
+            partial: false,
+            recover: None,
+        }
     }
 
-    fn first_segment(ledger: &Ledger, smss: u64) -> Range<u64> {
-        let una = ledger.snd_una();
-        una..(una + smss).min(ledger.snd_nxt())
+    /// RFC 6582, 3.2, step 1: whether duplicates of this acknowledgment may begin a recovery.
+    fn may_enter(&self, una: u64) -> bool {
+        self.recover.is_none_or(|recover| match self.variant.false_retransmits {
+            FalseRetransmits::Careful => una > recover,
+            FalseRetransmits::LessCareful => una >= recover,
+            FalseRetransmits::Permitted => true,
+        })
     }
 }
 
 impl Default for NewReno {
     fn default() -> NewReno {
-        NewReno::new()
+        NewReno::new(NewRenoVariant::STEADY)
     }
 }
 
@@ -51,14 +117,20 @@ impl Recovery for NewReno {
                 // RFC 6582, 3.2, step 3: full acknowledgment.
                 self.in_recovery = false;
                 self.left_network = 0;
-                return Verdict { episode: Episode::Exit, ..Verdict::default() };
+                let episode = match self.variant.full_window {
+                    FullWindow::Limited => Episode::Exit,
+                    FullWindow::Ssthresh => Episode::Deflate,
+                };
+                return Verdict { episode, ..Verdict::default() };
             }
             // Step 3: partial acknowledgment. Deflate by what was acknowledged, add back SMSS.
             self.left_network =
                 self.left_network.saturating_sub(facts.acked.saturating_sub(facts.smss));
+            let first = !std::mem::replace(&mut self.partial, true);
             return Verdict {
-                lost: vec![Self::first_segment(ledger, facts.smss)],
+                lost: vec![first_segment(ledger, facts.smss)],
                 retransmit_now: true,
+                keep_timer: !first && self.variant.partial_timer == PartialTimer::Impatient,
                 ..Verdict::default()
             };
         }
@@ -66,18 +138,17 @@ impl Recovery for NewReno {
             return Verdict::default();
         }
         self.dup_acks += 1;
-        // RFC 6582, 3.2, step 1: enter only if the acknowledgment covers more than `recover`.
-        // Duplicates of what a timeout sent needlessly do not.
-        let may_enter = self.recover.is_none_or(|recover| ledger.snd_una() > recover);
+        let may_enter = self.may_enter(ledger.snd_una());
         if self.in_recovery || may_enter || self.dup_acks < DUP_THRESH {
             // Outside recovery limited transmit stops at two segments (RFC 3042).
             self.left_network += facts.smss;
         }
         if self.dup_acks == DUP_THRESH && !self.in_recovery && may_enter {
             self.in_recovery = true;
+            self.partial = false;
             self.recover = Some(ledger.snd_nxt());
             return Verdict {
-                lost: vec![Self::first_segment(ledger, facts.smss)],
+                lost: vec![first_segment(ledger, facts.smss)],
                 episode: Episode::Enter,
                 retransmit_now: true,
                 ..Verdict::default()
@@ -88,7 +159,7 @@ impl Recovery for NewReno {
 
     fn on_timeout(&mut self, ledger: &Ledger) {
         // Step 4: exit fast recovery, remember what was outstanding.
-        *self = NewReno { recover: Some(ledger.snd_nxt()), ..NewReno::new() };
+        *self = NewReno { recover: Some(ledger.snd_nxt()), ..NewReno::new(self.variant) };
     }
 
     fn in_recovery(&self) -> bool {

@@ -27,20 +27,6 @@ pub struct Sack {
 }
 
 impl Sack {
-    /// The offset below which all that is not sacked meets IsLost: at least three discontiguous
-    /// sacked ranges above it, or more than (DupThresh − 1)·SMSS sacked bytes.
-    fn is_lost_edge(ledger: &Ledger, smss: u64) -> u64 {
-        let (mut ranges, mut bytes) = (0, 0);
-        for range in ledger.sacked().iter().rev() {
-            ranges += 1;
-            bytes += range.end - range.start;
-            if ranges >= DUP_THRESH || bytes > u64::from(DUP_THRESH - 1) * smss {
-                return range.start;
-            }
-        }
-        0
-    }
-
     /// The first unsacked part at or above `from`, below the highest sacked offset.
     fn first_hole(ledger: &Ledger, from: u64) -> Option<Range<u64>> {
         let mut at = from.max(ledger.snd_una());
@@ -67,7 +53,7 @@ impl Recovery for Sack {
             self.dup_acks += 1;
         }
         self.highest_sacked = ledger.sacked().iter().next_back().map_or(una, |last| last.end);
-        let mut edge = Self::is_lost_edge(ledger, facts.smss).max(self.lost_edge);
+        let mut edge = is_lost_edge(ledger, facts.smss).max(self.lost_edge);
         let may_enter = self.recovery_point.is_none() && una >= self.timeout_point;
         if may_enter && (edge > una || self.dup_acks >= DUP_THRESH) && ledger.flight_size() > 0 {
             // Section 5, steps 1, 2 and 4.
@@ -144,4 +130,18 @@ impl Recovery for Sack {
         }
         Next::Nothing
     }
+}
+
+/// The offset below which all that is not sacked meets IsLost: at least three discontiguous
+/// sacked ranges above it, or more than (DupThresh − 1)·SMSS sacked bytes.
+pub(super) fn is_lost_edge(ledger: &Ledger, smss: u64) -> u64 {
+    let (mut ranges, mut bytes) = (0, 0);
+    for range in ledger.sacked().iter().rev() {
+        ranges += 1;
+        bytes += range.end - range.start;
+        if ranges >= DUP_THRESH || bytes > u64::from(DUP_THRESH - 1) * smss {
+            return range.start;
+        }
+    }
+    0
 }

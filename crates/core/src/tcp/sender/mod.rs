@@ -276,14 +276,18 @@ impl Sender {
         if self.snd_una() >= self.round.1 && delivered.acked > 0 {
             self.round = (self.round.0 + 1, self.snd_nxt());
         }
-        self.judge(&facts, in_flight, limited);
+        let keep_timer = self.judge(&facts, in_flight, limited);
         if delivered.acked > 0 {
             self.persist = None;
             if delivered.rtt.is_none() {
                 self.rtt.end_back_off();
             }
             // RFC 6298, rules 5.2 and 5.3.
-            self.rto_deadline = (self.ledger.flight_size() > 0).then(|| self.rtt.deadline(now));
+            if self.ledger.flight_size() == 0 {
+                self.rto_deadline = None;
+            } else if !keep_timer {
+                self.rto_deadline = Some(self.rtt.deadline(now));
+            }
         }
         AckOutcome { acked: delivered.acked, rtt: delivered.rtt }
     }
@@ -320,13 +324,15 @@ impl Sender {
         Timing { srtt: self.rtt.srtt(), min_rtt: self.rtt.min_rtt(), rto: self.rtt.rto() }
     }
 
-    /// Lets recovery judge an acknowledgment, and congestion control hear of it.
-    fn judge(&mut self, facts: &AckFacts, in_flight: u64, limited: bool) {
+    /// Lets recovery judge an acknowledgment, and congestion control hear of it. True if the
+    /// retransmission timer is to run on.
+    fn judge(&mut self, facts: &AckFacts, in_flight: u64, limited: bool) -> bool {
         let was_in_recovery = self.recovery.in_recovery();
         let flight_size = self.ledger.flight_size() + facts.acked;
         let verdict = self.recovery.on_ack(facts, &self.ledger);
         let unchanged = verdict.episode == Episode::Unchanged;
         let loss = !verdict.lost.is_empty();
+        let keep_timer = verdict.keep_timer;
         self.apply(facts.now, verdict, flight_size);
         let (acked, duplicate) = (facts.acked, facts.duplicate);
         self.step_reduction(reduction::Step { acked, duplicate, loss });
@@ -343,6 +349,7 @@ impl Sender {
                 window_limited: limited,
             });
         }
+        keep_timer
     }
 
     /// Does what recovery has decided, with `flight_size` bytes outstanding before.
@@ -383,6 +390,12 @@ impl Sender {
                 let ssthresh = self.congestion.ssthresh();
                 self.congestion
                     .on_recovered(if proportional { ssthresh } else { flight_size }, smss);
+            }
+            // As if all of ssthresh were outstanding.
+            Episode::Deflate => {
+                self.end_reduction();
+                let flight_size = self.ledger.flight_size().max(self.congestion.ssthresh());
+                self.congestion.on_recovered(flight_size, smss);
             }
             Episode::Unchanged => {}
         }

@@ -1,0 +1,63 @@
+//! Reno without SACK (RFC 2581, section 3.2): fast retransmit and fast recovery.
+//!
+//! Recovery ends with the first acknowledgment of new data, whatever else was lost: several losses
+//! in one window mean several reductions, or a timeout. Nothing keeps the duplicates of what a
+//! timeout has sent needlessly from beginning a recovery (a false fast retransmit). There is no
+//! limited transmit, which is younger.
+//!
+//! The window is not inflated for duplicate acknowledgments; the bytes in flight are fewer by as
+//! much instead, as in [`super::NewReno`].
+
+use super::{AckFacts, DUP_THRESH, Episode, Recovery, Verdict, first_segment};
+use crate::tcp::ledger::Ledger;
+
+/// See the module's head.
+#[derive(Debug, Default)]
+pub struct Reno {
+    dup_acks: u32,
+    in_recovery: bool,
+    /// Bytes that duplicate acknowledgments say have left the network.
+    left_network: u64,
+}
+
+impl Recovery for Reno {
+    fn on_ack(&mut self, facts: &AckFacts, ledger: &Ledger) -> Verdict {
+        if facts.acked > 0 {
+            let was_in_recovery = std::mem::take(self).in_recovery;
+            // Step 5: deflate the window to ssthresh.
+            let episode = if was_in_recovery { Episode::Deflate } else { Episode::Unchanged };
+            return Verdict { episode, ..Verdict::default() };
+        }
+        if !facts.duplicate {
+            return Verdict::default();
+        }
+        self.dup_acks += 1;
+        if self.in_recovery {
+            // Step 3.
+            self.left_network += facts.smss;
+        } else if self.dup_acks == DUP_THRESH {
+            // Steps 1 and 2.
+            self.in_recovery = true;
+            self.left_network = u64::from(DUP_THRESH) * facts.smss;
+            return Verdict {
+                lost: vec![first_segment(ledger, facts.smss)],
+                episode: Episode::Enter,
+                retransmit_now: true,
+                ..Verdict::default()
+            };
+        }
+        Verdict::default()
+    }
+
+    fn on_timeout(&mut self, _ledger: &Ledger) {
+        *self = Reno::default();
+    }
+
+    fn in_recovery(&self) -> bool {
+        self.in_recovery
+    }
+
+    fn in_flight(&self, ledger: &Ledger) -> u64 {
+        ledger.pipe().saturating_sub(self.left_network)
+    }
+}

@@ -1,0 +1,51 @@
+//! Tahoe: fast retransmit without fast recovery (Jacobson 1988; Fall and Floyd 1996, section 2).
+//!
+//! Three duplicate acknowledgments mean that all that is outstanding is sent anew, from one
+//! segment on in slow start, as after a timeout. (Where SACK was agreed on, what is sacked is not
+//! sent again; Tahoe proper has no SACK.)
+//!
+//! Much of what is sent again had arrived, and brings duplicates in turn. As in ns (`bugFix_`),
+//! those that acknowledge no more than what was outstanding at the last loss begin nothing;
+//! otherwise a long queue keeps the sender going round for ever.
+
+use super::{AckFacts, DUP_THRESH, Episode, Recovery, Verdict};
+use crate::tcp::ledger::Ledger;
+
+/// See the module's head.
+#[derive(Debug, Default)]
+pub struct Tahoe {
+    dup_acks: u32,
+    /// The end of what was outstanding at the last loss; none before the first.
+    recover: Option<u64>,
+}
+
+impl Recovery for Tahoe {
+    fn on_ack(&mut self, facts: &AckFacts, ledger: &Ledger) -> Verdict {
+        if facts.acked > 0 {
+            self.dup_acks = 0;
+        }
+        if !facts.duplicate {
+            return Verdict::default();
+        }
+        self.dup_acks += 1;
+        let may_enter = self.recover.is_none_or(|recover| ledger.snd_una() > recover);
+        if self.dup_acks != DUP_THRESH || !may_enter {
+            return Verdict::default();
+        }
+        self.recover = Some(ledger.snd_nxt());
+        Verdict {
+            lost: vec![ledger.snd_una()..ledger.snd_nxt()],
+            episode: Episode::Restart,
+            retransmit_now: true,
+            ..Verdict::default()
+        }
+    }
+
+    fn on_timeout(&mut self, ledger: &Ledger) {
+        *self = Tahoe { dup_acks: 0, recover: Some(ledger.snd_nxt()) };
+    }
+
+    fn in_recovery(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,320 @@
+//! Scripts of acknowledgments, segment by segment, in virtual time, for every algorithm that is
+//! not tried beside the sender.
+
+use super::Algorithm;
+use crate::tcp::sender::{Ack, InitialWindow, Sender, SenderConfig};
+use crate::time::{Duration, Instant};
+use std::ops::Range;
+
+const SMSS: u64 = 100;
+
+fn at(millis: u64) -> Instant {
+    Instant::from_millis(millis)
+}
+
+/// A sender with its script: `segments` to send, and a peer that keeps `window` segments open.
+struct Script {
+    sender: Sender,
+    now: Instant,
+    window: u64,
+}
+
+impl Script {
+    /// After a handshake that took 100 ms.
+    fn new(algorithm: Algorithm, initial_window: u32, segments: u64) -> Script {
+        let config = SenderConfig {
+            smss: SMSS,
+            max_burst: SMSS,
+            algorithm,
+            initial_window: InitialWindow::Segments(initial_window),
+            byte_limit: Some(1),
+            ..SenderConfig::default()
+        };
+        let window = 10_000;
+        let mut sender = Sender::new(config, 1, window * SMSS, Some(Duration::from_millis(100)));
+        sender.extend(1 + segments * SMSS);
+        Script { sender, now: at(0), window }
+    }
+
+    /// All that leaves now, as numbers of segments from 0.
+    fn sends(&mut self) -> Vec<u64> {
+        let mut sent = Vec::new();
+        while let Some(out) = self.sender.poll_transmit(self.now) {
+            sent.push((out.range.start - 1) / SMSS);
+            assert!(sent.len() < 1_000, "sends without end");
+        }
+        sent
+    }
+
+    /// What an acknowledgment of the first `ack` segments, with SACK blocks, makes leave.
+    fn ack_sack(&mut self, ack: u64, sack: &[Range<u64>]) -> Vec<u64> {
+        let blocks: Vec<Range<u64>> =
+            sack.iter().map(|s| 1 + s.start * SMSS..1 + s.end * SMSS).collect();
+        let window = self.window * SMSS;
+        let ack = 1 + ack * SMSS;
+        self.sender
+            .on_ack(self.now, &Ack { segment: 1, ack, window, sack: &blocks, occupies: false });
+        self.sends()
+    }
+
+    fn ack(&mut self, ack: u64) -> Vec<u64> {
+        self.ack_sack(ack, &[])
+    }
+
+    /// The same acknowledgment `times` times: what leaves for each.
+    fn acks(&mut self, ack: u64, times: usize) -> Vec<Vec<u64>> {
+        (0..times).map(|_| self.ack(ack)).collect()
+    }
+
+    fn wait_until(&mut self, now: Instant) {
+        self.now = now;
+    }
+
+    /// The timer expires; what leaves.
+    fn time_out(&mut self) -> Vec<u64> {
+        self.now = self.sender.poll_timer().expect("a timer runs");
+        self.sender.on_timer(self.now);
+        self.sends()
+    }
+
+    /// Window and threshold in segments.
+    fn windows(&self) -> (u64, u64) {
+        (self.sender.cwnd() / SMSS, self.sender.ssthresh() / SMSS)
+    }
+}
+
+#[test]
+fn tahoe_begins_anew_with_one_segment() {
+    let mut script = Script::new(Algorithm::Tahoe, 10, 40);
+    assert_eq!(script.sends(), (0..10).collect::<Vec<_>>());
+    // Segment 0 is lost. Nothing leaves for the first duplicates, nor for those after the third.
+    script.wait_until(at(100));
+    assert_eq!(script.acks(0, 5), [vec![], vec![], vec![0], vec![], vec![]]);
+    assert_eq!(script.windows(), (1, 5));
+    assert_eq!(script.sender.in_flight(), SMSS, "go-back-N: all but the one sent is lost");
+    // The retransmission fills the hole: slow start goes on with new data.
+    script.wait_until(at(200));
+    assert_eq!(script.ack(10), [10, 11]);
+    assert_eq!(script.windows(), (2, 5));
+    assert_eq!(script.sender.stats().timeouts, 0);
+}
+
+#[test]
+fn tahoe_sends_all_again_that_is_not_acknowledged() {
+    let mut script = Script::new(Algorithm::Tahoe, 10, 40);
+    script.sends();
+    script.wait_until(at(100));
+    script.acks(0, 3);
+    // Segment 2 was lost as well: 2 and 3 go again, though 3 has arrived.
+    script.wait_until(at(200));
+    assert_eq!(script.ack(2), [2, 3]);
+    script.wait_until(at(300));
+    assert_eq!(script.ack(10), [10, 11, 12]);
+    assert_eq!(script.sender.stats().retransmissions, 3);
+}
+
+#[test]
+fn reno_leaves_recovery_with_the_first_new_acknowledgment() {
+    // RFC 2581, 3.2.
+    let mut script = Script::new(Algorithm::Reno, 10, 60);
+    script.sends();
+    script.wait_until(at(100));
+    // Segment 0 is lost: window 5 + 3 inflated; ten are outstanding, so the sixth to ninth
+    // duplicate let 10, 11, ... go.
+    let sent = script.acks(0, 9);
+    assert_eq!(sent[..5], [vec![], vec![], vec![0], vec![], vec![]]);
+    assert_eq!(sent[5..], [vec![10], vec![11], vec![12], vec![13]]);
+    // Deflated to ssthresh; four are outstanding.
+    script.wait_until(at(200));
+    assert_eq!(script.ack(10), [14]);
+    assert_eq!(script.windows(), (5, 5));
+}
+
+#[test]
+fn reno_halves_for_every_loss_and_then_times_out() {
+    let mut script = Script::new(Algorithm::Reno, 20, 100);
+    script.sends();
+    script.wait_until(at(100));
+    // Segments 0, 4 and 8 are lost: seventeen duplicates.
+    let sent: Vec<u64> = script.acks(0, 17).concat();
+    assert_eq!(sent, [0, 20, 21, 22, 23, 24, 25, 26]);
+    assert_eq!(script.windows(), (10, 10));
+    // The partial acknowledgment ends recovery; three duplicates of the new data begin another.
+    script.wait_until(at(200));
+    assert_eq!(script.ack(4), []);
+    assert_eq!(script.windows(), (10, 10));
+    assert_eq!(script.acks(4, 3).concat(), [4]);
+    assert_eq!(script.windows(), (5, 5), "twice halved for one window");
+    script.acks(4, 4);
+    // For the third loss too few duplicates come: a timeout.
+    script.wait_until(at(300));
+    script.ack(8);
+    assert_eq!(script.sends(), []);
+    assert_eq!(script.time_out(), [8]);
+    assert_eq!(script.windows().0, 1);
+    assert_eq!((script.sender.stats().recoveries, script.sender.stats().timeouts), (2, 1));
+}
+
+/// Four segments are sent again needlessly after a timeout; three duplicates come of them.
+fn needless_timeout(algorithm: Algorithm) -> u64 {
+    let mut script = Script::new(algorithm, 8, 40);
+    script.sends();
+    script.time_out();
+    // All but the first had arrived, but the acknowledgments were lost: go-back-N goes on.
+    script.wait_until(script.now + Duration::from_millis(100));
+    script.ack(1);
+    script.wait_until(script.now + Duration::from_millis(100));
+    script.ack(8);
+    script.wait_until(script.now + Duration::from_millis(100));
+    script.acks(8, 3);
+    script.sender.stats().recoveries
+}
+
+#[test]
+fn newreno_and_tahoe_avoid_false_fast_retransmits() {
+    // RFC 6582, section 5: only acknowledgments beyond `recover` count; RFC 2582's less careful
+    // variant, and Reno, enter.
+    assert_eq!(needless_timeout(Algorithm::NewReno), 0);
+    assert_eq!(needless_timeout(Algorithm::NewRenoLessCareful), 1);
+    assert_eq!(needless_timeout(Algorithm::Reno), 1);
+    assert_eq!(needless_timeout(Algorithm::Tahoe), 0);
+}
+
+/// Losses of segments 0, 4, 8, 12 in a window of 20; the times of the retransmission timer after
+/// the partial acknowledgments.
+fn deadlines(algorithm: Algorithm) -> Vec<Instant> {
+    let mut script = Script::new(algorithm, 20, 20);
+    script.sends();
+    script.wait_until(at(100));
+    script.acks(0, 16);
+    let mut deadlines = Vec::new();
+    for (step, ack) in [4, 8, 12].into_iter().enumerate() {
+        script.wait_until(at(200 + 50 * step as u64));
+        assert_eq!(script.ack(ack), [ack]);
+        deadlines.push(script.sender.poll_timer().unwrap());
+    }
+    deadlines
+}
+
+#[test]
+fn impatient_newreno_restarts_the_timer_once() {
+    // RFC 6582, 3.2, step 3, and section 4. The timeout is 100 ms + 4·50 ms.
+    assert_eq!(deadlines(Algorithm::NewReno), [at(500), at(550), at(600)]);
+    assert_eq!(deadlines(Algorithm::NewRenoImpatient), [at(500), at(500), at(500)]);
+}
+
+/// Segment 0 of 20 is lost, and the peer's window holds new data back meanwhile. What leaves with
+/// the full acknowledgment.
+fn end_of_recovery(algorithm: Algorithm) -> Vec<u64> {
+    let mut script = Script::new(algorithm, 20, 100);
+    script.sends();
+    // The window closes at what is outstanding; the update itself is no duplicate.
+    script.wait_until(at(90));
+    script.window = 20;
+    assert_eq!(script.ack(0), []);
+    script.wait_until(at(100));
+    assert_eq!(script.acks(0, 19).concat(), [0]);
+    assert_eq!(script.windows(), (10, 10));
+    script.wait_until(at(200));
+    script.window = 100;
+    script.ack(20)
+}
+
+#[test]
+fn the_end_of_recovery_brings_a_burst_only_where_asked_for() {
+    // Henderson's figures 4.15 (correct: nothing is outstanding, so min(ssthresh, 2)) and 4.16
+    // (incorrect).
+    assert_eq!(end_of_recovery(Algorithm::NewReno), [20, 21]);
+    assert_eq!(end_of_recovery(Algorithm::NewRenoBurst), (20..30).collect::<Vec<_>>());
+}
+
+/// Segments 0 and 18 of 20 are lost; the second loss comes to light in the round trip after the
+/// first. What leaves with the last acknowledgment, the windows, and the number of reductions.
+fn late_second_loss(algorithm: Algorithm) -> (Vec<u64>, (u64, u64), u64) {
+    let mut script = Script::new(algorithm, 20, 100);
+    script.sends();
+    script.wait_until(at(100));
+    let mut sent = Vec::new();
+    for sacked in 2..=18 {
+        sent.extend(script.ack_sack(0, std::slice::from_ref(&(1..sacked))));
+    }
+    sent.extend(script.ack_sack(0, &[19..20, 1..18]));
+    // RFC 6675 and limited transmit: two new segments, then the loss, then new ones as the pipe
+    // falls below ten.
+    assert_eq!(sent[..3], [20, 21, 0]);
+    assert!(sent.len() > 5 && sent[3..].is_sorted(), "{sent:?}");
+    assert_eq!(script.windows(), (10, 10));
+    script.wait_until(at(200));
+    script.ack_sack(18, std::slice::from_ref(&(19..20)));
+    script.ack_sack(18, std::slice::from_ref(&(19..21)));
+    script.ack_sack(18, std::slice::from_ref(&(19..22)));
+    let sent = script.ack_sack(18, std::slice::from_ref(&(19..23)));
+    (sent, script.windows(), script.sender.stats().recoveries)
+}
+
+#[test]
+fn sack_reno_halves_for_each_loss_event_of_a_window() {
+    // Henderson, 4.2: with SACK but Reno's episodes the window is cut several times.
+    let (_, windows, recoveries) = late_second_loss(Algorithm::Sack);
+    assert_eq!((windows, recoveries), ((10, 10), 1));
+    let (sent, windows, recoveries) = late_second_loss(Algorithm::SackReno);
+    assert_eq!(sent, [18]);
+    assert_eq!((windows, recoveries), ((5, 5), 2));
+}
+
+/// What each of the acknowledgments of segments 3 to 19 makes leave when 0 to 2 are lost.
+fn three_lost(script: &mut Script) -> Vec<Vec<u64>> {
+    script.sends();
+    script.wait_until(at(100));
+    (4..=20).map(|end| script.ack_sack(0, std::slice::from_ref(&(3..end)))).collect()
+}
+
+#[test]
+fn fack_begins_when_the_forward_acknowledgment_is_three_segments_ahead() {
+    let mut script = Script::new(Algorithm::FackAbrupt, 20, 100);
+    let sent = three_lost(&mut script);
+    // The first duplicate says that three segments have left without arriving.
+    assert_eq!(sent[0], [0]);
+    // awnd = snd_nxt - snd_fack + retran_data is 17 then and has to fall below 10 first.
+    assert_eq!(sent[1..8].concat(), []);
+    assert_eq!(sent[8..].concat(), [1, 2, 20, 21, 22, 23, 24, 25, 26]);
+    assert_eq!(script.windows(), (10, 10));
+    assert_eq!(script.sender.in_flight(), 10 * SMSS);
+    // The holes are filled one by one; the episode is one, and nothing goes twice.
+    script.wait_until(at(200));
+    for acked in [1, 2] {
+        script.ack_sack(acked, std::slice::from_ref(&(3..20)));
+    }
+    script.ack(20);
+    let stats = script.sender.stats();
+    assert_eq!((stats.retransmissions, stats.recoveries, stats.timeouts), (3, 1, 0));
+    assert_eq!(script.windows().1, 10);
+}
+
+#[test]
+fn fack_ramps_the_window_down_over_the_round_trip() {
+    let mut script = Script::new(Algorithm::Fack, 20, 100);
+    let sent = three_lost(&mut script);
+    // The retransmission makes awnd 17, of which 6 is excess: 11 for a window of 10. Then one
+    // segment leaves for every two that have left the network, the losses first, until no excess
+    // is left.
+    let left: Vec<usize> = sent.iter().map(Vec::len).collect();
+    assert_eq!(left, [1, 0, 0, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 1, 1, 1, 1]);
+    assert_eq!(sent.concat(), [0, 1, 2, 20, 21, 22, 23, 24, 25, 26]);
+    // The round trip over, the window is the abrupt one's.
+    assert_eq!((script.windows(), script.sender.in_flight()), ((10, 10), 10 * SMSS));
+}
+
+#[test]
+fn fack_waits_while_segments_may_only_be_reordered() {
+    let mut script = Script::new(Algorithm::Fack, 20, 20);
+    script.sends();
+    script.wait_until(at(100));
+    script.ack_sack(0, std::slice::from_ref(&(1..2)));
+    script.ack_sack(0, std::slice::from_ref(&(1..3)));
+    // What was reordered is not in flight in between: snd_nxt - snd_fack.
+    assert_eq!(script.sender.in_flight(), 17 * SMSS);
+    script.ack(3);
+    assert_eq!(script.sender.stats().recoveries, 0);
+    assert_eq!(script.sender.in_flight(), 17 * SMSS);
+}
