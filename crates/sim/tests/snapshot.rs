@@ -29,9 +29,11 @@ const HEAD: &str = "\
 # retransmissions, by packet loss and round-trip time.
 ";
 
-/// Every congestion control and its name.
-fn controls() -> Vec<(&'static str, Control)> {
-    vec![("standard", Control::Standard)]
+/// Every recovery with the standard control, and every other control with SACK.
+fn combinations() -> impl Iterator<Item = (Algorithm, Control)> {
+    let recoveries = Algorithm::ALL.map(|(_, algorithm)| (algorithm, Control::Standard));
+    let controls = Control::ALL.into_iter().skip(1).map(|control| (Algorithm::Sack, control));
+    recoveries.into_iter().chain(controls)
 }
 
 /// Goodput in kbit/s and segments sent again.
@@ -90,24 +92,23 @@ fn transfer(
 
 fn table() -> String {
     let mut out = String::from(HEAD);
-    for (control_name, control) in controls() {
-        for (name, algorithm) in Algorithm::ALL {
-            let _ = write!(out, "\n{:<22}", format!("{name} {control_name}"));
-            for round_trip in ROUND_TRIPS {
-                let _ = write!(out, " {:>14}", format!("{round_trip}ms"));
+    for (algorithm, control) in combinations() {
+        let _ = writeln!(out, "\n{algorithm} {control}");
+        let _ = write!(out, "{:<22}", "");
+        for round_trip in ROUND_TRIPS {
+            let _ = write!(out, " {:>14}", format!("{round_trip}ms"));
+        }
+        out.push('\n');
+        for (loss_name, loss) in LOSSES {
+            let _ = write!(out, "{loss_name:>22}");
+            for round_trip in ROUND_TRIPS.map(Duration::from_millis) {
+                let cell = match transfer(algorithm, control, loss, round_trip) {
+                    Some((goodput, again)) => format!("{goodput:>7} {again:>6}"),
+                    None => format!("{:>14}", "unfinished"),
+                };
+                let _ = write!(out, " {cell}");
             }
             out.push('\n');
-            for (loss_name, loss) in LOSSES {
-                let _ = write!(out, "{loss_name:>22}");
-                for round_trip in ROUND_TRIPS.map(Duration::from_millis) {
-                    let cell = match transfer(algorithm, control, loss, round_trip) {
-                        Some((goodput, again)) => format!("{goodput:>7} {again:>6}"),
-                        None => format!("{:>14}", "unfinished"),
-                    };
-                    let _ = write!(out, " {cell}");
-                }
-                out.push('\n');
-            }
         }
     }
     out
@@ -123,7 +124,7 @@ fn differences(kept: &str, now: &str) -> String {
             (None, None) => return out,
             (before, after) => (before.unwrap_or(""), after.unwrap_or("")),
         };
-        if after.ends_with("ms") {
+        if after.starts_with(|first: char| first.is_alphabetic()) {
             heading = after;
         }
         if before != after {

@@ -3,7 +3,7 @@
 use crate::tcp::connection::ConnectionConfig;
 use crate::tcp::pacing::Pacing;
 use crate::tcp::receiver::AckPolicy;
-use crate::tcp::sender::{InitialWindow, SenderConfig};
+use crate::tcp::sender::{InitialWindow, Reduction, SenderConfig};
 use crate::time::Duration;
 use crate::units::{Bytes, parse_duration};
 use std::fmt;
@@ -54,6 +54,23 @@ pub const KEYS: &[Key] = &[
         |c, v| put(&mut c.ack_policy, ack_policy(v)),
     ),
     key("recovery", "the name of a loss recovery", |c, v| put(&mut c.sender.algorithm, parse(v))),
+    key("control", "a congestion control such as cubic or increase-by-k:k=4", |c, v| {
+        // A comma parts keys, so that parameters are parted by semicolons here.
+        put(&mut c.sender.control, parse(&v.replace(';', ",")))
+    }),
+    key("reduction", "plain or prr", |c, v| {
+        put(
+            &mut c.sender.reduction,
+            match v {
+                "plain" => Ok(Reduction::Plain),
+                "prr" => Ok(Reduction::Prr),
+                _ => Err(format!("`{v}`")),
+            },
+        )
+    }),
+    key("slow-start", "standard, hystart or limited:max-ssthresh=100", |c, v| {
+        put(&mut c.sender.slow_start, parse(v))
+    }),
     key("iw", "segments, or bytes with their unit", |c, v| {
         put(&mut c.sender.initial_window, initial_window(v))
     }),

@@ -29,9 +29,9 @@ pub struct Preset {
 pub const PRESETS: &[Preset] = &[
     Preset {
         name: "linux",
-        about: "today's Linux: RACK-TLP, timestamps, ten segments at first, a window tuned up to 6 MiB",
+        about: "today's Linux: RACK-TLP, PRR, CUBIC, timestamps, ten segments at first, a window tuned up to 6 MiB",
         text: "receive-buffer=64KiB,receive-buffer-max=6MiB,window-scale=7,ack=delayed:40ms,\
-               recovery=rack,iw=10,rto.min=200ms,syn-retries=6,time-wait=60s",
+               recovery=rack,reduction=prr,control=cubic,slow-start=hystart,iw=10,rto.min=200ms,syn-retries=6,time-wait=60s",
     },
     Preset {
         name: "bsd-reno-1997",
