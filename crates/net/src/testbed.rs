@@ -102,6 +102,8 @@ pub struct Plan {
     pub reverse_path: ReversePath,
     /// A firewall in G1 and G2.
     pub firewall: Firewall,
+    /// Seed of the emulated link's losses.
+    pub seed: u64,
 }
 
 /// One of the two gateways' places.
@@ -338,6 +340,7 @@ impl Testbed {
         command.args(["--rate", &link.rate.to_string()]);
         command.args(["--delay", &format!("{}us", link.delay.as_micros())]);
         command.args(["--queue", &link.queue.to_string()]);
+        command.args(["--seed", &self.plan.seed.to_string()]);
         if link.loss != Probability::ZERO {
             command.args(["--loss", &link.loss.to_string()]);
         }

@@ -1,0 +1,128 @@
+//! The Linux kernel as witness: the same transfers kernel to kernel through the live emulator, and
+//! core to core in virtual time, side by side.
+//!
+//! ```text
+//! cargo bench -p bentpipe --bench kernel_witness -- [--runs N] [--parallel N]
+//! ```
+//!
+//! 10 MB over 8 Mbit/s at 50 and 500 ms, with half and one bandwidth-delay product of buffer,
+//! without loss (one run) and with 0.5 % (N runs, default 20). Needs root. CUBIC's HyStart is
+//! switched off on both sides for the time of the run.
+
+mod core_side;
+mod kernel_side;
+mod outcome;
+
+use bentpipe_core::time::Duration;
+use bentpipe_core::units::{Bytes, Probability, Rate};
+use bentpipe_net::netns::teardown;
+use bentpipe_net::testbed::SatelliteLink;
+use outcome::{Outcome, Sample};
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Bytes of one transfer.
+pub(crate) const FILE: u64 = 10_000_000;
+
+/// The congestion controls that both sides have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Control {
+    Reno,
+    Cubic,
+}
+
+impl Control {
+    /// The kernel's name for it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Control::Reno => "reno",
+            Control::Cubic => "cubic",
+        }
+    }
+}
+
+/// One row of the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Case {
+    control: Control,
+    round_trip_ms: u64,
+    /// Buffer in percent of the bandwidth-delay product.
+    buffer: u64,
+    lossy: bool,
+}
+
+impl Case {
+    fn all() -> Vec<Case> {
+        let mut cases = Vec::new();
+        for lossy in [false, true] {
+            for control in [Control::Reno, Control::Cubic] {
+                for round_trip_ms in [50, 500] {
+                    for buffer in [50, 100] {
+                        cases.push(Case { control, round_trip_ms, buffer, lossy });
+                    }
+                }
+            }
+        }
+        cases
+    }
+
+    pub(crate) fn link(self) -> SatelliteLink {
+        let delay = Duration::from_millis(self.round_trip_ms / 2);
+        let rate = Rate::from_bits_per_sec(8_000_000);
+        let loss = if self.lossy { 0.005 } else { 0.0 };
+        SatelliteLink {
+            rate,
+            delay,
+            queue: Bytes::new(rate.bytes_in(2 * delay) * self.buffer / 100),
+            loss: Probability::new(loss).expect("between 0 and 1"),
+        }
+    }
+}
+
+fn main() {
+    // `cargo bench` adds --bench; a test runner that lists or filters gets nothing.
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let number = |name: &str, default: usize| {
+        let at = arguments.iter().position(|argument| argument == name);
+        at.and_then(|at| arguments.get(at + 1)).map_or(default, |text| {
+            text.parse().unwrap_or_else(|_| panic!("{name} takes a number, not `{text}`"))
+        })
+    };
+    let (runs, parallel) = (number("--runs", 20), number("--parallel", 12));
+    if !nix::unistd::geteuid().is_root() {
+        println!("kernel witness skipped: network namespaces need root");
+        return;
+    }
+    teardown::on_signals().expect("signal handlers");
+    teardown::remove_leftovers();
+    let _hystart = kernel_side::HystartOff::new();
+
+    let jobs: Vec<(Case, u64)> = Case::all()
+        .into_iter()
+        .flat_map(|case| (0..if case.lossy { runs as u64 } else { 1 }).map(move |run| (case, run)))
+        .collect();
+    let next = AtomicUsize::new(0);
+    let samples: Mutex<BTreeMap<Case, [Vec<Sample>; 2]>> = Mutex::default();
+    std::thread::scope(|scope| {
+        for _ in 0..parallel {
+            scope.spawn(|| {
+                while let Some(&(case, run)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let pair = [kernel_side::transfer(case, run), core_side::transfer(case, run)];
+                    let mut samples = samples.lock().expect("no thread has panicked");
+                    let columns = samples.entry(case).or_default();
+                    for (column, sample) in columns.iter_mut().zip(pair) {
+                        column.push(sample);
+                    }
+                    let done: usize = samples.values().map(|[kernel, _]| kernel.len()).sum();
+                    eprint!("\r{done}/{} transfers", jobs.len());
+                }
+            });
+        }
+    });
+    eprintln!();
+    println!("{}", Outcome::HEAD);
+    for (case, [kernel, core]) in samples.into_inner().expect("no thread has panicked") {
+        println!("{}", Outcome { case, kernel, core });
+    }
+}
