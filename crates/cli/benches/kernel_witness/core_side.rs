@@ -5,7 +5,7 @@ use super::{Case, Control, FILE};
 use bentpipe_core::link::{LinkConfig, QueueLimit};
 use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_core::tcp::rtt::RtoConfig;
-use bentpipe_core::tcp::sender::SenderConfig;
+use bentpipe_core::tcp::sender::{Reduction, SenderConfig};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::Probability;
 use bentpipe_core::wire::SeqNum;
@@ -26,6 +26,7 @@ fn sender(control: Control) -> SenderConfig {
             Control::Reno => "standard".parse().expect("in the registry"),
             Control::Cubic => "cubic".parse().expect("in the registry"),
         },
+        reduction: Reduction::Prr,
         byte_limit: None,
         rto,
         ..SenderConfig::default()
