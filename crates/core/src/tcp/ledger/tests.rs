@@ -1,0 +1,75 @@
+use super::*;
+use proptest::prelude::*;
+
+fn at(millis: u64) -> Instant {
+    Instant::from_millis(millis)
+}
+
+/// Ten segments of 100 bytes from offset 1, sent a millisecond apart.
+fn ten() -> Ledger {
+    let mut ledger = Ledger::new(1);
+    for i in 0..10 {
+        ledger.sent(at(i), 1 + i * 100..101 + i * 100);
+    }
+    ledger
+}
+
+#[test]
+fn counts_what_is_in_flight() {
+    let mut ledger = ten();
+    assert_eq!((ledger.pipe(), ledger.flight_size()), (1000, 1000));
+    let delivered = ledger.acknowledge(at(50), 101, Some(301..501));
+    assert_eq!((delivered.acked, delivered.sacked), (100, 200));
+    assert_eq!(delivered.rtt, Some(Duration::from_millis(46)));
+    assert_eq!(delivered.arrived.once, Some((at(4), 501)));
+    assert_eq!(delivered.arrived.lowest_once, Some(101));
+    assert_eq!((ledger.pipe(), ledger.flight_size()), (700, 900));
+    ledger.mark_lost(101..301);
+    assert_eq!((ledger.pipe(), ledger.first_lost()), (500, Some(101..201)));
+    ledger.resent(at(51), 101..201);
+    assert_eq!((ledger.pipe(), ledger.first_lost()), (600, Some(201..301)));
+    ledger.resent(at(51), 201..251);
+    assert_eq!(ledger.first_lost(), Some(251..301));
+    // Karn: an acknowledgment of what was sent twice measures nothing.
+    assert_eq!(ledger.acknowledge(at(60), 1001, []).rtt, None);
+    assert_eq!((ledger.pipe(), ledger.flight_size(), ledger.first_lost()), (0, 0, None));
+}
+
+#[test]
+fn a_lost_retransmission_counts_again() {
+    let mut ledger = ten();
+    ledger.mark_lost(1..101);
+    ledger.resent(at(20), 1..101);
+    assert_eq!(ledger.first_lost(), None);
+    ledger.mark_lost(1..1001);
+    assert_eq!((ledger.pipe(), ledger.first_lost()), (0, Some(1..101)));
+}
+
+proptest! {
+    #[test]
+    fn sums_agree_with_the_records(steps in proptest::collection::vec((0u8..5, 0u64..2000, 0u64..400), 0..80)) {
+        let mut ledger = Ledger::new(1);
+        for (time, (kind, start, len)) in steps.into_iter().enumerate() {
+            let now = at(time as u64);
+            let (una, nxt) = (ledger.snd_una(), ledger.snd_nxt());
+            let start = (una + start).min(nxt);
+            let range = start..(start + len).min(nxt);
+            match kind {
+                0 => ledger.sent(now, nxt..nxt + len),
+                1 => ledger.mark_lost(range),
+                2 => ledger.resent(now, range),
+                3 => { ledger.acknowledge(now, una, Some(range)); }
+                _ => { ledger.acknowledge(now, (una + len).min(nxt), []); }
+            }
+            prop_assert_eq!(ledger.pipe(), ledger.records.iter().map(Record::pipe).sum::<u64>());
+            let lost: Vec<u64> = ledger.records.iter()
+                .filter(|r| r.lost && !r.retransmitted && !r.sacked).map(|r| r.range.start).collect();
+            prop_assert_eq!(ledger.lost.iter().copied().collect::<Vec<_>>(), lost);
+            let sacked: u64 = ledger.records.iter().filter(|r| r.sacked).map(Record::len).sum();
+            prop_assert_eq!(ledger.sacked.covered(), sacked);
+            let mut at = ledger.snd_una();
+            for record in &ledger.records { prop_assert_eq!(record.range.start, at); at = record.range.end; }
+            prop_assert_eq!(at, ledger.snd_nxt());
+        }
+    }
+}

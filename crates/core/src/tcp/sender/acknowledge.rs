@@ -1,0 +1,193 @@
+//! Taking an acknowledgment: the ledger notes it, recovery judges it, congestion control hears of it,
+//! and what recovery decides is done.
+
+use super::{Ack, AckOutcome, Sender, reduction, transmit};
+use crate::tcp::congestion::{Acked, Congested};
+use crate::tcp::recovery::{AckFacts, Episode, Timing, Verdict};
+use crate::time::Instant;
+use arrayvec::ArrayVec;
+use std::ops::Range;
+
+impl Sender {
+    /// Takes an acknowledgment.
+    pub fn on_ack(&mut self, now: Instant, ack: &Ack<'_>) -> AckOutcome {
+        self.unanswered = 0;
+        let una = self.snd_una();
+        if ack.ack < una {
+            return AckOutcome::default();
+        }
+        let window_changed = self.update_window(ack);
+        let in_flight = self.in_flight();
+        let limited =
+            self.window_limited || (self.cwnd() < self.ssthresh() && in_flight * 2 >= self.cwnd());
+        let outstanding = self.ledger.flight_size() > 0;
+        let nxt = self.snd_nxt();
+        // DSACKs lie below; what is above snd_nxt was never sent (RFC 5961's spirit).
+        let blocks: ArrayVec<Range<u64>, 4> = ack
+            .sack
+            .iter()
+            .filter(|block| block.start >= ack.ack.max(una) && block.end <= nxt)
+            // Most blocks repeat what earlier acknowledgments said.
+            .filter(|block| !self.ledger.sacked().contains(block))
+            .map(|block| self.whole_segments(block))
+            .filter(|block| block.start < block.end)
+            .take(4)
+            .collect();
+        let delivered = self.ledger.acknowledge(now, ack.ack, blocks);
+        if let Some(rtt) = delivered.rtt {
+            self.rtt.sample_at(now, rtt);
+        }
+        let facts = AckFacts {
+            now,
+            acked: delivered.acked,
+            sacked: delivered.sacked,
+            arrived: delivered.arrived,
+            duplicate: delivered.acked == 0 && outstanding && !ack.occupies && !window_changed,
+            dsack: self.duplicate_report(ack),
+            rtt: delivered.rtt,
+            timing: self.timing(),
+            smss: self.config.smss,
+        };
+        if self.snd_una() >= self.round.1 && delivered.acked > 0 {
+            self.round = (self.round.0 + 1, self.snd_nxt());
+        }
+        let keep_timer = self.judge(&facts, in_flight, limited);
+        if delivered.acked > 0 {
+            self.persist = None;
+            if delivered.rtt.is_none() {
+                self.rtt.end_back_off();
+            }
+            // RFC 6298, rules 5.2 and 5.3.
+            if self.ledger.flight_size() == 0 {
+                self.rto_deadline = None;
+            } else if !keep_timer {
+                self.rto_deadline = Some(self.rtt.deadline(now));
+            }
+        }
+        AckOutcome { acked: delivered.acked, rtt: delivered.rtt }
+    }
+
+    /// What of a SACK block are whole segments as they were sent. Parts of segments count as not
+    /// sacked: a peer that reports single bytes would otherwise cut the ledger's records, and
+    /// with them our retransmissions, into single bytes (as in CVE-2019-11478).
+    fn whole_segments(&self, block: &Range<u64>) -> Range<u64> {
+        let smss = self.config.smss;
+        let record = |offset| self.ledger.record_at(offset).map(|record| record.range.clone());
+        let start = record(block.start).map_or(block.start, |sent| {
+            let segments = (block.start - sent.start).div_ceil(smss);
+            (sent.start + segments * smss).min(sent.end)
+        });
+        let end = record(block.end)
+            .map_or(block.end, |sent| sent.start + (block.end - sent.start) / smss * smss);
+        start..end
+    }
+
+    /// What the first SACK block says to have come twice, if it is a DSACK (RFC 2883, 4): it lies
+    /// below the acknowledgment, or within the second block.
+    fn duplicate_report(&self, ack: &Ack<'_>) -> Option<Range<u64>> {
+        let first = ack.sack.first()?;
+        let within_second = || {
+            ack.sack
+                .get(1)
+                .is_some_and(|second| second.start <= first.start && first.end <= second.end)
+        };
+        (first.end <= ack.ack || within_second()).then(|| first.clone())
+    }
+
+    /// The path's times.
+    pub(super) fn timing(&self) -> Timing {
+        Timing { srtt: self.rtt.srtt(), min_rtt: self.rtt.min_rtt(), rto: self.rtt.rto() }
+    }
+
+    /// Lets recovery judge an acknowledgment, and congestion control hear of it. True if the
+    /// retransmission timer is to run on.
+    fn judge(&mut self, facts: &AckFacts, in_flight: u64, limited: bool) -> bool {
+        let was_in_recovery = self.recovery.in_recovery();
+        let flight_size = self.ledger.flight_size() + facts.acked;
+        let verdict = self.recovery.on_ack(facts, &self.ledger);
+        let unchanged = verdict.episode == Episode::Unchanged;
+        let loss = !verdict.lost.is_empty();
+        let keep_timer = verdict.keep_timer;
+        self.apply(facts.now, verdict, flight_size);
+        let (acked, duplicate) = (facts.acked, facts.duplicate);
+        self.step_reduction(reduction::Step { acked, duplicate, loss });
+        if unchanged && facts.acked > 0 && !was_in_recovery {
+            self.congestion.on_ack(&Acked {
+                now: facts.now,
+                bytes: facts.acked,
+                smss: facts.smss,
+                rtt: facts.rtt,
+                srtt: facts.timing.srtt,
+                min_rtt: facts.timing.min_rtt,
+                in_flight,
+                round: self.round.0,
+                window_limited: limited,
+            });
+        }
+        keep_timer
+    }
+
+    /// Does what recovery has decided, with `flight_size` bytes outstanding before.
+    pub(super) fn apply(&mut self, now: Instant, verdict: Verdict, flight_size: u64) {
+        for range in verdict.lost {
+            self.ledger.mark_lost(range);
+        }
+        if verdict.retransmit_now {
+            self.forced = Some(transmit::Forced::FirstLost);
+        } else if verdict.probe {
+            self.forced = Some(transmit::Forced::Probe);
+            // RFC 8985, 7.3: the retransmission timer remains the last resort.
+            self.rto_deadline = Some(now + self.rtt.rto());
+        }
+        let smss = self.config.smss;
+        // What limited transmit has added does not count (RFC 5681, 3.2).
+        let congested =
+            Congested { now, flight_size: flight_size.min(self.congestion.window()), smss };
+        match verdict.episode {
+            Episode::Enter => {
+                self.stats.recoveries += 1;
+                self.congestion.on_loss(&congested);
+                self.begin_reduction();
+            }
+            Episode::Restart => {
+                self.stats.recoveries += 1;
+                self.end_reduction();
+                self.congestion.on_timeout(&congested, false);
+            }
+            Episode::Repaired => {
+                self.congestion.on_loss(&congested);
+                self.congestion.on_recovered(self.ledger.flight_size(), smss);
+            }
+            Episode::Exit => {
+                // RFC 9937, 6.2: the window ends at ssthresh, as what is in flight does.
+                let proportional = self.end_reduction();
+                let flight_size = self.ledger.flight_size();
+                let ssthresh = self.congestion.ssthresh();
+                self.congestion
+                    .on_recovered(if proportional { ssthresh } else { flight_size }, smss);
+            }
+            // As if all of ssthresh were outstanding.
+            Episode::Deflate => {
+                self.end_reduction();
+                let flight_size = self.ledger.flight_size().max(self.congestion.ssthresh());
+                self.congestion.on_recovered(flight_size, smss);
+            }
+            Episode::Unchanged => {}
+        }
+    }
+
+    /// RFC 9293, 3.10.7.4: take the window from segments that are not older than the last that
+    /// gave one. True if it changed the window.
+    fn update_window(&mut self, ack: &Ack<'_>) -> bool {
+        let update = (ack.segment, ack.ack);
+        if update < self.last_window_update && ack.ack == self.snd_una() {
+            return false;
+        }
+        self.last_window_update = update;
+        let edge = ack.ack + ack.window;
+        let changed = edge != self.window_edge;
+        self.window_edge = edge;
+        self.max_window = self.max_window.max(ack.window);
+        changed
+    }
+}
