@@ -7,49 +7,71 @@ use std::collections::BinaryHeap;
 /// Wakes elements in the order of their moments; those of one moment in the order in which they
 /// were armed, so that a run does not depend on anything but its input.
 ///
-/// An element has one alarm. Setting it anew leaves the old entry in the heap, to be skipped.
+/// An element has one alarm. A retransmission timer moves with every acknowledgment and hardly
+/// ever expires, so an alarm that is put off keeps its entry in the heap: when the entry comes up,
+/// it is put back to where the alarm now stands.
 #[derive(Debug, Default)]
 pub(crate) struct Agenda {
     heap: BinaryHeap<Reverse<(Instant, u64, usize)>>,
-    /// By element: its alarm and the number of the entry that stands for it.
-    alarms: Vec<Option<(Instant, u64)>>,
+    /// By element.
+    alarms: Vec<Alarm>,
     armed: u64,
+}
+
+#[derive(Debug, Default, Clone, Copy)]
+struct Alarm {
+    /// When it is to ring.
+    at: Option<Instant>,
+    /// Moment and number of the entry that stands for it, at `at` or before.
+    entry: Option<(Instant, u64)>,
 }
 
 impl Agenda {
     /// Element `element` wants to be woken at `at`, or not at all.
     pub(crate) fn set(&mut self, element: usize, at: Option<Instant>) {
         if self.alarms.len() <= element {
-            self.alarms.resize(element + 1, None);
+            self.alarms.resize(element + 1, Alarm::default());
         }
-        if self.alarms[element].map(|(set, _)| set) == at {
-            return;
+        let alarm = &mut self.alarms[element];
+        alarm.at = at;
+        if let Some(at) = at
+            && alarm.entry.is_none_or(|(entered, _)| at < entered)
+        {
+            self.enter(at, element);
         }
-        self.alarms[element] = at.map(|at| {
-            self.armed += 1;
-            self.heap.push(Reverse((at, self.armed, element)));
-            (at, self.armed)
-        });
     }
 
-    /// The next alarm, which is thereby over.
-    pub(crate) fn pop(&mut self) -> Option<(Instant, usize)> {
-        while let Some(Reverse((at, number, element))) = self.heap.pop() {
-            if self.alarms[element] == Some((at, number)) {
-                self.alarms[element] = None;
-                return Some((at, element));
-            }
-        }
-        None
+    fn enter(&mut self, at: Instant, element: usize) {
+        self.armed += 1;
+        self.alarms[element].entry = Some((at, self.armed));
+        self.heap.push(Reverse((at, self.armed, element)));
+    }
+
+    /// The next alarm, if it rings by `end`; it is thereby over.
+    pub(crate) fn pop(&mut self, end: Instant) -> Option<(Instant, usize)> {
+        let at = self.next().filter(|&at| at <= end)?;
+        let Reverse((_, _, element)) = self.heap.pop()?;
+        self.alarms[element] = Alarm::default();
+        Some((at, element))
     }
 
     /// When the next alarm is.
     pub(crate) fn next(&mut self) -> Option<Instant> {
-        while let Some(Reverse((at, number, element))) = self.heap.peek() {
-            if self.alarms[*element] == Some((*at, *number)) {
-                return Some(*at);
+        while let Some(&Reverse((entered, number, element))) = self.heap.peek() {
+            let alarm = &mut self.alarms[element];
+            if alarm.entry == Some((entered, number)) {
+                if alarm.at == Some(entered) {
+                    return Some(entered);
+                }
+                alarm.entry = None;
+                let put_off = alarm.at;
+                self.heap.pop();
+                if let Some(at) = put_off {
+                    self.enter(at, element);
+                }
+            } else {
+                self.heap.pop();
             }
-            self.heap.pop();
         }
         None
     }
@@ -69,11 +91,27 @@ mod tests {
         agenda.set(0, Some(at(1)));
         agenda.set(0, Some(at(4)));
         assert_eq!(agenda.next(), Some(at(3)));
-        assert_eq!(agenda.pop(), Some((at(3), 1)));
-        assert_eq!(agenda.pop(), Some((at(3), 2)));
+        assert_eq!(agenda.pop(at(2)), None);
+        assert_eq!(agenda.pop(at(3)), Some((at(3), 1)));
+        assert_eq!(agenda.pop(at(9)), Some((at(3), 2)));
         agenda.set(1, Some(at(9)));
         agenda.set(1, None);
-        assert_eq!(agenda.pop(), Some((at(4), 0)));
-        assert_eq!((agenda.next(), agenda.pop()), (None, None));
+        assert_eq!(agenda.pop(at(9)), Some((at(4), 0)));
+        assert_eq!((agenda.next(), agenda.pop(at(9))), (None, None));
+    }
+
+    #[test]
+    fn an_alarm_put_off_rings_late_and_one_brought_forward_early() {
+        let at = Instant::from_millis;
+        let mut agenda = Agenda::default();
+        for ms in 1..=100 {
+            agenda.set(0, Some(at(ms)));
+        }
+        assert_eq!(agenda.heap.len(), 1);
+        agenda.set(1, Some(at(50)));
+        assert_eq!(agenda.pop(at(200)), Some((at(50), 1)));
+        agenda.set(0, Some(at(60)));
+        assert_eq!(agenda.pop(at(200)), Some((at(60), 0)));
+        assert_eq!(agenda.next(), None);
     }
 }

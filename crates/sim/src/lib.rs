@@ -1,4 +1,4 @@
-//! The virtual-time world: hosts, gateways, forwarders and links in one event loop.
+//! The virtual-time world: hosts, routers, gateways and links in one event loop.
 //!
 //! Everything in it is a state machine without a clock: [`World`] holds the time, asks each of
 //! them when it wants to be woken, and carries packets from one to the next. The same seed gives
@@ -6,14 +6,15 @@
 #![forbid(unsafe_code)]
 
 mod agenda;
-mod application;
 mod host;
 mod line;
+mod node;
 mod packet;
 mod world;
 
-pub use application::{Application, Close, Pace, Report, Start};
-pub use host::{Host, SessionKey};
+pub use host::script::{Close, Pace, Report, Run, Script, Start};
+pub use host::{Application, Host, SessionKey, Slot};
 pub use line::{Faults, Line};
-pub use packet::Packet;
-pub use world::{Node, NodeId, World};
+pub use node::{Helper, Node};
+pub use packet::{Body, Content, Datagram, Echo, Packet};
+pub use world::{End, LineId, NodeId, World};

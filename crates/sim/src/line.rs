@@ -1,6 +1,6 @@
 //! One direction of a cable between two nodes: a [`Link`] and the faults behind it.
 
-use crate::packet::Packet;
+use crate::packet::{Body, Content, Packet};
 use bentpipe_core::link::{Link, LinkConfig};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::Probability;
@@ -22,13 +22,28 @@ pub struct Faults {
     pub corrupt: Probability,
     /// While this lasts nothing arrives.
     pub outages: Vec<Range<Instant>>,
+    /// Every TCP packet is written as bytes and read back, and must come out as it went in.
+    pub through_bytes: bool,
+}
+
+impl Faults {
+    /// Whether packets may arrive in other ways than the link alone decides.
+    fn any(&self) -> bool {
+        let likely = |probability: Probability| probability.value() > 0.0;
+        likely(self.duplicate)
+            || likely(self.reorder)
+            || likely(self.corrupt)
+            || !self.outages.is_empty()
+            || self.through_bytes
+    }
 }
 
 /// A link with faults.
 #[derive(Debug)]
 pub struct Line {
     link: Link<Packet>,
-    faults: Faults,
+    /// None: the link's own losses are all that befalls packets.
+    faults: Option<Faults>,
     rng: Pcg64Mcg,
     arrivals: BTreeMap<(Instant, u64), Packet>,
     numbered: u64,
@@ -38,6 +53,7 @@ impl Line {
     /// A line like `link`, whose seed also draws the faults.
     pub fn new(link: &LinkConfig, faults: Faults) -> Line {
         let rng = Pcg64Mcg::seed_from_u64(link.seed ^ 0x6c69_6e65);
+        let faults = Some(faults).filter(Faults::any);
         Line { link: Link::new(link), faults, rng, arrivals: BTreeMap::new(), numbered: 0 }
     }
 
@@ -52,6 +68,9 @@ impl Line {
 
     /// The next packet that has arrived by `now`.
     pub(crate) fn pop(&mut self, now: Instant) -> Option<Packet> {
+        if self.faults.is_none() {
+            return self.link.pop(now);
+        }
         while let Some((at, packet)) = self.link.pop_with_time(now) {
             self.suffer(at, &packet);
         }
@@ -68,38 +87,54 @@ impl Line {
         self.link.next().into_iter().chain(held).min()
     }
 
-    fn chance(&mut self, probability: Probability) -> bool {
-        self.rng.random::<f64>() < probability.value()
-    }
-
     fn suffer(&mut self, at: Instant, packet: &Packet) {
-        if self.faults.outages.iter().any(|outage| outage.contains(&at)) {
+        let Some(faults) = &self.faults else { return };
+        let rng = &mut self.rng;
+        if faults.outages.iter().any(|outage| outage.contains(&at)) {
             return;
         }
-        let copies = 1 + usize::from(self.chance(self.faults.duplicate));
+        let copies = 1 + usize::from(chance(rng, faults.duplicate));
         for _ in 0..copies {
-            let Some(packet) = self.across_the_wire(packet) else { continue };
+            let flip = chance(rng, faults.corrupt).then(|| rng.random());
+            let Some(packet) = across_the_wire(packet, flip) else { continue };
             let mut at = at;
-            if self.chance(self.faults.reorder) {
-                at += self.faults.jitter.mul_f64(self.rng.random());
+            if chance(rng, faults.reorder) {
+                at += faults.jitter.mul_f64(rng.random());
             }
             self.arrivals.insert((at, self.numbered), packet);
             self.numbered += 1;
         }
     }
+}
 
-    /// The packet as it comes out of its own bytes; None if checksums reject it.
-    fn across_the_wire(&mut self, packet: &Packet) -> Option<Packet> {
-        let mut bytes = packet.to_bytes();
-        if self.chance(self.faults.corrupt) {
-            let bit = self.rng.random_range(0..bytes.len() * 8);
-            bytes[bit / 8] ^= 1 << (bit % 8);
-            let back = Packet::from_bytes(&bytes).ok()?;
-            assert_eq!((&back.tcp, &back.payload), (&packet.tcp, &packet.payload), "bit {bit}");
-            return Some(back);
-        }
-        let back = Packet::from_bytes(&bytes).expect("what we write we can read");
-        assert_eq!(&back, packet, "a round trip through bytes");
-        Some(back)
+fn chance(rng: &mut Pcg64Mcg, probability: Probability) -> bool {
+    rng.random::<f64>() < probability.value()
+}
+
+/// The packet as it comes out of its own bytes, one of whose bits, at this part of its length, is
+/// turned over; None if checksums reject it.
+fn across_the_wire(packet: &Packet, flip: Option<f64>) -> Option<Packet> {
+    let (Content::Tcp(tcp, body), Some(mut bytes)) = (&packet.content, packet.to_bytes()) else {
+        // Of other packets only the length matters; a damaged one is discarded.
+        return flip.is_none().then(|| packet.clone());
+    };
+    if let Some(place) = flip {
+        let bit = (place * (bytes.len() * 8) as f64) as usize;
+        bytes[bit / 8] ^= 1 << (bit % 8);
     }
+    let back = match Packet::from_bytes(&bytes) {
+        Ok(back) => back,
+        Err(_) if flip.is_some() => return None,
+        Err(error) => panic!("what we write we cannot read: {error}"),
+    };
+    let Content::Tcp(back_tcp, back_body) = back.content else {
+        unreachable!("TCP is what was written");
+    };
+    assert_eq!(&back_tcp, tcp, "a round trip through bytes");
+    assert_eq!(back_body.to_bytes(), body.to_bytes(), "a round trip through bytes");
+    let mut arrived = packet.clone();
+    if let Body::Bytes(_) = body {
+        arrived.content = Content::Tcp(back_tcp, back_body);
+    }
+    Some(arrived)
 }

@@ -1,32 +1,150 @@
-//! A packet as a struct: headers by meaning, payload as bytes.
+//! A packet as a struct: headers by meaning, payload as bytes or as a piece of a pattern.
 
 use bentpipe_core::link;
+use bentpipe_core::tcp::buffer::{Pattern, Payload};
 use bentpipe_core::wire::{self, Checksum, Flags, IpHeader, TcpHeader, Verify};
 
-/// A TCP packet on its way.
+/// An IP packet on its way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Packet {
     /// The IP header.
     pub ip: IpHeader,
-    /// The TCP header.
-    pub tcp: TcpHeader,
-    /// The payload.
-    pub payload: Vec<u8>,
+    /// What it carries.
+    pub content: Content,
+}
+
+/// What a packet carries.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Content {
+    /// A TCP segment.
+    Tcp(TcpHeader, Body),
+    /// A UDP datagram.
+    Udp(Datagram),
+    /// An ICMP echo request or reply (RFC 792): a ping.
+    Echo(Echo),
+}
+
+/// A UDP datagram, of whose payload only the length matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Datagram {
+    /// Source port.
+    pub src_port: u16,
+    /// Destination port.
+    pub dst_port: u16,
+    /// Payload length in bytes.
+    pub len: u16,
+}
+
+/// A ping or its answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Echo {
+    /// The answer, not the request.
+    pub reply: bool,
+    /// Who asks.
+    pub identifier: u16,
+    /// Its number.
+    pub sequence: u16,
+    /// Payload length in bytes.
+    pub len: u16,
+}
+
+/// The payload of a TCP segment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Body {
+    /// Real bytes.
+    Bytes(Vec<u8>),
+    /// So many bytes of the pattern from this offset on; see
+    /// [`Pattern`](bentpipe_core::tcp::buffer::Pattern).
+    Pattern {
+        /// Offset of the first byte.
+        start: u64,
+        /// How many.
+        len: usize,
+    },
+}
+
+impl Body {
+    /// No payload.
+    pub const EMPTY: Body = Body::Bytes(Vec::new());
+
+    /// A payload of `len` bytes out of the pieces that `read` visits.
+    pub fn collect(len: usize, read: impl FnOnce(&mut dyn FnMut(Payload<'_>))) -> Body {
+        let mut body = Body::EMPTY;
+        if len > 0 {
+            read(&mut |piece| match piece {
+                Payload::Pattern { start, len } => body = Body::Pattern { start, len },
+                Payload::Bytes(bytes) => {
+                    let Body::Bytes(all) = &mut body else { return };
+                    all.reserve_exact(len - all.len());
+                    all.extend_from_slice(bytes);
+                }
+            });
+        }
+        assert_eq!(body.len(), len, "the payload is there");
+        body
+    }
+
+    /// Its length in bytes.
+    pub fn len(&self) -> usize {
+        self.payload().len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// As the TCP core takes it.
+    pub fn payload(&self) -> Payload<'_> {
+        match self {
+            Body::Bytes(bytes) => Payload::Bytes(bytes),
+            &Body::Pattern { start, len } => Payload::Pattern { start, len },
+        }
+    }
+
+    /// Its bytes.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        match self {
+            Body::Bytes(bytes) => bytes.clone(),
+            &Body::Pattern { start, len } => (start..).take(len).map(Pattern::byte).collect(),
+        }
+    }
+
+    fn piece(&self, from: usize, to: usize) -> Body {
+        match self {
+            Body::Bytes(bytes) => Body::Bytes(bytes[from..to].to_vec()),
+            Body::Pattern { start, .. } => {
+                Body::Pattern { start: start + from as u64, len: to - from }
+            }
+        }
+    }
 }
 
 impl link::Packet for Packet {
     fn wire_len(&self) -> u64 {
-        (self.ip.wire_len() + self.tcp.wire_len() + self.payload.len()) as u64
+        let content = match &self.content {
+            Content::Tcp(tcp, body) => tcp.wire_len() + body.len(),
+            Content::Udp(datagram) => 8 + usize::from(datagram.len),
+            Content::Echo(echo) => 8 + usize::from(echo.len),
+        };
+        (self.ip.wire_len() + content) as u64
     }
 }
 
 impl Packet {
-    /// The packet's bytes, checksums included.
-    pub fn to_bytes(&self) -> Vec<u8> {
-        let payload = [self.payload.as_slice()].into_iter();
-        let mut bytes = wire::emit(&self.ip, &self.tcp, payload, Checksum::Full).to_vec();
-        bytes.extend_from_slice(&self.payload);
-        bytes
+    /// A TCP segment.
+    pub fn tcp(ip: IpHeader, tcp: TcpHeader, body: Body) -> Packet {
+        Packet { ip, content: Content::Tcp(tcp, body) }
+    }
+
+    /// The bytes of a TCP packet, checksums included; None for all others.
+    pub fn to_bytes(&self) -> Option<Vec<u8>> {
+        let Content::Tcp(tcp, body) = &self.content else { return None };
+        let payload = body.to_bytes();
+        let pieces = [payload.as_slice()].into_iter();
+        let mut bytes = wire::emit(&self.ip, tcp, pieces, Checksum::Full).to_vec();
+        bytes.extend_from_slice(&payload);
+        Some(bytes)
     }
 
     /// The packet that `bytes` are, unless they are damaged.
@@ -35,27 +153,29 @@ impl Packet {
     /// What is wrong with them.
     pub fn from_bytes(bytes: &[u8]) -> Result<Packet, wire::WireError> {
         let packet = wire::Packet::parse(bytes, Verify::Full)?;
-        Ok(Packet { ip: packet.ip, tcp: packet.tcp, payload: packet.payload.to_vec() })
+        Ok(Packet::tcp(packet.ip, packet.tcp, Body::Bytes(packet.payload.to_vec())))
     }
 
     /// Cuts a super-segment into packets of at most `mss` bytes of payload, as TSO does: sequence
-    /// numbers advance, FIN and PSH stay on the last one, CWR on the first.
-    pub fn cut(self, mss: usize) -> Vec<Packet> {
-        let parts = self.payload.len().div_ceil(mss).max(1);
-        if parts == 1 {
-            return vec![self];
+    /// numbers advance, FIN and PSH stay on the last one, CWR on the first. `emit` gets them in
+    /// order.
+    pub fn cut(self, mss: usize, mut emit: impl FnMut(Packet)) {
+        let Content::Tcp(tcp, body) = &self.content else { return emit(self) };
+        let len = body.len();
+        if len <= mss {
+            return emit(self);
         }
-        let pieces = self.payload.chunks(mss).enumerate().map(|(i, piece)| {
-            let mut tcp = TcpHeader { seq: self.tcp.seq + (i * mss) as u64, ..self.tcp.clone() };
-            if i + 1 < parts {
+        for from in (0..len).step_by(mss) {
+            let to = len.min(from + mss);
+            let mut tcp = TcpHeader { seq: tcp.seq + from as u64, ..tcp.clone() };
+            if to < len {
                 tcp.flags = tcp.flags.without(Flags::FIN | Flags::PSH);
             }
-            if i > 0 {
+            if from > 0 {
                 tcp.flags = tcp.flags.without(Flags::CWR);
             }
-            Packet { ip: self.ip, tcp, payload: piece.to_vec() }
-        });
-        pieces.collect()
+            emit(Packet::tcp(self.ip, tcp, body.piece(from, to)));
+        }
     }
 }
 
@@ -76,17 +196,34 @@ mod tests {
         };
         let flags = Flags::ACK | Flags::PSH | Flags::FIN | Flags::CWR;
         let tcp = TcpHeader { seq: SeqNum(u32::MAX - 1), flags, ..TcpHeader::default() };
-        let whole = Packet { ip, tcp, payload: (0..250).collect() };
-        let parts = whole.clone().cut(100);
-        let flags: Vec<Flags> = parts.iter().map(|part| part.tcp.flags).collect();
-        assert_eq!(
-            flags,
-            [Flags::ACK | Flags::CWR, Flags::ACK, Flags::ACK | Flags::PSH | Flags::FIN]
-        );
-        assert_eq!(parts[2].tcp.seq, SeqNum(198));
-        assert_eq!(parts.iter().map(|part| part.payload.len()).sum::<usize>(), 250);
-        for part in parts {
-            assert_eq!(Packet::from_bytes(&part.to_bytes()), Ok(part));
+        let bytes = Body::Bytes((0..250).map(Pattern::byte).collect());
+        for body in [bytes, Body::Pattern { start: 0, len: 250 }] {
+            let mut parts = Vec::new();
+            Packet::tcp(ip, tcp.clone(), body).cut(100, |part| parts.push(part));
+            let headers: Vec<&TcpHeader> = parts
+                .iter()
+                .map(|part| match &part.content {
+                    Content::Tcp(tcp, _) => tcp,
+                    other => panic!("{other:?}"),
+                })
+                .collect();
+            let flags: Vec<Flags> = headers.iter().map(|tcp| tcp.flags).collect();
+            assert_eq!(
+                flags,
+                [Flags::ACK | Flags::CWR, Flags::ACK, Flags::ACK | Flags::PSH | Flags::FIN]
+            );
+            assert_eq!(headers[2].seq, SeqNum(198));
+            let whole: Vec<u8> = parts
+                .iter()
+                .flat_map(|part| {
+                    let back = Packet::from_bytes(&part.to_bytes().unwrap()).unwrap();
+                    let Content::Tcp(tcp, body) = back.content else { panic!() };
+                    let Content::Tcp(sent, _) = &part.content else { panic!() };
+                    assert_eq!(&tcp, sent);
+                    body.to_bytes()
+                })
+                .collect();
+            assert_eq!(whole, (0..250).map(Pattern::byte).collect::<Vec<u8>>());
         }
     }
 }

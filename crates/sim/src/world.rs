@@ -1,62 +1,93 @@
 //! Nodes, the lines between them, and the clock.
 
+mod routes;
+
 use crate::agenda::Agenda;
-use crate::host::Host;
+use crate::host::script::Run;
+use crate::host::{Application, Host, Slot};
 use crate::line::Line;
-use crate::packet::Packet;
-use bentpipe_core::tcp::buffer::{Chunks, Payload};
+use crate::node::Node;
+use crate::packet::{Body, Content, Echo, Packet};
+use bentpipe_core::tcp::connection::{Connection, ConnectionConfig};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_gateway::{Disposition, Gateway, Side};
+use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 /// Index of a node in its world.
 pub type NodeId = usize;
+/// Index of a line (one direction of a cable) in its world.
+pub type LineId = usize;
 
-/// A box with ports. Hosts have one port (0); the others two, and pass packets from one to the
-/// other.
+/// One end of a TCP connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct End {
+    /// The host's node.
+    pub host: NodeId,
+    /// The connection there.
+    pub slot: Slot,
+}
+
+/// Everything, at one moment. `A` is what uses the connections of its hosts.
 #[derive(Debug)]
-pub enum Node {
-    /// An end.
-    Host(Host),
-    /// A router between its two ports.
-    Forwarder,
-    /// A gateway. The port given is the one towards its LAN.
-    Gateway(Box<Gateway<Chunks>>, usize),
-}
-
-/// Where a line leads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Place {
-    node: NodeId,
-    port: usize,
-}
-
-/// Everything, at one moment.
-#[derive(Debug, Default)]
-pub struct World {
+pub struct World<A: Application = Run> {
     now: Instant,
     agenda: Agenda,
-    nodes: Vec<Node>,
-    /// Each direction of each cable, and where it ends.
-    lines: Vec<(Line, Place)>,
+    nodes: Vec<Node<A>>,
+    /// Each direction of each cable.
+    lines: Vec<Way>,
     /// By node and port: the line that leaves from there.
-    exits: Vec<[Option<usize>; 2]>,
+    exits: Vec<Vec<Option<LineId>>>,
+    /// By node: the port for each host's address.
+    routes: Vec<BTreeMap<IpAddr, usize>>,
+    /// Hosts whose applications or pings may have told something.
+    told: Vec<NodeId>,
     trace: u64,
     packets: u64,
     /// Print every packet that arrives.
     verbose: bool,
 }
 
-impl World {
-    /// An empty world at the beginning of time.
-    pub fn new() -> World {
-        World { trace: 0xcbf2_9ce4_8422_2325, ..World::default() }
-    }
+/// A line and where it leads.
+#[derive(Debug)]
+struct Way {
+    line: Line,
+    node: NodeId,
+    port: usize,
+}
 
+/// What has an alarm in the agenda: nodes by even numbers, lines by odd ones.
+const fn node_element(id: NodeId) -> usize {
+    2 * id
+}
+
+const fn line_element(id: LineId) -> usize {
+    2 * id + 1
+}
+
+impl<A: Application> Default for World<A> {
+    fn default() -> World<A> {
+        World {
+            now: Instant::ZERO,
+            agenda: Agenda::default(),
+            nodes: Vec::new(),
+            lines: Vec::new(),
+            exits: Vec::new(),
+            routes: Vec::new(),
+            told: Vec::new(),
+            trace: 0xcbf2_9ce4_8422_2325,
+            packets: 0,
+            verbose: false,
+        }
+    }
+}
+
+impl<A: Application> World<A> {
     /// A chain: each node's port 1 is joined to the next one's port 0, but a host's only port is
     /// 0. `lines` are the two directions (onwards and back) between neighbours.
-    pub fn chain(nodes: Vec<Node>, lines: Vec<[Line; 2]>) -> World {
+    pub fn chain(nodes: Vec<Node<A>>, lines: Vec<[Line; 2]>) -> World<A> {
         assert_eq!(nodes.len(), lines.len() + 1, "one cable between each two neighbours");
-        let mut world = World::new();
+        let mut world = World::default();
         for node in nodes {
             world.add(node);
         }
@@ -68,18 +99,36 @@ impl World {
     }
 
     /// Adds a node.
-    pub fn add(&mut self, node: Node) -> NodeId {
-        self.nodes.push(node);
-        self.exits.push([None; 2]);
+    pub fn add(&mut self, node: impl Into<Node<A>>) -> NodeId {
+        self.nodes.push(node.into());
+        self.exits.push(Vec::new());
+        self.routes.push(BTreeMap::new());
         self.nodes.len() - 1
     }
 
-    /// Joins port `a` to port `b` (node and port number) by a line each way.
-    pub fn join(&mut self, a: (NodeId, usize), b: (NodeId, usize), a_to_b: Line, b_to_a: Line) {
-        for (from, to, line) in [(a, b, a_to_b), (b, a, b_to_a)] {
-            self.exits[from.0][from.1] = Some(self.lines.len());
-            self.lines.push((line, Place { node: to.0, port: to.1 }));
-        }
+    /// Joins port `a` to port `b` (node and port number) by a line each way, whose numbers it
+    /// returns.
+    pub fn join(
+        &mut self,
+        a: (NodeId, usize),
+        b: (NodeId, usize),
+        a_to_b: Line,
+        b_to_a: Line,
+    ) -> [LineId; 2] {
+        [(a, b, a_to_b), (b, a, b_to_a)].map(|(from, to, line)| {
+            let exits = &mut self.exits[from.0];
+            exits.resize(exits.len().max(from.1 + 1), None);
+            let id = self.lines.len();
+            assert_eq!(exits[from.1].replace(id), None, "port {from:?} is free");
+            self.lines.push(Way { line, node: to.0, port: to.1 });
+            id
+        })
+    }
+
+    /// The lowest port of node `id` that has no cable yet.
+    pub fn free_port(&self, id: NodeId) -> usize {
+        let exits = &self.exits[id];
+        exits.iter().position(Option::is_none).unwrap_or(exits.len())
     }
 
     /// The time.
@@ -106,7 +155,7 @@ impl World {
     ///
     /// # Panics
     /// If that node is no host.
-    pub fn host(&self, id: NodeId) -> &Host {
+    pub fn host(&self, id: NodeId) -> &Host<A> {
         match &self.nodes[id] {
             Node::Host(host) => host,
             other => panic!("node {id} is {other:?}, not a host"),
@@ -117,79 +166,185 @@ impl World {
     ///
     /// # Panics
     /// If that node is no host.
-    pub fn host_mut(&mut self, id: NodeId) -> &mut Host {
+    pub fn host_mut(&mut self, id: NodeId) -> &mut Host<A> {
         match &mut self.nodes[id] {
             Node::Host(host) => host,
             other => panic!("node {id} is {other:?}, not a host"),
         }
     }
 
+    /// A node.
+    pub fn node(&self, id: NodeId) -> &Node<A> {
+        &self.nodes[id]
+    }
+
     /// The gateways.
-    pub fn gateways(&self) -> impl Iterator<Item = &Gateway<Chunks>> {
+    pub fn gateways(&self) -> impl Iterator<Item = &Gateway<A::Buffer>> {
         self.nodes.iter().filter_map(|node| match node {
             Node::Gateway(gateway, _) => Some(gateway.as_ref()),
             _ => None,
         })
     }
 
+    /// A line, by its number.
+    pub fn line(&self, id: LineId) -> &Line {
+        &self.lines[id].line
+    }
+
     /// A line, by its node and port of departure.
     pub fn line_from(&self, id: NodeId, port: usize) -> Option<&Line> {
-        self.exits[id][port].map(|line| &self.lines[line].0)
+        let line = self.exits[id].get(port).copied().flatten()?;
+        Some(&self.lines[line].line)
+    }
+
+    /// Opens a connection from host `from` to the peer and port of `key`; see [`Host`].
+    pub fn open(
+        &mut self,
+        from: NodeId,
+        key: crate::SessionKey,
+        config: ConnectionConfig,
+        application: A,
+    ) -> End {
+        let now = self.now;
+        let slot = self.host_mut(from).open(now, key, config, None, application);
+        self.settle(from, false);
+        End { host: from, slot }
+    }
+
+    /// Lets the application of `end` do something with its connection, if it still lives.
+    pub fn with(&mut self, end: End, act: impl FnOnce(&mut A, &mut Connection<A::Buffer>)) {
+        let now = self.now;
+        self.host_mut(end.host).with(now, end.slot, act);
+        self.settle(end.host, false);
+    }
+
+    /// The connection of `end` and what uses it, while it lives.
+    pub fn session(&self, end: End) -> Option<(&Connection<A::Buffer>, &A)> {
+        self.host(end.host).session(end.slot)
+    }
+
+    /// Sends a packet from host `from`; its IP header's source is filled in.
+    pub fn emit(&mut self, from: NodeId, dst: IpAddr, content: Content) {
+        let ip = self.host(from).header_to(dst);
+        self.send(from, 0, Packet { ip, content });
+    }
+
+    /// What an application has told, and where.
+    pub fn poll_notice(&mut self) -> Option<(End, A::Notice)> {
+        while let Some(&host) = self.told.last() {
+            if let Some((slot, notice)) = self.host_mut(host).poll_notice() {
+                return Some((End { host, slot }, notice));
+            }
+            self.told.pop();
+        }
+        None
+    }
+
+    /// The next answer to a ping of host `id`, and when it came.
+    pub fn poll_echo(&mut self, id: NodeId) -> Option<(Instant, Echo)> {
+        self.host_mut(id).poll_echo()
     }
 
     /// Runs until nothing is left to happen, or until `limit`. True if nothing is left.
     pub fn run(&mut self, limit: Duration) -> bool {
+        self.start();
+        while self.step(Instant::ZERO + limit) {}
+        self.next_event().is_none()
+    }
+
+    /// Gives every node its first turn. Nothing happens in a world before this.
+    pub fn start(&mut self) {
         for id in 0..self.nodes.len() {
             self.settle(id, false);
         }
-        let end = Instant::ZERO + limit;
-        while let Some(next) = self.agenda.next() {
-            if next > end {
-                return false;
-            }
-            let (at, element) = self.agenda.pop().expect("just seen");
-            assert!(at >= self.now, "time goes back from {:?} to {at:?}", self.now);
-            self.now = at;
-            match element.checked_sub(self.nodes.len()) {
-                None => self.wake(element),
-                Some(line) => self.deliver(line),
-            }
+    }
+
+    /// When something happens next.
+    pub fn next_event(&mut self) -> Option<Instant> {
+        self.agenda.next()
+    }
+
+    /// Lets the next thing happen, if it does so by `end`. False if nothing did.
+    pub fn step(&mut self, end: Instant) -> bool {
+        let Some((at, element)) = self.agenda.pop(end) else { return false };
+        assert!(at >= self.now, "time goes back from {:?} to {at:?}", self.now);
+        self.now = at;
+        if element % 2 == 0 {
+            self.wake(element / 2);
+        } else {
+            self.deliver(element / 2);
         }
         true
+    }
+
+    /// Moves the clock on to `now`; nothing may be due before.
+    pub fn advance(&mut self, now: Instant) {
+        let next = self.next_event();
+        assert!(now >= self.now && next.is_none_or(|next| next >= now), "{next:?} before {now:?}");
+        self.now = now;
     }
 
     fn wake(&mut self, id: NodeId) {
         let now = self.now;
         match &mut self.nodes[id] {
             Node::Host(host) => host.handle_timeout(now),
-            Node::Forwarder => {}
+            Node::Forwarder | Node::Router => {}
             Node::Gateway(gateway, _) => gateway.handle_timeout(now),
+            Node::Helper(helper) => {
+                let mut out = Vec::new();
+                helper.handle_timeout(now, &mut |port, packet| out.push((port, packet)));
+                self.send_all(id, out);
+            }
         }
         self.settle(id, true);
     }
 
     /// Hands over what has arrived on a line.
-    fn deliver(&mut self, line: usize) {
+    fn deliver(&mut self, id: LineId) {
         let now = self.now;
-        let Place { node, port } = self.lines[line].1;
-        while let Some(packet) = self.lines[line].0.pop(now) {
-            self.note(line, &packet);
+        let Way { node, port, .. } = self.lines[id];
+        while let Some(packet) = self.lines[id].line.pop(now) {
+            self.note(id, &packet);
             match &mut self.nodes[node] {
                 Node::Host(host) => host.handle(now, &packet),
-                Node::Forwarder => self.send(node, 1 - port, packet),
+                Node::Forwarder => {
+                    self.send(node, 1 - port, packet);
+                    continue;
+                }
+                Node::Router => {
+                    if let Some(&port) = self.routes[node].get(&packet.ip.dst) {
+                        self.send(node, port, packet);
+                    }
+                    continue;
+                }
                 Node::Gateway(gateway, lan) => {
                     let from = if port == *lan { Side::Lan } else { Side::Satellite };
-                    let payload = Payload::Bytes(&packet.payload);
-                    let verdict =
-                        gateway.handle_packet(now, from, &packet.ip, &packet.tcp, payload);
-                    if let Disposition::Forward(_) = verdict {
+                    let taken = match &packet.content {
+                        Content::Tcp(tcp, body) => {
+                            let payload = body.payload();
+                            let verdict =
+                                gateway.handle_packet(now, from, &packet.ip, tcp, payload);
+                            verdict == Disposition::Taken
+                        }
+                        _ => {
+                            gateway.count_foreign();
+                            false
+                        }
+                    };
+                    if !taken {
                         self.send(node, 1 - port, packet);
                     }
+                }
+                Node::Helper(helper) => {
+                    let mut out = Vec::new();
+                    let send = &mut |port, packet| out.push((port, packet));
+                    helper.handle(now, port, packet, send);
+                    self.send_all(node, out);
                 }
             }
             self.settle(node, false);
         }
-        self.arm_line(line);
+        self.arm_line(id);
     }
 
     /// Sends all that a node has to send, and sets its alarm. `woken`: its timers have just
@@ -197,90 +352,83 @@ impl World {
     fn settle(&mut self, id: NodeId, woken: bool) {
         let now = self.now;
         let mut sent = 0;
-        while let Some((port, packets)) = self.poll_node(id) {
-            for packet in packets {
-                self.send(id, port, packet);
-            }
+        while let Some((port, packet, mss)) = self.poll_node(id) {
+            packet.cut(mss, |packet| self.send(id, port, packet));
             sent += 1;
-            assert!(sent < 100_000, "node {id} sends without end at {now:?}");
+            assert!(sent < 1_000_000, "node {id} sends without end at {now:?}");
         }
-        let next = match &self.nodes[id] {
+        let next = match &mut self.nodes[id] {
             Node::Host(host) => {
-                host.check();
-                host.next(now)
+                if host.tells() && !self.told.contains(&id) {
+                    self.told.push(id);
+                }
+                host.next()
             }
-            Node::Forwarder => None,
+            Node::Forwarder | Node::Router => return,
             Node::Gateway(gateway, _) => gateway.poll_timeout(),
+            Node::Helper(helper) => helper.next(),
         };
         // What was due has expired: a deadline that stays would wake the node for ever.
         if let Some(at) = next.filter(|_| woken) {
             assert!(at > now, "node {id} has a deadline in the past: {at:?} at {now:?}");
         }
-        let next = next.map(|at| at.max(now));
-        self.agenda.set(id, next);
+        self.agenda.set(node_element(id), next.map(|at| at.max(now)));
     }
 
-    /// What node `id` sends next, cut to wire packets, and out of which port.
-    fn poll_node(&mut self, id: NodeId) -> Option<(usize, Vec<Packet>)> {
+    /// What node `id` sends next, out of which port, and how much payload a wire packet takes.
+    fn poll_node(&mut self, id: NodeId) -> Option<(usize, Packet, usize)> {
         let now = self.now;
         match &mut self.nodes[id] {
-            Node::Host(host) => {
-                let packet = host.poll_transmit(now)?;
-                let key = (packet.tcp.src_port, packet.ip.dst, packet.tcp.dst_port);
-                let tcb = host.connection(&key).and_then(|connection| connection.tcb());
-                let mss = tcb.map_or(usize::MAX, |tcb| tcb.sender.smss() as usize);
-                Some((0, packet.cut(mss)))
-            }
-            Node::Forwarder => None,
+            Node::Host(host) => host.poll_transmit(now).map(|(packet, mss)| (0, packet, mss)),
+            Node::Forwarder | Node::Router | Node::Helper(_) => None,
             Node::Gateway(gateway, lan) => {
                 let emission = gateway.poll_transmit(now)?;
-                let mut payload = Vec::with_capacity(emission.payload_len());
-                gateway.payload(&emission, |piece| {
-                    let Payload::Bytes(bytes) = piece else { unreachable!("chunks hold bytes") };
-                    payload.extend_from_slice(bytes);
+                let body = Body::collect(emission.payload_len(), |visit| {
+                    gateway.payload(&emission, visit);
                 });
-                assert_eq!(payload.len(), emission.payload_len(), "the payload is there");
                 let port = if emission.to == Side::Lan { *lan } else { 1 - *lan };
-                let packet = Packet { ip: emission.ip, tcp: emission.tcp, payload };
                 let mss = emission.gso_size.map_or(usize::MAX, usize::from);
-                Some((port, packet.cut(mss)))
+                Some((port, Packet::tcp(emission.ip, emission.tcp, body), mss))
             }
+        }
+    }
+
+    fn send_all(&mut self, id: NodeId, packets: Vec<(usize, Packet)>) {
+        for (port, packet) in packets {
+            self.send(id, port, packet);
         }
     }
 
     fn send(&mut self, id: NodeId, port: usize, packet: Packet) {
-        if let Some(line) = self.exits[id][port] {
-            self.lines[line].0.push(self.now, packet);
+        if let Some(line) = self.exits[id].get(port).copied().flatten() {
+            self.lines[line].line.push(self.now, packet);
             self.arm_line(line);
         }
     }
 
-    fn arm_line(&mut self, line: usize) {
-        let next = self.lines[line].0.next().map(|at| at.max(self.now));
-        self.agenda.set(self.nodes.len() + line, next);
+    fn arm_line(&mut self, id: LineId) {
+        let next = self.lines[id].line.next().map(|at| at.max(self.now));
+        self.agenda.set(line_element(id), next);
     }
 
-    /// FNV-1a over what arrives where and when.
-    fn note(&mut self, line: usize, packet: &Packet) {
+    /// A digest over what arrives where and when.
+    fn note(&mut self, id: LineId, packet: &Packet) {
         self.packets += 1;
         if self.verbose {
-            let (now, Place { node, port }, tcp) = (self.now, self.lines[line].1, &packet.tcp);
-            let (len, options) = (packet.payload.len(), &tcp.options);
-            let (src, dst) = (tcp.src_port, tcp.dst_port);
-            eprintln!(
-                "{now:?} at {node}.{port}: {src}>{dst} {:?} seq {:?} ack {:?} win {} len {len} {:?} {:?}",
-                tcp.flags, tcp.seq, tcp.ack, tcp.window, options.timestamps, options.sack
-            );
+            let Way { node, port, .. } = self.lines[id];
+            eprintln!("{:?} at {node}.{port}: {packet:?}", self.now);
         }
-        let words = [
-            self.now.as_nanos(),
-            line as u64,
-            u64::from(packet.tcp.seq.0) << 32 | u64::from(packet.tcp.ack.0),
-            u64::from(packet.tcp.flags.0) << 32 | packet.payload.len() as u64,
-            u64::from(packet.tcp.window) << 16 | u64::from(packet.tcp.src_port),
-        ];
-        for byte in words.iter().flat_map(|word| word.to_le_bytes()) {
-            self.trace = (self.trace ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        let words = match &packet.content {
+            Content::Tcp(tcp, body) => [
+                u64::from(tcp.seq.0) << 32 | u64::from(tcp.ack.0),
+                u64::from(tcp.flags.0) << 32 | body.len() as u64,
+                u64::from(tcp.window) << 16 | u64::from(tcp.src_port),
+            ],
+            Content::Udp(udp) => [u64::from(udp.src_port), u64::from(udp.dst_port), udp.len.into()],
+            Content::Echo(echo) => [echo.identifier.into(), echo.sequence.into(), echo.len.into()],
+        };
+        for word in [self.now.as_nanos(), id as u64].into_iter().chain(words) {
+            self.trace = (self.trace ^ word).wrapping_mul(0x0100_0000_01b3).rotate_left(23);
         }
     }
 }

@@ -12,7 +12,7 @@ use bentpipe_core::tcp::sender::SenderConfig;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::{Probability, Rate};
 use bentpipe_core::wire::SeqNum;
-use bentpipe_sim::{Application, Close, Faults, Host, Line, Node, World};
+use bentpipe_sim::{Close, Faults, Host, Line, Node, Script, World};
 use std::fmt::Write;
 use std::net::IpAddr;
 use std::path::Path;
@@ -52,12 +52,11 @@ fn transfer(
     };
     let (client, server) = (IpAddr::from([10, 0, 0, 1]), IpAddr::from([10, 0, 0, 2]));
     let mut host = Host::new(client);
-    let upload = Application { bytes: BYTES, key: 1, peer_key: 2, ..Application::default() };
+    let upload = Script { bytes: BYTES, key: 1, peer_key: 2, ..Script::default() };
     let session = (1000, server, 80);
     host.call(Instant::ZERO, session, config, SeqNum(5), upload);
     let mut peer = Host::new(server);
-    let sink =
-        Application { key: 2, peer_key: 1, close: Close::AfterPeer, ..Application::default() };
+    let sink = Script { key: 2, peer_key: 1, close: Close::AfterPeer, ..Script::default() };
     peer.listen(80, config, SeqNum(7), sink);
     let line = |loss: f64| {
         let link = LinkConfig {

@@ -6,7 +6,7 @@ use bentpipe_core::tcp::receiver::AckPolicy;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::{Probability, Rate};
 use bentpipe_core::wire::SeqNum;
-use bentpipe_sim::{Application, Close, Faults, Host, Line, Node, SessionKey, World};
+use bentpipe_sim::{Close, Faults, Host, Line, Node, Script, SessionKey, World};
 use std::net::IpAddr;
 
 const RATE: Rate = Rate::from_bits_per_sec(8_000_000);
@@ -43,11 +43,10 @@ fn upload(bytes: u64, loss: f64, seed: u64) -> (World, SessionKey) {
     };
     let (client, server) = (IpAddr::from([10, 0, 0, 1]), IpAddr::from([10, 0, 0, 2]));
     let mut host = Host::new(client);
-    let application = Application { bytes, key: 1, peer_key: 2, ..Application::default() };
+    let application = Script { bytes, key: 1, peer_key: 2, ..Script::default() };
     host.call(Instant::ZERO, (1000, server, 80), config, SeqNum(5), application);
     let mut peer = Host::new(server);
-    let answer =
-        Application { key: 2, peer_key: 1, close: Close::AfterPeer, ..Application::default() };
+    let answer = Script { key: 2, peer_key: 1, close: Close::AfterPeer, ..Script::default() };
     peer.listen(80, config, SeqNum(7), answer);
     let free = LinkConfig { rate: None, delay: Duration::ZERO, ..QUIET };
     let cable = || [Line::new(&free, Faults::default()), Line::new(&free, Faults::default())];

@@ -9,7 +9,7 @@ use bentpipe_core::tcp::sender::{Reduction, SenderConfig};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::Probability;
 use bentpipe_core::wire::SeqNum;
-use bentpipe_sim::{Application, Close, Faults, Host, Line, Node, World};
+use bentpipe_sim::{Close, Faults, Host, Line, Node, Script, World};
 use std::net::IpAddr;
 
 /// How often the receiver's progress is looked at.
@@ -46,11 +46,10 @@ pub(crate) fn transfer(case: Case, run: u64) -> Sample {
     let addresses = [IpAddr::from([10, 91, 1, 2]), IpAddr::from([10, 91, 4, 2])];
     let key = (50_000, addresses[1], 80);
     let mut one = Host::new(addresses[0]);
-    let sends = Application { bytes: FILE, key: 1, peer_key: 2, ..Application::default() };
+    let sends = Script { bytes: FILE, key: 1, peer_key: 2, ..Script::default() };
     one.call(Instant::ZERO, key, config, SeqNum(1), sends);
     let mut other = Host::new(addresses[1]);
-    let reads =
-        Application { key: 2, peer_key: 1, close: Close::AfterPeer, ..Application::default() };
+    let reads = Script { key: 2, peer_key: 1, close: Close::AfterPeer, ..Script::default() };
     other.listen(80, config, SeqNum(2), reads);
     let line = |seed| {
         let config = LinkConfig {

@@ -9,7 +9,7 @@ use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::wire::SeqNum;
 use bentpipe_gateway::{Config, Gateway};
 use bentpipe_net::testbed::SatelliteLink;
-use bentpipe_sim::{Application, Close, Faults, Host, Line, Node, Start, World};
+use bentpipe_sim::{Close, Faults, Host, Line, Node, Script, Start, World};
 use std::net::IpAddr;
 
 /// A simulated download that takes longer has failed.
@@ -44,21 +44,21 @@ fn download(link: &SatelliteLink, bytes: u64, gateways: bool) -> Option<f64> {
     let config = ConnectionConfig { sender, ..ConnectionConfig::default() };
     let key = (50_000, SERVER, 80);
     let mut client = Host::new(CLIENT);
-    let request = Application {
+    let request = Script {
         bytes: REQUEST,
         key: 1,
         peer_key: 2,
         close: Close::AfterPeer,
-        ..Application::default()
+        ..Script::default()
     };
     client.call(Instant::ZERO, key, config, SeqNum(1), request);
     let mut server = Host::new(SERVER);
-    let answer = Application {
+    let answer = Script {
         bytes,
         key: 2,
         peer_key: 1,
         start: Start::AfterReading(REQUEST),
-        ..Application::default()
+        ..Script::default()
     };
     server.listen(80, config, SeqNum(2), answer);
 

@@ -10,7 +10,7 @@ use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::{Bytes, Probability, Rate};
 use bentpipe_core::wire::SeqNum;
 use bentpipe_gateway::{AddOptions, Config, Gateway};
-use bentpipe_sim::{Application, Close, Faults, Host, Line, Node, Pace, SessionKey, Start, World};
+use bentpipe_sim::{Close, Faults, Host, Line, Node, Pace, Script, SessionKey, Start, World};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use std::net::IpAddr;
@@ -32,7 +32,7 @@ pub(crate) struct Call {
     /// Node and session of the caller, then of the called.
     pub(crate) ends: [(usize, SessionKey); 2],
     /// What runs there.
-    pub(crate) applications: [Application; 2],
+    pub(crate) applications: [Script; 2],
 }
 
 impl Call {
@@ -156,7 +156,7 @@ impl Draw {
         Call { ends: [(nodes[0], keys[0]), (nodes[1], keys[1])], applications }
     }
 
-    fn application(&mut self) -> Application {
+    fn application(&mut self) -> Script {
         let bytes = match self.between(0, 4) {
             0 => 0,
             1 => self.between(1, 3_000),
@@ -164,12 +164,12 @@ impl Draw {
             _ => self.between(1, 400_000),
         };
         let abort = self.severity == Severity::Violent && self.between(0, 2) == 0;
-        Application {
+        Script {
             bytes,
             write: self.pace(),
             read: self.pace(),
             abort_after: abort.then(|| self.millis(0, 8_000)),
-            ..Application::default()
+            ..Script::default()
         }
     }
 
@@ -250,6 +250,7 @@ impl Draw {
             jitter: self.millis(1, 300),
             corrupt: self.chance(0.05),
             outages: Vec::new(),
+            through_bytes: true,
         };
         if self.severity != Severity::Calm && self.between(0, 2) == 0 {
             let start = Instant::ZERO + self.millis(0, 10_000);
@@ -269,7 +270,8 @@ impl Draw {
             seed: self.rng.random::<u64>() >> 1,
         };
         let back = LinkConfig { seed: link.seed + 1, ..link };
-        let faults = Faults { duplicate: self.chance(0.01), ..Faults::default() };
+        let duplicate = self.chance(0.01);
+        let faults = Faults { duplicate, through_bytes: true, ..Faults::default() };
         [Line::new(&link, faults.clone()), Line::new(&back, faults)]
     }
 }

@@ -1,8 +1,12 @@
-//! What a host's application does with a connection, and what it has seen.
+//! An application that writes, reads and closes by a script, with real bytes of which it checks
+//! each one that it reads: for fault tests.
 
+use super::{Application, Host, Plan, SessionKey};
 use bentpipe_core::tcp::buffer::{Chunks, Pattern, Payload};
-use bentpipe_core::tcp::connection::{Connection, Event};
+use bentpipe_core::tcp::connection::{Connection, ConnectionConfig, Event};
 use bentpipe_core::time::{Duration, Instant};
+use bentpipe_core::wire::SeqNum;
+use std::convert::Infallible;
 
 /// When an application begins to write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -42,9 +46,9 @@ impl Default for Pace {
     }
 }
 
-/// An application: what it writes, how it reads, how it ends.
+/// What an application writes, how it reads, how it ends.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Application {
+pub struct Script {
     /// How many bytes it writes.
     pub bytes: u64,
     /// Which bytes: two applications with different keys write different ones.
@@ -86,10 +90,10 @@ pub struct Report {
     pub timed_out: bool,
 }
 
-/// A running application.
-#[derive(Debug)]
-pub(crate) struct Run {
-    application: Application,
+/// A script being run.
+#[derive(Debug, Clone)]
+pub struct Run {
+    script: Script,
     began: Instant,
     next_write: Instant,
     next_read: Instant,
@@ -101,21 +105,52 @@ fn byte(key: u64, offset: u64) -> u8 {
     Pattern::byte(key.wrapping_shl(32).wrapping_add(offset))
 }
 
-impl Run {
-    pub(crate) fn new(application: Application, now: Instant) -> Run {
-        Run { application, began: now, next_write: now, next_read: now, report: Report::default() }
+impl From<Script> for Run {
+    fn from(script: Script) -> Run {
+        let (began, report) = (Instant::ZERO, Report::default());
+        Run { script, began, next_write: began, next_read: began, report }
+    }
+}
+
+impl Host<Run> {
+    /// Listens on `port` and runs `script` on every connection that comes.
+    pub fn listen(&mut self, port: u16, config: ConnectionConfig, isn: SeqNum, script: Script) {
+        self.serve(port, config, Some(isn), script.into());
     }
 
-    pub(crate) fn report(&self) -> &Report {
-        &self.report
+    /// Opens a connection at `at` and runs `script` on it.
+    pub fn call(
+        &mut self,
+        at: Instant,
+        key: SessionKey,
+        config: ConnectionConfig,
+        isn: SeqNum,
+        script: Script,
+    ) {
+        let plan = Plan { config, isn: Some(isn), application: script.into() };
+        self.calls.insert((at, key), plan);
     }
 
-    pub(crate) fn application(&self) -> &Application {
-        &self.application
+    /// What the application of one connection has done and seen, if it exists yet.
+    pub fn report(&self, key: &SessionKey) -> Option<&Report> {
+        self.application(key).map(|run| &run.report)
+    }
+}
+
+impl Application for Run {
+    type Buffer = Chunks;
+    type Notice = Infallible;
+
+    fn begin(&mut self, now: Instant) {
+        (self.began, self.next_write, self.next_read) = (now, now, now);
     }
 
-    /// Does all that is to be done at `now`.
-    pub(crate) fn act(&mut self, now: Instant, connection: &mut Connection<Chunks>) {
+    fn act(
+        &mut self,
+        now: Instant,
+        connection: &mut Connection<Chunks>,
+        _tell: &mut impl FnMut(Infallible),
+    ) {
         while let Some(event) = connection.poll_event() {
             match event {
                 Event::Connected => self.report.connected = Some(now),
@@ -134,47 +169,62 @@ impl Run {
         }
         self.read(now, connection);
         self.write(now, connection);
-        let ready = match self.application.close {
+        let ready = match self.script.close {
             // CLOSE in SYN-SENT would delete the connection.
             Close::AtOnce => self.report.connected.is_some(),
             Close::AfterPeer => self.report.clean_end,
             Close::Never => false,
         };
-        if ready && self.report.written == self.application.bytes && !self.report.closed {
+        if ready && self.report.written == self.script.bytes && !self.report.closed {
             connection.close();
             self.report.closed = true;
         }
     }
 
-    /// When [`Run::act`] is to be called next, apart from whenever something has arrived.
-    pub(crate) fn next(&self, now: Instant) -> Option<Instant> {
+    fn next(&self, now: Instant) -> Option<Instant> {
         if self.over() {
             return None;
         }
-        let writing = self.report.written < self.application.bytes && self.may_write();
+        let writing = self.report.written < self.script.bytes && self.may_write();
         let write = Some(self.next_write).filter(|at| writing && *at > now);
         let read = Some(self.next_read).filter(|at| !self.report.clean_end && *at > now);
         [write, read, self.abort_at()].into_iter().flatten().min()
     }
 
+    /// Its report is wanted after the end.
+    fn done(&self) -> bool {
+        false
+    }
+
+    fn check(&self, connection: &Connection<Chunks>, config: &ConnectionConfig) {
+        let Some(tcb) = connection.tcb() else { return };
+        assert!(tcb.sender.cwnd() >= tcb.sender.smss(), "{self:?}: cwnd below one segment");
+        let held = connection.readable() + tcb.receiver.beyond().covered();
+        let unit = 1 << config.window_scale.unwrap_or(0);
+        assert!(held < connection.receive_buffer() + unit, "{self:?} holds {held}");
+        assert!(self.report.written <= self.script.bytes);
+    }
+}
+
+impl Run {
     fn over(&self) -> bool {
         self.report.aborted || self.report.reset || self.report.timed_out
     }
 
     fn abort_at(&self) -> Option<Instant> {
-        let after = self.application.abort_after.filter(|_| !self.over())?;
+        let after = self.script.abort_after.filter(|_| !self.over())?;
         Some(self.began + after)
     }
 
     fn may_write(&self) -> bool {
-        match self.application.start {
+        match self.script.start {
             Start::AtOnce => true,
             Start::AfterReading(bytes) => self.report.read >= bytes,
         }
     }
 
     fn read(&mut self, now: Instant, connection: &mut Connection<Chunks>) {
-        let Application { read: pace, peer_key, .. } = self.application;
+        let Script { read: pace, peer_key, .. } = self.script;
         if self.next_read <= now && connection.readable() > 0 {
             let mut at = self.report.read;
             let len = connection.read(pace.chunk, |piece| {
@@ -193,7 +243,7 @@ impl Run {
     }
 
     fn write(&mut self, now: Instant, connection: &mut Connection<Chunks>) {
-        let Application { write: pace, key, bytes, .. } = self.application;
+        let Script { write: pace, key, bytes, .. } = self.script;
         while self.next_write <= now && self.may_write() && self.report.written < bytes {
             let at = self.report.written;
             let end = bytes.min(at.saturating_add(pace.chunk)).min(at + 64 * 1024);

@@ -1,0 +1,344 @@
+//! A host: connections by their ports and peers, an application for each, and what a host says
+//! to packets of no connection.
+
+pub(crate) mod script;
+mod session;
+mod stray;
+
+pub use session::Application;
+
+use crate::agenda::Agenda;
+use crate::packet::{Body, Content, Datagram, Echo, Packet};
+use bentpipe_core::link::Count;
+use bentpipe_core::tcp::connection::{Connection, ConnectionConfig, State};
+use bentpipe_core::tcp::ecn::Ecn;
+use bentpipe_core::time::Instant;
+use bentpipe_core::wire::{IpHeader, SeqNum, TcpHeader};
+use script::Run;
+use session::Session;
+use slab::Slab;
+use std::collections::{BTreeMap, VecDeque};
+use std::net::IpAddr;
+
+/// A connection's name at its host: own port, peer's address and port.
+pub type SessionKey = (u16, IpAddr, u16);
+
+/// A connection at its host, for as long as it lives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Slot {
+    index: usize,
+    serial: u64,
+}
+
+/// A host with one address.
+#[derive(Debug)]
+pub struct Host<A: Application = Run> {
+    address: IpAddr,
+    sessions: Slab<Session<A>>,
+    table: BTreeMap<SessionKey, usize>,
+    /// The session that the last segment was for: mostly the next one is, too.
+    latest: Option<(SessionKey, usize)>,
+    opened: u64,
+    listeners: BTreeMap<u16, Plan<A>>,
+    /// Connections to be opened, by the moment and their own names.
+    calls: BTreeMap<(Instant, SessionKey), Plan<A>>,
+    agenda: Agenda,
+    /// Sessions that may have something to send.
+    ready: VecDeque<usize>,
+    replies: VecDeque<Packet>,
+    notices: VecDeque<(Slot, A::Notice)>,
+    /// Datagrams that have arrived, by port.
+    datagrams: BTreeMap<u16, Count>,
+    /// Answers to pings that have arrived, and when.
+    echoes: VecDeque<(Instant, Echo)>,
+}
+
+/// How a connection is to be made and used.
+#[derive(Debug, Clone)]
+struct Plan<A> {
+    config: ConnectionConfig,
+    /// None: drawn from the clock, as RFC 9293, 3.4.1 has it.
+    isn: Option<SeqNum>,
+    application: A,
+}
+
+impl<A: Application> Host<A> {
+    /// A host that neither calls nor listens.
+    pub fn new(address: IpAddr) -> Host<A> {
+        Host {
+            address,
+            sessions: Slab::new(),
+            table: BTreeMap::new(),
+            latest: None,
+            opened: 0,
+            listeners: BTreeMap::new(),
+            calls: BTreeMap::new(),
+            agenda: Agenda::default(),
+            ready: VecDeque::new(),
+            replies: VecDeque::new(),
+            notices: VecDeque::new(),
+            datagrams: BTreeMap::new(),
+            echoes: VecDeque::new(),
+        }
+    }
+
+    /// Its address.
+    pub fn address(&self) -> IpAddr {
+        self.address
+    }
+
+    /// A connection, by its name.
+    pub fn connection(&self, key: &SessionKey) -> Option<&Connection<A::Buffer>> {
+        self.table.get(key).map(|&index| &self.sessions[index].connection)
+    }
+
+    /// What uses a connection, by the connection's name.
+    pub fn application(&self, key: &SessionKey) -> Option<&A> {
+        self.table.get(key).map(|&index| &self.sessions[index].application)
+    }
+
+    /// A connection and what uses it, while it lives.
+    pub fn session(&self, slot: Slot) -> Option<(&Connection<A::Buffer>, &A)> {
+        let session = self.sessions.get(slot.index)?;
+        (session.serial == slot.serial).then_some((&session.connection, &session.application))
+    }
+
+    /// How many connections there are.
+    pub fn sessions(&self) -> usize {
+        self.sessions.len()
+    }
+
+    /// UDP datagrams that have come to `port`.
+    pub fn datagrams(&self, port: u16) -> Count {
+        self.datagrams.get(&port).copied().unwrap_or_default()
+    }
+
+    /// Listens on `port` and runs `application` on every connection that comes. Without `isn`,
+    /// initial sequence numbers come from the clock.
+    pub fn serve(
+        &mut self,
+        port: u16,
+        config: ConnectionConfig,
+        isn: Option<SeqNum>,
+        application: A,
+    ) {
+        self.listeners.insert(port, Plan { config, isn, application });
+    }
+
+    /// Opens a connection to the peer and port of `key`, from its own port.
+    ///
+    /// # Panics
+    /// If the connection exists already.
+    pub(crate) fn open(
+        &mut self,
+        now: Instant,
+        key: SessionKey,
+        config: ConnectionConfig,
+        isn: Option<SeqNum>,
+        application: A,
+    ) -> Slot {
+        let isn = isn.unwrap_or_else(|| isn_at(now, &key));
+        let connection = Connection::connect(now, config, isn);
+        let slot = self.insert(now, key, config, connection, application);
+        self.act(now, slot.index);
+        slot
+    }
+
+    /// Lets `application` do something with its connection, if it still lives.
+    pub(crate) fn with(
+        &mut self,
+        now: Instant,
+        slot: Slot,
+        act: impl FnOnce(&mut A, &mut Connection<A::Buffer>),
+    ) {
+        if let Some(session) = self.sessions.get_mut(slot.index)
+            && session.serial == slot.serial
+        {
+            act(&mut session.application, &mut session.connection);
+            self.act(now, slot.index);
+        }
+    }
+
+    /// Whether there are notices.
+    pub(crate) fn tells(&self) -> bool {
+        !self.notices.is_empty()
+    }
+
+    /// What an application has told, and at which connection.
+    pub(crate) fn poll_notice(&mut self) -> Option<(Slot, A::Notice)> {
+        self.notices.pop_front()
+    }
+
+    /// The next answer to a ping, and when it came.
+    pub(crate) fn poll_echo(&mut self) -> Option<(Instant, Echo)> {
+        self.echoes.pop_front()
+    }
+
+    fn insert(
+        &mut self,
+        now: Instant,
+        key: SessionKey,
+        config: ConnectionConfig,
+        connection: Connection<A::Buffer>,
+        mut application: A,
+    ) -> Slot {
+        application.begin(now);
+        self.opened += 1;
+        let serial = self.opened;
+        let session =
+            Session { key, connection, application, config, queued: false, rung: false, serial };
+        let index = self.sessions.insert(session);
+        let former = self.table.insert(key, index);
+        assert!(former.is_none(), "{key:?} is in use");
+        Slot { index, serial }
+    }
+
+    fn find(&mut self, key: &SessionKey) -> Option<usize> {
+        match self.latest {
+            Some((latest, index)) if latest == *key => Some(index),
+            _ => {
+                let index = *self.table.get(key)?;
+                self.latest = Some((*key, index));
+                Some(index)
+            }
+        }
+    }
+
+    /// Takes a packet that has arrived.
+    pub(crate) fn handle(&mut self, now: Instant, packet: &Packet) {
+        match &packet.content {
+            Content::Tcp(tcp, body) => self.handle_segment(now, &packet.ip, tcp, body),
+            Content::Udp(Datagram { dst_port, .. }) => {
+                self.datagrams.entry(*dst_port).or_default().add(packet);
+            }
+            Content::Echo(echo) if echo.reply => self.echoes.push_back((now, *echo)),
+            Content::Echo(echo) => {
+                let content = Content::Echo(Echo { reply: true, ..*echo });
+                self.replies.push_back(Packet { ip: self.header_to(packet.ip.src), content });
+            }
+        }
+    }
+
+    fn handle_segment(&mut self, now: Instant, ip: &IpHeader, tcp: &TcpHeader, body: &Body) {
+        let key = (tcp.dst_port, ip.src, tcp.src_port);
+        let found = self.find(&key);
+        if let Some(index) = found
+            && let session = &mut self.sessions[index]
+            && session.connection.state() != State::Closed
+        {
+            if Ecn::of(ip.traffic_class) == Ecn::Experienced {
+                session.connection.mark_congestion_experienced();
+            }
+            session.connection.handle_segment(now, tcp, body.payload());
+            return self.act(now, index);
+        }
+        if let Some(plan) = self.listeners.get(&tcp.dst_port)
+            && found.is_none()
+            && let isn = plan.isn.unwrap_or_else(|| isn_at(now, &key))
+            && let Some(connection) = Connection::accept(now, plan.config, isn, tcp)
+        {
+            let (config, application) = (plan.config, plan.application.clone());
+            let slot = self.insert(now, key, config, connection, application);
+            return self.act(now, slot.index);
+        }
+        if let Some(tcp) = stray::answer(tcp, body.len()) {
+            self.replies.push_back(Packet::tcp(self.header_to(ip.src), tcp, Body::EMPTY));
+        }
+    }
+
+    /// Lets expire what is due.
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        while let Some((&(at, key), _)) = self.calls.first_key_value() {
+            if at > now {
+                break;
+            }
+            let (_, plan) = self.calls.pop_first().expect("just seen");
+            self.open(now, key, plan.config, plan.isn, plan.application);
+        }
+        while let Some((_, index)) = self.agenda.pop(now) {
+            let Some(session) = self.sessions.get_mut(index) else { continue };
+            session.rung = true;
+            if session.connection.poll_timeout().is_some_and(|at| at <= now) {
+                session.connection.handle_timeout(now);
+            }
+            self.act(now, index);
+        }
+    }
+
+    /// Lets a session's application act, and gives the session its turn to send.
+    fn act(&mut self, now: Instant, index: usize) {
+        let Session { connection, application, serial, queued, .. } = &mut self.sessions[index];
+        let slot = Slot { index, serial: *serial };
+        let notices = &mut self.notices;
+        application.act(now, connection, &mut |notice| notices.push_back((slot, notice)));
+        if !*queued {
+            *queued = true;
+            self.ready.push_back(index);
+        }
+    }
+
+    /// The next packet to be sent, and the most payload that a wire packet of its connection
+    /// carries. Sessions send all that they have, one after the other.
+    pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<(Packet, usize)> {
+        if let Some(reply) = self.replies.pop_front() {
+            return Some((reply, usize::MAX));
+        }
+        while let Some(&index) = self.ready.front() {
+            let session = &mut self.sessions[index];
+            let Some(out) = session.connection.poll_transmit(now) else {
+                self.ready.pop_front();
+                self.rest(now, index);
+                continue;
+            };
+            let (src_port, peer, dst_port) = session.key;
+            let len = (out.data.end - out.data.start) as usize;
+            let connection = &session.connection;
+            let body = Body::collect(len, |visit| connection.payload(out.data, visit));
+            let mss = connection.tcb().map_or(usize::MAX, |tcb| tcb.sender.smss() as usize);
+            let tcp = TcpHeader { src_port, dst_port, ..out.tcp };
+            let mut packet = Packet::tcp(self.header_to(peer), tcp, body);
+            packet.ip.traffic_class = out.ecn.bits();
+            return Some((packet, mss));
+        }
+        None
+    }
+
+    /// A session has nothing more to send: sets its alarm, or forgets it.
+    fn rest(&mut self, now: Instant, index: usize) {
+        let session = &mut self.sessions[index];
+        session.queued = false;
+        session.application.check(&session.connection, &session.config);
+        if session.application.done() {
+            let session = self.sessions.remove(index);
+            self.table.remove(&session.key);
+            self.latest = None;
+            return self.agenda.set(index, None);
+        }
+        let next = session.next(now);
+        // What was due has expired: a deadline that stays would wake the host for ever.
+        if let Some(at) = next.filter(|_| session.rung) {
+            assert!(at > now, "{:?} has a deadline in the past: {at:?}", session.key);
+        }
+        session.rung = false;
+        self.agenda.set(index, next.map(|at| at.max(now)));
+    }
+
+    /// When [`Host::handle_timeout`] is to be called.
+    pub(crate) fn next(&mut self) -> Option<Instant> {
+        let call = self.calls.first_key_value().map(|(&(at, _), _)| at);
+        self.agenda.next().into_iter().chain(call).min()
+    }
+
+    /// An IP header from here to `dst`.
+    pub(crate) fn header_to(&self, dst: IpAddr) -> IpHeader {
+        IpHeader { src: self.address, dst, hop_limit: 64, traffic_class: 0, flow_label: 0 }
+    }
+}
+
+/// An initial sequence number from the clock, one every 4 µs, and the connection's ports
+/// (RFC 9293, 3.4.1).
+fn isn_at(now: Instant, key: &SessionKey) -> SeqNum {
+    let clock = (now.as_nanos() / 4_000) as u32;
+    let ports = u32::from(key.0) << 16 | u32::from(key.2);
+    SeqNum(clock.wrapping_add(ports.wrapping_mul(0x9E37_79B1)))
+}

@@ -1,0 +1,59 @@
+//! One TCP connection at one host, and what uses it.
+
+use bentpipe_core::tcp::buffer::Buffer;
+use bentpipe_core::tcp::connection::{Connection, ConnectionConfig};
+use bentpipe_core::time::Instant;
+use std::fmt;
+
+/// What uses a connection at one of its ends.
+pub trait Application: fmt::Debug + Clone {
+    /// Where the connection's bytes are kept.
+    type Buffer: Buffer;
+    /// What it tells to whoever controls it.
+    type Notice: fmt::Debug;
+
+    /// The connection exists since `now`.
+    fn begin(&mut self, now: Instant);
+
+    /// Does all that is to be done at `now`: after every segment, every timer, and at the moments
+    /// of [`Application::next`].
+    fn act(
+        &mut self,
+        now: Instant,
+        connection: &mut Connection<Self::Buffer>,
+        tell: &mut impl FnMut(Self::Notice),
+    );
+
+    /// When [`Application::act`] is to be called, apart from whenever something has happened to
+    /// the connection.
+    fn next(&self, now: Instant) -> Option<Instant>;
+
+    /// The connection is over and of no interest any more: the host forgets it.
+    fn done(&self) -> bool;
+
+    /// Panics if the connection does not keep what every TCP must.
+    fn check(&self, connection: &Connection<Self::Buffer>, config: &ConnectionConfig);
+}
+
+#[derive(Debug)]
+pub(super) struct Session<A: Application> {
+    pub(super) key: super::SessionKey,
+    pub(super) connection: Connection<A::Buffer>,
+    pub(super) application: A,
+    pub(super) config: ConnectionConfig,
+    /// It waits for its turn to send.
+    pub(super) queued: bool,
+    /// Its alarm has just rung.
+    pub(super) rung: bool,
+    /// Tells the sessions of one slot apart.
+    pub(super) serial: u64,
+}
+
+impl<A: Application> Session<A> {
+    pub(super) fn next(&self, now: Instant) -> Option<Instant> {
+        match (self.connection.poll_timeout(), self.application.next(now)) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        }
+    }
+}
