@@ -43,11 +43,16 @@ impl Instant {
     }
 }
 
+/// The nanoseconds of a span, or the most that an [`Instant`] can count. On the path of every
+/// segment, hence without the 128 bits of [`Duration::as_nanos`].
+const fn nanos(span: Duration) -> u64 {
+    span.as_secs().saturating_mul(1_000_000_000).saturating_add(span.subsec_nanos() as u64)
+}
+
 impl Add<Duration> for Instant {
     type Output = Instant;
     fn add(self, span: Duration) -> Instant {
-        let nanos = u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
-        Instant(self.0.saturating_add(nanos))
+        Instant(self.0.saturating_add(nanos(span)))
     }
 }
 
@@ -60,8 +65,7 @@ impl AddAssign<Duration> for Instant {
 impl Sub<Duration> for Instant {
     type Output = Instant;
     fn sub(self, span: Duration) -> Instant {
-        let nanos = u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
-        Instant(self.0.saturating_sub(nanos))
+        Instant(self.0.saturating_sub(nanos(span)))
     }
 }
 

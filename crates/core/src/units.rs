@@ -85,8 +85,16 @@ impl Rate {
         if self.0 == 0 {
             return Duration::MAX;
         }
-        let nanos = (u128::from(bytes) * 8 * 1_000_000_000).div_ceil(u128::from(self.0));
-        u64::try_from(nanos).map_or(Duration::MAX, Duration::from_nanos)
+        const BITS: u64 = 8 * 1_000_000_000;
+        // 64 bits do for up to 2.3 GB, and divide several times faster than 128.
+        let nanos = match bytes.checked_mul(BITS) {
+            Some(nanobits) => Some(nanobits.div_ceil(self.0)),
+            None => {
+                let nanobits = u128::from(bytes) * u128::from(BITS);
+                u64::try_from(nanobits.div_ceil(u128::from(self.0))).ok()
+            }
+        };
+        nanos.map_or(Duration::MAX, Duration::from_nanos)
     }
 
     /// How many whole bytes this rate carries in `span`.

@@ -10,11 +10,16 @@ mod host;
 mod line;
 mod node;
 mod packet;
+mod simulation;
+mod stream;
+pub mod workload;
 mod world;
 
 pub use host::script::{Close, Pace, Report, Run, Script, Start};
 pub use host::{Application, Host, SessionKey, Slot};
-pub use line::{Faults, Line};
+pub use line::{Faults, Line, Parcel};
 pub use node::{Helper, Node};
 pub use packet::{Body, Content, Datagram, Echo, Packet};
+pub use simulation::{Net, Simulation};
+pub use stream::{Notice, Stream};
 pub use world::{End, LineId, NodeId, World};

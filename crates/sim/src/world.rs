@@ -11,7 +11,7 @@ use crate::packet::{Body, Content, Echo, Packet};
 use bentpipe_core::tcp::connection::{Connection, ConnectionConfig};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_gateway::{Disposition, Gateway, Side};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
 
 /// Index of a node in its world.
@@ -40,8 +40,10 @@ pub struct World<A: Application = Run> {
     exits: Vec<Vec<Option<LineId>>>,
     /// By node: the port for each host's address.
     routes: Vec<BTreeMap<IpAddr, usize>>,
-    /// Hosts whose applications or pings may have told something.
+    /// Hosts whose applications may have told something.
     told: Vec<NodeId>,
+    /// Answers to pings.
+    echoes: VecDeque<(NodeId, Instant, Echo)>,
     trace: u64,
     packets: u64,
     /// Print every packet that arrives.
@@ -75,6 +77,7 @@ impl<A: Application> Default for World<A> {
             exits: Vec::new(),
             routes: Vec::new(),
             told: Vec::new(),
+            echoes: VecDeque::new(),
             trace: 0xcbf2_9ce4_8422_2325,
             packets: 0,
             verbose: false,
@@ -240,9 +243,9 @@ impl<A: Application> World<A> {
         None
     }
 
-    /// The next answer to a ping of host `id`, and when it came.
-    pub fn poll_echo(&mut self, id: NodeId) -> Option<(Instant, Echo)> {
-        self.host_mut(id).poll_echo()
+    /// The next answer to a ping that has come: to which host, and when.
+    pub fn poll_echo(&mut self) -> Option<(NodeId, Instant, Echo)> {
+        self.echoes.pop_front()
     }
 
     /// Runs until nothing is left to happen, or until `limit`. True if nothing is left.
@@ -306,14 +309,17 @@ impl<A: Application> World<A> {
         while let Some(packet) = self.lines[id].line.pop(now) {
             self.note(id, &packet);
             match &mut self.nodes[node] {
-                Node::Host(host) => host.handle(now, &packet),
+                Node::Host(host) => match packet.content {
+                    Content::Echo(echo) if echo.reply => self.echoes.push_back((node, now, echo)),
+                    _ => host.handle(now, &packet),
+                },
                 Node::Forwarder => {
-                    self.send(node, 1 - port, packet);
+                    self.send(node, 1 - port, *packet);
                     continue;
                 }
                 Node::Router => {
                     if let Some(&port) = self.routes[node].get(&packet.ip.dst) {
-                        self.send(node, port, packet);
+                        self.send(node, port, *packet);
                     }
                     continue;
                 }
@@ -332,13 +338,13 @@ impl<A: Application> World<A> {
                         }
                     };
                     if !taken {
-                        self.send(node, 1 - port, packet);
+                        self.send(node, 1 - port, *packet);
                     }
                 }
                 Node::Helper(helper) => {
                     let mut out = Vec::new();
                     let send = &mut |port, packet| out.push((port, packet));
-                    helper.handle(now, port, packet, send);
+                    helper.handle(now, port, *packet, send);
                     self.send_all(node, out);
                 }
             }

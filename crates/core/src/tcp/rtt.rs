@@ -43,12 +43,17 @@ pub struct RttEstimator {
     rttvar: Duration,
     min_rtt: Option<Duration>,
     backoff: u32,
+    /// What follows from the rest: it is asked for far more often than that changes.
+    rto: Duration,
 }
 
 impl RttEstimator {
     /// No measurement yet.
     pub fn new(config: RtoConfig) -> RttEstimator {
-        RttEstimator { config, srtt: None, rttvar: Duration::ZERO, min_rtt: None, backoff: 0 }
+        let (rttvar, rto) = (Duration::ZERO, Duration::ZERO);
+        let mut new = RttEstimator { config, srtt: None, rttvar, min_rtt: None, backoff: 0, rto };
+        new.rto = new.timeout();
+        new
     }
 
     /// Takes a measurement R' of a segment that was sent once (Karn's rule is the caller's), when
@@ -62,6 +67,9 @@ impl RttEstimator {
     /// Takes a measurement of a segment that was acknowledged at `now`: a ticking clock counts the
     /// ticks since it was sent.
     pub fn sample_at(&mut self, now: Instant, rtt: Duration) {
+        if self.config.tick.is_zero() {
+            return self.measured(rtt, 1);
+        }
         let (end, period) = (u128::from(now.as_nanos()), self.period());
         let ticks = end / period - end.saturating_sub(rtt.as_nanos()) / period;
         self.measured(rtt, ticks);
@@ -71,7 +79,6 @@ impl RttEstimator {
     /// as in 4.3BSD, which counted from one.
     fn measured(&mut self, exact: Duration, ticks: u128) {
         self.min_rtt = Some(self.min_rtt.map_or(exact, |least| least.min(exact)));
-        self.backoff = 0;
         let rtt = if self.config.tick.is_zero() { exact } else { self.ticks_lasting(ticks.max(1)) };
         // RFC 6298, rules 2.2 and 2.3: alpha = 1/8, beta = 1/4, RTTVAR first.
         self.srtt = Some(match self.srtt {
@@ -84,6 +91,7 @@ impl RttEstimator {
                 (srtt * 7 + rtt) / 8
             }
         });
+        self.end_back_off();
     }
 
     /// The clock's period in nanoseconds; an exact clock's is one.
@@ -109,6 +117,11 @@ impl RttEstimator {
     /// The timeout now, back-off included: RTO = SRTT + max(G, 4·RTTVAR), within its limits. By a
     /// ticking clock it is a whole number of ticks, at least two.
     pub fn rto(&self) -> Duration {
+        self.rto
+    }
+
+    /// The timeout anew, after a sample or a back-off.
+    fn timeout(&self) -> Duration {
         let granularity = self.config.granularity.max(self.config.tick);
         let base = match self.srtt {
             None => self.config.initial,
@@ -137,11 +150,13 @@ impl RttEstimator {
     /// The timer expired: double the timeout (rule 5.5).
     pub fn back_off(&mut self) {
         self.backoff += 1;
+        self.rto = self.timeout();
     }
 
     /// New data was acknowledged: the path works again, the next timeout is the plain one.
     pub fn end_back_off(&mut self) {
         self.backoff = 0;
+        self.rto = self.timeout();
     }
 }
 

@@ -49,8 +49,6 @@ pub struct Host<A: Application = Run> {
     notices: VecDeque<(Slot, A::Notice)>,
     /// Datagrams that have arrived, by port.
     datagrams: BTreeMap<u16, Count>,
-    /// Answers to pings that have arrived, and when.
-    echoes: VecDeque<(Instant, Echo)>,
 }
 
 /// How a connection is to be made and used.
@@ -78,7 +76,6 @@ impl<A: Application> Host<A> {
             replies: VecDeque::new(),
             notices: VecDeque::new(),
             datagrams: BTreeMap::new(),
-            echoes: VecDeque::new(),
         }
     }
 
@@ -101,6 +98,18 @@ impl<A: Application> Host<A> {
     pub fn session(&self, slot: Slot) -> Option<(&Connection<A::Buffer>, &A)> {
         let session = self.sessions.get(slot.index)?;
         (session.serial == slot.serial).then_some((&session.connection, &session.application))
+    }
+
+    /// The connection of this name.
+    pub fn slot(&self, key: &SessionKey) -> Option<Slot> {
+        let &index = self.table.get(key)?;
+        Some(Slot { index, serial: self.sessions[index].serial })
+    }
+
+    /// The name of a connection, while it lives.
+    pub fn key(&self, slot: Slot) -> Option<SessionKey> {
+        let session = self.sessions.get(slot.index)?;
+        (session.serial == slot.serial).then_some(session.key)
     }
 
     /// How many connections there are.
@@ -169,11 +178,6 @@ impl<A: Application> Host<A> {
         self.notices.pop_front()
     }
 
-    /// The next answer to a ping, and when it came.
-    pub(crate) fn poll_echo(&mut self) -> Option<(Instant, Echo)> {
-        self.echoes.pop_front()
-    }
-
     fn insert(
         &mut self,
         now: Instant,
@@ -211,7 +215,7 @@ impl<A: Application> Host<A> {
             Content::Udp(Datagram { dst_port, .. }) => {
                 self.datagrams.entry(*dst_port).or_default().add(packet);
             }
-            Content::Echo(echo) if echo.reply => self.echoes.push_back((now, *echo)),
+            Content::Echo(echo) if echo.reply => {}
             Content::Echo(echo) => {
                 let content = Content::Echo(Echo { reply: true, ..*echo });
                 self.replies.push_back(Packet { ip: self.header_to(packet.ip.src), content });
