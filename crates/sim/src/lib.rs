@@ -6,20 +6,26 @@
 #![forbid(unsafe_code)]
 
 mod agenda;
+mod build;
 mod host;
 mod line;
 mod node;
 mod packet;
+pub mod record;
+mod run;
 mod simulation;
 mod stream;
 pub mod workload;
 mod world;
 
+pub use build::{Built, BuiltLink, Layout, build};
 pub use host::script::{Close, Pace, Report, Run, Script, Start};
 pub use host::{Application, Host, SessionKey, Slot};
 pub use line::{Faults, Line, Parcel};
 pub use node::{Helper, Node};
 pub use packet::{Body, Content, Datagram, Echo, Packet};
+pub use record::Outcome;
+pub use run::{RunError, run};
 pub use simulation::{Net, Simulation};
 pub use stream::{Notice, Stream};
 pub use world::{End, LineId, NodeId, World};

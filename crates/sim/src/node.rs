@@ -7,17 +7,16 @@ use bentpipe_core::time::Instant;
 use bentpipe_gateway::Gateway;
 use std::fmt;
 
-/// A box with ports. Hosts have one port (0); routers any number; the others two.
+/// A box with ports. Hosts have one port (0), helpers two, the others any number.
 #[derive(Debug)]
 pub enum Node<A: Application = Run> {
     /// An end.
     Host(Host<A>),
-    /// Passes packets from one of its two ports to the other.
-    Forwarder,
     /// Passes packets on by their destination; see [`World::route`](crate::World::route).
     Router,
-    /// A gateway. The port given is the one towards its LAN.
-    Gateway(Box<Gateway<A::Buffer>>, usize),
+    /// A gateway, which passes on what it does not take as a router does. The ports given are those
+    /// on its LAN side.
+    Gateway(Box<Gateway<A::Buffer>>, Vec<usize>),
     /// Something in the network that meddles with passing packets.
     Helper(Box<dyn Helper>),
 }

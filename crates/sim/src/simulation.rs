@@ -2,6 +2,7 @@
 
 use crate::host::SessionKey;
 use crate::packet::{Content, Datagram, Echo};
+use crate::record::Records;
 use crate::stream::Stream;
 use crate::workload::Workload;
 use crate::world::{End, NodeId, World};
@@ -21,6 +22,8 @@ pub struct Simulation {
 #[derive(Debug, Default)]
 pub struct Net {
     world: World<Stream>,
+    /// What flows have done.
+    pub records: Records,
     /// Moment, order of setting, workload, and the workload's own mark.
     timers: BTreeSet<(Instant, u64, usize, u64)>,
     timers_set: u64,
@@ -144,6 +147,21 @@ impl Simulation {
         self.workloads.len() - 1
     }
 
+    /// What the flows have done.
+    pub fn records(&self) -> &Records {
+        &self.net.records
+    }
+
+    /// What the flows have done, to add flows.
+    pub fn records_mut(&mut self) -> &mut Records {
+        &mut self.net.records
+    }
+
+    /// The world, to break something in it.
+    pub fn world_mut(&mut self) -> &mut World<Stream> {
+        &mut self.net.world
+    }
+
     /// The world.
     pub fn world(&self) -> &World<Stream> {
         &self.net.world
@@ -187,14 +205,19 @@ impl Simulation {
         }
     }
 
-    /// Tells the workloads what has happened.
+    /// Tells the workloads what has happened, until nothing is left to tell.
     fn notify(&mut self) {
-        while let Some((end, (owner, tag, notice))) = self.net.world.poll_notice() {
-            self.call(owner, |workload, net| workload.on_notice(net, end, tag, notice));
-        }
-        while let Some((host, at, echo)) = self.net.world.poll_echo() {
-            if let Some(&owner) = self.net.pinging.get(&(host, echo.identifier)) {
-                self.call(owner, |workload, net| workload.on_echo(net, at, echo));
+        loop {
+            if let Some((end, (owner, tag, notice))) = self.net.world.poll_notice() {
+                self.call(owner, |workload, net| workload.on_notice(net, end, tag, notice));
+            } else if let Some((end, stream, connection)) = self.net.world.poll_departed() {
+                self.net.records.depart(end, &stream, &connection);
+            } else if let Some((host, at, echo)) = self.net.world.poll_echo() {
+                if let Some(&owner) = self.net.pinging.get(&(host, echo.identifier)) {
+                    self.call(owner, |workload, net| workload.on_echo(net, at, echo));
+                }
+            } else {
+                return;
             }
         }
     }

@@ -98,6 +98,7 @@ impl<A: Application> World<A> {
             let exit = usize::from(left > 0);
             world.join((left, exit), (left + 1, 0), onwards, back);
         }
+        world.route();
         world
     }
 
@@ -234,9 +235,21 @@ impl<A: Application> World<A> {
 
     /// What an application has told, and where.
     pub fn poll_notice(&mut self) -> Option<(End, A::Notice)> {
-        while let Some(&host) = self.told.last() {
+        for index in 0..self.told.len() {
+            let host = self.told[index];
             if let Some((slot, notice)) = self.host_mut(host).poll_notice() {
                 return Some((End { host, slot }, notice));
+            }
+        }
+        None
+    }
+
+    /// A connection that is over, with what used it. To be asked when there are no more notices:
+    /// then nothing refers to it any more.
+    pub fn poll_departed(&mut self) -> Option<(End, A, Connection<A::Buffer>)> {
+        while let Some(&host) = self.told.last() {
+            if let Some((slot, application, connection)) = self.host_mut(host).poll_departed() {
+                return Some((End { host, slot }, application, connection));
             }
             self.told.pop();
         }
@@ -291,7 +304,7 @@ impl<A: Application> World<A> {
         let now = self.now;
         match &mut self.nodes[id] {
             Node::Host(host) => host.handle_timeout(now),
-            Node::Forwarder | Node::Router => {}
+            Node::Router => {}
             Node::Gateway(gateway, _) => gateway.handle_timeout(now),
             Node::Helper(helper) => {
                 let mut out = Vec::new();
@@ -313,18 +326,12 @@ impl<A: Application> World<A> {
                     Content::Echo(echo) if echo.reply => self.echoes.push_back((node, now, echo)),
                     _ => host.handle(now, &packet),
                 },
-                Node::Forwarder => {
-                    self.send(node, 1 - port, *packet);
-                    continue;
-                }
                 Node::Router => {
-                    if let Some(&port) = self.routes[node].get(&packet.ip.dst) {
-                        self.send(node, port, *packet);
-                    }
+                    self.forward(node, *packet);
                     continue;
                 }
                 Node::Gateway(gateway, lan) => {
-                    let from = if port == *lan { Side::Lan } else { Side::Satellite };
+                    let from = if lan.contains(&port) { Side::Lan } else { Side::Satellite };
                     let taken = match &packet.content {
                         Content::Tcp(tcp, body) => {
                             let payload = body.payload();
@@ -338,7 +345,7 @@ impl<A: Application> World<A> {
                         }
                     };
                     if !taken {
-                        self.send(node, 1 - port, *packet);
+                        self.forward(node, *packet);
                     }
                 }
                 Node::Helper(helper) => {
@@ -358,8 +365,11 @@ impl<A: Application> World<A> {
     fn settle(&mut self, id: NodeId, woken: bool) {
         let now = self.now;
         let mut sent = 0;
-        while let Some((port, packet, mss)) = self.poll_node(id) {
-            packet.cut(mss, |packet| self.send(id, port, packet));
+        while let Some((packet, mss)) = self.poll_node(id) {
+            packet.cut(mss, |packet| match self.nodes[id] {
+                Node::Host(_) => self.send(id, 0, packet),
+                _ => self.forward(id, packet),
+            });
             sent += 1;
             assert!(sent < 1_000_000, "node {id} sends without end at {now:?}");
         }
@@ -370,7 +380,7 @@ impl<A: Application> World<A> {
                 }
                 host.next()
             }
-            Node::Forwarder | Node::Router => return,
+            Node::Router => return,
             Node::Gateway(gateway, _) => gateway.poll_timeout(),
             Node::Helper(helper) => helper.next(),
         };
@@ -381,26 +391,32 @@ impl<A: Application> World<A> {
         self.agenda.set(node_element(id), next.map(|at| at.max(now)));
     }
 
-    /// What node `id` sends next, out of which port, and how much payload a wire packet takes.
-    fn poll_node(&mut self, id: NodeId) -> Option<(usize, Packet, usize)> {
+    /// What node `id` sends next, and how much payload a wire packet takes.
+    fn poll_node(&mut self, id: NodeId) -> Option<(Packet, usize)> {
         let now = self.now;
         match &mut self.nodes[id] {
-            Node::Host(host) => host.poll_transmit(now).map(|(packet, mss)| (0, packet, mss)),
-            Node::Forwarder | Node::Router | Node::Helper(_) => None,
-            Node::Gateway(gateway, lan) => {
+            Node::Host(host) => host.poll_transmit(now),
+            Node::Router | Node::Helper(_) => None,
+            Node::Gateway(gateway, _) => {
                 let emission = gateway.poll_transmit(now)?;
                 let body = Body::collect(emission.payload_len(), |visit| {
                     gateway.payload(&emission, visit);
                 });
-                let port = if emission.to == Side::Lan { *lan } else { 1 - *lan };
                 let mss = emission.gso_size.map_or(usize::MAX, usize::from);
-                Some((port, Packet::tcp(emission.ip, emission.tcp, body), mss))
+                Some((Packet::tcp(emission.ip, emission.tcp, body), mss))
             }
         }
     }
 
     fn send_all(&mut self, id: NodeId, packets: Vec<(usize, Packet)>) {
         for (port, packet) in packets {
+            self.send(id, port, packet);
+        }
+    }
+
+    /// Sends a packet on its way to its destination. Without a route it is dropped.
+    fn forward(&mut self, id: NodeId, packet: Packet) {
+        if let Some(&port) = self.routes[id].get(&packet.ip.dst) {
             self.send(id, port, packet);
         }
     }

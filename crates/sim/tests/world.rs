@@ -50,7 +50,7 @@ fn upload(bytes: u64, loss: f64, seed: u64) -> (World, SessionKey) {
     peer.listen(80, config, SeqNum(7), answer);
     let free = LinkConfig { rate: None, delay: Duration::ZERO, ..QUIET };
     let cable = || [Line::new(&free, Faults::default()), Line::new(&free, Faults::default())];
-    let nodes = vec![Node::Host(host), Node::Forwarder, Node::Forwarder, Node::Host(peer)];
+    let nodes = vec![Node::Host(host), Node::Router, Node::Router, Node::Host(peer)];
     let lines = vec![cable(), [line(loss, seed), line(loss, seed + 1)], cable()];
     (World::chain(nodes, lines), (80, client, 1000))
 }

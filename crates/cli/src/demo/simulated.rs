@@ -63,7 +63,7 @@ fn download(link: &SatelliteLink, bytes: u64, gateways: bool) -> Option<f64> {
     server.listen(80, config, SeqNum(2), answer);
 
     let middle = |lan_port: usize| {
-        if gateways { Node::Gateway(Box::new(gateway(link)), lan_port) } else { Node::Forwarder }
+        if gateways { Node::Gateway(Box::new(gateway(link)), vec![lan_port]) } else { Node::Router }
     };
     let nodes = vec![Node::Host(client), middle(0), middle(1), Node::Host(server)];
     let lan = LinkConfig { rate: None, delay: Duration::ZERO, ..satellite(link) };

@@ -1,7 +1,7 @@
 //! What a link counts.
 
 use super::Packet;
-use std::ops::Add;
+use std::ops::{Add, Sub};
 
 /// A number of packets and their bytes on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -33,6 +33,13 @@ impl Add for Count {
     }
 }
 
+impl Sub for Count {
+    type Output = Count;
+    fn sub(self, earlier: Count) -> Count {
+        Count { packets: self.packets - earlier.packets, bytes: self.bytes - earlier.bytes }
+    }
+}
+
 /// The fate of every packet offered to a link and no longer inside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counters {
@@ -44,4 +51,17 @@ pub struct Counters {
     pub lost: Count,
     /// Arrived.
     pub delivered: Count,
+}
+
+impl Sub for Counters {
+    type Output = Counters;
+    /// What has happened since `earlier`.
+    fn sub(self, earlier: Counters) -> Counters {
+        Counters {
+            offered: self.offered - earlier.offered,
+            dropped: self.dropped - earlier.dropped,
+            lost: self.lost - earlier.lost,
+            delivered: self.delivered - earlier.delivered,
+        }
+    }
 }

@@ -47,6 +47,8 @@ pub struct Host<A: Application = Run> {
     ready: VecDeque<usize>,
     replies: VecDeque<Packet>,
     notices: VecDeque<(Slot, A::Notice)>,
+    /// Connections that are over, and what used them.
+    departed: VecDeque<(Slot, A, Connection<A::Buffer>)>,
     /// Datagrams that have arrived, by port.
     datagrams: BTreeMap<u16, Count>,
 }
@@ -75,6 +77,7 @@ impl<A: Application> Host<A> {
             ready: VecDeque::new(),
             replies: VecDeque::new(),
             notices: VecDeque::new(),
+            departed: VecDeque::new(),
             datagrams: BTreeMap::new(),
         }
     }
@@ -168,9 +171,14 @@ impl<A: Application> Host<A> {
         }
     }
 
-    /// Whether there are notices.
+    /// Whether there are notices or departed connections.
     pub(crate) fn tells(&self) -> bool {
-        !self.notices.is_empty()
+        !(self.notices.is_empty() && self.departed.is_empty())
+    }
+
+    /// A connection that is over, with what used it.
+    pub(crate) fn poll_departed(&mut self) -> Option<(Slot, A, Connection<A::Buffer>)> {
+        self.departed.pop_front()
     }
 
     /// What an application has told, and at which connection.
@@ -313,9 +321,10 @@ impl<A: Application> Host<A> {
         session.queued = false;
         session.application.check(&session.connection, &session.config);
         if session.application.done() {
-            let session = self.sessions.remove(index);
-            self.table.remove(&session.key);
+            let Session { key, serial, application, connection, .. } = self.sessions.remove(index);
+            self.table.remove(&key);
             self.latest = None;
+            self.departed.push_back((Slot { index, serial }, application, connection));
             return self.agenda.set(index, None);
         }
         let next = session.next(now);

@@ -22,9 +22,12 @@ impl<A: Application> World<A> {
         }
     }
 
-    /// Sends what node `at` gets for `address` out of `port` from now on.
-    pub fn set_route(&mut self, at: NodeId, address: IpAddr, port: usize) {
-        self.routes[at].insert(address, port);
+    /// Sends what node `at` gets for `address` out of `port` from now on, or drops it.
+    pub fn set_route(&mut self, at: NodeId, address: IpAddr, port: Option<usize>) {
+        match port {
+            Some(port) => self.routes[at].insert(address, port),
+            None => self.routes[at].remove(&address),
+        };
     }
 
     /// Which port of node `at` leads to `address`.

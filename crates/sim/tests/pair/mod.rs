@@ -71,8 +71,8 @@ pub(crate) fn draw(seed: u64, severity: Severity) -> Scenario {
             let other = if draw.flip() { one.clone() } else { draw.gateway(&satellite) };
             vec![gateway(one, 0), gateway(other, 1)]
         }
-        1 => vec![gateway(draw.gateway(&satellite), 0), Node::Forwarder],
-        _ => vec![Node::Forwarder, Node::Forwarder],
+        1 => vec![gateway(draw.gateway(&satellite), 0), Node::Router],
+        _ => vec![Node::Router, Node::Router],
     };
     let faults = draw.faults();
     let description = format!("{calls:#?}\n{satellite:#?}\n{faults:#?}\n{middle:#?}");
@@ -90,7 +90,7 @@ pub(crate) fn draw(seed: u64, severity: Severity) -> Scenario {
 }
 
 fn gateway(config: Config, lan: usize) -> Node {
-    Node::Gateway(Box::new(Gateway::new(config)), lan)
+    Node::Gateway(Box::new(Gateway::new(config)), vec![lan])
 }
 
 struct Draw {

@@ -72,6 +72,8 @@ enum Phase {
 pub struct Connection<B> {
     config: ConnectionConfig,
     phase: Phase,
+    /// The synchronised part of a connection that is over.
+    former: Option<Box<Tcb>>,
     send: B,
     /// One past the last byte that the application has written.
     written: u64,
@@ -115,6 +117,7 @@ impl<B: Buffer> Connection<B> {
             tuning: config.receive_buffer_max.map(tuning),
             config,
             phase: Phase::Opening(handshake),
+            former: None,
             send: B::default(),
             written: 1,
             closing: false,
@@ -154,6 +157,11 @@ impl<B: Buffer> Connection<B> {
             Phase::Synchronised(tcb) => Some(tcb),
             _ => None,
         }
+    }
+
+    /// The synchronised part as it is, or as it was when the connection ended: for statistics.
+    pub fn last_tcb(&self) -> Option<&Tcb> {
+        self.tcb().or(self.former.as_deref())
     }
 
     /// Offers `payload` to be sent; returns how many bytes were taken. Nothing is taken after
@@ -227,8 +235,7 @@ impl<B: Buffer> Connection<B> {
         {
             self.reset = Some(tcb.reset(None));
         }
-        self.phase = Phase::Closed;
-        self.time_wait = None;
+        self.leave();
     }
 
     /// The packet of the segment that is handed over next bore the codepoint CE (RFC 3168): a
@@ -332,7 +339,13 @@ impl<B: Buffer> Connection<B> {
         if self.time_wait.is_none() || event != Event::Closed {
             self.events.push_back(event);
         }
-        self.phase = Phase::Closed;
+        self.leave();
+    }
+
+    fn leave(&mut self) {
+        if let Phase::Synchronised(tcb) = std::mem::replace(&mut self.phase, Phase::Closed) {
+            self.former = Some(tcb);
+        }
         self.time_wait = None;
     }
 

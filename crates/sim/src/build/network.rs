@@ -1,0 +1,111 @@
+//! Nodes, cables and routes.
+
+use super::links;
+use crate::host::Host;
+use crate::line::{Faults, Line};
+use crate::node::Node;
+use crate::stream::Stream;
+use crate::world::{LineId, NodeId, World};
+use bentpipe_gateway::Gateway;
+use bentpipe_scenario::{Link, LinkIndex, NodeIndex, NodeKind, Scenario, Seeds, network};
+use std::net::{IpAddr, Ipv4Addr};
+
+/// Where the parts of a scenario are in its world.
+#[derive(Debug, Default)]
+pub struct Layout {
+    /// By the scenario's node.
+    pub nodes: Vec<NodeId>,
+    /// By the scenario's link.
+    pub links: Vec<BuiltLink>,
+}
+
+/// A link of the scenario in its world.
+#[derive(Debug, Clone, Copy)]
+pub struct BuiltLink {
+    /// Forward and back.
+    pub lines: [LineId; 2],
+    /// The ports that it leaves from, at its two nodes.
+    pub ports: [usize; 2],
+}
+
+impl Layout {
+    /// The node of this index.
+    pub fn node(&self, index: NodeIndex) -> NodeId {
+        self.nodes[index.0]
+    }
+
+    /// All lines: of each link in turn, forward and back.
+    pub fn lines(&self) -> impl Iterator<Item = LineId> + '_ {
+        self.links.iter().flat_map(|link| link.lines)
+    }
+
+    /// The link of this index.
+    pub fn link(&self, index: LinkIndex) -> &BuiltLink {
+        &self.links[index.0]
+    }
+}
+
+/// The address of the scenario's node `index`: 10.0.0.1 and on.
+fn address(index: usize) -> IpAddr {
+    let number = u32::try_from(index + 1).expect("fewer than 2^24 nodes");
+    IpAddr::V4(Ipv4Addr::from_bits(u32::from_be_bytes([10, 0, 0, 0]) + number))
+}
+
+pub(super) fn build(scenario: &Scenario, seeds: Seeds) -> (World<Stream>, Layout) {
+    let mut world: World<Stream> = World::default();
+    let mut layout = Layout::default();
+    for (index, node) in scenario.nodes.iter().enumerate() {
+        layout.nodes.push(match &node.kind {
+            NodeKind::Host { .. } => world.add(Host::new(address(index))),
+            NodeKind::Router => world.add(Node::Router),
+            NodeKind::Gateway(gateway) => {
+                let config = gateway.config.clone();
+                // Ports are given in the order of the links.
+                let at = NodeIndex(index);
+                let mine = scenario.links.iter().enumerate();
+                let mine = mine.filter(|(_, link)| link.between.contains(&at));
+                let lan =
+                    mine.enumerate().filter(|(_, (i, _))| gateway.lan.contains(&LinkIndex(*i)));
+                let lan = lan.map(|(port, _)| port).collect();
+                world.add(Node::Gateway(Box::new(Gateway::new(config)), lan))
+            }
+        });
+    }
+    for link in &scenario.links {
+        let [a, b] = link.between.map(|end| layout.node(end));
+        let ports = [world.free_port(a), world.free_port(b)];
+        let line = |direction, way: &str| {
+            let seed = seeds.stream(&format!("link.{}/{way}", link.name));
+            Line::new(&links::config(direction, seeds, &link.name, way, seed), Faults::default())
+        };
+        let lines = world.join(
+            (a, ports[0]),
+            (b, ports[1]),
+            line(&link.forward, "forward"),
+            line(&link.back, "back"),
+        );
+        layout.links.push(BuiltLink { lines, ports });
+    }
+    route(&mut world, scenario, &layout, &scenario.links);
+    (world, layout)
+}
+
+/// Sets every node's route to every host, by the costs of `links`.
+pub(super) fn route(
+    world: &mut World<Stream>,
+    scenario: &Scenario,
+    layout: &Layout,
+    links: &[Link],
+) {
+    let is_host = |index: usize| matches!(scenario.nodes[index].kind, NodeKind::Host { .. });
+    for host in (0..scenario.nodes.len()).filter(|&index| is_host(index)) {
+        for node in (0..scenario.nodes.len()).filter(|&index| !is_host(index)) {
+            let way = network::path(&scenario.nodes, links, NodeIndex(node), NodeIndex(host));
+            let port = way.and_then(|way| way.first().copied()).map(|(link, _)| {
+                let end = usize::from(links[link.0].between[1].0 == node);
+                layout.link(link).ports[end]
+            });
+            world.set_route(layout.nodes[node], address(host), port);
+        }
+    }
+}

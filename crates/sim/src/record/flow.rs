@@ -1,0 +1,124 @@
+//! What a flow has done.
+
+use crate::stream::Stream;
+use bentpipe_core::tcp::buffer::Pattern;
+use bentpipe_core::tcp::connection::Connection;
+use bentpipe_core::time::{Duration, Instant};
+
+/// Which of a run's flows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FlowId(pub usize);
+
+/// Which of a run's transfers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TransferId(pub(super) usize);
+
+/// What an end of a connection counts for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// The end that data come from: its segments and retransmissions count.
+    Source,
+    /// The end that data go to: what its application reads counts.
+    Sink,
+}
+
+/// A flow of a scenario, one of its `count`.
+#[derive(Debug, Clone)]
+pub struct FlowRecord {
+    /// Its name in the scenario.
+    pub name: String,
+    /// It is there for the others.
+    pub background: bool,
+    /// When its first transfer began.
+    pub started: Option<Instant>,
+    /// When nothing more was to come.
+    pub finished: Option<Instant>,
+    /// Transfers completed.
+    pub completed: u64,
+    /// Connections opened.
+    pub connections: u64,
+    /// Of connections that are gone.
+    pub(super) past: Tally,
+}
+
+impl FlowRecord {
+    pub(super) fn new(name: String, background: bool) -> FlowRecord {
+        FlowRecord {
+            name,
+            background,
+            started: None,
+            finished: None,
+            completed: 0,
+            connections: 0,
+            past: Tally::default(),
+        }
+    }
+}
+
+/// Work with a beginning and an end: a file, a reply, a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Transfer {
+    /// Whose.
+    pub flow: FlowId,
+    /// When it was asked for: the SYN, or the request on a connection that stands.
+    pub started: Instant,
+    /// When its first byte was read.
+    pub first_byte: Option<Instant>,
+    /// When its last byte was read.
+    pub completed: Option<Instant>,
+    /// Its bytes, once it is complete.
+    pub bytes: u64,
+}
+
+/// Counts of a flow, over all its connections.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct Tally {
+    /// Bytes read by the applications at the sinks.
+    pub(super) delivered: u64,
+    /// Segments sent by the sources.
+    pub segments: u64,
+    /// Segments that they sent again.
+    pub retransmissions: u64,
+    /// Bytes that they sent again.
+    pub retransmitted_bytes: u64,
+    /// Expiries of their retransmission timers.
+    pub timeouts: u64,
+    /// Their episodes of fast recovery.
+    pub recoveries: u64,
+    /// The least round-trip time that a source measured.
+    pub min_rtt: Option<Duration>,
+    /// The smoothed round-trip time of the source that was counted last.
+    pub srtt: Option<Duration>,
+}
+
+impl Tally {
+    pub(super) fn add(&mut self, role: Role, stream: &Stream, connection: &Connection<Pattern>) {
+        if role == Role::Sink {
+            self.delivered += stream.read();
+            return;
+        }
+        let Some(tcb) = connection.last_tcb() else { return };
+        let stats = tcb.sender.stats();
+        self.segments += stats.segments;
+        self.retransmissions += stats.retransmissions;
+        self.retransmitted_bytes += stats.retransmitted_bytes;
+        self.timeouts += stats.timeouts;
+        self.recoveries += stats.recoveries;
+        let least = tcb.sender.rtt().min_rtt();
+        self.min_rtt = [self.min_rtt, least].into_iter().flatten().min();
+        self.srtt = tcb.sender.rtt().srtt().or(self.srtt);
+    }
+
+    /// What has been counted since `earlier`.
+    pub(super) fn since(&self, earlier: &Tally) -> Tally {
+        Tally {
+            delivered: self.delivered - earlier.delivered,
+            segments: self.segments - earlier.segments,
+            retransmissions: self.retransmissions - earlier.retransmissions,
+            retransmitted_bytes: self.retransmitted_bytes - earlier.retransmitted_bytes,
+            timeouts: self.timeouts - earlier.timeouts,
+            recoveries: self.recoveries - earlier.recoveries,
+            ..*self
+        }
+    }
+}

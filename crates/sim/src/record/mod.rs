@@ -1,0 +1,149 @@
+//! What a run measures.
+//!
+//! Every flow of a scenario has a [`FlowRecord`]: it counts over all connections that the flow's
+//! workload attaches to it, from the end of the warm-up on. Work that has a beginning and an end (a
+//! file, a reply, a page) is a [`Transfer`]. Links and gateways count for themselves; their
+//! counts at the end of the warm-up are taken off.
+
+mod flow;
+mod outcome;
+
+use flow::Tally;
+pub use flow::{FlowId, FlowRecord, Role, Transfer, TransferId};
+pub use outcome::{FlowRow, LinkRow, Outcome, RunRow, TransferRow, fairness};
+
+use crate::stream::Stream;
+use crate::world::{End, World};
+use bentpipe_core::tcp::buffer::Pattern;
+use bentpipe_core::tcp::connection::Connection;
+use bentpipe_core::time::Instant;
+use std::collections::BTreeMap;
+
+/// All flows of a run.
+#[derive(Debug, Default)]
+pub struct Records {
+    flows: Vec<FlowRecord>,
+    transfers: Vec<Transfer>,
+    /// Ends that are alive: whose they are, and what they count for.
+    ends: BTreeMap<End, (FlowId, Role)>,
+}
+
+impl Records {
+    /// A flow of this name. Background flows count neither for fairness nor for the end of a run.
+    pub fn add(&mut self, name: String, background: bool) -> FlowId {
+        self.flows.push(FlowRecord::new(name, background));
+        FlowId(self.flows.len() - 1)
+    }
+
+    /// The flows, in the order in which they were added.
+    pub fn flows(&self) -> &[FlowRecord] {
+        &self.flows
+    }
+
+    /// Transfers, in the order in which they began.
+    pub fn transfers(&self) -> &[Transfer] {
+        &self.transfers
+    }
+
+    /// What `end` does counts for `flow` from now on.
+    pub fn attach(&mut self, end: End, flow: FlowId, role: Role) {
+        self.ends.insert(end, (flow, role));
+        self.flows[flow.0].connections += u64::from(role == Role::Source);
+    }
+
+    /// A transfer of `flow` begins.
+    pub fn begin(&mut self, now: Instant, flow: FlowId) -> TransferId {
+        let record = &mut self.flows[flow.0];
+        record.started.get_or_insert(now);
+        self.transfers.push(Transfer {
+            flow,
+            started: now,
+            first_byte: None,
+            completed: None,
+            bytes: 0,
+        });
+        TransferId(self.transfers.len() - 1)
+    }
+
+    /// The first byte of a transfer has come.
+    pub fn first_byte(&mut self, now: Instant, transfer: TransferId) {
+        self.transfers[transfer.0].first_byte.get_or_insert(now);
+    }
+
+    /// A transfer is over; `bytes` were to be delivered, and have been.
+    pub fn complete(&mut self, now: Instant, transfer: TransferId, bytes: u64) {
+        let transfer = &mut self.transfers[transfer.0];
+        (transfer.completed, transfer.bytes) = (Some(now), bytes);
+        self.flows[transfer.flow.0].completed += 1;
+    }
+
+    /// Nothing more will come from `flow`.
+    pub fn finish(&mut self, now: Instant, flow: FlowId) {
+        self.flows[flow.0].finished.get_or_insert(now);
+    }
+
+    /// Whether all flows are over that are not background.
+    pub fn all_done(&self) -> bool {
+        let mut foreground = self.flows.iter().filter(|flow| !flow.background).peekable();
+        foreground.peek().is_some() && foreground.all(|flow| flow.finished.is_some())
+    }
+
+    /// When the last of those flows was over.
+    pub fn last_finish(&self) -> Option<Instant> {
+        let foreground = self.flows.iter().filter(|flow| !flow.background);
+        foreground.filter_map(|flow| flow.finished).max()
+    }
+
+    /// A connection is gone; this was its end.
+    pub(crate) fn depart(&mut self, end: End, stream: &Stream, connection: &Connection<Pattern>) {
+        if let Some((flow, role)) = self.ends.remove(&end) {
+            self.flows[flow.0].past.add(role, stream, connection);
+        }
+    }
+
+    /// The counts of every flow at this moment.
+    pub(crate) fn tallies(&self, world: &World<Stream>) -> Vec<Tally> {
+        let mut tallies: Vec<_> = self.flows.iter().map(|flow| flow.past).collect();
+        for (&end, &(flow, role)) in &self.ends {
+            if let Some((connection, stream)) = world.session(end) {
+                tallies[flow.0].add(role, stream, connection);
+            }
+        }
+        tallies
+    }
+
+    /// The live ends that send for `flow`.
+    pub fn sources(&self, flow: FlowId) -> impl Iterator<Item = End> + '_ {
+        let of_flow =
+            move |&(_, &(of, role)): &(&End, &(FlowId, Role))| of == flow && role == Role::Source;
+        self.ends.iter().filter(of_flow).map(|(&end, _)| end)
+    }
+}
+
+impl Records {
+    /// The flows' results between two moments, of which `before` are the counts at the first.
+    pub(crate) fn rows(
+        &self,
+        world: &World<Stream>,
+        before: &[Tally],
+        measured: (Instant, Instant),
+    ) -> (Vec<FlowRow>, Vec<TransferRow>) {
+        let mut took = vec![Vec::new(); self.flows.len()];
+        for transfer in &self.transfers {
+            if let Some(completed) = transfer.completed {
+                took[transfer.flow.0].push(completed.saturating_since(transfer.started));
+            }
+        }
+        let tallies = self.tallies(world);
+        let flows = self.flows.iter().enumerate().map(|(index, record)| {
+            let tally = before.get(index).map_or(tallies[index], |b| tallies[index].since(b));
+            FlowRow::new(record, &tally, &took[index], measured)
+        });
+        let foreground = self.transfers.iter().filter(|t| !self.flows[t.flow.0].background);
+        let transfers = foreground.map(|&transfer| TransferRow {
+            flow: self.flows[transfer.flow.0].name.clone(),
+            transfer,
+        });
+        (flows.collect(), transfers.collect())
+    }
+}

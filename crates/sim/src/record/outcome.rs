@@ -1,0 +1,165 @@
+//! The results of a run, as rows.
+//!
+//! Rates and shares are over the measured part of the run: from the end of the warm-up, or a
+//! flow's beginning if that is later, to the end of the run, or of the flow if that is earlier.
+
+use super::flow::Tally;
+use super::{FlowRecord, Transfer};
+use bentpipe_core::link::{Count, Counters};
+use bentpipe_core::time::{Duration, Instant};
+
+/// All results of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// The run as a whole.
+    pub run: RunRow,
+    /// Its flows.
+    pub flows: Vec<FlowRow>,
+    /// Transfers of flows that are not background.
+    pub transfers: Vec<TransferRow>,
+    /// Each direction of each link.
+    pub links: Vec<LinkRow>,
+}
+
+/// A run as a whole. Sums, and Jain's index, are over the flows that are not background.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunRow {
+    /// The seed of its random numbers.
+    pub seed: u64,
+    /// When it ended.
+    pub end: Duration,
+    /// Goodput of all flows together, in bit/s: what applications have read (RFC 5166, 2.1).
+    pub goodput: f64,
+    /// Jain's fairness index of the flows' goodputs (RFC 5166, 2.3): 1/n to 1.
+    pub fairness: Option<f64>,
+    /// Utilisation of the busiest direction of a link with a rate.
+    pub utilisation: Option<f64>,
+    /// Packets dropped by queues, of all links.
+    pub dropped: u64,
+    /// Packets lost on links.
+    pub lost: u64,
+    /// Segments sent again.
+    pub retransmissions: u64,
+    /// Expiries of retransmission timers.
+    pub timeouts: u64,
+    /// Packets that have arrived at a node, on their way or at its end, since the beginning.
+    pub packets: u64,
+    /// A digest of every packet's arrival: two runs with the same one were the same.
+    pub digest: u64,
+}
+
+/// A flow.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FlowRow {
+    /// Its name.
+    pub name: String,
+    /// It is there for the others.
+    pub background: bool,
+    /// When it began, if it did.
+    pub started: Option<Instant>,
+    /// When nothing more was to come.
+    pub finished: Option<Instant>,
+    /// Bytes read at the sink.
+    pub delivered: u64,
+    /// Those bytes over the measured time, in bit/s.
+    pub goodput: f64,
+    /// Connections opened since the beginning.
+    pub connections: u64,
+    /// Transfers completed since the beginning.
+    pub completed: u64,
+    /// The mean time that they took.
+    pub mean_completion: Option<Duration>,
+    /// Segments sent.
+    pub segments: u64,
+    /// Segments sent again.
+    pub retransmissions: u64,
+    /// Bytes sent again.
+    pub retransmitted_bytes: u64,
+    /// Expiries of the retransmission timer.
+    pub timeouts: u64,
+    /// Episodes of fast recovery.
+    pub recoveries: u64,
+    /// The least round-trip time measured.
+    pub min_rtt: Option<Duration>,
+    /// The smoothed round-trip time at the end.
+    pub srtt: Option<Duration>,
+}
+
+/// A transfer: a file, a reply, a page.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TransferRow {
+    /// The flow's name.
+    pub flow: String,
+    /// What it was.
+    pub transfer: Transfer,
+}
+
+/// One direction of a link.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LinkRow {
+    /// Its name in the scenario.
+    pub name: String,
+    /// Where it begins.
+    pub from: String,
+    /// Where it ends.
+    pub to: String,
+    /// What has become of packets in the measured time.
+    pub counters: Counters,
+    /// What it could have sent in the measured time, in bytes; None without a rate.
+    pub capacity: Option<f64>,
+    /// Mean length of its queue over the measured time, the packet being sent included: packets,
+    /// and bytes.
+    pub mean_queue: (f64, f64),
+    /// The longest that it has been since the beginning.
+    pub longest_queue: Count,
+}
+
+impl LinkRow {
+    /// The share of its capacity that it has sent, packets that were lost on the way included.
+    pub fn utilisation(&self) -> Option<f64> {
+        let sent = self.counters.delivered.bytes + self.counters.lost.bytes;
+        self.capacity.filter(|capacity| *capacity > 0.0).map(|capacity| sent as f64 / capacity)
+    }
+}
+
+/// Jain's index: (Σx)² / (n·Σx²); None if nothing was delivered.
+pub fn fairness(shares: &[f64]) -> Option<f64> {
+    let (sum, squares) =
+        shares.iter().fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
+    (squares > 0.0).then(|| sum * sum / (shares.len() as f64 * squares))
+}
+
+impl FlowRow {
+    pub(super) fn new(
+        record: &FlowRecord,
+        tally: &Tally,
+        transfers: &[Duration],
+        measured: (Instant, Instant),
+    ) -> FlowRow {
+        let begin = record.started.map_or(measured.0, |started| started.max(measured.0));
+        let end = record.finished.map_or(measured.1, |finished| finished.min(measured.1));
+        let span = end.saturating_since(begin).as_secs_f64();
+        let sum: Duration = transfers.iter().sum();
+        FlowRow {
+            name: record.name.clone(),
+            background: record.background,
+            started: record.started,
+            finished: record.finished,
+            delivered: tally.delivered,
+            goodput: if span > 0.0 { tally.delivered as f64 * 8.0 / span } else { 0.0 },
+            connections: record.connections,
+            completed: record.completed,
+            mean_completion: u32::try_from(transfers.len())
+                .ok()
+                .filter(|count| *count > 0)
+                .map(|count| sum / count),
+            segments: tally.segments,
+            retransmissions: tally.retransmissions,
+            retransmitted_bytes: tally.retransmitted_bytes,
+            timeouts: tally.timeouts,
+            recoveries: tally.recoveries,
+            min_rtt: tally.min_rtt,
+            srtt: tally.srtt,
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! One run of a scenario, from its beginning to its results.
+
+use crate::build::{Built, Layout, build};
+use crate::record::{LinkRow, Outcome, RunRow, fairness};
+use crate::stream::Stream;
+use crate::world::World;
+use bentpipe_core::link::{Count, Counters};
+use bentpipe_core::time::{Duration, Instant};
+use bentpipe_scenario::{NodeIndex, RunEnd, Scenario};
+
+/// What goes wrong in a run, apart from panics: none of it is the scenario's fault.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RunError {
+    /// A line's packets do not add up.
+    #[error("packets on link {link} do not add up: {counters:?}, {inside:?} inside")]
+    Conservation {
+        /// The link's name.
+        link: String,
+        /// What it has counted.
+        counters: Counters,
+        /// What is still inside.
+        inside: Count,
+    },
+    /// The caller does not want the run any more.
+    #[error("the run was given up")]
+    Cancelled,
+}
+
+/// How often a run asks whether it is to go on, in virtual time.
+const TICK: Duration = Duration::from_secs(1);
+
+/// Runs `scenario` for the `run`th time, counted from zero. `go_on` is asked now and then, with
+/// the share of the run's duration that has passed; when it says no, the run is given up.
+///
+/// # Errors
+/// [`RunError`].
+pub fn run(
+    scenario: &Scenario,
+    run: u64,
+    mut go_on: impl FnMut(f64) -> bool,
+) -> Result<Outcome, RunError> {
+    let Built { mut simulation, layout, seeds } = build(scenario, run);
+    let warm_up = Instant::ZERO + scenario.run.warm_up;
+    let limit = Instant::ZERO + scenario.run.duration;
+    let mut now = Instant::ZERO;
+    let mut advance = |simulation: &mut crate::Simulation, until: Instant| {
+        while now < until {
+            now = until.min(now + TICK);
+            let more = simulation.run(now);
+            let over = scenario.run.end == RunEnd::FlowsDone && simulation.records().all_done();
+            if over || !more {
+                return Ok(false);
+            }
+            if !go_on(now.as_secs_f64() / limit.as_secs_f64()) {
+                return Err(RunError::Cancelled);
+            }
+        }
+        Ok(true)
+    };
+    let goes_on = advance(&mut simulation, warm_up)?;
+    let tallies = simulation.records().tallies(simulation.world());
+    let before: Vec<Counters> =
+        layout.lines().map(|line| counters(simulation.world(), line)).collect();
+    if goes_on {
+        advance(&mut simulation, limit)?;
+    }
+    let (records, world) = (simulation.records(), simulation.world());
+    let end = records.last_finish().filter(|_| scenario.run.end == RunEnd::FlowsDone);
+    let end = end.filter(|_| records.all_done()).unwrap_or(limit);
+    let measured = (warm_up.min(end), end);
+    let links = links(scenario, &layout, world, &before, measured)?;
+    let (flows, transfers) = records.rows(world, &tallies, measured);
+    let foreground: Vec<_> = flows.iter().filter(|flow| !flow.background).collect();
+    let goodputs: Vec<f64> = foreground.iter().map(|flow| flow.goodput).collect();
+    let busiest = links.iter().filter_map(LinkRow::utilisation).reduce(f64::max);
+    let run = RunRow {
+        seed: seeds.run(),
+        end: end.saturating_since(Instant::ZERO),
+        goodput: goodputs.iter().sum(),
+        fairness: fairness(&goodputs),
+        utilisation: busiest,
+        dropped: links.iter().map(|link| link.counters.dropped.packets).sum(),
+        lost: links.iter().map(|link| link.counters.lost.packets).sum(),
+        retransmissions: foreground.iter().map(|flow| flow.retransmissions).sum(),
+        timeouts: foreground.iter().map(|flow| flow.timeouts).sum(),
+        packets: world.packets(),
+        digest: world.trace(),
+    };
+    Ok(Outcome { run, flows, transfers, links })
+}
+
+fn counters(world: &World<Stream>, line: usize) -> Counters {
+    world.line(line).link().counters()
+}
+
+fn links(
+    scenario: &Scenario,
+    layout: &Layout,
+    world: &World<Stream>,
+    before: &[Counters],
+    measured: (Instant, Instant),
+) -> Result<Vec<LinkRow>, RunError> {
+    let span = measured.1.saturating_since(measured.0);
+    let mut rows = Vec::new();
+    for (index, link) in scenario.links.iter().enumerate() {
+        for (way, (from, to, direction)) in link.directions().into_iter().enumerate() {
+            let line = world.line(layout.links[index].lines[way]).link();
+            let (all, inside) = (line.counters(), line.inside());
+            if all.offered != all.dropped + all.lost + all.delivered + inside {
+                let link = link.name.clone();
+                return Err(RunError::Conservation { link, counters: all, inside });
+            }
+            let name = |index: NodeIndex| scenario.node(index).name.clone();
+            rows.push(LinkRow {
+                name: link.name.clone(),
+                from: name(from),
+                to: name(to),
+                counters: all - before[rows.len()],
+                capacity: direction
+                    .rate
+                    .as_ref()
+                    .map(|rate| rate.at(Duration::ZERO).bytes_in(span) as f64),
+                mean_queue: (0.0, 0.0),
+                longest_queue: Count::default(),
+            });
+        }
+    }
+    Ok(rows)
+}

@@ -1,0 +1,86 @@
+//! Scenarios from text to results.
+
+use bentpipe_scenario::Scenario;
+use bentpipe_sim::{Outcome, run};
+
+fn outcome(text: &str) -> Outcome {
+    let scenario = Scenario::parse(text).unwrap_or_else(|error| panic!("{error}"));
+    run(&scenario, 0, |_| true).unwrap()
+}
+
+const GEO: &str = r#"
+[run]
+duration = "60s"
+until = "flows-done"
+[host.server]
+tcp = "ns-1997,recovery=sack"
+[host.client]
+tcp = "ns-1997,recovery=sack"
+[router.r]
+[link.lan]
+between = ["server", "r"]
+rate = "100Mbit/s"
+[link.sat]
+between = ["r", "client"]
+rate = "1.5Mbit/s"
+delay = "250ms"
+queue = "60packets"
+[flow.main]
+from = "server"
+to = "client"
+bytes = "1MB"
+"#;
+
+#[test]
+fn a_download_is_complete_and_its_figures_fit_together() {
+    let outcome = outcome(GEO);
+    let [flow] = &outcome.flows[..] else { panic!("{outcome:#?}") };
+    assert_eq!((flow.delivered, flow.completed, flow.connections), (1_000_000, 1, 1));
+    assert_eq!(outcome.transfers[0].transfer.bytes, 1_000_000);
+    assert_eq!(flow.mean_completion, Some(outcome.run.end));
+    let goodput = 8e6 / outcome.run.end.as_secs_f64();
+    assert!((flow.goodput - goodput).abs() < 1.0, "{outcome:#?}");
+    // All that was lost was dropped by the satellite link's queue, and sent again.
+    let sat = outcome.links.iter().find(|link| link.name == "sat" && link.from == "r").unwrap();
+    assert_eq!(outcome.run.dropped, sat.counters.dropped.packets);
+    assert!(flow.retransmissions >= sat.counters.dropped.packets);
+    assert_eq!(outcome.run.fairness, Some(1.0));
+    let utilisation = sat.utilisation().unwrap();
+    assert!(utilisation > 0.5 && utilisation <= 1.0, "{utilisation}");
+    assert_eq!(outcome.run.utilisation, Some(utilisation));
+}
+
+#[test]
+fn the_same_run_gives_the_same_results_and_another_one_others() {
+    let text = GEO.replace("delay = \"250ms\"", "delay = \"250ms\"\nloss = 0.01");
+    let scenario = Scenario::parse(&text).unwrap();
+    let digest = |number| run(&scenario, number, |_| true).unwrap();
+    assert_eq!(digest(0), digest(0));
+    assert_ne!(digest(0).run.digest, digest(1).run.digest);
+}
+
+#[test]
+fn statistics_begin_after_the_warm_up() {
+    let text = GEO
+        .replace("until = \"flows-done\"", "warm-up = \"20s\"")
+        .replace("bytes = \"1MB\"", "");
+    let outcome = outcome(&text);
+    let sat = outcome.links.iter().find(|link| link.name == "sat" && link.from == "r").unwrap();
+    assert_eq!(sat.capacity, Some(1.5e6 / 8.0 * 40.0));
+    let utilisation = sat.utilisation().unwrap();
+    assert!(utilisation > 0.9 && utilisation <= 1.0, "{outcome:#?}");
+    let wire = outcome.flows[0].goodput * 1040.0 / 1000.0;
+    assert!(wire > 0.9 * 1.5e6 && wire <= 1.5e6, "{outcome:#?}");
+}
+
+#[test]
+fn a_run_can_be_given_up() {
+    let scenario = Scenario::parse(GEO).unwrap();
+    let mut asked = 0;
+    let result = run(&scenario, 0, |share| {
+        asked += 1;
+        share < 0.05
+    });
+    assert_eq!(result, Err(bentpipe_sim::RunError::Cancelled));
+    assert_eq!(asked, 3);
+}
