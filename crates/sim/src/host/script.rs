@@ -156,7 +156,7 @@ impl Application for Run {
                 Event::Connected => self.report.connected = Some(now),
                 Event::Reset => self.report.reset = true,
                 Event::TimedOut => self.report.timed_out = true,
-                Event::PeerClosed | Event::Closed => {}
+                Event::PeerClosed | Event::Closed | Event::Unreachable => {}
             }
         }
         if self.abort_at().is_some_and(|at| at <= now) {
