@@ -8,6 +8,7 @@
 mod agenda;
 mod host;
 mod line;
+mod narrow;
 mod node;
 mod packet;
 mod world;
@@ -15,6 +16,7 @@ mod world;
 pub use host::script::{Close, Pace, Report, Run, Script, Start};
 pub use host::{Application, Host, SessionKey, Slot};
 pub use line::{Faults, Line};
+pub use narrow::Narrow;
 pub use node::{Helper, Node};
 pub use packet::{Body, Content, Datagram, Echo, Packet};
 pub use world::{End, LineId, NodeId, World};

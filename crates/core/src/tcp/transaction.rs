@@ -11,7 +11,7 @@
 //! a guessed count and another's address on the wire gets its data delivered. That is why RFC 6247
 //! made T/TCP historic; it is off unless switched on.
 
-use crate::wire::TcpHeader;
+use crate::wire::{Flags, TcpHeader};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
@@ -109,8 +109,12 @@ impl TaoCache {
         ActiveOpen { count, new, mss: entry.mss }
     }
 
-    /// `syn` has come from `peer`: the TAO test. None if the peer does not speak T/TCP.
+    /// `syn` has come from `peer`: the TAO test. None if the peer does not speak T/TCP, or if that is
+    /// no SYN that opens a connection.
     pub fn passive(&mut self, peer: IpAddr, syn: &TcpHeader) -> Option<PassiveOpen> {
+        if !syn.has(Flags::SYN) || syn.has(Flags::ACK) || syn.has(Flags::RST) {
+            return None;
+        }
         let (cc, new) = (syn.options.cc, syn.options.cc_new);
         if cc.is_none() && !self.peers.contains_key(&peer) {
             // Nothing to be forgotten; and no entry for everybody who sends a SYN.
@@ -183,7 +187,7 @@ impl Default for TaoCache {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::{Flags, TcpOptions};
+    use crate::wire::TcpOptions;
 
     fn peer(number: u8) -> IpAddr {
         IpAddr::from([10, 0, 0, number])
@@ -214,8 +218,11 @@ mod tests {
         assert!(!cache.passive(peer(1), &syn(None, Some(20))).unwrap().accelerated);
         assert!(!accelerated(&mut cache, 21));
         cache.learn(peer(1), Lesson::Validated { count: 21 });
+        let stray = TcpHeader { flags: Flags::ACK, ..syn(None, None) };
+        assert_eq!(cache.passive(peer(1), &stray), None);
+        assert!(accelerated(&mut cache, 22));
         assert_eq!(cache.passive(peer(1), &syn(None, None)), None);
-        assert!(!accelerated(&mut cache, 22));
+        assert!(!accelerated(&mut cache, 23));
     }
 
     #[test]

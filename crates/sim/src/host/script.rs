@@ -171,7 +171,7 @@ impl Application for Run {
         self.write(now, connection);
         let ready = match self.script.close {
             // CLOSE in SYN-SENT would delete the connection.
-            Close::AtOnce => self.report.connected.is_some(),
+            Close::AtOnce => self.report.connected.is_some() || connection.opens_with_data(),
             Close::AfterPeer => self.report.clean_end,
             Close::Never => false,
         };
