@@ -121,6 +121,8 @@ fn connections() -> impl Strategy<Value = ConnectionConfig> {
                 window_scale,
                 sack,
                 timestamps,
+                transactions: false,
+                least_mtu: 552,
                 ecn,
                 ack_policy,
                 sender,

@@ -185,3 +185,35 @@ fn a_syn_on_an_open_flow_is_challenged_whatever_its_options() {
     let [challenge] = &sent[..] else { panic!("one answer, not {sent:?}") };
     assert_eq!((challenge.to, challenge.tcp.ack), (Side::Lan, CLIENT_ISN + 1));
 }
+
+#[test]
+fn transactions_are_left_to_the_hosts() {
+    // RFC 1644: counts, and data with a SYN.
+    let mut table = Table::new(Config::default());
+    let counted =
+        |options: TcpOptions| TcpHeader { options, ..Table::segment(Side::Lan, 0, 0, Flags::SYN) };
+    let (cc, plain) = (Some(7), table.options.clone());
+    for (tcp, payload) in [
+        (counted(TcpOptions { cc, ..plain.clone() }), &b""[..]),
+        (counted(TcpOptions { cc_new: cc, ..plain.clone() }), b"request"),
+        (counted(plain), b"request"),
+    ] {
+        let payload = Payload::Bytes(payload);
+        let verdict =
+            table.gateway.handle_packet(table.now, Side::Lan, &Table::ip(Side::Lan), &tcp, payload);
+        assert_eq!(verdict, Disposition::Forward(Reason::Options));
+        assert!(table.sent().is_empty());
+    }
+    // With its FIN, a SYN asks for nothing that could be split.
+    let syn = counted(TcpOptions { cc, ..TcpOptions::default() });
+    let syn = TcpHeader { flags: Flags::SYN | Flags::FIN, ..syn };
+    let verdict = table.gateway.handle_packet(
+        table.now,
+        Side::Lan,
+        &Table::ip(Side::Lan),
+        &syn,
+        Payload::EMPTY,
+    );
+    assert!(matches!(verdict, Disposition::Forward(_)));
+    assert_eq!(table.gateway.flows(), 0);
+}

@@ -22,6 +22,8 @@ pub enum Content {
     Udp(Datagram),
     /// An ICMP echo request or reply (RFC 792): a ping.
     Echo(Echo),
+    /// An ICMP error about a TCP segment: the whole packet as bytes.
+    Error(Vec<u8>),
 }
 
 /// A UDP datagram, of whose payload only the length matters.
@@ -126,6 +128,7 @@ impl link::Packet for Packet {
             Content::Tcp(tcp, body) => tcp.wire_len() + body.len(),
             Content::Udp(datagram) => 8 + usize::from(datagram.len),
             Content::Echo(echo) => 8 + usize::from(echo.len),
+            Content::Error(bytes) => return bytes.len() as u64,
         };
         (self.ip.wire_len() + content) as u64
     }

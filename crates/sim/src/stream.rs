@@ -146,6 +146,8 @@ impl Application for Stream {
                 Event::Reset => Notice::Reset,
                 Event::TimedOut => Notice::TimedOut,
                 Event::Closed => Notice::Closed,
+                // A soft error: TCP goes on trying (RFC 9293, 3.9.2.2).
+                Event::Unreachable => continue,
             });
         }
         if self.pending > 0 {

@@ -448,6 +448,7 @@ impl<A: Application> World<A> {
             ],
             Content::Udp(udp) => [u64::from(udp.src_port), u64::from(udp.dst_port), udp.len.into()],
             Content::Echo(echo) => [echo.identifier.into(), echo.sequence.into(), echo.len.into()],
+            Content::Error(bytes) => [bytes.len() as u64, 0, 0],
         };
         for word in [self.now.as_nanos(), id as u64].into_iter().chain(words) {
             self.trace = (self.trace ^ word).wrapping_mul(0x0100_0000_01b3).rotate_left(23);

@@ -6,9 +6,11 @@
 //! may open ([`Receiver::set_limit`]); a right edge that was promised is never taken back.
 
 mod policy;
+mod sack;
 #[cfg(test)]
 mod tests;
 mod tuning;
+mod window;
 
 pub use policy::AckPolicy;
 pub use tuning::{AutoTuning, Observed};
@@ -236,36 +238,6 @@ impl Receiver {
         self.recent.retain(|range| range.start >= next);
     }
 
-    /// Puts a range of `beyond` in front of those to be reported (RFC 2018, 4), in the place of
-    /// those that have become parts of it.
-    fn touch(&mut self, range: Range<u64>) {
-        self.recent.retain(|other| !range.contains(&other.start));
-        if self.recent.is_full() {
-            self.recent.pop();
-        }
-        self.recent.insert(0, range);
-    }
-
-    /// Remembers what of `data` had come before, to be reported (RFC 2883, 4): all of it when an
-    /// old segment comes again, which is not acceptable but owed an acknowledgment.
-    pub fn note_duplicates(&mut self, data: &Range<u64>) {
-        let below = data.start..data.end.min(self.rcv_nxt);
-        let duplicate = if below.is_empty() {
-            let Some(held) = self.beyond.containing(data.start) else { return };
-            // The block that holds it is to follow the report.
-            let duplicate = data.start..data.end.min(held.end);
-            self.touch(held);
-            duplicate
-        } else {
-            below
-        };
-        if !duplicate.is_empty() {
-            self.duplicate_bytes += duplicate.end - duplicate.start;
-            self.duplicate = Some(duplicate);
-            self.owed = Owed::Now;
-        }
-    }
-
     /// Owes a delayed acknowledgment, or one now if the policy says so.
     fn owe(&mut self, now: Instant) {
         let policy = self.config.ack_policy;
@@ -293,30 +265,6 @@ impl Receiver {
         }
     }
 
-    /// The window may open up to `limit`. Less than before stops it from opening; it does not
-    /// close what was promised. A considerable opening is announced at once (RFC 9293,
-    /// 3.8.6.2.2): one that reopens a closed window, or two segments and a quarter of the window.
-    pub fn set_limit(&mut self, limit: u64) {
-        self.limit = limit;
-        if self.fin.is_some() {
-            return;
-        }
-        let opens = limit.saturating_sub(self.firm);
-        let window = limit.saturating_sub(self.rcv_nxt);
-        self.largest = self.largest.max(window);
-        let closed = self.firm.saturating_sub(self.rcv_nxt) < self.config.rmss;
-        let worth = (2 * self.config.rmss).max(window / 4);
-        if opens >= worth || (closed && opens >= self.silly()) {
-            self.owed = Owed::Now;
-        }
-    }
-
-    /// The least opening of a window that is worth announcing: one segment, or half of a
-    /// buffer that is smaller than two.
-    fn silly(&self) -> u64 {
-        self.config.rmss.min((self.largest / 2).max(1))
-    }
-
     /// Whether an acknowledgment is due at `now`.
     pub fn ack_due(&self, now: Instant) -> bool {
         match self.owed {
@@ -339,29 +287,6 @@ impl Receiver {
         self.last_ack_sent
     }
 
-    /// The window field for a segment that is about to be sent, which also carries the
-    /// acknowledgment: nothing is owed afterwards, unless that is divided.
-    ///
-    /// The edge stays where it was while opening it further would be silly (RFC 9293,
-    /// 3.8.6.2.2). The field's unit rounds it up, by less than one unit; as `rcv_nxt` moves, the
-    /// edge on the wire may move within that unit, which RFC 7323, 2.4, foresees: what was ever
-    /// promised is accepted.
-    pub fn acknowledge(&mut self) -> u16 {
-        self.divided = self.next_division();
-        self.owed = if self.divided.is_some() { Owed::Now } else { Owed::Nothing };
-        self.unacknowledged = 0;
-        let next = self.ack_offset();
-        self.last_ack_sent = next;
-        if self.limit >= self.firm + self.silly() {
-            self.firm = self.limit;
-        }
-        let unit = 1u64 << self.config.window_shift;
-        let units = self.firm.saturating_sub(next).div_ceil(unit);
-        let field = u16::try_from(units).unwrap_or(u16::MAX);
-        self.promised = self.promised.max(next + u64::from(field) * unit);
-        field
-    }
-
     /// Where within the segments that came the next acknowledgment stops. Only data that came in
     /// order is divided: beside a hole, acknowledgments say what is missing. Neither is the
     /// stream's end: it is over for us when the peer acknowledges our FIN, which therefore carries
@@ -374,34 +299,5 @@ impl Receiver {
         let part = self.config.rmss.div_ceil(u64::from(parts.max(1))).max(1);
         let next = self.last_ack_sent.max(self.divide_from) + part;
         (next < self.rcv_nxt).then_some(next)
-    }
-
-    /// The blocks for the next acknowledgment, at most `room`: a DSACK first, then the ranges
-    /// most recently received, then others.
-    pub fn sack_blocks(&mut self, room: usize) -> ArrayVec<Range<u64>, 4> {
-        let mut blocks = ArrayVec::new();
-        if !self.config.sack {
-            return blocks;
-        }
-        let room = room.min(blocks.capacity());
-        // RFC 2883, 4: the block that holds the duplicate follows it, equal to it perhaps; only
-        // so can the sender tell a report above the acknowledgment from a plain block.
-        blocks.extend(self.duplicate.take());
-        let reports = blocks.len();
-        for range in self.recent.iter().cloned().chain(self.beyond.iter()) {
-            if blocks.len() >= room {
-                break;
-            }
-            if !blocks[reports..].contains(&range) {
-                blocks.push(range);
-            }
-        }
-        blocks.truncate(room);
-        blocks
-    }
-
-    /// Whether SACK blocks are waiting to be told.
-    pub fn has_sack_blocks(&self) -> bool {
-        self.config.sack && (!self.beyond.is_empty() || self.duplicate.is_some())
     }
 }

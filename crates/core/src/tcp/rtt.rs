@@ -138,13 +138,18 @@ impl RttEstimator {
     /// When a timer that is set at `now` to the present timeout expires: by a ticking clock, on
     /// the tick that makes its count full.
     pub fn deadline(&self, now: Instant) -> Instant {
-        let rto = self.rto();
+        self.expiry(now, self.rto())
+    }
+
+    /// When a timer that is set at `now` to `span` expires: by a ticking clock, on a tick.
+    pub fn expiry(&self, now: Instant, span: Duration) -> Instant {
         if self.config.tick.is_zero() {
-            return now + rto;
+            return now + span;
         }
         let since_tick = u128::from(now.as_nanos()) % self.period();
         let since_tick = u64::try_from(since_tick).expect("less than `now`");
-        Instant::from_nanos(now.as_nanos() - since_tick) + rto
+        let span = self.ticks_lasting(span.as_nanos().div_ceil(self.period()));
+        Instant::from_nanos(now.as_nanos() - since_tick) + span
     }
 
     /// The timer expired: double the timeout (rule 5.5).

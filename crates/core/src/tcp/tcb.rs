@@ -8,6 +8,12 @@
 //! Drain order: after `on_segment` or `on_timer`, store what is to be stored, then call
 //! `poll_transmit` until it gives nothing, then `poll_timer`.
 
+mod timestamps;
+mod transaction;
+
+pub use timestamps::{TimestampClock, TimestampState};
+pub use transaction::{Counts, OwnSyn};
+
 use super::ecn::{Ecn, EcnState};
 use super::receiver::Receiver;
 use super::sender::{Ack, Sender, Transmission};
@@ -15,46 +21,6 @@ use crate::time::{Duration, Instant};
 use crate::wire::{Flags, SackBlock, SeqNum, TcpHeader, Timestamps};
 use arrayvec::ArrayVec;
 use std::ops::Range;
-
-/// Where the timestamps option's TSval comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TimestampClock {
-    /// Milliseconds of our own clock, from this number on.
-    Own(u32),
-    /// The newest TSval of the host for which we stand; set by [`Tcb::relay_timestamp`].
-    Relayed(u32),
-}
-
-impl TimestampClock {
-    /// TSval at `now`.
-    pub fn value(self, now: Instant) -> u32 {
-        match self {
-            TimestampClock::Own(base) => base.wrapping_add((now.as_nanos() / 1_000_000) as u32),
-            TimestampClock::Relayed(value) => value,
-        }
-    }
-}
-
-/// Timestamps of a connection that has agreed on them (RFC 7323).
-#[derive(Debug, Clone, Copy)]
-pub struct TimestampState {
-    /// Our TSval.
-    pub clock: TimestampClock,
-    /// TS.Recent.
-    pub recent: u32,
-    /// When TS.Recent was taken.
-    pub recent_at: Instant,
-}
-
-impl TimestampState {
-    /// PAWS does not trust a TS.Recent that is older than 24 days (RFC 7323, 5.5).
-    const OUTDATED: Duration = Duration::from_secs(24 * 24 * 3600);
-
-    fn is_old(&self, value: u32, now: Instant) -> bool {
-        (value.wrapping_sub(self.recent) as i32) < 0
-            && now.saturating_since(self.recent_at) < Self::OUTDATED
-    }
-}
 
 /// The numbers that both ends agreed on in the handshake.
 #[derive(Debug, Clone, Copy)]
@@ -126,6 +92,10 @@ pub struct Tcb {
     agreed: Agreed,
     ecn: Option<EcnState>,
     last_challenge: Option<Instant>,
+    counts: Option<Counts>,
+    own_syn: Option<Box<OwnSyn>>,
+    /// The rest of a transmission whose beginning went with the SYN.
+    behind_syn: Option<Transmission>,
 }
 
 impl Tcb {
@@ -135,12 +105,20 @@ impl Tcb {
 
     /// A connection after its handshake.
     pub fn new(agreed: Agreed, sender: Sender, receiver: Receiver) -> Tcb {
-        Tcb { sender, receiver, agreed, ecn: None, last_challenge: None }
+        let (ecn, last_challenge) = (None, None);
+        let (counts, own_syn, behind_syn) = (None, None, None);
+        Tcb { sender, receiver, agreed, ecn, last_challenge, counts, own_syn, behind_syn }
     }
 
     /// The handshake's numbers.
     pub fn agreed(&self) -> &Agreed {
         &self.agreed
+    }
+
+    /// Bytes of options in every data segment.
+    pub fn options_len(&self) -> u64 {
+        let timestamps = if self.agreed.timestamps.is_some() { 12 } else { 0 };
+        timestamps + self.counts.map_or(0, |_| Counts::OPTION_LEN)
     }
 
     /// Both ends have agreed on explicit congestion notification.
@@ -195,6 +173,10 @@ impl Tcb {
             self.answer_unacceptable(now, None, 0);
             return Arrival::default();
         }
+        if self.is_of_another_count(tcp) {
+            self.answer_unacceptable(now, None, 0);
+            return Arrival::default();
+        }
         if let Some(state) = self.agreed.timestamps {
             // RFC 7323, 3.2: once agreed on, a segment without timestamps is dropped.
             let Some(ts) = tcp.options.timestamps else { return Arrival::default() };
@@ -239,6 +221,9 @@ impl Tcb {
                 occupies: occupied > 0,
             },
         );
+        if outcome.acked > 0 {
+            self.own_syn = None;
+        }
         if let Some(ecn) = &mut self.ecn {
             let snd_una = self.sender.snd_una();
             if ecn.on_segment(tcp, len > 0, marked, snd_una) {
@@ -247,8 +232,17 @@ impl Tcb {
             }
         }
         // Seventh, the segment text; eighth, the FIN bit.
-        let mut arrival = Arrival { fate: Fate::Taken, acked: outcome.acked, ..Arrival::default() };
-        if occupied > 0 && admission == Admission::Accept {
+        let arrival = match admission {
+            Admission::Accept => self.take_text(now, start, tcp, len),
+            Admission::Refuse => Arrival::default(),
+        };
+        Arrival { fate: Fate::Taken, acked: outcome.acked, ..arrival }
+    }
+
+    /// The payload of `len` bytes from `start`, and the FIN behind it.
+    fn take_text(&mut self, now: Instant, start: u64, tcp: &TcpHeader, len: usize) -> Arrival {
+        let mut arrival = Arrival { fate: Fate::Taken, ..Arrival::default() };
+        if len > 0 || tcp.has(Flags::FIN) {
             let data = start..start + len as u64;
             let accepted = self.receiver.on_data(now, data, tcp.has(Flags::FIN));
             arrival.skip = (accepted.store.start.saturating_sub(start)) as usize;
@@ -311,6 +305,9 @@ impl Tcb {
 
     /// The next segment to be sent now, if any.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Outgoing> {
+        if let Some(rest) = self.behind_syn.take() {
+            return Some(self.data_segment(now, rest));
+        }
         // SACK blocks would shorten a data segment, so they travel alone.
         if self.receiver.ack_due(now) && self.receiver.has_sack_blocks() {
             return Some(self.acknowledgment(now));
@@ -344,7 +341,11 @@ impl Tcb {
     fn acknowledgment(&mut self, now: Instant) -> Outgoing {
         let at = self.sender.snd_nxt();
         let mut tcp = self.header(now, at);
-        let room = if self.agreed.timestamps.is_some() { 3 } else { 4 };
+        let room = match (self.agreed.timestamps, self.counts) {
+            (None, None) => 4,
+            (Some(_), Some(_)) => 2,
+            _ => 3,
+        };
         for block in self.receiver.sack_blocks(room) {
             let (left, right) =
                 (self.agreed.rcv_isn + block.start, self.agreed.rcv_isn + block.end);
@@ -354,6 +355,9 @@ impl Tcb {
     }
 
     fn data_segment(&mut self, now: Instant, sent: Transmission) -> Outgoing {
+        if sent.range.start == 0 && sent.range.end > 0 && self.own_syn.is_some() {
+            return self.syn_segment(now, &sent);
+        }
         let mut tcp = self.header(now, sent.range.start);
         if sent.push {
             tcp.flags = tcp.flags | Flags::PSH;
@@ -389,6 +393,7 @@ impl Tcb {
             tcp.options.timestamps =
                 Some(Timestamps { value: state.clock.value(now), echo: state.recent });
         }
+        tcp.options.cc = self.counts.map(|counts| counts.send);
         tcp
     }
 }

@@ -1,10 +1,12 @@
-//! Bytes ↔ meaning for IPv4 (RFC 791), IPv6 (RFC 8200), TCP (RFC 9293) and its options.
+//! Bytes ↔ meaning for IPv4 (RFC 791), IPv6 (RFC 8200), TCP (RFC 9293) and its options, and for the
+//! ICMP errors that concern TCP.
 //!
 //! [`Packet::parse`] reads what a TUN device gave, super-segments included; [`emit()`] writes the
 //! headers of what goes out. Fixed headers are read and written by the `etherparse` crate;
 //! options are our own subject. Malformed input is an error value, never a panic.
 
 mod emit;
+mod icmp;
 mod ip;
 mod options;
 mod seq;
@@ -13,6 +15,7 @@ mod tcp;
 mod tests;
 
 pub use emit::{Checksum, HEADERS_MAX, Headers, emit};
+pub use icmp::{IcmpError, IcmpErrorKind, IcmpParseError, Quoted};
 pub use ip::IpHeader;
 pub use options::{EXPERIMENT_KIND, OptionsError, SackBlock, TcpOptions, Timestamps};
 pub use seq::SeqNum;

@@ -10,6 +10,9 @@ const WINDOW_SCALE: u8 = 3;
 const SACK_PERMITTED: u8 = 4;
 const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
+const CC: u8 = 11;
+const CC_NEW: u8 = 12;
+const CC_ECHO: u8 = 13;
 
 /// The option kind for experiments (RFC 6994), told apart by a 16-bit identifier.
 pub const EXPERIMENT_KIND: u8 = 253;
@@ -56,6 +59,12 @@ pub struct TcpOptions {
     pub timestamps: Option<Timestamps>,
     /// SACK blocks, most recent first (RFC 2018); the first may be a DSACK (RFC 2883).
     pub sack: ArrayVec<SackBlock, 4>,
+    /// CC: the connection count of this direction (RFC 1644).
+    pub cc: Option<u32>,
+    /// CC.NEW, in a SYN: the same, where counts cannot be compared with former ones.
+    pub cc_new: Option<u32>,
+    /// CC.ECHO, in a SYN-ACK: the count of the SYN that is answered.
+    pub cc_echo: Option<u32>,
     /// All other options, kind and length included, in their order.
     pub other: ArrayVec<u8, 40>,
 }
@@ -109,7 +118,13 @@ impl TcpOptions {
             (TIMESTAMPS, 8) => {
                 self.timestamps = Some(Timestamps { value: word(0), echo: word(4) });
             }
-            (MSS | WINDOW_SCALE | SACK_PERMITTED | SACK | TIMESTAMPS, _) => {
+            (CC, 4) => self.cc = Some(word(0)),
+            (CC_NEW, 4) => self.cc_new = Some(word(0)),
+            (CC_ECHO, 4) => self.cc_echo = Some(word(0)),
+            (
+                MSS | WINDOW_SCALE | SACK_PERMITTED | SACK | TIMESTAMPS | CC | CC_NEW | CC_ECHO,
+                _,
+            ) => {
                 return Err(OptionsError::Length(kind));
             }
             _ => {
@@ -130,8 +145,21 @@ impl TcpOptions {
             (false, false) => 0,
         };
         len += if self.window_scale.is_some() { 4 } else { 0 };
+        len += 8 * self.counts().count();
         len += if self.sack.is_empty() { 0 } else { 4 + 8 * self.sack.len() };
         len.next_multiple_of(4)
+    }
+
+    /// T/TCP's options that are there, by kind.
+    fn counts(&self) -> impl Iterator<Item = (u8, u32)> {
+        [(CC, self.cc), (CC_NEW, self.cc_new), (CC_ECHO, self.cc_echo)]
+            .into_iter()
+            .filter_map(|(kind, count)| Some((kind, count?)))
+    }
+
+    /// Whether any of T/TCP's options is there.
+    pub fn has_counts(&self) -> bool {
+        self.counts().next().is_some()
     }
 
     /// Whether the options fit into a header.
@@ -167,6 +195,10 @@ impl TcpOptions {
         }
         if let Some(shift) = self.window_scale {
             put(&[NOP, WINDOW_SCALE, 3, shift]);
+        }
+        for (kind, count) in self.counts() {
+            let [a, b, c, d] = count.to_be_bytes();
+            put(&[NOP, NOP, kind, 6, a, b, c, d]);
         }
         put(&self.other);
         let blocks = self.sack.len().min(out.remaining_capacity().saturating_sub(4) / 8);

@@ -12,8 +12,9 @@ fn any_options() -> impl Strategy<Value = TcpOptions> {
         proptest::option::of((any::<u32>(), any::<u32>())),
         proptest::collection::vec(block, 0..=4),
         proptest::collection::vec(any::<u8>(), 0..8),
+        proptest::array::uniform3(proptest::option::of(any::<u32>())),
     )
-        .prop_map(|(mss, window_scale, sack_permitted, ts, sack, body)| {
+        .prop_map(|(mss, window_scale, sack_permitted, ts, sack, body, counts)| {
             let mut options = TcpOptions {
                 mss,
                 window_scale,
@@ -21,7 +22,14 @@ fn any_options() -> impl Strategy<Value = TcpOptions> {
                 timestamps: ts.map(|(value, echo)| Timestamps { value, echo }),
                 ..TcpOptions::default()
             };
-            options.add_experiment(0x1234, &body);
+            if !options.add_experiment(0x1234, &body) {
+                return options;
+            }
+            let [cc, cc_new, cc_echo] = counts;
+            let counted = TcpOptions { cc, cc_new, cc_echo, ..options.clone() };
+            if counted.fits() {
+                options = counted;
+            }
             for block in sack {
                 options.sack.push(block);
                 if !options.fits() {
@@ -72,6 +80,38 @@ proptest! {
     fn any_bytes_are_an_error_or_a_packet_but_no_panic(bytes in proptest::collection::vec(any::<u8>(), 0..120)) {
         let _ = Packet::parse(&bytes, Verify::Skip);
         let _ = TcpOptions::parse(&bytes);
+        let _ = IcmpError::parse(&bytes);
+    }
+
+    #[test]
+    fn a_packet_too_big_quotes_its_segment(
+        (src, dst) in addresses(),
+        (ports, seq, mtu, len) in any::<((u16, u16), u32, u16, u16)>(),
+        damage in proptest::option::of(any::<u16>()),
+    ) {
+        let ip = IpHeader { src, dst, hop_limit: 9, traffic_class: 0, flow_label: 0 };
+        let tcp = TcpHeader {
+            src_port: ports.0, dst_port: ports.1, seq: SeqNum(seq), ..TcpHeader::default()
+        };
+        let payload = vec![7; usize::from(len) % 3000];
+        let mut packet = emit(&ip, &tcp, [&payload[..]].into_iter(), Checksum::Full).to_vec();
+        packet.extend(&payload);
+        let mut error = IcmpError::packet_too_big(dst, mtu.into(), &packet).unwrap();
+        let quoted = Quoted {
+            src, dst, src_port: ports.0, dst_port: ports.1, seq: SeqNum(seq),
+            wire_len: packet.len(),
+        };
+        let kind = IcmpErrorKind::PacketTooBig { mtu: mtu.into() };
+        prop_assert_eq!(IcmpError::parse(&error), Ok(IcmpError { kind, quoted }));
+        if let Some(at) = damage {
+            // Behind the IP header: that is the ICMP checksum's.
+            let from = ip.wire_len();
+            let at = from + usize::from(at) % (error.len() - from);
+            error[at] ^= 0x10;
+            prop_assert!(IcmpError::parse(&error).is_err());
+        }
+        let cut = usize::from(len) % error.len();
+        prop_assert!(IcmpError::parse(&error[..cut]).is_err());
     }
 
     #[test]
@@ -107,6 +147,15 @@ fn experiments_are_added_found_and_removed() {
     options.remove_experiment(0xBEEF);
     assert_eq!(options.experiment(0xBEEF), None);
     assert_eq!(&options.other[..], [30, 4, 1, 2]);
+}
+
+#[test]
+fn counts_are_laid_out_as_rfc_1644_has_them() {
+    let options = TcpOptions { cc: Some(0x0102_0304), cc_echo: Some(5), ..TcpOptions::default() };
+    let bytes = [1, 1, 11, 6, 1, 2, 3, 4, 1, 1, 13, 6, 0, 0, 0, 5];
+    assert_eq!(&options.to_bytes()[..], bytes);
+    assert_eq!(TcpOptions::parse(&bytes), Ok(options));
+    assert_eq!(TcpOptions::parse(&[12, 5, 0, 0, 0]), Err(OptionsError::Length(12)));
 }
 
 #[test]

@@ -6,12 +6,16 @@ use bentpipe_core::tcp::buffer::{Chunks, Pattern, Payload};
 use bentpipe_core::tcp::connection::{Connection, ConnectionConfig, Event, State};
 use bentpipe_core::tcp::recovery::Algorithm;
 use bentpipe_core::tcp::sender::SenderConfig;
+use bentpipe_core::tcp::transaction::{ActiveOpen, Lesson, PassiveOpen, TaoCache};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::wire::{Flags, SackBlock, SeqNum, TcpHeader, TcpOptions, Timestamps};
 use bolero::TypeGenerator;
 use std::collections::VecDeque;
+use std::net::IpAddr;
 
 const BUFFER: u64 = 100_000;
+/// T/TCP's counts of the two ends.
+const COUNTS: [u32; 2] = [u32::MAX, 1 << 30];
 const ISN: [SeqNum; 2] = [SeqNum(u32::MAX - 5_000), SeqNum(77)];
 
 /// A number near one that matters.
@@ -62,9 +66,11 @@ impl Forgery {
         }
     }
 
-    /// The segment, near what its receiver expects.
-    fn header(&self, seq: SeqNum, ack: SeqNum) -> TcpHeader {
+    /// The segment, near what its receiver expects, and in most cases of its peer's `count`.
+    fn header(&self, seq: SeqNum, ack: SeqNum, count: Option<u32>) -> TcpHeader {
         let mut options = TcpOptions { mss: self.mss, ..TcpOptions::default() };
+        options.cc = count.filter(|_| self.mss.is_none_or(|mss| mss % 4 > 0));
+        options.cc_echo = self.mss.filter(|mss| mss % 8 == 1).map(|_| COUNTS[0]);
         options.window_scale = self.shift.map(|shift| shift.min(14));
         options.sack_permitted = self.shift.is_some();
         options.timestamps = self
@@ -84,6 +90,12 @@ impl Forgery {
     }
 }
 
+/// What the first byte of an input says besides the algorithm: whether both speak T/TCP, and whether
+/// the server takes the data of a SYN at once.
+fn speaks(algorithm: u8) -> (bool, bool) {
+    (algorithm >= 128, algorithm % 128 >= 64)
+}
+
 /// One thing that happens.
 #[derive(Debug, Clone, TypeGenerator)]
 enum Step {
@@ -96,13 +108,14 @@ enum Step {
     Wait(u16),
 }
 
-fn config(algorithm: u8) -> ConnectionConfig {
-    let (_, algorithm) = Algorithm::ALL[usize::from(algorithm) % Algorithm::ALL.len()];
+fn config(choice: u8) -> ConnectionConfig {
+    let (_, algorithm) = Algorithm::ALL[usize::from(choice % 64) % Algorithm::ALL.len()];
     let sender = SenderConfig { algorithm, ..SenderConfig::default() };
     ConnectionConfig {
         send_buffer: BUFFER,
         receive_buffer: BUFFER,
         sender,
+        transactions: speaks(choice).0,
         ..ConnectionConfig::default()
     }
 }
@@ -172,15 +185,28 @@ fn one_connection() {
 /// A connection whose peer says anything.
 fn alone(algorithm: u8, active: bool, steps: &[Step]) {
     let (config, mut now) = (config(algorithm), Instant::ZERO);
-    let syn = TcpHeader { seq: ISN[1], flags: Flags::SYN, window: 60_000, ..TcpHeader::default() };
+    let (transactions, at_once) = speaks(algorithm);
+    let theirs = transactions.then_some(COUNTS[1]);
+    let options = TcpOptions { cc: theirs, ..TcpOptions::default() };
+    let flags = Flags::SYN;
+    let syn = TcpHeader { seq: ISN[1], flags, window: 60_000, options, ..TcpHeader::default() };
     let mut connection = if active {
-        Connection::<Chunks>::connect(now, config, ISN[0])
+        let open = ActiveOpen { count: COUNTS[0], new: at_once, mss: Some(1460) };
+        let mut connection = Connection::<Chunks>::connect_transaction(now, config, ISN[0], open);
+        if transactions {
+            connection.write(Payload::Bytes(&[0; 700]));
+        }
+        connection
     } else {
-        Connection::accept(now, config, ISN[0], &syn).expect("a SYN")
+        let open = PassiveOpen { count: COUNTS[0], accelerated: at_once };
+        let payload = Payload::Bytes(&[0; 700]);
+        Connection::accept_transaction(now, config, ISN[0], &syn, payload, Some(open))
+            .expect("a SYN")
     };
     drain(&mut connection, now);
     let flags = if active { Flags::SYN | Flags::ACK } else { Flags::ACK };
-    let answer = TcpHeader { seq: ISN[1] + u64::from(!active), ack: ISN[0] + 1, flags, ..syn };
+    let mut answer = TcpHeader { seq: ISN[1] + u64::from(!active), ack: ISN[0] + 1, flags, ..syn };
+    answer.options.cc_echo = theirs.filter(|_| active).map(|_| COUNTS[0]);
     // Some sequences meet a handshake, most an open connection.
     if !matches!(steps.first(), Some(Step::Read(true, _))) {
         connection.handle_segment(now, &answer, Payload::EMPTY);
@@ -190,7 +216,7 @@ fn alone(algorithm: u8, active: bool, steps: &[Step]) {
         match step {
             Step::Forge(forgery) | Step::Blind(_, forgery) => {
                 let (seq, ack) = expected(&connection, [1, 0]);
-                let tcp = forgery.header(seq, ack);
+                let tcp = forgery.header(seq, ack, theirs);
                 let payload = Payload::Bytes(&zeros[..usize::from(forgery.len)]);
                 connection.handle_segment(now, &tcp, payload);
             }
@@ -239,10 +265,26 @@ struct Pair {
 impl Pair {
     fn new(algorithm: u8) -> Pair {
         let (config, now) = (config(algorithm), Instant::ZERO);
-        let mut active = Connection::connect(now, config, ISN[0]);
-        let (syn, _) = drain(&mut active, now).remove(0);
-        let passive = Connection::accept(now, config, ISN[1], &syn).expect("a SYN");
-        let mut pair = Pair { now, ends: [active, passive], written: [0; 2], read: [0; 2] };
+        let (transactions, known) = speaks(algorithm);
+        let (peer, mut caches) = (IpAddr::from([10, 0, 0, 1]), COUNTS.map(|c| TaoCache::new(c, 4)));
+        if known {
+            caches[0].learn(peer, Lesson::Echoed { count: COUNTS[0], mss: 1460 });
+            caches[1].learn(peer, Lesson::Validated { count: COUNTS[0] });
+        }
+        let open = caches[0].active(peer);
+        let mut active = Connection::connect_transaction(now, config, ISN[0], open);
+        let mut written = [0; 2];
+        if transactions {
+            written[0] = active.write(Payload::Bytes(&pattern(0, 700))) as u64;
+        }
+        let (syn, data) = drain(&mut active, now).remove(0);
+        let (open, payload) = (caches[1].passive(peer, &syn), Payload::Bytes(&data));
+        let passive = Connection::accept_transaction(now, config, ISN[1], &syn, payload, open);
+        let mut ends = [active, passive.expect("a SYN")];
+        assert_eq!(ends[1].readable() > 0, transactions && known);
+        // The SYN comes twice, its data shall not.
+        ends[1].handle_segment(now, &syn, payload);
+        let mut pair = Pair { now, ends, written, read: [0; 2] };
         pair.exchange();
         pair
     }
@@ -294,7 +336,7 @@ impl Pair {
     /// (RFC 5961, 3.2, 4.2 and 5.2): such guesses are left out, as 5961 does not withstand them.
     fn blind(&mut self, end: usize, forgery: &Forgery) {
         let (seq, ack) = expected(&self.ends[end], [1 - end, end]);
-        let tcp = forgery.header(seq, ack);
+        let tcp = forgery.header(seq, ack, None);
         let resets = tcp.has(Flags::RST);
         if resets && (tcp.seq == seq || tcp.seq == seq + 1) {
             return;

@@ -1,6 +1,6 @@
 //! Any bytes are an error or a packet, and a packet that was read can be written and read again.
 
-use bentpipe_core::wire::{Checksum, Packet, TcpOptions, Verify, WireError, emit};
+use bentpipe_core::wire::{Checksum, IcmpError, Packet, TcpOptions, Verify, WireError, emit};
 
 #[test]
 fn parser() {
@@ -12,6 +12,9 @@ fn parser() {
 
 fn parse(bytes: &[u8]) {
     let _ = TcpOptions::parse(bytes);
+    if let Ok(error) = IcmpError::parse(bytes) {
+        assert_eq!(error.quoted.src.is_ipv4(), error.quoted.dst.is_ipv4());
+    }
     let Ok(packet) = Packet::parse(bytes, Verify::Skip) else {
         // What cannot be read without its checksum cannot be read with it.
         assert!(Packet::parse(bytes, Verify::Full).is_err());

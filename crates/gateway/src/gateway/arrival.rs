@@ -59,7 +59,8 @@ impl<B: Buffer> Gateway<B> {
         }
         let mut options = tcp.options.clone();
         Announcement::strip(&mut options);
-        if !payload.is_empty() || !options.other.is_empty() {
+        // T/TCP's counts are the two hosts' own business: a leg could not keep them.
+        if !payload.is_empty() || options.has_counts() || !options.other.is_empty() {
             return Disposition::Forward(Reason::Options);
         }
         if !self.has_room_for_flow() {

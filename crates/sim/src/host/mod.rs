@@ -12,8 +12,9 @@ use crate::packet::{Body, Content, Datagram, Echo, Packet};
 use bentpipe_core::link::Count;
 use bentpipe_core::tcp::connection::{Connection, ConnectionConfig, State};
 use bentpipe_core::tcp::ecn::Ecn;
+use bentpipe_core::tcp::transaction::TaoCache;
 use bentpipe_core::time::Instant;
-use bentpipe_core::wire::{IpHeader, SeqNum, TcpHeader};
+use bentpipe_core::wire::{IcmpError, IpHeader, SeqNum, TcpHeader};
 use script::Run;
 use session::Session;
 use slab::Slab;
@@ -51,6 +52,8 @@ pub struct Host<A: Application = Run> {
     departed: VecDeque<(Slot, A, Connection<A::Buffer>)>,
     /// Datagrams that have arrived, by port.
     datagrams: BTreeMap<u16, Count>,
+    /// What T/TCP remembers of other hosts.
+    tao: TaoCache,
 }
 
 /// How a connection is to be made and used.
@@ -79,6 +82,7 @@ impl<A: Application> Host<A> {
             notices: VecDeque::new(),
             departed: VecDeque::new(),
             datagrams: BTreeMap::new(),
+            tao: TaoCache::default(),
         }
     }
 
@@ -150,7 +154,11 @@ impl<A: Application> Host<A> {
         application: A,
     ) -> Slot {
         let isn = isn.unwrap_or_else(|| isn_at(now, &key));
-        let connection = Connection::connect(now, config, isn);
+        let connection = if config.transactions {
+            Connection::connect_transaction(now, config, isn, self.tao.active(key.1))
+        } else {
+            Connection::connect(now, config, isn)
+        };
         let slot = self.insert(now, key, config, connection, application);
         self.act(now, slot.index);
         slot
@@ -223,11 +231,24 @@ impl<A: Application> Host<A> {
             Content::Udp(Datagram { dst_port, .. }) => {
                 self.datagrams.entry(*dst_port).or_default().add(packet);
             }
+            Content::Error(bytes) => self.handle_error(now, bytes),
             Content::Echo(echo) if echo.reply => {}
             Content::Echo(echo) => {
                 let content = Content::Echo(Echo { reply: true, ..*echo });
                 self.replies.push_back(Packet { ip: self.header_to(packet.ip.src), content });
             }
+        }
+    }
+
+    /// An ICMP error goes to the connection that it is about.
+    fn handle_error(&mut self, now: Instant, bytes: &[u8]) {
+        let Ok(error) = IcmpError::parse(bytes) else { return };
+        let quoted = &error.quoted;
+        if quoted.src == self.address
+            && let Some(index) = self.find(&(quoted.src_port, quoted.dst, quoted.dst_port))
+        {
+            self.sessions[index].connection.on_icmp_error(now, &error);
+            self.act(now, index);
         }
     }
 
@@ -247,7 +268,9 @@ impl<A: Application> Host<A> {
         if let Some(plan) = self.listeners.get(&tcp.dst_port)
             && found.is_none()
             && let isn = plan.isn.unwrap_or_else(|| isn_at(now, &key))
-            && let Some(connection) = Connection::accept(now, plan.config, isn, tcp)
+            && let open = plan.config.transactions.then(|| self.tao.passive(key.1, tcp)).flatten()
+            && let Some(connection) =
+                Connection::accept_transaction(now, plan.config, isn, tcp, body.payload(), open)
         {
             let (config, application) = (plan.config, plan.application.clone());
             let slot = self.insert(now, key, config, connection, application);
@@ -279,10 +302,14 @@ impl<A: Application> Host<A> {
 
     /// Lets a session's application act, and gives the session its turn to send.
     fn act(&mut self, now: Instant, index: usize) {
-        let Session { connection, application, serial, queued, .. } = &mut self.sessions[index];
+        let Session { key, connection, application, serial, queued, .. } =
+            &mut self.sessions[index];
         let slot = Slot { index, serial: *serial };
         let notices = &mut self.notices;
         application.act(now, connection, &mut |notice| notices.push_back((slot, notice)));
+        if let Some(lesson) = connection.poll_lesson() {
+            self.tao.learn(key.1, lesson);
+        }
         if !*queued {
             *queued = true;
             self.ready.push_back(index);

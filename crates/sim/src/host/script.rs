@@ -156,7 +156,7 @@ impl Application for Run {
                 Event::Connected => self.report.connected = Some(now),
                 Event::Reset => self.report.reset = true,
                 Event::TimedOut => self.report.timed_out = true,
-                Event::PeerClosed | Event::Closed => {}
+                Event::PeerClosed | Event::Closed | Event::Unreachable => {}
             }
         }
         if self.abort_at().is_some_and(|at| at <= now) {
@@ -171,7 +171,7 @@ impl Application for Run {
         self.write(now, connection);
         let ready = match self.script.close {
             // CLOSE in SYN-SENT would delete the connection.
-            Close::AtOnce => self.report.connected.is_some(),
+            Close::AtOnce => self.report.connected.is_some() || connection.opens_with_data(),
             Close::AfterPeer => self.report.clean_end,
             Close::Never => false,
         };

@@ -4,6 +4,7 @@ use super::TIME_WAIT;
 use crate::tcp::receiver::AckPolicy;
 use crate::tcp::recovery::Algorithm;
 use crate::tcp::sender::SenderConfig;
+use crate::tcp::tcb::Counts;
 use crate::time::Duration;
 use crate::wire::{Flags, TcpHeader};
 
@@ -27,12 +28,17 @@ pub struct ConnectionConfig {
     pub timestamps: bool,
     /// Offer explicit congestion notification (RFC 3168).
     pub ecn: bool,
+    /// Speak T/TCP (RFC 1644) where the connection is opened with what a
+    /// [`TaoCache`](crate::tcp::transaction::TaoCache) says.
+    pub transactions: bool,
     /// When acknowledgments are sent.
     pub ack_policy: AckPolicy,
     /// The sender's parameters; segment size and recovery follow from the handshake.
     pub sender: SenderConfig,
     /// How often a SYN is sent again before giving up.
     pub syn_retries: u32,
+    /// The least IPv4 MTU that ICMP can bring the connection down to; IPv6's is 1280.
+    pub least_mtu: u32,
     /// Length of TIME-WAIT.
     pub time_wait: Duration,
 }
@@ -48,9 +54,11 @@ impl Default for ConnectionConfig {
             sack: true,
             timestamps: true,
             ecn: false,
+            transactions: false,
             ack_policy: AckPolicy::Delayed(Duration::from_millis(40)),
             sender: SenderConfig::default(),
             syn_retries: 6,
+            least_mtu: 552,
             time_wait: TIME_WAIT,
         }
     }
@@ -66,11 +74,26 @@ pub(super) struct Terms {
     pub(super) timestamps: Option<u32>,
     pub(super) peer_mss: u16,
     pub(super) ecn: bool,
+    /// The peer's connection count (RFC 1644), if both speak T/TCP.
+    pub(super) count: Option<u32>,
+}
+
+impl Terms {
+    /// Bytes of options in every segment.
+    pub(super) fn options_len(&self) -> u64 {
+        let timestamps = if self.timestamps.is_some() { 12 } else { 0 };
+        timestamps + self.count.map_or(0, |_| Counts::OPTION_LEN)
+    }
 }
 
 impl ConnectionConfig {
-    /// The terms after the peer's SYN (or SYN-ACK).
-    pub(super) fn agree(&self, syn: &TcpHeader) -> Terms {
+    /// The terms after the peer's SYN (or SYN-ACK); `count` is ours, if we speak T/TCP.
+    pub(super) fn agree(&self, syn: &TcpHeader, count: Option<u32>) -> Terms {
+        let options = &syn.options;
+        let theirs = match syn.has(Flags::ACK) {
+            true => options.cc.filter(|_| options.cc_echo == count),
+            false => options.cc.or(options.cc_new),
+        };
         Terms {
             shifts: syn.options.window_scale.zip(self.window_scale),
             sack: self.sack && syn.options.sack_permitted,
@@ -79,13 +102,13 @@ impl ConnectionConfig {
             peer_mss: syn.options.mss.unwrap_or(536).max(64),
             // RFC 3168, 6.1.1: a SYN offers with both flags, a SYN-ACK agrees with one.
             ecn: self.ecn && syn.has(Flags::ECE) && syn.has(Flags::CWR) != syn.has(Flags::ACK),
+            count: theirs.filter(|_| count.is_some()),
         }
     }
 
     /// The sender's parameters under these terms.
     pub(super) fn sender(&self, terms: &Terms) -> SenderConfig {
-        let options = if terms.timestamps.is_some() { 12 } else { 0 };
-        let smss = u64::from(self.mss.min(terms.peer_mss)) - options;
+        let smss = u64::from(self.mss.min(terms.peer_mss)) - terms.options_len();
         let segments = (self.sender.max_burst / self.sender.smss).max(1);
         SenderConfig {
             smss,

@@ -1,12 +1,15 @@
-//! SYN-SENT and SYN-RECEIVED (RFC 9293, 3.5 and 3.10.7), retransmission of the SYN included.
+//! SYN-SENT and SYN-RECEIVED (RFC 9293, 3.5 and 3.10.7), retransmission of the SYN included; and
+//! what T/TCP (RFC 1644) lets go with the SYN: a segment's worth of data, and the FIN.
 
 use super::config::{ConnectionConfig, Terms};
 use crate::tcp::receiver::{Receiver, ReceiverConfig};
 use crate::tcp::rtt::RttEstimator;
 use crate::tcp::sender::{InitialWindow, Sender};
-use crate::tcp::tcb::{Agreed, Tcb, TimestampClock, TimestampState};
+use crate::tcp::tcb::{Agreed, Counts, OwnSyn, Tcb, TimestampClock, TimestampState};
+use crate::tcp::transaction::{ActiveOpen, PassiveOpen};
 use crate::time::{Duration, Instant};
 use crate::wire::{Flags, SeqNum, TcpHeader, TcpOptions, Timestamps};
+use std::ops::Range;
 
 /// What a segment means for the handshake.
 #[derive(Debug)]
@@ -31,9 +34,36 @@ pub(super) struct Handshake {
     rto: RttEstimator,
     deadline: Instant,
     first_sent: Instant,
+    last_sent: Instant,
+    /// How often our SYN was sent, on timeouts or because the peer's came again.
+    transmissions: u32,
     retries: u32,
     send_now: bool,
+    /// T/TCP: our count.
+    count: Option<u32>,
+    /// It goes as CC.NEW.
+    count_is_new: bool,
+    /// The MSS that the peer announced in an earlier connection.
+    known_mss: Option<u16>,
+    /// What went with our SYN.
+    text: Option<Text>,
 }
+
+/// What goes with a SYN.
+#[derive(Debug, Clone, Copy)]
+struct Text {
+    /// One past the last byte's offset.
+    end: u64,
+    fin: bool,
+}
+
+/// After so many retransmissions a SYN goes without counts and data, in case that something on
+/// the way does not let them pass.
+const COUNTED_RETRIES: u32 = 1;
+/// The MSS of a peer that has announced none (RFC 9293, 3.7.1).
+const DEFAULT_MSS: u16 = 536;
+/// The window of a peer that has not announced one yet (RFC 1644, 3.4: 4K).
+const ASSUMED_WINDOW: u64 = 4096;
 
 impl Handshake {
     pub(super) fn active(now: Instant, config: &ConnectionConfig, isn: SeqNum) -> Handshake {
@@ -45,9 +75,21 @@ impl Handshake {
             deadline: rto.deadline(now),
             rto,
             first_sent: now,
+            last_sent: now,
+            transmissions: 0,
             retries: 0,
             send_now: true,
+            count: None,
+            count_is_new: false,
+            known_mss: None,
+            text: None,
         }
+    }
+
+    /// Offers T/TCP.
+    pub(super) fn offer(self, open: ActiveOpen) -> Handshake {
+        let (count, known_mss) = (Some(open.count), open.mss);
+        Handshake { count, count_is_new: open.new, known_mss, ..self }
     }
 
     pub(super) fn passive(
@@ -55,86 +97,147 @@ impl Handshake {
         config: &ConnectionConfig,
         isn: SeqNum,
         syn: &TcpHeader,
+        open: Option<PassiveOpen>,
     ) -> Handshake {
-        let peer = Some((syn.seq, config.agree(syn)));
-        Handshake { peer, ..Self::active(now, config, isn) }
+        let count = open.map(|open| open.count);
+        let peer = Some((syn.seq, config.agree(syn, count)));
+        Handshake { peer, count, ..Self::active(now, config, isn) }
     }
 
     pub(super) fn syn_received(&self) -> bool {
         self.peer.is_some()
     }
 
+    /// The peer's count, if it speaks T/TCP as well.
+    pub(super) fn peer_count(&self) -> Option<u32> {
+        self.peer.and_then(|(_, terms)| terms.count)
+    }
+
+    /// One past the last offset that our SYN took, with what went with it.
+    fn syn_end(&self) -> u64 {
+        self.text.map_or(1, |text| text.end + u64::from(text.fin))
+    }
+
+    /// The offset that `tcp` acknowledges, if it acknowledges our SYN.
+    fn acknowledged(&self, tcp: &TcpHeader) -> Option<u64> {
+        let offset = tcp.ack.offset_near(self.isn, 1)?;
+        (tcp.has(Flags::ACK) && (1..=self.syn_end()).contains(&offset)).then_some(offset)
+    }
+
     pub(super) fn on_segment(&mut self, now: Instant, tcp: &TcpHeader) -> Step {
-        let acks_syn = tcp.has(Flags::ACK) && tcp.ack == self.isn + 1;
         match self.peer {
-            // SYN-SENT (3.10.7.3).
-            None => {
-                if tcp.has(Flags::ACK) && !acks_syn {
-                    return if tcp.has(Flags::RST) {
-                        Step::Wait
-                    } else {
-                        Step::Answer(refusal(tcp))
-                    };
-                }
-                if tcp.has(Flags::RST) {
-                    return if acks_syn { Step::Refused } else { Step::Wait };
-                }
-                if !tcp.has(Flags::SYN) {
-                    return Step::Wait;
-                }
-                let terms = self.config.agree(tcp);
-                self.peer = Some((tcp.seq, terms));
-                if acks_syn {
-                    return Step::Complete(self.complete(now, tcp, u64::from(tcp.window)));
-                }
-                // Simultaneous open: answer with a SYN-ACK.
-                self.send_now = true;
-                Step::Wait
-            }
-            // SYN-RECEIVED (3.10.7.4).
-            Some((peer_isn, terms)) => {
-                if tcp.has(Flags::RST) {
-                    return if tcp.seq == peer_isn + 1 { Step::Refused } else { Step::Wait };
-                }
-                if tcp.has(Flags::SYN) && !tcp.has(Flags::ACK) {
-                    self.send_now |= tcp.seq == peer_isn;
-                    return Step::Wait;
-                }
-                if !tcp.has(Flags::ACK) {
-                    return Step::Wait;
-                }
-                if !acks_syn {
-                    return Step::Answer(refusal(tcp));
-                }
-                let shift = if tcp.has(Flags::SYN) { 0 } else { terms.shifts.map_or(0, |s| s.0) };
-                Step::Complete(self.complete(now, tcp, u64::from(tcp.window) << shift))
-            }
+            None => self.in_syn_sent(now, tcp),
+            Some((peer_isn, terms)) => self.in_syn_received(now, tcp, peer_isn, &terms),
         }
     }
 
-    fn complete(&mut self, now: Instant, tcp: &TcpHeader, window: u64) -> Box<Tcb> {
+    /// RFC 9293, 3.10.7.3.
+    fn in_syn_sent(&mut self, now: Instant, tcp: &TcpHeader) -> Step {
+        let acks = self.acknowledged(tcp);
+        let echo = tcp.options.cc_echo.filter(|_| self.count.is_some());
+        if (tcp.has(Flags::ACK) && acks.is_none()) || (echo.is_some() && echo != self.count) {
+            // Of a former connection, whose end our SYN will tell the peer, if it can compare.
+            let silent = tcp.has(Flags::RST) || (self.count.is_some() && !self.count_is_new);
+            return if silent { Step::Wait } else { Step::Answer(refusal(tcp)) };
+        }
+        if tcp.has(Flags::RST) {
+            return if acks.is_some() { Step::Refused } else { Step::Wait };
+        }
+        if !tcp.has(Flags::SYN) {
+            return Step::Wait;
+        }
+        let terms = self.config.agree(tcp, self.count);
+        self.peer = Some((tcp.seq, terms));
+        if let Some(acked) = acks {
+            let window = u64::from(tcp.window);
+            // A peer that speaks T/TCP has all that went with the SYN, though it may hold it back;
+            // others may have dropped it.
+            if terms.count.is_none() && acked == 1 {
+                return Step::Complete(self.complete(now, tcp, 1, window));
+            }
+            let mut tcb = self.complete(now, tcp, 0, window + 1);
+            tcb.sender.assume_sent(self.last_sent, self.syn_end(), self.transmissions > 1);
+            return Step::Complete(tcb);
+        }
+        // Simultaneous open: answer with a SYN-ACK.
+        self.send_now = true;
+        Step::Wait
+    }
+
+    /// RFC 9293, 3.10.7.4.
+    fn in_syn_received(
+        &mut self,
+        now: Instant,
+        tcp: &TcpHeader,
+        peer_isn: SeqNum,
+        terms: &Terms,
+    ) -> Step {
+        if tcp.has(Flags::RST) {
+            return if tcp.seq == peer_isn + 1 { Step::Refused } else { Step::Wait };
+        }
+        if tcp.has(Flags::SYN) && !tcp.has(Flags::ACK) {
+            self.send_now |= tcp.seq == peer_isn;
+            return Step::Wait;
+        }
+        // RFC 1644, 3.4: a segment of another count is of another connection.
+        if !tcp.has(Flags::ACK) || (terms.count.is_some() && tcp.options.cc != terms.count) {
+            return Step::Wait;
+        }
+        if self.acknowledged(tcp).is_none() {
+            return Step::Answer(refusal(tcp));
+        }
+        let shift = if tcp.has(Flags::SYN) { 0 } else { terms.shifts.map_or(0, |s| s.0) };
+        Step::Complete(self.complete(now, tcp, 1, u64::from(tcp.window) << shift))
+    }
+
+    /// The peer's SYN has passed the TAO test: it is synchronised, and our SYN goes with the first
+    /// data (RFC 1644, 3.3: the starred states).
+    pub(super) fn half_synchronised(&self, now: Instant, syn: &TcpHeader) -> Box<Tcb> {
+        let (_, terms) = self.peer.expect("the peer's SYN has come");
+        let mut tcb = self.complete(now, syn, 0, u64::from(syn.window) + 1);
+        let options = TcpOptions {
+            mss: Some(self.config.mss),
+            window_scale: terms.shifts.map(|shifts| shifts.1),
+            sack_permitted: terms.sack,
+            ..TcpOptions::default()
+        };
+        let whole = TcpOptions {
+            timestamps: terms.timestamps.map(|echo| Timestamps { value: 0, echo }),
+            cc: self.count,
+            cc_echo: terms.count,
+            ..options.clone()
+        };
+        let mss = u64::from(self.config.mss.min(terms.peer_mss));
+        let room = mss.saturating_sub(whole.wire_len() as u64);
+        tcb.send_syn(OwnSyn { options, room });
+        tcb
+    }
+
+    /// The connection's block, whose sender begins at `start`.
+    fn complete(&self, now: Instant, tcp: &TcpHeader, start: u64, window: u64) -> Box<Tcb> {
         let (rcv_isn, terms) = self.peer.expect("the peer's SYN has come");
-        let rtt = (self.retries == 0).then(|| now.saturating_since(self.first_sent));
+        // One that went twice tells nothing (Karn); one in the sender's books is measured there.
+        let measured = self.transmissions == 1 && start > 0;
+        let rtt = measured.then(|| now.saturating_since(self.first_sent));
         let mut config = self.config.sender(&terms);
         if self.retries > 0 {
             // RFC 5681, 3.1, and RFC 6298, rule 5.7: after a lost SYN one segment, and patience.
             config.initial_window = InitialWindow::Segments(1);
             config.rto.initial = config.rto.initial.max(Duration::from_secs(3));
         }
-        let mut sender = Sender::new(config, 1, window, rtt);
+        let mut sender = Sender::new(config, start, window, rtt);
         sender.extend(1);
         let shift = terms.shifts.map_or(0, |shifts| shifts.1);
         let receiver = ReceiverConfig {
-            rmss: u64::from(self.config.mss.min(terms.peer_mss))
-                - if terms.timestamps.is_some() { 12 } else { 0 },
+            rmss: u64::from(self.config.mss.min(terms.peer_mss)) - terms.options_len(),
             ack_policy: self.config.ack_policy,
             window_shift: shift,
             sack: terms.sack,
             hold_fin: false,
         };
-        let promised = 1 + self.config.receive_buffer.min(u64::from(u16::MAX));
+        let promised = 1 + self.promised();
         let mut receiver = Receiver::new(receiver, 1, promised);
-        receiver.set_limit(1 + self.config.receive_buffer);
+        receiver.open_quietly(1 + self.config.receive_buffer);
         let timestamps = terms.timestamps.map(|recent| TimestampState {
             clock: TimestampClock::Own(self.isn.0),
             recent: tcp.options.timestamps.map_or(recent, |ts| ts.value),
@@ -143,10 +246,30 @@ impl Handshake {
         let snd_shift = terms.shifts.map_or(0, |shifts| shifts.0);
         let agreed = Agreed { snd_isn: self.isn, rcv_isn, snd_shift, timestamps };
         let mut tcb = Tcb::new(agreed, sender, receiver);
-        if terms.ecn {
+        if terms.ecn && !(start == 0 && self.text.is_none()) {
             tcb.enable_ecn();
         }
+        if let Some((send, receive)) = self.count.zip(terms.count) {
+            tcb.enable_counts(Counts { send, receive });
+        }
         Box::new(tcb)
+    }
+
+    /// Whether `seq` is our SYN's.
+    pub(super) fn is_own_syn(&self, seq: SeqNum) -> bool {
+        seq == self.isn && self.transmissions > 0
+    }
+
+    /// A RST for the peer, if its SYN has come.
+    pub(super) fn reset(&self) -> Option<TcpHeader> {
+        let (peer_isn, _) = self.peer?;
+        let (seq, ack) = (self.isn + self.syn_end(), peer_isn + 1);
+        Some(TcpHeader { seq, ack, flags: Flags::RST | Flags::ACK, ..TcpHeader::default() })
+    }
+
+    /// The window in our SYN.
+    pub(super) fn promised(&self) -> u64 {
+        self.config.receive_buffer.min(u64::from(u16::MAX))
     }
 
     /// True if the peer has not answered often enough.
@@ -165,17 +288,27 @@ impl Handshake {
         self.deadline
     }
 
-    pub(super) fn poll_transmit(&mut self) -> Option<TcpHeader> {
+    /// Our SYN or SYN-ACK, if it is to be sent now, and what of the stream goes with it: the
+    /// application has written up to `written`, and perhaps closed.
+    pub(super) fn poll_transmit(
+        &mut self,
+        now: Instant,
+        written: u64,
+        closing: bool,
+    ) -> Option<(TcpHeader, Range<u64>)> {
         if !std::mem::take(&mut self.send_now) {
             return None;
         }
-        let window = u16::try_from(self.config.receive_buffer).unwrap_or(u16::MAX);
+        self.last_sent = now;
+        self.transmissions += 1;
+        let window = u16::try_from(self.promised()).unwrap_or(u16::MAX);
         let value = self.isn.0.wrapping_add((self.first_sent.as_nanos() / 1_000_000) as u32);
         let config = &self.config;
         let mut tcp =
             TcpHeader { seq: self.isn, window, flags: Flags::SYN, ..TcpHeader::default() };
         let options = &mut tcp.options;
         options.mss = Some(config.mss);
+        let mut data = 1..1;
         match self.peer {
             None => {
                 options.window_scale = config.window_scale;
@@ -185,11 +318,21 @@ impl Handshake {
                 if config.ecn && self.retries == 0 {
                     tcp.flags = tcp.flags | Flags::ECE | Flags::CWR;
                 }
+                if let Some(count) = self.count.filter(|_| self.retries <= COUNTED_RETRIES) {
+                    if self.count_is_new {
+                        options.cc_new = Some(count);
+                    } else {
+                        options.cc = Some(count);
+                    }
+                    data = self.add_text(&mut tcp, written, closing);
+                }
             }
             Some((peer_isn, terms)) => {
                 options.window_scale = terms.shifts.map(|shifts| shifts.1);
                 options.sack_permitted = terms.sack;
                 options.timestamps = terms.timestamps.map(|echo| Timestamps { value, echo });
+                options.cc = self.count.filter(|_| terms.count.is_some());
+                options.cc_echo = terms.count;
                 tcp.flags = Flags::SYN | Flags::ACK;
                 if terms.ecn {
                     tcp.flags = tcp.flags | Flags::ECE;
@@ -198,7 +341,24 @@ impl Handshake {
             }
         }
         debug_assert!(tcp.options.wire_len() <= TcpOptions::MAX_LEN);
-        Some(tcp)
+        Some((tcp, data))
+    }
+
+    /// Lets go with a SYN what fits of the stream. What went with the first goes with every one.
+    fn add_text(&mut self, tcp: &mut TcpHeader, written: u64, closing: bool) -> Range<u64> {
+        let text = *self.text.get_or_insert_with(|| {
+            let mss = u64::from(self.known_mss.unwrap_or(DEFAULT_MSS).min(self.config.mss));
+            let room = mss.saturating_sub(tcp.options.wire_len() as u64).min(ASSUMED_WINDOW - 2);
+            let end = written.min(1 + room);
+            Text { end, fin: closing && end == written }
+        });
+        if text.end > 1 {
+            tcp.flags = tcp.flags | Flags::PSH;
+        }
+        if text.fin {
+            tcp.flags = tcp.flags | Flags::FIN;
+        }
+        1..text.end
     }
 }
 

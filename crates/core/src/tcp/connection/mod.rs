@@ -8,57 +8,26 @@
 
 mod config;
 mod handshake;
+mod path;
+mod state;
+mod streams;
 #[cfg(test)]
 mod tests;
+mod transaction;
 
 pub use config::ConnectionConfig;
 use handshake::Handshake;
+use state::Closer;
+pub use state::{Event, State};
 
 use super::buffer::{Buffer, Payload};
 use super::ecn::Ecn;
 use super::receiver::{AutoTuning, Observed};
-use super::tcb::{Admission, Fate, Outgoing, Tcb};
+use super::tcb::{Admission, Arrival, Fate, Outgoing, Tcb};
+use super::transaction::Lesson;
 use crate::time::{Duration, Instant};
 use crate::wire::{Flags, SeqNum, TcpHeader};
 use std::collections::VecDeque;
-use std::ops::Range;
-
-/// The states of RFC 9293, section 3.3.2. (LISTEN is whoever calls [`Connection::accept`].)
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum State {
-    SynSent,
-    SynReceived,
-    Established,
-    FinWait1,
-    FinWait2,
-    CloseWait,
-    Closing,
-    LastAck,
-    TimeWait,
-    Closed,
-}
-
-/// What the application is told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Event {
-    /// The handshake is complete.
-    Connected,
-    /// The peer has closed its direction: after what is still to be read, the stream ends.
-    PeerClosed,
-    /// The peer has reset the connection, or refused it.
-    Reset,
-    /// The peer does not answer any more.
-    TimedOut,
-    /// Both directions have ended in order.
-    Closed,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Closer {
-    Us,
-    Peer,
-}
 
 #[derive(Debug)]
 enum Phase {
@@ -89,6 +58,12 @@ pub struct Connection<B> {
     first_to_close: Option<Closer>,
     time_wait: Option<Instant>,
     events: VecDeque<Event>,
+    /// When it was opened.
+    began: Instant,
+    /// T/TCP: data that came with the SYN and waits for the handshake.
+    held: Option<transaction::Held>,
+    lesson: Option<Lesson>,
+    path: path::PathMtu,
     /// A RST that answers a segment outside a synchronised state, or an abort.
     reset: Option<TcpHeader>,
 }
@@ -107,8 +82,7 @@ impl<B: Buffer> Connection<B> {
         isn: SeqNum,
         syn: &TcpHeader,
     ) -> Option<Connection<B>> {
-        let plain = syn.has(Flags::SYN) && !syn.has(Flags::ACK) && !syn.has(Flags::RST);
-        plain.then(|| Self::opening(now, config, Handshake::passive(now, &config, isn, syn)))
+        Self::accept_transaction(now, config, isn, syn, Payload::EMPTY, None)
     }
 
     fn opening(now: Instant, config: ConnectionConfig, handshake: Handshake) -> Connection<B> {
@@ -127,6 +101,10 @@ impl<B: Buffer> Connection<B> {
             first_to_close: None,
             time_wait: None,
             events: VecDeque::new(),
+            began: now,
+            held: None,
+            lesson: None,
+            path: path::PathMtu::default(),
             reset: None,
         }
     }
@@ -164,57 +142,6 @@ impl<B: Buffer> Connection<B> {
         self.tcb().or(self.former.as_deref())
     }
 
-    /// Offers `payload` to be sent; returns how many bytes were taken. Nothing is taken after
-    /// [`Connection::close`].
-    pub fn write(&mut self, payload: Payload<'_>) -> usize {
-        if self.closing || matches!(self.phase, Phase::Closed) {
-            return 0;
-        }
-        let una = self.tcb().map_or(1, |tcb| tcb.sender.snd_una());
-        let room = (una + self.config.send_buffer).saturating_sub(self.written);
-        let taken = payload.len().min(usize::try_from(room).unwrap_or(usize::MAX));
-        self.send.write(self.written, payload.slice(0..taken));
-        self.written += taken as u64;
-        if let Phase::Synchronised(tcb) = &mut self.phase {
-            tcb.sender.extend(self.written);
-        }
-        taken
-    }
-
-    /// How many bytes wait to be read.
-    pub fn readable(&self) -> u64 {
-        self.received - self.read
-    }
-
-    /// Whether the stream has ended: all is read and the peer's FIN has come.
-    pub fn at_end(&self) -> bool {
-        self.readable() == 0 && self.first_to_close.is_some()
-    }
-
-    /// Reads at most `limit` bytes, handed to `visit` in order; returns how many.
-    pub fn read(&mut self, limit: u64, visit: impl FnMut(Payload<'_>)) -> u64 {
-        let len = self.readable().min(limit);
-        let range = self.read..self.read + len;
-        self.receive.read(range.clone(), visit);
-        self.receive.release(range.end);
-        self.read = range.end;
-        let buffer = self.receive_buffer();
-        if let Phase::Synchronised(tcb) = &mut self.phase {
-            tcb.receiver.set_limit(self.read + buffer);
-        }
-        len
-    }
-
-    /// The size of the receive buffer now, in bytes.
-    pub fn receive_buffer(&self) -> u64 {
-        self.tuning.as_ref().map_or(self.config.receive_buffer, AutoTuning::buffer)
-    }
-
-    /// The bytes of an outgoing segment's payload.
-    pub fn payload(&self, range: Range<u64>, visit: impl FnMut(Payload<'_>)) {
-        self.send.read(range, visit);
-    }
-
     /// No more data will be written: a FIN follows what was.
     pub fn close(&mut self) {
         self.closing = true;
@@ -230,11 +157,12 @@ impl<B: Buffer> Connection<B> {
 
     /// Ends both directions at once with a RST.
     pub fn abort(&mut self) {
-        if let Phase::Synchronised(tcb) = &self.phase
-            && self.time_wait.is_none()
-        {
-            self.reset = Some(tcb.reset(None));
-        }
+        // RFC 9293, 3.10.5.
+        self.reset = match &self.phase {
+            Phase::Synchronised(tcb) if self.time_wait.is_none() => Some(tcb.reset(None)),
+            Phase::Opening(handshake) => handshake.reset(),
+            _ => None,
+        };
         self.leave();
     }
 
@@ -259,25 +187,29 @@ impl<B: Buffer> Connection<B> {
                 handshake::Step::Complete(tcb) => {
                     self.phase = Phase::Synchronised(tcb);
                     self.events.push_back(Event::Connected);
-                    self.begin(tcp.has(Flags::SYN));
-                    if tcp.has(Flags::SYN) {
-                        return;
-                    }
+                    return self.begin(now, tcp, payload);
                 }
             }
         }
         let Phase::Synchronised(tcb) = &mut self.phase else { return };
         let arrival = tcb.on_segment(now, tcp, payload.len(), Admission::Accept);
+        self.after_arrival(now, tcp, payload, &arrival);
+    }
+
+    /// Does what an arrival brings about.
+    fn after_arrival(
+        &mut self,
+        now: Instant,
+        tcp: &TcpHeader,
+        payload: Payload<'_>,
+        arrival: &Arrival,
+    ) {
         if arrival.fate == Fate::Reset {
             let in_order = self.time_wait.is_some();
             return self.end(if in_order { Event::Closed } else { Event::Reset });
         }
-        if !arrival.store.is_empty() {
-            let len = (arrival.store.end - arrival.store.start) as usize;
-            let part = payload.slice(arrival.skip..arrival.skip + len);
-            self.receive.write(arrival.store.start, part);
-        }
-        self.received = tcb.receiver.rcv_nxt();
+        self.store(arrival, payload);
+        let Phase::Synchronised(tcb) = &mut self.phase else { return };
         if let Some(tuning) = &mut self.tuning
             && !payload.is_empty()
             && arrival.fate == Fate::Taken
@@ -294,27 +226,51 @@ impl<B: Buffer> Connection<B> {
             }
         }
         if arrival.acked > 0 {
-            let una = tcb.sender.snd_una().min(self.written);
-            self.send.release(una);
+            let una = tcb.sender.snd_una();
+            self.path.on_progress(una);
+            self.send.release(una.min(self.written));
         }
         if self.time_wait.is_some() && tcp.has(Flags::FIN) {
             // RFC 9293, 3.10.7.4: a repeated FIN restarts the 2 MSL wait.
-            self.time_wait = Some(now + self.config.time_wait);
+            self.time_wait = Some(now + self.time_wait_span(now));
         }
         self.after_progress(now);
     }
 
+    /// Stores what is new in a payload.
+    fn store(&mut self, arrival: &Arrival, payload: Payload<'_>) {
+        if !arrival.store.is_empty() {
+            let len = (arrival.store.end - arrival.store.start) as usize;
+            let part = payload.slice(arrival.skip..arrival.skip + len);
+            self.receive.write(arrival.store.start, part);
+        }
+        self.received = self.tcb().map_or(1, |tcb| tcb.receiver.rcv_nxt());
+    }
+
     /// The handshake is complete: what was written meanwhile may go. A SYN-ACK is owed an
-    /// acknowledgment; its payload, if any, will be sent again.
-    fn begin(&mut self, by_syn: bool) {
+    /// acknowledgment; its payload, if any, will be sent again, unless both speak T/TCP.
+    fn begin(&mut self, now: Instant, tcp: &TcpHeader, payload: Payload<'_>) {
         let Phase::Synchronised(tcb) = &mut self.phase else { return };
         tcb.sender.extend(self.written);
         if self.closing {
             tcb.sender.finish();
         }
-        if by_syn {
+        let by_syn = tcp.has(Flags::SYN);
+        let arrival = if !by_syn {
+            let mss = self.config.mss;
+            self.conclude_opening(now, by_syn, mss);
+            let Phase::Synchronised(tcb) = &mut self.phase else { return };
+            tcb.on_segment(now, tcp, payload.len(), Admission::Accept)
+        } else {
             tcb.receiver.owe_now();
-        }
+            if !tcb.sends_syn() {
+                return;
+            }
+            let arrival = tcb.on_syn(now, tcp, payload.len());
+            self.conclude_opening(now, by_syn, tcp.options.mss.unwrap_or(536));
+            arrival
+        };
+        self.after_arrival(now, tcp, payload, &arrival);
     }
 
     /// Notices what the last segment completed.
@@ -330,7 +286,7 @@ impl<B: Buffer> Connection<B> {
             return self.end(Event::Closed);
         }
         if both && self.time_wait.is_none() {
-            self.time_wait = Some(now + self.config.time_wait);
+            self.time_wait = Some(now + self.time_wait_span(now));
             self.events.push_back(Event::Closed);
         }
     }
@@ -361,7 +317,11 @@ impl<B: Buffer> Connection<B> {
                 }
             }
             Phase::Synchronised(tcb) => {
+                let before = tcb.sender.stats().timeouts;
                 tcb.on_timer(now);
+                if tcb.sender.stats().timeouts > before {
+                    self.path.on_timeout(now, tcb);
+                }
                 if tcb.sender.gave_up() {
                     self.end(Event::TimedOut);
                 }
@@ -376,12 +336,17 @@ impl<B: Buffer> Connection<B> {
             return Some(Outgoing { tcp, data: 0..0, ecn: Ecn::NotCapable });
         }
         match &mut self.phase {
-            Phase::Opening(handshake) => handshake.poll_transmit().map(|tcp| Outgoing {
-                tcp,
-                data: 0..0,
-                ecn: Ecn::NotCapable,
-            }),
-            Phase::Synchronised(tcb) => tcb.poll_transmit(now),
+            Phase::Opening(handshake) => {
+                let (tcp, data) = handshake.poll_transmit(now, self.written, self.closing)?;
+                Some(Outgoing { tcp, data, ecn: Ecn::NotCapable })
+            }
+            Phase::Synchronised(tcb) => {
+                self.path.raise_if_due(now, tcb);
+                let out = tcb.poll_transmit(now)?;
+                let len = (out.data.end - out.data.start).min(tcb.sender.smss());
+                self.path.on_sent(len, out.data.end);
+                Some(out)
+            }
             Phase::Closed => None,
         }
     }

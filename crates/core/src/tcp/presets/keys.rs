@@ -48,6 +48,7 @@ pub const KEYS: &[Key] = &[
     key("sack", SWITCH, |c, v| put(&mut c.sack, switch(v))),
     key("timestamps", SWITCH, |c, v| put(&mut c.timestamps, switch(v))),
     key("ecn", SWITCH, |c, v| put(&mut c.ecn, switch(v))),
+    key("transactions", SWITCH, |c, v| put(&mut c.transactions, switch(v))),
     key(
         "ack",
         "per-segment, delayed:TIME, heartbeat:TIME, thinned:SEGMENTS:TIME or division:PARTS",
@@ -94,6 +95,7 @@ pub const KEYS: &[Key] = &[
         put(&mut c.sender.rto.tick, time(v))
     }),
     key("syn-retries", "a number", |c, v| put(&mut c.syn_retries, parse(v))),
+    key("least-mtu", "68 to 65535", |c, v| put(&mut c.least_mtu, between(v, 68, 65_535))),
     key("time-wait", TIME, |c, v| put(&mut c.time_wait, time(v))),
 ];
 

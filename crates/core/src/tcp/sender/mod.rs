@@ -10,6 +10,8 @@
 mod acknowledge;
 mod config;
 mod ecn;
+mod handshake;
+mod path;
 mod reduction;
 #[cfg(test)]
 mod tests;

@@ -2,6 +2,7 @@
 
 use super::{Sender, reduction::Step, transmit::Forced};
 use crate::tcp::congestion::Congested;
+use crate::tcp::rtt::RttEstimator;
 use crate::time::{Duration, Instant};
 
 /// Probing a closed window.
@@ -14,13 +15,13 @@ pub(super) struct Persist {
 impl Persist {
     const MAX_INTERVAL: Duration = Duration::from_secs(60);
 
-    pub(super) fn begin(now: Instant, interval: Duration) -> Persist {
-        Persist { deadline: now + interval, interval }
+    pub(super) fn begin(now: Instant, rtt: &RttEstimator) -> Persist {
+        Persist { deadline: rtt.deadline(now), interval: rtt.rto() }
     }
 
-    fn again(self, now: Instant) -> Persist {
+    fn again(self, now: Instant, rtt: &RttEstimator) -> Persist {
         let interval = (self.interval * 2).min(Self::MAX_INTERVAL);
-        Persist { deadline: now + interval, interval }
+        Persist { deadline: rtt.expiry(now, interval), interval }
     }
 }
 
@@ -49,7 +50,7 @@ impl Sender {
             self.on_retransmission_timeout(now);
         }
         if let Some(persist) = self.persist.filter(|persist| persist.deadline <= now) {
-            self.persist = Some(persist.again(now));
+            self.persist = Some(persist.again(now, &self.rtt));
             self.forced = Some(Forced::Persist);
             self.unanswered += 1;
         }

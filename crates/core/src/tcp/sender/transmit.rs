@@ -186,7 +186,7 @@ impl Sender {
         self.left(now, Transmission { range: data, fin, push, retransmission: true })
     }
 
-    fn tell_recovery(&mut self, now: Instant, range: Range<u64>, again: bool) {
+    pub(super) fn tell_recovery(&mut self, now: Instant, range: Range<u64>, again: bool) {
         let (timing, smss) = (self.timing(), self.config.smss);
         self.recovery.on_sent(&SentFacts { now, range, again, timing, smss }, &self.ledger);
     }
@@ -229,7 +229,7 @@ impl Sender {
             self.persist = backoff;
             return Some(sent);
         }
-        let at = self.snd_una() - 1;
+        let at = self.snd_una().saturating_sub(1);
         Some(Transmission { range: at..at, fin: false, push: false, retransmission: false })
     }
 
@@ -238,7 +238,7 @@ impl Sender {
     fn persist_if_stuck(&mut self, now: Instant) {
         let waiting = self.snd_nxt() < self.stream_end() && !self.paced_out;
         if waiting && self.ledger.flight_size() == 0 && self.persist.is_none() {
-            self.persist = Some(timers::Persist::begin(now, self.rtt.rto()));
+            self.persist = Some(timers::Persist::begin(now, &self.rtt));
         }
     }
 }

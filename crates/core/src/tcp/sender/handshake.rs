@@ -1,0 +1,22 @@
+//! What was sent before there was a sender: the SYN of an accelerated open and its data.
+
+use super::Sender;
+use crate::time::Instant;
+
+impl Sender {
+    /// All below `end` has been sent at `at`, in one segment; `again` if more than once. Without
+    /// that its acknowledgment measures a round trip.
+    pub fn assume_sent(&mut self, at: Instant, end: u64, again: bool) {
+        let range = self.snd_nxt()..end;
+        self.ledger.sent(at, range.clone());
+        self.tell_recovery(at, range.clone(), false);
+        if again {
+            self.ledger.mark_lost(range.clone());
+            self.ledger.resent(at, range.clone());
+            self.tell_recovery(at, range, true);
+        }
+        self.stats.segments += 1;
+        self.last_sent = Some(at);
+        self.rto_deadline = Some(self.rtt.deadline(at));
+    }
+}

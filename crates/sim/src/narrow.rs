@@ -1,0 +1,42 @@
+//! A router behind which the path's MTU is smaller.
+
+use crate::node::Helper;
+use crate::packet::{Content, Packet};
+use bentpipe_core::link::Packet as _;
+use bentpipe_core::time::Instant;
+use bentpipe_core::wire::{IcmpError, IpHeader};
+use std::net::IpAddr;
+
+/// A router that lets no TCP packets pass that are longer than its MTU: they may not be fragmented
+/// (RFC 1191, 4).
+#[derive(Debug, Clone, Copy)]
+pub struct Narrow {
+    /// Its own address, of the family of those who send through it.
+    pub address: IpAddr,
+    /// The longest packet that passes, in bytes.
+    pub mtu: u32,
+    /// It drops in silence what is longer (a black hole), or says so to the sender.
+    pub silent: bool,
+}
+
+impl Helper for Narrow {
+    fn handle(
+        &mut self,
+        _now: Instant,
+        port: usize,
+        packet: Packet,
+        send: &mut dyn FnMut(usize, Packet),
+    ) {
+        let too_long = packet.wire_len() > u64::from(self.mtu);
+        let Some(bytes) = packet.to_bytes().filter(|_| too_long) else {
+            return send(1 - port, packet);
+        };
+        if self.silent {
+            return;
+        }
+        if let Some(error) = IcmpError::packet_too_big(self.address, self.mtu, &bytes) {
+            let ip = IpHeader { src: self.address, dst: packet.ip.src, ..packet.ip };
+            send(port, Packet { ip, content: Content::Error(error) });
+        }
+    }
+}
