@@ -122,12 +122,12 @@ impl Cubic {
 }
 
 impl Congestion for Cubic {
-    fn window(&self) -> u64 {
-        self.slow_start.window()
+    fn slow_start(&self) -> &SlowStart {
+        &self.slow_start
     }
 
-    fn ssthresh(&self) -> u64 {
-        self.slow_start.ssthresh()
+    fn slow_start_mut(&mut self) -> &mut SlowStart {
+        &mut self.slow_start
     }
 
     fn on_ack(&mut self, acked: &Acked) {
@@ -151,29 +151,15 @@ impl Congestion for Cubic {
         self.slow_start.set_window(self.window() + bytes as u64);
     }
 
-    fn on_loss(&mut self, congested: &Congested) {
+    fn decrease(&mut self, congested: &Congested, timeout: bool) -> u64 {
         // Section 4.6: at least two segments.
-        let ssthresh = self.reduce(congested, true).max(2 * congested.smss);
-        self.slow_start.reduce(ssthresh, ssthresh);
+        self.reduce(congested, !timeout).max(2 * congested.smss)
     }
 
     fn on_ecn(&mut self, congested: &Congested) {
         // Section 4.6: after a mark the window may be one segment, the threshold not.
         let ssthresh = self.reduce(congested, true).max(congested.smss);
         self.slow_start.reduce(ssthresh, ssthresh.max(2 * congested.smss));
-    }
-
-    fn on_recovered(&mut self, flight_size: u64, smss: u64) {
-        self.slow_start.on_recovered(flight_size, smss);
-    }
-
-    fn on_timeout(&mut self, congested: &Congested, again: bool) {
-        let ssthresh = if again {
-            self.ssthresh()
-        } else {
-            self.reduce(congested, false).max(2 * congested.smss)
-        };
-        self.slow_start.on_timeout(ssthresh, congested.smss);
     }
 
     fn undo(&mut self) {
@@ -185,16 +171,8 @@ impl Congestion for Cubic {
         }
     }
 
-    fn begin_within(&mut self, window: u64) {
-        self.slow_start.begin_within(window);
-    }
-
     fn on_idle(&mut self) {
         self.slow_start.on_idle();
         self.curve.epoch = None;
-    }
-
-    fn pacing_gain(&self) -> f64 {
-        self.slow_start.pacing_gain()
     }
 }

@@ -117,6 +117,18 @@ pub struct Verdict {
     pub keep_timer: bool,
 }
 
+impl Verdict {
+    /// Fast retransmit without SACK: the first segment is lost, and an episode begins.
+    fn fast_retransmit(ledger: &Ledger, smss: u64) -> Verdict {
+        Verdict {
+            lost: vec![first_segment(ledger, smss)],
+            episode: Episode::Enter,
+            retransmit_now: true,
+            ..Verdict::default()
+        }
+    }
+}
+
 /// What to send next, if the window allows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Next {

@@ -147,12 +147,7 @@ impl Recovery for NewReno {
             self.in_recovery = true;
             self.partial = false;
             self.recover = Some(ledger.snd_nxt());
-            return Verdict {
-                lost: vec![first_segment(ledger, facts.smss)],
-                episode: Episode::Enter,
-                retransmit_now: true,
-                ..Verdict::default()
-            };
+            return Verdict::fast_retransmit(ledger, facts.smss);
         }
         Verdict::default()
     }
