@@ -137,7 +137,7 @@ impl Sender {
         } else if verdict.probe {
             self.forced = Some(transmit::Forced::Probe);
             // RFC 8985, 7.3: the retransmission timer remains the last resort.
-            self.rto_deadline = Some(now + self.rtt.rto());
+            self.rto_deadline = Some(self.rtt.deadline(now));
         }
         let smss = self.config.smss;
         // What limited transmit has added does not count (RFC 5681, 3.2).
