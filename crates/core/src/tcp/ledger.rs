@@ -215,6 +215,11 @@ impl Ledger {
         });
     }
 
+    /// What was held lost is on its way after all, except what was sent again: that counts once.
+    pub fn unmark_lost(&mut self) {
+        self.update(self.snd_una..self.snd_nxt, |record| record.lost &= record.retransmitted);
+    }
+
     /// The peer has dropped what it had sacked (RFC 2018, section 8): forget the SACK blocks.
     pub fn forget_sacked(&mut self) {
         self.sacked.clear();

@@ -22,3 +22,4 @@ pub mod recovery;
 pub mod rtt;
 pub mod sender;
 pub mod tcb;
+mod timestamps;

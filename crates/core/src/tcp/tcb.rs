@@ -11,50 +11,12 @@
 use super::ecn::{Ecn, EcnState};
 use super::receiver::Receiver;
 use super::sender::{Ack, Sender, Transmission};
+use super::timestamps;
+pub use super::timestamps::{TimestampClock, TimestampState};
 use crate::time::{Duration, Instant};
 use crate::wire::{Flags, SackBlock, SeqNum, TcpHeader, Timestamps};
 use arrayvec::ArrayVec;
 use std::ops::Range;
-
-/// Where the timestamps option's TSval comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TimestampClock {
-    /// Milliseconds of our own clock, from this number on.
-    Own(u32),
-    /// The newest TSval of the host for which we stand; set by [`Tcb::relay_timestamp`].
-    Relayed(u32),
-}
-
-impl TimestampClock {
-    /// TSval at `now`.
-    pub fn value(self, now: Instant) -> u32 {
-        match self {
-            TimestampClock::Own(base) => base.wrapping_add((now.as_nanos() / 1_000_000) as u32),
-            TimestampClock::Relayed(value) => value,
-        }
-    }
-}
-
-/// Timestamps of a connection that has agreed on them (RFC 7323).
-#[derive(Debug, Clone, Copy)]
-pub struct TimestampState {
-    /// Our TSval.
-    pub clock: TimestampClock,
-    /// TS.Recent.
-    pub recent: u32,
-    /// When TS.Recent was taken.
-    pub recent_at: Instant,
-}
-
-impl TimestampState {
-    /// PAWS does not trust a TS.Recent that is older than 24 days (RFC 7323, 5.5).
-    const OUTDATED: Duration = Duration::from_secs(24 * 24 * 3600);
-
-    fn is_old(&self, value: u32, now: Instant) -> bool {
-        (value.wrapping_sub(self.recent) as i32) < 0
-            && now.saturating_since(self.recent_at) < Self::OUTDATED
-    }
-}
 
 /// The numbers that both ends agreed on in the handshake.
 #[derive(Debug, Clone, Copy)]
@@ -165,6 +127,11 @@ impl Tcb {
         i32::try_from(age).ok().map(|millis| Duration::from_millis(millis.unsigned_abs().into()))
     }
 
+    /// When the timestamp that `tcp` echoes was sent, by our own clock's ticks.
+    fn echoed(&self, now: Instant, tcp: &TcpHeader) -> Option<Instant> {
+        timestamps::before(now, self.echoed_age(now, tcp)?)
+    }
+
     /// The host for which we stand has sent this TSval: ours follows it, and never goes back.
     pub fn relay_timestamp(&mut self, value: u32) {
         if let Some(TimestampState { clock: TimestampClock::Relayed(ours), .. }) =
@@ -236,6 +203,7 @@ impl Tcb {
                 ack,
                 window: u64::from(tcp.window) << self.agreed.snd_shift,
                 sack: &sack,
+                echoed: self.echoed(now, tcp),
                 occupies: occupied > 0,
             },
         );

@@ -98,7 +98,7 @@ enum Step {
 
 fn config(algorithm: u8) -> ConnectionConfig {
     let (_, algorithm) = Algorithm::ALL[usize::from(algorithm) % Algorithm::ALL.len()];
-    let sender = SenderConfig { algorithm, ..SenderConfig::default() };
+    let sender = SenderConfig { algorithm, undo: true, ..SenderConfig::default() };
     ConnectionConfig {
         send_buffer: BUFFER,
         receive_buffer: BUFFER,

@@ -123,9 +123,17 @@ pub trait Congestion: fmt::Debug + Send {
         self.on_loss(congested);
     }
 
-    /// The last reduction was a mistake: nothing had been lost (RFC 4015's response). The window
-    /// goes back to what it was before.
-    fn undo(&mut self) {}
+    /// A reduction follows that may prove a mistake.
+    fn remember(&mut self) {
+        self.slow_start_mut().remember();
+    }
+
+    /// It was a mistake: nothing had been lost (RFC 4015). The window goes back to what it was
+    /// when [`Congestion::remember`] was called, but for now to at most `most` bytes; from there
+    /// slow start goes on. True unless the window has grown beyond that meanwhile.
+    fn undo(&mut self, most: u64) -> bool {
+        self.slow_start_mut().undo(most)
+    }
 
     /// The connection was idle for longer than the retransmission timeout (RFC 5681, 4.1).
     fn on_idle(&mut self) {

@@ -154,6 +154,10 @@ pub trait Recovery: fmt::Debug + Send {
     /// The retransmission timer expired, and the ledger knows what is lost.
     fn on_timeout(&mut self, ledger: &Ledger);
 
+    /// The last reduction was undone: nothing had been lost, and the ledger knows that. What it
+    /// still holds lost was sent again.
+    fn on_undo(&mut self, ledger: &Ledger);
+
     /// A segment has left; the ledger knows it.
     fn on_sent(&mut self, _sent: &SentFacts, _ledger: &Ledger) {}
 

@@ -73,6 +73,8 @@ pub struct NewReno {
     /// One past RFC 6582's `recover`: the end of what was outstanding at the last loss. None
     /// before the first.
     recover: Option<u64>,
+    /// What it was before this episode.
+    recover_before: Option<u64>,
 }
 
 impl NewReno {
@@ -85,6 +87,7 @@ impl NewReno {
             in_recovery: false,
             partial: false,
             recover: None,
+            recover_before: None,
         }
     }
 
@@ -146,7 +149,7 @@ impl Recovery for NewReno {
         if self.dup_acks == DUP_THRESH && !self.in_recovery && may_enter {
             self.in_recovery = true;
             self.partial = false;
-            self.recover = Some(ledger.snd_nxt());
+            self.recover_before = self.recover.replace(ledger.snd_nxt());
             return Verdict::fast_retransmit(ledger, facts.smss);
         }
         Verdict::default()
@@ -155,6 +158,12 @@ impl Recovery for NewReno {
     fn on_timeout(&mut self, ledger: &Ledger) {
         // Step 4: exit fast recovery, remember what was outstanding.
         *self = NewReno { recover: Some(ledger.snd_nxt()), ..NewReno::new(self.variant) };
+    }
+
+    fn on_undo(&mut self, _ledger: &Ledger) {
+        // After a timeout `recover` stays: the duplicates of what was sent again are still to come.
+        let recover = if self.in_recovery { self.recover_before } else { self.recover };
+        *self = NewReno { recover, ..NewReno::new(self.variant) };
     }
 
     fn in_recovery(&self) -> bool {

@@ -48,6 +48,10 @@ impl Recovery for Reno {
         *self = Reno::default();
     }
 
+    fn on_undo(&mut self, _ledger: &Ledger) {
+        *self = Reno::default();
+    }
+
     fn in_recovery(&self) -> bool {
         self.in_recovery
     }

@@ -52,8 +52,10 @@ impl Script {
             sack.iter().map(|s| 1 + s.start * SMSS..1 + s.end * SMSS).collect();
         let window = self.window * SMSS;
         let ack = 1 + ack * SMSS;
-        self.sender
-            .on_ack(self.now, &Ack { segment: 1, ack, window, sack: &blocks, occupies: false });
+        self.sender.on_ack(
+            self.now,
+            &Ack { segment: 1, ack, window, sack: &blocks, echoed: None, occupies: false },
+        );
         self.sends()
     }
 

@@ -33,9 +33,18 @@ impl Sender {
             .filter(|block| block.start < block.end)
             .take(4)
             .collect();
-        let delivered = self.ledger.acknowledge(now, ack.ack, blocks);
+        let mut delivered = self.ledger.acknowledge(now, ack.ack, blocks);
         if let Some(rtt) = delivered.rtt {
             self.rtt.sample_at(now, rtt);
+            let newest = delivered.arrived.once.map_or(0, |(_, end)| end);
+            if self.adopt_rtt_beyond.take_if(|point| newest > *point).is_some() {
+                self.rtt.adopt(rtt);
+            }
+        }
+        let undone = self.undo_if_needless(ack, &delivered);
+        if undone {
+            // It was the original that has arrived, whenever it was sent again.
+            delivered.arrived.again = None;
         }
         let facts = AckFacts {
             now,
@@ -51,7 +60,8 @@ impl Sender {
         if self.snd_una() >= self.round.1 && delivered.acked > 0 {
             self.round = (self.round.0 + 1, self.snd_nxt());
         }
-        let keep_timer = self.judge(&facts, in_flight, limited);
+        // The undone window does not grow at once.
+        let keep_timer = self.judge(&facts, in_flight, limited && !undone);
         if delivered.acked > 0 {
             self.persist = None;
             if delivered.rtt.is_none() {
@@ -84,7 +94,7 @@ impl Sender {
 
     /// What the first SACK block says to have come twice, if it is a DSACK (RFC 2883, 4): it lies
     /// below the acknowledgment, or within the second block.
-    fn duplicate_report(&self, ack: &Ack<'_>) -> Option<Range<u64>> {
+    pub(super) fn duplicate_report(&self, ack: &Ack<'_>) -> Option<Range<u64>> {
         let first = ack.sack.first()?;
         let within_second = || {
             ack.sack
@@ -146,15 +156,18 @@ impl Sender {
         match verdict.episode {
             Episode::Enter => {
                 self.stats.recoveries += 1;
+                self.watch_reduction(false);
                 self.congestion.on_loss(&congested);
                 self.begin_reduction();
             }
             Episode::Restart => {
                 self.stats.recoveries += 1;
                 self.end_reduction();
+                self.watch_reduction(true);
                 self.congestion.on_timeout(&congested, false);
             }
             Episode::Repaired => {
+                self.end_watch();
                 self.congestion.on_loss(&congested);
                 self.congestion.on_recovered(self.ledger.flight_size(), smss);
             }
