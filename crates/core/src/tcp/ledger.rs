@@ -84,6 +84,8 @@ pub struct Delivered {
     pub rtt: Option<Duration>,
     /// The segments newly reported.
     pub arrived: Arrived,
+    /// When the last of the segments was last sent that are newly acknowledged cumulatively.
+    pub last_sent: Option<Instant>,
 }
 
 /// Every segment in flight, in stream order without gaps from `snd_una` to `snd_nxt`.
@@ -240,6 +242,7 @@ impl Ledger {
             self.split_at(ack);
             while self.records.front().is_some_and(|record| record.range.end <= ack) {
                 let record = self.records.pop_front().expect("just seen");
+                delivered.last_sent = Some(record.sent_at);
                 self.pipe -= record.pipe();
                 if record.waits() {
                     self.lost.remove(&record.range.start);

@@ -57,6 +57,8 @@ pub struct AckFacts {
     pub duplicate: bool,
     /// What the peer reports to have received twice (RFC 2883).
     pub dsack: Option<Range<u64>>,
+    /// It echoes the timestamp of the last segment that it newly acknowledges.
+    pub echoes_last: bool,
     /// The round-trip time that it measured, if it did.
     pub rtt: Option<Duration>,
     /// The path's times, this measurement included.

@@ -4,6 +4,7 @@
 use super::{Ack, AckOutcome, Sender, reduction, transmit};
 use crate::tcp::congestion::{Acked, Congested};
 use crate::tcp::recovery::{AckFacts, Episode, Timing, Verdict};
+use crate::tcp::timestamps;
 use crate::time::Instant;
 use arrayvec::ArrayVec;
 use std::ops::Range;
@@ -53,6 +54,8 @@ impl Sender {
             arrived: delivered.arrived,
             duplicate: delivered.acked == 0 && outstanding && !ack.occupies && !window_changed,
             dsack: self.duplicate_report(ack),
+            echoes_last: ack.echoed.is_some()
+                && ack.echoed == delivered.last_sent.map(timestamps::tick),
             rtt: delivered.rtt,
             timing: self.timing(),
             smss: self.config.smss,
