@@ -101,9 +101,13 @@ fn what_is_lost_is_not_undone() {
         let (off, _) = transfer(&text(algorithm, true, false), 0.01, &Faults::default());
         let (on, stats) = transfer(&text(algorithm, true, true), 0.01, &Faults::default());
         assert!(stats.recoveries > 5, "{name}");
-        if algorithm == Algorithm::Reno {
-            // One of its fast retransmits, behind a timeout, is a false one.
-            assert_eq!(stats.spurious, 1);
+        // These let a false fast retransmit happen behind a timeout, which is needless indeed.
+        let false_ones = matches!(
+            algorithm,
+            Algorithm::Reno | Algorithm::NewRenoLessCareful | Algorithm::NewRenoAckHeuristic
+        );
+        if false_ones {
+            assert!(stats.spurious <= 1, "{name}: {stats:?}");
         } else {
             assert_eq!((on, stats.spurious), (off, 0), "{name}");
         }
