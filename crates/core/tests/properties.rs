@@ -51,7 +51,7 @@ fn pacings() -> impl Strategy<Value = Pacing> {
 fn senders() -> impl Strategy<Value = SenderConfig> {
     let bursts = prop_oneof![Just(1u64), 2u64..40];
     let byte_limit = proptest::option::of(1u32..3);
-    let switches = (any::<bool>(), any::<bool>());
+    let switches = (any::<bool>(), any::<bool>(), any::<bool>());
     let reductions = prop_oneof![Just(Reduction::Plain), Just(Reduction::Prr)];
     ((algorithms(), reductions), controls(), 1u32..20, byte_limit, bursts, pacings(), switches)
         .prop_map(
@@ -62,10 +62,11 @@ fn senders() -> impl Strategy<Value = SenderConfig> {
                 byte_limit,
                 burst,
                 pacing,
-                (nagle, restart),
+                (nagle, restart, undo),
             )| SenderConfig {
                 algorithm,
                 reduction,
+                undo,
                 control,
                 slow_start,
                 initial_window_use,

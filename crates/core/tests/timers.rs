@@ -16,7 +16,10 @@ fn at(millis: u64) -> Instant {
 
 fn acknowledge(sender: &mut Sender, now: Instant, segments: u64) {
     let ack = 1 + segments * SMSS;
-    sender.on_ack(now, &Ack { segment: 1, ack, window: 1 << 20, sack: &[], occupies: false });
+    sender.on_ack(
+        now,
+        &Ack { segment: 1, ack, window: 1 << 20, sack: &[], echoed: None, occupies: false },
+    );
 }
 
 /// After forty even round trips of a GEO satellite, the first of eight segments is lost. Returns

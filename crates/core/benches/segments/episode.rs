@@ -138,7 +138,10 @@ impl Episode {
 }
 
 fn acknowledge(sender: &mut Sender, now: Instant, ack: u64, sack: &[Range<u64>]) {
-    sender.on_ack(now, &Ack { segment: 1, ack, window: 1 << 40, sack, occupies: false });
+    sender.on_ack(
+        now,
+        &Ack { segment: 1, ack, window: 1 << 40, sack, echoed: None, occupies: false },
+    );
 }
 
 fn receive(receiver: &mut Receiver, now: Instant, range: Range<u64>) -> Vec<Range<u64>> {

@@ -84,6 +84,8 @@ pub struct Delivered {
     pub rtt: Option<Duration>,
     /// The segments newly reported.
     pub arrived: Arrived,
+    /// When the last of the segments was last sent that are newly acknowledged cumulatively.
+    pub last_sent: Option<Instant>,
 }
 
 /// Every segment in flight, in stream order without gaps from `snd_una` to `snd_nxt`.
@@ -215,6 +217,11 @@ impl Ledger {
         });
     }
 
+    /// What was held lost is on its way after all, except what was sent again: that counts once.
+    pub fn unmark_lost(&mut self) {
+        self.update(self.snd_una..self.snd_nxt, |record| record.lost &= record.retransmitted);
+    }
+
     /// The peer has dropped what it had sacked (RFC 2018, section 8): forget the SACK blocks.
     pub fn forget_sacked(&mut self) {
         self.sacked.clear();
@@ -235,6 +242,7 @@ impl Ledger {
             self.split_at(ack);
             while self.records.front().is_some_and(|record| record.range.end <= ack) {
                 let record = self.records.pop_front().expect("just seen");
+                delivered.last_sent = Some(record.sent_at);
                 self.pipe -= record.pipe();
                 if record.waits() {
                     self.lost.remove(&record.range.start);

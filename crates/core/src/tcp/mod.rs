@@ -22,4 +22,5 @@ pub mod recovery;
 pub mod rtt;
 pub mod sender;
 pub mod tcb;
+mod timestamps;
 pub mod transaction;

@@ -75,6 +75,13 @@ impl RttEstimator {
         self.measured(rtt, ticks);
     }
 
+    /// A timeout came too early, and `rtt` has just been measured (RFC 4015, step 11): the estimate
+    /// becomes no less than that measurement alone would make it.
+    pub fn adopt(&mut self, rtt: Duration) {
+        self.srtt = self.srtt.map(|srtt| srtt.max(rtt));
+        self.rttvar = self.rttvar.max(rtt / 2);
+    }
+
     /// A round trip that took `exact`, or that many ticks of our clock. It takes at least one tick,
     /// as in 4.3BSD, which counted from one.
     fn measured(&mut self, exact: Duration, ticks: u128) {

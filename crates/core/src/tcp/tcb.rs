@@ -8,15 +8,15 @@
 //! Drain order: after `on_segment` or `on_timer`, store what is to be stored, then call
 //! `poll_transmit` until it gives nothing, then `poll_timer`.
 
-mod timestamps;
 mod transaction;
 
-pub use timestamps::{TimestampClock, TimestampState};
 pub use transaction::{Counts, OwnSyn};
 
 use super::ecn::{Ecn, EcnState};
 use super::receiver::Receiver;
 use super::sender::{Ack, Sender, Transmission};
+use super::timestamps;
+pub use super::timestamps::{TimestampClock, TimestampState};
 use crate::time::{Duration, Instant};
 use crate::wire::{Flags, SackBlock, SeqNum, TcpHeader, Timestamps};
 use arrayvec::ArrayVec;
@@ -143,6 +143,11 @@ impl Tcb {
         i32::try_from(age).ok().map(|millis| Duration::from_millis(millis.unsigned_abs().into()))
     }
 
+    /// When the timestamp that `tcp` echoes was sent, by our own clock's ticks.
+    fn echoed(&self, now: Instant, tcp: &TcpHeader) -> Option<Instant> {
+        timestamps::before(now, self.echoed_age(now, tcp)?)
+    }
+
     /// The host for which we stand has sent this TSval: ours follows it, and never goes back.
     pub fn relay_timestamp(&mut self, value: u32) {
         if let Some(TimestampState { clock: TimestampClock::Relayed(ours), .. }) =
@@ -218,6 +223,7 @@ impl Tcb {
                 ack,
                 window: u64::from(tcp.window) << self.agreed.snd_shift,
                 sack: &sack,
+                echoed: self.echoed(now, tcp),
                 occupies: occupied > 0,
             },
         );

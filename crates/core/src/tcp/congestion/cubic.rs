@@ -20,8 +20,8 @@ pub struct Cubic {
     slow_start: SlowStart,
     fast_convergence: bool,
     curve: Curve,
-    /// What the last reduction changed, until it is known whether it was right.
-    before: Option<Before>,
+    /// The curve before the reduction that may be undone (section 4.9).
+    before: Curve,
     /// When the last acknowledgment came.
     last_ack: Instant,
 }
@@ -73,14 +73,6 @@ impl Curve {
     }
 }
 
-/// The state before a reduction (section 4.9).
-#[derive(Debug, Clone, Copy)]
-struct Before {
-    window: u64,
-    ssthresh: u64,
-    curve: Curve,
-}
-
 impl Cubic {
     /// At the beginning of a connection with segments of `smss` bytes.
     pub fn new(slow_start: SlowStartConfig, smss: u64, fast_convergence: bool) -> Cubic {
@@ -88,7 +80,7 @@ impl Cubic {
             slow_start: SlowStart::new(slow_start, smss),
             fast_convergence,
             curve: Curve::START,
-            before: None,
+            before: Curve::START,
             last_ack: Instant::ZERO,
         }
     }
@@ -111,9 +103,7 @@ impl Cubic {
 
     /// Sections 4.6 and 4.7: what a reduction does to the curve, and the new threshold.
     fn reduce(&mut self, congested: &Congested, plateau: bool) -> u64 {
-        let window = self.window();
-        self.before = Some(Before { window, ssthresh: self.ssthresh(), curve: self.curve });
-        let cwnd = window as f64 / congested.smss as f64;
+        let cwnd = self.window() as f64 / congested.smss as f64;
         let less = self.fast_convergence && cwnd < self.curve.w_max;
         let w_max = if less { cwnd * (1.0 + BETA) / 2.0 } else { cwnd };
         self.curve = Curve { w_max, cwnd_prior: cwnd, plateau, ..Curve::START };
@@ -122,12 +112,12 @@ impl Cubic {
 }
 
 impl Congestion for Cubic {
-    fn window(&self) -> u64 {
-        self.slow_start.window()
+    fn slow_start(&self) -> &SlowStart {
+        &self.slow_start
     }
 
-    fn ssthresh(&self) -> u64 {
-        self.slow_start.ssthresh()
+    fn slow_start_mut(&mut self) -> &mut SlowStart {
+        &mut self.slow_start
     }
 
     fn on_ack(&mut self, acked: &Acked) {
@@ -151,10 +141,9 @@ impl Congestion for Cubic {
         self.slow_start.set_window(self.window() + bytes as u64);
     }
 
-    fn on_loss(&mut self, congested: &Congested) {
+    fn decrease(&mut self, congested: &Congested, timeout: bool) -> u64 {
         // Section 4.6: at least two segments.
-        let ssthresh = self.reduce(congested, true).max(2 * congested.smss);
-        self.slow_start.reduce(ssthresh, ssthresh);
+        self.reduce(congested, !timeout).max(2 * congested.smss)
     }
 
     fn on_ecn(&mut self, congested: &Congested) {
@@ -163,38 +152,22 @@ impl Congestion for Cubic {
         self.slow_start.reduce(ssthresh, ssthresh.max(2 * congested.smss));
     }
 
-    fn on_recovered(&mut self, flight_size: u64, smss: u64) {
-        self.slow_start.on_recovered(flight_size, smss);
+    fn remember(&mut self) {
+        self.slow_start.remember();
+        self.before = self.curve;
     }
 
-    fn on_timeout(&mut self, congested: &Congested, again: bool) {
-        let ssthresh = if again {
-            self.ssthresh()
-        } else {
-            self.reduce(congested, false).max(2 * congested.smss)
-        };
-        self.slow_start.on_timeout(ssthresh, congested.smss);
-    }
-
-    fn undo(&mut self) {
+    fn undo(&mut self, most: u64) -> bool {
         // Section 4.9.
-        let window = self.window();
-        if let Some(before) = self.before.take().filter(|before| window < before.window) {
-            self.slow_start.set(before.window, before.ssthresh);
-            self.curve = before.curve;
+        let undone = self.slow_start.undo(most);
+        if undone {
+            self.curve = self.before;
         }
-    }
-
-    fn begin_within(&mut self, window: u64) {
-        self.slow_start.begin_within(window);
+        undone
     }
 
     fn on_idle(&mut self) {
         self.slow_start.on_idle();
         self.curve.epoch = None;
-    }
-
-    fn pacing_gain(&self) -> f64 {
-        self.slow_start.pacing_gain()
     }
 }

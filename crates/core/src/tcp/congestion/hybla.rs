@@ -6,7 +6,7 @@
 //! ρ² / cwnd in congestion avoidance, and the window at the beginning is at least ρ segments. The
 //! paper pairs it with SACK, timestamps and pacing; here those are the sender's business.
 
-use super::{Acked, Congested, Congestion, SlowStart, SlowStartConfig};
+use super::{Acked, Congested, Congestion, SlowStart, SlowStartConfig, half};
 use crate::time::Duration;
 
 /// See the module's head.
@@ -31,20 +31,15 @@ impl Hybla {
         let rtt = acked.srtt.unwrap_or(self.rtt0);
         (rtt.as_secs_f64() / self.rtt0.as_secs_f64()).max(1.0)
     }
-
-    fn halve(&mut self, congested: &Congested) -> u64 {
-        self.fraction = 0.0;
-        (congested.flight_size / 2).max(2 * congested.smss)
-    }
 }
 
 impl Congestion for Hybla {
-    fn window(&self) -> u64 {
-        self.slow_start.window()
+    fn slow_start(&self) -> &SlowStart {
+        &self.slow_start
     }
 
-    fn ssthresh(&self) -> u64 {
-        self.slow_start.ssthresh()
+    fn slow_start_mut(&mut self) -> &mut SlowStart {
+        &mut self.slow_start
     }
 
     fn on_ack(&mut self, acked: &Acked) {
@@ -66,29 +61,8 @@ impl Congestion for Hybla {
         self.slow_start.set_window(window + bytes as u64);
     }
 
-    fn on_loss(&mut self, congested: &Congested) {
-        let ssthresh = self.halve(congested);
-        self.slow_start.reduce(ssthresh, ssthresh);
-    }
-
-    fn on_recovered(&mut self, flight_size: u64, smss: u64) {
-        self.slow_start.on_recovered(flight_size, smss);
-    }
-
-    fn on_timeout(&mut self, congested: &Congested, again: bool) {
-        let ssthresh = if again { self.ssthresh() } else { self.halve(congested) };
-        self.slow_start.on_timeout(ssthresh, congested.smss);
-    }
-
-    fn begin_within(&mut self, window: u64) {
-        self.slow_start.begin_within(window);
-    }
-
-    fn on_idle(&mut self) {
-        self.slow_start.on_idle();
-    }
-
-    fn pacing_gain(&self) -> f64 {
-        self.slow_start.pacing_gain()
+    fn decrease(&mut self, congested: &Congested, _timeout: bool) -> u64 {
+        self.fraction = 0.0;
+        half(congested)
     }
 }

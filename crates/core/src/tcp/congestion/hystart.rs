@@ -19,7 +19,7 @@ pub enum Phase {
 }
 
 /// The round-trip times of slow start.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct HyStart {
     round: u64,
     last_round_min: Option<Duration>,
@@ -29,7 +29,7 @@ pub struct HyStart {
 }
 
 /// Conservative Slow Start.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Conservative {
     /// cssBaselineMinRtt.
     baseline: Duration,

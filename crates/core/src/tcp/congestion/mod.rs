@@ -70,45 +70,85 @@ pub struct Congested {
     pub smss: u64,
 }
 
-/// A congestion control algorithm.
-pub trait Congestion: fmt::Debug + Send {
-    /// The congestion window in bytes; at least one segment.
-    fn window(&self) -> u64;
+/// RFC 5681, equation 4: the threshold after a loss, for all that halve.
+fn half(congested: &Congested) -> u64 {
+    (congested.flight_size / 2).max(2 * congested.smss)
+}
 
-    /// The slow start threshold in bytes.
-    fn ssthresh(&self) -> u64;
+/// A congestion control algorithm: what it makes of acknowledgments and losses. The rest is the
+/// course of window and threshold through slow start, losses and idle times, which all share.
+pub trait Congestion: fmt::Debug + Send {
+    /// The window, the threshold, and slow start.
+    fn slow_start(&self) -> &SlowStart;
+
+    /// The same, to be changed.
+    fn slow_start_mut(&mut self) -> &mut SlowStart;
 
     /// New data was acknowledged outside fast recovery.
     fn on_ack(&mut self, acked: &Acked);
 
+    /// A loss, or a timeout: the new threshold. What congestion avoidance has accumulated is void.
+    fn decrease(&mut self, congested: &Congested, timeout: bool) -> u64;
+
+    /// The congestion window in bytes; at least one segment.
+    fn window(&self) -> u64 {
+        self.slow_start().window()
+    }
+
+    /// The slow start threshold in bytes.
+    fn ssthresh(&self) -> u64 {
+        self.slow_start().ssthresh()
+    }
+
     /// Fast recovery begins.
-    fn on_loss(&mut self, congested: &Congested);
+    fn on_loss(&mut self, congested: &Congested) {
+        let ssthresh = self.decrease(congested, false);
+        self.slow_start_mut().reduce(ssthresh, ssthresh);
+    }
 
     /// Fast recovery ends with `flight_size` bytes outstanding.
-    fn on_recovered(&mut self, flight_size: u64, smss: u64);
+    fn on_recovered(&mut self, flight_size: u64, smss: u64) {
+        self.slow_start_mut().on_recovered(flight_size, smss);
+    }
 
     /// The retransmission timer expired; `again` if it is not the first time for this data.
-    fn on_timeout(&mut self, congested: &Congested, again: bool);
+    fn on_timeout(&mut self, congested: &Congested, again: bool) {
+        // RFC 5681, 3.1: the threshold is held when the same data times out again.
+        let ssthresh = if again { self.ssthresh() } else { self.decrease(congested, true) };
+        self.slow_start_mut().on_timeout(ssthresh, congested.smss);
+    }
 
     /// The peer reports congestion by ECN (RFC 3168): as a loss, without one.
     fn on_ecn(&mut self, congested: &Congested) {
         self.on_loss(congested);
     }
 
-    /// The last reduction was a mistake: nothing had been lost (RFC 4015's response). The window
-    /// goes back to what it was before.
-    fn undo(&mut self) {}
+    /// A reduction follows that may prove a mistake.
+    fn remember(&mut self) {
+        self.slow_start_mut().remember();
+    }
+
+    /// It was a mistake: nothing had been lost (RFC 4015). The window goes back to what it was
+    /// when [`Congestion::remember`] was called, but for now to at most `most` bytes; from there
+    /// slow start goes on. True unless the window has grown beyond that meanwhile.
+    fn undo(&mut self, most: u64) -> bool {
+        self.slow_start_mut().undo(most)
+    }
 
     /// The connection was idle for longer than the retransmission timeout (RFC 5681, 4.1).
-    fn on_idle(&mut self);
+    fn on_idle(&mut self) {
+        self.slow_start_mut().on_idle();
+    }
 
     /// Sending begins, anew or again, and others already fill the path: use no more than
     /// `window` bytes at first.
-    fn begin_within(&mut self, window: u64);
+    fn begin_within(&mut self, window: u64) {
+        self.slow_start_mut().begin_within(window);
+    }
 
     /// How much faster than one window a round trip pacing should send, so that it does not
     /// itself hold the window's growth back.
     fn pacing_gain(&self) -> f64 {
-        if self.window() < self.ssthresh() { 2.0 } else { 1.25 }
+        self.slow_start().pacing_gain()
     }
 }

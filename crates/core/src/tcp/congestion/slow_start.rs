@@ -64,6 +64,16 @@ pub struct SlowStart {
     ssthresh: u64,
     hystart: Option<HyStart>,
     after_timeout: bool,
+    /// What the last reduction found, until it is known whether it was right.
+    before: Option<Before>,
+}
+
+/// What a reduction changes.
+#[derive(Debug)]
+struct Before {
+    window: u64,
+    ssthresh: u64,
+    hystart: Option<HyStart>,
 }
 
 impl SlowStart {
@@ -74,6 +84,7 @@ impl SlowStart {
             ssthresh: config.initial_ssthresh.unwrap_or(u64::MAX).max(2 * smss),
             hystart: (config.growth == Growth::HyStart).then(HyStart::default),
             after_timeout: false,
+            before: None,
             smss,
             config,
         }
@@ -99,7 +110,7 @@ impl SlowStart {
         self.window = window;
     }
 
-    /// Puts back a window and a threshold that were reduced by mistake.
+    /// Sets the window and the threshold.
     pub fn set(&mut self, window: u64, ssthresh: u64) {
         (self.window, self.ssthresh) = (window, ssthresh);
     }
@@ -152,6 +163,28 @@ impl SlowStart {
             }
             Growth::Doubling | Growth::HyStart => bytes,
         }
+    }
+
+    /// See [`Congestion::remember`](super::Congestion::remember).
+    pub fn remember(&mut self) {
+        let hystart = self.hystart.clone();
+        self.before = Some(Before { window: self.window, ssthresh: self.ssthresh, hystart });
+    }
+
+    /// See [`Congestion::undo`](super::Congestion::undo).
+    pub fn undo(&mut self, most: u64) -> bool {
+        let Some(before) = self.before.take().filter(|before| self.window < before.window) else {
+            return false;
+        };
+        self.hystart = before.hystart;
+        self.after_timeout = false;
+        self.ssthresh = before.ssthresh;
+        self.window = before.window.min(most).max(self.window);
+        if self.window < before.window {
+            // RFC 4015, step 9: pipe_prev.
+            self.ssthresh = self.ssthresh.max(before.window);
+        }
+        true
     }
 
     /// A loss or mark: the threshold and the window become these.

@@ -9,7 +9,7 @@
 //! The round's time is the mean of its samples, as in ns-2's Vegas. A loss halves the window as
 //! Reno's does. Vegas' finer retransmission timer is recovery's business, and not part of this.
 
-use super::{Acked, Congested, Congestion, SlowStart, SlowStartConfig};
+use super::{Acked, Congested, Congestion, SlowStart, SlowStartConfig, half};
 use crate::time::Duration;
 
 /// The segments that are to wait in the bottleneck's queue.
@@ -72,12 +72,6 @@ impl Vegas {
         }
     }
 
-    fn halve(&mut self, congested: &Congested) -> u64 {
-        self.begin_round(None);
-        self.growing = true;
-        (congested.flight_size / 2).max(2 * congested.smss)
-    }
-
     fn begin_round(&mut self, round: Option<u64>) {
         self.round = round;
         self.samples = (Duration::ZERO, 0);
@@ -85,12 +79,12 @@ impl Vegas {
 }
 
 impl Congestion for Vegas {
-    fn window(&self) -> u64 {
-        self.slow_start.window()
+    fn slow_start(&self) -> &SlowStart {
+        &self.slow_start
     }
 
-    fn ssthresh(&self) -> u64 {
-        self.slow_start.ssthresh()
+    fn slow_start_mut(&mut self) -> &mut SlowStart {
+        &mut self.slow_start
     }
 
     fn on_ack(&mut self, acked: &Acked) {
@@ -115,30 +109,14 @@ impl Congestion for Vegas {
         }
     }
 
-    fn on_loss(&mut self, congested: &Congested) {
-        let ssthresh = self.halve(congested);
-        self.slow_start.reduce(ssthresh, ssthresh);
-    }
-
-    fn on_recovered(&mut self, flight_size: u64, smss: u64) {
-        self.slow_start.on_recovered(flight_size, smss);
-    }
-
-    fn on_timeout(&mut self, congested: &Congested, again: bool) {
-        let ssthresh = if again { self.ssthresh() } else { self.halve(congested) };
-        self.slow_start.on_timeout(ssthresh, congested.smss);
-    }
-
-    fn begin_within(&mut self, window: u64) {
-        self.slow_start.begin_within(window);
+    fn decrease(&mut self, congested: &Congested, _timeout: bool) -> u64 {
+        self.begin_round(None);
+        self.growing = true;
+        half(congested)
     }
 
     fn on_idle(&mut self) {
         self.slow_start.on_idle();
         self.begin_round(None);
-    }
-
-    fn pacing_gain(&self) -> f64 {
-        self.slow_start.pacing_gain()
     }
 }

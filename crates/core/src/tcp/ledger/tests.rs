@@ -43,11 +43,14 @@ fn a_lost_retransmission_counts_again() {
     assert_eq!(ledger.first_lost(), None);
     ledger.mark_lost(1..1001);
     assert_eq!((ledger.pipe(), ledger.first_lost()), (0, Some(1..101)));
+    ledger.resent(at(30), 1..101);
+    ledger.unmark_lost();
+    assert_eq!((ledger.pipe(), ledger.first_lost()), (1000, None));
 }
 
 proptest! {
     #[test]
-    fn sums_agree_with_the_records(steps in proptest::collection::vec((0u8..5, 0u64..2000, 0u64..400), 0..80)) {
+    fn sums_agree_with_the_records(steps in proptest::collection::vec((0u8..6, 0u64..2000, 0u64..400), 0..80)) {
         let mut ledger = Ledger::new(1);
         for (time, (kind, start, len)) in steps.into_iter().enumerate() {
             let now = at(time as u64);
@@ -57,6 +60,7 @@ proptest! {
             match kind {
                 0 => ledger.sent(now, nxt..nxt + len),
                 1 => ledger.mark_lost(range),
+                4 => ledger.unmark_lost(),
                 2 => ledger.resent(now, range),
                 3 => { ledger.acknowledge(now, una, Some(range)); }
                 _ => { ledger.acknowledge(now, (una + len).min(nxt), []); }

@@ -69,6 +69,7 @@ pub const KEYS: &[Key] = &[
             },
         )
     }),
+    key("undo", SWITCH, |c, v| put(&mut c.sender.undo, switch(v))),
     key("slow-start", "standard, hystart or limited:max-ssthresh=100", |c, v| {
         put(&mut c.sender.slow_start, parse(v))
     }),

@@ -31,7 +31,7 @@ pub const PRESETS: &[Preset] = &[
         name: "linux",
         about: "today's Linux: RACK-TLP, PRR, CUBIC, timestamps, ten segments at first, a window tuned up to 6 MiB",
         text: "receive-buffer=64KiB,receive-buffer-max=6MiB,window-scale=7,ack=delayed:40ms,\
-               recovery=rack,reduction=prr,control=cubic,slow-start=hystart,iw=10,rto.min=200ms,syn-retries=6,time-wait=60s",
+               recovery=rack,reduction=prr,undo=on,control=cubic,slow-start=hystart,iw=10,rto.min=200ms,syn-retries=6,time-wait=60s",
     },
     Preset {
         name: "bsd-reno-1997",
@@ -76,13 +76,13 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "gateway-satellite",
         about: "a gateway's leg on the satellite side: FACK, patient timer, all bytes counted",
-        text: "ack=delayed:40ms,recovery=fack,iw=10,byte-limit=off,rto.min=1s,\
+        text: "ack=delayed:40ms,recovery=fack,undo=on,iw=10,byte-limit=off,rto.min=1s,\
                rto.granularity=200ms,nagle=off",
     },
     Preset {
         name: "gateway-terrestrial",
         about: "a gateway's leg on the LAN side: every segment acknowledged, all bytes counted",
-        text: "ack=per-segment,recovery=sack,iw=10,byte-limit=off,rto.granularity=200ms,nagle=off",
+        text: "ack=per-segment,recovery=sack,undo=on,iw=10,byte-limit=off,rto.granularity=200ms,nagle=off",
     },
 ];
 

@@ -86,3 +86,13 @@ fn unknown_names_and_bad_values_are_named() {
         assert!(message(text).contains(part), "{text}: {}", message(text));
     }
 }
+
+#[test]
+fn what_is_undone_today_was_not_in_1997() {
+    for preset in PRESETS {
+        let config = ConnectionConfig::preset(preset.name).unwrap();
+        let today = preset.name == "linux" || preset.name.starts_with("gateway");
+        assert_eq!(config.sender.undo, today, "{}", preset.name);
+    }
+    assert!(!"linux,undo=off".parse::<ConnectionConfig>().unwrap().sender.undo);
+}

@@ -21,6 +21,10 @@ pub enum Algorithm {
     NewRenoImpatient,
     /// NewReno as Henderson's modified BSD has it: slow but steady, less careful.
     NewRenoLessCareful,
+    /// NewReno with RFC 6582's section 4.1: [`FalseRetransmits::AckHeuristic`].
+    NewRenoAckHeuristic,
+    /// NewReno with RFC 6582's section 4.2: [`FalseRetransmits::TimestampHeuristic`].
+    NewRenoTimestampHeuristic,
     /// NewReno that may send a burst at the end of recovery: [`FullWindow::Ssthresh`].
     NewRenoBurst,
     /// SACK (RFC 6675), one reduction for each episode, as in NewReno.
@@ -42,12 +46,14 @@ pub struct UnknownAlgorithm(pub String);
 
 impl Algorithm {
     /// Every algorithm and its name.
-    pub const ALL: [(&'static str, Algorithm); 11] = [
+    pub const ALL: [(&'static str, Algorithm); 13] = [
         ("tahoe", Algorithm::Tahoe),
         ("reno", Algorithm::Reno),
         ("newreno", Algorithm::NewReno),
         ("newreno-impatient", Algorithm::NewRenoImpatient),
         ("newreno-less-careful", Algorithm::NewRenoLessCareful),
+        ("newreno-ack-heuristic", Algorithm::NewRenoAckHeuristic),
+        ("newreno-timestamp-heuristic", Algorithm::NewRenoTimestampHeuristic),
         ("newreno-burst", Algorithm::NewRenoBurst),
         ("sack", Algorithm::Sack),
         ("sack-reno", Algorithm::SackReno),
@@ -70,6 +76,14 @@ impl Algorithm {
                 false_retransmits: FalseRetransmits::LessCareful,
                 ..NewRenoVariant::STEADY
             })),
+            Algorithm::NewRenoAckHeuristic => Box::new(NewReno::new(NewRenoVariant {
+                false_retransmits: FalseRetransmits::AckHeuristic,
+                ..NewRenoVariant::STEADY
+            })),
+            Algorithm::NewRenoTimestampHeuristic => Box::new(NewReno::new(NewRenoVariant {
+                false_retransmits: FalseRetransmits::TimestampHeuristic,
+                ..NewRenoVariant::STEADY
+            })),
             Algorithm::NewRenoBurst => Box::new(NewReno::new(NewRenoVariant {
                 full_window: FullWindow::Ssthresh,
                 ..NewRenoVariant::STEADY
@@ -90,6 +104,8 @@ impl Algorithm {
             | Algorithm::NewReno
             | Algorithm::NewRenoImpatient
             | Algorithm::NewRenoLessCareful
+            | Algorithm::NewRenoAckHeuristic
+            | Algorithm::NewRenoTimestampHeuristic
             | Algorithm::NewRenoBurst => false,
             Algorithm::Sack
             | Algorithm::SackReno

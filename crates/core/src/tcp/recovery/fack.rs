@@ -111,6 +111,10 @@ impl Recovery for Fack {
         *self = Fack { timeout_point: point, lost_edge: point, ..Fack::new(self.rampdown) };
     }
 
+    fn on_undo(&mut self, _ledger: &Ledger) {
+        *self = Fack { fack: self.fack, ..Fack::new(self.rampdown) };
+    }
+
     fn in_recovery(&self) -> bool {
         self.recovery_point.is_some()
     }

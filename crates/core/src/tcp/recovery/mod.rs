@@ -57,6 +57,8 @@ pub struct AckFacts {
     pub duplicate: bool,
     /// What the peer reports to have received twice (RFC 2883).
     pub dsack: Option<Range<u64>>,
+    /// It echoes the timestamp of the last segment that it newly acknowledges.
+    pub echoes_last: bool,
     /// The round-trip time that it measured, if it did.
     pub rtt: Option<Duration>,
     /// The path's times, this measurement included.
@@ -117,6 +119,18 @@ pub struct Verdict {
     pub keep_timer: bool,
 }
 
+impl Verdict {
+    /// Fast retransmit without SACK: the first segment is lost, and an episode begins.
+    fn fast_retransmit(ledger: &Ledger, smss: u64) -> Verdict {
+        Verdict {
+            lost: vec![first_segment(ledger, smss)],
+            episode: Episode::Enter,
+            retransmit_now: true,
+            ..Verdict::default()
+        }
+    }
+}
+
 /// What to send next, if the window allows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Next {
@@ -141,6 +155,10 @@ pub trait Recovery: fmt::Debug + Send {
 
     /// The retransmission timer expired, and the ledger knows what is lost.
     fn on_timeout(&mut self, ledger: &Ledger);
+
+    /// The last reduction was undone: nothing had been lost, and the ledger knows that. What it
+    /// still holds lost was sent again.
+    fn on_undo(&mut self, ledger: &Ledger);
 
     /// A segment has left; the ledger knows it.
     fn on_sent(&mut self, _sent: &SentFacts, _ledger: &Ledger) {}

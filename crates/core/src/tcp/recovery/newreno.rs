@@ -4,8 +4,7 @@
 //! says that a segment has left the network. Here the same is said where it belongs: the bytes
 //! in flight are fewer by what duplicates have reported. Limited transmit follows by itself.
 //!
-//! The RFCs leave three things open; [`NewRenoVariant`] settles them. Of RFC 6582's section 4.1 and
-//! 4.2, the heuristics that tell a lost retransmission from a false fast retransmit are not here.
+//! The RFCs leave three things open; [`NewRenoVariant`] settles them.
 
 use super::{AckFacts, DUP_THRESH, Episode, Recovery, Verdict, first_segment};
 use crate::tcp::ledger::Ledger;
@@ -38,6 +37,16 @@ pub enum FalseRetransmits {
     LessCareful,
     /// Any, as in Reno.
     Permitted,
+    /// Careful, but others as well if the cumulative acknowledgment has last moved by at most
+    /// four segments, and the window is more than one: the duplicates of needless retransmissions
+    /// follow an acknowledgment that jumped over what had arrived, those of a lost retransmission
+    /// do not (RFC 6582, 4.1).
+    AckHeuristic,
+    /// Careful, but others as well if the last acknowledgment of new data echoed the timestamp of
+    /// the last segment that it acknowledged: one that jumped echoes an older one (RFC 6582, 4.2).
+    /// Of two segments that one acknowledgment covers, receivers echo the first: unless both left
+    /// in one tick, and without timestamps of our own clock, this is just careful.
+    TimestampHeuristic,
 }
 
 /// What the RFCs leave to the implementation.
@@ -73,6 +82,19 @@ pub struct NewReno {
     /// One past RFC 6582's `recover`: the end of what was outstanding at the last loss. None
     /// before the first.
     recover: Option<u64>,
+    /// What it was before this episode.
+    recover_before: Option<u64>,
+    /// The last acknowledgment of new data; none since a timeout.
+    last_advance: Option<Advance>,
+}
+
+/// How the cumulative acknowledgment has moved.
+#[derive(Debug, Clone, Copy)]
+struct Advance {
+    /// highest_ack − prev_highest_ack.
+    bytes: u64,
+    /// It echoed the timestamp of the last segment that it acknowledged.
+    echoes_last: bool,
 }
 
 impl NewReno {
@@ -85,16 +107,28 @@ impl NewReno {
             in_recovery: false,
             partial: false,
             recover: None,
+            recover_before: None,
+            last_advance: None,
         }
     }
 
     /// RFC 6582, 3.2, step 1: whether duplicates of this acknowledgment may begin a recovery.
-    fn may_enter(&self, una: u64) -> bool {
-        self.recover.is_none_or(|recover| match self.variant.false_retransmits {
+    fn may_enter(&self, una: u64, smss: u64) -> bool {
+        let Some(recover) = self.recover else { return true };
+        // RFC 6582's heuristics also ask for a window of more than one segment. It is, once an
+        // acknowledgment has come since the timeout; so recovery need not see the window.
+        let advance = self.last_advance;
+        match self.variant.false_retransmits {
             FalseRetransmits::Careful => una > recover,
             FalseRetransmits::LessCareful => una >= recover,
             FalseRetransmits::Permitted => true,
-        })
+            FalseRetransmits::AckHeuristic => {
+                una > recover || advance.is_some_and(|advance| advance.bytes <= 4 * smss)
+            }
+            FalseRetransmits::TimestampHeuristic => {
+                una > recover || advance.is_some_and(|advance| advance.echoes_last)
+            }
+        }
     }
 }
 
@@ -109,6 +143,8 @@ impl Recovery for NewReno {
         let recover_reached = self.recover.is_none_or(|recover| ledger.snd_una() >= recover);
         if facts.acked > 0 {
             self.dup_acks = 0;
+            let echoes_last = facts.echoes_last;
+            self.last_advance = Some(Advance { bytes: facts.acked, echoes_last });
             if !self.in_recovery {
                 self.left_network = 0;
                 return Verdict::default();
@@ -138,7 +174,7 @@ impl Recovery for NewReno {
             return Verdict::default();
         }
         self.dup_acks += 1;
-        let may_enter = self.may_enter(ledger.snd_una());
+        let may_enter = self.may_enter(ledger.snd_una(), facts.smss);
         if self.in_recovery || may_enter || self.dup_acks < DUP_THRESH {
             // Outside recovery limited transmit stops at two segments (RFC 3042).
             self.left_network += facts.smss;
@@ -146,13 +182,8 @@ impl Recovery for NewReno {
         if self.dup_acks == DUP_THRESH && !self.in_recovery && may_enter {
             self.in_recovery = true;
             self.partial = false;
-            self.recover = Some(ledger.snd_nxt());
-            return Verdict {
-                lost: vec![first_segment(ledger, facts.smss)],
-                episode: Episode::Enter,
-                retransmit_now: true,
-                ..Verdict::default()
-            };
+            self.recover_before = self.recover.replace(ledger.snd_nxt());
+            return Verdict::fast_retransmit(ledger, facts.smss);
         }
         Verdict::default()
     }
@@ -160,6 +191,12 @@ impl Recovery for NewReno {
     fn on_timeout(&mut self, ledger: &Ledger) {
         // Step 4: exit fast recovery, remember what was outstanding.
         *self = NewReno { recover: Some(ledger.snd_nxt()), ..NewReno::new(self.variant) };
+    }
+
+    fn on_undo(&mut self, _ledger: &Ledger) {
+        // After a timeout `recover` stays: the duplicates of what was sent again are still to come.
+        let recover = if self.in_recovery { self.recover_before } else { self.recover };
+        *self = NewReno { recover, ..NewReno::new(self.variant) };
     }
 
     fn in_recovery(&self) -> bool {

@@ -171,6 +171,17 @@ impl Rack {
         verdict
     }
 
+    /// What is in flight by the ledger: it may have taken back SACK blocks, or losses.
+    fn begin_from(&mut self, ledger: &Ledger) {
+        let all = ledger.records_in(ledger.snd_una()..ledger.snd_nxt());
+        let mut sent: Vec<(Instant, Range<u64>)> = all
+            .filter(|record| is_current(record, record.sent_at))
+            .map(|record| (record.sent_at, record.range.clone()))
+            .collect();
+        sent.sort_by_key(|(sent_at, range)| (*sent_at, range.end));
+        self.sent = sent.into();
+    }
+
     /// Whether a probe may be scheduled: not in recovery, nothing sacked (7.2).
     fn may_probe(&self, ledger: &Ledger) -> bool {
         self.state == State::Open && ledger.sacked().is_empty() && ledger.flight_size() > 0
@@ -222,14 +233,14 @@ impl Recovery for Rack {
         self.recovery_point = ledger.snd_nxt();
         self.reordering_timer = None;
         self.tlp = Tlp::default();
-        // SACK blocks may have been taken back, so begin from the facts.
-        let all = ledger.records_in(ledger.snd_una()..ledger.snd_nxt());
-        let mut sent: Vec<(Instant, Range<u64>)> = all
-            .filter(|record| is_current(record, record.sent_at))
-            .map(|record| (record.sent_at, record.range.clone()))
-            .collect();
-        sent.sort_by_key(|(sent_at, range)| (*sent_at, range.end));
-        self.sent = sent.into();
+        self.begin_from(ledger);
+    }
+
+    fn on_undo(&mut self, ledger: &Ledger) {
+        // What overtook a segment that was not lost has reordered it.
+        self.reordering_seen |= self.state == State::FastRecovery;
+        self.state = State::Open;
+        self.begin_from(ledger);
     }
 
     fn on_sent(&mut self, sent: &SentFacts, ledger: &Ledger) {

@@ -8,7 +8,7 @@
 //! The window is not inflated for duplicate acknowledgments; the bytes in flight are fewer by as
 //! much instead, as in [`super::NewReno`].
 
-use super::{AckFacts, DUP_THRESH, Episode, Recovery, Verdict, first_segment};
+use super::{AckFacts, DUP_THRESH, Episode, Recovery, Verdict};
 use crate::tcp::ledger::Ledger;
 
 /// See the module's head.
@@ -39,17 +39,16 @@ impl Recovery for Reno {
             // Steps 1 and 2.
             self.in_recovery = true;
             self.left_network = u64::from(DUP_THRESH) * facts.smss;
-            return Verdict {
-                lost: vec![first_segment(ledger, facts.smss)],
-                episode: Episode::Enter,
-                retransmit_now: true,
-                ..Verdict::default()
-            };
+            return Verdict::fast_retransmit(ledger, facts.smss);
         }
         Verdict::default()
     }
 
     fn on_timeout(&mut self, _ledger: &Ledger) {
+        *self = Reno::default();
+    }
+
+    fn on_undo(&mut self, _ledger: &Ledger) {
         *self = Reno::default();
     }
 

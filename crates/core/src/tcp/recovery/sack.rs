@@ -98,6 +98,11 @@ impl Recovery for Sack {
         }
     }
 
+    fn on_undo(&mut self, _ledger: &Ledger) {
+        let (high_rxt, highest_sacked) = (self.high_rxt, self.highest_sacked);
+        *self = Sack { high_rxt, highest_sacked, ..Sack::default() };
+    }
+
     fn in_recovery(&self) -> bool {
         self.recovery_point.is_some()
     }

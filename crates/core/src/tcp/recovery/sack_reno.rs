@@ -64,6 +64,10 @@ impl Recovery for SackReno {
         }
     }
 
+    fn on_undo(&mut self, _ledger: &Ledger) {
+        *self = SackReno { high_rxt: self.high_rxt, ..SackReno::default() };
+    }
+
     fn in_recovery(&self) -> bool {
         self.in_recovery
     }

@@ -45,6 +45,11 @@ impl Recovery for Tahoe {
         *self = Tahoe { dup_acks: 0, recover: Some(ledger.snd_nxt()) };
     }
 
+    fn on_undo(&mut self, _ledger: &Ledger) {
+        // `recover` stays: the duplicates of what was sent again are still to come.
+        self.dup_acks = 0;
+    }
+
     fn in_recovery(&self) -> bool {
         false
     }

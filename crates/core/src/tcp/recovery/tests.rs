@@ -50,10 +50,15 @@ impl Script {
     fn ack_sack(&mut self, ack: u64, sack: &[Range<u64>]) -> Vec<u64> {
         let blocks: Vec<Range<u64>> =
             sack.iter().map(|s| 1 + s.start * SMSS..1 + s.end * SMSS).collect();
+        self.take(ack, &blocks, None)
+    }
+
+    /// The same in bytes, echoing the timestamp of what left at `echoed`.
+    fn take(&mut self, ack: u64, sack: &[Range<u64>], echoed: Option<Instant>) -> Vec<u64> {
         let window = self.window * SMSS;
         let ack = 1 + ack * SMSS;
-        self.sender
-            .on_ack(self.now, &Ack { segment: 1, ack, window, sack: &blocks, occupies: false });
+        let ack = Ack { segment: 1, ack, window, sack, echoed, occupies: false };
+        self.sender.on_ack(self.now, &ack);
         self.sends()
     }
 
@@ -178,6 +183,65 @@ fn newreno_and_tahoe_avoid_false_fast_retransmits() {
     assert_eq!(needless_timeout(Algorithm::NewRenoLessCareful), 1);
     assert_eq!(needless_timeout(Algorithm::Reno), 1);
     assert_eq!(needless_timeout(Algorithm::Tahoe), 0);
+}
+
+/// Of twenty segments the timeout has sent 0 to 6 again, of which 0 to 2 have been acknowledged and
+/// 3 to 6 left at the moment that is returned, if there are timestamps.
+fn go_back_n(algorithm: Algorithm, timestamps: bool) -> (Script, Option<Instant>) {
+    let mut script = Script::new(algorithm, 20, 60);
+    assert_eq!(script.sends().len(), 20);
+    assert_eq!(script.time_out(), [0]);
+    let round_trip = |script: &mut Script| {
+        let sent = script.now;
+        script.wait_until(sent + Duration::from_millis(100));
+        timestamps.then_some(sent)
+    };
+    let sent = round_trip(&mut script);
+    assert_eq!(script.take(1, &[], sent), [1, 2]);
+    let sent = round_trip(&mut script);
+    assert_eq!(script.take(2, &[], sent), [3, 4]);
+    assert_eq!(script.take(3, &[], sent), [5, 6]);
+    let sent = round_trip(&mut script);
+    (script, sent)
+}
+
+#[test]
+fn heuristics_find_a_lost_retransmission() {
+    // RFC 6582, 4.1 and 4.2: 3 is lost again, 4 to 6 bring duplicates.
+    for (algorithm, timestamps, fast) in [
+        (Algorithm::NewReno, true, false),
+        (Algorithm::NewRenoAckHeuristic, false, true),
+        (Algorithm::NewRenoTimestampHeuristic, true, true),
+        (Algorithm::NewRenoTimestampHeuristic, false, false),
+    ] {
+        let (mut script, echoed) = go_back_n(algorithm, timestamps);
+        let sent: Vec<u64> = (0..3).flat_map(|_| script.take(3, &[], echoed)).collect();
+        assert_eq!(sent.contains(&3), fast, "{algorithm}, timestamps {timestamps}: {sent:?}");
+        assert_eq!(script.sender.stats().recoveries, u64::from(fast), "{algorithm}");
+    }
+}
+
+#[test]
+fn heuristics_pass_over_needless_retransmissions() {
+    // 0 to 3 were lost and no more: 3 is acknowledged with all that had arrived, and 4 to 6 bring
+    // duplicates of that.
+    for (algorithm, fast) in [
+        (Algorithm::NewReno, false),
+        (Algorithm::NewRenoLessCareful, true),
+        (Algorithm::NewRenoAckHeuristic, false),
+        (Algorithm::NewRenoTimestampHeuristic, false),
+    ] {
+        let (mut script, echoed) = go_back_n(algorithm, true);
+        assert_eq!(script.take(20, &[], echoed)[0], 20, "new data");
+        for _ in 0..3 {
+            script.take(20, &[], echoed);
+        }
+        let stats = script.sender.stats();
+        assert_eq!(
+            (stats.recoveries, stats.retransmissions),
+            (u64::from(fast), 7 + u64::from(fast))
+        );
+    }
 }
 
 /// Losses of segments 0, 4, 8, 12 in a window of 20; the times of the retransmission timer after

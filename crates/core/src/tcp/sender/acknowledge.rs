@@ -4,6 +4,7 @@
 use super::{Ack, AckOutcome, Sender, reduction, transmit};
 use crate::tcp::congestion::{Acked, Congested};
 use crate::tcp::recovery::{AckFacts, Episode, Timing, Verdict};
+use crate::tcp::timestamps;
 use crate::time::Instant;
 use arrayvec::ArrayVec;
 use std::ops::Range;
@@ -33,9 +34,18 @@ impl Sender {
             .filter(|block| block.start < block.end)
             .take(4)
             .collect();
-        let delivered = self.ledger.acknowledge(now, ack.ack, blocks);
+        let mut delivered = self.ledger.acknowledge(now, ack.ack, blocks);
         if let Some(rtt) = delivered.rtt {
             self.rtt.sample_at(now, rtt);
+            let newest = delivered.arrived.once.map_or(0, |(_, end)| end);
+            if self.adopt_rtt_beyond.take_if(|point| newest > *point).is_some() {
+                self.rtt.adopt(rtt);
+            }
+        }
+        let undone = self.undo_if_needless(ack, &delivered);
+        if undone {
+            // It was the original that has arrived, whenever it was sent again.
+            delivered.arrived.again = None;
         }
         let facts = AckFacts {
             now,
@@ -44,6 +54,8 @@ impl Sender {
             arrived: delivered.arrived,
             duplicate: delivered.acked == 0 && outstanding && !ack.occupies && !window_changed,
             dsack: self.duplicate_report(ack),
+            echoes_last: ack.echoed.is_some()
+                && ack.echoed == delivered.last_sent.map(timestamps::tick),
             rtt: delivered.rtt,
             timing: self.timing(),
             smss: self.config.smss,
@@ -51,7 +63,8 @@ impl Sender {
         if self.snd_una() >= self.round.1 && delivered.acked > 0 {
             self.round = (self.round.0 + 1, self.snd_nxt());
         }
-        let keep_timer = self.judge(&facts, in_flight, limited);
+        // The undone window does not grow at once.
+        let keep_timer = self.judge(&facts, in_flight, limited && !undone);
         if delivered.acked > 0 {
             self.persist = None;
             if delivered.rtt.is_none() {
@@ -84,7 +97,7 @@ impl Sender {
 
     /// What the first SACK block says to have come twice, if it is a DSACK (RFC 2883, 4): it lies
     /// below the acknowledgment, or within the second block.
-    fn duplicate_report(&self, ack: &Ack<'_>) -> Option<Range<u64>> {
+    pub(super) fn duplicate_report(&self, ack: &Ack<'_>) -> Option<Range<u64>> {
         let first = ack.sack.first()?;
         let within_second = || {
             ack.sack
@@ -137,7 +150,7 @@ impl Sender {
         } else if verdict.probe {
             self.forced = Some(transmit::Forced::Probe);
             // RFC 8985, 7.3: the retransmission timer remains the last resort.
-            self.rto_deadline = Some(now + self.rtt.rto());
+            self.rto_deadline = Some(self.rtt.deadline(now));
         }
         let smss = self.config.smss;
         // What limited transmit has added does not count (RFC 5681, 3.2).
@@ -146,15 +159,18 @@ impl Sender {
         match verdict.episode {
             Episode::Enter => {
                 self.stats.recoveries += 1;
+                self.watch_reduction(false);
                 self.congestion.on_loss(&congested);
                 self.begin_reduction();
             }
             Episode::Restart => {
                 self.stats.recoveries += 1;
                 self.end_reduction();
+                self.watch_reduction(true);
                 self.congestion.on_timeout(&congested, false);
             }
             Episode::Repaired => {
+                self.end_watch();
                 self.congestion.on_loss(&congested);
                 self.congestion.on_recovered(self.ledger.flight_size(), smss);
             }

@@ -45,6 +45,9 @@ pub struct SenderConfig {
     pub control: Control,
     /// How the window comes down in fast recovery.
     pub reduction: Reduction,
+    /// Undo a reduction when timestamps (RFC 3522) or duplicate reports (RFC 3708) show that
+    /// nothing had been lost.
+    pub undo: bool,
     /// Initial congestion window.
     pub initial_window: InitialWindow,
     /// Initial slow start threshold in bytes, if any.
@@ -78,6 +81,7 @@ impl Default for SenderConfig {
             algorithm: Algorithm::Sack,
             control: Control::Standard,
             reduction: Reduction::Plain,
+            undo: false,
             initial_window: InitialWindow::Segments(10),
             initial_ssthresh: None,
             byte_limit: Some(2),

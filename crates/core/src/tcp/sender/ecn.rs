@@ -9,6 +9,7 @@ impl Sender {
     /// just acknowledged `acked` bytes. In fast recovery, a
     /// loss of the same window has reduced the congestion window already.
     pub fn on_ecn_echo(&mut self, now: Instant, acked: u64) {
+        self.end_watch();
         if self.recovery.in_recovery() {
             return;
         }

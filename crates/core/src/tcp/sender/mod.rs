@@ -17,6 +17,7 @@ mod reduction;
 mod tests;
 mod timers;
 mod transmit;
+mod undo;
 
 pub use config::{InitialWindow, SenderConfig};
 pub use reduction::Reduction;
@@ -42,6 +43,9 @@ pub struct Ack<'a> {
     pub window: u64,
     /// SACK blocks as they came, DSACKs and nonsense included.
     pub sack: &'a [Range<u64>],
+    /// When the segment left whose timestamp it echoes, by the ticks of our own timestamp clock.
+    /// None if there are no timestamps, or they are somebody else's.
+    pub echoed: Option<Instant>,
     /// Whether the segment carries data, SYN or FIN (then it is no duplicate acknowledgment).
     pub occupies: bool,
 }
@@ -68,6 +72,8 @@ pub struct SenderStats {
     pub timeouts: u64,
     /// Episodes of fast recovery.
     pub recoveries: u64,
+    /// Reductions of the window that were undone because nothing had been lost.
+    pub spurious: u64,
 }
 
 /// The sending half of a connection or of a gateway's leg.
@@ -78,6 +84,10 @@ pub struct Sender {
     recovery: Box<dyn Recovery>,
     congestion: Box<dyn Congestion>,
     course: reduction::Course,
+    /// What was sent again since the last reduction, while it may still be undone.
+    watch: Option<undo::Watch>,
+    /// The peer has reported a duplicate: it knows DSACK.
+    dsack_seen: bool,
     rtt: RttEstimator,
     pacer: Pacer,
     /// One past the last byte written to the stream.
@@ -93,6 +103,8 @@ pub struct Sender {
     rto_deadline: Option<Instant>,
     /// SND.UNA when the retransmission timer last expired.
     timed_out_at: Option<u64>,
+    /// After a spurious timeout: the first sample of data beyond raises the timer's estimate.
+    adopt_rtt_beyond: Option<u64>,
     persist: Option<timers::Persist>,
     /// What must leave whatever the congestion window says.
     forced: Option<transmit::Forced>,
@@ -121,6 +133,8 @@ impl Sender {
             recovery: config.algorithm.recovery(),
             congestion: config.congestion(),
             course: reduction::Course::default(),
+            watch: None,
+            dsack_seen: false,
             rtt: estimator,
             pacer: Pacer::default(),
             end: start,
@@ -130,6 +144,7 @@ impl Sender {
             last_window_update: (0, start),
             rto_deadline: None,
             timed_out_at: None,
+            adopt_rtt_beyond: None,
             persist: None,
             forced: None,
             unanswered: 0,

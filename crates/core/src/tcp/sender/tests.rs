@@ -2,6 +2,7 @@
 
 mod prr;
 mod rack;
+mod undo;
 
 use super::*;
 use crate::tcp::recovery::Algorithm;
@@ -46,11 +47,22 @@ fn drain(sender: &mut Sender, now: Instant) -> Vec<u64> {
 
 /// An acknowledgment of the first `ack` segments, with SACK blocks in segments.
 fn acknowledge(sender: &mut Sender, now: Instant, ack: u64, sack: &[Range<u64>]) {
+    acknowledge_with(sender, now, ack, sack, None);
+}
+
+/// The same, with the time that it echoes.
+fn acknowledge_with(
+    sender: &mut Sender,
+    now: Instant,
+    ack: u64,
+    sack: &[Range<u64>],
+    echoed: Option<Instant>,
+) {
     let blocks: Vec<Range<u64>> =
         sack.iter().map(|s| segment(s.start).start..segment(s.end).start).collect();
     let ack = segment(ack).start;
     let window = 1_000_001 - ack;
-    sender.on_ack(now, &Ack { segment: 1, ack, window, sack: &blocks, occupies: false });
+    sender.on_ack(now, &Ack { segment: 1, ack, window, sack: &blocks, echoed, occupies: false });
 }
 
 #[test]
@@ -99,7 +111,7 @@ fn a_closed_window_is_probed_though_pacing_forbids_to_send() {
     let mut sender = sender(config, 2);
     assert_eq!(drain(&mut sender, at(0)), [0]);
     // At a byte a millisecond the second segment must wait; meanwhile the window closes.
-    let ack = Ack { segment: 1, ack: 101, window: 0, sack: &[], occupies: false };
+    let ack = Ack { segment: 1, ack: 101, window: 0, sack: &[], echoed: None, occupies: false };
     sender.on_ack(at(100), &ack);
     assert_eq!(drain(&mut sender, at(100)), []);
     assert!(sender.poll_timer().is_some(), "nothing would ever happen again");
@@ -188,13 +200,16 @@ fn silly_segments_wait_for_the_window_or_the_override_timer() {
     sender.extend(1_001);
     assert_eq!(drain(&mut sender, at(0)), [0, 1]);
     // Half a segment of window is left: not worth a segment, so the persist timer decides.
-    sender.on_ack(at(1), &Ack { segment: 1, ack: 201, window: 50, sack: &[], occupies: false });
+    sender.on_ack(
+        at(1),
+        &Ack { segment: 1, ack: 201, window: 50, sack: &[], echoed: None, occupies: false },
+    );
     assert_eq!(drain(&mut sender, at(1)), []);
     let probe_at = sender.poll_timer().unwrap();
     sender.on_timer(probe_at);
     assert_eq!(sender.poll_transmit(probe_at).unwrap().range, 201..251);
     // Closed altogether: probes that occupy nothing, twice as far apart each time.
-    let closed = Ack { segment: 1, ack: 251, window: 0, sack: &[], occupies: false };
+    let closed = Ack { segment: 1, ack: 251, window: 0, sack: &[], echoed: None, occupies: false };
     let mut now = probe_at + Duration::from_millis(1);
     sender.on_ack(now, &closed);
     let mut waits = Vec::new();
@@ -224,14 +239,20 @@ fn sacked_bytes_do_not_cut_segments() {
     for offset in (2..2 * SMSS).step_by(2) {
         let sack = [offset..offset + 1];
         let window = 1_000_000;
-        sender.on_ack(at(100), &Ack { segment: 1, ack: 1, window, sack: &sack, occupies: false });
+        sender.on_ack(
+            at(100),
+            &Ack { segment: 1, ack: 1, window, sack: &sack, echoed: None, occupies: false },
+        );
     }
     assert_eq!(sender.in_flight(), 20 * SMSS);
     assert_eq!(sender.ledger.records_in(1..1 + 20 * SMSS).count(), 4, "records as they were sent");
     // Of a block, the whole segments count.
     let sack = [3 * SMSS - 10..6 * SMSS + 11];
     let window = 1_000_000;
-    sender.on_ack(at(101), &Ack { segment: 1, ack: 1, window, sack: &sack, occupies: false });
+    sender.on_ack(
+        at(101),
+        &Ack { segment: 1, ack: 1, window, sack: &sack, echoed: None, occupies: false },
+    );
     let sacked: Vec<Range<u64>> = sender.ledger.sacked().iter().collect();
     assert_eq!(sacked, [1 + 3 * SMSS..1 + 6 * SMSS]);
 }

@@ -84,6 +84,11 @@ impl Sender {
         }
         let flight_size = self.ledger.flight_size().min(self.congestion.window());
         let smss = self.config.smss;
+        // What is repeated, or belongs to a fast recovery, is part of one reduction: only if the
+        // original of what was sent again first has arrived, all of it was needless.
+        if !again && !self.recovery.in_recovery() {
+            self.watch_reduction(true);
+        }
         self.congestion.on_timeout(&Congested { now, flight_size, smss }, again);
         for lost in self.recovery.lost_by_timeout(now, &self.ledger) {
             self.ledger.mark_lost(lost);

@@ -177,6 +177,7 @@ impl Sender {
     /// Sends the beginning of `range` again, at most `limit` bytes.
     fn again(&mut self, now: Instant, range: Range<u64>, limit: u64) -> Transmission {
         let range = range.start..range.end.min(range.start + limit);
+        self.watch_retransmission(now, &range);
         self.ledger.resent(now, range.clone());
         self.tell_recovery(now, range.clone(), true);
         self.stats.retransmissions += 1;

@@ -89,11 +89,13 @@ impl Path {
 
     fn lose(&mut self) {
         let congested = self.congested();
+        self.congestion.remember();
         self.congestion.on_loss(&congested);
     }
 
     fn time_out(&mut self) {
         let congested = self.congested();
+        self.congestion.remember();
         self.congestion.on_timeout(&congested, false);
     }
 }

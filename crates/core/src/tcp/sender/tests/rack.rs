@@ -164,3 +164,16 @@ fn probes_prefer_new_data_and_there_is_one_at_a_time() {
     // 6.3: what was sent less than a round trip and the window ago is not held lost.
     assert_eq!(drain(&mut sender, rto), [0]);
 }
+
+#[test]
+fn behind_a_probe_the_retransmission_timer_expires_on_a_tick() {
+    let rto = crate::tcp::rtt::RtoConfig { tick: Duration::from_millis(500), ..Default::default() };
+    let mut sender = sender(SenderConfig { rto, ..config(Algorithm::Rack, 20) }, 10);
+    drain(&mut sender, at(0));
+    acknowledge(&mut sender, at(130), 7, &[]);
+    let probe = expire(&mut sender);
+    assert_eq!(drain(&mut sender, probe), [9]);
+    let expiry = sender.poll_timer().expect("the retransmission timer runs");
+    assert_eq!(expiry.as_nanos() % 500_000_000, 0, "{expiry:?}, probed at {probe:?}");
+    assert!(expiry > probe);
+}

@@ -1,4 +1,4 @@
-//! The timestamps option of a synchronised connection (RFC 7323).
+//! Timestamps (RFC 7323): whose they are, which are old, and what ours say of a moment.
 
 use crate::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ pub enum TimestampClock {
     /// Milliseconds of our own clock, from this number on.
     Own(u32),
     /// The newest TSval of the host for which we stand; set by
-    /// [`Tcb::relay_timestamp`](super::Tcb::relay_timestamp).
+    /// [`Tcb::relay_timestamp`](super::tcb::Tcb::relay_timestamp).
     Relayed(u32),
 }
 
@@ -40,5 +40,32 @@ impl TimestampState {
     pub(super) fn is_old(&self, value: u32, now: Instant) -> bool {
         (value.wrapping_sub(self.recent) as i32) < 0
             && now.saturating_since(self.recent_at) < Self::OUTDATED
+    }
+}
+
+/// The tick of our own clock that `at` falls in: all that TSval says of it.
+pub(super) fn tick(at: Instant) -> Instant {
+    Instant::from_millis(at.as_nanos() / 1_000_000)
+}
+
+/// The tick that was `age` before `now`'s; none before the beginning of time.
+pub(super) fn before(now: Instant, age: Duration) -> Option<Instant> {
+    let nanos = u128::from(tick(now).as_nanos()).checked_sub(age.as_nanos())?;
+    u64::try_from(nanos).ok().map(Instant::from_nanos)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_echo_tells_when_its_segment_left() {
+        let clock = TimestampClock::Own(u32::MAX - 5);
+        let (sent, now) = (Instant::from_nanos(3_900_000), Instant::from_nanos(104_100_000));
+        let age = clock.value(now).wrapping_sub(clock.value(sent));
+        let age = Duration::from_millis(age.into());
+        assert_eq!(before(now, age), Some(tick(sent)));
+        assert_eq!(tick(sent), Instant::from_millis(3));
+        assert_eq!(before(sent, Duration::from_millis(4)), None);
     }
 }
