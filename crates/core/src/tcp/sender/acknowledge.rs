@@ -37,12 +37,14 @@ impl Sender {
         if let Some(rtt) = delivered.rtt {
             self.rtt.sample_at(now, rtt);
         }
+        let repeated = delivered.acked == 0 && !ack.occupies && !window_changed;
         let facts = AckFacts {
             now,
             acked: delivered.acked,
             sacked: delivered.sacked,
             arrived: delivered.arrived,
-            duplicate: delivered.acked == 0 && outstanding && !ack.occupies && !window_changed,
+            duplicate: repeated && outstanding,
+            repeated,
             dsack: self.duplicate_report(ack),
             rtt: delivered.rtt,
             timing: self.timing(),
@@ -136,8 +138,9 @@ impl Sender {
             self.forced = Some(transmit::Forced::FirstLost);
         } else if verdict.probe {
             self.forced = Some(transmit::Forced::Probe);
-            // RFC 8985, 7.3: the retransmission timer remains the last resort.
-            self.rto_deadline = Some(now + self.rtt.rto());
+        }
+        if verdict.restart_timer {
+            self.rto_deadline = Some(self.rtt.deadline(now));
         }
         let smss = self.config.smss;
         // What limited transmit has added does not count (RFC 5681, 3.2).
@@ -158,6 +161,7 @@ impl Sender {
                 self.congestion.on_loss(&congested);
                 self.congestion.on_recovered(self.ledger.flight_size(), smss);
             }
+            Episode::LostAgain => self.reduce_again(&congested),
             Episode::Exit => {
                 // RFC 9937, 6.2: the window ends at ssthresh, as what is in flight does.
                 let proportional = self.end_reduction();

@@ -3,6 +3,7 @@
 //! sequence numbers, so the sender is where the two meet.
 
 use super::Sender;
+use crate::tcp::congestion::Congested;
 use crate::tcp::prr::{Progress, Prr};
 
 /// How the window comes down when fast recovery begins.
@@ -55,6 +56,13 @@ impl Sender {
     /// proportional.
     pub(super) fn end_reduction(&mut self) -> bool {
         self.course.prr.take().is_some()
+    }
+
+    /// A retransmission was lost. A proportional reduction answers by itself, as less is in flight.
+    pub(super) fn reduce_again(&mut self, congested: &Congested) {
+        if self.course.prr.is_none() {
+            self.congestion.on_loss(congested);
+        }
     }
 
     /// Takes an acknowledgment, or a timer's verdict, after recovery has judged it.

@@ -2,6 +2,7 @@
 
 mod prr;
 mod rack;
+mod rack_examples;
 
 use super::*;
 use crate::tcp::recovery::Algorithm;

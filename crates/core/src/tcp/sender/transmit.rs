@@ -212,9 +212,11 @@ impl Sender {
         if let Some(range) = self.new_data() {
             return Some(self.first_time(now, range.start..range.end.min(range.start + smss)));
         }
+        // The segment as it was sent: the last of a super-segment, or a short one alone.
         let end = self.snd_nxt();
-        let start = end.saturating_sub(smss).max(self.snd_una());
-        (start < end).then(|| self.again(now, start..end, smss))
+        let sent = self.ledger.record_at(end.checked_sub(1)?)?.range.clone();
+        let start = end - ((end - sent.start - 1) % smss + 1);
+        Some(self.again(now, start..end, smss))
     }
 
     /// The persist timer has expired: send what fits, though it be silly, or an empty segment
