@@ -96,12 +96,18 @@ impl Sender {
         }
         // Without SACK a duplicate stands for one segment, which the next acknowledgment of new
         // data then counts no second time.
-        if step.duplicate {
+        let reported = if step.duplicate {
             course.in_advance += self.config.smss;
-            return self.config.smss;
+            self.config.smss
+        } else {
+            let known = course.in_advance.min(newly);
+            course.in_advance -= known;
+            newly - known
+        };
+        if course.prr.is_none() && step.acked > 0 {
+            // What the duplicates before it stood for has been acknowledged, or never was.
+            course.in_advance = 0;
         }
-        let known = course.in_advance.min(newly);
-        course.in_advance -= known;
-        newly - known
+        course.prr.map_or(reported, |prr| reported.min(prr.deliverable()))
     }
 }
