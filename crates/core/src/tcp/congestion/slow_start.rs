@@ -154,10 +154,11 @@ impl SlowStart {
         }
     }
 
-    /// A loss or mark: the threshold and the window become these.
+    /// A loss or mark: the threshold and the window become these, but the window does not grow (it
+    /// may be one segment after a timeout, where a threshold is two at least).
     pub fn reduce(&mut self, window: u64, ssthresh: u64) {
         self.hystart = None;
-        (self.window, self.ssthresh) = (window, ssthresh);
+        (self.window, self.ssthresh) = (window.min(self.window), ssthresh);
     }
 
     /// A timeout, for which the threshold becomes `ssthresh`: begin anew.
@@ -166,7 +167,8 @@ impl SlowStart {
             InitialWindowUse::EverySlowStart => self.config.initial_window.max(smss),
             InitialWindowUse::Beginning | InitialWindowUse::BeginningAndIdle => smss,
         };
-        self.reduce(window, ssthresh);
+        self.hystart = None;
+        (self.window, self.ssthresh) = (window, ssthresh);
         self.after_timeout = true;
     }
 

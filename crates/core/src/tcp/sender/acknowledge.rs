@@ -146,6 +146,10 @@ impl Sender {
         // What limited transmit has added does not count (RFC 5681, 3.2).
         let congested =
             Congested { now, flight_size: flight_size.min(self.congestion.window()), smss };
+        self.reduced |= matches!(
+            verdict.episode,
+            Episode::Enter | Episode::Restart | Episode::Repaired | Episode::LostAgain
+        );
         match verdict.episode {
             Episode::Enter => {
                 self.stats.recoveries += 1;

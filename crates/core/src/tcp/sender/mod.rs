@@ -89,6 +89,10 @@ pub struct Sender {
     /// SND.WL1 and SND.WL2.
     last_window_update: (u64, u64),
     rto_deadline: Option<Instant>,
+    /// No new packet before then: a mark came while the window was one segment.
+    ecn_hold: Option<Instant>,
+    /// The window was reduced, which the peer is to hear of (RFC 3168, 6.1.2).
+    reduced: bool,
     /// SND.UNA when the retransmission timer last expired.
     timed_out_at: Option<u64>,
     persist: Option<timers::Persist>,
@@ -127,6 +131,8 @@ impl Sender {
             max_window: window,
             last_window_update: (0, start),
             rto_deadline: None,
+            ecn_hold: None,
+            reduced: false,
             timed_out_at: None,
             persist: None,
             forced: None,

@@ -1,5 +1,6 @@
 //! Scripts of acknowledgments, segment by segment, after the RFCs' own words.
 
+mod ecn;
 mod prr;
 mod rack;
 mod rack_examples;

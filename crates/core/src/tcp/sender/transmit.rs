@@ -61,6 +61,9 @@ impl Sender {
             Some(Forced::Persist) => return self.probe(now),
             None => {}
         }
+        if self.is_held(now) {
+            return None;
+        }
         if now < self.pacer.next() {
             self.paced_out = matches!(self.choose(), Choice::Again(_) | Choice::New(_));
             self.persist_if_stuck(now);
