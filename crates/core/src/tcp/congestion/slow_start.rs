@@ -30,9 +30,8 @@ pub enum Probing {
     /// not hold its growth back.
     #[default]
     TwiceAckRate,
-    /// At the rate of the returning acknowledgments (Shepard, 1997): one window each smoothed
-    /// round trip, so that no burst overruns a queue at the bottleneck. Growth is somewhat
-    /// slower: in the long run not by 2 a round trip but by 1.76, the solution of x = e^(1/x).
+    /// At the rate at which the acknowledgments of a burst return (Shepard, 1997), so that slow start
+    /// fills the pauses between bursts and not a queue at the bottleneck.
     AckRate,
 }
 

@@ -34,6 +34,10 @@ impl Sender {
             .take(4)
             .collect();
         let delivered = self.ledger.acknowledge(now, ack.ack, blocks);
+        if delivered.acked + delivered.sacked > 0 {
+            let srtt = self.rtt.srtt().unwrap_or_default();
+            self.ack_rate.on_ack(now, self.ledger.delivered(), srtt);
+        }
         if let Some(rtt) = delivered.rtt {
             self.rtt.sample_at(now, rtt);
         }

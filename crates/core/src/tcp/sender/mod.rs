@@ -7,6 +7,7 @@
 //! Drain order: after [`Sender::on_ack`] or [`Sender::on_timer`], call `poll_transmit` until it
 //! gives nothing, then [`Sender::poll_timer`].
 
+mod ack_rate;
 mod acknowledge;
 mod config;
 mod ecn;
@@ -78,6 +79,7 @@ pub struct Sender {
     course: reduction::Course,
     rtt: RttEstimator,
     pacer: Pacer,
+    ack_rate: ack_rate::AckRate,
     /// One past the last byte written to the stream.
     end: u64,
     /// The stream ends at `end` with a FIN.
@@ -125,6 +127,7 @@ impl Sender {
             course: reduction::Course::default(),
             rtt: estimator,
             pacer: Pacer::default(),
+            ack_rate: ack_rate::AckRate::default(),
             end: start,
             finished: false,
             window_edge: start + window,

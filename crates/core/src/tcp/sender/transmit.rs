@@ -2,6 +2,7 @@
 //! silly-window avoidance (RFC 9293, 3.8.6.2.1), Nagle's rule and pacing.
 
 use super::{Sender, timers};
+use crate::tcp::congestion::Probing;
 use crate::tcp::pacing::Pacing;
 use crate::tcp::recovery::{Next, SentFacts};
 use crate::time::{Duration, Instant};
@@ -151,6 +152,12 @@ impl Sender {
 
     fn pacing_rate(&self) -> Option<Rate> {
         let Pacing::Window { cap } = self.config.pacing else { return None };
+        let slow_start = self.congestion.window() < self.congestion.ssthresh();
+        if slow_start && self.config.probing == Probing::AckRate {
+            let overhead = 1.0 + self.config.overhead as f64 / self.config.smss as f64;
+            let rate = self.ack_rate.probing(overhead);
+            return rate.map(|rate| cap.map_or(rate, |cap| rate.min(cap))).or(cap);
+        }
         let by_window = self.rtt.srtt().filter(|srtt| !srtt.is_zero()).map(|srtt| {
             let bytes = self.congestion.window() as f64 * self.congestion.pacing_gain();
             Rate::from_bits_per_sec((bytes * 8.0 / srtt.as_secs_f64()) as u64)
