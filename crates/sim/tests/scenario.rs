@@ -61,9 +61,8 @@ fn the_same_run_gives_the_same_results_and_another_one_others() {
 
 #[test]
 fn statistics_begin_after_the_warm_up() {
-    let text = GEO
-        .replace("until = \"flows-done\"", "warm-up = \"20s\"")
-        .replace("bytes = \"1MB\"", "");
+    let text =
+        GEO.replace("until = \"flows-done\"", "warm-up = \"20s\"").replace("bytes = \"1MB\"", "");
     let outcome = outcome(&text);
     let sat = outcome.links.iter().find(|link| link.name == "sat" && link.from == "r").unwrap();
     assert_eq!(sat.capacity, Some(1.5e6 / 8.0 * 40.0));

@@ -45,6 +45,12 @@ impl Prr {
         self.allowance
     }
 
+    /// What more may count as delivered where duplicate acknowledgments stand for data: no more
+    /// than was outstanding, however many a peer makes up (6.2).
+    pub fn deliverable(&self) -> u64 {
+        self.recover_fs.saturating_sub(self.delivered)
+    }
+
     /// Takes an acknowledgment (6.2); also the first, and whatever else begins the episode.
     pub fn on_ack(&mut self, progress: Progress) {
         let Progress { delivered, in_flight, ssthresh, safe, smss } = progress;
@@ -118,6 +124,36 @@ mod tests {
         // Never beyond ssthresh.
         prr.on_ack(progress(9, 8, true));
         assert_eq!(prr.allowance(), 2);
+    }
+
+    #[test]
+    fn the_formulas_in_bytes() {
+        // 6.2, by hand: ssthresh 7300 of RecoverFS 14600, segments of 1460.
+        let at = |delivered, in_flight, safe| Progress {
+            delivered,
+            in_flight,
+            ssthresh: 7300,
+            safe,
+            smss: 1460,
+        };
+        let mut prr = Prr::new(14_600);
+        prr.on_ack(at(1460, 13_140, false));
+        assert_eq!(prr.allowance(), 1460, "DIV_ROUND_UP gives 730, and the first is forced");
+        prr.on_sent(1460);
+        prr.on_ack(at(1460, 13_140, false));
+        assert_eq!(prr.allowance(), 0, "2920 / 2 - 1460");
+        prr.on_ack(at(1, 13_139, true));
+        assert_eq!(prr.allowance(), 1, "2921 / 2 rounded up; SafeACK does not matter above");
+        prr.on_ack(at(1000, 7300, false));
+        assert_eq!(prr.allowance(), 0, "at ssthresh nothing is to be caught up");
+        prr.on_ack(at(1000, 4000, false));
+        assert_eq!(prr.allowance(), 3300, "ssthresh - inflight is less than 4921 - 1460");
+        prr.on_sent(3300);
+        prr.on_ack(at(500, 2000, false));
+        assert_eq!(prr.allowance(), 661, "PRR-CRB: 5421 - 4760 exceeds DeliveredData");
+        prr.on_sent(661);
+        prr.on_ack(at(100, 2000, true));
+        assert_eq!(prr.allowance(), 100 + 1460, "PRR-SSRB: DeliveredData, and one segment");
     }
 
     #[test]

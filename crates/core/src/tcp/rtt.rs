@@ -80,6 +80,7 @@ impl RttEstimator {
     pub fn adopt(&mut self, rtt: Duration) {
         self.srtt = self.srtt.map(|srtt| srtt.max(rtt));
         self.rttvar = self.rttvar.max(rtt / 2);
+        self.rto = self.timeout();
     }
 
     /// A round trip that took `exact`, or that many ticks of our clock. It takes at least one tick,

@@ -230,13 +230,15 @@ impl Tcb {
         if outcome.acked > 0 {
             self.own_syn = None;
         }
+        // A loss that this shows has reduced the window for its echo as well.
+        self.note_reduction();
         if let Some(ecn) = &mut self.ecn {
             let snd_una = self.sender.snd_una();
             if ecn.on_segment(tcp, len > 0, marked, snd_una) {
                 self.sender.on_ecn_echo(now, outcome.acked);
-                ecn.reduced(self.sender.snd_nxt());
             }
         }
+        self.note_reduction();
         // Seventh, the segment text; eighth, the FIN bit.
         let arrival = match admission {
             Admission::Accept => self.take_text(now, start, tcp, len),
@@ -332,6 +334,7 @@ impl Tcb {
     /// Lets expire what is due at `now`. (A delayed acknowledgment falls due by itself.)
     pub fn on_timer(&mut self, now: Instant) {
         self.sender.on_timer(now);
+        self.note_reduction();
     }
 
     /// A RST that the peer will take: at SND.NXT, or where its acknowledgment `asked` for it.
@@ -358,6 +361,14 @@ impl Tcb {
             tcp.options.sack.push(SackBlock { left, right });
         }
         Outgoing { tcp, data: at..at, ecn: Ecn::NotCapable }
+    }
+
+    /// RFC 3168, 6.1.2: the peer hears of a reduction for whatever reason, and marks of the data
+    /// that was outstanding ask for no other.
+    fn note_reduction(&mut self) {
+        if let Some(ecn) = self.ecn.as_mut().filter(|_| self.sender.take_reduced()) {
+            ecn.reduced(self.sender.snd_nxt());
+        }
     }
 
     fn data_segment(&mut self, now: Instant, sent: Transmission) -> Outgoing {

@@ -30,9 +30,8 @@ pub enum Probing {
     /// not hold its growth back.
     #[default]
     TwiceAckRate,
-    /// At the rate of the returning acknowledgments (Shepard, 1997): one window each smoothed
-    /// round trip, so that no burst overruns a queue at the bottleneck. Growth is somewhat
-    /// slower: in the long run not by 2 a round trip but by 1.76, the solution of x = e^(1/x).
+    /// At the rate at which the acknowledgments of a burst return (Shepard, 1997), so that slow start
+    /// fills the pauses between bursts and not a queue at the bottleneck.
     AckRate,
 }
 
@@ -187,10 +186,11 @@ impl SlowStart {
         true
     }
 
-    /// A loss or mark: the threshold and the window become these.
+    /// A loss or mark: the threshold and the window become these, but the window does not grow (it
+    /// may be one segment after a timeout, where a threshold is two at least).
     pub fn reduce(&mut self, window: u64, ssthresh: u64) {
         self.hystart = None;
-        (self.window, self.ssthresh) = (window, ssthresh);
+        (self.window, self.ssthresh) = (window.min(self.window), ssthresh);
     }
 
     /// A timeout, for which the threshold becomes `ssthresh`: begin anew.
@@ -199,7 +199,8 @@ impl SlowStart {
             InitialWindowUse::EverySlowStart => self.config.initial_window.max(smss),
             InitialWindowUse::Beginning | InitialWindowUse::BeginningAndIdle => smss,
         };
-        self.reduce(window, ssthresh);
+        self.hystart = None;
+        (self.window, self.ssthresh) = (window, ssthresh);
         self.after_timeout = true;
     }
 

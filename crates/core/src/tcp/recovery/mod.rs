@@ -55,6 +55,8 @@ pub struct AckFacts {
     pub arrived: Arrived,
     /// A duplicate acknowledgment as RFC 5681 defines it.
     pub duplicate: bool,
+    /// It says what the last one said, whether or not anything was outstanding.
+    pub repeated: bool,
     /// What the peer reports to have received twice (RFC 2883).
     pub dsack: Option<Range<u64>>,
     /// It echoes the timestamp of the last segment that it newly acknowledges.
@@ -98,6 +100,9 @@ pub enum Episode {
     /// A loss was found that a probe has repaired already (RFC 8985, 7.4): the congestion window
     /// is to be reduced, and that is all.
     Repaired,
+    /// A retransmission of this episode was lost: a second sign of congestion, to be answered by a
+    /// second reduction unless the first is proportional (RFC 8985, 9.3).
+    LostAgain,
     /// Recovery is over and the window is the slow start threshold, whatever is outstanding
     /// (RFC 5681, 3.2, step 6).
     Deflate,
@@ -117,6 +122,8 @@ pub struct Verdict {
     pub probe: bool,
     /// This acknowledgment does not restart the retransmission timer.
     pub keep_timer: bool,
+    /// The retransmission timer runs anew from now (RFC 8985, 7.3).
+    pub restart_timer: bool,
 }
 
 impl Verdict {

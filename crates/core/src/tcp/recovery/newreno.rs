@@ -159,9 +159,10 @@ impl Recovery for NewReno {
                 };
                 return Verdict { episode, ..Verdict::default() };
             }
-            // Step 3: partial acknowledgment. Deflate by what was acknowledged, add back SMSS.
-            self.left_network =
-                self.left_network.saturating_sub(facts.acked.saturating_sub(facts.smss));
+            // Step 3: partial acknowledgment. Deflate by what was acknowledged; if that is a
+            // segment at least, add back SMSS.
+            let back = if facts.acked >= facts.smss { facts.smss } else { 0 };
+            self.left_network = self.left_network.saturating_sub(facts.acked - back);
             let first = !std::mem::replace(&mut self.partial, true);
             return Verdict {
                 lost: vec![first_segment(ledger, facts.smss)],
@@ -176,8 +177,10 @@ impl Recovery for NewReno {
         self.dup_acks += 1;
         let may_enter = self.may_enter(ledger.snd_una(), facts.smss);
         if self.in_recovery || may_enter || self.dup_acks < DUP_THRESH {
-            // Outside recovery limited transmit stops at two segments (RFC 3042).
-            self.left_network += facts.smss;
+            // Outside recovery limited transmit stops at two segments (RFC 3042). One segment at
+            // least is missing, however many duplicates come (RFC 5681, 3.2, step 4, last words).
+            let most = ledger.flight_size().saturating_sub(facts.smss);
+            self.left_network = (self.left_network + facts.smss).min(most);
         }
         if self.dup_acks == DUP_THRESH && !self.in_recovery && may_enter {
             self.in_recovery = true;

@@ -6,9 +6,13 @@
 //! makes overdue. Entries are not removed when their segments arrive but skipped when they come
 //! to the front.
 //!
-//! Two deviations. The reordering timer expires when the first segment falls due, not the last
-//! (6.2, step 5): each is then marked at its own time. An acknowledgment of several
-//! retransmissions is judged by the newest of them (6.2, step 2).
+//! Deviations. The reordering timer expires when the first segment falls due, not the last (6.2,
+//! step 5): each is then marked at its own time. It, the probe's timer and the retransmission timer
+//! run side by side, and the first that is due acts (section 8 would cancel the others). TSecr is
+//! not looked at (6.2, step 2, first condition), as a gateway's legs carry timestamps of somebody
+//! else's; the second condition stands alone, as for connections without timestamps, and judges an
+//! acknowledgment of several retransmissions by the newest. Of transmissions at the same moment
+//! the order of sending counts before the sequence.
 
 mod tlp;
 
@@ -50,6 +54,8 @@ pub struct Rack {
     reordering_timer: Option<Instant>,
     state: State,
     recovery_point: u64,
+    /// When congestion control was last told of a loss.
+    told_at: Instant,
     tlp: Tlp,
 }
 
@@ -68,6 +74,7 @@ impl Default for Rack {
             reordering_timer: None,
             state: State::Open,
             recovery_point: 0,
+            told_at: Instant::ZERO,
             tlp: Tlp::default(),
         }
     }
@@ -86,10 +93,10 @@ impl Rack {
             let rtt = facts.now.saturating_since(sent.0);
             facts.timing.min_rtt.is_none_or(|least| rtt >= least)
         };
-        let newest = arrived.once.max(arrived.again.filter(possible));
-        if let Some(sent) = newest.filter(|sent| self.newest.is_none_or(|newest| *sent > newest)) {
-            self.newest = Some(sent);
+        if let Some(sent) = arrived.once.max(arrived.again.filter(possible)) {
+            // RACK.rtt is of this acknowledgment, though something sent later has arrived before.
             self.rtt = facts.now.saturating_since(sent.0);
+            self.newest = self.newest.max(Some(sent));
         }
         if arrived.lowest_once.is_some_and(|end| end < self.fack) {
             self.reordering_seen = true;
@@ -114,22 +121,22 @@ impl Rack {
                 self.reo_wnd_mult = 1;
             }
         }
-        let segs_sacked = ledger.sacked().covered() / facts.smss;
-        let enough = segs_sacked >= u64::from(DUP_THRESH)
-            || ledger.sacked().len() >= DUP_THRESH as usize
-            || self.state != State::Open;
-        self.reo_wnd = if !self.reordering_seen && enough {
-            Duration::ZERO
-        } else {
-            let least = facts.timing.min_rtt.unwrap_or_default();
-            let window = least.saturating_mul(self.reo_wnd_mult) / 4;
-            facts.timing.srtt.map_or(window, |srtt| window.min(srtt))
-        };
+    }
+
+    /// 6.2, step 4: how long a segment may stay away when a later one has arrived.
+    fn reordering_window(&self, timing: &Timing, ledger: &Ledger, smss: u64) -> Duration {
+        let losing = || self.state != State::Open || three_are_sacked(ledger, smss);
+        if !self.reordering_seen && losing() {
+            return Duration::ZERO;
+        }
+        let least = timing.min_rtt.unwrap_or_default();
+        let window = least.saturating_mul(self.reo_wnd_mult) / 4;
+        timing.srtt.map_or(window, |srtt| window.min(srtt))
     }
 
     /// 6.2, step 5: what was sent before RACK.segment and is overdue.
-    fn detect_loss(&mut self, now: Instant, ledger: &Ledger) -> Vec<Range<u64>> {
-        let mut lost: Vec<Range<u64>> = Vec::new();
+    fn detect_loss(&mut self, now: Instant, ledger: &Ledger) -> Lost {
+        let mut lost = Lost::default();
         self.reordering_timer = None;
         let Some(newest) = self.newest else { return lost };
         while let Some((sent_at, range)) = self.sent.front_mut() {
@@ -143,10 +150,7 @@ impl Rack {
                         self.reordering_timer = Some(due);
                         return lost;
                     }
-                    match lost.last_mut() {
-                        Some(last) if last.end == record.range.start => last.end = record.range.end,
-                        _ => lost.push(record.range.clone()),
-                    }
+                    lost.note(record, self.told_at);
                 }
                 range.start = record.range.end;
             }
@@ -156,18 +160,23 @@ impl Rack {
     }
 
     /// Begins an episode if `lost` is the first of one.
-    fn verdict(&mut self, lost: Vec<Range<u64>>, episode: Episode, ledger: &Ledger) -> Verdict {
+    fn verdict(&mut self, now: Instant, lost: Lost, episode: Episode, ledger: &Ledger) -> Verdict {
         let mut verdict = Verdict { episode, ..Verdict::default() };
-        if !lost.is_empty() {
+        if !lost.ranges.is_empty() {
             self.tlp.disarm();
             if self.state == State::Open {
                 self.state = State::FastRecovery;
                 self.recovery_point = ledger.snd_nxt();
+                self.told_at = now;
+                self.tlp.init();
                 verdict.episode = Episode::Enter;
                 verdict.retransmit_now = true;
+            } else if lost.again {
+                self.told_at = now;
+                verdict.episode = Episode::LostAgain;
             }
         }
-        verdict.lost = lost;
+        verdict.lost = lost.ranges;
         verdict
     }
 
@@ -188,6 +197,34 @@ impl Rack {
     }
 }
 
+/// What has been found lost.
+#[derive(Debug, Default)]
+struct Lost {
+    ranges: Vec<Range<u64>>,
+    /// A retransmission is among it that was sent since congestion control was last told.
+    again: bool,
+}
+
+impl Lost {
+    fn note(&mut self, record: &Record, told_at: Instant) {
+        self.again |= record.retransmitted && record.sent_at >= told_at;
+        match self.ranges.last_mut() {
+            Some(last) if last.end == record.range.start => last.end = record.range.end,
+            _ => self.ranges.push(record.range.clone()),
+        }
+    }
+}
+
+/// Whether RACK.segs_sacked has come to DupThresh.
+fn three_are_sacked(ledger: &Ledger, smss: u64) -> bool {
+    let sacked = ledger.sacked().iter().flat_map(|range| ledger.records_in(range.clone()));
+    let mut segments = sacked.scan(0, |sum, record| {
+        *sum += (record.range.end - record.range.start).div_ceil(smss);
+        Some(*sum)
+    });
+    segments.any(|sum| sum >= u64::from(DUP_THRESH))
+}
+
 /// Whether `record` is still in flight since it was sent at `sent_at`.
 fn is_current(record: &Record, sent_at: Instant) -> bool {
     record.sent_at == sent_at && !record.sacked && (!record.lost || record.retransmitted)
@@ -202,6 +239,7 @@ impl Recovery for Rack {
             self.state = State::Open;
         }
         self.adapt_window(facts, ledger, exiting);
+        self.reo_wnd = self.reordering_window(&facts.timing, ledger, facts.smss);
         let lost = self.detect_loss(facts.now, ledger);
         let repaired = self.tlp.process_ack(facts, ledger) && was == State::Open;
         let episode = match (exiting && was == State::FastRecovery, repaired) {
@@ -215,7 +253,7 @@ impl Recovery for Rack {
         } else if facts.acked > 0 {
             self.tlp.schedule(facts.now, &facts.timing, ledger, facts.smss);
         }
-        self.verdict(lost, episode, ledger)
+        self.verdict(facts.now, lost, episode, ledger)
     }
 
     /// 6.3: the first segment, and whatever else is overdue.
@@ -232,7 +270,7 @@ impl Recovery for Rack {
         self.state = State::TimeoutRecovery;
         self.recovery_point = ledger.snd_nxt();
         self.reordering_timer = None;
-        self.tlp = Tlp::default();
+        self.tlp.time_out();
         self.begin_from(ledger);
     }
 
@@ -244,6 +282,10 @@ impl Recovery for Rack {
     }
 
     fn on_sent(&mut self, sent: &SentFacts, ledger: &Ledger) {
+        if self.newest.is_none() {
+            // Until a segment was acknowledged, what the handshake measured.
+            self.rtt = sent.timing.srtt.unwrap_or_default();
+        }
         self.sent.push_back((sent.now, sent.range.clone()));
         let may_probe = self.may_probe(ledger);
         self.tlp.on_sent(sent, ledger, may_probe);
@@ -253,13 +295,17 @@ impl Recovery for Rack {
         [self.reordering_timer, self.tlp.poll_timer()].into_iter().flatten().min()
     }
 
-    fn on_timer(&mut self, now: Instant, _timing: &Timing, ledger: &Ledger) -> Verdict {
+    fn on_timer(&mut self, now: Instant, timing: &Timing, ledger: &Ledger) -> Verdict {
         let mut verdict = Verdict::default();
         if self.reordering_timer.is_some_and(|due| due <= now) {
             let lost = self.detect_loss(now, ledger);
-            verdict = self.verdict(lost, Episode::Unchanged, ledger);
+            verdict = self.verdict(now, lost, Episode::Unchanged, ledger);
         }
-        verdict.probe = self.tlp.expire(now, ledger);
+        if self.tlp.is_due(now) {
+            // 7.3: whether or not it can be sent.
+            verdict.restart_timer = ledger.flight_size() > 0;
+            verdict.probe = self.tlp.expire(now, timing, ledger);
+        }
         verdict
     }
 

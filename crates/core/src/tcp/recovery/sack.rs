@@ -20,8 +20,8 @@ pub struct Sack {
     lost_edge: u64,
     /// HighRxt: one past the highest offset sent again in this episode.
     high_rxt: u64,
-    /// RescueRxt.
-    rescue_rxt: Option<u64>,
+    /// RescueRxt, one past.
+    rescue_rxt: u64,
     /// One past the highest sacked offset.
     highest_sacked: u64,
 }
@@ -59,7 +59,8 @@ impl Recovery for Sack {
             // Section 5, steps 1, 2 and 4.
             self.recovery_point = Some(ledger.snd_nxt());
             self.high_rxt = una;
-            self.rescue_rxt = None;
+            // Step 4.3: no rescue before more than the first retransmission was acknowledged.
+            self.rescue_rxt = (una + facts.smss).min(ledger.snd_nxt());
             verdict.episode = Episode::Enter;
             verdict.retransmit_now = true;
             edge = edge.max((una + facts.smss).min(ledger.snd_nxt()));
@@ -92,7 +93,7 @@ impl Recovery for Sack {
         // A rescue retransmission does not move HighRxt: it lies above all that is sacked.
         let rescue = range.start >= self.highest_sacked.max(self.lost_edge);
         if rescue && self.recovery_point.is_some() {
-            self.rescue_rxt = self.recovery_point;
+            self.rescue_rxt = self.recovery_point.unwrap_or_default();
         } else {
             self.high_rxt = self.high_rxt.max(range.end);
         }
@@ -129,7 +130,7 @@ impl Recovery for Sack {
             _ => ledger.snd_nxt(),
         };
         let resent = self.high_rxt.max(self.highest_sacked).max(ledger.snd_una());
-        if self.rescue_rxt.is_none() && highest_unsacked > resent {
+        if ledger.snd_una() > self.rescue_rxt && highest_unsacked > resent {
             let from = highest_unsacked.saturating_sub(smss).max(resent);
             return Next::Again(from..highest_unsacked);
         }

@@ -35,6 +35,10 @@ impl Sender {
             .take(4)
             .collect();
         let mut delivered = self.ledger.acknowledge(now, ack.ack, blocks);
+        if delivered.acked + delivered.sacked > 0 {
+            let srtt = self.rtt.srtt().unwrap_or_default();
+            self.ack_rate.on_ack(now, self.ledger.delivered(), srtt);
+        }
         if let Some(rtt) = delivered.rtt {
             self.rtt.sample_at(now, rtt);
             let newest = delivered.arrived.once.map_or(0, |(_, end)| end);
@@ -47,12 +51,14 @@ impl Sender {
             // It was the original that has arrived, whenever it was sent again.
             delivered.arrived.again = None;
         }
+        let repeated = delivered.acked == 0 && !ack.occupies && !window_changed;
         let facts = AckFacts {
             now,
             acked: delivered.acked,
             sacked: delivered.sacked,
             arrived: delivered.arrived,
-            duplicate: delivered.acked == 0 && outstanding && !ack.occupies && !window_changed,
+            duplicate: repeated && outstanding,
+            repeated,
             dsack: self.duplicate_report(ack),
             echoes_last: ack.echoed.is_some()
                 && ack.echoed == delivered.last_sent.map(timestamps::tick),
@@ -149,13 +155,18 @@ impl Sender {
             self.forced = Some(transmit::Forced::FirstLost);
         } else if verdict.probe {
             self.forced = Some(transmit::Forced::Probe);
-            // RFC 8985, 7.3: the retransmission timer remains the last resort.
+        }
+        if verdict.restart_timer {
             self.rto_deadline = Some(self.rtt.deadline(now));
         }
         let smss = self.config.smss;
         // What limited transmit has added does not count (RFC 5681, 3.2).
         let congested =
             Congested { now, flight_size: flight_size.min(self.congestion.window()), smss };
+        self.reduced |= matches!(
+            verdict.episode,
+            Episode::Enter | Episode::Restart | Episode::Repaired | Episode::LostAgain
+        );
         match verdict.episode {
             Episode::Enter => {
                 self.stats.recoveries += 1;
@@ -174,6 +185,7 @@ impl Sender {
                 self.congestion.on_loss(&congested);
                 self.congestion.on_recovered(self.ledger.flight_size(), smss);
             }
+            Episode::LostAgain => self.reduce_again(&congested),
             Episode::Exit => {
                 // RFC 9937, 6.2: the window ends at ssthresh, as what is in flight does.
                 let proportional = self.end_reduction();

@@ -7,6 +7,7 @@
 //! Drain order: after [`Sender::on_ack`] or [`Sender::on_timer`], call `poll_transmit` until it
 //! gives nothing, then [`Sender::poll_timer`].
 
+mod ack_rate;
 mod acknowledge;
 mod config;
 mod ecn;
@@ -90,6 +91,7 @@ pub struct Sender {
     dsack_seen: bool,
     rtt: RttEstimator,
     pacer: Pacer,
+    ack_rate: ack_rate::AckRate,
     /// One past the last byte written to the stream.
     end: u64,
     /// The stream ends at `end` with a FIN.
@@ -101,6 +103,10 @@ pub struct Sender {
     /// SND.WL1 and SND.WL2.
     last_window_update: (u64, u64),
     rto_deadline: Option<Instant>,
+    /// No new packet before then: a mark came while the window was one segment.
+    ecn_hold: Option<Instant>,
+    /// The window was reduced, which the peer is to hear of (RFC 3168, 6.1.2).
+    reduced: bool,
     /// SND.UNA when the retransmission timer last expired.
     timed_out_at: Option<u64>,
     /// After a spurious timeout: the first sample of data beyond raises the timer's estimate.
@@ -137,12 +143,15 @@ impl Sender {
             dsack_seen: false,
             rtt: estimator,
             pacer: Pacer::default(),
+            ack_rate: ack_rate::AckRate::default(),
             end: start,
             finished: false,
             window_edge: start + window,
             max_window: window,
             last_window_update: (0, start),
             rto_deadline: None,
+            ecn_hold: None,
+            reduced: false,
             timed_out_at: None,
             adopt_rtt_beyond: None,
             persist: None,

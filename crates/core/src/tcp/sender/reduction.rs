@@ -3,6 +3,7 @@
 //! sequence numbers, so the sender is where the two meet.
 
 use super::Sender;
+use crate::tcp::congestion::Congested;
 use crate::tcp::prr::{Progress, Prr};
 
 /// How the window comes down when fast recovery begins.
@@ -57,6 +58,13 @@ impl Sender {
         self.course.prr.take().is_some()
     }
 
+    /// A retransmission was lost. A proportional reduction answers by itself, as less is in flight.
+    pub(super) fn reduce_again(&mut self, congested: &Congested) {
+        if self.course.prr.is_none() {
+            self.congestion.on_loss(congested);
+        }
+    }
+
     /// Takes an acknowledgment, or a timer's verdict, after recovery has judged it.
     pub(super) fn step_reduction(&mut self, step: Step) {
         let delivered = self.newly_delivered(&step);
@@ -88,12 +96,18 @@ impl Sender {
         }
         // Without SACK a duplicate stands for one segment, which the next acknowledgment of new
         // data then counts no second time.
-        if step.duplicate {
+        let reported = if step.duplicate {
             course.in_advance += self.config.smss;
-            return self.config.smss;
+            self.config.smss
+        } else {
+            let known = course.in_advance.min(newly);
+            course.in_advance -= known;
+            newly - known
+        };
+        if course.prr.is_none() && step.acked > 0 {
+            // What the duplicates before it stood for has been acknowledged, or never was.
+            course.in_advance = 0;
         }
-        let known = course.in_advance.min(newly);
-        course.in_advance -= known;
-        newly - known
+        course.prr.map_or(reported, |prr| reported.min(prr.deliverable()))
     }
 }

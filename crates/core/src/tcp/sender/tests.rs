@@ -1,7 +1,10 @@
 //! Scripts of acknowledgments, segment by segment, after the RFCs' own words.
 
+mod ecn;
 mod prr;
 mod rack;
+mod rack_examples;
+mod sack;
 mod undo;
 
 use super::*;
@@ -67,15 +70,14 @@ fn acknowledge_with(
 
 #[test]
 fn sack_sends_a_hole_that_is_not_yet_lost_once() {
-    // RFC 6675, NextSeg, rules 3 and 4: a hole moves HighRxt, a rescue does not.
+    // RFC 6675, NextSeg, rule 3: a hole moves HighRxt.
     let mut sender = sender(config(Algorithm::Sack, 20), 20);
     assert_eq!(drain(&mut sender, at(0)).len(), 20);
     // Segments 0 and 17 are lost; the application has nothing more.
     for sacked in 2..=17 {
         acknowledge(&mut sender, at(100), 0, &[1..sacked]);
     }
-    // The loss, and one rescue of the last segment.
-    assert_eq!(drain(&mut sender, at(100)), [0, 19]);
+    assert_eq!(drain(&mut sender, at(100)), [0], "and no rescue yet");
     acknowledge(&mut sender, at(100), 0, &[18..19, 1..17]);
     assert_eq!(drain(&mut sender, at(100)), [17]);
     // Once it is held lost it is not sent again either: it lies below HighRxt.
@@ -85,7 +87,7 @@ fn sack_sends_a_hole_that_is_not_yet_lost_once() {
     assert_eq!(drain(&mut sender, at(200)), []);
     acknowledge(&mut sender, at(200), 20, &[]);
     assert!(sender.is_done());
-    assert_eq!(sender.stats().retransmissions, 3);
+    assert_eq!(sender.stats().retransmissions, 2);
 }
 
 #[test]

@@ -31,7 +31,7 @@ impl Sender {
         let rto = self.rto_deadline;
         let persist = self.persist.map(|persist| persist.deadline);
         let paced = self.paced_out.then(|| self.pacer.next());
-        [rto, persist, paced, self.recovery.poll_timer()].into_iter().flatten().min()
+        [rto, persist, paced, self.ecn_hold, self.recovery.poll_timer()].into_iter().flatten().min()
     }
 
     /// Lets expire what is due at `now`.
@@ -45,6 +45,7 @@ impl Sender {
                 self.step_reduction(Step { loss, ..Step::default() });
             }
         }
+        self.ecn_hold = self.ecn_hold.filter(|until| *until > now);
         // After recovery's own timer: a probe sets this one anew (RFC 8985, 7.3).
         if self.rto_deadline.is_some_and(|deadline| deadline <= now) {
             self.on_retransmission_timeout(now);
@@ -90,6 +91,7 @@ impl Sender {
             self.watch_reduction(true);
         }
         self.congestion.on_timeout(&Congested { now, flight_size, smss }, again);
+        self.reduced = true;
         for lost in self.recovery.lost_by_timeout(now, &self.ledger) {
             self.ledger.mark_lost(lost);
         }

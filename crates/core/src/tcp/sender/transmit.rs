@@ -2,6 +2,7 @@
 //! silly-window avoidance (RFC 9293, 3.8.6.2.1), Nagle's rule and pacing.
 
 use super::{Sender, timers};
+use crate::tcp::congestion::Probing;
 use crate::tcp::pacing::Pacing;
 use crate::tcp::recovery::{Next, SentFacts};
 use crate::time::{Duration, Instant};
@@ -60,6 +61,9 @@ impl Sender {
             Some(Forced::Probe) => return self.tail_probe(now),
             Some(Forced::Persist) => return self.probe(now),
             None => {}
+        }
+        if self.is_held(now) {
+            return None;
         }
         if now < self.pacer.next() {
             self.paced_out = matches!(self.choose(), Choice::Again(_) | Choice::New(_));
@@ -148,6 +152,12 @@ impl Sender {
 
     fn pacing_rate(&self) -> Option<Rate> {
         let Pacing::Window { cap } = self.config.pacing else { return None };
+        let slow_start = self.congestion.window() < self.congestion.ssthresh();
+        if slow_start && self.config.probing == Probing::AckRate {
+            let overhead = 1.0 + self.config.overhead as f64 / self.config.smss as f64;
+            let rate = self.ack_rate.probing(overhead);
+            return rate.map(|rate| cap.map_or(rate, |cap| rate.min(cap))).or(cap);
+        }
         let by_window = self.rtt.srtt().filter(|srtt| !srtt.is_zero()).map(|srtt| {
             let bytes = self.congestion.window() as f64 * self.congestion.pacing_gain();
             Rate::from_bits_per_sec((bytes * 8.0 / srtt.as_secs_f64()) as u64)
@@ -213,9 +223,11 @@ impl Sender {
         if let Some(range) = self.new_data() {
             return Some(self.first_time(now, range.start..range.end.min(range.start + smss)));
         }
+        // The segment as it was sent: the last of a super-segment, or a short one alone.
         let end = self.snd_nxt();
-        let start = end.saturating_sub(smss).max(self.snd_una());
-        (start < end).then(|| self.again(now, start..end, smss))
+        let sent = self.ledger.record_at(end.checked_sub(1)?)?.range.clone();
+        let start = end - ((end - sent.start - 1) % smss + 1);
+        Some(self.again(now, start..end, smss))
     }
 
     /// The persist timer has expired: send what fits, though it be silly, or an empty segment

@@ -38,6 +38,19 @@ impl Tlp {
         self.timer = None;
     }
 
+    /// 7.1: fast recovery begins; the probe that found the loss is no repair of it.
+    pub(super) fn init(&mut self) {
+        self.probe = None;
+        self.asked = false;
+    }
+
+    /// 7.1: the retransmission timer has expired.
+    pub(super) fn time_out(&mut self) {
+        self.init();
+        self.timer = None;
+        self.rto_from = None;
+    }
+
     /// 7.2: TLP_calc_PTO.
     pub(super) fn schedule(&mut self, now: Instant, timing: &Timing, ledger: &Ledger, smss: u64) {
         let mut pto = timing.srtt.map_or(Duration::from_secs(1), |srtt| srtt * 2);
@@ -54,21 +67,23 @@ impl Tlp {
             self.asked = false;
             self.unmeasured = true;
             self.probe = Some(Probe { end: ledger.snd_nxt(), again: sent.again });
-            // 7.3: from here the retransmission timer runs, and no other.
-            self.rto_from = Some(sent.now);
             self.timer = None;
         } else if !sent.again && may_probe {
             self.schedule(sent.now, &sent.timing, ledger, sent.smss);
         }
     }
 
-    /// Whether a probe is to be sent now (7.3).
-    pub(super) fn expire(&mut self, now: Instant, ledger: &Ledger) -> bool {
-        if self.timer.is_none_or(|due| due > now) {
-            return false;
-        }
+    pub(super) fn is_due(&self, now: Instant) -> bool {
+        self.timer.is_some_and(|due| due <= now)
+    }
+
+    /// The timer has expired. Whether a probe is to be sent (7.3): no other is in flight, and the
+    /// round-trip time was measured since the last, or since the beginning.
+    pub(super) fn expire(&mut self, now: Instant, timing: &Timing, ledger: &Ledger) -> bool {
         self.timer = None;
-        self.asked = self.probe.is_none() && !self.unmeasured && ledger.flight_size() > 0;
+        self.rto_from = Some(now);
+        let measured = !self.unmeasured && timing.srtt.is_some();
+        self.asked = self.probe.is_none() && measured && ledger.flight_size() > 0;
         self.asked
     }
 
@@ -91,7 +106,7 @@ impl Tlp {
             return false;
         }
         let beyond = una > probe.end;
-        if beyond || facts.duplicate && ledger.sacked().is_empty() {
+        if beyond || facts.repeated && ledger.sacked().is_empty() {
             self.probe = None;
         }
         beyond

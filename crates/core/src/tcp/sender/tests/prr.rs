@@ -58,3 +58,16 @@ fn duplicates_clock_it_where_there_is_no_sack() {
     let nxt = (sender.snd_nxt() - 1) / SMSS;
     assert!((28..=32).contains(&nxt), "about half as many go out as come in: {nxt}");
 }
+
+#[test]
+fn a_peer_that_makes_up_duplicates_gains_nothing() {
+    // RFC 9937, 6.2: without SACK no more counts as delivered than was outstanding.
+    let mut sender = prr(Algorithm::NewReno, 400);
+    drain(&mut sender, at(0));
+    let mut sent = 0;
+    for _ in 0..200 {
+        acknowledge(&mut sender, at(100), 0, &[]);
+        sent += drain(&mut sender, at(100)).len();
+    }
+    assert!(sent <= 22, "no more than was outstanding: {sent}");
+}

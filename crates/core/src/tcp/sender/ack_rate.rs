@@ -1,0 +1,53 @@
+//! The rate at which acknowledgments return, as slow start may probe with (Shepard, 1997: "probing
+//! should be done at the rate of returning acks, not at twice the rate").
+//!
+//! Plain slow start sends two segments for each acknowledgment at once, and so overruns a queue at
+//! the bottleneck though the path is half empty. The acknowledgments of such a burst come apart by
+//! what the bottleneck needs for a segment. Sending no faster than that fills the pauses between
+//! bursts, and not the queue.
+
+use crate::time::{Duration, Instant};
+use crate::units::Rate;
+use std::collections::VecDeque;
+
+/// The greatest rate seen over so many pauses between acknowledgments counts: in one, a single
+/// early acknowledgment would count for too much.
+const PAUSES: usize = 2;
+
+/// They are of one burst if they take no more than this part of a round trip.
+const BURST: u32 = 4;
+
+/// Faster than acknowledgments return by so much, so that a path that has become faster is noticed,
+/// and one that is full tells by a loss of a few packets.
+const PROBE: f64 = 1.03;
+
+/// See the module's head.
+#[derive(Debug, Default)]
+pub(super) struct AckRate {
+    /// When acknowledgments came and how much had been delivered then.
+    recent: VecDeque<(Instant, u64)>,
+    bytes_per_second: Option<f64>,
+}
+
+impl AckRate {
+    /// An acknowledgment; `delivered` bytes in all.
+    pub(super) fn on_ack(&mut self, now: Instant, delivered: u64, srtt: Duration) {
+        self.recent.push_back((now, delivered));
+        if self.recent.len() <= PAUSES {
+            return;
+        }
+        let (since, before) = self.recent.pop_front().expect("just seen");
+        let pause = now.saturating_since(since);
+        if !pause.is_zero() && pause <= srtt / BURST {
+            let rate = (delivered - before) as f64 / pause.as_secs_f64();
+            self.bytes_per_second = Some(self.bytes_per_second.map_or(rate, |most| most.max(rate)));
+        }
+    }
+
+    /// How fast to probe, in what `overhead` makes of each delivered byte; none before the first
+    /// burst.
+    pub(super) fn probing(&self, overhead: f64) -> Option<Rate> {
+        self.bytes_per_second
+            .map(|bytes| Rate::from_bits_per_sec((bytes * 8.0 * overhead * PROBE) as u64))
+    }
+}

@@ -1,0 +1,274 @@
+//! bbn's buffer study (report, section 8): what becomes of slow start where the queue is short.
+//!
+//! 100 Mbit/s without delay, then 1.5 Mbit/s and 250 ms one way with 6, 20, 60 or 200 packets of
+//! buffer; 1024-byte packets, every one acknowledged, no handshake, windows never a limit, and a
+//! clock of 100 ms (the preset `ns-1997`). The path holds 92 packets. The table beside this file
+//! has ours, ns-2.35's with the defaults of 1997 (one deterministic run each), and the difference
+//! in the time that 16 MB take. Where it is above 10 %, the reason is known and shown by a row:
+//!
+//! - **NewReno (-25 to -47 %).** ns does not deflate the window at a partial acknowledgment (RFC
+//!   6582, 3.2, step 3 does), so that two packets leave for each, overflow the queue again, and each
+//!   loss more costs a round trip. PRR, which counts deliveries, lets as many go (the row with it):
+//!   within 2 % of ns, 379 drops for 379 at 200 packets.
+//! - **60 packets of buffer, Tahoe (+12 %) and SACK (+13 %).** ns times one packet a round trip, we
+//!   time each, so that our RTTVAR has come down when the queue fills, and the timer, without a
+//!   least value in 1997's ns, expires in the middle of recovery. With a least RTO of 2 s ("RTO
+//!   2 s") Tahoe is within 1 % of ns and SACK within 2 %, drops and retransmissions alike. SACK's
+//!   other drops at 60 are retransmissions: RFC 6675 sends what room the losses leave at once,
+//!   which PRR ("sack, prr") does not.
+//! - **60 packets, Reno (+19 %).** Three points of it are that timer's. Besides, ns's `bugFix_` begins
+//!   no second fast retransmit for a window, and ns halves twice for the overflow; ours, RFC 2581's,
+//!   does, and each halves again.
+//! - **20 packets, SACK (-12 %).** ns counts the pipe by duplicates and not by its scoreboard,
+//!   overruns the queue twice more at once and begins with a threshold of 13 packets; ours does not.
+//!
+//! `BENTPIPE_BLESS=1 cargo test -p bentpipe-sim --test buffer_study` writes the table anew.
+
+use bentpipe_core::link::{Link, LinkConfig, Packet, QueueLimit};
+use bentpipe_core::tcp::congestion::Probing;
+use bentpipe_core::tcp::connection::ConnectionConfig;
+use bentpipe_core::tcp::pacing::Pacing;
+use bentpipe_core::tcp::receiver::{AckPolicy, Receiver, ReceiverConfig};
+use bentpipe_core::tcp::recovery::Algorithm;
+use bentpipe_core::tcp::sender::{Reduction, Sender, SenderConfig};
+use bentpipe_core::tcp::tcb::{Admission, Agreed, Outgoing, Tcb};
+use bentpipe_core::time::{Duration, Instant};
+use bentpipe_core::units::{Probability, Rate};
+use bentpipe_core::wire::SeqNum;
+use std::fmt::{self, Write};
+use std::path::Path;
+
+const PACKET: u64 = 1024;
+const BYTES: u64 = 16_000_000;
+
+#[derive(Debug)]
+struct Wire {
+    out: Outgoing,
+    bytes: u64,
+}
+
+impl Packet for Wire {
+    fn wire_len(&self) -> u64 {
+        self.bytes
+    }
+}
+
+fn link(rate: u64, millis: u64, packets: u64) -> Link<Wire> {
+    Link::new(&LinkConfig {
+        rate: Some(Rate::from_bits_per_sec(rate)),
+        delay: Duration::from_millis(millis),
+        queue: QueueLimit::Packets(packets),
+        packet_loss: Probability::ZERO,
+        bit_errors: Probability::ZERO,
+        seed: 0,
+    })
+}
+
+fn end(sender: SenderConfig) -> Tcb {
+    // Never a limit; nobody reads here, so all must fit.
+    let window = 2 * BYTES;
+    let receiver = ReceiverConfig {
+        rmss: PACKET,
+        ack_policy: AckPolicy::PerSegment,
+        window_shift: 14,
+        sack: sender.algorithm.needs_sack(),
+        hold_fin: false,
+    };
+    let (snd_isn, rcv_isn) = (SeqNum(0), SeqNum(0));
+    let agreed = Agreed { snd_isn, rcv_isn, snd_shift: 14, timestamps: None };
+    Tcb::new(agreed, Sender::new(sender, 1, window, None), Receiver::new(receiver, 1, 1 + window))
+}
+
+/// What a transfer came to when all bytes had arrived in order.
+#[derive(Debug, Clone, Copy)]
+struct Outcome {
+    seconds: f64,
+    drops: u64,
+    retransmissions: u64,
+    recoveries: u64,
+    timeouts: u64,
+    /// Drops until all was acknowledged that was outstanding when the first recovery began: slow
+    /// start's.
+    first_drops: u64,
+}
+
+fn transfer(sender: SenderConfig, buffers: u64) -> Outcome {
+    let mut ends = [end(sender), end(sender)];
+    ends[0].sender.extend(1 + BYTES.next_multiple_of(PACKET));
+    let mut ways = [
+        [link(100_000_000, 0, 100_000), link(1_500_000, 250, buffers)],
+        [link(1_500_000, 250, 100_000), link(100_000_000, 0, 100_000)],
+    ];
+    let mut now = Instant::ZERO;
+    let (mut first_edge, mut first_drops) = (None, None);
+    loop {
+        for side in 0..2 {
+            while let Some(out) = ends[side].poll_transmit(now) {
+                let len = out.data.end - out.data.start;
+                ways[side][0].push(now, Wire { bytes: if len > 0 { len } else { 40 }, out });
+            }
+        }
+        let (sender, drops) = (&ends[0].sender, ways[0][1].counters().dropped.packets);
+        if first_edge.is_none() && sender.stats().recoveries + sender.stats().timeouts > 0 {
+            first_edge = Some(sender.snd_nxt());
+        }
+        if first_edge.is_some_and(|edge| sender.snd_una() >= edge) {
+            first_drops.get_or_insert(drops);
+        }
+        if ends[1].receiver.ack_offset() > BYTES {
+            return Outcome {
+                seconds: now.as_nanos() as f64 / 1e9,
+                drops,
+                retransmissions: sender.stats().retransmissions,
+                recoveries: sender.stats().recoveries,
+                timeouts: sender.stats().timeouts,
+                first_drops: first_drops.unwrap_or(drops),
+            };
+        }
+        let links = ways.iter().flatten().filter_map(Link::next);
+        let timers = ends.iter().filter_map(Tcb::poll_timer);
+        now = links.chain(timers).min().expect("the transfer does not end");
+        for tcb in &mut ends {
+            if tcb.poll_timer().is_some_and(|at| at <= now) {
+                tcb.on_timer(now);
+            }
+        }
+        for side in 0..2 {
+            while let Some(wire) = ways[side][0].pop(now) {
+                ways[side][1].push(now, wire);
+            }
+            while let Some(wire) = ways[side][1].pop(now) {
+                let len = (wire.out.data.end - wire.out.data.start) as usize;
+                ends[1 - side].on_segment(now, &wire.out.tcp, len, Admission::Accept);
+            }
+        }
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Outcome { seconds, drops, retransmissions, recoveries, timeouts, .. } = self;
+        write!(f, "{seconds:>8.1}{drops:>6}{retransmissions:>6}{recoveries:>5}{timeouts:>4}")
+    }
+}
+
+/// As ns was before 1998.
+fn ns(algorithm: Algorithm) -> SenderConfig {
+    let config: ConnectionConfig = "ns-1997".parse().expect("a preset");
+    SenderConfig { smss: PACKET, max_burst: PACKET, algorithm, ..config.sender }
+}
+
+type Theirs = (f64, u64, u64);
+
+/// ns-2.35 with the defaults of 1997: seconds, drops and retransmissions with 6, 20, 60 and 200
+/// packets of buffer. Its FACK closes the window to one segment; here it is put back to the
+/// threshold, as the paper says.
+const NS: [(Algorithm, [Theirs; 4]); 5] = [
+    (Algorithm::Tahoe, [(172.2, 39, 71), (133.5, 45, 101), (100.7, 98, 195), (96.9, 293, 583)]),
+    (Algorithm::Reno, [(131.0, 12, 22), (115.3, 35, 93), (98.4, 97, 219), (96.4, 292, 581)]),
+    (Algorithm::NewReno, [(135.2, 17, 17), (149.2, 67, 67), (179.9, 160, 160), (276.1, 379, 379)]),
+    (Algorithm::Sack, [(125.1, 12, 12), (117.6, 38, 39), (91.3, 98, 98), (91.8, 293, 293)]),
+    (Algorithm::FackAbrupt, [(122.1, 13, 13), (113.1, 37, 37), (97.0, 100, 100), (88.4, 294, 294)]),
+];
+const BUFFERS: [u64; 4] = [6, 20, 60, 200];
+
+const HEAD: &str = "\
+# 16 MB, 1.5 Mbit/s, 250 ms one way, 1024-byte packets. Ours, then ns-2's: seconds, drops,
+# retransmissions; ours also recoveries and timeouts. buffer_study.rs explains the differences.
+";
+
+fn table() -> String {
+    let mut out = String::from(HEAD);
+    let _ = writeln!(
+        out,
+        "\n{:<21}{:>7} {:>8}{:>6}{:>6}{:>5}{:>4}   {:>8}{:>6}{:>6} {:>7}",
+        "", "buffer", "s", "drops", "again", "rec", "to", "ns: s", "drops", "again", "s"
+    );
+    for (algorithm, theirs) in NS {
+        for (buffers, (seconds, drops, again)) in BUFFERS.into_iter().zip(theirs) {
+            let ours = transfer(ns(algorithm), buffers);
+            let _ = writeln!(
+                out,
+                "{:<21}{buffers:>7} {ours}   {seconds:>8.1}{drops:>6}{again:>6} {:>+6.0}%",
+                algorithm.to_string(),
+                (ours.seconds / seconds - 1.0) * 100.0
+            );
+        }
+    }
+    for (algorithm, _) in NS {
+        let config = patient(ns(algorithm));
+        for buffers in BUFFERS {
+            let name = format!("{algorithm}, RTO 2 s");
+            let _ = writeln!(out, "{name:<21}{buffers:>7} {}", transfer(config, buffers));
+        }
+    }
+    let prr = |algorithm| SenderConfig { reduction: Reduction::Prr, ..ns(algorithm) };
+    for (name, config) in [
+        ("fack (rampdown)", ns(Algorithm::Fack)),
+        ("newreno, prr, RTO 2 s", patient(prr(Algorithm::NewReno))),
+        ("sack, prr", prr(Algorithm::Sack)),
+        ("rack, prr", prr(Algorithm::Rack)),
+    ] {
+        for buffers in BUFFERS {
+            let _ = writeln!(out, "{name:<21}{buffers:>7} {}", transfer(config, buffers));
+        }
+    }
+    out
+}
+
+/// With a least RTO of two seconds.
+fn patient(mut config: SenderConfig) -> SenderConfig {
+    config.rto.min = Duration::from_secs(2);
+    config
+}
+
+#[test]
+fn the_table_is_as_it_was() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/buffer_study.txt");
+    let now = table();
+    if std::env::var_os("BENTPIPE_BLESS").is_some() {
+        std::fs::write(&path, &now).expect("the table can be written");
+    }
+    let kept = std::fs::read_to_string(&path).expect("the table is kept beside this file");
+    assert!(kept == now, "the table has changed; with BENTPIPE_BLESS=1 it is kept:\n{now}");
+}
+
+#[test]
+fn fack_and_sack_retransmit_what_was_lost_where_the_buffer_suffices() {
+    // bbn, section 8: with 90 packets and more only the missing packets are sent again, and the
+    // link is full; below, performance suffers.
+    for algorithm in [Algorithm::Sack, Algorithm::Fack, Algorithm::FackAbrupt] {
+        let enough = transfer(ns(algorithm), 200);
+        assert!(enough.retransmissions.abs_diff(enough.drops) <= 1, "{algorithm}: {enough:?}");
+        assert!(enough.seconds < 89.0, "{algorithm}: {enough:?}");
+        assert!(transfer(ns(algorithm), 20).seconds > 1.15 * enough.seconds, "{algorithm}");
+    }
+    // Tahoe and Reno send twice what they need.
+    for algorithm in [Algorithm::Tahoe, Algorithm::Reno] {
+        let outcome = transfer(ns(algorithm), 200);
+        assert!(outcome.retransmissions > 19 * outcome.drops / 10, "{algorithm}: {outcome:?}");
+    }
+    // NewReno takes a round trip for each loss.
+    assert!(transfer(ns(Algorithm::NewReno), 200).seconds > 150.0);
+}
+
+/// With slow start at the rate of the returning acknowledgments.
+fn paced(config: SenderConfig) -> SenderConfig {
+    let (pacing, probing) = (Pacing::Window { cap: None }, Probing::AckRate);
+    SenderConfig { pacing, probing, ..config }
+}
+
+#[test]
+fn probing_at_the_rate_of_the_acknowledgments_spares_a_short_queue() {
+    // bbn, section 15, asks for it: at 20 packets of buffer slow start's losses fall by 80 % at
+    // least. FACK, the study's own, is no slower. (SACK takes 112 s for 104, with a timeout.)
+    for algorithm in [Algorithm::Tahoe, Algorithm::NewReno, Algorithm::Sack, Algorithm::FackAbrupt]
+    {
+        let plain = transfer(ns(algorithm), 20);
+        let paced = transfer(paced(ns(algorithm)), 20);
+        let context = format!("{algorithm}: {plain:?} {paced:?}");
+        assert!(paced.first_drops * 5 <= plain.first_drops, "{context}");
+        let slower = if algorithm == Algorithm::Sack { 1.1 } else { 1.03 };
+        assert!(paced.seconds <= slower * plain.seconds, "{context}");
+    }
+}
