@@ -11,6 +11,8 @@
 //!
 //! The kernel's transfers take as long as they take, ours do not. With `--kernel` the kernel's
 //! samples are kept in a file: those that it has are taken from there, new ones are added.
+//! `linux-6.18.txt` beside this file has those of two quiet cores: `--kernel
+//! benches/kernel_witness/linux-6.18.txt` compares with them in seconds, without root.
 //! `--only` takes the cases whose name (as in that file: `reno-50-50-lossy`) contains a text.
 
 mod core_side;
