@@ -14,7 +14,7 @@ use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::{Probability, Rate};
 use bentpipe_core::wire::SeqNum;
 use bentpipe_gateway::{Config, Gateway};
-use bentpipe_sim::{Application, Close, Faults, Host, Line, Node, Start, World};
+use bentpipe_sim::{Close, Faults, Host, Line, Node, Script, Start, World};
 use std::net::IpAddr;
 
 const FILE: u64 = 2_000_000;
@@ -88,21 +88,16 @@ fn download(satellite: Satellite, leg: &str, run: u64) -> f64 {
     let key = (50_000, addresses[1], 80);
     let config: ConnectionConfig = "linux".parse().expect("a preset");
     let mut client = Host::new(addresses[0]);
-    let request = Application {
-        bytes: 80,
-        key: 1,
-        peer_key: 2,
-        close: Close::AfterPeer,
-        ..Application::default()
-    };
+    let request =
+        Script { bytes: 80, key: 1, peer_key: 2, close: Close::AfterPeer, ..Script::default() };
     client.call(Instant::ZERO, key, config, SeqNum(1), request);
     let mut server = Host::new(addresses[1]);
-    let answer = Application {
+    let answer = Script {
         bytes: FILE,
         key: 2,
         peer_key: 1,
         start: Start::AfterReading(80),
-        ..Application::default()
+        ..Script::default()
     };
     server.listen(80, config, SeqNum(2), answer);
 
