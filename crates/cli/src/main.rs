@@ -3,6 +3,7 @@
 mod demo;
 mod gateway;
 mod link;
+mod presets;
 
 use clap::{Parser, Subcommand};
 use std::io::IsTerminal;
@@ -23,6 +24,8 @@ enum Command {
     Gateway(gateway::Arguments),
     /// Emulate a satellite link on this machine, on real packets
     Link(link::Arguments),
+    /// Show the TCP presets, or all parameters of one
+    Presets(presets::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -49,6 +52,7 @@ fn main() -> ExitCode {
         Command::Demo(arguments) => demo::run(&arguments).map_err(Into::into),
         Command::Gateway(arguments) => gateway::run(&arguments).map_err(Into::into),
         Command::Link(arguments) => link::run(&arguments).map_err(Into::into),
+        Command::Presets(arguments) => presets::run(&arguments).map_err(Into::into),
     };
     result.unwrap_or_else(|error| {
         eprintln!("bentpipe: {error}");

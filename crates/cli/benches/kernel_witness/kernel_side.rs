@@ -50,7 +50,6 @@ pub(crate) fn transfer(case: Case, run: u64) -> Sample {
         .h1
         .run(|| Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP)).expect("socket"))
         .expect("namespace");
-    sender.set_tcp_congestion(case.control.name().as_bytes()).expect("congestion control");
     let retransmitted = || testbed.h1.run(retransmitted_segments).expect("namespace");
     let before = retransmitted();
     let began = Instant::now();
@@ -77,6 +76,10 @@ pub(crate) fn transfer(case: Case, run: u64) -> Sample {
             tenths
         });
         sender.connect(&address.into()).expect("connect");
+        // Not before: connecting sets what the testbed's route says.
+        sender.set_tcp_congestion(case.control.name().as_bytes()).expect("congestion control");
+        let in_use = sender.tcp_congestion().expect("congestion control");
+        assert!(in_use.starts_with(case.control.name().as_bytes()), "the kernel uses another one");
         let mut stream = std::net::TcpStream::from(sender);
         stream.set_write_timeout(Some(PATIENCE)).expect("timeout");
         let chunk = vec![7; 1 << 16];

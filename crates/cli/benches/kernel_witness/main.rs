@@ -2,23 +2,32 @@
 //! core to core in virtual time, side by side.
 //!
 //! ```text
-//! cargo bench -p bentpipe --bench kernel_witness -- [--runs N] [--parallel N]
+//! cargo bench -p bentpipe --bench kernel_witness -- [--runs N] [--parallel N] [--kernel FILE] [--only TEXT]
 //! ```
 //!
 //! 10 MB over 8 Mbit/s at 50 and 500 ms, with half and one bandwidth-delay product of buffer,
 //! without loss (one run) and with 0.5 % (N runs, default 20). Needs root. CUBIC's HyStart is
 //! switched off on both sides for the time of the run.
+//!
+//! The kernel's transfers take as long as they take, ours do not. With `--kernel` the kernel's
+//! samples are kept in a file: those that it has are taken from there, new ones are added.
+//! `linux-6.18.txt` beside this file has those of two quiet cores: `--kernel
+//! benches/kernel_witness/linux-6.18.txt` compares with them in seconds, without root.
+//! `--only` takes the cases whose name (as in that file: `reno-50-50-lossy`) contains a text.
 
 mod core_side;
 mod kernel_side;
 mod outcome;
+mod samples;
 
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::{Bytes, Probability, Rate};
 use bentpipe_net::netns::teardown;
 use bentpipe_net::testbed::SatelliteLink;
 use outcome::{Outcome, Sample};
+use samples::Kept;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -80,17 +89,36 @@ impl Case {
     }
 }
 
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lossy = if self.lossy { "-lossy" } else { "" };
+        write!(f, "{}-{}-{}{lossy}", self.control.name(), self.round_trip_ms, self.buffer)
+    }
+}
+
 fn main() {
     // `cargo bench` adds --bench; a test runner that lists or filters gets nothing.
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let number = |name: &str, default: usize| {
+    let text = |name: &str| {
         let at = arguments.iter().position(|argument| argument == name);
-        at.and_then(|at| arguments.get(at + 1)).map_or(default, |text| {
+        at.and_then(|at| arguments.get(at + 1)).map(String::as_str)
+    };
+    let number = |name: &str, default: usize| {
+        text(name).map_or(default, |text| {
             text.parse().unwrap_or_else(|_| panic!("{name} takes a number, not `{text}`"))
         })
     };
     let (runs, parallel) = (number("--runs", 20), number("--parallel", 12));
-    if !nix::unistd::geteuid().is_root() {
+    let kept = Kept::open(text("--kernel"));
+    let only = text("--only").unwrap_or_default();
+
+    let jobs: Vec<(Case, u64)> = Case::all()
+        .into_iter()
+        .filter(|case| case.to_string().contains(only))
+        .flat_map(|case| (0..if case.lossy { runs as u64 } else { 1 }).map(move |run| (case, run)))
+        .collect();
+    let all_kept = jobs.iter().all(|(case, run)| kept.sample(*case, *run).is_some());
+    if !all_kept && !nix::unistd::geteuid().is_root() {
         println!("kernel witness skipped: network namespaces need root");
         return;
     }
@@ -98,17 +126,18 @@ fn main() {
     teardown::remove_leftovers();
     let _hystart = kernel_side::HystartOff::new();
 
-    let jobs: Vec<(Case, u64)> = Case::all()
-        .into_iter()
-        .flat_map(|case| (0..if case.lossy { runs as u64 } else { 1 }).map(move |run| (case, run)))
-        .collect();
     let next = AtomicUsize::new(0);
     let samples: Mutex<BTreeMap<Case, [Vec<Sample>; 2]>> = Mutex::default();
     std::thread::scope(|scope| {
         for _ in 0..parallel {
             scope.spawn(|| {
                 while let Some(&(case, run)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let pair = [kernel_side::transfer(case, run), core_side::transfer(case, run)];
+                    let kernel = kept.sample(case, run).unwrap_or_else(|| {
+                        let sample = kernel_side::transfer(case, run);
+                        kept.keep(case, run, &sample);
+                        sample
+                    });
+                    let pair = [kernel, core_side::transfer(case, run)];
                     let mut samples = samples.lock().expect("no thread has panicked");
                     let columns = samples.entry(case).or_default();
                     for (column, sample) in columns.iter_mut().zip(pair) {

@@ -22,7 +22,7 @@ pub(crate) struct Outcome {
 
 impl Outcome {
     pub(crate) const HEAD: &'static str = "\
-control  rtt ms  buffer  loss    kernel Mbit/s    core Mbit/s   differ  agree   retransmissions   seconds to 10, 50, 90 %";
+control  rtt ms  buffer  loss    kernel Mbit/s    core Mbit/s   differ  agree   retransmissions   seconds to 10, 50, 90 %  apart";
 
     /// Without loss: within 5 %. With loss: the two 95 % confidence intervals overlap.
     fn agrees(&self) -> bool {
@@ -75,6 +75,8 @@ impl fmt::Display for Outcome {
         for i in [0, 4, 8] {
             write!(f, " {:.1}/{:.1}", tenth(&self.kernel, i), tenth(&self.core, i))?;
         }
-        Ok(())
+        // The largest distance of the two time-sequence graphs, in seconds.
+        let distance = |i| (tenth(&self.kernel, i) - tenth(&self.core, i)).abs();
+        write!(f, " {:6.2}", (0..10).map(distance).fold(0.0, f64::max))
     }
 }

@@ -2,11 +2,12 @@
 
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::{Bytes, Rate, parse_duration};
-use bentpipe_gateway::{AddOptions, Config};
+use bentpipe_gateway::{AddOptions, Config, LegConfig};
 use serde::{Deserialize, Deserializer, de};
-use std::fmt::Display;
+use std::fmt::{self, Display};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use toml::Spanned;
 
 /// Why the configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -27,6 +28,8 @@ pub(crate) struct File {
     #[serde(default)]
     satellite: Satellite,
     #[serde(default)]
+    lan: Lan,
+    #[serde(default)]
     limits: Limits,
 }
 
@@ -46,8 +49,76 @@ struct Satellite {
     rate: Option<Rate>,
     #[serde(deserialize_with = "duration")]
     round_trip: Option<Duration>,
-    initial_window: Option<u32>,
     add_options: Option<Adding>,
+    recovery: Option<Spanned<Scalar>>,
+    congestion: Option<Spanned<Scalar>>,
+    initial_window: Option<Spanned<Scalar>>,
+    pacing: Option<Spanned<Scalar>>,
+    min_rto: Option<Spanned<Scalar>>,
+    tcp: Option<Spanned<Scalar>>,
+}
+
+/// How to use the near network.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Lan {
+    recovery: Option<Spanned<Scalar>>,
+    congestion: Option<Spanned<Scalar>>,
+    initial_window: Option<Spanned<Scalar>>,
+    pacing: Option<Spanned<Scalar>>,
+    min_rto: Option<Spanned<Scalar>>,
+    tcp: Option<Spanned<Scalar>>,
+}
+
+/// A value that may be written as a number or as text.
+#[derive(Debug, Deserialize)]
+#[serde(untagged, expecting = "expected a number or a text in quotes")]
+enum Scalar {
+    Number(u64),
+    Text(String),
+}
+
+impl fmt::Display for Scalar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Scalar::Number(number) => number.fmt(f),
+            Scalar::Text(text) => text.fmt(f),
+        }
+    }
+}
+
+/// Sets what a side's table says of its TCP: `tcp` first, then what has a name of its own.
+macro_rules! set_leg {
+    ($leg:expr, $table:expr) => {{
+        let leg: &mut LegConfig = $leg;
+        if let Some(text) = &$table.tcp {
+            leg.set_all(&text.get_ref().to_string()).map_err(|error| Wrong::at(text, &error))?;
+        }
+        for (key, value) in [
+            ("recovery", &$table.recovery),
+            ("control", &$table.congestion),
+            ("iw", &$table.initial_window),
+            ("pacing", &$table.pacing),
+            ("rto.min", &$table.min_rto),
+        ] {
+            if let Some(text) = value {
+                leg.set(key, &text.get_ref().to_string())
+                    .map_err(|error| Wrong::at(text, &error))?;
+            }
+        }
+    }};
+}
+
+/// What is wrong, and at which byte of the file.
+struct Wrong {
+    at: usize,
+    message: String,
+}
+
+impl Wrong {
+    fn at<T>(text: &Spanned<T>, error: &impl Display) -> Wrong {
+        Wrong { at: text.span().start, message: error.to_string() }
+    }
 }
 
 /// How much the gateway may hold.
@@ -70,41 +141,40 @@ enum Adding {
 }
 
 impl File {
-    /// Reads the file at `path`.
-    pub(crate) fn read(path: &Path) -> Result<File, ConfigError> {
+    /// Reads the file at `path`: the interfaces, and the gateway's parameters.
+    pub(crate) fn read(path: &Path) -> Result<(Interfaces, Config), ConfigError> {
         let source = std::fs::read_to_string(path)
             .map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
-        toml::from_str(&source).map_err(|error| {
-            let before = error.span().map_or("", |span| &source[..span.start]);
-            ConfigError::Parse {
-                path: path.to_owned(),
-                line: before.matches('\n').count() + 1,
-                message: error.message().replace('\n', ", "),
-            }
-        })
+        let wrong = |at: usize, message: &str| ConfigError::Parse {
+            path: path.to_owned(),
+            line: source[..at].matches('\n').count() + 1,
+            message: message.replace('\n', ", "),
+        };
+        let file: File = toml::from_str(&source)
+            .map_err(|error| wrong(error.span().map_or(0, |span| span.start), error.message()))?;
+        let config = file.gateway().map_err(|error| wrong(error.at, &error.message))?;
+        Ok((file.interfaces, config))
     }
 
     /// The gateway's parameters: the defaults, and what the file says.
-    pub(crate) fn gateway(&self) -> Config {
+    fn gateway(&self) -> Result<Config, Wrong> {
         let mut config = Config::default();
-        let Satellite { rate, round_trip, initial_window, add_options } = self.satellite;
-        config.satellite.rate = rate;
-        config.satellite.round_trip = round_trip;
-        if let Some(segments) = initial_window {
-            config.satellite.initial_window = segments;
-        }
-        if let Some(adding) = add_options {
+        config.satellite.rate = self.satellite.rate;
+        config.satellite.round_trip = self.satellite.round_trip;
+        if let Some(adding) = self.satellite.add_options {
             config.add_options = match adding {
                 Adding::KnownPeer => AddOptions::KnownPeer,
                 Adding::Always => AddOptions::Always,
                 Adding::Never => AddOptions::Never,
             };
         }
+        set_leg!(&mut config.satellite, self.satellite);
+        set_leg!(&mut config.lan, self.lan);
         let Limits { memory, stream, flows } = self.limits;
         config.memory = memory.unwrap_or(config.memory);
         config.stream_capacity = stream.unwrap_or(config.stream_capacity);
         config.max_flows = flows.unwrap_or(config.max_flows);
-        config
+        Ok(config)
     }
 }
 
@@ -124,11 +194,12 @@ fn duration<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::E
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Result<File, String> {
+    fn read(text: &str) -> Result<Config, String> {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("gateway.toml");
         std::fs::write(&path, text).unwrap();
         File::read(&path)
+            .map(|(_, config)| config)
             .map_err(|error| error.to_string().replace(&path.display().to_string(), "FILE"))
     }
 
@@ -139,7 +210,7 @@ mod tests {
         let text = format!(
             "{INTERFACES}[satellite]\nrate = \"8Mbit/s\"\nround_trip = \"500ms\"\nadd_options = \"never\"\n[limits]\nmemory = \"64MiB\"\n"
         );
-        let config = read(&text).unwrap().gateway();
+        let config = read(&text).unwrap();
         assert_eq!(config.satellite.bandwidth_delay_product(), Some(500_000));
         assert_eq!(config.memory, Bytes::new(64 << 20));
         assert_eq!(config.add_options, AddOptions::Never);
@@ -154,5 +225,45 @@ mod tests {
         assert!(unit.starts_with("FILE:5: ") && unit.contains("8Mbit/s"), "{unit}");
         let missing = read("[interfaces]\nlan = [\"a\"]\n").unwrap_err();
         assert!(missing.contains("missing field `satellite`"), "{missing}");
+    }
+
+    #[test]
+    fn each_side_chooses_its_tcp_by_name() {
+        let text = format!(
+            "{INTERFACES}[satellite]\nrecovery = \"fack\"\ncongestion = \"cubic\"\ninitial_window = 4\n\
+             min_rto = \"2s\"\npacing = \"off\"\ntcp = \"reduction=prr, recovery=rack\"\n\
+             [lan]\ninitial_window = \"rfc3390\"\ntcp = \"linux,control=vegas:alpha=2;beta=4\"\n"
+        );
+        let config = read(&text).unwrap();
+        let mut satellite = Config::default().satellite;
+        let keys = "recovery=fack,control=cubic,iw=4,rto.min=2s,pacing=off,reduction=prr";
+        satellite.set_all(keys).unwrap();
+        assert_eq!(config.satellite, satellite);
+        let mut lan = Config::default().lan;
+        lan.set_all("linux,iw=rfc3390,control=vegas:alpha=2;beta=4").unwrap();
+        assert_eq!(config.lan, lan);
+    }
+
+    #[test]
+    fn names_that_do_not_exist_are_answered_with_those_that_do() {
+        for (line, parts) in [
+            ("recovery = \"hope\"", ["no loss recovery", "newreno"]),
+            ("congestion = \"bbr\"", ["`bbr`", "increase-by-k"]),
+            ("initial_window = 0", ["iw: `0`", "rfc3390"]),
+            ("initial_window = true", ["a number", "text"]),
+            ("pacing = \"quick\"", ["`quick`", "8Mbit/s"]),
+            ("min_rto = \"1\"", ["`1`", "200ms"]),
+            ("tcp = \"solaris\"", ["`solaris`", "gateway-satellite"]),
+            ("tcp = \"mss=1000\"", ["`mss`", "rto.min"]),
+        ] {
+            for side in ["satellite", "lan"] {
+                let message = read(&format!("{INTERFACES}[{side}]\n{line}\n")).unwrap_err();
+                assert!(message.starts_with("FILE:5: "), "{message}");
+                assert_eq!(message.lines().count(), 1, "{message}");
+                for part in parts {
+                    assert!(message.contains(part), "{line}: {message}");
+                }
+            }
+        }
     }
 }

@@ -31,8 +31,16 @@ Example:
     [satellite]             # all optional
     rate = \"8Mbit/s\"        # paces what goes out, and sizes the initial window
     round_trip = \"500ms\"
-    initial_window = 10     # segments, where rate and round_trip are not given
     add_options = \"known-peer\"  # or \"always\", \"never\"
+    recovery = \"rack\"       # or fack, sack, newreno, …
+    congestion = \"cubic\"    # or standard, hybla, vegas, increase-by-k:k=4, …
+    initial_window = 10     # segments, or \"4380B\", \"rfc3390\"; more where rate and round_trip say so
+    pacing = \"8Mbit/s\"      # or \"on\", \"off\"; without it, at the rate if that is given
+    min_rto = \"1s\"
+    tcp = \"reduction=plain,max-unanswered=10\"  # any parameter of bentpipe presets gateway-satellite
+
+    [lan]                   # the same but rate, round_trip and add_options; all optional
+    recovery = \"sack\"
 
     [limits]                # all optional
     memory = \"512MiB\"       # of all flows together
@@ -70,21 +78,20 @@ pub(crate) enum Error {
 
 /// Runs until a signal comes.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
-    let file = config::File::read(&arguments.config)?;
+    let (config::Interfaces { lan, satellite }, mut config) =
+        config::File::read(&arguments.config)?;
     let signals = Signals::catch()?;
-    let (lan, satellite) = (&file.interfaces.lan, &file.interfaces.satellite);
     let side = |interfaces: &[String], tun: &str| Side {
         interfaces: interfaces.to_vec(),
         tun: tun.into(),
     };
     let (divert, tuns) =
-        Divert::set_up(DivertConfig::gateway([side(lan, "bp-lan"), side(satellite, "bp-sat")]))?;
+        Divert::set_up(DivertConfig::gateway([side(&lan, "bp-lan"), side(&satellite, "bp-sat")]))?;
     for finding in divert.findings() {
         tracing::warn!("{finding}");
     }
-    let mut config = file.gateway();
-    config.lan.mtu = least_mtu(lan)?;
-    config.satellite.mtu = least_mtu(satellite)?;
+    config.lan.mtu = least_mtu(&lan)?;
+    config.satellite.mtu = least_mtu(&satellite)?;
     let mut gateway = LiveGateway::new(tuns, config);
     println!("bentpipe gateway: ready");
     io::stdout().flush()?;

@@ -30,6 +30,17 @@ pub(crate) const CASES: &[(&str, fn())] = &[
             "fast",
         );
     }),
+    ("gateway_with_an_unknown_recovery", || {
+        gateway_complains(
+            "[interfaces]\nlan = [\"lan0\"]\nsatellite = [\"sat0\"]\n[satellite]\nrecovery = \"hope\"\n",
+            "newreno",
+        );
+    }),
+    ("presets_of_an_unknown_name", || {
+        let testbed = bare();
+        let mut command = testbed.g1.command(BENTPIPE);
+        complains(&testbed.g1, command.args(["presets", "solaris"]), "windows-95");
+    }),
     ("gateway_without_root", gateway_without_root),
     ("gateway_twice", gateway_twice),
     ("gateway_without_its_file", gateway_without_its_file),

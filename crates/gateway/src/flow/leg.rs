@@ -3,11 +3,9 @@
 use super::terms::Terms;
 use crate::Side;
 use crate::config::{Config, LegConfig};
-use bentpipe_core::tcp::congestion::Control;
-use bentpipe_core::tcp::pacing::Pacing;
 use bentpipe_core::tcp::receiver::{Receiver, ReceiverConfig};
 use bentpipe_core::tcp::recovery::Algorithm;
-use bentpipe_core::tcp::sender::{InitialWindow, Reduction, Sender, SenderConfig};
+use bentpipe_core::tcp::sender::{InitialWindow, Sender, SenderConfig};
 use bentpipe_core::tcp::tcb::{Agreed, Tcb, TimestampClock, TimestampState};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::wire::{IpHeader, SeqNum, TcpHeader};
@@ -108,31 +106,26 @@ fn sender_config(config: &Config, leg: &LegConfig, terms: &Terms, ip: &IpHeader)
     // Headers take at most 100 bytes of the longest packet.
     let smss = terms.smss.min(u64::from(leg.mtu.clamp(LEAST_MTU, MAX_LEN)) - headers);
     let segments = if config.super_segments { (u64::from(MAX_LEN) - 60) / smss } else { 1 };
-    let by_link = leg.filling_window();
-    let least = u64::from(leg.initial_window) * smss;
+    let algorithm = match leg.sender.algorithm {
+        algorithm if algorithm.needs_sack() && !terms.sack => Algorithm::NewReno,
+        algorithm => algorithm,
+    };
+    let by_link =
+        leg.filling_window().map(|bytes| bytes.max(leg.sender.initial_window.bytes(smss)));
+    let (initial_window, initial_ssthresh) = match by_link {
+        Some(bytes) => (InitialWindow::Bytes(bytes), Some(bytes)),
+        None => (leg.sender.initial_window, leg.sender.initial_ssthresh),
+    };
     SenderConfig {
         smss,
         max_burst: segments.max(1) * smss,
         overhead: headers,
-        algorithm: if terms.sack { Algorithm::Sack } else { Algorithm::NewReno },
-        control: Control::Standard,
-        reduction: Reduction::Plain,
-        initial_window: match by_link {
-            Some(bytes) => InitialWindow::Bytes(bytes.max(least)),
-            None => InitialWindow::Segments(leg.initial_window),
-        },
-        initial_ssthresh: by_link.map(|bytes| bytes.max(least)),
-        // Hosts behind GRO acknowledge dozens of segments at once: count all of them.
-        byte_limit: None,
-        rto: leg.rto,
-        pacing: match leg.rate {
-            Some(rate) => Pacing::Window { cap: Some(rate) },
-            None => Pacing::Off,
-        },
-        // The hosts have decided already what to send together.
-        nagle: false,
-        restart_after_idle: leg.rate.is_none(),
-        max_unanswered: 15,
-        ..SenderConfig::default()
+        algorithm,
+        initial_window,
+        initial_ssthresh,
+        pacing: leg.pacing(),
+        // A link that is known needs no probing.
+        restart_after_idle: leg.sender.restart_after_idle && leg.rate.is_none(),
+        ..leg.sender
     }
 }

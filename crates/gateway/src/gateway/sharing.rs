@@ -34,7 +34,7 @@ impl<B: Buffer> Gateway<B> {
     /// window that fills the link, and in any case the ordinary initial window.
     fn free_window(&self, side: Side) -> u64 {
         let leg = self.config.leg(side);
-        let least = u64::from(leg.initial_window) * ETHERNET_MSS;
+        let least = leg.sender.initial_window.bytes(ETHERNET_MSS);
         match leg.filling_window() {
             Some(window) => window.saturating_sub(self.demand[side as usize]).max(least),
             None => u64::MAX,

@@ -220,8 +220,8 @@ impl Draw {
             config.satellite.rate = satellite.rate;
             config.satellite.round_trip = Some(satellite.delay * 2);
         }
-        config.satellite.rto = rto();
-        config.lan.rto = rto();
+        config.satellite.sender.rto = rto();
+        config.lan.sender.rto = rto();
         config
     }
 

@@ -3,88 +3,21 @@
 //! A text is a preset's name and what is to be different from it, parted by commas:
 //! `linux,iw=4,recovery=newreno,rto.min=1s`. Without a name it begins with the default.
 //!
-//! A preset is such a text itself, so that it says no more than what sets that TCP apart.
+//! A preset is such a text itself, so that it says no more than what sets that TCP apart. A whole
+//! configuration is written as a text that names every parameter ([`KEYS`]).
 
+mod forms;
 mod keys;
+mod named;
 #[cfg(test)]
 mod tests;
 
-pub use keys::KEYS;
+pub use keys::{KEYS, Key};
+pub use named::{PRESETS, Preset};
 
 use super::connection::ConnectionConfig;
+use std::fmt;
 use std::str::FromStr;
-
-/// A named configuration.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Preset {
-    /// Its name.
-    pub name: &'static str,
-    /// Which TCP it stands for, in one line.
-    pub about: &'static str,
-    /// What sets it apart from the default.
-    pub text: &'static str,
-}
-
-/// Every preset.
-pub const PRESETS: &[Preset] = &[
-    Preset {
-        name: "linux",
-        about: "today's Linux: RACK-TLP, PRR, CUBIC, timestamps, ten segments at first, a window tuned up to 6 MiB",
-        text: "receive-buffer=64KiB,receive-buffer-max=6MiB,window-scale=7,ack=delayed:40ms,\
-               recovery=rack,reduction=prr,undo=on,control=cubic,slow-start=hystart,iw=10,rto.min=200ms,syn-retries=6,time-wait=60s",
-    },
-    Preset {
-        name: "bsd-reno-1997",
-        about: "4.4BSD-Lite: Reno, 16 KB buffers, RFC 1323, one segment at first, 500 ms and 200 ms timers",
-        text: "mss=1460,send-buffer=16KiB,receive-buffer=16KiB,window-scale=0,sack=off,\
-               timestamps=on,ack=heartbeat:200ms,recovery=reno,iw=1,byte-limit=1,\
-               rto.initial=6s,rto.min=1s,rto.max=64s,rto.granularity=500ms,rto.tick=500ms,\
-               max-unanswered=12,syn-retries=3,time-wait=60s",
-    },
-    Preset {
-        name: "netbsd-fack-1997",
-        about: "NetBSD with the FACK patches: SACK, large windows, one segment at first, BSD's timers",
-        text: "mss=1460,send-buffer=1MiB,receive-buffer=1MiB,window-scale=5,sack=on,\
-               timestamps=on,ack=heartbeat:200ms,recovery=fack,iw=1,byte-limit=1,\
-               rto.initial=6s,rto.min=1s,rto.max=64s,rto.granularity=500ms,rto.tick=500ms,\
-               max-unanswered=12,syn-retries=3,time-wait=60s",
-    },
-    Preset {
-        name: "windows-nt4",
-        about: "Windows NT 4.0: windows of six segments (8760 bytes), no options but MSS",
-        text: "mss=1460,send-buffer=8760B,receive-buffer=8760B,window-scale=off,sack=off,\
-               timestamps=off,ack=delayed:200ms,recovery=reno,iw=1,byte-limit=1,\
-               rto.initial=3s,rto.min=300ms,rto.granularity=100ms,rto.tick=100ms,\
-               max-unanswered=5,syn-retries=3,time-wait=240s",
-    },
-    Preset {
-        name: "windows-95",
-        about: "Windows 95: windows of 8 KB, no options but MSS",
-        text: "mss=1460,send-buffer=8KiB,receive-buffer=8KiB,window-scale=off,sack=off,\
-               timestamps=off,ack=delayed:200ms,recovery=reno,iw=1,byte-limit=1,\
-               rto.initial=3s,rto.min=300ms,rto.granularity=100ms,rto.tick=100ms,\
-               max-unanswered=5,syn-retries=3,time-wait=240s",
-    },
-    Preset {
-        name: "ns-1997",
-        about: "ns before 1998: 1000-byte packets, every one acknowledged, one at first, 100 ms ticks",
-        text: "mss=1000,send-buffer=64MiB,receive-buffer=16MiB,window-scale=9,sack=on,\
-               timestamps=off,ack=per-segment,recovery=reno,iw=1,byte-limit=1,\
-               rto.initial=6s,rto.min=0s,rto.max=64s,rto.granularity=100ms,rto.tick=100ms,\
-               overhead=0B,nagle=off,restart-after-idle=off",
-    },
-    Preset {
-        name: "gateway-satellite",
-        about: "a gateway's leg on the satellite side: FACK, patient timer, all bytes counted",
-        text: "ack=delayed:40ms,recovery=fack,undo=on,iw=10,byte-limit=off,rto.min=1s,\
-               rto.granularity=200ms,nagle=off",
-    },
-    Preset {
-        name: "gateway-terrestrial",
-        about: "a gateway's leg on the LAN side: every segment acknowledged, all bytes counted",
-        text: "ack=per-segment,recovery=sack,undo=on,iw=10,byte-limit=off,rto.granularity=200ms,nagle=off",
-    },
-];
 
 /// Why a configuration's text was not understood.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -106,6 +39,16 @@ pub enum ConfigError {
         /// What is wrong with the value.
         why: String,
     },
+}
+
+impl fmt::Display for ConnectionConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, key) in KEYS.iter().enumerate() {
+            let comma = if i == 0 { "" } else { "," };
+            write!(f, "{comma}{}={}", key.name, key.value(self))?;
+        }
+        Ok(())
+    }
 }
 
 impl FromStr for ConnectionConfig {

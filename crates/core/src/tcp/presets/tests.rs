@@ -4,8 +4,10 @@ use super::*;
 use crate::tcp::pacing::Pacing;
 use crate::tcp::receiver::AckPolicy;
 use crate::tcp::recovery::Algorithm;
-use crate::tcp::sender::InitialWindow;
+use crate::tcp::rtt::RtoConfig;
+use crate::tcp::sender::{InitialWindow, SenderConfig};
 use crate::time::Duration;
+use std::collections::BTreeSet;
 
 fn config(text: &str) -> ConnectionConfig {
     text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
@@ -20,8 +22,124 @@ fn every_preset_is_plain_configuration() {
     for preset in PRESETS {
         let config: ConnectionConfig = preset.name.parse().unwrap();
         assert_eq!(preset.text.parse(), Ok(config), "{}", preset.name);
-        assert!(!preset.about.is_empty() && !preset.name.contains(['=', ',', ' ']));
+        assert!(!preset.about.is_empty() && !preset.source.is_empty());
+        assert!(!preset.name.contains(['=', ',', ' ']));
     }
+}
+
+/// A value of each key that the default does not have. More than one where forms differ.
+const OTHERS: &[(&str, &[&str])] = &[
+    ("mss", &["1000"]),
+    ("send-buffer", &["64KiB", "8760B", "1234567B"]),
+    ("receive-buffer", &["64KiB"]),
+    ("receive-buffer-max", &["6MiB"]),
+    ("window-scale", &["0", "14", "off"]),
+    ("sack", &["off"]),
+    ("timestamps", &["off"]),
+    ("ecn", &["on"]),
+    ("ack", &["per-segment", "delayed:0.2s", "heartbeat:200ms", "thinned:8:1500us", "division:4"]),
+    ("recovery", &["tahoe", "rack"]),
+    ("control", &["cubic", "vegas:alpha=2;beta=4", "hybla:rtt0=25ms", "constant-rate:c=0.3"]),
+    ("reduction", &["prr"]),
+    ("slow-start", &["hystart", "limited:max-ssthresh=50"]),
+    ("probing", &["ack-rate"]),
+    ("iw", &["1", "4380B", "rfc3390"]),
+    ("iw-use", &["beginning", "every-slow-start"]),
+    ("ssthresh", &["64KiB"]),
+    ("byte-limit", &["1", "off"]),
+    ("burst", &["44"]),
+    ("overhead", &["0B"]),
+    ("pacing", &["on", "1.544Mbit/s"]),
+    ("nagle", &["off"]),
+    ("restart-after-idle", &["off"]),
+    ("max-unanswered", &["5"]),
+    ("rto.initial", &["6s"]),
+    ("rto.min", &["0s", "1.5ms"]),
+    ("rto.max", &["2min"]),
+    ("rto.granularity", &["1ns"]),
+    ("rto.tick", &["500ms"]),
+    ("syn-retries", &["0"]),
+    ("time-wait", &["4min"]),
+];
+
+/// The fields in which two values differ. Names every field, so that a new one does not compile
+/// until it stands here, and then fails the test below until a key can set it.
+macro_rules! differing {
+    ($a:expr, $b:expr, $type:ident { $($field:ident),* } $(, without $apart:ident)*) => {{
+        let $type { $($field,)* $($apart: _,)* } = $a;
+        let other = $b;
+        let mut names = Vec::new();
+        $(if *$field != other.$field { names.push(stringify!($field)); })*
+        names
+    }};
+}
+
+fn changed(a: &ConnectionConfig, b: &ConnectionConfig) -> Vec<String> {
+    let host = differing!(
+        a,
+        b,
+        ConnectionConfig {
+            mss, send_buffer, receive_buffer, receive_buffer_max, window_scale, sack, timestamps,
+            ecn, ack_policy, syn_retries, time_wait
+        },
+        without sender
+    );
+    // The handshake decides on smss.
+    let sender = differing!(
+        &a.sender,
+        &b.sender,
+        SenderConfig {
+            max_burst, overhead, algorithm, control, reduction, initial_window, initial_ssthresh,
+            byte_limit, initial_window_use, slow_start, probing, pacing, nagle,
+            restart_after_idle, max_unanswered
+        },
+        without smss,
+        without rto
+    );
+    let rto = differing!(
+        &a.sender.rto,
+        &b.sender.rto,
+        RtoConfig { initial, min, max, granularity, tick }
+    );
+    let named = |part: &'static str, names: Vec<&'static str>| {
+        names.into_iter().map(move |name| format!("{part}{name}"))
+    };
+    named("", host).chain(named("sender.", sender)).chain(named("rto.", rto)).collect()
+}
+
+/// How many fields [`changed`] looks at.
+const FIELDS: usize = 11 + 15 + 5;
+
+#[test]
+fn every_field_has_a_key_and_every_key_a_field() {
+    let default = ConnectionConfig::default();
+    let keys: Vec<&str> = KEYS.iter().map(|key| key.name).collect();
+    assert_eq!(keys, OTHERS.iter().map(|(key, _)| *key).collect::<Vec<_>>());
+    let mut fields = BTreeSet::new();
+    for (key, values) in OTHERS {
+        for value in *values {
+            let field = changed(&default, &config(&format!("{key}={value}")));
+            assert_eq!(field.len(), 1, "{key}={value} changes {field:?}");
+            fields.extend(field);
+        }
+    }
+    assert_eq!(fields.len(), FIELDS, "{fields:?}");
+}
+
+#[test]
+fn what_is_written_is_read_back() {
+    for (key, values) in OTHERS {
+        for value in *values {
+            let given = config(&format!("linux,{key}={value}"));
+            assert_eq!(given.to_string().parse(), Ok(given), "{key}={value}");
+        }
+    }
+    for preset in PRESETS {
+        let given = config(preset.name);
+        assert_eq!(given.to_string().parse(), Ok(given), "{}", preset.name);
+    }
+    assert!(config("iw=rfc3390").to_string().contains(",iw=rfc3390,"));
+    assert_eq!(config("iw=rfc3390").sender.initial_window.bytes(1460), 4380);
 }
 
 #[test]
@@ -80,6 +198,10 @@ fn unknown_names_and_bad_values_are_named() {
         ("ack=often", "heartbeat:TIME"),
         ("recovery=hope", "`hope`"),
         ("pacing=quick", "`quick`"),
+        ("iw=rfc9999", "rfc3390"),
+        ("iw-use=always", "every-slow-start"),
+        ("probing=fast", "ack-rate"),
+        ("reduction=slow", "plain or prr"),
         ("syn-retries=-1", "`-1`"),
         ("time-wait=", "time-wait: ``"),
     ] {

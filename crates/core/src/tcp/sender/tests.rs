@@ -8,6 +8,7 @@ mod sack;
 mod undo;
 
 use super::*;
+use crate::tcp::pacing::Pacing;
 use crate::tcp::recovery::Algorithm;
 
 const SMSS: u64 = 100;
@@ -257,4 +258,27 @@ fn sacked_bytes_do_not_cut_segments() {
     );
     let sacked: Vec<Range<u64>> = sender.ledger.sacked().iter().collect();
     assert_eq!(sacked, [1 + 3 * SMSS..1 + 6 * SMSS]);
+}
+
+#[test]
+fn a_paced_window_that_is_in_use_grows() {
+    // By a segment each round trip of 100 ms, though the pacer spreads the segments over it.
+    let config = SenderConfig {
+        pacing: Pacing::Window { cap: None },
+        overhead: 0,
+        initial_ssthresh: Some(10 * SMSS),
+        ..config(Algorithm::Sack, 10)
+    };
+    let mut sender = sender(config, 10_000);
+    let mut arrivals = std::collections::VecDeque::new();
+    for now in 0..2_000 {
+        while arrivals.front().is_some_and(|(due, _)| *due <= now) {
+            let (_, number) = arrivals.pop_front().expect("it is there");
+            acknowledge(&mut sender, at(now), number + 1, &[]);
+            arrivals.extend(drain(&mut sender, at(now)).into_iter().map(|sent| (now + 100, sent)));
+        }
+        arrivals.extend(drain(&mut sender, at(now)).into_iter().map(|sent| (now + 100, sent)));
+    }
+    let segments = sender.cwnd() / SMSS;
+    assert!((25..=31).contains(&segments), "{segments}");
 }

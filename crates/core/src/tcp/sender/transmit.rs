@@ -66,7 +66,9 @@ impl Sender {
             return None;
         }
         if now < self.pacer.next() {
-            self.paced_out = matches!(self.choose(), Choice::Again(_) | Choice::New(_));
+            let choice = self.choose();
+            self.paced_out = matches!(choice, Choice::Again(_) | Choice::New(_));
+            self.window_limited = matches!(choice, Choice::WindowLimited);
             self.persist_if_stuck(now);
             return None;
         }

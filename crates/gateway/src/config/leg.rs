@@ -1,0 +1,204 @@
+//! How a leg's TCP behaves: a preset of the core, what is known of the link, and what is to be
+//! different.
+
+use bentpipe_core::tcp::connection::ConnectionConfig;
+use bentpipe_core::tcp::pacing::Pacing;
+use bentpipe_core::tcp::presets::ConfigError;
+use bentpipe_core::tcp::receiver::AckPolicy;
+use bentpipe_core::tcp::sender::SenderConfig;
+use bentpipe_core::time::Duration;
+use bentpipe_core::units::Rate;
+
+/// How a leg's TCP behaves.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LegConfig {
+    /// The rate of the link behind this leg, if it is known: paces every flow, and sizes the
+    /// initial window together with `round_trip`.
+    pub rate: Option<Rate>,
+    /// The round-trip time of that link, if it is known.
+    pub round_trip: Option<Duration>,
+    /// The sender. Segment sizes follow from the handshake, and where rate and round trip are
+    /// known the initial window is at least what fills the link, and slow start ends there.
+    /// Without SACK, a recovery that needs it gives way to NewReno.
+    pub sender: SenderConfig,
+    /// Pacing; None: at the link's rate if that is known.
+    pub pacing: Option<Pacing>,
+    /// When acknowledgments are sent.
+    pub ack_policy: AckPolicy,
+    /// The largest IP packet on the interfaces of this side, in bytes.
+    pub mtu: u16,
+}
+
+/// Why a leg's parameter cannot be set.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LegError {
+    /// The core does not understand it.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// A leg has no such parameter: it comes from the hosts, or there is none.
+    #[error("a leg has no parameter `{0}` (there are {names})", names = LegConfig::KEYS.join(", "))]
+    Key(String),
+}
+
+impl LegConfig {
+    /// The core's parameters that a leg has. The others come from the hosts or from the gateway.
+    pub const KEYS: &[&str] = &[
+        "ack",
+        "recovery",
+        "control",
+        "reduction",
+        "slow-start",
+        "probing",
+        "iw",
+        "iw-use",
+        "ssthresh",
+        "byte-limit",
+        "pacing",
+        "nagle",
+        "restart-after-idle",
+        "max-unanswered",
+        "rto.initial",
+        "rto.min",
+        "rto.max",
+        "rto.granularity",
+        "rto.tick",
+    ];
+
+    /// A leg like the preset `name`, on a link of which nothing is known.
+    ///
+    /// # Errors
+    /// [`ConfigError::Preset`] if there is no such preset.
+    pub fn preset(name: &str) -> Result<LegConfig, ConfigError> {
+        let ConnectionConfig { sender, ack_policy, .. } = ConnectionConfig::preset(name)?;
+        let (rate, round_trip, pacing) = (None, None, None);
+        Ok(LegConfig { rate, round_trip, sender, pacing, ack_policy, mtu: u16::MAX })
+    }
+
+    /// Sets one parameter from text, as the core reads it.
+    ///
+    /// # Errors
+    /// [`LegError`]; then nothing has changed.
+    pub fn set(&mut self, key: &str, value: &str) -> Result<(), LegError> {
+        if !Self::KEYS.contains(&key) {
+            return Err(LegError::Key(key.to_owned()));
+        }
+        let mut tcp = ConnectionConfig {
+            sender: self.sender,
+            ack_policy: self.ack_policy,
+            ..ConnectionConfig::default()
+        };
+        tcp.set(key, value)?;
+        (self.sender, self.ack_policy) = (tcp.sender, tcp.ack_policy);
+        if key == "pacing" {
+            self.pacing = Some(tcp.sender.pacing);
+        }
+        Ok(())
+    }
+
+    /// Sets what a text like `linux,iw=4` says: a preset, if it begins with one, then parameters.
+    ///
+    /// # Errors
+    /// [`LegError`]; then nothing has changed.
+    pub fn set_all(&mut self, text: &str) -> Result<(), LegError> {
+        let mut changed = *self;
+        let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+        for (i, part) in parts.enumerate() {
+            match part.split_once('=') {
+                Some((key, value)) => changed.set(key.trim(), value.trim())?,
+                None if i == 0 => {
+                    let LegConfig { sender, ack_policy, .. } = LegConfig::preset(part)?;
+                    changed = LegConfig { sender, ack_policy, ..changed };
+                }
+                None => return Err(ConfigError::Form(part.to_owned()).into()),
+            }
+        }
+        *self = changed;
+        Ok(())
+    }
+
+    /// The bandwidth-delay product in bytes, if both factors are known.
+    pub fn bandwidth_delay_product(&self) -> Option<u64> {
+        Some(self.rate?.bytes_in(self.round_trip?))
+    }
+
+    /// The window that one flow needs to fill the link, in bytes, if that is known: the
+    /// bandwidth-delay product and a quarter, because acknowledgments also wait for their timer,
+    /// for the queue and for the far network. Pacing keeps the quarter out of the queue.
+    pub fn filling_window(&self) -> Option<u64> {
+        self.bandwidth_delay_product().map(|bytes| bytes + bytes / 4)
+    }
+
+    /// How a leg paces: as it was told, never above the link's rate; or else at that rate.
+    pub(crate) fn pacing(&self) -> Pacing {
+        let by_rate = self.rate.map_or(Pacing::Off, |rate| Pacing::Window { cap: Some(rate) });
+        match self.pacing {
+            None => by_rate,
+            Some(Pacing::Window { cap: None }) if self.rate.is_some() => by_rate,
+            Some(given) => given,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Config;
+    use bentpipe_core::tcp::congestion::Control;
+    use bentpipe_core::tcp::presets::KEYS;
+    use bentpipe_core::tcp::recovery::Algorithm;
+    use bentpipe_core::tcp::sender::InitialWindow;
+
+    #[test]
+    fn a_leg_has_keys_of_the_core_only() {
+        for name in LegConfig::KEYS {
+            let key = KEYS.iter().find(|key| key.name == *name).expect(name);
+            let mut leg = Config::default().satellite;
+            leg.set(name, &key.value(&ConnectionConfig::default())).expect(name);
+        }
+    }
+
+    #[test]
+    fn a_text_changes_what_it_names() {
+        let mut leg = Config::default().satellite;
+        let before = leg;
+        leg.set_all("recovery=fack, control=vegas:alpha=2;beta=4, iw=4380B").unwrap();
+        assert_eq!(leg.sender.algorithm, Algorithm::Fack);
+        assert!(matches!(leg.sender.control, Control::Vegas(_)));
+        assert_eq!(leg.sender.initial_window, InitialWindow::Bytes(4380));
+        assert_eq!((leg.sender.rto, leg.ack_policy), (before.sender.rto, before.ack_policy));
+        leg.set_all("linux,rto.min=2s").unwrap();
+        assert_eq!(leg.sender.rto.min, Duration::from_secs(2));
+        assert_eq!(leg.sender.algorithm, Algorithm::Rack);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_and_changes_nothing() {
+        let mut leg = Config::default().lan;
+        let before = leg;
+        for (text, part) in [
+            ("recovery=hope", "fack"),
+            ("control=hope", "cubic"),
+            ("iw=2,sack=off", "`sack`"),
+            ("sack=off", "recovery, control"),
+            ("solaris", "gateway-satellite"),
+            ("iw=4,linux", "`linux`"),
+        ] {
+            let message = leg.set_all(text).unwrap_err().to_string();
+            assert!(message.contains(part), "{text}: {message}");
+            assert_eq!(leg, before);
+        }
+    }
+
+    #[test]
+    fn pacing_is_by_the_link_unless_it_was_told() {
+        let rate = Rate::from_bits_per_sec(8_000_000);
+        let mut leg = Config::default().satellite;
+        assert_eq!(leg.pacing(), Pacing::Off);
+        leg.set("pacing", "on").unwrap();
+        assert_eq!(leg.pacing(), Pacing::Window { cap: None });
+        leg.rate = Some(rate);
+        assert_eq!(leg.pacing(), Pacing::Window { cap: Some(rate) });
+        leg.set("pacing", "off").unwrap();
+        assert_eq!(leg.pacing(), Pacing::Off);
+    }
+}
