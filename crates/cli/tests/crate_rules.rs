@@ -1,15 +1,19 @@
-//! Imports run one way: core ← gateway ← {sim, net} ← cli; sim and net do not know each other.
+//! Imports run one way: core ← gateway ← scenario ← {sim, net} ← cli; sim and net do not know each other.
 
 use cargo_metadata::{DependencyKind, MetadataCommand};
 use std::collections::BTreeMap;
 
 /// Each crate, and which of ours it may use.
-const RULES: [(&str, &[&str]); 5] = [
+const RULES: [(&str, &[&str]); 6] = [
     ("bentpipe-core", &[]),
     ("bentpipe-gateway", &["bentpipe-core"]),
-    ("bentpipe-sim", &["bentpipe-core", "bentpipe-gateway"]),
-    ("bentpipe-net", &["bentpipe-core", "bentpipe-gateway"]),
-    ("bentpipe", &["bentpipe-core", "bentpipe-gateway", "bentpipe-sim", "bentpipe-net"]),
+    ("bentpipe-scenario", &["bentpipe-core", "bentpipe-gateway"]),
+    ("bentpipe-sim", &["bentpipe-core", "bentpipe-gateway", "bentpipe-scenario"]),
+    ("bentpipe-net", &["bentpipe-core", "bentpipe-gateway", "bentpipe-scenario"]),
+    (
+        "bentpipe",
+        &["bentpipe-core", "bentpipe-gateway", "bentpipe-scenario", "bentpipe-sim", "bentpipe-net"],
+    ),
 ];
 
 #[test]

@@ -1,0 +1,222 @@
+//! A TOML document as an ordered tree that knows where each value stands.
+//!
+//! A sweep replaces values in this tree, and every point of it is read anew from the tree, so that
+//! a swept value is checked by the same code, and complained about at the sweep's line. The tree
+//! is written back as the canonical text of a point.
+
+use crate::error::{Place, Problem, ScenarioError};
+use std::fmt::Write;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// A value and the byte offset in the source at which it stands.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Node {
+    pub(crate) value: Value,
+    pub(crate) at: usize,
+}
+
+/// A TOML value. Dates have no use here.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Value {
+    Text(String),
+    Integer(i64),
+    Float(f64),
+    Switch(bool),
+    List(Vec<Node>),
+    Table(Table),
+}
+
+/// Keys and values in the order of the file.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Table {
+    pub(crate) entries: Vec<Entry>,
+}
+
+/// A key with where it stands, and its value.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Entry {
+    pub(crate) key: String,
+    pub(crate) key_at: usize,
+    pub(crate) node: Node,
+}
+
+impl Table {
+    pub(crate) fn get(&self, key: &str) -> Option<&Node> {
+        self.entries.iter().find(|entry| entry.key == key).map(|entry| &entry.node)
+    }
+
+    pub(crate) fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
+        self.entries.iter_mut().find(|entry| entry.key == key).map(|entry| &mut entry.node)
+    }
+
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
+        self.entries.iter().map(|entry| entry.key.as_str())
+    }
+
+    /// Puts `node` at `key`, which stands at `key_at` if it is new.
+    pub(crate) fn set(&mut self, key: &str, key_at: usize, node: Node) {
+        match self.get_mut(key) {
+            Some(old) => *old = node,
+            None => {
+                self.entries.push(Entry { key: key.to_owned(), key_at, node });
+            }
+        }
+    }
+
+    pub(crate) fn remove(&mut self, key: &str) -> Option<Node> {
+        let at = self.entries.iter().position(|entry| entry.key == key)?;
+        Some(self.entries.remove(at).node)
+    }
+}
+
+impl Node {
+    /// What it is, for messages.
+    pub(crate) fn found(&self) -> String {
+        match &self.value {
+            Value::Text(text) => format!("the text \"{text}\""),
+            Value::Integer(number) => format!("the number {number}"),
+            Value::Float(number) => format!("the number {number}"),
+            Value::Switch(on) => format!("{on}"),
+            Value::List(_) => "a list".to_owned(),
+            Value::Table(_) => "a table".to_owned(),
+        }
+    }
+
+    /// Its text in TOML, on one line.
+    pub(crate) fn inline(&self) -> String {
+        match &self.value {
+            Value::Text(text) => quoted(text),
+            Value::Integer(number) => number.to_string(),
+            Value::Float(number) => format!("{number:?}"),
+            Value::Switch(on) => on.to_string(),
+            Value::List(list) => {
+                format!("[{}]", list.iter().map(Node::inline).collect::<Vec<_>>().join(", "))
+            }
+            Value::Table(table) => {
+                let pairs = table.entries.iter();
+                let pairs = pairs.map(|e| format!("{} = {}", bare(&e.key), e.node.inline()));
+                format!("{{ {} }}", pairs.collect::<Vec<_>>().join(", "))
+            }
+        }
+    }
+
+    /// As [`inline`](Node::inline), texts without quotes: for labels.
+    pub(crate) fn label(&self) -> String {
+        match &self.value {
+            Value::Text(text) => text.clone(),
+            _ => self.inline(),
+        }
+    }
+}
+
+/// Reads `source`.
+pub(crate) fn parse(file: &str, source: &str) -> Result<Table, ScenarioError> {
+    let error = |at: usize, message: &str| ScenarioError {
+        place: Box::new(Place::of(file, source, at)),
+        problem: Box::new(Problem::Syntax(message.replace('\n', ", "))),
+    };
+    let document = DeTable::parse(source)
+        .map_err(|found| error(found.span().map_or(0, |span| span.start), found.message()))?;
+    table(document.get_ref()).map_err(|(at, message)| error(at, message))
+}
+
+fn table(from: &DeTable<'_>) -> Result<Table, (usize, &'static str)> {
+    let mut entries = Vec::with_capacity(from.len());
+    for (key, value) in from.iter() {
+        let key_at = key.span().start;
+        entries.push(Entry { key: key.get_ref().to_string(), key_at, node: node(value)? });
+    }
+    // The parser's map is sorted by key; a file's order is its author's.
+    entries.sort_by_key(|entry| entry.key_at);
+    Ok(Table { entries })
+}
+
+fn node(from: &Spanned<DeValue<'_>>) -> Result<Node, (usize, &'static str)> {
+    let at = from.span().start;
+    let value = match from.get_ref() {
+        DeValue::String(text) => Value::Text(text.to_string()),
+        DeValue::Integer(integer) => Value::Integer(
+            i64::from_str_radix(integer.as_str(), integer.radix())
+                .map_err(|_| (at, "the number is too large"))?,
+        ),
+        DeValue::Float(float) => Value::Float(
+            float.as_str().parse().map_err(|_| (at, "the number cannot be represented"))?,
+        ),
+        DeValue::Boolean(on) => Value::Switch(*on),
+        DeValue::Datetime(_) => return Err((at, "dates have no use here")),
+        DeValue::Array(list) => Value::List(list.iter().map(node).collect::<Result<_, _>>()?),
+        DeValue::Table(inner) => Value::Table(table(inner)?),
+    };
+    Ok(Node { value, at })
+}
+
+/// Writes `table` as TOML: its own values first, then its tables, each in the given order.
+pub(crate) fn write(table: &Table) -> String {
+    let mut text = String::new();
+    section(&mut text, "", table);
+    text
+}
+
+fn section(text: &mut String, path: &str, table: &Table) {
+    for entry in &table.entries {
+        if !matches!(entry.node.value, Value::Table(_)) {
+            let _ = writeln!(text, "{} = {}", bare(&entry.key), entry.node.inline());
+        }
+    }
+    for entry in &table.entries {
+        let Value::Table(inner) = &entry.node.value else { continue };
+        let dot = if path.is_empty() { "" } else { "." };
+        let path = format!("{path}{dot}{}", bare(&entry.key));
+        let _ = writeln!(text, "[{path}]");
+        section(text, &path, inner);
+    }
+}
+
+fn bare(key: &str) -> String {
+    let is_bare = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+    if !key.is_empty() && key.bytes().all(is_bare) { key.to_owned() } else { quoted(key) }
+}
+
+fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for char in text.chars() {
+        match char {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            char if char.is_control() => {
+                let _ = write!(out, "\\u{:04X}", u32::from(char));
+            }
+            char => out.push(char),
+        }
+    }
+    out.push('"');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let source =
+            "b = 1\na = \"x\\\"y\\n\"\n[z.\"odd key\"]\nf = 1.0\ng = [1, {h = true}]\n[y]\n";
+        let read = parse("f", source).unwrap();
+        assert_eq!(read.keys().collect::<Vec<_>>(), ["b", "a", "z", "y"]);
+        let written = write(&read);
+        assert_eq!(write(&parse("f", &written).unwrap()), written);
+        assert!(written.contains("[z.\"odd key\"]\nf = 1.0\ng = [1, { h = true }]"), "{written}");
+    }
+
+    #[test]
+    fn broken_toml_is_placed() {
+        let error = parse("f.toml", "a = 1\nb = = 2\n").unwrap_err().to_string();
+        assert!(error.starts_with("f.toml:2:5: not valid TOML"), "{error}");
+        let error = parse("f.toml", "a = 1979-05-27\n").unwrap_err().to_string();
+        assert!(error.starts_with("f.toml:1:5: "), "{error}");
+    }
+}

@@ -1,0 +1,157 @@
+//! An experiment: a scenario's file with its sweep and its repetitions.
+
+use crate::ScenarioError;
+use crate::document::{self, Table};
+use crate::reader::{Context, ReadFile, Reader};
+use crate::repeat::{self, Repeat};
+use crate::scenario::{self, Scenario};
+use crate::sweep::{self, Sweep};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// A checked experiment: every point of its sweep is known to be a sound scenario.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Experiment {
+    file: String,
+    source: String,
+    /// Without the sweep.
+    document: Table,
+    sweep: Sweep,
+    /// How often each point is run.
+    pub repeat: Repeat,
+    /// The files that the scenario names, with their text.
+    files: BTreeMap<String, String>,
+}
+
+/// One point of an experiment.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Point {
+    /// Counted from zero, in the sweep's order.
+    pub index: usize,
+    /// `delay=10ms, recovery=sack`; empty without a sweep.
+    pub label: String,
+    /// The swept fields' paths and values, in the sweep's order.
+    pub values: Vec<(String, String)>,
+    /// What is run.
+    pub scenario: Scenario,
+    /// The point as a scenario of its own, with the texts of the files that it names as comments
+    /// at the end: two points with the same text give the same results. Title, description and
+    /// repetitions are left out, the scenario's seed is in.
+    pub canonical: String,
+}
+
+impl Experiment {
+    /// Reads `text`, which stands in `file` (for messages); `read` gives the text of a file that
+    /// it names, or says why it cannot.
+    ///
+    /// # Errors
+    /// [`ScenarioError`] for the first thing that is wrong, in whatever point of the sweep.
+    pub fn parse(file: &str, text: &str, read: &ReadFile<'_>) -> Result<Experiment, ScenarioError> {
+        let mut document = document::parse(file, text)?;
+        let context = Context { file, source: text, read, files: RefCell::default() };
+        let sweep = match document.remove("sweep") {
+            Some(node) => Sweep::read(&context, &node)?,
+            None => Sweep::default(),
+        };
+        let repeat = match document.remove("repeat") {
+            Some(node) => {
+                let reader = Reader::open(&context, &node, "[repeat]", &[&repeat::REPEAT])?;
+                Repeat::read(&reader)?
+            }
+            None => Repeat::Runs(1),
+        };
+        for index in 0..sweep.len() {
+            scenario::read(&context, &changed(&context, &document, &sweep, index)?)?;
+        }
+        let files = context.files.take();
+        let (file, source) = (file.to_owned(), text.to_owned());
+        Ok(Experiment { file, source, document, sweep, repeat, files })
+    }
+
+    /// How many points the sweep has; one without a sweep.
+    #[expect(clippy::len_without_is_empty, reason = "there is always a point")]
+    pub fn len(&self) -> usize {
+        self.sweep.len()
+    }
+
+    /// The text that was read.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// The files that the scenario names, and their texts.
+    pub fn files(&self) -> &BTreeMap<String, String> {
+        &self.files
+    }
+
+    /// The paths of the swept fields.
+    pub fn swept(&self) -> Vec<&str> {
+        self.sweep.groups.iter().flatten().map(|axis| axis.path.as_str()).collect()
+    }
+
+    /// Point `index` of the sweep.
+    ///
+    /// # Panics
+    /// If there are not so many.
+    pub fn point(&self, index: usize) -> Point {
+        assert!(index < self.len(), "point {index} of {}", self.len());
+        let read = |path: &str| Ok(self.files[path].clone());
+        let (file, source) = (self.file.as_str(), self.source.as_str());
+        let context =
+            Context { file, source, read: &read, files: RefCell::new(self.files.clone()) };
+        let chosen = self.sweep.point(index);
+        let document = changed(&context, &self.document, &self.sweep, index);
+        let document = document.expect("every point was expanded when the file was read");
+        let scenario = scenario::read(&context, &document);
+        let values: Vec<(String, String)> =
+            chosen.iter().map(|(axis, value)| (axis.path.clone(), value.label())).collect();
+        let labels: Vec<String> = values
+            .iter()
+            .map(|(path, value)| format!("{}={value}", self.sweep.short_name(path)))
+            .collect();
+        Point {
+            index,
+            label: labels.join(", "),
+            values,
+            scenario: scenario.expect("every point was checked when the file was read"),
+            canonical: self.canonical(document),
+        }
+    }
+
+    /// All points, in order.
+    pub fn points(&self) -> impl Iterator<Item = Point> + '_ {
+        (0..self.len()).map(|index| self.point(index))
+    }
+
+    fn canonical(&self, mut document: Table) -> String {
+        for key in ["title", "about"] {
+            document.remove(key);
+        }
+        let mut text = document::write(&document);
+        let named = |path: &str| text.contains(&format!("trace = \"{path}\""));
+        let files: Vec<(&String, &String)> =
+            self.files.iter().filter(|(path, _)| named(path)).collect();
+        for (path, content) in files {
+            let _ = writeln!(text, "# {path}");
+            for line in content.lines() {
+                let _ = writeln!(text, "#   {line}");
+            }
+        }
+        text
+    }
+}
+
+/// `document` with the values of point `index`.
+fn changed(
+    context: &Context<'_>,
+    document: &Table,
+    sweep: &Sweep,
+    index: usize,
+) -> Result<Table, ScenarioError> {
+    let mut document = document.clone();
+    for (axis, value) in sweep.point(index) {
+        sweep::set(context, &mut document, axis, value)?;
+    }
+    Ok(document)
+}

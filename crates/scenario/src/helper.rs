@@ -1,0 +1,164 @@
+//! What looks at packets that pass a node, and does something with them: the remedies inside the
+//! network that the papers and RFC 3135 and 3449 weigh.
+
+use crate::names::{LinkIndex, Names, NodeIndex};
+use crate::reader::{Reader, Result, Section, field};
+use bentpipe_core::time::Duration;
+use bentpipe_core::units::{Bytes, Rate};
+
+/// A helper at a node, looking towards one of its links.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Helper {
+    /// Its name in the file.
+    pub name: String,
+    /// Where it stands.
+    pub at: NodeIndex,
+    /// Which link of that node it looks at.
+    pub link: LinkIndex,
+    /// What it does.
+    pub kind: HelperKind,
+}
+
+/// What a helper does. "Out" is onto its link, "in" is from it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum HelperKind {
+    /// Spreads acknowledgments that go out (the draft of bbn on ACK spacing).
+    AckSpacer {
+        /// The rate at which the data that they release may be sent.
+        rate: Rate,
+    },
+    /// Of acknowledgments that go out, waiting ones that a newer one makes superfluous are removed
+    /// (RFC 3449, 5.2.1).
+    AckFilter,
+    /// Of acknowledgments that go out, only every so many pass.
+    AckDecimator {
+        /// One of so many.
+        one_in: u32,
+        /// None waits for its turn longer than this.
+        longest: Duration,
+    },
+    /// Keeps copies of segments that go out, and sends lost ones again (Balakrishnan et al. 1995).
+    Snoop {
+        /// The most bytes that it keeps.
+        memory: Bytes,
+        /// Its least timeout.
+        least_timeout: Duration,
+    },
+    /// Acknowledges what comes from elsewhere before it goes out, and answers for its delivery
+    /// (henderson, 4.3.1).
+    Spoof {
+        /// The most bytes that it keeps.
+        memory: Bytes,
+    },
+    /// Answers requests that go out for what it holds, and fetches the rest itself.
+    WebCache {
+        /// The share of requests that it can answer.
+        hits: f64,
+    },
+}
+
+pub(crate) const HELPER: Section = Section {
+    path: "helper.NAME",
+    about: "Something at a node that looks at the packets that pass over one of its links.",
+    fields: &[
+        field(
+            "kind",
+            "`ack-spacer`, `ack-filter`, `ack-decimator`, `snoop`, `spoof`, `web-cache`",
+            "",
+            "what it does",
+        ),
+        field("at", "a node's name", "", "where it stands"),
+        field(
+            "link",
+            "a link's name",
+            "",
+            "onto which link of that node the packets go that it handles",
+        ),
+    ],
+    example: "[helper.thinner]\nkind = \"ack-decimator\"\nat = \"client-router\"\nlink = \"return\"\none-in = 4",
+};
+
+pub(crate) const ACK_SPACER: Section = Section {
+    path: "helper.NAME, ack-spacer",
+    about: "Holds acknowledgments back so that what they release keeps to a rate.",
+    fields: &[field("rate", "a rate", "", "at which data that they release may be sent")],
+    example: "",
+};
+
+pub(crate) const ACK_FILTER: Section = Section {
+    path: "helper.NAME, ack-filter",
+    about: "Removes acknowledgments from the link's queue that a newer one of their connection \
+            makes superfluous (RFC 3449, 5.2.1). Has no keys of its own.",
+    fields: &[],
+    example: "",
+};
+
+pub(crate) const ACK_DECIMATOR: Section = Section {
+    path: "helper.NAME, ack-decimator",
+    about: "Lets one of several acknowledgments of a connection pass.",
+    fields: &[
+        field("one-in", "2 to 1000", "2", "one of so many"),
+        field("longest", "a time", "200ms", "none is held longer"),
+    ],
+    example: "",
+};
+
+pub(crate) const SNOOP: Section = Section {
+    path: "helper.NAME, snoop",
+    about: "Sends segments again that were lost on the link, and hides the loss from the sender.",
+    fields: &[
+        field("memory", "bytes", "64KiB", "for copies"),
+        field("least-timeout", "a time", "20ms", "before a copy is sent again unasked"),
+    ],
+    example: "",
+};
+
+pub(crate) const SPOOF: Section = Section {
+    path: "helper.NAME, spoof",
+    about: "Acknowledges data in the far host's name and answers for its delivery; the connection \
+            itself stays end to end.",
+    fields: &[field("memory", "bytes", "4MiB", "for what it has acknowledged")],
+    example: "",
+};
+
+pub(crate) const WEB_CACHE: Section = Section {
+    path: "helper.NAME, web-cache",
+    about: "Answers Web requests for what it holds, and fetches the rest on connections of its own.",
+    fields: &[field("hits", "0 to 1", "0", "the share of requests that it can answer")],
+    example: "",
+};
+
+/// Kinds by name.
+pub(crate) const KINDS: [(&str, &Section); 6] = [
+    ("ack-spacer", &ACK_SPACER),
+    ("ack-filter", &ACK_FILTER),
+    ("ack-decimator", &ACK_DECIMATOR),
+    ("snoop", &SNOOP),
+    ("spoof", &SPOOF),
+    ("web-cache", &WEB_CACHE),
+];
+
+impl Helper {
+    pub(crate) fn read(reader: &Reader<'_>, name: &str, names: &Names) -> Result<Helper> {
+        let context = reader.context;
+        let at = names.node(context, reader.need_node("at")?)?;
+        let link = names.link(context, reader.need_node("link")?)?;
+        let kind =
+            context.one_of(reader.need_node("kind")?, "helper", &KINDS.map(|kind| kind.0))?;
+        let kind = match KINDS[kind].0 {
+            "ack-spacer" => HelperKind::AckSpacer { rate: reader.need("rate")? },
+            "ack-filter" => HelperKind::AckFilter,
+            "ack-decimator" => HelperKind::AckDecimator {
+                one_in: reader.within("one-in", 2, 2..=1000)?,
+                longest: reader.or("longest", Duration::from_millis(200))?,
+            },
+            "snoop" => HelperKind::Snoop {
+                memory: reader.or("memory", Bytes::new(64 << 10))?,
+                least_timeout: reader.or("least-timeout", Duration::from_millis(20))?,
+            },
+            "spoof" => HelperKind::Spoof { memory: reader.or("memory", Bytes::new(4 << 20))? },
+            _ => HelperKind::WebCache { hits: reader.within("hits", 0.0, 0.0..=1.0)? },
+        };
+        Ok(Helper { name: name.to_owned(), at, link, kind })
+    }
+}

@@ -1,0 +1,60 @@
+//! Experiments as TOML, and as a checked model: the network of hosts, routers, gateways and
+//! links, the flows and faults on it, what is recorded, which fields are swept over which values,
+//! and how often every point is run.
+//!
+//! [`Experiment::parse`] reads a file, checks every point of its sweep, and complains in one line
+//! that points at the file, line and column. [`Experiment::point`] gives a [`Scenario`], a plain
+//! value with all names resolved and all TCP texts parsed, which is all that a simulator needs.
+//! Nothing here knows a clock; files are read only through a function of the caller.
+//!
+//! The format's reference is `docs/scenario-format.md`; [`reference`] has the same as data.
+#![forbid(unsafe_code)]
+
+mod distribution;
+mod document;
+mod error;
+mod experiment;
+mod fault;
+mod flow;
+mod helper;
+mod link;
+mod loss;
+mod names;
+pub mod network;
+mod node;
+pub mod orbit;
+mod profile;
+mod queue;
+mod random;
+mod reader;
+mod record;
+pub mod reference;
+pub mod repeat;
+mod run;
+mod scenario;
+mod schedule;
+mod sweep;
+mod tcp;
+pub mod web;
+mod workload;
+
+pub use distribution::{Distribution, RandomSize, RandomTime};
+pub use error::{Place, Problem, ScenarioError};
+pub use experiment::{Experiment, Point};
+pub use fault::{Fault, FaultKind};
+pub use flow::Flow;
+pub use helper::{Helper, HelperKind};
+pub use link::{Direction, Link};
+pub use loss::{GilbertElliott, Outages};
+pub use names::{LinkIndex, NodeIndex};
+pub use node::{Gateway, Node, NodeKind};
+pub use profile::{PROFILES, Profile};
+pub use queue::{CoDel, Queue, Red};
+pub use random::Seeds;
+pub use reader::{Field, ReadFile, Section};
+pub use record::{FlowSeries, GatewaySeries, LinkSeries, Record};
+pub use repeat::Repeat;
+pub use run::{End as RunEnd, Run};
+pub use scenario::Scenario;
+pub use schedule::{Schedule, Varying};
+pub use workload::{Arrivals, End, Http, HttpVersion, Load, PingPace, Reuse, Workload};

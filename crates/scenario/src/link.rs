@@ -1,0 +1,280 @@
+//! Links: two directions, each with a rate, a delay, a queue and losses.
+
+use crate::document::Table;
+use crate::loss::{GilbertElliott, Outages};
+use crate::names::{Names, NodeIndex};
+use crate::node::Node;
+use crate::orbit::{Orbit, Pass, Position};
+use crate::profile::{self, Profile};
+use crate::queue::{Product, Queue};
+use crate::reader::{Context, Reader, Result, Section, field};
+use crate::schedule::{Trace, Varying};
+use bentpipe_core::time::Duration;
+use bentpipe_core::units::{Probability, Rate};
+use std::sync::Arc;
+
+/// A link between two nodes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Link {
+    /// Its name in the file.
+    pub name: String,
+    /// Its two ends.
+    pub between: [NodeIndex; 2],
+    /// What a packet's way costs: routes have the least sum.
+    pub cost: f64,
+    /// From the first end to the second.
+    pub forward: Direction,
+    /// From the second end to the first.
+    pub back: Direction,
+    /// Its satellites, if it leads over a LEO shell.
+    pub pass: Option<Arc<Pass>>,
+}
+
+impl Link {
+    /// Its directions, each with where it begins and ends.
+    pub fn directions(&self) -> [(NodeIndex, NodeIndex, &Direction); 2] {
+        let [a, b] = self.between;
+        [(a, b, &self.forward), (b, a, &self.back)]
+    }
+
+    /// The direction that begins at `node`, if it is one of the ends.
+    pub fn from(&self, node: NodeIndex) -> Option<&Direction> {
+        let found = self.directions().into_iter().find(|(from, ..)| *from == node);
+        found.map(|(_, _, direction)| direction)
+    }
+}
+
+/// One direction of a link.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Direction {
+    /// Bottleneck rate; `None` sends in no time.
+    pub rate: Option<Varying<Rate>>,
+    /// Propagation delay.
+    pub delay: Varying<Duration>,
+    /// What waits for the line.
+    pub queue: Queue,
+    /// Probability that a packet is lost.
+    pub loss: Varying<Probability>,
+    /// Probability that a bit is wrong; one wrong bit loses its packet.
+    pub bit_errors: Probability,
+    /// Losses in bursts, on top.
+    pub gilbert_elliott: Option<GilbertElliott>,
+    /// When nothing passes.
+    pub outages: Vec<Outages>,
+}
+
+pub(crate) const LINK: Section = Section {
+    path: "link.NAME",
+    about: "A link between two nodes. What follows from `rate` on holds for both directions; \
+            `back` says what is different from the second end to the first.",
+    fields: &[
+        field(
+            "between",
+            "a list of two nodes",
+            "",
+            "its ends: forward is from the first to the second",
+        ),
+        field(
+            "profile",
+            "a profile's name",
+            "",
+            "a ready-made link; what is said besides overrides it",
+        ),
+        field(
+            "orbit",
+            "a table",
+            "",
+            "delay by the positions of the two ends and a satellite's orbit",
+        ),
+        field("cost", "a number", "1", "routes take the way with the least sum of costs"),
+        field("back", "a table of the keys below", "", "what is different in the direction back"),
+    ],
+    example: "[link.sat]\nbetween = [\"r1\", \"client\"]\nrate = \"1.5Mbit/s\"\ndelay = \"250ms\"\nqueue = \"60packets\"\nback = { rate = \"9600bit/s\" }",
+};
+
+pub(crate) const DIRECTION: Section = Section {
+    path: "link.NAME (and its `back`)",
+    about: "A direction of a link. The rate counts IP packets with their headers; the link adds \
+            no framing.",
+    fields: &[
+        field("rate", "a rate", "the profile's; else unlimited", "of the line"),
+        field(
+            "delay",
+            "a time",
+            "the profile's or the orbit's; else 0s",
+            "of propagation, one way",
+        ),
+        field("queue", "a limit, or a table", "`1bdp`", "what waits for the line"),
+        field("loss", "a probability", "0", "that a packet is lost, independently"),
+        field(
+            "bit-errors",
+            "a probability",
+            "0",
+            "that a bit is wrong, independently; one loses its packet",
+        ),
+        field("gilbert-elliott", "a table", "", "losses in bursts, on top of the others"),
+        field("outages", "a list, or a table", "", "when nothing passes"),
+        field(
+            "trace",
+            "a file's name",
+            "",
+            "CSV with `time` and any of `rate`, `delay`, `loss`, which override the above; found beside the scenario",
+        ),
+    ],
+    example: "back = { trace = \"uplink.csv\", queue = \"30packets\" }",
+};
+
+/// What the parts of a link's description refer to.
+pub(crate) struct Around<'a> {
+    pub(crate) names: &'a Names,
+    pub(crate) nodes: &'a [Node],
+    /// Of the run.
+    pub(crate) duration: Duration,
+}
+
+/// What holds where a direction does not say it.
+#[derive(Clone)]
+struct Ground {
+    rate: Option<Rate>,
+    delay: Varying<Duration>,
+    outages: Vec<(Duration, Duration)>,
+}
+
+impl Link {
+    pub(crate) fn read(reader: &Reader<'_>, name: &str, around: &Around<'_>) -> Result<Link> {
+        let context = reader.context;
+        let between = ends(reader, around.names)?;
+        let profile: Option<&Profile> =
+            reader.node("profile").map(|node| profile::find(context, node)).transpose()?;
+        let mut ground = Ground {
+            rate: profile.map(|profile| profile.rate),
+            delay: Varying::Fixed(profile.map_or(Duration::ZERO, |profile| profile.delay)),
+            outages: Vec::new(),
+        };
+        let pass = match reader.maybe::<Orbit>("orbit")? {
+            None => None,
+            Some(orbit) => over(reader, orbit, between, around, &mut ground)?,
+        };
+        let back_ground =
+            Ground { rate: profile.map(|profile| profile.back_rate), ..ground.clone() };
+        let forward = direction(reader, &ground)?;
+        // What `back` does not say is as in the forward direction.
+        let own: Vec<_> = DIRECTION.fields.iter().map(|field| field.key).collect();
+        let mut table = Table {
+            entries: reader
+                .table
+                .entries
+                .iter()
+                .filter(|e| own.contains(&e.key.as_str()))
+                .cloned()
+                .collect(),
+        };
+        if let Some(node) = reader.node("back") {
+            let back = Reader::open(context, node, &format!("[link.{name}.back]"), &[&DIRECTION])?;
+            for entry in &back.table.entries {
+                table.set(&entry.key, entry.key_at, entry.node.clone());
+            }
+        }
+        let name_back = format!("[link.{name}.back]");
+        let merged = Reader::of_table(context, &table, reader.at, &name_back, &[&DIRECTION])?;
+        let back = direction(&merged, &back_ground)?;
+        let cost = reader.within("cost", 1.0, 1e-9..=1e9)?;
+        Ok(Link { name: name.to_owned(), between, cost, forward, back, pass })
+    }
+}
+
+fn ends(reader: &Reader<'_>, names: &Names) -> Result<[NodeIndex; 2]> {
+    let context = reader.context;
+    let node = reader.need_node("between")?;
+    let crate::document::Value::List(list) = &node.value else {
+        return Err(context.type_error(node, "a list of two nodes such as [\"r1\", \"client\"]"));
+    };
+    let [a, b] = list.as_slice() else {
+        let why = format!("a link has two ends, found {}", list.len());
+        return Err(context.value_error(node, why));
+    };
+    let ends = [names.node(context, a)?, names.node(context, b)?];
+    if ends[0] == ends[1] {
+        let why = format!("a link between `{}` and itself", a.label());
+        return Err(context.value_error(b, why));
+    }
+    Ok(ends)
+}
+
+/// Delay and outages of a link over `orbit`.
+fn over(
+    reader: &Reader<'_>,
+    orbit: Orbit,
+    between: [NodeIndex; 2],
+    around: &Around<'_>,
+    ground: &mut Ground,
+) -> Result<Option<Arc<Pass>>> {
+    if reader.node("delay").is_some() {
+        return Err(reader.bad("delay", "`delay` and `orbit` exclude each other"));
+    }
+    let place = |end: NodeIndex| -> Result<Position> {
+        let node = &around.nodes[end.0];
+        let why = || {
+            let name = &node.name;
+            reader.bad("orbit", format!("`{name}` has no `position`, which an orbit's link needs"))
+        };
+        node.position.ok_or_else(why)
+    };
+    let (a, b) = (place(between[0])?, place(between[1])?);
+    match orbit {
+        Orbit::Geo(geo) => {
+            let unseen = || {
+                let low = if geo.hop(a).is_none() { between[0] } else { between[1] };
+                let name = &around.nodes[low.0].name;
+                reader.bad("orbit", format!("the satellite is below the horizon of `{name}`"))
+            };
+            ground.delay = Varying::Fixed(geo.delay(a, b).ok_or_else(unseen)?);
+            Ok(None)
+        }
+        Orbit::Walker(walker) => {
+            let steps = around.duration.as_nanos() / walker.step.as_nanos();
+            if steps > 10_000_000 {
+                return Err(
+                    reader.bad("orbit", "more than ten million steps: choose a longer step")
+                );
+            }
+            let pass = walker.pass(a, b, around.duration);
+            ground.delay = Varying::Schedule(pass.delay.clone());
+            ground.outages.clone_from(&pass.outages);
+            Ok(Some(Arc::new(pass)))
+        }
+    }
+}
+
+fn direction(reader: &Reader<'_>, ground: &Ground) -> Result<Direction> {
+    let context: &Context<'_> = reader.context;
+    let mut rate = reader.maybe("rate")?.or(ground.rate).map(Varying::Fixed);
+    let mut delay = reader.maybe("delay")?.map_or_else(|| ground.delay.clone(), Varying::Fixed);
+    let mut loss = Varying::Fixed(reader.or("loss", Probability::ZERO)?);
+    if let Some(node) = reader.node("trace") {
+        let trace = Trace::read(context, node)?;
+        rate = trace.rate.map(Varying::Schedule).or(rate);
+        delay = trace.delay.map_or(delay, Varying::Schedule);
+        loss = trace.loss.map_or(loss, Varying::Schedule);
+    }
+    if rate.as_ref().is_some_and(|rate| rate.greatest().bits_per_sec() == 0) {
+        return Err(reader.bad("rate", "a link at 0bit/s passes nothing"));
+    }
+    let product = Product { rate: rate.as_ref().map(Varying::greatest), delay: delay.greatest() };
+    let mut outages = Vec::new();
+    if let Some(own) = reader.maybe::<Outages>("outages")? {
+        outages.push(own);
+    }
+    if !ground.outages.is_empty() {
+        outages.push(Outages::Planned(ground.outages.clone()));
+    }
+    Ok(Direction {
+        rate,
+        delay,
+        queue: Queue::read(context, reader.node("queue"), product)?,
+        loss,
+        bit_errors: reader.or("bit-errors", Probability::ZERO)?,
+        gilbert_elliott: reader.maybe("gilbert-elliott")?,
+        outages,
+    })
+}

@@ -1,0 +1,224 @@
+//! Hosts, routers and gateways.
+
+use crate::document::{Node as Tree, Value};
+use crate::names::{LinkIndex, Names};
+use crate::orbit::Position;
+use crate::reader::{Context, FromNode, Reader, Result, Section, field};
+use crate::tcp::TcpLayer;
+use bentpipe_core::tcp::connection::ConnectionConfig;
+use bentpipe_core::tcp::receiver::AckPolicy;
+use bentpipe_core::time::Duration;
+use bentpipe_gateway::{AddOptions, Config as GatewayConfig, LegConfig};
+
+/// A node of the network.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Node {
+    /// Its name in the file.
+    pub name: String,
+    /// Where it stands, if that matters.
+    pub position: Option<Position>,
+    /// What it is.
+    pub kind: NodeKind,
+}
+
+/// What a node is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum NodeKind {
+    /// Ends connections; forwards nothing.
+    Host {
+        /// Its TCP. A flow may have other settings: see [`Flow`](crate::Flow).
+        tcp: Box<ConnectionConfig>,
+    },
+    /// Forwards packets by shortest paths.
+    Router,
+    /// Splits TCP connections between its LAN side and its satellite side.
+    Gateway(Box<Gateway>),
+}
+
+/// A splitting gateway.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Gateway {
+    /// Links on the LAN side; its other links are on the satellite side.
+    pub lan: Vec<LinkIndex>,
+    /// The parameters of the very code that is deployed.
+    pub config: GatewayConfig,
+}
+
+pub(crate) const HOST: Section = Section {
+    path: "host.NAME",
+    about: "A host: connections begin and end here. It forwards nothing.",
+    fields: &[
+        field(
+            "tcp",
+            "TCP settings",
+            "the scenario's `tcp`",
+            "how its TCP behaves, at both ends of a connection each its own",
+        ),
+        field("position", "such as `50.1N 8.7E`", "", "where it stands, for links with an `orbit`"),
+    ],
+    example: "[host.server]\ntcp = \"linux,iw=4\"",
+};
+
+pub(crate) const ROUTER: Section = Section {
+    path: "router.NAME",
+    about: "A router: forwards packets along the shortest path (least sum of the links' `cost`).",
+    fields: &[field(
+        "position",
+        "such as `50.1N 8.7E`",
+        "",
+        "where it stands, for links with an `orbit`",
+    )],
+    example: "[router.r1]",
+};
+
+pub(crate) const GATEWAY: Section = Section {
+    path: "gateway.NAME",
+    about: "A gateway that splits TCP connections: the very code of `bentpipe gateway`.",
+    fields: &[
+        field(
+            "lan",
+            "a link's name, or a list",
+            "",
+            "its links towards the near hosts; its other links are the satellite side",
+        ),
+        field("position", "such as `50.1N 8.7E`", "", "where it stands, for links with an `orbit`"),
+        field("memory", "bytes", "512MiB", "all that it holds"),
+        field("stream", "bytes", "4MiB", "what each direction of a flow may hold"),
+        field(
+            "guaranteed",
+            "bytes",
+            "16KiB",
+            "what each direction of a flow may hold whatever the others do",
+        ),
+        field("flows", "a whole number", "20000", "the most flows that it splits"),
+        field(
+            "add-options",
+            "`known-peer`, `always`, `never`",
+            "`known-peer`",
+            "whether TCP options that hosts lack are added on the satellite leg",
+        ),
+        field("announce", "true or false", "true", "announce itself to other gateways in SYNs"),
+        field(
+            "fin-hold",
+            "a time",
+            "30s",
+            "how long a FIN's acknowledgment waits for the far side's",
+        ),
+        field(
+            "reset-drain",
+            "a time",
+            "60s",
+            "how long acknowledged bytes may take to be delivered after a RST",
+        ),
+        field("satellite-leg", "a table", "", "TCP towards the satellite"),
+        field("lan-leg", "a table", "", "TCP towards the near hosts"),
+    ],
+    example: "[gateway.g1]\nlan = \"access\"\nsatellite-leg = { rate = \"8Mbit/s\", round-trip = \"500ms\" }",
+};
+
+pub(crate) const LEG: Section = Section {
+    path: "gateway.NAME.satellite-leg, gateway.NAME.lan-leg",
+    about: "TCP of a gateway towards one side.",
+    fields: &[
+        field(
+            "rate",
+            "a rate",
+            "unknown",
+            "of the link behind it: paces every flow, and sizes the initial window together with `round-trip`",
+        ),
+        field("round-trip", "a time", "unknown", "of that link"),
+        field("initial-window", "segments", "10", "where `rate` and `round-trip` are not known"),
+        field(
+            "ack",
+            "`per-segment` or `delayed:TIME`",
+            "satellite `delayed:40ms`, LAN `per-segment`",
+            "when acknowledgments are sent",
+        ),
+        field("rto-initial", "a time", "1s", "the retransmission timeout before a measurement"),
+        field("rto-min", "a time", "satellite 1s, LAN 200ms", "the least timeout"),
+        field("rto-max", "a time", "60s", "the greatest timeout"),
+        field("mtu", "bytes, 576 to 65535", "65535", "the largest IP packet"),
+    ],
+    example: "satellite-leg = { initial-window = 4, ack = \"per-segment\" }",
+};
+
+impl Node {
+    pub(crate) fn host(reader: &Reader<'_>, name: &str, below: ConnectionConfig) -> Result<Node> {
+        let layer: TcpLayer = reader.or("tcp", TcpLayer::default())?;
+        let kind = NodeKind::Host { tcp: Box::new(layer.over(below)) };
+        Ok(Node { name: name.to_owned(), position: reader.maybe("position")?, kind })
+    }
+
+    pub(crate) fn router(reader: &Reader<'_>, name: &str) -> Result<Node> {
+        let (name, position) = (name.to_owned(), reader.maybe("position")?);
+        Ok(Node { name, position, kind: NodeKind::Router })
+    }
+
+    pub(crate) fn gateway(reader: &Reader<'_>, name: &str, names: &Names) -> Result<Node> {
+        let context = reader.context;
+        let lan = reader.need_node("lan")?;
+        let lan = match &lan.value {
+            Value::List(list) => {
+                list.iter().map(|link| names.link(context, link)).collect::<Result<Vec<_>>>()?
+            }
+            _ => vec![names.link(context, lan)?],
+        };
+        let default = GatewayConfig::default();
+        let add_options = match reader.choice("add-options", &["known-peer", "always", "never"])? {
+            0 => AddOptions::KnownPeer,
+            1 => AddOptions::Always,
+            _ => AddOptions::Never,
+        };
+        let config = GatewayConfig {
+            memory: reader.or("memory", default.memory)?,
+            stream_capacity: reader.or("stream", default.stream_capacity)?,
+            guaranteed: reader.or("guaranteed", default.guaranteed)?,
+            max_flows: reader.or("flows", default.max_flows)?,
+            add_options,
+            announce: reader.or("announce", default.announce)?,
+            fin_hold: reader.or("fin-hold", default.fin_hold)?,
+            reset_drain: reader.or("reset-drain", default.reset_drain)?,
+            satellite: leg(context, reader.node("satellite-leg"), default.satellite)?,
+            lan: leg(context, reader.node("lan-leg"), default.lan)?,
+            // Links carry packets of at most one MTU.
+            super_segments: false,
+            ..default
+        };
+        let position = reader.maybe("position")?;
+        let kind = NodeKind::Gateway(Box::new(Gateway { lan, config }));
+        Ok(Node { name: name.to_owned(), position, kind })
+    }
+}
+
+fn leg(context: &Context<'_>, node: Option<&Tree>, default: LegConfig) -> Result<LegConfig> {
+    let Some(node) = node else { return Ok(default) };
+    let reader = Reader::open(context, node, "a gateway's leg", &[&LEG])?;
+    let mut rto = default.rto;
+    rto.initial = reader.or("rto-initial", rto.initial)?;
+    rto.min = reader.or("rto-min", rto.min)?;
+    rto.max = reader.or("rto-max", rto.max)?;
+    if rto.initial.is_zero() || rto.max < rto.min.max(Duration::from_millis(1)) {
+        return Err(reader.bad("rto-max", "timeouts must not be zero, nor rto-max below rto-min"));
+    }
+    Ok(LegConfig {
+        rate: reader.maybe("rate")?.or(default.rate),
+        round_trip: reader.maybe("round-trip")?.or(default.round_trip),
+        initial_window: reader.within("initial-window", default.initial_window, 1..=1_000_000)?,
+        ack_policy: reader.maybe::<Ack>("ack")?.map_or(default.ack_policy, |ack| ack.0),
+        rto,
+        mtu: reader.within("mtu", default.mtu, 576..=u16::MAX)?,
+    })
+}
+
+/// When a leg acknowledges.
+struct Ack(AckPolicy);
+
+impl FromNode for Ack {
+    fn from_node(context: &Context<'_>, node: &Tree) -> Result<Ack> {
+        // The core's own text form, by way of a connection's parameters.
+        let mut config = ConnectionConfig::default();
+        let text = String::from_node(context, node)?;
+        config.set("ack", &text).map_err(|why| context.value_error(node, why.to_string()))?;
+        Ok(Ack(config.ack_policy))
+    }
+}

@@ -1,0 +1,259 @@
+//! A shell of circular orbits: Walker's delta pattern i: t/p/f (Walker 1984), bent pipe from
+//! ground to ground through the one satellite that both ends see best, with handovers.
+
+use super::{EARTH_RADIUS, Point, Position, delay_of, sight};
+use crate::schedule::Schedule;
+use bentpipe_core::time::Duration;
+
+/// The Earth's gravitational parameter in km³/s² (WGS 84).
+const MU: f64 = 398_600.441_8;
+/// The Earth's turning in rad/s.
+const EARTH_TURN: f64 = 7.292_115e-5;
+
+/// Which of the satellites in sight serves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Choice {
+    /// That whose lesser elevation at the two ends is greatest.
+    Highest,
+    /// That with the shortest path.
+    Nearest,
+}
+
+/// A shell and how it is used; angles in degrees, lengths in km.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Walker {
+    /// Above the ground.
+    pub altitude: f64,
+    /// Of every orbit.
+    pub inclination: f64,
+    /// How many planes, evenly spread.
+    pub planes: u32,
+    /// How many satellites in each plane.
+    pub satellites: u32,
+    /// Walker's F.
+    pub phasing: u32,
+    /// Over which angle the planes' nodes are spread: 360 (delta) or 180 (star).
+    pub spread: f64,
+    /// Below this elevation a satellite is not used.
+    pub min_elevation: f64,
+    /// Which one serves.
+    pub choice: Choice,
+    /// How often the serving satellite is chosen anew; `None`: only when it sets.
+    pub slot: Option<Duration>,
+    /// How long nothing passes as another satellite takes over.
+    pub handover: Duration,
+    /// How often the delay changes.
+    pub step: Duration,
+    /// How long after the epoch (first satellite of the first plane at its node, over longitude
+    /// zero) the run begins.
+    pub begin: Duration,
+}
+
+/// What a link over a shell is like during a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pass {
+    /// One way.
+    pub delay: Schedule<Duration>,
+    /// Spans (beginning, length) in which nothing passes.
+    pub outages: Vec<(Duration, Duration)>,
+    /// When which satellite (plane, place in it) takes over; `None`: no one does.
+    pub serving: Vec<(Duration, Option<(u32, u32)>)>,
+}
+
+impl Walker {
+    /// The time of one turn.
+    pub fn period(&self) -> Duration {
+        let radius = EARTH_RADIUS + self.altitude;
+        Duration::from_secs_f64(std::f64::consts::TAU * (radius.powi(3) / MU).sqrt())
+    }
+
+    /// Where a satellite is, seen from the turning Earth.
+    fn point(&self, (plane, place): (u32, u32), seconds: f64) -> Point {
+        let radius = EARTH_RADIUS + self.altitude;
+        let turn = std::f64::consts::TAU;
+        let (planes, satellites) = (f64::from(self.planes), f64::from(self.satellites));
+        let (plane, place) = (f64::from(plane), f64::from(place));
+        let node = self.spread.to_radians() * plane / planes - EARTH_TURN * seconds;
+        let phase = turn * (place / satellites)
+            + turn * f64::from(self.phasing) * plane / (planes * satellites)
+            + turn * seconds / self.period().as_secs_f64();
+        let inclination = self.inclination.to_radians();
+        let (along, up) = (phase.cos(), phase.sin());
+        [
+            radius * (along * node.cos() - up * inclination.cos() * node.sin()),
+            radius * (along * node.sin() + up * inclination.cos() * node.cos()),
+            radius * up * inclination.sin(),
+        ]
+    }
+
+    /// Path length in km and lesser sine of elevation, if both ends see the satellite.
+    fn view(&self, which: (u32, u32), seconds: f64, ends: [Point; 2]) -> Option<(f64, f64)> {
+        let satellite = self.point(which, seconds);
+        let [(range_a, up_a), (range_b, up_b)] = ends.map(|end| sight(end, satellite));
+        let least = up_a.min(up_b);
+        (least >= self.min_elevation.to_radians().sin()).then_some((range_a + range_b, least))
+    }
+
+    fn best(&self, seconds: f64, ends: [Point; 2]) -> Option<(u32, u32)> {
+        let all = (0..self.planes).flat_map(|p| (0..self.satellites).map(move |s| (p, s)));
+        let seen = all.filter_map(|which| Some((which, self.view(which, seconds, ends)?)));
+        let merit = |(range, up): (f64, f64)| match self.choice {
+            Choice::Highest => up,
+            Choice::Nearest => -range,
+        };
+        // The first of equals, so that the choice does not hang on rounding elsewhere.
+        let best = seen.reduce(|a, b| if merit(b.1) > merit(a.1) { b } else { a });
+        best.map(|(which, _)| which)
+    }
+
+    /// The link between `a` and `b` for `duration`.
+    pub fn pass(&self, a: Position, b: Position, duration: Duration) -> Pass {
+        let ends = [a.point(), b.point()];
+        let mut pass = Pass {
+            delay: Schedule::new(vec![(Duration::ZERO, Duration::ZERO)]).expect("one step"),
+            outages: Vec::new(),
+            serving: Vec::new(),
+        };
+        let mut delays: Vec<(Duration, Duration)> = Vec::new();
+        let mut serving: Option<(u32, u32)> = None;
+        let mut slot = None;
+        let mut out_since: Option<Duration> = None;
+        let mut now = Duration::ZERO;
+        loop {
+            let seconds = (self.begin + now).as_secs_f64();
+            let this_slot = self.slot.map(|slot| (self.begin + now).as_nanos() / slot.as_nanos());
+            let view = serving.and_then(|which| self.view(which, seconds, ends));
+            if view.is_none() || this_slot != slot {
+                slot = this_slot;
+                let next = self.best(seconds, ends);
+                if next != serving || pass.serving.is_empty() {
+                    if next.is_some() && serving.is_some() && !self.handover.is_zero() {
+                        pass.outages.push((now, self.handover));
+                    }
+                    pass.serving.push((now, next));
+                    serving = next;
+                }
+            }
+            match serving.and_then(|which| self.view(which, seconds, ends)) {
+                Some((range, _)) => {
+                    if let Some(since) = out_since.take() {
+                        pass.outages.push((since, now - since));
+                    }
+                    let delay = delay_of(range);
+                    if delays.is_empty() {
+                        delays.push((Duration::ZERO, delay));
+                    } else if delays.last().is_none_or(|last| last.1 != delay) {
+                        delays.push((now, delay));
+                    }
+                }
+                None => out_since = out_since.or(Some(now)),
+            }
+            if now >= duration {
+                break;
+            }
+            now += self.step;
+        }
+        if let Some(since) = out_since {
+            pass.outages.push((since, now.max(duration) + self.step - since));
+        }
+        delays.dedup_by_key(|step| step.0);
+        merge(&mut pass.outages);
+        if let Some(delay) = Schedule::new(delays) {
+            pass.delay = delay;
+        }
+        pass
+    }
+}
+
+/// Outages in order, none overlapping the next.
+fn merge(outages: &mut Vec<(Duration, Duration)>) {
+    outages.sort();
+    let mut merged: Vec<(Duration, Duration)> = Vec::with_capacity(outages.len());
+    for (at, length) in outages.drain(..) {
+        match merged.last_mut() {
+            Some(last) if last.0 + last.1 >= at => last.1 = last.1.max(at + length - last.0),
+            _ => merged.push((at, length)),
+        }
+    }
+    *outages = merged;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHELL: Walker = Walker {
+        altitude: 550.0,
+        inclination: 53.0,
+        planes: 72,
+        satellites: 22,
+        phasing: 39,
+        spread: 360.0,
+        min_elevation: 25.0,
+        choice: Choice::Highest,
+        slot: Some(Duration::from_secs(15)),
+        handover: Duration::ZERO,
+        step: Duration::from_secs(1),
+        begin: Duration::ZERO,
+    };
+    const FRANKFURT: Position = Position { latitude: 50.1, longitude: 8.7 };
+    const MUNICH: Position = Position { latitude: 48.1, longitude: 11.6 };
+
+    #[test]
+    fn a_turn_at_550_km_takes_95_6_minutes() {
+        assert!((SHELL.period().as_secs_f64() / 60.0 - 95.65).abs() < 0.05);
+        let iridium = Walker { altitude: 780.0, ..SHELL };
+        assert!((iridium.period().as_secs_f64() / 60.0 - 100.45).abs() < 0.1);
+    }
+
+    #[test]
+    fn satellites_stay_at_their_height_below_their_inclination() {
+        for seconds in [0.0, 100.0, 5000.0] {
+            for which in [(0, 0), (5, 3), (71, 21)] {
+                let point = SHELL.point(which, seconds);
+                let radius = point.iter().map(|part| part * part).sum::<f64>().sqrt();
+                assert!((radius - 6928.137).abs() < 1e-6);
+                assert!((point[2] / radius).asin().to_degrees().abs() < 53.0 + 1e-9);
+            }
+        }
+        // The first satellite begins over longitude zero, on the equator, and goes north.
+        assert!(SHELL.point((0, 0), 0.0)[1].abs() < 1e-6);
+        assert!(SHELL.point((0, 0), 10.0)[2] > 0.0);
+    }
+
+    #[test]
+    fn delays_lie_between_zenith_and_the_least_elevation() {
+        let pass = SHELL.pass(FRANKFURT, MUNICH, Duration::from_secs(600));
+        assert!(pass.outages.is_empty(), "{:?}", pass.outages);
+        // Two hops: of 550 km overhead, and of 1123 km at 25 degrees.
+        let (least, most) = (2.0 * 550.0 / 299.792_458, 2.0 * 1123.4 / 299.792_458);
+        for (_, delay) in pass.delay.steps() {
+            let delay = delay.as_secs_f64() * 1e3;
+            assert!((least..=most).contains(&delay), "{delay} ms");
+        }
+        // Handovers lie on slots, and there are some: a satellite is in sight for minutes at most.
+        let times: Vec<u64> = pass.serving.iter().map(|(at, _)| at.as_secs()).collect();
+        assert!(times.len() > 4 && times.iter().all(|at| at % 15 == 0), "{times:?}");
+    }
+
+    #[test]
+    fn without_slots_a_satellite_serves_until_it_sets() {
+        let held = Walker { slot: None, handover: Duration::from_millis(50), ..SHELL };
+        let pass = held.pass(FRANKFURT, MUNICH, Duration::from_secs(1200));
+        let slots = SHELL.pass(FRANKFURT, MUNICH, Duration::from_secs(1200));
+        assert!(pass.serving.len() < slots.serving.len());
+        assert_eq!(pass.outages.len(), pass.serving.len() - 1);
+    }
+
+    #[test]
+    fn a_thin_shell_leaves_gaps() {
+        let thin = Walker { planes: 2, satellites: 2, phasing: 0, ..SHELL };
+        let pass = thin.pass(FRANKFURT, MUNICH, Duration::from_secs(7200));
+        assert!(!pass.outages.is_empty());
+        assert!(pass.outages.windows(2).all(|w| w[0].0 + w[0].1 < w[1].0));
+        let nowhere =
+            thin.pass(Position { latitude: 89.0, longitude: 0.0 }, MUNICH, Duration::from_secs(60));
+        assert_eq!(nowhere.outages.len(), 1);
+        assert_eq!(nowhere.serving, [(Duration::ZERO, None)]);
+    }
+}

@@ -1,0 +1,109 @@
+//! Ready-made links.
+
+use crate::document::Node;
+use crate::reader::{Context, Result};
+use bentpipe_core::time::Duration;
+use bentpipe_core::units::Rate;
+
+/// A ready-made link by name: rates and one-way delay, and where they come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Profile {
+    /// Its name.
+    pub name: &'static str,
+    /// From the first end named in `between` to the second.
+    pub rate: Rate,
+    /// Back.
+    pub back_rate: Rate,
+    /// One way, both ways.
+    pub delay: Duration,
+    /// What it stands for, and its source.
+    pub about: &'static str,
+}
+
+const fn profile(
+    name: &'static str,
+    rates: (u64, u64),
+    delay_micros: u64,
+    about: &'static str,
+) -> Profile {
+    Profile {
+        name,
+        rate: Rate::from_bits_per_sec(rates.0),
+        back_rate: Rate::from_bits_per_sec(rates.1),
+        delay: Duration::from_micros(delay_micros),
+        about,
+    }
+}
+
+/// Every profile. Rates of today's links are typical ones, chosen by us; delays follow from the
+/// orbit or the source.
+pub const PROFILES: &[Profile] = &[
+    profile(
+        "geo",
+        (8_000_000, 8_000_000),
+        250_000,
+        "a geostationary bent pipe: 239.6 to 279 ms (RFC 2488, section 2), 250 ms in most of the papers; 8 Mbit/s is bharadwaj-1999's fastest link",
+    ),
+    profile(
+        "geo-consumer",
+        (50_000_000, 3_000_000),
+        280_000,
+        "a consumer's GEO service: 50/3 Mbit/s (chosen), with some delay of its access layer",
+    ),
+    profile(
+        "geo-henderson",
+        (1_300_000, 1_300_000),
+        300_000,
+        "henderson's GEO testbed: 1.3 Mbit/s, round trip 600 ms",
+    ),
+    profile(
+        "geo-t1",
+        (1_536_000, 1_536_000),
+        250_000,
+        "a T1's payload over GEO: bbn, bharadwaj-1999",
+    ),
+    profile("geo-sfu", (1_544_000, 1_544_000), 280_000, "sfu's T1 over GEO, 280 ms"),
+    profile(
+        "meo",
+        (100_000_000, 100_000_000),
+        70_000,
+        "MEO at 8062 km: round trips below 150 ms; rate chosen",
+    ),
+    profile(
+        "leo",
+        (100_000_000, 15_000_000),
+        20_000,
+        "LEO at 550 km with its access network: round trips around 40 ms; rates chosen; use `orbit` for handovers",
+    ),
+    profile(
+        "leo-henderson",
+        (1_300_000, 1_300_000),
+        40_000,
+        "henderson's LEO: 1.3 Mbit/s, round trip 80 ms",
+    ),
+    profile(
+        "dsl",
+        (16_000_000, 1_000_000),
+        10_000,
+        "ADSL2+ (ITU-T G.992.5), towards the user and back; delay with interleaving, typical",
+    ),
+    profile(
+        "modem",
+        (9_600, 9_600),
+        150_000,
+        "a 9600 bit/s modem line, as in bbn's four-packet draft",
+    ),
+    profile(
+        "ethernet-10",
+        (10_000_000, 10_000_000),
+        100,
+        "10 Mbit/s Ethernet, as in henderson's testbed",
+    ),
+    profile("ethernet-100", (100_000_000, 100_000_000), 100, "100 Mbit/s Ethernet"),
+    profile("lan", (1_000_000_000, 1_000_000_000), 50, "gigabit Ethernet"),
+];
+
+pub(crate) fn find(context: &Context<'_>, node: &Node) -> Result<&'static Profile> {
+    let names: Vec<&str> = PROFILES.iter().map(|profile| profile.name).collect();
+    Ok(&PROFILES[context.one_of(node, "profile", &names)?])
+}

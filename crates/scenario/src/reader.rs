@@ -1,0 +1,309 @@
+//! Typed reading of tables whose keys are declared, with their documentation, in [`Section`]s.
+//!
+//! The declarations are at once what is accepted, what is suggested for a misspelt key, and the
+//! reference in `docs/scenario-format.md`, so that none of them can lag behind.
+
+use crate::document::{Node, Table, Value};
+use crate::error::{Place, Problem, ScenarioError, hint};
+use bentpipe_core::time::Duration;
+use bentpipe_core::units::{Bytes, Probability, Rate, parse_duration};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+/// A key of a table, with its documentation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Field {
+    /// The key.
+    pub key: &'static str,
+    /// Which values it takes.
+    pub takes: &'static str,
+    /// What holds without it; empty if it must be given or simply is absent.
+    pub default: &'static str,
+    /// What it says.
+    pub about: &'static str,
+}
+
+/// A kind of table, with its documentation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Section {
+    /// Its path, such as `link.NAME`, and its kind if there are several.
+    pub path: &'static str,
+    /// What it describes.
+    pub about: &'static str,
+    /// Its keys.
+    pub fields: &'static [Field],
+    /// An example.
+    pub example: &'static str,
+}
+
+/// Declares a key.
+pub(crate) const fn field(
+    key: &'static str,
+    takes: &'static str,
+    default: &'static str,
+    about: &'static str,
+) -> Field {
+    Field { key, takes, default, about }
+}
+
+pub(crate) type Result<T> = std::result::Result<T, ScenarioError>;
+
+/// How a named file is read: its text, or why not.
+pub type ReadFile<'a> = dyn Fn(&str) -> std::result::Result<String, String> + 'a;
+
+/// What reading needs to know besides the tree.
+pub(crate) struct Context<'a> {
+    pub(crate) file: &'a str,
+    pub(crate) source: &'a str,
+    pub(crate) read: &'a ReadFile<'a>,
+    /// Files that were read, so that each is read once.
+    pub(crate) files: RefCell<BTreeMap<String, String>>,
+}
+
+impl Context<'_> {
+    pub(crate) fn error(&self, at: usize, problem: Problem) -> ScenarioError {
+        let place = Place::of(self.file, self.source, at);
+        ScenarioError { place: Box::new(place), problem: Box::new(problem) }
+    }
+
+    pub(crate) fn value_error(&self, node: &Node, why: impl Into<String>) -> ScenarioError {
+        self.error(node.at, Problem::Value(why.into()))
+    }
+
+    pub(crate) fn type_error(&self, node: &Node, expected: &str) -> ScenarioError {
+        self.error(node.at, Problem::Type { found: node.found(), expected: expected.to_owned() })
+    }
+
+    /// The text of the file that `node` names.
+    pub(crate) fn text_of_file(&self, node: &Node) -> Result<String> {
+        let path = String::from_node(self, node)?;
+        if let Some(text) = self.files.borrow().get(&path) {
+            return Ok(text.clone());
+        }
+        let text = (self.read)(&path)
+            .map_err(|why| self.error(node.at, Problem::File { path: path.clone(), why }))?;
+        self.files.borrow_mut().insert(path, text.clone());
+        Ok(text)
+    }
+
+    /// The index of the one of `names` that `node` is.
+    pub(crate) fn one_of(&self, node: &Node, what: &str, names: &[&str]) -> Result<usize> {
+        let name = String::from_node(self, node)?;
+        names.iter().position(|known| *known == name).ok_or_else(|| {
+            let hint = hint(&name, names.iter().copied());
+            self.error(node.at, Problem::UnknownName { what: what.to_owned(), name, hint })
+        })
+    }
+}
+
+/// A type that a value of the file can be read as.
+pub(crate) trait FromNode: Sized {
+    fn from_node(context: &Context<'_>, node: &Node) -> Result<Self>;
+}
+
+/// A table that is being read.
+#[derive(Clone)]
+pub(crate) struct Reader<'a> {
+    pub(crate) context: &'a Context<'a>,
+    pub(crate) table: &'a Table,
+    pub(crate) name: String,
+    pub(crate) at: usize,
+    sections: Vec<&'static Section>,
+}
+
+impl<'a> Reader<'a> {
+    /// Begins to read `node`, which must be a table with no other keys than `sections` declare.
+    pub(crate) fn open(
+        context: &'a Context<'a>,
+        node: &'a Node,
+        name: &str,
+        sections: &[&'static Section],
+    ) -> Result<Reader<'a>> {
+        let Value::Table(table) = &node.value else {
+            return Err(context.type_error(node, &format!("a table of {name}")));
+        };
+        Reader::of_table(context, table, node.at, name, sections)
+    }
+
+    pub(crate) fn of_table(
+        context: &'a Context<'a>,
+        table: &'a Table,
+        at: usize,
+        name: &str,
+        sections: &[&'static Section],
+    ) -> Result<Reader<'a>> {
+        let fields = || sections.iter().flat_map(|section| section.fields);
+        for entry in &table.entries {
+            if !fields().any(|field| field.key == entry.key) {
+                let hint = hint(&entry.key, fields().map(|field| field.key));
+                let (key, table) = (entry.key.clone(), name.to_owned());
+                return Err(context.error(entry.key_at, Problem::UnknownKey { key, table, hint }));
+            }
+        }
+        Ok(Reader { context, table, name: name.to_owned(), at, sections: sections.to_vec() })
+    }
+
+    /// The value of `key` as it stands.
+    pub(crate) fn node(&self, key: &str) -> Option<&'a Node> {
+        debug_assert!(self.declares(key), "`{key}` is not declared for {}", self.name);
+        self.table.get(key)
+    }
+
+    fn declares(&self, key: &str) -> bool {
+        self.sections.iter().any(|section| section.fields.iter().any(|field| field.key == key))
+    }
+
+    pub(crate) fn maybe<T: FromNode>(&self, key: &str) -> Result<Option<T>> {
+        self.node(key).map(|node| T::from_node(self.context, node)).transpose()
+    }
+
+    pub(crate) fn or<T: FromNode>(&self, key: &str, default: T) -> Result<T> {
+        Ok(self.maybe(key)?.unwrap_or(default))
+    }
+
+    pub(crate) fn need<T: FromNode>(&self, key: &str) -> Result<T> {
+        T::from_node(self.context, self.need_node(key)?)
+    }
+
+    pub(crate) fn need_node(&self, key: &str) -> Result<&'a Node> {
+        self.node(key).ok_or_else(|| {
+            let takes = self.sections.iter().flat_map(|section| section.fields);
+            let takes = takes.filter(|field| field.key == key).map(|field| field.takes);
+            let expected = takes.collect::<String>();
+            let (key, table) = (key.to_owned(), self.name.clone());
+            self.context.error(self.at, Problem::Missing { key, table, expected })
+        })
+    }
+
+    /// A number or `default`, which must lie in `range`.
+    pub(crate) fn within<T>(&self, key: &str, default: T, range: RangeInclusive<T>) -> Result<T>
+    where
+        T: FromNode + PartialOrd + std::fmt::Display,
+    {
+        let Some(value) = self.maybe::<T>(key)? else { return Ok(default) };
+        if range.contains(&value) {
+            return Ok(value);
+        }
+        let (least, most) = range.into_inner();
+        let why = format!("{key} = {value} is out of range (expected {least} to {most})");
+        Err(self.context.value_error(self.need_node(key)?, why))
+    }
+
+    /// The index of one of `names`, the first if there is no such key.
+    pub(crate) fn choice(&self, key: &str, names: &[&str]) -> Result<usize> {
+        self.node(key).map_or(Ok(0), |node| self.context.one_of(node, key, names))
+    }
+
+    /// An error about the value of `key`, or about the table if there is none.
+    pub(crate) fn bad(&self, key: &str, why: impl Into<String>) -> ScenarioError {
+        let at = self.table.get(key).map_or(self.at, |node| node.at);
+        self.context.error(at, Problem::Value(why.into()))
+    }
+}
+
+fn parsed<T: FromStr>(context: &Context<'_>, node: &Node, expected: &str) -> Result<T>
+where
+    T::Err: std::fmt::Display,
+{
+    match &node.value {
+        Value::Text(text) => {
+            text.parse().map_err(|why: T::Err| context.value_error(node, why.to_string()))
+        }
+        _ => Err(context.type_error(node, expected)),
+    }
+}
+
+impl FromNode for String {
+    fn from_node(context: &Context<'_>, node: &Node) -> Result<String> {
+        match &node.value {
+            Value::Text(text) => Ok(text.clone()),
+            _ => Err(context.type_error(node, "a text")),
+        }
+    }
+}
+
+impl FromNode for bool {
+    fn from_node(context: &Context<'_>, node: &Node) -> Result<bool> {
+        match &node.value {
+            Value::Switch(on) => Ok(*on),
+            _ => Err(context.type_error(node, "true or false")),
+        }
+    }
+}
+
+impl FromNode for f64 {
+    fn from_node(context: &Context<'_>, node: &Node) -> Result<f64> {
+        match &node.value {
+            Value::Integer(number) => Ok(*number as f64),
+            Value::Float(number) if number.is_finite() => Ok(*number),
+            _ => Err(context.type_error(node, "a number")),
+        }
+    }
+}
+
+macro_rules! whole_numbers {
+    ($($kind:ty),*) => {$(
+        impl FromNode for $kind {
+            fn from_node(context: &Context<'_>, node: &Node) -> Result<$kind> {
+                match &node.value {
+                    Value::Integer(number) => <$kind>::try_from(*number).map_err(|_| {
+                        let most = <$kind>::MAX;
+                        let why = format!("{number} is out of range (expected 0 to {most})");
+                        context.value_error(node, why)
+                    }),
+                    _ => Err(context.type_error(node, "a whole number")),
+                }
+            }
+        }
+    )*};
+}
+whole_numbers!(u8, u16, u32, u64, usize);
+
+impl FromNode for Duration {
+    fn from_node(context: &Context<'_>, node: &Node) -> Result<Duration> {
+        match &node.value {
+            Value::Text(text) => {
+                parse_duration(text).map_err(|why| context.value_error(node, why.to_string()))
+            }
+            _ => Err(context.type_error(node, "a time such as \"250ms\"")),
+        }
+    }
+}
+
+impl FromNode for Rate {
+    fn from_node(context: &Context<'_>, node: &Node) -> Result<Rate> {
+        parsed(context, node, "a rate such as \"8Mbit/s\"")
+    }
+}
+
+impl FromNode for Bytes {
+    fn from_node(context: &Context<'_>, node: &Node) -> Result<Bytes> {
+        match &node.value {
+            Value::Integer(count) if *count >= 0 => Ok(Bytes::new(count.unsigned_abs())),
+            _ => parsed(context, node, "bytes such as \"10MB\" or \"64KiB\""),
+        }
+    }
+}
+
+impl FromNode for Probability {
+    fn from_node(context: &Context<'_>, node: &Node) -> Result<Probability> {
+        let expected = "a probability such as 0.01, \"1%\" or 1e-6";
+        let number = match &node.value {
+            Value::Integer(number) => *number as f64,
+            Value::Float(number) => *number,
+            _ => return parsed(context, node, expected),
+        };
+        Probability::new(number).ok_or_else(|| context.type_error(node, expected))
+    }
+}
+
+impl<T: FromNode> FromNode for Vec<T> {
+    fn from_node(context: &Context<'_>, node: &Node) -> Result<Vec<T>> {
+        match &node.value {
+            Value::List(list) => list.iter().map(|item| T::from_node(context, item)).collect(),
+            _ => Err(context.type_error(node, "a list in square brackets")),
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! The reference of the file format, from the very declarations by which files are read.
+
+use crate::reader::Section;
+use crate::scenario::SECTIONS;
+use std::fmt::Write;
+
+/// Every kind of table with its keys.
+pub fn sections() -> &'static [&'static Section] {
+    SECTIONS
+}
+
+/// The reference as Markdown: `docs/scenario-format.md` from its second heading on.
+pub fn markdown() -> String {
+    let mut text = String::new();
+    for section in SECTIONS {
+        let _ = writeln!(text, "## {}\n\n{}\n", code(section.path), section.about);
+        if !section.fields.is_empty() {
+            let _ = writeln!(text, "| key | takes | default | says |\n| --- | --- | --- | --- |");
+            for field in section.fields {
+                let (takes, about) = (cell(field.takes), cell(field.about));
+                let default = cell(field.default);
+                let _ = writeln!(text, "| `{}` | {takes} | {default} | {about} |", field.key);
+            }
+            text.push('\n');
+        }
+        if !section.example.is_empty() {
+            let _ = writeln!(text, "```toml\n{}\n```\n", section.example);
+        }
+    }
+    text.push_str(&profiles());
+    text
+}
+
+fn profiles() -> String {
+    let mut text = String::from("## Profiles\n\n| name | rate | back | delay | what |\n");
+    text.push_str("| --- | --- | --- | --- | --- |\n");
+    for profile in crate::profile::PROFILES {
+        let (rate, back) = (profile.rate, profile.back_rate);
+        let delay = profile.delay.as_secs_f64() * 1e3;
+        let name = profile.name;
+        let _ = writeln!(text, "| `{name}` | {rate} | {back} | {delay}ms | {} |", profile.about);
+    }
+    text
+}
+
+/// The path in code type where it is one.
+fn code(path: &str) -> String {
+    match path.split_once(", ") {
+        Some((first, rest)) if first.contains('.') || first == "queue" => {
+            format!("`{first}`, {rest}")
+        }
+        None if !path.contains(' ') => format!("`{path}`"),
+        _ => path.to_owned(),
+    }
+}
+
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|")
+}

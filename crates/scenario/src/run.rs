@@ -1,0 +1,66 @@
+//! How long a run lasts, and with which random numbers.
+
+use crate::reader::{Reader, Result, Section, field};
+use bentpipe_core::time::Duration;
+
+/// The frame of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Run {
+    /// When it ends at the latest.
+    pub duration: Duration,
+    /// Statistics begin here.
+    pub warm_up: Duration,
+    /// When it ends.
+    pub end: End,
+    /// The scenario's random seed: see [`Seeds`](crate::Seeds).
+    pub seed: u64,
+}
+
+/// When a run ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// After its duration.
+    Duration,
+    /// When all flows that are not background have ended, or after its duration.
+    FlowsDone,
+}
+
+pub(crate) const RUN: Section = Section {
+    path: "run",
+    about: "The frame of a run.",
+    fields: &[
+        field("duration", "a time", "", "how long it lasts; with `until = \"flows-done\"` at most"),
+        field(
+            "until",
+            "`duration` or `flows-done`",
+            "`duration`",
+            "`flows-done`: it ends as soon as all flows that are not background have",
+        ),
+        field("warm-up", "a time below `duration`", "0s", "statistics begin here"),
+        field(
+            "seed",
+            "a whole number",
+            "1",
+            "random seed; run r of every point of a sweep draws the same numbers",
+        ),
+    ],
+    example: "[run]\nduration = \"650s\"\nwarm-up = \"50s\"\nseed = 1",
+};
+
+impl Run {
+    pub(crate) fn read(reader: &Reader<'_>) -> Result<Run> {
+        let duration: Duration = reader.need("duration")?;
+        if duration.is_zero() {
+            return Err(reader.bad("duration", "a run of no length shows nothing"));
+        }
+        let warm_up = reader.or("warm-up", Duration::ZERO)?;
+        if warm_up >= duration {
+            return Err(reader.bad("warm-up", "warm-up must be shorter than duration"));
+        }
+        let end = match reader.choice("until", &["duration", "flows-done"])? {
+            0 => End::Duration,
+            _ => End::FlowsDone,
+        };
+        Ok(Run { duration, warm_up, end, seed: reader.or("seed", 1)? })
+    }
+}

@@ -1,0 +1,143 @@
+//! Values that change over time in steps: traces of rate, delay and loss.
+
+use crate::document::Node;
+use crate::error::Problem;
+use crate::reader::{Context, Result};
+use bentpipe_core::time::Duration;
+use bentpipe_core::units::{Probability, Rate, parse_duration};
+
+/// A step function of time: each value holds from its moment until the next one's.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Schedule<T> {
+    steps: Vec<(Duration, T)>,
+}
+
+impl<T: Copy> Schedule<T> {
+    /// A schedule of these steps, if there are any, their moments rise, and the first is zero.
+    pub fn new(steps: Vec<(Duration, T)>) -> Option<Schedule<T>> {
+        let rises = steps.windows(2).all(|pair| pair[0].0 < pair[1].0);
+        (rises && steps.first()?.0.is_zero()).then_some(Schedule { steps })
+    }
+
+    /// The steps, the first at zero.
+    pub fn steps(&self) -> &[(Duration, T)] {
+        &self.steps
+    }
+
+    /// What holds at `time`.
+    pub fn at(&self, time: Duration) -> T {
+        let after = self.steps.partition_point(|(from, _)| *from <= time);
+        self.steps[after.saturating_sub(1)].1
+    }
+}
+
+/// A value that is fixed, or changes over time.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Varying<T> {
+    /// Always this.
+    Fixed(T),
+    /// In steps.
+    Schedule(Schedule<T>),
+}
+
+impl<T: Copy + PartialOrd> Varying<T> {
+    /// What holds at `time`.
+    pub fn at(&self, time: Duration) -> T {
+        match self {
+            Varying::Fixed(value) => *value,
+            Varying::Schedule(schedule) => schedule.at(time),
+        }
+    }
+
+    /// The greatest value.
+    pub fn greatest(&self) -> T {
+        match self {
+            Varying::Fixed(value) => *value,
+            Varying::Schedule(schedule) => {
+                let values = schedule.steps.iter().map(|(_, value)| *value);
+                values.reduce(|a, b| if b > a { b } else { a }).expect("a schedule has a step")
+            }
+        }
+    }
+}
+
+/// What a trace file says of one direction of a link.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Trace {
+    pub(crate) rate: Option<Schedule<Rate>>,
+    pub(crate) delay: Option<Schedule<Duration>>,
+    pub(crate) loss: Option<Schedule<Probability>>,
+}
+
+impl Trace {
+    /// Reads the CSV file that `node` names: a header with `time` and any of `rate`, `delay` and
+    /// `loss`, then lines with values and their units; an empty cell leaves what holds. Lines that
+    /// begin with `#` are comments. A rate of `0bit/s` is an outage.
+    pub(crate) fn read(context: &Context<'_>, node: &Node) -> Result<Trace> {
+        let text = context.text_of_file(node)?;
+        let problem = |line: usize, why: String| {
+            let path = node.label();
+            context.error(node.at, Problem::Value(format!("{path}, line {line}: {why}")))
+        };
+        let lines = text.lines().enumerate().map(|(at, line)| (at + 1, line.trim()));
+        let mut lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+        let expected = "expected a header such as `time,rate,delay,loss`";
+        let (number, header) = lines.next().ok_or_else(|| problem(1, expected.to_owned()))?;
+        let columns: Vec<&str> = header.split(',').map(str::trim).collect();
+        let known = |column: &&str| ["time", "rate", "delay", "loss"].contains(column);
+        if columns.first() != Some(&"time") || columns.len() < 2 || !columns.iter().all(known) {
+            return Err(problem(number, format!("found `{header}`, {expected}")));
+        }
+        let (mut rate, mut delay, mut loss) = (Vec::new(), Vec::new(), Vec::new());
+        for (number, line) in lines {
+            let cells: Vec<&str> = line.split(',').map(str::trim).collect();
+            if cells.len() != columns.len() {
+                let (found, wanted) = (cells.len(), columns.len());
+                return Err(problem(number, format!("found {found} cells, expected {wanted}")));
+            }
+            let said = |why: String| problem(number, why);
+            let time = parse_duration(cells[0]).map_err(|why| said(why.to_string()))?;
+            for (column, cell) in columns.iter().zip(&cells).skip(1).filter(|(_, c)| !c.is_empty())
+            {
+                match *column {
+                    "rate" => rate.push((time, cell.parse().map_err(|w| said(format!("{w}")))?)),
+                    "delay" => {
+                        delay.push((time, parse_duration(cell).map_err(|w| said(w.to_string()))?));
+                    }
+                    "loss" => loss.push((time, cell.parse().map_err(|w| said(format!("{w}")))?)),
+                    _ => return Err(said("`time` stands twice in the header".to_owned())),
+                }
+            }
+        }
+        let whole = |ok: bool| {
+            let why = "times must rise, and the first line with a value must be at 0s";
+            if ok { Ok(()) } else { Err(problem(number + 1, why.to_owned())) }
+        };
+        fn schedule<T: Copy>(steps: Vec<(Duration, T)>) -> (Option<Schedule<T>>, bool) {
+            let empty = steps.is_empty();
+            let schedule = Schedule::new(steps);
+            let ok = empty || schedule.is_some();
+            (schedule, ok)
+        }
+        let ((rate, rate_ok), (delay, delay_ok)) = (schedule(rate), schedule(delay));
+        let (loss, loss_ok) = schedule(loss);
+        whole(rate_ok && delay_ok && loss_ok)?;
+        Ok(Trace { rate, delay, loss })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_holds_until_the_next() {
+        let at = Duration::from_secs;
+        let schedule = Schedule::new(vec![(at(0), 1), (at(5), 9), (at(7), 3)]).unwrap();
+        let values = [0, 4, 5, 6, 7, 100].map(|seconds| schedule.at(at(seconds)));
+        assert_eq!(values, [1, 1, 9, 9, 3, 3]);
+        assert_eq!(Varying::Schedule(schedule).greatest(), 9);
+        assert_eq!(Schedule::new(vec![(at(1), 1)]), None);
+        assert_eq!(Schedule::new(vec![(at(0), 1), (at(0), 2)]), None);
+    }
+}

@@ -1,0 +1,348 @@
+//! Sweeps: fields that take several values, crossed, or in step where they are zipped.
+
+use crate::document::{Node, Table, Value};
+use crate::error::{Problem, hint};
+use crate::reader::{Context, FromNode, Reader, Result, Section, field};
+use bentpipe_core::time::Duration;
+use bentpipe_core::units::{Bytes, Rate, parse_duration};
+
+pub(crate) const SWEEP: Section = Section {
+    path: "sweep",
+    about: "Each key is the path of a field, in quotes, such as `\"link.sat.queue\"` or \
+            `\"flow.main.tcp.recovery\"`; its value is a list of values or a range. Several keys \
+            are crossed, the last one changing fastest. A path may lead into what is written as a \
+            text: `link.sat.queue.limit`, `host.a.tcp.iw`.",
+    fields: &[field(
+        "zip",
+        "a list of lists of paths",
+        "",
+        "paths that change in step instead of being crossed; their lists are equally long",
+    )],
+    example: "[sweep]\n\"link.sat.queue\" = [\"6packets\", \"20packets\"]\n\"flow.main.tcp.recovery\" = [\"reno\", \"sack\"]\n\"link.sat.delay\" = { from = \"10ms\", to = \"300ms\", steps = 4 }\nzip = [[\"link.sat.delay\", \"link.sat.queue\"]]",
+};
+
+pub(crate) const RANGE: Section = Section {
+    path: "sweep, a range",
+    about: "Evenly spaced values, both ends included: numbers, times, rates, sizes, or any number \
+            with the same unit at both ends.",
+    fields: &[
+        field("from", "a value", "", "the first"),
+        field("to", "a value", "", "the last"),
+        field("steps", "2 to 100000", "", "how many values"),
+        field("scale", "`linear` or `log`", "`linear`", "`log`: the same factor between two"),
+    ],
+    example: "\"link.sat.loss\" = { from = 1e-6, to = 1e-2, steps = 5, scale = \"log\" }",
+};
+
+/// The most points of an experiment.
+const MOST: usize = 1_000_000;
+
+/// A swept field.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Axis {
+    pub(crate) path: String,
+    pub(crate) path_at: usize,
+    pub(crate) values: Vec<Node>,
+}
+
+/// Axes that are crossed; those of one group change in step.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Sweep {
+    pub(crate) groups: Vec<Vec<Axis>>,
+}
+
+impl Sweep {
+    /// Reads the table `sweep` of a document.
+    pub(crate) fn read(context: &Context<'_>, node: &Node) -> Result<Sweep> {
+        let Value::Table(table) = &node.value else {
+            return Err(context.type_error(node, "a table of paths"));
+        };
+        let mut axes = Vec::new();
+        for entry in table.entries.iter().filter(|entry| entry.key != "zip") {
+            let values = values(context, &entry.node)?;
+            axes.push(Axis { path: entry.key.clone(), path_at: entry.key_at, values });
+        }
+        let mut sweep = Sweep { groups: axes.into_iter().map(|axis| vec![axis]).collect() };
+        if let Some(zip) = table.get("zip") {
+            sweep.zip(context, zip)?;
+        }
+        let count = sweep.groups.iter().try_fold(1_usize, |count, group| {
+            count.checked_mul(group[0].values.len()).filter(|count| *count <= MOST)
+        });
+        match count {
+            Some(_) => Ok(sweep),
+            None => Err(error(context, node.at, format!("more than {MOST} points"))),
+        }
+    }
+
+    /// Puts the axes that `zip` names together.
+    fn zip(&mut self, context: &Context<'_>, zip: &Node) -> Result<()> {
+        let Value::List(groups) = &zip.value else {
+            return Err(context.type_error(zip, "a list of lists of paths"));
+        };
+        for group in groups {
+            let Value::List(paths) = &group.value else {
+                return Err(context.type_error(group, "a list of paths"));
+            };
+            let mut into: Option<usize> = None;
+            for node in paths {
+                let path = String::from_node(context, node)?;
+                let found = self.groups.iter().position(|g| g.len() == 1 && g[0].path == path);
+                let Some(found) = found else {
+                    let known = self.groups.iter().flatten().map(|axis| axis.path.as_str());
+                    let why = format!("`{path}` is not swept alone ({})", hint(&path, known));
+                    return Err(error(context, node.at, why));
+                };
+                match into {
+                    None => into = Some(found),
+                    Some(first) => {
+                        let axis = self.groups.remove(found).remove(0);
+                        // Taking one out moves those behind it.
+                        let first = if found < first { first - 1 } else { first };
+                        into = Some(first);
+                        let wanted = self.groups[first][0].values.len();
+                        if axis.values.len() != wanted {
+                            let found = axis.values.len();
+                            let why = format!("`{path}` has {found} values, its group {wanted}");
+                            return Err(error(context, node.at, why));
+                        }
+                        self.groups[first].push(axis);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// How many points there are.
+    pub(crate) fn len(&self) -> usize {
+        self.groups.iter().map(|group| group[0].values.len()).product()
+    }
+
+    /// The axes and values of point `index`.
+    pub(crate) fn point(&self, index: usize) -> Vec<(&Axis, &Node)> {
+        let mut rest = index;
+        let mut chosen = Vec::new();
+        for group in self.groups.iter().rev() {
+            let count = group[0].values.len();
+            let at = rest % count;
+            rest /= count;
+            chosen.push(group.iter().map(|axis| (axis, &axis.values[at])).collect::<Vec<_>>());
+        }
+        chosen.into_iter().rev().flatten().collect()
+    }
+
+    /// What is written before a value in labels: the path's last part, or all of it where two
+    /// paths end alike.
+    pub(crate) fn short_name<'a>(&self, path: &'a str) -> &'a str {
+        fn last(path: &str) -> &str {
+            path.rsplit('.').next().unwrap_or(path)
+        }
+        let alike = self.groups.iter().flatten().filter(|axis| last(&axis.path) == last(path));
+        if alike.count() > 1 { path } else { last(path) }
+    }
+}
+
+fn error(context: &Context<'_>, at: usize, why: String) -> crate::ScenarioError {
+    context.error(at, Problem::Sweep(why))
+}
+
+/// Tables whose inner tables are named by the file's author.
+const NAMED: [&str; 7] = ["host", "router", "gateway", "link", "helper", "flow", "fault"];
+
+/// Keys whose value may be a text that stands for a table, and the key that the text is there.
+const SHORT: [(&str, &str); 4] =
+    [("tcp", "preset"), ("tcp-from", "preset"), ("tcp-to", "preset"), ("queue", "limit")];
+
+/// Puts `value` at the axis' path in `document`.
+pub(crate) fn set(
+    context: &Context<'_>,
+    document: &mut Table,
+    axis: &Axis,
+    value: &Node,
+) -> Result<()> {
+    let parts: Vec<&str> = axis.path.split('.').collect();
+    let at = axis.path_at;
+    let bad = |why: String| error(context, at, format!("`{}`: {why}", axis.path));
+    if ["sweep", "repeat", "title", "about"].contains(&parts[0]) {
+        return Err(bad(format!("`{}` cannot be swept", parts[0])));
+    }
+    if parts.iter().any(|part| part.is_empty()) {
+        return Err(bad("expected a path such as `link.sat.delay`".to_owned()));
+    }
+    let mut table = document;
+    for (depth, part) in parts[..parts.len() - 1].iter().enumerate() {
+        let named = depth == 1 && NAMED.contains(&parts[0]);
+        if table.get(part).is_none() {
+            // Fields may be swept that the file does not mention, but nothing is made up.
+            if named || (depth == 0 && NAMED.contains(part)) {
+                let why = hint(part, table.keys());
+                return Err(bad(format!("there is no `{}` ({why})", parts[..=depth].join("."))));
+            }
+            table.set(part, at, Node { value: Value::Table(Table::default()), at });
+        }
+        let node = table.get_mut(part).expect("it is there, or was just put there");
+        let short = SHORT.iter().find(|(key, _)| key == part);
+        if let (Some((_, key)), Value::Text(_)) = (short, &node.value) {
+            let mut inner = Table::default();
+            inner.set(key, at, node.clone());
+            node.value = Value::Table(inner);
+        }
+        match &mut node.value {
+            Value::Table(inner) => table = inner,
+            _ => {
+                let why = format!("`{}` is no table", parts[..=depth].join("."));
+                return Err(bad(why));
+            }
+        }
+    }
+    let last = parts[parts.len() - 1];
+    if parts.len() < 2 && last != "tcp" {
+        let known = document_keys();
+        return Err(bad(format!(
+            "expected a path such as `link.sat.delay` ({})",
+            hint(last, known)
+        )));
+    }
+    // The whole of a table that the author named must not be replaced by a value.
+    if parts.len() == 2 && NAMED.contains(&parts[0]) {
+        return Err(bad("expected a field of it, such as `link.sat.delay`".to_owned()));
+    }
+    table.set(last, at, value.clone());
+    Ok(())
+}
+
+fn document_keys() -> impl Iterator<Item = &'static str> {
+    crate::scenario::SCENARIO.fields.iter().map(|field| field.key)
+}
+
+fn values(context: &Context<'_>, node: &Node) -> Result<Vec<Node>> {
+    let values = match &node.value {
+        Value::List(list) => list.clone(),
+        Value::Table(_) => range(context, node)?,
+        _ => {
+            let expected = "a list of values, or a range { from, to, steps }";
+            return Err(context.type_error(node, expected));
+        }
+    };
+    if values.is_empty() {
+        return Err(error(context, node.at, "a list without values leaves no points".to_owned()));
+    }
+    Ok(values)
+}
+
+/// The values of `{ from, to, steps, scale }`.
+fn range(context: &Context<'_>, node: &Node) -> Result<Vec<Node>> {
+    let reader = Reader::open(context, node, "a range", &[&RANGE])?;
+    let (from, to) = (reader.need_node("from")?, reader.need_node("to")?);
+    reader.need_node("steps")?;
+    let steps = reader.within("steps", 2, 2..=100_000_usize)?;
+    let log = reader.choice("scale", &["linear", "log"])? == 1;
+    let quantity = |node: &Node| {
+        Quantity::of(node).ok_or_else(|| {
+            context.type_error(node, "a number, alone or with a unit, such as \"10ms\"")
+        })
+    };
+    let (first, last) = (quantity(from)?, quantity(to)?);
+    if first.unit != last.unit {
+        let why = format!("{} and {} are not of one kind", from.label(), to.label());
+        return Err(context.value_error(to, why));
+    }
+    if log && (first.number <= 0.0 || last.number <= 0.0) {
+        return Err(context.value_error(node, "a log scale goes from and to numbers above 0"));
+    }
+    let value = |step: usize| {
+        let share = step as f64 / (steps - 1) as f64;
+        let number = if step == 0 {
+            first.number
+        } else if step == steps - 1 {
+            last.number
+        } else if log {
+            first.number * (last.number / first.number).powf(share)
+        } else {
+            first.number + (last.number - first.number) * share
+        };
+        Node { value: Quantity { number, ..first.clone() }.value(), at: node.at }
+    };
+    let mut values: Vec<Node> = (0..steps).map(value).collect();
+    // Whole numbers may fall together.
+    values.dedup_by(|a, b| a.value == b.value);
+    Ok(values)
+}
+
+/// A number with its unit, in the unit's base.
+#[derive(Debug, Clone, PartialEq)]
+struct Quantity {
+    number: f64,
+    unit: Unit,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Unit {
+    /// A number in TOML: whole, or not.
+    Number { whole: bool },
+    /// A time, in nanoseconds.
+    Time,
+    /// A rate, in bit/s.
+    Rate,
+    /// Bytes.
+    Bytes,
+    /// Any other text behind a number.
+    Other { unit: String, whole: bool },
+}
+
+impl Quantity {
+    fn of(node: &Node) -> Option<Quantity> {
+        let text = match &node.value {
+            Value::Integer(number) => {
+                return Some(Quantity {
+                    number: *number as f64,
+                    unit: Unit::Number { whole: true },
+                });
+            }
+            Value::Float(number) => {
+                return Some(Quantity { number: *number, unit: Unit::Number { whole: false } });
+            }
+            Value::Text(text) => text,
+            _ => return None,
+        };
+        if let Ok(time) = parse_duration(text) {
+            return Some(Quantity { number: time.as_nanos() as f64, unit: Unit::Time });
+        }
+        if let Ok(rate) = text.parse::<Rate>() {
+            return Some(Quantity { number: rate.bits_per_sec() as f64, unit: Unit::Rate });
+        }
+        if let Ok(bytes) = text.parse::<Bytes>() {
+            return Some(Quantity { number: bytes.count() as f64, unit: Unit::Bytes });
+        }
+        let end = text.find(|char: char| char.is_alphabetic() || char == '%')?;
+        let (number, unit) = text.split_at(end);
+        let whole = !number.contains('.');
+        let unit = Unit::Other { unit: unit.trim().to_owned(), whole };
+        Some(Quantity { number: number.trim().parse().ok()?, unit })
+    }
+
+    fn value(&self) -> Value {
+        let number = self.number;
+        match &self.unit {
+            Unit::Number { whole: true } => Value::Integer(number.round() as i64),
+            Unit::Number { whole: false } => Value::Float(number),
+            Unit::Time => Value::Text(time(Duration::from_nanos(number.round() as u64))),
+            Unit::Rate => Value::Text(Rate::from_bits_per_sec(number.round() as u64).to_string()),
+            Unit::Bytes => Value::Text(Bytes::new(number.round() as u64).to_string()),
+            Unit::Other { unit, whole: true } => Value::Text(format!("{}{unit}", number.round())),
+            Unit::Other { unit, whole: false } => Value::Text(format!("{number}{unit}")),
+        }
+    }
+}
+
+/// Exactly, in the largest unit that needs no more than a few digits.
+fn time(time: Duration) -> String {
+    let nanos = time.as_nanos();
+    match nanos {
+        n if n % 1_000_000_000 == 0 => format!("{}s", n / 1_000_000_000),
+        n if n >= 1_000_000 => format!("{}ms", n as f64 / 1e6),
+        n if n >= 1000 => format!("{}us", n as f64 / 1e3),
+        n => format!("{n}ns"),
+    }
+}

@@ -1,0 +1,104 @@
+//! TCP settings in scenarios: a preset's text, or a table whose keys are the core's parameters.
+//!
+//! Settings are layered: the scenario's `tcp`, a host's, a flow's. A layer that names a preset
+//! begins anew; one that does not only changes what it says.
+
+use crate::document::{Node, Table, Value};
+use crate::error::{Problem, hint};
+use crate::reader::{Context, FromNode, Result};
+use bentpipe_core::tcp::connection::ConnectionConfig;
+use bentpipe_core::tcp::presets::KEYS;
+
+/// One layer of settings.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct TcpLayer {
+    /// Where to begin; `None`: with the layer below.
+    base: Option<ConnectionConfig>,
+    changes: Vec<(String, String)>,
+}
+
+impl FromNode for TcpLayer {
+    fn from_node(context: &Context<'_>, node: &Node) -> Result<TcpLayer> {
+        match &node.value {
+            Value::Text(text) => TcpLayer::of_text(context, node, text),
+            Value::Table(table) => {
+                let mut layer = match table.get("preset") {
+                    Some(preset) => {
+                        let text = String::from_node(context, preset)?;
+                        TcpLayer::of_text(context, preset, &text)?
+                    }
+                    None => TcpLayer::default(),
+                };
+                layer.take(context, "", table)?;
+                Ok(layer)
+            }
+            _ => {
+                Err(context.type_error(node, "a preset's text such as \"linux,iw=4\", or a table"))
+            }
+        }
+    }
+}
+
+impl TcpLayer {
+    /// `linux,iw=4` begins with a preset; `iw=4` changes what the layers below say.
+    fn of_text(context: &Context<'_>, node: &Node, text: &str) -> Result<TcpLayer> {
+        let first = text.split(',').next().unwrap_or_default().trim();
+        let mut layer = TcpLayer::default();
+        if first.contains('=') {
+            for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+                let Some((key, value)) = part.split_once('=') else {
+                    let why = format!("`{part}` is not of the form key=value");
+                    return Err(context.value_error(node, why));
+                };
+                layer.change(context, node, key.trim(), value.trim())?;
+            }
+            return Ok(layer);
+        }
+        let base = text.parse().map_err(|why| context.value_error(node, format!("{why}")))?;
+        layer.base = Some(base);
+        Ok(layer)
+    }
+
+    /// Takes a table's keys; an inner table is the part of a key before its dot (`rto.min`).
+    fn take(&mut self, context: &Context<'_>, prefix: &str, table: &Table) -> Result<()> {
+        for entry in &table.entries {
+            let key = format!("{prefix}{}", entry.key);
+            let value = match &entry.node.value {
+                _ if key == "preset" => continue,
+                Value::Table(inner) => {
+                    self.take(context, &format!("{key}."), inner)?;
+                    continue;
+                }
+                Value::Text(text) => text.clone(),
+                Value::Switch(true) => "on".to_owned(),
+                Value::Switch(false) => "off".to_owned(),
+                Value::Integer(number) => number.to_string(),
+                Value::Float(number) => number.to_string(),
+                Value::List(_) => return Err(context.type_error(&entry.node, "one value")),
+            };
+            if !KEYS.iter().any(|known| known.name == key) {
+                let hint = hint(&key, KEYS.iter().map(|key| key.name));
+                let table = "the TCP settings".to_owned();
+                return Err(context.error(entry.key_at, Problem::UnknownKey { key, table, hint }));
+            }
+            self.change(context, &entry.node, &key, &value)?;
+        }
+        Ok(())
+    }
+
+    fn change(&mut self, context: &Context<'_>, node: &Node, key: &str, value: &str) -> Result<()> {
+        let mut trial = ConnectionConfig::default();
+        trial.set(key, value).map_err(|why| context.value_error(node, format!("{why}")))?;
+        self.changes.push((key.to_owned(), value.to_owned()));
+        Ok(())
+    }
+
+    /// `below`, changed by this layer.
+    pub(crate) fn over(&self, below: ConnectionConfig) -> ConnectionConfig {
+        let mut config = self.base.unwrap_or(below);
+        for (key, value) in &self.changes {
+            config.set(key, value).expect("each change was tried when it was read");
+        }
+        config
+    }
+}
