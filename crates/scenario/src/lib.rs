@@ -7,7 +7,7 @@
 //! value with all names resolved and all TCP texts parsed, which is all that a simulator needs.
 //! Nothing here knows a clock; files are read only through a function of the caller.
 //!
-//! The format's reference is `docs/scenario-format.md`; [`reference`] has the same as data.
+//! The format's reference is `docs/scenario-format.md`; [`mod@reference`] has the same as data.
 #![forbid(unsafe_code)]
 
 mod distribution;

@@ -118,7 +118,7 @@ pub(crate) const DIRECTION: Section = Section {
             "trace",
             "a file's name",
             "",
-            "CSV with `time` and any of `rate`, `delay`, `loss`, which override the above; found beside the scenario",
+            "CSV with `time` and any of `rate`, `delay`, `loss`, which override the above (but not what `back` says itself, where it has no trace of its own); found beside the scenario",
         ),
     ],
     example: "back = { trace = \"uplink.csv\", queue = \"30packets\" }",
@@ -157,7 +157,7 @@ impl Link {
         };
         let back_ground =
             Ground { rate: profile.map(|profile| profile.back_rate), ..ground.clone() };
-        let forward = direction(reader, &ground)?;
+        let forward = direction(reader, &ground, &[])?;
         // What `back` does not say is as in the forward direction.
         let own: Vec<_> = DIRECTION.fields.iter().map(|field| field.key).collect();
         let mut table = Table {
@@ -169,15 +169,20 @@ impl Link {
                 .cloned()
                 .collect(),
         };
+        // A trace that `back` does not name itself gives way to what it does say.
+        let mut firm = Vec::new();
         if let Some(node) = reader.node("back") {
             let back = Reader::open(context, node, &format!("[link.{name}.back]"), &[&DIRECTION])?;
+            if back.node("trace").is_none() {
+                firm.extend(back.table.keys());
+            }
             for entry in &back.table.entries {
                 table.set(&entry.key, entry.key_at, entry.node.clone());
             }
         }
         let name_back = format!("[link.{name}.back]");
         let merged = Reader::of_table(context, &table, reader.at, &name_back, &[&DIRECTION])?;
-        let back = direction(&merged, &back_ground)?;
+        let back = direction(&merged, &back_ground, &firm)?;
         let cost = reader.within("cost", 1.0, 1e-9..=1e9)?;
         Ok(Link { name: name.to_owned(), between, cost, forward, back, pass })
     }
@@ -246,16 +251,19 @@ fn over(
     }
 }
 
-fn direction(reader: &Reader<'_>, ground: &Ground) -> Result<Direction> {
+/// Reads a direction; a trace does not override what is said for the keys that are `firm`.
+fn direction(reader: &Reader<'_>, ground: &Ground, firm: &[&str]) -> Result<Direction> {
     let context: &Context<'_> = reader.context;
     let mut rate = reader.maybe("rate")?.or(ground.rate).map(Varying::Fixed);
     let mut delay = reader.maybe("delay")?.map_or_else(|| ground.delay.clone(), Varying::Fixed);
     let mut loss = Varying::Fixed(reader.or("loss", Probability::ZERO)?);
     if let Some(node) = reader.node("trace") {
         let trace = Trace::read(context, node)?;
-        rate = trace.rate.map(Varying::Schedule).or(rate);
-        delay = trace.delay.map_or(delay, Varying::Schedule);
-        loss = trace.loss.map_or(loss, Varying::Schedule);
+        let free = |key: &str| !firm.contains(&key);
+        let traced = trace.rate.filter(|_| free("rate"));
+        rate = traced.map(Varying::Schedule).or(rate);
+        delay = trace.delay.filter(|_| free("delay")).map_or(delay, Varying::Schedule);
+        loss = trace.loss.filter(|_| free("loss")).map_or(loss, Varying::Schedule);
     }
     if rate.as_ref().is_some_and(|rate| rate.greatest().bits_per_sec() == 0) {
         return Err(reader.bad("rate", "a link at 0bit/s passes nothing"));
