@@ -7,7 +7,7 @@ use bentpipe_core::units::{Bytes, Rate};
 use bentpipe_gateway::AddOptions;
 use bentpipe_scenario::{
     Arrivals, Distribution, Experiment, FaultKind, HelperKind, Http, HttpVersion, LinkIndex, Load,
-    NodeKind, Outages, PingPace, Queue, Reuse, Scenario, Varying, Workload,
+    Loss, NodeKind, Outages, PingPace, Queue, Reuse, Scenario, Varying, Workload,
 };
 
 const NETWORK: &str = r#"
@@ -69,7 +69,8 @@ fn what_back_says_itself_is_not_overridden_by_the_trace_of_both() {
     assert!(matches!(link.forward.rate, Some(Varying::Schedule(_))));
     assert!(matches!(link.back.rate, Some(Varying::Fixed(_))));
     assert_eq!(link.back.loss, link.forward.loss);
-    assert_eq!(link.back.loss.at(Duration::from_secs(6)).value(), 0.1);
+    let Loss::Independent(loss) = &link.back.loss else { panic!("independent") };
+    assert_eq!(loss.at(Duration::from_secs(6)).value(), 0.1);
 }
 
 #[test]
@@ -184,7 +185,8 @@ outages = [{ at = "1s", lasting = "1s" }, { at = "4s", lasting = "1s" }]
     assert_eq!(scenario.faults[0].kind, FaultKind::RouteChange { link: LinkIndex(1), cost: None });
     assert!(matches!(scenario.faults[1].kind, FaultKind::GatewayCrash(_)));
     let direction = &scenario.links[3].back;
-    assert!((direction.gilbert_elliott.unwrap().mean_loss() - 0.05).abs() < 1e-12);
+    let Loss::GilbertElliott(bursts) = direction.loss else { panic!("bursts") };
+    assert!((bursts.mean_loss() - 0.05).abs() < 1e-12);
     let second = Duration::from_secs(1);
     let spans = vec![(second, second), (4 * second, second)];
     assert_eq!(direction.outages, [Outages::Planned(spans)]);
@@ -203,6 +205,36 @@ fn waiting_for_flows_needs_one_to_wait_for() {
     let text = NETWORK.replace("\"10s\" }", "\"10s\", until = \"flows-done\" }");
     let error = Scenario::parse(&text).unwrap_err().to_string();
     assert!(error.starts_with("scenario.toml:2:35: no flow but background"), "{error}");
+}
+
+#[test]
+fn bursts_on_the_way_back_replace_losses_of_both() {
+    let back = "back = { gilbert-elliott = { mean-good = \"9s\", mean-bad = \"1s\" }, ";
+    let link = Scenario::parse(&NETWORK.replace("back = {", back)).unwrap().links.remove(1);
+    assert!(matches!(link.forward.loss, Loss::Independent(_)));
+    let Loss::GilbertElliott(bursts) = link.back.loss else { panic!("bursts") };
+    assert!((bursts.mean_loss() - 0.1).abs() < 1e-12);
+}
+
+#[test]
+fn outages_by_chance_are_in_order_and_reproducible() {
+    let text = NETWORK.replace(
+        "loss = \"1%\"",
+        "outages = { every = { exponential = \"1s\" }, lasting = { exponential = \"500ms\" } }",
+    );
+    let scenario = Scenario::parse(&text).unwrap();
+    let direction = &scenario.links[1].forward;
+    let spans = |run| {
+        let mut rng = scenario.seeds(run).rng("link.b/forward/outages");
+        direction.outage_spans(&mut rng, Duration::from_secs(1000))
+    };
+    let found = spans(0);
+    assert!(found.windows(2).all(|w| w[0].0 + w[0].1 < w[1].0));
+    // A third of the time: 500 ms out of 1.5 s.
+    let out: Duration = found.iter().map(|(_, length)| *length).sum();
+    assert!((out.as_secs_f64() / 1000.0 - 1.0 / 3.0).abs() < 0.05, "{out:?}");
+    assert_eq!(found, spans(0));
+    assert_ne!(found, spans(1));
 }
 
 /// Whatever is cut, doubled or put elsewhere: an error, never a panic.
