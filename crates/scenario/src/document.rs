@@ -115,6 +115,7 @@ pub(crate) fn parse(file: &str, source: &str) -> Result<Table, ScenarioError> {
     let error = |at: usize, message: &str| ScenarioError {
         place: Box::new(Place::of(file, source, at)),
         problem: Box::new(Problem::Syntax(message.replace('\n', ", "))),
+        point: None,
     };
     let document = DeTable::parse(source)
         .map_err(|found| error(found.span().map_or(0, |span| span.start), found.message()))?;

@@ -4,12 +4,14 @@ use std::fmt;
 
 /// Why an experiment cannot be used: one line that points at the file, line and column.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{place}: {problem}")]
+#[error("{place}: {problem}{}", point.as_ref().map_or_else(String::new, |point| format!(" (at {point})")))]
 pub struct ScenarioError {
     /// Where.
     pub place: Box<Place>,
     /// What.
     pub problem: Box<Problem>,
+    /// At which point of the sweep, if there is one.
+    pub point: Option<String>,
 }
 
 /// A place in a file.

@@ -62,7 +62,11 @@ impl Experiment {
             None => Repeat::Runs(1),
         };
         for index in 0..sweep.len() {
-            scenario::read(&context, &changed(&context, &document, &sweep, index)?)?;
+            let document = changed(&context, &document, &sweep, index)?;
+            scenario::read(&context, &document).map_err(|error| {
+                let label = sweep.label(index);
+                ScenarioError { point: Some(label).filter(|label| !label.is_empty()), ..error }
+            })?;
         }
         let files = context.files.take();
         let (file, source) = (file.to_owned(), text.to_owned());
@@ -106,13 +110,9 @@ impl Experiment {
         let scenario = scenario::read(&context, &document);
         let values: Vec<(String, String)> =
             chosen.iter().map(|(axis, value)| (axis.path.clone(), value.label())).collect();
-        let labels: Vec<String> = values
-            .iter()
-            .map(|(path, value)| format!("{}={value}", self.sweep.short_name(path)))
-            .collect();
         Point {
             index,
-            label: labels.join(", "),
+            label: self.sweep.label(index),
             values,
             scenario: scenario.expect("every point was checked when the file was read"),
             canonical: self.canonical(document),

@@ -7,7 +7,7 @@
 //! value with all names resolved and all TCP texts parsed, which is all that a simulator needs.
 //! Nothing here knows a clock; files are read only through a function of the caller.
 //!
-//! The format's reference is `docs/scenario-format.md`; [`reference`] has the same as data.
+//! The format's reference is `docs/scenario-format.md`; [`mod@reference`] has the same as data.
 #![forbid(unsafe_code)]
 
 mod distribution;
@@ -44,12 +44,12 @@ pub use experiment::{Experiment, Point};
 pub use fault::{Fault, FaultKind};
 pub use flow::Flow;
 pub use helper::{Helper, HelperKind};
-pub use link::{Direction, Link};
-pub use loss::{GilbertElliott, Outages};
+pub use link::{Direction, Link, Order};
+pub use loss::{GilbertElliott, Loss, Outages, States};
 pub use names::{LinkIndex, NodeIndex};
 pub use node::{Gateway, Node, NodeKind};
 pub use profile::{PROFILES, Profile};
-pub use queue::{CoDel, Queue, Red};
+pub use queue::{CoDel, Counted, Queue, Red};
 pub use random::Seeds;
 pub use reader::{Field, ReadFile, Section};
 pub use record::{FlowSeries, GatewaySeries, LinkSeries, Record};

@@ -1,7 +1,7 @@
 //! Links: two directions, each with a rate, a delay, a queue and losses.
 
 use crate::document::Table;
-use crate::loss::{GilbertElliott, Outages};
+use crate::loss::{Loss, Outages, merge};
 use crate::names::{Names, NodeIndex};
 use crate::node::Node;
 use crate::orbit::{Orbit, Pass, Position};
@@ -11,6 +11,7 @@ use crate::reader::{Context, Reader, Result, Section, field};
 use crate::schedule::{Trace, Varying};
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::{Probability, Rate};
+use rand_pcg::Pcg64Mcg;
 use std::sync::Arc;
 
 /// A link between two nodes.
@@ -53,14 +54,38 @@ pub struct Direction {
     pub delay: Varying<Duration>,
     /// What waits for the line.
     pub queue: Queue,
-    /// Probability that a packet is lost.
-    pub loss: Varying<Probability>,
+    /// What a shrinking delay does to the order of packets.
+    pub order: Order,
+    /// How packets are lost.
+    pub loss: Loss,
     /// Probability that a bit is wrong; one wrong bit loses its packet.
-    pub bit_errors: Probability,
-    /// Losses in bursts, on top.
-    pub gilbert_elliott: Option<GilbertElliott>,
+    pub bit_errors: Varying<Probability>,
     /// When nothing passes.
     pub outages: Vec<Outages>,
+}
+
+/// What a shrinking delay does to the order of packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// It stays: a packet waits for the one sent before it.
+    Kept,
+    /// A packet overtakes those whose way is longer.
+    ByArrival,
+}
+
+impl Direction {
+    /// All outages that begin within `duration`, by chance drawn from `rng`: spans (beginning,
+    /// length), in order, none touching the next.
+    pub fn outage_spans(
+        &self,
+        rng: &mut Pcg64Mcg,
+        duration: Duration,
+    ) -> Vec<(Duration, Duration)> {
+        let mut spans: Vec<_> =
+            self.outages.iter().flat_map(|outages| outages.spans(rng, duration)).collect();
+        merge(&mut spans);
+        spans
+    }
 }
 
 pub(crate) const LINK: Section = Section {
@@ -112,13 +137,19 @@ pub(crate) const DIRECTION: Section = Section {
             "0",
             "that a bit is wrong, independently; one loses its packet",
         ),
-        field("gilbert-elliott", "a table", "", "losses in bursts, on top of the others"),
+        field("gilbert-elliott", "a table", "", "losses in bursts, instead of `loss`"),
+        field(
+            "order",
+            "`kept` or `by-arrival`",
+            "`kept`",
+            "what a shrinking delay does: a packet waits for the one before it, or overtakes",
+        ),
         field("outages", "a list, or a table", "", "when nothing passes"),
         field(
             "trace",
             "a file's name",
             "",
-            "CSV with `time` and any of `rate`, `delay`, `loss`, which override the above; found beside the scenario",
+            "CSV with `time` and any of `rate`, `delay`, `loss`, `bit-errors`, which override the above (but not what `back` says itself, where it has no trace of its own); found beside the scenario",
         ),
     ],
     example: "back = { trace = \"uplink.csv\", queue = \"30packets\" }",
@@ -157,7 +188,7 @@ impl Link {
         };
         let back_ground =
             Ground { rate: profile.map(|profile| profile.back_rate), ..ground.clone() };
-        let forward = direction(reader, &ground)?;
+        let forward = direction(reader, &ground, &[])?;
         // What `back` does not say is as in the forward direction.
         let own: Vec<_> = DIRECTION.fields.iter().map(|field| field.key).collect();
         let mut table = Table {
@@ -169,15 +200,26 @@ impl Link {
                 .cloned()
                 .collect(),
         };
+        // A trace that `back` does not name itself gives way to what it does say.
+        let mut firm = Vec::new();
         if let Some(node) = reader.node("back") {
             let back = Reader::open(context, node, &format!("[link.{name}.back]"), &[&DIRECTION])?;
+            if back.node("trace").is_none() {
+                firm.extend(back.table.keys());
+            }
+            for (one, other) in [("loss", "gilbert-elliott"), ("gilbert-elliott", "loss")] {
+                // They exclude each other: what `back` says replaces what it would inherit.
+                if back.node(one).is_some() {
+                    table.remove(other);
+                }
+            }
             for entry in &back.table.entries {
                 table.set(&entry.key, entry.key_at, entry.node.clone());
             }
         }
         let name_back = format!("[link.{name}.back]");
         let merged = Reader::of_table(context, &table, reader.at, &name_back, &[&DIRECTION])?;
-        let back = direction(&merged, &back_ground)?;
+        let back = direction(&merged, &back_ground, &firm)?;
         let cost = reader.within("cost", 1.0, 1e-9..=1e9)?;
         Ok(Link { name: name.to_owned(), between, cost, forward, back, pass })
     }
@@ -246,21 +288,39 @@ fn over(
     }
 }
 
-fn direction(reader: &Reader<'_>, ground: &Ground) -> Result<Direction> {
+/// Reads a direction; a trace does not override what is said for the keys that are `firm`.
+fn direction(reader: &Reader<'_>, ground: &Ground, firm: &[&str]) -> Result<Direction> {
     let context: &Context<'_> = reader.context;
     let mut rate = reader.maybe("rate")?.or(ground.rate).map(Varying::Fixed);
     let mut delay = reader.maybe("delay")?.map_or_else(|| ground.delay.clone(), Varying::Fixed);
-    let mut loss = Varying::Fixed(reader.or("loss", Probability::ZERO)?);
+    let mut loss = reader.maybe("loss")?.map(Varying::Fixed);
+    let mut bit_errors = Varying::Fixed(reader.or("bit-errors", Probability::ZERO)?);
     if let Some(node) = reader.node("trace") {
         let trace = Trace::read(context, node)?;
-        rate = trace.rate.map(Varying::Schedule).or(rate);
-        delay = trace.delay.map_or(delay, Varying::Schedule);
-        loss = trace.loss.map_or(loss, Varying::Schedule);
+        let free = |key: &str| !firm.contains(&key);
+        let traced = trace.rate.filter(|_| free("rate"));
+        rate = traced.map(Varying::Schedule).or(rate);
+        delay = trace.delay.filter(|_| free("delay")).map_or(delay, Varying::Schedule);
+        loss = trace.loss.filter(|_| free("loss")).map(Varying::Schedule).or(loss);
+        let traced = trace.bit_errors.filter(|_| free("bit-errors"));
+        bit_errors = traced.map_or(bit_errors, Varying::Schedule);
     }
     if rate.as_ref().is_some_and(|rate| rate.greatest().bits_per_sec() == 0) {
         return Err(reader.bad("rate", "a link at 0bit/s passes nothing"));
     }
     let product = Product { rate: rate.as_ref().map(Varying::greatest), delay: delay.greatest() };
+    let loss = match (reader.maybe("gilbert-elliott")?, loss) {
+        (None, loss) => Loss::Independent(loss.unwrap_or(Varying::Fixed(Probability::ZERO))),
+        (Some(bursts), None) => Loss::GilbertElliott(bursts),
+        (Some(_), Some(_)) => {
+            let why = "`gilbert-elliott` and `loss` exclude each other (see its `good-loss`)";
+            return Err(reader.bad("gilbert-elliott", why));
+        }
+    };
+    let order = match reader.choice("order", &["kept", "by-arrival"])? {
+        0 => Order::Kept,
+        _ => Order::ByArrival,
+    };
     let mut outages = Vec::new();
     if let Some(own) = reader.maybe::<Outages>("outages")? {
         outages.push(own);
@@ -272,9 +332,9 @@ fn direction(reader: &Reader<'_>, ground: &Ground) -> Result<Direction> {
         rate,
         delay,
         queue: Queue::read(context, reader.node("queue"), product)?,
+        order,
         loss,
-        bit_errors: reader.or("bit-errors", Probability::ZERO)?,
-        gilbert_elliott: reader.maybe("gilbert-elliott")?,
+        bit_errors,
         outages,
     })
 }

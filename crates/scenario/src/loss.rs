@@ -3,30 +3,64 @@
 use crate::distribution::RandomTime;
 use crate::document::{Node, Value};
 use crate::reader::{Context, FromNode, Reader, Result, Section, field};
+use crate::schedule::Varying;
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::Probability;
+use rand_pcg::Pcg64Mcg;
 
-/// The two-state Markov channel of Gilbert (1960) and Elliott (1963), a step a packet.
+/// How packets are lost on the line.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Loss {
+    /// Each on its own, with this probability.
+    Independent(Varying<Probability>),
+    /// In bursts.
+    GilbertElliott(GilbertElliott),
+}
+
+/// The two-state Markov channel of Gilbert (1960) and Elliott (1963).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GilbertElliott {
-    /// Probability to go from the good state to the bad one, for each packet.
-    pub good_to_bad: Probability,
-    /// Probability to go back, for each packet.
-    pub bad_to_good: Probability,
+    /// How the state changes.
+    pub states: States,
     /// Probability of loss in the good state.
     pub good_loss: Probability,
     /// Probability of loss in the bad state.
     pub bad_loss: Probability,
 }
 
+/// How the state of a Gilbert-Elliott channel changes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum States {
+    /// Between two packets, with these probabilities.
+    PerPacket {
+        /// From good to bad.
+        good_to_bad: Probability,
+        /// From bad to good.
+        bad_to_good: Probability,
+    },
+    /// In time, whatever is sent, after exponential times with these means.
+    InTime {
+        /// In the good state.
+        good: Duration,
+        /// In the bad state.
+        bad: Duration,
+    },
+}
+
 impl GilbertElliott {
     /// The share of packets that is lost in the long run.
     pub fn mean_loss(&self) -> f64 {
-        let (p, r) = (self.good_to_bad.value(), self.bad_to_good.value());
-        if p + r == 0.0 {
+        // Weights of the two states.
+        let (good, bad) = match self.states {
+            States::PerPacket { good_to_bad, bad_to_good } => {
+                (bad_to_good.value(), good_to_bad.value())
+            }
+            States::InTime { good, bad } => (good.as_secs_f64(), bad.as_secs_f64()),
+        };
+        if good + bad == 0.0 {
             return self.good_loss.value();
         }
-        (r * self.good_loss.value() + p * self.bad_loss.value()) / (p + r)
+        (good * self.good_loss.value() + bad * self.bad_loss.value()) / (good + bad)
     }
 }
 
@@ -47,12 +81,48 @@ pub enum Outages {
 impl Outages {
     /// None.
     pub const NONE: Outages = Outages::Planned(Vec::new());
+
+    /// The outages that begin within `duration`, by chance drawn from `rng`: spans (beginning,
+    /// length), in order.
+    pub fn spans(&self, rng: &mut Pcg64Mcg, duration: Duration) -> Vec<(Duration, Duration)> {
+        let (every, lasting) = match self {
+            Outages::Planned(spans) => {
+                return spans.iter().copied().filter(|(at, _)| *at < duration).collect();
+            }
+            Outages::Random { every, lasting } => (every, lasting),
+        };
+        let mut spans = Vec::new();
+        let mut at = every.sample(rng);
+        while at < duration {
+            let length = lasting.sample(rng);
+            spans.push((at, length));
+            // Time goes on even where both are drawn as nothing.
+            at += (length + every.sample(rng)).max(Duration::from_micros(1));
+        }
+        merge(&mut spans);
+        spans
+    }
+}
+
+/// Puts spans (beginning, length) in order and joins those that touch; empty ones go.
+pub(crate) fn merge(spans: &mut Vec<(Duration, Duration)>) {
+    spans.retain(|(_, length)| !length.is_zero());
+    spans.sort();
+    let mut merged: Vec<(Duration, Duration)> = Vec::with_capacity(spans.len());
+    for (at, length) in spans.drain(..) {
+        match merged.last_mut() {
+            Some(last) if last.0 + last.1 >= at => last.1 = last.1.max(at + length - last.0),
+            _ => merged.push((at, length)),
+        }
+    }
+    *spans = merged;
 }
 
 pub(crate) const GILBERT_ELLIOTT: Section = Section {
     path: "link.NAME.gilbert-elliott",
-    about: "Losses in bursts: a channel with a good and a bad state that may change with each \
-            packet (Gilbert 1960, Elliott 1963).",
+    about: "Losses in bursts: a channel with a good and a bad state (Gilbert 1960, Elliott 1963). \
+            The state changes with each packet (`good-to-bad`, `bad-to-good`), or in time \
+            (`mean-good`, `mean-bad`).",
     fields: &[
         field("good-to-bad", "a probability", "", "of turning bad, for each packet"),
         field(
@@ -61,6 +131,8 @@ pub(crate) const GILBERT_ELLIOTT: Section = Section {
             "",
             "of turning good; its inverse is the mean burst in packets",
         ),
+        field("mean-good", "a time", "", "mean time in the good state, exponential"),
+        field("mean-bad", "a time", "", "mean time in the bad state, exponential"),
         field("good-loss", "a probability", "0", "of loss while good"),
         field("bad-loss", "a probability", "1", "of loss while bad"),
     ],
@@ -70,9 +142,29 @@ pub(crate) const GILBERT_ELLIOTT: Section = Section {
 impl FromNode for GilbertElliott {
     fn from_node(context: &Context<'_>, node: &Node) -> Result<GilbertElliott> {
         let reader = Reader::open(context, node, "gilbert-elliott", &[&GILBERT_ELLIOTT])?;
+        let in_time = reader.node("mean-good").or(reader.node("mean-bad"));
+        let states = match in_time {
+            None => States::PerPacket {
+                good_to_bad: reader.need("good-to-bad")?,
+                bad_to_good: reader.need("bad-to-good")?,
+            },
+            Some(_) => {
+                if let Some(key) =
+                    ["good-to-bad", "bad-to-good"].iter().find(|key| reader.node(key).is_some())
+                {
+                    let why = format!("`{key}` (per packet) and means in time exclude each other");
+                    return Err(reader.bad(key, why));
+                }
+                let (good, bad) = (reader.need("mean-good")?, reader.need("mean-bad")?);
+                let least = Duration::from_micros(1);
+                if good < least || bad < least {
+                    return Err(context.value_error(node, "mean times must be 1us at least"));
+                }
+                States::InTime { good, bad }
+            }
+        };
         Ok(GilbertElliott {
-            good_to_bad: reader.need("good-to-bad")?,
-            bad_to_good: reader.need("bad-to-good")?,
+            states,
             good_loss: reader.or("good-loss", Probability::ZERO)?,
             bad_loss: reader
                 .or("bad-loss", Probability::new(1.0).expect("one is a probability"))?,
@@ -104,7 +196,13 @@ impl FromNode for Outages {
     fn from_node(context: &Context<'_>, node: &Node) -> Result<Outages> {
         if let Value::Table(_) = node.value {
             let reader = Reader::open(context, node, "outages", &[&RANDOM_OUTAGES])?;
-            let (every, lasting) = (reader.need("every")?, reader.need("lasting")?);
+            let (every, lasting): (RandomTime, _) =
+                (reader.need("every")?, reader.need("lasting")?);
+            if every.mean_seconds() < 1e-3 {
+                return Err(
+                    reader.bad("every", "outages must be 1ms apart at least, on the average")
+                );
+            }
             return Ok(Outages::Random { every, lasting });
         }
         let Value::List(list) = &node.value else {

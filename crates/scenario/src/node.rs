@@ -3,11 +3,9 @@
 use crate::document::{Node as Tree, Value};
 use crate::names::{LinkIndex, Names};
 use crate::orbit::Position;
-use crate::reader::{Context, FromNode, Reader, Result, Section, field};
+use crate::reader::{Context, Reader, Result, Section, field};
 use crate::tcp::TcpLayer;
 use bentpipe_core::tcp::connection::ConnectionConfig;
-use bentpipe_core::tcp::receiver::AckPolicy;
-use bentpipe_core::time::Duration;
 use bentpipe_gateway::{AddOptions, Config as GatewayConfig, LegConfig};
 
 /// A node of the network.
@@ -127,19 +125,15 @@ pub(crate) const LEG: Section = Section {
             "of the link behind it: paces every flow, and sizes the initial window together with `round-trip`",
         ),
         field("round-trip", "a time", "unknown", "of that link"),
-        field("initial-window", "segments", "10", "where `rate` and `round-trip` are not known"),
         field(
-            "ack",
-            "`per-segment` or `delayed:TIME`",
-            "satellite `delayed:40ms`, LAN `per-segment`",
-            "when acknowledgments are sent",
+            "tcp",
+            "TCP settings",
+            "satellite `gateway-satellite`, LAN `gateway-terrestrial`",
+            "recovery, congestion control, timers and all else that a leg decides itself",
         ),
-        field("rto-initial", "a time", "1s", "the retransmission timeout before a measurement"),
-        field("rto-min", "a time", "satellite 1s, LAN 200ms", "the least timeout"),
-        field("rto-max", "a time", "60s", "the greatest timeout"),
         field("mtu", "bytes, 576 to 65535", "65535", "the largest IP packet"),
     ],
-    example: "satellite-leg = { initial-window = 4, ack = \"per-segment\" }",
+    example: "satellite-leg = { rate = \"8Mbit/s\", round-trip = \"500ms\", tcp = \"recovery=fack,iw=4\" }",
 };
 
 impl Node {
@@ -193,32 +187,12 @@ impl Node {
 fn leg(context: &Context<'_>, node: Option<&Tree>, default: LegConfig) -> Result<LegConfig> {
     let Some(node) = node else { return Ok(default) };
     let reader = Reader::open(context, node, "a gateway's leg", &[&LEG])?;
-    let mut rto = default.rto;
-    rto.initial = reader.or("rto-initial", rto.initial)?;
-    rto.min = reader.or("rto-min", rto.min)?;
-    rto.max = reader.or("rto-max", rto.max)?;
-    if rto.initial.is_zero() || rto.max < rto.min.max(Duration::from_millis(1)) {
-        return Err(reader.bad("rto-max", "timeouts must not be zero, nor rto-max below rto-min"));
-    }
+    let tcp: TcpLayer = reader.or("tcp", TcpLayer::default())?;
+    let leg = tcp.over_leg(default).map_err(|why| reader.bad("tcp", why.to_string()))?;
     Ok(LegConfig {
         rate: reader.maybe("rate")?.or(default.rate),
         round_trip: reader.maybe("round-trip")?.or(default.round_trip),
-        initial_window: reader.within("initial-window", default.initial_window, 1..=1_000_000)?,
-        ack_policy: reader.maybe::<Ack>("ack")?.map_or(default.ack_policy, |ack| ack.0),
-        rto,
         mtu: reader.within("mtu", default.mtu, 576..=u16::MAX)?,
+        ..leg
     })
-}
-
-/// When a leg acknowledges.
-struct Ack(AckPolicy);
-
-impl FromNode for Ack {
-    fn from_node(context: &Context<'_>, node: &Tree) -> Result<Ack> {
-        // The core's own text form, by way of a connection's parameters.
-        let mut config = ConnectionConfig::default();
-        let text = String::from_node(context, node)?;
-        config.set("ack", &text).map_err(|why| context.value_error(node, why.to_string()))?;
-        Ok(Ack(config.ack_policy))
-    }
 }

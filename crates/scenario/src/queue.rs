@@ -4,7 +4,7 @@ use crate::document::{Node, Value};
 use crate::reader::{Context, Reader, Result, Section, field};
 use bentpipe_core::link::QueueLimit;
 use bentpipe_core::time::Duration;
-use bentpipe_core::units::{Bytes, Rate};
+use bentpipe_core::units::{Bytes, Probability, Rate};
 
 /// A queueing discipline with its parameters. Limits include the packet being sent.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -20,7 +20,7 @@ pub enum Queue {
     CoDel(CoDel),
 }
 
-/// RED's parameters. Defaults are ns-2.35's where it has fixed ones.
+/// RED's parameters. Defaults are ns-2's of 1997.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Red {
     /// How much the queue holds at most.
@@ -32,13 +32,28 @@ pub struct Red {
     /// Weight of the newest queue length in the average.
     pub weight: f64,
     /// Probability of a drop as the average reaches `max_threshold`.
-    pub max_probability: f64,
+    pub max_probability: Probability,
     /// Between the upper threshold and twice that, the probability rises to one in a line.
     pub gentle: bool,
+    /// Arrivals are let pass after each drop, so that drops are evenly apart.
+    pub wait: bool,
+    /// In what the average is.
+    pub average: Counted,
+    /// In bytes, a packet's probability is proportional to its length.
+    pub drops: Counted,
     /// ECN-capable packets are marked instead.
     pub ecn: bool,
     /// Mean packet size: how far the average falls while the line is idle.
     pub mean_packet: Bytes,
+}
+
+/// What RED counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counted {
+    /// Packets.
+    Packets,
+    /// Bytes, in units of the mean packet.
+    Bytes,
 }
 
 /// CoDel's parameters.
@@ -102,11 +117,34 @@ pub(crate) const RED: Section = Section {
         field(
             "gentle",
             "true or false",
-            "true",
+            "false",
             "probability rises in a line up to twice `max-threshold`",
         ),
+        field(
+            "wait",
+            "true or false",
+            "true",
+            "let arrivals pass after each drop: drops are evenly apart",
+        ),
+        field(
+            "average",
+            "`packets` or `bytes`",
+            "`packets`",
+            "in what the average is; thresholds stay in packets, of `mean-packet`",
+        ),
+        field(
+            "drops",
+            "`packets` or `bytes`",
+            "`packets`",
+            "in bytes, a packet's probability is proportional to its length",
+        ),
         field("ecn", "true or false", "false", "mark ECN-capable packets instead of dropping"),
-        field("mean-packet", "bytes", "500B", "how fast the average falls while the line is idle"),
+        field(
+            "mean-packet",
+            "bytes",
+            "500B",
+            "its mean length: how fast the average falls while the line is idle",
+        ),
     ],
     example: "queue = { kind = \"red\", limit = \"50packets\", min-threshold = 20, max-threshold = 40 }",
 };
@@ -165,13 +203,21 @@ impl Queue {
         match kind {
             0 => Ok(Queue::DropTail { limit }),
             1 => {
+                let tenth = Probability::new(0.1).expect("a tenth is a probability");
+                let counted = |key: &str| -> Result<Counted> {
+                    let found = reader.choice(key, &["packets", "bytes"])?;
+                    Ok([Counted::Packets, Counted::Bytes][found])
+                };
                 let red = Red {
                     limit,
                     min_threshold: reader.within("min-threshold", 5.0, 0.0..=1e9)?,
                     max_threshold: reader.within("max-threshold", 15.0, 0.0..=1e9)?,
                     weight: reader.within("weight", 0.002, 1e-9..=1.0)?,
-                    max_probability: reader.within("max-probability", 0.1, 0.0..=1.0)?,
-                    gentle: reader.or("gentle", true)?,
+                    max_probability: reader.or("max-probability", tenth)?,
+                    gentle: reader.or("gentle", false)?,
+                    wait: reader.or("wait", true)?,
+                    average: counted("average")?,
+                    drops: counted("drops")?,
                     ecn: reader.or("ecn", false)?,
                     mean_packet: reader.or("mean-packet", Bytes::new(500))?,
                 };

@@ -65,7 +65,7 @@ pub(crate) struct Context<'a> {
 impl Context<'_> {
     pub(crate) fn error(&self, at: usize, problem: Problem) -> ScenarioError {
         let place = Place::of(self.file, self.source, at);
-        ScenarioError { place: Box::new(place), problem: Box::new(problem) }
+        ScenarioError { place: Box::new(place), problem: Box::new(problem), point: None }
     }
 
     pub(crate) fn value_error(&self, node: &Node, why: impl Into<String>) -> ScenarioError {

@@ -167,6 +167,12 @@ pub(crate) fn read(context: &Context<'_>, document: &Table) -> Result<Scenario> 
             below,
         )
     })?;
+    if run.end == run::End::FlowsDone && flows.iter().all(|flow| flow.background) {
+        let Value::Table(table) = &top.need_node("run")?.value else { unreachable!("just read") };
+        let at = table.get("until").map_or(0, |until| until.at);
+        let why = "no flow but background: there is nothing to wait for".to_owned();
+        return Err(context.error(at, Problem::Network(why)));
+    }
     let faults = each(&top, "fault", |name, node, table| {
         let reader = Reader::open(context, node, table, &[&fault::FAULT])?;
         let fault = Fault::read(&reader, name, &names)?;

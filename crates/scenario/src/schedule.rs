@@ -67,11 +67,12 @@ pub(crate) struct Trace {
     pub(crate) rate: Option<Schedule<Rate>>,
     pub(crate) delay: Option<Schedule<Duration>>,
     pub(crate) loss: Option<Schedule<Probability>>,
+    pub(crate) bit_errors: Option<Schedule<Probability>>,
 }
 
 impl Trace {
-    /// Reads the CSV file that `node` names: a header with `time` and any of `rate`, `delay` and
-    /// `loss`, then lines with values and their units; an empty cell leaves what holds. Lines that
+    /// Reads the CSV file that `node` names: a header with `time` and any of `rate`, `delay`,
+    /// `loss` and `bit-errors`, then lines with values and their units; an empty cell leaves what holds. Lines that
     /// begin with `#` are comments. A rate of `0bit/s` is an outage.
     pub(crate) fn read(context: &Context<'_>, node: &Node) -> Result<Trace> {
         let text = context.text_of_file(node)?;
@@ -84,11 +85,13 @@ impl Trace {
         let expected = "expected a header such as `time,rate,delay,loss`";
         let (number, header) = lines.next().ok_or_else(|| problem(1, expected.to_owned()))?;
         let columns: Vec<&str> = header.split(',').map(str::trim).collect();
-        let known = |column: &&str| ["time", "rate", "delay", "loss"].contains(column);
+        let known =
+            |column: &&str| ["time", "rate", "delay", "loss", "bit-errors"].contains(column);
         if columns.first() != Some(&"time") || columns.len() < 2 || !columns.iter().all(known) {
             return Err(problem(number, format!("found `{header}`, {expected}")));
         }
-        let (mut rate, mut delay, mut loss) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut rate, mut delay) = (Vec::new(), Vec::new());
+        let (mut loss, mut bit_errors) = (Vec::new(), Vec::new());
         for (number, line) in lines {
             let cells: Vec<&str> = line.split(',').map(str::trim).collect();
             if cells.len() != columns.len() {
@@ -105,6 +108,9 @@ impl Trace {
                         delay.push((time, parse_duration(cell).map_err(|w| said(w.to_string()))?));
                     }
                     "loss" => loss.push((time, cell.parse().map_err(|w| said(format!("{w}")))?)),
+                    "bit-errors" => {
+                        bit_errors.push((time, cell.parse().map_err(|w| said(format!("{w}")))?));
+                    }
                     _ => return Err(said("`time` stands twice in the header".to_owned())),
                 }
             }
@@ -120,9 +126,9 @@ impl Trace {
             (schedule, ok)
         }
         let ((rate, rate_ok), (delay, delay_ok)) = (schedule(rate), schedule(delay));
-        let (loss, loss_ok) = schedule(loss);
-        whole(rate_ok && delay_ok && loss_ok)?;
-        Ok(Trace { rate, delay, loss })
+        let ((loss, loss_ok), (bit_errors, errors_ok)) = (schedule(loss), schedule(bit_errors));
+        whole(rate_ok && delay_ok && loss_ok && errors_ok)?;
+        Ok(Trace { rate, delay, loss, bit_errors })
     }
 }
 

@@ -18,7 +18,7 @@ pub(crate) const SWEEP: Section = Section {
         "",
         "paths that change in step instead of being crossed; their lists are equally long",
     )],
-    example: "[sweep]\n\"link.sat.queue\" = [\"6packets\", \"20packets\"]\n\"flow.main.tcp.recovery\" = [\"reno\", \"sack\"]\n\"link.sat.delay\" = { from = \"10ms\", to = \"300ms\", steps = 4 }\nzip = [[\"link.sat.delay\", \"link.sat.queue\"]]",
+    example: "[sweep]\n\"link.sat.queue\" = [\"6packets\", \"20packets\", \"60packets\"]\n\"flow.main.tcp.recovery\" = [\"reno\", \"sack\"]\n\"link.sat.delay\" = { from = \"10ms\", to = \"300ms\", steps = 3 }\nzip = [[\"link.sat.delay\", \"link.sat.queue\"]]",
 };
 
 pub(crate) const RANGE: Section = Section {
@@ -132,14 +132,21 @@ impl Sweep {
         chosen.into_iter().rev().flatten().collect()
     }
 
-    /// What is written before a value in labels: the path's last part, or all of it where two
-    /// paths end alike.
-    pub(crate) fn short_name<'a>(&self, path: &'a str) -> &'a str {
+    /// `delay=10ms, recovery=sack`: the values of point `index`, each behind its path's last part,
+    /// or behind all of it where two paths end alike.
+    pub(crate) fn label(&self, index: usize) -> String {
         fn last(path: &str) -> &str {
             path.rsplit('.').next().unwrap_or(path)
         }
-        let alike = self.groups.iter().flatten().filter(|axis| last(&axis.path) == last(path));
-        if alike.count() > 1 { path } else { last(path) }
+        let paths: Vec<&str> =
+            self.groups.iter().flatten().map(|axis| axis.path.as_str()).collect();
+        let name = |path: &str| {
+            let alike = paths.iter().filter(|other| last(other) == last(path)).count();
+            if alike > 1 { path.to_owned() } else { last(path).to_owned() }
+        };
+        let pairs = self.point(index).into_iter();
+        let pairs = pairs.map(|(axis, value)| format!("{}={}", name(&axis.path), value.label()));
+        pairs.collect::<Vec<_>>().join(", ")
     }
 }
 

@@ -8,6 +8,7 @@ use crate::error::{Problem, hint};
 use crate::reader::{Context, FromNode, Result};
 use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_core::tcp::presets::KEYS;
+use bentpipe_gateway::{LegConfig, LegError};
 
 /// One layer of settings.
 #[derive(Debug, Clone, Default)]
@@ -91,6 +92,20 @@ impl TcpLayer {
         trial.set(key, value).map_err(|why| context.value_error(node, format!("{why}")))?;
         self.changes.push((key.to_owned(), value.to_owned()));
         Ok(())
+    }
+
+    /// A gateway's leg, changed by this layer.
+    pub(crate) fn over_leg(&self, leg: LegConfig) -> std::result::Result<LegConfig, LegError> {
+        let mut leg = match self.base {
+            Some(ConnectionConfig { sender, ack_policy, .. }) => {
+                LegConfig { sender, ack_policy, ..leg }
+            }
+            None => leg,
+        };
+        for (key, value) in &self.changes {
+            leg.set(key, value)?;
+        }
+        Ok(leg)
     }
 
     /// `below`, changed by this layer.

@@ -21,13 +21,12 @@ pub struct Page {
 impl Page {
     /// All replies together.
     pub fn total(&self) -> Bytes {
-        Bytes::new(
-            self.document.count() + self.objects.iter().map(|size| size.count()).sum::<u64>(),
-        )
+        let objects = self.objects.iter().map(|size| size.count());
+        Bytes::new(objects.fold(self.document.count(), u64::saturating_add))
     }
 }
 
-/// Three pages of bharadwaj-2001, section 4.1.3, by name. The paper gives numbers, sums and ranges
+/// Three pages of bharadwaj-2001, section 4.1.1, by name. The paper gives numbers, sums and ranges
 /// of the objects' sizes; those of pages 2 and 3 are ours: page 2's range from 19 KB to 100 KB and
 /// page 3's are equal but for the remainder. KB are 1000 bytes.
 pub const PAGES: [&str; 3] = ["bharadwaj-2001-1", "bharadwaj-2001-2", "bharadwaj-2001-3"];

@@ -237,3 +237,13 @@ fn sweeps_are_checked_and_point_at_their_lines() {
         &["more than 1000000"],
     );
 }
+
+#[test]
+fn a_mistake_of_one_point_names_the_point() {
+    let sweep = "[sweep]\n\"link.sat.queue.max-threshold\" = [30, 10]\n[record]";
+    let red = "{ kind = \"red\", min-threshold = 20, max-threshold = 40 }";
+    let text = SOUND.replace("\"60packets\"", red).replace("[record]", sweep);
+    let found = complaint(&text);
+    assert!(found.contains("(20) must be below max-threshold (10)"), "{found}");
+    assert!(found.ends_with(" (at max-threshold=10)"), "{found}");
+}

@@ -1,6 +1,6 @@
 //! `docs/scenario-format.md` is what the code accepts, and its examples are sound.
 
-use bentpipe_scenario::reference;
+use bentpipe_scenario::{Experiment, reference};
 use std::path::PathBuf;
 
 fn page() -> PathBuf {
@@ -32,5 +32,57 @@ fn keys_are_declared_once() {
         keys.dedup();
         assert_eq!(keys.len(), all, "{}", section.path);
         assert!(section.fields.iter().all(|field| !field.about.is_empty()), "{}", section.path);
+    }
+}
+
+/// A network in which every example finds what it names.
+const NETWORK: [(&str, &str); 21] = [
+    ("[run]", "duration = \"1000s\""),
+    ("[host.server]", "position = \"50.0N 8.0E\""),
+    ("[host.client]", "position = \"48.0N 11.0E\""),
+    ("[host.a]", ""),
+    ("[host.b]", ""),
+    ("[host.b1]", ""),
+    ("[host.b2]", ""),
+    ("[router.r1]", "position = \"51.0N 7.0E\""),
+    ("[router.client-router]", ""),
+    ("[gateway.g1]", "lan = \"access\""),
+    ("[gateway.g2]", "lan = \"far\""),
+    ("[link.access]", "between = [\"server\", \"g1\"]"),
+    ("[link.up]", "between = [\"g1\", \"r1\"]"),
+    ("[link.sat]", "between = [\"r1\", \"client\"]\nrate = \"1Mbit/s\""),
+    ("[link.return]", "between = [\"client-router\", \"r1\"]"),
+    ("[link.far]", "between = [\"b\", \"g2\"]"),
+    ("[link.down]", "between = [\"g2\", \"r1\"]"),
+    ("[link.a]", "between = [\"a\", \"r1\"]"),
+    ("[link.b1]", "between = [\"b1\", \"r1\"]"),
+    ("[link.bottleneck]", "between = [\"r1\", \"b2\"]\nrate = \"1Mbit/s\""),
+    ("[flow.main]", "from = \"server\"\nto = \"client\""),
+];
+
+#[test]
+fn the_examples_are_sound() {
+    for section in reference::sections().iter().filter(|section| !section.example.is_empty()) {
+        // Where a line without a table belongs.
+        let at = match section.path {
+            path if path.starts_with("link") || path.starts_with("queue") => {
+                "[link.sat]\nbetween = [\"r1\", \"client\"]\nrate = \"1Mbit/s\"\n"
+            }
+            path if path.starts_with("gateway") => "[gateway.g1]\nlan = \"access\"\n",
+            "a random time or size" => {
+                "[flow.main]\nfrom = \"a\"\nto = \"b\"\nworkload = \"request-response\"\n"
+            }
+            "a page" => "[flow.main]\nfrom = \"a\"\nto = \"b\"\nworkload = \"http/1.0\"\n",
+            _ => "[sweep]\n",
+        };
+        let table = if section.example.starts_with('[') { "" } else { at };
+        let example = format!("{table}{}\n", section.example);
+        let others = NETWORK.iter().filter(|(header, _)| !example.contains(header));
+        let network: String = others.map(|(header, keys)| format!("{header}\n{keys}\n")).collect();
+        let text = format!("{network}{example}");
+        let read = |_: &str| Ok("time,rate\n0s,1Mbit/s\n".to_owned());
+        if let Err(error) = Experiment::parse(section.path, &text, &read) {
+            panic!("{error}\n{text}");
+        }
     }
 }

@@ -47,6 +47,7 @@ impl LegConfig {
         "recovery",
         "control",
         "reduction",
+        "undo",
         "slow-start",
         "probing",
         "iw",

@@ -2,6 +2,7 @@
 //! ground to ground through the one satellite that both ends see best, with handovers.
 
 use super::{EARTH_RADIUS, Point, Position, delay_of, sight};
+use crate::loss::merge;
 use crate::schedule::Schedule;
 use bentpipe_core::time::Duration;
 
@@ -163,19 +164,6 @@ impl Walker {
         }
         pass
     }
-}
-
-/// Outages in order, none overlapping the next.
-fn merge(outages: &mut Vec<(Duration, Duration)>) {
-    outages.sort();
-    let mut merged: Vec<(Duration, Duration)> = Vec::with_capacity(outages.len());
-    for (at, length) in outages.drain(..) {
-        match merged.last_mut() {
-            Some(last) if last.0 + last.1 >= at => last.1 = last.1.max(at + length - last.0),
-            _ => merged.push((at, length)),
-        }
-    }
-    *outages = merged;
 }
 
 #[cfg(test)]
