@@ -42,6 +42,8 @@ pub struct Counters {
     pub dropped: Count,
     /// Sent, then lost on the way.
     pub lost: Count,
+    /// Marked "congestion experienced" by the queue; what became of them is in the other counts.
+    pub marked: Count,
     /// Arrived.
     pub delivered: Count,
 }
