@@ -10,7 +10,7 @@ help:
 	@echo "make demo    files cross an emulated GEO link with and without bentpipe (root; < 3 min)"
 	@echo "make test    all tests; those on the live kernel need root and are skipped without it"
 	@echo "make check   formatting, lints, documentation, licences: what CI runs before the tests"
-	@echo "make bench   cost of a segment; throughput of a gateway beside plain forwarding (root)"
+	@echo "make bench   cost of a segment, of a packet on a link; throughput of a gateway beside plain forwarding (root)"
 
 demo: cargo packages
 	@cargo build --release --quiet --bin bentpipe
@@ -28,7 +28,7 @@ check: cargo cargo-deny
 
 bench: cargo packages
 	@cargo build --release --quiet --bin bentpipe
-	@cargo bench --quiet -p bentpipe-core --bench segments
+	@cargo bench --quiet -p bentpipe-core --bench segments --bench links
 	@scripts/bench-throughput.sh $(TARGET_DIR)/release/bentpipe
 
 cargo:

@@ -1,6 +1,6 @@
 //! `bentpipe link`: the live link emulator.
 
-use bentpipe_core::link::{Count, Counters, LinkConfig, QueueLimit};
+use bentpipe_core::link::{Count, Counters, LinkConfig, LossKind, Outages, QueueKind, QueueLimit};
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::{Bytes, Probability, Rate, parse_duration};
 use bentpipe_net::divert::{Divert, DivertConfig, DivertError, Side};
@@ -16,8 +16,8 @@ use std::process::ExitCode;
 /// A default queue holds ten full-sized packets even where the delay is next to nothing.
 const LEAST_QUEUE: Bytes = Bytes::new(15_000);
 
-/// Emulates a link with a bottleneck rate, a propagation delay, a drop-tail queue and loss, the
-/// same in both directions.
+/// Emulates a link with a bottleneck rate, a propagation delay, a queue and loss, the same in both
+/// directions.
 ///
 /// With --between it runs on the middle host of a network: every IPv4 and IPv6 packet that this
 /// host forwards between the two interfaces crosses the link. It prints `bentpipe link: ready`
@@ -42,6 +42,11 @@ Examples:
   With a packet queue, bit errors, and the counters as JSON:
     bentpipe link --between eth1,eth2 --rate 1.5Mbit/s --delay 275ms \\
         --queue 50packets --bit-errors 1e-7 --seed 7 --json
+
+  RED that marks, loss in bursts, and two seconds of nothing in every minute:
+    bentpipe link --between eth1,eth2 --rate 8Mbit/s --delay 250ms \\
+        --queue red:limit=50packets,ecn=on --loss gilbert-elliott:burst=5,loss=1% \\
+        --outages periodic:first=10s,lasting=2s,every=60s
 ")]
 pub(crate) struct Arguments {
     /// The two interfaces of this host between which the link lies
@@ -54,17 +59,22 @@ pub(crate) struct Arguments {
     /// One-way propagation delay: 250ms
     #[arg(long, value_parser = parse_duration)]
     delay: Duration,
-    /// Buffer before the bottleneck: 500KB, 64KiB, 345packets. Default: rate × 2 × delay, and at
+    /// Queue before the bottleneck: 500KB, 64KiB, 345packets; red:limit=50packets,min=5,max=15;
+    /// codel:target=5ms,interval=100ms. Default: a drop-tail queue of rate × 2 × delay, and at
     /// least 15KB
     #[arg(long)]
-    queue: Option<QueueLimit>,
-    /// Probability that a packet is lost: 0.01, 1%, 1e-4
-    #[arg(long, value_name = "P", default_value = "0")]
-    loss: Probability,
+    queue: Option<QueueKind>,
+    /// Probability that a packet is lost: 0.01, 1%, 1e-4. Or loss in bursts, after Gilbert and
+    /// Elliott: gilbert-elliott:burst=5,loss=1%, gilbert-elliott:good=10s,bad=200ms
+    #[arg(long, default_value = "0")]
+    loss: LossKind,
     /// Probability that a bit is wrong, which loses its packet: 1e-7
     #[arg(long, value_name = "P", default_value = "0")]
     bit_errors: Probability,
-    /// Seed of the losses; the second direction uses the next one
+    /// When nothing arrives: 10s+500ms,60s+2s, or periodic:first=10s,lasting=2s,every=60s
+    #[arg(long, value_name = "TIMES", default_value = "none")]
+    outages: Outages,
+    /// Seed of the losses and of the queue; the second direction uses the next one
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Print the summary as JSON
@@ -166,19 +176,21 @@ impl Arguments {
         }
         let queue = self.queue.unwrap_or_else(|| {
             match QueueLimit::bandwidth_delay_product(self.rate, self.delay) {
-                QueueLimit::Bytes(product) => QueueLimit::Bytes(product.max(LEAST_QUEUE)),
-                other => other,
+                QueueLimit::Bytes(product) => QueueLimit::Bytes(product.max(LEAST_QUEUE)).into(),
+                other => other.into(),
             }
         });
-        let config = LinkConfig {
-            rate: Some(self.rate),
-            delay: self.delay,
+        let config = |seed| LinkConfig {
+            rate: Some(self.rate.into()),
+            delay: self.delay.into(),
             queue,
-            packet_loss: self.loss,
-            bit_errors: self.bit_errors,
-            seed: self.seed,
+            packet_loss: self.loss.clone(),
+            bit_errors: self.bit_errors.into(),
+            outages: self.outages.clone(),
+            seed,
+            ..LinkConfig::IDEAL
         };
-        Ok([config, LinkConfig { seed: self.seed.wrapping_add(1), ..config }])
+        Ok([config(self.seed), config(self.seed.wrapping_add(1))])
     }
 
     fn print_summary(
@@ -194,14 +206,15 @@ impl Arguments {
             return writeln!(out, "{}", json!({ "directions": directions }));
         }
         for (name, counters) in names.iter().zip(&summary.directions) {
-            let Counters { offered, dropped, lost, delivered } = counters;
+            let Counters { offered, dropped, lost, marked, delivered } = counters;
             writeln!(
                 out,
-                "{name}: {} packets ({} bytes) offered, {} dropped by the queue, {} lost, \
+                "{name}: {} packets ({} bytes) offered, {} dropped by the queue, {} marked, {} lost, \
                  {} ({} bytes) delivered",
                 offered.packets,
                 offered.bytes,
                 dropped.packets,
+                marked.packets,
                 lost.packets,
                 delivered.packets,
                 delivered.bytes,
@@ -218,6 +231,7 @@ fn direction(name: &str, counters: &Counters, refused: u64) -> Value {
         "offered": count(counters.offered),
         "dropped": count(counters.dropped),
         "lost": count(counters.lost),
+        "marked": count(counters.marked),
         "delivered": count(counters.delivered),
         "refused_by_kernel_packets": refused,
     })

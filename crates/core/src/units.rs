@@ -209,6 +209,8 @@ impl Probability {
     const EXAMPLE: &'static str = "1e-6";
     /// Never.
     pub const ZERO: Probability = Probability(0.0);
+    /// Always.
+    pub const ONE: Probability = Probability(1.0);
 
     /// A probability, if `value` lies in 0 to 1.
     pub fn new(value: f64) -> Option<Probability> {

@@ -1,12 +1,12 @@
 //! The live link emulator: two TUN devices with one [`Link`] for each direction between them.
 //!
 //! The same [`Link`] runs in the simulator; here its clock is the kernel's and its packets are real.
-//! A packet's wire length is its IP length: the link has no framing of its own.
 //!
 //! A packet enters its link when it is read and leaves when its moment has come, or as soon after
 //! as the loop wakes: events inside the link keep their exact moments, so lateness does not add up.
 
 use crate::clock::Clock;
+use crate::datagram::Datagram;
 use crate::poll::{self, LoopError};
 use crate::signals::{Signal, Signals};
 use crate::tun::{MAX_READ, Tun};
@@ -41,7 +41,7 @@ pub struct Summary {
 pub struct Emulator {
     clock: Clock,
     tuns: [Tun; 2],
-    links: [Link<Vec<u8>>; 2],
+    links: [Link<Datagram>; 2],
     exit: Exit,
     refused: [u64; 2],
 }
@@ -102,7 +102,7 @@ impl Emulator {
                 Exit::Other => 1 - side,
             };
             while let Some(packet) = self.links[side].pop(now) {
-                if let Err(error) = self.tuns[out].write(&VnetHdr::default(), &[&packet]) {
+                if let Err(error) = self.tuns[out].write(&VnetHdr::default(), &[&packet.0]) {
                     tracing::debug!(device = self.tuns[out].name(), %error, "packet not taken");
                     self.refused[side] += 1;
                 }
@@ -118,7 +118,7 @@ impl Emulator {
                     if self.exit == Exit::Same {
                         restore_hop(packet);
                     }
-                    self.links[side].push(self.clock.now(), packet.to_vec());
+                    self.links[side].push(self.clock.now(), Datagram(packet.to_vec()));
                 }
                 Ok(None) => break,
                 Err(source) => return Err(LoopError::read(&self.tuns[side], source)),

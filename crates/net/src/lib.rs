@@ -2,6 +2,7 @@
 
 pub mod clock;
 mod command;
+mod datagram;
 pub mod divert;
 pub mod emulator;
 pub mod enclosed;

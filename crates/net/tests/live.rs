@@ -2,9 +2,9 @@
 //!
 //! They need root, `ip`, `nft` and `ping`; without root they say so and pass.
 
-use bentpipe_core::link::{LinkConfig, QueueLimit};
+use bentpipe_core::link::LinkConfig;
 use bentpipe_core::time::Duration;
-use bentpipe_core::units::{Probability, Rate};
+use bentpipe_core::units::Rate;
 use bentpipe_net::divert::{Divert, DivertConfig, Side, checks::Finding};
 use bentpipe_net::emulator::{Emulator, Exit};
 use bentpipe_net::signals::Signals;
@@ -248,12 +248,9 @@ fn the_emulated_link_has_its_delay_and_leaves_nothing() {
     let (ready, wait) = mpsc::channel();
     let emulator = network.on("m", move || {
         let config = LinkConfig {
-            rate: Some(Rate::from_bits_per_sec(8_000_000)),
-            delay: Duration::from_millis(250),
-            queue: QueueLimit::Unlimited,
-            packet_loss: Probability::ZERO,
-            bit_errors: Probability::ZERO,
-            seed: 1,
+            rate: Some(Rate::from_bits_per_sec(8_000_000).into()),
+            delay: Duration::from_millis(250).into(),
+            ..LinkConfig::IDEAL
         };
         let signals = Signals::catch().unwrap();
         let (_divert, tuns) = Divert::set_up(DivertConfig::link(sides())).unwrap();

@@ -104,19 +104,17 @@ fn download(satellite: Satellite, leg: &str, run: u64) -> f64 {
     let rate = Rate::from_bits_per_sec(8_000_000);
     let delay = Duration::from_millis(250);
     let link = LinkConfig {
-        rate: Some(rate),
-        delay,
-        queue: QueueLimit::bandwidth_delay_product(rate, 2 * delay),
-        packet_loss: Probability::new(satellite.loss).expect("between 0 and 1"),
-        bit_errors: Probability::ZERO,
+        rate: Some(rate.into()),
+        delay: delay.into(),
+        queue: QueueLimit::bandwidth_delay_product(rate, 2 * delay).into(),
+        packet_loss: Probability::new(satellite.loss).expect("between 0 and 1").into(),
         seed: 1 + 2 * run,
+        ..LinkConfig::IDEAL
     };
     let late = Probability::new(if satellite.reorders { 0.01 } else { 0.0 }).expect("below 1");
     let faults = Faults { reorder: late, jitter: Duration::from_millis(20), ..Faults::default() };
-    let back = LinkConfig { seed: link.seed + 1, ..link };
-    let lan =
-        LinkConfig { rate: None, delay: Duration::ZERO, packet_loss: Probability::ZERO, ..link };
-    let cable = || [0, 1].map(|_| Line::new(&lan, Faults::default()));
+    let back = LinkConfig { seed: link.seed + 1, ..link.clone() };
+    let cable = || [0, 1].map(|_| Line::new(&LinkConfig::IDEAL, Faults::default()));
 
     let gateway = |lan_port| {
         let mut config = Config { super_segments: false, ..Config::default() };
@@ -127,7 +125,7 @@ fn download(satellite: Satellite, leg: &str, run: u64) -> f64 {
             config.satellite.round_trip = Some(2 * delay);
         }
         (config.lan.mtu, config.satellite.mtu) = (1500, 1500);
-        Node::Gateway(Box::new(Gateway::new(config)), lan_port)
+        Node::Gateway(Box::new(Gateway::new(config)), vec![lan_port])
     };
     let nodes = vec![Node::Host(client), gateway(0), gateway(1), Node::Host(server)];
     let satellite = [Line::new(&link, faults.clone()), Line::new(&back, faults)];

@@ -22,7 +22,7 @@ mod world;
 pub use build::{Built, BuiltLink, Layout, build};
 pub use host::script::{Close, Pace, Report, Run, Script, Start};
 pub use host::{Application, Host, SessionKey, Slot};
-pub use line::{Faults, Line, Parcel};
+pub use line::{Faults, Line};
 pub use narrow::Narrow;
 pub use node::{Helper, Node};
 pub use packet::{Body, Content, Datagram, Echo, Packet};

@@ -1,7 +1,7 @@
 //! One direction of a cable between two nodes: a [`Link`] and the faults behind it.
 
 use crate::packet::{Body, Content, Packet};
-use bentpipe_core::link::{self, Link, LinkConfig, Packet as _};
+use bentpipe_core::link::{Link, LinkConfig};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::Probability;
 use rand::{RngExt, SeedableRng};
@@ -38,24 +38,10 @@ impl Faults {
     }
 }
 
-/// A packet on a link: queues and links hand it on many times and ask for its length, so it is
-/// light, and measured once.
-#[derive(Debug)]
-pub struct Parcel {
-    wire_len: u64,
-    packet: Box<Packet>,
-}
-
-impl link::Packet for Parcel {
-    fn wire_len(&self) -> u64 {
-        self.wire_len
-    }
-}
-
 /// A link with faults.
 #[derive(Debug)]
 pub struct Line {
-    link: Link<Parcel>,
+    link: Link<Box<Packet>>,
     /// None: the link's own losses are all that befalls packets.
     faults: Option<Faults>,
     rng: Pcg64Mcg,
@@ -72,22 +58,21 @@ impl Line {
     }
 
     /// The link.
-    pub fn link(&self) -> &Link<Parcel> {
+    pub fn link(&self) -> &Link<Box<Packet>> {
         &self.link
     }
 
     pub(crate) fn push(&mut self, now: Instant, packet: Packet) {
-        let wire_len = packet.wire_len();
-        self.link.push(now, Parcel { wire_len, packet: Box::new(packet) });
+        self.link.push(now, Box::new(packet));
     }
 
     /// The next packet that has arrived by `now`.
     pub(crate) fn pop(&mut self, now: Instant) -> Option<Box<Packet>> {
         if self.faults.is_none() {
-            return self.link.pop(now).map(|parcel| parcel.packet);
+            return self.link.pop(now);
         }
-        while let Some((at, parcel)) = self.link.pop_with_time(now) {
-            self.suffer(at, &parcel.packet);
+        while let Some((at, packet)) = self.link.pop_with_time(now) {
+            self.suffer(at, &packet);
         }
         let (&(at, _), _) = self.arrivals.first_key_value()?;
         if at > now {

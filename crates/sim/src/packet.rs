@@ -132,6 +132,15 @@ impl link::Packet for Packet {
         };
         (self.ip.wire_len() + content) as u64
     }
+
+    fn mark_congestion_experienced(&mut self) -> bool {
+        // RFC 3168, section 5: 00 is not ECT, 11 is CE.
+        let capable = self.ip.traffic_class & IpHeader::ECN_MASK != 0;
+        if capable {
+            self.ip.traffic_class |= IpHeader::ECN_MASK;
+        }
+        capable
+    }
 }
 
 impl Packet {

@@ -33,7 +33,7 @@ use bentpipe_core::tcp::recovery::Algorithm;
 use bentpipe_core::tcp::sender::{Reduction, Sender, SenderConfig};
 use bentpipe_core::tcp::tcb::{Admission, Agreed, Outgoing, Tcb};
 use bentpipe_core::time::{Duration, Instant};
-use bentpipe_core::units::{Probability, Rate};
+use bentpipe_core::units::Rate;
 use bentpipe_core::wire::SeqNum;
 use std::fmt::{self, Write};
 use std::path::Path;
@@ -55,12 +55,11 @@ impl Packet for Wire {
 
 fn link(rate: u64, millis: u64, packets: u64) -> Link<Wire> {
     Link::new(&LinkConfig {
-        rate: Some(Rate::from_bits_per_sec(rate)),
-        delay: Duration::from_millis(millis),
-        queue: QueueLimit::Packets(packets),
-        packet_loss: Probability::ZERO,
-        bit_errors: Probability::ZERO,
+        rate: Some(Rate::from_bits_per_sec(rate).into()),
+        delay: Duration::from_millis(millis).into(),
+        queue: QueueLimit::Packets(packets).into(),
         seed: 0,
+        ..LinkConfig::IDEAL
     })
 }
 

@@ -10,14 +10,14 @@
 //! As in the draft's simulator there are no hosts here, only two [`Tcb`]s over links, in units of
 //! one packet: the "segment" is all of the packet.
 
-use bentpipe_core::link::{Link, LinkConfig, Packet, QueueLimit};
+use bentpipe_core::link::{Link, LinkConfig, Packet, QueueLimit, Varying};
 use bentpipe_core::tcp::receiver::{AckPolicy, Receiver, ReceiverConfig};
 use bentpipe_core::tcp::recovery::Algorithm;
 use bentpipe_core::tcp::rtt::RtoConfig;
 use bentpipe_core::tcp::sender::{InitialWindow, Sender, SenderConfig};
 use bentpipe_core::tcp::tcb::{Admission, Agreed, Outgoing, Tcb};
 use bentpipe_core::time::{Duration, Instant};
-use bentpipe_core::units::{Probability, Rate};
+use bentpipe_core::units::Rate;
 use bentpipe_core::wire::SeqNum;
 
 const VARIANTS: [Algorithm; 4] =
@@ -55,12 +55,10 @@ const FITTING: Path = Path { packet: 1000, middle: Rate::from_bits_per_sec(1_544
 fn links(path: Path) -> [Link<Wire>; 3] {
     let link = |rate, millis, packets| {
         Link::new(&LinkConfig {
-            rate: Some(rate),
-            delay: Duration::from_millis(millis),
-            queue: QueueLimit::Packets(packets),
-            packet_loss: Probability::ZERO,
-            bit_errors: Probability::ZERO,
-            seed: 0,
+            rate: Some(Varying::Constant(rate)),
+            delay: Duration::from_millis(millis).into(),
+            queue: QueueLimit::Packets(packets).into(),
+            ..LinkConfig::IDEAL
         })
     };
     [

@@ -3,7 +3,6 @@
 use bentpipe_core::link::{LinkConfig, QueueLimit};
 use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_core::time::{Duration, Instant};
-use bentpipe_core::units::Probability;
 use bentpipe_core::wire::SeqNum;
 use bentpipe_sim::{Close, Faults, Host, Line, Narrow, Node, Report, Script, World};
 use std::net::IpAddr;
@@ -23,12 +22,10 @@ fn download(addresses: [IpAddr; 3], mtu: u32, silent: bool) -> Report {
     right.listen(80, config, SeqNum(7), writer);
     let cable = || {
         let link = LinkConfig {
-            rate: None,
-            delay: Duration::from_millis(25),
-            queue: QueueLimit::Unlimited,
-            packet_loss: Probability::ZERO,
-            bit_errors: Probability::ZERO,
+            delay: Duration::from_millis(25).into(),
+            queue: QueueLimit::Unlimited.into(),
             seed: 1,
+            ..LinkConfig::IDEAL
         };
         [Line::new(&link, Faults::default()), Line::new(&link, Faults::default())]
     };

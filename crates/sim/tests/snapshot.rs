@@ -60,12 +60,12 @@ fn transfer(
     peer.listen(80, config, SeqNum(7), sink);
     let line = |loss: f64| {
         let link = LinkConfig {
-            rate: Some(RATE),
-            delay: round_trip / 2,
-            queue: QueueLimit::bandwidth_delay_product(RATE, round_trip / 2),
-            packet_loss: Probability::new(loss).expect("a probability"),
-            bit_errors: Probability::ZERO,
+            rate: Some(RATE.into()),
+            delay: (round_trip / 2).into(),
+            queue: QueueLimit::bandwidth_delay_product(RATE, round_trip / 2).into(),
+            packet_loss: Probability::new(loss).expect("a probability").into(),
             seed: SEED,
+            ..LinkConfig::IDEAL
         };
         Line::new(&link, Faults::default())
     };

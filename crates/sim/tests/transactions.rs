@@ -39,12 +39,11 @@ fn transactions(client: &str, server: &str, reply: u64, loss: (f64, u64)) -> [Du
     hosts[1].listen(80, config(server), SeqNum(7), answer);
     let line = |seed| {
         let link = LinkConfig {
-            rate: None,
-            delay: Duration::from_millis(250),
-            queue: QueueLimit::Unlimited,
-            packet_loss: Probability::new(packet_loss).unwrap(),
-            bit_errors: Probability::ZERO,
+            delay: Duration::from_millis(250).into(),
+            queue: QueueLimit::Unlimited.into(),
+            packet_loss: Probability::new(packet_loss).unwrap().into(),
             seed,
+            ..LinkConfig::IDEAL
         };
         Line::new(&link, Faults::default())
     };

@@ -39,12 +39,12 @@ fn transfer(text: &str, loss: f64, faults: &Faults) -> (u64, SenderStats) {
     peer.listen(80, config, SeqNum(7), sink);
     let line = |loss: f64, faults: Faults| {
         let link = LinkConfig {
-            rate: Some(RATE),
-            delay: DELAY,
-            queue: QueueLimit::bandwidth_delay_product(RATE, DELAY * 2),
-            packet_loss: Probability::new(loss).expect("a probability"),
-            bit_errors: Probability::ZERO,
+            rate: Some(RATE.into()),
+            delay: DELAY.into(),
+            queue: QueueLimit::bandwidth_delay_product(RATE, DELAY * 2).into(),
+            packet_loss: Probability::new(loss).expect("a probability").into(),
             seed: SEED,
+            ..LinkConfig::IDEAL
         };
         Line::new(&link, faults)
     };

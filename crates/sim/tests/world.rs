@@ -1,6 +1,6 @@
 //! The world itself: times against the closed form, and one run like another.
 
-use bentpipe_core::link::{LinkConfig, QueueLimit};
+use bentpipe_core::link::LinkConfig;
 use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_core::tcp::receiver::AckPolicy;
 use bentpipe_core::time::{Duration, Instant};
@@ -11,23 +11,14 @@ use std::net::IpAddr;
 
 const RATE: Rate = Rate::from_bits_per_sec(8_000_000);
 const DELAY: Duration = Duration::from_millis(250);
-const QUIET: LinkConfig = LinkConfig {
-    rate: None,
-    delay: Duration::ZERO,
-    queue: QueueLimit::Unlimited,
-    packet_loss: Probability::ZERO,
-    bit_errors: Probability::ZERO,
-    seed: 0,
-};
 
 fn line(packet_loss: f64, seed: u64) -> Line {
     let link = LinkConfig {
-        rate: Some(RATE),
-        delay: DELAY,
-        queue: QueueLimit::Unlimited,
-        packet_loss: Probability::new(packet_loss).unwrap(),
-        bit_errors: Probability::ZERO,
+        rate: Some(RATE.into()),
+        delay: DELAY.into(),
+        packet_loss: Probability::new(packet_loss).unwrap().into(),
         seed,
+        ..LinkConfig::IDEAL
     };
     Line::new(&link, Faults::default())
 }
@@ -48,8 +39,7 @@ fn upload(bytes: u64, loss: f64, seed: u64) -> (World, SessionKey) {
     let mut peer = Host::new(server);
     let answer = Script { key: 2, peer_key: 1, close: Close::AfterPeer, ..Script::default() };
     peer.listen(80, config, SeqNum(7), answer);
-    let free = LinkConfig { rate: None, delay: Duration::ZERO, ..QUIET };
-    let cable = || [Line::new(&free, Faults::default()), Line::new(&free, Faults::default())];
+    let cable = || [(); 2].map(|()| Line::new(&LinkConfig::IDEAL, Faults::default()));
     let nodes = vec![Node::Host(host), Node::Router, Node::Router, Node::Host(peer)];
     let lines = vec![cable(), [line(loss, seed), line(loss, seed + 1)], cable()];
     (World::chain(nodes, lines), (80, client, 1000))

@@ -7,7 +7,6 @@ use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_core::tcp::rtt::RtoConfig;
 use bentpipe_core::tcp::sender::{Reduction, SenderConfig};
 use bentpipe_core::time::{Duration, Instant};
-use bentpipe_core::units::Probability;
 use bentpipe_core::wire::SeqNum;
 use bentpipe_sim::{Close, Faults, Host, Line, Node, Script, World};
 use std::net::IpAddr;
@@ -53,12 +52,12 @@ pub(crate) fn transfer(case: Case, run: u64) -> Sample {
     other.listen(80, config, SeqNum(2), reads);
     let line = |seed| {
         let config = LinkConfig {
-            rate: Some(link.rate),
-            delay: link.delay,
-            queue: QueueLimit::Bytes(link.queue),
-            packet_loss: link.loss,
-            bit_errors: Probability::ZERO,
+            rate: Some(link.rate.into()),
+            delay: link.delay.into(),
+            queue: QueueLimit::Bytes(link.queue).into(),
+            packet_loss: link.loss.into(),
             seed,
+            ..LinkConfig::IDEAL
         };
         Line::new(&config, Faults::default())
     };

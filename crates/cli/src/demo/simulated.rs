@@ -66,7 +66,7 @@ fn download(link: &SatelliteLink, bytes: u64, gateways: bool) -> Option<f64> {
         if gateways { Node::Gateway(Box::new(gateway(link)), vec![lan_port]) } else { Node::Router }
     };
     let nodes = vec![Node::Host(client), middle(0), middle(1), Node::Host(server)];
-    let lan = LinkConfig { rate: None, delay: Duration::ZERO, ..satellite(link) };
+    let lan = LinkConfig { rate: None, delay: Duration::ZERO.into(), ..satellite(link) };
     let cable = |config: &LinkConfig| [0, 1].map(|_| Line::new(config, Faults::default()));
     let mut world = World::chain(nodes, vec![cable(&lan), cable(&satellite(link)), cable(&lan)]);
     world.run(PATIENCE);
@@ -77,12 +77,12 @@ fn download(link: &SatelliteLink, bytes: u64, gateways: bool) -> Option<f64> {
 /// Both directions of the satellite link.
 fn satellite(link: &SatelliteLink) -> LinkConfig {
     LinkConfig {
-        rate: Some(link.rate),
-        delay: link.delay,
-        queue: QueueLimit::Bytes(link.queue),
-        packet_loss: link.loss,
-        bit_errors: bentpipe_core::units::Probability::ZERO,
+        rate: Some(link.rate.into()),
+        delay: link.delay.into(),
+        queue: QueueLimit::Bytes(link.queue).into(),
+        packet_loss: link.loss.into(),
         seed: 1,
+        ..LinkConfig::IDEAL
     }
 }
 

@@ -1,10 +1,11 @@
-//! The transmitter of a link: sends one packet at a time from its queue at a fixed rate.
+//! The transmitter of a link: sends one packet at a time from its queue, at a rate.
 //!
-//! A packet's serialisation ends exactly [`Rate::time_for`] *all* bytes of the present busy period
-//! after that period began. Adding up rounded times packet by packet would drift by up to a
-//! nanosecond a packet.
+//! A packet's serialisation ends exactly when the rate, integrated over the present busy period, has
+//! carried all packets up to this one: nothing is rounded from packet to packet.
 
-use super::{Count, Element, Packet};
+use super::schedule::Varying;
+use super::serialiser::Serialiser;
+use super::{Count, Element, Packet, Transmission};
 use crate::time::Instant;
 use crate::units::Rate;
 
@@ -19,7 +20,8 @@ pub trait Queue<P> {
     fn enqueue(&mut self, now: Instant, packet: P) -> Result<(), P>;
 
     /// The packet that the idle line starts to send at `now`. It stays in the queue until
-    /// [`dequeue`](Queue::dequeue) takes it. A discipline that drops at the head does so here.
+    /// [`dequeue`](Queue::dequeue) takes it. A discipline that drops or marks at the head does so
+    /// here.
     fn head(&mut self, now: Instant) -> Option<&P>;
 
     /// Removes the packet that [`head`](Queue::head) last showed: its last bit has left at `now`.
@@ -30,18 +32,21 @@ pub trait Queue<P> {
 
     /// Packets and bytes dropped so far.
     fn dropped(&self) -> Count;
+
+    /// Packets and bytes marked "congestion experienced" so far.
+    fn marked(&self) -> Count {
+        Count::default()
+    }
 }
 
 /// A queue and the line that drains it.
 #[derive(Debug)]
 pub struct Bottleneck<P, Q> {
     /// `None`: sends in no time.
-    rate: Option<Rate>,
+    line: Option<Serialiser>,
     queue: Q,
-    /// When the line last became busy.
-    busy_since: Instant,
-    /// Bytes sent since then, those of the packet being sent included.
-    busy_bytes: u64,
+    /// When the packet being sent began.
+    began: Instant,
     /// When the packet being sent will have left; `None` when the line is idle.
     ends: Option<Instant>,
     packet: std::marker::PhantomData<P>,
@@ -49,12 +54,11 @@ pub struct Bottleneck<P, Q> {
 
 impl<P: Packet, Q: Queue<P>> Bottleneck<P, Q> {
     /// An idle line of `rate` (without limit if `None`) fed by `queue`.
-    pub fn new(rate: Option<Rate>, queue: Q) -> Bottleneck<P, Q> {
+    pub fn new(rate: Option<impl Into<Varying<Rate>>>, queue: Q) -> Bottleneck<P, Q> {
         Bottleneck {
-            rate,
+            line: rate.map(|rate| Serialiser::new(rate.into())),
             queue,
-            busy_since: Instant::ZERO,
-            busy_bytes: 0,
+            began: Instant::ZERO,
             ends: None,
             packet: std::marker::PhantomData,
         }
@@ -70,34 +74,52 @@ impl<P: Packet, Q: Queue<P>> Bottleneck<P, Q> {
         self.queue.dropped()
     }
 
+    /// Packets and bytes that the queue has marked.
+    pub fn marked(&self) -> Count {
+        self.queue.marked()
+    }
+
+    /// The queueing discipline.
+    pub fn queue(&self) -> &Q {
+        &self.queue
+    }
+
+    /// The next packet whose last bit has left by `now`, and when it was sent.
+    #[inline]
+    pub(super) fn pop_sent(&mut self, now: Instant) -> Option<(Transmission, P)> {
+        let ended = self.ends.filter(|&ends| ends <= now && ends < Instant::FAR_FUTURE)?;
+        let packet = self.queue.dequeue(ended)?;
+        let sent = Transmission { began: self.began, ended, wire_len: packet.wire_len() };
+        self.start(ended);
+        Some((sent, packet))
+    }
+
     /// Starts on the queue's head at `now`, if there is one.
     fn start(&mut self, now: Instant) {
-        self.ends = self.queue.head(now).map(|packet| {
-            self.busy_bytes += packet.wire_len();
-            match self.rate {
-                Some(rate) => self.busy_since + rate.time_for(self.busy_bytes),
-                None => now,
-            }
+        self.began = now;
+        self.ends = self.queue.head(now).map(|packet| match &mut self.line {
+            Some(line) => line.send(packet.wire_len()),
+            None => now,
         });
     }
 }
 
 impl<P: Packet, Q: Queue<P>> Element<P> for Bottleneck<P, Q> {
+    #[inline]
     fn push(&mut self, now: Instant, packet: P) {
         if self.queue.enqueue(now, packet).is_ok() && self.ends.is_none() {
-            self.busy_since = now;
-            self.busy_bytes = 0;
+            if let Some(line) = &mut self.line {
+                line.restart(now);
+            }
             self.start(now);
         }
     }
 
     fn pop(&mut self, now: Instant) -> Option<(Instant, P)> {
-        let ends = self.ends.filter(|&ends| ends <= now && ends < Instant::FAR_FUTURE)?;
-        let packet = self.queue.dequeue(ends)?;
-        self.start(ends);
-        Some((ends, packet))
+        self.pop_sent(now).map(|(sent, packet)| (sent.ended, packet))
     }
 
+    #[inline]
     fn next(&self) -> Option<Instant> {
         // At rate zero a packet never ends.
         self.ends.filter(|&ends| ends < Instant::FAR_FUTURE)

@@ -1,25 +1,48 @@
 //! What a link is made of, and the text form of its queue's limit.
 
+use super::{Count, LossKind, Order, Outages, Packet, QueueKind, Varying};
 use crate::time::Duration;
 use crate::units::{Bytes, ParseError, Probability, Rate};
 use std::fmt;
 use std::str::FromStr;
 
 /// The parameters of one direction of a link.
-#[derive(Debug, Clone, Copy, PartialEq)]
+///
+/// Rate, delay and loss are constant or follow a [`Schedule`](super::Schedule). A fade is a
+/// schedule of `bit_errors`, or, with a modem that adapts, of `rate`.
+#[derive(Debug, Clone, PartialEq)]
 pub struct LinkConfig {
-    /// Bottleneck rate; `None` sends in no time.
-    pub rate: Option<Rate>,
+    /// Bottleneck rate; `None` sends in no time. The packet being sent goes on at the new rate when
+    /// it changes.
+    pub rate: Option<Varying<Rate>>,
     /// One-way propagation delay.
-    pub delay: Duration,
-    /// Limit of the drop-tail queue, the packet being sent included.
-    pub queue: QueueLimit,
-    /// Probability that a packet is lost.
-    pub packet_loss: Probability,
+    pub delay: Varying<Duration>,
+    /// What a shrinking delay does to the order of packets.
+    pub order: Order,
+    /// The queue before the bottleneck.
+    pub queue: QueueKind,
+    /// How packets are lost.
+    pub packet_loss: LossKind,
     /// Probability that a bit is wrong; one wrong bit loses its packet.
-    pub bit_errors: Probability,
-    /// Seed of the losses.
+    pub bit_errors: Varying<Probability>,
+    /// When nothing arrives.
+    pub outages: Outages,
+    /// Seed of the losses and of the queue.
     pub seed: u64,
+}
+
+impl LinkConfig {
+    /// A link that is nothing but a cable: every packet arrives in the moment in which it is sent.
+    pub const IDEAL: LinkConfig = LinkConfig {
+        rate: None,
+        delay: Varying::Constant(Duration::ZERO),
+        order: Order::Kept,
+        queue: QueueKind::DropTail(QueueLimit::Unlimited),
+        packet_loss: LossKind::NONE,
+        bit_errors: Varying::Constant(Probability::ZERO),
+        outages: Outages::NONE,
+        seed: 0,
+    };
 }
 
 /// How much a queue holds, the packet being sent included. A limit smaller than one packet passes
@@ -39,6 +62,16 @@ impl QueueLimit {
     pub fn bandwidth_delay_product(rate: Rate, delay: Duration) -> QueueLimit {
         QueueLimit::Bytes(Bytes::new(rate.bytes_in(delay.saturating_mul(2))))
     }
+
+    /// Whether `packet` fits where so much is held.
+    #[inline]
+    pub(super) fn admits(&self, held: Count, packet: &impl Packet) -> bool {
+        match self {
+            QueueLimit::Packets(limit) => held.packets < *limit,
+            QueueLimit::Bytes(limit) => held.bytes + packet.wire_len() <= limit.count(),
+            QueueLimit::Unlimited => true,
+        }
+    }
 }
 
 /// Why the text of a queue limit was not understood.
@@ -55,6 +88,9 @@ pub enum QueueLimitError {
 impl FromStr for QueueLimit {
     type Err = QueueLimitError;
     fn from_str(text: &str) -> Result<QueueLimit, QueueLimitError> {
+        if text.trim() == "unlimited" {
+            return Ok(QueueLimit::Unlimited);
+        }
         let number = ["packets", "packet", "pkts"].iter().find_map(|unit| text.strip_suffix(unit));
         match number {
             Some(number) => number

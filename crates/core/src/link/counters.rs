@@ -49,6 +49,8 @@ pub struct Counters {
     pub dropped: Count,
     /// Sent, then lost on the way.
     pub lost: Count,
+    /// Marked "congestion experienced" by the queue; what became of them is in the other counts.
+    pub marked: Count,
     /// Arrived.
     pub delivered: Count,
 }
@@ -61,6 +63,7 @@ impl Sub for Counters {
             offered: self.offered - earlier.offered,
             dropped: self.dropped - earlier.dropped,
             lost: self.lost - earlier.lost,
+            marked: self.marked - earlier.marked,
             delivered: self.delivered - earlier.delivered,
         }
     }

@@ -24,12 +24,16 @@ impl<P: Packet> DropTail<P> {
         }
     }
 
-    fn fits(&self, packet: &P) -> bool {
-        match self.limit {
-            QueueLimit::Packets(limit) => self.held.packets < limit,
-            QueueLimit::Bytes(limit) => self.held.bytes + packet.wire_len() <= limit.count(),
-            QueueLimit::Unlimited => true,
+    /// Takes the packet that came last out again.
+    #[cfg(test)]
+    pub(super) fn forget_newest(&mut self) {
+        if let Some(packet) = self.packets.pop_back() {
+            self.held.remove(&packet);
         }
+    }
+
+    pub(super) fn fits(&self, packet: &P) -> bool {
+        self.limit.admits(self.held, packet)
     }
 }
 

@@ -15,24 +15,45 @@
 //! moment are ordered: departures come before the arrival, so a packet that arrives just when
 //! another one's last bit leaves finds the room of that one free.
 //!
+//! Rate, delay and loss are constant or follow a [`Schedule`]. Text forms such as
+//! `red:min=5,max=15` and `gilbert-elliott:burst=5,loss=1%` are those of [`QueueKind`],
+//! [`LossKind`] and [`Outages`].
+//!
 //! Links carry wire packets of at most one MTU, never super-segments. A new kind of queue
 //! implements [`Queue`], a new kind of loss [`LossModel`], anything else [`Element`].
 
 mod bottleneck;
+mod codel;
 mod config;
 mod counters;
 mod delay;
+mod discipline;
 mod drop_tail;
+mod gilbert_elliott;
 mod loss;
+mod losses;
+mod outages;
+mod red;
+mod schedule;
+mod serialiser;
 #[cfg(test)]
 mod tests;
+mod text;
 
 pub use bottleneck::{Bottleneck, Queue};
+pub use codel::{CoDel, CoDelConfig};
 pub use config::{LinkConfig, QueueLimit, QueueLimitError};
 pub use counters::{Count, Counters};
-pub use delay::Delay;
+pub use delay::{Delay, Order};
+pub use discipline::{Discipline, QueueKind};
 pub use drop_tail::DropTail;
-pub use loss::{LossModel, RandomLoss};
+pub use gilbert_elliott::{BurstLoss, GilbertElliott, States};
+pub use loss::{LossModel, RandomLoss, Transmission, loss_probability};
+pub use losses::{LossKind, Losses};
+pub use outages::{Outages, OutagesError};
+pub use red::{Measure, Red, RedConfig};
+pub use schedule::{After, Schedule, ScheduleError, Varying};
+pub use text::LinkTextError;
 
 use crate::time::Instant;
 
@@ -40,6 +61,22 @@ use crate::time::Instant;
 pub trait Packet {
     /// Length on the wire in bytes, with all headers that the link's rate is to count.
     fn wire_len(&self) -> u64;
+
+    /// Sets the ECN codepoint "congestion experienced" (RFC 3168), if the packet is of a transport
+    /// that understands it. Whether it is, and so is marked now.
+    fn mark_congestion_experienced(&mut self) -> bool {
+        false
+    }
+}
+
+impl<P: Packet> Packet for Box<P> {
+    fn wire_len(&self) -> u64 {
+        (**self).wire_len()
+    }
+
+    fn mark_congestion_experienced(&mut self) -> bool {
+        (**self).mark_congestion_experienced()
+    }
 }
 
 impl Packet for Vec<u8> {
@@ -51,6 +88,25 @@ impl Packet for Vec<u8> {
 impl Packet for Box<[u8]> {
     fn wire_len(&self) -> u64 {
         self.len() as u64
+    }
+}
+
+/// A packet with its length: a link asks for it again and again, and a packet that has to add it
+/// up would do so as often.
+#[derive(Debug, Clone)]
+pub struct Measured<P> {
+    wire_len: u64,
+    packet: P,
+}
+
+impl<P: Packet> Packet for Measured<P> {
+    #[inline]
+    fn wire_len(&self) -> u64 {
+        self.wire_len
+    }
+
+    fn mark_congestion_experienced(&mut self) -> bool {
+        self.packet.mark_congestion_experienced()
     }
 }
 
@@ -66,40 +122,46 @@ pub trait Element<P> {
     /// did.
     fn pop(&mut self, now: Instant) -> Option<(Instant, P)>;
 
-    /// When the next packet leaves this element, if one ever does. Never in the past once
+    /// Before when no packet leaves this element; `None` if none ever does. Never in the past once
     /// everything due has been popped.
     fn next(&self) -> Option<Instant>;
 }
 
 /// A whole one-way link, built from a [`LinkConfig`].
 #[derive(Debug)]
-pub struct Link<P, Q = DropTail<P>, L = RandomLoss> {
-    bottleneck: Bottleneck<P, Q>,
+pub struct Link<P, Q = Discipline<Measured<P>>, L = Losses> {
+    bottleneck: Bottleneck<Measured<P>, Q>,
     loss: L,
-    delay: Delay<P>,
+    delay: Delay<Measured<P>>,
     counters: Counters,
 }
 
 impl<P: Packet> Link<P> {
-    /// A link with a drop-tail queue and random loss, drawing from `config.seed`.
+    /// A link like `config`, drawing from its seed.
     pub fn new(config: &LinkConfig) -> Link<P> {
+        let queue = config.queue.queue(config.rate.clone(), config.seed);
         Link::from_parts(
-            Bottleneck::new(config.rate, DropTail::new(config.queue)),
-            RandomLoss::new(config.packet_loss, config.bit_errors, config.seed),
-            Delay::new(config.delay),
+            Bottleneck::new(config.rate.clone(), queue),
+            Losses::new(config),
+            Delay::with_order(config.delay.clone(), config.order),
         )
     }
 }
 
-impl<P: Packet, Q: Queue<P>, L: LossModel> Link<P, Q, L> {
+impl<P: Packet, Q: Queue<Measured<P>>, L: LossModel> Link<P, Q, L> {
     /// A link of these elements.
-    pub fn from_parts(bottleneck: Bottleneck<P, Q>, loss: L, delay: Delay<P>) -> Link<P, Q, L> {
+    pub fn from_parts(
+        bottleneck: Bottleneck<Measured<P>, Q>,
+        loss: L,
+        delay: Delay<Measured<P>>,
+    ) -> Link<P, Q, L> {
         Link { bottleneck, loss, delay, counters: Counters::default() }
     }
 
     /// Offers `packet` to the link at `now`.
     pub fn push(&mut self, now: Instant, packet: P) {
         self.advance(now);
+        let packet = Measured { wire_len: packet.wire_len(), packet };
         self.counters.offered.add(&packet);
         self.bottleneck.push(now, packet);
         // An idle line without a rate passes the packet on in the same moment.
@@ -116,21 +178,41 @@ impl<P: Packet, Q: Queue<P>, L: LossModel> Link<P, Q, L> {
         self.advance(now);
         let (at, packet) = self.delay.pop(now)?;
         self.counters.delivered.add(&packet);
-        Some((at, packet))
+        Some((at, packet.packet))
     }
 
-    /// When to call [`pop`](Link::pop) next: the earliest moment at which anything happens
-    /// inside, which need not be an arrival.
+    /// When to call [`pop`](Link::pop) next: no packet arrives earlier. What happens inside
+    /// meanwhile, the end of each serialisation, is made up for then or at the next
+    /// [`push`](Link::push), with its exact moments; so there need not be an arrival, if the only
+    /// packet on its way turns out to be lost.
+    #[inline]
     pub fn next(&self) -> Option<Instant> {
-        match (self.bottleneck.next(), self.delay.next()) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
+        self.delay.next_with(self.bottleneck.next())
+    }
+
+    /// Lets everything happen inside that does by `now`. Only who reads [`queued`](Link::queued),
+    /// [`inside`](Link::inside) or [`counters`](Link::counters) between other calls needs to call
+    /// it: they are as of the last one.
+    #[inline]
+    pub fn advance(&mut self, now: Instant) {
+        while let Some((sent, packet)) = self.bottleneck.pop_sent(now) {
+            if self.loss.loses(&sent) {
+                self.counters.lost.add(&packet);
+            } else {
+                self.delay.push(sent.ended, packet);
+            }
         }
     }
 
     /// What has happened to the packets so far. `offered = dropped + lost + delivered + inside`.
     pub fn counters(&self) -> Counters {
-        Counters { dropped: self.bottleneck.dropped(), ..self.counters }
+        let (dropped, marked) = (self.bottleneck.dropped(), self.bottleneck.marked());
+        Counters { dropped, marked, ..self.counters }
+    }
+
+    /// The queue and the line.
+    pub fn bottleneck(&self) -> &Bottleneck<Measured<P>, Q> {
+        &self.bottleneck
     }
 
     /// Packets and bytes still inside: waiting, being sent, or propagating.
@@ -142,20 +224,9 @@ impl<P: Packet, Q: Queue<P>, L: LossModel> Link<P, Q, L> {
     pub fn queued(&self) -> Count {
         self.bottleneck.queued()
     }
-
-    /// Moves packets whose serialisation has ended by `now` past loss into propagation.
-    fn advance(&mut self, now: Instant) {
-        while let Some((sent, packet)) = self.bottleneck.pop(now) {
-            if self.loss.loses(sent, packet.wire_len()) {
-                self.counters.lost.add(&packet);
-            } else {
-                self.delay.push(sent, packet);
-            }
-        }
-    }
 }
 
-impl<P: Packet, Q: Queue<P>, L: LossModel> Element<P> for Link<P, Q, L> {
+impl<P: Packet, Q: Queue<Measured<P>>, L: LossModel> Element<P> for Link<P, Q, L> {
     fn push(&mut self, now: Instant, packet: P) {
         Link::push(self, now, packet);
     }

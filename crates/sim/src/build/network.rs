@@ -75,8 +75,8 @@ pub(super) fn build(scenario: &Scenario, seeds: Seeds) -> (World<Stream>, Layout
         let [a, b] = link.between.map(|end| layout.node(end));
         let ports = [world.free_port(a), world.free_port(b)];
         let line = |direction, way: &str| {
-            let seed = seeds.stream(&format!("link.{}/{way}", link.name));
-            Line::new(&links::config(direction, seeds, &link.name, way, seed), Faults::default())
+            let name = format!("link.{}/{way}", link.name);
+            Line::new(&links::config(scenario, direction, seeds, &name), Faults::default())
         };
         let lines = world.join(
             (a, ports[0]),

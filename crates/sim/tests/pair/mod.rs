@@ -76,7 +76,7 @@ pub(crate) fn draw(seed: u64, severity: Severity) -> Scenario {
     };
     let faults = draw.faults();
     let description = format!("{calls:#?}\n{satellite:#?}\n{faults:#?}\n{middle:#?}");
-    let back = LinkConfig { seed: satellite.seed + 1, ..satellite };
+    let back = LinkConfig { seed: satellite.seed + 1, ..satellite.clone() };
     let lines = vec![
         draw.cable(),
         [Line::new(&satellite, faults.clone()), Line::new(&back, faults)],
@@ -217,8 +217,8 @@ impl Draw {
             ..Config::default()
         };
         if self.flip() {
-            config.satellite.rate = satellite.rate;
-            config.satellite.round_trip = Some(satellite.delay * 2);
+            config.satellite.rate = satellite.rate.as_ref().map(|rate| rate.at(Instant::ZERO));
+            config.satellite.round_trip = Some(satellite.delay.at(Instant::ZERO) * 2);
         }
         config.satellite.sender.rto = rto();
         config.lan.sender.rto = rto();
@@ -234,12 +234,13 @@ impl Draw {
             _ => QueueLimit::bandwidth_delay_product(rate, delay + Duration::from_millis(50)),
         };
         LinkConfig {
-            rate: Some(rate),
-            delay,
-            queue,
-            packet_loss: self.chance(0.12),
-            bit_errors: self.chance(1e-6),
+            rate: Some(rate.into()),
+            delay: delay.into(),
+            queue: queue.into(),
+            packet_loss: self.chance(0.12).into(),
+            bit_errors: self.chance(1e-6).into(),
             seed: self.rng.random::<u64>() >> 1,
+            ..LinkConfig::IDEAL
         }
     }
 
@@ -262,14 +263,13 @@ impl Draw {
     /// A LAN cable, hardly ever at fault.
     fn cable(&mut self) -> [Line; 2] {
         let link = LinkConfig {
-            rate: Some(Rate::from_bits_per_sec(100_000_000)),
-            delay: self.millis(0, 3),
-            queue: QueueLimit::Unlimited,
-            packet_loss: self.chance(0.02),
-            bit_errors: Probability::ZERO,
+            rate: Some(Rate::from_bits_per_sec(100_000_000).into()),
+            delay: self.millis(0, 3).into(),
+            packet_loss: self.chance(0.02).into(),
             seed: self.rng.random::<u64>() >> 1,
+            ..LinkConfig::IDEAL
         };
-        let back = LinkConfig { seed: link.seed + 1, ..link };
+        let back = LinkConfig { seed: link.seed + 1, ..link.clone() };
         let duplicate = self.chance(0.01);
         let faults = Faults { duplicate, through_bytes: true, ..Faults::default() };
         [Line::new(&link, faults.clone()), Line::new(&back, faults)]

@@ -37,10 +37,12 @@ const OTHERS: &[(&str, &[&str])] = &[
     ("sack", &["off"]),
     ("timestamps", &["off"]),
     ("ecn", &["on"]),
+    ("transactions", &["on"]),
     ("ack", &["per-segment", "delayed:0.2s", "heartbeat:200ms", "thinned:8:1500us", "division:4"]),
     ("recovery", &["tahoe", "rack"]),
     ("control", &["cubic", "vegas:alpha=2;beta=4", "hybla:rtt0=25ms", "constant-rate:c=0.3"]),
     ("reduction", &["prr"]),
+    ("undo", &["on"]),
     ("slow-start", &["hystart", "limited:max-ssthresh=50"]),
     ("probing", &["ack-rate"]),
     ("iw", &["1", "4380B", "rfc3390"]),
@@ -59,6 +61,7 @@ const OTHERS: &[(&str, &[&str])] = &[
     ("rto.granularity", &["1ns"]),
     ("rto.tick", &["500ms"]),
     ("syn-retries", &["0"]),
+    ("least-mtu", &["296"]),
     ("time-wait", &["4min"]),
 ];
 
@@ -80,7 +83,7 @@ fn changed(a: &ConnectionConfig, b: &ConnectionConfig) -> Vec<String> {
         b,
         ConnectionConfig {
             mss, send_buffer, receive_buffer, receive_buffer_max, window_scale, sack, timestamps,
-            ecn, ack_policy, syn_retries, time_wait
+            ecn, transactions, ack_policy, syn_retries, least_mtu, time_wait
         },
         without sender
     );
@@ -89,7 +92,7 @@ fn changed(a: &ConnectionConfig, b: &ConnectionConfig) -> Vec<String> {
         &a.sender,
         &b.sender,
         SenderConfig {
-            max_burst, overhead, algorithm, control, reduction, initial_window, initial_ssthresh,
+            max_burst, overhead, algorithm, control, reduction, undo, initial_window, initial_ssthresh,
             byte_limit, initial_window_use, slow_start, probing, pacing, nagle,
             restart_after_idle, max_unanswered
         },
@@ -108,7 +111,7 @@ fn changed(a: &ConnectionConfig, b: &ConnectionConfig) -> Vec<String> {
 }
 
 /// How many fields [`changed`] looks at.
-const FIELDS: usize = 11 + 15 + 5;
+const FIELDS: usize = 13 + 16 + 5;
 
 #[test]
 fn every_field_has_a_key_and_every_key_a_field() {

@@ -1,0 +1,89 @@
+//! Which queueing discipline a link has, by name and at work.
+
+use super::{
+    CoDel, CoDelConfig, Count, DropTail, Packet, Queue, QueueLimit, Red, RedConfig, Varying,
+};
+use crate::time::Instant;
+use crate::units::Rate;
+
+/// A queueing discipline with its parameters. Its text form is that of a [`QueueLimit`], or one of
+/// `droptail:420packets`, `red:limit=50packets,min=5,max=15,weight=0.002,max-p=0.1` (and
+/// `mean-packet=500`, `gentle=off`, `wait=on`, `average=packets`, `drops=packets`, `ecn=off`) and
+/// `codel:limit=1000packets,target=5ms,interval=100ms,ecn=off`, of which all parameters may be left
+/// out.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum QueueKind {
+    /// First in, first out; an arrival that does not fit is dropped.
+    DropTail(QueueLimit),
+    /// Random early detection.
+    Red(RedConfig),
+    /// Controlled delay.
+    CoDel(CoDelConfig),
+}
+
+impl From<QueueLimit> for QueueKind {
+    fn from(limit: QueueLimit) -> QueueKind {
+        QueueKind::DropTail(limit)
+    }
+}
+
+impl QueueKind {
+    /// An empty queue of this kind before a line of `rate`, drawing from `seed`.
+    pub fn queue<P: Packet>(&self, rate: Option<Varying<Rate>>, seed: u64) -> Discipline<P> {
+        match self {
+            QueueKind::DropTail(limit) => Discipline::DropTail(DropTail::new(*limit)),
+            QueueKind::Red(config) => Discipline::Red(Red::new(*config, rate, seed)),
+            QueueKind::CoDel(config) => Discipline::CoDel(CoDel::new(*config)),
+        }
+    }
+}
+
+/// A queue of any kind. An enum and not a trait object: it is asked several times a packet.
+#[derive(Debug)]
+pub enum Discipline<P> {
+    /// First in, first out; an arrival that does not fit is dropped.
+    DropTail(DropTail<P>),
+    /// Random early detection.
+    Red(Red<P>),
+    /// Controlled delay.
+    CoDel(CoDel<P>),
+}
+
+macro_rules! each {
+    ($queue:expr, $name:ident => $does:expr) => {
+        match $queue {
+            Discipline::DropTail($name) => $does,
+            Discipline::Red($name) => $does,
+            Discipline::CoDel($name) => $does,
+        }
+    };
+}
+
+impl<P: Packet> Queue<P> for Discipline<P> {
+    #[inline]
+    fn enqueue(&mut self, now: Instant, packet: P) -> Result<(), P> {
+        each!(self, queue => queue.enqueue(now, packet))
+    }
+
+    #[inline]
+    fn head(&mut self, now: Instant) -> Option<&P> {
+        each!(self, queue => queue.head(now))
+    }
+
+    #[inline]
+    fn dequeue(&mut self, now: Instant) -> Option<P> {
+        each!(self, queue => queue.dequeue(now))
+    }
+
+    fn held(&self) -> Count {
+        each!(self, queue => queue.held())
+    }
+
+    fn dropped(&self) -> Count {
+        each!(self, queue => queue.dropped())
+    }
+
+    fn marked(&self) -> Count {
+        each!(self, queue => queue.marked())
+    }
+}

@@ -1,0 +1,204 @@
+//! Whatever is offered to any kind of link, whenever anyone looks: nothing is made or forgotten.
+
+use super::*;
+use proptest::prelude::*;
+
+fn instant(nanos: u64) -> Instant {
+    Instant::from_nanos(nanos)
+}
+
+fn limits() -> impl Strategy<Value = QueueLimit> {
+    prop_oneof![
+        (0u64..20).prop_map(QueueLimit::Packets),
+        (0u64..20_000).prop_map(|n| QueueLimit::Bytes(Bytes::new(n))),
+        Just(QueueLimit::Unlimited),
+    ]
+}
+
+fn queues() -> impl Strategy<Value = QueueKind> {
+    let measure = || prop_oneof![Just(Measure::Packets), Just(Measure::Bytes)];
+    let thresholds = (0.1f64..5.0, 0.1f64..5.0, 0.001f64..1.0, 0.0f64..=1.0);
+    let switches = (any::<(bool, bool, bool)>(), measure(), measure());
+    let red = (limits(), thresholds, switches).prop_map(
+        |(limit, (min, more, weight, max_p), ((gentle, wait, ecn), average, drops))| RedConfig {
+            limit,
+            min_threshold: min,
+            max_threshold: min + more,
+            weight,
+            max_p: Probability::new(max_p).unwrap(),
+            mean_packet: Bytes::new(1000),
+            gentle,
+            wait,
+            average,
+            drops,
+            ecn,
+        },
+    );
+    let codel = (limits(), 0u64..3_000_000, 1u64..5_000_000, any::<bool>()).prop_map(
+        |(limit, target, interval, ecn)| CoDelConfig {
+            limit,
+            target: Duration::from_nanos(target),
+            interval: Duration::from_nanos(interval),
+            ecn,
+        },
+    );
+    prop_oneof![
+        limits().prop_map(QueueKind::DropTail),
+        red.prop_map(QueueKind::Red),
+        codel.prop_map(QueueKind::CoDel),
+    ]
+}
+
+/// Constant, or steps of up to 5 ms that are held or repeated.
+fn varying<T: Clone + std::fmt::Debug>(
+    values: impl Strategy<Value = T> + Clone,
+) -> impl Strategy<Value = Varying<T>> {
+    let steps = prop::collection::vec((1u64..5_000_000, values.clone()), 1..6);
+    let scheduled = (steps, prop::option::of(1u64..5_000_000)).prop_map(|(steps, repeat)| {
+        let mut at = 0;
+        let mut timed = Vec::new();
+        for (span, value) in steps {
+            timed.push((Duration::from_nanos(at), value));
+            at += span;
+        }
+        let after = match repeat {
+            Some(more) => After::Repeat(Duration::from_nanos(at + more)),
+            None => After::Hold,
+        };
+        Varying::from(Schedule::new(timed, after).unwrap())
+    });
+    prop_oneof![values.prop_map(Varying::Constant), scheduled]
+}
+
+fn probabilities(most: f64) -> impl Strategy<Value = Probability> + Clone {
+    (0.0..=most).prop_map(|value| Probability::new(value).unwrap())
+}
+
+fn losses() -> impl Strategy<Value = LossKind> {
+    let per_packet =
+        (probabilities(1.0), probabilities(1.0)).prop_map(|(p, r)| States::PerPacket { p, r });
+    let in_time = (1_000u64..5_000_000, 1_000u64..5_000_000).prop_map(|(good, bad)| {
+        States::InTime { good: Duration::from_nanos(good), bad: Duration::from_nanos(bad) }
+    });
+    let channel = (prop_oneof![per_packet, in_time], probabilities(1.0), probabilities(1.0))
+        .prop_map(|(states, h, k)| GilbertElliott { states, k, h });
+    prop_oneof![
+        varying(probabilities(1.0)).prop_map(LossKind::Independent),
+        channel.prop_map(LossKind::GilbertElliott),
+    ]
+}
+
+fn outages() -> impl Strategy<Value = Outages> {
+    let span = |nanos| Duration::from_nanos(nanos);
+    let periodic = (0u64..9_000_000, 1u64..2_000_000, 1u64..2_000_000).prop_map(
+        move |(first, lasting, more)| {
+            Outages::periodic(span(first), span(lasting), span(lasting + more)).unwrap()
+        },
+    );
+    let listed = (0u64..9_000_000, 1u64..9_000_000)
+        .prop_map(|(start, lasting)| vec![instant(start)..instant(start + lasting)])
+        .prop_map(|times| Outages::listed(times).unwrap());
+    prop_oneof![Just(Outages::NONE), periodic, listed]
+}
+
+fn links() -> impl Strategy<Value = LinkConfig> {
+    // Not zero for ever: the end of the test is an empty link.
+    let rates = varying((1u64..100_000_000).prop_map(Rate::from_bits_per_sec));
+    let delays = varying((0u64..10_000_000).prop_map(Duration::from_nanos));
+    let order = prop_oneof![Just(Order::Kept), Just(Order::ByArrival)];
+    let way = (prop::option::of(rates), delays, order);
+    let losing = (losses(), varying(probabilities(0.001)), outages());
+    (way, queues(), losing, any::<u64>()).prop_map(
+        |((rate, delay, order), queue, (packet_loss, bit_errors, outages), seed)| LinkConfig {
+            rate,
+            delay,
+            order,
+            queue,
+            packet_loss,
+            bit_errors,
+            outages,
+            seed,
+        },
+    )
+}
+
+/// Offers packets, looks where told, and returns what arrived and when.
+fn run(config: &LinkConfig, steps: &[(u64, u64, bool)]) -> (Vec<(Instant, u64)>, Counters) {
+    let mut link = Link::new(config);
+    let mut now = Instant::ZERO;
+    let mut seen: Vec<(Instant, u64)> = Vec::new();
+    let mut look = |link: &mut Link<Numbered>, now: Instant| {
+        while let Some((at, packet)) = link.pop_with_time(now) {
+            assert!(at <= now);
+            assert!(seen.last().is_none_or(|&(last, _)| last <= at));
+            if config.order == Order::Kept {
+                assert!(seen.last().is_none_or(|&(_, number)| number < packet.0));
+            }
+            seen.push((at, packet.0));
+        }
+        assert!(link.next().is_none_or(|next| next > now));
+        let counters = link.counters();
+        assert_eq!(
+            counters.offered,
+            counters.dropped + counters.lost + counters.delivered + link.inside()
+        );
+        let limit = match config.queue {
+            QueueKind::DropTail(limit) => limit,
+            QueueKind::Red(red) => red.limit,
+            QueueKind::CoDel(codel) => codel.limit,
+        };
+        match limit {
+            QueueLimit::Packets(limit) => assert!(link.queued().packets <= limit),
+            QueueLimit::Bytes(limit) => assert!(link.queued().bytes <= limit.count()),
+            QueueLimit::Unlimited => {}
+        }
+    };
+    for (number, (gap, len, looks)) in steps.iter().enumerate() {
+        now += Duration::from_nanos(*gap);
+        link.push(now, Numbered(number as u64, *len));
+        if *looks {
+            look(&mut link, now);
+        }
+    }
+    while let Some(next) = link.next() {
+        now = now.max(next);
+        look(&mut link, now);
+    }
+    assert_eq!(link.inside(), Count::default());
+    assert_eq!(link.queued(), Count::default());
+    let counters = link.counters();
+    assert_eq!(counters.delivered.packets, seen.len() as u64);
+    (seen, counters)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1024))]
+
+    #[test]
+    fn packets_are_conserved(
+        config in links(),
+        steps in prop::collection::vec((0u64..3_000_000, 0u64..2000, any::<bool>()), 1..200),
+    ) {
+        let (seen, counters) = run(&config, &steps);
+        // The same again, and nobody looks meanwhile: every moment is the same.
+        let blind: Vec<_> = steps.iter().map(|&(gap, len, _)| (gap, len, false)).collect();
+        prop_assert_eq!(&run(&config, &steps), &(seen.clone(), counters));
+        prop_assert_eq!(run(&config, &blind), (seen, counters));
+    }
+
+    /// The line is never faster than its rate.
+    #[test]
+    fn arrivals_are_a_line_time_apart(
+        rate in 1u64..100_000_000,
+        steps in prop::collection::vec((0u64..3_000_000, 0u64..2000, any::<bool>()), 1..100),
+    ) {
+        let rate = Rate::from_bits_per_sec(rate);
+        let (seen, _) = run(&LinkConfig { rate: Some(rate.into()), ..config() }, &steps);
+        for pair in seen.windows(2) {
+            let line_time = rate.time_for(steps[pair[1].1 as usize].1);
+            // Both ends are rounded up to the nanosecond.
+            let apart = pair[1].0.saturating_since(pair[0].0) + Duration::from_nanos(1);
+            prop_assert!(apart >= line_time);
+        }
+    }
+}

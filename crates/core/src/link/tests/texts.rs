@@ -1,0 +1,94 @@
+//! Text forms are read, written, and refused with what was expected.
+
+use super::*;
+
+fn queue(text: &str) -> QueueKind {
+    text.parse().unwrap()
+}
+
+#[test]
+fn queues_are_read() {
+    assert_eq!(queue("345packets"), QueueKind::DropTail(QueueLimit::Packets(345)));
+    assert_eq!(queue("droptail:420packets"), QueueKind::DropTail(QueueLimit::Packets(420)));
+    assert_eq!(queue("500KB"), QueueKind::DropTail(QueueLimit::Bytes(Bytes::new(500_000))));
+    assert_eq!(queue("unlimited"), QueueKind::DropTail(QueueLimit::Unlimited));
+    assert_eq!(queue("red"), QueueKind::Red(RedConfig::default()));
+    assert_eq!(queue("red:min=5,max=15,weight=0.002"), QueueKind::Red(RedConfig::default()));
+    let scaled = RedConfig {
+        min_threshold: 20.0,
+        max_threshold: 60.0,
+        limit: QueueLimit::Bytes(Bytes::new(64 * 1024)),
+        max_p: Probability::new(0.02).unwrap(),
+        gentle: true,
+        wait: false,
+        average: Measure::Bytes,
+        drops: Measure::Bytes,
+        ecn: true,
+        ..RedConfig::default()
+    };
+    let text = "red:min=20, limit=64KiB, max-p=2%, gentle=on, wait=off, average=bytes, \
+                drops=bytes, ecn=on";
+    assert_eq!(queue(text), QueueKind::Red(scaled));
+    assert_eq!(queue("codel:target=5ms,interval=100ms"), QueueKind::CoDel(CoDelConfig::default()));
+    for text in ["7packets", "unlimited", "red", text, "codel:target=1500us,ecn=on,limit=9KB"] {
+        assert_eq!(queue(&queue(text).to_string()), queue(text));
+    }
+}
+
+#[test]
+fn losses_and_outages_are_read() {
+    let loss = |text: &str| text.parse::<LossKind>().unwrap();
+    assert_eq!(loss("0"), LossKind::NONE);
+    assert_eq!(loss("1%"), Probability::new(0.01).unwrap().into());
+    let bursts = GilbertElliott::from_bursts(5.0, Probability::new(0.01).unwrap()).unwrap();
+    let channel = loss("gilbert-elliott:burst=5,loss=1%");
+    assert_eq!(channel, LossKind::GilbertElliott(bursts));
+    let outages = |text: &str| text.parse::<Outages>().unwrap();
+    let times = [(10_000, 10_500), (60_000, 62_000)];
+    let times = times.map(|(a, b)| Instant::from_millis(a)..Instant::from_millis(b));
+    assert_eq!(Ok(outages("10s+500ms,60s+2s")), Outages::listed(times.to_vec()));
+    for text in [
+        "1e-4",
+        "gilbert-elliott:burst=5,loss=1%",
+        "gilbert-elliott:p=0.2%,r=20%",
+        "gilbert-elliott:good=10s,bad=1500us,h=0.25,k=0.9999",
+    ] {
+        assert_eq!(loss(&loss(text).to_string()), loss(text));
+    }
+    for text in ["none", "10s+500ms,60s+2s", "periodic:first=10s,lasting=2s,every=1min"] {
+        assert_eq!(outages(&outages(text).to_string()), outages(text));
+    }
+}
+
+#[test]
+fn what_is_wrong_is_named_with_what_was_expected() {
+    let queue = |text: &str| text.parse::<QueueKind>().unwrap_err().to_string();
+    let loss = |text: &str| text.parse::<LossKind>().unwrap_err().to_string();
+    let outages = |text: &str| text.parse::<Outages>().unwrap_err().to_string();
+    for (message, parts) in [
+        (queue("blue"), ["`blue`", "codel:target=5ms"]),
+        (queue("1.5packets"), ["1.5packets", "345packets"]),
+        (queue("droptail:many"), ["`many`", "64KiB"]),
+        (queue("red:size=5"), ["`size`", "max-p"]),
+        (queue("red:min=5,min=6"), ["`min`", "once"]),
+        (queue("red:min=5,max=5"), ["`5`", "above `min`"]),
+        (queue("red:weight=2"), ["`2`", "0 to 1"]),
+        (queue("red:max-p=2"), ["`2`", "a probability"]),
+        (queue("red:gentle=yes"), ["`yes`", "`on` or `off`"]),
+        (queue("codel:target=5"), ["`5`", "100ms"]),
+        (queue("codel:interval=0ms"), ["`0ms`", "100ms"]),
+        (loss("2"), ["`2`", "1e-6"]),
+        (loss("often"), ["`often`", "gilbert-elliott:burst=5"]),
+        (loss("gilbert-elliott:burst=5"), ["`loss`", "burst / (burst + 1)"]),
+        (loss("gilbert-elliott:burst=1,loss=60%"), ["`60%`", "burst / (burst + 1)"]),
+        (loss("gilbert-elliott:good=1s,bad=1ns"), ["`1ns`", "at least 1us"]),
+        (loss("gilbert-elliott"), ["`p`", "a probability"]),
+        (loss("gilbert-elliott:p=1%,r=1%,q=1"), ["`q`", "burst and loss"]),
+        (outages("10s"), ["`10s`", "10s+500ms"]),
+        (outages("10s+0s"), ["longer than nothing", "10.0"]),
+        (outages("periodic:lasting=2s,every=1s"), ["2s", "1s"]),
+    ] {
+        assert!(parts.iter().all(|part| message.contains(part)), "{message}");
+        assert!(!message.contains('\n'), "{message}");
+    }
+}
