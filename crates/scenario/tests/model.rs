@@ -21,7 +21,7 @@ client = {}
 lan = "a"
 add-options = "always"
 memory = "1MiB"
-satellite-leg = { rate = "8Mbit/s", round-trip = "500ms", ack = "per-segment", mtu = 1500 }
+satellite-leg = { rate = "8Mbit/s", round-trip = "500ms", tcp = "ack=per-segment", mtu = 1500 }
 [link.a]
 between = ["server", "g"]
 [link.b]

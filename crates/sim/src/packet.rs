@@ -56,7 +56,7 @@ pub enum Body {
     /// Real bytes.
     Bytes(Vec<u8>),
     /// So many bytes of the pattern from this offset on; see
-    /// [`Pattern`](bentpipe_core::tcp::buffer::Pattern).
+    /// [`Pattern`].
     Pattern {
         /// Offset of the first byte.
         start: u64,
