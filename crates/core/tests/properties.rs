@@ -8,7 +8,7 @@ mod pair;
 
 use bentpipe_core::tcp::buffer::{Chunks, Pattern};
 use bentpipe_core::tcp::congestion::{Control, Growth, InitialWindowUse, Probing};
-use bentpipe_core::tcp::connection::ConnectionConfig;
+use bentpipe_core::tcp::connection::{ConnectionConfig, Opening};
 use bentpipe_core::tcp::pacing::Pacing;
 use bentpipe_core::tcp::receiver::AckPolicy;
 use bentpipe_core::tcp::recovery::Algorithm;
@@ -122,6 +122,7 @@ fn connections() -> impl Strategy<Value = ConnectionConfig> {
                 window_scale,
                 sack,
                 timestamps,
+                opening: Opening::Handshake,
                 transactions: false,
                 least_mtu: 552,
                 ecn,

@@ -83,3 +83,22 @@ fn a_run_can_be_given_up() {
     assert_eq!(result, Err(bentpipe_sim::RunError::Cancelled));
     assert_eq!(asked, 3);
 }
+
+/// When the one packet of a prearranged connection is delivered.
+fn one_packet(link: &str) -> f64 {
+    let text =
+        GEO.replace("\"1MB\"", "\"1000B\"").replace("queue = ", &format!("{link}\nqueue = "));
+    let outcome = outcome(&text);
+    assert_eq!((outcome.flows[0].delivered, outcome.flows[0].completed), (1000, 1));
+    outcome.run.end.as_secs_f64()
+}
+
+#[test]
+fn a_prearranged_connection_begins_with_its_data() {
+    // 1040 bytes at 100 and at 1.5 Mbit/s, and the propagation.
+    let expected = 1040.0 * 8.0 / 100e6 + 1040.0 * 8.0 / 1.5e6 + 0.25;
+    assert!((one_packet("") - expected).abs() < 1e-8);
+    // Lost, it comes again by ns's first timeout of 6 s.
+    let late = one_packet("outages = [{ at = \"0s\", lasting = \"1s\" }]");
+    assert!((late - expected - 6.0).abs() <= 0.1, "{late}");
+}

@@ -1,6 +1,6 @@
 //! A host's parameters.
 
-use super::TIME_WAIT;
+use super::{Opening, TIME_WAIT};
 use crate::tcp::receiver::AckPolicy;
 use crate::tcp::recovery::Algorithm;
 use crate::tcp::sender::SenderConfig;
@@ -28,6 +28,8 @@ pub struct ConnectionConfig {
     pub timestamps: bool,
     /// Offer explicit congestion notification (RFC 3168).
     pub ecn: bool,
+    /// How the connection comes into being.
+    pub opening: Opening,
     /// Speak T/TCP (RFC 1644) where the connection is opened with what a
     /// [`TaoCache`](crate::tcp::transaction::TaoCache) says.
     pub transactions: bool,
@@ -54,6 +56,7 @@ impl Default for ConnectionConfig {
             sack: true,
             timestamps: true,
             ecn: false,
+            opening: Opening::Handshake,
             transactions: false,
             ack_policy: AckPolicy::Delayed(Duration::from_millis(40)),
             sender: SenderConfig::default(),

@@ -213,8 +213,19 @@ impl Handshake {
         tcb
     }
 
+    /// The peer has these terms, and begins at zero, without having said so.
+    pub(super) fn agree(self, terms: Terms) -> Handshake {
+        Handshake { peer: Some((SeqNum(0), terms)), ..self }
+    }
+
     /// The connection's block, whose sender begins at `start`.
-    fn complete(&self, now: Instant, tcp: &TcpHeader, start: u64, window: u64) -> Box<Tcb> {
+    pub(super) fn complete(
+        &self,
+        now: Instant,
+        tcp: &TcpHeader,
+        start: u64,
+        window: u64,
+    ) -> Box<Tcb> {
         let (rcv_isn, terms) = self.peer.expect("the peer's SYN has come");
         // One that went twice tells nothing (Karn); one in the sender's books is measured there.
         let measured = self.transmissions == 1 && start > 0;

@@ -9,6 +9,7 @@
 mod config;
 mod handshake;
 mod path;
+mod prearranged;
 mod state;
 mod streams;
 #[cfg(test)]
@@ -17,6 +18,7 @@ mod transaction;
 
 pub use config::ConnectionConfig;
 use handshake::Handshake;
+pub use prearranged::Opening;
 use state::Closer;
 pub use state::{Event, State};
 
@@ -71,6 +73,9 @@ pub struct Connection<B> {
 impl<B: Buffer> Connection<B> {
     /// Opens actively, with initial sequence number `isn`.
     pub fn connect(now: Instant, config: ConnectionConfig, isn: SeqNum) -> Connection<B> {
+        if config.opening == Opening::Prearranged {
+            return Self::prearranged(now, config);
+        }
         Self::opening(now, config, Handshake::active(now, &config, isn))
     }
 

@@ -2,7 +2,7 @@
 //! TIME-WAIT. The cache that decides is its caller's: [`TaoCache`](crate::tcp::transaction).
 
 use super::handshake::Handshake;
-use super::{Connection, ConnectionConfig, Event, Phase, State};
+use super::{Connection, ConnectionConfig, Event, Opening, Phase, State};
 use crate::tcp::buffer::{Buffer, Payload};
 use crate::tcp::tcb::Tcb;
 use crate::tcp::transaction::{ActiveOpen, Lesson, PassiveOpen, is_after};
@@ -25,6 +25,9 @@ impl<B: Buffer> Connection<B> {
         isn: SeqNum,
         open: ActiveOpen,
     ) -> Connection<B> {
+        if config.opening == Opening::Prearranged {
+            return Self::prearranged(now, config);
+        }
         let handshake = Handshake::active(now, &config, isn);
         let handshake = if config.transactions { handshake.offer(open) } else { handshake };
         Self::opening(now, config, handshake)
@@ -41,6 +44,9 @@ impl<B: Buffer> Connection<B> {
         payload: Payload<'_>,
         open: Option<PassiveOpen>,
     ) -> Option<Connection<B>> {
+        if config.opening == Opening::Prearranged {
+            return Self::prearranged_by(now, config, syn, payload);
+        }
         let plain = syn.has(Flags::SYN) && !syn.has(Flags::ACK) && !syn.has(Flags::RST);
         if !plain {
             return None;

@@ -2,6 +2,7 @@
 //! back as it was.
 
 use crate::tcp::congestion::{Control, InitialWindowUse, Probing};
+use crate::tcp::connection::Opening;
 use crate::tcp::pacing::Pacing;
 use crate::tcp::receiver::AckPolicy;
 use crate::tcp::sender::{InitialWindow, Reduction};
@@ -79,6 +80,9 @@ impl<T: Copy + PartialEq> Form<T> for Named<T> {
 }
 
 pub(super) const SWITCH: Named<bool> = Named(&[("on", true), ("off", false)]);
+
+pub(super) const OPENING: Named<Opening> =
+    Named(&[("handshake", Opening::Handshake), ("prearranged", Opening::Prearranged)]);
 
 pub(super) const REDUCTION: Named<Reduction> =
     Named(&[("plain", Reduction::Plain), ("prr", Reduction::Prr)]);

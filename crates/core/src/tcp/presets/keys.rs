@@ -1,8 +1,8 @@
 //! The parameters of a connection by name. A new one is one entry of [`KEYS`].
 
 use super::forms::{
-    Acks, Between, FirstWindow, Form, INITIAL_WINDOW_USE, InList, Lasting, Optional, PROBING,
-    Paced, Plain, REDUCTION, Room, SWITCH, Size, Time,
+    Acks, Between, FirstWindow, Form, INITIAL_WINDOW_USE, InList, Lasting, OPENING, Optional,
+    PROBING, Paced, Plain, REDUCTION, Room, SWITCH, Size, Time,
 };
 use crate::tcp::connection::ConnectionConfig;
 use std::fmt;
@@ -61,6 +61,7 @@ pub const KEYS: &[Key] = &[
     key!("sack", ON_OFF, sack, SWITCH),
     key!("timestamps", ON_OFF, timestamps, SWITCH),
     key!("ecn", ON_OFF, ecn, SWITCH),
+    key!("opening", "handshake or prearranged", opening, OPENING),
     key!("transactions", ON_OFF, transactions, SWITCH),
     key!(
         "ack",

@@ -74,10 +74,10 @@ pub const PRESETS: &[Preset] = &[
         name: "ns-1997",
         about: "ns before 1998: 1000-byte packets, every one acknowledged, one at first, 100 ms ticks",
         source: "ns-default.tcl 1.82 (20 December 1997): packetSize_ 1000, windowInit_ 1, tcpTick_ 0.1, minrto_ 0, \
-                 rtxcur_init_ 6, useHeaders_ false. Not modelled: ns opens no connection (syn_ false), so that \
-                 here everything comes one round trip later. Recovery is ns's choice of agent: Agent/TCP is \
+                 rtxcur_init_ 6, syn_ false, useHeaders_ false (with mss=960 a packet is 1000 bytes long, its 40 of \
+                 headers included). Recovery is ns's choice of agent: Agent/TCP is \
                  recovery=tahoe, Agent/TCP/Reno reno, /Newreno newreno, /Sack1 sack, /Fack fack.",
-        text: "mss=1000,send-buffer=64MiB,receive-buffer=16MiB,window-scale=9,sack=on,\
+        text: "opening=prearranged,mss=1000,send-buffer=64MiB,receive-buffer=16MiB,window-scale=9,sack=on,\
                timestamps=off,ack=per-segment,recovery=reno,iw=1,byte-limit=1,\
                rto.initial=6s,rto.min=0s,rto.max=64s,rto.granularity=100ms,rto.tick=100ms,\
                overhead=0B,nagle=off,restart-after-idle=off",

@@ -37,6 +37,7 @@ const OTHERS: &[(&str, &[&str])] = &[
     ("sack", &["off"]),
     ("timestamps", &["off"]),
     ("ecn", &["on"]),
+    ("opening", &["prearranged"]),
     ("transactions", &["on"]),
     ("ack", &["per-segment", "delayed:0.2s", "heartbeat:200ms", "thinned:8:1500us", "division:4"]),
     ("recovery", &["tahoe", "rack"]),
@@ -83,7 +84,7 @@ fn changed(a: &ConnectionConfig, b: &ConnectionConfig) -> Vec<String> {
         b,
         ConnectionConfig {
             mss, send_buffer, receive_buffer, receive_buffer_max, window_scale, sack, timestamps,
-            ecn, transactions, ack_policy, syn_retries, least_mtu, time_wait
+            ecn, opening, transactions, ack_policy, syn_retries, least_mtu, time_wait
         },
         without sender
     );
@@ -111,7 +112,7 @@ fn changed(a: &ConnectionConfig, b: &ConnectionConfig) -> Vec<String> {
 }
 
 /// How many fields [`changed`] looks at.
-const FIELDS: usize = 13 + 16 + 5;
+const FIELDS: usize = 14 + 16 + 5;
 
 #[test]
 fn every_field_has_a_key_and_every_key_a_field() {
