@@ -102,3 +102,16 @@ fn a_prearranged_connection_begins_with_its_data() {
     let late = one_packet("outages = [{ at = \"0s\", lasting = \"1s\" }]");
     assert!((late - expected - 6.0).abs() <= 0.1, "{late}");
 }
+
+#[test]
+fn gateways_of_a_scenario_are_the_deployed_ones() {
+    let text = include_str!("../../../scenarios/geo-gateways.toml")
+        .replace("bytes = \"1MB\"", "bytes = \"10MB\"");
+    let text = text.split("[sweep]").next().unwrap();
+    let split = outcome(text);
+    assert_eq!(split.flows[0].delivered, 10_000_000);
+    // 10 MB in 1500-byte packets at 8 Mbit/s, and two round trips for the SYN and the request.
+    let limit = 10e6 * 1500.0 / 1448.0 * 8.0 / 8e6 + 0.75;
+    let took = split.run.end.as_secs_f64();
+    assert!(took > limit - 0.1 && took < limit + 0.5, "{took} for {limit}");
+}
