@@ -43,9 +43,18 @@ impl Instant {
     }
 }
 
+/// The earlier of two deadlines, of which either may not be set.
+#[inline]
+pub fn earliest(a: Option<Instant>, b: Option<Instant>) -> Option<Instant> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
+}
+
 /// The nanoseconds of a span, or the most that an [`Instant`] can count. On the path of every
 /// segment, hence without the 128 bits of [`Duration::as_nanos`].
-const fn nanos(span: Duration) -> u64 {
+pub(crate) const fn nanos(span: Duration) -> u64 {
     span.as_secs().saturating_mul(1_000_000_000).saturating_add(span.subsec_nanos() as u64)
 }
 

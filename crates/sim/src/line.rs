@@ -62,8 +62,8 @@ impl Line {
         &self.link
     }
 
-    pub(crate) fn push(&mut self, now: Instant, packet: Packet) {
-        self.link.push(now, Box::new(packet));
+    pub(crate) fn push(&mut self, now: Instant, packet: Box<Packet>) {
+        self.link.push(now, packet);
     }
 
     /// The next packet that has arrived by `now`.

@@ -171,7 +171,7 @@ impl Packet {
     /// Cuts a super-segment into packets of at most `mss` bytes of payload, as TSO does: sequence
     /// numbers advance, FIN and PSH stay on the last one, CWR on the first. `emit` gets them in
     /// order.
-    pub fn cut(self, mss: usize, mut emit: impl FnMut(Packet)) {
+    pub fn cut(self: Box<Packet>, mss: usize, mut emit: impl FnMut(Box<Packet>)) {
         let Content::Tcp(tcp, body) = &self.content else { return emit(self) };
         let len = body.len();
         if len <= mss {
@@ -186,7 +186,7 @@ impl Packet {
             if from > 0 {
                 tcp.flags = tcp.flags.without(Flags::CWR);
             }
-            emit(Packet::tcp(self.ip, tcp, body.piece(from, to)));
+            emit(Box::new(Packet::tcp(self.ip, tcp, body.piece(from, to))));
         }
     }
 }
@@ -211,7 +211,7 @@ mod tests {
         let bytes = Body::Bytes((0..250).map(Pattern::byte).collect());
         for body in [bytes, Body::Pattern { start: 0, len: 250 }] {
             let mut parts = Vec::new();
-            Packet::tcp(ip, tcp.clone(), body).cut(100, |part| parts.push(part));
+            Box::new(Packet::tcp(ip, tcp.clone(), body)).cut(100, |part| parts.push(part));
             let headers: Vec<&TcpHeader> = parts
                 .iter()
                 .map(|part| match &part.content {

@@ -230,7 +230,7 @@ impl<A: Application> World<A> {
     /// Sends a packet from host `from`; its IP header's source is filled in.
     pub fn emit(&mut self, from: NodeId, dst: IpAddr, content: Content) {
         let ip = self.host(from).header_to(dst);
-        self.send(from, 0, Packet { ip, content });
+        self.send(from, 0, Box::new(Packet { ip, content }));
     }
 
     /// What an application has told, and where.
@@ -327,7 +327,7 @@ impl<A: Application> World<A> {
                     _ => host.handle(now, &packet),
                 },
                 Node::Router => {
-                    self.forward(node, *packet);
+                    self.forward(node, packet);
                     continue;
                 }
                 Node::Gateway(gateway, lan) => {
@@ -345,7 +345,7 @@ impl<A: Application> World<A> {
                         }
                     };
                     if !taken {
-                        self.forward(node, *packet);
+                        self.forward(node, packet);
                     }
                 }
                 Node::Helper(helper) => {
@@ -392,7 +392,7 @@ impl<A: Application> World<A> {
     }
 
     /// What node `id` sends next, and how much payload a wire packet takes.
-    fn poll_node(&mut self, id: NodeId) -> Option<(Packet, usize)> {
+    fn poll_node(&mut self, id: NodeId) -> Option<(Box<Packet>, usize)> {
         let now = self.now;
         match &mut self.nodes[id] {
             Node::Host(host) => host.poll_transmit(now),
@@ -403,25 +403,25 @@ impl<A: Application> World<A> {
                     gateway.payload(&emission, visit);
                 });
                 let mss = emission.gso_size.map_or(usize::MAX, usize::from);
-                Some((Packet::tcp(emission.ip, emission.tcp, body), mss))
+                Some((Box::new(Packet::tcp(emission.ip, emission.tcp, body)), mss))
             }
         }
     }
 
     fn send_all(&mut self, id: NodeId, packets: Vec<(usize, Packet)>) {
         for (port, packet) in packets {
-            self.send(id, port, packet);
+            self.send(id, port, Box::new(packet));
         }
     }
 
     /// Sends a packet on its way to its destination. Without a route it is dropped.
-    fn forward(&mut self, id: NodeId, packet: Packet) {
+    fn forward(&mut self, id: NodeId, packet: Box<Packet>) {
         if let Some(&port) = self.routes[id].get(&packet.ip.dst) {
             self.send(id, port, packet);
         }
     }
 
-    fn send(&mut self, id: NodeId, port: usize, packet: Packet) {
+    fn send(&mut self, id: NodeId, port: usize, packet: Box<Packet>) {
         if let Some(line) = self.exits[id].get(port).copied().flatten() {
             self.lines[line].line.push(self.now, packet);
             self.arm_line(line);

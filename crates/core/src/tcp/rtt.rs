@@ -5,7 +5,7 @@
 //! tick comes at any time after the timer was set, an RTO of n ticks lasts n - 1 to n of them;
 //! with at least two, as in BSD, it never lasts less than one.
 
-use crate::time::{Duration, Instant};
+use crate::time::{Duration, Instant, nanos};
 
 /// Parameters of the retransmission timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,8 +95,11 @@ impl RttEstimator {
                 rtt
             }
             Some(srtt) => {
-                self.rttvar = (self.rttvar * 3 + srtt.abs_diff(rtt)) / 4;
-                (srtt * 7 + rtt) / 8
+                // In whole nanoseconds: a `Duration` would divide at each operation.
+                let (srtt, rttvar, rtt) = (nanos(srtt), nanos(self.rttvar), nanos(rtt));
+                let varied = rttvar.saturating_mul(3).saturating_add(srtt.abs_diff(rtt)) / 4;
+                self.rttvar = Duration::from_nanos(varied);
+                Duration::from_nanos(srtt.saturating_mul(7).saturating_add(rtt) / 8)
             }
         });
         self.end_back_off();
@@ -136,7 +139,10 @@ impl RttEstimator {
             Some(srtt) => srtt + granularity.max(self.rttvar * 4),
         };
         let base = base.max(self.config.min).min(self.config.max);
-        let rto = base.saturating_mul(1 << self.backoff.min(16)).min(self.config.max);
+        let rto = match self.backoff {
+            0 => base,
+            backoff => base.saturating_mul(1 << backoff.min(16)).min(self.config.max),
+        };
         if self.config.tick.is_zero() {
             return rto;
         }

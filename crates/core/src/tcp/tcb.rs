@@ -17,7 +17,7 @@ use super::receiver::Receiver;
 use super::sender::{Ack, Sender, Transmission};
 use super::timestamps;
 pub use super::timestamps::{TimestampClock, TimestampState};
-use crate::time::{Duration, Instant};
+use crate::time::{Duration, Instant, earliest};
 use crate::wire::{Flags, SackBlock, SeqNum, TcpHeader, Timestamps};
 use arrayvec::ArrayVec;
 use std::ops::Range;
@@ -210,12 +210,12 @@ impl Tcb {
         self.note_timestamp(now, tcp, start);
         let near = self.sender.snd_una();
         let offset = |seq: SeqNum| seq.offset_near(self.agreed.snd_isn, near);
-        let sack: ArrayVec<Range<u64>, 4> = tcp
-            .options
-            .sack
-            .iter()
-            .filter_map(|block| Some(offset(block.left)?..offset(block.right)?))
-            .collect();
+        let mut sack: ArrayVec<Range<u64>, 4> = ArrayVec::new();
+        for block in &tcp.options.sack {
+            if let (Some(left), Some(right)) = (offset(block.left), offset(block.right)) {
+                sack.push(left..right);
+            }
+        }
         let outcome = self.sender.on_ack(
             now,
             &Ack {
@@ -328,7 +328,7 @@ impl Tcb {
 
     /// When [`Tcb::on_timer`] is to be called, if ever.
     pub fn poll_timer(&self) -> Option<Instant> {
-        [self.sender.poll_timer(), self.receiver.poll_timer()].into_iter().flatten().min()
+        earliest(self.sender.poll_timer(), self.receiver.poll_timer())
     }
 
     /// Lets expire what is due at `now`. (A delayed acknowledgment falls due by itself.)

@@ -65,8 +65,9 @@ pub struct TcpOptions {
     pub cc_new: Option<u32>,
     /// CC.ECHO, in a SYN-ACK: the count of the SYN that is answered.
     pub cc_echo: Option<u32>,
-    /// All other options, kind and length included, in their order.
-    pub other: ArrayVec<u8, 40>,
+    /// All other options, kind and length included, in their order. On the heap, as they are
+    /// seldom there: headers are moved from hand to hand.
+    pub other: Vec<u8>,
 }
 
 impl TcpOptions {
@@ -128,7 +129,10 @@ impl TcpOptions {
                 return Err(OptionsError::Length(kind));
             }
             _ => {
-                self.other.try_extend_from_slice(whole).map_err(|_| OptionsError::Overrun(kind))?;
+                if self.other.len() + whole.len() > Self::MAX_LEN {
+                    return Err(OptionsError::Overrun(kind));
+                }
+                self.other.extend_from_slice(whole);
             }
         }
         Ok(())
@@ -232,18 +236,18 @@ impl TcpOptions {
         if (self.wire_len() + len).next_multiple_of(4) > Self::MAX_LEN {
             return false;
         }
-        let _ = self.other.try_extend_from_slice(&[EXPERIMENT_KIND, len as u8, a, b]);
-        let _ = self.other.try_extend_from_slice(body);
+        self.other.extend_from_slice(&[EXPERIMENT_KIND, len as u8, a, b]);
+        self.other.extend_from_slice(body);
         true
     }
 
     /// Removes every experimental option with this identifier.
     pub fn remove_experiment(&mut self, identifier: u16) {
         let [a, b] = identifier.to_be_bytes();
-        let mut kept = ArrayVec::new();
+        let mut kept = Vec::new();
         for option in self.others() {
             if option.len() < 4 || option[0] != EXPERIMENT_KIND || option[2..4] != [a, b] {
-                let _ = kept.try_extend_from_slice(option);
+                kept.extend_from_slice(option);
             }
         }
         self.other = kept;

@@ -318,9 +318,9 @@ impl<A: Application> Host<A> {
 
     /// The next packet to be sent, and the most payload that a wire packet of its connection
     /// carries. Sessions send all that they have, one after the other.
-    pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<(Packet, usize)> {
+    pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<(Box<Packet>, usize)> {
         if let Some(reply) = self.replies.pop_front() {
-            return Some((reply, usize::MAX));
+            return Some((Box::new(reply), usize::MAX));
         }
         while let Some(&index) = self.ready.front() {
             let session = &mut self.sessions[index];
@@ -334,10 +334,9 @@ impl<A: Application> Host<A> {
             let connection = &session.connection;
             let body = Body::collect(len, |visit| connection.payload(out.data, visit));
             let mss = connection.tcb().map_or(usize::MAX, |tcb| tcb.sender.smss() as usize);
+            let ip = IpHeader { traffic_class: out.ecn.bits(), ..self.header_to(peer) };
             let tcp = TcpHeader { src_port, dst_port, ..out.tcp };
-            let mut packet = Packet::tcp(self.header_to(peer), tcp, body);
-            packet.ip.traffic_class = out.ecn.bits();
-            return Some((packet, mss));
+            return Some((Box::new(Packet::tcp(ip, tcp, body)), mss));
         }
         None
     }

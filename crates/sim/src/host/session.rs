@@ -2,7 +2,7 @@
 
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::tcp::connection::{Connection, ConnectionConfig};
-use bentpipe_core::time::Instant;
+use bentpipe_core::time::{Instant, earliest};
 use std::fmt;
 
 /// What uses a connection at one of its ends.
@@ -51,9 +51,6 @@ pub(super) struct Session<A: Application> {
 
 impl<A: Application> Session<A> {
     pub(super) fn next(&self, now: Instant) -> Option<Instant> {
-        match (self.connection.poll_timeout(), self.application.next(now)) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        }
+        earliest(self.connection.poll_timeout(), self.application.next(now))
     }
 }

@@ -27,7 +27,7 @@ use super::ecn::Ecn;
 use super::receiver::{AutoTuning, Observed};
 use super::tcb::{Admission, Arrival, Fate, Outgoing, Tcb};
 use super::transaction::Lesson;
-use crate::time::{Duration, Instant};
+use crate::time::{Duration, Instant, earliest};
 use crate::wire::{Flags, SeqNum, TcpHeader};
 use std::collections::VecDeque;
 
@@ -347,10 +347,12 @@ impl<B: Buffer> Connection<B> {
             }
             Phase::Synchronised(tcb) => {
                 self.path.raise_if_due(now, tcb);
-                let out = tcb.poll_transmit(now)?;
-                let len = (out.data.end - out.data.start).min(tcb.sender.smss());
-                self.path.on_sent(len, out.data.end);
-                Some(out)
+                let out = tcb.poll_transmit(now);
+                if let Some(out) = &out {
+                    let len = (out.data.end - out.data.start).min(tcb.sender.smss());
+                    self.path.on_sent(len, out.data.end);
+                }
+                out
             }
             Phase::Closed => None,
         }
@@ -360,9 +362,7 @@ impl<B: Buffer> Connection<B> {
     pub fn poll_timeout(&self) -> Option<Instant> {
         match &self.phase {
             Phase::Opening(handshake) => Some(handshake.poll_timer()),
-            Phase::Synchronised(tcb) => {
-                [tcb.poll_timer(), self.time_wait].into_iter().flatten().min()
-            }
+            Phase::Synchronised(tcb) => earliest(tcb.poll_timer(), self.time_wait),
             Phase::Closed => None,
         }
     }

@@ -2,7 +2,7 @@
 //! and what recovery decides is done.
 
 use super::{Ack, AckOutcome, Sender, reduction, transmit};
-use crate::tcp::congestion::{Acked, Congested};
+use crate::tcp::congestion::{Acked, Congested, Probing};
 use crate::tcp::recovery::{AckFacts, Episode, Timing, Verdict};
 use crate::tcp::timestamps;
 use crate::time::Instant;
@@ -35,7 +35,7 @@ impl Sender {
             .take(4)
             .collect();
         let mut delivered = self.ledger.acknowledge(now, ack.ack, blocks);
-        if delivered.acked + delivered.sacked > 0 {
+        if self.config.probing == Probing::AckRate && delivered.acked + delivered.sacked > 0 {
             let srtt = self.rtt.srtt().unwrap_or_default();
             self.ack_rate.on_ack(now, self.ledger.delivered(), srtt);
         }

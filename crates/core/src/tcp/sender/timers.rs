@@ -3,7 +3,7 @@
 use super::{Sender, reduction::Step, transmit::Forced};
 use crate::tcp::congestion::Congested;
 use crate::tcp::rtt::RttEstimator;
-use crate::time::{Duration, Instant};
+use crate::time::{Duration, Instant, earliest};
 
 /// Probing a closed window.
 #[derive(Debug, Clone, Copy)]
@@ -31,7 +31,8 @@ impl Sender {
         let rto = self.rto_deadline;
         let persist = self.persist.map(|persist| persist.deadline);
         let paced = self.paced_out.then(|| self.pacer.next());
-        [rto, persist, paced, self.ecn_hold, self.recovery.poll_timer()].into_iter().flatten().min()
+        let ours = earliest(earliest(rto, persist), earliest(paced, self.ecn_hold));
+        earliest(ours, self.recovery.poll_timer())
     }
 
     /// Lets expire what is due at `now`.

@@ -52,6 +52,9 @@ impl Sender {
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmission> {
         self.paced_out = false;
         self.window_limited = false;
+        if self.is_quiet() {
+            return None;
+        }
         match self.forced.take() {
             Some(Forced::FirstLost) => {
                 if let Some(range) = self.ledger.first_lost() {
@@ -88,6 +91,14 @@ impl Sender {
                 None
             }
         }
+    }
+
+    /// Nothing waits to be sent and nothing is outstanding: the half of a connection that only
+    /// receives is asked for segments as often as the other.
+    fn is_quiet(&self) -> bool {
+        self.forced.is_none()
+            && self.ledger.flight_size() == 0
+            && self.snd_nxt() >= self.stream_end()
     }
 
     /// What the next segment would be, pacing left aside.
