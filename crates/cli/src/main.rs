@@ -1,5 +1,6 @@
 //! bentpipe: TCP made fast over satellites. One file for each subcommand.
 
+mod bench;
 mod demo;
 mod gateway;
 mod link;
@@ -18,6 +19,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Measure what bentpipe itself costs on this machine
+    Bench(bench::Arguments),
     /// Download files over an emulated GEO link, with and without the gateways
     Demo(demo::Arguments),
     /// Split TCP connections at one end of a satellite link
@@ -49,6 +52,7 @@ fn main() -> ExitCode {
         .with_writer(std::io::stderr)
         .init();
     let result: Result<ExitCode, Box<dyn std::error::Error>> = match arguments.command {
+        Command::Bench(arguments) => bench::run(&arguments).map_err(Into::into),
         Command::Demo(arguments) => demo::run(&arguments).map_err(Into::into),
         Command::Gateway(arguments) => gateway::run(&arguments).map_err(Into::into),
         Command::Link(arguments) => link::run(&arguments).map_err(Into::into),
