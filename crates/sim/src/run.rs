@@ -119,7 +119,7 @@ fn links(
                 capacity: direction
                     .rate
                     .as_ref()
-                    .map(|rate| rate.at(Duration::ZERO).bytes_in(span) as f64),
+                    .map(|rate| rate.at(Instant::ZERO).bytes_in(span) as f64),
                 mean_queue: (0.0, 0.0),
                 longest_queue: Count::default(),
             });
