@@ -1,14 +1,15 @@
 //! Links: two directions, each with a rate, a delay, a queue and losses.
 
 use crate::document::Table;
-use crate::loss::{Loss, Outages, merge};
+use crate::loss::{Outages, merge};
 use crate::names::{Names, NodeIndex};
 use crate::node::Node;
 use crate::orbit::{Orbit, Pass, Position};
 use crate::profile::{self, Profile};
-use crate::queue::{Product, Queue};
+use crate::queue::{Product, read_queue};
 use crate::reader::{Context, Reader, Result, Section, field};
-use crate::schedule::{Trace, Varying};
+use crate::trace::Trace;
+use bentpipe_core::link::{LossKind, Order, QueueKind, Varying};
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::{Probability, Rate};
 use rand_pcg::Pcg64Mcg;
@@ -53,24 +54,15 @@ pub struct Direction {
     /// Propagation delay.
     pub delay: Varying<Duration>,
     /// What waits for the line.
-    pub queue: Queue,
+    pub queue: QueueKind,
     /// What a shrinking delay does to the order of packets.
     pub order: Order,
     /// How packets are lost.
-    pub loss: Loss,
+    pub loss: LossKind,
     /// Probability that a bit is wrong; one wrong bit loses its packet.
     pub bit_errors: Varying<Probability>,
     /// When nothing passes.
     pub outages: Vec<Outages>,
-}
-
-/// What a shrinking delay does to the order of packets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Order {
-    /// It stays: a packet waits for the one sent before it.
-    Kept,
-    /// A packet overtakes those whose way is longer.
-    ByArrival,
 }
 
 impl Direction {
@@ -179,7 +171,7 @@ impl Link {
             reader.node("profile").map(|node| profile::find(context, node)).transpose()?;
         let mut ground = Ground {
             rate: profile.map(|profile| profile.rate),
-            delay: Varying::Fixed(profile.map_or(Duration::ZERO, |profile| profile.delay)),
+            delay: Varying::Constant(profile.map_or(Duration::ZERO, |profile| profile.delay)),
             outages: Vec::new(),
         };
         let pass = match reader.maybe::<Orbit>("orbit")? {
@@ -270,7 +262,7 @@ fn over(
                 let name = &around.nodes[low.0].name;
                 reader.bad("orbit", format!("the satellite is below the horizon of `{name}`"))
             };
-            ground.delay = Varying::Fixed(geo.delay(a, b).ok_or_else(unseen)?);
+            ground.delay = Varying::Constant(geo.delay(a, b).ok_or_else(unseen)?);
             Ok(None)
         }
         Orbit::Walker(walker) => {
@@ -281,7 +273,7 @@ fn over(
                 );
             }
             let pass = walker.pass(a, b, around.duration);
-            ground.delay = Varying::Schedule(pass.delay.clone());
+            ground.delay = pass.delay.clone();
             ground.outages.clone_from(&pass.outages);
             Ok(Some(Arc::new(pass)))
         }
@@ -291,27 +283,27 @@ fn over(
 /// Reads a direction; a trace does not override what is said for the keys that are `firm`.
 fn direction(reader: &Reader<'_>, ground: &Ground, firm: &[&str]) -> Result<Direction> {
     let context: &Context<'_> = reader.context;
-    let mut rate = reader.maybe("rate")?.or(ground.rate).map(Varying::Fixed);
-    let mut delay = reader.maybe("delay")?.map_or_else(|| ground.delay.clone(), Varying::Fixed);
-    let mut loss = reader.maybe("loss")?.map(Varying::Fixed);
-    let mut bit_errors = Varying::Fixed(reader.or("bit-errors", Probability::ZERO)?);
+    let mut rate = reader.maybe("rate")?.or(ground.rate).map(Varying::Constant);
+    let mut delay = reader.maybe("delay")?.map_or_else(|| ground.delay.clone(), Varying::Constant);
+    let mut loss = reader.maybe("loss")?.map(Varying::Constant);
+    let mut bit_errors = Varying::Constant(reader.or("bit-errors", Probability::ZERO)?);
     if let Some(node) = reader.node("trace") {
         let trace = Trace::read(context, node)?;
         let free = |key: &str| !firm.contains(&key);
         let traced = trace.rate.filter(|_| free("rate"));
-        rate = traced.map(Varying::Schedule).or(rate);
-        delay = trace.delay.filter(|_| free("delay")).map_or(delay, Varying::Schedule);
-        loss = trace.loss.filter(|_| free("loss")).map(Varying::Schedule).or(loss);
+        rate = traced.map(Varying::from).or(rate);
+        delay = trace.delay.filter(|_| free("delay")).map_or(delay, Varying::from);
+        loss = trace.loss.filter(|_| free("loss")).map(Varying::from).or(loss);
         let traced = trace.bit_errors.filter(|_| free("bit-errors"));
-        bit_errors = traced.map_or(bit_errors, Varying::Schedule);
+        bit_errors = traced.map_or(bit_errors, Varying::from);
     }
     if rate.as_ref().is_some_and(|rate| rate.greatest().bits_per_sec() == 0) {
         return Err(reader.bad("rate", "a link at 0bit/s passes nothing"));
     }
     let product = Product { rate: rate.as_ref().map(Varying::greatest), delay: delay.greatest() };
     let loss = match (reader.maybe("gilbert-elliott")?, loss) {
-        (None, loss) => Loss::Independent(loss.unwrap_or(Varying::Fixed(Probability::ZERO))),
-        (Some(bursts), None) => Loss::GilbertElliott(bursts),
+        (None, loss) => LossKind::Independent(loss.unwrap_or(Varying::Constant(Probability::ZERO))),
+        (Some(bursts), None) => LossKind::GilbertElliott(bursts),
         (Some(_), Some(_)) => {
             let why = "`gilbert-elliott` and `loss` exclude each other (see its `good-loss`)";
             return Err(reader.bad("gilbert-elliott", why));
@@ -331,7 +323,7 @@ fn direction(reader: &Reader<'_>, ground: &Ground, firm: &[&str]) -> Result<Dire
     Ok(Direction {
         rate,
         delay,
-        queue: Queue::read(context, reader.node("queue"), product)?,
+        queue: read_queue(context, reader.node("queue"), product)?,
         order,
         loss,
         bit_errors,

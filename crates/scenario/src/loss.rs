@@ -3,66 +3,10 @@
 use crate::distribution::RandomTime;
 use crate::document::{Node, Value};
 use crate::reader::{Context, FromNode, Reader, Result, Section, field};
-use crate::schedule::Varying;
+use bentpipe_core::link::{GilbertElliott, States};
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::Probability;
 use rand_pcg::Pcg64Mcg;
-
-/// How packets are lost on the line.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Loss {
-    /// Each on its own, with this probability.
-    Independent(Varying<Probability>),
-    /// In bursts.
-    GilbertElliott(GilbertElliott),
-}
-
-/// The two-state Markov channel of Gilbert (1960) and Elliott (1963).
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct GilbertElliott {
-    /// How the state changes.
-    pub states: States,
-    /// Probability of loss in the good state.
-    pub good_loss: Probability,
-    /// Probability of loss in the bad state.
-    pub bad_loss: Probability,
-}
-
-/// How the state of a Gilbert-Elliott channel changes.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum States {
-    /// Between two packets, with these probabilities.
-    PerPacket {
-        /// From good to bad.
-        good_to_bad: Probability,
-        /// From bad to good.
-        bad_to_good: Probability,
-    },
-    /// In time, whatever is sent, after exponential times with these means.
-    InTime {
-        /// In the good state.
-        good: Duration,
-        /// In the bad state.
-        bad: Duration,
-    },
-}
-
-impl GilbertElliott {
-    /// The share of packets that is lost in the long run.
-    pub fn mean_loss(&self) -> f64 {
-        // Weights of the two states.
-        let (good, bad) = match self.states {
-            States::PerPacket { good_to_bad, bad_to_good } => {
-                (bad_to_good.value(), good_to_bad.value())
-            }
-            States::InTime { good, bad } => (good.as_secs_f64(), bad.as_secs_f64()),
-        };
-        if good + bad == 0.0 {
-            return self.good_loss.value();
-        }
-        (good * self.good_loss.value() + bad * self.bad_loss.value()) / (good + bad)
-    }
-}
 
 /// When a link passes nothing: what is sent then is lost.
 #[derive(Debug, Clone, PartialEq)]
@@ -144,10 +88,9 @@ impl FromNode for GilbertElliott {
         let reader = Reader::open(context, node, "gilbert-elliott", &[&GILBERT_ELLIOTT])?;
         let in_time = reader.node("mean-good").or(reader.node("mean-bad"));
         let states = match in_time {
-            None => States::PerPacket {
-                good_to_bad: reader.need("good-to-bad")?,
-                bad_to_good: reader.need("bad-to-good")?,
-            },
+            None => {
+                States::PerPacket { p: reader.need("good-to-bad")?, r: reader.need("bad-to-good")? }
+            }
             Some(_) => {
                 if let Some(key) =
                     ["good-to-bad", "bad-to-good"].iter().find(|key| reader.node(key).is_some())
@@ -155,19 +98,22 @@ impl FromNode for GilbertElliott {
                     let why = format!("`{key}` (per packet) and means in time exclude each other");
                     return Err(reader.bad(key, why));
                 }
-                let (good, bad) = (reader.need("mean-good")?, reader.need("mean-bad")?);
-                let least = Duration::from_micros(1);
-                if good < least || bad < least {
+                let (good, bad): (Duration, _) =
+                    (reader.need("mean-good")?, reader.need("mean-bad")?);
+                if good.min(bad) < States::LEAST_SOJOURN {
                     return Err(context.value_error(node, "mean times must be 1us at least"));
                 }
                 States::InTime { good, bad }
             }
         };
+        // The file gives probabilities of loss, the model those of arrival.
+        let arrives = |lost: Probability| {
+            Probability::new(1.0 - lost.value()).expect("the complement of a probability is one")
+        };
         Ok(GilbertElliott {
             states,
-            good_loss: reader.or("good-loss", Probability::ZERO)?,
-            bad_loss: reader
-                .or("bad-loss", Probability::new(1.0).expect("one is a probability"))?,
+            k: arrives(reader.or("good-loss", Probability::ZERO)?),
+            h: arrives(reader.or("bad-loss", Probability::ONE)?),
         })
     }
 }

@@ -1,84 +1,10 @@
-//! Queues of a link.
+//! How a scenario says what queue a link has.
 
 use crate::document::{Node, Value};
 use crate::reader::{Context, Reader, Result, Section, field};
-use bentpipe_core::link::QueueLimit;
+use bentpipe_core::link::{CoDelConfig, Measure, QueueKind, QueueLimit, RedConfig};
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::{Bytes, Probability, Rate};
-
-/// A queueing discipline with its parameters. Limits include the packet being sent.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Queue {
-    /// First in, first out; an arrival that does not fit is dropped.
-    DropTail {
-        /// How much it holds.
-        limit: QueueLimit,
-    },
-    /// Random early detection (Floyd and Jacobson 1993).
-    Red(Red),
-    /// Controlled delay (RFC 8289).
-    CoDel(CoDel),
-}
-
-/// RED's parameters. Defaults are ns-2's of 1997.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Red {
-    /// How much the queue holds at most.
-    pub limit: QueueLimit,
-    /// Below this average nothing is dropped, in packets.
-    pub min_threshold: f64,
-    /// From this average on everything is (with `gentle`: from twice this on), in packets.
-    pub max_threshold: f64,
-    /// Weight of the newest queue length in the average.
-    pub weight: f64,
-    /// Probability of a drop as the average reaches `max_threshold`.
-    pub max_probability: Probability,
-    /// Between the upper threshold and twice that, the probability rises to one in a line.
-    pub gentle: bool,
-    /// Arrivals are let pass after each drop, so that drops are evenly apart.
-    pub wait: bool,
-    /// In what the average is.
-    pub average: Counted,
-    /// In bytes, a packet's probability is proportional to its length.
-    pub drops: Counted,
-    /// ECN-capable packets are marked instead.
-    pub ecn: bool,
-    /// Mean packet size: how far the average falls while the line is idle.
-    pub mean_packet: Bytes,
-}
-
-/// What RED counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Counted {
-    /// Packets.
-    Packets,
-    /// Bytes, in units of the mean packet.
-    Bytes,
-}
-
-/// CoDel's parameters.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct CoDel {
-    /// How much the queue holds at most.
-    pub limit: QueueLimit,
-    /// Acceptable standing delay.
-    pub target: Duration,
-    /// For how long the delay may exceed it.
-    pub interval: Duration,
-    /// ECN-capable packets are marked instead.
-    pub ecn: bool,
-}
-
-impl Queue {
-    /// Its limit.
-    pub fn limit(&self) -> QueueLimit {
-        match self {
-            Queue::DropTail { limit } => *limit,
-            Queue::Red(red) => red.limit,
-            Queue::CoDel(codel) => codel.limit,
-        }
-    }
-}
 
 const LIMIT: &str =
     "`60packets`, `64KiB`, `1bdp` (rate × twice the link's delay, 15 KB at least), `unlimited`";
@@ -178,63 +104,61 @@ impl Product {
     }
 }
 
-impl Queue {
-    /// The queue that `node` describes, on a link with this `product`.
-    pub(crate) fn read(
-        context: &Context<'_>,
-        node: Option<&Node>,
-        product: Product,
-    ) -> Result<Queue> {
-        let Some(node) = node else { return Ok(Queue::DropTail { limit: product.limit(1.0) }) };
-        let Value::Table(table) = &node.value else {
-            return Ok(Queue::DropTail { limit: limit(context, node, product)? });
-        };
-        const KINDS: [(&str, &Section); 3] =
-            [("drop-tail", &DROP_TAIL), ("red", &RED), ("codel", &CODEL)];
-        let kind = match table.get("kind") {
-            Some(kind) => context.one_of(kind, "queue", &KINDS.map(|(name, _)| name))?,
-            None => 0,
-        };
-        let reader = Reader::open(context, node, "a queue", &[KINDS[kind].1])?;
-        let limit = match reader.node("limit") {
-            Some(node) => limit(context, node, product)?,
-            None => product.limit(1.0),
-        };
-        match kind {
-            0 => Ok(Queue::DropTail { limit }),
-            1 => {
-                let tenth = Probability::new(0.1).expect("a tenth is a probability");
-                let counted = |key: &str| -> Result<Counted> {
-                    let found = reader.choice(key, &["packets", "bytes"])?;
-                    Ok([Counted::Packets, Counted::Bytes][found])
-                };
-                let red = Red {
-                    limit,
-                    min_threshold: reader.within("min-threshold", 5.0, 0.0..=1e9)?,
-                    max_threshold: reader.within("max-threshold", 15.0, 0.0..=1e9)?,
-                    weight: reader.within("weight", 0.002, 1e-9..=1.0)?,
-                    max_probability: reader.or("max-probability", tenth)?,
-                    gentle: reader.or("gentle", false)?,
-                    wait: reader.or("wait", true)?,
-                    average: counted("average")?,
-                    drops: counted("drops")?,
-                    ecn: reader.or("ecn", false)?,
-                    mean_packet: reader.or("mean-packet", Bytes::new(500))?,
-                };
-                if red.min_threshold >= red.max_threshold {
-                    let (min, max) = (red.min_threshold, red.max_threshold);
-                    let why = format!("min-threshold ({min}) must be below max-threshold ({max})");
-                    return Err(reader.bad("min-threshold", why));
-                }
-                Ok(Queue::Red(red))
-            }
-            _ => Ok(Queue::CoDel(CoDel {
+/// The queue that `node` describes, on a link with this `product`.
+pub(crate) fn read_queue(
+    context: &Context<'_>,
+    node: Option<&Node>,
+    product: Product,
+) -> Result<QueueKind> {
+    let Some(node) = node else { return Ok(QueueKind::DropTail(product.limit(1.0))) };
+    let Value::Table(table) = &node.value else {
+        return Ok(QueueKind::DropTail(limit(context, node, product)?));
+    };
+    const KINDS: [(&str, &Section); 3] =
+        [("drop-tail", &DROP_TAIL), ("red", &RED), ("codel", &CODEL)];
+    let kind = match table.get("kind") {
+        Some(kind) => context.one_of(kind, "queue", &KINDS.map(|(name, _)| name))?,
+        None => 0,
+    };
+    let reader = Reader::open(context, node, "a queue", &[KINDS[kind].1])?;
+    let limit = match reader.node("limit") {
+        Some(node) => limit(context, node, product)?,
+        None => product.limit(1.0),
+    };
+    match kind {
+        0 => Ok(QueueKind::DropTail(limit)),
+        1 => {
+            let tenth = Probability::new(0.1).expect("a tenth is a probability");
+            let counted = |key: &str| -> Result<Measure> {
+                let found = reader.choice(key, &["packets", "bytes"])?;
+                Ok([Measure::Packets, Measure::Bytes][found])
+            };
+            let red = RedConfig {
                 limit,
-                target: reader.or("target", Duration::from_millis(5))?,
-                interval: reader.or("interval", Duration::from_millis(100))?,
+                min_threshold: reader.within("min-threshold", 5.0, 0.0..=1e9)?,
+                max_threshold: reader.within("max-threshold", 15.0, 0.0..=1e9)?,
+                weight: reader.within("weight", 0.002, 1e-9..=1.0)?,
+                max_p: reader.or("max-probability", tenth)?,
+                gentle: reader.or("gentle", false)?,
+                wait: reader.or("wait", true)?,
+                average: counted("average")?,
+                drops: counted("drops")?,
                 ecn: reader.or("ecn", false)?,
-            })),
+                mean_packet: reader.or("mean-packet", Bytes::new(500))?,
+            };
+            if red.min_threshold >= red.max_threshold {
+                let (min, max) = (red.min_threshold, red.max_threshold);
+                let why = format!("min-threshold ({min}) must be below max-threshold ({max})");
+                return Err(reader.bad("min-threshold", why));
+            }
+            Ok(QueueKind::Red(red))
         }
+        _ => Ok(QueueKind::CoDel(CoDelConfig {
+            limit,
+            target: reader.or("target", Duration::from_millis(5))?,
+            interval: reader.or("interval", Duration::from_millis(100))?,
+            ecn: reader.or("ecn", false)?,
+        })),
     }
 }
 

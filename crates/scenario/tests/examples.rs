@@ -1,7 +1,8 @@
 //! Every file in `scenarios/` is a sound experiment, and means what it says.
 
-use bentpipe_core::time::Duration;
-use bentpipe_scenario::{Experiment, NodeKind, Queue, Workload};
+use bentpipe_core::link::QueueKind;
+use bentpipe_core::time::{Duration, Instant};
+use bentpipe_scenario::{Experiment, NodeKind, Workload};
 use std::path::PathBuf;
 
 fn folder() -> PathBuf {
@@ -58,7 +59,7 @@ fn six_flows_have_the_papers_round_trips() {
         let path = bentpipe_scenario::network::path(nodes, links, flow.from, flow.to).unwrap();
         let one_way = path
             .iter()
-            .map(|(link, from)| scenario.link(*link).from(*from).unwrap().delay.at(Duration::ZERO));
+            .map(|(link, from)| scenario.link(*link).from(*from).unwrap().delay.at(Instant::ZERO));
         2 * one_way.sum::<Duration>().as_millis()
     });
     assert_eq!(trips.collect::<Vec<_>>(), [10, 20, 100, 200, 300, 600]);
@@ -76,19 +77,22 @@ fn a_leo_link_changes_its_delay_and_has_handovers() {
     let sky = scenario.links.iter().find(|link| link.name == "sky").unwrap();
     let pass = sky.pass.as_ref().unwrap();
     assert!(pass.serving.len() > 1 && !pass.outages.is_empty());
-    assert_ne!(sky.forward.delay.at(Duration::ZERO), sky.forward.delay.at(Duration::from_secs(60)));
+    assert_ne!(
+        sky.forward.delay.at(Instant::ZERO),
+        sky.forward.delay.at(Instant::from_millis(60_000))
+    );
     assert_eq!(sky.forward.delay, sky.back.delay);
     assert_ne!(sky.forward.rate, sky.back.rate);
 }
 
 #[test]
 fn queues_are_swept_as_a_whole() {
-    let queues: Vec<Queue> = example("queues.toml")
+    let queues: Vec<QueueKind> = example("queues.toml")
         .points()
         .map(|point| point.scenario.links[0].forward.queue)
         .collect();
     assert!(matches!(
         queues[..],
-        [Queue::DropTail { .. }, Queue::DropTail { .. }, Queue::Red(_), Queue::Red(_)]
+        [QueueKind::DropTail(_), QueueKind::DropTail(_), QueueKind::Red(_), QueueKind::Red(_)]
     ));
 }

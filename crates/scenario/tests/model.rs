@@ -1,13 +1,13 @@
 //! What a file says is what the model says.
 
-use bentpipe_core::link::QueueLimit;
+use bentpipe_core::link::{LossKind, QueueKind, QueueLimit, Varying};
 use bentpipe_core::tcp::receiver::AckPolicy;
-use bentpipe_core::time::Duration;
+use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::{Bytes, Rate};
 use bentpipe_gateway::AddOptions;
 use bentpipe_scenario::{
     Arrivals, Distribution, Experiment, FaultKind, HelperKind, Http, HttpVersion, LinkIndex, Load,
-    Loss, NodeKind, Outages, PingPace, Queue, Reuse, Scenario, Varying, Workload,
+    NodeKind, Outages, PingPace, Reuse, Scenario, Workload,
 };
 
 const NETWORK: &str = r#"
@@ -48,16 +48,16 @@ fn workload(keys: &str) -> Workload {
 fn back_is_as_forward_but_for_what_it_says() {
     let link = &scenario("").links[1];
     let (forward, back) = (&link.forward, &link.back);
-    let rate = |bits| Some(Varying::Fixed(Rate::from_bits_per_sec(bits)));
+    let rate = |bits| Some(Varying::Constant(Rate::from_bits_per_sec(bits)));
     assert_eq!((&forward.rate, &back.rate), (&rate(1_500_000), &rate(9600)));
     assert_eq!((&forward.delay, &forward.loss), (&back.delay, &back.loss));
     // One bandwidth-delay product is the default.
     let whole = QueueLimit::Bytes(Bytes::new(93_750));
-    assert_eq!(forward.queue, Queue::DropTail { limit: whole });
-    assert_eq!(back.queue, Queue::DropTail { limit: QueueLimit::Packets(3) });
+    assert_eq!(forward.queue, QueueKind::DropTail(whole));
+    assert_eq!(back.queue, QueueKind::DropTail(QueueLimit::Packets(3)));
     // Without a rate nothing waits.
     let ideal = &scenario("").links[0].forward;
-    assert_eq!(ideal.queue, Queue::DropTail { limit: QueueLimit::Unlimited });
+    assert_eq!(ideal.queue, QueueKind::DropTail(QueueLimit::Unlimited));
 }
 
 #[test]
@@ -66,11 +66,11 @@ fn what_back_says_itself_is_not_overridden_by_the_trace_of_both() {
     let read = |_: &str| Ok("time,rate,loss\n0s,1Mbit/s,0\n5s,2Mbit/s,0.1\n".to_owned());
     let scenario = Experiment::parse("s.toml", &text, &read).unwrap().point(0).scenario;
     let link = &scenario.links[1];
-    assert!(matches!(link.forward.rate, Some(Varying::Schedule(_))));
-    assert!(matches!(link.back.rate, Some(Varying::Fixed(_))));
+    assert!(matches!(link.forward.rate, Some(Varying::Scheduled(_))));
+    assert!(matches!(link.back.rate, Some(Varying::Constant(_))));
     assert_eq!(link.back.loss, link.forward.loss);
-    let Loss::Independent(loss) = &link.back.loss else { panic!("independent") };
-    assert_eq!(loss.at(Duration::from_secs(6)).value(), 0.1);
+    let LossKind::Independent(loss) = &link.back.loss else { panic!("independent") };
+    assert_eq!(loss.at(Instant::from_millis(6000)).value(), 0.1);
 }
 
 #[test]
@@ -185,7 +185,7 @@ outages = [{ at = "1s", lasting = "1s" }, { at = "4s", lasting = "1s" }]
     assert_eq!(scenario.faults[0].kind, FaultKind::RouteChange { link: LinkIndex(1), cost: None });
     assert!(matches!(scenario.faults[1].kind, FaultKind::GatewayCrash(_)));
     let direction = &scenario.links[3].back;
-    let Loss::GilbertElliott(bursts) = direction.loss else { panic!("bursts") };
+    let LossKind::GilbertElliott(bursts) = direction.loss else { panic!("bursts") };
     assert!((bursts.mean_loss() - 0.05).abs() < 1e-12);
     let second = Duration::from_secs(1);
     let spans = vec![(second, second), (4 * second, second)];
@@ -211,8 +211,8 @@ fn waiting_for_flows_needs_one_to_wait_for() {
 fn bursts_on_the_way_back_replace_losses_of_both() {
     let back = "back = { gilbert-elliott = { mean-good = \"9s\", mean-bad = \"1s\" }, ";
     let link = Scenario::parse(&NETWORK.replace("back = {", back)).unwrap().links.remove(1);
-    assert!(matches!(link.forward.loss, Loss::Independent(_)));
-    let Loss::GilbertElliott(bursts) = link.back.loss else { panic!("bursts") };
+    assert!(matches!(link.forward.loss, LossKind::Independent(_)));
+    let LossKind::GilbertElliott(bursts) = link.back.loss else { panic!("bursts") };
     assert!((bursts.mean_loss() - 0.1).abs() < 1e-12);
 }
 

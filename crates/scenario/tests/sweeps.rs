@@ -1,8 +1,8 @@
 //! Sweeps: order, labels, ranges, zips, paths into texts, and random numbers in common.
 
-use bentpipe_core::link::QueueLimit;
+use bentpipe_core::link::{QueueKind, QueueLimit};
 use bentpipe_core::tcp::recovery::Algorithm;
-use bentpipe_scenario::{Experiment, Point, Queue, Scenario};
+use bentpipe_scenario::{Experiment, Point, Scenario};
 
 const BASE: &str = r#"
 title = "t"
@@ -109,7 +109,7 @@ fn ranges_reach_both_ends() {
 fn paths_lead_into_texts() {
     let points = points("\"host.a.tcp.iw\" = [4]\n\"link.l.queue.limit\" = [\"9packets\"]");
     let scenario = &points[0].scenario;
-    assert_eq!(scenario.links[0].forward.queue, Queue::DropTail { limit: QueueLimit::Packets(9) });
+    assert_eq!(scenario.links[0].forward.queue, QueueKind::DropTail(QueueLimit::Packets(9)));
     let linux = Scenario::parse(BASE).unwrap();
     let (before, after) = (linux.flows[0].tcp_from, scenario.flows[0].tcp_from);
     assert_ne!(before.sender.initial_window, after.sender.initial_window);

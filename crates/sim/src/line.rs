@@ -62,6 +62,11 @@ impl Line {
         &self.link
     }
 
+    /// Lets happen inside the link what does by `now`.
+    pub(crate) fn refresh(&mut self, now: Instant) {
+        self.link.advance(now);
+    }
+
     pub(crate) fn push(&mut self, now: Instant, packet: Box<Packet>) {
         self.link.push(now, packet);
     }

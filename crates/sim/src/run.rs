@@ -1,10 +1,10 @@
 //! One run of a scenario, from its beginning to its results.
 
 use crate::build::{Built, Layout, build};
-use crate::record::{LinkRow, Outcome, RunRow, fairness};
+use crate::record::{LinkRow, Outcome, RunRow, Sampler, fairness};
 use crate::stream::Stream;
 use crate::world::World;
-use bentpipe_core::link::{Count, Counters};
+use bentpipe_core::link::{Count, Counters, Occupancy};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_scenario::{NodeIndex, RunEnd, Scenario};
 
@@ -42,10 +42,18 @@ pub fn run(
     let Built { mut simulation, layout, seeds } = build(scenario, run);
     let warm_up = Instant::ZERO + scenario.run.warm_up;
     let limit = Instant::ZERO + scenario.run.duration;
+    let mut sampler = Sampler::new(scenario, &layout, &mut simulation);
     let mut now = Instant::ZERO;
     let mut advance = |simulation: &mut crate::Simulation, until: Instant| {
         while now < until {
             now = until.min(now + TICK);
+            // Samples in between change nothing: a run ends where it would without.
+            while let Some(sampler) = &mut sampler
+                && sampler.next() <= now
+            {
+                simulation.run(sampler.next());
+                sampler.take(simulation);
+            }
             let more = simulation.run(now);
             let over = scenario.run.end == RunEnd::FlowsDone && simulation.records().all_done();
             if over || !more {
@@ -59,16 +67,17 @@ pub fn run(
     };
     let goes_on = advance(&mut simulation, warm_up)?;
     let tallies = simulation.records().tallies(simulation.world());
-    let before: Vec<Counters> =
-        layout.lines().map(|line| counters(simulation.world(), line)).collect();
+    let before: Vec<_> = layout.lines().map(|line| counts(simulation.world_mut(), line)).collect();
     if goes_on {
         advance(&mut simulation, limit)?;
     }
+    let after: Vec<_> = layout.lines().map(|line| counts(simulation.world_mut(), line)).collect();
+    let series = sampler.map(|sampler| sampler.finish(&mut simulation)).unwrap_or_default();
     let (records, world) = (simulation.records(), simulation.world());
     let end = records.last_finish().filter(|_| scenario.run.end == RunEnd::FlowsDone);
     let end = end.filter(|_| records.all_done()).unwrap_or(limit);
     let measured = (warm_up.min(end), end);
-    let links = links(scenario, &layout, world, &before, measured)?;
+    let links = links(scenario, &layout, world, [&before, &after], measured)?;
     let (flows, transfers) = records.rows(world, &tallies, measured);
     let foreground: Vec<_> = flows.iter().filter(|flow| !flow.background).collect();
     let goodputs: Vec<f64> = foreground.iter().map(|flow| flow.goodput).collect();
@@ -86,18 +95,21 @@ pub fn run(
         packets: world.packets(),
         digest: world.trace(),
     };
-    Ok(Outcome { run, flows, transfers, links })
+    Ok(Outcome { run, flows, transfers, links, series })
 }
 
-fn counters(world: &World<Stream>, line: usize) -> Counters {
-    world.line(line).link().counters()
+/// What a line has done up to now.
+fn counts(world: &mut World<Stream>, line: usize) -> (Counters, Occupancy) {
+    world.refresh(line);
+    let link = world.line(line).link();
+    (link.counters(), link.bottleneck().occupancy().at(world.now()))
 }
 
 fn links(
     scenario: &Scenario,
     layout: &Layout,
     world: &World<Stream>,
-    before: &[Counters],
+    [before, after]: [&[(Counters, Occupancy)]; 2],
     measured: (Instant, Instant),
 ) -> Result<Vec<LinkRow>, RunError> {
     let span = measured.1.saturating_since(measured.0);
@@ -105,7 +117,8 @@ fn links(
     for (index, link) in scenario.links.iter().enumerate() {
         for (way, (from, to, direction)) in link.directions().into_iter().enumerate() {
             let line = world.line(layout.links[index].lines[way]).link();
-            let (all, inside) = (line.counters(), line.inside());
+            let ((earlier, queue), (all, later)) = (before[rows.len()], after[rows.len()]);
+            let inside = line.inside();
             if all.offered != all.dropped + all.lost + all.delivered + inside {
                 let link = link.name.clone();
                 return Err(RunError::Conservation { link, counters: all, inside });
@@ -115,13 +128,13 @@ fn links(
                 name: link.name.clone(),
                 from: name(from),
                 to: name(to),
-                counters: all - before[rows.len()],
+                counters: all - earlier,
                 capacity: direction
                     .rate
                     .as_ref()
-                    .map(|rate| rate.at(Duration::ZERO).bytes_in(span) as f64),
-                mean_queue: (0.0, 0.0),
-                longest_queue: Count::default(),
+                    .map(|rate| rate.at(Instant::ZERO).bytes_in(span) as f64),
+                mean_queue: later.mean_since(&queue),
+                longest_queue: later.longest(),
             });
         }
     }

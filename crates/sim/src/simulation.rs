@@ -2,7 +2,7 @@
 
 use crate::host::SessionKey;
 use crate::packet::{Content, Datagram, Echo};
-use crate::record::Records;
+use crate::record::{Records, SequenceLog};
 use crate::stream::Stream;
 use crate::workload::Workload;
 use crate::world::{End, NodeId, World};
@@ -16,6 +16,7 @@ pub struct Simulation {
     net: Net,
     workloads: Vec<Option<Box<dyn Workload>>>,
     started: bool,
+    sequence: Option<SequenceLog>,
 }
 
 /// What a workload acts upon.
@@ -167,6 +168,17 @@ impl Simulation {
         &self.net.world
     }
 
+    /// Takes down the segments and acknowledgments of flows from now on.
+    pub(crate) fn record_sequence(&mut self, log: SequenceLog) {
+        self.net.world.tap();
+        self.sequence = Some(log);
+    }
+
+    /// What was taken down.
+    pub(crate) fn take_sequence(&mut self) -> Option<SequenceLog> {
+        self.sequence.take()
+    }
+
     /// A workload, by its number.
     pub fn workload(&self, number: usize) -> &dyn Workload {
         self.workloads[number].as_deref().expect("none is at work between two steps")
@@ -217,8 +229,11 @@ impl Simulation {
                     self.call(owner, |workload, net| workload.on_echo(net, at, echo));
                 }
             } else {
-                return;
+                break;
             }
+        }
+        if let Some(log) = &mut self.sequence {
+            log.take_down(&mut self.net.world, &self.net.records);
         }
     }
 

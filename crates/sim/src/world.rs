@@ -1,6 +1,9 @@
 //! Nodes, the lines between them, and the clock.
 
 mod routes;
+mod tap;
+
+pub(crate) use tap::{Passed, Tap, What};
 
 use crate::agenda::Agenda;
 use crate::host::script::Run;
@@ -48,6 +51,8 @@ pub struct World<A: Application = Run> {
     packets: u64,
     /// Print every packet that arrives.
     verbose: bool,
+    /// Takes down what passes the hosts, if anyone wants to know.
+    tap: Option<Tap>,
 }
 
 /// A line and where it leads.
@@ -81,6 +86,7 @@ impl<A: Application> Default for World<A> {
             trace: 0xcbf2_9ce4_8422_2325,
             packets: 0,
             verbose: false,
+            tap: None,
         }
     }
 }
@@ -150,6 +156,16 @@ impl<A: Application> World<A> {
         self.verbose = true;
     }
 
+    /// Takes down from now on what passes the hosts; see [`World::passed`].
+    pub(crate) fn tap(&mut self) {
+        self.tap.get_or_insert_default();
+    }
+
+    /// What has passed the hosts since the last call.
+    pub(crate) fn passed(&mut self) -> Vec<Passed> {
+        self.tap.as_mut().map(|tap| std::mem::take(&mut tap.passed)).unwrap_or_default()
+    }
+
     /// How many packets have arrived anywhere.
     pub fn packets(&self) -> u64 {
         self.packets
@@ -195,10 +211,23 @@ impl<A: Application> World<A> {
         &self.lines[id].line
     }
 
+    /// Lets happen on a line what does by now, so that its counts are as of now. Nothing else
+    /// changes by it.
+    pub fn refresh(&mut self, id: LineId) {
+        self.lines[id].line.refresh(self.now);
+    }
+
     /// A line, by its node and port of departure.
     pub fn line_from(&self, id: NodeId, port: usize) -> Option<&Line> {
         let line = self.exits[id].get(port).copied().flatten()?;
         Some(&self.lines[line].line)
+    }
+
+    /// Puts another box in the place of a node that is no host. What the old one held is lost.
+    pub fn replace(&mut self, id: NodeId, node: impl Into<Node<A>>) {
+        self.nodes[id] = node.into();
+        self.agenda.set(node_element(id), None);
+        self.settle(id, false);
     }
 
     /// Opens a connection from host `from` to the peer and port of `key`; see [`Host`].
@@ -324,7 +353,12 @@ impl<A: Application> World<A> {
             match &mut self.nodes[node] {
                 Node::Host(host) => match packet.content {
                     Content::Echo(echo) if echo.reply => self.echoes.push_back((node, now, echo)),
-                    _ => host.handle(now, &packet),
+                    _ => {
+                        if let Some(tap) = &mut self.tap {
+                            tap.arrived(now, node, &packet);
+                        }
+                        host.handle(now, &packet);
+                    }
                 },
                 Node::Router => {
                     self.forward(node, packet);
@@ -367,7 +401,12 @@ impl<A: Application> World<A> {
         let mut sent = 0;
         while let Some((packet, mss)) = self.poll_node(id) {
             packet.cut(mss, |packet| match self.nodes[id] {
-                Node::Host(_) => self.send(id, 0, packet),
+                Node::Host(_) => {
+                    if let Some(tap) = &mut self.tap {
+                        tap.sent(now, id, &packet);
+                    }
+                    self.send(id, 0, packet);
+                }
                 _ => self.forward(id, packet),
             });
             sent += 1;

@@ -5,7 +5,7 @@
 
 use super::schedule::Varying;
 use super::serialiser::Serialiser;
-use super::{Count, Element, Packet, Transmission};
+use super::{Count, Element, Occupancy, Packet, Transmission};
 use crate::time::Instant;
 use crate::units::Rate;
 
@@ -49,6 +49,7 @@ pub struct Bottleneck<P, Q> {
     began: Instant,
     /// When the packet being sent will have left; `None` when the line is idle.
     ends: Option<Instant>,
+    occupancy: Occupancy,
     packet: std::marker::PhantomData<P>,
 }
 
@@ -60,6 +61,7 @@ impl<P: Packet, Q: Queue<P>> Bottleneck<P, Q> {
             queue,
             began: Instant::ZERO,
             ends: None,
+            occupancy: Occupancy::default(),
             packet: std::marker::PhantomData,
         }
     }
@@ -67,6 +69,11 @@ impl<P: Packet, Q: Queue<P>> Bottleneck<P, Q> {
     /// Packets and bytes in the buffer, the one being sent included.
     pub fn queued(&self) -> Count {
         self.queue.held()
+    }
+
+    /// How full the buffer has been, up to the last event.
+    pub fn occupancy(&self) -> Occupancy {
+        self.occupancy
     }
 
     /// Packets and bytes that the queue has dropped.
@@ -91,6 +98,7 @@ impl<P: Packet, Q: Queue<P>> Bottleneck<P, Q> {
         let packet = self.queue.dequeue(ended)?;
         let sent = Transmission { began: self.began, ended, wire_len: packet.wire_len() };
         self.start(ended);
+        self.occupancy.set(ended, self.queue.held());
         Some((sent, packet))
     }
 
@@ -107,11 +115,14 @@ impl<P: Packet, Q: Queue<P>> Bottleneck<P, Q> {
 impl<P: Packet, Q: Queue<P>> Element<P> for Bottleneck<P, Q> {
     #[inline]
     fn push(&mut self, now: Instant, packet: P) {
-        if self.queue.enqueue(now, packet).is_ok() && self.ends.is_none() {
-            if let Some(line) = &mut self.line {
-                line.restart(now);
+        if self.queue.enqueue(now, packet).is_ok() {
+            if self.ends.is_none() {
+                if let Some(line) = &mut self.line {
+                    line.restart(now);
+                }
+                self.start(now);
             }
-            self.start(now);
+            self.occupancy.set(now, self.queue.held());
         }
     }
 

@@ -32,6 +32,7 @@ mod drop_tail;
 mod gilbert_elliott;
 mod loss;
 mod losses;
+mod occupancy;
 mod outages;
 mod red;
 mod schedule;
@@ -50,6 +51,7 @@ pub use drop_tail::DropTail;
 pub use gilbert_elliott::{BurstLoss, GilbertElliott, States};
 pub use loss::{LossModel, RandomLoss, Transmission, loss_probability};
 pub use losses::{LossKind, Losses};
+pub use occupancy::Occupancy;
 pub use outages::{Outages, OutagesError};
 pub use red::{Measure, Red, RedConfig};
 pub use schedule::{After, Schedule, ScheduleError, Varying};
@@ -191,7 +193,7 @@ impl<P: Packet, Q: Queue<Measured<P>>, L: LossModel> Link<P, Q, L> {
     }
 
     /// Lets everything happen inside that does by `now`. Only who reads [`queued`](Link::queued),
-    /// [`inside`](Link::inside) or [`counters`](Link::counters) between other calls needs to call
+    /// [`inside`](Link::inside), [`counters`](Link::counters) or the bottleneck's occupancy between other calls needs to call
     /// it: they are as of the last one.
     #[inline]
     pub fn advance(&mut self, now: Instant) {

@@ -124,6 +124,22 @@ impl<T: Copy> Varying<T> {
             Varying::Scheduled(schedule) => schedule.steps[schedule.find(now).0].1,
         }
     }
+
+    /// The greatest value that it ever has.
+    pub fn greatest(&self) -> T
+    where
+        T: PartialOrd,
+    {
+        match self {
+            Varying::Constant(value) => *value,
+            Varying::Scheduled(schedule) => {
+                let (first, later) = (schedule.steps[0].1, &schedule.steps[1..]);
+                later
+                    .iter()
+                    .fold(first, |most, (_, value)| if *value > most { *value } else { most })
+            }
+        }
+    }
 }
 
 /// A [`Varying`] that is read forwards in time: as long as the value lasts, reading it is one

@@ -3,7 +3,7 @@
 
 use super::{EARTH_RADIUS, Point, Position, delay_of, sight};
 use crate::loss::merge;
-use crate::schedule::Schedule;
+use bentpipe_core::link::{After, Schedule, Varying};
 use bentpipe_core::time::Duration;
 
 /// The Earth's gravitational parameter in km³/s² (WGS 84).
@@ -54,7 +54,7 @@ pub struct Walker {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pass {
     /// One way.
-    pub delay: Schedule<Duration>,
+    pub delay: Varying<Duration>,
     /// Spans (beginning, length) in which nothing passes.
     pub outages: Vec<(Duration, Duration)>,
     /// When which satellite (plane, place in it) takes over; `None`: no one does.
@@ -110,11 +110,8 @@ impl Walker {
     /// The link between `a` and `b` for `duration`.
     pub fn pass(&self, a: Position, b: Position, duration: Duration) -> Pass {
         let ends = [a.point(), b.point()];
-        let mut pass = Pass {
-            delay: Schedule::new(vec![(Duration::ZERO, Duration::ZERO)]).expect("one step"),
-            outages: Vec::new(),
-            serving: Vec::new(),
-        };
+        let mut pass =
+            Pass { delay: Duration::ZERO.into(), outages: Vec::new(), serving: Vec::new() };
         let mut delays: Vec<(Duration, Duration)> = Vec::new();
         let mut serving: Option<(u32, u32)> = None;
         let mut slot = None;
@@ -159,8 +156,8 @@ impl Walker {
         }
         delays.dedup_by_key(|step| step.0);
         merge(&mut pass.outages);
-        if let Some(delay) = Schedule::new(delays) {
-            pass.delay = delay;
+        if let Ok(delay) = Schedule::new(delays, After::Hold) {
+            pass.delay = delay.into();
         }
         pass
     }
@@ -215,7 +212,8 @@ mod tests {
         assert!(pass.outages.is_empty(), "{:?}", pass.outages);
         // Two hops: of 550 km overhead, and of 1123 km at 25 degrees.
         let (least, most) = (2.0 * 550.0 / 299.792_458, 2.0 * 1123.4 / 299.792_458);
-        for (_, delay) in pass.delay.steps() {
+        let Varying::Scheduled(delays) = &pass.delay else { panic!("it changes") };
+        for (_, delay) in delays.steps() {
             let delay = delay.as_secs_f64() * 1e3;
             assert!((least..=most).contains(&delay), "{delay} ms");
         }

@@ -5,6 +5,7 @@ use crate::document::Value;
 use crate::link::Link;
 use crate::names::{Names, NodeIndex};
 use crate::reader::{Reader, Result};
+use bentpipe_core::time::Instant;
 
 /// What a workload's description refers to.
 pub(crate) struct Around<'a> {
@@ -158,7 +159,7 @@ fn load(reader: &Reader<'_>, around: &Around<'_>) -> Result<Load> {
         let why = format!("`{}` has no `rate` to take a share of", of.label());
         return Err(context.value_error(of, why));
     };
-    let bits = rate.at(Duration::ZERO).bits_per_sec() as f64 * share;
+    let bits = rate.at(Instant::ZERO).bits_per_sec() as f64 * share;
     Ok(Load::Share { share, link, rate: Rate::from_bits_per_sec(bits.round() as u64) })
 }
 

@@ -74,7 +74,7 @@ pub struct Transfer {
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Tally {
     /// Bytes read by the applications at the sinks.
-    pub(super) delivered: u64,
+    pub delivered: u64,
     /// Segments sent by the sources.
     pub segments: u64,
     /// Segments that they sent again.

@@ -7,10 +7,15 @@
 
 mod flow;
 mod outcome;
+mod sequence;
+mod series;
 
 use flow::Tally;
 pub use flow::{FlowId, FlowRecord, Role, Transfer, TransferId};
 pub use outcome::{FlowRow, LinkRow, Outcome, RunRow, TransferRow, fairness};
+pub(crate) use sequence::SequenceLog;
+pub use series::Sample;
+pub(crate) use series::Sampler;
 
 use crate::stream::Stream;
 use crate::world::{End, World};
@@ -49,6 +54,11 @@ impl Records {
     pub fn attach(&mut self, end: End, flow: FlowId, role: Role) {
         self.ends.insert(end, (flow, role));
         self.flows[flow.0].connections += u64::from(role == Role::Source);
+    }
+
+    /// What `end` counts for.
+    pub(crate) fn whose(&self, end: End) -> Option<(FlowId, Role)> {
+        self.ends.get(&end).copied()
     }
 
     /// A transfer of `flow` begins.

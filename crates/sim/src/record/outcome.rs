@@ -4,7 +4,7 @@
 //! flow's beginning if that is later, to the end of the run, or of the flow if that is earlier.
 
 use super::flow::Tally;
-use super::{FlowRecord, Transfer};
+use super::{FlowRecord, Sample, Transfer};
 use bentpipe_core::link::{Count, Counters};
 use bentpipe_core::time::{Duration, Instant};
 
@@ -19,6 +19,8 @@ pub struct Outcome {
     pub transfers: Vec<TransferRow>,
     /// Each direction of each link.
     pub links: Vec<LinkRow>,
+    /// Time series, by time; empty unless the scenario asks for some.
+    pub series: Vec<Sample>,
 }
 
 /// A run as a whole. Sums, and Jain's index, are over the flows that are not background.

@@ -1,5 +1,6 @@
 mod conservation;
 mod losses;
+mod occupancy;
 mod queues;
 mod schedules;
 mod texts;

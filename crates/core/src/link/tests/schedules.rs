@@ -30,6 +30,7 @@ fn values_hold_from_their_step_on() {
         assert_eq!(held.at(Instant::from_nanos(now)), expected);
         assert_eq!(repeated.at(Instant::from_nanos(now)), again);
     }
+    assert_eq!((held.greatest(), Varying::from(7).greatest()), ('c', 7));
 }
 
 #[test]

@@ -1,65 +1,11 @@
-//! Values that change over time in steps: traces of rate, delay and loss.
+//! Traces: files with the rate, delay and loss of a link over time.
 
 use crate::document::Node;
 use crate::error::Problem;
 use crate::reader::{Context, Result};
+use bentpipe_core::link::{After, Schedule};
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::{Probability, Rate, parse_duration};
-
-/// A step function of time: each value holds from its moment until the next one's.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Schedule<T> {
-    steps: Vec<(Duration, T)>,
-}
-
-impl<T: Copy> Schedule<T> {
-    /// A schedule of these steps, if there are any, their moments rise, and the first is zero.
-    pub fn new(steps: Vec<(Duration, T)>) -> Option<Schedule<T>> {
-        let rises = steps.windows(2).all(|pair| pair[0].0 < pair[1].0);
-        (rises && steps.first()?.0.is_zero()).then_some(Schedule { steps })
-    }
-
-    /// The steps, the first at zero.
-    pub fn steps(&self) -> &[(Duration, T)] {
-        &self.steps
-    }
-
-    /// What holds at `time`.
-    pub fn at(&self, time: Duration) -> T {
-        let after = self.steps.partition_point(|(from, _)| *from <= time);
-        self.steps[after.saturating_sub(1)].1
-    }
-}
-
-/// A value that is fixed, or changes over time.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Varying<T> {
-    /// Always this.
-    Fixed(T),
-    /// In steps.
-    Schedule(Schedule<T>),
-}
-
-impl<T: Copy + PartialOrd> Varying<T> {
-    /// What holds at `time`.
-    pub fn at(&self, time: Duration) -> T {
-        match self {
-            Varying::Fixed(value) => *value,
-            Varying::Schedule(schedule) => schedule.at(time),
-        }
-    }
-
-    /// The greatest value.
-    pub fn greatest(&self) -> T {
-        match self {
-            Varying::Fixed(value) => *value,
-            Varying::Schedule(schedule) => {
-                let values = schedule.steps.iter().map(|(_, value)| *value);
-                values.reduce(|a, b| if b > a { b } else { a }).expect("a schedule has a step")
-            }
-        }
-    }
-}
 
 /// What a trace file says of one direction of a link.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -121,7 +67,7 @@ impl Trace {
         };
         fn schedule<T: Copy>(steps: Vec<(Duration, T)>) -> (Option<Schedule<T>>, bool) {
             let empty = steps.is_empty();
-            let schedule = Schedule::new(steps);
+            let schedule = Schedule::new(steps, After::Hold).ok();
             let ok = empty || schedule.is_some();
             (schedule, ok)
         }
@@ -129,21 +75,5 @@ impl Trace {
         let ((loss, loss_ok), (bit_errors, errors_ok)) = (schedule(loss), schedule(bit_errors));
         whole(rate_ok && delay_ok && loss_ok && errors_ok)?;
         Ok(Trace { rate, delay, loss, bit_errors })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_step_holds_until_the_next() {
-        let at = Duration::from_secs;
-        let schedule = Schedule::new(vec![(at(0), 1), (at(5), 9), (at(7), 3)]).unwrap();
-        let values = [0, 4, 5, 6, 7, 100].map(|seconds| schedule.at(at(seconds)));
-        assert_eq!(values, [1, 1, 9, 9, 3, 3]);
-        assert_eq!(Varying::Schedule(schedule).greatest(), 9);
-        assert_eq!(Schedule::new(vec![(at(1), 1)]), None);
-        assert_eq!(Schedule::new(vec![(at(0), 1), (at(0), 2)]), None);
     }
 }

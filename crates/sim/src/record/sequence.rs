@@ -1,0 +1,77 @@
+//! Every segment that a flow's sources send, and every acknowledgment that they get: what a
+//! time-sequence graph (Shepard 1991) shows.
+
+use super::series::Sample;
+use super::{Records, Role};
+use crate::host::{SessionKey, Slot};
+use crate::stream::Stream;
+use crate::world::{End, NodeId, What, World};
+use bentpipe_core::wire::SeqNum;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Takes down segments and acknowledgments as samples `segment` (the offset of its first byte; the
+/// stream's first byte has offset 1), `segment-end` (one past its last) and `ack` (the next byte
+/// expected).
+#[derive(Debug)]
+pub(crate) struct SequenceLog {
+    /// By flow: its name, if it is to be recorded.
+    flows: Vec<Option<Arc<str>>>,
+    connections: BTreeMap<(NodeId, SessionKey), Known>,
+    pub(super) samples: Vec<Sample>,
+}
+
+/// What is known of a connection at one host.
+#[derive(Debug, Clone)]
+struct Known {
+    slot: Slot,
+    /// None: it is no source of a recorded flow.
+    name: Option<Arc<str>>,
+    isn: SeqNum,
+    /// Offsets are near this one.
+    near: u64,
+}
+
+impl SequenceLog {
+    pub(super) fn new(flows: Vec<Option<Arc<str>>>) -> SequenceLog {
+        SequenceLog { flows, connections: BTreeMap::new(), samples: Vec::new() }
+    }
+
+    /// Sorts out what has passed the hosts. To be called before a connection could be over and
+    /// another one have its name.
+    pub(crate) fn take_down(&mut self, world: &mut World<Stream>, records: &Records) {
+        for passed in world.passed() {
+            let place = (passed.host, passed.key);
+            let slot = world.host(passed.host).slot(&passed.key);
+            if let (What::Opened(isn), Some(slot)) = (passed.what, slot) {
+                let flow = records.whose(End { host: passed.host, slot });
+                let flow = flow.filter(|(_, role)| *role == Role::Source);
+                let name = flow.and_then(|(flow, _)| self.flows.get(flow.0)?.clone());
+                self.connections.insert(place, Known { slot, name, isn, near: 0 });
+            }
+            let Some(known) = self.connections.get_mut(&place) else { continue };
+            let Some(name) = &known.name else { continue };
+            if slot.is_some_and(|slot| slot != known.slot) {
+                continue;
+            }
+            let (number, len) = match passed.what {
+                What::Opened(_) => continue,
+                What::Sent(seq, len) => (seq, Some(len)),
+                What::Acknowledged(ack) => (ack, None),
+            };
+            let Some(offset) = number.offset_near(known.isn, known.near) else { continue };
+            known.near = offset;
+            let mut add = |quantity, value: u64| {
+                let (at, element) = (passed.at, name.clone());
+                self.samples.push(Sample { at, element, quantity, value: value as f64 });
+            };
+            match len {
+                Some(len) => {
+                    add("segment", offset);
+                    add("segment-end", offset + u64::from(len));
+                }
+                None => add("ack", offset),
+            }
+        }
+    }
+}

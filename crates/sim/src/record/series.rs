@@ -1,0 +1,258 @@
+//! Time series: what the scenario's `[record]` asks for, sampled at whole multiples of its interval.
+//!
+//! Sampling looks and changes nothing: a run's digest is the same with and without.
+
+use super::sequence::SequenceLog;
+use super::{Role, Tally};
+use crate::build::Layout;
+use crate::node::Node;
+use crate::simulation::Simulation;
+use crate::stream::Stream;
+use crate::world::{LineId, NodeId, World};
+use bentpipe_core::time::{Duration, Instant};
+use bentpipe_scenario::{FlowSeries, GatewaySeries, LinkSeries, NodeKind, Record, Scenario};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// A value at a moment.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sample {
+    /// When.
+    pub at: Instant,
+    /// Of what: a flow's name, a link's with `/forward` or `/back`, a gateway's.
+    pub element: Arc<str>,
+    /// The quantity's name: that of the series, in bytes, seconds or bit/s; `queue-packets` and
+    /// `queue-bytes`; `segment`, `segment-end` and `ack`.
+    pub quantity: &'static str,
+    /// The value.
+    pub value: f64,
+}
+
+/// Takes samples during a run.
+#[derive(Debug)]
+pub(crate) struct Sampler<'a> {
+    record: &'a Record,
+    next: Instant,
+    last: Instant,
+    /// By flow of the run: its name, if it is to be sampled.
+    flows: Vec<Option<Arc<str>>>,
+    /// Bytes delivered up to the last sample, by flow.
+    delivered: Vec<u64>,
+    links: Vec<Probe<'a>>,
+    gateways: Vec<(Arc<str>, NodeId)>,
+    samples: Vec<Sample>,
+}
+
+/// A direction of a link that is sampled.
+#[derive(Debug)]
+struct Probe<'a> {
+    name: Arc<str>,
+    line: LineId,
+    direction: &'a bentpipe_scenario::Direction,
+    sent: u64,
+    drops: u64,
+    losses: u64,
+}
+
+/// What a flow's live sources are like: windows and flights add up, the others are those of the
+/// connection that was opened first at the host that was added first.
+#[derive(Debug, Default, Clone, Copy)]
+struct Sources {
+    cwnd: u64,
+    flight: u64,
+    ssthresh: Option<u64>,
+    srtt: Option<Duration>,
+    rto: Option<Duration>,
+    any: bool,
+}
+
+impl<'a> Sampler<'a> {
+    /// None if nothing is to be recorded.
+    pub(crate) fn new(
+        scenario: &'a Scenario,
+        layout: &Layout,
+        simulation: &mut Simulation,
+    ) -> Option<Sampler<'a>> {
+        let record = &scenario.record;
+        if record.flow.is_empty() && record.link.is_empty() && record.gateway.is_empty() {
+            return None;
+        }
+        let chosen = |index: usize| record.flows.as_ref().is_none_or(|some| some.contains(&index));
+        let names: BTreeSet<String> = (scenario.flows.iter().enumerate())
+            .filter(|(index, _)| chosen(*index) && !record.flow.is_empty())
+            .flat_map(|(_, flow)| flow.instances())
+            .collect();
+        let flows: Vec<Option<Arc<str>>> = (simulation.records().flows().iter())
+            .map(|flow| names.contains(&flow.name).then(|| flow.name.as_str().into()))
+            .collect();
+        if record.flow.contains(&FlowSeries::Sequence) {
+            simulation.record_sequence(SequenceLog::new(flows.clone()));
+        }
+        let mut links = Vec::new();
+        for (index, link) in scenario.links.iter().enumerate() {
+            let chosen =
+                |some: &Vec<bentpipe_scenario::LinkIndex>| some.iter().any(|i| i.0 == index);
+            if record.link.is_empty() || !record.links.as_ref().is_none_or(chosen) {
+                continue;
+            }
+            let ways = [("forward", &link.forward), ("back", &link.back)];
+            for (way, (name, direction)) in ways.into_iter().enumerate() {
+                links.push(Probe {
+                    name: format!("{}/{name}", link.name).into(),
+                    line: layout.links[index].lines[way],
+                    direction,
+                    sent: 0,
+                    drops: 0,
+                    losses: 0,
+                });
+            }
+        }
+        let gateways = scenario.nodes.iter().zip(&layout.nodes);
+        let gateways = gateways.filter(|(node, _)| matches!(node.kind, NodeKind::Gateway(_)));
+        Some(Sampler {
+            record,
+            next: Instant::ZERO + record.interval,
+            last: Instant::ZERO,
+            delivered: vec![0; flows.len()],
+            flows,
+            links,
+            gateways: gateways.map(|(node, id)| (node.name.as_str().into(), *id)).collect(),
+            samples: Vec::new(),
+        })
+    }
+
+    /// When the next sample is due.
+    pub(crate) fn next(&self) -> Instant {
+        self.next
+    }
+
+    /// Takes a sample if it is due.
+    pub(crate) fn take(&mut self, simulation: &mut Simulation) {
+        let now = simulation.world().now();
+        if now < self.next {
+            return;
+        }
+        let seconds = now.saturating_since(self.last).as_secs_f64();
+        self.flows(simulation, now, seconds);
+        self.links(simulation.world_mut(), now, seconds);
+        for index in 0..self.gateways.len() {
+            let (name, id) = self.gateways[index].clone();
+            // One that has crashed is a router.
+            let Node::Gateway(gateway, _) = simulation.world().node(id) else { continue };
+            for series in &self.record.gateway {
+                let value = match series {
+                    GatewaySeries::Memory => gateway.held(),
+                    GatewaySeries::Flows => gateway.flows(),
+                };
+                add(&mut self.samples, now, &name, series.name(), value as f64);
+            }
+        }
+        self.last = now;
+        self.next = now + self.record.interval;
+    }
+
+    fn flows(&mut self, simulation: &Simulation, now: Instant, seconds: f64) {
+        if self.record.flow.iter().all(|series| *series == FlowSeries::Sequence) {
+            return;
+        }
+        let (records, world) = (simulation.records(), simulation.world());
+        let mut sources = vec![Sources::default(); self.flows.len()];
+        for (&end, &(flow, role)) in &records.ends {
+            if role == Role::Source
+                && let Some(sources) = sources.get_mut(flow.0)
+                && let Some((connection, _)) = world.session(end)
+                && let Some(tcb) = connection.tcb()
+            {
+                let sender = &tcb.sender;
+                sources.cwnd += sender.cwnd();
+                sources.flight += sender.in_flight();
+                if !sources.any {
+                    sources.any = true;
+                    // Without bound until the first loss.
+                    sources.ssthresh = Some(sender.ssthresh()).filter(|bytes| *bytes < 1 << 40);
+                    sources.srtt = sender.rtt().srtt();
+                    sources.rto = Some(sender.rtt().rto());
+                }
+            }
+        }
+        let tallies: Vec<Tally> = match self.record.flow.contains(&FlowSeries::Throughput) {
+            true => records.tallies(world),
+            false => Vec::new(),
+        };
+        for (index, name) in self.flows.iter().enumerate() {
+            let (Some(name), at) = (name, &sources[index]) else { continue };
+            let time = |time: Option<Duration>| time.map(|time| time.as_secs_f64());
+            for series in &self.record.flow {
+                let value = match series {
+                    FlowSeries::Cwnd => at.any.then_some(at.cwnd as f64),
+                    FlowSeries::Ssthresh => at.ssthresh.map(|bytes| bytes as f64),
+                    FlowSeries::Flight => at.any.then_some(at.flight as f64),
+                    FlowSeries::Srtt => time(at.srtt),
+                    FlowSeries::Rto => time(at.rto),
+                    FlowSeries::Throughput => tallies.get(index).map(|tally| {
+                        let bytes = tally.delivered - self.delivered[index];
+                        self.delivered[index] = tally.delivered;
+                        bytes as f64 * 8.0 / seconds
+                    }),
+                    FlowSeries::Sequence => None,
+                };
+                if let Some(value) = value {
+                    add(&mut self.samples, now, name, series.name(), value);
+                }
+            }
+        }
+    }
+
+    fn links(&mut self, world: &mut World<Stream>, now: Instant, seconds: f64) {
+        for probe in &mut self.links {
+            world.refresh(probe.line);
+            let link = world.line(probe.line).link();
+            let (counters, queued) = (link.counters(), link.queued());
+            let sent = counters.offered.bytes - counters.dropped.bytes - queued.bytes;
+            let mut put =
+                |quantity, value| add(&mut self.samples, now, &probe.name, quantity, value);
+            for series in &self.record.link {
+                match series {
+                    LinkSeries::Queue => {
+                        put("queue-packets", queued.packets as f64);
+                        put("queue-bytes", queued.bytes as f64);
+                    }
+                    LinkSeries::Throughput => {
+                        put(series.name(), (sent - probe.sent) as f64 * 8.0 / seconds);
+                    }
+                    LinkSeries::Drops => {
+                        put(series.name(), (counters.dropped.packets - probe.drops) as f64);
+                    }
+                    LinkSeries::Losses => {
+                        put(series.name(), (counters.lost.packets - probe.losses) as f64);
+                    }
+                    LinkSeries::Delay => {
+                        put(series.name(), probe.direction.delay.at(now).as_secs_f64());
+                    }
+                }
+            }
+            probe.sent = sent;
+            (probe.drops, probe.losses) = (counters.dropped.packets, counters.lost.packets);
+        }
+    }
+
+    /// All samples, by time.
+    pub(crate) fn finish(mut self, simulation: &mut Simulation) -> Vec<Sample> {
+        if let Some(log) = simulation.take_sequence() {
+            self.samples.extend(log.samples);
+            // Stable: what has the same moment keeps its order.
+            self.samples.sort_by_key(|sample| sample.at);
+        }
+        self.samples
+    }
+}
+
+fn add(
+    samples: &mut Vec<Sample>,
+    at: Instant,
+    element: &Arc<str>,
+    quantity: &'static str,
+    value: f64,
+) {
+    samples.push(Sample { at, element: element.clone(), quantity, value });
+}

@@ -1,0 +1,137 @@
+//! Time series and queue lengths of a run.
+
+use bentpipe_core::time::Instant;
+use bentpipe_scenario::Scenario;
+use bentpipe_sim::record::Sample;
+use bentpipe_sim::{Outcome, run};
+
+const NETWORK: &str = r#"
+tcp = "ns-1997,recovery=sack"
+[run]
+duration = "60s"
+until = "flows-done"
+[host.server]
+[host.client]
+[gateway.g]
+lan = "lan"
+[link.lan]
+between = ["server", "g"]
+rate = "100Mbit/s"
+[link.sat]
+between = ["g", "client"]
+rate = "1.5Mbit/s"
+delay = "250ms"
+queue = "60packets"
+loss = 0.002
+[flow.main]
+from = "server"
+to = "client"
+bytes = "1MB"
+[flow.other]
+from = "client"
+to = "server"
+bytes = "100KB"
+background = true
+"#;
+
+const ALL: &str = r#"
+[record]
+interval = "50ms"
+flow = ["cwnd", "ssthresh", "flight", "srtt", "rto", "throughput", "sequence"]
+link = ["queue", "throughput", "drops", "losses", "delay"]
+gateway = ["memory", "flows"]
+flows = ["main"]
+"#;
+
+fn outcome(text: &str) -> Outcome {
+    let scenario = Scenario::parse(text).unwrap_or_else(|error| panic!("{error}"));
+    run(&scenario, 0, |_| true).unwrap()
+}
+
+fn of<'a>(outcome: &'a Outcome, element: &str, quantity: &str) -> Vec<&'a Sample> {
+    let of = |sample: &&Sample| &*sample.element == element && sample.quantity == quantity;
+    outcome.series.iter().filter(of).collect()
+}
+
+fn sum(outcome: &Outcome, element: &str, quantity: &str) -> f64 {
+    of(outcome, element, quantity).iter().map(|sample| sample.value).sum()
+}
+
+#[test]
+fn looking_changes_nothing() {
+    let (plain, watched) = (outcome(NETWORK), outcome(&format!("{NETWORK}{ALL}")));
+    assert!(plain.series.is_empty());
+    assert!(!watched.series.is_empty());
+    let without = Outcome { series: Vec::new(), ..watched };
+    assert_eq!(without, plain);
+}
+
+#[test]
+fn samples_add_up_to_the_results() {
+    let outcome = outcome(&format!("{NETWORK}{ALL}"));
+    // Every 50 ms, in order.
+    let moments: Vec<Instant> = of(&outcome, "sat/forward", "delay").iter().map(|s| s.at).collect();
+    for (number, at) in moments.iter().enumerate() {
+        assert_eq!(*at, Instant::from_millis(50 * (number as u64 + 1)));
+    }
+    assert!(outcome.series.windows(2).all(|pair| pair[0].at <= pair[1].at));
+    let sat = outcome.links.iter().find(|link| link.name == "sat" && link.from == "g").unwrap();
+    let bits = 8.0 * (sat.counters.delivered.bytes + sat.counters.lost.bytes) as f64;
+    assert!((sum(&outcome, "sat/forward", "throughput") * 0.05 / bits - 1.0).abs() < 1e-9);
+    assert_eq!(sum(&outcome, "sat/forward", "losses"), sat.counters.lost.packets as f64);
+    assert_eq!(sum(&outcome, "sat/forward", "drops"), sat.counters.dropped.packets as f64);
+    assert!((sum(&outcome, "main", "throughput") * 0.05 / 8e6 - 1.0).abs() < 1e-9);
+    assert!(of(&outcome, "sat/forward", "delay").iter().all(|sample| sample.value == 0.25));
+    // The mean of many samples is near the exact one.
+    let queue = of(&outcome, "sat/forward", "queue-packets");
+    let mean = sum(&outcome, "sat/forward", "queue-packets") / queue.len() as f64;
+    assert!((mean - sat.mean_queue.0).abs() < 0.5, "{mean} and {:?}", sat.mean_queue);
+    assert!(queue.iter().all(|sample| sample.value <= sat.longest_queue.packets as f64));
+    // What the gateway holds is what the server has been told is there and the client lacks.
+    assert!(of(&outcome, "g", "memory").iter().any(|sample| sample.value > 50_000.0));
+    assert!(of(&outcome, "g", "flows").iter().any(|sample| sample.value == 2.0));
+    assert!(of(&outcome, "main", "cwnd").iter().any(|sample| sample.value > 10_000.0));
+    assert!(of(&outcome, "other", "cwnd").is_empty());
+}
+
+#[test]
+fn every_segment_and_acknowledgment_is_there() {
+    let outcome = outcome(&format!("{NETWORK}{ALL}"));
+    let main = &outcome.flows[0];
+    let (begin, end) = (of(&outcome, "main", "segment"), of(&outcome, "main", "segment-end"));
+    // The sender counts its SYN and its FINs, too.
+    assert!(main.segments - begin.len() as u64 <= 8, "{} of {}", begin.len(), main.segments);
+    assert_eq!(begin[0].value, 1.0);
+    assert_eq!(end.iter().map(|sample| sample.value).fold(0.0, f64::max), 1_000_001.0);
+    let sent: f64 = end.iter().zip(&begin).map(|(end, begin)| end.value - begin.value).sum();
+    // A FIN that is sent again counts as a byte there.
+    let all = 1_000_000 + main.retransmitted_bytes;
+    assert!((all - 8..=all).contains(&(sent as u64)), "{sent} of {all}");
+    let acks = of(&outcome, "main", "ack");
+    assert!(acks.windows(2).all(|pair| pair[0].value <= pair[1].value));
+    // The FIN's.
+    assert_eq!(acks.last().unwrap().value, 1_000_002.0);
+    assert!(outcome.series.iter().all(|sample| &*sample.element != "other"));
+}
+
+#[test]
+fn a_queue_that_is_always_full_is_as_long_as_its_limit() {
+    // The window, 64 KB, is all there is to wait: what is not on the air is in the queue.
+    let text = NETWORK
+        .replace("until = \"flows-done\"", "warm-up = \"20s\"")
+        .replace("bytes = \"1MB\"", "")
+        .replace("delay = \"250ms\"", "delay = \"10ms\"")
+        .replace("loss = 0.002", "")
+        .replace("[gateway.g]\nlan = \"lan\"", "[router.g]")
+        .replace("ns-1997,recovery=sack", "ns-1997,recovery=sack,send-buffer=40000");
+    let outcome = outcome(&text);
+    let sat = outcome.links.iter().find(|link| link.name == "sat" && link.from == "g").unwrap();
+    // 40 segments of 1040 bytes at 1.5 Mbit/s. On the way: those of 20 ms of propagation, of an
+    // acknowledgment's 40 bytes each way, and of the fast links' 1040.
+    let rest = 0.020 + 40.0 * 8.0 / 1.5e6 + (1040.0 + 40.0) * 8.0 / 100e6;
+    let expected = 40.0 - rest * 1.5e6 / (8.0 * 1040.0);
+    let (packets, bytes) = sat.mean_queue;
+    assert!((packets / expected - 1.0).abs() < 0.01, "{packets} for {expected}");
+    assert!((bytes / packets - 1040.0).abs() < 1.0);
+    assert!(sat.longest_queue.packets >= 39, "{:?}", sat.longest_queue);
+}
