@@ -5,6 +5,7 @@ mod demo;
 mod gateway;
 mod link;
 mod presets;
+mod sim;
 
 use clap::{Parser, Subcommand};
 use std::io::IsTerminal;
@@ -29,6 +30,8 @@ enum Command {
     Link(link::Arguments),
     /// Show the TCP presets, or all parameters of one
     Presets(presets::Arguments),
+    /// Run an experiment in virtual time
+    Sim(sim::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -57,6 +60,7 @@ fn main() -> ExitCode {
         Command::Gateway(arguments) => gateway::run(&arguments).map_err(Into::into),
         Command::Link(arguments) => link::run(&arguments).map_err(Into::into),
         Command::Presets(arguments) => presets::run(&arguments).map_err(Into::into),
+        Command::Sim(arguments) => sim::run(&arguments).map_err(Into::into),
     };
     result.unwrap_or_else(|error| {
         eprintln!("bentpipe: {error}");

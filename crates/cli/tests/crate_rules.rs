@@ -1,18 +1,27 @@
-//! Imports run one way: core ← gateway ← scenario ← {sim, net} ← cli; sim and net do not know each other.
+//! Imports run one way: core ← gateway ← scenario ← {sim, net}, sim ← lab, all ← cli;
+//! sim and net do not know each other.
 
 use cargo_metadata::{DependencyKind, MetadataCommand};
 use std::collections::BTreeMap;
 
 /// Each crate, and which of ours it may use.
-const RULES: [(&str, &[&str]); 6] = [
+const RULES: [(&str, &[&str]); 7] = [
     ("bentpipe-core", &[]),
     ("bentpipe-gateway", &["bentpipe-core"]),
     ("bentpipe-scenario", &["bentpipe-core", "bentpipe-gateway"]),
     ("bentpipe-sim", &["bentpipe-core", "bentpipe-gateway", "bentpipe-scenario"]),
     ("bentpipe-net", &["bentpipe-core", "bentpipe-gateway", "bentpipe-scenario"]),
+    ("bentpipe-lab", &["bentpipe-core", "bentpipe-gateway", "bentpipe-scenario", "bentpipe-sim"]),
     (
         "bentpipe",
-        &["bentpipe-core", "bentpipe-gateway", "bentpipe-scenario", "bentpipe-sim", "bentpipe-net"],
+        &[
+            "bentpipe-core",
+            "bentpipe-gateway",
+            "bentpipe-scenario",
+            "bentpipe-sim",
+            "bentpipe-net",
+            "bentpipe-lab",
+        ],
     ),
 ];
 

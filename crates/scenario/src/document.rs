@@ -101,6 +101,21 @@ impl Node {
         }
     }
 
+    /// The same, as if it and all in it stood at `at`.
+    pub(crate) fn moved(mut self, at: usize) -> Node {
+        self.at = at;
+        self.value = match self.value {
+            Value::List(list) => Value::List(list.into_iter().map(|node| node.moved(at)).collect()),
+            Value::Table(table) => {
+                let entries = table.entries.into_iter();
+                let moved = |e: Entry| Entry { key_at: at, node: e.node.moved(at), ..e };
+                Value::Table(Table { entries: entries.map(moved).collect() })
+            }
+            plain => plain,
+        };
+        self
+    }
+
     /// As [`inline`](Node::inline), texts without quotes: for labels.
     pub(crate) fn label(&self) -> String {
         match &self.value {

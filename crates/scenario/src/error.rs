@@ -19,7 +19,7 @@ pub struct ScenarioError {
 pub struct Place {
     /// The file, as it was named by the caller.
     pub file: String,
-    /// Counted from one.
+    /// Counted from one; zero for what does not stand in a file.
     pub line: usize,
     /// In characters, counted from one.
     pub column: usize,
@@ -44,6 +44,9 @@ impl Place {
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.line == 0 {
+            return f.write_str(&self.file);
+        }
         write!(f, "{}:{}:{}", self.file, self.line, self.column)
     }
 }

@@ -1,6 +1,7 @@
 //! An experiment: a scenario's file with its sweep and its repetitions.
 
 use crate::ScenarioError;
+use crate::change::{self, Change};
 use crate::document::{self, Table};
 use crate::reader::{Context, ReadFile, Reader};
 use crate::repeat::{self, Repeat};
@@ -48,8 +49,28 @@ impl Experiment {
     /// # Errors
     /// [`ScenarioError`] for the first thing that is wrong, in whatever point of the sweep.
     pub fn parse(file: &str, text: &str, read: &ReadFile<'_>) -> Result<Experiment, ScenarioError> {
+        Experiment::parse_changed(file, text, &[], read)
+    }
+
+    /// As [`parse`](Experiment::parse), with some fields changed. Its
+    /// [`source`](Experiment::source) is then not the author's text, but says the same as the
+    /// changed one.
+    ///
+    /// # Errors
+    /// [`ScenarioError`].
+    pub fn parse_changed(
+        file: &str,
+        text: &str,
+        changes: &[Change],
+        read: &ReadFile<'_>,
+    ) -> Result<Experiment, ScenarioError> {
         let mut document = document::parse(file, text)?;
-        let context = Context { file, source: text, read, files: RefCell::default() };
+        let context = Context { file, source: text, read, files: RefCell::default(), changes };
+        change::apply(&context, &mut document)?;
+        let source = match changes {
+            [] => text.to_owned(),
+            _ => changed_source(file, changes, &document),
+        };
         let sweep = match document.remove("sweep") {
             Some(node) => Sweep::read(&context, &node)?,
             None => Sweep::default(),
@@ -69,7 +90,7 @@ impl Experiment {
             })?;
         }
         let files = context.files.take();
-        let (file, source) = (file.to_owned(), text.to_owned());
+        let file = file.to_owned();
         Ok(Experiment { file, source, document, sweep, repeat, files })
     }
 
@@ -79,7 +100,7 @@ impl Experiment {
         self.sweep.len()
     }
 
-    /// The text that was read.
+    /// The text that was read, or one that says the same with the changes.
     pub fn source(&self) -> &str {
         &self.source
     }
@@ -94,6 +115,21 @@ impl Experiment {
         self.sweep.groups.iter().flatten().map(|axis| axis.path.as_str()).collect()
     }
 
+    /// The swept fields' paths and values at point `index`, in the sweep's order.
+    ///
+    /// # Panics
+    /// If there are not so many.
+    pub fn values(&self, index: usize) -> Vec<(String, String)> {
+        assert!(index < self.len(), "point {index} of {}", self.len());
+        let chosen = self.sweep.point(index).into_iter();
+        chosen.map(|(axis, value)| (axis.path.clone(), value.label())).collect()
+    }
+
+    /// `delay=10ms, recovery=sack`: point `index`, in short; empty without a sweep.
+    pub fn label(&self, index: usize) -> String {
+        self.sweep.label(index)
+    }
+
     /// Point `index` of the sweep.
     ///
     /// # Panics
@@ -102,18 +138,20 @@ impl Experiment {
         assert!(index < self.len(), "point {index} of {}", self.len());
         let read = |path: &str| Ok(self.files[path].clone());
         let (file, source) = (self.file.as_str(), self.source.as_str());
-        let context =
-            Context { file, source, read: &read, files: RefCell::new(self.files.clone()) };
-        let chosen = self.sweep.point(index);
+        let context = Context {
+            file,
+            source,
+            read: &read,
+            files: RefCell::new(self.files.clone()),
+            changes: &[],
+        };
         let document = changed(&context, &self.document, &self.sweep, index);
         let document = document.expect("every point was expanded when the file was read");
         let scenario = scenario::read(&context, &document);
-        let values: Vec<(String, String)> =
-            chosen.iter().map(|(axis, value)| (axis.path.clone(), value.label())).collect();
         Point {
             index,
             label: self.sweep.label(index),
-            values,
+            values: self.values(index),
             scenario: scenario.expect("every point was checked when the file was read"),
             canonical: self.canonical(document),
         }
@@ -140,6 +178,16 @@ impl Experiment {
         }
         text
     }
+}
+
+fn changed_source(file: &str, changes: &[Change], document: &Table) -> String {
+    let mut text = format!("# {file} with");
+    for change in changes {
+        let _ = write!(text, " {}", change.to_string().replace('\n', " "));
+    }
+    text.push('\n');
+    text.push_str(&document::write(document));
+    text
 }
 
 /// `document` with the values of point `index`.

@@ -10,6 +10,7 @@
 //! The format's reference is `docs/scenario-format.md`; [`mod@reference`] has the same as data.
 #![forbid(unsafe_code)]
 
+mod change;
 mod distribution;
 mod document;
 mod error;
@@ -38,6 +39,7 @@ mod trace;
 pub mod web;
 mod workload;
 
+pub use change::{Change, ChangeError};
 pub use distribution::{Distribution, RandomSize, RandomTime};
 pub use error::{Place, Problem, ScenarioError};
 pub use experiment::{Experiment, Point};

@@ -3,6 +3,7 @@
 //! The declarations are at once what is accepted, what is suggested for a misspelt key, and the
 //! reference in `docs/scenario-format.md`, so that none of them can lag behind.
 
+use crate::change::Change;
 use crate::document::{Node, Table, Value};
 use crate::error::{Place, Problem, ScenarioError, hint};
 use bentpipe_core::time::Duration;
@@ -60,11 +61,26 @@ pub(crate) struct Context<'a> {
     pub(crate) read: &'a ReadFile<'a>,
     /// Files that were read, so that each is read once.
     pub(crate) files: RefCell<BTreeMap<String, String>>,
+    /// Changes from outside the file.
+    pub(crate) changes: &'a [Change],
 }
 
 impl Context<'_> {
+    /// Where change `index` stands: behind the file's end.
+    pub(crate) fn change_at(&self, index: usize) -> usize {
+        self.source.len() + 1 + index
+    }
+
+    fn place(&self, at: usize) -> Place {
+        let change = at.checked_sub(self.source.len() + 1).and_then(|at| self.changes.get(at));
+        match change {
+            Some(change) => Place { file: format!("change {change}"), line: 0, column: 0 },
+            None => Place::of(self.file, self.source, at),
+        }
+    }
+
     pub(crate) fn error(&self, at: usize, problem: Problem) -> ScenarioError {
-        let place = Place::of(self.file, self.source, at);
+        let place = self.place(at);
         ScenarioError { place: Box::new(place), problem: Box::new(problem), point: None }
     }
 

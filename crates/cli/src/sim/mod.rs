@@ -1,0 +1,219 @@
+//! `bentpipe sim`: experiments in virtual time.
+
+mod check;
+mod examples;
+mod progress;
+mod source;
+mod table;
+
+use bentpipe_lab::{Executed, Failure, Folder, LabError, Options, execute};
+use bentpipe_scenario::{Change, Experiment, ScenarioError};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
+use source::Source;
+use std::io::{self, Write};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::thread::available_parallelism;
+
+/// What a shell expects of a program that Ctrl-C has ended.
+const INTERRUPTED: u8 = 130;
+
+/// Runs an experiment: every point of its sweep, as often as it says, on all cores.
+///
+/// Prints a table and writes a folder that explains itself (see its README.md). Runs that were
+/// finished before, by the same version and from the same inputs, are not made again, so that an
+/// interrupted experiment goes on where it was. Points and runs are counted from zero.
+#[derive(clap::Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    after_long_help = "\
+Examples:
+  bentpipe sim --list
+  bentpipe sim geo-download
+  bentpipe sim my.toml --runs 20 --output results/tuesday
+  bentpipe sim my.toml --set run.duration=60s --set link.sat.queue=20packets
+  bentpipe sim my.toml --point 3 --run 5      that run alone, to look closer
+  bentpipe sim my.toml --json | jq '.points[].flows[].goodput_bps.mean'
+  bentpipe sim check my.toml
+"
+)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    action: Option<Action>,
+    /// A scenario file, or the name of an example
+    #[arg(value_name = "FILE", required_unless_present = "list")]
+    file: Option<PathBuf>,
+    /// List the examples
+    #[arg(long)]
+    list: bool,
+    /// Where results go (results/NAME without it)
+    #[arg(long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// So many threads (as many as there are cores without it)
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
+    /// So many runs of each point, whatever the file says
+    #[arg(long, value_name = "N")]
+    runs: Option<u32>,
+    /// Only this point
+    #[arg(long, value_name = "N")]
+    point: Option<usize>,
+    /// Only this run of each point, even if it was made before
+    #[arg(long, value_name = "R")]
+    run: Option<u32>,
+    /// Change a field of the scenario, by its path as in a sweep: run.duration=5s
+    #[arg(long = "set", value_name = "PATH=VALUE")]
+    changes: Vec<Change>,
+    /// Print JSON: every point with its figures
+    #[arg(long)]
+    json: bool,
+    /// Say nothing meanwhile
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+#[derive(clap::Subcommand)]
+enum Action {
+    /// Check a scenario file, and say what would be run
+    Check(check::Arguments),
+}
+
+/// Why `bentpipe sim` failed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    /// The scenario's file cannot be read.
+    #[error("cannot read {path}: {source}")]
+    Read {
+        /// The file.
+        path: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// Neither a file nor an example.
+    #[error("there is no file {0}, and no example of this name (`bentpipe sim --list` shows them)")]
+    NoFile(String),
+    /// The scenario.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+    /// A point that the experiment does not have.
+    #[error("--point {point}: the points of {file} are 0 to {last}")]
+    NoPoint {
+        /// What was asked for.
+        point: usize,
+        /// The file.
+        file: String,
+        /// The last one.
+        last: usize,
+    },
+    /// Running, or writing results.
+    #[error(transparent)]
+    Lab(#[from] LabError),
+    /// Signals or standard output.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// Runs an experiment, or lists or checks.
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
+    if let Some(Action::Check(arguments)) = &arguments.action {
+        return check::run(arguments);
+    }
+    let Some(file) = arguments.file.as_deref().filter(|_| !arguments.list) else {
+        examples::list(&mut io::stdout().lock())?;
+        return Ok(ExitCode::SUCCESS);
+    };
+    let source = Source::find(file)?;
+    let mut changes = arguments.changes.clone();
+    changes.extend(arguments.runs.map(|runs| Change::new("repeat.runs", runs.to_string())));
+    let experiment = source.experiment(&changes)?;
+    if let Some(point) = arguments.point.filter(|point| *point >= experiment.len()) {
+        let (file, last) = (source.name().to_owned(), experiment.len() - 1);
+        return Err(Error::NoPoint { point, file, last });
+    }
+    simulate(arguments, &source, &experiment)
+}
+
+fn simulate(
+    arguments: &Arguments,
+    source: &Source,
+    experiment: &Experiment,
+) -> Result<ExitCode, Error> {
+    let path = arguments.output.clone().unwrap_or_else(|| usual_output(arguments, source));
+    let (folder, store) = Folder::open(&path)?;
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        // The second one ends the program at once.
+        flag::register_conditional_shutdown(signal, i32::from(INTERRUPTED), Arc::clone(&stop))?;
+        flag::register(signal, Arc::clone(&stop))?;
+    }
+    let threads = arguments.threads.or_else(|| available_parallelism().ok());
+    let options = Options {
+        threads: threads.unwrap_or(NonZeroUsize::MIN),
+        point: arguments.point,
+        run: arguments.run,
+        stop: &stop,
+    };
+    let told = |failure: &Failure| complaint(failure, arguments);
+    let progress = progress::Progress::new(arguments.quiet, &told);
+    let executed = execute(experiment, &store, &options, &|event| progress.heed(&event))?;
+    progress.end();
+    if executed.stopped {
+        if !arguments.quiet {
+            let kept = executed.made + executed.found;
+            eprintln!(
+                "bentpipe sim: stopped; {kept} finished runs are kept in {}, and the same command \
+                 goes on from there",
+                path.display()
+            );
+        }
+        return Ok(ExitCode::from(INTERRUPTED));
+    }
+    let results = folder.write(experiment, &store, &executed)?;
+    let mut out = io::stdout().lock();
+    if arguments.json {
+        writeln!(out, "{:#}", results.json())?;
+    } else {
+        table::print(&mut out, &results)?;
+        writeln!(out, "{}", closing_line(&executed, &path))?;
+    }
+    Ok(if executed.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn closing_line(executed: &Executed, path: &Path) -> String {
+    let (made, found) = (executed.made, executed.found);
+    let runs = match (made, found) {
+        (_, 0) => format!("{made} runs"),
+        _ => format!("{made} runs, and {found} made earlier"),
+    };
+    format!("{runs}; all of it is in {}", path.display())
+}
+
+/// Where results go if nothing is said: a part of an experiment does not lie over the whole.
+fn usual_output(arguments: &Arguments, source: &Source) -> PathBuf {
+    let mut path = Path::new("results").join(source.stem());
+    if let Some(point) = arguments.point {
+        path.push(format!("point-{point}"));
+    }
+    if let Some(run) = arguments.run {
+        path.push(format!("run-{run}"));
+    }
+    path
+}
+
+/// What is said of a run that failed, and how to see it again.
+fn complaint(failure: &Failure, arguments: &Arguments) -> String {
+    let Failure { job, seed, label, why } = failure;
+    let label = if label.is_empty() { String::new() } else { format!("{label}, ") };
+    let file = arguments.file.as_deref().unwrap_or(Path::new("FILE"));
+    let (point, run) = (job.point, job.run);
+    let mut replay = format!("bentpipe sim {} --point {point} --run {run}", file.display());
+    for change in &arguments.changes {
+        replay.push_str(&format!(" --set '{change}'"));
+    }
+    format!("run {run} of point {point} ({label}seed {seed:016x}) failed: {why}; replay: {replay}")
+}

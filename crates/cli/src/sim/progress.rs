@@ -1,0 +1,103 @@
+//! How far an experiment is: a bar on a terminal, a line now and then elsewhere.
+//!
+//! indicatif, because it knows terminals, draws no more often than is of use, and keeps lines
+//! that are printed meanwhile out of the bar.
+
+use bentpipe_lab::{Event, Failure, Job};
+use indicatif::{ProgressBar, ProgressStyle};
+use std::collections::BTreeMap;
+use std::io::{IsTerminal, stderr};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Between two lines where there is no terminal.
+const PAUSE: Duration = Duration::from_secs(10);
+
+/// Parts of the bar for each run.
+const PARTS: f64 = 1000.0;
+
+/// What is shown.
+pub(super) struct Progress<'a> {
+    quiet: bool,
+    /// On a terminal.
+    bar: Option<ProgressBar>,
+    state: Mutex<State>,
+    complaint: &'a (dyn Fn(&Failure) -> String + Sync),
+}
+
+struct State {
+    running: BTreeMap<Job, f64>,
+    finished: u64,
+    stored: u64,
+    needed: u64,
+    spoke: Instant,
+}
+
+impl<'a> Progress<'a> {
+    /// Nothing has been done yet. `complaint` says what is printed of a failure.
+    pub(super) fn new(
+        quiet: bool,
+        complaint: &'a (dyn Fn(&Failure) -> String + Sync),
+    ) -> Progress<'a> {
+        let bar = (!quiet && stderr().is_terminal()).then(|| {
+            let style = ProgressStyle::with_template("{bar:40} {msg} {elapsed} (left: {eta})");
+            ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+        });
+        let (running, spoke) = (BTreeMap::new(), Instant::now());
+        let state = State { running, finished: 0, stored: 0, needed: 0, spoke };
+        Progress { quiet, bar, state: Mutex::new(state), complaint }
+    }
+
+    /// Something has happened.
+    pub(super) fn heed(&self, event: &Event<'_>) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        match event {
+            Event::Running(job, share) => {
+                state.running.insert(*job, *share);
+            }
+            Event::Finished { job, stored, needed } => {
+                state.running.remove(job);
+                state.finished += 1;
+                state.stored += u64::from(*stored);
+                state.needed = *needed;
+            }
+            Event::Ended(_) => {}
+            // Failures are said in any case: the program's exit code is about them.
+            Event::Failed(failure) => self.say(&(self.complaint)(failure)),
+            Event::Damaged(damaged) if !self.quiet => {
+                self.say(&format!("{damaged}; its run is made again"));
+            }
+            Event::Damaged(_) => {}
+        }
+        self.show(&mut state);
+    }
+
+    fn show(&self, state: &mut State) {
+        // Runs that are made ahead may turn out not to be needed.
+        let needed = state.needed.max(state.finished);
+        if let Some(bar) = &self.bar {
+            let running: f64 = state.running.values().sum();
+            bar.set_length((needed.max(1) as f64 * PARTS) as u64);
+            bar.set_position(((state.finished as f64 + running) * PARTS) as u64);
+            bar.set_message(format!("{} of {needed} runs", state.finished));
+        } else if !self.quiet && needed > 0 && state.spoke.elapsed() >= PAUSE {
+            state.spoke = Instant::now();
+            eprintln!("bentpipe sim: {} of {needed} runs", state.finished);
+        }
+    }
+
+    fn say(&self, line: &str) {
+        let print = || eprintln!("bentpipe: {line}");
+        match &self.bar {
+            Some(bar) => bar.suspend(print),
+            None => print(),
+        }
+    }
+
+    /// Nothing is shown any more.
+    pub(super) fn end(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}

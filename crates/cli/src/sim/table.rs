@@ -1,0 +1,150 @@
+//! An experiment's results as a table for people.
+
+use bentpipe_lab::{FlowSummary, PointSummary, Results};
+use bentpipe_scenario::repeat::{Enough, Summary};
+use std::io::{self, Write};
+
+/// More flows of a point than this are shown by their mean.
+const FLOWS: usize = 10;
+
+/// Units of goodput, the greatest first.
+const UNITS: [(&str, f64); 4] = [("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3), ("bit/s", 1.0)];
+
+/// Prints it.
+pub(super) fn print(out: &mut impl Write, results: &Results) -> io::Result<()> {
+    if !results.title.is_empty() {
+        writeln!(out, "{}\n", results.title)?;
+    }
+    let flows = || results.points.iter().flat_map(|point| &point.flows);
+    let greatest = flows().filter_map(|flow| Some(flow.goodput?.mean)).fold(0.0, f64::max);
+    let (unit, scale) =
+        UNITS.into_iter().find(|(_, scale)| greatest >= *scale).unwrap_or(("bit/s", 1.0));
+    let completions = flows().any(|flow| flow.completion.is_some());
+    let mut head = vec!["point".to_owned(), "flow".to_owned(), "runs".to_owned(), unit.to_owned()];
+    let spread = ["sd", "±95 %"].map(str::to_owned);
+    head.extend(spread.clone());
+    if completions {
+        head.push("done in s".to_owned());
+        head.extend(spread);
+    }
+    head.extend(["sent again", "timeouts", "utilisation", "fairness"].map(str::to_owned));
+    let mut rows = vec![head];
+    for point in &results.points {
+        let figures = Figures { scale, completions };
+        rows.extend(figures.rows(point));
+    }
+    let count = rows[0].len();
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
+    let widths: Vec<usize> = (0..count).map(|column| width(column).unwrap_or(0)).collect();
+    for row in &rows {
+        let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, width))| {
+            // Texts to the left, numbers to the right.
+            if column < 2 { format!("{cell:width$}") } else { format!("{cell:>width$}") }
+        });
+        let line = cells.collect::<Vec<_>>().join("  ");
+        writeln!(out, "{}", line.trim_end())?;
+    }
+    notes(out, results)
+}
+
+fn notes(out: &mut impl Write, results: &Results) -> io::Result<()> {
+    let limited = results.points.iter().filter(|p| p.because == Some(Enough::Limit)).count();
+    if limited > 0 {
+        writeln!(out, "{limited} points reached the most runs before the rule was met (*)")?;
+    }
+    let failed: u32 = results.points.iter().map(|point| point.failed).sum();
+    if failed > 0 {
+        writeln!(out, "{failed} runs failed and are in no figure")?;
+    }
+    Ok(())
+}
+
+struct Figures {
+    scale: f64,
+    completions: bool,
+}
+
+impl Figures {
+    fn rows(&self, point: &PointSummary) -> Vec<Vec<String>> {
+        let label = format!("{} {}", point.point, point.label);
+        let mut rows: Vec<Vec<String>> = if point.flows.len() <= FLOWS {
+            point.flows.iter().map(|flow| self.row(point, flow)).collect()
+        } else {
+            vec![self.row(point, &together(&point.flows))]
+        };
+        if rows.is_empty() {
+            rows.push(self.row(point, &together(&[])));
+        }
+        for (index, row) in rows.iter_mut().enumerate() {
+            row.insert(0, if index == 0 { label.trim_end().to_owned() } else { String::new() });
+            if index > 0 {
+                // What is the point's is said once.
+                row.truncate(row.len() - 2);
+                row.extend([String::new(), String::new()]);
+            }
+        }
+        rows
+    }
+
+    fn row(&self, point: &PointSummary, flow: &FlowSummary) -> Vec<String> {
+        let limited = if point.because == Some(Enough::Limit) { "*" } else { "" };
+        let mut row = vec![flow.name.clone(), format!("{}{limited}", point.runs - point.failed)];
+        row.extend(spread(flow.goodput, self.scale));
+        if self.completions {
+            row.extend(spread(flow.completion, 1.0));
+        }
+        let mean = |summary: Option<Summary>| number(summary.map(|summary| summary.mean));
+        row.extend([flow.retransmissions, flow.timeouts].map(mean));
+        row.extend([point.utilisation, point.fairness].map(mean));
+        row
+    }
+}
+
+/// Mean, standard deviation and half-width.
+fn spread(summary: Option<Summary>, scale: f64) -> [String; 3] {
+    let part = |of: fn(Summary) -> Option<f64>| number(summary.and_then(of).map(|x| x / scale));
+    [part(|s| Some(s.mean)), part(|s| s.standard_deviation), part(|s| s.half_width_95)]
+}
+
+/// Many flows as one: the means of their means. The spread of single flows is in the files.
+fn together(flows: &[FlowSummary]) -> FlowSummary {
+    let mean = |of: fn(&FlowSummary) -> Option<Summary>| {
+        let means: Vec<f64> = flows.iter().filter_map(of).map(|summary| summary.mean).collect();
+        Summary::of(&means).map(|all| Summary {
+            standard_deviation: None,
+            half_width_95: None,
+            half_width_99: None,
+            ..all
+        })
+    };
+    FlowSummary {
+        name: if flows.is_empty() { "-".to_owned() } else { format!("mean of {}", flows.len()) },
+        goodput: mean(|flow| flow.goodput),
+        completion: mean(|flow| flow.completion),
+        retransmissions: mean(|flow| flow.retransmissions),
+        timeouts: mean(|flow| flow.timeouts),
+    }
+}
+
+/// With four digits that count.
+fn number(number: Option<f64>) -> String {
+    let Some(number) = number else { return "-".to_owned() };
+    if number == 0.0 {
+        return "0".to_owned();
+    }
+    let before = number.abs().log10().floor() as i32 + 1;
+    let decimals = usize::try_from((4 - before).clamp(0, 6)).unwrap_or(0);
+    format!("{number:.decimals$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_four_digits_that_count() {
+        let texts = [0.0, 1.5, 0.012_345, 123.456, 12_345.6].map(|x| number(Some(x)));
+        assert_eq!(texts, ["0", "1.500", "0.01235", "123.5", "12346"]);
+        assert_eq!(number(None), "-");
+    }
+}

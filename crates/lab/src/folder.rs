@@ -1,0 +1,207 @@
+//! The folder of an experiment's results, which explains itself: tables, the scenario, and what
+//! each column means.
+
+use crate::cell::{self, Cell, Heading, Kind, Row};
+use crate::execute::{Executed, LabError};
+use crate::plan::PointEnd;
+use crate::readme::{self, Part};
+use crate::store::{Key, RunRecord, Store};
+use crate::summary::{PointSummary, SUMMARY, SummaryRow};
+use crate::swept::Swept;
+use crate::table_file::{TableFile, write_error, write_text};
+use crate::tables::Table;
+use bentpipe_scenario::{Experiment, Point};
+use serde_json::{Value, json};
+use std::path::{Component, Path, PathBuf};
+
+/// A folder of results.
+#[derive(Debug, Clone)]
+pub struct Folder {
+    path: PathBuf,
+}
+
+/// What an experiment has come to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Results {
+    /// The scenario's title.
+    pub title: String,
+    /// Its points, in order.
+    pub points: Vec<PointSummary>,
+}
+
+impl Results {
+    /// As JSON; `docs/metrics.md` has the schema.
+    pub fn json(&self) -> Value {
+        json!({
+            "schema": 1,
+            "version": env!("CARGO_PKG_VERSION"),
+            "title": self.title,
+            "points": self.points.iter().map(PointSummary::json).collect::<Vec<Value>>(),
+        })
+    }
+}
+
+impl Folder {
+    /// The folder at `path`, and the store in it. Both are made if they are not there.
+    ///
+    /// # Errors
+    /// They cannot be made.
+    pub fn open(path: &Path) -> Result<(Folder, Store), LabError> {
+        let runs = path.join("runs");
+        let store = Store::open(&runs).map_err(|source| write_error(&runs, source))?;
+        Ok((Folder { path: path.to_owned() }, store))
+    }
+
+    /// What the runs that count say, without writing anything.
+    ///
+    /// # Errors
+    /// [`LabError::Gone`].
+    pub fn summarise(
+        experiment: &Experiment,
+        store: &Store,
+        executed: &Executed,
+    ) -> Result<Results, LabError> {
+        let mut points = Vec::new();
+        for &end in &executed.ends {
+            let runs = runs(&experiment.point(end.point), end, store, executed)?;
+            points.push(summary(experiment, end, &runs));
+        }
+        Ok(Results { title: title(experiment), points })
+    }
+
+    /// Writes all tables, the scenario and what explains them.
+    ///
+    /// # Errors
+    /// [`LabError`].
+    pub fn write(
+        &self,
+        experiment: &Experiment,
+        store: &Store,
+        executed: &Executed,
+    ) -> Result<Results, LabError> {
+        let swept = Swept::of(experiment);
+        let mut of_point =
+            vec![Heading::new("point", Kind::Count, "", "point of the sweep, from 0")];
+        of_point.extend(swept.headings());
+        let mut of_run = of_point.clone();
+        of_run.push(Heading::new("run", Kind::Count, "", "run of the point, from 0"));
+        let parts = Table::ALL.map(|table| Part::of(table, &of_run));
+        let summaries = Part {
+            name: "summary",
+            about: "one row a flow of a point, over its runs: what a figure with error bars needs",
+            headings: [&of_point[..], &cell::headings(SUMMARY)].concat(),
+        };
+        let create = |part: &Part| TableFile::create(&self.path, part.name, &part.headings);
+        let mut files = parts.iter().map(create).collect::<Result<Vec<_>, _>>()?;
+        let mut summary_file = create(&summaries)?;
+        let mut points = Vec::new();
+        for &end in &executed.ends {
+            let point = experiment.point(end.point);
+            let runs = runs(&point, end, store, executed)?;
+            let mut begin = vec![Cell::Count(end.point as u64)];
+            begin.extend(swept.cells(&point.values));
+            let summary = summary(experiment, end, &runs);
+            for row in SummaryRow::of(&summary) {
+                summary_file.push([&begin[..], &cell::row(SUMMARY, &row)].concat())?;
+            }
+            points.push(summary);
+            for (number, run) in runs {
+                let begin: Row = [&begin[..], &[Cell::Count(u64::from(number))]].concat();
+                for (file, rows) in files.iter_mut().zip(run.tables) {
+                    for row in rows {
+                        file.push([&begin[..], &row].concat())?;
+                    }
+                }
+            }
+        }
+        let mut written = vec![&summaries];
+        summary_file.finish()?;
+        for (file, part) in files.into_iter().zip(&parts) {
+            if file.finish()? > 0 {
+                written.push(part);
+            }
+        }
+        let results = Results { title: title(experiment), points };
+        self.text("summary.json", &format!("{:#}\n", results.json()))?;
+        self.text("scenario.toml", experiment.source())?;
+        let mut left_out = Vec::new();
+        for (name, content) in experiment.files() {
+            if belongs(name) {
+                self.text(name, content)?;
+            } else {
+                left_out.push(name.clone());
+            }
+        }
+        self.text("README.md", &readme::text(experiment, &written, &left_out))?;
+        Ok(results)
+    }
+
+    fn text(&self, name: &str, text: &str) -> Result<(), LabError> {
+        write_text(&self.path.join(name), text)
+    }
+}
+
+fn title(experiment: &Experiment) -> String {
+    experiment.point(0).scenario.title
+}
+
+/// The runs of a point that count and did not fail, with their numbers.
+fn runs(
+    point: &Point,
+    end: PointEnd,
+    store: &Store,
+    executed: &Executed,
+) -> Result<Vec<(u32, RunRecord)>, LabError> {
+    let numbers = match executed.run {
+        Some(run) => run..run + end.runs.min(1),
+        None => 0..end.runs,
+    };
+    let mut runs = Vec::new();
+    for run in numbers {
+        let failed = executed.failures.binary_search_by_key(&(end.point, run), |failure| {
+            (failure.job.point, failure.job.run)
+        });
+        if failed.is_ok() {
+            continue;
+        }
+        match store.load(Key::of(&point.canonical, run)) {
+            Ok(Some(record)) => runs.push((run, record)),
+            _ => return Err(LabError::Gone { point: end.point, run }),
+        }
+    }
+    Ok(runs)
+}
+
+fn summary(experiment: &Experiment, end: PointEnd, runs: &[(u32, RunRecord)]) -> PointSummary {
+    let (label, values) = (experiment.label(end.point), experiment.values(end.point));
+    let runs: Vec<&RunRecord> = runs.iter().map(|(_, run)| run).collect();
+    PointSummary::new(end, label, values, &runs)
+}
+
+/// Whether a file that a scenario names can lie in the folder under its name.
+fn belongs(name: &str) -> bool {
+    let path = Path::new(name);
+    let ours = |stem: &str| {
+        stem == "summary" || stem == "scenario" || Table::ALL.iter().any(|t| t.name() == stem)
+    };
+    let inside = path.components().all(|part| matches!(part, Component::Normal(_)));
+    let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+    inside && !path.starts_with("runs") && name != "README.md" && !ours(stem)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_that_would_lie_elsewhere_or_over_results_are_left_out() {
+        for name in ["rain.csv", "traces/rain.csv"] {
+            assert!(belongs(name), "{name}");
+        }
+        for name in
+            ["/etc/passwd", "../rain.csv", "a/../../b", "results.csv", "runs/x", "README.md"]
+        {
+            assert!(!belongs(name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Which run comes next, and which ones count.
+//!
+//! A point's stopping rule is asked after each of its runs in the runs' order, whatever the order
+//! in which they end, so that the runs that count do not depend on threads or on time. Where a
+//! rule may end a point early, threads that have nothing else to do make runs ahead; those behind
+//! the one at which the rule is met are not counted.
+
+use bentpipe_scenario::Repeat;
+use bentpipe_scenario::repeat::{Decision, Enough};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A run of a point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Job {
+    /// Which point.
+    pub point: usize,
+    /// Which run of it, counted from zero.
+    pub run: u32,
+}
+
+/// How a point has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PointEnd {
+    /// Which point.
+    pub point: usize,
+    /// So many of its runs count, from the first on.
+    pub runs: u32,
+    /// Why no more; `None` if the experiment was stopped before.
+    pub because: Option<Enough>,
+}
+
+/// What is to be done next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// This run.
+    Run(Job),
+    /// Nothing until a run has ended.
+    Wait,
+    /// Nothing any more.
+    Done,
+}
+
+/// All points of an experiment.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    repeat: Repeat,
+    points: BTreeMap<usize, State>,
+    /// Points that have runs that are needed and not begun.
+    ready: BTreeSet<usize>,
+    /// Points that are not at their end.
+    open: BTreeSet<usize>,
+    /// Runs that are known to be needed; of points that have ended, those that counted.
+    needed: u64,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Runs that have begun.
+    begun: u32,
+    /// Runs that are known to be needed.
+    needed: u32,
+    /// Runs that the rule has been asked about.
+    counted: u32,
+    /// The flows' figures in those.
+    samples: Vec<Vec<f64>>,
+    /// Figures of later runs; `None` of a run that failed.
+    ahead: BTreeMap<u32, Option<Vec<f64>>>,
+    because: Option<Enough>,
+}
+
+impl Plan {
+    /// `points` by `repeat`.
+    pub(crate) fn new(points: impl IntoIterator<Item = usize>, repeat: Repeat) -> Plan {
+        let needed = match repeat {
+            Repeat::Runs(runs) => runs,
+            Repeat::Until { least, .. } => least,
+        };
+        let state = |point| (point, State { needed, ..State::default() });
+        let points: BTreeMap<usize, State> = points.into_iter().map(state).collect();
+        let open: BTreeSet<usize> = points.keys().copied().collect();
+        let in_all = u64::from(needed) * points.len() as u64;
+        Plan { repeat, points, ready: open.clone(), open, needed: in_all }
+    }
+
+    /// What comes next: needed runs in the points' order, then runs ahead.
+    pub(crate) fn next(&mut self) -> Next {
+        let most = self.repeat.most();
+        let point = self.ready.first().copied().or_else(|| {
+            let ahead = |point: &&usize| self.points[point].begun - self.points[point].counted;
+            let may = self.open.iter().filter(|point| self.points[point].begun < most);
+            may.min_by_key(ahead).copied()
+        });
+        let Some(point) = point else {
+            return if self.open.is_empty() { Next::Done } else { Next::Wait };
+        };
+        let state = self.points.get_mut(&point).expect("it is one of them");
+        let run = state.begun;
+        state.begun += 1;
+        if state.begun >= state.needed {
+            self.ready.remove(&point);
+        }
+        Next::Run(Job { point, run })
+    }
+
+    /// A run has ended, with these figures of its flows or without any. Says if the point has.
+    pub(crate) fn finished(&mut self, job: Job, figures: Option<Vec<f64>>) -> Option<PointEnd> {
+        let state = self.points.get_mut(&job.point)?;
+        if state.because.is_some() {
+            return None;
+        }
+        state.ahead.insert(job.run, figures);
+        while let Some(figures) = state.ahead.remove(&state.counted) {
+            state.counted += 1;
+            for (flow, figure) in figures.into_iter().flatten().enumerate() {
+                if state.samples.len() <= flow {
+                    state.samples.push(Vec::new());
+                }
+                state.samples[flow].push(figure);
+            }
+            let decision = self.repeat.decide_after(state.counted, &state.samples);
+            if let Decision::Enough { because, .. } = decision {
+                state.because = Some(because);
+                state.samples = Vec::new();
+                self.needed -= u64::from(state.needed - state.counted);
+                self.ready.remove(&job.point);
+                self.open.remove(&job.point);
+                return Some(state.end(job.point));
+            }
+            let more = state.needed.max(state.counted + 1);
+            self.needed += u64::from(more - state.needed);
+            state.needed = more;
+            if state.begun < state.needed {
+                self.ready.insert(job.point);
+            }
+        }
+        None
+    }
+
+    /// How many runs are known to be needed, of points that have ended those that counted.
+    pub(crate) fn needed(&self) -> u64 {
+        self.needed
+    }
+
+    /// How every point has ended.
+    pub(crate) fn ends(&self) -> Vec<PointEnd> {
+        self.points.iter().map(|(&point, state)| state.end(point)).collect()
+    }
+}
+
+impl State {
+    fn end(&self, point: usize) -> PointEnd {
+        PointEnd { point, runs: self.counted, because: self.because }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bentpipe_scenario::repeat::Measure;
+
+    const UNTIL: Repeat =
+        Repeat::Until { measure: Measure::StandardDeviation, within: 0.1, least: 2, most: 9 };
+
+    /// Run r of point p gives this figure: points settle after different numbers of runs.
+    fn figure(job: Job) -> Option<Vec<f64>> {
+        let spread = if job.run < 1 + job.point as u32 { 40.0 } else { 0.0 };
+        (job.run != 3).then(|| vec![100.0 + spread])
+    }
+
+    /// Makes all runs with so many at a time, which end in an order that `order` draws.
+    fn ends(threads: usize, mut order: impl FnMut(usize) -> usize) -> (Vec<PointEnd>, usize) {
+        let mut plan = Plan::new(0..4, UNTIL);
+        let (mut running, mut made) = (Vec::new(), 0);
+        loop {
+            match plan.next() {
+                Next::Run(job) => {
+                    running.push(job);
+                    if running.len() < threads {
+                        continue;
+                    }
+                }
+                Next::Wait => {}
+                Next::Done => break,
+            }
+            let job: Job = running.swap_remove(order(running.len()));
+            made += 1;
+            plan.finished(job, figure(job));
+        }
+        (plan.ends(), made)
+    }
+
+    #[test]
+    fn the_runs_that_count_do_not_depend_on_threads_or_order() {
+        let (alone, made) = ends(1, |_| 0);
+        let counted: u32 = alone.iter().map(|end| end.runs).sum();
+        // Alone nothing is run that is not needed.
+        assert_eq!(made, counted as usize);
+        assert!(alone.iter().any(|end| end.because == Some(Enough::Met)), "{alone:?}");
+        let mut state = 1_u64;
+        for threads in [2, 3, 8, 40] {
+            for _ in 0..20 {
+                let random = |count: usize| {
+                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                    (state >> 33) as usize % count
+                };
+                assert_eq!(ends(threads, random).0, alone, "{threads} threads");
+            }
+        }
+    }
+
+    #[test]
+    fn points_are_done_in_order_and_no_more_than_asked_for() {
+        let mut plan = Plan::new([2, 5], Repeat::Runs(2));
+        let job = |point, run| Next::Run(Job { point, run });
+        let all: Vec<Next> = (0..5).map(|_| plan.next()).collect();
+        assert_eq!(all, [job(2, 0), job(2, 1), job(5, 0), job(5, 1), Next::Wait]);
+        assert_eq!(plan.needed(), 4);
+    }
+}

@@ -1,0 +1,72 @@
+//! The text in a folder of results that explains it.
+
+use crate::cell::{Heading, Kind};
+use crate::tables::Table;
+use bentpipe_scenario::Experiment;
+use std::fmt::Write;
+
+/// A table in the folder.
+pub(crate) struct Part {
+    pub(crate) name: &'static str,
+    pub(crate) about: &'static str,
+    pub(crate) headings: Vec<Heading>,
+}
+
+impl Part {
+    /// One of a run's tables with these further columns before its own.
+    pub(crate) fn of(table: Table, before: &[Heading]) -> Part {
+        let headings = [before, &table.headings()].concat();
+        Part { name: table.name(), about: table.about(), headings }
+    }
+}
+
+/// The text of `README.md`.
+pub(crate) fn text(experiment: &Experiment, parts: &[&Part], left_out: &[String]) -> String {
+    let mut text = String::new();
+    let scenario = experiment.point(0).scenario;
+    let title = if scenario.title.is_empty() { "An experiment" } else { &scenario.title };
+    let _ = writeln!(text, "# {title}\n");
+    if !scenario.about.is_empty() {
+        let _ = writeln!(text, "{}\n", scenario.about.trim());
+    }
+    let points = experiment.len();
+    let version = env!("CARGO_PKG_VERSION");
+    let _ = writeln!(
+        text,
+        "Made by bentpipe {version} of `scenario.toml` ({points} {} of its sweep): `bentpipe sim \
+         scenario.toml` makes the same again. Points and runs are counted from zero; run r has the \
+         same random numbers at every point. An empty cell is one without a value. `summary.json` \
+         is what `bentpipe sim --json` prints. `runs/` has the finished runs, so that they are not \
+         made again; it may be deleted.\n",
+        if points == 1 { "point" } else { "points" }
+    );
+    for path in left_out {
+        let _ = writeln!(
+            text,
+            "`{path}`, which the scenario names, is not here: it would not lie in this folder.\n"
+        );
+    }
+    for part in parts {
+        let name = part.name;
+        let _ = writeln!(text, "## {name}.csv, {name}.parquet\n\n{}.\n", capitalised(part.about));
+        text.push_str("| column | type | unit | meaning |\n| --- | --- | --- | --- |\n");
+        for Heading { name, kind, unit, about } in &part.headings {
+            let kind = match kind {
+                Kind::Text => "text",
+                Kind::Count => "count",
+                Kind::Number => "number",
+                Kind::Switch => "true, false",
+            };
+            let _ = writeln!(text, "| `{name}` | {kind} | {unit} | {about} |");
+        }
+        text.push('\n');
+    }
+    text.truncate(text.trim_end().len());
+    text.push('\n');
+    text
+}
+
+fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}

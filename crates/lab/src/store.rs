@@ -1,0 +1,231 @@
+//! Finished runs on disk, one small file each, known again by what they came from.
+//!
+//! A file's name is the SHA-256 digest of the version, the point's canonical text and the run's
+//! number; its content is guarded by another. Files appear whole or not at all: they are written
+//! beside their place and renamed. They are not forced to the disk, which would cost more than
+//! short runs do: what a power cut leaves of one is found damaged, and that run is made again.
+
+use crate::cell::Row;
+use crate::tables::Table;
+use bentpipe_sim::Outcome;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::fs;
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+/// To be raised when records, columns or their meanings change.
+const SCHEMA: u32 = 1;
+
+/// What begins every file.
+const MAGIC: &[u8; 16] = b"bentpipe run  1\n";
+
+/// The version that results come from: this crate's, the results' schema, and a digest of the
+/// sources, so that a changed program does not take an older one's runs for its own.
+pub fn version() -> String {
+    format!("{}/{SCHEMA}/{}", env!("CARGO_PKG_VERSION"), env!("BENTPIPE_SOURCES"))
+}
+
+/// What a run comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Key([u8; 32]);
+
+impl Key {
+    /// Of run `run` of the point with this canonical text, by this version.
+    pub fn of(canonical: &str, run: u32) -> Key {
+        let mut digest = Sha256::new();
+        for part in [version().as_bytes(), canonical.as_bytes()] {
+            digest.update((part.len() as u64).to_le_bytes());
+            digest.update(part);
+        }
+        digest.update(run.to_le_bytes());
+        Key(digest.finalize().into())
+    }
+
+    fn file(self) -> String {
+        let name: String = self.0[..16].iter().map(|byte| format!("{byte:02x}")).collect();
+        name + ".run"
+    }
+}
+
+/// What is kept of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// Flows that are not background.
+    pub flows: Vec<FlowFigures>,
+    /// Jain's index of their goodputs.
+    pub fairness: Option<f64>,
+    /// Of the busiest direction of a link.
+    pub utilisation: Option<f64>,
+    /// The rows of each table.
+    pub(crate) tables: [Vec<Row>; 5],
+}
+
+/// What summaries need of a flow.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FlowFigures {
+    /// Its name.
+    pub name: String,
+    /// In bit/s.
+    pub goodput: f64,
+    /// Mean time of its transfers in seconds, if any was completed.
+    pub completion: Option<f64>,
+    /// Segments sent again.
+    pub retransmissions: u64,
+    /// Expiries of the retransmission timer.
+    pub timeouts: u64,
+}
+
+impl RunRecord {
+    /// Of a run's outcome.
+    pub fn new(outcome: &Outcome) -> RunRecord {
+        let foreground = outcome.flows.iter().filter(|flow| !flow.background);
+        let figures = foreground.map(|flow| FlowFigures {
+            name: flow.name.clone(),
+            goodput: flow.goodput,
+            completion: flow.mean_completion.map(|time| time.as_nanos() as f64 / 1e9),
+            retransmissions: flow.retransmissions,
+            timeouts: flow.timeouts,
+        });
+        RunRecord {
+            flows: figures.collect(),
+            fairness: outcome.run.fairness,
+            utilisation: outcome.run.utilisation,
+            tables: Table::ALL.map(|table| table.rows(outcome)),
+        }
+    }
+
+    /// The goodputs that stopping rules go by.
+    pub fn goodputs(&self) -> Vec<f64> {
+        self.flows.iter().map(|flow| flow.goodput).collect()
+    }
+}
+
+/// Why a stored run is of no use.
+#[derive(Debug, thiserror::Error)]
+pub enum Damaged {
+    /// It cannot be read.
+    #[error("{path} cannot be read: {source}")]
+    Unreadable {
+        /// The file.
+        path: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// It is not what was written.
+    #[error("{0} is damaged")]
+    Content(String),
+}
+
+/// A folder of finished runs.
+#[derive(Debug, Clone)]
+pub struct Store {
+    folder: PathBuf,
+}
+
+impl Store {
+    /// The store in `folder`, which is made if it is not there.
+    ///
+    /// # Errors
+    /// The folder cannot be made.
+    pub fn open(folder: &Path) -> io::Result<Store> {
+        fs::create_dir_all(folder)?;
+        Ok(Store { folder: folder.to_owned() })
+    }
+
+    /// The folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The run of this key, if it was stored.
+    ///
+    /// # Errors
+    /// [`Damaged`].
+    pub fn load(&self, key: Key) -> Result<Option<RunRecord>, Damaged> {
+        let path = self.folder.join(key.file());
+        let name = || path.display().to_string();
+        let content = match fs::read(&path) {
+            Ok(content) => content,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(source) => return Err(Damaged::Unreadable { path: name(), source }),
+        };
+        let damaged = || Damaged::Content(name());
+        let rest = content.strip_prefix(MAGIC).ok_or_else(damaged)?;
+        let (digests, payload) = rest.split_at_checked(64).ok_or_else(damaged)?;
+        if digests[..32] != key.0 || digests[32..] != *Sha256::digest(payload).as_slice() {
+            return Err(damaged());
+        }
+        postcard::from_bytes(payload).map(Some).map_err(|_| damaged())
+    }
+
+    /// Stores a run.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn save(&self, key: Key, record: &RunRecord) -> io::Result<()> {
+        let payload = postcard::to_stdvec(record).map_err(io::Error::other)?;
+        let mut file = tempfile::Builder::new().prefix(".new-").tempfile_in(&self.folder)?;
+        file.write_all(MAGIC)?;
+        file.write_all(&key.0)?;
+        file.write_all(&Sha256::digest(&payload))?;
+        file.write_all(&payload)?;
+        file.persist(self.folder.join(key.file())).map_err(|error| error.error)?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cell::Cell;
+
+    fn record() -> RunRecord {
+        let flow = FlowFigures {
+            name: "main".to_owned(),
+            goodput: 0.1 + 0.2,
+            completion: None,
+            retransmissions: u64::MAX,
+            timeouts: 0,
+        };
+        let row = vec![Cell::None, Cell::Number(1.0 / 3.0), Cell::Text("x".to_owned())];
+        let tables = [vec![row], Vec::new(), Vec::new(), Vec::new(), Vec::new()];
+        RunRecord { flows: vec![flow], fairness: Some(1.0), utilisation: None, tables }
+    }
+
+    #[test]
+    fn a_run_is_found_again_by_its_inputs_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join("runs")).unwrap();
+        let key = Key::of("a = 1", 0);
+        assert_eq!(store.load(key).unwrap(), None);
+        store.save(key, &record()).unwrap();
+        assert_eq!(store.load(key).unwrap(), Some(record()));
+        for other in [Key::of("a = 1", 1), Key::of("a = 2", 0)] {
+            assert_eq!(store.load(other).unwrap(), None);
+        }
+    }
+
+    #[test]
+    fn whatever_is_broken_in_a_file_is_noticed() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).unwrap();
+        let key = Key::of("a = 1", 0);
+        store.save(key, &record()).unwrap();
+        let path = folder.path().join(key.file());
+        let whole = fs::read(&path).unwrap();
+        for at in 0..whole.len() {
+            let mut broken = whole.clone();
+            broken[at] ^= 1;
+            fs::write(&path, broken).unwrap();
+            assert!(matches!(store.load(key), Err(Damaged::Content(_))), "byte {at}");
+            fs::write(&path, &whole[..at]).unwrap();
+            assert!(matches!(store.load(key), Err(Damaged::Content(_))), "up to {at}");
+        }
+        // Another run's file in its place.
+        fs::write(&path, &whole).unwrap();
+        let other = Key::of("a = 1", 1);
+        fs::rename(&path, folder.path().join(other.file())).unwrap();
+        assert!(matches!(store.load(other), Err(Damaged::Content(_))));
+    }
+}

@@ -1,0 +1,99 @@
+//! The tables of results. A column is declared once: its name, unit and meaning, and where its
+//! cells come from; files, their README and the tests go by that. `docs/metrics.md` has the
+//! definitions at length.
+
+mod flows;
+mod links;
+mod runs;
+mod series;
+mod transfers;
+
+use crate::cell::{self, Column, Heading, Kind, Row};
+use bentpipe_sim::Outcome;
+
+pub use flows::FLOWS;
+pub use links::LINKS;
+pub use runs::RUNS;
+pub use series::{SERIES, SeriesRow};
+pub use transfers::TRANSFERS;
+
+/// A table of results.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Table {
+    /// One row a flow.
+    Results,
+    /// One row a run.
+    Runs,
+    /// One row a direction of a link.
+    Links,
+    /// One row a transfer.
+    Transfers,
+    /// One row a moment, thing and series.
+    Series,
+}
+
+impl Table {
+    /// All, in the order in which a run's record holds them.
+    pub const ALL: [Table; 5] =
+        [Table::Results, Table::Runs, Table::Links, Table::Transfers, Table::Series];
+
+    /// The name of its files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Table::Results => "results",
+            Table::Runs => "runs",
+            Table::Links => "links",
+            Table::Transfers => "transfers",
+            Table::Series => "series",
+        }
+    }
+
+    /// What a row is.
+    pub fn about(self) -> &'static str {
+        match self {
+            Table::Results => "one row a flow of a run",
+            Table::Runs => "one row a run; sums are over the flows that are not background",
+            Table::Links => "one row a direction of a link in a run",
+            Table::Transfers => {
+                "one row a transfer (file, reply, page) of a flow that is not background"
+            }
+            Table::Series => "one row a moment and recorded series of a run",
+        }
+    }
+
+    /// Its own columns, without those of the point and the run.
+    pub fn headings(self) -> Vec<Heading> {
+        match self {
+            Table::Results => cell::headings(FLOWS),
+            Table::Runs => cell::headings(RUNS),
+            Table::Links => cell::headings(LINKS),
+            Table::Transfers => cell::headings(TRANSFERS),
+            Table::Series => cell::headings(SERIES),
+        }
+    }
+
+    /// Its rows of `outcome`.
+    pub(crate) fn rows(self, outcome: &Outcome) -> Vec<Row> {
+        match self {
+            Table::Results => rows(FLOWS, &outcome.flows),
+            Table::Runs => rows(RUNS, std::slice::from_ref(&outcome.run)),
+            Table::Links => rows(LINKS, &outcome.links),
+            Table::Transfers => rows(TRANSFERS, &outcome.transfers),
+            Table::Series => rows(SERIES, &series::of(outcome)),
+        }
+    }
+}
+
+fn rows<R>(columns: &[Column<R>], rows: &[R]) -> Vec<Row> {
+    rows.iter().map(|row| cell::row(columns, row)).collect()
+}
+
+const fn column<R>(
+    name: &'static str,
+    kind: Kind,
+    unit: &'static str,
+    about: &'static str,
+    cell: fn(&R) -> crate::Cell,
+) -> Column<R> {
+    Column { name, kind, unit, about, cell }
+}

@@ -1,0 +1,104 @@
+//! Changes to a scenario from outside its file: `run.duration=5s`.
+//!
+//! A path is that of a sweep, and a changed value is read by the same code as any other. A field
+//! that is swept in the file is swept no longer once it is changed.
+
+use crate::document::{self, Node, Table, Value};
+use crate::error::{Problem, ScenarioError};
+use crate::reader::{Context, Result};
+use crate::sweep::{self, Axis};
+use std::fmt;
+use std::str::FromStr;
+
+/// A field and its new value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    path: String,
+    value: String,
+}
+
+impl Change {
+    /// `path` takes the value `value`, written as in TOML; texts may go without quotes.
+    pub fn new(path: impl Into<String>, value: impl Into<String>) -> Change {
+        Change { path: path.into(), value: value.into() }
+    }
+
+    fn node(&self, at: usize) -> Node {
+        let text = || Node { value: Value::Text(self.value.clone()), at };
+        let Ok(mut table) = document::parse("", &format!("v = {}", self.value)) else {
+            return text();
+        };
+        match (table.entries.len(), table.remove("v")) {
+            (1, Some(node)) => node.moved(at),
+            _ => text(),
+        }
+    }
+}
+
+/// What a change looks like is not what was given.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no change (expected PATH=VALUE, such as `run.duration=5s`)")]
+pub struct ChangeError(String);
+
+impl FromStr for Change {
+    type Err = ChangeError;
+    fn from_str(text: &str) -> std::result::Result<Change, ChangeError> {
+        match text.split_once('=') {
+            Some((path, value)) if !path.trim().is_empty() && !value.trim().is_empty() => {
+                Ok(Change::new(path.trim(), value.trim()))
+            }
+            _ => Err(ChangeError(text.to_owned())),
+        }
+    }
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.path, self.value)
+    }
+}
+
+/// Applies the changes of `context` to `document`, the sweep and the repetitions included.
+pub(crate) fn apply(context: &Context<'_>, document: &mut Table) -> Result<()> {
+    for (index, change) in context.changes.iter().enumerate() {
+        let at = context.change_at(index);
+        let node = change.node(at);
+        if let Some(key) = change.path.strip_prefix("repeat.") {
+            set_repeat(document, key, node);
+            continue;
+        }
+        if let Some(Node { value: Value::Table(sweep), .. }) = document.get_mut("sweep") {
+            sweep.remove(&change.path);
+            unzip(sweep, &change.path);
+        }
+        let axis = Axis { path: change.path.clone(), path_at: at, values: Vec::new() };
+        sweep::set(context, document, &axis, &node).map_err(|error| match *error.problem {
+            Problem::Sweep(why) => {
+                ScenarioError { problem: Box::new(Problem::Value(why)), ..error }
+            }
+            _ => error,
+        })?;
+    }
+    Ok(())
+}
+
+/// A number of runs replaces whatever rule the file has.
+fn set_repeat(document: &mut Table, key: &str, node: Node) {
+    let at = node.at;
+    if key == "runs" || document.get("repeat").is_none() {
+        document.set("repeat", at, Node { value: Value::Table(Table::default()), at });
+    }
+    if let Some(Node { value: Value::Table(repeat), .. }) = document.get_mut("repeat") {
+        repeat.set(key, at, node);
+    }
+}
+
+/// Takes `path` out of the lists of what is swept in step.
+fn unzip(sweep: &mut Table, path: &str) {
+    let Some(Node { value: Value::List(groups), .. }) = sweep.get_mut("zip") else { return };
+    for group in groups {
+        if let Value::List(paths) = &mut group.value {
+            paths.retain(|node| !matches!(&node.value, Value::Text(text) if text == path));
+        }
+    }
+}
