@@ -10,7 +10,7 @@ pub use session::Application;
 use crate::agenda::Agenda;
 use crate::packet::{Body, Content, Datagram, Packet};
 use bentpipe_core::link::Count;
-use bentpipe_core::tcp::connection::{Connection, ConnectionConfig, State};
+use bentpipe_core::tcp::connection::{Connection, ConnectionConfig, Opening, State};
 use bentpipe_core::tcp::ecn::Ecn;
 use bentpipe_core::tcp::transaction::TaoCache;
 use bentpipe_core::time::Instant;
@@ -289,6 +289,10 @@ impl<A: Application> Host<A> {
                 Connection::accept_transaction(now, plan.config, isn, tcp, body.payload(), open)
         {
             let (config, application) = (plan.config, plan.application.clone());
+            // Without a handshake, a late segment would be taken for another connection.
+            if config.opening == Opening::Prearranged {
+                self.invited.remove(&key);
+            }
             let slot = self.insert(now, key, config, connection, application);
             return self.act(now, slot.index);
         }

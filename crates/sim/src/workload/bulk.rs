@@ -6,6 +6,7 @@ use crate::record::{Role, TransferId};
 use crate::simulation::{Call, Net};
 use crate::stream::Notice;
 use crate::world::End;
+use bentpipe_core::tcp::connection::Opening;
 use bentpipe_scenario as scenario;
 
 /// One transfer.
@@ -27,6 +28,9 @@ const SINK: u64 = 1;
 impl Bulk {
     /// So many bytes, or as many as there can be, in one connection.
     pub fn new(ends: Ends, opened_by: scenario::End, bytes: Option<u64>) -> Bulk {
+        // A prearranged connection has no handshake: whoever sends is the first to be heard of.
+        let prearranged = ends.tcp_to.opening == Opening::Prearranged;
+        let opened_by = if prearranged { scenario::End::From } else { opened_by };
         Bulk { ends, opened_by, bytes, transfer: None, open: Vec::new() }
     }
 

@@ -155,3 +155,21 @@ stop = "200s"
     assert_eq!(world.gateways().map(bentpipe_gateway::Gateway::flows).sum::<usize>(), 0);
     assert_eq!(world.host(0).sessions() + world.host(1).sessions(), 0);
 }
+
+#[test]
+fn nothing_is_left_behind_by_losses_either() {
+    for tcp in ["linux", "ns-1997", "bsd-reno-1997"] {
+        let keys = format!(
+            "workload = \"poisson\"\nper-second = 10\nsize = \"5KB\"\nstop = \"200s\"\n\
+             tcp = {{ preset = \"{tcp}\", time-wait = \"10s\" }}"
+        );
+        let link = format!("{LINK}\nloss = 0.05\nback = {{ loss = 0.05 }}");
+        let mut built = build(&lasting(1000, &link, &flow(&keys)), 0);
+        built.simulation.run(Instant::from_millis(1_000_000));
+        let flow = &built.simulation.records().flows()[0];
+        assert!(flow.completed > 1_700, "{tcp}: {flow:?}");
+        let world = built.simulation.world();
+        let left = [0, 1].map(|node| world.host(built.layout.nodes[node]).sessions());
+        assert_eq!(left, [0, 0], "{tcp}");
+    }
+}

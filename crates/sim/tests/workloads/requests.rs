@@ -80,3 +80,13 @@ fn a_connection_that_stays_open_keeps_its_window() {
     let keys = "workload = \"request-response\"\nreply = \"16375B\"\nrequests = 4";
     assert_eq!(times(&alone(keys)), [1500, 500, 500, 500].map(ms));
 }
+
+#[test]
+fn without_handshakes_all_comes_a_round_trip_sooner() {
+    let prearranged = "tcp = \"ns-1997\"";
+    let outcome = alone(&format!("{FIVE}\nconnection = \"new\"\n{prearranged}"));
+    assert_eq!(times(&outcome), [ms(500); 5]);
+    // A download's client has nothing to say: the data come by themselves.
+    let outcome = alone(&format!("bytes = \"1000B\"\nopened-by = \"to\"\n{prearranged}"));
+    assert_eq!(times(&outcome), [ms(250)]);
+}
