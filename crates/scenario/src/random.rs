@@ -13,8 +13,8 @@ use rand_pcg::Pcg64Mcg;
 /// The seeds of one run.
 ///
 /// Names of streams are paths: `link.NAME/forward/loss` and `link.NAME/back/queue` for a link's
-/// directions, `flow.INSTANCE/start` and `flow.INSTANCE/workload` for a single flow (see
-/// [`Flow::instances`](crate::Flow::instances)), `host.NAME/isn` for a host.
+/// directions, `flow.INSTANCE/start`, `flow.INSTANCE/size` and so on for what a single flow draws
+/// (see [`Flow::instances`](crate::Flow::instances)), `host.NAME/isn` for a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seeds {
     run: u64,

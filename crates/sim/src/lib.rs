@@ -28,6 +28,6 @@ pub use node::{Helper, Node};
 pub use packet::{Body, Content, Datagram, Echo, Packet};
 pub use record::Outcome;
 pub use run::{RunError, run};
-pub use simulation::{Net, Simulation};
+pub use simulation::{Call, Net, Simulation, Socket};
 pub use stream::{Notice, Stream};
 pub use world::{End, LineId, NodeId, World};

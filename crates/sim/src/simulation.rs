@@ -30,10 +30,46 @@ pub struct Net {
     timers_set: u64,
     /// Whose turn it is.
     owner: usize,
-    /// By host: the last port given to an outgoing connection.
-    ports: BTreeMap<NodeId, u16>,
+    /// By caller and called host: how many connections have been given names.
+    calls: BTreeMap<(NodeId, NodeId), u64>,
+    /// Who sends datagrams, and is told of their arrival.
+    sockets: BTreeMap<Socket, usize>,
+    /// By node: the last number given to a socket or to pings.
+    numbers: BTreeMap<NodeId, u32>,
     /// Who asked, by the identifier of its pings.
     pinging: BTreeMap<(NodeId, u16), usize>,
+}
+
+/// The first port that connections are called from, and how many there are (RFC 6056, 3.2).
+const FIRST_PORT: u16 = 1024;
+const PORTS: u64 = 64_512;
+/// The first port that is called.
+const SERVICE: u16 = 80;
+
+/// A connection to be opened. Of each pair, the caller's comes first.
+#[derive(Debug, Clone, Copy)]
+pub struct Call {
+    /// The host that calls.
+    pub from: NodeId,
+    /// The host that is called.
+    pub to: NodeId,
+    /// TCP at both.
+    pub tcp: [ConnectionConfig; 2],
+    /// The marks of both ends' notices.
+    pub tags: [u64; 2],
+    /// What the caller sends at once: with its SYN if both speak T/TCP.
+    pub send: u64,
+    /// The caller closes behind that.
+    pub close: bool,
+}
+
+/// A way of datagrams from one host to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Socket {
+    to: NodeId,
+    dst_port: u16,
+    src_port: u16,
+    from: NodeId,
 }
 
 impl Net {
@@ -47,23 +83,21 @@ impl Net {
         &self.world
     }
 
-    /// Opens a connection from host `from` to `port` of host `to`. Its notices bear `tag`.
-    pub fn open(
-        &mut self,
-        from: NodeId,
-        to: NodeId,
-        port: u16,
-        config: ConnectionConfig,
-        tag: u64,
-    ) -> End {
-        let key = self.free_key(from, to, port);
-        self.world.open(from, key, config, Stream::new(self.owner, tag))
-    }
-
-    /// Listens on `port` of `host`. Notices of the connections that come bear `tag`.
-    pub fn listen(&mut self, host: NodeId, port: u16, config: ConnectionConfig, tag: u64) {
-        let stream = Stream::new(self.owner, tag);
-        self.world.host_mut(host).serve(port, config, None, stream);
+    /// Opens a connection. The called host accepts it, and no other, on the service's port.
+    pub fn open(&mut self, call: Call) -> End {
+        let Call { from, to, tcp: [tcp_from, tcp_to], tags: [tag, callee_tag], send, close } = call;
+        let (key, mirrored) = self.free_key(from, to);
+        let called = Stream::new(self.owner, callee_tag);
+        self.world.host_mut(to).invite(mirrored, tcp_to, called);
+        let mut stream = Stream::new(self.owner, tag);
+        stream.callee = Some((to, mirrored));
+        if send > 0 {
+            stream.send(send);
+        }
+        if close {
+            stream.close();
+        }
+        self.world.open(from, key, tcp_from, stream)
     }
 
     /// The name of a connection, seen from `end`: own port, peer, peer's port.
@@ -107,32 +141,81 @@ impl Net {
         self.timers.insert((at, self.timers_set, self.owner, mark));
     }
 
-    /// Sends a UDP datagram of `len` payload bytes to `port` of host `to`.
-    pub fn datagram(&mut self, from: NodeId, to: NodeId, port: u16, len: u16) {
-        let dst = self.world.host(to).address();
-        let content = Content::Udp(Datagram { src_port: port, dst_port: port, len });
-        self.world.emit(from, dst, content);
+    /// Ends both what `end` does and what it counts for, as if its process had been killed.
+    pub fn quit(&mut self, end: End) {
+        if let Some((connection, stream)) = self.world.session(end) {
+            self.records.depart(end, stream, connection);
+        }
+        self.abort(end);
     }
 
-    /// Sends a ping of `len` payload bytes. The answer comes back to [`Workload::on_echo`].
-    pub fn ping(&mut self, from: NodeId, to: NodeId, identifier: u16, sequence: u16, len: u16) {
+    /// A way to send datagrams from one host to another, whose arrivals
+    /// [`Workload::on_datagram`] is told.
+    pub fn socket(&mut self, from: NodeId, to: NodeId) -> Socket {
+        let number = self.number(to);
+        let [high, low] = [number >> 16, number & 0xFFFF].map(|half| half as u16);
+        let socket = Socket { from, to, src_port: high, dst_port: low };
+        self.sockets.insert(socket, self.owner);
+        socket
+    }
+
+    /// Sends a UDP datagram of `len` payload bytes.
+    pub fn datagram(&mut self, socket: Socket, len: u16) {
+        let Socket { from, to, src_port, dst_port } = socket;
+        self.send_to(from, to, Content::Udp(Datagram { src_port, dst_port, len }));
+    }
+
+    /// An identifier for pings from node `from`, which no other workload has: their answers come
+    /// to [`Workload::on_echo`]. Two of more than 65,536 such workloads share one.
+    pub fn echo_identifier(&mut self, from: NodeId) -> u16 {
+        let identifier = self.number(from) as u16;
         self.pinging.insert((from, identifier), self.owner);
-        let dst = self.world.host(to).address();
-        self.world.emit(from, dst, Content::Echo(Echo { reply: false, identifier, sequence, len }));
+        identifier
     }
 
-    /// The next port of the ephemeral range (RFC 6335) that is free towards this peer.
-    fn free_key(&mut self, from: NodeId, to: NodeId, port: u16) -> SessionKey {
-        let peer = self.world.host(to).address();
-        let last = self.ports.entry(from).or_insert(49_151);
-        for _ in 49_152..=u16::MAX {
-            *last = last.checked_add(1).unwrap_or(49_152);
-            let key = (*last, peer, port);
-            if self.world.host(from).slot(&key).is_none() {
-                return key;
+    /// Sends a ping of `len` payload bytes.
+    pub fn ping(&mut self, from: NodeId, to: NodeId, identifier: u16, sequence: u16, len: u16) {
+        let content = Content::Echo(Echo { reply: false, identifier, sequence, len });
+        self.send_to(from, to, content);
+    }
+
+    /// Counts the sockets and identifiers of a node.
+    fn number(&mut self, node: NodeId) -> u32 {
+        let next = self.numbers.entry(node).or_default();
+        *next += 1;
+        *next
+    }
+
+    fn socket_of(&self, to: NodeId, datagram: &Datagram) -> Option<(Socket, usize)> {
+        let Datagram { src_port, dst_port, .. } = *datagram;
+        let least = Socket { to, dst_port, src_port, from: 0 };
+        let (&socket, &owner) = self.sockets.range(least..).next()?;
+        let same = (socket.to, socket.dst_port, socket.src_port) == (to, dst_port, src_port);
+        same.then_some((socket, owner))
+    }
+
+    fn send_to(&mut self, from: NodeId, to: NodeId, content: Content) {
+        if let Some(dst) = self.world.address(to) {
+            self.world.emit(from, dst, content);
+        }
+    }
+
+    /// The next name that is free at both ends, as the caller and as the called host see it.
+    fn free_key(&mut self, from: NodeId, to: NodeId) -> (SessionKey, SessionKey) {
+        let (caller, callee) = (self.world.host(from).address(), self.world.host(to).address());
+        let last = self.calls.entry((from, to)).or_default();
+        loop {
+            // All ports that RFC 6056, 3.2, has for callers; then the service's next port, as if
+            // the server had another address. So a name comes again after 60 million connections.
+            let own = FIRST_PORT + (*last % PORTS) as u16;
+            let service = SERVICE + (*last / PORTS % 1000) as u16;
+            *last += 1;
+            let names = ((own, callee, service), (service, caller, own));
+            let free = !self.world.host(from).knows(&names.0);
+            if free && !self.world.host(to).knows(&names.1) {
+                return names;
             }
         }
-        panic!("host {from} has no free port towards {peer}:{port}");
     }
 }
 
@@ -224,6 +307,15 @@ impl Simulation {
                 self.call(owner, |workload, net| workload.on_notice(net, end, tag, notice));
             } else if let Some((end, stream, connection)) = self.net.world.poll_departed() {
                 self.net.records.depart(end, &stream, &connection);
+                if let Some((host, key)) = &stream.callee {
+                    self.net.world.host_mut(*host).disinvite(key);
+                }
+            } else if let Some((to, datagram)) = self.net.world.poll_datagram() {
+                if let Some((socket, owner)) = self.net.socket_of(to, &datagram) {
+                    self.call(owner, |workload, net| {
+                        workload.on_datagram(net, socket, datagram.len);
+                    });
+                }
             } else if let Some((host, at, echo)) = self.net.world.poll_echo() {
                 if let Some(&owner) = self.net.pinging.get(&(host, echo.identifier)) {
                     self.call(owner, |workload, net| workload.on_echo(net, at, echo));

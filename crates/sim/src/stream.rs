@@ -2,7 +2,8 @@
 //! comes at once, and tells its workload of what matters. No bytes are moved: streams are
 //! [`Pattern`]s, which check that each piece arrives at its own offset.
 
-use crate::host::Application;
+use crate::host::{Application, SessionKey};
+use crate::world::NodeId;
 use bentpipe_core::tcp::buffer::{Pattern, Payload};
 use bentpipe_core::tcp::connection::{Connection, ConnectionConfig, Event, State};
 use bentpipe_core::time::Instant;
@@ -54,6 +55,8 @@ pub struct Stream {
     ended: bool,
     gone: bool,
     last_read: Option<Instant>,
+    /// Whom this end has called: the node, and the connection's name there.
+    pub(crate) callee: Option<(NodeId, SessionKey)>,
 }
 
 impl Stream {
@@ -73,6 +76,7 @@ impl Stream {
             ended: false,
             gone: false,
             last_read: None,
+            callee: None,
         }
     }
 
@@ -162,8 +166,9 @@ impl Application for Stream {
             self.watched = false;
             tell(Notice::Delivered);
         }
-        // CLOSE in SYN-SENT would delete the connection.
-        if self.closing && self.connected && self.pending == 0 && !self.ended {
+        // CLOSE in SYN-SENT would delete the connection, unless its FIN goes with the SYN.
+        let may_close = self.connected || connection.opens_with_data();
+        if self.closing && may_close && self.pending == 0 && !self.ended {
             self.ended = true;
             connection.close();
         }

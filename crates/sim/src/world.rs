@@ -10,9 +10,10 @@ use crate::host::script::Run;
 use crate::host::{Application, Host, Slot};
 use crate::line::Line;
 use crate::node::Node;
-use crate::packet::{Body, Content, Echo, Packet};
+use crate::packet::{Body, Content, Datagram, Echo, Packet};
 use bentpipe_core::tcp::connection::{Connection, ConnectionConfig};
 use bentpipe_core::time::{Duration, Instant};
+use bentpipe_core::wire::IpHeader;
 use bentpipe_gateway::{Disposition, Gateway, Side};
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
@@ -45,8 +46,12 @@ pub struct World<A: Application = Run> {
     routes: Vec<BTreeMap<IpAddr, usize>>,
     /// Hosts whose applications may have told something.
     told: Vec<NodeId>,
+    /// By node: its address, if it has one.
+    addresses: Vec<Option<IpAddr>>,
     /// Answers to pings.
     echoes: VecDeque<(NodeId, Instant, Echo)>,
+    /// UDP datagrams that have come to hosts.
+    datagrams: VecDeque<(NodeId, Datagram)>,
     trace: u64,
     packets: u64,
     /// Print every packet that arrives.
@@ -82,7 +87,9 @@ impl<A: Application> Default for World<A> {
             exits: Vec::new(),
             routes: Vec::new(),
             told: Vec::new(),
+            addresses: Vec::new(),
             echoes: VecDeque::new(),
+            datagrams: VecDeque::new(),
             trace: 0xcbf2_9ce4_8422_2325,
             packets: 0,
             verbose: false,
@@ -110,10 +117,25 @@ impl<A: Application> World<A> {
 
     /// Adds a node.
     pub fn add(&mut self, node: impl Into<Node<A>>) -> NodeId {
-        self.nodes.push(node.into());
+        let node = node.into();
+        self.addresses.push(match &node {
+            Node::Host(host) => Some(host.address()),
+            _ => None,
+        });
+        self.nodes.push(node);
         self.exits.push(Vec::new());
         self.routes.push(BTreeMap::new());
         self.nodes.len() - 1
+    }
+
+    /// Gives an address to a router, a gateway or a helper, so that it can be pinged.
+    pub fn set_address(&mut self, id: NodeId, address: IpAddr) {
+        self.addresses[id] = Some(address);
+    }
+
+    /// The address of a node, if it has one.
+    pub fn address(&self, id: NodeId) -> Option<IpAddr> {
+        self.addresses[id]
     }
 
     /// Joins port `a` to port `b` (node and port number) by a line each way, whose numbers it
@@ -256,10 +278,15 @@ impl<A: Application> World<A> {
         self.host(end.host).session(end.slot)
     }
 
-    /// Sends a packet from host `from`; its IP header's source is filled in.
+    /// Sends a packet from node `from`, which has an address: the IP header's source.
     pub fn emit(&mut self, from: NodeId, dst: IpAddr, content: Content) {
-        let ip = self.host(from).header_to(dst);
-        self.send(from, 0, Box::new(Packet { ip, content }));
+        let Some(src) = self.addresses[from] else { return };
+        let ip = IpHeader { src, dst, hop_limit: 64, traffic_class: 0, flow_label: 0 };
+        let packet = Box::new(Packet { ip, content });
+        match self.nodes[from] {
+            Node::Host(_) => self.send(from, 0, packet),
+            _ => self.forward(from, packet),
+        }
     }
 
     /// What an application has told, and where.
@@ -288,6 +315,11 @@ impl<A: Application> World<A> {
     /// The next answer to a ping that has come: to which host, and when.
     pub fn poll_echo(&mut self) -> Option<(NodeId, Instant, Echo)> {
         self.echoes.pop_front()
+    }
+
+    /// The next UDP datagram that has come, and to which host.
+    pub fn poll_datagram(&mut self) -> Option<(NodeId, Datagram)> {
+        self.datagrams.pop_front()
     }
 
     /// Runs until nothing is left to happen, or until `limit`. True if nothing is left.
@@ -350,16 +382,26 @@ impl<A: Application> World<A> {
         let Way { node, port, .. } = self.lines[id];
         while let Some(packet) = self.lines[id].line.pop(now) {
             self.note(id, &packet);
+            if let Content::Echo(echo) = packet.content
+                && self.addresses[node] == Some(packet.ip.dst)
+            {
+                if echo.reply {
+                    self.echoes.push_back((node, now, echo));
+                } else {
+                    self.emit(node, packet.ip.src, Content::Echo(Echo { reply: true, ..echo }));
+                }
+                continue;
+            }
             match &mut self.nodes[node] {
-                Node::Host(host) => match packet.content {
-                    Content::Echo(echo) if echo.reply => self.echoes.push_back((node, now, echo)),
-                    _ => {
-                        if let Some(tap) = &mut self.tap {
-                            tap.arrived(now, node, &packet);
-                        }
-                        host.handle(now, &packet);
+                Node::Host(host) => {
+                    if let Some(tap) = &mut self.tap {
+                        tap.arrived(now, node, &packet);
                     }
-                },
+                    if let Content::Udp(datagram) = packet.content {
+                        self.datagrams.push_back((node, datagram));
+                    }
+                    host.handle(now, &packet);
+                }
                 Node::Router => {
                     self.forward(node, packet);
                     continue;

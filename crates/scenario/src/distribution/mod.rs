@@ -183,23 +183,24 @@ impl RandomSize {
 
     /// The next size, one byte at least.
     pub fn sample(&self, rng: &mut Pcg64Mcg) -> Bytes {
-        let bytes = self.distribution.sample(rng).ceil().clamp(1.0, 1e18) as u64;
-        Bytes::new(bytes.div_ceil(self.multiple_of) * self.multiple_of)
+        Bytes::new(self.round(self.distribution.sample(rng)))
     }
 
-    /// The mean in bytes, of sizes as they are rounded.
+    /// The mean in bytes, of sizes as they are drawn: rounded up.
     pub fn mean_bytes(&self) -> f64 {
-        if self.multiple_of == 1 {
-            return self.distribution.mean();
-        }
-        // Ten thousand equally likely slices are exact enough for an offered load.
+        // What rounding adds is less than a unit, however long the tail is: ten thousand equally
+        // likely slices are exact to a unit's ten-thousandth.
         let slices = 10_000;
-        let unit = self.multiple_of as f64;
-        let rounded = |slice: u32| {
+        let added = |slice: u32| {
             let value = self.distribution.quantile((f64::from(slice) + 0.5) / f64::from(slices));
-            (value / unit).ceil().max(1.0) * unit
+            self.round(value) as f64 - value
         };
-        (0..slices).map(rounded).sum::<f64>() / f64::from(slices)
+        self.distribution.mean() + (0..slices).map(added).sum::<f64>() / f64::from(slices)
+    }
+
+    fn round(&self, bytes: f64) -> u64 {
+        let bytes = bytes.ceil().clamp(1.0, 1e18) as u64;
+        bytes.div_ceil(self.multiple_of) * self.multiple_of
     }
 }
 
@@ -251,5 +252,11 @@ mod tests {
         assert!(sizes.iter().all(|size| [1000, 2000, 3000].contains(size)));
         // 0.4 × 1000 + 0.4 × 2000 + 0.2 × 3000
         assert!((size.mean_bytes() - 1800.0).abs() < 1.0, "{}", size.mean_bytes());
+        // Whole bytes are half a byte more on the average, and a tail without end counts.
+        let distribution = Distribution::pareto_of_mean(10_000.0, 1.5, None).unwrap();
+        let size = RandomSize { distribution, multiple_of: 1 };
+        assert!((size.mean_bytes() - 10_000.5).abs() < 0.01, "{}", size.mean_bytes());
+        let size = RandomSize::constant(Bytes::new(1500));
+        assert!((size.mean_bytes() - 1500.0).abs() < 1e-9, "{}", size.mean_bytes());
     }
 }

@@ -19,7 +19,7 @@ pub(crate) const BULK: Section = Section {
 
 pub(crate) const REQUEST_RESPONSE: Section = Section {
     path: "flow.NAME, request-response",
-    about: "`to` asks, `from` answers.",
+    about: "`to` asks, `from` answers. Both switch Nagle's algorithm off, as such programs do.",
     fields: &[
         field("request", "a random size", "400B", "of a request"),
         field("reply", "a random size", "", "of a reply"),
@@ -45,7 +45,8 @@ pub(crate) const HTTP: Section = Section {
     path: "flow.NAME, http/1.0, http/1.1, http/1.1-pipelined",
     about: "`to` loads pages from `from`: the document first, then what it refers to. `http/1.0` \
             opens a connection for each object, `http/1.1` keeps them, `http/1.1-pipelined` also \
-            sends all requests at once.",
+            sends all requests at once. Both ends switch Nagle's algorithm off, as servers and \
+            browsers do.",
     fields: &[
         field("page", "a preset's name, or a table", "", "what is loaded"),
         field(

@@ -199,8 +199,14 @@ impl Workload {
         }
     }
 
-    /// Mean bytes of the replies of one of Mah's pages.
+    /// Sizes of the replies of Mah's pages.
+    pub fn mah_reply() -> RandomSize {
+        let distribution = Distribution::Measured(web::MAH_REPLY.to_vec());
+        RandomSize { distribution, multiple_of: 1 }
+    }
+
+    /// Mean bytes of the replies of one of Mah's pages, as they are drawn.
     pub fn mah_page_bytes() -> f64 {
-        web::mah_mean_connections() * Distribution::Measured(web::MAH_REPLY.to_vec()).mean()
+        web::mah_mean_connections() * Workload::mah_reply().mean_bytes()
     }
 }

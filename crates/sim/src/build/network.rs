@@ -86,11 +86,15 @@ pub(super) fn build(scenario: &Scenario, seeds: Seeds) -> (World<Stream>, Layout
         );
         layout.links.push(BuiltLink { lines, ports });
     }
+    for (index, &node) in layout.nodes.iter().enumerate() {
+        world.set_address(node, address(index));
+    }
     route(&mut world, scenario, &layout, &scenario.links);
     (world, layout)
 }
 
-/// Sets every node's route to every host, by the costs of `links`.
+/// Sets every node's route to every other one, by the costs of `links`. Routers and gateways are
+/// pinged.
 pub(super) fn route(
     world: &mut World<Stream>,
     scenario: &Scenario,
@@ -98,14 +102,14 @@ pub(super) fn route(
     links: &[Link],
 ) {
     let is_host = |index: usize| matches!(scenario.nodes[index].kind, NodeKind::Host { .. });
-    for host in (0..scenario.nodes.len()).filter(|&index| is_host(index)) {
-        for node in (0..scenario.nodes.len()).filter(|&index| !is_host(index)) {
-            let way = network::path(&scenario.nodes, links, NodeIndex(node), NodeIndex(host));
+    for to in 0..scenario.nodes.len() {
+        for node in (0..scenario.nodes.len()).filter(|&index| index != to && !is_host(index)) {
+            let way = network::path(&scenario.nodes, links, NodeIndex(node), NodeIndex(to));
             let port = way.and_then(|way| way.first().copied()).map(|(link, _)| {
                 let end = usize::from(links[link.0].between[1].0 == node);
                 layout.link(link).ports[end]
             });
-            world.set_route(layout.nodes[node], address(host), port);
+            world.set_route(layout.nodes[node], address(to), port);
         }
     }
 }

@@ -1,51 +1,110 @@
 //! A scenario's flows as workloads.
 
 use super::Layout;
+use crate::record::FlowId;
 use crate::simulation::Simulation;
-use crate::workload::Bulk;
+use crate::workload::{
+    Bulk, Ends, Http, HttpRng, Ping, Plan, Poisson, PoissonRng, RequestResponse, RequestRng,
+    Telnet, Timed, Udp, UdpRng, Web, WebRng, Workload as Traffic,
+};
 use bentpipe_core::time::Instant;
 use bentpipe_scenario::{Flow, Scenario, Seeds, Workload};
+use rand_pcg::Pcg64Mcg;
 
 /// Adds the workload of every flow.
 pub(super) fn add(simulation: &mut Simulation, scenario: &Scenario, layout: &Layout, seeds: Seeds) {
-    // Each flow has a port of its own at the host that listens.
-    let mut port = 1;
     for flow in &scenario.flows {
         for instance in flow.instances() {
-            one(simulation, flow, &instance, layout, seeds, port);
-            port += 1;
+            let id = simulation.records_mut().add(instance.clone(), flow.background);
+            let ends = Ends {
+                flow: id,
+                from: layout.node(flow.from),
+                to: layout.node(flow.to),
+                tcp_from: flow.tcp_from,
+                tcp_to: flow.tcp_to,
+            };
+            one(simulation, flow, ends, &Streams { seeds, instance });
         }
     }
 }
 
-fn one(
-    simulation: &mut Simulation,
-    flow: &Flow,
-    instance: &str,
-    layout: &Layout,
+/// A flow's streams of random numbers, one for each thing that is drawn: a change to one does not
+/// shift the others.
+struct Streams {
     seeds: Seeds,
-    port: u16,
-) {
-    let mut rng = seeds.rng(&format!("flow.{instance}/start"));
-    let start = Instant::ZERO + flow.start.sample(&mut rng);
-    let record = simulation.records_mut().add(instance.to_owned(), flow.background);
-    let (from, to) = (layout.node(flow.from), layout.node(flow.to));
-    match &flow.workload {
+    instance: String,
+}
+
+impl Streams {
+    fn of(&self, what: &str) -> Pcg64Mcg {
+        self.seeds.rng(&format!("flow.{}/{what}", self.instance))
+    }
+}
+
+fn one(simulation: &mut Simulation, flow: &Flow, ends: Ends, rng: &Streams) {
+    let mut timed = Timing { simulation, flow, id: ends.flow, rng };
+    match flow.workload.clone() {
         Workload::Bulk { bytes, opened_by } => {
-            let mut rng = seeds.rng(&format!("flow.{instance}/size"));
-            simulation.add(Bulk {
-                flow: record,
-                from,
-                to,
-                opened_by: *opened_by,
-                port,
-                tcp_from: flow.tcp_from,
-                tcp_to: flow.tcp_to,
-                bytes: bytes.as_ref().map(|bytes| bytes.sample(&mut rng).count()),
-                start,
-                transfer: None,
-            });
+            let bytes = bytes.map(|bytes| bytes.sample(&mut rng.of("size")).count());
+            timed.add(Bulk::new(ends, opened_by, bytes));
         }
-        other => todo!("{other:?}"),
+        Workload::RequestResponse { request, reply, server_delay, think, requests, connection } => {
+            let plan = Plan { request, reply, server_delay, think, requests, connection };
+            let rng = RequestRng {
+                request: rng.of("request"),
+                reply: rng.of("reply"),
+                delay: rng.of("server-delay"),
+                think: rng.of("think"),
+            };
+            timed.add(RequestResponse::new(ends.prompt(), plan, rng));
+        }
+        Workload::Http(plan) => {
+            let rng = HttpRng {
+                request: rng.of("request"),
+                delay: rng.of("server-delay"),
+                think: rng.of("think"),
+            };
+            timed.add(Http::new(ends.prompt(), plan, rng));
+        }
+        Workload::Telnet { between, keystroke, echo } => {
+            let (keystroke, echo) = (keystroke.count(), echo.count());
+            timed.add(Telnet::new(ends, between, keystroke, echo, rng.of("between")));
+        }
+        Workload::Web { load, connections } => {
+            let rng = WebRng {
+                arrival: rng.of("arrival"),
+                objects: rng.of("objects"),
+                request: rng.of("request"),
+                reply: rng.of("reply"),
+            };
+            timed.add(Web::new(ends, &load, connections, rng));
+        }
+        Workload::Poisson { size, load } => {
+            let rng = PoissonRng { arrival: rng.of("arrival"), size: rng.of("size") };
+            timed.add(Poisson::new(ends, size, &load, rng));
+        }
+        Workload::Udp { arrivals, packet } => {
+            let rng = UdpRng { arrival: rng.of("arrival"), on: rng.of("on"), off: rng.of("off") };
+            timed.add(Udp::new(ends, arrivals, packet.count(), rng));
+        }
+        Workload::Ping { packet, pace, packets } => {
+            timed.add(Ping::new(ends, packet.count(), pace, packets));
+        }
+    }
+}
+
+/// When a flow's workload begins and ends.
+struct Timing<'a> {
+    simulation: &'a mut Simulation,
+    flow: &'a Flow,
+    id: FlowId,
+    rng: &'a Streams,
+}
+
+impl Timing<'_> {
+    fn add(&mut self, workload: impl Traffic + 'static) {
+        let start = Instant::ZERO + self.flow.start.sample(&mut self.rng.of("start"));
+        let stop = self.flow.stop.map(|stop| Instant::ZERO + stop);
+        self.simulation.add(Timed::new(self.id, start, stop, workload));
     }
 }

@@ -8,9 +8,9 @@ mod stray;
 pub use session::Application;
 
 use crate::agenda::Agenda;
-use crate::packet::{Body, Content, Datagram, Echo, Packet};
+use crate::packet::{Body, Content, Datagram, Packet};
 use bentpipe_core::link::Count;
-use bentpipe_core::tcp::connection::{Connection, ConnectionConfig, State};
+use bentpipe_core::tcp::connection::{Connection, ConnectionConfig, Opening, State};
 use bentpipe_core::tcp::ecn::Ecn;
 use bentpipe_core::tcp::transaction::TaoCache;
 use bentpipe_core::time::Instant;
@@ -41,6 +41,8 @@ pub struct Host<A: Application = Run> {
     latest: Option<(SessionKey, usize)>,
     opened: u64,
     listeners: BTreeMap<u16, Plan<A>>,
+    /// Connections that are accepted from one caller only, by their names here.
+    invited: BTreeMap<SessionKey, Plan<A>>,
     /// Connections to be opened, by the moment and their own names.
     calls: BTreeMap<(Instant, SessionKey), Plan<A>>,
     agenda: Agenda,
@@ -75,6 +77,7 @@ impl<A: Application> Host<A> {
             latest: None,
             opened: 0,
             listeners: BTreeMap::new(),
+            invited: BTreeMap::new(),
             calls: BTreeMap::new(),
             agenda: Agenda::default(),
             ready: VecDeque::new(),
@@ -139,6 +142,21 @@ impl<A: Application> Host<A> {
         application: A,
     ) {
         self.listeners.insert(port, Plan { config, isn, application });
+    }
+
+    /// Accepts the connection of this name, without listening to anybody else.
+    pub(crate) fn invite(&mut self, key: SessionKey, config: ConnectionConfig, application: A) {
+        self.invited.insert(key, Plan { config, isn: None, application });
+    }
+
+    /// Accepts the connection of this name no more.
+    pub(crate) fn disinvite(&mut self, key: &SessionKey) {
+        self.invited.remove(key);
+    }
+
+    /// Whether a connection of this name exists or may come.
+    pub(crate) fn knows(&self, key: &SessionKey) -> bool {
+        self.table.contains_key(key) || self.invited.contains_key(key)
     }
 
     /// Opens a connection to the peer and port of `key`, from its own port.
@@ -232,11 +250,8 @@ impl<A: Application> Host<A> {
                 self.datagrams.entry(*dst_port).or_default().add(packet);
             }
             Content::Error(bytes) => self.handle_error(now, bytes),
-            Content::Echo(echo) if echo.reply => {}
-            Content::Echo(echo) => {
-                let content = Content::Echo(Echo { reply: true, ..*echo });
-                self.replies.push_back(Packet { ip: self.header_to(packet.ip.src), content });
-            }
+            // The world answers pings: routers and gateways are pinged as well.
+            Content::Echo(_) => {}
         }
     }
 
@@ -265,7 +280,8 @@ impl<A: Application> Host<A> {
             session.connection.handle_segment(now, tcp, body.payload());
             return self.act(now, index);
         }
-        if let Some(plan) = self.listeners.get(&tcp.dst_port)
+        let listener = || self.listeners.get(&tcp.dst_port);
+        if let Some(plan) = self.invited.get(&key).or_else(listener)
             && found.is_none()
             && let isn = plan.isn.unwrap_or_else(|| isn_at(now, &key))
             && let open = plan.config.transactions.then(|| self.tao.passive(key.1, tcp)).flatten()
@@ -273,6 +289,10 @@ impl<A: Application> Host<A> {
                 Connection::accept_transaction(now, plan.config, isn, tcp, body.payload(), open)
         {
             let (config, application) = (plan.config, plan.application.clone());
+            // Without a handshake, a late segment would be taken for another connection.
+            if config.opening == Opening::Prearranged {
+                self.invited.remove(&key);
+            }
             let slot = self.insert(now, key, config, connection, application);
             return self.act(now, slot.index);
         }

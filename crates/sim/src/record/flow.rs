@@ -11,7 +11,7 @@ pub struct FlowId(pub usize);
 
 /// Which of a run's transfers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct TransferId(pub(super) usize);
+pub struct TransferId(pub(super) FlowId, pub(super) usize);
 
 /// What an end of a connection counts for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,8 +33,12 @@ pub struct FlowRecord {
     pub started: Option<Instant>,
     /// When nothing more was to come.
     pub finished: Option<Instant>,
+    /// Transfers begun.
+    pub begun: u64,
     /// Transfers completed.
     pub completed: u64,
+    /// How long those took, together.
+    pub(super) took: Duration,
     /// Connections opened.
     pub connections: u64,
     /// Of connections that are gone.
@@ -48,10 +52,21 @@ impl FlowRecord {
             background,
             started: None,
             finished: None,
+            begun: 0,
             completed: 0,
+            took: Duration::ZERO,
             connections: 0,
             past: Tally::default(),
         }
+    }
+}
+
+impl FlowRecord {
+    /// The mean time that its transfers have taken.
+    pub fn mean_completion(&self) -> Option<Duration> {
+        let count = u128::from(self.completed);
+        let mean = (count > 0).then(|| self.took.as_nanos() / count)?;
+        Some(Duration::from_nanos(u64::try_from(mean).unwrap_or(u64::MAX)))
     }
 }
 
@@ -75,6 +90,10 @@ pub struct Transfer {
 pub(crate) struct Tally {
     /// Bytes read by the applications at the sinks.
     pub delivered: u64,
+    /// Datagrams or pings sent.
+    pub datagrams: u64,
+    /// Datagrams that have arrived, or pings that were answered.
+    pub arrived: u64,
     /// Segments sent by the sources.
     pub segments: u64,
     /// Segments that they sent again.
@@ -113,6 +132,8 @@ impl Tally {
     pub(super) fn since(&self, earlier: &Tally) -> Tally {
         Tally {
             delivered: self.delivered - earlier.delivered,
+            datagrams: self.datagrams - earlier.datagrams,
+            arrived: self.arrived - earlier.arrived,
             segments: self.segments - earlier.segments,
             retransmissions: self.retransmissions - earlier.retransmissions,
             retransmitted_bytes: self.retransmitted_bytes - earlier.retransmitted_bytes,

@@ -22,13 +22,17 @@ use crate::world::{End, World};
 use bentpipe_core::tcp::buffer::Pattern;
 use bentpipe_core::tcp::connection::Connection;
 use bentpipe_core::time::Instant;
+use slab::Slab;
 use std::collections::BTreeMap;
 
 /// All flows of a run.
 #[derive(Debug, Default)]
 pub struct Records {
     flows: Vec<FlowRecord>,
+    /// Of flows that are not background.
     transfers: Vec<Transfer>,
+    /// Of background, as long as they last: only their number and their times' sum are kept.
+    passing: Slab<Transfer>,
     /// Ends that are alive: whose they are, and what they count for.
     ends: BTreeMap<End, (FlowId, Role)>,
 }
@@ -45,7 +49,7 @@ impl Records {
         &self.flows
     }
 
-    /// Transfers, in the order in which they began.
+    /// Transfers of flows that are not background, in the order in which they began.
     pub fn transfers(&self) -> &[Transfer] {
         &self.transfers
     }
@@ -65,26 +69,64 @@ impl Records {
     pub fn begin(&mut self, now: Instant, flow: FlowId) -> TransferId {
         let record = &mut self.flows[flow.0];
         record.started.get_or_insert(now);
-        self.transfers.push(Transfer {
-            flow,
-            started: now,
-            first_byte: None,
-            completed: None,
-            bytes: 0,
-        });
-        TransferId(self.transfers.len() - 1)
+        record.begun += 1;
+        let transfer = Transfer { flow, started: now, first_byte: None, completed: None, bytes: 0 };
+        if record.background {
+            return TransferId(flow, self.passing.insert(transfer));
+        }
+        self.transfers.push(transfer);
+        TransferId(flow, self.transfers.len() - 1)
     }
 
     /// The first byte of a transfer has come.
     pub fn first_byte(&mut self, now: Instant, transfer: TransferId) {
-        self.transfers[transfer.0].first_byte.get_or_insert(now);
+        if let Some(transfer) = self.transfer_mut(transfer) {
+            transfer.first_byte.get_or_insert(now);
+        }
     }
 
     /// A transfer is over; `bytes` were to be delivered, and have been.
-    pub fn complete(&mut self, now: Instant, transfer: TransferId, bytes: u64) {
-        let transfer = &mut self.transfers[transfer.0];
+    pub fn complete(&mut self, now: Instant, id: TransferId, bytes: u64) {
+        let Some(transfer) = self.transfer_mut(id) else { return };
         (transfer.completed, transfer.bytes) = (Some(now), bytes);
-        self.flows[transfer.flow.0].completed += 1;
+        let took = now.saturating_since(transfer.started);
+        let record = &mut self.flows[id.0.0];
+        record.completed += 1;
+        record.took += took;
+        self.forget(id);
+    }
+
+    /// A transfer will not be completed.
+    pub fn give_up(&mut self, id: TransferId) {
+        self.forget(id);
+    }
+
+    /// Background's transfers are not kept.
+    fn forget(&mut self, TransferId(flow, index): TransferId) {
+        if self.flows[flow.0].background {
+            self.passing.try_remove(index);
+        }
+    }
+
+    fn transfer_mut(&mut self, TransferId(flow, index): TransferId) -> Option<&mut Transfer> {
+        match self.flows[flow.0].background {
+            true => self.passing.get_mut(index),
+            false => self.transfers.get_mut(index),
+        }
+    }
+
+    /// A flow has sent a datagram, or a ping.
+    pub fn sent(&mut self, now: Instant, flow: FlowId) {
+        let record = &mut self.flows[flow.0];
+        record.started.get_or_insert(now);
+        record.past.datagrams += 1;
+    }
+
+    /// A datagram of `bytes` has arrived at the sink, or a ping's answer at the source.
+    pub fn arrived(&mut self, flow: FlowId, bytes: u64) {
+        let record = &mut self.flows[flow.0];
+        record.past.arrived += 1;
+        record.past.delivered += bytes;
     }
 
     /// Nothing more will come from `flow`.
@@ -138,19 +180,12 @@ impl Records {
         before: &[Tally],
         measured: (Instant, Instant),
     ) -> (Vec<FlowRow>, Vec<TransferRow>) {
-        let mut took = vec![Vec::new(); self.flows.len()];
-        for transfer in &self.transfers {
-            if let Some(completed) = transfer.completed {
-                took[transfer.flow.0].push(completed.saturating_since(transfer.started));
-            }
-        }
         let tallies = self.tallies(world);
         let flows = self.flows.iter().enumerate().map(|(index, record)| {
             let tally = before.get(index).map_or(tallies[index], |b| tallies[index].since(b));
-            FlowRow::new(record, &tally, &took[index], measured)
+            FlowRow::new(record, &tally, measured)
         });
-        let foreground = self.transfers.iter().filter(|t| !self.flows[t.flow.0].background);
-        let transfers = foreground.map(|&transfer| TransferRow {
+        let transfers = self.transfers.iter().map(|&transfer| TransferRow {
             flow: self.flows[transfer.flow.0].name.clone(),
             transfer,
         });

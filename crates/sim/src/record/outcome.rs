@@ -67,10 +67,17 @@ pub struct FlowRow {
     pub goodput: f64,
     /// Connections opened since the beginning.
     pub connections: u64,
+    /// Transfers begun since the beginning.
+    pub begun: u64,
     /// Transfers completed since the beginning.
     pub completed: u64,
     /// The mean time that they took.
     pub mean_completion: Option<Duration>,
+    /// UDP datagrams, or pings, sent.
+    pub datagrams: u64,
+    /// How many of them have arrived, or were answered, in the same time: the rest was lost, or is
+    /// on its way.
+    pub arrived: u64,
     /// Segments sent.
     pub segments: u64,
     /// Segments sent again.
@@ -132,16 +139,10 @@ pub fn fairness(shares: &[f64]) -> Option<f64> {
 }
 
 impl FlowRow {
-    pub(super) fn new(
-        record: &FlowRecord,
-        tally: &Tally,
-        transfers: &[Duration],
-        measured: (Instant, Instant),
-    ) -> FlowRow {
+    pub(super) fn new(record: &FlowRecord, tally: &Tally, measured: (Instant, Instant)) -> FlowRow {
         let begin = record.started.map_or(measured.0, |started| started.max(measured.0));
         let end = record.finished.map_or(measured.1, |finished| finished.min(measured.1));
         let span = end.saturating_since(begin).as_secs_f64();
-        let sum: Duration = transfers.iter().sum();
         FlowRow {
             name: record.name.clone(),
             background: record.background,
@@ -150,11 +151,11 @@ impl FlowRow {
             delivered: tally.delivered,
             goodput: if span > 0.0 { tally.delivered as f64 * 8.0 / span } else { 0.0 },
             connections: record.connections,
+            begun: record.begun,
             completed: record.completed,
-            mean_completion: u32::try_from(transfers.len())
-                .ok()
-                .filter(|count| *count > 0)
-                .map(|count| sum / count),
+            mean_completion: record.mean_completion(),
+            datagrams: tally.datagrams,
+            arrived: tally.arrived,
             segments: tally.segments,
             retransmissions: tally.retransmissions,
             retransmitted_bytes: tally.retransmitted_bytes,

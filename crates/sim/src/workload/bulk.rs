@@ -1,95 +1,113 @@
 //! A bulk transfer: one connection that carries so many bytes, or as many as it can as long as the
-//! run lasts.
+//! flow lasts.
 
-use super::Workload;
-use crate::record::{FlowId, Role, TransferId};
-use crate::simulation::Net;
+use super::{Ends, Workload};
+use crate::record::{Role, TransferId};
+use crate::simulation::{Call, Net};
 use crate::stream::Notice;
-use crate::world::{End, NodeId};
-use bentpipe_core::tcp::connection::ConnectionConfig;
-use bentpipe_core::time::Instant;
+use crate::world::End;
+use bentpipe_core::tcp::connection::Opening;
 use bentpipe_scenario as scenario;
 
 /// One transfer.
 #[derive(Debug)]
 pub struct Bulk {
-    /// What it counts for.
-    pub flow: FlowId,
-    /// The end that the data come from.
-    pub from: NodeId,
-    /// The end that they go to.
-    pub to: NodeId,
+    ends: Ends,
     /// Who opens the connection: the sender, or, for a download, the receiver.
-    pub opened_by: scenario::End,
-    /// The other one's port, which no other workload uses there.
-    pub port: u16,
-    /// The sender's TCP.
-    pub tcp_from: ConnectionConfig,
-    /// The receiver's.
-    pub tcp_to: ConnectionConfig,
+    opened_by: scenario::End,
     /// How much to send; None: without end.
-    pub bytes: Option<u64>,
-    /// When the connection is opened.
-    pub start: Instant,
-    /// None before it has begun.
-    pub transfer: Option<TransferId>,
+    bytes: Option<u64>,
+    transfer: Option<TransferId>,
+    /// The connection's ends.
+    open: Vec<End>,
 }
 
-const CALLER: u64 = 0;
-const CALLED: u64 = 1;
+const SOURCE: u64 = 0;
+const SINK: u64 = 1;
 
 impl Bulk {
-    /// Which of the two roles the end with this tag has.
-    fn role(&self, tag: u64) -> Role {
-        let caller_sends = self.opened_by == scenario::End::From;
-        if (tag == CALLER) == caller_sends { Role::Source } else { Role::Sink }
+    /// So many bytes, or as many as there can be, in one connection.
+    pub fn new(ends: Ends, opened_by: scenario::End, bytes: Option<u64>) -> Bulk {
+        // A prearranged connection has no handshake: whoever sends is the first to be heard of.
+        let prearranged = ends.tcp_to.opening == Opening::Prearranged;
+        let opened_by = if prearranged { scenario::End::From } else { opened_by };
+        Bulk { ends, opened_by, bytes, transfer: None, open: Vec::new() }
+    }
+
+    fn send(&self, net: &mut Net, end: End) {
+        net.send(end, self.bytes.unwrap_or(u64::MAX));
+        if self.bytes.is_some() {
+            net.close(end);
+        }
     }
 }
 
 impl Workload for Bulk {
     fn start(&mut self, net: &mut Net) {
-        match self.opened_by {
-            scenario::End::From => net.listen(self.to, self.port, self.tcp_to, CALLED),
-            scenario::End::To => net.listen(self.from, self.port, self.tcp_from, CALLED),
-        }
-        net.wake(self.start, 0);
+        self.transfer = Some(net.records.begin(net.now(), self.ends.flow));
+        let Ends { from, to, tcp_from, tcp_to, .. } = self.ends;
+        let call = match self.opened_by {
+            // A T/TCP's SYN may carry the first of the data.
+            scenario::End::From => Call {
+                from,
+                to,
+                tcp: [tcp_from, tcp_to],
+                tags: [SOURCE, SINK],
+                send: self.bytes.unwrap_or(u64::MAX),
+                close: self.bytes.is_some(),
+            },
+            scenario::End::To => Call {
+                from: to,
+                to: from,
+                tcp: [tcp_to, tcp_from],
+                tags: [SINK, SOURCE],
+                send: 0,
+                close: false,
+            },
+        };
+        net.open(call);
     }
 
-    fn on_timer(&mut self, net: &mut Net, _mark: u64) {
-        self.transfer = Some(net.records.begin(net.now(), self.flow));
-        match self.opened_by {
-            scenario::End::From => net.open(self.from, self.to, self.port, self.tcp_from, CALLER),
-            scenario::End::To => net.open(self.to, self.from, self.port, self.tcp_to, CALLER),
-        };
+    fn stop(&mut self, net: &mut Net) {
+        for end in self.open.drain(..) {
+            net.quit(end);
+        }
     }
 
     fn on_notice(&mut self, net: &mut Net, end: End, tag: u64, notice: Notice) {
-        let (role, now) = (self.role(tag), net.now());
-        match (notice, role) {
-            (Notice::Begun, role) => {
-                net.records.attach(end, self.flow, role);
-                match role {
-                    Role::Source => {
-                        net.send(end, self.bytes.unwrap_or(u64::MAX));
-                        if self.bytes.is_some() {
-                            net.close(end);
-                        }
+        let now = net.now();
+        match (notice, tag) {
+            (Notice::Begun, SOURCE) => {
+                self.open.push(end);
+                net.records.attach(end, self.ends.flow, Role::Source);
+                if self.opened_by == scenario::End::To {
+                    self.send(net, end);
+                }
+            }
+            (Notice::Begun, _) => {
+                self.open.push(end);
+                net.records.attach(end, self.ends.flow, Role::Sink);
+                net.expect(end, 1);
+            }
+            (Notice::Received(read), SINK) => {
+                let Some(transfer) = self.transfer else { return };
+                match self.bytes {
+                    Some(bytes) if read >= bytes => {
+                        net.records.first_byte(now, transfer);
+                        net.records.complete(now, transfer, bytes);
+                        net.records.finish(now, self.ends.flow);
                     }
-                    Role::Sink => {
-                        if let Some(bytes) = self.bytes {
+                    bytes => {
+                        net.records.first_byte(now, transfer);
+                        if let Some(bytes) = bytes {
                             net.expect(end, bytes);
                         }
                     }
                 }
             }
-            (Notice::Received(bytes), Role::Sink) => {
-                if let Some(transfer) = self.transfer {
-                    net.records.complete(now, transfer, bytes);
-                }
-                net.records.finish(now, self.flow);
-            }
-            (Notice::PeerClosed, Role::Sink) => net.close(end),
-            (Notice::Reset | Notice::TimedOut, _) => net.records.finish(now, self.flow),
+            (Notice::PeerClosed, SINK) => net.close(end),
+            (Notice::Reset | Notice::TimedOut, _) => net.records.finish(now, self.ends.flow),
+            (Notice::Gone, _) => self.open.retain(|open| *open != end),
             _ => {}
         }
     }

@@ -1,0 +1,73 @@
+//! Every workload against a closed form.
+
+mod background;
+mod datagrams;
+mod pages;
+mod requests;
+mod scenarios;
+mod stops;
+
+use bentpipe_core::time::Duration;
+use bentpipe_scenario::Scenario;
+use bentpipe_sim::record::FlowRow;
+use bentpipe_sim::{Outcome, run};
+
+/// Two hosts, `server` and `client`, a link `sat` between them, 250 ms each way, and what is added,
+/// until the flows are done.
+fn scenario(link: &str, rest: &str) -> Scenario {
+    described("duration = \"1h\"\nuntil = \"flows-done\"", link, rest)
+}
+
+/// The same for so many seconds.
+fn lasting(seconds: u64, link: &str, rest: &str) -> Scenario {
+    described(&format!("duration = \"{seconds}s\""), link, rest)
+}
+
+fn described(run: &str, link: &str, rest: &str) -> Scenario {
+    let text = format!(
+        r#"
+tcp = "linux"
+[run]
+{run}
+[host.server]
+[host.client]
+[link.sat]
+between = ["server", "client"]
+delay = "250ms"
+{link}
+{rest}
+"#
+    );
+    Scenario::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+/// A flow `main` from `server` to `client`.
+fn flow(keys: &str) -> String {
+    format!("[flow.main]\nfrom = \"server\"\nto = \"client\"\n{keys}\n")
+}
+
+fn outcome(scenario: &Scenario) -> Outcome {
+    run(scenario, 0, |_| true).unwrap()
+}
+
+/// The outcome of one flow over a link without a rate.
+fn alone(keys: &str) -> Outcome {
+    outcome(&scenario("", &flow(keys)))
+}
+
+/// How long each of its transfers took.
+fn times(outcome: &Outcome) -> Vec<Duration> {
+    let took = |row: &bentpipe_sim::record::TransferRow| {
+        let transfer = row.transfer;
+        transfer.completed.expect("it is complete").saturating_since(transfer.started)
+    };
+    outcome.transfers.iter().map(took).collect()
+}
+
+fn main_flow(outcome: &Outcome) -> &FlowRow {
+    outcome.flows.iter().find(|flow| flow.name == "main").expect("there is one")
+}
+
+const fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
