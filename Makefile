@@ -4,13 +4,14 @@
 export PATH := $(PATH):$(HOME)/.cargo/bin:/usr/sbin:/sbin
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: help demo test check bench cargo packages cargo-deny
+.PHONY: help demo test check bench bench-peers cargo packages cargo-deny
 
 help:
 	@echo "make demo    files cross an emulated GEO link with and without bentpipe (root; < 3 min)"
 	@echo "make test    all tests; those on the live kernel need root and are skipped without it"
 	@echo "make check   formatting, lints, documentation, licences: what CI runs before the tests"
-	@echo "make bench   cost of a segment, of a packet on a link; throughput of a gateway beside plain forwarding (root)"
+	@echo "make bench   cost of a segment, of a packet on a link and in the simulator; throughput of a gateway beside plain forwarding (root)"
+	@echo "make bench-peers  the simulator's speed beside ns-2's (installs ns2 where it can)"
 
 demo: cargo packages
 	@cargo build --release --quiet --bin bentpipe
@@ -29,7 +30,12 @@ check: cargo cargo-deny
 bench: cargo packages
 	@cargo build --release --quiet --bin bentpipe
 	@cargo bench --quiet -p bentpipe-core --bench segments --bench links
+	@$(TARGET_DIR)/release/bentpipe bench sim
 	@scripts/bench-throughput.sh $(TARGET_DIR)/release/bentpipe
+
+bench-peers: cargo
+	@cargo build --release --quiet --bin bentpipe
+	@scripts/bench-peers.sh $(TARGET_DIR)/release/bentpipe
 
 cargo:
 	@scripts/require-cargo.sh

@@ -23,11 +23,13 @@ impl Sender {
             self.window_limited || (self.cwnd() < self.ssthresh() && in_flight * 2 >= self.cwnd());
         let outstanding = self.ledger.flight_size() > 0;
         let nxt = self.snd_nxt();
+        // A recovery without SACK counts duplicates: with both, the pipe would shrink twice.
+        let heeded = self.config.algorithm.needs_sack();
         // DSACKs lie below; what is above snd_nxt was never sent (RFC 5961's spirit).
         let blocks: ArrayVec<Range<u64>, 4> = ack
             .sack
             .iter()
-            .filter(|block| block.start >= ack.ack.max(una) && block.end <= nxt)
+            .filter(|block| heeded && block.start >= ack.ack.max(una) && block.end <= nxt)
             // Most blocks repeat what earlier acknowledgments said.
             .filter(|block| !self.ledger.sacked().contains(block))
             .map(|block| self.whole_segments(block))

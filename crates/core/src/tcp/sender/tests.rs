@@ -70,6 +70,29 @@ fn acknowledge_with(
 }
 
 #[test]
+fn a_recovery_without_sack_does_as_if_there_was_none() {
+    for algorithm in [Algorithm::Tahoe, Algorithm::Reno, Algorithm::NewReno] {
+        let now = Instant::from_millis(200);
+        let [told, untold] = [true, false].map(|told| {
+            let mut sender = sender(config(algorithm, 20), 60);
+            let mut sent = vec![drain(&mut sender, Instant::from_millis(100))];
+            for last in 2..=20 {
+                let block = 1..last;
+                acknowledge(
+                    &mut sender,
+                    now,
+                    0,
+                    if told { std::slice::from_ref(&block) } else { &[] },
+                );
+                sent.push(drain(&mut sender, now));
+            }
+            sent
+        });
+        assert_eq!(told, untold, "{algorithm}");
+    }
+}
+
+#[test]
 fn sack_sends_a_hole_that_is_not_yet_lost_once() {
     // RFC 6675, NextSeg, rule 3: a hole moves HighRxt.
     let mut sender = sender(config(Algorithm::Sack, 20), 20);

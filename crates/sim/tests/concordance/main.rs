@@ -1,0 +1,36 @@
+//! Ours beside ns-2's: whole runs of the same scenarios, whose table is docs/concordance.md.
+//!
+//! Each study is a TOML file beside this one: a scenario, what each row changes in it, and what
+//! ns-2.35 gave with which settings. Differences above 10 % have their reason in the study's file,
+//! in `why`; none may be without. `BENTPIPE_BLESS=1 cargo test -p bentpipe-sim --test concordance`
+//! writes the page anew.
+
+mod page;
+mod study;
+
+use study::Study;
+
+/// Every study that is run here.
+const STUDIES: [&str; 2] = [include_str!("sfu.toml"), include_str!("round-trips.toml")];
+
+#[test]
+fn the_page_is_as_it_was() {
+    let studies: Vec<Study> = STUDIES.iter().map(|text| Study::parse(text)).collect();
+    let results = std::thread::scope(|scope| {
+        let threads: Vec<_> = studies.iter().map(|study| scope.spawn(|| study.run())).collect();
+        threads.into_iter().map(|thread| thread.join().expect("a study runs")).collect::<Vec<_>>()
+    });
+    let now = page::write(&studies, &results);
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/concordance.md");
+    if std::env::var_os("BENTPIPE_BLESS").is_some() {
+        std::fs::write(path, &now).expect("the page can be written");
+    }
+    for (study, results) in studies.iter().zip(&results) {
+        for (group, results) in study.group.iter().zip(results) {
+            let apart = group.rows.iter().zip(results).any(|(row, ours)| row.is_apart(*ours));
+            assert_eq!(apart, group.why.is_some(), "{}: a reason where one is due", group.name);
+        }
+    }
+    let kept = std::fs::read_to_string(path).expect("the page is kept in docs");
+    assert!(kept == now, "docs/concordance.md has changed; with BENTPIPE_BLESS=1 it is kept");
+}

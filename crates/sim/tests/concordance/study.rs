@@ -1,0 +1,125 @@
+//! A study: its file, and the runs that it asks for.
+
+use bentpipe_core::time::Duration;
+use bentpipe_scenario::Scenario;
+use serde::Deserialize;
+use toml::{Table, Value};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Study {
+    pub(crate) title: String,
+    /// How ns was set up.
+    pub(crate) settings: String,
+    scenario: String,
+    pub(crate) group: Vec<Group>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Group {
+    pub(crate) name: String,
+    #[serde(default)]
+    measure: Measure,
+    /// What all rows change in the scenario.
+    #[serde(default)]
+    set: Table,
+    /// So many random seeds.
+    #[serde(default = "one")]
+    runs: u64,
+    pub(crate) rows: Vec<Row>,
+    /// Why ours differ.
+    pub(crate) why: Option<String>,
+}
+
+fn one() -> u64 {
+    1
+}
+
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Measure {
+    /// Of all flows together, in kbit/s. ns counts whole packets, so ours are scaled up by their
+    /// headers.
+    #[default]
+    Goodput,
+    /// Seconds from a transfer's beginning to its end.
+    Completion,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Row {
+    pub(crate) name: String,
+    /// Bytes of a data packet, headers included.
+    #[serde(default = "thousand")]
+    packet: i64,
+    #[serde(default)]
+    set: Table,
+    /// What ns gave, and the standard deviation over its runs.
+    pub(crate) ns: f64,
+    pub(crate) sd: Option<f64>,
+}
+
+fn thousand() -> i64 {
+    1000
+}
+
+impl Row {
+    /// Whether ours differs from ns's by more than 10 %, and, where ns's own runs differ, by more
+    /// than their standard deviation.
+    pub(crate) fn is_apart(&self, ours: f64) -> bool {
+        (ours / self.ns - 1.0).abs() > 0.1 && (ours - self.ns).abs() > self.sd.unwrap_or(0.0)
+    }
+}
+
+/// IP's and TCP's headers.
+const HEADERS: i64 = 40;
+
+impl Study {
+    pub(crate) fn parse(text: &str) -> Study {
+        toml::from_str(text).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// Ours, by group and row.
+    pub(crate) fn run(&self) -> Vec<Vec<f64>> {
+        let of_group =
+            |group: &Group| group.rows.iter().map(|row| self.measure(group, row)).collect();
+        self.group.iter().map(of_group).collect()
+    }
+
+    fn measure(&self, group: &Group, row: &Row) -> f64 {
+        let mut table: Table = self.scenario.parse().unwrap_or_else(|error| panic!("{error}"));
+        for set in [&group.set, &row.set] {
+            merge(&mut table, set);
+        }
+        let mss = format!("flow.main.tcp.mss = {}", row.packet - HEADERS);
+        merge(&mut table, &mss.parse().expect("it is TOML"));
+        let text = toml::to_string(&table).expect("what was read can be written");
+        let scenario = Scenario::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let runs = (0..group.runs).map(|number| {
+            let outcome = bentpipe_sim::run(&scenario, number, |_| true).expect("it runs");
+            match group.measure {
+                Measure::Goodput => {
+                    let packets = row.packet as f64 / (row.packet - HEADERS) as f64;
+                    outcome.run.goodput * packets / 1000.0
+                }
+                Measure::Completion => {
+                    let took = outcome.flows[0].mean_completion;
+                    took.unwrap_or(Duration::ZERO).as_secs_f64()
+                }
+            }
+        });
+        runs.sum::<f64>() / group.runs as f64
+    }
+}
+
+/// Puts what `set` says in the place of what `table` does, within tables key by key.
+fn merge(table: &mut Table, set: &Table) {
+    for (key, value) in set {
+        match (table.get_mut(key), value) {
+            (Some(Value::Table(inner)), Value::Table(set)) => merge(inner, set),
+            _ => drop(table.insert(key.clone(), value.clone())),
+        }
+    }
+}

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# The simulator's speed beside ns-2's, on the flow of `bentpipe bench sim`: packets of both directions
+# for each second of processor time. They take turns, and medians count. ns-2 moves abstract packets:
+# no handshake, no windows of bytes, no bytes at all.
+# Usage: bench-peers.sh BENTPIPE [ROUNDS]
+set -euo pipefail
+
+bentpipe=$(realpath "$1")
+rounds=${2:-5}
+here=$(cd "$(dirname "$0")" && pwd)
+
+if ! command -v ns >/dev/null && [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
+    echo "bench-peers: installing ns2"
+    export DEBIAN_FRONTEND=noninteractive
+    { apt-get -qq update && apt-get -qq install -y --no-install-recommends ns2; } >/dev/null || true
+fi
+if ! command -v ns >/dev/null; then
+    echo "bench-peers: skipped: there is no ns (as root on Debian: apt-get install ns2)"
+    exit 0
+fi
+
+TIMEFORMAT=%U
+ours=() theirs=()
+for _ in $(seq "$rounds"); do
+    ours+=("$("$bentpipe" bench sim --json --rounds 1 | sed 's/.*"packets_per_second":\([0-9]*\).*/\1/')")
+    { seconds=$({ time packets=$(ns "$here/peers/one-flow.tcl"); echo "$packets" >&3; } 2>&1); } 3>/tmp/bench-peers.$$
+    theirs+=("$(awk -v s="$seconds" '{ printf "%d", $1 / s }' /tmp/bench-peers.$$)")
+    rm -f /tmp/bench-peers.$$
+done
+median() { printf '%s\n' "$@" | sort -n | sed -n "$((($# + 1) / 2))p"; }
+printf 'one flow, 10 Mbit/s, 600 s simulated, median of %d:\n' "$rounds"
+printf '  bentpipe %9d packets/s\n' "$(median "${ours[@]}")"
+printf '  ns-2     %9d packets/s\n' "$(median "${theirs[@]}")"
