@@ -93,6 +93,8 @@ impl Workload for Pings {
         }
     }
 
+    fn stop(&mut self, _net: &mut Net) {}
+
     fn on_echo(&mut self, _net: &mut Net, at: Instant, _echo: Echo) {
         let sent = self.sent.pop_front().expect("each was sent");
         self.away.lock().expect("nobody has failed").push(at.saturating_since(sent));

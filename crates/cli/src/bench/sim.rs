@@ -15,13 +15,9 @@
 //! clock's.
 
 use super::BenchError;
-use bentpipe_core::link::{LinkConfig, QueueKind, QueueLimit, Varying};
-use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_core::time::{Duration, Instant};
-use bentpipe_core::units::Rate;
-use bentpipe_scenario::End;
-use bentpipe_sim::workload::Bulk;
-use bentpipe_sim::{Faults, Host, Line, Simulation, Stream, World};
+use bentpipe_scenario::Scenario;
+use bentpipe_sim::Simulation;
 use nix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 use std::process::{Command, ExitCode};
@@ -143,40 +139,28 @@ fn simulate(case: Case) -> Result<Cost, BenchError> {
 }
 
 fn world_of(mbit: u64, flows: u16) -> Simulation {
-    let mut world: World<Stream> = World::default();
-    let sender = world.add(Host::new([10, 0, 0, 1].into()));
-    let receiver = world.add(Host::new([10, 0, 0, 2].into()));
-    let line = || {
-        let link = LinkConfig {
-            rate: Some(Varying::Constant(Rate::from_bits_per_sec(mbit * 1_000_000))),
-            delay: Varying::Constant(Duration::from_millis(250)),
-            queue: QueueKind::DropTail(QueueLimit::Packets(42 * mbit)),
-            ..LinkConfig::IDEAL
-        };
-        Line::new(&link, Faults::default())
-    };
-    world.join((sender, 0), (receiver, 0), line(), line());
-    let mut simulation = Simulation::new(world);
-    let tcp: ConnectionConfig = "mss=1460,send-buffer=64MiB,receive-buffer=64MiB,window-scale=12,\
-        sack=on,timestamps=off,ack=per-segment,recovery=sack"
-        .parse()
-        .expect("these are settings of TCP");
-    for number in 0..flows {
-        let flow = simulation.records_mut().add(format!("flow {number}"), false);
-        simulation.add(Bulk {
-            flow,
-            from: sender,
-            to: receiver,
-            opened_by: End::From,
-            port: 1000 + number,
-            tcp_from: tcp,
-            tcp_to: tcp,
-            bytes: None,
-            start: Instant::from_millis(10 * u64::from(number)),
-            transfer: None,
-        });
-    }
-    simulation
+    let text = format!(
+        r#"tcp = "mss=1460,send-buffer=64MiB,receive-buffer=64MiB,window-scale=12,sack=on,timestamps=off,ack=per-segment,recovery=sack"
+[run]
+duration = "600s"
+[host.sender]
+[host.receiver]
+[link.line]
+between = ["sender", "receiver"]
+rate = "{mbit}Mbit/s"
+delay = "250ms"
+queue = "{queue}packets"
+[flow.bulk]
+from = "sender"
+to = "receiver"
+count = {flows}
+start = {{ uniform = ["0s", "{spread}ms"] }}
+"#,
+        queue = 42 * mbit,
+        spread = 10 * flows,
+    );
+    let scenario = Scenario::parse(&text).unwrap_or_else(|error| panic!("our own text: {error}"));
+    bentpipe_sim::build(&scenario, 0).simulation
 }
 
 /// What this thread has used of the processor, in seconds.
