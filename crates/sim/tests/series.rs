@@ -6,7 +6,7 @@ use bentpipe_sim::record::Sample;
 use bentpipe_sim::{Outcome, run};
 
 const NETWORK: &str = r#"
-tcp = "ns-1997,recovery=sack"
+tcp = "ns-1997,recovery=sack,opening=handshake"
 [run]
 duration = "60s"
 until = "flows-done"
@@ -112,6 +112,18 @@ fn every_segment_and_acknowledgment_is_there() {
     // The FIN's.
     assert_eq!(acks.last().unwrap().value, 1_000_002.0);
     assert!(outcome.series.iter().all(|sample| &*sample.element != "other"));
+}
+
+#[test]
+fn prearranged_connections_are_there_as_well() {
+    let text = NETWORK
+        .replace(",opening=handshake", "")
+        .replace("[gateway.g]\nlan = \"lan\"", "[router.g]");
+    let outcome = outcome(&format!("{text}{ALL}").replace("gateway = [\"memory\", \"flows\"]", ""));
+    let main = &outcome.flows[0];
+    let (begin, acks) = (of(&outcome, "main", "segment"), of(&outcome, "main", "ack"));
+    assert!(main.segments - begin.len() as u64 <= 8, "{} of {}", begin.len(), main.segments);
+    assert_eq!((begin[0].value, acks[0].value), (1.0, 1001.0));
 }
 
 #[test]

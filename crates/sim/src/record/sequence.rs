@@ -43,7 +43,13 @@ impl SequenceLog {
         for passed in world.passed() {
             let place = (passed.host, passed.key);
             let slot = world.host(passed.host).slot(&passed.key);
-            if let (What::Opened(isn), Some(slot)) = (passed.what, slot) {
+            let opened = match passed.what {
+                What::Opened(isn) => Some(isn),
+                // A prearranged connection has no SYN, and begins at zero.
+                _ if !self.connections.contains_key(&place) => Some(SeqNum(0)),
+                _ => None,
+            };
+            if let (Some(isn), Some(slot)) = (opened, slot) {
                 let flow = records.whose(End { host: passed.host, slot });
                 let flow = flow.filter(|(_, role)| *role == Role::Source);
                 let name = flow.and_then(|(flow, _)| self.flows.get(flow.0)?.clone());
