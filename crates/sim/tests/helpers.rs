@@ -49,7 +49,6 @@ fn filtering_and_thinning_acknowledgments_help_a_thin_way_back() {
     let filtered = with("kind = \"ack-filter\"");
     let thinned = with("kind = \"ack-decimator\"\none-in = 8");
     let goodput = |outcome: &Outcome| main_flow(outcome).goodput;
-    eprintln!("{} {} {}", goodput(&plain), goodput(&filtered), goodput(&thinned));
     // RFC 3449, 5.2.1: filtering lets the forward rate be what it is without asymmetry.
     assert!(goodput(&filtered) > 2.0 * goodput(&plain), "{filtered:#?}");
     assert!(goodput(&thinned) > 1.5 * goodput(&plain), "{thinned:#?}");
@@ -101,12 +100,10 @@ fn spaced_acknowledgments_do_not_fill_the_queue_in_slow_start() {
     let spaced = satellite("128KB", "unlimited", spacer);
     let longest = |outcome: &Outcome| link(outcome, "sat", "r").longest_queue.packets;
     let seconds = |outcome: &Outcome| outcome.run.end.as_secs_f64();
-    eprintln!("{} {} {} {}", longest(&plain), longest(&spaced), seconds(&plain), seconds(&spaced));
     assert!(2 * longest(&spaced) <= longest(&plain));
     // With a queue of a tenth of the product, nothing is lost, and so it is faster.
     let (plain, spaced) =
         (satellite("128KB", "12packets", ""), satellite("128KB", "12packets", spacer));
-    eprintln!("{} {}", seconds(&plain), seconds(&spaced));
     assert!(plain.run.dropped > 0 && spaced.run.dropped < plain.run.dropped);
     assert!(seconds(&spaced) <= seconds(&plain));
 }
@@ -121,7 +118,6 @@ fn spoofing_makes_slow_start_that_of_the_terrestrial_path() {
         let mut sent = outcome.series.iter().filter(|sample| sample.quantity == "segment");
         sent.find(|sample| sample.value >= 60_000.0).unwrap().at.as_secs_f64()
     };
-    eprintln!("{} {} {:?} {:?}", reached(&plain), reached(&spoofed), plain.run, spoofed.run);
     // Six doublings of half a second, and of ten milliseconds behind the handshake.
     assert!(reached(&plain) > 3.0 && reached(&spoofed) < 0.7);
     assert!(spoofed.run.end + std::time::Duration::from_secs(2) < plain.run.end);
@@ -131,7 +127,6 @@ fn spoofing_makes_slow_start_that_of_the_terrestrial_path() {
     let lossy = lossy.replace("BUFFER", "160KB").replace("QUEUE", "unlimited");
     let (plain, spoofed) = (outcome(&lossy), outcome(&format!("{lossy}{spoof}")));
     let (alone, helped) = (main_flow(&plain), main_flow(&spoofed));
-    eprintln!("{:?}\n{:?}", plain.run, spoofed.run);
     // But for the FIN, which stays from end to end.
     assert!(alone.recoveries > 10 && alone.retransmitted_bytes > 10_000, "{alone:?}");
     assert!(helped.recoveries == 0 && helped.retransmitted_bytes < 10, "{helped:?}");
@@ -171,8 +166,6 @@ fn snoop_hides_the_losses_of_the_last_hop() {
     let lossy = outcome(&LAST_HOP.replace("LOSS", "0.01"));
     let helped = outcome(&format!("{}{snoop}", LAST_HOP.replace("LOSS", "0.01")));
     let goodput = |outcome: &Outcome| main_flow(outcome).goodput;
-    eprintln!("{} {} {}", goodput(&free), goodput(&lossy), goodput(&helped));
-    eprintln!("{:?}\n{:?}", lossy.run, helped.run);
     assert!(goodput(&lossy) < 0.8 * goodput(&free));
     assert!(goodput(&helped) > 0.85 * goodput(&free));
     // Hardly any loss is left for the sender to reduce its window for.
