@@ -7,6 +7,8 @@
 
 mod agenda;
 mod build;
+mod faults;
+mod helpers;
 mod host;
 mod line;
 mod narrow;

@@ -62,6 +62,11 @@ impl Line {
         &self.link
     }
 
+    /// Has the link filter acknowledgments.
+    pub(crate) fn filter_superseded(&mut self) {
+        self.link.filter_superseded();
+    }
+
     /// Lets happen inside the link what does by `now`.
     pub(crate) fn refresh(&mut self, now: Instant) {
         self.link.advance(now);

@@ -141,12 +141,33 @@ impl link::Packet for Packet {
         }
         capable
     }
+
+    fn supersedes(&self, older: &Packet) -> bool {
+        let (Content::Tcp(new, _), Content::Tcp(old, _)) = (&self.content, &older.content) else {
+            return false;
+        };
+        // Duplicates and those with SACK blocks say more than their number (RFC 3449, 5.2.1).
+        older.is_pure_ack()
+            && old.options.sack.is_empty()
+            && new.has(Flags::ACK)
+            && new.ack.distance_from(old.ack) > 0
+            && (new.src_port, new.dst_port) == (old.src_port, old.dst_port)
+            && (self.ip.src, self.ip.dst) == (older.ip.src, older.ip.dst)
+    }
 }
 
 impl Packet {
     /// A TCP segment.
     pub fn tcp(ip: IpHeader, tcp: TcpHeader, body: Body) -> Packet {
         Packet { ip, content: Content::Tcp(tcp, body) }
+    }
+
+    /// Whether it is a TCP segment that does nothing but acknowledge.
+    pub fn is_pure_ack(&self) -> bool {
+        match &self.content {
+            Content::Tcp(tcp, body) => tcp.flags == Flags::ACK && body.is_empty(),
+            _ => false,
+        }
     }
 
     /// The bytes of a TCP packet, checksums included; None for all others.

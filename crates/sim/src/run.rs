@@ -1,12 +1,13 @@
 //! One run of a scenario, from its beginning to its results.
 
 use crate::build::{Built, Layout, build};
+use crate::faults;
 use crate::record::{LinkRow, Outcome, RunRow, Sampler, fairness};
 use crate::stream::Stream;
 use crate::world::World;
 use bentpipe_core::link::{Count, Counters, Occupancy};
 use bentpipe_core::time::{Duration, Instant};
-use bentpipe_scenario::{NodeIndex, RunEnd, Scenario};
+use bentpipe_scenario::{HelperKind, NodeIndex, RunEnd, Scenario};
 
 /// What goes wrong in a run, apart from panics: none of it is the scenario's fault.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -21,6 +22,9 @@ pub enum RunError {
         /// What is still inside.
         inside: Count,
     },
+    /// The scenario asks for what is not there yet.
+    #[error("helper {0}: Web caches cannot be simulated yet")]
+    WebCache(String),
     /// The caller does not want the run any more.
     #[error("the run was given up")]
     Cancelled,
@@ -39,20 +43,30 @@ pub fn run(
     run: u64,
     mut go_on: impl FnMut(f64) -> bool,
 ) -> Result<Outcome, RunError> {
+    let web_cache =
+        scenario.helpers.iter().find(|helper| matches!(helper.kind, HelperKind::WebCache { .. }));
+    if let Some(helper) = web_cache {
+        return Err(RunError::WebCache(helper.name.clone()));
+    }
     let Built { mut simulation, layout, seeds } = build(scenario, run);
     let warm_up = Instant::ZERO + scenario.run.warm_up;
     let limit = Instant::ZERO + scenario.run.duration;
     let mut sampler = Sampler::new(scenario, &layout, &mut simulation);
+    let mut faults = faults::Agenda::new(scenario);
     let mut now = Instant::ZERO;
     let mut advance = |simulation: &mut crate::Simulation, until: Instant| {
         while now < until {
             now = until.min(now + TICK);
             // Samples in between change nothing: a run ends where it would without.
-            while let Some(sampler) = &mut sampler
-                && sampler.next() <= now
+            let due = |at: &Instant| *at <= now;
+            let sample = |sampler: &Option<Sampler<'_>>| sampler.as_ref().map(Sampler::next);
+            while let Some(at) = sample(&sampler).into_iter().chain(faults.next()).filter(due).min()
             {
-                simulation.run(sampler.next());
-                sampler.take(simulation);
+                simulation.run(at);
+                faults.apply(&layout, simulation);
+                if let Some(sampler) = &mut sampler {
+                    sampler.take(simulation);
+                }
             }
             let more = simulation.run(now);
             let over = scenario.run.end == RunEnd::FlowsDone && simulation.records().all_done();

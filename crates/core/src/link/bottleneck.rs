@@ -27,6 +27,9 @@ pub trait Queue<P> {
     /// Removes the packet that [`head`](Queue::head) last showed: its last bit has left at `now`.
     fn dequeue(&mut self, now: Instant) -> Option<P>;
 
+    /// Drops the packets from place `from` on that `newer`, about to come in, supersedes.
+    fn drop_superseded(&mut self, newer: &P, from: usize);
+
     /// Packets and bytes held.
     fn held(&self) -> Count;
 
@@ -50,6 +53,8 @@ pub struct Bottleneck<P, Q> {
     /// When the packet being sent will have left; `None` when the line is idle.
     ends: Option<Instant>,
     occupancy: Occupancy,
+    /// Packets that are superseded do not wait any longer.
+    filters: bool,
     packet: std::marker::PhantomData<P>,
 }
 
@@ -62,6 +67,7 @@ impl<P: Packet, Q: Queue<P>> Bottleneck<P, Q> {
             began: Instant::ZERO,
             ends: None,
             occupancy: Occupancy::default(),
+            filters: false,
             packet: std::marker::PhantomData,
         }
     }
@@ -69,6 +75,11 @@ impl<P: Packet, Q: Queue<P>> Bottleneck<P, Q> {
     /// Packets and bytes in the buffer, the one being sent included.
     pub fn queued(&self) -> Count {
         self.queue.held()
+    }
+
+    /// As [`Link::filter_superseded`](super::Link::filter_superseded).
+    pub(super) fn filter_superseded(&mut self) {
+        self.filters = true;
     }
 
     /// How full the buffer has been, up to the last event.
@@ -115,6 +126,11 @@ impl<P: Packet, Q: Queue<P>> Bottleneck<P, Q> {
 impl<P: Packet, Q: Queue<P>> Element<P> for Bottleneck<P, Q> {
     #[inline]
     fn push(&mut self, now: Instant, packet: P) {
+        if self.filters {
+            // What is being sent goes on.
+            self.queue.drop_superseded(&packet, usize::from(self.ends.is_some()));
+            self.occupancy.set(now, self.queue.held());
+        }
         if self.queue.enqueue(now, packet).is_ok() {
             if self.ends.is_none() {
                 if let Some(line) = &mut self.line {

@@ -159,6 +159,19 @@ impl<P: Packet> Queue<P> for CoDel<P> {
         Some(packet)
     }
 
+    fn drop_superseded(&mut self, newer: &P, from: usize) {
+        let (held, dropped) = (&mut self.held, &mut self.dropped);
+        let mut place = 0..;
+        self.packets.retain(|(_, packet)| {
+            let goes = place.next() >= Some(from) && newer.supersedes(packet);
+            if goes {
+                held.remove(packet);
+                dropped.add(packet);
+            }
+            !goes
+        });
+    }
+
     fn held(&self) -> Count {
         self.held
     }

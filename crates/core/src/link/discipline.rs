@@ -75,6 +75,10 @@ impl<P: Packet> Queue<P> for Discipline<P> {
         each!(self, queue => queue.dequeue(now))
     }
 
+    fn drop_superseded(&mut self, newer: &P, from: usize) {
+        each!(self, queue => queue.drop_superseded(newer, from));
+    }
+
     fn held(&self) -> Count {
         each!(self, queue => queue.held())
     }

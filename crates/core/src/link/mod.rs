@@ -69,6 +69,13 @@ pub trait Packet {
     fn mark_congestion_experienced(&mut self) -> bool {
         false
     }
+
+    /// Whether `older`, which still waits, is of no use once this has come: an acknowledgment
+    /// that says less. Only a link that filters acknowledgments asks.
+    fn supersedes(&self, older: &Self) -> bool {
+        let _ = older;
+        false
+    }
 }
 
 impl<P: Packet> Packet for Box<P> {
@@ -78,6 +85,10 @@ impl<P: Packet> Packet for Box<P> {
 
     fn mark_congestion_experienced(&mut self) -> bool {
         (**self).mark_congestion_experienced()
+    }
+
+    fn supersedes(&self, older: &Box<P>) -> bool {
+        (**self).supersedes(older)
     }
 }
 
@@ -109,6 +120,10 @@ impl<P: Packet> Packet for Measured<P> {
 
     fn mark_congestion_experienced(&mut self) -> bool {
         self.packet.mark_congestion_experienced()
+    }
+
+    fn supersedes(&self, older: &Measured<P>) -> bool {
+        self.packet.supersedes(&older.packet)
     }
 }
 
@@ -158,6 +173,12 @@ impl<P: Packet, Q: Queue<Measured<P>>, L: LossModel> Link<P, Q, L> {
         delay: Delay<Measured<P>>,
     ) -> Link<P, Q, L> {
         Link { bottleneck, loss, delay, counters: Counters::default() }
+    }
+
+    /// Removes from the queue, from now on, what a newer packet [supersedes](Packet::supersedes):
+    /// acknowledgment filtering (RFC 3449, 5.2.1). It counts as dropped.
+    pub fn filter_superseded(&mut self) {
+        self.bottleneck.filter_superseded();
     }
 
     /// Offers `packet` to the link at `now`.

@@ -259,6 +259,10 @@ impl<P: Packet> Queue<P> for Red<P> {
         packet
     }
 
+    fn drop_superseded(&mut self, newer: &P, from: usize) {
+        self.packets.drop_superseded(newer, from);
+    }
+
     fn held(&self) -> Count {
         self.packets.held()
     }

@@ -5,6 +5,7 @@ mod network;
 mod traffic;
 
 pub use network::{BuiltLink, Layout};
+pub(crate) use network::{gateway as restart, route};
 
 use crate::simulation::Simulation;
 use bentpipe_scenario::{Scenario, Seeds};

@@ -1,13 +1,18 @@
 //! Nodes, cables and routes.
 
 use super::links;
+use crate::helpers;
 use crate::host::Host;
 use crate::line::{Faults, Line};
 use crate::node::Node;
 use crate::stream::Stream;
 use crate::world::{LineId, NodeId, World};
+use bentpipe_core::link::LinkConfig;
+use bentpipe_core::time::Duration;
 use bentpipe_gateway::Gateway;
-use bentpipe_scenario::{Link, LinkIndex, NodeIndex, NodeKind, Scenario, Seeds, network};
+use bentpipe_scenario::{
+    FaultKind, Helper, Link, LinkIndex, NodeIndex, NodeKind, Scenario, Seeds, network,
+};
 use std::net::{IpAddr, Ipv4Addr};
 
 /// Where the parts of a scenario are in its world.
@@ -58,32 +63,33 @@ pub(super) fn build(scenario: &Scenario, seeds: Seeds) -> (World<Stream>, Layout
         layout.nodes.push(match &node.kind {
             NodeKind::Host { .. } => world.add(Host::new(address(index))),
             NodeKind::Router => world.add(Node::Router),
-            NodeKind::Gateway(gateway) => {
-                let config = gateway.config.clone();
-                // Ports are given in the order of the links.
-                let at = NodeIndex(index);
-                let mine = scenario.links.iter().enumerate();
-                let mine = mine.filter(|(_, link)| link.between.contains(&at));
-                let lan =
-                    mine.enumerate().filter(|(_, (i, _))| gateway.lan.contains(&LinkIndex(*i)));
-                let lan = lan.map(|(port, _)| port).collect();
-                world.add(Node::Gateway(Box::new(Gateway::new(config)), lan))
-            }
+            NodeKind::Gateway(_) => world.add(gateway(scenario, NodeIndex(index))),
         });
     }
-    for link in &scenario.links {
+    for (index, link) in scenario.links.iter().enumerate() {
         let [a, b] = link.between.map(|end| layout.node(end));
         let ports = [world.free_port(a), world.free_port(b)];
         let line = |direction, way: &str| {
             let name = format!("link.{}/{way}", link.name);
-            Line::new(&links::config(scenario, direction, seeds, &name), Faults::default())
+            let down = down(scenario, LinkIndex(index));
+            Line::new(&links::config(scenario, direction, down, seeds, &name), Faults::default())
         };
-        let lines = world.join(
-            (a, ports[0]),
-            (b, ports[1]),
-            line(&link.forward, "forward"),
-            line(&link.back, "back"),
-        );
+        let mut ends = [(a, ports[0]), (b, ports[1])];
+        let mut lines = [line(&link.forward, "forward"), line(&link.back, "back")];
+        for (end, way) in ends.iter_mut().zip(&mut lines) {
+            // What an end sends goes through its helpers in the order of the file.
+            let at = if end.0 == a { link.between[0] } else { link.between[1] };
+            let mine = |helper: &&Helper| helper.at == at && helper.link == LinkIndex(index);
+            for helper in scenario.helpers.iter().filter(mine) {
+                let Some(helper) = helpers::build(helper, way) else { continue };
+                let helper = world.add(Node::Helper(helper));
+                let cable = || Line::new(&LinkConfig::IDEAL, Faults::default());
+                world.join(*end, (helper, 0), cable(), cable());
+                *end = (helper, 1);
+            }
+        }
+        let [forward, back] = lines;
+        let lines = world.join(ends[0], ends[1], forward, back);
         layout.links.push(BuiltLink { lines, ports });
     }
     for (index, &node) in layout.nodes.iter().enumerate() {
@@ -93,9 +99,28 @@ pub(super) fn build(scenario: &Scenario, seeds: Seeds) -> (World<Stream>, Layout
     (world, layout)
 }
 
+/// The gateway of this index, empty.
+pub(crate) fn gateway(scenario: &Scenario, index: NodeIndex) -> Node<Stream> {
+    let NodeKind::Gateway(gateway) = &scenario.node(index).kind else {
+        panic!("{} is no gateway", scenario.node(index).name)
+    };
+    // Ports are given in the order of the links.
+    let mine = scenario.links.iter().enumerate();
+    let mine = mine.filter(|(_, link)| link.between.contains(&index));
+    let lan = mine.enumerate().filter(|(_, (i, _))| gateway.lan.contains(&LinkIndex(*i)));
+    let lan = lan.map(|(port, _)| port).collect();
+    Node::Gateway(Box::new(Gateway::new(gateway.config.clone())), lan)
+}
+
+/// When faults take a link down: spans (beginning, length).
+fn down(scenario: &Scenario, index: LinkIndex) -> Vec<(Duration, Duration)> {
+    let faults = scenario.faults.iter().filter(|fault| fault.kind == FaultKind::LinkDown(index));
+    faults.map(|fault| (fault.at, fault.lasting.unwrap_or(scenario.run.duration))).collect()
+}
+
 /// Sets every node's route to every other one, by the costs of `links`. Routers and gateways are
 /// pinged.
-pub(super) fn route(
+pub(crate) fn route(
     world: &mut World<Stream>,
     scenario: &Scenario,
     layout: &Layout,

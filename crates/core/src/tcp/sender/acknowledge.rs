@@ -12,7 +12,11 @@ use std::ops::Range;
 impl Sender {
     /// Takes an acknowledgment.
     pub fn on_ack(&mut self, now: Instant, ack: &Ack<'_>) -> AckOutcome {
-        self.unanswered = 0;
+        // An old one is no answer: its sender cannot use what it is sent (RFC 1122, 4.2.3.5, counts
+        // retransmissions of one segment).
+        if ack.ack >= self.snd_una() {
+            self.unanswered = 0;
+        }
         let una = self.snd_una();
         if ack.ack < una {
             return AckOutcome::default();

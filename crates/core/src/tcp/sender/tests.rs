@@ -220,6 +220,25 @@ fn the_timer_halves_once_for_each_segment_and_backs_off() {
 }
 
 #[test]
+fn old_acknowledgments_do_not_keep_a_hopeless_connection_alive() {
+    // RFC 1122, 4.2.3.5: R2 counts retransmissions of one segment. A peer that lacks what was
+    // acknowledged in its name can only repeat itself.
+    for (ack, gives_up) in [(0, true), (2, false)] {
+        let mut sender = sender(config(Algorithm::Sack, 4), 4);
+        let mut now = at(0);
+        drain(&mut sender, now);
+        acknowledge(&mut sender, now, 2, &[]);
+        for _ in 0..40 {
+            now = sender.poll_timer().unwrap();
+            sender.on_timer(now);
+            drain(&mut sender, now);
+            acknowledge(&mut sender, now, ack, &[]);
+        }
+        assert_eq!(sender.gave_up(), gives_up);
+    }
+}
+
+#[test]
 fn silly_segments_wait_for_the_window_or_the_override_timer() {
     // RFC 9293, 3.8.6.2.1 and 3.8.6.1.
     let mut sender = Sender::new(config(Algorithm::Sack, 10), 1, 250, None);

@@ -1,0 +1,129 @@
+//! What breaks, and what becomes of the flows.
+
+use bentpipe_core::time::Instant;
+use bentpipe_scenario::Scenario;
+use bentpipe_sim::record::FlowRow;
+use bentpipe_sim::{Outcome, run};
+use std::time::Duration;
+
+fn outcome(text: &str) -> Outcome {
+    let scenario = Scenario::parse(text).unwrap_or_else(|error| panic!("{error}"));
+    run(&scenario, 0, |_| true).unwrap()
+}
+
+fn main_flow(outcome: &Outcome) -> &FlowRow {
+    outcome.flows.iter().find(|flow| flow.name == "main").unwrap()
+}
+
+/// A long way round, `far`, beside a satellite link; `middle` is a router or a gateway.
+const NETWORK: &str = r#"
+[run]
+duration = "3000s"
+until = "flows-done"
+[host.server]
+[host.client]
+[router.hub]
+[MIDDLE]
+[link.lan]
+between = ["server", "MID"]
+rate = "100Mbit/s"
+[link.sat]
+between = ["MID", "hub"]
+rate = "4Mbit/s"
+delay = "100ms"
+[link.far]
+between = ["MID", "hub"]
+rate = "4Mbit/s"
+delay = "300ms"
+cost = 5
+[link.last]
+between = ["hub", "client"]
+rate = "100Mbit/s"
+[flow.main]
+from = "server"
+to = "client"
+bytes = "5MB"
+"#;
+
+fn network(middle: &str, more: &str) -> String {
+    let (kind, keys) = match middle {
+        "gateway" => ("gateway.g", "lan = \"lan\"\nmemory = \"4MiB\""),
+        _ => ("router.g", ""),
+    };
+    let text = NETWORK.replace("[MIDDLE]", &format!("[{kind}]\n{keys}")).replace("MID", "g");
+    format!("{text}{more}")
+}
+
+#[test]
+fn a_download_survives_an_outage_of_its_link() {
+    let fault =
+        "[fault.rain]\nkind = \"link-down\"\nlink = \"sat\"\nat = \"5s\"\nlasting = \"8s\"\n";
+    for middle in ["router", "gateway"] {
+        let (plain, hit) = (outcome(&network(middle, "")), outcome(&network(middle, fault)));
+        assert_eq!(main_flow(&hit).delivered, 5_000_000);
+        let late = hit.run.end.saturating_sub(plain.run.end);
+        // The retransmission timer has backed off: at most twice the outage is lost.
+        let range = Duration::from_secs(7)..Duration::from_secs(20);
+        assert!(range.contains(&late), "{middle}: {late:?}");
+        assert!(hit.run.lost > 0 && plain.run.lost == 0);
+    }
+}
+
+#[test]
+fn routes_change_to_a_longer_path_and_back() {
+    let fault = "[fault.turn]\nkind = \"route-change\"\nlink = \"sat\"\nat = \"4s\"\nlasting = \"5s\"\n\
+                 [record]\nlink = [\"throughput\"]\ninterval = \"1s\"\n";
+    let outcome = outcome(&network("router", fault));
+    assert_eq!(main_flow(&outcome).delivered, 5_000_000);
+    let rate = |element: &str, second: u64| {
+        let at = Instant::from_millis(1000 * second);
+        let found = outcome.series.iter().find(|s| &*s.element == element && s.at == at);
+        found.unwrap().value
+    };
+    assert!(rate("sat/forward", 4) > 1e6 && rate("far/forward", 4) == 0.0);
+    assert!(rate("far/forward", 7) > 5e4 && rate("sat/forward", 7) == 0.0);
+    assert!(rate("sat/forward", 11) > 1e5 && rate("far/forward", 11) == 0.0);
+}
+
+#[test]
+fn a_route_may_cost_more_and_be_kept() {
+    let fault = |cost: &str| {
+        format!(
+            "[fault.turn]\nkind = \"route-change\"\nlink = \"sat\"\nat = \"4s\"\ncost = {cost}\n"
+        )
+    };
+    let through = |cost: &str| {
+        let outcome = outcome(&network("router", &fault(cost)));
+        outcome.links.iter().find(|l| l.name == "far").unwrap().counters.offered.packets
+    };
+    assert_eq!(through("4"), 0);
+    assert!(through("6") > 1000);
+}
+
+#[test]
+fn a_crash_breaks_split_flows_off_and_never_ends_them_cleanly_with_bytes_missing() {
+    for lasting in ["", "lasting = \"3s\"\n"] {
+        let fault = format!(
+            "[fault.crash]\nkind = \"gateway-crash\"\ngateway = \"g\"\nat = \"5s\"\n{lasting}\
+             [record]\ngateway = [\"memory\"]\ninterval = \"1s\"\n"
+        );
+        let outcome = outcome(&network("gateway", &fault));
+        let flow = main_flow(&outcome);
+        // The gateway held bytes that it had acknowledged: no one has them any more.
+        let held = outcome.series.iter().filter(|s| s.at <= Instant::from_millis(4000));
+        assert!(held.map(|s| s.value).fold(0.0, f64::max) > 100_000.0);
+        assert_eq!(flow.completed, 0, "{flow:?}");
+        assert!(flow.delivered < 5_000_000);
+        assert!(flow.finished.is_some(), "somebody has given up: {flow:?}");
+    }
+}
+
+#[test]
+fn a_crash_that_takes_nothing_with_it_is_survived() {
+    // The gateway crashes before the flow begins, and the flow goes through unsplit.
+    let fault = "[fault.crash]\nkind = \"gateway-crash\"\ngateway = \"g\"\nat = \"1s\"\n";
+    let text =
+        network("gateway", fault).replace("bytes = \"5MB\"", "bytes = \"5MB\"\nstart = \"2s\"");
+    let outcome = outcome(&text);
+    assert_eq!((main_flow(&outcome).delivered, main_flow(&outcome).completed), (5_000_000, 1));
+}

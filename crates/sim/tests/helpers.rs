@@ -1,0 +1,187 @@
+//! Remedies inside the network do what their papers say of them.
+
+use bentpipe_scenario::Scenario;
+use bentpipe_sim::record::{FlowRow, LinkRow};
+use bentpipe_sim::{Outcome, RunError, run};
+
+fn outcome(text: &str) -> Outcome {
+    let scenario = Scenario::parse(text).unwrap_or_else(|error| panic!("{error}"));
+    run(&scenario, 0, |_| true).unwrap()
+}
+
+fn main_flow(outcome: &Outcome) -> &FlowRow {
+    outcome.flows.iter().find(|flow| flow.name == "main").unwrap()
+}
+
+fn link<'a>(outcome: &'a Outcome, name: &str, from: &str) -> &'a LinkRow {
+    outcome.links.iter().find(|link| link.name == name && link.from == from).unwrap()
+}
+
+/// A way back 300 times thinner than the way there.
+const ASYMMETRIC: &str = r#"
+tcp = "ns-1997,recovery=sack,send-buffer=1MB,receive-buffer=1MB,window-scale=5"
+[run]
+duration = "100s"
+warm-up = "20s"
+[host.server]
+[host.client]
+[router.r]
+[link.thin]
+between = ["server", "r"]
+rate = "10Mbit/s"
+delay = "50ms"
+queue = "100packets"
+back = { rate = "32kbit/s", queue = "unlimited" }
+[link.lan]
+between = ["r", "client"]
+rate = "100Mbit/s"
+[flow.main]
+from = "server"
+to = "client"
+"#;
+
+#[test]
+fn filtering_and_thinning_acknowledgments_help_a_thin_way_back() {
+    let with = |keys: &str| {
+        outcome(&format!("{ASYMMETRIC}[helper.h]\nat = \"r\"\nlink = \"thin\"\n{keys}"))
+    };
+    let plain = outcome(ASYMMETRIC);
+    let filtered = with("kind = \"ack-filter\"");
+    let thinned = with("kind = \"ack-decimator\"\none-in = 8");
+    let goodput = |outcome: &Outcome| main_flow(outcome).goodput;
+    // RFC 3449, 5.2.1: filtering lets the forward rate be what it is without asymmetry.
+    assert!(goodput(&filtered) > 2.0 * goodput(&plain), "{filtered:#?}");
+    assert!(goodput(&thinned) > 1.5 * goodput(&plain), "{thinned:#?}");
+    // The acknowledgments that are there do not wait behind those that they supersede.
+    let back = |outcome: &Outcome| link(outcome, "thin", "r").mean_queue.0;
+    assert!(
+        back(&plain) > 10.0 && back(&filtered) < 0.1 * back(&plain),
+        "{} {}",
+        back(&plain),
+        back(&filtered)
+    );
+}
+
+/// A long path into a bottleneck; the client's acknowledgments return through its router.
+const SATELLITE: &str = r#"
+tcp = "ns-1997,recovery=newreno,sack=off,timestamps=off,ack=per-segment,send-buffer=BUFFER,receive-buffer=BUFFER,window-scale=5"
+[run]
+duration = "400s"
+until = "flows-done"
+[host.server]
+[host.client]
+[router.r]
+[link.lan]
+between = ["server", "r"]
+rate = "100Mbit/s"
+delay = "5ms"
+queue = "unlimited"
+[link.sat]
+between = ["r", "client"]
+rate = "2Mbit/s"
+delay = "250ms"
+queue = "QUEUE"
+[flow.main]
+from = "server"
+to = "client"
+bytes = "2MB"
+"#;
+
+fn satellite(buffer: &str, queue: &str, more: &str) -> Outcome {
+    outcome(&(SATELLITE.replace("BUFFER", buffer).replace("QUEUE", queue) + more))
+}
+
+#[test]
+fn spaced_acknowledgments_do_not_fill_the_queue_in_slow_start() {
+    let spacer =
+        "[helper.h]\nkind = \"ack-spacer\"\nat = \"r\"\nlink = \"lan\"\nrate = \"2Mbit/s\"\n";
+    // A window of one bandwidth-delay product: slow start alone brings half of it into the queue.
+    let plain = satellite("128KB", "unlimited", "");
+    let spaced = satellite("128KB", "unlimited", spacer);
+    let longest = |outcome: &Outcome| link(outcome, "sat", "r").longest_queue.packets;
+    let seconds = |outcome: &Outcome| outcome.run.end.as_secs_f64();
+    assert!(2 * longest(&spaced) <= longest(&plain));
+    // With a queue of a tenth of the product, nothing is lost, and so it is faster.
+    let (plain, spaced) =
+        (satellite("128KB", "12packets", ""), satellite("128KB", "12packets", spacer));
+    assert!(plain.run.dropped > 0 && spaced.run.dropped < plain.run.dropped);
+    assert!(seconds(&spaced) <= seconds(&plain));
+}
+
+#[test]
+fn spoofing_makes_slow_start_that_of_the_terrestrial_path() {
+    let spoof = "[helper.h]\nkind = \"spoof\"\nat = \"r\"\nlink = \"sat\"\n";
+    let series = "[record]\nflow = [\"sequence\"]\n";
+    let plain = satellite("160KB", "unlimited", series);
+    let spoofed = satellite("160KB", "unlimited", &format!("{spoof}{series}"));
+    let reached = |outcome: &Outcome| {
+        let mut sent = outcome.series.iter().filter(|sample| sample.quantity == "segment");
+        sent.find(|sample| sample.value >= 60_000.0).unwrap().at.as_secs_f64()
+    };
+    // Six doublings of half a second, and of ten milliseconds behind the handshake.
+    assert!(reached(&plain) > 3.0 && reached(&spoofed) < 0.7);
+    assert!(spoofed.run.end + std::time::Duration::from_secs(2) < plain.run.end);
+    assert_eq!(main_flow(&spoofed).delivered, 2_000_000);
+    // With loss behind it, the box sends again and the server does not know.
+    let lossy = SATELLITE.replace("delay = \"250ms\"", "delay = \"250ms\"\nloss = 0.01");
+    let lossy = lossy.replace("BUFFER", "160KB").replace("QUEUE", "unlimited");
+    let (plain, spoofed) = (outcome(&lossy), outcome(&format!("{lossy}{spoof}")));
+    let (alone, helped) = (main_flow(&plain), main_flow(&spoofed));
+    // But for the FIN, which stays from end to end.
+    assert!(alone.recoveries > 10 && alone.retransmitted_bytes > 10_000, "{alone:?}");
+    assert!(helped.recoveries == 0 && helped.retransmitted_bytes < 10, "{helped:?}");
+    assert_eq!(helped.delivered, 2_000_000);
+    assert!(spoofed.run.end < plain.run.end);
+    // What is sent twice is the box's doing.
+    assert!(link(&spoofed, "sat", "r").counters.offered.packets > 2000);
+}
+
+/// A wireless last hop of 10 ms behind a wide area.
+const LAST_HOP: &str = r#"
+tcp = "ns-1997,recovery=newreno,sack=off"
+[run]
+duration = "100s"
+[host.server]
+[host.client]
+[router.r]
+[link.wan]
+between = ["server", "r"]
+rate = "10Mbit/s"
+delay = "40ms"
+[link.air]
+between = ["r", "client"]
+rate = "2Mbit/s"
+delay = "2ms"
+queue = "200packets"
+loss = LOSS
+[flow.main]
+from = "server"
+to = "client"
+"#;
+
+#[test]
+fn snoop_hides_the_losses_of_the_last_hop() {
+    let snoop = "[helper.h]\nkind = \"snoop\"\nat = \"r\"\nlink = \"air\"\n";
+    let free = outcome(&LAST_HOP.replace("LOSS", "0"));
+    let lossy = outcome(&LAST_HOP.replace("LOSS", "0.01"));
+    let helped = outcome(&format!("{}{snoop}", LAST_HOP.replace("LOSS", "0.01")));
+    let goodput = |outcome: &Outcome| main_flow(outcome).goodput;
+    assert!(goodput(&lossy) < 0.8 * goodput(&free));
+    assert!(goodput(&helped) > 0.85 * goodput(&free));
+    // Hardly any loss is left for the sender to reduce its window for.
+    let (alone, helped) = (main_flow(&lossy), main_flow(&helped));
+    let reductions = |flow: &FlowRow| flow.recoveries + flow.timeouts;
+    assert!(5 * reductions(helped) < reductions(alone), "{alone:?} {helped:?}");
+}
+
+#[test]
+fn helpers_of_one_link_stand_in_a_row_and_a_web_cache_is_refused() {
+    let two = "[helper.a]\nkind = \"ack-decimator\"\nat = \"r\"\nlink = \"thin\"\none-in = 4\n\
+               [helper.b]\nkind = \"ack-filter\"\nat = \"r\"\nlink = \"thin\"\n\
+               [helper.c]\nkind = \"snoop\"\nat = \"r\"\nlink = \"lan\"\n";
+    let both = outcome(&format!("{ASYMMETRIC}{two}"));
+    assert!(main_flow(&both).goodput > 2.0 * main_flow(&outcome(ASYMMETRIC)).goodput);
+    let cache = "[helper.c]\nkind = \"web-cache\"\nat = \"r\"\nlink = \"thin\"\n";
+    let scenario = Scenario::parse(&format!("{ASYMMETRIC}{cache}")).unwrap();
+    assert_eq!(run(&scenario, 0, |_| true), Err(RunError::WebCache("c".to_owned())));
+}
