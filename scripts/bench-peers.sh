@@ -20,12 +20,13 @@ if ! command -v ns >/dev/null; then
 fi
 
 TIMEFORMAT=%U
+packets=$(mktemp)
+trap 'rm -f "$packets"' EXIT
 ours=() theirs=()
 for _ in $(seq "$rounds"); do
     ours+=("$("$bentpipe" bench sim --json --rounds 1 | sed 's/.*"packets_per_second":\([0-9]*\).*/\1/')")
-    { seconds=$({ time packets=$(ns "$here/peers/one-flow.tcl"); echo "$packets" >&3; } 2>&1); } 3>/tmp/bench-peers.$$
-    theirs+=("$(awk -v s="$seconds" '{ printf "%d", $1 / s }' /tmp/bench-peers.$$)")
-    rm -f /tmp/bench-peers.$$
+    seconds=$({ time ns "$here/peers/one-flow.tcl" >"$packets"; } 2>&1)
+    theirs+=("$(awk -v s="$seconds" '{ printf "%d", $1 / s }' "$packets")")
 done
 median() { printf '%s\n' "$@" | sort -n | sed -n "$((($# + 1) / 2))p"; }
 printf 'one flow, 10 Mbit/s, 600 s simulated, median of %d:\n' "$rounds"
