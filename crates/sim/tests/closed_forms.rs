@@ -70,6 +70,7 @@ struct Pings {
     from: NodeId,
     to: NodeId,
     mean: f64,
+    identifier: u16,
     left: u64,
     rng: Pcg64Mcg,
     sent: VecDeque<Instant>,
@@ -78,13 +79,14 @@ struct Pings {
 
 impl Workload for Pings {
     fn start(&mut self, net: &mut Net) {
+        self.identifier = net.echo_identifier(self.from);
         net.wake(Instant::ZERO, 0);
     }
 
     fn on_notice(&mut self, _net: &mut Net, _end: End, _tag: u64, _notice: Notice) {}
 
     fn on_timer(&mut self, net: &mut Net, _mark: u64) {
-        net.ping(self.from, self.to, 1, 1, 972);
+        net.ping(self.from, self.to, self.identifier, 1, 972);
         self.sent.push_back(net.now());
         self.left -= 1;
         if self.left > 0 {
@@ -117,6 +119,7 @@ fn a_queue_with_poisson_arrivals_waits_as_m_d_1_does() {
             from,
             to,
             mean: SERVICE / load,
+            identifier: 0,
             left: 200_000,
             rng: Pcg64Mcg::seed_from_u64(7),
             sent: VecDeque::new(),
