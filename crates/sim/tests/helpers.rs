@@ -19,7 +19,7 @@ fn link<'a>(outcome: &'a Outcome, name: &str, from: &str) -> &'a LinkRow {
 
 /// A way back 300 times thinner than the way there.
 const ASYMMETRIC: &str = r#"
-tcp = "ns-1997,recovery=sack,send-buffer=1MB,receive-buffer=1MB,window-scale=5"
+tcp = "ns-1997,opening=handshake,recovery=sack,send-buffer=1MB,receive-buffer=1MB,window-scale=5"
 [run]
 duration = "100s"
 warm-up = "20s"
@@ -64,7 +64,7 @@ fn filtering_and_thinning_acknowledgments_help_a_thin_way_back() {
 
 /// A long path into a bottleneck; the client's acknowledgments return through its router.
 const SATELLITE: &str = r#"
-tcp = "ns-1997,recovery=newreno,sack=off,timestamps=off,ack=per-segment,send-buffer=BUFFER,receive-buffer=BUFFER,window-scale=5"
+tcp = "ns-1997,opening=handshake,recovery=newreno,sack=off,timestamps=off,ack=per-segment,send-buffer=BUFFER,receive-buffer=BUFFER,window-scale=5"
 [run]
 duration = "400s"
 until = "flows-done"
@@ -138,7 +138,7 @@ fn spoofing_makes_slow_start_that_of_the_terrestrial_path() {
 
 /// A wireless last hop of 10 ms behind a wide area.
 const LAST_HOP: &str = r#"
-tcp = "ns-1997,recovery=newreno,sack=off"
+tcp = "ns-1997,opening=handshake,recovery=newreno,sack=off"
 [run]
 duration = "100s"
 [host.server]

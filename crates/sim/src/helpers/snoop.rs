@@ -54,10 +54,17 @@ impl Snoop {
             return;
         }
         let held: u64 = self.connections.values().map(|connection| connection.copies.bytes).sum();
-        let Some(connection) = self.connections.get_mut(&way) else { return };
         let len = body.len() as u64;
+        if len == 0 {
+            return;
+        }
+        // A connection without a handshake begins with its data.
+        let connection = self.connections.entry(way).or_insert_with(|| {
+            let copies = Resender::new(self.least_timeout, 1);
+            Connection { isn: SeqNum(tcp.seq.0.wrapping_sub(1)), sent: 1, copies }
+        });
         let Some(offset) = tcp.seq.offset_near(connection.isn, connection.sent) else { return };
-        if len == 0 || offset < connection.copies.una {
+        if offset < connection.copies.una {
             return;
         }
         if offset < connection.sent {

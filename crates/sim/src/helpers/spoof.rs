@@ -3,6 +3,8 @@
 //! again what the link has lost. The connection stays one from end to end: its handshake, its
 //! numbers, its segments and its FIN are the hosts' own.
 //!
+//! Connections without a handshake pass untouched: the box would not know the scale of their window.
+//!
 //! Data go out at once and unchanged. The box has no congestion control: what it lets the sender
 //! send is bounded by the window that the far host has offered, whose right edge it never moves, and
 //! by its memory. It learns of losses by duplicate acknowledgments and by a timer, and sends one segment again at a time. What it has acknowledged it
