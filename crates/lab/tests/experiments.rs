@@ -165,3 +165,14 @@ fn tables_hold_what_their_columns_say() {
         }
     }
 }
+
+#[test]
+fn every_column_is_defined_in_the_documentation() {
+    let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/metrics.md"));
+    let page = page.unwrap();
+    for table in bentpipe_lab::tables::Table::ALL {
+        for heading in table.headings() {
+            assert!(page.contains(&format!("`{}`", heading.name)), "{table:?}: {}", heading.name);
+        }
+    }
+}
