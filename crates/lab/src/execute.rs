@@ -141,8 +141,9 @@ fn execute_by(
         None => 0..experiment.len(),
     };
     let repeat = if options.run.is_some() { Repeat::Runs(1) } else { experiment.repeat };
+    let ahead = u32::try_from(options.threads.get()).unwrap_or(u32::MAX / 2);
     let shared = Mutex::new(Shared {
-        plan: Plan::new(points, repeat),
+        plan: Plan::new(points, repeat, ahead),
         failures: Vec::new(),
         error: None,
         made: 0,

@@ -4,6 +4,7 @@ use std::any::Any;
 use std::cell::RefCell;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 thread_local! {
     /// While runs are made on this thread: the place of the last panic.
@@ -13,6 +14,7 @@ thread_local! {
 /// Does `act`; if it panics, says with which message and where, in one line.
 pub(crate) fn caught<T>(act: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
+    static REPORTED: AtomicBool = AtomicBool::new(false);
     HOOK.call_once(|| {
         let usual = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
@@ -23,8 +25,9 @@ pub(crate) fn caught<T>(act: impl FnOnce() -> T) -> Result<T, String> {
                 }
                 None => false,
             });
-            // Who asks for a backtrace gets the usual report, too.
-            if !ours || std::env::var_os("RUST_BACKTRACE").is_some() {
+            // Who asks for backtraces gets the usual report, too, of the first one.
+            let wanted = || std::env::var_os("RUST_BACKTRACE").is_some();
+            if !ours || (wanted() && !REPORTED.swap(true, Ordering::Relaxed)) {
                 usual(info);
             }
         }));

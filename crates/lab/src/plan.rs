@@ -44,6 +44,8 @@ pub(crate) enum Next {
 #[derive(Debug)]
 pub(crate) struct Plan {
     repeat: Repeat,
+    /// So many runs of a point are made ahead at most.
+    ahead: u32,
     points: BTreeMap<usize, State>,
     /// Points that have runs that are needed and not begun.
     ready: BTreeSet<usize>,
@@ -69,8 +71,8 @@ struct State {
 }
 
 impl Plan {
-    /// `points` by `repeat`.
-    pub(crate) fn new(points: impl IntoIterator<Item = usize>, repeat: Repeat) -> Plan {
+    /// `points` by `repeat`, with at most `ahead` runs of a point that may not be needed.
+    pub(crate) fn new(points: impl IntoIterator<Item = usize>, repeat: Repeat, ahead: u32) -> Plan {
         let needed = match repeat {
             Repeat::Runs(runs) => runs,
             Repeat::Until { least, .. } => least,
@@ -79,16 +81,19 @@ impl Plan {
         let points: BTreeMap<usize, State> = points.into_iter().map(state).collect();
         let open: BTreeSet<usize> = points.keys().copied().collect();
         let in_all = u64::from(needed) * points.len() as u64;
-        Plan { repeat, points, ready: open.clone(), open, needed: in_all }
+        Plan { repeat, ahead, points, ready: open.clone(), open, needed: in_all }
     }
 
     /// What comes next: needed runs in the points' order, then runs ahead.
     pub(crate) fn next(&mut self) -> Next {
         let most = self.repeat.most();
         let point = self.ready.first().copied().or_else(|| {
-            let ahead = |point: &&usize| self.points[point].begun - self.points[point].counted;
-            let may = self.open.iter().filter(|point| self.points[point].begun < most);
-            may.min_by_key(ahead).copied()
+            let state = |point: &&usize| &self.points[*point];
+            let may = self.open.iter().filter(|point| {
+                let State { begun, needed, .. } = *state(point);
+                begun < most && begun < needed + self.ahead
+            });
+            may.min_by_key(|point| state(point).begun - state(point).counted).copied()
         });
         let Some(point) = point else {
             return if self.open.is_empty() { Next::Done } else { Next::Wait };
@@ -169,7 +174,7 @@ mod tests {
 
     /// Makes all runs with so many at a time, which end in an order that `order` draws.
     fn ends(threads: usize, mut order: impl FnMut(usize) -> usize) -> (Vec<PointEnd>, usize) {
-        let mut plan = Plan::new(0..4, UNTIL);
+        let mut plan = Plan::new(0..4, UNTIL, threads as u32);
         let (mut running, mut made) = (Vec::new(), 0);
         loop {
             match plan.next() {
@@ -210,7 +215,7 @@ mod tests {
 
     #[test]
     fn points_are_done_in_order_and_no_more_than_asked_for() {
-        let mut plan = Plan::new([2, 5], Repeat::Runs(2));
+        let mut plan = Plan::new([2, 5], Repeat::Runs(2), 8);
         let job = |point, run| Next::Run(Job { point, run });
         let all: Vec<Next> = (0..5).map(|_| plan.next()).collect();
         assert_eq!(all, [job(2, 0), job(2, 1), job(5, 0), job(5, 1), Next::Wait]);

@@ -34,6 +34,10 @@ start = { uniform = ["0s", "1s"] }
 from = "server"
 to = "client"
 bytes = "100KB"
+[record]
+link = ["queue"]
+links = ["sat"]
+interval = "500ms"
 [sweep]
 "link.sat.delay" = ["20ms", "200ms"]
 "flow.main.tcp.recovery" = ["reno", "sack"]
@@ -91,7 +95,7 @@ fn results_are_the_same_on_any_number_of_threads_and_when_resumed() {
     assert_eq!((alone.failures.len(), alone.found), (0, 0));
     let expected = files(&path("one"));
     let names: Vec<&str> = expected.keys().map(String::as_str).collect();
-    let tables = ["links", "results", "runs", "summary", "transfers"];
+    let tables = ["links", "results", "runs", "series", "summary", "transfers"];
     for name in tables {
         assert!(names.contains(&format!("{name}.csv").as_str()), "{names:?}");
         assert!(names.contains(&format!("{name}.parquet").as_str()), "{names:?}");
@@ -162,6 +166,17 @@ fn tables_hold_what_their_columns_say() {
                     goodput(row, "goodput_half_width_95_bps") / goodput(row, "goodput_sd_bps");
                 assert!(row["goodput_sd_bps"] == "0" || ratio > 0.0, "{row:?}");
             }
+        }
+    }
+}
+
+#[test]
+fn every_column_is_defined_in_the_documentation() {
+    let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/metrics.md"));
+    let page = page.unwrap();
+    for table in bentpipe_lab::tables::Table::ALL {
+        for heading in table.headings() {
+            assert!(page.contains(&format!("`{}`", heading.name)), "{table:?}: {}", heading.name);
         }
     }
 }

@@ -22,6 +22,9 @@ use std::thread::available_parallelism;
 /// What a shell expects of a program that Ctrl-C has ended.
 const INTERRUPTED: u8 = 130;
 
+/// More failures than this are only counted.
+const FAILURES: usize = 5;
+
 /// Runs an experiment: every point of its sweep, as often as it says, on all cores.
 ///
 /// Prints a table and writes a folder that explains itself (see its README.md). Runs that were
@@ -158,10 +161,15 @@ fn simulate(
         run: arguments.run,
         stop: &stop,
     };
-    let told = |failure: &Failure| complaint(failure, arguments);
-    let progress = progress::Progress::new(arguments.quiet, &told);
+    let progress = progress::Progress::new(arguments.quiet);
     let executed = execute(experiment, &store, &options, &|event| progress.heed(&event))?;
     progress.end();
+    for failure in executed.failures.iter().take(FAILURES) {
+        eprintln!("bentpipe: {}", complaint(failure, arguments));
+    }
+    if executed.failures.len() > FAILURES {
+        eprintln!("bentpipe: {} more runs failed", executed.failures.len() - FAILURES);
+    }
     if executed.stopped {
         if !arguments.quiet {
             let kept = executed.made + executed.found;

@@ -3,7 +3,7 @@
 //! indicatif, because it knows terminals, draws no more often than is of use, and keeps lines
 //! that are printed meanwhile out of the bar.
 
-use bentpipe_lab::{Event, Failure, Job};
+use bentpipe_lab::{Event, Job};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, stderr};
@@ -17,12 +17,11 @@ const PAUSE: Duration = Duration::from_secs(10);
 const PARTS: f64 = 1000.0;
 
 /// What is shown.
-pub(super) struct Progress<'a> {
+pub(super) struct Progress {
     quiet: bool,
     /// On a terminal.
     bar: Option<ProgressBar>,
     state: Mutex<State>,
-    complaint: &'a (dyn Fn(&Failure) -> String + Sync),
 }
 
 struct State {
@@ -33,19 +32,16 @@ struct State {
     spoke: Instant,
 }
 
-impl<'a> Progress<'a> {
-    /// Nothing has been done yet. `complaint` says what is printed of a failure.
-    pub(super) fn new(
-        quiet: bool,
-        complaint: &'a (dyn Fn(&Failure) -> String + Sync),
-    ) -> Progress<'a> {
+impl Progress {
+    /// Nothing has been done yet.
+    pub(super) fn new(quiet: bool) -> Progress {
         let bar = (!quiet && stderr().is_terminal()).then(|| {
             let style = ProgressStyle::with_template("{bar:40} {msg} {elapsed} (left: {eta})");
             ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
         });
         let (running, spoke) = (BTreeMap::new(), Instant::now());
         let state = State { running, finished: 0, stored: 0, needed: 0, spoke };
-        Progress { quiet, bar, state: Mutex::new(state), complaint }
+        Progress { quiet, bar, state: Mutex::new(state) }
     }
 
     /// Something has happened.
@@ -61,9 +57,8 @@ impl<'a> Progress<'a> {
                 state.stored += u64::from(*stored);
                 state.needed = *needed;
             }
-            Event::Ended(_) => {}
-            // Failures are said in any case: the program's exit code is about them.
-            Event::Failed(failure) => self.say(&(self.complaint)(failure)),
+            // Failures are said at the end: which of them count is known then.
+            Event::Failed(_) | Event::Ended(_) => {}
             Event::Damaged(damaged) if !self.quiet => {
                 self.say(&format!("{damaged}; its run is made again"));
             }

@@ -7,6 +7,9 @@ use std::io::{self, Write};
 /// More flows of a point than this are shown by their mean.
 const FLOWS: usize = 10;
 
+/// The longest label, in characters.
+const LABEL: usize = 60;
+
 /// Units of goodput, the greatest first.
 const UNITS: [(&str, f64); 4] = [("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3), ("bit/s", 1.0)];
 
@@ -66,7 +69,7 @@ struct Figures {
 
 impl Figures {
     fn rows(&self, point: &PointSummary) -> Vec<Vec<String>> {
-        let label = format!("{} {}", point.point, point.label);
+        let label = shortened(&format!("{} {}", point.point, point.label));
         let mut rows: Vec<Vec<String>> = if point.flows.len() <= FLOWS {
             point.flows.iter().map(|flow| self.row(point, flow)).collect()
         } else {
@@ -100,6 +103,15 @@ impl Figures {
     }
 }
 
+/// Labels of whole tables are long; the files have them in full.
+fn shortened(label: &str) -> String {
+    if label.chars().count() <= LABEL {
+        return label.to_owned();
+    }
+    let begin: String = label.chars().take(LABEL - 1).collect();
+    begin + "…"
+}
+
 /// Mean, standard deviation and half-width.
 fn spread(summary: Option<Summary>, scale: f64) -> [String; 3] {
     let part = |of: fn(Summary) -> Option<f64>| number(summary.and_then(of).map(|x| x / scale));
@@ -129,7 +141,8 @@ fn together(flows: &[FlowSummary]) -> FlowSummary {
 /// With four digits that count.
 fn number(number: Option<f64>) -> String {
     let Some(number) = number else { return "-".to_owned() };
-    if number == 0.0 {
+    // What rounding leaves of a difference is none.
+    if number.abs() < 1e-7 {
         return "0".to_owned();
     }
     let before = number.abs().log10().floor() as i32 + 1;
@@ -143,7 +156,7 @@ mod tests {
 
     #[test]
     fn numbers_have_four_digits_that_count() {
-        let texts = [0.0, 1.5, 0.012_345, 123.456, 12_345.6].map(|x| number(Some(x)));
+        let texts = [1e-12, 1.5, 0.012_345, 123.456, 12_345.6].map(|x| number(Some(x)));
         assert_eq!(texts, ["0", "1.500", "0.01235", "123.5", "12346"]);
         assert_eq!(number(None), "-");
     }

@@ -14,7 +14,7 @@ use bentpipe_sim::Outcome;
 pub use flows::FLOWS;
 pub use links::LINKS;
 pub use runs::RUNS;
-pub use series::{SERIES, SeriesRow};
+pub use series::SERIES;
 pub use transfers::TRANSFERS;
 
 /// A table of results.
@@ -79,7 +79,7 @@ impl Table {
             Table::Runs => rows(RUNS, std::slice::from_ref(&outcome.run)),
             Table::Links => rows(LINKS, &outcome.links),
             Table::Transfers => rows(TRANSFERS, &outcome.transfers),
-            Table::Series => rows(SERIES, &series::of(outcome)),
+            Table::Series => rows(SERIES, &outcome.series),
         }
     }
 }

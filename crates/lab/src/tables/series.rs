@@ -1,35 +1,18 @@
 //! What is recorded over time.
 
 use super::column;
-use crate::cell::Column;
 use crate::cell::Kind::{Number, Text};
-use bentpipe_core::time::Instant;
-use bentpipe_sim::Outcome;
-
-/// A value of a series.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SeriesRow {
-    /// When.
-    pub at: Instant,
-    /// The flow, link direction or gateway.
-    pub of: String,
-    /// Which series, with its unit.
-    pub series: String,
-    /// The value.
-    pub value: f64,
-}
+use crate::cell::{Cell, Column};
+use bentpipe_sim::record::Sample;
 
 /// The columns.
-pub const SERIES: &[Column<SeriesRow>] = &[
+pub const SERIES: &[Column<Sample>] = &[
     column("time_s", Number, "s", "when", |s| s.at.into()),
-    column("of", Text, "", "the flow, the link with its direction, or the gateway", |s| {
-        (&s.of).into()
+    column("element", Text, "", "a flow, a link with /forward or /back, or a gateway", |s| {
+        Cell::Text(s.element.to_string())
     }),
-    column("series", Text, "", "what was recorded, with its unit", |s| (&s.series).into()),
-    column("value", Number, "the series'", "the value", |s| s.value.into()),
+    column("quantity", Text, "", "what was recorded of it", |s| Cell::Text(s.quantity.to_owned())),
+    column("value", Number, "bytes, packets, s, bit/s", "in the quantity's base unit", |s| {
+        s.value.into()
+    }),
 ];
-
-/// The series of a run: none yet are recorded.
-pub(super) fn of(_outcome: &Outcome) -> Vec<SeriesRow> {
-    Vec::new()
-}
