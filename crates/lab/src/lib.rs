@@ -1,7 +1,7 @@
 //! Experiments on all cores: every point of a sweep, as often as its stopping rule says, with
 //! results that say the same whatever the number of threads.
 //!
-//! [`execute`] runs what is not yet in the [`Store`], [`Folder::write`] makes the tables of it.
+//! [`execute()`] runs what is not yet in the [`Store`], [`Folder::write`] makes the tables of it.
 //! Between the two there is only the store: a run that was finished once is read and not run
 //! again, and an experiment that was interrupted goes on where it stopped.
 #![forbid(unsafe_code)]

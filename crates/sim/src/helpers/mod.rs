@@ -23,7 +23,7 @@ use std::net::IpAddr;
 /// The box for `helper`, whose packets go out on `line`; None if the line does it all.
 ///
 /// # Panics
-/// For a Web cache, which is not there; [`run`](crate::run) refuses scenarios with one.
+/// For a Web cache, which is not there; [`run()`](crate::run()) refuses scenarios with one.
 pub(crate) fn build(helper: &scenario::Helper, line: &mut Line) -> Option<Box<dyn Helper>> {
     Some(match helper.kind {
         HelperKind::AckFilter => {
