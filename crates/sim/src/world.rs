@@ -1,5 +1,7 @@
 //! Nodes, the lines between them, and the clock.
 
+mod act;
+mod look;
 mod routes;
 mod tap;
 
@@ -7,14 +9,12 @@ pub(crate) use tap::{Passed, Tap, What};
 
 use crate::agenda::Agenda;
 use crate::host::script::Run;
-use crate::host::{Application, Host, Slot};
+use crate::host::{Application, Slot};
 use crate::line::Line;
 use crate::node::Node;
 use crate::packet::{Body, Content, Datagram, Echo, Packet};
-use bentpipe_core::tcp::connection::{Connection, ConnectionConfig};
 use bentpipe_core::time::{Duration, Instant};
-use bentpipe_core::wire::IpHeader;
-use bentpipe_gateway::{Disposition, Gateway, Side};
+use bentpipe_gateway::{Disposition, Side};
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
 
@@ -161,165 +161,6 @@ impl<A: Application> World<A> {
     pub fn free_port(&self, id: NodeId) -> usize {
         let exits = &self.exits[id];
         exits.iter().position(Option::is_none).unwrap_or(exits.len())
-    }
-
-    /// The time.
-    pub fn now(&self) -> Instant {
-        self.now
-    }
-
-    /// A digest of every packet that has arrived anywhere, and when.
-    pub fn trace(&self) -> u64 {
-        self.trace
-    }
-
-    /// Prints every packet that arrives anywhere, for the reader of a failed run.
-    pub fn print_packets(&mut self) {
-        self.verbose = true;
-    }
-
-    /// Takes down from now on what passes the hosts; see [`World::passed`].
-    pub(crate) fn tap(&mut self) {
-        self.tap.get_or_insert_default();
-    }
-
-    /// What has passed the hosts since the last call.
-    pub(crate) fn passed(&mut self) -> Vec<Passed> {
-        self.tap.as_mut().map(|tap| std::mem::take(&mut tap.passed)).unwrap_or_default()
-    }
-
-    /// How many packets have arrived anywhere.
-    pub fn packets(&self) -> u64 {
-        self.packets
-    }
-
-    /// The host `id`.
-    ///
-    /// # Panics
-    /// If that node is no host.
-    pub fn host(&self, id: NodeId) -> &Host<A> {
-        match &self.nodes[id] {
-            Node::Host(host) => host,
-            other => panic!("node {id} is {other:?}, not a host"),
-        }
-    }
-
-    /// The host `id`, to plan its connections.
-    ///
-    /// # Panics
-    /// If that node is no host.
-    pub fn host_mut(&mut self, id: NodeId) -> &mut Host<A> {
-        match &mut self.nodes[id] {
-            Node::Host(host) => host,
-            other => panic!("node {id} is {other:?}, not a host"),
-        }
-    }
-
-    /// A node.
-    pub fn node(&self, id: NodeId) -> &Node<A> {
-        &self.nodes[id]
-    }
-
-    /// The gateways.
-    pub fn gateways(&self) -> impl Iterator<Item = &Gateway<A::Buffer>> {
-        self.nodes.iter().filter_map(|node| match node {
-            Node::Gateway(gateway, _) => Some(gateway.as_ref()),
-            _ => None,
-        })
-    }
-
-    /// A line, by its number.
-    pub fn line(&self, id: LineId) -> &Line {
-        &self.lines[id].line
-    }
-
-    /// Lets happen on a line what does by now, so that its counts are as of now. Nothing else
-    /// changes by it.
-    pub fn refresh(&mut self, id: LineId) {
-        self.lines[id].line.refresh(self.now);
-    }
-
-    /// A line, by its node and port of departure.
-    pub fn line_from(&self, id: NodeId, port: usize) -> Option<&Line> {
-        let line = self.exits[id].get(port).copied().flatten()?;
-        Some(&self.lines[line].line)
-    }
-
-    /// Puts another box in the place of a node that is no host. What the old one held is lost.
-    pub fn replace(&mut self, id: NodeId, node: impl Into<Node<A>>) {
-        self.nodes[id] = node.into();
-        self.agenda.set(node_element(id), None);
-        self.settle(id, false);
-    }
-
-    /// Opens a connection from host `from` to the peer and port of `key`; see [`Host`].
-    pub fn open(
-        &mut self,
-        from: NodeId,
-        key: crate::SessionKey,
-        config: ConnectionConfig,
-        application: A,
-    ) -> End {
-        let now = self.now;
-        let slot = self.host_mut(from).open(now, key, config, None, application);
-        self.settle(from, false);
-        End { host: from, slot }
-    }
-
-    /// Lets the application of `end` do something with its connection, if it still lives.
-    pub fn with(&mut self, end: End, act: impl FnOnce(&mut A, &mut Connection<A::Buffer>)) {
-        let now = self.now;
-        self.host_mut(end.host).with(now, end.slot, act);
-        self.settle(end.host, false);
-    }
-
-    /// The connection of `end` and what uses it, while it lives.
-    pub fn session(&self, end: End) -> Option<(&Connection<A::Buffer>, &A)> {
-        self.host(end.host).session(end.slot)
-    }
-
-    /// Sends a packet from node `from`, which has an address: the IP header's source.
-    pub fn emit(&mut self, from: NodeId, dst: IpAddr, content: Content) {
-        let Some(src) = self.addresses[from] else { return };
-        let ip = IpHeader { src, dst, hop_limit: 64, traffic_class: 0, flow_label: 0 };
-        let packet = Box::new(Packet { ip, content });
-        match self.nodes[from] {
-            Node::Host(_) => self.send(from, 0, packet),
-            _ => self.forward(from, packet),
-        }
-    }
-
-    /// What an application has told, and where.
-    pub fn poll_notice(&mut self) -> Option<(End, A::Notice)> {
-        for index in 0..self.told.len() {
-            let host = self.told[index];
-            if let Some((slot, notice)) = self.host_mut(host).poll_notice() {
-                return Some((End { host, slot }, notice));
-            }
-        }
-        None
-    }
-
-    /// A connection that is over, with what used it. To be asked when there are no more notices:
-    /// then nothing refers to it any more.
-    pub fn poll_departed(&mut self) -> Option<(End, A, Connection<A::Buffer>)> {
-        while let Some(&host) = self.told.last() {
-            if let Some((slot, application, connection)) = self.host_mut(host).poll_departed() {
-                return Some((End { host, slot }, application, connection));
-            }
-            self.told.pop();
-        }
-        None
-    }
-
-    /// The next answer to a ping that has come: to which host, and when.
-    pub fn poll_echo(&mut self) -> Option<(NodeId, Instant, Echo)> {
-        self.echoes.pop_front()
-    }
-
-    /// The next UDP datagram that has come, and to which host.
-    pub fn poll_datagram(&mut self) -> Option<(NodeId, Datagram)> {
-        self.datagrams.pop_front()
     }
 
     /// Runs until nothing is left to happen, or until `limit`. True if nothing is left.

@@ -1,0 +1,89 @@
+//! What those outside do in a world, and what it tells them.
+
+use super::{End, NodeId, World, node_element};
+use crate::host::Application;
+use crate::node::Node;
+use crate::packet::{Content, Datagram, Echo, Packet};
+use bentpipe_core::tcp::connection::{Connection, ConnectionConfig};
+use bentpipe_core::time::Instant;
+use bentpipe_core::wire::IpHeader;
+use std::net::IpAddr;
+
+impl<A: Application> World<A> {
+    /// Puts another box in the place of a node that is no host. What the old one held is lost.
+    pub fn replace(&mut self, id: NodeId, node: impl Into<Node<A>>) {
+        self.nodes[id] = node.into();
+        self.agenda.set(node_element(id), None);
+        self.settle(id, false);
+    }
+
+    /// Opens a connection from host `from` to the peer and port of `key`; see [`Host`].
+    pub fn open(
+        &mut self,
+        from: NodeId,
+        key: crate::SessionKey,
+        config: ConnectionConfig,
+        application: A,
+    ) -> End {
+        let now = self.now;
+        let slot = self.host_mut(from).open(now, key, config, None, application);
+        self.settle(from, false);
+        End { host: from, slot }
+    }
+
+    /// Lets the application of `end` do something with its connection, if it still lives.
+    pub fn with(&mut self, end: End, act: impl FnOnce(&mut A, &mut Connection<A::Buffer>)) {
+        let now = self.now;
+        self.host_mut(end.host).with(now, end.slot, act);
+        self.settle(end.host, false);
+    }
+
+    /// The connection of `end` and what uses it, while it lives.
+    pub fn session(&self, end: End) -> Option<(&Connection<A::Buffer>, &A)> {
+        self.host(end.host).session(end.slot)
+    }
+
+    /// Sends a packet from node `from`, which has an address: the IP header's source.
+    pub fn emit(&mut self, from: NodeId, dst: IpAddr, content: Content) {
+        let Some(src) = self.addresses[from] else { return };
+        let ip = IpHeader { src, dst, hop_limit: 64, traffic_class: 0, flow_label: 0 };
+        let packet = Box::new(Packet { ip, content });
+        match self.nodes[from] {
+            Node::Host(_) => self.send(from, 0, packet),
+            _ => self.forward(from, packet),
+        }
+    }
+
+    /// What an application has told, and where.
+    pub fn poll_notice(&mut self) -> Option<(End, A::Notice)> {
+        for index in 0..self.told.len() {
+            let host = self.told[index];
+            if let Some((slot, notice)) = self.host_mut(host).poll_notice() {
+                return Some((End { host, slot }, notice));
+            }
+        }
+        None
+    }
+
+    /// A connection that is over, with what used it. To be asked when there are no more notices:
+    /// then nothing refers to it any more.
+    pub fn poll_departed(&mut self) -> Option<(End, A, Connection<A::Buffer>)> {
+        while let Some(&host) = self.told.last() {
+            if let Some((slot, application, connection)) = self.host_mut(host).poll_departed() {
+                return Some((End { host, slot }, application, connection));
+            }
+            self.told.pop();
+        }
+        None
+    }
+
+    /// The next answer to a ping that has come: to which host, and when.
+    pub fn poll_echo(&mut self) -> Option<(NodeId, Instant, Echo)> {
+        self.echoes.pop_front()
+    }
+
+    /// The next UDP datagram that has come, and to which host.
+    pub fn poll_datagram(&mut self) -> Option<(NodeId, Datagram)> {
+        self.datagrams.pop_front()
+    }
+}

@@ -1,0 +1,92 @@
+//! What can be seen of a world: its time, its nodes and lines, and what has passed.
+
+use super::{LineId, NodeId, Passed, World};
+use crate::host::{Application, Host};
+use crate::line::Line;
+use crate::node::Node;
+use bentpipe_core::time::Instant;
+use bentpipe_gateway::Gateway;
+
+impl<A: Application> World<A> {
+    /// The time.
+    pub fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// A digest of every packet that has arrived anywhere, and when.
+    pub fn trace(&self) -> u64 {
+        self.trace
+    }
+
+    /// Prints every packet that arrives anywhere, for the reader of a failed run.
+    pub fn print_packets(&mut self) {
+        self.verbose = true;
+    }
+
+    /// Takes down from now on what passes the hosts; see [`World::passed`].
+    pub(crate) fn tap(&mut self) {
+        self.tap.get_or_insert_default();
+    }
+
+    /// What has passed the hosts since the last call.
+    pub(crate) fn passed(&mut self) -> Vec<Passed> {
+        self.tap.as_mut().map(|tap| std::mem::take(&mut tap.passed)).unwrap_or_default()
+    }
+
+    /// How many packets have arrived anywhere.
+    pub fn packets(&self) -> u64 {
+        self.packets
+    }
+
+    /// The host `id`.
+    ///
+    /// # Panics
+    /// If that node is no host.
+    pub fn host(&self, id: NodeId) -> &Host<A> {
+        match &self.nodes[id] {
+            Node::Host(host) => host,
+            other => panic!("node {id} is {other:?}, not a host"),
+        }
+    }
+
+    /// The host `id`, to plan its connections.
+    ///
+    /// # Panics
+    /// If that node is no host.
+    pub fn host_mut(&mut self, id: NodeId) -> &mut Host<A> {
+        match &mut self.nodes[id] {
+            Node::Host(host) => host,
+            other => panic!("node {id} is {other:?}, not a host"),
+        }
+    }
+
+    /// A node.
+    pub fn node(&self, id: NodeId) -> &Node<A> {
+        &self.nodes[id]
+    }
+
+    /// The gateways.
+    pub fn gateways(&self) -> impl Iterator<Item = &Gateway<A::Buffer>> {
+        self.nodes.iter().filter_map(|node| match node {
+            Node::Gateway(gateway, _) => Some(gateway.as_ref()),
+            _ => None,
+        })
+    }
+
+    /// A line, by its number.
+    pub fn line(&self, id: LineId) -> &Line {
+        &self.lines[id].line
+    }
+
+    /// Lets happen on a line what does by now, so that its counts are as of now. Nothing else
+    /// changes by it.
+    pub fn refresh(&mut self, id: LineId) {
+        self.lines[id].line.refresh(self.now);
+    }
+
+    /// A line, by its node and port of departure.
+    pub fn line_from(&self, id: NodeId, port: usize) -> Option<&Line> {
+        let line = self.exits[id].get(port).copied().flatten()?;
+        Some(&self.lines[line].line)
+    }
+}
