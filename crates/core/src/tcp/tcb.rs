@@ -8,8 +8,10 @@
 //! Drain order: after `on_segment` or `on_timer`, store what is to be stored, then call
 //! `poll_transmit` until it gives nothing, then `poll_timer`.
 
+mod exchange;
 mod transaction;
 
+pub use exchange::{Admission, Arrival, Fate, Outgoing};
 pub use transaction::{Counts, OwnSyn};
 
 use super::ecn::{Ecn, EcnState};
@@ -33,53 +35,6 @@ pub struct Agreed {
     pub snd_shift: u8,
     /// Timestamps, if both ends offered them.
     pub timestamps: Option<TimestampState>,
-}
-
-/// What became of an arriving segment.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Arrival {
-    /// What it means for the connection.
-    pub fate: Fate,
-    /// Offsets of the new data, to be stored now; empty if none.
-    pub store: Range<u64>,
-    /// Where in the payload the new data begins.
-    pub skip: usize,
-    /// Bytes newly acknowledged; they may be released.
-    pub acked: u64,
-    /// `rcv_nxt` has moved.
-    pub advanced: bool,
-}
-
-/// What an arriving segment means for the connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Fate {
-    /// It was taken.
-    Taken,
-    /// It was not acceptable; an acknowledgment may be owed for it.
-    #[default]
-    Dropped,
-    /// A valid RST: the peer has reset the connection.
-    Reset,
-}
-
-/// Whether there is memory for a segment's data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Admission {
-    /// Take the data.
-    Accept,
-    /// Take the acknowledgment; treat the data as if the network had lost it.
-    Refuse,
-}
-
-/// A segment to be sent. Ports are the owner's to fill in.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outgoing {
-    /// The header.
-    pub tcp: TcpHeader,
-    /// Offsets of the payload.
-    pub data: Range<u64>,
-    /// What the IP header is to say about ECN.
-    pub ecn: Ecn,
 }
 
 /// The synchronised part of a connection.

@@ -17,7 +17,7 @@ impl<A: Application> World<A> {
         self.settle(id, false);
     }
 
-    /// Opens a connection from host `from` to the peer and port of `key`; see [`Host`].
+    /// Opens a connection from host `from` to the peer and port of `key`; see [`Host`](crate::Host).
     pub fn open(
         &mut self,
         from: NodeId,
