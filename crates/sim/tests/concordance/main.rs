@@ -11,7 +11,8 @@ mod study;
 use study::Study;
 
 /// Every study that is run here.
-const STUDIES: [&str; 2] = [include_str!("sfu.toml"), include_str!("round-trips.toml")];
+const STUDIES: [&str; 3] =
+    [include_str!("sfu.toml"), include_str!("round-trips.toml"), include_str!("topology-2.toml")];
 
 #[test]
 fn the_page_is_as_it_was() {

@@ -13,8 +13,8 @@ ns's own standard deviation), the reason stands below it, and who follows the RF
 
 Two studies are tests of their own, with the numbers and the reasons in them: the four-packet start
 (`crates/sim/tests/four_packet.rs`: every printed value) and the buffers of slow start
-(`crates/sim/tests/buffer_study.rs` and its table). Not run yet: Henderson's topology 2, and
-figures 4.13 and 4.20 with their background traffic.
+(`crates/sim/tests/buffer_study.rs` and its table). Not run yet: topology 2 with
+Constant-Rate and with NewReno, and figures 4.13 and 4.20 with their background traffic.
 
 This page is written by `BENTPIPE_BLESS=1 cargo test -p bentpipe-sim --test concordance`; the numbers of ns, and the
 scenarios, are in `crates/sim/tests/concordance`.

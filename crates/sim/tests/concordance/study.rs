@@ -2,7 +2,9 @@
 
 use bentpipe_core::time::Duration;
 use bentpipe_scenario::Scenario;
+use bentpipe_sim::Outcome;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use toml::{Table, Value};
 
 #[derive(Debug, Deserialize)]
@@ -19,6 +21,7 @@ pub(crate) struct Study {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Group {
     pub(crate) name: String,
+    /// Of rows that say nothing else.
     #[serde(default)]
     measure: Measure,
     /// What all rows change in the scenario.
@@ -45,6 +48,10 @@ enum Measure {
     Goodput,
     /// Seconds from a transfer's beginning to its end.
     Completion,
+    /// Jain's index.
+    Fairness,
+    /// Of the busiest link.
+    Utilisation,
 }
 
 #[derive(Debug, Deserialize)]
@@ -54,6 +61,9 @@ pub(crate) struct Row {
     /// Bytes of a data packet, headers included.
     #[serde(default = "thousand")]
     packet: i64,
+    measure: Option<Measure>,
+    /// Whose goodput, if not that of all flows together.
+    flow: Option<String>,
     #[serde(default)]
     set: Table,
     /// What ns gave, and the standard deviation over its runs.
@@ -83,34 +93,61 @@ impl Study {
 
     /// Ours, by group and row.
     pub(crate) fn run(&self) -> Vec<Vec<f64>> {
-        let of_group =
-            |group: &Group| group.rows.iter().map(|row| self.measure(group, row)).collect();
+        let of_group = |group: &Group| {
+            // Rows of the same scenario share its runs.
+            let mut runs: BTreeMap<String, Vec<Outcome>> = BTreeMap::new();
+            let rows = group.rows.iter().map(|row| {
+                let text = self.text(group, row);
+                let runs = runs.entry(text).or_insert_with_key(|text| outcomes(text, group.runs));
+                let sum: f64 = runs.iter().map(|outcome| row.of(outcome, group.measure)).sum();
+                sum / group.runs as f64
+            });
+            rows.collect()
+        };
         self.group.iter().map(of_group).collect()
     }
 
-    fn measure(&self, group: &Group, row: &Row) -> f64 {
+    /// The scenario of a row.
+    fn text(&self, group: &Group, row: &Row) -> String {
         let mut table: Table = self.scenario.parse().unwrap_or_else(|error| panic!("{error}"));
         for set in [&group.set, &row.set] {
             merge(&mut table, set);
         }
-        let mss = format!("flow.main.tcp.mss = {}", row.packet - HEADERS);
-        merge(&mut table, &mss.parse().expect("it is TOML"));
-        let text = toml::to_string(&table).expect("what was read can be written");
-        let scenario = Scenario::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-        let runs = (0..group.runs).map(|number| {
-            let outcome = bentpipe_sim::run(&scenario, number, |_| true).expect("it runs");
-            match group.measure {
-                Measure::Goodput => {
-                    let packets = row.packet as f64 / (row.packet - HEADERS) as f64;
-                    outcome.run.goodput * packets / 1000.0
-                }
-                Measure::Completion => {
-                    let took = outcome.flows[0].mean_completion;
-                    took.unwrap_or(Duration::ZERO).as_secs_f64()
-                }
+        if table["flow"].get("main").is_some() {
+            let mss = format!("flow.main.tcp.mss = {}", row.packet - HEADERS);
+            merge(&mut table, &mss.parse().expect("it is TOML"));
+        }
+        toml::to_string(&table).expect("what was read can be written")
+    }
+}
+
+fn outcomes(text: &str, runs: u64) -> Vec<Outcome> {
+    let scenario = Scenario::parse(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let run = |number| bentpipe_sim::run(&scenario, number, |_| true).expect("it runs");
+    (0..runs).map(run).collect()
+}
+
+impl Row {
+    /// Its figure of one run.
+    fn of(&self, outcome: &Outcome, measure: Measure) -> f64 {
+        match self.measure.unwrap_or(measure) {
+            Measure::Goodput => {
+                let goodput = match &self.flow {
+                    None => outcome.run.goodput,
+                    Some(name) => {
+                        let flow = outcome.flows.iter().find(|flow| flow.name == *name);
+                        flow.unwrap_or_else(|| panic!("no flow is called {name}")).goodput
+                    }
+                };
+                let packets = self.packet as f64 / (self.packet - HEADERS) as f64;
+                goodput * packets / 1000.0
             }
-        });
-        runs.sum::<f64>() / group.runs as f64
+            Measure::Completion => {
+                outcome.flows[0].mean_completion.unwrap_or(Duration::ZERO).as_secs_f64()
+            }
+            Measure::Fairness => outcome.run.fairness.unwrap_or(0.0),
+            Measure::Utilisation => outcome.run.utilisation.unwrap_or(0.0),
+        }
     }
 }
 
