@@ -215,45 +215,56 @@ impl Laboratory<'_> {
     }
 
     fn work(&self) {
-        let mut point: Option<Point> = None;
-        while let Some(job) = self.next() {
-            // Runs of one point mostly follow each other.
-            let point = match point.take() {
-                Some(same) if same.index == job.point => point.insert(same),
-                _ => point.insert(self.experiment.point(job.point)),
-            };
-            let end = self.one(point, job);
-            self.settle(job, end);
+        // Runs of one point mostly follow each other.
+        let mut latest: Option<Point> = None;
+        while let Some((point, job)) = self.next(&mut latest) {
+            let end = self.make(point, job);
+            self.settle(&mut self.lock(), job, end);
         }
         self.ended.notify_all();
     }
 
-    fn next(&self) -> Option<Job> {
+    /// The next run to be made. One that is stored is settled on the way, before anyone is given
+    /// another: so no run is made ahead where what is stored is enough.
+    fn next<'p>(&self, latest: &'p mut Option<Point>) -> Option<(&'p Point, Job)> {
         let mut shared = self.lock();
-        loop {
+        let job = loop {
             if shared.error.is_some() || self.stopped() {
                 return None;
             }
             match shared.plan.next() {
-                Next::Run(job) => return Some(job),
+                Next::Run(job) => {
+                    if latest.as_ref().is_none_or(|point| point.index != job.point) {
+                        *latest = Some(self.experiment.point(job.point));
+                    }
+                    match latest.as_ref().and_then(|point| self.stored(point, job)) {
+                        Some(record) => self.settle(&mut shared, job, End::Found(record)),
+                        None => break job,
+                    }
+                }
                 Next::Done => return None,
                 Next::Wait => {
                     shared = self.ended.wait(shared).unwrap_or_else(PoisonError::into_inner);
                 }
             }
-        }
+        };
+        latest.as_ref().map(|point| (point, job))
     }
 
-    fn one(&self, point: &Point, job: Job) -> End {
+    /// What is stored of a run, unless it is asked for by its number, to be made anew.
+    fn stored(&self, point: &Point, job: Job) -> Option<RunRecord> {
+        if self.options.run.is_some() {
+            return None;
+        }
+        self.store.load(Key::of(&point.canonical, job.run)).unwrap_or_else(|damaged| {
+            (self.watch)(Event::Damaged(&damaged));
+            None
+        })
+    }
+
+    fn make(&self, point: &Point, job: Job) -> End {
         let run = self.options.run.unwrap_or(job.run);
         let key = Key::of(&point.canonical, run);
-        if self.options.run.is_none() {
-            match self.store.load(key) {
-                Ok(Some(record)) => return End::Found(record),
-                Ok(None) => {}
-                Err(damaged) => (self.watch)(Event::Damaged(&damaged)),
-            }
-        }
         let mut go_on = |share| {
             (self.watch)(Event::Running(job, share));
             !self.stopped()
@@ -279,14 +290,9 @@ impl Laboratory<'_> {
         End::Failed(Failure { job: Job { run, ..job }, seed, label: point.label.clone(), why })
     }
 
-    fn settle(&self, job: Job, end: End) {
-        let mut shared = self.lock();
+    fn settle(&self, shared: &mut Shared, job: Job, end: End) {
         let (figures, stored) = match end {
-            End::GivenUp => {
-                drop(shared);
-                self.ended.notify_all();
-                return;
-            }
+            End::GivenUp => return self.ended.notify_all(),
             End::Made(record) => {
                 shared.made += 1;
                 (Some(record.goodputs()), false)
@@ -308,7 +314,6 @@ impl Laboratory<'_> {
         if let Some(end) = end {
             (self.watch)(Event::Ended(end));
         }
-        drop(shared);
         self.ended.notify_all();
     }
 }
