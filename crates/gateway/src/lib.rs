@@ -16,6 +16,7 @@ mod stats;
 mod tests;
 
 pub use config::{AddOptions, Config, LegConfig, LegError};
+pub use flow::Departure;
 pub use gateway::{Disposition, Emission, Gateway};
 pub use stats::{Reason, SideStats, Summary};
 

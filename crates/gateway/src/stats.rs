@@ -1,6 +1,7 @@
 //! What the gateway counts.
 
 use crate::Side;
+use crate::flow::Departure;
 
 /// Why a packet or a flow is forwarded and not split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -11,8 +12,10 @@ pub enum Reason {
     Options,
     /// No memory or no room in the table.
     NoRoom,
-    /// The connection took another way than through both of our sides.
+    /// The connection takes, or took meanwhile, another way than through both of our sides.
     Route,
+    /// The gateway is being stopped: new connections are not split, and old ones handed back.
+    Draining,
     /// The handshake was not completed through us: refused, reset or timed out.
     NotOpened,
     /// Not whole, plain TCP.
@@ -21,11 +24,12 @@ pub enum Reason {
 
 impl Reason {
     /// All reasons.
-    pub const ALL: [Reason; 6] = [
+    pub const ALL: [Reason; 7] = [
         Reason::UnknownFlow,
         Reason::Options,
         Reason::NoRoom,
         Reason::Route,
+        Reason::Draining,
         Reason::NotOpened,
         Reason::NotTcp,
     ];
@@ -37,6 +41,7 @@ impl Reason {
             Reason::Options => "options",
             Reason::NoRoom => "no_room",
             Reason::Route => "route",
+            Reason::Draining => "draining",
             Reason::NotOpened => "not_opened",
             Reason::NotTcp => "not_tcp",
         }
@@ -67,8 +72,10 @@ pub struct Summary {
     pub closed: u64,
     /// Split flows that ended in a reset.
     pub reset: u64,
-    /// Split flows forwarded after a long silence, their streams empty.
-    pub handed_back: u64,
+    /// Split flows that go on unsplit, all that was held delivered, by [`Departure`].
+    handed_back: [u64; Departure::ALL.len()],
+    /// Flows whose route was seen to have changed.
+    pub route_changes: u64,
     /// Bytes that were acknowledged to their sender and could not be delivered.
     pub lost_bytes: u64,
     /// SYNs not split, by reason.
@@ -92,6 +99,15 @@ impl Summary {
     /// Counters of the legs towards `side`.
     pub fn side(&self, side: Side) -> SideStats {
         self.sides[side as usize]
+    }
+
+    /// Split flows that were handed back to plain forwarding and why.
+    pub fn handed_back(&self, why: Departure) -> u64 {
+        self.handed_back[why as usize]
+    }
+
+    pub(crate) fn count_handed_back(&mut self, why: Departure) {
+        self.handed_back[why as usize] += 1;
     }
 
     pub(crate) fn count_forwarded(&mut self, reason: Reason, opens_flow: bool) {

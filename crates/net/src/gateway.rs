@@ -9,7 +9,7 @@ use crate::signals::Signals;
 use crate::tun::{MAX_READ, MAX_SLICES, ReadError, Tun};
 use crate::vnet_hdr::{Checksum, Gso, GsoKind, VnetHdr};
 use bentpipe_core::tcp::buffer::Payload;
-use bentpipe_core::time::Instant;
+use bentpipe_core::time::{Duration, Instant, earliest};
 use bentpipe_core::wire::{self, Packet, Verify, emit};
 use bentpipe_gateway::{Config, Disposition, Emission, Gateway, Side, Summary};
 
@@ -37,20 +37,31 @@ impl LiveGateway {
         LiveGateway { clock: Clock::start(), tuns, gateway: Gateway::new(config), refused: 0 }
     }
 
-    /// Runs until a signal comes.
+    /// Runs until a signal comes, and then until all that is held has been delivered, but at most
+    /// for `drain`. A second signal ends it at once. What is still open is reset in either case.
     ///
     /// # Errors
     /// [`LoopError`].
-    pub fn run(&mut self, signals: &Signals) -> Result<(), LoopError> {
+    pub fn run(&mut self, signals: &Signals, drain: Duration) -> Result<(), LoopError> {
         let mut buffer = vec![0; MAX_READ];
+        let mut end = None;
         loop {
             let now = self.clock.now();
             self.gateway.handle_timeout(now);
             self.transmit(now);
-            let next = self.gateway.poll_timeout();
+            if end.is_some_and(|end| end <= now || self.gateway.is_drained()) {
+                return self.end(now);
+            }
+            let next = earliest(self.gateway.poll_timeout(), end);
             let ready = poll::wait(&self.clock, &self.tuns, signals, None, next)?;
             if ready.signal.is_some() {
-                return Ok(());
+                let now = self.clock.now();
+                if end.replace(now + drain).is_some() {
+                    return self.end(now);
+                }
+                self.gateway.drain(now);
+                let (flows, bytes) = (self.gateway.flows(), self.gateway.held());
+                tracing::info!(flows, bytes, ?drain, "draining; another signal ends it at once");
             }
             for side in SIDES {
                 if ready.tuns[side as usize] {
@@ -59,6 +70,13 @@ impl LiveGateway {
                 }
             }
         }
+    }
+
+    /// Resets what is still open.
+    fn end(&mut self, now: Instant) -> Result<(), LoopError> {
+        self.gateway.cut_all(now);
+        self.transmit(now);
+        Ok(())
     }
 
     /// The counters so far.

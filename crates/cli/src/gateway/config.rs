@@ -130,6 +130,8 @@ struct Limits {
     #[serde(deserialize_with = "text")]
     stream: Option<Bytes>,
     flows: Option<usize>,
+    #[serde(deserialize_with = "duration")]
+    drain: Option<Duration>,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize)]
@@ -140,9 +142,22 @@ enum Adding {
     Never,
 }
 
+/// What the file says, with the defaults for what it does not.
+#[derive(Debug)]
+pub(crate) struct Setup {
+    pub(crate) interfaces: Interfaces,
+    pub(crate) config: Config,
+    /// How long a gateway that is stopped goes on delivering what it holds.
+    pub(crate) drain: Duration,
+}
+
+/// A GEO link delivers a full stream of 4 MiB at 8 Mbit/s six times over in this time, and
+/// systemd waits three times as long.
+const DRAIN: Duration = Duration::from_secs(30);
+
 impl File {
-    /// Reads the file at `path`: the interfaces, and the gateway's parameters.
-    pub(crate) fn read(path: &Path) -> Result<(Interfaces, Config), ConfigError> {
+    /// Reads the file at `path`.
+    pub(crate) fn read(path: &Path) -> Result<Setup, ConfigError> {
         let source = std::fs::read_to_string(path)
             .map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
         let wrong = |at: usize, message: &str| ConfigError::Parse {
@@ -153,7 +168,8 @@ impl File {
         let file: File = toml::from_str(&source)
             .map_err(|error| wrong(error.span().map_or(0, |span| span.start), error.message()))?;
         let config = file.gateway().map_err(|error| wrong(error.at, &error.message))?;
-        Ok((file.interfaces, config))
+        let drain = file.limits.drain.unwrap_or(DRAIN);
+        Ok(Setup { interfaces: file.interfaces, config, drain })
     }
 
     /// The gateway's parameters: the defaults, and what the file says.
@@ -170,7 +186,7 @@ impl File {
         }
         set_leg!(&mut config.satellite, self.satellite);
         set_leg!(&mut config.lan, self.lan);
-        let Limits { memory, stream, flows } = self.limits;
+        let Limits { memory, stream, flows, drain: _ } = self.limits;
         config.memory = memory.unwrap_or(config.memory);
         config.stream_capacity = stream.unwrap_or(config.stream_capacity);
         config.max_flows = flows.unwrap_or(config.max_flows);
@@ -199,7 +215,7 @@ mod tests {
         let path = dir.path().join("gateway.toml");
         std::fs::write(&path, text).unwrap();
         File::read(&path)
-            .map(|(_, config)| config)
+            .map(|setup| setup.config)
             .map_err(|error| error.to_string().replace(&path.display().to_string(), "FILE"))
     }
 

@@ -14,9 +14,10 @@ use std::process::ExitCode;
 
 /// Splits the TCP connections that this host forwards between its LAN and a satellite link.
 ///
-/// Runs in the foreground. It prints `bentpipe gateway: ready` once connections are split, and a
-/// summary when Ctrl-C or SIGTERM ends it; devices, rules and routes that it has set up are gone
-/// then. If it is killed, the host forwards as if it had never been there. RUST_LOG=debug tells
+/// Runs in the foreground. It prints `bentpipe gateway: ready` once connections are split. Ctrl-C or
+/// SIGTERM ends it: it splits nothing more, hands connections back to the kernel, delivers what it
+/// holds and prints a summary; a second signal ends it at once. Devices, rules and routes that it
+/// has set up are gone then. If it is killed, the host forwards as if it had never been there. RUST_LOG=debug tells
 /// of every flow.
 #[derive(clap::Args)]
 #[command(after_long_help = "\
@@ -46,6 +47,7 @@ Example:
     memory = \"512MiB\"       # of all flows together
     stream = \"4MiB\"         # of one direction of one flow
     flows = 20000
+    drain = \"30s\"          # for delivering what is held when it is stopped
 ")]
 pub(crate) struct Arguments {
     /// The configuration (TOML)
@@ -78,8 +80,8 @@ pub(crate) enum Error {
 
 /// Runs until a signal comes.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
-    let (config::Interfaces { lan, satellite }, mut config) =
-        config::File::read(&arguments.config)?;
+    let config::Setup { interfaces, mut config, drain } = config::File::read(&arguments.config)?;
+    let config::Interfaces { lan, satellite } = interfaces;
     let signals = Signals::catch()?;
     let side = |interfaces: &[String], tun: &str| Side {
         interfaces: interfaces.to_vec(),
@@ -95,7 +97,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let mut gateway = LiveGateway::new(tuns, config);
     println!("bentpipe gateway: ready");
     io::stdout().flush()?;
-    let result = gateway.run(&signals);
+    let result = gateway.run(&signals, drain);
     drop(divert);
     let report =
         report::Report { summary: gateway.summary(), refused: gateway.refused_by_kernel() };

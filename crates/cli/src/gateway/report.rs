@@ -1,6 +1,6 @@
 //! What the gateway did, told at its end.
 
-use bentpipe_gateway::{Reason, Side, Summary};
+use bentpipe_gateway::{Departure, Reason, Side, Summary};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 
@@ -14,11 +14,16 @@ pub(crate) struct Report {
 impl Report {
     /// For people.
     pub(crate) fn print(&self, out: &mut impl Write) -> io::Result<()> {
-        let Summary { split, closed, reset, handed_back, lost_bytes, .. } = self.summary;
+        let Summary { split, closed, reset, route_changes, lost_bytes, .. } = self.summary;
+        let handed_back: u64 =
+            Departure::ALL.into_iter().map(|why| self.summary.handed_back(why)).sum();
         writeln!(
             out,
             "flows split: {split} ({closed} closed, {reset} reset, {handed_back} handed back)"
         )?;
+        if route_changes > 0 {
+            writeln!(out, "flows whose route changed: {route_changes}")?;
+        }
         let reasons: Vec<String> = Reason::ALL
             .into_iter()
             .filter(|reason| self.summary.forwarded_flows(*reason) > 0)
@@ -70,7 +75,11 @@ impl Report {
             "split": summary.split,
             "closed": summary.closed,
             "reset": summary.reset,
-            "handed_back": summary.handed_back,
+            "handed_back": Departure::ALL
+                .into_iter()
+                .map(|why| (why.name(), json!(summary.handed_back(why))))
+                .collect::<Value>(),
+            "route_changes": summary.route_changes,
             "lost_bytes": summary.lost_bytes,
             "forwarded_flows": forwarded(&|reason| summary.forwarded_flows(reason)),
             "forwarded_packets": forwarded(&|reason| summary.forwarded_packets(reason)),

@@ -8,9 +8,11 @@
 //! Drain order: after `on_segment` or `on_timer`, store what is to be stored, then call
 //! `poll_transmit` until it gives nothing, then `poll_timer`.
 
+mod bypass;
 mod exchange;
 mod transaction;
 
+pub use bypass::Bypass;
 pub use exchange::{Admission, Arrival, Fate, Outgoing};
 pub use transaction::{Counts, OwnSyn};
 
@@ -21,8 +23,6 @@ use super::timestamps;
 pub use super::timestamps::{TimestampClock, TimestampState};
 use crate::time::{Duration, Instant, earliest};
 use crate::wire::{Flags, SackBlock, SeqNum, TcpHeader, Timestamps};
-use arrayvec::ArrayVec;
-use std::ops::Range;
 
 /// The numbers that both ends agreed on in the handshake.
 #[derive(Debug, Clone, Copy)]
@@ -139,7 +139,11 @@ impl Tcb {
         }
         if let Some(state) = self.agreed.timestamps {
             // RFC 7323, 3.2: once agreed on, a segment without timestamps is dropped.
-            let Some(ts) = tcp.options.timestamps else { return Arrival::default() };
+            let Some(ts) = tcp.options.timestamps else {
+                let acceptable = self.receiver.acceptable(start, occupied);
+                let bypass = acceptable.then_some(Bypass::NoTimestamps);
+                return Arrival { bypass, ..Arrival::default() };
+            };
             if state.is_old(ts.value, now) {
                 self.answer_unacceptable(now, start, len);
                 return Arrival::default();
@@ -160,17 +164,12 @@ impl Tcb {
         }
         let Some(ack) = self.acceptable_ack(tcp.ack) else {
             self.answer_unacceptable(now, None, 0);
-            return Arrival::default();
+            let bypass = self.is_ahead(tcp.ack).then_some(Bypass::AckAhead);
+            return Arrival { bypass, ..Arrival::default() };
         };
+        let bypass = self.echoes_ahead(now, tcp).then_some(Bypass::EchoAhead);
         self.note_timestamp(now, tcp, start);
-        let near = self.sender.snd_una();
-        let offset = |seq: SeqNum| seq.offset_near(self.agreed.snd_isn, near);
-        let mut sack: ArrayVec<Range<u64>, 4> = ArrayVec::new();
-        for block in &tcp.options.sack {
-            if let (Some(left), Some(right)) = (offset(block.left), offset(block.right)) {
-                sack.push(left..right);
-            }
-        }
+        let sack = self.sack_of(tcp);
         let outcome = self.sender.on_ack(
             now,
             &Ack {
@@ -199,7 +198,7 @@ impl Tcb {
             Admission::Accept => self.take_text(now, start, tcp, len),
             Admission::Refuse => Arrival::default(),
         };
-        Arrival { fate: Fate::Taken, acked: outcome.acked, ..arrival }
+        Arrival { fate: Fate::Taken, acked: outcome.acked, bypass, ..arrival }
     }
 
     /// The payload of `len` bytes from `start`, and the FIN behind it.

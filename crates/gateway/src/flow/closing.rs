@@ -1,5 +1,6 @@
 //! The end of a flow: FINs end to end, resets behind what was acknowledged.
 
+use super::leaving::Leaving;
 use super::leg::{CLIENT, SERVER};
 use super::split::{Packet, Progress, Split};
 use crate::config::Config;
@@ -17,6 +18,10 @@ pub(crate) enum Ending {
     Draining { from: usize, since: Instant },
     /// Both directions have ended in order; repeated segments are answered until forgotten.
     Closed { at: Instant },
+    /// It is being handed back: what is held is delivered, all that comes is forwarded.
+    Leaving(Leaving),
+    /// It has been handed back, but for what is still to be sent.
+    Left { at: Instant },
     /// A RST has been sent; whoever does not take it is told again until forgotten.
     Reset { at: Instant },
 }
@@ -24,7 +29,7 @@ pub(crate) enum Ending {
 impl<B: Buffer> Split<B> {
     /// Whether packets are still handled as a connection's.
     pub(crate) fn is_open(&self) -> bool {
-        matches!(self.ending, Ending::Open | Ending::Draining { .. })
+        matches!(self.ending, Ending::Open | Ending::Draining { .. } | Ending::Leaving(_))
     }
 
     /// How the flow has ended, if it has.
@@ -47,7 +52,8 @@ impl<B: Buffer> Split<B> {
         match self.ending {
             Ending::Open | Ending::Closed { .. } => true,
             Ending::Draining { from, .. } => leg != from,
-            Ending::Reset { .. } => false,
+            Ending::Leaving(Leaving { unheard, .. }) => unheard != Some(leg),
+            Ending::Reset { .. } | Ending::Left { .. } => false,
         }
     }
 
@@ -98,7 +104,7 @@ impl<B: Buffer> Split<B> {
     }
 
     /// Bytes that arrived in order on `leg` and have not been delivered to the other host.
-    fn undelivered(&self, leg: usize) -> u64 {
+    pub(super) fn undelivered(&self, leg: usize) -> u64 {
         let sender = &self.legs[1 - leg].tcb.sender;
         self.legs[leg].tcb.receiver.rcv_nxt().saturating_sub(sender.snd_una())
     }
@@ -119,7 +125,8 @@ impl<B: Buffer> Split<B> {
         self.control.push_back((leg, ip, tcp));
     }
 
-    fn forget_streams(&mut self) {
+    pub(super) fn forget_streams(&mut self) {
+        self.blind = None;
         self.streams = [B::default(), B::default()];
     }
 
@@ -129,11 +136,18 @@ impl<B: Buffer> Split<B> {
         if let Ending::Draining { from, .. } = self.ending {
             self.lost += self.undelivered(from);
             self.send_reset(1 - from);
+            self.forget_streams();
+            self.ending = Ending::Reset { at: now };
         } else {
             self.lost += self.undelivered(CLIENT) + self.undelivered(SERVER);
-            self.send_reset(CLIENT);
-            self.send_reset(SERVER);
+            self.reset_both(now);
         }
+    }
+
+    /// Neither host can go on.
+    pub(super) fn reset_both(&mut self, now: Instant) {
+        self.send_reset(CLIENT);
+        self.send_reset(SERVER);
         self.forget_streams();
         self.ending = Ending::Reset { at: now };
     }
@@ -145,6 +159,11 @@ impl<B: Buffer> Split<B> {
                 self.legs[leg].tcb.receiver.acknowledge_fin();
                 self.fin_held_since[leg] = None;
             }
+        }
+        if let Ending::Leaving(leaving) = self.ending
+            && leaving.since + config.reset_drain <= now
+        {
+            self.expire_leaving(now, leaving);
         }
         if let Ending::Draining { from, since } = self.ending
             && since + config.reset_drain <= now
@@ -162,6 +181,8 @@ impl<B: Buffer> Split<B> {
         let end = match self.ending {
             Ending::Open => None,
             Ending::Draining { since, .. } => Some(since + config.reset_drain),
+            Ending::Leaving(Leaving { since, .. }) => Some(since + config.reset_drain),
+            Ending::Left { at } => Some(at),
             Ending::Closed { at } | Ending::Reset { at } => Some(at + config.linger),
         };
         fins.into_iter().flatten().chain(end)
@@ -171,7 +192,8 @@ impl<B: Buffer> Split<B> {
     pub(crate) fn forgettable(&self, now: Instant, config: &Config) -> bool {
         match self.ending {
             Ending::Closed { at } | Ending::Reset { at } => at + config.linger <= now,
-            Ending::Open | Ending::Draining { .. } => false,
+            Ending::Left { .. } => self.control.is_empty(),
+            Ending::Open | Ending::Draining { .. } | Ending::Leaving(_) => false,
         }
     }
 

@@ -6,7 +6,7 @@ use crate::config::{Config, LegConfig};
 use bentpipe_core::tcp::receiver::{Receiver, ReceiverConfig};
 use bentpipe_core::tcp::recovery::Algorithm;
 use bentpipe_core::tcp::sender::{InitialWindow, Sender, SenderConfig};
-use bentpipe_core::tcp::tcb::{Agreed, Tcb, TimestampClock, TimestampState};
+use bentpipe_core::tcp::tcb::{Agreed, Outgoing, Tcb, TimestampClock, TimestampState};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::wire::{IpHeader, SeqNum, TcpHeader};
 
@@ -85,6 +85,13 @@ impl Leg {
         tcp.src_port = self.src_port;
         tcp.dst_port = self.dst_port;
         (self.ip, tcp)
+    }
+
+    /// A segment with its addresses and ports.
+    pub(crate) fn outgoing(&self, mut out: Outgoing) -> (IpHeader, Outgoing) {
+        let (ip, tcp) = self.address(out.tcp);
+        out.tcp = tcp;
+        (ip, out)
     }
 
     /// The host for which this leg stands has sent a packet: hop limit, DSCP and flow label of

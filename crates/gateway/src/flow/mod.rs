@@ -6,12 +6,14 @@
 //! other reads it, and what it holds is the back-pressure.
 
 mod closing;
+mod leaving;
 mod leg;
 mod opening;
 mod split;
 mod terms;
 
 pub(crate) use closing::Ending;
+pub use leaving::Departure;
 pub(crate) use leg::{CLIENT, SERVER};
 pub(crate) use opening::{Opening, Relay};
 pub(crate) use split::{Allowance, Packet, Split};
@@ -53,6 +55,11 @@ impl<B> Flow<B> {
     /// The flow's name in the table.
     pub(crate) fn key(&self) -> FlowKey {
         FlowKey::between(self.client, self.server)
+    }
+
+    /// The hosts of the legs.
+    pub(crate) fn ends(&self) -> [Endpoint; 2] {
+        [self.client, self.server]
     }
 
     /// Which leg a packet came in on: that of the host which is its source. None if the packet

@@ -2,7 +2,7 @@
 //! sequence numbers, and options are added and taken off on the way.
 
 use super::leg::{CLIENT, Handshake, Leg, SERVER};
-use super::split::Split;
+use super::split::{Added, Split};
 use crate::Side;
 use crate::announce::Announcement;
 use crate::config::{AddOptions, Config};
@@ -45,6 +45,8 @@ struct Answer {
     came_at: Instant,
     sent_at: Instant,
     times: u32,
+    /// A gateway on the way has announced itself.
+    by_gateway: bool,
 }
 
 /// Whether options may be added towards `to`.
@@ -141,6 +143,17 @@ impl Opening {
         }
     }
 
+    /// Which options the legs will have that a host did not offer.
+    fn added_in_all(&self, answer: &Answer) -> Added {
+        // The announcement in the SYN-ACK says that a gateway took ours off again.
+        let (ours, theirs) = (self.added(), self.peer_added.unwrap_or_default());
+        match (ours.any(), theirs.any()) {
+            (false, false) => Added::Nothing,
+            (true, _) if !answer.by_gateway => Added::ToHost,
+            _ => Added::ToGateway,
+        }
+    }
+
     /// Takes a SYN-ACK and says what to send on to the client; None if it is not of this
     /// handshake. Sets `peer_known` if another gateway has answered.
     pub(crate) fn on_synack(
@@ -180,8 +193,15 @@ impl Opening {
         let ip = without_ecn(ip);
         self.deadline = now + config.open_timeout;
         let synack_out = out.clone();
-        self.answer =
-            Some(Answer { synack_in, synack_out, ip, came_at: now, sent_at: now, times: 1 });
+        self.answer = Some(Answer {
+            synack_in,
+            synack_out,
+            ip,
+            came_at: now,
+            sent_at: now,
+            times: 1,
+            by_gateway: announced.is_some(),
+        });
         Some((ip, out))
     }
 
@@ -231,7 +251,8 @@ impl Opening {
             ours: &self.syn_out,
             theirs: &answer.synack_in,
             window: u64::from(answer.synack_in.window),
-            relayed: stamped(&self.syn_in),
+            // That of the client's last SYN, which the server may have answered.
+            relayed: stamped(&self.syn_in).and(stamped(&self.syn_out)),
             rtt: (self.syns == 1).then(|| answer.came_at.saturating_since(self.syn_sent_at)),
             ip: self.syn_ip,
         };
@@ -239,8 +260,7 @@ impl Opening {
             Leg::new(now, config, sides[CLIENT], &client),
             Leg::new(now, config, sides[SERVER], &server),
         ];
-        let added = self.added().any() || self.peer_added.is_some_and(Announcement::any);
-        Split::new(config, legs, added)
+        Split::new(now, config, legs, self.added_in_all(answer))
     }
 }
 

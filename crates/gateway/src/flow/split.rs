@@ -1,12 +1,13 @@
 //! A split flow at work: bytes from one leg to the other.
 
 use super::closing::Ending;
+use super::leaving::Blind;
 use super::leg::{CLIENT, Leg, SERVER};
 use crate::Side;
 use crate::config::Config;
 use bentpipe_core::tcp::buffer::{Buffer, Payload};
 use bentpipe_core::tcp::ecn::Ecn;
-use bentpipe_core::tcp::tcb::{Admission, Fate, Outgoing};
+use bentpipe_core::tcp::tcb::{Admission, Bypass, Fate, Outgoing};
 use bentpipe_core::time::Instant;
 use bentpipe_core::wire::{IpHeader, SeqNum, TcpHeader};
 use std::collections::VecDeque;
@@ -30,6 +31,8 @@ pub(crate) struct Progress {
     pub(crate) received: u64,
     /// Bytes that the host of this leg has acknowledged.
     pub(crate) delivered: u64,
+    /// The host of this leg hears the other one by another way.
+    pub(crate) bypassed: Option<Bypass>,
 }
 
 /// Two legs, two streams.
@@ -39,8 +42,11 @@ pub(crate) struct Split<B> {
     /// Stream i: from leg i to the other.
     pub(super) streams: [B; 2],
     capacity: u64,
-    /// A leg has options that one of the hosts did not offer, so the flow cannot go on unsplit.
+    /// A leg has options that one of the hosts did not offer.
     pub(super) added_options: bool,
+    /// One of the hosts itself uses such options, so the flow cannot go on unsplit. Where they are
+    /// between two gateways only, it can once both have forgotten it.
+    pub(super) binding_options: bool,
     pub(super) ending: Ending,
     /// When the FIN of each leg's host was received, while its acknowledgment is withheld.
     pub(super) fin_held_since: [Option<Instant>; 2],
@@ -48,19 +54,29 @@ pub(crate) struct Split<B> {
     pub(super) control: VecDeque<(usize, IpHeader, TcpHeader)>,
     /// Bytes acknowledged to their sender that will not be delivered any more.
     pub(super) lost: u64,
+    /// When each host was last heard.
+    pub(super) heard: [Instant; 2],
+    /// Segments of each host that showed that it hears the other one by another way.
+    pub(super) bypassed: [u8; 2],
+    /// What is being sent to a host that is not heard.
+    pub(super) blind: Option<Blind>,
 }
 
 impl<B: Buffer> Split<B> {
-    pub(crate) fn new(config: &Config, legs: [Leg; 2], added_options: bool) -> Split<B> {
+    pub(crate) fn new(now: Instant, config: &Config, legs: [Leg; 2], added: Added) -> Split<B> {
         let mut split = Split {
             legs,
             streams: [B::default(), B::default()],
             capacity: config.stream_capacity.count(),
-            added_options,
+            added_options: added != Added::Nothing,
+            binding_options: added == Added::ToHost,
             ending: Ending::Open,
             fin_held_since: [None; 2],
             control: VecDeque::new(),
             lost: 0,
+            heard: [now; 2],
+            bypassed: [0; 2],
+            blind: None,
         };
         // The server's SYN-ACK is acknowledged now that the client has done so.
         split.legs[SERVER].tcb.receiver.owe_now();
@@ -90,8 +106,10 @@ impl<B: Buffer> Split<B> {
         packet: Packet<'_>,
         allowance: Allowance,
     ) -> Progress {
-        if !self.is_open() {
-            return self.on_packet_after_end(now, leg, packet);
+        match self.ending {
+            Ending::Open | Ending::Draining { .. } => {}
+            Ending::Leaving(_) => return self.on_packet_leaving(now, leg, packet),
+            _ => return self.on_packet_after_end(now, leg, packet),
         }
         let other = 1 - leg;
         // The guarantee counts from what is owed next, not from what is held: were the pool full
@@ -110,7 +128,10 @@ impl<B: Buffer> Split<B> {
             return Progress::default();
         }
         let taken = arrival.fate == Fate::Taken;
+        let bypassed = self.note_bypass(leg, arrival.bypass, arrival.acked);
         if taken {
+            self.heard[leg] = now;
+            self.blind.take_if(|blind| blind.leg == leg);
             // Only now: anybody can make a packet with these addresses and ports, and its hop
             // limit and TSval would stay on all that we send.
             self.legs[other].follow(packet.ip);
@@ -129,17 +150,23 @@ impl<B: Buffer> Split<B> {
             sender.begin_within(allowance.windows[other]);
         }
         sender.extend(received);
-        let mut delivered = 0;
-        if arrival.acked > 0 {
-            // The FIN counts as an offset, but not as a byte.
-            let una = self.legs[leg].tcb.sender.snd_una();
-            let written = self.legs[other].tcb.receiver.rcv_nxt();
-            delivered = arrival.acked - u64::from(una > written);
-            self.streams[other].release(una.min(written));
-        }
+        let delivered = self.release(leg, arrival.acked);
         self.open_windows(allowance.capacity);
         self.pass_fins(now);
-        Progress { taken, received: received - received_before, delivered }
+        Progress { taken, received: received - received_before, delivered, bypassed }
+    }
+
+    /// The host of `leg` has acknowledged `acked` more offsets: frees what it has, and says how many
+    /// bytes that are.
+    pub(super) fn release(&mut self, leg: usize, acked: u64) -> u64 {
+        if acked == 0 {
+            return 0;
+        }
+        // The FIN counts as an offset, but not as a byte.
+        let una = self.legs[leg].tcb.sender.snd_una();
+        let written = self.legs[1 - leg].tcb.receiver.rcv_nxt();
+        self.streams[1 - leg].release(una.min(written));
+        acked - u64::from(una > written)
     }
 
     /// Whether a segment that begins at `seq` begins within the first `bytes` that the other leg
@@ -165,6 +192,7 @@ impl<B: Buffer> Split<B> {
         for leg in [CLIENT, SERVER] {
             if self.is_open() && self.may_send(leg) {
                 self.legs[leg].tcb.on_timer(now);
+                self.suspect_silence(now, leg);
                 if self.legs[leg].tcb.sender.gave_up() {
                     self.give_up(now);
                 }
@@ -185,14 +213,16 @@ impl<B: Buffer> Split<B> {
         if let Some((leg, ip, tcp)) = self.control.pop_front() {
             return Some((leg, ip, Outgoing { tcp, data: 0..0, ecn: Ecn::NotCapable }));
         }
+        if let Some(blind) = self.blind_segment(now) {
+            return Some(blind);
+        }
         for index in [CLIENT, SERVER] {
             if !self.may_send(index) {
                 continue;
             }
             let leg = &mut self.legs[index];
-            if let Some(mut out) = leg.tcb.poll_transmit(now) {
-                let (ip, tcp) = leg.address(out.tcp);
-                out.tcp = tcp;
+            if let Some(out) = leg.tcb.poll_transmit(now) {
+                let (ip, out) = leg.outgoing(out);
                 return Some((index, ip, out));
             }
         }
@@ -203,7 +233,8 @@ impl<B: Buffer> Split<B> {
     pub(crate) fn poll_timer(&self, config: &Config) -> Option<Instant> {
         let legs = [CLIENT, SERVER]
             .map(|leg| if self.may_send(leg) { self.legs[leg].tcb.poll_timer() } else { None });
-        legs.into_iter().flatten().chain(self.ending_timers(config)).min()
+        let blind = self.blind_at();
+        legs.into_iter().flatten().chain(self.ending_timers(config)).chain(blind).min()
     }
 
     /// Whether nothing is held or in flight, so that plain forwarding can take over.
@@ -215,6 +246,17 @@ impl<B: Buffer> Split<B> {
                 .iter()
                 .all(|leg| leg.tcb.sender.is_done() && leg.tcb.receiver.beyond().is_empty())
     }
+}
+
+/// Which options the legs have that a host did not offer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Added {
+    /// None.
+    Nothing,
+    /// Some, which the gateway at the other end of the leg takes off.
+    ToGateway,
+    /// Some, and the other host uses them.
+    ToHost,
 }
 
 /// What the gateway as a whole allows a flow at this moment.

@@ -3,7 +3,7 @@
 use super::{Disposition, Gateway};
 use crate::Side;
 use crate::announce::Announcement;
-use crate::flow::{Flow, Opening, Packet, Phase, SERVER};
+use crate::flow::{Departure, Flow, Opening, Packet, Phase, SERVER};
 use crate::key::FlowKey;
 use crate::stats::Reason;
 use bentpipe_core::tcp::buffer::{Buffer, Payload};
@@ -43,10 +43,7 @@ impl<B: Buffer> Gateway<B> {
                 self.remove(id);
                 self.handle_new(now, packet)
             }
-            Phase::Split(_) => {
-                self.handle_split(now, id, leg, packet);
-                Disposition::Taken
-            }
+            Phase::Split(_) => self.handle_split(now, id, leg, packet),
         }
     }
 
@@ -62,6 +59,9 @@ impl<B: Buffer> Gateway<B> {
         // T/TCP's counts are the two hosts' own business: a leg could not keep them.
         if !payload.is_empty() || options.has_counts() || !options.other.is_empty() {
             return Disposition::Forward(Reason::Options);
+        }
+        if self.draining {
+            return Disposition::Forward(Reason::Draining);
         }
         if !self.has_room_for_flow() {
             return Disposition::Forward(Reason::NoRoom);
@@ -130,8 +130,11 @@ impl<B: Buffer> Gateway<B> {
                 flow.phase = Phase::Split(Box::new(split));
                 self.summary.split += 1;
                 tracing::debug!(client = ?flow.client, server = ?flow.server, "flow split");
-                self.handle_split(now, id, leg, packet);
-                return Disposition::Taken;
+                let disposition = self.handle_split(now, id, leg, packet);
+                if self.draining {
+                    self.dismiss(now, id, Departure::Drain, None);
+                }
+                return disposition;
             }
             (_, false, _) => return Disposition::Forward(Reason::NotOpened),
         }
@@ -139,11 +142,18 @@ impl<B: Buffer> Gateway<B> {
         Disposition::Taken
     }
 
-    fn handle_split(&mut self, now: Instant, id: usize, leg: usize, packet: Packet<'_>) {
+    fn handle_split(
+        &mut self,
+        now: Instant,
+        id: usize,
+        leg: usize,
+        packet: Packet<'_>,
+    ) -> Disposition {
         let sides = self.flows[id].sides;
         let allowance = self.allowance(sides, packet.payload.len());
         let flow = &mut self.flows[id];
         let Phase::Split(split) = &mut flow.phase else { unreachable!("checked by the caller") };
+        let leaving = split.leaving_for();
         let before = split.held();
         let progress = split.on_packet(now, leg, packet, allowance);
         self.held = self.held + split.held() - before;
@@ -153,9 +163,14 @@ impl<B: Buffer> Gateway<B> {
         let stats = self.summary.side_mut(sides[leg]);
         stats.received_bytes += progress.received;
         stats.delivered_bytes += progress.delivered;
-        self.count_demand(id);
-        self.note_end(id);
-        self.touch(id);
+        match progress.bypassed {
+            Some(bypass) => self.on_bypass(now, id, leg, bypass),
+            None => self.attend(id),
+        }
+        match leaving {
+            Some(why) => Disposition::Forward(why.into()),
+            None => Disposition::Taken,
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 //! memory, and lets flows that have something to send take turns.
 
 mod arrival;
+mod departure;
 #[cfg(test)]
 mod fuzz;
 mod sharing;
@@ -67,6 +68,8 @@ pub struct Gateway<B = Chunks> {
     demand: [u64; 2],
     /// Another gateway has answered on the satellite link.
     peer_known: bool,
+    /// No new flows; those that there are leave.
+    draining: bool,
     summary: Summary,
 }
 
@@ -83,6 +86,7 @@ impl<B: Buffer> Gateway<B> {
             held: 0,
             demand: [0; 2],
             peer_known: false,
+            draining: false,
             summary: Summary::default(),
         }
     }

@@ -1,7 +1,7 @@
 //! Flows' timers and ends, and the queue of those that may have something to send.
 
 use super::{Gateway, add_sender_stats};
-use crate::flow::{Ending, Phase};
+use crate::flow::{Departure, Ending, Phase};
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::time::{Duration, Instant};
 
@@ -37,7 +37,9 @@ impl<B: Buffer> Gateway<B> {
                 split.on_timer(now, config);
                 self.held = self.held + split.held() - before;
                 let handed_back = idle && split.is_open() && split.is_clean();
-                self.summary.handed_back += u64::from(handed_back);
+                if handed_back {
+                    self.summary.count_handed_back(Departure::Idle);
+                }
                 if idle && split.is_open() && !handed_back {
                     // It cannot be handed back: it lives as long as its hosts answer.
                     split.keep_alive();
@@ -49,9 +51,7 @@ impl<B: Buffer> Gateway<B> {
         if over {
             self.remove(id);
         } else {
-            self.count_demand(id);
-            self.note_end(id);
-            self.touch(id);
+            self.attend(id);
         }
     }
 
@@ -116,6 +116,14 @@ impl<B: Buffer> Gateway<B> {
         let lost_bytes = split.lost_bytes();
         self.summary.lost_bytes += lost_bytes;
         match split.ending() {
+            Ending::Left { .. } => {
+                tracing::warn!(
+                    ?client,
+                    ?server,
+                    unconfirmed_bytes = lost_bytes,
+                    "route changed: flow forwarded, its last bytes sent and not seen to arrive"
+                );
+            }
             Ending::Closed { .. } => {
                 self.summary.closed += 1;
                 tracing::debug!(?client, ?server, "flow closed");

@@ -234,6 +234,11 @@ impl Sender {
         self.end = self.end.max(end);
     }
 
+    /// One past the last byte written to the stream.
+    pub fn written(&self) -> u64 {
+        self.end
+    }
+
     /// The stream ends where it has been written to: a FIN follows the last byte.
     pub fn finish(&mut self) {
         self.finished = true;
@@ -253,6 +258,11 @@ impl Sender {
     /// (RFC 9293, 3.8.3: R2).
     pub fn gave_up(&self) -> bool {
         self.unanswered > self.config.max_unanswered
+    }
+
+    /// Timer expiries since the peer was last heard of.
+    pub fn unanswered(&self) -> u32 {
+        self.unanswered
     }
 
     /// One past the last offset to be sent, the FIN counted.

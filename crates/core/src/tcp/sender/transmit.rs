@@ -93,6 +93,13 @@ impl Sender {
         }
     }
 
+    /// New data, one segment of it, whatever the congestion window and the pacer say.
+    pub fn transmit_regardless(&mut self, now: Instant) -> Option<Transmission> {
+        let nxt = self.snd_nxt();
+        let end = self.end.min(self.window_edge).min(nxt + self.config.smss);
+        (nxt < end).then(|| self.first_time(now, nxt..end))
+    }
+
     /// Nothing waits to be sent and nothing is outstanding: the half of a connection that only
     /// receives is asked for segments as often as the other.
     fn is_quiet(&self) -> bool {

@@ -1,5 +1,6 @@
 //! What goes between a [`Tcb`](super::Tcb) and its owner.
 
+use super::bypass::Bypass;
 use crate::tcp::ecn::Ecn;
 use crate::wire::TcpHeader;
 use std::ops::Range;
@@ -17,6 +18,8 @@ pub struct Arrival {
     pub acked: u64,
     /// `rcv_nxt` has moved.
     pub advanced: bool,
+    /// It shows that the peer hears somebody else in our name.
+    pub bypass: Option<Bypass>,
 }
 
 /// What an arriving segment means for the connection.

@@ -1,0 +1,111 @@
+//! A peer that hears the host for which we stand by another way than through us.
+//!
+//! A gateway's leg speaks in another host's name. When the route of one direction changes, that
+//! host's own segments reach the peer directly, and the peer's segments show it (bharadwaj-2001,
+//! section 5: "examining the flow in the other direction"). What is then still held is delivered by
+//! [`Tcb::repeat`], which asks for no acknowledgments, and what still comes through us is taken for
+//! its acknowledgments only ([`Tcb::take_acknowledgment`]).
+
+use super::{Ack, Ecn, Outgoing, Tcb};
+use crate::time::Instant;
+use crate::wire::{Flags, SeqNum, TcpHeader};
+use arrayvec::ArrayVec;
+use std::ops::Range;
+
+/// What in a segment shows that its sender hears somebody else with our addresses and ports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bypass {
+    /// It acknowledges what we have not sent, but the host for which we stand may have.
+    AckAhead,
+    /// It echoes a timestamp that we have not sent (RFC 7323, 4.3: only what came in order is
+    /// echoed).
+    EchoAhead,
+    /// It has no timestamps, although they were agreed on (RFC 7323, 3.2).
+    NoTimestamps,
+}
+
+/// How far from what is expected a segment of a connection may be, in bytes, when it is no longer
+/// our window that its sender keeps to.
+const HORIZON: u64 = 1 << 24;
+
+impl Tcb {
+    /// Whether the acknowledgment field names what we have not sent, within the peer's window.
+    pub(super) fn is_ahead(&self, ack: SeqNum) -> bool {
+        let (una, nxt) = (self.sender.snd_una(), self.sender.snd_nxt());
+        let offset = ack.offset_near(self.agreed.snd_isn, una);
+        offset.is_some_and(|at| at > nxt && at <= nxt + self.sender.max_window())
+    }
+
+    /// Whether the segment echoes a timestamp later than the latest that we can have sent.
+    pub(super) fn echoes_ahead(&self, now: Instant, tcp: &TcpHeader) -> bool {
+        let (Some(state), Some(ts)) = (self.agreed.timestamps, tcp.options.timestamps) else {
+            return false;
+        };
+        tcp.has(Flags::ACK) && ts.echo.wrapping_sub(state.clock.value(now)) as i32 > 0
+    }
+
+    /// Whether a segment begins behind all that we have ever promised: somebody else has
+    /// acknowledged to its sender all that we have, and opened the window further.
+    pub fn is_beyond_promise(&self, tcp: &TcpHeader) -> bool {
+        let start = tcp.seq.offset_near(self.agreed.rcv_isn, self.receiver.rcv_nxt());
+        let edge = self.receiver.promised();
+        start.is_some_and(|start| start > edge && start <= edge + HORIZON)
+    }
+
+    /// Takes of a segment with `len` bytes of payload only what it acknowledges: bytes newly
+    /// acknowledged. An acknowledgment of more than we sent stands for all that we sent.
+    pub fn take_acknowledgment(&mut self, now: Instant, tcp: &TcpHeader, len: usize) -> u64 {
+        if !tcp.has(Flags::ACK) || tcp.has(Flags::RST) || tcp.has(Flags::SYN) {
+            return 0;
+        }
+        let next = self.receiver.rcv_nxt();
+        let Some(start) = tcp.seq.offset_near(self.agreed.rcv_isn, next) else { return 0 };
+        let nearby = start + HORIZON >= next && start <= next + HORIZON;
+        let ack = if self.is_ahead(tcp.ack) {
+            Some(self.sender.snd_nxt())
+        } else {
+            self.acceptable_ack(tcp.ack)
+        };
+        let Some(ack) = ack.filter(|_| nearby) else { return 0 };
+        let sack = self.sack_of(tcp);
+        let window = u64::from(tcp.window) << self.agreed.snd_shift;
+        let (echoed, occupies) = (None, len > 0 || tcp.has(Flags::FIN));
+        self.sender
+            .on_ack(now, &Ack { segment: start, ack, window, sack: &sack, echoed, occupies })
+            .acked
+    }
+
+    /// The segment's SACK blocks in offsets.
+    pub(super) fn sack_of(&self, tcp: &TcpHeader) -> ArrayVec<Range<u64>, 4> {
+        let near = self.sender.snd_una();
+        let offset = |seq: SeqNum| seq.offset_near(self.agreed.snd_isn, near);
+        tcp.options
+            .sack
+            .iter()
+            .filter_map(|block| Some(offset(block.left)?..offset(block.right)?))
+            .collect()
+    }
+
+    /// One segment of what is owed from offset `at` on, whatever the congestion window says: bytes
+    /// that were sent before go out once more without the sender's knowing, others as usual. None if
+    /// there are no more, or the peer's window ends here.
+    pub fn transmit_blindly(&mut self, now: Instant, at: u64) -> Option<Outgoing> {
+        let nxt = self.sender.snd_nxt();
+        if at >= nxt {
+            let sent = self.sender.transmit_regardless(now)?;
+            return Some(self.data_segment(now, sent));
+        }
+        let data = at..nxt.min(at + self.sender.smss()).min(self.sender.written());
+        if data.is_empty() {
+            return None;
+        }
+        let mut tcp = self.header(now, data.start);
+        tcp.flags = tcp.flags | Flags::PSH;
+        Some(Outgoing { tcp, data, ecn: Ecn::NotCapable })
+    }
+
+    /// A RST for a peer that expects offset `at` of our stream.
+    pub fn reset_at(&self, at: u64) -> TcpHeader {
+        self.reset(Some(self.agreed.snd_isn + at))
+    }
+}

@@ -1,0 +1,237 @@
+//! Leaving a flow to plain forwarding while some of its bytes are still held.
+//!
+//! A leaving flow takes nothing more: what comes is forwarded, and read only for what it
+//! acknowledges. What was acknowledged before is still delivered; when that is done, nothing
+//! remembers the flow, and the hosts go on between themselves: addresses, ports and sequence
+//! numbers are theirs (bharadwaj-1999, 3.1).
+//!
+//! After a change of route, one host's acknowledgments may not come back through us (bharadwaj-2001,
+//! 3.3 and 5). The bytes owed to that host are then sent blindly, several times. That all has
+//! arrived shows in the other host's sequence numbers, once they pass all that we ever promised. If
+//! nothing shows it, that host is sent resets where it would take them only if bytes are missing.
+
+use super::closing::Ending;
+use super::leg::{CLIENT, SERVER};
+use super::split::{Packet, Progress, Split};
+use bentpipe_core::tcp::buffer::Buffer;
+use bentpipe_core::tcp::tcb::{Admission, Bypass, Fate, Outgoing};
+use bentpipe_core::time::{Duration, Instant};
+use bentpipe_core::wire::{Flags, IpHeader};
+
+/// Why a flow leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Departure {
+    /// Nothing has come for long, and nothing is held.
+    Idle,
+    /// The route of a direction has changed.
+    Route,
+    /// The gateway at the other end of a leg has forgotten it: what comes is the host's own.
+    Peer,
+    /// The gateway is being stopped.
+    Drain,
+}
+
+impl Departure {
+    /// All of them.
+    pub const ALL: [Departure; 4] =
+        [Departure::Idle, Departure::Route, Departure::Peer, Departure::Drain];
+
+    /// A word for logs and JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Departure::Idle => "idle",
+            Departure::Route => "route",
+            Departure::Peer => "peer",
+            Departure::Drain => "drain",
+        }
+    }
+}
+
+/// A flow on its way out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Leaving {
+    pub(crate) why: Departure,
+    pub(super) since: Instant,
+    /// The leg whose host's acknowledgments do not come back through us.
+    pub(super) unheard: Option<usize>,
+    /// By leg: the other host is known to have all that had come in on it.
+    pub(super) confirmed: [bool; 2],
+}
+
+/// Sending what is owed to a host without hearing from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Blind {
+    pub(super) leg: usize,
+    next: u64,
+    /// Times that all is still to be sent.
+    rounds: u32,
+    at: Instant,
+}
+
+/// How often all is sent to a host that is not heard.
+const BLIND_ROUNDS: u32 = 4;
+/// The most resets for a host that may miss bytes.
+const MOST_RESETS: usize = 64;
+/// Segments in a row that show that a route has changed, before it is believed.
+const BYPASSED: u8 = 2;
+
+impl<B: Buffer> Split<B> {
+    /// The host of `leg` has shown, perhaps, that it hears the other one by another way. What of it
+    /// is believed now.
+    pub(super) fn note_bypass(
+        &mut self,
+        leg: usize,
+        shown: Option<Bypass>,
+        acked: u64,
+    ) -> Option<Bypass> {
+        let seen = &mut self.bypassed[leg];
+        if shown.is_some() {
+            *seen = seen.saturating_add(1);
+        } else if acked > 0 {
+            *seen = 0;
+        }
+        shown.filter(|_| *seen >= BYPASSED)
+    }
+
+    /// Takes nothing more from now on. `unheard` is the leg whose host's segments do not come
+    /// through us any more, if that is why. False if the flow is ending already, or its hosts
+    /// cannot go on without us.
+    pub(crate) fn leave(&mut self, now: Instant, why: Departure, unheard: Option<usize>) -> bool {
+        if self.ending != Ending::Open || self.binding_options {
+            return false;
+        }
+        let confirmed = [false; 2];
+        self.ending = Ending::Leaving(Leaving { why, since: now, unheard, confirmed });
+        if let Some(leg) = unheard.filter(|leg| !self.legs[*leg].tcb.sender.is_done()) {
+            self.send_blindly(now, leg, BLIND_ROUNDS);
+        }
+        true
+    }
+
+    /// Why packets of the flow are forwarded, if they are.
+    pub(crate) fn leaving_for(&self) -> Option<Departure> {
+        match self.ending {
+            Ending::Leaving(Leaving { why, .. }) => Some(why),
+            Ending::Left { .. } => Some(Departure::Route),
+            _ => None,
+        }
+    }
+
+    /// The route of the flow has changed and its hosts cannot go on without us.
+    pub(crate) fn cut(&mut self, now: Instant) {
+        self.lost += self.undelivered(CLIENT) + self.undelivered(SERVER);
+        self.reset_both(now);
+    }
+
+    /// Whether nothing is owed by a leaving flow any more.
+    pub(crate) fn has_left(&self) -> bool {
+        let Ending::Leaving(Leaving { confirmed, .. }) = self.ending else { return false };
+        [CLIENT, SERVER]
+            .iter()
+            .all(|&leg| confirmed[1 - leg] || self.legs[leg].tcb.sender.is_done())
+    }
+
+    /// A packet for a leaving flow, which is forwarded besides.
+    pub(super) fn on_packet_leaving(
+        &mut self,
+        now: Instant,
+        leg: usize,
+        packet: Packet<'_>,
+    ) -> Progress {
+        let Ending::Leaving(mut leaving) = self.ending else { return Progress::default() };
+        let (tcp, len) = (packet.tcp, packet.payload.len());
+        if tcp.has(Flags::RST) {
+            let tcb = &mut self.legs[leg].tcb;
+            if tcb.on_segment(now, tcp, len, Admission::Refuse).fate == Fate::Reset {
+                // Both hosts know: this packet is forwarded.
+                self.lost += self.undelivered(CLIENT) + self.undelivered(SERVER);
+                self.forget_streams();
+                self.ending = Ending::Left { at: now };
+            }
+            return Progress::default();
+        }
+        let acked = self.legs[leg].tcb.take_acknowledgment(now, tcp, len);
+        let delivered = self.release(leg, acked);
+        leaving.confirmed[leg] |= self.legs[leg].tcb.is_beyond_promise(tcp);
+        self.ending = Ending::Leaving(leaving);
+        Progress { taken: true, delivered, ..Progress::default() }
+    }
+
+    /// Sends all that is owed to the host of `leg` without waiting for it, `rounds` times.
+    fn send_blindly(&mut self, now: Instant, leg: usize, rounds: u32) {
+        let next = self.legs[leg].tcb.sender.snd_una();
+        self.blind = Some(Blind { leg, next, rounds, at: now });
+    }
+
+    /// A host has not answered for several timeouts, and the other one has fallen silent as well:
+    /// the route of both directions may have changed. What is owed is sent once, in case that we
+    /// reach the host and do not hear it. An outage costs no more by that.
+    pub(super) fn suspect_silence(&mut self, now: Instant, leg: usize) {
+        let sender = &self.legs[leg].tcb.sender;
+        let (here, there) = (self.heard[leg], self.heard[1 - leg]);
+        let silence = now.saturating_since(here);
+        let both = there.saturating_since(here) < silence / 4;
+        if matches!(sender.unanswered(), 3 | 5) && both && self.blind.is_none() {
+            self.send_blindly(now, leg, 1);
+        }
+    }
+
+    /// When [`Split::blind_segment`] has one, if ever.
+    pub(super) fn blind_at(&self) -> Option<Instant> {
+        self.blind.map(|blind| blind.at)
+    }
+
+    /// The next segment to a host that we do not hear.
+    pub(super) fn blind_segment(&mut self, now: Instant) -> Option<(usize, IpHeader, Outgoing)> {
+        let mut blind = self.blind.filter(|blind| blind.at <= now)?;
+        let leg = &mut self.legs[blind.leg];
+        let next = blind.next.max(leg.tcb.sender.snd_una());
+        let sent = leg.tcb.transmit_blindly(now, next);
+        let sender = &leg.tcb.sender;
+        match &sent {
+            Some(out) => {
+                // No faster than the window that had been earned.
+                let window = sender.cwnd().max(10 * sender.smss());
+                let srtt = sender.rtt().srtt().unwrap_or(Duration::from_millis(100));
+                let len = out.data.end - out.data.start;
+                blind.at = now + srtt.mul_f64(len as f64 / window as f64);
+                blind.next = out.data.end;
+            }
+            None => {
+                blind.rounds -= 1;
+                blind.next = sender.snd_una();
+                blind.at = now + sender.rtt().rto();
+            }
+        }
+        self.blind = (blind.rounds > 0).then_some(blind);
+        let (ip, out) = leg.outgoing(sent?);
+        Some((blind.leg, ip, out))
+    }
+
+    /// A leaving flow has had its time.
+    pub(super) fn expire_leaving(&mut self, now: Instant, leaving: Leaving) {
+        self.lost += self.owed(leaving, SERVER) + self.owed(leaving, CLIENT);
+        let Some(leg) = leaving.unheard else {
+            self.reset_both(now);
+            return;
+        };
+        // Where the host expects its next byte if it misses some; not where it has all.
+        let tcb = &self.legs[leg].tcb;
+        let (una, smss) = (tcb.sender.snd_una(), tcb.sender.smss());
+        let end = self.legs[1 - leg].tcb.receiver.rcv_nxt();
+        if !leaving.confirmed[1 - leg] {
+            for at in (una..end).step_by(smss as usize).take(MOST_RESETS) {
+                let leg_ = &self.legs[leg];
+                let (ip, tcp) = leg_.address(leg_.tcb.reset_at(at));
+                self.control.push_back((leg, ip, tcp));
+            }
+        }
+        self.forget_streams();
+        self.ending = Ending::Left { at: now };
+    }
+
+    /// Bytes that the host of `leg` may still miss.
+    fn owed(&self, leaving: Leaving, leg: usize) -> u64 {
+        if leaving.confirmed[1 - leg] { 0 } else { self.undelivered(1 - leg) }
+    }
+}

@@ -1,0 +1,111 @@
+//! Handing flows back to plain forwarding: when the gateway is stopped, and when routes change.
+
+use super::Gateway;
+use crate::flow::{Departure, Phase};
+use crate::stats::Reason;
+use bentpipe_core::tcp::buffer::Buffer;
+use bentpipe_core::tcp::tcb::Bypass;
+use bentpipe_core::time::Instant;
+
+impl<B: Buffer> Gateway<B> {
+    /// Splits nothing more. Flows that hold nothing are handed back at once, the others when what
+    /// they hold has been delivered, or reset after [`reset_drain`](crate::Config::reset_drain).
+    /// Flows that cannot go on without us stay until they end, or are [cut](Gateway::cut_all).
+    pub fn drain(&mut self, now: Instant) {
+        self.draining = true;
+        let ids: Vec<usize> = self.flows.iter().map(|(id, _)| id).collect();
+        for id in ids {
+            self.dismiss(now, id, Departure::Drain, None);
+        }
+    }
+
+    /// The time for draining is over: flows that are still open are reset, and what they held is
+    /// counted as lost. What is to be sent then is to be sent at once.
+    pub fn cut_all(&mut self, now: Instant) {
+        let ids: Vec<usize> = self.flows.iter().map(|(id, _)| id).collect();
+        for id in ids {
+            let flow = &mut self.flows[id];
+            let Phase::Split(split) = &mut flow.phase else { continue };
+            if split.is_open() {
+                let before = split.held();
+                split.cut(now);
+                self.held = self.held + split.held() - before;
+                self.attend(id);
+            }
+        }
+    }
+
+    /// Whether the gateway has been told to [`drain`](Gateway::drain) and no open flow is left.
+    pub fn is_drained(&self) -> bool {
+        self.draining
+            && self.flows.iter().all(|(_, flow)| match &flow.phase {
+                Phase::Opening(_) => false,
+                Phase::Split(split) => !split.is_open(),
+            })
+    }
+
+    /// The host of `leg` hears the other one by another way, or the peer gateway has forgotten the
+    /// flow.
+    pub(super) fn on_bypass(&mut self, now: Instant, id: usize, leg: usize, bypass: Bypass) {
+        let flow = &self.flows[id];
+        let Phase::Split(split) = &flow.phase else { return };
+        let (client, server, held_bytes) = (flow.client, flow.server, split.held());
+        let unheard = match bypass {
+            Bypass::NoTimestamps => None,
+            // What the other host sends does not come through us any more.
+            Bypass::AckAhead | Bypass::EchoAhead => Some(1 - leg),
+        };
+        let Some(unheard) = unheard else {
+            tracing::debug!(?client, ?server, held_bytes, "peer gateway gone: flow leaves");
+            return self.dismiss(now, id, Departure::Peer, None);
+        };
+        let host = flow.ends()[unheard].0;
+        self.summary.route_changes += 1;
+        tracing::info!(?client, ?server, unheard = %host, held_bytes, "route changed: flow leaves");
+        self.dismiss(now, id, Departure::Route, Some(unheard));
+    }
+
+    /// Hands a flow back, now or when it holds nothing.
+    pub(super) fn dismiss(
+        &mut self,
+        now: Instant,
+        id: usize,
+        why: Departure,
+        unheard: Option<usize>,
+    ) {
+        let Some(flow) = self.flows.get_mut(id) else { return };
+        let Phase::Split(split) = &mut flow.phase else { return };
+        let before = split.held();
+        if !split.leave(now, why, unheard) && why == Departure::Route && split.is_open() {
+            split.cut(now);
+        }
+        self.held = self.held + split.held() - before;
+        self.attend(id);
+    }
+
+    /// Something has happened to a flow: sums, ends, and what it may have to send.
+    pub(super) fn attend(&mut self, id: usize) {
+        let Some(flow) = self.flows.get(id) else { return };
+        if let Phase::Split(split) = &flow.phase
+            && split.has_left()
+            && let Some(why) = split.leaving_for()
+        {
+            self.summary.count_handed_back(why);
+            self.remove(id);
+            return;
+        }
+        self.count_demand(id);
+        self.note_end(id);
+        self.touch(id);
+    }
+}
+
+impl From<Departure> for Reason {
+    fn from(why: Departure) -> Reason {
+        match why {
+            Departure::Idle => Reason::UnknownFlow,
+            Departure::Route | Departure::Peer => Reason::Route,
+            Departure::Drain => Reason::Draining,
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Flows that are handed back while they live: routes that change, and a gateway that is stopped.
+
+use super::*;
+
+impl Table {
+    /// An open flow of hosts with timestamps, and `bytes` from the client that the server has not
+    /// acknowledged.
+    fn with_backlog(bytes: &[u8]) -> Table {
+        let mut table = Table::new(Config::default());
+        table.options = Table::stamped();
+        table.open();
+        let data = table.stamp(Table::segment(Side::Lan, 1, 1, Flags::ACK), 502);
+        table.send(Side::Lan, data, bytes);
+        assert!(table.gateway.held() >= bytes.len());
+        table
+    }
+
+    /// What becomes of a packet; nothing is sent meanwhile.
+    fn fate(&mut self, from: Side, tcp: &TcpHeader, payload: &[u8]) -> Disposition {
+        let payload = Payload::Bytes(payload);
+        self.gateway.handle_packet(self.now, from, &Self::ip(from), tcp, payload)
+    }
+
+    /// A segment that echoes `echo`.
+    fn echoing(from: Side, seq: u64, ack: u64, value: u32, echo: u32) -> TcpHeader {
+        let mut tcp = Self::segment(from, seq, ack, Flags::ACK);
+        tcp.options.timestamps = Some(Timestamps { value, echo });
+        tcp
+    }
+}
+
+fn data_to(side: Side, sent: &[Emission]) -> Vec<(u32, usize)> {
+    let base = if side == Side::Satellite { CLIENT_ISN } else { SERVER_ISN };
+    sent.iter()
+        .filter(|emission| emission.to == side && emission.payload_len() > 0)
+        .map(|emission| (emission.tcp.seq.distance_from(base) as u32, emission.payload_len()))
+        .collect()
+}
+
+fn resets_to(side: Side, sent: &[Emission]) -> Vec<SeqNum> {
+    sent.iter()
+        .filter(|emission| emission.to == side && emission.tcp.has(Flags::RST))
+        .map(|emission| emission.tcp.seq)
+        .collect()
+}
+
+/// G01-W-3: the other direction's packets show a change of route. Nothing is held: the hosts go on
+/// between themselves at once.
+#[test]
+fn a_flow_that_holds_nothing_is_handed_back_when_its_route_changes() {
+    let mut table = Table::new(Config::default());
+    table.options = Table::stamped();
+    table.open();
+    // The client echoes what the server can only have sent by another way.
+    for value in 503..505 {
+        let ack = Table::echoing(Side::Lan, 1, 1, value, 9_000);
+        assert_eq!(table.fate(Side::Lan, &ack, b""), Disposition::Taken);
+    }
+    assert_eq!(table.gateway.flows(), 0);
+    assert_eq!(table.gateway.summary().route_changes, 1);
+    assert_eq!(table.gateway.summary().handed_back(Departure::Route), 1);
+    let next = Table::echoing(Side::Lan, 1, 1, 506, 9_001);
+    let verdict = table.fate(Side::Lan, &next, b"more");
+    assert_eq!(verdict, Disposition::Forward(Reason::UnknownFlow));
+}
+
+/// G01-W-7: data is held when the route from the server changes. It is sent without waiting for
+/// acknowledgments, and what the client sends meanwhile is forwarded.
+#[test]
+fn what_is_held_is_sent_blindly_after_a_one_way_change() {
+    let mut table = Table::with_backlog(&[7; 5000]);
+    for value in 503..505 {
+        table.send(Side::Lan, Table::echoing(Side::Lan, 5001, 1, value, 9_000), b"");
+    }
+    let held = table.gateway.held();
+    let new = Table::echoing(Side::Lan, 5001, 1, 506, 9_000);
+    assert_eq!(table.fate(Side::Lan, &new, b"new"), Disposition::Forward(Reason::Route));
+    assert_eq!(table.gateway.held(), held, "what is forwarded is not held");
+    let sent = data_to(Side::Satellite, &table.wait(Duration::from_secs(20)));
+    for offset in [1, 1449, 2897, 4345] {
+        let times = sent.iter().filter(|(seq, _)| *seq == offset).count();
+        assert!((2..=5).contains(&times), "{offset} sent {times} times: {sent:?}");
+    }
+    assert_eq!(table.gateway.flows(), 1, "nobody knows whether it arrived");
+    // The server has acknowledged all to the client, and opened its window beyond our promise.
+    let far = Table::echoing(Side::Lan, 5_000_000, 1, 507, 9_500);
+    table.fate(Side::Lan, &far, b"x");
+    assert_eq!((table.gateway.flows(), table.gateway.held()), (0, 0));
+    assert_eq!(table.gateway.summary().lost_bytes, 0);
+}
+
+/// G01-W-4: nothing shows that the bytes arrived. The server is reset where bytes are missing, and
+/// only there; the client, whose connection may be sound, is not.
+#[test]
+fn unconfirmed_bytes_are_followed_by_resets_that_only_a_gap_takes() {
+    let mut table = Table::with_backlog(&[7; 5000]);
+    for value in 503..505 {
+        table.send(Side::Lan, Table::echoing(Side::Lan, 5001, 1, value, 9_000), b"");
+    }
+    let sent = table.wait(Duration::from_secs(61));
+    let resets = resets_to(Side::Satellite, &sent);
+    assert_eq!(resets, [1, 1449, 2897, 4345].map(|at| CLIENT_ISN + at));
+    assert_eq!(resets_to(Side::Lan, &sent), []);
+    assert_eq!(table.gateway.summary().lost_bytes, 5000);
+    assert_eq!((table.gateway.flows(), table.gateway.held()), (0, 0));
+}
+
+#[test]
+fn an_acknowledgment_of_what_was_never_sent_shows_a_change() {
+    let mut table = Table::new(Config::default());
+    table.open();
+    // The client has got 700 bytes of the server's that did not come through here.
+    for _ in 0..2 {
+        table.send(Side::Lan, Table::segment(Side::Lan, 1, 701, Flags::ACK), b"");
+    }
+    assert_eq!(table.gateway.summary().route_changes, 1);
+    assert_eq!(table.gateway.flows(), 0);
+}
+
+#[test]
+fn a_guess_far_away_shows_nothing() {
+    let mut table = Table::new(Config::default());
+    table.open();
+    for ack in [1 << 24, 1 << 30, 3 << 30] {
+        table.send(Side::Lan, Table::segment(Side::Lan, 1, ack, Flags::ACK), b"");
+        table.send(Side::Lan, Table::segment(Side::Lan, 1 << 29, 701, Flags::ACK), b"");
+    }
+    assert_eq!(table.gateway.summary().route_changes, 0);
+    assert_eq!(table.gateway.flows(), 1);
+}
+
+/// The way back is as it was: what is held is acknowledged through us, and then the flow is gone.
+#[test]
+fn a_drained_flow_is_gone_when_what_it_holds_has_arrived() {
+    let mut table = Table::with_backlog(&[7; 3000]);
+    table.gateway.drain(table.now);
+    assert!(!table.gateway.is_drained());
+    let more = Table::echoing(Side::Lan, 3001, 1, 503, 500);
+    assert_eq!(table.fate(Side::Lan, &more, b"new"), Disposition::Forward(Reason::Draining));
+    // Part of it is lost, and sent again.
+    let ack = Table::echoing(Side::Satellite, 1, 1449, 600, 502);
+    assert_eq!(table.fate(Side::Satellite, &ack, b""), Disposition::Forward(Reason::Draining));
+    let again = data_to(Side::Satellite, &table.wait(Duration::from_secs(5)));
+    assert!(again.iter().any(|(seq, _)| *seq == 1449), "{again:?}");
+    let all = Table::echoing(Side::Satellite, 1, 3004, 601, 503);
+    table.fate(Side::Satellite, &all, b"");
+    assert!(table.gateway.is_drained());
+    assert_eq!((table.gateway.flows(), table.gateway.held()), (0, 0));
+    assert_eq!(table.gateway.summary().handed_back(Departure::Drain), 1);
+}
+
+#[test]
+fn a_drain_has_a_limit_and_says_what_was_lost() {
+    let mut table = Table::with_backlog(&[7; 3000]);
+    table.gateway.drain(table.now);
+    let sent = table.wait(Duration::from_secs(61));
+    assert!(table.gateway.is_drained());
+    assert_eq!(table.gateway.summary().lost_bytes, 3000);
+    assert_eq!(resets_to(Side::Lan, &sent).len(), 1);
+    assert_eq!(resets_to(Side::Satellite, &sent).len(), 1);
+}
+
+#[test]
+fn a_drained_gateway_splits_nothing_more() {
+    let mut table = Table::new(Config::default());
+    table.gateway.drain(table.now);
+    assert!(table.gateway.is_drained());
+    let mut syn = Table::segment(Side::Lan, 0, 0, Flags::SYN);
+    syn.options = table.options.clone();
+    assert_eq!(table.fate(Side::Lan, &syn, b""), Disposition::Forward(Reason::Draining));
+}
+
+/// Both hosts fall silent: what is owed is sent once more without waiting, should the server hear
+/// us and we not it; then the ordinary retransmissions go on.
+#[test]
+fn silence_on_both_sides_sends_what_is_held_once() {
+    let mut table = Table::with_backlog(&[7; 50_000]);
+    let sent = data_to(Side::Satellite, &table.wait(Duration::from_secs(40)));
+    for offset in (1..50_000).step_by(1448) {
+        assert!(sent.iter().any(|(seq, _)| *seq == offset), "{offset} was never sent: {sent:?}");
+    }
+    assert_eq!(table.gateway.flows(), 1, "an outage ends no flow");
+    assert!(table.gateway.held() >= 50_000);
+}
