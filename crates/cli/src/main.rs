@@ -2,6 +2,7 @@
 
 mod bench;
 mod demo;
+mod fuzz;
 mod gateway;
 mod link;
 mod presets;
@@ -24,6 +25,8 @@ enum Command {
     Bench(bench::Arguments),
     /// Download files over an emulated GEO link, with and without the gateways
     Demo(demo::Arguments),
+    /// Test the gateways against random faults, in virtual time
+    Fuzz(fuzz::Arguments),
     /// Split TCP connections at one end of a satellite link
     Gateway(gateway::Arguments),
     /// Emulate a satellite link on this machine, on real packets
@@ -57,6 +60,7 @@ fn main() -> ExitCode {
     let result: Result<ExitCode, Box<dyn std::error::Error>> = match arguments.command {
         Command::Bench(arguments) => bench::run(&arguments).map_err(Into::into),
         Command::Demo(arguments) => demo::run(&arguments).map_err(Into::into),
+        Command::Fuzz(arguments) => fuzz::run(&arguments).map_err(Into::into),
         Command::Gateway(arguments) => gateway::run(&arguments).map_err(Into::into),
         Command::Link(arguments) => link::run(&arguments).map_err(Into::into),
         Command::Presets(arguments) => presets::run(&arguments).map_err(Into::into),

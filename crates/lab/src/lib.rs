@@ -22,6 +22,7 @@ pub mod tables;
 pub use cell::{Cell, Column, Heading, Kind, Row};
 pub use execute::{Event, Executed, Failure, LabError, Options, execute};
 pub use folder::{Folder, Results};
+pub use panics::caught;
 pub use plan::{Job, PointEnd};
 pub use store::{Damaged, Key, RunRecord, Store, version};
 pub use summary::{FlowSummary, PointSummary};

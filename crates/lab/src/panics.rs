@@ -12,7 +12,7 @@ thread_local! {
 }
 
 /// Does `act`; if it panics, says with which message and where, in one line.
-pub(crate) fn caught<T>(act: impl FnOnce() -> T) -> Result<T, String> {
+pub fn caught<T>(act: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     static REPORTED: AtomicBool = AtomicBool::new(false);
     HOOK.call_once(|| {

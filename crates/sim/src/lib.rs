@@ -8,6 +8,7 @@
 mod agenda;
 mod build;
 mod faults;
+pub mod fuzz;
 mod helpers;
 mod host;
 mod line;

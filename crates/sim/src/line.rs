@@ -1,7 +1,7 @@
 //! One direction of a cable between two nodes: a [`Link`] and the faults behind it.
 
 use crate::packet::{Body, Content, Packet};
-use bentpipe_core::link::{Link, LinkConfig};
+use bentpipe_core::link::{Count, Counters, Link, LinkConfig};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::Probability;
 use rand::{RngExt, SeedableRng};
@@ -47,6 +47,11 @@ pub struct Line {
     rng: Pcg64Mcg,
     arrivals: BTreeMap<(Instant, u64), Packet>,
     numbered: u64,
+    /// What the faults made away with, and what they made more of.
+    vanished: Count,
+    doubled: Count,
+    /// What has come out in the end.
+    handed_over: Count,
 }
 
 impl Line {
@@ -54,7 +59,47 @@ impl Line {
     pub fn new(link: &LinkConfig, faults: Faults) -> Line {
         let rng = Pcg64Mcg::seed_from_u64(link.seed ^ 0x6c69_6e65);
         let faults = Some(faults).filter(Faults::any);
-        Line { link: Link::new(link), faults, rng, arrivals: BTreeMap::new(), numbered: 0 }
+        let (vanished, doubled) = (Count::default(), Count::default());
+        Line {
+            link: Link::new(link),
+            faults,
+            rng,
+            arrivals: BTreeMap::new(),
+            numbered: 0,
+            vanished,
+            doubled,
+            handed_over: Count::default(),
+        }
+    }
+
+    /// Checks that every packet and byte that was put in is dropped, lost, inside or has come out,
+    /// duplicates counted as put in twice.
+    ///
+    /// # Errors
+    /// What does not add up.
+    pub(crate) fn conserves(&self) -> Result<(), String> {
+        let Counters { offered, dropped, lost, delivered, .. } = self.link.counters();
+        let inside = self.link.inside();
+        if offered != dropped + lost + delivered + inside {
+            return Err(format!(
+                "offered {offered:?}, but dropped {dropped:?}, lost {lost:?}, inside {inside:?}, \
+                 delivered {delivered:?}"
+            ));
+        }
+        if self.faults.is_none() {
+            return Ok(());
+        }
+        let mut held = Count::default();
+        self.arrivals.values().for_each(|packet| held.add(packet));
+        let (vanished, out) = (self.vanished, self.handed_over);
+        if delivered + self.doubled != vanished + held + out {
+            return Err(format!(
+                "delivered {delivered:?} and doubled {:?}, but vanished {vanished:?}, held \
+                 {held:?}, handed over {out:?}",
+                self.doubled
+            ));
+        }
+        Ok(())
     }
 
     /// The link.
@@ -88,7 +133,9 @@ impl Line {
         if at > now {
             return None;
         }
-        self.arrivals.pop_first().map(|(_, packet)| Box::new(packet))
+        let (_, packet) = self.arrivals.pop_first()?;
+        self.handed_over.add(&packet);
+        Some(Box::new(packet))
     }
 
     /// When to call [`Line::pop`] next.
@@ -101,12 +148,24 @@ impl Line {
         let Some(faults) = &self.faults else { return };
         let rng = &mut self.rng;
         if faults.outages.iter().any(|outage| outage.contains(&at)) {
+            self.vanished.add(packet);
             return;
         }
         let copies = 1 + usize::from(chance(rng, faults.duplicate));
+        if copies > 1 {
+            self.doubled.add(packet);
+        }
         for _ in 0..copies {
             let flip = chance(rng, faults.corrupt).then(|| rng.random());
-            let Some(packet) = across_the_wire(packet, flip) else { continue };
+            let arrived = if faults.through_bytes || flip.is_some() {
+                across_the_wire(packet, flip)
+            } else {
+                Some(packet.clone())
+            };
+            let Some(packet) = arrived else {
+                self.vanished.add(packet);
+                continue;
+            };
             let mut at = at;
             if chance(rng, faults.reorder) {
                 at += faults.jitter.mul_f64(rng.random());

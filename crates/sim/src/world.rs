@@ -4,8 +4,10 @@ mod act;
 mod look;
 mod routes;
 mod tap;
+mod watch;
 
 pub(crate) use tap::{Passed, Tap, What};
+pub(crate) use watch::{Segment, Touched};
 
 use crate::agenda::Agenda;
 use crate::host::script::Run;
@@ -58,6 +60,8 @@ pub struct World<A: Application = Run> {
     verbose: bool,
     /// Takes down what passes the hosts, if anyone wants to know.
     tap: Option<Tap>,
+    /// Takes down what each event touches, if anyone wants to know.
+    touched: Option<Touched>,
 }
 
 /// A line and where it leads.
@@ -94,6 +98,7 @@ impl<A: Application> Default for World<A> {
             packets: 0,
             verbose: false,
             tap: None,
+            touched: None,
         }
     }
 }
@@ -221,76 +226,92 @@ impl<A: Application> World<A> {
     fn deliver(&mut self, id: LineId) {
         let now = self.now;
         let Way { node, port, .. } = self.lines[id];
+        if let Some(touched) = &mut self.touched {
+            touched.line(id);
+        }
         while let Some(packet) = self.lines[id].line.pop(now) {
             self.note(id, &packet);
-            if let Content::Echo(echo) = packet.content
-                && self.addresses[node] == Some(packet.ip.dst)
-            {
-                if echo.reply {
-                    self.echoes.push_back((node, now, echo));
-                } else {
-                    self.emit(node, packet.ip.src, Content::Echo(Echo { reply: true, ..echo }));
-                }
-                continue;
+            if let Some(touched) = &mut self.touched {
+                touched.came(node, &packet);
             }
-            match &mut self.nodes[node] {
-                Node::Host(host) => {
-                    if let Some(tap) = &mut self.tap {
-                        tap.arrived(now, node, &packet);
-                    }
-                    if let Content::Udp(datagram) = packet.content {
-                        self.datagrams.push_back((node, datagram));
-                    }
-                    host.handle(now, &packet);
-                }
-                Node::Router => {
-                    self.forward(node, packet);
-                    continue;
-                }
-                Node::Gateway(gateway, lan) => {
-                    let from = if lan.contains(&port) { Side::Lan } else { Side::Satellite };
-                    let taken = match &packet.content {
-                        Content::Tcp(tcp, body) => {
-                            let payload = body.payload();
-                            let verdict =
-                                gateway.handle_packet(now, from, &packet.ip, tcp, payload);
-                            verdict == Disposition::Taken
-                        }
-                        _ => {
-                            gateway.count_foreign();
-                            false
-                        }
-                    };
-                    if !taken {
-                        self.forward(node, packet);
-                    }
-                }
-                Node::Helper(helper) => {
-                    let mut out = Vec::new();
-                    let send = &mut |port, packet| out.push((port, packet));
-                    helper.handle(now, port, *packet, send);
-                    self.send_all(node, out);
-                }
-            }
-            self.settle(node, false);
+            self.arrive(node, port, packet);
         }
         self.arm_line(id);
+    }
+
+    /// Hands a packet that has come in by `port` to its node.
+    fn arrive(&mut self, node: NodeId, port: usize, packet: Box<Packet>) {
+        let now = self.now;
+        if let Content::Echo(echo) = packet.content
+            && self.addresses[node] == Some(packet.ip.dst)
+        {
+            if echo.reply {
+                self.echoes.push_back((node, now, echo));
+            } else {
+                self.emit(node, packet.ip.src, Content::Echo(Echo { reply: true, ..echo }));
+            }
+            return;
+        }
+        match &mut self.nodes[node] {
+            Node::Host(host) => {
+                if let Some(tap) = &mut self.tap {
+                    tap.arrived(now, node, &packet);
+                }
+                if let Content::Udp(datagram) = packet.content {
+                    self.datagrams.push_back((node, datagram));
+                }
+                host.handle(now, &packet);
+            }
+            Node::Router => return self.forward(node, packet),
+            Node::Gateway(gateway, lan) => {
+                let from = if lan.contains(&port) { Side::Lan } else { Side::Satellite };
+                let taken = match &packet.content {
+                    Content::Tcp(tcp, body) => {
+                        let payload = body.payload();
+                        let verdict = gateway.handle_packet(now, from, &packet.ip, tcp, payload);
+                        verdict == Disposition::Taken
+                    }
+                    _ => {
+                        gateway.count_foreign();
+                        false
+                    }
+                };
+                if !taken {
+                    self.forward(node, packet);
+                }
+            }
+            Node::Helper(helper) => {
+                let mut out = Vec::new();
+                let send = &mut |port, packet| out.push((port, packet));
+                helper.handle(now, port, *packet, send);
+                self.send_all(node, out);
+            }
+        }
+        self.settle(node, false);
     }
 
     /// Sends all that a node has to send, and sets its alarm. `woken`: its timers have just
     /// expired.
     fn settle(&mut self, id: NodeId, woken: bool) {
         let now = self.now;
+        if let Some(touched) = &mut self.touched {
+            touched.node(id);
+        }
         let mut sent = 0;
         while let Some((packet, mss)) = self.poll_node(id) {
-            packet.cut(mss, |packet| match self.nodes[id] {
-                Node::Host(_) => {
-                    if let Some(tap) = &mut self.tap {
-                        tap.sent(now, id, &packet);
-                    }
-                    self.send(id, 0, packet);
+            packet.cut(mss, |packet| {
+                if let Some(touched) = &mut self.touched {
+                    touched.sent(id, &packet);
                 }
-                _ => self.forward(id, packet),
+                match self.nodes[id] {
+                    Node::Host(_) => {
+                        if let Some(tap) = &mut self.tap {
+                            tap.sent(now, id, &packet);
+                        }
+                        self.send(id, 0, packet);
+                    }
+                    _ => self.forward(id, packet),
+                }
             });
             sent += 1;
             assert!(sent < 1_000_000, "node {id} sends without end at {now:?}");
@@ -345,6 +366,9 @@ impl<A: Application> World<A> {
 
     fn send(&mut self, id: NodeId, port: usize, packet: Box<Packet>) {
         if let Some(line) = self.exits[id].get(port).copied().flatten() {
+            if let Some(touched) = &mut self.touched {
+                touched.line(line);
+            }
             self.lines[line].line.push(self.now, packet);
             self.arm_line(line);
         }

@@ -17,6 +17,15 @@ impl<A: Application> World<A> {
         self.settle(id, false);
     }
 
+    /// Puts a packet in front of node `id`, as if it had come in by `port`: an attacker's, who is
+    /// anywhere in the network. No line carries it.
+    pub fn inject(&mut self, id: NodeId, port: usize, packet: Packet) {
+        if self.verbose {
+            eprintln!("{:?} at {id}.{port}, injected: {packet:?}", self.now);
+        }
+        self.arrive(id, port, Box::new(packet));
+    }
+
     /// Opens a connection from host `from` to the peer and port of `key`; see [`Host`](crate::Host).
     pub fn open(
         &mut self,

@@ -1,6 +1,6 @@
 //! What can be seen of a world: its time, its nodes and lines, and what has passed.
 
-use super::{LineId, NodeId, Passed, World};
+use super::{LineId, NodeId, Passed, Touched, World};
 use crate::host::{Application, Host};
 use crate::line::Line;
 use crate::node::Node;
@@ -31,6 +31,19 @@ impl<A: Application> World<A> {
     /// What has passed the hosts since the last call.
     pub(crate) fn passed(&mut self) -> Vec<Passed> {
         self.tap.as_mut().map(|tap| std::mem::take(&mut tap.passed)).unwrap_or_default()
+    }
+
+    /// Takes down from now on what each event touches; see [`World::touched`].
+    pub(crate) fn watch(&mut self) {
+        self.touched.get_or_insert_default();
+    }
+
+    /// Gives what has been touched since the last call, for `spare`, which is used next.
+    pub(crate) fn touched(&mut self, spare: &mut Touched) {
+        spare.clear();
+        if let Some(touched) = &mut self.touched {
+            std::mem::swap(touched, spare);
+        }
     }
 
     /// How many packets have arrived anywhere.

@@ -1,0 +1,86 @@
+//! Many seeds on many threads.
+
+use super::progress::Progress;
+use super::seeds::Seeds;
+use bentpipe_lab::caught;
+use bentpipe_sim::fuzz::{Hazard, Packets, Plan, Played};
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+/// What came of the seeds.
+#[derive(Debug, Default)]
+pub(super) struct Campaign {
+    /// How many were played.
+    pub(super) played: u64,
+    /// Seeds that violate something, in their order.
+    pub(super) found: Vec<Found>,
+    /// Sums over those that do not.
+    pub(super) sum: Played,
+    /// Seeds with each hazard.
+    pub(super) hazards: BTreeMap<Hazard, u64>,
+}
+
+/// A seed that violates an invariant.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) seed: u64,
+    pub(super) what: String,
+}
+
+impl Campaign {
+    /// Plays `seeds` until all are done or `stop` is set; seeds that have begun are finished.
+    pub(super) fn run(
+        seeds: &Seeds,
+        threads: NonZeroUsize,
+        stop: &AtomicBool,
+        progress: &Progress,
+    ) -> Campaign {
+        let (begun, campaign) = (AtomicU64::new(0), Mutex::new(Campaign::default()));
+        thread::scope(|scope| {
+            for _ in 0..threads.get() {
+                scope.spawn(|| {
+                    while !stop.load(Ordering::Relaxed) {
+                        let number = begun.fetch_add(1, Ordering::Relaxed);
+                        if number >= seeds.len() {
+                            return;
+                        }
+                        let plan = Plan::draw(seeds.first + number);
+                        let outcome = play(&plan, Packets::Silent);
+                        let mut all = campaign.lock().unwrap_or_else(PoisonError::into_inner);
+                        all.add(&plan, outcome);
+                        progress.show(all.played, all.found.len());
+                    }
+                });
+            }
+        });
+        let mut campaign = campaign.into_inner().unwrap_or_else(PoisonError::into_inner);
+        campaign.found.sort_by_key(|found| found.seed);
+        campaign
+    }
+
+    fn add(&mut self, plan: &Plan, outcome: Result<Played, String>) {
+        self.played += 1;
+        for hazard in &plan.hazards {
+            *self.hazards.entry(*hazard).or_default() += 1;
+        }
+        match outcome {
+            Ok(played) => {
+                self.sum.events += played.events;
+                self.sum.packets += played.packets;
+                self.sum.bytes += played.bytes;
+                self.sum.split += played.split;
+                self.sum.completed += played.completed;
+                self.sum.forged += played.forged;
+            }
+            Err(what) => self.found.push(Found { seed: plan.seed, what }),
+        }
+    }
+}
+
+/// Plays one plan; what is wrong, if anything is. A panic is a violation like any other.
+pub(super) fn play(plan: &Plan, packets: Packets) -> Result<Played, String> {
+    caught(|| plan.play(packets))?.map_err(|violation| violation.to_string())
+}

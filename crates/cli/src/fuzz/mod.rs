@@ -1,0 +1,153 @@
+//! `bentpipe fuzz`: deterministic fault testing, seed by seed, on all cores.
+
+mod campaign;
+mod progress;
+mod seeds;
+
+use bentpipe_sim::fuzz::{Packets, Plan};
+use campaign::{Campaign, Found};
+use seeds::Seeds;
+use serde_json::json;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
+use std::io::{self, Write};
+use std::num::NonZeroUsize;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::thread::available_parallelism;
+use std::time::Instant;
+
+/// What a shell expects of a program that Ctrl-C has ended.
+const INTERRUPTED: u8 = 130;
+
+/// More violations than this are only counted, and their seeds listed.
+const DESCRIBED: usize = 5;
+
+/// Tests gateways in virtual time against faults that are drawn from seeds.
+///
+/// Each seed is a run of its own: hosts with real bytes, gateways, a bad link, and a mix of losses,
+/// outages, route changes, crashes, exhaustion and forged segments. After every event it is
+/// checked that applications read what was written, that windows keep their promises, that nothing
+/// is leaked, and more. The same seed is the same run, packet by packet.
+#[derive(clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  bentpipe fuzz                               a thousand seeds
+  bentpipe fuzz --seeds 0..100000             the long run
+  bentpipe fuzz --seed 4711                   one seed: what happens, and every packet
+  bentpipe fuzz --seeds 0..1000 --json | jq .violations
+
+Exits with 1 if an invariant was violated.
+")]
+pub(crate) struct Arguments {
+    /// Play these seeds, the last one left out
+    #[arg(long, value_name = "A..B", default_value = "0..1000")]
+    seeds: Seeds,
+    /// Play this seed alone: print what is planned, then each packet as it arrives
+    #[arg(long, value_name = "N", conflicts_with_all = ["seeds", "json", "threads"])]
+    seed: Option<u64>,
+    /// So many threads (as many as there are cores without it)
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
+    /// Print JSON: how many seeds, violations and seconds, and which seeds violate what
+    #[arg(long)]
+    json: bool,
+    /// Say nothing meanwhile
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// Plays seeds, or one of them.
+pub(crate) fn run(arguments: &Arguments) -> io::Result<ExitCode> {
+    if let Some(seed) = arguments.seed {
+        return replay(seed);
+    }
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        // The second one ends the program at once.
+        flag::register_conditional_shutdown(signal, i32::from(INTERRUPTED), Arc::clone(&stop))?;
+        flag::register(signal, Arc::clone(&stop))?;
+    }
+    let threads = arguments.threads.or_else(|| available_parallelism().ok());
+    let threads = threads.unwrap_or(NonZeroUsize::MIN);
+    let progress = progress::Progress::new(arguments.quiet, arguments.seeds.len());
+    let began = Instant::now();
+    let campaign = Campaign::run(&arguments.seeds, threads, &stop, &progress);
+    progress.end();
+    let seconds = began.elapsed().as_secs_f64();
+    for Found { seed, what } in campaign.found.iter().take(DESCRIBED) {
+        eprintln!("bentpipe fuzz: seed {seed}: {what}");
+        eprintln!("{}", Plan::draw(*seed));
+        eprintln!("replay: bentpipe fuzz --seed {seed}\n");
+    }
+    print(&campaign, seconds, arguments.json)?;
+    let interrupted = campaign.played < arguments.seeds.len();
+    Ok(match campaign.found.is_empty() {
+        false => ExitCode::FAILURE,
+        true if interrupted => ExitCode::from(INTERRUPTED),
+        true => ExitCode::SUCCESS,
+    })
+}
+
+fn replay(seed: u64) -> io::Result<ExitCode> {
+    let plan = Plan::draw(seed);
+    println!("{plan}");
+    io::stdout().flush()?;
+    Ok(match campaign::play(&plan, Packets::Printed) {
+        Ok(played) => {
+            println!("no violation: {played:?}");
+            ExitCode::SUCCESS
+        }
+        Err(what) => {
+            println!("violation: {what}");
+            ExitCode::FAILURE
+        }
+    })
+}
+
+fn print(campaign: &Campaign, seconds: f64, json: bool) -> io::Result<()> {
+    let Campaign { played, found, sum, hazards } = campaign;
+    let mut out = io::stdout().lock();
+    if json {
+        let hazards: serde_json::Map<_, _> = hazards
+            .iter()
+            .map(|(hazard, seeds)| (hazard.name().to_owned(), json!(seeds)))
+            .collect();
+        let failing: Vec<_> = found
+            .iter()
+            .map(|Found { seed, what }| json!({ "seed": seed, "what": what }))
+            .collect();
+        let summary = json!({
+            "seeds": played,
+            "violations": found.len(),
+            "seconds": (seconds * 1000.0).round() / 1000.0,
+            "events": sum.events,
+            "packets": sum.packets,
+            "bytes": sum.bytes,
+            "split_flows": sum.split,
+            "completed_connections": sum.completed,
+            "forged_segments": sum.forged,
+            "hazards": hazards,
+            "failing": failing,
+        });
+        return writeln!(out, "{summary}");
+    }
+    writeln!(
+        out,
+        "{played} seeds in {seconds:.1} s: {} violations; {} packets, {} flows split, {} \
+         connections completed, {} segments forged",
+        found.len(),
+        sum.packets,
+        sum.split,
+        sum.completed,
+        sum.forged
+    )?;
+    if found.len() > DESCRIBED {
+        for Found { seed, what } in found {
+            let line = what.lines().next().unwrap_or_default();
+            writeln!(out, "  seed {seed}: {line}")?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,127 @@
+//! Right edges of windows, as they can be seen on the wire (RFC 9293, 3.8.6): acknowledgment plus
+//! window, by node and connection.
+//!
+//! An edge belongs to whoever promised it. So each node is watched for itself: after a route
+//! change a host hears of two windows, one of the far host and one of a gateway, and either keeps
+//! its own promises; a gateway that begins anew has promised nothing.
+
+use crate::world::{NodeId, Segment};
+use bentpipe_core::wire::{Flags, SeqNum};
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+type Endpoint = (IpAddr, u16);
+
+/// What a node has promised to the other end of each of its connections.
+#[derive(Debug, Default)]
+pub(super) struct Edges {
+    /// By node, the endpoint in whose name it speaks, and the one to which it does.
+    promises: BTreeMap<(NodeId, Endpoint, Endpoint), Promise>,
+}
+
+#[derive(Debug, Default, Clone, Copy)]
+struct Promise {
+    /// The SYN that the node sent, and the shift that it offered in any of its copies.
+    ours: Option<(SeqNum, Option<u8>)>,
+    /// The SYN that belongs to it, and the shift in its first copy.
+    theirs: Option<(SeqNum, Option<u8>)>,
+    /// The latest SYN that came, likewise. It may be forged, or that of another connection.
+    came: Option<(SeqNum, Option<u8>)>,
+    edge: Option<SeqNum>,
+    /// The last acknowledgment and the window behind it in bytes.
+    last: Option<(SeqNum, u32)>,
+    /// The next sequence number, as far as can be seen.
+    next: SeqNum,
+}
+
+/// What the wire tells an onlooker of one end's state.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Seen {
+    /// The last acknowledgment that it sent.
+    pub(super) ack: SeqNum,
+    /// The window behind it, in bytes.
+    pub(super) window: u32,
+    /// The sequence number of its latest segment.
+    pub(super) seq: SeqNum,
+}
+
+impl Edges {
+    /// Takes a segment down.
+    ///
+    /// # Errors
+    /// What is wrong, if a right edge has moved left by as much as the field can express.
+    pub(super) fn see(&mut self, segment: &Segment) -> Result<(), String> {
+        let Segment { node, flags, seq, .. } = *segment;
+        if segment.came {
+            let promise = self.promises.entry((node, segment.dst, segment.src)).or_default();
+            let syn = (seq, segment.window_scale);
+            match promise.ours {
+                // The answer to what was sent.
+                Some((isn, _)) if flags.contains(Flags::ACK) && segment.ack == isn + 1 => {
+                    promise.theirs.get_or_insert(syn);
+                }
+                _ if promise.came.is_none_or(|(isn, _)| isn != seq) => promise.came = Some(syn),
+                _ => {}
+            }
+            return Ok(());
+        }
+        if flags.contains(Flags::RST) {
+            return Ok(());
+        }
+        let promise = self.promises.entry((node, segment.src, segment.dst)).or_default();
+        if flags.contains(Flags::SYN) {
+            match &mut promise.ours {
+                Some((isn, scale)) if *isn == seq => *scale = scale.or(segment.window_scale),
+                _ => {
+                    let came = promise.came;
+                    let answered = |(isn, _): &(SeqNum, _)| {
+                        flags.contains(Flags::ACK) && *isn + 1 == segment.ack
+                    };
+                    let ours = Some((seq, segment.window_scale));
+                    let theirs = came.filter(answered);
+                    *promise = Promise { ours, theirs, came, ..Promise::default() };
+                }
+            }
+        }
+        if !flags.contains(Flags::ACK) {
+            return Ok(());
+        }
+        let (Some((_, ours)), Some((_, theirs))) = (promise.ours, promise.theirs) else {
+            return Ok(());
+        };
+        let scaled = !flags.contains(Flags::SYN);
+        let shift = ours.zip(theirs).map_or(0, |(ours, _)| ours);
+        let window = u32::from(segment.window) << if scaled { shift } else { 0 };
+        let edge = segment.ack + u64::from(window);
+        promise.last = Some((segment.ack, window));
+        promise.next = seq;
+        let Some(before) = promise.edge.replace(edge) else { return Ok(()) };
+        let left = before.distance_from(edge);
+        if left > 0 {
+            promise.edge = Some(before);
+        }
+        // RFC 7323, 2.4: as the acknowledgment moves, the field cannot express the same edge.
+        if left >= 1 << shift {
+            return Err(format!(
+                "node {node}, {:?} to {:?}: from {before:?} back by {left} bytes to {edge:?}, \
+                 units of {} bytes",
+                segment.src,
+                segment.dst,
+                1 << shift
+            ));
+        }
+        Ok(())
+    }
+
+    /// What an onlooker knows of what `node` says in the name of `src` to `dst`.
+    pub(super) fn seen(&self, node: NodeId, src: Endpoint, dst: Endpoint) -> Option<Seen> {
+        let promise = self.promises.get(&(node, src, dst))?;
+        let (ack, window) = promise.last?;
+        Some(Seen { ack, window, seq: promise.next })
+    }
+
+    /// Another box stands in the place of `node`.
+    pub(super) fn forget(&mut self, node: NodeId) {
+        self.promises.retain(|(at, _, _), _| *at != node);
+    }
+}

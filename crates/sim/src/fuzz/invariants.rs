@@ -1,0 +1,131 @@
+//! What is checked after every event: only the nodes and lines that it has touched.
+
+use super::edges::Edges;
+use super::ends::Ends;
+use super::plan::{Middle, Plan};
+use super::stage::{BOXES, Changed};
+use super::violation::{Invariant, Violation};
+use crate::node::Node;
+use crate::world::{Touched, World};
+use bentpipe_core::tcp::buffer::Chunks;
+
+/// What was seen so far.
+#[derive(Debug)]
+pub(super) struct Watch {
+    pub(super) edges: Edges,
+    ends: Vec<Ends>,
+    touched: Touched,
+    /// By box: the most that it may hold.
+    limits: [usize; 2],
+    /// By line: it exists, and is checked at the end as well.
+    lines: usize,
+}
+
+impl Watch {
+    pub(super) fn new(plan: &Plan) -> Watch {
+        let limits = [0, 1].map(|index| match &plan.middle[index] {
+            Middle::Router => 0,
+            Middle::Gateway(config) => {
+                // What is let in when there is room for its bytes is held in whole chunks: each
+                // stream may round up at both ends, and at each side of a hole. What a stream is
+                // guaranteed comes in whatever is held; the pool was asked when its flow came.
+                let flows = plan.calls.len();
+                let streams = 2 * flows;
+                let pool = config.memory.count() as usize;
+                let guaranteed = config.guaranteed.count() as usize;
+                pool + streams * (guaranteed + ROUNDING * Chunks::SIZE)
+            }
+        });
+        let ends = plan.calls.iter().map(|call| Ends::new(plan, call)).collect();
+        let lines = 2 * (3 + if plan.detour.is_some() { 5 } else { 0 });
+        Watch { edges: Edges::default(), ends, touched: Touched::default(), limits, lines }
+    }
+
+    /// Something was changed from outside.
+    pub(super) fn heed(&mut self, changed: Changed) {
+        if let Changed::Box(node) = changed {
+            self.edges.forget(node);
+        }
+    }
+
+    pub(super) fn violation(
+        &self,
+        world: &World,
+        invariant: Invariant,
+        detail: String,
+    ) -> Violation {
+        Violation { at: world.now(), invariant, detail }
+    }
+
+    /// Checks what the last event has touched.
+    pub(super) fn check(&mut self, plan: &Plan, world: &mut World) -> Result<(), Violation> {
+        let mut touched = std::mem::take(&mut self.touched);
+        world.touched(&mut touched);
+        let now = world.now();
+        let broken = |invariant, detail| Violation { at: now, invariant, detail };
+        for segment in &touched.segments {
+            self.edges.see(segment).map_err(|detail| broken(Invariant::RightEdge, detail))?;
+        }
+        for &line in &touched.lines {
+            conserved(world, line)?;
+        }
+        for &node in &touched.nodes {
+            match world.node(node) {
+                Node::Host(_) => {
+                    for (call, ends) in plan.calls.iter().zip(&mut self.ends) {
+                        ends.check(plan, call, world, node)
+                            .map_err(|(invariant, detail)| broken(invariant, detail))?;
+                    }
+                }
+                Node::Gateway(gateway, _) => {
+                    let limit = self.limits[node - BOXES[0]];
+                    if gateway.held() > limit {
+                        let held = gateway.held();
+                        let detail = format!("node {node} holds {held}, may hold {limit}");
+                        return Err(broken(Invariant::Memory, detail));
+                    }
+                }
+                Node::Router | Node::Helper(_) => {}
+            }
+        }
+        self.touched = touched;
+        Ok(())
+    }
+
+    /// Checks what must be when nothing happens any more.
+    pub(super) fn check_end(&mut self, plan: &Plan, world: &mut World) -> Result<(), Violation> {
+        let now = world.now();
+        let broken = |invariant, detail| Violation { at: now, invariant, detail };
+        if let Some(at) = world.next_event() {
+            let detail = format!("something is still to happen at {} s", at.as_secs_f64());
+            return Err(broken(Invariant::Livelock, detail));
+        }
+        for line in 0..self.lines {
+            world.refresh(line);
+            conserved(world, line)?;
+        }
+        for (call, ends) in plan.calls.iter().zip(&self.ends) {
+            ends.check_end(plan, call, world)
+                .map_err(|(invariant, detail)| broken(invariant, detail))?;
+        }
+        for gateway in world.gateways() {
+            if gateway.flows() > 0 || gateway.held() > 0 {
+                let (flows, held) = (gateway.flows(), gateway.held());
+                let detail = format!("{flows} flows and {held} bytes are left in a gateway");
+                return Err(broken(Invariant::Leftover, detail));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Chunks by which a stream may be rounded up.
+const ROUNDING: usize = 4;
+
+fn conserved(world: &World, line: usize) -> Result<(), Violation> {
+    world.line(line).conserves().map_err(|detail| Violation {
+        at: world.now(),
+        invariant: Invariant::Conservation,
+        detail: format!("line {line}: {detail}"),
+    })
+}

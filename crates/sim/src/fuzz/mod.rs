@@ -1,0 +1,114 @@
+//! Deterministic fault testing: from a seed, hosts with real bytes, up to two gateways (the code
+//! that is deployed), a bad satellite link, and whatever else can befall them; checked after every
+//! event.
+//!
+//! [`Plan::draw`] says what happens, [`Plan::play`] lets it happen. Both depend on the seed alone,
+//! so that a violation is replayed by its seed, packet by packet. A panic while playing is a
+//! violation as well: the world and its hosts assert what every TCP must keep (no deadline in the
+//! past, nobody sends without end, each byte read is the right one). Catching it is the caller's
+//! business, as is running many seeds at once.
+
+mod attack;
+mod draw;
+mod edges;
+mod ends;
+mod invariants;
+mod plan;
+mod stage;
+mod violation;
+
+pub use attack::{Attack, Forgery};
+pub use plan::{Call, Change, Detour, Hazard, Middle, Path, Plan};
+pub use violation::{Invariant, Violation};
+
+use bentpipe_core::time::Instant;
+use invariants::Watch;
+use stage::Stage;
+use std::time::Duration;
+
+/// By then everything is over: the applications of disturbed runs reset their connections long
+/// before, and idle gateways ask their hosts.
+const LIMIT: Duration = Duration::from_secs(3 * 3600);
+
+/// More events than any plan needs, by an order of magnitude: something goes round in circles.
+const MOST_EVENTS: u64 = 3_000_000;
+
+/// What a plan came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Played {
+    /// Events of the world.
+    pub events: u64,
+    /// Packets that arrived anywhere.
+    pub packets: u64,
+    /// Bytes that applications read.
+    pub bytes: u64,
+    /// Flows that gateways split, those of crashed gateways left out.
+    pub split: u64,
+    /// Connections both of whose directions were read to their ends.
+    pub completed: u64,
+    /// Forged segments that were injected.
+    pub forged: u64,
+    /// A digest of every packet and its moment; see [`World::trace`](crate::World::trace).
+    pub trace: u64,
+}
+
+/// Whether packets are printed while a plan is played.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Packets {
+    /// Each that arrives anywhere, to standard error.
+    Printed,
+    /// None.
+    Silent,
+}
+
+impl Plan {
+    /// Lets happen what is planned, and checks after every event.
+    ///
+    /// # Errors
+    /// The first invariant that does not hold.
+    ///
+    /// # Panics
+    /// If the world, a host or a gateway finds a bug in itself.
+    pub fn play(&self, packets: Packets) -> Result<Played, Violation> {
+        let mut stage = Stage::new(self, packets);
+        let mut watch = Watch::new(self);
+        let end = Instant::ZERO + LIMIT;
+        let mut events = 0;
+        stage.world.start();
+        loop {
+            let next = stage.world.next_event().filter(|at| *at <= end);
+            // What is planned for a moment comes before what the network does at it.
+            match (stage.next_change(), next) {
+                (Some(at), next) if next.is_none_or(|next| at <= next) => {
+                    let change = stage.change(self, &watch.edges, at);
+                    watch.heed(change);
+                }
+                (_, Some(_)) => {
+                    stage.world.step(end);
+                }
+                (_, None) => break,
+            }
+            events += 1;
+            watch.check(self, &mut stage.world)?;
+            if events > MOST_EVENTS {
+                return Err(watch.violation(
+                    &stage.world,
+                    Invariant::Livelock,
+                    format!("{MOST_EVENTS} events, and still not over"),
+                ));
+            }
+        }
+        watch.check_end(self, &mut stage.world)?;
+        let world = &stage.world;
+        let reports = || self.calls.iter().flat_map(|call| call.reports(world)).flatten();
+        Ok(Played {
+            events,
+            packets: world.packets(),
+            bytes: reports().map(|report| report.read).sum(),
+            split: world.gateways().map(|gateway| gateway.summary().split).sum(),
+            completed: self.calls.iter().filter(|call| call.completed(world)).count() as u64,
+            forged: stage.forged(),
+            trace: world.trace(),
+        })
+    }
+}

@@ -1,0 +1,246 @@
+//! What is to happen in a run.
+
+use super::attack::Attack;
+use crate::host::script::{Report, Script};
+use crate::{Faults, SessionKey, World};
+use bentpipe_core::link::LinkConfig;
+use bentpipe_core::tcp::connection::ConnectionConfig;
+use bentpipe_core::time::Instant;
+use bentpipe_core::wire::SeqNum;
+use bentpipe_gateway::Config;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::net::IpAddr;
+
+/// Everything that happens in a run, as drawn from a seed.
+///
+/// Two hosts, 0 and 1, and two boxes in the middle, each near one of them: 0 – box 0 – satellite –
+/// box 1 – 1. With a [`Detour`], there are routers between hosts and boxes, and ways around.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// What it was drawn from.
+    pub seed: u64,
+    /// What may befall the packets.
+    pub hazards: BTreeSet<Hazard>,
+    /// The hosts' addresses.
+    pub addresses: [IpAddr; 2],
+    /// The connections.
+    pub calls: Vec<Call>,
+    /// The satellite link, from box 0 to box 1 and back.
+    pub satellite: [LinkConfig; 2],
+    /// What else befalls packets on it.
+    pub faults: Faults,
+    /// The cables next to the hosts.
+    pub cables: [Cable; 2],
+    /// The boxes.
+    pub middle: [Middle; 2],
+    /// The ways around them, if there are any.
+    pub detour: Option<Detour>,
+    /// What changes and when, in order.
+    pub changes: Vec<(Instant, Change)>,
+}
+
+/// A connection: who calls whom, and what runs at its ends.
+#[derive(Debug, Clone, Copy)]
+pub struct Call {
+    /// The host that calls.
+    pub caller: usize,
+    /// When it does.
+    pub at: Instant,
+    /// The connection's name at the caller, then at the called.
+    pub keys: [SessionKey; 2],
+    /// Their TCPs.
+    pub configs: [ConnectionConfig; 2],
+    /// Their initial sequence numbers.
+    pub isns: [SeqNum; 2],
+    /// What runs there.
+    pub applications: [Script; 2],
+}
+
+impl Call {
+    /// The host of the caller (0) or of the called (1).
+    pub fn host(&self, end: usize) -> usize {
+        if end == 0 { self.caller } else { 1 - self.caller }
+    }
+
+    /// Whether one of the applications resets the connection.
+    pub fn aborts(&self) -> bool {
+        self.applications.iter().any(|application| application.abort_after.is_some())
+    }
+
+    /// What each end has done and seen, if it exists yet. Hosts are nodes 0 and 1.
+    pub(super) fn reports<'w>(&self, world: &'w World) -> [Option<&'w Report>; 2] {
+        [0, 1].map(|end| world.host(self.host(end)).report(&self.keys[end]))
+    }
+
+    /// Whether both directions were read to their ends.
+    pub(super) fn completed(&self, world: &World) -> bool {
+        self.reports(world).iter().all(|report| report.is_some_and(|report| report.clean_end))
+    }
+}
+
+/// A cable between a host and its box, both directions alike.
+#[derive(Debug, Clone)]
+pub struct Cable {
+    /// The cable.
+    pub link: LinkConfig,
+    /// What befalls packets on it.
+    pub faults: Faults,
+}
+
+/// What stands at an end of the satellite link.
+#[derive(Debug, Clone)]
+pub enum Middle {
+    /// Nothing but a router.
+    Router,
+    /// A gateway.
+    Gateway(Box<Config>),
+}
+
+/// Ways around the boxes: one around both, and one around each.
+#[derive(Debug, Clone)]
+pub struct Detour {
+    /// Around both, each direction.
+    pub beside: LinkConfig,
+    /// From each box to the other host's router.
+    pub around: LinkConfig,
+}
+
+/// The way that packets take towards one of the hosts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Path {
+    /// Through both boxes.
+    Both,
+    /// Through the box near the sender.
+    Near,
+    /// Through the box near the receiver.
+    Far,
+    /// Through neither.
+    Beside,
+}
+
+/// Something that changes at a moment.
+#[derive(Debug, Clone)]
+pub enum Change {
+    /// Packets towards this host take another way.
+    Route {
+        /// The host.
+        towards: usize,
+        /// The way.
+        path: Path,
+    },
+    /// This gateway is gone: what it held is lost, and a router stands in its place.
+    Crash(usize),
+    /// A gateway stands there again, and knows nothing.
+    Restart(usize),
+    // A gateway that is to drain (no new flows, clean ones handed back) belongs here, as
+    // `Drain(usize)`: one line in `Stage::change`, one in `Draw::changes`, a `Hazard`.
+    /// Somebody forges a segment.
+    Attack(Attack),
+}
+
+/// What may befall packets, gateways and connections in a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Hazard {
+    /// Packets are lost, one by one.
+    Loss,
+    /// Packets are lost in bursts (Gilbert–Elliott).
+    BurstLoss,
+    /// Packets overtake each other.
+    Reordering,
+    /// Packets arrive twice.
+    Duplication,
+    /// Bits are turned over.
+    Corruption,
+    /// The satellite link's delay changes.
+    DelayChange,
+    /// Nothing arrives for a while.
+    Outage,
+    /// Applications reset their connections.
+    Abort,
+    /// A gateway crashes.
+    Crash,
+    /// A crashed gateway comes back.
+    Restart,
+    /// One direction takes another way.
+    RouteOneWay,
+    /// Both directions take another way.
+    RouteTwoWay,
+    /// A gateway has little memory or room for few flows.
+    Exhaustion,
+    /// Forged segments of the connections.
+    Attack,
+    /// Forged SYNs.
+    SynFlood,
+}
+
+impl Hazard {
+    /// All of them.
+    pub const ALL: [Hazard; 15] = [
+        Hazard::Loss,
+        Hazard::BurstLoss,
+        Hazard::Reordering,
+        Hazard::Duplication,
+        Hazard::Corruption,
+        Hazard::DelayChange,
+        Hazard::Outage,
+        Hazard::Abort,
+        Hazard::Crash,
+        Hazard::Restart,
+        Hazard::RouteOneWay,
+        Hazard::RouteTwoWay,
+        Hazard::Exhaustion,
+        Hazard::Attack,
+        Hazard::SynFlood,
+    ];
+
+    /// A word for messages and JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Hazard::Loss => "loss",
+            Hazard::BurstLoss => "burst-loss",
+            Hazard::Reordering => "reordering",
+            Hazard::Duplication => "duplication",
+            Hazard::Corruption => "corruption",
+            Hazard::DelayChange => "delay-change",
+            Hazard::Outage => "outage",
+            Hazard::Abort => "abort",
+            Hazard::Crash => "crash",
+            Hazard::Restart => "restart",
+            Hazard::RouteOneWay => "route-one-way",
+            Hazard::RouteTwoWay => "route-two-way",
+            Hazard::Exhaustion => "exhaustion",
+            Hazard::Attack => "attack",
+            Hazard::SynFlood => "syn-flood",
+        }
+    }
+}
+
+impl Plan {
+    /// Whether gateways or routes may take away what was acknowledged, so that connections may
+    /// break and need not be whole. All that happens on lines TCP makes good, and what attackers
+    /// may do here must do no harm.
+    pub fn may_break(&self) -> bool {
+        [Hazard::Crash, Hazard::RouteOneWay, Hazard::RouteTwoWay]
+            .iter()
+            .any(|hazard| self.hazards.contains(hazard))
+    }
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let hazards: Vec<&str> = self.hazards.iter().map(|hazard| hazard.name()).collect();
+        writeln!(f, "seed {}: {}", self.seed, hazards.join(", "))?;
+        for (at, change) in &self.changes {
+            writeln!(f, "at {:.6} s: {change:?}", at.as_secs_f64())?;
+        }
+        for call in &self.calls {
+            writeln!(f, "{call:?}")?;
+        }
+        for middle in &self.middle {
+            writeln!(f, "{middle:?}")?;
+        }
+        writeln!(f, "satellite {:?}\nfaults {:?}", self.satellite, self.faults)?;
+        write!(f, "cables {:?}\ndetour {:?}", self.cables, self.detour)
+    }
+}

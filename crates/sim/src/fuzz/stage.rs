@@ -1,0 +1,186 @@
+//! The world of a plan, and how it changes.
+
+use super::Packets;
+use super::edges::Edges;
+use super::plan::{Cable, Change, Middle, Path, Plan};
+use crate::{Faults, Host, Line, Node, World};
+use bentpipe_core::link::LinkConfig;
+use bentpipe_core::time::Instant;
+use bentpipe_gateway::Gateway;
+
+/// Nodes of the boxes; the hosts are nodes 0 and 1.
+pub(super) const BOXES: [usize; 2] = [2, 3];
+/// Nodes of the routers, where there are detours.
+const ROUTERS: [usize; 2] = [4, 5];
+
+/// A box's port towards its host.
+pub(super) const NEAR_SIDE: usize = 0;
+/// A box's port towards the other box; a router's towards its box.
+pub(super) const SATELLITE_SIDE: usize = 1;
+/// A box's port around the other box, and a router's around both.
+const AROUND: usize = 2;
+/// A router's port to the other box.
+const TO_FAR_BOX: usize = 3;
+
+/// A world at work.
+#[derive(Debug)]
+pub(super) struct Stage {
+    pub(super) world: World,
+    /// How many of the plan's changes have happened.
+    changed: usize,
+    changes: Vec<Instant>,
+    forged: u64,
+    /// Which boxes have crashed and are routers.
+    crashed: [bool; 2],
+}
+
+/// What a change means to those who watch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Changed {
+    /// Another box stands in the place of this node.
+    Box(usize),
+    /// Nothing.
+    Nothing,
+}
+
+impl Stage {
+    pub(super) fn new(plan: &Plan, packets: Packets) -> Stage {
+        let mut world = World::default();
+        for host in [0, 1] {
+            world.add(Host::new(plan.addresses[host]));
+        }
+        for middle in &plan.middle {
+            world.add(stand(middle));
+        }
+        let cable = |cable: &Cable| {
+            let back = LinkConfig { seed: cable.link.seed + 1, ..cable.link.clone() };
+            [&cable.link, &back].map(|link| Line::new(link, cable.faults.clone()))
+        };
+        match &plan.detour {
+            None => {
+                for (host, cables) in plan.cables.iter().enumerate() {
+                    let [there, back] = cable(cables);
+                    world.join((host, 0), (BOXES[host], NEAR_SIDE), there, back);
+                }
+            }
+            Some(detour) => {
+                let plain = |link: &LinkConfig, number: u64| {
+                    [0, 1].map(|way| {
+                        let seed = link.seed + 2 * number + way;
+                        let link = LinkConfig { seed, ..link.clone() };
+                        Line::new(&link, Faults::default())
+                    })
+                };
+                for (host, cables) in plan.cables.iter().enumerate() {
+                    let router = world.add(Node::Router);
+                    let [there, back] = cable(cables);
+                    world.join((host, 0), (router, 0), there, back);
+                    let [there, back] = plain(&LinkConfig::IDEAL, 0);
+                    world.join((router, SATELLITE_SIDE), (BOXES[host], NEAR_SIDE), there, back);
+                }
+                let [there, back] = plain(&detour.beside, 0);
+                world.join((ROUTERS[0], AROUND), (ROUTERS[1], AROUND), there, back);
+                for host in [0, 1] {
+                    let [there, back] = plain(&detour.around, 1 + host as u64);
+                    let far = (ROUTERS[1 - host], TO_FAR_BOX);
+                    world.join((BOXES[host], AROUND), far, there, back);
+                }
+            }
+        }
+        let [there, back] = [0, 1].map(|i| Line::new(&plan.satellite[i], plan.faults.clone()));
+        world.join((BOXES[0], SATELLITE_SIDE), (BOXES[1], SATELLITE_SIDE), there, back);
+        for call in &plan.calls {
+            let hosts = [call.host(0), call.host(1)];
+            let (keys, isns, scripts) = (call.keys, call.isns, call.applications);
+            let caller = world.host_mut(hosts[0]);
+            caller.call(call.at, keys[0], call.configs[0], isns[0], scripts[0]);
+            world.host_mut(hosts[1]).listen(keys[1].0, call.configs[1], isns[1], scripts[1]);
+        }
+        let mut stage = Stage {
+            world,
+            changed: 0,
+            changes: plan.changes.iter().map(|(at, _)| *at).collect(),
+            forged: 0,
+            crashed: [false; 2],
+        };
+        for towards in [0, 1] {
+            stage.route(plan, towards, Path::Both);
+        }
+        if packets == Packets::Printed {
+            stage.world.print_packets();
+        }
+        stage.world.watch();
+        stage
+    }
+
+    /// When something is to change next.
+    pub(super) fn next_change(&self) -> Option<Instant> {
+        self.changes.get(self.changed).copied()
+    }
+
+    /// How many segments were forged.
+    pub(super) fn forged(&self) -> u64 {
+        self.forged
+    }
+
+    /// Changes what is next, at `now`.
+    pub(super) fn change(&mut self, plan: &Plan, edges: &Edges, now: Instant) -> Changed {
+        self.world.advance(now);
+        let (_, change) = &plan.changes[self.changed];
+        self.changed += 1;
+        match *change {
+            Change::Route { towards, path } => self.route(plan, towards, path),
+            Change::Crash(middle) => {
+                self.crashed[middle] = true;
+                self.world.replace(BOXES[middle], Node::Router);
+                return Changed::Box(BOXES[middle]);
+            }
+            Change::Restart(middle) => {
+                self.crashed[middle] = false;
+                self.world.replace(BOXES[middle], stand(&plan.middle[middle]));
+                return Changed::Box(BOXES[middle]);
+            }
+            Change::Attack(attack) => {
+                self.forged += attack.strike(plan, edges, &mut self.world);
+            }
+        }
+        Changed::Nothing
+    }
+
+    /// Sends packets towards a host along `path`. A box that they pass by keeps its routes: what it
+    /// still has to send goes where it went before.
+    fn route(&mut self, plan: &Plan, towards: usize, path: Path) {
+        let (near, far) = (1 - towards, towards);
+        let address = plan.addresses[towards];
+        let detours = plan.detour.is_some();
+        let mut set = |node, port| self.world.set_route(node, address, Some(port));
+        if path != Path::Beside || !detours {
+            set(BOXES[far], NEAR_SIDE);
+        }
+        if !detours {
+            return set(BOXES[near], SATELLITE_SIDE);
+        }
+        set(ROUTERS[far], 0);
+        match path {
+            Path::Both => {
+                set(ROUTERS[near], SATELLITE_SIDE);
+                set(BOXES[near], SATELLITE_SIDE);
+            }
+            Path::Near => {
+                set(ROUTERS[near], SATELLITE_SIDE);
+                set(BOXES[near], AROUND);
+            }
+            Path::Far => set(ROUTERS[near], TO_FAR_BOX),
+            Path::Beside => set(ROUTERS[near], AROUND),
+        }
+    }
+}
+
+fn stand(middle: &Middle) -> Node {
+    match middle {
+        Middle::Router => Node::Router,
+        Middle::Gateway(config) => {
+            Node::Gateway(Box::new(Gateway::new((**config).clone())), vec![NEAR_SIDE])
+        }
+    }
+}
