@@ -7,7 +7,8 @@ use crate::config::Config;
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::tcp::tcb::Admission;
 use bentpipe_core::time::Instant;
-use bentpipe_core::wire::Flags;
+use bentpipe_core::wire::{Flags, IpHeader, TcpHeader};
+use std::collections::VecDeque;
 
 /// How a flow ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,8 +21,8 @@ pub(crate) enum Ending {
     Closed { at: Instant },
     /// It is being handed back: what is held is delivered, all that comes is forwarded.
     Leaving(Leaving),
-    /// It has been handed back, but for what is still to be sent.
-    Left { at: Instant },
+    /// It has been handed back, but for the resets that are still to be sent.
+    Left,
     /// A RST has been sent; whoever does not take it is told again until forgotten.
     Reset { at: Instant },
 }
@@ -53,7 +54,7 @@ impl<B: Buffer> Split<B> {
             Ending::Open | Ending::Closed { .. } => true,
             Ending::Draining { from, .. } => leg != from,
             Ending::Leaving(Leaving { unheard, .. }) => unheard != Some(leg),
-            Ending::Reset { .. } | Ending::Left { .. } => false,
+            Ending::Reset { .. } | Ending::Left => false,
         }
     }
 
@@ -120,6 +121,11 @@ impl<B: Buffer> Split<B> {
         }
     }
 
+    /// What is still to be sent of a flow that has left.
+    pub(crate) fn last_words(&mut self) -> Option<VecDeque<(usize, IpHeader, TcpHeader)>> {
+        (self.ending == Ending::Left).then(|| std::mem::take(&mut self.control))
+    }
+
     fn send_reset(&mut self, leg: usize) {
         let (ip, tcp) = self.legs[leg].reset(None);
         self.control.push_back((leg, ip, tcp));
@@ -179,10 +185,9 @@ impl<B: Buffer> Split<B> {
     pub(super) fn ending_timers(&self, config: &Config) -> impl Iterator<Item = Instant> {
         let fins = self.fin_held_since.map(|held| held.map(|since| since + config.fin_hold));
         let end = match self.ending {
-            Ending::Open => None,
+            Ending::Open | Ending::Left => None,
             Ending::Draining { since, .. } => Some(since + config.reset_drain),
             Ending::Leaving(Leaving { since, .. }) => Some(since + config.reset_drain),
-            Ending::Left { at } => Some(at),
             Ending::Closed { at } | Ending::Reset { at } => Some(at + config.linger),
         };
         fins.into_iter().flatten().chain(end)
@@ -192,8 +197,7 @@ impl<B: Buffer> Split<B> {
     pub(crate) fn forgettable(&self, now: Instant, config: &Config) -> bool {
         match self.ending {
             Ending::Closed { at } | Ending::Reset { at } => at + config.linger <= now,
-            Ending::Left { .. } => self.control.is_empty(),
-            Ending::Open | Ending::Draining { .. } | Ending::Leaving(_) => false,
+            Ending::Open | Ending::Draining { .. } | Ending::Leaving(_) | Ending::Left => false,
         }
     }
 

@@ -112,7 +112,7 @@ impl<B: Buffer> Split<B> {
     pub(crate) fn leaving_for(&self) -> Option<Departure> {
         match self.ending {
             Ending::Leaving(Leaving { why, .. }) => Some(why),
-            Ending::Left { .. } => Some(Departure::Route),
+            Ending::Left => Some(Departure::Route),
             _ => None,
         }
     }
@@ -146,7 +146,7 @@ impl<B: Buffer> Split<B> {
                 // Both hosts know: this packet is forwarded.
                 self.lost += self.undelivered(CLIENT) + self.undelivered(SERVER);
                 self.forget_streams();
-                self.ending = Ending::Left { at: now };
+                self.ending = Ending::Left;
             }
             return Progress::default();
         }
@@ -227,7 +227,7 @@ impl<B: Buffer> Split<B> {
             }
         }
         self.forget_streams();
-        self.ending = Ending::Left { at: now };
+        self.ending = Ending::Left;
     }
 
     /// Bytes that the host of `leg` may still miss.

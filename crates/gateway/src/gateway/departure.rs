@@ -85,14 +85,21 @@ impl<B: Buffer> Gateway<B> {
 
     /// Something has happened to a flow: sums, ends, and what it may have to send.
     pub(super) fn attend(&mut self, id: usize) {
-        let Some(flow) = self.flows.get(id) else { return };
-        if let Phase::Split(split) = &flow.phase
-            && split.has_left()
-            && let Some(why) = split.leaving_for()
-        {
-            self.summary.count_handed_back(why);
-            self.remove(id);
-            return;
+        let Some(flow) = self.flows.get_mut(id) else { return };
+        if let Phase::Split(split) = &mut flow.phase {
+            if let Some(last_words) = split.last_words() {
+                let sides = flow.sides;
+                let resets = last_words.into_iter().map(|(leg, ip, tcp)| (sides[leg], (ip, tcp)));
+                self.relays.extend(resets);
+                self.note_end(id);
+                return self.remove(id);
+            }
+            if split.has_left()
+                && let Some(why) = split.leaving_for()
+            {
+                self.summary.count_handed_back(why);
+                return self.remove(id);
+            }
         }
         self.count_demand(id);
         self.note_end(id);

@@ -60,7 +60,8 @@ pub struct Gateway<B = Chunks> {
     table: BTreeMap<FlowKey, usize>,
     timers: BTreeSet<(Instant, usize)>,
     ready: VecDeque<usize>,
-    /// Handshake segments on their way to the other side.
+    /// Segments without data that no flow keeps: handshakes on their way to the other side, and
+    /// resets of flows that are gone.
     relays: VecDeque<(Side, Relay)>,
     /// Bytes held by all streams.
     held: usize,

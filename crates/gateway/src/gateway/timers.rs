@@ -116,7 +116,7 @@ impl<B: Buffer> Gateway<B> {
         let lost_bytes = split.lost_bytes();
         self.summary.lost_bytes += lost_bytes;
         match split.ending() {
-            Ending::Left { .. } => {
+            Ending::Left => {
                 tracing::warn!(
                     ?client,
                     ?server,
