@@ -205,7 +205,7 @@ impl Draw {
             timestamps: self.flip(),
             ack_policy: self
                 .pick(&[AckPolicy::PerSegment, AckPolicy::Delayed(Duration::from_millis(40))]),
-            syn_retries: 30,
+            syn_retries: 60,
             time_wait: Duration::from_secs(120),
             ..ConnectionConfig::default()
         };
@@ -214,9 +214,15 @@ impl Draw {
         config.sender.max_burst = self.pick(&[smss, 16 * smss]);
         config.sender.initial_window = InitialWindow::Segments(self.pick(&[1, 2, 10]));
         config.sender.pacing = self.pick(&[Pacing::Off, Pacing::Window { cap: None }]);
-        config.sender.max_unanswered = if self.may_break() { 15 } else { 60 };
+        config.sender.max_unanswered = self.max_unanswered();
         config.sender.rto = rto();
         config
+    }
+
+    /// How often something is sent in vain before the peer is given up. Bursts of losses may be
+    /// long, and where nothing breaks nobody is to be given up.
+    fn max_unanswered(&self) -> u32 {
+        if self.may_break() { 15 } else { 100 }
     }
 
     fn middle(&mut self, satellite: &LinkConfig) -> [Middle; 2] {
@@ -258,8 +264,10 @@ impl Draw {
             config.satellite.rate = satellite.rate.as_ref().map(|rate| rate.at(Instant::ZERO));
             config.satellite.round_trip = Some(satellite.delay.at(Instant::ZERO) * 2);
         }
-        config.satellite.sender.rto = rto();
-        config.lan.sender.rto = rto();
+        for leg in [&mut config.satellite, &mut config.lan] {
+            leg.sender.rto = rto();
+            leg.sender.max_unanswered = self.max_unanswered();
+        }
         config
     }
 
