@@ -1,6 +1,7 @@
 //! One run of a scenario, from its beginning to its results.
 
 use crate::build::{Built, Layout, build};
+use crate::capture::{Capture, PacketSink};
 use crate::faults;
 use crate::record::{LinkRow, Outcome, RunRow, Sampler, fairness};
 use crate::stream::Stream;
@@ -41,6 +42,20 @@ const TICK: Duration = Duration::from_secs(1);
 pub fn run(
     scenario: &Scenario,
     run: u64,
+    go_on: impl FnMut(f64) -> bool,
+) -> Result<Outcome, RunError> {
+    run_captured(scenario, run, None, go_on)
+}
+
+/// As [`run`], and hands every packet that passes a host to `sink`. A capture looks and changes
+/// nothing: the outcome is the same with and without.
+///
+/// # Errors
+/// [`RunError`].
+pub fn run_captured(
+    scenario: &Scenario,
+    run: u64,
+    sink: Option<Box<dyn PacketSink>>,
     mut go_on: impl FnMut(f64) -> bool,
 ) -> Result<Outcome, RunError> {
     let web_cache =
@@ -51,6 +66,10 @@ pub fn run(
     let Built { mut simulation, layout, seeds } = build(scenario, run);
     let warm_up = Instant::ZERO + scenario.run.warm_up;
     let limit = Instant::ZERO + scenario.run.duration;
+    if let Some(sink) = sink {
+        let hosts = layout.hosts(scenario);
+        simulation.world_mut().capture(Capture { sink, hosts });
+    }
     let mut sampler = Sampler::new(scenario, &layout, &mut simulation);
     let mut faults = faults::Agenda::new(scenario);
     let mut now = Instant::ZERO;

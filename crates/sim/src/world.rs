@@ -223,6 +223,11 @@ impl<A: Application> World<A> {
         let Way { node, port, .. } = self.lines[id];
         while let Some(packet) = self.lines[id].line.pop(now) {
             self.note(id, &packet);
+            if let Some(tap) = &mut self.tap
+                && let Node::Host(_) = self.nodes[node]
+            {
+                tap.arrived(now, node, &packet);
+            }
             if let Content::Echo(echo) = packet.content
                 && self.addresses[node] == Some(packet.ip.dst)
             {
@@ -235,9 +240,6 @@ impl<A: Application> World<A> {
             }
             match &mut self.nodes[node] {
                 Node::Host(host) => {
-                    if let Some(tap) = &mut self.tap {
-                        tap.arrived(now, node, &packet);
-                    }
                     if let Content::Udp(datagram) = packet.content {
                         self.datagrams.push_back((node, datagram));
                     }
@@ -284,12 +286,7 @@ impl<A: Application> World<A> {
         let mut sent = 0;
         while let Some((packet, mss)) = self.poll_node(id) {
             packet.cut(mss, |packet| match self.nodes[id] {
-                Node::Host(_) => {
-                    if let Some(tap) = &mut self.tap {
-                        tap.sent(now, id, &packet);
-                    }
-                    self.send(id, 0, packet);
-                }
+                Node::Host(_) => self.send_from_host(id, packet),
                 _ => self.forward(id, packet),
             });
             sent += 1;
@@ -341,6 +338,13 @@ impl<A: Application> World<A> {
         if let Some(&port) = self.routes[id].get(&packet.ip.dst) {
             self.send(id, port, packet);
         }
+    }
+
+    fn send_from_host(&mut self, id: NodeId, packet: Box<Packet>) {
+        if let Some(tap) = &mut self.tap {
+            tap.sent(self.now, id, &packet);
+        }
+        self.send(id, 0, packet);
     }
 
     fn send(&mut self, id: NodeId, port: usize, packet: Box<Packet>) {

@@ -49,7 +49,7 @@ impl<A: Application> World<A> {
         let ip = IpHeader { src, dst, hop_limit: 64, traffic_class: 0, flow_label: 0 };
         let packet = Box::new(Packet { ip, content });
         match self.nodes[from] {
-            Node::Host(_) => self.send(from, 0, packet),
+            Node::Host(_) => self.send_from_host(from, packet),
             _ => self.forward(from, packet),
         }
     }
