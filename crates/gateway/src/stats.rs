@@ -1,6 +1,8 @@
 //! What the gateway counts.
 
 use crate::Side;
+use std::array;
+use std::ops::{Add, Sub};
 
 /// Why a packet or a flow is forwarded and not split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -101,5 +103,50 @@ impl Summary {
 
     pub(crate) fn side_mut(&mut self, side: Side) -> &mut SideStats {
         &mut self.sides[side as usize]
+    }
+}
+
+impl Summary {
+    /// Each counter of `self` and of `other` by `by`.
+    fn each(&self, other: &Summary, by: impl Fn(u64, u64) -> u64) -> Summary {
+        Summary {
+            split: by(self.split, other.split),
+            closed: by(self.closed, other.closed),
+            reset: by(self.reset, other.reset),
+            handed_back: by(self.handed_back, other.handed_back),
+            lost_bytes: by(self.lost_bytes, other.lost_bytes),
+            forwarded_flows: array::from_fn(|i| {
+                by(self.forwarded_flows[i], other.forwarded_flows[i])
+            }),
+            forwarded_packets: array::from_fn(|i| {
+                by(self.forwarded_packets[i], other.forwarded_packets[i])
+            }),
+            sides: array::from_fn(|i| {
+                let (a, b) = (&self.sides[i], &other.sides[i]);
+                SideStats {
+                    received_bytes: by(a.received_bytes, b.received_bytes),
+                    delivered_bytes: by(a.delivered_bytes, b.delivered_bytes),
+                    retransmissions: by(a.retransmissions, b.retransmissions),
+                    retransmitted_bytes: by(a.retransmitted_bytes, b.retransmitted_bytes),
+                    timeouts: by(a.timeouts, b.timeouts),
+                }
+            }),
+        }
+    }
+}
+
+/// Of two gateways, or of two lives of one.
+impl Add for Summary {
+    type Output = Summary;
+    fn add(self, other: Summary) -> Summary {
+        self.each(&other, |a, b| a + b)
+    }
+}
+
+/// Since an earlier moment.
+impl Sub for Summary {
+    type Output = Summary;
+    fn sub(self, earlier: Summary) -> Summary {
+        self.each(&earlier, |now, then| now - then)
     }
 }

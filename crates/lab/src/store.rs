@@ -8,7 +8,7 @@
 
 use crate::cell::Row;
 use crate::packet_files;
-use crate::tables::Table;
+use crate::tables::{TABLES, Table};
 use bentpipe_sim::Outcome;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -65,7 +65,7 @@ pub struct RunRecord {
     /// If packets were recorded: how long their files are together, in bytes.
     pub(crate) packets: Option<u64>,
     /// The rows of each table.
-    pub(crate) tables: [Vec<Row>; 5],
+    pub(crate) tables: [Vec<Row>; TABLES],
 }
 
 /// What summaries need of a flow.
@@ -91,8 +91,8 @@ impl RunRecord {
             name: flow.name.clone(),
             goodput: flow.goodput,
             completion: flow.mean_completion.map(|time| time.as_nanos() as f64 / 1e9),
-            retransmissions: flow.retransmissions,
-            timeouts: flow.timeouts,
+            retransmissions: flow.tally.retransmissions,
+            timeouts: flow.tally.timeouts,
         });
         RunRecord {
             flows: figures.collect(),
@@ -213,7 +213,8 @@ mod tests {
             timeouts: 0,
         };
         let row = vec![Cell::None, Cell::Number(1.0 / 3.0), Cell::Text("x".to_owned())];
-        let tables = [vec![row], Vec::new(), Vec::new(), Vec::new(), Vec::new()];
+        let mut tables = [const { Vec::new() }; TABLES];
+        tables[0].push(row);
         RunRecord {
             flows: vec![flow],
             fairness: Some(1.0),

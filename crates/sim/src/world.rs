@@ -2,6 +2,7 @@
 
 mod act;
 mod look;
+mod meter;
 mod routes;
 mod tap;
 
@@ -15,6 +16,7 @@ use crate::node::Node;
 use crate::packet::{Body, Content, Datagram, Echo, Packet};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_gateway::{Disposition, Side};
+use meter::Meter;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
 
@@ -48,6 +50,8 @@ pub struct World<A: Application = Run> {
     told: Vec<NodeId>,
     /// By node: its address, if it has one.
     addresses: Vec<Option<IpAddr>>,
+    /// By node: what it has held and counted as a gateway.
+    meters: Vec<Meter>,
     /// Answers to pings.
     echoes: VecDeque<(NodeId, Instant, Echo)>,
     /// UDP datagrams that have come to hosts.
@@ -88,6 +92,7 @@ impl<A: Application> Default for World<A> {
             routes: Vec::new(),
             told: Vec::new(),
             addresses: Vec::new(),
+            meters: Vec::new(),
             echoes: VecDeque::new(),
             datagrams: VecDeque::new(),
             trace: 0xcbf2_9ce4_8422_2325,
@@ -125,6 +130,7 @@ impl<A: Application> World<A> {
         self.nodes.push(node);
         self.exits.push(Vec::new());
         self.routes.push(BTreeMap::new());
+        self.meters.push(Meter::default());
         self.nodes.len() - 1
     }
 
@@ -300,7 +306,10 @@ impl<A: Application> World<A> {
                 host.next()
             }
             Node::Router => return,
-            Node::Gateway(gateway, _) => gateway.poll_timeout(),
+            Node::Gateway(gateway, _) => {
+                self.meters[id].read(now, gateway);
+                gateway.poll_timeout()
+            }
             Node::Helper(helper) => helper.next(),
         };
         // What was due has expired: a deadline that stays would wake the node for ever.
