@@ -2,6 +2,8 @@
 
 use crate::Side;
 use crate::flow::Departure;
+use std::array;
+use std::ops::{Add, Sub};
 
 /// Why a packet or a flow is forwarded and not split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -101,9 +103,14 @@ impl Summary {
         self.sides[side as usize]
     }
 
-    /// Split flows that were handed back to plain forwarding and why.
+    /// Split flows that were handed back to plain forwarding because of `why`.
     pub fn handed_back(&self, why: Departure) -> u64 {
         self.handed_back[why as usize]
+    }
+
+    /// Split flows that were handed back to plain forwarding, for whatever reason.
+    pub fn all_handed_back(&self) -> u64 {
+        self.handed_back.iter().sum()
     }
 
     pub(crate) fn count_handed_back(&mut self, why: Departure) {
@@ -117,5 +124,51 @@ impl Summary {
 
     pub(crate) fn side_mut(&mut self, side: Side) -> &mut SideStats {
         &mut self.sides[side as usize]
+    }
+}
+
+impl Summary {
+    /// Each counter of `self` and of `other` by `by`.
+    fn each(&self, other: &Summary, by: impl Fn(u64, u64) -> u64) -> Summary {
+        Summary {
+            split: by(self.split, other.split),
+            closed: by(self.closed, other.closed),
+            reset: by(self.reset, other.reset),
+            handed_back: array::from_fn(|i| by(self.handed_back[i], other.handed_back[i])),
+            route_changes: by(self.route_changes, other.route_changes),
+            lost_bytes: by(self.lost_bytes, other.lost_bytes),
+            forwarded_flows: array::from_fn(|i| {
+                by(self.forwarded_flows[i], other.forwarded_flows[i])
+            }),
+            forwarded_packets: array::from_fn(|i| {
+                by(self.forwarded_packets[i], other.forwarded_packets[i])
+            }),
+            sides: array::from_fn(|i| {
+                let (a, b) = (&self.sides[i], &other.sides[i]);
+                SideStats {
+                    received_bytes: by(a.received_bytes, b.received_bytes),
+                    delivered_bytes: by(a.delivered_bytes, b.delivered_bytes),
+                    retransmissions: by(a.retransmissions, b.retransmissions),
+                    retransmitted_bytes: by(a.retransmitted_bytes, b.retransmitted_bytes),
+                    timeouts: by(a.timeouts, b.timeouts),
+                }
+            }),
+        }
+    }
+}
+
+/// Of two gateways, or of two lives of one.
+impl Add for Summary {
+    type Output = Summary;
+    fn add(self, other: Summary) -> Summary {
+        self.each(&other, |a, b| a + b)
+    }
+}
+
+/// Since an earlier moment.
+impl Sub for Summary {
+    type Output = Summary;
+    fn sub(self, earlier: Summary) -> Summary {
+        self.each(&earlier, |now, then| now - then)
     }
 }

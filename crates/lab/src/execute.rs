@@ -4,11 +4,10 @@
 //! what the others have given so far (see `plan`), so that there is a queue of our own anyway, and
 //! no work to divide further.
 
-use crate::panics::caught;
+use crate::attempt::{Attempt, Simulate, attempt, simulate};
 use crate::plan::{Job, Next, Plan, PointEnd};
 use crate::store::{Damaged, Key, RunRecord, Store};
-use bentpipe_scenario::{Experiment, Point, Repeat, Scenario};
-use bentpipe_sim::{Outcome, RunError};
+use bentpipe_scenario::{Experiment, Point, Repeat};
 use std::io;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -119,15 +118,8 @@ pub fn execute(
     options: &Options<'_>,
     watch: &(dyn Fn(Event<'_>) + Sync),
 ) -> Result<Executed, LabError> {
-    let simulate = |scenario: &Scenario, run: u64, go_on: &mut dyn FnMut(f64) -> bool| {
-        bentpipe_sim::run(scenario, run, go_on)
-    };
     execute_by(&simulate, experiment, store, options, watch)
 }
-
-/// How a run is made: [`bentpipe_sim::run`], or what stands in for it in tests.
-type Simulate<'a> =
-    dyn Fn(&Scenario, u64, &mut dyn FnMut(f64) -> bool) -> Result<Outcome, RunError> + Sync + 'a;
 
 fn execute_by(
     simulate: &Simulate<'_>,
@@ -264,27 +256,19 @@ impl Laboratory<'_> {
 
     fn make(&self, point: &Point, job: Job) -> End {
         let run = self.options.run.unwrap_or(job.run);
-        let key = Key::of(&point.canonical, run);
         let mut go_on = |share| {
             (self.watch)(Event::Running(job, share));
             !self.stopped()
         };
-        let result = caught(|| (self.simulate)(&point.scenario, u64::from(run), &mut go_on));
-        let why = match result {
-            Ok(Ok(outcome)) => {
-                let record = RunRecord::new(&outcome);
-                return match self.store.save(key, &record) {
-                    Ok(()) => End::Made(record),
-                    Err(source) => {
-                        let path = self.store.folder().display().to_string();
-                        self.lock().error.get_or_insert(LabError::Write { path, source });
-                        End::GivenUp
-                    }
-                };
+        let why = match attempt(self.simulate, self.store, point, run, &mut go_on) {
+            Ok(Attempt::Made(record)) => return End::Made(record),
+            Ok(Attempt::GivenUp) => return End::GivenUp,
+            Ok(Attempt::Failed(why)) => why,
+            Err(source) => {
+                let path = self.store.folder().display().to_string();
+                self.lock().error.get_or_insert(LabError::Write { path, source });
+                return End::GivenUp;
             }
-            Ok(Err(RunError::Cancelled)) => return End::GivenUp,
-            Ok(Err(error)) => error.to_string(),
-            Err(panic) => panic,
         };
         let seed = point.scenario.seeds(u64::from(run)).run();
         End::Failed(Failure { job: Job { run, ..job }, seed, label: point.label.clone(), why })
@@ -321,6 +305,8 @@ impl Laboratory<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bentpipe_scenario::Scenario;
+    use bentpipe_sim::PacketSink;
 
     const TEXT: &str = r#"
         [run]
@@ -352,11 +338,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(folder.path()).unwrap();
         let experiment = experiment();
-        let simulate = |scenario: &Scenario, run: u64, go_on: &mut dyn FnMut(f64) -> bool| {
+        let failing = |scenario: &Scenario,
+                       run: u64,
+                       sink: Option<Box<dyn PacketSink>>,
+                       go_on: &mut dyn FnMut(f64) -> bool| {
             let first = scenario.links[0].forward.delay.at(bentpipe_core::time::Instant::ZERO)
                 == bentpipe_core::time::Duration::from_millis(1);
             assert!(!(first && run == 1), "out of cheese");
-            bentpipe_sim::run(scenario, run, go_on)
+            simulate(scenario, run, sink, go_on)
         };
         let stop = AtomicBool::new(false);
         let told = Mutex::new(Vec::new());
@@ -365,7 +354,7 @@ mod tests {
                 told.lock().unwrap().push(failure.clone());
             }
         };
-        let done = execute_by(&simulate, &experiment, &store, &options(&stop), &watch).unwrap();
+        let done = execute_by(&failing, &experiment, &store, &options(&stop), &watch).unwrap();
         assert_eq!((done.made, done.failures.len(), done.stopped), (5, 1, false));
         let failure = &done.failures[0];
         assert_eq!((failure.job, failure.label.as_str()), (Job { point: 0, run: 1 }, "delay=1ms"));

@@ -3,6 +3,7 @@
 
 use crate::cell::{self, Cell, Heading, Kind, Row};
 use crate::execute::{Executed, LabError};
+use crate::packet_files;
 use crate::plan::PointEnd;
 use crate::readme::{self, Part};
 use crate::store::{Key, RunRecord, Store};
@@ -13,6 +14,9 @@ use crate::tables::Table;
 use bentpipe_scenario::{Experiment, Point};
 use serde_json::{Value, json};
 use std::path::{Component, Path, PathBuf};
+
+/// Where captures are, in a folder for each run.
+const PACKETS: &str = "packets";
 
 /// A folder of results.
 #[derive(Debug, Clone)]
@@ -95,6 +99,9 @@ impl Folder {
         let mut files = parts.iter().map(create).collect::<Result<Vec<_>, _>>()?;
         let mut summary_file = create(&summaries)?;
         let mut points = Vec::new();
+        let packets = self.path.join(PACKETS);
+        let captures_fail = |source| write_error(&packets, source);
+        packet_files::clear(&packets).map_err(captures_fail)?;
         for &end in &executed.ends {
             let point = experiment.point(end.point);
             let runs = runs(&point, end, store, executed)?;
@@ -106,6 +113,11 @@ impl Folder {
             }
             points.push(summary);
             for (number, run) in runs {
+                if run.packets.is_some() {
+                    let from = store.packets(Key::of(&point.canonical, number));
+                    let to = packets.join(packet_files::folder_name(end.point, number));
+                    packet_files::link(&from, &to).map_err(captures_fail)?;
+                }
                 let begin: Row = [&begin[..], &[Cell::Count(u64::from(number))]].concat();
                 for (file, rows) in files.iter_mut().zip(run.tables) {
                     for row in rows {
@@ -132,7 +144,8 @@ impl Folder {
                 left_out.push(name.clone());
             }
         }
-        self.text("README.md", &readme::text(experiment, &written, &left_out))?;
+        let captures = packets.is_dir();
+        self.text("README.md", &readme::text(experiment, &written, captures, &left_out))?;
         Ok(results)
     }
 
@@ -186,7 +199,8 @@ fn belongs(name: &str) -> bool {
     };
     let inside = path.components().all(|part| matches!(part, Component::Normal(_)));
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-    inside && !path.starts_with("runs") && name != "README.md" && !ours(stem)
+    let free = !path.starts_with("runs") && !path.starts_with(PACKETS);
+    inside && free && name != "README.md" && !ours(stem)
 }
 
 #[cfg(test)]
@@ -198,9 +212,15 @@ mod tests {
         for name in ["rain.csv", "traces/rain.csv"] {
             assert!(belongs(name), "{name}");
         }
-        for name in
-            ["/etc/passwd", "../rain.csv", "a/../../b", "results.csv", "runs/x", "README.md"]
-        {
+        for name in [
+            "/etc/passwd",
+            "../rain.csv",
+            "a/../../b",
+            "results.csv",
+            "runs/x",
+            "packets/x",
+            "README.md",
+        ] {
             assert!(!belongs(name), "{name}");
         }
     }

@@ -6,11 +6,14 @@
 //! again, and an experiment that was interrupted goes on where it stopped.
 #![forbid(unsafe_code)]
 
+mod attempt;
 mod cell;
 mod execute;
 mod folder;
+mod packet_files;
 mod panics;
 mod parquet_file;
+mod pcapng;
 mod plan;
 mod readme;
 mod store;

@@ -20,8 +20,24 @@ impl Part {
     }
 }
 
-/// The text of `README.md`.
-pub(crate) fn text(experiment: &Experiment, parts: &[&Part], left_out: &[String]) -> String {
+/// What is said of captures.
+const CAPTURES: &str = "\
+## packets/
+
+`packets/point-P-run-R/HOST.pcapng` has the packets that passed that host in run R of point P, headers only, with the
+simulator's time in nanoseconds from 1970 on: Wireshark, tcpdump and tcptrace read it. A packet is sent when the host
+hands it to the link, in front of the link's queue. Checksums are those of the whole packet. `mergecap -w both.pcapng
+A.pcapng B.pcapng` makes one file of two.
+
+";
+
+/// The text of `README.md`. `captures`: there are some.
+pub(crate) fn text(
+    experiment: &Experiment,
+    parts: &[&Part],
+    captures: bool,
+    left_out: &[String],
+) -> String {
     let mut text = String::new();
     let scenario = experiment.point(0).scenario;
     let title = if scenario.title.is_empty() { "An experiment" } else { &scenario.title };
@@ -60,6 +76,9 @@ pub(crate) fn text(experiment: &Experiment, parts: &[&Part], left_out: &[String]
             let _ = writeln!(text, "| `{name}` | {kind} | {unit} | {about} |");
         }
         text.push('\n');
+    }
+    if captures {
+        text.push_str(CAPTURES);
     }
     text.truncate(text.trim_end().len());
     text.push('\n');

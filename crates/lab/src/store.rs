@@ -1,4 +1,5 @@
-//! Finished runs on disk, one small file each, known again by what they came from.
+//! Finished runs on disk, one small file each, known again by what they came from; beside it the
+//! captures of their packets, if the scenario wants them.
 //!
 //! A file's name is the SHA-256 digest of the version, the point's canonical text and the run's
 //! number; its content is guarded by another. Files appear whole or not at all: they are written
@@ -6,7 +7,8 @@
 //! short runs do: what a power cut leaves of one is found damaged, and that run is made again.
 
 use crate::cell::Row;
-use crate::tables::Table;
+use crate::packet_files;
+use crate::tables::{TABLES, Table};
 use bentpipe_sim::Outcome;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -15,7 +17,7 @@ use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 /// To be raised when records, columns or their meanings change.
-const SCHEMA: u32 = 1;
+const SCHEMA: u32 = 2;
 
 /// What begins every file.
 const MAGIC: &[u8; 16] = b"bentpipe run  1\n";
@@ -42,9 +44,12 @@ impl Key {
         Key(digest.finalize().into())
     }
 
+    fn name(self) -> String {
+        self.0[..16].iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
     fn file(self) -> String {
-        let name: String = self.0[..16].iter().map(|byte| format!("{byte:02x}")).collect();
-        name + ".run"
+        self.name() + ".run"
     }
 }
 
@@ -57,8 +62,10 @@ pub struct RunRecord {
     pub fairness: Option<f64>,
     /// Of the busiest direction of a link.
     pub utilisation: Option<f64>,
+    /// If packets were recorded: how long their files are together, in bytes.
+    pub(crate) packets: Option<u64>,
     /// The rows of each table.
-    pub(crate) tables: [Vec<Row>; 5],
+    pub(crate) tables: [Vec<Row>; TABLES],
 }
 
 /// What summaries need of a flow.
@@ -84,13 +91,14 @@ impl RunRecord {
             name: flow.name.clone(),
             goodput: flow.goodput,
             completion: flow.mean_completion.map(|time| time.as_nanos() as f64 / 1e9),
-            retransmissions: flow.retransmissions,
-            timeouts: flow.timeouts,
+            retransmissions: flow.tally.retransmissions,
+            timeouts: flow.tally.timeouts,
         });
         RunRecord {
             flows: figures.collect(),
             fairness: outcome.run.fairness,
             utilisation: outcome.run.utilisation,
+            packets: None,
             tables: Table::ALL.map(|table| table.rows(outcome)),
         }
     }
@@ -138,7 +146,13 @@ impl Store {
         &self.folder
     }
 
-    /// The run of this key, if it was stored.
+    /// Where the captures of the run of this key are, in a folder of their own.
+    pub(crate) fn packets(&self, key: Key) -> PathBuf {
+        self.folder.join(key.name() + ".packets")
+    }
+
+    /// The run of this key, if it was stored. One whose captures are gone was not; they are not
+    /// read, but their length has to be right.
     ///
     /// # Errors
     /// [`Damaged`].
@@ -156,7 +170,17 @@ impl Store {
         if digests[..32] != key.0 || digests[32..] != *Sha256::digest(payload).as_slice() {
             return Err(damaged());
         }
-        postcard::from_bytes(payload).map(Some).map_err(|_| damaged())
+        let record: RunRecord = postcard::from_bytes(payload).map_err(|_| damaged())?;
+        if record.packets.is_none() {
+            return Ok(Some(record));
+        }
+        let path = self.packets(key);
+        match packet_files::length(&path) {
+            Ok(None) => Ok(None),
+            Ok(length) if length == record.packets => Ok(Some(record)),
+            Ok(_) => Err(Damaged::Content(path.display().to_string())),
+            Err(source) => Err(Damaged::Unreadable { path: path.display().to_string(), source }),
+        }
     }
 
     /// Stores a run.
@@ -189,8 +213,15 @@ mod tests {
             timeouts: 0,
         };
         let row = vec![Cell::None, Cell::Number(1.0 / 3.0), Cell::Text("x".to_owned())];
-        let tables = [vec![row], Vec::new(), Vec::new(), Vec::new(), Vec::new()];
-        RunRecord { flows: vec![flow], fairness: Some(1.0), utilisation: None, tables }
+        let mut tables = [const { Vec::new() }; TABLES];
+        tables[0].push(row);
+        RunRecord {
+            flows: vec![flow],
+            fairness: Some(1.0),
+            utilisation: None,
+            packets: None,
+            tables,
+        }
     }
 
     #[test]

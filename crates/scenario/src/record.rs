@@ -20,7 +20,7 @@ pub struct Record {
     pub flows: Option<Vec<usize>>,
     /// Of which links; `None`: of all.
     pub links: Option<Vec<LinkIndex>>,
-    /// Packets at the hosts, headers only.
+    /// A capture of the packets' headers at every host.
     pub packets: bool,
 }
 
@@ -108,7 +108,12 @@ pub(crate) const RECORD: Section = Section {
         field("gateway", "a list of `memory`, `flows`", "`[]`", "what of each gateway"),
         field("flows", "a list of flows", "all", "of which flows"),
         field("links", "a list of links", "all", "of which links"),
-        field("packets", "true or false", "false", "the packets that pass the hosts, headers only"),
+        field(
+            "packets",
+            "true or false",
+            "false",
+            "a capture at every host: its packets' headers, as pcapng files",
+        ),
     ],
     example: "[record]\ninterval = \"50ms\"\nflow = [\"cwnd\", \"sequence\"]\nlink = [\"queue\"]\nlinks = [\"sat\"]",
 };

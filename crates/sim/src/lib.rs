@@ -7,6 +7,7 @@
 
 mod agenda;
 mod build;
+mod capture;
 mod faults;
 pub mod fuzz;
 mod helpers;
@@ -23,6 +24,7 @@ pub mod workload;
 mod world;
 
 pub use build::{Built, BuiltLink, Layout, build};
+pub use capture::{Captured, Direction, PacketSink};
 pub use host::script::{Close, Pace, Report, Run, Script, Start};
 pub use host::{Application, Host, SessionKey, Slot};
 pub use line::{Faults, Line};
@@ -30,7 +32,7 @@ pub use narrow::Narrow;
 pub use node::{Helper, Node};
 pub use packet::{Body, Content, Datagram, Echo, Packet};
 pub use record::Outcome;
-pub use run::{RunError, run};
+pub use run::{RunError, run, run_captured};
 pub use simulation::{Call, Net, Simulation, Socket};
 pub use stream::{Notice, Stream};
 pub use world::{End, LineId, NodeId, World};

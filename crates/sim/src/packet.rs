@@ -2,7 +2,9 @@
 
 use bentpipe_core::link;
 use bentpipe_core::tcp::buffer::{Pattern, Payload};
-use bentpipe_core::wire::{self, Checksum, Flags, IpHeader, TcpHeader, Verify};
+use bentpipe_core::wire::{
+    self, Checksum, Flags, HEADERS_MAX, Headers, IpHeader, TcpHeader, Verify,
+};
 
 /// An IP packet on its way.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -174,10 +176,24 @@ impl Packet {
     pub fn to_bytes(&self) -> Option<Vec<u8>> {
         let Content::Tcp(tcp, body) = &self.content else { return None };
         let payload = body.to_bytes();
-        let pieces = [payload.as_slice()].into_iter();
-        let mut bytes = wire::emit(&self.ip, tcp, pieces, Checksum::Full).to_vec();
-        bytes.extend_from_slice(&payload);
-        Some(bytes)
+        Some([&tcp_headers(&self.ip, tcp, &payload)[..], &payload].concat())
+    }
+
+    /// The bytes of its headers alone, whose checksums are those of the whole packet. The payload of
+    /// datagrams and pings is taken for zeros. An ICMP error is headers throughout: as much of it as
+    /// other packets may have.
+    pub fn headers(&self) -> Headers {
+        let ip = &self.ip;
+        match &self.content {
+            Content::Tcp(tcp, body) => tcp_headers(ip, tcp, &body.to_bytes()),
+            Content::Udp(Datagram { src_port, dst_port, len }) => {
+                wire::emit_udp(ip, *src_port, *dst_port, usize::from(*len))
+            }
+            Content::Echo(Echo { reply, identifier, sequence, len }) => {
+                wire::emit_echo(ip, *reply, *identifier, *sequence, usize::from(*len))
+            }
+            Content::Error(bytes) => bytes.iter().copied().take(HEADERS_MAX).collect(),
+        }
     }
 
     /// The packet that `bytes` are, unless they are damaged.
@@ -210,6 +226,10 @@ impl Packet {
             emit(Box::new(Packet::tcp(self.ip, tcp, body.piece(from, to))));
         }
     }
+}
+
+fn tcp_headers(ip: &IpHeader, tcp: &TcpHeader, payload: &[u8]) -> Headers {
+    wire::emit(ip, tcp, [payload].into_iter(), Checksum::Full)
 }
 
 #[cfg(test)]

@@ -1,13 +1,15 @@
 //! One run of a scenario, from its beginning to its results.
 
 use crate::build::{Built, Layout, build};
+use crate::capture::{Capture, PacketSink};
 use crate::faults;
-use crate::record::{LinkRow, Outcome, RunRow, Sampler, fairness};
+use crate::record::{GatewayRow, LinkRow, Outcome, RunRow, Sampler, Tally, fairness};
 use crate::stream::Stream;
 use crate::world::World;
 use bentpipe_core::link::{Count, Counters, Occupancy};
 use bentpipe_core::time::{Duration, Instant};
-use bentpipe_scenario::{HelperKind, NodeIndex, RunEnd, Scenario};
+use bentpipe_gateway::Summary;
+use bentpipe_scenario::{HelperKind, NodeIndex, NodeKind, RunEnd, Scenario};
 
 /// What goes wrong in a run, apart from panics: none of it is the scenario's fault.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -41,6 +43,20 @@ const TICK: Duration = Duration::from_secs(1);
 pub fn run(
     scenario: &Scenario,
     run: u64,
+    go_on: impl FnMut(f64) -> bool,
+) -> Result<Outcome, RunError> {
+    run_captured(scenario, run, None, go_on)
+}
+
+/// As [`run`], and hands every packet that passes a host to `sink`. A capture looks and changes
+/// nothing: the outcome is the same with and without.
+///
+/// # Errors
+/// [`RunError`].
+pub fn run_captured(
+    scenario: &Scenario,
+    run: u64,
+    sink: Option<Box<dyn PacketSink>>,
     mut go_on: impl FnMut(f64) -> bool,
 ) -> Result<Outcome, RunError> {
     let web_cache =
@@ -51,6 +67,10 @@ pub fn run(
     let Built { mut simulation, layout, seeds } = build(scenario, run);
     let warm_up = Instant::ZERO + scenario.run.warm_up;
     let limit = Instant::ZERO + scenario.run.duration;
+    if let Some(sink) = sink {
+        let hosts = layout.hosts(scenario);
+        simulation.world_mut().capture(Capture { sink, hosts });
+    }
     let mut sampler = Sampler::new(scenario, &layout, &mut simulation);
     let mut faults = faults::Agenda::new(scenario);
     let mut now = Instant::ZERO;
@@ -82,6 +102,7 @@ pub fn run(
     let goes_on = advance(&mut simulation, warm_up)?;
     let tallies = simulation.records().tallies(simulation.world());
     let before: Vec<_> = layout.lines().map(|line| counts(simulation.world_mut(), line)).collect();
+    let gateways_before = gateway_counts(scenario, &layout, simulation.world());
     if goes_on {
         advance(&mut simulation, limit)?;
     }
@@ -92,6 +113,7 @@ pub fn run(
     let end = end.filter(|_| records.all_done()).unwrap_or(limit);
     let measured = (warm_up.min(end), end);
     let links = links(scenario, &layout, world, [&before, &after], measured)?;
+    let gateways = gateways(scenario, &layout, world, &gateways_before);
     let (flows, transfers) = records.rows(world, &tallies, measured);
     let foreground: Vec<_> = flows.iter().filter(|flow| !flow.background).collect();
     let goodputs: Vec<f64> = foreground.iter().map(|flow| flow.goodput).collect();
@@ -104,12 +126,11 @@ pub fn run(
         utilisation: busiest,
         dropped: links.iter().map(|link| link.counters.dropped.packets).sum(),
         lost: links.iter().map(|link| link.counters.lost.packets).sum(),
-        retransmissions: foreground.iter().map(|flow| flow.retransmissions).sum(),
-        timeouts: foreground.iter().map(|flow| flow.timeouts).sum(),
+        tally: Tally::total(foreground.iter().map(|flow| &flow.tally)),
         packets: world.packets(),
         digest: world.trace(),
     };
-    Ok(Outcome { run, flows, transfers, links, series })
+    Ok(Outcome { run, flows, transfers, links, gateways, series })
 }
 
 /// What a line has done up to now.
@@ -153,4 +174,34 @@ fn links(
         }
     }
     Ok(rows)
+}
+
+/// What each gateway has held and counted up to now, by its name.
+fn gateway_counts<'a>(
+    scenario: &'a Scenario,
+    layout: &Layout,
+    world: &World<Stream>,
+) -> Vec<(&'a str, Occupancy, Summary)> {
+    let nodes = scenario.nodes.iter().zip(&layout.nodes);
+    let gateways = nodes.filter(|(node, _)| matches!(node.kind, NodeKind::Gateway(_)));
+    let counts = gateways.map(|(node, id)| {
+        let (held, summary) = world.gateway_counts(*id);
+        (node.name.as_str(), held, summary)
+    });
+    counts.collect()
+}
+
+fn gateways(
+    scenario: &Scenario,
+    layout: &Layout,
+    world: &World<Stream>,
+    before: &[(&str, Occupancy, Summary)],
+) -> Vec<GatewayRow> {
+    let after = gateway_counts(scenario, layout, world);
+    let rows = after.into_iter().zip(before).map(|((name, held, all), (_, earlier, then))| {
+        let (_, mean_held) = held.mean_since(earlier);
+        let most_held = held.longest().bytes;
+        GatewayRow { name: name.to_owned(), summary: all - *then, mean_held, most_held }
+    });
+    rows.collect()
 }

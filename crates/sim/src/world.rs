@@ -2,6 +2,7 @@
 
 mod act;
 mod look;
+mod meter;
 mod routes;
 mod tap;
 mod watch;
@@ -17,6 +18,7 @@ use crate::node::Node;
 use crate::packet::{Body, Content, Datagram, Echo, Packet};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_gateway::{Disposition, Side};
+use meter::Meter;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
 
@@ -50,6 +52,8 @@ pub struct World<A: Application = Run> {
     told: Vec<NodeId>,
     /// By node: its address, if it has one.
     addresses: Vec<Option<IpAddr>>,
+    /// By node: what it has held and counted as a gateway.
+    meters: Vec<Meter>,
     /// Answers to pings.
     echoes: VecDeque<(NodeId, Instant, Echo)>,
     /// UDP datagrams that have come to hosts.
@@ -92,6 +96,7 @@ impl<A: Application> Default for World<A> {
             routes: Vec::new(),
             told: Vec::new(),
             addresses: Vec::new(),
+            meters: Vec::new(),
             echoes: VecDeque::new(),
             datagrams: VecDeque::new(),
             trace: 0xcbf2_9ce4_8422_2325,
@@ -130,6 +135,7 @@ impl<A: Application> World<A> {
         self.nodes.push(node);
         self.exits.push(Vec::new());
         self.routes.push(BTreeMap::new());
+        self.meters.push(Meter::default());
         self.nodes.len() - 1
     }
 
@@ -242,6 +248,11 @@ impl<A: Application> World<A> {
     /// Hands a packet that has come in by `port` to its node.
     fn arrive(&mut self, node: NodeId, port: usize, packet: Box<Packet>) {
         let now = self.now;
+        if let Some(tap) = &mut self.tap
+            && let Node::Host(_) = self.nodes[node]
+        {
+            tap.arrived(now, node, &packet);
+        }
         if let Content::Echo(echo) = packet.content
             && self.addresses[node] == Some(packet.ip.dst)
         {
@@ -254,9 +265,6 @@ impl<A: Application> World<A> {
         }
         match &mut self.nodes[node] {
             Node::Host(host) => {
-                if let Some(tap) = &mut self.tap {
-                    tap.arrived(now, node, &packet);
-                }
                 if let Content::Udp(datagram) = packet.content {
                     self.datagrams.push_back((node, datagram));
                 }
@@ -304,12 +312,7 @@ impl<A: Application> World<A> {
                     touched.sent(id, &packet);
                 }
                 match self.nodes[id] {
-                    Node::Host(_) => {
-                        if let Some(tap) = &mut self.tap {
-                            tap.sent(now, id, &packet);
-                        }
-                        self.send(id, 0, packet);
-                    }
+                    Node::Host(_) => self.send_from_host(id, packet),
                     _ => self.forward(id, packet),
                 }
             });
@@ -324,7 +327,10 @@ impl<A: Application> World<A> {
                 host.next()
             }
             Node::Router => return,
-            Node::Gateway(gateway, _) => gateway.poll_timeout(),
+            Node::Gateway(gateway, _) => {
+                self.meters[id].read(now, gateway);
+                gateway.poll_timeout()
+            }
             Node::Helper(helper) => helper.next(),
         };
         // What was due has expired: a deadline that stays would wake the node for ever.
@@ -362,6 +368,13 @@ impl<A: Application> World<A> {
         if let Some(&port) = self.routes[id].get(&packet.ip.dst) {
             self.send(id, port, packet);
         }
+    }
+
+    fn send_from_host(&mut self, id: NodeId, packet: Box<Packet>) {
+        if let Some(tap) = &mut self.tap {
+            tap.sent(self.now, id, &packet);
+        }
+        self.send(id, 0, packet);
     }
 
     fn send(&mut self, id: NodeId, port: usize, packet: Box<Packet>) {

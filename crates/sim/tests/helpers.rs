@@ -121,16 +121,16 @@ fn spoofing_makes_slow_start_that_of_the_terrestrial_path() {
     // Six doublings of half a second, and of ten milliseconds behind the handshake.
     assert!(reached(&plain) > 3.0 && reached(&spoofed) < 0.7);
     assert!(spoofed.run.end + std::time::Duration::from_secs(2) < plain.run.end);
-    assert_eq!(main_flow(&spoofed).delivered, 2_000_000);
+    assert_eq!(main_flow(&spoofed).tally.delivered, 2_000_000);
     // With loss behind it, the box sends again and the server does not know.
     let lossy = SATELLITE.replace("delay = \"250ms\"", "delay = \"250ms\"\nloss = 0.01");
     let lossy = lossy.replace("BUFFER", "160KB").replace("QUEUE", "unlimited");
     let (plain, spoofed) = (outcome(&lossy), outcome(&format!("{lossy}{spoof}")));
     let (alone, helped) = (main_flow(&plain), main_flow(&spoofed));
     // But for the FIN, which stays from end to end.
-    assert!(alone.recoveries > 10 && alone.retransmitted_bytes > 10_000, "{alone:?}");
-    assert!(helped.recoveries == 0 && helped.retransmitted_bytes < 10, "{helped:?}");
-    assert_eq!(helped.delivered, 2_000_000);
+    assert!(alone.tally.recoveries > 10 && alone.tally.retransmitted_bytes > 10_000, "{alone:?}");
+    assert!(helped.tally.recoveries == 0 && helped.tally.retransmitted_bytes < 10, "{helped:?}");
+    assert_eq!(helped.tally.delivered, 2_000_000);
     assert!(spoofed.run.end < plain.run.end);
     // What is sent twice is the box's doing.
     assert!(link(&spoofed, "sat", "r").counters.offered.packets > 2000);
@@ -170,7 +170,7 @@ fn snoop_hides_the_losses_of_the_last_hop() {
     assert!(goodput(&helped) > 0.85 * goodput(&free));
     // Hardly any loss is left for the sender to reduce its window for.
     let (alone, helped) = (main_flow(&lossy), main_flow(&helped));
-    let reductions = |flow: &FlowRow| flow.recoveries + flow.timeouts;
+    let reductions = |flow: &FlowRow| flow.tally.recoveries + flow.tally.timeouts;
     assert!(5 * reductions(helped) < reductions(alone), "{alone:?} {helped:?}");
 }
 

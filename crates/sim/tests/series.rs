@@ -1,8 +1,9 @@
 //! Time series and queue lengths of a run.
 
 use bentpipe_core::time::Instant;
+use bentpipe_gateway::Side;
 use bentpipe_scenario::Scenario;
-use bentpipe_sim::record::Sample;
+use bentpipe_sim::record::{GatewayRow, Sample};
 use bentpipe_sim::{Outcome, run};
 
 const NETWORK: &str = r#"
@@ -100,12 +101,17 @@ fn every_segment_and_acknowledgment_is_there() {
     let main = &outcome.flows[0];
     let (begin, end) = (of(&outcome, "main", "segment"), of(&outcome, "main", "segment-end"));
     // The sender counts its SYN and its FINs, too.
-    assert!(main.segments - begin.len() as u64 <= 8, "{} of {}", begin.len(), main.segments);
+    assert!(
+        main.tally.segments - begin.len() as u64 <= 8,
+        "{} of {}",
+        begin.len(),
+        main.tally.segments
+    );
     assert_eq!(begin[0].value, 1.0);
     assert_eq!(end.iter().map(|sample| sample.value).fold(0.0, f64::max), 1_000_001.0);
     let sent: f64 = end.iter().zip(&begin).map(|(end, begin)| end.value - begin.value).sum();
     // A FIN that is sent again counts as a byte there.
-    let all = 1_000_000 + main.retransmitted_bytes;
+    let all = 1_000_000 + main.tally.retransmitted_bytes;
     assert!((all - 8..=all).contains(&(sent as u64)), "{sent} of {all}");
     let acks = of(&outcome, "main", "ack");
     assert!(acks.windows(2).all(|pair| pair[0].value <= pair[1].value));
@@ -122,7 +128,12 @@ fn prearranged_connections_are_there_as_well() {
     let outcome = outcome(&format!("{text}{ALL}").replace("gateway = [\"memory\", \"flows\"]", ""));
     let main = &outcome.flows[0];
     let (begin, acks) = (of(&outcome, "main", "segment"), of(&outcome, "main", "ack"));
-    assert!(main.segments - begin.len() as u64 <= 8, "{} of {}", begin.len(), main.segments);
+    assert!(
+        main.tally.segments - begin.len() as u64 <= 8,
+        "{} of {}",
+        begin.len(),
+        main.tally.segments
+    );
     assert_eq!((begin[0].value, acks[0].value), (1.0, 1001.0));
 }
 
@@ -146,4 +157,38 @@ fn a_queue_that_is_always_full_is_as_long_as_its_limit() {
     assert!((packets / expected - 1.0).abs() < 0.01, "{packets} for {expected}");
     assert!((bytes / packets - 1040.0).abs() < 1.0);
     assert!(sat.longest_queue.packets >= 39, "{:?}", sat.longest_queue);
+}
+
+#[test]
+fn a_gateway_counts_what_its_buffers_hold_and_what_passes() {
+    let record = "[record]\ninterval = \"1ms\"\ngateway = [\"memory\"]\n";
+    let outcome = outcome(&format!("{NETWORK}{record}"));
+    let gateway = &outcome.gateways[0];
+    assert_eq!((gateway.name.as_str(), gateway.summary.split), ("g", 2));
+    let sides = [Side::Lan, Side::Satellite].map(|side| gateway.summary.side(side));
+    // The source's side and back, each byte once; the other flow may go on behind the end.
+    let other = outcome.flows[1].tally.delivered;
+    assert_eq!((sides[0].received_bytes, sides[1].delivered_bytes), (1_000_000, 1_000_000));
+    assert!(sides[1].received_bytes >= other && sides[0].delivered_bytes >= other);
+    assert!(sides[1].retransmissions > 0 && sides[0].retransmissions == 0, "{sides:?}");
+
+    // The series, every millisecond, knows the same mean; between two samples there may be more.
+    let held: Vec<f64> = of(&outcome, "g", "memory").iter().map(|sample| sample.value).collect();
+    let mean = held.iter().sum::<f64>() / held.len() as f64;
+    let most = held.iter().copied().fold(0.0, f64::max);
+    assert!((gateway.mean_held / mean - 1.0).abs() < 0.01, "{} {mean}", gateway.mean_held);
+    assert!(gateway.most_held as f64 >= most && gateway.most_held as f64 <= most + 65_536.0);
+    assert!(mean > 10_000.0 && most > mean, "{mean} {most}");
+}
+
+#[test]
+fn counts_of_a_gateway_begin_with_the_measured_part() {
+    let all = outcome(NETWORK).gateways.remove(0);
+    let warm = NETWORK.replace("until = ", "warm-up = \"3s\"\nuntil = ");
+    let measured = outcome(&warm).gateways.remove(0);
+    // Both connections were opened before.
+    assert_eq!((all.summary.split, measured.summary.split), (2, 0));
+    let bytes = |row: &GatewayRow| row.summary.side(Side::Satellite).delivered_bytes;
+    assert!(bytes(&measured) < bytes(&all) && bytes(&measured) > 0, "{measured:?}");
+    assert_eq!(measured.most_held, all.most_held);
 }

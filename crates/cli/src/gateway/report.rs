@@ -15,8 +15,7 @@ impl Report {
     /// For people.
     pub(crate) fn print(&self, out: &mut impl Write) -> io::Result<()> {
         let Summary { split, closed, reset, route_changes, lost_bytes, .. } = self.summary;
-        let handed_back: u64 =
-            Departure::ALL.into_iter().map(|why| self.summary.handed_back(why)).sum();
+        let handed_back = self.summary.all_handed_back();
         writeln!(
             out,
             "flows split: {split} ({closed} closed, {reset} reset, {handed_back} handed back)"

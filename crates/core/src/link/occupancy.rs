@@ -3,7 +3,7 @@
 use super::Count;
 use crate::time::{Duration, Instant};
 
-/// The length of a queue over time.
+/// The length of a queue, or of whatever else fills and empties, over time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Occupancy {
     /// Since when it has held what it holds.
@@ -17,7 +17,7 @@ pub struct Occupancy {
 impl Occupancy {
     /// From `now` on the queue holds `held`.
     #[inline]
-    pub(super) fn set(&mut self, now: Instant, held: Count) {
+    pub fn set(&mut self, now: Instant, held: Count) {
         let nanos = now.saturating_since(self.since).as_nanos() as u64;
         if nanos > 0 {
             self.area.0 += u128::from(self.held.packets) * u128::from(nanos);

@@ -2,6 +2,7 @@
 
 use super::{IpHeader, TcpHeader};
 use arrayvec::ArrayVec;
+use etherparse::IpNumber;
 use etherparse::checksum::u64_16bit_word;
 use std::net::IpAddr;
 
@@ -36,7 +37,7 @@ pub fn emit<'a>(
     let segment_len = header_len + payload_len;
 
     let mut out = Headers::new();
-    ip.write(segment_len, |bytes| out.extend(bytes.iter().copied()));
+    ip.write(IpNumber::TCP, segment_len, |bytes| out.extend(bytes.iter().copied()));
     let tcp_at = out.len();
     out.extend(tcp.src_port.to_be_bytes());
     out.extend(tcp.dst_port.to_be_bytes());
@@ -48,7 +49,7 @@ pub fn emit<'a>(
     out.extend(tcp.urgent.to_be_bytes());
     out.extend(options);
 
-    let mut sum = pseudo_header(ip, segment_len);
+    let mut sum = pseudo_header(ip, IpNumber::TCP, segment_len);
     let field = match checksum {
         Checksum::PseudoHeader => !u64_16bit_word::ones_complement(sum),
         Checksum::Full => {
@@ -61,16 +62,16 @@ pub fn emit<'a>(
     out
 }
 
-fn pseudo_header(ip: &IpHeader, segment_len: usize) -> u64 {
+pub(super) fn pseudo_header(ip: &IpHeader, protocol: IpNumber, len: usize) -> u64 {
     use u64_16bit_word::{add_2bytes, add_4bytes, add_slice};
     match (ip.src, ip.dst) {
         (IpAddr::V4(src), IpAddr::V4(dst)) => {
             let sum = add_4bytes(add_4bytes(0, src.octets()), dst.octets());
-            add_2bytes(add_2bytes(sum, [0, 6]), (segment_len as u16).to_be_bytes())
+            add_2bytes(add_2bytes(sum, [0, protocol.0]), (len as u16).to_be_bytes())
         }
         (IpAddr::V6(src), IpAddr::V6(dst)) => {
             let sum = add_slice(add_slice(0, &src.octets()), &dst.octets());
-            add_4bytes(add_4bytes(sum, (segment_len as u32).to_be_bytes()), [0, 0, 0, 6])
+            add_4bytes(add_4bytes(sum, (len as u32).to_be_bytes()), [0, 0, 0, protocol.0])
         }
         _ => unreachable!("source and destination are of one family"),
     }

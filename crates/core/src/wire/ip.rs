@@ -52,12 +52,12 @@ impl IpHeader {
 
     /// The header's bytes in front of `payload_len` bytes. IPv4's identification is 0 with DF
     /// set, as RFC 6864 allows for atomic datagrams.
-    pub(super) fn write(&self, payload_len: usize, mut put: impl FnMut(&[u8])) {
+    pub(super) fn write(&self, protocol: IpNumber, payload_len: usize, mut put: impl FnMut(&[u8])) {
         let len = u16::try_from(payload_len).expect("a packet is at most 65,535 bytes long");
         match (self.src, self.dst) {
             (IpAddr::V4(src), IpAddr::V4(dst)) => {
                 let mut header =
-                    Ipv4Header::new(len, self.hop_limit, IpNumber::TCP, src.octets(), dst.octets())
+                    Ipv4Header::new(len, self.hop_limit, protocol, src.octets(), dst.octets())
                         .expect("a packet is at most 65,535 bytes long");
                 header.dscp = IpDscp::try_new(self.traffic_class >> 2).unwrap_or_default();
                 header.ecn =
@@ -71,7 +71,7 @@ impl IpHeader {
                     traffic_class: self.traffic_class,
                     flow_label: Ipv6FlowLabel::try_new(self.flow_label).unwrap_or_default(),
                     payload_length: len,
-                    next_header: IpNumber::TCP,
+                    next_header: protocol,
                     hop_limit: self.hop_limit,
                     source: src.octets(),
                     destination: dst.octets(),

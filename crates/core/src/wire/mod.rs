@@ -2,9 +2,11 @@
 //! ICMP errors that concern TCP.
 //!
 //! [`Packet::parse`] reads what a TUN device gave, super-segments included; [`emit()`] writes the
-//! headers of what goes out. Fixed headers are read and written by the `etherparse` crate;
+//! headers of what goes out; [`emit_udp`] and [`emit_echo`] those of the other packets that a
+//! simulation has, so that they can be recorded. Fixed headers are read and written by the `etherparse` crate;
 //! options are our own subject. Malformed input is an error value, never a panic.
 
+mod datagram;
 mod emit;
 mod icmp;
 mod ip;
@@ -14,6 +16,7 @@ mod tcp;
 #[cfg(test)]
 mod tests;
 
+pub use datagram::{emit_echo, emit_udp};
 pub use emit::{Checksum, HEADERS_MAX, Headers, emit};
 pub use icmp::{IcmpError, IcmpErrorKind, IcmpParseError, Quoted};
 pub use ip::IpHeader;

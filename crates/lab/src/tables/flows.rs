@@ -1,6 +1,6 @@
 //! What is said of a flow.
 
-use super::column;
+use super::{column, counts};
 use crate::cell::Column;
 use crate::cell::Kind::{Count, Number, Switch, Text};
 use bentpipe_sim::record::FlowRow;
@@ -17,13 +17,7 @@ pub const FLOWS: &[Column<FlowRow>] = &[
     column("finish_s", Number, "s", "when nothing more was to come; empty if it never was", |f| {
         f.finished.into()
     }),
-    column(
-        "delivered_bytes",
-        Count,
-        "bytes",
-        "read by the receiving application after the warm-up",
-        |f| f.delivered.into(),
-    ),
+    counts::delivered(),
     column(
         "goodput_bps",
         Number,
@@ -34,6 +28,7 @@ pub const FLOWS: &[Column<FlowRow>] = &[
     column("connections", Count, "connections", "opened, warm-up included", |f| {
         f.connections.into()
     }),
+    column("transfers_begun", Count, "transfers", "begun, warm-up included", |f| f.begun.into()),
     column("transfers", Count, "transfers", "completed, warm-up included", |f| f.completed.into()),
     column(
         "completion_mean_s",
@@ -42,33 +37,17 @@ pub const FLOWS: &[Column<FlowRow>] = &[
         "mean time of a completed transfer, from its SYN or request to its last byte read",
         |f| f.mean_completion.into(),
     ),
-    column(
-        "segments",
-        Count,
-        "segments",
-        "sent by the source after the warm-up, repeats included",
-        |f| f.segments.into(),
-    ),
-    column("retransmissions", Count, "segments", "sent again after the warm-up", |f| {
-        f.retransmissions.into()
-    }),
-    column("retransmitted_bytes", Count, "bytes", "sent again after the warm-up", |f| {
-        f.retransmitted_bytes.into()
-    }),
-    column(
-        "timeouts",
-        Count,
-        "events",
-        "expiries of the retransmission timer after the warm-up",
-        |f| f.timeouts.into(),
-    ),
-    column("recoveries", Count, "events", "episodes of fast recovery after the warm-up", |f| {
-        f.recoveries.into()
-    }),
+    counts::datagrams(),
+    counts::arrived(),
+    counts::segments(),
+    counts::retransmissions(),
+    counts::retransmitted(),
+    counts::timeouts(),
+    counts::recoveries(),
     column("min_rtt_s", Number, "s", "least round-trip time that the source measured", |f| {
-        f.min_rtt.into()
+        f.tally.min_rtt.into()
     }),
     column("srtt_s", Number, "s", "the source's smoothed round-trip time at the end", |f| {
-        f.srtt.into()
+        f.tally.srtt.into()
     }),
 ];

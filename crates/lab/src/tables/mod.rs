@@ -2,7 +2,9 @@
 //! cells come from; files, their README and the tests go by that. `docs/metrics.md` has the
 //! definitions at length.
 
+mod counts;
 mod flows;
+mod gateways;
 mod links;
 mod runs;
 mod series;
@@ -12,10 +14,14 @@ use crate::cell::{self, Column, Heading, Kind, Row};
 use bentpipe_sim::Outcome;
 
 pub use flows::FLOWS;
+pub use gateways::GATEWAYS;
 pub use links::LINKS;
 pub use runs::RUNS;
 pub use series::SERIES;
 pub use transfers::TRANSFERS;
+
+/// How many tables there are.
+pub(crate) const TABLES: usize = 6;
 
 /// A table of results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,6 +32,8 @@ pub enum Table {
     Runs,
     /// One row a direction of a link.
     Links,
+    /// One row a gateway.
+    Gateways,
     /// One row a transfer.
     Transfers,
     /// One row a moment, thing and series.
@@ -34,8 +42,14 @@ pub enum Table {
 
 impl Table {
     /// All, in the order in which a run's record holds them.
-    pub const ALL: [Table; 5] =
-        [Table::Results, Table::Runs, Table::Links, Table::Transfers, Table::Series];
+    pub const ALL: [Table; TABLES] = [
+        Table::Results,
+        Table::Runs,
+        Table::Links,
+        Table::Gateways,
+        Table::Transfers,
+        Table::Series,
+    ];
 
     /// The name of its files.
     pub fn name(self) -> &'static str {
@@ -43,6 +57,7 @@ impl Table {
             Table::Results => "results",
             Table::Runs => "runs",
             Table::Links => "links",
+            Table::Gateways => "gateways",
             Table::Transfers => "transfers",
             Table::Series => "series",
         }
@@ -54,6 +69,7 @@ impl Table {
             Table::Results => "one row a flow of a run",
             Table::Runs => "one row a run; sums are over the flows that are not background",
             Table::Links => "one row a direction of a link in a run",
+            Table::Gateways => "one row a gateway of a run",
             Table::Transfers => {
                 "one row a transfer (file, reply, page) of a flow that is not background"
             }
@@ -67,6 +83,7 @@ impl Table {
             Table::Results => cell::headings(FLOWS),
             Table::Runs => cell::headings(RUNS),
             Table::Links => cell::headings(LINKS),
+            Table::Gateways => cell::headings(GATEWAYS),
             Table::Transfers => cell::headings(TRANSFERS),
             Table::Series => cell::headings(SERIES),
         }
@@ -78,6 +95,7 @@ impl Table {
             Table::Results => rows(FLOWS, &outcome.flows),
             Table::Runs => rows(RUNS, std::slice::from_ref(&outcome.run)),
             Table::Links => rows(LINKS, &outcome.links),
+            Table::Gateways => rows(GATEWAYS, &outcome.gateways),
             Table::Transfers => rows(TRANSFERS, &outcome.transfers),
             Table::Series => rows(SERIES, &outcome.series),
         }

@@ -1,6 +1,6 @@
 //! What is said of a run.
 
-use super::column;
+use super::{column, counts};
 use crate::cell::Kind::{Count, Number, Text};
 use crate::cell::{Cell, Column};
 use bentpipe_sim::record::RunRow;
@@ -20,16 +20,14 @@ pub const RUNS: &[Column<RunRow>] = &[
         r.dropped.into()
     }),
     column("lost_packets", Count, "packets", "lost on links, of all links", |r| r.lost.into()),
-    column("retransmissions", Count, "segments", "sent again after the warm-up", |r| {
-        r.retransmissions.into()
-    }),
-    column(
-        "timeouts",
-        Count,
-        "events",
-        "expiries of retransmission timers after the warm-up",
-        |r| r.timeouts.into(),
-    ),
+    counts::delivered(),
+    counts::datagrams(),
+    counts::arrived(),
+    counts::segments(),
+    counts::retransmissions(),
+    counts::retransmitted(),
+    counts::timeouts(),
+    counts::recoveries(),
     column("packets", Count, "packets", "arrivals at nodes since the beginning", |r| {
         r.packets.into()
     }),

@@ -87,12 +87,13 @@ pub struct Transfer {
 
 /// Counts of a flow, over all its connections.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(crate) struct Tally {
+pub struct Tally {
     /// Bytes read by the applications at the sinks.
     pub delivered: u64,
-    /// Datagrams or pings sent.
+    /// UDP datagrams, or pings, sent.
     pub datagrams: u64,
-    /// Datagrams that have arrived, or pings that were answered.
+    /// How many of them have arrived, or were answered, in the same time: the rest was lost, or is
+    /// on its way.
     pub arrived: u64,
     /// Segments sent by the sources.
     pub segments: u64,
@@ -126,6 +127,22 @@ impl Tally {
         let least = tcb.sender.rtt().min_rtt();
         self.min_rtt = [self.min_rtt, least].into_iter().flatten().min();
         self.srtt = tcb.sender.rtt().srtt().or(self.srtt);
+    }
+
+    /// Of several flows together. There is no smoothed round-trip time of several.
+    pub(crate) fn total<'a>(tallies: impl Iterator<Item = &'a Tally>) -> Tally {
+        tallies.fold(Tally::default(), |sum, tally| Tally {
+            delivered: sum.delivered + tally.delivered,
+            datagrams: sum.datagrams + tally.datagrams,
+            arrived: sum.arrived + tally.arrived,
+            segments: sum.segments + tally.segments,
+            retransmissions: sum.retransmissions + tally.retransmissions,
+            retransmitted_bytes: sum.retransmitted_bytes + tally.retransmitted_bytes,
+            timeouts: sum.timeouts + tally.timeouts,
+            recoveries: sum.recoveries + tally.recoveries,
+            min_rtt: [sum.min_rtt, tally.min_rtt].into_iter().flatten().min(),
+            srtt: None,
+        })
     }
 
     /// What has been counted since `earlier`.

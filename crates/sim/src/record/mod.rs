@@ -10,9 +10,8 @@ mod outcome;
 mod sequence;
 mod series;
 
-use flow::Tally;
-pub use flow::{FlowId, FlowRecord, Role, Transfer, TransferId};
-pub use outcome::{FlowRow, LinkRow, Outcome, RunRow, TransferRow, fairness};
+pub use flow::{FlowId, FlowRecord, Role, Tally, Transfer, TransferId};
+pub use outcome::{FlowRow, GatewayRow, LinkRow, Outcome, RunRow, TransferRow, fairness};
 pub(crate) use sequence::SequenceLog;
 pub use series::Sample;
 pub(crate) use series::Sampler;

@@ -3,10 +3,10 @@
 //! Rates and shares are over the measured part of the run: from the end of the warm-up, or a
 //! flow's beginning if that is later, to the end of the run, or of the flow if that is earlier.
 
-use super::flow::Tally;
-use super::{FlowRecord, Sample, Transfer};
+use super::{FlowRecord, Sample, Tally, Transfer};
 use bentpipe_core::link::{Count, Counters};
 use bentpipe_core::time::{Duration, Instant};
+use bentpipe_gateway::Summary;
 
 /// All results of a run.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,6 +19,8 @@ pub struct Outcome {
     pub transfers: Vec<TransferRow>,
     /// Each direction of each link.
     pub links: Vec<LinkRow>,
+    /// The gateways.
+    pub gateways: Vec<GatewayRow>,
     /// Time series, by time; empty unless the scenario asks for some.
     pub series: Vec<Sample>,
 }
@@ -40,10 +42,8 @@ pub struct RunRow {
     pub dropped: u64,
     /// Packets lost on links.
     pub lost: u64,
-    /// Segments sent again.
-    pub retransmissions: u64,
-    /// Expiries of retransmission timers.
-    pub timeouts: u64,
+    /// What its flows have counted in the measured time.
+    pub tally: Tally,
     /// Packets that have arrived at a node, on their way or at its end, since the beginning.
     pub packets: u64,
     /// A digest of every packet's arrival: two runs with the same one were the same.
@@ -61,9 +61,9 @@ pub struct FlowRow {
     pub started: Option<Instant>,
     /// When nothing more was to come.
     pub finished: Option<Instant>,
-    /// Bytes read at the sink.
-    pub delivered: u64,
-    /// Those bytes over the measured time, in bit/s.
+    /// What it has counted in the measured time.
+    pub tally: Tally,
+    /// The bytes delivered over the measured time, in bit/s.
     pub goodput: f64,
     /// Connections opened since the beginning.
     pub connections: u64,
@@ -73,25 +73,6 @@ pub struct FlowRow {
     pub completed: u64,
     /// The mean time that they took.
     pub mean_completion: Option<Duration>,
-    /// UDP datagrams, or pings, sent.
-    pub datagrams: u64,
-    /// How many of them have arrived, or were answered, in the same time: the rest was lost, or is
-    /// on its way.
-    pub arrived: u64,
-    /// Segments sent.
-    pub segments: u64,
-    /// Segments sent again.
-    pub retransmissions: u64,
-    /// Bytes sent again.
-    pub retransmitted_bytes: u64,
-    /// Expiries of the retransmission timer.
-    pub timeouts: u64,
-    /// Episodes of fast recovery.
-    pub recoveries: u64,
-    /// The least round-trip time measured.
-    pub min_rtt: Option<Duration>,
-    /// The smoothed round-trip time at the end.
-    pub srtt: Option<Duration>,
 }
 
 /// A transfer: a file, a reply, a page.
@@ -123,6 +104,19 @@ pub struct LinkRow {
     pub longest_queue: Count,
 }
 
+/// A gateway, over all its lives if it has crashed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GatewayRow {
+    /// Its name in the scenario.
+    pub name: String,
+    /// What it has counted in the measured time.
+    pub summary: Summary,
+    /// Mean of the bytes that its buffers have held over the measured time.
+    pub mean_held: f64,
+    /// The most that they have held since the beginning.
+    pub most_held: u64,
+}
+
 impl LinkRow {
     /// The share of its capacity that it has sent, packets that were lost on the way included.
     pub fn utilisation(&self) -> Option<f64> {
@@ -148,21 +142,12 @@ impl FlowRow {
             background: record.background,
             started: record.started,
             finished: record.finished,
-            delivered: tally.delivered,
+            tally: *tally,
             goodput: if span > 0.0 { tally.delivered as f64 * 8.0 / span } else { 0.0 },
             connections: record.connections,
             begun: record.begun,
             completed: record.completed,
             mean_completion: record.mean_completion(),
-            datagrams: tally.datagrams,
-            arrived: tally.arrived,
-            segments: tally.segments,
-            retransmissions: tally.retransmissions,
-            retransmitted_bytes: tally.retransmitted_bytes,
-            timeouts: tally.timeouts,
-            recoveries: tally.recoveries,
-            min_rtt: tally.min_rtt,
-            srtt: tally.srtt,
         }
     }
 }

@@ -12,6 +12,9 @@ use std::net::IpAddr;
 impl<A: Application> World<A> {
     /// Puts another box in the place of a node that is no host. What the old one held is lost.
     pub fn replace(&mut self, id: NodeId, node: impl Into<Node<A>>) {
+        if let Node::Gateway(gateway, _) = &self.nodes[id] {
+            self.meters[id].close(self.now, gateway);
+        }
         self.nodes[id] = node.into();
         self.agenda.set(node_element(id), None);
         self.settle(id, false);
@@ -58,7 +61,7 @@ impl<A: Application> World<A> {
         let ip = IpHeader { src, dst, hop_limit: 64, traffic_class: 0, flow_label: 0 };
         let packet = Box::new(Packet { ip, content });
         match self.nodes[from] {
-            Node::Host(_) => self.send(from, 0, packet),
+            Node::Host(_) => self.send_from_host(from, packet),
             _ => self.forward(from, packet),
         }
     }

@@ -1,6 +1,7 @@
 //! What can be seen of a world: its time, its nodes and lines, and what has passed.
 
 use super::{LineId, NodeId, Passed, Touched, World};
+use crate::capture::Capture;
 use crate::host::{Application, Host};
 use crate::line::Line;
 use crate::node::Node;
@@ -25,12 +26,18 @@ impl<A: Application> World<A> {
 
     /// Takes down from now on what passes the hosts; see [`World::passed`].
     pub(crate) fn tap(&mut self) {
-        self.tap.get_or_insert_default();
+        self.tap.get_or_insert_default().passed.get_or_insert_default();
     }
 
     /// What has passed the hosts since the last call.
     pub(crate) fn passed(&mut self) -> Vec<Passed> {
-        self.tap.as_mut().map(|tap| std::mem::take(&mut tap.passed)).unwrap_or_default()
+        let passed = self.tap.as_mut().and_then(|tap| tap.passed.as_mut());
+        passed.map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Hands over from now on every packet that passes the hosts.
+    pub(crate) fn capture(&mut self, capture: Capture) {
+        self.tap.get_or_insert_default().capture = Some(capture);
     }
 
     /// Takes down from now on what each event touches; see [`World::touched`].

@@ -1,6 +1,8 @@
-//! A look at the segments that hosts send and the acknowledgments that they get.
+//! A look at what hosts send and get: segments and acknowledgments for time-sequence graphs, and
+//! all packets for a capture.
 
 use super::NodeId;
+use crate::capture::{Capture, Direction};
 use crate::host::SessionKey;
 use crate::packet::{Content, Packet};
 use bentpipe_core::time::Instant;
@@ -27,14 +29,21 @@ pub(crate) enum What {
     Acknowledged(SeqNum),
 }
 
-/// What has passed since it was last asked.
+/// What is to be known of packets that pass the hosts.
 #[derive(Debug, Default)]
 pub(crate) struct Tap {
-    pub(crate) passed: Vec<Passed>,
+    /// Segments and acknowledgments since it was last asked, if they are wanted.
+    pub(super) passed: Option<Vec<Passed>>,
+    /// Where whole packets go.
+    pub(super) capture: Option<Capture>,
 }
 
 impl Tap {
     pub(super) fn sent(&mut self, at: Instant, host: NodeId, packet: &Packet) {
+        if let Some(capture) = &mut self.capture {
+            capture.take(at, host, Direction::Sent, packet);
+        }
+        let Some(passed) = &mut self.passed else { return };
         let Content::Tcp(tcp, body) = &packet.content else { return };
         let what = if tcp.has(Flags::SYN) {
             What::Opened(tcp.seq)
@@ -44,14 +53,18 @@ impl Tap {
             What::Sent(tcp.seq, body.len() as u32)
         };
         let key = (tcp.src_port, packet.ip.dst, tcp.dst_port);
-        self.passed.push(Passed { at, host, key, what });
+        passed.push(Passed { at, host, key, what });
     }
 
     pub(super) fn arrived(&mut self, at: Instant, host: NodeId, packet: &Packet) {
+        if let Some(capture) = &mut self.capture {
+            capture.take(at, host, Direction::Received, packet);
+        }
+        let Some(passed) = &mut self.passed else { return };
         let Content::Tcp(tcp, _) = &packet.content else { return };
         if tcp.has(Flags::ACK) {
             let key = (tcp.dst_port, packet.ip.src, tcp.src_port);
-            self.passed.push(Passed { at, host, key, what: What::Acknowledged(tcp.ack) });
+            passed.push(Passed { at, host, key, what: What::Acknowledged(tcp.ack) });
         }
     }
 }

@@ -1,0 +1,66 @@
+//! One run, from its point to the store.
+
+use crate::packet_files::PacketFiles;
+use crate::panics::caught;
+use crate::store::{Key, RunRecord, Store};
+use bentpipe_scenario::{Point, Scenario};
+use bentpipe_sim::{Outcome, PacketSink, RunError};
+use std::io;
+
+/// How a run is made: [`simulate`], or what stands in for it in tests.
+pub(crate) type Simulate<'a> = dyn Fn(
+        &Scenario,
+        u64,
+        Option<Box<dyn PacketSink>>,
+        &mut dyn FnMut(f64) -> bool,
+    ) -> Result<Outcome, RunError>
+    + Sync
+    + 'a;
+
+/// Makes a run with the simulator.
+pub(crate) fn simulate(
+    scenario: &Scenario,
+    run: u64,
+    sink: Option<Box<dyn PacketSink>>,
+    go_on: &mut dyn FnMut(f64) -> bool,
+) -> Result<Outcome, RunError> {
+    bentpipe_sim::run_captured(scenario, run, sink, go_on)
+}
+
+/// What has become of a run.
+pub(crate) enum Attempt {
+    /// It is in the store.
+    Made(RunRecord),
+    /// It could not be completed: why, in one line.
+    Failed(String),
+    /// Nobody wants it any more.
+    GivenUp,
+}
+
+/// Makes run `run` of `point` and stores it, with its captures if there are to be any.
+///
+/// # Errors
+/// It cannot be stored.
+pub(crate) fn attempt(
+    simulate: &Simulate<'_>,
+    store: &Store,
+    point: &Point,
+    run: u32,
+    go_on: &mut dyn FnMut(f64) -> bool,
+) -> io::Result<Attempt> {
+    let (scenario, key) = (&point.scenario, Key::of(&point.canonical, run));
+    let wanted = scenario.record.packets;
+    let packets = wanted.then(|| PacketFiles::begin(store.folder(), scenario)).transpose()?;
+    let sink = packets.as_ref().map(PacketFiles::sink);
+    let outcome = match caught(|| simulate(scenario, u64::from(run), sink, go_on)) {
+        Ok(Ok(outcome)) => outcome,
+        Ok(Err(RunError::Cancelled)) => return Ok(Attempt::GivenUp),
+        Ok(Err(error)) => return Ok(Attempt::Failed(error.to_string())),
+        Err(panic) => return Ok(Attempt::Failed(panic)),
+    };
+    // The captures come first: a record in the store says that they are there.
+    let packets = packets.map(|packets| packets.finish(&store.packets(key))).transpose()?;
+    let record = RunRecord { packets, ..RunRecord::new(&outcome) };
+    store.save(key, &record)?;
+    Ok(Attempt::Made(record))
+}

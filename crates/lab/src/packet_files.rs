@@ -1,0 +1,192 @@
+//! The captures of a run: a pcapng file for each host, written while the run goes on.
+//!
+//! A file for each, and not one with an interface for each: programs that read captures take a
+//! packet that was seen at both ends for a retransmission.
+
+use crate::pcapng::Pcapng;
+use bentpipe_scenario::{NodeIndex, NodeKind, Scenario};
+use bentpipe_sim::{Captured, PacketSink};
+use std::cell::RefCell;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use tempfile::TempDir;
+
+/// A run's captures in the making. What was not finished is removed.
+#[derive(Debug)]
+pub(crate) struct PacketFiles {
+    folder: TempDir,
+    files: Rc<RefCell<Files>>,
+}
+
+#[derive(Debug)]
+struct Files {
+    /// By the scenario's node.
+    hosts: Vec<Option<Pcapng<BufWriter<File>>>>,
+    /// What has gone wrong first.
+    error: Option<io::Error>,
+}
+
+impl PacketFiles {
+    /// Begins them beside their place.
+    pub(crate) fn begin(beside: &Path, scenario: &Scenario) -> io::Result<PacketFiles> {
+        let folder = tempfile::Builder::new().prefix(".new-").tempdir_in(beside)?;
+        let mut hosts = Vec::new();
+        for (index, node) in scenario.nodes.iter().enumerate() {
+            hosts.push(match node.kind {
+                NodeKind::Host { .. } => {
+                    let file = File::create_new(folder.path().join(file_name(index, &node.name)))?;
+                    let links = description(scenario, NodeIndex(index));
+                    Some(Pcapng::new(BufWriter::new(file), &node.name, &links)?)
+                }
+                _ => None,
+            });
+        }
+        let files = Rc::new(RefCell::new(Files { hosts, error: None }));
+        Ok(PacketFiles { folder, files })
+    }
+
+    /// Where a run's packets go.
+    pub(crate) fn sink(&self) -> Box<dyn PacketSink> {
+        Box::new(Sink(Rc::clone(&self.files)))
+    }
+
+    /// Puts them all in the folder `path`. Returns their length in bytes.
+    pub(crate) fn finish(self, path: &Path) -> io::Result<u64> {
+        let mut files = self.files.borrow_mut();
+        if let Some(error) = files.error.take() {
+            return Err(error);
+        }
+        for file in files.hosts.drain(..).flatten() {
+            file.into_inner().into_inner().map_err(io::IntoInnerError::into_error)?;
+        }
+        let length = length(self.folder.path())?.unwrap_or(0);
+        remove(path)?;
+        match fs::rename(self.folder.path(), path) {
+            // Another point of the sweep that is the same was faster.
+            Err(_) if path.is_dir() => Ok(length),
+            renamed => renamed.map(|()| length),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Sink(Rc<RefCell<Files>>);
+
+impl PacketSink for Sink {
+    fn packet(&mut self, packet: &Captured) {
+        let Files { hosts, error } = &mut *self.0.borrow_mut();
+        if error.is_none()
+            && let Some(Some(file)) = hosts.get_mut(packet.host.0)
+        {
+            *error = file.packet(packet).err();
+        }
+    }
+}
+
+/// How long the captures in the folder `path` are together; None if there are none.
+pub(crate) fn length(path: &Path) -> io::Result<Option<u64>> {
+    let entries = match fs::read_dir(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        entries => entries?,
+    };
+    let mut sum = 0;
+    for entry in entries {
+        sum += entry?.metadata()?.len();
+    }
+    Ok(Some(sum))
+}
+
+/// Gives the captures in `from` a place in the folder `to`, too, which is made. They take no more
+/// room on the disk by it, where the file system knows links.
+pub(crate) fn link(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let place = to.join(entry.file_name());
+        match fs::remove_file(&place) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        if fs::hard_link(entry.path(), &place).is_err() {
+            fs::copy(entry.path(), &place)?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes what was left of earlier results in `folder`: captures of runs that do not count now.
+pub(crate) fn clear(folder: &Path) -> io::Result<()> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        entries => entries?,
+    };
+    for entry in entries {
+        let path = entry?.path();
+        if is_ours(&path) {
+            remove(&path)?;
+        }
+    }
+    // Only if nothing is in it that somebody else has put there.
+    let _ = fs::remove_dir(folder);
+    Ok(())
+}
+
+/// The folder of a run's captures.
+pub(crate) fn folder_name(point: usize, run: u32) -> String {
+    format!("point-{point}-run-{run}")
+}
+
+fn is_ours(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let numbers = name.strip_prefix("point-").and_then(|rest| rest.split_once("-run-"));
+    let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    numbers.is_some_and(|(point, run)| number(point) && number(run))
+}
+
+fn remove(folder: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// A host's name if it can be a file's, else its number.
+fn file_name(index: usize, name: &str) -> PathBuf {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    match name.chars().all(plain) && !name.starts_with('.') && name.len() <= 200 {
+        true => format!("{name}.pcapng").into(),
+        false => format!("#{index}.pcapng").into(),
+    }
+}
+
+/// Which links the interface is at.
+fn description(scenario: &Scenario, host: NodeIndex) -> String {
+    let links = scenario.links.iter().filter(|link| link.between.contains(&host));
+    let links: Vec<&str> = links.map(|link| link.name.as_str()).collect();
+    format!("link {}", links.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_folders_of_runs_are_cleared() {
+        for name in ["point-0-run-0", "packets/point-12-run-3"] {
+            assert!(is_ours(Path::new(name)), "{name}");
+        }
+        for name in ["point--run-0", "point-0-run-", "point-0-run-0.txt", "mine", "point-x-run-1"] {
+            assert!(!is_ours(Path::new(name)), "{name}");
+        }
+    }
+
+    #[test]
+    fn no_name_of_a_host_leads_out_of_the_folder() {
+        assert_eq!(file_name(3, "server-1.a"), Path::new("server-1.a.pcapng"));
+        for name in ["../x", "a/b", "..", ".x", "a b", "Zürich"] {
+            assert_eq!(file_name(3, name), Path::new("#3.pcapng"), "{name}");
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! What flows count, of one flow and of all flows of a run.
+
+use super::column;
+use crate::cell::Column;
+use crate::cell::Kind::Count;
+use bentpipe_sim::record::{FlowRow, RunRow, Tally};
+
+/// A row that has such counts.
+pub(super) trait Counted {
+    fn tally(&self) -> &Tally;
+}
+
+impl Counted for FlowRow {
+    fn tally(&self) -> &Tally {
+        &self.tally
+    }
+}
+
+impl Counted for RunRow {
+    fn tally(&self) -> &Tally {
+        &self.tally
+    }
+}
+
+pub(super) const fn delivered<R: Counted>() -> Column<R> {
+    let about = "read by the receiving application after the warm-up";
+    column("delivered_bytes", Count, "bytes", about, |row: &R| row.tally().delivered.into())
+}
+
+pub(super) const fn datagrams<R: Counted>() -> Column<R> {
+    let about = "datagrams or pings sent after the warm-up";
+    column("datagrams", Count, "packets", about, |row: &R| row.tally().datagrams.into())
+}
+
+pub(super) const fn arrived<R: Counted>() -> Column<R> {
+    let about = "datagrams that arrived, or pings that were answered, after the warm-up";
+    column("arrived_datagrams", Count, "packets", about, |row: &R| row.tally().arrived.into())
+}
+
+pub(super) const fn segments<R: Counted>() -> Column<R> {
+    let about = "sent by the source after the warm-up, repeats included";
+    column("segments", Count, "segments", about, |row: &R| row.tally().segments.into())
+}
+
+pub(super) const fn retransmissions<R: Counted>() -> Column<R> {
+    let about = "sent again after the warm-up";
+    column("retransmissions", Count, "segments", about, |row: &R| {
+        row.tally().retransmissions.into()
+    })
+}
+
+pub(super) const fn retransmitted<R: Counted>() -> Column<R> {
+    let about = "sent again after the warm-up";
+    column("retransmitted_bytes", Count, "bytes", about, |row: &R| {
+        row.tally().retransmitted_bytes.into()
+    })
+}
+
+pub(super) const fn timeouts<R: Counted>() -> Column<R> {
+    let about = "expiries of the retransmission timer after the warm-up";
+    column("timeouts", Count, "events", about, |row: &R| row.tally().timeouts.into())
+}
+
+pub(super) const fn recoveries<R: Counted>() -> Column<R> {
+    let about = "episodes of fast recovery after the warm-up";
+    column("recoveries", Count, "events", about, |row: &R| row.tally().recoveries.into())
+}

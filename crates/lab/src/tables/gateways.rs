@@ -1,0 +1,147 @@
+//! What is said of a gateway.
+
+use super::column;
+use crate::cell::Column;
+use crate::cell::Kind::{Count, Number, Text};
+use bentpipe_gateway::Reason::{NoRoom, NotOpened, NotTcp, Options, Route, UnknownFlow};
+use bentpipe_gateway::Side::{Lan, Satellite};
+use bentpipe_gateway::{Reason, Side, SideStats};
+use bentpipe_sim::record::GatewayRow;
+
+/// The columns. Counts are of the measured part of the run.
+pub const GATEWAYS: &[Column<GatewayRow>] = &[
+    column("gateway", Text, "", "the gateway's name", |g| (&g.name).into()),
+    column("split_flows", Count, "flows", "split", |g| g.summary.split.into()),
+    column("closed_flows", Count, "flows", "split flows that ended in order", |g| {
+        g.summary.closed.into()
+    }),
+    column("reset_flows", Count, "flows", "split flows that ended in a reset", |g| {
+        g.summary.reset.into()
+    }),
+    column(
+        "handed_back_flows",
+        Count,
+        "flows",
+        "split flows that were forwarded after a long silence",
+        |g| g.summary.all_handed_back().into(),
+    ),
+    column("held_mean_bytes", Number, "bytes", "mean over time of what the buffers held", |g| {
+        g.mean_held.into()
+    }),
+    column("held_max_bytes", Count, "bytes", "most held at once, warm-up included", |g| {
+        g.most_held.into()
+    }),
+    column("lost_bytes", Count, "bytes", "acknowledged to their sender and given up", |g| {
+        g.summary.lost_bytes.into()
+    }),
+    column("forwarded_flows", Count, "flows", "connections that were not split", |g| {
+        Reason::ALL.iter().map(|reason| g.summary.forwarded_flows(*reason)).sum::<u64>().into()
+    }),
+    column("forwarded_packets", Count, "packets", "passed on as they came, for any reason", |g| {
+        Reason::ALL.iter().map(|reason| g.summary.forwarded_packets(*reason)).sum::<u64>().into()
+    }),
+    column(
+        "forwarded_unknown_flow_packets",
+        Count,
+        "packets",
+        "passed on: of no known flow",
+        |g| packets(g, UnknownFlow).into(),
+    ),
+    column(
+        "forwarded_options_packets",
+        Count,
+        "packets",
+        "passed on: of connections with an option or data that cannot be split",
+        |g| packets(g, Options).into(),
+    ),
+    column(
+        "forwarded_no_room_packets",
+        Count,
+        "packets",
+        "passed on: for want of memory or room in the table",
+        |g| packets(g, NoRoom).into(),
+    ),
+    column(
+        "forwarded_route_packets",
+        Count,
+        "packets",
+        "passed on: that came another way than their flow",
+        |g| packets(g, Route).into(),
+    ),
+    column(
+        "forwarded_not_opened_packets",
+        Count,
+        "packets",
+        "passed on: of handshakes that were not completed",
+        |g| packets(g, NotOpened).into(),
+    ),
+    column("forwarded_not_tcp_packets", Count, "packets", "passed on: that are not TCP", |g| {
+        packets(g, NotTcp).into()
+    }),
+    column(
+        "lan_received_bytes",
+        Count,
+        "bytes",
+        "payload that came from the LAN side, once each",
+        |g| side(g, Lan).received_bytes.into(),
+    ),
+    column("lan_delivered_bytes", Count, "bytes", "payload that the LAN side acknowledged", |g| {
+        side(g, Lan).delivered_bytes.into()
+    }),
+    column("lan_retransmissions", Count, "segments", "sent again to the LAN side", |g| {
+        side(g, Lan).retransmissions.into()
+    }),
+    column("lan_retransmitted_bytes", Count, "bytes", "sent again to the LAN side", |g| {
+        side(g, Lan).retransmitted_bytes.into()
+    }),
+    column(
+        "lan_timeouts",
+        Count,
+        "events",
+        "expiries of retransmission timers towards the LAN side",
+        |g| side(g, Lan).timeouts.into(),
+    ),
+    column(
+        "satellite_received_bytes",
+        Count,
+        "bytes",
+        "payload that came from the satellite side, once each",
+        |g| side(g, Satellite).received_bytes.into(),
+    ),
+    column(
+        "satellite_delivered_bytes",
+        Count,
+        "bytes",
+        "payload that the satellite side acknowledged",
+        |g| side(g, Satellite).delivered_bytes.into(),
+    ),
+    column(
+        "satellite_retransmissions",
+        Count,
+        "segments",
+        "sent again to the satellite side",
+        |g| side(g, Satellite).retransmissions.into(),
+    ),
+    column(
+        "satellite_retransmitted_bytes",
+        Count,
+        "bytes",
+        "sent again to the satellite side",
+        |g| side(g, Satellite).retransmitted_bytes.into(),
+    ),
+    column(
+        "satellite_timeouts",
+        Count,
+        "events",
+        "expiries of retransmission timers towards the satellite side",
+        |g| side(g, Satellite).timeouts.into(),
+    ),
+];
+
+fn packets(gateway: &GatewayRow, reason: Reason) -> u64 {
+    gateway.summary.forwarded_packets(reason)
+}
+
+fn side(gateway: &GatewayRow, side: Side) -> SideStats {
+    gateway.summary.side(side)
+}

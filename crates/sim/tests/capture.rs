@@ -1,0 +1,132 @@
+//! What a capture at the hosts has: every packet, whole in its headers, and nothing changed by it.
+
+use bentpipe_core::tcp::buffer::Pattern;
+use bentpipe_core::time::Instant;
+use bentpipe_core::wire::{Flags, Packet, SeqNum, Verify};
+use bentpipe_scenario::Scenario;
+use bentpipe_sim::{Captured, Direction, PacketSink, run, run_captured};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::rc::Rc;
+
+/// Two hosts, TCP both ways, pings, and datagrams; the line loses some, and the queue drops some.
+const TEXT: &str = r#"
+    [run]
+    duration = "8s"
+    [host.server]
+    [host.client]
+    [link.sat]
+    between = ["server", "client"]
+    rate = "2Mbit/s"
+    delay = "50ms"
+    queue = "20packets"
+    loss = 0.01
+    [flow.down]
+    from = "server"
+    to = "client"
+    bytes = "300KB"
+    [flow.up]
+    from = "client"
+    to = "server"
+    bytes = "50KB"
+    [flow.voice]
+    from = "client"
+    to = "server"
+    workload = "udp"
+    rate = "64kbit/s"
+    packet = "200B"
+    stop = "6s"
+    [flow.ping]
+    from = "server"
+    to = "client"
+    workload = "ping"
+    packets = 5
+"#;
+
+#[derive(Debug, Clone, Default)]
+struct Collected(Rc<RefCell<Vec<Captured>>>);
+
+impl PacketSink for Collected {
+    fn packet(&mut self, packet: &Captured) {
+        self.0.borrow_mut().push(packet.clone());
+    }
+}
+
+/// One end of a connection, as addresses and ports.
+type Way = (IpAddr, u16, IpAddr, u16);
+
+#[test]
+fn every_packet_at_a_host_is_captured_and_right_to_the_last_bit_of_its_checksum() {
+    let scenario = Scenario::parse(TEXT).unwrap();
+    let packets = Collected::default();
+    let sink = Box::new(packets.clone());
+    let outcome = run_captured(&scenario, 0, Some(sink), |_| true).unwrap();
+    let packets = packets.0.take();
+
+    // A capture changes nothing, and two are the same.
+    assert_eq!(run(&scenario, 0, |_| true).unwrap(), outcome);
+    let again = Collected::default();
+    run_captured(&scenario, 0, Some(Box::new(again.clone())), |_| true).unwrap();
+    assert_eq!(again.0.take(), packets);
+
+    // The link has two ends, which count for themselves.
+    for (host, [out, back]) in [("server", [0, 1]), ("client", [1, 0])] {
+        let counted = |direction| {
+            let mine = packets.iter().filter(|p| scenario.node(p.host).name == host);
+            let mine = mine.filter(|p| p.direction == direction);
+            mine.fold((0, 0), |(packets, bytes), p| (packets + 1, bytes + p.len))
+        };
+        let (sent, arrived) = (outcome.links[out].counters, outcome.links[back].counters);
+        assert!(sent.dropped.packets + sent.lost.packets > 0, "{host}: {sent:?}");
+        let (offered, delivered) = (sent.offered, arrived.delivered);
+        assert_eq!(counted(Direction::Sent), (offered.packets, offered.bytes), "{host}");
+        assert_eq!(counted(Direction::Received), (delivered.packets, delivered.bytes), "{host}");
+    }
+
+    let mut initial: BTreeMap<Way, SeqNum> = BTreeMap::new();
+    let mut near: BTreeMap<Way, u64> = BTreeMap::new();
+    let mut last = Instant::ZERO;
+    let mut kinds: BTreeMap<u8, u32> = BTreeMap::new();
+    for captured in &packets {
+        assert!(captured.at >= last, "{captured:?} after {last:?}");
+        last = captured.at;
+        let headers = &captured.headers[..];
+        let payload = captured.len as usize - headers.len();
+        let protocol = headers[9];
+        *kinds.entry(protocol).or_default() += 1;
+        if protocol != 6 {
+            // Headers of 8 bytes; the payload is zeros. With its checksum in it, a sum is -0.
+            assert_eq!(headers.len(), 28);
+            let pseudo = if protocol == 17 { &headers[12..20] } else { &[] };
+            let len = if protocol == 17 { 17 + 8 + payload as u32 } else { 0 };
+            assert_eq!(sum(pseudo, sum(&headers[20..], len)), 0xFFFF, "{captured:?}");
+            continue;
+        }
+        let mut bytes = [headers, &vec![0; payload]].concat();
+        let Packet { ip, tcp, .. } = Packet::parse(&bytes, Verify::Skip).unwrap();
+        let way = (ip.src, tcp.src_port, ip.dst, tcp.dst_port);
+        if tcp.has(Flags::SYN) {
+            initial.insert(way, tcp.seq);
+        }
+        let near = near.entry(way).or_default();
+        *near = tcp.seq.offset_near(initial[&way], *near).unwrap();
+        for (place, byte) in bytes[headers.len()..].iter_mut().enumerate() {
+            *byte = Pattern::byte(*near + place as u64);
+        }
+        assert!(Packet::parse(&bytes, Verify::Full).is_ok(), "{captured:?}");
+    }
+    // 5 pings and their answers, each at two ends; none of them, or of the datagrams, only once.
+    assert_eq!(kinds.keys().copied().collect::<Vec<_>>(), [1, 6, 17]);
+    assert!((18..=20).contains(&kinds[&1]) && kinds[&17] > 400, "{kinds:?}");
+}
+
+/// The one's complement sum of 16-bit words.
+fn sum(bytes: &[u8], more: u32) -> u32 {
+    let words = bytes.chunks(2).map(|word| u32::from(word[0]) << 8 | u32::from(word[1]));
+    let mut sum = more + words.sum::<u32>();
+    while sum > 0xFFFF {
+        sum = (sum >> 16) + (sum & 0xFFFF);
+    }
+    sum
+}
