@@ -3,6 +3,8 @@
 
 use crate::names::{LinkIndex, Names, NodeIndex};
 use crate::reader::{Reader, Result, Section, field};
+use crate::tcp::TcpLayer;
+use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::{Bytes, Rate};
 
@@ -50,10 +52,13 @@ pub enum HelperKind {
         /// The most bytes that it keeps.
         memory: Bytes,
     },
-    /// Answers requests that go out for what it holds, and fetches the rest itself.
+    /// Takes the connections of Web clients that go out, answers requests for what it holds, and
+    /// fetches the rest on connections of its own.
     WebCache {
-        /// The share of requests that it can answer.
+        /// The probability that it holds an object.
         hits: f64,
+        /// Its TCP, towards clients and towards servers.
+        tcp: Box<ConnectionConfig>,
     },
 }
 
@@ -123,9 +128,25 @@ pub(crate) const SPOOF: Section = Section {
 
 pub(crate) const WEB_CACHE: Section = Section {
     path: "helper.NAME, web-cache",
-    about: "Answers Web requests for what it holds, and fetches the rest on connections of its own.",
-    fields: &[field("hits", "0 to 1", "0", "the share of requests that it can answer")],
-    example: "",
+    about: "A transparent Web cache. It takes the connections that Web clients open over the link, in \
+            the server's name, and answers at once for each object that it holds. The others it fetches \
+            and passes on as they come: over a connection of its own for each connection of a client, \
+            begun at its first miss, kept or closed after one reply as the client's is, pipelined if \
+            the client's is. Which objects it holds is drawn for each object of a flow, from the \
+            same random numbers whatever `hits` is: what is a hit at 0.3 is one at 0.5; a run adds \
+            nothing to its store. It takes the workloads `http/1.0`, `http/1.1`, \
+            `http/1.1-pipelined` and `web`. All others pass, and so do connections without a \
+            handshake (`opening=prearranged`).",
+    fields: &[
+        field("hits", "0 to 1", "0", "the probability that it holds an object"),
+        field(
+            "tcp",
+            "TCP settings",
+            "those of the file",
+            "its own, towards clients and servers; Nagle's algorithm is off, and connections begin with a handshake",
+        ),
+    ],
+    example: "[helper.cache]\nkind = \"web-cache\"\nat = \"client-router\"\nlink = \"return\"\nhits = 0.4",
 };
 
 /// Kinds by name.
@@ -139,7 +160,12 @@ pub(crate) const KINDS: [(&str, &Section); 6] = [
 ];
 
 impl Helper {
-    pub(crate) fn read(reader: &Reader<'_>, name: &str, names: &Names) -> Result<Helper> {
+    pub(crate) fn read(
+        reader: &Reader<'_>,
+        name: &str,
+        names: &Names,
+        below: ConnectionConfig,
+    ) -> Result<Helper> {
         let context = reader.context;
         let at = names.node(context, reader.need_node("at")?)?;
         let link = names.link(context, reader.need_node("link")?)?;
@@ -157,7 +183,11 @@ impl Helper {
                 least_timeout: reader.or("least-timeout", Duration::from_millis(20))?,
             },
             "spoof" => HelperKind::Spoof { memory: reader.or("memory", Bytes::new(4 << 20))? },
-            _ => HelperKind::WebCache { hits: reader.within("hits", 0.0, 0.0..=1.0)? },
+            _ => {
+                let tcp = reader.or("tcp", TcpLayer::default())?.over(below);
+                let hits = reader.within("hits", 0.0, 0.0..=1.0)?;
+                HelperKind::WebCache { hits, tcp: Box::new(tcp) }
+            }
         };
         Ok(Helper { name: name.to_owned(), at, link, kind })
     }

@@ -155,7 +155,14 @@ pub(crate) fn read(context: &Context<'_>, document: &Table) -> Result<Scenario> 
     })?;
     check_gateways(&top, &nodes, &links)?;
     let helpers = each(&top, "helper", |name, node, table| {
-        helper(context, name, node, table, &names, &links)
+        helper(
+            context,
+            name,
+            node,
+            table,
+            &Parts { names: &names, nodes: &nodes, links: &links },
+            below,
+        )
     })?;
     let flows = each(&top, "flow", |name, node, table| {
         flow(
@@ -281,8 +288,8 @@ fn helper(
     name: &str,
     node: &Tree,
     table: &str,
-    names: &Names,
-    links: &[Link],
+    parts: &Parts<'_>,
+    below: ConnectionConfig,
 ) -> Result<Helper> {
     let Value::Table(inner) = &node.value else {
         return Err(context.type_error(node, &format!("a table of {table}")));
@@ -291,8 +298,9 @@ fn helper(
     let kind = inner.get("kind").map(|kind| context.one_of(kind, "helper", &all)).transpose()?;
     let own = kind.map_or(&helper::HELPER, |kind| helper::KINDS[kind].1);
     let reader = Reader::open(context, node, table, &[&helper::HELPER, own])?;
-    let helper = Helper::read(&reader, name, names)?;
-    let link = &links[helper.link.0];
+    let names = parts.names;
+    let helper = Helper::read(&reader, name, names, below)?;
+    let link = &parts.links[helper.link.0];
     if !link.between.contains(&helper.at) {
         let why = format!("link `{}` does not end at `{}`", link.name, names.nodes[helper.at.0]);
         return Err(context.error(reader.need_node("link")?.at, Problem::Network(why)));
@@ -300,7 +308,7 @@ fn helper(
     Ok(helper)
 }
 
-/// What flows refer to.
+/// What helpers and flows refer to.
 struct Parts<'a> {
     names: &'a Names,
     nodes: &'a [Node],

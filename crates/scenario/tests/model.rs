@@ -181,7 +181,9 @@ outages = [{ at = "1s", lasting = "1s" }, { at = "4s", lasting = "1s" }]
     let scenario = scenario(more);
     let spacer = HelperKind::AckSpacer { rate: Rate::from_bits_per_sec(1_500_000) };
     assert_eq!(scenario.helpers[0].kind, spacer);
-    assert_eq!(scenario.helpers[1].kind, HelperKind::WebCache { hits: 0.4 });
+    let HelperKind::WebCache { hits, tcp } = &scenario.helpers[1].kind else { panic!("a cache") };
+    let NodeKind::Host { tcp: of_the_file } = &scenario.nodes[1].kind else { panic!("a host") };
+    assert_eq!((*hits, tcp), (0.4, of_the_file));
     assert_eq!(scenario.faults[0].kind, FaultKind::RouteChange { link: LinkIndex(1), cost: None });
     assert!(matches!(scenario.faults[1].kind, FaultKind::GatewayCrash(_)));
     let direction = &scenario.links[3].back;

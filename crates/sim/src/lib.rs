@@ -33,6 +33,6 @@ pub use node::{Helper, Node};
 pub use packet::{Body, Content, Datagram, Echo, Packet};
 pub use record::Outcome;
 pub use run::{RunError, run, run_captured};
-pub use simulation::{Call, Net, Simulation, Socket};
+pub use simulation::{Call, Net, Service, Simulation, Socket};
 pub use stream::{Notice, Stream};
 pub use world::{End, LineId, NodeId, World};

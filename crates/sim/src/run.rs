@@ -9,7 +9,7 @@ use crate::world::World;
 use bentpipe_core::link::{Count, Counters, Occupancy};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_gateway::Summary;
-use bentpipe_scenario::{HelperKind, NodeIndex, NodeKind, RunEnd, Scenario};
+use bentpipe_scenario::{NodeIndex, RunEnd, Scenario};
 
 /// What goes wrong in a run, apart from panics: none of it is the scenario's fault.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -24,9 +24,6 @@ pub enum RunError {
         /// What is still inside.
         inside: Count,
     },
-    /// The scenario asks for what is not there yet.
-    #[error("helper {0}: Web caches cannot be simulated yet")]
-    WebCache(String),
     /// The caller does not want the run any more.
     #[error("the run was given up")]
     Cancelled,
@@ -59,11 +56,6 @@ pub fn run_captured(
     sink: Option<Box<dyn PacketSink>>,
     mut go_on: impl FnMut(f64) -> bool,
 ) -> Result<Outcome, RunError> {
-    let web_cache =
-        scenario.helpers.iter().find(|helper| matches!(helper.kind, HelperKind::WebCache { .. }));
-    if let Some(helper) = web_cache {
-        return Err(RunError::WebCache(helper.name.clone()));
-    }
     let Built { mut simulation, layout, seeds } = build(scenario, run);
     let warm_up = Instant::ZERO + scenario.run.warm_up;
     let limit = Instant::ZERO + scenario.run.duration;

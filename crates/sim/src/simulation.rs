@@ -1,14 +1,17 @@
 //! A world and the workloads that use it.
 
+use crate::helpers::WebCache;
 use crate::host::SessionKey;
 use crate::packet::{Content, Datagram, Echo};
 use crate::record::{Records, SequenceLog};
 use crate::stream::Stream;
 use crate::workload::Workload;
 use crate::world::{End, NodeId, World};
-use bentpipe_core::tcp::connection::ConnectionConfig;
+use bentpipe_core::tcp::connection::{ConnectionConfig, Opening};
 use bentpipe_core::time::Instant;
 use std::collections::{BTreeMap, BTreeSet};
+use std::iter;
+use std::ops::RangeInclusive;
 
 /// A world, workloads that open its connections, and their clock.
 #[derive(Debug, Default)]
@@ -38,13 +41,34 @@ pub struct Net {
     numbers: BTreeMap<NodeId, u32>,
     /// Who asked, by the identifier of its pings.
     pinging: BTreeMap<(NodeId, u16), usize>,
+    web_caches: Vec<WebCache>,
 }
 
 /// The first port that connections are called from, and how many there are (RFC 6056, 3.2).
 const FIRST_PORT: u16 = 1024;
 const PORTS: u64 = 64_512;
-/// The first port that is called.
-const SERVICE: u16 = 80;
+/// How many ports a service has: one, and those that stand for other servers' addresses.
+const SERVICE_PORTS: u16 = 1000;
+
+/// What is called: which ports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Service {
+    /// The Web: port 80 and on. Web caches take its connections.
+    Web,
+    /// All else: port 5001 and on.
+    Other,
+}
+
+impl Service {
+    /// Its ports.
+    pub fn ports(self) -> RangeInclusive<u16> {
+        let first = match self {
+            Service::Web => 80,
+            Service::Other => 5001,
+        };
+        first..=first + (SERVICE_PORTS - 1)
+    }
+}
 
 /// A connection to be opened. Of each pair, the caller's comes first.
 #[derive(Debug, Clone, Copy)]
@@ -53,6 +77,8 @@ pub struct Call {
     pub from: NodeId,
     /// The host that is called.
     pub to: NodeId,
+    /// For what.
+    pub service: Service,
     /// TCP at both.
     pub tcp: [ConnectionConfig; 2],
     /// The marks of both ends' notices.
@@ -83,11 +109,21 @@ impl Net {
         &self.world
     }
 
-    /// Opens a connection. The called host accepts it, and no other, on the service's port.
+    /// Opens a connection. The called host accepts it, and no other, on the service's port; or a Web
+    /// cache does, if there is one on the way.
     pub fn open(&mut self, call: Call) -> End {
-        let Call { from, to, tcp: [tcp_from, tcp_to], tags: [tag, callee_tag], send, close } = call;
-        let (key, mirrored) = self.free_key(from, to);
+        let Call { from, to, service, tags: [tag, callee_tag], send, close, .. } = call;
+        let [tcp_from, tcp_to] = call.tcp;
+        let (key, mirrored) = self.free_key(from, to, service);
         let called = Stream::new(self.owner, callee_tag);
+        // A connection without a handshake is with the one host that knows of it.
+        if service == Service::Web && tcp_from.opening == Opening::Handshake {
+            for cache in &self.web_caches {
+                if let Some(face) = cache.faces.get(&to) {
+                    self.world.host_mut(*face).invite(mirrored, cache.tcp, called.clone());
+                }
+            }
+        }
         self.world.host_mut(to).invite(mirrored, tcp_to, called);
         let mut stream = Stream::new(self.owner, tag);
         stream.callee = Some((to, mirrored));
@@ -98,6 +134,17 @@ impl Net {
             stream.close();
         }
         self.world.open(from, key, tcp_from, stream)
+    }
+
+    /// The Web cache whose face the host `face` is.
+    pub(crate) fn web_cache(&self, face: NodeId) -> Option<&WebCache> {
+        self.web_caches.iter().find(|cache| cache.faces.values().any(|known| *known == face))
+    }
+
+    /// The hosts that may be reached by the address of `host`: itself, and Web caches' faces.
+    fn hosts_as(&self, host: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+        let faces = self.web_caches.iter().filter_map(move |cache| cache.faces.get(&host));
+        iter::once(host).chain(faces.copied())
     }
 
     /// The name of a connection, seen from `end`: own port, peer, peer's port.
@@ -201,18 +248,20 @@ impl Net {
     }
 
     /// The next name that is free at both ends, as the caller and as the called host see it.
-    fn free_key(&mut self, from: NodeId, to: NodeId) -> (SessionKey, SessionKey) {
+    fn free_key(&mut self, from: NodeId, to: NodeId, service: Service) -> (SessionKey, SessionKey) {
         let (caller, callee) = (self.world.host(from).address(), self.world.host(to).address());
-        let last = self.calls.entry((from, to)).or_default();
+        let mut last = self.calls.get(&(from, to)).copied().unwrap_or_default();
         loop {
             // All ports that RFC 6056, 3.2, has for callers; then the service's next port, as if
             // the server had another address. So a name comes again after 60 million connections.
-            let own = FIRST_PORT + (*last % PORTS) as u16;
-            let service = SERVICE + (*last / PORTS % 1000) as u16;
-            *last += 1;
+            let own = FIRST_PORT + (last % PORTS) as u16;
+            let turn = last / PORTS % u64::from(SERVICE_PORTS);
+            let service = service.ports().start() + turn as u16;
+            last += 1;
             let names = ((own, callee, service), (service, caller, own));
             let free = !self.world.host(from).knows(&names.0);
-            if free && !self.world.host(to).knows(&names.1) {
+            if free && !self.hosts_as(to).any(|host| self.world.host(host).knows(&names.1)) {
+                self.calls.insert((from, to), last);
                 return names;
             }
         }
@@ -223,6 +272,11 @@ impl Simulation {
     /// Nothing has happened yet in `world`.
     pub fn new(world: World<Stream>) -> Simulation {
         Simulation { net: Net { world, ..Net::default() }, ..Simulation::default() }
+    }
+
+    /// The world has these Web caches.
+    pub(crate) fn set_web_caches(&mut self, caches: Vec<WebCache>) {
+        self.net.web_caches = caches;
     }
 
     /// Adds a workload; returns its number.
@@ -308,7 +362,9 @@ impl Simulation {
             } else if let Some((end, stream, connection)) = self.net.world.poll_departed() {
                 self.net.records.depart(end, &stream, &connection);
                 if let Some((host, key)) = &stream.callee {
-                    self.net.world.host_mut(*host).disinvite(key);
+                    for host in self.net.hosts_as(*host).collect::<Vec<_>>() {
+                        self.net.world.host_mut(host).disinvite(key);
+                    }
                 }
             } else if let Some((to, datagram)) = self.net.world.poll_datagram() {
                 if let Some((socket, owner)) = self.net.socket_of(to, &datagram) {

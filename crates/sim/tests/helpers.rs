@@ -2,7 +2,7 @@
 
 use bentpipe_scenario::Scenario;
 use bentpipe_sim::record::{FlowRow, LinkRow};
-use bentpipe_sim::{Outcome, RunError, run};
+use bentpipe_sim::{Outcome, run};
 
 fn outcome(text: &str) -> Outcome {
     let scenario = Scenario::parse(text).unwrap_or_else(|error| panic!("{error}"));
@@ -175,13 +175,10 @@ fn snoop_hides_the_losses_of_the_last_hop() {
 }
 
 #[test]
-fn helpers_of_one_link_stand_in_a_row_and_a_web_cache_is_refused() {
+fn helpers_of_one_link_stand_in_a_row() {
     let two = "[helper.a]\nkind = \"ack-decimator\"\nat = \"r\"\nlink = \"thin\"\none-in = 4\n\
                [helper.b]\nkind = \"ack-filter\"\nat = \"r\"\nlink = \"thin\"\n\
                [helper.c]\nkind = \"snoop\"\nat = \"r\"\nlink = \"lan\"\n";
     let both = outcome(&format!("{ASYMMETRIC}{two}"));
     assert!(main_flow(&both).goodput > 2.0 * main_flow(&outcome(ASYMMETRIC)).goodput);
-    let cache = "[helper.c]\nkind = \"web-cache\"\nat = \"r\"\nlink = \"thin\"\n";
-    let scenario = Scenario::parse(&format!("{ASYMMETRIC}{cache}")).unwrap();
-    assert_eq!(run(&scenario, 0, |_| true), Err(RunError::WebCache("c".to_owned())));
 }

@@ -29,6 +29,7 @@ const EXAMPLES: &[Example] = shipped!(
     "leo-handovers"
     "queues"
     "six-round-trips"
+    "web-cache"
     "web-page-geo"
 );
 

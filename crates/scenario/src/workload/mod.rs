@@ -205,6 +205,11 @@ impl Workload {
         RandomSize { distribution, multiple_of: 1 }
     }
 
+    /// Whether it is the Web's, which Web caches answer.
+    pub fn is_web(&self) -> bool {
+        matches!(self, Workload::Http(_) | Workload::Web { .. })
+    }
+
     /// Mean bytes of the replies of one of Mah's pages, as they are drawn.
     pub fn mah_page_bytes() -> f64 {
         web::mah_mean_connections() * Workload::mah_reply().mean_bytes()

@@ -26,6 +26,7 @@ pub fn build(scenario: &Scenario, run: u64) -> Built {
     let seeds = scenario.seeds(run);
     let (world, layout) = network::build(scenario, seeds);
     let mut simulation = Simulation::new(world);
+    simulation.set_web_caches(layout.web_caches.clone());
     traffic::add(&mut simulation, scenario, &layout, seeds);
     Built { simulation, layout, seeds }
 }

@@ -1,18 +1,20 @@
 //! Nodes, cables and routes.
 
 use super::links;
-use crate::helpers;
+use crate::helpers::{self, WebCache};
 use crate::host::Host;
 use crate::line::{Faults, Line};
 use crate::node::Node;
 use crate::stream::Stream;
 use crate::world::{LineId, NodeId, World};
 use bentpipe_core::link::LinkConfig;
+use bentpipe_core::tcp::connection::Opening;
 use bentpipe_core::time::Duration;
 use bentpipe_gateway::Gateway;
 use bentpipe_scenario::{
-    FaultKind, Helper, Link, LinkIndex, NodeIndex, NodeKind, Scenario, Seeds, network,
+    FaultKind, Helper, HelperKind, Link, LinkIndex, NodeIndex, NodeKind, Scenario, Seeds, network,
 };
+use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr};
 
 /// Where the parts of a scenario are in its world.
@@ -22,6 +24,7 @@ pub struct Layout {
     pub nodes: Vec<NodeId>,
     /// By the scenario's link.
     pub links: Vec<BuiltLink>,
+    pub(crate) web_caches: Vec<WebCache>,
 }
 
 /// A link of the scenario in its world.
@@ -62,7 +65,7 @@ impl Layout {
     }
 }
 
-/// The address of the scenario's node `index`: 10.0.0.1 and on.
+/// The address of the scenario's node `index`: 10.0.0.1 and on. Web caches have those behind the nodes'.
 fn address(index: usize) -> IpAddr {
     let number = u32::try_from(index + 1).expect("fewer than 2^24 nodes");
     IpAddr::V4(Ipv4Addr::from_bits(u32::from_be_bytes([10, 0, 0, 0]) + number))
@@ -78,6 +81,9 @@ pub(super) fn build(scenario: &Scenario, seeds: Seeds) -> (World<Stream>, Layout
             NodeKind::Gateway(_) => world.add(gateway(scenario, NodeIndex(index))),
         });
     }
+    let web = scenario.flows.iter().filter(|flow| flow.workload.is_web());
+    let servers: BTreeSet<NodeIndex> = web.map(|flow| flow.from).collect();
+    let faces: Vec<IpAddr> = servers.iter().map(|server| address(server.0)).collect();
     for (index, link) in scenario.links.iter().enumerate() {
         let [a, b] = link.between.map(|end| layout.node(end));
         let ports = [world.free_port(a), world.free_port(b)];
@@ -88,16 +94,40 @@ pub(super) fn build(scenario: &Scenario, seeds: Seeds) -> (World<Stream>, Layout
         };
         let mut ends = [(a, ports[0]), (b, ports[1])];
         let mut lines = [line(&link.forward, "forward"), line(&link.back, "back")];
-        for (end, way) in ends.iter_mut().zip(&mut lines) {
+        for (end, (way, port)) in ends.iter_mut().zip(lines.iter_mut().zip(ports)) {
             // What an end sends goes through its helpers in the order of the file.
             let at = if end.0 == a { link.between[0] } else { link.between[1] };
             let mine = |helper: &&Helper| helper.at == at && helper.link == LinkIndex(index);
-            for helper in scenario.helpers.iter().filter(mine) {
-                let Some(helper) = helpers::build(helper, way) else { continue };
-                let helper = world.add(Node::Helper(helper));
-                let cable = || Line::new(&LinkConfig::IDEAL, Faults::default());
-                world.join(*end, (helper, 0), cable(), cable());
-                *end = (helper, 1);
+            let helpers = scenario.helpers.iter().enumerate();
+            for (number, helper) in helpers.filter(|(_, helper)| mine(helper)) {
+                let own = address(scenario.nodes.len() + number);
+                let Some(built) = helpers::build(helper, way, own, &faces) else { continue };
+                let id = world.add(Node::Helper(built));
+                join(&mut world, *end, (id, 0));
+                *end = (id, 1);
+                if let HelperKind::WebCache { hits, tcp } = &helper.kind {
+                    let mut tcp = **tcp;
+                    tcp.opening = Opening::Handshake;
+                    tcp.sender.nagle = false;
+                    let mut hang = |port: usize, address: IpAddr| {
+                        let host = world.add(Host::new(address));
+                        join(&mut world, (id, port), (host, 0));
+                        host
+                    };
+                    let caller = hang(helpers::CALLER, own);
+                    let faces = servers.iter().zip(helpers::FACES..);
+                    let faces = faces.map(|(server, port)| {
+                        (layout.node(*server), hang(port, address(server.0)))
+                    });
+                    layout.web_caches.push(WebCache {
+                        at: (layout.node(at), port),
+                        address: own,
+                        caller,
+                        faces: faces.collect(),
+                        hits: *hits,
+                        tcp,
+                    });
+                }
             }
         }
         let [forward, back] = lines;
@@ -109,6 +139,12 @@ pub(super) fn build(scenario: &Scenario, seeds: Seeds) -> (World<Stream>, Layout
     }
     route(&mut world, scenario, &layout, &scenario.links);
     (world, layout)
+}
+
+/// Joins two ports by an ideal cable.
+fn join(world: &mut World<Stream>, a: (NodeId, usize), b: (NodeId, usize)) {
+    let cable = || Line::new(&LinkConfig::IDEAL, Faults::default());
+    world.join(a, b, cable(), cable());
 }
 
 /// The gateway of this index, empty.
@@ -147,6 +183,14 @@ pub(crate) fn route(
                 layout.link(link).ports[end]
             });
             world.set_route(layout.nodes[node], address(to), port);
+        }
+    }
+    // A cache is reached as the node where it stands, and from there over its own link.
+    for WebCache { at, address, .. } in &layout.web_caches {
+        for &node in &layout.nodes {
+            let Some(to) = world.address(at.0) else { continue };
+            let port = if node == at.0 { Some(at.1) } else { world.route_of(node, to) };
+            world.set_route(node, *address, port);
         }
     }
 }

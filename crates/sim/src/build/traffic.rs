@@ -63,6 +63,7 @@ fn one(simulation: &mut Simulation, flow: &Flow, ends: Ends, rng: &Streams) {
                 request: rng.of("request"),
                 delay: rng.of("server-delay"),
                 think: rng.of("think"),
+                cache: rng.of("web-cache"),
             };
             timed.add(Http::new(ends.prompt(), plan, rng));
         }
@@ -76,6 +77,7 @@ fn one(simulation: &mut Simulation, flow: &Flow, ends: Ends, rng: &Streams) {
                 objects: rng.of("objects"),
                 request: rng.of("request"),
                 reply: rng.of("reply"),
+                cache: rng.of("web-cache"),
             };
             timed.add(Web::new(ends, &load, connections, rng));
         }

@@ -9,6 +9,7 @@ mod ack_spacer;
 mod resender;
 mod snoop;
 mod spoof;
+mod web_cache;
 
 use crate::line::Line;
 use crate::node::Helper;
@@ -19,12 +20,17 @@ use bentpipe_scenario::{self as scenario, HelperKind};
 use snoop::Snoop;
 use spoof::Spoof;
 use std::net::IpAddr;
+use web_cache::Interceptor;
+pub(crate) use web_cache::{CALLER, FACES, WebCache};
 
-/// The box for `helper`, whose packets go out on `line`; None if the line does it all.
-///
-/// # Panics
-/// For a Web cache, which is not there; [`run()`](crate::run()) refuses scenarios with one.
-pub(crate) fn build(helper: &scenario::Helper, line: &mut Line) -> Option<Box<dyn Helper>> {
+/// The box for `helper`, whose packets go out on `line`; None if the line does it all. A Web cache
+/// calls from `own` and stands for `servers`.
+pub(crate) fn build(
+    helper: &scenario::Helper,
+    line: &mut Line,
+    own: IpAddr,
+    servers: &[IpAddr],
+) -> Option<Box<dyn Helper>> {
     Some(match helper.kind {
         HelperKind::AckFilter => {
             line.filter_superseded();
@@ -36,7 +42,7 @@ pub(crate) fn build(helper: &scenario::Helper, line: &mut Line) -> Option<Box<dy
         HelperKind::AckSpacer { rate } => Box::new(AckSpacer::new(rate)),
         HelperKind::Snoop { memory, least_timeout } => Box::new(Snoop::new(memory, least_timeout)),
         HelperKind::Spoof { memory } => Box::new(Spoof::new(memory)),
-        HelperKind::WebCache { .. } => panic!("helper {}: there is no Web cache", helper.name),
+        HelperKind::WebCache { .. } => Box::new(Interceptor::new(own, servers.to_vec())),
     })
 }
 

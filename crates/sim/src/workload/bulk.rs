@@ -3,7 +3,7 @@
 
 use super::{Ends, Workload};
 use crate::record::{Role, TransferId};
-use crate::simulation::{Call, Net};
+use crate::simulation::{Call, Net, Service};
 use crate::stream::Notice;
 use crate::world::End;
 use bentpipe_core::tcp::connection::Opening;
@@ -51,6 +51,7 @@ impl Workload for Bulk {
             scenario::End::From => Call {
                 from,
                 to,
+                service: Service::Other,
                 tcp: [tcp_from, tcp_to],
                 tags: [SOURCE, SINK],
                 send: self.bytes.unwrap_or(u64::MAX),
@@ -59,6 +60,7 @@ impl Workload for Bulk {
             scenario::End::To => Call {
                 from: to,
                 to: from,
+                service: Service::Other,
                 tcp: [tcp_to, tcp_from],
                 tags: [SINK, SOURCE],
                 send: 0,

@@ -1,12 +1,20 @@
 //! Requests and replies on a flow's connections: the client asks, the server answers in the order
 //! in which it was asked. Several requests may be on their way at once (pipelining).
+//!
+//! Streams here are lengths: where a request ends, and which reply belongs to it, is known to the
+//! conversation and nobody else. So a Web cache that has taken a connection speaks here as well, as
+//! a server that answers what it holds and fetches the rest in a conversation of its own, which the
+//! next cache on the way may take in turn. A fetch reads what comes as fast as it comes, as for a
+//! store.
 
 use super::Ends;
+use super::replies::Replies;
 use crate::record::Role;
-use crate::simulation::{Call, Net};
+use crate::simulation::{Call, Net, Service};
 use crate::stream::Notice;
-use crate::world::End;
-use bentpipe_core::time::{Duration, Instant};
+use crate::world::{End, NodeId};
+use bentpipe_core::tcp::connection::ConnectionConfig;
+use bentpipe_core::time::Duration;
 use std::collections::{BTreeMap, VecDeque};
 
 /// A request and its reply.
@@ -18,6 +26,16 @@ pub(super) struct Exchange {
     pub(super) reply: u64,
     /// From the request's last byte at the server to the reply's first.
     pub(super) delay: Duration,
+    /// The object's own uniform number: a cache that holds more than this share of all objects
+    /// holds it.
+    pub(super) rank: f64,
+}
+
+impl Exchange {
+    /// One that no cache holds.
+    pub(super) fn private(request: u64, reply: u64, delay: Duration) -> Exchange {
+        Exchange { request, reply, delay, rank: 1.0 }
+    }
 }
 
 /// Which conversation of its workload.
@@ -41,20 +59,22 @@ pub(super) enum Said {
 #[derive(Debug)]
 pub(super) struct Conversations {
     ends: Ends,
+    service: Service,
     opened: u64,
     open: BTreeMap<ConversationId, Conversation>,
 }
 
 #[derive(Debug)]
 struct Conversation {
-    errand: Errand,
+    purpose: Purpose,
     client: End,
     server: Option<End>,
-    /// Where the requests on their way end in the client's stream, the replies to them, and when
-    /// those follow.
+    /// The Web cache that speaks in the server's place.
+    cache: Option<Cache>,
+    /// Where the requests on their way end in the client's stream, and the replies to them.
     asked: VecDeque<(u64, Exchange)>,
-    /// Replies that wait for their time.
-    due: VecDeque<(Instant, u64)>,
+    /// What the server still has to send.
+    replies: Replies,
     /// Where the replies that are to come begin and end in the server's stream.
     owed: VecDeque<(u64, u64)>,
     /// The first byte of the first of them has come.
@@ -66,11 +86,35 @@ struct Conversation {
     server_closes: bool,
 }
 
+#[derive(Debug, Clone, Copy)]
+enum Purpose {
+    /// The workload's.
+    Errand(Errand),
+    /// A cache fetches what the client of that conversation has asked for, and has read so much.
+    Fetch(ConversationId, u64),
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Cache {
+    /// The share of objects that it holds.
+    hits: f64,
+    /// From where it fetches the others.
+    caller: (NodeId, ConnectionConfig),
+    /// The conversation in which it does, while that goes on.
+    fetch: Option<ConversationId>,
+}
+
 const SERVER: u64 = 1;
 
 impl Conversations {
+    /// Those of anything but the Web.
     pub(super) fn new(ends: Ends) -> Conversations {
-        Conversations { ends, opened: 0, open: BTreeMap::new() }
+        Conversations { ends, service: Service::Other, opened: 0, open: BTreeMap::new() }
+    }
+
+    /// The Web's: caches on the way take part.
+    pub(super) fn web(ends: Ends) -> Conversations {
+        Conversations { service: Service::Web, ..Conversations::new(ends) }
     }
 
     /// Opens a connection for `errand`, with its first requests, if something is to be asked yet.
@@ -82,25 +126,39 @@ impl Conversations {
         first: &[Exchange],
         server_closes: bool,
     ) -> ConversationId {
+        let client = (self.ends.to, self.ends.tcp_to);
+        let id = self.begin(net, Purpose::Errand(errand), client, first, server_closes);
+        net.records.attach(self.open[&id].client, self.ends.flow, Role::Sink);
+        id
+    }
+
+    fn begin(
+        &mut self,
+        net: &mut Net,
+        purpose: Purpose,
+        (client, tcp): (NodeId, ConnectionConfig),
+        first: &[Exchange],
+        server_closes: bool,
+    ) -> ConversationId {
         self.opened += 1;
         let id = self.opened;
-        let Ends { flow, from, to, tcp_from, tcp_to } = self.ends;
         let client = net.open(Call {
-            from: to,
-            to: from,
-            tcp: [tcp_to, tcp_from],
+            from: client,
+            to: self.ends.from,
+            service: self.service,
+            tcp: [tcp, self.ends.tcp_from],
             tags: [id << 1, id << 1 | SERVER],
             send: first.iter().map(|exchange| exchange.request).sum(),
             close: false,
         });
-        net.records.attach(client, flow, Role::Sink);
         let mut conversation = Conversation {
-            errand,
+            purpose,
             client,
             server: None,
+            cache: None,
             heard: false,
             asked: VecDeque::new(),
-            due: VecDeque::new(),
+            replies: Replies::default(),
             owed: VecDeque::new(),
             requested: 0,
             promised: 0,
@@ -125,7 +183,7 @@ impl Conversations {
 
     /// The client has nothing more to ask.
     pub(super) fn close(&mut self, net: &mut Net, id: ConversationId) {
-        if let Some(conversation) = self.open.remove(&id) {
+        if let Some(conversation) = self.remove(net, id) {
             net.close(conversation.client);
         }
     }
@@ -156,35 +214,43 @@ impl Conversations {
             }
             return None;
         };
-        let errand = conversation.errand;
+        if at_server && conversation.server.is_some_and(|server| server != end) {
+            // The SYN has also come to another host that takes the server's connections.
+            return None;
+        }
         match notice {
             Notice::Begun if at_server => {
                 conversation.server = Some(end);
+                conversation.cache = net.web_cache(end.host).map(|cache| Cache {
+                    hits: cache.hits,
+                    caller: (cache.caller, cache.tcp),
+                    fetch: None,
+                });
                 conversation.listen(net);
                 None
             }
-            Notice::Received(read) if at_server => {
-                conversation.on_request(net, id, read).then_some((errand, id, Said::Replied))
-            }
-            Notice::Received(read) => {
-                let said = conversation.on_reply(net, read)?;
-                if said == Said::Replied
-                    && conversation.server_closes
-                    && conversation.owed.is_empty()
-                {
-                    self.open.remove(&id);
+            Notice::Received(read) if at_server => self.on_request(net, id, read),
+            Notice::Received(read) => match conversation.purpose {
+                Purpose::Errand(errand) => {
+                    let said = conversation.on_reply(net, read)?;
+                    if said == Said::Replied
+                        && conversation.server_closes
+                        && conversation.owed.is_empty()
+                    {
+                        self.remove(net, id);
+                    }
+                    Some((errand, id, said))
                 }
-                Some((errand, id, said))
-            }
+                Purpose::Fetch(of, _) => {
+                    self.on_fetched(net, id, of, read);
+                    None
+                }
+            },
             Notice::PeerClosed => {
                 net.close(end);
                 None
             }
-            Notice::Reset | Notice::TimedOut | Notice::Gone => {
-                // Whichever end learns it first: nothing more will come.
-                self.open.remove(&id).expect("it was just seen").quit(net);
-                Some((errand, id, Said::Broken))
-            }
+            Notice::Reset | Notice::TimedOut | Notice::Gone => self.on_break(net, id),
             _ => None,
         }
     }
@@ -194,6 +260,114 @@ impl Conversations {
         if let Some(conversation) = self.open.get_mut(&id) {
             conversation.reply(net);
         }
+    }
+
+    /// The server, or a cache, has read so much.
+    fn on_request(
+        &mut self,
+        net: &mut Net,
+        id: ConversationId,
+        read: u64,
+    ) -> Option<(Errand, ConversationId, Said)> {
+        let now = net.now();
+        let conversation = self.open.get_mut(&id)?;
+        let exchange = conversation.next_request(net, read)?;
+        if exchange.reply == 0 {
+            let Purpose::Errand(errand) = conversation.purpose else { return None };
+            return Some((errand, id, Said::Replied));
+        }
+        match conversation.cache {
+            Some(cache) if exchange.rank >= cache.hits => {
+                conversation.replies.fetch(now, exchange.reply);
+                self.fetch(net, id, cache, exchange);
+            }
+            cache => {
+                let delay = if cache.is_some() { Duration::ZERO } else { exchange.delay };
+                let at = conversation.replies.add(now + delay, exchange.reply);
+                if at > now {
+                    net.wake(at, id);
+                } else {
+                    conversation.reply(net);
+                }
+            }
+        }
+        None
+    }
+
+    /// The cache of conversation `id` asks the server for what it does not hold: on a connection like
+    /// that on which it was asked.
+    fn fetch(&mut self, net: &mut Net, id: ConversationId, cache: Cache, exchange: Exchange) {
+        if let Some(fetch) = cache.fetch {
+            return self.ask(net, fetch, &[exchange]);
+        }
+        let last = |conversation: &Conversation| {
+            conversation.server_closes && conversation.asked.is_empty()
+        };
+        let closes = self.open.get(&id).is_some_and(last);
+        let fetch = self.begin(net, Purpose::Fetch(id, 0), cache.caller, &[exchange], closes);
+        if let Some(cache) = self.open.get_mut(&id).and_then(|asked| asked.cache.as_mut()) {
+            cache.fetch = Some(fetch);
+        }
+    }
+
+    /// A cache has fetched so many bytes in conversation `id`, for the client of conversation `of`.
+    fn on_fetched(&mut self, net: &mut Net, id: ConversationId, of: ConversationId, read: u64) {
+        let Some(fetch) = self.open.get_mut(&id) else { return };
+        let Purpose::Fetch(_, before) =
+            std::mem::replace(&mut fetch.purpose, Purpose::Fetch(of, read))
+        else {
+            return;
+        };
+        let all = read == fetch.promised;
+        if !all {
+            net.expect(fetch.client, read + 1);
+        }
+        let over = all && fetch.server_closes;
+        if over {
+            self.remove(net, id);
+        }
+        if let Some(asked) = self.open.get_mut(&of) {
+            if let Some(cache) = asked.cache.as_mut().filter(|_| over) {
+                cache.fetch = None;
+            }
+            asked.replies.on_fetched(read - before);
+            asked.reply(net);
+        }
+    }
+
+    /// A connection has broken. Whichever end learns it first: nothing more will come.
+    fn on_break(
+        &mut self,
+        net: &mut Net,
+        id: ConversationId,
+    ) -> Option<(Errand, ConversationId, Said)> {
+        let conversation = self.remove(net, id)?;
+        let purpose = conversation.purpose;
+        conversation.quit(net);
+        match purpose {
+            Purpose::Errand(errand) => Some((errand, id, Said::Broken)),
+            Purpose::Fetch(of, _) => {
+                let asked = self.open.get_mut(&of)?;
+                asked.cache.as_mut()?.fetch = None;
+                // What a client has got of a reply cannot be taken back.
+                if asked.replies.is_fetching() { self.on_break(net, of) } else { None }
+            }
+        }
+    }
+
+    /// Forgets a conversation, and ends what its cache fetches.
+    fn remove(&mut self, net: &mut Net, id: ConversationId) -> Option<Conversation> {
+        let conversation = self.open.remove(&id)?;
+        if let Some(fetch) = conversation.cache.and_then(|cache| cache.fetch) {
+            if conversation.replies.is_fetching() {
+                if let Some(fetch) = self.remove(net, fetch) {
+                    fetch.quit(net);
+                }
+            } else {
+                self.close(net, fetch);
+            }
+        }
+        Some(conversation)
     }
 }
 
@@ -205,13 +379,21 @@ impl Conversation {
         if self.asked.len() == 1 {
             self.listen(net);
         }
-        if exchange.reply > 0 {
-            let begin = self.promised;
-            self.promised += exchange.reply;
-            self.owed.push_back((begin, self.promised));
-            if self.owed.len() == 1 {
-                net.expect(self.client, begin + 1);
+        if exchange.reply == 0 {
+            return;
+        }
+        let begin = self.promised;
+        self.promised += exchange.reply;
+        match self.purpose {
+            Purpose::Errand(_) => {
+                self.owed.push_back((begin, self.promised));
+                if self.owed.len() == 1 {
+                    net.expect(self.client, begin + 1);
+                }
             }
+            // It waits for every byte, and does so already if not all has come.
+            Purpose::Fetch(_, read) if read == begin => net.expect(self.client, begin + 1),
+            Purpose::Fetch(..) => {}
         }
     }
 
@@ -222,37 +404,21 @@ impl Conversation {
         }
     }
 
-    /// A request has come whole. True if it has no reply.
-    fn on_request(&mut self, net: &mut Net, id: ConversationId, read: u64) -> bool {
-        let Some(&(_, exchange)) = self.asked.front().filter(|(end, _)| *end <= read) else {
-            return false;
-        };
+    /// The request that has come whole when `read` bytes have.
+    fn next_request(&mut self, net: &mut Net, read: u64) -> Option<Exchange> {
+        let &(_, exchange) = self.asked.front().filter(|(end, _)| *end <= read)?;
         self.asked.pop_front();
         self.listen(net);
-        if exchange.reply == 0 {
-            return true;
-        }
-        // Replies keep the order of their requests.
-        let last = self.due.back().map_or(Instant::ZERO, |(at, _)| *at);
-        let at = last.max(net.now() + exchange.delay);
-        self.due.push_back((at, exchange.reply));
-        if at > net.now() {
-            net.wake(at, id);
-        } else {
-            self.reply(net);
-        }
-        false
+        Some(exchange)
     }
 
-    /// The server sends the replies whose time has come.
+    /// The server sends what is there of the replies whose time has come.
     fn reply(&mut self, net: &mut Net) {
         let Some(server) = self.server else { return };
-        let now = net.now();
-        while let Some(&(_, bytes)) = self.due.front().filter(|(at, _)| *at <= now) {
-            self.due.pop_front();
+        while let Some(bytes) = self.replies.take(net.now()) {
             net.send(server, bytes);
         }
-        if self.server_closes && self.due.is_empty() && self.asked.is_empty() {
+        if self.server_closes && self.replies.is_empty() && self.asked.is_empty() {
             net.close(server);
         }
     }

@@ -9,6 +9,7 @@ use crate::stream::Notice;
 use crate::world::End;
 use bentpipe_core::time::Instant;
 use bentpipe_scenario as scenario;
+use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 
 /// Pages loaded by HTTP/1.0, HTTP/1.1, or HTTP/1.1 pipelined.
@@ -34,6 +35,8 @@ pub struct HttpRng {
     pub delay: Pcg64Mcg,
     /// Of the user's pauses.
     pub think: Pcg64Mcg,
+    /// Of what Web caches hold.
+    pub cache: Pcg64Mcg,
 }
 
 /// The timer of the next page.
@@ -42,7 +45,7 @@ const NEXT: u64 = AGAIN + 1;
 impl Http {
     /// Loads pages as `plan` says.
     pub fn new(ends: Ends, plan: scenario::Http, rng: HttpRng) -> Http {
-        let conversations = Conversations::new(ends);
+        let conversations = Conversations::web(ends);
         let (flow, since) = (ends.flow, Instant::ZERO);
         Http { flow, plan, rng, conversations, page: None, begun: 0, since }
     }
@@ -52,6 +55,7 @@ impl Http {
             request: self.plan.request.sample(&mut self.rng.request).count(),
             reply: reply.max(1),
             delay: self.plan.server_delay.sample(&mut self.rng.delay),
+            rank: self.rng.cache.random(),
         }
     }
 

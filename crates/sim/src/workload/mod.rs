@@ -8,6 +8,7 @@ mod http;
 mod page;
 mod ping;
 mod poisson;
+mod replies;
 mod request;
 mod telnet;
 mod timed;

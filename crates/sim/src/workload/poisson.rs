@@ -3,7 +3,7 @@
 
 use super::{AGAIN, Ends, Workload};
 use crate::record::{Role, TransferId};
-use crate::simulation::{Call, Net};
+use crate::simulation::{Call, Net, Service};
 use crate::stream::Notice;
 use crate::world::End;
 use bentpipe_scenario::{Load, RandomSize, RandomTime};
@@ -62,7 +62,15 @@ impl Poisson {
         let transfer = net.records.begin(net.now(), flow);
         let tags = [id << 1, id << 1 | SINK];
         let tcp = [tcp_from, tcp_to];
-        let source = net.open(Call { from, to, tcp, tags, send: bytes, close: true });
+        let source = net.open(Call {
+            from,
+            to,
+            service: Service::Other,
+            tcp,
+            tags,
+            send: bytes,
+            close: true,
+        });
         net.records.attach(source, flow, Role::Source);
         self.transfers.insert(id, Sending { transfer, bytes, ends: vec![source] });
     }

@@ -73,11 +73,11 @@ impl RequestResponse {
             return;
         }
         self.asked += 1;
-        let exchange = Exchange {
-            request: self.plan.request.sample(&mut self.rng.request).count(),
-            reply: self.plan.reply.sample(&mut self.rng.reply).count(),
-            delay: self.plan.server_delay.sample(&mut self.rng.delay),
-        };
+        let exchange = Exchange::private(
+            self.plan.request.sample(&mut self.rng.request).count(),
+            self.plan.reply.sample(&mut self.rng.reply).count(),
+            self.plan.server_delay.sample(&mut self.rng.delay),
+        );
         self.waiting = Some((net.records.begin(now, self.flow), now, exchange.reply));
         if let Some(id) = self.current {
             self.conversations.ask(net, id, &[exchange]);

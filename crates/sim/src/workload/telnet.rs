@@ -38,7 +38,7 @@ impl Telnet {
         Telnet {
             flow: ends.flow,
             between,
-            exchange: Exchange { request: keystroke, reply: echo, delay: Duration::ZERO },
+            exchange: Exchange::private(keystroke, echo, Duration::ZERO),
             rng,
             conversations: Conversations::new(ends),
             session: None,

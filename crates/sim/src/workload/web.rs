@@ -44,6 +44,8 @@ pub struct WebRng {
     pub request: Pcg64Mcg,
     /// Of replies' sizes.
     pub reply: Pcg64Mcg,
+    /// Of what Web caches hold.
+    pub cache: Pcg64Mcg,
 }
 
 /// Above this, a timer asks again for what a page has lost; below, it is that of a conversation.
@@ -61,7 +63,7 @@ impl Web {
             request: RandomSize { distribution: request, multiple_of: 1 },
             reply: scenario::Workload::mah_reply(),
             rng,
-            conversations: Conversations::new(ends),
+            conversations: Conversations::web(ends),
             begun: 0,
             pages: BTreeMap::new(),
         }
@@ -78,6 +80,7 @@ impl Web {
             request: self.request.sample(&mut self.rng.request).count(),
             reply: self.reply.sample(&mut self.rng.reply).count(),
             delay: Duration::ZERO,
+            rank: self.rng.cache.random(),
         }
     }
 
