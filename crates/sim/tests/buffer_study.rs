@@ -10,15 +10,8 @@
 //!   6582, 3.2, step 3 does), so that two packets leave for each, overflow the queue again, and each
 //!   loss more costs a round trip. PRR, which counts deliveries, lets as many go (the row with it):
 //!   within 2 % of ns, 379 drops for 379 at 200 packets.
-//! - **60 packets of buffer, Tahoe (+12 %) and SACK (+13 %).** ns times one packet a round trip, we
-//!   time each, so that our RTTVAR has come down when the queue fills, and the timer, without a
-//!   least value in 1997's ns, expires in the middle of recovery. With a least RTO of 2 s ("RTO
-//!   2 s") Tahoe is within 1 % of ns and SACK within 2 %, drops and retransmissions alike. SACK's
-//!   other drops at 60 are retransmissions: RFC 6675 sends what room the losses leave at once,
-//!   which PRR ("sack, prr") does not.
-//! - **60 packets, Reno (+19 %).** Three points of it are that timer's. Besides, ns's `bugFix_` begins
-//!   no second fast retransmit for a window, and ns halves twice for the overflow; ours, RFC 2581's,
-//!   does, and each halves again.
+//! - **60 packets, Reno (+15 %).** ns's `bugFix_` begins no second fast retransmit for a window, and ns
+//!   halves twice for the overflow; ours, RFC 2581's, does, and each halves again.
 //! - **20 packets, SACK (-12 %).** ns counts the pipe by duplicates and not by its scoreboard,
 //!   overruns the queue twice more at once and begins with a threshold of 13 packets; ours does not.
 //!
@@ -260,7 +253,7 @@ fn paced(config: SenderConfig) -> SenderConfig {
 #[test]
 fn probing_at_the_rate_of_the_acknowledgments_spares_a_short_queue() {
     // bbn, section 15, asks for it: at 20 packets of buffer slow start's losses fall by 80 % at
-    // least. FACK, the study's own, is no slower. (SACK takes 112 s for 104, with a timeout.)
+    // least. FACK, the study's own, is no slower.
     for algorithm in [Algorithm::Tahoe, Algorithm::NewReno, Algorithm::Sack, Algorithm::FackAbrupt]
     {
         let plain = transfer(ns(algorithm), 20);

@@ -162,7 +162,11 @@ impl Sender {
         } else if verdict.probe {
             self.forced = Some(transmit::Forced::Probe);
         }
-        if verdict.restart_timer {
+        // A fast retransmission takes a round trip of its own, which a timer that runs since before
+        // the duplicates does not wait for. RFC 6675, 6, lets one be set anew; BSD and Linux do so.
+        let retransmits =
+            matches!(verdict.episode, Episode::Enter | Episode::Restart | Episode::LostAgain);
+        if verdict.restart_timer || retransmits {
             self.rto_deadline = Some(self.rtt.deadline(now));
         }
         let smss = self.config.smss;

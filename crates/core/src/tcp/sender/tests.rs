@@ -220,6 +220,39 @@ fn the_timer_halves_once_for_each_segment_and_backs_off() {
 }
 
 #[test]
+fn the_timer_waits_for_a_fast_retransmission() {
+    // RFC 6675, section 6: it takes a round trip of its own, longer than what is left of a timeout
+    // that is hardly more than one.
+    for (name, algorithm) in Algorithm::ALL {
+        let mut config = config(algorithm, 8);
+        config.rto.min = Duration::ZERO;
+        let mut sender = sender(config, 10_000);
+        let (mut now, mut sent) = (at(0), 0);
+        for _ in 0..30 {
+            sent += drain(&mut sender, now).len() as u64;
+            now += Duration::from_millis(100);
+            acknowledge(&mut sender, now, sent, &[]);
+        }
+        assert_eq!(sender.rtt().rto().as_millis(), 101, "{name}");
+        let next = sent + drain(&mut sender, now).len() as u64;
+        now += Duration::from_millis(100);
+        for end in sent + 2..=next {
+            acknowledge(&mut sender, now, sent, &[sent + 1..end]);
+        }
+        // RACK waits whether it is reordering.
+        let mut again = drain(&mut sender, now);
+        while !again.contains(&sent) {
+            now = sender.poll_timer().expect("something is outstanding");
+            sender.on_timer(now);
+            again = drain(&mut sender, now);
+        }
+        let due = sender.poll_timer().expect("something is outstanding");
+        assert!(due > now + Duration::from_millis(100), "{name}: {due:?} after {now:?}");
+        assert_eq!(sender.stats().timeouts, 0, "{name}");
+    }
+}
+
+#[test]
 fn old_acknowledgments_do_not_keep_a_hopeless_connection_alive() {
     // RFC 1122, 4.2.3.5: R2 counts retransmissions of one segment. A peer that lacks what was
     // acknowledged in its name can only repeat itself.
