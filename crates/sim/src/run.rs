@@ -9,7 +9,7 @@ use crate::world::World;
 use bentpipe_core::link::{Count, Counters, Occupancy};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_gateway::Summary;
-use bentpipe_scenario::{NodeIndex, RunEnd, Scenario};
+use bentpipe_scenario::{NodeIndex, NodeKind, RunEnd, Scenario};
 
 /// What goes wrong in a run, apart from panics: none of it is the scenario's fault.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
