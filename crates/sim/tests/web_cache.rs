@@ -131,7 +131,7 @@ fn hits_take_round_trips_of_the_lan_and_misses_of_the_satellite_too() {
             let took = seconds(&outcome);
             assert_eq!(took, expected.as_secs_f64(), "{hits}, HTTP/{version}: {missed:?}");
             // Every object has come whole, and only those that were missed have crossed.
-            assert_eq!(main_flow(&outcome).delivered, OBJECTS as u64 * 500);
+            assert_eq!(main_flow(&outcome).tally.delivered, OBJECTS as u64 * 500);
             let satellite = over(&outcome, "sat", "server").counters.delivered;
             let payload = satellite.bytes - satellite.packets * 52;
             assert!(
@@ -182,9 +182,9 @@ fn pages_come_as_from_the_lan_as_over_a_split_connection_or_in_between() {
             assert!((hundred / local - 1.0).abs() < 0.001, "{name}: {hundred} and {local}");
             assert!((zero / split - 1.0).abs() < 0.1, "{name}: {zero} and {split}");
             assert!(hundred <= fifty && fifty <= zero, "{name}: {hundred}, {fifty}, {zero}");
-            let bytes = main_flow(&none).delivered;
-            assert!(bytes > 0 && main_flow(&half).delivered == bytes, "{name}");
-            assert_eq!(main_flow(&all).delivered, bytes, "{name}");
+            let bytes = main_flow(&none).tally.delivered;
+            assert!(bytes > 0 && main_flow(&half).tally.delivered == bytes, "{name}");
+            assert_eq!(main_flow(&all).tally.delivered, bytes, "{name}");
             let crossed = |outcome| over(outcome, "sat", "server").counters.delivered.bytes;
             assert!(crossed(&none) > bytes && crossed(&all) == 0, "{name}");
         }
@@ -222,7 +222,7 @@ fn what_is_not_the_webs_passes_and_so_does_what_has_no_handshake() {
     ] {
         let path = |more: &str| Path { rest: format!("{keys}\n{more}"), ..Path::default() };
         let [with, without] = [&cache(1.0), ""].map(|more| path(more).outcome());
-        assert!(main_flow(&without).delivered > 0, "{keys}");
+        assert!(main_flow(&without).tally.delivered > 0, "{keys}");
         assert_eq!(with.flows, without.flows, "{keys}");
         assert_eq!(with.transfers, without.transfers, "{keys}");
         assert_eq!(with.links, without.links, "{keys}");
@@ -286,7 +286,7 @@ fn what_one_cache_does_not_hold_the_next_one_may() {
         let path = Path { near: "[router.near]\n[router.far]", rest, ..Path::default() };
         let text = path.text().replace("[\"server\", \"near\"]", "[\"far\", \"near\"]");
         let outcome = run(&parsed(&text), 0, |_| true).unwrap();
-        assert_eq!(main_flow(&outcome).delivered, OBJECTS as u64 * 500);
+        assert_eq!(main_flow(&outcome).tally.delivered, OBJECTS as u64 * 500);
         let crossed = |from, link| over(&outcome, link, from).counters.delivered.packets;
         (seconds(&outcome), crossed("far", "sat"), crossed("server", "wan"))
     };
