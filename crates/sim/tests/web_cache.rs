@@ -204,7 +204,11 @@ fn every_object_arrives_whole_through_losses_on_both_sides() {
             };
             let outcome = lossy.outcome();
             let flow = main_flow(&outcome);
-            assert_eq!((flow.completed, flow.delivered), (5, 5 * 670_700), "{version} {hits}");
+            assert_eq!(
+                (flow.completed, flow.tally.delivered),
+                (5, 5 * 670_700),
+                "{version} {hits}"
+            );
             assert!(over(&outcome, "lan", "near").counters.lost.packets > 0);
             assert_eq!(outcome, lossy.outcome(), "the same seed, the same run");
         }
@@ -237,7 +241,10 @@ fn a_background_of_pages_crosses_the_satellite_as_far_as_it_is_missed() {
         let outcome = path.outcome();
         let flow = main_flow(&outcome);
         assert!(flow.completed > 1000 && flow.begun - flow.completed < 100, "{flow:?}");
-        (flow.delivered as f64, over(&outcome, "sat", "server").counters.delivered.bytes as f64)
+        (
+            flow.tally.delivered as f64,
+            over(&outcome, "sat", "server").counters.delivered.bytes as f64,
+        )
     };
     let [(all, most), (_, half), (_, none)] = [0.0, 0.5, 1.0].map(crossed);
     assert!(most > all && none == 0.0, "{all} {most} {none}");
@@ -315,7 +322,7 @@ fn a_route_that_leaves_the_cache_breaks_its_connections_and_goes_on_without_it()
         let flow = main_flow(&outcome);
         // The page is whole, though some of it has been loaded twice.
         assert_eq!((flow.completed, outcome.transfers[0].transfer.bytes), (1, 670_700));
-        assert!(flow.delivered >= 670_700 && seconds(&outcome) < 20.0, "{version}: {flow:?}");
+        assert!(flow.tally.delivered >= 670_700 && seconds(&outcome) < 20.0, "{version}: {flow:?}");
         assert!(over(&outcome, "bypass", "near").counters.delivered.packets > 20, "{version}");
     }
 }
