@@ -6,7 +6,7 @@ use crate::names::{Names, NodeIndex};
 use crate::node::Node;
 use crate::orbit::{Orbit, Pass, Position};
 use crate::profile::{self, Profile};
-use crate::queue::{Product, read_queue};
+use crate::queue::{self, Product, read_queue};
 use crate::reader::{Context, Reader, Result, Section, field};
 use crate::trace::Trace;
 use bentpipe_core::link::{LossKind, Order, QueueKind, Varying};
@@ -121,7 +121,7 @@ pub(crate) const DIRECTION: Section = Section {
             "the profile's or the orbit's; else 0s",
             "of propagation, one way",
         ),
-        field("queue", "a limit, or a table", "`1bdp`", "what waits for the line"),
+        field("queue", "a limit, or a table", queue::DEFAULT, "what waits for the line"),
         field("loss", "a probability", "0", "that a packet is lost, independently"),
         field(
             "bit-errors",

@@ -9,13 +9,26 @@ use bentpipe_core::units::{Bytes, Probability, Rate};
 const LIMIT: &str =
     "`60packets`, `64KiB`, `1bdp` (rate × twice the link's delay, 15 KB at least), `unlimited`";
 
+/// The limit of a queue of which nothing is said.
+pub(crate) const DEFAULT: &str = "`1bdp`; 1.5 MB at least if the link's delay is 5ms or less";
+
+/// Up to this delay a link is a LAN's or an access link's, whose queue is that of an interface: it
+/// has to hold what a host has ready to send, and not only what is on the line. One product would be
+/// a few packets, and the host would lose its own bursts where a real one waits.
+const INTERFACE_DELAY: Duration = Duration::from_millis(5);
+/// What such an interface holds: a thousand full-sized packets, as those of Linux do (`txqueuelen`).
+const INTERFACE_QUEUE: u64 = 1_500_000;
+
 pub(crate) const DROP_TAIL: Section = Section {
     path: "queue, drop-tail",
     about: "First in, first out; an arrival that does not fit is dropped. A text alone is the \
-            limit of such a queue. The packet being sent counts.",
+            limit of such a queue. The packet being sent counts. Of a queue of which nothing is said, \
+            one product is the limit; where the link has hardly any delay (5 ms or less one way) it \
+            is an interface's, 1000 full-sized packets as Linux's hold, so that a host does not \
+            lose what it has ready to send. A bottleneck without delay should say its own.",
     fields: &[
         field("kind", "`drop-tail`, `red`, `codel`", "`drop-tail`", "the discipline"),
-        field("limit", LIMIT, "`1bdp`", "how much it holds"),
+        field("limit", LIMIT, DEFAULT, "how much it holds"),
     ],
     example: "queue = \"60packets\"",
 };
@@ -25,7 +38,7 @@ pub(crate) const RED: Section = Section {
     about: "Random early detection (Floyd and Jacobson 1993), by average queue length in packets.",
     fields: &[
         field("kind", "`red`", "", "the discipline"),
-        field("limit", LIMIT, "`1bdp`", "how much it holds at most"),
+        field("limit", LIMIT, DEFAULT, "how much it holds at most"),
         field("min-threshold", "packets", "5", "below this average nothing is dropped"),
         field(
             "max-threshold",
@@ -80,7 +93,7 @@ pub(crate) const CODEL: Section = Section {
     about: "Controlled delay (RFC 8289).",
     fields: &[
         field("kind", "`codel`", "", "the discipline"),
-        field("limit", LIMIT, "`1bdp`", "how much it holds at most"),
+        field("limit", LIMIT, DEFAULT, "how much it holds at most"),
         field("target", "a time", "5ms", "acceptable standing delay"),
         field("interval", "a time", "100ms", "for how long it may be exceeded"),
         field("ecn", "true or false", "false", "mark ECN-capable packets instead of dropping"),
@@ -96,6 +109,16 @@ pub(crate) struct Product {
 }
 
 impl Product {
+    /// The limit of a queue of which nothing is said.
+    fn usual(self) -> QueueLimit {
+        match self.limit(1.0) {
+            QueueLimit::Bytes(bytes) if self.delay <= INTERFACE_DELAY => {
+                QueueLimit::Bytes(Bytes::new(bytes.count().max(INTERFACE_QUEUE)))
+            }
+            limit => limit,
+        }
+    }
+
     /// `share` of rate × 2 × delay; at least ten full-sized packets for a whole one.
     fn limit(self, share: f64) -> QueueLimit {
         let Some(rate) = self.rate else { return QueueLimit::Unlimited };
@@ -110,7 +133,7 @@ pub(crate) fn read_queue(
     node: Option<&Node>,
     product: Product,
 ) -> Result<QueueKind> {
-    let Some(node) = node else { return Ok(QueueKind::DropTail(product.limit(1.0))) };
+    let Some(node) = node else { return Ok(QueueKind::DropTail(product.usual())) };
     let Value::Table(table) = &node.value else {
         return Ok(QueueKind::DropTail(limit(context, node, product)?));
     };
@@ -123,7 +146,7 @@ pub(crate) fn read_queue(
     let reader = Reader::open(context, node, "a queue", &[KINDS[kind].1])?;
     let limit = match reader.node("limit") {
         Some(node) => limit(context, node, product)?,
-        None => product.limit(1.0),
+        None => product.usual(),
     };
     match kind {
         0 => Ok(QueueKind::DropTail(limit)),

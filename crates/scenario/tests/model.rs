@@ -61,6 +61,32 @@ fn back_is_as_forward_but_for_what_it_says() {
 }
 
 #[test]
+fn a_link_with_hardly_any_delay_has_an_interfaces_queue_unless_it_says_another() {
+    let queue = |keys: &str| {
+        let rate = if keys.contains("rate") { "" } else { "rate = \"10Mbit/s\"\n" };
+        let text = format!("[host.x]\n[link.x]\nbetween = [\"x\", \"r\"]\n{rate}{keys}\n");
+        match &scenario(&text).links.last().unwrap().forward.queue {
+            QueueKind::DropTail(QueueLimit::Bytes(bytes)) => bytes.count(),
+            QueueKind::CoDel(codel) => match codel.limit {
+                QueueLimit::Bytes(bytes) => bytes.count(),
+                other => panic!("{other:?}"),
+            },
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(queue(""), 1_500_000);
+    assert_eq!(queue("delay = \"5ms\""), 1_500_000);
+    assert_eq!(queue("delay = \"5ms\"\nqueue = { kind = \"codel\" }"), 1_500_000);
+    // What is more than that stays.
+    assert_eq!(queue("delay = \"5ms\"\nrate = \"8Gbit/s\""), 10_000_000);
+    // Any other link's is one product, and so is what asks for it.
+    assert_eq!(queue("delay = \"5001us\""), 15_000);
+    assert_eq!(queue("delay = \"250ms\""), 625_000);
+    assert_eq!(queue("queue = \"1bdp\""), 15_000);
+    assert_eq!(queue("delay = \"5ms\"\nqueue = \"2bdp\""), 30_000);
+}
+
+#[test]
 fn what_back_says_itself_is_not_overridden_by_the_trace_of_both() {
     let text = NETWORK.replace("loss = \"1%\"", "trace = \"t.csv\"");
     let read = |_: &str| Ok("time,rate,loss\n0s,1Mbit/s,0\n5s,2Mbit/s,0.1\n".to_owned());
