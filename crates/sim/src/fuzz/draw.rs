@@ -281,7 +281,7 @@ impl Draw {
         };
         let mut packet_loss = LossKind::from(self.chance(Hazard::Loss, 0.12));
         if self.has(Hazard::BurstLoss) {
-            let burst = self.between(2, 12) as f64;
+            let burst = self.between(2, 5) as f64;
             let loss = self.chance(Hazard::BurstLoss, 0.1);
             let channel = GilbertElliott::from_bursts(burst, loss).expect("bursts of two and more");
             packet_loss = LossKind::GilbertElliott(channel);
