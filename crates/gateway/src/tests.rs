@@ -247,3 +247,20 @@ fn what_a_peer_gateway_has_added_does_not_reach_the_host() {
     let expected = TcpOptions { mss: Some(1460), ..TcpOptions::default() };
     assert_eq!(sent[0].tcp.options, expected, "to the host, as its peer had sent it");
 }
+
+#[test]
+fn the_reset_of_a_host_whose_connection_is_over_takes_nothing_back() {
+    let mut table = Table::new(Config::default());
+    table.open();
+    let ending = Flags::FIN | Flags::ACK;
+    table.send(Side::Lan, Table::segment(Side::Lan, 1, 1, ending), b"hello");
+    // The server is slow to acknowledge, so the client's FIN is acknowledged without it.
+    table.wait(Duration::from_secs(31));
+    table.send(Side::Satellite, Table::segment(Side::Satellite, 1, 1, ending), b"");
+    table.send(Side::Lan, Table::segment(Side::Lan, 7, 2, Flags::ACK), b"");
+    // The client has forgotten the connection.
+    table.send(Side::Lan, Table::segment(Side::Lan, 7, 2, Flags::RST), b"");
+    table.send(Side::Satellite, Table::segment(Side::Satellite, 2, 7, Flags::ACK), b"");
+    let summary = table.gateway.summary();
+    assert_eq!((summary.closed, summary.reset, summary.lost_bytes), (1, 0, 0));
+}
