@@ -177,6 +177,8 @@ impl Draw {
             2 | 3 => self.between(1, 3_000),
             4 => self.pick(&[1, 1447, 1448, 1449, 1460, 16_384, 65_535, 65_536, 65_537]),
             5 => self.between(1, 300_000),
+            // A pool that is never full is not exhausted.
+            6 | 7 if self.has(Hazard::Exhaustion) => self.between(100_000, 300_000),
             _ => self.between(1, 60_000),
         };
         let abort_after = if self.has(Hazard::Abort) && self.one_in(3) {
