@@ -4,11 +4,12 @@
 export PATH := $(PATH):$(HOME)/.cargo/bin:/usr/sbin:/sbin
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: help demo test check bench bench-peers cargo packages cargo-deny
+.PHONY: help demo test mutants check bench bench-peers cargo packages cargo-deny
 
 help:
 	@echo "make demo    files cross an emulated GEO link with and without bentpipe (root; < 3 min)"
 	@echo "make test    all tests; those on the live kernel need root and are skipped without it"
+	@echo "make mutants deliberate defects in the gateway, each of which the fault tests must find (part of make test)"
 	@echo "make check   formatting, lints, documentation, licences: what CI runs before the tests"
 	@echo "make bench   cost of a segment, of a packet on a link and in the simulator; throughput of a gateway beside plain forwarding (root)"
 	@echo "make bench-peers  the simulator's speed beside ns-2's (installs ns2 where it can)"
@@ -20,6 +21,10 @@ demo: cargo packages
 test: cargo packages
 	cargo test --workspace --doc --quiet
 	cargo test --workspace --lib --bins --tests
+	scripts/mutants.sh
+
+mutants: cargo
+	scripts/mutants.sh
 
 check: cargo cargo-deny
 	cargo fmt --all -- --check

@@ -219,3 +219,50 @@ fn transactions_are_left_to_the_hosts() {
     assert!(matches!(verdict, Disposition::Forward(_)));
     assert_eq!(table.gateway.flows(), 0);
 }
+
+#[test]
+fn a_repeated_syn_without_timestamps_takes_nothing_back() {
+    let mut table = Table::new(Config::default());
+    let syn = Table::segment(Side::Lan, 0, 0, Flags::SYN);
+    table.send(Side::Lan, TcpHeader { options: Table::stamped(), ..syn.clone() }, b"");
+    // As hosts do whose first SYNs were not answered.
+    let options = TcpOptions { mss: Some(1460), ..TcpOptions::default() };
+    table.send(Side::Lan, TcpHeader { options, ..syn }, b"");
+    // The server has seen the first one.
+    let synack = Table::segment(Side::Satellite, 0, 1, Flags::SYN | Flags::ACK);
+    table.send(Side::Satellite, TcpHeader { options: Table::stamped(), ..synack }, b"");
+    let mut data = Table::segment(Side::Lan, 1, 1, Flags::ACK);
+    data.options.timestamps = Some(Timestamps { value: 501, echo: 500 });
+    let sent = table.send(Side::Lan, data, b"hello");
+    let onwards = sent.iter().find(|sent| sent.payload_len() == 5).expect("it is sent on");
+    assert!(onwards.tcp.options.timestamps.is_some(), "RFC 7323, 3.2: it would be dropped");
+}
+
+#[test]
+fn what_a_peer_gateway_has_added_does_not_reach_the_host() {
+    let mut table = Table::new(Config::default());
+    // The server's side calls: what the peer added, and that it did, comes from the satellite.
+    let mut syn = Table::segment(Side::Satellite, 0, 0, Flags::SYN);
+    syn.options = TcpOptions { window_scale: Some(8), sack_permitted: true, ..Table::stamped() };
+    assert!(syn.options.add_experiment(0x6270, &[7]));
+    let sent = table.send(Side::Satellite, syn, b"");
+    let expected = TcpOptions { mss: Some(1460), ..TcpOptions::default() };
+    assert_eq!(sent[0].tcp.options, expected, "to the host, as its peer had sent it");
+}
+
+#[test]
+fn the_reset_of_a_host_whose_connection_is_over_takes_nothing_back() {
+    let mut table = Table::new(Config::default());
+    table.open();
+    let ending = Flags::FIN | Flags::ACK;
+    table.send(Side::Lan, Table::segment(Side::Lan, 1, 1, ending), b"hello");
+    // The server is slow to acknowledge, so the client's FIN is acknowledged without it.
+    table.wait(Duration::from_secs(31));
+    table.send(Side::Satellite, Table::segment(Side::Satellite, 1, 1, ending), b"");
+    table.send(Side::Lan, Table::segment(Side::Lan, 7, 2, Flags::ACK), b"");
+    // The client has forgotten the connection.
+    table.send(Side::Lan, Table::segment(Side::Lan, 7, 2, Flags::RST), b"");
+    table.send(Side::Satellite, Table::segment(Side::Satellite, 2, 7, Flags::ACK), b"");
+    let summary = table.gateway.summary();
+    assert_eq!((summary.closed, summary.reset, summary.lost_bytes), (1, 0, 0));
+}

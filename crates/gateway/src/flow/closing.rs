@@ -90,6 +90,12 @@ impl<B: Buffer> Split<B> {
     /// what was on its way to it is of no use to anybody.
     pub(super) fn on_reset(&mut self, now: Instant, leg: usize) {
         let other = 1 - leg;
+        let tcb = &self.legs[leg].tcb;
+        if tcb.receiver.fin_acknowledged() && tcb.sender.fin_acked() {
+            // Its connection was over: it answers whatever still comes, a forgery even, with a RST
+            // (RFC 9293, 3.10.7.1). That takes nothing back of what is owed to the other host.
+            return;
+        }
         if let Ending::Draining { from, .. } = self.ending {
             if from == other {
                 // Both have reset: nobody is left to deliver to.

@@ -111,8 +111,12 @@ impl Opening {
         tcp: &TcpHeader,
     ) -> Relay {
         self.syns += 1;
-        if self.syn_out.options.timestamps.is_some() && !self.added().timestamps {
-            // The echo tells the client which of its SYNs was answered.
+        if self.syn_out.options.timestamps.is_some()
+            && !self.added().timestamps
+            && tcp.options.timestamps.is_some()
+        {
+            // The echo tells the client which of its SYNs was answered. A SYN that comes again
+            // without timestamps takes nothing back: the server may have answered an earlier one.
             self.syn_out.options.timestamps = tcp.options.timestamps;
         }
         self.syn_sent_at = now;

@@ -177,6 +177,8 @@ impl Draw {
             2 | 3 => self.between(1, 3_000),
             4 => self.pick(&[1, 1447, 1448, 1449, 1460, 16_384, 65_535, 65_536, 65_537]),
             5 => self.between(1, 300_000),
+            // A pool that is never full is not exhausted.
+            6 | 7 if self.has(Hazard::Exhaustion) => self.between(100_000, 300_000),
             _ => self.between(1, 60_000),
         };
         let abort_after = if self.has(Hazard::Abort) && self.one_in(3) {
@@ -281,7 +283,7 @@ impl Draw {
         };
         let mut packet_loss = LossKind::from(self.chance(Hazard::Loss, 0.12));
         if self.has(Hazard::BurstLoss) {
-            let burst = self.between(2, 12) as f64;
+            let burst = self.between(2, 5) as f64;
             let loss = self.chance(Hazard::BurstLoss, 0.1);
             let channel = GilbertElliott::from_bursts(burst, loss).expect("bursts of two and more");
             packet_loss = LossKind::GilbertElliott(channel);

@@ -26,14 +26,13 @@ impl Watch {
         let limits = [0, 1].map(|index| match &plan.middle[index] {
             Middle::Router => 0,
             Middle::Gateway(config) => {
-                // What is let in when there is room for its bytes is held in whole chunks: each
-                // stream may round up at both ends, and at each side of a hole. What a stream is
-                // guaranteed comes in whatever is held; the pool was asked when its flow came.
-                let flows = plan.calls.len();
-                let streams = 2 * flows;
-                let pool = config.memory.count() as usize;
-                let guaranteed = config.guaranteed.count() as usize;
-                pool + streams * (guaranteed + ROUNDING * Chunks::SIZE)
+                // What is let in because there is room for its bytes may begin two chunks. What a
+                // stream is guaranteed comes in whatever is held, rounded up at both ends.
+                let (pool, share) = (config.memory.count(), config.guaranteed.count());
+                let size = Chunks::SIZE as u64;
+                let admitted = (pool / (2 * share)).min(config.max_flows as u64);
+                let streams = 2 * admitted.min(plan.calls.len() as u64);
+                (pool + 2 * size + streams * (share.div_ceil(size) + 1) * size) as usize
             }
         });
         let ends = plan.calls.iter().map(|call| Ends::new(plan, call)).collect();
@@ -118,9 +117,6 @@ impl Watch {
         Ok(())
     }
 }
-
-/// Chunks by which a stream may be rounded up.
-const ROUNDING: usize = 4;
 
 fn conserved(world: &World, line: usize) -> Result<(), Violation> {
     world.line(line).conserves().map_err(|detail| Violation {
