@@ -110,7 +110,8 @@ pub(crate) const ACK_DECIMATOR: Section = Section {
 
 pub(crate) const SNOOP: Section = Section {
     path: "helper.NAME, snoop",
-    about: "Sends segments again that were lost on the link, and hides the loss from the sender.",
+    about: "Sends segments again that were lost on the link, before all that waits for it, and hides the \
+            loss from the sender.",
     fields: &[
         field("memory", "bytes", "64KiB", "for copies"),
         field("least-timeout", "a time", "20ms", "before a copy is sent again unasked"),

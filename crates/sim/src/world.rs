@@ -221,8 +221,10 @@ impl<A: Application> World<A> {
     fn deliver(&mut self, id: LineId) {
         let now = self.now;
         let Way { node, port, .. } = self.lines[id];
-        while let Some(packet) = self.lines[id].line.pop(now) {
+        while let Some(mut packet) = self.lines[id].line.pop(now) {
             self.note(id, &packet);
+            // Helpers stand in a row before their link; to all others it means nothing.
+            packet.urgent &= matches!(self.nodes[node], Node::Helper(_));
             if let Content::Echo(echo) = packet.content
                 && self.addresses[node] == Some(packet.ip.dst)
             {

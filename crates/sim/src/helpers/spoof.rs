@@ -11,7 +11,7 @@
 //! owes; if it vanishes, so do those bytes, which is the thesis' argument against it.
 
 use super::Way;
-use super::resender::Resender;
+use super::resender::{Resender, Turn};
 use crate::node::Helper;
 use crate::packet::{Body, Content, Packet};
 use bentpipe_core::time::{Duration, Instant};
@@ -64,7 +64,7 @@ impl Spoof {
             self.connections.entry(way).or_insert_with(|| Connection {
                 isn: tcp.seq,
                 next: 1,
-                copies: Resender::new(Spoof::LEAST_TIMEOUT, 1),
+                copies: Resender::new(Turn::Last, Spoof::LEAST_TIMEOUT, 1),
                 far: None,
                 shift: None,
                 edge: 0,
