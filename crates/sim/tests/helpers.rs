@@ -136,6 +136,17 @@ fn spoofing_makes_slow_start_that_of_the_terrestrial_path() {
     assert!(link(&spoofed, "sat", "r").counters.offered.packets > 2000);
 }
 
+#[test]
+fn spoofing_before_a_queue_shorter_than_the_window_is_worse_than_nothing() {
+    let spoof = "[helper.h]\nkind = \"spoof\"\nat = \"r\"\nlink = \"sat\"\n";
+    let [plain, spoofed] = ["", spoof].map(|more| satellite("160KB", "60packets", more));
+    // Nobody slows down for what the link drops.
+    assert!(link(&spoofed, "sat", "r").counters.dropped.packets > 100, "{spoofed:?}");
+    assert!(link(&plain, "sat", "r").counters.dropped.packets < 20, "{plain:?}");
+    assert!(spoofed.run.end > 3 * plain.run.end);
+    assert_eq!(main_flow(&spoofed).delivered, 2_000_000);
+}
+
 /// A wireless last hop of 10 ms behind a wide area.
 const LAST_HOP: &str = r#"
 tcp = "ns-1997,opening=handshake,recovery=newreno,sack=off"
