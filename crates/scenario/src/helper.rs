@@ -110,7 +110,8 @@ pub(crate) const ACK_DECIMATOR: Section = Section {
 
 pub(crate) const SNOOP: Section = Section {
     path: "helper.NAME, snoop",
-    about: "Sends segments again that were lost on the link, and hides the loss from the sender.",
+    about: "Sends segments again that were lost on the link, before all that waits for it, and hides the \
+            loss from the sender.",
     fields: &[
         field("memory", "bytes", "64KiB", "for copies"),
         field("least-timeout", "a time", "20ms", "before a copy is sent again unasked"),
@@ -121,7 +122,11 @@ pub(crate) const SNOOP: Section = Section {
 pub(crate) const SPOOF: Section = Section {
     path: "helper.NAME, spoof",
     about: "Acknowledges data in the far host's name and answers for its delivery; the connection \
-            itself stays end to end.",
+            itself stays end to end. Segments pass as the sender sends them (Henderson, 4.3.1, has \
+            them pass without alteration, and names no congestion control), so that towards the \
+            link there is none but the far host's window and `memory`, and the sender does not learn \
+            of what the link drops. The link's queue should hold the window: with one that does not, \
+            what it drops comes again hole by hole, and a connection is slower than without the box.",
     fields: &[field("memory", "bytes", "4MiB", "for what it has acknowledged")],
     example: "",
 };

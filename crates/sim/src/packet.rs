@@ -13,6 +13,9 @@ pub struct Packet {
     pub ip: IpHeader,
     /// What it carries.
     pub content: Content,
+    /// The line that it is given to sends it before what waits and is not: a matter between a helper
+    /// and its link, not of the packet's on the wire.
+    pub urgent: bool,
 }
 
 /// What a packet carries.
@@ -144,6 +147,10 @@ impl link::Packet for Packet {
         capable
     }
 
+    fn urgent(&self) -> bool {
+        self.urgent
+    }
+
     fn supersedes(&self, older: &Packet) -> bool {
         let (Content::Tcp(new, _), Content::Tcp(old, _)) = (&self.content, &older.content) else {
             return false;
@@ -161,7 +168,7 @@ impl link::Packet for Packet {
 impl Packet {
     /// A TCP segment.
     pub fn tcp(ip: IpHeader, tcp: TcpHeader, body: Body) -> Packet {
-        Packet { ip, content: Content::Tcp(tcp, body) }
+        Packet { ip, content: Content::Tcp(tcp, body), urgent: false }
     }
 
     /// Whether it is a TCP segment that does nothing but acknowledge.

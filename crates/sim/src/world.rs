@@ -235,8 +235,10 @@ impl<A: Application> World<A> {
         if let Some(touched) = &mut self.touched {
             touched.line(id);
         }
-        while let Some(packet) = self.lines[id].line.pop(now) {
+        while let Some(mut packet) = self.lines[id].line.pop(now) {
             self.note(id, &packet);
+            // Helpers stand in a row before their link; to all others it means nothing.
+            packet.urgent &= matches!(self.nodes[node], Node::Helper(_));
             if let Some(touched) = &mut self.touched {
                 touched.came(node, &packet);
             }

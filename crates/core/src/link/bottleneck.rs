@@ -30,6 +30,10 @@ pub trait Queue<P> {
     /// Drops the packets from place `from` on that `newer`, about to come in, supersedes.
     fn drop_superseded(&mut self, newer: &P, from: usize);
 
+    /// Moves the packet that came in last, which is urgent, before those from place `from` on that
+    /// are not.
+    fn bring_forward(&mut self, from: usize);
+
     /// Packets and bytes held.
     fn held(&self) -> Count;
 
@@ -131,7 +135,11 @@ impl<P: Packet, Q: Queue<P>> Element<P> for Bottleneck<P, Q> {
             self.queue.drop_superseded(&packet, usize::from(self.ends.is_some()));
             self.occupancy.set(now, self.queue.held());
         }
+        let urgent = packet.urgent();
         if self.queue.enqueue(now, packet).is_ok() {
+            if urgent {
+                self.queue.bring_forward(usize::from(self.ends.is_some()));
+            }
             if self.ends.is_none() {
                 if let Some(line) = &mut self.line {
                     line.restart(now);

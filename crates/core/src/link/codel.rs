@@ -172,6 +172,16 @@ impl<P: Packet> Queue<P> for CoDel<P> {
         });
     }
 
+    fn bring_forward(&mut self, from: usize) {
+        let urgent = self.packets.iter().skip(from).take_while(|(_, packet)| packet.urgent());
+        let place = from + urgent.count();
+        if place < self.packets.len()
+            && let Some(packet) = self.packets.pop_back()
+        {
+            self.packets.insert(place, packet);
+        }
+    }
+
     fn held(&self) -> Count {
         self.held
     }

@@ -79,6 +79,10 @@ impl<P: Packet> Queue<P> for Discipline<P> {
         each!(self, queue => queue.drop_superseded(newer, from));
     }
 
+    fn bring_forward(&mut self, from: usize) {
+        each!(self, queue => queue.bring_forward(from));
+    }
+
     fn held(&self) -> Count {
         each!(self, queue => queue.held())
     }

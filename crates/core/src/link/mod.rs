@@ -76,6 +76,12 @@ pub trait Packet {
         let _ = older;
         false
     }
+
+    /// Whether it is to be sent before all that waits and is not urgent. Limits, drops and counts are
+    /// for it as for any other.
+    fn urgent(&self) -> bool {
+        false
+    }
 }
 
 impl<P: Packet> Packet for Box<P> {
@@ -89,6 +95,10 @@ impl<P: Packet> Packet for Box<P> {
 
     fn supersedes(&self, older: &Box<P>) -> bool {
         (**self).supersedes(older)
+    }
+
+    fn urgent(&self) -> bool {
+        (**self).urgent()
     }
 }
 
@@ -124,6 +134,11 @@ impl<P: Packet> Packet for Measured<P> {
 
     fn supersedes(&self, older: &Measured<P>) -> bool {
         self.packet.supersedes(&older.packet)
+    }
+
+    #[inline]
+    fn urgent(&self) -> bool {
+        self.packet.urgent()
     }
 }
 

@@ -263,6 +263,10 @@ impl<P: Packet> Queue<P> for Red<P> {
         self.packets.drop_superseded(newer, from);
     }
 
+    fn bring_forward(&mut self, from: usize) {
+        self.packets.bring_forward(from);
+    }
+
     fn held(&self) -> Count {
         self.packets.held()
     }

@@ -1,25 +1,42 @@
 //! What Snoop and spoofing share: copies of segments that have gone out on the link, and when they
 //! are sent again.
+//!
+//! What is sent again waits its turn in the link's queue, or goes before all that waits there. In its
+//! turn, it arrives after all that had been handed to the link before it: what is missing of that
+//! then was lost. If it goes first, that may still wait, and two other things are sure: as many
+//! segments as duplicates have come are there from behind a hole, so that what is missing before
+//! the last of those was lost, too; and a copy is there a round trip without queue later, or was
+//! lost again.
 
 use crate::packet::Packet;
 use bentpipe_core::tcp::rtt::{RtoConfig, RttEstimator};
 use bentpipe_core::time::{Duration, Instant};
 use std::collections::BTreeMap;
 
+/// Where what is sent again goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// Behind what waits for the link.
+    Last,
+    /// Before it.
+    First,
+}
+
 /// Copies of one connection's segments in one direction, by the offsets of their first bytes.
 #[derive(Debug)]
 pub(super) struct Resender {
+    turn: Turn,
     copies: BTreeMap<u64, Copy>,
     pub(super) bytes: u64,
     /// The next byte that the receiver expects, once it has said so.
     pub(super) una: u64,
     /// How often it has said so again.
     duplicates: u32,
-    /// What was sent again, last.
-    resent: Option<u64>,
-    /// More duplicates than this cannot be of what had gone out before that: it was lost again.
+    /// When the next byte expected was sent again, if it was.
+    resent: Option<Instant>,
+    /// If in its turn: more duplicates than this cannot be of what had gone out before that.
     patience: u32,
-    /// What had gone out when a loss was found ends here.
+    /// What is missing before this is lost.
     recover: u64,
     rtt: RttEstimator,
     deadline: Option<Instant>,
@@ -34,9 +51,10 @@ struct Copy {
 }
 
 impl Resender {
-    pub(super) fn new(least_timeout: Duration, una: u64) -> Resender {
+    pub(super) fn new(turn: Turn, least_timeout: Duration, una: u64) -> Resender {
         let config = RtoConfig { min: least_timeout, ..RtoConfig::default() };
         Resender {
+            turn,
             copies: BTreeMap::new(),
             bytes: 0,
             una,
@@ -58,11 +76,6 @@ impl Resender {
         self.copies.get(&offset).map(|copy| offset + copy.len)
     }
 
-    /// One past the last byte that there is a copy of.
-    fn end(&self) -> u64 {
-        self.copies.last_key_value().map_or(0, |(offset, copy)| offset + copy.len)
-    }
-
     /// Keeps a copy of what goes out at `now`.
     pub(super) fn keep(&mut self, now: Instant, offset: u64, len: u64, packet: Packet) {
         if self.copies.insert(offset, Copy { packet, len, sent: now, again: false }).is_none() {
@@ -71,20 +84,20 @@ impl Resender {
         self.deadline.get_or_insert(now + self.rtt.rto());
     }
 
-    /// The sender itself has sent this again: it counts as sent again here.
-    pub(super) fn renew(&mut self, now: Instant, offset: u64) {
+    /// The sender itself has sent this again: its acknowledgment says nothing about the time.
+    pub(super) fn renew(&mut self, offset: u64) {
         if let Some(copy) = self.copies.get_mut(&offset) {
             copy.again = true;
-            if offset == self.una {
-                self.resent = Some(offset);
-                self.deadline = Some(now + self.rtt.rto());
-            }
         }
     }
 
-    /// The receiver expects `una` now: what is before is there. If a segment that was sent again
-    /// has filled one hole and not the next (RFC 6582), that is to be sent again, too.
+    /// The receiver expects `una` now: what is before is there. If that has filled one hole and not
+    /// the next (RFC 6582), this is to be sent again, too.
     pub(super) fn advance(&mut self, now: Instant, una: u64) -> Option<Packet> {
+        if self.turn == Turn::First && self.duplicates > 0 {
+            let behind = self.copies.range(self.una..).nth(self.duplicates as usize);
+            self.recover = behind.map_or(self.recover, |(offset, _)| self.recover.max(*offset));
+        }
         self.una = una;
         (self.duplicates, self.resent) = (0, None);
         let rest = self.copies.split_off(&una);
@@ -96,7 +109,7 @@ impl Resender {
         }
         self.rtt.end_back_off();
         self.deadline = (!self.copies.is_empty()).then(|| now + self.rtt.rto());
-        if una < self.recover { self.resend(now).flatten() } else { None }
+        if una < self.recover { self.resend(now, una) } else { None }
     }
 
     /// The receiver has said again that it expects `una`. None if there is no copy; otherwise what
@@ -104,40 +117,39 @@ impl Resender {
     /// in vain, so it takes two: with one, each vain copy would cause the next.
     pub(super) fn on_duplicate(&mut self, now: Instant) -> Option<Option<Packet>> {
         self.duplicates += 1;
-        if self.duplicates < 2 && self.copies.contains_key(&self.una) {
-            return Some(None);
-        }
-        self.resend(now)
-    }
-
-    fn resend(&mut self, now: Instant) -> Option<Option<Packet>> {
-        let una = self.una;
-        let end = self.end();
-        let out = u32::try_from(self.copies.len()).unwrap_or(u32::MAX);
-        let copy = self.copies.get_mut(&una)?;
-        if self.resent == Some(una) && self.duplicates <= self.patience {
-            return Some(None);
-        }
-        self.patience = self.duplicates.saturating_add(out);
-        self.resent = Some(una);
-        self.recover = self.recover.max(end);
-        copy.again = true;
-        self.deadline = Some(now + self.rtt.rto());
-        Some(Some(copy.packet.clone()))
+        self.copies.contains_key(&self.una).then(|| {
+            // Twice, because a copy waits for the packet that is just being sent.
+            let there = self.rtt.min_rtt().map_or(self.rtt.rto(), |least| 2 * least);
+            let lost = match (self.resent, self.turn) {
+                (None, _) => self.duplicates >= 2,
+                (Some(sent), Turn::First) => now > sent + there,
+                (Some(_), Turn::Last) => self.duplicates > self.patience,
+            };
+            if lost { self.resend(now, self.una) } else { None }
+        })
     }
 
     /// What is to be sent again because nothing was heard for too long.
     pub(super) fn on_timeout(&mut self, now: Instant) -> Option<Packet> {
         self.deadline.filter(|at| *at <= now)?;
-        let Some((&offset, copy)) = self.copies.iter_mut().next() else {
-            self.deadline = None;
-            return None;
-        };
-        copy.again = true;
-        self.resent = Some(offset);
+        self.deadline = None;
+        let (&offset, _) = self.copies.first_key_value()?;
         self.rtt.back_off();
+        self.resend(now, offset)
+    }
+
+    fn resend(&mut self, now: Instant, offset: u64) -> Option<Packet> {
+        if self.turn == Turn::Last {
+            let out = u32::try_from(self.copies.len()).unwrap_or(u32::MAX);
+            let end = self.copies.last_key_value().map_or(0, |(offset, copy)| offset + copy.len);
+            self.patience = self.duplicates.saturating_add(out);
+            self.recover = self.recover.max(end);
+        }
+        let copy = self.copies.get_mut(&offset)?;
+        copy.again = true;
+        self.resent = Some(now);
         self.deadline = Some(now + self.rtt.rto());
-        Some(copy.packet.clone())
+        Some(Packet { urgent: self.turn == Turn::First, ..copy.packet.clone() })
     }
 
     pub(super) fn next(&self) -> Option<Instant> {

@@ -4,12 +4,12 @@
 //!
 //! A duplicate for which there is no copy is not the link's fault, and passes.
 //!
-//! Two things differ from the paper. Duplicates are not counted in advance: none passes while the
-//! copy is there. And a copy that is sent again waits its turn in the link's queue, where the paper
-//! lets it go first: behind a long queue the sender's window runs out meanwhile.
+//! A copy that is sent again goes before what waits in the link's queue, as in the paper. Two things
+//! differ from it. Duplicates are not counted in advance: none passes while the copy is there. And a
+//! copy that was lost again is known by time, where the paper waits for its timer.
 
 use super::Way;
-use super::resender::Resender;
+use super::resender::{Resender, Turn};
 use crate::node::Helper;
 use crate::packet::{Content, Packet};
 use bentpipe_core::time::{Duration, Instant};
@@ -49,7 +49,7 @@ impl Snoop {
             return;
         }
         if tcp.has(Flags::SYN) {
-            let copies = Resender::new(self.least_timeout, 1);
+            let copies = Resender::new(Turn::First, self.least_timeout, 1);
             self.connections.insert(way, Connection { isn: tcp.seq, sent: 1, copies });
             return;
         }
@@ -60,7 +60,7 @@ impl Snoop {
         }
         // A connection without a handshake begins with its data.
         let connection = self.connections.entry(way).or_insert_with(|| {
-            let copies = Resender::new(self.least_timeout, 1);
+            let copies = Resender::new(Turn::First, self.least_timeout, 1);
             Connection { isn: SeqNum(tcp.seq.0.wrapping_sub(1)), sent: 1, copies }
         });
         let Some(offset) = tcp.seq.offset_near(connection.isn, connection.sent) else { return };
@@ -68,7 +68,7 @@ impl Snoop {
             return;
         }
         if offset < connection.sent {
-            connection.copies.renew(now, offset);
+            connection.copies.renew(offset);
         } else {
             connection.sent = offset + len;
             if held + len <= self.memory {

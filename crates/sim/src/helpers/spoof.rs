@@ -5,13 +5,16 @@
 //!
 //! Connections without a handshake pass untouched: the box would not know the scale of their window.
 //!
-//! Data go out at once and unchanged. The box has no congestion control: what it lets the sender
+//! Data go out at once and unchanged, as the thesis has it, which asks for no congestion control by the
+//! box; what does run one towards the link is a split connection. What the box lets the sender
 //! send is bounded by the window that the far host has offered, whose right edge it never moves, and
-//! by its memory. It learns of losses by duplicate acknowledgments and by a timer, and sends one segment again at a time. What it has acknowledged it
-//! owes; if it vanishes, so do those bytes, which is the thesis' argument against it.
+//! by its memory. A link whose queue does not hold that drops the rest, time and again, as the
+//! sender never hears of it. The box learns of losses by duplicate acknowledgments and by a timer,
+//! and sends one segment again at a time. What it has acknowledged it owes; if it vanishes, so do
+//! those bytes, which is the thesis' argument against it.
 
 use super::Way;
-use super::resender::Resender;
+use super::resender::{Resender, Turn};
 use crate::node::Helper;
 use crate::packet::{Body, Content, Packet};
 use bentpipe_core::time::{Duration, Instant};
@@ -64,7 +67,7 @@ impl Spoof {
             self.connections.entry(way).or_insert_with(|| Connection {
                 isn: tcp.seq,
                 next: 1,
-                copies: Resender::new(Spoof::LEAST_TIMEOUT, 1),
+                copies: Resender::new(Turn::Last, Spoof::LEAST_TIMEOUT, 1),
                 far: None,
                 shift: None,
                 edge: 0,

@@ -122,17 +122,42 @@ fn links() -> impl Strategy<Value = LinkConfig> {
     )
 }
 
+/// A number, a length, and whether it is urgent.
+#[derive(Debug)]
+struct Hasty(u64, u64, bool);
+
+impl Packet for Hasty {
+    fn wire_len(&self) -> u64 {
+        self.1
+    }
+
+    fn urgent(&self) -> bool {
+        self.2
+    }
+}
+
+/// Time since the last packet, length, whether anyone looks, and whether the packet is urgent.
+type Step = (u64, u64, bool, bool);
+
+fn steps(most: usize) -> impl Strategy<Value = Vec<Step>> {
+    let urgent = prop::bool::weighted(0.1);
+    prop::collection::vec((0u64..3_000_000, 0u64..2000, any::<bool>(), urgent), 1..most)
+}
+
 /// Offers packets, looks where told, and returns what arrived and when.
-fn run(config: &LinkConfig, steps: &[(u64, u64, bool)]) -> (Vec<(Instant, u64)>, Counters) {
+fn run(config: &LinkConfig, steps: &[Step]) -> (Vec<(Instant, u64)>, Counters) {
     let mut link = Link::new(config);
     let mut now = Instant::ZERO;
     let mut seen: Vec<(Instant, u64)> = Vec::new();
-    let mut look = |link: &mut Link<Numbered>, now: Instant| {
+    // The last number that has arrived, of packets that are urgent and of others.
+    let mut last = [None, None];
+    let mut look = |link: &mut Link<Hasty>, now: Instant| {
         while let Some((at, packet)) = link.pop_with_time(now) {
             assert!(at <= now);
             assert!(seen.last().is_none_or(|&(last, _)| last <= at));
             if config.order == Order::Kept {
-                assert!(seen.last().is_none_or(|&(_, number)| number < packet.0));
+                let last = &mut last[usize::from(packet.2)];
+                assert!(last.replace(packet.0).is_none_or(|number| number < packet.0));
             }
             seen.push((at, packet.0));
         }
@@ -153,9 +178,9 @@ fn run(config: &LinkConfig, steps: &[(u64, u64, bool)]) -> (Vec<(Instant, u64)>,
             QueueLimit::Unlimited => {}
         }
     };
-    for (number, (gap, len, looks)) in steps.iter().enumerate() {
+    for (number, (gap, len, looks, urgent)) in steps.iter().enumerate() {
         now += Duration::from_nanos(*gap);
-        link.push(now, Numbered(number as u64, *len));
+        link.push(now, Hasty(number as u64, *len, *urgent));
         if *looks {
             look(&mut link, now);
         }
@@ -177,11 +202,11 @@ proptest! {
     #[test]
     fn packets_are_conserved(
         config in links(),
-        steps in prop::collection::vec((0u64..3_000_000, 0u64..2000, any::<bool>()), 1..200),
+        steps in steps(200),
     ) {
         let (seen, counters) = run(&config, &steps);
         // The same again, and nobody looks meanwhile: every moment is the same.
-        let blind: Vec<_> = steps.iter().map(|&(gap, len, _)| (gap, len, false)).collect();
+        let blind: Vec<_> = steps.iter().map(|&(gap, len, _, urgent)| (gap, len, false, urgent)).collect();
         prop_assert_eq!(&run(&config, &steps), &(seen.clone(), counters));
         prop_assert_eq!(run(&config, &blind), (seen, counters));
     }
@@ -190,7 +215,7 @@ proptest! {
     #[test]
     fn arrivals_are_a_line_time_apart(
         rate in 1u64..100_000_000,
-        steps in prop::collection::vec((0u64..3_000_000, 0u64..2000, any::<bool>()), 1..100),
+        steps in steps(100),
     ) {
         let rate = Rate::from_bits_per_sec(rate);
         let (seen, _) = run(&LinkConfig { rate: Some(rate.into()), ..config() }, &steps);

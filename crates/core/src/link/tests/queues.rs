@@ -55,6 +55,55 @@ fn poisson_arrivals_wait_as_in_m_d_1() {
     }
 }
 
+/// A packet of a millisecond that is urgent or not.
+#[derive(Debug)]
+struct Hasty(u64, bool);
+
+impl Packet for Hasty {
+    fn wire_len(&self) -> u64 {
+        1000
+    }
+
+    fn urgent(&self) -> bool {
+        self.1
+    }
+}
+
+#[test]
+fn urgent_packets_go_before_all_that_waits() {
+    let patient = CoDelConfig { target: Duration::from_secs(1), ..CoDelConfig::default() };
+    let red = RedConfig { min_threshold: 1e9, max_threshold: 2e9, ..RedConfig::default() };
+    let tail = QueueKind::DropTail(QueueLimit::Packets(7));
+    for queue in [tail, QueueKind::Red(red), QueueKind::CoDel(patient)] {
+        let run = |urgent: bool| {
+            let config = LinkConfig { delay: Duration::ZERO.into(), queue, ..config() };
+            let mut link = Link::<Hasty>::new(&config);
+            for number in 0..5 {
+                link.push(Instant::ZERO, Hasty(number, false));
+            }
+            // While the first is being sent: two that are urgent, and one that finds the queue full
+            // if it holds no more than seven.
+            for number in 5..8 {
+                link.push(Instant::from_nanos(500_000), Hasty(number, urgent));
+            }
+            let mut seen = Vec::new();
+            while let Some(now) = link.next() {
+                let packet = link.pop(now).unwrap().0;
+                seen.push((now.as_nanos() / 1_000_000, packet));
+            }
+            (seen, link.counters(), link.bottleneck().occupancy())
+        };
+        let (seen, counters, occupancy) = run(true);
+        let order =
+            if queue == tail { &[0, 5, 6, 1, 2, 3, 4][..] } else { &[0, 5, 6, 7, 1, 2, 3, 4] };
+        // One after the other, each a millisecond, whoever it is.
+        assert_eq!(seen, (1..).zip(order.iter().copied()).collect::<Vec<_>>(), "{queue:?}");
+        let (plain, same, as_long) = run(false);
+        assert_eq!(plain.len(), seen.len());
+        assert_eq!((counters, occupancy), (same, as_long), "{queue:?}");
+    }
+}
+
 /// A queue of RED that holds `waiting` packets behind the one being sent, average and all.
 fn filled(config: RedConfig, waiting: u64) -> Red<Capable> {
     let open = RedConfig { min_threshold: 1e9, max_threshold: 2e9, ..config };
