@@ -72,6 +72,8 @@ pub(super) struct Blind {
 const BLIND_ROUNDS: u32 = 4;
 /// The most resets for a host that may miss bytes.
 const MOST_RESETS: usize = 64;
+/// How long nothing must have come from the peer gateway before it is believed to be gone.
+const PEER_SILENCE: Duration = Duration::from_secs(3);
 /// Segments in a row that show that a route has changed, before it is believed.
 const BYPASSED: u8 = 2;
 
@@ -80,10 +82,15 @@ impl<B: Buffer> Split<B> {
     /// is believed now.
     pub(super) fn note_bypass(
         &mut self,
+        now: Instant,
         leg: usize,
         shown: Option<Bypass>,
         acked: u64,
     ) -> Option<Bypass> {
+        // Timestamps keep forged segments out: that one comes without them means something only if
+        // none has come with them for some time.
+        let lately = now < self.heard[leg] + PEER_SILENCE;
+        let shown = shown.filter(|shown| *shown != Bypass::NoTimestamps || !lately);
         let seen = &mut self.bypassed[leg];
         if shown.is_some() {
             *seen = seen.saturating_add(1);

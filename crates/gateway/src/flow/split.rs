@@ -128,7 +128,7 @@ impl<B: Buffer> Split<B> {
             return Progress::default();
         }
         let taken = arrival.fate == Fate::Taken;
-        let bypassed = self.note_bypass(leg, arrival.bypass, arrival.acked);
+        let bypassed = self.note_bypass(now, leg, arrival.bypass, arrival.acked);
         if taken {
             self.heard[leg] = now;
             self.blind.take_if(|blind| blind.leg == leg);

@@ -182,3 +182,22 @@ fn silence_on_both_sides_sends_what_is_held_once() {
     assert_eq!(table.gateway.flows(), 1, "an outage ends no flow");
     assert!(table.gateway.held() >= 50_000);
 }
+
+/// The peer gateway has forgotten the flow: what comes has no timestamps, as only the two gateways
+/// had agreed on them. A forged segment among others shows nothing.
+#[test]
+fn bare_segments_are_believed_when_no_others_come() {
+    let mut table = Table::with_backlog(&[7; 3000]);
+    let bare = Table::segment(Side::Satellite, 1, 1, Flags::ACK);
+    for _ in 0..3 {
+        assert_eq!(table.fate(Side::Satellite, &bare, b""), Disposition::Taken);
+    }
+    assert!(table.gateway.held() > 0);
+    table.wait(Duration::from_secs(4));
+    table.send(Side::Satellite, bare.clone(), b"");
+    table.send(Side::Satellite, bare.clone(), b"");
+    let all = Table::segment(Side::Satellite, 1, 3001, Flags::ACK);
+    assert_eq!(table.fate(Side::Satellite, &all, b""), Disposition::Forward(Reason::Route));
+    assert_eq!((table.gateway.flows(), table.gateway.held()), (0, 0));
+    assert_eq!(table.gateway.summary().handed_back(Departure::Peer), 1);
+}
