@@ -89,7 +89,7 @@ impl<B: Buffer> Split<B> {
     ) -> Option<Bypass> {
         // Timestamps keep forged segments out: that one comes without them means something only if
         // none has come with them for some time.
-        let lately = now < self.heard[leg] + PEER_SILENCE;
+        let lately = now < self.silence.heard[leg] + PEER_SILENCE;
         let shown = shown.filter(|shown| *shown != Bypass::NoTimestamps || !lately);
         let seen = &mut self.bypassed[leg];
         if shown.is_some() {
@@ -161,7 +161,7 @@ impl<B: Buffer> Split<B> {
         let delivered = self.release(leg, acked);
         leaving.confirmed[leg] |= self.legs[leg].tcb.is_beyond_promise(tcp);
         self.ending = Ending::Leaving(leaving);
-        Progress { taken: true, delivered, ..Progress::default() }
+        Progress { delivered, ..Progress::default() }
     }
 
     /// Sends all that is owed to the host of `leg` without waiting for it, `rounds` times.
@@ -175,7 +175,7 @@ impl<B: Buffer> Split<B> {
     /// reach the host and do not hear it. An outage costs no more by that.
     pub(super) fn suspect_silence(&mut self, now: Instant, leg: usize) {
         let sender = &self.legs[leg].tcb.sender;
-        let (here, there) = (self.heard[leg], self.heard[1 - leg]);
+        let (here, there) = (self.silence.heard[leg], self.silence.heard[1 - leg]);
         let silence = now.saturating_since(here);
         let both = there.saturating_since(here) < silence / 4;
         if matches!(sender.unanswered(), 3 | 5) && both && self.blind.is_none() {

@@ -9,6 +9,7 @@ mod closing;
 mod leaving;
 mod leg;
 mod opening;
+mod silence;
 mod split;
 mod terms;
 
@@ -31,7 +32,6 @@ pub(crate) struct Flow<B> {
     /// The side of each leg.
     pub(crate) sides: [Side; 2],
     pub(crate) phase: Phase<B>,
-    pub(crate) last_packet: Instant,
     /// What each leg's sender wants of its link, as counted in the gateway's sum.
     pub(crate) demand: [u64; 2],
     /// The flow's end has been counted.

@@ -72,7 +72,6 @@ impl<B: Buffer> Gateway<B> {
             server: (ip.dst, tcp.dst_port),
             sides: [from, from.other()],
             phase: Phase::Opening(Box::new(opening)),
-            last_packet: now,
             demand: [0; 2],
             end_noted: false,
             armed: None,
@@ -157,9 +156,6 @@ impl<B: Buffer> Gateway<B> {
         let before = split.held();
         let progress = split.on_packet(now, leg, packet, allowance);
         self.held = self.held + split.held() - before;
-        if progress.taken {
-            flow.last_packet = now;
-        }
         let stats = self.summary.side_mut(sides[leg]);
         stats.received_bytes += progress.received;
         stats.delivered_bytes += progress.delivered;
