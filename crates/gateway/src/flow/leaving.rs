@@ -1,7 +1,7 @@
 //! Leaving a flow to plain forwarding while some of its bytes are still held.
 //!
 //! A leaving flow takes nothing more: what comes is forwarded, and read only for what it
-//! acknowledges. What was acknowledged before is still delivered; when that is done, nothing
+//! acknowledges (which its receiver has long heard from us, and hears no second time). What was acknowledged before is still delivered; when that is done, nothing
 //! remembers the flow, and the hosts go on between themselves: addresses, ports and sequence
 //! numbers are theirs (bharadwaj-1999, 3.1).
 //!
@@ -16,7 +16,7 @@ use super::split::{Packet, Progress, Split};
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::tcp::tcb::{Admission, Bypass, Fate, Outgoing};
 use bentpipe_core::time::{Duration, Instant};
-use bentpipe_core::wire::{Flags, IpHeader};
+use bentpipe_core::wire::{Flags, IpHeader, TcpHeader};
 
 /// Why a flow leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -138,30 +138,47 @@ impl<B: Buffer> Split<B> {
             .all(|&leg| confirmed[1 - leg] || self.legs[leg].tcb.sender.is_done())
     }
 
-    /// A packet for a leaving flow, which is forwarded besides.
+    /// A packet for a leaving flow, which is forwarded besides if it says something to its receiver.
     pub(super) fn on_packet_leaving(
         &mut self,
         now: Instant,
         leg: usize,
         packet: Packet<'_>,
+        reset_drain: Duration,
     ) -> Progress {
         let Ending::Leaving(mut leaving) = self.ending else { return Progress::default() };
         let (tcp, len) = (packet.tcp, packet.payload.len());
         if tcp.has(Flags::RST) {
             let tcb = &mut self.legs[leg].tcb;
-            if tcb.on_segment(now, tcp, len, Admission::Refuse).fate == Fate::Reset {
-                // Both hosts know: this packet is forwarded.
+            let exact = tcb.on_segment(now, tcp, len, Admission::Refuse).fate == Fate::Reset;
+            if exact && leaving.unheard.is_none() {
+                // It follows what is held, like any other.
+                self.on_reset(now, leg, reset_drain);
+                return Progress::default();
+            }
+            if exact {
                 self.lost += self.undelivered(CLIENT) + self.undelivered(SERVER);
                 self.forget_streams();
                 self.ending = Ending::Left;
             }
-            return Progress::default();
+            return Progress { forward: true, ..Progress::default() };
         }
         let acked = self.legs[leg].tcb.take_acknowledgment(now, tcp, len);
         let delivered = self.release(leg, acked);
         leaving.confirmed[leg] |= self.legs[leg].tcb.is_beyond_promise(tcp);
         self.ending = Ending::Leaving(leaving);
-        Progress { delivered, ..Progress::default() }
+        let forward =
+            len > 0 || tcp.has(Flags::FIN) || tcp.has(Flags::SYN) || self.is_news(leg, tcp);
+        Progress { forward, delivered, ..Progress::default() }
+    }
+
+    /// Whether the other host does not know yet what a bare segment from the host of `leg`
+    /// acknowledges. One whose connection is over would answer anything else with a RST, which would
+    /// overtake what we still hold.
+    fn is_news(&self, leg: usize, tcp: &TcpHeader) -> bool {
+        let other = &self.legs[1 - leg].tcb;
+        let told = other.agreed().rcv_isn + other.receiver.last_ack_sent();
+        tcp.ack.distance_from(told) > 0
     }
 
     /// Sends all that is owed to the host of `leg` without waiting for it, `rounds` times.

@@ -32,6 +32,8 @@ pub(crate) struct Progress {
     pub(crate) delivered: u64,
     /// The host of this leg hears the other one by another way.
     pub(crate) bypassed: Option<Bypass>,
+    /// The packet is to be forwarded.
+    pub(crate) forward: bool,
 }
 
 /// Two legs, two streams.
@@ -106,7 +108,9 @@ impl<B: Buffer> Split<B> {
     ) -> Progress {
         match self.ending {
             Ending::Open | Ending::Draining { .. } => {}
-            Ending::Leaving(_) => return self.on_packet_leaving(now, leg, packet),
+            Ending::Leaving(_) => {
+                return self.on_packet_leaving(now, leg, packet, allowance.reset_drain);
+            }
             _ => return self.on_packet_after_end(now, leg, packet),
         }
         let other = 1 - leg;
@@ -152,7 +156,7 @@ impl<B: Buffer> Split<B> {
         let delivered = self.release(leg, arrival.acked);
         self.open_windows(allowance.capacity);
         self.pass_fins(now);
-        Progress { received: received - received_before, delivered, bypassed }
+        Progress { received: received - received_before, delivered, bypassed, forward: false }
     }
 
     /// The host of `leg` has acknowledged `acked` more offsets: frees what it has, and says how many

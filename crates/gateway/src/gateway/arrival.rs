@@ -164,8 +164,8 @@ impl<B: Buffer> Gateway<B> {
             None => self.attend(id),
         }
         match leaving {
-            Some(why) => Disposition::Forward(why.into()),
-            None => Disposition::Taken,
+            Some(why) if progress.forward => Disposition::Forward(why.into()),
+            _ => Disposition::Taken,
         }
     }
 }

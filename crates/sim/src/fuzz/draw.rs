@@ -90,6 +90,7 @@ impl Draw {
             (Hazard::Outage, 25),
             (Hazard::Abort, 25),
             (Hazard::Crash, 12),
+            (Hazard::Drain, 12),
             (Hazard::RouteOneWay, 10),
             (Hazard::RouteTwoWay, 10),
             (Hazard::Exhaustion, 20),
@@ -252,6 +253,8 @@ impl Draw {
             add_options: self.pick(&[AddOptions::KnownPeer, AddOptions::Always, AddOptions::Never]),
             announce: self.between(0, 3) > 0,
             super_segments: self.flip(),
+            // What a drained gateway holds is delivered in the end, whatever the link does.
+            reset_drain: Duration::from_secs(if self.has(Hazard::Drain) { 3600 } else { 60 }),
             fin_hold: self.pick(&[Duration::from_secs(30), Duration::from_millis(300)]),
             idle_timeout: Duration::from_secs(900),
             ..Config::default()
@@ -386,6 +389,13 @@ impl Draw {
                     // At once, or after a while.
                     let later = if self.flip() { Duration::ZERO } else { self.millis(1, 5_000) };
                     changes.push((at + later, Change::Restart(gateway)));
+                }
+            }
+        }
+        if self.has(Hazard::Drain) {
+            for gateway in [0, 1] {
+                if matches!(middle[gateway], Middle::Gateway(_)) && self.flip() {
+                    changes.push((self.moment(calls), Change::Drain(gateway)));
                 }
             }
         }
