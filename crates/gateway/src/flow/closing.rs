@@ -107,6 +107,7 @@ impl<B: Buffer> Split<B> {
             return;
         }
         self.streams[other] = B::default();
+        self.blind.take_if(|blind| blind.leg == leg);
         // Behind a FIN its host may be gone in good order while a slow reader takes its time.
         let whole = self.legs[leg].tcb.receiver.fin_received();
         let until = (!whole).then(|| now + drain);

@@ -167,6 +167,9 @@ impl<B: Buffer> Split<B> {
         let delivered = self.release(leg, acked);
         leaving.confirmed[leg] |= self.legs[leg].tcb.is_beyond_promise(tcp);
         self.ending = Ending::Leaving(leaving);
+        if tcp.has(Flags::ACK) {
+            self.legs[1 - leg].tcb.follow_acknowledgment(tcp.ack);
+        }
         let forward =
             len > 0 || tcp.has(Flags::FIN) || tcp.has(Flags::SYN) || self.is_news(leg, tcp);
         Progress { forward, delivered, ..Progress::default() }

@@ -420,6 +420,11 @@ impl Draw {
             }
         }
         if self.has(Hazard::Attack) {
+            // What is out of the window for a box may be what the host behind it expects, once the
+            // box has handed the connection back.
+            let boxes_stay = [Hazard::Drain, Hazard::RouteOneWay, Hazard::RouteTwoWay]
+                .iter()
+                .all(|hazard| !self.has(*hazard));
             for _ in 0..self.between(5, 60) {
                 let at = self.moment(calls);
                 let forgery = self.pick(&[
@@ -430,6 +435,7 @@ impl Draw {
                     Forgery::WrongAck,
                     Forgery::Stale,
                 ]);
+                let forgery = if boxes_stay { forgery } else { Forgery::Blind };
                 changes.push((at, Change::Attack(self.attack(calls, forgery))));
             }
         }

@@ -75,6 +75,15 @@ impl Tcb {
             .acked
     }
 
+    /// The host for which we stand says `ack` to the peer, by its own segments.
+    pub fn follow_acknowledgment(&mut self, ack: SeqNum) {
+        let next = self.receiver.rcv_nxt();
+        let offset = ack.offset_near(self.agreed.rcv_isn, next);
+        if let Some(offset) = offset.filter(|offset| *offset <= next + HORIZON) {
+            self.receiver.follow(offset);
+        }
+    }
+
     /// The segment's SACK blocks in offsets.
     pub(super) fn sack_of(&self, tcp: &TcpHeader) -> ArrayVec<Range<u64>, 4> {
         let near = self.sender.snd_una();
