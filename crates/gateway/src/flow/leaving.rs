@@ -170,18 +170,25 @@ impl<B: Buffer> Split<B> {
         if tcp.has(Flags::ACK) {
             self.legs[1 - leg].tcb.follow_acknowledgment(tcp.ack);
         }
-        let forward =
-            len > 0 || tcp.has(Flags::FIN) || tcp.has(Flags::SYN) || self.is_news(leg, tcp);
+        let forward = self.is_news(leg, tcp, len);
+        if !forward && (len > 0 || tcp.has(Flags::FIN)) {
+            // Our acknowledgment of it was lost.
+            self.legs[leg].tcb.receiver.owe_now();
+        }
         Progress { forward, delivered, ..Progress::default() }
     }
 
-    /// Whether the other host does not know yet what a bare segment from the host of `leg`
-    /// acknowledges. One whose connection is over would answer anything else with a RST, which would
+    /// Whether a segment from the host of `leg` says something that the other host has not heard
+    /// from us. If its connection is over it would answer anything else with a RST, which would
     /// overtake what we still hold.
-    fn is_news(&self, leg: usize, tcp: &TcpHeader) -> bool {
-        let other = &self.legs[1 - leg].tcb;
-        let told = other.agreed().rcv_isn + other.receiver.last_ack_sent();
-        tcp.ack.distance_from(told) > 0
+    fn is_news(&self, leg: usize, tcp: &TcpHeader, len: usize) -> bool {
+        let (here, there) = (&self.legs[leg].tcb, &self.legs[1 - leg].tcb);
+        let had = here.agreed().rcv_isn + here.receiver.expected();
+        let told = there.agreed().rcv_isn + there.receiver.last_ack_sent();
+        let end = tcp.seq + (len as u64 + u64::from(tcp.has(Flags::FIN)));
+        tcp.has(Flags::SYN)
+            || (end != tcp.seq && end.distance_from(had) > 0)
+            || tcp.ack.distance_from(told) > 0
     }
 
     /// Sends all that is owed to the host of `leg` without waiting for it, `rounds` times.
