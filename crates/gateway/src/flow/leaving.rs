@@ -11,7 +11,7 @@
 //! nothing shows it, that host is sent resets where it would take them only if bytes are missing.
 
 use super::closing::Ending;
-use super::leg::{CLIENT, SERVER};
+use super::leg::{CLIENT, Leg, SERVER};
 use super::split::{Packet, Progress, Split};
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::tcp::tcb::{Admission, Bypass, Fate, Outgoing};
@@ -163,12 +163,17 @@ impl<B: Buffer> Split<B> {
             }
             return Progress { forward: true, ..Progress::default() };
         }
+        let reach = self.reach();
+        if !self.legs[leg].tcb.is_near(tcp, reach) {
+            // Forged, most likely: its receiver will see.
+            return Progress { forward: true, ..Progress::default() };
+        }
         let acked = self.legs[leg].tcb.take_acknowledgment(now, tcp, len);
         let delivered = self.release(leg, acked);
         leaving.confirmed[leg] |= self.legs[leg].tcb.is_beyond_promise(tcp);
         self.ending = Ending::Leaving(leaving);
         if tcp.has(Flags::ACK) {
-            self.legs[1 - leg].tcb.follow_acknowledgment(tcp.ack);
+            self.legs[1 - leg].tcb.follow_acknowledgment(tcp.ack, reach);
         }
         let forward = self.is_news(leg, tcp, len);
         if !forward && (len > 0 || tcp.has(Flags::FIN)) {
@@ -176,6 +181,16 @@ impl<B: Buffer> Split<B> {
             self.legs[leg].tcb.receiver.owe_now();
         }
         Progress { forward, delivered, ..Progress::default() }
+    }
+
+    /// How far from what we hold the hosts can have come by themselves, in bytes: neither sends more
+    /// than a window beyond what the other one misses.
+    fn reach(&self) -> u64 {
+        let window = |leg: &Leg| {
+            let promised = leg.tcb.receiver.promised().saturating_sub(leg.tcb.receiver.rcv_nxt());
+            leg.tcb.sender.max_window() + promised
+        };
+        self.legs.iter().map(window).sum::<u64>().max(1 << 16)
     }
 
     /// Whether a segment from the host of `leg` says something that the other host has not heard
