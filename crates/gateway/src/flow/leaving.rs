@@ -172,8 +172,14 @@ impl<B: Buffer> Split<B> {
         let delivered = self.release(leg, acked);
         leaving.confirmed[leg] |= self.legs[leg].tcb.is_beyond_promise(tcp);
         self.ending = Ending::Leaving(leaving);
+        // What we still send in this host's name must not look older than what it sends itself: RFC
+        // 5961, section 5, and RFC 7323, section 5, have the other host drop it, data and all.
+        let other = &mut self.legs[1 - leg].tcb;
         if tcp.has(Flags::ACK) {
-            self.legs[1 - leg].tcb.follow_acknowledgment(tcp.ack, reach);
+            other.follow_acknowledgment(tcp.ack, reach);
+        }
+        if let Some(ts) = tcp.options.timestamps {
+            other.relay_timestamp(ts.value);
         }
         let forward = self.is_news(leg, tcp, len);
         if !forward && (len > 0 || tcp.has(Flags::FIN)) {
