@@ -2,6 +2,7 @@
 
 pub mod clock;
 mod command;
+pub mod control;
 mod datagram;
 pub mod divert;
 pub mod emulator;
@@ -11,6 +12,7 @@ pub mod instance;
 pub mod interface;
 pub mod netns;
 pub mod poll;
+pub mod serve;
 pub mod signals;
 pub mod testbed;
 pub mod tun;

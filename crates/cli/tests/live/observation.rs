@@ -1,0 +1,79 @@
+//! What a running gateway tells about itself, and what becomes of connections when it hangs.
+
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use bentpipe_net::netns::Namespace;
+use bentpipe_net::testbed::{BOTH, Plan, Testbed};
+use serde_json::Value;
+
+use crate::stage::{BENTPIPE, Ends, FAMILIES, build, fast_link, gateways_wanted, start_gateways};
+use crate::toolbox::{accept, content, receive, send};
+
+pub(crate) const CASES: &[(&str, fn())] = &[("flows_are_shown", flows_are_shown)];
+
+/// Flows, totals and metrics of both gateways agree with what was sent.
+fn flows_are_shown() {
+    if !gateways_wanted() {
+        return;
+    }
+    const SIZE: usize = 1_000_000;
+    let mut testbed = build(Plan { link: Some(fast_link()), ..Plan::default() });
+    start_gateways(&mut testbed);
+    let testbed = Arc::new(testbed);
+    let pairs: Vec<(TcpStream, TcpStream, SocketAddr)> = FAMILIES
+        .into_iter()
+        .map(|family| {
+            let ends = Ends::of(&testbed, family);
+            let (listener, address) = ends.listen();
+            let client = ends.connect(address);
+            let server = accept(&listener);
+            thread::scope(|scope| {
+                scope.spawn(|| send(&server, &content(21, SIZE)));
+                assert_eq!(receive(&client, SIZE).len(), SIZE);
+            });
+            (client, server, address)
+        })
+        .collect();
+    thread::sleep(Duration::from_millis(300));
+    for place in BOTH {
+        let (_, namespace) = testbed.gateway_at(place);
+        let flows = ask(namespace, "flows");
+        assert_eq!(flows.as_array().map(Vec::len), Some(pairs.len()), "{flows}");
+        for (client, _, address) in &pairs {
+            let client = client.local_addr().expect("address").to_string();
+            let flow = flows.as_array().into_iter().flatten().find(|it| it["client"] == client);
+            let flow = flow.unwrap_or_else(|| panic!("no {client} in {flows}"));
+            assert_eq!(
+                (&flow["server"], &flow["state"]),
+                (&address.to_string().into(), &"open".into())
+            );
+            let leg = &flow["legs"]["client"];
+            assert_eq!(leg["delivered_bytes"], SIZE, "{flow}");
+            assert_eq!(flow["legs"]["server"]["received_bytes"], SIZE, "{flow}");
+            assert_eq!((&leg["backlog_bytes"], &flow["held_bytes"]), (&0.into(), &0.into()));
+            assert!(leg["srtt_s"].as_f64().is_some_and(|srtt| srtt < 1.0), "{flow}");
+            assert!(leg["goodput_bps"].as_u64().is_some_and(|rate| rate > 1_000_000), "{flow}");
+        }
+        let status = ask(namespace, "status");
+        assert_eq!(status["flows"]["open"], pairs.len(), "{status}");
+        assert_eq!(status["totals"]["split"], pairs.len(), "{status}");
+        let url = format!("http://{}/metrics", Testbed::METRICS);
+        let metrics = namespace.output("curl", &["-sS", "--fail", &url]).expect("metrics");
+        let open = format!("bentpipe_flows{{state=\"open\"}} {}", pairs.len());
+        assert!(metrics.lines().any(|line| line == open), "{metrics}");
+        // Nobody but root is told.
+        let asked = namespace.output(
+            "setpriv",
+            &["--reuid", "65534", "--clear-groups", BENTPIPE, "gateway", "flows"],
+        );
+        assert!(asked.is_err(), "{asked:?}");
+    }
+}
+
+fn ask(namespace: &Namespace, topic: &str) -> Value {
+    let answer = namespace.output(BENTPIPE, &["gateway", topic, "--json"]).expect("an answer");
+    serde_json::from_str(&answer).unwrap_or_else(|error| panic!("{error} in {answer}"))
+}
