@@ -9,6 +9,7 @@ use crate::poll::{self, LoopError};
 use crate::signals::Signals;
 use crate::tun::{MAX_READ, MAX_SLICES, ReadError, Tun};
 use crate::vnet_hdr::{Checksum, Gso, GsoKind, VnetHdr};
+use crate::watchdog::Watchdog;
 use bentpipe_core::tcp::buffer::Payload;
 use bentpipe_core::time::{Duration, Instant, earliest};
 use bentpipe_core::units::Bytes;
@@ -34,6 +35,7 @@ pub struct LiveGateway {
     questions: Questions,
     asker: Asker,
     log: Option<Log>,
+    watchdog: Option<Watchdog>,
 }
 
 /// A line of totals in the log, again and again.
@@ -59,12 +61,18 @@ impl LiveGateway {
             questions,
             asker,
             log: None,
+            watchdog: None,
         })
     }
 
     /// Writes a line of totals into the log every so often.
     pub fn log_every(&mut self, every: Duration) {
         self.log = Some(Log { every, next: self.clock.now() + every });
+    }
+
+    /// Lets `watchdog` know that it lives, while it [runs](LiveGateway::run).
+    pub fn watched_by(&mut self, watchdog: Watchdog) {
+        self.watchdog = Some(watchdog);
     }
 
     /// For asking it, from other threads, while it [runs](LiveGateway::run).
@@ -87,9 +95,8 @@ impl LiveGateway {
             if end.is_some_and(|end| end <= now || self.gateway.is_drained()) {
                 return self.end(now);
             }
-            self.write_log(now);
-            let log = self.log.as_ref().map(|log| log.next);
-            let next = earliest(earliest(self.gateway.poll_timeout(), end), log);
+            let duties = self.attend_to_duties(now);
+            let next = earliest(earliest(self.gateway.poll_timeout(), end), duties);
             let ready = poll::wait(&self.clock, &self.tuns, signals, Some(&self.questions), next)?;
             if ready.signal.is_some() {
                 let now = self.clock.now();
@@ -136,6 +143,19 @@ impl LiveGateway {
             memory: self.gateway.config().memory,
             peer_known: self.gateway.peer_known(),
         }
+    }
+
+    /// What is to be done now and then, beside the packets; returns when it is due again.
+    fn attend_to_duties(&mut self, now: Instant) -> Option<Instant> {
+        self.write_log(now);
+        if let Some(watchdog) = &mut self.watchdog
+            && let Err(error) = watchdog.beat(now)
+        {
+            tracing::warn!(%error, "the watchdog is gone: nobody notices if this process hangs");
+            self.watchdog = None;
+        }
+        let log = self.log.as_ref().map(|log| log.next);
+        earliest(log, self.watchdog.as_ref().map(Watchdog::next))
     }
 
     /// Writes the line of totals when it is time.

@@ -17,3 +17,4 @@ pub mod signals;
 pub mod testbed;
 pub mod tun;
 pub mod vnet_hdr;
+pub mod watchdog;

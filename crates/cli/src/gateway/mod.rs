@@ -14,9 +14,10 @@ use bentpipe_net::interface::{InterfaceError, least_mtu};
 use bentpipe_net::poll::LoopError;
 use bentpipe_net::serve::{ClientError, ServeError};
 use bentpipe_net::signals::Signals;
+use bentpipe_net::watchdog::{self, WatchError, Watchdog};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 /// Splits the TCP connections that this host forwards between its LAN and a satellite link.
 ///
@@ -89,6 +90,9 @@ enum Asked {
         #[arg(long)]
         json: bool,
     },
+    /// Watch over the gateway that has started this process
+    #[command(hide = true)]
+    Watchdog,
     /// Show the totals of the gateway that runs here, and what it did not split
     Status {
         /// As JSON
@@ -115,6 +119,9 @@ pub(crate) enum Error {
     /// Answering questions.
     #[error(transparent)]
     Serve(#[from] ServeError),
+    /// Watching.
+    #[error(transparent)]
+    Watch(#[from] WatchError),
     /// Asking.
     #[error(transparent)]
     Ask(#[from] ClientError),
@@ -128,6 +135,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let (topic, json) = match (&arguments.asked, &arguments.config) {
         (Some(Asked::Flows { json }), _) => (Topic::Flows, *json),
         (Some(Asked::Status { json }), _) => (Topic::Status, *json),
+        (Some(Asked::Watchdog), _) => {
+            watchdog::watch(&divert_config([&[], &[]]))?;
+            return Ok(ExitCode::SUCCESS);
+        }
         (None, Some(path)) => return split(path, arguments.json),
         (None, None) => unreachable!("clap asks for the one or the other"),
     };
@@ -141,12 +152,7 @@ fn split(path: &Path, json: bool) -> Result<ExitCode, Error> {
         config::File::read(path)?;
     let config::Interfaces { lan, satellite } = interfaces;
     let signals = Signals::catch()?;
-    let side = |interfaces: &[String], tun: &str| Side {
-        interfaces: interfaces.to_vec(),
-        tun: tun.into(),
-    };
-    let (mut divert, tuns) =
-        Divert::set_up(DivertConfig::gateway([side(&lan, "bp-lan"), side(&satellite, "bp-sat")]))?;
+    let (mut divert, tuns) = Divert::set_up(divert_config([&lan, &satellite]))?;
     for finding in divert.findings() {
         tracing::warn!("{finding}");
     }
@@ -157,6 +163,9 @@ fn split(path: &Path, json: bool) -> Result<ExitCode, Error> {
         gateway.log_every(every);
     }
     let servers = answers::serve(&gateway.asker(), metrics)?;
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(["gateway", "watchdog"]);
+    gateway.watched_by(Watchdog::start(command)?);
     println!("bentpipe gateway: ready");
     io::stdout().flush()?;
     let result = gateway.run(&signals, drain);
@@ -174,4 +183,13 @@ fn split(path: &Path, json: bool) -> Result<ExitCode, Error> {
     }
     result?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What is diverted, and how it is called.
+fn divert_config(interfaces: [&[String]; 2]) -> DivertConfig {
+    let side = |interfaces: &[String], tun: &str| Side {
+        interfaces: interfaces.to_vec(),
+        tun: tun.into(),
+    };
+    DivertConfig::gateway([side(interfaces[0], "bp-lan"), side(interfaces[1], "bp-sat")])
 }

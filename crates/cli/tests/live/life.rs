@@ -224,7 +224,7 @@ fn faster_over_a_long_path() {
 }
 
 /// Up and back again over a new connection.
-fn exchange(ends: &Ends, size: usize) {
+pub(crate) fn exchange(ends: &Ends, size: usize) {
     let sent = content(12, size);
     let (listener, address) = ends.listen();
     thread::scope(|scope| {

@@ -6,13 +6,19 @@ use std::thread;
 use std::time::Duration;
 
 use bentpipe_net::netns::Namespace;
-use bentpipe_net::testbed::{BOTH, Plan, Testbed};
+use bentpipe_net::testbed::{BOTH, Place, Plan, Testbed};
+use nix::sys::signal::Signal;
 use serde_json::Value;
 
+use crate::life::{assert_unchanged, exchange, state};
 use crate::stage::{BENTPIPE, Ends, FAMILIES, build, fast_link, gateways_wanted, start_gateways};
-use crate::toolbox::{accept, content, receive, send};
+use crate::toolbox::{accept, content, receive, send, timed};
 
-pub(crate) const CASES: &[(&str, fn())] = &[("flows_are_shown", flows_are_shown)];
+pub(crate) const CASES: &[(&str, fn())] = &[
+    ("flows_are_shown", flows_are_shown),
+    ("stopped_process_is_passed_by", stopped_process_is_passed_by),
+    ("killed_gateway_is_cleared_away", killed_gateway_is_cleared_away),
+];
 
 /// Flows, totals and metrics of both gateways agree with what was sent.
 fn flows_are_shown() {
@@ -71,6 +77,66 @@ fn flows_are_shown() {
         );
         assert!(asked.is_err(), "{asked:?}");
     }
+}
+
+/// A gateway that hangs: within the time in which a SYN is repeated the kernel forwards. When it
+/// goes on it splits again, and what began meanwhile ends well.
+fn stopped_process_is_passed_by() {
+    if !gateways_wanted() {
+        return;
+    }
+    let mut testbed = build(Plan { link: Some(fast_link()), ..Plan::default() });
+    start_gateways(&mut testbed);
+    let mut gateway = testbed.take_gateway(Place::Near).expect("gateway");
+    let testbed = Arc::new(testbed);
+    gateway.signal(Signal::SIGSTOP);
+    for family in FAMILIES {
+        let ends = Ends::of(&testbed, family);
+        let ((), took) = timed(|| exchange(&ends, 100_000));
+        // The first SYN may wait in the device; the next one comes after a second.
+        assert!(took < Duration::from_millis(2500), "while it is stopped: {took:?}");
+    }
+    let ends = Ends::of(&testbed, FAMILIES[0]);
+    let (listener, address) = ends.listen();
+    let client = ends.connect(address);
+    let server = accept(&listener);
+    send(&client, &content(22, 1_000));
+    assert_eq!(receive(&server, 1_000), content(22, 1_000));
+    let before = ends.testbed.g1.output("nft", &["list", "ruleset"]).expect("rules");
+    assert!(before.contains("flags dormant"), "{before}");
+
+    gateway.signal(Signal::SIGCONT);
+    thread::sleep(Duration::from_millis(700));
+    let split = |namespace| ask(namespace, "status")["totals"]["split"].as_u64().expect("a count");
+    let count = split(&testbed.g1);
+    send(&server, &content(23, 500_000));
+    assert_eq!(receive(&client, 500_000), content(23, 500_000), "older than the return");
+    FAMILIES.into_iter().for_each(|family| exchange(&Ends::of(&testbed, family), 100_000));
+    assert_eq!(split(&testbed.g1), count + 2, "it splits again");
+    let said = gateway.stderr();
+    assert!(said.contains("does not answer") && said.contains("answers again"), "{said}");
+    assert!(gateway.stop().is_some_and(|status| status.success()));
+}
+
+/// What a killed gateway leaves is removed by its watchdog, and another one can begin at once.
+fn killed_gateway_is_cleared_away() {
+    if !gateways_wanted() {
+        return;
+    }
+    let mut testbed = build(Plan { link: Some(fast_link()), ..Plan::default() });
+    let before = state(&testbed.g1);
+    testbed.start_gateway(Place::Near).expect("gateway");
+    testbed.take_gateway(Place::Near).expect("gateway").kill();
+    thread::sleep(Duration::from_secs(1));
+    assert_unchanged(&before, &testbed.g1);
+    for _ in 0..3 {
+        testbed.start_gateway(Place::Near).expect("gateway");
+        testbed.take_gateway(Place::Near).expect("gateway").kill();
+    }
+    testbed.start_gateway(Place::Near).expect("gateway");
+    let testbed = Arc::new(testbed);
+    exchange(&Ends::of(&testbed, FAMILIES[0]), 100_000);
+    assert_eq!(ask(&testbed.g1, "status")["totals"]["split"], 1);
 }
 
 fn ask(namespace: &Namespace, topic: &str) -> Value {

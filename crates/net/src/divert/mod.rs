@@ -54,6 +54,7 @@
 
 pub mod checks;
 mod rules;
+mod standing;
 
 pub use crate::command::CommandError;
 use crate::command::run;
@@ -63,6 +64,7 @@ use checks::Finding;
 use std::fs;
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 
 /// What to divert.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -144,6 +146,9 @@ impl DivertConfig {
     }
 }
 
+/// How long a predecessor's watchdog may take to remove what that left.
+const CLEARING: Duration = Duration::from_secs(2);
+
 /// Why nothing is diverted. Nothing is left set up then.
 #[derive(Debug, thiserror::Error)]
 pub enum DivertError {
@@ -197,7 +202,7 @@ impl Divert {
     /// [`DivertError`]; nothing is left set up.
     pub fn set_up(config: DivertConfig) -> Result<(Divert, [Tun; 2]), DivertError> {
         check_interfaces(&config)?;
-        let instance = Instance::lock(&config.service)?;
+        let instance = Instance::lock_within(&config.service, CLEARING)?;
         let tuns = [
             Tun::open(&config.sides[0].tun, config.offload)?,
             Tun::open(&config.sides[1].tun, config.offload)?,
@@ -209,7 +214,7 @@ impl Divert {
         // From here on dropping it undoes what has been done.
         let divert = Divert { config, findings, _instance: instance };
         let config = &divert.config;
-        remove(config);
+        config.remove();
         let ipv6 = Path::new("/proc/sys/net/ipv6").exists();
         for side in &config.sides {
             settings(&side.tun, ipv6)?;
@@ -230,8 +235,7 @@ impl Divert {
     }
 
     /// Stops marking: packets go by the main table, the TUN devices stay and can be written.
-    /// Packets already on their way into the devices may still be read. For a clean end, and for
-    /// whoever watches over a loop that no longer answers.
+    /// Packets already on their way into the devices may still be read. For a clean end.
     ///
     /// # Errors
     /// [`DivertError::Command`].
@@ -243,26 +247,7 @@ impl Divert {
 
 impl Drop for Divert {
     fn drop(&mut self) {
-        remove(&self.config);
-    }
-}
-
-/// Removes our table and rules, whoever made them. The routes are gone with their device.
-fn remove(config: &DivertConfig) {
-    let _ = run("nft", &["delete", "table", "inet", &config.nft_table], "");
-    let priority = config.rule_priority.to_string();
-    for family in ["-4", "-6"] {
-        for table in config.route_tables {
-            let table = table.to_string();
-            // One rule an interface; the bound is only against a kernel that never says no.
-            for _ in 0..1000 {
-                let arguments = [family, "rule", "delete", "priority", &priority, "lookup", &table];
-                if run("ip", &arguments, "").is_err() {
-                    break;
-                }
-            }
-            let _ = run("ip", &[family, "route", "flush", "table", &table], "");
-        }
+        self.config.remove();
     }
 }
 
