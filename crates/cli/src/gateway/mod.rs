@@ -18,6 +18,7 @@ use bentpipe_net::watchdog::{self, WatchError, Watchdog};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::time::Duration;
 
 /// Splits the TCP connections that this host forwards between its LAN and a satellite link.
 ///
@@ -130,6 +131,9 @@ pub(crate) enum Error {
     Io(#[from] io::Error),
 }
 
+/// From one look at the firewall to the next.
+const PATROL: Duration = Duration::from_secs(60);
+
 /// Runs a gateway, or asks the one that runs.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let (topic, json) = match (&arguments.asked, &arguments.config) {
@@ -166,9 +170,11 @@ fn split(path: &Path, json: bool) -> Result<ExitCode, Error> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args(["gateway", "watchdog"]);
     gateway.watched_by(Watchdog::start(command)?);
+    let patrol = divert.patrol(PATROL);
     println!("bentpipe gateway: ready");
     io::stdout().flush()?;
     let result = gateway.run(&signals, drain);
+    drop(patrol);
     // Before anything that may take its time. The rest goes with the devices.
     let _ = divert.stop_marking();
     let report = report::Report { totals: gateway.totals() };
