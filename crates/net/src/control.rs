@@ -1,8 +1,8 @@
 //! Questions to a running gateway, and its answers.
 //!
-//! The loop that carries the packets is the only one that may look at the flows, so it answers, one
-//! question between two rounds of packets. Whoever asks waits on a thread of its own: what is slow,
-//! writing an answer out, never holds up a packet.
+//! The loop that carries the packets is the only one that may look at the flows, so it answers,
+//! between two rounds of packets, and a long answer in portions. Whoever asks waits on a thread of
+//! its own: what is slow, writing an answer out, never holds up a packet.
 
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::Bytes;
@@ -11,7 +11,7 @@ use nix::sys::eventfd::{EfdFlags, EventFd};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 
 /// Questions that may wait at a time; the next one waits to be asked.
 const WAITING: usize = 4;
@@ -77,11 +77,23 @@ pub struct Asker {
     wake: Arc<EventFd>,
 }
 
-/// The loop's end: readable while a question waits.
+/// The loop's end: readable until every question is answered.
 #[derive(Debug)]
 pub(crate) struct Questions {
     asked: Receiver<Asked>,
     wake: Arc<EventFd>,
+    draft: Option<Draft>,
+}
+
+/// An answer that is being written.
+#[derive(Debug)]
+pub(crate) struct Draft {
+    pub(crate) question: Question,
+    /// The flows so far.
+    pub(crate) flows: Vec<FlowView>,
+    /// The next slot of the table to be looked at.
+    pub(crate) slot: usize,
+    reply: SyncSender<Snapshot>,
 }
 
 /// Joins those who ask to the loop that answers.
@@ -89,12 +101,12 @@ pub(crate) struct Questions {
 /// # Errors
 /// When no event descriptor can be had.
 pub(crate) fn channel() -> io::Result<(Asker, Questions)> {
-    // As a semaphore: each read takes one question, and the rest keep it readable.
+    // As a semaphore: each read is for one question, and the rest keep it readable.
     let flags = EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_SEMAPHORE;
     let wake = Arc::new(EventFd::from_flags(flags)?);
     let (send, receive) = sync_channel(WAITING);
     let asker = Asker { asked: send, wake: Arc::clone(&wake) };
-    Ok((asker, Questions { asked: receive, wake }))
+    Ok((asker, Questions { asked: receive, wake, draft: None }))
 }
 
 impl Asker {
@@ -105,8 +117,8 @@ impl Asker {
     pub fn ask(&self, question: Question) -> Result<Snapshot, AskError> {
         let (send, receive) = sync_channel(1);
         self.asked.try_send((question, send)).map_err(|error| match error {
-            std::sync::mpsc::TrySendError::Full(_) => AskError::Late,
-            std::sync::mpsc::TrySendError::Disconnected(_) => AskError::Ended,
+            TrySendError::Full(_) => AskError::Late,
+            TrySendError::Disconnected(_) => AskError::Ended,
         })?;
         // A counter that is full is readable all the more.
         let _ = self.wake.write(1);
@@ -118,14 +130,25 @@ impl Asker {
 }
 
 impl Questions {
-    /// Answers one question, if one waits.
-    pub(crate) fn answer(&self, answer: impl FnOnce(Question) -> Snapshot) {
-        let _ = self.wake.read();
-        match self.asked.try_recv() {
-            // Who asked may have lost patience.
-            Ok((question, reply)) => drop(reply.try_send(answer(question))),
-            Err(TryRecvError::Empty | TryRecvError::Disconnected) => {}
+    /// The answer to be gone on with, if a question waits.
+    pub(crate) fn draft(&mut self) -> Option<&mut Draft> {
+        if self.draft.is_none() {
+            let Ok((question, reply)) = self.asked.try_recv() else {
+                // Woken for nothing, which is not to happen again at once.
+                let _ = self.wake.read();
+                return None;
+            };
+            self.draft = Some(Draft { question, flows: Vec::new(), slot: 0, reply });
         }
+        self.draft.as_mut()
+    }
+
+    /// The answer is complete but for the totals.
+    pub(crate) fn reply(&mut self, totals: Totals) {
+        let Some(Draft { flows, reply, .. }) = self.draft.take() else { return };
+        let _ = self.wake.read();
+        // Who asked may have lost patience.
+        let _ = reply.try_send(Snapshot { totals, flows });
     }
 }
 
@@ -141,8 +164,8 @@ mod tests {
     use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
     use std::thread;
 
-    fn snapshot(flows: u64) -> Snapshot {
-        let totals = Totals {
+    fn totals(flows: u64) -> Totals {
+        Totals {
             uptime: Duration::from_secs(1),
             summary: Summary::default(),
             refused: 0,
@@ -150,8 +173,7 @@ mod tests {
             held: Bytes::new(0),
             memory: Bytes::new(1),
             peer_known: false,
-        };
-        Snapshot { totals, flows: Vec::new() }
+        }
     }
 
     fn is_readable(questions: &Questions) -> bool {
@@ -161,30 +183,38 @@ mod tests {
 
     #[test]
     fn each_question_wakes_the_loop_and_gets_its_answer() {
-        let (asker, questions) = channel().unwrap();
+        let (asker, mut questions) = channel().unwrap();
         thread::scope(|scope| {
             let asking: Vec<_> =
                 (0..3).map(|_| scope.spawn(|| asker.ask(Question::Totals).unwrap())).collect();
             for turn in 0..3 {
                 assert!(is_readable(&questions), "turn {turn}");
-                questions.answer(|question| {
-                    assert_eq!(question, Question::Totals);
-                    snapshot(7)
-                });
+                // A loop that takes several turns for an answer is woken for each.
+                for slot in 0..3 {
+                    assert!(is_readable(&questions));
+                    let draft = questions.draft().unwrap();
+                    assert_eq!((draft.question, draft.slot), (Question::Totals, slot));
+                    draft.slot += 1;
+                }
+                questions.reply(totals(7));
             }
             for one in asking {
-                assert_eq!(one.join().unwrap(), snapshot(7));
+                let flows = Vec::new();
+                assert_eq!(one.join().unwrap(), Snapshot { totals: totals(7), flows });
             }
         });
+        assert!(questions.draft().is_none());
         drop(questions);
         assert_eq!(asker.ask(Question::Flows), Err(AskError::Ended));
     }
 
     #[test]
     fn a_loop_that_does_not_turn_is_not_waited_for_for_ever() {
-        let (asker, questions) = channel().unwrap();
+        let (asker, mut questions) = channel().unwrap();
         assert_eq!(asker.ask(Question::Totals), Err(AskError::Late));
         // Nobody waits for that answer any more; the loop does not mind.
-        questions.answer(|_| snapshot(0));
+        assert!(questions.draft().is_some());
+        questions.reply(totals(0));
+        assert!(questions.draft().is_none());
     }
 }

@@ -4,7 +4,7 @@
 //! device of its own side, by itself or by us in its name ([`crate::divert`] says why).
 
 use crate::clock::Clock;
-use crate::control::{self, Asker, Question, Questions, Snapshot, Totals};
+use crate::control::{self, Asker, Question, Questions, Totals};
 use crate::poll::{self, LoopError};
 use crate::signals::Signals;
 use crate::tun::{MAX_READ, MAX_SLICES, ReadError, Tun};
@@ -19,6 +19,9 @@ use std::io;
 
 /// Packets read from one device before what they caused is sent.
 const BURST: usize = 16;
+
+/// Flows that are looked at for an answer before packets have their turn: well under a millisecond.
+const PORTION: usize = 256;
 
 /// Where the checksum stands in a TCP header.
 const TCP_CHECKSUM_OFFSET: u16 = 16;
@@ -114,17 +117,24 @@ impl LiveGateway {
                 }
             }
             if ready.own {
-                self.questions.answer(|question| self.snapshot(question));
+                self.answer();
             }
         }
     }
 
-    fn snapshot(&self, question: Question) -> Snapshot {
-        let flows = match question {
-            Question::Totals => Vec::new(),
-            Question::Flows => self.gateway.flow_views(self.clock.now()).collect(),
-        };
-        Snapshot { totals: self.totals(), flows }
+    /// Goes on with an answer.
+    fn answer(&mut self) {
+        let Some(draft) = self.questions.draft() else { return };
+        let slots = self.gateway.slots();
+        if draft.question == Question::Flows && draft.slot < slots {
+            let portion = draft.slot..slots.min(draft.slot + PORTION);
+            draft.slot = portion.end;
+            draft.flows.reserve(self.gateway.flows().saturating_sub(draft.flows.len()));
+            draft.flows.extend(self.gateway.flow_views_in(self.clock.now(), portion));
+            return;
+        }
+        let totals = self.totals();
+        self.questions.reply(totals);
     }
 
     /// The totals so far.

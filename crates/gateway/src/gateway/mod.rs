@@ -124,7 +124,22 @@ impl<B: Buffer> Gateway<B> {
 
     /// Each flow in the table, as it stands at `now`.
     pub fn flow_views(&self, now: Instant) -> impl Iterator<Item = FlowView> {
-        self.flows.iter().map(move |(_, flow)| FlowView::of(now, flow))
+        self.flow_views_in(now, 0..self.slots())
+    }
+
+    /// The flows in some of the table's slots: so that who has other things to do can look at all
+    /// of them bit by bit. Flows keep their slots.
+    pub fn flow_views_in(
+        &self,
+        now: Instant,
+        slots: Range<usize>,
+    ) -> impl Iterator<Item = FlowView> {
+        slots.filter_map(move |slot| Some(FlowView::of(now, self.flows.get(slot)?)))
+    }
+
+    /// How many slots the table has.
+    pub fn slots(&self) -> usize {
+        self.flows.capacity()
     }
 
     /// Whether another gateway has answered on the satellite link.
