@@ -10,13 +10,14 @@ use bentpipe_net::testbed::{BOTH, Place, Plan, Testbed};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-use crate::life::{assert_unchanged, exchange, state};
+use crate::life::{assert_unchanged, exchange, no_clean_end_short_of, state};
 use crate::stage::{BENTPIPE, Ends, FAMILIES, build, fast_link, gateways_wanted, start_gateways};
 use crate::toolbox::{accept, content, receive, send, timed};
 
 pub(crate) const CASES: &[(&str, fn())] = &[
     ("flows_are_shown", flows_are_shown),
     ("stopped_process_is_passed_by", stopped_process_is_passed_by),
+    ("transfers_meet_a_hang", transfers_meet_a_hang),
     ("killed_gateway_is_cleared_away", killed_gateway_is_cleared_away),
 ];
 
@@ -116,6 +117,39 @@ fn stopped_process_is_passed_by() {
     let said = gateway.stderr();
     assert!(said.contains("does not answer") && said.contains("answers again"), "{said}");
     assert!(gateway.stop().is_some_and(|status| status.success()));
+}
+
+/// Transfers under way when a gateway hangs and comes back: they go on or fail, and never end short.
+fn transfers_meet_a_hang() {
+    if !gateways_wanted() {
+        return;
+    }
+    const SIZE: usize = 30_000_000;
+    let mut testbed = build(Plan { link: Some(fast_link()), ..Plan::default() });
+    start_gateways(&mut testbed);
+    let mut gateway = testbed.take_gateway(Place::Near).expect("gateway");
+    let testbed = Arc::new(testbed);
+    let sent = content(24, SIZE);
+    thread::scope(|scope| {
+        for family in FAMILIES {
+            let ends = Ends::of(&testbed, family);
+            let (listener, address) = ends.listen();
+            let client = ends.connect(address);
+            let server = accept(&listener);
+            let sent = &sent;
+            // One download, one upload. What the reader sees is what counts.
+            let (from, to) =
+                if family == FAMILIES[0] { (server, client) } else { (client, server) };
+            scope.spawn(move || _ = std::io::Write::write_all(&mut &from, sent));
+            scope.spawn(move || no_clean_end_short_of(sent, &to));
+        }
+        thread::sleep(Duration::from_millis(700));
+        gateway.signal(Signal::SIGSTOP);
+        thread::sleep(Duration::from_secs(3));
+        gateway.signal(Signal::SIGCONT);
+    });
+    exchange(&Ends::of(&testbed, FAMILIES[0]), 100_000);
+    assert!(gateway.stderr().contains("answers again"));
 }
 
 /// What a killed gateway leaves is removed by its watchdog, and another one can begin at once.
