@@ -16,6 +16,7 @@ use crate::host::{Application, Slot};
 use crate::line::Line;
 use crate::node::Node;
 use crate::packet::{Body, Content, Datagram, Echo, Packet};
+use bentpipe_core::link::Packet as Wire;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_gateway::{Disposition, Side};
 use meter::Meter;
@@ -282,7 +283,7 @@ impl<A: Application> World<A> {
                         verdict == Disposition::Taken
                     }
                     _ => {
-                        gateway.count_foreign();
+                        gateway.count_foreign(Wire::wire_len(&packet) as usize);
                         false
                     }
                 };

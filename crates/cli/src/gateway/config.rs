@@ -3,8 +3,10 @@
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::{Bytes, Rate, parse_duration};
 use bentpipe_gateway::{AddOptions, Config, LegConfig};
+use bentpipe_net::serve::ServeError;
 use serde::{Deserialize, Deserializer, de};
 use std::fmt::{self, Display};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use toml::Spanned;
@@ -31,6 +33,10 @@ pub(crate) struct File {
     lan: Lan,
     #[serde(default)]
     limits: Limits,
+    #[serde(default)]
+    metrics: Metrics,
+    #[serde(default)]
+    log: Log,
 }
 
 /// The two sides.
@@ -134,6 +140,22 @@ struct Limits {
     drain: Option<Duration>,
 }
 
+/// Where metrics are to be had.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Metrics {
+    #[serde(deserialize_with = "loopback")]
+    listen: Option<SocketAddr>,
+}
+
+/// What is told while it runs.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Log {
+    #[serde(deserialize_with = "interval")]
+    every: Option<Duration>,
+}
+
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Adding {
@@ -149,6 +171,10 @@ pub(crate) struct Setup {
     pub(crate) config: Config,
     /// How long a gateway that is stopped goes on delivering what it holds.
     pub(crate) drain: Duration,
+    /// Where Prometheus may ask for metrics.
+    pub(crate) metrics: Option<SocketAddr>,
+    /// How often the log gets a line of totals.
+    pub(crate) log_every: Option<Duration>,
 }
 
 /// A GEO link delivers a full stream of 4 MiB at 8 Mbit/s six times over in this time, and
@@ -169,7 +195,8 @@ impl File {
             .map_err(|error| wrong(error.span().map_or(0, |span| span.start), error.message()))?;
         let config = file.gateway().map_err(|error| wrong(error.at, &error.message))?;
         let drain = file.limits.drain.unwrap_or(DRAIN);
-        Ok(Setup { interfaces: file.interfaces, config, drain })
+        let (metrics, log_every) = (file.metrics.listen, file.log.every);
+        Ok(Setup { interfaces: file.interfaces, config, drain, metrics, log_every })
     }
 
     /// The gateway's parameters: the defaults, and what the file says.
@@ -204,6 +231,27 @@ fn text<'de, D: Deserializer<'de>, T: FromStr<Err: Display>>(
 fn duration<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
     let text = String::deserialize(from)?;
     parse_duration(&text).map(Some).map_err(de::Error::custom)
+}
+
+/// An interval that keeps a log readable.
+fn interval<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
+    let interval = duration(from)?;
+    if interval.is_some_and(|interval| interval < Duration::from_secs(1)) {
+        return Err(de::Error::custom("less than a second apart"));
+    }
+    Ok(interval)
+}
+
+/// An address that only this host reaches.
+fn loopback<'de, D: Deserializer<'de>>(from: D) -> Result<Option<SocketAddr>, D::Error> {
+    let address: Option<SocketAddr> = text(from)?;
+    match address {
+        Some(address) if !address.ip().is_loopback() => {
+            let error = ServeError::NotLoopback(address);
+            Err(de::Error::custom(format!("{error} (take 127.0.0.1 or [::1])")))
+        }
+        address => Ok(address),
+    }
 }
 
 #[cfg(test)]
@@ -241,6 +289,20 @@ mod tests {
         assert!(unit.starts_with("FILE:5: ") && unit.contains("8Mbit/s"), "{unit}");
         let missing = read("[interfaces]\nlan = [\"a\"]\n").unwrap_err();
         assert!(missing.contains("missing field `satellite`"), "{missing}");
+    }
+
+    #[test]
+    fn metrics_are_for_this_host_alone() {
+        let setup = |line: &str| read(&format!("{INTERFACES}[metrics]\nlisten = \"{line}\"\n"));
+        assert!(setup("127.0.0.1:9464").is_ok() && setup("[::1]:9464").is_ok());
+        for address in ["0.0.0.0:9464", "192.0.2.1:9464", "[::]:9464"] {
+            let message = setup(address).unwrap_err();
+            assert!(message.starts_with("FILE:5: ") && message.contains("loopback"), "{message}");
+        }
+        assert!(setup("localhost").unwrap_err().starts_with("FILE:5: "));
+        let often = read(&format!("{INTERFACES}[log]\nevery = \"1ms\"\n")).unwrap_err();
+        assert!(often.contains("second"), "{often}");
+        assert!(read(&format!("{INTERFACES}[log]\nevery = \"10min\"\n")).is_ok());
     }
 
     #[test]

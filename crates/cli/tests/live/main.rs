@@ -10,6 +10,7 @@
 mod bad_input;
 mod closing;
 mod life;
+mod observation;
 mod opening;
 mod passing;
 mod slow;
@@ -39,7 +40,7 @@ fn cases_with_loss() -> Vec<Case> {
 
 /// Cases that build a stage of their own, because they start, stop or kill what runs there.
 fn own_stage() -> Vec<(&'static str, fn())> {
-    [life::CASES, bad_input::CASES].concat()
+    [life::CASES, observation::CASES, bad_input::CASES].concat()
 }
 
 fn main() -> ExitCode {

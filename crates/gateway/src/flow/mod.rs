@@ -32,6 +32,8 @@ pub(crate) struct Flow<B> {
     /// The side of each leg.
     pub(crate) sides: [Side; 2],
     pub(crate) phase: Phase<B>,
+    /// When its SYN came.
+    pub(crate) began: Instant,
     /// What each leg's sender wants of its link, as counted in the gateway's sum.
     pub(crate) demand: [u64; 2],
     /// The flow's end has been counted.

@@ -89,6 +89,11 @@ impl<B: Buffer> Split<B> {
         self.streams[CLIENT].held() + self.streams[SERVER].held()
     }
 
+    /// When either host was last heard.
+    pub(crate) fn last_heard(&self) -> Instant {
+        self.silence.heard[CLIENT].max(self.silence.heard[SERVER])
+    }
+
     pub(crate) fn leg(&self, leg: usize) -> &Leg {
         &self.legs[leg]
     }

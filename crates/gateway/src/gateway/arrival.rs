@@ -25,8 +25,12 @@ impl<B: Buffer> Gateway<B> {
             Some(&id) => self.handle_known(now, id, packet),
             None => self.handle_new(now, packet),
         };
-        if let Disposition::Forward(reason) = verdict {
-            self.summary.count_forwarded(reason, is_syn(tcp));
+        let bytes = ip.wire_len() + tcp.wire_len() + payload.len();
+        match verdict {
+            Disposition::Taken => self.summary.count_taken(bytes),
+            Disposition::Forward(reason) => {
+                self.summary.count_forwarded(reason, bytes, is_syn(tcp));
+            }
         }
         verdict
     }
@@ -72,6 +76,7 @@ impl<B: Buffer> Gateway<B> {
             server: (ip.dst, tcp.dst_port),
             sides: [from, from.other()],
             phase: Phase::Opening(Box::new(opening)),
+            began: now,
             demand: [0; 2],
             end_noted: false,
             armed: None,
