@@ -10,7 +10,7 @@ use crate::tun::{MAX_READ, MAX_SLICES, ReadError, Tun};
 use crate::vnet_hdr::{Checksum, Gso, GsoKind, VnetHdr};
 use bentpipe_core::tcp::buffer::Payload;
 use bentpipe_core::time::{Duration, Instant, earliest};
-use bentpipe_core::wire::{self, Packet, Verify, emit};
+use bentpipe_core::wire::{self, IcmpError, Packet, Verify, emit};
 use bentpipe_gateway::{Config, Disposition, Emission, Gateway, Side, Summary};
 
 /// Packets read from one device before what they caused is sent.
@@ -111,11 +111,14 @@ impl LiveGateway {
                     let payload = Payload::Bytes(payload);
                     self.gateway.handle_packet(self.clock.now(), side, &ip, &tcp, payload)
                 }
-                Err(error) => {
-                    tracing::trace!(device = tun.name(), %error, "forwarded");
-                    self.gateway.count_foreign();
-                    Disposition::Forward(bentpipe_gateway::Reason::NotTcp)
-                }
+                Err(error) => match IcmpError::parse(bytes) {
+                    Ok(error) => self.gateway.handle_icmp(self.clock.now(), side, &error),
+                    Err(_) => {
+                        tracing::trace!(device = tun.name(), %error, "forwarded");
+                        self.gateway.count_foreign();
+                        Disposition::Forward(bentpipe_gateway::Reason::NotTcp)
+                    }
+                },
             };
             if let Disposition::Forward(_) = disposition {
                 self.write(side, &header, &[bytes]);

@@ -17,6 +17,7 @@ use crate::line::Line;
 use crate::node::Node;
 use crate::packet::{Body, Content, Datagram, Echo, Packet};
 use bentpipe_core::time::{Duration, Instant};
+use bentpipe_core::wire::IcmpError;
 use bentpipe_gateway::{Disposition, Side};
 use meter::Meter;
 use std::collections::{BTreeMap, VecDeque};
@@ -281,6 +282,13 @@ impl<A: Application> World<A> {
                         let verdict = gateway.handle_packet(now, from, &packet.ip, tcp, payload);
                         verdict == Disposition::Taken
                     }
+                    Content::Error(bytes) => match IcmpError::parse(bytes) {
+                        Ok(error) => gateway.handle_icmp(now, from, &error) == Disposition::Taken,
+                        Err(_) => {
+                            gateway.count_foreign();
+                            false
+                        }
+                    },
                     _ => {
                         gateway.count_foreign();
                         false

@@ -14,7 +14,8 @@ pub(crate) struct Report {
 impl Report {
     /// For people.
     pub(crate) fn print(&self, out: &mut impl Write) -> io::Result<()> {
-        let Summary { split, closed, reset, route_changes, lost_bytes, .. } = self.summary;
+        let Summary { split, closed, reset, route_changes, path_mtu_falls, lost_bytes, .. } =
+            self.summary;
         let handed_back = self.summary.all_handed_back();
         writeln!(
             out,
@@ -22,6 +23,9 @@ impl Report {
         )?;
         if route_changes > 0 {
             writeln!(out, "flows whose route changed: {route_changes}")?;
+        }
+        if path_mtu_falls > 0 {
+            writeln!(out, "legs told of a smaller path MTU: {path_mtu_falls}")?;
         }
         let reasons: Vec<String> = Reason::ALL
             .into_iter()
@@ -79,6 +83,7 @@ impl Report {
                 .map(|why| (why.name(), json!(summary.handed_back(why))))
                 .collect::<Value>(),
             "route_changes": summary.route_changes,
+            "path_mtu_falls": summary.path_mtu_falls,
             "lost_bytes": summary.lost_bytes,
             "forwarded_flows": forwarded(&|reason| summary.forwarded_flows(reason)),
             "forwarded_packets": forwarded(&|reason| summary.forwarded_packets(reason)),
