@@ -1,0 +1,75 @@
+//! Paths that carry less than the gateways' own interfaces: routers say so by ICMP to the host
+//! whose address a segment bears, and the gateway that sent it must hear it.
+
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use bentpipe_net::testbed::{BOTH, Firewall, Plan};
+
+use crate::stage::{Ends, FAMILIES, Family, build, gateways_wanted, start_gateways};
+use crate::toolbox::{accept, assert_same, content, finish, receive_to_end, send, timed};
+
+pub(crate) const CASES: &[(&str, fn())] = &[
+    ("each_leg_learns_its_path_mtu", || smaller_mtu(Firewall::None)),
+    ("each_leg_learns_its_path_mtu_behind_a_firewall", || smaller_mtu(Firewall::Stateful)),
+];
+
+/// SAT's routes carry 1400 bytes in both directions, and that of G2's own kernel towards H2 1300.
+/// (Not the interfaces, whose MTU the gateways see when they start.)
+fn smaller_mtu(firewall: Firewall) {
+    const SIZE: usize = 1_000_000;
+    let mut testbed = build(Plan { firewall, ..Plan::default() });
+    let sat = "route change 10.91.1.0/24 via 10.91.2.1 mtu lock 1400\n\
+               route change fd00:91:0:1::/64 via fd00:91:0:2::1 mtu lock 1400\n\
+               route change 10.91.4.0/24 via 10.91.3.1 mtu lock 1400\n\
+               route change fd00:91:0:4::/64 via fd00:91:0:3::1 mtu lock 1400\n";
+    testbed.sat.ip(sat).expect("routes of SAT");
+    let far = "route add 10.91.4.2/32 dev lan0 mtu lock 1300\n\
+               route add fd00:91:0:4::2/128 dev lan0 mtu lock 1300\n";
+    testbed.g2.ip(far).expect("routes of G2");
+    start_gateways(&mut testbed);
+    let mut gateways = BOTH.map(|place| testbed.take_gateway(place));
+    let testbed = Arc::new(testbed);
+    for family in FAMILIES {
+        let ((), took) = timed(|| exchange(&Ends::of(&testbed, family), SIZE));
+        // One round trip for each router that complains, on cables without delay.
+        assert!(took < Duration::from_secs(2), "{family}: {took:?}");
+    }
+    // A host that nobody tells of the MTU of another's path has nothing to remember.
+    if gateways_wanted() {
+        let known = testbed.h1.output("ip", &["route", "get", &Family::V4.h2().to_string()]);
+        assert!(!known.as_deref().expect("ip route").contains("mtu"), "{known:?}");
+    }
+    // Two flows each: of G1 the satellite legs, of G2 both.
+    for (gateway, falls) in gateways.iter_mut().flatten().zip([2, 4]) {
+        let status = gateway.stop().expect("it ends by itself upon SIGTERM");
+        let summary = gateway.stdout();
+        let told = format!("legs told of a smaller path MTU: {falls}");
+        assert!(status.success() && summary.contains(&told), "{told} expected: {summary}");
+    }
+}
+
+/// Both hosts send `size` bytes at the same time and close.
+fn exchange(ends: &Ends, size: usize) {
+    let (up, down) = (content(21, size), content(22, size));
+    let (listener, address) = ends.listen();
+    let client = ends.connect(address);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let server = accept(&listener);
+            thread::scope(|scope| {
+                scope.spawn(|| {
+                    send(&server, &down);
+                    finish(&server);
+                });
+                assert_same("up", &up, &receive_to_end(&server));
+            });
+        });
+        scope.spawn(|| {
+            send(&client, &up);
+            finish(&client);
+        });
+        assert_same("down", &down, &receive_to_end(&client));
+    });
+}
