@@ -2,6 +2,7 @@
 
 mod icmp;
 mod leaving;
+mod mss;
 mod silence;
 
 use super::*;
