@@ -5,13 +5,14 @@
 
 use crate::clock::Clock;
 use crate::poll::{self, LoopError};
+use crate::reassembly::{Outcome, Packets, Reassembly};
 use crate::signals::Signals;
 use crate::tun::{MAX_READ, MAX_SLICES, ReadError, Tun};
 use crate::vnet_hdr::{Checksum, Gso, GsoKind, VnetHdr};
 use bentpipe_core::tcp::buffer::Payload;
-use bentpipe_core::time::{Duration, Instant, earliest};
+use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::wire::{self, IcmpError, Packet, Verify, emit};
-use bentpipe_gateway::{Config, Disposition, Emission, Gateway, Side, Summary};
+use bentpipe_gateway::{Config, Disposition, Emission, Gateway, Reason, Side, Summary};
 
 /// Packets read from one device before what they caused is sent.
 const BURST: usize = 16;
@@ -27,6 +28,8 @@ pub struct LiveGateway {
     clock: Clock,
     tuns: [Tun; 2],
     gateway: Gateway,
+    /// Fragments that came in on each side.
+    fragments: [Reassembly; 2],
     refused: u64,
 }
 
@@ -34,7 +37,9 @@ impl LiveGateway {
     /// A gateway without flows; `tuns` are the LAN's and the satellite's.
     pub fn new(tuns: [Tun; 2], config: Config) -> LiveGateway {
         poll::be_punctual();
-        LiveGateway { clock: Clock::start(), tuns, gateway: Gateway::new(config), refused: 0 }
+        let fragments = [Reassembly::default(), Reassembly::default()];
+        let (clock, gateway) = (Clock::start(), Gateway::new(config));
+        LiveGateway { clock, tuns, gateway, fragments, refused: 0 }
     }
 
     /// Runs until a signal comes, and then until all that is held has been delivered, but at most
@@ -48,11 +53,14 @@ impl LiveGateway {
         loop {
             let now = self.clock.now();
             self.gateway.handle_timeout(now);
+            self.give_up_fragments(now);
             self.transmit(now);
             if end.is_some_and(|end| end <= now || self.gateway.is_drained()) {
                 return self.end(now);
             }
-            let next = earliest(self.gateway.poll_timeout(), end);
+            let late = SIDES.map(|side| self.fragments[side as usize].poll_timeout());
+            let next = [self.gateway.poll_timeout(), end, late[0], late[1]];
+            let next = next.into_iter().flatten().min();
             let ready = poll::wait(&self.clock, &self.tuns, signals, None, next)?;
             if ready.signal.is_some() {
                 let now = self.clock.now();
@@ -76,6 +84,7 @@ impl LiveGateway {
     fn end(&mut self, now: Instant) -> Result<(), LoopError> {
         self.gateway.cut_all(now);
         self.transmit(now);
+        self.give_up_fragments(Instant::FAR_FUTURE);
         Ok(())
     }
 
@@ -102,29 +111,59 @@ impl LiveGateway {
                 }
                 Err(source) => return Err(LoopError::read(tun, source)),
             };
-            let verify = match header.checksum {
-                Checksum::Complete => Verify::Full,
-                Checksum::Valid | Checksum::Needed { .. } => Verify::Skip,
-            };
-            let disposition = match Packet::parse(bytes, verify) {
-                Ok(Packet { ip, tcp, payload }) => {
-                    let payload = Payload::Bytes(payload);
-                    self.gateway.handle_packet(self.clock.now(), side, &ip, &tcp, payload)
-                }
-                Err(error) => match IcmpError::parse(bytes) {
-                    Ok(error) => self.gateway.handle_icmp(self.clock.now(), side, &error),
-                    Err(_) => {
-                        tracing::trace!(device = tun.name(), %error, "forwarded");
-                        self.gateway.count_foreign();
-                        Disposition::Forward(bentpipe_gateway::Reason::NotTcp)
+            let now = self.clock.now();
+            match self.fragments[side as usize].take(now, bytes) {
+                Outcome::NotFragment => {
+                    let verify = match header.checksum {
+                        Checksum::Complete => Verify::Full,
+                        Checksum::Valid | Checksum::Needed { .. } => Verify::Skip,
+                    };
+                    if let Disposition::Forward(_) = self.handle(now, side, bytes, verify) {
+                        self.write(side, &header, &[bytes]);
                     }
-                },
-            };
-            if let Disposition::Forward(_) = disposition {
-                self.write(side, &header, &[bytes]);
+                }
+                Outcome::Kept(others) => self.forward(side, &others),
+                Outcome::Whole(packet, fragments) => {
+                    let disposition = self.handle(now, side, &packet, Verify::Full);
+                    if let Disposition::Forward(_) = disposition {
+                        self.forward(side, &fragments);
+                    }
+                }
             }
         }
         Ok(())
+    }
+
+    /// Takes a whole packet that came in from `side`.
+    fn handle(&mut self, now: Instant, side: Side, bytes: &[u8], verify: Verify) -> Disposition {
+        match Packet::parse(bytes, verify) {
+            Ok(Packet { ip, tcp, payload }) => {
+                self.gateway.handle_packet(now, side, &ip, &tcp, Payload::Bytes(payload))
+            }
+            Err(error) => match IcmpError::parse(bytes) {
+                Ok(error) => self.gateway.handle_icmp(now, side, &error),
+                Err(_) => {
+                    tracing::trace!(?side, %error, "forwarded");
+                    self.gateway.count_foreign();
+                    Disposition::Forward(Reason::NotTcp)
+                }
+            },
+        }
+    }
+
+    /// Forwards fragments that did not become whole in time.
+    fn give_up_fragments(&mut self, now: Instant) {
+        for side in SIDES {
+            let late = self.fragments[side as usize].expire(now);
+            self.forward(side, &late);
+        }
+    }
+
+    /// Writes packets back as they came.
+    fn forward(&mut self, side: Side, packets: &Packets) {
+        for packet in packets {
+            self.write(side, &VnetHdr::default(), &[packet]);
+        }
     }
 
     /// Sends all that may go now.

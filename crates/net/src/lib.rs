@@ -11,6 +11,7 @@ pub mod instance;
 pub mod interface;
 pub mod netns;
 pub mod poll;
+mod reassembly;
 pub mod signals;
 pub mod testbed;
 pub mod tun;

@@ -1,11 +1,12 @@
 //! Paths that carry less than the gateways' own interfaces: routers say so by ICMP to the host
-//! whose address a segment bears, and the gateway that sent it must hear it.
+//! whose address a segment bears, and the gateway that sent it must hear it. Where a host lets
+//! them, routers cut its segments into fragments instead.
 
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use bentpipe_net::testbed::{BOTH, Firewall, Plan};
+use bentpipe_net::testbed::{BOTH, Firewall, Place, Plan};
 
 use crate::stage::{Ends, FAMILIES, Family, build, gateways_wanted, start_gateways};
 use crate::toolbox::{accept, assert_same, content, finish, receive_to_end, send, timed};
@@ -13,6 +14,8 @@ use crate::toolbox::{accept, assert_same, content, finish, receive_to_end, send,
 pub(crate) const CASES: &[(&str, fn())] = &[
     ("each_leg_learns_its_path_mtu", || smaller_mtu(Firewall::None)),
     ("each_leg_learns_its_path_mtu_behind_a_firewall", || smaller_mtu(Firewall::Stateful)),
+    ("fragments_are_made_whole", || fragments(Firewall::None)),
+    ("fragments_are_made_whole_behind_a_firewall", || fragments(Firewall::Stateful)),
 ];
 
 /// SAT's routes carry 1400 bytes in both directions, and that of G2's own kernel towards H2 1300.
@@ -47,6 +50,33 @@ fn smaller_mtu(firewall: Firewall) {
         let summary = gateway.stdout();
         let told = format!("legs told of a smaller path MTU: {falls}");
         assert!(status.success() && summary.contains(&told), "{told} expected: {summary}");
+    }
+}
+
+/// H1 allows fragmentation, and SAT makes use of it before the only gateway, G2. (With a firewall,
+/// connection tracking makes packets whole and cuts them again on their way into the gateway.)
+fn fragments(firewall: Firewall) {
+    let mut testbed = build(Plan { firewall, ..Plan::default() });
+    testbed.h1.sysctl("net.ipv4.ip_no_pmtu_disc", "1").expect("sysctl of H1");
+    let sat = "route change 10.91.4.0/24 via 10.91.3.1 mtu lock 1000\n";
+    testbed.sat.ip(sat).expect("route of SAT");
+    if gateways_wanted() {
+        testbed.start_gateway(Place::Far).expect("gateway");
+    }
+    let gateway = testbed.take_gateway(Place::Far);
+    let testbed = Arc::new(testbed);
+    let ((), took) = timed(|| exchange(&Ends::of(&testbed, Family::V4), 1_000_000));
+    assert!(took < Duration::from_secs(2), "{took:?}");
+    let counts = testbed.sat.output("nstat", &["-asz", "IpFragCreates"]).expect("nstat");
+    let created = counts.lines().find_map(|line| line.strip_prefix("IpFragCreates"));
+    let created: u64 =
+        created.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).expect("a count");
+    assert!(created > 1000, "{counts}");
+    if let Some(mut gateway) = gateway {
+        assert!(gateway.stop().expect("it ends by itself upon SIGTERM").success());
+        let summary = gateway.stdout();
+        let split = "flows split: 1 (1 closed, 0 reset, 0 handed back)";
+        assert!(summary.contains(split), "{split} expected: {summary}");
     }
 }
 

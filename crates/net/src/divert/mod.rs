@@ -69,7 +69,7 @@ use std::path::Path;
 pub enum Selector {
     /// All IPv4 and IPv6 packets that are forwarded between the sides.
     All,
-    /// Of those, TCP: unfragmented over IPv4, without extension headers over IPv6; and ICMP
+    /// Of those, TCP, over IPv6 without extension headers but the fragment header; and ICMP
     /// errors that quote TCP, this host's own ones too, as they may be about what we have sent.
     Tcp,
 }

@@ -80,10 +80,11 @@ pub(super) fn nft(config: &DivertConfig, tracking: bool) -> String {
         let mark = config.marks[number];
         let selections: &[&str] = match config.selector {
             Selector::All => &[""],
-            // The fragment offset and "more fragments" are zero; in IPv6 TCP follows at once.
+            // Fragments too. In IPv6 TCP follows at once, or behind the fragment header.
             Selector::Tcp => &[
-                "ip protocol tcp ip frag-off & 0x3fff == 0 ",
+                "ip protocol tcp ",
                 "ip6 nexthdr tcp ",
+                "ip6 nexthdr ipv6-frag frag nexthdr tcp ",
                 TCP_ERRORS[0],
                 TCP_ERRORS[1],
             ],
