@@ -16,7 +16,7 @@ mod stats;
 mod tests;
 mod view;
 
-pub use config::{AddOptions, Config, LegConfig, LegError};
+pub use config::{AddOptions, Config, LegConfig, LegError, MssLimit};
 pub use flow::Departure;
 pub use gateway::{Disposition, Emission, Gateway};
 pub use stats::{Reason, SideStats, Summary, Traffic};

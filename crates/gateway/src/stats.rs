@@ -106,6 +106,8 @@ pub struct Summary {
     handed_back: [u64; Departure::ALL.len()],
     /// Flows whose route was seen to have changed.
     pub route_changes: u64,
+    /// Times that a leg's segments became shorter because ICMP told of a smaller MTU.
+    pub path_mtu_falls: u64,
     /// Bytes that were acknowledged to their sender and could not be delivered.
     pub lost_bytes: u64,
     /// SYNs not split, by reason.
@@ -185,6 +187,7 @@ impl Summary {
             reset: by(self.reset, other.reset),
             handed_back: array::from_fn(|i| by(self.handed_back[i], other.handed_back[i])),
             route_changes: by(self.route_changes, other.route_changes),
+            path_mtu_falls: by(self.path_mtu_falls, other.path_mtu_falls),
             lost_bytes: by(self.lost_bytes, other.lost_bytes),
             forwarded_flows: array::from_fn(|i| {
                 by(self.forwarded_flows[i], other.forwarded_flows[i])

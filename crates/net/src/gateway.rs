@@ -6,6 +6,7 @@
 use crate::clock::Clock;
 use crate::control::{self, Asker, Question, Questions, Totals};
 use crate::poll::{self, LoopError};
+use crate::reassembly::{Outcome, Packets, Reassembly};
 use crate::signals::Signals;
 use crate::tun::{MAX_READ, MAX_SLICES, ReadError, Tun};
 use crate::vnet_hdr::{Checksum, Gso, GsoKind, VnetHdr};
@@ -13,8 +14,8 @@ use crate::watchdog::Watchdog;
 use bentpipe_core::tcp::buffer::Payload;
 use bentpipe_core::time::{Duration, Instant, earliest};
 use bentpipe_core::units::Bytes;
-use bentpipe_core::wire::{self, Packet, Verify, emit};
-use bentpipe_gateway::{Config, Disposition, Emission, FlowState, Gateway, Side, Summary};
+use bentpipe_core::wire::{self, IcmpError, Packet, Verify, emit};
+use bentpipe_gateway::{Config, Disposition, Emission, FlowState, Gateway, Reason, Side, Summary};
 use std::io;
 
 /// Packets read from one device before what they caused is sent.
@@ -34,6 +35,8 @@ pub struct LiveGateway {
     clock: Clock,
     tuns: [Tun; 2],
     gateway: Gateway,
+    /// Fragments that came in on each side.
+    fragments: [Reassembly; 2],
     refused: u64,
     questions: Questions,
     asker: Asker,
@@ -60,6 +63,7 @@ impl LiveGateway {
             clock: Clock::start(),
             tuns,
             gateway: Gateway::new(config),
+            fragments: [Reassembly::default(), Reassembly::default()],
             refused: 0,
             questions,
             asker,
@@ -94,12 +98,15 @@ impl LiveGateway {
         loop {
             let now = self.clock.now();
             self.gateway.handle_timeout(now);
+            self.give_up_fragments(now);
             self.transmit(now);
             if end.is_some_and(|end| end <= now || self.gateway.is_drained()) {
                 return self.end(now);
             }
             let duties = self.attend_to_duties(now);
-            let next = earliest(earliest(self.gateway.poll_timeout(), end), duties);
+            let late = SIDES.map(|side| self.fragments[side as usize].poll_timeout());
+            let next = [self.gateway.poll_timeout(), end, duties, late[0], late[1]];
+            let next = next.into_iter().flatten().min();
             let ready = poll::wait(&self.clock, &self.tuns, signals, Some(&self.questions), next)?;
             if ready.signal.is_some() {
                 let now = self.clock.now();
@@ -191,6 +198,7 @@ impl LiveGateway {
     fn end(&mut self, now: Instant) -> Result<(), LoopError> {
         self.gateway.cut_all(now);
         self.transmit(now);
+        self.give_up_fragments(Instant::FAR_FUTURE);
         Ok(())
     }
 
@@ -217,26 +225,59 @@ impl LiveGateway {
                 }
                 Err(source) => return Err(LoopError::read(tun, source)),
             };
-            let verify = match header.checksum {
-                Checksum::Complete => Verify::Full,
-                Checksum::Valid | Checksum::Needed { .. } => Verify::Skip,
-            };
-            let disposition = match Packet::parse(bytes, verify) {
-                Ok(Packet { ip, tcp, payload }) => {
-                    let payload = Payload::Bytes(payload);
-                    self.gateway.handle_packet(self.clock.now(), side, &ip, &tcp, payload)
+            let now = self.clock.now();
+            match self.fragments[side as usize].take(now, bytes) {
+                Outcome::NotFragment => {
+                    let verify = match header.checksum {
+                        Checksum::Complete => Verify::Full,
+                        Checksum::Valid | Checksum::Needed { .. } => Verify::Skip,
+                    };
+                    if let Disposition::Forward(_) = self.handle(now, side, bytes, verify) {
+                        self.write(side, &header, &[bytes]);
+                    }
                 }
-                Err(error) => {
-                    tracing::trace!(device = tun.name(), %error, "forwarded");
-                    self.gateway.count_foreign(bytes.len());
-                    Disposition::Forward(bentpipe_gateway::Reason::NotTcp)
+                Outcome::Kept(others) => self.forward(side, &others),
+                Outcome::Whole(packet, fragments) => {
+                    let disposition = self.handle(now, side, &packet, Verify::Full);
+                    if let Disposition::Forward(_) = disposition {
+                        self.forward(side, &fragments);
+                    }
                 }
-            };
-            if let Disposition::Forward(_) = disposition {
-                self.write(side, &header, &[bytes]);
             }
         }
         Ok(())
+    }
+
+    /// Takes a whole packet that came in from `side`.
+    fn handle(&mut self, now: Instant, side: Side, bytes: &[u8], verify: Verify) -> Disposition {
+        match Packet::parse(bytes, verify) {
+            Ok(Packet { ip, tcp, payload }) => {
+                self.gateway.handle_packet(now, side, &ip, &tcp, Payload::Bytes(payload))
+            }
+            Err(error) => match IcmpError::parse(bytes) {
+                Ok(error) => self.gateway.handle_icmp(now, side, &error, bytes.len()),
+                Err(_) => {
+                    tracing::trace!(?side, %error, "forwarded");
+                    self.gateway.count_foreign(bytes.len());
+                    Disposition::Forward(Reason::NotTcp)
+                }
+            },
+        }
+    }
+
+    /// Forwards fragments that did not become whole in time.
+    fn give_up_fragments(&mut self, now: Instant) {
+        for side in SIDES {
+            let late = self.fragments[side as usize].expire(now);
+            self.forward(side, &late);
+        }
+    }
+
+    /// Writes packets back as they came.
+    fn forward(&mut self, side: Side, packets: &Packets) {
+        for packet in packets {
+            self.write(side, &VnetHdr::default(), &[packet]);
+        }
     }
 
     /// Sends all that may go now.

@@ -12,6 +12,7 @@ pub mod instance;
 pub mod interface;
 pub mod netns;
 pub mod poll;
+mod reassembly;
 pub mod serve;
 pub mod signals;
 pub mod testbed;

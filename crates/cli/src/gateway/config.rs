@@ -2,7 +2,7 @@
 
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::{Bytes, Rate, parse_duration};
-use bentpipe_gateway::{AddOptions, Config, LegConfig};
+use bentpipe_gateway::{AddOptions, Config, LegConfig, MssLimit};
 use bentpipe_net::serve::ServeError;
 use serde::{Deserialize, Deserializer, de};
 use std::fmt::{self, Display};
@@ -61,6 +61,7 @@ struct Satellite {
     initial_window: Option<Spanned<Scalar>>,
     pacing: Option<Spanned<Scalar>>,
     min_rto: Option<Spanned<Scalar>>,
+    mss: Option<Spanned<Scalar>>,
     tcp: Option<Spanned<Scalar>>,
 }
 
@@ -73,6 +74,7 @@ struct Lan {
     initial_window: Option<Spanned<Scalar>>,
     pacing: Option<Spanned<Scalar>>,
     min_rto: Option<Spanned<Scalar>>,
+    mss: Option<Spanned<Scalar>>,
     tcp: Option<Spanned<Scalar>>,
 }
 
@@ -112,7 +114,21 @@ macro_rules! set_leg {
                     .map_err(|error| Wrong::at(text, &error))?;
             }
         }
+        if let Some(text) = &$table.mss {
+            leg.mss = mss_limit(text.get_ref()).map_err(|error| Wrong::at(text, &error))?;
+        }
     }};
+}
+
+/// The MSS of hosts, or a number or a rule that limits it.
+fn mss_limit(text: &Scalar) -> Result<MssLimit, String> {
+    match text {
+        Scalar::Text(text) if text == "hosts" => Ok(MssLimit::Hosts),
+        Scalar::Text(text) if text == "clamp" => Ok(MssLimit::Clamp),
+        // RFC 9293, 3.7.1: what every host takes; and what fits into an IPv4 packet.
+        Scalar::Number(mss @ 536..=65_495) => Ok(MssLimit::At(*mss as u16)),
+        other => Err(format!("mss: `{other}` is none of \"hosts\", \"clamp\", 536 to 65495")),
+    }
 }
 
 /// What is wrong, and at which byte of the file.
@@ -310,15 +326,17 @@ mod tests {
         let text = format!(
             "{INTERFACES}[satellite]\nrecovery = \"fack\"\ncongestion = \"cubic\"\ninitial_window = 4\n\
              min_rto = \"2s\"\npacing = \"off\"\ntcp = \"reduction=prr, recovery=rack\"\n\
-             [lan]\ninitial_window = \"rfc3390\"\ntcp = \"linux,control=vegas:alpha=2;beta=4\"\n"
+             mss = 1360\n[lan]\ninitial_window = \"rfc3390\"\nmss = \"clamp\"\ntcp = \"linux,control=vegas:alpha=2;beta=4\"\n"
         );
         let config = read(&text).unwrap();
         let mut satellite = Config::default().satellite;
         let keys = "recovery=fack,control=cubic,iw=4,rto.min=2s,pacing=off,reduction=prr";
         satellite.set_all(keys).unwrap();
+        satellite.mss = MssLimit::At(1360);
         assert_eq!(config.satellite, satellite);
         let mut lan = Config::default().lan;
         lan.set_all("linux,iw=rfc3390,control=vegas:alpha=2;beta=4").unwrap();
+        lan.mss = MssLimit::Clamp;
         assert_eq!(config.lan, lan);
     }
 
@@ -331,6 +349,8 @@ mod tests {
             ("initial_window = true", ["a number", "text"]),
             ("pacing = \"quick\"", ["`quick`", "8Mbit/s"]),
             ("min_rto = \"1\"", ["`1`", "200ms"]),
+            ("mss = 100", ["`100`", "clamp"]),
+            ("mss = \"low\"", ["`low`", "65495"]),
             ("tcp = \"solaris\"", ["`solaris`", "gateway-satellite"]),
             ("tcp = \"mss=1000\"", ["`mss`", "rto.min"]),
         ] {

@@ -47,6 +47,7 @@ Example:
     initial_window = 10     # segments, or \"4380B\", \"rfc3390\"; more where rate and round_trip say so
     pacing = \"8Mbit/s\"      # or \"on\", \"off\"; without it, at the rate if that is given
     min_rto = \"1s\"
+    mss = \"hosts\"           # longest segments; or \"clamp\" (what both sides' interfaces carry), 1360
     tcp = \"reduction=plain,max-unanswered=10\"  # any parameter of bentpipe presets gateway-satellite
 
     [lan]                   # the same but rate, round_trip and add_options; all optional

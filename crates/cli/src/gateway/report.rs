@@ -15,7 +15,8 @@ pub(super) struct Report {
 impl fmt::Display for Report {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let summary = &self.totals.summary;
-        let Summary { split, closed, reset, route_changes, lost_bytes, .. } = *summary;
+        let Summary { split, closed, reset, route_changes, path_mtu_falls, lost_bytes, .. } =
+            *summary;
         let handed_back = summary.all_handed_back();
         writeln!(
             out,
@@ -23,6 +24,9 @@ impl fmt::Display for Report {
         )?;
         if route_changes > 0 {
             writeln!(out, "flows whose route changed: {route_changes}")?;
+        }
+        if path_mtu_falls > 0 {
+            writeln!(out, "legs told of a smaller path MTU: {path_mtu_falls}")?;
         }
         let reasons: Vec<String> = Reason::ALL
             .into_iter()
@@ -145,6 +149,7 @@ impl Report {
                 .map(|why| (why.name(), json!(summary.handed_back(why))))
                 .collect::<Value>(),
             "route_changes": summary.route_changes,
+            "path_mtu_falls": summary.path_mtu_falls,
             "lost_bytes": summary.lost_bytes,
             "split_packets": summary.taken.packets,
             "split_bytes": summary.taken.bytes,

@@ -98,6 +98,10 @@ impl<B: Buffer> Split<B> {
         &self.legs[leg]
     }
 
+    pub(crate) fn leg_mut(&mut self, leg: usize) -> &mut Leg {
+        &mut self.legs[leg]
+    }
+
     /// The stream that feeds `leg`.
     pub(crate) fn stream_towards(&self, leg: usize) -> &B {
         &self.streams[1 - leg]

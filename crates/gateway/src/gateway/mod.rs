@@ -5,6 +5,7 @@ mod arrival;
 mod departure;
 #[cfg(test)]
 mod fuzz;
+mod icmp;
 mod sharing;
 mod timers;
 

@@ -77,7 +77,8 @@ use std::time::Duration;
 pub enum Selector {
     /// All IPv4 and IPv6 packets that are forwarded between the sides.
     All,
-    /// Of those, TCP: unfragmented over IPv4, without extension headers over IPv6.
+    /// Of those, TCP, over IPv6 without extension headers but the fragment header; and ICMP
+    /// errors that quote TCP, this host's own ones too, as they may be about what we have sent.
     Tcp,
 }
 
@@ -309,6 +310,8 @@ fn check_interfaces(config: &DivertConfig) -> Result<(), DivertError> {
 fn settings(tun: &str, ipv6: bool) -> Result<(), DivertError> {
     set(&format!("net/ipv4/conf/{tun}/rp_filter"), "2")?;
     set(&format!("net/ipv4/conf/{tun}/forwarding"), "1")?;
+    // This host's own ICMP errors come back out of the device, if they concern no flow.
+    set(&format!("net/ipv4/conf/{tun}/accept_local"), "1")?;
     if ipv6 {
         // No link-local address, hence no router solicitations into the device.
         set(&format!("net/ipv6/conf/{tun}/addr_gen_mode"), "1")?;

@@ -71,9 +71,12 @@ impl Tcb {
         let sack = self.sack_of(tcp);
         let window = u64::from(tcp.window) << self.agreed.snd_shift;
         let (echoed, occupies) = (None, len > 0 || tcp.has(Flags::FIN));
-        self.sender
-            .on_ack(now, &Ack { segment: start, ack, window, sack: &sack, echoed, occupies })
-            .acked
+        let acknowledgment = Ack { segment: start, ack, window, sack: &sack, echoed, occupies };
+        let acked = self.sender.on_ack(now, &acknowledgment).acked;
+        if acked > 0 {
+            self.note_progress();
+        }
+        acked
     }
 
     /// The host for which we stand says `ack` to the peer, by its own segments: no more than `reach`
