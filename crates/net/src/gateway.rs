@@ -10,7 +10,7 @@ use crate::reassembly::{Outcome, Packets, Reassembly};
 use crate::signals::Signals;
 use crate::tun::{MAX_READ, MAX_SLICES, ReadError, Tun};
 use crate::vnet_hdr::{Checksum, Gso, GsoKind, VnetHdr};
-use crate::watchdog::Watchdog;
+use crate::watchdog::{Pulse, Watchdog};
 use bentpipe_core::tcp::buffer::Payload;
 use bentpipe_core::time::{Duration, Instant, earliest};
 use bentpipe_core::units::Bytes;
@@ -165,11 +165,18 @@ impl LiveGateway {
     /// What is to be done now and then, beside the packets; returns when it is due again.
     fn attend_to_duties(&mut self, now: Instant) -> Option<Instant> {
         self.write_log(now);
-        if let Some(watchdog) = &mut self.watchdog
-            && let Err(error) = watchdog.beat(now)
-        {
-            tracing::warn!(%error, "the watchdog is gone: nobody notices if this process hangs");
-            self.watchdog = None;
+        match self.watchdog.as_mut().map(|watchdog| watchdog.beat(now)) {
+            None | Some(Ok(Pulse::Steady)) => {}
+            Some(Ok(Pulse::Interrupted)) => {
+                let flows = self.gateway.flows();
+                tracing::warn!(flows, "hung for a while: the connections that there are leave");
+                self.gateway.hand_back_all(now);
+                self.transmit(now);
+            }
+            Some(Err(error)) => {
+                tracing::warn!(%error, "the watchdog is gone: nobody notices if this process hangs");
+                self.watchdog = None;
+            }
         }
         let log = self.log.as_ref().map(|log| log.next);
         earliest(log, self.watchdog.as_ref().map(Watchdog::next))

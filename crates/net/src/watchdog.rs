@@ -6,9 +6,9 @@
 //! when there is none: nothing is marked then, and the kernel forwards. Once beats come again the
 //! table is woken.
 //!
-//! The gateway goes on rather than end: connections whose hosts have gone on between themselves it
-//! sees as connections whose route has changed, and hands back; to the others it still owes bytes,
-//! which an end would cost them.
+//! The gateway goes on rather than end: it hands back the connections that it had, since their hosts
+//! may have gone on between themselves, but first it delivers what it owes, which an end would cost
+//! them.
 //!
 //! The pipe ends with the gateway, however that ends, and the watchdog with the pipe. What a killed
 //! gateway has left of its rules it then removes.
@@ -32,6 +32,15 @@ const BEAT: Duration = Duration::from_millis(200);
 /// second (RFC 6298): by then the kernel is to forward.
 const SILENCE: u16 = 800;
 
+/// What a beat tells the loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pulse {
+    /// All is well.
+    Steady,
+    /// There has been silence for so long that the kernel may have forwarded meanwhile.
+    Interrupted,
+}
+
 /// The loop turns.
 const ALIVE: u8 = b'.';
 /// The gateway ends in order: there is nothing left to do.
@@ -42,7 +51,7 @@ const FAREWELL: u8 = b'!';
 pub struct Watchdog {
     process: Child,
     pipe: ChildStdin,
-    next: Instant,
+    last: Option<Instant>,
 }
 
 impl Watchdog {
@@ -56,26 +65,29 @@ impl Watchdog {
         let mut process = command.spawn()?;
         let pipe = process.stdin.take().ok_or(io::ErrorKind::BrokenPipe)?;
         fcntl(&pipe, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
-        Ok(Watchdog { process, pipe, next: Instant::ZERO })
+        Ok(Watchdog { process, pipe, last: None })
     }
 
     /// When the next beat is due.
     pub(crate) fn next(&self) -> Instant {
-        self.next
+        self.last.map_or(Instant::ZERO, |last| last + BEAT)
     }
 
     /// The loop turns. A pipe that is full has beats enough.
     ///
     /// # Errors
     /// When the watchdog is gone.
-    pub(crate) fn beat(&mut self, now: Instant) -> io::Result<()> {
-        if now < self.next {
-            return Ok(());
+    pub(crate) fn beat(&mut self, now: Instant) -> io::Result<Pulse> {
+        if now < self.next() {
+            return Ok(Pulse::Steady);
         }
-        self.next = now + BEAT;
+        let silence = Duration::from_millis(SILENCE.into());
+        let interrupted = self.last.is_some_and(|last| now.saturating_since(last) >= silence);
+        self.last = Some(now);
         match self.pipe.write(&[ALIVE]) {
             Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
-            _ => Ok(()),
+            _ if interrupted => Ok(Pulse::Interrupted),
+            _ => Ok(Pulse::Steady),
         }
     }
 }

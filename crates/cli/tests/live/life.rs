@@ -111,7 +111,7 @@ fn killed_gateway(place: Place) {
 }
 
 /// Reads until the end or an error; a clean end must come behind the last byte.
-pub(crate) fn no_clean_end_short_of(sent: &[u8], mut client: &TcpStream) {
+fn no_clean_end_short_of(sent: &[u8], mut client: &TcpStream) {
     client.set_read_timeout(Some(Duration::from_secs(8))).expect("timeout");
     let mut bytes = Vec::new();
     match client.read_to_end(&mut bytes) {

@@ -19,6 +19,15 @@ impl<B: Buffer> Gateway<B> {
         }
     }
 
+    /// Packets have gone past the gateway for a while, as they do when it hangs: every flow leaves, as
+    /// nobody knows what its hosts have said to each other. New connections are split.
+    pub fn hand_back_all(&mut self, now: Instant) {
+        let ids: Vec<usize> = self.flows.iter().map(|(id, _)| id).collect();
+        for id in ids {
+            self.dismiss(now, id, Departure::Route, None);
+        }
+    }
+
     /// The time for draining is over: flows that are still open are reset, and what they held is
     /// counted as lost. What is to be sent then is to be sent at once.
     pub fn cut_all(&mut self, now: Instant) {
