@@ -21,6 +21,11 @@
 //! changed. `ip rule` (with the packet's interface and our mark) sends what is marked to a table
 //! whose only route is the TUN device; the rule for local addresses comes first.
 //!
+//! ICMP errors about what we have written come back to the device of the side where it went. Routers'
+//! errors come in there. This host's own, where a route's MTU is less than its interface's, begin in
+//! the output hook, where a mark makes the kernel choose the route anew; their source is an address
+//! of this host, hence `accept_local` for those that are written back.
+//!
 //! When the process dies, its devices and the routes over them vanish; rule and marks remain, find
 //! an empty table, and the packet goes by the main table: plain forwarding, at once. The next start
 //! replaces what remained.
