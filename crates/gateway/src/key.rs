@@ -18,6 +18,11 @@ impl FlowKey {
         Self::between((ip.src, tcp.src_port), (ip.dst, tcp.dst_port))
     }
 
+    /// Whether `end` is the lower of the two.
+    pub(crate) fn is_low(&self, end: Endpoint) -> bool {
+        end == self.low
+    }
+
     pub(crate) fn between(one: Endpoint, other: Endpoint) -> FlowKey {
         FlowKey { low: one.min(other), high: one.max(other) }
     }

@@ -14,6 +14,8 @@ pub enum Reason {
     Options,
     /// No memory or no room in the table.
     NoRoom,
+    /// Too many connections whose SYN has no SYN-ACK yet: a flood of SYNs.
+    HalfOpen,
     /// The connection takes, or took meanwhile, another way than through both of our sides.
     Route,
     /// The gateway is being stopped: new connections are not split, and old ones handed back.
@@ -26,10 +28,11 @@ pub enum Reason {
 
 impl Reason {
     /// All reasons.
-    pub const ALL: [Reason; 7] = [
+    pub const ALL: [Reason; 8] = [
         Reason::UnknownFlow,
         Reason::Options,
         Reason::NoRoom,
+        Reason::HalfOpen,
         Reason::Route,
         Reason::Draining,
         Reason::NotOpened,
@@ -42,6 +45,7 @@ impl Reason {
             Reason::UnknownFlow => "unknown_flow",
             Reason::Options => "options",
             Reason::NoRoom => "no_room",
+            Reason::HalfOpen => "half_open",
             Reason::Route => "route",
             Reason::Draining => "draining",
             Reason::NotOpened => "not_opened",

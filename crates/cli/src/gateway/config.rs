@@ -130,6 +130,7 @@ struct Limits {
     #[serde(deserialize_with = "text")]
     stream: Option<Bytes>,
     flows: Option<usize>,
+    half_open: Option<usize>,
     #[serde(deserialize_with = "duration")]
     drain: Option<Duration>,
 }
@@ -186,10 +187,11 @@ impl File {
         }
         set_leg!(&mut config.satellite, self.satellite);
         set_leg!(&mut config.lan, self.lan);
-        let Limits { memory, stream, flows, drain: _ } = self.limits;
+        let Limits { memory, stream, flows, half_open, drain: _ } = self.limits;
         config.memory = memory.unwrap_or(config.memory);
         config.stream_capacity = stream.unwrap_or(config.stream_capacity);
         config.max_flows = flows.unwrap_or(config.max_flows);
+        config.max_half_open = half_open.unwrap_or(config.max_half_open);
         Ok(config)
     }
 }
@@ -224,11 +226,12 @@ mod tests {
     #[test]
     fn what_the_file_says_overrides_the_defaults() {
         let text = format!(
-            "{INTERFACES}[satellite]\nrate = \"8Mbit/s\"\nround_trip = \"500ms\"\nadd_options = \"never\"\n[limits]\nmemory = \"64MiB\"\n"
+            "{INTERFACES}[satellite]\nrate = \"8Mbit/s\"\nround_trip = \"500ms\"\nadd_options = \"never\"\n[limits]\nmemory = \"64MiB\"\nhalf_open = 100\n"
         );
         let config = read(&text).unwrap();
         assert_eq!(config.satellite.bandwidth_delay_product(), Some(500_000));
         assert_eq!(config.memory, Bytes::new(64 << 20));
+        assert_eq!(config.max_half_open, 100);
         assert_eq!(config.add_options, AddOptions::Never);
         assert_eq!(config.stream_capacity, Config::default().stream_capacity);
     }

@@ -47,6 +47,7 @@ Example:
     memory = \"512MiB\"       # of all flows together
     stream = \"4MiB\"         # of one direction of one flow
     flows = 20000
+    half_open = 4096        # of those, without a SYN-ACK yet; SYNs beyond it are forwarded
     drain = \"30s\"          # for delivering what is held when it is stopped
 ")]
 pub(crate) struct Arguments {

@@ -29,8 +29,10 @@ pub struct Config {
     pub stream_capacity: Bytes,
     /// What a flow may hold of each stream whatever the other flows hold.
     pub guaranteed: Bytes,
-    /// The most flows.
+    /// The most flows, half-open ones included.
     pub max_flows: usize,
+    /// The most connections whose SYN has no SYN-ACK yet; SYNs beyond it are forwarded.
+    pub max_half_open: usize,
     /// Legs towards the satellite.
     pub satellite: LegConfig,
     /// Legs towards the LAN.
@@ -71,6 +73,8 @@ impl Default for Config {
             stream_capacity: Bytes::new(4 << 20),
             guaranteed: Bytes::new(16 << 10),
             max_flows: 20_000,
+            // Seven thousand new connections a second over a link of 600 ms, in 1 MB.
+            max_half_open: 4096,
             satellite: leg("gateway-satellite"),
             lan: leg("gateway-terrestrial"),
             add_options: AddOptions::default(),

@@ -10,13 +10,15 @@ mod leaving;
 mod leg;
 mod opening;
 mod split;
+mod syn;
 mod terms;
 
 pub(crate) use closing::Ending;
 pub use leaving::Departure;
 pub(crate) use leg::{CLIENT, SERVER};
-pub(crate) use opening::{Opening, Relay};
+pub(crate) use opening::Opening;
 pub(crate) use split::{Allowance, Packet, Split};
+pub(crate) use syn::{Relay, Syn};
 
 use crate::Side;
 use crate::key::{Endpoint, FlowKey};
@@ -45,7 +47,7 @@ pub(crate) struct Flow<B> {
 /// How far a flow has come.
 #[derive(Debug)]
 pub(crate) enum Phase<B> {
-    /// Between the SYN and the client's acknowledgment of the SYN-ACK.
+    /// Between the SYN-ACK and the client's acknowledgment of it.
     Opening(Box<Opening>),
     /// Both handshakes are complete as seen from here.
     Split(Box<Split<B>>),

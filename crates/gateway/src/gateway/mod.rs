@@ -5,6 +5,7 @@ mod arrival;
 mod departure;
 #[cfg(test)]
 mod fuzz;
+mod half_open;
 mod sharing;
 mod timers;
 
@@ -16,6 +17,7 @@ use crate::stats::{Reason, Summary};
 use bentpipe_core::tcp::buffer::{Buffer, Chunks, Payload};
 use bentpipe_core::time::Instant;
 use bentpipe_core::wire::{IpHeader, TcpHeader};
+use half_open::HalfOpen;
 use slab::Slab;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
@@ -56,6 +58,8 @@ impl Emission {
 #[derive(Debug)]
 pub struct Gateway<B = Chunks> {
     config: Config,
+    /// Connections without a SYN-ACK yet: not in `flows`.
+    half_open: HalfOpen,
     flows: Slab<Flow<B>>,
     table: BTreeMap<FlowKey, usize>,
     timers: BTreeSet<(Instant, usize)>,
@@ -79,6 +83,7 @@ impl<B: Buffer> Gateway<B> {
     pub fn new(config: Config) -> Gateway<B> {
         Gateway {
             config,
+            half_open: HalfOpen::default(),
             flows: Slab::new(),
             table: BTreeMap::new(),
             timers: BTreeSet::new(),
@@ -103,7 +108,12 @@ impl<B: Buffer> Gateway<B> {
 
     /// Flows in the table, opening and ended ones included.
     pub fn flows(&self) -> usize {
-        self.flows.len()
+        self.flows.len() + self.half_open.len()
+    }
+
+    /// Of those, connections without a SYN-ACK yet.
+    pub fn half_open(&self) -> usize {
+        self.half_open.len()
     }
 
     /// Bytes held by all streams.

@@ -3,7 +3,7 @@
 use super::{Gateway, add_sender_stats};
 use crate::flow::{Departure, Ending, Phase};
 use bentpipe_core::tcp::buffer::Buffer;
-use bentpipe_core::time::{Duration, Instant};
+use bentpipe_core::time::{Duration, Instant, earliest};
 
 /// How often the hosts of an idle flow that cannot be handed back are asked whether they live.
 const KEEP_ALIVE: Duration = Duration::from_secs(75);
@@ -11,11 +11,13 @@ const KEEP_ALIVE: Duration = Duration::from_secs(75);
 impl<B: Buffer> Gateway<B> {
     /// When [`Gateway::handle_timeout`] is to be called, if ever.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        self.timers.first().map(|(at, _)| *at)
+        let flows = self.timers.first().map(|(at, _)| *at);
+        earliest(flows, self.half_open.poll_timeout())
     }
 
     /// Lets expire what is due at `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
+        self.half_open.expire(now, &self.config);
         while let Some(&(at, id)) = self.timers.first() {
             if at > now {
                 return;
