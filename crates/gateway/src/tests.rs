@@ -2,6 +2,7 @@
 
 mod leaving;
 mod opening;
+mod policy;
 
 use super::*;
 use bentpipe_core::tcp::buffer::Payload;

@@ -1,5 +1,7 @@
 //! The gateway's configuration file.
 
+mod policy;
+
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::{Bytes, Rate, parse_duration};
 use bentpipe_gateway::{AddOptions, Config, LegConfig};
@@ -31,6 +33,8 @@ pub(crate) struct File {
     lan: Lan,
     #[serde(default)]
     limits: Limits,
+    #[serde(default)]
+    policy: policy::Table,
 }
 
 /// The two sides.
@@ -131,6 +135,7 @@ struct Limits {
     stream: Option<Bytes>,
     flows: Option<usize>,
     half_open: Option<usize>,
+    flows_per_client: Option<usize>,
     #[serde(deserialize_with = "duration")]
     drain: Option<Duration>,
 }
@@ -187,11 +192,13 @@ impl File {
         }
         set_leg!(&mut config.satellite, self.satellite);
         set_leg!(&mut config.lan, self.lan);
-        let Limits { memory, stream, flows, half_open, drain: _ } = self.limits;
+        let Limits { memory, stream, flows, half_open, flows_per_client, drain: _ } = self.limits;
         config.memory = memory.unwrap_or(config.memory);
         config.stream_capacity = stream.unwrap_or(config.stream_capacity);
         config.max_flows = flows.unwrap_or(config.max_flows);
         config.max_half_open = half_open.unwrap_or(config.max_half_open);
+        config.max_flows_per_client = flows_per_client.unwrap_or(config.max_flows_per_client);
+        config.policy = self.policy.policy()?;
         Ok(config)
     }
 }
@@ -212,7 +219,7 @@ fn duration<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::E
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Result<Config, String> {
+    pub(super) fn read(text: &str) -> Result<Config, String> {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("gateway.toml");
         std::fs::write(&path, text).unwrap();
@@ -221,7 +228,7 @@ mod tests {
             .map_err(|error| error.to_string().replace(&path.display().to_string(), "FILE"))
     }
 
-    const INTERFACES: &str = "[interfaces]\nlan = [\"a\"]\nsatellite = [\"b\"]\n";
+    pub(super) const INTERFACES: &str = "[interfaces]\nlan = [\"a\"]\nsatellite = [\"b\"]\n";
 
     #[test]
     fn what_the_file_says_overrides_the_defaults() {

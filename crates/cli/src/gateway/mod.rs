@@ -48,7 +48,19 @@ Example:
     stream = \"4MiB\"         # of one direction of one flow
     flows = 20000
     half_open = 4096        # of those, without a SYN-ACK yet; SYNs beyond it are forwarded
+    flows_per_client = 5000 # by the address that opens them
     drain = \"30s\"          # for delivering what is held when it is stopped
+
+    [policy]                # which connections are split; without it, all
+    observe = false         # true: split nothing, and count what would be
+
+    [[policy.rule]]         # the first rule that matches a SYN decides
+    action = \"forward\"      # or \"split\", \"observe\"
+    client = \"10.1.0.0/16\"  # a network or an address, or a list; IPv4 and IPv6
+    server = [\"192.0.2.0/24\", \"2001:db8::/32\"]
+    port = [22, \"8000-8999\"]  # the server's
+    dscp = \"ef\"             # or a number
+    from = \"lan\"            # the client's side; or \"satellite\"
 ")]
 pub(crate) struct Arguments {
     /// The configuration (TOML)

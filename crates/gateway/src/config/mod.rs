@@ -5,6 +5,7 @@ mod leg;
 pub use leg::{LegConfig, LegError};
 
 use crate::Side;
+use crate::policy::Policy;
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::Bytes;
 
@@ -33,6 +34,10 @@ pub struct Config {
     pub max_flows: usize,
     /// The most connections whose SYN has no SYN-ACK yet; SYNs beyond it are forwarded.
     pub max_half_open: usize,
+    /// The most flows of one client's address, half-open ones included.
+    pub max_flows_per_client: usize,
+    /// Which connections are split.
+    pub policy: Policy,
     /// Legs towards the satellite.
     pub satellite: LegConfig,
     /// Legs towards the LAN.
@@ -75,6 +80,9 @@ impl Default for Config {
             max_flows: 20_000,
             // Seven thousand new connections a second over a link of 600 ms, in 1 MB.
             max_half_open: 4096,
+            // A quarter of all.
+            max_flows_per_client: 5_000,
+            policy: Policy::default(),
             satellite: leg("gateway-satellite"),
             lan: leg("gateway-terrestrial"),
             add_options: AddOptions::default(),

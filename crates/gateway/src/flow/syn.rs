@@ -107,6 +107,11 @@ impl Syn {
         key.is_low(end) == self.client_is_low
     }
 
+    /// The client, one of the two of `key`.
+    pub(crate) fn client(&self, key: &FlowKey) -> Endpoint {
+        key.end(self.client_is_low)
+    }
+
     /// The client's initial sequence number.
     pub(super) fn isn(&self) -> SeqNum {
         self.isn

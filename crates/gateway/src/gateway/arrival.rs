@@ -5,6 +5,7 @@ use crate::Side;
 use crate::announce::Announcement;
 use crate::flow::{CLIENT, Departure, Flow, Opening, Packet, Phase, SERVER, Syn};
 use crate::key::FlowKey;
+use crate::policy::Action;
 use crate::stats::Reason;
 use bentpipe_core::tcp::buffer::{Buffer, Payload};
 use bentpipe_core::time::Instant;
@@ -55,6 +56,10 @@ impl<B: Buffer> Gateway<B> {
         if !tcp.has(Flags::SYN) || tcp.flags.0 & unsplittable != 0 {
             return Disposition::Forward(Reason::UnknownFlow);
         }
+        let action = self.config.policy.action(&packet);
+        if action == Action::Forward {
+            return Disposition::Forward(Reason::Policy);
+        }
         let mut options = tcp.options.clone();
         Announcement::strip(&mut options);
         // T/TCP's counts are the two hosts' own business: a leg could not keep them.
@@ -64,12 +69,16 @@ impl<B: Buffer> Gateway<B> {
         if self.draining {
             return Disposition::Forward(Reason::Draining);
         }
-        if let Err(reason) = self.admit() {
+        if action == Action::Observe {
+            return Disposition::Forward(Reason::Observed);
+        }
+        if let Err(reason) = self.admit(ip.src) {
             return Disposition::Forward(reason);
         }
         let mut syn = Syn::new(now, &self.config, from, self.peer_known, ip, tcp);
         let relay = syn.relay(now, &self.config, ip, tcp);
         self.half_open.insert(&self.config, FlowKey::of(ip, tcp), syn);
+        self.clients.add(ip.src);
         self.relays.push_back((from.other(), relay));
         Disposition::Taken
     }
@@ -87,7 +96,7 @@ impl<B: Buffer> Gateway<B> {
         }
         if tcp.has(Flags::RST) {
             if syn.is_refused_by(leg, tcp) {
-                self.half_open.remove(&key);
+                self.forget_half_open(&key);
             }
             return Disposition::Forward(Reason::NotOpened);
         }
@@ -116,7 +125,7 @@ impl<B: Buffer> Gateway<B> {
             }
             (SERVER, true, false) => {
                 // Simultaneous open: the hosts do it between themselves.
-                self.half_open.remove(&key);
+                self.forget_half_open(&key);
                 return Disposition::Forward(Reason::NotOpened);
             }
             (CLIENT, true, _) if syn.is_repeated_by(tcp) => {
@@ -125,12 +134,18 @@ impl<B: Buffer> Gateway<B> {
             }
             (CLIENT, true, _) => {
                 // Another SYN on the same ports: the old attempt is over.
-                self.half_open.remove(&key);
+                self.forget_half_open(&key);
                 return self.handle_new(now, packet);
             }
             (_, _, _) => return Disposition::Forward(Reason::NotOpened),
         }
         Disposition::Taken
+    }
+
+    fn forget_half_open(&mut self, key: &FlowKey) {
+        if let Some(syn) = self.half_open.remove(key) {
+            self.clients.remove(syn.client(key).0);
+        }
     }
 
     /// A packet of a connection whose SYN-ACK has come.

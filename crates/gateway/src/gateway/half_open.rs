@@ -10,6 +10,7 @@
 //! An entry has no timer: as all wait equally long, the table is looked through when the first is
 //! due, at most once a [`SWEEP`].
 
+use super::clients::Clients;
 use crate::config::Config;
 use crate::flow::Syn;
 use crate::key::FlowKey;
@@ -43,8 +44,9 @@ impl HalfOpen {
         self.syns.insert(key, syn);
     }
 
-    pub(super) fn remove(&mut self, key: &FlowKey) {
-        self.syns.remove(key);
+    /// Takes an entry out, for what it was.
+    pub(super) fn remove(&mut self, key: &FlowKey) -> Option<Syn> {
+        self.syns.remove(key)
     }
 
     /// When [`HalfOpen::expire`] has something to do, if ever.
@@ -53,16 +55,18 @@ impl HalfOpen {
     }
 
     /// Forgets what has waited long enough.
-    pub(super) fn expire(&mut self, now: Instant, config: &Config) {
+    pub(super) fn expire(&mut self, now: Instant, config: &Config, clients: &mut Clients) {
         if self.poll_timeout().is_none_or(|at| at > now) {
             return;
         }
         let mut next = Instant::FAR_FUTURE;
-        self.syns.retain(|_, syn| {
+        self.syns.retain(|key, syn| {
             let deadline = syn.deadline(config);
             let waits = deadline > now;
             if waits {
                 next = next.min(deadline);
+            } else {
+                clients.remove(syn.client(key).0);
             }
             waits
         });

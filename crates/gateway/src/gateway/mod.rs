@@ -2,6 +2,7 @@
 //! memory, and lets flows that have something to send take turns.
 
 mod arrival;
+mod clients;
 mod departure;
 #[cfg(test)]
 mod fuzz;
@@ -17,6 +18,7 @@ use crate::stats::{Reason, Summary};
 use bentpipe_core::tcp::buffer::{Buffer, Chunks, Payload};
 use bentpipe_core::time::Instant;
 use bentpipe_core::wire::{IpHeader, TcpHeader};
+use clients::Clients;
 use half_open::HalfOpen;
 use slab::Slab;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -60,6 +62,7 @@ pub struct Gateway<B = Chunks> {
     config: Config,
     /// Connections without a SYN-ACK yet: not in `flows`.
     half_open: HalfOpen,
+    clients: Clients,
     flows: Slab<Flow<B>>,
     table: BTreeMap<FlowKey, usize>,
     timers: BTreeSet<(Instant, usize)>,
@@ -84,6 +87,7 @@ impl<B: Buffer> Gateway<B> {
         Gateway {
             config,
             half_open: HalfOpen::default(),
+            clients: Clients::default(),
             flows: Slab::new(),
             table: BTreeMap::new(),
             timers: BTreeSet::new(),

@@ -17,7 +17,7 @@ impl<B: Buffer> Gateway<B> {
 
     /// Lets expire what is due at `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
-        self.half_open.expire(now, &self.config);
+        self.half_open.expire(now, &self.config, &mut self.clients);
         while let Some(&(at, id)) = self.timers.first() {
             if at > now {
                 return;
@@ -94,6 +94,7 @@ impl<B: Buffer> Gateway<B> {
     pub(super) fn remove(&mut self, id: usize) {
         let flow = self.flows.remove(id);
         self.table.remove(&flow.key());
+        self.clients.remove(flow.client.0);
         for leg in 0..2 {
             self.demand[flow.sides[leg] as usize] -= flow.demand[leg];
         }
