@@ -155,6 +155,8 @@ pub(crate) struct Setup {
     pub(crate) config: Config,
     /// How long a gateway that is stopped goes on delivering what it holds.
     pub(crate) drain: Duration,
+    /// Whether UDP to port 443 is rejected.
+    pub(crate) reject_quic: bool,
 }
 
 /// A GEO link delivers a full stream of 4 MiB at 8 Mbit/s six times over in this time, and
@@ -175,7 +177,8 @@ impl File {
             .map_err(|error| wrong(error.span().map_or(0, |span| span.start), error.message()))?;
         let config = file.gateway().map_err(|error| wrong(error.at, &error.message))?;
         let drain = file.limits.drain.unwrap_or(DRAIN);
-        Ok(Setup { interfaces: file.interfaces, config, drain })
+        let reject_quic = file.policy.reject_quic;
+        Ok(Setup { interfaces: file.interfaces, config, drain, reject_quic })
     }
 
     /// The gateway's parameters: the defaults, and what the file says.
@@ -220,11 +223,14 @@ mod tests {
     use super::*;
 
     pub(super) fn read(text: &str) -> Result<Config, String> {
+        setup(text).map(|setup| setup.config)
+    }
+
+    pub(super) fn setup(text: &str) -> Result<Setup, String> {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("gateway.toml");
         std::fs::write(&path, text).unwrap();
         File::read(&path)
-            .map(|setup| setup.config)
             .map_err(|error| error.to_string().replace(&path.display().to_string(), "FILE"))
     }
 

@@ -53,6 +53,7 @@ Example:
 
     [policy]                # which connections are split; without it, all
     observe = false         # true: split nothing, and count what would be
+    reject_quic = false     # true: UDP to port 443 is rejected, so that browsers take TCP
 
     [[policy.rule]]         # the first rule that matches a SYN decides
     action = \"forward\"      # or \"split\", \"observe\"
@@ -93,15 +94,17 @@ pub(crate) enum Error {
 
 /// Runs until a signal comes.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
-    let config::Setup { interfaces, mut config, drain } = config::File::read(&arguments.config)?;
+    let config::Setup { interfaces, mut config, drain, reject_quic } =
+        config::File::read(&arguments.config)?;
     let config::Interfaces { lan, satellite } = interfaces;
     let signals = Signals::catch()?;
     let side = |interfaces: &[String], tun: &str| Side {
         interfaces: interfaces.to_vec(),
         tun: tun.into(),
     };
+    let sides = [side(&lan, "bp-lan"), side(&satellite, "bp-sat")];
     let (divert, tuns) =
-        Divert::set_up(DivertConfig::gateway([side(&lan, "bp-lan"), side(&satellite, "bp-sat")]))?;
+        Divert::set_up(DivertConfig { reject_quic, ..DivertConfig::gateway(sides) })?;
     for finding in divert.findings() {
         tracing::warn!("{finding}");
     }

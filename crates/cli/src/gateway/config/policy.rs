@@ -13,6 +13,7 @@ use toml::Spanned;
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Table {
     observe: bool,
+    pub(super) reject_quic: bool,
     rule: Vec<Rule>,
 }
 
@@ -96,7 +97,7 @@ fn items<T: FromStr<Err: Display>>(list: Option<&Spanned<List>>) -> Result<Vec<T
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{INTERFACES, read};
+    use super::super::tests::{INTERFACES, read, setup};
     use super::*;
 
     #[test]
@@ -127,6 +128,13 @@ mod tests {
         };
         assert_eq!(read(&text).unwrap().policy, expected);
         assert_eq!(read(INTERFACES).unwrap().policy, Policy::default());
+    }
+
+    #[test]
+    fn quic_is_rejected_only_if_that_is_asked_for() {
+        let text = format!("{INTERFACES}[policy]\nreject_quic = true\n");
+        assert!(setup(&text).unwrap().reject_quic);
+        assert!(!setup(INTERFACES).unwrap().reject_quic);
     }
 
     #[test]
