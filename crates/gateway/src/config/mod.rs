@@ -2,12 +2,13 @@
 
 mod leg;
 
-pub use leg::{LegConfig, LegError};
+pub use leg::{LegConfig, LegError, MssLimit};
 
 use crate::Side;
 use crate::policy::Policy;
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::Bytes;
+use bentpipe_core::wire::IpHeader;
 
 /// Whether options that a host did not offer are added on the satellite leg.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -20,6 +21,11 @@ pub enum AddOptions {
     /// Not at all.
     Never,
 }
+
+/// The least MTU that counts: IPv4's (RFC 791) would leave options no room beside data.
+pub(crate) const LEAST_MTU: u16 = 576;
+/// TCP's header without options.
+const TCP_HEADER_LEN: usize = 20;
 
 /// The gateway's parameters.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,6 +72,18 @@ impl Config {
         match side {
             Side::Lan => &self.lan,
             Side::Satellite => &self.satellite,
+        }
+    }
+
+    /// The largest MSS option for segments between us and a host on `side`, if there is a limit.
+    pub(crate) fn mss_limit(&self, side: Side, ip: &IpHeader) -> Option<u16> {
+        match self.leg(side).mss {
+            MssLimit::Hosts => None,
+            MssLimit::Clamp => {
+                let mtu = self.lan.mtu.min(self.satellite.mtu).max(LEAST_MTU);
+                Some(mtu - (ip.wire_len() + TCP_HEADER_LEN) as u16)
+            }
+            MssLimit::At(mss) => Some(mss),
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use super::leg::{CLIENT, Handshake, Leg, SERVER};
 use super::split::{Added, Split};
-use super::syn::{OUR_WINDOW_SHIFT, Relay, Syn, own_window, without_ecn};
+use super::syn::{OUR_WINDOW_SHIFT, Relay, Syn, clamp_mss, own_window, without_ecn};
 use crate::Side;
 use crate::announce::Announcement;
 use crate::config::Config;
@@ -52,6 +52,7 @@ impl Opening {
         let mut out = synack_in.clone();
         out.flags = Flags::SYN | Flags::ACK;
         out.window = synack.window.min(own_window(config));
+        clamp_mss(config, sides[CLIENT], ip, &mut out);
         // What only our own additions brought about, the client must not see.
         syn.added().take_off(&mut out.options);
         if let Some(added) = syn.peer_added() {

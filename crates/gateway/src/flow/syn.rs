@@ -132,6 +132,11 @@ impl Syn {
         self.added
     }
 
+    /// When it was last sent on.
+    pub(crate) fn sent_at(&self) -> Instant {
+        self.sent_at
+    }
+
     /// When it was sent on, if that was done once only.
     pub(super) fn sent_once_at(&self) -> Option<Instant> {
         (self.count == 1).then_some(self.sent_at)
@@ -211,6 +216,7 @@ impl Syn {
     pub(super) fn sent(&self, config: &Config, ends: [Endpoint; 2]) -> TcpHeader {
         let mut syn = self.came(ends);
         syn.window = self.window.min(own_window(config));
+        clamp_mss(config, self.from.other(), &self.ip(ends), &mut syn);
         if let Some(added) = self.peer_added {
             added.take_off(&mut syn.options);
         }
@@ -251,6 +257,13 @@ fn may_add(config: &Config, to: Side, peer_known: bool) -> bool {
 /// The largest window field that we let a SYN promise on our behalf.
 pub(super) fn own_window(config: &Config) -> u16 {
     u16::try_from(config.stream_capacity.count()).unwrap_or(u16::MAX)
+}
+
+/// Lowers the MSS option of what goes to `to`. A host that has sent none is content with 536.
+pub(super) fn clamp_mss(config: &Config, to: Side, ip: &IpHeader, tcp: &mut TcpHeader) {
+    if let (Some(mss), Some(limit)) = (&mut tcp.options.mss, config.mss_limit(to, ip)) {
+        *mss = limit.min(*mss);
+    }
 }
 
 pub(super) fn without_ecn(ip: &IpHeader) -> IpHeader {

@@ -27,8 +27,12 @@ impl<B: Buffer> Gateway<B> {
             Some(&id) => self.handle_known(now, id, packet),
             None => self.handle_half_open(now, key, packet),
         };
-        if let Disposition::Forward(reason) = verdict {
-            self.summary.count_forwarded(reason, is_syn(tcp));
+        let bytes = ip.wire_len() + tcp.wire_len() + payload.len();
+        match verdict {
+            Disposition::Taken => self.summary.count_taken(bytes),
+            Disposition::Forward(reason) => {
+                self.summary.count_forwarded(reason, bytes, is_syn(tcp));
+            }
         }
         verdict
     }
@@ -107,13 +111,14 @@ impl<B: Buffer> Gateway<B> {
                 else {
                     return Disposition::Forward(Reason::NotOpened);
                 };
+                let began = syn.sent_at();
                 self.half_open.remove(&key);
                 let id = self.flows.insert(Flow {
                     client: (ip.dst, tcp.dst_port),
                     server: (ip.src, tcp.src_port),
                     sides,
                     phase: Phase::Opening(Box::new(opening)),
-                    last_packet: now,
+                    began,
                     demand: [0; 2],
                     end_noted: false,
                     armed: None,
@@ -220,9 +225,6 @@ impl<B: Buffer> Gateway<B> {
         let before = split.held();
         let progress = split.on_packet(now, leg, packet, allowance);
         self.held = self.held + split.held() - before;
-        if progress.taken {
-            flow.last_packet = now;
-        }
         let stats = self.summary.side_mut(sides[leg]);
         stats.received_bytes += progress.received;
         stats.delivered_bytes += progress.delivered;
@@ -231,8 +233,8 @@ impl<B: Buffer> Gateway<B> {
             None => self.attend(id),
         }
         match leaving {
-            Some(why) => Disposition::Forward(why.into()),
-            None => Disposition::Taken,
+            Some(why) if progress.forward => Disposition::Forward(why.into()),
+            _ => Disposition::Taken,
         }
     }
 }

@@ -7,6 +7,7 @@ mod departure;
 #[cfg(test)]
 mod fuzz;
 mod half_open;
+mod icmp;
 mod sharing;
 mod timers;
 
@@ -15,6 +16,7 @@ use crate::config::Config;
 use crate::flow::{Flow, Phase, Relay};
 use crate::key::FlowKey;
 use crate::stats::{Reason, Summary};
+use crate::view::{FlowState, FlowView};
 use bentpipe_core::tcp::buffer::{Buffer, Chunks, Payload};
 use bentpipe_core::time::Instant;
 use bentpipe_core::wire::{IpHeader, TcpHeader};
@@ -22,6 +24,7 @@ use clients::Clients;
 use half_open::HalfOpen;
 use slab::Slab;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::iter;
 use std::ops::Range;
 
 /// What is to become of a packet.
@@ -125,14 +128,45 @@ impl<B: Buffer> Gateway<B> {
         self.held
     }
 
+    /// The parameters.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// How far each flow in the table has come.
+    pub fn flow_states(&self) -> impl Iterator<Item = FlowState> {
+        let half_open = iter::repeat_n(FlowState::Opening, self.half_open.len());
+        self.flows.iter().map(|(_, flow)| FlowState::of(flow)).chain(half_open)
+    }
+
+    /// Each flow whose SYN-ACK has come, as it stands at `now`.
+    pub fn flow_views(&self, now: Instant) -> impl Iterator<Item = FlowView> {
+        self.flow_views_in(now, 0..self.slots())
+    }
+
+    /// The flows in some of the table's slots: so that who has other things to do can look at all
+    /// of them bit by bit. Flows keep their slots.
+    pub fn flow_views_in(
+        &self,
+        now: Instant,
+        slots: Range<usize>,
+    ) -> impl Iterator<Item = FlowView> {
+        slots.filter_map(move |slot| Some(FlowView::of(now, self.flows.get(slot)?)))
+    }
+
+    /// How many slots the table has.
+    pub fn slots(&self) -> usize {
+        self.flows.capacity()
+    }
+
     /// Whether another gateway has answered on the satellite link.
     pub fn peer_known(&self) -> bool {
         self.peer_known
     }
 
-    /// A packet that is not whole, plain TCP was forwarded.
-    pub fn count_foreign(&mut self) {
-        self.summary.count_forwarded(Reason::NotTcp, false);
+    /// A packet of `bytes` that is not whole, plain TCP was forwarded.
+    pub fn count_foreign(&mut self, bytes: usize) {
+        self.summary.count_forwarded(Reason::NotTcp, bytes, false);
     }
 
     /// The next packet to be sent now, if any. Flows take turns, a super-segment each.
