@@ -18,6 +18,16 @@ impl FlowKey {
         Self::between((ip.src, tcp.src_port), (ip.dst, tcp.dst_port))
     }
 
+    /// The lower of the two, or the other.
+    pub(crate) fn end(&self, low: bool) -> Endpoint {
+        if low { self.low } else { self.high }
+    }
+
+    /// Whether `end` is the lower of the two.
+    pub(crate) fn is_low(&self, end: Endpoint) -> bool {
+        end == self.low
+    }
+
     pub(crate) fn between(one: Endpoint, other: Endpoint) -> FlowKey {
         FlowKey { low: one.min(other), high: one.max(other) }
     }

@@ -11,6 +11,7 @@ mod config;
 mod flow;
 mod gateway;
 mod key;
+pub mod policy;
 mod stats;
 #[cfg(test)]
 mod tests;

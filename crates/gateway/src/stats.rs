@@ -14,6 +14,14 @@ pub enum Reason {
     Options,
     /// No memory or no room in the table.
     NoRoom,
+    /// Too many connections whose SYN has no SYN-ACK yet: a flood of SYNs.
+    HalfOpen,
+    /// Its client has too many flows already.
+    ClientLimit,
+    /// A rule of the policy says so.
+    Policy,
+    /// It would be split, if the policy did not say to observe only.
+    Observed,
     /// The connection takes, or took meanwhile, another way than through both of our sides.
     Route,
     /// The gateway is being stopped: new connections are not split, and old ones handed back.
@@ -26,10 +34,14 @@ pub enum Reason {
 
 impl Reason {
     /// All reasons.
-    pub const ALL: [Reason; 7] = [
+    pub const ALL: [Reason; 11] = [
         Reason::UnknownFlow,
         Reason::Options,
         Reason::NoRoom,
+        Reason::HalfOpen,
+        Reason::ClientLimit,
+        Reason::Policy,
+        Reason::Observed,
         Reason::Route,
         Reason::Draining,
         Reason::NotOpened,
@@ -42,6 +54,10 @@ impl Reason {
             Reason::UnknownFlow => "unknown_flow",
             Reason::Options => "options",
             Reason::NoRoom => "no_room",
+            Reason::HalfOpen => "half_open",
+            Reason::ClientLimit => "client_limit",
+            Reason::Policy => "policy",
+            Reason::Observed => "observed",
             Reason::Route => "route",
             Reason::Draining => "draining",
             Reason::NotOpened => "not_opened",

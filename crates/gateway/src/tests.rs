@@ -4,6 +4,8 @@ mod icmp;
 mod leaving;
 mod mss;
 mod observation;
+mod opening;
+mod policy;
 mod silence;
 
 use super::*;

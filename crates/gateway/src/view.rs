@@ -10,7 +10,8 @@ use std::net::SocketAddr;
 /// How far a flow has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FlowState {
-    /// Between the SYN and the client's acknowledgment of the SYN-ACK.
+    /// Between the SYN and the client's acknowledgment of the SYN-ACK. Before the SYN-ACK, flows are
+    /// counted and not shown.
     Opening,
     /// Split, and neither host has ended or reset it.
     Open,
@@ -70,7 +71,7 @@ pub struct FlowView {
     pub server: SocketAddr,
     /// How far the flow has come.
     pub state: FlowState,
-    /// Time since its SYN came.
+    /// Time since its last SYN before the SYN-ACK came.
     pub age: Duration,
     /// Time since a host was last heard.
     pub idle: Duration,

@@ -1,5 +1,7 @@
 //! The gateway's configuration file.
 
+mod policy;
+
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::{Bytes, Rate, parse_duration};
 use bentpipe_gateway::{AddOptions, Config, LegConfig, MssLimit};
@@ -33,6 +35,8 @@ pub(crate) struct File {
     lan: Lan,
     #[serde(default)]
     limits: Limits,
+    #[serde(default)]
+    policy: policy::Table,
     #[serde(default)]
     metrics: Metrics,
     #[serde(default)]
@@ -152,6 +156,8 @@ struct Limits {
     #[serde(deserialize_with = "text")]
     stream: Option<Bytes>,
     flows: Option<usize>,
+    half_open: Option<usize>,
+    flows_per_client: Option<usize>,
     #[serde(deserialize_with = "duration")]
     drain: Option<Duration>,
 }
@@ -187,6 +193,8 @@ pub(crate) struct Setup {
     pub(crate) config: Config,
     /// How long a gateway that is stopped goes on delivering what it holds.
     pub(crate) drain: Duration,
+    /// Whether UDP to port 443 is rejected.
+    pub(crate) reject_quic: bool,
     /// Where Prometheus may ask for metrics.
     pub(crate) metrics: Option<SocketAddr>,
     /// How often the log gets a line of totals.
@@ -211,8 +219,10 @@ impl File {
             .map_err(|error| wrong(error.span().map_or(0, |span| span.start), error.message()))?;
         let config = file.gateway().map_err(|error| wrong(error.at, &error.message))?;
         let drain = file.limits.drain.unwrap_or(DRAIN);
+        let reject_quic = file.policy.reject_quic;
         let (metrics, log_every) = (file.metrics.listen, file.log.every);
-        Ok(Setup { interfaces: file.interfaces, config, drain, metrics, log_every })
+        let interfaces = file.interfaces;
+        Ok(Setup { interfaces, config, drain, reject_quic, metrics, log_every })
     }
 
     /// The gateway's parameters: the defaults, and what the file says.
@@ -229,10 +239,13 @@ impl File {
         }
         set_leg!(&mut config.satellite, self.satellite);
         set_leg!(&mut config.lan, self.lan);
-        let Limits { memory, stream, flows, drain: _ } = self.limits;
+        let Limits { memory, stream, flows, half_open, flows_per_client, drain: _ } = self.limits;
         config.memory = memory.unwrap_or(config.memory);
         config.stream_capacity = stream.unwrap_or(config.stream_capacity);
         config.max_flows = flows.unwrap_or(config.max_flows);
+        config.max_half_open = half_open.unwrap_or(config.max_half_open);
+        config.max_flows_per_client = flows_per_client.unwrap_or(config.max_flows_per_client);
+        config.policy = self.policy.policy()?;
         Ok(config)
     }
 }
@@ -274,25 +287,29 @@ fn loopback<'de, D: Deserializer<'de>>(from: D) -> Result<Option<SocketAddr>, D:
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Result<Config, String> {
+    pub(super) fn read(text: &str) -> Result<Config, String> {
+        setup(text).map(|setup| setup.config)
+    }
+
+    pub(super) fn setup(text: &str) -> Result<Setup, String> {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("gateway.toml");
         std::fs::write(&path, text).unwrap();
         File::read(&path)
-            .map(|setup| setup.config)
             .map_err(|error| error.to_string().replace(&path.display().to_string(), "FILE"))
     }
 
-    const INTERFACES: &str = "[interfaces]\nlan = [\"a\"]\nsatellite = [\"b\"]\n";
+    pub(super) const INTERFACES: &str = "[interfaces]\nlan = [\"a\"]\nsatellite = [\"b\"]\n";
 
     #[test]
     fn what_the_file_says_overrides_the_defaults() {
         let text = format!(
-            "{INTERFACES}[satellite]\nrate = \"8Mbit/s\"\nround_trip = \"500ms\"\nadd_options = \"never\"\n[limits]\nmemory = \"64MiB\"\n"
+            "{INTERFACES}[satellite]\nrate = \"8Mbit/s\"\nround_trip = \"500ms\"\nadd_options = \"never\"\n[limits]\nmemory = \"64MiB\"\nhalf_open = 100\n"
         );
         let config = read(&text).unwrap();
         assert_eq!(config.satellite.bandwidth_delay_product(), Some(500_000));
         assert_eq!(config.memory, Bytes::new(64 << 20));
+        assert_eq!(config.max_half_open, 100);
         assert_eq!(config.add_options, AddOptions::Never);
         assert_eq!(config.stream_capacity, Config::default().stream_capacity);
     }

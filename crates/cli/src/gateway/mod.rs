@@ -57,7 +57,21 @@ Example:
     memory = \"512MiB\"       # of all flows together
     stream = \"4MiB\"         # of one direction of one flow
     flows = 20000
+    half_open = 4096        # of those, without a SYN-ACK yet; SYNs beyond it are forwarded
+    flows_per_client = 5000 # by the address that opens them
     drain = \"30s\"          # for delivering what is held when it is stopped
+
+    [policy]                # which connections are split; without it, all
+    observe = false         # true: split nothing, and count what would be
+    reject_quic = false     # true: UDP to port 443 is rejected, so that browsers take TCP
+
+    [[policy.rule]]         # the first rule that matches a SYN decides
+    action = \"forward\"      # or \"split\", \"observe\"
+    client = \"10.1.0.0/16\"  # a network or an address, or a list; IPv4 and IPv6
+    server = [\"192.0.2.0/24\", \"2001:db8::/32\"]
+    port = [22, \"8000-8999\"]  # the server's
+    dscp = \"ef\"             # or a number
+    from = \"lan\"            # the client's side; or \"satellite\"
 
     [metrics]               # optional: for Prometheus, at /metrics
     listen = \"127.0.0.1:9464\"  # a loopback address
@@ -153,11 +167,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
 
 /// Splits connections until a signal comes.
 fn split(path: &Path, json: bool) -> Result<ExitCode, Error> {
-    let config::Setup { interfaces, mut config, drain, metrics, log_every } =
+    let config::Setup { interfaces, mut config, drain, reject_quic, metrics, log_every } =
         config::File::read(path)?;
     let config::Interfaces { lan, satellite } = interfaces;
     let signals = Signals::catch()?;
-    let (mut divert, tuns) = Divert::set_up(divert_config([&lan, &satellite]))?;
+    let diversion = DivertConfig { reject_quic, ..divert_config([&lan, &satellite]) };
+    let (mut divert, tuns) = Divert::set_up(diversion)?;
     for finding in divert.findings() {
         tracing::warn!("{finding}");
     }

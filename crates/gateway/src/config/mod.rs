@@ -5,6 +5,7 @@ mod leg;
 pub use leg::{LegConfig, LegError, MssLimit};
 
 use crate::Side;
+use crate::policy::Policy;
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::Bytes;
 use bentpipe_core::wire::IpHeader;
@@ -35,8 +36,14 @@ pub struct Config {
     pub stream_capacity: Bytes,
     /// What a flow may hold of each stream whatever the other flows hold.
     pub guaranteed: Bytes,
-    /// The most flows.
+    /// The most flows, half-open ones included.
     pub max_flows: usize,
+    /// The most connections whose SYN has no SYN-ACK yet; SYNs beyond it are forwarded.
+    pub max_half_open: usize,
+    /// The most flows of one client's address, half-open ones included.
+    pub max_flows_per_client: usize,
+    /// Which connections are split.
+    pub policy: Policy,
     /// Legs towards the satellite.
     pub satellite: LegConfig,
     /// Legs towards the LAN.
@@ -89,6 +96,11 @@ impl Default for Config {
             stream_capacity: Bytes::new(4 << 20),
             guaranteed: Bytes::new(16 << 10),
             max_flows: 20_000,
+            // Seven thousand new connections a second over a link of 600 ms, in 1 MB.
+            max_half_open: 4096,
+            // A quarter of all.
+            max_flows_per_client: 5_000,
+            policy: Policy::default(),
             satellite: leg("gateway-satellite"),
             lan: leg("gateway-terrestrial"),
             add_options: AddOptions::default(),

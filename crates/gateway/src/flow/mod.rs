@@ -4,6 +4,22 @@
 //! i holds what has arrived on leg i and is owed to the other leg. Sequence numbers are the same
 //! everywhere, so a stream is one buffer: the receiver of one leg writes it, the sender of the
 //! other reads it, and what it holds is the back-pressure.
+//!
+//! # Blind attacks (RFC 5961)
+//! - **RST (3.2).** Of a split flow, only one at exactly the expected number resets; another within the
+//!   window is challenged, all others are dropped ([`Tcb::on_segment`]). Of a handshake, the server's must
+//!   acknowledge the SYN and the client's must begin at it ([`Syn::is_refused_by`]).
+//! - **SYN (4.2).** Of an open flow, every one is challenged ([`Tcb::on_segment`]). Before the handshake is
+//!   complete another one takes the first one's place, as a client may begin anew: if it was forged, the
+//!   true connection is forwarded from then on. After the flow's end it is a new connection.
+//! - **Data (5.2).** The acknowledgment must lie between what was sent and the largest window below what was
+//!   acknowledged last ([`Tcb::on_segment`]), in data as in all else.
+//! - **Throttling (7).** Two challenges a second for each flow and leg. RFC 5961's limit for the whole host would
+//!   be a channel that tells attackers about other flows (CVE-2016-5696).
+//! - What shows that a host hears the other one by another way needs a number within the window as well
+//!   ([`Bypass`](bentpipe_core::tcp::tcb::Bypass)). ICMP errors are forwarded and change nothing here.
+//!
+//! [`Tcb::on_segment`]: bentpipe_core::tcp::tcb::Tcb::on_segment
 
 mod closing;
 mod leaving;
@@ -11,13 +27,15 @@ mod leg;
 mod opening;
 mod silence;
 mod split;
+mod syn;
 mod terms;
 
 pub(crate) use closing::Ending;
 pub use leaving::Departure;
 pub(crate) use leg::{CLIENT, SERVER};
-pub(crate) use opening::{Opening, Relay};
+pub(crate) use opening::Opening;
 pub(crate) use split::{Allowance, Packet, Split};
+pub(crate) use syn::{Relay, Syn};
 
 use crate::Side;
 use crate::key::{Endpoint, FlowKey};
@@ -32,7 +50,7 @@ pub(crate) struct Flow<B> {
     /// The side of each leg.
     pub(crate) sides: [Side; 2],
     pub(crate) phase: Phase<B>,
-    /// When its SYN came.
+    /// When its last SYN before the SYN-ACK came.
     pub(crate) began: Instant,
     /// What each leg's sender wants of its link, as counted in the gateway's sum.
     pub(crate) demand: [u64; 2],
@@ -47,7 +65,7 @@ pub(crate) struct Flow<B> {
 /// How far a flow has come.
 #[derive(Debug)]
 pub(crate) enum Phase<B> {
-    /// Between the SYN and the client's acknowledgment of the SYN-ACK.
+    /// Between the SYN-ACK and the client's acknowledgment of it.
     Opening(Box<Opening>),
     /// Both handshakes are complete as seen from here.
     Split(Box<Split<B>>),

@@ -3,8 +3,9 @@
 use super::{Disposition, Gateway};
 use crate::Side;
 use crate::announce::Announcement;
-use crate::flow::{Departure, Flow, Opening, Packet, Phase, SERVER};
+use crate::flow::{CLIENT, Departure, Flow, Opening, Packet, Phase, SERVER, Syn};
 use crate::key::FlowKey;
+use crate::policy::Action;
 use crate::stats::Reason;
 use bentpipe_core::tcp::buffer::{Buffer, Payload};
 use bentpipe_core::time::Instant;
@@ -21,9 +22,10 @@ impl<B: Buffer> Gateway<B> {
         payload: Payload<'_>,
     ) -> Disposition {
         let packet = Packet { from, ip, tcp, payload };
-        let verdict = match self.table.get(&FlowKey::of(ip, tcp)) {
+        let key = FlowKey::of(ip, tcp);
+        let verdict = match self.table.get(&key) {
             Some(&id) => self.handle_known(now, id, packet),
-            None => self.handle_new(now, packet),
+            None => self.handle_half_open(now, key, packet),
         };
         let bytes = ip.wire_len() + tcp.wire_len() + payload.len();
         match verdict {
@@ -58,6 +60,10 @@ impl<B: Buffer> Gateway<B> {
         if !tcp.has(Flags::SYN) || tcp.flags.0 & unsplittable != 0 {
             return Disposition::Forward(Reason::UnknownFlow);
         }
+        let action = self.config.policy.action(&packet);
+        if action == Action::Forward {
+            return Disposition::Forward(Reason::Policy);
+        }
         let mut options = tcp.options.clone();
         Announcement::strip(&mut options);
         // T/TCP's counts are the two hosts' own business: a leg could not keep them.
@@ -67,27 +73,87 @@ impl<B: Buffer> Gateway<B> {
         if self.draining {
             return Disposition::Forward(Reason::Draining);
         }
-        if !self.has_room_for_flow() {
-            return Disposition::Forward(Reason::NoRoom);
+        if action == Action::Observe {
+            return Disposition::Forward(Reason::Observed);
         }
-        let (opening, relay) = Opening::new(now, &self.config, from, self.peer_known, ip, tcp);
-        let id = self.flows.insert(Flow {
-            client: (ip.src, tcp.src_port),
-            server: (ip.dst, tcp.dst_port),
-            sides: [from, from.other()],
-            phase: Phase::Opening(Box::new(opening)),
-            began: now,
-            demand: [0; 2],
-            end_noted: false,
-            armed: None,
-            queued: false,
-        });
-        self.table.insert(FlowKey::of(ip, tcp), id);
+        if let Err(reason) = self.admit(ip.src) {
+            return Disposition::Forward(reason);
+        }
+        let mut syn = Syn::new(now, &self.config, from, self.peer_known, ip, tcp);
+        let relay = syn.relay(now, &self.config, ip, tcp);
+        self.half_open.insert(&self.config, FlowKey::of(ip, tcp), syn);
+        self.clients.add(ip.src);
         self.relays.push_back((from.other(), relay));
-        self.arm(id);
         Disposition::Taken
     }
 
+    /// A packet of a connection without a SYN-ACK yet.
+    fn handle_half_open(&mut self, now: Instant, key: FlowKey, packet: Packet<'_>) -> Disposition {
+        let Packet { from, ip, tcp, .. } = packet;
+        let Some(syn) = self.half_open.get_mut(&key) else {
+            return self.handle_new(now, packet);
+        };
+        let sides = syn.sides();
+        let leg = if syn.is_from(&key, (ip.src, tcp.src_port)) { CLIENT } else { SERVER };
+        if sides[leg] != from {
+            return Disposition::Forward(Reason::Route);
+        }
+        if tcp.has(Flags::RST) {
+            if syn.is_refused_by(leg, tcp) {
+                self.forget_half_open(&key);
+            }
+            return Disposition::Forward(Reason::NotOpened);
+        }
+        match (leg, tcp.has(Flags::SYN), tcp.has(Flags::ACK)) {
+            (SERVER, true, true) => {
+                let known = &mut self.peer_known;
+                let Some((opening, relay)) = Opening::new(now, &self.config, syn, known, ip, tcp)
+                else {
+                    return Disposition::Forward(Reason::NotOpened);
+                };
+                let began = syn.sent_at();
+                self.half_open.remove(&key);
+                let id = self.flows.insert(Flow {
+                    client: (ip.dst, tcp.dst_port),
+                    server: (ip.src, tcp.src_port),
+                    sides,
+                    phase: Phase::Opening(Box::new(opening)),
+                    began,
+                    demand: [0; 2],
+                    end_noted: false,
+                    armed: None,
+                    queued: false,
+                });
+                self.table.insert(key, id);
+                self.relays.push_back((sides[CLIENT], relay));
+                self.arm(id);
+            }
+            (SERVER, true, false) => {
+                // Simultaneous open: the hosts do it between themselves.
+                self.forget_half_open(&key);
+                return Disposition::Forward(Reason::NotOpened);
+            }
+            (CLIENT, true, _) if syn.is_repeated_by(tcp) => {
+                let relay = syn.relay(now, &self.config, ip, tcp);
+                self.relays.push_back((sides[SERVER], relay));
+            }
+            (CLIENT, true, _) => {
+                // Another SYN on the same ports: the old attempt is over.
+                self.forget_half_open(&key);
+                return self.handle_new(now, packet);
+            }
+            (_, _, _) => return Disposition::Forward(Reason::NotOpened),
+        }
+        Disposition::Taken
+    }
+
+    fn forget_half_open(&mut self, key: &FlowKey) {
+        if let Some(syn) = self.half_open.remove(key) {
+            self.clients.remove(syn.client(key).0);
+        }
+    }
+
+    /// A packet of a connection whose SYN-ACK has come.
     fn handle_opening(
         &mut self,
         now: Instant,
@@ -95,34 +161,32 @@ impl<B: Buffer> Gateway<B> {
         leg: usize,
         packet: Packet<'_>,
     ) -> Disposition {
-        let Packet { from, ip, tcp, .. } = packet;
+        let Packet { ip, tcp, .. } = packet;
         let flow = &mut self.flows[id];
-        let sides = flow.sides;
+        let (ends, sides) = (flow.ends(), flow.sides);
         let Phase::Opening(opening) = &mut flow.phase else {
             unreachable!("checked by the caller")
         };
         if tcp.has(Flags::RST) {
-            if opening.refused_by(leg, tcp) {
+            if opening.syn().is_refused_by(leg, tcp) {
                 self.remove(id);
             }
             return Disposition::Forward(Reason::NotOpened);
         }
         match (leg, tcp.has(Flags::SYN), tcp.has(Flags::ACK)) {
-            (SERVER, true, true) => {
-                match opening.on_synack(now, &self.config, sides, &mut self.peer_known, ip, tcp) {
-                    Some(relay) => self.relays.push_back((sides[0], relay)),
-                    None => return Disposition::Forward(Reason::NotOpened),
-                }
-            }
+            (SERVER, true, true) => match opening.relay_synack(now, tcp) {
+                Some(relay) => self.relays.push_back((sides[CLIENT], relay)),
+                None => return Disposition::Forward(Reason::NotOpened),
+            },
             (SERVER, true, false) => {
                 // Simultaneous open: the hosts do it between themselves.
                 self.remove(id);
                 return Disposition::Forward(Reason::NotOpened);
             }
             (SERVER, false, _) => return Disposition::Forward(Reason::NotOpened),
-            (_, true, false) if opening.is_repeated_syn(tcp) => {
-                let relay = opening.relay_syn(now, &self.config, from, ip, tcp);
-                self.relays.push_back((sides[1], relay));
+            (_, true, _) if opening.syn().is_repeated_by(tcp) => {
+                let relay = opening.relay_syn(now, &self.config, ip, tcp);
+                self.relays.push_back((sides[SERVER], relay));
             }
             (_, true, _) => {
                 // Another SYN on the same ports: the old attempt is over.
@@ -130,7 +194,7 @@ impl<B: Buffer> Gateway<B> {
                 return self.handle_new(now, packet);
             }
             (_, false, _) if opening.completes(tcp) => {
-                let split = opening.complete(now, &self.config, sides, tcp);
+                let split = opening.complete(now, &self.config, ends, tcp);
                 flow.phase = Phase::Split(Box::new(split));
                 self.summary.split += 1;
                 tracing::debug!(client = ?flow.client, server = ?flow.server, "flow split");

@@ -47,6 +47,7 @@ impl<B: Buffer> Gateway<B> {
     /// Whether the gateway has been told to [`drain`](Gateway::drain) and no open flow is left.
     pub fn is_drained(&self) -> bool {
         self.draining
+            && self.half_open.len() == 0
             && self.flows.iter().all(|(_, flow)| match &flow.phase {
                 Phase::Opening(_) => false,
                 Phase::Split(split) => !split.is_open(),

@@ -282,6 +282,7 @@ impl Run {
         assert_eq!((held, demand), (gateway.held, gateway.demand));
         assert_eq!(gateway.table.len(), gateway.flows.len());
         assert_eq!(gateway.timers.len(), gateway.flows.len());
+        assert_eq!(gateway.clients.total(), gateway.flows());
         assert!(gateway.ready.is_empty() && gateway.relays.is_empty());
         // A segment is let in when there is room for its bytes, and held in whole chunks.
         let pool = gateway.config.memory.count() as usize;

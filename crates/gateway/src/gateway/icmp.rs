@@ -39,8 +39,11 @@ impl<B: Buffer> Gateway<B> {
     fn icmp(&mut self, now: Instant, from: Side, error: &IcmpError) -> Disposition {
         let quoted = &error.quoted;
         let (src, dst) = ((quoted.src, quoted.src_port), (quoted.dst, quoted.dst_port));
-        let Some(&id) = self.table.get(&FlowKey::between(src, dst)) else {
-            return Disposition::Forward(Reason::NotTcp);
+        let key = FlowKey::between(src, dst);
+        let Some(&id) = self.table.get(&key) else {
+            let half_open = self.half_open.get_mut(&key).is_some();
+            let reason = if half_open { Reason::NotOpened } else { Reason::NotTcp };
+            return Disposition::Forward(reason);
         };
         let flow = &mut self.flows[id];
         // The quoted segment went to the host of this leg.

@@ -2,9 +2,11 @@
 //! memory, and lets flows that have something to send take turns.
 
 mod arrival;
+mod clients;
 mod departure;
 #[cfg(test)]
 mod fuzz;
+mod half_open;
 mod icmp;
 mod sharing;
 mod timers;
@@ -18,8 +20,11 @@ use crate::view::{FlowState, FlowView};
 use bentpipe_core::tcp::buffer::{Buffer, Chunks, Payload};
 use bentpipe_core::time::Instant;
 use bentpipe_core::wire::{IpHeader, TcpHeader};
+use clients::Clients;
+use half_open::HalfOpen;
 use slab::Slab;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::iter;
 use std::ops::Range;
 
 /// What is to become of a packet.
@@ -58,6 +63,9 @@ impl Emission {
 #[derive(Debug)]
 pub struct Gateway<B = Chunks> {
     config: Config,
+    /// Connections without a SYN-ACK yet: not in `flows`.
+    half_open: HalfOpen,
+    clients: Clients,
     flows: Slab<Flow<B>>,
     table: BTreeMap<FlowKey, usize>,
     timers: BTreeSet<(Instant, usize)>,
@@ -81,6 +89,8 @@ impl<B: Buffer> Gateway<B> {
     pub fn new(config: Config) -> Gateway<B> {
         Gateway {
             config,
+            half_open: HalfOpen::default(),
+            clients: Clients::default(),
             flows: Slab::new(),
             table: BTreeMap::new(),
             timers: BTreeSet::new(),
@@ -105,7 +115,12 @@ impl<B: Buffer> Gateway<B> {
 
     /// Flows in the table, opening and ended ones included.
     pub fn flows(&self) -> usize {
-        self.flows.len()
+        self.flows.len() + self.half_open.len()
+    }
+
+    /// Of those, connections without a SYN-ACK yet.
+    pub fn half_open(&self) -> usize {
+        self.half_open.len()
     }
 
     /// Bytes held by all streams.
@@ -120,10 +135,11 @@ impl<B: Buffer> Gateway<B> {
 
     /// How far each flow in the table has come.
     pub fn flow_states(&self) -> impl Iterator<Item = FlowState> {
-        self.flows.iter().map(|(_, flow)| FlowState::of(flow))
+        let half_open = iter::repeat_n(FlowState::Opening, self.half_open.len());
+        self.flows.iter().map(|(_, flow)| FlowState::of(flow)).chain(half_open)
     }
 
-    /// Each flow in the table, as it stands at `now`.
+    /// Each flow whose SYN-ACK has come, as it stands at `now`.
     pub fn flow_views(&self, now: Instant) -> impl Iterator<Item = FlowView> {
         self.flow_views_in(now, 0..self.slots())
     }

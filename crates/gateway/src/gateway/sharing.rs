@@ -3,7 +3,9 @@
 use super::Gateway;
 use crate::Side;
 use crate::flow::{Allowance, Phase};
+use crate::stats::Reason;
 use bentpipe_core::tcp::buffer::Buffer;
+use std::net::IpAddr;
 
 /// Payload of a full segment on Ethernet, by which the least initial window is counted.
 const ETHERNET_MSS: u64 = 1460;
@@ -20,11 +22,23 @@ impl<B: Buffer> Gateway<B> {
         }
     }
 
-    /// A flow is admitted only when its guaranteed share is there.
-    pub(super) fn has_room_for_flow(&self) -> bool {
+    /// Whether a flow of `client` may be admitted: only when its guaranteed share is there. Half-open
+    /// connections count, as their options are agreed on by their SYN: none of them can be sent
+    /// away when its SYN-ACK comes.
+    pub(super) fn admit(&self, client: IpAddr) -> Result<(), Reason> {
         let share = 2 * self.config.guaranteed.count() as usize;
-        let guaranteed = (self.flows.len() + 1).saturating_mul(share);
-        self.flows.len() < self.config.max_flows && guaranteed <= self.memory()
+        let flows = self.flows();
+        let guaranteed = (flows + 1).saturating_mul(share);
+        if flows >= self.config.max_flows || guaranteed > self.memory() {
+            return Err(Reason::NoRoom);
+        }
+        if self.half_open.len() >= self.config.max_half_open {
+            return Err(Reason::HalfOpen);
+        }
+        if self.clients.flows_of(client) >= self.config.max_flows_per_client {
+            return Err(Reason::ClientLimit);
+        }
+        Ok(())
     }
 
     fn memory(&self) -> usize {

@@ -3,16 +3,18 @@
 use super::{Gateway, add_sender_stats};
 use crate::flow::{Departure, Ending, Phase};
 use bentpipe_core::tcp::buffer::Buffer;
-use bentpipe_core::time::Instant;
+use bentpipe_core::time::{Instant, earliest};
 
 impl<B: Buffer> Gateway<B> {
     /// When [`Gateway::handle_timeout`] is to be called, if ever.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        self.timers.first().map(|(at, _)| *at)
+        let flows = self.timers.first().map(|(at, _)| *at);
+        earliest(flows, self.half_open.poll_timeout())
     }
 
     /// Lets expire what is due at `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
+        self.half_open.expire(now, &self.config, &mut self.clients);
         while let Some(&(at, id)) = self.timers.first() {
             if at > now {
                 return;
@@ -79,6 +81,7 @@ impl<B: Buffer> Gateway<B> {
     pub(super) fn remove(&mut self, id: usize) {
         let flow = self.flows.remove(id);
         self.table.remove(&flow.key());
+        self.clients.remove(flow.client.0);
         for leg in 0..2 {
             self.demand[flow.sides[leg] as usize] -= flow.demand[leg];
         }

@@ -20,6 +20,17 @@ fn a_flow_is_shown_from_its_first_syn_to_its_end() {
     let syn = Table::segment(Side::Lan, 0, 0, Flags::SYN);
     table.send(Side::Lan, TcpHeader { options: table.options.clone(), ..syn }, b"");
     table.wait(Duration::from_millis(200));
+    // Without a SYN-ACK it is counted only.
+    assert!(table.gateway.flow_views(table.now).next().is_none());
+    assert_eq!(table.gateway.flow_states().collect::<Vec<_>>(), [FlowState::Opening]);
+    table.send(
+        Side::Satellite,
+        TcpHeader {
+            options: table.options.clone(),
+            ..Table::segment(Side::Satellite, 0, 1, Flags::SYN | Flags::ACK)
+        },
+        b"",
+    );
     let view = only_view(&table);
     assert_eq!((view.state, view.legs), (FlowState::Opening, None));
     assert_eq!(view.client, "10.0.0.1:4000".parse().unwrap());

@@ -3,7 +3,9 @@
 use super::column;
 use crate::cell::Column;
 use crate::cell::Kind::{Count, Number, Text};
-use bentpipe_gateway::Reason::{NoRoom, NotOpened, NotTcp, Options, Route, UnknownFlow};
+use bentpipe_gateway::Reason::{
+    ClientLimit, HalfOpen, NoRoom, NotOpened, NotTcp, Options, Route, UnknownFlow,
+};
 use bentpipe_gateway::Side::{Lan, Satellite};
 use bentpipe_gateway::{Reason, Side, SideStats};
 use bentpipe_sim::record::GatewayRow;
@@ -58,8 +60,14 @@ pub const GATEWAYS: &[Column<GatewayRow>] = &[
         "forwarded_no_room_packets",
         Count,
         "packets",
-        "passed on: for want of memory or room in the table",
-        |g| packets(g, NoRoom).into(),
+        "passed on: for want of memory or room in the table, or by a limit",
+        |g| {
+            [NoRoom, HalfOpen, ClientLimit]
+                .map(|limit| packets(g, limit))
+                .iter()
+                .sum::<u64>()
+                .into()
+        },
     ),
     column(
         "forwarded_route_packets",

@@ -30,6 +30,11 @@
 //! an empty table, and the packet goes by the main table: plain forwarding, at once. The next start
 //! replaces what remained.
 //!
+//! # QUIC
+//! What is to be rejected is marked as well, and our nft table rejects what the forward hook sees on
+//! its way out of a TUN device and is no TCP. No such packet ever reaches the device, and when the process
+//! dies there is no way out of it: a rule that matched the packet alone would outlive us.
+//!
 //! # Reverse path filters
 //! What we write has a source that routes elsewhere than the TUN device. The TUN devices therefore
 //! have an address (without one, `rp_filter` 1 and 2 drop everything) and `rp_filter=2`, which wins
@@ -110,6 +115,8 @@ pub struct DivertConfig {
     pub sides: [Side; 2],
     /// Which packets.
     pub selector: Selector,
+    /// Whether UDP to port 443 that would cross from one side to the other is rejected.
+    pub reject_quic: bool,
     /// How the TUN devices are opened.
     pub offload: Offload,
     /// The bits of the mark that are ours.
@@ -132,6 +139,7 @@ impl DivertConfig {
             nft_table: "bentpipe-gateway".into(),
             sides,
             selector: Selector::Tcp,
+            reject_quic: false,
             offload: Offload::Tcp,
             mark_mask: 0x3000_0000,
             marks: [0x1000_0000, 0x2000_0000],
@@ -148,6 +156,7 @@ impl DivertConfig {
             nft_table: "bentpipe-link".into(),
             sides,
             selector: Selector::All,
+            reject_quic: false,
             offload: Offload::None,
             mark_mask: 0x0c00_0000,
             marks: [0x0400_0000, 0x0800_0000],

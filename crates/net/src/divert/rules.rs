@@ -10,6 +10,9 @@ const TUN_MTU: u32 = 65_535;
 /// A dummy address (RFC 7600, "IPv4 dummy address"), so that reverse path filters let packets in.
 const TUN_ADDRESS: &str = "192.0.0.8/32";
 
+/// To servers of HTTP/3 (RFC 9114, 3.1), over IPv4 and IPv6.
+const QUIC: &str = "udp dport 443 ";
+
 /// ICMP errors that quote a TCP segment: the quoted IP header follows eight bytes, and its protocol
 /// is TCP.
 const TCP_ERRORS: [&str; 2] = [
@@ -78,10 +81,10 @@ pub(super) fn nft(config: &DivertConfig, tracking: bool) -> String {
         let from = set(&side.interfaces);
         let to = set(&config.sides[1 - number].interfaces);
         let mark = config.marks[number];
-        let selections: &[&str] = match config.selector {
-            Selector::All => &[""],
+        let mut selections = match config.selector {
+            Selector::All => vec![""],
             // Fragments too. In IPv6 TCP follows at once, or behind the fragment header.
-            Selector::Tcp => &[
+            Selector::Tcp => vec![
                 "ip protocol tcp ",
                 "ip6 nexthdr tcp ",
                 "ip6 nexthdr ipv6-frag frag nexthdr tcp ",
@@ -89,6 +92,9 @@ pub(super) fn nft(config: &DivertConfig, tracking: bool) -> String {
                 TCP_ERRORS[1],
             ],
         };
+        if config.reject_quic {
+            selections.push(QUIC);
+        }
         for selection in selections {
             let _ = writeln!(
                 text,
@@ -98,6 +104,15 @@ pub(super) fn nft(config: &DivertConfig, tracking: bool) -> String {
         }
     }
     text.push_str("  }\n");
+    if config.reject_quic {
+        let tuns = set(&[&config.sides[0].tun, &config.sides[1].tun]);
+        // Before ordinary firewalls, which may drop what leaves by a device that they do not know:
+        // the host is to hear of it.
+        let _ = writeln!(text, "  chain quic {{");
+        let _ = writeln!(text, "    type filter hook forward priority -1; policy accept;");
+        let _ = writeln!(text, "    oifname {tuns} {QUIC}reject with icmpx type port-unreachable");
+        let _ = writeln!(text, "  }}");
+    }
     if config.selector == Selector::Tcp {
         text.push_str(&own_errors(config));
     }
@@ -174,6 +189,21 @@ mod tests {
             ),
             "{text}"
         );
+    }
+
+    #[test]
+    fn quic_is_rejected_on_its_way_into_our_devices_only() {
+        assert!(!nft(&config(), true).contains("443"), "not unless it was asked for");
+        let text = nft(&DivertConfig { reject_quic: true, ..config() }, false);
+        let marked = r#"iifname { "sat0" } udp dport 443 fib daddr oifname { "lan0", "lan1" } "#;
+        assert!(text.contains(marked), "{text}");
+        assert_eq!(text.matches("udp dport 443 fib daddr").count(), 2, "{text}");
+        // The devices vanish with us, and what is marked goes by the main table then.
+        let rejected = r#"oifname { "bp-near", "bp-far" } udp dport 443 reject "#;
+        let rejections: Vec<&str> =
+            text.lines().map(str::trim).filter(|line| line.contains("reject")).collect();
+        assert!(matches!(rejections[..], [line] if line.starts_with(rejected)), "{text}");
+        assert_eq!(text.matches('{').count(), text.matches('}').count(), "{text}");
     }
 
     #[test]

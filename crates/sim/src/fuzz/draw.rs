@@ -264,6 +264,8 @@ impl Draw {
             config.guaranteed = Bytes::new(self.pick(&[2_000, 4_000, 16_000]));
             config.stream_capacity = Bytes::new(self.pick(&[4_000, 20_000, 100_000, 4 << 20]));
             config.max_flows = self.pick(&[0, 1, 2, 20]);
+            config.max_half_open = self.pick(&[0, 1, 20]);
+            config.max_flows_per_client = self.pick(&[1, 20]);
         }
         if self.flip() {
             config.satellite.rate = satellite.rate.as_ref().map(|rate| rate.at(Instant::ZERO));

@@ -1,0 +1,113 @@
+//! SYNs and their table.
+
+use super::*;
+
+/// A SYN from the client's port `port`.
+fn syn(table: &Table, port: u16) -> TcpHeader {
+    let options = table.options.clone();
+    TcpHeader { src_port: port, options, ..Table::segment(Side::Lan, 0, 0, Flags::SYN) }
+}
+
+/// The server's SYN-ACK to that port.
+fn synack(table: &Table, port: u16) -> TcpHeader {
+    let synack = Table::segment(Side::Satellite, 0, 1, Flags::SYN | Flags::ACK);
+    TcpHeader { dst_port: port, options: table.options.clone(), ..synack }
+}
+
+fn disposition(table: &mut Table, from: Side, tcp: &TcpHeader) -> Disposition {
+    table.gateway.handle_packet(table.now, from, &Table::ip(from), tcp, Payload::EMPTY)
+}
+
+#[test]
+fn half_open_connections_have_a_limit_of_their_own() {
+    let mut table = Table::new(Config { max_half_open: 2, ..Config::default() });
+    for port in [1, 2] {
+        let tcp = syn(&table, port);
+        assert_eq!(disposition(&mut table, Side::Lan, &tcp), Disposition::Taken);
+    }
+    let third = syn(&table, 3);
+    let beyond = Disposition::Forward(Reason::HalfOpen);
+    assert_eq!(disposition(&mut table, Side::Lan, &third), beyond);
+    // Those that are there go on: the SYN comes again, and its SYN-ACK.
+    let again = syn(&table, 1);
+    assert_eq!(disposition(&mut table, Side::Lan, &again), Disposition::Taken);
+    let answer = synack(&table, 1);
+    assert_eq!(disposition(&mut table, Side::Satellite, &answer), Disposition::Taken);
+    assert_eq!((table.gateway.half_open(), table.gateway.flows()), (1, 2));
+    // That made room for another.
+    assert_eq!(disposition(&mut table, Side::Lan, &third), Disposition::Taken);
+}
+
+#[test]
+fn half_open_connections_take_a_flows_room() {
+    let mut table = Table::new(Config { max_flows: 1, ..Config::default() });
+    for (port, verdict) in [(1, Disposition::Taken), (2, Disposition::Forward(Reason::NoRoom))] {
+        let tcp = syn(&table, port);
+        assert_eq!(disposition(&mut table, Side::Lan, &tcp), verdict);
+    }
+}
+
+#[test]
+fn a_syn_is_forgotten_and_one_that_came_again_later() {
+    let mut table = Table::new(Config::default());
+    for port in [1, 2] {
+        let tcp = syn(&table, port);
+        table.send(Side::Lan, tcp, b"");
+    }
+    table.wait(Duration::from_secs(40));
+    let again = syn(&table, 2);
+    table.send(Side::Lan, again.clone(), b"");
+    table.wait(Duration::from_secs(30));
+    assert_eq!(table.gateway.half_open(), 1);
+    let late = synack(&table, 1);
+    let unknown = Disposition::Forward(Reason::UnknownFlow);
+    assert_eq!(disposition(&mut table, Side::Satellite, &late), unknown);
+    table.wait(Duration::from_secs(41));
+    assert_eq!((table.gateway.flows(), table.gateway.poll_timeout()), (0, None));
+}
+
+#[test]
+fn a_syn_that_comes_back_from_the_other_side_is_not_the_servers() {
+    let mut table = Table::new(Config::default());
+    let tcp = syn(&table, 1);
+    table.send(Side::Lan, tcp.clone(), b"");
+    let looped = table.gateway.handle_packet(
+        table.now,
+        Side::Satellite,
+        &Table::ip(Side::Lan),
+        &tcp,
+        Payload::EMPTY,
+    );
+    assert_eq!(looped, Disposition::Forward(Reason::Route));
+    assert_eq!(table.gateway.half_open(), 1);
+}
+
+#[test]
+fn a_refusal_ends_a_half_open_connection_and_a_forged_one_does_not() {
+    let mut table = Table::new(Config::default());
+    let tcp = syn(&table, 4000);
+    table.send(Side::Lan, tcp, b"");
+    let refusal = Table::segment(Side::Satellite, 0, 1, Flags::RST | Flags::ACK);
+    let forged = TcpHeader { ack: refusal.ack + 1, ..refusal.clone() };
+    for (tcp, left) in [(forged, 1), (refusal, 0)] {
+        let verdict = disposition(&mut table, Side::Satellite, &tcp);
+        assert_eq!(verdict, Disposition::Forward(Reason::NotOpened));
+        assert_eq!(table.gateway.half_open(), left);
+    }
+}
+
+#[test]
+fn the_third_syn_goes_out_bare_and_the_first_two_alike() {
+    let config = Config { add_options: AddOptions::Always, ..Config::default() };
+    let mut table = Table::new(config);
+    let tcp = syn(&table, 1);
+    let mut sent = || {
+        let mut sent = table.send(Side::Lan, tcp.clone(), b"");
+        sent.pop().expect("it is sent on").tcp.options
+    };
+    let (first, second, third) = (sent(), sent(), sent());
+    assert_eq!(first, second);
+    assert_eq!((first.window_scale, first.sack_permitted), (Some(8), true));
+    assert!(first.timestamps.is_some() && first.experiment(0x6270) == Some(&[7]));
+    assert_eq!(third, tcp.options);
+}
