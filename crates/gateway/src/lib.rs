@@ -15,7 +15,7 @@ mod stats;
 #[cfg(test)]
 mod tests;
 
-pub use config::{AddOptions, Config, LegConfig, LegError};
+pub use config::{AddOptions, Config, FinMode, Handshake, LegConfig, LegError};
 pub use flow::Departure;
 pub use gateway::{Disposition, Emission, Gateway};
 pub use stats::{Reason, SideStats, Summary};

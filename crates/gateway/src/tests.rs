@@ -1,6 +1,7 @@
 //! The gateway packet by packet, where the hosts of the simulator would not go.
 
 mod leaving;
+mod modes;
 
 use super::*;
 use bentpipe_core::tcp::buffer::Payload;

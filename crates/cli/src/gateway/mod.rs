@@ -43,6 +43,10 @@ Example:
     [lan]                   # the same but rate, round_trip and add_options; all optional
     recovery = \"sack\"
 
+    [splitting]             # all optional
+    handshake = \"end-to-end\"  # or \"downstream-first\": servers are answered before clients have
+    fin = \"end-to-end\"        # or \"immediate\": a FIN is acknowledged at once
+
     [limits]                # all optional
     memory = \"512MiB\"       # of all flows together
     stream = \"4MiB\"         # of one direction of one flow

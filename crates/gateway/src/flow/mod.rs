@@ -6,6 +6,7 @@
 //! other reads it, and what it holds is the back-pressure.
 
 mod closing;
+mod early;
 mod leaving;
 mod leg;
 mod opening;

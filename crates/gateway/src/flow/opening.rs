@@ -1,11 +1,12 @@
 //! From the SYN to the client's acknowledgment of the SYN-ACK: both are relayed, with the same
 //! sequence numbers, and options are added and taken off on the way.
 
+use super::early::Unconfirmed;
 use super::leg::{CLIENT, Handshake, Leg, SERVER};
 use super::split::{Added, Split};
 use crate::Side;
 use crate::announce::Announcement;
-use crate::config::{AddOptions, Config};
+use crate::config::{self, AddOptions, Config};
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::tcp::tcb::TimestampClock;
 use bentpipe_core::time::Instant;
@@ -126,7 +127,8 @@ impl Opening {
         if self.syns > DECORATED_SYNS {
             self.added().take_off(&mut syn.options);
         } else if from.other() == Side::Satellite && config.announce {
-            let added = self.added();
+            let takes_early_data = config.handshake == config::Handshake::DownstreamFirst;
+            let added = Announcement { takes_early_data, ..self.added() };
             if !added.put(&mut syn.options) && added.any() {
                 // Without the announcement nobody would take the added options off again.
                 added.take_off(&mut syn.options);
@@ -144,6 +146,7 @@ impl Opening {
                 && (came.window_scale.is_none() || own.window_scale),
             sack: sent.sack_permitted && (!came.sack_permitted || own.sack),
             timestamps: sent.timestamps.is_some() && (came.timestamps.is_none() || own.timestamps),
+            takes_early_data: false,
         }
     }
 
@@ -229,15 +232,25 @@ impl Opening {
         }
     }
 
-    /// The client's `ack` completes the handshake: makes the legs.
+    /// Whether `tcp` is data that the server sends before the client has acknowledged the SYN-ACK:
+    /// a gateway on the way has done so.
+    pub(crate) fn is_early_data(&self, tcp: &TcpHeader, len: usize) -> bool {
+        let begins = self.answer.as_ref().map(|answer| answer.synack_in.seq + 1);
+        len > 0
+            && tcp.ack == self.syn_in.seq + 1
+            && begins.is_some_and(|begins| tcp.seq.distance_from(begins) >= 0)
+    }
+
+    /// The handshake is complete, by the client's `ack` or because the server is not to wait for
+    /// it: makes the legs.
     pub(crate) fn complete<B: Buffer>(
         &self,
         now: Instant,
         config: &Config,
         sides: [Side; 2],
-        ack: &TcpHeader,
+        ack: Option<&TcpHeader>,
     ) -> Split<B> {
-        let answer = self.answer.as_ref().expect("the acknowledgment names a SYN-ACK");
+        let answer = self.answer.as_ref().expect("there is a SYN-ACK");
         let stamped = |tcp: &TcpHeader| tcp.options.timestamps.map(|ts| ts.value);
         let client_shift = match answer.synack_out.options.window_scale {
             Some(_) => self.syn_in.options.window_scale.unwrap_or(0),
@@ -246,9 +259,13 @@ impl Opening {
         let client = Handshake {
             ours: &answer.synack_out,
             theirs: &self.syn_in,
-            window: u64::from(ack.window) << client_shift,
+            // A SYN's window is not scaled (RFC 7323, 2.2).
+            window: match ack {
+                Some(ack) => u64::from(ack.window) << client_shift,
+                None => u64::from(self.syn_in.window),
+            },
             relayed: stamped(&answer.synack_in),
-            rtt: (answer.times == 1).then(|| now.saturating_since(answer.sent_at)),
+            rtt: (answer.times == 1 && ack.is_some()).then(|| now.saturating_since(answer.sent_at)),
             ip: answer.ip,
         };
         let server = Handshake {
@@ -264,7 +281,13 @@ impl Opening {
             Leg::new(now, config, sides[CLIENT], &client),
             Leg::new(now, config, sides[SERVER], &server),
         ];
-        Split::new(now, config, legs, self.added_in_all(answer))
+        let unconfirmed = ack.is_none().then(|| {
+            let takes_early_data = self.peer_added.is_some_and(|peer| peer.takes_early_data);
+            let synack = (answer.ip, answer.synack_out.clone());
+            Unconfirmed::new(now, self.syn_in.seq, synack, config.open_timeout)
+                .with_early_data(takes_early_data)
+        });
+        Split::new(now, config, legs, self.added_in_all(answer), unconfirmed)
     }
 }
 
@@ -294,6 +317,7 @@ fn accept(
         window_scale: offered.window_scale && options.window_scale.is_none(),
         sack: offered.sack && !options.sack_permitted,
         timestamps: offered.timestamps && options.timestamps.is_none(),
+        takes_early_data: false,
     };
     if accepted.window_scale {
         options.window_scale = Some(OUR_WINDOW_SHIFT);

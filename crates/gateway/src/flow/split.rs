@@ -1,10 +1,11 @@
 //! A split flow at work: bytes from one leg to the other.
 
 use super::closing::Ending;
+use super::early::Unconfirmed;
 use super::leaving::Blind;
 use super::leg::{CLIENT, Leg, SERVER};
 use crate::Side;
-use crate::config::Config;
+use crate::config::{Config, FinMode};
 use bentpipe_core::tcp::buffer::{Buffer, Payload};
 use bentpipe_core::tcp::ecn::Ecn;
 use bentpipe_core::tcp::tcb::{Admission, Bypass, Fate, Outgoing};
@@ -48,6 +49,9 @@ pub(crate) struct Split<B> {
     /// between two gateways only, it can once both have forgotten it.
     pub(super) binding_options: bool,
     pub(super) ending: Ending,
+    pub(super) fin: FinMode,
+    /// The client has not acknowledged the SYN-ACK yet.
+    pub(super) unconfirmed: Option<Box<Unconfirmed>>,
     /// When the FIN of each leg's host was received, while its acknowledgment is withheld.
     pub(super) fin_held_since: [Option<Instant>; 2],
     /// Segments outside the legs' own traffic: resets.
@@ -63,7 +67,13 @@ pub(crate) struct Split<B> {
 }
 
 impl<B: Buffer> Split<B> {
-    pub(crate) fn new(now: Instant, config: &Config, legs: [Leg; 2], added: Added) -> Split<B> {
+    pub(crate) fn new(
+        now: Instant,
+        config: &Config,
+        legs: [Leg; 2],
+        added: Added,
+        unconfirmed: Option<Unconfirmed>,
+    ) -> Split<B> {
         let mut split = Split {
             legs,
             streams: [B::default(), B::default()],
@@ -71,6 +81,8 @@ impl<B: Buffer> Split<B> {
             added_options: added != Added::Nothing,
             binding_options: added == Added::ToHost,
             ending: Ending::Open,
+            fin: config.fin,
+            unconfirmed: unconfirmed.map(Box::new),
             fin_held_since: [None; 2],
             control: VecDeque::new(),
             lost: 0,
@@ -78,7 +90,7 @@ impl<B: Buffer> Split<B> {
             bypassed: [0; 2],
             blind: None,
         };
-        // The server's SYN-ACK is acknowledged now that the client has done so.
+        // The server's SYN-ACK is acknowledged now, that the client has done so or not.
         split.legs[SERVER].tcb.receiver.owe_now();
         split.open_windows(split.capacity);
         split
@@ -111,6 +123,9 @@ impl<B: Buffer> Split<B> {
             Ending::Leaving(_) => return self.on_packet_leaving(now, leg, packet),
             _ => return self.on_packet_after_end(now, leg, packet),
         }
+        if !self.passes_handshake(now, leg, packet.tcp) {
+            return Progress::default();
+        }
         let other = 1 - leg;
         // The guarantee counts from what is owed next, not from what is held: were the pool full
         // of data behind holes, what fills them could never come in.
@@ -131,6 +146,7 @@ impl<B: Buffer> Split<B> {
         let bypassed = self.note_bypass(leg, arrival.bypass, arrival.acked);
         if taken {
             self.heard[leg] = now;
+            self.unconfirmed.take_if(|_| leg == CLIENT);
             self.blind.take_if(|blind| blind.leg == leg);
             // Only now: anybody can make a packet with these addresses and ports, and its hop
             // limit and TSval would stay on all that we send.
@@ -181,6 +197,11 @@ impl<B: Buffer> Split<B> {
     /// Lets each leg's window open as far as its stream has room: right edges stand at what the
     /// far host has acknowledged plus the capacity.
     pub(super) fn open_windows(&mut self, capacity: u64) {
+        if self.is_unconfirmed() {
+            // The client is not promised more than the SYN-ACK says, which may come again; and the
+            // server not more than the SYN did, which may be forged.
+            return;
+        }
         for leg in [CLIENT, SERVER] {
             let delivered = self.legs[1 - leg].tcb.sender.snd_una();
             self.legs[leg].tcb.receiver.set_limit(delivered + capacity);
@@ -240,6 +261,7 @@ impl<B: Buffer> Split<B> {
     /// Whether nothing is held or in flight, so that plain forwarding can take over.
     pub(crate) fn is_clean(&self) -> bool {
         !self.added_options
+            && self.unconfirmed.is_none()
             && self.held() == 0
             && self
                 .legs

@@ -3,6 +3,7 @@
 use super::{Disposition, Gateway};
 use crate::Side;
 use crate::announce::Announcement;
+use crate::config::Handshake;
 use crate::flow::{Departure, Flow, Opening, Packet, Phase, SERVER};
 use crate::key::FlowKey;
 use crate::stats::Reason;
@@ -91,7 +92,7 @@ impl<B: Buffer> Gateway<B> {
         leg: usize,
         packet: Packet<'_>,
     ) -> Disposition {
-        let Packet { from, ip, tcp, .. } = packet;
+        let Packet { from, ip, tcp, payload } = packet;
         let flow = &mut self.flows[id];
         let sides = flow.sides;
         let Phase::Opening(opening) = &mut flow.phase else {
@@ -109,12 +110,21 @@ impl<B: Buffer> Gateway<B> {
                     Some(relay) => self.relays.push_back((sides[0], relay)),
                     None => return Disposition::Forward(Reason::NotOpened),
                 }
+                if self.config.handshake == Handshake::DownstreamFirst {
+                    let split = opening.complete(now, &self.config, sides, None);
+                    flow.phase = Phase::Split(Box::new(split));
+                    self.note_split(id);
+                    self.attend(id);
+                    return Disposition::Taken;
+                }
             }
             (SERVER, true, false) => {
                 // Simultaneous open: the hosts do it between themselves.
                 self.remove(id);
                 return Disposition::Forward(Reason::NotOpened);
             }
+            // It comes again: the client could not take it, nor acknowledge it through us.
+            (SERVER, false, _) if opening.is_early_data(tcp, payload.len()) => {}
             (SERVER, false, _) => return Disposition::Forward(Reason::NotOpened),
             (_, true, false) if opening.is_repeated_syn(tcp) => {
                 let relay = opening.relay_syn(now, &self.config, from, ip, tcp);
@@ -126,10 +136,9 @@ impl<B: Buffer> Gateway<B> {
                 return self.handle_new(now, packet);
             }
             (_, false, _) if opening.completes(tcp) => {
-                let split = opening.complete(now, &self.config, sides, tcp);
+                let split = opening.complete(now, &self.config, sides, Some(tcp));
                 flow.phase = Phase::Split(Box::new(split));
-                self.summary.split += 1;
-                tracing::debug!(client = ?flow.client, server = ?flow.server, "flow split");
+                self.note_split(id);
                 let disposition = self.handle_split(now, id, leg, packet);
                 if self.draining {
                     self.dismiss(now, id, Departure::Drain, None);
@@ -140,6 +149,12 @@ impl<B: Buffer> Gateway<B> {
         }
         self.arm(id);
         Disposition::Taken
+    }
+
+    fn note_split(&mut self, id: usize) {
+        let flow = &self.flows[id];
+        tracing::debug!(client = ?flow.client, server = ?flow.server, "flow split");
+        self.summary.split += 1;
     }
 
     fn handle_split(
@@ -155,7 +170,9 @@ impl<B: Buffer> Gateway<B> {
         let Phase::Split(split) = &mut flow.phase else { unreachable!("checked by the caller") };
         let leaving = split.leaving_for();
         let before = split.held();
+        let unconfirmed = split.is_unconfirmed();
         let progress = split.on_packet(now, leg, packet, allowance);
+        let confirmed = unconfirmed && !split.is_unconfirmed();
         self.held = self.held + split.held() - before;
         if progress.taken {
             flow.last_packet = now;
@@ -166,6 +183,9 @@ impl<B: Buffer> Gateway<B> {
         match progress.bypassed {
             Some(bypass) => self.on_bypass(now, id, leg, bypass),
             None => self.attend(id),
+        }
+        if confirmed && self.draining {
+            self.dismiss(now, id, Departure::Drain, None);
         }
         match leaving {
             Some(why) => Disposition::Forward(why.into()),

@@ -14,7 +14,7 @@ use bentpipe_core::tcp::sender::InitialWindow;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::{Bytes, Probability, Rate};
 use bentpipe_core::wire::SeqNum;
-use bentpipe_gateway::{AddOptions, Config};
+use bentpipe_gateway::{AddOptions, Config, FinMode, Handshake};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use std::collections::BTreeSet;
@@ -251,6 +251,12 @@ impl Draw {
             guaranteed: Bytes::new(self.pick(&[16 << 10, 4 << 10])),
             add_options: self.pick(&[AddOptions::KnownPeer, AddOptions::Always, AddOptions::Never]),
             announce: self.between(0, 3) > 0,
+            handshake: self.pick(&[
+                Handshake::EndToEnd,
+                Handshake::EndToEnd,
+                Handshake::DownstreamFirst,
+            ]),
+            fin: self.pick(&[FinMode::EndToEnd, FinMode::EndToEnd, FinMode::Immediate]),
             super_segments: self.flip(),
             fin_hold: self.pick(&[Duration::from_secs(30), Duration::from_millis(300)]),
             idle_timeout: Duration::from_secs(900),
