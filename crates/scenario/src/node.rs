@@ -81,7 +81,12 @@ pub(crate) const GATEWAY: Section = Section {
         ),
         field("position", "such as `50.1N 8.7E`", "", "where it stands, for links with an `orbit`"),
         field("memory", "bytes", "512MiB", "all that it holds"),
-        field("stream", "bytes", "4MiB", "what each direction of a flow may hold"),
+        field(
+            "stream",
+            "bytes",
+            "4MiB",
+            "what each direction of a flow may hold at most; less where its bandwidth-delay product is less",
+        ),
         field(
             "guaranteed",
             "bytes",

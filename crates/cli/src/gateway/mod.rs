@@ -49,7 +49,7 @@ Example:
 
     [limits]                # all optional
     memory = \"512MiB\"       # of all flows together
-    stream = \"4MiB\"         # of one direction of one flow
+    stream = \"4MiB\"         # of one direction of one flow, at most
     flows = 20000
     drain = \"30s\"          # for delivering what is held when it is stopped
 ")]

@@ -54,7 +54,7 @@ impl FinMode {
 pub struct Config {
     /// All bytes held, sent and unsent, of all flows.
     pub memory: Bytes,
-    /// What a stream may hold.
+    /// What a stream may hold at most; it sizes itself by its flow's bandwidth-delay product.
     pub stream_capacity: Bytes,
     /// What a flow may hold of each stream whatever the other flows hold.
     pub guaranteed: Bytes,

@@ -10,6 +10,7 @@ mod early;
 mod leaving;
 mod leg;
 mod opening;
+mod sizing;
 mod split;
 mod terms;
 

@@ -4,12 +4,13 @@ use super::closing::Ending;
 use super::early::Unconfirmed;
 use super::leaving::Blind;
 use super::leg::{CLIENT, Leg, SERVER};
+use super::sizing::{Observed, Sizing};
 use crate::Side;
 use crate::config::{Config, FinMode};
 use bentpipe_core::tcp::buffer::{Buffer, Payload};
 use bentpipe_core::tcp::ecn::Ecn;
 use bentpipe_core::tcp::tcb::{Admission, Bypass, Fate, Outgoing};
-use bentpipe_core::time::Instant;
+use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::wire::{IpHeader, SeqNum, TcpHeader};
 use std::collections::VecDeque;
 
@@ -42,7 +43,7 @@ pub(crate) struct Split<B> {
     pub(super) legs: [Leg; 2],
     /// Stream i: from leg i to the other.
     pub(super) streams: [B; 2],
-    capacity: u64,
+    sizing: [Sizing; 2],
     /// A leg has options that one of the hosts did not offer.
     pub(super) added_options: bool,
     /// One of the hosts itself uses such options, so the flow cannot go on unsplit. Where they are
@@ -74,10 +75,17 @@ impl<B: Buffer> Split<B> {
         added: Added,
         unconfirmed: Option<Unconfirmed>,
     ) -> Split<B> {
+        let most = config.stream_capacity.count();
+        let sizing = [CLIENT, SERVER].map(|leg| {
+            // Twice what the other leg begins with, or what a gateway that knows the link as we do
+            // begins with on this one.
+            let onwards = legs[1 - leg].tcb.sender.cwnd();
+            Sizing::new(now, 2 * onwards.max(legs[leg].filling_window.unwrap_or(0)), most)
+        });
         let mut split = Split {
             legs,
             streams: [B::default(), B::default()],
-            capacity: config.stream_capacity.count(),
+            sizing,
             added_options: added != Added::Nothing,
             binding_options: added == Added::ToHost,
             ending: Ending::Open,
@@ -92,7 +100,7 @@ impl<B: Buffer> Split<B> {
         };
         // The server's SYN-ACK is acknowledged now, that the client has done so or not.
         split.legs[SERVER].tcb.receiver.owe_now();
-        split.open_windows(split.capacity);
+        split.open_windows(most);
         split
     }
 
@@ -136,6 +144,7 @@ impl<B: Buffer> Split<B> {
             Admission::Refuse
         };
         let received_before = self.legs[leg].tcb.receiver.rcv_nxt();
+        let ranges = self.legs[leg].tcb.receiver.beyond().len();
         let arrival =
             self.legs[leg].tcb.on_segment(now, packet.tcp, packet.payload.len(), admission);
         if arrival.fate == Fate::Reset {
@@ -160,14 +169,23 @@ impl<B: Buffer> Split<B> {
             let new = packet.payload.slice(arrival.skip..arrival.skip + len);
             self.streams[leg].write(arrival.store.start, new);
         }
+        // Each hole is a segment that was lost, or more.
+        let holes = self.legs[leg].tcb.receiver.beyond().len().saturating_sub(ranges);
+        self.sizing[leg].note_holes(holes as u64 * self.legs[leg].tcb.sender.smss());
         let received = self.legs[leg].tcb.receiver.rcv_nxt();
+        let round_trip = self.round_trip();
         let sender = &mut self.legs[other].tcb.sender;
         if received > received_before && sender.is_done() {
             sender.begin_within(allowance.windows[other]);
+            let una = sender.snd_una();
+            self.sizing[leg].begin(now, round_trip, una);
         }
         sender.extend(received);
         let delivered = self.release(leg, arrival.acked);
-        self.open_windows(allowance.capacity);
+        if delivered > 0 {
+            self.size(now, 1 - leg);
+        }
+        self.open_windows(allowance.most);
         self.pass_fins(now);
         Progress { taken, received: received - received_before, delivered, bypassed }
     }
@@ -194,9 +212,28 @@ impl<B: Buffer> Split<B> {
             .is_some_and(|start| start < delivered + bytes)
     }
 
+    /// Of both legs.
+    fn round_trip(&self) -> Duration {
+        self.legs[CLIENT].round_trip() + self.legs[SERVER].round_trip()
+    }
+
+    /// Something of stream `index` has been delivered: it may hold more, or less.
+    fn size(&mut self, now: Instant, index: usize) {
+        let sender = &self.legs[1 - index].tcb.sender;
+        let window = sender.cwnd();
+        let observed = Observed {
+            now,
+            round_trip: self.round_trip(),
+            delivered: sender.snd_una(),
+            repeated: sender.stats().retransmitted_bytes,
+            slow_start: (window < sender.ssthresh()).then_some(window),
+        };
+        self.sizing[index].on_delivered(&observed);
+    }
+
     /// Lets each leg's window open as far as its stream has room: right edges stand at what the
-    /// far host has acknowledged plus the capacity.
-    pub(super) fn open_windows(&mut self, capacity: u64) {
+    /// far host has acknowledged plus what the stream may hold, at most `most`.
+    pub(super) fn open_windows(&mut self, most: u64) {
         if self.is_unconfirmed() {
             // The client is not promised more than the SYN-ACK says, which may come again; and the
             // server not more than the SYN did, which may be forged.
@@ -204,6 +241,7 @@ impl<B: Buffer> Split<B> {
         }
         for leg in [CLIENT, SERVER] {
             let delivered = self.legs[1 - leg].tcb.sender.snd_una();
+            let capacity = self.sizing[leg].capacity().min(most);
             self.legs[leg].tcb.receiver.set_limit(delivered + capacity);
         }
     }
@@ -284,8 +322,8 @@ pub(crate) enum Added {
 /// What the gateway as a whole allows a flow at this moment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Allowance {
-    /// What each stream may hold, in bytes.
-    pub(crate) capacity: u64,
+    /// The most that a stream may hold, in bytes.
+    pub(crate) most: u64,
     /// The pool has room for more than guarantees.
     pub(crate) room: bool,
     /// What each stream may hold in any case, in bytes.
