@@ -127,7 +127,8 @@ impl Sizing {
         }
     }
 
-    fn grow(&mut self, wanted: u64) {
+    /// It may hold `wanted` bytes from now on, if it may not already hold more.
+    pub(super) fn grow(&mut self, wanted: u64) {
         self.capacity = self.capacity.max(wanted.min(self.most));
     }
 }

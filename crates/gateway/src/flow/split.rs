@@ -77,10 +77,8 @@ impl<B: Buffer> Split<B> {
     ) -> Split<B> {
         let most = config.stream_capacity.count();
         let sizing = [CLIENT, SERVER].map(|leg| {
-            // Twice what the other leg begins with, or what a gateway that knows the link as we do
-            // begins with on this one.
-            let onwards = legs[1 - leg].tcb.sender.cwnd();
-            Sizing::new(now, 2 * onwards.max(legs[leg].filling_window.unwrap_or(0)), most)
+            // Twice what a gateway that knows the link as we do may begin with.
+            Sizing::new(now, 2 * legs[leg].filling_window.unwrap_or(0), most)
         });
         let mut split = Split {
             legs,
@@ -179,6 +177,8 @@ impl<B: Buffer> Split<B> {
             sender.begin_within(allowance.windows[other]);
             let una = sender.snd_una();
             self.sizing[leg].begin(now, round_trip, una);
+            // Not before: the link may be in use by then.
+            self.sizing[leg].grow(2 * sender.cwnd());
         }
         sender.extend(received);
         let delivered = self.release(leg, arrival.acked);

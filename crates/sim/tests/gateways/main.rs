@@ -1,5 +1,6 @@
 //! Gateways in a path of the simulated world: how they answer, what they hold, where they stand.
 
+mod buffers;
 mod modes;
 
 use bentpipe_core::link::LinkConfig;
