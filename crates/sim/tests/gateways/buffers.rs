@@ -24,7 +24,7 @@ fn beside(stalled: usize) -> (Duration, usize) {
     world.run(Duration::from_secs(400));
     let report = reports(&world, stalled)[0];
     assert_eq!((report.read, report.clean_end), (1_000_000, true), "{report:?}");
-    let held = world.gateways().map(|gateway| gateway.held()).max().unwrap();
+    let held = world.gateways().map(bentpipe_gateway::Gateway::held).max().unwrap();
     (report.last_read.unwrap().saturating_since(begins), held)
 }
 
