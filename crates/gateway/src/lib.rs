@@ -14,11 +14,13 @@ mod key;
 mod stats;
 #[cfg(test)]
 mod tests;
+mod view;
 
-pub use config::{AddOptions, Config, FinMode, Handshake, LegConfig, LegError};
+pub use config::{AddOptions, Config, FinMode, Handshake, LegConfig, LegError, MssLimit};
 pub use flow::Departure;
 pub use gateway::{Disposition, Emission, Gateway};
-pub use stats::{Reason, SideStats, Summary};
+pub use stats::{Reason, SideStats, Summary, Traffic};
+pub use view::{FlowState, FlowView, LegView};
 
 /// A side of the gateway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -65,6 +65,34 @@ pub struct SideStats {
     pub timeouts: u64,
 }
 
+/// Packets, and their bytes with IP and TCP headers. What the kernel hands over as one
+/// super-segment counts as one packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Traffic {
+    /// Packets.
+    pub packets: u64,
+    /// Their length at the IP layer, in bytes.
+    pub bytes: u64,
+}
+
+impl Traffic {
+    fn count(&mut self, bytes: usize) {
+        self.packets += 1;
+        self.bytes += bytes as u64;
+    }
+
+    fn each(self, other: Traffic, by: impl Fn(u64, u64) -> u64) -> Traffic {
+        Traffic { packets: by(self.packets, other.packets), bytes: by(self.bytes, other.bytes) }
+    }
+}
+
+impl Add for Traffic {
+    type Output = Traffic;
+    fn add(self, other: Traffic) -> Traffic {
+        self.each(other, |a, b| a + b)
+    }
+}
+
 /// The gateway's counters since it began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Summary {
@@ -78,12 +106,16 @@ pub struct Summary {
     handed_back: [u64; Departure::ALL.len()],
     /// Flows whose route was seen to have changed.
     pub route_changes: u64,
+    /// Times that a leg's segments became shorter because ICMP told of a smaller MTU.
+    pub path_mtu_falls: u64,
     /// Bytes that were acknowledged to their sender and could not be delivered.
     pub lost_bytes: u64,
     /// SYNs not split, by reason.
     forwarded_flows: [u64; Reason::ALL.len()],
-    /// Packets forwarded, by reason.
-    forwarded_packets: [u64; Reason::ALL.len()],
+    /// What came in and was forwarded unchanged, by reason.
+    forwarded: [Traffic; Reason::ALL.len()],
+    /// What came in and was dealt with: handshakes, and all segments of split flows.
+    pub taken: Traffic,
     sides: [SideStats; 2],
 }
 
@@ -95,7 +127,22 @@ impl Summary {
 
     /// Packets forwarded unchanged, by reason.
     pub fn forwarded_packets(&self, reason: Reason) -> u64 {
-        self.forwarded_packets[reason as usize]
+        self.forwarded[reason as usize].packets
+    }
+
+    /// What came in and was forwarded unchanged, by reason.
+    pub fn forwarded(&self, reason: Reason) -> Traffic {
+        self.forwarded[reason as usize]
+    }
+
+    /// What came in and was forwarded unchanged, for whatever reason.
+    pub fn all_forwarded(&self) -> Traffic {
+        self.forwarded.iter().fold(Traffic::default(), |sum, &some| sum + some)
+    }
+
+    /// Connections that were not split, for whatever reason.
+    pub fn all_forwarded_flows(&self) -> u64 {
+        self.forwarded_flows.iter().sum()
     }
 
     /// Counters of the legs towards `side`.
@@ -117,8 +164,12 @@ impl Summary {
         self.handed_back[why as usize] += 1;
     }
 
-    pub(crate) fn count_forwarded(&mut self, reason: Reason, opens_flow: bool) {
-        self.forwarded_packets[reason as usize] += 1;
+    pub(crate) fn count_taken(&mut self, bytes: usize) {
+        self.taken.count(bytes);
+    }
+
+    pub(crate) fn count_forwarded(&mut self, reason: Reason, bytes: usize, opens_flow: bool) {
+        self.forwarded[reason as usize].count(bytes);
         self.forwarded_flows[reason as usize] += u64::from(opens_flow);
     }
 
@@ -136,13 +187,13 @@ impl Summary {
             reset: by(self.reset, other.reset),
             handed_back: array::from_fn(|i| by(self.handed_back[i], other.handed_back[i])),
             route_changes: by(self.route_changes, other.route_changes),
+            path_mtu_falls: by(self.path_mtu_falls, other.path_mtu_falls),
             lost_bytes: by(self.lost_bytes, other.lost_bytes),
             forwarded_flows: array::from_fn(|i| {
                 by(self.forwarded_flows[i], other.forwarded_flows[i])
             }),
-            forwarded_packets: array::from_fn(|i| {
-                by(self.forwarded_packets[i], other.forwarded_packets[i])
-            }),
+            forwarded: array::from_fn(|i| self.forwarded[i].each(other.forwarded[i], &by)),
+            taken: self.taken.each(other.taken, &by),
             sides: array::from_fn(|i| {
                 let (a, b) = (&self.sides[i], &other.sides[i]);
                 SideStats {

@@ -1,7 +1,11 @@
 //! The gateway packet by packet, where the hosts of the simulator would not go.
 
+mod icmp;
 mod leaving;
 mod modes;
+mod mss;
+mod observation;
+mod silence;
 
 use super::*;
 use bentpipe_core::tcp::buffer::Payload;
@@ -142,6 +146,28 @@ fn a_packet_out_of_the_blue_does_not_mark_ours() {
     let answer = sent.iter().find(|sent| sent.to == Side::Satellite).expect("an acknowledgment");
     assert_eq!(answer.ip.hop_limit, 60);
     assert_eq!(answer.tcp.options.timestamps.map(|ts| ts.value), Some(501));
+}
+
+#[test]
+fn how_a_host_marks_its_packets_is_passed_on_but_for_ecn() {
+    let mut table = Table::new(Config::default());
+    table.open();
+    for (dscp, hop_limit, flow_label) in [(46, 60, 5), (10, 33, 77)] {
+        let at = if dscp == 46 { 1 } else { 6 };
+        let traffic_class = dscp << 2 | 0b01;
+        let ip = IpHeader { hop_limit, traffic_class, flow_label, ..Table::ip(Side::Lan) };
+        let data = Table::segment(Side::Lan, at, 1, Flags::ACK);
+        let mut sent = table.give(Side::Lan, &ip, &data, b"hello");
+        sent.extend(table.wait(Duration::from_millis(100)));
+        let data = sent.iter().find(|sent| sent.to == Side::Satellite).expect("sent on");
+        let marked = IpHeader { hop_limit, traffic_class: dscp << 2, flow_label, ..data.ip };
+        assert_eq!((data.ip, data.payload_len()), (marked, 5));
+        // What is said in the server's name is marked as the server does it.
+        for answer in sent.iter().filter(|sent| sent.to == Side::Lan) {
+            assert_eq!(answer.ip, Table::ip(Side::Satellite));
+        }
+        table.send(Side::Satellite, Table::segment(Side::Satellite, 1, at + 5, Flags::ACK), b"");
+    }
 }
 
 #[test]

@@ -64,7 +64,11 @@ pub(crate) fn run(
     let failed = |source| CommandError::Run { program, source };
     let mut child = child.map_err(|source| match source.kind() {
         io::ErrorKind::NotFound => {
-            let package = if program == "nft" { "nftables" } else { "iproute2" };
+            let package = match program {
+                "nft" => "nftables",
+                "ip" => "iproute2",
+                _ => "iptables",
+            };
             CommandError::Missing { program, package }
         }
         _ => failed(source),

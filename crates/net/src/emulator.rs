@@ -75,7 +75,7 @@ impl Emulator {
             self.deliver(now);
             let next = self.links.iter().filter_map(Link::next).min();
             let ready = poll::wait(&self.clock, &self.tuns, signals, stop, next)?;
-            if ready.signal.is_some() || ready.stop {
+            if ready.signal.is_some() || ready.own {
                 return Ok(ready.signal);
             }
             for side in 0..2 {

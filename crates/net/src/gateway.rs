@@ -4,17 +4,25 @@
 //! device of its own side, by itself or by us in its name ([`crate::divert`] says why).
 
 use crate::clock::Clock;
+use crate::control::{self, Asker, Question, Questions, Totals};
 use crate::poll::{self, LoopError};
+use crate::reassembly::{Outcome, Packets, Reassembly};
 use crate::signals::Signals;
 use crate::tun::{MAX_READ, MAX_SLICES, ReadError, Tun};
 use crate::vnet_hdr::{Checksum, Gso, GsoKind, VnetHdr};
+use crate::watchdog::Watchdog;
 use bentpipe_core::tcp::buffer::Payload;
 use bentpipe_core::time::{Duration, Instant, earliest};
-use bentpipe_core::wire::{self, Packet, Verify, emit};
-use bentpipe_gateway::{Config, Disposition, Emission, Gateway, Side, Summary};
+use bentpipe_core::units::Bytes;
+use bentpipe_core::wire::{self, IcmpError, Packet, Verify, emit};
+use bentpipe_gateway::{Config, Disposition, Emission, FlowState, Gateway, Reason, Side, Summary};
+use std::io;
 
 /// Packets read from one device before what they caused is sent.
 const BURST: usize = 16;
+
+/// Flows that are looked at for an answer before packets have their turn: well under a millisecond.
+const PORTION: usize = 256;
 
 /// Where the checksum stands in a TCP header.
 const TCP_CHECKSUM_OFFSET: u16 = 16;
@@ -27,14 +35,56 @@ pub struct LiveGateway {
     clock: Clock,
     tuns: [Tun; 2],
     gateway: Gateway,
+    /// Fragments that came in on each side.
+    fragments: [Reassembly; 2],
     refused: u64,
+    questions: Questions,
+    asker: Asker,
+    log: Option<Log>,
+    watchdog: Option<Watchdog>,
+}
+
+/// A line of totals in the log, again and again.
+#[derive(Debug)]
+struct Log {
+    every: Duration,
+    next: Instant,
 }
 
 impl LiveGateway {
     /// A gateway without flows; `tuns` are the LAN's and the satellite's.
-    pub fn new(tuns: [Tun; 2], config: Config) -> LiveGateway {
+    ///
+    /// # Errors
+    /// When no descriptor is left for questions.
+    pub fn new(tuns: [Tun; 2], config: Config) -> io::Result<LiveGateway> {
         poll::be_punctual();
-        LiveGateway { clock: Clock::start(), tuns, gateway: Gateway::new(config), refused: 0 }
+        let (asker, questions) = control::channel()?;
+        Ok(LiveGateway {
+            clock: Clock::start(),
+            tuns,
+            gateway: Gateway::new(config),
+            fragments: [Reassembly::default(), Reassembly::default()],
+            refused: 0,
+            questions,
+            asker,
+            log: None,
+            watchdog: None,
+        })
+    }
+
+    /// Writes a line of totals into the log every so often.
+    pub fn log_every(&mut self, every: Duration) {
+        self.log = Some(Log { every, next: self.clock.now() + every });
+    }
+
+    /// Lets `watchdog` know that it lives, while it [runs](LiveGateway::run).
+    pub fn watched_by(&mut self, watchdog: Watchdog) {
+        self.watchdog = Some(watchdog);
+    }
+
+    /// For asking it, from other threads, while it [runs](LiveGateway::run).
+    pub fn asker(&self) -> Asker {
+        self.asker.clone()
     }
 
     /// Runs until a signal comes, and then until all that is held has been delivered, but at most
@@ -48,12 +98,16 @@ impl LiveGateway {
         loop {
             let now = self.clock.now();
             self.gateway.handle_timeout(now);
+            self.give_up_fragments(now);
             self.transmit(now);
             if end.is_some_and(|end| end <= now || self.gateway.is_drained()) {
                 return self.end(now);
             }
-            let next = earliest(self.gateway.poll_timeout(), end);
-            let ready = poll::wait(&self.clock, &self.tuns, signals, None, next)?;
+            let duties = self.attend_to_duties(now);
+            let late = SIDES.map(|side| self.fragments[side as usize].poll_timeout());
+            let next = [self.gateway.poll_timeout(), end, duties, late[0], late[1]];
+            let next = next.into_iter().flatten().min();
+            let ready = poll::wait(&self.clock, &self.tuns, signals, Some(&self.questions), next)?;
             if ready.signal.is_some() {
                 let now = self.clock.now();
                 if end.replace(now + drain).is_some() {
@@ -69,13 +123,82 @@ impl LiveGateway {
                     self.transmit(self.clock.now());
                 }
             }
+            if ready.own {
+                self.answer();
+            }
         }
+    }
+
+    /// Goes on with an answer.
+    fn answer(&mut self) {
+        let Some(draft) = self.questions.draft() else { return };
+        let slots = self.gateway.slots();
+        if draft.question == Question::Flows && draft.slot < slots {
+            let portion = draft.slot..slots.min(draft.slot + PORTION);
+            draft.slot = portion.end;
+            draft.flows.reserve(self.gateway.flows().saturating_sub(draft.flows.len()));
+            draft.flows.extend(self.gateway.flow_views_in(self.clock.now(), portion));
+            return;
+        }
+        let totals = self.totals();
+        self.questions.reply(totals);
+    }
+
+    /// The totals so far.
+    pub fn totals(&self) -> Totals {
+        let now = self.clock.now();
+        let mut flows = FlowState::ALL.map(|state| (state, 0));
+        for state in self.gateway.flow_states() {
+            flows[state as usize].1 += 1;
+        }
+        Totals {
+            uptime: now.saturating_since(Instant::ZERO),
+            summary: self.gateway.summary(),
+            refused: self.refused,
+            flows,
+            held: Bytes::new(self.gateway.held() as u64),
+            memory: self.gateway.config().memory,
+            peer_known: self.gateway.peer_known(),
+        }
+    }
+
+    /// What is to be done now and then, beside the packets; returns when it is due again.
+    fn attend_to_duties(&mut self, now: Instant) -> Option<Instant> {
+        self.write_log(now);
+        if let Some(watchdog) = &mut self.watchdog
+            && let Err(error) = watchdog.beat(now)
+        {
+            tracing::warn!(%error, "the watchdog is gone: nobody notices if this process hangs");
+            self.watchdog = None;
+        }
+        let log = self.log.as_ref().map(|log| log.next);
+        earliest(log, self.watchdog.as_ref().map(Watchdog::next))
+    }
+
+    /// Writes the line of totals when it is time.
+    fn write_log(&mut self, now: Instant) {
+        let Some(log) = self.log.as_mut().filter(|log| log.next <= now) else { return };
+        log.next = now + log.every;
+        let Summary { split, closed, reset, lost_bytes, taken, .. } = self.gateway.summary();
+        let forwarded = self.gateway.summary().all_forwarded();
+        tracing::info!(
+            flows = self.gateway.flows(),
+            held_bytes = self.gateway.held(),
+            split,
+            closed,
+            reset,
+            lost_bytes,
+            split_bytes = taken.bytes,
+            forwarded_bytes = forwarded.bytes,
+            "totals"
+        );
     }
 
     /// Resets what is still open.
     fn end(&mut self, now: Instant) -> Result<(), LoopError> {
         self.gateway.cut_all(now);
         self.transmit(now);
+        self.give_up_fragments(Instant::FAR_FUTURE);
         Ok(())
     }
 
@@ -102,26 +225,59 @@ impl LiveGateway {
                 }
                 Err(source) => return Err(LoopError::read(tun, source)),
             };
-            let verify = match header.checksum {
-                Checksum::Complete => Verify::Full,
-                Checksum::Valid | Checksum::Needed { .. } => Verify::Skip,
-            };
-            let disposition = match Packet::parse(bytes, verify) {
-                Ok(Packet { ip, tcp, payload }) => {
-                    let payload = Payload::Bytes(payload);
-                    self.gateway.handle_packet(self.clock.now(), side, &ip, &tcp, payload)
+            let now = self.clock.now();
+            match self.fragments[side as usize].take(now, bytes) {
+                Outcome::NotFragment => {
+                    let verify = match header.checksum {
+                        Checksum::Complete => Verify::Full,
+                        Checksum::Valid | Checksum::Needed { .. } => Verify::Skip,
+                    };
+                    if let Disposition::Forward(_) = self.handle(now, side, bytes, verify) {
+                        self.write(side, &header, &[bytes]);
+                    }
                 }
-                Err(error) => {
-                    tracing::trace!(device = tun.name(), %error, "forwarded");
-                    self.gateway.count_foreign();
-                    Disposition::Forward(bentpipe_gateway::Reason::NotTcp)
+                Outcome::Kept(others) => self.forward(side, &others),
+                Outcome::Whole(packet, fragments) => {
+                    let disposition = self.handle(now, side, &packet, Verify::Full);
+                    if let Disposition::Forward(_) = disposition {
+                        self.forward(side, &fragments);
+                    }
                 }
-            };
-            if let Disposition::Forward(_) = disposition {
-                self.write(side, &header, &[bytes]);
             }
         }
         Ok(())
+    }
+
+    /// Takes a whole packet that came in from `side`.
+    fn handle(&mut self, now: Instant, side: Side, bytes: &[u8], verify: Verify) -> Disposition {
+        match Packet::parse(bytes, verify) {
+            Ok(Packet { ip, tcp, payload }) => {
+                self.gateway.handle_packet(now, side, &ip, &tcp, Payload::Bytes(payload))
+            }
+            Err(error) => match IcmpError::parse(bytes) {
+                Ok(error) => self.gateway.handle_icmp(now, side, &error, bytes.len()),
+                Err(_) => {
+                    tracing::trace!(?side, %error, "forwarded");
+                    self.gateway.count_foreign(bytes.len());
+                    Disposition::Forward(Reason::NotTcp)
+                }
+            },
+        }
+    }
+
+    /// Forwards fragments that did not become whole in time.
+    fn give_up_fragments(&mut self, now: Instant) {
+        for side in SIDES {
+            let late = self.fragments[side as usize].expire(now);
+            self.forward(side, &late);
+        }
+    }
+
+    /// Writes packets back as they came.
+    fn forward(&mut self, side: Side, packets: &Packets) {
+        for packet in packets {
+            self.write(side, &VnetHdr::default(), &[packet]);
+        }
     }
 
     /// Sends all that may go now.

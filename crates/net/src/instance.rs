@@ -6,6 +6,8 @@
 use std::io;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
+use std::thread;
+use std::time::Duration;
 
 /// Why the lock was not had.
 #[derive(Debug, thiserror::Error)]
@@ -45,6 +47,22 @@ impl Instance {
             Err(error) => Err(io(error)),
         }
     }
+
+    /// The same, waiting for `patience` for another one to end.
+    ///
+    /// # Errors
+    /// [`InstanceError`] when there is still one.
+    pub fn lock_within(name: &str, patience: Duration) -> Result<Instance, InstanceError> {
+        const LOOK: Duration = Duration::from_millis(20);
+        let mut waited = Duration::ZERO;
+        loop {
+            match Instance::lock(name) {
+                Err(InstanceError::Running(_)) if waited < patience => thread::sleep(LOOK),
+                result => return result,
+            }
+            waited += LOOK;
+        }
+    }
 }
 
 #[cfg(test)]
@@ -59,7 +77,10 @@ mod tests {
             message,
             "another bentpipe test instance already runs in this network namespace"
         );
+        let freed = thread::spawn(|| {
+            Instance::lock_within("bentpipe test instance", Duration::from_secs(5)).map(drop)
+        });
         drop(first);
-        Instance::lock("bentpipe test instance").unwrap();
+        freed.join().unwrap().unwrap();
     }
 }

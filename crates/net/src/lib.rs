@@ -2,6 +2,7 @@
 
 pub mod clock;
 mod command;
+pub mod control;
 mod datagram;
 pub mod divert;
 pub mod emulator;
@@ -11,7 +12,10 @@ pub mod instance;
 pub mod interface;
 pub mod netns;
 pub mod poll;
+mod reassembly;
+pub mod serve;
 pub mod signals;
 pub mod testbed;
 pub mod tun;
 pub mod vnet_hdr;
+pub mod watchdog;

@@ -40,7 +40,7 @@ pub(crate) struct Ready {
     /// A signal has come.
     pub(crate) signal: Option<Signal>,
     /// The caller's own descriptor has become readable.
-    pub(crate) stop: bool,
+    pub(crate) own: bool,
 }
 
 /// Asks the kernel for punctual timers: otherwise they fire up to 50 µs late (prctl(2),
@@ -49,18 +49,18 @@ pub(crate) fn be_punctual() {
     let _ = nix::sys::prctl::set_timerslack(1);
 }
 
-/// Waits for a packet of either device, the `deadline`, a signal, or `stop`.
+/// Waits for a packet of either device, the `deadline`, a signal, or the caller's `own` descriptor.
 pub(crate) fn wait(
     clock: &Clock,
     tuns: &[Tun; 2],
     signals: &Signals,
-    stop: Option<&dyn AsFd>,
+    own: Option<&dyn AsFd>,
     deadline: Option<Instant>,
 ) -> Result<Ready, LoopError> {
     let timeout = deadline.map(|at| TimeSpec::from(at.saturating_since(clock.now())));
     let poll_in = |fd| PollFd::new(fd, PollFlags::POLLIN);
     // Without a fourth descriptor the signals' stands in: no allocation on this path.
-    let last = stop.map_or(signals.as_fd(), AsFd::as_fd);
+    let last = own.map_or(signals.as_fd(), AsFd::as_fd);
     let mut fds = [tuns[0].as_fd(), tuns[1].as_fd(), signals.as_fd(), last].map(poll_in);
     match ppoll(&mut fds, timeout, None) {
         Ok(_) | Err(Errno::EINTR) => {}
@@ -70,6 +70,6 @@ pub(crate) fn wait(
     Ok(Ready {
         tuns: [first, second],
         signal: if signal { signals.received() } else { None },
-        stop: stop.is_some() && last,
+        own: own.is_some() && last,
     })
 }

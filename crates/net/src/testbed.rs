@@ -140,6 +140,8 @@ pub struct Testbed {
 }
 
 impl Testbed {
+    /// Where the gateways, each in its namespace, show their metrics.
+    pub const METRICS: &str = "127.0.0.1:9464";
     /// H1's address in IPv4.
     pub const H1_V4: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 91, 1, 2));
     /// H2's address in IPv4.
@@ -190,7 +192,10 @@ impl Testbed {
     /// # Errors
     /// [`NetnsError::NotReady`] with what it wrote, if it does not come up.
     pub fn start_gateway(&mut self, place: Place) -> Result<(), TestbedError> {
-        let mut config = String::from("[interfaces]\nlan = [\"lan0\"]\nsatellite = [\"sat0\"]\n");
+        let mut config = format!(
+            "[interfaces]\nlan = [\"lan0\"]\nsatellite = [\"sat0\"]\n[metrics]\nlisten = \"{}\"\n",
+            Self::METRICS
+        );
         if let Some(link) = self.plan.link {
             let round_trip = (2 * link.delay).as_millis();
             let rate = link.rate;

@@ -16,7 +16,9 @@ use crate::host::{Application, Slot};
 use crate::line::Line;
 use crate::node::Node;
 use crate::packet::{Body, Content, Datagram, Echo, Packet};
+use bentpipe_core::link::Packet as Wire;
 use bentpipe_core::time::{Duration, Instant};
+use bentpipe_core::wire::IcmpError;
 use bentpipe_gateway::{Disposition, Side};
 use meter::Meter;
 use std::collections::{BTreeMap, VecDeque};
@@ -281,8 +283,18 @@ impl<A: Application> World<A> {
                         let verdict = gateway.handle_packet(now, from, &packet.ip, tcp, payload);
                         verdict == Disposition::Taken
                     }
+                    Content::Error(bytes) => match IcmpError::parse(bytes) {
+                        Ok(error) => {
+                            let verdict = gateway.handle_icmp(now, from, &error, bytes.len());
+                            verdict == Disposition::Taken
+                        }
+                        Err(_) => {
+                            gateway.count_foreign(bytes.len());
+                            false
+                        }
+                    },
                     _ => {
-                        gateway.count_foreign();
+                        gateway.count_foreign(Wire::wire_len(&packet) as usize);
                         false
                     }
                 };

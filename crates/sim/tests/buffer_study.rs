@@ -6,7 +6,7 @@
 //! has ours, ns-2.35's with the defaults of 1997 (one deterministic run each), and the difference
 //! in the time that 16 MB take. Where it is above 10 %, the reason is known and shown by a row:
 //!
-//! - **NewReno (-25 to -47 %).** ns does not deflate the window at a partial acknowledgment (RFC
+//! - **NewReno (-25 to -44 %).** ns does not deflate the window at a partial acknowledgment (RFC
 //!   6582, 3.2, step 3 does), so that two packets leave for each, overflow the queue again, and each
 //!   loss more costs a round trip. PRR, which counts deliveries, lets as many go (the row with it):
 //!   within 2 % of ns, 379 drops for 379 at 200 packets.

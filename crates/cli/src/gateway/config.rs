@@ -2,9 +2,11 @@
 
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::{Bytes, Rate, parse_duration};
-use bentpipe_gateway::{AddOptions, Config, FinMode, Handshake, LegConfig};
+use bentpipe_gateway::{AddOptions, Config, FinMode, Handshake, LegConfig, MssLimit};
+use bentpipe_net::serve::ServeError;
 use serde::{Deserialize, Deserializer, de};
 use std::fmt::{self, Display};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use toml::Spanned;
@@ -33,6 +35,10 @@ pub(crate) struct File {
     splitting: Splitting,
     #[serde(default)]
     limits: Limits,
+    #[serde(default)]
+    metrics: Metrics,
+    #[serde(default)]
+    log: Log,
 }
 
 /// The two sides.
@@ -57,6 +63,7 @@ struct Satellite {
     initial_window: Option<Spanned<Scalar>>,
     pacing: Option<Spanned<Scalar>>,
     min_rto: Option<Spanned<Scalar>>,
+    mss: Option<Spanned<Scalar>>,
     tcp: Option<Spanned<Scalar>>,
 }
 
@@ -69,6 +76,7 @@ struct Lan {
     initial_window: Option<Spanned<Scalar>>,
     pacing: Option<Spanned<Scalar>>,
     min_rto: Option<Spanned<Scalar>>,
+    mss: Option<Spanned<Scalar>>,
     tcp: Option<Spanned<Scalar>>,
 }
 
@@ -108,7 +116,21 @@ macro_rules! set_leg {
                     .map_err(|error| Wrong::at(text, &error))?;
             }
         }
+        if let Some(text) = &$table.mss {
+            leg.mss = mss_limit(text.get_ref()).map_err(|error| Wrong::at(text, &error))?;
+        }
     }};
+}
+
+/// The MSS of hosts, or a number or a rule that limits it.
+fn mss_limit(text: &Scalar) -> Result<MssLimit, String> {
+    match text {
+        Scalar::Text(text) if text == "hosts" => Ok(MssLimit::Hosts),
+        Scalar::Text(text) if text == "clamp" => Ok(MssLimit::Clamp),
+        // RFC 9293, 3.7.1: what every host takes; and what fits into an IPv4 packet.
+        Scalar::Number(mss @ 536..=65_495) => Ok(MssLimit::At(*mss as u16)),
+        other => Err(format!("mss: `{other}` is none of \"hosts\", \"clamp\", 536 to 65495")),
+    }
 }
 
 /// What is wrong, and at which byte of the file.
@@ -158,6 +180,22 @@ struct Limits {
     drain: Option<Duration>,
 }
 
+/// Where metrics are to be had.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Metrics {
+    #[serde(deserialize_with = "loopback")]
+    listen: Option<SocketAddr>,
+}
+
+/// What is told while it runs.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Log {
+    #[serde(deserialize_with = "interval")]
+    every: Option<Duration>,
+}
+
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Adding {
@@ -173,6 +211,10 @@ pub(crate) struct Setup {
     pub(crate) config: Config,
     /// How long a gateway that is stopped goes on delivering what it holds.
     pub(crate) drain: Duration,
+    /// Where Prometheus may ask for metrics.
+    pub(crate) metrics: Option<SocketAddr>,
+    /// How often the log gets a line of totals.
+    pub(crate) log_every: Option<Duration>,
 }
 
 /// A GEO link delivers a full stream of 4 MiB at 8 Mbit/s six times over in this time, and
@@ -193,7 +235,8 @@ impl File {
             .map_err(|error| wrong(error.span().map_or(0, |span| span.start), error.message()))?;
         let config = file.gateway().map_err(|error| wrong(error.at, &error.message))?;
         let drain = file.limits.drain.unwrap_or(DRAIN);
-        Ok(Setup { interfaces: file.interfaces, config, drain })
+        let (metrics, log_every) = (file.metrics.listen, file.log.every);
+        Ok(Setup { interfaces: file.interfaces, config, drain, metrics, log_every })
     }
 
     /// The gateway's parameters: the defaults, and what the file says.
@@ -240,6 +283,27 @@ fn text<'de, D: Deserializer<'de>, T: FromStr<Err: Display>>(
 fn duration<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
     let text = String::deserialize(from)?;
     parse_duration(&text).map(Some).map_err(de::Error::custom)
+}
+
+/// An interval that keeps a log readable.
+fn interval<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
+    let interval = duration(from)?;
+    if interval.is_some_and(|interval| interval < Duration::from_secs(1)) {
+        return Err(de::Error::custom("less than a second apart"));
+    }
+    Ok(interval)
+}
+
+/// An address that only this host reaches.
+fn loopback<'de, D: Deserializer<'de>>(from: D) -> Result<Option<SocketAddr>, D::Error> {
+    let address: Option<SocketAddr> = text(from)?;
+    match address {
+        Some(address) if !address.ip().is_loopback() => {
+            let error = ServeError::NotLoopback(address);
+            Err(de::Error::custom(format!("{error} (take 127.0.0.1 or [::1])")))
+        }
+        address => Ok(address),
+    }
 }
 
 #[cfg(test)]
@@ -292,19 +356,35 @@ mod tests {
     }
 
     #[test]
+    fn metrics_are_for_this_host_alone() {
+        let setup = |line: &str| read(&format!("{INTERFACES}[metrics]\nlisten = \"{line}\"\n"));
+        assert!(setup("127.0.0.1:9464").is_ok() && setup("[::1]:9464").is_ok());
+        for address in ["0.0.0.0:9464", "192.0.2.1:9464", "[::]:9464"] {
+            let message = setup(address).unwrap_err();
+            assert!(message.starts_with("FILE:5: ") && message.contains("loopback"), "{message}");
+        }
+        assert!(setup("localhost").unwrap_err().starts_with("FILE:5: "));
+        let often = read(&format!("{INTERFACES}[log]\nevery = \"1ms\"\n")).unwrap_err();
+        assert!(often.contains("second"), "{often}");
+        assert!(read(&format!("{INTERFACES}[log]\nevery = \"10min\"\n")).is_ok());
+    }
+
+    #[test]
     fn each_side_chooses_its_tcp_by_name() {
         let text = format!(
             "{INTERFACES}[satellite]\nrecovery = \"fack\"\ncongestion = \"cubic\"\ninitial_window = 4\n\
              min_rto = \"2s\"\npacing = \"off\"\ntcp = \"reduction=prr, recovery=rack\"\n\
-             [lan]\ninitial_window = \"rfc3390\"\ntcp = \"linux,control=vegas:alpha=2;beta=4\"\n"
+             mss = 1360\n[lan]\ninitial_window = \"rfc3390\"\nmss = \"clamp\"\ntcp = \"linux,control=vegas:alpha=2;beta=4\"\n"
         );
         let config = read(&text).unwrap();
         let mut satellite = Config::default().satellite;
         let keys = "recovery=fack,control=cubic,iw=4,rto.min=2s,pacing=off,reduction=prr";
         satellite.set_all(keys).unwrap();
+        satellite.mss = MssLimit::At(1360);
         assert_eq!(config.satellite, satellite);
         let mut lan = Config::default().lan;
         lan.set_all("linux,iw=rfc3390,control=vegas:alpha=2;beta=4").unwrap();
+        lan.mss = MssLimit::Clamp;
         assert_eq!(config.lan, lan);
     }
 
@@ -317,6 +397,8 @@ mod tests {
             ("initial_window = true", ["a number", "text"]),
             ("pacing = \"quick\"", ["`quick`", "8Mbit/s"]),
             ("min_rto = \"1\"", ["`1`", "200ms"]),
+            ("mss = 100", ["`100`", "clamp"]),
+            ("mss = \"low\"", ["`low`", "65495"]),
             ("tcp = \"solaris\"", ["`solaris`", "gateway-satellite"]),
             ("tcp = \"mss=1000\"", ["`mss`", "rto.min"]),
         ] {

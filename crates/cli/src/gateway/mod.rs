@@ -1,16 +1,24 @@
 //! `bentpipe gateway`: the splitting gateway on real packets.
 
+mod answers;
 mod config;
+mod flows;
+mod prometheus;
 mod report;
+
+use answers::Topic;
 
 use bentpipe_net::divert::{Divert, DivertConfig, DivertError, Side};
 use bentpipe_net::gateway::LiveGateway;
 use bentpipe_net::interface::{InterfaceError, least_mtu};
 use bentpipe_net::poll::LoopError;
+use bentpipe_net::serve::{ClientError, ServeError};
 use bentpipe_net::signals::Signals;
+use bentpipe_net::watchdog::{self, WatchError, Watchdog};
 use std::io::{self, Write};
-use std::path::PathBuf;
-use std::process::ExitCode;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::time::Duration;
 
 /// Splits the TCP connections that this host forwards between its LAN and a satellite link.
 ///
@@ -20,6 +28,7 @@ use std::process::ExitCode;
 /// has set up are gone then. If it is killed, the host forwards as if it had never been there. RUST_LOG=debug tells
 /// of every flow.
 #[derive(clap::Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 #[command(after_long_help = "\
 Example:
   bentpipe gateway --config gateway.toml
@@ -38,6 +47,7 @@ Example:
     initial_window = 10     # segments, or \"4380B\", \"rfc3390\"; more where rate and round_trip say so
     pacing = \"8Mbit/s\"      # or \"on\", \"off\"; without it, at the rate if that is given
     min_rto = \"1s\"
+    mss = \"hosts\"           # longest segments; or \"clamp\" (what both sides' interfaces carry), 1360
     tcp = \"reduction=plain,max-unanswered=10\"  # any parameter of bentpipe presets gateway-satellite
 
     [lan]                   # the same but rate, round_trip and add_options; all optional
@@ -52,14 +62,49 @@ Example:
     stream = \"4MiB\"         # of one direction of one flow, at most
     flows = 20000
     drain = \"30s\"          # for delivering what is held when it is stopped
+
+    [metrics]               # optional: for Prometheus, at /metrics
+    listen = \"127.0.0.1:9464\"  # a loopback address
+
+    [log]                   # optional
+    every = \"10min\"        # a line of totals
+
+  bentpipe gateway flows    # in the same network namespace, as root
 ")]
 pub(crate) struct Arguments {
     /// The configuration (TOML)
-    #[arg(long, value_name = "FILE")]
-    config: PathBuf,
+    #[arg(long, value_name = "FILE", required = true)]
+    config: Option<PathBuf>,
     /// Print the summary as JSON
     #[arg(long)]
     json: bool,
+    #[command(subcommand)]
+    asked: Option<Asked>,
+}
+
+/// What a running gateway is asked.
+#[derive(clap::Subcommand)]
+enum Asked {
+    /// Show the flows of the gateway that runs here, each with its two legs
+    ///
+    /// "here" is this network namespace; only root is answered. A line is a leg: "leg to" the side of
+    /// its host, the smoothed round-trip time and its variation, bytes in flight, bytes that wait
+    /// for an acknowledgment of that host or for being sent ("backlog"), segments sent again, bytes
+    /// delivered, and these over the flow's age ("goodput").
+    Flows {
+        /// As JSON, with all figures
+        #[arg(long)]
+        json: bool,
+    },
+    /// Watch over the gateway that has started this process
+    #[command(hide = true)]
+    Watchdog,
+    /// Show the totals of the gateway that runs here, and what it did not split
+    Status {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 /// Why `bentpipe gateway` failed.
@@ -77,40 +122,85 @@ pub(crate) enum Error {
     /// Running.
     #[error(transparent)]
     Gateway(#[from] LoopError),
-    /// Signals or standard output.
+    /// Answering questions.
+    #[error(transparent)]
+    Serve(#[from] ServeError),
+    /// Watching.
+    #[error(transparent)]
+    Watch(#[from] WatchError),
+    /// Asking.
+    #[error(transparent)]
+    Ask(#[from] ClientError),
+    /// Signals, descriptors or standard output.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
 
-/// Runs until a signal comes.
+/// From one look at the firewall to the next.
+const PATROL: Duration = Duration::from_secs(60);
+
+/// Runs a gateway, or asks the one that runs.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
-    let config::Setup { interfaces, mut config, drain } = config::File::read(&arguments.config)?;
+    let (topic, json) = match (&arguments.asked, &arguments.config) {
+        (Some(Asked::Flows { json }), _) => (Topic::Flows, *json),
+        (Some(Asked::Status { json }), _) => (Topic::Status, *json),
+        (Some(Asked::Watchdog), _) => {
+            watchdog::watch(&divert_config([&[], &[]]))?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        (None, Some(path)) => return split(path, arguments.json),
+        (None, None) => unreachable!("clap asks for the one or the other"),
+    };
+    io::stdout().write_all(&answers::ask(topic, json)?)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Splits connections until a signal comes.
+fn split(path: &Path, json: bool) -> Result<ExitCode, Error> {
+    let config::Setup { interfaces, mut config, drain, metrics, log_every } =
+        config::File::read(path)?;
     let config::Interfaces { lan, satellite } = interfaces;
     let signals = Signals::catch()?;
-    let side = |interfaces: &[String], tun: &str| Side {
-        interfaces: interfaces.to_vec(),
-        tun: tun.into(),
-    };
-    let (divert, tuns) =
-        Divert::set_up(DivertConfig::gateway([side(&lan, "bp-lan"), side(&satellite, "bp-sat")]))?;
+    let (mut divert, tuns) = Divert::set_up(divert_config([&lan, &satellite]))?;
     for finding in divert.findings() {
         tracing::warn!("{finding}");
     }
     config.lan.mtu = least_mtu(&lan)?;
     config.satellite.mtu = least_mtu(&satellite)?;
-    let mut gateway = LiveGateway::new(tuns, config);
+    let mut gateway = LiveGateway::new(tuns, config)?;
+    if let Some(every) = log_every {
+        gateway.log_every(every);
+    }
+    let servers = answers::serve(&gateway.asker(), metrics)?;
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(["gateway", "watchdog"]);
+    gateway.watched_by(Watchdog::start(command)?);
+    let patrol = divert.patrol(PATROL);
     println!("bentpipe gateway: ready");
     io::stdout().flush()?;
     let result = gateway.run(&signals, drain);
-    drop(divert);
-    let report =
-        report::Report { summary: gateway.summary(), refused: gateway.refused_by_kernel() };
+    drop(patrol);
+    // Before anything that may take its time. The rest goes with the devices.
+    let _ = divert.stop_marking();
+    let report = report::Report { totals: gateway.totals() };
+    // Those who still wait for an answer are told that there will be none; and our name is free
+    // before the lock is, so that the next gateway has it.
+    drop((gateway, servers, divert));
     let mut out = io::stdout().lock();
-    if arguments.json {
+    if json {
         writeln!(out, "{}", report.json())?;
     } else {
-        report.print(&mut out)?;
+        write!(out, "{report}")?;
     }
     result?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What is diverted, and how it is called.
+fn divert_config(interfaces: [&[String]; 2]) -> DivertConfig {
+    let side = |interfaces: &[String], tun: &str| Side {
+        interfaces: interfaces.to_vec(),
+        tun: tun.into(),
+    };
+    DivertConfig::gateway([side(interfaces[0], "bp-lan"), side(interfaces[1], "bp-sat")])
 }

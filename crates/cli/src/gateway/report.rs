@@ -1,21 +1,23 @@
-//! What the gateway did, told at its end.
+//! What the gateway has done: told at its end, and to whoever asks before.
 
-use bentpipe_gateway::{Departure, Reason, Side, Summary};
+use super::flows::span;
+use bentpipe_gateway::{Departure, Reason, Side, Summary, Traffic};
+use bentpipe_net::control::Totals;
 use serde_json::{Value, json};
-use std::io::{self, Write};
+use std::fmt::{self, Write};
 
-/// The gateway's counters.
-pub(crate) struct Report {
-    pub(crate) summary: Summary,
-    /// Packets that the kernel did not take.
-    pub(crate) refused: u64,
+/// The gateway's totals.
+pub(super) struct Report {
+    pub(super) totals: Totals,
 }
 
-impl Report {
-    /// For people.
-    pub(crate) fn print(&self, out: &mut impl Write) -> io::Result<()> {
-        let Summary { split, closed, reset, route_changes, lost_bytes, .. } = self.summary;
-        let handed_back = self.summary.all_handed_back();
+/// What the gateway has done since it began, for people.
+impl fmt::Display for Report {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let summary = &self.totals.summary;
+        let Summary { split, closed, reset, route_changes, path_mtu_falls, lost_bytes, .. } =
+            *summary;
+        let handed_back = summary.all_handed_back();
         writeln!(
             out,
             "flows split: {split} ({closed} closed, {reset} reset, {handed_back} handed back)"
@@ -23,15 +25,19 @@ impl Report {
         if route_changes > 0 {
             writeln!(out, "flows whose route changed: {route_changes}")?;
         }
+        if path_mtu_falls > 0 {
+            writeln!(out, "legs told of a smaller path MTU: {path_mtu_falls}")?;
+        }
         let reasons: Vec<String> = Reason::ALL
             .into_iter()
-            .filter(|reason| self.summary.forwarded_flows(*reason) > 0)
-            .map(|reason| format!("{}: {}", reason.name(), self.summary.forwarded_flows(reason)))
+            .filter(|reason| summary.forwarded_flows(*reason) > 0)
+            .map(|reason| format!("{}: {}", reason.name(), summary.forwarded_flows(reason)))
             .collect();
         let why = if reasons.is_empty() { "none".into() } else { reasons.join(", ") };
         writeln!(out, "flows forwarded: {why}")?;
+        self.not_split(out)?;
         for (from, to) in [(Side::Lan, Side::Satellite), (Side::Satellite, Side::Lan)] {
-            let (came, went) = (self.summary.side(from), self.summary.side(to));
+            let (came, went) = (summary.side(from), summary.side(to));
             writeln!(
                 out,
                 "{} to {}: {} bytes taken, {} delivered, {} segments ({} bytes) sent again, \
@@ -48,15 +54,78 @@ impl Report {
         if lost_bytes > 0 {
             writeln!(out, "acknowledged but not delivered, flows reset: {lost_bytes} bytes")?;
         }
-        if self.refused > 0 {
-            writeln!(out, "packets that the kernel did not take: {}", self.refused)?;
+        if self.totals.refused > 0 {
+            writeln!(out, "packets that the kernel did not take: {}", self.totals.refused)?;
         }
         Ok(())
     }
+}
 
-    /// For machines.
-    pub(crate) fn json(&self) -> Value {
-        let summary = &self.summary;
+impl Report {
+    /// The share of the TCP traffic that was forwarded, and why.
+    fn not_split(&self, out: &mut impl Write) -> fmt::Result {
+        let summary = &self.totals.summary;
+        let Traffic { packets, bytes } = summary.all_forwarded();
+        if packets == 0 {
+            return Ok(());
+        }
+        let percent = |share: Option<f64>| 100.0 * share.unwrap_or(0.0);
+        let Shares { of_packets, of_bytes, of_flows } = Shares::of(summary);
+        let reasons: Vec<String> = Reason::ALL
+            .into_iter()
+            .map(|reason| (reason.name(), summary.forwarded(reason)))
+            .filter(|(_, some)| some.packets > 0)
+            .map(|(name, some)| format!("{name}: {} packets, {} bytes", some.packets, some.bytes))
+            .collect();
+        writeln!(
+            out,
+            "not split: {:.2} % of bytes ({bytes}), {:.2} % of packets ({packets}), {:.2} % of \
+             flows; {}",
+            percent(of_bytes),
+            percent(of_packets),
+            percent(of_flows),
+            reasons.join("; ")
+        )
+    }
+
+    /// How the gateway stands, and what it has done, for people.
+    pub(super) fn status(&self) -> String {
+        let Totals { uptime, held, memory, peer_known, .. } = self.totals;
+        let flows: Vec<String> = self
+            .totals
+            .flows
+            .iter()
+            .filter(|(_, count)| *count > 0)
+            .map(|(state, count)| format!("{} {}", count, state.name()))
+            .collect();
+        let flows = if flows.is_empty() { "none".into() } else { flows.join(", ") };
+        let (uptime, peer) = (span(uptime), if peer_known { "known" } else { "not seen" });
+        format!(
+            "running for {uptime}, peer gateway {peer}\nflows now: {flows}\n\
+             held: {} of {} bytes\n{self}",
+            held.count(),
+            memory.count()
+        )
+    }
+
+    /// The same for machines.
+    pub(super) fn status_json(&self) -> Value {
+        let Totals { uptime, held, memory, peer_known, .. } = self.totals;
+        let flows: Value =
+            self.totals.flows.iter().map(|(state, n)| (state.name(), json!(n))).collect();
+        json!({
+            "uptime_s": uptime.as_secs_f64(),
+            "peer_known": peer_known,
+            "flows": flows,
+            "held_bytes": held.count(),
+            "memory_bytes": memory.count(),
+            "totals": self.json(),
+        })
+    }
+
+    /// What the gateway has done since it began, for machines.
+    pub(super) fn json(&self) -> Value {
+        let summary = &self.totals.summary;
         let forwarded = |count: &dyn Fn(Reason) -> u64| -> Value {
             Reason::ALL.into_iter().map(|reason| (reason.name(), json!(count(reason)))).collect()
         };
@@ -70,6 +139,7 @@ impl Report {
                 "timeouts": stats.timeouts,
             })
         };
+        let Shares { of_packets, of_bytes, of_flows } = Shares::of(summary);
         json!({
             "split": summary.split,
             "closed": summary.closed,
@@ -79,11 +149,95 @@ impl Report {
                 .map(|why| (why.name(), json!(summary.handed_back(why))))
                 .collect::<Value>(),
             "route_changes": summary.route_changes,
+            "path_mtu_falls": summary.path_mtu_falls,
             "lost_bytes": summary.lost_bytes,
+            "split_packets": summary.taken.packets,
+            "split_bytes": summary.taken.bytes,
             "forwarded_flows": forwarded(&|reason| summary.forwarded_flows(reason)),
-            "forwarded_packets": forwarded(&|reason| summary.forwarded_packets(reason)),
+            "forwarded_packets": forwarded(&|reason| summary.forwarded(reason).packets),
+            "forwarded_bytes": forwarded(&|reason| summary.forwarded(reason).bytes),
+            "forwarded_share": { "flows": of_flows, "packets": of_packets, "bytes": of_bytes },
             "legs": { "lan": side(Side::Lan), "satellite": side(Side::Satellite) },
-            "refused_by_kernel_packets": self.refused,
+            "refused_by_kernel_packets": self.totals.refused,
         })
+    }
+}
+
+/// What was forwarded, as a share of all TCP that came in; none before anything has.
+struct Shares {
+    of_packets: Option<f64>,
+    of_bytes: Option<f64>,
+    of_flows: Option<f64>,
+}
+
+impl Shares {
+    fn of(summary: &Summary) -> Shares {
+        let share = |forwarded: u64, split: u64| {
+            let all = forwarded + split;
+            (all > 0).then(|| forwarded as f64 / all as f64)
+        };
+        let (forwarded, taken) = (summary.all_forwarded(), summary.taken);
+        Shares {
+            of_packets: share(forwarded.packets, taken.packets),
+            of_bytes: share(forwarded.bytes, taken.bytes),
+            of_flows: share(summary.all_forwarded_flows(), summary.split),
+        }
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use bentpipe_core::time::Duration;
+    use bentpipe_core::units::Bytes;
+    use bentpipe_gateway::{Config, FlowState, Gateway};
+
+    /// Totals of a gateway that three packets of no flow have crossed, 1000 bytes each.
+    pub(in super::super) fn totals() -> Totals {
+        let mut gateway: Gateway = Gateway::new(Config::default());
+        for _ in 0..3 {
+            gateway.count_foreign(1_000);
+        }
+        let mut summary = gateway.summary();
+        summary.split = 4;
+        summary.taken = Traffic { packets: 9, bytes: 5_000 };
+        Totals {
+            uptime: Duration::from_millis(3_725_500),
+            summary,
+            refused: 0,
+            flows: FlowState::ALL.map(|s| (s, if s == FlowState::Open { 12 } else { 0 })),
+            held: Bytes::new(32_768),
+            memory: Bytes::new(1 << 20),
+            peer_known: true,
+        }
+    }
+
+    #[test]
+    fn shares_are_of_all_that_came_in() {
+        let report = Report { totals: totals() };
+        let share = &report.json()["forwarded_share"];
+        assert_eq!((&share["packets"], &share["bytes"]), (&json!(0.25), &json!(0.375)));
+        assert_eq!(share["flows"], 0.0);
+        let text = report.status();
+        assert!(
+            text.contains(
+                "not split: 37.50 % of bytes (3000), 25.00 % of packets (3), 0.00 % of flows; \
+                 not_tcp: 3 packets, 3000 bytes\n"
+            ),
+            "{text}"
+        );
+        assert!(text.starts_with("running for 1h02min, peer gateway known\nflows now: 12 open\n"));
+        let idle = Totals { summary: Summary::default(), ..totals() };
+        let idle = Report { totals: idle };
+        assert_eq!(idle.json()["forwarded_share"]["bytes"], Value::Null);
+        assert!(!idle.status().contains("not split"));
+    }
+
+    #[test]
+    fn status_has_what_the_end_will_tell() {
+        let report = Report { totals: totals() };
+        let status = report.status_json();
+        assert_eq!(status["totals"], report.json());
+        assert_eq!((&status["flows"]["open"], &status["held_bytes"]), (&json!(12), &json!(32_768)));
     }
 }

@@ -111,7 +111,7 @@ fn killed_gateway(place: Place) {
 }
 
 /// Reads until the end or an error; a clean end must come behind the last byte.
-fn no_clean_end_short_of(sent: &[u8], mut client: &TcpStream) {
+pub(crate) fn no_clean_end_short_of(sent: &[u8], mut client: &TcpStream) {
     client.set_read_timeout(Some(Duration::from_secs(8))).expect("timeout");
     let mut bytes = Vec::new();
     match client.read_to_end(&mut bytes) {
@@ -224,7 +224,7 @@ fn faster_over_a_long_path() {
 }
 
 /// Up and back again over a new connection.
-fn exchange(ends: &Ends, size: usize) {
+pub(crate) fn exchange(ends: &Ends, size: usize) {
     let sent = content(12, size);
     let (listener, address) = ends.listen();
     thread::scope(|scope| {

@@ -10,8 +10,10 @@
 mod bad_input;
 mod closing;
 mod life;
+mod observation;
 mod opening;
 mod passing;
+mod path_mtu;
 mod slow;
 mod stage;
 mod toolbox;
@@ -39,7 +41,7 @@ fn cases_with_loss() -> Vec<Case> {
 
 /// Cases that build a stage of their own, because they start, stop or kill what runs there.
 fn own_stage() -> Vec<(&'static str, fn())> {
-    [life::CASES, bad_input::CASES].concat()
+    [life::CASES, observation::CASES, bad_input::CASES, path_mtu::CASES].concat()
 }
 
 fn main() -> ExitCode {

@@ -86,6 +86,8 @@ pub struct Receiver {
     last_ack_sent: u64,
     /// ACK division: what the acknowledgment field says while not all is acknowledged yet.
     divided: Option<u64>,
+    /// What the host for which we stand has itself acknowledged.
+    elsewhere: u64,
     /// What lies below is acknowledged at once: division begins here.
     divide_from: u64,
     duplicate_bytes: u64,
@@ -110,6 +112,7 @@ impl Receiver {
             unacknowledged: 0,
             last_ack_sent: start,
             divided: None,
+            elsewhere: 0,
             divide_from: start,
             duplicate_bytes: 0,
         }
@@ -127,9 +130,16 @@ impl Receiver {
     }
 
     /// What the acknowledgment field says: what is expected, or less while one segment's
-    /// acknowledgment is divided.
+    /// acknowledgment is divided, or more if somebody else has acknowledged more.
     pub fn ack_offset(&self) -> u64 {
-        self.divided.unwrap_or(self.expected())
+        self.divided.unwrap_or(self.expected()).max(self.elsewhere)
+    }
+
+    /// The host for which we stand has itself acknowledged up to `offset`. Our segments say so from
+    /// now on: RFC 5961, section 5, has a peer drop segments with acknowledgments that are older
+    /// than a window, data and all.
+    pub fn follow(&mut self, offset: u64) {
+        self.elsewhere = self.elsewhere.max(offset);
     }
 
     /// One past the last offset that was promised to the peer.

@@ -120,6 +120,11 @@ impl RttEstimator {
         self.srtt
     }
 
+    /// RTTVAR, the smoothed deviation of the samples from SRTT. Zero before the first.
+    pub fn rttvar(&self) -> Duration {
+        self.rttvar
+    }
+
     /// The least round-trip time seen, exact whatever the clock: it is no part of the timeout.
     pub fn min_rtt(&self) -> Option<Duration> {
         self.min_rtt

@@ -10,10 +10,12 @@
 
 mod bypass;
 mod exchange;
+mod path;
 mod transaction;
 
 pub use bypass::Bypass;
 pub use exchange::{Admission, Arrival, Fate, Outgoing};
+pub use path::LEAST_PATH_MTU;
 pub use transaction::{Counts, OwnSyn};
 
 use super::ecn::{Ecn, EcnState};
@@ -51,6 +53,7 @@ pub struct Tcb {
     own_syn: Option<Box<OwnSyn>>,
     /// The rest of a transmission whose beginning went with the SYN.
     behind_syn: Option<Transmission>,
+    path: path::PathMtu,
 }
 
 impl Tcb {
@@ -60,9 +63,17 @@ impl Tcb {
 
     /// A connection after its handshake.
     pub fn new(agreed: Agreed, sender: Sender, receiver: Receiver) -> Tcb {
-        let (ecn, last_challenge) = (None, None);
-        let (counts, own_syn, behind_syn) = (None, None, None);
-        Tcb { sender, receiver, agreed, ecn, last_challenge, counts, own_syn, behind_syn }
+        Tcb {
+            sender,
+            receiver,
+            agreed,
+            ecn: None,
+            last_challenge: None,
+            counts: None,
+            own_syn: None,
+            behind_syn: None,
+            path: path::PathMtu::default(),
+        }
     }
 
     /// The handshake's numbers.
@@ -183,6 +194,7 @@ impl Tcb {
         );
         if outcome.acked > 0 {
             self.own_syn = None;
+            self.note_progress();
         }
         // A loss that this shows has reduced the window for its echo as well.
         self.note_reduction();
@@ -267,6 +279,13 @@ impl Tcb {
 
     /// The next segment to be sent now, if any.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Outgoing> {
+        self.raise_if_due(now);
+        let out = self.next_segment(now)?;
+        self.note_sent(&out);
+        Some(out)
+    }
+
+    fn next_segment(&mut self, now: Instant) -> Option<Outgoing> {
         if let Some(rest) = self.behind_syn.take() {
             return Some(self.data_segment(now, rest));
         }
@@ -287,7 +306,11 @@ impl Tcb {
 
     /// Lets expire what is due at `now`. (A delayed acknowledgment falls due by itself.)
     pub fn on_timer(&mut self, now: Instant) {
+        let before = self.sender.stats().timeouts;
         self.sender.on_timer(now);
+        if self.sender.stats().timeouts > before {
+            self.note_timeout(now);
+        }
         self.note_reduction();
     }
 

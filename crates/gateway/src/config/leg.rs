@@ -9,6 +9,18 @@ use bentpipe_core::tcp::sender::SenderConfig;
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::Rate;
 
+/// How long segments on a side may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum MssLimit {
+    /// As long as the hosts agree, and ours as long as the side's interfaces carry.
+    #[default]
+    Hosts,
+    /// As long as the interfaces of both sides carry.
+    Clamp,
+    /// An MSS option of so many bytes (RFC 9293, 3.7.1: without options).
+    At(u16),
+}
+
 /// How a leg's TCP behaves.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LegConfig {
@@ -27,6 +39,9 @@ pub struct LegConfig {
     pub ack_policy: AckPolicy,
     /// The largest IP packet on the interfaces of this side, in bytes.
     pub mtu: u16,
+    /// The longest segments of either direction: the MSS option of SYNs and SYN-ACKs that go to
+    /// this side, and what we send there.
+    pub mss: MssLimit,
 }
 
 /// Why a leg's parameter cannot be set.
@@ -72,7 +87,8 @@ impl LegConfig {
     pub fn preset(name: &str) -> Result<LegConfig, ConfigError> {
         let ConnectionConfig { sender, ack_policy, .. } = ConnectionConfig::preset(name)?;
         let (rate, round_trip, pacing) = (None, None, None);
-        Ok(LegConfig { rate, round_trip, sender, pacing, ack_policy, mtu: u16::MAX })
+        let (mtu, mss) = (u16::MAX, MssLimit::Hosts);
+        Ok(LegConfig { rate, round_trip, sender, pacing, ack_policy, mtu, mss })
     }
 
     /// Sets one parameter from text, as the core reads it.

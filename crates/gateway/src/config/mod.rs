@@ -2,11 +2,12 @@
 
 mod leg;
 
-pub use leg::{LegConfig, LegError};
+pub use leg::{LegConfig, LegError, MssLimit};
 
 use crate::Side;
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::Bytes;
+use bentpipe_core::wire::IpHeader;
 
 /// Whether options that a host did not offer are added on the satellite leg.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -48,6 +49,11 @@ impl FinMode {
     /// (bharadwaj-2001, 3.2). What still comes then is forwarded, and the hosts answer it.
     pub const MOST_LINGER: Duration = Duration::from_secs(4);
 }
+
+/// The least MTU that counts: IPv4's (RFC 791) would leave options no room beside data.
+pub(crate) const LEAST_MTU: u16 = 576;
+/// TCP's header without options.
+const TCP_HEADER_LEN: usize = 20;
 
 /// The gateway's parameters.
 #[derive(Debug, Clone, PartialEq)]
@@ -101,6 +107,18 @@ impl Config {
         match self.fin {
             FinMode::EndToEnd => self.linger,
             FinMode::Immediate => self.linger.min(FinMode::MOST_LINGER),
+        }
+    }
+
+    /// The largest MSS option for segments between us and a host on `side`, if there is a limit.
+    pub(crate) fn mss_limit(&self, side: Side, ip: &IpHeader) -> Option<u16> {
+        match self.leg(side).mss {
+            MssLimit::Hosts => None,
+            MssLimit::Clamp => {
+                let mtu = self.lan.mtu.min(self.satellite.mtu).max(LEAST_MTU);
+                Some(mtu - (ip.wire_len() + TCP_HEADER_LEN) as u16)
+            }
+            MssLimit::At(mss) => Some(mss),
         }
     }
 }

@@ -6,7 +6,7 @@ use super::split::{Packet, Progress, Split};
 use crate::config::{Config, FinMode};
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::tcp::tcb::Admission;
-use bentpipe_core::time::Instant;
+use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::wire::{Flags, IpHeader, TcpHeader};
 use std::collections::VecDeque;
 
@@ -15,8 +15,9 @@ use std::collections::VecDeque;
 pub(crate) enum Ending {
     /// It does not yet.
     Open,
-    /// The host of `from` has reset; what it had sent before is still being delivered.
-    Draining { from: usize, since: Instant },
+    /// The host of `from` has reset; what it had sent before is still being delivered, for a time
+    /// if it may have been cut short, or for as long as it takes if its FIN is a part of it.
+    Draining { from: usize, until: Option<Instant> },
     /// Both directions have ended in order; repeated segments are answered until forgotten.
     Closed { at: Instant },
     /// It is being handed back: what is held is delivered, all that comes is forwarded.
@@ -88,7 +89,7 @@ impl<B: Buffer> Split<B> {
 
     /// The host of `leg` has reset. What it sent before and we acknowledged is delivered first;
     /// what was on its way to it is of no use to anybody.
-    pub(super) fn on_reset(&mut self, now: Instant, leg: usize) {
+    pub(super) fn on_reset(&mut self, now: Instant, leg: usize, drain: Duration) {
         let other = 1 - leg;
         let tcb = &self.legs[leg].tcb;
         if tcb.receiver.fin_acknowledged() && tcb.sender.fin_acked() {
@@ -107,7 +108,11 @@ impl<B: Buffer> Split<B> {
             return;
         }
         self.streams[other] = B::default();
-        self.ending = Ending::Draining { from: leg, since: now };
+        self.blind.take_if(|blind| blind.leg == leg);
+        // Behind a FIN its host may be gone in good order while a slow reader takes its time.
+        let whole = self.legs[leg].tcb.receiver.fin_received();
+        let until = (!whole).then(|| now + drain);
+        self.ending = Ending::Draining { from: leg, until };
         self.end_drain(now);
     }
 
@@ -180,8 +185,8 @@ impl<B: Buffer> Split<B> {
         {
             self.expire_leaving(now, leaving);
         }
-        if let Ending::Draining { from, since } = self.ending
-            && since + config.reset_drain <= now
+        if let Ending::Draining { from, until: Some(until) } = self.ending
+            && until <= now
         {
             self.lost += self.undelivered(from);
             self.send_reset(1 - from);
@@ -195,7 +200,7 @@ impl<B: Buffer> Split<B> {
         let fins = self.fin_held_since.map(|held| held.map(|since| since + config.fin_hold));
         let end = match self.ending {
             Ending::Open | Ending::Left => None,
-            Ending::Draining { since, .. } => Some(since + config.reset_drain),
+            Ending::Draining { until, .. } => until,
             Ending::Leaving(Leaving { since, .. }) => Some(since + config.reset_drain),
             Ending::Closed { at } => Some(at + config.closed_linger()),
             Ending::Reset { at } => Some(at + config.linger),

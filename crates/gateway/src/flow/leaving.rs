@@ -1,7 +1,7 @@
 //! Leaving a flow to plain forwarding while some of its bytes are still held.
 //!
 //! A leaving flow takes nothing more: what comes is forwarded, and read only for what it
-//! acknowledges. What was acknowledged before is still delivered; when that is done, nothing
+//! acknowledges (which its receiver has long heard from us, and hears no second time). What was acknowledged before is still delivered; when that is done, nothing
 //! remembers the flow, and the hosts go on between themselves: addresses, ports and sequence
 //! numbers are theirs (bharadwaj-1999, 3.1).
 //!
@@ -11,12 +11,12 @@
 //! nothing shows it, that host is sent resets where it would take them only if bytes are missing.
 
 use super::closing::Ending;
-use super::leg::{CLIENT, SERVER};
+use super::leg::{CLIENT, Leg, SERVER};
 use super::split::{Packet, Progress, Split};
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::tcp::tcb::{Admission, Bypass, Fate, Outgoing};
 use bentpipe_core::time::{Duration, Instant};
-use bentpipe_core::wire::{Flags, IpHeader};
+use bentpipe_core::wire::{Flags, IpHeader, TcpHeader};
 
 /// Why a flow leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -72,6 +72,8 @@ pub(super) struct Blind {
 const BLIND_ROUNDS: u32 = 4;
 /// The most resets for a host that may miss bytes.
 const MOST_RESETS: usize = 64;
+/// How long nothing must have come from the peer gateway before it is believed to be gone.
+const PEER_SILENCE: Duration = Duration::from_secs(3);
 /// Segments in a row that show that a route has changed, before it is believed.
 const BYPASSED: u8 = 2;
 
@@ -80,10 +82,15 @@ impl<B: Buffer> Split<B> {
     /// is believed now.
     pub(super) fn note_bypass(
         &mut self,
+        now: Instant,
         leg: usize,
         shown: Option<Bypass>,
         acked: u64,
     ) -> Option<Bypass> {
+        // Timestamps keep forged segments out: that one comes without them means something only if
+        // none has come with them for some time.
+        let lately = now < self.silence.heard[leg] + PEER_SILENCE;
+        let shown = shown.filter(|shown| *shown != Bypass::NoTimestamps || !lately);
         let seen = &mut self.bypassed[leg];
         if shown.is_some() {
             *seen = seen.saturating_add(1);
@@ -136,30 +143,78 @@ impl<B: Buffer> Split<B> {
             .all(|&leg| confirmed[1 - leg] || self.legs[leg].tcb.sender.is_done())
     }
 
-    /// A packet for a leaving flow, which is forwarded besides.
+    /// A packet for a leaving flow, which is forwarded besides if it says something to its receiver.
     pub(super) fn on_packet_leaving(
         &mut self,
         now: Instant,
         leg: usize,
         packet: Packet<'_>,
+        reset_drain: Duration,
     ) -> Progress {
         let Ending::Leaving(mut leaving) = self.ending else { return Progress::default() };
         let (tcp, len) = (packet.tcp, packet.payload.len());
         if tcp.has(Flags::RST) {
             let tcb = &mut self.legs[leg].tcb;
-            if tcb.on_segment(now, tcp, len, Admission::Refuse).fate == Fate::Reset {
-                // Both hosts know: this packet is forwarded.
+            let exact = tcb.on_segment(now, tcp, len, Admission::Refuse).fate == Fate::Reset;
+            if exact && leaving.unheard.is_none() {
+                // It follows what is held, like any other.
+                self.on_reset(now, leg, reset_drain);
+                return Progress::default();
+            }
+            if exact {
                 self.lost += self.undelivered(CLIENT) + self.undelivered(SERVER);
                 self.forget_streams();
                 self.ending = Ending::Left;
             }
-            return Progress::default();
+            return Progress { forward: true, ..Progress::default() };
+        }
+        let reach = self.reach();
+        if !self.legs[leg].tcb.is_near(tcp, reach) {
+            // Forged, most likely: its receiver will see.
+            return Progress { forward: true, ..Progress::default() };
         }
         let acked = self.legs[leg].tcb.take_acknowledgment(now, tcp, len);
         let delivered = self.release(leg, acked);
         leaving.confirmed[leg] |= self.legs[leg].tcb.is_beyond_promise(tcp);
         self.ending = Ending::Leaving(leaving);
-        Progress { taken: true, delivered, ..Progress::default() }
+        // What we still send in this host's name must not look older than what it sends itself: RFC
+        // 5961, section 5, and RFC 7323, section 5, have the other host drop it, data and all.
+        let other = &mut self.legs[1 - leg].tcb;
+        if tcp.has(Flags::ACK) {
+            other.follow_acknowledgment(tcp.ack, reach);
+        }
+        if let Some(ts) = tcp.options.timestamps {
+            other.relay_timestamp(ts.value);
+        }
+        let forward = self.is_news(leg, tcp, len);
+        if !forward && (len > 0 || tcp.has(Flags::FIN)) {
+            // Our acknowledgment of it was lost.
+            self.legs[leg].tcb.receiver.owe_now();
+        }
+        Progress { forward, delivered, ..Progress::default() }
+    }
+
+    /// How far from what we hold the hosts can have come by themselves, in bytes: neither sends more
+    /// than a window beyond what the other one misses.
+    fn reach(&self) -> u64 {
+        let window = |leg: &Leg| {
+            let promised = leg.tcb.receiver.promised().saturating_sub(leg.tcb.receiver.rcv_nxt());
+            leg.tcb.sender.max_window() + promised
+        };
+        self.legs.iter().map(window).sum::<u64>().max(1 << 16)
+    }
+
+    /// Whether a segment from the host of `leg` says something that the other host has not heard
+    /// from us. If its connection is over it would answer anything else with a RST, which would
+    /// overtake what we still hold.
+    fn is_news(&self, leg: usize, tcp: &TcpHeader, len: usize) -> bool {
+        let (here, there) = (&self.legs[leg].tcb, &self.legs[1 - leg].tcb);
+        let had = here.agreed().rcv_isn + here.receiver.expected();
+        let told = there.agreed().rcv_isn + there.receiver.last_ack_sent();
+        let end = tcp.seq + (len as u64 + u64::from(tcp.has(Flags::FIN)));
+        tcp.has(Flags::SYN)
+            || (end != tcp.seq && end.distance_from(had) > 0)
+            || tcp.ack.distance_from(told) > 0
     }
 
     /// Sends all that is owed to the host of `leg` without waiting for it, `rounds` times.
@@ -173,7 +228,7 @@ impl<B: Buffer> Split<B> {
     /// reach the host and do not hear it. An outage costs no more by that.
     pub(super) fn suspect_silence(&mut self, now: Instant, leg: usize) {
         let sender = &self.legs[leg].tcb.sender;
-        let (here, there) = (self.heard[leg], self.heard[1 - leg]);
+        let (here, there) = (self.silence.heard[leg], self.silence.heard[1 - leg]);
         let silence = now.saturating_since(here);
         let both = there.saturating_since(here) < silence / 4;
         if matches!(sender.unanswered(), 3 | 5) && both && self.blind.is_none() {

@@ -2,7 +2,7 @@
 
 use super::terms::Terms;
 use crate::Side;
-use crate::config::{Config, LegConfig};
+use crate::config::{Config, LEAST_MTU, LegConfig};
 use bentpipe_core::tcp::receiver::{Receiver, ReceiverConfig};
 use bentpipe_core::tcp::recovery::Algorithm;
 use bentpipe_core::tcp::sender::{InitialWindow, Sender, SenderConfig};
@@ -15,8 +15,6 @@ pub(crate) const CLIENT: usize = 0;
 /// Index of the leg towards the server.
 pub(crate) const SERVER: usize = 1;
 
-/// The least MTU that counts: IPv4's (RFC 791) would leave options no room beside data.
-const LEAST_MTU: u16 = 576;
 /// The longest packet that we make: IPv6's payload length does not count its header, so that
 /// both families stay within 65,535 bytes.
 const MAX_LEN: u16 = u16::MAX - 40;
@@ -58,7 +56,7 @@ pub(crate) struct Handshake<'a> {
 impl Leg {
     pub(crate) fn new(now: Instant, config: &Config, side: Side, handshake: &Handshake<'_>) -> Leg {
         let Handshake { ours, theirs, window, relayed, rtt, ip } = *handshake;
-        let terms = Terms::agreed(ours, theirs);
+        let terms = Terms::agreed(ours, theirs, config.mss_limit(side, &ip));
         let leg_config = config.leg(side);
         let sender = Sender::new(sender_config(config, leg_config, &terms, &ip), 1, window, rtt);
         let receiver = ReceiverConfig {

@@ -10,6 +10,7 @@ mod early;
 mod leaving;
 mod leg;
 mod opening;
+mod silence;
 mod sizing;
 mod split;
 mod terms;
@@ -33,7 +34,8 @@ pub(crate) struct Flow<B> {
     /// The side of each leg.
     pub(crate) sides: [Side; 2],
     pub(crate) phase: Phase<B>,
-    pub(crate) last_packet: Instant,
+    /// When its SYN came.
+    pub(crate) began: Instant,
     /// What each leg's sender wants of its link, as counted in the gateway's sum.
     pub(crate) demand: [u64; 2],
     /// The flow's end has been counted.

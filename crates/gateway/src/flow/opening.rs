@@ -77,6 +77,7 @@ impl Opening {
         // ECE and CWR would negotiate ECN, which our legs do not speak.
         syn_out.flags = Flags::SYN;
         syn_out.window = syn.window.min(own_window(config));
+        clamp_mss(config, from.other(), ip, &mut syn_out);
         if let Some(added) = peer_added {
             added.take_off(&mut syn_out.options);
         }
@@ -191,6 +192,7 @@ impl Opening {
         let mut out = synack_in.clone();
         out.flags = Flags::SYN | Flags::ACK;
         out.window = synack.window.min(own_window(config));
+        clamp_mss(config, sides[CLIENT], ip, &mut out);
         // What only our own additions brought about, the client must not see.
         self.added().take_off(&mut out.options);
         if let Some(added) = self.peer_added.filter(|_| sides[CLIENT] == Side::Satellite) {
@@ -288,6 +290,13 @@ impl Opening {
                 .with_early_data(takes_early_data)
         });
         Split::new(now, config, legs, self.added_in_all(answer), unconfirmed)
+    }
+}
+
+/// Lowers the MSS option of what goes to `to`. A host that has sent none is content with 536.
+fn clamp_mss(config: &Config, to: Side, ip: &IpHeader, tcp: &mut TcpHeader) {
+    if let (Some(mss), Some(limit)) = (&mut tcp.options.mss, config.mss_limit(to, ip)) {
+        *mss = limit.min(*mss);
     }
 }
 

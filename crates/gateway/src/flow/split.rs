@@ -4,6 +4,7 @@ use super::closing::Ending;
 use super::early::Unconfirmed;
 use super::leaving::Blind;
 use super::leg::{CLIENT, Leg, SERVER};
+use super::silence::Silence;
 use super::sizing::{Observed, Sizing};
 use crate::Side;
 use crate::config::{Config, FinMode};
@@ -27,14 +28,14 @@ pub(crate) struct Packet<'a> {
 /// What a packet brought, for the gateway's counters.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Progress {
-    /// The packet was acceptable: its host is alive.
-    pub(crate) taken: bool,
     /// Bytes received in order for the first time on this leg.
     pub(crate) received: u64,
     /// Bytes that the host of this leg has acknowledged.
     pub(crate) delivered: u64,
     /// The host of this leg hears the other one by another way.
     pub(crate) bypassed: Option<Bypass>,
+    /// The packet is to be forwarded.
+    pub(crate) forward: bool,
 }
 
 /// Two legs, two streams.
@@ -59,8 +60,7 @@ pub(crate) struct Split<B> {
     pub(super) control: VecDeque<(usize, IpHeader, TcpHeader)>,
     /// Bytes acknowledged to their sender that will not be delivered any more.
     pub(super) lost: u64,
-    /// When each host was last heard.
-    pub(super) heard: [Instant; 2],
+    pub(super) silence: Silence,
     /// Segments of each host that showed that it hears the other one by another way.
     pub(super) bypassed: [u8; 2],
     /// What is being sent to a host that is not heard.
@@ -92,7 +92,7 @@ impl<B: Buffer> Split<B> {
             fin_held_since: [None; 2],
             control: VecDeque::new(),
             lost: 0,
-            heard: [now; 2],
+            silence: Silence::new(now),
             bypassed: [0; 2],
             blind: None,
         };
@@ -107,8 +107,17 @@ impl<B: Buffer> Split<B> {
         self.streams[CLIENT].held() + self.streams[SERVER].held()
     }
 
+    /// When either host was last heard.
+    pub(crate) fn last_heard(&self) -> Instant {
+        self.silence.heard[CLIENT].max(self.silence.heard[SERVER])
+    }
+
     pub(crate) fn leg(&self, leg: usize) -> &Leg {
         &self.legs[leg]
+    }
+
+    pub(crate) fn leg_mut(&mut self, leg: usize) -> &mut Leg {
+        &mut self.legs[leg]
     }
 
     /// The stream that feeds `leg`.
@@ -126,7 +135,9 @@ impl<B: Buffer> Split<B> {
     ) -> Progress {
         match self.ending {
             Ending::Open | Ending::Draining { .. } => {}
-            Ending::Leaving(_) => return self.on_packet_leaving(now, leg, packet),
+            Ending::Leaving(_) => {
+                return self.on_packet_leaving(now, leg, packet, allowance.reset_drain);
+            }
             _ => return self.on_packet_after_end(now, leg, packet),
         }
         if !self.passes_handshake(now, leg, packet.tcp) {
@@ -146,13 +157,13 @@ impl<B: Buffer> Split<B> {
         let arrival =
             self.legs[leg].tcb.on_segment(now, packet.tcp, packet.payload.len(), admission);
         if arrival.fate == Fate::Reset {
-            self.on_reset(now, leg);
+            self.on_reset(now, leg, allowance.reset_drain);
             return Progress::default();
         }
         let taken = arrival.fate == Fate::Taken;
-        let bypassed = self.note_bypass(leg, arrival.bypass, arrival.acked);
+        let bypassed = self.note_bypass(now, leg, arrival.bypass, arrival.acked);
         if taken {
-            self.heard[leg] = now;
+            self.silence.end(now, leg);
             self.unconfirmed.take_if(|_| leg == CLIENT);
             self.blind.take_if(|blind| blind.leg == leg);
             // Only now: anybody can make a packet with these addresses and ports, and its hop
@@ -162,6 +173,7 @@ impl<B: Buffer> Split<B> {
                 self.legs[other].tcb.relay_timestamp(ts.value);
             }
         }
+        self.relay_keep_alive(now, leg, packet);
         if !arrival.store.is_empty() {
             let len = (arrival.store.end - arrival.store.start) as usize;
             let new = packet.payload.slice(arrival.skip..arrival.skip + len);
@@ -187,7 +199,7 @@ impl<B: Buffer> Split<B> {
         }
         self.open_windows(allowance.most);
         self.pass_fins(now);
-        Progress { taken, received: received - received_before, delivered, bypassed }
+        Progress { received: received - received_before, delivered, bypassed, forward: false }
     }
 
     /// The host of `leg` has acknowledged `acked` more offsets: frees what it has, and says how many
@@ -257,14 +269,8 @@ impl<B: Buffer> Split<B> {
                 }
             }
         }
+        self.ask(now, config.idle_timeout);
         self.expire(now, config);
-    }
-
-    /// Asks both hosts whether they are still there.
-    pub(crate) fn keep_alive(&mut self) {
-        for leg in &mut self.legs {
-            leg.tcb.sender.keep_alive();
-        }
     }
 
     /// The next segment to be sent now: the leg, and the segment with the offsets of its data.
@@ -292,8 +298,9 @@ impl<B: Buffer> Split<B> {
     pub(crate) fn poll_timer(&self, config: &Config) -> Option<Instant> {
         let legs = [CLIENT, SERVER]
             .map(|leg| if self.may_send(leg) { self.legs[leg].tcb.poll_timer() } else { None });
-        let blind = self.blind_at();
-        legs.into_iter().flatten().chain(self.ending_timers(config)).chain(blind).min()
+        let silence = self.silence_timers(config.idle_timeout);
+        let others = self.ending_timers(config).chain(silence).chain(self.blind_at());
+        legs.into_iter().flatten().chain(others).min()
     }
 
     /// Whether nothing is held or in flight, so that plain forwarding can take over.
@@ -330,4 +337,6 @@ pub(crate) struct Allowance {
     pub(crate) guaranteed: u64,
     /// The window with which each leg may begin to send, in bytes.
     pub(crate) windows: [u64; 2],
+    /// How long acknowledged bytes may take to be delivered after a RST.
+    pub(crate) reset_drain: Duration,
 }

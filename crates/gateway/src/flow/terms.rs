@@ -24,14 +24,16 @@ impl Terms {
     /// A smaller MSS than any link has is an attack on our cost per byte.
     const LEAST_MSS: u16 = 64;
 
-    /// `ours` is the SYN (or SYN-ACK) that we sent on the leg, `theirs` the one that came.
-    pub(crate) fn agreed(ours: &TcpHeader, theirs: &TcpHeader) -> Terms {
+    /// `ours` is the SYN (or SYN-ACK) that we sent on the leg, `theirs` the one that came, and
+    /// `limit` what the configuration lets an MSS option be.
+    pub(crate) fn agreed(ours: &TcpHeader, theirs: &TcpHeader, limit: Option<u16>) -> Terms {
         let (our, their) = (&ours.options, &theirs.options);
         let shifts = our.window_scale.zip(their.window_scale);
         let timestamps = their.timestamps.filter(|_| our.timestamps.is_some());
         let options = options_len(timestamps.is_some());
         let mss = |announced: Option<u16>| {
-            u64::from(announced.unwrap_or(Self::DEFAULT_MSS).max(Self::LEAST_MSS)) - options
+            let mss = announced.unwrap_or(Self::DEFAULT_MSS).min(limit.unwrap_or(u16::MAX));
+            u64::from(mss.max(Self::LEAST_MSS)) - options
         };
         Terms {
             rcv_shift: shifts.map_or(0, |s| s.0),

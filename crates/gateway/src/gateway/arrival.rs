@@ -26,8 +26,12 @@ impl<B: Buffer> Gateway<B> {
             Some(&id) => self.handle_known(now, id, packet),
             None => self.handle_new(now, packet),
         };
-        if let Disposition::Forward(reason) = verdict {
-            self.summary.count_forwarded(reason, is_syn(tcp));
+        let bytes = ip.wire_len() + tcp.wire_len() + payload.len();
+        match verdict {
+            Disposition::Taken => self.summary.count_taken(bytes),
+            Disposition::Forward(reason) => {
+                self.summary.count_forwarded(reason, bytes, is_syn(tcp));
+            }
         }
         verdict
     }
@@ -73,7 +77,7 @@ impl<B: Buffer> Gateway<B> {
             server: (ip.dst, tcp.dst_port),
             sides: [from, from.other()],
             phase: Phase::Opening(Box::new(opening)),
-            last_packet: now,
+            began: now,
             demand: [0; 2],
             end_noted: false,
             armed: None,
@@ -174,9 +178,6 @@ impl<B: Buffer> Gateway<B> {
         let progress = split.on_packet(now, leg, packet, allowance);
         let confirmed = unconfirmed && !split.is_unconfirmed();
         self.held = self.held + split.held() - before;
-        if progress.taken {
-            flow.last_packet = now;
-        }
         let stats = self.summary.side_mut(sides[leg]);
         stats.received_bytes += progress.received;
         stats.delivered_bytes += progress.delivered;
@@ -188,8 +189,8 @@ impl<B: Buffer> Gateway<B> {
             self.dismiss(now, id, Departure::Drain, None);
         }
         match leaving {
-            Some(why) => Disposition::Forward(why.into()),
-            None => Disposition::Taken,
+            Some(why) if progress.forward => Disposition::Forward(why.into()),
+            _ => Disposition::Taken,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Arbitrary segments at arbitrary times through a gateway: its sums stay right, no timer spins,
+//! Arbitrary segments and ICMP errors at arbitrary times through a gateway: its sums stay right, no timer spins,
 //! what it sends is complete and fits into a packet, and memory stays within its pool.
 //!
 //! See crates/core/tests/fuzz for how such targets are run. This one is within the crate because
@@ -10,7 +10,10 @@ use crate::{AddOptions, Config, FinMode, Handshake, Side};
 use bentpipe_core::tcp::buffer::{Chunks, Payload};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::{Bytes, Rate};
-use bentpipe_core::wire::{Flags, IpHeader, SackBlock, SeqNum, TcpHeader, TcpOptions, Timestamps};
+use bentpipe_core::wire::{
+    Flags, IcmpError, IcmpErrorKind, IpHeader, Quoted, SackBlock, SeqNum, TcpHeader, TcpOptions,
+    Timestamps,
+};
 use bolero::TypeGenerator;
 use std::net::IpAddr;
 
@@ -79,6 +82,8 @@ struct Segment {
     /// Instead of one that follows the last.
     timestamp: Option<u32>,
     then_wait: Option<u16>,
+    /// Then a router says that what was sent to the host was longer than so much.
+    too_big: Option<(Near, u16)>,
 }
 
 impl Segment {
@@ -184,6 +189,10 @@ impl Run {
             if seq == next {
                 self.next[from as usize] += len as u64;
             }
+            if let Some((below, mtu)) = segment.too_big {
+                let seen = self.seen[from as usize];
+                self.complain(from, seen.saturating_sub(below.of(1)), mtu);
+            }
             if let Some(millis) = segment.then_wait {
                 self.wait(Duration::from_millis(u64::from(millis)));
             }
@@ -211,10 +220,20 @@ impl Run {
     }
 
     fn give(&mut self, from: Side, tcp: &TcpHeader, payload: &[u8]) {
-        let (client, server) = (IpAddr::from([10, 0, 0, 1]), IpAddr::from([10, 9, 9, 9]));
-        let (src, dst) = if from == Side::Lan { (client, server) } else { (server, client) };
+        let (src, dst) = addresses(from);
         let ip = IpHeader { src, dst, hop_limit: 60, traffic_class: 0, flow_label: 0 };
         self.gateway.handle_packet(self.now, from, &ip, tcp, Payload::Bytes(payload));
+        self.drain();
+    }
+
+    /// An ICMP error from `side` about the segment at `offset` to the host there.
+    fn complain(&mut self, side: Side, offset: u64, mtu: u16) {
+        let (dst, src) = addresses(side);
+        let (src_port, dst_port) = if side == Side::Lan { (80, 4000) } else { (4000, 80) };
+        let seq = ISN[side.other() as usize] + offset;
+        let quoted = Quoted { src, dst, src_port, dst_port, seq, wire_len: usize::from(mtu) * 2 };
+        let kind = IcmpErrorKind::PacketTooBig { mtu: u32::from(mtu) };
+        self.gateway.handle_icmp(self.now, side, &IcmpError { kind, quoted }, 100);
         self.drain();
     }
 
@@ -276,4 +295,10 @@ impl Run {
         let pool = gateway.config.memory.count() as usize;
         assert!(held <= pool + 16 * Chunks::SIZE, "{held} of {pool}");
     }
+}
+
+/// Source and destination of what the host on `from` sends.
+fn addresses(from: Side) -> (IpAddr, IpAddr) {
+    let (client, server) = (IpAddr::from([10, 0, 0, 1]), IpAddr::from([10, 9, 9, 9]));
+    if from == Side::Lan { (client, server) } else { (server, client) }
 }

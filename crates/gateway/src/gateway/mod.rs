@@ -5,6 +5,7 @@ mod arrival;
 mod departure;
 #[cfg(test)]
 mod fuzz;
+mod icmp;
 mod sharing;
 mod timers;
 
@@ -13,6 +14,7 @@ use crate::config::Config;
 use crate::flow::{Flow, Phase, Relay};
 use crate::key::FlowKey;
 use crate::stats::{Reason, Summary};
+use crate::view::{FlowState, FlowView};
 use bentpipe_core::tcp::buffer::{Buffer, Chunks, Payload};
 use bentpipe_core::time::Instant;
 use bentpipe_core::wire::{IpHeader, TcpHeader};
@@ -111,14 +113,44 @@ impl<B: Buffer> Gateway<B> {
         self.held
     }
 
+    /// The parameters.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// How far each flow in the table has come.
+    pub fn flow_states(&self) -> impl Iterator<Item = FlowState> {
+        self.flows.iter().map(|(_, flow)| FlowState::of(flow))
+    }
+
+    /// Each flow in the table, as it stands at `now`.
+    pub fn flow_views(&self, now: Instant) -> impl Iterator<Item = FlowView> {
+        self.flow_views_in(now, 0..self.slots())
+    }
+
+    /// The flows in some of the table's slots: so that who has other things to do can look at all
+    /// of them bit by bit. Flows keep their slots.
+    pub fn flow_views_in(
+        &self,
+        now: Instant,
+        slots: Range<usize>,
+    ) -> impl Iterator<Item = FlowView> {
+        slots.filter_map(move |slot| Some(FlowView::of(now, self.flows.get(slot)?)))
+    }
+
+    /// How many slots the table has.
+    pub fn slots(&self) -> usize {
+        self.flows.capacity()
+    }
+
     /// Whether another gateway has answered on the satellite link.
     pub fn peer_known(&self) -> bool {
         self.peer_known
     }
 
-    /// A packet that is not whole, plain TCP was forwarded.
-    pub fn count_foreign(&mut self) {
-        self.summary.count_forwarded(Reason::NotTcp, false);
+    /// A packet of `bytes` that is not whole, plain TCP was forwarded.
+    pub fn count_foreign(&mut self, bytes: usize) {
+        self.summary.count_forwarded(Reason::NotTcp, bytes, false);
     }
 
     /// The next packet to be sent now, if any. Flows take turns, a super-segment each.

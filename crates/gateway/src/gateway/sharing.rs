@@ -16,6 +16,7 @@ impl<B: Buffer> Gateway<B> {
             room: self.held + arriving <= self.memory(),
             guaranteed: self.config.guaranteed.count(),
             windows: sides.map(|side| self.free_window(side)),
+            reset_drain: self.config.reset_drain,
         }
     }
 

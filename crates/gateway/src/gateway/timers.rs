@@ -3,10 +3,7 @@
 use super::{Gateway, add_sender_stats};
 use crate::flow::{Departure, Ending, Phase};
 use bentpipe_core::tcp::buffer::Buffer;
-use bentpipe_core::time::{Duration, Instant};
-
-/// How often the hosts of an idle flow that cannot be handed back are asked whether they live.
-const KEEP_ALIVE: Duration = Duration::from_secs(75);
+use bentpipe_core::time::Instant;
 
 impl<B: Buffer> Gateway<B> {
     /// When [`Gateway::handle_timeout`] is to be called, if ever.
@@ -29,21 +26,16 @@ impl<B: Buffer> Gateway<B> {
     fn expire(&mut self, now: Instant, id: usize) {
         let config = &self.config;
         let flow = &mut self.flows[id];
-        let idle = flow.last_packet + config.idle_timeout <= now;
         let over = match &mut flow.phase {
             Phase::Opening(opening) => opening.deadline <= now,
             Phase::Split(split) => {
                 let before = split.held();
                 split.on_timer(now, config);
                 self.held = self.held + split.held() - before;
-                let handed_back = idle && split.is_open() && split.is_clean();
+                let silent = split.is_silent(now, config.idle_timeout);
+                let handed_back = silent && split.is_open() && split.is_clean();
                 if handed_back {
                     self.summary.count_handed_back(Departure::Idle);
-                }
-                if idle && split.is_open() && !handed_back {
-                    // It cannot be handed back: it lives as long as its hosts answer.
-                    split.keep_alive();
-                    flow.last_packet = now + KEEP_ALIVE - config.idle_timeout;
                 }
                 handed_back || split.forgettable(now, config)
             }
@@ -70,12 +62,7 @@ impl<B: Buffer> Gateway<B> {
         let flow = &mut self.flows[id];
         let due = match &flow.phase {
             Phase::Opening(opening) => opening.deadline,
-            Phase::Split(split) => {
-                // A flow that is over is forgotten by its own timer; its silence means nothing.
-                let idle = split.is_open().then(|| flow.last_packet + self.config.idle_timeout);
-                let due = split.poll_timer(&self.config).into_iter().chain(idle).min();
-                due.unwrap_or(Instant::FAR_FUTURE)
-            }
+            Phase::Split(split) => split.poll_timer(&self.config).unwrap_or(Instant::FAR_FUTURE),
         };
         match flow.armed {
             Some(at) if at <= due => {}

@@ -1,70 +1,11 @@
 //! Start-up checks: what in a host's firewall would catch diverted packets, and the remedy.
 //!
 //! Functions over the output of `nft -j list ruleset` (libnftables-json(5)), which also shows what
-//! `iptables-nft` has made; rules of the old `iptables-legacy` are not seen.
+//! `iptables-nft` has made.
 
 use super::DivertConfig;
+pub use super::finding::Finding;
 use serde_json::Value;
-use std::fmt;
-
-/// Something that may be in our way.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Finding {
-    /// A forward chain that drops what it does not know, and does not know our devices.
-    ForwardDrop {
-        /// Family, table and chain.
-        chain: String,
-        /// The sides' interfaces and devices, for the rules to add.
-        rules: [String; 2],
-    },
-    /// Source NAT that does not name its output interface, so that it also rewrites packets on
-    /// their way into our devices.
-    SourceNat {
-        /// Family, table and chain.
-        chain: String,
-    },
-    /// A reverse path filter that drops what we write.
-    ReversePath {
-        /// Family, table and chain.
-        chain: String,
-        /// The rule to add.
-        rule: String,
-    },
-    /// A flow table, whose established flows pass our chain by.
-    FlowTable {
-        /// Family, table and flow table.
-        table: String,
-    },
-}
-
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Finding::ForwardDrop { chain, rules: [through, into] } => write!(
-                f,
-                "firewall chain {chain} drops what it does not know and does not mention our \
-                 devices; new connections will not pass until you run: \
-                 nft insert rule {chain} {through} && nft insert rule {chain} {into} \
-                 (and the like for the other side, if it may open connections)"
-            ),
-            Finding::SourceNat { chain } => write!(
-                f,
-                "source NAT in {chain} does not name its output interface and would rewrite \
-                 packets before we see them: add `oifname` with the outer interface to that rule"
-            ),
-            Finding::ReversePath { chain, rule } => write!(
-                f,
-                "the reverse path filter in {chain} drops what we write until you run: \
-                 nft insert rule {chain} {rule}"
-            ),
-            Finding::FlowTable { table } => write!(
-                f,
-                "flow table {table} lets established connections pass us by: take the interfaces \
-                 named here out of it"
-            ),
-        }
-    }
-}
 
 /// Whether anything in the rule set needs connection tracking, our own table left aside. A rule
 /// that `nft` cannot show (an xtables match) counts.
@@ -75,6 +16,14 @@ pub fn tracks_connections(ruleset: &str, own_table: &str) -> bool {
         .filter_map(|object| object.get("rule"))
         .filter(|rule| text(rule, "table") != own_table)
         .any(|rule| mentions_key(&rule["expr"], &TRACKING))
+}
+
+/// Whether there is a table of that name in family `inet`.
+pub(super) fn has_table(ruleset: &str, name: &str) -> bool {
+    parse(ruleset)
+        .iter()
+        .filter_map(|object| object.get("table"))
+        .any(|table| text(table, "family") == "inet" && text(table, "name") == name)
 }
 
 /// What in the rule set, our own table left aside, may be in the way of `config`. An unreadable

@@ -45,31 +45,40 @@
 //! NAT, so replies to masqueraded connections are diverted as well. New connections cross the
 //! forward chain with `tun0` in place of `sat0`, then in place of `lan0`: chains with a drop policy
 //! need two rules, which [`checks`] prints. To accept all that comes out of the TUN devices opens
-//! nothing: it has crossed the same chain on its way in. Whether connections are tracked is asked
-//! once, at set-up; a firewall that comes later needs a restart. Source NAT that does not name its output interface
+//! nothing: it has crossed the same chain on its way in. Our rules are made
+//! once, at set-up: when a firewall that comes later tracks connections, the [`Patrol`] asks for a restart. Source NAT that does not name its output interface
 //! would catch packets on their way into the TUN device: [`checks`] says so.
 //!
 //! # Hops
 //! The packet is forwarded twice, so its TTL falls by two unless the writer restores one.
 
 pub mod checks;
+mod finding;
+mod legacy;
+mod patrol;
 mod rules;
+mod settings;
+mod standing;
 
 pub use crate::command::CommandError;
 use crate::command::run;
 use crate::instance::{Instance, InstanceError};
 use crate::tun::{Offload, Tun, TunError};
 use checks::Finding;
+pub use patrol::Patrol;
+use settings::Settings;
 use std::fs;
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 
 /// What to divert.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Selector {
     /// All IPv4 and IPv6 packets that are forwarded between the sides.
     All,
-    /// Of those, TCP: unfragmented over IPv4, without extension headers over IPv6.
+    /// Of those, TCP, over IPv6 without extension headers but the fragment header; and ICMP
+    /// errors that quote TCP, this host's own ones too, as they may be about what we have sent.
     Tcp,
 }
 
@@ -144,6 +153,9 @@ impl DivertConfig {
     }
 }
 
+/// How long a predecessor's watchdog may take to remove what that left.
+const CLEARING: Duration = Duration::from_secs(2);
+
 /// Why nothing is diverted. Nothing is left set up then.
 #[derive(Debug, thiserror::Error)]
 pub enum DivertError {
@@ -186,6 +198,8 @@ pub enum DivertError {
 pub struct Divert {
     config: DivertConfig,
     findings: Vec<Finding>,
+    /// Our rules provide for connection tracking.
+    tracking: bool,
     _instance: Instance,
 }
 
@@ -197,19 +211,18 @@ impl Divert {
     /// [`DivertError`]; nothing is left set up.
     pub fn set_up(config: DivertConfig) -> Result<(Divert, [Tun; 2]), DivertError> {
         check_interfaces(&config)?;
-        let instance = Instance::lock(&config.service)?;
+        let instance = Instance::lock_within(&config.service, CLEARING)?;
         let tuns = [
             Tun::open(&config.sides[0].tun, config.offload)?,
             Tun::open(&config.sides[1].tun, config.offload)?,
         ];
         let ruleset = run("nft", &["-j", "list", "ruleset"], "")?;
-        let tracking = checks::tracks_connections(&ruleset, &config.nft_table);
-        let findings = checks::inspect(&ruleset, &config);
+        let (findings, tracking) = inspect(&ruleset, &config);
 
         // From here on dropping it undoes what has been done.
-        let divert = Divert { config, findings, _instance: instance };
+        let divert = Divert { config, findings, tracking, _instance: instance };
         let config = &divert.config;
-        remove(config);
+        config.remove();
         let ipv6 = Path::new("/proc/sys/net/ipv6").exists();
         for side in &config.sides {
             settings(&side.tun, ipv6)?;
@@ -224,14 +237,19 @@ impl Divert {
         Ok((divert, tuns))
     }
 
-    /// What in this host's firewall may be in our way, with the remedy.
+    /// What on this host may be in our way, with the remedy.
     pub fn findings(&self) -> &[Finding] {
         &self.findings
     }
 
+    /// Looks again every so often, until what it returns is dropped; the log says what is new. Drop
+    /// it before packets are to stop being diverted.
+    pub fn patrol(&self, every: Duration) -> Patrol {
+        Patrol::start(self.config.clone(), self.tracking, self.findings.clone(), every)
+    }
+
     /// Stops marking: packets go by the main table, the TUN devices stay and can be written.
-    /// Packets already on their way into the devices may still be read. For a clean end, and for
-    /// whoever watches over a loop that no longer answers.
+    /// Packets already on their way into the devices may still be read. For a clean end.
     ///
     /// # Errors
     /// [`DivertError::Command`].
@@ -243,27 +261,20 @@ impl Divert {
 
 impl Drop for Divert {
     fn drop(&mut self) {
-        remove(&self.config);
+        self.config.remove();
     }
 }
 
-/// Removes our table and rules, whoever made them. The routes are gone with their device.
-fn remove(config: &DivertConfig) {
-    let _ = run("nft", &["delete", "table", "inet", &config.nft_table], "");
-    let priority = config.rule_priority.to_string();
-    for family in ["-4", "-6"] {
-        for table in config.route_tables {
-            let table = table.to_string();
-            // One rule an interface; the bound is only against a kernel that never says no.
-            for _ in 0..1000 {
-                let arguments = [family, "rule", "delete", "priority", &priority, "lookup", &table];
-                if run("ip", &arguments, "").is_err() {
-                    break;
-                }
-            }
-            let _ = run("ip", &[family, "route", "flush", "table", &table], "");
-        }
+/// What may be in the way of `config`, and whether connections are tracked.
+fn inspect(ruleset: &str, config: &DivertConfig) -> (Vec<Finding>, bool) {
+    let mut findings = checks::inspect(ruleset, config);
+    let mut tracking = checks::tracks_connections(ruleset, &config.nft_table);
+    for legacy in legacy::inspect(config) {
+        findings.extend(legacy.finding);
+        tracking |= legacy.tracks;
     }
+    findings.extend(Settings::read(config).inspect(config.selector));
+    (findings, tracking)
 }
 
 /// Interfaces exist, forward, have ordinary names, and belong to one side each.
@@ -299,6 +310,8 @@ fn check_interfaces(config: &DivertConfig) -> Result<(), DivertError> {
 fn settings(tun: &str, ipv6: bool) -> Result<(), DivertError> {
     set(&format!("net/ipv4/conf/{tun}/rp_filter"), "2")?;
     set(&format!("net/ipv4/conf/{tun}/forwarding"), "1")?;
+    // This host's own ICMP errors come back out of the device, if they concern no flow.
+    set(&format!("net/ipv4/conf/{tun}/accept_local"), "1")?;
     if ipv6 {
         // No link-local address, hence no router solicitations into the device.
         set(&format!("net/ipv6/conf/{tun}/addr_gen_mode"), "1")?;

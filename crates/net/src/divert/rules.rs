@@ -10,6 +10,13 @@ const TUN_MTU: u32 = 65_535;
 /// A dummy address (RFC 7600, "IPv4 dummy address"), so that reverse path filters let packets in.
 const TUN_ADDRESS: &str = "192.0.0.8/32";
 
+/// ICMP errors that quote a TCP segment: the quoted IP header follows eight bytes, and its protocol
+/// is TCP.
+const TCP_ERRORS: [&str; 2] = [
+    "ip frag-off & 0x3fff == 0 icmp type destination-unreachable @th,136,8 6 ",
+    "icmpv6 type { destination-unreachable, packet-too-big } @th,112,8 6 ",
+];
+
 /// Brings the TUN devices up.
 pub(super) fn devices(config: &DivertConfig) -> String {
     let mut text = String::new();
@@ -33,6 +40,13 @@ pub(super) fn routes(config: &DivertConfig) -> String {
             let _ = writeln!(
                 text,
                 "rule add priority {rule_priority} iif {interface} \
+                 fwmark {mark:#x}/{mark_mask:#x} lookup {table}"
+            );
+        }
+        if config.selector == Selector::Tcp {
+            let _ = writeln!(
+                text,
+                "rule add priority {rule_priority} iif lo \
                  fwmark {mark:#x}/{mark_mask:#x} lookup {table}"
             );
         }
@@ -66,8 +80,14 @@ pub(super) fn nft(config: &DivertConfig, tracking: bool) -> String {
         let mark = config.marks[number];
         let selections: &[&str] = match config.selector {
             Selector::All => &[""],
-            // The fragment offset and "more fragments" are zero; in IPv6 TCP follows at once.
-            Selector::Tcp => &["ip protocol tcp ip frag-off & 0x3fff == 0 ", "ip6 nexthdr tcp "],
+            // Fragments too. In IPv6 TCP follows at once, or behind the fragment header.
+            Selector::Tcp => &[
+                "ip protocol tcp ",
+                "ip6 nexthdr tcp ",
+                "ip6 nexthdr ipv6-frag frag nexthdr tcp ",
+                TCP_ERRORS[0],
+                TCP_ERRORS[1],
+            ],
         };
         for selection in selections {
             let _ = writeln!(
@@ -77,7 +97,32 @@ pub(super) fn nft(config: &DivertConfig, tracking: bool) -> String {
             );
         }
     }
-    text.push_str("  }\n}\n");
+    text.push_str("  }\n");
+    if config.selector == Selector::Tcp {
+        text.push_str(&own_errors(config));
+    }
+    text.push_str("}\n");
+    text
+}
+
+/// The errors of this host's own kernel about what we write, where a route's MTU is less than the
+/// interface's: they go out to one side and are about what goes to the other.
+fn own_errors(config: &DivertConfig) -> String {
+    // "route": a changed mark chooses the route anew.
+    let mut text = String::from(
+        "  chain own_errors {\n    type route hook output priority -99; policy accept;\n",
+    );
+    let keep = !config.mark_mask;
+    for (number, side) in config.sides.iter().enumerate() {
+        let (to, mark) = (set(&side.interfaces), config.marks[1 - number]);
+        for error in TCP_ERRORS {
+            let _ = writeln!(
+                text,
+                "    oifname {to} {error}meta mark set meta mark & {keep:#x} | {mark:#x}"
+            );
+        }
+    }
+    text.push_str("  }\n");
     text
 }
 
@@ -110,6 +155,17 @@ mod tests {
     }
 
     #[test]
+    fn errors_about_what_we_write_come_to_the_device_of_the_side_where_it_went() {
+        let text = nft(&config(), false);
+        for part in [
+            r#"iifname { "sat0" } ip frag-off & 0x3fff == 0 icmp type destination-unreachable"#,
+            r#"oifname { "lan0", "lan1" } icmpv6 type { destination-unreachable, packet-too-big } @th,112,8 6 meta mark set meta mark & 0xcfffffff | 0x20000000"#,
+        ] {
+            assert!(text.contains(part), "{part} in {text}");
+        }
+    }
+
+    #[test]
     fn the_zone_covers_the_whole_leg_of_side_0() {
         let text = nft(&config(), true);
         assert!(
@@ -123,7 +179,8 @@ mod tests {
     #[test]
     fn every_interface_has_its_rule() {
         let text = routes(&config());
-        assert_eq!(text.matches("rule add priority 252 iif ").count(), 3);
+        assert_eq!(text.matches("rule add priority 252 iif ").count(), 3 + 2);
+        assert!(text.contains("iif lo fwmark 0x20000000/0x30000000 lookup 25201"), "{text}");
         assert!(text.contains("iif sat0 fwmark 0x20000000/0x30000000 lookup 25201"), "{text}");
     }
 }

@@ -90,6 +90,7 @@ impl Draw {
             (Hazard::Outage, 25),
             (Hazard::Abort, 25),
             (Hazard::Crash, 12),
+            (Hazard::Drain, 12),
             (Hazard::RouteOneWay, 10),
             (Hazard::RouteTwoWay, 10),
             (Hazard::Exhaustion, 20),
@@ -258,6 +259,8 @@ impl Draw {
             ]),
             fin: self.pick(&[FinMode::EndToEnd, FinMode::EndToEnd, FinMode::Immediate]),
             super_segments: self.flip(),
+            // What a drained gateway holds is delivered in the end, whatever the link does.
+            reset_drain: Duration::from_secs(if self.has(Hazard::Drain) { 3600 } else { 60 }),
             fin_hold: self.pick(&[Duration::from_secs(30), Duration::from_millis(300)]),
             idle_timeout: Duration::from_secs(900),
             ..Config::default()
@@ -395,6 +398,13 @@ impl Draw {
                 }
             }
         }
+        if self.has(Hazard::Drain) {
+            for gateway in [0, 1] {
+                if matches!(middle[gateway], Middle::Gateway(_)) && self.flip() {
+                    changes.push((self.moment(calls), Change::Drain(gateway)));
+                }
+            }
+        }
         if self.has(Hazard::RouteOneWay) {
             for _ in 0..self.between(1, 3) {
                 let (towards, at) = (usize::from(self.flip()), self.moment(calls));
@@ -416,6 +426,11 @@ impl Draw {
             }
         }
         if self.has(Hazard::Attack) {
+            // What is out of the window for a box may be what the host behind it expects, once the
+            // box has handed the connection back.
+            let boxes_stay = [Hazard::Drain, Hazard::RouteOneWay, Hazard::RouteTwoWay]
+                .iter()
+                .all(|hazard| !self.has(*hazard));
             for _ in 0..self.between(5, 60) {
                 let at = self.moment(calls);
                 let forgery = self.pick(&[
@@ -426,6 +441,7 @@ impl Draw {
                     Forgery::WrongAck,
                     Forgery::Stale,
                 ]);
+                let forgery = if boxes_stay { forgery } else { Forgery::Blind };
                 changes.push((at, Change::Attack(self.attack(calls, forgery))));
             }
         }

@@ -133,8 +133,8 @@ pub enum Change {
     Crash(usize),
     /// A gateway stands there again, and knows nothing.
     Restart(usize),
-    // A gateway that is to drain (no new flows, clean ones handed back) belongs here, as
-    // `Drain(usize)`: one line in `Stage::change`, one in `Draw::changes`, a `Hazard`.
+    /// This gateway is told to drain, and forwards ever after.
+    Drain(usize),
     /// Somebody forges a segment.
     Attack(Attack),
 }
@@ -162,6 +162,8 @@ pub enum Hazard {
     Crash,
     /// A crashed gateway comes back.
     Restart,
+    /// A gateway is stopped in good order.
+    Drain,
     /// One direction takes another way.
     RouteOneWay,
     /// Both directions take another way.
@@ -176,7 +178,7 @@ pub enum Hazard {
 
 impl Hazard {
     /// All of them.
-    pub const ALL: [Hazard; 15] = [
+    pub const ALL: [Hazard; 16] = [
         Hazard::Loss,
         Hazard::BurstLoss,
         Hazard::Reordering,
@@ -187,6 +189,7 @@ impl Hazard {
         Hazard::Abort,
         Hazard::Crash,
         Hazard::Restart,
+        Hazard::Drain,
         Hazard::RouteOneWay,
         Hazard::RouteTwoWay,
         Hazard::Exhaustion,
@@ -207,6 +210,7 @@ impl Hazard {
             Hazard::Abort => "abort",
             Hazard::Crash => "crash",
             Hazard::Restart => "restart",
+            Hazard::Drain => "drain",
             Hazard::RouteOneWay => "route-one-way",
             Hazard::RouteTwoWay => "route-two-way",
             Hazard::Exhaustion => "exhaustion",

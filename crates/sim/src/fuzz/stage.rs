@@ -140,6 +140,7 @@ impl Stage {
                 self.world.replace(BOXES[middle], stand(&plan.middle[middle]));
                 return Changed::Box(BOXES[middle]);
             }
+            Change::Drain(middle) => self.world.drain(BOXES[middle]),
             Change::Attack(attack) => {
                 self.forged += attack.strike(plan, edges, &mut self.world);
             }

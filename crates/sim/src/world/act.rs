@@ -55,6 +55,14 @@ impl<A: Application> World<A> {
         self.host(end.host).session(end.slot)
     }
 
+    /// Tells node `id`, if it is a gateway, to hand its flows back.
+    pub fn drain(&mut self, id: NodeId) {
+        if let Node::Gateway(gateway, _) = &mut self.nodes[id] {
+            gateway.drain(self.now);
+        }
+        self.settle(id, false);
+    }
+
     /// Sends a packet from node `from`, which has an address: the IP header's source.
     pub fn emit(&mut self, from: NodeId, dst: IpAddr, content: Content) {
         let Some(src) = self.addresses[from] else { return };

@@ -8,6 +8,7 @@
 mod page;
 mod study;
 
+use std::thread::ScopedJoinHandle;
 use study::Study;
 
 /// Every study that is run here.
@@ -18,8 +19,15 @@ const STUDIES: [&str; 3] =
 fn the_page_is_as_it_was() {
     let studies: Vec<Study> = STUDIES.iter().map(|text| Study::parse(text)).collect();
     let results = std::thread::scope(|scope| {
-        let threads: Vec<_> = studies.iter().map(|study| scope.spawn(|| study.run())).collect();
-        threads.into_iter().map(|thread| thread.join().expect("a study runs")).collect::<Vec<_>>()
+        let mut threads = Vec::new();
+        for study in &studies {
+            let start = |group| scope.spawn(move || study.run(group));
+            threads.push(study.group.iter().map(start).collect::<Vec<_>>());
+        }
+        let join = |threads: Vec<ScopedJoinHandle<'_, Vec<f64>>>| -> Vec<_> {
+            threads.into_iter().map(|thread| thread.join().expect("it runs")).collect()
+        };
+        threads.into_iter().map(join).collect::<Vec<_>>()
     });
     let now = page::write(&studies, &results);
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/concordance.md");

@@ -13,8 +13,7 @@ ns's own standard deviation), the reason stands below it, and who follows the RF
 
 Two studies are tests of their own, with the numbers and the reasons in them: the four-packet start
 (`crates/sim/tests/four_packet.rs`: every printed value) and the buffers of slow start
-(`crates/sim/tests/buffer_study.rs` and its table). Not run yet: topology 2 with
-Constant-Rate and with NewReno, and figures 4.13 and 4.20 with their background traffic.
+(`crates/sim/tests/buffer_study.rs` and its table).
 
 This page is written by `BENTPIPE_BLESS=1 cargo test -p bentpipe-sim --test concordance`; the numbers of ns, and the
 scenarios, are in `crates/sim/tests/concordance`.
@@ -25,8 +24,10 @@ pub(crate) fn write(studies: &[Study], results: &[Vec<Vec<f64>>]) -> String {
     for (study, results) in studies.iter().zip(results) {
         let _ = write!(out, "\n## {}\n\n{}\n", study.title, study.settings.trim());
         for (group, results) in study.group.iter().zip(results) {
-            let _ =
-                write!(out, "\n| {} | ours | ns-2 | |\n| --- | ---: | ---: | ---: |\n", group.name);
+            let runs =
+                if group.runs > 1 { format!(", {} seeds", group.runs) } else { String::new() };
+            let _ = write!(out, "\n| {} | ours{runs} | ns-2 | |\n", group.name);
+            out.push_str("| --- | ---: | ---: | ---: |\n");
             for (row, ours) in group.rows.iter().zip(results) {
                 let sd = row.sd.map_or(String::new(), |sd| format!(" (sd {})", figure(sd)));
                 let mark = if row.is_apart(*ours) { "**" } else { "" };

@@ -29,7 +29,7 @@ pub(crate) struct Group {
     set: Table,
     /// So many random seeds.
     #[serde(default = "one")]
-    runs: u64,
+    pub(crate) runs: u64,
     pub(crate) rows: Vec<Row>,
     /// Why ours differ.
     pub(crate) why: Option<String>,
@@ -91,20 +91,17 @@ impl Study {
         toml::from_str(text).unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// Ours, by group and row.
-    pub(crate) fn run(&self) -> Vec<Vec<f64>> {
-        let of_group = |group: &Group| {
-            // Rows of the same scenario share its runs.
-            let mut runs: BTreeMap<String, Vec<Outcome>> = BTreeMap::new();
-            let rows = group.rows.iter().map(|row| {
-                let text = self.text(group, row);
-                let runs = runs.entry(text).or_insert_with_key(|text| outcomes(text, group.runs));
-                let sum: f64 = runs.iter().map(|outcome| row.of(outcome, group.measure)).sum();
-                sum / group.runs as f64
-            });
-            rows.collect()
-        };
-        self.group.iter().map(of_group).collect()
+    /// Ours of a group, by row.
+    pub(crate) fn run(&self, group: &Group) -> Vec<f64> {
+        // Rows of the same scenario share its runs.
+        let mut runs: BTreeMap<String, Vec<Outcome>> = BTreeMap::new();
+        let rows = group.rows.iter().map(|row| {
+            let text = self.text(group, row);
+            let runs = runs.entry(text).or_insert_with_key(|text| outcomes(text, group.runs));
+            let sum: f64 = runs.iter().map(|outcome| row.of(outcome, group.measure)).sum();
+            sum / group.runs as f64
+        });
+        rows.collect()
     }
 
     /// The scenario of a row.

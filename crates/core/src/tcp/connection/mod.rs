@@ -65,7 +65,6 @@ pub struct Connection<B> {
     /// T/TCP: data that came with the SYN and waits for the handshake.
     held: Option<transaction::Held>,
     lesson: Option<Lesson>,
-    path: path::PathMtu,
     /// A RST that answers a segment outside a synchronised state, or an abort.
     reset: Option<TcpHeader>,
 }
@@ -109,7 +108,6 @@ impl<B: Buffer> Connection<B> {
             began: now,
             held: None,
             lesson: None,
-            path: path::PathMtu::default(),
             reset: None,
         }
     }
@@ -232,7 +230,6 @@ impl<B: Buffer> Connection<B> {
         }
         if arrival.acked > 0 {
             let una = tcb.sender.snd_una();
-            self.path.on_progress(una);
             self.send.release(una.min(self.written));
         }
         if self.time_wait.is_some() && tcp.has(Flags::FIN) {
@@ -322,11 +319,7 @@ impl<B: Buffer> Connection<B> {
                 }
             }
             Phase::Synchronised(tcb) => {
-                let before = tcb.sender.stats().timeouts;
                 tcb.on_timer(now);
-                if tcb.sender.stats().timeouts > before {
-                    self.path.on_timeout(now, tcb);
-                }
                 if tcb.sender.gave_up() {
                     self.end(Event::TimedOut);
                 }
@@ -345,15 +338,7 @@ impl<B: Buffer> Connection<B> {
                 let (tcp, data) = handshake.poll_transmit(now, self.written, self.closing)?;
                 Some(Outgoing { tcp, data, ecn: Ecn::NotCapable })
             }
-            Phase::Synchronised(tcb) => {
-                self.path.raise_if_due(now, tcb);
-                let out = tcb.poll_transmit(now);
-                if let Some(out) = &out {
-                    let len = (out.data.end - out.data.start).min(tcb.sender.smss());
-                    self.path.on_sent(len, out.data.end);
-                }
-                out
-            }
+            Phase::Synchronised(tcb) => tcb.poll_transmit(now),
             Phase::Closed => None,
         }
     }

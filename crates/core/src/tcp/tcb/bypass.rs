@@ -24,10 +24,6 @@ pub enum Bypass {
     NoTimestamps,
 }
 
-/// How far from what is expected a segment of a connection may be, in bytes, when it is no longer
-/// our window that its sender keeps to.
-const HORIZON: u64 = 1 << 24;
-
 impl Tcb {
     /// Whether the acknowledgment field names what we have not sent, within the peer's window.
     pub(super) fn is_ahead(&self, ack: SeqNum) -> bool {
@@ -48,8 +44,14 @@ impl Tcb {
     /// acknowledged to its sender all that we have, and opened the window further.
     pub fn is_beyond_promise(&self, tcp: &TcpHeader) -> bool {
         let start = tcp.seq.offset_near(self.agreed.rcv_isn, self.receiver.rcv_nxt());
-        let edge = self.receiver.promised();
-        start.is_some_and(|start| start > edge && start <= edge + HORIZON)
+        start.is_some_and(|start| start > self.receiver.promised())
+    }
+
+    /// Whether a segment begins within `reach` of what is expected.
+    pub fn is_near(&self, tcp: &TcpHeader, reach: u64) -> bool {
+        let next = self.receiver.rcv_nxt();
+        let start = tcp.seq.offset_near(self.agreed.rcv_isn, next);
+        start.is_some_and(|start| start + reach >= next && start <= next + reach)
     }
 
     /// Takes of a segment with `len` bytes of payload only what it acknowledges: bytes newly
@@ -60,19 +62,31 @@ impl Tcb {
         }
         let next = self.receiver.rcv_nxt();
         let Some(start) = tcp.seq.offset_near(self.agreed.rcv_isn, next) else { return 0 };
-        let nearby = start + HORIZON >= next && start <= next + HORIZON;
         let ack = if self.is_ahead(tcp.ack) {
             Some(self.sender.snd_nxt())
         } else {
             self.acceptable_ack(tcp.ack)
         };
-        let Some(ack) = ack.filter(|_| nearby) else { return 0 };
+        let Some(ack) = ack else { return 0 };
         let sack = self.sack_of(tcp);
         let window = u64::from(tcp.window) << self.agreed.snd_shift;
         let (echoed, occupies) = (None, len > 0 || tcp.has(Flags::FIN));
-        self.sender
-            .on_ack(now, &Ack { segment: start, ack, window, sack: &sack, echoed, occupies })
-            .acked
+        let acknowledgment = Ack { segment: start, ack, window, sack: &sack, echoed, occupies };
+        let acked = self.sender.on_ack(now, &acknowledgment).acked;
+        if acked > 0 {
+            self.note_progress();
+        }
+        acked
+    }
+
+    /// The host for which we stand says `ack` to the peer, by its own segments: no more than `reach`
+    /// beyond what was acknowledged before.
+    pub fn follow_acknowledgment(&mut self, ack: SeqNum, reach: u64) {
+        let next = self.receiver.ack_offset();
+        let offset = ack.offset_near(self.agreed.rcv_isn, next);
+        if let Some(offset) = offset.filter(|offset| *offset <= next + reach) {
+            self.receiver.follow(offset);
+        }
     }
 
     /// The segment's SACK blocks in offsets.

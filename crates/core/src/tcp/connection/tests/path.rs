@@ -79,7 +79,9 @@ fn only_what_is_outstanding_counts_and_only_downwards_to_a_floor() {
     too_big(&mut a, at(2), 0, sent[0].0.seq);
     assert_eq!(smss(&a), 1492 - 52);
     // IPv6 has a floor of its own.
-    a.on_packet_too_big(at(3), 600, true, sent[0].0.seq);
+    let mut v6 = error(IcmpErrorKind::PacketTooBig { mtu: 600 }, sent[0].0.seq);
+    v6.quoted.src = IpAddr::from([0xFD00, 0, 0, 0, 0, 0, 0, 1]);
+    a.on_icmp_error(at(3), &v6);
     assert_eq!(smss(&a), 1280 - 72);
 }
 

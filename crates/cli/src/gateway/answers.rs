@@ -1,0 +1,72 @@
+//! What a running gateway answers those who ask it, and how they ask.
+//!
+//! It answers with the text that is to be shown, so that who asks need not be of its version.
+
+use super::{flows, prometheus, report::Report};
+use bentpipe_net::control::{Asker, Question};
+use bentpipe_net::serve::{self, ClientError, ServeError, Server};
+use std::net::SocketAddr;
+
+/// Where a gateway listens, in its own network namespace.
+const NAME: &str = "bentpipe-gateway-control";
+
+/// What is asked, in the words of the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Topic {
+    Flows,
+    Status,
+}
+
+impl Topic {
+    const ALL: [Topic; 2] = [Topic::Flows, Topic::Status];
+
+    fn name(self) -> &'static str {
+        match self {
+            Topic::Flows => "flows",
+            Topic::Status => "status",
+        }
+    }
+
+    fn line(self, json: bool) -> String {
+        format!("{}{}", self.name(), if json { " json" } else { "" })
+    }
+}
+
+/// Asks the gateway of this network namespace.
+pub(super) fn ask(topic: Topic, json: bool) -> Result<Vec<u8>, ClientError> {
+    serve::ask(NAME, "bentpipe gateway", &topic.line(json))
+}
+
+/// Answers questions until dropped; metrics too, if there is an address for them.
+pub(super) fn serve(asker: &Asker, metrics: Option<SocketAddr>) -> Result<Vec<Server>, ServeError> {
+    let asks = asker.clone();
+    let mut servers = vec![Server::for_root(NAME, move |line| answer(&asks, line))?];
+    if let Some(address) = metrics {
+        let asks = asker.clone();
+        let metrics = move || Some(prometheus::text(&asks.ask(Question::Totals).ok()?.totals));
+        servers.push(Server::metrics(address, metrics)?);
+        tracing::info!("metrics at http://{address}/metrics");
+    }
+    Ok(servers)
+}
+
+/// None for a question that there is not, and where the loop does not answer.
+fn answer(asker: &Asker, line: &str) -> Option<Vec<u8>> {
+    let (topic, json) = [false, true]
+        .into_iter()
+        .flat_map(|json| Topic::ALL.map(|topic| (topic, json)))
+        .find(|(topic, json)| topic.line(*json) == line)?;
+    let question = match topic {
+        Topic::Flows => Question::Flows,
+        Topic::Status => Question::Totals,
+    };
+    let mut snapshot = asker.ask(question).ok()?;
+    let report = Report { totals: snapshot.totals };
+    let text = match (topic, json) {
+        (Topic::Flows, false) => flows::table(&mut snapshot.flows),
+        (Topic::Flows, true) => flows::json(&snapshot.flows).to_string() + "\n",
+        (Topic::Status, true) => report.status_json().to_string() + "\n",
+        (Topic::Status, false) => report.status(),
+    };
+    Some(text.into_bytes())
+}

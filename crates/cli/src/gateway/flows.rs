@@ -1,0 +1,234 @@
+//! The flows of a running gateway, for people and for machines.
+
+use bentpipe_core::time::Duration;
+use bentpipe_core::units::{Bytes, Rate};
+use bentpipe_gateway::{FlowView, LegView};
+use serde_json::{Value, json};
+use std::fmt::Write;
+
+const HEAD: [&str; 17] = [
+    "client",
+    "server",
+    "state",
+    "age",
+    "idle",
+    "held B",
+    "leg to",
+    "rtt ms",
+    "± ms",
+    "cwnd B",
+    "ssthresh B",
+    "in flight",
+    "backlog",
+    "sent again",
+    "timeouts",
+    "delivered",
+    "goodput",
+];
+
+/// Columns from the left that are texts.
+const TEXTS: usize = 3;
+
+/// A table with a line for each leg.
+pub(super) fn table(flows: &mut [FlowView]) -> String {
+    flows.sort_by_key(|flow| (flow.client, flow.server));
+    let mut rows = vec![HEAD.map(str::to_owned)];
+    rows.extend(flows.iter().flat_map(lines));
+    let mut widths = [0; HEAD.len()];
+    for row in &rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = cell.chars().count().max(*width);
+        }
+    }
+    let mut text = String::new();
+    for row in &rows {
+        let cells = row.iter().zip(widths).enumerate().map(|(column, (cell, width))| {
+            let text = column < TEXTS || column == LEG;
+            if text { format!("{cell:width$}") } else { format!("{cell:>width$}") }
+        });
+        let line = cells.collect::<Vec<_>>().join("  ");
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+    text
+}
+
+/// The column that says towards which side a leg goes.
+const LEG: usize = 6;
+
+fn lines(flow: &FlowView) -> Vec<[String; HEAD.len()]> {
+    let own = [
+        flow.client.to_string(),
+        flow.server.to_string(),
+        flow.state.name().to_owned(),
+        span(flow.age),
+        span(flow.idle),
+        flow.held.count().to_string(),
+    ];
+    let row = |own: [String; LEG], leg: Option<LegView>| {
+        let leg = leg.map_or_else(Default::default, |leg| cells(&leg));
+        let mut cells = own.into_iter().chain(leg);
+        std::array::from_fn(|_| cells.next().unwrap_or_default())
+    };
+    match flow.legs {
+        None => vec![row(own, None)],
+        // What is the flow's is said once.
+        Some([client, server]) => {
+            vec![row(own, Some(client)), row(Default::default(), Some(server))]
+        }
+    }
+}
+
+fn cells(leg: &LegView) -> [String; HEAD.len() - LEG] {
+    let millis = |span: Duration| format!("{:.1}", span.as_secs_f64() * 1e3);
+    let none = || "-".to_owned();
+    [
+        leg.side.name().to_owned(),
+        leg.srtt.map_or_else(none, millis),
+        leg.srtt.map_or_else(none, |_| millis(leg.rttvar)),
+        leg.cwnd.count().to_string(),
+        leg.ssthresh.map_or_else(none, |bytes| bytes.count().to_string()),
+        leg.in_flight.count().to_string(),
+        leg.backlog.count().to_string(),
+        leg.retransmissions.to_string(),
+        leg.timeouts.to_string(),
+        leg.delivered.count().to_string(),
+        rate(leg.goodput),
+    ]
+}
+
+/// A rate with its unit, to three digits or so.
+fn rate(rate: Rate) -> String {
+    let bits = rate.bits_per_sec() as f64;
+    let units = [("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3)];
+    match units.into_iter().find(|(_, scale)| bits >= *scale) {
+        Some((unit, scale)) => format!("{:.2} {unit}", bits / scale),
+        None => format!("{bits} bit/s"),
+    }
+}
+
+/// A span of time as far as it matters.
+pub(super) fn span(span: Duration) -> String {
+    let seconds = span.as_secs();
+    match seconds {
+        0..60 => format!("{:.1}s", span.as_secs_f64()),
+        60..3600 => format!("{}min{:02}s", seconds / 60, seconds % 60),
+        _ => format!("{}h{:02}min", seconds / 3600, seconds / 60 % 60),
+    }
+}
+
+/// A list of flows.
+pub(super) fn json(flows: &[FlowView]) -> Value {
+    let leg = |leg: &LegView| {
+        json!({
+            "side": leg.side.name(),
+            "srtt_s": leg.srtt.map(|srtt| srtt.as_secs_f64()),
+            "rttvar_s": leg.srtt.map(|_| leg.rttvar.as_secs_f64()),
+            "cwnd_bytes": leg.cwnd.count(),
+            "ssthresh_bytes": leg.ssthresh.map(Bytes::count),
+            "in_flight_bytes": leg.in_flight.count(),
+            "usable_window_bytes": leg.usable_window.count(),
+            "received_bytes": leg.received.count(),
+            "delivered_bytes": leg.delivered.count(),
+            "backlog_bytes": leg.backlog.count(),
+            "retransmissions": leg.retransmissions,
+            "retransmitted_bytes": leg.retransmitted.count(),
+            "timeouts": leg.timeouts,
+            "goodput_bps": leg.goodput.bits_per_sec(),
+        })
+    };
+    let flow = |flow: &FlowView| {
+        json!({
+            "client": flow.client.to_string(),
+            "server": flow.server.to_string(),
+            "state": flow.state.name(),
+            "age_s": flow.age.as_secs_f64(),
+            "idle_s": flow.idle.as_secs_f64(),
+            "held_bytes": flow.held.count(),
+            "legs": flow.legs.as_ref().map(|legs| {
+                json!({ "client": leg(&legs[0]), "server": leg(&legs[1]) })
+            }),
+        })
+    };
+    flows.iter().map(flow).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bentpipe_gateway::{FlowState, Side};
+
+    fn flow(client: &str, legs: Option<[LegView; 2]>) -> FlowView {
+        FlowView {
+            client: client.parse().unwrap(),
+            server: "[2001:db8::9]:443".parse().unwrap(),
+            state: if legs.is_some() { FlowState::Open } else { FlowState::Opening },
+            age: Duration::from_secs(3725),
+            idle: Duration::from_millis(1500),
+            held: Bytes::new(16_384),
+            legs,
+        }
+    }
+
+    fn leg(side: Side) -> LegView {
+        LegView {
+            side,
+            srtt: Some(Duration::from_micros(512_300)),
+            rttvar: Duration::from_micros(4_000),
+            cwnd: Bytes::new(500_000),
+            ssthresh: None,
+            in_flight: Bytes::new(400_000),
+            usable_window: Bytes::new(1),
+            received: Bytes::new(2),
+            delivered: Bytes::new(1_000_000),
+            backlog: Bytes::new(450_000),
+            retransmissions: 3,
+            retransmitted: Bytes::new(4_380),
+            timeouts: 1,
+            goodput: Rate::from_bits_per_sec(7_654_321),
+        }
+    }
+
+    #[test]
+    fn a_flow_takes_a_line_for_each_leg_under_one_head() {
+        let legs = [leg(Side::Lan), leg(Side::Satellite)];
+        let mut flows = [flow("10.0.0.2:4", None), flow("10.0.0.1:4000", Some(legs))];
+        let text = table(&mut flows);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 1 + 2 + 1, "{text}");
+        let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        let first = words(lines[1]);
+        assert_eq!(
+            first[..6],
+            ["10.0.0.1:4000", "[2001:db8::9]:443", "open", "1h02min", "1.5s", "16384"]
+        );
+        let figures = [
+            "satellite",
+            "512.3",
+            "4.0",
+            "500000",
+            "-",
+            "400000",
+            "450000",
+            "3",
+            "1",
+            "1000000",
+            "7.65",
+            "Mbit/s",
+        ];
+        assert_eq!(words(lines[2]), figures);
+        assert_eq!(lines[1].find("lan"), lines[2].find("satellite"), "{text}");
+        assert!(lines[3].starts_with("10.0.0.2:4") && lines[3].contains("opening"), "{text}");
+    }
+
+    #[test]
+    fn json_names_units_and_has_null_for_what_is_not_known() {
+        let new = LegView { srtt: None, ..leg(Side::Lan) };
+        let value = json(&[flow("10.0.0.1:1", Some([new, leg(Side::Satellite)]))]);
+        let legs = &value[0]["legs"];
+        assert_eq!(legs["client"]["srtt_s"], Value::Null);
+        assert_eq!(legs["client"]["rttvar_s"], Value::Null);
+        assert_eq!(legs["server"]["srtt_s"], 0.5123);
+        assert_eq!(legs["server"]["goodput_bps"], 7_654_321);
+        assert_eq!(json(&[flow("10.0.0.1:1", None)])[0]["legs"], Value::Null);
+    }
+}

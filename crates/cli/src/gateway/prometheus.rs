@@ -1,0 +1,161 @@
+//! The totals in Prometheus' text format (its "Exposition formats", text version 0.0.4), named by
+//! its "Metric and label naming": base units, counters end in `_total`.
+//!
+//! Single flows are no metrics: each would be a time series of its own, thousands a minute.
+
+use bentpipe_gateway::{Departure, Reason, Side};
+use bentpipe_net::control::Totals;
+use std::fmt::{Display, Write};
+
+const SIDES: [Side; 2] = [Side::Lan, Side::Satellite];
+
+/// All metrics.
+pub(super) fn text(totals: &Totals) -> String {
+    let mut page = Page(String::new());
+    let summary = &totals.summary;
+    let version = env!("CARGO_PKG_VERSION");
+    page.family("build_info", "gauge", "The version that runs");
+    page.sample("build_info", &[("version", version)], 1);
+    page.alone(
+        "uptime_seconds",
+        "gauge",
+        "Time since the gateway began",
+        totals.uptime.as_secs_f64(),
+    );
+
+    page.family("flows", "gauge", "Flows in the table");
+    for (state, count) in totals.flows {
+        page.sample("flows", &[("state", state.name())], count);
+    }
+    page.alone("held_bytes", "gauge", "Bytes held by all streams", totals.held.count());
+    page.alone("memory_limit_bytes", "gauge", "Bytes that they may hold", totals.memory.count());
+    let known = u8::from(totals.peer_known);
+    page.alone("peer_known", "gauge", "Whether another gateway has answered on the link", known);
+
+    page.alone("flows_split_total", "counter", "Flows split", summary.split);
+    page.alone("flows_closed_total", "counter", "Split flows that ended in order", summary.closed);
+    page.alone("flows_reset_total", "counter", "Split flows that ended in a reset", summary.reset);
+    let help = "Split flows that went on unsplit, all that was held delivered";
+    page.family("flows_handed_back_total", "counter", help);
+    for why in Departure::ALL {
+        let count = summary.handed_back(why);
+        page.sample("flows_handed_back_total", &[("reason", why.name())], count);
+    }
+    let help = "Flows whose route was seen to have changed";
+    page.alone("route_changes_total", "counter", help, summary.route_changes);
+    let help =
+        "Bytes acknowledged to their sender that could not be delivered; their flows were reset";
+    page.alone("lost_bytes_total", "counter", help, summary.lost_bytes);
+
+    let help = "Packets that came in and were dealt with as handshakes and segments of split flows";
+    page.alone("split_packets_total", "counter", help, summary.taken.packets);
+    let help = "Their bytes, headers included";
+    page.alone("split_bytes_total", "counter", help, summary.taken.bytes);
+    let mut by_reason = |name: &str, help: &str, count: &dyn Fn(Reason) -> u64| {
+        page.family(name, "counter", help);
+        for reason in Reason::ALL {
+            page.sample(name, &[("reason", reason.name())], count(reason));
+        }
+    };
+    by_reason("forwarded_flows_total", "SYNs that were forwarded and not split", &|reason| {
+        summary.forwarded_flows(reason)
+    });
+    by_reason("forwarded_packets_total", "Packets forwarded unchanged", &|reason| {
+        summary.forwarded(reason).packets
+    });
+    by_reason("forwarded_bytes_total", "Their bytes, headers included", &|reason| {
+        summary.forwarded(reason).bytes
+    });
+
+    let mut by_side = |name: &str, help: &str, count: &dyn Fn(Side) -> u64| {
+        page.family(name, "counter", help);
+        for side in SIDES {
+            page.sample(name, &[("side", side.name())], count(side));
+        }
+    };
+    by_side("received_bytes_total", "Payload received in order from a side", &|side| {
+        summary.side(side).received_bytes
+    });
+    by_side("delivered_bytes_total", "Payload that a side has acknowledged", &|side| {
+        summary.side(side).delivered_bytes
+    });
+    by_side("retransmitted_segments_total", "Segments sent again to a side", &|side| {
+        summary.side(side).retransmissions
+    });
+    by_side("retransmitted_bytes_total", "Bytes sent again to a side", &|side| {
+        summary.side(side).retransmitted_bytes
+    });
+    by_side("retransmission_timeouts_total", "Retransmission timeouts towards a side", &|side| {
+        summary.side(side).timeouts
+    });
+    let help = "Packets that the kernel did not take";
+    page.alone("refused_packets_total", "counter", help, totals.refused);
+    page.0
+}
+
+/// The text so far.
+struct Page(String);
+
+impl Page {
+    /// The head of the samples of one name.
+    fn family(&mut self, name: &str, kind: &str, help: &str) {
+        let _ = writeln!(self.0, "# HELP bentpipe_{name} {help}.");
+        let _ = writeln!(self.0, "# TYPE bentpipe_{name} {kind}");
+    }
+
+    /// One sample. Our labels' values need no escapes: they are words.
+    fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: impl Display) {
+        let labels: Vec<String> =
+            labels.iter().map(|(label, value)| format!("{label}=\"{value}\"")).collect();
+        let labels =
+            if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
+        let _ = writeln!(self.0, "bentpipe_{name}{labels} {value}");
+    }
+
+    /// A family with one sample.
+    fn alone(&mut self, name: &str, kind: &str, help: &str, value: impl Display) {
+        self.family(name, kind, help);
+        self.sample(name, &[], value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::report::tests::totals;
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_sample_stands_under_its_head_and_none_comes_twice() {
+        let text = text(&totals());
+        let mut family = String::new();
+        let mut seen = BTreeSet::new();
+        for line in text.lines() {
+            if let Some(head) = line.strip_prefix("# TYPE ") {
+                let (name, kind) = head.split_once(' ').unwrap();
+                assert_eq!(kind == "counter", name.ends_with("_total"), "{name}");
+                assert!(text.contains(&format!("# HELP {name} ")), "{name}");
+                name.clone_into(&mut family);
+            } else if !line.starts_with('#') {
+                let (sample, value) = line.rsplit_once(' ').unwrap();
+                assert_eq!(sample.split('{').next().unwrap(), family);
+                assert!(value.parse::<f64>().is_ok(), "{line}");
+                assert!(seen.insert(sample), "twice: {sample}");
+            }
+        }
+        assert!(seen.contains("bentpipe_flows{state=\"half_closed\"}"));
+        assert!(seen.contains("bentpipe_forwarded_bytes_total{reason=\"options\"}"));
+    }
+
+    #[test]
+    fn figures_are_those_of_the_totals() {
+        let text = text(&totals());
+        for line in [
+            "bentpipe_uptime_seconds 3725.5",
+            "bentpipe_flows{state=\"open\"} 12",
+            "bentpipe_held_bytes 32768",
+        ] {
+            assert!(text.lines().any(|one| one == line), "{line}: {text}");
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! What a running gateway tells about itself, and what becomes of connections when it hangs.
+
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use bentpipe_net::netns::Namespace;
+use bentpipe_net::testbed::{BOTH, Place, Plan, Testbed};
+use nix::sys::signal::Signal;
+use serde_json::Value;
+
+use crate::life::{assert_unchanged, exchange, no_clean_end_short_of, state};
+use crate::stage::{BENTPIPE, Ends, FAMILIES, build, fast_link, gateways_wanted, start_gateways};
+use crate::toolbox::{accept, content, receive, send, timed};
+
+pub(crate) const CASES: &[(&str, fn())] = &[
+    ("flows_are_shown", flows_are_shown),
+    ("stopped_process_is_passed_by", stopped_process_is_passed_by),
+    ("transfers_meet_a_hang", transfers_meet_a_hang),
+    ("killed_gateway_is_cleared_away", killed_gateway_is_cleared_away),
+];
+
+/// Flows, totals and metrics of both gateways agree with what was sent.
+fn flows_are_shown() {
+    if !gateways_wanted() {
+        return;
+    }
+    const SIZE: usize = 1_000_000;
+    let mut testbed = build(Plan { link: Some(fast_link()), ..Plan::default() });
+    start_gateways(&mut testbed);
+    let testbed = Arc::new(testbed);
+    let pairs: Vec<(TcpStream, TcpStream, SocketAddr)> = FAMILIES
+        .into_iter()
+        .map(|family| {
+            let ends = Ends::of(&testbed, family);
+            let (listener, address) = ends.listen();
+            let client = ends.connect(address);
+            let server = accept(&listener);
+            thread::scope(|scope| {
+                scope.spawn(|| send(&server, &content(21, SIZE)));
+                assert_eq!(receive(&client, SIZE).len(), SIZE);
+            });
+            (client, server, address)
+        })
+        .collect();
+    thread::sleep(Duration::from_millis(300));
+    for place in BOTH {
+        let (_, namespace) = testbed.gateway_at(place);
+        let flows = ask(namespace, "flows");
+        assert_eq!(flows.as_array().map(Vec::len), Some(pairs.len()), "{flows}");
+        for (client, _, address) in &pairs {
+            let client = client.local_addr().expect("address").to_string();
+            let flow = flows.as_array().into_iter().flatten().find(|it| it["client"] == client);
+            let flow = flow.unwrap_or_else(|| panic!("no {client} in {flows}"));
+            assert_eq!(
+                (&flow["server"], &flow["state"]),
+                (&address.to_string().into(), &"open".into())
+            );
+            let leg = &flow["legs"]["client"];
+            assert_eq!(leg["delivered_bytes"], SIZE, "{flow}");
+            assert_eq!(flow["legs"]["server"]["received_bytes"], SIZE, "{flow}");
+            assert_eq!((&leg["backlog_bytes"], &flow["held_bytes"]), (&0.into(), &0.into()));
+            assert!(leg["srtt_s"].as_f64().is_some_and(|srtt| srtt < 1.0), "{flow}");
+            assert!(leg["goodput_bps"].as_u64().is_some_and(|rate| rate > 1_000_000), "{flow}");
+        }
+        let status = ask(namespace, "status");
+        assert_eq!(status["flows"]["open"], pairs.len(), "{status}");
+        assert_eq!(status["totals"]["split"], pairs.len(), "{status}");
+        let url = format!("http://{}/metrics", Testbed::METRICS);
+        let metrics = namespace.output("curl", &["-sS", "--fail", &url]).expect("metrics");
+        let open = format!("bentpipe_flows{{state=\"open\"}} {}", pairs.len());
+        assert!(metrics.lines().any(|line| line == open), "{metrics}");
+        // Nobody but root is told.
+        let asked = namespace.output(
+            "setpriv",
+            &["--reuid", "65534", "--clear-groups", BENTPIPE, "gateway", "flows"],
+        );
+        assert!(asked.is_err(), "{asked:?}");
+    }
+}
+
+/// A gateway that hangs: within the time in which a SYN is repeated the kernel forwards. When it
+/// goes on it splits again, and what began meanwhile ends well.
+fn stopped_process_is_passed_by() {
+    if !gateways_wanted() {
+        return;
+    }
+    let mut testbed = build(Plan { link: Some(fast_link()), ..Plan::default() });
+    start_gateways(&mut testbed);
+    let mut gateway = testbed.take_gateway(Place::Near).expect("gateway");
+    let testbed = Arc::new(testbed);
+    gateway.signal(Signal::SIGSTOP);
+    for family in FAMILIES {
+        let ends = Ends::of(&testbed, family);
+        let ((), took) = timed(|| exchange(&ends, 100_000));
+        // The first SYN may wait in the device; the next one comes after a second.
+        assert!(took < Duration::from_millis(2500), "while it is stopped: {took:?}");
+    }
+    let ends = Ends::of(&testbed, FAMILIES[0]);
+    let (listener, address) = ends.listen();
+    let client = ends.connect(address);
+    let server = accept(&listener);
+    send(&client, &content(22, 1_000));
+    assert_eq!(receive(&server, 1_000), content(22, 1_000));
+    let before = ends.testbed.g1.output("nft", &["list", "ruleset"]).expect("rules");
+    assert!(before.contains("flags dormant"), "{before}");
+
+    gateway.signal(Signal::SIGCONT);
+    thread::sleep(Duration::from_millis(700));
+    let split = |namespace| ask(namespace, "status")["totals"]["split"].as_u64().expect("a count");
+    let count = split(&testbed.g1);
+    send(&server, &content(23, 500_000));
+    assert_eq!(receive(&client, 500_000), content(23, 500_000), "older than the return");
+    FAMILIES.into_iter().for_each(|family| exchange(&Ends::of(&testbed, family), 100_000));
+    assert_eq!(split(&testbed.g1), count + 2, "it splits again");
+    let said = gateway.stderr();
+    assert!(said.contains("does not answer") && said.contains("answers again"), "{said}");
+    assert!(gateway.stop().is_some_and(|status| status.success()));
+}
+
+/// Transfers under way when a gateway hangs and comes back: they go on or fail, and never end short.
+fn transfers_meet_a_hang() {
+    if !gateways_wanted() {
+        return;
+    }
+    const SIZE: usize = 30_000_000;
+    let mut testbed = build(Plan { link: Some(fast_link()), ..Plan::default() });
+    start_gateways(&mut testbed);
+    let mut gateway = testbed.take_gateway(Place::Near).expect("gateway");
+    let testbed = Arc::new(testbed);
+    let sent = content(24, SIZE);
+    thread::scope(|scope| {
+        for family in FAMILIES {
+            let ends = Ends::of(&testbed, family);
+            let (listener, address) = ends.listen();
+            let client = ends.connect(address);
+            let server = accept(&listener);
+            let sent = &sent;
+            // One download, one upload. What the reader sees is what counts.
+            let (from, to) =
+                if family == FAMILIES[0] { (server, client) } else { (client, server) };
+            scope.spawn(move || _ = std::io::Write::write_all(&mut &from, sent));
+            scope.spawn(move || no_clean_end_short_of(sent, &to));
+        }
+        thread::sleep(Duration::from_millis(700));
+        gateway.signal(Signal::SIGSTOP);
+        thread::sleep(Duration::from_secs(3));
+        gateway.signal(Signal::SIGCONT);
+    });
+    exchange(&Ends::of(&testbed, FAMILIES[0]), 100_000);
+    assert!(gateway.stderr().contains("answers again"));
+}
+
+/// What a killed gateway leaves is removed by its watchdog, and another one can begin at once.
+fn killed_gateway_is_cleared_away() {
+    if !gateways_wanted() {
+        return;
+    }
+    let mut testbed = build(Plan { link: Some(fast_link()), ..Plan::default() });
+    let before = state(&testbed.g1);
+    testbed.start_gateway(Place::Near).expect("gateway");
+    testbed.take_gateway(Place::Near).expect("gateway").kill();
+    thread::sleep(Duration::from_secs(1));
+    assert_unchanged(&before, &testbed.g1);
+    for _ in 0..3 {
+        testbed.start_gateway(Place::Near).expect("gateway");
+        testbed.take_gateway(Place::Near).expect("gateway").kill();
+    }
+    testbed.start_gateway(Place::Near).expect("gateway");
+    let testbed = Arc::new(testbed);
+    exchange(&Ends::of(&testbed, FAMILIES[0]), 100_000);
+    assert_eq!(ask(&testbed.g1, "status")["totals"]["split"], 1);
+}
+
+fn ask(namespace: &Namespace, topic: &str) -> Value {
+    let answer = namespace.output(BENTPIPE, &["gateway", topic, "--json"]).expect("an answer");
+    serde_json::from_str(&answer).unwrap_or_else(|error| panic!("{error} in {answer}"))
+}

@@ -1,0 +1,82 @@
+//! ICMP errors about flows' segments: each leg has a path of its own.
+//!
+//! What a leg sends bears another host's address as its source, so routers complain to that host,
+//! and their errors come in on the leg's side on their way to the other. They are looked up by the
+//! segment that they quote. Those about what the gateway has sent end here: the host whose address
+//! they go to has not sent it, and its own path is another one.
+
+use super::{Disposition, Gateway};
+use crate::Side;
+use crate::flow::{CLIENT, Phase, SERVER};
+use crate::key::FlowKey;
+use crate::stats::Reason;
+use bentpipe_core::tcp::buffer::Buffer;
+use bentpipe_core::tcp::tcb::LEAST_PATH_MTU;
+use bentpipe_core::time::Instant;
+use bentpipe_core::wire::{IcmpError, IcmpErrorKind};
+
+impl<B: Buffer> Gateway<B> {
+    /// Takes an ICMP error about a TCP segment that came in from `from` in a packet of `bytes`.
+    ///
+    /// A packet too big for a router (RFC 1191, RFC 8201) makes the leg's segments shorter; what
+    /// was too long goes again at once. That a destination cannot be reached is a soft error on a
+    /// leg whose handshake is over (RFC 1122, 4.2.3.9; RFC 5927, 5.2): its timers decide. During
+    /// the handshake the client hears of it, as without a gateway.
+    pub fn handle_icmp(
+        &mut self,
+        now: Instant,
+        from: Side,
+        error: &IcmpError,
+        bytes: usize,
+    ) -> Disposition {
+        let verdict = self.icmp(now, from, error);
+        if let Disposition::Forward(reason) = verdict {
+            self.summary.count_forwarded(reason, bytes, false);
+        }
+        verdict
+    }
+
+    fn icmp(&mut self, now: Instant, from: Side, error: &IcmpError) -> Disposition {
+        let quoted = &error.quoted;
+        let (src, dst) = ((quoted.src, quoted.src_port), (quoted.dst, quoted.dst_port));
+        let Some(&id) = self.table.get(&FlowKey::between(src, dst)) else {
+            return Disposition::Forward(Reason::NotTcp);
+        };
+        let flow = &mut self.flows[id];
+        // The quoted segment went to the host of this leg.
+        let leg = if dst == flow.client { CLIENT } else { SERVER };
+        if flow.sides[leg] != from {
+            return Disposition::Forward(Reason::Route);
+        }
+        let Phase::Split(split) = &mut flow.phase else {
+            // A handshake is the hosts' own, segment by segment.
+            return Disposition::Forward(Reason::NotOpened);
+        };
+        if !split.is_open() {
+            return Disposition::Forward(Reason::NotTcp);
+        }
+        let (client, server) = (flow.client, flow.server);
+        let leaving = split.leaving_for();
+        let tcb = &mut split.leg_mut(leg).tcb;
+        match error.kind {
+            IcmpErrorKind::PacketTooBig { .. } => {
+                if tcb.on_icmp_error(now, error.kind, quoted, LEAST_PATH_MTU) {
+                    let (to, smss) = (dst.0, tcb.sender.smss());
+                    self.summary.path_mtu_falls += 1;
+                    tracing::debug!(?client, ?server, %to, smss, "path MTU is smaller");
+                }
+            }
+            IcmpErrorKind::Unreachable { code } => {
+                if tcb.is_outstanding(quoted) {
+                    tracing::debug!(?client, ?server, host = %dst.0, code, "unreachable");
+                }
+            }
+        }
+        self.attend(id);
+        match leaving {
+            // The hosts' own segments go the same way by now.
+            Some(why) => Disposition::Forward(why.into()),
+            None => Disposition::Taken,
+        }
+    }
+}

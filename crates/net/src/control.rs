@@ -1,0 +1,220 @@
+//! Questions to a running gateway, and its answers.
+//!
+//! The loop that carries the packets is the only one that may look at the flows, so it answers,
+//! between two rounds of packets, and a long answer in portions. Whoever asks waits on a thread of
+//! its own: what is slow, writing an answer out, never holds up a packet.
+
+use bentpipe_core::time::Duration;
+use bentpipe_core::units::Bytes;
+use bentpipe_gateway::{FlowState, FlowView, Summary};
+use nix::sys::eventfd::{EfdFlags, EventFd};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+
+/// Questions that may wait at a time; the next one waits to be asked.
+const WAITING: usize = 4;
+
+/// How long an answer may take. The loop takes milliseconds, unless it is stopped.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What a gateway can be asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Question {
+    /// For its totals.
+    Totals,
+    /// For these, and each flow.
+    Flows,
+}
+
+/// A gateway's totals at a moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Totals {
+    /// Since the gateway began.
+    pub uptime: Duration,
+    /// What it has counted.
+    pub summary: Summary,
+    /// Packets that the kernel did not take.
+    pub refused: u64,
+    /// Flows in the table, by how far they have come.
+    pub flows: [(FlowState, u64); FlowState::ALL.len()],
+    /// Bytes held by all streams.
+    pub held: Bytes,
+    /// What they may hold.
+    pub memory: Bytes,
+    /// Another gateway has answered on the satellite link.
+    pub peer_known: bool,
+}
+
+/// An answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Snapshot {
+    /// The totals.
+    pub totals: Totals,
+    /// Each flow; none if only the totals were asked for.
+    pub flows: Vec<FlowView>,
+}
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum AskError {
+    /// The loop does not turn, or too many ask at once.
+    #[error("the gateway did not answer within {PATIENCE:?}")]
+    Late,
+    /// The loop has ended.
+    #[error("the gateway has ended")]
+    Ended,
+}
+
+/// A question, and where its answer is to go.
+type Asked = (Question, SyncSender<Snapshot>);
+
+/// Asks. Clones ask the same gateway.
+#[derive(Debug, Clone)]
+pub struct Asker {
+    asked: SyncSender<Asked>,
+    wake: Arc<EventFd>,
+}
+
+/// The loop's end: readable until every question is answered.
+#[derive(Debug)]
+pub(crate) struct Questions {
+    asked: Receiver<Asked>,
+    wake: Arc<EventFd>,
+    draft: Option<Draft>,
+}
+
+/// An answer that is being written.
+#[derive(Debug)]
+pub(crate) struct Draft {
+    pub(crate) question: Question,
+    /// The flows so far.
+    pub(crate) flows: Vec<FlowView>,
+    /// The next slot of the table to be looked at.
+    pub(crate) slot: usize,
+    reply: SyncSender<Snapshot>,
+}
+
+/// Joins those who ask to the loop that answers.
+///
+/// # Errors
+/// When no event descriptor can be had.
+pub(crate) fn channel() -> io::Result<(Asker, Questions)> {
+    // As a semaphore: each read is for one question, and the rest keep it readable.
+    let flags = EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_SEMAPHORE;
+    let wake = Arc::new(EventFd::from_flags(flags)?);
+    let (send, receive) = sync_channel(WAITING);
+    let asker = Asker { asked: send, wake: Arc::clone(&wake) };
+    Ok((asker, Questions { asked: receive, wake, draft: None }))
+}
+
+impl Asker {
+    /// Asks, and waits for the answer.
+    ///
+    /// # Errors
+    /// [`AskError`].
+    pub fn ask(&self, question: Question) -> Result<Snapshot, AskError> {
+        let (send, receive) = sync_channel(1);
+        self.asked.try_send((question, send)).map_err(|error| match error {
+            TrySendError::Full(_) => AskError::Late,
+            TrySendError::Disconnected(_) => AskError::Ended,
+        })?;
+        // A counter that is full is readable all the more.
+        let _ = self.wake.write(1);
+        receive.recv_timeout(PATIENCE).map_err(|error| match error {
+            RecvTimeoutError::Timeout => AskError::Late,
+            RecvTimeoutError::Disconnected => AskError::Ended,
+        })
+    }
+}
+
+impl Questions {
+    /// The answer to be gone on with, if a question waits.
+    pub(crate) fn draft(&mut self) -> Option<&mut Draft> {
+        if self.draft.is_none() {
+            let Ok((question, reply)) = self.asked.try_recv() else {
+                // Woken for nothing, which is not to happen again at once.
+                let _ = self.wake.read();
+                return None;
+            };
+            self.draft = Some(Draft { question, flows: Vec::new(), slot: 0, reply });
+        }
+        self.draft.as_mut()
+    }
+
+    /// The answer is complete but for the totals.
+    pub(crate) fn reply(&mut self, totals: Totals) {
+        let Some(Draft { flows, reply, .. }) = self.draft.take() else { return };
+        let _ = self.wake.read();
+        // Who asked may have lost patience.
+        let _ = reply.try_send(Snapshot { totals, flows });
+    }
+}
+
+impl AsFd for Questions {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.wake.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+    use std::thread;
+
+    fn totals(flows: u64) -> Totals {
+        Totals {
+            uptime: Duration::from_secs(1),
+            summary: Summary::default(),
+            refused: 0,
+            flows: FlowState::ALL.map(|state| (state, flows)),
+            held: Bytes::new(0),
+            memory: Bytes::new(1),
+            peer_known: false,
+        }
+    }
+
+    fn is_readable(questions: &Questions) -> bool {
+        let mut fds = [PollFd::new(questions.as_fd(), PollFlags::POLLIN)];
+        poll(&mut fds, PollTimeout::from(1000_u16)).unwrap() == 1
+    }
+
+    #[test]
+    fn each_question_wakes_the_loop_and_gets_its_answer() {
+        let (asker, mut questions) = channel().unwrap();
+        thread::scope(|scope| {
+            let asking: Vec<_> =
+                (0..3).map(|_| scope.spawn(|| asker.ask(Question::Totals).unwrap())).collect();
+            for turn in 0..3 {
+                assert!(is_readable(&questions), "turn {turn}");
+                // A loop that takes several turns for an answer is woken for each.
+                for slot in 0..3 {
+                    assert!(is_readable(&questions));
+                    let draft = questions.draft().unwrap();
+                    assert_eq!((draft.question, draft.slot), (Question::Totals, slot));
+                    draft.slot += 1;
+                }
+                questions.reply(totals(7));
+            }
+            for one in asking {
+                let flows = Vec::new();
+                assert_eq!(one.join().unwrap(), Snapshot { totals: totals(7), flows });
+            }
+        });
+        assert!(questions.draft().is_none());
+        drop(questions);
+        assert_eq!(asker.ask(Question::Flows), Err(AskError::Ended));
+    }
+
+    #[test]
+    fn a_loop_that_does_not_turn_is_not_waited_for_for_ever() {
+        let (asker, mut questions) = channel().unwrap();
+        assert_eq!(asker.ask(Question::Totals), Err(AskError::Late));
+        // Nobody waits for that answer any more; the loop does not mind.
+        assert!(questions.draft().is_some());
+        questions.reply(totals(0));
+        assert!(questions.draft().is_none());
+    }
+}

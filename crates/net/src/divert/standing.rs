@@ -1,0 +1,54 @@
+//! Rules that stand already: put to sleep, woken, removed. None of it needs to know whose packets
+//! they mark, so that another process than the one that set them up can do it.
+
+use super::DivertConfig;
+use crate::command::{CommandError, run};
+use crate::instance::Instance;
+use std::time::Duration;
+
+/// How long a process that was killed may take to let go of its lock.
+const LETTING_GO: Duration = Duration::from_secs(1);
+
+impl DivertConfig {
+    /// Packets go by the main table until [woken](DivertConfig::wake). For whoever watches over a
+    /// loop that does not answer.
+    pub(crate) fn sleep(&self) -> Result<(), CommandError> {
+        // The flag takes the table's chains off their hooks (nft(8)): one transaction, and no copy
+        // of the rules to keep.
+        run("nft", &["add", "table", "inet", &self.nft_table, "{ flags dormant; }"], "")?;
+        Ok(())
+    }
+
+    /// Ends a sleep.
+    pub(crate) fn wake(&self) -> Result<(), CommandError> {
+        run("nft", &["add", "table", "inet", &self.nft_table], "")?;
+        Ok(())
+    }
+
+    /// Removes what a killed process left, unless another has taken its place.
+    pub(crate) fn clear(&self) {
+        if let Ok(_lock) = Instance::lock_within(&self.service, LETTING_GO) {
+            self.remove();
+        }
+    }
+
+    /// Removes our table and rules, whoever made them. The routes are gone with their device.
+    pub(super) fn remove(&self) {
+        let _ = run("nft", &["delete", "table", "inet", &self.nft_table], "");
+        let priority = self.rule_priority.to_string();
+        for family in ["-4", "-6"] {
+            for table in self.route_tables {
+                let table = table.to_string();
+                // One rule an interface; the bound is only against a kernel that never says no.
+                for _ in 0..1000 {
+                    let arguments =
+                        [family, "rule", "delete", "priority", &priority, "lookup", &table];
+                    if run("ip", &arguments, "").is_err() {
+                        break;
+                    }
+                }
+                let _ = run("ip", &[family, "route", "flush", "table", &table], "");
+            }
+        }
+    }
+}

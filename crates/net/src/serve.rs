@@ -1,0 +1,274 @@
+//! A running gateway's own small servers: one for `bentpipe gateway flows`, on an abstract Unix
+//! socket, which the kernel keeps apart by network namespace, for root alone; one that speaks HTTP
+//! on a loopback address.
+//!
+//! One client at a time, each with a limit on its time and on its request, on a thread that only
+//! waits for clients and for answers: what a client does costs at most that the next one waits.
+
+mod http;
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::socket::{getsockopt, setsockopt, sockopt};
+use nix::sys::time::TimeVal;
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::AsFd;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{self as unix, UnixListener, UnixStream};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// The time that a client has for its request and for taking the answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The longest request, in bytes.
+const LONGEST: usize = 4096;
+
+/// Why there is no server.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// Others could reach it.
+    #[error("{0} is not a loopback address: what is said there is for this host alone")]
+    NotLoopback(SocketAddr),
+    /// The address or name cannot be had.
+    #[error("cannot listen on {address}: {source}")]
+    Listen {
+        /// Which.
+        address: String,
+        /// Why not.
+        source: io::Error,
+    },
+}
+
+/// Why a question was not answered.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// Nobody listens.
+    #[error("no {0} runs in this network namespace")]
+    NotRunning(String),
+    /// Whoever listens is not root.
+    #[error("who listens as {0} is neither root nor you: not asked")]
+    Impostor(String),
+    /// The server hung up without a word.
+    #[error("the {0} gave no answer: it answers root alone, and not while it stands still")]
+    Refused(String),
+    /// The connection failed.
+    #[error("cannot ask the {name}: {source}")]
+    Io {
+        /// Whom.
+        name: String,
+        /// Why not.
+        source: io::Error,
+    },
+}
+
+/// A server, until dropped.
+#[derive(Debug)]
+pub struct Server {
+    /// Closing it ends the thread.
+    stop: Option<UnixStream>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Server {
+    /// Answers a line of text with what `answer` makes of it, for root and our own user alone, in
+    /// this network namespace, as `name`. No answer hangs up.
+    ///
+    /// # Errors
+    /// [`ServeError`].
+    pub fn for_root(
+        name: &str,
+        mut answer: impl FnMut(&str) -> Option<Vec<u8>> + Send + 'static,
+    ) -> Result<Server, ServeError> {
+        let failed = |source| ServeError::Listen { address: name.to_owned(), source };
+        let address = abstract_name(name).map_err(failed)?;
+        let listener = UnixListener::bind_addr(&address).map_err(failed)?;
+        listener.set_nonblocking(true).map_err(failed)?;
+        Self::start(
+            listener,
+            |listener| Ok(listener.accept()?.0),
+            move |client: UnixStream| {
+                if !is_trusted(&client) {
+                    return Ok(());
+                }
+                client.set_nonblocking(false)?;
+                let mut client = Limited::new(client);
+                let line = client.request(|bytes| bytes.ends_with(b"\n"))?;
+                match answer(String::from_utf8_lossy(&line).trim()) {
+                    Some(bytes) => client.write_all(&bytes),
+                    None => Ok(()),
+                }
+            },
+        )
+        .map_err(failed)
+    }
+
+    /// Answers `GET /metrics` with the text that `metrics` makes, over HTTP/1.0 on a loopback
+    /// address.
+    ///
+    /// # Errors
+    /// [`ServeError`].
+    pub fn metrics(
+        address: SocketAddr,
+        mut metrics: impl FnMut() -> Option<String> + Send + 'static,
+    ) -> Result<Server, ServeError> {
+        if !address.ip().is_loopback() {
+            return Err(ServeError::NotLoopback(address));
+        }
+        let failed = |source| ServeError::Listen { address: address.to_string(), source };
+        let listener = TcpListener::bind(address).map_err(failed)?;
+        listener.set_nonblocking(true).map_err(failed)?;
+        Self::start(
+            listener,
+            |listener| Ok(listener.accept()?.0),
+            move |client| {
+                client.set_nonblocking(false)?;
+                let mut client = Limited::new(client);
+                let request = client.request(http::is_complete)?;
+                client.write_all(&http::respond(&request, &mut metrics))
+            },
+        )
+        .map_err(failed)
+    }
+
+    fn start<L: AsFd + Send + 'static, C>(
+        listener: L,
+        accept: impl Fn(&L) -> io::Result<C> + Send + 'static,
+        mut serve: impl FnMut(C) -> io::Result<()> + Send + 'static,
+    ) -> io::Result<Server> {
+        let (stop, stopped) = UnixStream::pair()?;
+        let thread = std::thread::Builder::new().name("bp-serve".into()).spawn(move || {
+            while wait_for_client(&listener, &stopped) {
+                // A client may have left already, and one that is refused or too slow is its own
+                // loss.
+                if let Err(error) = accept(&listener).and_then(&mut serve) {
+                    tracing::debug!(%error, "client not served");
+                }
+            }
+        })?;
+        Ok(Server { stop: Some(stop), thread: Some(thread) })
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stop.take();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Asks the server that answers as `name` in this network namespace; `who` is what it is called in
+/// messages.
+///
+/// # Errors
+/// [`ClientError`].
+pub fn ask(name: &str, who: &str, question: &str) -> Result<Vec<u8>, ClientError> {
+    let failed = |source| ClientError::Io { name: who.to_owned(), source };
+    let address = abstract_name(name).map_err(failed)?;
+    let server = UnixStream::connect_addr(&address).map_err(|error| match error.kind() {
+        io::ErrorKind::ConnectionRefused => ClientError::NotRunning(who.to_owned()),
+        _ => failed(error),
+    })?;
+    if !is_trusted(&server) {
+        return Err(ClientError::Impostor(who.to_owned()));
+    }
+    let mut server = Limited::new(server);
+    let mut answer = Vec::new();
+    let asked = server
+        .write_all(format!("{question}\n").as_bytes())
+        .and_then(|()| server.read_to_end(&mut answer));
+    match asked {
+        Ok(0) => Err(ClientError::Refused(who.to_owned())),
+        Ok(_) => Ok(answer),
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset
+            ) =>
+        {
+            Err(ClientError::Refused(who.to_owned()))
+        }
+        Err(error) => Err(failed(error)),
+    }
+}
+
+fn abstract_name(name: &str) -> io::Result<unix::SocketAddr> {
+    unix::SocketAddr::from_abstract_name(name)
+}
+
+/// Whether root or our own user is at the other end. Names have no owner that says so.
+fn is_trusted(stream: &UnixStream) -> bool {
+    let own = nix::unistd::geteuid().as_raw();
+    getsockopt(stream, sockopt::PeerCredentials)
+        .is_ok_and(|peer| peer.uid() == 0 || peer.uid() == own)
+}
+
+/// False when it is time to end.
+fn wait_for_client(listener: &impl AsFd, stopped: &UnixStream) -> bool {
+    let mut fds = [listener.as_fd(), stopped.as_fd()].map(|fd| PollFd::new(fd, PollFlags::POLLIN));
+    match poll(&mut fds, PollTimeout::NONE) {
+        Ok(_) => fds[1].any() != Some(true),
+        Err(errno) => errno == nix::errno::Errno::EINTR,
+    }
+}
+
+/// A connection with little time left.
+struct Limited<S> {
+    stream: S,
+    end: Instant,
+}
+
+impl<S: Read + Write + AsFd> Limited<S> {
+    fn new(stream: S) -> Limited<S> {
+        Limited { stream, end: Instant::now() + PATIENCE }
+    }
+
+    /// Reads until `complete`, or the client says no more.
+    fn request(&mut self, complete: impl Fn(&[u8]) -> bool) -> io::Result<Vec<u8>> {
+        let mut request = Vec::new();
+        let mut buffer = [0; 512];
+        while !complete(&request) {
+            let len = self.read(&mut buffer)?;
+            if len == 0 || request.len() + len > LONGEST {
+                return Err(io::ErrorKind::InvalidData.into());
+            }
+            request.extend_from_slice(&buffer[..len]);
+        }
+        Ok(request)
+    }
+
+    /// What is left of the time, for the next system call.
+    fn left(&self) -> io::Result<TimeVal> {
+        let left = self.end.saturating_duration_since(Instant::now());
+        // Zero would mean for ever.
+        if left.as_micros() == 0 {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        Ok(TimeVal::new(left.as_secs() as i64, left.subsec_micros().into()))
+    }
+}
+
+impl<S: Read + Write + AsFd> Read for Limited<S> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = self.left()?;
+        setsockopt(&self.stream, sockopt::ReceiveTimeout, &left)?;
+        self.stream.read(buffer)
+    }
+}
+
+impl<S: Read + Write + AsFd> Write for Limited<S> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let left = self.left()?;
+        setsockopt(&self.stream, sockopt::SendTimeout, &left)?;
+        self.stream.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.stream.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,97 @@
+use super::*;
+use std::net::{Shutdown, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A server on a free port of the loopback, whose `n`th answer is n.
+fn counting() -> (Server, SocketAddr) {
+    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let mut count = 0;
+    let server = Server::metrics(address, move || {
+        count += 1;
+        Some(format!("bentpipe_answers_total {count}\n"))
+    });
+    (server.unwrap(), address)
+}
+
+fn exchange(address: SocketAddr, request: &[u8]) -> String {
+    let mut client = TcpStream::connect(address).unwrap();
+    client.write_all(request).unwrap();
+    let mut answer = String::new();
+    // A client that was cut off may be reset.
+    let _ = client.read_to_string(&mut answer);
+    answer
+}
+
+#[test]
+fn a_scraper_gets_its_metrics() {
+    let (_server, address) = counting();
+    let answer = exchange(address, b"GET /metrics HTTP/1.1\r\nHost: x\r\nAccept: */*\r\n\r\n");
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    assert!(head.starts_with("HTTP/1.0 200 OK\r\n"), "{head}");
+    assert!(head.contains("Content-Type: text/plain; version=0.0.4"), "{head}");
+    assert!(head.contains(&format!("Content-Length: {}\r\n", body.len())), "{head}");
+    assert_eq!(body, "bentpipe_answers_total 1\n");
+}
+
+#[test]
+fn what_is_no_request_for_metrics_is_told_so() {
+    let (_server, address) = counting();
+    for (request, status) in [
+        ("GET / HTTP/1.0\r\n\r\n", "404"),
+        ("POST /metrics HTTP/1.0\r\n\r\n", "501"),
+        ("nonsense\r\n\r\n", "400"),
+    ] {
+        let answer = exchange(address, request.as_bytes());
+        assert!(answer.starts_with(&format!("HTTP/1.0 {status} ")), "{request:?}: {answer}");
+    }
+    // None of them has cost the loop an answer.
+    assert!(exchange(address, b"GET /metrics HTTP/1.0\r\n\r\n").ends_with("_total 1\n"));
+}
+
+#[test]
+fn a_request_without_end_is_cut_off_and_the_next_client_served() {
+    let (_server, address) = counting();
+    assert_eq!(exchange(address, &[b'x'; 2 * LONGEST]), "");
+    let half = TcpStream::connect(address).unwrap();
+    (&half).write_all(b"GET /metr").unwrap();
+    half.shutdown(Shutdown::Write).unwrap();
+    assert!(exchange(address, b"GET /metrics HTTP/1.0\r\n\r\n").ends_with("_total 1\n"));
+}
+
+#[test]
+fn a_silent_client_holds_the_others_up_for_its_time_only() {
+    let (_server, address) = counting();
+    let _silent = TcpStream::connect(address).unwrap();
+    let began = Instant::now();
+    assert!(exchange(address, b"GET /metrics HTTP/1.0\r\n\r\n").ends_with("_total 1\n"));
+    assert!(began.elapsed() < PATIENCE + Duration::from_secs(3));
+}
+
+#[test]
+fn only_the_loopback_is_served() {
+    for address in ["0.0.0.0:0", "192.0.2.1:9464", "[::]:0"] {
+        let error = Server::metrics(address.parse().unwrap(), || None).unwrap_err().to_string();
+        assert!(error.contains("not a loopback address"), "{error}");
+    }
+}
+
+#[test]
+fn a_name_answers_until_its_server_is_dropped() {
+    static NUMBER: AtomicUsize = AtomicUsize::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let name = format!("bentpipe-test-serve-{}-{number}", std::process::id());
+    let nobody = ask(&name, "test gateway", "flows").unwrap_err().to_string();
+    assert_eq!(nobody, "no test gateway runs in this network namespace");
+    let long = vec![b'.'; 1 << 20];
+    let server = Server::for_root(&name, {
+        let long = long.clone();
+        move |line| (line == "flows").then(|| long.clone())
+    })
+    .unwrap();
+    // Far more than a socket holds.
+    assert_eq!(ask(&name, "test gateway", "flows").unwrap(), long);
+    let refused = ask(&name, "test gateway", "anything else").unwrap_err();
+    assert!(matches!(refused, ClientError::Refused(_)), "{refused}");
+    drop(server);
+    assert!(matches!(ask(&name, "x", "flows"), Err(ClientError::NotRunning(_))));
+}
