@@ -5,7 +5,7 @@
 //! gets twice what it delivers in both round trips, and four times as much where more than one
 //! byte in a hundred is lost on either leg (Henderson, 4.3.1, counts two to three bandwidth-delay
 //! products).
-//! What a reader that stops leaves behind is bounded by what it took before.
+//! A reader that stops leaves behind what was promised before: what it took, or what fills a known link.
 //!
 //! As in dynamic right-sizing (Fisk and Feng, 2001) the window must not be what holds back a sender
 //! that doubles its own: a stream that delivers more from round to round gets twice as much.
