@@ -1,5 +1,6 @@
 //! The private option by which two gateways find each other: an experimental option (RFC 6994)
-//! in the SYN and the SYN-ACK, with one byte that tells which options the gateway has added.
+//! in the SYN and the SYN-ACK, with one byte that tells which options the gateway has added, and
+//! whether it takes data before the client has acknowledged the SYN-ACK.
 //!
 //! A host ignores it. It is sent to, and believed from, the satellite side only.
 
@@ -15,6 +16,8 @@ pub(crate) struct Announcement {
     pub(crate) window_scale: bool,
     pub(crate) sack: bool,
     pub(crate) timestamps: bool,
+    /// In a SYN: what the server says before the client has acknowledged the SYN-ACK may be sent.
+    pub(crate) takes_early_data: bool,
 }
 
 impl Announcement {
@@ -25,13 +28,14 @@ impl Announcement {
             window_scale: bits & 1 != 0,
             sack: bits & 2 != 0,
             timestamps: bits & 4 != 0,
+            takes_early_data: bits & 8 != 0,
         })
     }
 
     /// Adds the announcement; without room for it nothing happens.
     pub(crate) fn put(self, options: &mut TcpOptions) -> bool {
-        let bits =
-            u8::from(self.window_scale) | u8::from(self.sack) << 1 | u8::from(self.timestamps) << 2;
+        let flags = [self.window_scale, self.sack, self.timestamps, self.takes_early_data];
+        let bits = flags.iter().rev().fold(0, |bits, flag| bits << 1 | u8::from(*flag));
         options.add_experiment(IDENTIFIER, &[bits])
     }
 
@@ -42,7 +46,7 @@ impl Announcement {
 
     /// Whether any option was added.
     pub(crate) fn any(self) -> bool {
-        self != Announcement::default()
+        self.window_scale || self.sack || self.timestamps
     }
 
     /// Takes the added options off, so that the host sees what the other host offered.

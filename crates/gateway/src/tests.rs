@@ -2,6 +2,7 @@
 
 mod icmp;
 mod leaving;
+mod modes;
 mod mss;
 mod observation;
 mod opening;

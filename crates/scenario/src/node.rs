@@ -6,7 +6,7 @@ use crate::orbit::Position;
 use crate::reader::{Context, Reader, Result, Section, field};
 use crate::tcp::TcpLayer;
 use bentpipe_core::tcp::connection::ConnectionConfig;
-use bentpipe_gateway::{AddOptions, Config as GatewayConfig, LegConfig};
+use bentpipe_gateway::{AddOptions, Config as GatewayConfig, FinMode, Handshake, LegConfig};
 
 /// A node of the network.
 #[derive(Debug, Clone, PartialEq)]
@@ -81,7 +81,12 @@ pub(crate) const GATEWAY: Section = Section {
         ),
         field("position", "such as `50.1N 8.7E`", "", "where it stands, for links with an `orbit`"),
         field("memory", "bytes", "512MiB", "all that it holds"),
-        field("stream", "bytes", "4MiB", "what each direction of a flow may hold"),
+        field(
+            "stream",
+            "bytes",
+            "4MiB",
+            "what each direction of a flow may hold at most; less where its bandwidth-delay product is less",
+        ),
         field(
             "guaranteed",
             "bytes",
@@ -94,6 +99,18 @@ pub(crate) const GATEWAY: Section = Section {
             "`known-peer`, `always`, `never`",
             "`known-peer`",
             "whether TCP options that hosts lack are added on the satellite leg",
+        ),
+        field(
+            "handshake",
+            "`end-to-end`, `downstream-first`",
+            "`end-to-end`",
+            "whether a server's SYN-ACK is acknowledged when the client has done so, or at once",
+        ),
+        field(
+            "fin",
+            "`end-to-end`, `immediate`",
+            "`end-to-end`",
+            "whether a FIN is acknowledged when the far host has done so, or at once",
         ),
         field("announce", "true or false", "true", "announce itself to other gateways in SYNs"),
         field(
@@ -163,12 +180,22 @@ impl Node {
             1 => AddOptions::Always,
             _ => AddOptions::Never,
         };
+        let handshake = match reader.choice("handshake", &["end-to-end", "downstream-first"])? {
+            0 => Handshake::EndToEnd,
+            _ => Handshake::DownstreamFirst,
+        };
+        let fin = match reader.choice("fin", &["end-to-end", "immediate"])? {
+            0 => FinMode::EndToEnd,
+            _ => FinMode::Immediate,
+        };
         let config = GatewayConfig {
             memory: reader.or("memory", default.memory)?,
             stream_capacity: reader.or("stream", default.stream_capacity)?,
             guaranteed: reader.or("guaranteed", default.guaranteed)?,
             max_flows: reader.or("flows", default.max_flows)?,
             add_options,
+            handshake,
+            fin,
             announce: reader.or("announce", default.announce)?,
             fin_hold: reader.or("fin-hold", default.fin_hold)?,
             reset_drain: reader.or("reset-drain", default.reset_drain)?,

@@ -4,7 +4,7 @@ use bentpipe_core::link::{LossKind, QueueKind, QueueLimit, Varying};
 use bentpipe_core::tcp::receiver::AckPolicy;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::{Bytes, Rate};
-use bentpipe_gateway::AddOptions;
+use bentpipe_gateway::{AddOptions, FinMode, Handshake};
 use bentpipe_scenario::{
     Arrivals, Distribution, Experiment, FaultKind, HelperKind, Http, HttpVersion, LinkIndex, Load,
     NodeKind, Outages, PingPace, Reuse, Scenario, Workload,
@@ -20,6 +20,8 @@ client = {}
 [gateway.g]
 lan = "a"
 add-options = "always"
+handshake = "downstream-first"
+fin = "immediate"
 memory = "1MiB"
 satellite-leg = { rate = "8Mbit/s", round-trip = "500ms", tcp = "ack=per-segment", mtu = 1500 }
 [link.a]
@@ -120,6 +122,7 @@ fn gateways_have_the_deployed_codes_parameters() {
     assert_eq!(gateway.lan, [LinkIndex(0)]);
     let config = &gateway.config;
     assert_eq!((config.memory, config.add_options), (Bytes::new(1 << 20), AddOptions::Always));
+    assert_eq!((config.handshake, config.fin), (Handshake::DownstreamFirst, FinMode::Immediate));
     assert_eq!((config.satellite.mtu, config.lan.mtu), (1500, u16::MAX));
     assert_eq!(config.satellite.ack_policy, AckPolicy::PerSegment);
     assert_eq!(config.satellite.bandwidth_delay_product(), Some(500_000));

@@ -4,7 +4,7 @@ mod policy;
 
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::{Bytes, Rate, parse_duration};
-use bentpipe_gateway::{AddOptions, Config, LegConfig, MssLimit};
+use bentpipe_gateway::{AddOptions, Config, FinMode, Handshake, LegConfig, MssLimit};
 use bentpipe_net::serve::ServeError;
 use serde::{Deserialize, Deserializer, de};
 use std::fmt::{self, Display};
@@ -33,6 +33,8 @@ pub(crate) struct File {
     satellite: Satellite,
     #[serde(default)]
     lan: Lan,
+    #[serde(default)]
+    splitting: Splitting,
     #[serde(default)]
     limits: Limits,
     #[serde(default)]
@@ -147,6 +149,28 @@ impl Wrong {
     }
 }
 
+/// What of the hosts' connections is end to end.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Splitting {
+    handshake: Option<Shaking>,
+    fin: Option<Ending>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Shaking {
+    EndToEnd,
+    DownstreamFirst,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Ending {
+    EndToEnd,
+    Immediate,
+}
+
 /// How much the gateway may hold.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -237,6 +261,18 @@ impl File {
                 Adding::Never => AddOptions::Never,
             };
         }
+        if let Some(handshake) = self.splitting.handshake {
+            config.handshake = match handshake {
+                Shaking::EndToEnd => Handshake::EndToEnd,
+                Shaking::DownstreamFirst => Handshake::DownstreamFirst,
+            };
+        }
+        if let Some(fin) = self.splitting.fin {
+            config.fin = match fin {
+                Ending::EndToEnd => FinMode::EndToEnd,
+                Ending::Immediate => FinMode::Immediate,
+            };
+        }
         set_leg!(&mut config.satellite, self.satellite);
         set_leg!(&mut config.lan, self.lan);
         let Limits { memory, stream, flows, half_open, flows_per_client, drain: _ } = self.limits;
@@ -312,6 +348,18 @@ mod tests {
         assert_eq!(config.max_half_open, 100);
         assert_eq!(config.add_options, AddOptions::Never);
         assert_eq!(config.stream_capacity, Config::default().stream_capacity);
+    }
+
+    #[test]
+    fn what_is_end_to_end_can_be_chosen() {
+        let config = read(INTERFACES).unwrap();
+        assert_eq!((config.handshake, config.fin), (Handshake::EndToEnd, FinMode::EndToEnd));
+        let table = "[splitting]\nhandshake = \"downstream-first\"\nfin = \"immediate\"\n";
+        let config = read(&format!("{INTERFACES}{table}")).unwrap();
+        let chosen = (Handshake::DownstreamFirst, FinMode::Immediate);
+        assert_eq!((config.handshake, config.fin), chosen);
+        let wrong = read(&format!("{INTERFACES}[splitting]\nfin = \"never\"\n")).unwrap_err();
+        assert!(wrong.starts_with("FILE:5: ") && wrong.contains("immediate"), "{wrong}");
     }
 
     #[test]

@@ -53,9 +53,13 @@ Example:
     [lan]                   # the same but rate, round_trip and add_options; all optional
     recovery = \"sack\"
 
+    [splitting]             # all optional
+    handshake = \"end-to-end\"  # or \"downstream-first\": servers are answered before clients have
+    fin = \"end-to-end\"        # or \"immediate\": a FIN is acknowledged at once
+
     [limits]                # all optional
     memory = \"512MiB\"       # of all flows together
-    stream = \"4MiB\"         # of one direction of one flow
+    stream = \"4MiB\"         # of one direction of one flow, at most
     flows = 20000
     half_open = 4096        # of those, without a SYN-ACK yet; SYNs beyond it are forwarded
     flows_per_client = 5000 # by the address that opens them

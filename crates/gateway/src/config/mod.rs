@@ -22,6 +22,35 @@ pub enum AddOptions {
     Never,
 }
 
+/// When the server's SYN-ACK is acknowledged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Handshake {
+    /// When the client has acknowledged it: the server has no connection that the client has not.
+    #[default]
+    EndToEnd,
+    /// At once: the papers' order (bharadwaj-2001, 3.2). A server that speaks first is heard a round
+    /// trip earlier, but a SYN with a forged address costs it a connection.
+    DownstreamFirst,
+}
+
+/// When a host's FIN is acknowledged to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FinMode {
+    /// When the far host has acknowledged it (Henderson, 4.3.1), or after
+    /// [`fin_hold`](Config::fin_hold).
+    #[default]
+    EndToEnd,
+    /// At once: the papers' rule (bharadwaj-2001, 3.1). What precedes it is still owed to the far
+    /// host, which its sender does not hear of.
+    Immediate,
+}
+
+impl FinMode {
+    /// Where FINs are acknowledged at once, nothing of a flow is left so long after both
+    /// (bharadwaj-2001, 3.2). What still comes then is forwarded, and the hosts answer it.
+    pub const MOST_LINGER: Duration = Duration::from_secs(4);
+}
+
 /// The least MTU that counts: IPv4's (RFC 791) would leave options no room beside data.
 pub(crate) const LEAST_MTU: u16 = 576;
 /// TCP's header without options.
@@ -32,7 +61,7 @@ const TCP_HEADER_LEN: usize = 20;
 pub struct Config {
     /// All bytes held, sent and unsent, of all flows.
     pub memory: Bytes,
-    /// What a stream may hold.
+    /// What a stream may hold at most; it sizes itself by its flow's bandwidth-delay product.
     pub stream_capacity: Bytes,
     /// What a flow may hold of each stream whatever the other flows hold.
     pub guaranteed: Bytes,
@@ -54,13 +83,18 @@ pub struct Config {
     pub announce: bool,
     /// Send super-segments of up to 64 KB, for a device that splits them.
     pub super_segments: bool,
+    /// When a server's SYN-ACK is acknowledged.
+    pub handshake: Handshake,
+    /// When a FIN is acknowledged.
+    pub fin: FinMode,
     /// How long a FIN's acknowledgment waits for the far side's.
     pub fin_hold: Duration,
     /// How long acknowledged bytes may take to be delivered after a RST.
     pub reset_drain: Duration,
     /// How long a SYN waits for its SYN-ACK, and a SYN-ACK for its ACK.
     pub open_timeout: Duration,
-    /// How long a finished flow answers repeated segments.
+    /// How long a finished flow answers repeated segments; with [`FinMode::Immediate`] at most
+    /// [`FinMode::MOST_LINGER`].
     pub linger: Duration,
     /// After this long without a packet, a flow whose streams are empty is forwarded.
     pub idle_timeout: Duration,
@@ -72,6 +106,14 @@ impl Config {
         match side {
             Side::Lan => &self.lan,
             Side::Satellite => &self.satellite,
+        }
+    }
+
+    /// How long a flow that has ended in order answers repeated segments.
+    pub(crate) fn closed_linger(&self) -> Duration {
+        match self.fin {
+            FinMode::EndToEnd => self.linger,
+            FinMode::Immediate => self.linger.min(FinMode::MOST_LINGER),
         }
     }
 
@@ -106,6 +148,8 @@ impl Default for Config {
             add_options: AddOptions::default(),
             announce: true,
             super_segments: true,
+            handshake: Handshake::default(),
+            fin: FinMode::default(),
             fin_hold: Duration::from_secs(30),
             reset_drain: Duration::from_secs(60),
             open_timeout: Duration::from_secs(70),

@@ -1,9 +1,9 @@
-//! The end of a flow: FINs end to end, resets behind what was acknowledged.
+//! The end of a flow: FINs end to end or hop by hop, resets behind what was acknowledged.
 
 use super::leaving::Leaving;
 use super::leg::{CLIENT, SERVER};
 use super::split::{Packet, Progress, Split};
-use crate::config::Config;
+use crate::config::{Config, FinMode};
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::tcp::tcb::Admission;
 use bentpipe_core::time::{Duration, Instant};
@@ -52,15 +52,15 @@ impl<B: Buffer> Split<B> {
     /// Whether the leg still speaks. Towards a host that has reset there is nothing to say.
     pub(super) fn may_send(&self, leg: usize) -> bool {
         match self.ending {
-            Ending::Open | Ending::Closed { .. } => true,
-            Ending::Draining { from, .. } => leg != from,
+            Ending::Open | Ending::Closed { .. } => !self.is_held_back(leg),
+            Ending::Draining { from, .. } => leg != from && !self.is_held_back(leg),
             Ending::Leaving(Leaving { unheard, .. }) => unheard != Some(leg),
             Ending::Reset { .. } | Ending::Left => false,
         }
     }
 
-    /// FINs travel end to end: sent on when all before them has been received, acknowledged to
-    /// their sender when the far host has acknowledged them.
+    /// FINs are sent on when all before them has been received. They travel end to end, so are
+    /// acknowledged to their sender when the far host has acknowledged them, or hop by hop.
     pub(super) fn pass_fins(&mut self, now: Instant) {
         if self.ending != Ending::Open {
             self.end_drain(now);
@@ -75,7 +75,7 @@ impl<B: Buffer> Split<B> {
             if self.legs[leg].tcb.receiver.fin_acknowledged() {
                 continue;
             }
-            if self.legs[other].tcb.sender.fin_acked() {
+            if self.fin == FinMode::Immediate || self.legs[other].tcb.sender.fin_acked() {
                 self.legs[leg].tcb.receiver.acknowledge_fin();
                 self.fin_held_since[leg] = None;
             } else {
@@ -97,6 +97,7 @@ impl<B: Buffer> Split<B> {
             // (RFC 9293, 3.10.7.1). That takes nothing back of what is owed to the other host.
             return;
         }
+        self.unconfirmed.take_if(|_| leg == CLIENT);
         if let Ending::Draining { from, .. } = self.ending {
             if from == other {
                 // Both have reset: nobody is left to deliver to.
@@ -144,6 +145,7 @@ impl<B: Buffer> Split<B> {
 
     pub(super) fn forget_streams(&mut self) {
         self.blind = None;
+        self.unconfirmed = None;
         self.streams = [B::default(), B::default()];
     }
 
@@ -171,6 +173,7 @@ impl<B: Buffer> Split<B> {
 
     /// Deadlines of held FINs and of a drain.
     pub(super) fn expire(&mut self, now: Instant, config: &Config) {
+        self.expire_unconfirmed(now);
         for leg in [CLIENT, SERVER] {
             if self.fin_held_since[leg].is_some_and(|since| since + config.fin_hold <= now) {
                 self.legs[leg].tcb.receiver.acknowledge_fin();
@@ -199,15 +202,18 @@ impl<B: Buffer> Split<B> {
             Ending::Open | Ending::Left => None,
             Ending::Draining { until, .. } => until,
             Ending::Leaving(Leaving { since, .. }) => Some(since + config.reset_drain),
-            Ending::Closed { at } | Ending::Reset { at } => Some(at + config.linger),
+            Ending::Closed { at } => Some(at + config.closed_linger()),
+            Ending::Reset { at } => Some(at + config.linger),
         };
-        fins.into_iter().flatten().chain(end)
+        let unconfirmed = self.unconfirmed_at();
+        fins.into_iter().flatten().chain(end).chain(unconfirmed)
     }
 
     /// When the flow may be forgotten.
     pub(crate) fn forgettable(&self, now: Instant, config: &Config) -> bool {
         match self.ending {
-            Ending::Closed { at } | Ending::Reset { at } => at + config.linger <= now,
+            Ending::Closed { at } => at + config.closed_linger() <= now,
+            Ending::Reset { at } => at + config.linger <= now,
             Ending::Open | Ending::Draining { .. } | Ending::Leaving(_) | Ending::Left => false,
         }
     }

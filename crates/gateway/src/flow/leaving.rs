@@ -107,6 +107,11 @@ impl<B: Buffer> Split<B> {
         if self.ending != Ending::Open || self.binding_options {
             return false;
         }
+        if self.unconfirmed.is_some() && why != Departure::Route {
+            // Nobody else would repeat the SYN-ACK.
+            return false;
+        }
+        self.unconfirmed = None;
         let confirmed = [false; 2];
         self.ending = Ending::Leaving(Leaving { why, since: now, unheard, confirmed });
         if let Some(leg) = unheard.filter(|leg| !self.legs[*leg].tcb.sender.is_done()) {

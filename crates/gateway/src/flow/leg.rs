@@ -19,6 +19,10 @@ pub(crate) const SERVER: usize = 1;
 /// both families stay within 65,535 bytes.
 const MAX_LEN: u16 = u16::MAX - 40;
 
+/// What a round trip takes where nothing is known: over a geostationary satellite, and nearby.
+const GEO_ROUND_TRIP: Duration = Duration::from_millis(600);
+const NEAR_ROUND_TRIP: Duration = Duration::from_millis(100);
+
 /// One leg of a split flow.
 #[derive(Debug)]
 pub(crate) struct Leg {
@@ -27,6 +31,10 @@ pub(crate) struct Leg {
     pub(crate) ip: IpHeader,
     pub(crate) src_port: u16,
     pub(crate) dst_port: u16,
+    /// The window that fills the link behind this leg, if that is known.
+    pub(crate) filling_window: Option<u64>,
+    /// The round-trip time to go by until one has been measured.
+    assumed_round_trip: Duration,
 }
 
 /// What a leg is made from.
@@ -75,7 +83,17 @@ impl Leg {
             ip,
             src_port: ours.src_port,
             dst_port: ours.dst_port,
+            filling_window: leg_config.filling_window(),
+            assumed_round_trip: leg_config.round_trip.unwrap_or(match side {
+                Side::Satellite => GEO_ROUND_TRIP,
+                Side::Lan => NEAR_ROUND_TRIP,
+            }),
         }
+    }
+
+    /// The round-trip time of this leg, as measured, or else as far as anything is known.
+    pub(crate) fn round_trip(&self) -> Duration {
+        self.tcb.sender.rtt().srtt().unwrap_or(self.assumed_round_trip)
     }
 
     /// Addresses and ports for a segment of this leg.

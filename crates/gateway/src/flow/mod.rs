@@ -22,10 +22,12 @@
 //! [`Tcb::on_segment`]: bentpipe_core::tcp::tcb::Tcb::on_segment
 
 mod closing;
+mod early;
 mod leaving;
 mod leg;
 mod opening;
 mod silence;
+mod sizing;
 mod split;
 mod syn;
 mod terms;

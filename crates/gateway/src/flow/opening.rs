@@ -1,6 +1,7 @@
 //! From the SYN-ACK to the client's acknowledgment of it: it is relayed, with the same sequence
 //! numbers, and options are added and taken off on the way.
 
+use super::early::Unconfirmed;
 use super::leg::{CLIENT, Handshake, Leg, SERVER};
 use super::split::{Added, Split};
 use super::syn::{OUR_WINDOW_SHIFT, Relay, Syn, clamp_mss, own_window, without_ecn};
@@ -123,14 +124,22 @@ impl Opening {
             && tcp.seq.distance_from(next) <= i32::from(u16::MAX)
     }
 
-    /// The client's `ack` completes the handshake: makes the legs. `ends` are those of the client
-    /// and of the server.
+    /// Whether `tcp` is data that the server sends before the client has acknowledged the SYN-ACK:
+    /// a gateway on the way has done so.
+    pub(crate) fn is_early_data(&self, tcp: &TcpHeader, len: usize) -> bool {
+        len > 0
+            && tcp.ack == self.syn.isn() + 1
+            && tcp.seq.distance_from(self.synack_in.seq + 1) >= 0
+    }
+
+    /// The handshake is complete, by the client's `ack` or because the server is not to wait for
+    /// it: makes the legs. `ends` are those of the client and of the server.
     pub(crate) fn complete<B: Buffer>(
         &self,
         now: Instant,
         config: &Config,
         ends: [Endpoint; 2],
-        ack: &TcpHeader,
+        ack: Option<&TcpHeader>,
     ) -> Split<B> {
         let stamped = |tcp: &TcpHeader| tcp.options.timestamps.map(|ts| ts.value);
         let (syn_in, syn_out) = (self.syn.came(ends), self.syn.sent(config, ends));
@@ -141,9 +150,13 @@ impl Opening {
         let client = Handshake {
             ours: &self.synack_out,
             theirs: &syn_in,
-            window: u64::from(ack.window) << client_shift,
+            // A SYN's window is not scaled (RFC 7323, 2.2).
+            window: match ack {
+                Some(ack) => u64::from(ack.window) << client_shift,
+                None => u64::from(syn_in.window),
+            },
             relayed: stamped(&self.synack_in),
-            rtt: (self.times == 1).then(|| now.saturating_since(self.sent_at)),
+            rtt: (self.times == 1 && ack.is_some()).then(|| now.saturating_since(self.sent_at)),
             ip: self.ip,
         };
         let server = Handshake {
@@ -160,7 +173,13 @@ impl Opening {
             Leg::new(now, config, sides[CLIENT], &client),
             Leg::new(now, config, sides[SERVER], &server),
         ];
-        Split::new(now, config, legs, self.added_in_all())
+        let unconfirmed = ack.is_none().then(|| {
+            let takes_early_data = self.syn.peer_added().is_some_and(|peer| peer.takes_early_data);
+            let synack = (self.ip, self.synack_out.clone());
+            Unconfirmed::new(now, self.syn.isn(), synack, config.open_timeout)
+                .with_early_data(takes_early_data)
+        });
+        Split::new(now, config, legs, self.added_in_all(), unconfirmed)
     }
 }
 
@@ -177,6 +196,7 @@ fn accept(
         window_scale: offered.window_scale && options.window_scale.is_none(),
         sack: offered.sack && !options.sack_permitted,
         timestamps: offered.timestamps && options.timestamps.is_none(),
+        takes_early_data: false,
     };
     if accepted.window_scale {
         options.window_scale = Some(OUR_WINDOW_SHIFT);

@@ -1,11 +1,13 @@
 //! A split flow at work: bytes from one leg to the other.
 
 use super::closing::Ending;
+use super::early::Unconfirmed;
 use super::leaving::Blind;
 use super::leg::{CLIENT, Leg, SERVER};
 use super::silence::Silence;
+use super::sizing::{Observed, Sizing};
 use crate::Side;
-use crate::config::Config;
+use crate::config::{Config, FinMode};
 use bentpipe_core::tcp::buffer::{Buffer, Payload};
 use bentpipe_core::tcp::ecn::Ecn;
 use bentpipe_core::tcp::tcb::{Admission, Bypass, Fate, Outgoing};
@@ -42,13 +44,16 @@ pub(crate) struct Split<B> {
     pub(super) legs: [Leg; 2],
     /// Stream i: from leg i to the other.
     pub(super) streams: [B; 2],
-    capacity: u64,
+    sizing: [Sizing; 2],
     /// A leg has options that one of the hosts did not offer.
     pub(super) added_options: bool,
     /// One of the hosts itself uses such options, so the flow cannot go on unsplit. Where they are
     /// between two gateways only, it can once both have forgotten it.
     pub(super) binding_options: bool,
     pub(super) ending: Ending,
+    pub(super) fin: FinMode,
+    /// The client has not acknowledged the SYN-ACK yet.
+    pub(super) unconfirmed: Option<Box<Unconfirmed>>,
     /// When the FIN of each leg's host was received, while its acknowledgment is withheld.
     pub(super) fin_held_since: [Option<Instant>; 2],
     /// Segments outside the legs' own traffic: resets.
@@ -63,14 +68,27 @@ pub(crate) struct Split<B> {
 }
 
 impl<B: Buffer> Split<B> {
-    pub(crate) fn new(now: Instant, config: &Config, legs: [Leg; 2], added: Added) -> Split<B> {
+    pub(crate) fn new(
+        now: Instant,
+        config: &Config,
+        legs: [Leg; 2],
+        added: Added,
+        unconfirmed: Option<Unconfirmed>,
+    ) -> Split<B> {
+        let most = config.stream_capacity.count();
+        let sizing = [CLIENT, SERVER].map(|leg| {
+            // Twice what a gateway that knows the link as we do may begin with.
+            Sizing::new(now, 2 * legs[leg].filling_window.unwrap_or(0), most)
+        });
         let mut split = Split {
             legs,
             streams: [B::default(), B::default()],
-            capacity: config.stream_capacity.count(),
+            sizing,
             added_options: added != Added::Nothing,
             binding_options: added == Added::ToHost,
             ending: Ending::Open,
+            fin: config.fin,
+            unconfirmed: unconfirmed.map(Box::new),
             fin_held_since: [None; 2],
             control: VecDeque::new(),
             lost: 0,
@@ -78,9 +96,9 @@ impl<B: Buffer> Split<B> {
             bypassed: [0; 2],
             blind: None,
         };
-        // The server's SYN-ACK is acknowledged now that the client has done so.
+        // The server's SYN-ACK is acknowledged now, that the client has done so or not.
         split.legs[SERVER].tcb.receiver.owe_now();
-        split.open_windows(split.capacity);
+        split.open_windows(most);
         split
     }
 
@@ -122,6 +140,9 @@ impl<B: Buffer> Split<B> {
             }
             _ => return self.on_packet_after_end(now, leg, packet),
         }
+        if !self.passes_handshake(now, leg, packet.tcp) {
+            return Progress::default();
+        }
         let other = 1 - leg;
         // The guarantee counts from what is owed next, not from what is held: were the pool full
         // of data behind holes, what fills them could never come in.
@@ -132,6 +153,7 @@ impl<B: Buffer> Split<B> {
             Admission::Refuse
         };
         let received_before = self.legs[leg].tcb.receiver.rcv_nxt();
+        let ranges = self.legs[leg].tcb.receiver.beyond().len();
         let arrival =
             self.legs[leg].tcb.on_segment(now, packet.tcp, packet.payload.len(), admission);
         if arrival.fate == Fate::Reset {
@@ -142,6 +164,7 @@ impl<B: Buffer> Split<B> {
         let bypassed = self.note_bypass(now, leg, arrival.bypass, arrival.acked);
         if taken {
             self.silence.end(now, leg);
+            self.unconfirmed.take_if(|_| leg == CLIENT);
             self.blind.take_if(|blind| blind.leg == leg);
             // Only now: anybody can make a packet with these addresses and ports, and its hop
             // limit and TSval would stay on all that we send.
@@ -156,14 +179,25 @@ impl<B: Buffer> Split<B> {
             let new = packet.payload.slice(arrival.skip..arrival.skip + len);
             self.streams[leg].write(arrival.store.start, new);
         }
+        // Each hole is a segment that was lost, or more.
+        let holes = self.legs[leg].tcb.receiver.beyond().len().saturating_sub(ranges);
+        self.sizing[leg].note_holes(holes as u64 * self.legs[leg].tcb.sender.smss());
         let received = self.legs[leg].tcb.receiver.rcv_nxt();
+        let round_trip = self.round_trip();
         let sender = &mut self.legs[other].tcb.sender;
         if received > received_before && sender.is_done() {
             sender.begin_within(allowance.windows[other]);
+            let una = sender.snd_una();
+            self.sizing[leg].begin(now, round_trip, una);
+            // Not before: the link may be in use by then.
+            self.sizing[leg].grow(2 * sender.cwnd());
         }
         sender.extend(received);
         let delivered = self.release(leg, arrival.acked);
-        self.open_windows(allowance.capacity);
+        if delivered > 0 {
+            self.size(now, 1 - leg);
+        }
+        self.open_windows(allowance.most);
         self.pass_fins(now);
         Progress { received: received - received_before, delivered, bypassed, forward: false }
     }
@@ -190,11 +224,36 @@ impl<B: Buffer> Split<B> {
             .is_some_and(|start| start < delivered + bytes)
     }
 
+    /// Of both legs.
+    fn round_trip(&self) -> Duration {
+        self.legs[CLIENT].round_trip() + self.legs[SERVER].round_trip()
+    }
+
+    /// Something of stream `index` has been delivered: it may hold more, or less.
+    fn size(&mut self, now: Instant, index: usize) {
+        let sender = &self.legs[1 - index].tcb.sender;
+        let window = sender.cwnd();
+        let observed = Observed {
+            now,
+            round_trip: self.round_trip(),
+            delivered: sender.snd_una(),
+            repeated: sender.stats().retransmitted_bytes,
+            slow_start: (window < sender.ssthresh()).then_some(window),
+        };
+        self.sizing[index].on_delivered(&observed);
+    }
+
     /// Lets each leg's window open as far as its stream has room: right edges stand at what the
-    /// far host has acknowledged plus the capacity.
-    pub(super) fn open_windows(&mut self, capacity: u64) {
+    /// far host has acknowledged plus what the stream may hold, at most `most`.
+    pub(super) fn open_windows(&mut self, most: u64) {
+        if self.is_unconfirmed() {
+            // The client is not promised more than the SYN-ACK says, which may come again; and the
+            // server not more than the SYN did, which may be forged.
+            return;
+        }
         for leg in [CLIENT, SERVER] {
             let delivered = self.legs[1 - leg].tcb.sender.snd_una();
+            let capacity = self.sizing[leg].capacity().min(most);
             self.legs[leg].tcb.receiver.set_limit(delivered + capacity);
         }
     }
@@ -247,6 +306,7 @@ impl<B: Buffer> Split<B> {
     /// Whether nothing is held or in flight, so that plain forwarding can take over.
     pub(crate) fn is_clean(&self) -> bool {
         !self.added_options
+            && self.unconfirmed.is_none()
             && self.held() == 0
             && self
                 .legs
@@ -269,8 +329,8 @@ pub(crate) enum Added {
 /// What the gateway as a whole allows a flow at this moment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Allowance {
-    /// What each stream may hold, in bytes.
-    pub(crate) capacity: u64,
+    /// The most that a stream may hold, in bytes.
+    pub(crate) most: u64,
     /// The pool has room for more than guarantees.
     pub(crate) room: bool,
     /// What each stream may hold in any case, in bytes.

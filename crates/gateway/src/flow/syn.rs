@@ -8,7 +8,7 @@
 use super::leg::SERVER;
 use crate::Side;
 use crate::announce::Announcement;
-use crate::config::{AddOptions, Config};
+use crate::config::{AddOptions, Config, Handshake};
 use crate::key::{Endpoint, FlowKey};
 use bentpipe_core::tcp::tcb::TimestampClock;
 use bentpipe_core::time::Instant;
@@ -54,7 +54,7 @@ pub(crate) struct Syn {
 }
 
 // crates/gateway/tests/syn_memory.rs has what it costs with its place in the table.
-const _: () = assert!(size_of::<Syn>() <= 48);
+const _: () = assert!(size_of::<Syn>() <= 56);
 
 impl Syn {
     /// Takes the client's first SYN, which came in from `from`.
@@ -92,6 +92,7 @@ impl Syn {
                 window_scale: syn.shift.is_none(),
                 sack: !syn.sack,
                 timestamps: syn.stamp.is_none(),
+                takes_early_data: false,
             };
         }
         syn
@@ -185,7 +186,8 @@ impl Syn {
         if self.count > DECORATED_SYNS {
             self.added.take_off(&mut syn.options);
         } else if self.from.other() == Side::Satellite && config.announce {
-            let announced = self.added.put(&mut syn.options);
+            let takes_early_data = config.handshake == Handshake::DownstreamFirst;
+            let announced = Announcement { takes_early_data, ..self.added }.put(&mut syn.options);
             debug_assert!(announced, "the options of a SYN that is split take 20 bytes at most");
         }
         (self.ip(ends), syn)

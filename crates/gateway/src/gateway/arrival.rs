@@ -3,6 +3,7 @@
 use super::{Disposition, Gateway};
 use crate::Side;
 use crate::announce::Announcement;
+use crate::config::Handshake;
 use crate::flow::{CLIENT, Departure, Flow, Opening, Packet, Phase, SERVER, Syn};
 use crate::key::FlowKey;
 use crate::policy::Action;
@@ -126,7 +127,11 @@ impl<B: Buffer> Gateway<B> {
                 });
                 self.table.insert(key, id);
                 self.relays.push_back((sides[CLIENT], relay));
-                self.arm(id);
+                if self.config.handshake == Handshake::DownstreamFirst {
+                    self.complete_downstream(now, id);
+                } else {
+                    self.arm(id);
+                }
             }
             (SERVER, true, false) => {
                 // Simultaneous open: the hosts do it between themselves.
@@ -147,6 +152,16 @@ impl<B: Buffer> Gateway<B> {
         Disposition::Taken
     }
 
+    /// The server is answered before its client has answered it.
+    fn complete_downstream(&mut self, now: Instant, id: usize) {
+        let flow = &mut self.flows[id];
+        let ends = flow.ends();
+        let Phase::Opening(opening) = &flow.phase else { return };
+        flow.phase = Phase::Split(Box::new(opening.complete(now, &self.config, ends, None)));
+        self.note_split(id);
+        self.attend(id);
+    }
+
     fn forget_half_open(&mut self, key: &FlowKey) {
         if let Some(syn) = self.half_open.remove(key) {
             self.clients.remove(syn.client(key).0);
@@ -161,7 +176,7 @@ impl<B: Buffer> Gateway<B> {
         leg: usize,
         packet: Packet<'_>,
     ) -> Disposition {
-        let Packet { ip, tcp, .. } = packet;
+        let Packet { ip, tcp, payload, .. } = packet;
         let flow = &mut self.flows[id];
         let (ends, sides) = (flow.ends(), flow.sides);
         let Phase::Opening(opening) = &mut flow.phase else {
@@ -183,6 +198,8 @@ impl<B: Buffer> Gateway<B> {
                 self.remove(id);
                 return Disposition::Forward(Reason::NotOpened);
             }
+            // It comes again: the client could not take it, nor acknowledge it through us.
+            (SERVER, false, _) if opening.is_early_data(tcp, payload.len()) => {}
             (SERVER, false, _) => return Disposition::Forward(Reason::NotOpened),
             (_, true, _) if opening.syn().is_repeated_by(tcp) => {
                 let relay = opening.relay_syn(now, &self.config, ip, tcp);
@@ -194,10 +211,9 @@ impl<B: Buffer> Gateway<B> {
                 return self.handle_new(now, packet);
             }
             (_, false, _) if opening.completes(tcp) => {
-                let split = opening.complete(now, &self.config, ends, tcp);
+                let split = opening.complete(now, &self.config, ends, Some(tcp));
                 flow.phase = Phase::Split(Box::new(split));
-                self.summary.split += 1;
-                tracing::debug!(client = ?flow.client, server = ?flow.server, "flow split");
+                self.note_split(id);
                 let disposition = self.handle_split(now, id, leg, packet);
                 if self.draining {
                     self.dismiss(now, id, Departure::Drain, None);
@@ -208,6 +224,12 @@ impl<B: Buffer> Gateway<B> {
         }
         self.arm(id);
         Disposition::Taken
+    }
+
+    fn note_split(&mut self, id: usize) {
+        let flow = &self.flows[id];
+        tracing::debug!(client = ?flow.client, server = ?flow.server, "flow split");
+        self.summary.split += 1;
     }
 
     fn handle_split(
@@ -223,7 +245,9 @@ impl<B: Buffer> Gateway<B> {
         let Phase::Split(split) = &mut flow.phase else { unreachable!("checked by the caller") };
         let leaving = split.leaving_for();
         let before = split.held();
+        let unconfirmed = split.is_unconfirmed();
         let progress = split.on_packet(now, leg, packet, allowance);
+        let confirmed = unconfirmed && !split.is_unconfirmed();
         self.held = self.held + split.held() - before;
         let stats = self.summary.side_mut(sides[leg]);
         stats.received_bytes += progress.received;
@@ -231,6 +255,9 @@ impl<B: Buffer> Gateway<B> {
         match progress.bypassed {
             Some(bypass) => self.on_bypass(now, id, leg, bypass),
             None => self.attend(id),
+        }
+        if confirmed && self.draining {
+            self.dismiss(now, id, Departure::Drain, None);
         }
         match leaving {
             Some(why) if progress.forward => Disposition::Forward(why.into()),

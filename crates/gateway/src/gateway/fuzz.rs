@@ -6,7 +6,7 @@
 
 use super::{Emission, Gateway};
 use crate::flow::Phase;
-use crate::{AddOptions, Config, Side};
+use crate::{AddOptions, Config, FinMode, Handshake, Side};
 use bentpipe_core::tcp::buffer::{Chunks, Payload};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::{Bytes, Rate};
@@ -32,6 +32,8 @@ struct Setup {
     short_idle: bool,
     known_link: bool,
     super_segments: bool,
+    downstream_first: bool,
+    immediate_fin: bool,
     syn: Options,
     synack: Options,
     timestamps: bool,
@@ -128,6 +130,12 @@ impl Run {
         };
         if setup.always_add {
             config.add_options = AddOptions::Always;
+        }
+        if setup.downstream_first {
+            config.handshake = Handshake::DownstreamFirst;
+        }
+        if setup.immediate_fin {
+            config.fin = FinMode::Immediate;
         }
         if setup.short_idle {
             config.idle_timeout = Duration::from_secs(5);

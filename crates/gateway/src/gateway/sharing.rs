@@ -14,7 +14,7 @@ impl<B: Buffer> Gateway<B> {
     /// What a flow with legs towards `sides` may take when `arriving` bytes of payload come.
     pub(super) fn allowance(&self, sides: [Side; 2], arriving: usize) -> Allowance {
         Allowance {
-            capacity: self.capacity(),
+            most: self.most_for_one(),
             room: self.held + arriving <= self.memory(),
             guaranteed: self.config.guaranteed.count(),
             windows: sides.map(|side| self.free_window(side)),
@@ -70,13 +70,12 @@ impl<B: Buffer> Gateway<B> {
         }
     }
 
-    /// What a stream may hold now: windows stop opening when three quarters of the pool are
-    /// taken, so that what is in flight still finds room.
-    fn capacity(&self) -> u64 {
-        if self.held > self.memory() / 4 * 3 {
-            self.config.guaranteed.count()
-        } else {
-            self.config.stream_capacity.count()
-        }
+    /// The most that a stream may hold now: a quarter of what is free (dynamic thresholds,
+    /// Choudhury and Hahne, 1998), and its guaranteed share in any case. So a single stream takes a
+    /// fifth of the pool at most, and however many readers stop, as much as one of them holds is
+    /// there for the next stream.
+    fn most_for_one(&self) -> u64 {
+        let free = self.memory().saturating_sub(self.held) as u64;
+        (free / 4).max(self.config.guaranteed.count())
     }
 }

@@ -14,7 +14,7 @@ use bentpipe_core::tcp::sender::InitialWindow;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::{Bytes, Probability, Rate};
 use bentpipe_core::wire::SeqNum;
-use bentpipe_gateway::{AddOptions, Config};
+use bentpipe_gateway::{AddOptions, Config, FinMode, Handshake};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use std::collections::BTreeSet;
@@ -252,6 +252,12 @@ impl Draw {
             guaranteed: Bytes::new(self.pick(&[16 << 10, 4 << 10])),
             add_options: self.pick(&[AddOptions::KnownPeer, AddOptions::Always, AddOptions::Never]),
             announce: self.between(0, 3) > 0,
+            handshake: self.pick(&[
+                Handshake::EndToEnd,
+                Handshake::EndToEnd,
+                Handshake::DownstreamFirst,
+            ]),
+            fin: self.pick(&[FinMode::EndToEnd, FinMode::EndToEnd, FinMode::Immediate]),
             super_segments: self.flip(),
             // What a drained gateway holds is delivered in the end, whatever the link does.
             reset_drain: Duration::from_secs(if self.has(Hazard::Drain) { 3600 } else { 60 }),

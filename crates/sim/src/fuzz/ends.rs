@@ -5,6 +5,7 @@ use super::violation::Invariant;
 use crate::host::script::Report;
 use crate::world::World;
 use bentpipe_core::time::Instant;
+use bentpipe_gateway::FinMode;
 use std::time::Duration;
 
 type Finding = (Invariant, String);
@@ -12,7 +13,8 @@ type Finding = (Invariant, String);
 /// What was seen of a connection's ends.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ends {
-    /// The least time for which a gateway withholds a FIN's acknowledgment; None without gateways.
+    /// The least time for which a gateway withholds a FIN's acknowledgment, zero if one does not;
+    /// None without gateways.
     fin_hold: Option<Duration>,
     /// The least time for which a gateway delivers behind a reset.
     reset_drain: Option<Duration>,
@@ -39,7 +41,12 @@ impl Ends {
             })
         };
         Ends {
-            fin_hold: configs().map(|config| config.fin_hold).min(),
+            fin_hold: configs()
+                .map(|config| match config.fin {
+                    FinMode::EndToEnd => config.fin_hold,
+                    FinMode::Immediate => Duration::ZERO,
+                })
+                .min(),
             reset_drain: configs().map(|config| config.reset_drain).min(),
             seen: [End::default(); 2],
         }

@@ -31,7 +31,7 @@ impl Watch {
                 let (pool, share) = (config.memory.count(), config.guaranteed.count());
                 let size = Chunks::SIZE as u64;
                 let admitted = (pool / (2 * share)).min(config.max_flows as u64);
-                let streams = 2 * admitted.min(plan.calls.len() as u64);
+                let streams = 2 * admitted.min(plan.most_flows(config));
                 (pool + 2 * size + streams * (share.div_ceil(size) + 1) * size) as usize
             }
         });

@@ -1,0 +1,227 @@
+//! How much a stream may hold: it follows what the far host takes.
+//!
+//! Towards the far host a bandwidth-delay product is in flight, and as much again waits to replace
+//! what is lost; from the near host as much is on its way as its own round trip takes. So a stream
+//! gets twice what it delivers in both round trips, and four times as much where more than one
+//! byte in a hundred is lost on either leg (Henderson, 4.3.1, counts two to three bandwidth-delay
+//! products).
+//! A reader that stops leaves behind what was promised before: what it took, or what fills a known link.
+//!
+//! As in dynamic right-sizing (Fisk and Feng, 2001) the window must not be what holds back a sender
+//! that doubles its own: a stream that delivers more from round to round gets twice as much.
+//! It grows at once. It shrinks when it has delivered less for several rounds, as a loss holds up
+//! what follows it, and by a quarter a round; right edges that were promised stay.
+
+use bentpipe_core::time::{Duration, Instant};
+
+/// What a stream may hold in any case, memory allowing, in bytes: what a window of 64 KB, the most
+/// without scaling, takes.
+const LEAST: u64 = 64_000;
+
+/// The share of bytes lost above which a stream is given more room.
+const LOSSY: f64 = 0.01;
+
+/// Rounds of which the best one counts.
+const ROUNDS: usize = 4;
+
+/// Bytes over which that share is taken; what is older counts half.
+const LOSS_MEMORY: u64 = 1 << 20;
+
+/// What one stream may hold.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sizing {
+    capacity: u64,
+    most: u64,
+    /// When the present round began, and what had been delivered then.
+    round: (Instant, u64),
+    /// Bytes delivered in the latest rounds, the newest first.
+    rounds: [u64; ROUNDS],
+    /// When something was delivered last.
+    last: Instant,
+    /// Bytes delivered and bytes lost of late, and all that had been sent again.
+    delivered: u64,
+    lost: u64,
+    repeated_before: u64,
+}
+
+/// What is known of a stream when its far host has acknowledged something.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Observed {
+    pub(super) now: Instant,
+    /// The round trips of both legs together.
+    pub(super) round_trip: Duration,
+    /// One past the last byte that the far host has acknowledged.
+    pub(super) delivered: u64,
+    /// All bytes that were sent again to it.
+    pub(super) repeated: u64,
+    /// The congestion window towards it, as long as it is in slow start.
+    pub(super) slow_start: Option<u64>,
+}
+
+impl Sizing {
+    /// A stream that begins with `start` bytes and may hold `most`.
+    pub(super) fn new(now: Instant, start: u64, most: u64) -> Sizing {
+        Sizing {
+            capacity: start.max(LEAST).min(most),
+            most,
+            round: (now, 1),
+            rounds: [0; ROUNDS],
+            last: now,
+            delivered: 0,
+            lost: 0,
+            repeated_before: 0,
+        }
+    }
+
+    /// What the stream may hold now, in bytes.
+    pub(super) fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    /// The stream was empty and is not any more. If that took longer than a round trip, the time
+    /// does not count.
+    pub(super) fn begin(&mut self, now: Instant, round_trip: Duration, delivered: u64) {
+        if now.saturating_since(self.last) > round_trip {
+            self.round = (now, delivered);
+        }
+    }
+
+    /// What comes from the near host misses `bytes` more.
+    pub(super) fn note_holes(&mut self, bytes: u64) {
+        self.lost += bytes;
+    }
+
+    /// The far host has acknowledged something.
+    pub(super) fn on_delivered(&mut self, observed: &Observed) {
+        let Observed { now, round_trip, delivered, repeated, slow_start } = *observed;
+        self.last = now;
+        if let Some(window) = slow_start {
+            self.grow(2 * window);
+        }
+        let (began, delivered_then) = self.round;
+        let elapsed = now.saturating_since(began);
+        if elapsed < round_trip || elapsed.is_zero() {
+            return;
+        }
+        let bytes = delivered - delivered_then;
+        self.round = (now, delivered);
+        self.delivered += bytes;
+        self.lost += repeated - self.repeated_before;
+        self.repeated_before = repeated;
+        if self.delivered > LOSS_MEMORY {
+            self.delivered /= 2;
+            self.lost /= 2;
+        }
+        let per_round = (bytes as f64 * (round_trip.as_secs_f64() / elapsed.as_secs_f64())) as u64;
+        let lossy = self.lost as f64 > LOSSY * self.delivered as f64;
+        let accelerates = per_round > self.rounds[0] + self.rounds[0] / 2;
+        self.rounds.rotate_right(1);
+        self.rounds[0] = per_round;
+        let steady = if lossy { 4 } else { 2 } * self.rounds.iter().max().unwrap_or(&per_round);
+        let wanted = if accelerates { steady.max(4 * per_round) } else { steady };
+        if wanted < self.capacity {
+            let least = LEAST.min(self.most);
+            self.capacity = wanted.max(self.capacity - self.capacity / 4).max(least);
+        } else {
+            self.grow(wanted);
+        }
+    }
+
+    /// It may hold `wanted` bytes from now on, if it may not already hold more.
+    pub(super) fn grow(&mut self, wanted: u64) {
+        self.capacity = self.capacity.max(wanted.min(self.most));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROUND: Duration = Duration::from_millis(500);
+
+    /// Rounds in which so many bytes are delivered each, of which so many are sent again.
+    fn rounds(sizing: &mut Sizing, first: u64, rounds: &[(u64, u64)]) {
+        let (mut delivered, mut repeated) = sizing.round_and_repeated();
+        for (number, (bytes, again)) in rounds.iter().enumerate() {
+            delivered += bytes;
+            repeated += again;
+            let now = Instant::ZERO + ROUND * (first + number as u64 + 1) as u32;
+            let observed =
+                Observed { now, round_trip: ROUND, delivered, repeated, slow_start: None };
+            sizing.on_delivered(&observed);
+        }
+    }
+
+    impl Sizing {
+        fn round_and_repeated(&self) -> (u64, u64) {
+            (self.round.1, self.repeated_before)
+        }
+    }
+
+    #[test]
+    fn a_stream_holds_twice_what_it_delivers_in_a_round_trip() {
+        let mut sizing = Sizing::new(Instant::ZERO, 0, 4 << 20);
+        assert_eq!(sizing.capacity(), 64_000);
+        rounds(&mut sizing, 0, &[(500_000, 0)]);
+        assert_eq!(sizing.capacity(), 2_000_000, "it accelerates");
+        rounds(&mut sizing, 1, &[(500_000, 0); 10]);
+        assert_eq!(sizing.capacity(), 1_000_000);
+        // A little loss, and much.
+        rounds(&mut sizing, 11, &[(500_000, 4_000); 10]);
+        assert_eq!(sizing.capacity(), 1_000_000);
+        rounds(&mut sizing, 21, &[(500_000, 8_000); 10]);
+        assert_eq!(sizing.capacity(), 2_000_000);
+        // The same on the way to us.
+        let mut sizing = Sizing::new(Instant::ZERO, 0, 4 << 20);
+        for round in 0..10 {
+            sizing.note_holes(8_000);
+            rounds(&mut sizing, round, &[(500_000, 0)]);
+        }
+        assert_eq!(sizing.capacity(), 2_000_000);
+    }
+
+    #[test]
+    fn a_round_that_is_held_up_by_a_loss_takes_nothing_away() {
+        let mut sizing = Sizing::new(Instant::ZERO, 0, 4 << 20);
+        rounds(&mut sizing, 0, &[(500_000, 0); 10]);
+        rounds(&mut sizing, 10, &[(1_000, 0), (1_000, 0), (500_000, 0), (1_000, 0)]);
+        assert!(sizing.capacity() >= 1_000_000, "what was held up came with a jump");
+        rounds(&mut sizing, 14, &[(500_000, 0); 10]);
+        assert_eq!(sizing.capacity(), 1_000_000);
+    }
+
+    #[test]
+    fn silence_does_not_count_but_a_stream_that_runs_empty_does() {
+        let mut sizing = Sizing::new(Instant::ZERO, 0, 4 << 20);
+        rounds(&mut sizing, 0, &[(500_000, 0); 10]);
+        let at = |millis| Instant::ZERO + Duration::from_millis(millis);
+        let deliver = |sizing: &mut Sizing, millis, delivered| {
+            let (now, round_trip, repeated, slow_start) = (at(millis), ROUND, 0, None);
+            let observed = Observed { now, round_trip, delivered, repeated, slow_start };
+            sizing.on_delivered(&observed);
+        };
+        // It is drained at once, again and again, within the round trip.
+        for tenth in 1..=5 {
+            let delivered = 5_000_001 + 100_000 * (tenth - 1);
+            sizing.begin(at(5_000 + 100 * tenth - 1), ROUND, delivered);
+            deliver(&mut sizing, 5_000 + 100 * tenth, 5_000_001 + 100_000 * tenth);
+        }
+        assert_eq!(sizing.capacity(), 1_000_000);
+        // After a minute's silence as much comes in a round trip as ever.
+        sizing.begin(at(65_000), ROUND, 5_500_001);
+        deliver(&mut sizing, 65_500, 6_000_001);
+        assert_eq!(sizing.capacity(), 1_000_000);
+    }
+
+    #[test]
+    fn a_stream_that_delivers_nothing_falls_to_the_least() {
+        let mut sizing = Sizing::new(Instant::ZERO, 0, 4 << 20);
+        rounds(&mut sizing, 0, &[(1_000_000, 0); 3]);
+        assert!(sizing.capacity() >= 2_000_000);
+        rounds(&mut sizing, 3, &[(100, 0); 20]);
+        assert_eq!(sizing.capacity(), 64_000);
+        let mut small = Sizing::new(Instant::ZERO, 1 << 20, 20_000);
+        rounds(&mut small, 0, &[(100, 0); 5]);
+        assert_eq!(small.capacity(), 20_000, "never more than it may");
+    }
+}

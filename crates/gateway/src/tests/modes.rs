@@ -1,0 +1,178 @@
+//! FINs hop by hop, and servers that are answered before their clients have answered.
+
+use super::*;
+use crate::{FinMode, Handshake};
+
+const FIN: Flags = Flags(Flags::FIN.0 | Flags::ACK.0);
+const SYN_ACK: Flags = Flags(Flags::SYN.0 | Flags::ACK.0);
+
+/// Segments to a side: sequence number and acknowledgment as offsets, length and flags.
+fn to(side: Side, sent: &[Emission]) -> Vec<(i32, i32, usize, Flags)> {
+    let (ours, theirs) =
+        if side == Side::Lan { (SERVER_ISN, CLIENT_ISN) } else { (CLIENT_ISN, SERVER_ISN) };
+    let offsets = |tcp: &TcpHeader| (tcp.seq.distance_from(ours), tcp.ack.distance_from(theirs));
+    sent.iter()
+        .filter(|sent| sent.to == side)
+        .map(|sent| (offsets(&sent.tcp), sent.payload_len(), sent.tcp.flags))
+        .map(|((seq, ack), len, flags)| (seq, ack, len, flags))
+        .collect()
+}
+
+fn immediate() -> Table {
+    Table::new(Config { fin: FinMode::Immediate, ..Config::default() })
+}
+
+/// G01-D-10: a FIN is acknowledged at once and follows what is held; a while after both nothing is
+/// left of the flow.
+#[test]
+fn a_fin_is_acknowledged_at_once_where_that_is_asked_for() {
+    let mut table = immediate();
+    table.open();
+    let sent = table.send(Side::Lan, Table::segment(Side::Lan, 1, 1, FIN), b"hello");
+    assert_eq!(to(Side::Lan, &sent), [(1, 7, 0, Flags::ACK)], "the data and the FIN");
+    let [(1, 1, 5, flags)] = to(Side::Satellite, &sent)[..] else { panic!("{sent:?}") };
+    assert!(flags.contains(FIN), "the FIN goes with what precedes it");
+    // The server acknowledges, and ends as well.
+    let fin = Table::segment(Side::Satellite, 1, 7, FIN);
+    let sent = table.send(Side::Satellite, fin, b"");
+    assert_eq!(to(Side::Satellite, &sent), [(7, 2, 0, Flags::ACK)]);
+    table.send(Side::Lan, Table::segment(Side::Lan, 7, 2, Flags::ACK), b"");
+    assert_eq!((table.gateway.summary().closed, table.gateway.held()), (1, 0));
+    table.wait(Duration::from_secs(5));
+    assert_eq!(table.gateway.flows(), 0, "freed within five seconds");
+}
+
+/// G01-D-10: what precedes the FIN is not dropped with it.
+#[test]
+fn what_precedes_an_acknowledged_fin_is_delivered_or_counted() {
+    let mut table = immediate();
+    table.open();
+    table.send(Side::Lan, Table::segment(Side::Lan, 1, 1, FIN), b"hello");
+    // Lost; the client's connection is over for it.
+    let sent = table.wait(Duration::from_secs(3));
+    assert!(to(Side::Satellite, &sent).iter().any(|&(seq, _, len, _)| (seq, len) == (1, 5)));
+    // A server that never answers: nobody ends in order, and the bytes are in the log.
+    table.wait(Duration::from_secs(7000));
+    let summary = table.gateway.summary();
+    assert_eq!((summary.closed, summary.reset, summary.lost_bytes), (0, 1, 5));
+}
+
+/// H-D-19: by default a FIN is acknowledged when the far host has done so.
+#[test]
+fn a_fin_is_acknowledged_end_to_end_by_default() {
+    let mut table = Table::new(Config::default());
+    table.open();
+    let sent = table.send(Side::Lan, Table::segment(Side::Lan, 1, 1, FIN), b"hello");
+    assert_eq!(to(Side::Lan, &sent), [(1, 6, 0, Flags::ACK)], "the data, not the FIN");
+    let ack = Table::segment(Side::Satellite, 1, 7, Flags::ACK);
+    let sent = table.send(Side::Satellite, ack, b"");
+    assert_eq!(to(Side::Lan, &sent), [(1, 7, 0, Flags::ACK)]);
+}
+
+/// The client on the LAN, as `from`, has sent a SYN to a server, which answers.
+fn answered(client_behind_peer: bool) -> (Table, Vec<Emission>, [Side; 2]) {
+    let config = Config { handshake: Handshake::DownstreamFirst, ..Config::default() };
+    let mut table = Table::new(config);
+    let sides = if client_behind_peer {
+        [Side::Satellite, Side::Lan]
+    } else {
+        [Side::Lan, Side::Satellite]
+    };
+    let mut options = table.options.clone();
+    if client_behind_peer {
+        assert!(options.add_experiment(0x6270, &[8]));
+    }
+    table.give(sides[0], &Table::ip(Side::Lan), &syn(options), b"");
+    let options = table.options.clone();
+    let synack = Table::segment(Side::Satellite, 0, 1, SYN_ACK);
+    let synack = TcpHeader { options, ..synack };
+    let sent = table.give(sides[1], &Table::ip(Side::Satellite), &synack, b"");
+    (table, sent, sides)
+}
+
+fn syn(options: TcpOptions) -> TcpHeader {
+    TcpHeader { options, ..Table::segment(Side::Lan, 0, 0, Flags::SYN) }
+}
+
+/// What goes to the client and to the server, whatever their sides.
+fn by_leg(sent: &[Emission]) -> [Vec<(usize, Flags)>; 2] {
+    [4000, 80].map(|port| {
+        sent.iter()
+            .filter(|sent| sent.tcp.dst_port == port)
+            .map(|sent| (sent.payload_len(), sent.tcp.flags))
+            .collect()
+    })
+}
+
+/// G01-D-7: all downstream connections are complete before the client hears of it.
+#[test]
+fn the_server_is_answered_with_the_syn_ack_still_on_its_way() {
+    let (mut table, sent, _) = answered(false);
+    assert_eq!(by_leg(&sent), [vec![(0, SYN_ACK)], vec![(0, Flags::ACK)]]);
+    // It speaks first, and a host is not sent that before it has answered.
+    let hello = Table::segment(Side::Satellite, 1, 1, Flags::ACK);
+    let sent = table.send(Side::Satellite, hello, b"220 ready");
+    assert_eq!(by_leg(&sent)[0], []);
+    let ack = Table::segment(Side::Lan, 1, 1, Flags::ACK);
+    let sent = table.send(Side::Lan, ack, b"");
+    assert!(matches!(by_leg(&sent)[0][..], [(9, _)]), "{sent:?}");
+}
+
+#[test]
+fn a_gateway_that_takes_it_is_sent_data_before_the_client_has_answered() {
+    let (mut table, _, sides) = answered(true);
+    let hello = Table::segment(Side::Satellite, 1, 1, Flags::ACK);
+    let sent = table.give(sides[1], &Table::ip(Side::Satellite), &hello, b"220 ready");
+    assert!(matches!(by_leg(&sent)[0][..], [(9, _)]), "{sent:?}");
+}
+
+#[test]
+fn the_syn_ack_is_repeated_in_the_servers_stead() {
+    let (mut table, _, _) = answered(false);
+    let sent = table.wait(Duration::from_secs(4));
+    assert_eq!(by_leg(&sent)[0], [(0, SYN_ACK); 2], "after one second and two more");
+    // The client's SYN comes again: it has not seen the answer.
+    let again = syn(table.options.clone());
+    assert_eq!(by_leg(&table.send(Side::Lan, again, b""))[0], [(0, SYN_ACK)]);
+    table.send(Side::Lan, Table::segment(Side::Lan, 1, 1, Flags::ACK), b"");
+    assert_eq!(by_leg(&table.wait(Duration::from_secs(60)))[0], []);
+    assert_eq!(table.gateway.flows(), 1);
+}
+
+#[test]
+fn a_client_that_is_not_there_costs_the_server_a_reset() {
+    // It never answers.
+    let (mut table, _, _) = answered(false);
+    let hello = Table::segment(Side::Satellite, 1, 1, Flags::ACK);
+    table.send(Side::Satellite, hello, b"220 ready");
+    let sent = table.wait(Duration::from_secs(71));
+    assert!(matches!(by_leg(&sent)[1][..], [.., (0, flags)] if flags.contains(Flags::RST)));
+    assert!(by_leg(&sent)[0].iter().all(|(len, _)| *len == 0), "nothing was sent to it");
+    assert_eq!(table.gateway.summary().lost_bytes, 9);
+    table.wait(Duration::from_secs(20));
+    assert_eq!((table.gateway.flows(), table.gateway.held()), (0, 0));
+    // Its address was forged, and it says so.
+    let (mut table, _, _) = answered(false);
+    let sent = table.send(Side::Lan, Table::segment(Side::Lan, 1, 0, Flags::RST), b"");
+    assert!(matches!(by_leg(&sent)[1][..], [(0, flags)] if flags.contains(Flags::RST)));
+    assert_eq!(by_leg(&table.wait(Duration::from_secs(10)))[0], [], "no SYN-ACK any more");
+}
+
+#[test]
+fn data_that_a_peer_sends_early_is_not_passed_on_before_the_handshake() {
+    let mut table = Table::new(Config::default());
+    let options = table.options.clone();
+    table.send(Side::Lan, syn(options.clone()), b"");
+    let synack = Table::segment(Side::Satellite, 0, 1, SYN_ACK);
+    table.send(Side::Satellite, TcpHeader { options, ..synack }, b"");
+    let hello = Table::segment(Side::Satellite, 1, 1, Flags::ACK);
+    let verdict = table.gateway.handle_packet(
+        table.now,
+        Side::Satellite,
+        &Table::ip(Side::Satellite),
+        &hello,
+        Payload::Bytes(b"220 ready"),
+    );
+    assert_eq!(verdict, Disposition::Taken, "it comes again");
+    assert!(table.sent().is_empty());
+}
