@@ -2,9 +2,9 @@
 //!
 //! A gateway's leg speaks in another host's name. When the route of one direction changes, that
 //! host's own segments reach the peer directly, and the peer's segments show it (bharadwaj-2001,
-//! section 5: "examining the flow in the other direction"). What is then still held is delivered by
-//! [`Tcb::repeat`], which asks for no acknowledgments, and what still comes through us is taken for
-//! its acknowledgments only ([`Tcb::take_acknowledgment`]).
+//! section 5: "examining the flow in the other direction"). What is then still held goes out by
+//! [`Tcb::transmit_blindly`], which waits for no acknowledgments, and what still comes through us is
+//! taken for its acknowledgments only ([`Tcb::take_acknowledgment`]).
 
 use super::{Ack, Ecn, Outgoing, Tcb};
 use crate::time::Instant;
