@@ -1,7 +1,9 @@
 //! Gateways in a path of the simulated world: how they answer, what they hold, where they stand.
 
 mod buffers;
+mod chains;
 mod modes;
+mod pull;
 
 use bentpipe_core::link::LinkConfig;
 use bentpipe_core::tcp::connection::ConnectionConfig;
