@@ -180,7 +180,8 @@ fn pages_come_as_from_the_lan_as_over_a_split_connection_or_in_between() {
             );
             let name = format!("{page}, HTTP/{version}, {connections}");
             assert!((hundred / local - 1.0).abs() < 0.001, "{name}: {hundred} and {local}");
-            assert!((zero / split - 1.0).abs() < 0.1, "{name}: {zero} and {split}");
+            // A gateway's streams begin small: it is some percent slower than the cache's buffers.
+            assert!((zero / split - 1.0).abs() < 0.15, "{name}: {zero} and {split}");
             assert!(hundred <= fifty && fifty <= zero, "{name}: {hundred}, {fifty}, {zero}");
             let bytes = main_flow(&none).tally.delivered;
             assert!(bytes > 0 && main_flow(&half).tally.delivered == bytes, "{name}");

@@ -15,9 +15,9 @@ use std::collections::VecDeque;
 pub(crate) enum Ending {
     /// It does not yet.
     Open,
-    /// The host of `from` has reset; what it had sent before is still being delivered, for a time
-    /// if it may have been cut short, or for as long as it takes if its FIN is a part of it.
-    Draining { from: usize, until: Option<Instant> },
+    /// The host of `from` has reset; what it had sent before is still being delivered, until then.
+    /// If its FIN is a part of that (`whole`), for as long as the far host takes it or has no room.
+    Draining { from: usize, until: Instant, whole: bool },
     /// Both directions have ended in order; repeated segments are answered until forgotten.
     Closed { at: Instant },
     /// It is being handed back: what is held is delivered, all that comes is forwarded.
@@ -111,9 +111,22 @@ impl<B: Buffer> Split<B> {
         self.blind.take_if(|blind| blind.leg == leg);
         // Behind a FIN its host may be gone in good order while a slow reader takes its time.
         let whole = self.legs[leg].tcb.receiver.fin_received();
-        let until = (!whole).then(|| now + drain);
-        self.ending = Ending::Draining { from: leg, until };
+        self.ending = Ending::Draining { from: leg, until: now + drain, whole };
         self.end_drain(now);
+    }
+
+    /// The host of `leg` has spoken, and acknowledged `acked` bytes. One that reads slowly is given more
+    /// time; one that has room and takes nothing is not: two gateways whose hosts have both reset
+    /// would refuse each other's bytes for ever.
+    pub(super) fn heed_reader(&mut self, now: Instant, leg: usize, acked: u64, drain: Duration) {
+        let sender = &self.legs[leg].tcb.sender;
+        let reads = acked > 0 || sender.window_edge() <= sender.snd_una();
+        if let Ending::Draining { from, until, whole: true } = &mut self.ending
+            && *from != leg
+            && reads
+        {
+            *until = now + drain;
+        }
     }
 
     /// Bytes that arrived in order on `leg` and have not been delivered to the other host.
@@ -185,7 +198,7 @@ impl<B: Buffer> Split<B> {
         {
             self.expire_leaving(now, leaving);
         }
-        if let Ending::Draining { from, until: Some(until) } = self.ending
+        if let Ending::Draining { from, until, .. } = self.ending
             && until <= now
         {
             self.lost += self.undelivered(from);
@@ -200,7 +213,7 @@ impl<B: Buffer> Split<B> {
         let fins = self.fin_held_since.map(|held| held.map(|since| since + config.fin_hold));
         let end = match self.ending {
             Ending::Open | Ending::Left => None,
-            Ending::Draining { until, .. } => until,
+            Ending::Draining { until, .. } => Some(until),
             Ending::Leaving(Leaving { since, .. }) => Some(since + config.reset_drain),
             Ending::Closed { at } => Some(at + config.closed_linger()),
             Ending::Reset { at } => Some(at + config.linger),

@@ -194,6 +194,9 @@ impl<B: Buffer> Split<B> {
         }
         sender.extend(received);
         let delivered = self.release(leg, arrival.acked);
+        if taken {
+            self.heed_reader(now, leg, arrival.acked, allowance.reset_drain);
+        }
         if delivered > 0 {
             self.size(now, 1 - leg);
         }
