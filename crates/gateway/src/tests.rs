@@ -7,6 +7,7 @@ mod mss;
 mod observation;
 mod opening;
 mod policy;
+mod pool;
 mod silence;
 
 use super::*;
