@@ -1,9 +1,10 @@
 //! Leaving a flow to plain forwarding while some of its bytes are still held.
 //!
 //! A leaving flow takes nothing more: what comes is forwarded, and read only for what it
-//! acknowledges (which its receiver has long heard from us, and hears no second time). What was acknowledged before is still delivered; when that is done, nothing
-//! remembers the flow, and the hosts go on between themselves: addresses, ports and sequence
-//! numbers are theirs (bharadwaj-1999, 3.1).
+//! acknowledges (which its receiver has long heard from us, and hears no second time). What was
+//! acknowledged before is still delivered; when that is done, nothing remembers the flow, and the
+//! hosts go on between themselves: addresses, ports and sequence numbers are theirs
+//! (bharadwaj-1999, 3.1).
 //!
 //! After a change of route, one host's acknowledgments may not come back through us (bharadwaj-2001,
 //! 3.3 and 5). The bytes owed to that host are then sent blindly, several times. That all has
@@ -281,8 +282,8 @@ impl<B: Buffer> Split<B> {
         let end = self.legs[1 - leg].tcb.receiver.rcv_nxt();
         if !leaving.confirmed[1 - leg] {
             for at in (una..end).step_by(smss as usize).take(MOST_RESETS) {
-                let leg_ = &self.legs[leg];
-                let (ip, tcp) = leg_.address(leg_.tcb.reset_at(at));
+                let speaker = &self.legs[leg];
+                let (ip, tcp) = speaker.address(speaker.tcb.reset_at(at));
                 self.control.push_back((leg, ip, tcp));
             }
         }

@@ -1,7 +1,7 @@
 //! Handing flows back to plain forwarding: when the gateway is stopped, and when routes change.
 
 use super::Gateway;
-use crate::flow::{Departure, Phase};
+use crate::flow::{Departure, Phase, Split};
 use crate::stats::Reason;
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::tcp::tcb::Bypass;
@@ -33,14 +33,11 @@ impl<B: Buffer> Gateway<B> {
     pub fn cut_all(&mut self, now: Instant) {
         let ids: Vec<usize> = self.flows.iter().map(|(id, _)| id).collect();
         for id in ids {
-            let flow = &mut self.flows[id];
-            let Phase::Split(split) = &mut flow.phase else { continue };
-            if split.is_open() {
-                let before = split.held();
-                split.cut(now);
-                self.held = self.held + split.held() - before;
-                self.attend(id);
-            }
+            self.end(id, |split| {
+                if split.is_open() {
+                    split.cut(now);
+                }
+            });
         }
     }
 
@@ -83,12 +80,19 @@ impl<B: Buffer> Gateway<B> {
         why: Departure,
         unheard: Option<usize>,
     ) {
+        self.end(id, |split| {
+            if !split.leave(now, why, unheard) && why == Departure::Route && split.is_open() {
+                split.cut(now);
+            }
+        });
+    }
+
+    /// Does something that ends a flow, if it is split, and looks after what follows from it.
+    fn end(&mut self, id: usize, act: impl FnOnce(&mut Split<B>)) {
         let Some(flow) = self.flows.get_mut(id) else { return };
         let Phase::Split(split) = &mut flow.phase else { return };
         let before = split.held();
-        if !split.leave(now, why, unheard) && why == Departure::Route && split.is_open() {
-            split.cut(now);
-        }
+        act(split);
         self.held = self.held + split.held() - before;
         self.attend(id);
     }

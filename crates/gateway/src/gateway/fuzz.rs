@@ -1,5 +1,5 @@
-//! Arbitrary segments and ICMP errors at arbitrary times through a gateway: its sums stay right, no timer spins,
-//! what it sends is complete and fits into a packet, and memory stays within its pool.
+//! Arbitrary segments and ICMP errors at arbitrary times through a gateway: its sums stay right, no
+//! timer spins, what it sends is complete and fits into a packet, and memory stays within its pool.
 //!
 //! See crates/core/tests/fuzz for how such targets are run. This one is within the crate because
 //! it looks at the sums.

@@ -197,6 +197,11 @@ impl Hazard {
         Hazard::SynFlood,
     ];
 
+    /// Whether it may take away what was acknowledged.
+    pub(super) fn breaks(self) -> bool {
+        matches!(self, Hazard::Crash | Hazard::RouteOneWay | Hazard::RouteTwoWay)
+    }
+
     /// A word for messages and JSON.
     pub fn name(self) -> &'static str {
         match self {
@@ -225,9 +230,7 @@ impl Plan {
     /// break and need not be whole. All that happens on lines TCP makes good, and what attackers
     /// may do here must do no harm.
     pub fn may_break(&self) -> bool {
-        [Hazard::Crash, Hazard::RouteOneWay, Hazard::RouteTwoWay]
-            .iter()
-            .any(|hazard| self.hazards.contains(hazard))
+        self.hazards.iter().any(|hazard| hazard.breaks())
     }
 }
 
