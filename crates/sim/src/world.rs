@@ -4,6 +4,7 @@ mod act;
 mod look;
 mod meter;
 mod routes;
+mod send;
 mod tap;
 mod watch;
 
@@ -369,41 +370,6 @@ impl<A: Application> World<A> {
                 Some((Box::new(Packet::tcp(emission.ip, emission.tcp, body)), mss))
             }
         }
-    }
-
-    fn send_all(&mut self, id: NodeId, packets: Vec<(usize, Packet)>) {
-        for (port, packet) in packets {
-            self.send(id, port, Box::new(packet));
-        }
-    }
-
-    /// Sends a packet on its way to its destination. Without a route it is dropped.
-    fn forward(&mut self, id: NodeId, packet: Box<Packet>) {
-        if let Some(&port) = self.routes[id].get(&packet.ip.dst) {
-            self.send(id, port, packet);
-        }
-    }
-
-    fn send_from_host(&mut self, id: NodeId, packet: Box<Packet>) {
-        if let Some(tap) = &mut self.tap {
-            tap.sent(self.now, id, &packet);
-        }
-        self.send(id, 0, packet);
-    }
-
-    fn send(&mut self, id: NodeId, port: usize, packet: Box<Packet>) {
-        if let Some(line) = self.exits[id].get(port).copied().flatten() {
-            if let Some(touched) = &mut self.touched {
-                touched.line(line);
-            }
-            self.lines[line].line.push(self.now, packet);
-            self.arm_line(line);
-        }
-    }
-
-    fn arm_line(&mut self, id: LineId) {
-        let next = self.lines[id].line.next().map(|at| at.max(self.now));
-        self.agenda.set(line_element(id), next);
     }
 
     /// A digest over what arrives where and when.

@@ -7,6 +7,8 @@
 //! next cache on the way may take in turn. A fetch reads what comes as fast as it comes, as for a
 //! store.
 
+mod fetching;
+
 use super::Ends;
 use super::replies::Replies;
 use crate::record::Role;
@@ -15,6 +17,7 @@ use crate::stream::Notice;
 use crate::world::{End, NodeId};
 use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_core::time::Duration;
+use fetching::Cache;
 use std::collections::{BTreeMap, VecDeque};
 
 /// A request and its reply.
@@ -92,16 +95,6 @@ enum Purpose {
     Errand(Errand),
     /// A cache fetches what the client of that conversation has asked for, and has read so much.
     Fetch(ConversationId, u64),
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Cache {
-    /// The share of objects that it holds.
-    hits: f64,
-    /// From where it fetches the others.
-    caller: (NodeId, ConnectionConfig),
-    /// The conversation in which it does, while that goes on.
-    fetch: Option<ConversationId>,
 }
 
 const SERVER: u64 = 1;
@@ -292,47 +285,6 @@ impl Conversations {
             }
         }
         None
-    }
-
-    /// The cache of conversation `id` asks the server for what it does not hold: on a connection like
-    /// that on which it was asked.
-    fn fetch(&mut self, net: &mut Net, id: ConversationId, cache: Cache, exchange: Exchange) {
-        if let Some(fetch) = cache.fetch {
-            return self.ask(net, fetch, &[exchange]);
-        }
-        let last = |conversation: &Conversation| {
-            conversation.server_closes && conversation.asked.is_empty()
-        };
-        let closes = self.open.get(&id).is_some_and(last);
-        let fetch = self.begin(net, Purpose::Fetch(id, 0), cache.caller, &[exchange], closes);
-        if let Some(cache) = self.open.get_mut(&id).and_then(|asked| asked.cache.as_mut()) {
-            cache.fetch = Some(fetch);
-        }
-    }
-
-    /// A cache has fetched so many bytes in conversation `id`, for the client of conversation `of`.
-    fn on_fetched(&mut self, net: &mut Net, id: ConversationId, of: ConversationId, read: u64) {
-        let Some(fetch) = self.open.get_mut(&id) else { return };
-        let Purpose::Fetch(_, before) =
-            std::mem::replace(&mut fetch.purpose, Purpose::Fetch(of, read))
-        else {
-            return;
-        };
-        let all = read == fetch.promised;
-        if !all {
-            net.expect(fetch.client, read + 1);
-        }
-        let over = all && fetch.server_closes;
-        if over {
-            self.remove(net, id);
-        }
-        if let Some(asked) = self.open.get_mut(&of) {
-            if let Some(cache) = asked.cache.as_mut().filter(|_| over) {
-                cache.fetch = None;
-            }
-            asked.replies.on_fetched(read - before);
-            asked.reply(net);
-        }
     }
 
     /// A connection has broken. Whichever end learns it first: nothing more will come.

@@ -1,0 +1,42 @@
+//! What leaves a node: by which port, and onto which line.
+
+use super::{LineId, NodeId, World, line_element};
+use crate::host::Application;
+use crate::packet::Packet;
+
+impl<A: Application> World<A> {
+    pub(super) fn send_all(&mut self, id: NodeId, packets: Vec<(usize, Packet)>) {
+        for (port, packet) in packets {
+            self.send(id, port, Box::new(packet));
+        }
+    }
+
+    /// Sends a packet on its way to its destination. Without a route it is dropped.
+    pub(super) fn forward(&mut self, id: NodeId, packet: Box<Packet>) {
+        if let Some(&port) = self.routes[id].get(&packet.ip.dst) {
+            self.send(id, port, packet);
+        }
+    }
+
+    pub(super) fn send_from_host(&mut self, id: NodeId, packet: Box<Packet>) {
+        if let Some(tap) = &mut self.tap {
+            tap.sent(self.now, id, &packet);
+        }
+        self.send(id, 0, packet);
+    }
+
+    pub(super) fn send(&mut self, id: NodeId, port: usize, packet: Box<Packet>) {
+        if let Some(line) = self.exits[id].get(port).copied().flatten() {
+            if let Some(touched) = &mut self.touched {
+                touched.line(line);
+            }
+            self.lines[line].line.push(self.now, packet);
+            self.arm_line(line);
+        }
+    }
+
+    pub(super) fn arm_line(&mut self, id: LineId) {
+        let next = self.lines[id].line.next().map(|at| at.max(self.now));
+        self.agenda.set(line_element(id), next);
+    }
+}
