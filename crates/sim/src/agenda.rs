@@ -12,7 +12,7 @@ use std::collections::BinaryHeap;
 /// it is put back to where the alarm now stands.
 #[derive(Debug, Default)]
 pub(crate) struct Agenda {
-    heap: BinaryHeap<Reverse<(Instant, u64, usize)>>,
+    heap: BinaryHeap<Reverse<Entry>>,
     /// By element.
     alarms: Vec<Alarm>,
     armed: u64,
@@ -22,12 +22,22 @@ pub(crate) struct Agenda {
 struct Alarm {
     /// When it is to ring.
     at: Option<Instant>,
-    /// Moment and number of the entry that stands for it, at `at` or before.
-    entry: Option<(Instant, u64)>,
+    /// The entry that stands for it, at `at` or before, by its moment and number; 0: none does.
+    entered: Instant,
+    number: u64,
+}
+
+/// Orders by moment, then by number, which no two share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Entry {
+    at: Instant,
+    number: u64,
+    element: usize,
 }
 
 impl Agenda {
     /// Element `element` wants to be woken at `at`, or not at all.
+    #[inline]
     pub(crate) fn set(&mut self, element: usize, at: Option<Instant>) {
         if self.alarms.len() <= element {
             self.alarms.resize(element + 1, Alarm::default());
@@ -35,7 +45,7 @@ impl Agenda {
         let alarm = &mut self.alarms[element];
         alarm.at = at;
         if let Some(at) = at
-            && alarm.entry.is_none_or(|(entered, _)| at < entered)
+            && (alarm.number == 0 || at < alarm.entered)
         {
             self.enter(at, element);
         }
@@ -43,34 +53,34 @@ impl Agenda {
 
     fn enter(&mut self, at: Instant, element: usize) {
         self.armed += 1;
-        self.alarms[element].entry = Some((at, self.armed));
-        self.heap.push(Reverse((at, self.armed, element)));
+        let alarm = &mut self.alarms[element];
+        (alarm.entered, alarm.number) = (at, self.armed);
+        self.heap.push(Reverse(Entry { at, number: self.armed, element }));
     }
 
     /// The next alarm, if it rings by `end`; it is thereby over.
     pub(crate) fn pop(&mut self, end: Instant) -> Option<(Instant, usize)> {
         let at = self.next().filter(|&at| at <= end)?;
-        let Reverse((_, _, element)) = self.heap.pop()?;
+        let Reverse(Entry { element, .. }) = self.heap.pop()?;
         self.alarms[element] = Alarm::default();
         Some((at, element))
     }
 
     /// When the next alarm is.
+    #[inline]
     pub(crate) fn next(&mut self) -> Option<Instant> {
-        while let Some(&Reverse((entered, number, element))) = self.heap.peek() {
+        while let Some(&Reverse(Entry { at, number, element })) = self.heap.peek() {
             let alarm = &mut self.alarms[element];
-            if alarm.entry == Some((entered, number)) {
-                if alarm.at == Some(entered) {
-                    return Some(entered);
-                }
-                alarm.entry = None;
-                let put_off = alarm.at;
-                self.heap.pop();
-                if let Some(at) = put_off {
+            if alarm.number == number && alarm.at == Some(at) {
+                return Some(at);
+            }
+            self.heap.pop();
+            let alarm = &mut self.alarms[element];
+            if alarm.number == number {
+                alarm.number = 0;
+                if let Some(at) = alarm.at {
                     self.enter(at, element);
                 }
-            } else {
-                self.heap.pop();
             }
         }
         None

@@ -2,7 +2,7 @@
 
 use crate::packet::{Body, Content, Packet};
 use bentpipe_core::link::{Count, Counters, Link, LinkConfig};
-use bentpipe_core::time::{Duration, Instant};
+use bentpipe_core::time::{Duration, Instant, earliest};
 use bentpipe_core::units::Probability;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -139,9 +139,10 @@ impl Line {
     }
 
     /// When to call [`Line::pop`] next.
+    #[inline]
     pub(crate) fn next(&self) -> Option<Instant> {
         let held = self.arrivals.first_key_value().map(|(&(at, _), _)| at);
-        self.link.next().into_iter().chain(held).min()
+        earliest(self.link.next(), held)
     }
 
     fn suffer(&mut self, at: Instant, packet: &Packet) {

@@ -333,22 +333,15 @@ impl Simulation {
         }
         loop {
             let timer = self.net.timers.first().map(|&(at, ..)| at);
-            let event = self.net.world.next_event();
             // What the network does at a moment comes before what workloads do.
-            match (event, timer) {
-                (Some(event), timer) if event <= until && timer.is_none_or(|at| event <= at) => {
-                    self.net.world.step(event);
-                }
-                (_, Some(at)) if at <= until => {
-                    let (at, _, owner, mark) =
-                        self.net.timers.pop_first().expect("one was just seen");
-                    self.net.world.advance(at);
-                    self.call(owner, |workload, net| workload.on_timer(net, mark));
-                }
-                (event, timer) => {
+            if !self.net.world.step(timer.map_or(until, |at| at.min(until))) {
+                if timer.is_none_or(|at| at > until) {
                     self.net.world.advance(until);
-                    return event.is_some() || timer.is_some();
+                    return self.net.world.next_event().is_some() || timer.is_some();
                 }
+                let (at, _, owner, mark) = self.net.timers.pop_first().expect("one was just seen");
+                self.net.world.advance(at);
+                self.call(owner, |workload, net| workload.on_timer(net, mark));
             }
             self.notify();
         }

@@ -233,6 +233,14 @@ impl<P: Packet, Q: Queue<Measured<P>>, L: LossModel> Link<P, Q, L> {
     /// it: they are as of the last one.
     #[inline]
     pub fn advance(&mut self, now: Instant) {
+        // Mostly nothing does: asked at every push and pop, whatever else is inlined there.
+        if self.bottleneck.next().is_some_and(|ends| ends <= now) {
+            self.pass_on(now);
+        }
+    }
+
+    /// Takes what the line has sent by `now` on its way.
+    fn pass_on(&mut self, now: Instant) {
         while let Some((sent, packet)) = self.bottleneck.pop_sent(now) {
             if self.loss.loses(&sent) {
                 self.counters.lost.add(&packet);

@@ -18,7 +18,7 @@ impl Occupancy {
     /// From `now` on the queue holds `held`.
     #[inline]
     pub fn set(&mut self, now: Instant, held: Count) {
-        let nanos = now.saturating_since(self.since).as_nanos() as u64;
+        let nanos = now.as_nanos().saturating_sub(self.since.as_nanos());
         if nanos > 0 {
             self.area.0 += u128::from(self.held.packets) * u128::from(nanos);
             self.area.1 += u128::from(self.held.bytes) * u128::from(nanos);

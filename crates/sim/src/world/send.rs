@@ -3,6 +3,7 @@
 use super::{LineId, NodeId, World, line_element};
 use crate::host::Application;
 use crate::packet::Packet;
+use bentpipe_core::time::Instant;
 
 impl<A: Application> World<A> {
     pub(super) fn send_all(&mut self, id: NodeId, packets: Vec<(usize, Packet)>) {
@@ -35,8 +36,10 @@ impl<A: Application> World<A> {
         }
     }
 
-    pub(super) fn arm_line(&mut self, id: LineId) {
+    /// Sets a line's alarm, and says to when.
+    pub(super) fn arm_line(&mut self, id: LineId) -> Option<Instant> {
         let next = self.lines[id].line.next().map(|at| at.max(self.now));
         self.agenda.set(line_element(id), next);
+        next
     }
 }

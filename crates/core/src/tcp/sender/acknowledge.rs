@@ -22,6 +22,10 @@ impl Sender {
             return AckOutcome::default();
         }
         let window_changed = self.update_window(ack);
+        if ack.occupies && self.ledger.flight_size() == 0 && ack.sack.is_empty() {
+            // Data from a peer that has acknowledged all: half of a one-way transfer's segments.
+            return AckOutcome::default();
+        }
         let in_flight = self.in_flight();
         let limited =
             self.window_limited || (self.cwnd() < self.ssthresh() && in_flight * 2 >= self.cwnd());

@@ -124,7 +124,7 @@ impl Sender {
         if room < len.min(smss) && in_flight > 0 {
             return Choice::WindowLimited;
         }
-        let limit = whole_segments(room, smss).min(self.burst_limit());
+        let limit = whole_segments(room.min(self.burst_limit()), smss);
         let range = range.start..range.start + len.min(limit);
         if again { Choice::Again(range) } else { Choice::New(range) }
     }
@@ -145,7 +145,7 @@ impl Sender {
         }
         let sendable = available.min(usable);
         if sendable >= smss {
-            let whole = whole_segments(sendable, smss);
+            let whole = whole_segments(sendable.min(self.config.max_burst), smss);
             // A short tail goes along if it is the stream's end for now and Nagle agrees.
             let tail = sendable == available && self.may_send_short();
             return Some(nxt..nxt + if tail { sendable } else { whole });
@@ -228,7 +228,7 @@ impl Sender {
         self.last_sent = Some(now);
         self.persist = None;
         // RFC 6298, rule 5.1.
-        self.rto_deadline.get_or_insert(self.rtt.deadline(now));
+        self.rto_deadline.get_or_insert_with(|| self.rtt.deadline(now));
         if let Some(rate) = self.pacing_rate() {
             let segments = (sent.range.end - sent.range.start).div_ceil(self.config.smss).max(1);
             let bytes = sent.range.end - sent.range.start + self.config.overhead * segments;
@@ -278,5 +278,6 @@ impl Sender {
 
 /// As many whole segments as fit into `bytes`, at least one.
 fn whole_segments(bytes: u64, smss: u64) -> u64 {
-    (bytes / smss * smss).max(smss)
+    // The commonest case of all costs no division.
+    if bytes < 2 * smss { smss } else { bytes / smss * smss }
 }
