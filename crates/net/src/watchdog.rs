@@ -8,7 +8,8 @@
 //!
 //! The gateway goes on rather than end: it hands back the connections that it had, since their hosts
 //! may have gone on between themselves, but first it delivers what it owes, which an end would cost
-//! them.
+//! them. It does so when the watchdog says, over a pipe back, that the kernel has forwarded: if the
+//! whole machine has stood still for a while, nothing has passed, and the connections stay.
 //!
 //! The pipe ends with the gateway, however that ends, and the watchdog with the pipe. What a killed
 //! gateway has left of its rules it then removes.
@@ -20,24 +21,27 @@ use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::stat::{SFlag, fstat};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 /// From beat to beat.
 const BEAT: Duration = Duration::from_millis(200);
 
-/// Silence, in milliseconds, that makes a loop one that hangs. A SYN that waits in the device is repeated after a
-/// second (RFC 6298): by then the kernel is to forward.
-const SILENCE: u16 = 800;
+/// Silence, in milliseconds, after which a loop seems to hang …
+const SILENCE: u16 = 700;
+/// … and further silence, in milliseconds, after which it does: when the watchdog has stood still, too,
+/// the beat comes as soon as both go on. A SYN that waits in the device is repeated after a second
+/// (RFC 6298): by then the kernel is to forward.
+const DOUBT: u16 = 100;
 
 /// What a beat tells the loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pulse {
     /// All is well.
     Steady,
-    /// There has been silence for so long that the kernel may have forwarded meanwhile.
+    /// There has been silence for so long that the kernel has forwarded meanwhile.
     Interrupted,
 }
 
@@ -45,12 +49,15 @@ pub(crate) enum Pulse {
 const ALIVE: u8 = b'.';
 /// The gateway ends in order: there is nothing left to do.
 const FAREWELL: u8 = b'!';
+/// What the watchdog says: the kernel forwards.
+const ASLEEP: u8 = b'z';
 
-/// The gateway's end of the pipe. Dropping it ends the watchdog.
+/// The gateway's ends of the pipes. Dropping it ends the watchdog.
 #[derive(Debug)]
 pub struct Watchdog {
     process: Child,
     pipe: ChildStdin,
+    told: ChildStdout,
     last: Option<Instant>,
 }
 
@@ -61,11 +68,13 @@ impl Watchdog {
     /// When there is no such process or pipe.
     pub fn start(mut command: Command) -> io::Result<Watchdog> {
         // In a group of its own: Ctrl-Z and Ctrl-C are for the gateway.
-        command.stdin(Stdio::piped()).stdout(Stdio::null()).process_group(0);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
         let mut process = command.spawn()?;
         let pipe = process.stdin.take().ok_or(io::ErrorKind::BrokenPipe)?;
+        let told = process.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
         fcntl(&pipe, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
-        Ok(Watchdog { process, pipe, last: None })
+        fcntl(&told, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
+        Ok(Watchdog { process, pipe, told, last: None })
     }
 
     /// When the next beat is due.
@@ -81,13 +90,16 @@ impl Watchdog {
         if now < self.next() {
             return Ok(Pulse::Steady);
         }
-        let silence = Duration::from_millis(SILENCE.into());
-        let interrupted = self.last.is_some_and(|last| now.saturating_since(last) >= silence);
         self.last = Some(now);
         match self.pipe.write(&[ALIVE]) {
-            Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
-            _ if interrupted => Ok(Pulse::Interrupted),
-            _ => Ok(Pulse::Steady),
+            Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
+            _ => {}
+        }
+        match self.told.read(&mut [0; 64]) {
+            Ok(0) => Err(io::ErrorKind::BrokenPipe.into()),
+            Ok(_) => Ok(Pulse::Interrupted),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(Pulse::Steady),
+            Err(error) => Err(error),
         }
     }
 }
@@ -129,6 +141,9 @@ pub fn watch(config: &DivertConfig) -> Result<(), WatchError> {
         match hear(&stdin)? {
             Heard::Nothing if !asleep => {
                 tracing::warn!("the gateway does not answer: the kernel forwards");
+                // First, lest the gateway goes on in between and does not hear of it. If it cannot,
+                // it is dead, which shows at once.
+                let _ = io::stdout().write_all(&[ASLEEP]).and_then(|()| io::stdout().flush());
                 // If it does not work it is tried again.
                 asleep = said("put to sleep", config.sleep());
             }
@@ -156,7 +171,11 @@ enum Heard {
 
 fn hear(pipe: &impl AsFd) -> io::Result<Heard> {
     let mut fds = [PollFd::new(pipe.as_fd(), PollFlags::POLLIN)];
-    match poll(&mut fds, PollTimeout::from(SILENCE)) {
+    let ready = match poll(&mut fds, PollTimeout::from(SILENCE)) {
+        Ok(0) => poll(&mut fds, PollTimeout::from(DOUBT)),
+        ready => ready,
+    };
+    match ready {
         Ok(0) => return Ok(Heard::Nothing),
         // A signal is as good as a beat: the next silence counts.
         Err(Errno::EINTR) => return Ok(Heard::Beat),

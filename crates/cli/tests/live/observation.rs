@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use bentpipe_net::netns::Namespace;
 use bentpipe_net::testbed::{BOTH, Place, Plan, Testbed};
-use nix::sys::signal::Signal;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::Value;
 
 use crate::life::{assert_unchanged, exchange, state};
@@ -18,6 +19,7 @@ pub(crate) const CASES: &[(&str, fn())] = &[
     ("flows_are_shown", flows_are_shown),
     ("stopped_process_is_passed_by", stopped_process_is_passed_by),
     ("transfers_meet_a_hang", transfers_meet_a_hang),
+    ("flows_outlive_a_standstill", flows_outlive_a_standstill),
     ("killed_gateway_is_cleared_away", killed_gateway_is_cleared_away),
 ];
 
@@ -151,6 +153,41 @@ fn transfers_meet_a_hang() {
     exchange(&Ends::of(&testbed, FAMILIES[0]), 100_000);
     let said = gateway.stderr();
     assert!(said.contains("answers again") && said.contains("hung for a while"), "{said}");
+}
+
+/// When the whole machine stands still nothing is forwarded meanwhile, and what is split stays so.
+fn flows_outlive_a_standstill() {
+    if !gateways_wanted() {
+        return;
+    }
+    const SIZE: usize = 30_000_000;
+    let mut testbed = build(Plan { link: Some(fast_link()), ..Plan::default() });
+    start_gateways(&mut testbed);
+    let mut gateway = testbed.take_gateway(Place::Near).expect("gateway");
+    let testbed = Arc::new(testbed);
+    let path = format!("/proc/{0}/task/{0}/children", gateway.id());
+    let children = std::fs::read_to_string(path).expect("its children");
+    let watchdog = Pid::from_raw(children.trim().parse().expect("one child, the watchdog"));
+    let sent = content(25, SIZE);
+    let ends = Ends::of(&testbed, FAMILIES[0]);
+    let (listener, address) = ends.listen();
+    let client = ends.connect(address);
+    let server = accept(&listener);
+    thread::scope(|scope| {
+        scope.spawn(|| send(&server, &sent));
+        scope.spawn(|| assert_same("through a standstill", &sent, &receive(&client, SIZE)));
+        thread::sleep(Duration::from_millis(500));
+        kill(watchdog, Signal::SIGSTOP).expect("a signal");
+        gateway.signal(Signal::SIGSTOP);
+        thread::sleep(Duration::from_secs(2));
+        gateway.signal(Signal::SIGCONT);
+        kill(watchdog, Signal::SIGCONT).expect("a signal");
+    });
+    let status = ask(&testbed.g1, "status");
+    let handed_back = status["totals"]["handed_back"].as_object().expect("by reason");
+    assert!(!handed_back.is_empty() && handed_back.values().all(|count| *count == 0), "{status}");
+    let said = gateway.stderr();
+    assert!(!said.contains("does not answer"), "{said}");
 }
 
 /// What a killed gateway leaves is removed by its watchdog, and another one can begin at once.
