@@ -23,7 +23,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::stat::{SFlag, fstat};
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, parent_id};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 /// From beat to beat.
@@ -35,6 +35,10 @@ const SILENCE: u16 = 700;
 /// the beat comes as soon as both go on. A SYN that waits in the device is repeated after a second
 /// (RFC 6298): by then the kernel is to forward.
 const DOUBT: u16 = 100;
+
+/// So many silences together make even a process that runs one that hangs. It may be short of a
+/// processor, or turn in a circle; to hand its connections back is dearer than to wait a little.
+const STARVED: u32 = 4;
 
 /// What a beat tells the loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -137,9 +141,14 @@ pub fn watch(config: &DivertConfig) -> Result<(), WatchError> {
         return Err(WatchError::NoPipe);
     }
     let mut asleep = false;
+    let mut silences = 0;
     loop {
         match hear(&stdin)? {
             Heard::Nothing if !asleep => {
+                silences += 1;
+                if silences < STARVED && is_running(parent_id()) {
+                    continue;
+                }
                 tracing::warn!("the gateway does not answer: the kernel forwards");
                 // First, lest the gateway goes on in between and does not hear of it. If it cannot,
                 // it is dead, which shows at once.
@@ -149,10 +158,11 @@ pub fn watch(config: &DivertConfig) -> Result<(), WatchError> {
             }
             Heard::Nothing => {}
             Heard::Beat if asleep => {
+                silences = 0;
                 tracing::warn!("the gateway answers again");
                 asleep = !said("woken", config.wake());
             }
-            Heard::Beat => {}
+            Heard::Beat => silences = 0,
             Heard::Farewell => return Ok(()),
             Heard::End => {
                 config.clear();
@@ -192,10 +202,42 @@ fn hear(pipe: &impl AsFd) -> io::Result<Heard> {
     })
 }
 
+/// Whether a process runs or waits for a processor: it is neither stopped nor asleep (proc(5),
+/// `/proc/PID/stat`).
+fn is_running(process: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    // The name before it may have any characters.
+    stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('R'))
+}
+
 /// Whether it was done; if not, says so.
 fn said<E: std::fmt::Display>(what: &str, done: Result<(), E>) -> bool {
     if let Err(error) = &done {
         tracing::error!(%error, "the gateway's rules could not be {what}");
     }
     done.is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_running;
+    use std::process::Command;
+
+    #[test]
+    fn who_asks_runs_and_who_waits_does_not() {
+        let mut turns = Command::new("sh").args(["-c", "while :; do :; done"]).spawn().expect("sh");
+        let mut waits = Command::new("sleep").arg("60").spawn().expect("sleep");
+        // Until it has begun to sleep it runs.
+        let slept = (0..200).any(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+            !is_running(waits.id())
+        });
+        let turned = is_running(turns.id());
+        for process in [&mut turns, &mut waits] {
+            process.kill().expect("it lives");
+            process.wait().expect("it ends");
+        }
+        assert!(slept && turned);
+        assert!(!is_running(0), "there is no such process");
+    }
 }
