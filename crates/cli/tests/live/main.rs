@@ -18,6 +18,7 @@ mod slow;
 mod stage;
 mod toolbox;
 mod transfer;
+mod under_load;
 
 use std::process::ExitCode;
 
@@ -41,7 +42,7 @@ fn cases_with_loss() -> Vec<Case> {
 
 /// Cases that build a stage of their own, because they start, stop or kill what runs there.
 fn own_stage() -> Vec<(&'static str, fn())> {
-    [life::CASES, observation::CASES, bad_input::CASES, path_mtu::CASES].concat()
+    [life::CASES, under_load::CASES, observation::CASES, bad_input::CASES, path_mtu::CASES].concat()
 }
 
 fn main() -> ExitCode {
