@@ -88,6 +88,7 @@ fn killed_gateway(place: Place) {
             let (listener, address) = ends.listen();
             let client = ends.connect(address);
             let server = accept(&listener);
+            server.set_write_timeout(Some(Duration::from_secs(8))).expect("timeout");
             scope.spawn({
                 let sent = &sent;
                 // It may be reset or time out; what the client sees is what counts.
