@@ -4,7 +4,7 @@
 export PATH := $(PATH):$(HOME)/.cargo/bin:/usr/sbin:/sbin
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: help demo test mutants check bench bench-peers cargo packages cargo-deny
+.PHONY: help demo test mutants check bench bench-peers cargo packages test-packages cargo-deny
 
 help:
 	@echo "make demo    files cross an emulated GEO link with and without bentpipe (root; < 3 min)"
@@ -18,7 +18,7 @@ demo: cargo packages
 	@cargo build --release --quiet --bin bentpipe
 	@$(TARGET_DIR)/release/bentpipe demo --out out/demo
 
-test: cargo packages
+test: cargo test-packages
 	cargo test --workspace --doc --quiet
 	cargo test --workspace --lib --bins --tests
 	scripts/mutants.sh
@@ -47,6 +47,9 @@ cargo:
 
 packages:
 	@scripts/install-packages.sh
+
+test-packages:
+	@scripts/install-packages.sh tests
 
 cargo-deny: cargo
 	@scripts/install-cargo-deny.sh

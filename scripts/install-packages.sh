@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# Installs the distribution packages that the demo and the live tests use: only what is missing.
-# Without root, or without apt, it says what is missing and leaves the machine as it is.
+# Installs the distribution packages that the demo uses, and with `tests` those of the live tests
+# too: only what is missing. Without root, or without apt, it says what is missing and leaves the
+# machine as it is.
+# Usage: install-packages.sh [tests]
 set -euo pipefail
 
 # program:package, one for each program that the testbed runs.
@@ -15,6 +17,16 @@ wanted=(
     setpriv:util-linux
     cc:gcc
 )
+if [ "${1:-}" = tests ]; then
+    # The programs that live tests run through the gateways. The headless shell is Chromium
+    # without its desktop: 100 MB to fetch with its libraries.
+    wanted+=(
+        ssh:openssh-client
+        sshd:openssh-server
+        vsftpd:vsftpd
+        chromium-headless-shell:chromium-headless-shell
+    )
+fi
 
 PATH="$PATH:/usr/sbin:/sbin"
 missing=()
@@ -35,8 +47,8 @@ if [ "$(id -u)" -ne 0 ]; then
     exit 0
 fi
 
-# nginx is only ever run by us, inside a namespace. A package that starts its service at
-# installation would take port 80 of this machine: policy-rc.d forbids that while we install.
+# The servers are only ever run by us, inside a namespace. A package that starts its service at
+# installation would take a port of this machine: policy-rc.d forbids that while we install.
 policy=/usr/sbin/policy-rc.d
 if [ ! -e "$policy" ]; then
     printf '#!/bin/sh\nexit 101\n' >"$policy"

@@ -186,12 +186,22 @@ impl Testbed {
         self.files.path()
     }
 
+    /// Starts `bentpipe gateway` at `place` as [`Testbed::run_gateway`] does, and keeps it until
+    /// the testbed goes.
+    ///
+    /// # Errors
+    /// As [`Testbed::run_gateway`].
+    pub fn start_gateway(&mut self, place: Place) -> Result<(), TestbedError> {
+        self.gateways[place as usize] = Some(self.run_gateway(place)?);
+        Ok(())
+    }
+
     /// Starts `bentpipe gateway` at `place`, configured with the link's rate and round trip if
-    /// there is one, and waits until it is ready.
+    /// there is one, and waits until it is ready. It ends when what is returned is dropped.
     ///
     /// # Errors
     /// [`NetnsError::NotReady`] with what it wrote, if it does not come up.
-    pub fn start_gateway(&mut self, place: Place) -> Result<(), TestbedError> {
+    pub fn run_gateway(&self, place: Place) -> Result<Process, TestbedError> {
         let mut config = format!(
             "[interfaces]\nlan = [\"lan0\"]\nsatellite = [\"sat0\"]\n[metrics]\nlisten = \"{}\"\n",
             Self::METRICS
@@ -208,8 +218,7 @@ impl Testbed {
         command.arg("gateway").arg("--config").arg(&path);
         let mut gateway = Process::start(&format!("bentpipe gateway in {name}"), &mut command)?;
         gateway.wait_for_line("bentpipe gateway: ready", READY_WITHIN)?;
-        self.gateways[place as usize] = Some(gateway);
-        Ok(())
+        Ok(gateway)
     }
 
     /// Starts both gateways.

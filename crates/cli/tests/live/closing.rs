@@ -5,11 +5,11 @@ use std::net::TcpStream;
 use std::thread;
 use std::time::Duration;
 
-use socket2::SockRef;
-
 use crate::Case;
 use crate::stage::Ends;
-use crate::toolbox::{accept, assert_same, content, finish, receive, receive_to_end, send, timed};
+use crate::toolbox::{
+    abort, accept, assert_same, content, finish, receive, receive_to_end, send, timed,
+};
 
 pub(crate) const CASES: &[Case] = &[
     ("half_closed_request_gets_its_reply", half_closed_request),
@@ -58,13 +58,13 @@ fn half_closed_server(ends: &Ends) {
 
 fn reset_by_client(ends: &Ends) {
     let (client, server) = talking_pair(ends);
-    reset(client);
+    abort(client);
     assert_reset(&server);
 }
 
 fn reset_by_server(ends: &Ends) {
     let (client, server) = talking_pair(ends);
-    reset(server);
+    abort(server);
     assert_reset(&client);
 }
 
@@ -74,7 +74,7 @@ fn reset_among_data(ends: &Ends) {
     thread::scope(|scope| {
         scope.spawn(|| assert_reset(&client));
         send(&server, &content(5, 500_000));
-        reset(server);
+        abort(server);
     });
 }
 
@@ -88,12 +88,6 @@ fn talking_pair(ends: &Ends) -> (TcpStream, TcpStream) {
     send(&server, b"pong");
     assert_eq!(receive(&client, 4), b"pong");
     (client, server)
-}
-
-/// Closes with a reset: lingering for no time (RFC 9293 section 3.10.5, ABORT).
-fn reset(stream: TcpStream) {
-    SockRef::from(&stream).set_linger(Some(Duration::ZERO)).expect("linger");
-    drop(stream);
 }
 
 /// Reads what there is, and expects a reset behind it, soon.

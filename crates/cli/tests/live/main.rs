@@ -14,10 +14,13 @@ mod observation;
 mod opening;
 mod passing;
 mod path_mtu;
+mod patience;
+mod programs;
 mod slow;
 mod stage;
 mod toolbox;
 mod transfer;
+mod under_load;
 
 use std::process::ExitCode;
 
@@ -39,15 +42,25 @@ fn cases_with_loss() -> Vec<Case> {
     [transfer::CASES_WITH_LOSS, closing::CASES].concat()
 }
 
-/// Cases that build a stage of their own, because they start, stop or kill what runs there.
+/// Cases that build a stage of their own, because they start, stop or kill what runs there. The
+/// first takes longest, and only waits.
 fn own_stage() -> Vec<(&'static str, fn())> {
-    [life::CASES, observation::CASES, bad_input::CASES, path_mtu::CASES].concat()
+    [
+        patience::CASES,
+        programs::CASES,
+        life::CASES,
+        under_load::CASES,
+        observation::CASES,
+        bad_input::CASES,
+        path_mtu::CASES,
+    ]
+    .concat()
 }
 
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
-    // Cases wait for the link far more than they compute.
-    arguments.test_threads.get_or_insert(4);
+    // Cases wait for the link far more than they compute; one of them for minutes.
+    arguments.test_threads.get_or_insert(5);
     let obstacle = stage::obstacle();
     if let Some(reason) = &obstacle
         && !arguments.list

@@ -211,7 +211,8 @@ fn killed_gateway_is_cleared_away() {
     assert_eq!(ask(&testbed.g1, "status")["totals"]["split"], 1);
 }
 
-fn ask(namespace: &Namespace, topic: &str) -> Value {
+/// What the gateway in `namespace` answers, as JSON.
+pub(crate) fn ask(namespace: &Namespace, topic: &str) -> Value {
     let answer = namespace.output(BENTPIPE, &["gateway", topic, "--json"]).expect("an answer");
     serde_json::from_str(&answer).unwrap_or_else(|error| panic!("{error} in {answer}"))
 }

@@ -1,8 +1,10 @@
 //! What the cases have in common: contents, transfers with time limits, comparisons.
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
+
+use socket2::SockRef;
 
 use rand::{Rng as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
@@ -69,6 +71,53 @@ pub(crate) fn receive_slowly(mut stream: &TcpStream, chunk: usize, pause: Durati
         }
         std::thread::sleep(pause);
     }
+}
+
+/// How a transfer ended for its reader.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    /// In order, all bytes there.
+    Whole,
+    /// In a reset or a time-out, after so many right bytes.
+    Cut(ErrorKind, usize),
+}
+
+/// Reads until the end, an error, or nothing for `patience`. A clean end must come behind the last
+/// byte of `sent`.
+pub(crate) fn read_through(sent: &[u8], mut stream: &TcpStream, patience: Duration) -> End {
+    stream.set_read_timeout(Some(patience)).expect("timeout");
+    let mut bytes = Vec::new();
+    match stream.read_to_end(&mut bytes) {
+        Ok(_) => {
+            assert_same("clean end", sent, &bytes);
+            End::Whole
+        }
+        Err(error) => {
+            let kind = error.kind();
+            assert!(
+                matches!(
+                    kind,
+                    ErrorKind::ConnectionReset | ErrorKind::WouldBlock | ErrorKind::TimedOut
+                ),
+                "{error}"
+            );
+            assert_same("so far", &sent[..bytes.len().min(sent.len())], &bytes);
+            End::Cut(kind, bytes.len())
+        }
+    }
+}
+
+/// Writes it all and closes; or gives up with a reset, as an orderly end would be a lie.
+pub(crate) fn send_or_abort(mut stream: TcpStream, bytes: &[u8]) {
+    if stream.write_all(bytes).is_err() {
+        abort(stream);
+    }
+}
+
+/// Closes with a reset: lingering for no time (RFC 9293 section 3.10.5, ABORT).
+pub(crate) fn abort(stream: TcpStream) {
+    SockRef::from(&stream).set_linger(Some(Duration::ZERO)).expect("linger");
+    drop(stream);
 }
 
 /// Panics with the first difference, if there is one.

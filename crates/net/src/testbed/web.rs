@@ -60,6 +60,8 @@ fn configuration(own: &Path, directory: &Path) -> String {
          events {{ worker_connections 1024; }}\n\
          http {{\n\
          access_log off; sendfile on; root {directory};\n\
+         types {{ text/html html; text/javascript js; image/bmp bmp; }}\n\
+         default_type application/octet-stream;\n\
          server {{ listen {PORT}; listen [::]:{PORT}; }}\n"
     );
     for kind in ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"] {

@@ -1,0 +1,102 @@
+//! Readers that take minutes, long after the other end has closed and forgotten the connection.
+
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use bentpipe_net::testbed::{BOTH, Plan, Testbed};
+use socket2::Socket;
+
+use crate::observation::ask;
+use crate::stage::{Ends, FAMILIES, build, fast_link, gateways_wanted, start_gateways};
+use crate::toolbox::{accept, assert_same, content, receive, receive_to_end, send, timed};
+
+pub(crate) const CASES: &[(&str, fn())] =
+    &[("reader_drains_for_five_minutes", reader_drains_for_five_minutes)];
+
+/// How long it takes to read it all.
+const DRAIN: Duration = Duration::from_secs(300);
+/// What is sent: it fits the sender's buffer, so that the sender can close at once.
+const SIZE: usize = 300_000;
+const CHUNK: usize = 1_000;
+/// Of the sender, as asked for: the kernel doubles it.
+const SEND_BUFFER: usize = 200_000;
+/// Of the reader: what it has not read must wait elsewhere.
+const RECEIVE_BUFFER: usize = 8_192;
+
+/// A download and an upload in each family, through gateways and, at the same time, through plain
+/// routers: the same bytes to the same clean end.
+fn reader_drains_for_five_minutes() {
+    let plain = Arc::new(build(Plan { link: Some(fast_link()), ..Plan::default() }));
+    let mut split = build(Plan { link: Some(fast_link()), ..Plan::default() });
+    start_gateways(&mut split);
+    let split = Arc::new(split);
+    thread::scope(|scope| {
+        for testbed in [&plain, &split] {
+            for family in FAMILIES {
+                scope.spawn(move || drain(&Ends::of(testbed, family), Way::Down));
+                scope.spawn(move || drain(&Ends::of(testbed, family), Way::Up));
+            }
+        }
+    });
+    if gateways_wanted() {
+        nothing_was_lost(&split);
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Way {
+    Down,
+    Up,
+}
+
+fn drain(ends: &Ends, way: Way) {
+    let hoards = |socket: &Socket| {
+        socket.set_send_buffer_size(SEND_BUFFER).expect("buffer");
+    };
+    let has_little_room = |socket: &Socket| {
+        socket.set_recv_buffer_size(RECEIVE_BUFFER).expect("buffer");
+    };
+    let (sender, reader): (TcpStream, TcpStream) = match way {
+        Way::Down => {
+            let (listener, address) = ends.listen_with(hoards);
+            let reader = ends.try_connect(address, has_little_room).expect("connect");
+            (accept(&listener), reader)
+        }
+        Way::Up => {
+            let (listener, address) = ends.listen_with(has_little_room);
+            let sender = ends.try_connect(address, hoards).expect("connect");
+            (sender, accept(&listener))
+        }
+    };
+    let sent = content(31, SIZE);
+    let ((), took) = timed(|| {
+        send(&sender, &sent);
+        drop(sender);
+    });
+    assert!(took < Duration::from_secs(5), "the sender could not close: {took:?}");
+
+    let began = Instant::now();
+    let pause = DRAIN / (SIZE / CHUNK) as u32;
+    for (i, expected) in sent.chunks(CHUNK).enumerate() {
+        thread::sleep((began + pause * i as u32).saturating_duration_since(Instant::now()));
+        assert_same(&format!("{way:?}, chunk {i}"), expected, &receive(&reader, expected.len()));
+    }
+    assert!(began.elapsed() + pause >= DRAIN);
+    assert_same("behind the last byte", &[], &receive_to_end(&reader));
+}
+
+/// No flow was reset with bytes in it.
+fn nothing_was_lost(testbed: &Testbed) {
+    for place in BOTH {
+        let (name, namespace) = testbed.gateway_at(place);
+        let status = ask(namespace, "status");
+        let totals = &status["totals"];
+        assert_eq!(
+            [&totals["split"], &totals["lost_bytes"]],
+            [2 * FAMILIES.len(), 0],
+            "{name}: {status}"
+        );
+    }
+}

@@ -1,0 +1,215 @@
+//! Gateways that end under load, and start again: killed, or asked to stop. Some connections are
+//! idle, some busy, some open and close all the time.
+
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use bentpipe_net::netns::process::Process;
+use bentpipe_net::testbed::{Place, Plan, Testbed};
+use nix::sys::signal::Signal;
+use socket2::{SockRef, Socket};
+
+use crate::life::exchange;
+use crate::observation::ask;
+use crate::stage::{Ends, FAMILIES, build, fast_link, start_gateways};
+use crate::toolbox::{
+    End, accept, assert_same, content, finish, read_through, receive, receive_to_end, send,
+    send_or_abort,
+};
+
+pub(crate) const CASES: &[(&str, fn())] = &[
+    ("killed_near_gateway_under_load", || killed(Place::Near)),
+    ("killed_far_gateway_under_load", || killed(Place::Far)),
+    ("drained_near_gateway_under_load", || drained(Place::Near)),
+    ("drained_far_gateway_under_load", || drained(Place::Far)),
+];
+
+/// Connections that hold nothing, for each family.
+const IDLE: usize = 10;
+/// Connections that transfer all the time, half of them downloads, for each family.
+const BUSY: usize = 10;
+/// What a busy one transfers: all together 6.4 s of the link in one direction, were they alone.
+const SIZE: usize = 4_000_000;
+/// Users for each family who open one connection after another, for this much.
+const USERS: u64 = 4;
+const SHORT: usize = 30_000;
+/// How long the hosts' kernels try to get a segment across, and how long readers wait.
+const USER_TIMEOUT: Duration = Duration::from_secs(8);
+const PATIENCE: Duration = Duration::from_secs(12);
+
+/// Gateways, and what becomes of connections when the one at `place` gets kill -9 and is started
+/// again: those that held nothing live on, the others end whole or not in order.
+fn killed(place: Place) {
+    let (testbed, gateway) = stage(place);
+    let ends = load(&testbed, |testbed| {
+        gateway.map(|mut gateway| {
+            gateway.kill();
+            thread::sleep(Duration::from_millis(300));
+            testbed.run_gateway(place).expect("the gateway again")
+        })
+    });
+    if let Some(again) = &ends.event {
+        // Else the load was none, or nothing of it was where it could be lost.
+        assert!(ends.cut(&ends.busy) > 0, "{ends}");
+        let status = ask(testbed.gateway_at(place).1, "status");
+        assert!(status["totals"]["split"].as_u64() > Some(0), "{status}: {}", again.stderr());
+    } else {
+        assert_eq!(ends.cut(&ends.busy) + ends.cut(&ends.short), 0, "{ends}");
+    }
+}
+
+/// The same with SIGTERM: no connection is cut, as there is time enough for what is held.
+fn drained(place: Place) {
+    let (testbed, gateway) = stage(place);
+    let ends = load(&testbed, |testbed| {
+        gateway.map(|mut gateway| {
+            gateway.signal(Signal::SIGTERM);
+            let ended = gateway.wait(Duration::from_secs(32)).expect("drained within its limit");
+            assert!(ended.success(), "{ended}: {}", gateway.stderr());
+            let again = testbed.run_gateway(place).expect("the gateway again");
+            (gateway, again)
+        })
+    });
+    assert_eq!(ends.cut(&ends.busy) + ends.cut(&ends.short), 0, "{ends}");
+    if let Some((gateway, _again)) = &ends.event {
+        let summary = gateway.stdout();
+        assert!(summary.contains(" 0 reset, "), "{summary}");
+        assert!(!summary.contains("acknowledged but not delivered"), "{summary}");
+        // The idle ones and some of the busy ones, at least.
+        let handed_back = summary.split(" reset, ").nth(1).and_then(|rest| rest.split(' ').next());
+        let handed_back: usize = handed_back.and_then(|n| n.parse().ok()).expect("a count");
+        assert!(handed_back > 2 * IDLE, "{summary}");
+    }
+}
+
+fn stage(place: Place) -> (Arc<Testbed>, Option<Process>) {
+    let mut testbed = build(Plan { link: Some(fast_link()), ..Plan::default() });
+    start_gateways(&mut testbed);
+    let gateway = testbed.take_gateway(place);
+    (Arc::new(testbed), gateway)
+}
+
+/// How the connections of a load ended, and what the event in it returned.
+struct Ended<T> {
+    event: T,
+    busy: Vec<End>,
+    short: Vec<End>,
+}
+
+impl<T> Ended<T> {
+    /// How many did not end in order.
+    fn cut(&self, ends: &[End]) -> usize {
+        ends.iter().filter(|end| **end != End::Whole).count()
+    }
+}
+
+impl<T> std::fmt::Display for Ended<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let cut: Vec<_> =
+            self.busy.iter().chain(&self.short).filter(|end| **end != End::Whole).collect();
+        write!(
+            f,
+            "{} of {} busy connections cut, {} of {} short ones: {cut:?}",
+            self.cut(&self.busy),
+            self.busy.len(),
+            self.cut(&self.short),
+            self.short.len()
+        )
+    }
+}
+
+/// Runs `event` amid the load. Connections that held nothing then must live on.
+fn load<T>(testbed: &Arc<Testbed>, event: impl FnOnce(&Testbed) -> T) -> Ended<T> {
+    let idle: Vec<Pair> = pairs(testbed, IDLE);
+    idle.iter().for_each(|pair| talk(pair, 5_000));
+    // What they said last is acknowledged by now, or the link would be slower than it is.
+    thread::sleep(Duration::from_millis(300));
+
+    let over = AtomicBool::new(false);
+    let ended = thread::scope(|scope| {
+        let busy = pairs(testbed, BUSY).into_iter().enumerate();
+        let busy: Vec<_> =
+            busy.map(|(i, pair)| scope.spawn(move || transfer(i as u64, pair, SIZE))).collect();
+        let users: Vec<_> = FAMILIES
+            .into_iter()
+            .flat_map(|family| (0..USERS).map(move |_| family))
+            .map(|family| {
+                let (ends, over) = (Ends::of(testbed, family), &over);
+                scope.spawn(move || {
+                    let mut short = Vec::new();
+                    while !over.load(Ordering::Relaxed) {
+                        let i = short.len() as u64;
+                        short.push(transfer(i, open(&ends), SHORT));
+                    }
+                    short
+                })
+            })
+            .collect();
+        thread::sleep(Duration::from_millis(1_500));
+        let event = event(testbed);
+        thread::sleep(Duration::from_secs(1));
+        over.store(true, Ordering::Relaxed);
+        let busy = busy.into_iter().map(|thread| thread.join().expect("a busy connection"));
+        let busy = busy.collect();
+        let users = users.into_iter().map(|thread| thread.join().expect("a user"));
+        Ended { event, busy, short: users.flatten().collect() }
+    });
+    for pair in &idle {
+        talk(pair, 100_000);
+    }
+    for Pair { client, server } in idle {
+        finish(&client);
+        assert!(receive_to_end(&server).is_empty());
+        drop(server);
+        assert!(receive_to_end(&client).is_empty());
+    }
+    FAMILIES.into_iter().for_each(|family| exchange(&Ends::of(testbed, family), 100_000));
+    ended
+}
+
+/// Both ends of a connection.
+struct Pair {
+    client: TcpStream,
+    server: TcpStream,
+}
+
+/// So many for each family.
+fn pairs(testbed: &Arc<Testbed>, count: usize) -> Vec<Pair> {
+    let families = FAMILIES.into_iter().flat_map(|family| std::iter::repeat_n(family, count));
+    families.map(|family| open(&Ends::of(testbed, family))).collect()
+}
+
+fn open(ends: &Ends) -> Pair {
+    let patient = |socket: &Socket| {
+        socket.set_tcp_user_timeout(Some(USER_TIMEOUT)).expect("user timeout");
+    };
+    let (listener, address) = ends.listen();
+    let client = ends.try_connect(address, patient).expect("connect");
+    let server = accept(&listener);
+    patient(&SockRef::from(&server));
+    Pair { client, server }
+}
+
+/// A download or an upload, by turns, and how it ended for its reader.
+fn transfer(i: u64, Pair { client, server }: Pair, size: usize) -> End {
+    let (from, to) = if i.is_multiple_of(2) { (server, client) } else { (client, server) };
+    let sent = content(i, size);
+    thread::scope(|scope| {
+        scope.spawn(|| send_or_abort(from, &sent));
+        read_through(&sent, &to, PATIENCE)
+    })
+}
+
+/// One says something, then the other.
+fn talk(Pair { client, server }: &Pair, size: usize) {
+    for (seed, from, to) in [(1, client, server), (2, server, client)] {
+        let said = content(seed, size);
+        thread::scope(|scope| {
+            scope.spawn(|| send(from, &said));
+            assert_same("an idle connection", &said, &receive(to, size));
+        });
+    }
+}
