@@ -147,6 +147,11 @@ impl Receiver {
         self.promised
     }
 
+    /// The largest payload that the peer sends in one segment, in bytes.
+    pub fn rmss(&self) -> u64 {
+        self.config.rmss
+    }
+
     /// What has arrived beyond the first hole.
     pub fn beyond(&self) -> &RangeSet {
         &self.beyond
