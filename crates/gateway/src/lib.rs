@@ -17,7 +17,9 @@ mod stats;
 mod tests;
 mod view;
 
-pub use config::{AddOptions, Config, FinMode, Handshake, LegConfig, LegError, MssLimit};
+pub use config::{
+    AddOptions, Config, Discard, FinMode, Handshake, LegConfig, LegError, MssLimit, UnknownDiscard,
+};
 pub use flow::Departure;
 pub use gateway::{Disposition, Emission, Gateway};
 pub use stats::{Reason, SideStats, Summary, Traffic};

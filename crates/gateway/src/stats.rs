@@ -79,6 +79,8 @@ pub struct SideStats {
     pub retransmitted_bytes: u64,
     /// Retransmission timeouts towards it.
     pub timeouts: u64,
+    /// Segments from it that were discarded because their stream had a backlog.
+    pub discarded: u64,
 }
 
 /// Packets, and their bytes with IP and TCP headers. What the kernel hands over as one
@@ -218,6 +220,7 @@ impl Summary {
                     retransmissions: by(a.retransmissions, b.retransmissions),
                     retransmitted_bytes: by(a.retransmitted_bytes, b.retransmitted_bytes),
                     timeouts: by(a.timeouts, b.timeouts),
+                    discarded: by(a.discarded, b.discarded),
                 }
             }),
         }

@@ -1,5 +1,6 @@
 //! The gateway packet by packet, where the hosts of the simulator would not go.
 
+mod discard;
 mod icmp;
 mod leaving;
 mod modes;

@@ -6,7 +6,9 @@ use crate::orbit::Position;
 use crate::reader::{Context, Reader, Result, Section, field};
 use crate::tcp::TcpLayer;
 use bentpipe_core::tcp::connection::ConnectionConfig;
-use bentpipe_gateway::{AddOptions, Config as GatewayConfig, FinMode, Handshake, LegConfig};
+use bentpipe_gateway::{
+    AddOptions, Config as GatewayConfig, Discard, FinMode, Handshake, LegConfig,
+};
 
 /// A node of the network.
 #[derive(Debug, Clone, PartialEq)]
@@ -149,6 +151,12 @@ pub(crate) const LEG: Section = Section {
             "recovery, congestion control, timers and all else that a leg decides itself",
         ),
         field("mtu", "bytes, 576 to 65535", "65535", "the largest IP packet"),
+        field(
+            "discard",
+            "`off`, `single`, `random-early`",
+            "`off`",
+            "whether segments from this side are discarded while what they bring has a backlog",
+        ),
     ],
     example: "satellite-leg = { rate = \"8Mbit/s\", round-trip = \"500ms\", tcp = \"recovery=fack,iw=4\" }",
 };
@@ -216,7 +224,9 @@ fn leg(context: &Context<'_>, node: Option<&Tree>, default: LegConfig) -> Result
     let reader = Reader::open(context, node, "a gateway's leg", &[&LEG])?;
     let tcp: TcpLayer = reader.or("tcp", TcpLayer::default())?;
     let leg = tcp.over_leg(default).map_err(|why| reader.bad("tcp", why.to_string()))?;
+    let discard = reader.choice("discard", &Discard::ALL.map(Discard::name))?;
     Ok(LegConfig {
+        discard: Discard::ALL[discard],
         rate: reader.maybe("rate")?.or(default.rate),
         round_trip: reader.maybe("round-trip")?.or(default.round_trip),
         mtu: reader.within("mtu", default.mtu, 576..=u16::MAX)?,

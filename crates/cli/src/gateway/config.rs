@@ -6,7 +6,7 @@ mod tests;
 
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::{Bytes, Rate, parse_duration};
-use bentpipe_gateway::{AddOptions, Config, FinMode, Handshake, LegConfig, MssLimit};
+use bentpipe_gateway::{AddOptions, Config, Discard, FinMode, Handshake, LegConfig, MssLimit};
 use bentpipe_net::serve::ServeError;
 use serde::{Deserialize, Deserializer, de};
 use std::fmt::{self, Display};
@@ -70,6 +70,7 @@ struct Satellite {
     pacing: Option<Spanned<Scalar>>,
     min_rto: Option<Spanned<Scalar>>,
     mss: Option<Spanned<Scalar>>,
+    discard: Option<Spanned<Scalar>>,
     tcp: Option<Spanned<Scalar>>,
 }
 
@@ -83,6 +84,7 @@ struct Lan {
     pacing: Option<Spanned<Scalar>>,
     min_rto: Option<Spanned<Scalar>>,
     mss: Option<Spanned<Scalar>>,
+    discard: Option<Spanned<Scalar>>,
     tcp: Option<Spanned<Scalar>>,
 }
 
@@ -124,6 +126,10 @@ macro_rules! set_leg {
         }
         if let Some(text) = &$table.mss {
             leg.mss = mss_limit(text.get_ref()).map_err(|error| Wrong::at(text, &error))?;
+        }
+        if let Some(text) = &$table.discard {
+            let name = text.get_ref().to_string();
+            leg.discard = name.parse::<Discard>().map_err(|error| Wrong::at(text, &error))?;
         }
     }};
 }

@@ -88,6 +88,9 @@ pub(super) fn text(totals: &Totals) -> String {
     by_side("retransmission_timeouts_total", "Retransmission timeouts towards a side", &|side| {
         summary.side(side).timeouts
     });
+    by_side("discarded_segments_total", "Segments from a side discarded at a backlog", &|side| {
+        summary.side(side).discarded
+    });
     let help = "Packets that the kernel did not take";
     page.alone("refused_packets_total", "counter", help, totals.refused);
     page.0

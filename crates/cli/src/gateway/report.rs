@@ -51,6 +51,12 @@ impl fmt::Display for Report {
                 went.timeouts,
             )?;
         }
+        for side in [Side::Lan, Side::Satellite] {
+            let discarded = summary.side(side).discarded;
+            if discarded > 0 {
+                writeln!(out, "from {}: {discarded} segments discarded at a backlog", side.name())?;
+            }
+        }
         if lost_bytes > 0 {
             writeln!(out, "acknowledged but not delivered, flows reset: {lost_bytes} bytes")?;
         }
@@ -137,6 +143,7 @@ impl Report {
                 "retransmissions": stats.retransmissions,
                 "retransmitted_bytes": stats.retransmitted_bytes,
                 "timeouts": stats.timeouts,
+                "discarded": stats.discarded,
             })
         };
         let Shares { of_packets, of_bytes, of_flows } = Shares::of(summary);

@@ -16,7 +16,7 @@ pub use policy::AckPolicy;
 pub use tuning::{AutoTuning, Observed};
 
 use super::ranges::RangeSet;
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 use arrayvec::ArrayVec;
 use std::ops::Range;
 
@@ -24,6 +24,9 @@ use std::ops::Range;
 /// cost us far more memory than its window says; what would be one range too many is taken for
 /// lost.
 const MOST_RANGES: usize = 4096;
+
+/// How long an acknowledgment waits at most for the window to open, as long as a delayed one.
+const AWAIT_OPENING: Duration = Duration::from_millis(40);
 
 /// Parameters of a [`Receiver`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +41,9 @@ pub struct ReceiverConfig {
     pub sack: bool,
     /// A FIN is acknowledged only when [`Receiver::acknowledge_fin`] says so.
     pub hold_fin: bool,
+    /// While the window is all but closed and cannot open, acknowledgments wait until it can, by
+    /// two segments: the peer hears once for both.
+    pub ack_with_window: bool,
 }
 
 /// What to do with an arriving payload.
@@ -147,6 +153,11 @@ impl Receiver {
         self.promised
     }
 
+    /// The largest payload that the peer sends in one segment, in bytes.
+    pub fn rmss(&self) -> u64 {
+        self.config.rmss
+    }
+
     /// What has arrived beyond the first hole.
     pub fn beyond(&self) -> &RangeSet {
         &self.beyond
@@ -250,6 +261,13 @@ impl Receiver {
 
     /// Owes a delayed acknowledgment, or one now if the policy says so.
     fn owe(&mut self, now: Instant) {
+        if self.config.ack_with_window && self.nothing_to_offer() {
+            self.owed = match self.owed {
+                Owed::Nothing => Owed::By(now + AWAIT_OPENING),
+                owed => owed,
+            };
+            return;
+        }
         let policy = self.config.ack_policy;
         let enough = policy.segments().is_none_or(|segments| {
             self.unacknowledged >= u64::from(segments).saturating_mul(self.config.rmss)

@@ -1,6 +1,7 @@
 //! How a leg's TCP behaves: a preset of the core, what is known of the link, and what is to be
 //! different.
 
+use super::Discard;
 use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_core::tcp::pacing::Pacing;
 use bentpipe_core::tcp::presets::ConfigError;
@@ -42,6 +43,8 @@ pub struct LegConfig {
     /// The longest segments of either direction: the MSS option of SYNs and SYN-ACKs that go to
     /// this side, and what we send there.
     pub mss: MssLimit,
+    /// Whether segments from this side are discarded while what they bring has a backlog.
+    pub discard: Discard,
 }
 
 /// Why a leg's parameter cannot be set.
@@ -87,8 +90,8 @@ impl LegConfig {
     pub fn preset(name: &str) -> Result<LegConfig, ConfigError> {
         let ConnectionConfig { sender, ack_policy, .. } = ConnectionConfig::preset(name)?;
         let (rate, round_trip, pacing) = (None, None, None);
-        let (mtu, mss) = (u16::MAX, MssLimit::Hosts);
-        Ok(LegConfig { rate, round_trip, sender, pacing, ack_policy, mtu, mss })
+        let (mtu, mss, discard) = (u16::MAX, MssLimit::Hosts, Discard::Off);
+        Ok(LegConfig { rate, round_trip, sender, pacing, ack_policy, mtu, mss, discard })
     }
 
     /// Sets one parameter from text, as the core reads it.

@@ -1,7 +1,9 @@
 //! The gateway's parameters.
 
+mod discard;
 mod leg;
 
+pub use discard::{Discard, UnknownDiscard};
 pub use leg::{LegConfig, LegError, MssLimit};
 
 use crate::Side;

@@ -2,7 +2,7 @@
 
 use super::terms::Terms;
 use crate::Side;
-use crate::config::{Config, LEAST_MTU, LegConfig};
+use crate::config::{Config, Discard, LEAST_MTU, LegConfig};
 use bentpipe_core::tcp::receiver::{Receiver, ReceiverConfig};
 use bentpipe_core::tcp::recovery::Algorithm;
 use bentpipe_core::tcp::sender::{InitialWindow, Sender, SenderConfig};
@@ -35,6 +35,8 @@ pub(crate) struct Leg {
     pub(crate) filling_window: Option<u64>,
     /// The round-trip time to go by until one has been measured.
     assumed_round_trip: Duration,
+    /// Whether what comes in on it is discarded while it has a backlog.
+    pub(super) discard: Discard,
 }
 
 /// What a leg is made from.
@@ -65,6 +67,7 @@ impl Leg {
             window_shift: terms.rcv_shift,
             sack: terms.sack,
             hold_fin: true,
+            ack_with_window: true,
         };
         let promised = 1 + u64::from(ours.window);
         let timestamps = terms.timestamps.map(|recent| TimestampState {
@@ -88,6 +91,7 @@ impl Leg {
                 Side::Satellite => GEO_ROUND_TRIP,
                 Side::Lan => NEAR_ROUND_TRIP,
             }),
+            discard: leg_config.discard,
         }
     }
 

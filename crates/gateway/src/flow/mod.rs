@@ -22,6 +22,7 @@
 //! [`Tcb::on_segment`]: bentpipe_core::tcp::tcb::Tcb::on_segment
 
 mod closing;
+mod discard;
 mod early;
 mod leaving;
 mod leg;

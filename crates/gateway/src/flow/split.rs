@@ -1,6 +1,7 @@
 //! A split flow at work: bytes from one leg to the other.
 
 use super::closing::Ending;
+use super::discard::Discarding;
 use super::early::Unconfirmed;
 use super::leaving::Blind;
 use super::leg::{CLIENT, Leg, SERVER};
@@ -10,7 +11,7 @@ use crate::Side;
 use crate::config::{Config, FinMode};
 use bentpipe_core::tcp::buffer::{Buffer, Payload};
 use bentpipe_core::tcp::ecn::Ecn;
-use bentpipe_core::tcp::tcb::{Admission, Bypass, Fate, Outgoing};
+use bentpipe_core::tcp::tcb::{Admission, Arrival, Bypass, Fate, Outgoing};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::wire::{IpHeader, SeqNum, TcpHeader};
 use std::collections::VecDeque;
@@ -36,6 +37,8 @@ pub(crate) struct Progress {
     pub(crate) bypassed: Option<Bypass>,
     /// The packet is to be forwarded.
     pub(crate) forward: bool,
+    /// A segment of it was discarded because its stream has a backlog.
+    pub(crate) discarded: bool,
 }
 
 /// Two legs, two streams.
@@ -44,7 +47,9 @@ pub(crate) struct Split<B> {
     pub(super) legs: [Leg; 2],
     /// Stream i: from leg i to the other.
     pub(super) streams: [B; 2],
-    sizing: [Sizing; 2],
+    pub(super) sizing: [Sizing; 2],
+    /// What of each stream's segments is discarded, where that is wanted.
+    pub(super) discarding: [Option<Box<Discarding>>; 2],
     /// A leg has options that one of the hosts did not offer.
     pub(super) added_options: bool,
     /// One of the hosts itself uses such options, so the flow cannot go on unsplit. Where they are
@@ -80,10 +85,12 @@ impl<B: Buffer> Split<B> {
             // Twice what a gateway that knows the link as we do may begin with.
             Sizing::new(now, 2 * legs[leg].filling_window.unwrap_or(0), most)
         });
+        let discarding = [CLIENT, SERVER].map(|leg| Discarding::new(&legs[leg]));
         let mut split = Split {
             legs,
             streams: [B::default(), B::default()],
             sizing,
+            discarding,
             added_options: added != Added::Nothing,
             binding_options: added == Added::ToHost,
             ending: Ending::Open,
@@ -154,8 +161,12 @@ impl<B: Buffer> Split<B> {
         };
         let received_before = self.legs[leg].tcb.receiver.rcv_nxt();
         let ranges = self.legs[leg].tcb.receiver.beyond().len();
-        let arrival =
-            self.legs[leg].tcb.on_segment(now, packet.tcp, packet.payload.len(), admission);
+        let discarded = if admission == Admission::Accept {
+            self.discards(leg, &packet, allowance.most)
+        } else {
+            0
+        };
+        let arrival = self.take(now, leg, &packet, admission, discarded);
         if arrival.fate == Fate::Reset {
             self.on_reset(now, leg, allowance.reset_drain);
             return Progress::default();
@@ -181,6 +192,7 @@ impl<B: Buffer> Split<B> {
         }
         // Each hole is a segment that was lost, or more.
         let holes = self.legs[leg].tcb.receiver.beyond().len().saturating_sub(ranges);
+        let holes = self.lost_on_the_way(leg, holes);
         self.sizing[leg].note_holes(holes as u64 * self.legs[leg].tcb.sender.smss());
         let received = self.legs[leg].tcb.receiver.rcv_nxt();
         let round_trip = self.round_trip();
@@ -202,7 +214,32 @@ impl<B: Buffer> Split<B> {
         }
         self.open_windows(allowance.most);
         self.pass_fins(now);
-        Progress { received: received - received_before, delivered, bypassed, forward: false }
+        let received = received - received_before;
+        Progress { received, delivered, bypassed, forward: false, discarded: discarded > 0 }
+    }
+
+    /// Hands a packet to its leg, without the first bytes of its payload if they are discarded.
+    fn take(
+        &mut self,
+        now: Instant,
+        leg: usize,
+        packet: &Packet<'_>,
+        admission: Admission,
+        discarded: usize,
+    ) -> Arrival {
+        let tcb = &mut self.legs[leg].tcb;
+        let len = packet.payload.len();
+        if discarded == 0 {
+            return tcb.on_segment(now, packet.tcp, len, admission);
+        }
+        if discarded == len {
+            return tcb.on_segment(now, packet.tcp, len, Admission::Refuse);
+        }
+        // As if the network had lost the first segment of a super-segment.
+        let tcp = TcpHeader { seq: packet.tcp.seq + discarded as u64, ..packet.tcp.clone() };
+        let mut arrival = tcb.on_segment(now, &tcp, len - discarded, admission);
+        arrival.skip += discarded;
+        arrival
     }
 
     /// The host of `leg` has acknowledged `acked` more offsets: frees what it has, and says how many
@@ -257,7 +294,11 @@ impl<B: Buffer> Split<B> {
         for leg in [CLIENT, SERVER] {
             let delivered = self.legs[1 - leg].tcb.sender.snd_una();
             let capacity = self.sizing[leg].capacity().min(most);
-            self.legs[leg].tcb.receiver.set_limit(delivered + capacity);
+            if let Some(discarding) = &mut self.discarding[leg] {
+                discarding.capacity = capacity;
+            }
+            let edge = self.edge(leg, delivered + capacity);
+            self.legs[leg].tcb.receiver.set_limit(edge);
         }
     }
 
@@ -291,6 +332,7 @@ impl<B: Buffer> Split<B> {
             let leg = &mut self.legs[index];
             if let Some(out) = leg.tcb.poll_transmit(now) {
                 let (ip, out) = leg.outgoing(out);
+                self.reopen_behind(index);
                 return Some((index, ip, out));
             }
         }

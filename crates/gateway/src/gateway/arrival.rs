@@ -252,6 +252,7 @@ impl<B: Buffer> Gateway<B> {
         let stats = self.summary.side_mut(sides[leg]);
         stats.received_bytes += progress.received;
         stats.delivered_bytes += progress.delivered;
+        stats.discarded += u64::from(progress.discarded);
         match progress.bypassed {
             Some(bypass) => self.on_bypass(now, id, leg, bypass),
             None => self.attend(id),

@@ -15,7 +15,7 @@ use bentpipe_core::tcp::sender::InitialWindow;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::{Bytes, Probability, Rate};
 use bentpipe_core::wire::SeqNum;
-use bentpipe_gateway::{AddOptions, Config, FinMode, Handshake};
+use bentpipe_gateway::{AddOptions, Config, Discard, FinMode, Handshake};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use std::collections::BTreeSet;
@@ -281,6 +281,7 @@ impl Draw {
         for leg in [&mut config.satellite, &mut config.lan] {
             leg.sender.rto = rto();
             leg.sender.max_unanswered = self.max_unanswered();
+            leg.discard = self.pick(&[Discard::Off, Discard::Single, Discard::RandomEarly]);
         }
         config
     }

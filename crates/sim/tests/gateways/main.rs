@@ -2,6 +2,7 @@
 
 mod buffers;
 mod chains;
+mod discards;
 mod modes;
 mod pull;
 

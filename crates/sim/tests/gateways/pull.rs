@@ -85,3 +85,28 @@ fn the_near_host_follows_the_links_rate() {
         assert!((least..1.1).contains(&(pulled / carried)), "{from} to {to} s: {pulled}");
     }
 }
+
+/// Acknowledgments that the near host gets in ten seconds of steady sending, for each segment that it
+/// sends, and the mean time between them.
+fn pace_of_acknowledgments(path: Path) -> (f64, Duration) {
+    let (_, seen) = upload(path, 1 << 40, Duration::from_secs(40));
+    let (from, to) = (at(30), at(40));
+    let acks = acknowledgments(&seen, from, to).len();
+    let sends = |s: &&Seen| s.leaves && s.len > 0 && s.at >= from && s.at < to;
+    let segments = seen.iter().filter(sends).count();
+    (acks as f64 / segments as f64, to.saturating_since(from) / acks as u32)
+}
+
+/// G01-D-18: where the satellite link is not congested its sender gets acknowledgments as often as on
+/// a terrestrial link of that rate.
+#[test]
+fn a_sender_hears_as_often_as_on_a_terrestrial_link() {
+    let split = pace_of_acknowledgments(Path::geo(RATE, [knowing(RATE), knowing(RATE)]));
+    let mut path = Path::geo(RATE, [knowing(RATE), knowing(RATE)]);
+    path.boxes = vec![Node::Router, Node::Router];
+    path.links[1].delay = Duration::ZERO.into();
+    let plain = pace_of_acknowledgments(path);
+    println!("acknowledgments a segment, and between them: split {split:?}, plain {plain:?}");
+    let ratio = split.1.as_secs_f64() / plain.1.as_secs_f64();
+    assert!((0.85..1.15).contains(&ratio), "{ratio}");
+}

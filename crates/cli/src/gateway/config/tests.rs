@@ -42,6 +42,14 @@ fn what_is_end_to_end_can_be_chosen() {
 }
 
 #[test]
+fn each_side_may_discard_at_a_backlog() {
+    let config = read(&format!("{INTERFACES}[lan]\ndiscard = \"single\"\n")).unwrap();
+    assert_eq!((config.lan.discard, config.satellite.discard), (Discard::Single, Discard::Off));
+    let wrong = read(&format!("{INTERFACES}[satellite]\ndiscard = \"red\"\n")).unwrap_err();
+    assert!(wrong.starts_with("FILE:5: ") && wrong.contains("random-early"), "{wrong}");
+}
+
+#[test]
 fn mistakes_are_named_with_their_line() {
     let unknown = read(&format!("{INTERFACES}[satellite]\nrat = \"8Mbit/s\"\n")).unwrap_err();
     assert!(unknown.starts_with("FILE:5: unknown field `rat`"), "{unknown}");

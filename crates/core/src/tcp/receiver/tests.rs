@@ -13,8 +13,14 @@ fn receiver(window: u64) -> Receiver {
 }
 
 fn receiver_with(ack_policy: AckPolicy, window: u64) -> Receiver {
-    let config =
-        ReceiverConfig { rmss: 100, ack_policy, window_shift: 0, sack: true, hold_fin: false };
+    let config = ReceiverConfig {
+        rmss: 100,
+        ack_policy,
+        window_shift: 0,
+        sack: true,
+        hold_fin: false,
+        ack_with_window: false,
+    };
     Receiver::new(config, 1, 1 + window)
 }
 
@@ -159,4 +165,36 @@ fn a_divided_acknowledgment_stops_within_the_segment() {
     // With the FIN all is acknowledged.
     receiver.on_data(at(4), 431..531, true);
     assert_eq!(due(&mut receiver, at(4)), [532]);
+}
+
+#[test]
+fn where_the_window_is_full_acknowledgments_go_with_its_opening() {
+    let config = ReceiverConfig {
+        rmss: 100,
+        ack_policy: AckPolicy::PerSegment,
+        window_shift: 0,
+        sack: true,
+        hold_fin: false,
+        ack_with_window: true,
+    };
+    let mut receiver = Receiver::new(config, 1, 401);
+    // As long as there is room, each segment is acknowledged.
+    receiver.on_data(at(0), 1..101, false);
+    receiver.on_data(at(0), 101..201, false);
+    assert_eq!(due(&mut receiver, at(0)), [201]);
+    receiver.on_data(at(0), 201..301, false);
+    receiver.on_data(at(0), 301..401, false);
+    assert_eq!(due(&mut receiver, at(0)), []);
+    receiver.set_limit(501);
+    assert_eq!(due(&mut receiver, at(2)), [], "room for one segment");
+    receiver.set_limit(601);
+    assert_eq!(due(&mut receiver, at(3)), [401], "for two");
+    // It does not open: the sender hears all the same. What is out of order is told at once.
+    receiver.on_data(at(4), 401..601, false);
+    assert_eq!(due(&mut receiver, at(43)), []);
+    assert_eq!(due(&mut receiver, at(44)), [601]);
+    receiver.set_limit(801);
+    assert_eq!(due(&mut receiver, at(45)), [601]);
+    receiver.on_data(at(46), 701..801, false);
+    assert_eq!(due(&mut receiver, at(46)), [601]);
 }

@@ -15,8 +15,12 @@ impl Receiver {
         let window = limit.saturating_sub(self.rcv_nxt);
         self.largest = self.largest.max(window);
         let closed = self.firm.saturating_sub(self.rcv_nxt) < self.config.rmss;
-        let worth = (2 * self.config.rmss).max(window / 4);
-        if opens >= worth || (closed && opens >= self.silly()) {
+        let two = 2 * self.config.rmss;
+        let least = match self.config.ack_with_window {
+            true => two.min((self.largest / 2).max(1)),
+            false => self.silly(),
+        };
+        if (closed && opens >= least) || opens >= two.max(window / 4) {
             self.owed = Owed::Now;
         }
     }
@@ -32,6 +36,14 @@ impl Receiver {
     /// buffer that is smaller than two.
     pub(super) fn silly(&self) -> u64 {
         self.config.rmss.min((self.largest / 2).max(1))
+    }
+
+    /// Whether an acknowledgment would let the peer send nothing that it may not send already, and
+    /// that is less than two segments. A peer with a window of its own of two is not held up by
+    /// waiting for the opening, which is announced.
+    pub(super) fn nothing_to_offer(&self) -> bool {
+        self.firm.saturating_sub(self.rcv_nxt) < 2 * self.config.rmss
+            && self.limit < self.firm + self.silly()
     }
 
     /// The window field for a segment that is about to be sent, which also carries the

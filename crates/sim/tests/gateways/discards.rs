@@ -1,0 +1,91 @@
+//! What a gateway discards so that its buffers stay small, and what that does to a transfer.
+
+use super::*;
+use bentpipe_gateway::{Discard, LegView, Side};
+use bentpipe_sim::Close;
+
+/// The upload of G01-D-24: ten megabytes through 384 kbit/s.
+const RATE: Rate = Rate::from_bits_per_sec(384_000);
+const BYTES: u64 = 10_000_000;
+
+/// What an upload through a gateway with such a mode looked like.
+#[derive(Debug)]
+struct Upload {
+    took: Duration,
+    /// What the near gateway held and had not sent on, on the mean while the near host sent.
+    unsent: f64,
+    /// All that it held, on the mean.
+    held: f64,
+    discarded: u64,
+    /// Reductions of the near host's window.
+    reductions: u64,
+}
+
+/// The legs of the near gateway's only flow, if it has split one: towards the LAN and the satellite.
+fn legs(world: &World) -> Option<[LegView; 2]> {
+    world.gateways().next()?.flow_views(world.now()).next()?.legs
+}
+
+/// What has arrived and not been sent on.
+fn unsent(legs: &[LegView; 2]) -> u64 {
+    legs[1].backlog.count().saturating_sub(legs[1].in_flight.count())
+}
+
+fn upload(discard: Discard) -> Upload {
+    let mut config = knowing(RATE);
+    config.lan.discard = discard;
+    let near = Script { bytes: BYTES, ..Script::default() };
+    let far = Script { close: Close::AfterPeer, ..Script::default() };
+    let (mut world, _) = Path::geo(RATE, [config.clone(), config]).call(near, far).build();
+    let end = Instant::ZERO + Duration::from_secs(3_000);
+    world.start();
+    let (mut span, mut weighed, mut held) = (0.0, 0.0, 0.0);
+    let (mut before, mut reductions) = (world.now(), 0);
+    while world.step(end) {
+        let seconds = world.now().saturating_since(before).as_secs_f64();
+        before = world.now();
+        let Some(legs) = legs(&world).filter(|legs| legs[0].received.count() < BYTES) else {
+            continue;
+        };
+        span += seconds;
+        weighed += seconds * unsent(&legs) as f64;
+        held += seconds * world.gateways().next().unwrap().held() as f64;
+        if let Some(connection) = world.host(0).connection(&(1_000, HOSTS[1], port(0))) {
+            reductions = connection.tcb().map_or(reductions, |tcb| {
+                let stats = tcb.sender.stats();
+                stats.recoveries + stats.timeouts
+            });
+        }
+    }
+    assert_whole(&world, 0);
+    Upload {
+        took: reports(&world, 0)[1].last_read.unwrap().saturating_since(Instant::ZERO),
+        unsent: weighed / span,
+        held: held / span,
+        discarded: world.gateways().next().unwrap().summary().side(Side::Lan).discarded,
+        reductions,
+    }
+}
+
+/// G01-D-13 and G01-D-24: the buffer shrinks by 30 % and more, the sender's window is reduced, and the
+/// transfer takes as long.
+#[test]
+fn single_discards_keep_the_buffer_small_and_cost_no_time() {
+    let (off, single) = (upload(Discard::Off), upload(Discard::Single));
+    println!("{off:?}\n{single:?}");
+    assert_eq!((off.discarded, off.reductions), (0, 0));
+    assert!(single.discarded >= 1 && single.reductions >= 1);
+    assert!(single.held < 0.7 * off.held && single.unsent < 0.3 * off.unsent);
+    assert!(single.took.abs_diff(off.took) < off.took / 20);
+}
+
+/// G99-D-7: over more than 60 s the queue stays below half of what it may be, which is what it is
+/// where nothing is discarded, and segments are discarded that had room.
+#[test]
+fn random_early_discards_keep_the_queue_below_half_of_its_limit() {
+    let (off, early) = (upload(Discard::Off), upload(Discard::RandomEarly));
+    println!("{off:?}\n{early:?}");
+    assert!(early.unsent < 0.5 * off.unsent, "{early:?}");
+    assert!(early.discarded > 10 && early.reductions > 10);
+    assert!(early.took > Duration::from_secs(60) && early.took.abs_diff(off.took) < off.took / 20);
+}
