@@ -2,6 +2,7 @@
 
 mod buffers;
 mod chains;
+mod ecmp;
 mod modes;
 mod pull;
 
