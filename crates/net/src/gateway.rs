@@ -5,17 +5,17 @@
 
 use crate::clock::Clock;
 use crate::control::{self, Asker, Question, Questions, Totals};
+use crate::ingress::{Forward, Ingress};
 use crate::poll::{self, LoopError};
-use crate::reassembly::{Outcome, Packets, Reassembly};
+use crate::reassembly::Packets;
 use crate::signals::Signals;
 use crate::tun::{MAX_READ, MAX_SLICES, ReadError, Tun};
 use crate::vnet_hdr::{Checksum, Gso, GsoKind, VnetHdr};
 use crate::watchdog::{Pulse, Watchdog};
-use bentpipe_core::tcp::buffer::Payload;
 use bentpipe_core::time::{Duration, Instant, earliest};
 use bentpipe_core::units::Bytes;
-use bentpipe_core::wire::{self, IcmpError, Packet, Verify, emit};
-use bentpipe_gateway::{Config, Disposition, Emission, FlowState, Gateway, Reason, Side, Summary};
+use bentpipe_core::wire::{self, Verify, emit};
+use bentpipe_gateway::{Config, Emission, FlowState, Gateway, Side, Summary};
 use std::io;
 
 /// Packets read from one device before what they caused is sent.
@@ -35,8 +35,7 @@ pub struct LiveGateway {
     clock: Clock,
     tuns: [Tun; 2],
     gateway: Gateway,
-    /// Fragments that came in on each side.
-    fragments: [Reassembly; 2],
+    ingress: Ingress,
     refused: u64,
     questions: Questions,
     asker: Asker,
@@ -63,7 +62,7 @@ impl LiveGateway {
             clock: Clock::start(),
             tuns,
             gateway: Gateway::new(config),
-            fragments: [Reassembly::default(), Reassembly::default()],
+            ingress: Ingress::default(),
             refused: 0,
             questions,
             asker,
@@ -104,8 +103,8 @@ impl LiveGateway {
                 return self.end(now);
             }
             let duties = self.attend_to_duties(now);
-            let late = SIDES.map(|side| self.fragments[side as usize].poll_timeout());
-            let next = [self.gateway.poll_timeout(), end, duties, late[0], late[1]];
+            let late = self.ingress.poll_timeout();
+            let next = [self.gateway.poll_timeout(), end, duties, late];
             let next = next.into_iter().flatten().min();
             let ready = poll::wait(&self.clock, &self.tuns, signals, Some(&self.questions), next)?;
             if ready.signal.is_some() {
@@ -233,49 +232,23 @@ impl LiveGateway {
                 Err(source) => return Err(LoopError::read(tun, source)),
             };
             let now = self.clock.now();
-            match self.fragments[side as usize].take(now, bytes) {
-                Outcome::NotFragment => {
-                    let verify = match header.checksum {
-                        Checksum::Complete => Verify::Full,
-                        Checksum::Valid | Checksum::Needed { .. } => Verify::Skip,
-                    };
-                    if let Disposition::Forward(_) = self.handle(now, side, bytes, verify) {
-                        self.write(side, &header, &[bytes]);
-                    }
-                }
-                Outcome::Kept(others) => self.forward(side, &others),
-                Outcome::Whole(packet, fragments) => {
-                    let disposition = self.handle(now, side, &packet, Verify::Full);
-                    if let Disposition::Forward(_) = disposition {
-                        self.forward(side, &fragments);
-                    }
-                }
+            let verify = match header.checksum {
+                Checksum::Complete => Verify::Full,
+                Checksum::Valid | Checksum::Needed { .. } => Verify::Skip,
+            };
+            match self.ingress.take(now, side, bytes, verify, &mut self.gateway) {
+                Forward::Nothing => {}
+                Forward::Itself => self.write(side, &header, &[bytes]),
+                Forward::Fragments(fragments) => self.forward(side, &fragments),
             }
         }
         Ok(())
     }
 
-    /// Takes a whole packet that came in from `side`.
-    fn handle(&mut self, now: Instant, side: Side, bytes: &[u8], verify: Verify) -> Disposition {
-        match Packet::parse(bytes, verify) {
-            Ok(Packet { ip, tcp, payload }) => {
-                self.gateway.handle_packet(now, side, &ip, &tcp, Payload::Bytes(payload))
-            }
-            Err(error) => match IcmpError::parse(bytes) {
-                Ok(error) => self.gateway.handle_icmp(now, side, &error, bytes.len()),
-                Err(_) => {
-                    tracing::trace!(?side, %error, "forwarded");
-                    self.gateway.count_foreign(bytes.len());
-                    Disposition::Forward(Reason::NotTcp)
-                }
-            },
-        }
-    }
-
     /// Forwards fragments that did not become whole in time.
     fn give_up_fragments(&mut self, now: Instant) {
         for side in SIDES {
-            let late = self.fragments[side as usize].expire(now);
+            let late = self.ingress.expire(now, side);
             self.forward(side, &late);
         }
     }

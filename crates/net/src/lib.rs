@@ -8,6 +8,7 @@ pub mod divert;
 pub mod emulator;
 pub mod enclosed;
 pub mod gateway;
+mod ingress;
 pub mod instance;
 pub mod interface;
 pub mod netns;

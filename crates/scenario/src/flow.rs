@@ -101,7 +101,7 @@ impl Flow {
             // Pings reach routers and gateways, which have no TCP of their own.
             let own = match &ends.nodes[end.0].kind {
                 NodeKind::Host { tcp } => **tcp,
-                NodeKind::Router | NodeKind::Gateway(_) => below,
+                NodeKind::Router(_) | NodeKind::Gateway(_) => below,
             };
             let layer: TcpLayer = reader.or(key, TcpLayer::default())?;
             Ok(layer.over(both.over(own)))

@@ -49,7 +49,7 @@ pub use helper::{Helper, HelperKind};
 pub use link::{Direction, Link};
 pub use loss::Outages;
 pub use names::{LinkIndex, NodeIndex};
-pub use node::{Gateway, Node, NodeKind};
+pub use node::{Ecmp, Gateway, Node, NodeKind};
 pub use profile::{PROFILES, Profile};
 pub use random::Seeds;
 pub use reader::{Field, ReadFile, Section};

@@ -1,4 +1,4 @@
-//! Which way packets go: used to check that flows can reach their ends.
+//! Which way packets go: to check that flows can reach their ends, and to set routes.
 
 use crate::link::Link;
 use crate::names::{LinkIndex, NodeIndex};
@@ -44,4 +44,29 @@ pub fn path(
     }
     way.reverse();
     Some(way)
+}
+
+/// The links by which the cheapest ways from `from` to `to` begin, in the order of the file: one,
+/// unless several ways cost the same.
+pub fn ways(nodes: &[Node], links: &[Link], from: NodeIndex, to: NodeIndex) -> Vec<LinkIndex> {
+    let cost = |start: NodeIndex| -> Option<f64> {
+        let way = path(nodes, links, start, to)?;
+        Some(way.iter().map(|(link, _)| links[link.0].cost).sum())
+    };
+    let Some(least) = cost(from) else { return Vec::new() };
+    let forwards = |node: NodeIndex| !matches!(nodes[node.0].kind, NodeKind::Host { .. });
+    let mut ways = Vec::new();
+    for (index, link) in links.iter().enumerate() {
+        for (start, next, _) in link.directions() {
+            if start != from || !(next == to || forwards(next)) {
+                continue;
+            }
+            // Sums of the same costs in another order differ by rounding.
+            let through = cost(next).map(|rest| link.cost + rest);
+            if through.is_some_and(|through| through <= least * (1.0 + 1e-9)) {
+                ways.push(LinkIndex(index));
+            }
+        }
+    }
+    ways
 }

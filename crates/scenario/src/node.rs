@@ -30,9 +30,21 @@ pub enum NodeKind {
         tcp: Box<ConnectionConfig>,
     },
     /// Forwards packets by shortest paths.
-    Router,
+    Router(Ecmp),
     /// Splits TCP connections between its LAN side and its satellite side.
     Gateway(Box<Gateway>),
+}
+
+/// Which of several shortest paths a router takes (equal-cost multipath, RFC 2992).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Ecmp {
+    /// That with the earlier links in the file.
+    #[default]
+    Off,
+    /// Each flow its own, by a hash that is the same for both of its directions.
+    Symmetric,
+    /// Each direction of a flow its own.
+    Directed,
 }
 
 /// A splitting gateway.
@@ -62,13 +74,16 @@ pub(crate) const HOST: Section = Section {
 pub(crate) const ROUTER: Section = Section {
     path: "router.NAME",
     about: "A router: forwards packets along the shortest path (least sum of the links' `cost`).",
-    fields: &[field(
-        "position",
-        "such as `50.1N 8.7E`",
-        "",
-        "where it stands, for links with an `orbit`",
-    )],
-    example: "[router.r1]",
+    fields: &[
+        field(
+            "ecmp",
+            "`off`, `symmetric`, `directed`",
+            "`off`",
+            "over several shortest paths, whether each flow takes one of them by a hash of its addresses and ports: the same for both directions, or each direction its own. Paths count in the order of the file, and two routers agree on them if their links are in the same order. With `off`, all take the path with the earlier links",
+        ),
+        field("position", "such as `50.1N 8.7E`", "", "where it stands, for links with an `orbit`"),
+    ],
+    example: "[router.r1]\necmp = \"symmetric\"",
 };
 
 pub(crate) const GATEWAY: Section = Section {
@@ -169,8 +184,13 @@ impl Node {
     }
 
     pub(crate) fn router(reader: &Reader<'_>, name: &str) -> Result<Node> {
+        let ecmp = match reader.choice("ecmp", &["off", "symmetric", "directed"])? {
+            0 => Ecmp::Off,
+            1 => Ecmp::Symmetric,
+            _ => Ecmp::Directed,
+        };
         let (name, position) = (name.to_owned(), reader.maybe("position")?);
-        Ok(Node { name, position, kind: NodeKind::Router })
+        Ok(Node { name, position, kind: NodeKind::Router(ecmp) })
     }
 
     pub(crate) fn gateway(reader: &Reader<'_>, name: &str, names: &Names) -> Result<Node> {

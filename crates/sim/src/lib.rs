@@ -8,6 +8,8 @@
 mod agenda;
 mod build;
 mod capture;
+mod dead_end;
+mod ecmp;
 mod faults;
 pub mod fuzz;
 mod helpers;
@@ -25,6 +27,8 @@ mod world;
 
 pub use build::{Built, BuiltLink, Layout, build};
 pub use capture::{Captured, Direction, PacketSink};
+pub use dead_end::DeadEnd;
+pub use ecmp::{EqualWay, FlowHash, Spread};
 pub use host::script::{Close, Pace, Report, Run, Script, Start};
 pub use host::{Application, Host, SessionKey, Slot};
 pub use line::{Faults, Line};

@@ -22,6 +22,7 @@ use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::wire::IcmpError;
 use bentpipe_gateway::{Disposition, Side};
 use meter::Meter;
+use routes::Route;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
 
@@ -49,8 +50,8 @@ pub struct World<A: Application = Run> {
     lines: Vec<Way>,
     /// By node and port: the line that leaves from there.
     exits: Vec<Vec<Option<LineId>>>,
-    /// By node: the port for each host's address.
-    routes: Vec<BTreeMap<IpAddr, usize>>,
+    /// By node: the way to each host's address.
+    routes: Vec<BTreeMap<IpAddr, Route>>,
     /// Hosts whose applications may have told something.
     told: Vec<NodeId>,
     /// By node: its address, if it has one.

@@ -134,3 +134,46 @@ fn a_crash_that_takes_nothing_with_it_is_survived() {
         (5_000_000, 1)
     );
 }
+
+/// Two pairs of gateways between routers that spread flows over them.
+fn side_by_side(ecmp: &str, more: &str) -> Outcome {
+    let pair = |n: u32| {
+        format!(
+            "[gateway.near{n}]\nlan = \"in{n}\"\n[gateway.far{n}]\nlan = \"out{n}\"\n\
+             [link.in{n}]\nbetween = [\"r1\", \"near{n}\"]\nprofile = \"lan\"\n\
+             [link.sat{n}]\nbetween = [\"near{n}\", \"far{n}\"]\nrate = \"4Mbit/s\"\ndelay = \"250ms\"\n\
+             [link.out{n}]\nbetween = [\"far{n}\", \"r2\"]\nprofile = \"lan\"\n"
+        )
+    };
+    outcome(&format!(
+        "[run]\nduration = \"3000s\"\nuntil = \"flows-done\"\n[host.a]\n[host.b]\n\
+         [router.r1]\n{ecmp}[router.r2]\n{ecmp}\
+         [link.a]\nbetween = [\"a\", \"r1\"]\nprofile = \"lan\"\n\
+         [link.b]\nbetween = [\"b\", \"r2\"]\nprofile = \"lan\"\n{}{}\
+         [flow.main]\nfrom = \"a\"\nto = \"b\"\nbytes = \"200KB\"\ncount = 20\nstart = {{ uniform = [\"0s\", \"8s\"] }}\n{more}",
+        pair(1),
+        pair(2)
+    ))
+}
+
+#[test]
+fn routers_spread_flows_over_equal_ways_and_move_them_when_one_is_lost() {
+    let split = |outcome: &Outcome| -> Vec<u64> {
+        outcome.gateways.iter().map(|gateway| gateway.summary.split).collect()
+    };
+    let whole = |outcome: &Outcome| outcome.flows.iter().map(|flow| flow.completed).sum::<u64>();
+    let first = side_by_side("", "");
+    assert_eq!((split(&first), whole(&first)), (vec![20, 20, 0, 0], 20), "the earlier links");
+    let even = side_by_side("ecmp = \"symmetric\"\n", "");
+    let shares = split(&even);
+    assert_eq!((shares[0], shares[2]), (shares[1], shares[3]), "one pair each");
+    assert_eq!((shares[0] + shares[2], whole(&even)), (20, 20));
+    assert!(shares[0] >= 4 && shares[2] >= 4, "{shares:?}");
+    let apart = side_by_side("ecmp = \"directed\"\n", "");
+    assert_eq!(whole(&apart), 20);
+    assert!((1..20).contains(&(split(&apart)[0] + split(&apart)[2])), "{:?}", split(&apart));
+    // From then on all open through the other pair.
+    let lost = "[fault.lost]\nkind = \"route-change\"\nlink = \"sat1\"\nat = \"4s\"\n";
+    let lost = split(&side_by_side("ecmp = \"symmetric\"\n", lost));
+    assert!(0 < lost[0] && lost[0] < shares[0] && lost[2] > shares[2], "{lost:?}, {shares:?}");
+}

@@ -91,13 +91,24 @@ impl IcmpError {
     /// The packet by which the router `from` says that `packet` (IPv4 or IPv6, as it came) is
     /// longer than `mtu`. None if `packet` has no IP header, or `from` is of the other family.
     pub fn packet_too_big(from: IpAddr, mtu: u32, packet: &[u8]) -> Option<Vec<u8>> {
+        IcmpError::emit(IcmpErrorKind::PacketTooBig { mtu }, from, packet)
+    }
+
+    /// The packet by which the router `from` says `kind` of `packet` (IPv4 or IPv6, as it came).
+    /// None if `packet` has no IP header, or `from` is of the other family.
+    pub fn emit(kind: IcmpErrorKind, from: IpAddr, packet: &[u8]) -> Option<Vec<u8>> {
         match (packet.first()? >> 4, from) {
             (4, IpAddr::V4(from)) => {
                 let to = Ipv4HeaderSlice::from_slice(packet).ok()?.source();
                 // RFC 1812, 4.3.2.3: as much as makes no more than 576 bytes.
                 let quote = &packet[..packet.len().min(576 - Ipv4Header::MIN_LEN - HEADER)];
-                let mtu = u32::from(u16::try_from(mtu).unwrap_or(u16::MAX));
-                let message = message(V4_UNREACHABLE, V4_FRAGMENTATION_NEEDED, mtu, quote, 0);
+                let (code, word) = match kind {
+                    IcmpErrorKind::PacketTooBig { mtu } => {
+                        (V4_FRAGMENTATION_NEEDED, u32::from(u16::try_from(mtu).unwrap_or(u16::MAX)))
+                    }
+                    IcmpErrorKind::Unreachable { code } => (code, 0),
+                };
+                let message = message(V4_UNREACHABLE, code, word, quote, 0);
                 let len = u16::try_from(message.len()).ok()?;
                 let mut header =
                     Ipv4Header::new(len, 64, IpNumber::ICMP, from.octets(), to).ok()?;
@@ -109,7 +120,12 @@ impl IcmpError {
                 // RFC 4443, 3.2: as much as fits into the least MTU.
                 let quote = &packet[..packet.len().min(1280 - Ipv6Header::LEN - HEADER)];
                 let sum = pseudo_header(&from.octets(), &to, HEADER + quote.len());
-                let message = message(V6_TOO_BIG, 0, mtu, quote, sum);
+                let message = match kind {
+                    IcmpErrorKind::PacketTooBig { mtu } => message(V6_TOO_BIG, 0, mtu, quote, sum),
+                    IcmpErrorKind::Unreachable { code } => {
+                        message(V6_UNREACHABLE, code, 0, quote, sum)
+                    }
+                };
                 let header = Ipv6Header {
                     payload_length: u16::try_from(message.len()).ok()?,
                     next_header: IpNumber::IPV6_ICMP,

@@ -58,7 +58,8 @@ impl<B: Buffer> Split<B> {
     /// Asks those that are to be asked now.
     pub(super) fn ask(&mut self, now: Instant, idle: Duration) {
         for leg in [CLIENT, SERVER] {
-            if !self.is_open() || self.ask_at(leg, idle).is_none_or(|at| at > now) {
+            let at = self.ask_at(leg, idle, self.is_clean());
+            if !self.is_open() || at.is_none_or(|at| at > now) {
                 continue;
             }
             self.silence.asking[leg] = Some(now + KEEP_ALIVE);
@@ -72,21 +73,21 @@ impl<B: Buffer> Split<B> {
 
     /// When something is to be done about silence, if ever: hosts asked, or the flow handed back.
     pub(super) fn silence_timers(&self, idle: Duration) -> impl Iterator<Item = Instant> {
-        let last = self.silence.heard.into_iter().max();
-        let hand_back = last.filter(|_| self.is_clean()).map(|last| last + idle);
-        let asks = [CLIENT, SERVER].map(|leg| self.ask_at(leg, idle));
+        let clean = self.is_clean();
+        let hand_back = clean.then(|| self.last_heard() + idle);
+        let asks = [CLIENT, SERVER].map(|leg| self.ask_at(leg, idle, clean));
         let open = self.is_open();
         asks.into_iter().flatten().chain(hand_back).filter(move |_| open)
     }
 
     /// When the host of `leg` is to be asked. Of two hosts that fell silent together nothing is
-    /// asked as long as the flow can be handed back.
-    fn ask_at(&self, leg: usize, idle: Duration) -> Option<Instant> {
+    /// asked as long as the flow can be handed back: while it is `clean`.
+    fn ask_at(&self, leg: usize, idle: Duration, clean: bool) -> Option<Instant> {
         let Silence { heard, asking } = &self.silence;
         if !self.may_send(leg) {
             return None;
         }
         let alone = heard[1 - leg] > heard[leg] + KEEP_ALIVE;
-        asking[leg].or_else(|| (alone || !self.is_clean()).then(|| heard[leg] + idle))
+        asking[leg].or_else(|| (alone || !clean).then(|| heard[leg] + idle))
     }
 }

@@ -13,8 +13,7 @@ impl<B: Buffer> Gateway<B> {
     /// Flows that cannot go on without us stay until they end, or are [cut](Gateway::cut_all).
     pub fn drain(&mut self, now: Instant) {
         self.draining = true;
-        let ids: Vec<usize> = self.flows.iter().map(|(id, _)| id).collect();
-        for id in ids {
+        for id in 0..self.slots() {
             self.dismiss(now, id, Departure::Drain, None);
         }
     }
@@ -22,8 +21,7 @@ impl<B: Buffer> Gateway<B> {
     /// Packets have gone past the gateway for a while, as they do when it hangs: every flow leaves, as
     /// nobody knows what its hosts have said to each other. New connections are split.
     pub fn hand_back_all(&mut self, now: Instant) {
-        let ids: Vec<usize> = self.flows.iter().map(|(id, _)| id).collect();
-        for id in ids {
+        for id in 0..self.slots() {
             self.dismiss(now, id, Departure::Route, None);
         }
     }
@@ -31,8 +29,7 @@ impl<B: Buffer> Gateway<B> {
     /// The time for draining is over: flows that are still open are reset, and what they held is
     /// counted as lost. What is to be sent then is to be sent at once.
     pub fn cut_all(&mut self, now: Instant) {
-        let ids: Vec<usize> = self.flows.iter().map(|(id, _)| id).collect();
-        for id in ids {
+        for id in 0..self.slots() {
             self.end(id, |split| {
                 if split.is_open() {
                     split.cut(now);

@@ -1,6 +1,7 @@
 //! Nodes, cables and routes.
 
 use super::links;
+use crate::ecmp::{EqualWay, FlowHash, Spread};
 use crate::helpers::{self, WebCache};
 use crate::host::Host;
 use crate::line::{Faults, Line};
@@ -12,7 +13,8 @@ use bentpipe_core::tcp::connection::Opening;
 use bentpipe_core::time::Duration;
 use bentpipe_gateway::Gateway;
 use bentpipe_scenario::{
-    FaultKind, Helper, HelperKind, Link, LinkIndex, NodeIndex, NodeKind, Scenario, Seeds, network,
+    Ecmp, FaultKind, Helper, HelperKind, Link, LinkIndex, NodeIndex, NodeKind, Scenario, Seeds,
+    network,
 };
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr};
@@ -77,7 +79,7 @@ pub(super) fn build(scenario: &Scenario, seeds: Seeds) -> (World<Stream>, Layout
     for (index, node) in scenario.nodes.iter().enumerate() {
         layout.nodes.push(match &node.kind {
             NodeKind::Host { .. } => world.add(Host::new(address(index))),
-            NodeKind::Router => world.add(Node::Router),
+            NodeKind::Router(_) => world.add(Node::Router),
             NodeKind::Gateway(_) => world.add(gateway(scenario, NodeIndex(index))),
         });
     }
@@ -166,6 +168,33 @@ fn down(scenario: &Scenario, index: LinkIndex) -> Vec<(Duration, Duration)> {
     faults.map(|fault| (fault.at, fault.lasting.unwrap_or(scenario.run.duration))).collect()
 }
 
+/// How a router spreads flows over its ways to a node, if it has several. Ways keep the labels that
+/// they have while nothing is broken.
+fn spread(
+    scenario: &Scenario,
+    links: &[Link],
+    (from, to): (NodeIndex, NodeIndex),
+    port: impl Fn(LinkIndex) -> usize,
+) -> Option<Spread> {
+    let hash = match scenario.node(from).kind {
+        NodeKind::Router(Ecmp::Symmetric) => FlowHash::Symmetric,
+        NodeKind::Router(Ecmp::Directed) => FlowHash::Directed,
+        _ => return None,
+    };
+    let ways = network::ways(&scenario.nodes, links, from, to);
+    if ways.len() < 2 {
+        return None;
+    }
+    let usual = network::ways(&scenario.nodes, &scenario.links, from, to);
+    let label = |link: LinkIndex| match usual.iter().position(|way| *way == link) {
+        Some(place) => place,
+        None => links.len() + link.0,
+    };
+    let ways =
+        ways.into_iter().map(|link| EqualWay { label: label(link) as u32, port: port(link) });
+    Some(Spread::new(hash, ways.collect()))
+}
+
 /// Sets every node's route to every other one, by the costs of `links`. Routers and gateways are
 /// pinged.
 pub(crate) fn route(
@@ -177,11 +206,17 @@ pub(crate) fn route(
     let is_host = |index: usize| matches!(scenario.nodes[index].kind, NodeKind::Host { .. });
     for to in 0..scenario.nodes.len() {
         for node in (0..scenario.nodes.len()).filter(|&index| index != to && !is_host(index)) {
-            let way = network::path(&scenario.nodes, links, NodeIndex(node), NodeIndex(to));
-            let port = way.and_then(|way| way.first().copied()).map(|(link, _)| {
+            let port = |link: LinkIndex| {
                 let end = usize::from(links[link.0].between[1].0 == node);
                 layout.link(link).ports[end]
-            });
+            };
+            let ends = (NodeIndex(node), NodeIndex(to));
+            if let Some(spread) = spread(scenario, links, ends, port) {
+                world.set_spread(layout.nodes[node], address(to), spread);
+                continue;
+            }
+            let way = network::path(&scenario.nodes, links, ends.0, ends.1);
+            let port = way.and_then(|way| way.first().copied()).map(|(link, _)| port(link));
             world.set_route(layout.nodes[node], address(to), port);
         }
     }
@@ -189,8 +224,11 @@ pub(crate) fn route(
     for WebCache { at, address, .. } in &layout.web_caches {
         for &node in &layout.nodes {
             let Some(to) = world.address(at.0) else { continue };
-            let port = if node == at.0 { Some(at.1) } else { world.route_of(node, to) };
-            world.set_route(node, *address, port);
+            if node == at.0 {
+                world.set_route(node, *address, Some(at.1));
+            } else {
+                world.set_route_like(node, *address, to);
+            }
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Forged segments, and what their author knows.
+//! Forged segments and ICMP errors, and what their author knows.
 //!
 //! An attacker off the path knows addresses and ports, and guesses the rest; it must not do any
 //! harm. One that has guessed a number within the window must not either, as long as RFC 5961 has
@@ -8,14 +8,16 @@
 use super::edges::{Edges, Seen};
 use super::plan::{Call, Plan};
 use super::stage::{BOXES, NEAR_SIDE, SATELLITE_SIDE};
-use crate::packet::{Body, Packet};
+use crate::packet::{Body, Content, Packet};
 use crate::world::World;
-use bentpipe_core::wire::{Flags, IpHeader, SeqNum, TcpHeader, Timestamps};
+use bentpipe_core::wire::{
+    Flags, IcmpError, IcmpErrorKind, IpHeader, SeqNum, TcpHeader, Timestamps,
+};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use std::net::IpAddr;
 
-/// Somebody forges a segment.
+/// Somebody forges a segment or an ICMP error.
 #[derive(Debug, Clone, Copy)]
 pub struct Attack {
     /// Of this connection.
@@ -43,6 +45,9 @@ pub enum Forgery {
     WrongAck,
     /// Other data in the place of what was acknowledged long ago.
     Stale,
+    /// An ICMP error about a segment of the victim's: too big for any MTU, or unreachable for any
+    /// reason. Some quote what is outstanding.
+    Icmp,
     /// So many SYNs, each from another port, some from addresses where nobody is.
     Flood(u8),
 }
@@ -50,6 +55,9 @@ pub enum Forgery {
 /// Further from the last acknowledgment than anything that is not acknowledged yet: data in order
 /// is, within two segments.
 const BEYOND_DELAYED: u32 = 8 * 1460;
+
+/// What forged errors say: old routers' nothing, less than anybody believes, and more than there was.
+const MTUS: [u32; 9] = [0, 1, 68, 552, 576, 1280, 1400, 9000, 65_535];
 
 impl Attack {
     /// Injects the forgery, if there is what it is aimed at. How many segments were injected.
@@ -59,6 +67,9 @@ impl Attack {
         if let Forgery::Flood(count) = self.forgery {
             self.flood(plan, call, count, &mut rng, world);
             return u64::from(count);
+        }
+        if self.forgery == Forgery::Icmp {
+            return u64::from(self.complain(plan, call, edges, &mut rng, world).is_some());
         }
         // Before the handshake is complete there is nothing yet that could be told from a forgery.
         let known = call.reports(world).map(|report| report.is_some_and(|r| r.connected.is_some()));
@@ -128,9 +139,39 @@ impl Attack {
                 let back = rng.random_range(len as u32..60_000);
                 tcp.seq = SeqNum(seen.ack.0.wrapping_sub(back));
             }
-            Forgery::Blind | Forgery::Flood(_) => return None,
+            Forgery::Blind | Forgery::Icmp | Forgery::Flood(_) => return None,
         }
         Some((tcp, junk(len, rng)))
+    }
+
+    /// Injects an ICMP error about a segment that the victim has sent, or has not.
+    fn complain(
+        &self,
+        plan: &Plan,
+        call: &Call,
+        edges: &Edges,
+        rng: &mut Pcg64Mcg,
+        world: &mut World,
+    ) -> Option<()> {
+        let (from, to) = (call.host(self.name), call.host(1 - self.name));
+        let blind = SeqNum(rng.random());
+        let seq = match self.seen(plan, call, edges) {
+            Some(seen) if rng.random() => seen.seq,
+            _ => blind,
+        };
+        let (src_port, dst_port) = (call.keys[1 - self.name].0, call.keys[self.name].0);
+        let tcp = TcpHeader { src_port, dst_port, seq, flags: Flags::ACK, ..TcpHeader::default() };
+        let ip = header(plan.addresses[to], plan.addresses[from]);
+        let quoted = Packet::tcp(ip, tcp, junk(1400, rng)).to_bytes()?;
+        let kind = match rng.random() {
+            true => IcmpErrorKind::PacketTooBig { mtu: MTUS[rng.random_range(0..MTUS.len())] },
+            false => IcmpErrorKind::Unreachable { code: rng.random_range(0..16) },
+        };
+        let content = Content::Error(IcmpError::emit(kind, plan.router(), &quoted)?);
+        let ip = header(plan.router(), plan.addresses[to]);
+        let (node, port) = self.entrance(from, to);
+        world.inject(node, port, Packet { ip, content, urgent: false });
+        Some(())
     }
 
     /// What is to be seen of whom the forgery reaches first.

@@ -1,6 +1,7 @@
 //! Draws plans: small transfers, so that a seed costs milliseconds, and all that can befall them.
 
 mod changes;
+mod icmp;
 
 use super::plan::{Cable, Call, Detour, Hazard, Middle, Plan};
 use crate::Faults;
@@ -34,7 +35,11 @@ impl Plan {
         if !calm {
             draw.hazards();
         }
-        draw.plan(seed)
+        let mut plan = draw.plan(seed);
+        if !calm {
+            draw.icmp(&mut plan);
+        }
+        plan
     }
 }
 
@@ -75,6 +80,7 @@ impl Draw {
             cables,
             middle,
             detour,
+            strait: None,
             changes,
         }
     }

@@ -36,7 +36,8 @@ impl Watch {
             }
         });
         let ends = plan.calls.iter().map(|call| Ends::new(plan, call)).collect();
-        let lines = 2 * (3 + if plan.detour.is_some() { 5 } else { 0 });
+        let detours = if plan.detour.is_some() { 5 } else { 0 };
+        let lines = 2 * (3 + detours + usize::from(plan.strait.is_some()));
         Watch { edges: Edges::default(), ends, touched: Touched::default(), limits, lines }
     }
 

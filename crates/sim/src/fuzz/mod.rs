@@ -18,7 +18,7 @@ mod stage;
 mod violation;
 
 pub use attack::{Attack, Forgery};
-pub use plan::{Call, Change, Detour, Hazard, Middle, Path, Plan};
+pub use plan::{Call, Change, Detour, Hazard, Middle, Passage, Path, Place, Plan, Strait};
 pub use violation::{Invariant, Violation};
 
 use bentpipe_core::time::Instant;
@@ -47,8 +47,10 @@ pub struct Played {
     pub split: u64,
     /// Connections both of whose directions were read to their ends.
     pub completed: u64,
-    /// Forged segments that were injected.
+    /// Forged segments and ICMP errors that were injected.
     pub forged: u64,
+    /// Times that a gateway's leg learned of a smaller MTU.
+    pub path_mtu_falls: u64,
     /// A digest of every packet and its moment; see [`World::trace`](crate::World::trace).
     pub trace: u64,
 }
@@ -107,6 +109,7 @@ impl Plan {
             packets: world.packets(),
             bytes: reports().map(|report| report.read).sum(),
             split: world.gateways().map(|gateway| gateway.summary().split).sum(),
+            path_mtu_falls: world.gateways().map(|g| g.summary().path_mtu_falls).sum(),
             completed: self.calls.iter().filter(|call| call.completed(world)).count() as u64,
             forged: stage.forged(),
             trace: world.trace(),

@@ -36,6 +36,8 @@ pub struct Plan {
     pub middle: [Middle; 2],
     /// The ways around them, if there are any.
     pub detour: Option<Detour>,
+    /// A router that speaks ICMP, if there is one.
+    pub strait: Option<Strait>,
     /// What changes and when, in order.
     pub changes: Vec<(Instant, Change)>,
 }
@@ -119,6 +121,33 @@ pub enum Path {
     Beside,
 }
 
+/// A router that says by ICMP what it cannot pass on.
+#[derive(Debug, Clone, Copy)]
+pub struct Strait {
+    /// Where it stands.
+    pub place: Place,
+    /// The longest packet that passes at first, in bytes.
+    pub mtu: u32,
+}
+
+/// Where on the straight way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// At the end of the satellite link, before box 1.
+    Satellite,
+    /// At the end of this host's cable.
+    Cable(usize),
+}
+
+/// What passes a [`Strait`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Passage {
+    /// Packets of so many bytes at most.
+    Open(u32),
+    /// Nothing: destinations are unreachable.
+    DeadEnd,
+}
+
 /// Something that changes at a moment.
 #[derive(Debug, Clone)]
 pub enum Change {
@@ -135,7 +164,9 @@ pub enum Change {
     Restart(usize),
     /// This gateway is told to drain, and forwards ever after.
     Drain(usize),
-    /// Somebody forges a segment.
+    /// The strait lets others through.
+    Strait(Passage),
+    /// Somebody forges a segment or an ICMP error.
     Attack(Attack),
 }
 
@@ -174,11 +205,17 @@ pub enum Hazard {
     Attack,
     /// Forged SYNs.
     SynFlood,
+    /// A router's MTU is smaller, and changes.
+    MtuChange,
+    /// A router has no way on for a while, and says so.
+    Unreachable,
+    /// Forged ICMP errors about the connections' segments.
+    ForgedIcmp,
 }
 
 impl Hazard {
     /// All of them.
-    pub const ALL: [Hazard; 16] = [
+    pub const ALL: [Hazard; 19] = [
         Hazard::Loss,
         Hazard::BurstLoss,
         Hazard::Reordering,
@@ -195,6 +232,9 @@ impl Hazard {
         Hazard::Exhaustion,
         Hazard::Attack,
         Hazard::SynFlood,
+        Hazard::MtuChange,
+        Hazard::Unreachable,
+        Hazard::ForgedIcmp,
     ];
 
     /// Whether it may take away what was acknowledged.
@@ -221,11 +261,22 @@ impl Hazard {
             Hazard::Exhaustion => "exhaustion",
             Hazard::Attack => "attack",
             Hazard::SynFlood => "syn-flood",
+            Hazard::MtuChange => "mtu-change",
+            Hazard::Unreachable => "unreachable",
+            Hazard::ForgedIcmp => "forged-icmp",
         }
     }
 }
 
 impl Plan {
+    /// The address of routers that speak ICMP, true or forged.
+    pub(super) fn router(&self) -> IpAddr {
+        match self.addresses[0] {
+            IpAddr::V4(_) => IpAddr::from([10, 8, 8, 8]),
+            IpAddr::V6(_) => IpAddr::from([0xfd00, 0, 0, 0, 0, 0, 0, 0x88]),
+        }
+    }
+
     /// Whether gateways or routes may take away what was acknowledged, so that connections may
     /// break and need not be whole. All that happens on lines TCP makes good, and what attackers
     /// may do here must do no harm.
@@ -265,6 +316,6 @@ impl fmt::Display for Plan {
             writeln!(f, "{middle:?}")?;
         }
         writeln!(f, "satellite {:?}\nfaults {:?}", self.satellite, self.faults)?;
-        write!(f, "cables {:?}\ndetour {:?}", self.cables, self.detour)
+        write!(f, "cables {:?}\ndetour {:?}\nstrait {:?}", self.cables, self.detour, self.strait)
     }
 }

@@ -2,8 +2,8 @@
 
 use super::Packets;
 use super::edges::Edges;
-use super::plan::{Cable, Change, Middle, Path, Plan};
-use crate::{Faults, Host, Line, Node, World};
+use super::plan::{Cable, Change, Middle, Passage, Path, Place, Plan};
+use crate::{DeadEnd, Faults, Host, Line, Narrow, Node, World};
 use bentpipe_core::link::LinkConfig;
 use bentpipe_core::time::Instant;
 use bentpipe_gateway::Gateway;
@@ -32,6 +32,8 @@ pub(super) struct Stage {
     forged: u64,
     /// Which boxes have crashed and are routers.
     crashed: [bool; 2],
+    /// The node of the strait, if there is one.
+    strait: Option<usize>,
 }
 
 /// What a change means to those who watch.
@@ -52,6 +54,8 @@ impl Stage {
         for middle in &plan.middle {
             world.add(stand(middle));
         }
+        let strait = plan.strait.map(|strait| (strait.place, Passage::Open(strait.mtu)));
+        let mut strait = Joint { at: strait, node: None, plan };
         let cable = |cable: &Cable| {
             let back = LinkConfig { seed: cable.link.seed + 1, ..cable.link.clone() };
             [&cable.link, &back].map(|link| Line::new(link, cable.faults.clone()))
@@ -60,7 +64,8 @@ impl Stage {
             None => {
                 for (host, cables) in plan.cables.iter().enumerate() {
                     let [there, back] = cable(cables);
-                    world.join((host, 0), (BOXES[host], NEAR_SIDE), there, back);
+                    let ends = [(host, 0), (BOXES[host], NEAR_SIDE)];
+                    strait.join(&mut world, Place::Cable(host), ends, [there, back]);
                 }
             }
             Some(detour) => {
@@ -71,10 +76,14 @@ impl Stage {
                         Line::new(&link, Faults::default())
                     })
                 };
+                for router in ROUTERS {
+                    assert_eq!(world.add(Node::Router), router);
+                }
                 for (host, cables) in plan.cables.iter().enumerate() {
-                    let router = world.add(Node::Router);
+                    let router = ROUTERS[host];
                     let [there, back] = cable(cables);
-                    world.join((host, 0), (router, 0), there, back);
+                    let ends = [(host, 0), (router, 0)];
+                    strait.join(&mut world, Place::Cable(host), ends, [there, back]);
                     let [there, back] = plain(&LinkConfig::IDEAL, 0);
                     world.join((router, SATELLITE_SIDE), (BOXES[host], NEAR_SIDE), there, back);
                 }
@@ -87,8 +96,10 @@ impl Stage {
                 }
             }
         }
-        let [there, back] = [0, 1].map(|i| Line::new(&plan.satellite[i], plan.faults.clone()));
-        world.join((BOXES[0], SATELLITE_SIDE), (BOXES[1], SATELLITE_SIDE), there, back);
+        let lines = [0, 1].map(|i| Line::new(&plan.satellite[i], plan.faults.clone()));
+        let ends = BOXES.map(|node| (node, SATELLITE_SIDE));
+        strait.join(&mut world, Place::Satellite, ends, lines);
+        let strait = strait.node;
         for call in &plan.calls {
             let hosts = [call.host(0), call.host(1)];
             let (keys, isns, scripts) = (call.keys, call.isns, call.applications);
@@ -102,6 +113,7 @@ impl Stage {
             changes: plan.changes.iter().map(|(at, _)| *at).collect(),
             forged: 0,
             crashed: [false; 2],
+            strait,
         };
         for towards in [0, 1] {
             stage.route(plan, towards, Path::Both);
@@ -141,6 +153,11 @@ impl Stage {
                 return Changed::Box(BOXES[middle]);
             }
             Change::Drain(middle) => self.world.drain(BOXES[middle]),
+            Change::Strait(passage) => {
+                if let Some(node) = self.strait {
+                    self.world.replace(node, keeper(plan, passage));
+                }
+            }
             Change::Attack(attack) => {
                 self.forged += attack.strike(plan, edges, &mut self.world);
             }
@@ -184,4 +201,45 @@ fn stand(middle: &Middle) -> Node {
             Node::Gateway(Box::new(Gateway::new((**config).clone())), vec![NEAR_SIDE])
         }
     }
+}
+
+/// Lays cables, and sets the strait into the one where it is to be.
+struct Joint<'a> {
+    at: Option<(Place, Passage)>,
+    node: Option<usize>,
+    plan: &'a Plan,
+}
+
+impl Joint<'_> {
+    /// Joins two ports. A strait stands at the far end: what it says about packets that come from
+    /// there is heard at once, and about others as late as the lines are long.
+    fn join(
+        &mut self,
+        world: &mut World,
+        place: Place,
+        [a, b]: [(usize, usize); 2],
+        [there, back]: [Line; 2],
+    ) {
+        match self.at {
+            Some((at, passage)) if at == place => {
+                let node = world.add(keeper(self.plan, passage));
+                let ideal = || Line::new(&LinkConfig::IDEAL, Faults::default());
+                world.join(a, (node, 0), there, back);
+                world.join((node, 1), b, ideal(), ideal());
+                self.node = Some(node);
+            }
+            _ => {
+                world.join(a, b, there, back);
+            }
+        }
+    }
+}
+
+/// The router in the strait.
+fn keeper(plan: &Plan, passage: Passage) -> Node {
+    let address = plan.router();
+    Node::Helper(match passage {
+        Passage::Open(mtu) => Box::new(Narrow { address, mtu, silent: false }),
+        Passage::DeadEnd => Box::new(DeadEnd { address }),
+    })
 }

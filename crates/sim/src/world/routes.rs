@@ -2,10 +2,20 @@
 //! the node that was added first.
 
 use super::{NodeId, World};
+use crate::ecmp::Spread;
 use crate::host::Application;
 use crate::node::Node;
 use std::collections::VecDeque;
 use std::net::IpAddr;
+
+/// Where a node sends what is for an address.
+#[derive(Debug, Clone)]
+pub(super) enum Route {
+    /// Out of this port.
+    Port(usize),
+    /// By one of several ports, each flow by its own.
+    Spread(Box<Spread>),
+}
 
 impl<A: Application> World<A> {
     /// Works out every router's way to every host. To be called when all cables are laid, and
@@ -25,14 +35,22 @@ impl<A: Application> World<A> {
     /// Sends what node `at` gets for `address` out of `port` from now on, or drops it.
     pub fn set_route(&mut self, at: NodeId, address: IpAddr, port: Option<usize>) {
         match port {
-            Some(port) => self.routes[at].insert(address, port),
+            Some(port) => self.routes[at].insert(address, Route::Port(port)),
             None => self.routes[at].remove(&address),
         };
     }
 
-    /// Which port of node `at` leads to `address`.
-    pub fn route_of(&self, at: NodeId, address: IpAddr) -> Option<usize> {
-        self.routes[at].get(&address).copied()
+    /// Spreads what node `at` gets for `address` over several ways from now on.
+    pub fn set_spread(&mut self, at: NodeId, address: IpAddr, spread: Spread) {
+        self.routes[at].insert(address, Route::Spread(Box::new(spread)));
+    }
+
+    /// Has node `at` send what it gets for `alias` the way to `address` from now on.
+    pub fn set_route_like(&mut self, at: NodeId, alias: IpAddr, address: IpAddr) {
+        match self.routes[at].get(&address).cloned() {
+            Some(route) => self.routes[at].insert(alias, route),
+            None => self.routes[at].remove(&alias),
+        };
     }
 
     /// Breadth first from `destination`, over cables, which lead both ways.
@@ -50,7 +68,7 @@ impl<A: Application> World<A> {
                 let (node, port) = (self.lines[line].node, self.lines[line].port);
                 if !reached[node] {
                     reached[node] = true;
-                    self.routes[node].insert(address, port);
+                    self.routes[node].insert(address, Route::Port(port));
                     queue.push_back(node);
                 }
             }

@@ -1,5 +1,6 @@
 //! What leaves a node: by which port, and onto which line.
 
+use super::routes::Route;
 use super::{LineId, NodeId, World, line_element};
 use crate::host::Application;
 use crate::packet::Packet;
@@ -14,7 +15,12 @@ impl<A: Application> World<A> {
 
     /// Sends a packet on its way to its destination. Without a route it is dropped.
     pub(super) fn forward(&mut self, id: NodeId, packet: Box<Packet>) {
-        if let Some(&port) = self.routes[id].get(&packet.ip.dst) {
+        let port = match self.routes[id].get(&packet.ip.dst) {
+            Some(&Route::Port(port)) => Some(port),
+            Some(Route::Spread(spread)) => spread.port(&packet),
+            None => None,
+        };
+        if let Some(port) = port {
             self.send(id, port, packet);
         }
     }

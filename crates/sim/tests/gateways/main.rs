@@ -3,6 +3,7 @@
 mod buffers;
 mod chains;
 mod discards;
+mod ecmp;
 mod modes;
 mod pull;
 

@@ -97,7 +97,7 @@ impl Draw {
         self.pick(&[Path::Beside, Path::Beside, Path::Both, Path::Near, Path::Far])
     }
 
-    fn attack(&mut self, calls: &[Call], forgery: Forgery) -> Attack {
+    pub(super) fn attack(&mut self, calls: &[Call], forgery: Forgery) -> Attack {
         Attack {
             call: self.rng.random_range(0..calls.len()),
             name: usize::from(self.flip()),
