@@ -24,6 +24,7 @@ pub use options::{EXPERIMENT_KIND, OptionsError, SackBlock, TcpOptions, Timestam
 pub use seq::SeqNum;
 pub use tcp::{Flags, TcpHeader};
 
+use etherparse::checksum::u64_16bit_word::{add_slice, ones_complement};
 use etherparse::{IpNumber, Ipv4HeaderSlice, Ipv6HeaderSlice, TcpHeaderSlice};
 
 /// Why bytes are not a TCP packet that a gateway may touch.
@@ -108,13 +109,11 @@ fn parse_v4(bytes: &[u8], verify: Verify) -> Result<Packet<'_>, WireError> {
     let segment = bytes.get(header.slice().len()..total).ok_or(WireError::Truncated)?;
     let tcp = TcpHeaderSlice::from_slice(segment).map_err(|_| WireError::Tcp)?;
     let payload = &segment[tcp.slice().len()..];
-    if verify == Verify::Full {
-        let sum = tcp.calc_checksum_ipv4_raw(header.source(), header.destination(), payload);
-        if sum != Ok(tcp.checksum()) {
-            return Err(WireError::Checksum);
-        }
+    let ip = IpHeader::from_v4(&header);
+    if verify == Verify::Full && !is_sound(&ip, segment) {
+        return Err(WireError::Checksum);
     }
-    Ok(Packet { ip: IpHeader::from_v4(&header), tcp: TcpHeader::from_slice(&tcp)?, payload })
+    Ok(Packet { ip, tcp: TcpHeader::from_slice(&tcp)?, payload })
 }
 
 fn parse_v6(bytes: &[u8], verify: Verify) -> Result<Packet<'_>, WireError> {
@@ -132,11 +131,16 @@ fn parse_v6(bytes: &[u8], verify: Verify) -> Result<Packet<'_>, WireError> {
     let segment = bytes.get(start..end).ok_or(WireError::Truncated)?;
     let tcp = TcpHeaderSlice::from_slice(segment).map_err(|_| WireError::Tcp)?;
     let payload = &segment[tcp.slice().len()..];
-    if verify == Verify::Full {
-        let sum = tcp.calc_checksum_ipv6_raw(header.source(), header.destination(), payload);
-        if sum != Ok(tcp.checksum()) {
-            return Err(WireError::Checksum);
-        }
+    let ip = IpHeader::from_v6(&header);
+    if verify == Verify::Full && !is_sound(&ip, segment) {
+        return Err(WireError::Checksum);
     }
-    Ok(Packet { ip: IpHeader::from_v6(&header), tcp: TcpHeader::from_slice(&tcp)?, payload })
+    Ok(Packet { ip, tcp: TcpHeader::from_slice(&tcp)?, payload })
+}
+
+/// Whether the sum over a segment, its checksum included, is minus zero (RFC 1071): a checksum of
+/// zero may be written either way, and Linux writes 0xffff.
+fn is_sound(ip: &IpHeader, segment: &[u8]) -> bool {
+    let sum = emit::pseudo_header(ip, IpNumber::TCP, segment.len());
+    ones_complement(add_slice(sum, segment)) == 0
 }

@@ -115,6 +115,29 @@ proptest! {
     }
 
     #[test]
+    fn a_checksum_of_zero_may_be_written_either_way(v6: bool, seq: u32, rest in proptest::collection::vec(any::<u8>(), 0..60)) {
+        let host = |last| if v6 { IpAddr::from([9, 0, 0, 0, 0, 0, 0, last]) } else { IpAddr::from([10, 0, 0, last as u8]) };
+        let ip = IpHeader { src: host(1), dst: host(2), hop_limit: 64, traffic_class: 0, flow_label: 0 };
+        let tcp = TcpHeader { seq: SeqNum(seq), flags: Flags::ACK, ..TcpHeader::default() };
+        let with = |first: [u8; 2]| {
+            let payload = [&first[..], &rest].concat();
+            let mut bytes = emit(&ip, &tcp, [&payload[..]].into_iter(), Checksum::Full).to_vec();
+            let field = if v6 { 56..58 } else { 36..38 };
+            bytes.extend(payload);
+            (bytes, field)
+        };
+        let (bytes, field) = with([0, 0]);
+        // What the rest sums up to, put there itself, leaves nothing.
+        let (mut bytes, field) = with([bytes[field.start], bytes[field.start + 1]]);
+        for zero in [[0, 0], [0xff, 0xff]] {
+            bytes[field.clone()].copy_from_slice(&zero);
+            prop_assert!(Packet::parse(&bytes, Verify::Full).is_ok(), "{zero:?}");
+        }
+        bytes[field].copy_from_slice(&[0, 1]);
+        prop_assert_eq!(Packet::parse(&bytes, Verify::Full).unwrap_err(), WireError::Checksum);
+    }
+
+    #[test]
     fn a_flipped_bit_in_the_segment_is_noticed(payload in proptest::collection::vec(any::<u8>(), 1..100), bit in any::<usize>()) {
         let ip = IpHeader {
             src: IpAddr::from([10, 0, 0, 1]), dst: IpAddr::from([10, 0, 0, 2]),
