@@ -3,6 +3,7 @@
 mod buffers;
 mod chains;
 mod ecmp;
+mod hops;
 mod modes;
 mod pull;
 
