@@ -2,6 +2,7 @@
 
 use super::*;
 use bentpipe_core::link::{After, Outages, QueueLimit, Schedule, Varying};
+use bentpipe_core::tcp::receiver::AckPolicy;
 use bentpipe_sim::Close;
 
 const RATE: Rate = Rate::from_bits_per_sec(8_000_000);
@@ -84,4 +85,25 @@ fn the_near_host_follows_the_links_rate() {
         println!("{from} to {to} s: {:.2} Mbit/s", pulled / 1e6);
         assert!((least..1.1).contains(&(pulled / carried)), "{from} to {to} s: {pulled}");
     }
+}
+
+/// G01-D-18: in the steady state acknowledgments come to the near host as if its peer were at the other
+/// end of a cable of the satellite's rate, and acknowledged every segment, as gateways do.
+#[test]
+fn acknowledgments_come_as_over_a_cable_of_the_same_rate() {
+    let gap = |mut path: Path| {
+        path.tcp.ack_policy = AckPolicy::PerSegment;
+        let (_, seen) = upload(path, 1 << 40, Duration::from_secs(40));
+        let mut acks = acknowledgments(&seen, at(20), at(40));
+        // Those that only open the window do not count.
+        acks.dedup_by_key(|(_, ack, _)| *ack);
+        acks[acks.len() - 1].0.saturating_since(acks[0].0).as_secs_f64() / (acks.len() - 1) as f64
+    };
+    let split = gap(Path::geo(RATE, [knowing(RATE), knowing(RATE)]));
+    let mut cable = Path::geo(RATE, [knowing(RATE), knowing(RATE)]);
+    cable.boxes = vec![Node::Router, Node::Router];
+    cable.links[1].delay = Duration::from_millis(1).into();
+    let cable = gap(cable);
+    println!("mean gap: split {:.3} ms, a cable {:.3} ms", split * 1e3, cable * 1e3);
+    assert!((0.85..1.15).contains(&(split / cable)), "{split} s, {cable} s");
 }
