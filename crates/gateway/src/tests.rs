@@ -152,6 +152,7 @@ fn a_packet_out_of_the_blue_does_not_mark_ours() {
     assert_eq!(answer.tcp.options.timestamps.map(|ts| ts.value), Some(501));
 }
 
+/// G99-D-6: what the hosts say in the IP header reaches the other one.
 #[test]
 fn how_a_host_marks_its_packets_is_passed_on_but_for_ecn() {
     let mut table = Table::new(Config::default());

@@ -71,6 +71,9 @@ fn play_all(seeds: Range<u64>) -> Met {
     met.into_inner().unwrap()
 }
 
+/// G01-D-19 and G01-D-22: whatever happens to routes (before, during and after handshakes) and gateways,
+/// no connection ends cleanly with bytes missing. H-D-13: each byte is the right one. G01-W-12: gateways
+/// keep to their pool. H-D-19: a FIN is acknowledged when the far host has it.
 #[test]
 fn a_thousand_seeds_keep_every_invariant() {
     if let Some(seed) = variable("BENTPIPE_SEED").and_then(|text| text.parse().ok()) {

@@ -100,6 +100,7 @@ fn a_route_may_cost_more_and_be_kept() {
     assert!(through("6") > 1000);
 }
 
+/// G01-D-22: bytes that were acknowledged are gone with the gateway, and the hosts know.
 #[test]
 fn a_crash_breaks_split_flows_off_and_never_ends_them_cleanly_with_bytes_missing() {
     for lasting in ["", "lasting = \"3s\"\n"] {

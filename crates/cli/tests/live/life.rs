@@ -29,7 +29,7 @@ fn on_fast_link() -> Testbed {
     build(Plan { link: Some(fast_link()), ..Plan::default() })
 }
 
-/// A connection that was there before the gateways goes on through their start.
+/// G99-D-9: a connection that was there before the gateways goes on through their start.
 fn older_connection_passes() {
     const SIZE: usize = 2_000_000;
     let mut testbed = on_fast_link();
@@ -74,7 +74,7 @@ fn older_connection_passes() {
     }
 }
 
-/// After kill -9 new connections work at once; an old one may fail, but not end short.
+/// G01-D-22: after kill -9 new connections work at once; an old one may fail, but not end short.
 fn killed_gateway(place: Place) {
     const SIZE: usize = 20_000_000;
     let mut testbed = on_fast_link();
@@ -162,7 +162,7 @@ fn firewall_by_device_is_explained() {
     FAMILIES.into_iter().for_each(|family| exchange(&Ends::of(&testbed, family), 100_000));
 }
 
-/// Either gateway alone carries connections too.
+/// H-D-14: either gateway alone carries connections too.
 fn one_gateway_is_enough() {
     if !gateways_wanted() {
         return;

@@ -21,6 +21,7 @@ const TOLERANCE: Duration = Duration::from_millis(1500);
 /// A port whose SYNs H2 drops.
 const SILENT_PORT: u16 = 9;
 
+/// G01-D-4: each host sees the other one's address and port.
 fn addresses_are_the_hosts_own(ends: &Ends) {
     let (listener, address) = ends.listen();
     let client = ends.connect(address);
@@ -30,6 +31,7 @@ fn addresses_are_the_hosts_own(ends: &Ends) {
     assert_eq!(server.peer_addr().unwrap().ip(), ends.family.h1());
 }
 
+/// G01-D-5: a refusal is the server's own, and comes as fast as without gateways.
 fn refused(ends: &Ends) {
     let (listener, address) = ends.listen();
     drop(listener);
@@ -44,7 +46,7 @@ fn unreachable_host(ends: &Ends) {
     same_failure(ends, SocketAddr::new(ends.family.dead(), 80));
 }
 
-/// H2 takes the SYNs and never answers.
+/// G01-D-5: H2 takes the SYNs and never answers.
 fn silent_host(ends: &Ends) {
     for ends in [ends, &ends.without_gateways()] {
         let table = if ends.family == Family::V4 { "ip" } else { "ip6" };

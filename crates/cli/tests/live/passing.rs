@@ -29,6 +29,7 @@ const ETH_P_ALL: i32 = 0x0003_u16.to_be() as i32;
 /// G1, SAT and G2 each take one off the 64 with which a host starts.
 const TTL_AT_FAR_END: u8 = 64 - 3;
 
+/// G01-D-3 and G99-D-6: captures at both hosts have the same bytes at the same sequence numbers.
 fn sequence_numbers(ends: &Ends) {
     let (up, down) = (content(6, 150_001), content(7, 250_003));
     let (listener, address) = ends.listen();
@@ -61,6 +62,7 @@ fn sequence_numbers(ends: &Ends) {
     }
 }
 
+/// G99-D-10: UDP crosses unmodified, in fragments too.
 fn udp(ends: &Ends) {
     let socket = |host: &Namespace, address| {
         let socket = host.run(|| UdpSocket::bind(SocketAddr::new(address, 0)).expect("bind"));
@@ -83,7 +85,7 @@ fn udp(ends: &Ends) {
     }
 }
 
-/// ping compares the payload itself, and counts answers; the large one comes in fragments.
+/// G99-D-10: ping compares the payload itself, and counts answers; the large one comes in fragments.
 fn icmp_echo(ends: &Ends) {
     for size in ["56", "3000"] {
         let h2 = ends.family.h2().to_string();
@@ -96,6 +98,7 @@ fn icmp_echo(ends: &Ends) {
     }
 }
 
+/// G99-D-10 and H-D-20: what is encrypted below TCP crosses unmodified.
 fn esp(ends: &Ends) {
     let open = |host: &Namespace, address: IpAddr| {
         let socket = host.run(|| {

@@ -36,10 +36,12 @@ const ODD_SIZES: [usize; 24] = [
     2897, 65_535, 65_536, 65_537, 131_071, 131_073, 1_000_003,
 ];
 
+/// H-D-13 and G99-D-1: unmodified hosts get every byte.
 fn downloads_of_odd_sizes(ends: &Ends) {
     ODD_SIZES.into_iter().for_each(|size| download(ends, size));
 }
 
+/// H-D-13 and G99-D-1: the same the other way.
 fn uploads_of_odd_sizes(ends: &Ends) {
     ODD_SIZES.into_iter().for_each(|size| upload(ends, size));
 }

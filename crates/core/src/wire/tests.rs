@@ -84,9 +84,11 @@ proptest! {
     }
 
     #[test]
-    fn a_packet_too_big_quotes_its_segment(
+    fn an_icmp_error_quotes_its_segment(
         (src, dst) in addresses(),
         (ports, seq, mtu, len) in any::<((u16, u16), u32, u16, u16)>(),
+        // IPv4's code 4 of "unreachable" is the packet that is too big.
+        unreachable in proptest::option::of(prop_oneof![0..4_u8, 5..16_u8]),
         damage in proptest::option::of(any::<u16>()),
     ) {
         let ip = IpHeader { src, dst, hop_limit: 9, traffic_class: 0, flow_label: 0 };
@@ -96,12 +98,15 @@ proptest! {
         let payload = vec![7; usize::from(len) % 3000];
         let mut packet = emit(&ip, &tcp, [&payload[..]].into_iter(), Checksum::Full).to_vec();
         packet.extend(&payload);
-        let mut error = IcmpError::packet_too_big(dst, mtu.into(), &packet).unwrap();
+        let kind = match unreachable {
+            Some(code) => IcmpErrorKind::Unreachable { code },
+            None => IcmpErrorKind::PacketTooBig { mtu: mtu.into() },
+        };
+        let mut error = IcmpError::emit(kind, dst, &packet).unwrap();
         let quoted = Quoted {
             src, dst, src_port: ports.0, dst_port: ports.1, seq: SeqNum(seq),
             wire_len: packet.len(),
         };
-        let kind = IcmpErrorKind::PacketTooBig { mtu: mtu.into() };
         prop_assert_eq!(IcmpError::parse(&error), Ok(IcmpError { kind, quoted }));
         if let Some(at) = damage {
             // Behind the IP header: that is the ICMP checksum's.

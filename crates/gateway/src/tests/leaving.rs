@@ -44,7 +44,7 @@ fn resets_to(side: Side, sent: &[Emission]) -> Vec<SeqNum> {
         .collect()
 }
 
-/// G01-W-3: the other direction's packets show a change of route. Nothing is held: the hosts go on
+/// G01-W-3 and G01-D-19: the other direction's packets show a change of route. Nothing is held: the hosts go on
 /// between themselves at once.
 #[test]
 fn a_flow_that_holds_nothing_is_handed_back_when_its_route_changes() {

@@ -14,6 +14,7 @@ fn only_view(table: &Table) -> FlowView {
     view
 }
 
+/// G01-D-1: each connection has an endpoint towards either host.
 #[test]
 fn a_flow_is_shown_from_its_first_syn_to_its_end() {
     let mut table = Table::new(Config::default());

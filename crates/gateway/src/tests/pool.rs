@@ -3,7 +3,7 @@
 use super::*;
 use bentpipe_core::units::Bytes;
 
-/// A window that was promised while there was room is no reason to hold more than there is.
+/// G01-W-12: a window that was promised while there was room is no reason to hold more than there is.
 #[test]
 fn a_full_pool_takes_nothing_beyond_the_guarantee() {
     let memory = 32 << 10;

@@ -28,7 +28,7 @@ fn beside(stalled: usize) -> (Duration, usize) {
     (report.last_read.unwrap().saturating_since(begins), held)
 }
 
-/// Fifty readers that have stopped fill the pool, and one that reads is served all the same.
+/// G01-W-12: fifty readers that have stopped fill the pool, and one that reads is served all the same.
 #[test]
 fn stalled_readers_do_not_starve_a_good_one() {
     let ((alone, _), (beside, held)) = (beside(0), beside(50));

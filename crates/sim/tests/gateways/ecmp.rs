@@ -231,6 +231,7 @@ fn when_a_pair_fails_its_flows_move_and_none_ends_cleanly_with_bytes_missing() {
     }
 }
 
+/// G01-D-15: SYN-ACKs and acknowledgments go past the gateways that have seen the SYN.
 #[test]
 fn flows_whose_directions_are_hashed_apart_are_forwarded_whole() {
     // Each router calls the other one's first pair its second: no flow keeps to one pair.
