@@ -117,6 +117,12 @@ impl Ledger {
         }
     }
 
+    /// Gives back what is kept for more segments than are in flight.
+    pub fn shrink_to_fit(&mut self) {
+        self.records.shrink_to_fit();
+        self.sacked.shrink_to_fit();
+    }
+
     /// The oldest unacknowledged offset.
     pub fn snd_una(&self) -> u64 {
         self.snd_una

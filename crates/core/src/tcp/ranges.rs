@@ -16,6 +16,11 @@ pub struct RangeSet {
 }
 
 impl RangeSet {
+    /// Gives back what is kept for more ranges than there are.
+    pub fn shrink_to_fit(&mut self) {
+        self.ranges.shrink_to_fit();
+    }
+
     /// Whether nothing is covered.
     pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()

@@ -17,13 +17,15 @@ pub use tuning::{AutoTuning, Observed};
 
 use super::ranges::RangeSet;
 use crate::time::{Duration, Instant};
-use arrayvec::ArrayVec;
 use std::ops::Range;
 
 /// The most ranges kept beyond a hole. A peer that sends single bytes far apart would otherwise
 /// cost us far more memory than its window says; what would be one range too many is taken for
 /// lost.
 const MOST_RANGES: usize = 4096;
+
+/// The most blocks that one acknowledgment has room for (RFC 2018, 3).
+const MOST_BLOCKS: usize = 4;
 
 /// How long an acknowledgment waits at most for the window to open, as long as a delayed one.
 const AWAIT_OPENING: Duration = Duration::from_millis(40);
@@ -71,7 +73,7 @@ pub struct Receiver {
     /// What has arrived beyond a hole.
     beyond: RangeSet,
     /// Ranges of `beyond`, most recently touched first, for SACK's order.
-    recent: ArrayVec<Range<u64>, 4>,
+    recent: Vec<Range<u64>>,
     /// A duplicate to be reported once (RFC 2883).
     duplicate: Option<Range<u64>>,
     /// Offset of the peer's FIN.
@@ -106,7 +108,7 @@ impl Receiver {
             config,
             rcv_nxt: start,
             beyond: RangeSet::default(),
-            recent: ArrayVec::new(),
+            recent: Vec::new(),
             duplicate: None,
             fin: None,
             fin_acknowledged: false,
@@ -151,6 +153,12 @@ impl Receiver {
     /// One past the last offset that was promised to the peer.
     pub fn promised(&self) -> u64 {
         self.promised
+    }
+
+    /// Gives back memory that is kept for more ranges than there are.
+    pub fn shrink_to_fit(&mut self) {
+        self.beyond.shrink_to_fit();
+        self.recent.shrink_to_fit();
     }
 
     /// The largest payload that the peer sends in one segment, in bytes.

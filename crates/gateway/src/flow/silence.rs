@@ -14,22 +14,28 @@ use bentpipe_core::wire::Flags;
 /// How often a host is asked that does not answer, as Linux does.
 const KEEP_ALIVE: Duration = Duration::from_secs(75);
 
+/// A flow that has had nothing to do for so long gives back the memory that it keeps for more.
+const REST: Duration = Duration::from_secs(10);
+
 /// When each host was last heard, and when it is to be asked next.
 #[derive(Debug)]
 pub(super) struct Silence {
     pub(super) heard: [Instant; 2],
     asking: [Option<Instant>; 2],
+    /// The flow has given back its memory since a host was last heard.
+    rests: bool,
 }
 
 impl Silence {
     pub(super) fn new(now: Instant) -> Silence {
-        Silence { heard: [now; 2], asking: [None; 2] }
+        Silence { heard: [now; 2], asking: [None; 2], rests: false }
     }
 
     /// The host of `leg` is there.
     pub(super) fn end(&mut self, now: Instant, leg: usize) {
         self.heard[leg] = now;
         self.asking[leg] = None;
+        self.rests = false;
     }
 }
 
@@ -71,19 +77,38 @@ impl<B: Buffer> Split<B> {
         }
     }
 
+    /// Gives back memory if nothing has happened for a while.
+    pub(super) fn rest(&mut self, now: Instant) {
+        if self.rest_at().is_none_or(|at| at > now) {
+            return;
+        }
+        self.silence.rests = true;
+        self.control.shrink_to_fit();
+        self.streams.iter_mut().for_each(Buffer::shrink_to_fit);
+        for leg in &mut self.legs {
+            leg.tcb.sender.shrink_to_fit();
+            leg.tcb.receiver.shrink_to_fit();
+        }
+    }
+
+    fn rest_at(&self) -> Option<Instant> {
+        let rests = self.silence.rests || !self.is_idle();
+        (!rests).then(|| self.last_heard() + REST)
+    }
+
     /// When something is to be done about silence, if ever: hosts asked, or the flow handed back.
     pub(super) fn silence_timers(&self, idle: Duration) -> impl Iterator<Item = Instant> {
         let clean = self.is_clean();
         let hand_back = clean.then(|| self.last_heard() + idle);
         let asks = [CLIENT, SERVER].map(|leg| self.ask_at(leg, idle, clean));
         let open = self.is_open();
-        asks.into_iter().flatten().chain(hand_back).filter(move |_| open)
+        asks.into_iter().flatten().chain(hand_back).chain(self.rest_at()).filter(move |_| open)
     }
 
     /// When the host of `leg` is to be asked. Of two hosts that fell silent together nothing is
     /// asked as long as the flow can be handed back: while it is `clean`.
     fn ask_at(&self, leg: usize, idle: Duration, clean: bool) -> Option<Instant> {
-        let Silence { heard, asking } = &self.silence;
+        let Silence { heard, asking, .. } = &self.silence;
         if !self.may_send(leg) {
             return None;
         }

@@ -314,6 +314,7 @@ impl<B: Buffer> Split<B> {
             }
         }
         self.ask(now, config.idle_timeout);
+        self.rest(now);
         self.expire(now, config);
     }
 
@@ -350,9 +351,12 @@ impl<B: Buffer> Split<B> {
 
     /// Whether nothing is held or in flight, so that plain forwarding can take over.
     pub(crate) fn is_clean(&self) -> bool {
-        !self.added_options
-            && self.unconfirmed.is_none()
-            && self.held() == 0
+        !self.added_options && self.unconfirmed.is_none() && self.is_idle()
+    }
+
+    /// Whether nothing is held or in flight.
+    pub(super) fn is_idle(&self) -> bool {
+        self.held() == 0
             && self
                 .legs
                 .iter()

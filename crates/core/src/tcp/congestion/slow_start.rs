@@ -64,7 +64,7 @@ pub struct SlowStart {
     hystart: Option<HyStart>,
     after_timeout: bool,
     /// What the last reduction found, until it is known whether it was right.
-    before: Option<Before>,
+    before: Option<Box<Before>>,
 }
 
 /// What a reduction changes.
@@ -167,7 +167,8 @@ impl SlowStart {
     /// See [`Congestion::remember`](super::Congestion::remember).
     pub fn remember(&mut self) {
         let hystart = self.hystart.clone();
-        self.before = Some(Before { window: self.window, ssthresh: self.ssthresh, hystart });
+        let before = Before { window: self.window, ssthresh: self.ssthresh, hystart };
+        self.before = Some(Box::new(before));
     }
 
     /// See [`Congestion::undo`](super::Congestion::undo).

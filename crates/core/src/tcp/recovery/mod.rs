@@ -170,6 +170,9 @@ pub trait Recovery: fmt::Debug + Send {
     /// A segment has left; the ledger knows it.
     fn on_sent(&mut self, _sent: &SentFacts, _ledger: &Ledger) {}
 
+    /// Gives back memory that is kept for more segments than are in flight.
+    fn shrink_to_fit(&mut self) {}
+
     /// When [`Recovery::on_timer`] wants to be called, if ever.
     fn poll_timer(&self) -> Option<Instant> {
         None

@@ -274,6 +274,10 @@ impl Recovery for Rack {
         self.begin_from(ledger);
     }
 
+    fn shrink_to_fit(&mut self) {
+        self.sent.shrink_to_fit();
+    }
+
     fn on_undo(&mut self, ledger: &Ledger) {
         // What overtook a segment that was not lost has reordered it.
         self.reordering_seen |= self.state == State::FastRecovery;

@@ -30,6 +30,11 @@ pub(super) struct AckRate {
 }
 
 impl AckRate {
+    /// Gives back what is kept for more acknowledgments than there are.
+    pub(super) fn shrink_to_fit(&mut self) {
+        self.recent.shrink_to_fit();
+    }
+
     /// An acknowledgment; `delivered` bytes in all.
     pub(super) fn on_ack(&mut self, now: Instant, delivered: u64, srtt: Duration) {
         self.recent.push_back((now, delivered));

@@ -86,7 +86,7 @@ pub struct Sender {
     congestion: Box<dyn Congestion>,
     course: reduction::Course,
     /// What was sent again since the last reduction, while it may still be undone.
-    watch: Option<undo::Watch>,
+    watch: Option<Box<undo::Watch>>,
     /// The peer has reported a duplicate: it knows DSACK.
     dsack_seen: bool,
     rtt: RttEstimator,
@@ -169,6 +169,14 @@ impl Sender {
     /// The oldest unacknowledged offset.
     pub fn snd_una(&self) -> u64 {
         self.ledger.snd_una()
+    }
+
+    /// Gives back memory that is kept for more segments than are in flight: for a sender that has
+    /// nothing to do for a while.
+    pub fn shrink_to_fit(&mut self) {
+        self.ledger.shrink_to_fit();
+        self.recovery.shrink_to_fit();
+        self.ack_rate.shrink_to_fit();
     }
 
     /// The next offset to be sent for the first time.

@@ -94,7 +94,7 @@ impl Sender {
     pub(super) fn watch_reduction(&mut self, timeout: bool) {
         if self.config.undo {
             self.congestion.remember();
-            self.watch = Some(Watch::new(self.snd_nxt(), timeout));
+            self.watch = Some(Box::new(Watch::new(self.snd_nxt(), timeout)));
         }
     }
 
