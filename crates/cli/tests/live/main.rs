@@ -9,6 +9,7 @@
 
 mod bad_input;
 mod closing;
+mod crowd;
 mod life;
 mod observation;
 mod opening;
@@ -47,6 +48,7 @@ fn cases_with_loss() -> Vec<Case> {
 fn own_stage() -> Vec<(&'static str, fn())> {
     [
         patience::CASES,
+        crowd::CASES,
         programs::CASES,
         life::CASES,
         under_load::CASES,
