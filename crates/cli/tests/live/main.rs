@@ -13,10 +13,12 @@ mod crowd;
 mod life;
 mod observation;
 mod opening;
+mod pair;
 mod passing;
 mod path_mtu;
 mod patience;
 mod programs;
+mod routes;
 mod slow;
 mod stage;
 mod toolbox;
@@ -50,6 +52,7 @@ fn own_stage() -> Vec<(&'static str, fn())> {
         patience::CASES,
         crowd::CASES,
         programs::CASES,
+        routes::CASES,
         life::CASES,
         under_load::CASES,
         observation::CASES,
