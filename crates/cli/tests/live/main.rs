@@ -9,13 +9,16 @@
 
 mod bad_input;
 mod closing;
+mod crowd;
 mod life;
 mod observation;
 mod opening;
+mod pair;
 mod passing;
 mod path_mtu;
 mod patience;
 mod programs;
+mod routes;
 mod slow;
 mod stage;
 mod toolbox;
@@ -47,7 +50,9 @@ fn cases_with_loss() -> Vec<Case> {
 fn own_stage() -> Vec<(&'static str, fn())> {
     [
         patience::CASES,
+        crowd::CASES,
         programs::CASES,
+        routes::CASES,
         life::CASES,
         under_load::CASES,
         observation::CASES,

@@ -1,7 +1,6 @@
 //! Gateways that end under load, and start again: killed, or asked to stop. Some connections are
 //! idle, some busy, some open and close all the time.
 
-use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -10,15 +9,12 @@ use std::time::Duration;
 use bentpipe_net::netns::process::Process;
 use bentpipe_net::testbed::{Place, Plan, Testbed};
 use nix::sys::signal::Signal;
-use socket2::{SockRef, Socket};
 
 use crate::life::exchange;
 use crate::observation::ask;
+use crate::pair::{Pair, open, pairs, part, talk, transfer};
 use crate::stage::{Ends, FAMILIES, build, fast_link, start_gateways};
-use crate::toolbox::{
-    End, accept, assert_same, content, finish, read_through, receive, receive_to_end, send,
-    send_or_abort,
-};
+use crate::toolbox::End;
 
 pub(crate) const CASES: &[(&str, fn())] = &[
     ("killed_near_gateway_under_load", || killed(Place::Near)),
@@ -36,8 +32,7 @@ const SIZE: usize = 4_000_000;
 /// Users for each family who open one connection after another, for this much.
 const USERS: u64 = 4;
 const SHORT: usize = 30_000;
-/// How long the hosts' kernels try to get a segment across, and how long readers wait.
-const USER_TIMEOUT: Duration = Duration::from_secs(8);
+/// How long readers wait.
 const PATIENCE: Duration = Duration::from_secs(12);
 
 /// Gateways, and what becomes of connections when the one at `place` gets kill -9 and is started
@@ -131,8 +126,9 @@ fn load<T>(testbed: &Arc<Testbed>, event: impl FnOnce(&Testbed) -> T) -> Ended<T
     let over = AtomicBool::new(false);
     let ended = thread::scope(|scope| {
         let busy = pairs(testbed, BUSY).into_iter().enumerate();
-        let busy: Vec<_> =
-            busy.map(|(i, pair)| scope.spawn(move || transfer(i as u64, pair, SIZE))).collect();
+        let busy: Vec<_> = busy
+            .map(|(i, pair)| scope.spawn(move || transfer(i as u64, pair, SIZE, PATIENCE)))
+            .collect();
         let users: Vec<_> = FAMILIES
             .into_iter()
             .flat_map(|family| (0..USERS).map(move |_| family))
@@ -142,7 +138,7 @@ fn load<T>(testbed: &Arc<Testbed>, event: impl FnOnce(&Testbed) -> T) -> Ended<T
                     let mut short = Vec::new();
                     while !over.load(Ordering::Relaxed) {
                         let i = short.len() as u64;
-                        short.push(transfer(i, open(&ends), SHORT));
+                        short.push(transfer(i, open(&ends), SHORT, PATIENCE));
                     }
                     short
                 })
@@ -160,56 +156,7 @@ fn load<T>(testbed: &Arc<Testbed>, event: impl FnOnce(&Testbed) -> T) -> Ended<T
     for pair in &idle {
         talk(pair, 100_000);
     }
-    for Pair { client, server } in idle {
-        finish(&client);
-        assert!(receive_to_end(&server).is_empty());
-        drop(server);
-        assert!(receive_to_end(&client).is_empty());
-    }
+    idle.into_iter().for_each(part);
     FAMILIES.into_iter().for_each(|family| exchange(&Ends::of(testbed, family), 100_000));
     ended
-}
-
-/// Both ends of a connection.
-struct Pair {
-    client: TcpStream,
-    server: TcpStream,
-}
-
-/// So many for each family.
-fn pairs(testbed: &Arc<Testbed>, count: usize) -> Vec<Pair> {
-    let families = FAMILIES.into_iter().flat_map(|family| std::iter::repeat_n(family, count));
-    families.map(|family| open(&Ends::of(testbed, family))).collect()
-}
-
-fn open(ends: &Ends) -> Pair {
-    let patient = |socket: &Socket| {
-        socket.set_tcp_user_timeout(Some(USER_TIMEOUT)).expect("user timeout");
-    };
-    let (listener, address) = ends.listen();
-    let client = ends.try_connect(address, patient).expect("connect");
-    let server = accept(&listener);
-    patient(&SockRef::from(&server));
-    Pair { client, server }
-}
-
-/// A download or an upload, by turns, and how it ended for its reader.
-fn transfer(i: u64, Pair { client, server }: Pair, size: usize) -> End {
-    let (from, to) = if i.is_multiple_of(2) { (server, client) } else { (client, server) };
-    let sent = content(i, size);
-    thread::scope(|scope| {
-        scope.spawn(|| send_or_abort(from, &sent));
-        read_through(&sent, &to, PATIENCE)
-    })
-}
-
-/// One says something, then the other.
-fn talk(Pair { client, server }: &Pair, size: usize) {
-    for (seed, from, to) in [(1, client, server), (2, server, client)] {
-        let said = content(seed, size);
-        thread::scope(|scope| {
-            scope.spawn(|| send(from, &said));
-            assert_same("an idle connection", &said, &receive(to, size));
-        });
-    }
 }

@@ -1,0 +1,164 @@
+//! A third path: a cable from host to host that passes the satellite and both gateways by, which one
+//! direction takes, or both, from the beginning or from some moment on.
+
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use bentpipe_net::netns::join_by_veth;
+use bentpipe_net::testbed::{BOTH, Plan, Testbed};
+
+use crate::life::exchange;
+use crate::observation::ask;
+use crate::pair::{pairs, part, talk, transfer};
+use crate::stage::{Ends, FAMILIES, build, fast_link, gateways_wanted, start_gateways};
+use crate::toolbox::End;
+
+pub(crate) const CASES: &[(&str, fn())] = &[
+    ("syn_acks_take_another_way", syn_acks_take_another_way),
+    ("route_changes_while_nothing_is_held", route_changes_before_data),
+    ("route_changes_in_mid_transfer", route_changes_amid_data),
+];
+
+/// A SYN without SYN-ACK is forgotten after 70 s.
+const FORGOTTEN_WITHIN: Duration = Duration::from_secs(80);
+/// How long readers wait.
+const PATIENCE: Duration = Duration::from_secs(12);
+/// What a connection transfers when its route changes: 0.8 s of the link, were it alone.
+const SIZE: usize = 10_000_000;
+
+/// Which directions take the third path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Detour {
+    ToH1,
+    ToH2,
+    Both,
+}
+
+const DETOURS: [Detour; 3] = [Detour::ToH1, Detour::ToH2, Detour::Both];
+
+/// G01-D-15: what the server says never comes through the gateways. The connection works, unsplit, and
+/// the gateways forget its SYN.
+fn syn_acks_take_another_way() {
+    let mut testbed = with_third_path();
+    take(&testbed, Detour::ToH1);
+    let exchanges = |testbed: &Arc<Testbed>| {
+        FAMILIES.into_iter().for_each(|family| exchange(&Ends::of(testbed, family), 3_000_000));
+    };
+    exchanges(&testbed);
+    if !gateways_wanted() {
+        return;
+    }
+    start_gateways(Arc::get_mut(&mut testbed).expect("the only holder"));
+    exchanges(&testbed);
+    let status = |place| ask(testbed.gateway_at(place).1, "status");
+    for place in BOTH {
+        let status = status(place);
+        assert_eq!(status["flows"]["opening"], FAMILIES.len(), "{place:?}: {status}");
+        let forwarded = status["totals"]["forwarded_bytes"]["not_opened"].as_u64();
+        assert!(forwarded > Some(6_000_000), "{place:?}: {status}");
+    }
+    let deadline = Instant::now() + FORGOTTEN_WITHIN;
+    for place in BOTH {
+        while status(place)["flows"]["opening"] != 0 {
+            assert!(Instant::now() < deadline, "{place:?}: {}", status(place));
+            thread::sleep(Duration::from_secs(1));
+        }
+        assert_eq!(status(place)["totals"]["split"], 0, "{place:?}");
+    }
+}
+
+/// G01-D-19: connections on which nothing is under way when routes change go on to their ends.
+fn route_changes_before_data() {
+    for_each_detour(|testbed, detour| {
+        let idle = pairs(testbed, 3);
+        idle.iter().for_each(|pair| talk(pair, 5_000));
+        // The last acknowledgment is there by now.
+        thread::sleep(Duration::from_millis(300));
+        take(testbed, detour);
+        thread::scope(|scope| {
+            for pair in idle {
+                scope.spawn(|| {
+                    // Less than either host's first window, which is all that a gateway can
+                    // send to a host that it does not hear; by the answer it learns of the change.
+                    talk(&pair, 20_000);
+                    talk(&pair, 300_000);
+                    part(pair);
+                });
+            }
+        });
+    });
+}
+
+/// What a gateway holds when routes change may be lost (G01-W-7), but not in silence.
+fn route_changes_amid_data() {
+    for_each_detour(|testbed, detour| {
+        thread::scope(|scope| {
+            let pairs = pairs(testbed, 2).into_iter().zip(0..);
+            let transfers: Vec<_> = pairs
+                .map(|(pair, i)| scope.spawn(move || transfer(i, pair, SIZE, PATIENCE)))
+                .collect();
+            thread::sleep(Duration::from_millis(700));
+            take(testbed, detour);
+            let ends = transfers.into_iter().map(|thread| thread.join().expect("a transfer"));
+            let ends: Vec<End> = ends.collect();
+            // That none has ended in order with bytes missing, each has seen to itself.
+            if !gateways_wanted() {
+                assert_eq!(ends, [End::Whole; 4], "{detour:?}");
+            }
+        });
+    });
+}
+
+/// Each on a testbed of its own, all at the same time, with gateways.
+fn for_each_detour(case: impl Fn(&Arc<Testbed>, Detour) + Sync) {
+    thread::scope(|scope| {
+        for detour in DETOURS {
+            let case = &case;
+            scope.spawn(move || {
+                let mut testbed = with_third_path();
+                start_gateways(Arc::get_mut(&mut testbed).expect("the only holder"));
+                case(&testbed, detour);
+                // What is new is not concerned.
+                FAMILIES.into_iter().for_each(|f| exchange(&Ends::of(&testbed, f), 100_000));
+            });
+        }
+    });
+}
+
+/// The usual five hosts, and a cable between H1 and H2 that nobody uses yet.
+fn with_third_path() -> Arc<Testbed> {
+    let testbed = build(Plan { link: Some(fast_link()), ..Plan::default() });
+    join_by_veth((&testbed.h1, "eth1"), (&testbed.h2, "eth1")).expect("cable");
+    for (host, part) in [(&testbed.h1, 1), (&testbed.h2, 2)] {
+        host.ip(&format!(
+            "address add 10.91.5.{part}/24 dev eth1\n\
+             address add fd00:91:0:5::{part}/64 dev eth1 nodad\n"
+        ))
+        .expect("addresses");
+        // The stricter of `all` and the device's own counts.
+        for devices in ["all", "eth0", "eth1"] {
+            host.sysctl(&format!("net.ipv4.conf.{devices}.rp_filter"), "0").expect("sysctl");
+        }
+    }
+    Arc::new(testbed)
+}
+
+/// From now on `detour` goes by the third path.
+fn take(testbed: &Testbed, detour: Detour) {
+    // (host, where to, over whom), each a number in the addresses.
+    let to_h1 = (&testbed.h2, 1, 1);
+    let to_h2 = (&testbed.h1, 4, 2);
+    let routes = match detour {
+        Detour::ToH1 => vec![to_h1],
+        Detour::ToH2 => vec![to_h2],
+        Detour::Both => vec![to_h1, to_h2],
+    };
+    for (host, network, neighbour) in routes {
+        host.ip(&format!(
+            "route add 10.91.{network}.0/24 via 10.91.5.{neighbour} congctl cubic\n\
+             route add fd00:91:0:{network}::/64 via fd00:91:0:5::{neighbour} congctl cubic\n"
+        ))
+        .expect("routes");
+    }
+}
