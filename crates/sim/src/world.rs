@@ -1,6 +1,7 @@
 //! Nodes, the lines between them, and the clock.
 
 mod act;
+mod digest;
 mod look;
 mod meter;
 mod routes;
@@ -21,6 +22,7 @@ use bentpipe_core::link::Packet as Wire;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::wire::IcmpError;
 use bentpipe_gateway::{Disposition, Side};
+use digest::Digest;
 use meter::Meter;
 use routes::Route;
 use std::collections::{BTreeMap, VecDeque};
@@ -62,7 +64,7 @@ pub struct World<A: Application = Run> {
     echoes: VecDeque<(NodeId, Instant, Echo)>,
     /// UDP datagrams that have come to hosts.
     datagrams: VecDeque<(NodeId, Datagram)>,
-    trace: u64,
+    trace: Digest,
     packets: u64,
     /// Print every packet that arrives.
     verbose: bool,
@@ -103,7 +105,7 @@ impl<A: Application> Default for World<A> {
             meters: Vec::new(),
             echoes: VecDeque::new(),
             datagrams: VecDeque::new(),
-            trace: 0xcbf2_9ce4_8422_2325,
+            trace: Digest::default(),
             packets: 0,
             verbose: false,
             tap: None,
@@ -377,25 +379,13 @@ impl<A: Application> World<A> {
         }
     }
 
-    /// A digest over what arrives where and when.
+    /// Counts what arrives, and says so if that is wanted.
     fn note(&mut self, id: LineId, packet: &Packet) {
         self.packets += 1;
         if self.verbose {
             let Way { node, port, .. } = self.lines[id];
             eprintln!("{:?} at {node}.{port}: {packet:?}", self.now);
         }
-        let words = match &packet.content {
-            Content::Tcp(tcp, body) => [
-                u64::from(tcp.seq.0) << 32 | u64::from(tcp.ack.0),
-                u64::from(tcp.flags.0) << 32 | body.len() as u64,
-                u64::from(tcp.window) << 16 | u64::from(tcp.src_port),
-            ],
-            Content::Udp(udp) => [u64::from(udp.src_port), u64::from(udp.dst_port), udp.len.into()],
-            Content::Echo(echo) => [echo.identifier.into(), echo.sequence.into(), echo.len.into()],
-            Content::Error(bytes) => [bytes.len() as u64, 0, 0],
-        };
-        for word in [self.now.as_nanos(), id as u64].into_iter().chain(words) {
-            self.trace = (self.trace ^ word).wrapping_mul(0x0100_0000_01b3).rotate_left(23);
-        }
+        self.trace.add(self.now, id, packet);
     }
 }

@@ -16,7 +16,7 @@ impl<A: Application> World<A> {
 
     /// A digest of every packet that has arrived anywhere, and when.
     pub fn trace(&self) -> u64 {
-        self.trace
+        self.trace.value()
     }
 
     /// Prints every packet that arrives anywhere, for the reader of a failed run.
