@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod agenda;
+mod boxes;
 mod build;
 mod capture;
 mod dead_end;

@@ -13,6 +13,7 @@ pub(crate) use tap::{Passed, Tap, What};
 pub(crate) use watch::{Segment, Touched};
 
 use crate::agenda::Agenda;
+use crate::boxes::Boxes;
 use crate::host::script::Run;
 use crate::host::{Application, Slot};
 use crate::line::Line;
@@ -65,6 +66,7 @@ pub struct World<A: Application = Run> {
     /// UDP datagrams that have come to hosts.
     datagrams: VecDeque<(NodeId, Datagram)>,
     trace: Digest,
+    boxes: Boxes,
     packets: u64,
     /// Print every packet that arrives.
     verbose: bool,
@@ -106,6 +108,7 @@ impl<A: Application> Default for World<A> {
             echoes: VecDeque::new(),
             datagrams: VecDeque::new(),
             trace: Digest::default(),
+            boxes: Boxes::default(),
             packets: 0,
             verbose: false,
             tap: None,
@@ -281,6 +284,7 @@ impl<A: Application> World<A> {
                     self.datagrams.push_back((node, datagram));
                 }
                 host.handle(now, &packet);
+                self.boxes.take_back(packet);
             }
             Node::Router => return self.forward(node, packet),
             Node::Gateway(gateway, lan) => {
@@ -366,7 +370,7 @@ impl<A: Application> World<A> {
     fn poll_node(&mut self, id: NodeId) -> Option<(Box<Packet>, usize)> {
         let now = self.now;
         match &mut self.nodes[id] {
-            Node::Host(host) => host.poll_transmit(now),
+            Node::Host(host) => host.poll_transmit(now, &mut self.boxes),
             Node::Router | Node::Helper(_) => None,
             Node::Gateway(gateway, _) => {
                 let emission = gateway.poll_transmit(now)?;
@@ -374,7 +378,8 @@ impl<A: Application> World<A> {
                     gateway.payload(&emission, visit);
                 });
                 let mss = emission.gso_size.map_or(usize::MAX, usize::from);
-                Some((Box::new(Packet::tcp(emission.ip, emission.tcp, body)), mss))
+                let packet = Packet::tcp(emission.ip, emission.tcp, body);
+                Some((self.boxes.fill(packet), mss))
             }
         }
     }

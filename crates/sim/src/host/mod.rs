@@ -9,6 +9,7 @@ mod stray;
 pub use session::Application;
 
 use crate::agenda::Agenda;
+use crate::boxes::Boxes;
 use crate::packet::{Body, Packet};
 use bentpipe_core::link::Count;
 use bentpipe_core::tcp::connection::{Connection, ConnectionConfig};
@@ -268,9 +269,13 @@ impl<A: Application> Host<A> {
 
     /// The next packet to be sent, and the most payload that a wire packet of its connection
     /// carries. Sessions send all that they have, one after the other.
-    pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<(Box<Packet>, usize)> {
+    pub(crate) fn poll_transmit(
+        &mut self,
+        now: Instant,
+        boxes: &mut Boxes,
+    ) -> Option<(Box<Packet>, usize)> {
         if let Some(reply) = self.replies.pop_front() {
-            return Some((Box::new(reply), usize::MAX));
+            return Some((boxes.fill(reply), usize::MAX));
         }
         while let Some(&index) = self.ready.front() {
             let session = &mut self.sessions[index];
@@ -286,7 +291,7 @@ impl<A: Application> Host<A> {
             let mss = connection.tcb().map_or(usize::MAX, |tcb| tcb.sender.smss() as usize);
             let ip = IpHeader { traffic_class: out.ecn.bits(), ..self.header_to(peer) };
             let tcp = TcpHeader { src_port, dst_port, ..out.tcp };
-            return Some((Box::new(Packet::tcp(ip, tcp, body)), mss));
+            return Some((boxes.fill(Packet::tcp(ip, tcp, body)), mss));
         }
         None
     }
