@@ -176,11 +176,10 @@ impl<B: Buffer> Split<B> {
         }
         let acked = self.legs[leg].tcb.take_acknowledgment(now, tcp, len);
         let delivered = self.release(leg, acked);
-        // While the other host is heard its own acknowledgments say what it has. Another gateway that
-        // leaves as well may have acknowledged, and forwards now, more than we ever took.
-        let alone = now >= self.silence.heard[1 - leg] + PEER_SILENCE;
-        leaving.confirmed[leg] |= alone && self.legs[leg].tcb.is_beyond_promise(tcp);
-        self.silence.heard[leg] = now;
+        // A host that is heard says itself what it has. Somebody else may have acknowledged more than we
+        // ever took: another gateway that leaves as well, and now forwards what lies beyond.
+        leaving.confirmed[leg] |=
+            leaving.unheard == Some(1 - leg) && self.legs[leg].tcb.is_beyond_promise(tcp);
         self.ending = Ending::Leaving(leaving);
         // What we still send in this host's name must not look older than what it sends itself: RFC
         // 5961, section 5, and RFC 7323, section 5, have the other host drop it, data and all.
