@@ -261,15 +261,23 @@ fn the_emulated_link_has_its_delay_and_leaves_nothing() {
     });
     wait.recv().unwrap();
     for address in H2 {
-        let text = network.run("h1", &format!("ping -c4 -i0.2 -W3 {address}"));
-        let times: Vec<f64> = text
-            .lines()
-            .filter_map(|line| line.split("time=").nth(1)?.split(' ').next()?.parse().ok())
-            .collect();
-        assert_eq!(times.len(), 4, "{text}");
-        // Two serialisations of 84 or 104 bytes, and what the kernel takes on a busy machine.
-        let best = times.iter().copied().fold(f64::INFINITY, f64::min);
-        assert!((500.0..502.0).contains(&best), "{text}");
+        // What the kernel takes on a busy machine comes and goes; the link's part stays.
+        let mut best = f64::INFINITY;
+        let mut text = String::new();
+        for _ in 0..10 {
+            text = network.run("h1", &format!("ping -c4 -i0.2 -W3 {address}"));
+            let times: Vec<f64> = text
+                .lines()
+                .filter_map(|line| line.split("time=").nth(1)?.split(' ').next()?.parse().ok())
+                .collect();
+            assert_eq!(times.len(), 4, "{text}");
+            best = times.into_iter().fold(best, f64::min);
+            if best < 502.0 {
+                break;
+            }
+        }
+        // Two serialisations of 84 or 104 bytes.
+        assert!((500.0..502.0).contains(&best), "{best}: {text}");
         // One host is one hop, though the packet is forwarded twice.
         assert!(text.contains("ttl=63"), "{text}");
     }

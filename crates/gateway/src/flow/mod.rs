@@ -55,8 +55,8 @@ pub(crate) struct Flow<B> {
     pub(crate) phase: Phase<B>,
     /// When its last SYN before the SYN-ACK came.
     pub(crate) began: Instant,
-    /// What each leg's sender wants of its link, as counted in the gateway's sum.
-    pub(crate) demand: [u64; 2],
+    /// By side: it waits for its turn on the link.
+    pub(crate) waits: [bool; 2],
     /// The flow's end has been counted.
     pub(crate) end_noted: bool,
     /// When the gateway looks at this flow again; never later than what the flow needs.

@@ -18,6 +18,9 @@ use bentpipe_core::time::{Duration, Instant};
 /// without scaling, takes.
 const LEAST: u64 = 64_000;
 
+/// What a host sends at once when it begins (RFC 6928), in bytes, rounded up.
+const INITIAL_WINDOW: u64 = 16_000;
+
 /// The share of bytes lost above which a stream is given more room.
 const LOSSY: f64 = 0.01;
 
@@ -48,14 +51,12 @@ pub(super) struct Sizing {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Observed {
     pub(super) now: Instant,
-    /// The round trips of both legs together.
-    pub(super) round_trip: Duration,
+    /// The round trip of the leg that the stream comes from, and of the one that it feeds.
+    pub(super) round_trips: [Duration; 2],
     /// One past the last byte that the far host has acknowledged.
     pub(super) delivered: u64,
     /// All bytes that were sent again to it.
     pub(super) repeated: u64,
-    /// The congestion window towards it, as long as it is in slow start.
-    pub(super) slow_start: Option<u64>,
 }
 
 impl Sizing {
@@ -93,11 +94,9 @@ impl Sizing {
 
     /// The far host has acknowledged something.
     pub(super) fn on_delivered(&mut self, observed: &Observed) {
-        let Observed { now, round_trip, delivered, repeated, slow_start } = *observed;
+        let Observed { now, round_trips: [from, to], delivered, repeated } = *observed;
+        let round_trip = from + to;
         self.last = now;
-        if let Some(window) = slow_start {
-            self.grow(2 * window);
-        }
         let (began, delivered_then) = self.round;
         let elapsed = now.saturating_since(began);
         if elapsed < round_trip || elapsed.is_zero() {
@@ -114,7 +113,9 @@ impl Sizing {
         }
         let per_round = (bytes as f64 * (round_trip.as_secs_f64() / elapsed.as_secs_f64())) as u64;
         let lossy = self.lost as f64 > LOSSY * self.delivered as f64;
-        let accelerates = per_round > self.rounds[0] + self.rounds[0] / 2;
+        // Where the longer round trip is that to the near host, what comes in the next one must have
+        // been promised in this one. Else what is in flight tells it in time.
+        let accelerates = from > to && per_round > self.rounds[0] + self.rounds[0] / 2;
         self.rounds.rotate_right(1);
         self.rounds[0] = per_round;
         let steady = if lossy { 4 } else { 2 } * self.rounds.iter().max().unwrap_or(&per_round);
@@ -127,8 +128,14 @@ impl Sizing {
         }
     }
 
+    /// So many bytes are in flight to the far host: as many may wait behind them, and what a host
+    /// that begins needs. So who doubles its window each round trip is not held up here.
+    pub(super) fn keep_ahead(&mut self, in_flight: u64) {
+        self.grow(2 * in_flight + INITIAL_WINDOW);
+    }
+
     /// It may hold `wanted` bytes from now on, if it may not already hold more.
-    pub(super) fn grow(&mut self, wanted: u64) {
+    fn grow(&mut self, wanted: u64) {
         self.capacity = self.capacity.max(wanted.min(self.most));
     }
 }
@@ -138,6 +145,8 @@ mod tests {
     use super::*;
 
     const ROUND: Duration = Duration::from_millis(500);
+    /// Over the satellite from the near host, and next door to the far one.
+    const ROUND_TRIPS: [Duration; 2] = [Duration::from_millis(499), Duration::from_millis(1)];
 
     /// Rounds in which so many bytes are delivered each, of which so many are sent again.
     fn rounds(sizing: &mut Sizing, first: u64, rounds: &[(u64, u64)]) {
@@ -146,8 +155,7 @@ mod tests {
             delivered += bytes;
             repeated += again;
             let now = Instant::ZERO + ROUND * (first + number as u64 + 1) as u32;
-            let observed =
-                Observed { now, round_trip: ROUND, delivered, repeated, slow_start: None };
+            let observed = Observed { now, round_trips: ROUND_TRIPS, delivered, repeated };
             sizing.on_delivered(&observed);
         }
     }
@@ -196,9 +204,9 @@ mod tests {
         rounds(&mut sizing, 0, &[(500_000, 0); 10]);
         let at = |millis| Instant::ZERO + Duration::from_millis(millis);
         let deliver = |sizing: &mut Sizing, millis, delivered| {
-            let (now, round_trip, repeated, slow_start) = (at(millis), ROUND, 0, None);
-            let observed = Observed { now, round_trip, delivered, repeated, slow_start };
-            sizing.on_delivered(&observed);
+            let (now, repeated) = (at(millis), 0);
+            let round_trips = ROUND_TRIPS;
+            sizing.on_delivered(&Observed { now, round_trips, delivered, repeated });
         };
         // It is drained at once, again and again, within the round trip.
         for tenth in 1..=5 {

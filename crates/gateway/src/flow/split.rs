@@ -197,12 +197,11 @@ impl<B: Buffer> Split<B> {
         let received = self.legs[leg].tcb.receiver.rcv_nxt();
         let round_trip = self.round_trip();
         let sender = &mut self.legs[other].tcb.sender;
-        if received > received_before && sender.is_done() {
-            sender.begin_within(allowance.windows[other]);
-            let una = sender.snd_una();
-            self.sizing[leg].begin(now, round_trip, una);
-            // Not before: the link may be in use by then.
-            self.sizing[leg].grow(2 * sender.cwnd());
+        if received > received_before {
+            if sender.is_done() {
+                self.sizing[leg].begin(now, round_trip, sender.snd_una());
+            }
+            self.sizing[leg].keep_ahead(sender.in_flight());
         }
         sender.extend(received);
         let delivered = self.release(leg, arrival.acked);
@@ -272,15 +271,15 @@ impl<B: Buffer> Split<B> {
     /// Something of stream `index` has been delivered: it may hold more, or less.
     fn size(&mut self, now: Instant, index: usize) {
         let sender = &self.legs[1 - index].tcb.sender;
-        let window = sender.cwnd();
         let observed = Observed {
             now,
-            round_trip: self.round_trip(),
+            round_trips: [index, 1 - index].map(|leg| self.legs[leg].round_trip()),
             delivered: sender.snd_una(),
             repeated: sender.stats().retransmitted_bytes,
-            slow_start: (window < sender.ssthresh()).then_some(window),
         };
+        let in_flight = sender.in_flight();
         self.sizing[index].on_delivered(&observed);
+        self.sizing[index].keep_ahead(in_flight);
     }
 
     /// Lets each leg's window open as far as its stream has room: right edges stand at what the
@@ -318,8 +317,13 @@ impl<B: Buffer> Split<B> {
         self.expire(now, config);
     }
 
-    /// The next segment to be sent now: the leg, and the segment with the offsets of its data.
-    pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<(usize, IpHeader, Outgoing)> {
+    /// The next segment to be sent now: the leg, and the segment with the offsets of its data. Data
+    /// waits on legs whose links are `busy`.
+    pub(crate) fn poll_transmit(
+        &mut self,
+        now: Instant,
+        busy: [bool; 2],
+    ) -> Option<(usize, IpHeader, Outgoing)> {
         if let Some((leg, ip, tcp)) = self.control.pop_front() {
             return Some((leg, ip, Outgoing { tcp, data: 0..0, ecn: Ecn::NotCapable }));
         }
@@ -331,6 +335,7 @@ impl<B: Buffer> Split<B> {
                 continue;
             }
             let leg = &mut self.legs[index];
+            leg.tcb.sender.set_link_busy(busy[index]);
             if let Some(out) = leg.tcb.poll_transmit(now) {
                 let (ip, out) = leg.outgoing(out);
                 self.reopen_behind(index);
@@ -338,6 +343,11 @@ impl<B: Buffer> Split<B> {
             }
         }
         None
+    }
+
+    /// Whether only its busy link kept `leg` from sending data.
+    pub(crate) fn waits_for_link(&self, leg: usize) -> bool {
+        self.may_send(leg) && self.legs[leg].tcb.sender.waits_for_link()
     }
 
     /// When the flow wants to be looked at again, if ever.
@@ -384,8 +394,6 @@ pub(crate) struct Allowance {
     pub(crate) room: bool,
     /// What each stream may hold in any case, in bytes.
     pub(crate) guaranteed: u64,
-    /// The window with which each leg may begin to send, in bytes.
-    pub(crate) windows: [u64; 2],
     /// How long acknowledged bytes may take to be delivered after a RST.
     pub(crate) reset_drain: Duration,
 }

@@ -120,7 +120,7 @@ impl<B: Buffer> Gateway<B> {
                     sides,
                     phase: Phase::Opening(Box::new(opening)),
                     began,
-                    demand: [0; 2],
+                    waits: [false; 2],
                     end_noted: false,
                     armed: None,
                     queued: false,
@@ -240,7 +240,7 @@ impl<B: Buffer> Gateway<B> {
         packet: Packet<'_>,
     ) -> Disposition {
         let sides = self.flows[id].sides;
-        let allowance = self.allowance(sides, packet.payload.len());
+        let allowance = self.allowance(packet.payload.len());
         let flow = &mut self.flows[id];
         let Phase::Split(split) = &mut flow.phase else { unreachable!("checked by the caller") };
         let leaving = split.leaving_for();

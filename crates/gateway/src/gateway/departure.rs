@@ -112,7 +112,6 @@ impl<B: Buffer> Gateway<B> {
                 return self.remove(id);
             }
         }
-        self.count_demand(id);
         self.note_end(id);
         self.touch(id);
     }

@@ -8,7 +8,8 @@ mod departure;
 mod fuzz;
 mod half_open;
 mod icmp;
-mod sharing;
+mod link;
+mod pool;
 mod timers;
 
 use crate::Side;
@@ -22,9 +23,11 @@ use bentpipe_core::time::Instant;
 use bentpipe_core::wire::{IpHeader, TcpHeader};
 use clients::Clients;
 use half_open::HalfOpen;
+use link::Link;
 use slab::Slab;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::iter;
+use std::mem;
 use std::ops::Range;
 
 /// What is to become of a packet.
@@ -57,6 +60,13 @@ impl Emission {
     pub fn payload_len(&self) -> usize {
         (self.data.end - self.data.start) as usize
     }
+
+    /// Bytes of all packets that it becomes, headers included.
+    fn wire_len(&self) -> u64 {
+        let payload = self.payload_len();
+        let packets = self.gso_size.map_or(1, |size| payload.div_ceil(usize::from(size)));
+        (packets * (self.ip.wire_len() + self.tcp.wire_len()) + payload) as u64
+    }
 }
 
 /// The gateway. `B` keeps the streams' bytes.
@@ -75,8 +85,8 @@ pub struct Gateway<B = Chunks> {
     relays: VecDeque<(Side, Relay)>,
     /// Bytes held by all streams.
     held: usize,
-    /// What all senders towards each side want to keep in the network, in bytes.
-    demand: [u64; 2],
+    /// By side.
+    links: [Link; 2],
     /// Another gateway has answered on the satellite link.
     peer_known: bool,
     /// No new flows; those that there are leave.
@@ -87,6 +97,7 @@ pub struct Gateway<B = Chunks> {
 impl<B: Buffer> Gateway<B> {
     /// A gateway without flows.
     pub fn new(config: Config) -> Gateway<B> {
+        let links = [Side::Lan, Side::Satellite].map(|side| Link::new(config.leg(side).pacing()));
         Gateway {
             config,
             half_open: HalfOpen::default(),
@@ -97,7 +108,7 @@ impl<B: Buffer> Gateway<B> {
             ready: VecDeque::new(),
             relays: VecDeque::new(),
             held: 0,
-            demand: [0; 2],
+            links,
             peer_known: false,
             draining: false,
             summary: Summary::default(),
@@ -171,32 +182,63 @@ impl<B: Buffer> Gateway<B> {
 
     /// The next packet to be sent now, if any. Flows take turns, a super-segment each.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Emission> {
-        if let Some((to, (ip, tcp))) = self.relays.pop_front() {
-            return Some(Emission { to, ip, tcp, gso_size: None, source: None, data: 0..0 });
-        }
-        while let Some(id) = self.ready.pop_front() {
+        let emission = match self.relays.pop_front() {
+            Some((to, (ip, tcp))) => {
+                Emission { to, ip, tcp, gso_size: None, source: None, data: 0..0 }
+            }
+            None => self.poll_flows(now)?,
+        };
+        self.links[emission.to as usize].sent(now, emission.wire_len());
+        Some(emission)
+    }
+
+    fn poll_flows(&mut self, now: Instant) -> Option<Emission> {
+        loop {
+            let (id, turn) = self.next_to_ask(now)?;
             // A flow may have been removed meanwhile, and its place taken by another.
             let Some(flow) = self.flows.get_mut(id) else { continue };
-            if let Phase::Split(split) = &mut flow.phase
-                && let Some((leg, ip, out)) = split.poll_transmit(now)
-            {
-                let smss = split.leg(leg).tcb.sender.smss();
-                let len = out.data.end - out.data.start;
-                let gso_size = (len > smss).then_some(smss as u16);
-                self.ready.push_back(id);
-                return Some(Emission {
-                    to: flow.sides[leg],
-                    ip,
-                    tcp: out.tcp,
-                    gso_size,
-                    source: Some((id, leg)),
-                    data: out.data,
-                });
+            let sides = flow.sides;
+            let busy = sides
+                .map(|side| turn != Some(side as usize) && self.links[side as usize].is_busy(now));
+            if let Phase::Split(split) = &mut flow.phase {
+                if let Some((leg, ip, out)) = split.poll_transmit(now, busy) {
+                    let smss = split.leg(leg).tcb.sender.smss();
+                    let len = out.data.end - out.data.start;
+                    let gso_size = (len > smss).then_some(smss as u16);
+                    let to = sides[leg];
+                    self.touch(id);
+                    let (source, data) = (Some((id, leg)), out.data);
+                    return Some(Emission { to, ip, tcp: out.tcp, gso_size, source, data });
+                }
+                for (leg, side) in sides.into_iter().enumerate() {
+                    let side = side as usize;
+                    if split.waits_for_link(leg) && !flow.waits[side] {
+                        flow.waits[side] = true;
+                        self.links[side].wait(id);
+                    }
+                }
             }
-            flow.queued = false;
             self.arm(id);
         }
-        None
+    }
+
+    /// The flow to be asked for something to send, and the link for which it has waited, if any.
+    fn next_to_ask(&mut self, now: Instant) -> Option<(usize, Option<usize>)> {
+        for side in 0..2 {
+            while let Some(id) = self.links[side].turn(now) {
+                // Another flow may have the place of one that is gone.
+                if let Some(flow) = self.flows.get_mut(id)
+                    && mem::take(&mut flow.waits[side])
+                {
+                    return Some((id, Some(side)));
+                }
+            }
+        }
+        let id = self.ready.pop_front()?;
+        if let Some(flow) = self.flows.get_mut(id) {
+            flow.queued = false;
+        }
+        Some((id, None))
     }
 
     /// Calls `visit` with the payload of `emission`, piece by piece.

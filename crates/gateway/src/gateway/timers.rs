@@ -1,5 +1,6 @@
 //! Flows' timers and ends, and the queue of those that may have something to send.
 
+use super::link::Link;
 use super::{Gateway, add_sender_stats};
 use crate::flow::{Departure, Ending, Phase};
 use bentpipe_core::tcp::buffer::Buffer;
@@ -9,7 +10,8 @@ impl<B: Buffer> Gateway<B> {
     /// When [`Gateway::handle_timeout`] is to be called, if ever.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let flows = self.timers.first().map(|(at, _)| *at);
-        earliest(flows, self.half_open.poll_timeout())
+        let [lan, satellite] = self.links.each_ref().map(Link::poll_timeout);
+        earliest(earliest(flows, self.half_open.poll_timeout()), earliest(lan, satellite))
     }
 
     /// Lets expire what is due at `now`.
@@ -82,9 +84,6 @@ impl<B: Buffer> Gateway<B> {
         let flow = self.flows.remove(id);
         self.table.remove(&flow.key());
         self.clients.remove(flow.client.0);
-        for leg in 0..2 {
-            self.demand[flow.sides[leg] as usize] -= flow.demand[leg];
-        }
         if let Some(at) = flow.armed {
             self.timers.remove(&(at, id));
         }

@@ -1,6 +1,7 @@
 //! Gateways in a path of the simulated world: how they answer, what they hold, where they stand.
 
 mod buffers;
+mod busy;
 mod chains;
 mod discards;
 mod ecmp;

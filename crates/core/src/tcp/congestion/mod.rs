@@ -140,12 +140,6 @@ pub trait Congestion: fmt::Debug + Send {
         self.slow_start_mut().on_idle();
     }
 
-    /// Sending begins, anew or again, and others already fill the path: use no more than
-    /// `window` bytes at first.
-    fn begin_within(&mut self, window: u64) {
-        self.slow_start_mut().begin_within(window);
-    }
-
     /// How much faster than one window a round trip pacing should send, so that it does not
     /// itself hold the window's growth back.
     fn pacing_gain(&self) -> f64 {

@@ -222,11 +222,6 @@ impl SlowStart {
         self.window = self.window.min(restart);
     }
 
-    /// Others fill the path: at most `window` bytes.
-    pub fn begin_within(&mut self, window: u64) {
-        self.window = self.window.min(window);
-    }
-
     /// See [`Congestion::pacing_gain`](super::Congestion::pacing_gain).
     pub fn pacing_gain(&self) -> f64 {
         match (self.is_under_way(), self.config.probing) {

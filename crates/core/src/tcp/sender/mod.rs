@@ -123,6 +123,10 @@ pub struct Sender {
     window_limited: bool,
     /// Pacing was.
     paced_out: bool,
+    /// Another sender is using the link that is shared with it.
+    link_busy: bool,
+    /// That was.
+    waits_for_link: bool,
     stats: SenderStats,
 }
 
@@ -161,6 +165,8 @@ impl Sender {
             round: (0, start),
             window_limited: false,
             paced_out: false,
+            link_busy: false,
+            waits_for_link: false,
             stats: SenderStats::default(),
             config,
         }
@@ -224,16 +230,16 @@ impl Sender {
         SenderStats { retransmitted_bytes: self.ledger.retransmitted_bytes(), ..self.stats }
     }
 
-    /// Bytes that this sender would keep in the network now: what it has to send, within its
-    /// congestion window.
-    pub fn demand(&self) -> u64 {
-        (self.end.saturating_sub(self.snd_una())).min(self.cwnd())
+    /// Several senders share a link and take turns on it: until told otherwise, what this one has
+    /// to send [waits](Sender::waits_for_link) if the link is `busy`. Probes and what the
+    /// retransmission timer sends again do not.
+    pub fn set_link_busy(&mut self, busy: bool) {
+        self.link_busy = busy;
     }
 
-    /// Sending begins, anew or after a silence, on a path that others fill too: use no more than
-    /// `window` bytes (at least one segment) until acknowledgments come.
-    pub fn begin_within(&mut self, window: u64) {
-        self.congestion.begin_within(window.max(self.config.smss));
+    /// Whether only the [busy](Sender::set_link_busy) link kept the last transmission from leaving.
+    pub fn waits_for_link(&self) -> bool {
+        self.waits_for_link
     }
 
     /// The stream has been written up to `end` (exclusive).

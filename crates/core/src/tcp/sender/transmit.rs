@@ -51,6 +51,7 @@ impl Sender {
     /// The next segment to be sent now, if any.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmission> {
         self.paced_out = false;
+        self.waits_for_link = false;
         self.window_limited = false;
         if self.is_quiet() {
             return None;
@@ -68,9 +69,11 @@ impl Sender {
         if self.is_held(now) {
             return None;
         }
-        if now < self.pacer.next() {
+        let paced = now < self.pacer.next();
+        if paced || self.link_busy {
             let choice = self.choose();
-            self.paced_out = matches!(choice, Choice::Again(_) | Choice::New(_));
+            let waits = matches!(choice, Choice::Again(_) | Choice::New(_));
+            (self.paced_out, self.waits_for_link) = (waits && paced, waits && !paced);
             self.window_limited = matches!(choice, Choice::WindowLimited);
             self.persist_if_stuck(now);
             return None;
@@ -269,7 +272,8 @@ impl Sender {
     /// Data or a FIN is waiting, nothing is outstanding that would bring an acknowledgment, and
     /// the peer's window forbids sending: begin to probe (RFC 9293, 3.8.6.1).
     fn persist_if_stuck(&mut self, now: Instant) {
-        let waiting = self.snd_nxt() < self.stream_end() && !self.paced_out;
+        let held = self.paced_out || self.waits_for_link;
+        let waiting = self.snd_nxt() < self.stream_end() && !held;
         if waiting && self.ledger.flight_size() == 0 && self.persist.is_none() {
             self.persist = Some(timers::Persist::begin(now, &self.rtt));
         }

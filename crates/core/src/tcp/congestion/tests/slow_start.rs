@@ -19,7 +19,8 @@ fn an_acknowledgment_counts_at_most_two_segments_and_one_after_a_timeout() {
     assert!(path.cwnd() >= 12.0);
     // The rule is over with that slow start.
     path.lose();
-    path.congestion.begin_within(SMSS);
+    let ssthresh = path.congestion.ssthresh();
+    path.congestion.slow_start_mut().set(SMSS, ssthresh);
     path.ack(3 * SMSS);
     assert_eq!(path.cwnd(), 3.0);
 }

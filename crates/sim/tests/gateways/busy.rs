@@ -1,0 +1,128 @@
+//! What gateways hold of flows that are busy, and how these share a link whose rate is known.
+
+use super::*;
+use bentpipe_core::link::QueueLimit;
+use bentpipe_core::units::Bytes;
+use bentpipe_sim::Close;
+
+const ROUND_TRIP: Duration = Duration::from_millis(600);
+
+/// Downloads without end over a link that gives each of them `share`, with a queue of half a
+/// round trip. They begin `apart` from each other.
+struct Downloads {
+    world: World,
+    flows: usize,
+    share: Rate,
+}
+
+/// What is seen of them in some span of time.
+#[derive(Debug)]
+struct Span {
+    /// The most that a gateway held, in bytes a flow.
+    most_held: usize,
+    /// Bytes read, as a part of what the link carries.
+    used: f64,
+    /// Jain's index of what each has read.
+    fairness: f64,
+    /// Packets that links have dropped, since the beginning.
+    dropped: u64,
+}
+
+impl Downloads {
+    fn new(flows: usize, share: Rate, apart: Duration) -> Downloads {
+        let rate = Rate::from_bits_per_sec(share.bits_per_sec() * flows as u64);
+        let mut config = knowing(rate);
+        config.satellite.round_trip = Some(ROUND_TRIP);
+        let mut path = Path::geo(rate, [config.clone(), config]);
+        path.links[1].delay = (ROUND_TRIP / 2 - Duration::from_millis(1)).into();
+        path.links[1].queue = QueueLimit::Bytes(Bytes::new(rate.bytes_in(ROUND_TRIP / 2))).into();
+        let cable = LinkConfig { rate: None, ..cable() };
+        (path.links[0], path.links[2]) = (cable.clone(), cable);
+        // Real bytes, so not more of them than it takes.
+        path.tcp.send_buffer = 32_000;
+        let near = Script { close: Close::AfterPeer, ..Script::default() };
+        for number in 0..flows {
+            path = path.call(near, Script { bytes: 1 << 40, ..Script::default() });
+            path.calls[number].0 = Instant::ZERO + apart * number as u32;
+        }
+        let mut world = path.build().0;
+        world.start();
+        Downloads { world, flows, share }
+    }
+
+    fn read(&self) -> Vec<u64> {
+        let key = |number: usize| (1_000 + number as u16, HOSTS[1], port(number));
+        let read = |number| self.world.host(0).report(&key(number)).map_or(0, |seen| seen.read);
+        (0..self.flows).map(read).collect()
+    }
+
+    /// Lets it run until `end` seconds.
+    fn until(&mut self, end: u64) -> Span {
+        let (began, before) = (self.world.now(), self.read());
+        let mut most = 0;
+        while self.world.step(Instant::ZERO + Duration::from_secs(end)) {
+            most = self.world.gateways().map(Gateway::held).fold(most, usize::max);
+        }
+        let read: Vec<f64> =
+            self.read().iter().zip(before).map(|(now, then)| (now - then) as f64).collect();
+        let sum: f64 = read.iter().sum();
+        let squares: f64 = read.iter().map(|bytes| bytes * bytes).sum();
+        let span = self.world.now().saturating_since(began).as_secs_f64();
+        let carried = self.share.bits_per_sec() as f64 / 8.0 * span;
+        let lines = (0..4).filter_map(|node| self.world.line_from(node, 1));
+        let back = (1..5).filter_map(|node| self.world.line_from(node, 0));
+        let seen = Span {
+            most_held: most / self.flows,
+            used: sum / carried / self.flows as f64,
+            fairness: sum * sum / squares / self.flows as f64,
+            dropped: lines.chain(back).map(|line| line.link().counters().dropped.packets).sum(),
+        };
+        println!("{} flows, until {end} s: {seen:?}", self.flows);
+        seen
+    }
+
+    /// Two and a half times the bandwidth-delay product of a flow's share, and 64 KB.
+    fn limit(&self) -> usize {
+        (5 * self.share.bytes_in(ROUND_TRIP) / 2 + 64_000) as usize
+    }
+}
+
+/// However many begin at once: each holds what its share of the link takes, all get the same, and
+/// the link's queue never overflows.
+#[test]
+fn a_thousand_busy_flows_share_a_link_and_hold_what_their_share_takes() {
+    let mut downloads = Downloads::new(1000, Rate::from_bits_per_sec(200_000), Duration::ZERO);
+    let beginning = downloads.until(3);
+    let steady = downloads.until(4);
+    for seen in [&beginning, &steady] {
+        assert!(seen.most_held < downloads.limit(), "{seen:?}");
+        assert_eq!(seen.dropped, 0);
+    }
+    assert!(steady.used > 0.95 && steady.fairness > 0.99, "{steady:?}");
+}
+
+/// H-D-22: at most 500 KB for each of 100 connections of 1.3 Mbit/s and 600 ms.
+#[test]
+fn a_geo_connection_takes_less_than_half_a_megabyte() {
+    let share = Rate::from_bits_per_sec(1_300_000);
+    let mut downloads = Downloads::new(100, share, Duration::ZERO);
+    let beginning = downloads.until(4);
+    let steady = downloads.until(6);
+    for seen in [&beginning, &steady] {
+        assert!(seen.most_held < downloads.limit() && seen.most_held < 500_000, "{seen:?}");
+        assert_eq!(seen.dropped, 0);
+    }
+    assert!(steady.used > 0.95 && steady.fairness > 0.99, "{steady:?}");
+}
+
+/// Who comes when others have long filled the link gets as much as they do.
+#[test]
+fn flows_that_come_later_get_as_much() {
+    let share = Rate::from_bits_per_sec(1_300_000);
+    let mut downloads = Downloads::new(10, share, Duration::from_millis(500));
+    let coming = downloads.until(8);
+    let steady = downloads.until(12);
+    assert!(coming.most_held < 500_000, "{coming:?}");
+    assert!(steady.used > 0.95 && steady.fairness > 0.99, "{steady:?}");
+    assert_eq!(steady.dropped, 0);
+}
