@@ -4,6 +4,7 @@ mod buffers;
 mod chains;
 mod discards;
 mod ecmp;
+mod handover;
 mod hops;
 mod modes;
 mod pull;
