@@ -8,6 +8,7 @@ mod handover;
 mod hops;
 mod modes;
 mod pull;
+mod return_channel;
 
 use bentpipe_core::link::LinkConfig;
 use bentpipe_core::tcp::connection::ConnectionConfig;
