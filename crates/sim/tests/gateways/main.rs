@@ -2,6 +2,7 @@
 
 mod buffers;
 mod chains;
+mod congestion;
 mod discards;
 mod ecmp;
 mod handover;
