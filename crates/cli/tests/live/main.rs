@@ -21,6 +21,7 @@ mod programs;
 mod routes;
 mod slow;
 mod stage;
+mod tls;
 mod toolbox;
 mod transfer;
 mod under_load;
@@ -58,6 +59,7 @@ fn own_stage() -> Vec<(&'static str, fn())> {
         observation::CASES,
         bad_input::CASES,
         path_mtu::CASES,
+        tls::CASES,
     ]
     .concat()
 }
