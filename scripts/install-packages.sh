@@ -21,6 +21,7 @@ if [ "${1:-}" = tests ]; then
     # The programs that live tests run through the gateways. The headless shell is Chromium
     # without its desktop: 100 MB to fetch with its libraries.
     wanted+=(
+        openssl:openssl
         ssh:openssh-client
         sshd:openssh-server
         vsftpd:vsftpd

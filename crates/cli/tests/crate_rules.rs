@@ -1,8 +1,10 @@
 //! Imports run one way: core ← gateway ← scenario ← {sim, net}, sim ← lab, all ← cli;
-//! sim and net do not know each other.
+//! sim and net do not know each other. Inside core, neither do `tcp` and `link`.
 
 use cargo_metadata::{DependencyKind, MetadataCommand};
 use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 /// Each crate, and which of ours it may use.
 const RULES: [(&str, &[&str]); 7] = [
@@ -43,6 +45,39 @@ fn crates_depend_one_way() {
                 package.name,
                 dependency.name
             );
+        }
+    }
+}
+
+/// All sources below `path`, a folder or a file.
+fn sources(path: &Path) -> Vec<PathBuf> {
+    if path.is_file() {
+        return vec![path.to_owned()];
+    }
+    let entries = fs::read_dir(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    entries.flat_map(|entry| sources(&entry.unwrap().path())).collect()
+}
+
+/// G99-D-3: what makes up a link reads no TCP header. It gets nothing that could: neither `tcp` nor `wire`.
+#[test]
+fn links_and_tcp_do_not_know_each_other() {
+    let links: &[&str] =
+        &["core/src/link", "net/src/emulator.rs", "net/src/datagram.rs", "cli/src/link.rs"];
+    let rules = [
+        (links, &["::tcp", "{tcp", "wire::", "::wire;", "{wire", "etherparse"][..]),
+        (&["core/src/tcp"], &["::link", "{link"]),
+    ];
+    let crates = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+    for (places, strangers) in rules {
+        for path in places.iter().flat_map(|place| sources(&crates.join(place))) {
+            let source = fs::read_to_string(&path).unwrap();
+            for (number, line) in source.lines().enumerate() {
+                let code = line.split("//").next().unwrap_or_default();
+                for stranger in strangers {
+                    let place = || format!("{}:{}", path.display(), number + 1);
+                    assert!(!code.contains(stranger), "{} knows `{stranger}`", place());
+                }
+            }
         }
     }
 }

@@ -4,7 +4,7 @@
 //! packet that was seen at both ends for a retransmission.
 
 use crate::pcapng::Pcapng;
-use bentpipe_scenario::{NodeIndex, NodeKind, Scenario};
+use bentpipe_scenario::{NodeIndex, Scenario};
 use bentpipe_sim::{Captured, PacketSink};
 use std::cell::RefCell;
 use std::fs::{self, File};
@@ -32,16 +32,12 @@ impl PacketFiles {
     /// Begins them beside their place.
     pub(crate) fn begin(beside: &Path, scenario: &Scenario) -> io::Result<PacketFiles> {
         let folder = tempfile::Builder::new().prefix(".new-").tempdir_in(beside)?;
-        let mut hosts = Vec::new();
-        for (index, node) in scenario.nodes.iter().enumerate() {
-            hosts.push(match node.kind {
-                NodeKind::Host { .. } => {
-                    let file = File::create_new(folder.path().join(file_name(index, &node.name)))?;
-                    let links = description(scenario, NodeIndex(index));
-                    Some(Pcapng::new(BufWriter::new(file), &node.name, &links)?)
-                }
-                _ => None,
-            });
+        let mut hosts: Vec<_> = scenario.nodes.iter().map(|_| None).collect();
+        for index in scenario.captured_hosts() {
+            let name = &scenario.node(index).name;
+            let file = File::create_new(folder.path().join(file_name(index.0, name)))?;
+            let links = description(scenario, index);
+            hosts[index.0] = Some(Pcapng::new(BufWriter::new(file), name, &links)?);
         }
         let files = Rc::new(RefCell::new(Files { hosts, error: None }));
         Ok(PacketFiles { folder, files })

@@ -26,7 +26,8 @@ const CAPTURES: &str = "\
 
 `packets/point-P-run-R/HOST.pcapng` has the packets that passed that host in run R of point P, headers only, with the
 simulator's time in nanoseconds from 1970 on: Wireshark, tcpdump and tcptrace read it. A packet is sent when the host
-hands it to the link, in front of the link's queue. Checksums are those of the whole packet. `mergecap -w both.pcapng
+hands it to the link, in front of the link's queue. Checksums are those of the whole packet. If the scenario's `[record]`
+names `flows` or `links`, there are the packets of those flows, and the hosts at those links. `mergecap -w both.pcapng
 A.pcapng B.pcapng` makes one file of two.
 
 ";

@@ -49,12 +49,15 @@ fn experiment() -> Experiment {
 }
 
 fn sitting(path: &Path, threads: usize, stop_after: u64) -> Executed {
-    let experiment = experiment();
+    sitting_of(&experiment(), path, threads, stop_after)
+}
+
+fn sitting_of(experiment: &Experiment, path: &Path, threads: usize, stop_after: u64) -> Executed {
     let (folder, store) = Folder::open(path).unwrap();
     let (stop, made) = (AtomicBool::new(false), AtomicU64::new(0));
     let threads = NonZeroUsize::new(threads).unwrap();
     let options = Options { threads, point: None, run: None, stop: &stop };
-    let executed = execute(&experiment, &store, &options, &|event| {
+    let executed = execute(experiment, &store, &options, &|event| {
         if let bentpipe_lab::Event::Finished { stored: false, .. } = event
             && made.fetch_add(1, Ordering::Relaxed) + 1 >= stop_after
         {
@@ -64,7 +67,7 @@ fn sitting(path: &Path, threads: usize, stop_after: u64) -> Executed {
     let executed = executed.unwrap();
     assert_eq!(executed.failures, []);
     if !executed.stopped {
-        folder.write(&experiment, &store, &executed).unwrap();
+        folder.write(experiment, &store, &executed).unwrap();
     }
     executed
 }
@@ -171,6 +174,23 @@ fn captures_have_every_packet_of_their_run() {
     }
     let readme = fs::read_to_string(folder.path().join("README.md")).unwrap();
     assert!(readme.contains("packets/point-P-run-R/HOST.pcapng"));
+}
+
+#[test]
+fn hosts_whose_links_are_not_recorded_have_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let text =
+        TEXT.replace("packets = true", "packets = true\nlinks = [\"sat\"]\nflows = [\"ping\"]");
+    let experiment = Experiment::parse("x.toml", &text, &|_| Err(String::new())).unwrap();
+    sitting_of(&experiment, folder.path(), 2, u64::MAX);
+    let files = captures(folder.path());
+    assert_eq!(files.len(), 2 * 2, "{:?}", files.keys());
+    for (path, bytes) in files {
+        let (name, packets) = read(&bytes);
+        assert!(path.ends_with("/server.pcapng") && name == "server", "{path}");
+        // Three requests and their answers, of which one in a hundred packets is lost.
+        assert!((4..=6).contains(&packets.len()), "{path}: {packets:?}");
+    }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Which time series a run records, besides its results.
+//! Which time series and packets a run records, besides its results.
 
 use crate::document::{Node, Value};
 use crate::names::{LinkIndex, Names};
@@ -90,7 +90,7 @@ series! {
 
 pub(crate) const RECORD: Section = Section {
     path: "record",
-    about: "Time series, besides the results that every run writes.",
+    about: "Time series and captures, besides the results that every run writes.",
     fields: &[
         field("interval", "a time", "100ms", "between two points"),
         field(
@@ -106,13 +106,19 @@ pub(crate) const RECORD: Section = Section {
             "what of each direction of each link",
         ),
         field("gateway", "a list of `memory`, `flows`", "`[]`", "what of each gateway"),
-        field("flows", "a list of flows", "all", "of which flows"),
-        field("links", "a list of links", "all", "of which links"),
+        field("flows", "a list of flows", "all", "of which flows: series, and packets in captures"),
+        field(
+            "links",
+            "a list of links",
+            "all",
+            "of which links: series, and captures at the hosts at their ends",
+        ),
         field(
             "packets",
             "true or false",
             "false",
-            "a capture at every host: its packets' headers, as pcapng files",
+            "a capture at every host: its packets' headers, as pcapng files; `flows` and `links` \
+             say of which packets and at which hosts",
         ),
     ],
     example: "[record]\ninterval = \"50ms\"\nflow = [\"cwnd\", \"sequence\"]\nlink = [\"queue\"]\nlinks = [\"sat\"]",

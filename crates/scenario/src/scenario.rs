@@ -41,7 +41,7 @@ pub struct Scenario {
     pub flows: Vec<Flow>,
     /// What breaks.
     pub faults: Vec<Fault>,
-    /// Time series.
+    /// Time series and captures.
     pub record: Record,
 }
 
@@ -63,6 +63,17 @@ impl Scenario {
     /// A link.
     pub fn link(&self, index: LinkIndex) -> &Link {
         &self.links[index.0]
+    }
+
+    /// At which hosts packets are captured, if they are: at those whose link is recorded.
+    pub fn captured_hosts(&self) -> impl Iterator<Item = NodeIndex> + '_ {
+        let recorded = |node: NodeIndex| {
+            let Some(links) = &self.record.links else { return true };
+            links.iter().any(|link| self.link(*link).between.contains(&node))
+        };
+        let nodes = self.nodes.iter().enumerate();
+        let hosts = nodes.filter(|(_, node)| matches!(node.kind, NodeKind::Host { .. }));
+        hosts.map(|(index, _)| NodeIndex(index)).filter(move |node| recorded(*node))
     }
 
     /// The seeds of run `run`, counted from zero.
@@ -88,7 +99,7 @@ pub(crate) const SCENARIO: Section = Section {
         field("helper", "tables by name", "", "remedies inside the network"),
         field("flow", "tables by name", "", "flows"),
         field("fault", "tables by name", "", "what breaks"),
-        field("record", "a table", "", "time series"),
+        field("record", "a table", "", "time series and captures"),
         field("sweep", "a table", "", "which fields take several values"),
     ],
     example: "",
@@ -195,7 +206,7 @@ pub(crate) fn read(context: &Context<'_>, document: &Table) -> Result<Scenario> 
         Some(node) => Reader::open(context, node, "[record]", &[&record::RECORD])?,
         None => Reader::of_table(context, &EMPTY, 0, "[record]", &[&record::RECORD])?,
     };
-    Ok(Scenario {
+    let scenario = Scenario {
         title: top.or("title", String::new())?,
         about: top.or("about", String::new())?,
         run,
@@ -205,7 +216,11 @@ pub(crate) fn read(context: &Context<'_>, document: &Table) -> Result<Scenario> 
         flows,
         faults,
         record: Record::read(&record, &names)?,
-    })
+    };
+    if scenario.record.packets && scenario.captured_hosts().next().is_none() {
+        return Err(record.bad("links", "no host is at any of these links: nothing is captured"));
+    }
+    Ok(scenario)
 }
 
 /// Reads each of the tables under `kind`.

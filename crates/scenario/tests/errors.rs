@@ -194,6 +194,12 @@ fn loads_need_a_link_on_the_way_with_a_rate() {
 }
 
 #[test]
+fn captures_need_a_host() {
+    let packets = "packets = true\nlinks = [\"sat\"]\nflow = ";
+    spoilt("flow = [\"cwnd\"]", &format!("{packets}[]"), "33:9", &["no host", "links"]);
+}
+
+#[test]
 fn repetitions_are_checked() {
     let repeat = |text: &str| format!("[repeat]\n{text}\n[record]");
     spoilt("[record]", &repeat("until = \"sd\""), "32:9", &["no stopping rule", "`sd 5%`"]);

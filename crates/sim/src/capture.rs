@@ -4,13 +4,16 @@
 //! A packet is sent when its host hands it to the link, in front of the link's queue, and received
 //! when it comes out of the line.
 
-use crate::packet::Packet;
+use crate::build::Layout;
+use crate::packet::{Content, Packet};
 use crate::world::NodeId;
 use bentpipe_core::link::Packet as _;
 use bentpipe_core::time::Instant;
-use bentpipe_core::wire::Headers;
-use bentpipe_scenario::NodeIndex;
+use bentpipe_core::wire::{Headers, IcmpError};
+use bentpipe_scenario::{NodeIndex, Scenario};
+use std::collections::BTreeSet;
 use std::fmt;
+use std::net::IpAddr;
 
 /// Which way a packet passed a host's interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,16 +48,98 @@ pub trait PacketSink: fmt::Debug {
 /// A sink, and whose packets it gets.
 #[derive(Debug)]
 pub(crate) struct Capture {
-    pub(crate) sink: Box<dyn PacketSink>,
-    /// By node of the world: the scenario's host that it is.
-    pub(crate) hosts: Vec<Option<NodeIndex>>,
+    sink: Box<dyn PacketSink>,
+    /// By node of the world: the scenario's host that it is, if packets are captured there.
+    hosts: Vec<Option<NodeIndex>>,
+    /// Of which flows; None: of all.
+    wanted: Option<Wanted>,
+}
+
+/// The flows whose packets are captured.
+#[derive(Debug)]
+struct Wanted {
+    /// The workloads that they are.
+    owners: BTreeSet<usize>,
+    names: BTreeSet<Name>,
+}
+
+/// What the packets of a conversation have in common, whichever way they go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Name {
+    /// The ends of a connection, the lower one first.
+    Tcp([(IpAddr, u16); 2]),
+    /// The ends of a way of datagrams, the lower one first.
+    Udp([(IpAddr, u16); 2]),
+    /// Who pings, and the identifier of these pings.
+    Echo(IpAddr, u16),
+}
+
+impl Name {
+    /// A connection's.
+    pub(crate) fn tcp(mut ends: [(IpAddr, u16); 2]) -> Name {
+        ends.sort_unstable();
+        Name::Tcp(ends)
+    }
+
+    /// Of datagrams.
+    pub(crate) fn udp(mut ends: [(IpAddr, u16); 2]) -> Name {
+        ends.sort_unstable();
+        Name::Udp(ends)
+    }
+
+    /// Whose the packet is. An error is of the connection that it is about.
+    fn of(packet: &Packet) -> Option<Name> {
+        let (src, dst) = (packet.ip.src, packet.ip.dst);
+        Some(match &packet.content {
+            Content::Tcp(tcp, _) => Name::tcp([(src, tcp.src_port), (dst, tcp.dst_port)]),
+            Content::Udp(udp) => Name::udp([(src, udp.src_port), (dst, udp.dst_port)]),
+            Content::Echo(echo) => Name::Echo(if echo.reply { dst } else { src }, echo.identifier),
+            Content::Error(bytes) => {
+                let quoted = IcmpError::parse(bytes).ok()?.quoted;
+                Name::tcp([(quoted.src, quoted.src_port), (quoted.dst, quoted.dst_port)])
+            }
+        })
+    }
 }
 
 impl Capture {
-    pub(crate) fn take(&mut self, at: Instant, node: NodeId, way: Direction, packet: &Packet) {
-        if let Some(Some(host)) = self.hosts.get(node) {
-            let (headers, len) = (packet.headers(), packet.wire_len());
-            self.sink.packet(&Captured { at, host: *host, direction: way, headers, len });
+    /// What `scenario` wants to have captured.
+    pub(crate) fn new(scenario: &Scenario, layout: &Layout, sink: Box<dyn PacketSink>) -> Capture {
+        let mut hosts = Vec::new();
+        for index in scenario.captured_hosts() {
+            let id = layout.node(index);
+            hosts.resize(hosts.len().max(id + 1), None);
+            hosts[id] = Some(index);
         }
+        let wanted = scenario.record.flows.as_ref().map(|flows| {
+            // Workloads are those of the flows' instances, in their order.
+            let instances = scenario.flows.iter().enumerate();
+            let instances = instances
+                .flat_map(|(index, flow)| std::iter::repeat_n(index, flow.instances().count()));
+            let owners = instances.enumerate().filter(|(_, flow)| flows.contains(flow));
+            Wanted { owners: owners.map(|(owner, _)| owner).collect(), names: BTreeSet::new() }
+        });
+        Capture { sink, hosts, wanted }
+    }
+
+    /// What bears this name is from now on the workload `owner`'s.
+    pub(crate) fn name(&mut self, owner: usize, name: Name) {
+        let Some(Wanted { owners, names }) = &mut self.wanted else { return };
+        if owners.contains(&owner) {
+            names.insert(name);
+        } else {
+            names.remove(&name);
+        }
+    }
+
+    pub(crate) fn take(&mut self, at: Instant, node: NodeId, way: Direction, packet: &Packet) {
+        let Some(Some(host)) = self.hosts.get(node) else { return };
+        if let Some(Wanted { names, .. }) = &self.wanted
+            && !Name::of(packet).is_some_and(|name| names.contains(&name))
+        {
+            return;
+        }
+        let (headers, len) = (packet.headers(), packet.wire_len());
+        self.sink.packet(&Captured { at, host: *host, direction: way, headers, len });
     }
 }

@@ -45,8 +45,8 @@ pub fn run(
     run_captured(scenario, run, None, go_on)
 }
 
-/// As [`run`], and hands every packet that passes a host to `sink`. A capture looks and changes
-/// nothing: the outcome is the same with and without.
+/// As [`run`], and hands every packet that passes a host to `sink`, of those hosts and flows that
+/// [`Record`](bentpipe_scenario::Record) names. A capture looks and changes nothing: the outcome is the same with and without.
 ///
 /// # Errors
 /// [`RunError`].
@@ -60,8 +60,7 @@ pub fn run_captured(
     let warm_up = Instant::ZERO + scenario.run.warm_up;
     let limit = Instant::ZERO + scenario.run.duration;
     if let Some(sink) = sink {
-        let hosts = layout.hosts(scenario);
-        simulation.world_mut().capture(Capture { sink, hosts });
+        simulation.world_mut().capture(Capture::new(scenario, &layout, sink));
     }
     let mut sampler = Sampler::new(scenario, &layout, &mut simulation);
     let mut faults = faults::Agenda::new(scenario);

@@ -1,5 +1,6 @@
 //! A world and the workloads that use it.
 
+use crate::capture::Name;
 use crate::helpers::WebCache;
 use crate::host::SessionKey;
 use crate::packet::{Content, Datagram, Echo};
@@ -133,6 +134,8 @@ impl Net {
         if close {
             stream.close();
         }
+        let caller = self.world.host(from).address();
+        self.world.name(self.owner, Name::tcp([(caller, key.0), (key.1, key.2)]));
         self.world.open(from, key, tcp_from, stream)
     }
 
@@ -202,6 +205,9 @@ impl Net {
         let number = self.number(to);
         let [high, low] = [number >> 16, number & 0xFFFF].map(|half| half as u16);
         let socket = Socket { from, to, src_port: high, dst_port: low };
+        if let (Some(src), Some(dst)) = (self.world.address(from), self.world.address(to)) {
+            self.world.name(self.owner, Name::udp([(src, high), (dst, low)]));
+        }
         self.sockets.insert(socket, self.owner);
         socket
     }
@@ -217,6 +223,9 @@ impl Net {
     pub fn echo_identifier(&mut self, from: NodeId) -> u16 {
         let identifier = self.number(from) as u16;
         self.pinging.insert((from, identifier), self.owner);
+        if let Some(address) = self.world.address(from) {
+            self.world.name(self.owner, Name::Echo(address, identifier));
+        }
         identifier
     }
 

@@ -121,6 +121,120 @@ fn every_packet_at_a_host_is_captured_and_right_to_the_last_bit_of_its_checksum(
     assert!((18..=20).contains(&kinds[&1]) && kinds[&17] > 400, "{kinds:?}");
 }
 
+/// The packets of a run of `text` with these lines of `[record]`.
+fn captured(text: &str, record: &str) -> Vec<Captured> {
+    let scenario = Scenario::parse(&format!("{text}\n[record]\npackets = true\n{record}"));
+    let packets = Collected::default();
+    let sink = Box::new(packets.clone());
+    run_captured(&scenario.unwrap(), 0, Some(sink), |_| true).unwrap();
+    packets.0.take()
+}
+
+/// Two of a kind, pages by way of a cache that calls the server itself, and many short connections,
+/// beside a gateway.
+const BUSY: &str = r#"
+    [run]
+    duration = "10s"
+    [host.server]
+    [host.client]
+    [router.near]
+    [gateway.far]
+    lan = "net"
+    [link.lan]
+    between = ["client", "near"]
+    delay = "1ms"
+    [link.sat]
+    between = ["near", "far"]
+    rate = "2Mbit/s"
+    delay = "50ms"
+    queue = "20packets"
+    loss = 0.01
+    [link.net]
+    between = ["far", "server"]
+    delay = "1ms"
+    [helper.cache]
+    kind = "web-cache"
+    at = "near"
+    link = "sat"
+    hits = 0.5
+    [flow.down]
+    from = "server"
+    to = "client"
+    bytes = "300KB"
+    count = 2
+    [flow.page]
+    from = "server"
+    to = "client"
+    workload = "http/1.0"
+    page = { document = "500B", objects = "5KB", count = 16 }
+    [flow.short]
+    from = "client"
+    to = "server"
+    workload = "poisson"
+    per-second = 5
+    [flow.voice]
+    from = "client"
+    to = "server"
+    workload = "udp"
+    rate = "64kbit/s"
+    packet = "200B"
+    [flow.ping]
+    from = "server"
+    to = "client"
+    workload = "ping"
+    packets = 5
+    [flow.gnip]
+    from = "client"
+    to = "server"
+    workload = "ping"
+    packets = 7
+"#;
+
+/// Each packet is captured with its own flow, and with no other.
+#[test]
+fn captures_of_single_flows_make_up_the_whole() {
+    for (text, flows) in [
+        (TEXT, &["down", "up", "voice", "ping"][..]),
+        (BUSY, &["down", "page", "short", "voice", "ping", "gnip"]),
+    ] {
+        let place = |packet: &Captured| (packet.at, packet.host, packet.headers.to_vec());
+        let mut all = captured(text, "");
+        let mut parts = Vec::new();
+        for flow in flows {
+            let part = captured(text, &format!("flows = [\"{flow}\"]"));
+            assert!(part.len() >= 10, "{flow}: {}", part.len());
+            let protocol = match *flow {
+                "voice" => 17,
+                "ping" | "gnip" => 1,
+                _ => 6,
+            };
+            assert!(part.iter().all(|packet| packet.headers[9] == protocol), "{flow}");
+            parts.extend(part);
+        }
+        all.sort_by_key(place);
+        parts.sort_by_key(place);
+        assert_eq!(parts.len(), all.len());
+        assert!(parts == all);
+        assert_eq!(captured(text, "flows = []"), []);
+    }
+}
+
+/// A host is at its link.
+#[test]
+fn captures_are_made_at_the_hosts_of_the_links_that_are_named() {
+    let all = captured(BUSY, "");
+    let scenario = Scenario::parse(BUSY).unwrap();
+    for (links, hosts) in [
+        ("\"lan\"", &["client"][..]),
+        ("\"net\", \"sat\"", &["server"]),
+        ("\"lan\", \"net\"", &["server", "client"]),
+    ] {
+        let part = captured(BUSY, &format!("links = [{links}]"));
+        let mine = all.iter().filter(|it| hosts.contains(&&*scenario.node(it.host).name));
+        assert!(mine.eq(&part), "{links}");
+    }
+}
+
 /// The one's complement sum of 16-bit words.
 fn sum(bytes: &[u8], more: u32) -> u32 {
     let words = bytes.chunks(2).map(|word| u32::from(word[0]) << 8 | u32::from(word[1]));

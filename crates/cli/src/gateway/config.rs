@@ -69,6 +69,7 @@ struct Satellite {
     initial_window: Option<Spanned<Scalar>>,
     pacing: Option<Spanned<Scalar>>,
     min_rto: Option<Spanned<Scalar>>,
+    ack: Option<Spanned<Scalar>>,
     mss: Option<Spanned<Scalar>>,
     discard: Option<Spanned<Scalar>>,
     tcp: Option<Spanned<Scalar>>,
@@ -83,6 +84,7 @@ struct Lan {
     initial_window: Option<Spanned<Scalar>>,
     pacing: Option<Spanned<Scalar>>,
     min_rto: Option<Spanned<Scalar>>,
+    ack: Option<Spanned<Scalar>>,
     mss: Option<Spanned<Scalar>>,
     discard: Option<Spanned<Scalar>>,
     tcp: Option<Spanned<Scalar>>,
@@ -118,6 +120,7 @@ macro_rules! set_leg {
             ("iw", &$table.initial_window),
             ("pacing", &$table.pacing),
             ("rto.min", &$table.min_rto),
+            ("ack", &$table.ack),
         ] {
             if let Some(text) = value {
                 leg.set(key, &text.get_ref().to_string())

@@ -47,6 +47,7 @@ Example:
     initial_window = 10     # segments, or \"4380B\", \"rfc3390\"; more where rate and round_trip say so
     pacing = \"8Mbit/s\"      # or \"on\", \"off\"; without it, at the rate if that is given
     min_rto = \"1s\"
+    ack = \"delayed:40ms\"    # of every second segment; or \"thinned:8:200ms\", \"per-segment\"
     discard = \"off\"         # segments from there, at a backlog; or \"single\", \"random-early\"
     mss = \"hosts\"           # longest segments; or \"clamp\" (what both sides' interfaces carry), 1360
     tcp = \"reduction=plain,max-unanswered=10\"  # any parameter of bentpipe presets gateway-satellite

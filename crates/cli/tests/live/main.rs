@@ -11,6 +11,7 @@ mod bad_input;
 mod closing;
 mod crowd;
 mod life;
+mod link_types;
 mod observation;
 mod opening;
 mod pair;
@@ -21,6 +22,7 @@ mod programs;
 mod routes;
 mod slow;
 mod stage;
+mod tls;
 mod toolbox;
 mod transfer;
 mod under_load;
@@ -58,6 +60,8 @@ fn own_stage() -> Vec<(&'static str, fn())> {
         observation::CASES,
         bad_input::CASES,
         path_mtu::CASES,
+        link_types::CASES,
+        tls::CASES,
     ]
     .concat()
 }

@@ -8,7 +8,9 @@ use std::thread;
 use std::time::Duration;
 
 use bentpipe_net::netns::Namespace;
-use etherparse::{NetSlice, SlicedPacket, TransportSlice};
+use etherparse::{
+    IpAuthHeader, NetSlice, SlicedPacket, TcpHeader, TcpOptionElement, TransportSlice, ip_number,
+};
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
 
 use crate::Case;
@@ -19,11 +21,13 @@ pub(crate) const CASES: &[Case] = &[
     ("sequence_numbers_are_the_same_at_both_ends", sequence_numbers),
     ("udp_passes_untouched", udp),
     ("icmp_echo_passes", icmp_echo),
-    ("raw_esp_passes_untouched", esp),
+    ("raw_esp_and_ah_pass_untouched", ipsec),
 ];
 
 /// IP protocol number of ESP (RFC 4303).
 const ESP: u8 = 50;
+/// IP protocol number of AH (RFC 4302).
+const AH: u8 = 51;
 /// Every Ethernet protocol, as `packet(7)` wants it: in network byte order.
 const ETH_P_ALL: i32 = 0x0003_u16.to_be() as i32;
 /// G1, SAT and G2 each take one off the 64 with which a host starts.
@@ -98,11 +102,21 @@ fn icmp_echo(ends: &Ends) {
     }
 }
 
-/// G99-D-10 and H-D-20: what is encrypted below TCP crosses unmodified.
-fn esp(ends: &Ends) {
+/// G99-D-10 and H-D-20: what is encrypted or authenticated below TCP crosses unmodified.
+fn ipsec(ends: &Ends) {
+    for size in [8, 100, 1400] {
+        let sent = content(size as u64, size);
+        cross(ends, ESP, [&sent, &sent]);
+    }
+    let (h1, h2) = (ends.family.h1(), ends.family.h2());
+    cross(ends, AH, [&authenticated_syn(h1, h2), &authenticated_syn(h2, h1)]);
+}
+
+/// Sends a packet with a protocol number each way: `sent[0]` to H2.
+fn cross(ends: &Ends, protocol: u8, sent: [&[u8]; 2]) {
     let open = |host: &Namespace, address: IpAddr| {
         let socket = host.run(|| {
-            let protocol = Protocol::from(i32::from(ESP));
+            let protocol = Protocol::from(i32::from(protocol));
             let socket = Socket::new(ends.family.domain(), Type::RAW, Some(protocol));
             let socket = socket.expect("raw socket");
             socket.bind(&SocketAddr::new(address, 0).into()).expect("bind");
@@ -114,26 +128,44 @@ fn esp(ends: &Ends) {
     let near = open(&ends.testbed.h1, ends.family.h1());
     let far = open(&ends.testbed.h2, ends.family.h2());
     let (h1, h2) = (ends.family.h1(), ends.family.h2());
-    for (from, source, to, destination) in [(&near, h1, &far, h2), (&far, h2, &near, h1)] {
-        for size in [8, 100, 1400] {
-            let sent = content(size as u64, size);
-            from.send_to(&sent, &SocketAddr::new(destination, 0).into()).expect("send");
-            let mut buffer = [0; 2048];
-            let length = (&*to).read(&mut buffer).expect("receive");
-            // A raw socket gives the IPv4 header too, and no IPv6 header.
-            let payload = if ends.family == Family::V4 {
-                let (header, payload) =
-                    etherparse::Ipv4Header::from_slice(&buffer[..length]).expect("IPv4");
-                assert_eq!(IpAddr::from(header.source), source);
-                assert_eq!(header.protocol.0, ESP);
-                assert_eq!(header.time_to_live, TTL_AT_FAR_END);
-                payload
-            } else {
-                &buffer[..length]
-            };
-            assert_same(&format!("ESP packet of {size}"), &sent, payload);
-        }
+    let ways = [(&near, h1, &far, h2), (&far, h2, &near, h1)];
+    for ((from, source, to, destination), sent) in ways.into_iter().zip(sent) {
+        from.send_to(sent, &SocketAddr::new(destination, 0).into()).expect("send");
+        let mut buffer = [0; 2048];
+        let length = (&*to).read(&mut buffer).expect("receive");
+        // A raw socket gives the IPv4 header too, and no IPv6 header.
+        let payload = if ends.family == Family::V4 {
+            let (header, payload) =
+                etherparse::Ipv4Header::from_slice(&buffer[..length]).expect("IPv4");
+            assert_eq!(IpAddr::from(header.source), source);
+            assert_eq!(header.protocol.0, protocol);
+            assert_eq!(header.time_to_live, TTL_AT_FAR_END);
+            payload
+        } else {
+            &buffer[..length]
+        };
+        assert_same(&format!("packet of protocol {protocol}"), sent, payload);
     }
+}
+
+/// A SYN in AH's transport mode (RFC 4302, 3.1.1): in the clear, and not to be touched. To IPv6, AH is an
+/// extension header, and a packet filter that skips those takes the whole for TCP.
+fn authenticated_syn(source: IpAddr, destination: IpAddr) -> Vec<u8> {
+    let mut tcp = TcpHeader::new(40_000, 80, 0x0102_0304, 65_535);
+    tcp.syn = true;
+    tcp.set_options(&[TcpOptionElement::MaximumSegmentSize(1400)]).expect("options");
+    tcp.checksum = match (source, destination) {
+        (IpAddr::V4(source), IpAddr::V4(destination)) => {
+            tcp.calc_checksum_ipv4_raw(source.octets(), destination.octets(), &[])
+        }
+        (IpAddr::V6(source), IpAddr::V6(destination)) => {
+            tcp.calc_checksum_ipv6_raw(source.octets(), destination.octets(), &[])
+        }
+        _ => unreachable!("both ends are of one family"),
+    }
+    .expect("it is short enough");
+    let ah = IpAuthHeader::new(ip_number::TCP, 0x100, 1, &[0x5a; 12]).expect("AH");
+    [&ah.to_bytes()[..], &tcp.to_bytes()].concat()
 }
 
 /// Packet captures at both hosts.

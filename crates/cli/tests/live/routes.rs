@@ -6,16 +6,17 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use bentpipe_net::netns::join_by_veth;
-use bentpipe_net::testbed::{BOTH, Plan, Testbed};
+use bentpipe_net::testbed::{BOTH, Plan, SatelliteLink, Testbed};
 
 use crate::life::exchange;
 use crate::observation::ask;
-use crate::pair::{pairs, part, talk, transfer};
+use crate::pair::{open, pairs, part, talk, transfer};
 use crate::stage::{Ends, FAMILIES, build, fast_link, gateways_wanted, start_gateways};
 use crate::toolbox::End;
 
 pub(crate) const CASES: &[(&str, fn())] = &[
     ("syn_acks_take_another_way", syn_acks_take_another_way),
+    ("route_changes_behind_a_syn", route_changes_behind_a_syn),
     ("route_changes_while_nothing_is_held", route_changes_before_data),
     ("route_changes_in_mid_transfer", route_changes_amid_data),
 ];
@@ -66,6 +67,47 @@ fn syn_acks_take_another_way() {
         }
         assert_eq!(status(place)["totals"]["split"], 0, "{place:?}");
     }
+}
+
+/// G01-D-15 and G01-D-19: while a SYN is on its way over the satellite, what comes behind it changes its way. The connection
+/// works; the gateways have never seen all of its handshake, and do not split it.
+fn route_changes_behind_a_syn() {
+    thread::scope(|scope| {
+        for detour in DETOURS {
+            scope.spawn(move || {
+                let mut testbed = with_third_path_beside(slow_link());
+                start_gateways(Arc::get_mut(&mut testbed).expect("the only holder"));
+                thread::scope(|scope| {
+                    for family in FAMILIES {
+                        let ends = Ends::of(&testbed, family);
+                        scope.spawn(move || {
+                            let pair = open(&ends);
+                            talk(&pair, 300_000);
+                            talk(&pair, 300_000);
+                            part(pair);
+                        });
+                    }
+                    thread::sleep(slow_link().delay / 2);
+                    take(&testbed, detour);
+                });
+                if !gateways_wanted() {
+                    return;
+                }
+                let testbed = Arc::get_mut(&mut testbed).expect("the only holder");
+                for place in BOTH {
+                    let status = ask(testbed.gateway_at(place).1, "status");
+                    let totals = &status["totals"];
+                    assert_eq!(totals["split"], 0, "{detour:?} {place:?}: {status}");
+                    // Where one direction stays, all that each family's hosts said that way.
+                    let least = if detour == Detour::Both { 0 } else { 1_200_000 };
+                    let forwarded = totals["forwarded_bytes"]["not_opened"].as_u64();
+                    assert!(forwarded >= Some(least), "{detour:?} {place:?}: {status}");
+                    // One that is asked to end waits for the handshakes that it has seen begin.
+                    testbed.take_gateway(place).expect("a gateway").kill();
+                }
+            });
+        }
+    });
 }
 
 /// G01-D-19: connections on which nothing is under way when routes change go on to their ends.
@@ -126,9 +168,18 @@ fn for_each_detour(case: impl Fn(&Arc<Testbed>, Detour) + Sync) {
     });
 }
 
-/// The usual five hosts, and a cable between H1 and H2 that nobody uses yet.
+/// A link on which a SYN takes its time: 100 Mbit/s, half a second each way.
+fn slow_link() -> SatelliteLink {
+    SatelliteLink { delay: Duration::from_millis(500), ..fast_link() }
+}
+
 fn with_third_path() -> Arc<Testbed> {
-    let testbed = build(Plan { link: Some(fast_link()), ..Plan::default() });
+    with_third_path_beside(fast_link())
+}
+
+/// The usual five hosts, and a cable between H1 and H2 that nobody uses yet.
+fn with_third_path_beside(link: SatelliteLink) -> Arc<Testbed> {
+    let testbed = build(Plan { link: Some(link), ..Plan::default() });
     join_by_veth((&testbed.h1, "eth1"), (&testbed.h2, "eth1")).expect("cable");
     for (host, part) in [(&testbed.h1, 1), (&testbed.h2, 2)] {
         host.ip(&format!(

@@ -44,18 +44,6 @@ impl Layout {
         self.nodes[index.0]
     }
 
-    /// By the world's node: the scenario's host that it is.
-    pub(crate) fn hosts(&self, scenario: &Scenario) -> Vec<Option<NodeIndex>> {
-        let mut hosts = Vec::new();
-        for (index, (node, &id)) in scenario.nodes.iter().zip(&self.nodes).enumerate() {
-            if let NodeKind::Host { .. } = node.kind {
-                hosts.resize(hosts.len().max(id + 1), None);
-                hosts[id] = Some(NodeIndex(index));
-            }
-        }
-        hosts
-    }
-
     /// All lines: of each link in turn, forward and back.
     pub fn lines(&self) -> impl Iterator<Item = LineId> + '_ {
         self.links.iter().flat_map(|link| link.lines)

@@ -1,7 +1,7 @@
 //! What can be seen of a world: its time, its nodes and lines, and what has passed.
 
 use super::{LineId, NodeId, Passed, Touched, World};
-use crate::capture::Capture;
+use crate::capture::{Capture, Name};
 use crate::host::{Application, Host};
 use crate::line::Line;
 use crate::node::Node;
@@ -35,9 +35,16 @@ impl<A: Application> World<A> {
         passed.map(std::mem::take).unwrap_or_default()
     }
 
-    /// Hands over from now on every packet that passes the hosts.
+    /// Hands over from now on the packets that pass the hosts.
     pub(crate) fn capture(&mut self, capture: Capture) {
         self.tap.get_or_insert_default().capture = Some(capture);
+    }
+
+    /// Tells the capture, if there is one, whose packets bear a name.
+    pub(crate) fn name(&mut self, owner: usize, name: Name) {
+        if let Some(capture) = self.tap.as_mut().and_then(|tap| tap.capture.as_mut()) {
+            capture.name(owner, name);
+        }
     }
 
     /// Takes down from now on what each event touches; see [`World::touched`].

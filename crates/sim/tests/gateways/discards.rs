@@ -1,6 +1,8 @@
 //! What a gateway discards so that its buffers stay small, and what that does to a transfer.
 
 use super::*;
+use bentpipe_core::link::LossKind;
+use bentpipe_core::units::Probability;
 use bentpipe_gateway::{Discard, LegView, Side};
 use bentpipe_sim::Close;
 
@@ -88,4 +90,46 @@ fn random_early_discards_keep_the_queue_below_half_of_its_limit() {
     assert!(early.unsent < 0.5 * off.unsent, "{early:?}");
     assert!(early.discarded > 10 && early.reductions > 10);
     assert!(early.took > Duration::from_secs(60) && early.took.abs_diff(off.took) < off.took / 20);
+}
+
+/// Uploads of ten megabytes over a link of 2 Mbit/s that loses so many packets: their mean goodput in bit/s, and
+/// how many segments were discarded.
+fn lossy_uploads(discard: Discard, loss: f64) -> (f64, u64) {
+    const SEEDS: u64 = 4;
+    let rate = Rate::from_bits_per_sec(2_000_000);
+    let (mut goodputs, mut discarded) = (0.0, 0);
+    for seed in 0..SEEDS {
+        let mut config = knowing(rate);
+        config.lan.discard = discard;
+        let near = Script { bytes: BYTES, ..Script::default() };
+        let far = Script { close: Close::AfterPeer, ..Script::default() };
+        let mut path = Path::geo(rate, [config.clone(), config]).call(near, far);
+        let packet_loss: LossKind = Probability::new(loss).unwrap().into();
+        // A line's two directions take this seed and the next one.
+        path.links[1] = LinkConfig { packet_loss, seed: 2 * seed, ..path.links[1].clone() };
+        let (mut world, _) = path.build();
+        assert!(world.run(Duration::from_secs(3_000)));
+        assert_whole(&world, 0);
+        let took = reports(&world, 0)[1].last_read.unwrap().saturating_since(Instant::ZERO);
+        goodputs += 8.0 * BYTES as f64 / took.as_secs_f64();
+        let near = world.gateways().next().unwrap();
+        discarded += near.summary().side(Side::Lan).discarded;
+    }
+    (goodputs / SEEDS as f64, discarded)
+}
+
+/// Queues that are kept short do not run empty where the link loses packets: all arrives, and no slower than
+/// where nothing is discarded, but for a twentieth.
+#[test]
+fn discards_cost_no_goodput_where_the_link_loses_packets() {
+    for loss in [0.001, 0.01] {
+        let (off, _) = lossy_uploads(Discard::Off, loss);
+        for discard in [Discard::Single, Discard::RandomEarly] {
+            let (goodput, discarded) = lossy_uploads(discard, loss);
+            println!(
+                "loss {loss}, {discard:?}: {goodput:.0} of {off:.0} bit/s, {discarded} discarded"
+            );
+            assert!(goodput > 0.95 * off && discarded > 0, "{discard:?} {loss}: {goodput}, {off}");
+        }
+    }
 }

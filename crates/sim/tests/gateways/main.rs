@@ -3,11 +3,14 @@
 mod buffers;
 mod busy;
 mod chains;
+mod congestion;
 mod discards;
 mod ecmp;
+mod handover;
 mod hops;
 mod modes;
 mod pull;
+mod return_channel;
 
 use bentpipe_core::link::LinkConfig;
 use bentpipe_core::tcp::connection::ConnectionConfig;

@@ -77,12 +77,13 @@ fn metrics_are_for_this_host_alone() {
 fn each_side_chooses_its_tcp_by_name() {
     let text = format!(
         "{INTERFACES}[satellite]\nrecovery = \"fack\"\ncongestion = \"cubic\"\ninitial_window = 4\n\
-         min_rto = \"2s\"\npacing = \"off\"\ntcp = \"reduction=prr, recovery=rack\"\n\
+         min_rto = \"2s\"\npacing = \"off\"\nack = \"thinned:8:200ms\"\ntcp = \"reduction=prr, recovery=rack\"\n\
          mss = 1360\n[lan]\ninitial_window = \"rfc3390\"\nmss = \"clamp\"\ntcp = \"linux,control=vegas:alpha=2;beta=4\"\n"
     );
     let config = read(&text).unwrap();
     let mut satellite = Config::default().satellite;
-    let keys = "recovery=fack,control=cubic,iw=4,rto.min=2s,pacing=off,reduction=prr";
+    let keys = "recovery=fack,control=cubic,iw=4,rto.min=2s,pacing=off,ack=thinned:8:200ms,\
+                reduction=prr";
     satellite.set_all(keys).unwrap();
     satellite.mss = MssLimit::At(1360);
     assert_eq!(config.satellite, satellite);
@@ -101,6 +102,7 @@ fn names_that_do_not_exist_are_answered_with_those_that_do() {
         ("initial_window = true", ["a number", "text"]),
         ("pacing = \"quick\"", ["`quick`", "8Mbit/s"]),
         ("min_rto = \"1\"", ["`1`", "200ms"]),
+        ("ack = \"seldom\"", ["`seldom`", "thinned"]),
         ("mss = 100", ["`100`", "clamp"]),
         ("mss = \"low\"", ["`low`", "65495"]),
         ("tcp = \"solaris\"", ["`solaris`", "gateway-satellite"]),

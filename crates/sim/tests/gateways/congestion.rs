@@ -1,0 +1,232 @@
+//! The satellite leg's congestion control (RFC 5681, 6298), read from the packets that a gateway puts on the link
+//! and gets from it.
+
+use super::*;
+use bentpipe_core::link::QueueLimit;
+use bentpipe_sim::Close;
+use std::ops::Range;
+
+const RATE: Rate = Rate::from_bits_per_sec(8_000_000);
+const SEGMENT: f64 = 1448.0;
+const ROUND_TRIP: Duration = Duration::from_millis(502);
+
+/// Loses what goes onwards in a span.
+#[derive(Debug)]
+struct Cut(Range<Instant>);
+
+impl Helper for Cut {
+    fn handle(
+        &mut self,
+        now: Instant,
+        port: usize,
+        packet: Packet,
+        send: &mut dyn FnMut(usize, Packet),
+    ) {
+        if port == 1 || !self.0.contains(&now) {
+            send(1 - port, packet);
+        }
+    }
+}
+
+/// An upload without end, of which all is lost that the near gateway sends in `cut`; what passes on its
+/// satellite side until `end`.
+fn upload(leg: &str, cut: Range<Instant>, end: u64) -> Trace {
+    let mut config = Config { super_segments: false, ..Config::default() };
+    config.satellite.set_all(leg).unwrap();
+    let probe = Probe::default();
+    let mut path = Path::geo(RATE, [config.clone(), config]);
+    for helper in [Box::new(Cut(cut)) as Box<dyn Helper>, Box::new(probe.clone())] {
+        path.boxes.insert(1, Node::Helper(helper));
+        path.links.insert(1, LinkConfig::IDEAL);
+    }
+    let product = QueueLimit::bandwidth_delay_product(RATE, Duration::from_millis(500));
+    path.links[3].queue = product.into();
+    let far = Script { close: Close::AfterPeer, ..Script::default() };
+    let (mut world, _) = path.call(Script { bytes: 1 << 40, ..Script::default() }, far).build();
+    world.run(Duration::from_millis(end));
+    Trace::of(&probe.0.borrow())
+}
+
+/// A segment with data that leaves for the satellite link.
+#[derive(Debug, Clone, Copy)]
+struct Sent {
+    at: Instant,
+    /// Offsets in the stream.
+    start: i64,
+    end: i64,
+    /// It begins below what was sent before.
+    again: bool,
+    /// From the oldest offset that is not acknowledged to the highest that has been sent.
+    flight: i64,
+}
+
+/// An acknowledgment that comes from there.
+#[derive(Debug, Clone, Copy)]
+struct Acked {
+    at: Instant,
+    offset: i64,
+    /// It reports what lies behind a hole (RFC 2018).
+    sack: bool,
+}
+
+#[derive(Debug, Default)]
+struct Trace {
+    sent: Vec<Sent>,
+    acked: Vec<Acked>,
+}
+
+impl Trace {
+    fn of(seen: &[Seen]) -> Trace {
+        let mut trace = Trace::default();
+        let first = seen[0].tcp.seq + 1;
+        let (mut una, mut highest) = (0, 0);
+        for Seen { at, leaves, tcp, len } in seen.iter().filter(|it| !it.tcp.has(Flags::SYN)) {
+            if !leaves {
+                let offset = i64::from(tcp.ack.distance_from(first));
+                una = una.max(offset);
+                let sack = !tcp.options.sack.is_empty();
+                trace.acked.push(Acked { at: *at, offset, sack });
+            } else if *len > 0 {
+                let start = i64::from(tcp.seq.distance_from(first));
+                let end = start + *len as i64;
+                let again = start < highest;
+                highest = highest.max(end);
+                let flight = highest - una;
+                trace.sent.push(Sent { at: *at, start, end, again, flight });
+            }
+        }
+        trace
+    }
+
+    fn between(&self, from: Instant, to: Instant) -> impl Iterator<Item = &Sent> {
+        self.sent.iter().filter(move |sent| (from..to).contains(&sent.at))
+    }
+
+    /// The largest flight of each round trip, in segments. A round trip ends when what was sent last at
+    /// its beginning is acknowledged.
+    fn flights(&self, from: Instant, to: Instant) -> Vec<f64> {
+        let (mut flights, mut begin) = (Vec::new(), from);
+        loop {
+            let before = self.sent.iter().rev().find(|sent| sent.at <= begin);
+            let edge = before.map_or(self.sent[0].end, |sent| sent.end);
+            let end = self.acked.iter().find(|acked| acked.at > begin && acked.offset >= edge);
+            let Some(end) = end.map(|acked| acked.at).filter(|&at| at < to) else {
+                return flights;
+            };
+            let most = self.between(begin, end).map(|sent| sent.flight).max();
+            flights.push(most.unwrap_or(0) as f64 / SEGMENT);
+            begin = end;
+        }
+    }
+}
+
+fn at(milliseconds: u64) -> Instant {
+    Instant::from_millis(milliseconds)
+}
+
+/// Nothing is lost but what the queue has no room for.
+fn undisturbed() -> Range<Instant> {
+    at(0)..at(0)
+}
+
+/// G99-D-4: slow start. What is in flight doubles from round trip to round trip, from the initial window until the
+/// queue is full.
+#[test]
+fn slow_start_doubles_what_is_in_flight() {
+    for leg in ["", "control=standard", "control=standard,recovery=fack,iw=4"] {
+        let trace = upload(leg, undisturbed(), 5_000);
+        let flights = trace.flights(trace.sent[0].at, at(5_000));
+        println!("{leg}: {flights:?}");
+        assert_eq!(flights[0], if leg.ends_with("iw=4") { 4.0 } else { 10.0 });
+        for pair in flights.windows(2).take(6) {
+            // Two more where an acknowledgment of the round before was delayed.
+            assert!((1.9..2.6).contains(&(pair[1] / pair[0])), "{leg}: {flights:?}");
+        }
+    }
+}
+
+/// G99-D-4: congestion avoidance. After a loss a segment more in each round trip, and none leaves but when an
+/// acknowledgment comes.
+#[test]
+fn congestion_avoidance_adds_a_segment_each_round_trip() {
+    let trace = upload("control=standard", at(8_000)..at(8_003), 50_000);
+    let flights = trace.flights(at(15_000), at(50_000));
+    let steps: Vec<f64> = flights.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    assert!(steps.len() > 60 && steps.iter().all(|&step| step == 1.0), "{flights:?}");
+    let clocked = |sent: &&Sent| {
+        let came = trace.acked.partition_point(|acked| acked.at < sent.at);
+        trace.acked.get(came).is_some_and(|acked| acked.at == sent.at)
+    };
+    let mut sent = trace.between(at(15_000), at(50_000));
+    assert!(sent.by_ref().take(10_000).filter(clocked).count() == 10_000, "self-clocking");
+}
+
+/// G99-D-4: fast retransmit. The third acknowledgment that asks for a segment brings it, well before the
+/// timer (a second at least), and what is in flight is halved.
+#[test]
+fn a_lost_segment_is_sent_again_when_three_acknowledgments_ask_for_it() {
+    for recovery in ["rack", "sack"] {
+        let leg = format!("control=standard,recovery={recovery}");
+        let trace = upload(&leg, at(8_000)..at(8_003), 11_000);
+        let again = trace.sent.iter().find(|sent| sent.again && sent.at > at(8_000)).unwrap();
+        let asked = |it: &&Acked| it.sack && it.at <= again.at && it.offset == again.start;
+        let asked: Vec<_> = trace.acked.iter().filter(asked).collect();
+        assert_eq!((asked.len(), asked[2].at), (3, again.at), "{recovery}: {asked:?}");
+        assert!(again.at.saturating_since(asked[0].at) < Duration::from_millis(50), "{recovery}");
+        let flight = |from, to| trace.between(at(from), at(to)).map(|it| it.flight).max().unwrap();
+        let (before, after) = (flight(7_500, 8_000), flight(9_600, 10_600));
+        let share = after as f64 / before as f64;
+        println!("{recovery}: {before} to {after} bytes in flight");
+        assert!((0.49..0.52).contains(&share), "{recovery}: {share}");
+    }
+}
+
+/// G99-D-4: the timer backs off. While nothing gets through, the first segment is sent again and again, each time
+/// after twice as long. A last segment beyond (RFC 8985, 7) leaves before. From the third time on the gateway reckons with
+/// a change of route, and once sends what else it holds, no more than ten segments in a round trip.
+#[test]
+fn the_timer_doubles_while_nothing_gets_through() {
+    for leg in ["", "control=standard", "control=standard,recovery=fack"] {
+        let trace = upload(leg, at(8_000)..at(28_000), 28_000);
+        let heard = trace.acked.last().unwrap();
+        let mut times = vec![heard.at];
+        let mut others = Vec::new();
+        for sent in trace.between(heard.at + Duration::from_nanos(1), at(28_000)) {
+            if sent.start != heard.offset {
+                others.push(*sent);
+            } else if times.last() != Some(&sent.at) {
+                times.push(sent.at);
+            }
+        }
+        let waits: Vec<Duration> =
+            times.windows(2).map(|pair| pair[1].saturating_since(pair[0])).collect();
+        println!("{leg}: {waits:?}");
+        assert!(waits.len() >= 4 && waits[0] >= Duration::from_secs(1), "{leg}: {waits:?}");
+        for pair in waits[1..].windows(2) {
+            assert_eq!(pair[1], pair[0] * 2, "{leg}: {waits:?}");
+        }
+        let early = others.iter().filter(|sent| sent.at < times[3]).count();
+        assert!(early <= 1, "{leg}: {others:?}");
+        let mut starts: Vec<i64> = others.iter().map(|sent| sent.start).collect();
+        starts.sort_unstable();
+        starts.dedup();
+        assert!(others.len() - starts.len() <= 1, "{leg}: once each but for the last one");
+        for sent in &others {
+            let round = sent.at..sent.at + ROUND_TRIP;
+            assert!(others.iter().filter(|it| round.contains(&it.at)).count() <= 11, "{leg}");
+        }
+    }
+}
+
+/// G99-D-4: after a timeout slow start begins with one segment.
+#[test]
+fn after_a_timeout_one_segment_leaves_and_then_twice_as_many_each_round_trip() {
+    let trace = upload("control=standard", at(8_000)..at(11_000), 17_000);
+    // The first one that gets through; what it brings comes a round trip and some queueing later.
+    let first = trace.between(at(11_000), at(17_000)).next().unwrap().at;
+    let rounds = (0..8).map(|round| {
+        let begin = first + (ROUND_TRIP + Duration::from_millis(1)) * round;
+        trace.between(begin, begin + ROUND_TRIP).count()
+    });
+    assert_eq!(rounds.collect::<Vec<_>>(), [1, 2, 4, 8, 16, 32, 64, 128]);
+}

@@ -1,0 +1,85 @@
+//! What the satellite leg needs of the return channel, as configured and by default.
+
+use super::*;
+use bentpipe_core::link::{LossKind, Packet as _};
+use bentpipe_core::units::Probability;
+use bentpipe_sim::Close;
+
+const RATE: Rate = Rate::from_bits_per_sec(8_000_000);
+const BYTES: u64 = 10_000_000;
+
+/// What a transfer took of both directions of the satellite link.
+#[derive(Debug)]
+struct Use {
+    /// Bytes on the wire back over those onwards.
+    share: f64,
+    goodput: f64,
+}
+
+/// The bytes that have passed, by direction.
+#[derive(Debug, Clone, Default)]
+struct Meter(Rc<RefCell<[u64; 2]>>);
+
+impl Helper for Meter {
+    fn handle(
+        &mut self,
+        _: Instant,
+        port: usize,
+        packet: Packet,
+        send: &mut dyn FnMut(usize, Packet),
+    ) {
+        self.0.borrow_mut()[port] += packet.wire_len();
+        send(1 - port, packet);
+    }
+}
+
+/// An upload of ten megabytes through gateways that acknowledge so on the satellite link.
+fn upload(config: &Config, acknowledgments: Option<&str>, loss: f64, seed: u64) -> Use {
+    let mut config = config.clone();
+    if let Some(policy) = acknowledgments {
+        config.satellite.set("ack", policy).unwrap();
+    }
+    let meter = Meter::default();
+    let mut path = Path::geo(RATE, [config.clone(), config]);
+    path.boxes.insert(1, Node::Helper(Box::new(meter.clone())));
+    let packet_loss: LossKind = Probability::new(loss).unwrap().into();
+    path.links.insert(1, LinkConfig::IDEAL);
+    path.links[2] = LinkConfig { packet_loss, seed, ..path.links[2].clone() };
+    let far = Script { close: Close::AfterPeer, ..Script::default() };
+    let (mut world, _) = path.call(Script { bytes: BYTES, ..Script::default() }, far).build();
+    assert!(world.run(Duration::from_secs(3_000)));
+    assert_whole(&world, 0);
+    let took = reports(&world, 0)[1].last_read.unwrap().saturating_since(Instant::ZERO);
+    let [onwards, back] = *meter.0.borrow();
+    Use { share: back as f64 / onwards as f64, goodput: 8.0 * BYTES as f64 / took.as_secs_f64() }
+}
+
+/// One acknowledgment for every eight segments; a link of 8 Mbit/s takes 12 ms for those.
+const THINNED: &str = "thinned:8:200ms";
+
+/// H-D-23: less than a hundredth of what goes onwards, at the throughput that more acknowledgments give,
+/// whether the gateways know their link or find it out by slow start.
+#[test]
+fn thinned_acknowledgments_take_a_hundredth_of_the_forward_bytes() {
+    let unknown = Config { super_segments: false, ..Config::default() };
+    for (name, config) in [("unknown link", unknown), ("known link", knowing(RATE))] {
+        let [usual, thinned] = [None, Some(THINNED)].map(|acks| upload(&config, acks, 0.0, 1));
+        println!("{name}: {usual:?}, thinned {thinned:?}");
+        assert!(thinned.share < 0.01 && usual.share > 0.01, "{name}: {thinned:?}, {usual:?}");
+        assert!(thinned.goodput > 0.9 * usual.goodput, "{name}: {thinned:?}, {usual:?}");
+    }
+}
+
+/// While a hole is open, each segment is acknowledged whatever the policy (RFC 5681, 4.2), which for half a
+/// second behind each loss is the most of what comes back.
+#[test]
+fn with_losses_thinning_saves_a_third_and_costs_no_throughput() {
+    let mean = |acks: Option<&str>| {
+        let uses = [100, 101, 102].map(|seed| upload(&knowing(RATE), acks, 0.001, seed));
+        [uses.iter().map(|it| it.share).sum::<f64>() / 3.0, uses.iter().map(|it| it.goodput).sum()]
+    };
+    let (usual, thinned) = (mean(None), mean(Some(THINNED)));
+    println!("shares and goodputs {usual:?}, thinned {thinned:?}");
+    assert!(thinned[0] < 0.67 * usual[0], "{thinned:?}, {usual:?}");
+    assert!(thinned[1] > 0.9 * usual[1], "{thinned:?}, {usual:?}");
+}
