@@ -31,7 +31,7 @@ impl<B: Buffer> Gateway<B> {
         let bytes = ip.wire_len() + tcp.wire_len() + payload.len();
         match verdict {
             Disposition::Taken => self.summary.count_taken(bytes),
-            Disposition::Forward(reason) => {
+            Disposition::Forward(reason) | Disposition::Amend(reason, _) => {
                 self.summary.count_forwarded(reason, bytes, is_syn(tcp));
             }
         }
@@ -261,7 +261,10 @@ impl<B: Buffer> Gateway<B> {
             self.dismiss(now, id, Departure::Drain, None);
         }
         match leaving {
-            Some(why) if progress.forward => Disposition::Forward(why.into()),
+            Some(why) if progress.forward => match progress.amendment {
+                Some(amendment) => Disposition::Amend(why.into(), amendment),
+                None => Disposition::Forward(why.into()),
+            },
             _ => Disposition::Taken,
         }
     }
