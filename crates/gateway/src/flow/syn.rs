@@ -233,6 +233,19 @@ impl Syn {
         syn
     }
 
+    /// Whether the SYN that we sent offered what `options`, of a SYN-ACK, accept.
+    pub(super) fn offers(
+        &self,
+        config: &Config,
+        ends: [Endpoint; 2],
+        options: &TcpOptions,
+    ) -> bool {
+        let offered = self.sent(config, ends).options;
+        (offered.window_scale.is_some() || options.window_scale.is_none())
+            && (offered.timestamps.is_some() || options.timestamps.is_none())
+            && (offered.sack_permitted || !options.sack_permitted)
+    }
+
     /// The IP header of the one that was sent on last.
     pub(super) fn ip(&self, ends: [Endpoint; 2]) -> IpHeader {
         let Syn { hop_limit, traffic_class, flow_label, .. } = *self;
