@@ -1,6 +1,7 @@
 //! The gateway packet by packet, where the hosts of the simulator would not go.
 
 mod discard;
+mod flood;
 mod icmp;
 mod leaving;
 mod modes;

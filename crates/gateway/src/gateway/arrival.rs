@@ -77,10 +77,16 @@ impl<B: Buffer> Gateway<B> {
         if action == Action::Observe {
             return Disposition::Forward(Reason::Observed);
         }
+        if let Err(Reason::HalfOpen | Reason::NoRoom) = self.admit(ip.src) {
+            self.half_open.make_room(now, &mut self.clients);
+        }
         if let Err(reason) = self.admit(ip.src) {
             return Disposition::Forward(reason);
         }
         let mut syn = Syn::new(now, &self.config, from, self.peer_known, ip, tcp);
+        if !self.half_open.has_room_to_add(&self.config) {
+            syn = syn.unadorned();
+        }
         let relay = syn.relay(now, &self.config, ip, tcp);
         self.half_open.insert(&self.config, FlowKey::of(ip, tcp), syn);
         self.clients.add(ip.src);
