@@ -1,6 +1,7 @@
 //! The gateway packet by packet, where the hosts of the simulator would not go.
 
 mod discard;
+mod flood;
 mod icmp;
 mod leaving;
 mod modes;
@@ -14,7 +15,7 @@ mod silence;
 use super::*;
 use bentpipe_core::tcp::buffer::Payload;
 use bentpipe_core::time::{Duration, Instant};
-use bentpipe_core::wire::{Flags, IpHeader, SeqNum, TcpHeader, TcpOptions, Timestamps};
+use bentpipe_core::wire::{Amendment, Flags, IpHeader, SeqNum, TcpHeader, TcpOptions, Timestamps};
 use std::net::IpAddr;
 
 const CLIENT_ISN: SeqNum = SeqNum(1_000);

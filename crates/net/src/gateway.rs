@@ -14,7 +14,7 @@ use crate::vnet_hdr::{Checksum, Gso, GsoKind, VnetHdr};
 use crate::watchdog::{Pulse, Watchdog};
 use bentpipe_core::time::{Duration, Instant, earliest};
 use bentpipe_core::units::Bytes;
-use bentpipe_core::wire::{self, Verify, emit};
+use bentpipe_core::wire::{self, emit};
 use bentpipe_gateway::{Config, Emission, FlowState, Gateway, Side, Summary};
 use std::io;
 
@@ -223,7 +223,7 @@ impl LiveGateway {
         for _ in 0..BURST {
             let tun = &self.tuns[side as usize];
             let (header, bytes) = match tun.read(buffer) {
-                Ok(Some((header, bytes))) => (header, &*bytes),
+                Ok(Some(read)) => read,
                 Ok(None) => break,
                 Err(ReadError::Header(error)) => {
                     tracing::debug!(device = tun.name(), %error, "packet not understood");
@@ -232,11 +232,7 @@ impl LiveGateway {
                 Err(source) => return Err(LoopError::read(tun, source)),
             };
             let now = self.clock.now();
-            let verify = match header.checksum {
-                Checksum::Complete => Verify::Full,
-                Checksum::Valid | Checksum::Needed { .. } => Verify::Skip,
-            };
-            match self.ingress.take(now, side, bytes, verify, &mut self.gateway) {
+            match self.ingress.take(now, side, &header, bytes, &mut self.gateway) {
                 Forward::Nothing => {}
                 Forward::Itself => self.write(side, &header, &[bytes]),
                 Forward::Fragments(fragments) => self.forward(side, &fragments),

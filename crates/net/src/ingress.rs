@@ -5,10 +5,14 @@
 mod tests;
 
 use crate::reassembly::{Outcome, Packets, Reassembly};
+use crate::vnet_hdr::{Checksum, VnetHdr};
 use bentpipe_core::tcp::buffer::Payload;
 use bentpipe_core::time::{Instant, earliest};
-use bentpipe_core::wire::{IcmpError, Packet, Verify};
+use bentpipe_core::wire::{self, Amendment, IcmpError, Packet, Verify};
 use bentpipe_gateway::{Disposition, Gateway, Reason, Side};
+
+/// IPv6's fragment header (RFC 8200, 4.5).
+const FRAGMENT_HEADER: usize = 8;
 
 /// What comes in on both sides.
 #[derive(Debug, Default)]
@@ -22,33 +26,49 @@ pub(crate) struct Ingress {
 pub(crate) enum Forward {
     /// Nothing.
     Nothing,
-    /// The packet that came.
+    /// The packet that came, amended perhaps.
     Itself,
     /// These, on the same way.
     Fragments(Packets),
 }
 
 impl Ingress {
-    /// Takes a packet that came in from `side`.
+    /// Takes a packet that came in from `side`; it is forwarded as it is afterwards.
     pub(crate) fn take(
         &mut self,
         now: Instant,
         side: Side,
-        bytes: &[u8],
-        verify: Verify,
+        header: &VnetHdr,
+        bytes: &mut [u8],
         gateway: &mut Gateway,
     ) -> Forward {
         match self.fragments[side as usize].take(now, bytes) {
-            Outcome::NotFragment => match whole(now, side, bytes, verify, gateway) {
-                Disposition::Forward(_) => Forward::Itself,
-                Disposition::Taken => Forward::Nothing,
-            },
-            Outcome::Kept(others) => Forward::Fragments(others),
-            Outcome::Whole(packet, fragments) => {
-                match whole(now, side, &packet, Verify::Full, gateway) {
-                    Disposition::Forward(_) => Forward::Fragments(fragments),
-                    Disposition::Taken => Forward::Nothing,
+            Outcome::NotFragment => {
+                let (verify, checksum) = match header.checksum {
+                    Checksum::Complete => (Verify::Full, wire::Checksum::Full),
+                    Checksum::Valid => (Verify::Skip, wire::Checksum::Full),
+                    Checksum::Needed { .. } => (Verify::Skip, wire::Checksum::PseudoHeader),
+                };
+                match whole(now, side, bytes, verify, gateway) {
+                    Disposition::Taken => return Forward::Nothing,
+                    Disposition::Forward(_) => {}
+                    Disposition::Amend(_, amendment) => amend(bytes, 0, &amendment, checksum),
                 }
+                Forward::Itself
+            }
+            Outcome::Kept(others) => Forward::Fragments(others),
+            Outcome::Whole(packet, mut fragments) => {
+                match whole(now, side, &packet, Verify::Full, gateway) {
+                    Disposition::Taken => return Forward::Nothing,
+                    Disposition::Forward(_) => {}
+                    Disposition::Amend(_, amendment) => {
+                        // The first has the TCP header: they are in order.
+                        let first = &mut fragments[0];
+                        let more = if first[0] >> 4 == 6 { FRAGMENT_HEADER } else { 0 };
+                        amend(first, more, &amendment, wire::Checksum::Full);
+                    }
+                }
+                Forward::Fragments(fragments)
             }
         }
     }
@@ -62,6 +82,15 @@ impl Ingress {
     /// The fragments from `side` that did not become whole in time.
     pub(crate) fn expire(&mut self, now: Instant, side: Side) -> Packets {
         self.fragments[side as usize].expire(now)
+    }
+}
+
+/// Amends the segment of a packet, of which so much besides its IP header precedes it. (If the TCP
+/// header is cut in pieces it goes on as it is.)
+fn amend(packet: &mut [u8], more: usize, amendment: &Amendment, checksum: wire::Checksum) {
+    let start = more + if packet[0] >> 4 == 6 { 40 } else { 20 };
+    if !packet.get_mut(start..).is_some_and(|segment| amendment.write(segment, checksum)) {
+        tracing::trace!("header in fragments: not amended");
     }
 }
 

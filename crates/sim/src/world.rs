@@ -261,7 +261,7 @@ impl<A: Application> World<A> {
     }
 
     /// Hands a packet that has come in by `port` to its node.
-    fn arrive(&mut self, node: NodeId, port: usize, packet: Box<Packet>) {
+    fn arrive(&mut self, node: NodeId, port: usize, mut packet: Box<Packet>) {
         let now = self.now;
         if let Some(tap) = &mut self.tap
             && let Node::Host(_) = self.nodes[node]
@@ -289,10 +289,13 @@ impl<A: Application> World<A> {
             Node::Router => return self.forward(node, packet),
             Node::Gateway(gateway, lan) => {
                 let from = if lan.contains(&port) { Side::Lan } else { Side::Satellite };
-                let taken = match &packet.content {
+                let taken = match &mut packet.content {
                     Content::Tcp(tcp, body) => {
                         let payload = body.payload();
                         let verdict = gateway.handle_packet(now, from, &packet.ip, tcp, payload);
+                        if let Disposition::Amend(_, amendment) = verdict {
+                            amendment.apply(tcp);
+                        }
                         verdict == Disposition::Taken
                     }
                     Content::Error(bytes) => match IcmpError::parse(bytes) {

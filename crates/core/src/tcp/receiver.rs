@@ -155,6 +155,11 @@ impl Receiver {
         self.promised
     }
 
+    /// The window field of what we send counts units of 2^shift bytes.
+    pub fn window_shift(&self) -> u8 {
+        self.config.window_shift
+    }
+
     /// Gives back memory that is kept for more ranges than there are.
     pub fn shrink_to_fit(&mut self) {
         self.beyond.shrink_to_fit();

@@ -2,9 +2,10 @@
 
 use super::SeqNum;
 use arrayvec::ArrayVec;
+use std::ops::Range;
 
 const END: u8 = 0;
-const NOP: u8 = 1;
+pub(super) const NOP: u8 = 1;
 const MSS: u8 = 2;
 const WINDOW_SCALE: u8 = 3;
 const SACK_PERMITTED: u8 = 4;
@@ -262,5 +263,19 @@ impl TcpOptions {
             rest = tail;
             Some(option)
         })
+    }
+}
+
+/// Where in the options part of a header SACK blocks stand, as far as it can be read.
+pub(super) fn sack_of(bytes: &[u8]) -> Option<Range<usize>> {
+    let mut at = 0;
+    loop {
+        at += match bytes.get(at..)? {
+            [] | [END, ..] => return None,
+            [NOP, ..] => 1,
+            &[SACK, len, ..] => return Some(at..bytes.len().min(at + usize::from(len))),
+            &[_, len, ..] => usize::from(len.max(2)),
+            [_] => return None,
+        };
     }
 }

@@ -143,6 +143,55 @@ proptest! {
     }
 
     #[test]
+    fn an_amended_packet_reads_as_the_amended_header(
+        (src, dst) in addresses(),
+        numbers in any::<(u32, u32, u32)>(),
+        windows in any::<(u16, u16)>(),
+        options in any_options(),
+        payload in proptest::collection::vec(any::<u8>(), 0..200),
+    ) {
+        let ip = IpHeader { src, dst, hop_limit: 64, traffic_class: 0, flow_label: 0 };
+        let (seq, ack, later) = numbers;
+        let tcp = TcpHeader {
+            seq: SeqNum(seq), ack: SeqNum(ack), window: windows.0, flags: Flags::ACK, options,
+            ..TcpHeader::default()
+        };
+        let amendment = Amendment { ack: SeqNum(later), window: windows.1 };
+        let mut expected = tcp.clone();
+        amendment.apply(&mut expected);
+        for (checksum, verify) in
+            [(Checksum::Full, Verify::Full), (Checksum::PseudoHeader, Verify::Skip)]
+        {
+            let mut bytes = emit(&ip, &tcp, [&payload[..]].into_iter(), checksum).to_vec();
+            let headers = bytes.len();
+            bytes.extend_from_slice(&payload);
+            let start = headers - tcp.wire_len();
+            let field = bytes[start + 16..start + 18].to_vec();
+            // As in a first fragment, without what follows.
+            prop_assert!(amendment.write(&mut bytes[start..headers], checksum));
+            let read = Packet::parse(&bytes, verify).unwrap();
+            prop_assert_eq!(&read.tcp, &expected);
+            prop_assert_eq!(read.payload, &payload[..]);
+            if checksum == Checksum::PseudoHeader {
+                // What it sums up has not changed.
+                prop_assert_eq!(&bytes[start + 16..start + 18], &field[..]);
+            }
+            let before = bytes.clone();
+            prop_assert!(!amendment.write(&mut bytes[start..headers - 1], checksum));
+            prop_assert_eq!(bytes, before);
+        }
+    }
+
+    #[test]
+    fn whatever_stands_in_a_header_amending_it_does_not_panic(
+        mut bytes in proptest::collection::vec(any::<u8>(), 0..80),
+    ) {
+        let sound = bytes.len() > 12 && (20..=bytes.len()).contains(&(usize::from(bytes[12] >> 4) * 4));
+        let amended = Amendment { ack: SeqNum(1), window: 2 }.write(&mut bytes, Checksum::Full);
+        prop_assert_eq!(amended, sound);
+    }
+
+    #[test]
     fn a_flipped_bit_in_the_segment_is_noticed(payload in proptest::collection::vec(any::<u8>(), 1..100), bit in any::<usize>()) {
         let ip = IpHeader {
             src: IpAddr::from([10, 0, 0, 1]), dst: IpAddr::from([10, 0, 0, 2]),

@@ -17,7 +17,7 @@ use super::split::{Packet, Progress, Split};
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::tcp::tcb::{Admission, Bypass, Fate, Outgoing};
 use bentpipe_core::time::{Duration, Instant};
-use bentpipe_core::wire::{Flags, IpHeader, TcpHeader};
+use bentpipe_core::wire::{Amendment, Flags, IpHeader, TcpHeader};
 
 /// Why a flow leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -195,7 +195,8 @@ impl<B: Buffer> Split<B> {
             // Our acknowledgment of it was lost.
             self.legs[leg].tcb.receiver.owe_now();
         }
-        Progress { forward, delivered, ..Progress::default() }
+        let amendment = self.amendment(leg, tcp);
+        Progress { forward, amendment, delivered, ..Progress::default() }
     }
 
     /// How far from what we hold the hosts can have come by themselves, in bytes: neither sends more
@@ -219,6 +220,19 @@ impl<B: Buffer> Split<B> {
         tcp.has(Flags::SYN)
             || (end != tcp.seq && end.distance_from(had) > 0)
             || tcp.ack.distance_from(told) > 0
+    }
+
+    /// What a segment of the host of `leg` must acknowledge when it is forwarded, if not what it says.
+    ///
+    /// We have acknowledged to the other host all that we hold of it, and have yet to deliver it: for
+    /// that host this host's own acknowledgments may be older than a window, and where both hosts wait
+    /// for each other's they would go on dropping each other's data. Saying once more what we have said
+    /// promises nothing new. A blind attacker gains nothing by it: what he acknowledges must be as
+    /// likely as the other host demands (RFC 5961, section 5).
+    fn amendment(&self, leg: usize, tcp: &TcpHeader) -> Option<Amendment> {
+        let (here, there) = (&self.legs[leg].tcb, &self.legs[1 - leg].tcb);
+        let plausible = tcp.has(Flags::ACK) && here.is_plausible_ack(tcp.ack);
+        there.amendment(tcp).filter(|_| plausible && !tcp.has(Flags::SYN))
     }
 
     /// Sends all that is owed to the host of `leg` without waiting for it, `rounds` times.

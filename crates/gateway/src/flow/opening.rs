@@ -32,7 +32,8 @@ pub(crate) struct Opening {
 
 impl Opening {
     /// Takes the first SYN-ACK and says what to send on to the client; None if it is not of this
-    /// handshake. Sets `peer_known` if another gateway has answered.
+    /// handshake, or answers another SYN than ours: one with options that we have not offered, which
+    /// came to the server when there was no room for it here, and to which it keeps. Sets `peer_known` if another gateway has answered.
     pub(crate) fn new(
         now: Instant,
         config: &Config,
@@ -41,7 +42,8 @@ impl Opening {
         ip: &IpHeader,
         synack: &TcpHeader,
     ) -> Option<(Opening, Relay)> {
-        if synack.ack != syn.isn() + 1 {
+        let ends = [(ip.dst, synack.dst_port), (ip.src, synack.src_port)];
+        if synack.ack != syn.isn() + 1 || !syn.offers(config, ends, &synack.options) {
             return None;
         }
         let sides = syn.sides();

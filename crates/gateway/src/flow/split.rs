@@ -13,7 +13,7 @@ use bentpipe_core::tcp::buffer::{Buffer, Payload};
 use bentpipe_core::tcp::ecn::Ecn;
 use bentpipe_core::tcp::tcb::{Admission, Arrival, Bypass, Fate, Outgoing};
 use bentpipe_core::time::{Duration, Instant};
-use bentpipe_core::wire::{IpHeader, SeqNum, TcpHeader};
+use bentpipe_core::wire::{Amendment, IpHeader, SeqNum, TcpHeader};
 use std::collections::VecDeque;
 
 /// A packet that came in.
@@ -37,6 +37,8 @@ pub(crate) struct Progress {
     pub(crate) bypassed: Option<Bypass>,
     /// The packet is to be forwarded.
     pub(crate) forward: bool,
+    /// With another acknowledgment than it came with.
+    pub(crate) amendment: Option<Amendment>,
     /// A segment of it was discarded because its stream has a backlog.
     pub(crate) discarded: bool,
 }
@@ -214,7 +216,8 @@ impl<B: Buffer> Split<B> {
         self.open_windows(allowance.most);
         self.pass_fins(now);
         let received = received - received_before;
-        Progress { received, delivered, bypassed, forward: false, discarded: discarded > 0 }
+        let discarded = discarded > 0;
+        Progress { received, delivered, bypassed, discarded, ..Progress::default() }
     }
 
     /// Hands a packet to its leg, without the first bytes of its payload if they are discarded.

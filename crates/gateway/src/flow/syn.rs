@@ -11,7 +11,7 @@ use crate::announce::Announcement;
 use crate::config::{AddOptions, Config, Handshake};
 use crate::key::{Endpoint, FlowKey};
 use bentpipe_core::tcp::tcb::TimestampClock;
-use bentpipe_core::time::Instant;
+use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::wire::{Flags, IpHeader, SeqNum, TcpHeader, TcpOptions, Timestamps};
 
 /// A segment of the handshake on its way to the other side.
@@ -29,6 +29,9 @@ const DECORATED_SYNS: u8 = 2;
 pub(crate) struct Syn {
     /// When it was last sent on.
     sent_at: Instant,
+    /// How long that was after the first one had come, in milliseconds: half of what another
+    /// moment takes.
+    repeated_for: u32,
     isn: SeqNum,
     /// TSval of the first one that came, if it had one.
     stamp: Option<u32>,
@@ -69,6 +72,7 @@ impl Syn {
         let options = &tcp.options;
         let mut syn = Syn {
             sent_at: now,
+            repeated_for: 0,
             isn: tcp.seq,
             stamp: options.timestamps.map(|ts| ts.value),
             // The clock that the leg goes on with if the option is ours, lest the peer hold what
@@ -133,6 +137,21 @@ impl Syn {
         self.added
     }
 
+    /// The same without what we add.
+    pub(crate) fn unadorned(self) -> Syn {
+        Syn { added: Announcement::default(), ..self }
+    }
+
+    /// Whether nothing is added, so that the hosts can do without us.
+    pub(crate) fn is_as_it_came(&self) -> bool {
+        !self.added.any()
+    }
+
+    /// When the first one came.
+    pub(crate) fn came_at(&self) -> Instant {
+        self.sent_at - Duration::from_millis(self.repeated_for.into())
+    }
+
     /// When it was last sent on.
     pub(crate) fn sent_at(&self) -> Instant {
         self.sent_at
@@ -178,6 +197,8 @@ impl Syn {
             // without timestamps takes nothing back: the server may have answered an earlier one.
             self.sent_stamp = ts.value;
         }
+        let waited = now.saturating_since(self.came_at()).as_millis();
+        self.repeated_for = u32::try_from(waited).unwrap_or(u32::MAX);
         self.sent_at = now;
         (self.hop_limit, self.flow_label) = (ip.hop_limit, ip.flow_label);
         self.traffic_class = ip.traffic_class;
@@ -231,6 +252,19 @@ impl Syn {
             options.timestamps = Some(Timestamps { value: self.sent_stamp, echo: 0 });
         }
         syn
+    }
+
+    /// Whether the SYN that we sent offered what `options`, of a SYN-ACK, accept.
+    pub(super) fn offers(
+        &self,
+        config: &Config,
+        ends: [Endpoint; 2],
+        options: &TcpOptions,
+    ) -> bool {
+        let offered = self.sent(config, ends).options;
+        (offered.window_scale.is_some() || options.window_scale.is_none())
+            && (offered.timestamps.is_some() || options.timestamps.is_none())
+            && (offered.sack_permitted || !options.sack_permitted)
     }
 
     /// The IP header of the one that was sent on last.

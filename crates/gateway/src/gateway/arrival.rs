@@ -31,7 +31,7 @@ impl<B: Buffer> Gateway<B> {
         let bytes = ip.wire_len() + tcp.wire_len() + payload.len();
         match verdict {
             Disposition::Taken => self.summary.count_taken(bytes),
-            Disposition::Forward(reason) => {
+            Disposition::Forward(reason) | Disposition::Amend(reason, _) => {
                 self.summary.count_forwarded(reason, bytes, is_syn(tcp));
             }
         }
@@ -77,10 +77,16 @@ impl<B: Buffer> Gateway<B> {
         if action == Action::Observe {
             return Disposition::Forward(Reason::Observed);
         }
+        if let Err(Reason::HalfOpen | Reason::NoRoom) = self.admit(ip.src) {
+            self.half_open.make_room(now, &mut self.clients);
+        }
         if let Err(reason) = self.admit(ip.src) {
             return Disposition::Forward(reason);
         }
         let mut syn = Syn::new(now, &self.config, from, self.peer_known, ip, tcp);
+        if !self.half_open.has_room_to_add(&self.config) {
+            syn = syn.unadorned();
+        }
         let relay = syn.relay(now, &self.config, ip, tcp);
         self.half_open.insert(&self.config, FlowKey::of(ip, tcp), syn);
         self.clients.add(ip.src);
@@ -261,7 +267,10 @@ impl<B: Buffer> Gateway<B> {
             self.dismiss(now, id, Departure::Drain, None);
         }
         match leaving {
-            Some(why) if progress.forward => Disposition::Forward(why.into()),
+            Some(why) if progress.forward => match progress.amendment {
+                Some(amendment) => Disposition::Amend(why.into(), amendment),
+                None => Disposition::Forward(why.into()),
+            },
             _ => Disposition::Taken,
         }
     }

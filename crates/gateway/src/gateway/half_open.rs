@@ -1,11 +1,15 @@
 //! Half-open connections: SYNs that were sent on and have no SYN-ACK yet.
 //!
 //! They have a table of their own, with a limit of its own, so that a flood of SYNs (RFC 4987)
-//! costs little and takes no flow's place. Beyond the limit SYNs are forwarded, and their
-//! connections with them: that serves everybody, if not all of them faster. To drop the oldest
-//! entry instead would be to drop, in a flood, those of honest clients before their SYN-ACK can
-//! have come back over the satellite; and what we have added to their SYN would stay with the
-//! hosts.
+//! costs little and takes no flow's place. In a full table the oldest give way, and their connections
+//! are forwarded: that serves everybody, if not all of them faster. Two kinds of entries do not:
+//! - What is younger than [`PATIENCE`]. A flood that turns the table over within a satellite's round
+//!   trip would push out honest clients before their SYN-ACK can have come back; then it is SYNs that
+//!   are forwarded, and those that found room keep it for long enough.
+//! - What we have added options to: they would stay with the hosts. So nothing is added while the
+//!   table is half full, and half of it can always be had again.
+//!
+//! A repeated SYN makes an entry no younger, or a flood could hold the table by repeating itself.
 //!
 //! An entry has no timer: as all wait equally long, the table is looked through when the first is
 //! due, at most once a [`SWEEP`].
@@ -20,12 +24,21 @@ use std::collections::BTreeMap;
 /// By how much an entry may outlive its deadline.
 const SWEEP: Duration = Duration::from_secs(1);
 
+/// How long an entry has its place for sure: a handshake over a geostationary satellite, and as long as
+/// a client waits before it sends its SYN again (RFC 6298, 2.1).
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// How often a full table is looked through for entries that may go.
+const LOOK: Duration = Duration::from_millis(10);
+
 /// The table.
 #[derive(Debug, Default)]
 pub(super) struct HalfOpen {
     syns: BTreeMap<FlowKey, Syn>,
     /// When the table is looked through; not before the first deadline.
     sweep_at: Instant,
+    /// Before that there is no looking for entries that may go.
+    look_at: Instant,
 }
 
 impl HalfOpen {
@@ -47,6 +60,34 @@ impl HalfOpen {
     /// Takes an entry out, for what it was.
     pub(super) fn remove(&mut self, key: &FlowKey) -> Option<Syn> {
         self.syns.remove(key)
+    }
+
+    /// Whether options may be added to a SYN, whose entry then has to stay.
+    pub(super) fn has_room_to_add(&self, config: &Config) -> bool {
+        2 * self.syns.len() < config.max_half_open
+    }
+
+    /// Lets the oldest quarter of those that may go give way to others.
+    pub(super) fn make_room(&mut self, now: Instant, clients: &mut Clients) {
+        if now < self.look_at {
+            return;
+        }
+        self.look_at = now + LOOK;
+        let may_go = |syn: &Syn| syn.is_as_it_came() && syn.came_at() + PATIENCE <= now;
+        let mut ages: Vec<Instant> =
+            self.syns.values().filter(|syn| may_go(syn)).map(Syn::came_at).collect();
+        if ages.is_empty() {
+            return;
+        }
+        let last = ages.len() / 4;
+        let last = *ages.select_nth_unstable(last).1;
+        self.syns.retain(|key, syn| {
+            let goes = may_go(syn) && syn.came_at() <= last;
+            if goes {
+                clients.remove(syn.client(key).0);
+            }
+            !goes
+        });
     }
 
     /// When [`HalfOpen::expire`] has something to do, if ever.

@@ -20,7 +20,7 @@ use crate::stats::{Reason, Summary};
 use crate::view::{FlowState, FlowView};
 use bentpipe_core::tcp::buffer::{Buffer, Chunks, Payload};
 use bentpipe_core::time::Instant;
-use bentpipe_core::wire::{IpHeader, TcpHeader};
+use bentpipe_core::wire::{Amendment, IpHeader, TcpHeader};
 use clients::Clients;
 use half_open::HalfOpen;
 use link::Link;
@@ -37,6 +37,8 @@ pub enum Disposition {
     Taken,
     /// Forward it as it is.
     Forward(Reason),
+    /// Forward it with another acknowledgment than it came with.
+    Amend(Reason, Amendment),
 }
 
 /// A packet to be sent. Its payload is fetched with [`Gateway::payload`] before anything else

@@ -202,3 +202,37 @@ fn bare_segments_are_believed_when_no_others_come() {
     assert_eq!((table.gateway.flows(), table.gateway.held()), (0, 0));
     assert_eq!(table.gateway.summary().handed_back(Departure::Peer), 1);
 }
+
+/// The server has yet to hear what the client was told in its name. What it sends meanwhile must not
+/// look too old to the client (RFC 5961, section 5).
+#[test]
+fn what_is_forwarded_acknowledges_no_less_than_we_have() {
+    let mut table = Table::with_backlog(&[7; 5000]);
+    // The client has been told of all of them.
+    table.gateway.drain(table.now);
+    let mut data = table.stamp(Table::segment(Side::Satellite, 1, 1, Flags::ACK), 600);
+    let amended = |window| {
+        let ack = CLIENT_ISN + 5001;
+        Disposition::Amend(Reason::Draining, Amendment { ack, window })
+    };
+    assert_eq!(table.fate(Side::Satellite, &data, b"new"), amended(55_000));
+    // Its window ends where it did, and not before what it is made to acknowledge.
+    data.window = 4000;
+    assert_eq!(table.fate(Side::Satellite, &data, b"new"), amended(0));
+    let unchanged = Disposition::Forward(Reason::Draining);
+    data.window = 60_000;
+    // A guess that the client would not have taken stays one.
+    for guess in [SeqNum(CLIENT_ISN.0.wrapping_sub(70_000)), CLIENT_ISN + (3 << 30)] {
+        let forged = TcpHeader { ack: guess, ..data.clone() };
+        assert_eq!(table.fate(Side::Satellite, &forged, b"new"), unchanged);
+    }
+    let bare = TcpHeader { flags: Flags::PSH, ..data.clone() };
+    assert_eq!(table.fate(Side::Satellite, &bare, b"new"), unchanged);
+    // What it says by itself when it has heard more.
+    let later = TcpHeader { ack: CLIENT_ISN + 5004, ..data.clone() };
+    assert_eq!(
+        table.fate(Side::Lan, &Table::echoing(Side::Lan, 5001, 1, 503, 500), b"new"),
+        unchanged
+    );
+    assert_eq!(table.fate(Side::Satellite, &later, b"new"), unchanged);
+}

@@ -112,3 +112,26 @@ fn the_third_syn_goes_out_bare_and_the_first_two_alike() {
     assert!(first.timestamps.is_some() && first.experiment(0x6270) == Some(&[7]));
     assert_eq!(third, tcp.options);
 }
+
+/// There was no room for the client's first SYN, to which a gateway before us had added options; the
+/// second one came bare. The server still answers the first.
+#[test]
+fn a_synack_that_answers_another_syn_than_ours_opens_nothing() {
+    let plain = TcpOptions { mss: Some(1460), ..TcpOptions::default() };
+    for (opens, answered) in [
+        (true, plain.clone()),
+        (false, Table::stamped()),
+        (false, TcpOptions { window_scale: Some(7), ..plain.clone() }),
+        (false, TcpOptions { sack_permitted: true, ..plain }),
+    ] {
+        let mut table = Table::new(Config::default());
+        let bare = syn(&table, 4000);
+        assert_eq!(disposition(&mut table, Side::Lan, &bare), Disposition::Taken);
+        let answer = TcpHeader { options: answered, ..synack(&table, 4000) };
+        let taken = disposition(&mut table, Side::Satellite, &answer) == Disposition::Taken;
+        assert_eq!(taken, opens, "{answer:?}");
+        let ack = Table::segment(Side::Lan, 1, 1, Flags::ACK);
+        disposition(&mut table, Side::Lan, &ack);
+        assert_eq!(table.gateway.summary().split, u64::from(opens));
+    }
+}

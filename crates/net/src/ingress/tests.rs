@@ -6,14 +6,14 @@ use bentpipe_core::tcp::buffer::Chunks;
 use bentpipe_core::tcp::connection::{Connection, ConnectionConfig, State};
 use bentpipe_core::time::Duration;
 use bentpipe_core::wire::{self, Checksum, IpHeader, SeqNum, TcpHeader};
-use bentpipe_gateway::{Config, Summary};
-use std::collections::VecDeque;
+use bentpipe_gateway::{Config, Departure, Summary};
+use std::collections::{BTreeSet, VecDeque};
 use std::net::IpAddr;
 
 /// What each host sends.
 const LEN: usize = 100_000;
-/// The way between a host and the gateway.
-const DELAY: Duration = Duration::from_millis(5);
+/// The ways between each host and the gateway.
+const DELAYS: [Duration; 2] = [Duration::from_millis(5), Duration::from_millis(8)];
 const PORTS: [u16; 2] = [1000, 80];
 
 const HOP_BY_HOP: u8 = 0;
@@ -197,6 +197,18 @@ fn due(line: &mut Line, now: Instant) -> Option<(Side, Vec<u8>)> {
 /// A connection over a gateway beside its client, each host of which sends [`LEN`] bytes, `dress`ed
 /// behind the first `plain` segments; what the gateway counted.
 fn exchange(addresses: [IpAddr; 2], dress: Dress, plain: u32, timestamps: bool) -> Summary {
+    exchange_and_drain(addresses, dress, plain, timestamps, Instant::FAR_FUTURE).0
+}
+
+/// The same with a gateway that is drained at some moment; also how many packets were forwarded
+/// otherwise than they came.
+fn exchange_and_drain(
+    addresses: [IpAddr; 2],
+    dress: Dress,
+    plain: u32,
+    timestamps: bool,
+    drain: Instant,
+) -> (Summary, usize) {
     let mut config = ConnectionConfig { timestamps, send_buffer: 50_000, ..Default::default() };
     // No super-segments: nobody here would cut them.
     config.sender.max_burst = config.sender.smss;
@@ -215,20 +227,25 @@ fn exchange(addresses: [IpAddr; 2], dress: Dress, plain: u32, timestamps: bool) 
     });
     let config = Config { super_segments: false, ..Config::default() };
     let (mut gateway, mut ingress) = (Gateway::new(config), Ingress::default());
-    let mut now = Instant::ZERO;
+    let (mut now, mut drain, mut amended) = (Instant::ZERO, Some(drain), 0);
+    let mut came = BTreeSet::new();
     // To the gateway from the host of this side, or from it to that host.
     let (mut to_gateway, mut to_host) = (Line::new(), Line::new());
     loop {
         for (side, host) in [Side::Lan, Side::Satellite].into_iter().zip(&mut hosts) {
             let out = host.act(now);
-            to_gateway.extend(out.into_iter().map(|packet| (now + DELAY, side, packet)));
+            to_gateway
+                .extend(out.into_iter().map(|packet| (now + DELAYS[side as usize], side, packet)));
         }
         while let Some(emission) = gateway.poll_transmit(now) {
             let payload = gateway.payload_slices(&emission);
             let headers = wire::emit(&emission.ip, &emission.tcp, payload, Checksum::Full);
             let payload = gateway.payload_slices(&emission).collect::<Vec<_>>().concat();
             let packet = [&headers[..], &payload].concat();
-            to_host.push_back((now + DELAY, emission.to, packet));
+            to_host.push_back((now + DELAYS[emission.to as usize], emission.to, packet));
+        }
+        for line in [&mut to_gateway, &mut to_host] {
+            line.make_contiguous().sort_by_key(|(at, ..)| *at);
         }
         let timers = hosts.iter().map(|host| host.connection.as_ref()?.poll_timeout());
         let arrivals = [&to_gateway, &to_host].map(|queue| queue.front().map(|(at, ..)| *at));
@@ -236,13 +253,20 @@ fn exchange(addresses: [IpAddr; 2], dress: Dress, plain: u32, timestamps: bool) 
         let Some(next) = timers.chain(arrivals).chain(others).flatten().min() else { break };
         now = now.max(next);
         assert!(now < Instant::ZERO + Duration::from_secs(3600), "it does not end");
-        while let Some((side, packet)) = due(&mut to_gateway, now) {
-            let forward = match ingress.take(now, side, &packet, Verify::Full, &mut gateway) {
+        if drain.take_if(|at| *at <= now).is_some() {
+            gateway.drain(now);
+        }
+        while let Some((side, mut packet)) = due(&mut to_gateway, now) {
+            let plain = VnetHdr::default();
+            came.insert(packet.clone());
+            let forward = match ingress.take(now, side, &plain, &mut packet, &mut gateway) {
                 Forward::Nothing => Vec::new(),
                 Forward::Itself => vec![packet],
                 Forward::Fragments(fragments) => fragments,
             };
-            to_host.extend(forward.into_iter().map(|it| (now + DELAY, side.other(), it)));
+            amended += forward.iter().filter(|packet| !came.contains(*packet)).count();
+            let (to, at) = (side.other(), now + DELAYS[side.other() as usize]);
+            to_host.extend(forward.into_iter().map(|it| (at, to, it)));
         }
         while let Some((side, packet)) = due(&mut to_host, now) {
             hosts[side as usize].take(now, packet);
@@ -260,7 +284,7 @@ fn exchange(addresses: [IpAddr; 2], dress: Dress, plain: u32, timestamps: bool) 
         assert!(hosts[host].read == content(peer), "{dress:?}: host {host} has read all");
     }
     assert_eq!((gateway.flows(), gateway.held()), (0, 0));
-    gateway.summary()
+    (gateway.summary(), amended)
 }
 
 fn v4() -> [IpAddr; 2] {
@@ -319,6 +343,25 @@ fn fragments_of_a_split_connection_are_made_whole() {
             let summary = exchange(v6(), dress, plain, true);
             assert_eq!((summary.split, summary.closed), (1, 1), "{dress:?}");
             assert_eq!(summary.all_forwarded().packets, 0, "{dress:?}");
+        }
+    }
+}
+
+/// The hosts' own TCP takes what is amended: its checksums are right.
+#[test]
+fn what_a_leaving_gateway_forwards_is_amended_in_its_bytes() {
+    for (addresses, dress) in [(v4(), Dress::Plain), (v6(), Dress::Plain), (v6(), Dress::Fragments)]
+    {
+        for timestamps in [true, false] {
+            let mut all = 0;
+            for millis in 40..60 {
+                let drain = Instant::ZERO + Duration::from_millis(millis);
+                let (summary, amended) = exchange_and_drain(addresses, dress, 0, timestamps, drain);
+                let handed_back = summary.handed_back(Departure::Drain);
+                assert_eq!((summary.split, handed_back), (1, 1), "{dress:?}");
+                all += amended;
+            }
+            assert!(all > 0, "{dress:?}, timestamps {timestamps}");
         }
     }
 }

@@ -8,7 +8,7 @@
 
 use super::{Ack, Ecn, Outgoing, Tcb};
 use crate::time::Instant;
-use crate::wire::{Flags, SeqNum, TcpHeader};
+use crate::wire::{Amendment, Flags, SeqNum, TcpHeader};
 use arrayvec::ArrayVec;
 use std::ops::Range;
 
@@ -87,6 +87,24 @@ impl Tcb {
         if let Some(offset) = offset.filter(|offset| *offset <= next + reach) {
             self.receiver.follow(offset);
         }
+    }
+
+    /// Whether RFC 5961's section 5 lets an acknowledgment of the peer's pass.
+    pub fn is_plausible_ack(&self, ack: SeqNum) -> bool {
+        self.acceptable_ack(ack).is_some()
+    }
+
+    /// What a segment to the peer from the host for which we stand must say instead, if that host
+    /// acknowledges less in it than we have done in its name: the peer drops a segment whose
+    /// acknowledgment is older than a window, data and all (RFC 5961, section 5).
+    ///
+    /// The right edge of its window stays where it is, or comes to lie at the acknowledgment.
+    pub fn amendment(&self, tcp: &TcpHeader) -> Option<Amendment> {
+        let ack = self.agreed.rcv_isn + self.receiver.last_ack_sent();
+        let lift = u64::try_from(ack.distance_from(tcp.ack)).ok().filter(|lift| *lift > 0)?;
+        let unit = 1u64 << self.receiver.window_shift();
+        let window = (u64::from(tcp.window) * unit).saturating_sub(lift).div_ceil(unit);
+        Some(Amendment { ack, window: window as u16 })
     }
 
     /// The segment's SACK blocks in offsets.
