@@ -3,12 +3,13 @@
 //! [`Instant`] counts nanoseconds since the run began, in virtual or in real time alike;
 //! spans are [`std::time::Duration`].
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
 pub use std::time::Duration;
 
 /// A moment: nanoseconds since the run began. It has no `now()`; the event loop owns the clock.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct Instant(u64);
 
 impl Instant {

@@ -3,6 +3,7 @@
 //! KB and MB are decimal (1000), KiB and MiB binary (1024), as in IEC 80000-13.
 
 use crate::time::Duration;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
@@ -63,7 +64,7 @@ fn number_and_unit<'a>(text: &'a str, example: &'static str) -> Result<(f64, &'a
 }
 
 /// A rate in bits per second.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Rate(u64);
 
 impl Rate {

@@ -10,6 +10,7 @@ mod observation;
 mod opening;
 mod policy;
 mod pool;
+mod resting;
 mod silence;
 
 use super::*;

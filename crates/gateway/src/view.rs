@@ -1,6 +1,7 @@
 //! Flows as an operator sees them: read only, and apart from what the flows are made of.
 
 use crate::Side;
+use crate::config::Config;
 use crate::flow::{CLIENT, Ending, Flow, Phase, SERVER, Split};
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::time::{Duration, Instant};
@@ -37,7 +38,12 @@ impl FlowState {
     ];
 
     pub(crate) fn of<B: Buffer>(flow: &Flow<B>) -> FlowState {
-        let Phase::Split(split) = &flow.phase else { return FlowState::Opening };
+        let split = match &flow.phase {
+            Phase::Opening(_) => return FlowState::Opening,
+            Phase::Resting(resting) if resting.is_half_closed() => return FlowState::HalfClosed,
+            Phase::Resting(_) => return FlowState::Open,
+            Phase::Split(split) => split,
+        };
         match split.ending() {
             Ending::Open => {
                 let ended = |leg| split.leg(leg).tcb.receiver.fin_received();
@@ -115,11 +121,21 @@ pub struct LegView {
 }
 
 impl FlowView {
-    pub(crate) fn of<B: Buffer>(now: Instant, flow: &Flow<B>) -> FlowView {
+    pub(crate) fn of<B: Buffer>(now: Instant, config: &Config, flow: &Flow<B>) -> FlowView {
+        let woken: Split<B>;
+        let split = match &flow.phase {
+            Phase::Opening(_) => None,
+            Phase::Split(split) => Some(&**split),
+            Phase::Resting(resting) => {
+                // A copy to be looked at: the flow rests on.
+                woken = resting.wake(config, flow.sides, flow.ends());
+                Some(&woken)
+            }
+        };
         let age = now.saturating_since(flow.began);
-        let (heard, held, legs) = match &flow.phase {
-            Phase::Opening(_) => (flow.began, 0, None),
-            Phase::Split(split) => {
+        let (heard, held, legs) = match split {
+            None => (flow.began, 0, None),
+            Some(split) => {
                 let leg = |leg: usize| LegView::of(split, leg, flow.sides[leg], age);
                 let legs = [leg(CLIENT), leg(SERVER)];
                 (split.last_heard(), split.held() as u64, Some(legs))

@@ -22,7 +22,7 @@ use std::io;
 const BURST: usize = 16;
 
 /// Flows that are looked at for an answer before packets have their turn: well under a millisecond.
-const PORTION: usize = 256;
+const PORTION: usize = 128;
 
 /// Where the checksum stands in a TCP header.
 const TCP_CHECKSUM_OFFSET: u16 = 16;

@@ -3,7 +3,8 @@
 //! `BENTPIPE_SEED=… cargo test -p bentpipe-sim --test fault_testing` plays one of them alone and
 //! prints its packets, as `bentpipe fuzz --seed …` does. `BENTPIPE_SEEDS=A..B` plays others.
 
-use bentpipe_sim::fuzz::{Hazard, Packets, Plan, Played};
+use bentpipe_core::time::Duration;
+use bentpipe_sim::fuzz::{Hazard, Middle, Packets, Plan, Played};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -101,6 +102,23 @@ fn a_thousand_seeds_keep_every_invariant() {
     let Played { split, completed, forged, path_mtu_falls, .. } = met.sum;
     assert!(split > 1000 && completed > 1000 && forged > 1000, "{:?}", met.sum);
     assert!(path_mtu_falls > 50, "{:?}", met.sum);
+}
+
+/// Flows of these gateways rest whenever they have nothing to do; nothing that is sent depends on it.
+#[test]
+fn nothing_depends_on_whether_flows_rest() {
+    for seed in 0..100 {
+        let resting = Plan::draw(seed);
+        let mut restless = resting.clone();
+        for middle in &mut restless.middle {
+            if let Middle::Gateway(config) = middle {
+                assert!(config.rest_after.is_zero());
+                config.rest_after = Duration::from_secs(1 << 30);
+            }
+        }
+        let trace = |plan: &Plan| plan.play(Packets::Silent).unwrap().trace;
+        assert_eq!(trace(&resting), trace(&restless), "seed {seed}");
+    }
 }
 
 #[test]

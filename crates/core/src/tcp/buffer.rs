@@ -76,9 +76,6 @@ pub trait Buffer: Default + fmt::Debug {
 
     /// Memory held, in bytes.
     fn held(&self) -> usize;
-
-    /// Gives back what is kept for more bytes than there are.
-    fn shrink_to_fit(&mut self) {}
 }
 
 /// Real bytes in chunks of a fixed size, allocated when first written and freed when released:
@@ -177,10 +174,6 @@ impl Buffer for Chunks {
 
     fn held(&self) -> usize {
         self.allocated * Self::SIZE
-    }
-
-    fn shrink_to_fit(&mut self) {
-        self.slots.shrink_to_fit();
     }
 }
 

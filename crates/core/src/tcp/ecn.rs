@@ -6,6 +6,7 @@
 //! handshake.
 
 use crate::wire::{Flags, TcpHeader};
+use serde::{Deserialize, Serialize};
 
 /// The ECN field of an IP header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -44,7 +45,7 @@ impl Ecn {
 }
 
 /// What a connection that has agreed on ECN remembers.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct EcnState {
     /// The packet of the next segment bore CE.
     marked: bool,

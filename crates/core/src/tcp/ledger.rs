@@ -6,11 +6,12 @@ mod tests;
 
 use super::ranges::RangeSet;
 use crate::time::{Duration, Instant};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
 
 /// One contiguous part of the stream that was last sent as a whole.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Record {
     /// The offsets that it covers.
     pub range: Range<u64>,
@@ -89,7 +90,7 @@ pub struct Delivered {
 }
 
 /// Every segment in flight, in stream order without gaps from `snd_una` to `snd_nxt`.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Ledger {
     records: VecDeque<Record>,
     snd_una: u64,
@@ -115,12 +116,6 @@ impl Ledger {
             delivered: 0,
             retransmitted_bytes: 0,
         }
-    }
-
-    /// Gives back what is kept for more segments than are in flight.
-    pub fn shrink_to_fit(&mut self) {
-        self.records.shrink_to_fit();
-        self.sacked.shrink_to_fit();
     }
 
     /// The oldest unacknowledged offset.

@@ -2,9 +2,10 @@
 
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
+use serde::{Deserialize, Serialize};
 
 /// Whether and how a sender paces.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Pacing {
     /// Segments leave as soon as the windows allow.
     #[default]
@@ -21,7 +22,7 @@ pub enum Pacing {
 const CATCH_UP: Duration = Duration::from_millis(5);
 
 /// When the next segment may leave.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Pacer {
     next: Instant,
 }

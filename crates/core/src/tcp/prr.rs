@@ -5,6 +5,8 @@
 //! When losses have taken more than that, it grows back like slow start, but only while
 //! retransmissions arrive and no new loss shows (SafeACK). Names are the RFC's.
 
+use serde::{Deserialize, Serialize};
+
 /// What one acknowledgment of an episode says.
 #[derive(Debug, Clone, Copy)]
 pub struct Progress {
@@ -21,7 +23,7 @@ pub struct Progress {
 }
 
 /// One episode of fast recovery.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Prr {
     /// RecoverFS.
     recover_fs: u64,

@@ -1,6 +1,7 @@
 //! A set of stream offsets as disjoint ranges: what a receiver holds beyond a hole, and what a
 //! sender knows to have arrived.
 
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -9,18 +10,13 @@ use std::ops::Range;
 /// Nearly all that happens to a stream happens at the ends of the set: data arrives behind the
 /// last range, holes are filled before the first. A deque does that in constant time, and in the
 /// middle it moves the shorter side.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RangeSet {
     ranges: VecDeque<Range<u64>>,
     covered: u64,
 }
 
 impl RangeSet {
-    /// Gives back what is kept for more ranges than there are.
-    pub fn shrink_to_fit(&mut self) {
-        self.ranges.shrink_to_fit();
-    }
-
     /// Whether nothing is covered.
     pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()

@@ -17,6 +17,7 @@ pub use tuning::{AutoTuning, Observed};
 
 use super::ranges::RangeSet;
 use crate::time::{Duration, Instant};
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// The most ranges kept beyond a hole. A peer that sends single bytes far apart would otherwise
@@ -31,7 +32,7 @@ const MOST_BLOCKS: usize = 4;
 const AWAIT_OPENING: Duration = Duration::from_millis(40);
 
 /// Parameters of a [`Receiver`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReceiverConfig {
     /// The largest payload that the peer sends in one segment, in bytes.
     pub rmss: u64,
@@ -58,7 +59,7 @@ pub struct Accepted {
 }
 
 /// Whether, and how soon, an acknowledgment is owed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 enum Owed {
     Nothing,
     By(Instant),
@@ -66,7 +67,7 @@ enum Owed {
 }
 
 /// The receiving half of a connection or of a gateway's leg.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Receiver {
     config: ReceiverConfig,
     rcv_nxt: u64,
@@ -158,12 +159,6 @@ impl Receiver {
     /// The window field of what we send counts units of 2^shift bytes.
     pub fn window_shift(&self) -> u8 {
         self.config.window_shift
-    }
-
-    /// Gives back memory that is kept for more ranges than there are.
-    pub fn shrink_to_fit(&mut self) {
-        self.beyond.shrink_to_fit();
-        self.recent.shrink_to_fit();
     }
 
     /// The largest payload that the peer sends in one segment, in bytes.

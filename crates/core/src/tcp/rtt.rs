@@ -6,9 +6,10 @@
 //! with at least two, as in BSD, it never lasts less than one.
 
 use crate::time::{Duration, Instant, nanos};
+use serde::{Deserialize, Serialize};
 
 /// Parameters of the retransmission timer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RtoConfig {
     /// RTO before the first measurement: 1 s (RFC 6298, rule 2.1).
     pub initial: Duration,
@@ -36,8 +37,9 @@ impl Default for RtoConfig {
 }
 
 /// Smoothed round-trip time, its variation and the timeout that follows from them.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RttEstimator {
+    #[serde(skip)]
     config: RtoConfig,
     srtt: Option<Duration>,
     rttvar: Duration,
@@ -54,6 +56,11 @@ impl RttEstimator {
         let mut new = RttEstimator { config, srtt: None, rttvar, min_rtt: None, backoff: 0, rto };
         new.rto = new.timeout();
         new
+    }
+
+    /// The parameters are those of its sender, and are kept there while this one is condensed.
+    pub(super) fn set_config(&mut self, config: RtoConfig) {
+        self.config = config;
     }
 
     /// Takes a measurement R' of a segment that was sent once (Karn's rule is the caller's), when

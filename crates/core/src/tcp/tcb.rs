@@ -9,6 +9,7 @@
 //! `poll_transmit` until it gives nothing, then `poll_timer`.
 
 mod bypass;
+mod condense;
 mod exchange;
 mod path;
 mod transaction;
@@ -25,9 +26,10 @@ use super::timestamps;
 pub use super::timestamps::{TimestampClock, TimestampState};
 use crate::time::{Duration, Instant, earliest};
 use crate::wire::{Flags, SackBlock, SeqNum, TcpHeader, Timestamps};
+use serde::{Deserialize, Serialize};
 
 /// The numbers that both ends agreed on in the handshake.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Agreed {
     /// Our initial sequence number.
     pub snd_isn: SeqNum,

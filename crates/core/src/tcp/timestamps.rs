@@ -1,9 +1,10 @@
 //! Timestamps (RFC 7323): whose they are, which are old, and what ours say of a moment.
 
 use crate::time::{Duration, Instant};
+use serde::{Deserialize, Serialize};
 
 /// Where the timestamps option's TSval comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TimestampClock {
     /// Milliseconds of our own clock, from this number on.
     Own(u32),
@@ -23,7 +24,7 @@ impl TimestampClock {
 }
 
 /// Timestamps of a connection that has agreed on them (RFC 7323).
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct TimestampState {
     /// Our TSval.
     pub clock: TimestampClock,

@@ -1,11 +1,12 @@
 //! TCP sequence numbers (RFC 9293, section 3.4): 32 bits that wrap.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::Add;
 
 /// A 32-bit sequence number. It wraps, so it has no order of its own: compare by distance,
 /// or turn it into a 64-bit offset with [`SeqNum::offset_near`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct SeqNum(pub u32);
 
 impl SeqNum {

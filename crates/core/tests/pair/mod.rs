@@ -4,9 +4,12 @@ mod channel;
 
 pub(crate) use channel::Faults;
 
+use bentpipe_core::condensed::{Reader, Writer};
 use bentpipe_core::tcp::buffer::{Buffer, Pattern, Payload};
 use bentpipe_core::tcp::connection::{Connection, ConnectionConfig, Event, State};
 use bentpipe_core::tcp::ecn::Ecn;
+use bentpipe_core::tcp::sender::SenderConfig;
+use bentpipe_core::tcp::tcb::Tcb;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::wire::{Packet, SeqNum, Verify};
 use channel::Channel;
@@ -296,6 +299,9 @@ impl<B: Buffer> Run<B> {
         assert!(receiver.promised() <= room, "promised {} of {room}", receiver.promised());
         let held = connection.readable() + receiver.beyond().covered();
         assert!(held < buffer + unit, "holds {held}");
+        if self.scheduled.is_multiple_of(16) && sender.in_flight() < 20 * sender.smss() {
+            check_condensed(tcb);
+        }
     }
 
     /// The properties of a run that has ended by itself: no timer runs, nothing is under way.
@@ -316,5 +322,15 @@ impl<B: Buffer> Run<B> {
                 assert_eq!(events, expected, "end {side}");
             }
         }
+    }
+}
+
+/// Condensed and woken, it is what it was.
+fn check_condensed(tcb: &Tcb) {
+    let (common, mut writer) = (SenderConfig::default(), Writer::default());
+    if tcb.condense(&common, &mut writer) {
+        let bytes = writer.finish();
+        let woken = Tcb::wake(&mut Reader::new(&bytes), &common);
+        assert_eq!(format!("{woken:?}"), format!("{tcb:?}"));
     }
 }

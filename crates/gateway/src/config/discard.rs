@@ -1,11 +1,12 @@
 //! Whether segments that are in order and have room are discarded to keep streams short.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
 /// What becomes of segments that arrive in order while a stream has a backlog. A sender that loses
 /// one sends it again and halves its window.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Discard {
     /// All are taken: the window alone holds the sender back.
     #[default]

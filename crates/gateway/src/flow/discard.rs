@@ -25,6 +25,7 @@ use bentpipe_core::units::{Bytes, Probability};
 use bentpipe_core::wire::Flags;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use serde::{Deserialize, Serialize};
 
 /// Nothing is discarded while so many segments wait, or fewer (as in RED).
 const LEAST_SEGMENTS: u64 = 2;
@@ -34,7 +35,7 @@ const LEAST_SEGMENTS: u64 = 2;
 const WEIGHT: f64 = 1.0 / 32.0;
 
 /// What one stream's discards go by.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Discarding {
     mode: Discard,
     /// Nothing that begins below is discarded: the right edge as it stood at the last discard.

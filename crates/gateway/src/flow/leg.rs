@@ -81,11 +81,23 @@ impl Leg {
             snd_shift: terms.snd_shift,
             timestamps,
         };
+        let tcb = Tcb::new(agreed, sender, Receiver::new(receiver, 1, promised));
+        Leg::of(leg_config, side, tcb, ip, [ours.src_port, ours.dst_port])
+    }
+
+    /// A leg towards `side` that sends from and to these ports.
+    pub(super) fn of(
+        leg_config: &LegConfig,
+        side: Side,
+        tcb: Tcb,
+        ip: IpHeader,
+        [src_port, dst_port]: [u16; 2],
+    ) -> Leg {
         Leg {
-            tcb: Tcb::new(agreed, sender, Receiver::new(receiver, 1, promised)),
+            tcb,
             ip,
-            src_port: ours.src_port,
-            dst_port: ours.dst_port,
+            src_port,
+            dst_port,
             filling_window: leg_config.filling_window(),
             assumed_round_trip: leg_config.round_trip.unwrap_or(match side {
                 Side::Satellite => GEO_ROUND_TRIP,
@@ -128,6 +140,11 @@ impl Leg {
     }
 }
 
+/// The sender of a leg as most connections have it.
+pub(super) fn usual_sender(leg: &LegConfig) -> SenderConfig {
+    sender_on(leg, leg.sender.algorithm, leg.sender.smss)
+}
+
 fn sender_config(config: &Config, leg: &LegConfig, terms: &Terms, ip: &IpHeader) -> SenderConfig {
     let headers = ip.wire_len() as u64 + 20 + terms.options_len();
     // Headers take at most 100 bytes of the longest packet.
@@ -137,6 +154,16 @@ fn sender_config(config: &Config, leg: &LegConfig, terms: &Terms, ip: &IpHeader)
         algorithm if algorithm.needs_sack() && !terms.sack => Algorithm::NewReno,
         algorithm => algorithm,
     };
+    SenderConfig {
+        smss,
+        max_burst: segments.max(1) * smss,
+        overhead: headers,
+        ..sender_on(leg, algorithm, smss)
+    }
+}
+
+/// What of a leg's sender depends on its link, for segments of `smss` bytes.
+fn sender_on(leg: &LegConfig, algorithm: Algorithm, smss: u64) -> SenderConfig {
     let by_link =
         leg.filling_window().map(|bytes| bytes.max(leg.sender.initial_window.bytes(smss)));
     let (initial_window, initial_ssthresh) = match by_link {
@@ -144,9 +171,6 @@ fn sender_config(config: &Config, leg: &LegConfig, terms: &Terms, ip: &IpHeader)
         None => (leg.sender.initial_window, leg.sender.initial_ssthresh),
     };
     SenderConfig {
-        smss,
-        max_burst: segments.max(1) * smss,
-        overhead: headers,
         algorithm,
         initial_window,
         initial_ssthresh,

@@ -27,6 +27,7 @@ mod early;
 mod leaving;
 mod leg;
 mod opening;
+mod resting;
 mod silence;
 mod sizing;
 mod split;
@@ -37,6 +38,7 @@ pub(crate) use closing::Ending;
 pub use leaving::Departure;
 pub(crate) use leg::{CLIENT, SERVER};
 pub(crate) use opening::Opening;
+pub(crate) use resting::Resting;
 pub(crate) use split::{Allowance, Packet, Split};
 pub(crate) use syn::{Relay, Syn};
 
@@ -72,6 +74,8 @@ pub(crate) enum Phase<B> {
     Opening(Box<Opening>),
     /// Both handshakes are complete as seen from here.
     Split(Box<Split<B>>),
+    /// The same, while nothing happens to it.
+    Resting(Resting),
 }
 
 impl<B> Flow<B> {

@@ -7,22 +7,21 @@
 
 use super::leg::{CLIENT, SERVER};
 use super::split::{Packet, Split};
+use crate::config::Config;
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::wire::Flags;
+use serde::{Deserialize, Serialize};
 
 /// How often a host is asked that does not answer, as Linux does.
 const KEEP_ALIVE: Duration = Duration::from_secs(75);
 
-/// A flow that has had nothing to do for so long gives back the memory that it keeps for more.
-const REST: Duration = Duration::from_secs(10);
-
 /// When each host was last heard, and when it is to be asked next.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Silence {
     pub(super) heard: [Instant; 2],
     asking: [Option<Instant>; 2],
-    /// The flow has given back its memory since a host was last heard.
+    /// The flow is to rest until a host is heard.
     rests: bool,
 }
 
@@ -77,32 +76,31 @@ impl<B: Buffer> Split<B> {
         }
     }
 
-    /// Gives back memory if nothing has happened for a while.
-    pub(super) fn rest(&mut self, now: Instant) {
-        if self.rest_at().is_none_or(|at| at > now) {
-            return;
-        }
-        self.silence.rests = true;
-        self.control.shrink_to_fit();
-        self.streams.iter_mut().for_each(Buffer::shrink_to_fit);
-        for leg in &mut self.legs {
-            leg.tcb.sender.shrink_to_fit();
-            leg.tcb.receiver.shrink_to_fit();
+    /// Lets the flow rest if nothing has happened for a while.
+    pub(super) fn rest(&mut self, now: Instant, after: Duration) {
+        if self.rest_at(after).is_some_and(|at| at <= now) {
+            self.silence.rests = true;
         }
     }
 
-    fn rest_at(&self) -> Option<Instant> {
-        let rests = self.silence.rests || !self.is_idle();
-        (!rests).then(|| self.last_heard() + REST)
+    /// Whether the flow is to rest now, if it can.
+    pub(crate) fn is_to_rest(&self, after: Duration) -> bool {
+        self.silence.rests || after.is_zero()
+    }
+
+    fn rest_at(&self, after: Duration) -> Option<Instant> {
+        let rests = self.silence.rests || after.is_zero() || !self.is_idle();
+        (!rests).then(|| self.last_heard() + after)
     }
 
     /// When something is to be done about silence, if ever: hosts asked, or the flow handed back.
-    pub(super) fn silence_timers(&self, idle: Duration) -> impl Iterator<Item = Instant> {
+    pub(super) fn silence_timers(&self, config: &Config) -> impl Iterator<Item = Instant> {
         let clean = self.is_clean();
+        let idle = config.idle_timeout;
         let hand_back = clean.then(|| self.last_heard() + idle);
         let asks = [CLIENT, SERVER].map(|leg| self.ask_at(leg, idle, clean));
-        let open = self.is_open();
-        asks.into_iter().flatten().chain(hand_back).chain(self.rest_at()).filter(move |_| open)
+        let (rest, open) = (self.rest_at(config.rest_after), self.is_open());
+        asks.into_iter().flatten().chain(hand_back).chain(rest).filter(move |_| open)
     }
 
     /// When the host of `leg` is to be asked. Of two hosts that fell silent together nothing is

@@ -13,6 +13,7 @@
 //! what follows it, and by a quarter a round; right edges that were promised stay.
 
 use bentpipe_core::time::{Duration, Instant};
+use serde::{Deserialize, Serialize};
 
 /// What a stream may hold in any case, memory allowing, in bytes: what a window of 64 KB, the most
 /// without scaling, takes.
@@ -31,7 +32,7 @@ const ROUNDS: usize = 4;
 const LOSS_MEMORY: u64 = 1 << 20;
 
 /// What one stream may hold.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Sizing {
     capacity: u64,
     most: u64,

@@ -316,7 +316,7 @@ impl<B: Buffer> Split<B> {
             }
         }
         self.ask(now, config.idle_timeout);
-        self.rest(now);
+        self.rest(now, config.rest_after);
         self.expire(now, config);
     }
 
@@ -357,7 +357,7 @@ impl<B: Buffer> Split<B> {
     pub(crate) fn poll_timer(&self, config: &Config) -> Option<Instant> {
         let legs = [CLIENT, SERVER]
             .map(|leg| if self.may_send(leg) { self.legs[leg].tcb.poll_timer() } else { None });
-        let silence = self.silence_timers(config.idle_timeout);
+        let silence = self.silence_timers(config);
         let others = self.ending_timers(config).chain(silence).chain(self.blind_at());
         legs.into_iter().flatten().chain(others).min()
     }

@@ -39,18 +39,18 @@ impl<B: Buffer> Gateway<B> {
     }
 
     fn handle_known(&mut self, now: Instant, id: usize, packet: Packet<'_>) -> Disposition {
-        let flow = &mut self.flows[id];
-        let Some(leg) = flow.leg_of(&packet) else {
+        let Some(leg) = self.flows[id].leg_of(&packet) else {
             return Disposition::Forward(Reason::Route);
         };
-        match &flow.phase {
+        self.wake(id);
+        match &self.flows[id].phase {
             Phase::Opening(_) => self.handle_opening(now, id, leg, packet),
             Phase::Split(split) if is_syn(packet.tcp) && !split.is_open() => {
                 // The port is used again (RFC 9293, 3.6.1).
                 self.remove(id);
                 self.handle_new(now, packet)
             }
-            Phase::Split(_) => self.handle_split(now, id, leg, packet),
+            Phase::Split(_) | Phase::Resting(_) => self.handle_split(now, id, leg, packet),
         }
     }
 

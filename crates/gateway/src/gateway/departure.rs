@@ -45,6 +45,7 @@ impl<B: Buffer> Gateway<B> {
             && self.flows.iter().all(|(_, flow)| match &flow.phase {
                 Phase::Opening(_) => false,
                 Phase::Split(split) => !split.is_open(),
+                Phase::Resting(_) => false,
             })
     }
 
@@ -86,6 +87,7 @@ impl<B: Buffer> Gateway<B> {
 
     /// Does something that ends a flow, if it is split, and looks after what follows from it.
     fn end(&mut self, id: usize, act: impl FnOnce(&mut Split<B>)) {
+        self.wake(id);
         let Some(flow) = self.flows.get_mut(id) else { return };
         let Phase::Split(split) = &mut flow.phase else { return };
         let before = split.held();

@@ -26,7 +26,7 @@ const ISN: [SeqNum; 2] = [SeqNum(1_000), SeqNum(u32::MAX - 10)];
 /// What of the gateway's parameters differs from run to run.
 #[derive(Debug, Clone, TypeGenerator)]
 struct Setup {
-    /// The pool's size as a power of two above 64 KiB.
+    /// The pool's size as a power of two above 64 KiB. From 128 on, flows rest whenever they can.
     memory: u8,
     always_add: bool,
     short_idle: bool,
@@ -128,6 +128,9 @@ impl Run {
             super_segments: setup.super_segments,
             ..Config::default()
         };
+        if setup.memory >= 128 {
+            config.rest_after = Duration::ZERO;
+        }
         if setup.always_add {
             config.add_options = AddOptions::Always;
         }

@@ -45,6 +45,7 @@ impl<B: Buffer> Gateway<B> {
             let reason = if half_open { Reason::NotOpened } else { Reason::NotTcp };
             return Disposition::Forward(reason);
         };
+        self.wake(id);
         let flow = &mut self.flows[id];
         // The quoted segment went to the host of this leg.
         let leg = if dst == flow.client { CLIENT } else { SERVER };

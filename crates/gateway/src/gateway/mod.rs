@@ -10,15 +10,17 @@ mod half_open;
 mod icmp;
 mod link;
 mod pool;
+mod resting;
 mod timers;
 
 use crate::Side;
 use crate::config::Config;
-use crate::flow::{Flow, Phase, Relay};
+use crate::flow::{CLIENT, Flow, Phase, Relay, SERVER};
 use crate::key::FlowKey;
 use crate::stats::{Reason, Summary};
 use crate::view::{FlowState, FlowView};
 use bentpipe_core::tcp::buffer::{Buffer, Chunks, Payload};
+use bentpipe_core::tcp::sender::SenderStats;
 use bentpipe_core::time::Instant;
 use bentpipe_core::wire::{Amendment, IpHeader, TcpHeader};
 use clients::Clients;
@@ -164,7 +166,7 @@ impl<B: Buffer> Gateway<B> {
         now: Instant,
         slots: Range<usize>,
     ) -> impl Iterator<Item = FlowView> {
-        slots.filter_map(move |slot| Some(FlowView::of(now, self.flows.get(slot)?)))
+        slots.filter_map(move |slot| Some(FlowView::of(now, &self.config, self.flows.get(slot)?)))
     }
 
     /// How many slots the table has.
@@ -221,6 +223,7 @@ impl<B: Buffer> Gateway<B> {
                 }
             }
             self.arm(id);
+            self.let_rest(id);
         }
     }
 
@@ -254,7 +257,7 @@ impl<B: Buffer> Gateway<B> {
         let (id, leg) = emission.source?;
         match &self.flows.get(id)?.phase {
             Phase::Split(split) => Some(split.stream_towards(leg)),
-            Phase::Opening(_) => None,
+            Phase::Opening(_) | Phase::Resting(_) => None,
         }
     }
 }
@@ -266,14 +269,33 @@ impl Gateway<Chunks> {
     }
 }
 
-/// Adds the flow's retransmissions to the counters of its sides.
+/// Adds the flow's retransmissions to the counters of its sides. Those of a resting flow are among
+/// them.
 fn add_sender_stats<B: Buffer>(summary: &mut Summary, flow: &Flow<B>) {
-    let Phase::Split(split) = &flow.phase else { return };
-    for leg in 0..2 {
-        let sent = split.leg(leg).tcb.sender.stats();
-        let side = summary.side_mut(flow.sides[leg]);
-        side.retransmissions += sent.retransmissions;
-        side.retransmitted_bytes += sent.retransmitted_bytes;
-        side.timeouts += sent.timeouts;
+    for (side, sent) in sender_stats(flow) {
+        let sums = summary.side_mut(side);
+        sums.retransmissions += sent.retransmissions;
+        sums.retransmitted_bytes += sent.retransmitted_bytes;
+        sums.timeouts += sent.timeouts;
     }
+}
+
+/// Takes them out again: the flow counts for itself.
+fn subtract_sender_stats<B: Buffer>(summary: &mut Summary, flow: &Flow<B>) {
+    for (side, sent) in sender_stats(flow) {
+        let sums = summary.side_mut(side);
+        sums.retransmissions -= sent.retransmissions;
+        sums.retransmitted_bytes -= sent.retransmitted_bytes;
+        sums.timeouts -= sent.timeouts;
+    }
+}
+
+/// What a flow's senders have counted, by side.
+fn sender_stats<B: Buffer>(flow: &Flow<B>) -> impl Iterator<Item = (Side, SenderStats)> {
+    let split = match &flow.phase {
+        Phase::Split(split) => Some(split),
+        Phase::Opening(_) | Phase::Resting(_) => None,
+    };
+    let legs = split.into_iter().flat_map(|split| [CLIENT, SERVER].map(|leg| split.leg(leg)));
+    flow.sides.into_iter().zip(legs.map(|leg| leg.tcb.sender.stats()))
 }

@@ -28,6 +28,7 @@ impl<B: Buffer> Gateway<B> {
     }
 
     fn expire(&mut self, now: Instant, id: usize) {
+        self.wake(id);
         let config = &self.config;
         let flow = &mut self.flows[id];
         let over = match &mut flow.phase {
@@ -43,6 +44,7 @@ impl<B: Buffer> Gateway<B> {
                 }
                 handed_back || split.forgettable(now, config)
             }
+            Phase::Resting(_) => false,
         };
         if over {
             self.remove(id);
@@ -67,6 +69,8 @@ impl<B: Buffer> Gateway<B> {
         let due = match &flow.phase {
             Phase::Opening(opening) => opening.deadline,
             Phase::Split(split) => split.poll_timer(&self.config).unwrap_or(Instant::FAR_FUTURE),
+            // Its timer was set before it came to rest.
+            Phase::Resting(_) => return,
         };
         match flow.armed {
             Some(at) if at <= due => {}

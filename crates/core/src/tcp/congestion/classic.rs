@@ -1,10 +1,12 @@
 //! Slow start and multiplicative decrease (RFC 5681), around an interchangeable increase.
 
 use super::{Acked, Congested, Congestion, SlowStart, SlowStartConfig, half};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// How the window grows in congestion avoidance.
-pub trait Increase: fmt::Debug + Send {
+pub trait Increase: fmt::Debug + Serialize + DeserializeOwned + Send {
     /// By how many bytes `window` grows for this acknowledgment.
     fn increase(&mut self, window: u64, acked: &Acked) -> u64;
 
@@ -13,7 +15,7 @@ pub trait Increase: fmt::Debug + Send {
 }
 
 /// Slow start, increase `I`, halving.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Classic<I> {
     slow_start: SlowStart,
     increase: I,

@@ -6,9 +6,10 @@
 
 use super::per_ack::PerAck;
 use super::{Acked, Increase};
+use serde::{Deserialize, Serialize};
 
 /// See the module's head.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct ConstantRate {
     c: f64,
     per_ack: PerAck,

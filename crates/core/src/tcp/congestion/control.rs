@@ -1,16 +1,18 @@
 //! Congestion control by name. A new algorithm is one file beside this one, one variant, one entry
-//! in [`Control::ALL`] and one line in each of the three tables here.
+//! in [`Control::ALL`] and one line in each of the four tables here.
 
 use super::text::{Parameters, UnknownControl};
 use super::{Band, Classic, Congestion, ConstantRate, Cubic, Hybla, IncreaseByK};
 use super::{SlowStartConfig, Standard, Vegas};
+use crate::condensed::Reader;
 use crate::time::Duration;
 use crate::units::parse_duration;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
 /// The congestion control algorithm with its parameters.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub enum Control {
     /// Slow start, increase by one segment a round trip, halving (RFC 5681).
     #[default]
@@ -68,6 +70,20 @@ impl Control {
             Control::Cubic { fast_convergence } => {
                 Box::new(Cubic::new(slow_start, smss, fast_convergence))
             }
+        }
+    }
+}
+
+impl Control {
+    /// An instance as it was condensed.
+    pub(in crate::tcp) fn wake(self, from: &mut Reader<'_>) -> Box<dyn Congestion> {
+        match self {
+            Control::Standard => Box::new(from.take::<Classic<Standard>>()),
+            Control::ConstantRate { .. } => Box::new(from.take::<Classic<ConstantRate>>()),
+            Control::IncreaseByK { .. } => Box::new(from.take::<Classic<IncreaseByK>>()),
+            Control::Vegas(_) => Box::new(from.take::<Vegas>()),
+            Control::Hybla { .. } => Box::new(from.take::<Hybla>()),
+            Control::Cubic { .. } => Box::new(from.take::<Cubic>()),
         }
     }
 }

@@ -4,7 +4,9 @@
 //! In the RFC's formulas windows are in segments and times in seconds; so they are here.
 
 use super::{Acked, Congested, Congestion, SlowStart, SlowStartConfig};
+use crate::condensed::fraction;
 use crate::time::Instant;
+use serde::{Deserialize, Serialize};
 
 /// CUBIC's multiplicative decrease factor.
 const BETA: f64 = 0.7;
@@ -15,7 +17,7 @@ const C: f64 = 0.4;
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 
 /// See the module's head.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Cubic {
     slow_start: SlowStart,
     fast_convergence: bool,
@@ -27,20 +29,25 @@ pub struct Cubic {
 }
 
 /// What the window does in congestion avoidance.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 struct Curve {
     /// W_max.
+    #[serde(with = "fraction")]
     w_max: f64,
     /// K, in seconds.
+    #[serde(with = "fraction")]
     k: f64,
     /// W_est, and the window before the last reduction, up to which it grows by [`ALPHA`].
+    #[serde(with = "fraction")]
     w_est: f64,
+    #[serde(with = "fraction")]
     cwnd_prior: f64,
     /// t_epoch; none until congestion avoidance begins.
     epoch: Option<Instant>,
     /// The last reduction left W_max to be reached again; it was no timeout.
     plateau: bool,
     /// Fractions of a byte that are still to be added.
+    #[serde(with = "fraction")]
     fraction: f64,
 }
 

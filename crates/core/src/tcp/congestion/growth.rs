@@ -1,11 +1,12 @@
 //! How slow start lets the window grow, by name.
 
 use super::text::{Parameters, UnknownControl};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
 /// How the window grows in slow start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Growth {
     /// By what is acknowledged: doubled each round trip (RFC 5681).
     #[default]

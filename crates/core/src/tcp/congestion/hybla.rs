@@ -8,9 +8,10 @@
 
 use super::{Acked, Congested, Congestion, SlowStart, SlowStartConfig, half};
 use crate::time::Duration;
+use serde::{Deserialize, Serialize};
 
 /// See the module's head.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Hybla {
     slow_start: SlowStart,
     rtt0: Duration,

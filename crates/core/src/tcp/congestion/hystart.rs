@@ -6,6 +6,7 @@
 
 use super::Acked;
 use crate::time::Duration;
+use serde::{Deserialize, Serialize};
 
 /// What the window is to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,7 +20,7 @@ pub enum Phase {
 }
 
 /// The round-trip times of slow start.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct HyStart {
     round: u64,
     last_round_min: Option<Duration>,
@@ -29,7 +30,7 @@ pub struct HyStart {
 }
 
 /// Conservative Slow Start.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct Conservative {
     /// cssBaselineMinRtt.
     baseline: Duration,

@@ -3,9 +3,10 @@
 
 use super::per_ack::PerAck;
 use super::{Acked, Increase};
+use serde::{Deserialize, Serialize};
 
 /// See the module's head.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct IncreaseByK {
     k: f64,
     per_ack: PerAck,

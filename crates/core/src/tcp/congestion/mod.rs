@@ -32,6 +32,7 @@ pub use standard::Standard;
 pub use text::UnknownControl;
 pub use vegas::{Band, Vegas};
 
+use crate::condensed::Condense;
 use crate::time::{Duration, Instant};
 use std::fmt;
 
@@ -77,7 +78,7 @@ fn half(congested: &Congested) -> u64 {
 
 /// A congestion control algorithm: what it makes of acknowledgments and losses. The rest is the
 /// course of window and threshold through slow start, losses and idle times, which all share.
-pub trait Congestion: fmt::Debug + Send {
+pub trait Congestion: fmt::Debug + Condense + Send {
     /// The window, the threshold, and slow start.
     fn slow_start(&self) -> &SlowStart;
 

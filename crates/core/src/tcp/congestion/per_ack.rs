@@ -1,8 +1,10 @@
 //! The increase of Henderson's thesis, 4.1: `cwnd += min(a / cwnd, 1 segment)` for each
 //! acknowledgment, whatever it acknowledges, which is about `a` segments each round trip.
 
+use serde::{Deserialize, Serialize};
+
 /// Fractions of a byte that are still to be added.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct PerAck {
     fraction: f64,
 }

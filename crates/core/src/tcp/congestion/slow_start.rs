@@ -6,12 +6,13 @@
 
 use super::hystart::{HyStart, Phase};
 use super::{Acked, Growth};
+use serde::{Deserialize, Serialize};
 
 /// What no peer can offer more than (RFC 7323, 2.3).
 const LARGEST_WINDOW: u64 = 1 << 30;
 
 /// In which slow starts the initial window is used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum InitialWindowUse {
     /// At the connection's beginning only: every other slow start begins with one segment. So
     /// Shepard and Partridge changed ns-1.2 for the four-packet start (RFC 2416).
@@ -24,7 +25,7 @@ pub enum InitialWindowUse {
 }
 
 /// How fast pacing lets slow start probe.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Probing {
     /// At twice the rate of the returning acknowledgments, as plain slow start does: pacing does
     /// not hold its growth back.
@@ -36,7 +37,7 @@ pub enum Probing {
 }
 
 /// Parameters of slow start.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct SlowStartConfig {
     /// The initial window in bytes (RFC 6928 allows ten segments).
     pub initial_window: u64,
@@ -55,7 +56,7 @@ pub struct SlowStartConfig {
 }
 
 /// The window, the threshold, and slow start while the one is below the other.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct SlowStart {
     config: SlowStartConfig,
     smss: u64,
@@ -68,7 +69,7 @@ pub struct SlowStart {
 }
 
 /// What a reduction changes.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Before {
     window: u64,
     ssthresh: u64,

@@ -1,9 +1,10 @@
 //! The standard increase: one segment each round trip (RFC 5681, 3.1, by counting bytes).
 
 use super::{Acked, Increase};
+use serde::{Deserialize, Serialize};
 
 /// Increase-by-one.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Standard {
     /// Bytes acknowledged since the last increase.
     acked: u64,

@@ -11,9 +11,10 @@
 
 use super::{Acked, Congested, Congestion, SlowStart, SlowStartConfig, half};
 use crate::time::Duration;
+use serde::{Deserialize, Serialize};
 
 /// The segments that are to wait in the bottleneck's queue.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Band {
     /// Below so many the window grows.
     pub alpha: f64,
@@ -29,7 +30,7 @@ impl Band {
 }
 
 /// See the module's head.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Vegas {
     slow_start: SlowStart,
     band: Band,

@@ -1,10 +1,11 @@
 //! When acknowledgments are sent, and how many.
 
 use crate::time::{Duration, Instant};
+use serde::{Deserialize, Serialize};
 
 /// When acknowledgments are sent. What is out of order, fills a hole, came twice or ends the
 /// stream is acknowledged at once by every policy (RFC 5681, 4.2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AckPolicy {
     /// One for each segment (a super-segment counts as one).
     PerSegment,

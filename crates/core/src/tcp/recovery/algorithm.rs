@@ -1,15 +1,17 @@
 //! Loss recovery by name. A new algorithm is one file beside this one, one variant and one line in
-//! each of the two tables here.
+//! each of the three tables here.
 
 use super::{
     Fack, FalseRetransmits, FullWindow, NewReno, NewRenoVariant, PartialTimer, Rack, Recovery,
     Reno, Sack, SackReno, Tahoe,
 };
+use crate::condensed::Reader;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
 /// The loss recovery algorithm.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Algorithm {
     /// Fast retransmit, then slow start.
     Tahoe,
@@ -93,6 +95,24 @@ impl Algorithm {
             Algorithm::Fack => Box::new(Fack::new(true)),
             Algorithm::FackAbrupt => Box::new(Fack::new(false)),
             Algorithm::Rack => Box::new(Rack::default()),
+        }
+    }
+
+    /// An instance as it was condensed.
+    pub(in crate::tcp) fn wake(self, from: &mut Reader<'_>) -> Box<dyn Recovery> {
+        match self {
+            Algorithm::Tahoe => Box::new(from.take::<Tahoe>()),
+            Algorithm::Reno => Box::new(from.take::<Reno>()),
+            Algorithm::NewReno
+            | Algorithm::NewRenoImpatient
+            | Algorithm::NewRenoLessCareful
+            | Algorithm::NewRenoAckHeuristic
+            | Algorithm::NewRenoTimestampHeuristic
+            | Algorithm::NewRenoBurst => Box::new(from.take::<NewReno>()),
+            Algorithm::Sack => Box::new(from.take::<Sack>()),
+            Algorithm::SackReno => Box::new(from.take::<SackReno>()),
+            Algorithm::Fack | Algorithm::FackAbrupt => Box::new(from.take::<Fack>()),
+            Algorithm::Rack => Box::new(from.take::<Rack>()),
         }
     }
 

@@ -16,9 +16,10 @@
 
 use super::{AckFacts, DUP_THRESH, Episode, Recovery, Verdict};
 use crate::tcp::ledger::Ledger;
+use serde::{Deserialize, Serialize};
 
 /// See the module's head.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Fack {
     rampdown: bool,
     dup_acks: u32,

@@ -24,6 +24,7 @@ pub use sack_reno::SackReno;
 pub use tahoe::Tahoe;
 
 use super::ledger::{Arrived, Ledger};
+use crate::condensed::Condense;
 use crate::time::{Duration, Instant};
 use std::fmt;
 use std::ops::Range;
@@ -150,7 +151,7 @@ pub enum Next {
 }
 
 /// A loss recovery algorithm.
-pub trait Recovery: fmt::Debug + Send {
+pub trait Recovery: fmt::Debug + Condense + Send {
     /// Judges an acknowledgment that the ledger has taken.
     fn on_ack(&mut self, facts: &AckFacts, ledger: &Ledger) -> Verdict;
 
@@ -169,9 +170,6 @@ pub trait Recovery: fmt::Debug + Send {
 
     /// A segment has left; the ledger knows it.
     fn on_sent(&mut self, _sent: &SentFacts, _ledger: &Ledger) {}
-
-    /// Gives back memory that is kept for more segments than are in flight.
-    fn shrink_to_fit(&mut self) {}
 
     /// When [`Recovery::on_timer`] wants to be called, if ever.
     fn poll_timer(&self) -> Option<Instant> {

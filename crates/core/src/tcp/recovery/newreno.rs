@@ -8,9 +8,10 @@
 
 use super::{AckFacts, DUP_THRESH, Episode, Recovery, Verdict, first_segment};
 use crate::tcp::ledger::Ledger;
+use serde::{Deserialize, Serialize};
 
 /// Which partial acknowledgments restart the retransmission timer (RFC 6582, section 4).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PartialTimer {
     /// All: one loss a round trip is repaired, however many there are (slow but steady).
     SlowButSteady,
@@ -19,7 +20,7 @@ pub enum PartialTimer {
 }
 
 /// The window after a full acknowledgment (RFC 6582, 3.2, step 3).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FullWindow {
     /// Option 1: no more than one segment above what is outstanding, so that no burst leaves.
     Limited,
@@ -29,7 +30,7 @@ pub enum FullWindow {
 
 /// Which duplicates may begin a recovery after a timeout or an earlier one. Duplicates of what a
 /// timeout has sent needlessly would begin a false fast retransmit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FalseRetransmits {
     /// Those of an acknowledgment of more than `recover` (RFC 6582; "careful" in RFC 2582).
     Careful,
@@ -50,7 +51,7 @@ pub enum FalseRetransmits {
 }
 
 /// What the RFCs leave to the implementation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewRenoVariant {
     /// The retransmission timer.
     pub partial_timer: PartialTimer,
@@ -70,7 +71,7 @@ impl NewRenoVariant {
 }
 
 /// See the module's head.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct NewReno {
     variant: NewRenoVariant,
     dup_acks: u32,
@@ -89,7 +90,7 @@ pub struct NewReno {
 }
 
 /// How the cumulative acknowledgment has moved.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Advance {
     /// highest_ack − prev_highest_ack.
     bytes: u64,

@@ -19,12 +19,13 @@ mod tlp;
 use super::{AckFacts, DUP_THRESH, Episode, Recovery, SentFacts, Timing, Verdict};
 use crate::tcp::ledger::{Ledger, Record};
 use crate::time::{Duration, Instant};
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::ops::Range;
 use tlp::Tlp;
 
 /// What is under way until [`Rack::recovery_point`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 enum State {
     Open,
     FastRecovery,
@@ -35,7 +36,7 @@ enum State {
 type Sent = (Instant, u64);
 
 /// See the module's head.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Rack {
     /// Segment.xmit_ts and range, in the order of sending. What has arrived or has been sent
     /// again since no longer counts.
@@ -272,10 +273,6 @@ impl Recovery for Rack {
         self.reordering_timer = None;
         self.tlp.time_out();
         self.begin_from(ledger);
-    }
-
-    fn shrink_to_fit(&mut self) {
-        self.sent.shrink_to_fit();
     }
 
     fn on_undo(&mut self, ledger: &Ledger) {

@@ -5,10 +5,11 @@
 
 use super::{AckFacts, DUP_THRESH, Episode, Next, Recovery, SentFacts, Verdict};
 use crate::tcp::ledger::Ledger;
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// See the module's head.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Sack {
     dup_acks: u32,
     /// RFC 6675's RecoveryPoint during an episode.

@@ -9,9 +9,10 @@
 use super::sack::is_lost_edge;
 use super::{AckFacts, DUP_THRESH, Episode, Recovery, SentFacts, Verdict, first_segment};
 use crate::tcp::ledger::Ledger;
+use serde::{Deserialize, Serialize};
 
 /// See the module's head.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct SackReno {
     /// Acknowledgments with news from SACK since `snd_una` moved.
     dup_acks: u32,

@@ -10,9 +10,10 @@
 
 use super::{AckFacts, DUP_THRESH, Episode, Recovery, Verdict};
 use crate::tcp::ledger::Ledger;
+use serde::{Deserialize, Serialize};
 
 /// See the module's head.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Tahoe {
     dup_acks: u32,
     /// The end of what was outstanding at the last loss; none before the first.

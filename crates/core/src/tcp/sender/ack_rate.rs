@@ -8,6 +8,7 @@
 
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// The greatest rate seen over so many pauses between acknowledgments counts: in one, a single
@@ -22,7 +23,7 @@ const BURST: u32 = 4;
 const PROBE: f64 = 1.03;
 
 /// See the module's head.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct AckRate {
     /// When acknowledgments came and how much had been delivered then.
     recent: VecDeque<(Instant, u64)>,
@@ -30,11 +31,6 @@ pub(super) struct AckRate {
 }
 
 impl AckRate {
-    /// Gives back what is kept for more acknowledgments than there are.
-    pub(super) fn shrink_to_fit(&mut self) {
-        self.recent.shrink_to_fit();
-    }
-
     /// An acknowledgment; `delivered` bytes in all.
     pub(super) fn on_ack(&mut self, now: Instant, delivered: u64, srtt: Duration) {
         self.recent.push_back((now, delivered));

@@ -7,9 +7,10 @@ use crate::tcp::congestion::{
 use crate::tcp::pacing::Pacing;
 use crate::tcp::recovery::Algorithm;
 use crate::tcp::rtt::RtoConfig;
+use serde::{Deserialize, Serialize};
 
 /// The initial congestion window.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum InitialWindow {
     /// In segments: ten by RFC 6928.
     Segments(u32),
@@ -31,7 +32,7 @@ impl InitialWindow {
 }
 
 /// Parameters of a [`super::Sender`].
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct SenderConfig {
     /// Sender maximum segment size: payload bytes of the largest segment, options deducted.
     pub smss: u64,

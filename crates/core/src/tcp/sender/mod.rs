@@ -9,6 +9,7 @@
 
 mod ack_rate;
 mod acknowledge;
+mod condense;
 mod config;
 mod ecn;
 mod handshake;
@@ -30,6 +31,7 @@ use super::pacing::Pacer;
 use super::recovery::Recovery;
 use super::rtt::RttEstimator;
 use crate::time::{Duration, Instant};
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// An acknowledgment, in offsets.
@@ -61,7 +63,7 @@ pub struct AckOutcome {
 }
 
 /// Counters of one sender.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SenderStats {
     /// Segments sent, super-segments counted once.
     pub segments: u64,
@@ -78,12 +80,16 @@ pub struct SenderStats {
 }
 
 /// The sending half of a connection or of a gateway's leg.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Sender {
+    // What is not read back as it is: see `condense`.
+    #[serde(skip)]
     config: SenderConfig,
-    ledger: Ledger,
+    #[serde(skip, default = "condense::no_recovery")]
     recovery: Box<dyn Recovery>,
+    #[serde(skip, default = "condense::no_congestion")]
     congestion: Box<dyn Congestion>,
+    ledger: Ledger,
     course: reduction::Course,
     /// What was sent again since the last reduction, while it may still be undone.
     watch: Option<Box<undo::Watch>>,
@@ -175,14 +181,6 @@ impl Sender {
     /// The oldest unacknowledged offset.
     pub fn snd_una(&self) -> u64 {
         self.ledger.snd_una()
-    }
-
-    /// Gives back memory that is kept for more segments than are in flight: for a sender that has
-    /// nothing to do for a while.
-    pub fn shrink_to_fit(&mut self) {
-        self.ledger.shrink_to_fit();
-        self.recovery.shrink_to_fit();
-        self.ack_rate.shrink_to_fit();
     }
 
     /// The next offset to be sent for the first time.

@@ -5,9 +5,10 @@
 use super::Sender;
 use crate::tcp::congestion::Congested;
 use crate::tcp::prr::{Progress, Prr};
+use serde::{Deserialize, Serialize};
 
 /// How the window comes down when fast recovery begins.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Reduction {
     /// At once, to what congestion control chose: nothing is sent until so much has left.
     #[default]
@@ -17,7 +18,7 @@ pub enum Reduction {
 }
 
 /// Where an episode stands.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub(super) struct Course {
     prr: Option<Prr>,
     /// The ledger's count of delivered bytes after the last acknowledgment.

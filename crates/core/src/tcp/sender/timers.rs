@@ -4,9 +4,10 @@ use super::{Sender, reduction::Step, transmit::Forced};
 use crate::tcp::congestion::Congested;
 use crate::tcp::rtt::RttEstimator;
 use crate::time::{Duration, Instant, earliest};
+use serde::{Deserialize, Serialize};
 
 /// Probing a closed window.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Persist {
     deadline: Instant,
     interval: Duration,

@@ -7,6 +7,7 @@ use crate::tcp::pacing::Pacing;
 use crate::tcp::recovery::{Next, SentFacts};
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// A segment to be sent.
@@ -24,7 +25,7 @@ pub struct Transmission {
 }
 
 /// Why a segment leaves whatever the congestion window says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Forced {
     /// Fast retransmit, partial acknowledgment or timeout: the first lost segment.
     FirstLost,

@@ -24,10 +24,11 @@ use crate::tcp::ledger::Delivered;
 use crate::tcp::ranges::RangeSet;
 use crate::tcp::timestamps;
 use crate::time::Instant;
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// What has become of the retransmissions since the window was last reduced.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Watch {
     /// SND.NXT when the window was reduced.
     point: u64,

@@ -7,6 +7,7 @@
 use super::{Outgoing, Tcb};
 use crate::time::{Duration, Instant};
 use crate::wire::{IcmpErrorKind, Quoted};
+use serde::{Deserialize, Serialize};
 
 /// The least IPv4 MTU that is believed, unless the owner says otherwise: Linux's, 512 bytes of
 /// payload and headers without options.
@@ -19,7 +20,7 @@ const RAISE_AFTER: Duration = Duration::from_secs(600);
 const PLATEAUS: [u32; 9] = [32_000, 17_914, 8166, 4352, 2002, 1492, 1006, 508, 296];
 
 /// What is known of the path's MTU, in bytes of payload.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct PathMtu {
     /// The segment size before it was lowered, and when to return to it.
     raise: Option<(u64, Instant)>,

@@ -7,9 +7,10 @@ use crate::tcp::ecn::Ecn;
 use crate::tcp::sender::Transmission;
 use crate::time::Instant;
 use crate::wire::{Flags, TcpHeader, TcpOptions};
+use serde::{Deserialize, Serialize};
 
 /// The counts of a connection whose ends both speak T/TCP.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// CCsend: of our segments.
     pub send: u32,

@@ -4,9 +4,10 @@
 use crate::tcp::ledger::Ledger;
 use crate::tcp::recovery::{AckFacts, SentFacts, Timing};
 use crate::time::{Duration, Instant};
+use serde::{Deserialize, Serialize};
 
 /// The probe that is on its way.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Probe {
     /// TLP.end_seq: SND.NXT when it left.
     end: u64,
@@ -14,7 +15,7 @@ struct Probe {
     again: bool,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Tlp {
     probe: Option<Probe>,
     /// A probe has been asked for and not yet been sent.

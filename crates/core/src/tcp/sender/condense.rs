@@ -1,0 +1,57 @@
+//! A sender in few bytes.
+//!
+//! Everything is kept, whatever the sender is doing, so that one that is woken goes on as if it had
+//! never been condensed. Only of its parameters is left out what it has in common with others: all
+//! but the sizes that follow from its connection's handshake and path, as a rule.
+
+use super::{Sender, SenderConfig};
+use crate::condensed::{Reader, Writer};
+use crate::tcp::congestion::Congestion;
+use crate::tcp::recovery::{Algorithm, Recovery};
+
+impl SenderConfig {
+    /// The same with the segment sizes of `self`.
+    fn sized_as(&self, common: &SenderConfig) -> SenderConfig {
+        let SenderConfig { smss, max_burst, overhead, .. } = *self;
+        SenderConfig { smss, max_burst, overhead, ..*common }
+    }
+
+    fn condense(&self, common: &SenderConfig, into: &mut Writer) {
+        into.put(&(self.smss, self.max_burst, self.overhead));
+        into.put(&Some(*self).filter(|config| *config != self.sized_as(common)));
+    }
+
+    fn wake(from: &mut Reader<'_>, common: &SenderConfig) -> SenderConfig {
+        let (smss, max_burst, overhead) = from.take();
+        let whole: Option<SenderConfig> = from.take();
+        whole.unwrap_or(SenderConfig { smss, max_burst, overhead, ..*common })
+    }
+}
+
+impl Sender {
+    pub(in crate::tcp) fn condense(&self, common: &SenderConfig, into: &mut Writer) {
+        self.config.condense(common, into);
+        self.recovery.condense(into);
+        self.congestion.condense(into);
+        into.put(self);
+    }
+
+    pub(in crate::tcp) fn wake(from: &mut Reader<'_>, common: &SenderConfig) -> Sender {
+        let config = SenderConfig::wake(from, common);
+        let recovery = config.algorithm.wake(from);
+        let congestion = config.control.wake(from);
+        let mut sender = Sender { config, recovery, congestion, ..from.take() };
+        sender.rtt.set_config(config.rto);
+        sender
+    }
+}
+
+/// Stands where the recovery is put that was written apart.
+pub(super) fn no_recovery() -> Box<dyn Recovery> {
+    Algorithm::Tahoe.recovery()
+}
+
+/// Stands where the congestion control is put that was written apart.
+pub(super) fn no_congestion() -> Box<dyn Congestion> {
+    SenderConfig::default().congestion()
+}

@@ -1,0 +1,181 @@
+//! A connection that is condensed and woken after whatever happens to it does, segment for segment,
+//! what it does otherwise.
+
+use bentpipe_core::condensed::{Reader, Writer};
+use bentpipe_core::tcp::congestion::{Control, Growth};
+use bentpipe_core::tcp::receiver::{AckPolicy, Receiver, ReceiverConfig};
+use bentpipe_core::tcp::recovery::Algorithm;
+use bentpipe_core::tcp::sender::{Reduction, Sender, SenderConfig};
+use bentpipe_core::tcp::tcb::{Admission, Agreed, Outgoing, Tcb, TimestampClock, TimestampState};
+use bentpipe_core::time::{Duration, Instant};
+use bentpipe_core::wire::{SeqNum, TcpHeader};
+use proptest::prelude::*;
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+use std::collections::BTreeMap;
+
+const ISN: [SeqNum; 2] = [SeqNum(7), SeqNum(u32::MAX - 40_000)];
+const WINDOW: u64 = 200_000;
+
+/// Two connections, a channel between them, and what happens to them.
+struct Run {
+    now: Instant,
+    rng: Pcg64Mcg,
+    tcbs: [Tcb; 2],
+    written: [u64; 2],
+    agenda: BTreeMap<(Instant, usize), Happening>,
+    /// All that was sent, by whom and when.
+    sent: Vec<(Instant, usize, Outgoing)>,
+}
+
+enum Happening {
+    Write(usize, u64),
+    Arrival(usize, TcpHeader, usize),
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Setup {
+    seed: u64,
+    loss: f64,
+    sender: SenderConfig,
+    sack: bool,
+    timestamps: bool,
+    ecn: bool,
+}
+
+impl Setup {
+    fn tcb(&self, side: usize) -> Tcb {
+        let timestamps = self.timestamps.then_some(TimestampState {
+            clock: TimestampClock::Own(5),
+            recent: 5,
+            recent_at: Instant::ZERO,
+        });
+        let (snd_isn, rcv_isn) = (ISN[side], ISN[1 - side]);
+        let agreed = Agreed { snd_isn, rcv_isn, snd_shift: 2, timestamps };
+        let receiver = ReceiverConfig {
+            rmss: 1000,
+            ack_policy: AckPolicy::Delayed(Duration::from_millis(40)),
+            window_shift: 2,
+            sack: self.sack,
+            hold_fin: side == 1,
+            ack_with_window: side == 1,
+        };
+        let rtt = Some(Duration::from_millis(80));
+        let sender = Sender::new(self.sender, 1, WINDOW, rtt);
+        let mut tcb = Tcb::new(agreed, sender, Receiver::new(receiver, 1, 1 + WINDOW));
+        if self.ecn {
+            tcb.enable_ecn();
+        }
+        tcb
+    }
+
+    /// All that is sent, if connections are condensed and woken after each event, or never.
+    fn play(&self, condensing: bool) -> Vec<(Instant, usize, Outgoing)> {
+        let mut rng = Pcg64Mcg::seed_from_u64(self.seed);
+        // Bursts, silences of some round trips, and silences of seconds.
+        let (mut agenda, mut at) = (BTreeMap::new(), Instant::ZERO);
+        for number in 0..12 {
+            let happening = Happening::Write(rng.random_range(0..2), rng.random_range(1..60_000));
+            agenda.insert((at, number), happening);
+            let pause = if rng.random() { rng.random_range(0..9_000) } else { 60 };
+            at += Duration::from_millis(pause);
+        }
+        let tcbs = [0, 1].map(|side| self.tcb(side));
+        let (now, written, sent) = (Instant::ZERO, [1; 2], Vec::new());
+        let mut run = Run { now, rng, tcbs, written, agenda, sent };
+        while run.step(self) {
+            if condensing {
+                let common = SenderConfig { nagle: !self.sender.nagle, ..self.sender };
+                run.tcbs[0] = condensed_and_woken(&run.tcbs[0], &self.sender);
+                run.tcbs[1] = condensed_and_woken(&run.tcbs[1], &common);
+            }
+        }
+        run.sent
+    }
+}
+
+fn condensed_and_woken(tcb: &Tcb, common: &SenderConfig) -> Tcb {
+    let condensed = |tcb: &Tcb| {
+        let mut writer = Writer::default();
+        assert!(tcb.condense(common, &mut writer));
+        writer.finish()
+    };
+    let bytes = condensed(tcb);
+    let mut reader = Reader::new(&bytes);
+    let woken = Tcb::wake(&mut reader, common);
+    assert!(reader.is_at_end());
+    assert_eq!(condensed(&woken), bytes);
+    woken
+}
+
+impl Run {
+    fn step(&mut self, setup: &Setup) -> bool {
+        let timer = self.tcbs.iter().filter_map(Tcb::poll_timer).min();
+        let event = self.agenda.first_key_value().map(|(&(at, _), _)| at);
+        let Some(next) = timer.into_iter().chain(event).min() else { return false };
+        self.now = self.now.max(next);
+        if event == Some(next) {
+            match self.agenda.pop_first().expect("just seen").1 {
+                Happening::Write(side, bytes) => {
+                    self.written[side] += bytes;
+                    self.tcbs[side].sender.extend(self.written[side]);
+                }
+                Happening::Arrival(side, tcp, len) => {
+                    let tcb = &mut self.tcbs[side];
+                    if setup.ecn && self.rng.random_bool(setup.loss) {
+                        tcb.mark_congestion_experienced();
+                    }
+                    tcb.on_segment(self.now, &tcp, len, Admission::Accept);
+                    tcb.receiver.set_limit(tcb.receiver.rcv_nxt() + WINDOW);
+                }
+            }
+        }
+        for side in 0..2 {
+            self.tcbs[side].on_timer(self.now);
+            while let Some(out) = self.tcbs[side].poll_transmit(self.now) {
+                self.send(setup, side, out);
+            }
+        }
+        self.sent.len() < 1_000
+    }
+
+    fn send(&mut self, setup: &Setup, side: usize, out: Outgoing) {
+        let number = 100 + self.sent.len();
+        if !self.rng.random_bool(setup.loss) {
+            let late = if self.rng.random_bool(setup.loss) { 15 } else { 0 };
+            let at = self.now + Duration::from_millis(40 + late);
+            let len = (out.data.end - out.data.start) as usize;
+            self.agenda.insert((at, number), Happening::Arrival(1 - side, out.tcp.clone(), len));
+        }
+        self.sent.push((self.now, side, out));
+    }
+}
+
+prop_compose! {
+    fn setups()(
+        seed in any::<u64>(),
+        loss in prop_oneof![Just(0.0), 0.0..0.2],
+        (_, algorithm) in proptest::sample::select(Algorithm::ALL.to_vec()),
+        control in proptest::sample::select(Control::ALL.to_vec()),
+        slow_start in proptest::sample::select(Growth::ALL.to_vec()),
+        (prr, undo, sack, timestamps, ecn) in any::<(bool, bool, bool, bool, bool)>(),
+    ) -> Setup {
+        let reduction = if prr { Reduction::Prr } else { Reduction::Plain };
+        let sender = SenderConfig {
+            smss: 1000, max_burst: 1000, algorithm, control, slow_start, reduction, undo,
+            ..SenderConfig::default()
+        };
+        Setup { seed, loss, sender, sack, timestamps, ecn }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_woken_connection_goes_on_as_one_that_never_rested(setup in setups()) {
+        let (never, always) = (setup.play(false), setup.play(true));
+        prop_assert!(never.len() > 12);
+        prop_assert_eq!(never, always);
+    }
+}

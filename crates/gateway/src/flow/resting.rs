@@ -1,0 +1,130 @@
+//! A split flow that has nothing to do, in few bytes: a gateway keeps thousands of them, as browsers
+//! and mail programs leave their connections open.
+//!
+//! All that the flow knows is kept, so that it goes on as if it had never rested. Left out is what
+//! follows from the configuration, from the flow's name, or from its having nothing to do: its
+//! streams are empty, and nothing is about to be sent.
+
+use super::closing::Ending;
+use super::leg::{CLIENT, Leg, SERVER, usual_sender};
+use super::split::Split;
+use crate::Side;
+use crate::config::Config;
+use crate::key::Endpoint;
+use bentpipe_core::condensed::{Reader, Writer};
+use bentpipe_core::tcp::buffer::Buffer;
+use bentpipe_core::tcp::tcb::Tcb;
+use bentpipe_core::wire::IpHeader;
+use std::collections::VecDeque;
+
+/// What most flows take, in bytes, and some more.
+const USUAL: usize = 768;
+
+/// A flow at rest.
+#[derive(Debug)]
+pub(crate) struct Resting {
+    bytes: Box<[u8]>,
+    /// One host has ended its direction.
+    half_closed: bool,
+}
+
+impl<B: Buffer> Split<B> {
+    /// The flow in few bytes, with legs towards `sides`, between the client and the server at its
+    /// `ends`. None if it is doing something.
+    pub(crate) fn condense(
+        &self,
+        config: &Config,
+        sides: [Side; 2],
+        ends: [Endpoint; 2],
+    ) -> Option<Resting> {
+        let Split {
+            legs,
+            streams: _,
+            sizing,
+            discarding,
+            added_options,
+            binding_options,
+            ending,
+            fin: _,
+            unconfirmed,
+            fin_held_since,
+            control,
+            lost,
+            silence,
+            bypassed,
+            blind,
+        } = self;
+        let acts = unconfirmed.is_some() || blind.is_some() || !control.is_empty();
+        if *ending != Ending::Open || acts || !self.is_idle() {
+            return None;
+        }
+        let mut bytes = Writer::with_capacity(USUAL);
+        for ((leg, side), host) in legs.iter().zip(sides).zip([CLIENT, SERVER]) {
+            let IpHeader { hop_limit, traffic_class, flow_label, .. } = leg.ip;
+            debug_assert_eq!(leg.ip, header(ends, host, (hop_limit, traffic_class, flow_label)));
+            bytes.put(&(hop_limit, traffic_class, flow_label));
+            if !leg.tcb.condense(&usual_sender(config.leg(side)), &mut bytes) {
+                return None;
+            }
+        }
+        bytes.put(&(sizing, discarding, added_options, binding_options));
+        bytes.put(&(fin_held_since, lost, silence, bypassed));
+        let half_closed = legs.iter().any(|leg| leg.tcb.receiver.fin_received());
+        Some(Resting { bytes: bytes.finish(), half_closed })
+    }
+}
+
+impl Resting {
+    /// Whether one host has ended its direction.
+    pub(crate) fn is_half_closed(&self) -> bool {
+        self.half_closed
+    }
+
+    /// The flow as it was, by the same configuration, sides and ends.
+    pub(crate) fn wake<B: Buffer>(
+        &self,
+        config: &Config,
+        sides: [Side; 2],
+        ends: [Endpoint; 2],
+    ) -> Split<B> {
+        let mut bytes = Reader::new(&self.bytes);
+        let legs = [CLIENT, SERVER].map(|host| {
+            let ip = header(ends, host, bytes.take());
+            let leg_config = config.leg(sides[host]);
+            let tcb = Tcb::wake(&mut bytes, &usual_sender(leg_config));
+            let ports = [ends[1 - host].1, ends[host].1];
+            Leg::of(leg_config, sides[host], tcb, ip, ports)
+        });
+        let streams = [CLIENT, SERVER].map(|leg| {
+            let mut stream = B::default();
+            stream.release(legs[leg].tcb.receiver.rcv_nxt());
+            stream
+        });
+        let (sizing, discarding, added_options, binding_options) = bytes.take();
+        let (fin_held_since, lost, silence, bypassed) = bytes.take();
+        Split {
+            legs,
+            streams,
+            sizing,
+            discarding,
+            added_options,
+            binding_options,
+            ending: Ending::Open,
+            fin: config.fin,
+            unconfirmed: None,
+            fin_held_since,
+            control: VecDeque::new(),
+            lost,
+            silence,
+            bypassed,
+            blind: None,
+        }
+    }
+}
+
+/// The header of what is sent to `host`, in the other one's name.
+fn header(ends: [Endpoint; 2], host: usize, followed: (u8, u8, u32)) -> IpHeader {
+    let (hop_limit, traffic_class, flow_label) = followed;
+    let (src, dst) = (ends[1 - host].0, ends[host].0);
+    IpHeader { src, dst, hop_limit, traffic_class, flow_label }
+}
