@@ -60,7 +60,7 @@ impl Network {
         let payload = [7; 1460];
         let payload = Payload::Bytes(&payload[..len]);
         let verdict = self.gateway.handle_packet(self.now, from, &ip, &tcp, payload);
-        assert_eq!(verdict, Disposition::Taken);
+        assert_eq!(verdict, Disposition::Taken, "{tcp:?}");
         self.transmit();
     }
 
@@ -90,6 +90,8 @@ impl Network {
         self.segment(number, Side::Lan, 0, 0, Flags::SYN, 0);
         self.segment(number, Side::Satellite, 0, 1, Flags::SYN | Flags::ACK, 0);
         self.segment(number, Side::Lan, 1, 1, ack, 400);
+        // The link has carried what came before.
+        self.wait(Duration::from_millis(10));
         self.segment(number, Side::Satellite, 1, 401, ack, 0);
         let mut acknowledged = 1;
         for at in (0..80).map(|number| 1 + 1_000 * number) {

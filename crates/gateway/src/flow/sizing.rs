@@ -12,6 +12,9 @@
 //! It grows at once. It shrinks when it has delivered less for several rounds, as a loss holds up
 //! what follows it, and by a quarter a round; right edges that were promised stay.
 
+use super::leg::{CLIENT, SERVER};
+use super::split::Split;
+use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
@@ -50,14 +53,14 @@ pub(super) struct Sizing {
 
 /// What is known of a stream when its far host has acknowledged something.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Observed {
-    pub(super) now: Instant,
+struct Observed {
+    now: Instant,
     /// The round trip of the leg that the stream comes from, and of the one that it feeds.
-    pub(super) round_trips: [Duration; 2],
+    round_trips: [Duration; 2],
     /// One past the last byte that the far host has acknowledged.
-    pub(super) delivered: u64,
+    delivered: u64,
     /// All bytes that were sent again to it.
-    pub(super) repeated: u64,
+    repeated: u64,
 }
 
 impl Sizing {
@@ -82,7 +85,7 @@ impl Sizing {
 
     /// The stream was empty and is not any more. If that took longer than a round trip, the time
     /// does not count.
-    pub(super) fn begin(&mut self, now: Instant, round_trip: Duration, delivered: u64) {
+    fn begin(&mut self, now: Instant, round_trip: Duration, delivered: u64) {
         if now.saturating_since(self.last) > round_trip {
             self.round = (now, delivered);
         }
@@ -94,7 +97,7 @@ impl Sizing {
     }
 
     /// The far host has acknowledged something.
-    pub(super) fn on_delivered(&mut self, observed: &Observed) {
+    fn on_delivered(&mut self, observed: &Observed) {
         let Observed { now, round_trips: [from, to], delivered, repeated } = *observed;
         let round_trip = from + to;
         self.last = now;
@@ -131,13 +134,38 @@ impl Sizing {
 
     /// So many bytes are in flight to the far host: as many may wait behind them, and what a host
     /// that begins needs. So who doubles its window each round trip is not held up here.
-    pub(super) fn keep_ahead(&mut self, in_flight: u64) {
+    fn keep_ahead(&mut self, in_flight: u64) {
         self.grow(2 * in_flight + INITIAL_WINDOW);
     }
 
     /// It may hold `wanted` bytes from now on, if it may not already hold more.
     fn grow(&mut self, wanted: u64) {
         self.capacity = self.capacity.max(wanted.min(self.most));
+    }
+}
+
+impl<B: Buffer> Split<B> {
+    /// Something new of stream `index` has come, and is about to be written.
+    pub(super) fn make_room(&mut self, now: Instant, index: usize) {
+        let round_trip = self.legs[CLIENT].round_trip() + self.legs[SERVER].round_trip();
+        let sender = &self.legs[1 - index].tcb.sender;
+        if sender.is_done() {
+            self.sizing[index].begin(now, round_trip, sender.snd_una());
+        }
+        self.sizing[index].keep_ahead(sender.in_flight());
+    }
+
+    /// Something of stream `index` has been delivered: it may hold more, or less.
+    pub(super) fn size(&mut self, now: Instant, index: usize) {
+        let sender = &self.legs[1 - index].tcb.sender;
+        let observed = Observed {
+            now,
+            round_trips: [index, 1 - index].map(|leg| self.legs[leg].round_trip()),
+            delivered: sender.snd_una(),
+            repeated: sender.stats().retransmitted_bytes,
+        };
+        self.sizing[index].on_delivered(&observed);
+        self.sizing[index].keep_ahead(sender.in_flight());
     }
 }
 

@@ -6,7 +6,7 @@ use super::early::Unconfirmed;
 use super::leaving::Blind;
 use super::leg::{CLIENT, Leg, SERVER};
 use super::silence::Silence;
-use super::sizing::{Observed, Sizing};
+use super::sizing::Sizing;
 use crate::Side;
 use crate::config::{Config, FinMode};
 use bentpipe_core::tcp::buffer::{Buffer, Payload};
@@ -197,15 +197,10 @@ impl<B: Buffer> Split<B> {
         let holes = self.lost_on_the_way(leg, holes);
         self.sizing[leg].note_holes(holes as u64 * self.legs[leg].tcb.sender.smss());
         let received = self.legs[leg].tcb.receiver.rcv_nxt();
-        let round_trip = self.round_trip();
-        let sender = &mut self.legs[other].tcb.sender;
         if received > received_before {
-            if sender.is_done() {
-                self.sizing[leg].begin(now, round_trip, sender.snd_una());
-            }
-            self.sizing[leg].keep_ahead(sender.in_flight());
+            self.make_room(now, leg);
         }
-        sender.extend(received);
+        self.legs[other].tcb.sender.extend(received);
         let delivered = self.release(leg, arrival.acked);
         if taken {
             self.heed_reader(now, leg, arrival.acked, allowance.reset_drain);
@@ -264,25 +259,6 @@ impl<B: Buffer> Split<B> {
         let delivered = self.legs[1 - leg].tcb.sender.snd_una();
         seq.offset_near(tcb.agreed().rcv_isn, tcb.receiver.rcv_nxt())
             .is_some_and(|start| start < delivered + bytes)
-    }
-
-    /// Of both legs.
-    fn round_trip(&self) -> Duration {
-        self.legs[CLIENT].round_trip() + self.legs[SERVER].round_trip()
-    }
-
-    /// Something of stream `index` has been delivered: it may hold more, or less.
-    fn size(&mut self, now: Instant, index: usize) {
-        let sender = &self.legs[1 - index].tcb.sender;
-        let observed = Observed {
-            now,
-            round_trips: [index, 1 - index].map(|leg| self.legs[leg].round_trip()),
-            delivered: sender.snd_una(),
-            repeated: sender.stats().retransmitted_bytes,
-        };
-        let in_flight = sender.in_flight();
-        self.sizing[index].on_delivered(&observed);
-        self.sizing[index].keep_ahead(in_flight);
     }
 
     /// Lets each leg's window open as far as its stream has room: right edges stand at what the
