@@ -28,6 +28,9 @@ const MOST_RANGES: usize = 4096;
 /// The most blocks that one acknowledgment has room for (RFC 2018, 3).
 const MOST_BLOCKS: usize = 4;
 
+/// How many segments beyond a hole tell a sender that it is a loss (RFC 5681, 3.2; RFC 6675; RFC 8985, 6.2).
+const DUP_THRESH: u8 = 3;
+
 /// How long an acknowledgment waits at most for the window to open, as long as a delayed one.
 const AWAIT_OPENING: Duration = Duration::from_millis(40);
 
@@ -89,10 +92,12 @@ pub struct Receiver {
     /// The edge that the window field is computed from; the field's unit may round it up.
     firm: u64,
     owed: Owed,
-    /// Bytes received in order since the last acknowledgment.
+    /// Bytes received since the last acknowledgment: in order, or behind a hole and not reported.
     unacknowledged: u64,
     /// What the acknowledgment field said in the last segment sent.
     last_ack_sent: u64,
+    /// So many more segments beyond the newest hole are reported one by one.
+    reports: u8,
     /// ACK division: what the acknowledgment field says while not all is acknowledged yet.
     divided: Option<u64>,
     /// What the host for which we stand has itself acknowledged.
@@ -120,6 +125,7 @@ impl Receiver {
             owed: Owed::Nothing,
             unacknowledged: 0,
             last_ack_sent: start,
+            reports: 0,
             divided: None,
             elsewhere: 0,
             divide_from: start,
@@ -240,9 +246,9 @@ impl Receiver {
                 accepted.store = in_time.start..in_time.start;
                 urgent = true;
             } else {
+                urgent = !self.reports_later(&in_time);
                 let range = self.beyond.cover(in_time.clone());
                 self.touch(range);
-                urgent = true;
             }
         }
         if self.fin_received() && !self.config.hold_fin {
@@ -254,6 +260,24 @@ impl Receiver {
             self.owe(now);
         }
         accepted
+    }
+
+    /// Whether what has come beyond a hole may wait to be reported together with others: of a policy that
+    /// thins, what follows the highest range, once the sender can know that the hole is a loss.
+    fn reports_later(&mut self, data: &Range<u64>) -> bool {
+        if !self.config.ack_policy.thins_reports() || !self.config.sack {
+            return false;
+        }
+        let highest = self.beyond.iter().next_back();
+        if highest.is_none_or(|highest| highest.end != data.start) {
+            self.reports = DUP_THRESH;
+        }
+        let waits = self.reports == 0;
+        self.reports = self.reports.saturating_sub(1);
+        if waits {
+            self.unacknowledged += data.end - data.start;
+        }
+        waits
     }
 
     /// Moves `rcv_nxt` to `end` and over what had arrived beyond.

@@ -4,7 +4,8 @@ use crate::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 /// When acknowledgments are sent. What is out of order, fills a hole, came twice or ends the
-/// stream is acknowledged at once by every policy (RFC 5681, 4.2).
+/// stream is acknowledged at once by every policy (RFC 5681, 4.2), but for what
+/// [`Thinned`](AckPolicy::Thinned) says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AckPolicy {
     /// One for each segment (a super-segment counts as one).
@@ -15,7 +16,9 @@ pub enum AckPolicy {
     /// fast timer (tcp_fasttimo, 200 ms). The delay lies between nothing and a whole period.
     Heartbeat(Duration),
     /// One for every so many full segments, or when the timer expires: for return channels too
-    /// narrow for more. RFC 1122 asks for every second one.
+    /// narrow for more. RFC 1122 asks for every second one. With SACK so are reports of what follows a
+    /// hole, from the fourth segment on: RFC 5681 would have each of a window acknowledged at once, but a
+    /// sender that reads blocks learns as much from one report of many.
     Thinned {
         /// How many full segments one acknowledgment is for.
         segments: u32,
@@ -36,6 +39,11 @@ impl AckPolicy {
             AckPolicy::Delayed(_) | AckPolicy::Heartbeat(_) => Some(2),
             AckPolicy::Thinned { segments, .. } => Some(segments.max(1)),
         }
+    }
+
+    /// Whether one report may be of several segments behind a hole.
+    pub(super) fn thins_reports(self) -> bool {
+        matches!(self, AckPolicy::Thinned { .. })
     }
 
     /// When an acknowledgment that is owed from `now` on is sent at the latest; None for at once.

@@ -145,6 +145,47 @@ fn thinned_acknowledgments_stand_for_many_segments() {
 }
 
 #[test]
+fn behind_a_hole_thinned_acknowledgments_report_three_segments_and_then_many_at_once() {
+    let delay = Duration::from_millis(100);
+    let mut receiver = receiver_with(AckPolicy::Thinned { segments: 4, delay }, 100_000);
+    let mut segment = |number: u64, now: u64| {
+        let start = 1 + number * 100;
+        receiver.on_data(at(now), start..start + 100, false);
+        let timer = receiver.poll_timer();
+        (due(&mut receiver, at(now)).len(), timer, receiver.sack_blocks(1).pop())
+    };
+    // Segment 0 is missing, and later 20.
+    for number in 1..=3 {
+        assert_eq!(segment(number, number).0, 1, "{number}");
+    }
+    for number in 4..=6 {
+        let (acks, timer, _) = segment(number, number);
+        assert_eq!((acks, timer), (0, Some(at(104))), "{number}");
+    }
+    assert_eq!(segment(7, 7), (1, None, Some(101..801)), "four since the last report");
+    assert_eq!(segment(8, 8).0, 0);
+    for number in 21..=23 {
+        assert_eq!(segment(number, 10).0, 1, "{number}: another hole");
+    }
+    assert_eq!(segment(24, 11).0, 0);
+    assert_eq!(segment(0, 12), (1, None, Some(2101..2501)), "what fills a hole");
+    assert_eq!(segment(25, 13).0, 0);
+    assert_eq!(segment(25, 13).0, 1, "what comes twice");
+}
+
+#[test]
+fn without_sack_each_segment_behind_a_hole_is_acknowledged() {
+    let delay = Duration::from_millis(100);
+    let policy = AckPolicy::Thinned { segments: 4, delay };
+    let mut receiver = receiver_with(policy, 100_000);
+    receiver.config.sack = false;
+    for number in 1..10 {
+        receiver.on_data(at(number), 1 + 100 * number..101 + 100 * number, false);
+        assert_eq!(due(&mut receiver, at(number)), [1]);
+    }
+}
+
+#[test]
 fn a_divided_acknowledgment_stops_within_the_segment() {
     // Henderson, 4.1.6: a quarter of the segment at a time.
     let mut receiver = receiver_with(AckPolicy::Division(4), 10_000);
