@@ -167,7 +167,10 @@ impl Tcb {
                 self.receiver.owe_now();
             }
             self.answer_unacceptable(now, start, len);
-            return Arrival::default();
+            return Arrival {
+                bypass: self.shown_by_probe(now, start, tcp, len),
+                ..Arrival::default()
+            };
         };
         // Fifth, the ACK field.
         if !tcp.has(Flags::ACK) {

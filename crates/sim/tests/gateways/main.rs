@@ -7,6 +7,7 @@ mod ecmp;
 mod hops;
 mod modes;
 mod pull;
+mod routes;
 
 use bentpipe_core::link::LinkConfig;
 use bentpipe_core::tcp::connection::ConnectionConfig;
