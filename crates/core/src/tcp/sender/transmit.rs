@@ -107,6 +107,14 @@ impl Sender {
         Some(self.first_time(now, nxt..end))
     }
 
+    /// Where a segment without data stands: at SND.NXT, or at the end of the peer's window if more has
+    /// been sent than that allows. The peer would drop it, its acknowledgment included, if it stood
+    /// behind that (RFC 9293, 3.10.7.4).
+    pub fn bare_at(&self) -> u64 {
+        let nxt = self.snd_nxt();
+        self.beyond_window.map_or(nxt, |from| nxt.min(from.max(self.window_edge)))
+    }
+
     /// Nothing waits to be sent and nothing is outstanding: the half of a connection that only
     /// receives is asked for segments as often as the other.
     fn is_quiet(&self) -> bool {
