@@ -169,7 +169,10 @@ impl Tcb {
                 self.receiver.owe_now();
             }
             self.answer_unacceptable(now, start, len);
-            return Arrival::default();
+            return Arrival {
+                bypass: self.shown_by_probe(now, start, tcp, len),
+                ..Arrival::default()
+            };
         };
         // Fifth, the ACK field.
         if !tcp.has(Flags::ACK) {
@@ -316,10 +319,10 @@ impl Tcb {
         self.note_reduction();
     }
 
-    /// A RST that the peer will take: at SND.NXT, or where its acknowledgment `asked` for it.
+    /// A RST that the peer will take or answer: at SND.NXT, or where its acknowledgment `asked` for it.
     pub fn reset(&self, asked: Option<SeqNum>) -> TcpHeader {
         TcpHeader {
-            seq: asked.unwrap_or(self.agreed.snd_isn + self.sender.snd_nxt()),
+            seq: asked.unwrap_or(self.agreed.snd_isn + self.sender.bare_at()),
             ack: self.agreed.rcv_isn + self.receiver.expected(),
             flags: Flags::RST | Flags::ACK,
             ..TcpHeader::default()
@@ -327,7 +330,7 @@ impl Tcb {
     }
 
     fn acknowledgment(&mut self, now: Instant) -> Outgoing {
-        let at = self.sender.snd_nxt();
+        let at = self.sender.bare_at();
         let mut tcp = self.header(now, at);
         let room = match (self.agreed.timestamps, self.counts) {
             (None, None) => 4,

@@ -242,13 +242,14 @@ impl<B: Buffer> Split<B> {
     }
 
     /// A host has not answered for several timeouts, and the other one has fallen silent as well:
-    /// the route of both directions may have changed. What is owed is sent once, in case that we
-    /// reach the host and do not hear it. An outage costs no more by that.
+    /// the route of a direction or of both may have changed. What is owed is sent once, in case that we
+    /// reach the host and do not hear it, nor the windows that it has opened since. An outage costs
+    /// no more by that.
     pub(super) fn suspect_silence(&mut self, now: Instant, leg: usize) {
         let sender = &self.legs[leg].tcb.sender;
-        let (here, there) = (self.silence.heard[leg], self.silence.heard[1 - leg]);
-        let silence = now.saturating_since(here);
-        let both = there.saturating_since(here) < silence / 4;
+        // The other one may have waited for long before it sent what is unanswered now. The timeout has
+        // doubled with each that expired, so this is half of the time that they took.
+        let both = now.saturating_since(self.silence.heard[1 - leg]) >= sender.rtt().rto() / 2;
         if matches!(sender.unanswered(), 3 | 5) && both && self.blind.is_none() {
             self.send_blindly(now, leg, 1);
         }

@@ -236,3 +236,53 @@ fn what_is_forwarded_acknowledges_no_less_than_we_have() {
     );
     assert_eq!(table.fate(Side::Satellite, &later, b"new"), unchanged);
 }
+
+/// The way from the server changes while nothing is held, which nobody sees. Then the client sends more
+/// than the server's last window, and waits for the answer: the server has long opened its window.
+#[test]
+fn a_burst_behind_an_unseen_change_goes_out_beyond_the_window() {
+    let mut table = Table::new(Config::default());
+    table.open();
+    let opened = TcpHeader { window: 5000, ..Table::segment(Side::Satellite, 1, 1, Flags::ACK) };
+    table.send(Side::Satellite, opened, b"");
+    let burst = Table::segment(Side::Lan, 1, 1, Flags::ACK | Flags::FIN);
+    let mut sent = table.send(Side::Lan, burst, &[7; 20_000]);
+    let within = |(seq, len): &(u32, usize)| *seq as usize + len <= 5001;
+    assert!(data_to(Side::Satellite, &sent).iter().all(within));
+    sent.extend(table.wait(Duration::from_secs(30)));
+    let data = data_to(Side::Satellite, &sent);
+    for offset in (1..20_001).step_by(1460) {
+        assert!(data.iter().any(|(seq, _)| *seq == offset), "{offset} was never sent: {data:?}");
+    }
+    let fins = sent.iter().filter(|sent| sent.to == Side::Satellite && sent.tcp.has(Flags::FIN));
+    assert!(fins.count() > 0);
+    // The server was there all the time, and has read nothing: what it has no room for waits again.
+    let closed = TcpHeader { window: 0, ..Table::segment(Side::Satellite, 1, 5001, Flags::ACK) };
+    let mut sent = table.send(Side::Satellite, closed.clone(), b"data");
+    sent.extend(table.wait(Duration::from_millis(100)));
+    // The acknowledgment must not stand where the server would drop it.
+    let acked = |sent: &&Emission| sent.to == Side::Satellite && sent.tcp.ack == SERVER_ISN + 5;
+    let answer = sent.iter().find(acked).expect("an acknowledgment");
+    assert_eq!((answer.payload_len(), answer.tcp.seq), (0, CLIENT_ISN + 5001));
+    let closed = TcpHeader { window: 0, ..Table::segment(Side::Satellite, 5, 5001, Flags::ACK) };
+    sent.clear();
+    for _ in 0..20 {
+        sent.extend(table.send(Side::Satellite, closed.clone(), b""));
+        sent.extend(table.wait(Duration::from_secs(1)));
+    }
+    let data = data_to(Side::Satellite, &sent);
+    assert!(data.len() < 20 && data.iter().all(|(seq, _)| *seq == 5001), "{data:?}");
+    let open = TcpHeader { window: 60_000, ..Table::segment(Side::Satellite, 5, 5001, Flags::ACK) };
+    let mut sent = table.send(Side::Satellite, open, b"");
+    for at in [8000, 11_000, 15_000, 20_002] {
+        sent.extend(table.wait(Duration::from_secs(10)));
+        sent.extend(table.send(
+            Side::Satellite,
+            Table::segment(Side::Satellite, 5, at, Flags::ACK),
+            b"",
+        ));
+    }
+    table.send(Side::Lan, Table::segment(Side::Lan, 20_002, 5, Flags::ACK), b"");
+    assert_eq!(table.gateway.held(), 0);
+    assert_eq!(table.gateway.summary().route_changes, 0);
+}

@@ -11,6 +11,7 @@ mod hops;
 mod modes;
 mod pull;
 mod return_channel;
+mod routes;
 
 use bentpipe_core::link::LinkConfig;
 use bentpipe_core::tcp::connection::ConnectionConfig;

@@ -229,6 +229,7 @@ impl Sender {
         let edge = ack.ack + ack.window;
         let changed = edge != self.window_edge;
         self.window_edge = edge;
+        self.beyond_window.take_if(|_| edge >= self.ledger.snd_nxt());
         self.max_window = self.max_window.max(ack.window);
         changed
     }

@@ -106,6 +106,8 @@ pub struct Sender {
     window_edge: u64,
     /// The largest window that the peer has offered.
     max_window: u64,
+    /// From here on was sent what the peer had not allowed, as far as we had heard.
+    beyond_window: Option<u64>,
     /// SND.WL1 and SND.WL2.
     last_window_update: (u64, u64),
     rto_deadline: Option<Instant>,
@@ -158,6 +160,7 @@ impl Sender {
             finished: false,
             window_edge: start + window,
             max_window: window,
+            beyond_window: None,
             last_window_update: (0, start),
             rto_deadline: None,
             ecn_hold: None,

@@ -97,11 +97,26 @@ impl Sender {
         }
     }
 
-    /// New data, one segment of it, whatever the congestion window and the pacer say.
+    /// New data, one segment of it, whatever the windows and the pacer say: the peer may have opened
+    /// its window without our hearing of it. What it does not take is sent again when it has.
     pub fn transmit_regardless(&mut self, now: Instant) -> Option<Transmission> {
         let nxt = self.snd_nxt();
-        let end = self.end.min(self.window_edge).min(nxt + self.config.smss);
-        (nxt < end).then(|| self.first_time(now, nxt..end))
+        let end = self.end.min(nxt + self.config.smss);
+        if nxt >= end {
+            return None;
+        }
+        if end > self.window_edge {
+            self.beyond_window.get_or_insert(nxt.max(self.window_edge));
+        }
+        Some(self.first_time(now, nxt..end))
+    }
+
+    /// Where a segment without data stands: at SND.NXT, or at the end of the peer's window if more has
+    /// been sent than that allows. The peer would drop it, its acknowledgment included, if it stood
+    /// behind that (RFC 9293, 3.10.7.4).
+    pub fn bare_at(&self) -> u64 {
+        let nxt = self.snd_nxt();
+        self.beyond_window.map_or(nxt, |from| nxt.min(from.max(self.window_edge)))
     }
 
     /// Nothing waits to be sent and nothing is outstanding: the half of a connection that only
@@ -120,7 +135,10 @@ impl Sender {
         let new_data = self.new_data();
         let next = self.recovery.next(&self.ledger, new_data.is_some(), smss);
         let (range, again) = match (next, new_data) {
-            (Next::Again(range), _) => (range, true),
+            (Next::Again(range), _) => match self.allowed_again(range) {
+                Some(range) => (range, true),
+                None => return Choice::Nothing,
+            },
             (Next::New, Some(range)) => (range, false),
             (Next::New, None) | (Next::Nothing, _) => return Choice::Nothing,
         };
@@ -131,6 +149,13 @@ impl Sender {
         let limit = whole_segments(room.min(self.burst_limit()), smss);
         let range = range.start..range.start + len.min(limit);
         if again { Choice::Again(range) } else { Choice::New(range) }
+    }
+
+    /// What of `range` may be sent again: not what was sent beyond the peer's window, as long as it is
+    /// not within. (A retransmission timeout sends its first segment all the same.)
+    fn allowed_again(&self, range: Range<u64>) -> Option<Range<u64>> {
+        let limit = self.beyond_window.map_or(u64::MAX, |from| from.max(self.window_edge));
+        (range.start < limit).then(|| range.start..range.end.min(limit))
     }
 
     /// What may be sent for the first time, as far as the peer's window, silly-window avoidance
@@ -200,7 +225,8 @@ impl Sender {
     }
 
     fn first_time(&mut self, now: Instant, range: Range<u64>) -> Transmission {
-        let fin = self.finished && range.end == self.end && self.window_edge > range.end;
+        let allowed = self.window_edge > range.end || self.beyond_window.is_some();
+        let fin = self.finished && range.end == self.end && allowed;
         let sent = range.start..range.end + u64::from(fin);
         self.ledger.sent(now, sent.clone());
         self.tell_recovery(now, sent, false);

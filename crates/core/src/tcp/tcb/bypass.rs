@@ -40,6 +40,18 @@ impl Tcb {
         tcp.has(Flags::ACK) && ts.echo.wrapping_sub(state.clock.value(now)) as i32 > 0
     }
 
+    /// What a keep-alive or the probe of a closed window shows, which stands one below what is expected.
+    pub(super) fn shown_by_probe(
+        &self,
+        now: Instant,
+        start: Option<u64>,
+        tcp: &TcpHeader,
+        len: usize,
+    ) -> Option<Bypass> {
+        let probes = len <= 1 && start == self.receiver.expected().checked_sub(1);
+        (probes && self.echoes_ahead(now, tcp)).then_some(Bypass::EchoAhead)
+    }
+
     /// Whether a segment begins behind all that we have ever promised: somebody else has
     /// acknowledged to its sender all that we have, and opened the window further.
     pub fn is_beyond_promise(&self, tcp: &TcpHeader) -> bool {
@@ -118,9 +130,10 @@ impl Tcb {
             .collect()
     }
 
-    /// One segment of what is owed from offset `at` on, whatever the congestion window says: bytes
-    /// that were sent before go out once more without the sender's knowing, others as usual. None if
-    /// there are no more, or the peer's window ends here.
+    /// One segment of what is owed from offset `at` on, whatever the windows say: bytes that were sent
+    /// before go out once more without the sender's knowing, others as usual. The peer may have
+    /// opened its window without our hearing of it; what it has no room for it drops. None if there
+    /// are no more.
     pub fn transmit_blindly(&mut self, now: Instant, at: u64) -> Option<Outgoing> {
         let nxt = self.sender.snd_nxt();
         if at >= nxt {
@@ -133,6 +146,9 @@ impl Tcb {
         }
         let mut tcp = self.header(now, data.start);
         tcp.flags = tcp.flags | Flags::PSH;
+        if data.end == self.sender.written() && nxt > data.end {
+            tcp.flags = tcp.flags | Flags::FIN;
+        }
         Some(Outgoing { tcp, data, ecn: Ecn::NotCapable })
     }
 
