@@ -13,6 +13,7 @@ impl<B: Buffer> Gateway<B> {
     /// Flows that cannot go on without us stay until they end, or are [cut](Gateway::cut_all).
     pub fn drain(&mut self, now: Instant) {
         self.draining = true;
+        self.half_open.release(&mut self.clients);
         for id in 0..self.slots() {
             self.dismiss(now, id, Departure::Drain, None);
         }

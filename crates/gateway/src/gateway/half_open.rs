@@ -81,12 +81,21 @@ impl HalfOpen {
         }
         let last = ages.len() / 4;
         let last = *ages.select_nth_unstable(last).1;
+        self.retain(clients, |syn| !may_go(syn) || syn.came_at() > last);
+    }
+
+    /// Forgets all that the hosts can do without us.
+    pub(super) fn release(&mut self, clients: &mut Clients) {
+        self.retain(clients, |syn| !syn.is_as_it_came());
+    }
+
+    fn retain(&mut self, clients: &mut Clients, mut stays: impl FnMut(&Syn) -> bool) {
         self.syns.retain(|key, syn| {
-            let goes = may_go(syn) && syn.came_at() <= last;
-            if goes {
+            let stays = stays(syn);
+            if !stays {
                 clients.remove(syn.client(key).0);
             }
-            !goes
+            stays
         });
     }
 
@@ -101,13 +110,11 @@ impl HalfOpen {
             return;
         }
         let mut next = Instant::FAR_FUTURE;
-        self.syns.retain(|key, syn| {
+        self.retain(clients, |syn| {
             let deadline = syn.deadline(config);
             let waits = deadline > now;
             if waits {
                 next = next.min(deadline);
-            } else {
-                clients.remove(syn.client(key).0);
             }
             waits
         });

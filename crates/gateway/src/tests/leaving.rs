@@ -171,6 +171,22 @@ fn a_drained_gateway_splits_nothing_more() {
     assert_eq!(table.fate(Side::Lan, &syn, b""), Disposition::Forward(Reason::Draining));
 }
 
+/// What a dead server leaves unanswered does not hold up a stop, but where we have added options.
+#[test]
+fn a_drained_gateway_does_not_wait_for_servers_that_do_not_answer() {
+    for (add_options, waits) in [(AddOptions::Never, false), (AddOptions::Always, true)] {
+        let mut table = Table::new(Config { add_options, ..Config::default() });
+        table.options = Table::stamped();
+        table.send(Side::Lan, Table::segment(Side::Lan, 0, 0, Flags::SYN), b"");
+        table.gateway.drain(table.now);
+        assert_eq!((table.gateway.is_drained(), table.gateway.flows()), (!waits, waits.into()));
+        let mut synack = Table::segment(Side::Satellite, 0, 1, Flags::SYN | Flags::ACK);
+        synack.options = Table::stamped();
+        let fate = table.fate(Side::Satellite, &synack, b"");
+        assert_eq!(fate == Disposition::Taken, waits);
+    }
+}
+
 /// Both hosts fall silent: what is owed is sent once more without waiting, should the server hear
 /// us and we not it; then the ordinary retransmissions go on.
 #[test]
