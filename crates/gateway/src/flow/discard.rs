@@ -45,8 +45,6 @@ pub(super) struct Discarding {
     /// The mean backlog in segments, and the arrivals since the last discard.
     average: f64,
     count: f64,
-    /// What the stream might hold when that was last looked at.
-    pub(super) capacity: u64,
     rng: Pcg64Mcg,
 }
 
@@ -96,7 +94,6 @@ impl Discarding {
             leaves_hole: false,
             average: 0.0,
             count: 0.0,
-            capacity: 0,
             rng: Pcg64Mcg::seed_from_u64(seed),
         }
     }
@@ -177,14 +174,6 @@ impl<B: Buffer> Split<B> {
             Discard::RandomEarly => 2 * backlog.threshold(),
         };
         limit.min(sender.snd_nxt() + most)
-    }
-
-    /// Something has been sent on `leg`, so that the stream behind it has room for more.
-    pub(super) fn reopen_behind(&mut self, leg: usize) {
-        let Some(discarding) = &self.discarding[1 - leg] else { return };
-        let limit = self.legs[leg].tcb.sender.snd_una() + discarding.capacity;
-        let edge = self.edge(1 - leg, limit);
-        self.legs[1 - leg].tcb.receiver.set_limit(edge);
     }
 
     /// Of `holes` that have come up in what arrives on `leg`, those that the network has made.

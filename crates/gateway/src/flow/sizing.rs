@@ -152,7 +152,12 @@ impl<B: Buffer> Split<B> {
         if sender.is_done() {
             self.sizing[index].begin(now, round_trip, sender.snd_una());
         }
-        self.sizing[index].keep_ahead(sender.in_flight());
+        self.keep_ahead(index);
+    }
+
+    /// Stream `index` may hold as much behind what is in flight as is needed to go on.
+    pub(super) fn keep_ahead(&mut self, index: usize) {
+        self.sizing[index].keep_ahead(self.legs[1 - index].tcb.sender.in_flight());
     }
 
     /// Something of stream `index` has been delivered: it may hold more, or less.
@@ -165,7 +170,7 @@ impl<B: Buffer> Split<B> {
             repeated: sender.stats().retransmitted_bytes,
         };
         self.sizing[index].on_delivered(&observed);
-        self.sizing[index].keep_ahead(sender.in_flight());
+        self.keep_ahead(index);
     }
 }
 

@@ -270,13 +270,23 @@ impl<B: Buffer> Split<B> {
             return;
         }
         for leg in [CLIENT, SERVER] {
-            let delivered = self.legs[1 - leg].tcb.sender.snd_una();
-            let capacity = self.sizing[leg].capacity().min(most);
-            if let Some(discarding) = &mut self.discarding[leg] {
-                discarding.capacity = capacity;
-            }
-            let edge = self.edge(leg, delivered + capacity);
-            self.legs[leg].tcb.receiver.set_limit(edge);
+            self.open_window(leg, most);
+        }
+    }
+
+    fn open_window(&mut self, leg: usize, most: u64) {
+        let delivered = self.legs[1 - leg].tcb.sender.snd_una();
+        let capacity = self.sizing[leg].capacity().min(most);
+        let edge = self.edge(leg, delivered + capacity);
+        self.legs[leg].tcb.receiver.set_limit(edge);
+    }
+
+    /// Something has been sent on `leg`, so that more may wait behind it.
+    fn open_window_behind(&mut self, leg: usize, most: u64) {
+        let behind = 1 - leg;
+        self.keep_ahead(behind);
+        if self.may_receive() && !self.is_unconfirmed() {
+            self.open_window(behind, most);
         }
     }
 
@@ -297,11 +307,12 @@ impl<B: Buffer> Split<B> {
     }
 
     /// The next segment to be sent now: the leg, and the segment with the offsets of its data. Data
-    /// waits on legs whose links are `busy`.
+    /// waits on legs whose links are `busy`, and streams hold at most `most`.
     pub(crate) fn poll_transmit(
         &mut self,
         now: Instant,
         busy: [bool; 2],
+        most: u64,
     ) -> Option<(usize, IpHeader, Outgoing)> {
         if let Some((leg, ip, tcp)) = self.control.pop_front() {
             return Some((leg, ip, Outgoing { tcp, data: 0..0, ecn: Ecn::NotCapable }));
@@ -317,7 +328,9 @@ impl<B: Buffer> Split<B> {
             leg.tcb.sender.set_link_busy(busy[index]);
             if let Some(out) = leg.tcb.poll_transmit(now) {
                 let (ip, out) = leg.outgoing(out);
-                self.reopen_behind(index);
+                if !out.data.is_empty() {
+                    self.open_window_behind(index, most);
+                }
                 return Some((index, ip, out));
             }
         }

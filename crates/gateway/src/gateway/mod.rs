@@ -199,13 +199,14 @@ impl<B: Buffer> Gateway<B> {
     fn poll_flows(&mut self, now: Instant) -> Option<Emission> {
         loop {
             let (id, turn) = self.next_to_ask(now)?;
+            let most = self.most_for_one();
             // A flow may have been removed meanwhile, and its place taken by another.
             let Some(flow) = self.flows.get_mut(id) else { continue };
             let sides = flow.sides;
             let busy = sides
                 .map(|side| turn != Some(side as usize) && self.links[side as usize].is_busy(now));
             if let Phase::Split(split) = &mut flow.phase {
-                if let Some((leg, ip, out)) = split.poll_transmit(now, busy) {
+                if let Some((leg, ip, out)) = split.poll_transmit(now, busy, most) {
                     let smss = split.leg(leg).tcb.sender.smss();
                     let len = out.data.end - out.data.start;
                     let gso_size = (len > smss).then_some(smss as u16);

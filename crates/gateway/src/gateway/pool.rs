@@ -44,7 +44,7 @@ impl<B: Buffer> Gateway<B> {
     /// Choudhury and Hahne, 1998), and its guaranteed share in any case. So a single stream takes a
     /// fifth of the pool at most, and however many readers stop, as much as one of them holds is
     /// there for the next stream.
-    fn most_for_one(&self) -> u64 {
+    pub(super) fn most_for_one(&self) -> u64 {
         let free = self.memory().saturating_sub(self.held) as u64;
         (free / 4).max(self.config.guaranteed.count())
     }
