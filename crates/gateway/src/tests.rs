@@ -12,6 +12,7 @@ mod policy;
 mod pool;
 mod resting;
 mod silence;
+mod turns;
 
 use super::*;
 use bentpipe_core::tcp::buffer::Payload;

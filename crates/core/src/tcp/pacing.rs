@@ -37,11 +37,32 @@ impl Pacer {
     pub fn sent(&mut self, now: Instant, bytes: u64, rate: Rate) {
         self.next = self.next.max(now - CATCH_UP) + rate.time_for(bytes);
     }
+
+    /// `bytes` that did not wait left at `now`: what waits may leave at `latest` all the same.
+    pub fn sent_out_of_turn(&mut self, now: Instant, bytes: u64, rate: Rate, latest: Instant) {
+        let before = self.next;
+        self.sent(now, bytes, rate);
+        self.next = self.next.min(latest).max(before);
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_does_not_wait_holds_up_what_does_no_longer_than_it_may() {
+        let (mut pacer, now) = (Pacer::default(), Instant::from_millis(100));
+        let (rate, latest) = (Rate::from_bits_per_sec(8_000_000), now + Duration::from_millis(3));
+        pacer.sent(now, 5_000, rate);
+        assert_eq!(pacer.next(), now, "it catches up");
+        pacer.sent_out_of_turn(now, 2_000, rate, latest);
+        assert_eq!(pacer.next(), now + Duration::from_millis(2));
+        pacer.sent_out_of_turn(now, 2_000, rate, latest);
+        assert_eq!(pacer.next(), latest);
+        pacer.sent_out_of_turn(now, 2_000, rate, now);
+        assert_eq!(pacer.next(), latest, "nothing that was counted is taken back");
+    }
 
     #[test]
     fn late_wake_ups_do_not_lower_the_rate() {

@@ -43,6 +43,7 @@ pub(crate) use split::{Allowance, Packet, Split};
 pub(crate) use syn::{Relay, Syn};
 
 use crate::Side;
+use crate::gateway::Turn;
 use crate::key::{Endpoint, FlowKey};
 use bentpipe_core::time::Instant;
 
@@ -57,8 +58,8 @@ pub(crate) struct Flow<B> {
     pub(crate) phase: Phase<B>,
     /// When its last SYN before the SYN-ACK came.
     pub(crate) began: Instant,
-    /// By side: it waits for its turn on the link.
-    pub(crate) waits: [bool; 2],
+    /// By side: where it stands among those that share the link.
+    pub(crate) turns: [Turn; 2],
     /// The flow's end has been counted.
     pub(crate) end_noted: bool,
     /// When the gateway looks at this flow again; never later than what the flow needs.

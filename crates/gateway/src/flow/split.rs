@@ -307,12 +307,14 @@ impl<B: Buffer> Split<B> {
     }
 
     /// The next segment to be sent now: the leg, and the segment with the offsets of its data. Data
-    /// waits on legs whose links are `busy`, and streams hold at most `most`.
+    /// waits on legs whose links are `busy`, and streams hold at most `most`. Leg `first` is asked
+    /// before the other.
     pub(crate) fn poll_transmit(
         &mut self,
         now: Instant,
         busy: [bool; 2],
         most: u64,
+        first: usize,
     ) -> Option<(usize, IpHeader, Outgoing)> {
         if let Some((leg, ip, tcp)) = self.control.pop_front() {
             return Some((leg, ip, Outgoing { tcp, data: 0..0, ecn: Ecn::NotCapable }));
@@ -320,7 +322,7 @@ impl<B: Buffer> Split<B> {
         if let Some(blind) = self.blind_segment(now) {
             return Some(blind);
         }
-        for index in [CLIENT, SERVER] {
+        for index in [first, 1 - first] {
             if !self.may_send(index) {
                 continue;
             }

@@ -126,7 +126,7 @@ impl<B: Buffer> Gateway<B> {
                     sides,
                     phase: Phase::Opening(Box::new(opening)),
                     began,
-                    waits: [false; 2],
+                    turns: Default::default(),
                     end_noted: false,
                     armed: None,
                     queued: false,

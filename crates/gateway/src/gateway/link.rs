@@ -1,14 +1,36 @@
-//! The link behind a side: where its rate is known, all flows take turns on it, a segment each.
+//! The link behind a side: where its rate is known, all flows take turns on it.
 //!
 //! So they have equal shares whenever they began and however large their windows are (Nagle, RFC
 //! 970), the link's own queue stays empty as far as they fill it, and what waits does so here, where
-//! a stream's size bounds it. A flow that has nothing to send leaves its turn to the others. Only
-//! data waits: bare acknowledgments, probes and resets count, and do not wait.
+//! a stream's size bounds it. A flow that has nothing to send leaves its turn to the others.
+//!
+//! Shares are equal in bytes, whatever the size of segments: deficit round robin (Shreedhar and
+//! Varghese, 1996). A flow is given a quantum when its turn comes, sends until that is used up, and
+//! then goes behind the others; what it has sent beyond the quantum it goes without next time. Who
+//! pauses keeps what is left, and the place: that is less than a quantum, however long it pauses.
+//!
+//! Only data waits. Bare acknowledgments, probes and resets do not, and count; but they cannot
+//! take more than half of the link from data, or a flood of them would keep it waiting for ever.
 
 use bentpipe_core::tcp::pacing::{Pacer, Pacing};
 use bentpipe_core::time::Instant;
 use bentpipe_core::units::Rate;
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
+
+/// What a flow is given when its turn comes, in bytes: a packet of the usual size. Were it more, many
+/// flows would wait long for each other; of a super-segment the rest is taken from later turns.
+const QUANTUM: i32 = 1_500;
+
+/// Where a flow stands among those that share a link.
+#[derive(Debug, Default)]
+pub(crate) struct Turn {
+    /// Its place: the lower it is, the earlier its turn. 0: none yet.
+    place: u64,
+    /// It is in the queue.
+    waits: bool,
+    /// Bytes that it may send until the next flow's turn; or has sent beyond.
+    credit: i32,
+}
 
 /// A link that flows share.
 #[derive(Debug)]
@@ -16,9 +38,11 @@ pub(super) struct Link {
     /// The rate at which it is used; None: as each flow likes.
     rate: Option<Rate>,
     pacer: Pacer,
-    /// Flows that have something to send, in the order of their turns. Some may be gone, and their
-    /// places taken by others.
-    waiting: VecDeque<usize>,
+    /// The next turn is then, however much is sent that does not wait for one.
+    latest: Instant,
+    /// Flows that have something to send, by their places.
+    waiting: BTreeMap<u64, usize>,
+    last_place: u64,
 }
 
 impl Link {
@@ -28,7 +52,13 @@ impl Link {
             Pacing::Window { cap } => cap,
             Pacing::Off => None,
         };
-        Link { rate, pacer: Pacer::default(), waiting: VecDeque::new() }
+        Link {
+            rate,
+            pacer: Pacer::default(),
+            latest: Instant::ZERO,
+            waiting: BTreeMap::new(),
+            last_place: 0,
+        }
     }
 
     /// Whether a flow that comes now is to wait: for the link, or behind others.
@@ -36,14 +66,55 @@ impl Link {
         self.rate.is_some() && (!self.waiting.is_empty() || now < self.pacer.next())
     }
 
-    /// The flow waits for its turn.
-    pub(super) fn wait(&mut self, id: usize) {
-        self.waiting.push_back(id);
+    /// Flow `id` waits: at the place that it has, or behind all others.
+    pub(super) fn wait(&mut self, id: usize, turn: &mut Turn) {
+        if turn.place == 0 {
+            self.last_place += 1;
+            turn.place = self.last_place;
+        }
+        turn.waits = true;
+        self.waiting.insert(turn.place, id);
     }
 
-    /// The flow whose turn it is now, if any.
-    pub(super) fn turn(&mut self, now: Instant) -> Option<usize> {
-        if now < self.pacer.next() { None } else { self.waiting.pop_front() }
+    /// The flow is gone.
+    pub(super) fn leave(&mut self, turn: &Turn) {
+        if turn.waits {
+            self.waiting.remove(&turn.place);
+        }
+    }
+
+    /// The flow whose turn it may be now, if any. It is not in the queue any more.
+    pub(super) fn next(&mut self, now: Instant) -> Option<usize> {
+        if now < self.pacer.next() {
+            return None;
+        }
+        self.waiting.pop_first().map(|(_, id)| id)
+    }
+
+    /// Whether it is the turn of flow `id`, which came [next](Link::next). If not, it goes behind
+    /// the others, with a quantum more.
+    pub(super) fn begins(&mut self, id: usize, turn: &mut Turn) -> bool {
+        turn.waits = false;
+        if turn.credit <= 0 {
+            turn.credit += QUANTUM;
+        }
+        if turn.credit <= 0 {
+            turn.place = 0;
+            self.wait(id, turn);
+        }
+        !turn.waits
+    }
+
+    /// In its turn the flow has sent something: on this link, if `sent`.
+    pub(super) fn used(&mut self, id: usize, turn: &mut Turn, sent: Option<Sent>) {
+        let Some(Sent { bytes, data: true }) = sent else {
+            // An acknowledgment came first, or something for the other side: the turn is still to come.
+            return self.wait(id, turn);
+        };
+        turn.credit = turn.credit.saturating_sub(i32::try_from(bytes).unwrap_or(i32::MAX));
+        if turn.credit <= 0 {
+            turn.place = 0;
+        }
     }
 
     /// When the next turn is, if anybody waits.
@@ -51,10 +122,23 @@ impl Link {
         (!self.waiting.is_empty()).then(|| self.pacer.next())
     }
 
-    /// Packets of so many bytes, headers included, were sent.
-    pub(super) fn sent(&mut self, now: Instant, bytes: u64) {
-        if let Some(rate) = self.rate {
-            self.pacer.sent(now, bytes, rate);
+    /// Something was sent.
+    pub(super) fn sent(&mut self, now: Instant, what: Sent) {
+        let Some(rate) = self.rate else { return };
+        if what.data && now >= self.pacer.next() {
+            self.pacer.sent(now, what.bytes, rate);
+            self.latest = self.pacer.next() + rate.time_for(what.bytes);
+        } else {
+            self.pacer.sent_out_of_turn(now, what.bytes, rate, self.latest);
         }
     }
+}
+
+/// Packets that were sent.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sent {
+    /// Bytes of all of them, headers included.
+    pub(super) bytes: u64,
+    /// They carry data.
+    pub(super) data: bool,
 }

@@ -25,11 +25,11 @@ use bentpipe_core::time::Instant;
 use bentpipe_core::wire::{Amendment, IpHeader, TcpHeader};
 use clients::Clients;
 use half_open::HalfOpen;
-use link::Link;
+pub(crate) use link::Turn;
+use link::{Link, Sent};
 use slab::Slab;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::iter;
-use std::mem;
 use std::ops::Range;
 
 /// What is to become of a packet.
@@ -65,11 +65,12 @@ impl Emission {
         (self.data.end - self.data.start) as usize
     }
 
-    /// Bytes of all packets that it becomes, headers included.
-    fn wire_len(&self) -> u64 {
+    /// What it is for the link: all packets that it becomes.
+    fn sent(&self) -> Sent {
         let payload = self.payload_len();
         let packets = self.gso_size.map_or(1, |size| payload.div_ceil(usize::from(size)));
-        (packets * (self.ip.wire_len() + self.tcp.wire_len()) + payload) as u64
+        let bytes = packets * (self.ip.wire_len() + self.tcp.wire_len()) + payload;
+        Sent { bytes: bytes as u64, data: payload > 0 }
     }
 }
 
@@ -192,7 +193,7 @@ impl<B: Buffer> Gateway<B> {
             }
             None => self.poll_flows(now)?,
         };
-        self.links[emission.to as usize].sent(now, emission.wire_len());
+        self.links[emission.to as usize].sent(now, emission.sent());
         Some(emission)
     }
 
@@ -205,21 +206,27 @@ impl<B: Buffer> Gateway<B> {
             let sides = flow.sides;
             let busy = sides
                 .map(|side| turn != Some(side as usize) && self.links[side as usize].is_busy(now));
+            let first =
+                sides.iter().position(|side| turn == Some(*side as usize)).unwrap_or(CLIENT);
             if let Phase::Split(split) = &mut flow.phase {
-                if let Some((leg, ip, out)) = split.poll_transmit(now, busy, most) {
+                if let Some((leg, ip, out)) = split.poll_transmit(now, busy, most, first) {
                     let smss = split.leg(leg).tcb.sender.smss();
                     let len = out.data.end - out.data.start;
                     let gso_size = (len > smss).then_some(smss as u16);
                     let to = sides[leg];
-                    self.touch(id);
                     let (source, data) = (Some((id, leg)), out.data);
-                    return Some(Emission { to, ip, tcp: out.tcp, gso_size, source, data });
+                    let emission = Emission { to, ip, tcp: out.tcp, gso_size, source, data };
+                    if let Some(side) = turn {
+                        let sent = Some(emission.sent()).filter(|_| to as usize == side);
+                        self.links[side].used(id, &mut flow.turns[side], sent);
+                    }
+                    self.touch(id);
+                    return Some(emission);
                 }
                 for (leg, side) in sides.into_iter().enumerate() {
                     let side = side as usize;
-                    if split.waits_for_link(leg) && !flow.waits[side] {
-                        flow.waits[side] = true;
-                        self.links[side].wait(id);
+                    if split.waits_for_link(leg) {
+                        self.links[side].wait(id, &mut flow.turns[side]);
                     }
                 }
             }
@@ -228,23 +235,23 @@ impl<B: Buffer> Gateway<B> {
         }
     }
 
-    /// The flow to be asked for something to send, and the link for which it has waited, if any.
+    /// The flow to be asked for something to send, and the link on which it is its turn, if any.
+    /// Turns come when all that may want one are in the queue.
     fn next_to_ask(&mut self, now: Instant) -> Option<(usize, Option<usize>)> {
-        for side in 0..2 {
-            while let Some(id) = self.links[side].turn(now) {
-                // Another flow may have the place of one that is gone.
-                if let Some(flow) = self.flows.get_mut(id)
-                    && mem::take(&mut flow.waits[side])
-                {
+        if let Some(id) = self.ready.pop_front() {
+            if let Some(flow) = self.flows.get_mut(id) {
+                flow.queued = false;
+            }
+            return Some((id, None));
+        }
+        for (side, link) in self.links.iter_mut().enumerate() {
+            while let Some(id) = link.next(now) {
+                if link.begins(id, &mut self.flows[id].turns[side]) {
                     return Some((id, Some(side)));
                 }
             }
         }
-        let id = self.ready.pop_front()?;
-        if let Some(flow) = self.flows.get_mut(id) {
-            flow.queued = false;
-        }
-        Some((id, None))
+        None
     }
 
     /// Calls `visit` with the payload of `emission`, piece by piece.

@@ -86,6 +86,9 @@ impl<B: Buffer> Gateway<B> {
 
     pub(super) fn remove(&mut self, id: usize) {
         let flow = self.flows.remove(id);
+        for (link, turn) in self.links.iter_mut().zip(&flow.turns) {
+            link.leave(turn);
+        }
         self.table.remove(&flow.key());
         self.clients.remove(flow.client.0);
         if let Some(at) = flow.armed {
