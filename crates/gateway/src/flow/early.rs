@@ -6,12 +6,16 @@
 //! to a gateway that has said it takes it, never to a host: the SYN's source may be forged, and
 //! would be sent what it has not asked for.
 
-use super::leg::{CLIENT, SERVER};
+use super::leg::{CLIENT, Handshake, Leg, SERVER};
 use super::split::Split;
 use super::syn::Relay;
+use crate::Side;
+use crate::announce::Announcement;
+use crate::config::Config;
 use bentpipe_core::tcp::buffer::Buffer;
+use bentpipe_core::tcp::tcb::TimestampClock;
 use bentpipe_core::time::{Duration, Instant};
-use bentpipe_core::wire::{Flags, SeqNum, TcpHeader};
+use bentpipe_core::wire::{Flags, TcpHeader, TcpOptions};
 
 /// The SYN-ACK is repeated after this long, then after twice as long (RFC 6298, 2.1 and 5.5).
 const FIRST_REPETITION: Duration = Duration::from_secs(1);
@@ -21,7 +25,9 @@ const MOST_BETWEEN: Duration = Duration::from_secs(8);
 /// A client that has not acknowledged its SYN-ACK.
 #[derive(Debug)]
 pub(crate) struct Unconfirmed {
-    syn_seq: SeqNum,
+    /// The SYN that has been answered, and what a gateway on the way had added to it.
+    syn: TcpHeader,
+    added: Announcement,
     synack: Relay,
     /// Data may be sent before the acknowledgment.
     takes_early_data: bool,
@@ -33,17 +39,19 @@ pub(crate) struct Unconfirmed {
 }
 
 impl Unconfirmed {
-    /// The SYN numbered `syn_seq` has been answered with `synack`.
+    /// `syn` has been answered with `synack`. A gateway had `added` something to it.
     pub(super) fn new(
         now: Instant,
-        syn_seq: SeqNum,
+        syn: TcpHeader,
+        added: Announcement,
         synack: Relay,
         patience: Duration,
     ) -> Unconfirmed {
         Unconfirmed {
-            syn_seq,
+            syn,
+            added,
             synack,
-            takes_early_data: false,
+            takes_early_data: added.takes_early_data,
             repeat_at: now + FIRST_REPETITION,
             interval: FIRST_REPETITION,
             patience,
@@ -51,9 +59,21 @@ impl Unconfirmed {
         }
     }
 
-    /// The same towards a gateway that takes data before the client's acknowledgment, or not.
-    pub(super) fn with_early_data(self, takes_early_data: bool) -> Unconfirmed {
-        Unconfirmed { takes_early_data, ..self }
+    /// The SYN as it stands if `tcp` comes: the same again, perhaps with less, or without what was
+    /// added if the SYN-ACK is acknowledged without it.
+    fn lesser_syn(&self, tcp: &TcpHeader) -> Option<TcpHeader> {
+        if tcp.has(Flags::SYN) {
+            return (!tcp.has(Flags::ACK) && tcp.seq == self.syn.seq).then(|| tcp.clone());
+        }
+        let stamped = self.synack.1.options.timestamps.is_some();
+        let bare = self.added.timestamps && stamped && tcp.options.timestamps.is_none();
+        let begins = tcp.seq.distance_from(self.syn.seq + 1);
+        let completes = tcp.ack == self.synack.1.seq + 1 && (0..=0xffff).contains(&begins);
+        (bare && completes && tcp.has(Flags::ACK) && !tcp.has(Flags::RST)).then(|| {
+            let mut syn = self.syn.clone();
+            self.added.take_off(&mut syn.options);
+            syn
+        })
     }
 }
 
@@ -80,7 +100,7 @@ impl<B: Buffer> Split<B> {
         }
         if tcp.has(Flags::SYN) {
             // Another SYN than the one that was answered is challenged.
-            if tcp.has(Flags::ACK) || tcp.seq != unconfirmed.syn_seq {
+            if tcp.has(Flags::ACK) || tcp.seq != unconfirmed.syn.seq {
                 return true;
             }
             unconfirmed.deadline = now + unconfirmed.patience;
@@ -89,6 +109,46 @@ impl<B: Buffer> Split<B> {
             return false;
         }
         tcp.has(Flags::ACK) && tcp.ack.distance_from(unconfirmed.synack.1.seq + 1) >= 0
+    }
+
+    /// A segment of the client has come on `side`. Where it shows that a gateway on the way has given
+    /// up what it had added to the SYN, the leg begins anew without that, as its host never offered
+    /// it. So far nothing has been taken on it, and nothing that was sent on it acknowledged.
+    pub(crate) fn accept_less(
+        &mut self,
+        now: Instant,
+        config: &Config,
+        side: Side,
+        tcp: &TcpHeader,
+    ) {
+        let Some(unconfirmed) = &mut self.unconfirmed else { return };
+        let Some(syn) = unconfirmed.lesser_syn(tcp) else { return };
+        let (ip, ref mut synack) = unconfirmed.synack;
+        if !withdraw(&mut synack.options, &syn.options) {
+            return;
+        }
+        let clock = self.legs[CLIENT].tcb.agreed().timestamps.map(|state| state.clock);
+        let handshake = Handshake {
+            ours: synack,
+            theirs: &syn,
+            window: u64::from(syn.window),
+            relayed: match clock {
+                Some(TimestampClock::Relayed(value)) => Some(value),
+                Some(TimestampClock::Own(_)) | None => None,
+            },
+            rtt: None,
+            ip,
+        };
+        let leg = Leg::new(now, config, side, &handshake);
+        if !tcp.has(Flags::SYN) {
+            // Whoever keeps account of windows on the way hears of it as well.
+            self.control.push_back((CLIENT, ip, synack.clone()));
+        }
+        self.legs[CLIENT] = leg;
+        let written = self.legs[SERVER].tcb.receiver.rcv_nxt();
+        self.legs[CLIENT].tcb.sender.extend(written);
+        unconfirmed.takes_early_data = false;
+        unconfirmed.syn = syn;
     }
 
     /// When the SYN-ACK is to be repeated or the client given up, if ever.
@@ -111,4 +171,13 @@ impl<B: Buffer> Split<B> {
             self.control.push_back((CLIENT, ip, synack));
         }
     }
+}
+
+/// Takes out of a SYN-ACK's options what the SYN did not offer; whether there was any.
+fn withdraw(accepted: &mut TcpOptions, offered: &TcpOptions) -> bool {
+    let before = (accepted.window_scale, accepted.sack_permitted, accepted.timestamps);
+    accepted.window_scale = accepted.window_scale.filter(|_| offered.window_scale.is_some());
+    accepted.sack_permitted &= offered.sack_permitted;
+    accepted.timestamps = accepted.timestamps.filter(|_| offered.timestamps.is_some());
+    before != (accepted.window_scale, accepted.sack_permitted, accepted.timestamps)
 }

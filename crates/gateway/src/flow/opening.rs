@@ -176,10 +176,9 @@ impl Opening {
             Leg::new(now, config, sides[SERVER], &server),
         ];
         let unconfirmed = ack.is_none().then(|| {
-            let takes_early_data = self.syn.peer_added().is_some_and(|peer| peer.takes_early_data);
+            let added = self.syn.peer_added().unwrap_or_default();
             let synack = (self.ip, self.synack_out.clone());
-            Unconfirmed::new(now, self.syn.isn(), synack, config.open_timeout)
-                .with_early_data(takes_early_data)
+            Unconfirmed::new(now, syn_in.clone(), added, synack, config.open_timeout)
         });
         Split::new(now, config, legs, self.added_in_all(), unconfirmed)
     }

@@ -252,6 +252,9 @@ impl<B: Buffer> Gateway<B> {
         let leaving = split.leaving_for();
         let before = split.held();
         let unconfirmed = split.is_unconfirmed();
+        if unconfirmed && leg == CLIENT {
+            split.accept_less(now, &self.config, sides[CLIENT], packet.tcp);
+        }
         let progress = split.on_packet(now, leg, packet, allowance);
         let confirmed = unconfirmed && !split.is_unconfirmed();
         self.held = self.held + split.held() - before;

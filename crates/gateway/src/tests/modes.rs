@@ -176,3 +176,42 @@ fn data_that_a_peer_sends_early_is_not_passed_on_before_the_handshake() {
     assert_eq!(verdict, Disposition::Taken, "it comes again");
     assert!(table.sent().is_empty());
 }
+
+/// A gateway near the client has added options to its SYN, and leaves before the handshake is over.
+/// The client's host never offered them, and is served without.
+#[test]
+fn a_peer_that_leaves_early_takes_its_options_with_it() {
+    for syn_comes_again in [true, false] {
+        let config = Config { handshake: Handshake::DownstreamFirst, ..Config::default() };
+        let mut table = Table::new(config);
+        let bare = TcpOptions { mss: Some(1460), ..TcpOptions::default() };
+        let mut added = TcpOptions { window_scale: Some(7), sack_permitted: true, ..bare.clone() };
+        added.timestamps = Table::stamped().timestamps;
+        assert!(added.add_experiment(0x6270, &[0b1111]));
+        let [near, far] = [Side::Lan, Side::Satellite].map(Table::ip);
+        table.give(Side::Satellite, &near, &syn(added), b"");
+        let synack = Table::segment(Side::Satellite, 0, 1, SYN_ACK);
+        let synack = TcpHeader { options: bare.clone(), ..synack };
+        let accepted = |sent: &[Emission]| {
+            let synack = sent.iter().find(|sent| sent.tcp.flags == SYN_ACK).expect("one");
+            let options = &synack.tcp.options;
+            [options.timestamps.is_some(), options.window_scale.is_some(), options.sack_permitted]
+        };
+        assert_eq!(accepted(&table.give(Side::Lan, &far, &synack, b"")), [true; 3]);
+        let hello = Table::segment(Side::Satellite, 1, 1, Flags::ACK);
+        table.give(Side::Lan, &far, &hello, b"220 ready");
+        if syn_comes_again {
+            let sent = table.give(Side::Satellite, &near, &syn(bare.clone()), b"");
+            assert_eq!(accepted(&sent), [false; 3]);
+        }
+        let ack = Table::segment(Side::Lan, 1, 1, Flags::ACK);
+        let sent = table.give(Side::Satellite, &near, &ack, b"");
+        let data = sent.iter().find(|sent| sent.payload_len() == 9).expect("the server's line");
+        assert_eq!(data.tcp.options, TcpOptions::default());
+        let ack = Table::segment(Side::Lan, 1, 10, Flags::ACK);
+        table.give(Side::Satellite, &near, &ack, b"");
+        assert_eq!((table.gateway.flows(), table.gateway.held()), (1, 0));
+        table.wait(Duration::from_secs(80));
+        assert_eq!(table.gateway.flows(), 1, "it is confirmed");
+    }
+}

@@ -8,6 +8,7 @@
 use crate::world::{NodeId, Segment};
 use bentpipe_core::wire::{Flags, SeqNum};
 use std::collections::BTreeMap;
+use std::mem;
 use std::net::IpAddr;
 
 type Endpoint = (IpAddr, u16);
@@ -21,12 +22,15 @@ pub(super) struct Edges {
 
 #[derive(Debug, Default, Clone, Copy)]
 struct Promise {
-    /// The SYN that the node sent, and the shift that it offered in any of its copies.
+    /// The SYN that the node sent, and the shift that it offered in any of its copies, or the SYN-ACK and
+    /// that in its last copy.
     ours: Option<(SeqNum, Option<u8>)>,
     /// The SYN that belongs to it, and the shift in its first copy.
     theirs: Option<(SeqNum, Option<u8>)>,
     /// The latest SYN that came, likewise. It may be forged, or that of another connection.
     came: Option<(SeqNum, Option<u8>)>,
+    /// The other end has acknowledged something behind the SYN.
+    begun: bool,
     edge: Option<SeqNum>,
     /// The last acknowledgment and the window behind it in bytes.
     last: Option<(SeqNum, u32)>,
@@ -55,6 +59,9 @@ impl Edges {
         if segment.came {
             let promise = self.promises.entry((node, segment.dst, segment.src)).or_default();
             let syn = (seq, segment.window_scale);
+            promise.begun |= promise.ours.is_some_and(|(isn, _)| {
+                flags.contains(Flags::ACK) && segment.ack.distance_from(isn + 1) > 0
+            });
             match promise.ours {
                 // The answer to what was sent.
                 Some((isn, _)) if flags.contains(Flags::ACK) && segment.ack == isn + 1 => {
@@ -71,6 +78,16 @@ impl Edges {
         let promise = self.promises.entry((node, segment.src, segment.dst)).or_default();
         if flags.contains(Flags::SYN) {
             match &mut promise.ours {
+                // Of SYNs any copy may be answered. A SYN-ACK that accepts less takes the others back
+                // as long as nobody has acknowledged more.
+                Some((isn, scale))
+                    if *isn == seq && flags.contains(Flags::ACK) && !promise.begun =>
+                {
+                    if mem::replace(scale, segment.window_scale) != segment.window_scale {
+                        // What was promised before was in units that the host has never heard of.
+                        promise.edge = None;
+                    }
+                }
                 Some((isn, scale)) if *isn == seq => *scale = scale.or(segment.window_scale),
                 _ => {
                     let came = promise.came;
