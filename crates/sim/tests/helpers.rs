@@ -108,6 +108,7 @@ fn spaced_acknowledgments_do_not_fill_the_queue_in_slow_start() {
     assert!(seconds(&spaced) <= seconds(&plain));
 }
 
+/// H-D-15.
 #[test]
 fn spoofing_makes_slow_start_that_of_the_terrestrial_path() {
     let spoof = "[helper.h]\nkind = \"spoof\"\nat = \"r\"\nlink = \"sat\"\n";

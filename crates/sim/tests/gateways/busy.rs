@@ -145,3 +145,24 @@ fn a_first_flow_fills_the_link_at_once() {
         assert!(took.as_secs_f64() < 1.03 * limit, "{bytes} bytes took {took:?} of {limit}");
     }
 }
+
+/// G01-W-9: at the rates of the BBN report's table 1, too, where a stream may hold what they take.
+#[test]
+fn a_flow_fills_links_of_many_megabits() {
+    for megabits in [45, 155] {
+        let rate = Rate::from_bits_per_sec(megabits * 1_000_000);
+        let config = Config { stream_capacity: Bytes::new(32 << 20), ..knowing(rate) };
+        let mut path = Path::geo(rate, [config.clone(), config]);
+        let cable = LinkConfig { rate: None, ..cable() };
+        (path.links[0], path.links[2]) = (cable.clone(), cable);
+        // Two seconds of it.
+        let bytes = rate.bytes_in(Duration::from_secs(2));
+        path = path.call(Script::default(), Script { bytes, ..Script::default() });
+        let (mut world, _) = path.build();
+        world.run(Duration::from_secs(60));
+        let took = reports(&world, 0)[0].last_read.unwrap().saturating_since(Instant::ZERO);
+        let limit = 1.01 + 2.0 * 1500.0 / 1448.0;
+        println!("{megabits} Mbit/s: {bytes} bytes in {took:?}, {limit:.3} s at least");
+        assert!(took.as_secs_f64() < 1.1 * limit, "{took:?} of {limit}");
+    }
+}
