@@ -78,6 +78,7 @@ fn moments(channel: GilbertElliott, packets: u64, seed: u64) -> (f64, f64, [f64;
     (mean, mean * packets as f64 / bursts, [correlation(1), correlation(2), correlation(3)])
 }
 
+/// G99-D-16.
 #[test]
 fn bursts_of_gilbert_have_the_moments_of_the_chain() {
     // From bursts of five and one per cent: r = 0.2, p = 0.2·0.01/0.99; correlation (1 − p − r)ⁿ.
