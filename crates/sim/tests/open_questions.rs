@@ -87,3 +87,73 @@ fn the_window_of_a_known_link_is_the_best_one_to_begin_with() {
         assert!(fixed.iter().all(|fixed| known < fixed + 0.01), "{known}, {fixed:?}");
     }
 }
+
+/// Goodput in Mbit/s over `seconds` of flows called `a`, `b`, ..., their fairness, and the most that
+/// the first gateway has held, in KB.
+fn shares(text: &str, seconds: u32) -> (f64, f64, u64) {
+    let outcome = outcome(&format!("[run]\nduration = \"{seconds}s\"\n{text}"));
+    let rates: Vec<f64> = outcome.flows.iter().map(|flow| flow.tally.delivered as f64).collect();
+    let squares: f64 = rates.iter().map(|rate| rate * rate).sum();
+    let fairness = rates.iter().sum::<f64>().powi(2) / squares / rates.len() as f64;
+    let sum = rates.iter().sum::<f64>() * 8e-6 / f64::from(seconds);
+    (sum, fairness, outcome.gateways[0].most_held / 1000)
+}
+
+/// Six transfers that begin a second apart, from the server or to it.
+fn six(boxes: &str, to_client: bool) -> String {
+    let mut text = format!(
+        "[host.server]\ntcp = \"linux\"\n[host.client]\ntcp = \"linux\"\n{boxes}\
+         [link.far]\nbetween = [\"g2\", \"client\"]\nprofile = \"ethernet-100\"\n"
+    );
+    let ends = if to_client { ["server", "client"] } else { ["client", "server"] };
+    for (second, name) in ["a", "b", "c", "d", "e", "f"].into_iter().enumerate() {
+        text += &format!(
+            "[flow.{name}]\nfrom = \"{}\"\nto = \"{}\"\nbytes = \"1GB\"\nstart = \"{second}s\"\n",
+            ends[0], ends[1]
+        );
+    }
+    text
+}
+
+/// G99-W-1: how six downloads that begin a second apart share a link while their windows find it, for
+/// starts of the satellite leg from careful to bold; and with a link that is known, on which they take turns.
+#[test]
+fn a_bold_start_is_not_a_fair_one() {
+    println!("satellite leg: Mbit/s, Jain's index, KB held at most, in 30 s");
+    let of = |leg: &str| {
+        let found = shares(&six(&between_gateways(leg), true), 30);
+        println!("{leg}: {:.2}, {:.3}, {}", found.0, found.1, found.2);
+        found
+    };
+    let starts = [
+        "iw=1,control=standard",
+        "iw=16,control=standard",
+        "iw=16,control=standard,pacing=on",
+        "iw=16,control=increase-by-k:k=4",
+        "iw=16,control=hybla",
+        "iw=10",
+    ];
+    let unknown = starts.map(|start| of(&format!("tcp = \"gateway-satellite,{start}\"")));
+    let known = of(KNOWN);
+    assert!(known.1 > 0.95, "{known:?}");
+    for found in unknown {
+        assert!(found.0 < known.0 && found.1 < 0.8 && found.2 > 2 * known.2, "{found:?}");
+    }
+}
+
+/// G99-W-2: what the papers' two ways to manage a gateway's buffer, and back-pressure alone, make of
+/// the same six downloads: memory differs, throughput and fairness do not.
+#[test]
+fn a_gateways_buffer_may_be_short() {
+    let [off, single, early] = ["off", "single", "random-early"].map(|discard| {
+        let lan = format!("lan = \"near\"\nlan-leg = {{ discard = \"{discard}\" }}\n");
+        let boxes = between_gateways(KNOWN).replace("lan = \"near\"\n", &lan);
+        let found = shares(&six(&boxes, true), 60);
+        println!("{discard}: {:.2} Mbit/s, Jain {:.3}, {} KB at most", found.0, found.1, found.2);
+        found
+    });
+    for mode in [single, early] {
+        assert!((mode.0 / off.0 - 1.0).abs() < 0.01 && mode.1 > 0.99, "{mode:?}, {off:?}");
+    }
+    assert!(2 * single.2 < off.2 && 4 * early.2 < 3 * off.2, "{single:?}, {early:?}, {off:?}");
+}
