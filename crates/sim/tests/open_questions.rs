@@ -157,3 +157,67 @@ fn a_gateways_buffer_may_be_short() {
     }
     assert!(2 * single.2 < off.2 && 4 * early.2 < 3 * off.2, "{single:?}, {early:?}, {off:?}");
 }
+
+/// Mbit/s of long downloads from one server whose Ethernet of 10 Mbit/s is all that they share: `each` to a
+/// client near it, and as many by two gateways and a satellite; and the KB that the first gateway held at
+/// most. The topology of bharadwaj-2001, figure 15.
+fn near_and_far(each: u32, leg: &str) -> ([f64; 2], u64) {
+    let flow = |name| {
+        format!(
+            "[host.{name}]\ntcp = \"linux\"\n[flow.{name}]\nfrom = \"server\"\nto = \"{name}\"\n\
+             bytes = \"1GB\"\ncount = {each}\nstart = {{ uniform = [\"0s\", \"1s\"] }}\n"
+        )
+    };
+    let text = format!(
+        "[run]\nduration = \"60s\"\n[host.server]\ntcp = \"linux\"\n[router.r]\n\
+         [link.ether]\nbetween = [\"server\", \"r\"]\nrate = \"10Mbit/s\"\ndelay = \"1ms\"\nqueue = \"64KB\"\n\
+         [link.to-l]\nbetween = [\"r\", \"l\"]\nprofile = \"ethernet-100\"\n\
+         [link.far]\nbetween = [\"g2\", \"h\"]\nprofile = \"ethernet-100\"\n{}{}{}",
+        between_gateways(leg).replace("\"server\", \"g1\"", "\"r\", \"g1\""),
+        flow("l"),
+        flow("h"),
+    );
+    let outcome = outcome(&text);
+    let sum = |name: &str| {
+        let flows = outcome.flows.iter().filter(|flow| flow.name.starts_with(name));
+        flows.map(|flow| flow.tally.delivered as f64 * 8e-6 / 60.0).sum()
+    };
+    ([sum("l"), sum("h")], outcome.gateways[0].most_held / 1000)
+}
+
+/// G01-W-11: increments by the round trip on the satellite leg change nothing here, as that leg loses
+/// nothing; what the server's Ethernet loses, the terrestrial legs share out.
+#[test]
+fn increments_of_the_satellite_leg_do_not_matter_where_it_loses_nothing() {
+    let controls = ["standard", "increase-by-k:k=4", "constant-rate"];
+    let found = controls.map(|control| {
+        let leg = format!("tcp = \"gateway-satellite,control={control},iw=1\"");
+        near_and_far(4, &leg).0
+    });
+    println!("Mbit/s near and far, by control: {found:.2?}");
+    assert!(found.iter().all(|rates| *rates == found[0]), "{found:?}");
+}
+
+/// G01-W-6: a gateway that acknowledges as a host does takes no more than a host from those who share
+/// a terrestrial link with it; by default it acknowledges each segment, and takes more. In its memory it
+/// holds what the satellite takes in either case.
+#[test]
+fn a_gateway_that_acknowledges_as_hosts_do_takes_no_more_than_they() {
+    for each in [4, 8] {
+        let of = |ack: &str| {
+            let leg =
+                format!("tcp = \"gateway-satellite,iw=1\" }}\nlan-leg = {{ tcp = \"ack={ack}\"");
+            near_and_far(each, &leg)
+        };
+        let (bold, like_a_host) = (of("per-segment"), of("delayed:40ms"));
+        println!(
+            "{each} and {each}: each segment acknowledged {bold:.2?}, delayed {like_a_host:.2?}"
+        );
+        let half = (like_a_host.0[0] + like_a_host.0[1]) / 2.0;
+        assert!(half > 4.7, "the Ethernet is full: {half}");
+        assert!(like_a_host.0.iter().all(|rate| *rate > 0.9 * half), "{like_a_host:?}");
+        assert!(bold.0[0] < like_a_host.0[0]);
+        // Two products of the satellite link are 1 MB.
+        assert!(bold.1 < 1000 && like_a_host.1 < 1000);
+    }
+}
