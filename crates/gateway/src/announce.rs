@@ -49,6 +49,16 @@ impl Announcement {
         self.window_scale || self.sack || self.timestamps
     }
 
+    /// What `accepted`, of a SYN-ACK, has beyond what `offered`, of a SYN, asked for.
+    pub(crate) fn beyond(offered: &TcpOptions, accepted: &TcpOptions) -> Announcement {
+        Announcement {
+            window_scale: accepted.window_scale.is_some() && offered.window_scale.is_none(),
+            sack: accepted.sack_permitted && !offered.sack_permitted,
+            timestamps: accepted.timestamps.is_some() && offered.timestamps.is_none(),
+            takes_early_data: false,
+        }
+    }
+
     /// Takes the added options off, so that the host sees what the other host offered.
     pub(crate) fn take_off(self, options: &mut TcpOptions) {
         if self.window_scale {

@@ -15,7 +15,7 @@ use crate::config::Config;
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::tcp::tcb::TimestampClock;
 use bentpipe_core::time::{Duration, Instant};
-use bentpipe_core::wire::{Flags, TcpHeader, TcpOptions};
+use bentpipe_core::wire::{Flags, TcpHeader};
 
 /// The SYN-ACK is repeated after this long, then after twice as long (RFC 6298, 2.1 and 5.5).
 const FIRST_REPETITION: Duration = Duration::from_secs(1);
@@ -124,9 +124,11 @@ impl<B: Buffer> Split<B> {
         let Some(unconfirmed) = &mut self.unconfirmed else { return };
         let Some(syn) = unconfirmed.lesser_syn(tcp) else { return };
         let (ip, ref mut synack) = unconfirmed.synack;
-        if !withdraw(&mut synack.options, &syn.options) {
+        let given_up = Announcement::beyond(&syn.options, &synack.options);
+        if !given_up.any() {
             return;
         }
+        given_up.take_off(&mut synack.options);
         let clock = self.legs[CLIENT].tcb.agreed().timestamps.map(|state| state.clock);
         let handshake = Handshake {
             ours: synack,
@@ -171,13 +173,4 @@ impl<B: Buffer> Split<B> {
             self.control.push_back((CLIENT, ip, synack));
         }
     }
-}
-
-/// Takes out of a SYN-ACK's options what the SYN did not offer; whether there was any.
-fn withdraw(accepted: &mut TcpOptions, offered: &TcpOptions) -> bool {
-    let before = (accepted.window_scale, accepted.sack_permitted, accepted.timestamps);
-    accepted.window_scale = accepted.window_scale.filter(|_| offered.window_scale.is_some());
-    accepted.sack_permitted &= offered.sack_permitted;
-    accepted.timestamps = accepted.timestamps.filter(|_| offered.timestamps.is_some());
-    before != (accepted.window_scale, accepted.sack_permitted, accepted.timestamps)
 }

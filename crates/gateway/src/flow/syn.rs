@@ -261,10 +261,7 @@ impl Syn {
         ends: [Endpoint; 2],
         options: &TcpOptions,
     ) -> bool {
-        let offered = self.sent(config, ends).options;
-        (offered.window_scale.is_some() || options.window_scale.is_none())
-            && (offered.timestamps.is_some() || options.timestamps.is_none())
-            && (offered.sack_permitted || !options.sack_permitted)
+        !Announcement::beyond(&self.sent(config, ends).options, options).any()
     }
 
     /// The IP header of the one that was sent on last.

@@ -185,7 +185,8 @@ impl<B: Buffer> Gateway<B> {
         self.summary.count_forwarded(Reason::NotTcp, bytes, false);
     }
 
-    /// The next packet to be sent now, if any. Flows take turns, a super-segment each.
+    /// The next packet to be sent now, if any. Flows take turns: a super-segment each, or on a link
+    /// whose rate is known as many bytes as the others.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Emission> {
         let emission = match self.relays.pop_front() {
             Some((to, (ip, tcp))) => {
