@@ -28,7 +28,10 @@ pub(crate) struct Unconfirmed {
     /// The SYN that has been answered, and what a gateway on the way had added to it.
     syn: TcpHeader,
     added: Announcement,
+    /// The SYN-ACK that accepts all of it.
     synack: Relay,
+    /// What a later copy of the SYN did not offer any more: the SYN-ACK goes without it.
+    given_up: Announcement,
     /// Data may be sent before the acknowledgment.
     takes_early_data: bool,
     repeat_at: Instant,
@@ -51,6 +54,7 @@ impl Unconfirmed {
             syn,
             added,
             synack,
+            given_up: Announcement::default(),
             takes_early_data: added.takes_early_data,
             repeat_at: now + FIRST_REPETITION,
             interval: FIRST_REPETITION,
@@ -59,20 +63,47 @@ impl Unconfirmed {
         }
     }
 
-    /// The SYN as it stands if `tcp` comes: the same again, perhaps with less, or without what was
-    /// added if the SYN-ACK is acknowledged without it.
-    fn lesser_syn(&self, tcp: &TcpHeader) -> Option<TcpHeader> {
-        if tcp.has(Flags::SYN) {
-            return (!tcp.has(Flags::ACK) && tcp.seq == self.syn.seq).then(|| tcp.clone());
+    /// Another copy of the SYN has come. It is answered as it asks; which of the two the gateway on the
+    /// way goes by, its acknowledgment tells.
+    fn note_syn(&mut self, tcp: &TcpHeader) {
+        if tcp.has(Flags::ACK) || tcp.seq != self.syn.seq {
+            return;
         }
-        let stamped = self.synack.1.options.timestamps.is_some();
-        let bare = self.added.timestamps && stamped && tcp.options.timestamps.is_none();
+        let given_up = Announcement::beyond(&tcp.options, &self.synack.1.options);
+        if given_up.any() {
+            self.given_up = given_up;
+            self.takes_early_data = false;
+        }
+    }
+
+    /// The SYN-ACK as it is to be repeated.
+    fn repeated_synack(&self) -> Relay {
+        let (ip, mut synack) = self.synack.clone();
+        self.given_up.take_off(&mut synack.options);
+        (ip, synack)
+    }
+
+    /// What was added and is not used if `tcp` completes the handshake; None if it does not. Timestamps
+    /// show it, being in every segment or in none; without them the latest SYN counts.
+    fn given_up_by(&self, tcp: &TcpHeader) -> Option<Announcement> {
+        let accepted = &self.synack.1.options;
         let begins = tcp.seq.distance_from(self.syn.seq + 1);
-        let completes = tcp.ack == self.synack.1.seq + 1 && (0..=0xffff).contains(&begins);
-        (bare && completes && tcp.has(Flags::ACK) && !tcp.has(Flags::RST)).then(|| {
-            let mut syn = self.syn.clone();
-            self.added.take_off(&mut syn.options);
-            syn
+        let completes = tcp.has(Flags::ACK)
+            && !tcp.has(Flags::RST)
+            && tcp.ack == self.synack.1.seq + 1
+            && (0..=0xffff).contains(&begins);
+        if !completes {
+            return None;
+        }
+        let stamped = tcp.options.timestamps.is_some();
+        Some(match accepted.timestamps {
+            Some(_) if stamped => Announcement::default(),
+            Some(_) if self.added.timestamps => {
+                let mut bare = self.syn.options.clone();
+                self.added.take_off(&mut bare);
+                Announcement::beyond(&bare, accepted)
+            }
+            _ => self.given_up,
         })
     }
 }
@@ -104,7 +135,7 @@ impl<B: Buffer> Split<B> {
                 return true;
             }
             unconfirmed.deadline = now + unconfirmed.patience;
-            let (ip, synack) = unconfirmed.synack.clone();
+            let (ip, synack) = unconfirmed.repeated_synack();
             self.control.push_back((CLIENT, ip, synack));
             return false;
         }
@@ -122,17 +153,25 @@ impl<B: Buffer> Split<B> {
         tcp: &TcpHeader,
     ) {
         let Some(unconfirmed) = &mut self.unconfirmed else { return };
-        let Some(syn) = unconfirmed.lesser_syn(tcp) else { return };
-        let (ip, ref mut synack) = unconfirmed.synack;
-        let given_up = Announcement::beyond(&syn.options, &synack.options);
+        if tcp.has(Flags::SYN) {
+            return unconfirmed.note_syn(tcp);
+        }
+        let Some(given_up) = unconfirmed.given_up_by(tcp) else { return };
+        let told = std::mem::replace(&mut unconfirmed.given_up, given_up);
+        let (ip, synack) = unconfirmed.repeated_synack();
+        if told != given_up {
+            // Whoever keeps account of windows on the way hears of it as well.
+            self.control.push_back((CLIENT, ip, synack.clone()));
+        }
         if !given_up.any() {
             return;
         }
-        given_up.take_off(&mut synack.options);
+        given_up.take_off(&mut unconfirmed.syn.options);
+        let syn = &unconfirmed.syn;
         let clock = self.legs[CLIENT].tcb.agreed().timestamps.map(|state| state.clock);
         let handshake = Handshake {
-            ours: synack,
-            theirs: &syn,
+            ours: &synack,
+            theirs: syn,
             window: u64::from(syn.window),
             relayed: match clock {
                 Some(TimestampClock::Relayed(value)) => Some(value),
@@ -141,16 +180,15 @@ impl<B: Buffer> Split<B> {
             rtt: None,
             ip,
         };
-        let leg = Leg::new(now, config, side, &handshake);
-        if !tcp.has(Flags::SYN) {
-            // Whoever keeps account of windows on the way hears of it as well.
-            self.control.push_back((CLIENT, ip, synack.clone()));
+        let mut leg = Leg::new(now, config, side, &handshake);
+        let served = &self.legs[SERVER].tcb.receiver;
+        leg.tcb.sender.extend(served.rcv_nxt());
+        if served.fin_received() {
+            leg.tcb.sender.finish();
         }
         self.legs[CLIENT] = leg;
-        let written = self.legs[SERVER].tcb.receiver.rcv_nxt();
-        self.legs[CLIENT].tcb.sender.extend(written);
-        unconfirmed.takes_early_data = false;
-        unconfirmed.syn = syn;
+        unconfirmed.synack.1 = synack;
+        unconfirmed.given_up = Announcement::default();
     }
 
     /// When the SYN-ACK is to be repeated or the client given up, if ever.
@@ -169,7 +207,7 @@ impl<B: Buffer> Split<B> {
         if unconfirmed.repeat_at <= now {
             unconfirmed.interval = (unconfirmed.interval * 2).min(MOST_BETWEEN);
             unconfirmed.repeat_at = now + unconfirmed.interval;
-            let (ip, synack) = unconfirmed.synack.clone();
+            let (ip, synack) = unconfirmed.repeated_synack();
             self.control.push_back((CLIENT, ip, synack));
         }
     }

@@ -82,7 +82,8 @@ impl Opening {
         &self.syn
     }
 
-    /// The SYN once more: what to send on.
+    /// The SYN once more: what to send on. With all that was accepted, as it does pass; a lesser one
+    /// would make a peer gateway take that back, while the client may already have its answer.
     pub(crate) fn relay_syn(
         &mut self,
         now: Instant,
@@ -91,14 +92,23 @@ impl Opening {
         tcp: &TcpHeader,
     ) -> Relay {
         self.deadline = now + config.open_timeout;
-        self.syn.relay(now, config, ip, tcp)
+        let ends = [(ip.src, tcp.src_port), (ip.dst, tcp.dst_port)];
+        let bare = self.syn.came(ends).options;
+        if Announcement::beyond(&bare, &self.synack_in.options).any() {
+            self.syn.relay_adorned(now, config, ip, tcp)
+        } else {
+            self.syn.relay(now, config, ip, tcp)
+        }
     }
 
-    /// The SYN-ACK once more: what to send on; None if it is another one.
+    /// The SYN-ACK once more: what to send on; None if it is another one. If a peer gateway does not
+    /// accept any more what we have added, because a SYN without that has come, we do without.
     pub(crate) fn relay_synack(&mut self, now: Instant, synack: &TcpHeader) -> Option<Relay> {
         if synack.ack != self.syn.isn() + 1 || synack.seq != self.synack_in.seq {
             return None;
         }
+        let given_up = Announcement::beyond(&synack.options, &self.synack_in.options);
+        given_up.and(self.syn.added()).take_off(&mut self.synack_in.options);
         self.times += 1;
         self.sent_at = now;
         Some((self.ip, self.synack_out.clone()))

@@ -22,7 +22,7 @@ pub(super) const OUR_WINDOW_SHIFT: u8 = 8;
 
 /// The client's SYNs up to this one carry what we add; later ones go out bare, in case that
 /// something on the way does not let our options pass.
-const DECORATED_SYNS: u8 = 2;
+const ADORNED_SYNS: u8 = 2;
 
 /// The client's SYN, and what was made of it.
 #[derive(Debug, Clone, Copy)]
@@ -93,7 +93,9 @@ impl Syn {
         };
         if may_add(config, from.other(), peer_known) {
             syn.added = Announcement {
-                window_scale: syn.shift.is_none(),
+                // Only with timestamps, by whose absence a peer notices that we have left the flow:
+                // the hosts would go on with windows in other units than it has them in.
+                window_scale: syn.shift.is_none() && syn.stamp.is_none(),
                 sack: !syn.sack,
                 timestamps: syn.stamp.is_none(),
                 takes_early_data: false,
@@ -189,6 +191,29 @@ impl Syn {
         ip: &IpHeader,
         tcp: &TcpHeader,
     ) -> Relay {
+        let adorned = self.count < ADORNED_SYNS;
+        self.relay_as(adorned, now, config, ip, tcp)
+    }
+
+    /// What this attempt sends on, with all that we add however many there have been.
+    pub(super) fn relay_adorned(
+        &mut self,
+        now: Instant,
+        config: &Config,
+        ip: &IpHeader,
+        tcp: &TcpHeader,
+    ) -> Relay {
+        self.relay_as(true, now, config, ip, tcp)
+    }
+
+    fn relay_as(
+        &mut self,
+        adorned: bool,
+        now: Instant,
+        config: &Config,
+        ip: &IpHeader,
+        tcp: &TcpHeader,
+    ) -> Relay {
         self.count = self.count.saturating_add(1);
         if self.stamp.is_some()
             && let Some(ts) = tcp.options.timestamps
@@ -204,7 +229,7 @@ impl Syn {
         self.traffic_class = ip.traffic_class;
         let ends = [(ip.src, tcp.src_port), (ip.dst, tcp.dst_port)];
         let mut syn = self.sent(config, ends);
-        if self.count > DECORATED_SYNS {
+        if !adorned {
             self.added.take_off(&mut syn.options);
         } else if self.from.other() == Side::Satellite && config.announce {
             let takes_early_data = config.handshake == Handshake::DownstreamFirst;

@@ -177,11 +177,15 @@ fn data_that_a_peer_sends_early_is_not_passed_on_before_the_handshake() {
     assert!(table.sent().is_empty());
 }
 
-/// A gateway near the client has added options to its SYN, and leaves before the handshake is over.
-/// The client's host never offered them, and is served without.
-#[test]
-fn a_peer_that_leaves_early_takes_its_options_with_it() {
-    for syn_comes_again in [true, false] {
+/// A gateway near the client has added options to its SYN, which the server does not have.
+struct Added {
+    table: Table,
+    bare: TcpOptions,
+}
+
+impl Added {
+    /// The server has answered, and speaks first.
+    fn new(hello: Flags) -> Added {
         let config = Config { handshake: Handshake::DownstreamFirst, ..Config::default() };
         let mut table = Table::new(config);
         let bare = TcpOptions { mss: Some(1460), ..TcpOptions::default() };
@@ -192,26 +196,67 @@ fn a_peer_that_leaves_early_takes_its_options_with_it() {
         table.give(Side::Satellite, &near, &syn(added), b"");
         let synack = Table::segment(Side::Satellite, 0, 1, SYN_ACK);
         let synack = TcpHeader { options: bare.clone(), ..synack };
-        let accepted = |sent: &[Emission]| {
-            let synack = sent.iter().find(|sent| sent.tcp.flags == SYN_ACK).expect("one");
-            let options = &synack.tcp.options;
-            [options.timestamps.is_some(), options.window_scale.is_some(), options.sack_permitted]
-        };
-        assert_eq!(accepted(&table.give(Side::Lan, &far, &synack, b"")), [true; 3]);
-        let hello = Table::segment(Side::Satellite, 1, 1, Flags::ACK);
+        assert_eq!(Added::accepted(&table.give(Side::Lan, &far, &synack, b"")), [true; 3]);
+        let hello = Table::segment(Side::Satellite, 1, 1, hello);
         table.give(Side::Lan, &far, &hello, b"220 ready");
-        if syn_comes_again {
-            let sent = table.give(Side::Satellite, &near, &syn(bare.clone()), b"");
-            assert_eq!(accepted(&sent), [false; 3]);
-        }
-        let ack = Table::segment(Side::Lan, 1, 1, Flags::ACK);
-        let sent = table.give(Side::Satellite, &near, &ack, b"");
-        let data = sent.iter().find(|sent| sent.payload_len() == 9).expect("the server's line");
-        assert_eq!(data.tcp.options, TcpOptions::default());
-        let ack = Table::segment(Side::Lan, 1, 10, Flags::ACK);
-        table.give(Side::Satellite, &near, &ack, b"");
-        assert_eq!((table.gateway.flows(), table.gateway.held()), (1, 0));
-        table.wait(Duration::from_secs(80));
-        assert_eq!(table.gateway.flows(), 1, "it is confirmed");
+        Added { table, bare }
     }
+
+    /// The client's side sends.
+    fn send(&mut self, tcp: &TcpHeader) -> Vec<Emission> {
+        self.table.give(Side::Satellite, &Table::ip(Side::Lan), tcp, b"")
+    }
+
+    /// The SYN comes again without what was added.
+    fn bare_syn(&mut self) -> Vec<Emission> {
+        self.send(&syn(self.bare.clone()))
+    }
+
+    /// Which of the added options a SYN-ACK has.
+    fn accepted(sent: &[Emission]) -> [bool; 3] {
+        let synack = sent.iter().find(|sent| sent.tcp.flags == SYN_ACK).expect("one");
+        let options = &synack.tcp.options;
+        [options.timestamps.is_some(), options.window_scale.is_some(), options.sack_permitted]
+    }
+}
+
+fn line(sent: &[Emission]) -> &Emission {
+    sent.iter().find(|sent| sent.payload_len() == 9).expect("the server's line")
+}
+
+/// The peer leaves before the handshake is over: the client's host never offered what was added, and is
+/// served without. What the server has said by then stays, its end included.
+#[test]
+fn a_peer_that_leaves_early_takes_its_options_with_it() {
+    for (syn_comes_again, hello) in
+        [(true, Flags::ACK), (false, Flags::ACK), (true, FIN), (false, FIN)]
+    {
+        let mut added = Added::new(hello);
+        if syn_comes_again {
+            assert_eq!(Added::accepted(&added.bare_syn()), [false; 3]);
+        }
+        let sent = added.send(&Table::segment(Side::Lan, 1, 1, Flags::ACK));
+        assert_eq!(line(&sent).tcp.options, TcpOptions::default());
+        let ends = hello.contains(Flags::FIN);
+        assert_eq!(line(&sent).tcp.has(Flags::FIN), ends);
+        added.send(&Table::segment(Side::Lan, 1, 10 + u64::from(ends), Flags::ACK));
+        let gateway = &mut added.table.gateway;
+        assert_eq!((gateway.flows(), gateway.held()), (1, 0));
+        added.table.wait(Duration::from_secs(80));
+        assert_eq!(added.table.gateway.flows(), 1, "it is confirmed");
+    }
+}
+
+/// A bare copy of the SYN crosses the SYN-ACK that accepts all, and the peer goes by that.
+#[test]
+fn options_that_the_peer_uses_are_not_taken_back_by_an_old_syn() {
+    let mut added = Added::new(Flags::ACK);
+    assert_eq!(Added::accepted(&added.bare_syn()), [false; 3]);
+    let mut ack = Table::segment(Side::Lan, 1, 1, Flags::ACK);
+    ack.options.timestamps = Some(Timestamps { value: 501, echo: 500 });
+    let sent = added.send(&ack);
+    assert_eq!(Added::accepted(&sent), [true; 3], "whoever keeps account of windows hears it");
+    let more = Table::segment(Side::Satellite, 10, 1, Flags::ACK);
+    let sent = added.table.give(Side::Lan, &Table::ip(Side::Satellite), &more, b"250 fine.");
+    assert!(line(&sent).tcp.options.timestamps.is_some());
 }

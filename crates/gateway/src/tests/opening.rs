@@ -135,3 +135,56 @@ fn a_synack_that_answers_another_syn_than_ours_opens_nothing() {
         assert_eq!(table.gateway.summary().split, u64::from(opens));
     }
 }
+
+/// A gateway that adds options to SYNs for port 4000, which a peer has accepted.
+fn accepted() -> Table {
+    let mut table = Table::new(Config { add_options: AddOptions::Always, ..Config::default() });
+    let tcp = syn(&table, 4000);
+    for _ in 0..2 {
+        table.send(Side::Lan, tcp.clone(), b"");
+    }
+    let options = TcpOptions { window_scale: Some(8), ..Table::stamped() };
+    let answer = TcpHeader { options, ..synack(&table, 4000) };
+    table.send(Side::Satellite, answer, b"");
+    table
+}
+
+/// The client's SYN comes a third time because the SYN-ACK to it was lost: a bare copy would make the peer
+/// take the options back.
+#[test]
+fn a_syn_that_was_answered_goes_out_with_what_was_accepted() {
+    let mut table = accepted();
+    let tcp = syn(&table, 4000);
+    let sent = table.send(Side::Lan, tcp, b"");
+    assert_eq!(sent[0].tcp.options.window_scale, Some(8));
+    assert!(sent[0].tcp.options.timestamps.is_some());
+}
+
+/// A bare copy that was on its way makes the peer take the options back, before the client has answered.
+#[test]
+fn options_that_the_peer_takes_back_are_not_used() {
+    for (taken_back, stamped) in [(false, true), (true, false)] {
+        let mut table = accepted();
+        if taken_back {
+            let answer = synack(&table, 4000);
+            table.send(Side::Satellite, answer, b"");
+        }
+        let data = Table::segment(Side::Lan, 1, 1, Flags::ACK);
+        let sent = table.send(Side::Lan, data, b"hello");
+        let onwards = sent.iter().find(|sent| sent.payload_len() == 5).expect("it is sent on");
+        assert_eq!(onwards.tcp.options.timestamps.is_some(), stamped);
+    }
+}
+
+/// Without timestamps a peer would not notice that this gateway has left, and go on with scaled windows.
+#[test]
+fn a_window_scale_is_added_only_together_with_timestamps() {
+    let mut table = Table::new(Config { add_options: AddOptions::Always, ..Config::default() });
+    table.options = Table::stamped();
+    let tcp = syn(&table, 4000);
+    let sent = table.send(Side::Lan, tcp, b"");
+    assert_eq!(
+        (sent[0].tcp.options.window_scale, sent[0].tcp.options.sack_permitted),
+        (None, true)
+    );
+}
