@@ -22,7 +22,7 @@ pub enum Pacing {
 const CATCH_UP: Duration = Duration::from_millis(5);
 
 /// When the next segment may leave.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct Pacer {
     next: Instant,
 }

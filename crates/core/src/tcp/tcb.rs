@@ -170,7 +170,7 @@ impl Tcb {
             }
             self.answer_unacceptable(now, start, len);
             return Arrival {
-                bypass: self.shown_by_probe(now, start, tcp, len),
+                bypass: self.shown_by_unacceptable(now, start, tcp, len),
                 ..Arrival::default()
             };
         };
@@ -184,7 +184,7 @@ impl Tcb {
             return Arrival { bypass, ..Arrival::default() };
         };
         let bypass = self.echoes_ahead(now, tcp).then_some(Bypass::EchoAhead);
-        self.note_timestamp(now, tcp, start);
+        self.note_timestamp(now, tcp, start, ack);
         let sack = self.sack_of(tcp);
         let outcome = self.sender.on_ack(
             now,
@@ -252,7 +252,12 @@ impl Tcb {
         (oldest <= offset && offset <= self.sender.snd_nxt()).then_some(offset)
     }
 
-    fn note_timestamp(&mut self, now: Instant, tcp: &TcpHeader, start: u64) {
+    /// RFC 7323, 4.3. Of a segment whose acknowledgment is old nothing is taken, as Linux does (the RFC
+    /// leaves it open): so that what is tried here is what hosts do.
+    fn note_timestamp(&mut self, now: Instant, tcp: &TcpHeader, start: u64, ack: u64) {
+        if ack < self.sender.snd_una() {
+            return;
+        }
         if let (Some(state), Some(ts)) = (&mut self.agreed.timestamps, tcp.options.timestamps) {
             // RFC 7323, 4.3, rule 2. Behind a held FIN the peer is one further than we say.
             let in_order =

@@ -179,6 +179,7 @@ impl<B: Buffer> Split<B> {
             },
             rtt: None,
             ip,
+            peer: self.legs[CLIENT].peer,
         };
         let mut leg = Leg::new(now, config, side, &handshake);
         let served = &self.legs[SERVER].tcb.receiver;

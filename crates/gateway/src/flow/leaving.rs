@@ -48,6 +48,17 @@ impl Departure {
     }
 }
 
+/// What becomes of a flow that is to leave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Leave {
+    /// It leaves.
+    Leaves,
+    /// It is leaving or ending already, or has a handshake to complete.
+    Stays,
+    /// Its hosts cannot go on without us.
+    Bound,
+}
+
 /// A flow on its way out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Leaving {
@@ -75,6 +86,10 @@ const BLIND_ROUNDS: u32 = 4;
 const MOST_RESETS: usize = 64;
 /// How long nothing must have come from the peer gateway before it is believed to be gone.
 const PEER_SILENCE: Duration = Duration::from_secs(3);
+/// The round trip to go by where none was measured.
+const UNKNOWN_ROUND_TRIP: Duration = Duration::from_millis(100);
+/// Timeouts in a row without any answer after which a host is not heard, whatever the reason.
+const UNHEARD: u32 = 3;
 /// Segments in a row that show that a route has changed, before it is believed.
 const BYPASSED: u8 = 2;
 
@@ -91,7 +106,13 @@ impl<B: Buffer> Split<B> {
         // Timestamps keep forged segments out: that one comes without them means something only if
         // none has come with them for some time.
         let lately = now < self.silence.heard[leg] + PEER_SILENCE;
-        let shown = shown.filter(|shown| *shown != Bypass::NoTimestamps || !lately);
+        let shown = shown.filter(|shown| match shown {
+            Bypass::AckAhead | Bypass::EchoAhead => true,
+            // A peer gateway may send blindly beyond our window, but only if it does not hear us; then
+            // we may still hear the other host.
+            Bypass::BeyondPromise => self.is_unheard(1 - leg),
+            Bypass::NoTimestamps => !lately,
+        });
         let seen = &mut self.bypassed[leg];
         if shown.is_some() {
             *seen = seen.saturating_add(1);
@@ -102,23 +123,33 @@ impl<B: Buffer> Split<B> {
     }
 
     /// Takes nothing more from now on. `unheard` is the leg whose host's segments do not come
-    /// through us any more, if that is why. False if the flow is ending already, or its hosts
-    /// cannot go on without us.
-    pub(crate) fn leave(&mut self, now: Instant, why: Departure, unheard: Option<usize>) -> bool {
-        if self.ending != Ending::Open || self.binding_options {
-            return false;
-        }
-        if self.unconfirmed.is_some() && why != Departure::Route {
+    /// through us any more, if that is why. A flow that is leaving already goes on leaving, with the
+    /// time that it had; one that is ending goes on ending.
+    pub(crate) fn leave(&mut self, now: Instant, why: Departure, unheard: Option<usize>) -> Leave {
+        match &mut self.ending {
+            Ending::Open if self.binding_options => return Leave::Bound,
             // Nobody else would repeat the SYN-ACK.
-            return false;
+            Ending::Open if self.unconfirmed.is_some() && why != Departure::Route => {
+                return Leave::Stays;
+            }
+            Ending::Open => {
+                self.unconfirmed = None;
+                let confirmed = [false; 2];
+                self.ending = Ending::Leaving(Leaving { why, since: now, unheard, confirmed });
+            }
+            Ending::Leaving(leaving) if leaving.unheard.is_none() && unheard.is_some() => {
+                leaving.unheard = unheard;
+            }
+            Ending::Leaving(_)
+            | Ending::Left
+            | Ending::Draining { .. }
+            | Ending::Closed { .. }
+            | Ending::Reset { .. } => return Leave::Stays,
         }
-        self.unconfirmed = None;
-        let confirmed = [false; 2];
-        self.ending = Ending::Leaving(Leaving { why, since: now, unheard, confirmed });
         if let Some(leg) = unheard.filter(|leg| !self.legs[*leg].tcb.sender.is_done()) {
             self.send_blindly(now, leg, BLIND_ROUNDS);
         }
-        true
+        Leave::Leaves
     }
 
     /// Why packets of the flow are forwarded, if they are.
@@ -130,8 +161,11 @@ impl<B: Buffer> Split<B> {
         }
     }
 
-    /// The route of the flow has changed and its hosts cannot go on without us.
+    /// The flow cannot go on. One that is leaving ends as it would when its time is over.
     pub(crate) fn cut(&mut self, now: Instant) {
+        if let Ending::Leaving(leaving) = self.ending {
+            return self.expire_leaving(now, leaving);
+        }
         self.lost += self.undelivered(CLIENT) + self.undelivered(SERVER);
         self.reset_both(now);
     }
@@ -241,17 +275,44 @@ impl<B: Buffer> Split<B> {
         self.blind = Some(Blind { leg, next, rounds, at: now });
     }
 
-    /// A host has not answered for several timeouts, and the other one has fallen silent as well:
-    /// the route of a direction or of both may have changed. What is owed is sent once, in case that we
-    /// reach the host and do not hear it, nor the windows that it has opened since. An outage costs
-    /// no more by that.
+    /// A host has not answered for several timeouts: the route of a direction or of both may have changed.
+    /// What is owed is sent once, in case that we reach the host and do not hear it, nor the windows that
+    /// it has opened since. An outage costs no more by that.
+    ///
+    /// What the other host says meanwhile means nothing: it probes the window that we have closed, and
+    /// as long as it has been told more than the silent one has, it takes no timestamps from what it hears
+    /// from that one by another path.
     pub(super) fn suspect_silence(&mut self, now: Instant, leg: usize) {
         let sender = &self.legs[leg].tcb.sender;
-        // The other one may have waited for long before it sent what is unanswered now. The timeout has
-        // doubled with each that expired, so this is half of the time that they took.
-        let both = now.saturating_since(self.silence.heard[1 - leg]) >= sender.rtt().rto() / 2;
-        if matches!(sender.unanswered(), 3 | 5) && both && self.blind.is_none() {
-            self.send_blindly(now, leg, 1);
+        if matches!(sender.unanswered(), 2 | UNHEARD | 5) && self.blind.is_none() {
+            // If an outage is over, what the timer has just sent again is answered before.
+            let answer = sender.rtt().srtt().unwrap_or(UNKNOWN_ROUND_TRIP) * 2;
+            let next = sender.first_unacknowledged_end();
+            self.blind = Some(Blind { leg, next, rounds: 1, at: now + answer });
+        }
+    }
+
+    /// Whether the host of `leg` has left several timeouts in a row without any answer.
+    pub(super) fn is_unheard(&self, leg: usize) -> bool {
+        self.legs[leg].tcb.sender.unanswered() >= UNHEARD
+    }
+
+    /// What stream `index` may hold beyond its capacity: what was sent to a host that is not heard, which
+    /// may have arrived, if more comes from a peer gateway. That one holds what the host lacks before its
+    /// acknowledgments mean something to the other host, if it hears them by another path.
+    pub(super) fn sent_unheard(&self, index: usize) -> u64 {
+        let sender = &self.legs[1 - index].tcb.sender;
+        if !self.legs[index].peer || !self.is_unheard(1 - index) {
+            return 0;
+        }
+        (sender.snd_nxt() - sender.snd_una()).min(self.sizing[index].most())
+    }
+
+    /// More has come for the host of `leg`. If that is not heard, it is sent all the same.
+    pub(super) fn send_on_unheard(&mut self, now: Instant, leg: usize) {
+        if self.is_unheard(leg) && self.blind.is_none() {
+            let next = self.legs[leg].tcb.sender.snd_nxt();
+            self.blind = Some(Blind { leg, next, rounds: 1, at: now });
         }
     }
 
@@ -269,9 +330,11 @@ impl<B: Buffer> Split<B> {
         let sender = &leg.tcb.sender;
         match &sent {
             Some(out) => {
-                // No faster than the window that had been earned.
-                let window = sender.cwnd().max(10 * sender.smss());
-                let srtt = sender.rtt().srtt().unwrap_or(Duration::from_millis(100));
+                // No faster than the window that had been earned; after timeouts, half of it.
+                let earned =
+                    if sender.unanswered() > 0 { sender.ssthresh() } else { sender.cwnd() };
+                let window = earned.max(10 * sender.smss());
+                let srtt = sender.rtt().srtt().unwrap_or(UNKNOWN_ROUND_TRIP);
                 let len = out.data.end - out.data.start;
                 blind.at = now + srtt.mul_f64(len as f64 / window as f64);
                 blind.next = out.data.end;

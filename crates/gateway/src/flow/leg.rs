@@ -34,9 +34,11 @@ pub(crate) struct Leg {
     /// The window that fills the link behind this leg, if that is known.
     pub(crate) filling_window: Option<u64>,
     /// The round-trip time to go by until one has been measured.
-    assumed_round_trip: Duration,
+    pub(super) assumed_round_trip: Duration,
     /// Whether what comes in on it is discarded while it has a backlog.
     pub(super) discard: Discard,
+    /// A gateway at the other end has announced itself.
+    pub(super) peer: bool,
 }
 
 /// What a leg is made from.
@@ -53,11 +55,13 @@ pub(crate) struct Handshake<'a> {
     pub(crate) rtt: Option<Duration>,
     /// Header of what we send on this leg.
     pub(crate) ip: IpHeader,
+    /// A gateway at the other end has announced itself.
+    pub(crate) peer: bool,
 }
 
 impl Leg {
     pub(crate) fn new(now: Instant, config: &Config, side: Side, handshake: &Handshake<'_>) -> Leg {
-        let Handshake { ours, theirs, window, relayed, rtt, ip } = *handshake;
+        let Handshake { ours, theirs, window, relayed, rtt, ip, peer } = *handshake;
         let terms = Terms::agreed(ours, theirs, config.mss_limit(side, &ip));
         let leg_config = config.leg(side);
         let sender = Sender::new(sender_config(config, leg_config, &terms, &ip), 1, window, rtt);
@@ -82,10 +86,11 @@ impl Leg {
             timestamps,
         };
         let tcb = Tcb::new(agreed, sender, Receiver::new(receiver, 1, promised));
-        Leg::of(leg_config, side, tcb, ip, [ours.src_port, ours.dst_port])
+        let ports = [ours.src_port, ours.dst_port];
+        Leg { peer, ..Leg::of(leg_config, side, tcb, ip, ports) }
     }
 
-    /// A leg towards `side` that sends from and to these ports.
+    /// A leg towards `side` that sends from and to these ports, as if towards a host.
     pub(super) fn of(
         leg_config: &LegConfig,
         side: Side,
@@ -104,6 +109,7 @@ impl Leg {
                 Side::Lan => NEAR_ROUND_TRIP,
             }),
             discard: leg_config.discard,
+            peer: false,
         }
     }
 

@@ -36,6 +36,7 @@ mod terms;
 
 pub(crate) use closing::Ending;
 pub use leaving::Departure;
+pub(crate) use leaving::Leave;
 pub(crate) use leg::{CLIENT, SERVER};
 pub(crate) use opening::Opening;
 pub(crate) use resting::Resting;

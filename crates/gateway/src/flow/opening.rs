@@ -170,6 +170,7 @@ impl Opening {
             relayed: stamped(&self.synack_in),
             rtt: (self.times == 1 && ack.is_some()).then(|| now.saturating_since(self.sent_at)),
             ip: self.ip,
+            peer: self.syn.peer_added().is_some(),
         };
         let server = Handshake {
             ours: &syn_out,
@@ -179,6 +180,7 @@ impl Opening {
             relayed: stamped(&syn_in).and(stamped(&syn_out)),
             rtt: self.syn.sent_once_at().map(|at| self.came_at.saturating_since(at)),
             ip: self.syn.ip(ends),
+            peer: self.by_gateway,
         };
         let sides = self.syn.sides();
         let legs = [

@@ -62,7 +62,7 @@ impl<B: Buffer> Split<B> {
         for ((leg, side), host) in legs.iter().zip(sides).zip([CLIENT, SERVER]) {
             let IpHeader { hop_limit, traffic_class, flow_label, .. } = leg.ip;
             debug_assert_eq!(leg.ip, header(ends, host, (hop_limit, traffic_class, flow_label)));
-            bytes.put(&(hop_limit, traffic_class, flow_label));
+            bytes.put(&(hop_limit, traffic_class, flow_label, leg.peer));
             if !leg.tcb.condense(&usual_sender(config.leg(side)), &mut bytes) {
                 return None;
             }
@@ -89,11 +89,12 @@ impl Resting {
     ) -> Split<B> {
         let mut bytes = Reader::new(&self.bytes);
         let legs = [CLIENT, SERVER].map(|host| {
-            let ip = header(ends, host, bytes.take());
+            let (hop_limit, traffic_class, flow_label, peer) = bytes.take();
+            let ip = header(ends, host, (hop_limit, traffic_class, flow_label));
             let leg_config = config.leg(sides[host]);
             let tcb = Tcb::wake(&mut bytes, &usual_sender(leg_config));
             let ports = [ends[1 - host].1, ends[host].1];
-            Leg::of(leg_config, sides[host], tcb, ip, ports)
+            Leg { peer, ..Leg::of(leg_config, sides[host], tcb, ip, ports) }
         });
         let streams = [CLIENT, SERVER].map(|leg| {
             let mut stream = B::default();

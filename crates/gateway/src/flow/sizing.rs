@@ -28,6 +28,10 @@ const INITIAL_WINDOW: u64 = 16_000;
 /// The share of bytes lost above which a stream is given more room.
 const LOSSY: f64 = 0.01;
 
+/// How long a near host waits at most until what is held for it has gone: less than any application's
+/// patience with a write.
+const LONGEST_HOLD: Duration = Duration::from_secs(10);
+
 /// Rounds of which the best one counts.
 const ROUNDS: usize = 4;
 
@@ -49,6 +53,23 @@ pub(super) struct Sizing {
     delivered: u64,
     lost: u64,
     repeated_before: u64,
+    hold: Hold,
+}
+
+/// Whether the near host's window may open.
+///
+/// Where the far host has closed its window for long, what is held goes first when it opens again, and
+/// the near host waits for that, for a while. For the far one may be a peer gateway which does not hear
+/// its own host, because that host's acknowledgments take another path: they reach the near host, and
+/// mean something to it only when all has arrived that we have acknowledged to it.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+enum Hold {
+    /// It may; if the far host closes its window, it will wait.
+    Ready,
+    /// It does not until then.
+    Until(Instant),
+    /// It may, and does not wait again before all is delivered.
+    Spent,
 }
 
 /// What is known of a stream when its far host has acknowledged something.
@@ -75,7 +96,40 @@ impl Sizing {
             delivered: 0,
             lost: 0,
             repeated_before: 0,
+            hold: Hold::Ready,
         }
+    }
+
+    /// What it may hold at most, in bytes.
+    pub(super) fn most(&self) -> u64 {
+        self.most
+    }
+
+    /// The far host's window has been closed for long: the near one's opens no further for a while.
+    pub(super) fn hold(&mut self, now: Instant) {
+        if matches!(self.hold, Hold::Ready) {
+            self.hold = Hold::Until(now + LONGEST_HOLD);
+        }
+    }
+
+    /// Whether the near host's window is not to open.
+    pub(super) fn is_held(&self) -> bool {
+        matches!(self.hold, Hold::Until(_))
+    }
+
+    /// Until when.
+    pub(super) fn held_until(&self) -> Option<Instant> {
+        match self.hold {
+            Hold::Until(until) => Some(until),
+            Hold::Ready | Hold::Spent => None,
+        }
+    }
+
+    /// Lets the window open again if it is time.
+    pub(super) fn end_hold(&mut self, now: Instant) -> Option<()> {
+        self.held_until().filter(|until| *until <= now)?;
+        self.hold = Hold::Spent;
+        Some(())
     }
 
     /// What the stream may hold now, in bytes.
@@ -169,7 +223,11 @@ impl<B: Buffer> Split<B> {
             delivered: sender.snd_una(),
             repeated: sender.stats().retransmitted_bytes,
         };
+        let all = sender.is_done();
         self.sizing[index].on_delivered(&observed);
+        if all {
+            self.sizing[index].hold = Hold::Ready;
+        }
         self.keep_ahead(index);
     }
 }

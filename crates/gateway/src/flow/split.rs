@@ -201,6 +201,9 @@ impl<B: Buffer> Split<B> {
             self.make_room(now, leg);
         }
         self.legs[other].tcb.sender.extend(received);
+        if received > received_before {
+            self.send_on_unheard(now, other);
+        }
         let delivered = self.release(leg, arrival.acked);
         if taken {
             self.heed_reader(now, leg, arrival.acked, allowance.reset_drain);
@@ -275,8 +278,11 @@ impl<B: Buffer> Split<B> {
     }
 
     fn open_window(&mut self, leg: usize, most: u64) {
+        if self.sizing[leg].is_held() {
+            return;
+        }
         let delivered = self.legs[1 - leg].tcb.sender.snd_una();
-        let capacity = self.sizing[leg].capacity().min(most);
+        let capacity = (self.sizing[leg].capacity() + self.sent_unheard(leg)).min(most);
         let edge = self.edge(leg, delivered + capacity);
         self.legs[leg].tcb.receiver.set_limit(edge);
     }
@@ -290,16 +296,23 @@ impl<B: Buffer> Split<B> {
         }
     }
 
-    /// Lets expire what is due.
-    pub(crate) fn on_timer(&mut self, now: Instant, config: &Config) {
+    /// Lets expire what is due. Streams may hold at most `most`.
+    pub(crate) fn on_timer(&mut self, now: Instant, config: &Config, most: u64) {
         for leg in [CLIENT, SERVER] {
             if self.is_open() && self.may_send(leg) {
                 self.legs[leg].tcb.on_timer(now);
                 self.suspect_silence(now, leg);
+                if self.legs[leg].tcb.sender.probes_closed_window() {
+                    self.sizing[1 - leg].hold(now);
+                }
                 if self.legs[leg].tcb.sender.gave_up() {
                     self.give_up(now);
                 }
             }
+        }
+        let held = self.sizing.iter_mut().filter_map(|sizing| sizing.end_hold(now)).count();
+        if held > 0 && self.may_receive() {
+            self.open_windows(most);
         }
         self.ask(now, config.idle_timeout);
         self.rest(now, config.rest_after);
@@ -349,7 +362,8 @@ impl<B: Buffer> Split<B> {
         let legs = [CLIENT, SERVER]
             .map(|leg| if self.may_send(leg) { self.legs[leg].tcb.poll_timer() } else { None });
         let silence = self.silence_timers(config);
-        let others = self.ending_timers(config).chain(silence).chain(self.blind_at());
+        let holds = self.sizing.iter().filter_map(Sizing::held_until);
+        let others = self.ending_timers(config).chain(silence).chain(self.blind_at()).chain(holds);
         legs.into_iter().flatten().chain(others).min()
     }
 

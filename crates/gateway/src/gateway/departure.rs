@@ -1,7 +1,7 @@
 //! Handing flows back to plain forwarding: when the gateway is stopped, and when routes change.
 
 use super::Gateway;
-use crate::flow::{Departure, Phase, Split};
+use crate::flow::{Departure, Leave, Phase, Split};
 use crate::stats::Reason;
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::tcp::tcb::Bypass;
@@ -59,7 +59,7 @@ impl<B: Buffer> Gateway<B> {
         let unheard = match bypass {
             Bypass::NoTimestamps => None,
             // What the other host sends does not come through us any more.
-            Bypass::AckAhead | Bypass::EchoAhead => Some(1 - leg),
+            Bypass::AckAhead | Bypass::EchoAhead | Bypass::BeyondPromise => Some(1 - leg),
         };
         let Some(unheard) = unheard else {
             tracing::debug!(?client, ?server, held_bytes, "peer gateway gone: flow leaves");
@@ -80,7 +80,8 @@ impl<B: Buffer> Gateway<B> {
         unheard: Option<usize>,
     ) {
         self.end(id, |split| {
-            if !split.leave(now, why, unheard) && why == Departure::Route && split.is_open() {
+            let bound = split.leave(now, why, unheard) == Leave::Bound;
+            if bound && why == Departure::Route {
                 split.cut(now);
             }
         });

@@ -29,13 +29,14 @@ impl<B: Buffer> Gateway<B> {
 
     fn expire(&mut self, now: Instant, id: usize) {
         self.wake(id);
+        let most = self.most_for_one();
         let config = &self.config;
         let flow = &mut self.flows[id];
         let over = match &mut flow.phase {
             Phase::Opening(opening) => opening.deadline <= now,
             Phase::Split(split) => {
                 let before = split.held();
-                split.on_timer(now, config);
+                split.on_timer(now, config, most);
                 self.held = self.held + split.held() - before;
                 let silent = split.is_silent(now, config.idle_timeout);
                 let handed_back = silent && split.is_open() && split.is_clean();

@@ -9,6 +9,7 @@ mod ecmp;
 mod handover;
 mod hops;
 mod modes;
+mod one_way;
 mod pull;
 mod return_channel;
 mod routes;

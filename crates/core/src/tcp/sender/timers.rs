@@ -11,18 +11,20 @@ use serde::{Deserialize, Serialize};
 pub(super) struct Persist {
     deadline: Instant,
     interval: Duration,
+    /// A probe has been sent.
+    probed: bool,
 }
 
 impl Persist {
     const MAX_INTERVAL: Duration = Duration::from_secs(60);
 
     pub(super) fn begin(now: Instant, rtt: &RttEstimator) -> Persist {
-        Persist { deadline: rtt.deadline(now), interval: rtt.rto() }
+        Persist { deadline: rtt.deadline(now), interval: rtt.rto(), probed: false }
     }
 
     fn again(self, now: Instant, rtt: &RttEstimator) -> Persist {
         let interval = (self.interval * 2).min(Self::MAX_INTERVAL);
-        Persist { deadline: rtt.expiry(now, interval), interval }
+        Persist { deadline: rtt.expiry(now, interval), interval, probed: true }
     }
 }
 
@@ -34,6 +36,11 @@ impl Sender {
         let paced = self.paced_out.then(|| self.pacer.next());
         let ours = earliest(earliest(rto, persist), earliest(paced, self.ecn_hold));
         earliest(ours, self.recovery.poll_timer())
+    }
+
+    /// Whether the peer's window has been closed for so long that it was probed.
+    pub fn probes_closed_window(&self) -> bool {
+        self.persist.is_some_and(|persist| persist.probed)
     }
 
     /// Lets expire what is due at `now`.

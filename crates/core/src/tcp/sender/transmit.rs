@@ -108,7 +108,12 @@ impl Sender {
         if end > self.window_edge {
             self.beyond_window.get_or_insert(nxt.max(self.window_edge));
         }
-        Some(self.first_time(now, nxt..end))
+        // The caller spaces these. By the window of after a timeout the pacer would hold back for minutes
+        // what follows when the peer is heard again.
+        let pacer = self.pacer;
+        let sent = self.first_time(now, nxt..end);
+        self.pacer = pacer;
+        Some(sent)
     }
 
     /// Where a segment without data stands: at SND.NXT, or at the end of the peer's window if more has
