@@ -173,12 +173,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
 
 /// Splits connections until a signal comes.
 fn split(path: &Path, json: bool) -> Result<ExitCode, Error> {
-    let config::Setup { interfaces, mut config, drain, reject_quic, metrics, log_every } =
-        config::File::read(path)?;
+    let setup = config::File::read(path)?;
+    let config::Setup { interfaces, places, mut config, drain, .. } = setup;
+    let config::Setup { reject_quic, metrics, log_every, .. } = setup;
     let config::Interfaces { lan, satellite } = interfaces;
     let signals = Signals::catch()?;
     let diversion = DivertConfig { reject_quic, ..divert_config([&lan, &satellite]) };
-    let (mut divert, tuns) = Divert::set_up(diversion)?;
+    let (mut divert, tuns) = Divert::set_up(diversion).map_err(|error| match &error {
+        DivertError::Interface(name) => places.at(name, &error).into(),
+        _ => Error::from(error),
+    })?;
     for finding in divert.findings() {
         tracing::warn!("{finding}");
     }
