@@ -14,6 +14,7 @@ pub mod interface;
 pub mod netns;
 pub mod poll;
 mod reassembly;
+pub mod runtime_dir;
 pub mod serve;
 pub mod signals;
 pub mod testbed;

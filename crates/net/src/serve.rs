@@ -1,20 +1,22 @@
-//! A running gateway's own small servers: one for `bentpipe gateway flows`, on an abstract Unix
-//! socket, which the kernel keeps apart by network namespace, for root alone; one that speaks HTTP
-//! on a loopback address.
+//! A running gateway's own small servers: one for `bentpipe gateway flows`, on a Unix socket in its
+//! user's own directory, for root and that user alone; one that speaks HTTP on a loopback address.
 //!
 //! One client at a time, each with a limit on its time and on its request, on a thread that only
 //! waits for clients and for answers: what a client does costs at most that the next one waits.
 
 mod http;
 
+use crate::instance::{Instance, InstanceError};
+use crate::runtime_dir::RuntimeDir;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{getsockopt, setsockopt, sockopt};
 use nix::sys::time::TimeVal;
+use std::fs;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::AsFd;
-use std::os::linux::net::SocketAddrExt;
-use std::os::unix::net::{self as unix, UnixListener, UnixStream};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::PathBuf;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -30,6 +32,9 @@ pub enum ServeError {
     /// Others could reach it.
     #[error("{0} is not a loopback address: what is said there is for this host alone")]
     NotLoopback(SocketAddr),
+    /// The name cannot be had.
+    #[error(transparent)]
+    Instance(#[from] InstanceError),
     /// The address or name cannot be had.
     #[error("cannot listen on {address}: {source}")]
     Listen {
@@ -46,6 +51,9 @@ pub enum ClientError {
     /// Nobody listens.
     #[error("no {0} runs in this network namespace")]
     NotRunning(String),
+    /// None of our user's listens, and root's does not answer us.
+    #[error("no {0} of yours runs in this network namespace; root's answers root alone")]
+    NotYours(String),
     /// Whoever listens is not root.
     #[error("who listens as {0} is neither root nor you: not asked")]
     Impostor(String),
@@ -68,6 +76,8 @@ pub struct Server {
     /// Closing it ends the thread.
     stop: Option<UnixStream>,
     thread: Option<JoinHandle<()>>,
+    /// Of a socket that has one. Behind the thread: a name is given back when nobody listens.
+    name: Option<Name>,
 }
 
 impl Server {
@@ -78,13 +88,23 @@ impl Server {
     /// [`ServeError`].
     pub fn for_root(
         name: &str,
+        answer: impl FnMut(&str) -> Option<Vec<u8>> + Send + 'static,
+    ) -> Result<Server, ServeError> {
+        let dir = RuntimeDir::create().map_err(InstanceError::from)?;
+        Self::for_root_in(&dir, name, answer)
+    }
+
+    fn for_root_in(
+        dir: &RuntimeDir,
+        name: &str,
         mut answer: impl FnMut(&str) -> Option<Vec<u8>> + Send + 'static,
     ) -> Result<Server, ServeError> {
-        let failed = |source| ServeError::Listen { address: name.to_owned(), source };
-        let address = abstract_name(name).map_err(failed)?;
-        let listener = UnixListener::bind_addr(&address).map_err(failed)?;
+        let name = Name::take(dir, name)?;
+        let failed =
+            |source| ServeError::Listen { address: name.path.display().to_string(), source };
+        let listener = UnixListener::bind(&name.path).map_err(failed)?;
         listener.set_nonblocking(true).map_err(failed)?;
-        Self::start(
+        let mut server = Self::start(
             listener,
             |listener| Ok(listener.accept()?.0),
             move |client: UnixStream| {
@@ -100,7 +120,9 @@ impl Server {
                 }
             },
         )
-        .map_err(failed)
+        .map_err(failed)?;
+        server.name = Some(name);
+        Ok(server)
     }
 
     /// Answers `GET /metrics` with the text that `metrics` makes, over HTTP/1.0 on a loopback
@@ -146,7 +168,7 @@ impl Server {
                 }
             }
         })?;
-        Ok(Server { stop: Some(stop), thread: Some(thread) })
+        Ok(Server { stop: Some(stop), thread: Some(thread), name: None })
     }
 }
 
@@ -156,6 +178,33 @@ impl Drop for Server {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
+        self.name.take();
+    }
+}
+
+/// A socket's name, which its server alone has.
+#[derive(Debug)]
+struct Name {
+    path: PathBuf,
+    _instance: Instance,
+}
+
+impl Name {
+    fn take(dir: &RuntimeDir, name: &str) -> Result<Name, InstanceError> {
+        let instance = Instance::lock_in(dir, name)?;
+        let failed = |source| InstanceError::Io { name: name.to_owned(), source };
+        let path = dir.file(name, "sock").map_err(failed)?;
+        // What a killed one has left: as we have the lock, nobody listens there.
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(error)),
+            _ => Ok(Name { path, _instance: instance }),
+        }
+    }
+}
+
+impl Drop for Name {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
     }
 }
 
@@ -165,12 +214,32 @@ impl Drop for Server {
 /// # Errors
 /// [`ClientError`].
 pub fn ask(name: &str, who: &str, question: &str) -> Result<Vec<u8>, ClientError> {
+    let nobody = || match nix::unistd::geteuid().is_root() {
+        true => ClientError::NotRunning(who.to_owned()),
+        false => ClientError::NotYours(who.to_owned()),
+    };
+    let Ok(dir) = RuntimeDir::find() else { return Err(nobody()) };
+    ask_in(&dir, name, who, question)?.ok_or_else(nobody)
+}
+
+/// The same for a server in `dir`; None if there is none.
+fn ask_in(
+    dir: &RuntimeDir,
+    name: &str,
+    who: &str,
+    question: &str,
+) -> Result<Option<Vec<u8>>, ClientError> {
     let failed = |source| ClientError::Io { name: who.to_owned(), source };
-    let address = abstract_name(name).map_err(failed)?;
-    let server = UnixStream::connect_addr(&address).map_err(|error| match error.kind() {
-        io::ErrorKind::ConnectionRefused => ClientError::NotRunning(who.to_owned()),
-        _ => failed(error),
-    })?;
+    let path = dir.file(name, "sock").map_err(failed)?;
+    let server = match UnixStream::connect(&path) {
+        Ok(server) => server,
+        Err(error) => {
+            return match error.kind() {
+                io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => Ok(None),
+                _ => Err(failed(error)),
+            };
+        }
+    };
     if !is_trusted(&server) {
         return Err(ClientError::Impostor(who.to_owned()));
     }
@@ -181,7 +250,7 @@ pub fn ask(name: &str, who: &str, question: &str) -> Result<Vec<u8>, ClientError
         .and_then(|()| server.read_to_end(&mut answer));
     match asked {
         Ok(0) => Err(ClientError::Refused(who.to_owned())),
-        Ok(_) => Ok(answer),
+        Ok(_) => Ok(Some(answer)),
         Err(error)
             if matches!(
                 error.kind(),
@@ -194,11 +263,7 @@ pub fn ask(name: &str, who: &str, question: &str) -> Result<Vec<u8>, ClientError
     }
 }
 
-fn abstract_name(name: &str) -> io::Result<unix::SocketAddr> {
-    unix::SocketAddr::from_abstract_name(name)
-}
-
-/// Whether root or our own user is at the other end. Names have no owner that says so.
+/// Whether root or our own user is at the other end.
 fn is_trusted(stream: &UnixStream) -> bool {
     let own = nix::unistd::geteuid().as_raw();
     getsockopt(stream, sockopt::PeerCredentials)

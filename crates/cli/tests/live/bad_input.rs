@@ -86,7 +86,7 @@ fn configured(testbed: &Testbed, config: &str) -> Command {
 const GOOD: &str = "[interfaces]\nlan = [\"lan0\"]\nsatellite = [\"sat0\"]\n";
 
 /// The command as a user without rights would run it.
-fn as_nobody(namespace: &Namespace) -> Command {
+pub(crate) fn as_nobody(namespace: &Namespace) -> Command {
     let mut command = namespace.command("setpriv");
     command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all"]);
     // The binary may lie where only root can go: a copy in a public place stands in for it.

@@ -1,6 +1,5 @@
 use super::*;
 use std::net::{Shutdown, TcpStream};
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A server on a free port of the loopback, whose `n`th answer is n.
 fn counting() -> (Server, SocketAddr) {
@@ -75,23 +74,44 @@ fn only_the_loopback_is_served() {
     }
 }
 
+const NAME: &str = "bentpipe test server";
+
+/// A directory for names, and its place, which goes when it is dropped.
+fn names() -> (tempfile::TempDir, RuntimeDir) {
+    let place = tempfile::tempdir().unwrap();
+    let dir = RuntimeDir::create_in(place.path()).unwrap();
+    (place, dir)
+}
+
 #[test]
 fn a_name_answers_until_its_server_is_dropped() {
-    static NUMBER: AtomicUsize = AtomicUsize::new(0);
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let name = format!("bentpipe-test-serve-{}-{number}", std::process::id());
-    let nobody = ask(&name, "test gateway", "flows").unwrap_err().to_string();
-    assert_eq!(nobody, "no test gateway runs in this network namespace");
+    let (place, dir) = names();
+    let ask = |question| ask_in(&dir, NAME, "test gateway", question);
+    assert_eq!(ask("flows").unwrap(), None);
     let long = vec![b'.'; 1 << 20];
-    let server = Server::for_root(&name, {
+    let serve = || {
         let long = long.clone();
-        move |line| (line == "flows").then(|| long.clone())
-    })
-    .unwrap();
+        Server::for_root_in(&dir, NAME, move |line| (line == "flows").then(|| long.clone()))
+    };
+    let server = serve().unwrap();
     // Far more than a socket holds.
-    assert_eq!(ask(&name, "test gateway", "flows").unwrap(), long);
-    let refused = ask(&name, "test gateway", "anything else").unwrap_err();
+    assert_eq!(ask("flows").unwrap(), Some(long.clone()));
+    let refused = ask("anything else").unwrap_err();
     assert!(matches!(refused, ClientError::Refused(_)), "{refused}");
+    // A second one does not take the name away.
+    let second = serve().unwrap_err().to_string();
+    assert!(second.contains("already runs in this network namespace"), "{second}");
+    assert!(ask("flows").unwrap().is_some());
     drop(server);
-    assert!(matches!(ask(&name, "x", "flows"), Err(ClientError::NotRunning(_))));
+    assert_eq!(ask("flows").unwrap(), None);
+    assert_eq!(fs::read_dir(place.path().join("bentpipe")).unwrap().count(), 0);
+}
+
+#[test]
+fn a_socket_that_a_killed_server_has_left_is_replaced() {
+    let (_place, dir) = names();
+    drop(UnixListener::bind(dir.file(NAME, "sock").unwrap()).unwrap());
+    assert_eq!(ask_in(&dir, NAME, "test gateway", "x").unwrap(), None);
+    let _server = Server::for_root_in(&dir, NAME, |_| Some(b"y".to_vec())).unwrap();
+    assert_eq!(ask_in(&dir, NAME, "test gateway", "x").unwrap(), Some(b"y".to_vec()));
 }
