@@ -1,14 +1,14 @@
 //! A running gateway's own small servers: one for `bentpipe gateway flows`, on a Unix socket in its
 //! user's own directory, for root and that user alone; one that speaks HTTP on a loopback address.
 //!
-//! One client at a time, each with a limit on its time and on its request, on a thread that only
-//! waits for clients and for answers: what a client does costs at most that the next one waits.
+//! Each has a thread of its own, which only waits for its clients and for the gateway's answers.
 
+mod clients;
 mod http;
 
 use crate::instance::{Instance, InstanceError};
 use crate::runtime_dir::RuntimeDir;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use clients::{Answers, PATIENCE};
 use nix::sys::socket::{getsockopt, setsockopt, sockopt};
 use nix::sys::time::TimeVal;
 use std::fs;
@@ -18,13 +18,12 @@ use std::os::fd::AsFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-/// The time that a client has for its request and for taking the answer.
-const PATIENCE: Duration = Duration::from_secs(5);
-
-/// The longest request, in bytes.
-const LONGEST: usize = 4096;
+/// Clients at a time. Whoever can open a socket can be a scraper; answers to root's questions may be
+/// megabytes long.
+const SCRAPERS: usize = 64;
+const QUESTIONERS: usize = 8;
 
 /// Why there is no server.
 #[derive(Debug, thiserror::Error)]
@@ -97,30 +96,23 @@ impl Server {
     fn for_root_in(
         dir: &RuntimeDir,
         name: &str,
-        mut answer: impl FnMut(&str) -> Option<Vec<u8>> + Send + 'static,
+        answer: impl FnMut(&str) -> Option<Vec<u8>> + Send + 'static,
     ) -> Result<Server, ServeError> {
         let name = Name::take(dir, name)?;
         let failed =
             |source| ServeError::Listen { address: name.path.display().to_string(), source };
         let listener = UnixListener::bind(&name.path).map_err(failed)?;
         listener.set_nonblocking(true).map_err(failed)?;
-        let mut server = Self::start(
-            listener,
-            |listener| Ok(listener.accept()?.0),
-            move |client: UnixStream| {
-                if !is_trusted(&client) {
-                    return Ok(());
-                }
-                client.set_nonblocking(false)?;
-                let mut client = Limited::new(client);
-                let line = client.request(|bytes| bytes.ends_with(b"\n"))?;
-                match answer(String::from_utf8_lossy(&line).trim()) {
-                    Some(bytes) => client.write_all(&bytes),
-                    None => Ok(()),
-                }
-            },
-        )
-        .map_err(failed)?;
+        let accept = |listener: &UnixListener| {
+            let (client, _) = listener.accept()?;
+            if !is_trusted(&client) {
+                return Err(io::ErrorKind::PermissionDenied.into());
+            }
+            client.set_nonblocking(true)?;
+            Ok(client)
+        };
+        let server = Self::start(listener, QUESTIONERS, accept, Lines(answer));
+        let mut server = server.map_err(failed)?;
         server.name = Some(name);
         Ok(server)
     }
@@ -132,7 +124,7 @@ impl Server {
     /// [`ServeError`].
     pub fn metrics(
         address: SocketAddr,
-        mut metrics: impl FnMut() -> Option<String> + Send + 'static,
+        metrics: impl FnMut() -> Option<String> + Send + 'static,
     ) -> Result<Server, ServeError> {
         if !address.ip().is_loopback() {
             return Err(ServeError::NotLoopback(address));
@@ -140,35 +132,38 @@ impl Server {
         let failed = |source| ServeError::Listen { address: address.to_string(), source };
         let listener = TcpListener::bind(address).map_err(failed)?;
         listener.set_nonblocking(true).map_err(failed)?;
-        Self::start(
-            listener,
-            |listener| Ok(listener.accept()?.0),
-            move |client| {
-                client.set_nonblocking(false)?;
-                let mut client = Limited::new(client);
-                let request = client.request(http::is_complete)?;
-                client.write_all(&http::respond(&request, &mut metrics))
-            },
-        )
-        .map_err(failed)
+        let accept = |listener: &TcpListener| {
+            let (client, _) = listener.accept()?;
+            client.set_nonblocking(true)?;
+            Ok(client)
+        };
+        Self::start(listener, SCRAPERS, accept, http::Http(metrics)).map_err(failed)
     }
 
-    fn start<L: AsFd + Send + 'static, C>(
+    fn start<L: AsFd + Send + 'static, S: Read + Write + AsFd>(
         listener: L,
-        accept: impl Fn(&L) -> io::Result<C> + Send + 'static,
-        mut serve: impl FnMut(C) -> io::Result<()> + Send + 'static,
+        places: usize,
+        accept: impl Fn(&L) -> io::Result<S> + Send + 'static,
+        mut answers: impl Answers + Send + 'static,
     ) -> io::Result<Server> {
         let (stop, stopped) = UnixStream::pair()?;
-        let thread = std::thread::Builder::new().name("bp-serve".into()).spawn(move || {
-            while wait_for_client(&listener, &stopped) {
-                // A client may have left already, and one that is refused or too slow is its own
-                // loss.
-                if let Err(error) = accept(&listener).and_then(&mut serve) {
-                    tracing::debug!(%error, "client not served");
-                }
-            }
-        })?;
+        let thread = std::thread::Builder::new()
+            .name("bp-serve".into())
+            .spawn(move || clients::serve(&listener, &stopped, places, accept, &mut answers))?;
         Ok(Server { stop: Some(stop), thread: Some(thread), name: None })
+    }
+}
+
+/// Questions of one line each.
+struct Lines<F>(F);
+
+impl<F: FnMut(&str) -> Option<Vec<u8>>> Answers for Lines<F> {
+    fn is_complete(&self, request: &[u8]) -> bool {
+        request.ends_with(b"\n")
+    }
+
+    fn answer(&mut self, request: &[u8]) -> Option<Vec<u8>> {
+        (self.0)(String::from_utf8_lossy(request).trim())
     }
 }
 
@@ -270,16 +265,7 @@ fn is_trusted(stream: &UnixStream) -> bool {
         .is_ok_and(|peer| peer.uid() == 0 || peer.uid() == own)
 }
 
-/// False when it is time to end.
-fn wait_for_client(listener: &impl AsFd, stopped: &UnixStream) -> bool {
-    let mut fds = [listener.as_fd(), stopped.as_fd()].map(|fd| PollFd::new(fd, PollFlags::POLLIN));
-    match poll(&mut fds, PollTimeout::NONE) {
-        Ok(_) => fds[1].any() != Some(true),
-        Err(errno) => errno == nix::errno::Errno::EINTR,
-    }
-}
-
-/// A connection with little time left.
+/// A connection to a server, with little time left.
 struct Limited<S> {
     stream: S,
     end: Instant,
@@ -288,20 +274,6 @@ struct Limited<S> {
 impl<S: Read + Write + AsFd> Limited<S> {
     fn new(stream: S) -> Limited<S> {
         Limited { stream, end: Instant::now() + PATIENCE }
-    }
-
-    /// Reads until `complete`, or the client says no more.
-    fn request(&mut self, complete: impl Fn(&[u8]) -> bool) -> io::Result<Vec<u8>> {
-        let mut request = Vec::new();
-        let mut buffer = [0; 512];
-        while !complete(&request) {
-            let len = self.read(&mut buffer)?;
-            if len == 0 || request.len() + len > LONGEST {
-                return Err(io::ErrorKind::InvalidData.into());
-            }
-            request.extend_from_slice(&buffer[..len]);
-        }
-        Ok(request)
     }
 
     /// What is left of the time, for the next system call.

@@ -1,5 +1,7 @@
+use super::clients::LONGEST;
 use super::*;
 use std::net::{Shutdown, TcpStream};
+use std::time::Duration;
 
 /// A server on a free port of the loopback, whose `n`th answer is n.
 fn counting() -> (Server, SocketAddr) {
@@ -58,12 +60,56 @@ fn a_request_without_end_is_cut_off_and_the_next_client_served() {
 }
 
 #[test]
-fn a_silent_client_holds_the_others_up_for_its_time_only() {
+fn idle_and_slow_clients_hold_nobody_up() {
+    for idle in [20, 200] {
+        let (_server, address) = counting();
+        let clients: Vec<TcpStream> = (0..idle)
+            .map(|i| {
+                let client = TcpStream::connect(address).unwrap();
+                // Every other one begins, and goes no further.
+                if i % 2 == 0 {
+                    (&client).write_all(b"GET /metr").unwrap();
+                }
+                client
+            })
+            .collect();
+        for answer in 1..=3 {
+            let began = Instant::now();
+            let text = exchange(address, b"GET /metrics HTTP/1.0\r\n\r\n");
+            assert!(text.ends_with(&format!("_total {answer}\n")), "{text}");
+            let took = began.elapsed();
+            assert!(took < Duration::from_secs(2), "behind {idle} clients: {took:?}");
+        }
+        drop(clients);
+    }
+}
+
+#[test]
+fn a_silent_client_is_sent_away_in_the_end() {
     let (_server, address) = counting();
-    let _silent = TcpStream::connect(address).unwrap();
+    let mut silent = TcpStream::connect(address).unwrap();
+    silent.set_read_timeout(Some(PATIENCE + Duration::from_secs(30))).unwrap();
+    assert_eq!(silent.read(&mut [0; 1]).unwrap(), 0);
+}
+
+#[test]
+fn answers_that_nobody_reads_hold_nobody_up() {
+    let (_place, dir) = names();
+    let long = vec![b'.'; 4 << 20];
+    let _server = Server::for_root_in(&dir, NAME, move |_| Some(long.clone())).unwrap();
+    let path = dir.file(NAME, "sock").unwrap();
+    let lazy: Vec<UnixStream> = (0..20)
+        .map(|_| {
+            let mut client = UnixStream::connect(&path).unwrap();
+            client.write_all(b"flows\n").unwrap();
+            client
+        })
+        .collect();
     let began = Instant::now();
-    assert!(exchange(address, b"GET /metrics HTTP/1.0\r\n\r\n").ends_with("_total 1\n"));
-    assert!(began.elapsed() < PATIENCE + Duration::from_secs(3));
+    let answer = ask_in(&dir, NAME, "test gateway", "flows").unwrap();
+    assert_eq!(answer.map(|bytes| bytes.len()), Some(4 << 20));
+    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+    drop(lazy);
 }
 
 #[test]
