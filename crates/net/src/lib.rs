@@ -13,6 +13,7 @@ pub mod instance;
 pub mod interface;
 pub mod netns;
 pub mod poll;
+pub mod privileges;
 mod reassembly;
 pub mod runtime_dir;
 pub mod serve;

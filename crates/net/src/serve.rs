@@ -1,12 +1,14 @@
 //! A running gateway's own small servers: one for `bentpipe gateway flows`, on a Unix socket in its
 //! user's own directory, for root and that user alone; one that speaks HTTP on a loopback address.
 //!
-//! Each has a thread of its own, which only waits for its clients and for the gateway's answers.
+//! Each has a thread of its own, which only waits for its clients and for the gateway's answers, and
+//! has no privileges.
 
 mod clients;
 mod http;
 
 use crate::instance::{Instance, InstanceError};
+use crate::privileges;
 use crate::runtime_dir::RuntimeDir;
 use clients::{Answers, PATIENCE};
 use nix::sys::socket::{getsockopt, setsockopt, sockopt};
@@ -81,16 +83,16 @@ pub struct Server {
 
 impl Server {
     /// Answers a line of text with what `answer` makes of it, for root and our own user alone, in
-    /// this network namespace, as `name`. No answer hangs up.
+    /// this network namespace, for `service`. No answer hangs up.
     ///
     /// # Errors
     /// [`ServeError`].
     pub fn for_root(
-        name: &str,
+        service: &str,
         answer: impl FnMut(&str) -> Option<Vec<u8>> + Send + 'static,
     ) -> Result<Server, ServeError> {
         let dir = RuntimeDir::create().map_err(InstanceError::from)?;
-        Self::for_root_in(&dir, name, answer)
+        Self::for_root_in(&dir, &control(service), answer)
     }
 
     fn for_root_in(
@@ -147,9 +149,12 @@ impl Server {
         mut answers: impl Answers + Send + 'static,
     ) -> io::Result<Server> {
         let (stop, stopped) = UnixStream::pair()?;
-        let thread = std::thread::Builder::new()
-            .name("bp-serve".into())
-            .spawn(move || clients::serve(&listener, &stopped, places, accept, &mut answers))?;
+        let thread = std::thread::Builder::new().name("bp-serve".into()).spawn(move || {
+            match privileges::give_up_all_of_this_thread() {
+                Ok(()) => clients::serve(&listener, &stopped, places, accept, &mut answers),
+                Err(error) => tracing::error!(%error, "questions are not answered"),
+            }
+        })?;
         Ok(Server { stop: Some(stop), thread: Some(thread), name: None })
     }
 }
@@ -203,18 +208,28 @@ impl Drop for Name {
     }
 }
 
-/// Asks the server that answers as `name` in this network namespace; `who` is what it is called in
-/// messages.
+/// The name of the socket where `service` is asked.
+fn control(service: &str) -> String {
+    format!("{service} control")
+}
+
+/// Removes what a killed `service` has left of its name. For who has its lock.
+pub(crate) fn clear(service: &str) {
+    // Taken and given back.
+    let _ = RuntimeDir::find().map(|dir| Name::take(&dir, &control(service)));
+}
+
+/// Asks the `service` of this network namespace.
 ///
 /// # Errors
 /// [`ClientError`].
-pub fn ask(name: &str, who: &str, question: &str) -> Result<Vec<u8>, ClientError> {
+pub fn ask(service: &str, question: &str) -> Result<Vec<u8>, ClientError> {
     let nobody = || match nix::unistd::geteuid().is_root() {
-        true => ClientError::NotRunning(who.to_owned()),
-        false => ClientError::NotYours(who.to_owned()),
+        true => ClientError::NotRunning(service.to_owned()),
+        false => ClientError::NotYours(service.to_owned()),
     };
     let Ok(dir) = RuntimeDir::find() else { return Err(nobody()) };
-    ask_in(&dir, name, who, question)?.ok_or_else(nobody)
+    ask_in(&dir, &control(service), service, question)?.ok_or_else(nobody)
 }
 
 /// The same for a server in `dir`; None if there is none.
