@@ -1,11 +1,16 @@
 //! At most one instance of a service in each network namespace.
 //!
-//! The lock is an abstract Unix socket name: the kernel keeps those apart by network namespace,
-//! and frees them when the process dies, however it dies.
+//! The lock is on a file of the service's user (flock(2)), apart by network namespace: the kernel
+//! frees it when the process dies, however it dies. The file goes with who has locked it; what a
+//! killed process leaves is locked by the next one.
 
+use crate::runtime_dir::{RuntimeDir, RuntimeDirError};
+use nix::errno::Errno;
+use nix::fcntl::{Flock, FlockArg, OFlag};
+use std::fs::{self, File};
 use std::io;
-use std::os::linux::net::SocketAddrExt;
-use std::os::unix::net::{SocketAddr, UnixListener};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
@@ -15,6 +20,9 @@ pub enum InstanceError {
     /// Somebody holds it.
     #[error("another {0} already runs in this network namespace")]
     Running(String),
+    /// There is no place for it.
+    #[error(transparent)]
+    Directory(#[from] RuntimeDirError),
     /// The system did not let us ask.
     #[error("cannot tell whether another {name} runs: {source}")]
     Io {
@@ -25,10 +33,11 @@ pub enum InstanceError {
     },
 }
 
-/// The right to be the only `name` in this network namespace, until dropped.
+/// The right to be our user's only `name` in this network namespace, until dropped.
 #[derive(Debug)]
 pub struct Instance {
-    _socket: UnixListener,
+    path: PathBuf,
+    _lock: Flock<File>,
 }
 
 impl Instance {
@@ -37,15 +46,7 @@ impl Instance {
     /// # Errors
     /// [`InstanceError`] when there is one already.
     pub fn lock(name: &str) -> Result<Instance, InstanceError> {
-        let io = |source| InstanceError::Io { name: name.to_owned(), source };
-        let address = SocketAddr::from_abstract_name(name.replace(' ', "-")).map_err(io)?;
-        match UnixListener::bind_addr(&address) {
-            Ok(socket) => Ok(Instance { _socket: socket }),
-            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
-                Err(InstanceError::Running(name.to_owned()))
-            }
-            Err(error) => Err(io(error)),
-        }
+        Self::lock_in(&RuntimeDir::create()?, name)
     }
 
     /// The same, waiting for `patience` for another one to end.
@@ -53,10 +54,47 @@ impl Instance {
     /// # Errors
     /// [`InstanceError`] when there is still one.
     pub fn lock_within(name: &str, patience: Duration) -> Result<Instance, InstanceError> {
+        Self::wait(patience, || Self::lock(name))
+    }
+
+    /// Becomes the only `name` of those that lock in `dir`.
+    ///
+    /// # Errors
+    /// [`InstanceError`].
+    pub(crate) fn lock_in(dir: &RuntimeDir, name: &str) -> Result<Instance, InstanceError> {
+        let failed = |source| InstanceError::Io { name: name.to_owned(), source };
+        let path = dir.file(name, "lock").map_err(failed)?;
+        loop {
+            let file = File::options()
+                .read(true)
+                .write(true)
+                .create(true)
+                .truncate(false)
+                .mode(0o600)
+                .custom_flags(OFlag::O_NOFOLLOW.bits())
+                .open(&path)
+                .map_err(failed)?;
+            let lock = Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(
+                |(_, errno)| match errno {
+                    Errno::EWOULDBLOCK => InstanceError::Running(name.to_owned()),
+                    errno => failed(errno.into()),
+                },
+            )?;
+            // Its last holder may have removed the file between the two.
+            if is_at(&lock, &path).map_err(failed)? {
+                return Ok(Instance { path, _lock: lock });
+            }
+        }
+    }
+
+    fn wait(
+        patience: Duration,
+        lock: impl Fn() -> Result<Instance, InstanceError>,
+    ) -> Result<Instance, InstanceError> {
         const LOOK: Duration = Duration::from_millis(20);
         let mut waited = Duration::ZERO;
         loop {
-            match Instance::lock(name) {
+            match lock() {
                 Err(InstanceError::Running(_)) if waited < patience => thread::sleep(LOOK),
                 result => return result,
             }
@@ -65,22 +103,75 @@ impl Instance {
     }
 }
 
+impl Drop for Instance {
+    fn drop(&mut self) {
+        // While it is locked: nobody else has it.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// Whether `file` is what stands at `path`.
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    let ours = file.metadata()?;
+    match fs::symlink_metadata(path) {
+        Ok(there) => Ok((there.dev(), there.ino()) == (ours.dev(), ours.ino())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    const NAME: &str = "bentpipe test";
 
     #[test]
     fn the_second_is_refused_until_the_first_is_gone() {
-        let first = Instance::lock("bentpipe test instance").unwrap();
-        let message = Instance::lock("bentpipe test instance").unwrap_err().to_string();
-        assert_eq!(
-            message,
-            "another bentpipe test instance already runs in this network namespace"
-        );
-        let freed = thread::spawn(|| {
-            Instance::lock_within("bentpipe test instance", Duration::from_secs(5)).map(drop)
+        let place = tempfile::tempdir().unwrap();
+        let dir = RuntimeDir::create_in(place.path()).unwrap();
+        let first = Instance::lock_in(&dir, NAME).unwrap();
+        let message = Instance::lock_in(&dir, NAME).unwrap_err().to_string();
+        assert_eq!(message, "another bentpipe test already runs in this network namespace");
+        let other = Instance::lock_in(&dir, "bentpipe other").unwrap();
+        let patience = Duration::from_secs(30);
+        thread::scope(|scope| {
+            let freed = scope.spawn(|| Instance::wait(patience, || Instance::lock_in(&dir, NAME)));
+            drop((first, other));
+            drop(freed.join().unwrap().unwrap());
         });
-        drop(first);
-        freed.join().unwrap().unwrap();
+        let left = fs::read_dir(place.path().join("bentpipe")).unwrap().count();
+        assert_eq!(left, 0, "what is not locked any more is removed");
+    }
+
+    #[test]
+    fn what_a_killed_one_has_left_is_no_obstacle() {
+        let place = tempfile::tempdir().unwrap();
+        let dir = RuntimeDir::create_in(place.path()).unwrap();
+        fs::write(dir.file(NAME, "lock").unwrap(), "").unwrap();
+        Instance::lock_in(&dir, NAME).unwrap();
+    }
+
+    #[test]
+    fn however_they_come_and_go_there_is_one() {
+        let place = tempfile::tempdir().unwrap();
+        let dir = RuntimeDir::create_in(place.path()).unwrap();
+        let (there, had) = (AtomicU32::new(0), AtomicU32::new(0));
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..500 {
+                        let Ok(lock) = Instance::lock_in(&dir, NAME) else { continue };
+                        assert_eq!(there.fetch_add(1, Ordering::SeqCst), 0, "two at a time");
+                        thread::yield_now();
+                        there.fetch_sub(1, Ordering::SeqCst);
+                        had.fetch_add(1, Ordering::SeqCst);
+                        drop(lock);
+                    }
+                });
+            }
+        });
+        assert!(had.into_inner() > 0);
     }
 }

@@ -1,28 +1,31 @@
-//! A running gateway's own small servers: one for `bentpipe gateway flows`, on an abstract Unix
-//! socket, which the kernel keeps apart by network namespace, for root alone; one that speaks HTTP
-//! on a loopback address.
+//! A running gateway's own small servers: one for `bentpipe gateway flows`, on a Unix socket in its
+//! user's own directory, for root and that user alone; one that speaks HTTP on a loopback address.
 //!
-//! One client at a time, each with a limit on its time and on its request, on a thread that only
-//! waits for clients and for answers: what a client does costs at most that the next one waits.
+//! Each has a thread of its own, which only waits for its clients and for the gateway's answers, and
+//! has no privileges.
 
+mod clients;
 mod http;
 
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use crate::instance::{Instance, InstanceError};
+use crate::privileges;
+use crate::runtime_dir::RuntimeDir;
+use clients::{Answers, PATIENCE};
 use nix::sys::socket::{getsockopt, setsockopt, sockopt};
 use nix::sys::time::TimeVal;
+use std::fs;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::AsFd;
-use std::os::linux::net::SocketAddrExt;
-use std::os::unix::net::{self as unix, UnixListener, UnixStream};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::PathBuf;
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-/// The time that a client has for its request and for taking the answer.
-const PATIENCE: Duration = Duration::from_secs(5);
-
-/// The longest request, in bytes.
-const LONGEST: usize = 4096;
+/// Clients at a time. Whoever can open a socket can be a scraper; answers to root's questions may be
+/// megabytes long.
+const SCRAPERS: usize = 64;
+const QUESTIONERS: usize = 8;
 
 /// Why there is no server.
 #[derive(Debug, thiserror::Error)]
@@ -30,6 +33,9 @@ pub enum ServeError {
     /// Others could reach it.
     #[error("{0} is not a loopback address: what is said there is for this host alone")]
     NotLoopback(SocketAddr),
+    /// The name cannot be had.
+    #[error(transparent)]
+    Instance(#[from] InstanceError),
     /// The address or name cannot be had.
     #[error("cannot listen on {address}: {source}")]
     Listen {
@@ -46,6 +52,9 @@ pub enum ClientError {
     /// Nobody listens.
     #[error("no {0} runs in this network namespace")]
     NotRunning(String),
+    /// None of our user's listens, and root's does not answer us.
+    #[error("no {0} of yours runs in this network namespace; root's answers root alone")]
+    NotYours(String),
     /// Whoever listens is not root.
     #[error("who listens as {0} is neither root nor you: not asked")]
     Impostor(String),
@@ -68,39 +77,46 @@ pub struct Server {
     /// Closing it ends the thread.
     stop: Option<UnixStream>,
     thread: Option<JoinHandle<()>>,
+    /// Of a socket that has one. Behind the thread: a name is given back when nobody listens.
+    name: Option<Name>,
 }
 
 impl Server {
     /// Answers a line of text with what `answer` makes of it, for root and our own user alone, in
-    /// this network namespace, as `name`. No answer hangs up.
+    /// this network namespace, for `service`. No answer hangs up.
     ///
     /// # Errors
     /// [`ServeError`].
     pub fn for_root(
-        name: &str,
-        mut answer: impl FnMut(&str) -> Option<Vec<u8>> + Send + 'static,
+        service: &str,
+        answer: impl FnMut(&str) -> Option<Vec<u8>> + Send + 'static,
     ) -> Result<Server, ServeError> {
-        let failed = |source| ServeError::Listen { address: name.to_owned(), source };
-        let address = abstract_name(name).map_err(failed)?;
-        let listener = UnixListener::bind_addr(&address).map_err(failed)?;
+        let dir = RuntimeDir::create().map_err(InstanceError::from)?;
+        Self::for_root_in(&dir, &control(service), answer)
+    }
+
+    fn for_root_in(
+        dir: &RuntimeDir,
+        name: &str,
+        answer: impl FnMut(&str) -> Option<Vec<u8>> + Send + 'static,
+    ) -> Result<Server, ServeError> {
+        let name = Name::take(dir, name)?;
+        let failed =
+            |source| ServeError::Listen { address: name.path.display().to_string(), source };
+        let listener = UnixListener::bind(&name.path).map_err(failed)?;
         listener.set_nonblocking(true).map_err(failed)?;
-        Self::start(
-            listener,
-            |listener| Ok(listener.accept()?.0),
-            move |client: UnixStream| {
-                if !is_trusted(&client) {
-                    return Ok(());
-                }
-                client.set_nonblocking(false)?;
-                let mut client = Limited::new(client);
-                let line = client.request(|bytes| bytes.ends_with(b"\n"))?;
-                match answer(String::from_utf8_lossy(&line).trim()) {
-                    Some(bytes) => client.write_all(&bytes),
-                    None => Ok(()),
-                }
-            },
-        )
-        .map_err(failed)
+        let accept = |listener: &UnixListener| {
+            let (client, _) = listener.accept()?;
+            if !is_trusted(&client) {
+                return Err(io::ErrorKind::PermissionDenied.into());
+            }
+            client.set_nonblocking(true)?;
+            Ok(client)
+        };
+        let server = Self::start(listener, QUESTIONERS, accept, Lines(answer));
+        let mut server = server.map_err(failed)?;
+        server.name = Some(name);
+        Ok(server)
     }
 
     /// Answers `GET /metrics` with the text that `metrics` makes, over HTTP/1.0 on a loopback
@@ -110,7 +126,7 @@ impl Server {
     /// [`ServeError`].
     pub fn metrics(
         address: SocketAddr,
-        mut metrics: impl FnMut() -> Option<String> + Send + 'static,
+        metrics: impl FnMut() -> Option<String> + Send + 'static,
     ) -> Result<Server, ServeError> {
         if !address.ip().is_loopback() {
             return Err(ServeError::NotLoopback(address));
@@ -118,35 +134,41 @@ impl Server {
         let failed = |source| ServeError::Listen { address: address.to_string(), source };
         let listener = TcpListener::bind(address).map_err(failed)?;
         listener.set_nonblocking(true).map_err(failed)?;
-        Self::start(
-            listener,
-            |listener| Ok(listener.accept()?.0),
-            move |client| {
-                client.set_nonblocking(false)?;
-                let mut client = Limited::new(client);
-                let request = client.request(http::is_complete)?;
-                client.write_all(&http::respond(&request, &mut metrics))
-            },
-        )
-        .map_err(failed)
+        let accept = |listener: &TcpListener| {
+            let (client, _) = listener.accept()?;
+            client.set_nonblocking(true)?;
+            Ok(client)
+        };
+        Self::start(listener, SCRAPERS, accept, http::Http(metrics)).map_err(failed)
     }
 
-    fn start<L: AsFd + Send + 'static, C>(
+    fn start<L: AsFd + Send + 'static, S: Read + Write + AsFd>(
         listener: L,
-        accept: impl Fn(&L) -> io::Result<C> + Send + 'static,
-        mut serve: impl FnMut(C) -> io::Result<()> + Send + 'static,
+        places: usize,
+        accept: impl Fn(&L) -> io::Result<S> + Send + 'static,
+        mut answers: impl Answers + Send + 'static,
     ) -> io::Result<Server> {
         let (stop, stopped) = UnixStream::pair()?;
         let thread = std::thread::Builder::new().name("bp-serve".into()).spawn(move || {
-            while wait_for_client(&listener, &stopped) {
-                // A client may have left already, and one that is refused or too slow is its own
-                // loss.
-                if let Err(error) = accept(&listener).and_then(&mut serve) {
-                    tracing::debug!(%error, "client not served");
-                }
+            match privileges::give_up_all_of_this_thread() {
+                Ok(()) => clients::serve(&listener, &stopped, places, accept, &mut answers),
+                Err(error) => tracing::error!(%error, "questions are not answered"),
             }
         })?;
-        Ok(Server { stop: Some(stop), thread: Some(thread) })
+        Ok(Server { stop: Some(stop), thread: Some(thread), name: None })
+    }
+}
+
+/// Questions of one line each.
+struct Lines<F>(F);
+
+impl<F: FnMut(&str) -> Option<Vec<u8>>> Answers for Lines<F> {
+    fn is_complete(&self, request: &[u8]) -> bool {
+        request.ends_with(b"\n")
+    }
+
+    fn answer(&mut self, request: &[u8]) -> Option<Vec<u8>> {
+        (self.0)(String::from_utf8_lossy(request).trim())
     }
 }
 
@@ -156,21 +178,78 @@ impl Drop for Server {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
+        self.name.take();
     }
 }
 
-/// Asks the server that answers as `name` in this network namespace; `who` is what it is called in
-/// messages.
+/// A socket's name, which its server alone has.
+#[derive(Debug)]
+struct Name {
+    path: PathBuf,
+    _instance: Instance,
+}
+
+impl Name {
+    fn take(dir: &RuntimeDir, name: &str) -> Result<Name, InstanceError> {
+        let instance = Instance::lock_in(dir, name)?;
+        let failed = |source| InstanceError::Io { name: name.to_owned(), source };
+        let path = dir.file(name, "sock").map_err(failed)?;
+        // What a killed one has left: as we have the lock, nobody listens there.
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(error)),
+            _ => Ok(Name { path, _instance: instance }),
+        }
+    }
+}
+
+impl Drop for Name {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// The name of the socket where `service` is asked.
+fn control(service: &str) -> String {
+    format!("{service} control")
+}
+
+/// Removes what a killed `service` has left of its name. For who has its lock.
+pub(crate) fn clear(service: &str) {
+    // Taken and given back.
+    let _ = RuntimeDir::find().map(|dir| Name::take(&dir, &control(service)));
+}
+
+/// Asks the `service` of this network namespace.
 ///
 /// # Errors
 /// [`ClientError`].
-pub fn ask(name: &str, who: &str, question: &str) -> Result<Vec<u8>, ClientError> {
+pub fn ask(service: &str, question: &str) -> Result<Vec<u8>, ClientError> {
+    let nobody = || match nix::unistd::geteuid().is_root() {
+        true => ClientError::NotRunning(service.to_owned()),
+        false => ClientError::NotYours(service.to_owned()),
+    };
+    let Ok(dir) = RuntimeDir::find() else { return Err(nobody()) };
+    ask_in(&dir, &control(service), service, question)?.ok_or_else(nobody)
+}
+
+/// The same for a server in `dir`; None if there is none.
+fn ask_in(
+    dir: &RuntimeDir,
+    name: &str,
+    who: &str,
+    question: &str,
+) -> Result<Option<Vec<u8>>, ClientError> {
     let failed = |source| ClientError::Io { name: who.to_owned(), source };
-    let address = abstract_name(name).map_err(failed)?;
-    let server = UnixStream::connect_addr(&address).map_err(|error| match error.kind() {
-        io::ErrorKind::ConnectionRefused => ClientError::NotRunning(who.to_owned()),
-        _ => failed(error),
-    })?;
+    let path = dir.file(name, "sock").map_err(failed)?;
+    let server = match UnixStream::connect(&path) {
+        Ok(server) => server,
+        Err(error) => {
+            return match error.kind() {
+                io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => Ok(None),
+                _ => Err(failed(error)),
+            };
+        }
+    };
     if !is_trusted(&server) {
         return Err(ClientError::Impostor(who.to_owned()));
     }
@@ -181,7 +260,7 @@ pub fn ask(name: &str, who: &str, question: &str) -> Result<Vec<u8>, ClientError
         .and_then(|()| server.read_to_end(&mut answer));
     match asked {
         Ok(0) => Err(ClientError::Refused(who.to_owned())),
-        Ok(_) => Ok(answer),
+        Ok(_) => Ok(Some(answer)),
         Err(error)
             if matches!(
                 error.kind(),
@@ -194,27 +273,14 @@ pub fn ask(name: &str, who: &str, question: &str) -> Result<Vec<u8>, ClientError
     }
 }
 
-fn abstract_name(name: &str) -> io::Result<unix::SocketAddr> {
-    unix::SocketAddr::from_abstract_name(name)
-}
-
-/// Whether root or our own user is at the other end. Names have no owner that says so.
+/// Whether root or our own user is at the other end.
 fn is_trusted(stream: &UnixStream) -> bool {
     let own = nix::unistd::geteuid().as_raw();
     getsockopt(stream, sockopt::PeerCredentials)
         .is_ok_and(|peer| peer.uid() == 0 || peer.uid() == own)
 }
 
-/// False when it is time to end.
-fn wait_for_client(listener: &impl AsFd, stopped: &UnixStream) -> bool {
-    let mut fds = [listener.as_fd(), stopped.as_fd()].map(|fd| PollFd::new(fd, PollFlags::POLLIN));
-    match poll(&mut fds, PollTimeout::NONE) {
-        Ok(_) => fds[1].any() != Some(true),
-        Err(errno) => errno == nix::errno::Errno::EINTR,
-    }
-}
-
-/// A connection with little time left.
+/// A connection to a server, with little time left.
 struct Limited<S> {
     stream: S,
     end: Instant,
@@ -223,20 +289,6 @@ struct Limited<S> {
 impl<S: Read + Write + AsFd> Limited<S> {
     fn new(stream: S) -> Limited<S> {
         Limited { stream, end: Instant::now() + PATIENCE }
-    }
-
-    /// Reads until `complete`, or the client says no more.
-    fn request(&mut self, complete: impl Fn(&[u8]) -> bool) -> io::Result<Vec<u8>> {
-        let mut request = Vec::new();
-        let mut buffer = [0; 512];
-        while !complete(&request) {
-            let len = self.read(&mut buffer)?;
-            if len == 0 || request.len() + len > LONGEST {
-                return Err(io::ErrorKind::InvalidData.into());
-            }
-            request.extend_from_slice(&buffer[..len]);
-        }
-        Ok(request)
     }
 
     /// What is left of the time, for the next system call.

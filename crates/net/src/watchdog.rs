@@ -15,6 +15,7 @@
 //! gateway has left of its rules it then removes.
 
 use crate::divert::DivertConfig;
+use crate::privileges::{self, PrivilegeError};
 use crate::signals::Signals;
 use bentpipe_core::time::{Duration, Instant};
 use nix::errno::Errno;
@@ -122,6 +123,9 @@ pub enum WatchError {
     /// It was not started by a gateway.
     #[error("only a gateway starts its watchdog: standard input is not a pipe")]
     NoPipe,
+    /// It would have had more rights than it needs.
+    #[error(transparent)]
+    Privileges(#[from] PrivilegeError),
     /// Waiting failed.
     #[error("the watchdog cannot wait: {0}")]
     Io(#[from] io::Error),
@@ -140,6 +144,7 @@ pub fn watch(config: &DivertConfig) -> Result<(), WatchError> {
     if SFlag::from_bits_truncate(mode) & SFlag::S_IFMT != SFlag::S_IFIFO {
         return Err(WatchError::NoPipe);
     }
+    privileges::give_up_as_watchdog()?;
     let mut asleep = false;
     let mut silences = 0;
     loop {

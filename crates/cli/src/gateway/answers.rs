@@ -7,8 +7,8 @@ use bentpipe_net::control::{Asker, Question};
 use bentpipe_net::serve::{self, ClientError, ServeError, Server};
 use std::net::SocketAddr;
 
-/// Where a gateway listens, in its own network namespace.
-const NAME: &str = "bentpipe-gateway-control";
+/// Who listens, in its own network namespace.
+const SERVICE: &str = "bentpipe gateway";
 
 /// What is asked, in the words of the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,13 +34,13 @@ impl Topic {
 
 /// Asks the gateway of this network namespace.
 pub(super) fn ask(topic: Topic, json: bool) -> Result<Vec<u8>, ClientError> {
-    serve::ask(NAME, "bentpipe gateway", &topic.line(json))
+    serve::ask(SERVICE, &topic.line(json))
 }
 
 /// Answers questions until dropped; metrics too, if there is an address for them.
 pub(super) fn serve(asker: &Asker, metrics: Option<SocketAddr>) -> Result<Vec<Server>, ServeError> {
     let asks = asker.clone();
-    let mut servers = vec![Server::for_root(NAME, move |line| answer(&asks, line))?];
+    let mut servers = vec![Server::for_root(SERVICE, move |line| answer(&asks, line))?];
     if let Some(address) = metrics {
         let asks = asker.clone();
         let metrics = move || Some(prometheus::text(&asks.ask(Question::Totals).ok()?.totals));

@@ -1,27 +1,47 @@
 //! The gateway's configuration file.
+//!
+//! What cannot work is refused here, with the line of the key that is at fault: a gateway that is
+//! ready and carries nothing would be worse than none.
 
+mod bounds;
+mod interfaces;
+mod leg;
+mod limits;
 mod policy;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use interfaces::{Interfaces, Places};
+
 use bentpipe_core::time::Duration;
-use bentpipe_core::units::{Bytes, Rate, parse_duration};
-use bentpipe_gateway::{AddOptions, Config, Discard, FinMode, Handshake, LegConfig, MssLimit};
+use bentpipe_gateway::{Config, FinMode, Handshake};
 use bentpipe_net::serve::ServeError;
-use serde::{Deserialize, Deserializer, de};
+use bounds::Span;
+use serde::Deserialize;
 use std::fmt::{self, Display};
+use std::io::{self, Read};
 use std::net::SocketAddr;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use toml::Spanned;
+
+/// Far more than anybody writes; what has no end, a device for instance, is not read to its end.
+const LONGEST_FILE: u64 = 1 << 20;
+
+/// Lines of totals that keep a log readable, and come at all.
+const LOG_INTERVALS: RangeInclusive<Span> =
+    Span(Duration::from_secs(1))..=Span(Duration::from_secs(24 * 3600));
 
 /// Why the configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ConfigError {
     /// The file cannot be read.
     #[error("cannot read {}: {source}", path.display())]
-    Read { path: PathBuf, source: std::io::Error },
-    /// The file says something that we do not understand.
+    Read { path: PathBuf, source: io::Error },
+    /// It does not end.
+    #[error("cannot read {}: more than 1MiB", path.display())]
+    Long { path: PathBuf },
+    /// The file says something that we do not understand, or that cannot work.
     #[error("{}:{line}: {message}", path.display())]
     Parse { path: PathBuf, line: usize, message: String },
 }
@@ -30,64 +50,21 @@ pub(crate) enum ConfigError {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct File {
-    pub(crate) interfaces: Interfaces,
+    interfaces: interfaces::Table,
     #[serde(default)]
-    satellite: Satellite,
+    satellite: leg::Satellite,
     #[serde(default)]
-    lan: Lan,
+    lan: leg::Lan,
     #[serde(default)]
     splitting: Splitting,
     #[serde(default)]
-    limits: Limits,
+    limits: limits::Limits,
     #[serde(default)]
     policy: policy::Table,
     #[serde(default)]
     metrics: Metrics,
     #[serde(default)]
     log: Log,
-}
-
-/// The two sides.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Interfaces {
-    pub(crate) lan: Vec<String>,
-    pub(crate) satellite: Vec<String>,
-}
-
-/// What is known of the satellite link, and how to use it.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct Satellite {
-    #[serde(deserialize_with = "text")]
-    rate: Option<Rate>,
-    #[serde(deserialize_with = "duration")]
-    round_trip: Option<Duration>,
-    add_options: Option<Adding>,
-    recovery: Option<Spanned<Scalar>>,
-    congestion: Option<Spanned<Scalar>>,
-    initial_window: Option<Spanned<Scalar>>,
-    pacing: Option<Spanned<Scalar>>,
-    min_rto: Option<Spanned<Scalar>>,
-    ack: Option<Spanned<Scalar>>,
-    mss: Option<Spanned<Scalar>>,
-    discard: Option<Spanned<Scalar>>,
-    tcp: Option<Spanned<Scalar>>,
-}
-
-/// How to use the near network.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct Lan {
-    recovery: Option<Spanned<Scalar>>,
-    congestion: Option<Spanned<Scalar>>,
-    initial_window: Option<Spanned<Scalar>>,
-    pacing: Option<Spanned<Scalar>>,
-    min_rto: Option<Spanned<Scalar>>,
-    ack: Option<Spanned<Scalar>>,
-    mss: Option<Spanned<Scalar>>,
-    discard: Option<Spanned<Scalar>>,
-    tcp: Option<Spanned<Scalar>>,
 }
 
 /// A value that may be written as a number or as text.
@@ -107,47 +84,6 @@ impl fmt::Display for Scalar {
     }
 }
 
-/// Sets what a side's table says of its TCP: `tcp` first, then what has a name of its own.
-macro_rules! set_leg {
-    ($leg:expr, $table:expr) => {{
-        let leg: &mut LegConfig = $leg;
-        if let Some(text) = &$table.tcp {
-            leg.set_all(&text.get_ref().to_string()).map_err(|error| Wrong::at(text, &error))?;
-        }
-        for (key, value) in [
-            ("recovery", &$table.recovery),
-            ("control", &$table.congestion),
-            ("iw", &$table.initial_window),
-            ("pacing", &$table.pacing),
-            ("rto.min", &$table.min_rto),
-            ("ack", &$table.ack),
-        ] {
-            if let Some(text) = value {
-                leg.set(key, &text.get_ref().to_string())
-                    .map_err(|error| Wrong::at(text, &error))?;
-            }
-        }
-        if let Some(text) = &$table.mss {
-            leg.mss = mss_limit(text.get_ref()).map_err(|error| Wrong::at(text, &error))?;
-        }
-        if let Some(text) = &$table.discard {
-            let name = text.get_ref().to_string();
-            leg.discard = name.parse::<Discard>().map_err(|error| Wrong::at(text, &error))?;
-        }
-    }};
-}
-
-/// The MSS of hosts, or a number or a rule that limits it.
-fn mss_limit(text: &Scalar) -> Result<MssLimit, String> {
-    match text {
-        Scalar::Text(text) if text == "hosts" => Ok(MssLimit::Hosts),
-        Scalar::Text(text) if text == "clamp" => Ok(MssLimit::Clamp),
-        // RFC 9293, 3.7.1: what every host takes; and what fits into an IPv4 packet.
-        Scalar::Number(mss @ 536..=65_495) => Ok(MssLimit::At(*mss as u16)),
-        other => Err(format!("mss: `{other}` is none of \"hosts\", \"clamp\", 536 to 65495")),
-    }
-}
-
 /// What is wrong, and at which byte of the file.
 struct Wrong {
     at: usize,
@@ -157,6 +93,24 @@ struct Wrong {
 impl Wrong {
     fn at<T>(text: &Spanned<T>, error: &impl Display) -> Wrong {
         Wrong { at: text.span().start, message: error.to_string() }
+    }
+}
+
+/// The file as text, for saying where something stands in it.
+struct Place<'a> {
+    path: &'a Path,
+    source: &'a str,
+}
+
+impl Place<'_> {
+    /// The line of a byte.
+    fn line(&self, at: usize) -> usize {
+        self.source[..at].matches('\n').count() + 1
+    }
+
+    fn error(&self, at: usize, message: &str) -> ConfigError {
+        let message = message.replace('\n', ", ");
+        ConfigError::Parse { path: self.path.to_owned(), line: self.line(at), message }
     }
 }
 
@@ -182,49 +136,45 @@ enum Ending {
     Immediate,
 }
 
-/// How much the gateway may hold.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct Limits {
-    #[serde(deserialize_with = "text")]
-    memory: Option<Bytes>,
-    #[serde(deserialize_with = "text")]
-    stream: Option<Bytes>,
-    flows: Option<usize>,
-    half_open: Option<usize>,
-    flows_per_client: Option<usize>,
-    #[serde(deserialize_with = "duration")]
-    drain: Option<Duration>,
-}
-
 /// Where metrics are to be had.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Metrics {
-    #[serde(deserialize_with = "loopback")]
-    listen: Option<SocketAddr>,
+    listen: Option<Spanned<String>>,
+}
+
+impl Metrics {
+    /// An address that only this host reaches, with a port that can be known.
+    fn listen(&self) -> Result<Option<SocketAddr>, Wrong> {
+        let Some(text) = &self.listen else { return Ok(None) };
+        let address: SocketAddr = text.get_ref().parse().map_err(|_| {
+            let text_is = format!("listen: `{}` is no address with a port", text.get_ref());
+            Wrong::at(text, &format!("{text_is} (expected something like `127.0.0.1:9464`)"))
+        })?;
+        if !address.ip().is_loopback() {
+            let error = ServeError::NotLoopback(address);
+            return Err(Wrong::at(text, &format!("{error} (take 127.0.0.1 or [::1])")));
+        }
+        if address.port() == 0 {
+            return Err(Wrong::at(text, &"listen: port 0 would be another one each time"));
+        }
+        Ok(Some(address))
+    }
 }
 
 /// What is told while it runs.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Log {
-    #[serde(deserialize_with = "interval")]
-    every: Option<Duration>,
-}
-
-#[derive(Debug, Clone, Copy, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Adding {
-    KnownPeer,
-    Always,
-    Never,
+    every: Option<Spanned<String>>,
 }
 
 /// What the file says, with the defaults for what it does not.
 #[derive(Debug)]
 pub(crate) struct Setup {
     pub(crate) interfaces: Interfaces,
+    /// Where the interfaces are named.
+    pub(crate) places: Places,
     pub(crate) config: Config,
     /// How long a gateway that is stopped goes on delivering what it holds.
     pub(crate) drain: Duration,
@@ -236,42 +186,46 @@ pub(crate) struct Setup {
     pub(crate) log_every: Option<Duration>,
 }
 
-/// A GEO link delivers a full stream of 4 MiB at 8 Mbit/s six times over in this time, and
-/// systemd waits three times as long.
-const DRAIN: Duration = Duration::from_secs(30);
-
 impl File {
     /// Reads the file at `path`.
     pub(crate) fn read(path: &Path) -> Result<Setup, ConfigError> {
-        let source = std::fs::read_to_string(path)
-            .map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
-        let wrong = |at: usize, message: &str| ConfigError::Parse {
-            path: path.to_owned(),
-            line: source[..at].matches('\n').count() + 1,
-            message: message.replace('\n', ", "),
-        };
-        let file: File = toml::from_str(&source)
-            .map_err(|error| wrong(error.span().map_or(0, |span| span.start), error.message()))?;
-        let config = file.gateway().map_err(|error| wrong(error.at, &error.message))?;
-        let drain = file.limits.drain.unwrap_or(DRAIN);
-        let reject_quic = file.policy.reject_quic;
-        let (metrics, log_every) = (file.metrics.listen, file.log.every);
-        let interfaces = file.interfaces;
-        Ok(Setup { interfaces, config, drain, reject_quic, metrics, log_every })
+        let failed = |source| ConfigError::Read { path: path.to_owned(), source };
+        let mut source = String::new();
+        let file = std::fs::File::open(path).map_err(failed)?;
+        // What was cut is longer than it may be, whether the cut hit a character or not.
+        let read = file.take(LONGEST_FILE + 1).read_to_string(&mut source);
+        if source.len() as u64 > LONGEST_FILE {
+            return Err(ConfigError::Long { path: path.to_owned() });
+        }
+        read.map_err(failed)?;
+        let place = Place { path, source: &source };
+        let file: File = toml::from_str(&source).map_err(|error| {
+            place.error(error.span().map_or(0, |span| span.start), error.message())
+        })?;
+        let host = nix::sys::sysinfo::sysinfo().map_or(u64::MAX, |info| info.ram_total());
+        file.setup(&place, host).map_err(|Wrong { at, message }| place.error(at, &message))
+    }
+
+    /// What it says. `host` is the memory of this machine, in bytes.
+    fn setup(self, place: &Place<'_>, host: u64) -> Result<Setup, Wrong> {
+        let (interfaces, places) = self.interfaces.read(place)?;
+        let config = self.gateway(place, host)?;
+        let log_every = bounds::read("every", self.log.every.as_ref(), &LOG_INTERVALS)?;
+        Ok(Setup {
+            interfaces,
+            places,
+            config,
+            drain: self.limits.drain()?,
+            reject_quic: self.policy.reject_quic,
+            metrics: self.metrics.listen()?,
+            log_every: log_every.map(|Span(time)| time),
+        })
     }
 
     /// The gateway's parameters: the defaults, and what the file says.
-    fn gateway(&self) -> Result<Config, Wrong> {
+    fn gateway(&self, place: &Place<'_>, host: u64) -> Result<Config, Wrong> {
         let mut config = Config::default();
-        config.satellite.rate = self.satellite.rate;
-        config.satellite.round_trip = self.satellite.round_trip;
-        if let Some(adding) = self.satellite.add_options {
-            config.add_options = match adding {
-                Adding::KnownPeer => AddOptions::KnownPeer,
-                Adding::Always => AddOptions::Always,
-                Adding::Never => AddOptions::Never,
-            };
-        }
+        config.add_options = self.satellite.add_options().unwrap_or(config.add_options);
         if let Some(handshake) = self.splitting.handshake {
             config.handshake = match handshake {
                 Shaking::EndToEnd => Handshake::EndToEnd,
@@ -284,48 +238,10 @@ impl File {
                 Ending::Immediate => FinMode::Immediate,
             };
         }
-        set_leg!(&mut config.satellite, self.satellite);
-        set_leg!(&mut config.lan, self.lan);
-        let Limits { memory, stream, flows, half_open, flows_per_client, drain: _ } = self.limits;
-        config.memory = memory.unwrap_or(config.memory);
-        config.stream_capacity = stream.unwrap_or(config.stream_capacity);
-        config.max_flows = flows.unwrap_or(config.max_flows);
-        config.max_half_open = half_open.unwrap_or(config.max_half_open);
-        config.max_flows_per_client = flows_per_client.unwrap_or(config.max_flows_per_client);
-        config.policy = self.policy.policy()?;
+        self.satellite.set(&mut config.satellite)?;
+        self.lan.set(&mut config.lan)?;
+        self.limits.set(&mut config, host)?;
+        config.policy = self.policy.policy(place)?;
         Ok(config)
-    }
-}
-
-fn text<'de, D: Deserializer<'de>, T: FromStr<Err: Display>>(
-    from: D,
-) -> Result<Option<T>, D::Error> {
-    let text = String::deserialize(from)?;
-    text.parse().map(Some).map_err(de::Error::custom)
-}
-
-fn duration<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
-    let text = String::deserialize(from)?;
-    parse_duration(&text).map(Some).map_err(de::Error::custom)
-}
-
-/// An interval that keeps a log readable.
-fn interval<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
-    let interval = duration(from)?;
-    if interval.is_some_and(|interval| interval < Duration::from_secs(1)) {
-        return Err(de::Error::custom("less than a second apart"));
-    }
-    Ok(interval)
-}
-
-/// An address that only this host reaches.
-fn loopback<'de, D: Deserializer<'de>>(from: D) -> Result<Option<SocketAddr>, D::Error> {
-    let address: Option<SocketAddr> = text(from)?;
-    match address {
-        Some(address) if !address.ip().is_loopback() => {
-            let error = ServeError::NotLoopback(address);
-            Err(de::Error::custom(format!("{error} (take 127.0.0.1 or [::1])")))
-        }
-        address => Ok(address),
     }
 }

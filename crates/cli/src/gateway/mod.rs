@@ -12,6 +12,7 @@ use bentpipe_net::divert::{Divert, DivertConfig, DivertError, Side};
 use bentpipe_net::gateway::LiveGateway;
 use bentpipe_net::interface::{InterfaceError, least_mtu};
 use bentpipe_net::poll::LoopError;
+use bentpipe_net::privileges::{self, PrivilegeError};
 use bentpipe_net::serve::{ClientError, ServeError};
 use bentpipe_net::signals::Signals;
 use bentpipe_net::watchdog::{self, WatchError, Watchdog};
@@ -141,6 +142,9 @@ pub(crate) enum Error {
     /// Answering questions.
     #[error(transparent)]
     Serve(#[from] ServeError),
+    /// Giving up privileges.
+    #[error(transparent)]
+    Privileges(#[from] PrivilegeError),
     /// Watching.
     #[error(transparent)]
     Watch(#[from] WatchError),
@@ -173,12 +177,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
 
 /// Splits connections until a signal comes.
 fn split(path: &Path, json: bool) -> Result<ExitCode, Error> {
-    let config::Setup { interfaces, mut config, drain, reject_quic, metrics, log_every } =
-        config::File::read(path)?;
+    let setup = config::File::read(path)?;
+    let config::Setup { interfaces, places, mut config, drain, .. } = setup;
+    let config::Setup { reject_quic, metrics, log_every, .. } = setup;
     let config::Interfaces { lan, satellite } = interfaces;
     let signals = Signals::catch()?;
     let diversion = DivertConfig { reject_quic, ..divert_config([&lan, &satellite]) };
-    let (mut divert, tuns) = Divert::set_up(diversion)?;
+    let (mut divert, tuns) = Divert::set_up(diversion).map_err(|error| match &error {
+        DivertError::Interface(name) => places.at(name, &error).into(),
+        _ => Error::from(error),
+    })?;
     for finding in divert.findings() {
         tracing::warn!("{finding}");
     }
@@ -189,6 +197,9 @@ fn split(path: &Path, json: bool) -> Result<ExitCode, Error> {
         gateway.log_every(every);
     }
     let servers = answers::serve(&gateway.asker(), metrics)?;
+    // Here, as the servers have what they listen on, and see to their threads' privileges themselves;
+    // all other threads and processes are still to come.
+    privileges::give_up_as_gateway()?;
     let mut command = Command::new(std::env::current_exe()?);
     command.args(["gateway", "watchdog"]);
     gateway.watched_by(Watchdog::start(command)?);

@@ -22,7 +22,12 @@ pub(crate) const CASES: &[(&str, fn())] = &[
         );
     }),
     ("gateway_with_a_missing_interface", || {
-        gateway_complains("[interfaces]\nlan = [\"lan7\"]\nsatellite = [\"sat0\"]\n", "lan7");
+        let config = "[interfaces]\nsatellite = [\"sat0\"]\nlan = [\"lan7\"]\n";
+        gateway_complains(config, "gateway.toml:3: there is no interface lan7");
+    }),
+    ("gateway_with_a_rate_of_nothing", || {
+        let config = format!("{GOOD}[satellite]\nrate = \"0Mbit/s\"\n");
+        gateway_complains(&config, "gateway.toml:5: rate: 0bit/s is out of range");
     }),
     ("gateway_with_a_bad_rate", || {
         gateway_complains(
@@ -81,7 +86,7 @@ fn configured(testbed: &Testbed, config: &str) -> Command {
 const GOOD: &str = "[interfaces]\nlan = [\"lan0\"]\nsatellite = [\"sat0\"]\n";
 
 /// The command as a user without rights would run it.
-fn as_nobody(namespace: &Namespace) -> Command {
+pub(crate) fn as_nobody(namespace: &Namespace) -> Command {
     let mut command = namespace.command("setpriv");
     command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all"]);
     // The binary may lie where only root can go: a copy in a public place stands in for it.

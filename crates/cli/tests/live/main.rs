@@ -12,6 +12,7 @@ mod closing;
 mod crowd;
 mod life;
 mod link_types;
+mod local_users;
 mod observation;
 mod opening;
 mod pair;
@@ -61,6 +62,7 @@ fn own_stage() -> Vec<(&'static str, fn())> {
         bad_input::CASES,
         path_mtu::CASES,
         link_types::CASES,
+        local_users::CASES,
         tls::CASES,
     ]
     .concat()

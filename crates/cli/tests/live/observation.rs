@@ -6,6 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use bentpipe_net::netns::Namespace;
+use bentpipe_net::netns::process::Process;
 use bentpipe_net::testbed::{BOTH, Place, Plan, Testbed};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -165,9 +166,7 @@ fn flows_outlive_a_standstill() {
     start_gateways(&mut testbed);
     let mut gateway = testbed.take_gateway(Place::Near).expect("gateway");
     let testbed = Arc::new(testbed);
-    let path = format!("/proc/{0}/task/{0}/children", gateway.id());
-    let children = std::fs::read_to_string(path).expect("its children");
-    let watchdog = Pid::from_raw(children.trim().parse().expect("one child, the watchdog"));
+    let watchdog = watchdog_of(&gateway);
     let sent = content(25, SIZE);
     let ends = Ends::of(&testbed, FAMILIES[0]);
     let (listener, address) = ends.listen();
@@ -209,6 +208,13 @@ fn killed_gateway_is_cleared_away() {
     let testbed = Arc::new(testbed);
     exchange(&Ends::of(&testbed, FAMILIES[0]), 100_000);
     assert_eq!(ask(&testbed.g1, "status")["totals"]["split"], 1);
+}
+
+/// The watchdog of a gateway.
+pub(crate) fn watchdog_of(gateway: &Process) -> Pid {
+    let path = format!("/proc/{0}/task/{0}/children", gateway.id());
+    let children = std::fs::read_to_string(path).expect("its children");
+    Pid::from_raw(children.trim().parse().expect("one child, the watchdog"))
 }
 
 /// What the gateway in `namespace` answers, as JSON.

@@ -41,6 +41,11 @@ pub struct Rule {
 }
 
 impl Rule {
+    /// Whether it names nothing, so that it matches every connection.
+    pub fn is_for_all(&self) -> bool {
+        *self == Rule { action: self.action, ..Rule::default() }
+    }
+
     fn matches(&self, syn: &Packet<'_>) -> bool {
         let (ip, port) = (syn.ip, syn.tcp.dst_port);
         fn any<T>(list: &[T], matches: impl FnMut(&T) -> bool) -> bool {

@@ -12,8 +12,8 @@ pub enum TextError {
     /// Not a network.
     #[error("`{0}` is no network (for example 10.0.0.0/8, 2001:db8::/32 or an address)")]
     Network(String),
-    /// Not ports.
-    #[error("`{0}` is no port or range of ports from 0 to 65535 (for example 443 or 8000-8999)")]
+    /// Not ports. Nobody listens on port 0.
+    #[error("`{0}` is no port or range of ports (1 to 65535, for example 443 or 8000-8999)")]
     Ports(String),
     /// Not a DSCP.
     #[error("`{0}` is no DSCP (0 to 63, cs0 to cs7, af11 to af43, ef, va or le)")]
@@ -28,6 +28,11 @@ impl Network {
     /// Whether `address` is in it. Networks of one family have no addresses of the other.
     pub fn contains(&self, address: IpAddr) -> bool {
         self.0.contains(&address)
+    }
+
+    /// Whether its addresses are of IPv4.
+    pub fn is_ipv4(&self) -> bool {
+        matches!(self.0, IpNet::V4(_))
     }
 }
 
@@ -57,7 +62,7 @@ impl FromStr for Ports {
     fn from_str(text: &str) -> Result<Ports, TextError> {
         let (first, last) = text.split_once('-').unwrap_or((text, text));
         match (first.trim().parse(), last.trim().parse()) {
-            (Ok(first), Ok(last)) if first <= last => Ok(Ports(first..=last)),
+            (Ok(first), Ok(last)) if 0 < first && first <= last => Ok(Ports(first..=last)),
             _ => Err(TextError::Ports(text.to_owned())),
         }
     }
@@ -123,7 +128,7 @@ mod tests {
             let ports: Ports = text.parse().unwrap();
             assert!(ports.contains(within) && !ports.contains(beyond));
         }
-        assert!("0-65535".parse::<Ports>().unwrap().contains(u16::MAX));
+        assert!("1-65535".parse::<Ports>().unwrap().contains(u16::MAX));
     }
 
     #[test]
@@ -142,7 +147,7 @@ mod tests {
             let error = text.parse::<Network>().unwrap_err().to_string();
             assert!(error.contains(&format!("`{text}`")) && error.contains("/8"), "{error}");
         }
-        for text in ["65536", "9-8", "-1", "80-", "http"] {
+        for text in ["65536", "9-8", "-1", "80-", "http", "0", "0-65535"] {
             assert!(text.parse::<Ports>().unwrap_err().to_string().contains("443"), "{text}");
         }
         for text in ["64", "af14", "cs8", "af51", "-1", ""] {

@@ -4,6 +4,7 @@
 use super::DivertConfig;
 use crate::command::{CommandError, run};
 use crate::instance::Instance;
+use crate::serve;
 use std::time::Duration;
 
 /// How long a process that was killed may take to let go of its lock.
@@ -29,6 +30,7 @@ impl DivertConfig {
     pub(crate) fn clear(&self) {
         if let Ok(_lock) = Instance::lock_within(&self.service, LETTING_GO) {
             self.remove();
+            serve::clear(&self.service);
         }
     }
 

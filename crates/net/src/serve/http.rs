@@ -1,16 +1,27 @@
 //! As much of HTTP/1.0 (RFC 1945) as a scraper of metrics needs, which is one request a connection.
 
+use super::clients::Answers;
+
 /// Prometheus' text exposition format, version 0.0.4.
 const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 const PLAIN: &str = "text/plain; charset=utf-8";
 
-/// Whether the request's header is all there.
-pub(super) fn is_complete(request: &[u8]) -> bool {
-    request.ends_with(b"\r\n\r\n") || request.ends_with(b"\n\n")
+/// Answers requests for metrics with the text that it makes.
+pub(super) struct Http<F>(pub(super) F);
+
+impl<F: FnMut() -> Option<String>> Answers for Http<F> {
+    /// Whether the request's header is all there.
+    fn is_complete(&self, request: &[u8]) -> bool {
+        request.ends_with(b"\r\n\r\n") || request.ends_with(b"\n\n")
+    }
+
+    fn answer(&mut self, request: &[u8]) -> Option<Vec<u8>> {
+        Some(respond(request, &mut self.0))
+    }
 }
 
 /// The whole response; `metrics` is asked only if it is wanted.
-pub(super) fn respond(request: &[u8], metrics: impl FnOnce() -> Option<String>) -> Vec<u8> {
+fn respond(request: &[u8], metrics: impl FnOnce() -> Option<String>) -> Vec<u8> {
     let line = request.split(|&byte| byte == b'\n').next().unwrap_or_default();
     let line = String::from_utf8_lossy(line);
     let mut words = line.split_ascii_whitespace();

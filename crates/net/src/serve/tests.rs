@@ -1,6 +1,7 @@
+use super::clients::LONGEST;
 use super::*;
 use std::net::{Shutdown, TcpStream};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 /// A server on a free port of the loopback, whose `n`th answer is n.
 fn counting() -> (Server, SocketAddr) {
@@ -59,12 +60,56 @@ fn a_request_without_end_is_cut_off_and_the_next_client_served() {
 }
 
 #[test]
-fn a_silent_client_holds_the_others_up_for_its_time_only() {
+fn idle_and_slow_clients_hold_nobody_up() {
+    for idle in [20, 200] {
+        let (_server, address) = counting();
+        let clients: Vec<TcpStream> = (0..idle)
+            .map(|i| {
+                let client = TcpStream::connect(address).unwrap();
+                // Every other one begins, and goes no further.
+                if i % 2 == 0 {
+                    (&client).write_all(b"GET /metr").unwrap();
+                }
+                client
+            })
+            .collect();
+        for answer in 1..=3 {
+            let began = Instant::now();
+            let text = exchange(address, b"GET /metrics HTTP/1.0\r\n\r\n");
+            assert!(text.ends_with(&format!("_total {answer}\n")), "{text}");
+            let took = began.elapsed();
+            assert!(took < Duration::from_secs(2), "behind {idle} clients: {took:?}");
+        }
+        drop(clients);
+    }
+}
+
+#[test]
+fn a_silent_client_is_sent_away_in_the_end() {
     let (_server, address) = counting();
-    let _silent = TcpStream::connect(address).unwrap();
+    let mut silent = TcpStream::connect(address).unwrap();
+    silent.set_read_timeout(Some(PATIENCE + Duration::from_secs(30))).unwrap();
+    assert_eq!(silent.read(&mut [0; 1]).unwrap(), 0);
+}
+
+#[test]
+fn answers_that_nobody_reads_hold_nobody_up() {
+    let (_place, dir) = names();
+    let long = vec![b'.'; 4 << 20];
+    let _server = Server::for_root_in(&dir, NAME, move |_| Some(long.clone())).unwrap();
+    let path = dir.file(NAME, "sock").unwrap();
+    let lazy: Vec<UnixStream> = (0..20)
+        .map(|_| {
+            let mut client = UnixStream::connect(&path).unwrap();
+            client.write_all(b"flows\n").unwrap();
+            client
+        })
+        .collect();
     let began = Instant::now();
-    assert!(exchange(address, b"GET /metrics HTTP/1.0\r\n\r\n").ends_with("_total 1\n"));
-    assert!(began.elapsed() < PATIENCE + Duration::from_secs(3));
+    let answer = ask_in(&dir, NAME, "test gateway", "flows").unwrap();
+    assert_eq!(answer.map(|bytes| bytes.len()), Some(4 << 20));
+    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+    drop(lazy);
 }
 
 #[test]
@@ -75,23 +120,44 @@ fn only_the_loopback_is_served() {
     }
 }
 
+const NAME: &str = "bentpipe test server";
+
+/// A directory for names, and its place, which goes when it is dropped.
+fn names() -> (tempfile::TempDir, RuntimeDir) {
+    let place = tempfile::tempdir().unwrap();
+    let dir = RuntimeDir::create_in(place.path()).unwrap();
+    (place, dir)
+}
+
 #[test]
 fn a_name_answers_until_its_server_is_dropped() {
-    static NUMBER: AtomicUsize = AtomicUsize::new(0);
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let name = format!("bentpipe-test-serve-{}-{number}", std::process::id());
-    let nobody = ask(&name, "test gateway", "flows").unwrap_err().to_string();
-    assert_eq!(nobody, "no test gateway runs in this network namespace");
+    let (place, dir) = names();
+    let ask = |question| ask_in(&dir, NAME, "test gateway", question);
+    assert_eq!(ask("flows").unwrap(), None);
     let long = vec![b'.'; 1 << 20];
-    let server = Server::for_root(&name, {
+    let serve = || {
         let long = long.clone();
-        move |line| (line == "flows").then(|| long.clone())
-    })
-    .unwrap();
+        Server::for_root_in(&dir, NAME, move |line| (line == "flows").then(|| long.clone()))
+    };
+    let server = serve().unwrap();
     // Far more than a socket holds.
-    assert_eq!(ask(&name, "test gateway", "flows").unwrap(), long);
-    let refused = ask(&name, "test gateway", "anything else").unwrap_err();
+    assert_eq!(ask("flows").unwrap(), Some(long.clone()));
+    let refused = ask("anything else").unwrap_err();
     assert!(matches!(refused, ClientError::Refused(_)), "{refused}");
+    // A second one does not take the name away.
+    let second = serve().unwrap_err().to_string();
+    assert!(second.contains("already runs in this network namespace"), "{second}");
+    assert!(ask("flows").unwrap().is_some());
     drop(server);
-    assert!(matches!(ask(&name, "x", "flows"), Err(ClientError::NotRunning(_))));
+    assert_eq!(ask("flows").unwrap(), None);
+    assert_eq!(fs::read_dir(place.path().join("bentpipe")).unwrap().count(), 0);
+}
+
+#[test]
+fn a_socket_that_a_killed_server_has_left_is_replaced() {
+    let (_place, dir) = names();
+    drop(UnixListener::bind(dir.file(NAME, "sock").unwrap()).unwrap());
+    assert_eq!(ask_in(&dir, NAME, "test gateway", "x").unwrap(), None);
+    let _server = Server::for_root_in(&dir, NAME, |_| Some(b"y".to_vec())).unwrap();
+    assert_eq!(ask_in(&dir, NAME, "test gateway", "x").unwrap(), Some(b"y".to_vec()));
 }

@@ -1,8 +1,8 @@
 //! `[policy]`: which connections are split.
 
-use super::{Scalar, Wrong};
+use super::{Place, Scalar, Wrong};
 use bentpipe_gateway::Side;
-use bentpipe_gateway::policy::{self, Policy};
+use bentpipe_gateway::policy::{self, Network, Policy};
 use serde::Deserialize;
 use std::fmt::Display;
 use std::str::FromStr;
@@ -14,7 +14,7 @@ use toml::Spanned;
 pub(super) struct Table {
     observe: bool,
     pub(super) reject_quic: bool,
-    rule: Vec<Rule>,
+    rule: Vec<Spanned<Rule>>,
 }
 
 /// A rule.
@@ -53,22 +53,46 @@ enum List {
 }
 
 impl Table {
-    /// What the table says.
-    pub(super) fn policy(&self) -> Result<Policy, Wrong> {
-        let rules = self.rule.iter().map(Rule::read).collect::<Result<_, Wrong>>()?;
+    /// What the table says. No rule is out of reach of every connection.
+    pub(super) fn policy(&self, place: &Place<'_>) -> Result<Policy, Wrong> {
+        let mut rules = Vec::with_capacity(self.rule.len());
+        let mut for_all: Option<&Spanned<Rule>> = None;
+        for rule in &self.rule {
+            if let Some(before) = for_all {
+                let line = place.line(before.span().start);
+                let error = format!("the rule on line {line} is for all connections: none is left");
+                return Err(Wrong::at(rule, &error));
+            }
+            let read = rule.get_ref().read()?;
+            if read.is_for_all() {
+                for_all = Some(rule);
+            }
+            rules.push(read);
+        }
         Ok(Policy { rules, observe: self.observe })
     }
 }
 
 impl Rule {
     fn read(&self) -> Result<policy::Rule, Wrong> {
+        let client: Vec<Network> = items(self.client.as_ref())?;
+        let server: Vec<Network> = items(self.server.as_ref())?;
+        if let (Some(place), Some(first)) = (&self.server, server.first()) {
+            let apart = |network: &Network| network.is_ipv4() != first.is_ipv4();
+            let one_family = server.iter().all(|network| !apart(network));
+            if one_family && !client.is_empty() && client.iter().all(apart) {
+                let error =
+                    "clients and servers of one connection are both of IPv4 or both of IPv6";
+                return Err(Wrong::at(place, &error));
+            }
+        }
         Ok(policy::Rule {
             from: self.from.map(|side| match side {
                 From::Lan => Side::Lan,
                 From::Satellite => Side::Satellite,
             }),
-            client: items(self.client.as_ref())?,
-            server: items(self.server.as_ref())?,
+            client,
+            server,
             port: items(self.port.as_ref())?,
             dscp: items(self.dscp.as_ref())?,
             action: match self.action {

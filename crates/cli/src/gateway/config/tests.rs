@@ -1,6 +1,10 @@
 //! What the file may say, and what is answered to mistakes.
 
+mod bounds;
+
 use super::*;
+use bentpipe_core::units::Bytes;
+use bentpipe_gateway::{AddOptions, Discard, MssLimit};
 
 pub(super) fn read(text: &str) -> Result<Config, String> {
     setup(text).map(|setup| setup.config)
@@ -69,7 +73,7 @@ fn metrics_are_for_this_host_alone() {
     }
     assert!(setup("localhost").unwrap_err().starts_with("FILE:5: "));
     let often = read(&format!("{INTERFACES}[log]\nevery = \"1ms\"\n")).unwrap_err();
-    assert!(often.contains("second"), "{often}");
+    assert!(often.contains("1s to 24h"), "{often}");
     assert!(read(&format!("{INTERFACES}[log]\nevery = \"10min\"\n")).is_ok());
 }
 
@@ -117,4 +121,18 @@ fn names_that_do_not_exist_are_answered_with_those_that_do() {
             }
         }
     }
+}
+
+#[test]
+fn what_is_printed_as_an_example_is_taken() {
+    let readme = include_str!("../../../../../README.md");
+    let (_, example) = readme.split_once("```toml\n# gateway.toml\n").expect("an example");
+    let (example, _) = example.split_once("```").expect("its end");
+    setup(example).unwrap();
+    let command = clap::Command::new("gateway");
+    let command = <crate::gateway::Arguments as clap::Args>::augment_args(command);
+    let help = command.get_after_long_help().expect("an example").to_string();
+    let (_, example) = help.split_once("gateway.toml:\n").expect("an example");
+    let (example, _) = example.split_once("  bentpipe gateway flows").expect("its end");
+    setup(example).unwrap();
 }
