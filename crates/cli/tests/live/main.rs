@@ -10,6 +10,7 @@
 mod bad_input;
 mod closing;
 mod crowd;
+mod hangs;
 mod life;
 mod link_types;
 mod local_users;
@@ -58,6 +59,7 @@ fn own_stage() -> Vec<(&'static str, fn())> {
         routes::CASES,
         life::CASES,
         under_load::CASES,
+        hangs::CASES,
         observation::CASES,
         bad_input::CASES,
         path_mtu::CASES,

@@ -1,10 +1,11 @@
 //! A third path: a cable from host to host that passes the satellite and both gateways by, which one
 //! direction takes, or both, from the beginning or from some moment on.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use bentpipe_core::units::Rate;
 use bentpipe_net::netns::join_by_veth;
 use bentpipe_net::testbed::{BOTH, Plan, SatelliteLink, Testbed};
 
@@ -12,13 +13,14 @@ use crate::life::exchange;
 use crate::observation::ask;
 use crate::pair::{open, pairs, part, talk, transfer};
 use crate::stage::{Ends, FAMILIES, build, fast_link, gateways_wanted, start_gateways};
-use crate::toolbox::End;
+use crate::toolbox::{End, accept, assert_same, content, receive, send};
 
 pub(crate) const CASES: &[(&str, fn())] = &[
     ("syn_acks_take_another_way", syn_acks_take_another_way),
     ("route_changes_behind_a_syn", route_changes_behind_a_syn),
     ("route_changes_while_nothing_is_held", route_changes_before_data),
     ("route_changes_in_mid_transfer", route_changes_amid_data),
+    ("acknowledgments_take_another_path", acknowledgments_take_another_path),
 ];
 
 /// A SYN without SYN-ACK is forgotten after 70 s.
@@ -150,6 +152,39 @@ fn route_changes_amid_data() {
             }
         });
     });
+}
+
+/// Only what the far host says takes the third path, amid full uploads: the near host has been told more
+/// than the far one has, and takes what it hears from it for old.
+fn acknowledgments_take_another_path() {
+    let link = SatelliteLink::with_bdp_queue(
+        Rate::from_bits_per_sec(10_000_000),
+        Duration::from_millis(100),
+    );
+    let mut testbed = with_third_path_beside(link);
+    start_gateways(Arc::get_mut(&mut testbed).expect("the only holder"));
+    let sent = content(27, 1_500_000);
+    let changed = OnceLock::new();
+    thread::scope(|scope| {
+        for family in FAMILIES.repeat(3) {
+            let ends = Ends::of(&testbed, family);
+            let (listener, address) = ends.listen();
+            let client = ends.connect(address);
+            let server = accept(&listener);
+            let sent = &sent;
+            scope.spawn(move || send(&client, sent));
+            scope.spawn(move || {
+                assert_same("an upload", sent, &receive(&server, sent.len()));
+            });
+        }
+        thread::sleep(Duration::from_millis(1200));
+        take(&testbed, Detour::ToH1);
+        changed.set(Instant::now()).expect("once");
+    });
+    let took = changed.get().expect("it has changed").elapsed();
+    eprintln!("uploads were whole {took:?} after the change");
+    // The promise is 15 s; machines may be busy.
+    assert!(took < Duration::from_secs(30), "{took:?}");
 }
 
 /// Each on a testbed of its own, all at the same time, with gateways.
