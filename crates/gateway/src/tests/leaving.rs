@@ -161,6 +161,47 @@ fn a_drain_has_a_limit_and_says_what_was_lost() {
     assert_eq!(resets_to(Side::Satellite, &sent).len(), 1);
 }
 
+/// A gateway that hangs, goes on, and hangs again; or hangs while it is being stopped. What it holds is
+/// still delivered.
+#[test]
+fn a_hang_does_not_cut_what_leaves_or_ends_already() {
+    let first: [(&str, fn(&mut Table)); 3] = [
+        ("a hang", |table| table.gateway.hand_back_all(table.now)),
+        ("a drain", |table| table.gateway.drain(table.now)),
+        ("a reset", |table| {
+            let reset = table.stamp(Table::segment(Side::Lan, 3001, 1, Flags::RST), 503);
+            table.send(Side::Lan, reset, b"");
+        }),
+    ];
+    for (name, first) in first {
+        let mut table = Table::with_backlog(&[7; 3000]);
+        first(&mut table);
+        table.wait(Duration::from_millis(300));
+        table.gateway.hand_back_all(table.now);
+        assert_eq!(table.gateway.summary().lost_bytes, 0, "{name}");
+        let sent = table.wait(Duration::from_secs(3));
+        assert_eq!(resets_to(Side::Satellite, &sent), [], "{name}");
+        assert!(!data_to(Side::Satellite, &sent).is_empty(), "{name}");
+        let all = Table::echoing(Side::Satellite, 1, 3001, 600, 502);
+        table.send(Side::Satellite, all, b"");
+        assert_eq!((table.gateway.held(), table.gateway.summary().lost_bytes), (0, 0), "{name}");
+    }
+}
+
+/// After a hang nobody knows whether what was held has arrived. If nothing shows it within a minute, both
+/// hosts are reset, and the bytes are counted.
+#[test]
+fn what_a_hang_leaves_unacknowledged_ends_after_a_minute() {
+    let mut table = Table::with_backlog(&[7; 3000]);
+    table.gateway.hand_back_all(table.now);
+    let sent = table.wait(Duration::from_secs(59));
+    let resets =
+        |sent: &[Emission]| [Side::Lan, Side::Satellite].map(|side| resets_to(side, sent).len());
+    assert_eq!((resets(&sent), table.gateway.flows()), ([0, 0], 1));
+    let sent = table.wait(Duration::from_secs(2));
+    assert_eq!((resets(&sent), table.gateway.summary().lost_bytes), ([1, 1], 3000));
+}
+
 #[test]
 fn a_drained_gateway_splits_nothing_more() {
     let mut table = Table::new(Config::default());
