@@ -1,21 +1,23 @@
-//! Gateways that hang more than once, while they are being stopped, or for longer than they look after
-//! what they held.
+//! Gateways that hang more than once, or while they are being stopped; and those whose watchdog is dead.
 
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bentpipe_core::units::Rate;
 use bentpipe_net::netns::process::Process;
 use bentpipe_net::testbed::{Place, Plan, SatelliteLink, Testbed};
-use nix::sys::signal::Signal;
+use nix::sys::signal::{Signal, kill};
 
-use crate::stage::{Ends, FAMILIES, build, gateways_wanted, start_gateways};
+use crate::life::{assert_unchanged, exchange, state};
+use crate::observation::{ask, watchdog_of};
+use crate::stage::{Ends, FAMILIES, build, fast_link, gateways_wanted, start_gateways};
 use crate::toolbox::{accept, assert_same, content, receive, send};
 
 pub(crate) const CASES: &[(&str, fn())] = &[
     ("uploads_meet_two_hangs", uploads_meet_two_hangs),
     ("uploads_meet_a_hang_in_a_drain", uploads_meet_a_hang_in_a_drain),
+    ("watchdog_dies_first", watchdog_dies_first),
 ];
 
 /// Longer than the watchdog waits.
@@ -48,6 +50,45 @@ fn uploads_meet_a_hang_in_a_drain() {
         thread::sleep(HANG);
         gateway.signal(Signal::SIGCONT);
     });
+}
+
+/// A gateway without its watchdog says so and goes on. It still ends in order; and if it is killed the
+/// kernel forwards, and the next one takes over what nobody has cleared away.
+fn watchdog_dies_first() {
+    if !gateways_wanted() {
+        return;
+    }
+    let mut testbed = build(Plan { link: Some(fast_link()), ..Plan::default() });
+    let before = state(&testbed.g1);
+    start_gateways(&mut testbed);
+    let mut gateway = testbed.take_gateway(Place::Near).expect("gateway");
+    let testbed = Arc::new(testbed);
+    let exchanges =
+        || FAMILIES.into_iter().for_each(|family| exchange(&Ends::of(&testbed, family), 100_000));
+    bereave(&mut gateway);
+    exchanges();
+    assert!(gateway.stop().is_some_and(|status| status.success()), "{}", gateway.stderr());
+    assert_unchanged(&before, &testbed.g1);
+
+    let mut gateway = testbed.run_gateway(Place::Near).expect("another");
+    bereave(&mut gateway);
+    gateway.kill();
+    exchanges();
+    let mut gateway = testbed.run_gateway(Place::Near).expect("a third");
+    exchanges();
+    assert_eq!(ask(&testbed.g1, "status")["totals"]["split"], FAMILIES.len());
+    assert!(gateway.stop().is_some_and(|status| status.success()), "{}", gateway.stderr());
+    assert_unchanged(&before, &testbed.g1);
+}
+
+/// Kills the gateway's watchdog, and waits until it has noticed.
+fn bereave(gateway: &mut Process) {
+    kill(watchdog_of(gateway), Signal::SIGKILL).expect("a signal");
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !gateway.stderr().contains("the watchdog is gone") {
+        assert!(Instant::now() < deadline, "{}", gateway.stderr());
+        thread::sleep(Duration::from_millis(50));
+    }
 }
 
 /// Six uploads over 10 Mbit/s and 200 ms, which all end whole whatever happens to the near gateway. What it

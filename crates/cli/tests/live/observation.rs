@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use bentpipe_net::netns::Namespace;
 use bentpipe_net::netns::process::Process;
+use bentpipe_net::netns::process::Process;
 use bentpipe_net::testbed::{BOTH, Place, Plan, Testbed};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -215,6 +216,18 @@ pub(crate) fn watchdog_of(gateway: &Process) -> Pid {
     let path = format!("/proc/{0}/task/{0}/children", gateway.id());
     let children = std::fs::read_to_string(path).expect("its children");
     Pid::from_raw(children.trim().parse().expect("one child, the watchdog"))
+}
+
+/// The process that watches over a gateway.
+pub(crate) fn watchdog_of(gateway: &Process) -> Pid {
+    let path = format!("/proc/{0}/task/{0}/children", gateway.id());
+    let children = std::fs::read_to_string(path).expect("its children");
+    let watches = |child: &&str| {
+        let command = std::fs::read_to_string(format!("/proc/{child}/cmdline"));
+        command.is_ok_and(|command| command.contains("watchdog"))
+    };
+    let watchdog = children.split_whitespace().find(watches).expect("a watchdog");
+    Pid::from_raw(watchdog.parse().expect("a number"))
 }
 
 /// What the gateway in `namespace` answers, as JSON.
