@@ -1,7 +1,7 @@
 //! Handing flows back to plain forwarding: when the gateway is stopped, and when routes change.
 
 use super::Gateway;
-use crate::flow::{Departure, Phase, Split};
+use crate::flow::{Departure, Ending, Phase, Split};
 use crate::stats::Reason;
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::tcp::tcb::Bypass;
@@ -19,8 +19,8 @@ impl<B: Buffer> Gateway<B> {
         }
     }
 
-    /// Packets have gone past the gateway for a while, as they do when it hangs: every flow leaves, as
-    /// nobody knows what its hosts have said to each other. New connections are split.
+    /// Packets have gone past the gateway for a while, as they do when it hangs or its rules are gone: every
+    /// flow leaves, as nobody knows what its hosts have said to each other. New connections are split.
     pub fn hand_back_all(&mut self, now: Instant) {
         for id in 0..self.slots() {
             self.dismiss(now, id, Departure::Route, None);
@@ -80,7 +80,9 @@ impl<B: Buffer> Gateway<B> {
         unheard: Option<usize>,
     ) {
         self.end(id, |split| {
-            if !split.leave(now, why, unheard) && why == Departure::Route && split.is_open() {
+            // What leaves already, or has been reset by a host, goes on as it does.
+            let goes_on = split.ending() == Ending::Open;
+            if !split.leave(now, why, unheard) && why == Departure::Route && goes_on {
                 split.cut(now);
             }
         });
