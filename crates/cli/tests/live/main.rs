@@ -12,6 +12,7 @@ mod closing;
 mod crowd;
 mod life;
 mod link_types;
+mod mending;
 mod observation;
 mod opening;
 mod pair;
@@ -57,6 +58,7 @@ fn own_stage() -> Vec<(&'static str, fn())> {
         routes::CASES,
         life::CASES,
         under_load::CASES,
+        mending::CASES,
         observation::CASES,
         bad_input::CASES,
         path_mtu::CASES,
