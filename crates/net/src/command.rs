@@ -48,6 +48,8 @@ pub(crate) fn run(
     let spawn = |path: &str| {
         Command::new(path)
             .args(arguments)
+            // Some answers are told by their words.
+            .env("LC_ALL", "C")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

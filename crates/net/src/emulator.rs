@@ -74,7 +74,7 @@ impl Emulator {
             let now = self.clock.now();
             self.deliver(now);
             let next = self.links.iter().filter_map(Link::next).min();
-            let ready = poll::wait(&self.clock, &self.tuns, signals, stop, next)?;
+            let ready = poll::wait(&self.clock, (&self.tuns, [true; 2]), signals, stop, next)?;
             if ready.signal.is_some() || ready.own {
                 return Ok(ready.signal);
             }

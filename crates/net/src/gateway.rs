@@ -5,6 +5,7 @@
 
 use crate::clock::Clock;
 use crate::control::{self, Asker, Question, Questions, Totals};
+use crate::divert::{Repair, Repairs};
 use crate::ingress::{Forward, Ingress};
 use crate::poll::{self, LoopError};
 use crate::reassembly::Packets;
@@ -16,6 +17,7 @@ use bentpipe_core::time::{Duration, Instant, earliest};
 use bentpipe_core::units::Bytes;
 use bentpipe_core::wire::{self, emit};
 use bentpipe_gateway::{Config, Emission, FlowState, Gateway, Side, Summary};
+use nix::libc;
 use std::io;
 
 /// Packets read from one device before what they caused is sent.
@@ -23,6 +25,9 @@ const BURST: usize = 16;
 
 /// Flows that are looked at for an answer before packets have their turn: well under a millisecond.
 const PORTION: usize = 128;
+
+/// How long a device that was deleted is waited for.
+const DEVICE_WAIT: Duration = Duration::from_secs(10);
 
 /// Where the checksum stands in a TCP header.
 const TCP_CHECKSUM_OFFSET: u16 = 16;
@@ -41,6 +46,9 @@ pub struct LiveGateway {
     asker: Asker,
     log: Option<Log>,
     watchdog: Option<Watchdog>,
+    repairs: Option<Repairs>,
+    /// By side: until when its device, which was deleted, is waited for.
+    deleted: [Option<Instant>; 2],
 }
 
 /// A line of totals in the log, again and again.
@@ -68,6 +76,8 @@ impl LiveGateway {
             asker,
             log: None,
             watchdog: None,
+            repairs: None,
+            deleted: [None; 2],
         })
     }
 
@@ -79,6 +89,11 @@ impl LiveGateway {
     /// Lets `watchdog` know that it lives, while it [runs](LiveGateway::run).
     pub fn watched_by(&mut self, watchdog: Watchdog) {
         self.watchdog = Some(watchdog);
+    }
+
+    /// Hears of `repairs` while it [runs](LiveGateway::run), and waits for a device that was deleted.
+    pub fn repaired_by(&mut self, repairs: Repairs) {
+        self.repairs = Some(repairs);
     }
 
     /// For asking it, from other threads, while it [runs](LiveGateway::run).
@@ -102,11 +117,16 @@ impl LiveGateway {
             if end.is_some_and(|end| end <= now || self.gateway.is_drained()) {
                 return self.end(now);
             }
+            if let Some(side) = SIDES.into_iter().find(|side| self.is_given_up(*side, now)) {
+                self.end(now)?;
+                return Err(LoopError::Deleted(self.tuns[side as usize].name().to_owned()));
+            }
             let duties = self.attend_to_duties(now);
             let late = self.ingress.poll_timeout();
             let next = [self.gateway.poll_timeout(), end, duties, late];
             let next = next.into_iter().flatten().min();
-            let ready = poll::wait(&self.clock, &self.tuns, signals, Some(&self.questions), next)?;
+            let tuns = (&self.tuns, self.deleted.map(|until| until.is_none()));
+            let ready = poll::wait(&self.clock, tuns, signals, Some(&self.questions), next)?;
             if ready.signal.is_some() {
                 let now = self.clock.now();
                 if end.replace(now + drain).is_some() {
@@ -164,6 +184,7 @@ impl LiveGateway {
     /// What is to be done now and then, beside the packets; returns when it is due again.
     fn attend_to_duties(&mut self, now: Instant) -> Option<Instant> {
         self.write_log(now);
+        self.hear_of_repairs(now);
         match self.watchdog.as_mut().map(|watchdog| watchdog.beat(now)) {
             None | Some(Ok(Pulse::Steady)) => {}
             Some(Ok(Pulse::Interrupted)) => {
@@ -178,7 +199,50 @@ impl LiveGateway {
             }
         }
         let log = self.log.as_ref().map(|log| log.next);
-        earliest(log, self.watchdog.as_ref().map(Watchdog::next))
+        let turn = self.repairs.as_ref().map(|_| now + Repairs::TURN);
+        earliest(earliest(log, turn), self.watchdog.as_ref().map(Watchdog::next))
+    }
+
+    /// What others have changed of the devices and rules has been mended.
+    fn hear_of_repairs(&mut self, now: Instant) {
+        while let Some(repair) = self.repairs.as_ref().and_then(Repairs::turn) {
+            match repair {
+                Repair::Device { side, tun } => {
+                    self.tuns[side] = tun;
+                    self.deleted[side] = None;
+                }
+                Repair::Passed(lasting) => {
+                    // What went by, however little, the gateway would wait for: nothing tells it where
+                    // hosts have no timestamps.
+                    let flows = self.gateway.flows();
+                    tracing::warn!(
+                        flows,
+                        ?lasting,
+                        "packets went by: the connections that there are leave"
+                    );
+                    self.gateway.hand_back_all(now);
+                    self.transmit(now);
+                }
+            }
+        }
+    }
+
+    /// The device of `side` does not exist any more. False if nobody makes it again.
+    fn wait_for_device(&mut self, side: Side, now: Instant) -> bool {
+        if self.repairs.is_none() {
+            return false;
+        }
+        let device = self.tuns[side as usize].name();
+        tracing::error!(
+            device,
+            "the device was deleted: what is held waits for it to be made again"
+        );
+        self.deleted[side as usize] = Some(now + DEVICE_WAIT);
+        true
+    }
+
+    fn is_given_up(&self, side: Side, now: Instant) -> bool {
+        self.deleted[side as usize].is_some_and(|until| until <= now)
     }
 
     /// Writes the line of totals when it is time.
@@ -229,7 +293,15 @@ impl LiveGateway {
                     tracing::debug!(device = tun.name(), %error, "packet not understood");
                     continue;
                 }
-                Err(source) => return Err(LoopError::read(tun, source)),
+                Err(ReadError::Io(error))
+                    if error.raw_os_error() == Some(libc::EBADFD)
+                        && self.wait_for_device(side, self.clock.now()) =>
+                {
+                    break;
+                }
+                Err(source) => {
+                    return Err(LoopError::read(&self.tuns[side as usize], source));
+                }
             };
             let now = self.clock.now();
             match self.ingress.take(now, side, &header, bytes, &mut self.gateway) {

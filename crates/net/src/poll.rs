@@ -24,6 +24,9 @@ pub enum LoopError {
         /// What the kernel said.
         source: ReadError,
     },
+    /// A device was deleted, and nobody has made it again.
+    #[error("the device {0} was deleted and could not be made again: start it again")]
+    Deleted(String),
 }
 
 impl LoopError {
@@ -49,26 +52,27 @@ pub(crate) fn be_punctual() {
     let _ = nix::sys::prctl::set_timerslack(1);
 }
 
-/// Waits for a packet of either device, the `deadline`, a signal, or the caller's `own` descriptor.
+/// Waits for a packet of one of the devices that are `open`, the `deadline`, a signal, or the caller's `own` descriptor.
 pub(crate) fn wait(
     clock: &Clock,
-    tuns: &[Tun; 2],
+    (tuns, open): (&[Tun; 2], [bool; 2]),
     signals: &Signals,
     own: Option<&dyn AsFd>,
     deadline: Option<Instant>,
 ) -> Result<Ready, LoopError> {
     let timeout = deadline.map(|at| TimeSpec::from(at.saturating_since(clock.now())));
     let poll_in = |fd| PollFd::new(fd, PollFlags::POLLIN);
-    // Without a fourth descriptor the signals' stands in: no allocation on this path.
+    // Where there is none the signals' descriptor stands in: no allocation on this path.
     let last = own.map_or(signals.as_fd(), AsFd::as_fd);
-    let mut fds = [tuns[0].as_fd(), tuns[1].as_fd(), signals.as_fd(), last].map(poll_in);
+    let device = |side: usize| if open[side] { tuns[side].as_fd() } else { signals.as_fd() };
+    let mut fds = [device(0), device(1), signals.as_fd(), last].map(poll_in);
     match ppoll(&mut fds, timeout, None) {
         Ok(_) | Err(Errno::EINTR) => {}
         Err(errno) => return Err(LoopError::Poll(errno.into())),
     }
     let [first, second, signal, last] = fds.map(|fd| fd.any() == Some(true));
     Ok(Ready {
-        tuns: [first, second],
+        tuns: [open[0] && first, open[1] && second],
         signal: if signal { signals.received() } else { None },
         own: own.is_some() && last,
     })

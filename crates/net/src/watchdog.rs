@@ -161,7 +161,8 @@ pub fn watch(config: &DivertConfig) -> Result<(), WatchError> {
                 // If it does not work it is tried again.
                 asleep = said("put to sleep", config.sleep());
             }
-            Heard::Nothing => {}
+            // Somebody may have loaded our rules anew, the gateway itself just before it hung.
+            Heard::Nothing => _ = config.sleep(),
             Heard::Beat if asleep => {
                 silences = 0;
                 tracing::warn!("the gateway answers again");

@@ -156,7 +156,7 @@ pub(crate) enum Error {
     Io(#[from] io::Error),
 }
 
-/// From one look at the firewall to the next.
+/// From one look at the firewall to the next, if it does not change.
 const PATROL: Duration = Duration::from_secs(60);
 
 /// Runs a gateway, or asks the one that runs.
@@ -203,7 +203,8 @@ fn split(path: &Path, json: bool) -> Result<ExitCode, Error> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args(["gateway", "watchdog"]);
     gateway.watched_by(Watchdog::start(command)?);
-    let patrol = divert.patrol(PATROL);
+    let (patrol, repairs) = divert.patrol(PATROL)?;
+    gateway.repaired_by(repairs);
     println!("bentpipe gateway: ready");
     io::stdout().flush()?;
     let result = gateway.run(&signals, drain);

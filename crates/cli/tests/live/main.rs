@@ -14,6 +14,7 @@ mod hangs;
 mod life;
 mod link_types;
 mod local_users;
+mod mending;
 mod observation;
 mod opening;
 mod pair;
@@ -60,6 +61,7 @@ fn own_stage() -> Vec<(&'static str, fn())> {
         life::CASES,
         under_load::CASES,
         hangs::CASES,
+        mending::CASES,
         observation::CASES,
         bad_input::CASES,
         path_mtu::CASES,

@@ -19,8 +19,8 @@ impl<B: Buffer> Gateway<B> {
         }
     }
 
-    /// Packets have gone past the gateway for a while, as they do when it hangs: every flow leaves, as
-    /// nobody knows what its hosts have said to each other. New connections are split.
+    /// Packets have gone past the gateway for a while, as they do when it hangs or its rules are gone: every
+    /// flow leaves, as nobody knows what its hosts have said to each other. New connections are split.
     pub fn hand_back_all(&mut self, now: Instant) {
         for id in 0..self.slots() {
             self.dismiss(now, id, Departure::Route, None);

@@ -89,6 +89,22 @@ fn what_is_held_is_sent_blindly_after_a_one_way_change() {
     assert_eq!(table.gateway.summary().lost_bytes, 0);
 }
 
+/// Packets went past the gateway. A flow that shows so itself has begun to leave before the gateway is
+/// told; it delivers what it holds like any other.
+#[test]
+fn a_flow_that_leaves_already_is_not_cut_when_all_are_handed_back() {
+    let mut table = Table::with_backlog(&[7; 5000]);
+    for value in 503..505 {
+        table.send(Side::Lan, Table::echoing(Side::Lan, 5001, 1, value, 9_000), b"");
+    }
+    let held = table.gateway.held();
+    table.gateway.hand_back_all(table.now);
+    assert_eq!((table.gateway.held(), table.gateway.summary().lost_bytes), (held, 0));
+    let sent = table.wait(Duration::from_secs(20));
+    assert!(!data_to(Side::Satellite, &sent).is_empty());
+    assert!(resets_to(Side::Satellite, &sent).is_empty() && resets_to(Side::Lan, &sent).is_empty());
+}
+
 /// G01-W-4: nothing shows that the bytes arrived. The server is reset where bytes are missing, and
 /// only there; the client, whose connection may be sound, is not.
 #[test]

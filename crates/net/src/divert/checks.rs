@@ -18,14 +18,6 @@ pub fn tracks_connections(ruleset: &str, own_table: &str) -> bool {
         .any(|rule| mentions_key(&rule["expr"], &TRACKING))
 }
 
-/// Whether there is a table of that name in family `inet`.
-pub(super) fn has_table(ruleset: &str, name: &str) -> bool {
-    parse(ruleset)
-        .iter()
-        .filter_map(|object| object.get("table"))
-        .any(|table| text(table, "family") == "inet" && text(table, "name") == name)
-}
-
 /// What in the rule set, our own table left aside, may be in the way of `config`. An unreadable
 /// rule set has no findings.
 pub fn inspect(ruleset: &str, config: &DivertConfig) -> Vec<Finding> {

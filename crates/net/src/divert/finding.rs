@@ -54,17 +54,10 @@ pub enum Finding {
         /// The satellite's, in bytes.
         satellite: u16,
     },
-    /// Connections are tracked, and were not when our rules were made.
-    TrackingBegan {
-        /// Who we are.
-        service: String,
-    },
-    /// Somebody has removed our rules.
-    RulesGone {
-        /// Who we are.
-        service: String,
-        /// Our nft table.
-        table: String,
+    /// An interface that does not forward, as one that was made anew may not.
+    Forwarding {
+        /// The interface.
+        interface: String,
     },
 }
 
@@ -126,16 +119,9 @@ impl fmt::Display for Finding {
                  the hosts, or their MSS clamped: nft add rule FAMILY TABLE FORWARD-CHAIN 'tcp \
                  flags syn tcp option maxseg size set rt mtu'"
             ),
-            Finding::TrackingBegan { service } => write!(
+            Finding::Forwarding { interface } => write!(
                 f,
-                "connections are tracked since a while ago, and our rules do not provide for it: \
-                 where a firewall drops what is invalid, connections will hang until you restart \
-                 {service}"
-            ),
-            Finding::RulesGone { service, table } => write!(
-                f,
-                "our nft table inet {table} is gone (`nft flush ruleset` removes it): nothing is \
-                 diverted until you restart {service}"
+                "{interface} does not forward IPv4: run `sysctl -w net.ipv4.conf.{interface}.forwarding=1`"
             ),
         }
     }

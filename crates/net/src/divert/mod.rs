@@ -55,17 +55,22 @@
 //! NAT, so replies to masqueraded connections are diverted as well. New connections cross the
 //! forward chain with `tun0` in place of `sat0`, then in place of `lan0`: chains with a drop policy
 //! need two rules, which [`checks`] prints. To accept all that comes out of the TUN devices opens
-//! nothing: it has crossed the same chain on its way in. Our rules are made
-//! once, at set-up: when a firewall that comes later tracks connections, the [`Patrol`] asks for a restart. Source NAT that does not name its output interface
+//! nothing: it has crossed the same chain on its way in. When a firewall that comes later tracks
+//! connections, the [`Patrol`] makes our table anew. Source NAT that does not name its output interface
 //! would catch packets on their way into the TUN device: [`checks`] says so.
 //!
 //! # Hops
 //! The packet is forwarded twice, so its TTL falls by two unless the writer restores one.
 
+mod budget;
 pub mod checks;
 mod finding;
 mod legacy;
+mod look;
+mod making;
+mod notices;
 mod patrol;
+mod repairs;
 mod rules;
 mod settings;
 mod standing;
@@ -76,10 +81,10 @@ use crate::instance::{Instance, InstanceError};
 use crate::tun::{Offload, Tun, TunError};
 use checks::Finding;
 pub use patrol::Patrol;
+pub use repairs::{Repair, Repairs};
 use settings::Settings;
 use std::fs;
 use std::io;
-use std::path::Path;
 use std::time::Duration;
 
 /// What to divert.
@@ -214,6 +219,8 @@ pub struct Divert {
     findings: Vec<Finding>,
     /// Our rules provide for connection tracking.
     tracking: bool,
+    /// How our table is listed.
+    listing: String,
     _instance: Instance,
 }
 
@@ -234,20 +241,14 @@ impl Divert {
         let (findings, tracking) = inspect(&ruleset, &config);
 
         // From here on dropping it undoes what has been done.
-        let divert = Divert { config, findings, tracking, _instance: instance };
+        let listing = String::new();
+        let mut divert = Divert { config, findings, tracking, listing, _instance: instance };
         let config = &divert.config;
         config.remove();
-        let ipv6 = Path::new("/proc/sys/net/ipv6").exists();
-        for side in &config.sides {
-            settings(&side.tun, ipv6)?;
-        }
-        run("ip", &["-batch", "-"], &rules::devices(config))?;
-        run("ip", &["-4", "-batch", "-"], &rules::routes(config))?;
-        if ipv6 {
-            run("ip", &["-6", "-batch", "-"], &rules::routes(config))?;
-        }
+        config.make_devices()?;
+        config.make_routes()?;
         // Last, since from here on packets come.
-        run("nft", &["-f", "-"], &rules::nft(config, tracking))?;
+        divert.listing = config.make_table(tracking)?;
         Ok((divert, tuns))
     }
 
@@ -256,10 +257,16 @@ impl Divert {
         &self.findings
     }
 
-    /// Looks again every so often, until what it returns is dropped; the log says what is new. Drop
-    /// it before packets are to stop being diverted.
-    pub fn patrol(&self, every: Duration) -> Patrol {
-        Patrol::start(self.config.clone(), self.tracking, self.findings.clone(), every)
+    /// Mends what somebody else changes or removes of what has been set up, until the first that it
+    /// returns is dropped, and looks for what else is in the way when the firewall changes, and
+    /// every so often; the log says what is new. The second is for the loop. Drop the first before
+    /// packets are to stop being diverted.
+    ///
+    /// # Errors
+    /// When no descriptor or thread is to be had.
+    pub fn patrol(&self, every: Duration) -> io::Result<(Patrol, Repairs)> {
+        let Divert { config, tracking, listing, findings, .. } = self;
+        Patrol::start(config.clone(), *tracking, listing.clone(), findings.clone(), every)
     }
 
     /// Stops marking: packets go by the main table, the TUN devices stay and can be written.
@@ -318,22 +325,4 @@ fn check_interfaces(config: &DivertConfig) -> Result<(), DivertError> {
         }
     }
     Ok(())
-}
-
-/// The kernel's settings of one TUN device.
-fn settings(tun: &str, ipv6: bool) -> Result<(), DivertError> {
-    set(&format!("net/ipv4/conf/{tun}/rp_filter"), "2")?;
-    set(&format!("net/ipv4/conf/{tun}/forwarding"), "1")?;
-    // This host's own ICMP errors come back out of the device, if they concern no flow.
-    set(&format!("net/ipv4/conf/{tun}/accept_local"), "1")?;
-    if ipv6 {
-        // No link-local address, hence no router solicitations into the device.
-        set(&format!("net/ipv6/conf/{tun}/addr_gen_mode"), "1")?;
-    }
-    Ok(())
-}
-
-fn set(path: &str, value: &str) -> Result<(), DivertError> {
-    let path = format!("/proc/sys/{path}");
-    fs::write(&path, value).map_err(|source| DivertError::Sysctl { path, source })
 }

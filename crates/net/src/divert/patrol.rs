@@ -1,41 +1,72 @@
-//! A second look, again and again: firewalls are reloaded while we run.
+//! Mends what others change of our rules, and looks again for what is in the way: firewalls are
+//! reloaded while we run.
+//!
+//! On a thread of its own, as `nft` and `ip` take some time. It waits for the kernel's
+//! [notices](super::notices), then for an end of the changes, and [looks](super::look) at what there
+//! is. What is not ours to mend, and mending that does not last, is said in the log.
 
+use super::budget::{Budget, Leave, Settling};
 use super::finding::Finding;
-use super::{DivertConfig, checks, inspect};
+use super::look::{self, Damage, Presence, Table, look};
+use super::notices::{Heard, Notices};
+use super::repairs::{Repair, Repairs, Teller, channels};
+use super::{DivertConfig, DivertError, inspect};
 use crate::command::run;
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use std::io::{self, PipeReader, PipeWriter};
+use std::os::fd::AsFd;
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// Looks until dropped. What is new goes to the log.
+/// Between two readings of what was told: a flood of it wakes us no more often.
+const PAUSE: Duration = Duration::from_millis(50);
+/// From one look at the whole firewall to the next, however often it changes: rules may be many.
+const FIREWALL: Duration = Duration::from_secs(15);
+/// When nothing could be seen, or not be mended.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// Mends until dropped.
 #[derive(Debug)]
 pub struct Patrol {
-    stop: Option<Sender<()>>,
+    stop: Option<PipeWriter>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Patrol {
-    /// On a thread of its own, as a look takes some time. `known` has been said already; `tracking`
-    /// is what our rules provide for.
     pub(super) fn start(
         config: DivertConfig,
         tracking: bool,
-        mut known: Vec<Finding>,
+        listing: String,
+        known: Vec<Finding>,
         every: Duration,
-    ) -> Patrol {
-        let (stop, stopped) = channel();
-        let thread = thread::spawn(move || {
-            while stopped.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
-                // Without an answer there is nothing to say: the next one may come.
-                let Ok(ruleset) = run("nft", &["-j", "list", "ruleset"], "") else { continue };
-                let (mut findings, tracked) = inspect(&ruleset, &config);
-                findings.extend(changes(&ruleset, &config, tracking, tracked));
-                for finding in news(&mut known, findings) {
-                    tracing::warn!("{finding}");
-                }
-            }
-        });
-        Patrol { stop: Some(stop), thread: Some(thread) }
+    ) -> io::Result<(Patrol, Repairs)> {
+        let (stopped, stop) = io::pipe()?;
+        let notices = Notices::open(&config)
+            .inspect_err(|error| {
+                tracing::warn!(%error, "changes of rules are not heard of, only seen every {every:?}");
+            })
+            .ok();
+        let (teller, repairs) = channels();
+        let interfaces = look::presences(&config)?;
+        let round = Round {
+            config,
+            tracking,
+            listing,
+            known,
+            interfaces,
+            teller,
+            budget: Budget::new(),
+            every,
+            inspected: Instant::now(),
+            inspection: Instant::now() + every,
+            // What has happened since the rules were made nobody has told us.
+            again: Some(Instant::now()),
+            broken: None,
+        };
+        let thread = thread::Builder::new()
+            .name("patrol".into())
+            .spawn(move || go_round(round, notices.as_ref(), &stopped))?;
+        Ok((Patrol { stop: Some(stop), thread: Some(thread) }, repairs))
     }
 }
 
@@ -48,18 +79,203 @@ impl Drop for Patrol {
     }
 }
 
-/// What our rules do not provide for any more.
-fn changes(
-    ruleset: &str,
-    config: &DivertConfig,
+/// What goes on from look to look.
+struct Round {
+    config: DivertConfig,
+    /// Our rules provide for connection tracking.
     tracking: bool,
-    tracked: bool,
-) -> impl Iterator<Item = Finding> {
-    let service = || config.service.clone();
-    let began = (tracked && !tracking).then(|| Finding::TrackingBegan { service: service() });
-    let gone = (!checks::has_table(ruleset, &config.nft_table))
-        .then(|| Finding::RulesGone { service: service(), table: config.nft_table.clone() });
-    began.into_iter().chain(gone)
+    /// How our table was listed when it was made.
+    listing: String,
+    /// What has been said already.
+    known: Vec<Finding>,
+    interfaces: Vec<(String, Presence)>,
+    teller: Teller,
+    budget: Budget,
+    every: Duration,
+    /// When we last looked at the whole firewall.
+    inspected: Instant,
+    /// When to do so again.
+    inspection: Instant,
+    /// When to look at what is ours, even if nothing is heard.
+    again: Option<Instant>,
+    /// Since when packets may pass by.
+    broken: Option<Instant>,
+}
+
+/// Waits and looks, until `stopped` is closed.
+fn go_round(mut round: Round, notices: Option<&Notices>, stopped: &PipeReader) {
+    loop {
+        let due = round.again.map_or(round.inspection, |again| again.min(round.inspection));
+        if is_stopped(stopped, notices, due.saturating_duration_since(Instant::now())) {
+            return;
+        }
+        let began = Instant::now();
+        let mut heard = notices.map(Notices::heard).unwrap_or_default();
+        let mut last = began;
+        let Settling { quiet, longest } = round.budget.settling(began);
+        while heard.is_something() && last.elapsed() < quiet && began.elapsed() < longest {
+            if is_stopped(stopped, None, PAUSE) {
+                return;
+            }
+            let more = notices.map(Notices::heard).unwrap_or_default();
+            if more.is_something() {
+                last = Instant::now();
+                heard.merge(more);
+            }
+        }
+        round.attend(began, heard);
+        // What does not concern us may come in a flood.
+        if is_stopped(stopped, None, PAUSE) {
+            return;
+        }
+    }
+}
+
+/// Waits for so long, or until the kernel tells something. Whether we are to stop.
+fn is_stopped(stopped: &PipeReader, notices: Option<&Notices>, wait: Duration) -> bool {
+    let poll_in = |fd| PollFd::new(fd, PollFlags::POLLIN);
+    let mut fds = vec![poll_in(stopped.as_fd())];
+    fds.extend(notices.into_iter().flat_map(Notices::descriptors).map(poll_in));
+    // One more millisecond, lest we wake just before.
+    let millis = u16::try_from(wait.as_millis() + 1).unwrap_or(u16::MAX);
+    let _ = poll(&mut fds, PollTimeout::from(millis));
+    fds[0].any() == Some(true)
+}
+
+impl Round {
+    /// Does what has become due, or what has been `heard` of from `began` on asks for.
+    fn attend(&mut self, began: Instant, heard: Heard) {
+        let now = Instant::now();
+        if heard.firewall {
+            self.inspection = self.inspection.min(self.inspected + FIREWALL);
+        }
+        let is_inspection = self.inspection <= now;
+        if !is_inspection && !heard.ours && self.again.is_none_or(|at| at > now) {
+            return;
+        }
+        // Where the loop hangs the kernel is to forward: the watchdog's affair.
+        if !self.teller.turns() {
+            self.again = Some(now + PAUSE);
+            return;
+        }
+        self.again = None;
+        self.watch_interfaces();
+        let mut damage = match look(&self.config, &self.listing) {
+            Ok(damage) => damage,
+            Err(error) => {
+                tracing::debug!(%error, "cannot see what stands of our rules");
+                self.again = Some(now + AGAIN);
+                return;
+            }
+        };
+        if is_inspection && self.inspect() && !self.tracking {
+            damage.table.get_or_insert(Table::WithoutTracking);
+        }
+        if damage.is_none() {
+            self.broken = None;
+            return;
+        }
+        let since = *self.broken.get_or_insert(began);
+        match self.budget.ask(now) {
+            Leave::Granted => self.mend(since, &damage),
+            Leave::Refused { until, first } => {
+                self.again = Some(until);
+                if first {
+                    let rest = until.saturating_duration_since(now);
+                    tracing::error!(
+                        "what was mended does not last (now: {}): somebody changes it again and again. It is left \
+                         alone for {rest:?}; nothing new is split meanwhile, and the kernel forwards. Look for what \
+                         changes the firewall or the routes of this host",
+                        damage.describe(&self.config)
+                    );
+                }
+            }
+        }
+    }
+
+    /// Mends what is broken `since` then.
+    fn mend(&mut self, since: Instant, damage: &Damage) {
+        let what = damage.describe(&self.config);
+        self.tracking |= damage.table == Some(Table::WithoutTracking);
+        if let Err(error) = self.make(damage) {
+            tracing::error!("changed by somebody, and not to be mended: {what}: {error}");
+            self.again = Some(Instant::now() + AGAIN);
+            return;
+        }
+        let lasting = since.elapsed();
+        let millis = lasting.as_millis();
+        if damage.lets_pass() {
+            tracing::warn!(
+                "changed by somebody, and mended after {millis} ms: {what}. Packets went by meanwhile"
+            );
+            self.teller.tell(Repair::Passed(Duration::from_millis(millis as u64)));
+        } else {
+            tracing::warn!("changed by somebody, and mended after {millis} ms: {what}");
+        }
+        // What comes to be while we mend, we also hear of.
+        self.broken = None;
+        // Whoever has removed the table may have brought connection tracking. Only now, as a large
+        // firewall takes its time.
+        let is_new = matches!(damage.table, Some(Table::Gone | Table::Altered));
+        if is_new && self.inspect() && !self.tracking {
+            let table = Some(Table::WithoutTracking);
+            self.tracking = true;
+            self.tracking = self.make(&Damage { table, ..Damage::default() }).is_ok();
+        }
+    }
+
+    /// Makes what is missing.
+    fn make(&mut self, damage: &Damage) -> Result<(), DivertError> {
+        let teller = &self.teller;
+        let opened = |side, tun| teller.tell(Repair::Device { side, tun });
+        self.config.mend_ways(damage, opened)?;
+        if damage.table.is_some() {
+            self.listing = self.config.make_table(self.tracking)?;
+        }
+        Ok(())
+    }
+
+    /// Looks at the whole firewall, and says what is new of what is in the way. Whether connections
+    /// are tracked.
+    fn inspect(&mut self) -> bool {
+        self.inspected = Instant::now();
+        self.inspection = self.inspected + self.every;
+        // Without an answer there is nothing to say: the next one may come.
+        let Ok(ruleset) = run("nft", &["-j", "list", "ruleset"], "") else { return false };
+        let (findings, tracked) = inspect(&ruleset, &self.config);
+        for finding in news(&mut self.known, findings) {
+            tracing::warn!("{finding}");
+        }
+        tracked
+    }
+
+    /// Says what has become of the configured interfaces: nobody but the operator brings one back.
+    fn watch_interfaces(&mut self) {
+        let Ok(now) = look::presences(&self.config) else { return };
+        for ((name, before), (_, after)) in self.interfaces.iter().zip(&now) {
+            match (before, after) {
+                (before, after) if before == after => {}
+                (_, Presence::Up) => {
+                    tracing::warn!(
+                        "interface {name} is back: what crosses it is split as soon as routes lead there"
+                    );
+                    // It may be set in another way than before.
+                    self.inspection = Instant::now();
+                }
+                (_, Presence::Down) => tracing::warn!(
+                    "interface {name} is down, and the routes over it are gone: what is held for \
+                     its hosts waits, until their connections time out. Set it up, and its routes again"
+                ),
+                (_, Presence::Gone) => tracing::error!(
+                    "interface {name} is gone: what is held for its hosts waits, until their \
+                     connections time out. Make an interface of that name again, with its \
+                     addresses and routes, or configure another one and restart {}",
+                    self.config.service
+                ),
+            }
+        }
+        self.interfaces = now;
+    }
 }
 
 /// What was not known before. What is no longer found may be news again.
@@ -72,7 +288,6 @@ fn news(known: &mut Vec<Finding>, findings: Vec<Finding>) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn everything_is_said_once_until_it_comes_back() {
@@ -83,22 +298,5 @@ mod tests {
         assert_eq!(news(&mut known, vec![one(), other()]), []);
         assert_eq!(news(&mut known, vec![one()]), []);
         assert_eq!(news(&mut known, vec![one(), other()]), [other()]);
-    }
-
-    #[test]
-    fn tracking_that_begins_and_rules_that_go_are_changes() {
-        let side = |tun: &str| super::super::Side { interfaces: Vec::new(), tun: tun.into() };
-        let config = DivertConfig::gateway([side("bp-lan"), side("bp-sat")]);
-        let table = json!({ "table": { "family": "inet", "name": "bentpipe-gateway" } });
-        let with = json!({ "nftables": [table] }).to_string();
-        let without = json!({ "nftables": [] }).to_string();
-        let found = |ruleset: &str, tracking, tracked| -> Vec<String> {
-            changes(ruleset, &config, tracking, tracked).map(|it| it.to_string()).collect()
-        };
-        assert!(found(&with, false, false).is_empty() && found(&with, true, false).is_empty());
-        let began = found(&with, false, true);
-        assert!(began.len() == 1 && began[0].contains("restart bentpipe gateway"), "{began:?}");
-        let gone = found(&without, true, true);
-        assert!(gone.len() == 1 && gone[0].contains("inet bentpipe-gateway is gone"), "{gone:?}");
     }
 }

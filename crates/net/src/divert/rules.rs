@@ -1,14 +1,14 @@
 //! The texts for `ip -batch` and `nft -f`, as functions of the configuration.
 
 use super::{DivertConfig, Selector};
-use std::fmt::Write;
+use std::fmt::{self, Write};
 
 /// Packets that may wait in a TUN device for us: some 60 ms of full-sized packets at 1 Gbit/s.
 const TUN_QUEUE: u32 = 5_000;
 /// The largest MTU there is: the device is to limit nothing.
-const TUN_MTU: u32 = 65_535;
+pub(super) const TUN_MTU: u32 = 65_535;
 /// A dummy address (RFC 7600, "IPv4 dummy address"), so that reverse path filters let packets in.
-const TUN_ADDRESS: &str = "192.0.0.8/32";
+pub(super) const TUN_ADDRESS: &str = "192.0.0.8";
 
 /// To servers of HTTP/3 (RFC 9114, 3.1), over IPv4 and IPv6.
 const QUIC: &str = "udp dport 443 ";
@@ -20,41 +20,67 @@ const TCP_ERRORS: [&str; 2] = [
     "icmpv6 type { destination-unreachable, packet-too-big } @th,112,8 6 ",
 ];
 
-/// Brings the TUN devices up.
+/// A rule that sends marked packets to one of our routing tables.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Rule {
+    pub(super) priority: u32,
+    /// Where the packets come in.
+    pub(super) interface: String,
+    pub(super) mark: u32,
+    pub(super) mask: u32,
+    pub(super) table: u32,
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Rule { priority, interface, mark, mask, table } = self;
+        write!(f, "priority {priority} iif {interface} fwmark {mark:#x}/{mask:#x} lookup {table}")
+    }
+}
+
+/// The settings of a TUN device, as files below `/proc/sys` with their values.
+pub(super) fn settings(tun: &str) -> [(String, &'static str); 3] {
+    let of = |name: &str| format!("net/ipv4/conf/{tun}/{name}");
+    // This host's own ICMP errors come back out of the device, if they concern no flow.
+    [(of("rp_filter"), "2"), (of("forwarding"), "1"), (of("accept_local"), "1")]
+}
+
+/// Brings the TUN devices up, also where that is done in part.
 pub(super) fn devices(config: &DivertConfig) -> String {
     let mut text = String::new();
     for side in &config.sides {
         let tun = &side.tun;
         let _ = writeln!(text, "link set dev {tun} mtu {TUN_MTU} txqueuelen {TUN_QUEUE}");
-        let _ = writeln!(text, "address add {TUN_ADDRESS} dev {tun} noprefixroute");
+        let _ = writeln!(text, "address replace {TUN_ADDRESS}/32 dev {tun} noprefixroute");
         let _ = writeln!(text, "link set dev {tun} up");
     }
     text
 }
 
-/// Routes marked packets into the TUN devices; the same text for IPv4 and IPv6.
+/// Routes of our tables into the TUN devices; the same text for IPv4 and IPv6.
 pub(super) fn routes(config: &DivertConfig) -> String {
-    let DivertConfig { mark_mask, marks, route_tables, rule_priority, .. } = config;
     let mut text = String::new();
-    for (number, side) in config.sides.iter().enumerate() {
-        let (mark, table) = (marks[number], route_tables[number]);
+    for (side, table) in config.sides.iter().zip(config.route_tables) {
         let _ = writeln!(text, "route replace default dev {} table {table}", side.tun);
-        for interface in &side.interfaces {
-            let _ = writeln!(
-                text,
-                "rule add priority {rule_priority} iif {interface} \
-                 fwmark {mark:#x}/{mark_mask:#x} lookup {table}"
-            );
-        }
-        if config.selector == Selector::Tcp {
-            let _ = writeln!(
-                text,
-                "rule add priority {rule_priority} iif lo \
-                 fwmark {mark:#x}/{mark_mask:#x} lookup {table}"
-            );
-        }
     }
     text
+}
+
+/// The rules that lead to our routing tables; the same for IPv4 and IPv6.
+pub(super) fn ip_rules(config: &DivertConfig) -> Vec<Rule> {
+    let mut rules = Vec::new();
+    for (number, side) in config.sides.iter().enumerate() {
+        let own_errors = (config.selector == Selector::Tcp).then_some("lo");
+        let interfaces = side.interfaces.iter().map(String::as_str).chain(own_errors);
+        rules.extend(interfaces.map(|interface| Rule {
+            priority: config.rule_priority,
+            interface: interface.into(),
+            mark: config.marks[number],
+            mask: config.mark_mask,
+            table: config.route_tables[number],
+        }));
+    }
+    rules
 }
 
 /// Our whole nft table, replacing one of that name in the same transaction.
@@ -208,9 +234,10 @@ mod tests {
 
     #[test]
     fn every_interface_has_its_rule() {
-        let text = routes(&config());
-        assert_eq!(text.matches("rule add priority 252 iif ").count(), 3 + 2);
-        assert!(text.contains("iif lo fwmark 0x20000000/0x30000000 lookup 25201"), "{text}");
-        assert!(text.contains("iif sat0 fwmark 0x20000000/0x30000000 lookup 25201"), "{text}");
+        let rules: Vec<String> = ip_rules(&config()).iter().map(Rule::to_string).collect();
+        assert_eq!(rules.len(), 3 + 2);
+        let has = |end: &str| rules.iter().any(|rule| rule == &format!("priority 252 iif {end}"));
+        assert!(has("lo fwmark 0x20000000/0x30000000 lookup 25201"), "{rules:?}");
+        assert!(has("sat0 fwmark 0x20000000/0x30000000 lookup 25201"), "{rules:?}");
     }
 }

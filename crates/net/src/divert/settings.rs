@@ -12,6 +12,8 @@ pub(super) struct Settings {
     ipv6_addresses: String,
     /// Whether IPv6 is forwarded.
     ipv6_forwarding: bool,
+    /// Interfaces that do not forward IPv4.
+    not_forwarding: Vec<String>,
     /// By side: each interface with the `rp_filter` that the kernel applies.
     rp_filters: [Vec<(String, u8)>; 2],
     /// The least MTU of each side, in bytes.
@@ -28,11 +30,16 @@ impl Settings {
         let all = rp_filter("all");
         let sides = config.sides.each_ref();
         let mtus = sides.map(|side| least_mtu(&side.interfaces).ok());
+        let names = sides.into_iter().flat_map(|side| &side.interfaces);
         Settings {
             // That of `/proc/net` is the process's, which need not be this thread's.
             ipv6_addresses: fs::read_to_string("/proc/thread-self/net/if_inet6")
                 .unwrap_or_default(),
             ipv6_forwarding: number("ipv6/conf/all/forwarding".into()).is_none_or(|on| on != 0),
+            not_forwarding: names
+                .filter(|name| number(format!("ipv4/conf/{name}/forwarding")) == Some(0))
+                .cloned()
+                .collect(),
             // The kernel takes the larger (Documentation/networking/ip-sysctl.rst).
             rp_filters: sides.map(|side| {
                 side.interfaces
@@ -51,6 +58,8 @@ impl Settings {
         if !self.ipv6_forwarding && names().any(|name| self.has_ipv6(name)) {
             findings.push(Finding::Ipv6Forwarding);
         }
+        let not_forwarding = self.not_forwarding.iter().cloned();
+        findings.extend(not_forwarding.map(|interface| Finding::Forwarding { interface }));
         // Where a side has one interface, what comes in on it is also answered by it.
         for side in self.rp_filters.iter().filter(|side| side.len() > 1) {
             let strict = side.iter().filter(|(_, rp_filter)| *rp_filter == 1);
@@ -95,6 +104,7 @@ fe8000000000000000fc00fffe000002 05 40 20 80     sat0
         Settings {
             ipv6_addresses: ADDRESSES.into(),
             ipv6_forwarding: true,
+            not_forwarding: Vec::new(),
             rp_filters: [side(lan), side(satellite)],
             mtus: Some([1500, 1500]),
         }
@@ -116,6 +126,14 @@ fe8000000000000000fc00fffe000002 05 40 20 80     sat0
         assert_eq!(two, [Finding::StrictReversePath { interface: "sat0".into() }]);
         assert!(two[0].to_string().contains("net.ipv4.conf.sat0.rp_filter=2"));
         assert_eq!(settings(&[("eth0", 1)], &[("sat0", 1)]).inspect(Selector::Tcp), []);
+    }
+
+    #[test]
+    fn an_interface_that_does_not_forward_is_found() {
+        let not_forwarding = vec!["sat0".to_owned()];
+        let found =
+            Settings { not_forwarding, ..settings(&[], &[("sat0", 0)]) }.inspect(Selector::Tcp);
+        assert!(found[0].to_string().contains("net.ipv4.conf.sat0.forwarding=1"), "{found:?}");
     }
 
     #[test]

@@ -63,6 +63,14 @@ impl<A: Application> World<A> {
         self.settle(id, false);
     }
 
+    /// Tells node `id`, if it is a gateway, that packets have gone past it.
+    pub fn hand_back_all(&mut self, id: NodeId) {
+        if let Node::Gateway(gateway, _) = &mut self.nodes[id] {
+            gateway.hand_back_all(self.now);
+        }
+        self.settle(id, false);
+    }
+
     /// Sends a packet from node `from`, which has an address: the IP header's source.
     pub fn emit(&mut self, from: NodeId, dst: IpAddr, content: Content) {
         let Some(src) = self.addresses[from] else { return };

@@ -1,0 +1,295 @@
+//! What others change of a gateway's rules, routes and devices while it runs is mended, within two
+//! seconds on a machine that has time; and an interface that comes back is made use of.
+
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use bentpipe_net::netns::join_by_veth;
+use bentpipe_net::netns::process::Process;
+use bentpipe_net::testbed::{Place, Plan, Testbed};
+
+use crate::life::{assert_unchanged, exchange, state};
+use crate::observation::ask;
+use crate::pair::{Pair, pairs, part, talk, transfer};
+use crate::stage::{Ends, FAMILIES, build, fast_link, gateways_wanted, start_gateways};
+use crate::toolbox::End;
+
+pub(crate) const CASES: &[(&str, fn())] = &[
+    ("flushed_ruleset_is_mended", || mended(&FLUSH)),
+    ("deleted_ip_rules_are_mended", || mended(&RULES)),
+    ("flushed_routes_are_mended", || mended(&ROUTES)),
+    ("lan_device_set_down_is_mended", || mended(&LAN_DOWN)),
+    ("satellite_device_set_down_is_mended", || mended(&SATELLITE_DOWN)),
+    ("deleted_device_is_mended", || mended(&DELETED)),
+    ("satellite_interface_comes_up_again", satellite_comes_up_again),
+    ("satellite_interface_is_made_again", satellite_is_made_again),
+    ("firewall_that_flushes_on_is_not_fought", firewall_is_not_fought),
+    ("what_is_not_ours_is_let_be", what_is_not_ours_is_let_be),
+    ("device_taken_by_another_ends_the_gateway", device_taken_by_another),
+    ("firewall_that_comes_with_a_flush_is_provided_for", || {
+        stateful_firewall_comes("flush ruleset\n");
+    }),
+    ("firewall_that_comes_later_is_provided_for", || stateful_firewall_comes("")),
+];
+
+/// The promise is two seconds; the machine may be busy.
+const MENDED_WITHIN: Duration = Duration::from_secs(10);
+/// How long readers wait.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// What a connection transfers: 0.8 s of the link, were it alone.
+const SIZE: usize = 10_000_000;
+
+/// Something that is broken in the near gateway's namespace, and what its log says about it.
+struct Breakage {
+    command: &'static str,
+    said: &'static str,
+}
+
+const FLUSH: Breakage =
+    Breakage { command: "nft flush ruleset", said: "nft table inet bentpipe-gateway (gone)" };
+const RULES: Breakage = Breakage {
+    command: "for f in -4 -6; do while ip $f rule delete priority 252; do :; done; done 2>/dev/null; :",
+    said: "8 ip rules (gone)",
+};
+const ROUTES: Breakage = Breakage {
+    command: "ip route flush table 25200; ip -6 route flush table 25201",
+    said: "routes into bp-lan, bp-sat",
+};
+const LAN_DOWN: Breakage =
+    Breakage { command: "ip link set bp-lan down", said: "device bp-lan (down)" };
+const SATELLITE_DOWN: Breakage =
+    Breakage { command: "ip link set bp-sat down", said: "device bp-sat (down)" };
+const DELETED: Breakage =
+    Breakage { command: "ip link delete bp-lan", said: "device bp-lan (deleted)" };
+
+/// New connections are split again, the log says why they were not, and those that were under way
+/// end well, idle or busy.
+fn mended(breakage: &Breakage) {
+    if !gateways_wanted() {
+        return;
+    }
+    let (testbed, mut gateway, before) = stage_with_state();
+    let idle: Vec<Pair> = pairs(&testbed, 2);
+    idle.iter().for_each(|pair| talk(pair, 5_000));
+    let ends = amid_transfers(&testbed, || {
+        testbed.g1.output("sh", &["-c", breakage.command]).expect("it can be broken");
+        wait_until_split(&testbed, &gateway);
+    });
+    assert_eq!(ends, [End::Whole; 4], "{}", gateway.stderr());
+    let said = gateway.stderr();
+    assert!(said.contains("changed by somebody, and mended after"), "{said}");
+    assert!(said.contains(breakage.said), "{said}");
+    idle.iter().for_each(|pair| talk(pair, 100_000));
+    idle.into_iter().for_each(part);
+    assert!(mends(&gateway) <= 2, "{}", gateway.stderr());
+
+    let status = gateway.stop().expect("it ends by itself");
+    assert!(status.success(), "{status}: {}", gateway.stderr());
+    assert_unchanged(&before, &testbed.g1);
+}
+
+/// Its rules name the interface; routes over it the operator sets again.
+fn satellite_comes_up_again() {
+    if !gateways_wanted() {
+        return;
+    }
+    let (testbed, gateway) = stage();
+    let ends = amid_transfers(&testbed, || {
+        testbed.g1.ip("link set sat0 down\n").expect("down");
+        wait_until_said(&gateway, "interface sat0 is down");
+        testbed.g1.ip("link set sat0 up\n").expect("up");
+        restore_satellite(&testbed, false);
+        wait_until_split(&testbed, &gateway);
+    });
+    assert_eq!(ends, [End::Whole; 4], "{}", gateway.stderr());
+    wait_until_said(&gateway, "interface sat0 is back");
+    assert_eq!(mends(&gateway), 0, "{}", gateway.stderr());
+}
+
+/// The same where the interface is deleted and another one gets its name.
+fn satellite_is_made_again() {
+    if !gateways_wanted() {
+        return;
+    }
+    let (testbed, gateway) = stage();
+    let ends = amid_transfers(&testbed, || {
+        testbed.g1.ip("link delete sat0\n").expect("deleted");
+        wait_until_said(&gateway, "interface sat0 is gone");
+        join_by_veth((&testbed.g1, "sat0"), (&testbed.sat, "ground1")).expect("a new cable");
+        restore_satellite(&testbed, true);
+        wait_until_split(&testbed, &gateway);
+    });
+    assert_eq!(ends, [End::Whole; 4], "{}", gateway.stderr());
+    wait_until_said(&gateway, "interface sat0 is back");
+    assert_eq!(mends(&gateway), 0, "{}", gateway.stderr());
+}
+
+/// A firewall that is flushed every 100 ms for some seconds: at most three mends, and in the end
+/// connections are split.
+fn firewall_is_not_fought() {
+    if !gateways_wanted() {
+        return;
+    }
+    let (testbed, gateway) = stage();
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_secs(5) {
+        testbed.g1.output("nft", &["flush", "ruleset"]).expect("flush");
+        thread::sleep(Duration::from_millis(100));
+    }
+    wait_until_split(&testbed, &gateway);
+    let mends = mends(&gateway);
+    assert!((1..=3).contains(&mends), "{mends} mends: {}", gateway.stderr());
+}
+
+/// A device that was deleted and cannot be made again, as there is another one of its name: the
+/// gateway ends and says so, and connections pass.
+fn device_taken_by_another() {
+    if !gateways_wanted() {
+        return;
+    }
+    let (testbed, mut gateway) = stage();
+    testbed
+        .g1
+        .ip("link delete bp-lan\nlink add bp-lan type veth peer name bp-other\n")
+        .expect("another device");
+    let ended = gateway.wait(Duration::from_secs(25)).expect("it ends by itself");
+    let said = gateway.stderr();
+    assert!(!ended.success(), "{said}");
+    assert!(said.contains("bp-lan was deleted and could not be made again"), "{said}");
+    FAMILIES.into_iter().for_each(|family| exchange(&Ends::of(&testbed, family), 100_000));
+}
+
+/// A firewall that drops what connection tracking finds invalid, loaded into a running gateway's
+/// namespace: each leg is tracked for itself from then on, and connections are split.
+fn stateful_firewall_comes(first: &str) {
+    if !gateways_wanted() {
+        return;
+    }
+    let (testbed, gateway) = stage();
+    let firewall = "table inet site { chain forward {
+        type filter hook forward priority filter; policy drop;
+        ct state invalid counter drop; ct state established,related accept; ct state new accept; }; }\n";
+    testbed.g1.nft(&format!("{first}{firewall}")).expect("a firewall");
+    let deadline = Instant::now() + Duration::from_secs(15) + MENDED_WITHIN;
+    let table = ["list", "table", "inet", "bentpipe-gateway"];
+    while !testbed.g1.output("nft", &table).is_ok_and(|table| table.contains("ct zone set")) {
+        assert!(Instant::now() < deadline, "{}", gateway.stderr());
+        thread::sleep(Duration::from_millis(100));
+    }
+    FAMILIES.into_iter().for_each(|family| exchange(&Ends::of(&testbed, family), 1_000_000));
+    wait_until_split(&testbed, &gateway);
+}
+
+/// MTUs and addresses of configured interfaces, others' rules and routes, and a table that was put
+/// to sleep: nothing of it is mended.
+fn what_is_not_ours_is_let_be() {
+    if !gateways_wanted() {
+        return;
+    }
+    let (testbed, gateway) = stage();
+    for number in 0..10 {
+        let mtu = 1400 + number;
+        let lines = format!(
+            "link set sat0 mtu {mtu}\naddress add 10.99.{number}.1/24 dev sat0\n\
+             address delete 10.99.{number}.1/24 dev sat0\nrule add priority 300 lookup 99\n\
+             rule delete priority 300\nroute add 10.98.{number}.0/24 dev lan0\n"
+        );
+        testbed.g1.ip(&lines).expect("changes");
+        testbed
+            .g1
+            .nft("table inet other { chain c { accept; }; }\ndelete table inet other\n")
+            .expect("nft");
+        thread::sleep(Duration::from_millis(100));
+    }
+    testbed.g1.ip("link set sat0 mtu 1500\n").expect("its MTU");
+    thread::sleep(Duration::from_millis(1500));
+    assert_eq!(mends(&gateway), 0, "{}", gateway.stderr());
+    FAMILIES.into_iter().for_each(|family| exchange(&Ends::of(&testbed, family), 100_000));
+    assert_eq!(split(&testbed), 2);
+
+    testbed.g1.nft("add table inet bentpipe-gateway { flags dormant; }\n").expect("asleep");
+    thread::sleep(Duration::from_millis(1500));
+    exchange(&Ends::of(&testbed, FAMILIES[0]), 100_000);
+    assert_eq!(split(&testbed), 2, "{}", gateway.stderr());
+    testbed.g1.nft("add table inet bentpipe-gateway\n").expect("awake");
+    wait_until_split(&testbed, &gateway);
+    assert_eq!(mends(&gateway), 0, "{}", gateway.stderr());
+}
+
+fn stage() -> (Arc<Testbed>, Process) {
+    let (testbed, gateway, _) = stage_with_state();
+    (testbed, gateway)
+}
+
+/// A testbed with both gateways, the near one, and its namespace's state before that ran.
+fn stage_with_state() -> (Arc<Testbed>, Process, String) {
+    let mut testbed = build(Plan { link: Some(fast_link()), ..Plan::default() });
+    let before = state(&testbed.g1);
+    start_gateways(&mut testbed);
+    let gateway = testbed.take_gateway(Place::Near).expect("gateway");
+    (Arc::new(testbed), gateway, before)
+}
+
+/// How transfers end, up and down in each family, amid which `event` takes place.
+fn amid_transfers(testbed: &Arc<Testbed>, event: impl FnOnce()) -> Vec<End> {
+    thread::scope(|scope| {
+        let transfers: Vec<_> = (0..)
+            .zip(pairs(testbed, 2))
+            .map(|(i, pair)| scope.spawn(move || transfer(i, pair, SIZE, PATIENCE)))
+            .collect();
+        thread::sleep(Duration::from_millis(700));
+        event();
+        transfers.into_iter().map(|thread| thread.join().expect("a transfer")).collect()
+    })
+}
+
+/// Connections that the near gateway has split so far.
+fn split(testbed: &Testbed) -> u64 {
+    ask(&testbed.g1, "status")["totals"]["split"].as_u64().expect("a count")
+}
+
+/// New connections of both families are split.
+fn wait_until_split(testbed: &Arc<Testbed>, gateway: &Process) {
+    let deadline = Instant::now() + MENDED_WITHIN;
+    for family in FAMILIES {
+        loop {
+            let before = split(testbed);
+            exchange(&Ends::of(testbed, family), 10_000);
+            if split(testbed) > before {
+                break;
+            }
+            let said = gateway.stderr();
+            assert!(Instant::now() < deadline, "{family}: not split again: {said}");
+            thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+fn wait_until_said(gateway: &Process, what: &str) {
+    let deadline = Instant::now() + MENDED_WITHIN;
+    while !gateway.stderr().contains(what) {
+        assert!(Instant::now() < deadline, "no {what:?} in {}", gateway.stderr());
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn mends(gateway: &Process) -> usize {
+    gateway.stderr().matches("mended after").count()
+}
+
+/// What goes with the satellite's interface: routes in G1, and addresses of IPv6. With a `new`
+/// cable everything, at both of its ends.
+fn restore_satellite(testbed: &Testbed, new: bool) {
+    let v6 = "address replace fd00:91:0:2::1/64 dev sat0 nodad\n";
+    let v4 = if new { "address add 10.91.2.1/24 dev sat0\n" } else { "" };
+    if new {
+        let lines = "address add 10.91.2.2/24 dev ground1\n\
+                     address add fd00:91:0:2::2/64 dev ground1 nodad\n\
+                     route add 10.91.1.0/24 via 10.91.2.1\n\
+                     route add fd00:91:0:1::/64 via fd00:91:0:2::1\n";
+        testbed.sat.ip(lines).expect("the satellite's end");
+    }
+    let routes = "route replace default via 10.91.2.2\nroute replace default via fd00:91:0:2::2\n";
+    testbed.g1.ip(&format!("{v4}{v6}{routes}")).expect("the gateway's end");
+}
