@@ -43,7 +43,7 @@ pub(crate) use split::{Allowance, Packet, Split};
 pub(crate) use syn::{Relay, Syn};
 
 use crate::Side;
-use crate::gateway::Turn;
+use crate::gateway::{Standing, Turn};
 use crate::key::{Endpoint, FlowKey};
 use bentpipe_core::time::Instant;
 
@@ -58,6 +58,8 @@ pub(crate) struct Flow<B> {
     pub(crate) phase: Phase<B>,
     /// When its last SYN before the SYN-ACK came.
     pub(crate) began: Instant,
+    /// Whether it waits for the client's acknowledgment of the SYN-ACK.
+    pub(crate) standing: Standing,
     /// By side: where it stands among those that share the link.
     pub(crate) turns: [Turn; 2],
     /// The flow's end has been counted.

@@ -1,6 +1,6 @@
 //! Packets as they come in: to their flow, to a new one, or onwards unchanged.
 
-use super::{Disposition, Gateway};
+use super::{Disposition, Gateway, Standing};
 use crate::Side;
 use crate::announce::Announcement;
 use crate::config::Handshake;
@@ -77,14 +77,17 @@ impl<B: Buffer> Gateway<B> {
         if action == Action::Observe {
             return Disposition::Forward(Reason::Observed);
         }
-        if let Err(Reason::HalfOpen | Reason::NoRoom) = self.admit(ip.src) {
-            self.half_open.make_room(now, &mut self.clients);
+        if let Err(reason) = self.admit(ip.src) {
+            self.make_room(now, reason, ip.src);
         }
         if let Err(reason) = self.admit(ip.src) {
             return Disposition::Forward(reason);
         }
         let mut syn = Syn::new(now, &self.config, from, self.peer_known, ip, tcp);
-        if !self.half_open.has_room_to_add(&self.config) {
+        let may_add = |gateway: &mut Self| {
+            gateway.half_open.has_room_to_add(&gateway.config) && gateway.has_room_to_bind(now)
+        };
+        if !syn.is_as_it_came() && !may_add(self) {
             syn = syn.unadorned();
         }
         let relay = syn.relay(now, &self.config, ip, tcp);
@@ -113,31 +116,8 @@ impl<B: Buffer> Gateway<B> {
         }
         match (leg, tcp.has(Flags::SYN), tcp.has(Flags::ACK)) {
             (SERVER, true, true) => {
-                let known = &mut self.peer_known;
-                let Some((opening, relay)) = Opening::new(now, &self.config, syn, known, ip, tcp)
-                else {
-                    return Disposition::Forward(Reason::NotOpened);
-                };
-                let began = syn.sent_at();
-                self.half_open.remove(&key);
-                let id = self.flows.insert(Flow {
-                    client: (ip.dst, tcp.dst_port),
-                    server: (ip.src, tcp.src_port),
-                    sides,
-                    phase: Phase::Opening(Box::new(opening)),
-                    began,
-                    turns: Default::default(),
-                    end_noted: false,
-                    armed: None,
-                    queued: false,
-                });
-                self.table.insert(key, id);
-                self.relays.push_back((sides[CLIENT], relay));
-                if self.config.handshake == Handshake::DownstreamFirst {
-                    self.complete_downstream(now, id);
-                } else {
-                    self.arm(id);
-                }
+                let syn = *syn;
+                return self.handle_synack(now, key, &syn, packet);
             }
             (SERVER, true, false) => {
                 // Simultaneous open: the hosts do it between themselves.
@@ -158,12 +138,55 @@ impl<B: Buffer> Gateway<B> {
         Disposition::Taken
     }
 
+    /// The server has answered the SYN: a flow for the table.
+    fn handle_synack(
+        &mut self,
+        now: Instant,
+        key: FlowKey,
+        syn: &Syn,
+        packet: Packet<'_>,
+    ) -> Disposition {
+        let Packet { ip, tcp, .. } = packet;
+        let early = self.config.handshake == Handshake::DownstreamFirst;
+        let may_bind = (early || syn.is_added_to()) && self.has_room_to_bind(now);
+        let known = &mut self.peer_known;
+        let Some((opening, relay)) = Opening::new(now, &self.config, syn, may_bind, known, ip, tcp)
+        else {
+            return Disposition::Forward(Reason::NotOpened);
+        };
+        let bound = opening.is_bound();
+        self.half_open.remove(&key);
+        let sides = syn.sides();
+        let id = self.flows.insert(Flow {
+            client: (ip.dst, tcp.dst_port),
+            server: (ip.src, tcp.src_port),
+            sides,
+            phase: Phase::Opening(Box::new(opening)),
+            began: syn.sent_at(),
+            standing: Standing::default(),
+            turns: Default::default(),
+            end_noted: false,
+            armed: None,
+            queued: false,
+        });
+        self.table.insert(key, id);
+        self.relays.push_back((sides[CLIENT], relay));
+        if early && may_bind {
+            self.complete_downstream(now, id);
+        } else {
+            self.unanswered.wait(now, &self.config, id, &mut self.flows[id], bound);
+            self.arm(id);
+        }
+        Disposition::Taken
+    }
+
     /// The server is answered before its client has answered it.
     fn complete_downstream(&mut self, now: Instant, id: usize) {
         let flow = &mut self.flows[id];
         let ends = flow.ends();
         let Phase::Opening(opening) = &flow.phase else { return };
         flow.phase = Phase::Split(Box::new(opening.complete(now, &self.config, ends, None)));
+        self.unanswered.wait_answered(now, &self.config, id, flow);
         self.note_split(id);
         self.attend(id);
     }

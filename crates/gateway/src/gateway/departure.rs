@@ -1,7 +1,7 @@
 //! Handing flows back to plain forwarding: when the gateway is stopped, and when routes change.
 
 use super::Gateway;
-use crate::flow::{Departure, Phase, Split};
+use crate::flow::{Departure, Phase, SERVER, Split};
 use crate::stats::Reason;
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::tcp::tcb::Bypass;
@@ -86,6 +86,17 @@ impl<B: Buffer> Gateway<B> {
         });
     }
 
+    /// The client of a flow has not acknowledged its SYN-ACK, and another flow needs the room. Its
+    /// server is reset if it has been answered.
+    pub(super) fn give_way(&mut self, now: Instant, id: usize) {
+        self.end(id, |split| split.abandon_client(now));
+        let Some(flow) = self.flows.get(id) else { return };
+        if let Phase::Split(split) = &flow.phase {
+            self.relays.push_back((flow.sides[SERVER], split.leg(SERVER).reset(None)));
+        }
+        self.remove(id);
+    }
+
     /// Does something that ends a flow, if it is split, and looks after what follows from it.
     fn end(&mut self, id: usize, act: impl FnOnce(&mut Split<B>)) {
         self.wake(id);
@@ -100,6 +111,9 @@ impl<B: Buffer> Gateway<B> {
     /// Something has happened to a flow: sums, ends, and what it may have to send.
     pub(super) fn attend(&mut self, id: usize) {
         let Some(flow) = self.flows.get_mut(id) else { return };
+        if matches!(&flow.phase, Phase::Split(split) if !split.is_unconfirmed()) {
+            self.unanswered.settle(id, flow);
+        }
         if let Phase::Split(split) = &mut flow.phase {
             if let Some(last_words) = split.last_words() {
                 let sides = flow.sides;

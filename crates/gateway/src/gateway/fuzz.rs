@@ -4,8 +4,8 @@
 //! See crates/core/tests/fuzz for how such targets are run. This one is within the crate because
 //! it looks at the sums.
 
-use super::{Emission, Gateway};
-use crate::flow::Phase;
+use super::{Emission, Gateway, Standing};
+use crate::flow::{Flow, Phase};
 use crate::{AddOptions, Config, FinMode, Handshake, Side};
 use bentpipe_core::tcp::buffer::{Chunks, Payload};
 use bentpipe_core::time::{Duration, Instant};
@@ -291,6 +291,9 @@ impl Run {
         assert_eq!(gateway.table.len(), gateway.flows.len());
         assert_eq!(gateway.timers.len(), gateway.flows.len());
         assert_eq!(gateway.clients.total(), gateway.flows());
+        let unanswered = |flow: &&Flow<Chunks>| flow.standing != Standing::Settled;
+        let waiting = gateway.flows.iter().map(|(_, flow)| flow).filter(unanswered).count();
+        assert_eq!(gateway.unanswered.len(), waiting);
         assert!(gateway.ready.is_empty() && gateway.relays.is_empty());
         // A segment is let in when there is room for its bytes, and held in whole chunks.
         let pool = gateway.config.memory.count() as usize;

@@ -12,6 +12,7 @@ mod link;
 mod pool;
 mod resting;
 mod timers;
+mod unanswered;
 
 use crate::Side;
 use crate::config::Config;
@@ -31,6 +32,8 @@ use slab::Slab;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::iter;
 use std::ops::Range;
+pub(crate) use unanswered::Standing;
+use unanswered::Unanswered;
 
 /// What is to become of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,6 +84,8 @@ pub struct Gateway<B = Chunks> {
     /// Connections without a SYN-ACK yet: not in `flows`.
     half_open: HalfOpen,
     clients: Clients,
+    /// Which flows wait for their clients' acknowledgments of the SYN-ACK.
+    unanswered: Unanswered,
     flows: Slab<Flow<B>>,
     table: BTreeMap<FlowKey, usize>,
     timers: BTreeSet<(Instant, usize)>,
@@ -107,6 +112,7 @@ impl<B: Buffer> Gateway<B> {
             config,
             half_open: HalfOpen::default(),
             clients: Clients::default(),
+            unanswered: Unanswered::default(),
             flows: Slab::new(),
             table: BTreeMap::new(),
             timers: BTreeSet::new(),

@@ -85,7 +85,8 @@ impl<B: Buffer> Gateway<B> {
     }
 
     pub(super) fn remove(&mut self, id: usize) {
-        let flow = self.flows.remove(id);
+        let mut flow = self.flows.remove(id);
+        self.unanswered.settle(id, &mut flow);
         for (link, turn) in self.links.iter_mut().zip(&flow.turns) {
             link.leave(turn);
         }
