@@ -26,6 +26,7 @@ mod discard;
 mod early;
 mod leaving;
 mod leg;
+mod memory;
 mod opening;
 mod resting;
 mod silence;
@@ -37,9 +38,10 @@ mod terms;
 pub(crate) use closing::Ending;
 pub use leaving::Departure;
 pub(crate) use leg::{CLIENT, SERVER};
+pub(crate) use memory::Allowance;
 pub(crate) use opening::Opening;
 pub(crate) use resting::Resting;
-pub(crate) use split::{Allowance, Packet, Split};
+pub(crate) use split::{Packet, Split};
 pub(crate) use syn::{Relay, Syn};
 
 use crate::Side;
@@ -62,6 +64,9 @@ pub(crate) struct Flow<B> {
     pub(crate) standing: Standing,
     /// By side: where it stands among those that share the link.
     pub(crate) turns: [Turn; 2],
+    /// What it takes of the pool and what it holds of that, in bytes, as last accounted for.
+    pub(crate) charged: usize,
+    pub(crate) held: usize,
     /// The flow's end has been counted.
     pub(crate) end_noted: bool,
     /// When the gateway looks at this flow again; never later than what the flow needs.

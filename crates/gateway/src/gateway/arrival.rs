@@ -165,11 +165,14 @@ impl<B: Buffer> Gateway<B> {
             began: syn.sent_at(),
             standing: Standing::default(),
             turns: Default::default(),
+            charged: 0,
+            held: 0,
             end_noted: false,
             armed: None,
             queued: false,
         });
         self.table.insert(key, id);
+        self.account(id);
         self.relays.push_back((sides[CLIENT], relay));
         if early && may_bind {
             self.complete_downstream(now, id);
@@ -269,18 +272,16 @@ impl<B: Buffer> Gateway<B> {
         packet: Packet<'_>,
     ) -> Disposition {
         let sides = self.flows[id].sides;
-        let allowance = self.allowance(packet.payload.len());
+        let allowance = self.allowance();
         let flow = &mut self.flows[id];
         let Phase::Split(split) = &mut flow.phase else { unreachable!("checked by the caller") };
         let leaving = split.leaving_for();
-        let before = split.held();
         let unconfirmed = split.is_unconfirmed();
         if unconfirmed && leg == CLIENT {
             split.accept_less(now, &self.config, sides[CLIENT], packet.tcp);
         }
         let progress = split.on_packet(now, leg, packet, allowance);
         let confirmed = unconfirmed && !split.is_unconfirmed();
-        self.held = self.held + split.held() - before;
         let stats = self.summary.side_mut(sides[leg]);
         stats.received_bytes += progress.received;
         stats.delivered_bytes += progress.delivered;

@@ -102,15 +102,17 @@ impl<B: Buffer> Gateway<B> {
         self.wake(id);
         let Some(flow) = self.flows.get_mut(id) else { return };
         let Phase::Split(split) = &mut flow.phase else { return };
-        let before = split.held();
         act(split);
-        self.held = self.held + split.held() - before;
         self.attend(id);
     }
 
     /// Something has happened to a flow: sums, ends, and what it may have to send.
     pub(super) fn attend(&mut self, id: usize) {
-        let Some(flow) = self.flows.get_mut(id) else { return };
+        if !self.flows.contains(id) {
+            return;
+        }
+        self.account(id);
+        let flow = &mut self.flows[id];
         if matches!(&flow.phase, Phase::Split(split) if !split.is_unconfirmed()) {
             self.unanswered.settle(id, flow);
         }

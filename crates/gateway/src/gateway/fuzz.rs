@@ -295,9 +295,11 @@ impl Run {
         let waiting = gateway.flows.iter().map(|(_, flow)| flow).filter(unanswered).count();
         assert_eq!(gateway.unanswered.len(), waiting);
         assert!(gateway.ready.is_empty() && gateway.relays.is_empty());
-        // A segment is let in when there is room for its bytes, and held in whole chunks.
+        let charged: usize = gateway.flows.iter().map(|(_, flow)| flow.charged).sum();
+        let half_open = gateway.half_open.len() * gateway.shares();
         let pool = gateway.config.memory.count() as usize;
-        assert!(held <= pool + 16 * Chunks::SIZE, "{held} of {pool}");
+        assert!(held <= charged && charged == gateway.charged);
+        assert!(charged + half_open <= pool, "{charged} and {half_open} of {pool}");
     }
 }
 

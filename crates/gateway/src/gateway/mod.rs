@@ -93,7 +93,8 @@ pub struct Gateway<B = Chunks> {
     /// Segments without data that no flow keeps: handshakes on their way to the other side, and
     /// resets of flows that are gone.
     relays: VecDeque<(Side, Relay)>,
-    /// Bytes held by all streams.
+    /// What all flows take of the pool, and what of that their streams hold, in bytes.
+    charged: usize,
     held: usize,
     /// By side.
     links: [Link; 2],
@@ -118,6 +119,7 @@ impl<B: Buffer> Gateway<B> {
             timers: BTreeSet::new(),
             ready: VecDeque::new(),
             relays: VecDeque::new(),
+            charged: 0,
             held: 0,
             links,
             peer_known: false,
@@ -207,7 +209,7 @@ impl<B: Buffer> Gateway<B> {
     fn poll_flows(&mut self, now: Instant) -> Option<Emission> {
         loop {
             let (id, turn) = self.next_to_ask(now)?;
-            let most = self.most_for_one();
+            let allowance = self.allowance();
             // A flow may have been removed meanwhile, and its place taken by another.
             let Some(flow) = self.flows.get_mut(id) else { continue };
             let sides = flow.sides;
@@ -216,7 +218,7 @@ impl<B: Buffer> Gateway<B> {
             let first =
                 sides.iter().position(|side| turn == Some(*side as usize)).unwrap_or(CLIENT);
             if let Phase::Split(split) = &mut flow.phase {
-                if let Some((leg, ip, out)) = split.poll_transmit(now, busy, most, first) {
+                if let Some((leg, ip, out)) = split.poll_transmit(now, busy, allowance, first) {
                     let smss = split.leg(leg).tcb.sender.smss();
                     let len = out.data.end - out.data.start;
                     let gso_size = (len > smss).then_some(smss as u16);

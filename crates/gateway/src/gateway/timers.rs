@@ -34,9 +34,7 @@ impl<B: Buffer> Gateway<B> {
         let over = match &mut flow.phase {
             Phase::Opening(opening) => opening.deadline <= now,
             Phase::Split(split) => {
-                let before = split.held();
                 split.on_timer(now, config);
-                self.held = self.held + split.held() - before;
                 let silent = split.is_silent(now, config.idle_timeout);
                 let handed_back = silent && split.is_open() && split.is_clean();
                 if handed_back {
@@ -96,9 +94,8 @@ impl<B: Buffer> Gateway<B> {
             self.timers.remove(&(at, id));
         }
         add_sender_stats(&mut self.summary, &flow);
-        if let Phase::Split(split) = &flow.phase {
-            self.held -= split.held();
-        }
+        self.charged -= flow.charged;
+        self.held -= flow.held;
     }
 
     /// Counts and logs a flow's end, once.
