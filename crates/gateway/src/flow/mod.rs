@@ -21,6 +21,7 @@
 //!
 //! [`Tcb::on_segment`]: bentpipe_core::tcp::tcb::Tcb::on_segment
 
+mod broken;
 mod closing;
 mod discard;
 mod early;
@@ -84,6 +85,8 @@ pub(crate) enum Phase<B> {
     Split(Box<Split<B>>),
     /// The same, while nothing happens to it.
     Resting(Resting),
+    /// A defect of ours has ended it; until then who still sends is reset.
+    Broken(Instant),
 }
 
 impl<B> Flow<B> {

@@ -1,6 +1,6 @@
 //! Packets as they come in: to their flow, to a new one, or onwards unchanged.
 
-use super::{Disposition, Gateway, Standing};
+use super::{Disposition, Gateway, Standing, Whose};
 use crate::Side;
 use crate::announce::Announcement;
 use crate::config::Handshake;
@@ -24,10 +24,15 @@ impl<B: Buffer> Gateway<B> {
     ) -> Disposition {
         let packet = Packet { from, ip, tcp, payload };
         let key = FlowKey::of(ip, tcp);
-        let verdict = match self.table.get(&key) {
-            Some(&id) => self.handle_known(now, id, packet),
-            None => self.handle_half_open(now, key, packet),
-        };
+        let verdict = self.guarded(now, Whose::Key(key), |gateway| match gateway.table.get(&key) {
+            Some(&id) => gateway.handle_known(now, id, packet),
+            None => gateway.handle_half_open(now, key, packet),
+        });
+        // Of a flow that has broken its hosts are reset; what has not become one is theirs.
+        let verdict = verdict.unwrap_or_else(|| match self.table.contains_key(&key) {
+            true => Disposition::Taken,
+            false => Disposition::Forward(Reason::NotOpened),
+        });
         let bytes = ip.wire_len() + tcp.wire_len() + payload.len();
         match verdict {
             Disposition::Taken => self.summary.count_taken(bytes),
@@ -51,6 +56,14 @@ impl<B: Buffer> Gateway<B> {
                 self.handle_new(now, packet)
             }
             Phase::Split(_) | Phase::Resting(_) => self.handle_split(now, id, leg, packet),
+            Phase::Broken(_) if is_syn(packet.tcp) => {
+                self.remove(id);
+                self.handle_new(now, packet)
+            }
+            Phase::Broken(_) => {
+                self.answer_for_broken(packet);
+                Disposition::Taken
+            }
         }
     }
 
@@ -194,7 +207,7 @@ impl<B: Buffer> Gateway<B> {
         self.attend(id);
     }
 
-    fn forget_half_open(&mut self, key: &FlowKey) {
+    pub(super) fn forget_half_open(&mut self, key: &FlowKey) {
         if let Some(syn) = self.half_open.remove(key) {
             self.clients.remove(syn.client(key).0);
         }

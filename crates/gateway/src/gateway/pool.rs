@@ -46,6 +46,7 @@ impl<B: Buffer> Gateway<B> {
         let (charged, held) = match &flow.phase {
             Phase::Opening(_) | Phase::Resting(_) => (2 * share as usize, 0),
             Phase::Split(split) => (split.charge(share), split.held()),
+            Phase::Broken(_) => (0, 0),
         };
         debug_assert!(held <= charged, "{held} bytes are held, {charged} charged");
         // What was accounted for is a part of the sums.

@@ -1,7 +1,7 @@
 //! Flows' timers and ends, and the queue of those that may have something to send.
 
 use super::link::Link;
-use super::{Gateway, add_sender_stats};
+use super::{Gateway, Whose, add_sender_stats};
 use crate::flow::{Departure, Ending, Phase};
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::time::{Instant, earliest};
@@ -23,7 +23,7 @@ impl<B: Buffer> Gateway<B> {
             }
             self.timers.pop_first();
             self.flows[id].armed = None;
-            self.expire(now, id);
+            self.guarded(now, Whose::Slot(id), |gateway| gateway.expire(now, id));
         }
     }
 
@@ -43,6 +43,7 @@ impl<B: Buffer> Gateway<B> {
                 handed_back || split.forgettable(now, config)
             }
             Phase::Resting(_) => false,
+            Phase::Broken(until) => *until <= now,
         };
         if over {
             self.remove(id);
@@ -67,6 +68,7 @@ impl<B: Buffer> Gateway<B> {
         let due = match &flow.phase {
             Phase::Opening(opening) => opening.deadline,
             Phase::Split(split) => split.poll_timer(&self.config).unwrap_or(Instant::FAR_FUTURE),
+            Phase::Broken(until) => *until,
             // Its timer was set before it came to rest.
             Phase::Resting(_) => return,
         };
@@ -93,7 +95,9 @@ impl<B: Buffer> Gateway<B> {
         if let Some(at) = flow.armed {
             self.timers.remove(&(at, id));
         }
-        add_sender_stats(&mut self.summary, &flow);
+        if let Phase::Split(split) = &flow.phase {
+            add_sender_stats(&mut self.summary, flow.sides, split);
+        }
         self.charged -= flow.charged;
         self.held -= flow.held;
     }
