@@ -122,6 +122,8 @@ pub struct Summary {
     pub reset: u64,
     /// Split flows that go on unsplit, all that was held delivered, by [`Departure`].
     handed_back: [u64; Departure::ALL.len()],
+    /// Flows that a defect of the gateway has ended. They are among those that were reset.
+    pub panicked: u64,
     /// Flows whose route was seen to have changed.
     pub route_changes: u64,
     /// Times that a leg's segments became shorter because ICMP told of a smaller MTU.
@@ -204,6 +206,7 @@ impl Summary {
             closed: by(self.closed, other.closed),
             reset: by(self.reset, other.reset),
             handed_back: array::from_fn(|i| by(self.handed_back[i], other.handed_back[i])),
+            panicked: by(self.panicked, other.panicked),
             route_changes: by(self.route_changes, other.route_changes),
             path_mtu_falls: by(self.path_mtu_falls, other.path_mtu_falls),
             lost_bytes: by(self.lost_bytes, other.lost_bytes),

@@ -1,5 +1,6 @@
 //! The gateway packet by packet, where the hosts of the simulator would not go.
 
+mod answered;
 mod discard;
 mod flood;
 mod icmp;
@@ -8,6 +9,7 @@ mod modes;
 mod mss;
 mod observation;
 mod opening;
+mod panics;
 mod policy;
 mod pool;
 mod resting;
@@ -80,7 +82,9 @@ impl Table {
     }
 
     fn sent(&mut self) -> Vec<Emission> {
-        std::iter::from_fn(|| self.gateway.poll_transmit(self.now)).collect()
+        let sent = std::iter::from_fn(|| self.gateway.poll_transmit(self.now)).collect();
+        assert_eq!(self.gateway.panicked(), 0, "a flow panicked");
+        sent
     }
 
     /// Lets time pass, timer by timer; what the gateway sends meanwhile.

@@ -43,6 +43,7 @@ impl FlowState {
             Phase::Resting(resting) if resting.is_half_closed() => return FlowState::HalfClosed,
             Phase::Resting(_) => return FlowState::Open,
             Phase::Split(split) => split,
+            Phase::Broken(_) => return FlowState::Over,
         };
         match split.ending() {
             Ending::Open => {
@@ -124,7 +125,7 @@ impl FlowView {
     pub(crate) fn of<B: Buffer>(now: Instant, config: &Config, flow: &Flow<B>) -> FlowView {
         let woken: Split<B>;
         let split = match &flow.phase {
-            Phase::Opening(_) => None,
+            Phase::Opening(_) | Phase::Broken(_) => None,
             Phase::Split(split) => Some(&**split),
             Phase::Resting(resting) => {
                 // A copy to be looked at: the flow rests on.

@@ -1,5 +1,5 @@
-//! What a SYN costs until its SYN-ACK comes, by what the heap has given: the gateway keeps it for
-//! whoever sends one, so it has to be little (RFC 4987).
+//! What a SYN costs until its SYN-ACK comes, and then until that is acknowledged, by what the heap
+//! has given: the gateway keeps it for whoever sends one, so it has to be little (RFC 4987).
 
 use bentpipe_core::tcp::buffer::{Chunks, Payload};
 use bentpipe_core::time::{Duration, Instant};
@@ -9,6 +9,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Bytes for each SYN, whatever it looks like and however many there are.
 const LIMIT: i64 = 256;
+
+/// The same for each that a server has answered.
+const ANSWERED_LIMIT: i64 = 1_024;
 
 /// From which addresses a flood comes.
 #[derive(Debug, Clone, Copy)]
@@ -107,4 +110,51 @@ fn beyond_its_limit_a_flood_costs_nothing_and_is_forgotten() {
     assert_eq!((gateway.flows(), gateway.poll_timeout()), (0, None));
     assert!(heap.bytes_current < 4096, "{} bytes are left", heap.bytes_current);
     assert_eq!(gateway.summary().forwarded_flows(Reason::HalfOpen), u64::from(9 * limit));
+}
+
+/// The server's answer to a SYN.
+fn synack((ip, tcp): &(IpHeader, TcpHeader)) -> (IpHeader, TcpHeader) {
+    let ip = IpHeader { src: ip.dst, dst: ip.src, ..*ip };
+    let options = TcpOptions {
+        timestamps: Some(Timestamps { value: 1, echo: tcp.seq.0 }),
+        ..tcp.options.clone()
+    };
+    let tcp = TcpHeader {
+        src_port: tcp.dst_port,
+        dst_port: tcp.src_port,
+        seq: SeqNum(!tcp.seq.0),
+        ack: tcp.seq + 1,
+        flags: Flags::SYN | Flags::ACK,
+        window: 65_535,
+        options,
+        ..TcpHeader::default()
+    };
+    (ip, tcp)
+}
+
+#[test]
+fn an_answered_syn_costs_less_than_1024_bytes() {
+    for order in [Order::Rising, Order::Falling, Order::Scattered] {
+        for ipv6 in [false, true] {
+            for count in [500, 1025, 2049, 4096] {
+                let mut gateway = Gateway::<Chunks>::new(Config::default());
+                let heap = allocation_counter::measure(|| {
+                    for number in 0..count {
+                        let syn = syn(order, ipv6, number);
+                        let answer = synack(&syn);
+                        for (from, (ip, tcp)) in [(Side::Satellite, syn), (Side::Lan, answer)] {
+                            let payload = Payload::EMPTY;
+                            gateway.handle_packet(Instant::ZERO, from, &ip, &tcp, payload);
+                            let sent = gateway.poll_transmit(Instant::ZERO).expect("sent on");
+                            assert_eq!(sent.to, from.other());
+                        }
+                    }
+                });
+                assert_eq!((gateway.half_open(), gateway.flows()), (0, count as usize));
+                let each = heap.bytes_current / i64::from(count);
+                println!("{order:?}, IPv6 {ipv6}, {count} answered SYNs: {each} bytes each");
+                assert!(each < ANSWERED_LIMIT, "{each} bytes");
+            }
+        }
+    }
 }

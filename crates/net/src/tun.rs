@@ -11,6 +11,7 @@
 //! them, and `ppoll`, `unshare` and `prctl` for the rest of this crate.
 
 use crate::vnet_hdr::{VNET_HDR_LEN, VnetHdr, VnetHdrError};
+use bentpipe_core::tcp::buffer::Chunks;
 use nix::errno::Errno;
 use nix::libc;
 use std::fs::File;
@@ -21,8 +22,8 @@ use std::os::unix::fs::OpenOptionsExt;
 /// What a buffer for [`Tun::read`] must hold: the header and the longest IP packet.
 pub const MAX_READ: usize = VNET_HDR_LEN + 65_535;
 
-/// Slices that one [`Tun::write`] takes.
-pub const MAX_SLICES: usize = 8;
+/// Slices that one [`Tun::write`] takes: headers, and the longest payload in the chunks of a stream.
+pub const MAX_SLICES: usize = 2 + 65_535_usize.div_ceil(Chunks::SIZE);
 
 /// Whether packets come with a [`VnetHdr`] and may be super-segments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 mod answers;
 mod config;
 mod flows;
+mod panics;
 mod prometheus;
 mod report;
 
@@ -181,6 +182,7 @@ fn split(path: &Path, json: bool) -> Result<ExitCode, Error> {
     let config::Setup { interfaces, places, mut config, drain, .. } = setup;
     let config::Setup { reject_quic, metrics, log_every, .. } = setup;
     let config::Interfaces { lan, satellite } = interfaces;
+    panics::log();
     let signals = Signals::catch()?;
     let diversion = DivertConfig { reject_quic, ..divert_config([&lan, &satellite]) };
     let (mut divert, tuns) = Divert::set_up(diversion).map_err(|error| match &error {
@@ -207,7 +209,7 @@ fn split(path: &Path, json: bool) -> Result<ExitCode, Error> {
     gateway.repaired_by(repairs);
     println!("bentpipe gateway: ready");
     io::stdout().flush()?;
-    let result = gateway.run(&signals, drain);
+    let result = panics::ends_with(|| gateway.run(&signals, drain));
     drop(patrol);
     // Before anything that may take its time. The rest goes with the devices.
     let _ = divert.stop_marking();

@@ -35,6 +35,8 @@ pub(super) fn text(totals: &Totals) -> String {
     page.alone("flows_split_total", "counter", "Flows split", summary.split);
     page.alone("flows_closed_total", "counter", "Split flows that ended in order", summary.closed);
     page.alone("flows_reset_total", "counter", "Split flows that ended in a reset", summary.reset);
+    let help = "Flows that a defect of the gateway has ended";
+    page.alone("flows_panicked_total", "counter", help, summary.panicked);
     let help = "Split flows that went on unsplit, all that was held delivered";
     page.family("flows_handed_back_total", "counter", help);
     for why in Departure::ALL {

@@ -15,13 +15,24 @@ pub(super) struct Report {
 impl fmt::Display for Report {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let summary = &self.totals.summary;
-        let Summary { split, closed, reset, route_changes, path_mtu_falls, lost_bytes, .. } =
-            *summary;
+        let Summary {
+            split,
+            closed,
+            reset,
+            panicked,
+            route_changes,
+            path_mtu_falls,
+            lost_bytes,
+            ..
+        } = *summary;
         let handed_back = summary.all_handed_back();
         writeln!(
             out,
             "flows split: {split} ({closed} closed, {reset} reset, {handed_back} handed back)"
         )?;
+        if panicked > 0 {
+            writeln!(out, "flows ended by a defect of the gateway (see its log): {panicked}")?;
+        }
         if route_changes > 0 {
             writeln!(out, "flows whose route changed: {route_changes}")?;
         }
@@ -155,6 +166,7 @@ impl Report {
                 .into_iter()
                 .map(|why| (why.name(), json!(summary.handed_back(why))))
                 .collect::<Value>(),
+            "panicked": summary.panicked,
             "route_changes": summary.route_changes,
             "path_mtu_falls": summary.path_mtu_falls,
             "lost_bytes": summary.lost_bytes,

@@ -76,6 +76,15 @@ pub trait Buffer: Default + fmt::Debug {
 
     /// Memory held, in bytes.
     fn held(&self) -> usize;
+
+    /// Memory is taken for so many offsets at a time, from a multiple of it on.
+    const UNIT: u64;
+
+    /// Memory held for `offset`, a multiple of [`Buffer::UNIT`], and what follows it, in bytes.
+    fn held_from(&self, offset: u64) -> usize;
+
+    /// How much more memory would be held if `range` was written, in bytes.
+    fn growth(&self, range: Range<u64>) -> usize;
 }
 
 /// Real bytes in chunks of a fixed size, allocated when first written and freed when released:
@@ -93,7 +102,7 @@ pub struct Chunks {
 
 impl Chunks {
     /// Bytes in a chunk.
-    pub const SIZE: usize = 16 * 1024;
+    pub const SIZE: usize = 4 * 1024;
 
     /// The stored bytes of `range` as slices, in order. Unwritten parts are left out.
     pub fn slices(&self, range: Range<u64>) -> impl Iterator<Item = &[u8]> + Clone {
@@ -175,6 +184,27 @@ impl Buffer for Chunks {
     fn held(&self) -> usize {
         self.allocated * Self::SIZE
     }
+
+    const UNIT: u64 = Self::SIZE as u64;
+
+    fn held_from(&self, offset: u64) -> usize {
+        let before = (offset / Self::UNIT).saturating_sub(self.first);
+        let before = usize::try_from(before).unwrap_or(usize::MAX);
+        let before = self.slots.iter().take(before).filter(|chunk| chunk.is_some()).count();
+        (self.allocated - before) * Self::SIZE
+    }
+
+    fn growth(&self, range: Range<u64>) -> usize {
+        if range.is_empty() {
+            return 0;
+        }
+        let chunk = |index: u64| {
+            let slot = usize::try_from(index.checked_sub(self.first)?).ok()?;
+            self.slots.get(slot)?.as_ref()
+        };
+        let chunks = range.start / Self::UNIT..range.end.div_ceil(Self::UNIT);
+        chunks.filter(|index| chunk(*index).is_none()).count() * Self::SIZE
+    }
 }
 
 impl fmt::Debug for Chunks {
@@ -226,6 +256,16 @@ impl Buffer for Pattern {
     fn held(&self) -> usize {
         self.end.saturating_sub(self.released) as usize
     }
+
+    const UNIT: u64 = 1;
+
+    fn held_from(&self, offset: u64) -> usize {
+        self.end.saturating_sub(self.released.max(offset)) as usize
+    }
+
+    fn growth(&self, range: Range<u64>) -> usize {
+        range.end.saturating_sub(self.released.max(self.end)) as usize
+    }
 }
 
 #[cfg(test)]
@@ -249,7 +289,14 @@ mod tests {
             let mut buffer = Chunks::default();
             for (at, len) in shuffled {
                 let bytes: Vec<u8> = (at..at + len as u64).map(Pattern::byte).collect();
+                let middle = (start + total) / 2 / Chunks::UNIT * Chunks::UNIT;
+                let (held, beyond) = (buffer.held(), buffer.held_from(middle));
+                let range = at..at + len as u64;
+                let growth = buffer.growth(range.clone());
+                let further = buffer.growth(range.start.max(middle)..range.end.max(middle));
                 buffer.write(at, Payload::Bytes(&bytes));
+                prop_assert_eq!(buffer.held(), held + growth);
+                prop_assert_eq!(buffer.held_from(middle), beyond + further);
             }
             pieces.clear();
             buffer.release(start);

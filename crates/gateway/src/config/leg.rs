@@ -2,6 +2,7 @@
 //! different.
 
 use super::Discard;
+use crate::Side;
 use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_core::tcp::pacing::Pacing;
 use bentpipe_core::tcp::presets::ConfigError;
@@ -9,6 +10,10 @@ use bentpipe_core::tcp::receiver::AckPolicy;
 use bentpipe_core::tcp::sender::SenderConfig;
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::Rate;
+
+/// What a round trip takes where nothing is known: over a geostationary satellite, and nearby.
+const GEO_ROUND_TRIP: Duration = Duration::from_millis(600);
+const NEAR_ROUND_TRIP: Duration = Duration::from_millis(100);
 
 /// How long segments on a side may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -82,6 +87,14 @@ impl LegConfig {
         "rto.granularity",
         "rto.tick",
     ];
+
+    /// The round-trip time of a leg towards `side`, as far as anything is known.
+    pub(crate) fn assumed_round_trip(&self, side: Side) -> Duration {
+        self.round_trip.unwrap_or(match side {
+            Side::Satellite => GEO_ROUND_TRIP,
+            Side::Lan => NEAR_ROUND_TRIP,
+        })
+    }
 
     /// A leg like the preset `name`, on a link of which nothing is known.
     ///

@@ -61,11 +61,12 @@ const TCP_HEADER_LEN: usize = 20;
 /// The gateway's parameters.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
-    /// All bytes held, sent and unsent, of all flows.
+    /// The most memory that all streams together hold, sent and unsent.
     pub memory: Bytes,
     /// What a stream may hold at most; it sizes itself by its flow's bandwidth-delay product.
     pub stream_capacity: Bytes,
-    /// What a flow may hold of each stream whatever the other flows hold.
+    /// What a flow may hold of each stream whatever the other flows hold, rounded up to whole chunks. It
+    /// is taken from `memory` as long as the flow may receive anything.
     pub guaranteed: Bytes,
     /// The most flows, half-open ones included.
     pub max_flows: usize,

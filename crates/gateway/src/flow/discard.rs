@@ -17,6 +17,7 @@
 //! bharadwaj-1999: it stops opening where the backlog reaches the threshold, RED's upper one there.
 
 use super::leg::Leg;
+use super::memory::Allowance;
 use super::split::{Packet, Split};
 use crate::config::Discard;
 use bentpipe_core::link::{QueueLimit, RedConfig};
@@ -138,8 +139,13 @@ impl Discarding {
 
 impl<B: Buffer> Split<B> {
     /// How many bytes at the beginning of a packet's payload are discarded: none, or one segment.
-    /// The stream may hold at most `most`.
-    pub(super) fn discards(&mut self, leg: usize, packet: &Packet<'_>, most: u64) -> usize {
+    pub(super) fn discards(
+        &mut self,
+        leg: usize,
+        packet: &Packet<'_>,
+        allowance: Allowance,
+    ) -> usize {
+        let capacity = self.room(leg, allowance);
         let Some(discarding) = &mut self.discarding[leg] else { return 0 };
         let tcb = &self.legs[leg].tcb;
         let start = tcb.receiver.rcv_nxt();
@@ -151,7 +157,6 @@ impl<B: Buffer> Split<B> {
         if len == 0 || !in_order {
             return 0;
         }
-        let capacity = self.sizing[leg].capacity().min(most);
         let backlog = Backlog::of(&self.legs, leg, capacity);
         if !discarding.strikes(start, backlog) {
             return 0;

@@ -19,10 +19,6 @@ pub(crate) const SERVER: usize = 1;
 /// both families stay within 65,535 bytes.
 const MAX_LEN: u16 = u16::MAX - 40;
 
-/// What a round trip takes where nothing is known: over a geostationary satellite, and nearby.
-const GEO_ROUND_TRIP: Duration = Duration::from_millis(600);
-const NEAR_ROUND_TRIP: Duration = Duration::from_millis(100);
-
 /// One leg of a split flow.
 #[derive(Debug)]
 pub(crate) struct Leg {
@@ -104,10 +100,7 @@ impl Leg {
             src_port,
             dst_port,
             filling_window: leg_config.filling_window(),
-            assumed_round_trip: leg_config.round_trip.unwrap_or(match side {
-                Side::Satellite => GEO_ROUND_TRIP,
-                Side::Lan => NEAR_ROUND_TRIP,
-            }),
+            assumed_round_trip: leg_config.assumed_round_trip(side),
             discard: leg_config.discard,
             peer: false,
         }

@@ -21,11 +21,13 @@
 //!
 //! [`Tcb::on_segment`]: bentpipe_core::tcp::tcb::Tcb::on_segment
 
+mod broken;
 mod closing;
 mod discard;
 mod early;
 mod leaving;
 mod leg;
+mod memory;
 mod opening;
 mod resting;
 mod silence;
@@ -38,13 +40,14 @@ pub(crate) use closing::Ending;
 pub use leaving::Departure;
 pub(crate) use leaving::Leave;
 pub(crate) use leg::{CLIENT, SERVER};
+pub(crate) use memory::Allowance;
 pub(crate) use opening::Opening;
 pub(crate) use resting::Resting;
-pub(crate) use split::{Allowance, Packet, Split};
+pub(crate) use split::{Packet, Split};
 pub(crate) use syn::{Relay, Syn};
 
 use crate::Side;
-use crate::gateway::Turn;
+use crate::gateway::{Standing, Turn};
 use crate::key::{Endpoint, FlowKey};
 use bentpipe_core::time::Instant;
 
@@ -59,8 +62,13 @@ pub(crate) struct Flow<B> {
     pub(crate) phase: Phase<B>,
     /// When its last SYN before the SYN-ACK came.
     pub(crate) began: Instant,
+    /// Whether it waits for the client's acknowledgment of the SYN-ACK.
+    pub(crate) standing: Standing,
     /// By side: where it stands among those that share the link.
     pub(crate) turns: [Turn; 2],
+    /// What it takes of the pool and what it holds of that, in bytes, as last accounted for.
+    pub(crate) charged: usize,
+    pub(crate) held: usize,
     /// The flow's end has been counted.
     pub(crate) end_noted: bool,
     /// When the gateway looks at this flow again; never later than what the flow needs.
@@ -78,6 +86,8 @@ pub(crate) enum Phase<B> {
     Split(Box<Split<B>>),
     /// The same, while nothing happens to it.
     Resting(Resting),
+    /// A defect of ours has ended it; until then who still sends is reset.
+    Broken(Instant),
 }
 
 impl<B> Flow<B> {

@@ -33,11 +33,14 @@ pub(crate) struct Opening {
 impl Opening {
     /// Takes the first SYN-ACK and says what to send on to the client; None if it is not of this
     /// handshake, or answers another SYN than ours: one with options that we have not offered, which
-    /// came to the server when there was no room for it here, and to which it keeps. Sets `peer_known` if another gateway has answered.
+    /// came to the server when there was no room for it here, and to which it keeps. What the peer
+    /// gateway has added is accepted if it `may_bind` the hosts to us. Sets `peer_known` if another
+    /// gateway has answered.
     pub(crate) fn new(
         now: Instant,
         config: &Config,
         syn: &Syn,
+        may_bind: bool,
         peer_known: &mut bool,
         ip: &IpHeader,
         synack: &TcpHeader,
@@ -59,7 +62,8 @@ impl Opening {
         // What only our own additions brought about, the client must not see.
         syn.added().take_off(&mut out.options);
         if let Some(added) = syn.peer_added() {
-            let accepted = accept(now, added, syn.stamp(), out.seq, &mut out.options);
+            let offered = if may_bind { added } else { Announcement::default() };
+            let accepted = accept(now, offered, syn.stamp(), out.seq, &mut out.options);
             accepted.put(&mut out.options);
         }
         let ip = without_ecn(ip);
@@ -114,10 +118,20 @@ impl Opening {
         Some((self.ip, self.synack_out.clone()))
     }
 
+    /// Whether the hosts would be left with options that a gateway has added, if we forgot them.
+    pub(crate) fn is_bound(&self) -> bool {
+        self.added_in_all() != Added::Nothing
+    }
+
     /// Which options the legs will have that a host did not offer.
     fn added_in_all(&self) -> Added {
-        // The announcement in the SYN-ACK says that a gateway took ours off again.
-        let (ours, theirs) = (self.syn.added(), self.syn.peer_added().unwrap_or_default());
+        let (came, sent) = (&self.synack_in.options, &self.synack_out.options);
+        // What we have added to the SYN counts if it was accepted. The announcement in the SYN-ACK says
+        // that a gateway took it off again.
+        let mut without = came.clone();
+        self.syn.added().take_off(&mut without);
+        let ours = Announcement::beyond(&without, came);
+        let theirs = Announcement::beyond(came, sent);
         match (ours.any(), theirs.any()) {
             (false, false) => Added::Nothing,
             (true, _) if !self.by_gateway => Added::ToHost,

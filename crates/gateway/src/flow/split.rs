@@ -5,6 +5,7 @@ use super::discard::Discarding;
 use super::early::Unconfirmed;
 use super::leaving::Blind;
 use super::leg::{CLIENT, Leg, SERVER};
+use super::memory::Allowance;
 use super::silence::Silence;
 use super::sizing::Sizing;
 use crate::Side;
@@ -12,8 +13,8 @@ use crate::config::{Config, FinMode};
 use bentpipe_core::tcp::buffer::{Buffer, Payload};
 use bentpipe_core::tcp::ecn::Ecn;
 use bentpipe_core::tcp::tcb::{Admission, Arrival, Bypass, Fate, Outgoing};
-use bentpipe_core::time::{Duration, Instant};
-use bentpipe_core::wire::{Amendment, IpHeader, SeqNum, TcpHeader};
+use bentpipe_core::time::Instant;
+use bentpipe_core::wire::{Amendment, Flags, IpHeader, TcpHeader};
 use std::collections::VecDeque;
 
 /// A packet that came in.
@@ -107,13 +108,7 @@ impl<B: Buffer> Split<B> {
         };
         // The server's SYN-ACK is acknowledged now, that the client has done so or not.
         split.legs[SERVER].tcb.receiver.owe_now();
-        split.open_windows(most);
         split
-    }
-
-    /// Memory held by the streams, in bytes.
-    pub(crate) fn held(&self) -> usize {
-        self.streams[CLIENT].held() + self.streams[SERVER].held()
     }
 
     /// When either host was last heard.
@@ -153,21 +148,20 @@ impl<B: Buffer> Split<B> {
             return Progress::default();
         }
         let other = 1 - leg;
-        // The guarantee counts from what is owed next, not from what is held: were the pool full
-        // of data behind holes, what fills them could never come in.
-        let within_guarantee = self.within(leg, packet.tcp.seq, allowance.guaranteed);
-        let admission = if self.may_receive() && (allowance.room || within_guarantee) {
-            Admission::Accept
-        } else {
-            Admission::Refuse
+        let admitted = self.admitted(leg, &packet, allowance);
+        let admission = if admitted.is_some() { Admission::Accept } else { Admission::Refuse };
+        let shortened;
+        let packet = match admitted {
+            Some(len) if len < packet.payload.len() => {
+                shortened = without_end(packet.tcp);
+                Packet { tcp: &shortened, payload: packet.payload.slice(0..len), ..packet }
+            }
+            _ => packet,
         };
         let received_before = self.legs[leg].tcb.receiver.rcv_nxt();
         let ranges = self.legs[leg].tcb.receiver.beyond().len();
-        let discarded = if admission == Admission::Accept {
-            self.discards(leg, &packet, allowance.most)
-        } else {
-            0
-        };
+        let discarded =
+            if admission == Admission::Accept { self.discards(leg, &packet, allowance) } else { 0 };
         let arrival = self.take(now, leg, &packet, admission, discarded);
         if arrival.fate == Fate::Reset {
             self.on_reset(now, leg, allowance.reset_drain);
@@ -211,7 +205,7 @@ impl<B: Buffer> Split<B> {
         if delivered > 0 {
             self.size(now, 1 - leg);
         }
-        self.open_windows(allowance.most);
+        self.open_windows(allowance);
         self.pass_fins(now);
         let received = received - received_before;
         let discarded = discarded > 0;
@@ -255,49 +249,39 @@ impl<B: Buffer> Split<B> {
         acked - u64::from(una > written)
     }
 
-    /// Whether a segment that begins at `seq` begins within the first `bytes` that the other leg
-    /// has yet to deliver.
-    fn within(&self, leg: usize, seq: SeqNum, bytes: u64) -> bool {
-        let tcb = &self.legs[leg].tcb;
-        let delivered = self.legs[1 - leg].tcb.sender.snd_una();
-        seq.offset_near(tcb.agreed().rcv_isn, tcb.receiver.rcv_nxt())
-            .is_some_and(|start| start < delivered + bytes)
-    }
-
     /// Lets each leg's window open as far as its stream has room: right edges stand at what the
-    /// far host has acknowledged plus what the stream may hold, at most `most`.
-    pub(super) fn open_windows(&mut self, most: u64) {
+    /// far host has acknowledged plus what the stream may hold.
+    pub(super) fn open_windows(&mut self, allowance: Allowance) {
         if self.is_unconfirmed() {
             // The client is not promised more than the SYN-ACK says, which may come again; and the
             // server not more than the SYN did, which may be forged.
             return;
         }
         for leg in [CLIENT, SERVER] {
-            self.open_window(leg, most);
+            self.open_window(leg, allowance);
         }
     }
 
-    fn open_window(&mut self, leg: usize, most: u64) {
+    fn open_window(&mut self, leg: usize, allowance: Allowance) {
         if self.sizing[leg].is_held() {
             return;
         }
         let delivered = self.legs[1 - leg].tcb.sender.snd_una();
-        let capacity = (self.sizing[leg].capacity() + self.sent_unheard(leg)).min(most);
-        let edge = self.edge(leg, delivered + capacity);
+        let edge = self.edge(leg, delivered + self.room(leg, allowance));
         self.legs[leg].tcb.receiver.set_limit(edge);
     }
 
     /// Something has been sent on `leg`, so that more may wait behind it.
-    fn open_window_behind(&mut self, leg: usize, most: u64) {
+    fn open_window_behind(&mut self, leg: usize, allowance: Allowance) {
         let behind = 1 - leg;
         self.keep_ahead(behind);
         if self.may_receive() && !self.is_unconfirmed() {
-            self.open_window(behind, most);
+            self.open_window(behind, allowance);
         }
     }
 
-    /// Lets expire what is due. Streams may hold at most `most`.
-    pub(crate) fn on_timer(&mut self, now: Instant, config: &Config, most: u64) {
+    /// Lets expire what is due.
+    pub(crate) fn on_timer(&mut self, now: Instant, config: &Config, allowance: Allowance) {
         for leg in [CLIENT, SERVER] {
             if self.is_open() && self.may_send(leg) {
                 self.legs[leg].tcb.on_timer(now);
@@ -312,7 +296,7 @@ impl<B: Buffer> Split<B> {
         }
         let held = self.sizing.iter_mut().filter_map(|sizing| sizing.end_hold(now)).count();
         if held > 0 && self.may_receive() {
-            self.open_windows(most);
+            self.open_windows(allowance);
         }
         self.ask(now, config.idle_timeout);
         self.rest(now, config.rest_after);
@@ -320,13 +304,12 @@ impl<B: Buffer> Split<B> {
     }
 
     /// The next segment to be sent now: the leg, and the segment with the offsets of its data. Data
-    /// waits on legs whose links are `busy`, and streams hold at most `most`. Leg `first` is asked
-    /// before the other.
+    /// waits on legs whose links are `busy`. Leg `first` is asked before the other.
     pub(crate) fn poll_transmit(
         &mut self,
         now: Instant,
         busy: [bool; 2],
-        most: u64,
+        allowance: Allowance,
         first: usize,
     ) -> Option<(usize, IpHeader, Outgoing)> {
         if let Some((leg, ip, tcp)) = self.control.pop_front() {
@@ -344,7 +327,7 @@ impl<B: Buffer> Split<B> {
             if let Some(out) = leg.tcb.poll_transmit(now) {
                 let (ip, out) = leg.outgoing(out);
                 if !out.data.is_empty() {
-                    self.open_window_behind(index, most);
+                    self.open_window_behind(index, allowance);
                 }
                 return Some((index, ip, out));
             }
@@ -393,15 +376,7 @@ pub(crate) enum Added {
     ToHost,
 }
 
-/// What the gateway as a whole allows a flow at this moment.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Allowance {
-    /// The most that a stream may hold, in bytes.
-    pub(crate) most: u64,
-    /// The pool has room for more than guarantees.
-    pub(crate) room: bool,
-    /// What each stream may hold in any case, in bytes.
-    pub(crate) guaranteed: u64,
-    /// How long acknowledged bytes may take to be delivered after a RST.
-    pub(crate) reset_drain: Duration,
+/// A segment whose end was cut off.
+fn without_end(tcp: &TcpHeader) -> TcpHeader {
+    TcpHeader { flags: Flags(tcp.flags.0 & !Flags::FIN.0), ..tcp.clone() }
 }

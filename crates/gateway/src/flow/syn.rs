@@ -149,6 +149,11 @@ impl Syn {
         !self.added.any()
     }
 
+    /// Whether somebody has added options to it: we, or the peer gateway.
+    pub(crate) fn is_added_to(&self) -> bool {
+        self.added.any() || self.peer_added.is_some_and(Announcement::any)
+    }
+
     /// When the first one came.
     pub(crate) fn came_at(&self) -> Instant {
         self.sent_at - Duration::from_millis(self.repeated_for.into())

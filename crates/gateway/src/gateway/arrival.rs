@@ -1,6 +1,6 @@
 //! Packets as they come in: to their flow, to a new one, or onwards unchanged.
 
-use super::{Disposition, Gateway};
+use super::{Disposition, Gateway, Standing, Whose};
 use crate::Side;
 use crate::announce::Announcement;
 use crate::config::Handshake;
@@ -24,10 +24,15 @@ impl<B: Buffer> Gateway<B> {
     ) -> Disposition {
         let packet = Packet { from, ip, tcp, payload };
         let key = FlowKey::of(ip, tcp);
-        let verdict = match self.table.get(&key) {
-            Some(&id) => self.handle_known(now, id, packet),
-            None => self.handle_half_open(now, key, packet),
-        };
+        let verdict = self.guarded(now, Whose::Key(key), |gateway| match gateway.table.get(&key) {
+            Some(&id) => gateway.handle_known(now, id, packet),
+            None => gateway.handle_half_open(now, key, packet),
+        });
+        // Of a flow that has broken its hosts are reset; what has not become one is theirs.
+        let verdict = verdict.unwrap_or_else(|| match self.table.contains_key(&key) {
+            true => Disposition::Taken,
+            false => Disposition::Forward(Reason::NotOpened),
+        });
         let bytes = ip.wire_len() + tcp.wire_len() + payload.len();
         match verdict {
             Disposition::Taken => self.summary.count_taken(bytes),
@@ -51,6 +56,14 @@ impl<B: Buffer> Gateway<B> {
                 self.handle_new(now, packet)
             }
             Phase::Split(_) | Phase::Resting(_) => self.handle_split(now, id, leg, packet),
+            Phase::Broken(_) if is_syn(packet.tcp) => {
+                self.remove(id);
+                self.handle_new(now, packet)
+            }
+            Phase::Broken(_) => {
+                self.answer_for_broken(packet);
+                Disposition::Taken
+            }
         }
     }
 
@@ -77,14 +90,17 @@ impl<B: Buffer> Gateway<B> {
         if action == Action::Observe {
             return Disposition::Forward(Reason::Observed);
         }
-        if let Err(Reason::HalfOpen | Reason::NoRoom) = self.admit(ip.src) {
-            self.half_open.make_room(now, &mut self.clients);
+        if let Err(reason) = self.admit(ip.src) {
+            self.make_room(now, reason, ip.src);
         }
         if let Err(reason) = self.admit(ip.src) {
             return Disposition::Forward(reason);
         }
         let mut syn = Syn::new(now, &self.config, from, self.peer_known, ip, tcp);
-        if !self.half_open.has_room_to_add(&self.config) {
+        let may_add = |gateway: &mut Self| {
+            gateway.half_open.has_room_to_add(&gateway.config) && gateway.has_room_to_bind(now)
+        };
+        if !syn.is_as_it_came() && !may_add(self) {
             syn = syn.unadorned();
         }
         let relay = syn.relay(now, &self.config, ip, tcp);
@@ -113,31 +129,8 @@ impl<B: Buffer> Gateway<B> {
         }
         match (leg, tcp.has(Flags::SYN), tcp.has(Flags::ACK)) {
             (SERVER, true, true) => {
-                let known = &mut self.peer_known;
-                let Some((opening, relay)) = Opening::new(now, &self.config, syn, known, ip, tcp)
-                else {
-                    return Disposition::Forward(Reason::NotOpened);
-                };
-                let began = syn.sent_at();
-                self.half_open.remove(&key);
-                let id = self.flows.insert(Flow {
-                    client: (ip.dst, tcp.dst_port),
-                    server: (ip.src, tcp.src_port),
-                    sides,
-                    phase: Phase::Opening(Box::new(opening)),
-                    began,
-                    turns: Default::default(),
-                    end_noted: false,
-                    armed: None,
-                    queued: false,
-                });
-                self.table.insert(key, id);
-                self.relays.push_back((sides[CLIENT], relay));
-                if self.config.handshake == Handshake::DownstreamFirst {
-                    self.complete_downstream(now, id);
-                } else {
-                    self.arm(id);
-                }
+                let syn = *syn;
+                return self.handle_synack(now, key, &syn, packet);
             }
             (SERVER, true, false) => {
                 // Simultaneous open: the hosts do it between themselves.
@@ -158,17 +151,63 @@ impl<B: Buffer> Gateway<B> {
         Disposition::Taken
     }
 
+    /// The server has answered the SYN: a flow for the table.
+    fn handle_synack(
+        &mut self,
+        now: Instant,
+        key: FlowKey,
+        syn: &Syn,
+        packet: Packet<'_>,
+    ) -> Disposition {
+        let Packet { ip, tcp, .. } = packet;
+        let early = self.config.handshake == Handshake::DownstreamFirst;
+        let may_bind = (early || syn.is_added_to()) && self.has_room_to_bind(now);
+        let known = &mut self.peer_known;
+        let Some((opening, relay)) = Opening::new(now, &self.config, syn, may_bind, known, ip, tcp)
+        else {
+            return Disposition::Forward(Reason::NotOpened);
+        };
+        let bound = opening.is_bound();
+        self.half_open.remove(&key);
+        let sides = syn.sides();
+        let id = self.flows.insert(Flow {
+            client: (ip.dst, tcp.dst_port),
+            server: (ip.src, tcp.src_port),
+            sides,
+            phase: Phase::Opening(Box::new(opening)),
+            began: syn.sent_at(),
+            standing: Standing::default(),
+            turns: Default::default(),
+            charged: 0,
+            held: 0,
+            end_noted: false,
+            armed: None,
+            queued: false,
+        });
+        self.table.insert(key, id);
+        self.account(id);
+        self.relays.push_back((sides[CLIENT], relay));
+        if early && may_bind {
+            self.complete_downstream(now, id);
+        } else {
+            self.unanswered.wait(now, &self.config, id, &mut self.flows[id], bound);
+            self.arm(id);
+        }
+        Disposition::Taken
+    }
+
     /// The server is answered before its client has answered it.
     fn complete_downstream(&mut self, now: Instant, id: usize) {
         let flow = &mut self.flows[id];
         let ends = flow.ends();
         let Phase::Opening(opening) = &flow.phase else { return };
         flow.phase = Phase::Split(Box::new(opening.complete(now, &self.config, ends, None)));
+        self.unanswered.wait_answered(now, &self.config, id, flow);
         self.note_split(id);
         self.attend(id);
     }
 
-    fn forget_half_open(&mut self, key: &FlowKey) {
+    pub(super) fn forget_half_open(&mut self, key: &FlowKey) {
         if let Some(syn) = self.half_open.remove(key) {
             self.clients.remove(syn.client(key).0);
         }
@@ -246,18 +285,16 @@ impl<B: Buffer> Gateway<B> {
         packet: Packet<'_>,
     ) -> Disposition {
         let sides = self.flows[id].sides;
-        let allowance = self.allowance(packet.payload.len());
+        let allowance = self.allowance();
         let flow = &mut self.flows[id];
         let Phase::Split(split) = &mut flow.phase else { unreachable!("checked by the caller") };
         let leaving = split.leaving_for();
-        let before = split.held();
         let unconfirmed = split.is_unconfirmed();
         if unconfirmed && leg == CLIENT {
             split.accept_less(now, &self.config, sides[CLIENT], packet.tcp);
         }
         let progress = split.on_packet(now, leg, packet, allowance);
         let confirmed = unconfirmed && !split.is_unconfirmed();
-        self.held = self.held + split.held() - before;
         let stats = self.summary.side_mut(sides[leg]);
         stats.received_bytes += progress.received;
         stats.delivered_bytes += progress.delivered;

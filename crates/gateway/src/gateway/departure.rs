@@ -1,7 +1,7 @@
 //! Handing flows back to plain forwarding: when the gateway is stopped, and when routes change.
 
-use super::Gateway;
-use crate::flow::{Departure, Leave, Phase, Split};
+use super::{Gateway, Whose};
+use crate::flow::{Departure, Leave, Phase, SERVER, Split};
 use crate::stats::Reason;
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::tcp::tcb::Bypass;
@@ -31,7 +31,7 @@ impl<B: Buffer> Gateway<B> {
     /// counted as lost. What is to be sent then is to be sent at once.
     pub fn cut_all(&mut self, now: Instant) {
         for id in 0..self.slots() {
-            self.end(id, |split| {
+            self.end(now, id, |split| {
                 if split.is_open() {
                     split.cut(now);
                 }
@@ -47,6 +47,7 @@ impl<B: Buffer> Gateway<B> {
                 Phase::Opening(_) => false,
                 Phase::Split(split) => !split.is_open(),
                 Phase::Resting(_) => false,
+                Phase::Broken(_) => true,
             })
     }
 
@@ -79,7 +80,7 @@ impl<B: Buffer> Gateway<B> {
         why: Departure,
         unheard: Option<usize>,
     ) {
-        self.end(id, |split| {
+        self.end(now, id, |split| {
             let bound = split.leave(now, why, unheard) == Leave::Bound;
             if bound && why == Departure::Route {
                 split.cut(now);
@@ -87,20 +88,38 @@ impl<B: Buffer> Gateway<B> {
         });
     }
 
+    /// The client of a flow has not acknowledged its SYN-ACK, and another flow needs the room. Its
+    /// server is reset if it has been answered.
+    pub(super) fn give_way(&mut self, now: Instant, id: usize) {
+        self.end(now, id, |split| split.abandon_client(now));
+        let Some(flow) = self.flows.get(id) else { return };
+        if let Phase::Split(split) = &flow.phase {
+            self.relays.push_back((flow.sides[SERVER], split.leg(SERVER).reset(None)));
+        }
+        self.remove(id);
+    }
+
     /// Does something that ends a flow, if it is split, and looks after what follows from it.
-    fn end(&mut self, id: usize, act: impl FnOnce(&mut Split<B>)) {
-        self.wake(id);
-        let Some(flow) = self.flows.get_mut(id) else { return };
-        let Phase::Split(split) = &mut flow.phase else { return };
-        let before = split.held();
-        act(split);
-        self.held = self.held + split.held() - before;
-        self.attend(id);
+    fn end(&mut self, now: Instant, id: usize, act: impl FnOnce(&mut Split<B>)) {
+        self.guarded(now, Whose::Slot(id), |gateway| {
+            gateway.wake(id);
+            let Some(flow) = gateway.flows.get_mut(id) else { return };
+            let Phase::Split(split) = &mut flow.phase else { return };
+            act(split);
+            gateway.attend(id);
+        });
     }
 
     /// Something has happened to a flow: sums, ends, and what it may have to send.
     pub(super) fn attend(&mut self, id: usize) {
-        let Some(flow) = self.flows.get_mut(id) else { return };
+        if !self.flows.contains(id) {
+            return;
+        }
+        self.account(id);
+        let flow = &mut self.flows[id];
+        if matches!(&flow.phase, Phase::Split(split) if !split.is_unconfirmed()) {
+            self.unanswered.settle(id, flow);
+        }
         if let Phase::Split(split) = &mut flow.phase {
             if let Some(last_words) = split.last_words() {
                 let sides = flow.sides;

@@ -4,10 +4,10 @@
 //! See crates/core/tests/fuzz for how such targets are run. This one is within the crate because
 //! it looks at the sums.
 
-use super::{Emission, Gateway};
-use crate::flow::Phase;
+use super::{Emission, Gateway, Standing};
+use crate::flow::{Flow, Phase};
 use crate::{AddOptions, Config, FinMode, Handshake, Side};
-use bentpipe_core::tcp::buffer::{Chunks, Payload};
+use bentpipe_core::tcp::buffer::{Buffer, Chunks, Payload};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::{Bytes, Rate};
 use bentpipe_core::wire::{
@@ -247,7 +247,14 @@ impl Run {
             count += 1;
             assert!(count < 10_000, "sends without end");
         }
-        self.check_sums();
+        self.gateway.check_sums();
+        let held = |flow: &Flow<Chunks>| match &flow.phase {
+            Phase::Split(split) => split.held(),
+            _ => 0,
+        };
+        let held: usize = self.gateway.flows.iter().map(|(_, flow)| held(flow)).sum();
+        assert_eq!(held, self.gateway.held);
+        assert_eq!(self.gateway.summary.panicked, 0);
     }
 
     /// Lets time pass, timer by timer.
@@ -277,24 +284,26 @@ impl Run {
             self.seen[host] = self.seen[host].max(at + len as u64 + fin);
         }
     }
+}
 
-    /// What is kept as sums agrees with what it sums up.
-    fn check_sums(&self) {
-        let gateway = &self.gateway;
-        let mut held = 0;
-        for (_, flow) in &gateway.flows {
-            if let Phase::Split(split) = &flow.phase {
-                held += split.held();
-            }
-        }
-        assert_eq!(held, gateway.held);
-        assert_eq!(gateway.table.len(), gateway.flows.len());
-        assert_eq!(gateway.timers.len(), gateway.flows.len());
-        assert_eq!(gateway.clients.total(), gateway.flows());
-        assert!(gateway.ready.is_empty() && gateway.relays.is_empty());
-        // A segment is let in when there is room for its bytes, and held in whole chunks.
-        let pool = gateway.config.memory.count() as usize;
-        assert!(held <= pool + 16 * Chunks::SIZE, "{held} of {pool}");
+impl<B: Buffer> Gateway<B> {
+    /// What is kept as sums agrees with what it sums up; after all has been sent.
+    pub(crate) fn check_sums(&self) {
+        let sum = |of: fn(&Flow<B>) -> usize| self.flows.iter().map(|(_, flow)| of(flow)).sum();
+        let (held, charged): (usize, usize) = (sum(|flow| flow.held), sum(|flow| flow.charged));
+        assert_eq!((held, charged), (self.held, self.charged));
+        assert_eq!(self.table.len(), self.flows.len());
+        assert_eq!(self.timers.len(), self.flows.len());
+        assert_eq!(self.clients.total(), self.flows());
+        let unanswered = sum(|flow| usize::from(flow.standing != Standing::Settled));
+        assert_eq!(self.unanswered.len(), unanswered);
+        assert!(self.ready.is_empty() && self.relays.is_empty());
+        let half_open = self.half_open.len() * self.shares();
+        let pool = self.config.memory.count() as usize;
+        assert!(
+            held <= charged && charged + half_open <= pool,
+            "{charged} and {half_open} of {pool}"
+        );
     }
 }
 

@@ -5,7 +5,7 @@
 //! segment that they quote. Those about what the gateway has sent end here: the host whose address
 //! they go to has not sent it, and its own path is another one.
 
-use super::{Disposition, Gateway};
+use super::{Disposition, Gateway, Whose};
 use crate::Side;
 use crate::flow::{CLIENT, Phase, SERVER};
 use crate::key::FlowKey;
@@ -29,7 +29,11 @@ impl<B: Buffer> Gateway<B> {
         error: &IcmpError,
         bytes: usize,
     ) -> Disposition {
-        let verdict = self.icmp(now, from, error);
+        let quoted = &error.quoted;
+        let key = FlowKey::between((quoted.src, quoted.src_port), (quoted.dst, quoted.dst_port));
+        let whose = Whose::Key(key);
+        let verdict = self.guarded(now, whose, |gateway| gateway.icmp(now, from, error));
+        let verdict = verdict.unwrap_or(Disposition::Taken);
         if let Disposition::Forward(reason) = verdict {
             self.summary.count_forwarded(reason, bytes, false);
         }

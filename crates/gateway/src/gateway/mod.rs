@@ -2,6 +2,7 @@
 //! memory, and lets flows that have something to send take turns.
 
 mod arrival;
+mod broken;
 mod clients;
 mod departure;
 #[cfg(test)]
@@ -12,10 +13,11 @@ mod link;
 mod pool;
 mod resting;
 mod timers;
+mod unanswered;
 
 use crate::Side;
 use crate::config::Config;
-use crate::flow::{CLIENT, Flow, Phase, Relay, SERVER};
+use crate::flow::{CLIENT, Flow, Phase, Relay, SERVER, Split};
 use crate::key::FlowKey;
 use crate::stats::{Reason, Summary};
 use crate::view::{FlowState, FlowView};
@@ -23,6 +25,7 @@ use bentpipe_core::tcp::buffer::{Buffer, Chunks, Payload};
 use bentpipe_core::tcp::sender::SenderStats;
 use bentpipe_core::time::Instant;
 use bentpipe_core::wire::{Amendment, IpHeader, TcpHeader};
+use broken::{PanicLog, Whose, unless_broken};
 use clients::Clients;
 use half_open::HalfOpen;
 pub(crate) use link::Turn;
@@ -31,6 +34,8 @@ use slab::Slab;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::iter;
 use std::ops::Range;
+pub(crate) use unanswered::Standing;
+use unanswered::Unanswered;
 
 /// What is to become of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,6 +86,8 @@ pub struct Gateway<B = Chunks> {
     /// Connections without a SYN-ACK yet: not in `flows`.
     half_open: HalfOpen,
     clients: Clients,
+    /// Which flows wait for their clients' acknowledgments of the SYN-ACK.
+    unanswered: Unanswered,
     flows: Slab<Flow<B>>,
     table: BTreeMap<FlowKey, usize>,
     timers: BTreeSet<(Instant, usize)>,
@@ -88,7 +95,8 @@ pub struct Gateway<B = Chunks> {
     /// Segments without data that no flow keeps: handshakes on their way to the other side, and
     /// resets of flows that are gone.
     relays: VecDeque<(Side, Relay)>,
-    /// Bytes held by all streams.
+    /// What all flows take of the pool, and what of that their streams hold, in bytes.
+    charged: usize,
     held: usize,
     /// By side.
     links: [Link; 2],
@@ -97,6 +105,7 @@ pub struct Gateway<B = Chunks> {
     /// No new flows; those that there are leave.
     draining: bool,
     summary: Summary,
+    panic_log: PanicLog,
 }
 
 impl<B: Buffer> Gateway<B> {
@@ -107,16 +116,19 @@ impl<B: Buffer> Gateway<B> {
             config,
             half_open: HalfOpen::default(),
             clients: Clients::default(),
+            unanswered: Unanswered::default(),
             flows: Slab::new(),
             table: BTreeMap::new(),
             timers: BTreeSet::new(),
             ready: VecDeque::new(),
             relays: VecDeque::new(),
+            charged: 0,
             held: 0,
             links,
             peer_known: false,
             draining: false,
             summary: Summary::default(),
+            panic_log: PanicLog::default(),
         }
     }
 
@@ -124,7 +136,9 @@ impl<B: Buffer> Gateway<B> {
     pub fn summary(&self) -> Summary {
         let mut summary = self.summary;
         for (_, flow) in &self.flows {
-            add_sender_stats(&mut summary, flow);
+            if let Phase::Split(split) = &flow.phase {
+                add_sender_stats(&mut summary, flow.sides, split);
+            }
         }
         summary
     }
@@ -142,6 +156,11 @@ impl<B: Buffer> Gateway<B> {
     /// Bytes held by all streams.
     pub fn held(&self) -> usize {
         self.held
+    }
+
+    /// Flows that a defect of the gateway has ended.
+    pub fn panicked(&self) -> u64 {
+        self.summary.panicked
     }
 
     /// The parameters.
@@ -167,7 +186,10 @@ impl<B: Buffer> Gateway<B> {
         now: Instant,
         slots: Range<usize>,
     ) -> impl Iterator<Item = FlowView> {
-        slots.filter_map(move |slot| Some(FlowView::of(now, &self.config, self.flows.get(slot)?)))
+        slots.filter_map(move |slot| {
+            let flow = self.flows.get(slot)?;
+            unless_broken(|| FlowView::of(now, &self.config, flow))
+        })
     }
 
     /// How many slots the table has.
@@ -188,11 +210,15 @@ impl<B: Buffer> Gateway<B> {
     /// The next packet to be sent now, if any. Flows take turns: a super-segment each, or on a link
     /// whose rate is known as many bytes as the others.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Emission> {
+        let relayed =
+            |(to, (ip, tcp))| Emission { to, ip, tcp, gso_size: None, source: None, data: 0..0 };
         let emission = match self.relays.pop_front() {
-            Some((to, (ip, tcp))) => {
-                Emission { to, ip, tcp, gso_size: None, source: None, data: 0..0 }
-            }
-            None => self.poll_flows(now)?,
+            Some(relay) => relayed(relay),
+            None => match self.poll_flows(now) {
+                Some(emission) => emission,
+                // Some may have come up meanwhile.
+                None => relayed(self.relays.pop_front()?),
+            },
         };
         self.links[emission.to as usize].sent(now, emission.sent());
         Some(emission)
@@ -201,39 +227,49 @@ impl<B: Buffer> Gateway<B> {
     fn poll_flows(&mut self, now: Instant) -> Option<Emission> {
         loop {
             let (id, turn) = self.next_to_ask(now)?;
-            let most = self.most_for_one();
-            // A flow may have been removed meanwhile, and its place taken by another.
-            let Some(flow) = self.flows.get_mut(id) else { continue };
-            let sides = flow.sides;
-            let busy = sides
-                .map(|side| turn != Some(side as usize) && self.links[side as usize].is_busy(now));
-            let first =
-                sides.iter().position(|side| turn == Some(*side as usize)).unwrap_or(CLIENT);
-            if let Phase::Split(split) = &mut flow.phase {
-                if let Some((leg, ip, out)) = split.poll_transmit(now, busy, most, first) {
-                    let smss = split.leg(leg).tcb.sender.smss();
-                    let len = out.data.end - out.data.start;
-                    let gso_size = (len > smss).then_some(smss as u16);
-                    let to = sides[leg];
-                    let (source, data) = (Some((id, leg)), out.data);
-                    let emission = Emission { to, ip, tcp: out.tcp, gso_size, source, data };
-                    if let Some(side) = turn {
-                        let sent = Some(emission.sent()).filter(|_| to as usize == side);
-                        self.links[side].used(id, &mut flow.turns[side], sent);
-                    }
-                    self.touch(id);
-                    return Some(emission);
+            let asked = self.guarded(now, Whose::Slot(id), |gateway| gateway.ask(now, id, turn));
+            // Resets of a flow that has broken are among the relays.
+            let emission = asked.flatten();
+            if emission.is_some() {
+                return emission;
+            }
+        }
+    }
+
+    /// What flow `id` sends now; in its `turn` on a link, if that is why it is asked.
+    fn ask(&mut self, now: Instant, id: usize, turn: Option<usize>) -> Option<Emission> {
+        let allowance = self.allowance();
+        // A flow may have been removed meanwhile, and its place taken by another.
+        let flow = self.flows.get_mut(id)?;
+        let sides = flow.sides;
+        let busy =
+            sides.map(|side| turn != Some(side as usize) && self.links[side as usize].is_busy(now));
+        let first = sides.iter().position(|side| turn == Some(*side as usize)).unwrap_or(CLIENT);
+        if let Phase::Split(split) = &mut flow.phase {
+            if let Some((leg, ip, out)) = split.poll_transmit(now, busy, allowance, first) {
+                let smss = split.leg(leg).tcb.sender.smss();
+                let len = out.data.end - out.data.start;
+                let gso_size = (len > smss).then_some(smss as u16);
+                let to = sides[leg];
+                let (source, data) = (Some((id, leg)), out.data);
+                let emission = Emission { to, ip, tcp: out.tcp, gso_size, source, data };
+                if let Some(side) = turn {
+                    let sent = Some(emission.sent()).filter(|_| to as usize == side);
+                    self.links[side].used(id, &mut flow.turns[side], sent);
                 }
-                for (leg, side) in sides.into_iter().enumerate() {
-                    let side = side as usize;
-                    if split.waits_for_link(leg) {
-                        self.links[side].wait(id, &mut flow.turns[side]);
-                    }
+                self.touch(id);
+                return Some(emission);
+            }
+            for (leg, side) in sides.into_iter().enumerate() {
+                let side = side as usize;
+                if split.waits_for_link(leg) {
+                    self.links[side].wait(id, &mut flow.turns[side]);
                 }
             }
-            self.arm(id);
-            self.let_rest(id);
         }
+        self.arm(id);
+        self.let_rest(id);
+        None
     }
 
     /// The flow to be asked for something to send, and the link on which it is its turn, if any.
@@ -266,7 +302,7 @@ impl<B: Buffer> Gateway<B> {
         let (id, leg) = emission.source?;
         match &self.flows.get(id)?.phase {
             Phase::Split(split) => Some(split.stream_towards(leg)),
-            Phase::Opening(_) | Phase::Resting(_) => None,
+            Phase::Opening(_) | Phase::Resting(_) | Phase::Broken(_) => None,
         }
     }
 }
@@ -278,10 +314,10 @@ impl Gateway<Chunks> {
     }
 }
 
-/// Adds the flow's retransmissions to the counters of its sides. Those of a resting flow are among
+/// Adds a flow's retransmissions to the counters of its sides. Those of a resting flow are among
 /// them.
-fn add_sender_stats<B: Buffer>(summary: &mut Summary, flow: &Flow<B>) {
-    for (side, sent) in sender_stats(flow) {
+fn add_sender_stats<B: Buffer>(summary: &mut Summary, sides: [Side; 2], split: &Split<B>) {
+    for (side, sent) in sender_stats(sides, split) {
         let sums = summary.side_mut(side);
         sums.retransmissions += sent.retransmissions;
         sums.retransmitted_bytes += sent.retransmitted_bytes;
@@ -290,8 +326,8 @@ fn add_sender_stats<B: Buffer>(summary: &mut Summary, flow: &Flow<B>) {
 }
 
 /// Takes them out again: the flow counts for itself.
-fn subtract_sender_stats<B: Buffer>(summary: &mut Summary, flow: &Flow<B>) {
-    for (side, sent) in sender_stats(flow) {
+fn subtract_sender_stats<B: Buffer>(summary: &mut Summary, sides: [Side; 2], split: &Split<B>) {
+    for (side, sent) in sender_stats(sides, split) {
         let sums = summary.side_mut(side);
         sums.retransmissions -= sent.retransmissions;
         sums.retransmitted_bytes -= sent.retransmitted_bytes;
@@ -300,11 +336,6 @@ fn subtract_sender_stats<B: Buffer>(summary: &mut Summary, flow: &Flow<B>) {
 }
 
 /// What a flow's senders have counted, by side.
-fn sender_stats<B: Buffer>(flow: &Flow<B>) -> impl Iterator<Item = (Side, SenderStats)> {
-    let split = match &flow.phase {
-        Phase::Split(split) => Some(split),
-        Phase::Opening(_) | Phase::Resting(_) => None,
-    };
-    let legs = split.into_iter().flat_map(|split| [CLIENT, SERVER].map(|leg| split.leg(leg)));
-    flow.sides.into_iter().zip(legs.map(|leg| leg.tcb.sender.stats()))
+fn sender_stats<B: Buffer>(sides: [Side; 2], split: &Split<B>) -> [(Side, SenderStats); 2] {
+    [CLIENT, SERVER].map(|leg| (sides[leg], split.leg(leg).tcb.sender.stats()))
 }

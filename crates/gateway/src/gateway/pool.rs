@@ -1,30 +1,65 @@
-//! The memory pool: which flows are admitted, and what each may hold.
+//! The memory pool: which flows are admitted, who gives way to them, and what each may hold.
+//!
+//! A stream may hold a quarter of what is free (dynamic thresholds, Choudhury and Hahne, 1998), and
+//! its share in any case. So a single stream takes a fifth of the pool at most, and however many readers
+//! stop, as much as one of them holds is there for the next stream.
 
 use super::Gateway;
-use crate::flow::Allowance;
+use crate::flow::{Allowance, Phase};
 use crate::stats::Reason;
 use bentpipe_core::tcp::buffer::Buffer;
+use bentpipe_core::time::Instant;
 use std::net::IpAddr;
 
 impl<B: Buffer> Gateway<B> {
-    /// What a flow may take when `arriving` bytes of payload come.
-    pub(super) fn allowance(&self, arriving: usize) -> Allowance {
+    /// What a flow may take.
+    pub(super) fn allowance(&self) -> Allowance {
+        let free = self.free();
         Allowance {
-            most: self.most_for_one(),
-            room: self.held + arriving <= self.memory(),
-            guaranteed: self.config.guaranteed.count(),
+            most: free as u64 / 4,
+            free,
+            share: self.share(),
             reset_drain: self.config.reset_drain,
         }
+    }
+
+    /// What each stream may hold in any case, in whole chunks.
+    fn share(&self) -> u64 {
+        self.config.guaranteed.count().next_multiple_of(B::UNIT)
+    }
+
+    /// The same for a flow.
+    pub(super) fn shares(&self) -> usize {
+        2 * self.share() as usize
+    }
+
+    /// What may be held beyond what each flow has or may have in any case, half-open ones included.
+    fn free(&self) -> usize {
+        let half_open = self.half_open.len().saturating_mul(self.shares());
+        self.memory().saturating_sub(self.charged).saturating_sub(half_open)
+    }
+
+    /// Something has happened to what a flow holds or may hold.
+    pub(super) fn account(&mut self, id: usize) {
+        let share = self.share();
+        let flow = &mut self.flows[id];
+        let (charged, held) = match &flow.phase {
+            Phase::Opening(_) | Phase::Resting(_) => (2 * share as usize, 0),
+            Phase::Split(split) => (split.charge(share), split.held()),
+            Phase::Broken(_) => (0, 0),
+        };
+        debug_assert!(held <= charged, "{held} bytes are held, {charged} charged");
+        // What was accounted for is a part of the sums.
+        self.charged = self.charged - flow.charged + charged;
+        self.held = self.held - flow.held + held;
+        (flow.charged, flow.held) = (charged, held);
     }
 
     /// Whether a flow of `client` may be admitted: only when its guaranteed share is there. Half-open
     /// connections count, as their options are agreed on by their SYN: none of them can be sent
     /// away when its SYN-ACK comes.
     pub(super) fn admit(&self, client: IpAddr) -> Result<(), Reason> {
-        let share = 2 * self.config.guaranteed.count() as usize;
-        let flows = self.flows();
-        let guaranteed = (flows + 1).saturating_mul(share);
-        if flows >= self.config.max_flows || guaranteed > self.memory() {
+        if self.flows() >= self.config.max_flows || self.shares() > self.free() {
             return Err(Reason::NoRoom);
         }
         if self.half_open.len() >= self.config.max_half_open {
@@ -36,16 +71,40 @@ impl<B: Buffer> Gateway<B> {
         Ok(())
     }
 
-    fn memory(&self) -> usize {
-        usize::try_from(self.config.memory.count()).unwrap_or(usize::MAX)
+    /// Lets another flow give way to one of `client` that was not admitted for this reason, if there
+    /// is one that may.
+    pub(super) fn make_room(&mut self, now: Instant, reason: Reason, client: IpAddr) {
+        let gives_way = match reason {
+            Reason::NoRoom => self.unanswered.oldest(now),
+            Reason::ClientLimit => self.unanswered.oldest_of(now, client),
+            _ => None,
+        };
+        if let Some(id) = gives_way {
+            return self.give_way(now, id);
+        }
+        if matches!(reason, Reason::HalfOpen | Reason::NoRoom) {
+            self.half_open.make_room(now, &mut self.clients);
+        }
     }
 
-    /// The most that a stream may hold now: a quarter of what is free (dynamic thresholds,
-    /// Choudhury and Hahne, 1998), and its guaranteed share in any case. So a single stream takes a
-    /// fifth of the pool at most, and however many readers stop, as much as one of them holds is
-    /// there for the next stream.
-    pub(super) fn most_for_one(&self) -> u64 {
-        let free = self.memory().saturating_sub(self.held) as u64;
-        (free / 4).max(self.config.guaranteed.count())
+    /// Whether a flow may be opened without which its hosts cannot go on, before its client has
+    /// acknowledged the SYN-ACK: such flows do not give way, or only where their servers are reset.
+    pub(super) fn has_room_to_bind(&mut self, now: Instant) -> bool {
+        let most = (self.most_flows() / 4).max(1);
+        if self.unanswered.binding() < most {
+            return true;
+        }
+        let Some(id) = self.unanswered.oldest_answered(now) else { return false };
+        self.give_way(now, id);
+        true
+    }
+
+    /// How many flows there may be.
+    fn most_flows(&self) -> usize {
+        (self.memory() / self.shares().max(1)).min(self.config.max_flows)
+    }
+
+    fn memory(&self) -> usize {
+        usize::try_from(self.config.memory.count()).unwrap_or(usize::MAX)
     }
 }

@@ -14,7 +14,7 @@ impl<B: Buffer> Gateway<B> {
             return;
         }
         let Some(resting) = split.condense(&self.config, flow.sides, flow.ends()) else { return };
-        add_sender_stats(&mut self.summary, flow);
+        add_sender_stats(&mut self.summary, flow.sides, split);
         flow.phase = Phase::Resting(resting);
     }
 
@@ -29,8 +29,8 @@ impl<B: Buffer> Gateway<B> {
         let Some(flow) = self.flows.get_mut(id) else { return };
         if let Phase::Resting(resting) = &flow.phase {
             let split = resting.wake(&self.config, flow.sides, flow.ends());
+            subtract_sender_stats(&mut self.summary, flow.sides, &split);
             flow.phase = Phase::Split(Box::new(split));
-            subtract_sender_stats(&mut self.summary, flow);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Flows' timers and ends, and the queue of those that may have something to send.
 
 use super::link::Link;
-use super::{Gateway, add_sender_stats};
+use super::{Gateway, Whose, add_sender_stats};
 use crate::flow::{Departure, Ending, Phase};
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::time::{Instant, earliest};
@@ -23,21 +23,19 @@ impl<B: Buffer> Gateway<B> {
             }
             self.timers.pop_first();
             self.flows[id].armed = None;
-            self.expire(now, id);
+            self.guarded(now, Whose::Slot(id), |gateway| gateway.expire(now, id));
         }
     }
 
     fn expire(&mut self, now: Instant, id: usize) {
         self.wake(id);
-        let most = self.most_for_one();
+        let allowance = self.allowance();
         let config = &self.config;
         let flow = &mut self.flows[id];
         let over = match &mut flow.phase {
             Phase::Opening(opening) => opening.deadline <= now,
             Phase::Split(split) => {
-                let before = split.held();
-                split.on_timer(now, config, most);
-                self.held = self.held + split.held() - before;
+                split.on_timer(now, config, allowance);
                 let silent = split.is_silent(now, config.idle_timeout);
                 let handed_back = silent && split.is_open() && split.is_clean();
                 if handed_back {
@@ -46,6 +44,7 @@ impl<B: Buffer> Gateway<B> {
                 handed_back || split.forgettable(now, config)
             }
             Phase::Resting(_) => false,
+            Phase::Broken(until) => *until <= now,
         };
         if over {
             self.remove(id);
@@ -70,6 +69,7 @@ impl<B: Buffer> Gateway<B> {
         let due = match &flow.phase {
             Phase::Opening(opening) => opening.deadline,
             Phase::Split(split) => split.poll_timer(&self.config).unwrap_or(Instant::FAR_FUTURE),
+            Phase::Broken(until) => *until,
             // Its timer was set before it came to rest.
             Phase::Resting(_) => return,
         };
@@ -86,7 +86,8 @@ impl<B: Buffer> Gateway<B> {
     }
 
     pub(super) fn remove(&mut self, id: usize) {
-        let flow = self.flows.remove(id);
+        let mut flow = self.flows.remove(id);
+        self.unanswered.settle(id, &mut flow);
         for (link, turn) in self.links.iter_mut().zip(&flow.turns) {
             link.leave(turn);
         }
@@ -95,10 +96,11 @@ impl<B: Buffer> Gateway<B> {
         if let Some(at) = flow.armed {
             self.timers.remove(&(at, id));
         }
-        add_sender_stats(&mut self.summary, &flow);
         if let Phase::Split(split) = &flow.phase {
-            self.held -= split.held();
+            add_sender_stats(&mut self.summary, flow.sides, split);
         }
+        self.charged -= flow.charged;
+        self.held -= flow.held;
     }
 
     /// Counts and logs a flow's end, once.

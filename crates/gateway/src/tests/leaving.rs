@@ -181,7 +181,8 @@ fn a_drain_has_a_limit_and_says_what_was_lost() {
 /// still delivered.
 #[test]
 fn a_hang_does_not_cut_what_leaves_or_ends_already() {
-    let first: [(&str, fn(&mut Table)); 3] = [
+    type Act = fn(&mut Table);
+    let first: [(&str, Act); 3] = [
         ("a hang", |table| table.gateway.hand_back_all(table.now)),
         ("a drain", |table| table.gateway.drain(table.now)),
         ("a reset", |table| {

@@ -2,18 +2,148 @@
 
 use super::*;
 use bentpipe_core::units::Bytes;
+use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+use std::collections::BTreeMap;
+
+/// Clients whose server takes nothing, on ports of their own.
+struct Stalled {
+    table: Table,
+    memory: usize,
+    /// By port: one past the last offset that the server has been sent.
+    sent: BTreeMap<u16, u64>,
+}
+
+impl Stalled {
+    fn new(memory: u64, guaranteed: u64) -> Stalled {
+        let (memory, guaranteed) = (Bytes::new(memory), Bytes::new(guaranteed));
+        let table = Table::new(Config { memory, guaranteed, ..Config::default() });
+        Stalled { table, memory: memory.count() as usize, sent: BTreeMap::new() }
+    }
+
+    fn give(&mut self, port: u16, from: Side, tcp: TcpHeader, payload: &[u8]) -> Disposition {
+        let tcp = match from {
+            Side::Lan => TcpHeader { src_port: port, ..tcp },
+            Side::Satellite => TcpHeader { dst_port: port, ..tcp },
+        };
+        let Table { gateway, now, .. } = &mut self.table;
+        let payload = Payload::Bytes(payload);
+        let verdict = gateway.handle_packet(*now, from, &Table::ip(from), &tcp, payload);
+        self.check();
+        let sent = self.table.sent();
+        self.note(&sent);
+        self.check();
+        verdict
+    }
+
+    fn wait(&mut self, span: Duration) {
+        let sent = self.table.wait(span);
+        self.note(&sent);
+        self.check();
+    }
+
+    fn note(&mut self, sent: &[Emission]) {
+        for one in sent.iter().filter(|one| one.to == Side::Satellite) {
+            let end = one.tcp.seq.distance_from(CLIENT_ISN) as u64 + one.payload_len() as u64;
+            let known = self.sent.entry(one.tcp.src_port).or_insert(1);
+            *known = end.max(*known);
+        }
+    }
+
+    fn check(&self) {
+        let held = self.table.gateway.held();
+        assert!(held <= self.memory, "{held} bytes of {}", self.memory);
+    }
+
+    /// Whether the connection is split.
+    fn open(&mut self, port: u16) -> bool {
+        let options = TcpOptions { window_scale: Some(7), ..self.table.options.clone() };
+        let syn = Table::segment(Side::Lan, 0, 0, Flags::SYN);
+        let synack = Table::segment(Side::Satellite, 0, 1, Flags::SYN | Flags::ACK);
+        self.give(port, Side::Lan, TcpHeader { options: options.clone(), ..syn }, b"");
+        self.give(port, Side::Satellite, TcpHeader { options, ..synack }, b"");
+        let ack = Table::segment(Side::Lan, 1, 1, Flags::ACK);
+        self.give(port, Side::Lan, ack, b"") == Disposition::Taken
+    }
+
+    /// The client's bytes from offset `at` on.
+    fn data(&mut self, port: u16, at: u64, payload: &[u8]) {
+        self.give(port, Side::Lan, Table::segment(Side::Lan, at, 1, Flags::ACK), payload);
+    }
+}
+
+/// The part of the stream that begins at `at`.
+fn part(at: u64, len: u64) -> Vec<u8> {
+    (at..at + len).map(|offset| (offset % 251) as u8).collect()
+}
 
 /// G01-W-12: a window that was promised while there was room is no reason to hold more than there is.
 #[test]
 fn a_full_pool_takes_nothing_beyond_the_guarantee() {
-    let memory = 32 << 10;
-    let config =
-        Config { memory: Bytes::new(memory), guaranteed: Bytes::new(4 << 10), ..Config::default() };
-    let mut table = Table::new(config);
-    table.open();
+    let mut stalled = Stalled::new(32 << 10, 4 << 10);
+    assert!(stalled.open(4000));
     for at in (1..60_000).step_by(1_000) {
-        table.send(Side::Lan, Table::segment(Side::Lan, at, 1, Flags::ACK), &[7; 1_000]);
+        stalled.data(4000, at, &[7; 1_000]);
     }
-    // Bytes are held in chunks of 16 KiB: one may be begun when the pool is full.
-    assert!(table.gateway.held() <= memory as usize + (16 << 10), "{}", table.gateway.held());
+    assert!(stalled.table.gateway.held() > 24 << 10);
+}
+
+#[test]
+fn many_readers_that_stop_hold_no_more_than_the_pool() {
+    for memory in [2 << 20, 400_000, 150_000, 70_000] {
+        let mut stalled = Stalled::new(memory, 16 << 10);
+        let split = (1..=50).filter(|port| stalled.open(*port)).count();
+        assert!(split > 0 && (split == 50) == (memory == 2 << 20), "{split} of {memory}");
+        for at in (1..120_000).step_by(1_460) {
+            for port in 1..=50 {
+                stalled.data(port, at, &part(at, 1_460));
+            }
+        }
+        let held = stalled.table.gateway.held();
+        assert!(held as f64 > 0.5 * memory as f64, "{held} of {memory}: it is used");
+        // Nobody else gets in, and all is given back in the end.
+        stalled.wait(Duration::from_secs(7_200));
+        assert_eq!(stalled.table.gateway.held(), 0);
+        assert!(stalled.open(51), "there is room again");
+    }
+}
+
+/// What fills a hole can always come in: all is delivered in the end, in order, however it came.
+#[test]
+fn what_comes_in_any_order_is_delivered_from_a_pool_that_is_full() {
+    const LEN: u64 = 60_000;
+    for seed in 0..20 {
+        let mut rng = Pcg64Mcg::seed_from_u64(seed);
+        let guaranteed = [4 << 10, 16 << 10, 2_000][seed as usize % 3];
+        let mut stalled = Stalled::new(80_000, guaranteed);
+        let ports: Vec<u16> = (1..=4).filter(|port| stalled.open(*port)).collect();
+        let mut delivered = vec![1; ports.len()];
+        for _ in 0..2_000 {
+            let mut pieces: Vec<(usize, u64)> = Vec::new();
+            for (flow, &from) in delivered.iter().enumerate() {
+                // What the client may take for lost, the first of it for sure.
+                pieces.push((flow, from));
+                pieces.extend((0..5).map(|_| (flow, from + rng.random_range(0..30_000))));
+            }
+            pieces.shuffle(&mut rng);
+            for (flow, at) in pieces {
+                let len = rng.random_range(1..=5_000).min((1 + LEN).saturating_sub(at));
+                stalled.data(ports[flow], at, &part(at, len));
+            }
+            // The server acknowledges some of what has been sent on.
+            for (flow, una) in delivered.iter_mut().enumerate() {
+                let sent = stalled.sent[&ports[flow]];
+                let next = (*una + rng.random_range(0..3_000)).min(sent);
+                if next > *una {
+                    *una = next;
+                    let ack = Table::segment(Side::Satellite, 1, next, Flags::ACK);
+                    stalled.give(ports[flow], Side::Satellite, ack, b"");
+                }
+            }
+            stalled.wait(Duration::from_millis(10));
+        }
+        assert!(delivered.iter().all(|una| *una == 1 + LEN), "seed {seed}: {delivered:?}");
+        assert_eq!(stalled.table.gateway.held(), 0);
+    }
 }

@@ -7,7 +7,6 @@ use super::stage::{BOXES, Changed};
 use super::violation::{Invariant, Violation};
 use crate::node::Node;
 use crate::world::{Touched, World};
-use bentpipe_core::tcp::buffer::Chunks;
 
 /// What was seen so far.
 #[derive(Debug)]
@@ -25,15 +24,7 @@ impl Watch {
     pub(super) fn new(plan: &Plan) -> Watch {
         let limits = [0, 1].map(|index| match &plan.middle[index] {
             Middle::Router => 0,
-            Middle::Gateway(config) => {
-                // What is let in because there is room for its bytes may begin two chunks. What a
-                // stream is guaranteed comes in whatever is held, rounded up at both ends.
-                let (pool, share) = (config.memory.count(), config.guaranteed.count());
-                let size = Chunks::SIZE as u64;
-                let admitted = (pool / (2 * share)).min(config.max_flows as u64);
-                let streams = 2 * admitted.min(plan.most_flows(config));
-                (pool + 2 * size + streams * (share.div_ceil(size) + 1) * size) as usize
-            }
+            Middle::Gateway(config) => config.memory.count() as usize,
         });
         let ends = plan.calls.iter().map(|call| Ends::new(plan, call)).collect();
         let detours = if plan.detour.is_some() { 5 } else { 0 };

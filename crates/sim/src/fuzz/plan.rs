@@ -1,13 +1,13 @@
 //! What is to happen in a run.
 
-use super::attack::{Attack, Forgery};
+use super::attack::Attack;
 use crate::host::script::{Report, Script};
 use crate::{Faults, SessionKey, World};
 use bentpipe_core::link::LinkConfig;
 use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_core::time::Instant;
 use bentpipe_core::wire::SeqNum;
-use bentpipe_gateway::{Config, Handshake};
+use bentpipe_gateway::Config;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::net::IpAddr;
@@ -282,23 +282,6 @@ impl Plan {
     /// may do here must do no harm.
     pub fn may_break(&self) -> bool {
         self.hazards.iter().any(|hazard| hazard.breaks())
-    }
-}
-
-impl Plan {
-    /// The most flows whose streams a gateway with this configuration holds at once: where servers
-    /// are answered before their clients have, forged SYNs have some too.
-    pub(super) fn most_flows(&self, config: &Config) -> u64 {
-        let forged = self.changes.iter().map(|(_, change)| match change {
-            Change::Attack(Attack { forgery: Forgery::Flood(count), .. }) => u64::from(*count),
-            Change::Attack(Attack { forgery: Forgery::Syn, .. }) => 1,
-            _ => 0,
-        });
-        let forged = match config.handshake {
-            Handshake::EndToEnd => 0,
-            Handshake::DownstreamFirst => forged.sum(),
-        };
-        self.calls.len() as u64 + forged
     }
 }
 

@@ -6,6 +6,7 @@ mod chains;
 mod congestion;
 mod discards;
 mod ecmp;
+mod flood;
 mod gaps;
 mod handover;
 mod hops;

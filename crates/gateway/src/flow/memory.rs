@@ -1,0 +1,90 @@
+//! What a flow takes of the pool's memory.
+//!
+//! Each stream has a share of its own, whatever the others hold: the first `share` bytes of memory from
+//! where the byte lies that is owed next. It is taken from the pool as long as the stream may receive
+//! anything, used or not; so it is there when something comes, and what fills a hole can always come
+//! in, even if the pool is full of data behind holes. What lies beyond is charged as it is held, in
+//! whole chunks, and comes in only if the pool has room for it. So no more is ever held than there is.
+
+use super::leg::{CLIENT, SERVER};
+use super::split::{Packet, Split};
+use bentpipe_core::tcp::buffer::Buffer;
+use bentpipe_core::time::Duration;
+
+/// What the gateway as a whole allows a flow at this moment.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Allowance {
+    /// The most that a stream may hold beyond its share, in bytes.
+    pub(crate) most: u64,
+    /// What the pool has room for beyond all shares, in bytes.
+    pub(crate) free: usize,
+    /// What each stream may hold in any case, in bytes of memory.
+    pub(crate) share: u64,
+    /// How long acknowledged bytes may take to be delivered after a RST.
+    pub(crate) reset_drain: Duration,
+}
+
+impl<B: Buffer> Split<B> {
+    /// Memory held by the streams, in bytes.
+    pub(crate) fn held(&self) -> usize {
+        self.streams[CLIENT].held() + self.streams[SERVER].held()
+    }
+
+    /// What the flow takes of the pool, in bytes, where each stream has a `share` of its own: no less
+    /// than it holds.
+    pub(crate) fn charge(&self, share: u64) -> usize {
+        if !self.may_receive() {
+            return self.held();
+        }
+        let of =
+            |leg: usize| share as usize + self.streams[leg].held_from(self.share_end(leg, share));
+        of(CLIENT) + of(SERVER)
+    }
+
+    /// One past the last offset that stream `leg` may hold in any case.
+    fn share_end(&self, leg: usize, share: u64) -> u64 {
+        self.delivered(leg) / B::UNIT * B::UNIT + share
+    }
+
+    /// What of stream `leg` has been delivered: one past the last byte.
+    fn delivered(&self, leg: usize) -> u64 {
+        // A FIN counts as an offset, and is no byte.
+        let written = self.legs[leg].tcb.receiver.rcv_nxt();
+        self.legs[1 - leg].tcb.sender.snd_una().min(written)
+    }
+
+    /// How many bytes stream `leg` may hold behind what has been delivered.
+    pub(super) fn room(&self, leg: usize, allowance: Allowance) -> u64 {
+        let share = self.share_end(leg, allowance.share) - self.delivered(leg);
+        let wanted = self.sizing[leg].capacity() + self.sent_unheard(leg);
+        wanted.min(allowance.most.max(share))
+    }
+
+    /// How much of a packet's payload may be taken; None if nothing of it may. It is all, or what lies
+    /// within the stream's share.
+    pub(super) fn admitted(
+        &self,
+        leg: usize,
+        packet: &Packet<'_>,
+        allowance: Allowance,
+    ) -> Option<usize> {
+        let len = packet.payload.len();
+        let receiver = &self.legs[leg].tcb.receiver;
+        let isn = self.legs[leg].tcb.agreed().rcv_isn;
+        if !self.may_receive() {
+            return None;
+        }
+        let Some(start) = packet.tcp.seq.offset_near(isn, receiver.rcv_nxt()) else {
+            // It is far off, and dropped for that.
+            return Some(len);
+        };
+        let share_end = self.share_end(leg, allowance.share);
+        let end = (start + len as u64).min(receiver.promised());
+        let beyond = start.max(share_end).max(receiver.rcv_nxt())..end;
+        if self.streams[leg].growth(beyond) <= allowance.free {
+            return Some(len);
+        }
+        let within = share_end.saturating_sub(start).min(len as u64) as usize;
+        (within > 0).then_some(within)
+    }
+}

@@ -1,0 +1,163 @@
+//! Connections whose SYN-ACK the client has yet to acknowledge.
+//!
+//! A flood of SYNs in others' names that a live server answers (RFC 4987) fills the table with them.
+//! So where room is needed, the one that has waited longest gives way, once it has waited longer
+//! than an honest client takes. It is forgotten, and the client's acknowledgment is forwarded if it
+//! comes after all: nothing in the connection is ours yet. That is not so of two kinds:
+//! - Options that were added would stay with the hosts. Such an entry keeps its place.
+//! - The server may have been answered already (`handshake = "downstream-first"`). Then it has to be
+//!   reset, so that such an entry waits until its SYN-ACK has been repeated three times.
+//!
+//! Together these may be a quarter of the table; beyond it no options are added, and servers are
+//! answered by their clients. By networks nobody gives way: a network may be a NAT's, and a small
+//! site's hosts and the machine that floods are of one.
+
+use crate::config::Config;
+use crate::flow::{CLIENT, Flow};
+use bentpipe_core::time::{Duration, Instant};
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+/// How long an entry has its place for sure, or three round trips: a SYN-ACK and its acknowledgment may
+/// both be lost once.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// The same, where the server has been answered: the SYN-ACK is repeated after 1, 3 and 7 seconds.
+const PATIENCE_ANSWERED: Duration = Duration::from_secs(8);
+
+/// How a flow stands in the table while its client has not acknowledged the SYN-ACK.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Standing {
+    /// The client has, or the flow is over.
+    #[default]
+    Settled,
+    /// The flow may be forgotten from then on.
+    Forgettable(Instant),
+    /// Its hosts could not go on without us.
+    Bound,
+    /// The server has been answered, and may be reset from then on.
+    Answered(Instant),
+}
+
+impl Standing {
+    /// When the flow may give way, if ever.
+    fn until(self) -> Option<Instant> {
+        match self {
+            Standing::Settled | Standing::Bound => None,
+            Standing::Forgettable(at) | Standing::Answered(at) => Some(at),
+        }
+    }
+}
+
+/// All of them.
+#[derive(Debug, Default)]
+pub(super) struct Unanswered {
+    /// Those that may be forgotten, by when.
+    forgettable: BTreeSet<(Instant, usize)>,
+    /// Those whose servers have been answered, by when these may be reset.
+    answered: BTreeSet<(Instant, usize)>,
+    /// Both by client.
+    of_clients: BTreeSet<(IpAddr, Instant, usize)>,
+    /// How many are bound.
+    bound: usize,
+}
+
+impl Unanswered {
+    /// How many cannot simply be forgotten.
+    pub(super) fn binding(&self) -> usize {
+        self.bound + self.answered.len()
+    }
+
+    /// Flow `id` begins to wait at `now`. Its hosts may be left by themselves, or not because options
+    /// are `bound`.
+    pub(super) fn wait<B>(
+        &mut self,
+        now: Instant,
+        config: &Config,
+        id: usize,
+        flow: &mut Flow<B>,
+        bound: bool,
+    ) {
+        let standing = if bound {
+            Standing::Bound
+        } else {
+            Standing::Forgettable(now + three_round_trips(config, flow).max(PATIENCE))
+        };
+        self.put(id, flow, standing);
+    }
+
+    /// Flow `id` begins to wait at `now`, with the server answered.
+    pub(super) fn wait_answered<B>(
+        &mut self,
+        now: Instant,
+        config: &Config,
+        id: usize,
+        flow: &mut Flow<B>,
+    ) {
+        let patience = three_round_trips(config, flow).max(PATIENCE_ANSWERED);
+        self.put(id, flow, Standing::Answered(now + patience));
+    }
+
+    /// Flow `id` waits no longer.
+    pub(super) fn settle<B>(&mut self, id: usize, flow: &mut Flow<B>) {
+        self.put(id, flow, Standing::Settled);
+    }
+
+    fn put<B>(&mut self, id: usize, flow: &mut Flow<B>, standing: Standing) {
+        let client = flow.client.0;
+        let before = std::mem::replace(&mut flow.standing, standing);
+        if let (Some(by_time), Some(at)) = (self.those(before), before.until()) {
+            by_time.remove(&(at, id));
+            self.of_clients.remove(&(client, at, id));
+        }
+        if let (Some(by_time), Some(at)) = (self.those(standing), standing.until()) {
+            by_time.insert((at, id));
+            self.of_clients.insert((client, at, id));
+        }
+        self.bound -= usize::from(before == Standing::Bound);
+        self.bound += usize::from(standing == Standing::Bound);
+    }
+
+    /// Where those that stand so are listed by time.
+    fn those(&mut self, standing: Standing) -> Option<&mut BTreeSet<(Instant, usize)>> {
+        match standing {
+            Standing::Settled | Standing::Bound => None,
+            Standing::Forgettable(_) => Some(&mut self.forgettable),
+            Standing::Answered(_) => Some(&mut self.answered),
+        }
+    }
+
+    /// The flow that gives way at `now`: the one that has waited longest, if it has long enough. Where
+    /// one may be forgotten, no server is reset.
+    pub(super) fn oldest(&self, now: Instant) -> Option<usize> {
+        first_due(&self.forgettable, now).or_else(|| self.oldest_answered(now))
+    }
+
+    /// The same among those of one client.
+    pub(super) fn oldest_of(&self, now: Instant, client: IpAddr) -> Option<usize> {
+        let from = (client, Instant::ZERO, 0);
+        self.of_clients.range(from..=(client, now, usize::MAX)).next().map(|(_, _, id)| *id)
+    }
+
+    /// The same among those that cannot simply be forgotten.
+    pub(super) fn oldest_answered(&self, now: Instant) -> Option<usize> {
+        first_due(&self.answered, now)
+    }
+
+    /// How many there are.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        assert_eq!(self.of_clients.len(), self.forgettable.len() + self.answered.len());
+        self.of_clients.len() + self.bound
+    }
+}
+
+fn first_due(those: &BTreeSet<(Instant, usize)>, now: Instant) -> Option<usize> {
+    those.first().filter(|(at, _)| *at <= now).map(|(_, id)| *id)
+}
+
+/// To the client, as far as anything is known.
+fn three_round_trips<B>(config: &Config, flow: &Flow<B>) -> Duration {
+    let side = flow.sides[CLIENT];
+    config.leg(side).assumed_round_trip(side) * 3
+}
