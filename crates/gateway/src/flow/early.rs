@@ -149,6 +149,9 @@ impl<B: Buffer> Split<B> {
         self.legs[CLIENT] = leg;
         let written = self.legs[SERVER].tcb.receiver.rcv_nxt();
         self.legs[CLIENT].tcb.sender.extend(written);
+        if self.legs[SERVER].tcb.receiver.fin_received() {
+            self.legs[CLIENT].tcb.sender.finish();
+        }
         unconfirmed.takes_early_data = false;
         unconfirmed.syn = syn;
     }
