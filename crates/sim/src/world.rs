@@ -10,7 +10,7 @@ mod tap;
 mod watch;
 
 pub(crate) use tap::{Passed, Tap, What};
-pub(crate) use watch::{Segment, Touched};
+pub(crate) use watch::{How, Segment, Touched};
 
 use crate::agenda::Agenda;
 use crate::boxes::Boxes;
@@ -248,9 +248,7 @@ impl<A: Application> World<A> {
             self.note(id, &packet);
             // Helpers stand in a row before their link; to all others it means nothing.
             packet.urgent &= matches!(self.nodes[node], Node::Helper(_));
-            if let Some(touched) = &mut self.touched {
-                touched.came(node, &packet);
-            }
+            self.take_down(node, How::Came, &packet);
             self.arrive(node, port, packet);
             // Mostly nothing has come with it, which costs less to see than another look inside.
             if self.arm_line(id).is_none_or(|at| at > now) {
@@ -314,6 +312,7 @@ impl<A: Application> World<A> {
                     }
                 };
                 if !taken {
+                    self.take_down(node, How::Passed, &packet);
                     self.forward(node, packet);
                 }
             }
@@ -337,9 +336,7 @@ impl<A: Application> World<A> {
         let mut sent = 0;
         while let Some((packet, mss)) = self.poll_node(id) {
             packet.cut(mss, |packet| {
-                if let Some(touched) = &mut self.touched {
-                    touched.sent(id, &packet);
-                }
+                self.take_down(id, How::Sent, &packet);
                 match self.nodes[id] {
                     Node::Host(_) => self.send_from_host(id, packet),
                     _ => self.forward(id, packet),

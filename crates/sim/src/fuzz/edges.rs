@@ -5,13 +5,13 @@
 //! change a host hears of two windows, one of the far host and one of a gateway, and either keeps
 //! its own promises; a gateway that begins anew has promised nothing.
 
-use crate::world::{NodeId, Segment};
+use crate::world::{How, NodeId, Segment};
 use bentpipe_core::wire::{Flags, SeqNum};
 use std::collections::BTreeMap;
 use std::mem;
 use std::net::IpAddr;
 
-type Endpoint = (IpAddr, u16);
+pub(super) type Endpoint = (IpAddr, u16);
 
 /// What a node has promised to the other end of each of its connections.
 #[derive(Debug, Default)]
@@ -32,6 +32,8 @@ struct Promise {
     /// The other end has acknowledged something behind the SYN.
     begun: bool,
     edge: Option<SeqNum>,
+    /// The field of its window counts units of so many bytes.
+    unit: u32,
     /// The last acknowledgment and the window behind it in bytes.
     last: Option<(SeqNum, u32)>,
     /// The next sequence number, as far as can be seen.
@@ -56,7 +58,10 @@ impl Edges {
     /// What is wrong, if a right edge has moved left by as much as the field can express.
     pub(super) fn see(&mut self, segment: &Segment) -> Result<(), String> {
         let Segment { node, flags, seq, .. } = *segment;
-        if segment.came {
+        if segment.how != How::Sent {
+            if segment.how != How::Came || !flags.contains(Flags::SYN) {
+                return Ok(());
+            }
             let promise = self.promises.entry((node, segment.dst, segment.src)).or_default();
             let syn = (seq, segment.window_scale);
             promise.begun |= promise.ours.is_some_and(|(isn, _)| {
@@ -110,6 +115,7 @@ impl Edges {
         let shift = ours.zip(theirs).map_or(0, |(ours, _)| ours);
         let window = u32::from(segment.window) << if scaled { shift } else { 0 };
         let edge = segment.ack + u64::from(window);
+        promise.unit = 1 << shift;
         promise.last = Some((segment.ack, window));
         promise.next = seq;
         let Some(before) = promise.edge.replace(edge) else { return Ok(()) };
@@ -128,6 +134,13 @@ impl Edges {
             ));
         }
         Ok(())
+    }
+
+    /// The right edge of the window that `node` offers in the name of `src` to `dst`, and the unit in
+    /// bytes to which it is rounded.
+    pub(super) fn edge(&self, node: NodeId, src: Endpoint, dst: Endpoint) -> Option<(SeqNum, u32)> {
+        let promise = self.promises.get(&(node, src, dst))?;
+        Some((promise.edge?, promise.unit))
     }
 
     /// What an onlooker knows of what `node` says in the name of `src` to `dst`.

@@ -1,9 +1,11 @@
 //! What is checked after every event: only the nodes and lines that it has touched.
 
+use super::clocks::Clocks;
 use super::edges::Edges;
 use super::ends::Ends;
 use super::plan::{Middle, Plan};
 use super::stage::{BOXES, Changed};
+use super::streams::Streams;
 use super::violation::{Invariant, Violation};
 use crate::node::Node;
 use crate::world::{Touched, World};
@@ -12,6 +14,8 @@ use crate::world::{Touched, World};
 #[derive(Debug)]
 pub(super) struct Watch {
     pub(super) edges: Edges,
+    streams: Streams,
+    clocks: Clocks,
     ends: Vec<Ends>,
     touched: Touched,
     /// By box: the most that it may hold.
@@ -29,13 +33,23 @@ impl Watch {
         let ends = plan.calls.iter().map(|call| Ends::new(plan, call)).collect();
         let detours = if plan.detour.is_some() { 5 } else { 0 };
         let lines = 2 * (3 + detours + usize::from(plan.strait.is_some()));
-        Watch { edges: Edges::default(), ends, touched: Touched::default(), limits, lines }
+        Watch {
+            edges: Edges::default(),
+            streams: Streams::new(plan),
+            clocks: Clocks::default(),
+            ends,
+            touched: Touched::default(),
+            limits,
+            lines,
+        }
     }
 
     /// Something was changed from outside.
     pub(super) fn heed(&mut self, changed: Changed) {
         if let Changed::Box(node) = changed {
             self.edges.forget(node);
+            self.streams.forget(node);
+            self.clocks.forget(node);
         }
     }
 
@@ -56,6 +70,10 @@ impl Watch {
         let broken = |invariant, detail| Violation { at: now, invariant, detail };
         for segment in &touched.segments {
             self.edges.see(segment).map_err(|detail| broken(Invariant::RightEdge, detail))?;
+            self.streams
+                .see(segment, &self.edges)
+                .map_err(|detail| broken(Invariant::WindowWithinStream, detail))?;
+            self.clocks.see(segment).map_err(|(invariant, detail)| broken(invariant, detail))?;
         }
         for &line in &touched.lines {
             conserved(world, line)?;
@@ -75,6 +93,9 @@ impl Watch {
                         let detail = format!("node {node} holds {held}, may hold {limit}");
                         return Err(broken(Invariant::Memory, detail));
                     }
+                    self.streams
+                        .check(now, node, gateway)
+                        .map_err(|(invariant, detail)| broken(invariant, detail))?;
                 }
                 Node::Router | Node::Helper(_) => {}
             }

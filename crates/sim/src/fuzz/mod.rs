@@ -9,12 +9,15 @@
 //! business, as is running many seeds at once.
 
 mod attack;
+mod clocks;
 mod draw;
 mod edges;
 mod ends;
 mod invariants;
 mod plan;
 mod stage;
+mod streams;
+
 mod violation;
 
 pub use attack::{Attack, Forgery};

@@ -23,6 +23,15 @@ pub enum Invariant {
     Memory,
     /// A window's right edge does not move left, apart from the rounding of its field.
     RightEdge,
+    /// A window promises no more than a stream may hold beyond what the far host has acknowledged.
+    WindowWithinStream,
+    /// A timestamp that is echoed came in order (RFC 7323, 4.3).
+    EchoInOrder,
+    /// What is sent looks no older than what was sent before, or what a gateway has forwarded of the
+    /// host in whose name it speaks.
+    TimestampOrder,
+    /// A flow is handed back when all that was acknowledged has been delivered, FINs too.
+    DeliveredFirst,
     /// It is over some time.
     Livelock,
     /// When all is over, gateways hold no flow and no byte.
@@ -41,6 +50,10 @@ impl Invariant {
             Invariant::Conservation => "conservation",
             Invariant::Memory => "memory",
             Invariant::RightEdge => "right-edge",
+            Invariant::WindowWithinStream => "window-within-stream",
+            Invariant::EchoInOrder => "echo-in-order",
+            Invariant::TimestampOrder => "timestamp-order",
+            Invariant::DeliveredFirst => "delivered-first",
             Invariant::Livelock => "livelock",
             Invariant::Leftover => "leftover",
         }

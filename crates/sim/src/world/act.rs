@@ -1,6 +1,6 @@
 //! What those outside do in a world, and what it tells them.
 
-use super::{End, NodeId, World, node_element};
+use super::{End, How, NodeId, World, node_element};
 use crate::host::Application;
 use crate::node::Node;
 use crate::packet::{Content, Datagram, Echo, Packet};
@@ -26,6 +26,7 @@ impl<A: Application> World<A> {
         if self.verbose {
             eprintln!("{:?} at {id}.{port}, injected: {packet:?}", self.now);
         }
+        self.take_down(id, How::Forged, &packet);
         self.arrive(id, port, Box::new(packet));
     }
 

@@ -1,9 +1,10 @@
 //! What each event has touched, for checks that follow every event: which nodes and lines, and
-//! which segments nodes have sent of their own.
+//! which segments nodes have sent of their own, heard or passed on.
 
-use super::{LineId, NodeId};
+use super::{LineId, NodeId, World};
+use crate::host::Application;
 use crate::packet::{Content, Packet};
-use bentpipe_core::wire::{Flags, SeqNum};
+use bentpipe_core::wire::{Flags, SeqNum, Timestamps};
 use std::net::IpAddr;
 
 /// What has been touched since it was last asked.
@@ -14,12 +15,24 @@ pub(crate) struct Touched {
     pub(crate) segments: Vec<Segment>,
 }
 
-/// A segment that a node has sent of its own (not passed on), or a SYN that has come to it.
+/// What a node had to do with a segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum How {
+    /// It has sent it of its own.
+    Sent,
+    /// It has come to it.
+    Came,
+    /// An attacker has put it in front of it.
+    Forged,
+    /// It has forwarded it, as a gateway does with what it does not deal with.
+    Passed,
+}
+
+/// A TCP segment at a node.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Segment {
     pub(crate) node: NodeId,
-    /// It came; the node did not send it.
-    pub(crate) came: bool,
+    pub(crate) how: How,
     pub(crate) src: (IpAddr, u16),
     pub(crate) dst: (IpAddr, u16),
     pub(crate) flags: Flags,
@@ -28,6 +41,16 @@ pub(crate) struct Segment {
     /// The window field, as it stands in the header.
     pub(crate) window: u16,
     pub(crate) window_scale: Option<u8>,
+    pub(crate) timestamps: Option<Timestamps>,
+}
+
+impl<A: Application> World<A> {
+    /// Node `node` has to do with `packet`.
+    pub(super) fn take_down(&mut self, node: NodeId, how: How, packet: &Packet) {
+        if let Some(touched) = &mut self.touched {
+            touched.packet(node, how, packet);
+        }
+    }
 }
 
 impl Touched {
@@ -43,25 +66,11 @@ impl Touched {
         }
     }
 
-    /// Node `node` sends `packet` of its own.
-    pub(super) fn sent(&mut self, node: NodeId, packet: &Packet) {
-        self.segment(node, packet, false);
-    }
-
-    /// `packet` has come to `node`: only SYNs are taken down.
-    pub(super) fn came(&mut self, node: NodeId, packet: &Packet) {
-        if let Content::Tcp(tcp, _) = &packet.content
-            && tcp.has(Flags::SYN)
-        {
-            self.segment(node, packet, true);
-        }
-    }
-
-    fn segment(&mut self, node: NodeId, packet: &Packet, came: bool) {
+    fn packet(&mut self, node: NodeId, how: How, packet: &Packet) {
         let Content::Tcp(tcp, _) = &packet.content else { return };
         self.segments.push(Segment {
             node,
-            came,
+            how,
             src: (packet.ip.src, tcp.src_port),
             dst: (packet.ip.dst, tcp.dst_port),
             flags: tcp.flags,
@@ -69,6 +78,7 @@ impl Touched {
             ack: tcp.ack,
             window: tcp.window,
             window_scale: tcp.options.window_scale,
+            timestamps: tcp.options.timestamps,
         });
     }
 

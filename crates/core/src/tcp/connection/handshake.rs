@@ -250,9 +250,12 @@ impl Handshake {
         let promised = 1 + self.promised();
         let mut receiver = Receiver::new(receiver, 1, promised);
         receiver.open_quietly(1 + self.config.receive_buffer);
+        // RFC 7323, 4.3: not of a segment behind one that was lost.
+        let in_order = tcp.seq.distance_from(rcv_isn + 1) <= 0;
+        let latest = tcp.options.timestamps.filter(|_| in_order);
         let timestamps = terms.timestamps.map(|recent| TimestampState {
             clock: TimestampClock::Own(self.isn.0),
-            recent: tcp.options.timestamps.map_or(recent, |ts| ts.value),
+            recent: latest.map_or(recent, |ts| ts.value),
             recent_at: now,
         });
         let snd_shift = terms.shifts.map_or(0, |shifts| shifts.0);

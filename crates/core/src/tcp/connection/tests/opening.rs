@@ -65,3 +65,20 @@ fn a_passive_open_sends_nothing_of_its_own() {
     let (data, _) = drain(&mut b, at(3)).pop().unwrap();
     assert_eq!(u64::from(data.window) << 7, 4 << 20);
 }
+
+/// RFC 7323, 4.3: the first segment is lost, so the second one, which completes the handshake, comes
+/// out of order.
+#[test]
+fn a_segment_behind_a_lost_one_opens_a_connection_and_is_not_echoed() {
+    let (mut a, mut b) = passive();
+    let (answer, _) = drain(&mut b, at(0)).pop().unwrap();
+    a.handle_segment(at(100), &answer, Payload::EMPTY);
+    a.write(Payload::Bytes(&[7; 4000]));
+    let sent = drain(&mut a, at(200));
+    let (second, payload) = sent.iter().filter(|(_, payload)| !payload.is_empty()).nth(1).unwrap();
+    b.handle_segment(at(300), second, Payload::Bytes(payload));
+    assert_eq!(b.state(), State::Established);
+    let (ack, _) = drain(&mut b, at(300)).pop().expect("a duplicate acknowledgment");
+    let echo = |tcp: &TcpHeader| tcp.options.timestamps.unwrap().echo;
+    assert_eq!(echo(&ack), echo(&answer), "the SYN's");
+}

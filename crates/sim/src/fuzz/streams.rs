@@ -1,0 +1,193 @@
+//! What a gateway takes upon itself for its flows, as it can be seen on the wire: it promises no more than a
+//! stream may hold, and does not forget a flow before all that it has acknowledged has been delivered.
+
+use super::edges::{Edges, Endpoint};
+use super::plan::{Middle, Plan};
+use super::stage::BOXES;
+use super::violation::Invariant;
+use crate::world::{How, NodeId, Segment};
+use bentpipe_core::time::Instant;
+use bentpipe_core::wire::{Flags, SeqNum};
+use bentpipe_gateway::{FlowView, Gateway};
+use std::collections::{BTreeMap, BTreeSet};
+use std::mem;
+
+/// No number within a stream is as far from another one: plans have short streams.
+const FAR: i32 = 1 << 24;
+
+/// The streams of the boxes.
+#[derive(Debug)]
+pub(super) struct Streams {
+    /// By box, and by the ends of the stream: from whom it comes and to whom it goes.
+    streams: BTreeMap<(NodeId, Endpoint, Endpoint), Stream>,
+    /// By box: the most that one of its streams may hold.
+    limits: [u64; 2],
+    tables: [Table; 2],
+}
+
+#[derive(Debug, Default, Clone, Copy)]
+struct Stream {
+    /// The number of its first byte.
+    start: Option<SeqNum>,
+    /// What the SYN or SYN-ACK has promised to its sender, in bytes.
+    first_window: u16,
+    /// What the box has acknowledged to its sender.
+    told: Option<SeqNum>,
+    /// What its receiver has acknowledged to the box.
+    heard: Option<SeqNum>,
+    /// Its sender has gone beyond all that the box has promised, so somebody else has promised more.
+    beyond: bool,
+    /// The box has reset the connection.
+    reset: bool,
+}
+
+/// The flows of a box.
+#[derive(Debug, Default)]
+struct Table {
+    /// How many there were, how many of them half-open, and how many had been handed back.
+    counts: (usize, usize, u64),
+    /// Clients and servers.
+    flows: BTreeSet<(Endpoint, Endpoint)>,
+}
+
+impl Streams {
+    pub(super) fn new(plan: &Plan) -> Streams {
+        let limits = [0, 1].map(|index| match &plan.middle[index] {
+            Middle::Router => 0,
+            Middle::Gateway(config) => {
+                let share = (config.memory.count() / 4).max(config.guaranteed.count());
+                config.stream_capacity.count().min(share)
+            }
+        });
+        Streams { streams: BTreeMap::new(), limits, tables: Default::default() }
+    }
+
+    /// Takes a segment down that `edges` has seen.
+    ///
+    /// # Errors
+    /// What is wrong, if it promises too much.
+    pub(super) fn see(&mut self, segment: &Segment, edges: &Edges) -> Result<(), String> {
+        let Segment { node, src, dst, flags, seq, ack, .. } = *segment;
+        let Some(index) = BOXES.iter().position(|at| *at == node) else { return Ok(()) };
+        if segment.how == How::Sent {
+            return self.sent(segment, edges, self.limits[index]);
+        }
+        if flags.contains(Flags::RST) || segment.how == How::Passed {
+            return Ok(());
+        }
+        if flags.contains(Flags::ACK)
+            && let Some(stream) = self.streams.get_mut(&(node, dst, src))
+            && stream.holds(ack)
+        {
+            later(&mut stream.heard, ack);
+        }
+        if let Some(stream) = self.streams.get_mut(&(node, src, dst))
+            && let Some((edge, _)) = edges.edge(node, dst, src)
+        {
+            stream.beyond |= (1..FAR).contains(&seq.distance_from(edge));
+        }
+        Ok(())
+    }
+
+    fn sent(&mut self, segment: &Segment, edges: &Edges, limit: u64) -> Result<(), String> {
+        let Segment { node, src, dst, flags, seq, ack, .. } = *segment;
+        if flags.contains(Flags::RST) {
+            for ends in [(node, src, dst), (node, dst, src)] {
+                self.streams.entry(ends).or_default().reset = true;
+            }
+            return Ok(());
+        }
+        if flags.contains(Flags::SYN) {
+            let onwards = self.streams.entry((node, src, dst)).or_default();
+            if onwards.start != Some(seq + 1) {
+                // What was promised to its sender stays, if that was the answer to this.
+                let first_window =
+                    if flags.contains(Flags::ACK) { onwards.first_window } else { 0 };
+                *onwards = Stream { start: Some(seq + 1), first_window, ..Stream::default() };
+            }
+            let back = self.streams.entry((node, dst, src)).or_default();
+            back.first_window = back.first_window.max(segment.window);
+            return Ok(());
+        }
+        let Some(stream) = self.streams.get_mut(&(node, dst, src)) else { return Ok(()) };
+        let (Some(start), true) = (stream.start, flags.contains(Flags::ACK)) else { return Ok(()) };
+        later(&mut stream.told, ack);
+        let Some((edge, unit)) = edges.edge(node, src, dst) else { return Ok(()) };
+        let delivered = stream.heard.unwrap_or(start);
+        let first = start + u64::from(stream.first_window);
+        // The field of the window is rounded up.
+        let most = i64::from(unit) - 1;
+        let beyond = |edge: SeqNum, limit: SeqNum| i64::from(edge.distance_from(limit)) > most;
+        if beyond(edge, delivered + limit) && beyond(edge, first) {
+            return Err(format!(
+                "node {node}, {src:?} to {dst:?}: a window up to {edge:?}, where {delivered:?} is \
+                 delivered and a stream holds {limit} bytes, units of {unit}"
+            ));
+        }
+        Ok(())
+    }
+
+    /// Checks a gateway that something has happened to.
+    ///
+    /// # Errors
+    /// What is wrong, if it has handed a flow back too early.
+    pub(super) fn check(
+        &mut self,
+        now: Instant,
+        node: NodeId,
+        gateway: &Gateway,
+    ) -> Result<(), (Invariant, String)> {
+        let table = &mut self.tables[node - BOXES[0]];
+        let handed_back = gateway.summary().all_handed_back();
+        let counts = (gateway.flows(), gateway.half_open(), handed_back);
+        if counts == table.counts {
+            return Ok(());
+        }
+        let ends = |view: FlowView| {
+            let [client, server] = [view.client, view.server];
+            ((client.ip(), client.port()), (server.ip(), server.port()))
+        };
+        let flows = gateway.flow_views(now).map(ends).collect();
+        let before = mem::replace(&mut table.flows, flows);
+        if mem::replace(&mut table.counts, counts).2 == handed_back {
+            return Ok(());
+        }
+        for &(client, server) in before.difference(&table.flows) {
+            for (from, to) in [(client, server), (server, client)] {
+                let stream = self.streams.get(&(node, from, to)).copied().unwrap_or_default();
+                if stream.is_owed() {
+                    let detail = format!("node {node}, {from:?} to {to:?}: {stream:?}");
+                    return Err((Invariant::DeliveredFirst, detail));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Another box stands in the place of `node`.
+    pub(super) fn forget(&mut self, node: NodeId) {
+        self.streams.retain(|(at, _, _), _| *at != node);
+        self.tables[node - BOXES[0]] = Table::default();
+    }
+}
+
+impl Stream {
+    /// Whether a number may be one of the stream's.
+    fn holds(&self, seq: SeqNum) -> bool {
+        self.start.is_some_and(|start| (0..FAR).contains(&seq.distance_from(start)))
+    }
+
+    /// Whether its receiver may miss something of what was acknowledged to its sender.
+    fn is_owed(&self) -> bool {
+        let (Some(start), Some(told)) = (self.start, self.told) else { return false };
+        let missing = told.distance_from(self.heard.unwrap_or(start)) > 0;
+        missing && !self.beyond && !self.reset
+    }
+}
+
+/// Moves `to` forward to `seq`.
+fn later(to: &mut Option<SeqNum>, seq: SeqNum) {
+    if to.is_none_or(|to| seq.distance_from(to) > 0) {
+        *to = Some(seq);
+    }
+}
