@@ -170,7 +170,7 @@ impl Tcb {
             }
             self.answer_unacceptable(now, start, len);
             return Arrival {
-                bypass: self.shown_by_unacceptable(now, start, tcp, len),
+                bypass: self.shown_by_probe(now, start, tcp, len),
                 ..Arrival::default()
             };
         };

@@ -106,13 +106,7 @@ impl<B: Buffer> Split<B> {
         // Timestamps keep forged segments out: that one comes without them means something only if
         // none has come with them for some time.
         let lately = now < self.silence.heard[leg] + PEER_SILENCE;
-        let shown = shown.filter(|shown| match shown {
-            Bypass::AckAhead | Bypass::EchoAhead => true,
-            // A peer gateway may send blindly beyond our window, but only if it does not hear us; then
-            // we may still hear the other host.
-            Bypass::BeyondPromise => self.is_unheard(1 - leg),
-            Bypass::NoTimestamps => !lately,
-        });
+        let shown = shown.filter(|shown| *shown != Bypass::NoTimestamps || !lately);
         let seen = &mut self.bypassed[leg];
         if shown.is_some() {
             *seen = seen.saturating_add(1);

@@ -60,7 +60,7 @@ impl<B: Buffer> Gateway<B> {
         let unheard = match bypass {
             Bypass::NoTimestamps => None,
             // What the other host sends does not come through us any more.
-            Bypass::AckAhead | Bypass::EchoAhead | Bypass::BeyondPromise => Some(1 - leg),
+            Bypass::AckAhead | Bypass::EchoAhead => Some(1 - leg),
         };
         let Some(unheard) = unheard else {
             tracing::debug!(?client, ?server, held_bytes, "peer gateway gone: flow leaves");

@@ -20,14 +20,9 @@ pub enum Bypass {
     /// It echoes a timestamp that we have not sent (RFC 7323, 4.3: only what came in order is
     /// echoed).
     EchoAhead,
-    /// It stands behind all that we have ever promised: somebody else has opened the window.
-    BeyondPromise,
     /// It has no timestamps, although they were agreed on (RFC 7323, 3.2).
     NoTimestamps,
 }
-
-/// How far beyond our window data means anything: as far as anybody's window may reach.
-const MOST_BEYOND: u64 = 1 << 24;
 
 impl Tcb {
     /// Whether the acknowledgment field names what we have not sent, within the peer's window.
@@ -45,9 +40,8 @@ impl Tcb {
         tcp.has(Flags::ACK) && ts.echo.wrapping_sub(state.clock.value(now)) as i32 > 0
     }
 
-    /// What a segment shows that is not acceptable: a keep-alive or the probe of a closed window, which
-    /// stands one below what is expected; or data behind the window.
-    pub(super) fn shown_by_unacceptable(
+    /// What a keep-alive or the probe of a closed window shows, which stands one below what is expected.
+    pub(super) fn shown_by_probe(
         &self,
         now: Instant,
         start: Option<u64>,
@@ -55,13 +49,7 @@ impl Tcb {
         len: usize,
     ) -> Option<Bypass> {
         let probes = len <= 1 && start == self.receiver.expected().checked_sub(1);
-        if probes && self.echoes_ahead(now, tcp) {
-            return Some(Bypass::EchoAhead);
-        }
-        let promised = self.receiver.promised();
-        let behind = start.is_some_and(|at| at > promised && at - promised <= MOST_BEYOND);
-        let plausible = tcp.has(Flags::ACK) && self.is_plausible_ack(tcp.ack);
-        (behind && plausible && len > 0).then_some(Bypass::BeyondPromise)
+        (probes && self.echoes_ahead(now, tcp)).then_some(Bypass::EchoAhead)
     }
 
     /// Whether a segment begins behind all that we have ever promised: somebody else has
