@@ -142,7 +142,7 @@ impl Default for Config {
         Config {
             memory: Bytes::new(512 << 20),
             stream_capacity: Bytes::new(4 << 20),
-            guaranteed: Bytes::new(16 << 10),
+            guaranteed: Bytes::new(12 << 10),
             max_flows: 20_000,
             // Seven thousand new connections a second over a link of 600 ms, in 1 MB.
             max_half_open: 4096,

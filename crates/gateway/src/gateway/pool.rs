@@ -23,9 +23,10 @@ impl<B: Buffer> Gateway<B> {
         }
     }
 
-    /// What each stream may hold in any case, in whole chunks.
+    /// What each stream may hold in any case, in whole chunks: what it is guaranteed may begin anywhere
+    /// in the first. Were it a chunk less, what is left of it could be too short for a segment, for ever.
     fn share(&self) -> u64 {
-        self.config.guaranteed.count().next_multiple_of(B::UNIT)
+        self.config.guaranteed.count().next_multiple_of(B::UNIT) + B::UNIT
     }
 
     /// The same for a flow.

@@ -6,6 +6,7 @@ use super::plan::{Middle, Plan};
 use super::stage::BOXES;
 use super::violation::Invariant;
 use crate::world::{How, NodeId, Segment};
+use bentpipe_core::tcp::buffer::Chunks;
 use bentpipe_core::time::Instant;
 use bentpipe_core::wire::{Flags, SeqNum};
 use bentpipe_gateway::{FlowView, Gateway};
@@ -55,8 +56,14 @@ impl Streams {
         let limits = [0, 1].map(|index| match &plan.middle[index] {
             Middle::Router => 0,
             Middle::Gateway(config) => {
-                let share = (config.memory.count() / 4).max(config.guaranteed.count());
-                config.stream_capacity.count().min(share)
+                let chunk = Chunks::SIZE as u64;
+                let share = config.guaranteed.count().next_multiple_of(chunk) + chunk;
+                let share = (config.memory.count() / 4).max(share);
+                // What was sent to a host that is not heard does not count if a peer gateway holds more.
+                let announced =
+                    |peer: &Middle| matches!(peer, Middle::Gateway(peer) if peer.announce);
+                let times = if announced(&plan.middle[1 - index]) { 2 } else { 1 };
+                (times * config.stream_capacity.count()).min(share)
             }
         });
         Streams { streams: BTreeMap::new(), limits, tables: Default::default() }
