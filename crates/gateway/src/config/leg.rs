@@ -223,6 +223,15 @@ mod tests {
     }
 
     #[test]
+    fn a_window_that_fills_the_link_is_a_quarter_more_than_its_product() {
+        let mut leg = Config::default().satellite;
+        leg.rate = Some(Rate::from_bits_per_sec(8_000_000));
+        assert_eq!(leg.filling_window(), None, "half of it is not known");
+        leg.round_trip = Some(Duration::from_millis(500));
+        assert_eq!(leg.filling_window(), Some(625_000));
+    }
+
+    #[test]
     fn pacing_is_by_the_link_unless_it_was_told() {
         let rate = Rate::from_bits_per_sec(8_000_000);
         let mut leg = Config::default().satellite;

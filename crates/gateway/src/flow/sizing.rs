@@ -269,6 +269,9 @@ mod tests {
         // A little loss, and much.
         rounds(&mut sizing, 11, &[(500_000, 4_000); 10]);
         assert_eq!(sizing.capacity(), 1_000_000);
+        let mut hundredth = Sizing::new(Instant::ZERO, 0, 4 << 20);
+        rounds(&mut hundredth, 0, &[(500_000, 5_000); 2]);
+        assert_eq!(hundredth.capacity(), 1_500_000, "on its way down to a million");
         rounds(&mut sizing, 21, &[(500_000, 8_000); 10]);
         assert_eq!(sizing.capacity(), 2_000_000);
         // The same on the way to us.

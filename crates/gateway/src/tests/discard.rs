@@ -93,6 +93,27 @@ fn of_a_window_one_segment_is_discarded_and_only_in_order() {
     }
 }
 
+/// The network loses a segment just when the backlog would cost one.
+#[test]
+fn neither_what_comes_behind_a_hole_nor_what_fills_it_is_discarded() {
+    const LEN: u64 = 1_000;
+    let mut upload = Upload::new(Discard::Single);
+    let mut due = 1;
+    while {
+        upload.send(due, LEN as usize);
+        upload.discarded() == 0
+    } {
+        due += LEN;
+    }
+    let mut upload = Upload::new(Discard::Single);
+    for at in (1..due).step_by(LEN as usize) {
+        upload.send(at, LEN as usize);
+    }
+    upload.send(due + LEN, LEN as usize);
+    upload.send(due, LEN as usize);
+    assert_eq!((upload.discarded(), upload.offer.ack), (0, due + 2 * LEN));
+}
+
 #[test]
 fn of_a_super_segment_one_segment_is_discarded() {
     let mut upload = Upload::new(Discard::Single);

@@ -95,6 +95,22 @@ fn a_refusal_ends_a_half_open_connection_and_a_forged_one_does_not() {
         assert_eq!(verdict, Disposition::Forward(Reason::NotOpened));
         assert_eq!(table.gateway.half_open(), left);
     }
+    assert_eq!(table.gateway.summary().forwarded_packets(Reason::NotOpened), 2);
+}
+
+/// The client gives up before it has been answered.
+#[test]
+fn a_client_ends_its_half_open_connection_and_a_forger_does_not() {
+    for at in [0, 1] {
+        let mut table = Table::new(Config::default());
+        let tcp = syn(&table, 4000);
+        table.send(Side::Lan, tcp, b"");
+        let resets = |seq: u64| Table::segment(Side::Lan, seq, 0, Flags::RST);
+        for (tcp, left) in [(resets(2), 1), (resets(1 << 31), 1), (resets(at), 0)] {
+            disposition(&mut table, Side::Lan, &tcp);
+            assert_eq!(table.gateway.half_open(), left, "{tcp:?}");
+        }
+    }
 }
 
 #[test]
