@@ -2,6 +2,7 @@
 
 mod discard;
 mod flood;
+mod gaps;
 mod icmp;
 mod leaving;
 mod modes;

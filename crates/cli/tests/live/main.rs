@@ -9,6 +9,7 @@
 
 mod bad_input;
 mod closing;
+mod crashes;
 mod crowd;
 mod life;
 mod link_types;
@@ -56,6 +57,7 @@ fn own_stage() -> Vec<(&'static str, fn())> {
         programs::CASES,
         routes::CASES,
         life::CASES,
+        crashes::CASES,
         under_load::CASES,
         observation::CASES,
         bad_input::CASES,

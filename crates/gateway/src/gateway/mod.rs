@@ -6,6 +6,7 @@ mod clients;
 mod departure;
 #[cfg(test)]
 mod fuzz;
+mod gaps;
 mod half_open;
 mod icmp;
 mod link;
@@ -24,6 +25,7 @@ use bentpipe_core::tcp::sender::SenderStats;
 use bentpipe_core::time::Instant;
 use bentpipe_core::wire::{Amendment, IpHeader, TcpHeader};
 use clients::Clients;
+use gaps::Gaps;
 use half_open::HalfOpen;
 pub(crate) use link::Turn;
 use link::{Link, Sent};
@@ -80,6 +82,8 @@ pub struct Gateway<B = Chunks> {
     config: Config,
     /// Connections without a SYN-ACK yet: not in `flows`.
     half_open: HalfOpen,
+    /// What is known of connections that are forwarded.
+    gaps: Gaps,
     clients: Clients,
     flows: Slab<Flow<B>>,
     table: BTreeMap<FlowKey, usize>,
@@ -106,6 +110,7 @@ impl<B: Buffer> Gateway<B> {
         Gateway {
             config,
             half_open: HalfOpen::default(),
+            gaps: Gaps::default(),
             clients: Clients::default(),
             flows: Slab::new(),
             table: BTreeMap::new(),
