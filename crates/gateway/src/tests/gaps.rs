@@ -97,7 +97,7 @@ fn both_hosts_are_reset_just_where_they_expect_the_next_byte() {
     assert_eq!((sent[1].1.ip.src, sent[1].1.ip.dst), (Table::ip(Lan).dst, Table::ip(Lan).src));
     assert!(sent.iter().all(|(_, out)| out.ip.hop_limit == 60 && out.payload_len() == 0));
     // The third time after 9.6 s, the fourth after 22.4.
-    assert!((12..25).contains(&at.as_secs()), "{at:?}");
+    assert!((17..25).contains(&at.as_secs()), "{at:?}");
     assert_eq!(table.gateway.summary().forwarded_resets, 1);
 }
 
@@ -120,7 +120,7 @@ fn a_fin_alone_is_repeated_like_data() {
         resets += table.pass(Satellite, answer(MISSING), b"").len();
         table.wait(Duration::from_secs(4 << time));
     }
-    assert_eq!(resets, 2 * 2, "after 12 s and after 28");
+    assert_eq!(resets, 2, "not after 12 s, but after 28");
 }
 
 /// Both directions have lost bytes, so that neither host's number is what the other one expects.
@@ -143,9 +143,9 @@ fn what_sack_reports_of_the_repeated_segment_is_an_answer() {
 
 /// Two times are not enough, nor is a short time, however often.
 #[test]
-fn it_takes_three_times_and_twelve_seconds() {
+fn it_takes_three_times_and_seventeen_seconds() {
     let mut table = begun_anew();
-    for _ in 0..11 {
+    for _ in 0..16 {
         assert!(table.pass(Lan, data(UNA), b"x").is_empty());
         table.wait(Duration::from_secs(1));
         assert!(table.pass(Satellite, answer(MISSING), b"").is_empty());

@@ -2,6 +2,7 @@
 
 use super::edges::Edges;
 use super::ends::Ends;
+use super::losses::Losses;
 use super::plan::{Middle, Plan};
 use super::stage::{BOXES, Changed};
 use super::violation::{Invariant, Violation};
@@ -14,6 +15,7 @@ use bentpipe_core::tcp::buffer::Chunks;
 pub(super) struct Watch {
     pub(super) edges: Edges,
     ends: Vec<Ends>,
+    losses: Losses,
     touched: Touched,
     /// By box: the most that it may hold.
     limits: [usize; 2],
@@ -38,13 +40,15 @@ impl Watch {
         let ends = plan.calls.iter().map(|call| Ends::new(plan, call)).collect();
         let detours = if plan.detour.is_some() { 5 } else { 0 };
         let lines = 2 * (3 + detours + usize::from(plan.strait.is_some()));
-        Watch { edges: Edges::default(), ends, touched: Touched::default(), limits, lines }
+        let (edges, losses, touched) = Default::default();
+        Watch { edges, ends, losses, touched, limits, lines }
     }
 
     /// Something was changed from outside.
     pub(super) fn heed(&mut self, changed: Changed) {
         if let Changed::Box(node) = changed {
             self.edges.forget(node);
+            self.losses.forget(node);
         }
     }
 
@@ -84,6 +88,9 @@ impl Watch {
                         let detail = format!("node {node} holds {held}, may hold {limit}");
                         return Err(broken(Invariant::Memory, detail));
                     }
+                    self.losses
+                        .check(plan, world, node, gateway, &touched.segments)
+                        .map_err(|detail| broken(Invariant::NeedlessReset, detail))?;
                 }
                 Node::Router | Node::Helper(_) => {}
             }

@@ -13,6 +13,7 @@ mod draw;
 mod edges;
 mod ends;
 mod invariants;
+mod losses;
 mod plan;
 mod stage;
 mod violation;

@@ -27,6 +27,8 @@ pub enum Invariant {
     Livelock,
     /// When all is over, gateways hold no flow and no byte.
     Leftover,
+    /// A gateway resets a connection that it forwards only if bytes of it are lost.
+    NeedlessReset,
 }
 
 impl Invariant {
@@ -43,6 +45,7 @@ impl Invariant {
             Invariant::RightEdge => "right-edge",
             Invariant::Livelock => "livelock",
             Invariant::Leftover => "leftover",
+            Invariant::NeedlessReset => "needless-reset",
         }
     }
 }

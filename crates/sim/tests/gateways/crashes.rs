@@ -2,6 +2,7 @@
 //! them are told, and nobody else is.
 
 use super::*;
+use bentpipe_core::link::Outages;
 use bentpipe_sim::{Close, Pace};
 
 const RATE: Rate = Rate::from_bits_per_sec(8_000_000);
@@ -88,5 +89,29 @@ fn connections_of_which_a_crash_takes_nothing_live_on() {
         assert!(world.run(Duration::from_secs(3600)));
         assert_whole(&world, 0);
         assert_eq!(forwarded_resets(&world), 0);
+    }
+}
+
+/// Both gateways are stopped in good order just before a long fade ends. What the near one holds is still
+/// to go when the host sends more, which the far host cannot use yet; the far gateway forwards that.
+#[test]
+fn what_a_leaving_gateway_holds_behind_a_fade_is_not_lost() {
+    for end in [43, 46, 50, 55, 60].map(Duration::from_secs) {
+        let write = Pace { chunk: 5_000, every: Duration::from_millis(5_100) };
+        let script = Script { bytes: 150_000, write, ..Script::default() };
+        let reader = Script { bytes: 0, close: Close::AfterPeer, ..Script::default() };
+        let configs = [knowing(RATE), knowing(RATE)];
+        let mut path = Path::geo(RATE, configs).call(script, reader);
+        let fade = at(Duration::from_millis(5_400))..at(end);
+        path.links[1].outages = Outages::listed(vec![fade]).unwrap();
+        let (mut world, _) = path.build();
+        world.start();
+        run_until(&mut world, at(end - Duration::from_millis(100)));
+        let held: usize = world.gateways().map(Gateway::held).sum();
+        assert!(held > 30_000, "{held}");
+        BOXES.iter().for_each(|&node| world.drain(node));
+        assert!(world.run(Duration::from_secs(3600)));
+        assert_eq!(forwarded_resets(&world), 0, "a fade until {end:?}");
+        assert_whole(&world, 0);
     }
 }

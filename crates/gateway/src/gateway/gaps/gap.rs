@@ -27,8 +27,9 @@ use bentpipe_core::wire::{IpHeader, SeqNum, TcpHeader};
 const REPEATS: u8 = 2;
 
 /// How long nobody must have sent what is missing. A gateway that leaves a connection repeats what it holds as soon as
-/// it hears that its host lives; one that is passed by sends it blindly before that.
-const PATIENCE: Duration = Duration::from_secs(12);
+/// it hears that its host lives; one that is passed by sends it blindly before that, on a way that may not lead
+/// here. (Linux's timeouts double from 0.2 s, so for it anything from 10 to 19 s is the same.)
+const PATIENCE: Duration = Duration::from_secs(17);
 
 /// The least time between two segments for the second to be a repetition: Linux's least timeout.
 const APART: Duration = Duration::from_millis(200);
