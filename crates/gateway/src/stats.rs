@@ -130,6 +130,8 @@ pub struct Summary {
     pub path_mtu_falls: u64,
     /// Bytes that were acknowledged to their sender and could not be delivered.
     pub lost_bytes: u64,
+    /// Forwarded connections that were reset, as bytes of theirs had been lost with another gateway.
+    pub forwarded_resets: u64,
     /// SYNs not split, by reason.
     forwarded_flows: [u64; Reason::ALL.len()],
     /// What came in and was forwarded unchanged, by reason.
@@ -210,6 +212,7 @@ impl Summary {
             route_changes: by(self.route_changes, other.route_changes),
             path_mtu_falls: by(self.path_mtu_falls, other.path_mtu_falls),
             lost_bytes: by(self.lost_bytes, other.lost_bytes),
+            forwarded_resets: by(self.forwarded_resets, other.forwarded_resets),
             forwarded_flows: array::from_fn(|i| {
                 by(self.forwarded_flows[i], other.forwarded_flows[i])
             }),

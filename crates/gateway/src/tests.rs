@@ -3,6 +3,7 @@
 mod answered;
 mod discard;
 mod flood;
+mod gaps;
 mod icmp;
 mod leaving;
 mod modes;

@@ -48,6 +48,8 @@ pub(super) fn text(totals: &Totals) -> String {
     let help =
         "Bytes acknowledged to their sender that could not be delivered; their flows were reset";
     page.alone("lost_bytes_total", "counter", help, summary.lost_bytes);
+    let help = "Forwarded connections that were reset, as another gateway had lost bytes of theirs";
+    page.alone("forwarded_resets_total", "counter", help, summary.forwarded_resets);
 
     let help = "Packets that came in and were dealt with as handshakes and segments of split flows";
     page.alone("split_packets_total", "counter", help, summary.taken.packets);

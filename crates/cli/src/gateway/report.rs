@@ -25,6 +25,7 @@ impl fmt::Display for Report {
             lost_bytes,
             ..
         } = *summary;
+        let forwarded_resets = summary.forwarded_resets;
         let handed_back = summary.all_handed_back();
         writeln!(
             out,
@@ -35,6 +36,9 @@ impl fmt::Display for Report {
         }
         if route_changes > 0 {
             writeln!(out, "flows whose route changed: {route_changes}")?;
+        }
+        if forwarded_resets > 0 {
+            writeln!(out, "connections reset for bytes lost elsewhere: {forwarded_resets}")?;
         }
         if path_mtu_falls > 0 {
             writeln!(out, "legs told of a smaller path MTU: {path_mtu_falls}")?;
@@ -170,6 +174,7 @@ impl Report {
             "route_changes": summary.route_changes,
             "path_mtu_falls": summary.path_mtu_falls,
             "lost_bytes": summary.lost_bytes,
+            "forwarded_resets": summary.forwarded_resets,
             "split_packets": summary.taken.packets,
             "split_bytes": summary.taken.bytes,
             "forwarded_flows": forwarded(&|reason| summary.forwarded_flows(reason)),

@@ -9,6 +9,7 @@
 
 mod bad_input;
 mod closing;
+mod crashes;
 mod crowd;
 mod hangs;
 mod life;
@@ -59,6 +60,7 @@ fn own_stage() -> Vec<(&'static str, fn())> {
         programs::CASES,
         routes::CASES,
         life::CASES,
+        crashes::CASES,
         under_load::CASES,
         hangs::CASES,
         mending::CASES,

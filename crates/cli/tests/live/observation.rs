@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use bentpipe_net::netns::Namespace;
 use bentpipe_net::netns::process::Process;
-use bentpipe_net::netns::process::Process;
 use bentpipe_net::testbed::{BOTH, Place, Plan, Testbed};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -209,13 +208,6 @@ fn killed_gateway_is_cleared_away() {
     let testbed = Arc::new(testbed);
     exchange(&Ends::of(&testbed, FAMILIES[0]), 100_000);
     assert_eq!(ask(&testbed.g1, "status")["totals"]["split"], 1);
-}
-
-/// The watchdog of a gateway.
-pub(crate) fn watchdog_of(gateway: &Process) -> Pid {
-    let path = format!("/proc/{0}/task/{0}/children", gateway.id());
-    let children = std::fs::read_to_string(path).expect("its children");
-    Pid::from_raw(children.trim().parse().expect("one child, the watchdog"))
 }
 
 /// The process that watches over a gateway.

@@ -72,6 +72,7 @@ impl<B: Buffer> Gateway<B> {
         let Packet { from, ip, tcp, payload } = packet;
         let unsplittable = Flags::ACK.0 | Flags::RST.0 | Flags::FIN.0 | Flags::URG.0;
         if !tcp.has(Flags::SYN) || tcp.flags.0 & unsplittable != 0 {
+            self.watch_forwarded(now, &packet);
             return Disposition::Forward(Reason::UnknownFlow);
         }
         let action = self.config.policy.action(&packet);

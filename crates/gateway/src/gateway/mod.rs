@@ -7,6 +7,7 @@ mod clients;
 mod departure;
 #[cfg(test)]
 mod fuzz;
+mod gaps;
 mod half_open;
 mod icmp;
 mod link;
@@ -27,6 +28,7 @@ use bentpipe_core::time::Instant;
 use bentpipe_core::wire::{Amendment, IpHeader, TcpHeader};
 use broken::{PanicLog, Whose, unless_broken};
 use clients::Clients;
+use gaps::Gaps;
 use half_open::HalfOpen;
 pub(crate) use link::Turn;
 use link::{Link, Sent};
@@ -85,6 +87,8 @@ pub struct Gateway<B = Chunks> {
     config: Config,
     /// Connections without a SYN-ACK yet: not in `flows`.
     half_open: HalfOpen,
+    /// What is known of connections that are forwarded.
+    gaps: Gaps,
     clients: Clients,
     /// Which flows wait for their clients' acknowledgments of the SYN-ACK.
     unanswered: Unanswered,
@@ -115,6 +119,7 @@ impl<B: Buffer> Gateway<B> {
         Gateway {
             config,
             half_open: HalfOpen::default(),
+            gaps: Gaps::default(),
             clients: Clients::default(),
             unanswered: Unanswered::default(),
             flows: Slab::new(),

@@ -3,6 +3,7 @@
 use super::clocks::Clocks;
 use super::edges::Edges;
 use super::ends::Ends;
+use super::losses::Losses;
 use super::plan::{Middle, Plan};
 use super::stage::{BOXES, Changed};
 use super::streams::Streams;
@@ -17,6 +18,7 @@ pub(super) struct Watch {
     streams: Streams,
     clocks: Clocks,
     ends: Vec<Ends>,
+    losses: Losses,
     touched: Touched,
     /// By box: the most that it may hold.
     limits: [usize; 2],
@@ -38,6 +40,7 @@ impl Watch {
             streams: Streams::new(plan),
             clocks: Clocks::default(),
             ends,
+            losses: Losses::default(),
             touched: Touched::default(),
             limits,
             lines,
@@ -50,6 +53,7 @@ impl Watch {
             self.edges.forget(node);
             self.streams.forget(node);
             self.clocks.forget(node);
+            self.losses.forget(node);
         }
     }
 
@@ -96,6 +100,9 @@ impl Watch {
                     self.streams
                         .check(now, node, gateway)
                         .map_err(|(invariant, detail)| broken(invariant, detail))?;
+                    self.losses
+                        .check(plan, world, node, gateway, &touched.segments)
+                        .map_err(|detail| broken(Invariant::NeedlessReset, detail))?;
                 }
                 Node::Router | Node::Helper(_) => {}
             }

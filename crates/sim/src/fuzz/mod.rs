@@ -14,6 +14,7 @@ mod draw;
 mod edges;
 mod ends;
 mod invariants;
+mod losses;
 mod plan;
 mod stage;
 mod streams;

@@ -36,6 +36,8 @@ pub enum Invariant {
     Livelock,
     /// When all is over, gateways hold no flow and no byte.
     Leftover,
+    /// A gateway resets a connection that it forwards only if bytes of it are lost.
+    NeedlessReset,
 }
 
 impl Invariant {
@@ -56,6 +58,7 @@ impl Invariant {
             Invariant::DeliveredFirst => "delivered-first",
             Invariant::Livelock => "livelock",
             Invariant::Leftover => "leftover",
+            Invariant::NeedlessReset => "needless-reset",
         }
     }
 }

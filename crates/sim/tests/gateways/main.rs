@@ -4,6 +4,7 @@ mod buffers;
 mod busy;
 mod chains;
 mod congestion;
+mod crashes;
 mod discards;
 mod ecmp;
 mod flood;

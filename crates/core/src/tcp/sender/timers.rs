@@ -69,6 +69,14 @@ impl Sender {
         }
     }
 
+    /// The peer is heard, though it has acknowledged nothing new: the next timeout is a plain one, and
+    /// never later than it would have been.
+    pub fn end_back_off(&mut self, now: Instant) {
+        self.rtt.end_back_off();
+        let plain = self.rtt.deadline(now);
+        self.rto_deadline = self.rto_deadline.map(|deadline| deadline.min(plain));
+    }
+
     /// Asks the peer whether it is still there (RFC 9293, 3.8.4): the next segment is one that it
     /// answers. Counts as unanswered until it does.
     pub fn keep_alive(&mut self) {

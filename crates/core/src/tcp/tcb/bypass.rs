@@ -87,6 +87,10 @@ impl Tcb {
         let acked = self.sender.on_ack(now, &acknowledgment).acked;
         if acked > 0 {
             self.note_progress();
+        } else if ack == self.sender.snd_una() {
+            // What the host itself sends has reached it, so the path works again. Others on it
+            // must see soon that what is missing is not lost.
+            self.sender.end_back_off(now);
         }
         acked
     }

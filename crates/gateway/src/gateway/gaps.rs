@@ -1,0 +1,142 @@
+//! Connections that are forwarded and cannot go on, as bytes that were acknowledged to their sender
+//! went with a gateway that crashed: both hosts are reset, who would else wait until they time out.
+//!
+//! Whether that is so shows in what passes ([`Gap`] has the rule), once a gateway stands there again, or
+//! in any other that forwards the connection. What is known of connections is kept in a table with a limit. A
+//! connection that makes progress has no place in it for longer than a round trip, as the first
+//! acknowledgment of what was noted takes it out.
+
+mod gap;
+
+use super::Gateway;
+use crate::flow::{Packet, Relay};
+use crate::key::{Endpoint, FlowKey};
+use crate::policy::Action;
+use bentpipe_core::tcp::buffer::Buffer;
+use bentpipe_core::time::{Duration, Instant};
+use bentpipe_core::wire::{Flags, IpHeader, SeqNum, TcpHeader};
+use gap::{Gap, Lost, Sign};
+use std::collections::BTreeMap;
+
+/// The most connections of which something is kept: some 300 KB.
+const MOST: usize = 2048;
+
+/// How often a full table is looked through for what may give way.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// By whether the sender's end is the lower one in the connection's name.
+type Directions = [Option<Gap>; 2];
+
+/// The table.
+#[derive(Debug, Default)]
+pub(super) struct Gaps {
+    connections: BTreeMap<FlowKey, Directions>,
+    /// Before that a full table is not looked through again.
+    look_at: Instant,
+}
+
+impl Gaps {
+    /// Reads a segment that is forwarded. Says what is lost, if it shows that.
+    fn read(&mut self, now: Instant, packet: &Packet<'_>) -> Option<Lost> {
+        let Packet { ip, tcp, payload, .. } = packet;
+        let key = FlowKey::of(ip, tcp);
+        if tcp.has(Flags::SYN) || tcp.has(Flags::RST) {
+            // Another connection, or none any more.
+            self.connections.remove(&key);
+            return None;
+        }
+        if !tcp.has(Flags::ACK) {
+            return None;
+        }
+        let occupied = payload.len() as u64 + u64::from(tcp.has(Flags::FIN));
+        let from = usize::from(key.is_low((ip.src, tcp.src_port)));
+        let Some(directions) = self.connections.get_mut(&key) else {
+            if occupied > 0 && self.has_room(now) {
+                let mut directions = Directions::default();
+                directions[from] = Some(Gap::new(now, ip, tcp));
+                self.connections.insert(key, directions);
+            }
+            return None;
+        };
+        match &mut directions[from] {
+            Some(gap) => gap.on_sent(now, ip, tcp, occupied),
+            none if occupied > 0 => *none = Some(Gap::new(now, ip, tcp)),
+            None => {}
+        }
+        let sign = directions[1 - from].as_mut().map(|gap| gap.on_answer(now, tcp, occupied));
+        let lost = match sign {
+            Some(Sign::Lost(lost)) => Some(lost),
+            Some(Sign::Sound) => {
+                directions[1 - from] = None;
+                None
+            }
+            Some(Sign::Nothing) | None => None,
+        };
+        if directions.iter().all(Option::is_none) {
+            self.connections.remove(&key);
+        }
+        lost
+    }
+
+    /// Whether another connection finds a place, which others may have to leave.
+    fn has_room(&mut self, now: Instant) -> bool {
+        if self.connections.len() >= MOST && self.look_at <= now {
+            self.look_at = now + LOOK;
+            self.connections.retain(|_, directions| {
+                directions.iter().flatten().any(|gap| gap.keeps_its_place(now))
+            });
+        }
+        self.connections.len() < MOST
+    }
+}
+
+impl<B: Buffer> Gateway<B> {
+    /// A segment of no flow is forwarded.
+    pub(super) fn watch_forwarded(&mut self, now: Instant, packet: &Packet<'_>) {
+        let Some(lost) = self.gaps.read(now, packet) else { return };
+        if !self.may_concern(packet) {
+            return;
+        }
+        let (from, ip, tcp) = (packet.from, packet.ip, packet.tcp);
+        let receiver = (ip.src, tcp.src_port);
+        let sender = (ip.dst, tcp.dst_port);
+        if lost.first {
+            self.summary.forwarded_resets += 1;
+            let lost_bytes = lost.bytes();
+            tracing::warn!(
+                ?sender,
+                ?receiver,
+                lost_bytes,
+                "bytes lost elsewhere: connection reset"
+            );
+        }
+        let to_receiver = reset([sender, receiver], lost.from, lost.sender_next, lost.hop_limit);
+        let to_sender = reset([receiver, sender], lost.sender_next, lost.from, ip.hop_limit);
+        self.relays.push_back((from, to_receiver));
+        self.relays.push_back((from.other(), to_sender));
+    }
+
+    /// Forwarded connections of which something is kept.
+    #[cfg(test)]
+    pub(crate) fn kept_of_forwarded(&self) -> usize {
+        self.gaps.connections.len()
+    }
+
+    /// Whether the policy lets us have a hand in the connection: as either host may have opened it, both
+    /// ways to read a segment are asked.
+    fn may_concern(&self, packet: &Packet<'_>) -> bool {
+        let Packet { from, ip, tcp, payload } = *packet;
+        let ip = IpHeader { src: ip.dst, dst: ip.src, ..*ip };
+        let tcp = TcpHeader { src_port: tcp.dst_port, dst_port: tcp.src_port, ..tcp.clone() };
+        let reverse = Packet { from: from.other(), ip: &ip, tcp: &tcp, payload };
+        [packet, &reverse].iter().all(|one| self.config.policy.action(one) == Action::Split)
+    }
+}
+
+/// A RST from the first end to the second, which expects `seq` and has said `ack`.
+fn reset([from, to]: [Endpoint; 2], seq: SeqNum, ack: SeqNum, hop_limit: u8) -> Relay {
+    let ip = IpHeader { src: from.0, dst: to.0, hop_limit, traffic_class: 0, flow_label: 0 };
+    let (src_port, dst_port) = (from.1, to.1);
+    let flags = Flags::RST | Flags::ACK;
+    (ip, TcpHeader { src_port, dst_port, seq, ack, flags, ..TcpHeader::default() })
+}
