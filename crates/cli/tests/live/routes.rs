@@ -89,7 +89,7 @@ fn route_changes_behind_a_syn() {
                             part(pair);
                         });
                     }
-                    thread::sleep(slow_link().delay / 2);
+                    await_syns(&testbed);
                     take(&testbed, detour);
                 });
                 if !gateways_wanted() {
@@ -110,6 +110,17 @@ fn route_changes_behind_a_syn() {
             });
         }
     });
+}
+
+/// Waits until the near gateway has seen a SYN of each family. It is half a second to the far one.
+fn await_syns(testbed: &Testbed) {
+    if !gateways_wanted() {
+        return thread::sleep(slow_link().delay / 2);
+    }
+    let deadline = Instant::now() + PATIENCE;
+    while ask(&testbed.g1, "status")["flows"]["opening"] != FAMILIES.len() {
+        assert!(Instant::now() < deadline, "no SYNs");
+    }
 }
 
 /// G01-D-19: connections on which nothing is under way when routes change go on to their ends.

@@ -6,7 +6,6 @@
 //! to a gateway that has said it takes it, never to a host: the SYN's source may be forged, and
 //! would be sent what it has not asked for.
 
-use super::closing::Ending;
 use super::leg::{CLIENT, Handshake, Leg, SERVER};
 use super::split::Split;
 use super::syn::Relay;
@@ -197,14 +196,6 @@ impl<B: Buffer> Split<B> {
     pub(super) fn unconfirmed_at(&self) -> Option<Instant> {
         let unconfirmed = self.unconfirmed.as_ref()?;
         Some(unconfirmed.repeat_at.min(unconfirmed.deadline))
-    }
-
-    /// The client is not waited for any more. What the server has said is lost, and it is to be reset;
-    /// the client hears of it when it acknowledges the SYN-ACK after all.
-    pub(crate) fn abandon_client(&mut self, now: Instant) {
-        self.lost += self.undelivered(SERVER);
-        self.forget_streams();
-        self.ending = Ending::Reset { at: now };
     }
 
     /// Repeats the SYN-ACK, or resets the server of a client that is not there.

@@ -99,7 +99,7 @@ impl<B: Buffer> Gateway<B> {
         }
         let mut syn = Syn::new(now, &self.config, from, self.peer_known, ip, tcp);
         let may_add = |gateway: &mut Self| {
-            gateway.half_open.has_room_to_add(&gateway.config) && gateway.has_room_to_bind(now)
+            gateway.half_open.has_room_to_add(&gateway.config) && gateway.has_room_to_bind()
         };
         if !syn.is_as_it_came() && !may_add(self) {
             syn = syn.unadorned();
@@ -162,7 +162,7 @@ impl<B: Buffer> Gateway<B> {
     ) -> Disposition {
         let Packet { ip, tcp, .. } = packet;
         let early = self.config.handshake == Handshake::DownstreamFirst;
-        let may_bind = (early || syn.is_added_to()) && self.has_room_to_bind(now);
+        let may_bind = (early || syn.is_added_to()) && self.has_room_to_bind();
         let known = &mut self.peer_known;
         let Some((opening, relay)) = Opening::new(now, &self.config, syn, may_bind, known, ip, tcp)
         else {
@@ -203,7 +203,7 @@ impl<B: Buffer> Gateway<B> {
         let ends = flow.ends();
         let Phase::Opening(opening) = &flow.phase else { return };
         flow.phase = Phase::Split(Box::new(opening.complete(now, &self.config, ends, None)));
-        self.unanswered.wait_answered(now, &self.config, id, flow);
+        self.unanswered.wait(now, &self.config, id, flow, true);
         self.note_split(id);
         self.attend(id);
     }

@@ -1,7 +1,7 @@
 //! Handing flows back to plain forwarding: when the gateway is stopped, and when routes change.
 
 use super::{Gateway, Whose};
-use crate::flow::{Departure, Leave, Phase, SERVER, Split};
+use crate::flow::{Departure, Leave, Phase, Split};
 use crate::stats::Reason;
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::tcp::tcb::Bypass;
@@ -86,17 +86,6 @@ impl<B: Buffer> Gateway<B> {
                 split.cut(now);
             }
         });
-    }
-
-    /// The client of a flow has not acknowledged its SYN-ACK, and another flow needs the room. Its
-    /// server is reset if it has been answered.
-    pub(super) fn give_way(&mut self, now: Instant, id: usize) {
-        self.end(now, id, |split| split.abandon_client(now));
-        let Some(flow) = self.flows.get(id) else { return };
-        if let Phase::Split(split) = &flow.phase {
-            self.relays.push_back((flow.sides[SERVER], split.leg(SERVER).reset(None)));
-        }
-        self.remove(id);
     }
 
     /// Does something that ends a flow, if it is split, and looks after what follows from it.

@@ -81,7 +81,7 @@ impl<B: Buffer> Gateway<B> {
             _ => None,
         };
         if let Some(id) = gives_way {
-            return self.give_way(now, id);
+            return self.remove(id);
         }
         if matches!(reason, Reason::HalfOpen | Reason::NoRoom) {
             self.half_open.make_room(now, &mut self.clients);
@@ -89,15 +89,9 @@ impl<B: Buffer> Gateway<B> {
     }
 
     /// Whether a flow may be opened without which its hosts cannot go on, before its client has
-    /// acknowledged the SYN-ACK: such flows do not give way, or only where their servers are reset.
-    pub(super) fn has_room_to_bind(&mut self, now: Instant) -> bool {
-        let most = (self.most_flows() / 4).max(1);
-        if self.unanswered.binding() < most {
-            return true;
-        }
-        let Some(id) = self.unanswered.oldest_answered(now) else { return false };
-        self.give_way(now, id);
-        true
+    /// acknowledged the SYN-ACK: such flows do not give way.
+    pub(super) fn has_room_to_bind(&self) -> bool {
+        self.unanswered.binding() < (self.most_flows() / 4).max(1)
     }
 
     /// How many flows there may be.

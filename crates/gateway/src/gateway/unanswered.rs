@@ -3,10 +3,11 @@
 //! A flood of SYNs in others' names that a live server answers (RFC 4987) fills the table with them.
 //! So where room is needed, the one that has waited longest gives way, once it has waited longer
 //! than an honest client takes. It is forgotten, and the client's acknowledgment is forwarded if it
-//! comes after all: nothing in the connection is ours yet. That is not so of two kinds:
-//! - Options that were added would stay with the hosts. Such an entry keeps its place.
-//! - The server may have been answered already (`handshake = "downstream-first"`). Then it has to be
-//!   reset, so that such an entry waits until its SYN-ACK has been repeated three times.
+//! comes after all: nothing in the connection is ours yet. That is not so of two kinds, which keep
+//! their places:
+//! - Options that were added would stay with the hosts.
+//! - The server may have been answered already (`handshake = "downstream-first"`). It would have to be
+//!   reset, and so would an honest client behind an outage.
 //!
 //! Together these may be a quarter of the table; beyond it no options are added, and servers are
 //! answered by their clients. By networks nobody gives way: a network may be a NAT's, and a small
@@ -22,9 +23,6 @@ use std::net::IpAddr;
 /// both be lost once.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// The same, where the server has been answered: the SYN-ACK is repeated after 1, 3 and 7 seconds.
-const PATIENCE_ANSWERED: Duration = Duration::from_secs(8);
-
 /// How a flow stands in the table while its client has not acknowledged the SYN-ACK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Standing {
@@ -35,8 +33,6 @@ pub(crate) enum Standing {
     Forgettable(Instant),
     /// Its hosts could not go on without us.
     Bound,
-    /// The server has been answered, and may be reset from then on.
-    Answered(Instant),
 }
 
 impl Standing {
@@ -44,7 +40,7 @@ impl Standing {
     fn until(self) -> Option<Instant> {
         match self {
             Standing::Settled | Standing::Bound => None,
-            Standing::Forgettable(at) | Standing::Answered(at) => Some(at),
+            Standing::Forgettable(at) => Some(at),
         }
     }
 }
@@ -54,9 +50,7 @@ impl Standing {
 pub(super) struct Unanswered {
     /// Those that may be forgotten, by when.
     forgettable: BTreeSet<(Instant, usize)>,
-    /// Those whose servers have been answered, by when these may be reset.
-    answered: BTreeSet<(Instant, usize)>,
-    /// Both by client.
+    /// The same by client.
     of_clients: BTreeSet<(IpAddr, Instant, usize)>,
     /// How many are bound.
     bound: usize,
@@ -65,7 +59,7 @@ pub(super) struct Unanswered {
 impl Unanswered {
     /// How many cannot simply be forgotten.
     pub(super) fn binding(&self) -> usize {
-        self.bound + self.answered.len()
+        self.bound
     }
 
     /// Flow `id` begins to wait at `now`. Its hosts may be left by themselves, or not because options
@@ -86,18 +80,6 @@ impl Unanswered {
         self.put(id, flow, standing);
     }
 
-    /// Flow `id` begins to wait at `now`, with the server answered.
-    pub(super) fn wait_answered<B>(
-        &mut self,
-        now: Instant,
-        config: &Config,
-        id: usize,
-        flow: &mut Flow<B>,
-    ) {
-        let patience = three_round_trips(config, flow).max(PATIENCE_ANSWERED);
-        self.put(id, flow, Standing::Answered(now + patience));
-    }
-
     /// Flow `id` waits no longer.
     pub(super) fn settle<B>(&mut self, id: usize, flow: &mut Flow<B>) {
         self.put(id, flow, Standing::Settled);
@@ -106,31 +88,21 @@ impl Unanswered {
     fn put<B>(&mut self, id: usize, flow: &mut Flow<B>, standing: Standing) {
         let client = flow.client.0;
         let before = std::mem::replace(&mut flow.standing, standing);
-        if let (Some(by_time), Some(at)) = (self.those(before), before.until()) {
-            by_time.remove(&(at, id));
+        if let Some(at) = before.until() {
+            self.forgettable.remove(&(at, id));
             self.of_clients.remove(&(client, at, id));
         }
-        if let (Some(by_time), Some(at)) = (self.those(standing), standing.until()) {
-            by_time.insert((at, id));
+        if let Some(at) = standing.until() {
+            self.forgettable.insert((at, id));
             self.of_clients.insert((client, at, id));
         }
         self.bound -= usize::from(before == Standing::Bound);
         self.bound += usize::from(standing == Standing::Bound);
     }
 
-    /// Where those that stand so are listed by time.
-    fn those(&mut self, standing: Standing) -> Option<&mut BTreeSet<(Instant, usize)>> {
-        match standing {
-            Standing::Settled | Standing::Bound => None,
-            Standing::Forgettable(_) => Some(&mut self.forgettable),
-            Standing::Answered(_) => Some(&mut self.answered),
-        }
-    }
-
-    /// The flow that gives way at `now`: the one that has waited longest, if it has long enough. Where
-    /// one may be forgotten, no server is reset.
+    /// The flow that gives way at `now`: the one that has waited longest, if it has long enough.
     pub(super) fn oldest(&self, now: Instant) -> Option<usize> {
-        first_due(&self.forgettable, now).or_else(|| self.oldest_answered(now))
+        self.forgettable.first().filter(|(at, _)| *at <= now).map(|(_, id)| *id)
     }
 
     /// The same among those of one client.
@@ -139,21 +111,12 @@ impl Unanswered {
         self.of_clients.range(from..=(client, now, usize::MAX)).next().map(|(_, _, id)| *id)
     }
 
-    /// The same among those that cannot simply be forgotten.
-    pub(super) fn oldest_answered(&self, now: Instant) -> Option<usize> {
-        first_due(&self.answered, now)
-    }
-
     /// How many there are.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
-        assert_eq!(self.of_clients.len(), self.forgettable.len() + self.answered.len());
+        assert_eq!(self.of_clients.len(), self.forgettable.len());
         self.of_clients.len() + self.bound
     }
-}
-
-fn first_due(those: &BTreeSet<(Instant, usize)>, now: Instant) -> Option<usize> {
-    those.first().filter(|(at, _)| *at <= now).map(|(_, id)| *id)
 }
 
 /// To the client, as far as anything is known.

@@ -253,30 +253,27 @@ fn what_a_peer_adds_is_accepted_while_there_is_room_for_those_who_need_us() {
     }
 }
 
-/// Where the server has been answered already it is reset, and the client when it answers after all.
+/// Where the server has been answered already it would have to be reset: such a flow keeps its place, and
+/// beyond a quarter of the table servers are answered by their clients.
 #[test]
-fn a_server_that_was_answered_is_reset_when_its_client_gives_way() {
+fn a_flow_whose_server_was_answered_keeps_its_place() {
     let config = Config { handshake: Handshake::DownstreamFirst, ..Config::default() };
     let mut table = Table::new(Config { max_flows: 2, ..config });
-    let is_early = |sent: &[Emission]| sent.iter().any(|it| it.tcp.dst_port == 80);
     let answer = |table: &mut Table, port| {
         let syn = Table::segment(Side::Lan, 0, 0, Flags::SYN);
-        let sent = table.send(Side::Lan, TcpHeader { src_port: port, options: bare(), ..syn }, b"");
-        let resets = sent.iter().filter(|it| it.tcp.has(Flags::RST));
-        let resets: Vec<(Side, u16)> = resets.map(|it| (it.to, it.tcp.src_port)).collect();
+        table.send(Side::Lan, TcpHeader { src_port: port, options: bare(), ..syn }, b"");
         let synack = Table::segment(Side::Satellite, 0, 1, SYN_ACK);
         let synack = TcpHeader { dst_port: port, options: bare(), ..synack };
-        (resets, is_early(&table.send(Side::Satellite, synack, b"")))
+        let sent = table.send(Side::Satellite, synack, b"");
+        sent.iter().any(|it| it.tcp.dst_port == 80)
     };
-    assert_eq!(answer(&mut table, 1), (vec![], true));
-    assert_eq!(answer(&mut table, 2), (vec![], false), "one is a quarter of the table, or more");
-    table.wait(Duration::from_secs(7));
-    // The one that nobody has answered goes first; the next one has no place.
-    assert_eq!(answer(&mut table, 3), (vec![], false));
-    assert_eq!(answer(&mut table, 4), (vec![], false));
-    assert_eq!(table.gateway.summary().forwarded_flows(Reason::NoRoom), 1);
-    table.wait(Duration::from_secs(1));
-    let reset = (Side::Satellite, 1);
-    assert_eq!(answer(&mut table, 5), (vec![reset], true));
-    assert_eq!((table.gateway.flows(), table.gateway.held()), (2, 0));
+    assert!(answer(&mut table, 1));
+    assert!(!answer(&mut table, 2), "one is a quarter of the table, or more");
+    table.wait(Duration::from_secs(60));
+    // The one that nobody has answered goes.
+    assert!(!answer(&mut table, 3));
+    assert_eq!(table.gateway.flows(), 2);
+    let ack = TcpHeader { src_port: 1, ..Table::segment(Side::Lan, 1, 1, Flags::ACK) };
+    let sent = table.send(Side::Lan, ack, b"hello");
+    assert!(sent.iter().any(|it| it.payload_len() == 5), "{sent:?}");
 }

@@ -86,7 +86,7 @@ fn a_full_pool_takes_nothing_beyond_the_guarantee() {
     for at in (1..60_000).step_by(1_000) {
         stalled.data(4000, at, &[7; 1_000]);
     }
-    assert!(stalled.table.gateway.held() > 24 << 10);
+    assert!(stalled.table.gateway.held() >= 24 << 10, "all but what the way back is guaranteed");
 }
 
 #[test]

@@ -53,6 +53,9 @@ struct Table {
 
 impl Streams {
     pub(super) fn new(plan: &Plan) -> Streams {
+        // Who is told of a gateway answers that it is one.
+        let announces = |middle: &Middle| matches!(middle, Middle::Gateway(it) if it.announce);
+        let announced = plan.middle.iter().any(announces);
         let limits = [0, 1].map(|index| match &plan.middle[index] {
             Middle::Router => 0,
             Middle::Gateway(config) => {
@@ -60,9 +63,7 @@ impl Streams {
                 let share = config.guaranteed.count().next_multiple_of(chunk) + chunk;
                 let share = (config.memory.count() / 4).max(share);
                 // What was sent to a host that is not heard does not count if a peer gateway holds more.
-                let announced =
-                    |peer: &Middle| matches!(peer, Middle::Gateway(peer) if peer.announce);
-                let times = if announced(&plan.middle[1 - index]) { 2 } else { 1 };
+                let times = if announced { 2 } else { 1 };
                 (times * config.stream_capacity.count()).min(share)
             }
         });
