@@ -193,11 +193,9 @@ impl<B: Buffer> Split<B> {
         let received = self.legs[leg].tcb.receiver.rcv_nxt();
         if received > received_before {
             self.make_room(now, leg);
-        }
-        self.legs[other].tcb.sender.extend(received);
-        if received > received_before {
             self.send_on_unheard(now, other);
         }
+        self.legs[other].tcb.sender.extend(received);
         let delivered = self.release(leg, arrival.acked);
         if taken {
             self.heed_reader(now, leg, arrival.acked, allowance.reset_drain);

@@ -258,6 +258,22 @@ fn silence_on_both_sides_sends_what_is_held_once() {
     assert!(table.gateway.held() >= 50_000);
 }
 
+/// The near host is there, and probes the window that we have closed: that says nothing of the far one.
+#[test]
+fn a_far_host_that_falls_silent_is_sent_what_is_held_whatever_the_near_one_says() {
+    let mut table = Table::with_backlog(&[7; 50_000]);
+    let mut sent = Vec::new();
+    for value in 503..513 {
+        sent.extend(table.wait(Duration::from_secs(1)));
+        let probe = Table::echoing(Side::Lan, 50_000, 1, value, 500);
+        sent.extend(table.send(Side::Lan, probe, b""));
+    }
+    let sent = data_to(Side::Satellite, &sent);
+    for offset in (1..50_000).step_by(1448) {
+        assert!(sent.iter().any(|(seq, _)| *seq == offset), "{offset} was never sent: {sent:?}");
+    }
+}
+
 /// The peer gateway has forgotten the flow: what comes has no timestamps, as only the two gateways
 /// had agreed on them. A forged segment among others shows nothing.
 #[test]
