@@ -276,7 +276,12 @@ impl<B: Buffer> Split<B> {
     /// What the other host says meanwhile means nothing: it probes the window that we have closed, and
     /// as long as it has been told more than the silent one has, it takes no timestamps from what it hears
     /// from that one by another path.
+    ///
+    /// A client that has not acknowledged its SYN-ACK may never have sent a SYN: it is sent nothing blindly.
     pub(super) fn suspect_silence(&mut self, now: Instant, leg: usize) {
+        if leg == CLIENT && self.is_unconfirmed() {
+            return;
+        }
         let sender = &self.legs[leg].tcb.sender;
         if matches!(sender.unanswered(), 2 | UNHEARD | 5) && self.blind.is_none() {
             // If an outage is over, what the timer has just sent again is answered before.
@@ -304,7 +309,8 @@ impl<B: Buffer> Split<B> {
 
     /// More has come for the host of `leg`. If that is not heard, it is sent all the same.
     pub(super) fn send_on_unheard(&mut self, now: Instant, leg: usize) {
-        if self.is_unheard(leg) && self.blind.is_none() {
+        let confirmed = leg == SERVER || !self.is_unconfirmed();
+        if confirmed && self.is_unheard(leg) && self.blind.is_none() {
             let next = self.legs[leg].tcb.sender.snd_nxt();
             self.blind = Some(Blind { leg, next, rounds: 1, at: now });
         }

@@ -55,7 +55,8 @@ impl<B: Buffer> Split<B> {
 
     /// How many bytes stream `leg` may hold behind what has been delivered.
     pub(super) fn room(&self, leg: usize, allowance: Allowance) -> u64 {
-        let share = self.share_end(leg, allowance.share) - self.delivered(leg);
+        // Wherever in a chunk it begins, or the window would open by chunks.
+        let share = allowance.share - (B::UNIT - 1);
         let wanted = self.sizing[leg].capacity() + self.sent_unheard(leg);
         wanted.min(allowance.most.max(share))
     }

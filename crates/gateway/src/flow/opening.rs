@@ -150,10 +150,10 @@ impl Opening {
             && tcp.seq.distance_from(next) <= i32::from(u16::MAX)
     }
 
-    /// Whether `tcp` is data that the server sends before the client has acknowledged the SYN-ACK:
-    /// a gateway on the way has done so.
+    /// Whether `tcp` is data, or the end of it, that the server sends before the client has acknowledged
+    /// the SYN-ACK: a gateway on the way has done so.
     pub(crate) fn is_early_data(&self, tcp: &TcpHeader, len: usize) -> bool {
-        len > 0
+        (len > 0 || tcp.has(Flags::FIN))
             && tcp.ack == self.syn.isn() + 1
             && tcp.seq.distance_from(self.synack_in.seq + 1) >= 0
     }

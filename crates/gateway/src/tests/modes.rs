@@ -177,6 +177,21 @@ fn data_that_a_peer_sends_early_is_not_passed_on_before_the_handshake() {
     assert!(table.sent().is_empty());
 }
 
+/// The end of what the server says overtakes the handshake, too: the client is not to hear of it past us.
+#[test]
+fn a_fin_that_a_peer_sends_early_is_not_passed_on_before_the_handshake() {
+    let mut table = Table::new(Config::default());
+    let options = table.options.clone();
+    table.send(Side::Lan, syn(options.clone()), b"");
+    let synack = Table::segment(Side::Satellite, 0, 1, SYN_ACK);
+    table.send(Side::Satellite, TcpHeader { options, ..synack }, b"");
+    let fin = Table::segment(Side::Satellite, 1, 1, FIN);
+    let ip = Table::ip(Side::Satellite);
+    let verdict =
+        table.gateway.handle_packet(table.now, Side::Satellite, &ip, &fin, Payload::EMPTY);
+    assert_eq!(verdict, Disposition::Taken, "it comes again");
+}
+
 /// A gateway near the client has added options to its SYN, which the server does not have.
 struct Added {
     table: Table,
