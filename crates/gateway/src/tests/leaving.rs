@@ -265,8 +265,11 @@ fn a_far_host_that_falls_silent_is_sent_what_is_held_whatever_the_near_one_says(
     let mut sent = Vec::new();
     for value in 503..513 {
         sent.extend(table.wait(Duration::from_secs(1)));
-        let probe = Table::echoing(Side::Lan, 50_000, 1, value, 500);
-        sent.extend(table.send(Side::Lan, probe, b""));
+        // A probe, and an acknowledgment of what is new to nobody.
+        for at in [50_000, 50_001] {
+            let segment = Table::echoing(Side::Lan, at, 1, value, 500);
+            sent.extend(table.send(Side::Lan, segment, b""));
+        }
     }
     let sent = data_to(Side::Satellite, &sent);
     for offset in (1..50_000).step_by(1448) {

@@ -275,3 +275,28 @@ fn options_that_the_peer_uses_are_not_taken_back_by_an_old_syn() {
     let sent = added.table.give(Side::Lan, &Table::ip(Side::Satellite), &more, b"250 fine.");
     assert!(line(&sent).tcp.options.timestamps.is_some());
 }
+
+/// The server has been told that its FIN was taken, and has reset since.
+#[test]
+fn what_a_server_has_ended_with_is_owed_without_a_peers_options_too() {
+    let (handshake, fin) = (Handshake::DownstreamFirst, FinMode::Immediate);
+    let mut table = Table::new(Config { handshake, fin, ..Config::default() });
+    let bare = table.options.clone();
+    let mut added = TcpOptions { sack_permitted: true, ..bare.clone() };
+    assert!(added.add_experiment(0x6270, &[0b1111]));
+    let [near, far] = [Side::Lan, Side::Satellite].map(Table::ip);
+    table.give(Side::Satellite, &near, &syn(added), b"");
+    let synack = Table::segment(Side::Satellite, 0, 1, SYN_ACK);
+    table.give(Side::Lan, &far, &TcpHeader { options: bare.clone(), ..synack }, b"");
+    table.give(Side::Lan, &far, &Table::segment(Side::Satellite, 1, 1, FIN), b"220 ready");
+    table.give(Side::Lan, &far, &Table::segment(Side::Satellite, 11, 1, Flags::RST), b"");
+    // The client's SYN comes once more, without what the peer had added.
+    table.give(Side::Satellite, &near, &syn(bare), b"");
+    let ack = Table::segment(Side::Lan, 1, 1, Flags::ACK);
+    let sent = table.give(Side::Satellite, &near, &ack, b"");
+    let [(9, flags)] = by_leg(&sent)[0][..] else { panic!("{sent:?}") };
+    assert!(flags.contains(FIN), "{flags:?}");
+    let ack = Table::segment(Side::Lan, 1, 11, Flags::ACK);
+    let sent = table.give(Side::Satellite, &near, &ack, b"");
+    assert!(matches!(by_leg(&sent)[0][..], [(0, flags)] if flags.contains(Flags::RST)));
+}
