@@ -4,14 +4,15 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use bentpipe_core::units::Rate;
 use bentpipe_net::netns::process::Process;
-use bentpipe_net::testbed::{Place, Plan, SatelliteLink, Testbed};
+use bentpipe_net::testbed::{Place, Plan};
 use nix::sys::signal::{Signal, kill};
 
 use crate::life::{assert_unchanged, exchange, state};
 use crate::observation::{ask, watchdog_of};
-use crate::stage::{Ends, FAMILIES, build, fast_link, gateways_wanted, start_gateways};
+use crate::stage::{
+    Ends, FAMILIES, build, fast_link, gateways_wanted, narrow_link, start_gateways,
+};
 use crate::toolbox::{accept, assert_same, content, receive, send};
 
 pub(crate) const CASES: &[(&str, fn())] = &[
@@ -97,9 +98,7 @@ fn uploads(happens: impl FnOnce(&mut Process)) -> Option<String> {
     if !gateways_wanted() {
         return None;
     }
-    let rate = Rate::from_bits_per_sec(10_000_000);
-    let link = SatelliteLink::with_bdp_queue(rate, Duration::from_millis(100));
-    let mut testbed: Testbed = build(Plan { link: Some(link), ..Plan::default() });
+    let mut testbed = build(Plan { link: Some(narrow_link()), ..Plan::default() });
     start_gateways(&mut testbed);
     let mut gateway = testbed.take_gateway(Place::Near).expect("gateway");
     let testbed = Arc::new(testbed);

@@ -5,14 +5,15 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use bentpipe_core::units::Rate;
 use bentpipe_net::netns::join_by_veth;
 use bentpipe_net::testbed::{BOTH, Plan, SatelliteLink, Testbed};
 
 use crate::life::exchange;
 use crate::observation::ask;
 use crate::pair::{open, pairs, part, talk, transfer};
-use crate::stage::{Ends, FAMILIES, build, fast_link, gateways_wanted, start_gateways};
+use crate::stage::{
+    Ends, FAMILIES, build, fast_link, gateways_wanted, narrow_link, start_gateways,
+};
 use crate::toolbox::{End, accept, assert_same, content, receive, send};
 
 pub(crate) const CASES: &[(&str, fn())] = &[
@@ -168,11 +169,7 @@ fn route_changes_amid_data() {
 /// Only what the far host says takes the third path, amid full uploads: the near host has been told more
 /// than the far one has, and takes what it hears from it for old.
 fn acknowledgments_take_another_path() {
-    let link = SatelliteLink::with_bdp_queue(
-        Rate::from_bits_per_sec(10_000_000),
-        Duration::from_millis(100),
-    );
-    let mut testbed = with_third_path_beside(link);
+    let mut testbed = with_third_path_beside(narrow_link());
     start_gateways(Arc::get_mut(&mut testbed).expect("the only holder"));
     let sent = content(27, 1_500_000);
     let changed = OnceLock::new();

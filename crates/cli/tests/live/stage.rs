@@ -115,6 +115,12 @@ pub(crate) fn fast_link() -> SatelliteLink {
     SatelliteLink::with_bdp_queue(rate, Duration::from_millis(10))
 }
 
+/// A link that is full after a moment: 10 Mbit/s, 100 ms each way.
+pub(crate) fn narrow_link() -> SatelliteLink {
+    let rate = Rate::from_bits_per_sec(10_000_000);
+    SatelliteLink::with_bdp_queue(rate, Duration::from_millis(100))
+}
+
 /// A geostationary link: 8 Mbit/s, 250 ms each way.
 pub(crate) fn geo_link() -> SatelliteLink {
     let rate = Rate::from_bits_per_sec(8_000_000);

@@ -252,20 +252,16 @@ impl Tcb {
         (oldest <= offset && offset <= self.sender.snd_nxt()).then_some(offset)
     }
 
-    /// RFC 7323, 4.3. Of a segment whose acknowledgment is old nothing is taken, as Linux does (the RFC
-    /// leaves it open): so that what is tried here is what hosts do.
+    /// Rule 2 of RFC 7323, 4.3; nothing of a segment whose acknowledgment is old, as Linux has it.
     fn note_timestamp(&mut self, now: Instant, tcp: &TcpHeader, start: u64, ack: u64) {
-        if ack < self.sender.snd_una() {
+        let (Some(state), Some(ts)) = (&mut self.agreed.timestamps, tcp.options.timestamps) else {
             return;
-        }
-        if let (Some(state), Some(ts)) = (&mut self.agreed.timestamps, tcp.options.timestamps) {
-            // RFC 7323, 4.3, rule 2. Behind a held FIN the peer is one further than we say.
-            let in_order =
-                start <= self.receiver.last_ack_sent() || self.receiver.held_fin_at(start);
-            if in_order && !state.is_old(ts.value, now) {
-                state.recent = ts.value;
-                state.recent_at = now;
-            }
+        };
+        // Behind a held FIN the peer is one further than we say.
+        let in_order = start <= self.receiver.last_ack_sent() || self.receiver.held_fin_at(start);
+        if ack >= self.sender.snd_una() && in_order && !state.is_old(ts.value, now) {
+            state.recent = ts.value;
+            state.recent_at = now;
         }
     }
 
