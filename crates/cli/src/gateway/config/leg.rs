@@ -139,7 +139,7 @@ const LONGEST_TIMEOUTS: RangeInclusive<Span> =
     Span(Duration::from_secs(1))..=Span(Duration::from_secs(3600));
 /// BSD's clock ticks twice a second.
 const TICKS: RangeInclusive<Span> = Span(Duration::ZERO)..=Span(Duration::from_secs(1));
-const LEAST_TIMEOUT: Duration = Duration::from_millis(1);
+const MIN_TIMEOUT: Duration = Duration::from_millis(1);
 /// From hardly any growth to as much as there can be.
 const FACTORS: RangeInclusive<f64> = 0.001..=1_000_000.0;
 const REFERENCES: RangeInclusive<Span> =
@@ -196,7 +196,7 @@ fn check_timer(leg: &LegConfig) -> Result<(), String> {
         }
     }
     // What varies little would time out with every acknowledgment that is a moment late.
-    if rto.min.max(rto.granularity).max(rto.tick) < LEAST_TIMEOUT {
+    if rto.min.max(rto.granularity).max(rto.tick) < MIN_TIMEOUT {
         return Err("rto.min, rto.granularity, rto.tick: one of them must be 1ms at least".into());
     }
     Ok(())

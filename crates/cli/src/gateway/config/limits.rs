@@ -26,7 +26,7 @@ pub(super) struct Limits {
 const DRAIN: Duration = Duration::from_secs(30);
 
 /// What thirty flows are guaranteed; below that of one, none is ever split.
-const LEAST_MEMORY: Size = Size(1 << 20);
+const MIN_MEMORY: Size = Size(1 << 20);
 /// From the largest window without scaling, rounded down, to the largest with it (RFC 7323, 2.3).
 const STREAMS: RangeInclusive<Size> = Size(64_000)..=Size(1 << 30);
 /// A flow takes some hundred bytes at least.
@@ -73,8 +73,8 @@ impl Limits {
         let Some(text) = &self.memory else { return Ok(None) };
         let memory: Size = bounds::parse("memory", text)?;
         let most = Size(host >> 20 << 20);
-        if !(LEAST_MEMORY..=most).contains(&memory) {
-            let range = format!("{LEAST_MEMORY} to {most}, which is what this host has");
+        if !(MIN_MEMORY..=most).contains(&memory) {
+            let range = format!("{MIN_MEMORY} to {most}, which is what this host has");
             return Err(Wrong::at(text, &format!("memory: {memory} is out of range ({range})")));
         }
         Ok(Some(Bytes::new(memory.0)))

@@ -23,7 +23,7 @@ fn taken(table: &str, lines: &str) {
 }
 
 #[test]
-fn a_side_of_a_link_has_its_least_and_its_largest() {
+fn a_side_of_a_link_has_its_min_and_its_max() {
     for (line, parts) in [
         ("rate = \"0Mbit/s\"", ["rate", "1kbit/s to 100Gbit/s"]),
         ("rate = \"999bit/s\"", ["rate", "1kbit/s to 100Gbit/s"]),
@@ -45,7 +45,7 @@ fn a_side_of_a_link_has_its_least_and_its_largest() {
 }
 
 #[test]
-fn a_legs_tcp_has_its_least_and_its_largest() {
+fn a_legs_tcp_has_its_min_and_its_max() {
     let cases: &[(&str, &[&str])] = &[
         ("pacing = \"0bit/s\"", &["pacing", "0bit/s", "1kbit/s to 100Gbit/s"]),
         ("tcp = \"pacing=200Gbit/s\"", &["pacing", "1kbit/s to 100Gbit/s"]),
@@ -169,7 +169,7 @@ fn limits_do_not_contradict_each_other() {
 }
 
 #[test]
-fn the_rest_has_its_least_and_its_largest() {
+fn the_rest_has_its_min_and_its_max() {
     refused("metrics", "listen = \"127.0.0.1:0\"", 5, &["listen", "port"]);
     refused("log", "every = \"999ms\"", 5, &["every", "1s to 24h"]);
     refused("log", "every = \"25h\"", 5, &["every", "1s to 24h"]);
