@@ -53,7 +53,10 @@ impl Campaign {
                         let plan = Plan::draw(seeds.first + number);
                         let outcome = play(&plan, Packets::Silent);
                         let mut all = campaign.lock().unwrap_or_else(PoisonError::into_inner);
-                        all.add(&plan, outcome);
+                        if let Some(found) = all.add(&plan, outcome) {
+                            progress.describe(all.found.len() + 1, &found);
+                            all.found.push(found);
+                        }
                         progress.show(all.played, all.found.len());
                     }
                 });
@@ -64,7 +67,8 @@ impl Campaign {
         campaign
     }
 
-    fn add(&mut self, plan: &Plan, outcome: Result<Played, String>) {
+    /// Adds to the sums; what is wrong, if anything is.
+    fn add(&mut self, plan: &Plan, outcome: Result<Played, String>) -> Option<Found> {
         self.played += 1;
         for hazard in &plan.hazards {
             *self.hazards.entry(*hazard).or_default() += 1;
@@ -77,8 +81,9 @@ impl Campaign {
                 self.sum.split += played.split;
                 self.sum.completed += played.completed;
                 self.sum.forged += played.forged;
+                None
             }
-            Err(what) => self.found.push(Found { seed: plan.seed, what }),
+            Err(what) => Some(Found { seed: plan.seed, what }),
         }
     }
 }

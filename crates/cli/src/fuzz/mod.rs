@@ -6,6 +6,7 @@ mod seeds;
 
 use bentpipe_sim::fuzz::{Packets, Plan};
 use campaign::{Campaign, Found};
+use progress::DESCRIBED;
 use seeds::Seeds;
 use serde_json::json;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -20,9 +21,6 @@ use std::time::Instant;
 
 /// What a shell expects of a program that Ctrl-C has ended.
 const INTERRUPTED: u8 = 130;
-
-/// More violations than this are only counted, and their seeds listed.
-const DESCRIBED: usize = 5;
 
 /// Tests gateways in virtual time against faults that are drawn from seeds.
 ///
@@ -76,11 +74,6 @@ pub(crate) fn run(arguments: &Arguments) -> io::Result<ExitCode> {
     let campaign = Campaign::run(&arguments.seeds, threads, &stop, &progress);
     progress.end();
     let seconds = began.elapsed().as_secs_f64();
-    for Found { seed, what } in campaign.found.iter().take(DESCRIBED) {
-        eprintln!("bentpipe fuzz: seed {seed}: {what}");
-        eprintln!("{}", Plan::draw(*seed));
-        eprintln!("replay: bentpipe fuzz --seed {seed}\n");
-    }
     print(&campaign, seconds, arguments.json)?;
     let interrupted = campaign.played < arguments.seeds.len();
     Ok(match campaign.found.is_empty() {

@@ -1,5 +1,7 @@
-//! How far it is: a bar on a terminal, a line now and then elsewhere.
+//! How far it is: a bar on a terminal, a line now and then elsewhere; and what is found, at once.
 
+use super::campaign::Found;
+use bentpipe_sim::fuzz::Plan;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{IsTerminal, stderr};
 use std::sync::{Mutex, PoisonError};
@@ -7,6 +9,9 @@ use std::time::{Duration, Instant};
 
 /// Between two lines where there is no terminal.
 const PAUSE: Duration = Duration::from_secs(30);
+
+/// More violations than this are only counted, and their seeds listed.
+pub(super) const DESCRIBED: usize = 5;
 
 /// What is shown.
 pub(super) struct Progress {
@@ -40,6 +45,22 @@ impl Progress {
                 *spoke = Instant::now();
                 eprintln!("bentpipe fuzz: {}", line());
             }
+        }
+    }
+
+    /// A seed has violated something, the `number`th of all. Not even `--quiet` hides the first few.
+    pub(super) fn describe(&self, number: usize, found: &Found) {
+        if number > DESCRIBED {
+            return;
+        }
+        let Found { seed, what } = found;
+        let text = format!(
+            "bentpipe fuzz: seed {seed}: {what}\n{}\nreplay: bentpipe fuzz --seed {seed}\n",
+            Plan::draw(*seed)
+        );
+        match &self.bar {
+            Some(bar) => bar.suspend(|| eprintln!("{text}")),
+            None => eprintln!("{text}"),
         }
     }
 

@@ -215,6 +215,13 @@ impl Receiver {
         self.fin_received() && start == self.rcv_nxt + 1
     }
 
+    /// Last.ACK.sent of RFC 7323, 4.3, and one more where a FIN is all that it leaves out: behind a
+    /// FIN that we hold back the peer is one further than we say.
+    pub(super) fn acknowledged_or_held(&self) -> u64 {
+        let acked = self.last_ack_sent;
+        acked + u64::from(self.fin_received() && acked == self.rcv_nxt)
+    }
+
     /// Data (and perhaps a FIN behind it) of an acceptable segment.
     pub fn on_data(&mut self, now: Instant, data: Range<u64>, fin: bool) -> Accepted {
         if fin
@@ -223,6 +230,7 @@ impl Receiver {
         {
             self.fin = Some(data.end);
         }
+        let was_over = self.fin_received();
         let occupied = !data.is_empty() || fin;
         let in_time = data.start.max(self.rcv_nxt)
             ..data.end.min(self.promised).min(self.fin.unwrap_or(u64::MAX));
@@ -254,7 +262,9 @@ impl Receiver {
         if self.fin_received() && !self.config.hold_fin {
             self.fin_acknowledged = true;
         }
-        if fin || urgent {
+        // A hole before a FIN that came early is filled.
+        let ends = self.fin_received() && !was_over;
+        if fin || urgent || ends {
             self.owed = Owed::Now;
         } else if occupied {
             self.owe(now);

@@ -257,8 +257,7 @@ impl Tcb {
         let (Some(state), Some(ts)) = (&mut self.agreed.timestamps, tcp.options.timestamps) else {
             return;
         };
-        // Behind a held FIN the peer is one further than we say.
-        let in_order = start <= self.receiver.last_ack_sent() || self.receiver.held_fin_at(start);
+        let in_order = start <= self.receiver.acknowledged_or_held();
         if ack >= self.sender.snd_una() && in_order && !state.is_old(ts.value, now) {
             state.recent = ts.value;
             state.recent_at = now;

@@ -239,3 +239,28 @@ fn where_the_window_is_full_acknowledgments_go_with_its_opening() {
     receiver.on_data(at(46), 701..801, false);
     assert_eq!(due(&mut receiver, at(46)), [601]);
 }
+
+#[test]
+fn a_hole_before_a_fin_is_acknowledged_at_once() {
+    // RFC 5681, 4.2, for a FIN that came early: nothing lies behind the hole but its number.
+    let mut receiver = receiver(300);
+    receiver.on_data(at(0), 51..51, true);
+    receiver.acknowledge();
+    receiver.on_data(at(1), 1..51, false);
+    assert!(receiver.ack_due(at(1)));
+    assert_eq!(told(&mut receiver).0, 52);
+}
+
+#[test]
+fn what_follows_a_held_fin_is_in_order_only_behind_what_was_acknowledged() {
+    // RFC 7323, 4.3, rule 2: the first of the segments that an acknowledgment is for is echoed.
+    let mut receiver = receiver(300);
+    receiver.config.hold_fin = true;
+    receiver.on_data(at(0), 1..51, true);
+    assert_eq!(receiver.acknowledged_or_held(), 1);
+    receiver.acknowledge();
+    assert_eq!(receiver.acknowledged_or_held(), 52);
+    receiver.acknowledge_fin();
+    receiver.acknowledge();
+    assert_eq!(receiver.acknowledged_or_held(), 52);
+}
