@@ -4,6 +4,7 @@
 #[cfg(test)]
 mod tests;
 
+use super::delivery_rate::{DeliveryRate, Departure, Newest, RateSample};
 use super::ranges::RangeSet;
 use crate::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
@@ -25,8 +26,8 @@ pub struct Record {
     pub lost: bool,
     /// Sent again since it was held lost (or sent again on suspicion).
     pub retransmitted: bool,
-    /// What had been delivered when it was last sent, for rate samples.
-    pub delivered: u64,
+    /// What had happened when it was last sent, for rate samples.
+    pub departure: Departure,
 }
 
 impl Record {
@@ -37,6 +38,10 @@ impl Record {
     /// Lost and waiting to be sent again.
     fn waits(&self) -> bool {
         self.lost && !self.retransmitted && !self.sacked
+    }
+
+    fn deliver(&self, rate: &mut DeliveryRate, newest: &mut Option<Newest>) {
+        rate.note_delivered((self.sent_at, self.departure), self.len(), self.range.end, newest);
     }
 
     /// Its share of the bytes in flight (RFC 6675's SetPipe): the original, unless it was
@@ -87,6 +92,8 @@ pub struct Delivered {
     pub arrived: Arrived,
     /// When the last of the segments was last sent that are newly acknowledged cumulatively.
     pub last_sent: Option<Instant>,
+    /// The delivery rate, if anything is newly reported.
+    pub sample: Option<RateSample>,
 }
 
 /// Every segment in flight, in stream order without gaps from `snd_una` to `snd_nxt`.
@@ -99,7 +106,7 @@ pub struct Ledger {
     /// Starts of the records that are lost and not retransmitted since.
     lost: BTreeSet<u64>,
     pipe: u64,
-    delivered: u64,
+    rate: DeliveryRate,
     retransmitted_bytes: u64,
 }
 
@@ -113,7 +120,7 @@ impl Ledger {
             sacked: RangeSet::default(),
             lost: BTreeSet::new(),
             pipe: 0,
-            delivered: 0,
+            rate: DeliveryRate::default(),
             retransmitted_bytes: 0,
         }
     }
@@ -140,7 +147,17 @@ impl Ledger {
 
     /// Bytes delivered so far, cumulatively or selectively.
     pub fn delivered(&self) -> u64 {
-        self.delivered
+        self.rate.delivered()
+    }
+
+    /// Bytes held lost so far, each time that they were.
+    pub fn lost_bytes(&self) -> u64 {
+        self.rate.lost()
+    }
+
+    /// The application has nothing more to send: what is delivered next says nothing about the path.
+    pub fn set_app_limited(&mut self) {
+        self.rate.set_app_limited(self.pipe);
     }
 
     /// Bytes sent again so far.
@@ -181,8 +198,10 @@ impl Ledger {
         if range.is_empty() {
             return;
         }
+        let alone = self.pipe == 0;
         self.snd_nxt = range.end;
         self.pipe += range.end - range.start;
+        let departure = self.rate.departure(now, self.pipe, alone);
         self.records.push_back(Record {
             range,
             sent_at: now,
@@ -190,19 +209,20 @@ impl Ledger {
             sacked: false,
             lost: false,
             retransmitted: false,
-            delivered: self.delivered,
+            departure,
         });
     }
 
     /// Outstanding data was sent again.
     pub fn resent(&mut self, now: Instant, range: Range<u64>) {
         self.retransmitted_bytes += range.end - range.start;
-        let delivered = self.delivered;
+        let in_flight = self.pipe + (range.end - range.start);
+        let departure = self.rate.departure(now, in_flight, self.pipe == 0);
         self.update(range, |record| {
             record.sent_at = now;
             record.transmissions += 1;
             record.retransmitted = true;
-            record.delivered = delivered;
+            record.departure = departure;
         });
     }
 
@@ -210,12 +230,15 @@ impl Ledger {
     /// sent again counts as lost a second time.
     pub fn mark_lost(&mut self, range: Range<u64>) {
         let range = range.start.max(self.snd_una)..range.end.min(self.snd_nxt);
+        let mut newly = 0;
         self.update(range, |record| {
             if !record.sacked {
+                newly += record.len() * u64::from(!record.lost || record.retransmitted);
                 record.lost = true;
                 record.retransmitted = false;
             }
         });
+        self.rate.note_lost(newly);
     }
 
     /// What was held lost is on its way after all, except what was sent again: that counts once.
@@ -239,6 +262,7 @@ impl Ledger {
     ) -> Delivered {
         let mut delivered = Delivered::default();
         let mut arrived = Arrived::default();
+        let (mut rate, mut newest) = (self.rate, None);
         if ack > self.snd_una {
             self.split_at(ack);
             while self.records.front().is_some_and(|record| record.range.end <= ack) {
@@ -249,7 +273,7 @@ impl Ledger {
                     self.lost.remove(&record.range.start);
                 }
                 if !record.sacked {
-                    self.delivered += record.len();
+                    record.deliver(&mut rate, &mut newest);
                     arrived.note(&record);
                 }
             }
@@ -260,8 +284,8 @@ impl Ledger {
         for block in blocks {
             for part in self.sacked.insert(block.start.max(self.snd_una)..block.end) {
                 delivered.sacked += part.end - part.start;
-                self.delivered += part.end - part.start;
                 self.update(part, |record| {
+                    record.deliver(&mut rate, &mut newest);
                     arrived.note(record);
                     record.sacked = true;
                 });
@@ -270,6 +294,8 @@ impl Ledger {
         let measured = arrived.once.filter(|_| arrived.again.is_none());
         delivered.rtt = measured.map(|(sent_at, _)| now.saturating_since(sent_at));
         delivered.arrived = arrived;
+        delivered.sample = rate.sample(now, newest);
+        self.rate = rate;
         delivered
     }
 

@@ -11,6 +11,7 @@
 pub mod buffer;
 pub mod congestion;
 pub mod connection;
+pub mod delivery_rate;
 pub mod ecn;
 pub mod ledger;
 pub mod pacing;
