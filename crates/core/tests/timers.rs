@@ -47,17 +47,17 @@ fn timeouts_in_fast_recovery(tick: u64) -> (u64, u64, Duration) {
     for _ in 0..40 {
         sent += 1;
         sender.extend(1 + sent * SMSS);
-        assert!(sender.poll_transmit(at(now)).is_some());
+        assert!(sender.poll_transmit(at(now)).is_ok());
         now += ROUND_TRIP;
         acknowledge(&mut sender, at(now), sent);
     }
     sender.extend(1 + (sent + 8) * SMSS);
-    while sender.poll_transmit(at(now)).is_some() {}
+    while sender.poll_transmit(at(now)).is_ok() {}
     let patience = sender.poll_timer().expect("the timer runs").saturating_since(at(now));
     let pass = |sender: &mut Sender, until: u64| {
         while let Some(due) = sender.poll_timer().filter(|due| *due < at(until)) {
             sender.on_timer(due);
-            while sender.poll_transmit(due).is_some() {}
+            while sender.poll_transmit(due).is_ok() {}
         }
     };
     // Seven duplicate acknowledgments a round trip later, a millisecond apart; what they let
@@ -65,7 +65,7 @@ fn timeouts_in_fast_recovery(tick: u64) -> (u64, u64, Duration) {
     for duplicate in 0..7 {
         pass(&mut sender, now + ROUND_TRIP + duplicate);
         acknowledge(&mut sender, at(now + ROUND_TRIP + duplicate), sent);
-        while sender.poll_transmit(at(now + ROUND_TRIP + duplicate)).is_some() {}
+        while sender.poll_transmit(at(now + ROUND_TRIP + duplicate)).is_ok() {}
     }
     pass(&mut sender, now + 2 * ROUND_TRIP + 3);
     acknowledge(&mut sender, at(now + 2 * ROUND_TRIP + 3), sent + 8);
@@ -95,7 +95,7 @@ fn a_coarse_clock_expires_on_its_ticks_and_doubles_them() {
     let mut now = at(730);
     let mut expired = Vec::new();
     for _ in 0..5 {
-        while sender.poll_transmit(now).is_some() {}
+        while sender.poll_transmit(now).is_ok() {}
         now = sender.poll_timer().expect("the timer runs");
         sender.on_timer(now);
         expired.push(now.as_nanos() / 1_000_000);

@@ -50,7 +50,7 @@ impl Episode {
         let mut data: VecDeque<(Instant, Range<u64>)> = VecDeque::new();
         let mut acks: VecDeque<(Instant, u64, Vec<Range<u64>>)> = VecDeque::new();
         loop {
-            while let Some(sent) = sender.poll_transmit(now) {
+            while let Ok(sent) = sender.poll_transmit(now) {
                 line_free = line_free.max(now) + spacing;
                 if sent.retransmission || !rng.random_bool(LOSS) {
                     data.push_back((line_free + ROUND_TRIP / 2, sent.range));
@@ -114,7 +114,7 @@ impl Episode {
     pub(crate) fn replay_sender(&self, sender: &mut Sender) {
         let mut sent = 0;
         let mut drain = |sender: &mut Sender, now| {
-            while sender.poll_transmit(now).is_some() {
+            while sender.poll_transmit(now).is_ok() {
                 sent += 1;
             }
         };

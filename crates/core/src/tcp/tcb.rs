@@ -298,7 +298,7 @@ impl Tcb {
         if self.receiver.ack_due(now) && self.receiver.has_sack_blocks() {
             return Some(self.acknowledgment(now));
         }
-        if let Some(sent) = self.sender.poll_transmit(now) {
+        if let Ok(sent) = self.sender.poll_transmit(now) {
             return Some(self.data_segment(now, sent));
         }
         self.receiver.ack_due(now).then(|| self.acknowledgment(now))

@@ -10,11 +10,17 @@ pub trait Increase: fmt::Debug + Serialize + DeserializeOwned + Send {
     /// By how many bytes `window` grows for this acknowledgment.
     fn increase(&mut self, window: u64, acked: &Acked) -> u64;
 
+    /// A loss or timeout: the new threshold, which is half of what was outstanding unless the
+    /// policy says otherwise.
+    fn decrease(&mut self, congested: &Congested) -> u64 {
+        half(congested)
+    }
+
     /// A loss or timeout: forget what was accumulated.
     fn restart(&mut self) {}
 }
 
-/// Slow start, increase `I`, halving.
+/// Slow start, increase `I`, and its decrease: halving as a rule.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Classic<I> {
     slow_start: SlowStart,
@@ -47,6 +53,6 @@ impl<I: Increase> Congestion for Classic<I> {
 
     fn decrease(&mut self, congested: &Congested, _timeout: bool) -> u64 {
         self.increase.restart();
-        half(congested)
+        self.increase.decrease(congested)
     }
 }

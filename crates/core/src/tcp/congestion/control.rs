@@ -2,7 +2,7 @@
 //! in [`Control::ALL`] and one line in each of the four tables here.
 
 use super::text::{Parameters, UnknownControl};
-use super::{Band, Classic, Congestion, ConstantRate, Cubic, Hybla, IncreaseByK};
+use super::{Band, Classic, Congestion, ConstantRate, Cubic, FixedWindow, Hybla, IncreaseByK};
 use super::{SlowStartConfig, Standard, Vegas};
 use crate::condensed::Reader;
 use crate::time::Duration;
@@ -39,6 +39,8 @@ pub enum Control {
         /// Section 4.7: a connection that loses before its last W_max gives way to others.
         fast_convergence: bool,
     },
+    /// The initial window, whatever happens.
+    FixedWindow,
 }
 
 /// Hybla's reference.
@@ -46,13 +48,14 @@ const RTT0: Duration = Duration::from_millis(25);
 
 impl Control {
     /// Each algorithm, with usual parameters.
-    pub const ALL: [Control; 6] = [
+    pub const ALL: [Control; 7] = [
         Control::Standard,
         Control::ConstantRate { c: 100.0 },
         Control::IncreaseByK { k: 4.0 },
         Control::Vegas(Band::ONE_THREE),
         Control::Hybla { rtt0: RTT0 },
         Control::Cubic { fast_convergence: true },
+        Control::FixedWindow,
     ];
 
     /// A fresh instance for segments of `smss` bytes.
@@ -70,6 +73,7 @@ impl Control {
             Control::Cubic { fast_convergence } => {
                 Box::new(Cubic::new(slow_start, smss, fast_convergence))
             }
+            Control::FixedWindow => Box::new(FixedWindow::new(slow_start, smss)),
         }
     }
 }
@@ -84,6 +88,7 @@ impl Control {
             Control::Vegas(_) => Box::new(from.take::<Vegas>()),
             Control::Hybla { .. } => Box::new(from.take::<Hybla>()),
             Control::Cubic { .. } => Box::new(from.take::<Cubic>()),
+            Control::FixedWindow => Box::new(from.take::<FixedWindow>()),
         }
     }
 }
@@ -104,6 +109,7 @@ impl fmt::Display for Control {
             Control::Hybla { rtt0 } => write!(f, "hybla:rtt0={}ns", rtt0.as_nanos()),
             Control::Cubic { fast_convergence: true } => f.write_str("cubic"),
             Control::Cubic { fast_convergence: false } => f.write_str("cubic:fast-convergence=off"),
+            Control::FixedWindow => f.write_str("fixed-window"),
         }
     }
 }
@@ -137,6 +143,7 @@ impl FromStr for Control {
                 let fast_convergence = given.take_with("fast-convergence", true, switch)?;
                 Control::Cubic { fast_convergence }
             }
+            "fixed-window" => Control::FixedWindow,
             _ => {
                 let names = Control::ALL.map(|control| {
                     let text = control.to_string();

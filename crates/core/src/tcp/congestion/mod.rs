@@ -3,10 +3,12 @@
 //! A [`Congestion`] hears of bytes, times and losses; it never sees sequence numbers, and never
 //! what recovery does. Windows are in bytes.
 
+mod ack_rate;
 mod classic;
 mod constant_rate;
 mod control;
 mod cubic;
+mod fixed_window;
 mod growth;
 mod hybla;
 mod hystart;
@@ -23,6 +25,7 @@ pub use classic::{Classic, Increase};
 pub use constant_rate::ConstantRate;
 pub use control::Control;
 pub use cubic::Cubic;
+pub use fixed_window::FixedWindow;
 pub use growth::Growth;
 pub use hybla::Hybla;
 pub use hystart::{HyStart, Phase};
@@ -33,7 +36,9 @@ pub use text::UnknownControl;
 pub use vegas::{Band, Vegas};
 
 use crate::condensed::Condense;
+use crate::tcp::delivery_rate::RateSample;
 use crate::time::{Duration, Instant};
+use crate::units::Rate;
 use std::fmt;
 
 /// An acknowledgment of new data outside fast recovery.
@@ -58,6 +63,59 @@ pub struct Acked {
     pub round: u64,
     /// Whether the window, not the application or the peer, limited what was in flight.
     pub window_limited: bool,
+}
+
+/// What one acknowledgment says of the path, in fast recovery as well as outside.
+#[derive(Debug, Clone, Copy)]
+pub struct Delivery {
+    /// When it came.
+    pub now: Instant,
+    /// Sender maximum segment size, in bytes.
+    pub smss: u64,
+    /// Bytes newly reported, cumulatively or selectively.
+    pub newly: u64,
+    /// All bytes reported so far.
+    pub delivered: u64,
+    /// Bytes held lost since the last one.
+    pub lost: u64,
+    /// Bytes in flight after it.
+    pub in_flight: u64,
+    /// The delivery rate, if it reports anything.
+    pub sample: Option<RateSample>,
+    /// The round-trip time that it measured, if it did.
+    pub rtt: Option<Duration>,
+    /// Smoothed round-trip time.
+    pub srtt: Option<Duration>,
+    /// The least round-trip time seen.
+    pub min_rtt: Option<Duration>,
+    /// Fast recovery is under way.
+    pub in_recovery: bool,
+}
+
+/// A segment that has just left.
+#[derive(Debug, Clone, Copy)]
+pub struct Departed {
+    /// When.
+    pub now: Instant,
+    /// Its bytes.
+    pub bytes: u64,
+    /// Bytes in flight before it left.
+    pub in_flight: u64,
+    /// It was sent before.
+    pub again: bool,
+}
+
+/// What pacing goes by.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum PacingBasis {
+    /// The window, `gain` times each round trip, so that pacing does not itself hold the window's
+    /// growth back.
+    Window {
+        /// How much faster than one window a round trip.
+        gain: f64,
+    },
+    /// This rate of payload, whatever the window; none: it is not known yet.
+    Rate(Option<Rate>),
 }
 
 /// A congestion signal.
@@ -85,8 +143,18 @@ pub trait Congestion: fmt::Debug + Condense + Send {
     /// The same, to be changed.
     fn slow_start_mut(&mut self) -> &mut SlowStart;
 
-    /// New data was acknowledged outside fast recovery.
+    /// New data was acknowledged outside fast recovery: the window may grow.
     fn on_ack(&mut self, acked: &Acked);
+
+    /// An acknowledgment has reported something or shown a loss, in fast recovery or not. It comes
+    /// before [`Congestion::on_ack`], and after [`Congestion::on_loss`] and
+    /// [`Congestion::on_recovered`].
+    fn on_delivery(&mut self, delivery: &Delivery) {
+        self.slow_start_mut().on_delivery(delivery);
+    }
+
+    /// A segment has left.
+    fn on_sent(&mut self, _departed: &Departed) {}
 
     /// A loss, or a timeout: the new threshold. What congestion avoidance has accumulated is void.
     fn decrease(&mut self, congested: &Congested, timeout: bool) -> u64;
@@ -141,9 +209,19 @@ pub trait Congestion: fmt::Debug + Condense + Send {
         self.slow_start_mut().on_idle();
     }
 
-    /// How much faster than one window a round trip pacing should send, so that it does not
-    /// itself hold the window's growth back.
-    fn pacing_gain(&self) -> f64 {
-        self.slow_start().pacing_gain()
+    /// What pacing goes by.
+    fn pacing(&self) -> PacingBasis {
+        self.slow_start().pacing()
+    }
+
+    /// Whether segments are paced though the sender is not told to.
+    fn needs_pacing(&self) -> bool {
+        false
+    }
+
+    /// Whether the sender is to bring the window down evenly in fast recovery where it is told to
+    /// (RFC 9937). False: the window is what it is at any time.
+    fn reduces_proportionally(&self) -> bool {
+        true
     }
 }

@@ -4,8 +4,9 @@
 //! How the window grows is a [`Growth`]: doubled each round trip, limited (RFC 3742), or doubled
 //! until round-trip times rise (HyStart++, RFC 9406). Appropriate byte counting is RFC 3465's.
 
+use super::ack_rate::AckRate;
 use super::hystart::{HyStart, Phase};
-use super::{Acked, Growth};
+use super::{Acked, Delivery, Growth, PacingBasis};
 use serde::{Deserialize, Serialize};
 
 /// What no peer can offer more than (RFC 7323, 2.3).
@@ -63,6 +64,8 @@ pub struct SlowStart {
     window: u64,
     ssthresh: u64,
     hystart: Option<HyStart>,
+    /// What [`Probing::AckRate`] needs.
+    ack_rate: Option<Box<AckRate>>,
     after_timeout: bool,
     /// What the last reduction found, until it is known whether it was right.
     before: Option<Box<Before>>,
@@ -83,6 +86,7 @@ impl SlowStart {
             window: config.initial_window.max(smss),
             ssthresh: config.initial_ssthresh.unwrap_or(u64::MAX).max(2 * smss),
             hystart: (config.growth == Growth::HyStart).then(HyStart::default),
+            ack_rate: (config.probing == Probing::AckRate).then(Box::default),
             after_timeout: false,
             before: None,
             smss,
@@ -118,6 +122,13 @@ impl SlowStart {
     /// Slow start ends here.
     pub fn end(&mut self) {
         self.ssthresh = self.window;
+    }
+
+    /// See [`Congestion::on_delivery`](super::Congestion::on_delivery).
+    pub fn on_delivery(&mut self, delivery: &Delivery) {
+        if let Some(ack_rate) = self.ack_rate.as_mut().filter(|_| delivery.newly > 0) {
+            ack_rate.on_delivery(delivery);
+        }
     }
 
     /// Grows the window if slow start is under way. False if congestion avoidance is to.
@@ -223,12 +234,12 @@ impl SlowStart {
         self.window = self.window.min(restart);
     }
 
-    /// See [`Congestion::pacing_gain`](super::Congestion::pacing_gain).
-    pub fn pacing_gain(&self) -> f64 {
-        match (self.is_under_way(), self.config.probing) {
-            (true, Probing::TwiceAckRate) => 2.0,
-            (true, Probing::AckRate) => 1.0,
-            (false, _) => 1.25,
+    /// See [`Congestion::pacing`](super::Congestion::pacing).
+    pub fn pacing(&self) -> PacingBasis {
+        match (self.is_under_way(), &self.ack_rate) {
+            (true, None) => PacingBasis::Window { gain: 2.0 },
+            (true, Some(ack_rate)) => PacingBasis::Rate(ack_rate.probing()),
+            (false, _) => PacingBasis::Window { gain: 1.25 },
         }
     }
 }

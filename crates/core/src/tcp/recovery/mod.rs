@@ -23,6 +23,7 @@ pub use sack::Sack;
 pub use sack_reno::SackReno;
 pub use tahoe::Tahoe;
 
+use super::delivery_rate::RateSample;
 use super::ledger::{Arrived, Ledger};
 use crate::condensed::Condense;
 use crate::time::{Duration, Instant};
@@ -64,6 +65,8 @@ pub struct AckFacts {
     pub echoes_last: bool,
     /// The round-trip time that it measured, if it did.
     pub rtt: Option<Duration>,
+    /// The delivery rate, if it reports anything new.
+    pub sample: Option<RateSample>,
     /// The path's times, this measurement included.
     pub timing: Timing,
     /// Sender maximum segment size, in bytes.

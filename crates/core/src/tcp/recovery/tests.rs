@@ -39,7 +39,7 @@ impl Script {
     /// All that leaves now, as numbers of segments from 0.
     fn sends(&mut self) -> Vec<u64> {
         let mut sent = Vec::new();
-        while let Some(out) = self.sender.poll_transmit(self.now) {
+        while let Ok(out) = self.sender.poll_transmit(self.now) {
             sent.push((out.range.start - 1) / SMSS);
             assert!(sent.len() < 1_000, "sends without end");
         }

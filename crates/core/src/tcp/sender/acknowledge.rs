@@ -1,8 +1,8 @@
 //! Taking an acknowledgment: the ledger notes it, recovery judges it, congestion control hears of it,
 //! and what recovery decides is done.
 
-use super::{Ack, AckOutcome, Sender, reduction, transmit};
-use crate::tcp::congestion::{Acked, Congested, Probing};
+use super::{Ack, AckOutcome, Sender, Waits, reduction, transmit};
+use crate::tcp::congestion::{Acked, Congested, Delivery};
 use crate::tcp::recovery::{AckFacts, Episode, Timing, Verdict};
 use crate::tcp::timestamps;
 use crate::time::Instant;
@@ -27,8 +27,8 @@ impl Sender {
             return AckOutcome::default();
         }
         let in_flight = self.in_flight();
-        let limited =
-            self.window_limited || (self.cwnd() < self.ssthresh() && in_flight * 2 >= self.cwnd());
+        let limited = self.waits == Waits::CongestionWindow
+            || (self.cwnd() < self.ssthresh() && in_flight * 2 >= self.cwnd());
         let outstanding = self.ledger.flight_size() > 0;
         let nxt = self.snd_nxt();
         // A recovery without SACK counts duplicates: with both, the pipe would shrink twice.
@@ -45,10 +45,6 @@ impl Sender {
             .take(4)
             .collect();
         let mut delivered = self.ledger.acknowledge(now, ack.ack, blocks);
-        if self.config.probing == Probing::AckRate && delivered.acked + delivered.sacked > 0 {
-            let srtt = self.rtt.srtt().unwrap_or_default();
-            self.ack_rate.on_ack(now, self.ledger.delivered(), srtt);
-        }
         if let Some(rtt) = delivered.rtt {
             self.rtt.sample_at(now, rtt);
             let newest = delivered.arrived.once.map_or(0, |(_, end)| end);
@@ -73,6 +69,7 @@ impl Sender {
             echoes_last: ack.echoed.is_some()
                 && ack.echoed == delivered.last_sent.map(timestamps::tick),
             rtt: delivered.rtt,
+            sample: delivered.sample,
             timing: self.timing(),
             smss: self.config.smss,
         };
@@ -140,6 +137,7 @@ impl Sender {
         self.apply(facts.now, verdict, flight_size);
         let (acked, duplicate) = (facts.acked, facts.duplicate);
         self.step_reduction(reduction::Step { acked, duplicate, loss });
+        self.tell_delivery(facts);
         if unchanged && facts.acked > 0 && !was_in_recovery {
             self.congestion.on_ack(&Acked {
                 now: facts.now,
@@ -154,6 +152,28 @@ impl Sender {
             });
         }
         keep_timer
+    }
+
+    /// Congestion control hears of every acknowledgment that reports or shows something.
+    fn tell_delivery(&mut self, facts: &AckFacts) {
+        let lost = self.ledger.lost_bytes() - self.lost_told;
+        if facts.acked + facts.sacked + lost == 0 {
+            return;
+        }
+        self.lost_told += lost;
+        self.congestion.on_delivery(&Delivery {
+            now: facts.now,
+            smss: facts.smss,
+            newly: facts.acked + facts.sacked,
+            delivered: self.ledger.delivered(),
+            lost,
+            in_flight: self.in_flight(),
+            sample: facts.sample,
+            rtt: facts.rtt,
+            srtt: facts.timing.srtt,
+            min_rtt: facts.timing.min_rtt,
+            in_recovery: self.recovery.in_recovery(),
+        });
     }
 
     /// Does what recovery has decided, with `flight_size` bytes outstanding before.

@@ -7,7 +7,6 @@
 //! Drain order: after [`Sender::on_ack`] or [`Sender::on_timer`], call `poll_transmit` until it
 //! gives nothing, then [`Sender::poll_timer`].
 
-mod ack_rate;
 mod acknowledge;
 mod condense;
 mod config;
@@ -23,7 +22,7 @@ mod undo;
 
 pub use config::{InitialWindow, SenderConfig};
 pub use reduction::Reduction;
-pub use transmit::Transmission;
+pub use transmit::{Transmission, Waits};
 
 use super::congestion::Congestion;
 use super::ledger::Ledger;
@@ -97,7 +96,6 @@ pub struct Sender {
     dsack_seen: bool,
     rtt: RttEstimator,
     pacer: Pacer,
-    ack_rate: ack_rate::AckRate,
     /// One past the last byte written to the stream.
     end: u64,
     /// The stream ends at `end` with a FIN.
@@ -127,14 +125,12 @@ pub struct Sender {
     last_sent: Option<Instant>,
     /// Round trips so far, and the offset whose acknowledgment ends this one.
     round: (u64, u64),
-    /// The congestion window was what stopped the last transmission.
-    window_limited: bool,
-    /// Pacing was.
-    paced_out: bool,
+    /// What stopped the last transmission.
+    waits: Waits,
     /// Another sender is using the link that is shared with it.
     link_busy: bool,
-    /// That was.
-    waits_for_link: bool,
+    /// The ledger's count of lost bytes when congestion control last heard of it.
+    lost_told: u64,
     stats: SenderStats,
 }
 
@@ -155,7 +151,6 @@ impl Sender {
             dsack_seen: false,
             rtt: estimator,
             pacer: Pacer::default(),
-            ack_rate: ack_rate::AckRate::default(),
             end: start,
             finished: false,
             window_edge: start + window,
@@ -172,10 +167,9 @@ impl Sender {
             unanswered: 0,
             last_sent: None,
             round: (0, start),
-            window_limited: false,
-            paced_out: false,
+            waits: Waits::Application,
             link_busy: false,
-            waits_for_link: false,
+            lost_told: 0,
             stats: SenderStats::default(),
             config,
         }
@@ -246,7 +240,12 @@ impl Sender {
 
     /// Whether only the [busy](Sender::set_link_busy) link kept the last transmission from leaving.
     pub fn waits_for_link(&self) -> bool {
-        self.waits_for_link
+        self.waits == Waits::Link
+    }
+
+    /// Why nothing was sent when [`Sender::poll_transmit`] was last asked.
+    pub fn waits(&self) -> Waits {
+        self.waits
     }
 
     /// The stream has been written up to `end` (exclusive).

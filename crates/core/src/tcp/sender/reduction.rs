@@ -49,8 +49,9 @@ impl Sender {
     pub(super) fn begin_reduction(&mut self) {
         let newly = self.ledger.delivered() - self.course.delivered;
         let outstanding = self.ledger.flight_size() - self.ledger.sacked().covered();
-        self.course.prr =
-            (self.config.reduction == Reduction::Prr).then(|| Prr::new(outstanding + newly));
+        let proportional =
+            self.config.reduction == Reduction::Prr && self.congestion.reduces_proportionally();
+        self.course.prr = proportional.then(|| Prr::new(outstanding + newly));
     }
 
     /// Fast recovery ends, or a timeout or an undone reduction has overtaken it. True if it was

@@ -42,7 +42,7 @@ fn segment(number: u64) -> Range<u64> {
 /// All that leaves now, as numbers of segments; a panic if it never ends.
 fn drain(sender: &mut Sender, now: Instant) -> Vec<u64> {
     let mut sent = Vec::new();
-    while let Some(out) = sender.poll_transmit(now) {
+    while let Ok(out) = sender.poll_transmit(now) {
         sent.push((out.range.start - 1) / SMSS);
         assert!(sent.len() < 1_000, "sends without end");
     }

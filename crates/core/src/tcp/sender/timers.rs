@@ -1,6 +1,6 @@
 //! The retransmission timer (RFC 6298, section 5) and the persist timer (RFC 9293, 3.8.6.1).
 
-use super::{Sender, reduction::Step, transmit::Forced};
+use super::{Sender, Waits, reduction::Step, transmit::Forced};
 use crate::tcp::congestion::Congested;
 use crate::tcp::rtt::RttEstimator;
 use crate::time::{Duration, Instant, earliest};
@@ -33,7 +33,7 @@ impl Sender {
     pub fn poll_timer(&self) -> Option<Instant> {
         let rto = self.rto_deadline;
         let persist = self.persist.map(|persist| persist.deadline);
-        let paced = self.paced_out.then(|| self.pacer.next());
+        let paced = (self.waits == Waits::Pacer).then(|| self.pacer.next());
         let ours = earliest(earliest(rto, persist), earliest(paced, self.ecn_hold));
         earliest(ours, self.recovery.poll_timer())
     }
@@ -64,8 +64,8 @@ impl Sender {
             self.forced = Some(Forced::Persist);
             self.unanswered += 1;
         }
-        if self.paced_out && self.pacer.next() <= now {
-            self.paced_out = false;
+        if self.waits == Waits::Pacer && self.pacer.next() <= now {
+            self.waits = Waits::Asked;
         }
     }
 

@@ -2,7 +2,7 @@
 //! silly-window avoidance (RFC 9293, 3.8.6.2.1), Nagle's rule and pacing.
 
 use super::{Sender, timers};
-use crate::tcp::congestion::Probing;
+use crate::tcp::congestion::{Departed, PacingBasis};
 use crate::tcp::pacing::Pacing;
 use crate::tcp::recovery::{Next, SentFacts};
 use crate::time::{Duration, Instant};
@@ -35,6 +35,29 @@ pub(super) enum Forced {
     Persist,
 }
 
+/// Why a sender sends nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Waits {
+    /// All that was written has been sent.
+    Application,
+    /// Nagle's rule, or silly window avoidance: a short segment waits for more.
+    Short,
+    /// The peer's window is full.
+    PeerWindow,
+    /// The congestion window is.
+    CongestionWindow,
+    /// Recovery sends nothing for now.
+    Recovery,
+    /// The next segment's time has not come.
+    Pacer,
+    /// It is another sender's turn on the link.
+    Link,
+    /// A mark came while the window was one segment (RFC 3168, 6.1.2).
+    Mark,
+    /// Nothing: something may be sent when it is asked for.
+    Asked,
+}
+
 /// What the windows and recovery let a sender do next.
 #[derive(Debug)]
 enum Choice {
@@ -42,58 +65,55 @@ enum Choice {
     Again(Range<u64>),
     /// Send this part for the first time (an empty one: the FIN alone).
     New(Range<u64>),
-    /// Something waits, and the congestion window forbids it.
-    WindowLimited,
-    /// There is nothing to send, or the peer's window forbids it.
-    Nothing,
 }
 
 impl Sender {
-    /// The next segment to be sent now, if any.
-    pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmission> {
-        self.paced_out = false;
-        self.waits_for_link = false;
-        self.window_limited = false;
+    /// The next segment to be sent now.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn poll_transmit(&mut self, now: Instant) -> Result<Transmission, Waits> {
+        let sent = self.next_transmission(now);
+        self.waits = sent.as_ref().map_or_else(|waits| *waits, |_| Waits::Asked);
+        if self.waits == Waits::Application && self.in_flight() < self.cwnd() {
+            self.ledger.set_app_limited();
+        }
+        sent
+    }
+
+    fn next_transmission(&mut self, now: Instant) -> Result<Transmission, Waits> {
         if self.is_quiet() {
-            return None;
+            return Err(Waits::Application);
         }
         match self.forced.take() {
             Some(Forced::FirstLost) => {
                 if let Some(range) = self.ledger.first_lost() {
-                    return Some(self.again(now, range, self.config.smss));
+                    return Ok(self.again(now, range, self.config.smss));
                 }
             }
-            Some(Forced::Probe) => return self.tail_probe(now),
-            Some(Forced::Persist) => return self.probe(now),
+            Some(Forced::Probe) => return self.tail_probe(now).ok_or(Waits::Recovery),
+            Some(Forced::Persist) => return Ok(self.probe(now)),
             None => {}
         }
         if self.is_held(now) {
-            return None;
+            return Err(Waits::Mark);
         }
         let paced = now < self.pacer.next();
-        if paced || self.link_busy {
-            let choice = self.choose();
-            let waits = matches!(choice, Choice::Again(_) | Choice::New(_));
-            (self.paced_out, self.waits_for_link) = (waits && paced, waits && !paced);
-            self.window_limited = matches!(choice, Choice::WindowLimited);
-            self.persist_if_stuck(now);
-            return None;
+        if !paced && !self.link_busy {
+            self.restart_if_idle(now);
         }
-        self.restart_if_idle(now);
-        match self.choose() {
+        let choice = self.choose();
+        if matches!(choice, Err(Waits::PeerWindow | Waits::Short)) {
+            self.persist_if_stuck(now);
+        }
+        match choice? {
+            _ if paced => Err(Waits::Pacer),
+            _ if self.link_busy => Err(Waits::Link),
             Choice::Again(range) => {
                 let limit = range.end - range.start;
-                Some(self.again(now, range, limit))
+                Ok(self.again(now, range, limit))
             }
-            Choice::New(range) => Some(self.first_time(now, range)),
-            Choice::WindowLimited => {
-                self.window_limited = true;
-                None
-            }
-            Choice::Nothing => {
-                self.persist_if_stuck(now);
-                None
-            }
+            Choice::New(range) => Ok(self.first_time(now, range)),
         }
     }
 
@@ -133,27 +153,28 @@ impl Sender {
     }
 
     /// What the next segment would be, pacing left aside.
-    fn choose(&self) -> Choice {
+    fn choose(&self) -> Result<Choice, Waits> {
         let smss = self.config.smss;
         let in_flight = self.in_flight();
         let room = self.room(in_flight);
         let new_data = self.new_data();
-        let next = self.recovery.next(&self.ledger, new_data.is_some(), smss);
+        let next = self.recovery.next(&self.ledger, new_data.is_ok(), smss);
         let (range, again) = match (next, new_data) {
             (Next::Again(range), _) => match self.allowed_again(range) {
                 Some(range) => (range, true),
-                None => return Choice::Nothing,
+                None => return Err(Waits::PeerWindow),
             },
-            (Next::New, Some(range)) => (range, false),
-            (Next::New, None) | (Next::Nothing, _) => return Choice::Nothing,
+            (Next::New, Ok(range)) => (range, false),
+            (Next::New | Next::Nothing, Err(waits)) => return Err(waits),
+            (Next::Nothing, Ok(_)) => return Err(Waits::Recovery),
         };
         let len = range.end - range.start;
         if room < len.min(smss) && in_flight > 0 {
-            return Choice::WindowLimited;
+            return Err(Waits::CongestionWindow);
         }
         let limit = whole_segments(room.min(self.burst_limit()), smss);
         let range = range.start..range.start + len.min(limit);
-        if again { Choice::Again(range) } else { Choice::New(range) }
+        Ok(if again { Choice::Again(range) } else { Choice::New(range) })
     }
 
     /// What of `range` may be sent again: not what was sent beyond the peer's window, as long as it is
@@ -165,29 +186,33 @@ impl Sender {
 
     /// What may be sent for the first time, as far as the peer's window, silly-window avoidance
     /// and Nagle are concerned. The range may be empty: then only a FIN is to be sent.
-    fn new_data(&self) -> Option<Range<u64>> {
+    fn new_data(&self) -> Result<Range<u64>, Waits> {
         let nxt = self.snd_nxt();
         let available = self.end.saturating_sub(nxt);
         let usable = self.window_edge.saturating_sub(nxt);
         let smss = self.config.smss;
         if nxt >= self.stream_end() {
-            return None;
+            return Err(Waits::Application);
+        }
+        if usable == 0 {
+            return Err(Waits::PeerWindow);
         }
         if available == 0 {
             // The FIN alone: it takes one offset of the window.
-            return (usable > 0).then_some(nxt..nxt);
+            return Ok(nxt..nxt);
         }
         let sendable = available.min(usable);
         if sendable >= smss {
             let whole = whole_segments(sendable.min(self.config.max_burst), smss);
             // A short tail goes along if it is the stream's end for now and Nagle agrees.
             let tail = sendable == available && self.may_send_short();
-            return Some(nxt..nxt + if tail { sendable } else { whole });
+            return Ok(nxt..nxt + if tail { sendable } else { whole });
         }
         let all_fits = sendable == available && self.may_send_short();
         // Towards a peer whose largest window is tiny, half of it is worth sending.
-        let half_window = sendable > 0 && sendable >= self.max_window.div_ceil(2);
-        (all_fits || half_window).then_some(nxt..nxt + sendable)
+        let half_window = sendable >= self.max_window.div_ceil(2);
+        let waits = if sendable == available { Waits::Short } else { Waits::PeerWindow };
+        (all_fits || half_window).then_some(nxt..nxt + sendable).ok_or(waits)
     }
 
     /// Nagle: a short segment waits while anything is outstanding, unless the stream is over.
@@ -205,21 +230,30 @@ impl Sender {
     }
 
     fn pacing_rate(&self) -> Option<Rate> {
-        let Pacing::Window { cap } = self.config.pacing else { return None };
-        let slow_start = self.congestion.window() < self.congestion.ssthresh();
-        if slow_start && self.config.probing == Probing::AckRate {
-            let overhead = 1.0 + self.config.overhead as f64 / self.config.smss as f64;
-            let rate = self.ack_rate.probing(overhead);
-            return rate.map(|rate| cap.map_or(rate, |cap| rate.min(cap))).or(cap);
-        }
-        let by_window = self.rtt.srtt().filter(|srtt| !srtt.is_zero()).map(|srtt| {
-            let bytes = self.congestion.window() as f64 * self.congestion.pacing_gain();
-            Rate::from_bits_per_sec((bytes * 8.0 / srtt.as_secs_f64()) as u64)
-        });
-        match (by_window, cap) {
+        let cap = match self.config.pacing {
+            Pacing::Window { cap } => cap,
+            Pacing::Off if self.congestion.needs_pacing() => None,
+            Pacing::Off => return None,
+        };
+        let rate = match self.congestion.pacing() {
+            PacingBasis::Window { gain } => self.window_rate(gain),
+            // Headers are paced along.
+            PacingBasis::Rate(payload) => payload.map(|payload| {
+                let overhead = 1.0 + self.config.overhead as f64 / self.config.smss as f64;
+                Rate::from_bits_per_sec((payload.bits_per_sec() as f64 * overhead) as u64)
+            }),
+        };
+        match (rate, cap) {
             (Some(rate), Some(cap)) => Some(rate.min(cap)),
             (rate, cap) => rate.or(cap),
         }
+    }
+
+    /// `gain` windows each smoothed round trip.
+    fn window_rate(&self, gain: f64) -> Option<Rate> {
+        let srtt = self.rtt.srtt().filter(|srtt| !srtt.is_zero())?;
+        let bytes = self.congestion.window() as f64 * gain;
+        Some(Rate::from_bits_per_sec((bytes * 8.0 / srtt.as_secs_f64()) as u64))
     }
 
     fn restart_if_idle(&mut self, now: Instant) {
@@ -259,15 +293,18 @@ impl Sender {
 
     fn left(&mut self, now: Instant, sent: Transmission) -> Transmission {
         self.stats.segments += 1;
-        self.sent_in_reduction(sent.range.end - sent.range.start);
+        let bytes = sent.range.end - sent.range.start;
+        self.sent_in_reduction(bytes);
+        let in_flight = self.in_flight().saturating_sub(bytes);
+        let again = sent.retransmission;
+        self.congestion.on_sent(&Departed { now, bytes, in_flight, again });
         self.last_sent = Some(now);
         self.persist = None;
         // RFC 6298, rule 5.1.
         self.rto_deadline.get_or_insert_with(|| self.rtt.deadline(now));
         if let Some(rate) = self.pacing_rate() {
-            let segments = (sent.range.end - sent.range.start).div_ceil(self.config.smss).max(1);
-            let bytes = sent.range.end - sent.range.start + self.config.overhead * segments;
-            self.pacer.sent(now, bytes, rate);
+            let segments = bytes.div_ceil(self.config.smss).max(1);
+            self.pacer.sent(now, bytes + self.config.overhead * segments, rate);
         }
         sent
     }
@@ -275,7 +312,7 @@ impl Sender {
     /// Recovery's probe: new data if the peer's window allows, or else the last segment again.
     fn tail_probe(&mut self, now: Instant) -> Option<Transmission> {
         let smss = self.config.smss;
-        if let Some(range) = self.new_data() {
+        if let Ok(range) = self.new_data() {
             return Some(self.first_time(now, range.start..range.end.min(range.start + smss)));
         }
         // The segment as it was sent: the last of a super-segment, or a short one alone.
@@ -287,7 +324,7 @@ impl Sender {
 
     /// The persist timer has expired: send what fits, though it be silly, or an empty segment
     /// below the window, which every receiver answers.
-    fn probe(&mut self, now: Instant) -> Option<Transmission> {
+    fn probe(&mut self, now: Instant) -> Transmission {
         let nxt = self.snd_nxt();
         let usable = self.window_edge.saturating_sub(nxt);
         if usable > 0 && nxt < self.stream_end() {
@@ -295,17 +332,16 @@ impl Sender {
             let backoff = self.persist;
             let sent = self.first_time(now, nxt..end);
             self.persist = backoff;
-            return Some(sent);
+            return sent;
         }
         let at = self.snd_una().saturating_sub(1);
-        Some(Transmission { range: at..at, fin: false, push: false, retransmission: false })
+        Transmission { range: at..at, fin: false, push: false, retransmission: false }
     }
 
     /// Data or a FIN is waiting, nothing is outstanding that would bring an acknowledgment, and
     /// the peer's window forbids sending: begin to probe (RFC 9293, 3.8.6.1).
     fn persist_if_stuck(&mut self, now: Instant) {
-        let held = self.paced_out || self.waits_for_link;
-        let waiting = self.snd_nxt() < self.stream_end() && !held;
+        let waiting = self.snd_nxt() < self.stream_end();
         if waiting && self.ledger.flight_size() == 0 && self.persist.is_none() {
             self.persist = Some(timers::Persist::begin(now, &self.rtt));
         }

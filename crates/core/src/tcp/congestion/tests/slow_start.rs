@@ -81,18 +81,14 @@ fn limited_slow_start_adds_half_of_max_ssthresh_a_round_trip() {
 #[test]
 fn paced_slow_start_probes_at_the_rate_of_the_acknowledgments() {
     let config = slow_start(4, Growth::Doubling);
-    let gain = |probing, segments| {
+    let basis = |probing, segments| {
         let config = SlowStartConfig { probing, initial_ssthresh: Some(segments * SMSS), ..config };
-        config_gain(config)
+        Path::new(Control::Standard, config, millis(100)).congestion.pacing()
     };
-    assert_eq!(gain(Probing::TwiceAckRate, 100), 2.0);
-    assert_eq!(gain(Probing::AckRate, 100), 1.0);
+    assert_eq!(basis(Probing::TwiceAckRate, 100), PacingBasis::Window { gain: 2.0 });
+    assert_eq!(basis(Probing::AckRate, 100), PacingBasis::Rate(None), "no burst has returned yet");
     // In congestion avoidance it makes no difference.
-    assert_eq!(gain(Probing::AckRate, 4), gain(Probing::TwiceAckRate, 4));
-}
-
-fn config_gain(config: SlowStartConfig) -> f64 {
-    Path::new(Control::Standard, config, millis(100)).congestion.pacing_gain()
+    assert_eq!(basis(Probing::AckRate, 4), basis(Probing::TwiceAckRate, 4));
 }
 
 #[test]

@@ -100,7 +100,7 @@ fn section_9_1_reordering_of_a_short_segment() {
         sender.extend(segment(2).start + 1);
         sender.finish();
         // All leave at once: ties are broken by sequence, so the last counts as sent later.
-        while sender.poll_transmit(at(0)).is_some() {}
+        while sender.poll_transmit(at(0)).is_ok() {}
         let last = segment(2).start..segment(2).start + 2;
         let blocks = [last];
         let ack = Ack {
@@ -112,12 +112,12 @@ fn section_9_1_reordering_of_a_short_segment() {
             echoed: None,
         };
         sender.on_ack(at(100), &ack);
-        assert!(sender.poll_transmit(at(100)).is_none());
+        assert!(sender.poll_transmit(at(100)).is_err());
         let due = sender.poll_timer().unwrap();
         assert_eq!(due, at(125), "a quarter of the least round-trip time");
         if late > 125 {
             sender.on_timer(due);
-            while sender.poll_transmit(due).is_some() {}
+            while sender.poll_transmit(due).is_ok() {}
         }
         let ack = Ack { ack: segment(2).start + 2, sack: &[], ..ack };
         sender.on_ack(at(late), &ack);
@@ -195,7 +195,7 @@ fn section_7_3_no_probe_without_a_measurement() {
     drain(&mut sender, at(0));
     let pto = expire(&mut sender);
     assert_eq!(pto, at(1000), "without SRTT one second");
-    assert!(sender.poll_transmit(pto).is_none());
+    assert!(sender.poll_transmit(pto).is_err());
     assert_eq!(sender.poll_timer(), Some(at(2000)), "RTO from now");
     assert_eq!(sender.stats().timeouts, 0);
 }

@@ -6,7 +6,8 @@
 //! what the bottleneck needs for a segment. Sending no faster than that fills the pauses between
 //! bursts, and not the queue.
 
-use crate::time::{Duration, Instant};
+use super::Delivery;
+use crate::time::Instant;
 use crate::units::Rate;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -31,8 +32,10 @@ pub(super) struct AckRate {
 }
 
 impl AckRate {
-    /// An acknowledgment; `delivered` bytes in all.
-    pub(super) fn on_ack(&mut self, now: Instant, delivered: u64, srtt: Duration) {
+    /// An acknowledgment that reports something.
+    pub(super) fn on_delivery(&mut self, delivery: &Delivery) {
+        let Delivery { now, delivered, srtt, .. } = *delivery;
+        let srtt = srtt.unwrap_or_default();
         self.recent.push_back((now, delivered));
         if self.recent.len() <= PAUSES {
             return;
@@ -45,10 +48,8 @@ impl AckRate {
         }
     }
 
-    /// How fast to probe, in what `overhead` makes of each delivered byte; none before the first
-    /// burst.
-    pub(super) fn probing(&self, overhead: f64) -> Option<Rate> {
-        self.bytes_per_second
-            .map(|bytes| Rate::from_bits_per_sec((bytes * 8.0 * overhead * PROBE) as u64))
+    /// How fast to probe; none before the first burst.
+    pub(super) fn probing(&self) -> Option<Rate> {
+        self.bytes_per_second.map(|bytes| Rate::from_bits_per_sec((bytes * 8.0 * PROBE) as u64))
     }
 }
