@@ -266,6 +266,7 @@ impl<B: Buffer> Gateway<B> {
                 }
                 return disposition;
             }
+            (_, false, _) if opening.is_beyond_window(tcp) => {}
             (_, false, _) => return Disposition::Forward(Reason::NotOpened),
         }
         self.arm(id);
