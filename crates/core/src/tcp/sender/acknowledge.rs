@@ -122,7 +122,8 @@ impl Sender {
 
     /// The path's times.
     pub(super) fn timing(&self) -> Timing {
-        Timing { srtt: self.rtt.srtt(), min_rtt: self.rtt.min_rtt(), rto: self.rtt.rto() }
+        let rtt = &self.rtt;
+        Timing { srtt: rtt.srtt(), min_rtt: rtt.min_rtt(), rttvar: rtt.rttvar(), rto: rtt.rto() }
     }
 
     /// Lets recovery judge an acknowledgment, and congestion control hear of it. True if the
@@ -183,8 +184,8 @@ impl Sender {
         }
         if verdict.retransmit_now {
             self.forced = Some(transmit::Forced::FirstLost);
-        } else if verdict.probe {
-            self.forced = Some(transmit::Forced::Probe);
+        } else if let Some(probe) = verdict.probe {
+            self.forced = Some(transmit::Forced::Probe(probe));
         }
         // A fast retransmission takes a round trip of its own, which a timer that runs since before
         // the duplicates does not wait for. RFC 6675, 6, lets one be set anew; BSD and Linux do so.
