@@ -1,0 +1,179 @@
+//! Single transfers with a gateway at each end: sizes, losses, fades, other links.
+
+use super::{GEO_RATE, Size, geo, payload_rate, percent, told, told_geo};
+use crate::bench::satellite::case::{Case, Column, Figures, Seeds};
+use crate::bench::satellite::limit::{Limit, Opening, PACKET};
+use crate::bench::satellite::setup::{BOTH_WAYS, DOWNLOAD, FAR_SERVER, Setup};
+use crate::bench::satellite::target::{Figure, Target};
+use bentpipe_core::link::{GilbertElliott, LossKind, loss_probability};
+use bentpipe_core::time::Duration;
+use bentpipe_core::units::{Probability, Rate};
+
+pub(super) fn all(long: bool) -> Vec<Case> {
+    let mut cases = without_loss();
+    cases.extend(packet_loss());
+    cases.extend(bursts());
+    cases.push(fade());
+    cases.extend(leo());
+    cases.extend(bit_errors());
+    cases.push(both_ways());
+    cases.extend(fast(long));
+    cases.push(far_server());
+    cases
+}
+
+/// The column with a known link is at most `factor` times the limit.
+fn known(factor: f64) -> Target {
+    Target::times(Figure::Known, factor, Figure::Limit)
+}
+
+/// With nothing configured at most 1.4 times the limit, and not slower than BBR end to end.
+fn unknown_with_loss(case: Case) -> Case {
+    case.target(Target::times(Figure::Estimated, 1.4, Figure::Limit)).target(Target::times(
+        Figure::Estimated,
+        1.0,
+        Figure::EndToEndBbr,
+    ))
+}
+
+/// Where nothing is lost, a gateway that knows nothing is not to become slower than it was when this
+/// table was first made, in seconds; a hundredth is rounding.
+fn without_loss() -> Vec<Case> {
+    let before = [(Size::KB_10, 1.02), (Size::KB_100, 2.2), (Size::MB_1, 4.2), (Size::MB_10, 11.7)];
+    let cases = before.into_iter().map(|(size, seconds)| {
+        let (setup, limit) = geo(size);
+        Case::new(format!("{} without loss", size.name), Seeds::One)
+            .limit(limit)
+            .all_columns(&setup, &told_geo())
+            .target(known(1.05))
+            .target(Target::at_most(Figure::Estimated, seconds))
+    });
+    cases.collect()
+}
+
+/// Packets of either direction, acknowledgments too, are lost independently.
+fn packet_loss() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for (size, factors) in
+        [(Size::MB_2, [1.05, 1.08, 1.12, 1.20]), (Size::MB_10, [1.03, 1.03, 1.05, 1.10])]
+    {
+        for (loss, factor) in [0.1, 1.0, 2.0, 5.0].into_iter().zip(factors) {
+            let (text, probability) = percent(loss);
+            let (setup, limit) = geo(size);
+            let case = Case::new(format!("{}, packet loss {text}", size.name), Seeds::All)
+                .limit(Limit { loss: probability.into(), ..limit })
+                .all_columns(&setup.with("link.sat.loss", text), &told_geo())
+                .target(known(factor));
+            cases.push(if loss <= 2.0 { unknown_with_loss(case) } else { case });
+        }
+    }
+    cases
+}
+
+/// As many losses as with 1 %, but ten in a row on average. A tenth more than there is allowed.
+fn bursts() -> Vec<Case> {
+    let (_, loss) = percent(1.0);
+    let channel = GilbertElliott::from_bursts(10.0, loss).expect("bursts of ten packets");
+    let to_bad = 0.1 * loss.value() / (1.0 - loss.value());
+    let text = format!("{{ good-to-bad = {to_bad:?}, bad-to-good = 0.1 }}");
+    let cases = [(Size::MB_2, 1.18), (Size::MB_10, 1.13)].into_iter().map(|(size, factor)| {
+        let (setup, limit) = geo(size);
+        Case::new(format!("{}, bursts of 10 packets, 1%", size.name), Seeds::All)
+            .limit(Limit { loss: LossKind::GilbertElliott(channel), ..limit })
+            .all_columns(&setup.with("link.sat.gilbert-elliott", text.clone()), &told_geo())
+            .target(known(factor))
+            .target(Target::times(Figure::Estimated, 1.5, Figure::Limit))
+    });
+    cases.collect()
+}
+
+/// For 2 s nothing passes in either direction.
+fn fade() -> Case {
+    let (setup, limit) = geo(Size::MB_10);
+    let outages = "[{ at = \"4s\", lasting = \"2s\" }]";
+    Case::new("10 MB, fade of 2 s", Seeds::One)
+        .limit(Limit { silence: Duration::from_secs(2), ..limit })
+        .all_columns(&setup.with("link.sat.outages", outages), &told_geo())
+        .target(known(1.10))
+}
+
+/// 50 MB over 100 Mbit/s and 40 ms.
+fn leo() -> Vec<Case> {
+    let (rate, round_trip) = (Rate::from_bits_per_sec(100_000_000), Duration::from_millis(40));
+    let cases = [0.1, 0.5, 1.0].into_iter().map(|loss| {
+        let (text, probability) = percent(loss);
+        let limit = Limit::of(rate, round_trip, Size::MB_50.bytes, Opening::Receiver);
+        let setup = Setup::of(DOWNLOAD)
+            .with("flow.transfer.bytes", Size::MB_50.text())
+            .with("link.sat.rate", "100Mbit/s")
+            .with("link.sat.delay", "20ms")
+            .with("link.sat.loss", text.clone());
+        Case::new(format!("LEO, 50 MB, loss {text}"), Seeds::Tenth)
+            .limit(Limit { loss: probability.into(), ..limit })
+            .all_columns(&setup, &told("100Mbit/s", "40ms"))
+            .target(known(1.05))
+    });
+    cases.collect()
+}
+
+/// Bits are wrong independently; one loses its packet.
+fn bit_errors() -> Vec<Case> {
+    let cases = [(1e-7, 0.97), (1e-6, 0.95), (1e-5, 0.90)].into_iter().map(|(errors, share)| {
+        let bit_errors = Probability::new(errors).expect("few bits are wrong");
+        let lost = loss_probability(Probability::ZERO, bit_errors, PACKET);
+        let (setup, limit) = geo(Size::MB_100);
+        Case::new(format!("100 MB, bit errors {errors:e}"), Seeds::Hundredth)
+            .limit(Limit { bit_errors, ..limit })
+            .all_columns(&setup.with("link.sat.bit-errors", format!("{errors:e}")), &told_geo())
+            .figures(Column::Known, Figures::Goodput(payload_rate(GEO_RATE) * (1.0 - lost)))
+            .target(Target::at_least(Figure::GoodputShare, share))
+    });
+    cases.collect()
+}
+
+/// 2 MB in each direction at once, over 10 Mbit/s and 200 ms.
+fn both_ways() -> Case {
+    let (text, probability) = percent(2.0);
+    let (rate, round_trip) = (Rate::from_bits_per_sec(10_000_000), Duration::from_millis(200));
+    let bytes = Size::MB_2.bytes;
+    let limit = Limit {
+        loss: probability.into(),
+        transfers: vec![(bytes, Opening::Receiver), (bytes, Opening::Sender)],
+        ..Limit::of(rate, round_trip, bytes, Opening::Receiver)
+    };
+    Case::new(format!("2 MB both ways at once, loss {text}"), Seeds::All)
+        .limit(limit)
+        .all_columns(&Setup::of(BOTH_WAYS).with("link.sat.loss", text), &told("10Mbit/s", "200ms"))
+        .target(known(1.3))
+}
+
+/// Links that need more than the usual buffers, with gateways that have been told nothing but the link.
+fn fast(long: bool) -> Vec<Case> {
+    let sizes = [Size::MB_100, Size::GB_1];
+    let sizes = &sizes[..if long { 2 } else { 1 }];
+    let cases = sizes.iter().flat_map(|size| {
+        [100, 400].map(|mbit| {
+            let rate = Rate::from_bits_per_sec(mbit * 1_000_000);
+            let round_trip = Duration::from_millis(600);
+            let setup = Setup::of(DOWNLOAD)
+                .with("flow.transfer.bytes", size.text())
+                .with("link.sat.rate", format!("{mbit}Mbit/s"))
+                .with("link.sat.delay", "300ms");
+            Case::new(format!("{} over {mbit} Mbit/s and 600 ms", size.name), Seeds::One)
+                .limit(Limit::of(rate, round_trip, size.bytes, Opening::Receiver))
+                .all_columns(&setup, &told(&format!("{mbit}Mbit/s"), "600ms"))
+                .target(known(1.05))
+        })
+    });
+    cases.collect()
+}
+
+/// A server 40 ms and 0.1 % of loss behind the far gateway. The satellite link is the slower leg: its
+/// limit, over the round trip of the whole way, is that of the whole.
+fn far_server() -> Case {
+    let round_trip = Duration::from_millis(540);
+    Case::new("10 MB, server behind 40 ms and loss 0.1%", Seeds::Tenth)
+        .limit(Limit::of(GEO_RATE, round_trip, Size::MB_10.bytes, Opening::Receiver))
+        .all_columns(&Setup::of(FAR_SERVER), &told_geo())
+        .target(known(1.1))
+}
