@@ -69,7 +69,7 @@ pub(super) enum Figures {
     /// Of a third party's flow: its goodput, as a share of so many bit/s, and queueing.
     Beside(f64),
     /// What was retransmitted.
-    Resent,
+    Retransmitted,
 }
 
 impl Case {

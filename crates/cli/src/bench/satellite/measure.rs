@@ -28,7 +28,7 @@ pub(super) struct Measured {
     /// The 95th percentile of the time that a packet would wait in that link's queue, in seconds.
     pub(super) queueing: Option<f64>,
     /// The share of the gateways' bytes to the satellite, after the warm-up, that were retransmissions.
-    pub(super) resent: f64,
+    pub(super) retransmitted: f64,
 }
 
 /// Run `number` of `scenario`.
@@ -65,7 +65,7 @@ pub(super) fn measure(
             .map(|link| link.counters.dropped.packets as f64)
             .sum(),
         queueing: queueing(scenario, &outcome.series),
-        resent: resent(&outcome),
+        retransmitted: retransmitted(&outcome),
     })
 }
 
@@ -84,7 +84,7 @@ fn queueing(scenario: &Scenario, series: &[Sample]) -> Option<f64> {
     times.get((times.len() * 95 / 100).min(times.len().saturating_sub(1))).copied()
 }
 
-fn resent(outcome: &Outcome) -> f64 {
+fn retransmitted(outcome: &Outcome) -> f64 {
     let sides = outcome.gateways.iter().map(|gateway| gateway.summary.side(Side::Satellite));
     let (again, once) = sides.fold((0, 0), |(again, once), side| {
         (again + side.retransmitted_bytes, once + side.delivered_bytes)
@@ -106,7 +106,7 @@ impl Measured {
             jain: mean(|run| run.jain),
             drops: mean(|run| run.drops),
             queueing: queueing.map(|sum| sum / count),
-            resent: mean(|run| run.resent),
+            retransmitted: mean(|run| run.retransmitted),
         })
     }
 }

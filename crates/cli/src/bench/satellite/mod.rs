@@ -121,7 +121,7 @@ fn to_json(table: &Table<'_>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::case::{Case, Column, Seeds};
+    use super::case::{Case, Column, Figures, Seeds};
     use super::setup::{DOWNLOAD, Place, Setup};
     use super::target::{Figure, Target};
     use super::*;
@@ -184,6 +184,36 @@ mod tests {
         assert_eq!(Campaign::new(&twice, 3).unwrap().len(), 6);
         let rows = rows(&twice, 2);
         assert_eq!(rows[0].end_to_end_s, rows[1].end_to_end_s);
+    }
+
+    #[test]
+    fn what_many_flows_do_is_told_by_more_than_their_time() {
+        let setup = Setup::of(DOWNLOAD)
+            .with("flow.transfer.bytes", "200KB")
+            .with("flow.transfer.count", "3")
+            .recorded();
+        let told = Place::Told { rate: "8Mbit/s".to_owned(), round_trip: "500ms".to_owned() };
+        let case = Case::new("sharing", Seeds::One)
+            .column(Column::Known, setup.pair(&told))
+            .figures(Column::Known, Figures::Sharing(8e6))
+            .target(Target::at_least(Figure::Jain, 0.9))
+            .target(Target::at_most(Figure::Drops, 0.0));
+        let row = &rows(&[case], 5)[0];
+        assert_eq!((row.runs, row.met, row.limit_s), (1, Some(true), None));
+        // 600 KB take 0.62 s of the link, behind two round trips.
+        let (seconds, busy) = (row.known_s.unwrap(), row.utilisation.unwrap());
+        assert!((1.6..1.8).contains(&seconds) && (0.3..0.45).contains(&busy), "{row:?}");
+        assert!((row.goodput_share.unwrap() - 600e3 / 1e6 / seconds).abs() < 1e-6, "{row:?}");
+        assert!(row.queueing_p95_ms.is_some_and(|ms| ms < 100.0), "{row:?}");
+    }
+
+    #[test]
+    fn a_transfer_that_is_not_complete_counts_as_long_as_its_run_and_is_marked() {
+        let setup = Setup::of(DOWNLOAD).with("run.duration", "4s");
+        let case = Case::new("short", Seeds::One).column(Column::EndToEnd, setup);
+        let row = &rows(&[case], 1)[0];
+        assert_eq!((row.end_to_end_s, row.met), (Some(4.0), None));
+        assert_eq!(row.unfinished, [("end_to_end_s", 1.0)].into());
     }
 
     #[test]

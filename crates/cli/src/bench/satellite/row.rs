@@ -39,7 +39,7 @@ pub(super) struct Row {
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
     pub(super) queueing_alone_p95_ms: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
-    pub(super) resent_share: Option<f64>,
+    pub(super) retransmitted_share: Option<f64>,
     /// With the gateway over without it, and its one-sided 95 % bound.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
     pub(super) ratio: Option<f64>,
@@ -112,7 +112,7 @@ impl Row {
                 self.goodput_share = Some(mean.goodput / of);
                 self.queueing_p95_ms = in_ms(mean.queueing);
             }
-            Figures::Resent => self.resent_share = Some(mean.resent),
+            Figures::Retransmitted => self.retransmitted_share = Some(mean.retransmitted),
         }
     }
 }

@@ -26,11 +26,14 @@ const COLUMNS: [Shown; 13] = [
         let alone = ms(row.queueing_alone_p95_ms).map(|alone| format!(" (alone {alone})"));
         ms(row.queueing_p95_ms).unwrap_or_default() + &alone.unwrap_or_default()
     }),
-    ("resent", |row| percent(row.resent_share)),
+    ("retransmitted", |row| percent(row.retransmitted_share)),
 ];
 
-/// Prints it. Columns that no row has are left out.
+/// Prints it, if there is anything. Columns that no row has are left out.
 pub(super) fn print(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
+    if rows.is_empty() {
+        return Ok(());
+    }
     let mut columns: Vec<(&str, Vec<String>)> =
         COLUMNS.iter().map(|(heading, cell)| (*heading, rows.iter().map(cell).collect())).collect();
     columns.retain(|(_, cells)| cells.iter().any(|cell| !cell.is_empty()));

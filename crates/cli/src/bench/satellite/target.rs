@@ -15,7 +15,7 @@ pub(super) enum Figure {
     Jain,
     Drops,
     Queueing,
-    ResentShare,
+    RetransmittedShare,
     Ratio,
     RatioBound,
 }
@@ -32,7 +32,7 @@ impl Figure {
             Figure::Jain => row.jain,
             Figure::Drops => row.drops,
             Figure::Queueing => row.queueing_p95_ms,
-            Figure::ResentShare => row.resent_share,
+            Figure::RetransmittedShare => row.retransmitted_share,
             Figure::Ratio => row.ratio,
             Figure::RatioBound => row.ratio_bound,
         }
@@ -49,7 +49,7 @@ impl Figure {
             Figure::Jain => "Jain",
             Figure::Drops => "drops",
             Figure::Queueing => "queueing",
-            Figure::ResentShare => "resent",
+            Figure::RetransmittedShare => "retransmitted",
             Figure::Ratio => "ratio",
             Figure::RatioBound => "bound",
         }

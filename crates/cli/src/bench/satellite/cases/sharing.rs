@@ -48,7 +48,7 @@ fn parallel() -> Vec<Case> {
     cases
 }
 
-/// 10 MB with gateways that were told 1.3 times and twice the rate that there is. What is sent again
+/// 10 MB with gateways that were told 1.3 times and twice the rate that there is. What is retransmitted
 /// counts from 5 s on.
 fn rate_too_high() -> Vec<Case> {
     let mut cases = Vec::new();
@@ -62,9 +62,9 @@ fn rate_too_high() -> Vec<Case> {
                     .limit(limit)
                     .end_to_end(&setup)
                     .column(Column::Known, wrong)
-                    .figures(Column::Known, Figures::Resent)
+                    .figures(Column::Known, Figures::Retransmitted)
                     .target(Target::times(Figure::Known, 1.15, Figure::Limit))
-                    .target(Target::below(Figure::ResentShare, 0.05)),
+                    .target(Target::below(Figure::RetransmittedShare, 0.05)),
             );
         }
     }

