@@ -1,10 +1,10 @@
 //! The limit: how long an ideal sender takes.
 //!
-//! It knows the link's rate and every loss. After the handshake, which loses nothing, it sends back to
-//! back at that rate; each loss is known one round trip after the packet was sent, and what was lost is
-//! retransmitted before anything new, and may be lost again. Acknowledgments cost nothing. Where losses
-//! are random the limit is a mean over many such transfers, through the very loss models of the
-//! simulated links.
+//! It knows the link's rate and every loss. After the handshake, which loses nothing and carries no
+//! request, it sends back to back at that rate; each loss is known one round trip after the packet was
+//! sent, and what was lost is retransmitted before anything new, and may be lost again. Acknowledgments
+//! cost nothing. Where losses are random the limit is a mean over many such transfers, through the very
+//! loss models of the simulated links.
 
 use bentpipe_core::link::{LinkConfig, LossKind, LossModel, Losses, Transmission};
 use bentpipe_core::time::{Duration, Instant};
@@ -16,7 +16,7 @@ pub(super) const PACKET: u64 = 1500;
 pub(super) const PAYLOAD: u64 = 1448;
 
 /// Packets that the mean of a limit is taken over, about, and bounds of the number of transfers.
-const PACKETS: u64 = 20_000_000;
+const PACKETS: u64 = 4_000_000;
 const MIN_SAMPLES: u64 = 20;
 const MAX_SAMPLES: u64 = 4000;
 
