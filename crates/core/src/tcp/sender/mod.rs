@@ -180,12 +180,6 @@ impl Sender {
         self.ledger.snd_una()
     }
 
-    /// Where the first unacknowledged segment ends, the one that the retransmission timer sends.
-    pub fn first_unacknowledged_end(&self) -> u64 {
-        let una = self.snd_una();
-        self.ledger.record_at(una).map_or(una, |first| first.range.end.min(una + self.config.smss))
-    }
-
     /// The next offset to be sent for the first time.
     pub fn snd_nxt(&self) -> u64 {
         self.ledger.snd_nxt()
