@@ -301,6 +301,7 @@ impl<B: Buffer> Gateway<B> {
         stats.received_bytes += progress.received;
         stats.delivered_bytes += progress.delivered;
         stats.discarded += u64::from(progress.discarded);
+        self.watch_links(now, id);
         match progress.bypassed {
             Some(bypass) => self.on_bypass(now, id, leg, bypass),
             None => self.attend(id),

@@ -2,11 +2,11 @@
 //! in [`Control::ALL`] and one line in each of the four tables here.
 
 use super::text::{Parameters, UnknownControl};
-use super::{Band, Classic, Congestion, ConstantRate, Cubic, FixedWindow, Hybla, IncreaseByK};
+use super::{Band, Classic, Congestion, ConstantRate, Cubic, Hybla, IncreaseByK, KnownLink};
 use super::{SlowStartConfig, Standard, Vegas};
 use crate::condensed::Reader;
 use crate::time::Duration;
-use crate::units::parse_duration;
+use crate::units::{Rate, parse_duration};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -39,12 +39,18 @@ pub enum Control {
         /// Section 4.7: a connection that loses before its last W_max gives way to others.
         fast_convergence: bool,
     },
-    /// The initial window, whatever happens.
-    FixedWindow,
+    /// What fills a link of this rate, whatever is lost.
+    KnownLink {
+        /// The link's rate, headers included.
+        rate: Rate,
+    },
 }
 
 /// Hybla's reference.
 const RTT0: Duration = Duration::from_millis(25);
+
+/// Of a link of which nothing else is said.
+const LINK_RATE: Rate = Rate::from_bits_per_sec(8_000_000);
 
 impl Control {
     /// Each algorithm, with usual parameters.
@@ -55,7 +61,7 @@ impl Control {
         Control::Vegas(Band::ONE_THREE),
         Control::Hybla { rtt0: RTT0 },
         Control::Cubic { fast_convergence: true },
-        Control::FixedWindow,
+        Control::KnownLink { rate: LINK_RATE },
     ];
 
     /// A fresh instance for segments of `smss` bytes.
@@ -73,7 +79,7 @@ impl Control {
             Control::Cubic { fast_convergence } => {
                 Box::new(Cubic::new(slow_start, smss, fast_convergence))
             }
-            Control::FixedWindow => Box::new(FixedWindow::new(slow_start, smss)),
+            Control::KnownLink { rate } => Box::new(KnownLink::new(slow_start, smss, rate)),
         }
     }
 }
@@ -88,7 +94,7 @@ impl Control {
             Control::Vegas(_) => Box::new(from.take::<Vegas>()),
             Control::Hybla { .. } => Box::new(from.take::<Hybla>()),
             Control::Cubic { .. } => Box::new(from.take::<Cubic>()),
-            Control::FixedWindow => Box::new(from.take::<FixedWindow>()),
+            Control::KnownLink { .. } => Box::new(from.take::<KnownLink>()),
         }
     }
 }
@@ -109,7 +115,7 @@ impl fmt::Display for Control {
             Control::Hybla { rtt0 } => write!(f, "hybla:rtt0={}ns", rtt0.as_nanos()),
             Control::Cubic { fast_convergence: true } => f.write_str("cubic"),
             Control::Cubic { fast_convergence: false } => f.write_str("cubic:fast-convergence=off"),
-            Control::FixedWindow => f.write_str("fixed-window"),
+            Control::KnownLink { rate } => write!(f, "known-link:rate={rate}"),
         }
     }
 }
@@ -143,7 +149,11 @@ impl FromStr for Control {
                 let fast_convergence = given.take_with("fast-convergence", true, switch)?;
                 Control::Cubic { fast_convergence }
             }
-            "fixed-window" => Control::FixedWindow,
+            "known-link" => {
+                let sound =
+                    |text: &str| text.parse().ok().filter(|rate: &Rate| rate.bits_per_sec() > 0);
+                Control::KnownLink { rate: given.take_with("rate", LINK_RATE, sound)? }
+            }
             _ => {
                 let names = Control::ALL.map(|control| {
                     let text = control.to_string();

@@ -8,11 +8,11 @@ mod classic;
 mod constant_rate;
 mod control;
 mod cubic;
-mod fixed_window;
 mod growth;
 mod hybla;
 mod hystart;
 mod increase_by_k;
+mod known_link;
 mod per_ack;
 mod slow_start;
 mod standard;
@@ -25,11 +25,11 @@ pub use classic::{Classic, Increase};
 pub use constant_rate::ConstantRate;
 pub use control::Control;
 pub use cubic::Cubic;
-pub use fixed_window::FixedWindow;
 pub use growth::Growth;
 pub use hybla::Hybla;
 pub use hystart::{HyStart, Phase};
 pub use increase_by_k::IncreaseByK;
+pub use known_link::{KnownLink, LinkReport};
 pub use slow_start::{InitialWindowUse, Probing, SlowStart, SlowStartConfig};
 pub use standard::Standard;
 pub use text::UnknownControl;
@@ -151,6 +151,11 @@ pub trait Congestion: fmt::Debug + Condense + Send {
     /// [`Congestion::on_recovered`].
     fn on_delivery(&mut self, delivery: &Delivery) {
         self.slow_start_mut().on_delivery(delivery);
+    }
+
+    /// What the flow has seen of its link since this was last asked, if it keeps account of that.
+    fn take_report(&mut self) -> LinkReport {
+        LinkReport::default()
     }
 
     /// A segment has left.

@@ -7,6 +7,7 @@ use crate::tcp::recovery::{AckFacts, Episode, Timing, Verdict};
 use crate::tcp::timestamps;
 use crate::time::Instant;
 use arrayvec::ArrayVec;
+use std::mem;
 use std::ops::Range;
 
 impl Sender {
@@ -157,16 +158,17 @@ impl Sender {
 
     /// Congestion control hears of every acknowledgment that reports or shows something.
     fn tell_delivery(&mut self, facts: &AckFacts) {
-        let lost = self.ledger.lost_bytes() - self.lost_told;
-        if facts.acked + facts.sacked + lost == 0 {
+        let (delivered, lost) = (self.ledger.delivered(), self.ledger.lost_bytes());
+        let (delivered_before, lost_before) = mem::replace(&mut self.told, (delivered, lost));
+        let (newly, lost) = (delivered - delivered_before, lost - lost_before);
+        if newly + lost == 0 {
             return;
         }
-        self.lost_told += lost;
         self.congestion.on_delivery(&Delivery {
             now: facts.now,
             smss: facts.smss,
-            newly: facts.acked + facts.sacked,
-            delivered: self.ledger.delivered(),
+            newly,
+            delivered,
             lost,
             in_flight: self.in_flight(),
             sample: facts.sample,
