@@ -101,8 +101,8 @@ pub(crate) const GATEWAY: Section = Section {
         field(
             "stream",
             "bytes",
-            "4MiB",
-            "what each direction of a flow may hold at most; less where its bandwidth-delay product is less",
+            "by its link",
+            "what each direction of a flow may hold at most; less where its bandwidth-delay product is less. Without it five times `rate` × `round-trip` of the satellite leg, at least 4MiB",
         ),
         field(
             "guaranteed",
@@ -224,7 +224,7 @@ impl Node {
         };
         let config = GatewayConfig {
             memory: reader.or("memory", default.memory)?,
-            stream_capacity: reader.or("stream", default.stream_capacity)?,
+            max_stream: reader.maybe("stream")?,
             guaranteed: reader.or("guaranteed", default.guaranteed)?,
             max_flows: reader.or("flows", default.max_flows)?,
             add_options,

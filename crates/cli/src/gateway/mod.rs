@@ -63,7 +63,7 @@ Example:
 
     [limits]                # all optional
     memory = \"512MiB\"       # of all flows together
-    stream = \"4MiB\"         # of one direction of one flow, at most
+    stream = \"64MiB\"        # of one direction of one flow, at most; without it, 5 × rate × round_trip, or 4MiB
     flows = 20000
     half_open = 4096        # of those, without a SYN-ACK yet; SYNs beyond it are forwarded
     flows_per_client = 5000 # by the address that opens them

@@ -3,10 +3,12 @@
 mod discard;
 mod leg;
 mod losses;
+mod stream;
 
 pub use discard::{Discard, UnknownDiscard};
 pub use leg::{LegConfig, LegError, MssLimit};
 pub use losses::{Losses, UnknownLosses};
+pub(crate) use stream::UNKNOWN_LINK;
 
 use crate::Side;
 use crate::policy::Policy;
@@ -65,8 +67,9 @@ const TCP_HEADER_LEN: usize = 20;
 pub struct Config {
     /// The most memory that all streams together hold, sent and unsent.
     pub memory: Bytes,
-    /// What a stream may hold at most; it sizes itself by its flow's bandwidth-delay product.
-    pub stream_capacity: Bytes,
+    /// What a stream may hold at most; None: what its link needs where that is known, or else 4 MiB. Below
+    /// that it sizes itself by its flow's bandwidth-delay product.
+    pub max_stream: Option<Bytes>,
     /// What a flow may hold of each stream whatever the other flows hold, rounded up to whole chunks. It
     /// is taken from `memory` as long as the flow may receive anything.
     pub guaranteed: Bytes,
@@ -150,7 +153,7 @@ impl Default for Config {
         let leg = |name| LegConfig::preset(name).expect("the core has this preset");
         Config {
             memory: Bytes::new(512 << 20),
-            stream_capacity: Bytes::new(4 << 20),
+            max_stream: None,
             guaranteed: Bytes::new(12 << 10),
             max_flows: 20_000,
             // Seven thousand new connections a second over a link of 600 ms, in 1 MB.

@@ -2,7 +2,7 @@
 
 use super::terms::Terms;
 use crate::Side;
-use crate::config::{Config, Discard, LEAST_MTU, LegConfig, Losses};
+use crate::config::{Config, Discard, LEAST_MTU, LegConfig};
 use bentpipe_core::tcp::congestion::Control;
 use bentpipe_core::tcp::receiver::{Receiver, ReceiverConfig};
 use bentpipe_core::tcp::recovery::Algorithm;
@@ -29,7 +29,7 @@ pub(crate) struct Leg {
     pub(crate) ip: IpHeader,
     pub(crate) src_port: u16,
     pub(crate) dst_port: u16,
-    /// The window that fills the link behind this leg, if that is known.
+    /// The window that fills the link behind this leg, if that is known when the flow begins.
     pub(crate) filling_window: Option<u64>,
     /// The round-trip time to go by until one has been measured.
     pub(super) assumed_round_trip: Duration,
@@ -63,7 +63,7 @@ impl Leg {
         let terms = Terms::agreed(ours, theirs, config.mss_limit(side, &ip));
         let leg_config = config.leg(side);
         let mut sender = sender_config(config, leg_config, &terms, &ip);
-        if let Some(rate) = leg_config.rate.filter(|_| peer && leg_config.losses == Losses::Link) {
+        if let Some(rate) = leg_config.known_link(peer) {
             sender = on_known_link(sender, rate, rtt);
         }
         let sender = Sender::new(sender, 1, window, rtt);
@@ -89,7 +89,8 @@ impl Leg {
         };
         let tcb = Tcb::new(agreed, sender, Receiver::new(receiver, 1, promised));
         let ports = [ours.src_port, ours.dst_port];
-        Leg { peer, ..Leg::of(leg_config, side, tcb, ip, ports) }
+        let filling_window = leg_config.known_filling_window(peer, rtt);
+        Leg { peer, filling_window, ..Leg::of(leg_config, side, tcb, ip, ports) }
     }
 
     /// A leg towards `side` that sends from and to these ports, as if towards a host.

@@ -4,7 +4,7 @@
 use super::early::Unconfirmed;
 use super::leg::{CLIENT, Handshake, Leg, SERVER};
 use super::split::{Added, Split};
-use super::syn::{OUR_WINDOW_SHIFT, Relay, Syn, clamp_mss, own_window, without_ecn};
+use super::syn::{OUR_WINDOW_SHIFT, Relay, Syn, clamp_mss, without_ecn};
 use crate::Side;
 use crate::announce::Announcement;
 use crate::config::Config;
@@ -57,7 +57,7 @@ impl Opening {
         Announcement::strip(&mut synack_in.options);
         let mut out = synack_in.clone();
         out.flags = Flags::SYN | Flags::ACK;
-        out.window = synack.window.min(own_window(config));
+        out.window = synack.window.min(config.first_window());
         clamp_mss(config, sides[CLIENT], ip, &mut out);
         // What only our own additions brought about, the client must not see.
         syn.added().take_off(&mut out.options);
@@ -166,13 +166,15 @@ impl Opening {
     }
 
     /// The handshake is complete, by the client's `ack` or because the server is not to wait for
-    /// it: makes the legs. `ends` are those of the client and of the server.
+    /// it: makes the legs. `ends` are those of the client and of the server. A stream begins with a promise
+    /// of `first` bytes at most.
     pub(crate) fn complete<B: Buffer>(
         &self,
         now: Instant,
         config: &Config,
         ends: [Endpoint; 2],
         ack: Option<&TcpHeader>,
+        first: u64,
     ) -> Split<B> {
         let stamped = |tcp: &TcpHeader| tcp.options.timestamps.map(|ts| ts.value);
         let (syn_in, syn_out) = (self.syn.came(ends), self.syn.sent(config, ends));
@@ -213,7 +215,7 @@ impl Opening {
             let synack = (self.ip, self.synack_out.clone());
             Unconfirmed::new(now, syn_in.clone(), added, synack, config.open_timeout)
         });
-        Split::new(now, config, legs, self.added_in_all(), unconfirmed)
+        Split::new(now, config, legs, self.added_in_all(), unconfirmed, first)
     }
 }
 

@@ -6,6 +6,7 @@
 //! byte in a hundred is lost on either leg (Henderson, 4.3.1, counts two to three bandwidth-delay
 //! products).
 //! A reader that stops leaves behind what was promised before: what it took, or what fills a known link.
+//! What it never exceeds follows from the link (`config::stream`), or from the operator.
 //!
 //! As in dynamic right-sizing (Fisk and Feng, 2001) the window must not be what holds back a sender
 //! that doubles its own: a stream that delivers more from round to round gets twice as much.

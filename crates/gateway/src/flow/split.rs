@@ -83,12 +83,13 @@ impl<B: Buffer> Split<B> {
         legs: [Leg; 2],
         added: Added,
         unconfirmed: Option<Unconfirmed>,
+        first: u64,
     ) -> Split<B> {
-        let most = config.stream_capacity.count();
-        let sizing = [CLIENT, SERVER].map(|leg| {
-            // Twice what a gateway that knows the link as we do may begin with.
-            Sizing::new(now, 2 * legs[leg].filling_window.unwrap_or(0), most)
-        });
+        let windows = [CLIENT, SERVER].map(|leg| legs[leg].filling_window);
+        let most = config.stream_limit(windows);
+        // Twice what a gateway that knows the link as we do may begin with.
+        let start = |window: u64| window.saturating_mul(2).min(first);
+        let sizing = windows.map(|window| Sizing::new(now, window.map_or(0, start), most));
         let discarding = [CLIENT, SERVER].map(|leg| Discarding::new(&legs[leg]));
         let mut split = Split {
             legs,

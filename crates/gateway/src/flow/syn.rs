@@ -268,7 +268,7 @@ impl Syn {
     /// would negotiate ECN: our legs do not speak it.
     pub(super) fn sent(&self, config: &Config, ends: [Endpoint; 2]) -> TcpHeader {
         let mut syn = self.came(ends);
-        syn.window = self.window.min(own_window(config));
+        syn.window = self.window.min(config.first_window());
         clamp_mss(config, self.from.other(), &self.ip(ends), &mut syn);
         if let Some(added) = self.peer_added {
             added.take_off(&mut syn.options);
@@ -315,11 +315,6 @@ fn may_add(config: &Config, to: Side, peer_known: bool) -> bool {
             AddOptions::Always => true,
             AddOptions::Never => false,
         }
-}
-
-/// The largest window field that we let a SYN promise on our behalf.
-pub(super) fn own_window(config: &Config) -> u16 {
-    u16::try_from(config.stream_capacity.count()).unwrap_or(u16::MAX)
 }
 
 /// Lowers the MSS option of what goes to `to`. A host that has sent none is content with 536.

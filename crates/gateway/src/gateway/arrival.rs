@@ -199,10 +199,11 @@ impl<B: Buffer> Gateway<B> {
 
     /// The server is answered before its client has answered it.
     fn complete_downstream(&mut self, now: Instant, id: usize) {
+        let first = self.first_promise(now);
         let flow = &mut self.flows[id];
         let ends = flow.ends();
         let Phase::Opening(opening) = &flow.phase else { return };
-        flow.phase = Phase::Split(Box::new(opening.complete(now, &self.config, ends, None)));
+        flow.phase = Phase::Split(Box::new(opening.complete(now, &self.config, ends, None, first)));
         self.unanswered.wait(now, &self.config, id, flow, true);
         self.note_split(id);
         self.attend(id);
@@ -257,7 +258,12 @@ impl<B: Buffer> Gateway<B> {
                 return self.handle_new(now, packet);
             }
             (_, false, _) if opening.completes(tcp) => {
-                let split = opening.complete(now, &self.config, ends, Some(tcp));
+                let first = self.first_promise(now);
+                let flow = &mut self.flows[id];
+                let Phase::Opening(opening) = &flow.phase else {
+                    unreachable!("it was one a moment ago")
+                };
+                let split = opening.complete(now, &self.config, ends, Some(tcp), first);
                 flow.phase = Phase::Split(Box::new(split));
                 self.note_split(id);
                 let disposition = self.handle_split(now, id, leg, packet);

@@ -103,6 +103,8 @@ pub struct Gateway<B = Chunks> {
     /// What all flows take of the pool, and what of that their streams hold, in bytes.
     charged: usize,
     held: usize,
+    /// When a flow that begins may be promised much again.
+    next_large: Instant,
     /// By side.
     links: [Link; 2],
     /// Another gateway has answered on the satellite link.
@@ -130,6 +132,7 @@ impl<B: Buffer> Gateway<B> {
             relays: VecDeque::new(),
             charged: 0,
             held: 0,
+            next_large: Instant::ZERO,
             links,
             peer_known: false,
             draining: false,

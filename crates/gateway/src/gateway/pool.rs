@@ -5,6 +5,8 @@
 //! stop, as much as one of them holds is there for the next stream.
 
 use super::Gateway;
+use crate::Side;
+use crate::config::UNKNOWN_LINK;
 use crate::flow::{Allowance, Phase};
 use crate::stats::Reason;
 use bentpipe_core::tcp::buffer::Buffer;
@@ -21,6 +23,19 @@ impl<B: Buffer> Gateway<B> {
             share: self.share(),
             reset_drain: self.config.reset_drain,
         }
+    }
+
+    /// What a flow that begins may be promised before it has delivered anything, in bytes of a stream. That may
+    /// be taken by a reader that stops at once, and flows that begin together are promised it before
+    /// any of them holds something: so only one in a round trip is promised more than one on an unknown link may
+    /// hold, and no more than a small part of what is free. The others have more a round trip later.
+    pub(super) fn first_promise(&mut self, now: Instant) -> u64 {
+        if now < self.next_large {
+            return UNKNOWN_LINK;
+        }
+        self.next_large =
+            now + self.config.leg(Side::Satellite).assumed_round_trip(Side::Satellite);
+        (self.free() as u64 / 16).max(UNKNOWN_LINK)
     }
 
     /// What each stream may hold in any case, in whole chunks: what it is guaranteed may begin anywhere

@@ -255,7 +255,7 @@ impl Draw {
     fn gateway(&mut self, satellite: &LinkConfig) -> Config {
         let mut config = Config {
             memory: Bytes::new(self.pick(&[512 << 20, 1 << 20, 400 << 10])),
-            stream_capacity: Bytes::new(self.pick(&[4 << 20, 100_000, 20_000])),
+            max_stream: self.pick(&[None, Some(100_000), Some(20_000)]).map(Bytes::new),
             guaranteed: Bytes::new(self.pick(&[16 << 10, 4 << 10])),
             add_options: self.pick(&[AddOptions::KnownPeer, AddOptions::Always, AddOptions::Never]),
             announce: self.between(0, 3) > 0,
@@ -277,7 +277,8 @@ impl Draw {
         if self.has(Hazard::Exhaustion) {
             config.memory = Bytes::new(self.pick(&[20_000, 40_000, 70_000, 150_000]));
             config.guaranteed = Bytes::new(self.pick(&[2_000, 4_000, 16_000]));
-            config.stream_capacity = Bytes::new(self.pick(&[4_000, 20_000, 100_000, 4 << 20]));
+            let max = self.pick(&[Some(4_000), Some(20_000), Some(100_000), None]);
+            config.max_stream = max.map(Bytes::new);
             config.max_flows = self.pick(&[0, 1, 2, 20]);
             config.max_half_open = self.pick(&[0, 1, 20]);
             config.max_flows_per_client = self.pick(&[1, 20]);

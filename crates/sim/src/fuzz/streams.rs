@@ -64,7 +64,7 @@ impl Streams {
                 let share = (config.memory.count() / 4).max(share);
                 // What was sent to a host that is not heard does not count if a peer gateway holds more.
                 let times = if announced { 2 } else { 1 };
-                (times * config.stream_capacity.count()).min(share)
+                (times * config.largest_stream()).min(share)
             }
         });
         Streams { streams: BTreeMap::new(), limits, tables: Default::default() }

@@ -155,12 +155,12 @@ fn a_first_flow_fills_the_link_at_once() {
     }
 }
 
-/// G01-W-9: at the rates of the BBN report's table 1, too, where a stream may hold what they take.
+/// G01-W-9: at the rates of the BBN report's table 1, too.
 #[test]
 fn a_flow_fills_links_of_many_megabits() {
     for megabits in [45, 155] {
         let rate = Rate::from_bits_per_sec(megabits * 1_000_000);
-        let config = Config { stream_capacity: Bytes::new(32 << 20), ..knowing(rate) };
+        let config = knowing(rate);
         let mut path = Path::geo(rate, [config.clone(), config]);
         let cable = LinkConfig { rate: None, ..cable() };
         (path.links[0], path.links[2]) = (cable.clone(), cable);

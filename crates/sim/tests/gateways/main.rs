@@ -7,6 +7,7 @@ mod congestion;
 mod crashes;
 mod discards;
 mod ecmp;
+mod fast;
 mod flood;
 mod gaps;
 mod handover;

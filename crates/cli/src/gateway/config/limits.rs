@@ -48,7 +48,7 @@ impl Limits {
                 let error = format!("stream: {stream} is more than memory, {memory}");
                 return Err(Wrong::at(text, &error));
             }
-            config.stream_capacity = Bytes::new(stream.0);
+            config.max_stream = Some(Bytes::new(stream.0));
         }
         if let Some(flows) = self.flows()? {
             config.max_flows = flows;

@@ -30,7 +30,7 @@ fn what_the_file_says_overrides_the_defaults() {
     assert_eq!(config.memory, Bytes::new(64 << 20));
     assert_eq!(config.max_half_open, 100);
     assert_eq!(config.add_options, AddOptions::Never);
-    assert_eq!(config.stream_capacity, Config::default().stream_capacity);
+    assert_eq!(config.max_stream, None);
 }
 
 #[test]
