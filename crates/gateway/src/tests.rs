@@ -283,7 +283,7 @@ fn what_a_peer_gateway_has_added_does_not_reach_the_host() {
     let mut table = Table::new(Config::default());
     // The server's side calls: what the peer added, and that it did, comes from the satellite.
     let mut syn = Table::segment(Side::Satellite, 0, 0, Flags::SYN);
-    syn.options = TcpOptions { window_scale: Some(8), sack_permitted: true, ..Table::stamped() };
+    syn.options = TcpOptions { window_scale: Some(10), sack_permitted: true, ..Table::stamped() };
     assert!(syn.options.add_experiment(0x6270, &[7]));
     let sent = table.send(Side::Satellite, syn, b"");
     let expected = TcpOptions { mss: Some(1460), ..TcpOptions::default() };

@@ -17,8 +17,9 @@ use bentpipe_core::wire::{Flags, IpHeader, SeqNum, TcpHeader, TcpOptions, Timest
 /// A segment of the handshake on its way to the other side.
 pub(crate) type Relay = (IpHeader, TcpHeader);
 
-/// The window shift that we offer where the host offers none: 16 MiB.
-pub(super) const OUR_WINDOW_SHIFT: u8 = 8;
+/// The window shift that we offer where the host offers none, as Linux does: 64 MiB, what a stream of a
+/// link of 100 Mbit/s and 600 ms may hold, and more than what 400 Mbit/s have in flight.
+pub(super) const OUR_WINDOW_SHIFT: u8 = 10;
 
 /// The client's SYNs up to this one carry what we add; later ones go out bare, in case that
 /// something on the way does not let our options pass.

@@ -124,7 +124,7 @@ fn the_third_syn_goes_out_bare_and_the_first_two_alike() {
     };
     let (first, second, third) = (sent(), sent(), sent());
     assert_eq!(first, second);
-    assert_eq!((first.window_scale, first.sack_permitted), (Some(8), true));
+    assert_eq!((first.window_scale, first.sack_permitted), (Some(10), true));
     assert!(first.timestamps.is_some() && first.experiment(0x6270) == Some(&[7]));
     assert_eq!(third, tcp.options);
 }
@@ -159,7 +159,7 @@ fn accepted() -> Table {
     for _ in 0..2 {
         table.send(Side::Lan, tcp.clone(), b"");
     }
-    let options = TcpOptions { window_scale: Some(8), ..Table::stamped() };
+    let options = TcpOptions { window_scale: Some(10), ..Table::stamped() };
     let answer = TcpHeader { options, ..synack(&table, 4000) };
     table.send(Side::Satellite, answer, b"");
     table
@@ -172,7 +172,7 @@ fn a_syn_that_was_answered_goes_out_with_what_was_accepted() {
     let mut table = accepted();
     let tcp = syn(&table, 4000);
     let sent = table.send(Side::Lan, tcp, b"");
-    assert_eq!(sent[0].tcp.options.window_scale, Some(8));
+    assert_eq!(sent[0].tcp.options.window_scale, Some(10));
     assert!(sent[0].tcp.options.timestamps.is_some());
 }
 
