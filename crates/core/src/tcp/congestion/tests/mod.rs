@@ -84,7 +84,8 @@ impl Path {
     }
 
     fn congested(&self) -> Congested {
-        Congested { now: self.now, flight_size: self.congestion.window(), smss: SMSS }
+        let window = self.congestion.window();
+        Congested { now: self.now, flight_size: window, in_flight: window, smss: SMSS }
     }
 
     fn lose(&mut self) {
