@@ -204,7 +204,7 @@ fn check_timer(leg: &LegConfig) -> Result<(), String> {
 
 fn check_control(control: Control) -> Result<(), String> {
     match control {
-        Control::Standard | Control::Cubic { .. } => Ok(()),
+        Control::Standard | Control::Cubic { .. } | Control::FixedWindow | Control::Bbr1 => Ok(()),
         Control::ConstantRate { c } => within("constant-rate: c", &c, &FACTORS),
         Control::IncreaseByK { k } => within("increase-by-k: k", &k, &FACTORS),
         Control::Vegas(Band { alpha, beta, gamma }) => {

@@ -2,7 +2,9 @@
 //! in [`Control::ALL`] and one line in each of the four tables here.
 
 use super::text::{Parameters, UnknownControl};
-use super::{Band, Classic, Congestion, ConstantRate, Cubic, FixedWindow, Hybla, IncreaseByK};
+use super::{
+    Band, Bbr1, Classic, Congestion, ConstantRate, Cubic, FixedWindow, Hybla, IncreaseByK,
+};
 use super::{SlowStartConfig, Standard, Vegas};
 use crate::condensed::Reader;
 use crate::time::Duration;
@@ -41,6 +43,8 @@ pub enum Control {
     },
     /// The initial window, whatever happens.
     FixedWindow,
+    /// BBR version 1, as in Linux.
+    Bbr1,
 }
 
 /// Hybla's reference.
@@ -48,7 +52,7 @@ const RTT0: Duration = Duration::from_millis(25);
 
 impl Control {
     /// Each algorithm, with usual parameters.
-    pub const ALL: [Control; 7] = [
+    pub const ALL: [Control; 8] = [
         Control::Standard,
         Control::ConstantRate { c: 100.0 },
         Control::IncreaseByK { k: 4.0 },
@@ -56,6 +60,7 @@ impl Control {
         Control::Hybla { rtt0: RTT0 },
         Control::Cubic { fast_convergence: true },
         Control::FixedWindow,
+        Control::Bbr1,
     ];
 
     /// A fresh instance for segments of `smss` bytes.
@@ -74,6 +79,7 @@ impl Control {
                 Box::new(Cubic::new(slow_start, smss, fast_convergence))
             }
             Control::FixedWindow => Box::new(FixedWindow::new(slow_start, smss)),
+            Control::Bbr1 => Box::new(Bbr1::new(slow_start, smss)),
         }
     }
 }
@@ -89,6 +95,7 @@ impl Control {
             Control::Hybla { .. } => Box::new(from.take::<Hybla>()),
             Control::Cubic { .. } => Box::new(from.take::<Cubic>()),
             Control::FixedWindow => Box::new(from.take::<FixedWindow>()),
+            Control::Bbr1 => Box::new(from.take::<Bbr1>()),
         }
     }
 }
@@ -110,6 +117,7 @@ impl fmt::Display for Control {
             Control::Cubic { fast_convergence: true } => f.write_str("cubic"),
             Control::Cubic { fast_convergence: false } => f.write_str("cubic:fast-convergence=off"),
             Control::FixedWindow => f.write_str("fixed-window"),
+            Control::Bbr1 => f.write_str("bbr1"),
         }
     }
 }
@@ -144,6 +152,7 @@ impl FromStr for Control {
                 Control::Cubic { fast_convergence }
             }
             "fixed-window" => Control::FixedWindow,
+            "bbr1" => Control::Bbr1,
             _ => {
                 let names = Control::ALL.map(|control| {
                     let text = control.to_string();

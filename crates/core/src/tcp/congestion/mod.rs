@@ -4,10 +4,12 @@
 //! what recovery does. Windows are in bytes.
 
 mod ack_rate;
+mod bbr1;
 mod classic;
 mod constant_rate;
 mod control;
 mod cubic;
+mod filter;
 mod fixed_window;
 mod growth;
 mod hybla;
@@ -21,6 +23,7 @@ mod tests;
 mod text;
 mod vegas;
 
+pub use bbr1::Bbr1;
 pub use classic::{Classic, Increase};
 pub use constant_rate::ConstantRate;
 pub use control::Control;

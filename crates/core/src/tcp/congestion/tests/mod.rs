@@ -1,6 +1,7 @@
 //! Scripts of acknowledgments, after the papers' and RFCs' own numbers.
 
 mod cubic;
+pub(super) mod flow;
 mod henderson;
 mod hybla;
 mod hystart;
@@ -9,13 +10,13 @@ mod vegas;
 
 use super::*;
 
-const SMSS: u64 = 1000;
+pub(super) const SMSS: u64 = 1000;
 
-fn millis(millis: u64) -> Duration {
+pub(super) fn millis(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
-fn slow_start(segments: u64, growth: Growth) -> SlowStartConfig {
+pub(super) fn slow_start(segments: u64, growth: Growth) -> SlowStartConfig {
     SlowStartConfig {
         initial_window: segments * SMSS,
         initial_window_use: InitialWindowUse::default(),
@@ -102,6 +103,6 @@ impl Path {
 }
 
 #[track_caller]
-fn near(found: f64, expected: f64, tolerance: f64) {
+pub(super) fn near(found: f64, expected: f64, tolerance: f64) {
     assert!((found - expected).abs() <= tolerance * expected.abs(), "{found}, not {expected}");
 }
