@@ -204,7 +204,11 @@ fn check_timer(leg: &LegConfig) -> Result<(), String> {
 
 fn check_control(control: Control) -> Result<(), String> {
     match control {
-        Control::Standard | Control::Cubic { .. } | Control::FixedWindow | Control::Bbr1 => Ok(()),
+        Control::Standard
+        | Control::Cubic { .. }
+        | Control::FixedWindow
+        | Control::Bbr1
+        | Control::Bbr => Ok(()),
         Control::ConstantRate { c } => within("constant-rate: c", &c, &FACTORS),
         Control::IncreaseByK { k } => within("increase-by-k: k", &k, &FACTORS),
         Control::Vegas(Band { alpha, beta, gamma }) => {

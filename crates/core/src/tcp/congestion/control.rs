@@ -3,7 +3,7 @@
 
 use super::text::{Parameters, UnknownControl};
 use super::{
-    Band, Bbr1, Classic, Congestion, ConstantRate, Cubic, FixedWindow, Hybla, IncreaseByK,
+    Band, Bbr, Bbr1, Classic, Congestion, ConstantRate, Cubic, FixedWindow, Hybla, IncreaseByK,
 };
 use super::{SlowStartConfig, Standard, Vegas};
 use crate::condensed::Reader;
@@ -45,6 +45,8 @@ pub enum Control {
     FixedWindow,
     /// BBR version 1, as in Linux.
     Bbr1,
+    /// BBR version 3 (draft-ietf-ccwg-bbr).
+    Bbr,
 }
 
 /// Hybla's reference.
@@ -52,7 +54,7 @@ const RTT0: Duration = Duration::from_millis(25);
 
 impl Control {
     /// Each algorithm, with usual parameters.
-    pub const ALL: [Control; 8] = [
+    pub const ALL: [Control; 9] = [
         Control::Standard,
         Control::ConstantRate { c: 100.0 },
         Control::IncreaseByK { k: 4.0 },
@@ -61,6 +63,7 @@ impl Control {
         Control::Cubic { fast_convergence: true },
         Control::FixedWindow,
         Control::Bbr1,
+        Control::Bbr,
     ];
 
     /// A fresh instance for segments of `smss` bytes.
@@ -80,6 +83,7 @@ impl Control {
             }
             Control::FixedWindow => Box::new(FixedWindow::new(slow_start, smss)),
             Control::Bbr1 => Box::new(Bbr1::new(slow_start, smss)),
+            Control::Bbr => Box::new(Bbr::new(slow_start, smss)),
         }
     }
 }
@@ -96,6 +100,7 @@ impl Control {
             Control::Cubic { .. } => Box::new(from.take::<Cubic>()),
             Control::FixedWindow => Box::new(from.take::<FixedWindow>()),
             Control::Bbr1 => Box::new(from.take::<Bbr1>()),
+            Control::Bbr => Box::new(from.take::<Bbr>()),
         }
     }
 }
@@ -118,6 +123,7 @@ impl fmt::Display for Control {
             Control::Cubic { fast_convergence: false } => f.write_str("cubic:fast-convergence=off"),
             Control::FixedWindow => f.write_str("fixed-window"),
             Control::Bbr1 => f.write_str("bbr1"),
+            Control::Bbr => f.write_str("bbr"),
         }
     }
 }
@@ -153,6 +159,7 @@ impl FromStr for Control {
             }
             "fixed-window" => Control::FixedWindow,
             "bbr1" => Control::Bbr1,
+            "bbr" => Control::Bbr,
             _ => {
                 let names = Control::ALL.map(|control| {
                     let text = control.to_string();

@@ -4,6 +4,7 @@
 //! what recovery does. Windows are in bytes.
 
 mod ack_rate;
+mod bbr;
 mod bbr1;
 mod classic;
 mod constant_rate;
@@ -23,6 +24,7 @@ mod tests;
 mod text;
 mod vegas;
 
+pub use bbr::Bbr;
 pub use bbr1::Bbr1;
 pub use classic::{Classic, Increase};
 pub use constant_rate::ConstantRate;
@@ -95,6 +97,8 @@ pub struct Delivery {
     pub srtt: Option<Duration>,
     /// The least round-trip time seen.
     pub min_rtt: Option<Duration>,
+    /// The peer tells what arrives out of order (SACK).
+    pub selective: bool,
     /// Fast recovery is under way.
     pub in_recovery: bool,
     /// What was outstanding when the retransmission timer last expired is not all acknowledged.

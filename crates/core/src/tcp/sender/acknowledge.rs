@@ -176,6 +176,7 @@ impl Sender {
             rtt: facts.rtt,
             srtt: facts.timing.srtt,
             min_rtt: facts.timing.min_rtt,
+            selective: self.config.algorithm.needs_sack(),
             in_recovery: self.recovery.in_recovery(),
             after_timeout: self.timeout_until.is_some(),
         });

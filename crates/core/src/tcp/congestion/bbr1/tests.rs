@@ -285,6 +285,7 @@ fn delivery(now: Instant) -> Delivery {
         rtt: None,
         srtt: None,
         min_rtt: None,
+        selective: true,
         in_recovery: false,
         after_timeout: false,
     }

@@ -253,6 +253,7 @@ impl<C: Congestion> Flow<C> {
             rtt: Some(rtt),
             srtt: self.srtt,
             min_rtt: self.min_rtt,
+            selective: true,
             in_recovery: self.recover.is_some() && !self.after_timeout,
             after_timeout: self.after_timeout,
         });
