@@ -208,7 +208,8 @@ fn check_control(control: Control) -> Result<(), String> {
         | Control::Cubic { .. }
         | Control::FixedWindow
         | Control::Bbr1
-        | Control::Bbr => Ok(()),
+        | Control::Bbr
+        | Control::Westwood => Ok(()),
         Control::ConstantRate { c } => within("constant-rate: c", &c, &FACTORS),
         Control::IncreaseByK { k } => within("increase-by-k: k", &k, &FACTORS),
         Control::Vegas(Band { alpha, beta, gamma }) => {

@@ -4,6 +4,7 @@
 use super::text::{Parameters, UnknownControl};
 use super::{
     Band, Bbr, Bbr1, Classic, Congestion, ConstantRate, Cubic, FixedWindow, Hybla, IncreaseByK,
+    Westwood,
 };
 use super::{SlowStartConfig, Standard, Vegas};
 use crate::condensed::Reader;
@@ -47,6 +48,8 @@ pub enum Control {
     Bbr1,
     /// BBR version 3 (draft-ietf-ccwg-bbr).
     Bbr,
+    /// Westwood+: the threshold after a loss is what the path was measured to carry.
+    Westwood,
 }
 
 /// Hybla's reference.
@@ -54,7 +57,7 @@ const RTT0: Duration = Duration::from_millis(25);
 
 impl Control {
     /// Each algorithm, with usual parameters.
-    pub const ALL: [Control; 9] = [
+    pub const ALL: [Control; 10] = [
         Control::Standard,
         Control::ConstantRate { c: 100.0 },
         Control::IncreaseByK { k: 4.0 },
@@ -64,6 +67,7 @@ impl Control {
         Control::FixedWindow,
         Control::Bbr1,
         Control::Bbr,
+        Control::Westwood,
     ];
 
     /// A fresh instance for segments of `smss` bytes.
@@ -84,6 +88,7 @@ impl Control {
             Control::FixedWindow => Box::new(FixedWindow::new(slow_start, smss)),
             Control::Bbr1 => Box::new(Bbr1::new(slow_start, smss)),
             Control::Bbr => Box::new(Bbr::new(slow_start, smss)),
+            Control::Westwood => Box::new(Westwood::new(slow_start, smss)),
         }
     }
 }
@@ -101,6 +106,7 @@ impl Control {
             Control::FixedWindow => Box::new(from.take::<FixedWindow>()),
             Control::Bbr1 => Box::new(from.take::<Bbr1>()),
             Control::Bbr => Box::new(from.take::<Bbr>()),
+            Control::Westwood => Box::new(from.take::<Westwood>()),
         }
     }
 }
@@ -124,6 +130,7 @@ impl fmt::Display for Control {
             Control::FixedWindow => f.write_str("fixed-window"),
             Control::Bbr1 => f.write_str("bbr1"),
             Control::Bbr => f.write_str("bbr"),
+            Control::Westwood => f.write_str("westwood"),
         }
     }
 }
@@ -160,6 +167,7 @@ impl FromStr for Control {
             "fixed-window" => Control::FixedWindow,
             "bbr1" => Control::Bbr1,
             "bbr" => Control::Bbr,
+            "westwood" => Control::Westwood,
             _ => {
                 let names = Control::ALL.map(|control| {
                     let text = control.to_string();

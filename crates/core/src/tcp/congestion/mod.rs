@@ -23,6 +23,7 @@ mod standard;
 mod tests;
 mod text;
 mod vegas;
+mod westwood;
 
 pub use bbr::Bbr;
 pub use bbr1::Bbr1;
@@ -39,6 +40,7 @@ pub use slow_start::{InitialWindowUse, Probing, SlowStart, SlowStartConfig};
 pub use standard::Standard;
 pub use text::UnknownControl;
 pub use vegas::{Band, Vegas};
+pub use westwood::Westwood;
 
 use crate::condensed::Condense;
 use crate::tcp::delivery_rate::{LossSample, RateSample};

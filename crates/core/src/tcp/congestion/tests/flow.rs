@@ -2,7 +2,7 @@
 //! delay, losses, and a receiver that acknowledges each segment by name. What is overtaken is lost at once;
 //! a packet that leaves later stands for it, and a recovery ends when all of these have arrived.
 
-use super::{Congested, Congestion, Delivery, Departed, Lost, PacingBasis, SMSS};
+use super::{Acked, Congested, Congestion, Delivery, Departed, Lost, PacingBasis, SMSS};
 use crate::tcp::delivery_rate::{DeliveryRate, Departure, Newest};
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
@@ -257,6 +257,19 @@ impl<C: Congestion> Flow<C> {
             in_recovery: self.recover.is_some() && !self.after_timeout,
             after_timeout: self.after_timeout,
         });
+        if self.recover.is_none() {
+            self.congestion.on_ack(&Acked {
+                now: self.now,
+                bytes: SMSS,
+                smss: SMSS,
+                rtt: Some(rtt),
+                srtt: self.srtt,
+                min_rtt: self.min_rtt,
+                in_flight: in_flight_before,
+                round: 0,
+                window_limited: in_flight_before + SMSS > self.congestion.window(),
+            });
+        }
         if self.congestion.limits_itself() {
             self.rate.set_app_limited(self.in_flight());
         }

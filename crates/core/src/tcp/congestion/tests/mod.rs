@@ -7,6 +7,7 @@ mod hybla;
 mod hystart;
 mod slow_start;
 mod vegas;
+mod westwood;
 
 use super::*;
 
