@@ -217,6 +217,7 @@ fn check_control(control: Control) -> Result<(), String> {
                 .into_iter()
                 .try_for_each(|(key, value)| within(key, &value, &FACTORS))
         }
+        Control::Scalable { a, .. } => within("scalable: a", &a, &FACTORS),
         Control::Hybla { rtt0 } => within("hybla: rtt0", &Span(rtt0), &REFERENCES),
     }
 }

@@ -4,7 +4,7 @@
 use super::text::{Parameters, UnknownControl};
 use super::{
     Band, Bbr, Bbr1, Classic, Congestion, ConstantRate, Cubic, FixedWindow, Hybla, IncreaseByK,
-    Westwood,
+    Scalable, Westwood,
 };
 use super::{SlowStartConfig, Standard, Vegas};
 use crate::condensed::Reader;
@@ -50,6 +50,13 @@ pub enum Control {
     Bbr,
     /// Westwood+: the threshold after a loss is what the path was measured to carry.
     Westwood,
+    /// Scalable TCP: up and down by parts of the window.
+    Scalable {
+        /// Up, of what is acknowledged: 0.01 in the paper.
+        a: f64,
+        /// Down: 1/8 in the paper.
+        b: f64,
+    },
 }
 
 /// Hybla's reference.
@@ -57,7 +64,7 @@ const RTT0: Duration = Duration::from_millis(25);
 
 impl Control {
     /// Each algorithm, with usual parameters.
-    pub const ALL: [Control; 10] = [
+    pub const ALL: [Control; 11] = [
         Control::Standard,
         Control::ConstantRate { c: 100.0 },
         Control::IncreaseByK { k: 4.0 },
@@ -68,6 +75,7 @@ impl Control {
         Control::Bbr1,
         Control::Bbr,
         Control::Westwood,
+        Control::Scalable { a: Scalable::A, b: Scalable::B },
     ];
 
     /// A fresh instance for segments of `smss` bytes.
@@ -88,6 +96,9 @@ impl Control {
             Control::FixedWindow => Box::new(FixedWindow::new(slow_start, smss)),
             Control::Bbr1 => Box::new(Bbr1::new(slow_start, smss)),
             Control::Bbr => Box::new(Bbr::new(slow_start, smss)),
+            Control::Scalable { a, b } => {
+                Box::new(Classic::new(slow_start, smss, Scalable::new(a, b)))
+            }
             Control::Westwood => Box::new(Westwood::new(slow_start, smss)),
         }
     }
@@ -106,6 +117,7 @@ impl Control {
             Control::FixedWindow => Box::new(from.take::<FixedWindow>()),
             Control::Bbr1 => Box::new(from.take::<Bbr1>()),
             Control::Bbr => Box::new(from.take::<Bbr>()),
+            Control::Scalable { .. } => Box::new(from.take::<Classic<Scalable>>()),
             Control::Westwood => Box::new(from.take::<Westwood>()),
         }
     }
@@ -130,6 +142,7 @@ impl fmt::Display for Control {
             Control::FixedWindow => f.write_str("fixed-window"),
             Control::Bbr1 => f.write_str("bbr1"),
             Control::Bbr => f.write_str("bbr"),
+            Control::Scalable { a, b } => write!(f, "scalable:a={a},b={b}"),
             Control::Westwood => f.write_str("westwood"),
         }
     }
@@ -167,6 +180,10 @@ impl FromStr for Control {
             "fixed-window" => Control::FixedWindow,
             "bbr1" => Control::Bbr1,
             "bbr" => Control::Bbr,
+            "scalable" => Control::Scalable {
+                a: given.take("a", Scalable::A, positive)?,
+                b: given.take("b", Scalable::B, |b| positive(b) && *b < 1.0)?,
+            },
             "westwood" => Control::Westwood,
             _ => {
                 let names = Control::ALL.map(|control| {

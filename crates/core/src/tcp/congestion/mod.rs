@@ -17,6 +17,7 @@ mod hybla;
 mod hystart;
 mod increase_by_k;
 mod per_ack;
+mod scalable;
 mod slow_start;
 mod standard;
 #[cfg(test)]
@@ -36,6 +37,7 @@ pub use growth::Growth;
 pub use hybla::Hybla;
 pub use hystart::{HyStart, Phase};
 pub use increase_by_k::IncreaseByK;
+pub use scalable::Scalable;
 pub use slow_start::{InitialWindowUse, Probing, SlowStart, SlowStartConfig};
 pub use standard::Standard;
 pub use text::UnknownControl;

@@ -5,6 +5,7 @@ pub(super) mod flow;
 mod henderson;
 mod hybla;
 mod hystart;
+mod scalable;
 mod slow_start;
 mod vegas;
 mod westwood;
