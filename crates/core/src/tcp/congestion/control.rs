@@ -3,8 +3,8 @@
 
 use super::text::{Parameters, UnknownControl};
 use super::{
-    Band, Bbr, Bbr1, Classic, Congestion, ConstantRate, Cubic, FixedWindow, Hybla, IncreaseByK,
-    Scalable, Westwood,
+    Band, Bbr, Bbr1, Classic, Congestion, ConstantRate, Cubic, FixedWindow, HighSpeed, Hybla,
+    IncreaseByK, Scalable, Westwood,
 };
 use super::{SlowStartConfig, Standard, Vegas};
 use crate::condensed::Reader;
@@ -57,6 +57,8 @@ pub enum Control {
         /// Down: 1/8 in the paper.
         b: f64,
     },
+    /// HighSpeed TCP (RFC 3649).
+    HighSpeed,
 }
 
 /// Hybla's reference.
@@ -64,7 +66,7 @@ const RTT0: Duration = Duration::from_millis(25);
 
 impl Control {
     /// Each algorithm, with usual parameters.
-    pub const ALL: [Control; 11] = [
+    pub const ALL: [Control; 12] = [
         Control::Standard,
         Control::ConstantRate { c: 100.0 },
         Control::IncreaseByK { k: 4.0 },
@@ -76,6 +78,7 @@ impl Control {
         Control::Bbr,
         Control::Westwood,
         Control::Scalable { a: Scalable::A, b: Scalable::B },
+        Control::HighSpeed,
     ];
 
     /// A fresh instance for segments of `smss` bytes.
@@ -96,6 +99,7 @@ impl Control {
             Control::FixedWindow => Box::new(FixedWindow::new(slow_start, smss)),
             Control::Bbr1 => Box::new(Bbr1::new(slow_start, smss)),
             Control::Bbr => Box::new(Bbr::new(slow_start, smss)),
+            Control::HighSpeed => Box::new(Classic::new(slow_start, smss, HighSpeed::default())),
             Control::Scalable { a, b } => {
                 Box::new(Classic::new(slow_start, smss, Scalable::new(a, b)))
             }
@@ -117,6 +121,7 @@ impl Control {
             Control::FixedWindow => Box::new(from.take::<FixedWindow>()),
             Control::Bbr1 => Box::new(from.take::<Bbr1>()),
             Control::Bbr => Box::new(from.take::<Bbr>()),
+            Control::HighSpeed => Box::new(from.take::<Classic<HighSpeed>>()),
             Control::Scalable { .. } => Box::new(from.take::<Classic<Scalable>>()),
             Control::Westwood => Box::new(from.take::<Westwood>()),
         }
@@ -142,6 +147,7 @@ impl fmt::Display for Control {
             Control::FixedWindow => f.write_str("fixed-window"),
             Control::Bbr1 => f.write_str("bbr1"),
             Control::Bbr => f.write_str("bbr"),
+            Control::HighSpeed => f.write_str("highspeed"),
             Control::Scalable { a, b } => write!(f, "scalable:a={a},b={b}"),
             Control::Westwood => f.write_str("westwood"),
         }
@@ -180,6 +186,7 @@ impl FromStr for Control {
             "fixed-window" => Control::FixedWindow,
             "bbr1" => Control::Bbr1,
             "bbr" => Control::Bbr,
+            "highspeed" => Control::HighSpeed,
             "scalable" => Control::Scalable {
                 a: given.take("a", Scalable::A, positive)?,
                 b: given.take("b", Scalable::B, |b| positive(b) && *b < 1.0)?,

@@ -3,6 +3,7 @@
 mod cubic;
 pub(super) mod flow;
 mod henderson;
+mod highspeed;
 mod hybla;
 mod hystart;
 mod scalable;
