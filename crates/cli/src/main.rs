@@ -21,7 +21,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Measure what bentpipe itself costs on this machine
+    /// Measure what bentpipe costs on this machine, and how near the link's limit its gateways come
     Bench(bench::Arguments),
     /// Download files over an emulated GEO link, with and without the gateways
     Demo(demo::Arguments),

@@ -18,7 +18,8 @@ mod tests;
 mod view;
 
 pub use config::{
-    AddOptions, Config, Discard, FinMode, Handshake, LegConfig, LegError, MssLimit, UnknownDiscard,
+    AddOptions, Config, Discard, FinMode, Handshake, LegConfig, LegError, Losses, MssLimit,
+    UnknownDiscard, UnknownLosses,
 };
 pub use flow::Departure;
 pub use gateway::{Disposition, Emission, Gateway};

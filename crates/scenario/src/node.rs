@@ -7,7 +7,7 @@ use crate::reader::{Context, Reader, Result, Section, field};
 use crate::tcp::TcpLayer;
 use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_gateway::{
-    AddOptions, Config as GatewayConfig, Discard, FinMode, Handshake, LegConfig,
+    AddOptions, Config as GatewayConfig, Discard, FinMode, Handshake, LegConfig, Losses,
 };
 
 /// A node of the network.
@@ -165,6 +165,12 @@ pub(crate) const LEG: Section = Section {
             "satellite `gateway-satellite`, LAN `gateway-terrestrial`",
             "recovery, congestion control, timers and all else that a leg decides itself",
         ),
+        field(
+            "losses",
+            "`link`, `believed`",
+            "`link`; with a congestion control in `tcp`, `believed`",
+            "what a loss is taken for where `rate` is given and the other end is a gateway",
+        ),
         field("mtu", "bytes, 576 to 65535", "65535", "the largest IP packet"),
         field(
             "discard",
@@ -244,11 +250,16 @@ fn leg(context: &Context<'_>, node: Option<&Tree>, default: LegConfig) -> Result
     let reader = Reader::open(context, node, "a gateway's leg", &[&LEG])?;
     let tcp: TcpLayer = reader.or("tcp", TcpLayer::default())?;
     let leg = tcp.over_leg(default).map_err(|why| reader.bad("tcp", why.to_string()))?;
+    let losses = match reader.node("losses") {
+        None => leg.losses,
+        Some(_) => Losses::ALL[reader.choice("losses", &Losses::ALL.map(Losses::name))?],
+    };
     let discard = reader.choice("discard", &Discard::ALL.map(Discard::name))?;
     Ok(LegConfig {
         discard: Discard::ALL[discard],
         rate: reader.maybe("rate")?.or(default.rate),
         round_trip: reader.maybe("round-trip")?.or(default.round_trip),
+        losses,
         mtu: reader.within("mtu", default.mtu, 576..=u16::MAX)?,
         ..leg
     })

@@ -47,14 +47,15 @@ fn who_has_a_faster_way_on_gets_a_larger_share() {
         let (before, after) = (rates(boxes, from), rates(boxes, to));
         after.iter().zip(before).map(|(a, b)| (a - b) / f64::from(to - from)).collect()
     };
-    let split = between(&between_gateways(KNOWN), 10, 20);
+    // Before, what slow start has lost in the slow links' queues is made up for, and delivered in jumps.
+    let split = between(&between_gateways(KNOWN), 15, 25);
     let routers = between_gateways(KNOWN)
         .replace("gateway.", "router.")
         .replace("lan = \"near\"\n", "")
         .replace("lan = \"far\"\n", "")
         .replace(&format!("satellite-leg = {{ {KNOWN} }}\n"), "");
-    let plain = between(&routers, 10, 20);
-    println!("Mbit/s from 10 s to 20 s, by client: split {split:.2?}, end to end {plain:.2?}");
+    let plain = between(&routers, 15, 25);
+    println!("Mbit/s from 15 s to 25 s, by client: split {split:.2?}, end to end {plain:.2?}");
     let payload = 1448.0 / 1500.0;
     assert!(split[..2].iter().all(|rate| (0.9..1.0).contains(&(rate / 0.256 / payload))));
     // At least what is left of the link: for the slow ones there is something at hand.

@@ -115,3 +115,22 @@ fn gateways_of_a_scenario_are_the_deployed_ones() {
     let took = split.run.end.as_secs_f64();
     assert!(took > limit - 0.1 && took < limit + 0.5, "{took} for {limit}");
 }
+
+#[test]
+fn a_linux_receiver_does_not_hold_back_a_sender_in_slow_start() {
+    // Linux 6.18 to itself over such a link: 13.45 s and 670 retransmissions.
+    let transfer = |window: &str| {
+        let tcp = format!("linux,control=standard,slow-start=standard{window}");
+        let outcome = outcome(&format!(
+            "[run]\nduration = \"60s\"\nuntil = \"flows-done\"\n[host.a]\ntcp = \"{tcp}\"\n\
+             [host.b]\ntcp = \"{tcp}\"\n[link.sat]\nbetween = [\"a\", \"b\"]\nrate = \"8Mbit/s\"\n\
+             delay = \"250ms\"\nqueue = \"333packets\"\n\
+             [flow.main]\nfrom = \"a\"\nto = \"b\"\nbytes = \"10MB\"\n"
+        ));
+        let flow = &outcome.flows[0];
+        (flow.mean_completion.unwrap().as_secs_f64(), flow.tally.retransmissions)
+    };
+    let (tuned, large) = (transfer(""), transfer(",receive-buffer=16MiB"));
+    assert!((tuned.0 / large.0 - 1.0).abs() < 0.01 && tuned.1 == large.1, "{tuned:?}, {large:?}");
+    assert!((13.0..14.0).contains(&tuned.0) && (600..740).contains(&tuned.1), "{tuned:?}");
+}

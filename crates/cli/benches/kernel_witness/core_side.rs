@@ -1,7 +1,7 @@
 //! Core to core, in virtual time, over the same link model.
 
 use super::outcome::Sample;
-use super::{Case, Control, FILE};
+use super::{Case, Control, FILE, Windows};
 use bentpipe_core::link::{LinkConfig, QueueLimit};
 use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_core::tcp::rtt::RtoConfig;
@@ -32,16 +32,26 @@ fn sender(control: Control) -> SenderConfig {
     }
 }
 
+/// Both hosts' configuration.
+fn config(case: Case) -> ConnectionConfig {
+    let preset: ConnectionConfig = "linux".parse().expect("a preset");
+    let sender = sender(case.control);
+    match case.windows {
+        Windows::Tuned => ConnectionConfig { sender, ..preset },
+        Windows::Large => ConnectionConfig {
+            sender,
+            send_buffer: 16 << 20,
+            receive_buffer: 16 << 20,
+            window_scale: Some(10),
+            ..ConnectionConfig::default()
+        },
+    }
+}
+
 /// Sends the file from the one host to the other.
 pub(crate) fn transfer(case: Case, run: u64) -> Sample {
     let link = case.link();
-    let config = ConnectionConfig {
-        sender: sender(case.control),
-        send_buffer: 16 << 20,
-        receive_buffer: 16 << 20,
-        window_scale: Some(10),
-        ..ConnectionConfig::default()
-    };
+    let config = config(case);
     let addresses = [IpAddr::from([10, 91, 1, 2]), IpAddr::from([10, 91, 4, 2])];
     let key = (50_000, addresses[1], 80);
     let mut one = Host::new(addresses[0]);

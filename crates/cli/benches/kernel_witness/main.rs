@@ -7,7 +7,9 @@
 //!
 //! 10 MB over 8 Mbit/s at 50 and 500 ms, with half and one bandwidth-delay product of buffer,
 //! without loss (one run) and with 0.5 % (N runs, default 20). Needs root. CUBIC's HyStart is
-//! switched off on both sides for the time of the run.
+//! switched off on both sides for the time of the run. The kernel tunes its windows, with the
+//! sysctls of a new namespace. The core has windows as large as may be, so that what differs is the
+//! sender; and in the cases `-tuned`, also over 40 Mbit/s, the preset `linux`, so that receivers are compared.
 //!
 //! The kernel's transfers take as long as they take, ours do not. With `--kernel` the kernel's
 //! samples are kept in a file: those that it has are taken from there, new ones are added.
@@ -51,9 +53,20 @@ impl Control {
     }
 }
 
+/// The receive window of the core's side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Windows {
+    /// As large as may be, from the beginning.
+    Large,
+    /// The preset's, which grow.
+    Tuned,
+}
+
 /// One row of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Case {
+    windows: Windows,
+    mbit: u64,
     control: Control,
     round_trip_ms: u64,
     /// Buffer in percent of the bandwidth-delay product.
@@ -68,17 +81,27 @@ impl Case {
             for control in [Control::Reno, Control::Cubic] {
                 for round_trip_ms in [50, 500] {
                     for buffer in [50, 100] {
-                        cases.push(Case { control, round_trip_ms, buffer, lossy });
+                        let windows = Windows::Large;
+                        let case = Case { windows, mbit: 8, control, round_trip_ms, buffer, lossy };
+                        cases.push(case);
+                        if buffer == 100 && !lossy {
+                            cases.push(Case { windows: Windows::Tuned, ..case });
+                        }
                     }
                 }
             }
+        }
+        for control in [Control::Reno, Control::Cubic] {
+            let link = Case { windows: Windows::Tuned, mbit: 40, round_trip_ms: 500, ..cases[0] };
+            // The queue holds more than a sender, and so its bursts when it may write again.
+            cases.push(Case { control, buffer: 200, lossy: false, ..link });
         }
         cases
     }
 
     pub(crate) fn link(self) -> SatelliteLink {
         let delay = Duration::from_millis(self.round_trip_ms / 2);
-        let rate = Rate::from_bits_per_sec(8_000_000);
+        let rate = Rate::from_bits_per_sec(self.mbit * 1_000_000);
         let loss = if self.lossy { 0.005 } else { 0.0 };
         SatelliteLink {
             rate,
@@ -91,8 +114,14 @@ impl Case {
 
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let lossy = if self.lossy { "-lossy" } else { "" };
-        write!(f, "{}-{}-{}{lossy}", self.control.name(), self.round_trip_ms, self.buffer)
+        write!(f, "{}-{}-{}", self.control.name(), self.round_trip_ms, self.buffer)?;
+        if self.mbit != 8 {
+            write!(f, "-{}mbit", self.mbit)?;
+        }
+        if self.windows == Windows::Tuned {
+            write!(f, "-tuned")?;
+        }
+        write!(f, "{}", if self.lossy { "-lossy" } else { "" })
     }
 }
 

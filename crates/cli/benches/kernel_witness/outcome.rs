@@ -1,6 +1,6 @@
 //! What came out, as a table.
 
-use super::Case;
+use super::{Case, Windows};
 use std::fmt;
 
 /// One transfer.
@@ -22,7 +22,7 @@ pub(crate) struct Outcome {
 
 impl Outcome {
     pub(crate) const HEAD: &'static str = "\
-control  rtt ms  buffer  loss    kernel Mbit/s    core Mbit/s   differ  agree   retransmissions   seconds to 10, 50, 90 %  apart";
+control  Mbit/s  rtt ms  buffer  windows  loss    kernel Mbit/s    core Mbit/s   differ  agree   retransmissions   seconds to 10, 50, 90 %  apart";
 
     /// Without loss: within 5 %. With loss: the two 95 % confidence intervals overlap.
     fn agrees(&self) -> bool {
@@ -54,16 +54,17 @@ fn mean(samples: &[Sample], value: impl Fn(&Sample) -> f64) -> (f64, f64) {
 
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Case { control, round_trip_ms, buffer, lossy } = self.case;
+        let Case { windows, mbit, control, round_trip_ms, buffer, lossy } = self.case;
         let sides = [&self.kernel, &self.core];
         let [kernel, core] = sides.map(|samples| mean(samples, throughput));
         let [lost, ours] = sides.map(|s| mean(s, |sample| sample.retransmissions as f64).0);
         let tenth = |samples: &Vec<Sample>, i: usize| mean(samples, |sample| sample.tenths[i]).0;
         write!(
             f,
-            "{:7} {round_trip_ms:7} {buffer:6}% {:5} {:9.3} ±{:.3} {:9.3} ±{:.3} {:+7.1}%  {:5} \
+            "{:7} {mbit:7} {round_trip_ms:7} {buffer:6}%  {:7} {:5} {:9.3} ±{:.3} {:9.3} ±{:.3} {:+7.1}%  {:5} \
              {lost:8.0} {ours:8.0}  ",
             control.name(),
+            if windows == Windows::Tuned { "tuned" } else { "large" },
             if lossy { "0.5%" } else { "0" },
             kernel.0,
             kernel.1,

@@ -172,6 +172,11 @@ impl Receiver {
         self.config.rmss
     }
 
+    /// Whether SACK was agreed on.
+    pub fn sack(&self) -> bool {
+        self.config.sack
+    }
+
     /// What has arrived beyond the first hole.
     pub fn beyond(&self) -> &RangeSet {
         &self.beyond

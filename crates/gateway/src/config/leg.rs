@@ -1,7 +1,7 @@
 //! How a leg's TCP behaves: a preset of the core, what is known of the link, and what is to be
 //! different.
 
-use super::Discard;
+use super::{Discard, Losses};
 use crate::Side;
 use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_core::tcp::pacing::Pacing;
@@ -35,6 +35,8 @@ pub struct LegConfig {
     pub rate: Option<Rate>,
     /// The round-trip time of that link, if it is known.
     pub round_trip: Option<Duration>,
+    /// What a loss is taken for.
+    pub losses: Losses,
     /// The sender. Segment sizes follow from the handshake, and where rate and round trip are
     /// known the initial window is at least what fills the link, and slow start ends there.
     /// Without SACK, a recovery that needs it gives way to NewReno.
@@ -104,7 +106,8 @@ impl LegConfig {
         let ConnectionConfig { sender, ack_policy, .. } = ConnectionConfig::preset(name)?;
         let (rate, round_trip, pacing) = (None, None, None);
         let (mtu, mss, discard) = (u16::MAX, MssLimit::Hosts, Discard::Off);
-        Ok(LegConfig { rate, round_trip, sender, pacing, ack_policy, mtu, mss, discard })
+        let losses = Losses::default();
+        Ok(LegConfig { rate, round_trip, losses, sender, pacing, ack_policy, mtu, mss, discard })
     }
 
     /// Sets one parameter from text, as the core reads it.
@@ -122,6 +125,10 @@ impl LegConfig {
         };
         tcp.set(key, value)?;
         (self.sender, self.ack_policy) = (tcp.sender, tcp.ack_policy);
+        if key == "control" {
+            // Who chooses one wants it to be heard.
+            self.losses = Losses::Believed;
+        }
         if key == "pacing" {
             self.pacing = Some(tcp.sender.pacing);
         }

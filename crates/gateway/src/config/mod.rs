@@ -2,9 +2,11 @@
 
 mod discard;
 mod leg;
+mod losses;
 
 pub use discard::{Discard, UnknownDiscard};
 pub use leg::{LegConfig, LegError, MssLimit};
+pub use losses::{Losses, UnknownLosses};
 
 use crate::Side;
 use crate::policy::Policy;
@@ -107,6 +109,13 @@ pub struct Config {
 }
 
 impl Config {
+    pub(crate) fn leg_mut(&mut self, side: Side) -> &mut LegConfig {
+        match side {
+            Side::Satellite => &mut self.satellite,
+            Side::Lan => &mut self.lan,
+        }
+    }
+
     /// The parameters of legs towards `side`.
     pub fn leg(&self, side: Side) -> &LegConfig {
         match side {

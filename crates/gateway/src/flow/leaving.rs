@@ -286,7 +286,9 @@ impl<B: Buffer> Split<B> {
         if matches!(sender.unanswered(), 2 | UNHEARD | 5) && self.blind.is_none() {
             // If an outage is over, what the timer has just sent again is answered before.
             let answer = sender.rtt().srtt().unwrap_or(UNKNOWN_ROUND_TRIP) * 2;
-            let next = sender.first_unacknowledged_end();
+            // The timer's retransmission may have been lost, so it is among them. Who forwards the others
+            // without it would hold it lost for good (`Gap`).
+            let next = sender.snd_una();
             self.blind = Some(Blind { leg, next, rounds: 1, at: now + answer });
         }
     }

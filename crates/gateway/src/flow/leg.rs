@@ -2,12 +2,14 @@
 
 use super::terms::Terms;
 use crate::Side;
-use crate::config::{Config, Discard, LEAST_MTU, LegConfig};
+use crate::config::{Config, Discard, LEAST_MTU, LegConfig, Losses};
+use bentpipe_core::tcp::congestion::Control;
 use bentpipe_core::tcp::receiver::{Receiver, ReceiverConfig};
 use bentpipe_core::tcp::recovery::Algorithm;
 use bentpipe_core::tcp::sender::{InitialWindow, Sender, SenderConfig};
 use bentpipe_core::tcp::tcb::{Agreed, Outgoing, Tcb, TimestampClock, TimestampState};
 use bentpipe_core::time::{Duration, Instant};
+use bentpipe_core::units::Rate;
 use bentpipe_core::wire::{IpHeader, SeqNum, TcpHeader};
 
 /// Index of the leg towards the client.
@@ -60,7 +62,11 @@ impl Leg {
         let Handshake { ours, theirs, window, relayed, rtt, ip, peer } = *handshake;
         let terms = Terms::agreed(ours, theirs, config.mss_limit(side, &ip));
         let leg_config = config.leg(side);
-        let sender = Sender::new(sender_config(config, leg_config, &terms, &ip), 1, window, rtt);
+        let mut sender = sender_config(config, leg_config, &terms, &ip);
+        if let Some(rate) = leg_config.rate.filter(|_| peer && leg_config.losses == Losses::Link) {
+            sender = on_known_link(sender, rate, rtt);
+        }
+        let sender = Sender::new(sender, 1, window, rtt);
         let receiver = ReceiverConfig {
             rmss: terms.rmss,
             ack_policy: leg_config.ack_policy,
@@ -158,6 +164,24 @@ fn sender_config(config: &Config, leg: &LegConfig, terms: &Terms, ip: &IpHeader)
         max_burst: segments.max(1) * smss,
         overhead: headers,
         ..sender_on(leg, algorithm, smss)
+    }
+}
+
+/// A sender whose losses are the link's.
+fn on_known_link(sender: SenderConfig, rate: Rate, rtt: Option<Duration>) -> SenderConfig {
+    let algorithm = match sender.algorithm {
+        Algorithm::Rack => Algorithm::RackPto,
+        other => other,
+    };
+    // Where the round trip was not told, the handshake has measured it.
+    let product = rtt.map_or(0, |rtt| rate.bytes_in(rtt));
+    let initial = sender.initial_window.bytes(sender.smss).max(product + product / 4);
+    SenderConfig {
+        algorithm,
+        control: Control::KnownLink { rate },
+        initial_window: InitialWindow::Bytes(initial),
+        restart_after_idle: false,
+        ..sender
     }
 }
 

@@ -146,8 +146,15 @@ impl Opening {
             && !tcp.has(Flags::SYN)
             && !tcp.has(Flags::RST)
             && tcp.ack == self.synack_in.seq + 1
-            && tcp.seq.distance_from(next) >= 0
-            && tcp.seq.distance_from(next) <= i32::from(u16::MAX)
+            && (0..=i32::from(u16::MAX)).contains(&tcp.seq.distance_from(next))
+    }
+
+    /// Whether `tcp`, from the client, would acknowledge the SYN-ACK but lies beyond all that this can
+    /// have promised: a peer gateway sends such data, without hearing of us. The server would take
+    /// nothing of it, and answer without the options that we have added.
+    pub(crate) fn is_beyond_window(&self, tcp: &TcpHeader) -> bool {
+        let beyond = tcp.seq.distance_from(self.syn.isn() + 1) > i32::from(u16::MAX);
+        beyond && tcp.has(Flags::ACK) && !tcp.has(Flags::SYN) && tcp.ack == self.synack_in.seq + 1
     }
 
     /// Whether `tcp` is data, or the end of it, that the server sends before the client has acknowledged

@@ -12,6 +12,7 @@ use crate::Side;
 use crate::config::{Config, FinMode};
 use bentpipe_core::tcp::buffer::{Buffer, Payload};
 use bentpipe_core::tcp::ecn::Ecn;
+use bentpipe_core::tcp::sender::Sender;
 use bentpipe_core::tcp::tcb::{Admission, Arrival, Bypass, Fate, Outgoing};
 use bentpipe_core::time::Instant;
 use bentpipe_core::wire::{Amendment, Flags, IpHeader, TcpHeader};
@@ -331,6 +332,11 @@ impl<B: Buffer> Split<B> {
             }
         }
         None
+    }
+
+    /// The sender of a leg.
+    pub(crate) fn sender_mut(&mut self, leg: usize) -> &mut Sender {
+        &mut self.legs[leg].tcb.sender
     }
 
     /// Whether only its busy link kept `leg` from sending data.

@@ -266,6 +266,7 @@ impl<B: Buffer> Gateway<B> {
                 }
                 return disposition;
             }
+            (_, false, _) if opening.is_beyond_window(tcp) => {}
             (_, false, _) => return Disposition::Forward(Reason::NotOpened),
         }
         self.arm(id);
@@ -300,6 +301,7 @@ impl<B: Buffer> Gateway<B> {
         stats.received_bytes += progress.received;
         stats.delivered_bytes += progress.delivered;
         stats.discarded += u64::from(progress.discarded);
+        self.watch_links(now, id);
         match progress.bypassed {
             Some(bypass) => self.on_bypass(now, id, leg, bypass),
             None => self.attend(id),

@@ -12,9 +12,14 @@
 //! Only data waits. Bare acknowledgments, probes and resets do not, and count; but they cannot
 //! take more than half of the link from data, or a flood of them would keep it waiting for ever.
 
+mod rate_control;
+
+use crate::config::{LegConfig, Losses};
+use bentpipe_core::tcp::congestion::LinkReport;
 use bentpipe_core::tcp::pacing::{Pacer, Pacing};
 use bentpipe_core::time::Instant;
 use bentpipe_core::units::Rate;
+use rate_control::RateControl;
 use std::collections::BTreeMap;
 
 /// What a flow is given when its turn comes, in bytes: a packet of the usual size. Were it more, many
@@ -30,6 +35,8 @@ pub(crate) struct Turn {
     waits: bool,
     /// Bytes that it may send until the next flow's turn; or has sent beyond.
     credit: i32,
+    /// Bytes that it has in flight, as the link knows it.
+    in_flight: u64,
 }
 
 /// A link that flows share.
@@ -43,17 +50,24 @@ pub(super) struct Link {
     /// Flows that have something to send, by their places.
     waiting: BTreeMap<u64, usize>,
     last_place: u64,
+    /// Watches it for the flows that take its losses for its own.
+    control: Option<RateControl>,
+    /// Bytes that all flows have in flight, if it is watched.
+    in_flight: u64,
 }
 
 impl Link {
-    /// A link that is used as `pacing` says.
-    pub(super) fn new(pacing: Pacing) -> Link {
-        let rate = match pacing {
+    /// The link behind a leg.
+    pub(super) fn new(leg: &LegConfig) -> Link {
+        let rate = match leg.pacing() {
             Pacing::Window { cap } => cap,
             Pacing::Off => None,
         };
+        let control = leg.rate.filter(|_| leg.losses == Losses::Link).map(RateControl::new);
         Link {
             rate,
+            control,
+            in_flight: 0,
             pacer: Pacer::default(),
             latest: Instant::ZERO,
             waiting: BTreeMap::new(),
@@ -63,7 +77,43 @@ impl Link {
 
     /// Whether a flow that comes now is to wait: for the link, or behind others.
     pub(super) fn is_busy(&self, now: Instant) -> bool {
-        self.rate.is_some() && (!self.waiting.is_empty() || now < self.pacer.next())
+        let Some(rate) = self.rate else { return false };
+        !self.waiting.is_empty() || now < self.pacer.next() || self.is_full(rate)
+    }
+
+    /// Whether all flows together have as much in flight as fills the link, and a quarter.
+    fn is_full(&self, rate: Rate) -> bool {
+        let round_trip = self.control.as_ref().and_then(RateControl::round_trip);
+        let full = round_trip.map(|round_trip| rate.bytes_in(round_trip));
+        full.is_some_and(|bytes| self.in_flight > bytes + bytes / 4)
+    }
+
+    /// A flow has so many bytes in flight.
+    pub(super) fn set_in_flight(&mut self, turn: &mut Turn, bytes: u64) {
+        self.in_flight = self.in_flight - turn.in_flight + bytes;
+        turn.in_flight = bytes;
+    }
+
+    /// Such a flow has seen something of the link. True if the link turns out not to be what it is held
+    /// for.
+    pub(super) fn on_report(&mut self, now: Instant, report: LinkReport) -> bool {
+        let Some(control) = self.control.as_mut().filter(|_| !report.is_empty()) else {
+            return false;
+        };
+        control.on_report(now, report);
+        self.rate = Some(control.rate());
+        control.is_broken()
+    }
+
+    /// Nobody takes losses for the link's own any more.
+    pub(super) fn stop_watching(&mut self, rate: Option<Rate>) {
+        self.control = None;
+        self.rate = rate;
+    }
+
+    /// Whether losses may be taken for the link's own.
+    pub(super) fn is_watched(&self) -> bool {
+        self.control.is_some()
     }
 
     /// Flow `id` waits: at the place that it has, or behind all others.
@@ -78,6 +128,7 @@ impl Link {
 
     /// The flow is gone.
     pub(super) fn leave(&mut self, turn: &Turn) {
+        self.in_flight -= turn.in_flight;
         if turn.waits {
             self.waiting.remove(&turn.place);
         }
@@ -85,7 +136,7 @@ impl Link {
 
     /// The flow whose turn it may be now, if any. It is not in the queue any more.
     pub(super) fn next(&mut self, now: Instant) -> Option<usize> {
-        if now < self.pacer.next() {
+        if now < self.pacer.next() || self.rate.is_some_and(|rate| self.is_full(rate)) {
             return None;
         }
         self.waiting.pop_first().map(|(_, id)| id)
@@ -119,12 +170,17 @@ impl Link {
 
     /// When the next turn is, if anybody waits.
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
-        (!self.waiting.is_empty()).then(|| self.pacer.next())
+        // If it is full, the next acknowledgment or timer of a flow changes that.
+        let full = self.rate.is_some_and(|rate| self.is_full(rate));
+        (!self.waiting.is_empty() && !full).then(|| self.pacer.next())
     }
 
     /// Something was sent.
     pub(super) fn sent(&mut self, now: Instant, what: Sent) {
         let Some(rate) = self.rate else { return };
+        if let Some(control) = &mut self.control {
+            control.on_sent(what.bytes);
+        }
         if what.data && now >= self.pacer.next() {
             self.pacer.sent(now, what.bytes, rate);
             self.latest = self.pacer.next() + rate.time_for(what.bytes);

@@ -15,6 +15,7 @@ mod pool;
 mod resting;
 mod timers;
 mod unanswered;
+mod watched;
 
 use crate::Side;
 use crate::config::Config;
@@ -115,7 +116,7 @@ pub struct Gateway<B = Chunks> {
 impl<B: Buffer> Gateway<B> {
     /// A gateway without flows.
     pub fn new(config: Config) -> Gateway<B> {
-        let links = [Side::Lan, Side::Satellite].map(|side| Link::new(config.leg(side).pacing()));
+        let links = [Side::Lan, Side::Satellite].map(|side| Link::new(config.leg(side)));
         Gateway {
             config,
             half_open: HalfOpen::default(),
@@ -262,6 +263,7 @@ impl<B: Buffer> Gateway<B> {
                     let sent = Some(emission.sent()).filter(|_| to as usize == side);
                     self.links[side].used(id, &mut flow.turns[side], sent);
                 }
+                self.watch_links(now, id);
                 self.touch(id);
                 return Some(emission);
             }

@@ -49,6 +49,7 @@ impl<B: Buffer> Gateway<B> {
         if over {
             self.remove(id);
         } else {
+            self.watch_links(now, id);
             self.attend(id);
         }
     }

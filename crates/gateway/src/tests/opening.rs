@@ -204,3 +204,25 @@ fn a_window_scale_is_added_only_together_with_timestamps() {
         (None, true)
     );
 }
+
+/// Fault seed 365525: a peer that did not hear us for long sends what it holds, and its first segments
+/// are lost. The server would have answered the others without our timestamps.
+#[test]
+fn what_lies_beyond_a_syn_acks_window_does_not_reach_the_server() {
+    let mut table = Table::new(Config::default());
+    let tcp = syn(&table, 1);
+    table.send(Side::Lan, tcp, b"");
+    let answer = synack(&table, 1);
+    table.send(Side::Satellite, answer, b"");
+    let data = |seq, ack| TcpHeader {
+        src_port: 1,
+        ..table.stamp(Table::segment(Side::Lan, seq, ack, Flags::ACK), 1)
+    };
+    let (beyond, other, within) = (data(70_000, 1), data(70_000, 2), data(5_000, 1));
+    assert_eq!(disposition(&mut table, Side::Lan, &beyond), Disposition::Taken);
+    assert_eq!(table.gateway.held(), 0);
+    let unknown = Disposition::Forward(Reason::NotOpened);
+    assert_eq!(disposition(&mut table, Side::Lan, &other), unknown);
+    assert_eq!(disposition(&mut table, Side::Lan, &within), Disposition::Taken);
+    assert_eq!(table.gateway.half_open(), 0);
+}

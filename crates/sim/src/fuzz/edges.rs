@@ -25,7 +25,8 @@ struct Promise {
     /// The SYN that the node sent, and the shift that it offered in any of its copies, or the SYN-ACK and
     /// that in its last copy.
     ours: Option<(SeqNum, Option<u8>)>,
-    /// The SYN that belongs to it, and the shift in its first copy.
+    /// The SYN that belongs to it, and the shift in its first copy; of a SYN-ACK, in all copies until the
+    /// node acknowledged it.
     theirs: Option<(SeqNum, Option<u8>)>,
     /// The latest SYN that came, likewise. It may be forged, or that of another connection.
     came: Option<(SeqNum, Option<u8>)>,
@@ -70,7 +71,11 @@ impl Edges {
             match promise.ours {
                 // The answer to what was sent.
                 Some((isn, _)) if flags.contains(Flags::ACK) && segment.ack == isn + 1 => {
-                    promise.theirs.get_or_insert(syn);
+                    let theirs = promise.theirs.get_or_insert(syn);
+                    // A copy that accepts less takes the others back until they are acknowledged.
+                    if promise.last.is_none() {
+                        theirs.1 = theirs.1.and(segment.window_scale);
+                    }
                 }
                 _ if promise.came.is_none_or(|(isn, _)| isn != seq) => promise.came = Some(syn),
                 _ => {}

@@ -8,7 +8,7 @@ use bentpipe_core::tcp::receiver::AckPolicy;
 use bentpipe_core::tcp::sender::InitialWindow;
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::Rate;
-use bentpipe_gateway::{AddOptions, Discard, LegConfig, MssLimit};
+use bentpipe_gateway::{AddOptions, Discard, LegConfig, Losses, MssLimit};
 use serde::Deserialize;
 use std::ops::RangeInclusive;
 use toml::Spanned;
@@ -19,6 +19,7 @@ use toml::Spanned;
 pub(super) struct Satellite {
     rate: Option<Spanned<String>>,
     round_trip: Option<Spanned<String>>,
+    losses: Option<Spanned<Scalar>>,
     add_options: Option<Adding>,
     recovery: Option<Spanned<Scalar>>,
     congestion: Option<Spanned<Scalar>>,
@@ -94,6 +95,10 @@ impl Satellite {
         let round_trip = bounds::read("round_trip", self.round_trip.as_ref(), &ROUND_TRIPS)?;
         leg.round_trip = round_trip.map(|Span(time)| time);
         set_leg!(leg, self);
+        if let Some(text) = &self.losses {
+            let name = text.get_ref().to_string();
+            leg.losses = name.parse::<Losses>().map_err(|error| Wrong::at(text, &error))?;
+        }
         Ok(())
     }
 
@@ -206,10 +211,11 @@ fn check_control(control: Control) -> Result<(), String> {
     match control {
         Control::Standard
         | Control::Cubic { .. }
-        | Control::FixedWindow
         | Control::Bbr1
         | Control::Bbr
-        | Control::Westwood => Ok(()),
+        | Control::Westwood
+        | Control::HighSpeed => Ok(()),
+        Control::KnownLink { rate } => within("known-link: rate", &rate, &RATES),
         Control::ConstantRate { c } => within("constant-rate: c", &c, &FACTORS),
         Control::IncreaseByK { k } => within("increase-by-k: k", &k, &FACTORS),
         Control::Vegas(Band { alpha, beta, gamma }) => {

@@ -3,13 +3,13 @@
 
 use super::text::{Parameters, UnknownControl};
 use super::{
-    Band, Bbr, Bbr1, Classic, Congestion, ConstantRate, Cubic, FixedWindow, HighSpeed, Hybla,
-    IncreaseByK, Scalable, Westwood,
+    Band, Bbr, Bbr1, Classic, Congestion, ConstantRate, Cubic, HighSpeed, Hybla, IncreaseByK,
+    KnownLink, Scalable, Westwood,
 };
 use super::{SlowStartConfig, Standard, Vegas};
 use crate::condensed::Reader;
 use crate::time::Duration;
-use crate::units::parse_duration;
+use crate::units::{Rate, parse_duration};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -42,8 +42,11 @@ pub enum Control {
         /// Section 4.7: a connection that loses before its last W_max gives way to others.
         fast_convergence: bool,
     },
-    /// The initial window, whatever happens.
-    FixedWindow,
+    /// What fills a link of this rate, whatever is lost.
+    KnownLink {
+        /// The link's rate, headers included.
+        rate: Rate,
+    },
     /// BBR version 1, as in Linux.
     Bbr1,
     /// BBR version 3 (draft-ietf-ccwg-bbr).
@@ -64,6 +67,9 @@ pub enum Control {
 /// Hybla's reference.
 const RTT0: Duration = Duration::from_millis(25);
 
+/// Of a link of which nothing else is said.
+const LINK_RATE: Rate = Rate::from_bits_per_sec(8_000_000);
+
 impl Control {
     /// Each algorithm, with usual parameters.
     pub const ALL: [Control; 12] = [
@@ -73,7 +79,7 @@ impl Control {
         Control::Vegas(Band::ONE_THREE),
         Control::Hybla { rtt0: RTT0 },
         Control::Cubic { fast_convergence: true },
-        Control::FixedWindow,
+        Control::KnownLink { rate: LINK_RATE },
         Control::Bbr1,
         Control::Bbr,
         Control::Westwood,
@@ -96,7 +102,7 @@ impl Control {
             Control::Cubic { fast_convergence } => {
                 Box::new(Cubic::new(slow_start, smss, fast_convergence))
             }
-            Control::FixedWindow => Box::new(FixedWindow::new(slow_start, smss)),
+            Control::KnownLink { rate } => Box::new(KnownLink::new(slow_start, smss, rate)),
             Control::Bbr1 => Box::new(Bbr1::new(slow_start, smss)),
             Control::Bbr => Box::new(Bbr::new(slow_start, smss)),
             Control::HighSpeed => Box::new(Classic::new(slow_start, smss, HighSpeed::default())),
@@ -118,7 +124,7 @@ impl Control {
             Control::Vegas(_) => Box::new(from.take::<Vegas>()),
             Control::Hybla { .. } => Box::new(from.take::<Hybla>()),
             Control::Cubic { .. } => Box::new(from.take::<Cubic>()),
-            Control::FixedWindow => Box::new(from.take::<FixedWindow>()),
+            Control::KnownLink { .. } => Box::new(from.take::<KnownLink>()),
             Control::Bbr1 => Box::new(from.take::<Bbr1>()),
             Control::Bbr => Box::new(from.take::<Bbr>()),
             Control::HighSpeed => Box::new(from.take::<Classic<HighSpeed>>()),
@@ -144,7 +150,7 @@ impl fmt::Display for Control {
             Control::Hybla { rtt0 } => write!(f, "hybla:rtt0={}ns", rtt0.as_nanos()),
             Control::Cubic { fast_convergence: true } => f.write_str("cubic"),
             Control::Cubic { fast_convergence: false } => f.write_str("cubic:fast-convergence=off"),
-            Control::FixedWindow => f.write_str("fixed-window"),
+            Control::KnownLink { rate } => write!(f, "known-link:rate={rate}"),
             Control::Bbr1 => f.write_str("bbr1"),
             Control::Bbr => f.write_str("bbr"),
             Control::HighSpeed => f.write_str("highspeed"),
@@ -183,7 +189,11 @@ impl FromStr for Control {
                 let fast_convergence = given.take_with("fast-convergence", true, switch)?;
                 Control::Cubic { fast_convergence }
             }
-            "fixed-window" => Control::FixedWindow,
+            "known-link" => {
+                let sound =
+                    |text: &str| text.parse().ok().filter(|rate: &Rate| rate.bits_per_sec() > 0);
+                Control::KnownLink { rate: given.take_with("rate", LINK_RATE, sound)? }
+            }
             "bbr1" => Control::Bbr1,
             "bbr" => Control::Bbr,
             "highspeed" => Control::HighSpeed,

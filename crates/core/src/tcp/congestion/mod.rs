@@ -11,12 +11,12 @@ mod constant_rate;
 mod control;
 mod cubic;
 mod filter;
-mod fixed_window;
 mod growth;
 mod highspeed;
 mod hybla;
 mod hystart;
 mod increase_by_k;
+mod known_link;
 mod per_ack;
 mod scalable;
 mod slow_start;
@@ -33,12 +33,12 @@ pub use classic::{Classic, Increase};
 pub use constant_rate::ConstantRate;
 pub use control::Control;
 pub use cubic::Cubic;
-pub use fixed_window::FixedWindow;
 pub use growth::Growth;
 pub use highspeed::HighSpeed;
 pub use hybla::Hybla;
 pub use hystart::{HyStart, Phase};
 pub use increase_by_k::IncreaseByK;
+pub use known_link::{KnownLink, LinkReport};
 pub use scalable::Scalable;
 pub use slow_start::{InitialWindowUse, Probing, SlowStart, SlowStartConfig};
 pub use standard::Standard;
@@ -185,6 +185,11 @@ pub trait Congestion: fmt::Debug + Condense + Send {
     /// [`Congestion::on_recovered`].
     fn on_delivery(&mut self, delivery: &Delivery) {
         self.slow_start_mut().on_delivery(delivery);
+    }
+
+    /// What the flow has seen of its link since this was last asked, if it keeps account of that.
+    fn take_report(&mut self) -> LinkReport {
+        LinkReport::default()
     }
 
     /// A segment has left. Pacing asks for its rate behind this.

@@ -54,7 +54,7 @@ pub struct Connection<B> {
     read: u64,
     /// One past the last byte received in order. What has come can be read after the end, too.
     received: u64,
-    /// The receive buffer, if it grows.
+    /// The receive buffer, if it grows: from the handshake's end on.
     tuning: Option<AutoTuning>,
     /// Who closed first, once the peer's FIN has come.
     first_to_close: Option<Closer>,
@@ -90,9 +90,8 @@ impl<B: Buffer> Connection<B> {
     }
 
     fn opening(now: Instant, config: ConnectionConfig, handshake: Handshake) -> Connection<B> {
-        let tuning = |max| AutoTuning::new(now, config.receive_buffer, max);
         Connection {
-            tuning: config.receive_buffer_max.map(tuning),
+            tuning: None,
             config,
             phase: Phase::Opening(handshake),
             former: None,
@@ -188,8 +187,7 @@ impl<B: Buffer> Connection<B> {
                 }
                 handshake::Step::Refused => return self.end(Event::Reset),
                 handshake::Step::Complete(tcb) => {
-                    self.phase = Phase::Synchronised(tcb);
-                    self.events.push_back(Event::Connected);
+                    self.synchronise(now, tcb);
                     return self.begin(now, tcp, payload);
                 }
             }
@@ -217,16 +215,18 @@ impl<B: Buffer> Connection<B> {
             && !payload.is_empty()
             && arrival.fate == Fate::Taken
         {
-            let grown = tuning.on_data(&Observed {
+            let new = arrival.store.end - arrival.store.start;
+            let in_order = arrival.store.start < self.received;
+            tuning.on_data(&Observed {
                 now,
+                len: payload.len() as u64,
+                opening: if in_order || tcb.receiver.sack() { new } else { 0 },
                 rcv_nxt: self.received,
                 promised: tcb.receiver.promised(),
                 read: self.read,
-                echoed: tcb.echoed_age(now, tcp),
+                echoed: tcp.options.timestamps.map(|ts| ts.echo).zip(tcb.echoed_age(now, tcp)),
             });
-            if grown {
-                tcb.receiver.set_limit(self.read + tuning.buffer());
-            }
+            tcb.receiver.open_quietly(tuning.limit(self.received, self.read));
         }
         if arrival.acked > 0 {
             let una = tcb.sender.snd_una();
@@ -247,6 +247,15 @@ impl<B: Buffer> Connection<B> {
             self.receive.write(arrival.store.start, part);
         }
         self.received = self.tcb().map_or(1, |tcb| tcb.receiver.rcv_nxt());
+    }
+
+    /// The handshake has given `tcb`.
+    fn synchronise(&mut self, now: Instant, tcb: Box<Tcb>) {
+        let buffer = self.config.receive_buffer;
+        let tuning = |max| AutoTuning::new(now, tcb.receiver.rmss(), buffer, max);
+        self.tuning = self.config.receive_buffer_max.map(tuning);
+        self.phase = Phase::Synchronised(tcb);
+        self.events.push_back(Event::Connected);
     }
 
     /// The handshake is complete: what was written meanwhile may go. A SYN-ACK is owed an

@@ -3,7 +3,7 @@
 
 use super::config::Terms;
 use super::handshake::Handshake;
-use super::{Connection, ConnectionConfig, Event, Phase};
+use super::{Connection, ConnectionConfig};
 use crate::tcp::buffer::{Buffer, Payload};
 use crate::time::Instant;
 use crate::wire::{Flags, SeqNum, TcpHeader};
@@ -30,8 +30,7 @@ impl<B: Buffer> Connection<B> {
             config.receive_buffer,
         );
         let mut connection = Self::opening(now, config, Handshake::active(now, &config, SeqNum(0)));
-        connection.phase = Phase::Synchronised(tcb);
-        connection.events.push_back(Event::Connected);
+        connection.synchronise(now, tcb);
         connection
     }
 

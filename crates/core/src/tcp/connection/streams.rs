@@ -40,9 +40,15 @@ impl<B: Buffer> Connection<B> {
         self.receive.read(range.clone(), visit);
         self.receive.release(range.end);
         self.read = range.end;
-        let buffer = self.receive_buffer();
+        let limit = match &mut self.tuning {
+            Some(tuning) => {
+                tuning.on_read(self.read);
+                tuning.limit(self.received, self.read)
+            }
+            None => self.read + self.config.receive_buffer,
+        };
         if let Phase::Synchronised(tcb) = &mut self.phase {
-            tcb.receiver.set_limit(self.read + buffer);
+            tcb.receiver.set_limit(limit);
         }
         len
     }

@@ -2,7 +2,7 @@
 //! TIME-WAIT. The cache that decides is its caller's: [`TaoCache`](crate::tcp::transaction).
 
 use super::handshake::Handshake;
-use super::{Connection, ConnectionConfig, Event, Opening, Phase, State};
+use super::{Connection, ConnectionConfig, Opening, Phase, State};
 use crate::tcp::buffer::{Buffer, Payload};
 use crate::tcp::tcb::Tcb;
 use crate::tcp::transaction::{ActiveOpen, Lesson, PassiveOpen, is_after};
@@ -59,8 +59,7 @@ impl<B: Buffer> Connection<B> {
         let mut connection = Self::opening(now, config, handshake);
         if let Some(mut tcb) = tcb {
             let arrival = tcb.on_syn(now, syn, payload.len());
-            connection.phase = Phase::Synchronised(tcb);
-            connection.events.push_back(Event::Connected);
+            connection.synchronise(now, tcb);
             connection.store(&arrival, payload);
             connection.after_progress(now);
         } else if open.is_some() {

@@ -154,7 +154,7 @@ fn a_text_changes_what_it_names() {
     assert_eq!(given.sender.algorithm, Algorithm::NewReno);
     assert_eq!(given.sender.rto.min, Duration::from_secs(1));
     assert!(given.ecn);
-    assert_eq!(given.receive_buffer_max, Some(6 << 20));
+    assert_eq!(given.receive_buffer_max, Some(16 << 20));
     let delay = Duration::from_millis(100);
     for (text, policy) in [
         ("ack=per-segment", AckPolicy::PerSegment),

@@ -46,10 +46,12 @@ impl Receiver {
         // so can the sender tell a report above the acknowledgment from a plain block.
         blocks.extend(self.duplicate.take());
         let reports = blocks.len();
-        for range in self.recent.iter().cloned().chain(self.beyond.iter()) {
+        for mut range in self.recent.iter().cloned().chain(self.beyond.iter()) {
             if blocks.len() >= room {
                 break;
             }
+            // The FIN is part of its segment, which the sender could not take for received otherwise.
+            range.end += u64::from(self.fin == Some(range.end));
             if !blocks[reports..].contains(&range) {
                 blocks.push(range);
             }

@@ -264,3 +264,12 @@ fn what_follows_a_held_fin_is_in_order_only_behind_what_was_acknowledged() {
     receiver.acknowledge();
     assert_eq!(receiver.acknowledged_or_held(), 52);
 }
+
+#[test]
+fn a_sack_block_holds_the_fin() {
+    let mut receiver = receiver(300);
+    receiver.on_data(at(0), 51..101, true);
+    assert_eq!(told(&mut receiver), (1, vec![51..102]));
+    receiver.on_data(at(1), 1..51, false);
+    assert_eq!(told(&mut receiver), (102, vec![]));
+}

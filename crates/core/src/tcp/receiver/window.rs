@@ -25,8 +25,8 @@ impl Receiver {
         }
     }
 
-    /// The window may open up to `limit`, which the next acknowledgment says: the field of a SYN is
-    /// not scaled, and could not.
+    /// The window may open up to `limit`, which the next acknowledgment says, whenever that is due: the
+    /// field of a SYN is not scaled, and could not; and what opens with arriving data is told with it.
     pub fn open_quietly(&mut self, limit: u64) {
         self.limit = limit;
         self.largest = self.largest.max(limit.saturating_sub(self.rcv_nxt));

@@ -39,6 +39,8 @@ pub enum Algorithm {
     FackAbrupt,
     /// RACK-TLP (RFC 8985).
     Rack,
+    /// RACK with probe timeouts after RFC 9002 instead of tail loss probes, in recovery too.
+    RackPto,
 }
 
 /// There is no algorithm of this name.
@@ -48,7 +50,7 @@ pub struct UnknownAlgorithm(pub String);
 
 impl Algorithm {
     /// Every algorithm and its name.
-    pub const ALL: [(&'static str, Algorithm); 13] = [
+    pub const ALL: [(&'static str, Algorithm); 14] = [
         ("tahoe", Algorithm::Tahoe),
         ("reno", Algorithm::Reno),
         ("newreno", Algorithm::NewReno),
@@ -62,6 +64,7 @@ impl Algorithm {
         ("fack", Algorithm::Fack),
         ("fack-abrupt", Algorithm::FackAbrupt),
         ("rack", Algorithm::Rack),
+        ("rack-pto", Algorithm::RackPto),
     ];
 
     /// A fresh instance.
@@ -95,6 +98,7 @@ impl Algorithm {
             Algorithm::Fack => Box::new(Fack::new(true)),
             Algorithm::FackAbrupt => Box::new(Fack::new(false)),
             Algorithm::Rack => Box::new(Rack::default()),
+            Algorithm::RackPto => Box::new(Rack::with_probe_timeouts()),
         }
     }
 
@@ -112,7 +116,7 @@ impl Algorithm {
             Algorithm::Sack => Box::new(from.take::<Sack>()),
             Algorithm::SackReno => Box::new(from.take::<SackReno>()),
             Algorithm::Fack | Algorithm::FackAbrupt => Box::new(from.take::<Fack>()),
-            Algorithm::Rack => Box::new(from.take::<Rack>()),
+            Algorithm::Rack | Algorithm::RackPto => Box::new(from.take::<Rack>()),
         }
     }
 
@@ -131,7 +135,8 @@ impl Algorithm {
             | Algorithm::SackReno
             | Algorithm::Fack
             | Algorithm::FackAbrupt
-            | Algorithm::Rack => true,
+            | Algorithm::Rack
+            | Algorithm::RackPto => true,
         }
     }
 

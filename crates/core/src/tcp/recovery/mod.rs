@@ -27,6 +27,7 @@ use super::delivery_rate::RateSample;
 use super::ledger::{Arrived, Ledger};
 use crate::condensed::Condense;
 use crate::time::{Duration, Instant};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::Range;
 
@@ -40,6 +41,8 @@ pub struct Timing {
     pub srtt: Option<Duration>,
     /// The least round-trip time seen.
     pub min_rtt: Option<Duration>,
+    /// The smoothed deviation of round-trip times.
+    pub rttvar: Duration,
     /// The retransmission timeout.
     pub rto: Duration,
 }
@@ -112,6 +115,15 @@ pub enum Episode {
     Deflate,
 }
 
+/// Which segment is sent to bring an acknowledgment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Probe {
+    /// New data, or else the last segment again (RFC 8985, 7.3).
+    Last,
+    /// The first that is outstanding.
+    First,
+}
+
 /// What recovery concludes from an acknowledgment or a timer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Verdict {
@@ -121,9 +133,8 @@ pub struct Verdict {
     pub episode: Episode,
     /// The first lost segment is to be sent again whatever the window says.
     pub retransmit_now: bool,
-    /// A segment is to be sent whatever the window says, to bring an acknowledgment: new data,
-    /// or else the last segment again (RFC 8985, 7.3).
-    pub probe: bool,
+    /// A segment is to be sent whatever the window says, to bring an acknowledgment.
+    pub probe: Option<Probe>,
     /// This acknowledgment does not restart the retransmission timer.
     pub keep_timer: bool,
     /// The retransmission timer runs anew from now (RFC 8985, 7.3).

@@ -14,15 +14,15 @@
 //! acknowledgment of several retransmissions by the newest. Of transmissions at the same moment
 //! the order of sending counts before the sequence.
 
-mod tlp;
+mod probes;
 
 use super::{AckFacts, DUP_THRESH, Episode, Recovery, SentFacts, Timing, Verdict};
 use crate::tcp::ledger::{Ledger, Record};
 use crate::time::{Duration, Instant};
+use probes::{Probes, Style};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::ops::Range;
-use tlp::Tlp;
 
 /// What is under way until [`Rack::recovery_point`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,7 +57,7 @@ pub struct Rack {
     recovery_point: u64,
     /// When congestion control was last told of a loss.
     told_at: Instant,
-    tlp: Tlp,
+    probes: Probes,
 }
 
 impl Default for Rack {
@@ -76,12 +76,17 @@ impl Default for Rack {
             state: State::Open,
             recovery_point: 0,
             told_at: Instant::ZERO,
-            tlp: Tlp::default(),
+            probes: Probes::default(),
         }
     }
 }
 
 impl Rack {
+    /// With probe timeouts instead of tail loss probes.
+    pub fn with_probe_timeouts() -> Rack {
+        Rack { probes: Probes::new(Style::Timeout), ..Rack::default() }
+    }
+
     /// Recoveries that a widened reordering window outlasts (6.2, step 4).
     const PERSIST: u32 = 16;
 
@@ -164,12 +169,12 @@ impl Rack {
     fn verdict(&mut self, now: Instant, lost: Lost, episode: Episode, ledger: &Ledger) -> Verdict {
         let mut verdict = Verdict { episode, ..Verdict::default() };
         if !lost.ranges.is_empty() {
-            self.tlp.disarm();
+            self.probes.disarm();
             if self.state == State::Open {
                 self.state = State::FastRecovery;
                 self.recovery_point = ledger.snd_nxt();
                 self.told_at = now;
-                self.tlp.init();
+                self.probes.init();
                 verdict.episode = Episode::Enter;
                 verdict.retransmit_now = true;
             } else if lost.again {
@@ -192,9 +197,8 @@ impl Rack {
         self.sent = sent.into();
     }
 
-    /// Whether a probe may be scheduled: not in recovery, nothing sacked (7.2).
     fn may_probe(&self, ledger: &Ledger) -> bool {
-        self.state == State::Open && ledger.sacked().is_empty() && ledger.flight_size() > 0
+        self.probes.may_be_sent(self.state == State::Open, ledger)
     }
 }
 
@@ -242,17 +246,17 @@ impl Recovery for Rack {
         self.adapt_window(facts, ledger, exiting);
         self.reo_wnd = self.reordering_window(&facts.timing, ledger, facts.smss);
         let lost = self.detect_loss(facts.now, ledger);
-        let repaired = self.tlp.process_ack(facts, ledger) && was == State::Open;
+        let repaired = self.probes.process_ack(facts, ledger) && was == State::Open;
         let episode = match (exiting && was == State::FastRecovery, repaired) {
             (true, _) => Episode::Exit,
             (false, true) => Episode::Repaired,
             (false, false) => Episode::Unchanged,
         };
-        self.tlp.note_ack(facts, ledger);
+        self.probes.note_ack(facts, ledger);
         if !self.may_probe(ledger) {
-            self.tlp.disarm();
-        } else if facts.acked > 0 {
-            self.tlp.schedule(facts.now, &facts.timing, ledger, facts.smss);
+            self.probes.disarm();
+        } else if facts.acked + facts.sacked > 0 {
+            self.probes.schedule(facts.now, &facts.timing, ledger, facts.smss);
         }
         self.verdict(facts.now, lost, episode, ledger)
     }
@@ -271,7 +275,7 @@ impl Recovery for Rack {
         self.state = State::TimeoutRecovery;
         self.recovery_point = ledger.snd_nxt();
         self.reordering_timer = None;
-        self.tlp.time_out();
+        self.probes.time_out();
         self.begin_from(ledger);
     }
 
@@ -289,11 +293,11 @@ impl Recovery for Rack {
         }
         self.sent.push_back((sent.now, sent.range.clone()));
         let may_probe = self.may_probe(ledger);
-        self.tlp.on_sent(sent, ledger, may_probe);
+        self.probes.on_sent(sent, ledger, may_probe);
     }
 
     fn poll_timer(&self) -> Option<Instant> {
-        [self.reordering_timer, self.tlp.poll_timer()].into_iter().flatten().min()
+        [self.reordering_timer, self.probes.poll_timer()].into_iter().flatten().min()
     }
 
     fn on_timer(&mut self, now: Instant, timing: &Timing, ledger: &Ledger) -> Verdict {
@@ -302,10 +306,10 @@ impl Recovery for Rack {
             let lost = self.detect_loss(now, ledger);
             verdict = self.verdict(now, lost, Episode::Unchanged, ledger);
         }
-        if self.tlp.is_due(now) {
+        if self.probes.is_due(now) {
             // 7.3: whether or not it can be sent.
             verdict.restart_timer = ledger.flight_size() > 0;
-            verdict.probe = self.tlp.expire(now, timing, ledger);
+            verdict.probe = self.probes.expire(now, self.state == State::Open, timing, ledger);
         }
         verdict
     }

@@ -7,6 +7,7 @@ use crate::tcp::recovery::{AckFacts, Episode, Timing, Verdict};
 use crate::tcp::timestamps;
 use crate::time::Instant;
 use arrayvec::ArrayVec;
+use std::mem;
 use std::ops::Range;
 
 impl Sender {
@@ -122,7 +123,8 @@ impl Sender {
 
     /// The path's times.
     pub(super) fn timing(&self) -> Timing {
-        Timing { srtt: self.rtt.srtt(), min_rtt: self.rtt.min_rtt(), rto: self.rtt.rto() }
+        let rtt = &self.rtt;
+        Timing { srtt: rtt.srtt(), min_rtt: rtt.min_rtt(), rttvar: rtt.rttvar(), rto: rtt.rto() }
     }
 
     /// Lets recovery judge an acknowledgment, and congestion control hear of it. True if the
@@ -156,18 +158,19 @@ impl Sender {
 
     /// Congestion control hears of every acknowledgment that reports or shows something.
     fn tell_delivery(&mut self, facts: &AckFacts, in_flight_before: u64) {
-        let lost = self.ledger.lost_bytes() - self.lost_told;
-        if facts.acked + facts.sacked + lost == 0 {
+        let (delivered, lost) = (self.ledger.delivered(), self.ledger.lost_bytes());
+        let (delivered_before, lost_before) = mem::replace(&mut self.told, (delivered, lost));
+        let (newly, lost) = (delivered - delivered_before, lost - lost_before);
+        if newly + lost == 0 {
             return;
         }
-        self.lost_told += lost;
         let una = self.snd_una();
         self.timeout_until.take_if(|until| una >= *until);
         self.congestion.on_delivery(&Delivery {
             now: facts.now,
             smss: facts.smss,
-            newly: facts.acked + facts.sacked,
-            delivered: self.ledger.delivered(),
+            newly,
+            delivered,
             lost,
             in_flight: self.in_flight(),
             in_flight_before,
@@ -207,8 +210,8 @@ impl Sender {
         }
         if verdict.retransmit_now {
             self.forced = Some(transmit::Forced::FirstLost);
-        } else if verdict.probe {
-            self.forced = Some(transmit::Forced::Probe);
+        } else if let Some(probe) = verdict.probe {
+            self.forced = Some(transmit::Forced::Probe(probe));
         }
         // A fast retransmission takes a round trip of its own, which a timer that runs since before
         // the duplicates does not wait for. RFC 6675, 6, lets one be set anew; BSD and Linux do so.

@@ -24,7 +24,7 @@ pub use config::{InitialWindow, SenderConfig};
 pub use reduction::Reduction;
 pub use transmit::{Transmission, Waits};
 
-use super::congestion::Congestion;
+use super::congestion::{Congestion, Control, LinkReport};
 use super::ledger::Ledger;
 use super::pacing::Pacer;
 use super::recovery::Recovery;
@@ -131,8 +131,8 @@ pub struct Sender {
     waits: Waits,
     /// Another sender is using the link that is shared with it.
     link_busy: bool,
-    /// The ledger's count of lost bytes when congestion control last heard of it.
-    lost_told: u64,
+    /// The ledger's counts of delivered and of lost bytes when congestion control last heard of them.
+    told: (u64, u64),
     stats: SenderStats,
 }
 
@@ -172,7 +172,7 @@ impl Sender {
             round: (0, start),
             waits: Waits::Application,
             link_busy: false,
-            lost_told: 0,
+            told: (0, 0),
             stats: SenderStats::default(),
             config,
         }
@@ -181,12 +181,6 @@ impl Sender {
     /// The oldest unacknowledged offset.
     pub fn snd_una(&self) -> u64 {
         self.ledger.snd_una()
-    }
-
-    /// Where the first unacknowledged segment ends, the one that the retransmission timer sends.
-    pub fn first_unacknowledged_end(&self) -> u64 {
-        let una = self.snd_una();
-        self.ledger.record_at(una).map_or(una, |first| first.range.end.min(una + self.config.smss))
     }
 
     /// The next offset to be sent for the first time.
@@ -217,6 +211,28 @@ impl Sender {
     /// The slow start threshold, in bytes.
     pub fn ssthresh(&self) -> u64 {
         self.congestion.ssthresh()
+    }
+
+    /// What the flow has seen of its link since this was last asked, if its congestion control keeps
+    /// account of that.
+    pub fn take_link_report(&mut self) -> LinkReport {
+        self.congestion.take_report()
+    }
+
+    /// The congestion control.
+    pub fn control(&self) -> Control {
+        self.config.control
+    }
+
+    /// Another congestion control from now on. It begins with what is in flight.
+    pub fn set_control(&mut self, control: Control) {
+        let in_flight = self.in_flight().max(self.config.smss);
+        self.config.control = control;
+        self.config.initial_ssthresh = Some(in_flight);
+        self.config.initial_window = InitialWindow::Bytes(in_flight);
+        self.congestion = self.config.congestion();
+        self.end_reduction();
+        self.end_watch();
     }
 
     /// Bytes held to be in the network.

@@ -4,7 +4,7 @@
 use super::{Sender, timers};
 use crate::tcp::congestion::{Departed, PacingBasis};
 use crate::tcp::pacing::Pacing;
-use crate::tcp::recovery::{Next, SentFacts};
+use crate::tcp::recovery::{Next, Probe, SentFacts};
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
 use serde::{Deserialize, Serialize};
@@ -29,8 +29,8 @@ pub struct Transmission {
 pub(super) enum Forced {
     /// Fast retransmit, partial acknowledgment or timeout: the first lost segment.
     FirstLost,
-    /// Recovery wants an acknowledgment: new data, or else the last segment again.
-    Probe,
+    /// Recovery wants an acknowledgment.
+    Probe(Probe),
     /// The persist timer: what the window allows, or else a probe.
     Persist,
 }
@@ -91,7 +91,9 @@ impl Sender {
                     return Ok(self.again(now, range, self.config.smss));
                 }
             }
-            Some(Forced::Probe) => return self.tail_probe(now).ok_or(Waits::Recovery),
+            Some(Forced::Probe(probe)) => {
+                return self.recovery_probe(now, probe).ok_or(Waits::Recovery);
+            }
             Some(Forced::Persist) => return Ok(self.probe(now)),
             None => {}
         }
@@ -309,9 +311,12 @@ impl Sender {
         sent
     }
 
-    /// Recovery's probe: new data if the peer's window allows, or else the last segment again.
-    fn tail_probe(&mut self, now: Instant) -> Option<Transmission> {
+    fn recovery_probe(&mut self, now: Instant, probe: Probe) -> Option<Transmission> {
         let smss = self.config.smss;
+        if probe == Probe::First {
+            let first = self.ledger.record_at(self.snd_una())?.range.clone();
+            return Some(self.again(now, first, smss));
+        }
         if let Ok(range) = self.new_data() {
             return Some(self.first_time(now, range.start..range.end.min(range.start + smss)));
         }

@@ -84,6 +84,7 @@ impl Bbr {
     /// `HandleSpuriousLossDetection`.
     pub(super) fn undo_losses(&mut self) {
         self.restore_window();
+        self.repair.undone = true;
         self.latest.loss = false;
         self.full_pipe.restart(0.0);
         self.bw_shortterm = self.bw_shortterm.max(self.undo.bw_shortterm);

@@ -13,6 +13,8 @@ pub(super) struct Repair {
     pub(super) saved: u64,
     /// Fast recovery, or the repair of a timeout.
     pub(super) under_way: bool,
+    /// It was needless: the window comes back, and does not grow with the same acknowledgment.
+    pub(super) undone: bool,
 }
 
 impl Bbr {
@@ -91,10 +93,11 @@ impl Bbr {
         let gain = self.state.cwnd_gain();
         let most = self.with_budget(self.products(self.bw, gain) + self.extra_acked()) as u64;
         let mut window = self.window();
+        let grown = if std::mem::take(&mut self.repair.undone) { 0 } else { delivery.newly };
         if self.full_pipe.reached {
-            window = (window + delivery.newly).min(most);
+            window = (window + grown).min(most);
         } else if window < most || self.delivered < self.initial_window {
-            window += delivery.newly;
+            window += grown;
         }
         let least = MIN_PIPE * self.smss;
         window = window.max(least);

@@ -206,6 +206,7 @@ impl Congestion for Bbr1 {
         self.full_pipe.bandwidth = 0.0;
         self.full_pipe.rounds = 0;
         self.policer.reset(&self.seen(false, false));
+        self.repair.undone = true;
         true
     }
 

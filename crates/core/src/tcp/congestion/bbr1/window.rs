@@ -29,6 +29,8 @@ pub(super) struct Repair {
     pub(super) conserve: bool,
     /// The window before the repair or `ProbeRtt`.
     pub(super) saved: u64,
+    /// It was needless: the window comes back, and does not grow with the same acknowledgment.
+    pub(super) undone: bool,
 }
 
 impl Bbr1 {
@@ -74,12 +76,13 @@ impl Bbr1 {
         let acked = delivery.newly;
         if acked > 0 {
             window = self.repaired_window(delivery);
+            let grown = if std::mem::take(&mut self.repair.undone) { 0 } else { acked };
             if !self.repair.conserve {
                 let target = self.target();
                 if self.full_pipe.reached {
-                    window = (window + acked).min(target);
+                    window = (window + grown).min(target);
                 } else if window < target || delivery.delivered < INITIAL * self.smss {
-                    window += acked;
+                    window += grown;
                 }
                 window = window.max(MIN_WINDOW * self.smss);
             }
@@ -109,7 +112,10 @@ impl Bbr1 {
         };
         let before = std::mem::replace(&mut self.repair.state, state);
         let mut window = self.window().saturating_sub(delivery.lost).max(self.smss);
-        let kept = delivery.in_flight + delivery.newly;
+        // No more than before the repair: what a reduction that was undone has sent again is in flight
+        // twice.
+        let most = self.repair.saved.max(self.window());
+        let kept = (delivery.in_flight + delivery.newly).min(most);
         if state == State::Recovery && before != State::Recovery {
             self.repair.conserve = true;
             self.rounds.began = delivery.delivered;

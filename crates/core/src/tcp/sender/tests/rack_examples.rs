@@ -57,7 +57,7 @@ fn section_3_5_a_timeout_marks_only_what_is_overdue() {
     for (number, now) in [(0, at(0)), (1, at(990)), (2, at(990))] {
         let range = segment(number);
         ledger.sent(now, range.clone());
-        let timing = Timing { srtt, min_rtt: srtt, rto };
+        let timing = Timing { srtt, min_rtt: srtt, rttvar: Duration::ZERO, rto };
         rack.on_sent(&SentFacts { now, range, again: false, timing, smss: SMSS }, &ledger);
     }
     assert_eq!(rack.lost_by_timeout(at(1000), &ledger), [segment(0)]);

@@ -1,0 +1,82 @@
+//! One gateway alone, at either end: never slower than none, and faster where its leg sends over the
+//! satellite and packets are lost.
+
+use super::{Size, geo, percent, told_geo};
+use crate::bench::satellite::case::{Case, Column, Seeds};
+use crate::bench::satellite::limit::{Limit, Opening};
+use crate::bench::satellite::setup::{Place, Setup};
+use crate::bench::satellite::target::{Figure, Target};
+
+/// Where the gateway stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum At {
+    Server,
+    Client,
+}
+
+/// Which way the data go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Download,
+    Upload,
+}
+
+pub(super) fn all() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for at in [At::Server, At::Client] {
+        for column in [Column::Known, Column::Estimated] {
+            for way in [Way::Download, Way::Upload] {
+                for size in [Size::KB_100, Size::MB_1, Size::MB_10] {
+                    for loss in [0.0, 0.1, 1.0] {
+                        cases.push(case(at, column, way, size, loss));
+                    }
+                }
+            }
+        }
+    }
+    cases
+}
+
+fn case(at: At, column: Column, way: Way, size: Size, loss: f64) -> Case {
+    let (text, probability) = percent(loss);
+    let knows = if column == Column::Known { "rate known" } else { "nothing known" };
+    let (end, what) = (
+        if at == At::Server { "server" } else { "client" },
+        if way == Way::Download { "download" } else { "upload" },
+    );
+    let name = format!("one gateway, {end}, {knows}, {what}, {}, loss {text}", size.name);
+    let seeds = if loss > 0.0 { Seeds::All } else { Seeds::One };
+    let (setup, limit) = geo(size);
+    let (setup, limit) = match way {
+        Way::Download => (setup, limit),
+        Way::Upload => {
+            (upload(setup), Limit { transfers: vec![(size.bytes, Opening::Sender)], ..limit })
+        }
+    };
+    let setup = if loss > 0.0 { setup.with("link.sat.loss", text) } else { setup };
+    let gateway = if column == Column::Known { told_geo() } else { Place::Gateway };
+    let with = match at {
+        At::Server => setup.clone().between(gateway, Place::Router),
+        At::Client => setup.clone().between(Place::Router, gateway),
+    };
+    let case = Case::new(name, seeds)
+        .limit(Limit { loss: probability.into(), ..limit })
+        .end_to_end(&setup)
+        .column(column, with)
+        .ratio(column, Column::EndToEnd)
+        .target(Target::at_most(Figure::RatioBound, 1.02));
+    // Its leg sends over the satellite: it stands at the end that the data come from.
+    let sends = (at == At::Server) == (way == Way::Download);
+    if sends && loss > 0.0 && size.bytes >= Size::MB_1.bytes {
+        return case.target(Target::at_most(Figure::Ratio, 0.8));
+    }
+    case
+}
+
+/// The transfer with its ends exchanged, and opened by its sender: the client.
+fn upload(setup: Setup) -> Setup {
+    setup
+        .with("flow.transfer.from", "client")
+        .with("flow.transfer.to", "server")
+        .with("flow.transfer.opened-by", "from")
+}

@@ -1,0 +1,112 @@
+//! What is taken from runs: of each one, and of all runs of a column.
+
+use bentpipe_core::time::Instant;
+use bentpipe_gateway::Side;
+use bentpipe_scenario::{RunEnd, Scenario};
+use bentpipe_sim::record::Sample;
+use bentpipe_sim::{Outcome, RunError};
+
+/// The link that is looked at, in the direction from the server.
+const LINK: &str = "sat";
+const DIRECTION: &str = "sat/forward";
+
+/// One run, or the means of several.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct Measured {
+    /// Seconds until all transfers were complete, or the run's length where one was not.
+    pub(super) seconds: f64,
+    /// Whether one was not; the share of such runs.
+    pub(super) unfinished: f64,
+    /// What applications have read in that time, in bit/s.
+    pub(super) goodput: f64,
+    /// The share of its capacity that the satellite link has sent from the server's side, what it lost included.
+    pub(super) utilisation: f64,
+    /// Jain's index of the flows' goodputs.
+    pub(super) jain: f64,
+    /// Packets dropped at the satellite link's queues, in both directions.
+    pub(super) drops: f64,
+    /// The 95th percentile of the time that a packet would wait in that link's queue, in seconds.
+    pub(super) queueing: Option<f64>,
+    /// The share of the gateways' bytes to the satellite, after the warm-up, that were retransmissions.
+    pub(super) retransmitted: f64,
+}
+
+/// Run `number` of `scenario`.
+pub(super) fn measure(
+    scenario: &Scenario,
+    number: u64,
+    go_on: impl FnMut(f64) -> bool,
+) -> Result<Measured, RunError> {
+    let outcome = bentpipe_sim::run(scenario, number, go_on)?;
+    let complete = |outcome: &Outcome| {
+        outcome.transfers.iter().all(|transfer| transfer.transfer.completed.is_some())
+    };
+    let unfinished = scenario.run.end == RunEnd::FlowsDone && !complete(&outcome);
+    // A connection that broke ends the run, but does not make it a quick one.
+    let end = if unfinished { scenario.run.duration } else { outcome.run.end };
+    let seconds = end.as_secs_f64();
+    let delivered: u64 = foreground(&outcome).map(|flow| flow.tally.delivered).sum();
+    let link =
+        |from: &str| outcome.links.iter().find(move |link| link.name == LINK && link.from == from);
+    let ends = scenario.links.iter().find(|link| link.name == LINK).map(|link| link.between);
+    let [forward, back] = match ends {
+        Some(ends) => ends.map(|end| link(&scenario.node(end).name)),
+        None => [None, None],
+    };
+    Ok(Measured {
+        seconds,
+        unfinished: f64::from(u8::from(unfinished)),
+        goodput: delivered as f64 * 8.0 / seconds,
+        utilisation: forward.and_then(bentpipe_sim::record::LinkRow::utilisation).unwrap_or(0.0),
+        jain: outcome.run.fairness.unwrap_or(0.0),
+        drops: [forward, back]
+            .into_iter()
+            .flatten()
+            .map(|link| link.counters.dropped.packets as f64)
+            .sum(),
+        queueing: queueing(scenario, &outcome.series),
+        retransmitted: retransmitted(&outcome),
+    })
+}
+
+fn foreground(outcome: &Outcome) -> impl Iterator<Item = &bentpipe_sim::record::FlowRow> {
+    outcome.flows.iter().filter(|flow| !flow.background)
+}
+
+fn queueing(scenario: &Scenario, series: &[Sample]) -> Option<f64> {
+    let rate = scenario.links.iter().find(|link| link.name == LINK)?.forward.rate.as_ref()?;
+    let rate = rate.at(Instant::ZERO);
+    let queued = series.iter().filter(|sample| &*sample.element == DIRECTION);
+    let queued = queued.filter(|sample| sample.quantity == "queue-bytes");
+    let mut times: Vec<f64> =
+        queued.map(|sample| rate.time_for(sample.value as u64).as_secs_f64()).collect();
+    times.sort_by(f64::total_cmp);
+    times.get((times.len() * 95 / 100).min(times.len().saturating_sub(1))).copied()
+}
+
+fn retransmitted(outcome: &Outcome) -> f64 {
+    let sides = outcome.gateways.iter().map(|gateway| gateway.summary.side(Side::Satellite));
+    let (again, once) = sides.fold((0, 0), |(again, once), side| {
+        (again + side.retransmitted_bytes, once + side.delivered_bytes)
+    });
+    if again == 0 { 0.0 } else { again as f64 / (again + once) as f64 }
+}
+
+impl Measured {
+    /// The means of `runs`; None of none.
+    pub(super) fn mean(runs: &[Measured]) -> Option<Measured> {
+        let count = runs.len() as f64;
+        let mean = |of: fn(&Measured) -> f64| runs.iter().map(of).sum::<f64>() / count;
+        let queueing: Option<f64> = runs.iter().map(|run| run.queueing).sum();
+        (!runs.is_empty()).then(|| Measured {
+            seconds: mean(|run| run.seconds),
+            unfinished: mean(|run| run.unfinished),
+            goodput: mean(|run| run.goodput),
+            utilisation: mean(|run| run.utilisation),
+            jain: mean(|run| run.jain),
+            drops: mean(|run| run.drops),
+            queueing: queueing.map(|sum| sum / count),
+            retransmitted: mean(|run| run.retransmitted),
+        })
+    }
+}

@@ -1,0 +1,128 @@
+//! A row of the table, from the runs of its case.
+
+use super::case::{Case, Column, Figures};
+use super::measure::Measured;
+use super::{ratio, target};
+use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
+
+/// A row, in the form of `--json`: a field that does not apply is absent.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub(super) struct Row {
+    pub(super) case: String,
+    /// How many runs each column is the mean of.
+    pub(super) runs: u64,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
+    pub(super) limit_s: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
+    pub(super) end_to_end_s: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
+    pub(super) end_to_end_bbr_s: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
+    pub(super) known_s: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
+    pub(super) estimated_s: Option<f64>,
+    /// Columns in which transfers were not complete when the run ended, and the share of such runs.
+    /// They count as long as the run, so that the mean is too low.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) unfinished: BTreeMap<&'static str, f64>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
+    pub(super) goodput_share: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
+    pub(super) utilisation: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
+    pub(super) jain: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
+    pub(super) drops: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
+    pub(super) queueing_p95_ms: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
+    pub(super) queueing_alone_p95_ms: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
+    pub(super) retransmitted_share: Option<f64>,
+    /// With the gateway over without it, and its one-sided 95 % bound.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
+    pub(super) ratio: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
+    pub(super) ratio_bound: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) target: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) met: Option<bool>,
+}
+
+/// Four decimals are more than any of it is sure of.
+#[expect(clippy::ref_option, reason = "serde's form")]
+fn short<S: Serializer>(value: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+    value.map(|value| (value * 1e4).round() / 1e4).serialize(serializer)
+}
+
+impl Row {
+    /// The row of `case`, whose columns have had these runs, in the order of their seeds.
+    pub(super) fn of(case: &Case, runs: &BTreeMap<Column, Vec<Measured>>) -> Row {
+        let mean = |column: Column| Measured::mean(runs.get(&column)?);
+        let mut row = Row { case: case.name.clone(), ..Row::default() };
+        row.runs = runs.values().map(|runs| runs.len() as u64).max().unwrap_or(0);
+        row.limit_s = case.limit.as_ref().map(super::limit::Limit::seconds);
+        let of_a_time = !matches!(case.figures, Some((_, Figures::Beside(_))));
+        for (column, name, seconds) in [
+            (Column::EndToEnd, "end_to_end_s", &mut row.end_to_end_s),
+            (Column::EndToEndBbr, "end_to_end_bbr_s", &mut row.end_to_end_bbr_s),
+            (Column::Known, "known_s", &mut row.known_s),
+            (Column::Estimated, "estimated_s", &mut row.estimated_s),
+        ] {
+            let Some(mean) = mean(column).filter(|_| of_a_time) else { continue };
+            *seconds = Some(mean.seconds);
+            if mean.unfinished > 0.0 {
+                row.unfinished.insert(name, mean.unfinished);
+            }
+        }
+        if let Some((column, figures)) = case.figures
+            && let Some(mean) = mean(column)
+        {
+            row.take(figures, &mean);
+        }
+        row.queueing_alone_p95_ms = mean(Column::Alone).and_then(|mean| in_ms(mean.queueing));
+        if let Some((with, without)) = case.ratio {
+            let seconds = |column| {
+                let runs = runs.get(&column).map(Vec::as_slice).unwrap_or_default();
+                runs.iter().map(|run| run.seconds).collect::<Vec<f64>>()
+            };
+            let ratio = ratio::of_means(&seconds(with), &seconds(without));
+            (row.ratio, row.ratio_bound) = ratio.unzip();
+        }
+        if !case.targets.is_empty() {
+            row.target = Some(target::describe(&case.targets));
+            row.met = target::all_met(&case.targets, &row);
+        }
+        row
+    }
+
+    fn take(&mut self, figures: Figures, mean: &Measured) {
+        match figures {
+            Figures::Goodput(of) => self.goodput_share = Some(mean.goodput / of),
+            Figures::Sharing(of) => {
+                self.goodput_share = Some(mean.goodput / of);
+                self.utilisation = Some(mean.utilisation);
+                self.jain = Some(mean.jain);
+                self.drops = Some(mean.drops);
+                self.queueing_p95_ms = in_ms(mean.queueing);
+            }
+            Figures::Beside(of) => {
+                self.goodput_share = Some(mean.goodput / of);
+                self.queueing_p95_ms = in_ms(mean.queueing);
+            }
+            Figures::Retransmitted => self.retransmitted_share = Some(mean.retransmitted),
+        }
+    }
+}
+
+fn in_ms(seconds: Option<f64>) -> Option<f64> {
+    seconds.map(|seconds| 1e3 * seconds)
+}
+
+/// All rows, as `--json` prints them.
+#[derive(Debug, Serialize)]
+pub(super) struct Table<'a> {
+    pub(super) rows: &'a [Row],
+}

@@ -1,0 +1,113 @@
+//! The table for people.
+
+use super::row::Row;
+use std::io::{self, Write};
+
+/// A column: its heading, and its cell in a row.
+type Shown = (&'static str, fn(&Row) -> String);
+
+const COLUMNS: [Shown; 13] = [
+    ("case", |row| row.case.clone()),
+    ("limit s", |row| seconds(row, "", row.limit_s)),
+    ("end to end", |row| seconds(row, "end_to_end_s", row.end_to_end_s)),
+    ("with BBR", |row| seconds(row, "end_to_end_bbr_s", row.end_to_end_bbr_s)),
+    ("known", |row| seconds(row, "known_s", row.known_s)),
+    ("estimated", |row| seconds(row, "estimated_s", row.estimated_s)),
+    ("ratio (bound)", |row| match (row.ratio, row.ratio_bound) {
+        (Some(ratio), Some(bound)) => format!("{ratio:.2} ({bound:.2})"),
+        _ => String::new(),
+    }),
+    ("goodput", |row| percent(row.goodput_share)),
+    ("utilisation", |row| percent(row.utilisation)),
+    ("Jain", |row| row.jain.map_or_else(String::new, |jain| format!("{jain:.3}"))),
+    ("drops", |row| row.drops.map_or_else(String::new, |drops| format!("{drops:.0}"))),
+    ("queueing ms", |row| {
+        let ms = |ms: Option<f64>| ms.map(|ms| format!("{ms:.0}"));
+        let alone = ms(row.queueing_alone_p95_ms).map(|alone| format!(" (alone {alone})"));
+        ms(row.queueing_p95_ms).unwrap_or_default() + &alone.unwrap_or_default()
+    }),
+    ("retransmitted", |row| percent(row.retransmitted_share)),
+];
+
+/// Prints it, if there is anything. Columns that no row has are left out.
+pub(super) fn print(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let mut columns: Vec<(&str, Vec<String>)> =
+        COLUMNS.iter().map(|(heading, cell)| (*heading, rows.iter().map(cell).collect())).collect();
+    columns.retain(|(_, cells)| cells.iter().any(|cell| !cell.is_empty()));
+    let met = |row: &Row| match (row.met, &row.target) {
+        (Some(true), Some(target)) => format!("yes  {target}"),
+        (Some(false), Some(target)) => format!("NO   {target}"),
+        _ => String::new(),
+    };
+    columns.push(("met  target", rows.iter().map(met).collect()));
+    let widths: Vec<usize> = columns
+        .iter()
+        .map(|(heading, cells)| {
+            let cells = cells.iter().map(|cell| cell.chars().count());
+            cells.chain([heading.chars().count()]).max().unwrap_or(0)
+        })
+        .collect();
+    let last = columns.len() - 1;
+    for line in 0..=rows.len() {
+        let mut text = String::new();
+        for (index, ((heading, cells), width)) in columns.iter().zip(&widths).enumerate() {
+            let cell = if line == 0 { heading } else { cells[line - 1].as_str() };
+            // Texts to the left, numbers to the right.
+            text += &match index == 0 || index == last {
+                true => format!("{cell:width$}  "),
+                false => format!("{cell:>width$}  "),
+            };
+        }
+        writeln!(out, "{}", text.trim_end())?;
+    }
+    notes(out, rows)
+}
+
+fn notes(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
+    if rows.iter().any(|row| !row.unfinished.is_empty()) {
+        writeln!(out, "> some transfers were not complete when their run ended")?;
+    }
+    let told = rows.iter().filter(|row| row.met.is_some()).count();
+    let met = rows.iter().filter(|row| row.met == Some(true)).count();
+    writeln!(out, "{met} of {told} targets met")
+}
+
+fn seconds(row: &Row, column: &str, seconds: Option<f64>) -> String {
+    let sign = if row.unfinished.contains_key(column) { ">" } else { "" };
+    seconds.map_or_else(String::new, |seconds| match seconds {
+        s if s < 100.0 => format!("{sign}{s:.2}"),
+        s => format!("{sign}{s:.1}"),
+    })
+}
+
+fn percent(share: Option<f64>) -> String {
+    share.map_or_else(String::new, |share| format!("{:.1} %", 100.0 * share))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_without_a_cell_are_left_out_and_unfinished_means_are_marked() {
+        let row = Row {
+            case: "10 MB".to_owned(),
+            limit_s: Some(11.361),
+            end_to_end_s: Some(3600.0),
+            unfinished: [("end_to_end_s", 1.0)].into(),
+            target: Some("known ≤ 1.05 × limit".to_owned()),
+            met: Some(false),
+            ..Row::default()
+        };
+        let mut out = Vec::new();
+        print(&mut out, &[row]).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[0], "case   limit s  end to end  met  target");
+        assert_eq!(lines[1], "10 MB    11.36     >3600.0  NO   known ≤ 1.05 × limit");
+        assert_eq!(lines[3], "0 of 1 targets met");
+    }
+}

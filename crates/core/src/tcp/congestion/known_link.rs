@@ -1,0 +1,111 @@
+//! A window for a link of which the rate is known, where whoever paces the link holds back what it
+//! cannot take, and losses are the link's own.
+//!
+//! The window is what fills the link, and a quarter: acknowledgments also wait for their timer. It
+//! stands through losses, timeouts and idle times. Losses are repaired; here they say nothing. They are
+//! [reported](LinkReport) to whoever shares the link out, who sees all flows and knows better.
+
+use super::{Acked, Congested, Congestion, Delivery, PacingBasis, SlowStart, SlowStartConfig};
+use crate::time::Duration;
+use crate::units::Rate;
+use serde::{Deserialize, Serialize};
+
+/// What a flow has seen of its link.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LinkReport {
+    /// Bytes delivered.
+    pub delivered: u64,
+    /// Bytes held lost.
+    pub lost: u64,
+    /// The least round-trip time among them, if any was measured.
+    pub rtt: Option<Duration>,
+}
+
+impl LinkReport {
+    /// Whether nothing was seen.
+    pub fn is_empty(&self) -> bool {
+        *self == LinkReport::default()
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn and(self, other: LinkReport) -> LinkReport {
+        LinkReport {
+            delivered: self.delivered + other.delivered,
+            lost: self.lost + other.lost,
+            rtt: self.rtt.into_iter().chain(other.rtt).min(),
+        }
+    }
+}
+
+/// See the module's head.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct KnownLink {
+    slow_start: SlowStart,
+    rate: Rate,
+    /// The window at the beginning, which is the smallest.
+    initial: u64,
+    report: LinkReport,
+}
+
+impl KnownLink {
+    /// A link that carries `rate`. The window is the initial one until a round trip was measured.
+    pub fn new(slow_start: SlowStartConfig, smss: u64, rate: Rate) -> KnownLink {
+        let initial = slow_start.initial_window.max(smss);
+        let slow_start = SlowStartConfig { initial_ssthresh: Some(initial), ..slow_start };
+        let report = LinkReport::default();
+        KnownLink { slow_start: SlowStart::new(slow_start, smss), rate, initial, report }
+    }
+}
+
+impl Congestion for KnownLink {
+    fn slow_start(&self) -> &SlowStart {
+        &self.slow_start
+    }
+
+    fn slow_start_mut(&mut self) -> &mut SlowStart {
+        &mut self.slow_start
+    }
+
+    fn on_ack(&mut self, _acked: &Acked) {}
+
+    fn on_delivery(&mut self, delivery: &Delivery) {
+        let Delivery { newly, lost, rtt, min_rtt, .. } = *delivery;
+        self.report = self.report.and(LinkReport { delivered: newly, lost, rtt });
+        if let Some(min_rtt) = min_rtt {
+            let product = self.rate.bytes_in(min_rtt);
+            let window = self.initial.max(product.saturating_add(product / 4));
+            self.slow_start.set(window, window);
+        }
+    }
+
+    fn take_report(&mut self) -> LinkReport {
+        std::mem::take(&mut self.report)
+    }
+
+    fn decrease(&mut self, _congested: &Congested, _timeout: bool) -> u64 {
+        self.ssthresh()
+    }
+
+    fn on_loss(&mut self, _congested: &Congested) {}
+
+    fn on_recovered(&mut self, _flight_size: u64, _smss: u64) {}
+
+    fn on_timeout(&mut self, _congested: &Congested, _again: bool) {}
+
+    fn remember(&mut self) {}
+
+    fn undo(&mut self, _most: u64) -> bool {
+        false
+    }
+
+    fn on_idle(&mut self) {}
+
+    fn pacing(&self) -> PacingBasis {
+        PacingBasis::Window { gain: 1.25 }
+    }
+
+    fn reduces_proportionally(&self) -> bool {
+        false
+    }
+}

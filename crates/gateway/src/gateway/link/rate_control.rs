@@ -1,0 +1,426 @@
+//! At what rate a link is used whose losses are its own: no faster than its configured rate, and slower
+//! while it shows that it carries less.
+//!
+//! Each round trip of all flows together is looked at. More loss than the link's usual, or a queue
+//! above it, may be ours: then the rate is lowered by 15 % below what was delivered, for two round
+//! trips, which is less than anything that the link can carry if it is ours alone. If that makes the loss or
+//! the queue less, it was ours: the rate is what was delivered, and is raised again bit by bit, as
+//! far as it is configured. If not, it is the link's, or somebody else's, and usual from now on.
+//!
+//! A round trip in which nothing is delivered is a fade: it says nothing, nor do the losses that are
+//! found when it is over.
+
+use bentpipe_core::tcp::congestion::LinkReport;
+use bentpipe_core::time::{Duration, Instant};
+use bentpipe_core::units::Rate;
+
+/// The part of what was delivered that is sent while it is tested whose loss it is.
+const TEST: f64 = 0.85;
+
+/// The part of what was delivered at which the link is used when the loss turns out to be ours.
+const OURS: f64 = 0.95;
+
+/// Rounds of a test, the first of which still shows what was sent before.
+const TEST_ROUNDS: u32 = 3;
+
+/// By how much the rate is raised at a time, and the rounds until it is known what came of it.
+const RAISE: f64 = 1.05;
+const RAISE_ROUNDS: u32 = 2;
+
+/// Rounds between the end of a test and the first raise, at least and at most: twice as many each
+/// time that a raise is answered by loss or by a queue.
+const HOLD: std::ops::RangeInclusive<u32> = 8..=64;
+
+/// Lost beyond the usual: this share in any case.
+const MARGIN: f64 = 0.02;
+
+/// A queue beyond the usual: this long, and this part of the round trip.
+const QUEUE: Duration = Duration::from_millis(20);
+const QUEUE_SHARE: f64 = 0.1;
+
+/// The share of what the rate allows that must have been sent for a queue to be ours.
+const USED: f64 = 0.7;
+
+/// Rounds after which a queue that was ours has drained.
+const DRAIN_ROUNDS: u32 = 10;
+
+/// What headers make of a byte of payload.
+const WIRE: f64 = 1_500.0 / 1_448.0;
+
+/// Bytes of a packet, to tell how many were lost.
+const PACKET: f64 = 1_500.0;
+
+/// Rounds over which it is seen whether the link carries half of what is sent.
+const BREAKER_ROUNDS: u32 = 10;
+
+/// What has happened in a round trip.
+#[derive(Debug, Clone, Copy, Default)]
+struct Round {
+    began: Instant,
+    /// Bytes of payload.
+    seen: LinkReport,
+    /// Bytes sent, headers included.
+    sent: u64,
+}
+
+impl Round {
+    /// The share of the bytes that were lost.
+    fn loss(&self) -> f64 {
+        let all = self.seen.delivered + self.seen.lost;
+        if all == 0 { 0.0 } else { self.seen.lost as f64 / all as f64 }
+    }
+
+    fn packets(&self) -> f64 {
+        (self.seen.delivered + self.seen.lost) as f64 / PACKET
+    }
+}
+
+/// What may be ours, and how much of it there was.
+#[derive(Debug, Clone, Copy)]
+enum Sign {
+    /// The share of the bytes that were lost.
+    Loss(f64),
+    /// Seconds.
+    Queue(f64),
+}
+
+#[derive(Debug, Clone, Copy)]
+enum State {
+    /// At the ceiling, until the next raise.
+    Steady { rounds: u32 },
+    /// A raise is being tried.
+    Raised { from: f64, rounds: u32 },
+    /// The rate is lowered, to see whether there is less of what was a sign.
+    Test { rounds: u32, sign: Sign, delivered: f64, seen: LinkReport },
+    /// It was ours: the queue drains.
+    Drain { rounds: u32 },
+}
+
+/// See the module's head.
+#[derive(Debug)]
+pub(super) struct RateControl {
+    configured: f64,
+    /// What the link is held to carry, in bits a second.
+    ceiling: f64,
+    state: State,
+    /// The least round-trip time, and what is held to stand in the link's queue beyond it, in seconds.
+    base: Option<Duration>,
+    queue: f64,
+    /// The share of packets that the link loses by itself.
+    loss: f64,
+    hold: u32,
+    /// Rounds that say nothing, after a fade.
+    deaf: u32,
+    round: Round,
+    /// Sent and delivered over some rounds, and how many.
+    breaker: (u64, u64, u32),
+    broken: bool,
+}
+
+impl RateControl {
+    /// A link that is to carry `rate`.
+    pub(super) fn new(rate: Rate) -> RateControl {
+        let configured = rate.bits_per_sec() as f64;
+        RateControl {
+            configured,
+            ceiling: configured,
+            state: State::Steady { rounds: 0 },
+            base: None,
+            queue: 0.0,
+            loss: 0.0,
+            hold: *HOLD.start(),
+            deaf: 0,
+            round: Round::default(),
+            breaker: (0, 0, 0),
+            broken: false,
+        }
+    }
+
+    /// The rate at which the link is to be used now.
+    pub(super) fn rate(&self) -> Rate {
+        let factor = match self.state {
+            State::Steady { .. } | State::Raised { .. } => self.ceiling,
+            State::Test { delivered, .. } => delivered * TEST,
+            State::Drain { .. } => self.ceiling * TEST,
+        };
+        Rate::from_bits_per_sec((factor.min(self.configured) as u64).max(1))
+    }
+
+    /// The least round-trip time that was seen.
+    pub(super) fn round_trip(&self) -> Option<Duration> {
+        self.base
+    }
+
+    /// Whether the link carried less than half of what was sent for long: it is not what it is held for
+    /// (RFC 8084's circuit breaker). Losses are to be believed then.
+    pub(super) fn is_broken(&self) -> bool {
+        self.broken
+    }
+
+    /// So many bytes were sent, headers included.
+    pub(super) fn on_sent(&mut self, bytes: u64) {
+        self.round.sent += bytes;
+    }
+
+    /// A flow has seen something of the link.
+    pub(super) fn on_report(&mut self, now: Instant, report: LinkReport) {
+        self.round.seen = self.round.seen.and(report);
+        if let Some(rtt) = report.rtt {
+            self.base = Some(self.base.map_or(rtt, |base| base.min(rtt)));
+        }
+        let Some(base) = self.base else { return };
+        let span = base + Duration::from_secs_f64(self.queue) + Duration::from_millis(1);
+        if now.saturating_since(self.round.began) < span {
+            return;
+        }
+        let round = std::mem::replace(&mut self.round, Round { began: now, ..Round::default() });
+        if now.saturating_since(round.began) > span * 3 || round.seen.delivered == 0 {
+            // Nothing came for long: a fade, or nobody had anything to send.
+            self.deaf = 2;
+            return;
+        }
+        self.watch_breaker(&round);
+        if self.deaf > 0 {
+            self.deaf -= 1;
+            return;
+        }
+        self.judge(now, base, &round);
+    }
+
+    fn watch_breaker(&mut self, round: &Round) {
+        let (sent, delivered, rounds) = &mut self.breaker;
+        *sent += round.sent;
+        *delivered += round.seen.delivered;
+        *rounds += 1;
+        if *rounds == BREAKER_ROUNDS {
+            self.broken |= *delivered * 2 < *sent;
+            self.breaker = (0, 0, 0);
+        }
+    }
+
+    fn judge(&mut self, now: Instant, base: Duration, round: &Round) {
+        let span = now.saturating_since(round.began).as_secs_f64();
+        let queue = round.seen.rtt.map_or(0.0, |rtt| rtt.saturating_sub(base).as_secs_f64());
+        let margin = QUEUE.as_secs_f64().max(base.as_secs_f64() * QUEUE_SHARE);
+        let queues = queue - self.queue > margin;
+        let used = round.sent as f64 * 8.0 >= USED * self.rate().bits_per_sec() as f64 * span;
+        let sign = match self.is_lossy(round) {
+            true => Some(Sign::Loss(round.loss())),
+            false => Some(Sign::Queue(queue)).filter(|_| queues && used),
+        };
+        self.state = match (self.state, sign) {
+            (State::Steady { .. }, Some(sign)) => self.test(sign, round, span),
+            (State::Steady { rounds }, None) => {
+                self.learn(round, queue);
+                let raises = self.ceiling < self.configured && rounds >= self.hold && used;
+                if raises { self.raise() } else { State::Steady { rounds: rounds + 1 } }
+            }
+            (State::Raised { from, .. }, Some(_)) => {
+                self.ceiling = from;
+                self.hold = (self.hold * 2).min(*HOLD.end());
+                State::Drain { rounds: 0 }
+            }
+            (State::Raised { rounds, .. }, None) if rounds + 1 >= RAISE_ROUNDS => {
+                // It carries that: the next raise follows at once.
+                self.hold = *HOLD.start();
+                State::Steady { rounds: self.hold }
+            }
+            (State::Raised { from, rounds }, None) => State::Raised { from, rounds: rounds + 1 },
+            (State::Test { rounds, sign, delivered, seen }, _) => {
+                let seen = if rounds == 0 { LinkReport::default() } else { seen.and(round.seen) };
+                if rounds + 1 < TEST_ROUNDS {
+                    State::Test { rounds: rounds + 1, sign, delivered, seen }
+                } else if self.was_ours(sign, seen, queue, base) {
+                    self.ceiling = (delivered * OURS).min(self.configured);
+                    self.hold = *HOLD.start();
+                    State::Drain { rounds: 0 }
+                } else {
+                    State::Steady { rounds: 0 }
+                }
+            }
+            (State::Drain { rounds }, _) if rounds > 0 && (!queues || rounds >= DRAIN_ROUNDS) => {
+                State::Steady { rounds: 0 }
+            }
+            (State::Drain { rounds }, _) => State::Drain { rounds: rounds + 1 },
+        };
+    }
+
+    fn raise(&mut self) -> State {
+        let from = self.ceiling;
+        self.ceiling = (from * RAISE).min(self.configured);
+        State::Raised { from, rounds: 0 }
+    }
+
+    /// Whether more was lost than the link's own losses and chance explain.
+    fn is_lossy(&self, round: &Round) -> bool {
+        // What follows a raise is suspect.
+        let margin = if matches!(self.state, State::Raised { .. }) { 0.0 } else { MARGIN };
+        let packets = round.packets();
+        let usual = packets * self.loss;
+        let chance = 3.0 * (usual * (1.0 - self.loss) + 1.0).sqrt();
+        round.loss() * packets > usual + chance + margin * packets
+    }
+
+    fn test(&self, sign: Sign, round: &Round, span: f64) -> State {
+        let LinkReport { delivered, lost, .. } = round.seen;
+        let delivered = match sign {
+            Sign::Loss(_) => self.ceiling * delivered as f64 / (delivered + lost) as f64,
+            Sign::Queue(_) => self.ceiling.min(delivered as f64 * WIRE * 8.0 / span),
+        };
+        State::Test { rounds: 0, sign, delivered, seen: LinkReport::default() }
+    }
+
+    /// Whether the test has made less of what was its `sign`. If not, that is usual from now on.
+    fn was_ours(&mut self, sign: Sign, seen: LinkReport, queue: f64, base: Duration) -> bool {
+        match sign {
+            Sign::Loss(before) => {
+                let after = Round { seen, ..Round::default() }.loss();
+                let ours = after - self.loss < (before - self.loss) / 2.0;
+                if !ours {
+                    self.loss = after.max(self.loss);
+                }
+                ours
+            }
+            Sign::Queue(before) => {
+                // A round of it drains 15 % of a round trip.
+                let drained = (base.as_secs_f64() * (1.0 - TEST)).min(before - self.queue);
+                let ours = queue < before - drained / 2.0;
+                if !ours {
+                    self.queue = queue.max(self.queue);
+                }
+                ours
+            }
+        }
+    }
+
+    /// What a round without anything unusual says of the link's own losses and queue.
+    fn learn(&mut self, round: &Round, queue: f64) {
+        let weight = (round.packets() / 1_000.0).min(0.25);
+        self.loss += (round.loss() - self.loss) * weight;
+        self.queue = if queue < self.queue { queue } else { self.queue };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CONFIGURED: Rate = Rate::from_bits_per_sec(8_000_000);
+
+    /// A link that carries `carries` bits a second, loses `loss` by itself and queues `queue` seconds;
+    /// somebody else's queue is `others`.
+    struct Path {
+        carries: f64,
+        loss: f64,
+        most_queue: f64,
+        others: f64,
+        queue: f64,
+        now: Instant,
+        control: RateControl,
+    }
+
+    impl Path {
+        fn new(carries: f64, loss: f64, most_queue: f64) -> Path {
+            let control = RateControl::new(CONFIGURED);
+            let now = Instant::from_millis(1000);
+            Path { carries, loss, most_queue, others: 0.0, queue: 0.0, now, control }
+        }
+
+        /// Some round trips; the rate of the last.
+        fn rounds(&mut self, rounds: u32) -> f64 {
+            for _ in 0..rounds {
+                // Fifty acknowledgments a round trip.
+                let rtt = 0.5 + self.queue + self.others;
+                for _ in 0..50 {
+                    let span = rtt / 50.0;
+                    let rate = self.control.rate().bits_per_sec() as f64;
+                    self.queue = (self.queue + (rate / self.carries - 1.0) * span).max(0.0);
+                    let overflow = (self.queue - self.most_queue).max(0.0);
+                    self.queue -= overflow;
+                    let sent = rate * span / 8.0;
+                    let lost = (overflow * self.carries / 8.0 + sent * self.loss).min(sent);
+                    self.now += Duration::from_secs_f64(span);
+                    self.control.on_sent(sent as u64);
+                    let rtt = Some(Duration::from_secs_f64(0.5 + self.queue + self.others));
+                    let (delivered, lost) = ((sent - lost) as u64, lost as u64);
+                    self.control.on_report(self.now, LinkReport { delivered, lost, rtt });
+                }
+            }
+            self.control.rate().bits_per_sec() as f64
+        }
+    }
+
+    #[test]
+    fn a_link_that_carries_its_rate_is_used_at_its_rate() {
+        for loss in [0.0, 0.001, 0.01] {
+            let mut path = Path::new(8e6, loss, 0.5);
+            for _ in 0..50 {
+                assert_eq!(path.rounds(1), 8e6, "{loss}");
+            }
+        }
+    }
+
+    #[test]
+    fn loss_that_stays_is_the_links() {
+        let mut path = Path::new(8e6, 0.05, 0.5);
+        path.rounds(8);
+        for _ in 0..50 {
+            assert_eq!(path.rounds(1), 8e6);
+        }
+        assert!((path.control.loss - 0.05).abs() < 0.01);
+    }
+
+    #[test]
+    fn a_rate_that_is_too_high_is_found_out() {
+        for (carries, most_queue) in [(6.15e6, 0.03), (4e6, 0.03), (6.15e6, 0.5), (4e6, 0.0)] {
+            let mut path = Path::new(carries, 0.0, most_queue);
+            let rate = path.rounds(20);
+            assert!(rate < carries * 1.1, "{rate} of {carries}");
+            // It is tried again and again whether it carries more, and never much.
+            let mut sum = 0.0;
+            for _ in 0..200 {
+                let rate = path.rounds(1);
+                assert!(rate < carries * 1.1, "{rate} of {carries}");
+                sum += rate;
+            }
+            assert!(sum / 200.0 > 0.93 * carries, "{} of {carries}", sum / 200.0);
+            assert!(!path.control.is_broken());
+        }
+    }
+
+    #[test]
+    fn a_link_that_recovers_is_used_again() {
+        let mut path = Path::new(4e6, 0.01, 0.1);
+        path.rounds(40);
+        path.carries = 8e6;
+        assert_eq!(path.rounds(120), 8e6);
+    }
+
+    #[test]
+    fn somebody_elses_queue_does_not_lower_the_rate_for_long() {
+        let mut path = Path::new(8e6, 0.0, 0.5);
+        path.rounds(5);
+        path.others = 0.3;
+        path.rounds(6);
+        assert_eq!(path.rounds(1), 8e6);
+    }
+
+    #[test]
+    fn a_fade_says_nothing() {
+        let mut path = Path::new(8e6, 0.0, 0.5);
+        path.rounds(5);
+        path.now += Duration::from_secs(3);
+        let (delivered, lost, rtt) = (1500, 600_000, Some(Duration::from_millis(500)));
+        path.control.on_report(path.now, LinkReport { delivered, lost, rtt });
+        for _ in 0..20 {
+            assert_eq!(path.rounds(1), 8e6);
+        }
+    }
+
+    #[test]
+    fn a_link_that_carries_less_than_half_for_long_breaks_the_circuit() {
+        let mut path = Path::new(8e6, 0.6, 0.5);
+        path.rounds(25);
+        assert!(path.control.is_broken());
+    }
+}
