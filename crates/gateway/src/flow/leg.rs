@@ -63,8 +63,10 @@ impl Leg {
         let terms = Terms::agreed(ours, theirs, config.mss_limit(side, &ip));
         let leg_config = config.leg(side);
         let mut sender = sender_config(config, leg_config, &terms, &ip);
-        if let Some(rate) = leg_config.rate.filter(|_| peer && leg_config.losses == Losses::Link) {
+        if let Some(rate) = leg_config.watched_rate().filter(|_| peer) {
             sender = on_known_link(sender, rate, rtt);
+        } else if peer && leg_config.rate.is_none() && leg_config.losses == Losses::Link {
+            sender = SenderConfig { algorithm: probing(sender.algorithm), control: Control::Bbr1, ..sender };
         }
         let sender = Sender::new(sender, 1, window, rtt);
         let receiver = ReceiverConfig {
@@ -167,17 +169,21 @@ fn sender_config(config: &Config, leg: &LegConfig, terms: &Terms, ip: &IpHeader)
     }
 }
 
-/// A sender whose losses are the link's.
-fn on_known_link(sender: SenderConfig, rate: Rate, rtt: Option<Duration>) -> SenderConfig {
-    let algorithm = match sender.algorithm {
+/// The same, but with probes in recovery, too: losses are many, and none of them ends sending.
+fn probing(algorithm: Algorithm) -> Algorithm {
+    match algorithm {
         Algorithm::Rack => Algorithm::RackPto,
         other => other,
-    };
+    }
+}
+
+/// A sender whose losses are the link's.
+fn on_known_link(sender: SenderConfig, rate: Rate, rtt: Option<Duration>) -> SenderConfig {
     // Where the round trip was not told, the handshake has measured it.
     let product = rtt.map_or(0, |rtt| rate.bytes_in(rtt));
     let initial = sender.initial_window.bytes(sender.smss).max(product + product / 4);
     SenderConfig {
-        algorithm,
+        algorithm: probing(sender.algorithm),
         control: Control::KnownLink { rate },
         initial_window: InitialWindow::Bytes(initial),
         restart_after_idle: false,

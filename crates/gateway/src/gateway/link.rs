@@ -14,7 +14,7 @@
 
 mod rate_control;
 
-use crate::config::{LegConfig, Losses};
+use crate::config::LegConfig;
 use bentpipe_core::tcp::congestion::LinkReport;
 use bentpipe_core::tcp::pacing::{Pacer, Pacing};
 use bentpipe_core::time::Instant;
@@ -63,7 +63,7 @@ impl Link {
             Pacing::Window { cap } => cap,
             Pacing::Off => None,
         };
-        let control = leg.rate.filter(|_| leg.losses == Losses::Link).map(RateControl::new);
+        let control = leg.watched_rate().map(RateControl::new);
         Link {
             rate,
             control,
