@@ -2,7 +2,7 @@
 
 use super::terms::Terms;
 use crate::Side;
-use crate::config::{Config, Discard, LEAST_MTU, LegConfig, Losses};
+use crate::config::{Config, Discard, LEAST_MTU, LegConfig};
 use bentpipe_core::tcp::congestion::Control;
 use bentpipe_core::tcp::receiver::{Receiver, ReceiverConfig};
 use bentpipe_core::tcp::recovery::Algorithm;
@@ -65,8 +65,6 @@ impl Leg {
         let mut sender = sender_config(config, leg_config, &terms, &ip);
         if let Some(rate) = leg_config.watched_rate().filter(|_| peer) {
             sender = on_known_link(sender, rate, rtt);
-        } else if peer && leg_config.rate.is_none() && leg_config.losses == Losses::Link {
-            sender = SenderConfig { algorithm: probing(sender.algorithm), control: Control::Bbr1, ..sender };
         }
         let sender = Sender::new(sender, 1, window, rtt);
         let receiver = ReceiverConfig {

@@ -164,3 +164,27 @@ fn a_policy_that_limits_itself_does_not_measure_the_path() {
         assert_eq!(first.app_limited, limits_itself);
     }
 }
+
+#[test]
+fn a_policy_that_needs_pacing_paces_though_the_sender_is_not_told_to() {
+    for (control, gain) in [("bbr", 2.77), ("bbr1", 2.885 * 0.99)] {
+        let config = SenderConfig {
+            control: control.parse().expect("in the registry"),
+            pacing: Pacing::Off,
+            ..config(Algorithm::Rack, 100)
+        };
+        let mut sender = sender(config, 200);
+        let mut now = at(1000);
+        let mut sent = drain(&mut sender, now).len();
+        assert!(sent < 100, "not the whole window at once: {sent}");
+        // The window, times the gain, in the handshake's round trip of 100 ms.
+        while sent < 100 {
+            now = sender.poll_timer().expect("the pacer's");
+            sender.on_timer(now);
+            sent += drain(&mut sender, now).len();
+        }
+        let took = now.saturating_since(at(1000)).as_secs_f64();
+        let headers = 1.0 + 40.0 / SMSS as f64;
+        assert!((took * gain / 0.1 / headers - 1.0).abs() < 0.3, "{control}: {took}");
+    }
+}
