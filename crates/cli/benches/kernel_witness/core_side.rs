@@ -24,6 +24,7 @@ fn sender(control: Control) -> SenderConfig {
         control: match control {
             Control::Reno => "standard".parse().expect("in the registry"),
             Control::Cubic => "cubic".parse().expect("in the registry"),
+            Control::Bbr => "bbr1".parse().expect("in the registry"),
         },
         reduction: Reduction::Prr,
         byte_limit: None,

@@ -6,7 +6,8 @@
 //! ```
 //!
 //! 10 MB over 8 Mbit/s at 50 and 500 ms, with half and one bandwidth-delay product of buffer,
-//! without loss (one run) and with 0.5 % (N runs, default 20). Needs root. CUBIC's HyStart is
+//! without loss (one run) and with 0.5 % (N runs, default 20); BBR, which is version 1, with one product and
+//! also with 1 %. Needs root. CUBIC's HyStart is
 //! switched off on both sides for the time of the run. The kernel tunes its windows, with the
 //! sysctls of a new namespace. The core has windows as large as may be, so that what differs is the
 //! sender; and in the cases `-tuned`, also over 40 Mbit/s, the preset `linux`, so that receivers are compared.
@@ -41,6 +42,8 @@ pub(crate) const FILE: u64 = 10_000_000;
 pub(crate) enum Control {
     Reno,
     Cubic,
+    /// Version 1.
+    Bbr,
 }
 
 impl Control {
@@ -49,6 +52,7 @@ impl Control {
         match self {
             Control::Reno => "reno",
             Control::Cubic => "cubic",
+            Control::Bbr => "bbr",
         }
     }
 }
@@ -71,20 +75,21 @@ pub(crate) struct Case {
     round_trip_ms: u64,
     /// Buffer in percent of the bandwidth-delay product.
     buffer: u64,
-    lossy: bool,
+    /// In tenths of a percent.
+    loss: u32,
 }
 
 impl Case {
     fn all() -> Vec<Case> {
         let mut cases = Vec::new();
-        for lossy in [false, true] {
+        for loss in [0, 5] {
             for control in [Control::Reno, Control::Cubic] {
                 for round_trip_ms in [50, 500] {
                     for buffer in [50, 100] {
                         let windows = Windows::Large;
-                        let case = Case { windows, mbit: 8, control, round_trip_ms, buffer, lossy };
+                        let case = Case { windows, mbit: 8, control, round_trip_ms, buffer, loss };
                         cases.push(case);
-                        if buffer == 100 && !lossy {
+                        if buffer == 100 && loss == 0 {
                             cases.push(Case { windows: Windows::Tuned, ..case });
                         }
                     }
@@ -94,20 +99,29 @@ impl Case {
         for control in [Control::Reno, Control::Cubic] {
             let link = Case { windows: Windows::Tuned, mbit: 40, round_trip_ms: 500, ..cases[0] };
             // The queue holds more than a sender, and so its bursts when it may write again.
-            cases.push(Case { control, buffer: 200, lossy: false, ..link });
+            cases.push(Case { control, buffer: 200, loss: 0, ..link });
         }
+        cases.extend(Case::of_bbr());
         cases
+    }
+
+    /// With the core's windows tuned as the kernel's: what Startup loses depends on them.
+    fn of_bbr() -> impl Iterator<Item = Case> {
+        let cases = [0, 5, 10].into_iter().flat_map(|loss| [50, 500].map(|rtt| (loss, rtt)));
+        cases.map(|(loss, round_trip_ms)| {
+            let (windows, control) = (Windows::Tuned, Control::Bbr);
+            Case { windows, mbit: 8, control, round_trip_ms, buffer: 100, loss }
+        })
     }
 
     pub(crate) fn link(self) -> SatelliteLink {
         let delay = Duration::from_millis(self.round_trip_ms / 2);
         let rate = Rate::from_bits_per_sec(self.mbit * 1_000_000);
-        let loss = if self.lossy { 0.005 } else { 0.0 };
         SatelliteLink {
             rate,
             delay,
             queue: Bytes::new(rate.bytes_in(2 * delay) * self.buffer / 100),
-            loss: Probability::new(loss).expect("between 0 and 1"),
+            loss: Probability::new(f64::from(self.loss) / 1000.0).expect("between 0 and 1"),
         }
     }
 }
@@ -121,7 +135,11 @@ impl fmt::Display for Case {
         if self.windows == Windows::Tuned {
             write!(f, "-tuned")?;
         }
-        write!(f, "{}", if self.lossy { "-lossy" } else { "" })
+        match self.loss {
+            0 => Ok(()),
+            5 => write!(f, "-lossy"),
+            loss => write!(f, "-lossy{loss}"),
+        }
     }
 }
 
@@ -144,7 +162,9 @@ fn main() {
     let jobs: Vec<(Case, u64)> = Case::all()
         .into_iter()
         .filter(|case| case.to_string().contains(only))
-        .flat_map(|case| (0..if case.lossy { runs as u64 } else { 1 }).map(move |run| (case, run)))
+        .flat_map(|case| {
+            (0..if case.loss > 0 { runs as u64 } else { 1 }).map(move |run| (case, run))
+        })
         .collect();
     let all_kept = jobs.iter().all(|(case, run)| kept.sample(*case, *run).is_some());
     if !all_kept && !nix::unistd::geteuid().is_root() {

@@ -28,7 +28,7 @@ control  Mbit/s  rtt ms  buffer  windows  loss    kernel Mbit/s    core Mbit/s  
     fn agrees(&self) -> bool {
         let [(kernel, kernel_half), (core, core_half)] =
             [&self.kernel, &self.core].map(|samples| mean(samples, throughput));
-        if self.case.lossy {
+        if self.case.loss > 0 {
             (kernel - core).abs() <= kernel_half + core_half
         } else {
             (core / kernel - 1.0).abs() <= 0.05
@@ -54,7 +54,7 @@ fn mean(samples: &[Sample], value: impl Fn(&Sample) -> f64) -> (f64, f64) {
 
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Case { windows, mbit, control, round_trip_ms, buffer, lossy } = self.case;
+        let Case { windows, mbit, control, round_trip_ms, buffer, loss } = self.case;
         let sides = [&self.kernel, &self.core];
         let [kernel, core] = sides.map(|samples| mean(samples, throughput));
         let [lost, ours] = sides.map(|s| mean(s, |sample| sample.retransmissions as f64).0);
@@ -65,7 +65,7 @@ impl fmt::Display for Outcome {
              {lost:8.0} {ours:8.0}  ",
             control.name(),
             if windows == Windows::Tuned { "tuned" } else { "large" },
-            if lossy { "0.5%" } else { "0" },
+            format!("{}%", f64::from(loss) / 10.0),
             kernel.0,
             kernel.1,
             core.0,

@@ -55,6 +55,19 @@ impl RateSample {
     }
 }
 
+/// What a loss says of the path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LossSample {
+    /// Bytes of the lost segment, or super-segment.
+    pub bytes: u64,
+    /// Bytes in flight when it left, itself included (P.tx_in_flight).
+    pub in_flight: u64,
+    /// Bytes held lost since it left, itself included.
+    pub lost: u64,
+    /// The sender had no more to send when it left.
+    pub app_limited: bool,
+}
+
 /// The newest segment that an acknowledgment reports.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Newest {
@@ -110,9 +123,20 @@ impl DeliveryRate {
         }
     }
 
-    /// `bytes` are held lost.
-    pub(super) fn note_lost(&mut self, bytes: u64) {
+    /// Whether what leaves now counts as the application's.
+    pub fn is_app_limited(&self) -> bool {
+        self.app_limited.is_some()
+    }
+
+    /// `bytes` of a segment that left at `departure` are held lost.
+    pub(super) fn note_lost(&mut self, departure: Departure, bytes: u64) -> LossSample {
         self.lost += bytes;
+        LossSample {
+            bytes,
+            in_flight: departure.in_flight,
+            lost: self.lost - departure.lost,
+            app_limited: departure.app_limited,
+        }
     }
 
     /// `bytes` that left at `sent_at` and end at `end` are newly reported. `newest` is the latest of

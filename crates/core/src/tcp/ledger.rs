@@ -4,7 +4,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::delivery_rate::{DeliveryRate, Departure, Newest, RateSample};
+use super::delivery_rate::{DeliveryRate, Departure, LossSample, Newest, RateSample};
 use super::ranges::RangeSet;
 use crate::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
@@ -160,6 +160,11 @@ impl Ledger {
         self.rate.set_app_limited(self.pipe);
     }
 
+    /// Whether what leaves now counts as limited by the application.
+    pub fn is_app_limited(&self) -> bool {
+        self.rate.is_app_limited()
+    }
+
     /// Bytes sent again so far.
     pub fn retransmitted_bytes(&self) -> u64 {
         self.retransmitted_bytes
@@ -229,16 +234,23 @@ impl Ledger {
     /// Recovery holds `range` lost: what of it is not sacked leaves the pipe. What had been
     /// sent again counts as lost a second time.
     pub fn mark_lost(&mut self, range: Range<u64>) {
+        self.mark_lost_telling(range, |_| {});
+    }
+
+    /// The same; `tell` hears of each segment that was not held lost before.
+    pub fn mark_lost_telling(&mut self, range: Range<u64>, mut tell: impl FnMut(LossSample)) {
         let range = range.start.max(self.snd_una)..range.end.min(self.snd_nxt);
-        let mut newly = 0;
+        let mut rate = self.rate;
         self.update(range, |record| {
             if !record.sacked {
-                newly += record.len() * u64::from(!record.lost || record.retransmitted);
+                if !record.lost || record.retransmitted {
+                    tell(rate.note_lost(record.departure, record.len()));
+                }
                 record.lost = true;
                 record.retransmitted = false;
             }
         });
-        self.rate.note_lost(newly);
+        self.rate = rate;
     }
 
     /// What was held lost is on its way after all, except what was sent again: that counts once.

@@ -168,6 +168,13 @@ impl LegConfig {
         self.bandwidth_delay_product().map(|bytes| bytes + bytes / 4)
     }
 
+    /// The rate of the link, if losses may be taken for its own: what paces it holds back what it cannot
+    /// take.
+    pub(crate) fn watched_rate(&self) -> Option<Rate> {
+        let paced = self.pacing() == Pacing::Window { cap: self.rate };
+        self.rate.filter(|_| paced && self.losses == Losses::Link)
+    }
+
     /// How a leg paces: as it was told, never above the link's rate; or else at that rate.
     pub(crate) fn pacing(&self) -> Pacing {
         let by_rate = self.rate.map_or(Pacing::Off, |rate| Pacing::Window { cap: Some(rate) });

@@ -15,7 +15,7 @@
 //! So it is five of them, four filling windows. How much of that a stream may hold at any moment, its flow
 //! decides (`flow::sizing`) and the pool (`gateway::pool`).
 
-use super::{Config, LegConfig, Losses};
+use super::{Config, LegConfig};
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::{Bytes, Rate};
 
@@ -60,7 +60,7 @@ impl LegConfig {
     /// Whether this leg takes losses for its link's own, with a `peer` gateway at its other end: the
     /// rate of that link.
     pub(crate) fn known_link(&self, peer: bool) -> Option<Rate> {
-        self.rate.filter(|_| peer && self.losses == Losses::Link)
+        self.watched_rate().filter(|_| peer)
     }
 
     /// The window that fills the link as it is configured; or, where the rate alone is and nobody else is

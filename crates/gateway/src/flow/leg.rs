@@ -168,17 +168,21 @@ fn sender_config(config: &Config, leg: &LegConfig, terms: &Terms, ip: &IpHeader)
     }
 }
 
-/// A sender whose losses are the link's.
-fn on_known_link(sender: SenderConfig, rate: Rate, rtt: Option<Duration>) -> SenderConfig {
-    let algorithm = match sender.algorithm {
+/// The same, but with probes in recovery, too: losses are many, and none of them ends sending.
+fn probing(algorithm: Algorithm) -> Algorithm {
+    match algorithm {
         Algorithm::Rack => Algorithm::RackPto,
         other => other,
-    };
+    }
+}
+
+/// A sender whose losses are the link's.
+fn on_known_link(sender: SenderConfig, rate: Rate, rtt: Option<Duration>) -> SenderConfig {
     // Where the round trip was not told, the handshake has measured it.
     let product = rtt.map_or(0, |rtt| rate.bytes_in(rtt));
     let initial = sender.initial_window.bytes(sender.smss).max(product + product / 4);
     SenderConfig {
-        algorithm,
+        algorithm: probing(sender.algorithm),
         control: Control::KnownLink { rate },
         initial_window: InitialWindow::Bytes(initial),
         restart_after_idle: false,

@@ -14,7 +14,7 @@
 
 mod rate_control;
 
-use crate::config::{LegConfig, Losses};
+use crate::config::LegConfig;
 use bentpipe_core::tcp::congestion::LinkReport;
 use bentpipe_core::tcp::pacing::{Pacer, Pacing};
 use bentpipe_core::time::Instant;
@@ -63,7 +63,7 @@ impl Link {
             Pacing::Window { cap } => cap,
             Pacing::Off => None,
         };
-        let control = leg.rate.filter(|_| leg.losses == Losses::Link).map(RateControl::new);
+        let control = leg.watched_rate().map(RateControl::new);
         Link {
             rate,
             control,
@@ -77,15 +77,14 @@ impl Link {
 
     /// Whether a flow that comes now is to wait: for the link, or behind others.
     pub(super) fn is_busy(&self, now: Instant) -> bool {
-        let Some(rate) = self.rate else { return false };
-        !self.waiting.is_empty() || now < self.pacer.next() || self.is_full(rate)
+        let waits = !self.waiting.is_empty() || now < self.pacer.next() || self.is_full();
+        self.rate.is_some() && waits
     }
 
     /// Whether all flows together have as much in flight as fills the link, and a quarter.
-    fn is_full(&self, rate: Rate) -> bool {
-        let round_trip = self.control.as_ref().and_then(RateControl::round_trip);
-        let full = round_trip.map(|round_trip| rate.bytes_in(round_trip));
-        full.is_some_and(|bytes| self.in_flight > bytes + bytes / 4)
+    fn is_full(&self) -> bool {
+        let product = self.control.as_ref().and_then(RateControl::product);
+        product.is_some_and(|bytes| self.in_flight > bytes + bytes / 4)
     }
 
     /// A flow has so many bytes in flight.
@@ -136,7 +135,7 @@ impl Link {
 
     /// The flow whose turn it may be now, if any. It is not in the queue any more.
     pub(super) fn next(&mut self, now: Instant) -> Option<usize> {
-        if now < self.pacer.next() || self.rate.is_some_and(|rate| self.is_full(rate)) {
+        if now < self.pacer.next() || self.is_full() {
             return None;
         }
         self.waiting.pop_first().map(|(_, id)| id)
@@ -171,8 +170,7 @@ impl Link {
     /// When the next turn is, if anybody waits.
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
         // If it is full, the next acknowledgment or timer of a flow changes that.
-        let full = self.rate.is_some_and(|rate| self.is_full(rate));
-        (!self.waiting.is_empty() && !full).then(|| self.pacer.next())
+        (!self.waiting.is_empty() && !self.is_full()).then(|| self.pacer.next())
     }
 
     /// Something was sent.

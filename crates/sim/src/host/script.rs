@@ -246,7 +246,9 @@ impl Run {
         let Script { write: pace, key, bytes, .. } = self.script;
         while self.next_write <= now && self.may_write() && self.report.written < bytes {
             let at = self.report.written;
-            let end = bytes.min(at.saturating_add(pace.chunk)).min(at + 64 * 1024);
+            // Most that is offered is not taken, and need not be made.
+            let room = connection.writable().min(64 * 1024);
+            let end = bytes.min(at.saturating_add(pace.chunk)).min(at + room);
             let piece: Vec<u8> = (at..end).map(|offset| byte(key, offset)).collect();
             let taken = connection.write(Payload::Bytes(&piece)) as u64;
             if taken == 0 {

@@ -209,7 +209,12 @@ fn check_timer(leg: &LegConfig) -> Result<(), String> {
 
 fn check_control(control: Control) -> Result<(), String> {
     match control {
-        Control::Standard | Control::Cubic { .. } => Ok(()),
+        Control::Standard
+        | Control::Cubic { .. }
+        | Control::Bbr1
+        | Control::Bbr
+        | Control::Westwood
+        | Control::HighSpeed => Ok(()),
         Control::KnownLink { rate } => within("known-link: rate", &rate, &RATES),
         Control::ConstantRate { c } => within("constant-rate: c", &c, &FACTORS),
         Control::IncreaseByK { k } => within("increase-by-k: k", &k, &FACTORS),
@@ -218,6 +223,7 @@ fn check_control(control: Control) -> Result<(), String> {
                 .into_iter()
                 .try_for_each(|(key, value)| within(key, &value, &FACTORS))
         }
+        Control::Scalable { a, .. } => within("scalable: a", &a, &FACTORS),
         Control::Hybla { rtt0 } => within("hybla: rtt0", &Span(rtt0), &REFERENCES),
     }
 }

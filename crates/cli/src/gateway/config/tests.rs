@@ -101,7 +101,7 @@ fn each_side_chooses_its_tcp_by_name() {
 fn names_that_do_not_exist_are_answered_with_those_that_do() {
     for (line, parts) in [
         ("recovery = \"hope\"", ["no loss recovery", "newreno"]),
-        ("congestion = \"bbr\"", ["`bbr`", "increase-by-k"]),
+        ("congestion = \"haste\"", ["`haste`", "increase-by-k"]),
         ("initial_window = 0", ["iw: `0`", "rfc3390"]),
         ("initial_window = true", ["a number", "text"]),
         ("pacing = \"quick\"", ["`quick`", "8Mbit/s"]),

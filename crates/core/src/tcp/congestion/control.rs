@@ -2,7 +2,10 @@
 //! in [`Control::ALL`] and one line in each of the four tables here.
 
 use super::text::{Parameters, UnknownControl};
-use super::{Band, Classic, Congestion, ConstantRate, Cubic, Hybla, IncreaseByK, KnownLink};
+use super::{
+    Band, Bbr, Bbr1, Classic, Congestion, ConstantRate, Cubic, HighSpeed, Hybla, IncreaseByK,
+    KnownLink, Scalable, Westwood,
+};
 use super::{SlowStartConfig, Standard, Vegas};
 use crate::condensed::Reader;
 use crate::time::Duration;
@@ -44,6 +47,21 @@ pub enum Control {
         /// The link's rate, headers included.
         rate: Rate,
     },
+    /// BBR version 1, as in Linux.
+    Bbr1,
+    /// BBR version 3 (draft-ietf-ccwg-bbr).
+    Bbr,
+    /// Westwood+: the threshold after a loss is what the path was measured to carry.
+    Westwood,
+    /// Scalable TCP: up and down by parts of the window.
+    Scalable {
+        /// Up, of what is acknowledged: 0.01 in the paper.
+        a: f64,
+        /// Down: 1/8 in the paper.
+        b: f64,
+    },
+    /// HighSpeed TCP (RFC 3649).
+    HighSpeed,
 }
 
 /// Hybla's reference.
@@ -54,7 +72,7 @@ const LINK_RATE: Rate = Rate::from_bits_per_sec(8_000_000);
 
 impl Control {
     /// Each algorithm, with usual parameters.
-    pub const ALL: [Control; 7] = [
+    pub const ALL: [Control; 12] = [
         Control::Standard,
         Control::ConstantRate { c: 100.0 },
         Control::IncreaseByK { k: 4.0 },
@@ -62,6 +80,11 @@ impl Control {
         Control::Hybla { rtt0: RTT0 },
         Control::Cubic { fast_convergence: true },
         Control::KnownLink { rate: LINK_RATE },
+        Control::Bbr1,
+        Control::Bbr,
+        Control::Westwood,
+        Control::Scalable { a: Scalable::A, b: Scalable::B },
+        Control::HighSpeed,
     ];
 
     /// A fresh instance for segments of `smss` bytes.
@@ -80,6 +103,13 @@ impl Control {
                 Box::new(Cubic::new(slow_start, smss, fast_convergence))
             }
             Control::KnownLink { rate } => Box::new(KnownLink::new(slow_start, smss, rate)),
+            Control::Bbr1 => Box::new(Bbr1::new(slow_start, smss)),
+            Control::Bbr => Box::new(Bbr::new(slow_start, smss)),
+            Control::HighSpeed => Box::new(Classic::new(slow_start, smss, HighSpeed::default())),
+            Control::Scalable { a, b } => {
+                Box::new(Classic::new(slow_start, smss, Scalable::new(a, b)))
+            }
+            Control::Westwood => Box::new(Westwood::new(slow_start, smss)),
         }
     }
 }
@@ -95,6 +125,11 @@ impl Control {
             Control::Hybla { .. } => Box::new(from.take::<Hybla>()),
             Control::Cubic { .. } => Box::new(from.take::<Cubic>()),
             Control::KnownLink { .. } => Box::new(from.take::<KnownLink>()),
+            Control::Bbr1 => Box::new(from.take::<Bbr1>()),
+            Control::Bbr => Box::new(from.take::<Bbr>()),
+            Control::HighSpeed => Box::new(from.take::<Classic<HighSpeed>>()),
+            Control::Scalable { .. } => Box::new(from.take::<Classic<Scalable>>()),
+            Control::Westwood => Box::new(from.take::<Westwood>()),
         }
     }
 }
@@ -116,6 +151,11 @@ impl fmt::Display for Control {
             Control::Cubic { fast_convergence: true } => f.write_str("cubic"),
             Control::Cubic { fast_convergence: false } => f.write_str("cubic:fast-convergence=off"),
             Control::KnownLink { rate } => write!(f, "known-link:rate={rate}"),
+            Control::Bbr1 => f.write_str("bbr1"),
+            Control::Bbr => f.write_str("bbr"),
+            Control::HighSpeed => f.write_str("highspeed"),
+            Control::Scalable { a, b } => write!(f, "scalable:a={a},b={b}"),
+            Control::Westwood => f.write_str("westwood"),
         }
     }
 }
@@ -154,6 +194,14 @@ impl FromStr for Control {
                     |text: &str| text.parse().ok().filter(|rate: &Rate| rate.bits_per_sec() > 0);
                 Control::KnownLink { rate: given.take_with("rate", LINK_RATE, sound)? }
             }
+            "bbr1" => Control::Bbr1,
+            "bbr" => Control::Bbr,
+            "highspeed" => Control::HighSpeed,
+            "scalable" => Control::Scalable {
+                a: given.take("a", Scalable::A, positive)?,
+                b: given.take("b", Scalable::B, |b| positive(b) && *b < 1.0)?,
+            },
+            "westwood" => Control::Westwood,
             _ => {
                 let names = Control::ALL.map(|control| {
                     let text = control.to_string();

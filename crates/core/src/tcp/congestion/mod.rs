@@ -4,39 +4,50 @@
 //! what recovery does. Windows are in bytes.
 
 mod ack_rate;
+mod bbr;
+mod bbr1;
 mod classic;
 mod constant_rate;
 mod control;
 mod cubic;
+mod filter;
 mod growth;
+mod highspeed;
 mod hybla;
 mod hystart;
 mod increase_by_k;
 mod known_link;
 mod per_ack;
+mod scalable;
 mod slow_start;
 mod standard;
 #[cfg(test)]
 mod tests;
 mod text;
 mod vegas;
+mod westwood;
 
+pub use bbr::Bbr;
+pub use bbr1::Bbr1;
 pub use classic::{Classic, Increase};
 pub use constant_rate::ConstantRate;
 pub use control::Control;
 pub use cubic::Cubic;
 pub use growth::Growth;
+pub use highspeed::HighSpeed;
 pub use hybla::Hybla;
 pub use hystart::{HyStart, Phase};
 pub use increase_by_k::IncreaseByK;
 pub use known_link::{KnownLink, LinkReport};
+pub use scalable::Scalable;
 pub use slow_start::{InitialWindowUse, Probing, SlowStart, SlowStartConfig};
 pub use standard::Standard;
 pub use text::UnknownControl;
 pub use vegas::{Band, Vegas};
+pub use westwood::Westwood;
 
 use crate::condensed::Condense;
-use crate::tcp::delivery_rate::RateSample;
+use crate::tcp::delivery_rate::{LossSample, RateSample};
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
 use std::fmt;
@@ -80,6 +91,10 @@ pub struct Delivery {
     pub lost: u64,
     /// Bytes in flight after it.
     pub in_flight: u64,
+    /// Bytes in flight before it.
+    pub in_flight_before: u64,
+    /// The moment from which pacing lets the next segment leave; the past if it may now.
+    pub next_send: Instant,
     /// The delivery rate, if it reports anything.
     pub sample: Option<RateSample>,
     /// The round-trip time that it measured, if it did.
@@ -88,8 +103,12 @@ pub struct Delivery {
     pub srtt: Option<Duration>,
     /// The least round-trip time seen.
     pub min_rtt: Option<Duration>,
+    /// The peer tells what arrives out of order (SACK).
+    pub selective: bool,
     /// Fast recovery is under way.
     pub in_recovery: bool,
+    /// What was outstanding when the retransmission timer last expired is not all acknowledged.
+    pub after_timeout: bool,
 }
 
 /// A segment that has just left.
@@ -103,6 +122,19 @@ pub struct Departed {
     pub in_flight: u64,
     /// It was sent before.
     pub again: bool,
+    /// The sender had run out of data, and what it had sent by then has not all been delivered.
+    pub app_limited: bool,
+}
+
+/// A segment that is newly held lost.
+#[derive(Debug, Clone, Copy)]
+pub struct Lost {
+    /// When it is.
+    pub now: Instant,
+    /// All bytes reported by now.
+    pub delivered: u64,
+    /// What happened since it left.
+    pub sample: LossSample,
 }
 
 /// What pacing goes by.
@@ -125,6 +157,8 @@ pub struct Congested {
     pub now: Instant,
     /// RFC 5681's FlightSize, without what limited transmit added.
     pub flight_size: u64,
+    /// Bytes in flight, without what is held lost.
+    pub in_flight: u64,
     /// Sender maximum segment size.
     pub smss: u64,
 }
@@ -158,8 +192,12 @@ pub trait Congestion: fmt::Debug + Condense + Send {
         LinkReport::default()
     }
 
-    /// A segment has left.
+    /// A segment has left. Pacing asks for its rate behind this.
     fn on_sent(&mut self, _departed: &Departed) {}
+
+    /// A segment is held lost. It comes before whatever the loss begins, [`Congestion::on_loss`] or
+    /// [`Congestion::on_timeout`].
+    fn on_lost(&mut self, _lost: &Lost) {}
 
     /// A loss, or a timeout: the new threshold. What congestion avoidance has accumulated is void.
     fn decrease(&mut self, congested: &Congested, timeout: bool) -> u64;
@@ -221,6 +259,12 @@ pub trait Congestion: fmt::Debug + Condense + Send {
 
     /// Whether segments are paced though the sender is not told to.
     fn needs_pacing(&self) -> bool {
+        false
+    }
+
+    /// Whether it keeps the flow below what the path takes, so that what is delivered next says
+    /// nothing about the path, as if the application had no more to send.
+    fn limits_itself(&self) -> bool {
         false
     }
 

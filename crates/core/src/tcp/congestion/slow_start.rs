@@ -10,7 +10,7 @@ use super::{Acked, Delivery, Growth, PacingBasis};
 use serde::{Deserialize, Serialize};
 
 /// What no peer can offer more than (RFC 7323, 2.3).
-const LARGEST_WINDOW: u64 = 1 << 30;
+pub(super) const LARGEST_WINDOW: u64 = 1 << 30;
 
 /// In which slow starts the initial window is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -9,18 +9,25 @@ impl<B: Buffer> Connection<B> {
     /// Offers `payload` to be sent; returns how many bytes were taken. Nothing is taken after
     /// [`Connection::close`].
     pub fn write(&mut self, payload: Payload<'_>) -> usize {
-        if self.closing || matches!(self.phase, Phase::Closed) {
+        let taken = payload.len().min(usize::try_from(self.writable()).unwrap_or(usize::MAX));
+        if taken == 0 {
             return 0;
         }
-        let una = self.tcb().map_or(1, |tcb| tcb.sender.snd_una().max(1));
-        let room = (una + self.config.send_buffer).saturating_sub(self.written);
-        let taken = payload.len().min(usize::try_from(room).unwrap_or(usize::MAX));
         self.send.write(self.written, payload.slice(0..taken));
         self.written += taken as u64;
         if let Phase::Synchronised(tcb) = &mut self.phase {
             tcb.sender.extend(self.written);
         }
         taken
+    }
+
+    /// How many bytes [`Connection::write`] would take now.
+    pub fn writable(&self) -> u64 {
+        if self.closing || matches!(self.phase, Phase::Closed) {
+            return 0;
+        }
+        let una = self.tcb().map_or(1, |tcb| tcb.sender.snd_una().max(1));
+        (una + self.config.send_buffer).saturating_sub(self.written)
     }
 
     /// How many bytes wait to be read.

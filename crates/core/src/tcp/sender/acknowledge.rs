@@ -2,7 +2,7 @@
 //! and what recovery decides is done.
 
 use super::{Ack, AckOutcome, Sender, Waits, reduction, transmit};
-use crate::tcp::congestion::{Acked, Congested, Delivery};
+use crate::tcp::congestion::{Acked, Congested, Delivery, Lost};
 use crate::tcp::recovery::{AckFacts, Episode, Timing, Verdict};
 use crate::tcp::timestamps;
 use crate::time::Instant;
@@ -139,7 +139,7 @@ impl Sender {
         self.apply(facts.now, verdict, flight_size);
         let (acked, duplicate) = (facts.acked, facts.duplicate);
         self.step_reduction(reduction::Step { acked, duplicate, loss });
-        self.tell_delivery(facts);
+        self.tell_delivery(facts, in_flight);
         if unchanged && facts.acked > 0 && !was_in_recovery {
             self.congestion.on_ack(&Acked {
                 now: facts.now,
@@ -157,13 +157,15 @@ impl Sender {
     }
 
     /// Congestion control hears of every acknowledgment that reports or shows something.
-    fn tell_delivery(&mut self, facts: &AckFacts) {
+    fn tell_delivery(&mut self, facts: &AckFacts, in_flight_before: u64) {
         let (delivered, lost) = (self.ledger.delivered(), self.ledger.lost_bytes());
         let (delivered_before, lost_before) = mem::replace(&mut self.told, (delivered, lost));
         let (newly, lost) = (delivered - delivered_before, lost - lost_before);
         if newly + lost == 0 {
             return;
         }
+        let una = self.snd_una();
+        self.timeout_until.take_if(|until| una >= *until);
         self.congestion.on_delivery(&Delivery {
             now: facts.now,
             smss: facts.smss,
@@ -171,18 +173,40 @@ impl Sender {
             delivered,
             lost,
             in_flight: self.in_flight(),
+            in_flight_before,
+            next_send: self.pacer.next(),
             sample: facts.sample,
             rtt: facts.rtt,
             srtt: facts.timing.srtt,
             min_rtt: facts.timing.min_rtt,
+            selective: self.config.algorithm.needs_sack(),
             in_recovery: self.recovery.in_recovery(),
+            after_timeout: self.timeout_until.is_some(),
         });
+        if self.congestion.limits_itself() {
+            self.ledger.set_app_limited();
+        }
+    }
+
+    /// Holds `range` lost, of which congestion control hears.
+    pub(super) fn hold_lost(&mut self, now: Instant, range: Range<u64>) {
+        let (congestion, delivered) = (&mut self.congestion, self.ledger.delivered());
+        self.ledger.mark_lost_telling(range, |sample| {
+            congestion.on_lost(&Lost { now, delivered, sample });
+        });
+    }
+
+    /// A congestion signal, with `flight_size` bytes outstanding before it.
+    pub(super) fn congested(&self, now: Instant, flight_size: u64) -> Congested {
+        // What limited transmit has added does not count (RFC 5681, 3.2).
+        let flight_size = flight_size.min(self.congestion.window());
+        Congested { now, flight_size, in_flight: self.in_flight(), smss: self.config.smss }
     }
 
     /// Does what recovery has decided, with `flight_size` bytes outstanding before.
     pub(super) fn apply(&mut self, now: Instant, verdict: Verdict, flight_size: u64) {
         for range in verdict.lost {
-            self.ledger.mark_lost(range);
+            self.hold_lost(now, range);
         }
         if verdict.retransmit_now {
             self.forced = Some(transmit::Forced::FirstLost);
@@ -197,9 +221,7 @@ impl Sender {
             self.rto_deadline = Some(self.rtt.deadline(now));
         }
         let smss = self.config.smss;
-        // What limited transmit has added does not count (RFC 5681, 3.2).
-        let congested =
-            Congested { now, flight_size: flight_size.min(self.congestion.window()), smss };
+        let congested = self.congested(now, flight_size);
         self.reduced |= matches!(
             verdict.episode,
             Episode::Enter | Episode::Restart | Episode::Repaired | Episode::LostAgain
@@ -215,6 +237,7 @@ impl Sender {
                 self.stats.recoveries += 1;
                 self.end_reduction();
                 self.watch_reduction(true);
+                self.timeout_until = Some(self.snd_nxt());
                 self.congestion.on_timeout(&congested, false);
             }
             Episode::Repaired => {

@@ -1,7 +1,6 @@
 //! The sender's answer to explicit congestion notification (RFC 3168, 6.1.2).
 
 use super::Sender;
-use crate::tcp::congestion::Congested;
 use crate::time::Instant;
 
 impl Sender {
@@ -22,8 +21,8 @@ impl Sender {
             self.rto_deadline = self.rto_deadline.map(|_| until);
             return;
         }
-        let flight_size = (self.ledger.flight_size() + acked).min(self.congestion.window());
-        self.congestion.on_ecn(&Congested { now, flight_size, smss });
+        let congested = self.congested(now, self.ledger.flight_size() + acked);
+        self.congestion.on_ecn(&congested);
     }
 
     /// Whether the window was reduced, for whatever reason, since this was last asked.

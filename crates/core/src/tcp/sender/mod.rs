@@ -115,6 +115,8 @@ pub struct Sender {
     reduced: bool,
     /// SND.UNA when the retransmission timer last expired.
     timed_out_at: Option<u64>,
+    /// SND.NXT then, until so much is acknowledged.
+    timeout_until: Option<u64>,
     /// After a spurious timeout: the first sample of data beyond raises the timer's estimate.
     adopt_rtt_beyond: Option<u64>,
     persist: Option<timers::Persist>,
@@ -161,6 +163,7 @@ impl Sender {
             ecn_hold: None,
             reduced: false,
             timed_out_at: None,
+            timeout_until: None,
             adopt_rtt_beyond: None,
             persist: None,
             forced: None,

@@ -1,6 +1,7 @@
 //! Scripts of acknowledgments, segment by segment, after the RFCs' own words.
 
 mod ecn;
+mod hearsay;
 mod prr;
 mod rack;
 mod rack_examples;

@@ -1,7 +1,6 @@
 //! The retransmission timer (RFC 6298, section 5) and the persist timer (RFC 9293, 3.8.6.1).
 
 use super::{Sender, Waits, reduction::Step, transmit::Forced};
-use crate::tcp::congestion::Congested;
 use crate::tcp::rtt::RttEstimator;
 use crate::time::{Duration, Instant, earliest};
 use serde::{Deserialize, Serialize};
@@ -100,19 +99,20 @@ impl Sender {
             // RFC 2018, section 8: the peer has dropped what it had sacked.
             self.ledger.forget_sacked();
         }
-        let flight_size = self.ledger.flight_size().min(self.congestion.window());
-        let smss = self.config.smss;
+        let flight_size = self.ledger.flight_size();
         // What is repeated, or belongs to a fast recovery, is part of one reduction: only if the
         // original of what was sent again first has arrived, all of it was needless.
         if !again && !self.recovery.in_recovery() {
             self.watch_reduction(true);
         }
-        self.congestion.on_timeout(&Congested { now, flight_size, smss }, again);
         self.reduced = true;
+        self.timeout_until = Some(self.snd_nxt());
         for lost in self.recovery.lost_by_timeout(now, &self.ledger) {
-            self.ledger.mark_lost(lost);
+            self.hold_lost(now, lost);
         }
         self.recovery.on_timeout(&self.ledger);
+        let congested = self.congested(now, flight_size);
+        self.congestion.on_timeout(&congested, again);
         self.end_reduction();
         self.rtt.back_off();
         self.rto_deadline = Some(self.rtt.deadline(now));

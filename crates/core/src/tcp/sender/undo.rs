@@ -152,6 +152,7 @@ impl Sender {
         }
         let burst = acked.min(self.config.initial_window.bytes(self.config.smss));
         self.congestion.undo(self.in_flight() + burst);
+        self.timeout_until = None;
         if watch.timeout {
             self.timed_out_at = None;
             self.adopt_rtt_beyond = Some(watch.point);

@@ -1,21 +1,25 @@
 //! Scripts of acknowledgments, after the papers' and RFCs' own numbers.
 
 mod cubic;
+pub(super) mod flow;
 mod henderson;
+mod highspeed;
 mod hybla;
 mod hystart;
+mod scalable;
 mod slow_start;
 mod vegas;
+mod westwood;
 
 use super::*;
 
-const SMSS: u64 = 1000;
+pub(super) const SMSS: u64 = 1000;
 
-fn millis(millis: u64) -> Duration {
+pub(super) fn millis(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
-fn slow_start(segments: u64, growth: Growth) -> SlowStartConfig {
+pub(super) fn slow_start(segments: u64, growth: Growth) -> SlowStartConfig {
     SlowStartConfig {
         initial_window: segments * SMSS,
         initial_window_use: InitialWindowUse::default(),
@@ -84,7 +88,8 @@ impl Path {
     }
 
     fn congested(&self) -> Congested {
-        Congested { now: self.now, flight_size: self.congestion.window(), smss: SMSS }
+        let window = self.congestion.window();
+        Congested { now: self.now, flight_size: window, in_flight: window, smss: SMSS }
     }
 
     fn lose(&mut self) {
@@ -101,6 +106,6 @@ impl Path {
 }
 
 #[track_caller]
-fn near(found: f64, expected: f64, tolerance: f64) {
+pub(super) fn near(found: f64, expected: f64, tolerance: f64) {
     assert!((found - expected).abs() <= tolerance * expected.abs(), "{found}, not {expected}");
 }

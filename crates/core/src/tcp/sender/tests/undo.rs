@@ -302,7 +302,9 @@ proptest! {
     #[test]
     fn no_lie_raises_the_window_beyond_what_it_was(
         algorithm in proptest::sample::select(Algorithm::ALL.to_vec()),
-        control in proptest::sample::select(Control::ALL.to_vec()),
+        // A known link's window is what the link holds, as soon as a round trip is measured.
+        control in proptest::sample::select(Control::ALL.to_vec())
+            .prop_filter("not by reductions", |control| !matches!(control, Control::KnownLink { .. })),
         claims in proptest::collection::vec(claims(), 1..120),
     ) {
         let config = SenderConfig { control, ..undoing(algorithm.1) };

@@ -1,0 +1,273 @@
+//! BBR version 3 (draft-ietf-ccwg-bbr-06 of July 2026; section numbers are its own).
+//!
+//! A model of the path at two time scales. The long one has the greatest delivery rate of two probing
+//! cycles (`max_bw`) and what may be in flight without losing more than 2 % (`inflight_longterm`); the short one
+//! follows losses between probes (`bw_shortterm`, `inflight_shortterm`), and is forgotten when the next probe
+//! begins. Names are the draft's.
+//!
+//! Differences: what the draft draws at random is a hash of the moment and of the bytes delivered
+//! ([`draw`](super::filter::draw)); a rate sample stands for a segment at least, as else a peer with a window of few bytes
+//! would slow the connection down for long; at most one lost range counts for an acknowledgment (as in
+//! Google's Linux); a mark (RFC 3168), of which the draft only says that it is congestion, is to this policy
+//! a loss above the threshold; the model is saved at the first loss of an episode, not of each round.
+//!
+//! With a round trip of half a second ProbeRTT, due after five seconds, comes before a probe is over: two to
+//! three seconds of cruising, a round of refilling, three rounds without growth. Then `max_bw` keeps its
+//! maximum, as its window only moves behind a probe.
+
+mod losses;
+mod path;
+mod probe_bw;
+mod probe_rtt;
+mod startup;
+#[cfg(test)]
+mod tests;
+mod window;
+
+use super::filter::WindowedMax;
+use super::{Acked, Congested, Congestion, Delivery, Departed, Lost, PacingBasis};
+use super::{SlowStart, SlowStartConfig};
+use crate::time::{Duration, Instant};
+use crate::units::Rate;
+use losses::Undo;
+use path::{Aggregation, Latest, Rounds, Sample};
+use probe_bw::Probe;
+use probe_rtt::MinRtt;
+use serde::{Deserialize, Serialize};
+use startup::FullPipe;
+use window::Repair;
+
+/// `StartupPacingGain`: the least gain that doubles the rate each round (2.5), 4 ln 2.
+const STARTUP_PACING_GAIN: f64 = 4.0 * std::f64::consts::LN_2;
+/// `PacingMarginPercent`: 1 % (5.6.2).
+const PACING_MARGIN: f64 = 0.99;
+/// `LossThresh`: what a probe may lose in a round (2.8).
+const LOSS_THRESHOLD: f64 = 0.02;
+/// `Beta`: the greatest decrease in a round with losses.
+const BETA: f64 = 0.7;
+/// `Headroom`: the part of `inflight_longterm` that is left to others.
+const HEADROOM: f64 = 0.15;
+/// `MinPipeCwnd`, in segments.
+const MIN_PIPE: u64 = 4;
+
+/// The states (3.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+enum State {
+    Startup,
+    Drain,
+    /// ProbeBW_DOWN.
+    Down,
+    /// ProbeBW_CRUISE.
+    Cruise,
+    /// ProbeBW_REFILL.
+    Refill,
+    /// ProbeBW_UP.
+    Up,
+    ProbeRtt,
+}
+
+impl State {
+    /// The table of 5.6.1.
+    fn pacing_gain(self) -> f64 {
+        match self {
+            State::Startup => STARTUP_PACING_GAIN,
+            State::Drain => 0.5,
+            State::Down => 0.9,
+            State::Cruise | State::Refill | State::ProbeRtt => 1.0,
+            State::Up => 1.25,
+        }
+    }
+
+    /// The same.
+    fn cwnd_gain(self) -> f64 {
+        match self {
+            State::Startup | State::Drain | State::Down | State::Cruise | State::Refill => 2.0,
+            State::Up => 2.25,
+            State::ProbeRtt => 0.5,
+        }
+    }
+
+    fn is_probe_bw(self) -> bool {
+        matches!(self, State::Down | State::Cruise | State::Refill | State::Up)
+    }
+
+    /// `IsProbingBW`: losses are the price of what is found out.
+    fn accelerates(self) -> bool {
+        matches!(self, State::Startup | State::Refill | State::Up)
+    }
+}
+
+/// See the module's head.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Bbr {
+    /// The window and the threshold; slow start itself is not used.
+    slow_start: SlowStart,
+    initial_window: u64,
+    smss: u64,
+    /// C.has_selective_acks.
+    selective: bool,
+    /// C.delivered.
+    delivered: u64,
+    state: State,
+    rounds: Rounds,
+    max_bw: WindowedMax,
+    cycle_count: u64,
+    /// In bytes a second; `bw_shortterm` is infinite while no loss has set it.
+    bw: f64,
+    bw_shortterm: f64,
+    /// In bytes; infinite while no loss has set them.
+    inflight_longterm: f64,
+    inflight_shortterm: f64,
+    latest: Latest,
+    full_pipe: FullPipe,
+    drain_start_round: u64,
+    probe: Probe,
+    min_rtt: MinRtt,
+    aggregation: Aggregation,
+    undo: Undo,
+    repair: Repair,
+    idle_restart: bool,
+    /// C.pacing_rate in bytes a second; none before the first round-trip time.
+    pacing_rate: Option<f64>,
+}
+
+impl Bbr {
+    /// At the beginning of a connection with segments of `smss` bytes.
+    pub fn new(slow_start: SlowStartConfig, smss: u64) -> Bbr {
+        let slow_start = SlowStartConfig { initial_ssthresh: None, ..slow_start };
+        Bbr {
+            slow_start: SlowStart::new(slow_start, smss),
+            initial_window: slow_start.initial_window,
+            smss,
+            selective: true,
+            delivered: 0,
+            state: State::Startup,
+            rounds: Rounds::default(),
+            max_bw: WindowedMax::default(),
+            cycle_count: 0,
+            bw: 0.0,
+            bw_shortterm: f64::INFINITY,
+            inflight_longterm: f64::INFINITY,
+            inflight_shortterm: f64::INFINITY,
+            latest: Latest::default(),
+            full_pipe: FullPipe::default(),
+            drain_start_round: 0,
+            probe: Probe::default(),
+            min_rtt: MinRtt::default(),
+            aggregation: Aggregation::default(),
+            undo: Undo::default(),
+            repair: Repair::default(),
+            idle_restart: false,
+            pacing_rate: None,
+        }
+    }
+}
+
+impl Congestion for Bbr {
+    fn slow_start(&self) -> &SlowStart {
+        &self.slow_start
+    }
+
+    fn slow_start_mut(&mut self) -> &mut SlowStart {
+        &mut self.slow_start
+    }
+
+    fn on_ack(&mut self, _acked: &Acked) {}
+
+    /// `UpdateOnACK` (5.2.3).
+    fn on_delivery(&mut self, delivery: &Delivery) {
+        self.smss = delivery.smss;
+        self.selective = delivery.selective;
+        self.delivered = delivery.delivered;
+        self.begin_pacing(delivery.srtt);
+        let sample = Sample::of(delivery);
+        self.update_latest_delivery(&sample);
+        self.update_congestion_signals(&sample, delivery);
+        self.update_aggregation(delivery);
+        self.check_full_pipe(&sample);
+        self.check_startup_done(&sample, delivery);
+        self.check_drain_done(delivery);
+        self.update_probe_bw(&sample, delivery);
+        self.update_min_rtt(delivery);
+        self.check_probe_rtt(delivery);
+        self.latest.advance(&sample);
+        self.bw = self.max_bw.max().min(self.bw_shortterm);
+        self.set_pacing_rate(self.state.pacing_gain());
+        self.set_window(delivery);
+    }
+
+    /// `OnTransmit` (5.2.2).
+    fn on_sent(&mut self, departed: &Departed) {
+        self.rounds.cwnd_limited |= departed.in_flight + departed.bytes + self.smss > self.window();
+        if departed.in_flight == 0 && departed.app_limited {
+            self.restart_from_idle(departed.now);
+        }
+    }
+
+    /// `HandleLostPacket` (5.5.10.2).
+    fn on_lost(&mut self, lost: &Lost) {
+        self.delivered = lost.delivered;
+        self.lose(lost);
+    }
+
+    fn decrease(&mut self, _congested: &Congested, _timeout: bool) -> u64 {
+        self.ssthresh()
+    }
+
+    /// `OnEnterFastRecovery` (5.6.4.4); the rest is saved as its first loss is noted.
+    fn on_loss(&mut self, _congested: &Congested) {
+        self.save_window();
+    }
+
+    fn on_recovered(&mut self, _flight_size: u64, _smss: u64) {}
+
+    /// `OnEnterRTO`.
+    fn on_timeout(&mut self, congested: &Congested, _again: bool) {
+        self.save_window();
+        self.repair.under_way = true;
+        self.slow_start.set_window(congested.in_flight + congested.smss);
+    }
+
+    fn on_ecn(&mut self, congested: &Congested) {
+        self.mark(congested);
+    }
+
+    fn remember(&mut self) {}
+
+    /// `HandleSpuriousLossDetection` (5.5.11.2).
+    fn undo(&mut self, _most: u64) -> bool {
+        self.undo_losses();
+        true
+    }
+
+    fn on_idle(&mut self) {}
+
+    fn pacing(&self) -> PacingBasis {
+        match self.pacing_rate {
+            None => PacingBasis::Window { gain: STARTUP_PACING_GAIN },
+            Some(rate) => PacingBasis::Rate(Some(Rate::from_bits_per_sec((rate * 8.0) as u64))),
+        }
+    }
+
+    fn needs_pacing(&self) -> bool {
+        true
+    }
+
+    fn limits_itself(&self) -> bool {
+        self.state == State::ProbeRtt
+    }
+
+    fn reduces_proportionally(&self) -> bool {
+        false
+    }
+}
+
+/// A time in seconds.
+fn seconds(span: Duration) -> f64 {
+    span.as_secs_f64()
+}
+
+/// What `at` and later have behind `since`.
+fn elapsed(since: Instant, at: Instant) -> f64 {
+    seconds(at.saturating_since(since))
+}

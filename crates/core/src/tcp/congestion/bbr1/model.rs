@@ -1,0 +1,145 @@
+//! The model of the path: bandwidth, least round-trip time, and how acknowledgments bunch.
+
+use super::{Bbr1, Rounds};
+use crate::tcp::congestion::Delivery;
+use crate::tcp::delivery_rate::RateSample;
+use crate::time::{Duration, Instant};
+use serde::{Deserialize, Serialize};
+
+/// Rounds after which a rate is forgotten: a gain cycle and two (`bbr_bw_rtts`).
+const BANDWIDTH_ROUNDS: u64 = 10;
+/// A least round-trip time is measured anew after so long.
+pub(super) const MIN_RTT_AGE: Duration = Duration::from_secs(10);
+
+impl Bbr1 {
+    /// The bandwidth to go by, in bytes a second: the policer's, if there is one.
+    pub(super) fn bandwidth(&self) -> f64 {
+        self.policer.rate().unwrap_or_else(|| self.bandwidth.max())
+    }
+
+    /// Takes what an acknowledgment says of the path.
+    pub(super) fn update_model(&mut self, delivery: &Delivery) {
+        // A segment that was sent again without need is acknowledged too early.
+        let least = delivery.min_rtt.unwrap_or_default();
+        let reliable = |sample: &RateSample| sample.interval >= least && !sample.interval.is_zero();
+        let sample = delivery.sample.filter(reliable);
+        self.rounds.start = false;
+        if let Some(sample) = sample {
+            self.update_bandwidth(&sample, delivery);
+            let bandwidth = self.bandwidth();
+            let window = self.slow_start.window();
+            self.aggregation.update(delivery, &self.rounds, bandwidth, window);
+        }
+    }
+
+    fn update_bandwidth(&mut self, sample: &RateSample, delivery: &Delivery) {
+        if sample.prior_delivered >= self.rounds.began {
+            self.rounds.began = delivery.delivered;
+            self.rounds.count += 1;
+            self.rounds.start = true;
+            self.repair.conserve = false;
+        }
+        self.look_for_policer(delivery.lost > 0, sample.app_limited, delivery.now);
+        // Linux counts packets: what has arrived is one at least.
+        let bytes = sample.delivered.max(delivery.smss) as f64;
+        let rate = bytes / sample.interval.as_secs_f64();
+        if !sample.app_limited || rate >= self.bandwidth.max() {
+            self.bandwidth.update(self.rounds.count, rate, BANDWIDTH_ROUNDS);
+        }
+    }
+
+    pub(super) fn look_for_policer(&mut self, lossy: bool, app_limited: bool, now: Instant) {
+        if self.policer.observe(&self.seen(lossy, app_limited)) {
+            self.begin_cycle(now);
+        }
+    }
+
+    /// Takes a round-trip time. True if the last least one is too old.
+    pub(super) fn update_min_rtt(&mut self, delivery: &Delivery) -> bool {
+        if self.min_rtt.is_none() {
+            // The handshake's counts.
+            (self.min_rtt, self.min_rtt_at) = (delivery.min_rtt, delivery.now);
+        }
+        let expired = delivery.now > self.min_rtt_at + MIN_RTT_AGE;
+        // A short segment alone: its acknowledgment may have been delayed.
+        let delayed = delivery.newly < delivery.smss
+            && delivery.sample.is_some_and(|sample| sample.delivered == delivery.newly);
+        let Some(rtt) = delivery.rtt else { return expired };
+        if self.min_rtt.is_none_or(|least| rtt <= least) || (expired && !delayed) {
+            (self.min_rtt, self.min_rtt_at) = (Some(rtt), delivery.now);
+        }
+        expired
+    }
+
+    /// `bbr_packets_in_net_at_edt`: what will be in flight when the pacer lets the next burst go.
+    pub(super) fn in_net(&self, in_flight: u64, delivery: &Delivery) -> u64 {
+        let wait = delivery.next_send.saturating_since(delivery.now);
+        let leaves = (self.bandwidth() * wait.as_secs_f64()) as u64;
+        let burst = if self.pacing_gain() > 1.0 { self.burst_goal() * self.smss } else { 0 };
+        (in_flight + burst).saturating_sub(leaves)
+    }
+}
+
+/// How much more than the bandwidth allows for acknowledgments report at once, at most, in the last
+/// five to ten rounds.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct Aggregation {
+    began: Instant,
+    /// Bytes acknowledged since.
+    acked: u64,
+    extra: [u64; 2],
+    current: usize,
+    /// Rounds in which the current one counts.
+    rounds: u32,
+}
+
+impl Aggregation {
+    /// Each of the two maxima is of so many rounds.
+    const ROUNDS: u32 = 5;
+    /// An epoch ends when so many segments were acknowledged in it.
+    const LONGEST: u64 = 1 << 20;
+    /// More than is sent in this time is not allowed for.
+    const MOST: Duration = Duration::from_millis(100);
+
+    /// An epoch begins with what leaves now.
+    pub(super) fn restart(&mut self, now: Instant) {
+        (self.began, self.acked) = (now, 0);
+    }
+
+    pub(super) fn update(
+        &mut self,
+        delivery: &Delivery,
+        rounds: &Rounds,
+        bandwidth: f64,
+        window: u64,
+    ) {
+        if delivery.newly == 0 {
+            return;
+        }
+        if rounds.start {
+            self.rounds += 1;
+            if self.rounds >= Self::ROUNDS {
+                self.rounds = 0;
+                self.current = 1 - self.current;
+                self.extra[self.current] = 0;
+            }
+        }
+        let span = delivery.now.saturating_since(self.began).as_secs_f64();
+        let mut expected = (bandwidth * span) as u64;
+        let longest = Self::LONGEST * delivery.smss;
+        if self.acked <= expected || self.acked + delivery.newly >= longest {
+            self.restart(delivery.now);
+            expected = 0;
+        }
+        self.acked += delivery.newly;
+        let extra = self.acked.saturating_sub(expected).min(window);
+        let greatest = &mut self.extra[self.current];
+        *greatest = extra.max(*greatest);
+    }
+
+    /// What the window allows for it, at `bandwidth`.
+    pub(super) fn allowance(&self, bandwidth: f64) -> u64 {
+        let most = bandwidth * Self::MOST.as_secs_f64();
+        self.extra[0].max(self.extra[1]).min(most as u64)
+    }
+}

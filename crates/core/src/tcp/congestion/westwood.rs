@@ -1,0 +1,114 @@
+//! Westwood+ (Mascolo et al., "TCP Westwood: bandwidth estimation for enhanced transport over wireless links",
+//! MobiCom 2001; Grieco and Mascolo, "Performance evaluation and comparison of Westwood+, New Reno,
+//! and Vegas TCP congestion control", ACM CCR 34(2), 2004), with the filter of Linux'
+//! `tcp_westwood.c`.
+//!
+//! After a loss the threshold is what the path carries in the least round-trip time: the bandwidth that
+//! acknowledgments have shown, and not half of what was in flight, so that a loss by the link itself, of
+//! which no queue tells, costs little. The window grows as the standard's.
+
+use super::{Acked, Congested, Congestion, Delivery, Departed, Increase};
+use super::{SlowStart, SlowStartConfig, Standard, half};
+use crate::time::{Duration, Instant};
+use serde::{Deserialize, Serialize};
+
+/// A sample spans a round trip, and no less than this.
+const LEAST_SPAN: Duration = Duration::from_millis(50);
+
+/// What acknowledgments have shown of the path.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Estimate {
+    /// The sample that is being built.
+    began: Option<Instant>,
+    bytes: u64,
+    /// Bytes a second, filtered once and twice.
+    once: f64,
+    twice: f64,
+    min_rtt: Option<Duration>,
+}
+
+impl Estimate {
+    fn on_delivery(&mut self, delivery: &Delivery) {
+        if let Some(rtt) = delivery.rtt {
+            self.min_rtt = Some(self.min_rtt.map_or(rtt, |least| least.min(rtt)));
+        }
+        let began = *self.began.get_or_insert(delivery.now);
+        let span = delivery.now.saturating_since(began);
+        let round_trip = delivery.srtt.unwrap_or_default().max(LEAST_SPAN);
+        if span > round_trip {
+            self.filter(self.bytes as f64 / span.as_secs_f64());
+            (self.began, self.bytes) = (Some(delivery.now), 0);
+        }
+        self.bytes += delivery.newly;
+    }
+
+    fn filter(&mut self, sample: f64) {
+        if self.twice == 0.0 {
+            (self.once, self.twice) = (sample, sample);
+            return;
+        }
+        self.once = (7.0 * self.once + sample) / 8.0;
+        self.twice = (7.0 * self.twice + self.once) / 8.0;
+    }
+
+    /// What the path holds, if it is known.
+    fn product(&self) -> Option<u64> {
+        let min_rtt = self.min_rtt.filter(|_| self.twice > 0.0)?;
+        Some((self.twice * min_rtt.as_secs_f64()) as u64)
+    }
+}
+
+/// See the module's head.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Westwood {
+    slow_start: SlowStart,
+    increase: Standard,
+    estimate: Estimate,
+}
+
+impl Westwood {
+    /// At the beginning of a connection with segments of `smss` bytes.
+    pub fn new(slow_start: SlowStartConfig, smss: u64) -> Westwood {
+        let slow_start = SlowStart::new(slow_start, smss);
+        Westwood { slow_start, increase: Standard::default(), estimate: Estimate::default() }
+    }
+}
+
+impl Congestion for Westwood {
+    fn slow_start(&self) -> &SlowStart {
+        &self.slow_start
+    }
+
+    fn slow_start_mut(&mut self) -> &mut SlowStart {
+        &mut self.slow_start
+    }
+
+    fn on_ack(&mut self, acked: &Acked) {
+        if acked.window_limited && !self.slow_start.on_ack(acked) {
+            let window = self.window();
+            self.slow_start.set_window(window + self.increase.increase(window, acked));
+        }
+    }
+
+    fn on_delivery(&mut self, delivery: &Delivery) {
+        self.slow_start.on_delivery(delivery);
+        self.estimate.on_delivery(delivery);
+    }
+
+    fn on_sent(&mut self, departed: &Departed) {
+        // A silence of our own says nothing about the path.
+        if departed.in_flight == 0 {
+            (self.estimate.began, self.estimate.bytes) = (Some(departed.now), 0);
+        }
+    }
+
+    fn decrease(&mut self, congested: &Congested, timeout: bool) -> u64 {
+        self.increase.restart();
+        let product = self.estimate.product();
+        if timeout {
+            // The path may be another one.
+            self.estimate.min_rtt = None;
+        }
+        product.map_or_else(|| half(congested), |product| product.max(2 * congested.smss))
+    }
+}
