@@ -77,6 +77,7 @@ impl LegConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Losses;
 
     fn known(megabits: u64, round_trip: Option<Duration>) -> Config {
         let mut config = Config::default();
