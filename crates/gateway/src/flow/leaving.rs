@@ -199,10 +199,15 @@ impl<B: Buffer> Split<B> {
         }
         let reach = self.reach();
         if !self.legs[leg].tcb.is_near(tcp, reach) {
-            // Forged, most likely: its receiver will see.
-            return Progress { forward: true, ..Progress::default() };
+            // Forged, most likely: its receiver will see. One that has closed would answer what is old with a
+            // RST, so that is not forwarded.
+            return Progress { forward: self.is_news(leg, tcp, len), ..Progress::default() };
         }
-        let acked = self.legs[leg].tcb.take_acknowledgment(now, tcp, len);
+        // A host sends nothing below what it knows to have arrived: what does lie there is stale, or forged.
+        let acked = match self.is_stale(leg, tcp, len) {
+            true => 0,
+            false => self.legs[leg].tcb.take_acknowledgment(now, tcp, len),
+        };
         let delivered = self.release(leg, acked);
         // A host that is heard says itself what it has. Somebody else may have acknowledged more than we
         // ever took: another gateway that leaves as well, and now forwards what lies beyond.
@@ -235,6 +240,14 @@ impl<B: Buffer> Split<B> {
             leg.tcb.sender.max_window() + promised
         };
         self.legs.iter().map(window).sum::<u64>().max(1 << 16)
+    }
+
+    /// Whether a segment from the host of `leg` ends before what we have told it to have arrived.
+    fn is_stale(&self, leg: usize, tcp: &TcpHeader, len: usize) -> bool {
+        let here = &self.legs[leg].tcb;
+        let told = here.agreed().rcv_isn + here.receiver.last_ack_sent();
+        let end = tcp.seq + (len as u64 + u64::from(tcp.has(Flags::FIN)));
+        end.distance_from(told) < 0
     }
 
     /// Whether a segment from the host of `leg` says something that the other host has not heard
