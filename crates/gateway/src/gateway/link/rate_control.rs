@@ -10,6 +10,9 @@
 //! A round trip in which nothing is delivered is a fade: it says nothing, nor do the losses that are
 //! found when it is over.
 
+#[cfg(test)]
+mod tests;
+
 use bentpipe_core::tcp::congestion::LinkReport;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::Rate;
@@ -326,134 +329,5 @@ impl RateControl {
         let weight = (round.packets() / 1_000.0).min(0.25);
         self.loss += (round.loss() - self.loss) * weight;
         self.queue = if queue < self.queue { queue } else { self.queue };
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const CONFIGURED: Rate = Rate::from_bits_per_sec(8_000_000);
-
-    /// A link that carries `carries` bits a second, loses `loss` by itself and queues `queue` seconds;
-    /// somebody else's queue is `others`.
-    struct Path {
-        carries: f64,
-        loss: f64,
-        most_queue: f64,
-        others: f64,
-        queue: f64,
-        now: Instant,
-        control: RateControl,
-    }
-
-    impl Path {
-        fn new(carries: f64, loss: f64, most_queue: f64) -> Path {
-            let control = RateControl::new(CONFIGURED);
-            let now = Instant::from_millis(1000);
-            Path { carries, loss, most_queue, others: 0.0, queue: 0.0, now, control }
-        }
-
-        /// Some round trips; the rate of the last.
-        fn rounds(&mut self, rounds: u32) -> f64 {
-            for _ in 0..rounds {
-                // Fifty acknowledgments a round trip.
-                let rtt = 0.5 + self.queue + self.others;
-                for _ in 0..50 {
-                    let span = rtt / 50.0;
-                    let rate = self.control.rate().bits_per_sec() as f64;
-                    self.queue = (self.queue + (rate / self.carries - 1.0) * span).max(0.0);
-                    let overflow = (self.queue - self.most_queue).max(0.0);
-                    self.queue -= overflow;
-                    let sent = rate * span / 8.0;
-                    // What stands in the queue is served first.
-                    let served =
-                        if self.queue > 0.0 { self.carries } else { rate.min(self.carries) };
-                    let served = served * span / 8.0;
-                    let lost = overflow * self.carries / 8.0 + served * self.loss;
-                    let delivered = served * (1.0 - self.loss);
-                    self.now += Duration::from_secs_f64(span);
-                    self.control.on_sent(sent as u64);
-                    let rtt = Some(Duration::from_secs_f64(0.5 + self.queue + self.others));
-                    let (delivered, lost) = (delivered as u64, lost as u64);
-                    self.control.on_report(self.now, LinkReport { delivered, lost, rtt });
-                }
-            }
-            self.control.rate().bits_per_sec() as f64
-        }
-    }
-
-    #[test]
-    fn a_link_that_carries_its_rate_is_used_at_its_rate() {
-        for loss in [0.0, 0.001, 0.01] {
-            let mut path = Path::new(8e6, loss, 0.5);
-            for _ in 0..50 {
-                assert_eq!(path.rounds(1), 8e6, "{loss}");
-            }
-        }
-    }
-
-    #[test]
-    fn loss_that_stays_is_the_links() {
-        let mut path = Path::new(8e6, 0.05, 0.5);
-        path.rounds(8);
-        for _ in 0..50 {
-            assert_eq!(path.rounds(1), 8e6);
-        }
-        assert!((path.control.loss - 0.05).abs() < 0.01);
-    }
-
-    #[test]
-    fn a_rate_that_is_too_high_is_found_out() {
-        for (carries, most_queue) in [(6.15e6, 0.03), (4e6, 0.03), (6.15e6, 0.5), (4e6, 0.0)] {
-            let mut path = Path::new(carries, 0.0, most_queue);
-            let rate = path.rounds(20);
-            assert!(rate < carries * 1.25, "{rate} of {carries}");
-            // It is tried again and again whether it carries more, and never much.
-            let mut sum = 0.0;
-            for _ in 0..200 {
-                let rate = path.rounds(1);
-                assert!(rate < carries * 1.25, "{rate} of {carries}");
-                sum += rate;
-            }
-            assert!((0.9..1.04).contains(&(sum / 200.0 / carries)), "{} of {carries}", sum / 200.0);
-            assert!(!path.control.is_broken());
-        }
-    }
-
-    #[test]
-    fn a_link_that_recovers_is_used_again() {
-        let mut path = Path::new(4e6, 0.01, 0.1);
-        path.rounds(40);
-        path.carries = 8e6;
-        assert_eq!(path.rounds(120), 8e6);
-    }
-
-    #[test]
-    fn somebody_elses_queue_does_not_lower_the_rate_for_long() {
-        let mut path = Path::new(8e6, 0.0, 0.5);
-        path.rounds(5);
-        path.others = 0.3;
-        path.rounds(6);
-        assert_eq!(path.rounds(1), 8e6);
-    }
-
-    #[test]
-    fn a_fade_says_nothing() {
-        let mut path = Path::new(8e6, 0.0, 0.5);
-        path.rounds(5);
-        path.now += Duration::from_secs(3);
-        let (delivered, lost, rtt) = (1500, 600_000, Some(Duration::from_millis(500)));
-        path.control.on_report(path.now, LinkReport { delivered, lost, rtt });
-        for _ in 0..20 {
-            assert_eq!(path.rounds(1), 8e6);
-        }
-    }
-
-    #[test]
-    fn a_link_that_carries_less_than_half_for_long_breaks_the_circuit() {
-        let mut path = Path::new(8e6, 0.6, 0.5);
-        path.rounds(25);
-        assert!(path.control.is_broken());
     }
 }
