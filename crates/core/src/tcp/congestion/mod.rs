@@ -120,8 +120,6 @@ pub struct Departed {
     pub bytes: u64,
     /// Bytes in flight before it left.
     pub in_flight: u64,
-    /// It was sent before.
-    pub again: bool,
     /// The sender had run out of data, and what it had sent by then has not all been delivered.
     pub app_limited: bool,
 }

@@ -298,8 +298,8 @@ impl Sender {
         let bytes = sent.range.end - sent.range.start;
         self.sent_in_reduction(bytes);
         let in_flight = self.in_flight().saturating_sub(bytes + u64::from(sent.fin));
-        let (again, app_limited) = (sent.retransmission, self.ledger.is_app_limited());
-        self.congestion.on_sent(&Departed { now, bytes, in_flight, again, app_limited });
+        let app_limited = self.ledger.is_app_limited();
+        self.congestion.on_sent(&Departed { now, bytes, in_flight, app_limited });
         self.last_sent = Some(now);
         self.persist = None;
         // RFC 6298, rule 5.1.

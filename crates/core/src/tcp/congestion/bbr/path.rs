@@ -28,7 +28,7 @@ pub(super) struct Sample {
 impl Sample {
     pub(super) fn of(delivery: &Delivery) -> Sample {
         let Some(sample) = delivery.sample else { return Sample::default() };
-        // 4.1.2.3: what was sent again without need is acknowledged too early.
+        // 4.1.2.3: what was retransmitted without need is acknowledged too early.
         let least = delivery.min_rtt.unwrap_or_default();
         let reliable = sample.interval >= least && !sample.interval.is_zero();
         let bytes = sample.delivered.max(delivery.smss) as f64;

@@ -245,7 +245,7 @@ fn a_longer_path_is_known_within_fifteen_seconds() {
 fn an_idle_time_stands_for_probe_rtt_and_sending_begins_at_the_bandwidth() {
     let mut flow = in_state(LINK, State::Up);
     let now = flow.now;
-    let departed = Departed { now, bytes: SMSS, in_flight: 0, again: false, app_limited: true };
+    let departed = Departed { now, bytes: SMSS, in_flight: 0, app_limited: true };
     flow.congestion.on_sent(&departed);
     assert!(flow.congestion.idle_restart);
     near(flow.congestion.pacing_rate.unwrap(), 0.99 * flow.congestion.bw, 0.001);

@@ -19,7 +19,7 @@ impl Bbr1 {
 
     /// Takes what an acknowledgment says of the path.
     pub(super) fn update_model(&mut self, delivery: &Delivery) {
-        // A segment that was sent again without need is acknowledged too early.
+        // A segment that was retransmitted without need is acknowledged too early.
         let least = delivery.min_rtt.unwrap_or_default();
         let reliable = |sample: &RateSample| sample.interval >= least && !sample.interval.is_zero();
         let sample = delivery.sample.filter(reliable);

@@ -221,7 +221,7 @@ fn behind_an_idle_time_it_paces_at_the_bandwidth_and_does_not_empty_the_path() {
     let mut flow = cycling(LINK);
     assert!(flow.run_until(|flow| phase(flow) == Some(0)));
     let now = flow.now;
-    let departed = Departed { now, bytes: SMSS, in_flight: 0, again: false, app_limited: true };
+    let departed = Departed { now, bytes: SMSS, in_flight: 0, app_limited: true };
     flow.congestion.on_sent(&departed);
     let rate = flow.congestion.pacing_rate.unwrap();
     near(rate, 0.99 * flow.congestion.bandwidth.max(), 0.001);

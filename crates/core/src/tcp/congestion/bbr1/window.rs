@@ -112,7 +112,7 @@ impl Bbr1 {
         };
         let before = std::mem::replace(&mut self.repair.state, state);
         let mut window = self.window().saturating_sub(delivery.lost).max(self.smss);
-        // No more than before the repair: what a reduction that was undone has sent again is in flight
+        // No more than before the repair: what an undone reduction has retransmitted is in flight
         // twice.
         let most = self.repair.saved.max(self.window());
         let kept = (delivery.in_flight + delivery.newly).min(most);

@@ -168,7 +168,7 @@ impl<C: Congestion> Flow<C> {
         self.repairing += u64::from(repairs);
         self.under_way.push_back(Packet { number, sent_at, departure, back_at, repairs });
         let now = self.now;
-        let departed = Departed { now, bytes: SMSS, in_flight, again: false, app_limited };
+        let departed = Departed { now, bytes: SMSS, in_flight, app_limited };
         self.congestion.on_sent(&departed);
         let rate = match self.congestion.pacing() {
             PacingBasis::Rate(rate) => rate.map(|rate| rate.bits_per_sec() as f64 / 8.0),
