@@ -235,6 +235,15 @@ fn is_current(record: &Record, sent_at: Instant) -> bool {
     record.sent_at == sent_at && !record.sacked && (!record.lost || record.retransmitted)
 }
 
+/// Whether what now arrives left before the first segment was last retransmitted: so that one cannot have
+/// been answered yet. The timer does not count the time until then, or a queue that grows would make it
+/// expire (as Linux's `tcp_clean_rtx_queue`).
+fn precedes_the_first(facts: &AckFacts, ledger: &Ledger) -> bool {
+    let first = ledger.record_at(ledger.snd_una());
+    let newest = facts.arrived.once.filter(|_| facts.sacked > 0);
+    newest.zip(first).is_some_and(|((sent_at, _), first)| sent_at < first.sent_at)
+}
+
 impl Recovery for Rack {
     fn on_ack(&mut self, facts: &AckFacts, ledger: &Ledger) -> Verdict {
         self.update(facts, ledger);
@@ -258,7 +267,9 @@ impl Recovery for Rack {
         } else if facts.acked + facts.sacked > 0 {
             self.probes.schedule(facts.now, &facts.timing, ledger, facts.smss);
         }
-        self.verdict(facts.now, lost, episode, ledger)
+        let mut verdict = self.verdict(facts.now, lost, episode, ledger);
+        verdict.restart_timer = precedes_the_first(facts, ledger);
+        verdict
     }
 
     /// 6.3: the first segment, and whatever else is overdue.

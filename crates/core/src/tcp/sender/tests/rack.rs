@@ -53,6 +53,28 @@ fn a_lost_retransmission_is_sent_again_without_a_timeout() {
 }
 
 #[test]
+fn the_timer_does_not_run_while_what_left_before_a_retransmission_still_arrives() {
+    // A flight of forty leaves at once, the first is lost, and the others arrive 40 ms apart: the
+    // retransmission waits behind them in the queue.
+    let mut sender = rack(40, 40);
+    drain(&mut sender, at(0));
+    for number in 1..40 {
+        let now = at(100 + 40 * number);
+        while let Some(due) = sender.poll_timer().filter(|due| *due <= now) {
+            sender.on_timer(due);
+            drain(&mut sender, due);
+        }
+        acknowledge(&mut sender, now, 0, &[1..number + 1]);
+        drain(&mut sender, now);
+    }
+    let stats = sender.stats();
+    assert_eq!((stats.timeouts, stats.recoveries, stats.retransmissions), (0, 1, 1));
+    // Then it is overdue.
+    expire(&mut sender);
+    assert_eq!(sender.stats().timeouts, 1);
+}
+
+#[test]
 fn reordering_within_the_window_costs_nothing() {
     // 9.1, third example: every other segment comes a little later.
     let mut sender = rack(10, 10);
