@@ -296,6 +296,31 @@ fn bare_segments_are_believed_when_no_others_come() {
     assert_eq!(table.gateway.summary().handed_back(Departure::Peer), 1);
 }
 
+/// Fault seed 1502478: the peer gateway has left, and its last acknowledgment never reached its host, which
+/// repeats what we have long had. Or it is idle, and asks whether the other one is still there.
+#[test]
+fn bare_segments_that_are_repeated_are_believed_too() {
+    for (seq, payload, forwarded) in
+        [(1, &b"220 ready"[..], true), (9, b"", true), (1 << 30, b"x", false)]
+    {
+        let mut table = Table::new(Config::default());
+        table.options = Table::stamped();
+        table.open();
+        let line = table.stamp(Table::segment(Side::Satellite, 1, 1, Flags::ACK), 502);
+        table.send(Side::Satellite, line, b"220 ready");
+        table.send(Side::Lan, Table::echoing(Side::Lan, 1, 10, 502, 502), b"");
+        table.wait(Duration::from_secs(4));
+        let mut bare = Table::segment(Side::Satellite, 1, 1, Flags::ACK);
+        bare.seq = SERVER_ISN + seq;
+        for _ in 0..2 {
+            assert_eq!(table.fate(Side::Satellite, &bare, payload), Disposition::Taken);
+        }
+        let left = table.fate(Side::Satellite, &bare, payload) != Disposition::Taken;
+        assert_eq!(left, forwarded, "{bare:?}");
+        assert_eq!(table.gateway.flows(), usize::from(!forwarded));
+    }
+}
+
 /// The server has yet to hear what the client was told in its name. What it sends meanwhile must not
 /// look too old to the client (RFC 5961, section 5).
 #[test]

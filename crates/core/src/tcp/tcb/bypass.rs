@@ -52,6 +52,21 @@ impl Tcb {
         (probes && self.echoes_ahead(now, tcp)).then_some(Bypass::EchoAhead)
     }
 
+    /// What a segment without timestamps shows where they were agreed on. It lies within the window, or as
+    /// far below it at most: there stands what is repeated because its acknowledgment was lost, and what
+    /// asks whether we are still there.
+    pub(super) fn shown_without_timestamps(
+        &self,
+        start: Option<u64>,
+        occupied: u64,
+    ) -> Option<Bypass> {
+        let next = self.receiver.rcv_nxt();
+        let window = self.receiver.promised().saturating_sub(next).max(1 << 16);
+        let repeats = start.is_some_and(|start| start < next && start + window >= next);
+        let near = repeats || self.receiver.acceptable(start, occupied);
+        near.then_some(Bypass::NoTimestamps)
+    }
+
     /// Whether a segment begins behind all that we have ever promised: somebody else has
     /// acknowledged to its sender all that we have, and opened the window further.
     pub fn is_beyond_promise(&self, tcp: &TcpHeader) -> bool {
