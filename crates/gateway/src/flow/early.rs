@@ -166,6 +166,10 @@ impl<B: Buffer> Split<B> {
         if !given_up.any() {
             return;
         }
+        if given_up.without(unconfirmed.added).any() {
+            // The server has accepted that itself, and keeps to it.
+            (self.added_options, self.binding_options) = (true, true);
+        }
         given_up.take_off(&mut unconfirmed.syn.options);
         let syn = &unconfirmed.syn;
         let clock = self.legs[CLIENT].tcb.agreed().timestamps.map(|state| state.clock);

@@ -276,6 +276,31 @@ fn options_that_the_peer_uses_are_not_taken_back_by_an_old_syn() {
     assert!(line(&sent).tcp.options.timestamps.is_some());
 }
 
+/// Fault seed 1682600: somebody has added timestamps to the SYN without saying so, and then goes without
+/// them. The server keeps to them, and would drop what its client sends without us.
+#[test]
+fn a_server_that_keeps_what_its_client_goes_without_is_bound_to_us() {
+    let config = Config { handshake: Handshake::DownstreamFirst, ..Config::default() };
+    let mut table = Table::new(config);
+    let bare = table.options.clone();
+    let [near, far] = [Side::Lan, Side::Satellite].map(Table::ip);
+    table.give(Side::Satellite, &near, &syn(Table::stamped()), b"");
+    let synack = Table::segment(Side::Satellite, 0, 1, SYN_ACK);
+    table.give(Side::Lan, &far, &TcpHeader { options: Table::stamped(), ..synack }, b"");
+    table.give(Side::Satellite, &near, &syn(bare), b"");
+    table.gateway.drain(table.now);
+    for (seq, data) in [(1, b"hello"), (6, b"again")] {
+        let data_in = Table::segment(Side::Lan, seq, 1, Flags::ACK);
+        let sent = table.give(Side::Satellite, &near, &data_in, data);
+        let onwards = sent.iter().find(|sent| sent.payload_len() == 5).expect("it is sent on");
+        assert!(onwards.tcp.options.timestamps.is_some());
+        let mut ack = Table::segment(Side::Satellite, 1, seq + 5, Flags::ACK);
+        ack.options.timestamps = Some(Timestamps { value: 501, echo: 500 });
+        table.give(Side::Lan, &far, &ack, b"");
+        assert_eq!((table.gateway.flows(), table.gateway.held()), (1, 0));
+    }
+}
+
 /// The server has been told that its FIN was taken, and has reset since.
 #[test]
 fn what_a_server_has_ended_with_is_owed_without_a_peers_options_too() {
