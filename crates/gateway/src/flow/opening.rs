@@ -165,6 +165,19 @@ impl Opening {
             && tcp.seq.distance_from(self.synack_in.seq + 1) >= 0
     }
 
+    /// The client's `ack` has come. Where it has no timestamps, a peer gateway goes without all that we have
+    /// accepted for it: it has taken another SYN-ACK for the answer to its SYN, one that was forwarded when
+    /// there was no room here, or it has left. A leg with scaled windows would promise other edges than are
+    /// heard. Gives the SYN-ACK anew then, for whoever keeps account of windows on the way.
+    pub(crate) fn heed(&mut self, ack: &TcpHeader) -> Option<Relay> {
+        let accepted = Announcement::beyond(&self.synack_in.options, &self.synack_out.options);
+        if !accepted.timestamps || ack.options.timestamps.is_some() {
+            return None;
+        }
+        accepted.take_off(&mut self.synack_out.options);
+        Some((self.ip, self.synack_out.clone()))
+    }
+
     /// The handshake is complete, by the client's `ack` or because the server is not to wait for
     /// it: makes the legs. `ends` are those of the client and of the server. A stream begins with a promise
     /// of `first` bytes at most.
