@@ -204,6 +204,7 @@ impl Opening {
                 None => u64::from(syn_in.window),
             },
             relayed: stamped(&self.synack_in),
+            acked: 1,
             rtt: (self.times == 1 && ack.is_some()).then(|| now.saturating_since(self.sent_at)),
             ip: self.ip,
             peer: self.syn.peer_added().is_some(),
@@ -214,6 +215,7 @@ impl Opening {
             window: u64::from(self.synack_in.window),
             // That of the client's last SYN, which the server may have answered.
             relayed: stamped(&syn_in).and(stamped(&syn_out)),
+            acked: 1,
             rtt: self.syn.sent_once_at().map(|at| self.came_at.saturating_since(at)),
             ip: self.syn.ip(ends),
             peer: self.by_gateway,

@@ -262,6 +262,25 @@ fn a_peer_that_leaves_early_takes_its_options_with_it() {
     }
 }
 
+/// Fault seed 1846668: it leaves when the client has answered, and its host takes some of what the server has said early
+/// before it is heard here.
+#[test]
+fn what_a_host_has_taken_by_itself_is_not_sent_without_its_peers_options() {
+    for (acked, left) in [(5, 5), (10, 0)] {
+        let mut added = Added::new(Flags::ACK);
+        let sent = added.send(&Table::segment(Side::Lan, 1, acked, Flags::ACK));
+        let data: usize = sent.iter().map(Emission::payload_len).sum();
+        assert_eq!(data, left, "{sent:?}");
+        assert_eq!(added.table.gateway.held() > 0, left > 0);
+        let more = Table::segment(Side::Satellite, 10, 1, Flags::ACK);
+        let sent = added.table.give(Side::Lan, &Table::ip(Side::Satellite), &more, b"250 fine.");
+        assert_eq!(line(&sent).tcp.options, TcpOptions::default());
+        assert_eq!(line(&sent).tcp.seq, SERVER_ISN + 10);
+        added.send(&Table::segment(Side::Lan, 1, 19, Flags::ACK));
+        assert_eq!((added.table.gateway.flows(), added.table.gateway.held()), (1, 0));
+    }
+}
+
 /// A bare copy of the SYN crosses the SYN-ACK that accepts all, and the peer goes by that.
 #[test]
 fn options_that_the_peer_uses_are_not_taken_back_by_an_old_syn() {
