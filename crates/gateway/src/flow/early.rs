@@ -179,7 +179,7 @@ impl<B: Buffer> Split<B> {
         }
         given_up.take_off(&mut unconfirmed.syn.options);
         let (syn, served) = (&unconfirmed.syn, &self.legs[SERVER].tcb.receiver);
-        // A FIN that it has as well is sent once more, and acknowledged as a copy.
+        // A FIN that it has as well is sent once more; or two such acknowledgments let the flow leave.
         let acked = 1 + unconfirmed.acked_by(tcp).unsigned_abs();
         let acked = u64::from(acked).min(served.rcv_nxt());
         let clock = self.legs[CLIENT].tcb.agreed().timestamps.map(|state| state.clock);

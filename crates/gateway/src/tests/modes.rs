@@ -281,6 +281,27 @@ fn what_a_host_has_taken_by_itself_is_not_sent_without_its_peers_options() {
     }
 }
 
+/// The same where it has all, the server's end included: that is sent once more, or the hosts go on by themselves.
+#[test]
+fn a_host_that_has_taken_all_by_itself_is_not_reset() {
+    for syn_comes_again in [false, true] {
+        let mut added = Added::new(FIN);
+        if syn_comes_again {
+            added.bare_syn();
+        }
+        let all = Table::segment(Side::Lan, 1, 11, Flags::ACK);
+        let mut sent = added.send(&all);
+        for _ in 0..30 {
+            sent.extend(added.table.wait(Duration::from_secs(3)));
+            if sent.last().is_some_and(|sent| sent.to == Side::Satellite) {
+                sent.extend(added.send(&all));
+            }
+        }
+        assert!(sent.iter().all(|sent| !sent.tcp.has(Flags::RST)), "{sent:?}");
+        assert_eq!(added.table.gateway.held(), 0);
+    }
+}
+
 /// A bare copy of the SYN crosses the SYN-ACK that accepts all, and the peer goes by that.
 #[test]
 fn options_that_the_peer_uses_are_not_taken_back_by_an_old_syn() {
