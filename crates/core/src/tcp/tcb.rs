@@ -169,6 +169,7 @@ impl Tcb {
             }
             self.answer_unacceptable(now, start, len);
             return Arrival {
+                acked: self.acknowledged_below(now, start, tcp, occupied),
                 bypass: self.shown_by_probe(now, start, tcp, len),
                 ..Arrival::default()
             };
