@@ -69,6 +69,16 @@ impl Announcement {
         }
     }
 
+    /// What `other` does not have.
+    pub(crate) fn without(self, other: Announcement) -> Announcement {
+        Announcement {
+            window_scale: self.window_scale && !other.window_scale,
+            sack: self.sack && !other.sack,
+            timestamps: self.timestamps && !other.timestamps,
+            takes_early_data: self.takes_early_data && !other.takes_early_data,
+        }
+    }
+
     /// Takes the added options off, so that the host sees what the other host offered.
     pub(crate) fn take_off(self, options: &mut TcpOptions) {
         if self.window_scale {

@@ -153,8 +153,7 @@ impl Tcb {
         if let Some(state) = self.agreed.timestamps {
             // RFC 7323, 3.2: once agreed on, a segment without timestamps is dropped.
             let Some(ts) = tcp.options.timestamps else {
-                let acceptable = self.receiver.acceptable(start, occupied);
-                let bypass = acceptable.then_some(Bypass::NoTimestamps);
+                let bypass = self.shown_without_timestamps(start, occupied);
                 return Arrival { bypass, ..Arrival::default() };
             };
             if state.is_old(ts.value, now) {
@@ -170,6 +169,7 @@ impl Tcb {
             }
             self.answer_unacceptable(now, start, len);
             return Arrival {
+                acked: self.acknowledged_below(now, start, tcp, occupied),
                 bypass: self.shown_by_probe(now, start, tcp, len),
                 ..Arrival::default()
             };

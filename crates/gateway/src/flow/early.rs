@@ -83,14 +83,20 @@ impl Unconfirmed {
         (ip, synack)
     }
 
+    /// How far behind the SYN-ACK `tcp` acknowledges.
+    fn acked_by(&self, tcp: &TcpHeader) -> i32 {
+        tcp.ack.distance_from(self.synack.1.seq + 1)
+    }
+
     /// What was added and is not used if `tcp` completes the handshake; None if it does not. Timestamps
-    /// show it, being in every segment or in none; without them the latest SYN counts.
-    fn given_up_by(&self, tcp: &TcpHeader) -> Option<Announcement> {
+    /// show it, being in every segment or in none; without them the latest SYN counts. It may acknowledge some of
+    /// the `early` bytes that were sent before.
+    fn given_up_by(&self, tcp: &TcpHeader, early: u64) -> Option<Announcement> {
         let accepted = &self.synack.1.options;
         let begins = tcp.seq.distance_from(self.syn.seq + 1);
         let completes = tcp.has(Flags::ACK)
             && !tcp.has(Flags::RST)
-            && tcp.ack == self.synack.1.seq + 1
+            && u64::try_from(self.acked_by(tcp)).is_ok_and(|acked| acked <= early)
             && (0..=0xffff).contains(&begins);
         if !completes {
             return None;
@@ -144,7 +150,7 @@ impl<B: Buffer> Split<B> {
 
     /// A segment of the client has come on `side`. Where it shows that a gateway on the way has given
     /// up what it had added to the SYN, the leg begins anew without that, as its host never offered
-    /// it. So far nothing has been taken on it, and nothing that was sent on it acknowledged.
+    /// it. So far nothing has been taken on it; of what was sent on it, its host may have some.
     pub(crate) fn accept_less(
         &mut self,
         now: Instant,
@@ -156,7 +162,8 @@ impl<B: Buffer> Split<B> {
         if tcp.has(Flags::SYN) {
             return unconfirmed.note_syn(tcp);
         }
-        let Some(given_up) = unconfirmed.given_up_by(tcp) else { return };
+        let early = self.legs[CLIENT].tcb.sender.snd_nxt() - 1;
+        let Some(given_up) = unconfirmed.given_up_by(tcp, early) else { return };
         let told = std::mem::replace(&mut unconfirmed.given_up, given_up);
         let (ip, synack) = unconfirmed.repeated_synack();
         if told != given_up {
@@ -166,8 +173,15 @@ impl<B: Buffer> Split<B> {
         if !given_up.any() {
             return;
         }
+        if given_up.without(unconfirmed.added).any() {
+            // The server has accepted that itself, and keeps to it.
+            (self.added_options, self.binding_options) = (true, true);
+        }
         given_up.take_off(&mut unconfirmed.syn.options);
-        let syn = &unconfirmed.syn;
+        let (syn, served) = (&unconfirmed.syn, &self.legs[SERVER].tcb.receiver);
+        // A FIN that it has as well is sent once more; or two such acknowledgments let the flow leave.
+        let acked = 1 + unconfirmed.acked_by(tcp).unsigned_abs();
+        let acked = u64::from(acked).min(served.rcv_nxt());
         let clock = self.legs[CLIENT].tcb.agreed().timestamps.map(|state| state.clock);
         let handshake = Handshake {
             ours: &synack,
@@ -177,17 +191,18 @@ impl<B: Buffer> Split<B> {
                 Some(TimestampClock::Relayed(value)) => Some(value),
                 Some(TimestampClock::Own(_)) | None => None,
             },
+            acked,
             rtt: None,
             ip,
             peer: self.legs[CLIENT].peer,
         };
         let mut leg = Leg::new(now, config, side, &handshake);
-        let served = &self.legs[SERVER].tcb.receiver;
         leg.tcb.sender.extend(served.rcv_nxt());
         if served.fin_received() {
             leg.tcb.sender.finish();
         }
         self.legs[CLIENT] = leg;
+        self.streams[SERVER].release(acked);
         unconfirmed.synack.1 = synack;
         unconfirmed.given_up = Announcement::default();
     }

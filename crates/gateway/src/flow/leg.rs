@@ -49,6 +49,8 @@ pub(crate) struct Handshake<'a> {
     pub(crate) window: u64,
     /// The other host's TSval, if it uses timestamps towards us: ours follows it.
     pub(crate) relayed: Option<u32>,
+    /// One past what the host has acknowledged: the SYN, or more where a leg begins anew.
+    pub(crate) acked: u64,
     /// How long the handshake took, if nothing was sent twice.
     pub(crate) rtt: Option<Duration>,
     /// Header of what we send on this leg.
@@ -59,14 +61,14 @@ pub(crate) struct Handshake<'a> {
 
 impl Leg {
     pub(crate) fn new(now: Instant, config: &Config, side: Side, handshake: &Handshake<'_>) -> Leg {
-        let Handshake { ours, theirs, window, relayed, rtt, ip, peer } = *handshake;
+        let Handshake { ours, theirs, window, relayed, acked, rtt, ip, peer } = *handshake;
         let terms = Terms::agreed(ours, theirs, config.mss_limit(side, &ip));
         let leg_config = config.leg(side);
         let mut sender = sender_config(config, leg_config, &terms, &ip);
         if let Some(rate) = leg_config.known_link(peer) {
             sender = on_known_link(sender, rate, rtt);
         }
-        let sender = Sender::new(sender, 1, window, rtt);
+        let sender = Sender::new(sender, acked, window, rtt);
         let receiver = ReceiverConfig {
             rmss: terms.rmss,
             ack_policy: leg_config.ack_policy,

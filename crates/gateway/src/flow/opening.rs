@@ -165,6 +165,19 @@ impl Opening {
             && tcp.seq.distance_from(self.synack_in.seq + 1) >= 0
     }
 
+    /// The client's `ack` has come. Where it has no timestamps, a peer gateway goes without all that we have
+    /// accepted for it: it has taken another SYN-ACK for the answer to its SYN, one that was forwarded when
+    /// there was no room here, or it has left. A leg with scaled windows would promise other edges than are
+    /// heard. Gives the SYN-ACK anew then, for whoever keeps account of windows on the way.
+    pub(crate) fn heed(&mut self, ack: &TcpHeader) -> Option<Relay> {
+        let accepted = Announcement::beyond(&self.synack_in.options, &self.synack_out.options);
+        if !accepted.timestamps || ack.options.timestamps.is_some() {
+            return None;
+        }
+        accepted.take_off(&mut self.synack_out.options);
+        Some((self.ip, self.synack_out.clone()))
+    }
+
     /// The handshake is complete, by the client's `ack` or because the server is not to wait for
     /// it: makes the legs. `ends` are those of the client and of the server. A stream begins with a promise
     /// of `first` bytes at most.
@@ -191,6 +204,7 @@ impl Opening {
                 None => u64::from(syn_in.window),
             },
             relayed: stamped(&self.synack_in),
+            acked: 1,
             rtt: (self.times == 1 && ack.is_some()).then(|| now.saturating_since(self.sent_at)),
             ip: self.ip,
             peer: self.syn.peer_added().is_some(),
@@ -201,6 +215,7 @@ impl Opening {
             window: u64::from(self.synack_in.window),
             // That of the client's last SYN, which the server may have answered.
             relayed: stamped(&syn_in).and(stamped(&syn_out)),
+            acked: 1,
             rtt: self.syn.sent_once_at().map(|at| self.came_at.saturating_since(at)),
             ip: self.syn.ip(ends),
             peer: self.by_gateway,

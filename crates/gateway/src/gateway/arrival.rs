@@ -260,9 +260,10 @@ impl<B: Buffer> Gateway<B> {
             (_, false, _) if opening.completes(tcp) => {
                 let first = self.first_promise(now);
                 let flow = &mut self.flows[id];
-                let Phase::Opening(opening) = &flow.phase else {
+                let Phase::Opening(opening) = &mut flow.phase else {
                     unreachable!("it was one a moment ago")
                 };
+                self.relays.extend(opening.heed(tcp).map(|synack| (sides[CLIENT], synack)));
                 let split = opening.complete(now, &self.config, ends, Some(tcp), first);
                 flow.phase = Phase::Split(Box::new(split));
                 self.note_split(id);

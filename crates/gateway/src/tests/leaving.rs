@@ -296,6 +296,31 @@ fn bare_segments_are_believed_when_no_others_come() {
     assert_eq!(table.gateway.summary().handed_back(Departure::Peer), 1);
 }
 
+/// Fault seed 1502478: the peer gateway has left, and its last acknowledgment never reached its host, which
+/// repeats what we have long had. Or it is idle, and asks whether the other one is still there.
+#[test]
+fn bare_segments_that_are_repeated_are_believed_too() {
+    for (seq, payload, forwarded) in
+        [(1, &b"220 ready"[..], true), (9, b"", true), (1 << 30, b"x", false)]
+    {
+        let mut table = Table::new(Config::default());
+        table.options = Table::stamped();
+        table.open();
+        let line = table.stamp(Table::segment(Side::Satellite, 1, 1, Flags::ACK), 502);
+        table.send(Side::Satellite, line, b"220 ready");
+        table.send(Side::Lan, Table::echoing(Side::Lan, 1, 10, 502, 502), b"");
+        table.wait(Duration::from_secs(4));
+        let mut bare = Table::segment(Side::Satellite, 1, 1, Flags::ACK);
+        bare.seq = SERVER_ISN + seq;
+        for _ in 0..2 {
+            assert_eq!(table.fate(Side::Satellite, &bare, payload), Disposition::Taken);
+        }
+        let left = table.fate(Side::Satellite, &bare, payload) != Disposition::Taken;
+        assert_eq!(left, forwarded, "{bare:?}");
+        assert_eq!(table.gateway.flows(), usize::from(!forwarded));
+    }
+}
+
 /// The server has yet to hear what the client was told in its name. What it sends meanwhile must not
 /// look too old to the client (RFC 5961, section 5).
 #[test]
@@ -378,4 +403,29 @@ fn a_burst_behind_an_unseen_change_goes_out_beyond_the_window() {
     table.send(Side::Lan, Table::segment(Side::Lan, 20_002, 5, Flags::ACK), b"");
     assert_eq!(table.gateway.held(), 0);
     assert_eq!(table.gateway.summary().route_changes, 0);
+}
+
+/// Fault seed 5076025: in an outage both gateways have sent beyond the windows that they knew, and each has taken what
+/// came. Each one's acknowledgments stand at the end of the other one's window as it was known before.
+#[test]
+fn two_that_have_sent_beyond_each_others_windows_hear_each_other() {
+    let mut table = Table::new(Config::default());
+    table.open();
+    let small = TcpHeader { window: 5000, ..Table::segment(Side::Satellite, 1, 1, Flags::ACK) };
+    table.send(Side::Satellite, small.clone(), b"");
+    table.send(Side::Lan, Table::segment(Side::Lan, 1, 1, Flags::ACK), &[7; 20_000]);
+    table.wait(Duration::from_secs(30));
+    table.send(Side::Satellite, small, &[8; 3000]);
+    table.send(Side::Lan, Table::segment(Side::Lan, 20_001, 3001, Flags::ACK), b"");
+    assert!(table.gateway.held() >= 20_000);
+    let old = Table::segment(Side::Satellite, 2001, 20_001, Flags::ACK);
+    table.send(Side::Satellite, old.clone(), b"forged");
+    table.send(Side::Satellite, TcpHeader { seq: old.seq + (3 << 30), ..old.clone() }, b"");
+    assert!(table.gateway.held() >= 20_000, "neither data nor what is far off");
+    table.send(Side::Satellite, old.clone(), b"");
+    assert_eq!(table.gateway.held(), 0);
+    // Now its window is known, and the answer stands where it is expected.
+    table.wait(Duration::from_secs(1));
+    let sent = table.send(Side::Satellite, old, b"");
+    assert_eq!(sent.last().map(|sent| sent.tcp.seq), Some(CLIENT_ISN + 20_001), "{sent:?}");
 }

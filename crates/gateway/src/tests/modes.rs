@@ -262,6 +262,46 @@ fn a_peer_that_leaves_early_takes_its_options_with_it() {
     }
 }
 
+/// Fault seed 1846668: it leaves when the client has answered, and its host takes some of what the server has said early
+/// before it is heard here.
+#[test]
+fn what_a_host_has_taken_by_itself_is_not_sent_without_its_peers_options() {
+    for (acked, left) in [(5, 5), (10, 0)] {
+        let mut added = Added::new(Flags::ACK);
+        let sent = added.send(&Table::segment(Side::Lan, 1, acked, Flags::ACK));
+        let data: usize = sent.iter().map(Emission::payload_len).sum();
+        assert_eq!(data, left, "{sent:?}");
+        assert_eq!(added.table.gateway.held() > 0, left > 0);
+        let more = Table::segment(Side::Satellite, 10, 1, Flags::ACK);
+        let sent = added.table.give(Side::Lan, &Table::ip(Side::Satellite), &more, b"250 fine.");
+        assert_eq!(line(&sent).tcp.options, TcpOptions::default());
+        assert_eq!(line(&sent).tcp.seq, SERVER_ISN + 10);
+        added.send(&Table::segment(Side::Lan, 1, 19, Flags::ACK));
+        assert_eq!((added.table.gateway.flows(), added.table.gateway.held()), (1, 0));
+    }
+}
+
+/// The same where it has all, the server's end included: that is sent once more, or the hosts go on by themselves.
+#[test]
+fn a_host_that_has_taken_all_by_itself_is_not_reset() {
+    for syn_comes_again in [false, true] {
+        let mut added = Added::new(FIN);
+        if syn_comes_again {
+            added.bare_syn();
+        }
+        let all = Table::segment(Side::Lan, 1, 11, Flags::ACK);
+        let mut sent = added.send(&all);
+        for _ in 0..30 {
+            sent.extend(added.table.wait(Duration::from_secs(3)));
+            if sent.last().is_some_and(|sent| sent.to == Side::Satellite) {
+                sent.extend(added.send(&all));
+            }
+        }
+        assert!(sent.iter().all(|sent| !sent.tcp.has(Flags::RST)), "{sent:?}");
+        assert_eq!(added.table.gateway.held(), 0);
+    }
+}
+
 /// A bare copy of the SYN crosses the SYN-ACK that accepts all, and the peer goes by that.
 #[test]
 fn options_that_the_peer_uses_are_not_taken_back_by_an_old_syn() {
@@ -274,6 +314,31 @@ fn options_that_the_peer_uses_are_not_taken_back_by_an_old_syn() {
     let more = Table::segment(Side::Satellite, 10, 1, Flags::ACK);
     let sent = added.table.give(Side::Lan, &Table::ip(Side::Satellite), &more, b"250 fine.");
     assert!(line(&sent).tcp.options.timestamps.is_some());
+}
+
+/// Fault seed 1682600: somebody has added timestamps to the SYN without saying so, and then goes without
+/// them. The server keeps to them, and would drop what its client sends without us.
+#[test]
+fn a_server_that_keeps_what_its_client_goes_without_is_bound_to_us() {
+    let config = Config { handshake: Handshake::DownstreamFirst, ..Config::default() };
+    let mut table = Table::new(config);
+    let bare = table.options.clone();
+    let [near, far] = [Side::Lan, Side::Satellite].map(Table::ip);
+    table.give(Side::Satellite, &near, &syn(Table::stamped()), b"");
+    let synack = Table::segment(Side::Satellite, 0, 1, SYN_ACK);
+    table.give(Side::Lan, &far, &TcpHeader { options: Table::stamped(), ..synack }, b"");
+    table.give(Side::Satellite, &near, &syn(bare), b"");
+    table.gateway.drain(table.now);
+    for (seq, data) in [(1, b"hello"), (6, b"again")] {
+        let data_in = Table::segment(Side::Lan, seq, 1, Flags::ACK);
+        let sent = table.give(Side::Satellite, &near, &data_in, data);
+        let onwards = sent.iter().find(|sent| sent.payload_len() == 5).expect("it is sent on");
+        assert!(onwards.tcp.options.timestamps.is_some());
+        let mut ack = Table::segment(Side::Satellite, 1, seq + 5, Flags::ACK);
+        ack.options.timestamps = Some(Timestamps { value: 501, echo: 500 });
+        table.give(Side::Lan, &far, &ack, b"");
+        assert_eq!((table.gateway.flows(), table.gateway.held()), (1, 0));
+    }
 }
 
 /// The server has been told that its FIN was taken, and has reset since.

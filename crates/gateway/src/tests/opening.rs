@@ -192,6 +192,35 @@ fn options_that_the_peer_takes_back_are_not_used() {
     }
 }
 
+/// Fault seed 1805356: there was no room here for the client's first SYN. The answer to it reaches the peer
+/// before ours, and has nothing of what the peer offers by now: so it goes without.
+#[test]
+fn a_peer_that_has_taken_another_synack_goes_without_what_it_added() {
+    for stamped in [true, false] {
+        let mut table = Table::new(Config::default());
+        let [near, far] = [Side::Lan, Side::Satellite].map(Table::ip);
+        let mut added = TcpOptions { window_scale: Some(10), ..Table::stamped() };
+        assert!(added.add_experiment(0x6270, &[0b101]));
+        let tcp = TcpHeader { options: added, ..syn(&table, 4000) };
+        table.give(Side::Satellite, &near, &tcp, b"");
+        let answer = synack(&table, 4000);
+        let sent = table.give(Side::Lan, &far, &answer, b"");
+        assert_eq!(sent[0].tcp.options.window_scale, Some(10));
+        let mut data = Table::segment(Side::Lan, 1, 1, Flags::ACK);
+        data.options.timestamps = stamped.then_some(Timestamps { value: 501, echo: 500 });
+        let mut sent = table.give(Side::Satellite, &near, &data, b"hello");
+        sent.extend(table.wait(Duration::from_millis(50)));
+        assert!(sent.iter().any(|sent| sent.payload_len() == 5), "{sent:?}");
+        // Whoever keeps account of windows on the way hears what counts.
+        let again = sent.iter().find(|sent| sent.tcp.has(Flags::SYN));
+        assert_eq!(again.map(|sent| sent.tcp.options.window_scale), (!stamped).then_some(None));
+        let mut acks = sent.iter().filter(|sent| !sent.tcp.has(Flags::SYN));
+        let ack = acks.find(|sent| sent.to == Side::Satellite).expect("it is acknowledged");
+        assert_eq!(ack.tcp.options.timestamps.is_some(), stamped);
+        assert_eq!(ack.tcp.window < 1_000, stamped, "in units of 1 KiB or of a byte: {ack:?}");
+    }
+}
+
 /// Without timestamps a peer would not notice that this gateway has left, and go on with scaled windows.
 #[test]
 fn a_window_scale_is_added_only_together_with_timestamps() {

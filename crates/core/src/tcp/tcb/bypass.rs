@@ -52,6 +52,43 @@ impl Tcb {
         (probes && self.echoes_ahead(now, tcp)).then_some(Bypass::EchoAhead)
     }
 
+    /// What a segment without timestamps shows where they were agreed on. It lies within the window, or as
+    /// far below it at most: there stands what is repeated because its acknowledgment was lost, and what
+    /// asks whether we are still there.
+    pub(super) fn shown_without_timestamps(
+        &self,
+        start: Option<u64>,
+        occupied: u64,
+    ) -> Option<Bypass> {
+        let near = self.is_just_below(start) || self.receiver.acceptable(start, occupied);
+        near.then_some(Bypass::NoTimestamps)
+    }
+
+    /// Whether a segment begins below what is expected, by no more than a window.
+    fn is_just_below(&self, start: Option<u64>) -> bool {
+        let next = self.receiver.rcv_nxt();
+        let window = self.receiver.promised().saturating_sub(next).max(1 << 16);
+        start.is_some_and(|start| start < next && start + window >= next)
+    }
+
+    /// What a bare segment below the window acknowledges, while we have sent beyond the peer's: bytes newly
+    /// acknowledged. The peer may have done so, too. Then what it says stands where our window ended as far
+    /// as it knew ([`Sender::bare_at`](crate::tcp::sender::Sender::bare_at)), as what we say does, and neither
+    /// would ever hear the other one.
+    pub(super) fn acknowledged_below(
+        &mut self,
+        now: Instant,
+        start: Option<u64>,
+        tcp: &TcpHeader,
+        occupied: u64,
+    ) -> u64 {
+        let bare = occupied == 0 && self.is_just_below(start) && self.is_plausible_ack(tcp.ack);
+        if bare && self.sender.bare_at() < self.sender.snd_nxt() {
+            return self.take_acknowledgment(now, tcp, 0);
+        }
+        0
+    }
+
     /// Whether a segment begins behind all that we have ever promised: somebody else has
     /// acknowledged to its sender all that we have, and opened the window further.
     pub fn is_beyond_promise(&self, tcp: &TcpHeader) -> bool {

@@ -93,7 +93,9 @@ impl Probes {
     /// 7.2: TLP_calc_PTO; or RFC 9002, 6.2.1.
     pub(super) fn schedule(&mut self, now: Instant, timing: &Timing, ledger: &Ledger, smss: u64) {
         let lone = ledger.flight_size() <= smss;
-        let rto_expiration = self.rto_from.unwrap_or(now) + timing.rto;
+        // One that is over was set anew meanwhile, for another size of segments or after a mark.
+        let rto_expiration = self.rto_from.map(|from| from + timing.rto);
+        let rto_expiration = rto_expiration.filter(|at| *at > now).unwrap_or(now + timing.rto);
         let due = match (self.style, timing.srtt) {
             (_, None) => (now + Duration::from_secs(1)).min(rto_expiration),
             (Style::TailLoss, Some(srtt)) => {

@@ -199,3 +199,20 @@ fn behind_a_probe_the_retransmission_timer_expires_on_a_tick() {
     assert_eq!(expiry.as_nanos() % 500_000_000, 0, "{expiry:?}, probed at {probe:?}");
     assert!(expiry > probe);
 }
+
+/// Fault seed 1415281: a smaller MTU sets the retransmission timer anew. What leaves at the moment for which
+/// it was set before asks for no probe at that very moment.
+#[test]
+fn a_timer_that_was_set_anew_does_not_make_a_probe_due_at_once() {
+    let config = SenderConfig { max_burst: 2 * SMSS, ..config(Algorithm::RackPto, 4) };
+    let mut sender = Sender::new(config, 1, 1_000_000, None);
+    sender.extend(1 + 4 * SMSS);
+    drain(&mut sender, at(0));
+    assert_eq!(expire(&mut sender), at(1_000));
+    assert_eq!(drain(&mut sender, at(1_000)), [], "a probe needs a round trip to go by");
+    assert!(sender.set_smss(at(1_100), SMSS / 2));
+    // Its turn on the link comes when the timer would have expired.
+    assert!(!drain(&mut sender, at(2_000)).is_empty());
+    let due = sender.poll_timer();
+    assert!(due.is_some_and(|due| due > at(2_000)), "{due:?}");
+}
