@@ -213,6 +213,7 @@ fn check_control(control: Control) -> Result<(), String> {
         | Control::Cubic { .. }
         | Control::Bbr1
         | Control::Bbr
+        | Control::TolerantCubic
         | Control::Westwood
         | Control::HighSpeed => Ok(()),
         Control::KnownLink { rate } => within("known-link: rate", &rate, &RATES),

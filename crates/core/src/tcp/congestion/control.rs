@@ -4,7 +4,7 @@
 use super::text::{Parameters, UnknownControl};
 use super::{
     Band, Bbr, Bbr1, Classic, Congestion, ConstantRate, Cubic, HighSpeed, Hybla, IncreaseByK,
-    KnownLink, Scalable, Westwood,
+    KnownLink, Scalable, TolerantCubic, Westwood,
 };
 use super::{SlowStartConfig, Standard, Vegas};
 use crate::condensed::Reader;
@@ -42,6 +42,8 @@ pub enum Control {
         /// Section 4.7: a connection that loses before its last W_max gives way to others.
         fast_convergence: bool,
     },
+    /// CUBIC that tells a congested path from a lossy one.
+    TolerantCubic,
     /// What fills a link of this rate, whatever is lost.
     KnownLink {
         /// The link's rate, headers included.
@@ -72,13 +74,14 @@ const LINK_RATE: Rate = Rate::from_bits_per_sec(8_000_000);
 
 impl Control {
     /// Each algorithm, with usual parameters.
-    pub const ALL: [Control; 12] = [
+    pub const ALL: [Control; 13] = [
         Control::Standard,
         Control::ConstantRate { c: 100.0 },
         Control::IncreaseByK { k: 4.0 },
         Control::Vegas(Band::ONE_THREE),
         Control::Hybla { rtt0: RTT0 },
         Control::Cubic { fast_convergence: true },
+        Control::TolerantCubic,
         Control::KnownLink { rate: LINK_RATE },
         Control::Bbr1,
         Control::Bbr,
@@ -102,6 +105,7 @@ impl Control {
             Control::Cubic { fast_convergence } => {
                 Box::new(Cubic::new(slow_start, smss, fast_convergence))
             }
+            Control::TolerantCubic => Box::new(TolerantCubic::new(slow_start, smss)),
             Control::KnownLink { rate } => Box::new(KnownLink::new(slow_start, smss, rate)),
             Control::Bbr1 => Box::new(Bbr1::new(slow_start, smss)),
             Control::Bbr => Box::new(Bbr::new(slow_start, smss)),
@@ -124,6 +128,7 @@ impl Control {
             Control::Vegas(_) => Box::new(from.take::<Vegas>()),
             Control::Hybla { .. } => Box::new(from.take::<Hybla>()),
             Control::Cubic { .. } => Box::new(from.take::<Cubic>()),
+            Control::TolerantCubic => Box::new(from.take::<TolerantCubic>()),
             Control::KnownLink { .. } => Box::new(from.take::<KnownLink>()),
             Control::Bbr1 => Box::new(from.take::<Bbr1>()),
             Control::Bbr => Box::new(from.take::<Bbr>()),
@@ -150,6 +155,7 @@ impl fmt::Display for Control {
             Control::Hybla { rtt0 } => write!(f, "hybla:rtt0={}ns", rtt0.as_nanos()),
             Control::Cubic { fast_convergence: true } => f.write_str("cubic"),
             Control::Cubic { fast_convergence: false } => f.write_str("cubic:fast-convergence=off"),
+            Control::TolerantCubic => f.write_str("tolerant-cubic"),
             Control::KnownLink { rate } => write!(f, "known-link:rate={rate}"),
             Control::Bbr1 => f.write_str("bbr1"),
             Control::Bbr => f.write_str("bbr"),
@@ -189,6 +195,7 @@ impl FromStr for Control {
                 let fast_convergence = given.take_with("fast-convergence", true, switch)?;
                 Control::Cubic { fast_convergence }
             }
+            "tolerant-cubic" => Control::TolerantCubic,
             "known-link" => {
                 let sound =
                     |text: &str| text.parse().ok().filter(|rate: &Rate| rate.bits_per_sec() > 0);

@@ -17,6 +17,7 @@ mod hybla;
 mod hystart;
 mod increase_by_k;
 mod known_link;
+mod path_signs;
 mod per_ack;
 mod scalable;
 mod slow_start;
@@ -24,6 +25,7 @@ mod standard;
 #[cfg(test)]
 mod tests;
 mod text;
+mod tolerant_cubic;
 mod vegas;
 mod westwood;
 
@@ -43,6 +45,7 @@ pub use scalable::Scalable;
 pub use slow_start::{InitialWindowUse, Probing, SlowStart, SlowStartConfig};
 pub use standard::Standard;
 pub use text::UnknownControl;
+pub use tolerant_cubic::TolerantCubic;
 pub use vegas::{Band, Vegas};
 pub use westwood::Westwood;
 
@@ -52,7 +55,8 @@ use crate::time::{Duration, Instant};
 use crate::units::Rate;
 use std::fmt;
 
-/// An acknowledgment of new data outside fast recovery.
+/// An acknowledgment of new data outside fast recovery, or wherever the window
+/// [may grow](Congestion::grows_in_recovery).
 #[derive(Debug, Clone, Copy)]
 pub struct Acked {
     /// When it came.
@@ -270,5 +274,10 @@ pub trait Congestion: fmt::Debug + Condense + Send {
     /// (RFC 9937). False: the window is what it is at any time.
     fn reduces_proportionally(&self) -> bool {
         true
+    }
+
+    /// Whether the window also grows in fast recovery: a loss need not mean congestion.
+    fn grows_in_recovery(&self) -> bool {
+        false
     }
 }

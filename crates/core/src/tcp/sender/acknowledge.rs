@@ -139,11 +139,14 @@ impl Sender {
         self.apply(facts.now, verdict, flight_size);
         let (acked, duplicate) = (facts.acked, facts.duplicate);
         self.step_reduction(reduction::Step { acked, duplicate, loss });
-        self.tell_delivery(facts, in_flight);
-        if unchanged && facts.acked > 0 && !was_in_recovery {
+        let newly = self.tell_delivery(facts, in_flight);
+        // In recovery what is acknowledged was often reported before.
+        let bytes = if was_in_recovery { newly } else { facts.acked };
+        let grows = !was_in_recovery || self.congestion.grows_in_recovery();
+        if unchanged && bytes > 0 && grows {
             self.congestion.on_ack(&Acked {
                 now: facts.now,
-                bytes: facts.acked,
+                bytes,
                 smss: facts.smss,
                 rtt: facts.rtt,
                 srtt: facts.timing.srtt,
@@ -156,13 +159,14 @@ impl Sender {
         keep_timer
     }
 
-    /// Congestion control hears of every acknowledgment that reports or shows something.
-    fn tell_delivery(&mut self, facts: &AckFacts, in_flight_before: u64) {
+    /// Congestion control hears of every acknowledgment that reports or shows something. The bytes that
+    /// it newly reports.
+    fn tell_delivery(&mut self, facts: &AckFacts, in_flight_before: u64) -> u64 {
         let (delivered, lost) = (self.ledger.delivered(), self.ledger.lost_bytes());
         let (delivered_before, lost_before) = mem::replace(&mut self.told, (delivered, lost));
         let (newly, lost) = (delivered - delivered_before, lost - lost_before);
         if newly + lost == 0 {
-            return;
+            return 0;
         }
         let una = self.snd_una();
         self.timeout_until.take_if(|until| una >= *until);
@@ -186,6 +190,7 @@ impl Sender {
         if self.congestion.limits_itself() {
             self.ledger.set_app_limited();
         }
+        newly
     }
 
     /// Holds `range` lost, of which congestion control hears.

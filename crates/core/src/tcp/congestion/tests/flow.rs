@@ -257,7 +257,7 @@ impl<C: Congestion> Flow<C> {
             in_recovery: self.recover.is_some() && !self.after_timeout,
             after_timeout: self.after_timeout,
         });
-        if self.recover.is_none() {
+        if self.recover.is_none() || self.congestion.grows_in_recovery() {
             self.congestion.on_ack(&Acked {
                 now: self.now,
                 bytes: SMSS,
@@ -277,12 +277,13 @@ impl<C: Congestion> Flow<C> {
 
     /// The retransmission timer expires: all that is under way is lost.
     pub(crate) fn time_out(&mut self) {
+        let congested = Congested { in_flight: 0, ..self.congested() };
         for packet in std::mem::take(&mut self.under_way) {
             self.hold_lost(&packet);
         }
         self.recover = Some(self.sent);
         self.after_timeout = true;
-        self.congestion.on_timeout(&self.congested(), false);
+        self.congestion.on_timeout(&congested, false);
     }
 
     fn hold_lost(&mut self, packet: &Packet) {

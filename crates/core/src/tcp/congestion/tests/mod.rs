@@ -8,6 +8,7 @@ mod hybla;
 mod hystart;
 mod scalable;
 mod slow_start;
+mod tolerant_cubic;
 mod vegas;
 mod westwood;
 

@@ -1,0 +1,229 @@
+//! What a path tells of congestion besides its losses: whether a queue stands on it, what share of a
+//! round trip's packets it loses, and how much it delivers.
+
+use super::Delivery;
+use super::filter::WindowedMax;
+use crate::time::{Duration, Instant};
+use serde::{Deserialize, Serialize};
+
+/// The greatest delivery rate of so many rounds counts, as in BBR.
+const BANDWIDTH_ROUNDS: u64 = 10;
+
+/// The least round-trip time of this long, and up to twice as long, is what the path takes without a
+/// queue. Routes over moving satellites change, and queues that stand longer are not ours alone.
+const BASE_SPAN: Duration = Duration::from_secs(30);
+
+// A queue: the thresholds at which HyStart++ takes a rise of round-trip times for one (RFC 9406, 4.3).
+const LEAST_QUEUE: Duration = Duration::from_millis(4);
+const MOST_QUEUE: Duration = Duration::from_millis(16);
+const QUEUE_DIVISOR: u32 = 8;
+/// Samples of a round trip before its least one counts.
+const SAMPLES: u32 = 8;
+
+/// A round trip that is over: its bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Round {
+    pub(super) delivered: u64,
+    pub(super) lost: u64,
+}
+
+impl Round {
+    /// The share of its bytes that were lost.
+    pub(super) fn loss(&self) -> f64 {
+        let all = self.delivered + self.lost;
+        if all == 0 { 0.0 } else { self.lost as f64 / all as f64 }
+    }
+
+    /// Both together.
+    pub(super) fn and(self, other: Round) -> Round {
+        Round { delivered: self.delivered + other.delivered, lost: self.lost + other.lost }
+    }
+
+    /// Whether more of it was lost than `share`, chance and a margin of `beyond` explain.
+    pub(super) fn loses_more_than(&self, share: f64, beyond: f64, smss: u64) -> bool {
+        let packets = (self.delivered + self.lost) as f64 / smss as f64;
+        let usual = packets * share;
+        let chance = 3.0 * (usual * (1.0 - share) + 1.0).sqrt();
+        self.loss() * packets > usual + chance + beyond * packets
+    }
+}
+
+/// See the module's head.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct PathSigns {
+    rounds: u64,
+    /// The round is over when what leaves now is delivered: so many bytes are then.
+    next_round: u64,
+    round: Round,
+    /// Of this round: the least round-trip time and how many there were; and of the last one.
+    rtt: Option<Duration>,
+    samples: u32,
+    last_rtt: Option<Duration>,
+    /// The least of this span and of the one before; and when it began.
+    base: [Option<Duration>; 2],
+    base_since: Instant,
+    /// Bytes a second.
+    bandwidth: WindowedMax,
+}
+
+impl PathSigns {
+    /// An acknowledgment. The round trip that it ends, if it does.
+    pub(super) fn on_delivery(&mut self, delivery: &Delivery) -> Option<Round> {
+        self.round.delivered += delivery.newly;
+        self.round.lost += delivery.lost;
+        if let Some(rtt) = delivery.rtt {
+            self.on_rtt(delivery.now, rtt);
+        }
+        let sample = delivery.sample?;
+        let least = delivery.min_rtt.unwrap_or_default();
+        if let Some(rate) = sample.rate().filter(|_| sample.interval >= least) {
+            let rate = rate.bits_per_sec() as f64 / 8.0;
+            if !sample.app_limited || rate >= self.bandwidth.max() {
+                self.bandwidth.update(self.rounds, rate, BANDWIDTH_ROUNDS);
+            }
+        }
+        if sample.prior_delivered < self.next_round {
+            return None;
+        }
+        self.next_round = delivery.delivered;
+        self.rounds += 1;
+        (self.last_rtt, self.samples) = (self.rtt.take(), 0);
+        Some(std::mem::take(&mut self.round))
+    }
+
+    fn on_rtt(&mut self, now: Instant, rtt: Duration) {
+        if now.saturating_since(self.base_since) > BASE_SPAN {
+            self.base = [None, self.base[0]];
+            self.base_since = now;
+        }
+        self.base[0] = Some(self.base[0].map_or(rtt, |least| least.min(rtt)));
+        self.rtt = Some(self.rtt.map_or(rtt, |least| least.min(rtt)));
+        self.samples += 1;
+    }
+
+    /// What a round trip takes without a queue, if one was measured.
+    fn base(&self) -> Option<Duration> {
+        self.base.into_iter().flatten().min()
+    }
+
+    /// Whether a queue stands on the path: even the least round-trip time of a round is above what the
+    /// path takes.
+    pub(super) fn queues(&self) -> bool {
+        self.is_queue(if self.samples >= SAMPLES { self.rtt } else { self.last_rtt })
+    }
+
+    /// Nothing is known of a queue any more.
+    pub(super) fn forget_queue(&mut self) {
+        (self.rtt, self.last_rtt, self.samples) = (None, None, 0);
+    }
+
+    /// Whether one stood throughout the last round.
+    pub(super) fn queued(&self) -> bool {
+        self.is_queue(self.last_rtt)
+    }
+
+    fn is_queue(&self, rtt: Option<Duration>) -> bool {
+        let (Some(rtt), Some(base)) = (rtt, self.base()) else { return false };
+        rtt >= base + (base / QUEUE_DIVISOR).clamp(LEAST_QUEUE, MOST_QUEUE)
+    }
+
+    /// What the path holds without a queue, in bytes, if that is known.
+    pub(super) fn product(&self) -> Option<u64> {
+        let bytes = self.bandwidth.max() * self.base()?.as_secs_f64();
+        (bytes > 0.0).then_some(bytes as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::delivery_rate::RateSample;
+
+    /// A round of `count` segments of 1000 bytes, a millisecond apart, of which every tenth has a
+    /// round-trip time of `least` milliseconds and the others one of 60 more.
+    fn round(signs: &mut PathSigns, delivered: &mut u64, count: u64, least: u64) -> Option<Round> {
+        let prior_delivered = *delivered;
+        let mut over = None;
+        for i in 0..count {
+            *delivered += 1000;
+            let rtt = Duration::from_millis(if i % 10 == 0 { least } else { least + 60 });
+            let sample = RateSample {
+                delivered: 1000 * count,
+                interval: Duration::from_millis(200),
+                prior_delivered,
+                lost: 0,
+                in_flight: 1000 * count,
+                app_limited: false,
+                sent_at: Instant::ZERO,
+            };
+            over = over.or(signs.on_delivery(&Delivery {
+                now: Instant::from_millis(*delivered / 1000),
+                smss: 1000,
+                newly: 1000,
+                delivered: *delivered,
+                lost: if i == 3 { 1000 } else { 0 },
+                in_flight: 1000 * count,
+                in_flight_before: 1000 * count,
+                next_send: Instant::ZERO,
+                sample: Some(sample),
+                rtt: Some(rtt),
+                srtt: Some(rtt),
+                min_rtt: Some(Duration::from_millis(100)),
+                selective: true,
+                in_recovery: false,
+                after_timeout: false,
+            }));
+        }
+        over
+    }
+
+    #[test]
+    fn a_queue_is_what_even_the_least_round_trip_time_of_a_round_shows() {
+        let (mut signs, mut delivered) = (PathSigns::default(), 0);
+        assert_eq!((signs.queues(), signs.product()), (false, None));
+        for _ in 0..3 {
+            round(&mut signs, &mut delivered, 40, 100);
+            assert!(!signs.queues(), "jitter is no queue");
+        }
+        // 40 KB in 200 ms, of which 100.
+        assert_eq!(signs.product(), Some(20_000));
+        // An eighth of 100 ms is.
+        round(&mut signs, &mut delivered, 40, 111);
+        assert!(!signs.queues());
+        round(&mut signs, &mut delivered, 40, 113);
+        assert!(signs.queues() && !signs.queued(), "in this round");
+        round(&mut signs, &mut delivered, 40, 113);
+        assert!(signs.queued());
+        signs.forget_queue();
+        assert!(!signs.queues() && !signs.queued());
+        // What lasts is the path's own, in the end.
+        for _ in 0..2000 {
+            round(&mut signs, &mut delivered, 40, 113);
+        }
+        assert!(!signs.queues());
+    }
+
+    #[test]
+    fn a_round_tells_what_was_lost_in_it() {
+        let (mut signs, mut delivered) = (PathSigns::default(), 0);
+        round(&mut signs, &mut delivered, 40, 100);
+        // Its first acknowledgment ends the round before.
+        let seen = round(&mut signs, &mut delivered, 50, 100).unwrap();
+        assert_eq!(seen, Round { delivered: 40_000, lost: 1000 });
+        assert!((seen.loss() - 1.0 / 41.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn chance_explains_little_of_much() {
+        let round = |lost: u64| Round { delivered: 1000 * (400 - lost), lost: 1000 * lost };
+        assert!(
+            !round(3).loses_more_than(0.0, 0.0, 1000) && round(4).loses_more_than(0.0, 0.0, 1000)
+        );
+        assert!(!round(11).loses_more_than(0.0, 0.02, 1000));
+        assert!(round(12).loses_more_than(0.0, 0.02, 1000));
+        // Of a twentieth, 20 are expected, and 33 are three standard deviations more.
+        assert!(!round(33).loses_more_than(0.05, 0.0, 1000));
+        assert!(round(35).loses_more_than(0.05, 0.0, 1000));
+        assert!(!Round::default().loses_more_than(0.0, 0.0, 1000));
+    }
+}

@@ -1,0 +1,124 @@
+//! What is taken for congestion, and what for the link's own.
+
+use super::flow::{Flow, Link};
+use super::*;
+
+/// It holds 100 segments, and its queue as many.
+const LINK: Link = Link {
+    rate: 1_000_000.0,
+    rtt: Duration::from_millis(100),
+    queue: 100_000.0,
+    loss: 0,
+    bucket: None,
+};
+
+fn tolerant(link: Link) -> Flow<TolerantCubic> {
+    Flow::new(TolerantCubic::new(slow_start(10, Growth::HyStart), SMSS), link)
+}
+
+fn cubic(link: Link) -> Flow<Cubic> {
+    Flow::new(Cubic::new(slow_start(10, Growth::HyStart), SMSS, true), link)
+}
+
+/// The share of the link that `flow` uses in the next `seconds`.
+fn utilisation<C: Congestion>(flow: &mut Flow<C>, seconds: u64) -> f64 {
+    let before = flow.delivered;
+    flow.run_for(millis(1000 * seconds));
+    (flow.delivered - before) as f64 / (flow.link.rate * seconds as f64)
+}
+
+#[test]
+fn losses_without_a_queue_cost_what_they_lose() {
+    for (loss, least) in [(1000, 0.97), (100, 0.95), (50, 0.93), (20, 0.85)] {
+        let mut flow = tolerant(Link { loss, ..LINK });
+        flow.run_for(millis(3000));
+        let used = utilisation(&mut flow, 60);
+        assert!(used > least, "one of {loss} lost: {used}");
+    }
+    let mut flow = cubic(Link { loss: 100, ..LINK });
+    assert!(utilisation(&mut flow, 60) < 0.3, "which CUBIC takes for congestion");
+}
+
+#[test]
+fn a_loss_in_slow_start_does_not_end_it() {
+    let mut flow = tolerant(Link { loss: 40, ..LINK });
+    flow.run_until(|flow| flow.lost > 0);
+    assert!(flow.congestion.slow_start().is_under_way());
+    flow.run_for(millis(1500));
+    assert!(flow.congestion.window() as f64 > flow.bdp(), "{}", flow.congestion.window());
+}
+
+#[test]
+fn slow_start_ends_when_the_path_is_full_without_a_loss() {
+    let mut flow = tolerant(Link { queue: 200_000.0, ..LINK });
+    assert!(flow.run_until(|flow| !flow.congestion.slow_start().is_under_way()));
+    assert_eq!(flow.lost, 0);
+    near(flow.congestion.window() as f64, 1.25 * flow.bdp(), 0.05);
+}
+
+#[test]
+fn a_loss_with_a_queue_is_answered_as_cubic_does_but_not_below_what_the_path_carries() {
+    let mut flow = tolerant(LINK);
+    assert!(flow.run_until(|flow| !flow.congestion.slow_start().is_under_way()));
+    flow.run_for(millis(1000));
+    let lost = flow.lost;
+    let mut before = 0;
+    assert!(flow.run_until(|flow| {
+        let over = flow.lost > lost;
+        before = if over { before } else { flow.congestion.window() };
+        over
+    }));
+    let after = flow.congestion.window() as f64;
+    assert!(before as f64 > 1.9 * flow.bdp(), "{before}");
+    near(after, 0.7 * before as f64, 0.02);
+    // With less of a queue seven tenths would leave the path idle.
+    let mut flow = tolerant(Link { queue: 20_000.0, ..LINK });
+    flow.run_for(millis(10_000));
+    assert!(utilisation(&mut flow, 60) > 0.98);
+    assert!(flow.congestion.window() as f64 > 0.95 * flow.bdp());
+}
+
+#[test]
+fn a_queue_too_short_to_be_seen_is_found_by_its_losses() {
+    let mut flow = tolerant(Link { queue: 3_000.0, ..LINK });
+    flow.run_for(millis(5_000));
+    let (delivered, lost) = (flow.delivered, flow.lost);
+    let used = utilisation(&mut flow, 120);
+    let lost = (flow.lost - lost) as f64 / (flow.delivered - delivered) as f64;
+    assert!(used > 0.85 && lost < 0.03, "{used} used, {lost} lost");
+}
+
+#[test]
+fn much_loss_that_a_smaller_window_does_not_lessen_is_the_links() {
+    let mut flow = tolerant(Link { loss: 12, ..LINK });
+    flow.run_for(millis(60_000));
+    assert!(utilisation(&mut flow, 60) > 0.7, "of eleven twelfths");
+}
+
+#[test]
+fn a_timeout_halves_nothing_unless_a_queue_stood() {
+    let mut flow = tolerant(Link { loss: 100, ..LINK });
+    flow.run_for(millis(5000));
+    let window = flow.congestion.window();
+    flow.time_out();
+    assert_eq!((flow.congestion.window(), flow.congestion.ssthresh()), (SMSS, window));
+    // The acknowledgments that are still on their way change nothing of that, nor does another timeout.
+    flow.run_for(millis(20));
+    flow.time_out();
+    assert_eq!(flow.congestion.ssthresh(), window);
+    let mut flow = tolerant(LINK);
+    flow.run_until(|flow| flow.congestion.window() as f64 > 1.8 * flow.bdp());
+    flow.run_for(millis(300));
+    let in_flight = flow.in_flight() as f64;
+    flow.time_out();
+    near(flow.congestion.ssthresh() as f64, 0.7 * in_flight, 0.02);
+}
+
+#[test]
+fn a_mark_is_congestion_in_any_case() {
+    let mut flow = tolerant(Link { loss: 100, ..LINK });
+    flow.run_for(millis(5000));
+    let congested = flow.congested();
+    flow.congestion.on_ecn(&congested);
+    near(flow.congestion.window() as f64, 0.7 * congested.flight_size as f64, 0.02);
+}

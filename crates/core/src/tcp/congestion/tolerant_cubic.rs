@@ -1,0 +1,266 @@
+//! CUBIC that tells a congested path from a lossy one, for links that corrupt packets.
+//!
+//! - A loss while a queue stands on the path is congestion. The window comes down as CUBIC's does, but
+//!   not below what the path has delivered in the least round-trip time (as Westwood+): less would leave it
+//!   idle.
+//! - A loss without a queue is the link's, up to 2 % of a round trip's packets, where BBR draws the line
+//!   (draft-ietf-ccwg-bbr, 5.5.10.1), and up to 15 % in slow start, which must not end
+//!   early: from there the window takes minutes to grow.
+//! - More than that in two round trips in a row (losses come in bursts) is put to the test: the window
+//!   comes down by 15 % below what was delivered. If no more than half as much is lost then, there was a
+//!   queue too short to be seen. If not, the path loses so much by itself; the window returns, and the share
+//!   is usual from now on.
+//!
+//! Slow start doubles the window up to two and a half times what the path has been seen to deliver, and waits
+//! while there is a queue; it ends when one has stood for two round trips, with what fills the path. Behind it
+//! segments are paced.
+//! A timeout begins it anew, up to the window that there was unless a queue stood then.
+
+use super::path_signs::{PathSigns, Round};
+use super::{Acked, Congested, Congestion, Cubic, Delivery, Growth, HyStart};
+use super::{SlowStart, SlowStartConfig};
+use crate::condensed::fraction;
+use serde::{Deserialize, Serialize};
+use std::ops::RangeInclusive;
+
+/// Lost beyond the usual without a queue: this share of a round is still the link's.
+const TOLERATED: f64 = 0.02;
+/// And in slow start.
+const TOLERATED_IN_SLOW_START: f64 = 0.15;
+/// In slow start the window is no larger than so many times what the path is known to hold, and so many
+/// segments: doubling brings twice as much, and what is known comes with the acknowledgments, and is less by
+/// what a burst has waited for itself.
+const PROBE: f64 = 2.5;
+const PROBE_SEGMENTS: u64 = 16;
+/// Rounds in a row that must lose more, or show a full path.
+const SIGNS: u32 = 2;
+/// The part of what was delivered that is sent in a test.
+const TEST: f64 = 0.85;
+/// Rounds of a test, after the one that still shows what was sent before.
+const TEST_ROUNDS: u32 = 2;
+
+/// Whether less is lost with a smaller window.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Test {
+    /// The window and the threshold before.
+    window: u64,
+    ssthresh: u64,
+    /// The share that was lost with it.
+    #[serde(with = "fraction")]
+    before: f64,
+    /// Rounds so far, and what happened in all but the first.
+    rounds: u32,
+    seen: Round,
+}
+
+/// See the module's head.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct TolerantCubic {
+    cubic: Cubic,
+    path: PathSigns,
+    /// The share of packets that the path loses by itself, beyond what is tolerated.
+    #[serde(with = "fraction")]
+    loss: f64,
+    /// The latest rounds in a row that lost more, or showed a full path.
+    signs: u32,
+    test: Option<Test>,
+    /// When so much is delivered, losses are younger than the last reduction.
+    reduced: u64,
+}
+
+impl TolerantCubic {
+    /// At the beginning of a connection with segments of `smss` bytes.
+    pub fn new(slow_start: SlowStartConfig, smss: u64) -> TolerantCubic {
+        TolerantCubic {
+            cubic: Cubic::new(own_slow_start(slow_start), smss, true),
+            path: PathSigns::default(),
+            loss: 0.0,
+            signs: 0,
+            test: None,
+            reduced: 0,
+        }
+    }
+
+    /// Brings the window down, as CUBIC does, but into `range`.
+    fn reduce(&mut self, delivery: &Delivery, range: RangeInclusive<u64>) {
+        let Delivery { now, smss, in_flight, in_flight_before, sample, .. } = *delivery;
+        let window = self.window();
+        let flight_size = sample.map_or(0, |sample| sample.in_flight).max(in_flight_before);
+        let flight_size = flight_size.min(window);
+        let congested = Congested { now, flight_size, in_flight, smss };
+        let ssthresh = self.cubic.decrease(&congested, false);
+        let ssthresh = ssthresh.clamp(*range.start(), *range.end()).max(2 * smss);
+        self.cubic.slow_start_mut().reduce(ssthresh, ssthresh);
+        self.reduced = delivery.delivered + in_flight;
+        self.signs = 0;
+    }
+
+    /// Whether slow start is to reach a window that there was before.
+    fn is_restarting(&self) -> bool {
+        self.slow_start().is_under_way() && self.ssthresh() < u64::MAX
+    }
+
+    /// A round is over.
+    fn judge(&mut self, delivery: &Delivery, round: Round) {
+        if let Some(test) = self.test.take() {
+            return self.go_on(test, round);
+        }
+        let full = self.is_full();
+        let began = delivery.delivered - round.delivered;
+        if !full && (began < self.reduced || !self.is_lossy(round, delivery.smss)) {
+            self.signs = 0;
+            return;
+        }
+        self.signs += 1;
+        if self.signs < SIGNS {
+            return;
+        }
+        self.signs = 0;
+        if full {
+            self.end_slow_start(delivery.smss);
+        } else {
+            self.begin_test(delivery, round);
+        }
+    }
+
+    /// Whether slow start has filled the path.
+    fn is_full(&self) -> bool {
+        let filled = self.path.product().is_some_and(|product| self.window() >= product);
+        self.slow_start().is_under_way() && filled && self.path.queued()
+    }
+
+    fn is_lossy(&self, round: Round, smss: u64) -> bool {
+        let slow_start = self.slow_start().is_under_way();
+        let tolerated = if slow_start { TOLERATED_IN_SLOW_START } else { TOLERATED };
+        round.loses_more_than(self.loss, tolerated, smss)
+    }
+
+    /// With what fills the path, and a quarter: acknowledgments also wait for their timer.
+    fn end_slow_start(&mut self, smss: u64) {
+        let product = self.path.product().unwrap_or_default();
+        let window = (product + product / 4).max(2 * smss).min(self.window());
+        self.cubic.slow_start_mut().set(window, window);
+    }
+
+    fn begin_test(&mut self, delivery: &Delivery, round: Round) {
+        let (window, ssthresh, before) = (self.window(), self.ssthresh(), round.loss());
+        let delivered = (window as f64 * (1.0 - before) * TEST) as u64;
+        self.reduce(delivery, delivered..=delivered);
+        self.test = Some(Test { window, ssthresh, before, rounds: 0, seen: Round::default() });
+    }
+
+    /// Another round of a test.
+    fn go_on(&mut self, test: Test, round: Round) {
+        let seen = if test.rounds == 0 { test.seen } else { test.seen.and(round) };
+        let test = Test { rounds: test.rounds + 1, seen, ..test };
+        if test.rounds <= TEST_ROUNDS {
+            self.test = Some(test);
+            return;
+        }
+        let after = test.seen.loss();
+        if after - self.loss >= (test.before - self.loss) / 2.0 {
+            self.loss = self.loss.max(after);
+            self.cubic.slow_start_mut().set(test.window, test.ssthresh);
+        }
+    }
+}
+
+/// Slow start without HyStart++: the end of it is found here.
+fn own_slow_start(config: SlowStartConfig) -> SlowStartConfig {
+    let byte_limit = config.byte_limit.map(|_| HyStart::LIMIT as u32);
+    match config.growth {
+        Growth::HyStart => SlowStartConfig { growth: Growth::Doubling, byte_limit, ..config },
+        Growth::Doubling | Growth::Limited { .. } => config,
+    }
+}
+
+impl Congestion for TolerantCubic {
+    fn slow_start(&self) -> &SlowStart {
+        self.cubic.slow_start()
+    }
+
+    fn slow_start_mut(&mut self) -> &mut SlowStart {
+        self.cubic.slow_start_mut()
+    }
+
+    fn on_ack(&mut self, acked: &Acked) {
+        // What is doubtful is not made worse.
+        let full = self.slow_start().is_under_way() && self.path.queues();
+        let doubtful = full || self.signs > 0 || self.test.is_some();
+        let before = self.window();
+        self.cubic.on_ack(&Acked { window_limited: acked.window_limited && !doubtful, ..*acked });
+        // What a doubled window brings is seen a round trip later: more than that only makes a queue longer.
+        if self.slow_start().is_under_way()
+            && let Some(product) = self.path.product()
+        {
+            let most = (PROBE * product as f64) as u64 + PROBE_SEGMENTS * acked.smss;
+            let window = self.window().min(most.max(before));
+            self.slow_start_mut().set_window(window);
+        }
+    }
+
+    fn on_delivery(&mut self, delivery: &Delivery) {
+        self.cubic.on_delivery(delivery);
+        let round = self.path.on_delivery(delivery);
+        let answered = delivery.after_timeout || delivery.delivered < self.reduced;
+        if delivery.lost > 0 && !answered && self.path.queues() {
+            self.test = None;
+            let window = self.window();
+            self.reduce(delivery, self.path.product().unwrap_or(0).min(window)..=window);
+        }
+        if let Some(round) = round {
+            self.judge(delivery, round);
+        }
+    }
+
+    fn decrease(&mut self, congested: &Congested, timeout: bool) -> u64 {
+        self.cubic.decrease(congested, timeout)
+    }
+
+    fn on_loss(&mut self, _congested: &Congested) {}
+
+    fn on_recovered(&mut self, _flight_size: u64, _smss: u64) {}
+
+    fn on_timeout(&mut self, congested: &Congested, again: bool) {
+        let ssthresh = if again || self.is_restarting() {
+            self.ssthresh()
+        } else if self.path.queues() {
+            self.decrease(congested, true)
+        } else {
+            self.window()
+        };
+        (self.test, self.signs) = (None, 0);
+        self.path.forget_queue();
+        self.cubic.slow_start_mut().on_timeout(ssthresh, congested.smss);
+    }
+
+    fn on_ecn(&mut self, congested: &Congested) {
+        self.cubic.on_ecn(congested);
+    }
+
+    fn remember(&mut self) {
+        self.cubic.remember();
+    }
+
+    fn undo(&mut self, most: u64) -> bool {
+        self.test = None;
+        self.cubic.undo(most)
+    }
+
+    fn on_idle(&mut self) {
+        self.cubic.on_idle();
+    }
+
+    fn needs_pacing(&self) -> bool {
+        // Where a repair has held the window back, what it lets out at once would fill the queue.
+        !self.slow_start().is_under_way()
+    }
+
+    fn reduces_proportionally(&self) -> bool {
+        false
+    }
+
+    fn grows_in_recovery(&self) -> bool {
+        true
+    }
+}
