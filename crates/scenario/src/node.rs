@@ -168,8 +168,8 @@ pub(crate) const LEG: Section = Section {
         field(
             "losses",
             "`link`, `believed`",
-            "`link`; with a congestion control in `tcp`, `believed`",
-            "what a loss is taken for where `rate` is given and the other end is a gateway",
+            "`link`; with a preset or a congestion control in `tcp`, `believed`",
+            "what a loss is taken for: the link's own where `rate` is given and the other end is a gateway, and elsewhere unless a queue stands; or congestion in any case",
         ),
         field("mtu", "bytes, 576 to 65535", "65535", "the largest IP packet"),
         field(

@@ -43,20 +43,22 @@ impl FromNode for TcpLayer {
 impl TcpLayer {
     /// `linux,iw=4` begins with a preset; `iw=4` changes what the layers below say.
     fn of_text(context: &Context<'_>, node: &Node, text: &str) -> Result<TcpLayer> {
-        let first = text.split(',').next().unwrap_or_default().trim();
         let mut layer = TcpLayer::default();
-        if first.contains('=') {
-            for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
-                let Some((key, value)) = part.split_once('=') else {
+        let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+        for (i, part) in parts.enumerate() {
+            match part.split_once('=') {
+                Some((key, value)) => layer.change(context, node, key.trim(), value.trim())?,
+                None if i == 0 => {
+                    let base =
+                        part.parse().map_err(|why| context.value_error(node, format!("{why}")))?;
+                    layer.base = Some(base);
+                }
+                None => {
                     let why = format!("`{part}` is not of the form key=value");
                     return Err(context.value_error(node, why));
-                };
-                layer.change(context, node, key.trim(), value.trim())?;
+                }
             }
-            return Ok(layer);
         }
-        let base = text.parse().map_err(|why| context.value_error(node, format!("{why}")))?;
-        layer.base = Some(base);
         Ok(layer)
     }
 
@@ -96,12 +98,10 @@ impl TcpLayer {
 
     /// A gateway's leg, changed by this layer.
     pub(crate) fn over_leg(&self, leg: LegConfig) -> std::result::Result<LegConfig, LegError> {
-        let mut leg = match self.base {
-            Some(ConnectionConfig { sender, ack_policy, .. }) => {
-                LegConfig { sender, ack_policy, ..leg }
-            }
-            None => leg,
-        };
+        let mut leg = leg;
+        if let Some(preset) = &self.base {
+            leg.begin_with(preset);
+        }
         for (key, value) in &self.changes {
             leg.set(key, value)?;
         }

@@ -44,6 +44,11 @@ gateway = ["memory", "flows"]
 flows = ["main"]
 "#;
 
+/// The same, until the last acknowledgment has come, too.
+fn to_the_end() -> String {
+    NETWORK.replace("duration = \"60s\"\nuntil = \"flows-done\"", "duration = \"12s\"")
+}
+
 fn outcome(text: &str) -> Outcome {
     let scenario = Scenario::parse(text).unwrap_or_else(|error| panic!("{error}"));
     run(&scenario, 0, |_| true).unwrap()
@@ -97,7 +102,7 @@ fn samples_add_up_to_the_results() {
 
 #[test]
 fn every_segment_and_acknowledgment_is_there() {
-    let outcome = outcome(&format!("{NETWORK}{ALL}"));
+    let outcome = outcome(&format!("{}{ALL}", to_the_end()));
     let main = &outcome.flows[0];
     let (begin, end) = (of(&outcome, "main", "segment"), of(&outcome, "main", "segment-end"));
     // The sender counts its SYN and its FINs, too.
@@ -162,7 +167,7 @@ fn a_queue_that_is_always_full_is_as_long_as_its_limit() {
 #[test]
 fn a_gateway_counts_what_its_buffers_hold_and_what_passes() {
     let record = "[record]\ninterval = \"1ms\"\ngateway = [\"memory\"]\n";
-    let outcome = outcome(&format!("{NETWORK}{record}"));
+    let outcome = outcome(&format!("{}{record}", to_the_end()));
     let gateway = &outcome.gateways[0];
     assert_eq!((gateway.name.as_str(), gateway.summary.split), ("g", 2));
     let sides = [Side::Lan, Side::Satellite].map(|side| gateway.summary.side(side));

@@ -15,6 +15,9 @@ use bentpipe_core::units::Rate;
 const GEO_ROUND_TRIP: Duration = Duration::from_millis(600);
 const NEAR_ROUND_TRIP: Duration = Duration::from_millis(100);
 
+/// What a satellite leg is like if nothing is said.
+pub(super) const SATELLITE_PRESET: &str = "gateway-satellite";
+
 /// How long segments on a side may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum MssLimit {
@@ -145,15 +148,20 @@ impl LegConfig {
         for (i, part) in parts.enumerate() {
             match part.split_once('=') {
                 Some((key, value)) => changed.set(key.trim(), value.trim())?,
-                None if i == 0 => {
-                    let LegConfig { sender, ack_policy, .. } = LegConfig::preset(part)?;
-                    changed = LegConfig { sender, ack_policy, ..changed };
-                }
+                None if i == 0 => changed.begin_with(&ConnectionConfig::preset(part)?),
                 None => return Err(ConfigError::Form(part.to_owned()).into()),
             }
         }
         *self = changed;
         Ok(())
+    }
+
+    /// Begins anew with a preset's sender and acknowledgments. Who chooses another one than the usual
+    /// chooses its congestion control, too, which then hears of losses.
+    pub fn begin_with(&mut self, preset: &ConnectionConfig) {
+        (self.sender, self.ack_policy) = (preset.sender, preset.ack_policy);
+        let usual = LegConfig::preset(SATELLITE_PRESET).is_ok_and(|leg| leg.sender == self.sender);
+        self.losses = if usual { Losses::Link } else { Losses::Believed };
     }
 
     /// The bandwidth-delay product in bytes, if both factors are known.
@@ -173,6 +181,11 @@ impl LegConfig {
     pub(crate) fn watched_rate(&self) -> Option<Rate> {
         let paced = self.pacing() == Pacing::Window { cap: self.rate };
         self.rate.filter(|_| paced && self.losses == Losses::Link)
+    }
+
+    /// Whether a loss need not be congestion. Segments are paced then, but for slow start.
+    pub(crate) fn tolerates_losses(&self) -> bool {
+        self.losses == Losses::Link && self.pacing != Some(Pacing::Off)
     }
 
     /// How a leg paces: as it was told, never above the link's rate; or else at that rate.

@@ -6,6 +6,7 @@ mod losses;
 mod stream;
 
 pub use discard::{Discard, UnknownDiscard};
+use leg::SATELLITE_PRESET;
 pub use leg::{LegConfig, LegError, MssLimit};
 pub use losses::{Losses, UnknownLosses};
 pub(crate) use stream::UNKNOWN_LINK;
@@ -161,7 +162,7 @@ impl Default for Config {
             // A quarter of all.
             max_flows_per_client: 5_000,
             policy: Policy::default(),
-            satellite: leg("gateway-satellite"),
+            satellite: leg(SATELLITE_PRESET),
             lan: leg("gateway-terrestrial"),
             add_options: AddOptions::default(),
             announce: true,

@@ -67,6 +67,8 @@ impl Leg {
         let mut sender = sender_config(config, leg_config, &terms, &ip);
         if let Some(rate) = leg_config.known_link(peer) {
             sender = on_known_link(sender, rate, rtt);
+        } else if side == Side::Satellite && leg_config.tolerates_losses() && terms.sack {
+            sender = on_lossy_link(sender);
         }
         let sender = Sender::new(sender, acked, window, rtt);
         let receiver = ReceiverConfig {
@@ -190,6 +192,12 @@ fn on_known_link(sender: SenderConfig, rate: Rate, rtt: Option<Duration>) -> Sen
         restart_after_idle: false,
         ..sender
     }
+}
+
+/// A sender that tells the link's losses from congestion.
+fn on_lossy_link(sender: SenderConfig) -> SenderConfig {
+    let algorithm = probing(sender.algorithm);
+    SenderConfig { algorithm, control: Control::TolerantCubic, ..sender }
 }
 
 /// What of a leg's sender depends on its link, for segments of `smss` bytes.

@@ -2,14 +2,15 @@
 //!
 //! Towards the far host a bandwidth-delay product is in flight, and as much again waits to replace
 //! what is lost; from the near host as much is on its way as its own round trip takes. So a stream
-//! gets twice what it delivers in both round trips, and four times as much where more than one
+//! gets twice what it delivers in both round trips. It gets four times as much where more than one
 //! byte in a hundred is lost on either leg (Henderson, 4.3.1, counts two to three bandwidth-delay
-//! products).
+//! products), or where the near host is the more distant one: what it sends arrives a round trip after
+//! it was promised, and a single loss holds up what arrives in another.
 //! A reader that stops leaves behind what was promised before: what it took, or what fills a known link.
 //! What it never exceeds follows from the link (`config::stream`), or from the operator.
 //!
 //! As in dynamic right-sizing (Fisk and Feng, 2001) the window must not be what holds back a sender
-//! that doubles its own: a stream that delivers more from round to round gets twice as much.
+//! that doubles its own.
 //! It grows at once. It shrinks when it has delivered less for several rounds, as a loss holds up
 //! what follows it, and by a quarter a round; right edges that were promised stay.
 
@@ -172,13 +173,12 @@ impl Sizing {
         }
         let per_round = (bytes as f64 * (round_trip.as_secs_f64() / elapsed.as_secs_f64())) as u64;
         let lossy = self.lost as f64 > LOSSY * self.delivered as f64;
-        // Where the longer round trip is that to the near host, what comes in the next one must have
-        // been promised in this one. Else what is in flight tells it in time.
-        let accelerates = from > to && per_round > self.rounds[0] + self.rounds[0] / 2;
         self.rounds.rotate_right(1);
         self.rounds[0] = per_round;
-        let steady = if lossy { 4 } else { 2 } * self.rounds.iter().max().unwrap_or(&per_round);
-        let wanted = if accelerates { steady.max(4 * per_round) } else { steady };
+        // Where the longer round trip is that to the near host, what comes in the next one must have
+        // been promised in this one, and what a loss holds up waits here for as long.
+        let rounds = if lossy || from > to { 4 } else { 2 };
+        let wanted = rounds * self.rounds.iter().max().unwrap_or(&per_round);
         if wanted < self.capacity {
             let least = LEAST.min(self.most);
             self.capacity = wanted.max(self.capacity - self.capacity / 4).max(least);
@@ -238,8 +238,8 @@ mod tests {
     use super::*;
 
     const ROUND: Duration = Duration::from_millis(500);
-    /// Over the satellite from the near host, and next door to the far one.
-    const ROUND_TRIPS: [Duration; 2] = [Duration::from_millis(499), Duration::from_millis(1)];
+    /// Next door to the near host, and over the satellite to the far one.
+    const ROUND_TRIPS: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(499)];
 
     /// Rounds in which so many bytes are delivered each, of which so many are sent again.
     fn rounds(sizing: &mut Sizing, first: u64, rounds: &[(u64, u64)]) {
@@ -263,16 +263,14 @@ mod tests {
     fn a_stream_holds_twice_what_it_delivers_in_a_round_trip() {
         let mut sizing = Sizing::new(Instant::ZERO, 0, 4 << 20);
         assert_eq!(sizing.capacity(), 64_000);
-        rounds(&mut sizing, 0, &[(500_000, 0)]);
-        assert_eq!(sizing.capacity(), 2_000_000, "it accelerates");
-        rounds(&mut sizing, 1, &[(500_000, 0); 10]);
+        rounds(&mut sizing, 0, &[(500_000, 0); 11]);
         assert_eq!(sizing.capacity(), 1_000_000);
         // A little loss, and much.
         rounds(&mut sizing, 11, &[(500_000, 4_000); 10]);
         assert_eq!(sizing.capacity(), 1_000_000);
         let mut hundredth = Sizing::new(Instant::ZERO, 0, 4 << 20);
         rounds(&mut hundredth, 0, &[(500_000, 5_000); 2]);
-        assert_eq!(hundredth.capacity(), 1_500_000, "on its way down to a million");
+        assert_eq!(hundredth.capacity(), 1_000_000);
         rounds(&mut sizing, 21, &[(500_000, 8_000); 10]);
         assert_eq!(sizing.capacity(), 2_000_000);
         // The same on the way to us.
@@ -282,6 +280,22 @@ mod tests {
             rounds(&mut sizing, round, &[(500_000, 0)]);
         }
         assert_eq!(sizing.capacity(), 2_000_000);
+    }
+
+    #[test]
+    fn a_stream_from_a_distant_host_holds_four_times_as_much() {
+        let mut sizing = Sizing::new(Instant::ZERO, 0, 4 << 20);
+        let [near, far] = ROUND_TRIPS;
+        for round in 1..4 {
+            let (now, delivered) = (Instant::ZERO + ROUND * round, 1 + 500_000 * u64::from(round));
+            sizing.on_delivered(&Observed {
+                now,
+                round_trips: [far, near],
+                delivered,
+                repeated: 0,
+            });
+            assert_eq!(sizing.capacity(), 2_000_000);
+        }
     }
 
     #[test]

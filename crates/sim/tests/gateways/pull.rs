@@ -102,7 +102,8 @@ fn the_near_host_follows_the_links_rate() {
 fn the_near_host_follows_the_rate_of_a_link_that_is_not_known() {
     let config = Config { super_segments: false, ..Config::default() };
     let parts = pulled(&config, [(20, 30, 8.0e6), (35, 60, 4.0e6), (65, 80, 8.0e6)]);
-    assert!(parts.iter().all(|part| (0.8..1.1).contains(part)), "{parts:?}");
+    // While more than a hundredth is lost twice as much is held: two megabytes of ten.
+    assert!(parts.iter().all(|part| (0.7..1.25).contains(part)), "{parts:?}");
 }
 
 /// Acknowledgments that the near host gets in ten seconds of steady sending, for each segment that it
