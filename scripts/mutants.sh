@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Applies each of tests/mutants/*.patch to a copy of the tree, one at a time, builds it and lets the
-# fault tests find the defect; if they do not, the gateway's own tests. A mutant that nothing finds,
+# fault tests find the defect; if they do not, the gateway's own tests, or the core's where it is the core's. A mutant that nothing finds,
 # a patch that does not apply any more and one that does not compile are failures.
 # Usage: mutants.sh [NAME ...]      (of patches, without .patch; all if none is given)
 set -euo pipefail
@@ -35,9 +35,21 @@ fault_tests() {
     (cd "$tree" && BENTPIPE_SEEDS=$seeds BENTPIPE_ENOUGH=1 timeout 120 cargo test --profile mutants \
         --locked --quiet -p bentpipe-sim --test fault_testing seeds_keep_every_invariant) >"$log" 2>&1
 }
-gateway_tests() {
-    (cd "$tree" && timeout 120 cargo test --profile mutants --locked --quiet -p bentpipe-gateway --lib) \
+crate_tests() {
+    (cd "$tree" && timeout 120 cargo test --profile mutants --locked --quiet -p "bentpipe-$1" --lib) \
         >"$log" 2>&1
+}
+# The crate whose own tests fail with the mutant, if there is one.
+caught_by_tests() {
+    local crates=(gateway) crate
+    ! grep -q '^+++ b/crates/core/' "$1" || crates+=(core)
+    for crate in "${crates[@]}"; do
+        if build -p "bentpipe-$crate" --lib && ! crate_tests "$crate"; then
+            found="the $crate's $(grep -m1 -oE '^---- \S+' "$log" | cut -c6- || echo "tests")"
+            return 0
+        fi
+    done
+    return 1
 }
 
 began=$SECONDS
@@ -64,9 +76,8 @@ for name in "${names[@]}"; do
         elif ! fault_tests; then
             found=$(grep -m1 -oE 'seed [0-9]+: [a-z-]+' "$log" || echo "a fault test")
             verdict="caught by $found"
-        elif build -p bentpipe-gateway --lib && ! gateway_tests; then
-            found=$(grep -m1 -oE '^---- \S+' "$log" | cut -c6- || echo "its tests")
-            verdict="caught by the gateway's $found"
+        elif caught_by_tests "$patch"; then
+            verdict="caught by $found"
         else
             verdict="NOT CAUGHT"
             failures=$((failures + 1))

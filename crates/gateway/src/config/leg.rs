@@ -232,6 +232,22 @@ mod tests {
     }
 
     #[test]
+    fn who_chooses_a_control_wants_it_to_hear_of_losses() {
+        let losses = |text: &str| {
+            let mut leg = Config::default().satellite;
+            leg.set_all(text).unwrap();
+            (leg.losses, leg.tolerates_losses())
+        };
+        for text in ["", "iw=4", "gateway-satellite", "gateway-satellite,recovery=fack"] {
+            assert_eq!(losses(text), (Losses::Link, true), "{text}");
+        }
+        for text in ["control=cubic", "linux", "linux,iw=4", "gateway-satellite,control=bbr"] {
+            assert_eq!(losses(text), (Losses::Believed, false), "{text}");
+        }
+        assert_eq!(losses("pacing=off"), (Losses::Link, false), "there is nothing to limit it");
+    }
+
+    #[test]
     fn what_is_wrong_is_named_and_changes_nothing() {
         let mut leg = Config::default().lan;
         let before = leg;

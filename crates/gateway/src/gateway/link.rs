@@ -196,3 +196,33 @@ pub(super) struct Sent {
     /// They carry data.
     pub(super) data: bool,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Config;
+    use bentpipe_core::time::Duration;
+
+    #[test]
+    fn a_watched_link_is_full_with_a_quarter_more_than_its_product() {
+        let mut leg = Config::default().satellite;
+        leg.rate = Some(Rate::from_bits_per_sec(8_000_000));
+        let mut link = Link::new(&leg);
+        let (mut one, mut other) = (Turn::default(), Turn::default());
+        link.set_in_flight(&mut one, 10_000_000);
+        assert!(!link.is_busy(Instant::ZERO), "nothing is known of its round trip");
+        let rtt = Some(Duration::from_millis(500));
+        link.on_report(Instant::ZERO, LinkReport { delivered: 1448, lost: 0, rtt });
+        assert!(link.is_busy(Instant::ZERO));
+        link.wait(7, &mut other);
+        assert_eq!((link.next(Instant::ZERO), link.poll_timeout()), (None, None));
+        // Half a megabyte is the product.
+        link.set_in_flight(&mut one, 625_000);
+        assert_eq!(link.next(Instant::ZERO), Some(7));
+        link.begins(7, &mut other);
+        link.set_in_flight(&mut other, 1);
+        assert!(link.is_busy(Instant::ZERO), "all flows count together");
+        link.leave(&one);
+        assert!(!link.is_busy(Instant::ZERO));
+    }
+}

@@ -10,9 +10,11 @@
 //! A round trip in which nothing is delivered is a fade: it says nothing, nor do the losses that are
 //! found when it is over.
 
+mod base;
 #[cfg(test)]
 mod tests;
 
+use base::BaseRtt;
 use bentpipe_core::tcp::congestion::LinkReport;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::Rate;
@@ -120,8 +122,8 @@ pub(super) struct RateControl {
     /// What the link is held to carry, in bits a second.
     ceiling: f64,
     state: State,
-    /// The least round-trip time, and what is held to stand in the link's queue beyond it, in seconds.
-    base: Option<Duration>,
+    /// What a round trip takes, and what is held to stand in the link's queue beyond it, in seconds.
+    base: BaseRtt,
     queue: f64,
     /// The share of packets that the link loses by itself.
     loss: f64,
@@ -146,7 +148,7 @@ impl RateControl {
             configured,
             ceiling: configured,
             state: State::STEADY,
-            base: None,
+            base: BaseRtt::default(),
             queue: 0.0,
             loss: 0.0,
             hold: *HOLD.start(),
@@ -171,7 +173,7 @@ impl RateControl {
 
     /// The bandwidth-delay product in bytes, as far as it is known: tests do not lower it.
     pub(super) fn product(&self) -> Option<u64> {
-        self.base.map(|base| (self.ceiling * base.as_secs_f64() / 8.0) as u64)
+        self.base.get().map(|base| (self.ceiling * base.as_secs_f64() / 8.0) as u64)
     }
 
     /// Whether the link carried less than half of what was sent for long: it is not what it is held for
@@ -189,14 +191,15 @@ impl RateControl {
     pub(super) fn on_report(&mut self, now: Instant, report: LinkReport) {
         self.round.seen = self.round.seen.and(report);
         if let Some(rtt) = report.rtt {
-            self.base = Some(self.base.map_or(rtt, |base| base.min(rtt)));
+            self.base.on_rtt(rtt);
         }
-        let Some(base) = self.base else { return };
+        let Some(base) = self.base.get() else { return };
         let span = base + Duration::from_secs_f64(self.queue) + Duration::from_millis(1);
         if now.saturating_since(self.round.began) < span {
             return;
         }
         let round = std::mem::replace(&mut self.round, Round { began: now, ..Round::default() });
+        self.base.end_round(self.is_used(now, &round));
         if now.saturating_since(round.began) > span * 3 || round.seen.delivered == 0 {
             // Nothing came for long: a fade, or nobody had anything to send.
             self.deaf = 2;
@@ -208,6 +211,12 @@ impl RateControl {
             return;
         }
         self.judge(now, base, &round);
+    }
+
+    /// Whether nearly as much was sent in a round that is over as the rate allows.
+    fn is_used(&self, now: Instant, round: &Round) -> bool {
+        let span = now.saturating_since(round.began).as_secs_f64();
+        round.sent as f64 * 8.0 >= USED * self.rate().bits_per_sec() as f64 * span
     }
 
     fn watch_breaker(&mut self, round: &Round) {
@@ -228,7 +237,7 @@ impl RateControl {
         let queue = round.seen.rtt.map_or(0.0, |rtt| rtt.saturating_sub(base).as_secs_f64());
         let margin = QUEUE.as_secs_f64().max(base.as_secs_f64() * QUEUE_SHARE);
         let queues = queue - self.queue > margin;
-        let used = round.sent as f64 * 8.0 >= USED * self.rate().bits_per_sec() as f64 * span;
+        let used = self.is_used(now, round);
         let sign = match self.is_lossy(round) {
             true => Some(Sign::Loss(round.loss())),
             false => Some(Sign::Queue(queue)).filter(|_| queues && used),

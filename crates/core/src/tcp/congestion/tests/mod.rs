@@ -6,6 +6,7 @@ mod henderson;
 mod highspeed;
 mod hybla;
 mod hystart;
+mod known_link;
 mod scalable;
 mod slow_start;
 mod tolerant_cubic;

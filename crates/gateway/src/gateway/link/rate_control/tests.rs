@@ -11,6 +11,8 @@ struct Path {
     loss: f64,
     most_queue: f64,
     others: f64,
+    /// Seconds of a round trip without a queue.
+    base: f64,
     queue: f64,
     now: Instant,
     control: RateControl,
@@ -20,17 +22,20 @@ impl Path {
     fn new(carries: f64, loss: f64, most_queue: f64) -> Path {
         let control = RateControl::new(CONFIGURED);
         let now = Instant::from_millis(1000);
-        Path { carries, loss, most_queue, others: 0.0, queue: 0.0, now, control }
+        Path { carries, loss, most_queue, others: 0.0, base: 0.5, queue: 0.0, now, control }
     }
 
     /// Some round trips; the rate of the last.
     fn rounds(&mut self, rounds: u32) -> f64 {
         for _ in 0..rounds {
             // Fifty acknowledgments a round trip.
-            let rtt = 0.5 + self.queue + self.others;
+            let rtt = self.base + self.queue + self.others;
             for _ in 0..50 {
                 let span = rtt / 50.0;
-                let rate = self.control.rate().bits_per_sec() as f64;
+                // No more than may be in flight.
+                let product = self.control.product().unwrap_or(u64::MAX) as f64;
+                let most = 1.25 * product * 8.0 / rtt;
+                let rate = (self.control.rate().bits_per_sec() as f64).min(most);
                 self.queue = (self.queue + (rate / self.carries - 1.0) * span).max(0.0);
                 let overflow = (self.queue - self.most_queue).max(0.0);
                 self.queue -= overflow;
@@ -42,7 +47,7 @@ impl Path {
                 let delivered = served * (1.0 - self.loss);
                 self.now += Duration::from_secs_f64(span);
                 self.control.on_sent(sent as u64);
-                let rtt = Some(Duration::from_secs_f64(0.5 + self.queue + self.others));
+                let rtt = Some(Duration::from_secs_f64(self.base + self.queue + self.others));
                 let (delivered, lost) = (delivered as u64, lost as u64);
                 self.control.on_report(self.now, LinkReport { delivered, lost, rtt });
             }
@@ -113,6 +118,13 @@ fn a_fade_says_nothing() {
     path.now += Duration::from_secs(3);
     let (delivered, lost, rtt) = (1500, 600_000, Some(Duration::from_millis(500)));
     path.control.on_report(path.now, LinkReport { delivered, lost, rtt });
+    // What was lost in it is found in the next rounds, too.
+    for _ in 0..2 {
+        path.now += Duration::from_millis(502);
+        path.control.on_sent(500_000);
+        let (delivered, lost) = (250_000, 250_000);
+        path.control.on_report(path.now, LinkReport { delivered, lost, rtt });
+    }
     for _ in 0..20 {
         assert_eq!(path.rounds(1), 8e6);
     }
@@ -123,4 +135,26 @@ fn a_link_that_carries_less_than_half_for_long_breaks_the_circuit() {
     let mut path = Path::new(8e6, 0.6, 0.5);
     path.rounds(25);
     assert!(path.control.is_broken());
+}
+
+#[test]
+fn a_path_that_becomes_longer_is_used_again_at_once() {
+    // Over the ground first; then over a satellite.
+    let mut path = Path::new(8e6, 0.0, 0.5);
+    path.base = 0.02;
+    assert_eq!(path.rounds(200), 8e6);
+    path.base = 0.6;
+    path.rounds(10);
+    assert_eq!(path.control.product(), Some(600_000));
+    assert_eq!(path.rounds(20), 8e6);
+    // A little longer is longer after some rounds only: it might be a queue.
+    path.base = 0.7;
+    path.rounds(5);
+    assert_eq!(path.control.product(), Some(600_000));
+    path.rounds(70);
+    assert_eq!(path.control.product(), Some(700_000));
+    // And a shorter one is believed at once.
+    path.base = 0.02;
+    path.rounds(1);
+    assert_eq!(path.control.product(), Some(20_000));
 }

@@ -1,0 +1,46 @@
+//! A window that stands.
+
+use super::flow::{Flow, Link};
+use super::*;
+
+const LINK: Link = Link {
+    rate: 1_000_000.0,
+    rtt: Duration::from_millis(100),
+    queue: 100_000.0,
+    loss: 50,
+    bucket: None,
+};
+
+fn flow() -> Flow<KnownLink> {
+    let rate = Rate::from_bits_per_sec(8_000_000);
+    Flow::new(KnownLink::new(slow_start(10, Growth::Doubling), SMSS, rate), LINK)
+}
+
+#[test]
+fn neither_losses_nor_timeouts_nor_idle_times_change_the_window() {
+    let mut flow = flow();
+    flow.run_for(millis(1000));
+    let window = flow.congestion.window();
+    near(window as f64, 1.25 * flow.bdp(), 0.02);
+    flow.run_for(millis(5000));
+    assert!(flow.lost > 0);
+    flow.time_out();
+    flow.congestion.on_idle();
+    let congested = flow.congested();
+    flow.congestion.on_loss(&congested);
+    flow.congestion.on_recovered(congested.flight_size, SMSS);
+    assert_eq!(flow.congestion.window(), window);
+    let before = flow.delivered;
+    flow.run_for(millis(10_000));
+    near((flow.delivered - before) as f64, 10.0 * LINK.rate * 0.98, 0.02);
+}
+
+#[test]
+fn all_that_was_seen_is_reported_once() {
+    let mut flow = flow();
+    flow.run_for(millis(3000));
+    let report = flow.congestion.take_report();
+    assert_eq!((report.delivered, report.lost), (flow.delivered, flow.lost));
+    assert!(report.rtt.is_some_and(|rtt| rtt >= LINK.rtt && rtt < 2 * LINK.rtt));
+    assert!(flow.congestion.take_report().is_empty());
+}
