@@ -4,7 +4,7 @@
 mod campaign;
 mod case;
 mod cases;
-mod limit;
+pub(crate) mod limit;
 mod measure;
 mod progress;
 mod ratio;
