@@ -60,7 +60,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_parser = parse_duration)]
     delay: Duration,
     /// Queue before the bottleneck: 500KB, 64KiB, 345packets; red:limit=50packets,min=5,max=15;
-    /// codel:target=5ms,interval=100ms. Default: a drop-tail queue of rate × 2 × delay, and at
+    /// codel:target=5ms,interval=100ms; policer:rate=8Mbit/s,burst=30KB. Default: a drop-tail queue of rate × 2 × delay, and at
     /// least 15KB
     #[arg(long)]
     queue: Option<QueueKind>,

@@ -24,7 +24,7 @@ pub use config::{
 pub use flow::Departure;
 pub use gateway::{Disposition, Emission, Gateway};
 pub use stats::{Reason, SideStats, Summary, Traffic};
-pub use view::{FlowState, FlowView, LegView};
+pub use view::{FlowState, FlowView, LegView, LinkView, TakenFor};
 
 /// A side of the gateway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

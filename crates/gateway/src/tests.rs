@@ -16,6 +16,7 @@ mod pool;
 mod resting;
 mod silence;
 mod turns;
+mod watched;
 
 use super::*;
 use bentpipe_core::tcp::buffer::Payload;

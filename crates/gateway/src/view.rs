@@ -69,6 +69,42 @@ impl FlowState {
     }
 }
 
+/// What losses on the satellite link are taken for by flows that begin now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TakenFor {
+    /// The link's own, by flows whose other gateway has announced itself. Others tell them apart.
+    Link,
+    /// Each flow tells the link's own from congestion, by the queue.
+    ToldApart,
+    /// Congestion.
+    Believed,
+}
+
+impl TakenFor {
+    /// A word for JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            TakenFor::Link => "link",
+            TakenFor::ToldApart => "told_apart",
+            TakenFor::Believed => "believed",
+        }
+    }
+}
+
+/// The satellite link as it stands at a moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LinkView {
+    /// What losses are taken for.
+    pub losses: TakenFor,
+    /// The circuit breaker has opened (RFC 8084): the link carried less than half of what it was sent, and losses,
+    /// which were the link's own before, are believed.
+    pub circuit_broken: bool,
+    /// The rate that is configured.
+    pub rate: Option<Rate>,
+    /// The rate at which flows take turns on it, if they do: lower while the link carries less than configured.
+    pub used_at: Option<Rate>,
+}
+
 /// A flow as it stands at a moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FlowView {

@@ -6,7 +6,7 @@
 
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::Bytes;
-use bentpipe_gateway::{FlowState, FlowView, Summary};
+use bentpipe_gateway::{FlowState, FlowView, LinkView, Summary};
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -45,6 +45,8 @@ pub struct Totals {
     pub memory: Bytes,
     /// Another gateway has answered on the satellite link.
     pub peer_known: bool,
+    /// That link.
+    pub satellite_link: LinkView,
 }
 
 /// An answer.
@@ -161,6 +163,8 @@ impl AsFd for Questions {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bentpipe_core::tcp::buffer::Chunks;
+    use bentpipe_gateway::{Config, Gateway};
     use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
     use std::thread;
 
@@ -173,6 +177,7 @@ mod tests {
             held: Bytes::new(0),
             memory: Bytes::new(1),
             peer_known: false,
+            satellite_link: Gateway::<Chunks>::new(Config::default()).satellite_link(),
         }
     }
 

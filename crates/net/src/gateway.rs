@@ -178,6 +178,7 @@ impl LiveGateway {
             held: Bytes::new(self.gateway.held() as u64),
             memory: self.gateway.config().memory,
             peer_known: self.gateway.peer_known(),
+            satellite_link: self.gateway.satellite_link(),
         }
     }
 

@@ -19,13 +19,16 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use bentpipe_core::units::{Bytes, Probability, Rate};
+use bentpipe_core::units::Probability;
 
 use crate::netns::process::Process;
 use crate::netns::teardown::{RunDirectory, unique_name};
 use crate::netns::{Namespace, NetnsError, join_by_veth};
 
+mod link;
 pub mod web;
+
+pub use link::SatelliteLink;
 
 /// How long an emulator or a gateway may take to set itself up.
 const READY_WITHIN: Duration = Duration::from_secs(10);
@@ -39,33 +42,6 @@ pub enum TestbedError {
     /// The directory for configurations could not be written.
     #[error("cannot write the testbed's files: {0}")]
     Files(#[from] io::Error),
-}
-
-/// The emulated satellite link, the same in both directions.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct SatelliteLink {
-    /// The bottleneck's rate.
-    pub rate: Rate,
-    /// Propagation delay, one way.
-    pub delay: Duration,
-    /// How many bytes the bottleneck's drop-tail queue holds.
-    pub queue: Bytes,
-    /// How many packets the link loses at random.
-    pub loss: Probability,
-}
-
-impl SatelliteLink {
-    /// A link that loses nothing, whose queue holds one bandwidth-delay product.
-    pub fn with_bdp_queue(rate: Rate, delay: Duration) -> SatelliteLink {
-        let queue = Bytes::new(rate.bytes_in(2 * delay));
-        SatelliteLink { rate, delay, queue, loss: Probability::ZERO }
-    }
-
-    /// The same link with packets lost at random.
-    #[must_use]
-    pub fn with_loss(self, loss: Probability) -> SatelliteLink {
-        SatelliteLink { loss, ..self }
-    }
 }
 
 /// The kernel's check of a packet's source address against the route back (RFC 3704), in the
@@ -93,11 +69,23 @@ pub enum Firewall {
     StatefulByDevice,
 }
 
+/// What the gateways are told about the link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Told {
+    /// Its rate and round trip, if there is an emulated link.
+    #[default]
+    Link,
+    /// Nothing.
+    Nothing,
+}
+
 /// What to build.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Plan {
     /// The emulated link; without it, SAT is a plain router.
     pub link: Option<SatelliteLink>,
+    /// What gateways are told about it.
+    pub told: Told,
     /// Reverse-path filtering in G1 and G2.
     pub reverse_path: ReversePath,
     /// A firewall in G1 and G2.
@@ -197,7 +185,7 @@ impl Testbed {
     }
 
     /// Starts `bentpipe gateway` at `place`, configured with the link's rate and round trip if
-    /// there is one, and waits until it is ready. It ends when what is returned is dropped.
+    /// there is one and the plan does not forbid it, and waits until it is ready. It ends when what is returned is dropped.
     ///
     /// # Errors
     /// [`NetnsError::NotReady`] with what it wrote, if it does not come up.
@@ -206,7 +194,7 @@ impl Testbed {
             "[interfaces]\nlan = [\"lan0\"]\nsatellite = [\"sat0\"]\n[metrics]\nlisten = \"{}\"\n",
             Self::METRICS
         );
-        if let Some(link) = self.plan.link {
+        if let (Some(link), Told::Link) = (self.plan.link, self.plan.told) {
             let round_trip = (2 * link.delay).as_millis();
             let rate = link.rate;
             _ = write!(config, "[satellite]\nrate = \"{rate}\"\nround_trip = \"{round_trip}ms\"\n");
@@ -219,6 +207,19 @@ impl Testbed {
         let mut gateway = Process::start(&format!("bentpipe gateway in {name}"), &mut command)?;
         gateway.wait_for_line("bentpipe gateway: ready", READY_WITHIN)?;
         Ok(gateway)
+    }
+
+    /// The hosts' TCP has the congestion control `name` from now on, and no longer CUBIC.
+    ///
+    /// # Errors
+    /// [`NetnsError::Refused`] if the kernel does not have it.
+    pub fn use_congestion_control(&self, name: &str) -> Result<(), NetnsError> {
+        [(&self.h1, 1), (&self.h2, 4)].into_iter().try_for_each(|(host, network)| {
+            host.ip(&format!(
+                "route replace default via 10.91.{network}.1 congctl {name}\n\
+                 route replace default via fd00:91:0:{network}::1 congctl {name}\n"
+            ))
+        })
     }
 
     /// Starts both gateways.

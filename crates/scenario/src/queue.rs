@@ -2,7 +2,7 @@
 
 use crate::document::{Node, Value};
 use crate::reader::{Context, Reader, Result, Section, field};
-use bentpipe_core::link::{CoDelConfig, Measure, QueueKind, QueueLimit, RedConfig};
+use bentpipe_core::link::{CoDelConfig, Measure, PolicerConfig, QueueKind, QueueLimit, RedConfig};
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::{Bytes, Probability, Rate};
 
@@ -27,7 +27,7 @@ pub(crate) const DROP_TAIL: Section = Section {
             is an interface's, 1000 full-sized packets as Linux's hold, so that a host does not \
             lose what it has ready to send. A bottleneck without delay should say its own.",
     fields: &[
-        field("kind", "`drop-tail`, `red`, `codel`", "`drop-tail`", "the discipline"),
+        field("kind", "`drop-tail`, `red`, `codel`, `policer`", "`drop-tail`", "the discipline"),
         field("limit", LIMIT, DEFAULT, "how much it holds"),
     ],
     example: "queue = \"60packets\"",
@@ -101,6 +101,25 @@ pub(crate) const CODEL: Section = Section {
     example: "queue = { kind = \"codel\", target = \"20ms\", interval = \"600ms\" }",
 };
 
+pub(crate) const POLICER: Section = Section {
+    path: "queue, policer",
+    about: "A token bucket that drops what exceeds a rate and a burst (RFC 2697 with one burst; \
+            `police` of Linux's tc): nothing waits for it. What passes waits for the line, whose \
+            rate should be higher, in a drop-tail queue.",
+    fields: &[
+        field("kind", "`policer`", "", "the discipline"),
+        field("rate", "a rate", "", "how fast the bucket fills; packets count with their headers"),
+        field(
+            "burst",
+            "bytes",
+            "",
+            "how much it holds; it begins full, and a packet longer than this never passes",
+        ),
+        field("limit", LIMIT, DEFAULT, "how much the queue behind it holds"),
+    ],
+    example: "queue = { kind = \"policer\", rate = \"8Mbit/s\", burst = \"30KB\" }",
+};
+
 /// What "one bandwidth-delay product" is at a link.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Product {
@@ -137,8 +156,8 @@ pub(crate) fn read_queue(
     let Value::Table(table) = &node.value else {
         return Ok(QueueKind::DropTail(limit(context, node, product)?));
     };
-    const KINDS: [(&str, &Section); 3] =
-        [("drop-tail", &DROP_TAIL), ("red", &RED), ("codel", &CODEL)];
+    const KINDS: [(&str, &Section); 4] =
+        [("drop-tail", &DROP_TAIL), ("red", &RED), ("codel", &CODEL), ("policer", &POLICER)];
     let kind = match table.get("kind") {
         Some(kind) => context.one_of(kind, "queue", &KINDS.map(|(name, _)| name))?,
         None => 0,
@@ -176,12 +195,21 @@ pub(crate) fn read_queue(
             }
             Ok(QueueKind::Red(red))
         }
-        _ => Ok(QueueKind::CoDel(CoDelConfig {
+        2 => Ok(QueueKind::CoDel(CoDelConfig {
             limit,
             target: reader.or("target", Duration::from_millis(5))?,
             interval: reader.or("interval", Duration::from_millis(100))?,
             ecn: reader.or("ecn", false)?,
         })),
+        _ => {
+            let policer =
+                PolicerConfig { rate: reader.need("rate")?, burst: reader.need("burst")?, limit };
+            if policer.rate.bits_per_sec() == 0 || policer.burst.count() == 0 {
+                let key = if policer.burst.count() == 0 { "burst" } else { "rate" };
+                return Err(reader.bad(key, "a policer of nothing passes nothing"));
+            }
+            Ok(QueueKind::Policer(policer))
+        }
     }
 }
 

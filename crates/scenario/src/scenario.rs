@@ -119,6 +119,7 @@ pub(crate) const SECTIONS: &[&Section] = &[
     &crate::queue::DROP_TAIL,
     &crate::queue::RED,
     &crate::queue::CODEL,
+    &crate::queue::POLICER,
     &crate::loss::GILBERT_ELLIOTT,
     &crate::loss::OUTAGE,
     &crate::loss::RANDOM_OUTAGES,

@@ -94,6 +94,10 @@ fn values_say_what_was_expected() {
         "16:41",
         &["below max-threshold"],
     );
+    let policer = "{ kind = \"policer\", rate = \"8Mbit/s\", burst = \"0B\" }";
+    spoilt("\"60packets\"", policer, "16:55", &["passes nothing"]);
+    let no_burst = "{ kind = \"policer\", rate = \"8Mbit/s\" }";
+    spoilt("\"60packets\"", no_burst, "16:9", &["`burst`", "bytes"]);
     spoilt("\"60packets\"", "{ kind = \"rde\" }", "16:18", &["no queue is called `rde`", "`red`"]);
     spoilt("bytes = \"1MB\"", "workload = \"bulky\"", "26:12", &["`bulky`", "`bulk`"]);
     spoilt("bytes = \"1MB\"", "start = { uniform = [\"5s\", \"1s\"] }", "26:21", &["the least"]);

@@ -1,6 +1,6 @@
 //! What a file says is what the model says.
 
-use bentpipe_core::link::{LossKind, QueueKind, QueueLimit, Varying};
+use bentpipe_core::link::{LossKind, PolicerConfig, QueueKind, QueueLimit, Varying};
 use bentpipe_core::tcp::receiver::AckPolicy;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::{Bytes, Rate};
@@ -60,6 +60,22 @@ fn back_is_as_forward_but_for_what_it_says() {
     // Without a rate nothing waits.
     let ideal = &scenario("").links[0].forward;
     assert_eq!(ideal.queue, QueueKind::DropTail(QueueLimit::Unlimited));
+}
+
+#[test]
+fn a_policer_has_a_rate_a_burst_and_a_queue_of_its_line() {
+    let queue = "{ kind = \"policer\", rate = \"2Mbit/s\", burst = \"20KB\", limit = \"1bdp\" }";
+    let text = format!(
+        "[host.x]\n[link.x]\nbetween = [\"x\", \"r\"]\nrate = \"8Mbit/s\"\ndelay = \"250ms\"\nqueue = {queue}\n"
+    );
+    let expected = PolicerConfig {
+        rate: Rate::from_bits_per_sec(2_000_000),
+        burst: Bytes::new(20_000),
+        // Of the line's rate.
+        limit: QueueLimit::Bytes(Bytes::new(500_000)),
+    };
+    let queue = scenario(&text).links.last().unwrap().forward.queue;
+    assert_eq!(queue, QueueKind::Policer(expected));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `bentpipe bench`: what bentpipe itself costs on this machine, and how good its gateways are.
 
-mod satellite;
+pub(crate) mod satellite;
 mod sim;
 
 use clap::Subcommand;

@@ -1,31 +1,100 @@
-//! The results as a picture: grouped bars in SVG, written by hand. Twelve bars with their labels
+//! The results as a picture: grouped bars in SVG, written by hand. Some twenty bars with their labels
 //! are less text than the set-up of a plotting library, and need no fonts at build time.
 
 use std::fmt::Write as _;
 
 use bentpipe_net::testbed::SatelliteLink;
 
-use super::report::{Row, describe, size};
+use super::lossy::Way;
+use super::report::{Report, describe, size};
 
-const WIDTH: f64 = 860.0;
+const WIDTH: f64 = 1040.0;
 const HEIGHT: f64 = 480.0;
 /// The plot's left, right, upper and lower edge.
 const LEFT: f64 = 70.0;
 const RIGHT: f64 = WIDTH - 24.0;
 const TOP: f64 = 112.0;
 const BOTTOM: f64 = HEIGHT - 62.0;
-const BAR: f64 = 46.0;
 
 /// Colours of Okabe and Ito, told apart by those with any colour vision.
-const SERIES: [(&str, &str); 3] =
-    [("end to end", "#D55E00"), ("through the gateways", "#0072B2"), ("limit", "#999999")];
+const SERIES: [(&str, &str); 5] = [
+    ("end to end", "#D55E00"),
+    ("end to end, BBR", "#E69F00"),
+    ("gateways, nothing configured", "#56B4E9"),
+    ("gateways, link known", "#0072B2"),
+    ("limit", "#999999"),
+];
+const END_TO_END: usize = 0;
+const BBR: usize = 1;
+const ESTIMATED: usize = 2;
+const KNOWN: usize = 3;
+const LIMIT: usize = 4;
+
+/// Bars that stand together.
+struct Group {
+    name: String,
+    bars: Vec<Bar>,
+}
+
+struct Bar {
+    series: usize,
+    seconds: f64,
+    label: String,
+}
+
+impl Bar {
+    fn new(series: usize, seconds: f64) -> Bar {
+        Bar { series, seconds, label: label(seconds) }
+    }
+}
+
+/// A group for each file, and one for the file that came with losses.
+fn groups(report: &Report) -> Vec<Group> {
+    let mut groups: Vec<Group> = report
+        .rows
+        .iter()
+        .map(|row| {
+            let values = [
+                (END_TO_END, Some(row.end_to_end_s)),
+                (KNOWN, row.gateways_s),
+                (LIMIT, Some(row.limit_s)),
+            ];
+            let bars =
+                values.into_iter().filter_map(|(series, value)| Some(Bar::new(series, value?)));
+            Group { name: size(row.bytes), bars: bars.collect() }
+        })
+        .collect();
+    let lossy = &report.lossy;
+    let mut bars: Vec<Bar> = lossy
+        .transfers
+        .iter()
+        .filter_map(|transfer| {
+            let series = match transfer.way {
+                Way::EndToEnd => END_TO_END,
+                Way::EndToEndBbr => BBR,
+                Way::Estimated => ESTIMATED,
+                Way::Known => KNOWN,
+            };
+            match (transfer.seconds, transfer.stopped_s) {
+                (Some(seconds), _) => Some(Bar::new(series, seconds)),
+                (None, Some(seconds)) => {
+                    Some(Bar { series, seconds, label: format!("over {seconds:.0}") })
+                }
+                (None, None) => None,
+            }
+        })
+        .collect();
+    bars.push(Bar::new(LIMIT, lossy.limit_s));
+    groups.push(Group { name: lossy.name(), bars });
+    groups
+}
 
 /// Draws seconds on a logarithmic scale: one group of bars for each file.
 /// `hosts` says what the ends ran.
-pub(crate) fn draw(link: &SatelliteLink, hosts: &str, rows: &[Row]) -> String {
-    let values = |row: &Row| [Some(row.end_to_end_s), row.gateways_s, Some(row.limit_s)];
-    let longest = rows.iter().flat_map(values).flatten().fold(1.0, f64::max);
-    let scale = Scale { low: 0.5, high: longest * 1.25 };
+pub(super) fn draw(link: &SatelliteLink, hosts: &str, report: &Report) -> String {
+    let groups = groups(report);
+    let all = groups.iter().flat_map(|group| &group.bars).map(|bar| bar.seconds);
+    let scale = Scale { low: 0.5, high: all.fold(1.0, f64::max) * 1.25 };
 
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" \
@@ -40,23 +109,26 @@ pub(crate) fn draw(link: &SatelliteLink, hosts: &str, rows: &[Row]) -> String {
     legend(&mut svg);
     axis(&mut svg, &scale);
 
-    let group = (RIGHT - LEFT) / rows.len().max(1) as f64;
-    for (i, row) in rows.iter().enumerate() {
-        let middle = LEFT + group * (i as f64 + 0.5);
-        for (j, value) in values(row).into_iter().enumerate() {
-            let Some(seconds) = value else { continue };
-            let x = middle + BAR * (j as f64 - 1.5);
-            let y = scale.y(seconds);
-            let (height, width, colour) = (BOTTOM - y, BAR - 4.0, SERIES[j].1);
+    // All bars are as wide, and as much as a bar stands between groups.
+    let bars: usize = groups.iter().map(|group| group.bars.len()).sum();
+    let bar = (RIGHT - LEFT) / (bars + groups.len()).max(1) as f64;
+    let mut left = LEFT + bar / 2.0;
+    for group in &groups {
+        let middle = left + bar * group.bars.len() as f64 / 2.0;
+        for Bar { series, seconds, label } in &group.bars {
+            let y = scale.y(*seconds);
+            let (height, width, colour) = (BOTTOM - y, bar - 4.0, SERIES[*series].1);
             _ = writeln!(
                 svg,
                 "<rect x=\"{:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" \
                  fill=\"{colour}\"/>",
-                x + 2.0
+                left + 2.0
             );
-            text(&mut svg, x + BAR / 2.0, y - 6.0, "middle", 13, &label(seconds));
+            text(&mut svg, left + bar / 2.0, y - 6.0, "middle", 12, label);
+            left += bar;
         }
-        text(&mut svg, middle, BOTTOM + 24.0, "middle", 15, &size(row.bytes));
+        text(&mut svg, middle, BOTTOM + 24.0, "middle", 15, &group.name);
+        left += bar;
     }
     text(&mut svg, (LEFT + RIGHT) / 2.0, HEIGHT - 12.0, "middle", 13, "size of the file");
     svg.push_str("</svg>\n");
@@ -102,7 +174,7 @@ fn legend(svg: &mut String) {
             "<rect x=\"{x}\" y=\"74\" width=\"14\" height=\"14\" fill=\"{colour}\"/>"
         );
         text(svg, x + 20.0, 86.0, "start", 14, name);
-        x += 60.0 + 7.2 * name.len() as f64;
+        x += 48.0 + 7.0 * name.len() as f64;
     }
 }
 

@@ -1,7 +1,7 @@
 //! The measurements: every file once end to end, once through the gateways.
 
 use std::fs;
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -14,10 +14,11 @@ use rand::{Rng as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 use sha2::{Digest as _, Sha256};
 
+use super::progress::Progress;
 use super::report::{Row, limit};
 
 /// How often the progress line is renewed.
-const TICK: Duration = Duration::from_millis(100);
+pub(super) const TICK: Duration = Duration::from_millis(100);
 /// A download that takes longer has failed.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -54,6 +55,7 @@ pub(crate) fn all(
     link: &SatelliteLink,
     sizes: &[u64],
     gateways: bool,
+    progress: &mut Progress,
 ) -> Result<Vec<Row>, MeasureError> {
     let binary = std::env::current_exe()?;
     let plan = Plan { link: Some(*link), ..Plan::default() };
@@ -64,13 +66,12 @@ pub(crate) fn all(
         sizes.iter().map(|&size| make_file(&site, size)).collect::<Result<_, _>>()?;
     let _server = WebServer::start(&testbed, &site)?;
 
-    let mut progress = Progress::new(sizes.len() * (1 + usize::from(gateways)));
     let mut column = |testbed: &mut Testbed, path| {
         let files = sizes.iter().zip(&hashes);
         files
             .map(|(&size, hash)| {
-                progress.begin(Bytes::new(size), path);
-                download(testbed, size, hash, path, &progress)
+                progress.begin(&format!("{} {path}", Bytes::new(size)));
+                download(testbed, size, hash, path, progress)
             })
             .collect::<Result<Vec<_>, MeasureError>>()
     };
@@ -99,10 +100,16 @@ pub(crate) fn all(
 
 /// Writes a file that no link can compress, and returns its hash.
 fn make_file(site: &Path, size: u64) -> io::Result<Vec<u8>> {
-    let mut content = vec![0; usize::try_from(size).map_err(io::Error::other)?];
-    Pcg64Mcg::seed_from_u64(size).fill_bytes(&mut content);
+    let content = content(size)?;
     fs::write(site.join(size.to_string()), &content)?;
     Ok(Sha256::digest(&content).to_vec())
+}
+
+/// What is in the file of `size` bytes.
+pub(super) fn content(size: u64) -> io::Result<Vec<u8>> {
+    let mut content = vec![0; usize::try_from(size).map_err(io::Error::other)?];
+    Pcg64Mcg::seed_from_u64(size).fill_bytes(&mut content);
+    Ok(content)
 }
 
 fn download(
@@ -135,49 +142,4 @@ fn download(
     // Closing takes a round trip too; the next measurement gets an empty link.
     thread::sleep(Duration::from_millis(800));
     Ok(Download { seconds, hash_matches })
-}
-
-/// What is being measured now: one line that is renewed on a terminal, one line each elsewhere.
-#[derive(Debug)]
-struct Progress {
-    began: Instant,
-    total: usize,
-    current: usize,
-    what: String,
-    terminal: bool,
-}
-
-impl Progress {
-    fn new(total: usize) -> Progress {
-        let terminal = io::stderr().is_terminal();
-        Progress { began: Instant::now(), total, current: 0, what: String::new(), terminal }
-    }
-
-    fn begin(&mut self, bytes: Bytes, path: &str) {
-        self.current += 1;
-        self.what = format!("{bytes} {path}");
-        if self.terminal {
-            self.show();
-        } else {
-            eprintln!("{}", self.line());
-        }
-    }
-
-    fn line(&self) -> String {
-        let elapsed = self.began.elapsed().as_secs();
-        format!("[{}/{}] {} ({elapsed} s)", self.current, self.total, self.what)
-    }
-
-    fn show(&self) {
-        if self.terminal {
-            eprint!("\r\x1b[2K{}", self.line());
-            let _ = io::stderr().flush();
-        }
-    }
-
-    fn clear(&self) {
-        if self.terminal {
-            eprint!("\r\x1b[2K");
-        }
-    }
 }

@@ -7,6 +7,8 @@ use bentpipe_core::units::Bytes;
 use bentpipe_net::testbed::SatelliteLink;
 use serde::Serialize;
 
+use super::lossy::Lossy;
+
 /// Payload of a full segment: Ethernet's 1500 bytes less IPv4, TCP and timestamps.
 const SEGMENT: u64 = 1448;
 /// What a segment carries besides: 20 bytes of IPv4, 20 of TCP, 12 of timestamps.
@@ -14,9 +16,11 @@ const HEADERS: u64 = 52;
 
 /// All measurements.
 #[derive(Debug, Serialize)]
-pub(crate) struct Report {
+pub(super) struct Report {
     /// One for each file.
-    pub(crate) rows: Vec<Row>,
+    pub(super) rows: Vec<Row>,
+    /// With losses.
+    pub(super) lossy: Lossy,
 }
 
 /// One file.
@@ -84,7 +88,7 @@ impl Report {
                 "{file:>8}{direct:>14}{gateways:>12}{limit:>10}{faster:>10}   {hash}"
             );
         }
-        table
+        table + "\n" + &self.lossy.to_table()
     }
 }
 
@@ -114,8 +118,10 @@ mod tests {
             limit_s: 1.01,
             hashes_match: true,
         };
-        let json: serde_json::Value =
-            serde_json::from_str(&Report { rows: vec![row] }.to_json()).unwrap();
+        let lossy = Lossy::new(&super::super::geo_link(), Vec::new());
+        let report = Report { rows: vec![row], lossy };
+        let json: serde_json::Value = serde_json::from_str(&report.to_json()).unwrap();
+        assert!(json["lossy"]["limit_s"].is_f64());
         let row = &json["rows"][0];
         assert_eq!(row["bytes"], 10_000);
         assert_eq!(row["hashes_match"], true);

@@ -25,7 +25,8 @@ pub(crate) fn all(link: &SatelliteLink, sizes: &[u64]) -> Vec<Row> {
     sizes
         .iter()
         .map(|&bytes| {
-            let (direct, split) = (download(link, bytes, false), download(link, bytes, true));
+            let ends = |gateways| Ends { hosts: own_tcp(), gateways, told: true };
+            let [direct, split] = [false, true].map(|there| download(link, bytes, ends(there)));
             Row {
                 bytes,
                 end_to_end_s: direct.unwrap_or(f64::INFINITY),
@@ -37,11 +38,27 @@ pub(crate) fn all(link: &SatelliteLink, sizes: &[u64]) -> Vec<Row> {
         .collect()
 }
 
+/// What is at the ends of the link.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ends {
+    /// The hosts' TCP.
+    pub(super) hosts: ConnectionConfig,
+    /// Whether there are gateways.
+    pub(super) gateways: bool,
+    /// Whether they know the link.
+    pub(super) told: bool,
+}
+
+/// The project's own TCP.
+fn own_tcp() -> ConnectionConfig {
+    let sender = SenderConfig { byte_limit: None, ..SenderConfig::default() };
+    ConnectionConfig { sender, ..ConnectionConfig::default() }
+}
+
 /// Seconds from the SYN to the last byte. None if the file did not come whole; the hosts compare
 /// every byte that they read with the one that was sent.
-fn download(link: &SatelliteLink, bytes: u64, gateways: bool) -> Option<f64> {
-    let sender = SenderConfig { byte_limit: None, ..SenderConfig::default() };
-    let config = ConnectionConfig { sender, ..ConnectionConfig::default() };
+pub(super) fn download(link: &SatelliteLink, bytes: u64, ends: Ends) -> Option<f64> {
+    let config = ends.hosts;
     let key = (50_000, SERVER, 80);
     let mut client = Host::new(CLIENT);
     let request = Script {
@@ -62,12 +79,16 @@ fn download(link: &SatelliteLink, bytes: u64, gateways: bool) -> Option<f64> {
     };
     server.listen(80, config, SeqNum(2), answer);
 
-    let middle = |lan_port: usize| {
-        if gateways { Node::Gateway(Box::new(gateway(link)), vec![lan_port]) } else { Node::Router }
+    let middle = |lan_port: usize| match ends.gateways {
+        true => Node::Gateway(Box::new(gateway(link, ends.told)), vec![lan_port]),
+        false => Node::Router,
     };
     let nodes = vec![Node::Host(client), middle(0), middle(1), Node::Host(server)];
-    let lan = LinkConfig { rate: None, delay: Duration::ZERO.into(), ..satellite(link) };
-    let cable = |config: &LinkConfig| [0, 1].map(|_| Line::new(config, Faults::default()));
+    let lan = LinkConfig::IDEAL;
+    // Each direction loses packets of its own.
+    let cable = |config: &LinkConfig| {
+        [1, 2].map(|seed| Line::new(&LinkConfig { seed, ..config.clone() }, Faults::default()))
+    };
     let mut world = World::chain(nodes, vec![cable(&lan), cable(&satellite(link)), cable(&lan)]);
     world.run(PATIENCE);
     let report = world.host(0).report(&key)?;
@@ -81,16 +102,17 @@ fn satellite(link: &SatelliteLink) -> LinkConfig {
         delay: link.delay.into(),
         queue: QueueLimit::Bytes(link.queue).into(),
         packet_loss: link.loss.into(),
-        seed: 1,
         ..LinkConfig::IDEAL
     }
 }
 
-/// A gateway as the live demo configures it.
-fn gateway(link: &SatelliteLink) -> Gateway {
+/// A gateway as the live demo configures it, `told` about the link or not.
+fn gateway(link: &SatelliteLink, told: bool) -> Gateway {
     let mut config = Config { super_segments: false, ..Config::default() };
-    config.satellite.rate = Some(link.rate);
-    config.satellite.round_trip = Some(2 * link.delay);
+    if told {
+        config.satellite.rate = Some(link.rate);
+        config.satellite.round_trip = Some(2 * link.delay);
+    }
     let ethernet = 1500;
     config.lan.mtu = ethernet;
     config.satellite.mtu = ethernet;

@@ -117,7 +117,7 @@ enum Asked {
     /// Watch over the gateway that has started this process
     #[command(hide = true)]
     Watchdog,
-    /// Show the totals of the gateway that runs here, and what it did not split
+    /// Show the totals of the gateway that runs here, what it did not split, and how it sees its link
     Status {
         /// As JSON
         #[arg(long)]

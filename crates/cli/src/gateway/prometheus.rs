@@ -32,6 +32,10 @@ pub(super) fn text(totals: &Totals) -> String {
     let known = u8::from(totals.peer_known);
     page.alone("peer_known", "gauge", "Whether another gateway has answered on the link", known);
 
+    let help = "Whether losses are believed as the link carried less than half of what it was sent";
+    let broken = u8::from(totals.satellite_link.circuit_broken);
+    page.alone("circuit_broken", "gauge", help, broken);
+
     page.alone("flows_split_total", "counter", "Flows split", summary.split);
     page.alone("flows_closed_total", "counter", "Split flows that ended in order", summary.closed);
     page.alone("flows_reset_total", "counter", "Split flows that ended in a reset", summary.reset);

@@ -1,7 +1,8 @@
 //! What the gateway has done: told at its end, and to whoever asks before.
 
 use super::flows::span;
-use bentpipe_gateway::{Departure, Reason, Side, Summary, Traffic};
+use bentpipe_core::units::Rate;
+use bentpipe_gateway::{Departure, LinkView, Reason, Side, Summary, TakenFor, Traffic};
 use bentpipe_net::control::Totals;
 use serde_json::{Value, json};
 use std::fmt::{self, Write};
@@ -122,8 +123,9 @@ impl Report {
         let flows = if flows.is_empty() { "none".into() } else { flows.join(", ") };
         let (uptime, peer) = (span(uptime), if peer_known { "known" } else { "not seen" });
         format!(
-            "running for {uptime}, peer gateway {peer}\nflows now: {flows}\n\
+            "running for {uptime}, peer gateway {peer}\n{}\nflows now: {flows}\n\
              held: {} of {} bytes\n{self}",
+            satellite_link(&self.totals.satellite_link),
             held.count(),
             memory.count()
         )
@@ -131,12 +133,18 @@ impl Report {
 
     /// The same for machines.
     pub(super) fn status_json(&self) -> Value {
-        let Totals { uptime, held, memory, peer_known, .. } = self.totals;
+        let Totals { uptime, held, memory, peer_known, satellite_link: link, .. } = self.totals;
         let flows: Value =
             self.totals.flows.iter().map(|(state, n)| (state.name(), json!(n))).collect();
         json!({
             "uptime_s": uptime.as_secs_f64(),
             "peer_known": peer_known,
+            "satellite_link": {
+                "losses": link.losses.name(),
+                "circuit_broken": link.circuit_broken,
+                "rate_bps": link.rate.map(Rate::bits_per_sec),
+                "used_at_bps": link.used_at.map(Rate::bits_per_sec),
+            },
             "flows": flows,
             "held_bytes": held.count(),
             "memory_bytes": memory.count(),
@@ -187,6 +195,26 @@ impl Report {
     }
 }
 
+/// The satellite link in a line.
+fn satellite_link(link: &LinkView) -> String {
+    let losses = match link.losses {
+        TakenFor::Link => "the link's own",
+        TakenFor::ToldApart => "told from congestion by the queue",
+        TakenFor::Believed => "congestion",
+    };
+    let mut line = format!("satellite link: losses are {losses}");
+    if link.circuit_broken {
+        line += ", since it carried less than half of what it was sent (circuit breaker)";
+    }
+    if let (Some(used_at), Some(rate)) = (link.used_at, link.rate)
+        && used_at < rate
+    {
+        let [used_at, rate] = [used_at, rate].map(|rate| rate.bits_per_sec() as f64 / 1e6);
+        _ = write!(line, "; used at {used_at:.3} of {rate:.3} Mbit/s, as it carries less");
+    }
+    line
+}
+
 /// What was forwarded, as a share of all TCP that came in; none before anything has.
 struct Shares {
     of_packets: Option<f64>,
@@ -233,6 +261,12 @@ pub(super) mod tests {
             held: Bytes::new(32_768),
             memory: Bytes::new(1 << 20),
             peer_known: true,
+            satellite_link: LinkView {
+                losses: TakenFor::Link,
+                circuit_broken: false,
+                rate: Some(Rate::from_bits_per_sec(8_000_000)),
+                used_at: Some(Rate::from_bits_per_sec(6_150_000)),
+            },
         }
     }
 
@@ -250,7 +284,10 @@ pub(super) mod tests {
             ),
             "{text}"
         );
-        assert!(text.starts_with("running for 1h02min, peer gateway known\nflows now: 12 open\n"));
+        let head = "running for 1h02min, peer gateway known\n\
+                    satellite link: losses are the link's own; used at 6.150 of 8.000 Mbit/s, as it \
+                    carries less\nflows now: 12 open\n";
+        assert!(text.starts_with(head), "{text}");
         let idle = Totals { summary: Summary::default(), ..totals() };
         let idle = Report { totals: idle };
         assert_eq!(idle.json()["forwarded_share"]["bytes"], Value::Null);
@@ -263,5 +300,23 @@ pub(super) mod tests {
         let status = report.status_json();
         assert_eq!(status["totals"], report.json());
         assert_eq!((&status["flows"]["open"], &status["held_bytes"]), (&json!(12), &json!(32_768)));
+        let link = &status["satellite_link"];
+        assert_eq!((&link["losses"], &link["circuit_broken"]), (&json!("link"), &json!(false)));
+        assert_eq!(
+            (&link["rate_bps"], &link["used_at_bps"]),
+            (&json!(8_000_000), &json!(6_150_000))
+        );
+    }
+
+    #[test]
+    fn a_broken_circuit_is_told() {
+        let rate = Some(Rate::from_bits_per_sec(8_000_000));
+        let view = |losses, circuit_broken| {
+            satellite_link(&LinkView { losses, circuit_broken, rate, used_at: rate })
+        };
+        let line = view(TakenFor::Believed, true);
+        assert!(line.contains("congestion, since") && !line.contains("used at"), "{line}");
+        assert_eq!(view(TakenFor::Believed, false), "satellite link: losses are congestion");
+        assert!(view(TakenFor::ToldApart, false).ends_with("told from congestion by the queue"));
     }
 }

@@ -70,6 +70,14 @@ fn flows_are_shown() {
         let status = ask(namespace, "status");
         assert_eq!(status["flows"]["open"], pairs.len(), "{status}");
         assert_eq!(status["totals"]["split"], pairs.len(), "{status}");
+        let link = &status["satellite_link"];
+        let rate = fast_link().rate.bits_per_sec();
+        assert_eq!(
+            (&link["losses"], &link["circuit_broken"], &link["rate_bps"]),
+            (&"link".into(), &false.into(), &rate.into()),
+            "{status}"
+        );
+        assert!(link["used_at_bps"].as_u64().is_some_and(|used| used <= rate), "{status}");
         let url = format!("http://{}/metrics", Testbed::METRICS);
         let metrics = namespace.output("curl", &["-sS", "--fail", &url]).expect("metrics");
         let open = format!("bentpipe_flows{{state=\"open\"}} {}", pairs.len());

@@ -1,16 +1,17 @@
 //! Which queueing discipline a link has, by name and at work.
 
 use super::{
-    CoDel, CoDelConfig, Count, DropTail, Packet, Queue, QueueLimit, Red, RedConfig, Varying,
+    CoDel, CoDelConfig, Count, DropTail, Packet, Policer, PolicerConfig, Queue, QueueLimit, Red,
+    RedConfig, Varying,
 };
 use crate::time::Instant;
 use crate::units::Rate;
 
 /// A queueing discipline with its parameters. Its text form is that of a [`QueueLimit`], or one of
 /// `droptail:420packets`, `red:limit=50packets,min=5,max=15,weight=0.002,max-p=0.1` (and
-/// `mean-packet=500`, `gentle=off`, `wait=on`, `average=packets`, `drops=packets`, `ecn=off`) and
+/// `mean-packet=500`, `gentle=off`, `wait=on`, `average=packets`, `drops=packets`, `ecn=off`),
 /// `codel:limit=1000packets,target=5ms,interval=100ms,ecn=off`, of which all parameters may be left
-/// out.
+/// out, and `policer:rate=8Mbit/s,burst=30KB,limit=unlimited`, of which the limit may.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum QueueKind {
     /// First in, first out; an arrival that does not fit is dropped.
@@ -19,6 +20,8 @@ pub enum QueueKind {
     Red(RedConfig),
     /// Controlled delay.
     CoDel(CoDelConfig),
+    /// A token bucket that drops what exceeds its rate and burst.
+    Policer(PolicerConfig),
 }
 
 impl From<QueueLimit> for QueueKind {
@@ -34,6 +37,7 @@ impl QueueKind {
             QueueKind::DropTail(limit) => Discipline::DropTail(DropTail::new(*limit)),
             QueueKind::Red(config) => Discipline::Red(Red::new(*config, rate, seed)),
             QueueKind::CoDel(config) => Discipline::CoDel(CoDel::new(*config)),
+            QueueKind::Policer(config) => Discipline::Policer(Policer::new(*config)),
         }
     }
 }
@@ -47,6 +51,8 @@ pub enum Discipline<P> {
     Red(Red<P>),
     /// Controlled delay.
     CoDel(CoDel<P>),
+    /// A token bucket that drops what exceeds its rate and burst.
+    Policer(Policer<P>),
 }
 
 macro_rules! each {
@@ -55,6 +61,7 @@ macro_rules! each {
             Discipline::DropTail($name) => $does,
             Discipline::Red($name) => $does,
             Discipline::CoDel($name) => $does,
+            Discipline::Policer($name) => $does,
         }
     };
 }

@@ -1,11 +1,12 @@
 //! The text forms of a link's elements: `name` or `name:key=value,key=value`.
 
+mod write;
+
 use super::gilbert_elliott::{GilbertElliott, States};
-use super::{CoDelConfig, LossKind, Measure, Outages, OutagesError, QueueKind, QueueLimit};
-use super::{QueueLimitError, RedConfig, Varying};
+use super::{CoDelConfig, LossKind, Measure, Outages, OutagesError, PolicerConfig, QueueKind};
+use super::{QueueLimit, QueueLimitError, RedConfig};
 use crate::time::{Duration, Instant};
-use crate::units::{Bytes, ParseError, Probability, parse_duration};
-use std::fmt;
+use crate::units::{Bytes, ParseError, Probability, Rate, parse_duration};
 use std::str::FromStr;
 
 /// Why the text of a link's element was not understood.
@@ -170,6 +171,9 @@ impl FromStr for QueueKind {
             "droptail" => Ok(QueueKind::DropTail(rest.parse()?)),
             "red" => red(Parameters::read(name, rest, RED_KEYS)).map(QueueKind::Red),
             "codel" => codel(Parameters::read(name, rest, CODEL_KEYS)).map(QueueKind::CoDel),
+            "policer" => {
+                policer(Parameters::read(name, rest, POLICER_KEYS)).map(QueueKind::Policer)
+            }
             _ if name == "unlimited" || text.starts_with(|c: char| c.is_ascii_digit()) => {
                 Ok(QueueKind::DropTail(text.parse()?))
             }
@@ -177,7 +181,8 @@ impl FromStr for QueueKind {
                 what: "queue",
                 name: name.to_owned(),
                 expected: "`420packets`, `500KB`, `unlimited`, `droptail:420packets`, \
-                           `red:min=5,max=15` or `codel:target=5ms,interval=100ms`",
+                           `red:min=5,max=15`, `codel:target=5ms,interval=100ms` or \
+                           `policer:rate=8Mbit/s,burst=30KB`",
             }),
         }
     }
@@ -227,6 +232,19 @@ fn codel(mut given: Parameters<'_>) -> Result<CoDelConfig, LinkTextError> {
         target: given.take("target", SPAN, span)?.unwrap_or(usual.target),
         interval: given.take("interval", SPAN, span)?.unwrap_or(usual.interval),
         ecn: given.take("ecn", SWITCH, switch)?.unwrap_or(usual.ecn),
+    };
+    given.finish(config)
+}
+
+const POLICER_KEYS: &str = "rate, burst, limit";
+
+fn policer(mut given: Parameters<'_>) -> Result<PolicerConfig, LinkTextError> {
+    let rate = |text: &str| text.parse().ok().filter(|rate: &Rate| rate.bits_per_sec() > 0);
+    let burst = |text: &str| text.parse().ok().filter(|burst: &Bytes| burst.count() > 0);
+    let config = PolicerConfig {
+        rate: given.need("rate", "a rate like `8Mbit/s`", rate)?,
+        burst: given.need("burst", "a length like `30KB`", burst)?,
+        limit: given.take("limit", LIMIT, limit)?.unwrap_or(QueueLimit::Unlimited),
     };
     given.finish(config)
 }
@@ -310,90 +328,5 @@ impl FromStr for Outages {
         };
         let times: Result<Vec<_>, LinkTextError> = text.split(',').map(time).collect();
         Ok(Outages::listed(times?)?)
-    }
-}
-
-/// A time, in the largest unit that says it exactly.
-struct Exact(Duration);
-
-impl fmt::Display for Exact {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let nanos = self.0.as_nanos();
-        let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
-        match units.into_iter().find(|(unit, _)| nanos.is_multiple_of(*unit)) {
-            Some((unit, name)) => write!(f, "{}{name}", nanos / unit),
-            None => write!(f, "{nanos}ns"),
-        }
-    }
-}
-
-fn on(switch: bool) -> &'static str {
-    if switch { "on" } else { "off" }
-}
-
-impl fmt::Display for Measure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Measure::Packets => "packets",
-            Measure::Bytes => "bytes",
-        })
-    }
-}
-
-impl fmt::Display for QueueKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            QueueKind::DropTail(limit) => write!(f, "droptail:{limit}"),
-            QueueKind::Red(red) => {
-                let RedConfig { limit, min_threshold: min, max_threshold: max, weight, .. } = red;
-                write!(f, "red:limit={limit},min={min},max={max},weight={weight}")?;
-                write!(f, ",max-p={},mean-packet={}B", red.max_p, red.mean_packet.count())?;
-                write!(f, ",gentle={},wait={}", on(red.gentle), on(red.wait))?;
-                write!(f, ",average={},drops={},ecn={}", red.average, red.drops, on(red.ecn))
-            }
-            QueueKind::CoDel(CoDelConfig { limit, target, interval, ecn }) => {
-                let (target, interval) = (Exact(*target), Exact(*interval));
-                let ecn = on(*ecn);
-                write!(f, "codel:limit={limit},target={target},interval={interval},ecn={ecn}")
-            }
-        }
-    }
-}
-
-impl fmt::Display for LossKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            LossKind::Independent(Varying::Constant(probability)) => write!(f, "{probability}"),
-            LossKind::Independent(Varying::Scheduled(_)) => f.write_str("scheduled"),
-            LossKind::GilbertElliott(GilbertElliott { states, h, k }) => {
-                match states {
-                    States::PerPacket { p, r } => write!(f, "gilbert-elliott:p={p},r={r}")?,
-                    States::InTime { good, bad } => {
-                        write!(f, "gilbert-elliott:good={},bad={}", Exact(*good), Exact(*bad))?;
-                    }
-                }
-                write!(f, ",h={h},k={k}")
-            }
-        }
-    }
-}
-
-impl fmt::Display for Outages {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some((first, lasting, every)) = self.period() {
-            let (first, lasting, every) = (Exact(first), Exact(lasting), Exact(every));
-            return write!(f, "periodic:first={first},lasting={lasting},every={every}");
-        }
-        let times = self.times().unwrap_or_default();
-        if times.is_empty() {
-            return f.write_str("none");
-        }
-        for (i, time) in times.iter().enumerate() {
-            let comma = if i == 0 { "" } else { "," };
-            let start = Exact(time.start.saturating_since(Instant::ZERO));
-            let lasting = Exact(time.end.saturating_since(time.start));
-            write!(f, "{comma}{start}+{lasting}")?;
-        }
-        Ok(())
     }
 }

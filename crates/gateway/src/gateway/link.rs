@@ -54,6 +54,8 @@ pub(super) struct Link {
     control: Option<RateControl>,
     /// Bytes that all flows have in flight, if it is watched.
     in_flight: u64,
+    /// It was watched, and has carried too little.
+    broken: bool,
 }
 
 impl Link {
@@ -68,6 +70,7 @@ impl Link {
             rate,
             control,
             in_flight: 0,
+            broken: false,
             pacer: Pacer::default(),
             latest: Instant::ZERO,
             waiting: BTreeMap::new(),
@@ -104,10 +107,26 @@ impl Link {
         control.is_broken()
     }
 
-    /// Nobody takes losses for the link's own any more.
-    pub(super) fn stop_watching(&mut self, rate: Option<Rate>) {
+    /// It is not what it was held for: nobody takes losses for the link's own any more.
+    pub(super) fn break_circuit(&mut self, rate: Option<Rate>) {
         self.control = None;
+        self.broken = true;
         self.rate = rate;
+    }
+
+    /// Whether losses were taken for the link's own, and are not any more.
+    pub(super) fn is_broken(&self) -> bool {
+        self.broken
+    }
+
+    /// The rate at which it is used.
+    pub(super) fn rate(&self) -> Option<Rate> {
+        self.rate
+    }
+
+    /// Whether a flow has taken its losses for its own, and has told of it: its other end is a gateway.
+    pub(super) fn is_reported(&self) -> bool {
+        self.control.as_ref().is_some_and(|control| control.product().is_some())
     }
 
     /// Whether losses may be taken for the link's own.

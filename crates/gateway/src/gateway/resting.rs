@@ -31,6 +31,7 @@ impl<B: Buffer> Gateway<B> {
             let split = resting.wake(&self.config, flow.sides, flow.ends());
             subtract_sender_stats(&mut self.summary, flow.sides, &split);
             flow.phase = Phase::Split(Box::new(split));
+            self.believe_after_rest(id);
         }
     }
 }

@@ -4,12 +4,25 @@
 use super::Gateway;
 use crate::Side;
 use crate::config::Losses;
-use crate::flow::{CLIENT, Phase, SERVER};
+use crate::flow::{CLIENT, Flow, Phase, SERVER};
+use crate::view::{LinkView, TakenFor};
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::tcp::congestion::Control;
 use bentpipe_core::time::Instant;
 
 impl<B: Buffer> Gateway<B> {
+    /// The satellite link as it stands.
+    pub fn satellite_link(&self) -> LinkView {
+        let (leg, link) = (&self.config.satellite, &self.links[Side::Satellite as usize]);
+        let losses = match leg.tolerates_losses() {
+            // A gateway behind which there are only clients announces itself in SYNs, which do not make it known.
+            true if link.is_watched() && (self.peer_known || link.is_reported()) => TakenFor::Link,
+            true => TakenFor::ToldApart,
+            false => TakenFor::Believed,
+        };
+        LinkView { losses, circuit_broken: link.is_broken(), rate: leg.rate, used_at: link.rate() }
+    }
+
     /// Something has happened to what flow `id` has in flight.
     pub(super) fn watch_links(&mut self, now: Instant, id: usize) {
         let Some(flow) = self.flows.get_mut(id) else { return };
@@ -34,7 +47,7 @@ impl<B: Buffer> Gateway<B> {
 
     /// The link carries less than half of what it is sent. From now on losses are taken for congestion,
     /// by all flows.
-    fn believe_losses(&mut self, side: Side) {
+    pub(crate) fn believe_losses(&mut self, side: Side) {
         tracing::warn!(
             ?side,
             "the link carries less than half of its rate: losses are taken for congestion from now on"
@@ -42,15 +55,42 @@ impl<B: Buffer> Gateway<B> {
         let leg = self.config.leg_mut(side);
         leg.losses = Losses::Believed;
         let (control, rate) = (leg.sender.control, leg.rate);
-        self.links[side as usize].stop_watching(rate);
+        self.links[side as usize].break_circuit(rate);
+        for (_, flow) in &mut self.flows {
+            believe(flow, side, control);
+        }
+    }
+
+    /// Flow `id` has rested, and may have missed that losses are to be believed.
+    pub(super) fn believe_after_rest(&mut self, id: usize) {
+        for side in [Side::Lan, Side::Satellite] {
+            if self.links[side as usize].is_broken() {
+                believe(&mut self.flows[id], side, self.config.leg(side).sender.control);
+            }
+        }
+    }
+
+    /// The congestion control of each leg towards `side` of flows that do not rest.
+    #[cfg(test)]
+    pub(crate) fn controls(&mut self, side: Side) -> Vec<Control> {
+        let mut controls = Vec::new();
         for (_, flow) in &mut self.flows {
             let Phase::Split(split) = &mut flow.phase else { continue };
             for leg in [CLIENT, SERVER].into_iter().filter(|leg| flow.sides[*leg] == side) {
-                let sender = split.sender_mut(leg);
-                if matches!(sender.control(), Control::KnownLink { .. }) {
-                    sender.set_control(control);
-                }
+                controls.push(split.sender_mut(leg).control());
             }
+        }
+        controls
+    }
+}
+
+/// The legs of `flow` towards `side` that take losses for the link's own believe them from now on.
+fn believe<B: Buffer>(flow: &mut Flow<B>, side: Side, control: Control) {
+    let Phase::Split(split) = &mut flow.phase else { return };
+    for leg in [CLIENT, SERVER].into_iter().filter(|leg| flow.sides[*leg] == side) {
+        let sender = split.sender_mut(leg);
+        if matches!(sender.control(), Control::KnownLink { .. }) {
+            sender.set_control(control);
         }
     }
 }

@@ -22,7 +22,7 @@ const MAX_SAMPLES: u64 = 4000;
 
 /// Who opens the connection, which decides when the first byte of data leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Opening {
+pub(crate) enum Opening {
     /// Who receives: a download, whose sender begins when the handshake's last segment has come.
     Receiver,
     /// Who sends: an upload, whose sender begins when the SYN-ACK has come.
@@ -31,20 +31,20 @@ pub(super) enum Opening {
 
 /// What is sent over which link.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Limit {
-    pub(super) rate: Rate,
-    pub(super) round_trip: Duration,
-    pub(super) loss: LossKind,
-    pub(super) bit_errors: Probability,
+pub(crate) struct Limit {
+    pub(crate) rate: Rate,
+    pub(crate) round_trip: Duration,
+    pub(crate) loss: LossKind,
+    pub(crate) bit_errors: Probability,
     /// Transfers that begin together, each on a direction of the link of its own: all are waited for.
-    pub(super) transfers: Vec<(u64, Opening)>,
+    pub(crate) transfers: Vec<(u64, Opening)>,
     /// Nothing passes for so long while data are under way.
-    pub(super) silence: Duration,
+    pub(crate) silence: Duration,
 }
 
 impl Limit {
     /// Of one transfer of `bytes` over a link that loses nothing.
-    pub(super) fn of(rate: Rate, round_trip: Duration, bytes: u64, opening: Opening) -> Limit {
+    pub(crate) fn of(rate: Rate, round_trip: Duration, bytes: u64, opening: Opening) -> Limit {
         Limit {
             rate,
             round_trip,
@@ -61,7 +61,7 @@ impl Limit {
     }
 
     /// The mean time from the SYN to the last byte, in seconds.
-    pub(super) fn seconds(&self) -> f64 {
+    pub(crate) fn seconds(&self) -> f64 {
         let packets: u64 = self.transfers.iter().map(|(bytes, _)| bytes.div_ceil(PAYLOAD)).sum();
         let samples = match self.is_lossy() {
             true => (PACKETS / packets.max(1)).clamp(MIN_SAMPLES, MAX_SAMPLES),

@@ -4,7 +4,7 @@
 mod campaign;
 mod case;
 mod cases;
-mod limit;
+pub(crate) mod limit;
 mod measure;
 mod progress;
 mod ratio;
@@ -46,8 +46,6 @@ Examples:
   bentpipe bench satellite --list
   bentpipe bench satellite --json | jq '.rows[] | select(.met == false) | .case'
   bentpipe bench satellite --strict                exit with 1 if a target is not met
-
-The link model has no policer, so there is no case of a rate that is too high on one.
 ")]
 pub(crate) struct Arguments {
     /// So many seeds; cases that take long, or vary little, take a tenth or a hundredth of them

@@ -42,7 +42,12 @@ fn queues() -> impl Strategy<Value = QueueKind> {
             ecn,
         },
     );
+    let policer =
+        (limits(), 1u64..100_000_000_000, 0u64..10_000).prop_map(|(limit, rate, burst)| {
+            PolicerConfig { rate: Rate::from_bits_per_sec(rate), burst: Bytes::new(burst), limit }
+        });
     prop_oneof![
+        policer.prop_map(QueueKind::Policer),
         limits().prop_map(QueueKind::DropTail),
         red.prop_map(QueueKind::Red),
         codel.prop_map(QueueKind::CoDel),
@@ -171,6 +176,7 @@ fn run(config: &LinkConfig, steps: &[Step]) -> (Vec<(Instant, u64)>, Counters) {
             QueueKind::DropTail(limit) => limit,
             QueueKind::Red(red) => red.limit,
             QueueKind::CoDel(codel) => codel.limit,
+            QueueKind::Policer(policer) => policer.limit,
         };
         match limit {
             QueueLimit::Packets(limit) => assert!(link.queued().packets <= limit),

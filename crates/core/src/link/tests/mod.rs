@@ -1,6 +1,7 @@
 mod conservation;
 mod losses;
 mod occupancy;
+mod policer;
 mod queues;
 mod schedules;
 mod texts;

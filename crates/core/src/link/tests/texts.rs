@@ -30,7 +30,15 @@ fn queues_are_read() {
                 drops=bytes, ecn=on";
     assert_eq!(queue(text), QueueKind::Red(scaled));
     assert_eq!(queue("codel:target=5ms,interval=100ms"), QueueKind::CoDel(CoDelConfig::default()));
-    for text in ["7packets", "unlimited", "red", text, "codel:target=1500us,ecn=on,limit=9KB"] {
+    let policer = PolicerConfig {
+        rate: Rate::from_bits_per_sec(8_000_000),
+        burst: Bytes::new(30_000),
+        limit: QueueLimit::Unlimited,
+    };
+    assert_eq!(queue("policer:rate=8Mbit/s,burst=30KB"), QueueKind::Policer(policer));
+    let codel = "codel:target=1500us,ecn=on,limit=9KB";
+    let policer = "policer:burst=1501B,rate=1.5Mbit/s,limit=20packets";
+    for text in ["7packets", "unlimited", "red", text, codel, policer] {
         assert_eq!(queue(&queue(text).to_string()), queue(text));
     }
 }
@@ -77,6 +85,8 @@ fn what_is_wrong_is_named_with_what_was_expected() {
         (queue("red:gentle=yes"), ["`yes`", "`on` or `off`"]),
         (queue("codel:target=5"), ["`5`", "100ms"]),
         (queue("codel:interval=0ms"), ["`0ms`", "100ms"]),
+        (queue("policer:rate=8Mbit/s"), ["`burst`", "30KB"]),
+        (queue("policer:burst=30KB,rate=0bit/s"), ["`0bit/s`", "8Mbit/s"]),
         (loss("2"), ["`2`", "1e-6"]),
         (loss("often"), ["`often`", "gilbert-elliott:burst=5"]),
         (loss("gilbert-elliott:burst=5"), ["`loss`", "burst / (burst + 1)"]),

@@ -1,6 +1,4 @@
 //! Links that are shared, and links that are slower than the gateways were told.
-//!
-//! A rate that is too high is also to be tried on a policer; the link model has none, so that case is missing.
 
 use super::{GEO_RATE, Size, geo, payload_rate, percent, told, told_geo};
 use crate::bench::satellite::case::{Case, Column, Figures, Seeds};
@@ -48,17 +46,27 @@ fn parallel() -> Vec<Case> {
     cases
 }
 
+/// What drops what exceeds 8 Mbit/s at once. Its burst is what the shorter of the queues holds. The line behind it is
+/// fast.
+const POLICER: &str = "{ kind = \"policer\", rate = \"8Mbit/s\", burst = \"30KB\" }";
+
 /// 10 MB with gateways that were told 1.3 times and twice the rate that there is. What is retransmitted
 /// counts from 5 s on.
 fn rate_too_high() -> Vec<Case> {
     let mut cases = Vec::new();
     for (rate, factor) in [("10.4Mbit/s", "1.3"), ("16Mbit/s", "2")] {
-        for (queue, what) in [("20packets", "20 packets"), ("1bdp", "one BDP")] {
+        for (queue, what) in [
+            ("20packets", "queue of 20 packets"),
+            ("1bdp", "queue of one BDP"),
+            (POLICER, "on a policer"),
+        ] {
             let (setup, limit) = geo(Size::MB_10);
             let setup = setup.with("link.sat.queue", queue);
+            let setup =
+                if queue == POLICER { setup.with("link.sat.rate", "100Mbit/s") } else { setup };
             let wrong = setup.clone().pair(&told(rate, "500ms")).with("run.warm-up", "5s");
             cases.push(
-                Case::new(format!("10 MB, rate {factor} × too high, queue of {what}"), Seeds::One)
+                Case::new(format!("10 MB, rate {factor} × too high, {what}"), Seeds::One)
                     .limit(limit)
                     .end_to_end(&setup)
                     .column(Column::Known, wrong)

@@ -1,0 +1,60 @@
+//! What the demo is measuring.
+
+use std::io::{self, IsTerminal as _, Write as _};
+use std::time::Instant;
+
+/// What is being measured now: one line that is renewed on a terminal, one line each elsewhere.
+#[derive(Debug)]
+pub(super) struct Progress {
+    began: Instant,
+    total: usize,
+    current: usize,
+    what: String,
+    terminal: bool,
+}
+
+impl Progress {
+    pub(super) fn new(total: usize) -> Progress {
+        let terminal = io::stderr().is_terminal();
+        Progress { began: Instant::now(), total, current: 0, what: String::new(), terminal }
+    }
+
+    pub(super) fn begin(&mut self, what: &str) {
+        self.current += 1;
+        self.note(what);
+    }
+
+    /// The same measurement has come so far; only a terminal shows it.
+    pub(super) fn update(&mut self, what: &str) {
+        what.clone_into(&mut self.what);
+        self.show();
+    }
+
+    /// Something has happened in it.
+    pub(super) fn note(&mut self, what: &str) {
+        what.clone_into(&mut self.what);
+        if self.terminal {
+            self.show();
+        } else {
+            eprintln!("{}", self.line());
+        }
+    }
+
+    fn line(&self) -> String {
+        let elapsed = self.began.elapsed().as_secs();
+        format!("[{}/{}] {} ({elapsed} s)", self.current, self.total, self.what)
+    }
+
+    pub(super) fn show(&self) {
+        if self.terminal {
+            eprint!("\r\x1b[2K{}", self.line());
+            let _ = io::stderr().flush();
+        }
+    }
+
+    pub(super) fn clear(&self) {
+        if self.terminal {
+            eprint!("\r\x1b[2K");
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! What is shown of the satellite link, and what follows when it is not what it was held for.
+
+use super::*;
+use crate::announce::Announcement;
+use bentpipe_core::tcp::congestion::Control;
+use bentpipe_core::units::Rate;
+
+const RATE: Rate = Rate::from_bits_per_sec(8_000_000);
+
+fn known() -> Config {
+    let mut config = Config::default();
+    config.satellite.rate = Some(RATE);
+    config.satellite.round_trip = Some(Duration::from_millis(500));
+    config
+}
+
+/// A connection whose server is behind another gateway.
+fn open(config: Config) -> Table {
+    let mut table = Table::new(config);
+    table.options = TcpOptions { sack_permitted: true, window_scale: Some(7), ..Table::stamped() };
+    let options = table.options.clone();
+    let syn = Table::segment(Side::Lan, 0, 0, Flags::SYN);
+    table.send(Side::Lan, TcpHeader { options: options.clone(), ..syn }, b"");
+    let mut options = options;
+    assert!(Announcement::default().put(&mut options));
+    let synack = Table::segment(Side::Satellite, 0, 1, Flags::SYN | Flags::ACK);
+    table.send(Side::Satellite, TcpHeader { options, ..synack }, b"");
+    say(&mut table, Side::Lan, 1, 1, b"");
+    table
+}
+
+fn say(table: &mut Table, from: Side, seq: u64, ack: u64, payload: &[u8]) {
+    let tcp = table.stamp(Table::segment(from, seq, ack, Flags::ACK), 600);
+    table.send(from, tcp, payload);
+}
+
+fn link(losses: TakenFor, rate: Option<Rate>) -> LinkView {
+    LinkView { losses, circuit_broken: false, rate, used_at: rate }
+}
+
+#[test]
+fn losses_are_taken_for_what_configuration_and_peer_allow() {
+    let view = |config| Table::new(config).gateway.satellite_link();
+    assert_eq!(view(Config::default()), link(TakenFor::ToldApart, None));
+    // Of a gateway at the other end nothing is known yet.
+    assert_eq!(view(known()), link(TakenFor::ToldApart, Some(RATE)));
+    assert_eq!(open(known()).gateway.satellite_link(), link(TakenFor::Link, Some(RATE)));
+    let mut believed = known();
+    believed.satellite.losses = Losses::Believed;
+    assert_eq!(open(believed).gateway.satellite_link(), link(TakenFor::Believed, Some(RATE)));
+}
+
+/// A gateway with servers on its side alone hears of the other one in SYNs.
+#[test]
+fn losses_are_the_links_own_for_servers_here_too() {
+    let mut table = Table::new(known());
+    let client = TcpOptions { sack_permitted: true, window_scale: Some(7), ..Table::stamped() };
+    table.options = client.clone();
+    let mut announced = client.clone();
+    assert!(Announcement::default().put(&mut announced));
+    // The table's client is behind the satellite here, and its server on the LAN.
+    let send = |table: &mut Table, client: bool, tcp: TcpHeader, payload: &[u8]| {
+        let (from, name) = match client {
+            true => (Side::Satellite, Side::Lan),
+            false => (Side::Lan, Side::Satellite),
+        };
+        table.give(from, &Table::ip(name), &tcp, payload)
+    };
+    let syn = Table::segment(Side::Lan, 0, 0, Flags::SYN);
+    send(&mut table, true, TcpHeader { options: announced, ..syn }, b"");
+    let synack = Table::segment(Side::Satellite, 0, 1, Flags::SYN | Flags::ACK);
+    send(&mut table, false, TcpHeader { options: client, ..synack }, b"");
+    table.wait(Duration::from_millis(500));
+    let ack = table.stamp(Table::segment(Side::Lan, 1, 1, Flags::ACK), 501);
+    send(&mut table, true, ack, b"");
+    assert_eq!(table.gateway.controls(Side::Satellite), [Control::KnownLink { rate: RATE }]);
+    assert_eq!(table.gateway.satellite_link().losses, TakenFor::ToldApart, "nothing is sent yet");
+    let said = table.stamp(Table::segment(Side::Satellite, 1, 1, Flags::ACK), 502);
+    let mut sent = send(&mut table, false, said, b"good evening");
+    sent.extend(table.wait(Duration::from_millis(500)));
+    assert!(sent.iter().any(|emission| emission.payload_len() == 12), "{sent:?}");
+    let ack = table.stamp(Table::segment(Side::Lan, 1, 13, Flags::ACK), 503);
+    send(&mut table, true, ack, b"");
+    assert_eq!(table.gateway.satellite_link().losses, TakenFor::Link);
+}
+
+#[test]
+fn a_circuit_that_is_broken_is_shown_and_heard_of_by_all_flows() {
+    let mut table = open(known());
+    assert_eq!(table.gateway.controls(Side::Satellite), [Control::KnownLink { rate: RATE }]);
+    let usual = table.gateway.config().satellite.sender.control;
+    let broken = LinkView { circuit_broken: true, ..link(TakenFor::Believed, Some(RATE)) };
+    table.gateway.believe_losses(Side::Satellite);
+    assert_eq!(table.gateway.satellite_link(), broken);
+    assert_eq!(table.gateway.controls(Side::Satellite), [usual]);
+}
+
+#[test]
+fn a_flow_that_rested_when_the_circuit_broke_believes_its_losses_too() {
+    let mut table = open(known());
+    table.wait(Duration::from_secs(5));
+    assert_eq!(table.gateway.resting(), 1);
+    table.gateway.believe_losses(Side::Satellite);
+    say(&mut table, Side::Lan, 1, 1, b"hello");
+    let usual = table.gateway.config().satellite.sender.control;
+    assert_eq!(table.gateway.controls(Side::Satellite), [usual]);
+}
