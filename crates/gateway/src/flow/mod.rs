@@ -11,7 +11,8 @@
 //!   acknowledge the SYN and the client's must begin at it ([`Syn::is_refused_by`]).
 //! - **SYN (4.2).** Of an open flow, every one is challenged ([`Tcb::on_segment`]). Before the handshake is
 //!   complete another one takes the first one's place, as a client may begin anew: if it was forged, the
-//!   true connection is forwarded from then on. After the flow's end it is a new connection.
+//!   true connection is forwarded from then on. Where options were added it is forwarded and changes nothing: a
+//!   server that has answered the first one challenges it. After the flow's end it is a new connection.
 //! - **Data (5.2).** The acknowledgment must lie between what was sent and the largest window below what was
 //!   acknowledged last ([`Tcb::on_segment`]), in data as in all else.
 //! - **Throttling (7).** Two challenges a second for each flow and leg. RFC 5961's limit for the whole host would

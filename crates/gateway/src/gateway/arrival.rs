@@ -133,14 +133,18 @@ impl<B: Buffer> Gateway<B> {
                 let syn = *syn;
                 return self.handle_synack(now, key, &syn, packet);
             }
+            (CLIENT, true, _) if syn.is_repeated_by(tcp) => {
+                let relay = syn.relay(now, &self.config, ip, tcp);
+                self.relays.push_back((sides[SERVER], relay));
+            }
+            // Of a forgery the hosts make nothing, but they would be left with what we have added.
+            (_, true, _) if !syn.is_as_it_came() => {
+                return Disposition::Forward(Reason::NotOpened);
+            }
             (SERVER, true, false) => {
                 // Simultaneous open: the hosts do it between themselves.
                 self.forget_half_open(&key);
                 return Disposition::Forward(Reason::NotOpened);
-            }
-            (CLIENT, true, _) if syn.is_repeated_by(tcp) => {
-                let relay = syn.relay(now, &self.config, ip, tcp);
-                self.relays.push_back((sides[SERVER], relay));
             }
             (CLIENT, true, _) => {
                 // Another SYN on the same ports: the old attempt is over.
@@ -240,6 +244,15 @@ impl<B: Buffer> Gateway<B> {
                 Some(relay) => self.relays.push_back((sides[CLIENT], relay)),
                 None => return Disposition::Forward(Reason::NotOpened),
             },
+            (CLIENT, true, _) if opening.syn().is_repeated_by(tcp) => {
+                let relay = opening.relay_syn(now, &self.config, ip, tcp);
+                self.relays.push_back((sides[SERVER], relay));
+            }
+            // The hosts would be left with what was added. If it is no forgery, the server's challenge (RFC
+            // 5961, 4.2) is answered by the client with a RST, and the next SYN is a new connection.
+            (_, true, _) if opening.is_bound() => {
+                return Disposition::Forward(Reason::NotOpened);
+            }
             (SERVER, true, false) => {
                 // Simultaneous open: the hosts do it between themselves.
                 self.remove(id);
@@ -248,10 +261,6 @@ impl<B: Buffer> Gateway<B> {
             // It comes again: the client could not take it, nor acknowledge it through us.
             (SERVER, false, _) if opening.is_early_data(tcp, payload.len()) => {}
             (SERVER, false, _) => return Disposition::Forward(Reason::NotOpened),
-            (_, true, _) if opening.syn().is_repeated_by(tcp) => {
-                let relay = opening.relay_syn(now, &self.config, ip, tcp);
-                self.relays.push_back((sides[SERVER], relay));
-            }
             (_, true, _) => {
                 // Another SYN on the same ports: the old attempt is over.
                 self.remove(id);

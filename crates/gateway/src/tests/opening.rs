@@ -176,6 +176,55 @@ fn a_syn_that_was_answered_goes_out_with_what_was_accepted() {
     assert!(sent[0].tcp.options.timestamps.is_some());
 }
 
+/// Fault seed 1944787: a SYN with other numbers, forged in the name of a host, before the client has answered the
+/// SYN-ACK, or before that has come. The hosts cannot go on by themselves with what we have added.
+#[test]
+fn a_forged_syn_does_not_part_us_from_a_connection_with_added_options() {
+    for flags in [Flags::SYN, Flags::SYN | Flags::FIN, Flags::SYN | Flags::ACK] {
+        for (from, answered) in [
+            (Side::Lan, false),
+            (Side::Lan, true),
+            (Side::Satellite, false),
+            (Side::Satellite, true),
+        ] {
+            let mut table = Table::new(Config {
+                add_options: AddOptions::Always,
+                announce: false,
+                ..Config::default()
+            });
+            let forged = Table::segment(from, 1 << 30, 1 << 30, flags);
+            let tcp = syn(&table, 4000);
+            table.send(Side::Lan, tcp, b"");
+            if !answered {
+                assert!(matches!(disposition(&mut table, from, &forged), Disposition::Forward(_)));
+            }
+            let answer = TcpHeader { options: Table::stamped(), ..synack(&table, 4000) };
+            table.send(Side::Satellite, answer, b"");
+            if answered {
+                assert!(matches!(disposition(&mut table, from, &forged), Disposition::Forward(_)));
+            }
+            let data = Table::segment(Side::Lan, 1, 1, Flags::ACK);
+            let sent = table.send(Side::Lan, data, b"hello");
+            let onwards = sent.iter().find(|sent| sent.payload_len() == 5).expect("it is sent on");
+            assert!(onwards.tcp.options.timestamps.is_some());
+        }
+    }
+}
+
+/// A client that begins anew is challenged by the server, which it then resets.
+#[test]
+fn a_client_may_begin_anew_where_options_were_added() {
+    let mut table = accepted();
+    let anew = TcpHeader { seq: CLIENT_ISN + (1 << 30), ..syn(&table, 4000) };
+    assert!(matches!(disposition(&mut table, Side::Lan, &anew), Disposition::Forward(_)));
+    let challenge = table.stamp(Table::segment(Side::Satellite, 1, 1, Flags::ACK), 501);
+    let forwarded = Disposition::Forward(Reason::NotOpened);
+    assert_eq!(disposition(&mut table, Side::Satellite, &challenge), forwarded);
+    let reset = Table::segment(Side::Lan, 1, 0, Flags::RST);
+    assert_eq!(disposition(&mut table, Side::Lan, &reset), forwarded);
+    assert_eq!(disposition(&mut table, Side::Lan, &anew), Disposition::Taken);
+}
+
 /// A bare copy that was on its way makes the peer take the options back, before the client has answered.
 #[test]
 fn options_that_the_peer_takes_back_are_not_used() {

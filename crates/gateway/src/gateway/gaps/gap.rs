@@ -11,6 +11,9 @@
 //! - a retransmission whose first part was lost before it came here, a tail loss probe, what SACK shows to be missing
 //!   above y: the sender sends y as well, before its second timeout at the latest;
 //! - packets that arrive twice or late: a repetition counts [`APART`] from the last one;
+//! - an outage, in which nobody could have been seen: a timer doubles, or stays where it is. If S was away for much
+//!   longer or shorter than the time before, some of it was lost, as may have been what is missing, and the time begins
+//!   anew;
 //! - a receiver that reads slowly: while its window is closed nobody can send it anything;
 //! - acknowledgments on another way: without one after each repetition nothing counts.
 //!
@@ -34,6 +37,10 @@ const PATIENCE: Duration = Duration::from_secs(17);
 /// The least time between two segments for the second to be a repetition: Linux's least timeout.
 const APART: Duration = Duration::from_millis(200);
 
+/// A sender's timeouts differ from one to the next by less than this: they double (RFC 6298, 5.5), and a round trip more or
+/// less changes little.
+const UNLIKE: u32 = 4;
+
 /// Further apart than anything that gateways hold, numbers are not of one connection.
 const REACH: u32 = 1 << 28;
 
@@ -53,6 +60,8 @@ pub(super) struct Gap {
     una: SeqNum,
     /// When it was sent last.
     sent_at: Instant,
+    /// How long that was after the time before, if there was one.
+    waited: Option<Duration>,
     /// What the sender expects from the other host.
     rcv_nxt: SeqNum,
     /// The hop limit of the sender's packets.
@@ -64,7 +73,7 @@ pub(super) struct Gap {
 #[derive(Debug)]
 struct Missing {
     from: SeqNum,
-    /// The first time that `una` was sent and this was the answer.
+    /// The first time that `una` was sent and this was the answer, or that it was sent after an outage.
     since: Instant,
     /// How often `una` was sent again since, each time after an answer.
     repeats: u8,
@@ -111,7 +120,8 @@ impl Gap {
     /// What is known from a first segment of the sender's.
     pub(super) fn new(now: Instant, ip: &IpHeader, tcp: &TcpHeader) -> Gap {
         let hop_limit = ip.hop_limit;
-        Gap { una: tcp.seq, sent_at: now, rcv_nxt: tcp.ack, hop_limit, missing: None }
+        let (una, rcv_nxt) = (tcp.seq, tcp.ack);
+        Gap { una, sent_at: now, waited: None, rcv_nxt, hop_limit, missing: None }
     }
 
     /// A segment of the sender's, which occupies so many sequence numbers.
@@ -134,8 +144,13 @@ impl Gap {
             *self = Gap::new(now, ip, tcp);
         }
         if ahead == 0 && now >= self.sent_at + APART {
+            let waited = now.saturating_since(self.sent_at);
+            let before = self.waited.replace(waited).unwrap_or(waited);
             self.sent_at = now;
             if let Some(missing) = &mut self.missing {
+                if waited > before * UNLIKE || before > waited * UNLIKE {
+                    missing.since = now;
+                }
                 missing.repeats += u8::from(missing.answered && missing.repeats < REPEATS);
                 missing.answered = false;
             }
