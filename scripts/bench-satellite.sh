@@ -149,23 +149,23 @@ EOF
 
 # All rounds of one column of one row: a line of seconds for each round.
 download() { # COLUMN BYTES LOSS
-    local column=$1 bytes=$2 loss=$3 round link
-    for round in $(seq "$rounds"); do
-        # Not by the function: what is killed is to be the emulator, not a shell around it.
-        ip netns exec "$run-$column-sat" "$bentpipe" link --between ground1,ground2 --rate 8Mbit/s --delay 250ms \
-            --queue 517500 --loss "$loss" --seed $((2 * round)) >"$files/$column/link" 2>&1 &
-        link=$!
-        wait_for "$files/$column/link" "bentpipe link: ready"
+    local column=$1 bytes=$2 loss=$3 link
+    # Not by the function: what is killed is to be the emulator, not a shell around it.
+    ip netns exec "$run-$column-sat" "$bentpipe" link --between ground1,ground2 --rate 8Mbit/s --delay 250ms \
+        --queue 517500 --loss "$loss" --seed 2 >"$files/$column/link" 2>&1 &
+    link=$!
+    wait_for "$files/$column/link" "bentpipe link: ready"
+    for _ in $(seq "$rounds"); do
         in_space "$column" client curl --silent --noproxy '*' --max-time "$patience" --output "$files/$column/got" \
             --write-out '%{time_total}\n' "http://10.94.4.2/$bytes" >>"$files/$column/seconds" || true
-        if ! cmp -s "$files/$column/got" "$files/site/$bytes"; then
-            # Given up, or wrong: what came must at least be the beginning.
-            cmp -s -n "$(stat -c %s "$files/$column/got")" "$files/$column/got" "$files/site/$bytes" ||
-                echo "wrong" >>"$files/$column/seconds"
-        fi
-        kill "$link"
-        wait "$link" 2>/dev/null || true
+        # What was given up must at least be the beginning.
+        cmp -s -n "$(stat -c %s "$files/$column/got")" "$files/$column/got" "$files/site/$bytes" ||
+            echo "wrong" >>"$files/$column/seconds"
+        # The connection's end also crosses the emulated link: without it the satellite is a plain router.
+        sleep 3
     done
+    kill "$link"
+    wait "$link" 2>/dev/null || true
 }
 
 mean() { # COLUMN
