@@ -45,6 +45,8 @@ pub struct Totals {
     pub memory: Bytes,
     /// Another gateway has answered on the satellite link.
     pub peer_known: bool,
+    /// When the satellite side's data is acknowledged, in connections with that gateway or without.
+    pub acknowledgments: String,
 }
 
 /// An answer.
@@ -173,6 +175,7 @@ mod tests {
             held: Bytes::new(0),
             memory: Bytes::new(1),
             peer_known: false,
+            acknowledgments: "delayed:40ms".into(),
         }
     }
 

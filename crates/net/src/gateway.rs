@@ -178,6 +178,11 @@ impl LiveGateway {
             held: Bytes::new(self.gateway.held() as u64),
             memory: self.gateway.config().memory,
             peer_known: self.gateway.peer_known(),
+            acknowledgments: self
+                .gateway
+                .config()
+                .satellite
+                .acknowledgments_text(self.gateway.peer_known()),
         }
     }
 

@@ -123,9 +123,10 @@ impl Report {
         let (uptime, peer) = (span(uptime), if peer_known { "known" } else { "not seen" });
         format!(
             "running for {uptime}, peer gateway {peer}\nflows now: {flows}\n\
-             held: {} of {} bytes\n{self}",
+             held: {} of {} bytes\nacknowledgments over the satellite: {}\n{self}",
             held.count(),
-            memory.count()
+            memory.count(),
+            self.totals.acknowledgments
         )
     }
 
@@ -140,6 +141,7 @@ impl Report {
             "flows": flows,
             "held_bytes": held.count(),
             "memory_bytes": memory.count(),
+            "satellite_acknowledgments": self.totals.acknowledgments,
             "totals": self.json(),
         })
     }
@@ -233,6 +235,7 @@ pub(super) mod tests {
             held: Bytes::new(32_768),
             memory: Bytes::new(1 << 20),
             peer_known: true,
+            acknowledgments: "thinned:8:200ms".into(),
         }
     }
 
@@ -263,5 +266,8 @@ pub(super) mod tests {
         let status = report.status_json();
         assert_eq!(status["totals"], report.json());
         assert_eq!((&status["flows"]["open"], &status["held_bytes"]), (&json!(12), &json!(32_768)));
+        assert_eq!(status["satellite_acknowledgments"], "thinned:8:200ms");
+        let text = report.status();
+        assert!(text.contains("\nacknowledgments over the satellite: thinned:8:200ms\n"), "{text}");
     }
 }
