@@ -47,6 +47,8 @@ pub struct Totals {
     pub peer_known: bool,
     /// That link.
     pub satellite_link: LinkView,
+    /// When the satellite side's data is acknowledged, in connections with that gateway or without.
+    pub acknowledgments: String,
 }
 
 /// An answer.
@@ -178,6 +180,7 @@ mod tests {
             memory: Bytes::new(1),
             peer_known: false,
             satellite_link: Gateway::<Chunks>::new(Config::default()).satellite_link(),
+            acknowledgments: "delayed:40ms".into(),
         }
     }
 

@@ -179,6 +179,11 @@ impl LiveGateway {
             memory: self.gateway.config().memory,
             peer_known: self.gateway.peer_known(),
             satellite_link: self.gateway.satellite_link(),
+            acknowledgments: self
+                .gateway
+                .config()
+                .satellite
+                .acknowledgments_text(self.gateway.peer_known()),
         }
     }
 

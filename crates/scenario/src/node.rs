@@ -158,6 +158,12 @@ pub(crate) const LEG: Section = Section {
             "unknown",
             "of the link behind it: paces every flow, and sizes the initial window together with `round-trip`",
         ),
+        field(
+            "return-rate",
+            "a rate",
+            "unknown",
+            "of what comes from that link: where acknowledgments to a gateway would take more than a tenth of `rate`, they are thinned (`ack=thinned:8:200ms`) unless `tcp` has `ack`",
+        ),
         field("round-trip", "a time", "unknown", "of that link"),
         field(
             "tcp",
@@ -258,6 +264,7 @@ fn leg(context: &Context<'_>, node: Option<&Tree>, default: LegConfig) -> Result
     Ok(LegConfig {
         discard: Discard::ALL[discard],
         rate: reader.maybe("rate")?.or(default.rate),
+        return_rate: reader.maybe("return-rate")?.or(default.return_rate),
         round_trip: reader.maybe("round-trip")?.or(default.round_trip),
         losses,
         mtu: reader.within("mtu", default.mtu, 576..=u16::MAX)?,

@@ -42,6 +42,7 @@ Example:
 
     [satellite]             # all optional
     rate = \"8Mbit/s\"        # paces what goes out, and sizes the initial window
+    return_rate = \"8Mbit/s\" # of what comes: with `rate`, decides on thinning acknowledgments
     round_trip = \"500ms\"
     add_options = \"known-peer\"  # or \"always\", \"never\"
     recovery = \"rack\"       # or fack, sack, newreno, …

@@ -124,10 +124,11 @@ impl Report {
         let (uptime, peer) = (span(uptime), if peer_known { "known" } else { "not seen" });
         format!(
             "running for {uptime}, peer gateway {peer}\n{}\nflows now: {flows}\n\
-             held: {} of {} bytes\n{self}",
+             held: {} of {} bytes\nacknowledgments over the satellite: {}\n{self}",
             satellite_link(&self.totals.satellite_link),
             held.count(),
-            memory.count()
+            memory.count(),
+            self.totals.acknowledgments
         )
     }
 
@@ -148,6 +149,7 @@ impl Report {
             "flows": flows,
             "held_bytes": held.count(),
             "memory_bytes": memory.count(),
+            "satellite_acknowledgments": self.totals.acknowledgments,
             "totals": self.json(),
         })
     }
@@ -267,6 +269,7 @@ pub(super) mod tests {
                 rate: Some(Rate::from_bits_per_sec(8_000_000)),
                 used_at: Some(Rate::from_bits_per_sec(6_150_000)),
             },
+            acknowledgments: "thinned:8:200ms".into(),
         }
     }
 
@@ -306,6 +309,9 @@ pub(super) mod tests {
             (&link["rate_bps"], &link["used_at_bps"]),
             (&json!(8_000_000), &json!(6_150_000))
         );
+        assert_eq!(status["satellite_acknowledgments"], "thinned:8:200ms");
+        let text = report.status();
+        assert!(text.contains("\nacknowledgments over the satellite: thinned:8:200ms\n"), "{text}");
     }
 
     #[test]

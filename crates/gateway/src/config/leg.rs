@@ -36,6 +36,8 @@ pub struct LegConfig {
     /// The rate of the link behind this leg, if it is known: paces every flow, and sizes the
     /// initial window together with `round_trip`.
     pub rate: Option<Rate>,
+    /// The rate at which that link brings what comes, if it is known: what acknowledgments are for.
+    pub return_rate: Option<Rate>,
     /// The round-trip time of that link, if it is known.
     pub round_trip: Option<Duration>,
     /// What a loss is taken for.
@@ -46,8 +48,10 @@ pub struct LegConfig {
     pub sender: SenderConfig,
     /// Pacing; None: at the link's rate if that is known.
     pub pacing: Option<Pacing>,
-    /// When acknowledgments are sent.
+    /// When acknowledgments are sent; see [`LegConfig::acknowledgments`].
     pub ack_policy: AckPolicy,
+    /// Whether the link decides on thinning them: unless a policy was chosen.
+    pub ack_by_link: bool,
     /// The largest IP packet on the interfaces of this side, in bytes.
     pub mtu: u16,
     /// The longest segments of either direction: the MSS option of SYNs and SYN-ACKs that go to
@@ -107,10 +111,22 @@ impl LegConfig {
     /// [`ConfigError::Preset`] if there is no such preset.
     pub fn preset(name: &str) -> Result<LegConfig, ConfigError> {
         let ConnectionConfig { sender, ack_policy, .. } = ConnectionConfig::preset(name)?;
-        let (rate, round_trip, pacing) = (None, None, None);
+        let (rate, return_rate, round_trip, pacing) = (None, None, None, None);
         let (mtu, mss, discard) = (u16::MAX, MssLimit::Hosts, Discard::Off);
         let losses = Losses::default();
-        Ok(LegConfig { rate, round_trip, losses, sender, pacing, ack_policy, mtu, mss, discard })
+        Ok(LegConfig {
+            rate,
+            return_rate,
+            round_trip,
+            losses,
+            sender,
+            pacing,
+            ack_policy,
+            ack_by_link: true,
+            mtu,
+            mss,
+            discard,
+        })
     }
 
     /// Sets one parameter from text, as the core reads it.
@@ -132,6 +148,7 @@ impl LegConfig {
             // Who chooses one wants it to be heard.
             self.losses = Losses::Believed;
         }
+        self.ack_by_link &= key != "ack";
         if key == "pacing" {
             self.pacing = Some(tcp.sender.pacing);
         }

@@ -1,5 +1,6 @@
 //! The gateway's parameters.
 
+mod acknowledgments;
 mod discard;
 mod leg;
 mod losses;

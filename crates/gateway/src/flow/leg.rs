@@ -73,7 +73,7 @@ impl Leg {
         let sender = Sender::new(sender, acked, window, rtt);
         let receiver = ReceiverConfig {
             rmss: terms.rmss,
-            ack_policy: leg_config.ack_policy,
+            ack_policy: leg_config.acknowledgments(peer),
             window_shift: terms.rcv_shift,
             sack: terms.sack,
             hold_fin: true,

@@ -21,7 +21,7 @@ fn exchange(boxes: Vec<Node>, satellite_at: usize) -> (World, Vec<Seen>) {
     });
     let bytes = Script { bytes: LEN, ..Script::default() };
     let tcp = ConnectionConfig::preset("linux").unwrap();
-    let path = Path { boxes, links: links.collect(), tcp, calls: Vec::new() };
+    let path = Path { boxes, links: links.collect(), back: None, tcp, calls: Vec::new() };
     let (mut world, probe) = path.call(bytes, bytes).build();
     assert!(world.run(Duration::from_secs(4 * 3600)));
     assert_whole(&world, 0);

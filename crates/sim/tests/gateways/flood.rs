@@ -39,6 +39,7 @@ fn split_beside(per_second: u32, config: Config) -> u64 {
         ..satellite(Rate::from_bits_per_sec(8_000_000))
     };
     let path = Path {
+        back: None,
         boxes: vec![gateway(Config { super_segments: false, ..config }, 1)],
         links: vec![lossy, cable()],
         tcp: ConnectionConfig::preset("linux").unwrap(),

@@ -90,7 +90,7 @@ impl Case {
         }
         let links =
             vec![LinkConfig::IDEAL, cable(), LinkConfig::IDEAL, space, cable(), LinkConfig::IDEAL];
-        let path = Path { boxes, links, tcp: self.tcp, calls: Vec::new() };
+        let path = Path { boxes, links, back: None, tcp: self.tcp, calls: Vec::new() };
         let (mut world, _) = path.call(self.near, self.far).build();
         assert!(world.run(Duration::from_secs(4 * 3600)));
         assert_whole(&world, 0);

@@ -75,6 +75,8 @@ impl Helper for Probe {
 struct Path {
     boxes: Vec<Node>,
     links: Vec<LinkConfig>,
+    /// The rate of a link's way back, where that is another: which link, and the rate.
+    back: Option<(usize, Rate)>,
     tcp: ConnectionConfig,
     /// By connection, which the near host opens: when, and what runs at the near and the far host.
     calls: Vec<(Instant, [Script; 2])>,
@@ -87,6 +89,7 @@ impl Path {
         Path {
             boxes: vec![gateway(near, 0), gateway(far, 1)],
             links: vec![cable(), satellite(rate), cable()],
+            back: None,
             tcp: ConnectionConfig::preset("linux").unwrap(),
             calls: Vec::new(),
         }
@@ -120,7 +123,11 @@ impl Path {
             Line::new(&LinkConfig { seed, ..link.clone() }, Faults::default())
         };
         let lines = ideal.chain(&self.links).map(|l| [line(l, l.seed), line(l, l.seed + 1)]);
-        let lines = lines.collect();
+        let mut lines: Vec<_> = lines.collect();
+        if let Some((link, rate)) = self.back {
+            let link_back = LinkConfig { rate: Some(rate.into()), ..self.links[link].clone() };
+            lines[link + 1][1] = line(&link_back, link_back.seed + 1);
+        }
         (World::chain(nodes, lines), probe)
     }
 }

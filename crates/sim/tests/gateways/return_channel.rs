@@ -39,8 +39,14 @@ fn upload(config: &Config, acknowledgments: Option<&str>, loss: f64, seed: u64) 
     if let Some(policy) = acknowledgments {
         config.satellite.set("ack", policy).unwrap();
     }
+    transfer([config.clone(), config], None, loss, seed)
+}
+
+/// The same through these gateways, over a link whose way back has a rate of its own.
+fn transfer(configs: [Config; 2], back: Option<Rate>, loss: f64, seed: u64) -> Use {
     let meter = Meter::default();
-    let mut path = Path::geo(RATE, [config.clone(), config]);
+    let mut path = Path::geo(RATE, configs);
+    path.back = back.map(|rate| (2, rate));
     path.boxes.insert(1, Node::Helper(Box::new(meter.clone())));
     let packet_loss: LossKind = Probability::new(loss).unwrap().into();
     path.links.insert(1, LinkConfig::IDEAL);
@@ -84,5 +90,39 @@ fn thinned_acknowledgments_do_as_well_with_losses() {
         println!("{name}: {usual:?}, thinned {thinned:?}");
         assert!(thinned.share < 0.01 && usual.share > 0.02, "{name}: {thinned:?}, {usual:?}");
         assert!(thinned.goodput > 0.9 * usual.goodput, "{name}: {thinned:?}, {usual:?}");
+    }
+}
+
+/// An upload through gateways that know both rates of their link: its share of the way back, and its goodput, with
+/// acknowledgments as the link decides or as `policy` says.
+fn known_both_ways(back: Rate, policy: Option<&str>, loss: f64) -> Use {
+    let [mut near, mut far] = [knowing(RATE), knowing(back)];
+    near.satellite.return_rate = Some(back);
+    far.satellite.return_rate = Some(RATE);
+    if let Some(policy) = policy {
+        far.satellite.set("ack", policy).unwrap();
+    }
+    let uses =
+        [100, 102, 104].map(|seed| transfer([near.clone(), far.clone()], Some(back), loss, seed));
+    let mean = |of: fn(&Use) -> f64| uses.iter().map(of).sum::<f64>() / uses.len() as f64;
+    Use { share: mean(|it| it.share), goodput: mean(|it| it.goodput) }
+}
+
+/// Where acknowledgments would take more than a tenth of the way back they are thinned by default, and that costs
+/// less than a hundredth of goodput: at the edge of that rule as well as where it is needed.
+#[test]
+fn the_link_decides_on_thinning_and_it_costs_no_goodput() {
+    for kbits in [1_300, 256, 64] {
+        let back = Rate::from_bits_per_sec(1_000 * kbits);
+        for loss in [0.0, 0.01] {
+            let by_link = known_both_ways(back, None, loss);
+            let usual = known_both_ways(back, Some("delayed:40ms"), loss);
+            println!("{kbits} kbit/s, {loss} lost: {by_link:?}, usual {usual:?}");
+            assert!(
+                by_link.goodput > 0.99 * usual.goodput,
+                "{kbits}, {loss}: {by_link:?}, {usual:?}"
+            );
+            assert!(by_link.share < 0.5 * usual.share, "{kbits}, {loss}: {by_link:?}, {usual:?}");
+        }
     }
 }

@@ -18,6 +18,7 @@ use toml::Spanned;
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Satellite {
     rate: Option<Spanned<String>>,
+    return_rate: Option<Spanned<String>>,
     round_trip: Option<Spanned<String>>,
     losses: Option<Spanned<Scalar>>,
     add_options: Option<Adding>,
@@ -92,6 +93,7 @@ impl Satellite {
     /// Changes `leg` as the table says.
     pub(super) fn set(&self, leg: &mut LegConfig) -> Result<(), Wrong> {
         leg.rate = bounds::read("rate", self.rate.as_ref(), &RATES)?;
+        leg.return_rate = bounds::read("return_rate", self.return_rate.as_ref(), &RATES)?;
         let round_trip = bounds::read("round_trip", self.round_trip.as_ref(), &ROUND_TRIPS)?;
         leg.round_trip = round_trip.map(|Span(time)| time);
         set_leg!(leg, self);

@@ -28,6 +28,7 @@ fn a_side_of_a_link_has_its_min_and_its_max() {
         ("rate = \"0Mbit/s\"", ["rate", "1kbit/s to 100Gbit/s"]),
         ("rate = \"999bit/s\"", ["rate", "1kbit/s to 100Gbit/s"]),
         ("rate = \"101Gbit/s\"", ["rate", "1kbit/s to 100Gbit/s"]),
+        ("return_rate = \"0Mbit/s\"", ["return_rate", "1kbit/s to 100Gbit/s"]),
         ("round_trip = \"0ms\"", ["round_trip", "100us to 30s"]),
         ("round_trip = \"31s\"", ["round_trip", "100us to 30s"]),
         ("rate = 8", ["integer", "string"]),
