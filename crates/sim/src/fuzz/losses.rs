@@ -77,7 +77,8 @@ fn has_lost(plan: &Plan, call: &Call, world: &World, end: usize) -> bool {
         connection.and_then(|connection| connection.last_tcb())
     };
     let (Some(sender), Some(receiver)) = (tcb(end), tcb(1 - end)) else { return true };
-    let una = sender.sender.snd_una();
+    // A FIN counts as an offset, and is no byte of those that gateways have received.
+    let una = sender.sender.snd_una() - u64::from(sender.sender.fin_acked());
     let missing = una.saturating_sub(receiver.receiver.expected());
     let [client, server] = [0, 1].map(|end| SocketAddr::from(name(plan, call, end)));
     let legs = BOXES
