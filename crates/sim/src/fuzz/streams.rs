@@ -123,8 +123,9 @@ impl Streams {
         let Some((edge, unit)) = edges.edge(node, src, dst) else { return Ok(()) };
         let delivered = stream.heard.unwrap_or(start);
         let first = start + u64::from(stream.first_window);
-        // The field of the window is rounded up.
-        let most = i64::from(unit) - 1;
+        // The field of the window is rounded up. Of a window of zero the acknowledgment of a FIN may lie one
+        // further, which takes no room.
+        let most = i64::from(unit) - 1 + i64::from(segment.window == 0);
         let beyond = |edge: SeqNum, limit: SeqNum| i64::from(edge.distance_from(limit)) > most;
         if beyond(edge, delivered + limit) && beyond(edge, first) {
             return Err(format!(
@@ -197,5 +198,55 @@ impl Stream {
 fn later(to: &mut Option<SeqNum>, seq: SeqNum) {
     if to.is_none_or(|to| seq.distance_from(to) > 0) {
         *to = Some(seq);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Ipv4Addr;
+
+    /// Fault seed 2549103: all that a SYN's window has promised is held, and a FIN comes behind it.
+    #[test]
+    fn a_fin_behind_a_full_window_takes_no_room() {
+        let [client, server] = [1, 2].map(|host| (Ipv4Addr::new(10, 0, 0, host).into(), 80));
+        let syn = Segment {
+            node: BOXES[0],
+            how: How::Sent,
+            src: client,
+            dst: server,
+            flags: Flags::SYN,
+            seq: SeqNum(100),
+            ack: SeqNum(0),
+            window: 60_000,
+            window_scale: None,
+            timestamps: None,
+        };
+        let (flags, seq, ack) = (Flags::SYN | Flags::ACK, SeqNum(500), SeqNum(101));
+        let synack = Segment { src: server, dst: client, flags, seq, ack, ..syn };
+        let came = Segment { how: How::Came, ..synack };
+        let acks = |ack: u32, window: u16| {
+            let (flags, seq, ack) = (Flags::ACK, SeqNum(101), SeqNum(501 + ack));
+            Segment { flags, seq, ack, window, ..syn }
+        };
+        for (last, fits) in [
+            (acks(60_000, 0), true),
+            (acks(60_001, 0), true),
+            (acks(60_002, 0), false),
+            (acks(60_000, 1), false),
+        ] {
+            let mut edges = Edges::default();
+            let mut streams = Streams {
+                streams: BTreeMap::new(),
+                limits: [20_000; 2],
+                tables: Default::default(),
+            };
+            let mut seen = Ok(());
+            for segment in [syn, came, synack, last] {
+                edges.see(&segment).unwrap();
+                seen = streams.see(&segment, &edges);
+            }
+            assert_eq!(seen.is_ok(), fits, "{seen:?}");
+        }
     }
 }
