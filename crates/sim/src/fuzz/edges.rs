@@ -25,7 +25,7 @@ struct Promise {
     /// The SYN that the node sent, and the shift that it offered in any of its copies, or the SYN-ACK and
     /// that in its last copy.
     ours: Option<(SeqNum, Option<u8>)>,
-    /// The SYN that belongs to it, and the shift in its first copy; of a SYN-ACK, in all copies until the
+    /// The SYN that belongs to it, and the shift in any of its copies; of a SYN-ACK, in all copies until the
     /// node acknowledged it.
     theirs: Option<(SeqNum, Option<u8>)>,
     /// The latest SYN that came, likewise. It may be forged, or that of another connection.
@@ -77,8 +77,14 @@ impl Edges {
                         theirs.1 = theirs.1.and(segment.window_scale);
                     }
                 }
-                _ if promise.came.is_none_or(|(isn, _)| isn != seq) => promise.came = Some(syn),
-                _ => {}
+                // A SYN-ACK with a window scale answers a copy that offered one (RFC 7323, 1.3). That need not
+                // be the first: a gateway may have forgotten that by the time when another one comes to which
+                // one nearer to the client has added the option.
+                _ => {
+                    let before =
+                        promise.came.filter(|(isn, _)| *isn == seq).and_then(|came| came.1);
+                    promise.came = Some((seq, before.or(segment.window_scale)));
+                }
             }
             return Ok(());
         }
@@ -158,5 +164,55 @@ impl Edges {
     /// Another box stands in the place of `node`.
     pub(super) fn forget(&mut self, node: NodeId) {
         self.promises.retain(|(at, _, _), _| *at != node);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Ipv4Addr;
+
+    /// The box's SYN-ACK promises 65,535 bytes and its next segment 512, in units of the shift that it offers.
+    fn promised(copies: [Option<u8>; 2]) -> Result<(), String> {
+        let [client, server] = [1, 2].map(|host| (Ipv4Addr::new(10, 0, 0, host).into(), 80));
+        let syn = Segment {
+            node: 2,
+            how: How::Came,
+            src: client,
+            dst: server,
+            flags: Flags::SYN,
+            seq: SeqNum(100),
+            ack: SeqNum(0),
+            window: 1_000,
+            window_scale: None,
+            timestamps: None,
+        };
+        let mut edges = Edges::default();
+        for window_scale in copies {
+            edges.see(&Segment { window_scale, ..syn })?;
+        }
+        let synack = Segment {
+            how: How::Sent,
+            src: server,
+            dst: client,
+            flags: Flags::SYN | Flags::ACK,
+            seq: SeqNum(500),
+            ack: SeqNum(101),
+            window: u16::MAX,
+            window_scale: Some(7),
+            ..syn
+        };
+        edges.see(&synack)?;
+        let (flags, seq, window) = (Flags::ACK, SeqNum(501), 512);
+        edges.see(&Segment { flags, seq, window, ..synack })
+    }
+
+    /// Fault seed 2329860: a gateway had no room any more for the first copy when another gateway had for the second.
+    #[test]
+    fn a_synack_with_a_window_scale_answers_the_copy_that_offered_one() {
+        assert!(promised([None, None]).is_err());
+        for copies in [[None, Some(10)], [Some(10), None], [Some(10), Some(10)]] {
+            assert!(promised(copies).is_ok(), "{copies:?}");
+        }
     }
 }
