@@ -11,9 +11,8 @@
 //! - a retransmission whose first part was lost before it came here, a tail loss probe, what SACK shows to be missing
 //!   above y: the sender sends y as well, before its second timeout at the latest;
 //! - packets that arrive twice or late: a repetition counts [`APART`] from the last one;
-//! - an outage, in which nobody could have been seen: a timer doubles, or stays where it is. If S was away for much
-//!   longer or shorter than the time before, some of it was lost, as may have been what is missing, and the time begins
-//!   anew;
+//! - an outage, in which nobody could have been seen: a timer doubles. If S was away for much longer than ever before
+//!   or after, some of it was lost, as may have been what is missing: of that time only [`UNLIKE`] times the next longest counts;
 //! - a receiver that reads slowly: while its window is closed nobody can send it anything;
 //! - acknowledgments on another way: without one after each repetition nothing counts.
 //!
@@ -37,8 +36,8 @@ const PATIENCE: Duration = Duration::from_secs(17);
 /// The least time between two segments for the second to be a repetition: Linux's least timeout.
 const APART: Duration = Duration::from_millis(200);
 
-/// A sender's timeouts differ from one to the next by less than this: they double (RFC 6298, 5.5), and a round trip more or
-/// less changes little.
+/// A sender's longest wait is longer than the next one by less than this: its timeouts double (RFC 6298, 5.5), and a round
+/// trip more or less changes little.
 const UNLIKE: u32 = 4;
 
 /// Further apart than anything that gateways hold, numbers are not of one connection.
@@ -60,8 +59,6 @@ pub(super) struct Gap {
     una: SeqNum,
     /// When it was sent last.
     sent_at: Instant,
-    /// How long that was after the time before, if there was one.
-    waited: Option<Duration>,
     /// What the sender expects from the other host.
     rcv_nxt: SeqNum,
     /// The hop limit of the sender's packets.
@@ -73,8 +70,10 @@ pub(super) struct Gap {
 #[derive(Debug)]
 struct Missing {
     from: SeqNum,
-    /// The first time that `una` was sent and this was the answer, or that it was sent after an outage.
+    /// The first time that `una` was sent and this was the answer.
     since: Instant,
+    /// The longest time since until it was sent again, and the next longest.
+    waits: [Duration; 2],
     /// How often `una` was sent again since, each time after an answer.
     repeats: u8,
     /// There is an answer to the last one.
@@ -121,7 +120,7 @@ impl Gap {
     pub(super) fn new(now: Instant, ip: &IpHeader, tcp: &TcpHeader) -> Gap {
         let hop_limit = ip.hop_limit;
         let (una, rcv_nxt) = (tcp.seq, tcp.ack);
-        Gap { una, sent_at: now, waited: None, rcv_nxt, hop_limit, missing: None }
+        Gap { una, sent_at: now, rcv_nxt, hop_limit, missing: None }
     }
 
     /// A segment of the sender's, which occupies so many sequence numbers.
@@ -145,12 +144,9 @@ impl Gap {
         }
         if ahead == 0 && now >= self.sent_at + APART {
             let waited = now.saturating_since(self.sent_at);
-            let before = self.waited.replace(waited).unwrap_or(waited);
             self.sent_at = now;
             if let Some(missing) = &mut self.missing {
-                if waited > before * UNLIKE || before > waited * UNLIKE {
-                    missing.since = now;
-                }
+                missing.note_wait(waited);
                 missing.repeats += u8::from(missing.answered && missing.repeats < REPEATS);
                 missing.answered = false;
             }
@@ -192,8 +188,9 @@ impl Gap {
     /// The last repetition has been answered.
     fn judge(&mut self, now: Instant) -> Sign {
         let Some(missing) = &mut self.missing else { return Sign::Nothing };
-        let Missing { since, repeats, resets, .. } = *missing;
-        if repeats < REPEATS || now < since + PATIENCE || resets == RESETS {
+        let Missing { since, waits: [longest, next], repeats, resets, .. } = *missing;
+        let outage = longest.saturating_sub(next * UNLIKE);
+        if repeats < REPEATS || now < since + PATIENCE + outage || resets == RESETS {
             return Sign::Nothing;
         }
         let lost = Lost {
@@ -220,6 +217,12 @@ impl Gap {
 
 impl Missing {
     fn new(since: Instant, from: SeqNum, answered: bool) -> Missing {
-        Missing { from, since, repeats: 0, answered, resets: 0 }
+        Missing { from, since, waits: [Duration::ZERO; 2], repeats: 0, answered, resets: 0 }
+    }
+
+    fn note_wait(&mut self, waited: Duration) {
+        let [longest, next] = &mut self.waits;
+        *next = waited.min(*longest).max(*next);
+        *longest = waited.max(*longest);
     }
 }
