@@ -9,7 +9,6 @@ mod discards;
 mod ecmp;
 mod fast;
 mod flood;
-mod full_window;
 mod gaps;
 mod handover;
 mod hops;
