@@ -14,8 +14,8 @@ const BANDWIDTH_ROUNDS: u64 = 10;
 const BASE_SPAN: Duration = Duration::from_secs(30);
 
 // A queue: the thresholds at which HyStart++ takes a rise of round-trip times for one (RFC 9406, 4.3).
-const LEAST_QUEUE: Duration = Duration::from_millis(4);
-const MOST_QUEUE: Duration = Duration::from_millis(16);
+const MIN_QUEUE: Duration = Duration::from_millis(4);
+const MAX_QUEUE: Duration = Duration::from_millis(16);
 const QUEUE_DIVISOR: u32 = 8;
 /// Samples of a round trip before its least one counts.
 const SAMPLES: u32 = 8;
@@ -124,7 +124,7 @@ impl PathSigns {
 
     fn is_queue(&self, rtt: Option<Duration>) -> bool {
         let (Some(rtt), Some(base)) = (rtt, self.base()) else { return false };
-        rtt >= base + (base / QUEUE_DIVISOR).clamp(LEAST_QUEUE, MOST_QUEUE)
+        rtt >= base + (base / QUEUE_DIVISOR).clamp(MIN_QUEUE, MAX_QUEUE)
     }
 
     /// What the path holds without a queue, in bytes, if that is known.
