@@ -36,6 +36,26 @@ impl LinkReport {
             rtt: self.rtt.into_iter().chain(other.rtt).min(),
         }
     }
+
+    /// The share of the bytes that were lost.
+    pub fn loss(&self) -> f64 {
+        let all = self.delivered + self.lost;
+        if all == 0 { 0.0 } else { self.lost as f64 / all as f64 }
+    }
+
+    /// Whether more was lost than a `share`, chance (three standard deviations) and a margin of `beyond`
+    /// explain, in packets of so many bytes.
+    pub fn loses_more_than(&self, share: f64, beyond: f64, packet: u64) -> bool {
+        let packets = self.packets(packet);
+        let usual = packets * share;
+        let chance = 3.0 * (usual * (1.0 - share) + 1.0).sqrt();
+        self.loss() * packets > usual + chance + beyond * packets
+    }
+
+    /// How many packets of so many bytes they were.
+    pub fn packets(&self, packet: u64) -> f64 {
+        (self.delivered + self.lost) as f64 / packet as f64
+    }
 }
 
 /// See the module's head.

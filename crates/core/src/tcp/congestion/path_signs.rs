@@ -1,8 +1,8 @@
 //! What a path tells of congestion besides its losses: whether a queue stands on it, what share of a
 //! round trip's packets it loses, and how much it delivers.
 
-use super::Delivery;
 use super::filter::WindowedMax;
+use super::{Delivery, LinkReport};
 use crate::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
@@ -20,41 +20,14 @@ const QUEUE_DIVISOR: u32 = 8;
 /// Samples of a round trip before its least one counts.
 const SAMPLES: u32 = 8;
 
-/// A round trip that is over: its bytes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Round {
-    pub(super) delivered: u64,
-    pub(super) lost: u64,
-}
-
-impl Round {
-    /// The share of its bytes that were lost.
-    pub(super) fn loss(&self) -> f64 {
-        let all = self.delivered + self.lost;
-        if all == 0 { 0.0 } else { self.lost as f64 / all as f64 }
-    }
-
-    /// Both together.
-    pub(super) fn and(self, other: Round) -> Round {
-        Round { delivered: self.delivered + other.delivered, lost: self.lost + other.lost }
-    }
-
-    /// Whether more of it was lost than `share`, chance and a margin of `beyond` explain.
-    pub(super) fn loses_more_than(&self, share: f64, beyond: f64, smss: u64) -> bool {
-        let packets = (self.delivered + self.lost) as f64 / smss as f64;
-        let usual = packets * share;
-        let chance = 3.0 * (usual * (1.0 - share) + 1.0).sqrt();
-        self.loss() * packets > usual + chance + beyond * packets
-    }
-}
-
 /// See the module's head.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct PathSigns {
     rounds: u64,
     /// The round is over when what leaves now is delivered: so many bytes are then.
     next_round: u64,
-    round: Round,
+    /// What has happened in this round.
+    round: LinkReport,
     /// Of this round: the least round-trip time and how many there were; and of the last one.
     rtt: Option<Duration>,
     samples: u32,
@@ -68,7 +41,7 @@ pub(super) struct PathSigns {
 
 impl PathSigns {
     /// An acknowledgment. The round trip that it ends, if it does.
-    pub(super) fn on_delivery(&mut self, delivery: &Delivery) -> Option<Round> {
+    pub(super) fn on_delivery(&mut self, delivery: &Delivery) -> Option<LinkReport> {
         self.round.delivered += delivery.newly;
         self.round.lost += delivery.lost;
         if let Some(rtt) = delivery.rtt {
@@ -141,7 +114,12 @@ mod tests {
 
     /// A round of `count` segments of 1000 bytes, a millisecond apart, of which every tenth has a
     /// round-trip time of `least` milliseconds and the others one of 60 more.
-    fn round(signs: &mut PathSigns, delivered: &mut u64, count: u64, least: u64) -> Option<Round> {
+    fn round(
+        signs: &mut PathSigns,
+        delivered: &mut u64,
+        count: u64,
+        least: u64,
+    ) -> Option<LinkReport> {
         let prior_delivered = *delivered;
         let mut over = None;
         for i in 0..count {
@@ -209,13 +187,14 @@ mod tests {
         round(&mut signs, &mut delivered, 40, 100);
         // Its first acknowledgment ends the round before.
         let seen = round(&mut signs, &mut delivered, 50, 100).unwrap();
-        assert_eq!(seen, Round { delivered: 40_000, lost: 1000 });
+        assert_eq!(seen, LinkReport { delivered: 40_000, lost: 1000, rtt: None });
         assert!((seen.loss() - 1.0 / 41.0).abs() < 1e-9);
     }
 
     #[test]
     fn chance_explains_little_of_much() {
-        let round = |lost: u64| Round { delivered: 1000 * (400 - lost), lost: 1000 * lost };
+        let round =
+            |lost: u64| LinkReport { delivered: 1000 * (400 - lost), lost: 1000 * lost, rtt: None };
         assert!(
             !round(3).loses_more_than(0.0, 0.0, 1000) && round(4).loses_more_than(0.0, 0.0, 1000)
         );
@@ -224,6 +203,6 @@ mod tests {
         // Of a twentieth, 20 are expected, and 33 are three standard deviations more.
         assert!(!round(33).loses_more_than(0.05, 0.0, 1000));
         assert!(round(35).loses_more_than(0.05, 0.0, 1000));
-        assert!(!Round::default().loses_more_than(0.0, 0.0, 1000));
+        assert!(!LinkReport::default().loses_more_than(0.0, 0.0, 1000));
     }
 }

@@ -16,8 +16,8 @@
 //! segments are paced.
 //! A timeout begins it anew, up to the window that there was unless a queue stood then.
 
-use super::path_signs::{PathSigns, Round};
-use super::{Acked, Congested, Congestion, Cubic, Delivery, Growth, HyStart};
+use super::path_signs::PathSigns;
+use super::{Acked, Congested, Congestion, Cubic, Delivery, Growth, HyStart, LinkReport};
 use super::{SlowStart, SlowStartConfig};
 use crate::condensed::fraction;
 use serde::{Deserialize, Serialize};
@@ -50,7 +50,7 @@ struct Test {
     before: f64,
     /// Rounds so far, and what happened in all but the first.
     rounds: u32,
-    seen: Round,
+    seen: LinkReport,
 }
 
 /// See the module's head.
@@ -101,7 +101,7 @@ impl TolerantCubic {
     }
 
     /// A round is over.
-    fn judge(&mut self, delivery: &Delivery, round: Round) {
+    fn judge(&mut self, delivery: &Delivery, round: LinkReport) {
         if let Some(test) = self.test.take() {
             return self.go_on(test, round);
         }
@@ -129,7 +129,7 @@ impl TolerantCubic {
         self.slow_start().is_under_way() && filled && self.path.queued()
     }
 
-    fn is_lossy(&self, round: Round, smss: u64) -> bool {
+    fn is_lossy(&self, round: LinkReport, smss: u64) -> bool {
         let slow_start = self.slow_start().is_under_way();
         let tolerated = if slow_start { TOLERATED_IN_SLOW_START } else { TOLERATED };
         round.loses_more_than(self.loss, tolerated, smss)
@@ -142,15 +142,15 @@ impl TolerantCubic {
         self.cubic.slow_start_mut().set(window, window);
     }
 
-    fn begin_test(&mut self, delivery: &Delivery, round: Round) {
+    fn begin_test(&mut self, delivery: &Delivery, round: LinkReport) {
         let (window, ssthresh, before) = (self.window(), self.ssthresh(), round.loss());
         let delivered = (window as f64 * (1.0 - before) * TEST) as u64;
         self.reduce(delivery, delivered..=delivered);
-        self.test = Some(Test { window, ssthresh, before, rounds: 0, seen: Round::default() });
+        self.test = Some(Test { window, ssthresh, before, rounds: 0, seen: LinkReport::default() });
     }
 
     /// Another round of a test.
-    fn go_on(&mut self, test: Test, round: Round) {
+    fn go_on(&mut self, test: Test, round: LinkReport) {
         let seen = if test.rounds == 0 { test.seen } else { test.seen.and(round) };
         let test = Test { rounds: test.rounds + 1, seen, ..test };
         if test.rounds <= TEST_ROUNDS {

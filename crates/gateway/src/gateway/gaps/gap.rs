@@ -72,7 +72,7 @@ struct Missing {
     from: SeqNum,
     /// The first time that `una` was sent and this was the answer.
     since: Instant,
-    /// The longest time since until it was sent again, and the next longest.
+    /// The longest time since until it was retransmitted, and the next longest.
     waits: [Duration; 2],
     /// How often `una` was sent again since, each time after an answer.
     repeats: u8,

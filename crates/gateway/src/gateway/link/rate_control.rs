@@ -62,7 +62,7 @@ const DRAIN_ROUNDS: u32 = 10;
 const WIRE: f64 = 1_500.0 / 1_448.0;
 
 /// Bytes of a packet, to tell how many were lost.
-const PACKET: f64 = 1_500.0;
+const PACKET: u64 = 1_500;
 
 /// Rounds over which it is seen whether the link carries half of what is sent.
 const BREAKER_ROUNDS: u32 = 10;
@@ -75,18 +75,6 @@ struct Round {
     seen: LinkReport,
     /// Bytes sent, headers included.
     sent: u64,
-}
-
-impl Round {
-    /// The share of the bytes that were lost.
-    fn loss(&self) -> f64 {
-        let all = self.seen.delivered + self.seen.lost;
-        if all == 0 { 0.0 } else { self.seen.lost as f64 / all as f64 }
-    }
-
-    fn packets(&self) -> f64 {
-        (self.seen.delivered + self.seen.lost) as f64 / PACKET
-    }
 }
 
 /// What may be ours, and how much of it there was.
@@ -239,7 +227,7 @@ impl RateControl {
         let queues = queue - self.queue > margin;
         let used = self.is_used(now, round);
         let sign = match self.is_lossy(round) {
-            true => Some(Sign::Loss(round.loss())),
+            true => Some(Sign::Loss(round.seen.loss())),
             false => Some(Sign::Queue(queue)).filter(|_| queues && used),
         };
         self.state = match (self.state, sign) {
@@ -297,10 +285,7 @@ impl RateControl {
     fn is_lossy(&self, round: &Round) -> bool {
         // What follows a raise is suspect.
         let margin = if matches!(self.state, State::Raised { .. }) { 0.0 } else { MARGIN };
-        let packets = round.packets();
-        let usual = packets * self.loss;
-        let chance = 3.0 * (usual * (1.0 - self.loss) + 1.0).sqrt();
-        round.loss() * packets > usual + chance + margin * packets
+        round.seen.loses_more_than(self.loss, margin, PACKET)
     }
 
     fn test(&self, sign: Sign, queue: f64, base: Duration) -> State {
@@ -314,7 +299,7 @@ impl RateControl {
     fn was_ours(&mut self, sign: Sign, seen: LinkReport, queue: f64, base: Duration) -> bool {
         match sign {
             Sign::Loss(before) => {
-                let after = Round { seen, ..Round::default() }.loss();
+                let after = seen.loss();
                 let ours = after - self.loss < (before - self.loss) / 2.0;
                 if !ours {
                     self.loss = after.max(self.loss);
@@ -335,8 +320,8 @@ impl RateControl {
 
     /// What a round without anything unusual says of the link's own losses and queue.
     fn learn(&mut self, round: &Round, queue: f64) {
-        let weight = (round.packets() / 1_000.0).min(0.25);
-        self.loss += (round.loss() - self.loss) * weight;
+        let weight = (round.seen.packets(PACKET) / 1_000.0).min(0.25);
+        self.loss += (round.seen.loss() - self.loss) * weight;
         self.queue = if queue < self.queue { queue } else { self.queue };
     }
 }

@@ -21,6 +21,17 @@ pub(crate) struct Link {
     pub(crate) bucket: Option<f64>,
 }
 
+impl Link {
+    /// It holds 100 segments, and its queue as many.
+    pub(crate) const SHORT: Link = Link {
+        rate: 1_000_000.0,
+        rtt: Duration::from_millis(100),
+        queue: 100_000.0,
+        loss: 0,
+        bucket: None,
+    };
+}
+
 #[derive(Debug)]
 struct Packet {
     number: u64,

@@ -3,13 +3,7 @@
 use super::flow::{Flow, Link};
 use super::*;
 
-const LINK: Link = Link {
-    rate: 1_000_000.0,
-    rtt: Duration::from_millis(100),
-    queue: 100_000.0,
-    loss: 50,
-    bucket: None,
-};
+const LINK: Link = Link { loss: 50, ..Link::SHORT };
 
 fn flow() -> Flow<KnownLink> {
     let rate = Rate::from_bits_per_sec(8_000_000);

@@ -3,14 +3,7 @@
 use super::flow::{Flow, Link};
 use super::*;
 
-/// It holds 100 segments, and its queue as many.
-const LINK: Link = Link {
-    rate: 1_000_000.0,
-    rtt: Duration::from_millis(100),
-    queue: 100_000.0,
-    loss: 0,
-    bucket: None,
-};
+const LINK: Link = Link::SHORT;
 
 fn tolerant(link: Link) -> Flow<TolerantCubic> {
     Flow::new(TolerantCubic::new(slow_start(10, Growth::HyStart), SMSS), link)

@@ -3,13 +3,7 @@
 use super::flow::{Flow, Link};
 use super::*;
 
-const LINK: Link = Link {
-    rate: 1_000_000.0,
-    rtt: Duration::from_millis(100),
-    queue: 100_000.0,
-    loss: 0,
-    bucket: None,
-};
+const LINK: Link = Link::SHORT;
 
 fn flow(link: Link) -> Flow<Westwood> {
     let config = slow_start(10, Growth::Doubling);
