@@ -5,7 +5,8 @@
 //! gets twice what it delivers in both round trips. It gets four times as much where more than one
 //! byte in a hundred is lost on either leg (Henderson, 4.3.1, counts two to three bandwidth-delay
 //! products), or where the near host is the more distant one: what it sends arrives a round trip after
-//! it was promised, and a single loss holds up what arrives in another.
+//! it was promised, and a single loss holds up what arrives in another. There it grows while a round lasts that
+//! brings more than those before, also by what lies behind a hole.
 //! A reader that stops leaves behind what was promised before: what it took, or what fills a known link.
 //! What it never exceeds follows from the link (`config::stream`), or from the operator.
 //!
@@ -33,6 +34,10 @@ const LOSSY: f64 = 0.01;
 /// How long a near host waits at most until what is held for it has gone: less than any application's
 /// patience with a write.
 const LONGEST_HOLD: Duration = Duration::from_secs(10);
+
+/// A stream from the more distant host that delivers more than before holds so many times as much: a gateway may
+/// quadruple its window in a round trip, and an opening is announced when it is a quarter of the window.
+const BEGINNING: u64 = 6;
 
 /// Rounds of which the best one counts.
 const ROUNDS: usize = 4;
@@ -159,10 +164,13 @@ impl Sizing {
         self.last = now;
         let (began, delivered_then) = self.round;
         let elapsed = now.saturating_since(began);
+        let bytes = delivered - delivered_then;
         if elapsed < round_trip || elapsed.is_zero() {
+            if from > to && self.is_beginning(bytes) {
+                self.grow(BEGINNING * bytes);
+            }
             return;
         }
-        let bytes = delivered - delivered_then;
         self.round = (now, delivered);
         self.delivered += bytes;
         self.lost += repeated - self.repeated_before;
@@ -193,6 +201,20 @@ impl Sizing {
         self.grow(2 * in_flight + INITIAL_WINDOW);
     }
 
+    /// `beyond` bytes from a distant host lie behind a hole, and so many are in flight to the far one. They are
+    /// delivered when the hole is filled, a round trip later; until then arrives what the next round brings.
+    fn bridge(&mut self, in_flight: u64, beyond: u64) {
+        if self.is_beginning(beyond) {
+            self.grow(in_flight + beyond + BEGINNING * beyond);
+        }
+    }
+
+    /// Whether a round that brings so many bytes brings a quarter more than those before.
+    fn is_beginning(&self, bytes: u64) -> bool {
+        let best = self.rounds.iter().max().copied().unwrap_or(0);
+        bytes > best + best / 4
+    }
+
     /// It may hold `wanted` bytes from now on, if it may not already hold more.
     fn grow(&mut self, wanted: u64) {
         self.capacity = self.capacity.max(wanted.min(self.most));
@@ -208,6 +230,18 @@ impl<B: Buffer> Split<B> {
             self.sizing[index].begin(now, round_trip, sender.snd_una());
         }
         self.keep_ahead(index);
+    }
+
+    /// Something of stream `index` has come behind a hole.
+    pub(super) fn bridge_hole(&mut self, index: usize) {
+        let [near, far] = [index, 1 - index].map(|leg| self.legs[leg].round_trip());
+        let receiver = &self.legs[index].tcb.receiver;
+        if near > far
+            && let Some(end) = receiver.beyond().iter().next_back().map(|last| last.end)
+        {
+            let beyond = end - receiver.rcv_nxt();
+            self.sizing[index].bridge(self.legs[1 - index].tcb.sender.in_flight(), beyond);
+        }
     }
 
     /// Stream `index` may hold as much behind what is in flight as is needed to go on.
@@ -296,6 +330,39 @@ mod tests {
             });
             assert_eq!(sizing.capacity(), 2_000_000);
         }
+    }
+
+    #[test]
+    fn a_stream_from_a_distant_host_grows_while_the_round_lasts() {
+        let mut sizing = Sizing::new(Instant::ZERO, 0, 4 << 20);
+        let [near, far] = ROUND_TRIPS;
+        for (delivered, capacity) in [(10_000, 64_000), (20_000, 120_000), (40_000, 240_000)] {
+            sizing.on_delivered(&Observed {
+                now: Instant::ZERO + near,
+                round_trips: [far, near],
+                delivered: 1 + delivered,
+                repeated: 0,
+            });
+            assert_eq!(sizing.capacity(), capacity);
+        }
+        // What a round brings that is like those before takes no more.
+        sizing.rounds[0] = 40_000;
+        sizing.on_delivered(&Observed {
+            now: Instant::ZERO + near,
+            round_trips: [far, near],
+            delivered: 50_001,
+            repeated: 0,
+        });
+        assert_eq!(sizing.capacity(), 240_000);
+        // Of what follows a hole nothing is delivered before that is filled.
+        sizing.rounds[0] = 30_000;
+        sizing.bridge(1_000, 50_000);
+        assert_eq!(sizing.capacity(), 1_000 + 7 * 50_000);
+        sizing.rounds[0] = 50_000;
+        sizing.bridge(50_000, 50_000);
+        assert_eq!(sizing.capacity(), 1_000 + 7 * 50_000);
+        sizing.bridge(0, 1 << 30);
+        assert_eq!(sizing.capacity(), 4 << 20, "never more than it may");
     }
 
     #[test]

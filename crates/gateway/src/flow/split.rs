@@ -197,6 +197,7 @@ impl<B: Buffer> Split<B> {
             self.make_room(now, leg);
             self.send_on_unheard(now, other);
         }
+        self.bridge_hole(leg);
         self.legs[other].tcb.sender.extend(received);
         let delivered = self.release(leg, arrival.acked);
         if taken {

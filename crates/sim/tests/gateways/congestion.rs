@@ -129,23 +129,41 @@ fn undisturbed() -> Range<Instant> {
     at(0)..at(0)
 }
 
+/// What is in flight in each round trip of a beginning.
+fn beginning(leg: &str) -> Vec<f64> {
+    let trace = upload(leg, undisturbed(), 5_000);
+    let flights = trace.flights(trace.sent[0].at, at(5_000));
+    println!("{leg}: {flights:?}");
+    flights
+}
+
 /// G99-D-4: slow start. What is in flight doubles from round trip to round trip, from the initial window until the
 /// queue is full.
 #[test]
 fn slow_start_doubles_what_is_in_flight() {
-    // The usual one looks at what is delivered, and so stops at what the link holds.
-    for (leg, rounds) in
-        [("", 5), ("control=standard", 7), ("control=standard,recovery=fack,iw=4", 7)]
-    {
-        let trace = upload(leg, undisturbed(), 5_000);
-        let flights = trace.flights(trace.sent[0].at, at(5_000));
-        println!("{leg}: {flights:?}");
+    for leg in ["control=standard", "control=standard,recovery=fack,iw=4"] {
+        let flights = beginning(leg);
         assert_eq!(flights[0], if leg.ends_with("iw=4") { 4.0 } else { 10.0 });
-        for pair in flights[..rounds].windows(2) {
+        for pair in flights[..7].windows(2) {
             // Two more where an acknowledgment of the round before was delayed.
             assert!((1.9..2.6).contains(&(pair[1] / pair[0])), "{leg}: {flights:?}");
         }
     }
+}
+
+/// The usual one quadruples it while acknowledgments come in short trains, up to half of what the link holds, and stops
+/// at one and a half times that.
+#[test]
+fn slow_start_on_an_unknown_link_takes_three_round_trips_to_half_of_what_it_holds() {
+    let flights = beginning("");
+    assert_eq!(flights[..2], [10.0, 40.0]);
+    let product = 8e6 / 8.0 * 0.5 / 1500.0;
+    assert!((0.4..0.55).contains(&(flights[2] / product)), "{flights:?}");
+    assert!((0.8..1.1).contains(&(flights[3] / product)), "{flights:?}");
+    assert!(
+        flights[4..].iter().all(|flight| (1.0..1.7).contains(&(flight / product))),
+        "{flights:?}"
+    );
 }
 
 /// G99-D-4: congestion avoidance. After a loss a segment more in each round trip, and none leaves but when an

@@ -4,6 +4,7 @@
 //! what recovery does. Windows are in bytes.
 
 mod ack_rate;
+mod ack_train;
 mod bbr;
 mod bbr1;
 mod classic;

@@ -75,7 +75,7 @@ impl PathSigns {
     }
 
     /// What a round trip takes without a queue, if one was measured.
-    fn base(&self) -> Option<Duration> {
+    pub(super) fn base(&self) -> Option<Duration> {
         self.base.into_iter().flatten().min()
     }
 
@@ -83,6 +83,11 @@ impl PathSigns {
     /// path takes.
     pub(super) fn queues(&self) -> bool {
         self.is_queue(if self.samples >= SAMPLES { self.rtt } else { self.last_rtt })
+    }
+
+    /// Whether the first samples of this round rule a queue out.
+    pub(super) fn is_clear(&self) -> bool {
+        self.rtt.is_some() && !self.is_queue(self.rtt)
     }
 
     /// Nothing is known of a queue any more.

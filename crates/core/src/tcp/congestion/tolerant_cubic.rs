@@ -13,9 +13,11 @@
 //!
 //! Slow start doubles the window up to two and a half times what the path has been seen to deliver, and waits
 //! while there is a queue; it ends when one has stood for two round trips, with what fills the path. Behind it
-//! segments are paced.
+//! segments are paced. While the trains of acknowledgments show room for it, the window is quadrupled
+//! ([`AckTrain`]).
 //! A timeout begins it anew, up to the window that there was unless a queue stood then.
 
+use super::ack_train::AckTrain;
 use super::path_signs::PathSigns;
 use super::{Acked, Congested, Congestion, Cubic, Delivery, Growth, HyStart, LinkReport};
 use super::{SlowStart, SlowStartConfig};
@@ -58,6 +60,7 @@ struct Test {
 pub struct TolerantCubic {
     cubic: Cubic,
     path: PathSigns,
+    train: AckTrain,
     /// The share of packets that the path loses by itself, beyond what is tolerated.
     #[serde(with = "fraction")]
     loss: f64,
@@ -74,6 +77,7 @@ impl TolerantCubic {
         TolerantCubic {
             cubic: Cubic::new(own_slow_start(slow_start), smss, true),
             path: PathSigns::default(),
+            train: AckTrain::default(),
             loss: 0.0,
             signs: 0,
             test: None,
@@ -189,19 +193,33 @@ impl Congestion for TolerantCubic {
         let doubtful = full || self.signs > 0 || self.test.is_some();
         let before = self.window();
         self.cubic.on_ack(&Acked { window_limited: acked.window_limited && !doubtful, ..*acked });
-        // What a doubled window brings is seen a round trip later: more than that only makes a queue longer.
-        if self.slow_start().is_under_way()
-            && let Some(product) = self.path.product()
-        {
-            let most = (PROBE * product as f64) as u64 + PROBE_SEGMENTS * acked.smss;
-            let window = self.window().min(most.max(before));
-            self.slow_start_mut().set_window(window);
+        if !self.slow_start().is_under_way() {
+            return;
         }
+        // What a doubled window brings is seen a round trip later: more than that only makes a queue longer.
+        let smss = acked.smss;
+        let mut window = self.window();
+        if let (Some(base), Some(product)) = (self.path.base(), self.path.product()) {
+            let held = (PROBE * product as f64) as u64;
+            let carried = self.train.product(base, smss).map_or(u64::MAX, |most| most + most / 2);
+            window = window.min((held.min(carried) + PROBE_SEGMENTS * smss).max(before));
+        }
+        let clear = self.path.is_clear() && !doubtful;
+        if let Some(base) = self.path.base().filter(|_| acked.window_limited && clear) {
+            let grown = self.train.window(base, smss).unwrap_or(0);
+            window = window.max(grown).min(self.ssthresh());
+        }
+        self.slow_start_mut().set_window(window);
     }
 
     fn on_delivery(&mut self, delivery: &Delivery) {
         self.cubic.on_delivery(delivery);
         let round = self.path.on_delivery(delivery);
+        if round.is_some() {
+            self.train.begin(delivery, self.window());
+        } else {
+            self.train.on_delivery(delivery);
+        }
         let answered = delivery.after_timeout || delivery.delivered < self.reduced;
         if delivery.lost > 0 && !answered && self.path.queues() {
             self.test = None;

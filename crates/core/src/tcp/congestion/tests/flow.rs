@@ -187,7 +187,7 @@ impl<C: Congestion> Flow<C> {
                 self.srtt.map(|srtt| self.congestion.window() as f64 * gain / srtt.as_secs_f64())
             }
         };
-        if let Some(rate) = rate {
+        if let Some(rate) = rate.filter(|_| self.congestion.needs_pacing()) {
             let gap = Duration::from_secs_f64(SMSS as f64 / rate);
             self.next_send = self.next_send.max(now) + gap;
         }

@@ -42,6 +42,21 @@ fn a_loss_in_slow_start_does_not_end_it() {
 }
 
 #[test]
+fn slow_start_quadruples_as_long_as_trains_of_acknowledgments_are_short() {
+    let mut flow = tolerant(Link { rate: 40.0 * LINK.rate, queue: 1e9, ..LINK });
+    let began = flow.now;
+    for (round, window) in (1u32..).zip([40.0, 160.0, 640.0]) {
+        // The first acknowledgment of the next round.
+        flow.run_until(|flow| flow.now >= began + flow.link.rtt * round + flow.link.rtt / 2);
+        near(flow.congestion.window() as f64 / SMSS as f64, window, 0.03);
+    }
+    // From half of what the path holds it doubles.
+    flow.run_until(|flow| flow.now >= began + 5 * flow.link.rtt);
+    let products = flow.congestion.window() as f64 / flow.bdp();
+    assert!((0.5..1.0).contains(&products), "{products}");
+}
+
+#[test]
 fn slow_start_ends_when_the_path_is_full_without_a_loss() {
     let mut flow = tolerant(Link { queue: 200_000.0, ..LINK });
     assert!(flow.run_until(|flow| !flow.congestion.slow_start().is_under_way()));

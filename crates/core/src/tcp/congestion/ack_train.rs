@@ -1,0 +1,165 @@
+//! What the acknowledgments of a round trip say of the path's rate while the window is small.
+//!
+//! Slow start sends a window at once, and its acknowledgments come as a train, spaced by the slowest
+//! link. A train that is short beside the round-trip time shows room for much more than twice the
+//! window (Ha and Rhee, "Hybrid Slow Start", 2008, take its length for the moment to stop), so that the window
+//! may grow faster (Arghavani and others, "SUSS: Improving TCP Performance by Speeding Up Slow-Start",
+//! SIGCOMM 2024).
+
+use super::Delivery;
+use super::filter::WindowedMax;
+use crate::time::{Duration, Instant};
+use serde::{Deserialize, Serialize};
+
+/// Acknowledgments behind the first before the train counts, and segments that they report.
+const MIN_ACKS: u32 = 3;
+const MIN_SEGMENTS: u64 = 4;
+
+/// The largest growth of a window in a round trip.
+const MAX_GROWTH: u64 = 4;
+
+/// The fastest train of so many rounds counts: one with pauses is slower than the path.
+const ROUNDS: u64 = 10;
+
+/// The acknowledgments of this round so far, and the trains of the rounds before.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct AckTrain {
+    /// The window when the round began.
+    window: u64,
+    /// When the first and the last of them came.
+    first: Instant,
+    last: Instant,
+    /// Bytes that the first has reported, and those behind it; and how many these are.
+    first_bytes: u64,
+    bytes: u64,
+    acks: u32,
+    /// Bytes lost in this round, and in the one before.
+    lost: [u64; 2],
+    /// Rounds so far, and their rates in bytes a second.
+    round: u64,
+    rates: WindowedMax,
+}
+
+impl AckTrain {
+    /// A round begins with this acknowledgment, when the window is `window`.
+    pub(super) fn begin(&mut self, delivery: &Delivery, window: u64) {
+        if let Some(rate) = self.rate(delivery.smss) {
+            self.rates.update(self.round, rate, ROUNDS);
+        }
+        self.round += 1;
+        self.window = window;
+        self.lost = [delivery.lost, self.lost[0]];
+        (self.first, self.last) = (delivery.now, delivery.now);
+        (self.first_bytes, self.bytes, self.acks) = (delivery.newly, 0, 0);
+    }
+
+    /// Another acknowledgment of the round.
+    pub(super) fn on_delivery(&mut self, delivery: &Delivery) {
+        self.lost[0] += delivery.lost;
+        if delivery.newly > 0 {
+            self.last = delivery.now;
+            self.bytes += delivery.newly;
+            self.acks += 1;
+        }
+    }
+
+    /// The rate of this round's train in bytes a second, unless it says too little.
+    fn rate(&self, smss: u64) -> Option<f64> {
+        let counts = self.acks >= MIN_ACKS && self.bytes >= MIN_SEGMENTS * smss;
+        let length = self.last.saturating_since(self.first).as_secs_f64();
+        counts.then(|| self.bytes as f64 / length.max(1e-9))
+    }
+
+    /// What the path holds, in bytes, by the fastest train, where a round trip takes `rtt`.
+    pub(super) fn product(&self, rtt: Duration, smss: u64) -> Option<u64> {
+        let rate = self.rate(smss).unwrap_or(0.0).max(self.rates.max());
+        (rate > 0.0).then_some((rate * rtt.as_secs_f64()) as u64)
+    }
+
+    /// The window that slow start may have where a round trip takes `rtt`: more by three times what the round
+    /// has reported, but no more than half of what this train's rate brings in a round trip. None
+    /// where the train says too little, or where more than one segment was lost of late: many flows may begin at once,
+    /// each with a train as fast as the link.
+    pub(super) fn window(&self, rtt: Duration, smss: u64) -> Option<u64> {
+        if self.lost.iter().sum::<u64>() > smss {
+            return None;
+        }
+        let half = self.rate(smss)? * rtt.as_secs_f64() / 2.0;
+        let grown = self.window + (MAX_GROWTH - 1) * (self.first_bytes + self.bytes);
+        Some(grown.min(half as u64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RTT: Duration = Duration::from_millis(500);
+    const SMSS: u64 = 1000;
+
+    /// Another round: `count` segments are acknowledged, one each `gap` microseconds, of which `lost` are
+    /// found lost with the first.
+    fn round(train: &mut AckTrain, start: u64, count: u64, gap: u64, lost: u64, window: u64) {
+        for i in 0..count {
+            let delivery = Delivery {
+                now: Instant::from_millis(start) + Duration::from_micros(i * gap),
+                smss: SMSS,
+                newly: SMSS,
+                delivered: 0,
+                lost: if i == 0 { lost * SMSS } else { 0 },
+                in_flight: 0,
+                in_flight_before: 0,
+                next_send: Instant::ZERO,
+                sample: None,
+                rtt: None,
+                srtt: None,
+                min_rtt: None,
+                selective: true,
+                in_recovery: false,
+                after_timeout: false,
+            };
+            if i == 0 {
+                train.begin(&delivery, window);
+            } else {
+                train.on_delivery(&delivery);
+            }
+        }
+    }
+
+    #[test]
+    fn a_short_train_quadruples_the_window() {
+        let mut train = AckTrain::default();
+        // 1 MB/s.
+        round(&mut train, 500, 4, 1000, 0, 10 * SMSS);
+        assert_eq!(train.window(RTT, SMSS), None, "too few");
+        round(&mut train, 500, 10, 1000, 0, 10 * SMSS);
+        assert_eq!(train.window(RTT, SMSS), Some(40 * SMSS));
+        assert_eq!(train.product(RTT, SMSS), Some(500 * SMSS));
+        round(&mut train, 1000, 100, 1000, 0, 100 * SMSS);
+        assert_eq!(train.window(RTT, SMSS), Some(250 * SMSS), "half of what the path holds");
+    }
+
+    #[test]
+    fn more_than_one_loss_in_two_rounds_speaks_against_it() {
+        let mut train = AckTrain::default();
+        round(&mut train, 500, 10, 1000, 1, 10 * SMSS);
+        assert!(train.window(RTT, SMSS).is_some());
+        round(&mut train, 1000, 10, 1000, 1, 10 * SMSS);
+        assert_eq!(train.window(RTT, SMSS), None);
+        round(&mut train, 1500, 10, 1000, 0, 10 * SMSS);
+        assert!(train.window(RTT, SMSS).is_some());
+    }
+
+    #[test]
+    fn a_train_with_pauses_does_not_hide_what_faster_ones_showed() {
+        let mut train = AckTrain::default();
+        round(&mut train, 500, 10, 1000, 0, 10 * SMSS);
+        round(&mut train, 1000, 10, 40_000, 0, 40 * SMSS);
+        assert_eq!(train.product(RTT, SMSS), Some(500 * SMSS));
+        assert_eq!(train.window(RTT, SMSS), Some(12_500 / 2));
+        for number in 0..=ROUNDS {
+            round(&mut train, 2000 + 500 * number, 10, 40_000, 0, 40 * SMSS);
+        }
+        assert_eq!(train.product(RTT, SMSS), Some(12_500));
+    }
+}
