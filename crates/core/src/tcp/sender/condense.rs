@@ -31,8 +31,8 @@ impl SenderConfig {
 impl Sender {
     pub(in crate::tcp) fn condense(&self, common: &SenderConfig, into: &mut Writer) {
         self.config.condense(common, into);
-        self.recovery.condense(into);
-        self.congestion.condense(into);
+        self.flight.condense(into);
+        self.cwnd.condense(into);
         into.put(self);
     }
 
@@ -40,8 +40,10 @@ impl Sender {
         let config = SenderConfig::wake(from, common);
         let recovery = config.algorithm.wake(from);
         let congestion = config.control.wake(from);
-        let mut sender = Sender { config, recovery, congestion, ..from.take() };
-        sender.rtt.set_config(config.rto);
+        let mut sender = Sender { config, ..from.take() };
+        sender.flight.wake(recovery);
+        sender.cwnd.wake(congestion);
+        sender.timers.wake(config.rto);
         sender
     }
 }

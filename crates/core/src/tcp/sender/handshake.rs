@@ -8,15 +8,13 @@ impl Sender {
     /// that its acknowledgment measures a round trip.
     pub fn assume_sent(&mut self, at: Instant, end: u64, again: bool) {
         let range = self.snd_nxt()..end;
-        self.ledger.sent(at, range.clone());
-        self.tell_recovery(at, range.clone(), false);
+        self.note_sent(at, range.clone(), false);
         if again {
-            self.ledger.mark_lost(range.clone());
-            self.ledger.resent(at, range.clone());
-            self.tell_recovery(at, range, true);
+            self.flight.hold_lost(at, range.clone(), |_| {});
+            self.note_sent(at, range, true);
         }
         self.stats.segments += 1;
-        self.last_sent = Some(at);
-        self.rto_deadline = Some(self.rtt.deadline(at));
+        self.cwnd.sent_before(at);
+        self.timers.restart(at);
     }
 }

@@ -10,10 +10,16 @@
 mod acknowledge;
 mod condense;
 mod config;
+mod cwnd;
 mod ecn;
+mod expiry;
+mod flight;
+mod gate;
 mod handshake;
 mod path;
 mod reduction;
+mod send_window;
+mod stream;
 #[cfg(test)]
 mod tests;
 mod timers;
@@ -21,17 +27,21 @@ mod transmit;
 mod undo;
 
 pub use config::{InitialWindow, SenderConfig};
+pub use gate::Waits;
 pub use reduction::Reduction;
-pub use transmit::{Transmission, Waits};
+pub use transmit::Transmission;
 
-use super::congestion::{Congestion, Control, LinkReport};
-use super::ledger::Ledger;
-use super::pacing::Pacer;
-use super::recovery::Recovery;
+use super::congestion::{Control, LinkReport};
 use super::rtt::RttEstimator;
 use crate::time::{Duration, Instant};
+use cwnd::CongestionWindow;
+use flight::Flight;
+use gate::Gate;
+use send_window::SendWindow;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
+use stream::Stream;
+use timers::Timers;
 
 /// An acknowledgment, in offsets.
 #[derive(Debug, Clone)]
@@ -66,9 +76,9 @@ pub struct AckOutcome {
 pub struct SenderStats {
     /// Segments sent, super-segments counted once.
     pub segments: u64,
-    /// Bytes sent again.
+    /// Bytes retransmitted.
     pub retransmitted_bytes: u64,
-    /// Segments sent again.
+    /// Segments retransmitted.
     pub retransmissions: u64,
     /// Expiries of the retransmission timer.
     pub timeouts: u64,
@@ -79,60 +89,21 @@ pub struct SenderStats {
 }
 
 /// The sending half of a connection or of a gateway's leg.
+///
+/// It is made of parts, each of which keeps an invariant of its own and changes no other. What
+/// happens to the sender is taken to each of them in turn: an acknowledgment in `acknowledge`, a poll in
+/// `transmit`, an expired timer in `expiry`.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Sender {
-    // What is not read back as it is: see `condense`.
+    // Written apart: see `condense`.
     #[serde(skip)]
     config: SenderConfig,
-    #[serde(skip, default = "condense::no_recovery")]
-    recovery: Box<dyn Recovery>,
-    #[serde(skip, default = "condense::no_congestion")]
-    congestion: Box<dyn Congestion>,
-    ledger: Ledger,
-    course: reduction::Course,
-    /// What was sent again since the last reduction, while it may still be undone.
-    watch: Option<Box<undo::Watch>>,
-    /// The peer has reported a duplicate: it knows DSACK.
-    dsack_seen: bool,
-    rtt: RttEstimator,
-    pacer: Pacer,
-    /// One past the last byte written to the stream.
-    end: u64,
-    /// The stream ends at `end` with a FIN.
-    finished: bool,
-    /// SND.UNA + SND.WND: one past the last offset that the peer allows.
-    window_edge: u64,
-    /// The largest window that the peer has offered.
-    max_window: u64,
-    /// From here on was sent what the peer had not allowed, as far as we had heard.
-    beyond_window: Option<u64>,
-    /// SND.WL1 and SND.WL2.
-    last_window_update: (u64, u64),
-    rto_deadline: Option<Instant>,
-    /// No new packet before then: a mark came while the window was one segment.
-    ecn_hold: Option<Instant>,
-    /// The window was reduced, which the peer is to hear of (RFC 3168, 6.1.2).
-    reduced: bool,
-    /// SND.UNA when the retransmission timer last expired.
-    timed_out_at: Option<u64>,
-    /// SND.NXT then, until so much is acknowledged.
-    timeout_until: Option<u64>,
-    /// After a spurious timeout: the first sample of data beyond raises the timer's estimate.
-    adopt_rtt_beyond: Option<u64>,
-    persist: Option<timers::Persist>,
-    /// What must leave whatever the congestion window says.
-    forced: Option<transmit::Forced>,
-    /// Timer expiries since the peer was last heard of.
-    unanswered: u32,
-    last_sent: Option<Instant>,
-    /// Round trips so far, and the offset whose acknowledgment ends this one.
-    round: (u64, u64),
-    /// What stopped the last transmission.
-    waits: Waits,
-    /// Another sender is using the link that is shared with it.
-    link_busy: bool,
-    /// The ledger's counts of delivered and of lost bytes when congestion control last heard of them.
-    told: (u64, u64),
+    stream: Stream,
+    window: SendWindow,
+    flight: Flight,
+    timers: Timers,
+    cwnd: CongestionWindow,
+    gate: Gate,
     stats: SenderStats,
 }
 
@@ -140,62 +111,47 @@ impl Sender {
     /// A sender whose next byte is at offset `start`, towards a peer that has offered `window`
     /// bytes, after a handshake that took `rtt`.
     pub fn new(config: SenderConfig, start: u64, window: u64, rtt: Option<Duration>) -> Sender {
-        let mut estimator = RttEstimator::new(config.rto);
-        if let Some(rtt) = rtt {
-            estimator.sample(rtt);
-        }
         Sender {
-            ledger: Ledger::new(start),
-            recovery: config.algorithm.recovery(),
-            congestion: config.congestion(),
-            course: reduction::Course::default(),
-            watch: None,
-            dsack_seen: false,
-            rtt: estimator,
-            pacer: Pacer::default(),
-            end: start,
-            finished: false,
-            window_edge: start + window,
-            max_window: window,
-            beyond_window: None,
-            last_window_update: (0, start),
-            rto_deadline: None,
-            ecn_hold: None,
-            reduced: false,
-            timed_out_at: None,
-            timeout_until: None,
-            adopt_rtt_beyond: None,
-            persist: None,
-            forced: None,
-            unanswered: 0,
-            last_sent: None,
-            round: (0, start),
-            waits: Waits::Application,
-            link_busy: false,
-            told: (0, 0),
+            stream: Stream::new(start),
+            window: SendWindow::new(start, window),
+            flight: Flight::new(start, config.algorithm),
+            timers: Timers::new(config.rto, rtt),
+            cwnd: CongestionWindow::new(config.congestion()),
+            gate: Gate::new(),
             stats: SenderStats::default(),
             config,
         }
     }
 
+    /// What holds between the parts once something has been taken to all of them.
+    fn check(&self) {
+        let (outstanding, nxt) = (self.flight.size() > 0, self.snd_nxt());
+        debug_assert_eq!(self.timers.retransmits(), outstanding, "RFC 6298, rules 5.1 and 5.2");
+        debug_assert!(!self.window.is_exceeded() || nxt > self.window_edge(), "all is within it");
+        debug_assert!(
+            !self.cwnd.reduces_proportionally() || self.flight.in_recovery(),
+            "a proportional reduction outlasts fast recovery"
+        );
+    }
+
     /// The oldest unacknowledged offset.
     pub fn snd_una(&self) -> u64 {
-        self.ledger.snd_una()
+        self.flight.snd_una()
     }
 
     /// The next offset to be sent for the first time.
     pub fn snd_nxt(&self) -> u64 {
-        self.ledger.snd_nxt()
+        self.flight.snd_nxt()
     }
 
     /// One past the last offset that the peer allows.
     pub fn window_edge(&self) -> u64 {
-        self.window_edge
+        self.window.edge()
     }
 
     /// The largest window that the peer has offered, in bytes.
     pub fn max_window(&self) -> u64 {
-        self.max_window
+        self.window.max()
     }
 
     /// Sender maximum segment size, in bytes.
@@ -205,18 +161,18 @@ impl Sender {
 
     /// The congestion window, in bytes.
     pub fn cwnd(&self) -> u64 {
-        self.congestion.window()
+        self.cwnd.bytes()
     }
 
     /// The slow start threshold, in bytes.
     pub fn ssthresh(&self) -> u64 {
-        self.congestion.ssthresh()
+        self.cwnd.ssthresh()
     }
 
     /// What the flow has seen of its link since this was last asked, if its congestion control keeps
     /// account of that.
     pub fn take_link_report(&mut self) -> LinkReport {
-        self.congestion.take_report()
+        self.cwnd.take_report()
     }
 
     /// The congestion control.
@@ -230,82 +186,75 @@ impl Sender {
         self.config.control = control;
         self.config.initial_ssthresh = Some(in_flight);
         self.config.initial_window = InitialWindow::Bytes(in_flight);
-        self.congestion = self.config.congestion();
-        self.end_reduction();
-        self.end_watch();
+        self.cwnd.replace(self.config.congestion());
     }
 
     /// Bytes held to be in the network.
     pub fn in_flight(&self) -> u64 {
-        self.recovery.in_flight(&self.ledger)
+        self.flight.in_flight()
     }
 
     /// The round-trip time estimator.
     pub fn rtt(&self) -> &RttEstimator {
-        &self.rtt
+        self.timers.rtt()
     }
 
     /// Counters.
     pub fn stats(&self) -> SenderStats {
-        SenderStats { retransmitted_bytes: self.ledger.retransmitted_bytes(), ..self.stats }
+        let retransmitted_bytes = self.flight.ledger().retransmitted_bytes();
+        SenderStats { retransmitted_bytes, ..self.stats }
     }
 
     /// Several senders share a link and take turns on it: until told otherwise, what this one has
     /// to send [waits](Sender::waits_for_link) if the link is `busy`. Probes and what the
-    /// retransmission timer sends again do not.
+    /// retransmission timer sends do not.
     pub fn set_link_busy(&mut self, busy: bool) {
-        self.link_busy = busy;
+        self.gate.set_link_busy(busy);
     }
 
     /// Whether only the [busy](Sender::set_link_busy) link kept the last transmission from leaving.
     pub fn waits_for_link(&self) -> bool {
-        self.waits == Waits::Link
+        self.waits() == Waits::Link
     }
 
     /// Why nothing was sent when [`Sender::poll_transmit`] was last asked.
     pub fn waits(&self) -> Waits {
-        self.waits
+        self.gate.waits()
     }
 
     /// The stream has been written up to `end` (exclusive).
     pub fn extend(&mut self, end: u64) {
-        debug_assert!(!self.finished || end == self.end, "a finished stream does not grow");
-        self.end = self.end.max(end);
+        self.stream.extend(end);
     }
 
     /// One past the last byte written to the stream.
     pub fn written(&self) -> u64 {
-        self.end
+        self.stream.written()
     }
 
     /// The stream ends where it has been written to: a FIN follows the last byte.
     pub fn finish(&mut self) {
-        self.finished = true;
+        self.stream.finish();
     }
 
     /// Whether all that was written, FIN included, has been acknowledged.
     pub fn is_done(&self) -> bool {
-        self.snd_una() == self.stream_end()
+        self.snd_una() == self.stream.end()
     }
 
     /// Whether the FIN has been sent and acknowledged.
     pub fn fin_acked(&self) -> bool {
-        self.finished && self.is_done()
+        self.stream.is_finished() && self.is_done()
     }
 
     /// Whether the peer has left too many retransmissions or probes without any answer
     /// (RFC 9293, 3.8.3: R2).
     pub fn gave_up(&self) -> bool {
-        self.unanswered > self.config.max_unanswered
+        self.unanswered() > self.config.max_unanswered
     }
 
     /// Timer expiries since the peer was last heard of.
     pub fn unanswered(&self) -> u32 {
-        self.unanswered
-    }
-
-    /// One past the last offset to be sent, the FIN counted.
-    fn stream_end(&self) -> u64 {
-        self.end + u64::from(self.finished)
+        self.timers.unanswered()
     }
 }

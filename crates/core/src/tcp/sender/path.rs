@@ -2,32 +2,23 @@
 
 use super::Sender;
 use crate::time::Instant;
-use std::ops::Range;
 
 impl Sender {
     /// Segments have at most `smss` bytes from now on. What is outstanding in longer ones has been
-    /// dropped by a router: it is sent again at once, without a reduction of the window, as that is
+    /// dropped by a router: it is retransmitted at once, without a reduction of the window, as that is
     /// no sign of congestion (RFC 1191, 6.5).
     ///
     /// A size above the congestion window is not taken: the window is at least one segment.
     pub fn set_smss(&mut self, now: Instant, smss: u64) -> bool {
         let former = self.config.smss;
-        if smss > self.congestion.window() {
+        if smss > self.cwnd() {
             return false;
         }
         let burst = (self.config.max_burst / former).max(1);
         self.config.smss = smss;
         self.config.max_burst = burst * smss;
-        if smss < former {
-            let outstanding = self.ledger.records_in(self.snd_una()..self.snd_nxt());
-            let too_long: Vec<Range<u64>> = outstanding
-                .filter(|record| !record.sacked && record.range.end - record.range.start > smss)
-                .map(|record| record.range.clone())
-                .collect();
-            for range in too_long {
-                self.ledger.mark_lost(range);
-                self.rto_deadline = Some(self.rtt.deadline(now));
-            }
+        if smss < former && self.flight.hold_longer_lost(smss) {
+            self.timers.restart(now);
         }
         true
     }

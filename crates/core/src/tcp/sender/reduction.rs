@@ -1,9 +1,6 @@
 //! The way of the window through fast recovery: as congestion control says, or by proportional
-//! rate reduction ([`Prr`]). Recovery does not see the window and congestion control sees no
-//! sequence numbers, so the sender is where the two meet.
+//! rate reduction ([`Prr`]).
 
-use super::Sender;
-use crate::tcp::congestion::Congested;
 use crate::tcp::prr::{Progress, Prr};
 use serde::{Deserialize, Serialize};
 
@@ -17,12 +14,13 @@ pub enum Reduction {
     Prr,
 }
 
-/// Where an episode stands.
+/// Where an episode of fast recovery stands.
+///
+/// Invariant: a proportional reduction counts every byte delivered and sent since it began, and
+/// without SACK no byte twice: what duplicate acknowledgments have reported in advance is known.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub(super) struct Course {
     prr: Option<Prr>,
-    /// The ledger's count of delivered bytes after the last acknowledgment.
-    delivered: u64,
     /// Without SACK: bytes that duplicate acknowledgments have reported in advance.
     in_advance: u64,
 }
@@ -30,86 +28,139 @@ pub(super) struct Course {
 /// What of an acknowledgment, or of a timer, matters here.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Step {
+    /// Bytes newly acknowledged cumulatively.
     pub(super) acked: u64,
+    /// It is a duplicate acknowledgment.
     pub(super) duplicate: bool,
     /// It showed a loss.
     pub(super) loss: bool,
 }
 
-impl Sender {
-    /// How much more the windows of congestion control and recovery let out now.
-    pub(super) fn room(&self, in_flight: u64) -> u64 {
-        match self.course.prr {
-            Some(prr) if self.recovery.in_recovery() => prr.allowance(),
-            _ => self.congestion.window().saturating_sub(in_flight),
-        }
-    }
+/// How things stand after it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Standing {
+    /// Bytes newly delivered as the ledger counts them.
+    pub(super) delivered: u64,
+    /// The peer tells what arrives out of order (SACK).
+    pub(super) selective: bool,
+    /// Bytes in flight.
+    pub(super) in_flight: u64,
+    /// The slow start threshold, in bytes.
+    pub(super) ssthresh: u64,
+    /// Sender maximum segment size, in bytes.
+    pub(super) smss: u64,
+}
 
-    /// Fast recovery begins. The acknowledgment that begins it is yet to be taken.
-    pub(super) fn begin_reduction(&mut self) {
-        let newly = self.ledger.delivered() - self.course.delivered;
-        let outstanding = self.ledger.flight_size() - self.ledger.sacked().covered();
-        let proportional =
-            self.config.reduction == Reduction::Prr && self.congestion.reduces_proportionally();
-        self.course.prr = proportional.then(|| Prr::new(outstanding + newly));
+impl Course {
+    /// Fast recovery begins; proportionally if with `prr`. The acknowledgment that begins it is yet
+    /// to be taken.
+    pub(super) fn begin(&mut self, prr: Option<Prr>) {
+        self.prr = prr;
     }
 
     /// Fast recovery ends, or a timeout or an undone reduction has overtaken it. True if it was
     /// proportional.
-    pub(super) fn end_reduction(&mut self) -> bool {
-        self.course.prr.take().is_some()
+    pub(super) fn end(&mut self) -> bool {
+        self.prr.take().is_some()
     }
 
-    /// A retransmission was lost. A proportional reduction answers by itself, as less is in flight.
-    pub(super) fn reduce_again(&mut self, congested: &Congested) {
-        if self.course.prr.is_none() {
-            self.congestion.on_loss(congested);
-        }
+    /// Whether the reduction is proportional.
+    pub(super) fn is_proportional(&self) -> bool {
+        self.prr.is_some()
+    }
+
+    /// How much a proportional reduction lets out now.
+    pub(super) fn allowance(&self) -> Option<u64> {
+        self.prr.map(|prr| prr.allowance())
     }
 
     /// Takes an acknowledgment, or a timer's verdict, after recovery has judged it.
-    pub(super) fn step_reduction(&mut self, step: Step) {
-        let delivered = self.newly_delivered(&step);
-        let in_flight = self.in_flight();
-        if let Some(prr) = &mut self.course.prr {
-            prr.on_ack(Progress {
-                delivered,
-                in_flight,
-                ssthresh: self.congestion.ssthresh(),
-                safe: step.acked > 0 && !step.loss,
-                smss: self.config.smss,
-            });
+    pub(super) fn step(&mut self, step: Step, standing: &Standing) {
+        let delivered = self.newly_delivered(step, standing);
+        let Standing { in_flight, ssthresh, smss, .. } = *standing;
+        let safe = step.acked > 0 && !step.loss;
+        if let Some(prr) = &mut self.prr {
+            prr.on_ack(Progress { delivered, in_flight, ssthresh, safe, smss });
         }
     }
 
-    pub(super) fn sent_in_reduction(&mut self, bytes: u64) {
-        if let Some(prr) = &mut self.course.prr {
+    /// `bytes` were sent.
+    pub(super) fn sent(&mut self, bytes: u64) {
+        if let Some(prr) = &mut self.prr {
             prr.on_sent(bytes);
         }
     }
 
     /// RFC 9937, DeliveredData.
-    fn newly_delivered(&mut self, step: &Step) -> u64 {
-        let course = &mut self.course;
-        let newly = self.ledger.delivered() - course.delivered;
-        course.delivered = self.ledger.delivered();
-        if self.config.algorithm.needs_sack() {
-            return newly;
+    fn newly_delivered(&mut self, step: Step, standing: &Standing) -> u64 {
+        let Standing { delivered, smss, .. } = *standing;
+        if standing.selective {
+            return delivered;
         }
         // Without SACK a duplicate stands for one segment, which the next acknowledgment of new
         // data then counts no second time.
         let reported = if step.duplicate {
-            course.in_advance += self.config.smss;
-            self.config.smss
+            self.in_advance += smss;
+            smss
         } else {
-            let known = course.in_advance.min(newly);
-            course.in_advance -= known;
-            newly - known
+            let known = self.in_advance.min(delivered);
+            self.in_advance -= known;
+            delivered - known
         };
-        if course.prr.is_none() && step.acked > 0 {
+        if self.prr.is_none() && step.acked > 0 {
             // What the duplicates before it stood for has been acknowledged, or never was.
-            course.in_advance = 0;
+            self.in_advance = 0;
         }
-        course.prr.map_or(reported, |prr| reported.min(prr.deliverable()))
+        self.prr.map_or(reported, |prr| reported.min(prr.deliverable()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One segment is one byte here, and of ten in flight half may stay.
+    fn acknowledge(course: &mut Course, acked: u64) {
+        let selective = false;
+        let standing =
+            Standing { delivered: acked, selective, in_flight: 10, ssthresh: 5, smss: 1 };
+        course.step(Step { acked, duplicate: acked == 0, loss: false }, &standing);
+    }
+
+    #[test]
+    fn duplicates_count_once_without_sack() {
+        let mut course = Course::default();
+        course.begin(Some(Prr::new(10)));
+        for _ in 0..4 {
+            acknowledge(&mut course, 0);
+        }
+        assert_eq!(course.allowance(), Some(2), "half of four");
+        // All four duplicates stood for what is now acknowledged, with one more.
+        acknowledge(&mut course, 5);
+        assert_eq!(course.allowance(), Some(3), "half of five, rounded up");
+        course.sent(3);
+        assert_eq!(course.allowance(), Some(0));
+        assert!(course.end() && !course.is_proportional() && !course.end());
+    }
+
+    #[test]
+    fn duplicates_before_an_episode_are_forgotten_with_new_data() {
+        let mut course = Course::default();
+        acknowledge(&mut course, 0);
+        acknowledge(&mut course, 0);
+        acknowledge(&mut course, 1);
+        course.begin(Some(Prr::new(10)));
+        acknowledge(&mut course, 4);
+        assert_eq!(course.allowance(), Some(2), "half of four: none was known before");
+    }
+
+    #[test]
+    fn duplicates_count_for_no_more_than_was_outstanding() {
+        let mut course = Course::default();
+        course.begin(Some(Prr::new(4)));
+        for _ in 0..100 {
+            acknowledge(&mut course, 0);
+        }
+        assert_eq!(course.allowance(), Some(5), "all four, of which half may follow, and a half");
     }
 }

@@ -1,5 +1,6 @@
 //! Scripts of acknowledgments, segment by segment, after the RFCs' own words.
 
+mod cwnd;
 mod ecn;
 mod hearsay;
 mod prr;
@@ -324,7 +325,11 @@ fn sacked_bytes_do_not_cut_segments() {
         );
     }
     assert_eq!(sender.in_flight(), 20 * SMSS);
-    assert_eq!(sender.ledger.records_in(1..1 + 20 * SMSS).count(), 4, "records as they were sent");
+    assert_eq!(
+        sender.flight.ledger().records_in(1..1 + 20 * SMSS).count(),
+        4,
+        "records as they were sent"
+    );
     // Of a block, the whole segments count.
     let sack = [3 * SMSS - 10..6 * SMSS + 11];
     let window = 1_000_000;
@@ -332,7 +337,7 @@ fn sacked_bytes_do_not_cut_segments() {
         at(101),
         &Ack { segment: 1, ack: 1, window, sack: &sack, echoed: None, occupies: false },
     );
-    let sacked: Vec<Range<u64>> = sender.ledger.sacked().iter().collect();
+    let sacked: Vec<Range<u64>> = sender.flight.ledger().sacked().iter().collect();
     assert_eq!(sacked, [1 + 3 * SMSS..1 + 6 * SMSS]);
 }
 

@@ -1,48 +1,70 @@
 //! Undoing a reduction for which nothing had been lost.
 //!
-//! From each reduction on a [`Watch`] gathers what was sent again since, and what the peer says
+//! From each reduction on a [`Watch`] gathers what was retransmitted since, and what the peer says
 //! about it. There are two ways to learn that all of it was needless:
 //!
 //! - **Eifel** (RFC 3522): the acknowledgment that goes beyond the first retransmission echoes a
 //!   timestamp from before it, so that the original has arrived. After a timeout that one
 //!   acknowledgment decides. After a fast retransmit every acknowledgment up to the last
 //!   retransmission must say so: one segment that came late proves nothing of the next hole.
-//! - **DSACK** (RFC 3708): all that was sent again is reported to have come twice. A segment that
-//!   was sent more than once again cannot be told apart, and closes this way.
+//! - **DSACK** (RFC 3708): all that was retransmitted is reported to have come twice. A segment that
+//!   was retransmitted more than once cannot be told apart, and closes this way.
 //!
 //! The answer is RFC 4015's: the threshold goes back to what it was, the window to what is in
 //! flight and the acknowledged bytes up to an initial window, so that no burst leaves, and never
-//! beyond what it was; what was held lost and not sent again is in flight after all; and after a
+//! beyond what it was; what was held lost and not retransmitted is in flight after all; and after a
 //! timeout the first round trip of new data raises the retransmission timer's estimate.
 //!
 //! A peer that lies about either can make us ignore losses that it has had, as one that
 //! acknowledges what it has not received. It cannot raise the window beyond what it was.
 //! Reports of congestion by ECN end the watch, and so does a loss that a probe has repaired.
 
-use super::{Ack, Sender, transmit::Forced};
-use crate::tcp::ledger::Delivered;
+use super::Ack;
+use crate::tcp::ledger::Ledger;
 use crate::tcp::ranges::RangeSet;
 use crate::tcp::timestamps;
 use crate::time::Instant;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
+/// What may still be undone.
+///
+/// Invariant: a watch has heard of everything that was retransmitted since the reduction that it
+/// watches, as far as it was outstanding then, and it ends when that is known to have been needed,
+/// when it was undone, or when no more can be learnt.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct Undo {
+    /// What was retransmitted since the last reduction, while it may still be undone.
+    watch: Option<Box<Watch>>,
+    /// The peer has reported a duplicate: it knows DSACK.
+    dsack_seen: bool,
+}
+
+/// A reduction for which nothing had been lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Needless {
+    /// SND.NXT when the window was reduced.
+    pub(super) point: u64,
+    /// It was by a timeout, outside fast recovery.
+    pub(super) timeout: bool,
+}
+
 /// What has become of the retransmissions since the window was last reduced.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Watch {
+struct Watch {
     /// SND.NXT when the window was reduced.
     point: u64,
     /// It was by a timeout, outside fast recovery.
     timeout: bool,
-    /// When the first segment that was sent again had left before, and when it left again, as
+    /// When the first segment that was retransmitted had left before, and when it left again, as
     /// our timestamps say it.
     first: Option<(Instant, Instant)>,
     /// An acknowledgment has spoken against Eifel.
     refuted: bool,
-    again: RangeSet,
-    /// What of `again` has come twice.
+    retransmitted: RangeSet,
+    /// What of that has come twice.
     twice: RangeSet,
-    /// A segment was sent more than once again.
+    /// A segment was retransmitted more than once.
     ambiguous: bool,
     /// SND.NXT when `point` was acknowledged: with it, all reports of duplicates have come.
     expires: Option<u64>,
@@ -58,7 +80,7 @@ impl Watch {
             timeout,
             first: None,
             refuted: false,
-            again: RangeSet::default(),
+            retransmitted: RangeSet::default(),
             twice: RangeSet::default(),
             ambiguous: false,
             expires: None,
@@ -73,12 +95,12 @@ impl Watch {
             self.refuted = true;
             return false;
         }
-        self.timeout || self.again.iter().next_back().is_none_or(|last| last.end <= ack.ack)
+        self.timeout || self.retransmitted.iter().next_back().is_none_or(|last| last.end <= ack.ack)
     }
 
-    /// RFC 3708: whether all that was sent again has come twice.
+    /// RFC 3708: whether all that was retransmitted has come twice.
     fn came_twice(&mut self, report: &Range<u64>) -> bool {
-        let Some(sent) = self.again.containing(report.start) else { return false };
+        let Some(sent) = self.retransmitted.containing(report.start) else { return false };
         if self.twice.len() >= Self::MAX_PARTS {
             self.ambiguous = true;
         }
@@ -86,76 +108,127 @@ impl Watch {
             return false;
         }
         self.twice.cover(report.start..report.end.min(sent.end));
-        self.twice.covered() == self.again.covered()
+        self.twice.covered() == self.retransmitted.covered()
     }
 }
 
-impl Sender {
-    /// The window is about to be reduced, as far as is known for a reason.
-    pub(super) fn watch_reduction(&mut self, timeout: bool) {
-        if self.config.undo {
-            self.congestion.remember();
-            self.watch = Some(Box::new(Watch::new(self.snd_nxt(), timeout)));
-        }
+impl Undo {
+    /// The window is about to be reduced with SND.NXT at `point`, as far as is known for a reason.
+    pub(super) fn begin(&mut self, point: u64, timeout: bool) {
+        self.watch = Some(Box::new(Watch::new(point, timeout)));
     }
 
     /// Congestion is certain: the last reduction stands.
-    pub(super) fn end_watch(&mut self) {
+    pub(super) fn end(&mut self) {
         self.watch = None;
     }
 
-    /// `range` is about to be sent again.
-    pub(super) fn watch_retransmission(&mut self, now: Instant, range: &Range<u64>) {
+    /// `range` of what `ledger` has is about to be retransmitted.
+    pub(super) fn retransmits(&mut self, now: Instant, range: &Range<u64>, ledger: &Ledger) {
         let Some(watch) = self.watch.as_mut().filter(|watch| range.start < watch.point) else {
             return;
         };
-        for record in self.ledger.records_in(range.clone()) {
+        for record in ledger.records_in(range.clone()) {
             watch.first.get_or_insert((timestamps::tick(record.sent_at), timestamps::tick(now)));
             watch.ambiguous |= record.transmissions > 1;
         }
-        watch.again.cover(range.clone());
+        watch.retransmitted.cover(range.clone());
     }
 
-    /// Takes an acknowledgment that the ledger has taken. True if it has undone the reduction.
-    pub(super) fn undo_if_needless(&mut self, ack: &Ack<'_>, delivered: &Delivered) -> bool {
-        let dsack = self.duplicate_report(ack);
+    /// Takes an acknowledgment of `acked` new bytes that the ledger has taken, whereupon
+    /// `outstanding` is left. The reduction that it shows to be needless, whose watch ends.
+    pub(super) fn on_ack(
+        &mut self,
+        ack: &Ack<'_>,
+        acked: u64,
+        outstanding: &Range<u64>,
+    ) -> Option<Needless> {
+        let dsack = ack.duplicate_report();
         // RFC 3522, step 5: when all acknowledgments of a window were lost, the retransmission
         // brings one with an old timestamp. It is a DSACK, or might have been one.
-        let all = self.ledger.flight_size() == 0 && !self.dsack_seen;
+        let all = outstanding.is_empty() && !self.dsack_seen;
         let ambiguous = dsack.is_some() || all;
         self.dsack_seen |= dsack.is_some();
-        let (una, nxt) = (self.snd_una(), self.snd_nxt());
-        let Some(watch) = &mut self.watch else { return false };
-        let by_timestamp = delivered.acked > 0 && watch.eifel(ack, ambiguous);
+        let watch = self.watch.as_mut()?;
+        let by_timestamp = acked > 0 && watch.eifel(ack, ambiguous);
         if by_timestamp || dsack.is_some_and(|report| watch.came_twice(&report)) {
-            self.undo(delivered.acked);
-            return true;
+            let Watch { point, timeout, .. } = **watch;
+            self.watch = None;
+            return Some(Needless { point, timeout });
         }
-        if una >= watch.point {
-            let expires = *watch.expires.get_or_insert(nxt);
-            if una >= expires && expires < nxt {
+        if outstanding.start >= watch.point {
+            let expires = *watch.expires.get_or_insert(outstanding.end);
+            if outstanding.start >= expires && expires < outstanding.end {
                 self.watch = None;
             }
         }
-        false
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: u64) -> Instant {
+        Instant::from_millis(millis)
     }
 
-    /// RFC 4015, steps 8 to 11.
-    fn undo(&mut self, acked: u64) {
-        let Some(watch) = self.watch.take() else { return };
-        self.stats.spurious += 1;
-        self.ledger.unmark_lost();
-        self.recovery.on_undo(&self.ledger);
-        self.end_reduction();
-        if self.forced == Some(Forced::FirstLost) {
-            self.forced = None;
+    /// Ten segments of a hundred bytes that left at 100 ms, reduced at once, of which the first left
+    /// again at 300 ms.
+    fn retransmitted(timeout: bool) -> (Undo, Ledger) {
+        let mut ledger = Ledger::new(1);
+        for number in 0..10 {
+            ledger.sent(at(100), 1 + number * 100..101 + number * 100);
         }
-        let burst = acked.min(self.config.initial_window.bytes(self.config.smss));
-        self.congestion.undo(self.in_flight() + burst);
-        self.timeout_until = None;
-        if watch.timeout {
-            self.timed_out_at = None;
-            self.adopt_rtt_beyond = Some(watch.point);
+        let mut undo = Undo::default();
+        undo.begin(ledger.snd_nxt(), timeout);
+        undo.retransmits(at(300), &(1..101), &ledger);
+        ledger.resent(at(300), 1..101);
+        (undo, ledger)
+    }
+
+    fn ack(ack: u64, sack: &[Range<u64>], echoed: Option<Instant>) -> Ack<'_> {
+        Ack { segment: 1, ack, window: 9_000, sack, echoed, occupies: false }
+    }
+
+    #[test]
+    fn an_echo_from_before_the_retransmission_shows_that_it_was_needless() {
+        for timeout in [false, true] {
+            let (mut undo, _) = retransmitted(timeout);
+            let needless = undo.on_ack(&ack(101, &[], Some(at(100))), 100, &(101..1001));
+            assert_eq!(needless, Some(Needless { point: 1001, timeout }));
+            let again = undo.on_ack(&ack(201, &[], Some(at(100))), 100, &(201..1001));
+            assert_eq!(again, None, "once");
         }
+    }
+
+    #[test]
+    fn the_echo_of_the_retransmission_refutes_it_for_good() {
+        let (mut undo, _) = retransmitted(true);
+        assert_eq!(undo.on_ack(&ack(101, &[], Some(at(300))), 100, &(101..1001)), None);
+        assert_eq!(undo.on_ack(&ack(201, &[], Some(at(100))), 100, &(201..1001)), None);
+    }
+
+    #[test]
+    fn reports_of_all_that_was_retransmitted_show_it_too() {
+        let (mut undo, mut ledger) = retransmitted(false);
+        undo.retransmits(at(310), &(201..301), &ledger);
+        ledger.resent(at(310), 201..301);
+        assert_eq!(undo.on_ack(&ack(501, &[1..101], None), 500, &(501..1001)), None, "half");
+        let needless = undo.on_ack(&ack(501, &[201..301], None), 0, &(501..1001));
+        assert_eq!(needless, Some(Needless { point: 1001, timeout: false }));
+    }
+
+    #[test]
+    fn a_watch_ends_when_no_report_can_come_any_more() {
+        let (mut undo, _) = retransmitted(false);
+        assert_eq!(undo.on_ack(&ack(1001, &[], None), 1000, &(1001..1501)), None);
+        assert!(undo.watch.is_some(), "reports of what came last are on their way");
+        assert_eq!(undo.on_ack(&ack(1501, &[], None), 500, &(1501..2001)), None);
+        assert!(undo.watch.is_none());
+        undo.begin(2001, true);
+        undo.end();
+        assert!(undo.watch.is_none());
     }
 }

@@ -1,7 +1,7 @@
 //! What congestion control hears of losses, timeouts and departures.
 
 use super::*;
-use crate::tcp::congestion::{Acked, Congested, Delivery, Departed, Lost, SlowStart};
+use crate::tcp::congestion::{Acked, Congested, Congestion, Delivery, Departed, Lost, SlowStart};
 use std::sync::{Arc, Mutex};
 
 #[derive(Debug, Clone, Copy)]
@@ -78,7 +78,7 @@ fn listening(segments: u64, limits_itself: bool) -> (Sender, Arc<Mutex<Vec<Heard
         SMSS,
     );
     let heard = Arc::<Mutex<Vec<Heard>>>::default();
-    sender.congestion = Box::new(Listener { slow_start, limits_itself, heard: heard.clone() });
+    sender.cwnd.replace(Box::new(Listener { slow_start, limits_itself, heard: heard.clone() }));
     drain(&mut sender, at(100));
     (sender, heard)
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::tcp::ledger::Ledger;
-use crate::tcp::recovery::{Rack, SentFacts, Timing};
+use crate::tcp::recovery::{Rack, Recovery, SentFacts, Timing};
 
 fn rack(window: u32, segments: u64) -> Sender {
     sender(config(Algorithm::Rack, window), segments)

@@ -1,0 +1,326 @@
+//! The congestion window: what congestion control makes of the network's signs, and how the window
+//! comes down when there is one. Recovery does not see the window and congestion control sees no
+//! sequence numbers: this is where the two meet.
+
+use super::condense::no_congestion;
+use super::flight::Flight;
+use super::reduction::{Course, Reduction, Standing, Step};
+use super::undo::{Needless, Undo};
+use super::{Ack, SenderConfig};
+use crate::condensed::Writer;
+use crate::tcp::congestion::{
+    Acked, Congested, Congestion, Delivery, Departed, LinkReport, Lost, PacingBasis,
+};
+use crate::tcp::ledger::Ledger;
+use crate::tcp::pacing::Pacing;
+use crate::tcp::prr::Prr;
+use crate::tcp::recovery::Episode;
+use crate::time::{Duration, Instant};
+use crate::units::Rate;
+use serde::{Deserialize, Serialize};
+use std::mem;
+use std::ops::Range;
+
+/// What may be in flight.
+///
+/// Invariant: congestion control hears once of every byte that is delivered or lost. A proportional
+/// reduction is under way only in fast recovery. What may be undone is what congestion control was told
+/// to remember before it reduced the window; and of each reduction the peer is to hear.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct CongestionWindow {
+    // Written apart: see `condense`.
+    #[serde(skip, default = "no_congestion")]
+    congestion: Box<dyn Congestion>,
+    course: Course,
+    undo: Undo,
+    /// The ledger's counts of delivered and of lost bytes when congestion control last heard of them.
+    told: (u64, u64),
+    /// SND.NXT when the retransmission timer last expired, until so much is acknowledged.
+    timeout_until: Option<u64>,
+    /// The window was reduced, which the peer is to hear of (RFC 3168, 6.1.2).
+    reduced: bool,
+    last_sent: Option<Instant>,
+}
+
+/// What the ledger has learnt since congestion control last heard of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct News {
+    /// Bytes delivered.
+    pub(super) delivered: u64,
+    /// Bytes held lost.
+    pub(super) lost: u64,
+}
+
+/// What recovery or a timer has found.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sign<'a> {
+    pub(super) congested: Congested,
+    pub(super) flight: &'a Flight,
+    pub(super) config: &'a SenderConfig,
+}
+
+impl CongestionWindow {
+    /// The initial window.
+    pub(super) fn new(congestion: Box<dyn Congestion>) -> CongestionWindow {
+        CongestionWindow {
+            congestion,
+            course: Course::default(),
+            undo: Undo::default(),
+            told: (0, 0),
+            timeout_until: None,
+            reduced: false,
+            last_sent: None,
+        }
+    }
+
+    /// Writes what its [`Serialize`] leaves out.
+    pub(super) fn condense(&self, into: &mut Writer) {
+        self.congestion.condense(into);
+    }
+
+    /// What was written so comes back.
+    pub(super) fn wake(&mut self, congestion: Box<dyn Congestion>) {
+        self.congestion = congestion;
+    }
+
+    /// Another congestion control from now on. It knows nothing of what goes on.
+    pub(super) fn replace(&mut self, congestion: Box<dyn Congestion>) {
+        self.congestion = congestion;
+        self.course.end();
+        self.undo.end();
+    }
+
+    /// The window, in bytes.
+    pub(super) fn bytes(&self) -> u64 {
+        self.congestion.window()
+    }
+
+    /// The slow start threshold, in bytes.
+    pub(super) fn ssthresh(&self) -> u64 {
+        self.congestion.ssthresh()
+    }
+
+    /// Whether a proportional reduction is under way.
+    pub(super) fn reduces_proportionally(&self) -> bool {
+        self.course.is_proportional()
+    }
+
+    /// How much more may be sent now, with `in_flight` bytes in flight.
+    pub(super) fn room(&self, in_flight: u64) -> u64 {
+        let plain = || self.congestion.window().saturating_sub(in_flight);
+        self.course.allowance().unwrap_or_else(plain)
+    }
+
+    /// How fast that is to leave, headers counted; none: as fast as it can.
+    pub(super) fn pacing_rate(
+        &self,
+        config: &SenderConfig,
+        srtt: Option<Duration>,
+    ) -> Option<Rate> {
+        let cap = match config.pacing {
+            Pacing::Window { cap } => cap,
+            Pacing::Off if self.congestion.needs_pacing() => None,
+            Pacing::Off => return None,
+        };
+        let rate = match self.congestion.pacing() {
+            PacingBasis::Window { gain } => self.window_rate(gain, srtt),
+            // Headers are paced along.
+            PacingBasis::Rate(payload) => payload.map(|payload| {
+                let overhead = 1.0 + config.overhead as f64 / config.smss as f64;
+                Rate::from_bits_per_sec((payload.bits_per_sec() as f64 * overhead) as u64)
+            }),
+        };
+        match (rate, cap) {
+            (Some(rate), Some(cap)) => Some(rate.min(cap)),
+            (rate, cap) => rate.or(cap),
+        }
+    }
+
+    /// `gain` windows each smoothed round trip.
+    fn window_rate(&self, gain: f64, srtt: Option<Duration>) -> Option<Rate> {
+        let srtt = srtt.filter(|srtt| !srtt.is_zero())?;
+        let bytes = self.congestion.window() as f64 * gain;
+        Some(Rate::from_bits_per_sec((bytes * 8.0 / srtt.as_secs_f64()) as u64))
+    }
+
+    /// A segment has left.
+    pub(super) fn sent(&mut self, departed: &Departed) {
+        self.last_sent = Some(departed.now);
+        self.course.sent(departed.bytes);
+        self.congestion.on_sent(departed);
+    }
+
+    /// A segment left at `at`, before there was a window.
+    pub(super) fn sent_before(&mut self, at: Instant) {
+        self.last_sent = Some(at);
+    }
+
+    /// `range` is about to be retransmitted.
+    pub(super) fn retransmits(&mut self, now: Instant, range: &Range<u64>, ledger: &Ledger) {
+        self.undo.retransmits(now, range, ledger);
+    }
+
+    /// Nothing is outstanding and something is to be sent: slow start begins anew if nothing was
+    /// for longer than `rto` (RFC 5681, 4.1).
+    pub(super) fn restart_if_idle(&mut self, now: Instant, rto: Duration) {
+        if self.last_sent.is_some_and(|at| now.saturating_since(at) > rto) {
+            self.congestion.on_idle();
+        }
+    }
+
+    /// A segment is held lost.
+    pub(super) fn lost(&mut self, lost: &Lost) {
+        self.congestion.on_lost(lost);
+    }
+
+    /// Recovery has judged an acknowledgment, or a timer of its own.
+    pub(super) fn on_episode(&mut self, episode: Episode, sign: Sign<'_>) {
+        let Sign { congested, flight, config } = sign;
+        let smss = config.smss;
+        self.reduced |= matches!(
+            episode,
+            Episode::Enter | Episode::Restart | Episode::Repaired | Episode::LostAgain
+        );
+        match episode {
+            Episode::Enter => {
+                self.watch(flight.snd_nxt(), false, config);
+                self.congestion.on_loss(&congested);
+                self.begin_reduction(flight.ledger(), config.reduction);
+            }
+            Episode::Restart => {
+                self.course.end();
+                self.watch(flight.snd_nxt(), true, config);
+                self.timeout_until = Some(flight.snd_nxt());
+                self.congestion.on_timeout(&congested, false);
+            }
+            Episode::Repaired => {
+                self.undo.end();
+                self.congestion.on_loss(&congested);
+                self.congestion.on_recovered(flight.size(), smss);
+            }
+            // A proportional reduction answers by itself, as less is in flight.
+            Episode::LostAgain if self.course.is_proportional() => {}
+            Episode::LostAgain => self.congestion.on_loss(&congested),
+            Episode::Exit => {
+                // RFC 9937, 6.2: the window ends at ssthresh, as what is in flight does.
+                let proportional = self.course.end();
+                let left = if proportional { self.congestion.ssthresh() } else { flight.size() };
+                self.congestion.on_recovered(left, smss);
+            }
+            // As if all of ssthresh were outstanding.
+            Episode::Deflate => {
+                self.course.end();
+                let left = flight.size().max(self.congestion.ssthresh());
+                self.congestion.on_recovered(left, smss);
+            }
+            Episode::Unchanged => {}
+        }
+    }
+
+    /// The window is about to be reduced, as far as is known for a reason.
+    pub(super) fn watch(&mut self, snd_nxt: u64, timeout: bool, config: &SenderConfig) {
+        if config.undo {
+            self.congestion.remember();
+            self.undo.begin(snd_nxt, timeout);
+        }
+    }
+
+    /// Fast recovery begins. The acknowledgment that begins it is yet to be taken.
+    fn begin_reduction(&mut self, ledger: &Ledger, reduction: Reduction) {
+        let newly = ledger.delivered() - self.told.0;
+        let outstanding = ledger.flight_size() - ledger.sacked().covered();
+        let proportional = reduction == Reduction::Prr && self.congestion.reduces_proportionally();
+        self.course.begin(proportional.then(|| Prr::new(outstanding + newly)));
+    }
+
+    /// The retransmission timer has expired; `again` if it is not the first time for this data.
+    pub(super) fn on_timeout(&mut self, congested: &Congested, snd_nxt: u64, again: bool) {
+        self.reduced = true;
+        self.timeout_until = Some(snd_nxt);
+        self.congestion.on_timeout(congested, again);
+        self.course.end();
+    }
+
+    /// The peer reports congestion by ECN: the last reduction stands.
+    pub(super) fn marked(&mut self) {
+        self.undo.end();
+        self.reduced = true;
+    }
+
+    /// The window is reduced as for a loss, without one (RFC 3168, 6.1.2).
+    pub(super) fn on_ecn(&mut self, congested: &Congested) {
+        self.congestion.on_ecn(congested);
+    }
+
+    /// Whether the window was reduced, for whatever reason, since this was last asked.
+    pub(super) fn take_reduced(&mut self) -> bool {
+        mem::take(&mut self.reduced)
+    }
+
+    /// Takes an acknowledgment, or a timer's verdict, after recovery has judged it. Congestion
+    /// control has yet to hear of what it delivers.
+    pub(super) fn step(&mut self, step: Step, flight: &Flight, config: &SenderConfig) {
+        let standing = Standing {
+            delivered: flight.ledger().delivered() - self.told.0,
+            selective: config.algorithm.needs_sack(),
+            in_flight: flight.in_flight(),
+            ssthresh: self.congestion.ssthresh(),
+            smss: config.smss,
+        };
+        self.course.step(step, &standing);
+    }
+
+    /// What congestion control has not heard of, if there is anything: it counts as told.
+    pub(super) fn take_news(&mut self, ledger: &Ledger) -> Option<News> {
+        let (delivered, lost) = (ledger.delivered(), ledger.lost_bytes());
+        let (delivered_before, lost_before) = mem::replace(&mut self.told, (delivered, lost));
+        let news = News { delivered: delivered - delivered_before, lost: lost - lost_before };
+        (news.delivered + news.lost > 0).then_some(news)
+    }
+
+    /// Whether what was outstanding when the retransmission timer last expired is not all
+    /// acknowledged.
+    pub(super) fn is_after_timeout(&mut self, snd_una: u64) -> bool {
+        self.timeout_until.take_if(|until| snd_una >= *until);
+        self.timeout_until.is_some()
+    }
+
+    /// Congestion control hears of news. True if it limits itself, and not by its window.
+    pub(super) fn tell(&mut self, delivery: &Delivery) -> bool {
+        self.congestion.on_delivery(delivery);
+        self.congestion.limits_itself()
+    }
+
+    /// Whether the window may grow while `in_recovery` or not.
+    pub(super) fn grows(&self, in_recovery: bool) -> bool {
+        !in_recovery || self.congestion.grows_in_recovery()
+    }
+
+    /// New data was acknowledged: the window may grow.
+    pub(super) fn on_ack(&mut self, acked: &Acked) {
+        self.congestion.on_ack(acked);
+    }
+
+    /// Takes an acknowledgment of `acked` new bytes that the ledger has taken, whereupon
+    /// `outstanding` is left. The last reduction, if that shows that nothing had been lost.
+    pub(super) fn needless(
+        &mut self,
+        ack: &Ack<'_>,
+        acked: u64,
+        outstanding: &Range<u64>,
+    ) -> Option<Needless> {
+        self.undo.on_ack(ack, acked, outstanding)
+    }
+
+    /// The last reduction is taken back, for now to at most `most` bytes (RFC 4015, steps 8 to 10).
+    pub(super) fn undo(&mut self, most: u64) {
+        self.course.end();
+        self.congestion.undo(most);
+        self.timeout_until = None;
+    }
+
+    /// What the flow has seen of its link since this was last asked.
+    pub(super) fn take_report(&mut self) -> LinkReport {
+        self.congestion.take_report()
+    }
+}

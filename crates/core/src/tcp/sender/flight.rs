@@ -1,0 +1,315 @@
+//! What is outstanding, and the loss recovery that judges it.
+
+use super::Ack;
+use super::condense::no_recovery;
+use crate::condensed::Writer;
+use crate::tcp::congestion::Lost;
+use crate::tcp::delivery_rate::LossSample;
+use crate::tcp::ledger::{Delivered, Ledger};
+use crate::tcp::recovery::{AckFacts, Algorithm, Next, Recovery, SentFacts, Timing, Verdict};
+use crate::time::Instant;
+use arrayvec::ArrayVec;
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+
+/// The segments in flight (SND.UNA to SND.NXT), and what recovery makes of them.
+///
+/// Invariant: recovery judges the ledger that it has seen grow. Each segment is noted in the ledger
+/// and then told to recovery, and what recovery or a timeout finds lost is marked before anything
+/// else is asked. A round trip ends within what is outstanding, or right behind it.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Flight {
+    ledger: Ledger,
+    // Written apart: see `condense`.
+    #[serde(skip, default = "no_recovery")]
+    recovery: Box<dyn Recovery>,
+    /// Round trips so far, and the offset whose acknowledgment ends this one.
+    round: (u64, u64),
+}
+
+impl Flight {
+    /// Nothing is outstanding: the next byte is at offset `start`.
+    pub(super) fn new(start: u64, algorithm: Algorithm) -> Flight {
+        Flight { ledger: Ledger::new(start), recovery: algorithm.recovery(), round: (0, start) }
+    }
+
+    /// Writes what its [`Serialize`] leaves out.
+    pub(super) fn condense(&self, into: &mut Writer) {
+        self.recovery.condense(into);
+    }
+
+    /// What was written so comes back.
+    pub(super) fn wake(&mut self, recovery: Box<dyn Recovery>) {
+        self.recovery = recovery;
+    }
+
+    /// The facts, to be read.
+    pub(super) fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    pub(super) fn snd_una(&self) -> u64 {
+        self.ledger.snd_una()
+    }
+
+    pub(super) fn snd_nxt(&self) -> u64 {
+        self.ledger.snd_nxt()
+    }
+
+    /// SND.UNA to SND.NXT.
+    pub(super) fn outstanding(&self) -> Range<u64> {
+        self.snd_una()..self.snd_nxt()
+    }
+
+    /// RFC 5681's FlightSize.
+    pub(super) fn size(&self) -> u64 {
+        self.ledger.flight_size()
+    }
+
+    /// Bytes held to be in the network.
+    pub(super) fn in_flight(&self) -> u64 {
+        self.recovery.in_flight(&self.ledger)
+    }
+
+    pub(super) fn in_recovery(&self) -> bool {
+        self.recovery.in_recovery()
+    }
+
+    /// Round trips so far.
+    pub(super) fn round(&self) -> u64 {
+        self.round.0
+    }
+
+    /// What is to be sent next, as far as recovery is concerned.
+    pub(super) fn next(&self, new_data: bool, smss: u64) -> Next {
+        self.recovery.next(&self.ledger, new_data, smss)
+    }
+
+    /// The first part that is lost and not retransmitted since.
+    pub(super) fn first_lost(&self) -> Option<Range<u64>> {
+        self.ledger.first_lost()
+    }
+
+    /// The first segment that is outstanding, as it was sent.
+    pub(super) fn first(&self) -> Option<Range<u64>> {
+        self.ledger.record_at(self.snd_una()).map(|record| record.range.clone())
+    }
+
+    /// The last segment as it was sent: the last of a super-segment, or a short one alone.
+    pub(super) fn last(&self, smss: u64) -> Option<Range<u64>> {
+        let end = self.snd_nxt();
+        let sent = &self.ledger.record_at(end.checked_sub(1)?)?.range;
+        Some(end - ((end - sent.start - 1) % smss + 1)..end)
+    }
+
+    /// A segment leaves.
+    pub(super) fn sent(&mut self, sent: &SentFacts) {
+        if sent.again {
+            self.ledger.resent(sent.now, sent.range.clone());
+        } else {
+            self.ledger.sent(sent.now, sent.range.clone());
+        }
+        self.recovery.on_sent(sent, &self.ledger);
+    }
+
+    /// The sender would send more if there was more.
+    pub(super) fn set_app_limited(&mut self) {
+        self.ledger.set_app_limited();
+    }
+
+    /// Notes what `ack` acknowledges, and by its SACK blocks too if recovery is `selective`.
+    pub(super) fn acknowledge(
+        &mut self,
+        now: Instant,
+        ack: &Ack<'_>,
+        selective: bool,
+        smss: u64,
+    ) -> Delivered {
+        let Range { start: una, end: nxt } = self.outstanding();
+        // DSACKs lie below; what is above snd_nxt was never sent (RFC 5961's spirit).
+        let blocks: ArrayVec<Range<u64>, 4> = ack
+            .sack
+            .iter()
+            .filter(|block| selective && block.start >= ack.ack.max(una) && block.end <= nxt)
+            // Most blocks repeat what earlier acknowledgments said.
+            .filter(|block| !self.ledger.sacked().contains(block))
+            .map(|block| self.whole_segments(block, smss))
+            .filter(|block| block.start < block.end)
+            .take(4)
+            .collect();
+        let delivered = self.ledger.acknowledge(now, ack.ack, blocks);
+        if delivered.acked > 0 && self.snd_una() >= self.round.1 {
+            self.round = (self.round.0 + 1, nxt);
+        }
+        debug_assert!(self.round.1 <= nxt, "a round trip ends with what was sent");
+        delivered
+    }
+
+    /// What of a SACK block are whole segments as they were sent. Parts of segments count as not
+    /// sacked: a peer that reports single bytes would otherwise cut the ledger's records, and
+    /// with them our retransmissions, into single bytes (as in CVE-2019-11478).
+    fn whole_segments(&self, block: &Range<u64>, smss: u64) -> Range<u64> {
+        let record = |offset| self.ledger.record_at(offset).map(|record| record.range.clone());
+        let start = record(block.start).map_or(block.start, |sent| {
+            let segments = (block.start - sent.start).div_ceil(smss);
+            (sent.start + segments * smss).min(sent.end)
+        });
+        let end = record(block.end)
+            .map_or(block.end, |sent| sent.start + (block.end - sent.start) / smss * smss);
+        start..end
+    }
+
+    /// Lets recovery judge an acknowledgment that was noted. What the verdict holds lost is to be
+    /// marked by [`Flight::hold_lost`].
+    pub(super) fn judge(&mut self, facts: &AckFacts) -> Verdict {
+        self.recovery.on_ack(facts, &self.ledger)
+    }
+
+    /// When [`Flight::on_timer`] is to be called, if ever.
+    pub(super) fn poll_timer(&self) -> Option<Instant> {
+        self.recovery.poll_timer()
+    }
+
+    /// Recovery's verdict, if a timer of its own has expired.
+    pub(super) fn on_timer(&mut self, now: Instant, timing: &Timing) -> Option<Verdict> {
+        let due = self.recovery.poll_timer().is_some_and(|deadline| deadline <= now);
+        due.then(|| self.recovery.on_timer(now, timing, &self.ledger))
+    }
+
+    /// Holds `range` lost. `tell` hears of each segment that was not held lost before.
+    pub(super) fn hold_lost(
+        &mut self,
+        now: Instant,
+        range: Range<u64>,
+        mut tell: impl FnMut(&Lost),
+    ) {
+        let delivered = self.ledger.delivered();
+        self.ledger.mark_lost_telling(range, |sample: LossSample| {
+            tell(&Lost { now, delivered, sample });
+        });
+    }
+
+    /// Holds lost what is outstanding in segments longer than `smss`, which a router has dropped.
+    /// True if anything is.
+    pub(super) fn hold_longer_lost(&mut self, smss: u64) -> bool {
+        let too_long: Vec<Range<u64>> = self
+            .ledger
+            .records_in(self.outstanding())
+            .filter(|record| !record.sacked && record.range.end - record.range.start > smss)
+            .map(|record| record.range.clone())
+            .collect();
+        for range in &too_long {
+            self.ledger.mark_lost(range.clone());
+        }
+        !too_long.is_empty()
+    }
+
+    /// The retransmission timer has expired while something is outstanding. `tell` hears of each
+    /// segment that is lost by it.
+    pub(super) fn on_timeout(&mut self, now: Instant, mut tell: impl FnMut(&Lost)) {
+        let first = self.ledger.record_at(self.snd_una()).expect("something is outstanding");
+        if first.sacked {
+            // RFC 2018, section 8: the peer has dropped what it had sacked.
+            self.ledger.forget_sacked();
+        }
+        for lost in self.recovery.lost_by_timeout(now, &self.ledger) {
+            self.hold_lost(now, lost, &mut tell);
+        }
+        self.recovery.on_timeout(&self.ledger);
+    }
+
+    /// Nothing had been lost: what was held so and not retransmitted is in flight after all.
+    pub(super) fn undo(&mut self) {
+        self.ledger.unmark_lost();
+        self.recovery.on_undo(&self.ledger);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time::Duration;
+
+    const SMSS: u64 = 100;
+
+    fn at(millis: u64) -> Instant {
+        Instant::from_millis(millis)
+    }
+
+    fn segment(number: u64) -> Range<u64> {
+        1 + number * SMSS..1 + (number + 1) * SMSS
+    }
+
+    fn send(flight: &mut Flight, range: Range<u64>, again: bool) {
+        let second = Duration::from_secs(1);
+        let timing = Timing { srtt: None, min_rtt: None, rttvar: second, rto: second };
+        flight.sent(&SentFacts { now: at(100), range, again, timing, smss: SMSS });
+    }
+
+    /// A flight of that many segments.
+    fn flight(segments: u64) -> Flight {
+        let mut flight = Flight::new(1, Algorithm::Sack);
+        for number in 0..segments {
+            send(&mut flight, segment(number), false);
+        }
+        flight
+    }
+
+    fn acknowledge(flight: &mut Flight, ack: u64, sack: &[Range<u64>]) -> Delivered {
+        let ack = Ack { segment: 1, ack, window: 9_000, sack, echoed: None, occupies: false };
+        flight.acknowledge(at(200), &ack, true, SMSS)
+    }
+
+    #[test]
+    fn a_round_trip_ends_with_what_was_sent_behind_the_last() {
+        let mut flight = flight(2);
+        acknowledge(&mut flight, segment(0).end, &[]);
+        assert_eq!(flight.round(), 1, "the first begins with nothing");
+        send(&mut flight, segment(2), false);
+        acknowledge(&mut flight, segment(1).start, &[]);
+        assert_eq!(flight.round(), 1, "nothing new");
+        acknowledge(&mut flight, segment(1).end, &[]);
+        assert_eq!(flight.round(), 2);
+        acknowledge(&mut flight, segment(2).end, &[]);
+        assert_eq!(flight.round(), 3);
+    }
+
+    #[test]
+    fn what_a_peer_makes_up_is_not_noted() {
+        let mut flight = flight(4);
+        // Never sent; a part of a segment; below what it acknowledges.
+        let made_up = [segment(3).start..segment(4).end, 310..350, 1..50];
+        assert_eq!(acknowledge(&mut flight, segment(0).end, &made_up).sacked, 0);
+        // A part and a whole one.
+        let cut = 250..segment(3).end;
+        assert_eq!(acknowledge(&mut flight, segment(0).end, &[cut]).sacked, SMSS);
+        assert_eq!(
+            flight.ledger().records_in(flight.outstanding()).count(),
+            3,
+            "as they were sent"
+        );
+    }
+
+    #[test]
+    fn a_timeout_tells_of_each_segment_and_distrusts_sack_blocks_that_it_refutes() {
+        let mut flight = flight(4);
+        acknowledge(&mut flight, 1, &[segment(0), segment(2)]);
+        let mut lost = 0;
+        flight.on_timeout(at(900), |_| lost += 1);
+        assert_eq!((lost, flight.in_flight()), (4, 0));
+        assert_eq!(flight.first_lost(), Some(segment(0)));
+        flight.undo();
+        assert_eq!((flight.in_flight(), flight.first_lost()), (4 * SMSS, None));
+    }
+
+    #[test]
+    fn segments_that_no_longer_fit_are_lost() {
+        let mut flight = flight(2);
+        send(&mut flight, 201..251, false);
+        assert_eq!((flight.first(), flight.last(SMSS)), (Some(1..101), Some(201..251)));
+        assert!(!flight.hold_longer_lost(100));
+        acknowledge(&mut flight, 1, &[segment(1)]);
+        assert!(flight.hold_longer_lost(60));
+        assert_eq!((flight.first_lost(), flight.in_flight()), (Some(1..101), 50));
+    }
+}
