@@ -299,6 +299,25 @@ fn acknowledgments_that_are_overtaken_show_nothing() {
     assert_eq!(table.gateway.summary().forwarded_resets, 0);
 }
 
+/// Fault seed 1373484: a gateway beyond this one holds what is missing, and the server's packets pass it by. It takes what the
+/// client sends, and repeats what it takes for missing: the server answers that, and says that it has it (RFC 2883).
+#[test]
+fn an_answer_to_what_somebody_else_has_sent_is_none() {
+    let mut table = begun_anew();
+    let duplicate = sacking(answer(MISSING), MISSING - 1_400, MISSING - 800);
+    let sent = table.time_out(8, |_| data(UNA), |_| Some(duplicate.clone()));
+    table.assert_untouched(&sent);
+    // When it is heard no more, the time begins anew.
+    let sent = table.time_out(4, |_| data(UNA), |_| Some(answer(MISSING)));
+    let at: Vec<_> = sent.iter().map(|(at, _)| at.as_secs()).collect();
+    assert!(matches!(at[..], [17..25, 17..25]), "{at:?}");
+    // What has come twice itself lies above.
+    let mut table = begun_anew();
+    let twice = sacking(sacking(answer(MISSING), UNA, UNA + 1_000), UNA, UNA + 1_000);
+    let sent = table.time_out(4, |_| data(UNA), |_| Some(twice.clone()));
+    assert_eq!(sent.len(), 2);
+}
+
 /// RFC 5961: whoever does not see the traffic must not be able to end a connection by guessing a window.
 #[test]
 fn forged_answers_to_a_client_that_waits_reset_nobody() {

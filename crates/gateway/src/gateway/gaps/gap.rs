@@ -14,7 +14,9 @@
 //! - an outage, in which nobody could have been seen: a timer doubles. If S was away for much longer than ever before
 //!   or after, some of it was lost, as may have been what is missing: of that time only [`UNLIKE`] times the next longest counts;
 //! - a receiver that reads slowly: while its window is closed nobody can send it anything;
-//! - acknowledgments on another way: without one after each repetition nothing counts.
+//! - acknowledgments on another way: without one after each repetition nothing counts;
+//! - an answer to somebody else, whose retransmissions do not pass here: it begins with what came twice (RFC 2883, 4), and
+//!   that lies below y, not at S. Who sends that holds all that follows it.
 //!
 //! Anybody can forge segments. So an answer counts only if its sequence number is just what the sender
 //! expects, or if it reports just S by SACK: who does not see the traffic has to guess 32 bits for the one
@@ -161,13 +163,15 @@ impl Gap {
         }
         // What comes with data is no answer, but may show progress.
         let reports = || tcp.options.sack.iter().any(|block| block.left == self.una);
-        let answers = occupied == 0 && (tcp.seq == self.rcv_nxt || reports());
+        let elsewhere =
+            tcp.options.sack.first().is_some_and(|block| block.right.distance_from(tcp.ack) <= 0);
+        let answers = !elsewhere && occupied == 0 && (tcp.seq == self.rcv_nxt || reports());
         if short.unsigned_abs() > REACH {
             return Sign::Nothing;
         }
         match &mut self.missing {
             Some(missing) if missing.from == tcp.ack => {
-                if tcp.window == 0 {
+                if tcp.window == 0 || elsewhere {
                     *missing = Missing::new(now, tcp.ack, false);
                 } else if answers && !missing.answered {
                     missing.answered = true;
