@@ -198,7 +198,8 @@ impl<B: Buffer> Split<B> {
             return Progress { forward: true, ..Progress::default() };
         }
         let reach = self.reach();
-        if !self.legs[leg].tcb.is_near(tcp, reach) {
+        let (here, told) = (&self.legs[leg].tcb, self.legs[1 - leg].tcb.receiver.ack_offset());
+        if !here.is_near(tcp, reach) || !here.acknowledges_up_to(tcp, told + reach) {
             // Forged, most likely: its receiver will see. One that has closed would answer what is old with a
             // RST, so that is not forwarded.
             return Progress { forward: self.is_news(leg, tcp, len), ..Progress::default() };

@@ -355,6 +355,54 @@ fn what_is_forwarded_acknowledges_no_less_than_we_have() {
     assert_eq!(table.fate(Side::Satellite, &later, b"new"), unchanged);
 }
 
+/// Fault seed 1071827: a segment just where the next byte is expected, with an acknowledgment of what nobody
+/// has sent, or none at all. A host drops it (RFC 5961, section 5), so what it says reaches nobody in our words:
+/// what we still send would look too new, and all that the client sends by itself too old.
+#[test]
+fn what_a_host_would_not_take_says_nothing_of_a_leaving_flow() {
+    for (flags, seq, ack) in [
+        (Flags::ACK, 5001, 1 << 30),
+        (Flags::ACK | Flags::FIN, 5001, 1 << 30),
+        (Flags::ACK, 5001, 3 << 30),
+        (Flags::SYN, 20_000, 1),
+        (Flags::PSH, 5001, 1),
+    ] {
+        let mut table = Table::with_backlog(&[7; 5000]);
+        table.gateway.drain(table.now);
+        let mut forged = Table::echoing(Side::Lan, seq, ack, 1 << 30, 500);
+        forged.flags = flags;
+        table.send(Side::Lan, forged.clone(), b"forged");
+        let sent = table.wait(Duration::from_secs(5));
+        let stamps: Vec<_> = sent
+            .iter()
+            .filter(|sent| sent.to == Side::Satellite && sent.payload_len() > 0)
+            .map(|sent| (sent.tcp.options.timestamps.map(|ts| ts.value), sent.tcp.ack))
+            .collect();
+        assert!(!stamps.is_empty());
+        let sound = (Some(502), SERVER_ISN + 1);
+        assert!(stamps.iter().all(|stamp| *stamp == sound), "{forged:?}: {stamps:?}");
+    }
+}
+
+/// While bytes of the one are held, the other may send many windows past us.
+#[test]
+fn the_newest_acknowledgment_is_followed_however_much_has_passed() {
+    let mut table = Table::with_backlog(&[7; 5000]);
+    table.gateway.drain(table.now);
+    let mut seen = 0;
+    for step in 1..50 {
+        let (at, value) = (1 + 50_000 * step, 502 + step as u32);
+        table.send(Side::Lan, Table::echoing(Side::Lan, 5001, at, value, 500), b"");
+        let sent = table.wait(Duration::from_millis(1500));
+        let data = sent.iter().rfind(|sent| sent.to == Side::Satellite && sent.payload_len() > 0);
+        let Some(Emission { tcp, .. }) = data else { continue };
+        let said = (tcp.ack, tcp.options.timestamps.map(|ts| ts.value));
+        assert_eq!(said, (SERVER_ISN + at, Some(value)));
+        seen += 1;
+    }
+    assert!(seen > 2, "{seen}");
+}
+
 /// The way from the server changes while nothing is held, which nobody sees. Then the client sends more
 /// than the server's last window, and waits for the answer: the server has long opened its window.
 #[test]

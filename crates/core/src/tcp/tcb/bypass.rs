@@ -103,6 +103,15 @@ impl Tcb {
         start.is_some_and(|start| start + reach >= next && start <= next + reach)
     }
 
+    /// Whether RFC 5961, section 5, lets pass what a segment acknowledges: nothing that is older than a
+    /// window, and nothing beyond offset `end`, up to which somebody else may have sent in our name.
+    pub fn acknowledges_up_to(&self, tcp: &TcpHeader, end: u64) -> bool {
+        let una = self.sender.snd_una();
+        let ack = tcp.ack.offset_near(self.agreed.snd_isn, una);
+        let sound = |ack: u64| ack + self.sender.max_window() >= una && ack <= end;
+        tcp.has(Flags::ACK) && ack.is_some_and(sound)
+    }
+
     /// Takes of a segment with `len` bytes of payload only what it acknowledges: bytes newly
     /// acknowledged. An acknowledgment of more than we sent stands for all that we sent.
     pub fn take_acknowledgment(&mut self, now: Instant, tcp: &TcpHeader, len: usize) -> u64 {

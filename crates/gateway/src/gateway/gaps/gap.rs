@@ -12,9 +12,12 @@
 //!   above y: the sender sends y as well, before its second timeout at the latest;
 //! - packets that arrive twice or late: a repetition counts [`APART`] from the last one;
 //! - an outage, in which nobody could have been seen: a timer doubles. If S was away for much longer than ever before
-//!   or after, some of it was lost, as may have been what is missing: of that time only [`UNLIKE`] times the next longest counts;
+//!   or after, some of it was lost, as may have been what is missing: of that time only [`UNLIKE`] times the next longest counts.
+//!   And if S comes sooner than it did before, it must come [`REPEATS`] times from then on;
 //! - a receiver that reads slowly: while its window is closed nobody can send it anything;
-//! - acknowledgments on another way: without one after each repetition nothing counts.
+//! - acknowledgments on another way: without one after each repetition nothing counts;
+//! - an answer to somebody else, whose retransmissions do not pass here: it begins with what came twice (RFC 2883, 4), and
+//!   that lies below y, not at S. Who sends that holds all that follows it.
 //!
 //! Anybody can forge segments. So an answer counts only if its sequence number is just what the sender
 //! expects, or if it reports just S by SACK: who does not see the traffic has to guess 32 bits for the one
@@ -74,7 +77,9 @@ struct Missing {
     since: Instant,
     /// The longest time since until it was retransmitted, and the next longest.
     waits: [Duration; 2],
-    /// How often `una` was sent again since, each time after an answer.
+    /// The last such time.
+    last: Duration,
+    /// How often `una` was sent again since, each time after an answer; begun anew behind an outage.
     repeats: u8,
     /// There is an answer to the last one.
     answered: bool,
@@ -161,13 +166,15 @@ impl Gap {
         }
         // What comes with data is no answer, but may show progress.
         let reports = || tcp.options.sack.iter().any(|block| block.left == self.una);
-        let answers = occupied == 0 && (tcp.seq == self.rcv_nxt || reports());
+        let elsewhere =
+            tcp.options.sack.first().is_some_and(|block| block.right.distance_from(tcp.ack) <= 0);
+        let answers = !elsewhere && occupied == 0 && (tcp.seq == self.rcv_nxt || reports());
         if short.unsigned_abs() > REACH {
             return Sign::Nothing;
         }
         match &mut self.missing {
             Some(missing) if missing.from == tcp.ack => {
-                if tcp.window == 0 {
+                if tcp.window == 0 || elsewhere {
                     *missing = Missing::new(now, tcp.ack, false);
                 } else if answers && !missing.answered {
                     missing.answered = true;
@@ -217,12 +224,18 @@ impl Gap {
 
 impl Missing {
     fn new(since: Instant, from: SeqNum, answered: bool) -> Missing {
-        Missing { from, since, waits: [Duration::ZERO; 2], repeats: 0, answered, resets: 0 }
+        let [longest, next, last] = [Duration::ZERO; 3];
+        Missing { from, since, waits: [longest, next], last, repeats: 0, answered, resets: 0 }
     }
 
     fn note_wait(&mut self, waited: Duration) {
         let [longest, next] = &mut self.waits;
         *next = waited.min(*longest).max(*next);
         *longest = waited.max(*longest);
+        // By more than round trips differ.
+        if self.last > waited + waited / 2 {
+            self.repeats = 0;
+        }
+        self.last = waited;
     }
 }
