@@ -58,7 +58,7 @@ impl Setup {
             window_shift: 2,
             sack: self.sack,
             hold_fin: side == 1,
-            ack_with_window: side == 1,
+            delay_at_full_window: side == 1,
         };
         let rtt = Some(Duration::from_millis(80));
         let sender = Sender::new(self.sender, 1, WINDOW, rtt);

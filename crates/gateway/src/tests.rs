@@ -13,6 +13,7 @@ mod opening;
 mod panics;
 mod policy;
 mod pool;
+mod probes;
 mod resting;
 mod silence;
 mod turns;

@@ -65,7 +65,7 @@ fn end(sender: SenderConfig) -> Tcb {
         window_shift: 14,
         sack: sender.algorithm.needs_sack(),
         hold_fin: false,
-        ack_with_window: false,
+        delay_at_full_window: false,
     };
     let (snd_isn, rcv_isn) = (SeqNum(0), SeqNum(0));
     let agreed = Agreed { snd_isn, rcv_isn, snd_shift: 14, timestamps: None };

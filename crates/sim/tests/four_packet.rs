@@ -92,7 +92,7 @@ fn end(path: Path, algorithm: Algorithm, initial_window: u32) -> Tcb {
         window_shift: 10,
         sack: algorithm.needs_sack(),
         hold_fin: false,
-        ack_with_window: false,
+        delay_at_full_window: false,
     };
     let (snd_isn, rcv_isn) = (SeqNum(0), SeqNum(0));
     let agreed = Agreed { snd_isn, rcv_isn, snd_shift: 10, timestamps: None };

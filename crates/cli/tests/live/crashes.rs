@@ -3,7 +3,8 @@
 
 use std::io::{ErrorKind, Write as _};
 use std::net::TcpStream;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -15,21 +16,38 @@ use crate::stage::{Ends, FAMILIES, build, fast_link, gateways_wanted, start_gate
 use crate::toolbox::{End, accept, content, read_through};
 
 pub(crate) const CASES: &[(&str, fn())] = &[
-    ("uploads_into_a_killed_gateway_end_in_resets", || cut(Place::Near)),
-    ("downloads_into_a_killed_gateway_end_in_resets", || cut(Place::Far)),
+    ("uploads_into_a_killed_gateway_end_in_resets", || cut(Place::Near, Read::AtOnce)),
+    ("downloads_into_a_killed_gateway_end_in_resets", || cut(Place::Far, Read::AtOnce)),
+    ("stalled_uploads_into_a_killed_gateway_end_in_resets", || cut(Place::Near, Read::Later)),
+    ("stalled_downloads_into_a_killed_gateway_end_in_resets", || cut(Place::Far, Read::Later)),
 ];
+
+/// When the readers read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Read {
+    AtOnce,
+    /// Once a new gateway stands there. Until then all buffers are full, and all windows closed: the writers
+    /// have nothing to retransmit.
+    Later,
+}
 
 /// Connections for each family.
 const COUNT: usize = 4;
 /// What each transfers: more than the link carries before the gateway is killed.
 const SIZE: usize = 12_000_000;
+/// More than hosts and gateways have room for while nobody reads.
+const STALLING_SIZE: usize = 40_000_000;
+/// Written at a time.
+const WRITE: usize = 16_384;
+/// How long nothing is written once nothing more will be.
+const STANDSTILL: Duration = Duration::from_millis(700);
 /// What systemd's `Restart=always` and a start take, together.
 const RESTART: Duration = Duration::from_millis(2_500);
 /// Linux's hosts are told within 27 s, by their seventh repetition; on a busy machine by the eighth.
 const TOLD_WITHIN: Duration = Duration::from_secs(75);
 
 /// Transfers that begin next to the gateway at `place`, which is killed.
-fn cut(place: Place) {
+fn cut(place: Place, read: Read) {
     if !gateways_wanted() {
         return;
     }
@@ -39,7 +57,8 @@ fn cut(place: Place) {
     let testbed = Arc::new(testbed);
     let idle = pairs(&testbed, 2);
     idle.iter().for_each(|pair| talk(pair, 5_000));
-    let sent = content(20, SIZE);
+    let (progress, again) = (Progress::default(), Barrier::new(2 * COUNT + 1));
+    let sent = content(20, if read == Read::AtOnce { SIZE } else { STALLING_SIZE });
     thread::scope(|scope| {
         let transfers: Vec<_> = FAMILIES
             .into_iter()
@@ -51,18 +70,28 @@ fn cut(place: Place) {
                 let server = accept(&listener);
                 let (from, to) =
                     if place == Place::Near { (client, server) } else { (server, client) };
-                let sent = &sent;
-                let writer = scope.spawn(move || (written(from, sent), Instant::now()));
-                let reader =
-                    scope.spawn(move || (read_through(sent, &to, TOLD_WITHIN), Instant::now()));
+                let (sent, progress, again) = (&sent, &progress, &again);
+                let writer = scope.spawn(move || (written(from, sent, progress), Instant::now()));
+                let reader = scope.spawn(move || {
+                    if read == Read::Later {
+                        again.wait();
+                    }
+                    (read_through(sent, &to, TOLD_WITHIN), Instant::now())
+                });
                 (writer, reader)
             })
             .collect();
-        thread::sleep(Duration::from_millis(1_500));
+        match read {
+            Read::AtOnce => thread::sleep(Duration::from_millis(1_500)),
+            Read::Later => progress.await_standstill(),
+        }
         gateway.kill();
         let killed = Instant::now();
         thread::sleep(RESTART);
-        let again = testbed.run_gateway(place).expect("the gateway again");
+        let restarted = testbed.run_gateway(place).expect("the gateway again");
+        if read == Read::Later {
+            again.wait();
+        }
         let mut told = 0;
         for (writer, reader) in transfers {
             let (error, writer_at) = writer.join().expect("a writer");
@@ -75,8 +104,7 @@ fn cut(place: Place) {
             let reset = matches!(end, End::Cut(ErrorKind::ConnectionReset, _));
             told += usize::from(reset && error == Some(ErrorKind::ConnectionReset));
         }
-        // One that had just been told to wait until its window opens asks for that in vain.
-        assert!(told >= COUNT, "{told} of {}: {}", 2 * COUNT, again.stderr());
+        assert!(told >= COUNT, "{told} of {}: {}", 2 * COUNT, restarted.stderr());
         let status = ask(testbed.gateway_at(place).1, "status");
         assert!(status["totals"]["forwarded_resets"].as_u64() >= Some(told as u64), "{status}");
         // Nothing of these was in the gateway.
@@ -85,8 +113,35 @@ fn cut(place: Place) {
     idle.into_iter().for_each(part);
 }
 
+/// How much all writers have written.
+#[derive(Default)]
+struct Progress(AtomicUsize);
+
+impl Progress {
+    /// Waits until none of them has written anything for a moment, which comes when a stalled reader's windows
+    /// are closed.
+    fn await_standstill(&self) {
+        let (mut before, deadline) = (0, Instant::now() + TOLD_WITHIN);
+        loop {
+            thread::sleep(STANDSTILL);
+            let written = self.0.load(Ordering::Relaxed);
+            if written == before && written > 0 {
+                return;
+            }
+            assert!(Instant::now() < deadline, "{written} bytes, and the writers go on");
+            before = written;
+        }
+    }
+}
+
 /// How writing ends.
-fn written(mut stream: TcpStream, bytes: &[u8]) -> Option<ErrorKind> {
+fn written(mut stream: TcpStream, bytes: &[u8], progress: &Progress) -> Option<ErrorKind> {
     stream.set_write_timeout(Some(TOLD_WITHIN)).expect("timeout");
-    stream.write_all(bytes).err().map(|error| error.kind())
+    for chunk in bytes.chunks(WRITE) {
+        if let Err(error) = stream.write_all(chunk) {
+            return Some(error.kind());
+        }
+        progress.0.fetch_add(chunk.len(), Ordering::Relaxed);
+    }
+    None
 }

@@ -105,7 +105,7 @@ impl Episode {
             window_shift: 14,
             sack: true,
             hold_fin: false,
-            ack_with_window: false,
+            delay_at_full_window: false,
         };
         Receiver::new(config, 1, 1 + 2 * self.flight * SMSS)
     }

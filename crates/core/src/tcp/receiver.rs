@@ -31,8 +31,9 @@ const MOST_BLOCKS: usize = 4;
 /// How many segments beyond a hole tell a sender that it is a loss (RFC 5681, 3.2; RFC 6675; RFC 8985, 6.2).
 const DUP_THRESH: u8 = 3;
 
-/// How long an acknowledgment waits at most for the window to open, as long as a delayed one.
-const AWAIT_OPENING: Duration = Duration::from_millis(40);
+/// At a full window: how long a lone segment's acknowledgment, or a small opening, waits for more. Senders
+/// expect it of one segment and not of two (RFC 8985, 7.2, adds the receiver's delay for a lone one).
+const AT_FULL_WINDOW: Duration = Duration::from_millis(40);
 
 /// Parameters of a [`Receiver`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,9 +48,9 @@ pub struct ReceiverConfig {
     pub sack: bool,
     /// A FIN is acknowledged only when [`Receiver::acknowledge_fin`] says so.
     pub hold_fin: bool,
-    /// While the window is all but closed and cannot open, acknowledgments wait until it can, by
-    /// two segments: the peer hears once for both.
-    pub ack_with_window: bool,
+    /// While the window is narrow, acknowledgments are delayed (RFC 1122) though the policy has one for each
+    /// segment, and [`Receiver::open_in_steps`] announces large steps.
+    pub delay_at_full_window: bool,
 }
 
 /// What to do with an arriving payload.
@@ -308,14 +309,17 @@ impl Receiver {
 
     /// Owes a delayed acknowledgment, or one now if the policy says so.
     fn owe(&mut self, now: Instant) {
-        if self.config.ack_with_window && self.nothing_to_offer() {
+        let policy = self.config.ack_policy;
+        if policy == AckPolicy::PerSegment && self.delays_at_full_window() {
+            // The second segment counts, however short: its sender would probe after two round trips.
             self.owed = match self.owed {
-                Owed::Nothing => Owed::By(now + AWAIT_OPENING),
-                owed => owed,
+                Owed::Nothing if self.unacknowledged <= self.config.rmss => {
+                    Owed::By(now + AT_FULL_WINDOW)
+                }
+                _ => Owed::Now,
             };
             return;
         }
-        let policy = self.config.ack_policy;
         let enough = policy.segments().is_none_or(|segments| {
             self.unacknowledged >= u64::from(segments).saturating_mul(self.config.rmss)
         });

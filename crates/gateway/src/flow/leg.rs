@@ -77,7 +77,7 @@ impl Leg {
             window_shift: terms.rcv_shift,
             sack: terms.sack,
             hold_fin: true,
-            ack_with_window: true,
+            delay_at_full_window: true,
         };
         let promised = 1 + u64::from(ours.window);
         let timestamps = terms.timestamps.map(|recent| TimestampState {

@@ -206,7 +206,7 @@ impl<B: Buffer> Split<B> {
         if delivered > 0 {
             self.size(now, 1 - leg);
         }
-        self.open_windows(allowance);
+        self.open_windows(now, allowance);
         self.pass_fins(now);
         let received = received - received_before;
         let discarded = discarded > 0;
@@ -252,32 +252,32 @@ impl<B: Buffer> Split<B> {
 
     /// Lets each leg's window open as far as its stream has room: right edges stand at what the
     /// far host has acknowledged plus what the stream may hold.
-    pub(super) fn open_windows(&mut self, allowance: Allowance) {
+    pub(super) fn open_windows(&mut self, now: Instant, allowance: Allowance) {
         if self.is_unconfirmed() {
             // The client is not promised more than the SYN-ACK says, which may come again; and the
             // server not more than the SYN did, which may be forged.
             return;
         }
         for leg in [CLIENT, SERVER] {
-            self.open_window(leg, allowance);
+            self.open_window(now, leg, allowance);
         }
     }
 
-    fn open_window(&mut self, leg: usize, allowance: Allowance) {
+    fn open_window(&mut self, now: Instant, leg: usize, allowance: Allowance) {
         if self.sizing[leg].is_held() {
             return;
         }
         let delivered = self.legs[1 - leg].tcb.sender.snd_una();
         let edge = self.edge(leg, delivered + self.room(leg, allowance));
-        self.legs[leg].tcb.receiver.set_limit(edge);
+        self.legs[leg].tcb.receiver.open_in_steps(now, edge);
     }
 
     /// Something has been sent on `leg`, so that more may wait behind it.
-    fn open_window_behind(&mut self, leg: usize, allowance: Allowance) {
+    fn open_window_behind(&mut self, now: Instant, leg: usize, allowance: Allowance) {
         let behind = 1 - leg;
         self.keep_ahead(behind);
         if self.may_receive() && !self.is_unconfirmed() {
-            self.open_window(behind, allowance);
+            self.open_window(now, behind, allowance);
         }
     }
 
@@ -297,7 +297,7 @@ impl<B: Buffer> Split<B> {
         }
         let held = self.sizing.iter_mut().filter_map(|sizing| sizing.end_hold(now)).count();
         if held > 0 && self.may_receive() {
-            self.open_windows(allowance);
+            self.open_windows(now, allowance);
         }
         self.ask(now, config.idle_timeout);
         self.rest(now, config.rest_after);
@@ -328,7 +328,7 @@ impl<B: Buffer> Split<B> {
             if let Some(out) = leg.tcb.poll_transmit(now) {
                 let (ip, out) = leg.outgoing(out);
                 if !out.data.is_empty() {
-                    self.open_window_behind(index, allowance);
+                    self.open_window_behind(now, index, allowance);
                 }
                 return Some((index, ip, out));
             }

@@ -7,6 +7,7 @@
 //! acknowledgment of what was noted takes it out.
 
 mod gap;
+mod probe;
 
 use super::Gateway;
 use crate::flow::{Packet, Relay};
@@ -14,8 +15,8 @@ use crate::key::{Endpoint, FlowKey};
 use crate::policy::Action;
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::time::{Duration, Instant};
-use bentpipe_core::wire::{Flags, IpHeader, SeqNum, TcpHeader};
-use gap::{Gap, Lost, Sign};
+use bentpipe_core::wire::{Flags, IpHeader, SeqNum, TcpHeader, TcpOptions};
+use gap::{Gap, Passing, Sign};
 use std::collections::BTreeMap;
 
 /// The most connections of which something is kept: some 300 KB.
@@ -36,70 +37,80 @@ pub(super) struct Gaps {
 }
 
 impl Gaps {
-    /// Reads a segment that is forwarded. Says what is lost, if it shows that.
-    fn read(&mut self, now: Instant, packet: &Packet<'_>) -> Option<Lost> {
+    /// Reads a segment that is forwarded, and says what it shows.
+    fn read(&mut self, now: Instant, packet: &Packet<'_>) -> Sign {
         let Packet { ip, tcp, payload, .. } = packet;
         let key = FlowKey::of(ip, tcp);
         if tcp.has(Flags::SYN) || tcp.has(Flags::RST) {
             // Another connection, or none any more.
             self.connections.remove(&key);
-            return None;
+            return Sign::Nothing;
         }
         if !tcp.has(Flags::ACK) {
-            return None;
+            return Sign::Nothing;
         }
         let occupied = payload.len() as u64 + u64::from(tcp.has(Flags::FIN));
+        let passing = Passing { ip, tcp, occupied };
         let from = usize::from(key.is_low((ip.src, tcp.src_port)));
         let Some(directions) = self.connections.get_mut(&key) else {
-            if occupied > 0 && self.has_room(now) {
+            if self.has_room(now, occupied == 0) {
                 let mut directions = Directions::default();
-                directions[from] = Some(Gap::new(now, ip, tcp));
+                directions[from] = Some(Gap::new(now, passing));
                 self.connections.insert(key, directions);
             }
-            return None;
+            return Sign::Nothing;
         };
-        match &mut directions[from] {
-            Some(gap) => gap.on_sent(now, ip, tcp, occupied),
-            none if occupied > 0 => *none = Some(Gap::new(now, ip, tcp)),
-            None => {}
-        }
-        let sign = directions[1 - from].as_mut().map(|gap| gap.on_answer(now, tcp, occupied));
-        let lost = match sign {
-            Some(Sign::Lost(lost)) => Some(lost),
-            Some(Sign::Sound) => {
-                directions[1 - from] = None;
-                None
+        // What answers data is no probe.
+        let answers_data = directions[1 - from].as_ref().is_some_and(|gap| !gap.empty);
+        let shown = match &mut directions[from] {
+            Some(gap) => gap.on_sent(now, passing),
+            none => {
+                *none = (occupied > 0 || !answers_data).then(|| Gap::new(now, passing));
+                Sign::Nothing
             }
-            Some(Sign::Nothing) | None => None,
         };
+        let answer = directions[1 - from].as_mut().map(|gap| gap.on_answer(now, passing));
+        if answer == Some(Sign::Sound) {
+            directions[1 - from] = None;
+        }
         if directions.iter().all(Option::is_none) {
             self.connections.remove(&key);
         }
-        lost
+        answer.filter(|sign| !matches!(sign, Sign::Sound | Sign::Nothing)).unwrap_or(shown)
     }
 
-    /// Whether another connection finds a place, which others may have to leave.
-    fn has_room(&mut self, now: Instant) -> bool {
-        if self.connections.len() >= MOST && self.look_at <= now {
+    /// Whether another connection finds a place, which others may have to leave. An empty segment finds one in half
+    /// of the table, from where only such give way to it.
+    fn has_room(&mut self, now: Instant, empty: bool) -> bool {
+        let most = if empty { MOST / 2 } else { MOST };
+        if self.connections.len() >= most && self.look_at <= now {
             self.look_at = now + LOOK;
             self.connections.retain(|_, directions| {
-                directions.iter().flatten().any(|gap| gap.keeps_its_place(now))
+                directions.iter().flatten().any(|gap| gap.keeps_its_place(now, empty))
             });
         }
-        self.connections.len() < MOST
+        self.connections.len() < most
     }
 }
 
 impl<B: Buffer> Gateway<B> {
     /// A segment of no flow is forwarded.
     pub(super) fn watch_forwarded(&mut self, now: Instant, packet: &Packet<'_>) {
-        let Some(lost) = self.gaps.read(now, packet) else { return };
-        if !self.may_concern(packet) {
+        let sign = self.gaps.read(now, packet);
+        if matches!(sign, Sign::Sound | Sign::Nothing) || !self.may_concern(packet) {
             return;
         }
-        let (from, ip, tcp) = (packet.from, packet.ip, packet.tcp);
-        let receiver = (ip.src, tcp.src_port);
-        let sender = (ip.dst, tcp.dst_port);
+        let Packet { from, ip, tcp, .. } = *packet;
+        let ends = [(ip.src, tcp.src_port), (ip.dst, tcp.dst_port)];
+        let (lost, [receiver, sender], side) = match sign {
+            Sign::Sound | Sign::Nothing => return,
+            Sign::Ask(seq) => {
+                self.relays.push_back((from.other(), question(ip, tcp, seq)));
+                return;
+            }
+            Sign::Lost(lost) => (lost, ends, from),
+            Sign::Confirmed(lost) => (lost, [ends[1], ends[0]], from.other()),
+        };
         if lost.first {
             self.summary.forwarded_resets += 1;
             let lost_bytes = lost.bytes();
@@ -110,10 +121,11 @@ impl<B: Buffer> Gateway<B> {
                 "bytes lost elsewhere: connection reset"
             );
         }
-        let to_receiver = reset([sender, receiver], lost.from, lost.sender_next, lost.hop_limit);
-        let to_sender = reset([receiver, sender], lost.sender_next, lost.from, ip.hop_limit);
-        self.relays.push_back((from, to_receiver));
-        self.relays.push_back((from.other(), to_sender));
+        let [senders, receivers] = lost.hop_limits;
+        let to_receiver = reset([sender, receiver], lost.from, lost.sender_next, senders);
+        let to_sender = reset([receiver, sender], lost.sender_next, lost.from, receivers);
+        self.relays.push_back((side, to_receiver));
+        self.relays.push_back((side.other(), to_sender));
     }
 
     /// Forwarded connections of which something is kept.
@@ -131,6 +143,13 @@ impl<B: Buffer> Gateway<B> {
         let reverse = Packet { from: from.other(), ip: &ip, tcp: &tcp, payload };
         [packet, &reverse].iter().all(|one| self.config.policy.action(one) == Action::Split)
     }
+}
+
+/// A copy of a segment without data, which its receiver answers as it does not expect `seq`. Of its options it has
+/// the timestamps, without which it would be dropped.
+fn question(ip: &IpHeader, tcp: &TcpHeader, seq: SeqNum) -> Relay {
+    let options = TcpOptions { timestamps: tcp.options.timestamps, ..TcpOptions::default() };
+    (*ip, TcpHeader { seq, flags: Flags::ACK, options, ..tcp.clone() })
 }
 
 /// A RST from the first end to the second, which expects `seq` and has said `ack`.

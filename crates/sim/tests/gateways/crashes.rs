@@ -27,10 +27,10 @@ fn run_until(world: &mut World, end: Instant) {
 }
 
 /// The gateway at `place` is gone, and another one stands there after [`RESTART`].
-fn crash(world: &mut World, place: usize) {
-    run_until(world, at(KILL));
+fn crash(world: &mut World, place: usize, kill: Duration) {
+    run_until(world, at(kill));
     world.replace(BOXES[place], Node::Router);
-    run_until(world, at(KILL + RESTART));
+    run_until(world, at(kill + RESTART));
     world.replace(BOXES[place], gateway(knowing(RATE), place));
 }
 
@@ -48,6 +48,23 @@ fn transfer(upload: bool, script: Script, read: Pace) -> World {
     world
 }
 
+/// When both hosts hear of a reset.
+fn when_told(world: &mut World, latest: Duration) -> [Instant; 2] {
+    let mut told = [None; 2];
+    while told.contains(&None) {
+        let goes_on = world.next_event().is_some_and(|next| next < at(latest));
+        assert!(goes_on, "not told: {:?}", reports(world, 0));
+        world.step(Instant::FAR_FUTURE);
+        for (told, report) in told.iter_mut().zip(reports(world, 0)) {
+            assert!(!report.timed_out, "{report:?}");
+            if report.reset {
+                told.get_or_insert(world.now());
+            }
+        }
+    }
+    told.map(Option::unwrap)
+}
+
 #[test]
 fn both_hosts_hear_soon_that_a_crash_has_taken_bytes() {
     for (upload, place) in [(true, 0), (true, 1), (false, 0), (false, 1)] {
@@ -56,23 +73,30 @@ fn both_hosts_hear_soon_that_a_crash_has_taken_bytes() {
         let slow = Pace { chunk: 50_000, every: Duration::from_millis(100) };
         let read = if upload == (place == 0) { Pace::default() } else { slow };
         let mut world = transfer(upload, script, read);
-        crash(&mut world, place);
-        let mut told = [None; 2];
-        while told.contains(&None) {
-            let end = at(KILL + 2 * TOLD_WITHIN);
-            let goes_on = world.next_event().is_some_and(|next| next < end);
-            assert!(goes_on, "upload {upload}, box {place}: {:?}", reports(&world, 0));
-            world.step(Instant::FAR_FUTURE);
-            for (told, report) in told.iter_mut().zip(reports(&world, 0)) {
-                assert!(!report.timed_out, "{report:?}");
-                if report.reset {
-                    told.get_or_insert(world.now());
-                }
-            }
-        }
-        let took = told.map(|told| told.unwrap().saturating_since(at(KILL)));
+        crash(&mut world, place, KILL);
+        let told = when_told(&mut world, KILL + 2 * TOLD_WITHIN);
+        let took = told.map(|told| told.saturating_since(at(KILL)));
         println!("upload {upload}, box {place}: the hosts are told {took:?} after the crash");
         assert!(took.iter().all(|took| *took < TOLD_WITHIN), "{took:?}");
+        assert!(forwarded_resets(&world) > 0);
+        assert!(world.run(Duration::from_secs(3600)), "and then it is over");
+    }
+}
+
+/// The reader stalls until all buffers are full and all windows closed, and reads on after the crash: the writer has
+/// nothing to retransmit, and probes.
+#[test]
+fn hosts_that_wait_for_a_window_are_told_too() {
+    let (kill, stall) = (Duration::from_secs(15), Duration::from_secs(19));
+    for (upload, place) in [(true, 0), (false, 1)] {
+        let script = Script { bytes: 40_000_000, ..Script::default() };
+        let mut world = transfer(upload, script, Pace { chunk: u64::MAX, every: stall });
+        crash(&mut world, place, kill);
+        let written = reports(&world, 0)[usize::from(!upload)].written;
+        assert!(written < script.bytes, "the writer waits");
+        let told = when_told(&mut world, kill + Duration::from_secs(300));
+        let took = told.map(|told| told.saturating_since(at(kill)));
+        println!("upload {upload}: the hosts are told {took:?} after the crash");
         assert!(forwarded_resets(&world) > 0);
         assert!(world.run(Duration::from_secs(3600)), "and then it is over");
     }
@@ -85,7 +109,7 @@ fn connections_of_which_a_crash_takes_nothing_live_on() {
         let write = Pace { chunk: 200_000, every: Duration::from_secs(4) };
         let script = Script { bytes: 2_000_000, write, ..Script::default() };
         let mut world = transfer(upload, script, Pace::default());
-        crash(&mut world, place);
+        crash(&mut world, place, KILL);
         assert!(world.run(Duration::from_secs(3600)));
         assert_whole(&world, 0);
         assert_eq!(forwarded_resets(&world), 0);

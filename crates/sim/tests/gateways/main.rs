@@ -9,6 +9,7 @@ mod discards;
 mod ecmp;
 mod fast;
 mod flood;
+mod full_window;
 mod gaps;
 mod handover;
 mod hops;

@@ -245,7 +245,7 @@ impl Handshake {
             window_shift: shift,
             sack: terms.sack,
             hold_fin: false,
-            ack_with_window: false,
+            delay_at_full_window: false,
         };
         let promised = 1 + self.promised();
         let mut receiver = Receiver::new(receiver, 1, promised);

@@ -19,7 +19,7 @@ fn receiver_with(ack_policy: AckPolicy, window: u64) -> Receiver {
         window_shift: 0,
         sack: true,
         hold_fin: false,
-        ack_with_window: false,
+        delay_at_full_window: false,
     };
     Receiver::new(config, 1, 1 + window)
 }
@@ -208,36 +208,62 @@ fn a_divided_acknowledgment_stops_within_the_segment() {
     assert_eq!(due(&mut receiver, at(4)), [532]);
 }
 
+/// A gateway's receiver, which acknowledges each segment as long as there is room.
+fn delaying(window: u64) -> Receiver {
+    let mut receiver = receiver_with(AckPolicy::PerSegment, window);
+    receiver.config.delay_at_full_window = true;
+    receiver
+}
+
 #[test]
-fn where_the_window_is_full_acknowledgments_go_with_its_opening() {
-    let config = ReceiverConfig {
-        rmss: 100,
-        ack_policy: AckPolicy::PerSegment,
-        window_shift: 0,
-        sack: true,
-        hold_fin: false,
-        ack_with_window: true,
-    };
-    let mut receiver = Receiver::new(config, 1, 401);
-    // As long as there is room, each segment is acknowledged.
-    receiver.on_data(at(0), 1..101, false);
-    receiver.on_data(at(0), 101..201, false);
-    assert_eq!(due(&mut receiver, at(0)), [201]);
-    receiver.on_data(at(0), 201..301, false);
-    receiver.on_data(at(0), 301..401, false);
-    assert_eq!(due(&mut receiver, at(0)), []);
-    receiver.set_limit(501);
-    assert_eq!(due(&mut receiver, at(2)), [], "room for one segment");
-    receiver.set_limit(601);
-    assert_eq!(due(&mut receiver, at(3)), [401], "for two");
-    // It does not open: the sender hears all the same. What is out of order is told at once.
-    receiver.on_data(at(4), 401..601, false);
-    assert_eq!(due(&mut receiver, at(43)), []);
-    assert_eq!(due(&mut receiver, at(44)), [601]);
-    receiver.set_limit(801);
-    assert_eq!(due(&mut receiver, at(45)), [601]);
-    receiver.on_data(at(46), 701..801, false);
-    assert_eq!(due(&mut receiver, at(46)), [601]);
+fn at_a_full_window_no_two_segments_wait_for_an_acknowledgment() {
+    let mut receiver = delaying(4_000);
+    receiver.on_data(at(0), 1..2_301, false);
+    assert_eq!(due(&mut receiver, at(0)), [2_301]);
+    receiver.on_data(at(0), 2_301..2_401, false);
+    assert_eq!(due(&mut receiver, at(0)), [2_401], "there is room for 16 segments");
+    receiver.on_data(at(0), 2_401..2_601, false);
+    assert_eq!(due(&mut receiver, at(0)), [2_601], "a super-segment");
+    receiver.on_data(at(0), 2_601..2_701, false);
+    assert_eq!(due(&mut receiver, at(0)), [], "a lone one");
+    receiver.on_data(at(1), 2_701..2_711, false);
+    assert_eq!(due(&mut receiver, at(1)), [2_711], "two, though one is short");
+    receiver.on_data(at(2), 2_711..2_811, false);
+    assert_eq!(due(&mut receiver, at(41)), []);
+    assert_eq!(receiver.poll_timer(), Some(at(42)));
+    assert_eq!(due(&mut receiver, at(42)), [2_811]);
+    // What is out of order is told at once.
+    receiver.on_data(at(43), 2_911..3_011, false);
+    assert_eq!(due(&mut receiver, at(43)), [2_811]);
+}
+
+#[test]
+fn a_closed_window_opens_in_steps_of_many_segments_or_after_a_while() {
+    let mut receiver = delaying(10_000);
+    receiver.on_data(at(0), 1..10_001, false);
+    assert_eq!(due(&mut receiver, at(0)), [10_001]);
+    receiver.open_in_steps(at(1), 10_101);
+    assert_eq!(receiver.poll_timer(), None, "room for one segment");
+    receiver.open_in_steps(at(2), 10_201);
+    receiver.open_in_steps(at(3), 11_501);
+    assert!(!receiver.ack_due(at(41)) && receiver.ack_due(at(42)), "40 ms after room for two");
+    receiver.open_in_steps(at(4), 11_601);
+    assert!(receiver.ack_due(at(4)), "16 segments");
+    assert_eq!(receiver.acknowledge(), 1_600);
+    // A window that is not closed opens further by two segments and a quarter.
+    receiver.open_in_steps(at(5), 12_001);
+    assert_eq!(receiver.poll_timer(), None);
+    receiver.open_in_steps(at(5), 12_201);
+    assert!(receiver.ack_due(at(5)));
+}
+
+#[test]
+fn a_small_buffer_opens_by_half() {
+    let mut receiver = delaying(400);
+    receiver.on_data(at(0), 1..401, false);
+    due(&mut receiver, at(0));
+    receiver.open_in_steps(at(1), 601);
+    assert!(receiver.ack_due(at(1)));
 }
 
 #[test]

@@ -1,28 +1,72 @@
 //! How far the window opens, and what its field says (RFC 9293, 3.8.6.2.2; RFC 7323, 2.4).
 
-use super::{Owed, Receiver};
+use super::{AT_FULL_WINDOW, Owed, Receiver};
+use crate::time::Instant;
+
+/// In steps of so many segments a closed window opens: with an acknowledgment for every second one of them, a
+/// sender hears hardly more often than from a receiver that delays.
+const STEP: u64 = 16;
+
+/// After a while, in steps of so many.
+const LEAST_STEP: u64 = 2;
 
 impl Receiver {
     /// The window may open up to `limit`. Less than before stops it from opening; it does not
     /// close what was promised. A considerable opening is announced at once (RFC 9293,
     /// 3.8.6.2.2): one that reopens a closed window, or two segments and a quarter of the window.
     pub fn set_limit(&mut self, limit: u64) {
-        self.limit = limit;
-        if self.fin.is_some() {
-            return;
-        }
-        let opens = limit.saturating_sub(self.firm);
-        let window = limit.saturating_sub(self.rcv_nxt);
-        self.largest = self.largest.max(window);
-        let closed = self.firm.saturating_sub(self.rcv_nxt) < self.config.rmss;
-        let two = 2 * self.config.rmss;
-        let least = match self.config.ack_with_window {
-            true => two.min((self.largest / 2).max(1)),
-            false => self.silly(),
-        };
-        if (closed && opens >= least) || opens >= two.max(window / 4) {
+        let opens = self.opens(limit);
+        if (self.is_closed() && opens >= self.silly()) || opens >= self.considerable() {
             self.owed = Owed::Now;
         }
+    }
+
+    /// The same, but a closed window opens in steps of many segments, or after 40 ms by what has become
+    /// free until then: what drains its buffer takes a segment at a time.
+    pub fn open_in_steps(&mut self, now: Instant, limit: u64) {
+        let opens = self.opens(limit);
+        let closed = self.is_closed();
+        if opens >= if closed { self.step(STEP) } else { self.considerable() } {
+            self.owed = Owed::Now;
+        } else if closed && opens >= self.step(LEAST_STEP) && self.owed == Owed::Nothing {
+            self.owed = Owed::By(now + AT_FULL_WINDOW);
+        }
+    }
+
+    /// Takes note of a limit, and says by how much it opens the window; not at all behind a FIN.
+    fn opens(&mut self, limit: u64) -> u64 {
+        self.limit = limit;
+        if self.fin.is_some() {
+            return 0;
+        }
+        self.largest = self.largest.max(limit.saturating_sub(self.rcv_nxt));
+        limit.saturating_sub(self.firm)
+    }
+
+    /// What of the promised window is left.
+    fn left(&self) -> u64 {
+        self.firm.saturating_sub(self.rcv_nxt)
+    }
+
+    /// Whether no full segment fits into the window.
+    fn is_closed(&self) -> bool {
+        self.left() < self.config.rmss
+    }
+
+    /// An opening of a window that is not closed which is announced by itself.
+    fn considerable(&self) -> u64 {
+        let window = self.limit.saturating_sub(self.rcv_nxt);
+        (2 * self.config.rmss).max(window / 4)
+    }
+
+    /// A step of so many segments, or half of a buffer that is smaller than two of them.
+    fn step(&self, segments: u64) -> u64 {
+        (segments * self.config.rmss).min((self.largest / 2).max(1))
+    }
+
+    /// Whether the window is narrow, and holds its sender back.
+    pub(super) fn delays_at_full_window(&self) -> bool {
+        self.config.delay_at_full_window && self.left() < self.step(STEP)
     }
 
     /// The window may open up to `limit`, which the next acknowledgment says, whenever that is due: the
@@ -35,15 +79,7 @@ impl Receiver {
     /// The least opening of a window that is worth announcing: one segment, or half of a
     /// buffer that is smaller than two.
     pub(super) fn silly(&self) -> u64 {
-        self.config.rmss.min((self.largest / 2).max(1))
-    }
-
-    /// Whether an acknowledgment would let the peer send nothing that it may not send already, and
-    /// that is less than two segments. A peer with a window of its own of two is not held up by
-    /// waiting for the opening, which is announced.
-    pub(super) fn nothing_to_offer(&self) -> bool {
-        self.firm.saturating_sub(self.rcv_nxt) < 2 * self.config.rmss
-            && self.limit < self.firm + self.silly()
+        self.step(1)
     }
 
     /// The window field for a segment that is about to be sent, which also carries the

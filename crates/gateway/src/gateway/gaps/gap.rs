@@ -6,8 +6,10 @@
 //! by a gateway that still lives and leaves the connection to the hosts, it goes on sending them, which
 //! passes here as well: then somebody sends less than S. If nobody does for [`PATIENCE`], they are lost.
 //!
+//! A sender whose window is closed has nothing to retransmit: [`super::probe`] is about its probes.
+//!
 //! What is no such sign:
-//! - keep-alives and probes of a closed window: they lie below what the receiver expects, or at it;
+//! - keep-alives, and probes of the receiver's own closed window: they lie below what it expects, or at it;
 //! - a retransmission whose first part was lost before it came here, a tail loss probe, what SACK shows to be missing
 //!   above y: the sender sends y as well, before its second timeout at the latest;
 //! - packets that arrive twice or late: a repetition counts [`APART`] from the last one;
@@ -28,6 +30,14 @@
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::wire::{IpHeader, SeqNum, TcpHeader};
 
+/// A segment, and how many sequence numbers it occupies.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Passing<'a> {
+    pub(super) ip: &'a IpHeader,
+    pub(super) tcp: &'a TcpHeader,
+    pub(super) occupied: u64,
+}
+
 /// How often S must come again, and be answered by y.
 const REPEATS: u8 = 2;
 
@@ -44,7 +54,7 @@ const APART: Duration = Duration::from_millis(200);
 const UNLIKE: u32 = 4;
 
 /// Further apart than anything that gateways hold, numbers are not of one connection.
-const REACH: u32 = 1 << 28;
+pub(super) const REACH: u32 = 1 << 28;
 
 /// How often both hosts are reset at most, each time behind another repetition.
 const RESETS: u8 = 3;
@@ -52,27 +62,34 @@ const RESETS: u8 = 3;
 /// A connection that nothing is known against keeps its place for as long in a full table.
 const UNSUSPECTED: Duration = Duration::from_secs(2);
 
+/// One of which there are only empty segments, until there may be a second one.
+const PROBE_AWAITED: Duration = Duration::from_secs(30);
+
 /// One whose receiver misses something, for more than the longest timeout that hosts have (Linux: 120 s).
 const SUSPECTED: Duration = Duration::from_secs(150);
 
 /// A direction of a connection, as seen by who forwards it.
 #[derive(Debug)]
 pub(super) struct Gap {
-    /// The first that the sender sends.
-    una: SeqNum,
-    /// When it was sent last.
-    sent_at: Instant,
+    /// The first that the sender sends, or where its probes stand.
+    pub(super) una: SeqNum,
+    /// Nothing but empty segments has been seen: probes, perhaps.
+    pub(super) empty: bool,
+    /// When `una` was sent last.
+    pub(super) sent_at: Instant,
     /// What the sender expects from the other host.
-    rcv_nxt: SeqNum,
+    pub(super) rcv_nxt: SeqNum,
+    /// The window field of the sender's first segment.
+    pub(super) window: u16,
     /// The hop limit of the sender's packets.
     hop_limit: u8,
-    missing: Option<Missing>,
+    pub(super) missing: Option<Missing>,
 }
 
 /// What the receiver has not got.
 #[derive(Debug)]
-struct Missing {
-    from: SeqNum,
+pub(super) struct Missing {
+    pub(super) from: SeqNum,
     /// The first time that `una` was sent and this was the answer.
     since: Instant,
     /// The longest time since until it was retransmitted, and the next longest.
@@ -83,19 +100,28 @@ struct Missing {
     repeats: u8,
     /// There is an answer to the last one.
     answered: bool,
+    /// One whose window is closed has been asked where it stands.
+    pub(super) sender_asked: bool,
+    /// The hop limit of the receiver's packets.
+    hop_limit: u8,
     /// How often both hosts have been reset.
     resets: u8,
 }
 
-/// What an answer shows.
+/// What a segment shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sign {
     /// The connection makes progress.
     Sound,
     /// Nothing yet.
     Nothing,
-    /// It cannot go on.
+    /// Nothing until the host that it goes to has answered a copy with this sequence number, which that
+    /// host does not expect.
+    Ask(SeqNum),
+    /// An answer shows that the connection cannot go on.
     Lost(Lost),
+    /// The same, shown by the sender's answer.
+    Confirmed(Lost),
 }
 
 /// Bytes that nobody holds.
@@ -107,8 +133,8 @@ pub(super) struct Lost {
     end: SeqNum,
     /// What the sender expects.
     pub(super) sender_next: SeqNum,
-    /// The hop limit of the sender's packets.
-    pub(super) hop_limit: u8,
+    /// The hop limits of the sender's packets and of the receiver's.
+    pub(super) hop_limits: [u8; 2],
     /// It is seen for the first time.
     pub(super) first: bool,
 }
@@ -122,44 +148,62 @@ impl Lost {
 
 impl Gap {
     /// What is known from a first segment of the sender's.
-    pub(super) fn new(now: Instant, ip: &IpHeader, tcp: &TcpHeader) -> Gap {
-        let hop_limit = ip.hop_limit;
-        let (una, rcv_nxt) = (tcp.seq, tcp.ack);
-        Gap { una, sent_at: now, rcv_nxt, hop_limit, missing: None }
+    pub(super) fn new(now: Instant, sent: Passing<'_>) -> Gap {
+        let Passing { ip, tcp, occupied } = sent;
+        Gap {
+            una: tcp.seq,
+            empty: occupied == 0,
+            sent_at: now,
+            rcv_nxt: tcp.ack,
+            window: tcp.window,
+            hop_limit: ip.hop_limit,
+            missing: None,
+        }
     }
 
-    /// A segment of the sender's, which occupies so many sequence numbers.
-    pub(super) fn on_sent(&mut self, now: Instant, ip: &IpHeader, tcp: &TcpHeader, occupied: u64) {
-        if occupied == 0 {
-            self.rcv_nxt = tcp.ack;
-            return;
+    /// A segment of the sender's.
+    pub(super) fn on_sent(&mut self, now: Instant, sent: Passing<'_>) -> Sign {
+        let tcp = sent.tcp;
+        if self.is_stale(now) || (self.empty && sent.occupied > 0) {
+            *self = Gap::new(now, sent);
+            return Sign::Nothing;
         }
-        if self.is_stale(now) {
-            *self = Gap::new(now, ip, tcp);
-            return;
+        if self.empty {
+            return self.on_probe(now, sent);
+        }
+        if sent.occupied == 0 {
+            self.rcv_nxt = tcp.ack;
+            return Sign::Nothing;
         }
         let ahead = tcp.seq.distance_from(self.una);
         if ahead.unsigned_abs() > REACH {
-            return;
+            return Sign::Nothing;
         }
         self.rcv_nxt = tcp.ack;
         if ahead < 0 {
             // Somebody holds what lies below.
-            *self = Gap::new(now, ip, tcp);
+            *self = Gap::new(now, sent);
         }
         if ahead == 0 && now >= self.sent_at + APART {
-            let waited = now.saturating_since(self.sent_at);
-            self.sent_at = now;
-            if let Some(missing) = &mut self.missing {
-                missing.note_wait(waited);
-                missing.repeats += u8::from(missing.answered && missing.repeats < REPEATS);
-                missing.answered = false;
-            }
+            self.note_repetition(now);
+        }
+        Sign::Nothing
+    }
+
+    /// The sender has sent `una` again.
+    pub(super) fn note_repetition(&mut self, now: Instant) {
+        let waited = now.saturating_since(self.sent_at);
+        self.sent_at = now;
+        if let Some(missing) = &mut self.missing {
+            missing.note_wait(waited);
+            missing.repeats += u8::from(missing.answered && missing.repeats < REPEATS);
+            missing.answered = false;
         }
     }
 
-    /// A segment of the receiver's, which occupies so many sequence numbers itself.
-    pub(super) fn on_answer(&mut self, now: Instant, tcp: &TcpHeader, occupied: u64) -> Sign {
+    /// A segment of the receiver's.
+    pub(super) fn on_answer(&mut self, now: Instant, answer: Passing<'_>) -> Sign {
+        let Passing { ip, tcp, occupied } = answer;
         let short = self.una.distance_from(tcp.ack);
         if short <= 0 {
             return Sign::Sound;
@@ -178,6 +222,7 @@ impl Gap {
                     *missing = Missing::new(now, tcp.ack, false);
                 } else if answers && !missing.answered {
                     missing.answered = true;
+                    missing.hop_limit = ip.hop_limit;
                     return self.judge(now);
                 }
             }
@@ -200,32 +245,54 @@ impl Gap {
         if repeats < REPEATS || now < since + PATIENCE + outage || resets == RESETS {
             return Sign::Nothing;
         }
-        let lost = Lost {
+        if self.empty {
+            return self.ask_sender();
+        }
+        self.lost().map_or(Sign::Nothing, Sign::Lost)
+    }
+
+    /// What is missing is lost.
+    pub(super) fn lost(&mut self) -> Option<Lost> {
+        let missing = self.missing.as_mut()?;
+        missing.resets += 1;
+        Some(Lost {
             from: missing.from,
             end: self.una,
             sender_next: self.rcv_nxt,
-            hop_limit: self.hop_limit,
-            first: missing.resets == 0,
-        };
-        missing.resets += 1;
-        Sign::Lost(lost)
+            hop_limits: [self.hop_limit, missing.hop_limit],
+            first: missing.resets == 1,
+        })
     }
 
     fn is_stale(&self, now: Instant) -> bool {
         now >= self.sent_at + SUSPECTED
     }
 
-    /// Whether others have to do without its place.
-    pub(super) fn keeps_its_place(&self, now: Instant) -> bool {
-        let long = if self.missing.is_some() { SUSPECTED } else { UNSUSPECTED };
-        now < self.sent_at + long
+    /// Whether others have to do without its place; empty segments alone, or all.
+    pub(super) fn keeps_its_place(&self, now: Instant, empty: bool) -> bool {
+        let long = match (&self.missing, self.empty) {
+            (Some(_), _) => SUSPECTED,
+            (None, false) => UNSUSPECTED,
+            (None, true) if empty => PROBE_AWAITED,
+            (None, true) => Duration::ZERO,
+        };
+        now < self.sent_at + long || (empty && !self.empty)
     }
 }
 
 impl Missing {
     fn new(since: Instant, from: SeqNum, answered: bool) -> Missing {
-        let [longest, next, last] = [Duration::ZERO; 3];
-        Missing { from, since, waits: [longest, next], last, repeats: 0, answered, resets: 0 }
+        Missing {
+            from,
+            since,
+            waits: [Duration::ZERO; 2],
+            last: Duration::ZERO,
+            repeats: 0,
+            answered,
+            sender_asked: false,
+            hop_limit: 0,
+            resets: 0,
+        }
     }
 
     fn note_wait(&mut self, waited: Duration) {
