@@ -9,7 +9,6 @@
 use super::Delivery;
 use super::filter::WindowedMax;
 use crate::time::{Duration, Instant};
-use serde::{Deserialize, Serialize};
 
 /// Acknowledgments behind the first before the train counts, and segments that they report.
 const MIN_ACKS: u32 = 3;
@@ -21,9 +20,21 @@ const MAX_GROWTH: u64 = 4;
 /// The fastest train of so many rounds counts: one with pauses is slower than the path.
 const ROUNDS: u64 = 10;
 
-/// The acknowledgments of this round so far, and the trains of the rounds before.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+/// The trains of this round and of those before.
+#[derive(Debug, Clone, Default)]
 pub(super) struct AckTrain {
+    /// None before a round begins.
+    train: Option<Train>,
+    /// Bytes lost in this round, and in the one before.
+    lost: [u64; 2],
+    /// Rounds so far, and their rates in bytes a second.
+    round: u64,
+    rates: WindowedMax,
+}
+
+/// The acknowledgments of this round so far.
+#[derive(Debug, Clone, Copy)]
+struct Train {
     /// The window when the round began.
     window: u64,
     /// When the first and the last of them came.
@@ -33,41 +44,43 @@ pub(super) struct AckTrain {
     first_bytes: u64,
     bytes: u64,
     acks: u32,
-    /// Bytes lost in this round, and in the one before.
-    lost: [u64; 2],
-    /// Rounds so far, and their rates in bytes a second.
-    round: u64,
-    rates: WindowedMax,
+}
+
+impl Train {
+    /// Its rate in bytes a second, unless it says too little.
+    fn rate(&self, smss: u64) -> Option<f64> {
+        let counts = self.acks >= MIN_ACKS && self.bytes >= MIN_SEGMENTS * smss;
+        let length = self.last.saturating_since(self.first).as_secs_f64();
+        counts.then(|| self.bytes as f64 / length.max(1e-9))
+    }
 }
 
 impl AckTrain {
     /// A round begins with this acknowledgment, when the window is `window`.
     pub(super) fn begin(&mut self, delivery: &Delivery, window: u64) {
-        if let Some(rate) = self.rate(delivery.smss) {
+        let Delivery { now, newly, lost, smss, .. } = *delivery;
+        if let Some(rate) = self.rate(smss) {
             self.rates.update(self.round, rate, ROUNDS);
         }
         self.round += 1;
-        self.window = window;
-        self.lost = [delivery.lost, self.lost[0]];
-        (self.first, self.last) = (delivery.now, delivery.now);
-        (self.first_bytes, self.bytes, self.acks) = (delivery.newly, 0, 0);
+        self.lost = [lost, self.lost[0]];
+        let (first, last) = (now, now);
+        self.train = Some(Train { window, first, last, first_bytes: newly, bytes: 0, acks: 0 });
     }
 
     /// Another acknowledgment of the round.
     pub(super) fn on_delivery(&mut self, delivery: &Delivery) {
         self.lost[0] += delivery.lost;
-        if delivery.newly > 0 {
-            self.last = delivery.now;
-            self.bytes += delivery.newly;
-            self.acks += 1;
+        if let Some(train) = self.train.as_mut().filter(|_| delivery.newly > 0) {
+            train.last = delivery.now;
+            train.bytes += delivery.newly;
+            train.acks += 1;
         }
     }
 
     /// The rate of this round's train in bytes a second, unless it says too little.
     fn rate(&self, smss: u64) -> Option<f64> {
-        let counts = self.acks >= MIN_ACKS && self.bytes >= MIN_SEGMENTS * smss;
-        let length = self.last.saturating_since(self.first).as_secs_f64();
-        counts.then(|| self.bytes as f64 / length.max(1e-9))
+        self.train.and_then(|train| train.rate(smss))
     }
 
     /// What the path holds, in bytes, by the fastest train, where a round trip takes `rtt`.
@@ -84,8 +97,9 @@ impl AckTrain {
         if self.lost.iter().sum::<u64>() > smss {
             return None;
         }
-        let half = self.rate(smss)? * rtt.as_secs_f64() / 2.0;
-        let grown = self.window + (MAX_GROWTH - 1) * (self.first_bytes + self.bytes);
+        let train = self.train.as_ref()?;
+        let half = train.rate(smss)? * rtt.as_secs_f64() / 2.0;
+        let grown = train.window + (MAX_GROWTH - 1) * (train.first_bytes + train.bytes);
         Some(grown.min(half as u64))
     }
 }

@@ -60,6 +60,8 @@ struct Test {
 pub struct TolerantCubic {
     cubic: Cubic,
     path: PathSigns,
+    /// A pause ends a train.
+    #[serde(skip)]
     train: AckTrain,
     /// The share of packets that the path loses by itself, beyond what is tolerated.
     #[serde(with = "fraction")]
