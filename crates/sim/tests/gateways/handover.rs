@@ -85,7 +85,7 @@ fn a_leg_is_handed_nothing_that_does_not_leave_at_once() {
     let mut unpaced = knowing(RATE);
     unpaced.satellite.set("pacing", "off").unwrap();
     for (name, config, paced) in [
-        ("unknown link", unknown, false),
+        ("unknown link", unknown, true),
         ("known link, not paced", unpaced, false),
         ("known link", knowing(RATE), true),
     ] {

@@ -14,6 +14,9 @@ use crate::time::{Duration, Instant};
 const MIN_ACKS: u32 = 3;
 const MIN_SEGMENTS: u64 = 4;
 
+/// Segments that a train reports before its rate can be the fastest one though it is not over.
+const LONG: u64 = 16;
+
 /// The largest growth of a window in a round trip.
 const MAX_GROWTH: u64 = 4;
 
@@ -30,6 +33,8 @@ pub(super) struct AckTrain {
     /// Rounds so far, and their rates in bytes a second.
     round: u64,
     rates: WindowedMax,
+    /// The greatest of them, and of this round's so far if that is long.
+    fastest: f64,
 }
 
 /// The acknowledgments of this round so far.
@@ -76,6 +81,9 @@ impl AckTrain {
             train.bytes += delivery.newly;
             train.acks += 1;
         }
+        let long = self.train.is_some_and(|train| train.bytes >= LONG * delivery.smss);
+        let rate = self.rate(delivery.smss).filter(|_| long);
+        self.fastest = rate.unwrap_or(0.0).max(self.rates.max());
     }
 
     /// The rate of this round's train in bytes a second, unless it says too little.
@@ -83,10 +91,9 @@ impl AckTrain {
         self.train.and_then(|train| train.rate(smss))
     }
 
-    /// What the path holds, in bytes, by the fastest train, where a round trip takes `rtt`.
-    pub(super) fn product(&self, rtt: Duration, smss: u64) -> Option<u64> {
-        let rate = self.rate(smss).unwrap_or(0.0).max(self.rates.max());
-        (rate > 0.0).then_some((rate * rtt.as_secs_f64()) as u64)
+    /// The rate of the fastest train, in bytes a second.
+    pub(super) fn fastest(&self) -> Option<f64> {
+        (self.fastest > 0.0).then_some(self.fastest)
     }
 
     /// The window that slow start may have where a round trip takes `rtt`: more by three times what the round
@@ -140,6 +147,10 @@ mod tests {
         }
     }
 
+    fn near(rate: f64, expected: f64) {
+        assert!((rate / expected - 1.0).abs() < 1e-9, "{rate}");
+    }
+
     #[test]
     fn a_short_train_quadruples_the_window() {
         let mut train = AckTrain::default();
@@ -148,9 +159,10 @@ mod tests {
         assert_eq!(train.window(RTT, SMSS), None, "too few");
         round(&mut train, 500, 10, 1000, 0, 10 * SMSS);
         assert_eq!(train.window(RTT, SMSS), Some(40 * SMSS));
-        assert_eq!(train.product(RTT, SMSS), Some(500 * SMSS));
+        assert_eq!(train.fastest(), None, "it is short, and not over");
         round(&mut train, 1000, 100, 1000, 0, 100 * SMSS);
         assert_eq!(train.window(RTT, SMSS), Some(250 * SMSS), "half of what the path holds");
+        near(train.fastest().unwrap(), 1e6);
     }
 
     #[test]
@@ -169,11 +181,11 @@ mod tests {
         let mut train = AckTrain::default();
         round(&mut train, 500, 10, 1000, 0, 10 * SMSS);
         round(&mut train, 1000, 10, 40_000, 0, 40 * SMSS);
-        assert_eq!(train.product(RTT, SMSS), Some(500 * SMSS));
+        near(train.fastest().unwrap(), 1e6);
         assert_eq!(train.window(RTT, SMSS), Some(12_500 / 2));
         for number in 0..=ROUNDS {
             round(&mut train, 2000 + 500 * number, 10, 40_000, 0, 40 * SMSS);
         }
-        assert_eq!(train.product(RTT, SMSS), Some(12_500));
+        near(train.fastest().unwrap(), 25_000.0);
     }
 }

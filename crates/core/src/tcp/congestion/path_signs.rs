@@ -19,6 +19,8 @@ const MAX_QUEUE: Duration = Duration::from_millis(16);
 const QUEUE_DIVISOR: u32 = 8;
 /// Samples of a round trip before its least one counts.
 const SAMPLES: u32 = 8;
+/// And when it is over: a lone segment's acknowledgment is often delayed.
+const LEAST_SAMPLES: u32 = 2;
 
 /// See the module's head.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -60,7 +62,9 @@ impl PathSigns {
         }
         self.next_round = delivery.delivered;
         self.rounds += 1;
-        (self.last_rtt, self.samples) = (self.rtt.take(), 0);
+        let rtt = self.rtt.take();
+        self.last_rtt = rtt.filter(|_| self.samples >= LEAST_SAMPLES);
+        self.samples = 0;
         Some(std::mem::take(&mut self.round))
     }
 
@@ -184,6 +188,19 @@ mod tests {
             round(&mut signs, &mut delivered, 40, 113);
         }
         assert!(!signs.queues());
+    }
+
+    #[test]
+    fn the_delayed_acknowledgment_of_a_lone_segment_is_no_queue() {
+        let (mut signs, mut delivered) = (PathSigns::default(), 0);
+        round(&mut signs, &mut delivered, 40, 100);
+        for _ in 0..5 {
+            round(&mut signs, &mut delivered, 1, 140);
+            assert!(!signs.queued());
+        }
+        round(&mut signs, &mut delivered, 2, 140);
+        round(&mut signs, &mut delivered, 2, 140);
+        assert!(signs.queued(), "but two are");
     }
 
     #[test]

@@ -20,8 +20,9 @@
 use super::ack_train::AckTrain;
 use super::path_signs::PathSigns;
 use super::{Acked, Congested, Congestion, Cubic, Delivery, Growth, HyStart, LinkReport};
-use super::{SlowStart, SlowStartConfig};
+use super::{PacingBasis, SlowStart, SlowStartConfig};
 use crate::condensed::fraction;
+use crate::units::Rate;
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
@@ -34,6 +35,10 @@ const TOLERATED_IN_SLOW_START: f64 = 0.15;
 /// what a burst has waited for itself.
 const PROBE: f64 = 2.5;
 const PROBE_SEGMENTS: u64 = 16;
+/// Nor larger than so many times what the fastest train of acknowledgments would bring in a round trip.
+const TRAIN_PROBE: f64 = 1.25;
+/// In slow start segments leave faster than in that train by so much.
+const TRAIN_PACE: f64 = 1.25;
 /// Rounds in a row that must lose more, or show a full path.
 const SIGNS: u32 = 2;
 /// The part of what was delivered that is sent in a test.
@@ -203,11 +208,15 @@ impl Congestion for TolerantCubic {
         let mut window = self.window();
         if let (Some(base), Some(product)) = (self.path.base(), self.path.product()) {
             let held = (PROBE * product as f64) as u64;
-            let carried = self.train.product(base, smss).map_or(u64::MAX, |most| most + most / 2);
-            window = window.min((held.min(carried) + PROBE_SEGMENTS * smss).max(before));
+            let fastest = self.train.fastest().unwrap_or(f64::INFINITY);
+            let carried = (TRAIN_PROBE * fastest * base.as_secs_f64()) as u64;
+            window =
+                window.min(held.min(carried).saturating_add(PROBE_SEGMENTS * smss).max(before));
         }
+        // What is paced is not all in flight yet.
+        let limited = acked.window_limited || acked.in_flight * 4 >= before;
         let clear = self.path.is_clear() && !doubtful;
-        if let Some(base) = self.path.base().filter(|_| acked.window_limited && clear) {
+        if let Some(base) = self.path.base().filter(|_| limited && clear) {
             let grown = self.train.window(base, smss).unwrap_or(0);
             window = window.max(grown).min(self.ssthresh());
         }
@@ -271,9 +280,22 @@ impl Congestion for TolerantCubic {
         self.cubic.on_idle();
     }
 
+    fn pacing(&self) -> PacingBasis {
+        let slow_start = self.slow_start();
+        match (self.train.fastest(), self.path.base()) {
+            (Some(fastest), Some(base)) if slow_start.is_under_way() => {
+                let bytes = fastest.max(slow_start.window() as f64 / base.as_secs_f64());
+                let bits = (bytes * 8.0 * TRAIN_PACE).min(u64::MAX as f64) as u64;
+                PacingBasis::Rate(Some(Rate::from_bits_per_sec(bits)))
+            }
+            _ => slow_start.pacing(),
+        }
+    }
+
     fn needs_pacing(&self) -> bool {
-        // Where a repair has held the window back, what it lets out at once would fill the queue.
-        !self.slow_start().is_under_way()
+        // Where a repair has held the window back, what it lets out at once would fill the queue. So would slow
+        // start, but for the initial window, whose train shows how fast is right.
+        !self.slow_start().is_under_way() || self.train.fastest().is_some()
     }
 
     fn reduces_proportionally(&self) -> bool {

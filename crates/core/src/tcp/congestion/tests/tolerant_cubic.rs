@@ -106,7 +106,7 @@ fn much_loss_that_a_smaller_window_does_not_lessen_is_the_links() {
 #[test]
 fn a_timeout_halves_nothing_unless_a_queue_stood() {
     let mut flow = tolerant(Link { loss: 100, ..LINK });
-    flow.run_for(millis(5000));
+    flow.run_for(millis(6000));
     let window = flow.congestion.window();
     flow.time_out();
     assert_eq!((flow.congestion.window(), flow.congestion.ssthresh()), (SMSS, window));
