@@ -148,6 +148,33 @@ fn the_servers_own_answers_count_too() {
     panic!("nobody is told");
 }
 
+/// Fault seed 537597: a gateway beyond this one takes the probes and holds what is missing. The server's packets pass it by, so
+/// it sends the first of that again every 8 s, and the server answers that, without SACK.
+#[test]
+fn answers_that_do_not_follow_what_is_sent_are_answers_to_somebody_else() {
+    let repeated: [(u64, &[u8]); 2] = [(UNA - 1, b""), (UNA, b"data")];
+    for (seq, payload) in repeated {
+        let mut table = Table::new(Config::default());
+        let began = table.now;
+        let mut events: Vec<_> =
+            [0, 1_167, 3_500, 8_166, 17_498, 36_162].map(|at| (at, true)).to_vec();
+        events.extend((1_199..60_000).step_by(8_000).map(|at| (at, false)));
+        events.sort_unstable();
+        for (at, from_client) in events {
+            table.wait(Duration::from_millis(at) - table.now.saturating_since(began));
+            let sent = match from_client {
+                true => table.pass(Lan, empty(seq), payload),
+                false => table.pass(Satellite, answer(MISSING), b""),
+            };
+            for question in sent.iter().filter(|out| out.to == Lan) {
+                assert!(!question.tcp.has(Flags::RST), "{at} ms");
+                table.pass(Lan, empty(UNA), b"");
+            }
+        }
+        assert_eq!(table.gateway.summary().forwarded_resets, 0, "{seq}");
+    }
+}
+
 /// What hosts acknowledge by stands at SND.NXT, and something below may be on its way, or wait for a timer.
 #[test]
 fn acknowledgments_are_no_probes() {

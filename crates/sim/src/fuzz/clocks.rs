@@ -14,6 +14,11 @@ use std::collections::{BTreeMap, BTreeSet};
 /// clocks. So far from what it has acknowledged itself, in bytes, it does not take them for its hosts.
 const NEAR: u32 = 1 << 15;
 
+/// Nor does it take them for its hosts where they acknowledge so much more than it has done: it need not follow them.
+/// Whoever hears both drops what the gateway sends, whatever its timestamps, as an acknowledgment that is older than
+/// a window (RFC 5961, 5). A gateway takes that much for near in any case.
+const AHEAD: i32 = 1 << 16;
+
 /// The timestamps that nodes have sent, heard and passed on.
 #[derive(Debug, Default)]
 pub(super) struct Clocks {
@@ -70,10 +75,12 @@ impl Clocks {
     }
 
     fn passed(&mut self, segment: &Segment) {
-        let Segment { node, src, dst, seq, .. } = *segment;
+        let Segment { node, src, dst, seq, ack, .. } = *segment;
         let Some(Timestamps { value, .. }) = segment.timestamps else { return };
-        let told = self.heard.get(&(node, src, dst)).and_then(|heard| heard.last_ack_sent);
-        if told.is_none_or(|told| seq.distance_from(told).unsigned_abs() > NEAR) {
+        let told = |from, to| self.heard.get(&(node, from, to))?.last_ack_sent;
+        if told(src, dst).is_none_or(|told| seq.distance_from(told).unsigned_abs() > NEAR)
+            || told(dst, src).is_some_and(|told| ack.distance_from(told) > AHEAD)
+        {
             return;
         }
         // What is forwarded before a flow is split, its receiver does not take.
@@ -118,4 +125,66 @@ impl Clocks {
 /// Whether `value` is before `other`, in numbers that wrap.
 fn is_older(value: u32, other: u32) -> bool {
     (value.wrapping_sub(other) as i32) < 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Ipv4Addr;
+
+    /// A gateway stands for the server, and has acknowledged 100 bytes. A newer segment of the server's, which acknowledges
+    /// `ahead` more, passes; then the gateway says once more what it has said.
+    fn older_behind(ahead: u32) -> Result<(), (Invariant, String)> {
+        let [client, server] = [1, 2].map(|host| (Ipv4Addr::new(10, 0, 0, host).into(), 80));
+        let stamped = |value, echo| Some(Timestamps { value, echo });
+        let from_client = Segment {
+            node: 2,
+            how: How::Came,
+            src: client,
+            dst: server,
+            flags: Flags::SYN,
+            seq: SeqNum(100),
+            ack: SeqNum(0),
+            window: 1_000,
+            window_scale: None,
+            timestamps: stamped(7, 0),
+        };
+        let (flags, ack) = (Flags::ACK, SeqNum(201));
+        let repeated = Segment {
+            how: How::Sent,
+            src: server,
+            dst: client,
+            flags,
+            seq: SeqNum(501),
+            ack,
+            timestamps: stamped(50, 7),
+            ..from_client
+        };
+        // As a host that it hears has sent it to another one.
+        let newer = Segment { ack: ack + u64::from(ahead), timestamps: stamped(60, 7), ..repeated };
+        let to_server = Segment {
+            how: How::Sent,
+            flags,
+            seq: SeqNum(101),
+            ack: SeqNum(501),
+            timestamps: None,
+            ..from_client
+        };
+        let mut clocks = Clocks::default();
+        clocks.see(&from_client)?;
+        clocks.see(&repeated)?;
+        clocks.see(&to_server)?;
+        clocks.see(&Segment { node: 1, ..newer }).ok();
+        clocks.see(&Segment { how: How::Passed, ..newer })?;
+        clocks.see(&repeated)
+    }
+
+    /// Fault seed 1238755: what the gateway held was no use any more to a host that had gone on for so long.
+    #[test]
+    fn what_is_dropped_for_its_acknowledgment_may_look_old() {
+        for ahead in [0, 1_000, 1 << 16] {
+            assert!(older_behind(ahead).is_err(), "{ahead}");
+        }
+        assert_eq!(older_behind((1 << 16) + 1).map_err(|(_, detail)| detail), Ok(()));
+    }
 }

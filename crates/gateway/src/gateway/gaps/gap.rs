@@ -19,7 +19,8 @@
 //! - a receiver that reads slowly: while its window is closed nobody can send it anything;
 //! - acknowledgments on another way: without one after each repetition nothing counts;
 //! - an answer to somebody else, whose retransmissions do not pass here: it begins with what came twice (RFC 2883, 4), and
-//!   that lies below y, not at S. Who sends that holds all that follows it.
+//!   that lies below y, not at S. Who sends that holds all that follows it. Without SACK its time shows it: an answer that
+//!   comes later than [`TIMELY`] behind the last S is no answer to that, and all that was counted may have been like it.
 //!
 //! Anybody can forge segments. So an answer counts only if its sequence number is just what the sender
 //! expects, or if it reports just S by SACK: who does not see the traffic has to guess 32 bits for the one
@@ -48,6 +49,10 @@ const PATIENCE: Duration = Duration::from_secs(17);
 
 /// The least time between two segments for the second to be a repetition: Linux's least timeout.
 const APART: Duration = Duration::from_millis(200);
+
+/// How long after a segment its answer comes at most: more than a round trip by satellite with a full queue. Somebody else's
+/// retransmissions come every few seconds, so the less the better.
+const TIMELY: Duration = Duration::from_secs(2);
 
 /// A sender's longest wait is longer than the next one by less than this: its timeouts double (RFC 6298, 5.5), and a round
 /// trip more or less changes little.
@@ -213,12 +218,13 @@ impl Gap {
         let elsewhere =
             tcp.options.sack.first().is_some_and(|block| block.right.distance_from(tcp.ack) <= 0);
         let answers = !elsewhere && occupied == 0 && (tcp.seq == self.rcv_nxt || reports());
+        let late = now > self.sent_at + TIMELY;
         if short.unsigned_abs() > REACH {
             return Sign::Nothing;
         }
         match &mut self.missing {
             Some(missing) if missing.from == tcp.ack => {
-                if tcp.window == 0 || elsewhere {
+                if tcp.window == 0 || elsewhere || (answers && late) {
                     *missing = Missing::new(now, tcp.ack, false);
                 } else if answers && !missing.answered {
                     missing.answered = true;
@@ -227,9 +233,9 @@ impl Gap {
                 }
             }
             Some(missing) if answers || tcp.ack.distance_from(missing.from) > 0 => {
-                *missing = Missing::new(now, tcp.ack, answers);
+                *missing = Missing::new(now, tcp.ack, answers && !late);
             }
-            None if answers && tcp.window > 0 => {
+            None if answers && !late && tcp.window > 0 => {
                 self.missing = Some(Missing::new(self.sent_at, tcp.ack, true));
             }
             _ => {}
