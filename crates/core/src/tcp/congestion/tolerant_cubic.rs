@@ -65,8 +65,6 @@ struct Test {
 pub struct TolerantCubic {
     cubic: Cubic,
     path: PathSigns,
-    /// A pause ends a train.
-    #[serde(skip)]
     train: AckTrain,
     /// The share of packets that the path loses by itself, beyond what is tolerated.
     #[serde(with = "fraction")]
@@ -230,6 +228,9 @@ impl Congestion for TolerantCubic {
             self.train.begin(delivery, self.window());
         } else {
             self.train.on_delivery(delivery);
+        }
+        if delivery.in_flight == 0 {
+            self.train.end(delivery.smss);
         }
         let answered = delivery.after_timeout || delivery.delivered < self.reduced;
         if delivery.lost > 0 && !answered && self.path.queues() {
