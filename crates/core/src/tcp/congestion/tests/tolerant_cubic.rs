@@ -57,6 +57,13 @@ fn slow_start_quadruples_as_long_as_trains_of_acknowledgments_are_short() {
 }
 
 #[test]
+fn slow_start_takes_a_queue_of_a_sixth_of_what_the_path_holds() {
+    let mut flow = tolerant(Link { rate: 4.0 * LINK.rate, queue: 70_000.0, ..LINK });
+    assert!(flow.run_until(|flow| flow.congestion.window() as f64 > 0.9 * flow.bdp()));
+    assert_eq!(flow.lost, 0);
+}
+
+#[test]
 fn slow_start_ends_when_the_path_is_full_without_a_loss() {
     let mut flow = tolerant(Link { queue: 200_000.0, ..LINK });
     assert!(flow.run_until(|flow| !flow.congestion.slow_start().is_under_way()));
