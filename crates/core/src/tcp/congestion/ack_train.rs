@@ -65,11 +65,10 @@ impl AckTrain {
     /// A round begins with this acknowledgment, when the window is `window`.
     pub(super) fn begin(&mut self, delivery: &Delivery, window: u64) {
         let Delivery { now, newly, lost, smss, .. } = *delivery;
-        if let Some(rate) = self.rate(smss) {
-            self.rates.update(self.round, rate, ROUNDS);
-        }
+        let lost_before = self.train.map_or(0, |train| train.lost[0]);
+        self.end(smss);
         self.round += 1;
-        let lost = [lost, self.train.map_or(0, |train| train.lost[0])];
+        let lost = [lost, lost_before];
         let (first, last, first_bytes) = (now, now, newly);
         self.train = Some(Train { window, first, last, first_bytes, bytes: 0, acks: 0, lost });
     }
