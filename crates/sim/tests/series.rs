@@ -167,7 +167,8 @@ fn a_queue_that_is_always_full_is_as_long_as_its_limit() {
 #[test]
 fn a_gateway_counts_what_its_buffers_hold_and_what_passes() {
     let record = "[record]\ninterval = \"1ms\"\ngateway = [\"memory\"]\n";
-    let outcome = outcome(&format!("{}{record}", to_the_end()));
+    let network = to_the_end().replace("loss = 0.002", "loss = 0.01");
+    let outcome = outcome(&format!("{network}{record}"));
     let gateway = &outcome.gateways[0];
     assert_eq!((gateway.name.as_str(), gateway.summary.split), ("g", 2));
     let sides = [Side::Lan, Side::Satellite].map(|side| gateway.summary.side(side));
