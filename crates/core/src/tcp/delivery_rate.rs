@@ -19,7 +19,7 @@ pub struct Departure {
     delivered_at: Instant,
     /// P.first_send_time.
     first_sent_at: Instant,
-    /// P.lost: bytes held lost by then.
+    /// P.lost: bytes marked lost by then.
     lost: u64,
     /// P.tx_in_flight: bytes in flight, this segment included.
     in_flight: u64,
@@ -36,7 +36,7 @@ pub struct RateSample {
     pub interval: Duration,
     /// RS.prior_delivered: bytes delivered when the newest segment among them left.
     pub prior_delivered: u64,
-    /// RS.lost: bytes held lost since then.
+    /// RS.lost: bytes marked lost since then.
     pub lost: u64,
     /// RS.tx_in_flight: bytes in flight when it left, itself included.
     pub in_flight: u64,
@@ -62,7 +62,7 @@ pub struct LossSample {
     pub bytes: u64,
     /// Bytes in flight when it left, itself included (P.tx_in_flight).
     pub in_flight: u64,
-    /// Bytes held lost since it left, itself included.
+    /// Bytes marked lost since it left, itself included.
     pub lost: u64,
     /// The sender had no more to send when it left.
     pub app_limited: bool,
@@ -97,7 +97,7 @@ impl DeliveryRate {
         self.delivered
     }
 
-    /// Bytes held lost so far, each time that they were.
+    /// Bytes marked lost so far, each time that they were.
     pub fn lost(&self) -> u64 {
         self.lost
     }
@@ -128,7 +128,7 @@ impl DeliveryRate {
         self.app_limited.is_some()
     }
 
-    /// `bytes` of a segment that left at `departure` are held lost.
+    /// `bytes` of a segment that left at `departure` are marked lost.
     pub(super) fn note_lost(&mut self, departure: Departure, bytes: u64) -> LossSample {
         self.lost += bytes;
         LossSample {

@@ -24,7 +24,7 @@ pub struct Record {
     pub sacked: bool,
     /// Held lost by recovery.
     pub lost: bool,
-    /// Sent again since it was held lost (or sent again on suspicion).
+    /// Sent again since it was marked lost (or sent again on suspicion).
     pub retransmitted: bool,
     /// What had happened when it was last sent, for rate samples.
     pub departure: Departure,
@@ -150,7 +150,7 @@ impl Ledger {
         self.rate.delivered()
     }
 
-    /// Bytes held lost so far, each time that they were.
+    /// Bytes marked lost so far, each time that they were.
     pub fn lost_bytes(&self) -> u64 {
         self.rate.lost()
     }
@@ -237,7 +237,7 @@ impl Ledger {
         self.mark_lost_telling(range, |_| {});
     }
 
-    /// The same; `tell` hears of each segment that was not held lost before.
+    /// The same; `tell` hears of each segment that was not marked lost before.
     pub fn mark_lost_telling(&mut self, range: Range<u64>, mut tell: impl FnMut(LossSample)) {
         let range = range.start.max(self.snd_una)..range.end.min(self.snd_nxt);
         let mut rate = self.rate;
@@ -253,7 +253,7 @@ impl Ledger {
         self.rate = rate;
     }
 
-    /// What was held lost is on its way after all, except what was sent again: that counts once.
+    /// What was marked lost is on its way after all, except what was sent again: that counts once.
     pub fn unmark_lost(&mut self) {
         self.update(self.snd_una..self.snd_nxt, |record| record.lost &= record.retransmitted);
     }

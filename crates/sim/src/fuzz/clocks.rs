@@ -137,18 +137,8 @@ mod tests {
     fn older_behind(ahead: u32) -> Result<(), (Invariant, String)> {
         let [client, server] = [1, 2].map(|host| (Ipv4Addr::new(10, 0, 0, host).into(), 80));
         let stamped = |value, echo| Some(Timestamps { value, echo });
-        let from_client = Segment {
-            node: 2,
-            how: How::Came,
-            src: client,
-            dst: server,
-            flags: Flags::SYN,
-            seq: SeqNum(100),
-            ack: SeqNum(0),
-            window: 1_000,
-            window_scale: None,
-            timestamps: stamped(7, 0),
-        };
+        let from_client =
+            Segment { timestamps: stamped(7, 0), ..Segment::syn(2, [client, server]) };
         let (flags, ack) = (Flags::ACK, SeqNum(201));
         let repeated = Segment {
             how: How::Sent,

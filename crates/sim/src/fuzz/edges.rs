@@ -175,18 +175,7 @@ mod tests {
     /// The box's SYN-ACK promises 65,535 bytes and its next segment 512, in units of the shift that it offers.
     fn promised(copies: [Option<u8>; 2]) -> Result<(), String> {
         let [client, server] = [1, 2].map(|host| (Ipv4Addr::new(10, 0, 0, host).into(), 80));
-        let syn = Segment {
-            node: 2,
-            how: How::Came,
-            src: client,
-            dst: server,
-            flags: Flags::SYN,
-            seq: SeqNum(100),
-            ack: SeqNum(0),
-            window: 1_000,
-            window_scale: None,
-            timestamps: None,
-        };
+        let syn = Segment::syn(2, [client, server]);
         let mut edges = Edges::default();
         for window_scale in copies {
             edges.see(&Segment { window_scale, ..syn })?;

@@ -210,18 +210,8 @@ mod tests {
     #[test]
     fn a_fin_behind_a_full_window_takes_no_room() {
         let [client, server] = [1, 2].map(|host| (Ipv4Addr::new(10, 0, 0, host).into(), 80));
-        let syn = Segment {
-            node: BOXES[0],
-            how: How::Sent,
-            src: client,
-            dst: server,
-            flags: Flags::SYN,
-            seq: SeqNum(100),
-            ack: SeqNum(0),
-            window: 60_000,
-            window_scale: None,
-            timestamps: None,
-        };
+        let syn = Segment::syn(BOXES[0], [client, server]);
+        let syn = Segment { how: How::Sent, window: 60_000, ..syn };
         let (flags, seq, ack) = (Flags::SYN | Flags::ACK, SeqNum(500), SeqNum(101));
         let synack = Segment { src: server, dst: client, flags, seq, ack, ..syn };
         let came = Segment { how: How::Came, ..synack };

@@ -44,6 +44,25 @@ pub(crate) struct Segment {
     pub(crate) timestamps: Option<Timestamps>,
 }
 
+#[cfg(test)]
+impl Segment {
+    /// A SYN that comes to `node`, from the first end to the second, with sequence number 100 and a window of 1000.
+    pub(crate) fn syn(node: NodeId, [src, dst]: [(IpAddr, u16); 2]) -> Segment {
+        Segment {
+            node,
+            how: How::Came,
+            src,
+            dst,
+            flags: Flags::SYN,
+            seq: SeqNum(100),
+            ack: SeqNum(0),
+            window: 1_000,
+            window_scale: None,
+            timestamps: None,
+        }
+    }
+}
+
 impl<A: Application> World<A> {
     /// Node `node` has to do with `packet`.
     pub(super) fn take_down(&mut self, node: NodeId, how: How, packet: &Packet) {

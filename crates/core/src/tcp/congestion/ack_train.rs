@@ -121,32 +121,18 @@ impl AckTrain {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::{SMSS, delivery};
     use super::*;
 
     const RTT: Duration = Duration::from_millis(500);
-    const SMSS: u64 = 1000;
 
     /// Another round: `count` segments are acknowledged, one each `gap` microseconds, of which `lost` are
     /// found lost with the first.
     fn round(train: &mut AckTrain, start: u64, count: u64, gap: u64, lost: u64, window: u64) {
         for i in 0..count {
-            let delivery = Delivery {
-                now: Instant::from_millis(start) + Duration::from_micros(i * gap),
-                smss: SMSS,
-                newly: SMSS,
-                delivered: 0,
-                lost: if i == 0 { lost * SMSS } else { 0 },
-                in_flight: 0,
-                in_flight_before: 0,
-                next_send: Instant::ZERO,
-                sample: None,
-                rtt: None,
-                srtt: None,
-                min_rtt: None,
-                selective: true,
-                in_recovery: false,
-                after_timeout: false,
-            };
+            let now = Instant::from_millis(start) + Duration::from_micros(i * gap);
+            let lost = if i == 0 { lost * SMSS } else { 0 };
+            let delivery = Delivery { lost, ..delivery(now) };
             if i == 0 {
                 train.begin(&delivery, window);
             } else {

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 pub struct LinkReport {
     /// Bytes delivered.
     pub delivered: u64,
-    /// Bytes held lost.
+    /// Bytes marked lost.
     pub lost: u64,
     /// The least round-trip time among them, if any was measured.
     pub rtt: Option<Duration>,

@@ -92,7 +92,7 @@ pub struct Delivery {
     pub newly: u64,
     /// All bytes reported so far.
     pub delivered: u64,
-    /// Bytes held lost since the last one.
+    /// Bytes marked lost since the last one.
     pub lost: u64,
     /// Bytes in flight after it.
     pub in_flight: u64,
@@ -129,7 +129,7 @@ pub struct Departed {
     pub app_limited: bool,
 }
 
-/// A segment that is newly held lost.
+/// A segment that is newly marked lost.
 #[derive(Debug, Clone, Copy)]
 pub struct Lost {
     /// When it is.
@@ -160,7 +160,7 @@ pub struct Congested {
     pub now: Instant,
     /// RFC 5681's FlightSize, without what limited transmit added.
     pub flight_size: u64,
-    /// Bytes in flight, without what is held lost.
+    /// Bytes in flight, without what is marked lost.
     pub in_flight: u64,
     /// Sender maximum segment size.
     pub smss: u64,
@@ -198,7 +198,7 @@ pub trait Congestion: fmt::Debug + Condense + Send {
     /// A segment has left. Pacing asks for its rate behind this.
     fn on_sent(&mut self, _departed: &Departed) {}
 
-    /// A segment is held lost. It comes before whatever the loss begins, [`Congestion::on_loss`] or
+    /// A segment is marked lost. It comes before whatever the loss begins, [`Congestion::on_loss`] or
     /// [`Congestion::on_timeout`].
     fn on_lost(&mut self, _lost: &Lost) {}
 

@@ -20,7 +20,7 @@ const QUEUE_DIVISOR: u32 = 8;
 /// Samples of a round trip before its least one counts.
 const SAMPLES: u32 = 8;
 /// And when it is over: a lone segment's acknowledgment is often delayed.
-const LEAST_SAMPLES: u32 = 2;
+const MIN_SAMPLES: u32 = 2;
 
 /// See the module's head.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -63,7 +63,7 @@ impl PathSigns {
         self.next_round = delivery.delivered;
         self.rounds += 1;
         let rtt = self.rtt.take();
-        self.last_rtt = rtt.filter(|_| self.samples >= LEAST_SAMPLES);
+        self.last_rtt = rtt.filter(|_| self.samples >= MIN_SAMPLES);
         self.samples = 0;
         Some(std::mem::take(&mut self.round))
     }
@@ -118,6 +118,7 @@ impl PathSigns {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::delivery;
     use super::*;
     use crate::tcp::delivery_rate::RateSample;
 
@@ -144,21 +145,11 @@ mod tests {
                 sent_at: Instant::ZERO,
             };
             over = over.or(signs.on_delivery(&Delivery {
-                now: Instant::from_millis(*delivered / 1000),
-                smss: 1000,
-                newly: 1000,
                 delivered: *delivered,
                 lost: if i == 3 { 1000 } else { 0 },
-                in_flight: 1000 * count,
-                in_flight_before: 1000 * count,
-                next_send: Instant::ZERO,
                 sample: Some(sample),
                 rtt: Some(rtt),
-                srtt: Some(rtt),
-                min_rtt: Some(Duration::from_millis(100)),
-                selective: true,
-                in_recovery: false,
-                after_timeout: false,
+                ..delivery(Instant::from_millis(*delivered / 1000))
             }));
         }
         over

@@ -27,7 +27,7 @@ pub struct Fack {
     recovery_point: Option<u64>,
     /// What was outstanding at the last timeout: no new episode before it is acknowledged.
     timeout_point: u64,
-    /// All below that is not sacked has been held lost.
+    /// All below that is not sacked has been marked lost.
     lost_edge: u64,
     /// Where `snd_fack` was.
     fack: u64,
@@ -53,7 +53,7 @@ impl Fack {
         ledger.sacked().iter().next_back().map_or(ledger.snd_una(), |last| last.end)
     }
 
-    /// The ledger counts a hole as in flight until it is held lost; these have left the network
+    /// The ledger counts a hole as in flight until it is marked lost; these have left the network
     /// all the same. Outside recovery they are few, in recovery there are none.
     fn holes(&self, ledger: &Ledger) -> u64 {
         let fack = Self::snd_fack(ledger);

@@ -121,7 +121,7 @@ impl Recovery for Sack {
         if self.recovery_point.is_none() {
             return Next::Nothing;
         }
-        // Rule 3: a hole that is not yet held lost.
+        // Rule 3: a hole that is not yet marked lost.
         if let Some(hole) = Self::first_hole(ledger, self.high_rxt) {
             return Next::Again(hole.start..hole.end.min(hole.start + smss));
         }

@@ -17,7 +17,7 @@ pub struct SackReno {
     /// Acknowledgments with news from SACK since `snd_una` moved.
     dup_acks: u32,
     in_recovery: bool,
-    /// All below that is not sacked has been held lost.
+    /// All below that is not sacked has been marked lost.
     lost_edge: u64,
     /// One past the highest offset sent again.
     high_rxt: u64,

@@ -47,7 +47,7 @@ pub(super) struct CongestionWindow {
 pub(super) struct News {
     /// Bytes delivered.
     pub(super) delivered: u64,
-    /// Bytes held lost.
+    /// Bytes marked lost.
     pub(super) lost: u64,
 }
 
@@ -168,7 +168,7 @@ impl CongestionWindow {
         }
     }
 
-    /// A segment is held lost.
+    /// A segment is marked lost.
     pub(super) fn lost(&mut self, lost: &Lost) {
         self.congestion.on_lost(lost);
     }
@@ -312,7 +312,7 @@ impl CongestionWindow {
         self.undo.on_ack(ack, acked, outstanding)
     }
 
-    /// The last reduction is taken back, for now to at most `most` bytes (RFC 4015, steps 8 to 10).
+    /// The last reduction is undone, for now to at most `most` bytes (RFC 4015, steps 8 to 10).
     pub(super) fn undo(&mut self, most: u64) {
         self.course.end();
         self.congestion.undo(most);

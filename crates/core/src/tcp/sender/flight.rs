@@ -176,7 +176,7 @@ impl Flight {
         due.then(|| self.recovery.on_timer(now, timing, &self.ledger))
     }
 
-    /// Holds `range` lost. `tell` hears of each segment that was not held lost before.
+    /// Holds `range` lost. `tell` hears of each segment that was not marked lost before.
     pub(super) fn hold_lost(
         &mut self,
         now: Instant,

@@ -106,7 +106,7 @@ fn sack_sends_a_hole_that_is_not_yet_lost_once() {
     assert_eq!(drain(&mut sender, at(100)), [0], "and no rescue yet");
     acknowledge(&mut sender, at(100), 0, &[18..19, 1..17]);
     assert_eq!(drain(&mut sender, at(100)), [17]);
-    // Once it is held lost it is not sent again either: it lies below HighRxt.
+    // Once it is marked lost it is not sent again either: it lies below HighRxt.
     acknowledge(&mut sender, at(101), 0, &[18..20, 1..17]);
     assert_eq!(drain(&mut sender, at(101)), []);
     acknowledge(&mut sender, at(200), 17, &[18..20]);
@@ -122,7 +122,7 @@ fn sack_recovers_when_the_same_hole_gathers_more_evidence() {
     drain(&mut sender, at(0));
     acknowledge(&mut sender, at(100), 0, &[1..4]);
     assert_eq!(drain(&mut sender, at(100))[0], 0);
-    // Sent by rule 3 while two segments above are sacked, held lost when a third is.
+    // Sent by rule 3 while two segments above are sacked, marked lost when a third is.
     acknowledge(&mut sender, at(101), 0, &[5..7, 1..4]);
     let again = drain(&mut sender, at(101));
     acknowledge(&mut sender, at(102), 0, &[5..8, 1..4]);

@@ -12,7 +12,7 @@
 //!
 //! The answer is RFC 4015's: the threshold goes back to what it was, the window to what is in
 //! flight and the acknowledged bytes up to an initial window, so that no burst leaves, and never
-//! beyond what it was; what was held lost and not retransmitted is in flight after all; and after a
+//! beyond what it was; what was marked lost and not retransmitted is in flight after all; and after a
 //! timeout the first round trip of new data raises the retransmission timer's estimate.
 //!
 //! A peer that lies about either can make us ignore losses that it has had, as one that

@@ -74,7 +74,7 @@ pub struct Bbr1 {
     idle_restart: bool,
     /// In bytes a second; none before the first round-trip time.
     pacing_rate: Option<f64>,
-    /// All bytes delivered and held lost so far, and when the last were delivered.
+    /// All bytes delivered and marked lost so far, and when the last were delivered.
     delivered: u64,
     lost: u64,
     delivered_at: Instant,

@@ -29,7 +29,7 @@ pub(super) struct Seen {
     pub(super) app_limited: bool,
     /// All bytes delivered so far.
     pub(super) delivered: u64,
-    /// All bytes held lost so far.
+    /// All bytes marked lost so far.
     pub(super) lost: u64,
     pub(super) probing_bandwidth: bool,
 }

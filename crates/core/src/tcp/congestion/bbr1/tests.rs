@@ -1,7 +1,7 @@
 //! Against the constants and comments of `tcp_bbr.c`.
 
 use super::super::tests::flow::{Flow, Link};
-use super::super::tests::{SMSS, millis, near, slow_start};
+use super::super::tests::{SMSS, delivery, millis, near, slow_start};
 use super::modes::Mode;
 use super::*;
 use crate::tcp::congestion::Growth;
@@ -269,24 +269,4 @@ fn bursts_of_acknowledgments_widen_the_window_by_what_they_hold() {
         aggregation.update(&delivery(now), &rounds, 1e6, 1_000_000);
     }
     assert!(aggregation.allowance(1e6) <= SMSS);
-}
-
-fn delivery(now: Instant) -> Delivery {
-    Delivery {
-        now,
-        smss: SMSS,
-        newly: SMSS,
-        delivered: 0,
-        lost: 0,
-        in_flight: 0,
-        in_flight_before: SMSS,
-        next_send: now,
-        sample: None,
-        rtt: None,
-        srtt: None,
-        min_rtt: None,
-        selective: true,
-        in_recovery: false,
-        after_timeout: false,
-    }
 }

@@ -32,6 +32,27 @@ pub(super) fn slow_start(segments: u64, growth: Growth) -> SlowStartConfig {
     }
 }
 
+/// An acknowledgment of a segment that says nothing else.
+pub(super) fn delivery(now: Instant) -> Delivery {
+    Delivery {
+        now,
+        smss: SMSS,
+        newly: SMSS,
+        delivered: 0,
+        lost: 0,
+        in_flight: 0,
+        in_flight_before: SMSS,
+        next_send: now,
+        sample: None,
+        rtt: None,
+        srtt: None,
+        min_rtt: None,
+        selective: true,
+        in_recovery: false,
+        after_timeout: false,
+    }
+}
+
 /// A path that acknowledges every segment, of which the window is always full.
 struct Path {
     congestion: Box<dyn Congestion>,

@@ -183,7 +183,7 @@ fn probes_prefer_new_data_and_there_is_one_at_a_time() {
     assert_eq!(rto, probe + sender.rtt().rto());
     sender.on_timer(rto);
     assert_eq!(sender.stats().timeouts, 1);
-    // 6.3: what was sent less than a round trip and the window ago is not held lost.
+    // 6.3: what was sent less than a round trip and the window ago is not marked lost.
     assert_eq!(drain(&mut sender, rto), [0]);
 }
 
