@@ -54,8 +54,13 @@ pub(crate) enum Pulse {
 const ALIVE: u8 = b'.';
 /// The gateway ends in order: there is nothing left to do.
 const FAREWELL: u8 = b'!';
+/// What the watchdog says first: it watches.
+const WATCHING: u8 = b'w';
 /// What the watchdog says: the kernel forwards.
 const ASLEEP: u8 = b'z';
+
+/// A watchdog that does not watch after so many milliseconds will not.
+const START: u16 = 10_000;
 
 /// The gateway's ends of the pipes. Dropping it ends the watchdog.
 #[derive(Debug)]
@@ -67,16 +72,22 @@ pub struct Watchdog {
 }
 
 impl Watchdog {
-    /// Starts `command`, which is to call [`watch`].
+    /// Starts `command`, which is to call [`watch`], and waits until it watches: a gateway that says
+    /// that it is ready has its watchdog.
     ///
     /// # Errors
-    /// When there is no such process or pipe.
+    /// When there is no such process or pipe, or the process does not watch.
     pub fn start(mut command: Command) -> io::Result<Watchdog> {
         // In a group of its own: Ctrl-Z and Ctrl-C are for the gateway.
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
         let mut process = command.spawn()?;
         let pipe = process.stdin.take().ok_or(io::ErrorKind::BrokenPipe)?;
-        let told = process.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
+        let mut told = process.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
+        if let Err(error) = hear_first_word(&mut told) {
+            // It ends with its pipe, unless it is stuck.
+            let _ = process.kill().and_then(|()| process.wait());
+            return Err(error);
+        }
         fcntl(&pipe, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
         fcntl(&told, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
         Ok(Watchdog { process, pipe, told, last: None })
@@ -107,6 +118,23 @@ impl Watchdog {
             Err(error) => Err(error),
         }
     }
+}
+
+/// Waits until the watchdog says that it watches.
+fn hear_first_word(told: &mut ChildStdout) -> io::Result<()> {
+    let mut fds = [PollFd::new(told.as_fd(), PollFlags::POLLIN)];
+    // A signal may come in between; it waits until the loop turns.
+    let ready = loop {
+        match poll(&mut fds, PollTimeout::from(START)) {
+            Err(Errno::EINTR) => {}
+            ready => break ready?,
+        }
+    };
+    let mut word = [0];
+    if ready == 0 || told.read(&mut word)? == 0 || word[0] != WATCHING {
+        return Err(io::Error::other("the watchdog did not start"));
+    }
+    Ok(())
 }
 
 impl Drop for Watchdog {
@@ -145,6 +173,7 @@ pub fn watch(config: &DivertConfig) -> Result<(), WatchError> {
         return Err(WatchError::NoPipe);
     }
     privileges::give_up_as_watchdog()?;
+    say(WATCHING)?;
     let mut asleep = false;
     let mut silences = 0;
     loop {
@@ -157,7 +186,7 @@ pub fn watch(config: &DivertConfig) -> Result<(), WatchError> {
                 tracing::warn!("the gateway does not answer: the kernel forwards");
                 // First, lest the gateway goes on in between and does not hear of it. If it cannot,
                 // it is dead, which shows at once.
-                let _ = io::stdout().write_all(&[ASLEEP]).and_then(|()| io::stdout().flush());
+                let _ = say(ASLEEP);
                 // If it does not work it is tried again.
                 asleep = said("put to sleep", config.sleep());
             }
@@ -176,6 +205,13 @@ pub fn watch(config: &DivertConfig) -> Result<(), WatchError> {
             }
         }
     }
+}
+
+/// Tells the gateway.
+fn say(word: u8) -> io::Result<()> {
+    let mut out = io::stdout();
+    out.write_all(&[word])?;
+    out.flush()
 }
 
 enum Heard {
@@ -226,8 +262,18 @@ fn said<E: std::fmt::Display>(what: &str, done: Result<(), E>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_running;
+    use super::{Watchdog, is_running};
     use std::process::Command;
+
+    #[test]
+    fn a_process_that_does_not_watch_is_none() {
+        for says in ["true", "echo something else"] {
+            let mut command = Command::new("sh");
+            command.args(["-c", says]);
+            let error = Watchdog::start(command).expect_err("no watchdog");
+            assert!(error.to_string().contains("did not start"), "{error}");
+        }
+    }
 
     #[test]
     fn who_asks_runs_and_who_waits_does_not() {
