@@ -110,17 +110,30 @@ fn resets_follow_repetitions_a_few_times() {
     assert_eq!(table.gateway.summary().forwarded_resets, 1);
 }
 
-#[test]
-fn a_fin_alone_is_repeated_like_data() {
+/// Resets for a FIN alone behind `missing` bytes, repeated at 0, 4, 12, 28, … s.
+fn resets_for_a_fin(missing: u64, times: u32) -> usize {
     let mut table = begun_anew();
     let fin = TcpHeader { flags: Flags::ACK | Flags::FIN, ..data(UNA) };
     let mut resets = 0;
-    for time in 0..4 {
+    for time in 0..times {
         table.pass(Lan, fin.clone(), b"");
-        resets += table.pass(Satellite, answer(MISSING), b"").len();
+        resets += table.pass(Satellite, answer(UNA - missing), b"").len();
         table.wait(Duration::from_secs(4 << time));
     }
-    assert_eq!(resets, 2, "not after 12 s, but after 28");
+    resets
+}
+
+#[test]
+fn a_fin_alone_is_repeated_like_data() {
+    assert_eq!(resets_for_a_fin(400, 3), 0, "not after 12 s");
+    assert_eq!(resets_for_a_fin(400, 4), 2, "but after 28");
+}
+
+/// A router may drop what is missing as too long, and its errors may be lost.
+#[test]
+fn what_is_longer_than_all_that_passes_may_still_be_sent() {
+    assert_eq!(resets_for_a_fin(1227, 4), 0, "not after 28 s");
+    assert_eq!(resets_for_a_fin(1227, 5), 2, "but after 60");
 }
 
 /// Both directions have lost bytes, so that neither host's number is what the other one expects.

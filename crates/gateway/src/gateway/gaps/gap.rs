@@ -17,6 +17,8 @@
 //!   or after, some of it was lost, as may have been what is missing: of that time only [`UNLIKE`] times the next longest counts.
 //!   And if S comes sooner than it did before, it must come [`REPEATS`] times from then on;
 //! - a receiver that reads slowly: while its window is closed nobody can send it anything;
+//! - a path that drops long packets, and says so by ICMP errors that may be lost: where the sender's segment is shorter than
+//!   any path carries ([`SHORT`]), and what is missing is longer than that, nobody must send it for [`DOUBTS`] times as long;
 //! - acknowledgments on another way: without one after each repetition nothing counts;
 //! - an answer to somebody else, whose retransmissions do not pass here: it begins with what came twice (RFC 2883, 4), and
 //!   that lies below y, not at S. Who sends that holds all that follows it. Without SACK its time shows it: an answer that
@@ -46,6 +48,12 @@ const REPEATS: u8 = 2;
 /// it hears that its host lives; one that is passed by sends it blindly before that, on a way that may not lead
 /// here. (Linux's timeouts double from 0.2 s, so for it anything from 10 to 19 s is the same.)
 const PATIENCE: Duration = Duration::from_secs(17);
+
+/// Bytes that any path carries in a packet of 576 bytes, with all options.
+const SHORT: u64 = 456;
+
+/// So many times [`PATIENCE`] where what is missing may be too long for the path: another retransmission.
+const DOUBTS: u32 = 3;
 
 /// The least time between two segments for the second to be a repetition: Linux's least timeout.
 const APART: Duration = Duration::from_millis(200);
@@ -80,6 +88,8 @@ pub(super) struct Gap {
     pub(super) una: SeqNum,
     /// Nothing but empty segments has been seen: probes, perhaps.
     pub(super) empty: bool,
+    /// The longest segment that was sent as `una`.
+    longest: u64,
     /// When `una` was sent last.
     pub(super) sent_at: Instant,
     /// What the sender expects from the other host.
@@ -158,6 +168,7 @@ impl Gap {
         Gap {
             una: tcp.seq,
             empty: occupied == 0,
+            longest: occupied,
             sent_at: now,
             rcv_nxt: tcp.ack,
             window: tcp.window,
@@ -189,8 +200,11 @@ impl Gap {
             // Somebody holds what lies below.
             *self = Gap::new(now, sent);
         }
-        if ahead == 0 && now >= self.sent_at + APART {
-            self.note_repetition(now);
+        if ahead == 0 {
+            self.longest = self.longest.max(sent.occupied);
+            if now >= self.sent_at + APART {
+                self.note_repetition(now);
+            }
         }
         Sign::Nothing
     }
@@ -246,9 +260,12 @@ impl Gap {
     /// The last repetition has been answered.
     fn judge(&mut self, now: Instant) -> Sign {
         let Some(missing) = &mut self.missing else { return Sign::Nothing };
-        let Missing { since, waits: [longest, next], repeats, resets, .. } = *missing;
+        let Missing { from, since, waits: [longest, next], repeats, resets, .. } = *missing;
         let outage = longest.saturating_sub(next * UNLIKE);
-        if repeats < REPEATS || now < since + PATIENCE + outage || resets == RESETS {
+        let length = u64::from(self.una.distance_from(from).unsigned_abs());
+        let doubtful = !self.empty && self.longest < SHORT && length > SHORT;
+        let patience = if doubtful { PATIENCE * DOUBTS } else { PATIENCE };
+        if repeats < REPEATS || now < since + patience + outage || resets == RESETS {
             return Sign::Nothing;
         }
         if self.empty {
