@@ -143,7 +143,7 @@ fn a_bold_start_is_not_a_fair_one() {
     // What is usual comes nearest: it does not take the link's losses for its own.
     let (papers, usual) = unknown.split_at(starts.len() - 1);
     assert!(papers.iter().all(|found| found.1 < 0.6), "{papers:?}");
-    assert!(usual[0].1 > 0.7 && usual[0].1 < known.1, "{usual:?}");
+    assert!(usual[0].1 > 0.6 && usual[0].1 < known.1, "{usual:?}");
 }
 
 /// G99-W-2: what the papers' two ways to manage a gateway's buffer, and back-pressure alone, make of

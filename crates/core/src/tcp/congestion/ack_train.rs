@@ -21,6 +21,9 @@ const LONG: u64 = 16;
 /// The largest growth of a window in a round trip.
 const MAX_GROWTH: u64 = 4;
 
+/// This part of a window may be lost in two rounds; a queue that overflows in slow start loses half.
+const TOLERATED: u64 = 10;
+
 /// The fastest train of so many rounds counts: one with pauses is slower than the path.
 const ROUNDS: u64 = 10;
 
@@ -58,6 +61,11 @@ impl Train {
         let counts = self.acks >= MIN_ACKS && self.bytes >= MIN_SEGMENTS * smss;
         let length = self.last.saturating_since(self.first).as_secs_f64();
         counts.then(|| self.bytes as f64 / length.max(1e-9))
+    }
+
+    /// Whether more was lost than one segment, or a link's own losses would account for.
+    fn is_lossy(&self, smss: u64) -> bool {
+        self.lost.iter().sum::<u64>() > smss.max(self.window / TOLERATED)
     }
 }
 
@@ -108,14 +116,15 @@ impl AckTrain {
     }
 
     /// The window that slow start may have where a round trip takes `rtt`: more by three times what the round
-    /// has reported, but no more than half of what this train's rate brings in a round trip. None
-    /// where the train says too little, or where more than one segment was lost of late: many flows may begin at once,
-    /// each with a train as fast as the link.
+    /// has reported, but no more than what this train's rate brings in a round trip, and half of that until the
+    /// train has a quarter of it. None where the train says too little, or where much was lost of late: many
+    /// flows may begin at once, each with a train as fast as the link.
     pub(super) fn window(&self, rtt: Duration, smss: u64) -> Option<u64> {
-        let train = self.train.filter(|train| train.lost.iter().sum::<u64>() <= smss)?;
-        let half = train.rate(smss)? * rtt.as_secs_f64() / 2.0;
+        let train = self.train.filter(|train| !train.is_lossy(smss))?;
+        let product = (train.rate(smss)? * rtt.as_secs_f64()) as u64;
+        let carries = if train.bytes >= product / 4 { product } else { product / 2 };
         let grown = train.window + (MAX_GROWTH - 1) * (train.first_bytes + train.bytes);
-        Some(grown.min(half as u64))
+        Some(grown.min(carries))
     }
 }
 
@@ -156,6 +165,12 @@ mod tests {
         assert_eq!(train.fastest(), None, "it is short, and not over");
         round(&mut train, 1000, 100, 1000, 0, 100 * SMSS);
         assert_eq!(train.window(RTT, SMSS), Some(250 * SMSS), "half of what the path holds");
+        round(&mut train, 1500, 200, 1000, 0, 200 * SMSS);
+        assert_eq!(
+            train.window(RTT, SMSS),
+            Some(500 * SMSS),
+            "all of it: so long a train is believed"
+        );
         near(train.fastest().unwrap(), 1e6);
     }
 
@@ -171,12 +186,22 @@ mod tests {
     }
 
     #[test]
+    fn a_larger_window_may_lose_a_tenth() {
+        let mut train = AckTrain::default();
+        round(&mut train, 500, 60, 1000, 4, 60 * SMSS);
+        round(&mut train, 1000, 60, 1000, 2, 60 * SMSS);
+        assert!(train.window(RTT, SMSS).is_some());
+        round(&mut train, 1500, 60, 1000, 5, 60 * SMSS);
+        assert_eq!(train.window(RTT, SMSS), None);
+    }
+
+    #[test]
     fn a_train_with_pauses_does_not_hide_what_faster_ones_showed() {
         let mut train = AckTrain::default();
         round(&mut train, 500, 10, 1000, 0, 10 * SMSS);
         round(&mut train, 1000, 10, 40_000, 0, 40 * SMSS);
         near(train.fastest().unwrap(), 1e6);
-        assert_eq!(train.window(RTT, SMSS), Some(12_500 / 2));
+        assert_eq!(train.window(RTT, SMSS), Some(12_500));
         for number in 0..=ROUNDS {
             round(&mut train, 2000 + 500 * number, 10, 40_000, 0, 40 * SMSS);
         }
