@@ -9,7 +9,7 @@ use bentpipe_net::netns::join_by_veth;
 use bentpipe_net::testbed::{BOTH, Plan, SatelliteLink, Testbed};
 
 use crate::life::exchange;
-use crate::observation::ask;
+use crate::observation::{ask, await_nothing_held};
 use crate::pair::{open, pairs, part, talk, transfer};
 use crate::stage::{
     Ends, FAMILIES, build, fast_link, gateways_wanted, narrow_link, start_gateways,
@@ -129,8 +129,9 @@ fn route_changes_before_data() {
     for_each_detour(|testbed, detour| {
         let idle = pairs(testbed, 3);
         idle.iter().for_each(|pair| talk(pair, 5_000));
-        // The last acknowledgment is there by now.
-        thread::sleep(Duration::from_millis(300));
+        if gateways_wanted() {
+            BOTH.into_iter().for_each(|place| await_nothing_held(testbed.gateway_at(place).1));
+        }
         take(testbed, detour);
         thread::scope(|scope| {
             for pair in idle {
