@@ -100,7 +100,7 @@ if [ "$run" != passed ]; then
     exit 1
 fi
 # A mutant may make them slower, and another program the machine.
-limit=$((120 + 10 * (SECONDS - start)))
+limit=$((60 + 5 * (SECONDS - start)))
 
 declare -A count=([found]=0 [survived]=0 ['timed out']=0 [stale]=0 [broken]=0)
 for name in "${names[@]}"; do
