@@ -9,7 +9,7 @@ TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 help:
 	@echo "make demo    files cross an emulated GEO link with and without bentpipe (root; < 3 min)"
 	@echo "make test    all tests; those on the live kernel need root and are skipped without it"
-	@echo "make mutants deliberate defects in the gateway, each of which the fault tests must find (a quarter of an hour)"
+	@echo "make mutants deliberate defects in the gateway, each of which the fault tests must find (ten minutes)"
 	@echo "make mutants-changed  cargo-mutants' defects in the lines that differ from BASE (origin/main), against their crates' tests"
 	@echo "make check   formatting, lints, documentation, licences: what CI runs before the tests"
 	@echo "make bench   cost of a segment, of a packet on a link and in the simulator; throughput of a gateway beside plain forwarding (root)"
