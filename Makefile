@@ -4,12 +4,13 @@
 export PATH := $(PATH):$(HOME)/.cargo/bin:/usr/sbin:/sbin
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: help demo test mutants check bench bench-peers cargo packages test-packages cargo-deny
+.PHONY: help demo test mutants mutants-changed check bench bench-peers cargo packages test-packages cargo-deny
 
 help:
 	@echo "make demo    files cross an emulated GEO link with and without bentpipe (root; < 3 min)"
 	@echo "make test    all tests; those on the live kernel need root and are skipped without it"
-	@echo "make mutants deliberate defects in the gateway, each of which the fault tests must find (part of make test)"
+	@echo "make mutants deliberate defects in the gateway, each of which the fault tests must find (ten minutes)"
+	@echo "make mutants-changed  cargo-mutants' defects in the lines that differ from BASE (origin/main), against their crates' tests"
 	@echo "make check   formatting, lints, documentation, licences: what CI runs before the tests"
 	@echo "make bench   cost of a segment, of a packet on a link and in the simulator; throughput of a gateway beside plain forwarding (root)"
 	@echo "make bench-peers  the simulator's speed beside ns-2's (installs ns2 where it can)"
@@ -19,12 +20,13 @@ demo: cargo packages
 	@$(TARGET_DIR)/release/bentpipe demo --out out/demo
 
 test: cargo test-packages
-	cargo test --workspace --doc --quiet
-	cargo test --workspace --lib --bins --tests
-	scripts/mutants.sh
+	@scripts/test.sh
 
 mutants: cargo
 	scripts/mutants.sh
+
+mutants-changed: cargo
+	scripts/mutants-changed.sh $(BASE)
 
 check: cargo cargo-deny
 	cargo fmt --all -- --check

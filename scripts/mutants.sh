@@ -1,7 +1,12 @@
 #!/usr/bin/env bash
 # Applies each of tests/mutants/*.patch to a copy of the tree, one at a time, builds it and lets the
-# fault tests find the defect; if they do not, the gateway's own tests, or the core's where it is the core's. A mutant that nothing finds,
-# a patch that does not apply any more and one that does not compile are failures.
+# fault tests find the defect; if they do not, the gateway's own tests, or the core's where it is the core's.
+#   found      a test fails
+#   survived   none does
+#   timed out  none fails, and one run was ended: a slow machine, or a loop without end. That is no find
+#   stale      the patch does not apply any more
+#   broken     it does not compile, or a test run ends in another way than by a test that fails
+# All but the first make this script fail.
 # Usage: mutants.sh [NAME ...]      (of patches, without .patch; all if none is given)
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -29,62 +34,90 @@ git ls-files -z --cached --others --exclude-standard |
 sed -n 's/^+++ b\///p' "$patches"/*.patch | sort -u | (cd "$tree" && xargs touch)
 
 log=$target/log
-build() { (cd "$tree" && cargo test --profile mutants --locked --quiet "$@" --no-run) >"$log" 2>&1; }
-# The fault tests, up to the first violation. A mutant that goes round in circles is found as well.
-fault_tests() {
-    (cd "$tree" && BENTPIPE_SEEDS=$seeds BENTPIPE_ENOUGH=1 timeout 120 cargo test --profile mutants \
-        --locked --quiet -p bentpipe-sim --test fault_testing seeds_keep_every_invariant) >"$log" 2>&1
+# Builds the tests of a crate.
+build() { # CRATE TARGET
+    (cd "$tree" && cargo test --profile mutants --locked --no-run -p "bentpipe-$1" "${@:2}") >"$log" 2>&1 || return
+    executable=$(sed -n 's/^ *Executable .*(\(.*\))$/\1/p' "$log")
 }
-crate_tests() {
-    (cd "$tree" && timeout 120 cargo test --profile mutants --locked --quiet -p "bentpipe-$1" --lib) \
-        >"$log" 2>&1
+# Runs what was built, not by cargo, whose exit code is the same for what fails to build. In $run:
+# passed, failed, timed out or broken.
+run_tests() { # CRATE SECONDS ARGUMENT...
+    local code=0
+    (cd "$tree/crates/$1" && timeout --kill-after=10 "$2" "$executable" --quiet "${@:3}") >"$log" 2>&1 || code=$?
+    case $code in
+        0) run=passed ;;
+        101) run=failed ;; # libtest's
+        124) run='timed out' ;;
+        *) run=broken ;;
+    esac
 }
-# The crate whose own tests fail with the mutant, if there is one.
-caught_by_tests() {
+# The fault tests, up to the first violation.
+fault_tests() { # SECONDS
+    BENTPIPE_SEEDS=$seeds BENTPIPE_ENOUGH=1 run_tests sim "$1" seeds_keep_every_invariant
+}
+# In $verdict and $detail: what becomes of one mutant.
+try() { # PATCH
+    verdict=broken detail=''
+    if ! build sim --test fault_testing; then
+        detail='it does not compile'
+        return
+    fi
+    fault_tests "$limit"
+    case $run in
+        failed) verdict=found detail=$(grep -m1 -oE 'seed [0-9]+: [a-z-]+' "$log" || echo 'a fault test'); return ;;
+        broken) detail='the fault tests ended otherwise'; return ;;
+    esac
+    verdict=survived
+    [ "$run" = passed ] || verdict='timed out' detail="the fault tests, after $limit s"
     local crates=(gateway) crate
     ! grep -q '^+++ b/crates/core/' "$1" || crates+=(core)
     for crate in "${crates[@]}"; do
-        if build -p "bentpipe-$crate" --lib && ! crate_tests "$crate"; then
-            found="the $crate's $(grep -m1 -oE '^---- \S+' "$log" | cut -c6- || echo "tests")"
-            return 0
+        if ! build "$crate" --lib; then
+            verdict=broken detail="the $crate's tests do not compile"
+            return
         fi
+        run_tests "$crate" "$limit"
+        case $run in
+            failed) verdict=found detail="the $crate's $(grep -m1 -oE '^---- \S+' "$log" | cut -c6- || echo tests)"; return ;;
+            'timed out') verdict='timed out' detail="the $crate's tests, after $limit s" ;;
+            broken) verdict=broken detail="the $crate's tests ended otherwise"; return ;;
+        esac
     done
-    return 1
 }
 
 began=$SECONDS
 echo "mutants: without a mutant, seeds $seeds"
-if ! build -p bentpipe-sim --test fault_testing || ! fault_tests; then
+if ! build sim --test fault_testing; then
     tail -n 30 "$log"
-    echo "mutants: the tests fail without any mutant"
+    echo "mutants: the tests do not compile without any mutant"
     exit 1
 fi
+start=$SECONDS
+fault_tests 600
+if [ "$run" != passed ]; then
+    tail -n 30 "$log"
+    echo "mutants: the fault tests without any mutant: $run"
+    exit 1
+fi
+# A mutant may make them slower, and another program the machine.
+limit=$((60 + 5 * (SECONDS - start)))
 
-failures=0
+declare -A count=([found]=0 [survived]=0 ['timed out']=0 [stale]=0 [broken]=0)
 for name in "${names[@]}"; do
     patch=$patches/$name.patch
     start=$SECONDS
-    if ! (cd "$tree" && git apply --check "$patch"); then
-        verdict="STALE: the patch does not apply"
-        failures=$((failures + 1))
+    # Lines around the change may have been changed: one on each side is enough.
+    if (cd "$tree" && git apply -C1 "$patch" 2>"$log"); then
+        try "$patch"
+        (cd "$tree" && git apply -C1 --reverse "$patch")
     else
-        (cd "$tree" && git apply "$patch")
-        if ! build -p bentpipe-sim --test fault_testing; then
-            tail -n 20 "$log"
-            verdict="DOES NOT COMPILE"
-            failures=$((failures + 1))
-        elif ! fault_tests; then
-            found=$(grep -m1 -oE 'seed [0-9]+: [a-z-]+' "$log" || echo "a fault test")
-            verdict="caught by $found"
-        elif caught_by_tests "$patch"; then
-            verdict="caught by $found"
-        else
-            verdict="NOT CAUGHT"
-            failures=$((failures + 1))
-        fi
-        (cd "$tree" && git apply --reverse "$patch")
+        verdict=stale detail=$(head -n 1 "$log")
     fi
-    printf 'mutants: %-30s %3d s  %s\n' "$name" $((SECONDS - start)) "$verdict"
+    count[$verdict]=$((count[$verdict] + 1))
+    [ "$verdict" != broken ] || tail -n 20 "$log"
+    printf 'mutants: %-42s %3d s  %s%s\n' "$name" $((SECONDS - start)) "$verdict" "${detail:+: $detail}"
 done
-echo "mutants: ${#names[@]} in $((SECONDS - began)) s, $failures not as they should be"
-[ "$failures" -eq 0 ]
+summary=''
+for verdict in found survived 'timed out' stale broken; do summary+=", ${count[$verdict]} $verdict"; done
+echo "mutants: ${#names[@]} in $((SECONDS - began)) s: ${summary:2}"
+[ "${count[found]}" -eq ${#names[@]} ]

@@ -1,6 +1,8 @@
 //! A connection that is condensed and woken after whatever happens to it does, segment for segment,
 //! what it does otherwise.
 
+mod kept;
+
 use bentpipe_core::condensed::{Reader, Writer};
 use bentpipe_core::tcp::congestion::{Control, Growth};
 use bentpipe_core::tcp::receiver::{AckPolicy, Receiver, ReceiverConfig};
@@ -9,6 +11,7 @@ use bentpipe_core::tcp::sender::{Reduction, Sender, SenderConfig};
 use bentpipe_core::tcp::tcb::{Admission, Agreed, Outgoing, Tcb, TimestampClock, TimestampState};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::wire::{SeqNum, TcpHeader};
+use kept::kept;
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -170,7 +173,7 @@ prop_compose! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 100, ..kept("proptest-regressions/condensed.txt") })]
 
     #[test]
     fn a_woken_connection_goes_on_as_one_that_never_rested(setup in setups()) {

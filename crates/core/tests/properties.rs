@@ -4,6 +4,7 @@
 //!
 //! Algorithms are put to the test by being in [`Algorithm::ALL`] or [`Control::ALL`].
 
+mod kept;
 mod pair;
 
 use bentpipe_core::tcp::buffer::{Chunks, Pattern};
@@ -16,6 +17,7 @@ use bentpipe_core::tcp::rtt::RtoConfig;
 use bentpipe_core::tcp::sender::{InitialWindow, Reduction, SenderConfig};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::Rate;
+use kept::kept;
 use pair::{Close, End, Faults, Pace, Setup, run};
 use proptest::prelude::*;
 
@@ -193,7 +195,7 @@ fn limit_bytes(sender: &mut End, receiver: &End) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { max_shrink_iters: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { max_shrink_iters: 2_000, ..kept("proptest-regressions/properties.txt") })]
 
     #[test]
     fn every_byte_arrives_once_and_in_order(setup in setups(0.25)) {

@@ -15,7 +15,7 @@
 //! - **20 packets, SACK (-12 %).** ns counts the pipe by duplicates and not by its scoreboard,
 //!   overruns the queue twice more at once and begins with a threshold of 13 packets; ours does not.
 //!
-//! `BENTPIPE_BLESS=1 cargo test -p bentpipe-sim --test buffer_study` writes the table anew.
+//! `BENTPIPE_BLESS=1 cargo test -p bentpipe-sim --test runs buffer_study` writes the table anew.
 
 use bentpipe_core::link::{Link, LinkConfig, Packet, QueueLimit};
 use bentpipe_core::tcp::congestion::Probing;

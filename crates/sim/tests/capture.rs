@@ -1,9 +1,9 @@
 //! What a capture at the hosts has: every packet, whole in its headers, and nothing changed by it.
 
+use crate::support::parsed;
 use bentpipe_core::tcp::buffer::Pattern;
 use bentpipe_core::time::Instant;
 use bentpipe_core::wire::{Flags, Packet, SeqNum, Verify};
-use bentpipe_scenario::Scenario;
 use bentpipe_sim::{Captured, Direction, PacketSink, run, run_captured};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -58,7 +58,7 @@ type Way = (IpAddr, u16, IpAddr, u16);
 
 #[test]
 fn every_packet_at_a_host_is_captured_and_right_to_the_last_bit_of_its_checksum() {
-    let scenario = Scenario::parse(TEXT).unwrap();
+    let scenario = parsed(TEXT);
     let packets = Collected::default();
     let sink = Box::new(packets.clone());
     let outcome = run_captured(&scenario, 0, Some(sink), |_| true).unwrap();
@@ -123,10 +123,10 @@ fn every_packet_at_a_host_is_captured_and_right_to_the_last_bit_of_its_checksum(
 
 /// The packets of a run of `text` with these lines of `[record]`.
 fn captured(text: &str, record: &str) -> Vec<Captured> {
-    let scenario = Scenario::parse(&format!("{text}\n[record]\npackets = true\n{record}"));
+    let scenario = parsed(&format!("{text}\n[record]\npackets = true\n{record}"));
     let packets = Collected::default();
     let sink = Box::new(packets.clone());
-    run_captured(&scenario.unwrap(), 0, Some(sink), |_| true).unwrap();
+    run_captured(&scenario, 0, Some(sink), |_| true).unwrap();
     packets.0.take()
 }
 
@@ -223,7 +223,7 @@ fn captures_of_single_flows_make_up_the_whole() {
 #[test]
 fn captures_are_made_at_the_hosts_of_the_links_that_are_named() {
     let all = captured(BUSY, "");
-    let scenario = Scenario::parse(BUSY).unwrap();
+    let scenario = parsed(BUSY);
     for (links, hosts) in [
         ("\"lan\"", &["client"][..]),
         ("\"net\", \"sat\"", &["server"]),

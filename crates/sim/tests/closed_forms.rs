@@ -1,10 +1,10 @@
 //! Whole runs against what theory says of them in closed form: serialisation, the queue M/D/1, the
 //! sawtooth of one flow, and the law of the inverse square root.
 
+use crate::support::outcome;
 use bentpipe_core::link::{LinkConfig, QueueLimit};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::Rate;
-use bentpipe_scenario::Scenario;
 use bentpipe_sim::workload::Workload;
 use bentpipe_sim::{
     Content, Datagram, Echo, End, Faults, Host, Line, Net, Node, NodeId, Notice, Outcome,
@@ -157,8 +157,7 @@ fn one_flow(link: &str, duration: u64) -> Outcome {
         "#,
         warm_up = duration / 10
     );
-    let scenario = Scenario::parse(&text).unwrap_or_else(|error| panic!("{error}"));
-    bentpipe_sim::run(&scenario, 0, |_| true).unwrap()
+    outcome(&text)
 }
 
 /// The utilisation of a path that holds `path` packets and whose queue holds `queue`: the window

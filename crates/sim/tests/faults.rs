@@ -1,19 +1,9 @@
 //! What breaks, and what becomes of the flows.
 
+use crate::support::{main_flow, outcome};
 use bentpipe_core::time::Instant;
-use bentpipe_scenario::Scenario;
-use bentpipe_sim::record::FlowRow;
-use bentpipe_sim::{Outcome, run};
+use bentpipe_sim::Outcome;
 use std::time::Duration;
-
-fn outcome(text: &str) -> Outcome {
-    let scenario = Scenario::parse(text).unwrap_or_else(|error| panic!("{error}"));
-    run(&scenario, 0, |_| true).unwrap()
-}
-
-fn main_flow(outcome: &Outcome) -> &FlowRow {
-    outcome.flows.iter().find(|flow| flow.name == "main").unwrap()
-}
 
 /// A long way round, `far`, beside a satellite link; `middle` is a router or a gateway.
 const NETWORK: &str = r#"

@@ -1,21 +1,8 @@
 //! Remedies inside the network do what their papers say of them.
 
-use bentpipe_scenario::Scenario;
-use bentpipe_sim::record::{FlowRow, LinkRow};
+use crate::support::{brief, link, main_flow, outcome, parsed};
+use bentpipe_sim::record::FlowRow;
 use bentpipe_sim::{Outcome, run};
-
-fn outcome(text: &str) -> Outcome {
-    let scenario = Scenario::parse(text).unwrap_or_else(|error| panic!("{error}"));
-    run(&scenario, 0, |_| true).unwrap()
-}
-
-fn main_flow(outcome: &Outcome) -> &FlowRow {
-    outcome.flows.iter().find(|flow| flow.name == "main").unwrap()
-}
-
-fn link<'a>(outcome: &'a Outcome, name: &str, from: &str) -> &'a LinkRow {
-    outcome.links.iter().find(|link| link.name == name && link.from == from).unwrap()
-}
 
 /// A way back 300 times thinner than the way there.
 const ASYMMETRIC: &str = r#"
@@ -50,8 +37,8 @@ fn filtering_and_thinning_acknowledgments_help_a_thin_way_back() {
     let thinned = with("kind = \"ack-decimator\"\none-in = 8");
     let goodput = |outcome: &Outcome| main_flow(outcome).goodput;
     // RFC 3449, 5.2.1: filtering lets the forward rate be what it is without asymmetry.
-    assert!(goodput(&filtered) > 2.0 * goodput(&plain), "{filtered:#?}");
-    assert!(goodput(&thinned) > 1.5 * goodput(&plain), "{thinned:#?}");
+    assert!(goodput(&filtered) > 2.0 * goodput(&plain), "{}", brief(&filtered));
+    assert!(goodput(&thinned) > 1.5 * goodput(&plain), "{}", brief(&thinned));
     // The acknowledgments that are there do not wait behind those that they supersede.
     let back = |outcome: &Outcome| link(outcome, "thin", "r").mean_queue.0;
     assert!(
@@ -176,7 +163,7 @@ fn snoop_hides_the_losses_of_the_last_hop() {
     let snoop = "[helper.h]\nkind = \"snoop\"\nat = \"r\"\nlink = \"air\"\n";
     let hop = |loss: &str, more: &str| LAST_HOP.replace("LOSS", loss) + more;
     let mean = |loss: &str, more: &str| {
-        let scenario = Scenario::parse(&hop(loss, more)).unwrap();
+        let scenario = parsed(&hop(loss, more));
         let goodput = |number| main_flow(&run(&scenario, number, |_| true).unwrap()).goodput;
         (0..5).map(goodput).sum::<f64>() / 5.0
     };

@@ -1,12 +1,6 @@
 //! What the papers leave to others, answered where the gateways' turns on a link that is known do it.
 
-use bentpipe_scenario::Scenario;
-use bentpipe_sim::{Outcome, run};
-
-fn outcome(text: &str) -> Outcome {
-    let scenario = Scenario::parse(text).unwrap_or_else(|error| panic!("{error}"));
-    run(&scenario, 0, |_| true).unwrap()
-}
+use crate::support::outcome;
 
 /// Half a second over 8 Mbit/s between two gateways, with what their satellite legs are told.
 fn between_gateways(leg: &str) -> String {

@@ -1,12 +1,7 @@
 //! Scenarios from text to results.
 
-use bentpipe_scenario::Scenario;
-use bentpipe_sim::{Outcome, run};
-
-fn outcome(text: &str) -> Outcome {
-    let scenario = Scenario::parse(text).unwrap_or_else(|error| panic!("{error}"));
-    run(&scenario, 0, |_| true).unwrap()
-}
+use crate::support::{brief, outcome, parsed};
+use bentpipe_sim::run;
 
 const GEO: &str = r#"
 [run]
@@ -34,12 +29,12 @@ bytes = "1MB"
 #[test]
 fn a_download_is_complete_and_its_figures_fit_together() {
     let outcome = outcome(GEO);
-    let [flow] = &outcome.flows[..] else { panic!("{outcome:#?}") };
+    let [flow] = &outcome.flows[..] else { panic!("{}", brief(&outcome)) };
     assert_eq!((flow.tally.delivered, flow.completed, flow.connections), (1_000_000, 1, 1));
     assert_eq!(outcome.transfers[0].transfer.bytes, 1_000_000);
     assert_eq!(flow.mean_completion, Some(outcome.run.end));
     let goodput = 8e6 / outcome.run.end.as_secs_f64();
-    assert!((flow.goodput - goodput).abs() < 1.0, "{outcome:#?}");
+    assert!((flow.goodput - goodput).abs() < 1.0, "{}", brief(&outcome));
     // All that was lost was dropped by the satellite link's queue, and sent again.
     let sat = outcome.links.iter().find(|link| link.name == "sat" && link.from == "r").unwrap();
     assert_eq!(outcome.run.dropped, sat.counters.dropped.packets);
@@ -53,7 +48,7 @@ fn a_download_is_complete_and_its_figures_fit_together() {
 #[test]
 fn the_same_run_gives_the_same_results_and_another_one_others() {
     let text = GEO.replace("delay = \"250ms\"", "delay = \"250ms\"\nloss = 0.01");
-    let scenario = Scenario::parse(&text).unwrap();
+    let scenario = parsed(&text);
     let digest = |number| run(&scenario, number, |_| true).unwrap();
     assert_eq!(digest(0), digest(0));
     assert_ne!(digest(0).run.digest, digest(1).run.digest);
@@ -67,14 +62,14 @@ fn statistics_begin_after_the_warm_up() {
     let sat = outcome.links.iter().find(|link| link.name == "sat" && link.from == "r").unwrap();
     assert_eq!(sat.capacity, Some(1.5e6 / 8.0 * 40.0));
     let utilisation = sat.utilisation().unwrap();
-    assert!(utilisation > 0.8 && utilisation <= 1.0, "{outcome:#?}");
+    assert!(utilisation > 0.8 && utilisation <= 1.0, "{}", brief(&outcome));
     let wire = outcome.flows[0].goodput * 1040.0 / 1000.0;
-    assert!(wire > 0.8 * 1.5e6 && wire <= 1.5e6, "{outcome:#?}");
+    assert!(wire > 0.8 * 1.5e6 && wire <= 1.5e6, "{}", brief(&outcome));
 }
 
 #[test]
 fn a_run_can_be_given_up() {
-    let scenario = Scenario::parse(GEO).unwrap();
+    let scenario = parsed(GEO);
     let mut asked = 0;
     let result = run(&scenario, 0, |share| {
         asked += 1;

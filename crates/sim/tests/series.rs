@@ -1,10 +1,10 @@
 //! Time series and queue lengths of a run.
 
+use crate::support::outcome;
 use bentpipe_core::time::Instant;
 use bentpipe_gateway::Side;
-use bentpipe_scenario::Scenario;
+use bentpipe_sim::Outcome;
 use bentpipe_sim::record::{GatewayRow, Sample};
-use bentpipe_sim::{Outcome, run};
 
 const NETWORK: &str = r#"
 tcp = "ns-1997,recovery=sack,opening=handshake"
@@ -47,11 +47,6 @@ flows = ["main"]
 /// The same, until the last acknowledgment has come, too.
 fn to_the_end() -> String {
     NETWORK.replace("duration = \"60s\"\nuntil = \"flows-done\"", "duration = \"12s\"")
-}
-
-fn outcome(text: &str) -> Outcome {
-    let scenario = Scenario::parse(text).unwrap_or_else(|error| panic!("{error}"));
-    run(&scenario, 0, |_| true).unwrap()
 }
 
 fn of<'a>(outcome: &'a Outcome, element: &str, quantity: &str) -> Vec<&'a Sample> {

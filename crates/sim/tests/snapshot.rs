@@ -2,7 +2,7 @@
 //! beside this file: 2 MB at 8 Mbit/s with one bandwidth-delay product of buffer, by loss and
 //! round-trip time. A change in behaviour is thereby seen in review.
 //!
-//! `BENTPIPE_BLESS=1 cargo test -p bentpipe-sim --test snapshot` writes the table anew.
+//! `BENTPIPE_BLESS=1 cargo test -p bentpipe-sim --test runs snapshot` writes the table anew.
 
 use bentpipe_core::link::{LinkConfig, QueueLimit};
 use bentpipe_core::tcp::congestion::Control;

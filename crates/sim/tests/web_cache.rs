@@ -1,9 +1,9 @@
 //! A Web cache near its users: what it answers never crosses the satellite, what it fetches does so on
 //! connections of its own, and everything else passes.
 
+use crate::support::{brief, link, main_flow, parsed, played};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_scenario::{Scenario, web};
-use bentpipe_sim::record::{FlowRow, LinkRow};
 use bentpipe_sim::{Outcome, build, run};
 use rand::RngExt;
 
@@ -66,30 +66,17 @@ impl Path<'_> {
     }
 
     fn outcome(&self) -> Outcome {
-        run(&self.scenario(), 0, |_| true).unwrap()
+        played(&self.scenario())
     }
-}
-
-fn parsed(text: &str) -> Scenario {
-    Scenario::parse(text).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
 fn cache(hits: f64) -> String {
     format!("[helper.cache]\nkind = \"web-cache\"\nat = \"near\"\nlink = \"sat\"\nhits = {hits}\n")
 }
 
-fn main_flow(outcome: &Outcome) -> &FlowRow {
-    outcome.flows.iter().find(|flow| flow.name == "main").unwrap()
-}
-
 fn seconds(outcome: &Outcome) -> f64 {
     let transfer = outcome.transfers[0].transfer;
     transfer.completed.expect("it is loaded").saturating_since(transfer.started).as_secs_f64()
-}
-
-/// Packets and bytes that were sent over a link from one of its ends.
-fn over<'a>(outcome: &'a Outcome, link: &str, from: &str) -> &'a LinkRow {
-    outcome.links.iter().find(|row| row.name == link && row.from == from).unwrap()
 }
 
 const OBJECTS: usize = 17;
@@ -132,7 +119,7 @@ fn hits_take_round_trips_of_the_lan_and_misses_of_the_satellite_too() {
             assert_eq!(took, expected.as_secs_f64(), "{hits}, HTTP/{version}: {missed:?}");
             // Every object has come whole, and only those that were missed have crossed.
             assert_eq!(main_flow(&outcome).tally.delivered, OBJECTS as u64 * 500);
-            let satellite = over(&outcome, "sat", "server").counters.delivered;
+            let satellite = link(&outcome, "sat", "server").counters.delivered;
             let payload = satellite.bytes - satellite.packets * 52;
             assert!(
                 (payload as i64 - i64::from(misses) * 500).abs() < 20 * i64::from(misses) + 20,
@@ -186,7 +173,7 @@ fn pages_come_as_from_the_lan_as_over_a_split_connection_or_in_between() {
             let bytes = main_flow(&none).tally.delivered;
             assert!(bytes > 0 && main_flow(&half).tally.delivered == bytes, "{name}");
             assert_eq!(main_flow(&all).tally.delivered, bytes, "{name}");
-            let crossed = |outcome| over(outcome, "sat", "server").counters.delivered.bytes;
+            let crossed = |outcome| link(outcome, "sat", "server").counters.delivered.bytes;
             assert!(crossed(&none) > bytes && crossed(&all) == 0, "{name}");
         }
     }
@@ -210,7 +197,7 @@ fn every_object_arrives_whole_through_losses_on_both_sides() {
                 (5, 5 * 670_700),
                 "{version} {hits}"
             );
-            assert!(over(&outcome, "lan", "near").counters.lost.packets > 0);
+            assert!(link(&outcome, "lan", "near").counters.lost.packets > 0);
             assert_eq!(outcome, lossy.outcome(), "the same seed, the same run");
         }
     }
@@ -244,7 +231,7 @@ fn a_background_of_pages_crosses_the_satellite_as_far_as_it_is_missed() {
         assert!(flow.completed > 1000 && flow.begun - flow.completed < 100, "{flow:?}");
         (
             flow.tally.delivered as f64,
-            over(&outcome, "sat", "server").counters.delivered.bytes as f64,
+            link(&outcome, "sat", "server").counters.delivered.bytes as f64,
         )
     };
     let [(all, most), (_, half), (_, none)] = [0.0, 0.5, 1.0].map(crossed);
@@ -266,7 +253,7 @@ fn clients_get_over_a_fetch_that_breaks() {
         let outcome = Path { run: "duration = \"1h\"", ..path }.outcome();
         let later = outcome.transfers.iter().filter_map(|row| row.transfer.completed);
         let later = later.filter(|at| *at > Instant::from_millis(2_100_000));
-        assert!(later.count() > 50, "{version}: {:#?}", outcome.flows);
+        assert!(later.count() > 50, "{version}: {}", brief(&outcome));
     }
 }
 
@@ -295,7 +282,7 @@ fn what_one_cache_does_not_hold_the_next_one_may() {
         let text = path.text().replace("[\"server\", \"near\"]", "[\"far\", \"near\"]");
         let outcome = run(&parsed(&text), 0, |_| true).unwrap();
         assert_eq!(main_flow(&outcome).tally.delivered, OBJECTS as u64 * 500);
-        let crossed = |from, link| over(&outcome, link, from).counters.delivered.packets;
+        let crossed = |from, name| link(&outcome, name, from).counters.delivered.packets;
         (seconds(&outcome), crossed("far", "sat"), crossed("server", "wan"))
     };
     let [ms20, ms500, ms100] = [0.02, 0.5, 0.1];
@@ -324,6 +311,6 @@ fn a_route_that_leaves_the_cache_breaks_its_connections_and_goes_on_without_it()
         // The page is whole, though some of it has been loaded twice.
         assert_eq!((flow.completed, outcome.transfers[0].transfer.bytes), (1, 670_700));
         assert!(flow.tally.delivered >= 670_700 && seconds(&outcome) < 20.0, "{version}: {flow:?}");
-        assert!(over(&outcome, "bypass", "near").counters.delivered.packets > 20, "{version}");
+        assert!(link(&outcome, "bypass", "near").counters.delivered.packets > 20, "{version}");
     }
 }

@@ -13,6 +13,7 @@ use bentpipe_net::testbed::{Place, Plan, Testbed};
 
 use crate::life::{assert_unchanged, state};
 use crate::stage::{BENTPIPE, build, gateways_wanted};
+use crate::toolbox::SOON;
 
 pub(crate) const CASES: &[(&str, fn())] = &[
     ("gateway_with_an_unknown_key", || {
@@ -62,7 +63,7 @@ const LINK: [&str; 7] = ["link", "--between", "lan0,sat0", "--rate", "8Mbit/s", 
 fn complains(namespace: &Namespace, command: &mut Command, word: &str) {
     let before = state(namespace);
     let mut process = Process::start("bentpipe", command).expect("start");
-    let status = process.wait(Duration::from_secs(10)).expect("it ends by itself");
+    let status = process.wait(SOON).expect("it ends by itself");
     let stderr = process.stderr();
     assert!(!status.success(), "it succeeded: {stderr}");
     assert!(stderr.contains(word), "`{word}` is not in: {stderr}");
@@ -170,7 +171,7 @@ fn link_twice() {
     let mut command = testbed.g1.command(BENTPIPE);
     command.args(LINK);
     let mut first = Process::start("bentpipe link", &mut command).expect("start");
-    first.wait_for_line("bentpipe link: ready", Duration::from_secs(10)).expect("ready");
+    first.wait_for_line("bentpipe link: ready", SOON).expect("ready");
     complains(&testbed.g1, testbed.g1.command(BENTPIPE).args(LINK), "already");
     assert!(first.try_wait().is_none(), "the first one must go on");
 }

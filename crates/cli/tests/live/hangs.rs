@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bentpipe_net::netns::process::Process;
 use bentpipe_net::testbed::{Place, Plan};
@@ -13,7 +13,7 @@ use crate::observation::{ask, watchdog_of};
 use crate::stage::{
     Ends, FAMILIES, build, fast_link, gateways_wanted, narrow_link, start_gateways,
 };
-use crate::toolbox::{accept, assert_same, content, receive, send};
+use crate::toolbox::{accept, assert_same, content, receive, send, wait_until};
 
 pub(crate) const CASES: &[(&str, fn())] = &[
     ("uploads_meet_two_hangs", uploads_meet_two_hangs),
@@ -30,11 +30,11 @@ const SIZE: usize = 1_500_000;
 /// A second hang meets connections that leave since the first.
 fn uploads_meet_two_hangs() {
     let said = uploads(|gateway| {
-        for _ in 0..2 {
+        for hang in 1..=2 {
             gateway.signal(Signal::SIGSTOP);
-            thread::sleep(HANG);
+            await_said(gateway, "does not answer", hang);
             gateway.signal(Signal::SIGCONT);
-            thread::sleep(Duration::from_millis(300));
+            await_said(gateway, "hung for a while", hang);
         }
     });
     if let Some(said) = said {
@@ -85,11 +85,15 @@ fn watchdog_dies_first() {
 /// Kills the gateway's watchdog, and waits until it has noticed.
 fn bereave(gateway: &mut Process) {
     kill(watchdog_of(gateway), Signal::SIGKILL).expect("a signal");
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while !gateway.stderr().contains("the watchdog is gone") {
-        assert!(Instant::now() < deadline, "{}", gateway.stderr());
-        thread::sleep(Duration::from_millis(50));
-    }
+    await_said(gateway, "the watchdog is gone", 1);
+}
+
+/// Waits until the gateway or its watchdog has said `what` so many times.
+fn await_said(gateway: &Process, what: &str, times: usize) {
+    wait_until(what, || {
+        let said = gateway.stderr();
+        if said.matches(what).count() >= times { Ok(()) } else { Err(said) }
+    });
 }
 
 /// Six uploads over 10 Mbit/s and 200 ms, which all end whole whatever happens to the near gateway. What it

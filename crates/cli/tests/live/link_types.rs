@@ -21,7 +21,7 @@ use socket2::{Protocol, Socket, Type};
 use crate::life::exchange;
 use crate::observation::ask;
 use crate::stage::{Ends, FAMILIES, Family, build, fast_link, gateways_wanted, start_gateways};
-use crate::toolbox::{assert_same, content};
+use crate::toolbox::{PATIENCE, assert_same, content};
 
 pub(crate) const CASES: &[(&str, fn())] = &[
     ("satellite_link_without_ethernet", without_ethernet),
@@ -103,7 +103,7 @@ fn send_garbage(testbed: &Testbed, family: Family) {
             let socket = Socket::new(family.domain(), Type::RAW, Some(Protocol::TCP));
             let socket = socket.expect("raw socket");
             socket.bind(&SocketAddr::new(address, 0).into()).expect("bind");
-            socket.set_read_timeout(Some(Duration::from_secs(5))).expect("timeout");
+            socket.set_read_timeout(Some(PATIENCE)).expect("timeout");
             socket
         });
         socket.expect("namespace")

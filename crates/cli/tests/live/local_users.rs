@@ -15,6 +15,7 @@ use nix::sys::signal::Signal;
 use crate::bad_input::as_nobody;
 use crate::observation::{ask, watchdog_of};
 use crate::stage::{build, gateways_wanted};
+use crate::toolbox::SOON;
 
 pub(crate) const CASES: &[(&str, fn())] = &[
     ("names_cannot_be_taken_from_a_gateway", names_cannot_be_taken),
@@ -58,7 +59,7 @@ fn root_alone_is_answered() {
     testbed.start_gateway(Place::Near).expect("gateway");
     let mut command = as_nobody(&testbed.g1);
     let mut asking = Process::start("flows", command.args(["gateway", "flows"])).expect("start");
-    let status = asking.wait(Duration::from_secs(10)).expect("it ends");
+    let status = asking.wait(SOON).expect("it ends");
     let said = asking.stderr();
     assert!(!status.success() && said.contains("root alone"), "{said}");
     assert_eq!(said.trim().lines().count(), 1, "{said}");

@@ -12,9 +12,9 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
-use crate::life::{assert_unchanged, exchange, state};
+use crate::life::{await_unchanged, exchange, state};
 use crate::stage::{BENTPIPE, Ends, FAMILIES, build, fast_link, gateways_wanted, start_gateways};
-use crate::toolbox::{accept, assert_same, content, receive, send, timed};
+use crate::toolbox::{accept, assert_same, content, receive, send, timed, wait_until};
 
 pub(crate) const CASES: &[(&str, fn())] = &[
     ("flows_are_shown", flows_are_shown),
@@ -47,9 +47,9 @@ fn flows_are_shown() {
             (client, server, address)
         })
         .collect();
-    thread::sleep(Duration::from_millis(300));
     for place in BOTH {
         let (_, namespace) = testbed.gateway_at(place);
+        await_nothing_held(namespace);
         let flows = ask(namespace, "flows");
         assert_eq!(flows.as_array().map(Vec::len), Some(pairs.len()), "{flows}");
         for (client, _, address) in &pairs {
@@ -105,8 +105,9 @@ fn stopped_process_is_passed_by() {
     for family in FAMILIES {
         let ends = Ends::of(&testbed, family);
         let ((), took) = timed(|| exchange(&ends, 100_000));
-        // The first SYN may wait in the device; the next one comes after a second.
-        assert!(took < Duration::from_millis(2500), "while it is stopped: {took:?}");
+        // The first SYN may wait in the device; the next one comes after a second, or on a busy machine
+        // the one two seconds later finds its way.
+        assert!(took < Duration::from_secs(8), "while it is stopped: {took:?}");
     }
     let ends = Ends::of(&testbed, FAMILIES[0]);
     let (listener, address) = ends.listen();
@@ -118,11 +119,18 @@ fn stopped_process_is_passed_by() {
     assert!(before.contains("flags dormant"), "{before}");
 
     gateway.signal(Signal::SIGCONT);
-    thread::sleep(Duration::from_millis(700));
+    wait_until("woken rules", || {
+        let rules = testbed.g1.output("nft", &["list", "ruleset"]).expect("rules");
+        if rules.contains("flags dormant") { Err(rules) } else { Ok(()) }
+    });
     let split = |namespace| ask(namespace, "status")["totals"]["split"].as_u64().expect("a count");
     let count = split(&testbed.g1);
-    send(&server, &content(23, 500_000));
-    assert_eq!(receive(&client, 500_000), content(23, 500_000), "older than the return");
+    let older = content(23, 500_000);
+    thread::scope(|scope| {
+        // Read at the same time: who would hold it, if the far gateway had been too busy to split?
+        scope.spawn(|| send(&server, &older));
+        assert_same("older than the return", &older, &receive(&client, older.len()));
+    });
     FAMILIES.into_iter().for_each(|family| exchange(&Ends::of(&testbed, family), 100_000));
     assert_eq!(split(&testbed.g1), count + 2, "it splits again");
     let said = gateway.stderr();
@@ -206,8 +214,7 @@ fn killed_gateway_is_cleared_away() {
     let before = state(&testbed.g1);
     testbed.start_gateway(Place::Near).expect("gateway");
     testbed.take_gateway(Place::Near).expect("gateway").kill();
-    thread::sleep(Duration::from_secs(1));
-    assert_unchanged(&before, &testbed.g1);
+    await_unchanged(&before, &testbed.g1);
     for _ in 0..3 {
         testbed.start_gateway(Place::Near).expect("gateway");
         testbed.take_gateway(Place::Near).expect("gateway").kill();
@@ -228,6 +235,14 @@ pub(crate) fn watchdog_of(gateway: &Process) -> Pid {
     };
     let watchdog = children.split_whitespace().find(watches).expect("a watchdog");
     Pid::from_raw(watchdog.parse().expect("a number"))
+}
+
+/// Waits until the gateway in `namespace` holds no bytes: all that it has received is acknowledged.
+pub(crate) fn await_nothing_held(namespace: &Namespace) {
+    wait_until("nothing held", || {
+        let status = ask(namespace, "status");
+        if status["held_bytes"] == 0 { Ok(()) } else { Err(status.to_string()) }
+    });
 }
 
 /// What the gateway in `namespace` answers, as JSON.

@@ -35,10 +35,15 @@ fn addresses_are_the_hosts_own(ends: &Ends) {
 fn refused(ends: &Ends) {
     let (listener, address) = ends.listen();
     drop(listener);
-    let (result, took) = timed(|| ends.try_connect(address, |_| ()));
-    let error = result.expect_err("nobody listens");
-    assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused, "{error}");
-    assert!(took < Duration::from_secs(1), "the refusal took {took:?}");
+    // A refusal that were lost would come a second later each time; a machine that is busy has time at one
+    // of three attempts.
+    let took = [(); 3].map(|()| {
+        let (result, took) = timed(|| ends.try_connect(address, |_| ()));
+        let error = result.expect_err("nobody listens");
+        assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused, "{error}");
+        took
+    });
+    assert!(took.into_iter().any(|took| took < Duration::from_secs(1)), "refusals took {took:?}");
 }
 
 /// G2's kernel finds nobody at the address, and says so by ICMP.

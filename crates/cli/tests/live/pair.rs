@@ -14,7 +14,7 @@ use crate::toolbox::{
     send_or_abort,
 };
 
-/// How long the hosts' kernels try to get a segment across (TCP_USER_TIMEOUT).
+/// How long the hosts' kernels try to get a segment across (TCP_USER_TIMEOUT), where gateways are killed.
 const USER_TIMEOUT: Duration = Duration::from_secs(8);
 
 /// Both ends of a connection.
@@ -25,14 +25,19 @@ pub(crate) struct Pair {
 
 /// So many for each family.
 pub(crate) fn pairs(testbed: &Arc<Testbed>, count: usize) -> Vec<Pair> {
-    let families = FAMILIES.into_iter().flat_map(|family| std::iter::repeat_n(family, count));
-    families.map(|family| open(&Ends::of(testbed, family))).collect()
+    pairs_for(testbed, count, USER_TIMEOUT)
 }
 
-/// A connection from H1 to H2, both of whose kernels give up soon.
-pub(crate) fn open(ends: &Ends) -> Pair {
+/// The same, where kernels give up after another time.
+pub(crate) fn pairs_for(testbed: &Arc<Testbed>, count: usize, user_timeout: Duration) -> Vec<Pair> {
+    let families = FAMILIES.into_iter().flat_map(|family| std::iter::repeat_n(family, count));
+    families.map(|family| open_for(&Ends::of(testbed, family), user_timeout)).collect()
+}
+
+/// A connection from H1 to H2, both of whose kernels give up after `user_timeout`.
+pub(crate) fn open_for(ends: &Ends, user_timeout: Duration) -> Pair {
     let patient = |socket: &Socket| {
-        socket.set_tcp_user_timeout(Some(USER_TIMEOUT)).expect("user timeout");
+        socket.set_tcp_user_timeout(Some(user_timeout)).expect("user timeout");
     };
     let (listener, address) = ends.listen();
     let client = ends.try_connect(address, patient).expect("connect");

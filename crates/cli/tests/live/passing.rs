@@ -15,7 +15,7 @@ use socket2::{Domain, Protocol, SockRef, Socket, Type};
 
 use crate::Case;
 use crate::stage::{Ends, Family};
-use crate::toolbox::{accept, assert_same, content, finish, receive_to_end, send};
+use crate::toolbox::{PATIENCE, accept, assert_same, content, finish, receive_to_end, send};
 
 pub(crate) const CASES: &[Case] = &[
     ("sequence_numbers_are_the_same_at_both_ends", sequence_numbers),
@@ -51,8 +51,6 @@ fn sequence_numbers(ends: &Ends) {
         assert_same("down", &down, &receive_to_end(&client));
     });
     drop(client);
-    // The last acknowledgement is still on its way.
-    thread::sleep(Duration::from_millis(300));
     let [at_h1, at_h2] = captures.stop();
 
     for (from, to, sent) in [(client_address, address, &up), (address, client_address, &down)] {
@@ -71,7 +69,7 @@ fn udp(ends: &Ends) {
     let socket = |host: &Namespace, address| {
         let socket = host.run(|| UdpSocket::bind(SocketAddr::new(address, 0)).expect("bind"));
         let socket = socket.expect("namespace");
-        socket.set_read_timeout(Some(Duration::from_secs(5))).expect("timeout");
+        socket.set_read_timeout(Some(PATIENCE)).expect("timeout");
         socket
     };
     let near = socket(&ends.testbed.h1, ends.family.h1());
@@ -93,7 +91,7 @@ fn udp(ends: &Ends) {
 fn icmp_echo(ends: &Ends) {
     for size in ["56", "3000"] {
         let h2 = ends.family.h2().to_string();
-        let arguments = ["-n", "-c", "3", "-i", "0.2", "-W", "3", "-s", size, &h2];
+        let arguments = ["-n", "-c", "3", "-i", "0.2", "-W", "20", "-s", size, &h2];
         let output = ends.testbed.h1.output("ping", &arguments).expect("ping");
         assert!(output.contains("3 received"), "{output}");
         assert!(!output.contains("wrong data"), "{output}");
@@ -120,7 +118,7 @@ fn cross(ends: &Ends, protocol: u8, sent: [&[u8]; 2]) {
             let socket = Socket::new(ends.family.domain(), Type::RAW, Some(protocol));
             let socket = socket.expect("raw socket");
             socket.bind(&SocketAddr::new(address, 0).into()).expect("bind");
-            socket.set_read_timeout(Some(Duration::from_secs(5))).expect("timeout");
+            socket.set_read_timeout(Some(PATIENCE)).expect("timeout");
             socket
         });
         socket.expect("namespace")
@@ -188,12 +186,14 @@ impl Captures {
             thread::spawn(move || {
                 let mut frames = Vec::new();
                 let mut buffer = vec![0; 100_000];
-                while !stop.load(Ordering::Relaxed) {
-                    if let Ok(length) = (&socket).read(&mut buffer) {
-                        frames.push(buffer[..length].to_vec());
+                // Both hosts have read each other's end, so all that counts waits here at the latest.
+                loop {
+                    match (&socket).read(&mut buffer) {
+                        Ok(length) => frames.push(buffer[..length].to_vec()),
+                        Err(_) if stop.load(Ordering::Relaxed) => return frames,
+                        Err(_) => {}
                     }
                 }
-                frames
             })
         });
         Captures { running, stop }

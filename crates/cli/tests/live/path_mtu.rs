@@ -5,12 +5,11 @@
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
 
 use bentpipe_net::testbed::{BOTH, Firewall, Place, Plan, Testbed};
 
 use crate::stage::{Ends, FAMILIES, Family, build, gateways_wanted, start_gateways};
-use crate::toolbox::{accept, assert_same, content, finish, receive_to_end, send, timed};
+use crate::toolbox::{SOON, accept, assert_same, content, finish, receive_to_end, send, timed};
 
 pub(crate) const CASES: &[(&str, fn())] = &[
     ("each_leg_learns_its_path_mtu", || smaller_mtu(Firewall::None)),
@@ -42,8 +41,8 @@ fn smaller_mtu(firewall: Firewall) {
     let testbed = Arc::new(testbed);
     for family in FAMILIES {
         let ((), took) = timed(|| exchange(&Ends::of(&testbed, family), SIZE));
-        // One round trip for each router that complains, on cables without delay.
-        assert!(took < Duration::from_secs(2), "{family}: {took:?}");
+        // One round trip for each router that complains, on cables without delay; a black hole takes for ever.
+        assert!(took < SOON, "{family}: {took:?}");
     }
     // A host that nobody tells of the MTU of another's path has nothing to remember.
     if gateways_wanted() {
@@ -75,7 +74,7 @@ fn unsplit() {
     narrow(testbed);
     for (client, server) in &pairs {
         let ((), took) = timed(|| talk(client, server, SIZE));
-        assert!(took < Duration::from_secs(2), "{took:?}");
+        assert!(took < SOON, "{took:?}");
     }
     if gateways_wanted() {
         let mut far = testbed.take_gateway(Place::Far).expect("a gateway");
@@ -98,7 +97,7 @@ fn fragments(firewall: Firewall) {
     let gateway = testbed.take_gateway(Place::Far);
     let testbed = Arc::new(testbed);
     let ((), took) = timed(|| exchange(&Ends::of(&testbed, Family::V4), 1_000_000));
-    assert!(took < Duration::from_secs(2), "{took:?}");
+    assert!(took < SOON, "{took:?}");
     let counts = testbed.sat.output("nstat", &["-asz", "IpFragCreates"]).expect("nstat");
     let created = counts.lines().find_map(|line| line.strip_prefix("IpFragCreates"));
     let created: u64 =

@@ -27,7 +27,7 @@ pub(crate) const CASES: &[(&str, fn())] = &[
 
 /// Longer than any program takes.
 const PATIENCE: Duration = Duration::from_secs(60);
-const READY_WITHIN: Duration = Duration::from_secs(10);
+const READY_WITHIN: Duration = Duration::from_secs(40);
 
 /// Starts a server, uses it through plain routers, and then through gateways, which must split
 /// what is seen of it.

@@ -9,12 +9,12 @@ use bentpipe_net::netns::join_by_veth;
 use bentpipe_net::testbed::{BOTH, Plan, SatelliteLink, Testbed};
 
 use crate::life::exchange;
-use crate::observation::ask;
-use crate::pair::{open, pairs, part, talk, transfer};
+use crate::observation::{ask, await_nothing_held};
+use crate::pair::{open_for, pairs, pairs_for, part, talk, transfer};
 use crate::stage::{
     Ends, FAMILIES, build, fast_link, gateways_wanted, narrow_link, start_gateways,
 };
-use crate::toolbox::{End, accept, assert_same, content, receive, send};
+use crate::toolbox::{End, SOON, accept, assert_same, content, receive, send};
 
 pub(crate) const CASES: &[(&str, fn())] = &[
     ("syn_acks_take_another_way", syn_acks_take_another_way),
@@ -84,7 +84,7 @@ fn route_changes_behind_a_syn() {
                     for family in FAMILIES {
                         let ends = Ends::of(&testbed, family);
                         scope.spawn(move || {
-                            let pair = open(&ends);
+                            let pair = open_for(&ends, SOON);
                             talk(&pair, 300_000);
                             talk(&pair, 300_000);
                             part(pair);
@@ -127,10 +127,11 @@ fn await_syns(testbed: &Testbed) {
 /// G01-D-19: connections on which nothing is under way when routes change go on to their ends.
 fn route_changes_before_data() {
     for_each_detour(|testbed, detour| {
-        let idle = pairs(testbed, 3);
+        let idle = pairs_for(testbed, 3, SOON);
         idle.iter().for_each(|pair| talk(pair, 5_000));
-        // The last acknowledgment is there by now.
-        thread::sleep(Duration::from_millis(300));
+        if gateways_wanted() {
+            BOTH.into_iter().for_each(|place| await_nothing_held(testbed.gateway_at(place).1));
+        }
         take(testbed, detour);
         thread::scope(|scope| {
             for pair in idle {

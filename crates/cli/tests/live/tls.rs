@@ -18,7 +18,10 @@ pub(crate) const CASES: &[(&str, fn())] = &[("tls_gains_as_much_as_cleartext", g
 
 /// Three seconds of the link: long enough that what TLS itself says first counts for little.
 const SIZE: usize = 3_000_000;
-const READY_WITHIN: Duration = Duration::from_secs(10);
+const READY_WITHIN: Duration = Duration::from_secs(40);
+/// What else the machine does only adds to a download's time: the shortest of so many counts, unless the first are
+/// good enough.
+const ROUNDS: usize = 6;
 /// As much as both ways of a transfer may differ in what they gain.
 const TOLERANCE: f64 = 0.10;
 
@@ -32,27 +35,37 @@ fn gains_as_much() {
     let plain = build(plan);
     let mut split = build(plan);
     start_gateways(&mut split);
-    let times = thread::scope(|scope| {
-        [&plain, &split]
-            .map(|testbed| scope.spawn(|| downloads(testbed)))
-            .map(thread::ScopedJoinHandle::join)
-    });
-    let [plain, with] = times.map(|times| times.expect("downloads"));
-    for place in BOTH {
-        let status = ask(split.gateway_at(place).1, "status");
-        assert_eq!(status["totals"]["split"], 2, "{place:?}: {status}");
+    let mut best = [[Duration::MAX; 2]; 2];
+    let mut said = String::new();
+    for round in 1..=ROUNDS {
+        let times = thread::scope(|scope| {
+            [&plain, &split]
+                .map(|testbed| scope.spawn(|| downloads(testbed)))
+                .map(thread::ScopedJoinHandle::join)
+        });
+        for (best, times) in best.iter_mut().zip(times) {
+            let times = times.expect("downloads");
+            *best = [best[0].min(times[0]), best[1].min(times[1])];
+        }
+        let [plain, with] = best;
+        for place in BOTH {
+            let status = ask(split.gateway_at(place).1, "status");
+            assert_eq!(status["totals"]["split"], 2 * round, "{place:?}: {status}");
+        }
+        let gain = |way: usize| plain[way].as_secs_f64() / with[way].as_secs_f64();
+        let [clear, tls] = [gain(0), gain(1)];
+        said = format!("cleartext {clear:.2} times ({plain:?} to {with:?}), TLS {tls:.2} times");
+        if clear > 1.3 && (tls / clear - 1.0).abs() < TOLERANCE {
+            return println!("{said}");
+        }
     }
-    let gain = |way: usize| plain[way].as_secs_f64() / with[way].as_secs_f64();
-    let [clear, tls] = [gain(0), gain(1)];
-    println!("cleartext {clear:.2} times as fast ({plain:?} to {with:?}), TLS {tls:.2} times");
-    assert!(clear > 1.3, "cleartext {:?} to {:?}", plain[0], with[0]);
-    assert!((tls / clear - 1.0).abs() < TOLERANCE, "cleartext {clear:.2} times, TLS {tls:.2}");
+    panic!("TLS does not gain as much: {said}");
 }
 
 /// How long a download takes in cleartext and over TLS, from the first SYN to the last byte.
 fn downloads(testbed: &Testbed) -> [Duration; 2] {
     let directory = testbed.files().join("tls");
-    fs::create_dir(&directory).expect("directory");
+    fs::create_dir_all(&directory).expect("directory");
     let sent = content(51, SIZE);
     fs::write(directory.join("file"), &sent).expect("file");
     let _nginx = serve(testbed, &directory);

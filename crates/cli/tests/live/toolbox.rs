@@ -25,6 +25,21 @@ pub(crate) fn accept(listener: &TcpListener) -> TcpStream {
     limited(stream)
 }
 
+/// How long anything is waited for that a machine with time does in a moment.
+pub(crate) const SOON: Duration = Duration::from_secs(40);
+
+/// Asks again until there is what is wanted; panics with what there is instead if it does not come [`SOON`].
+pub(crate) fn wait_until<T>(what: &str, mut ask: impl FnMut() -> Result<T, String>) -> T {
+    let deadline = Instant::now() + SOON;
+    loop {
+        match ask() {
+            Ok(wanted) => return wanted,
+            Err(instead) => assert!(Instant::now() < deadline, "{what}: {instead}"),
+        }
+        std::thread::sleep(Duration::from_millis(30));
+    }
+}
+
 /// Gives a connection its time limits.
 pub(crate) fn limited(stream: TcpStream) -> TcpStream {
     stream.set_read_timeout(Some(PATIENCE)).expect("timeout");

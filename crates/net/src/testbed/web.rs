@@ -14,7 +14,7 @@ use crate::netns::{Namespace, NetnsError};
 /// The port on which nginx listens, in its own namespace.
 const PORT: u16 = 80;
 /// How long nginx may take to listen.
-const READY_WITHIN: Duration = Duration::from_secs(10);
+const READY_WITHIN: Duration = Duration::from_secs(40);
 
 /// nginx in H2, serving the files of one directory over HTTP. Dropping it stops it.
 #[derive(Debug)]

@@ -15,7 +15,7 @@ Two studies are tests of their own, with the numbers and the reasons in them: th
 (`crates/sim/tests/four_packet.rs`: every printed value) and the buffers of slow start
 (`crates/sim/tests/buffer_study.rs` and its table).
 
-This page is written by `BENTPIPE_BLESS=1 cargo test -p bentpipe-sim --test concordance`; the numbers of ns, and the
+This page is written by `BENTPIPE_BLESS=1 cargo test -p bentpipe-sim --test runs concordance`; the numbers of ns, and the
 scenarios, are in `crates/sim/tests/concordance`.
 ";
 

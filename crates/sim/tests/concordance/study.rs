@@ -1,7 +1,7 @@
 //! A study: its file, and the runs that it asks for.
 
+use crate::support::parsed;
 use bentpipe_core::time::Duration;
-use bentpipe_scenario::Scenario;
 use bentpipe_sim::Outcome;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -119,7 +119,7 @@ impl Study {
 }
 
 fn outcomes(text: &str, runs: u64) -> Vec<Outcome> {
-    let scenario = Scenario::parse(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let scenario = parsed(text);
     let run = |number| bentpipe_sim::run(&scenario, number, |_| true).expect("it runs");
     (0..runs).map(run).collect()
 }

@@ -1,6 +1,7 @@
 //! Background offers the load that it states, for as long as one likes.
 
-use super::{flow, lasting, main_flow, outcome};
+use super::{flow, lasting};
+use crate::support::{main_flow, parsed, played};
 use bentpipe_core::time::Instant;
 use bentpipe_scenario::{Distribution, Scenario, Workload, web};
 use bentpipe_sim::build;
@@ -27,7 +28,7 @@ fn slices(distribution: &Distribution) -> impl Iterator<Item = f64> + Clone + '_
 fn poisson_transfers_offer_their_load() {
     // A fifth of 10 Mbit/s for 4400 s: a hundred thousand transfers.
     let scenario = background("workload = \"poisson\"\nload = \"20%\"\nof = \"sat\"", 4400);
-    let outcome = outcome(&scenario);
+    let outcome = played(&scenario);
     let flow = main_flow(&outcome);
     assert!(flow.background && outcome.transfers.is_empty(), "background is only counted");
     assert!(flow.completed > 99_000, "{}", flow.completed);
@@ -46,7 +47,7 @@ fn poisson_transfers_offer_their_load() {
 #[test]
 fn web_pages_offer_their_load() {
     let keys = "workload = \"web\"\nload = \"20%\"\nof = \"sat\"";
-    let outcome = outcome(&background(keys, 4000));
+    let outcome = played(&background(keys, 4000));
     let flow = main_flow(&outcome);
     let offered = flow.tally.delivered as f64 * 8.0 / 4000.0;
     let (mean, square) = moments(slices(&Workload::mah_reply().distribution));
@@ -135,7 +136,7 @@ per-second = 50
 size = "2KB"
 stop = "200s"
 "#;
-    let mut built = build(&Scenario::parse(text).unwrap(), 0);
+    let mut built = build(&parsed(text), 0);
     let simulation = &mut built.simulation;
     let mut most = 0;
     for second in 1..=400 {

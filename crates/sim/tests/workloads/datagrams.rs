@@ -1,18 +1,18 @@
 //! UDP and pings.
 
-use super::{flow, lasting, main_flow, ms, outcome, scenario, times};
+use super::{flow, lasting, ms, scenario, times};
+use crate::support::{brief, main_flow, outcome, played};
 use bentpipe_core::units::Rate;
-use bentpipe_scenario::Scenario;
 use bentpipe_sim::Outcome;
 
 /// One flow, for so many seconds.
 fn only(link: &str, keys: &str, seconds: u64) -> Outcome {
-    outcome(&lasting(seconds, link, &flow(keys)))
+    played(&lasting(seconds, link, &flow(keys)))
 }
 
 /// One flow that counts, until it is done.
 fn counted(link: &str, keys: &str) -> Outcome {
-    outcome(&scenario(link, &flow(&format!("{keys}\nbackground = false"))))
+    played(&scenario(link, &flow(&format!("{keys}\nbackground = false"))))
 }
 
 #[test]
@@ -59,7 +59,12 @@ fn an_overloaded_link_loses_what_it_cannot_send() {
     let share = flow.tally.arrived as f64 / flow.tally.datagrams as f64;
     // 1 - the rate's share, but for what the queue and the path hold.
     assert!((share - 1.0 / 1.6).abs() < 1e-3, "{share}");
-    assert_eq!(outcome.run.dropped + flow.tally.arrived + 42, flow.tally.datagrams, "{outcome:#?}");
+    assert_eq!(
+        outcome.run.dropped + flow.tally.arrived + 42,
+        flow.tally.datagrams,
+        "{}",
+        brief(&outcome)
+    );
     let sat = &outcome.links[0];
     assert!((sat.utilisation().unwrap() - 1.0).abs() < 1e-3);
 }
@@ -118,7 +123,7 @@ from = "a"
 to = "b"
 every = "flood"
 "#;
-    let outcome = outcome(&Scenario::parse(near).unwrap());
+    let outcome = outcome(near);
     // Every 4 ms from 0 to 10 s.
     assert_eq!(main_flow(&outcome).tally.datagrams, 2501);
 }
@@ -154,7 +159,7 @@ delay = "100ms"
     ] {
         let flow = format!("[flow.main]\nworkload = \"ping\"\nfrom = \"{from}\"\nto = \"{to}\"\n");
         let text = format!("{text}{flow}packets = 3\nbackground = false\n");
-        let outcome = outcome(&Scenario::parse(&text).unwrap_or_else(|error| panic!("{error}")));
+        let outcome = outcome(&text);
         assert_eq!(times(&outcome), [ms(took); 3], "{from} to {to}");
     }
 }

@@ -1,6 +1,7 @@
 //! Pages: round trips of HTTP's versions on an empty link.
 
-use super::{alone, flow, main_flow, ms, outcome, scenario, times};
+use super::{alone, flow, ms, scenario, times};
+use crate::support::{main_flow, outcome, played};
 use bentpipe_core::units::Rate;
 
 /// A page of a document and 16 objects, each shorter than a segment.
@@ -63,7 +64,7 @@ fn serialisation_adds_what_it_takes() {
     let keys = "workload = \"http/1.1\"\nconnections = 1\nrequest = \"400B\"\n\
                 page = { document = \"1000B\", objects = \"1000B\", count = 16 }";
     let link = "rate = \"1Mbit/s\"\nback = { rate = \"1Mbit/s\" }";
-    let took = times(&outcome(&scenario(link, &flow(keys))))[0];
+    let took = times(&played(&scenario(link, &flow(keys))))[0];
     let rate = Rate::from_bits_per_sec(1_000_000);
     let headers = 52;
     let exchanges = 17 * rate.time_for(400 + 1000 + 2 * headers);
@@ -115,8 +116,7 @@ page = "{page}"
 {keys}
 "#
         );
-        let scenario = bentpipe_scenario::Scenario::parse(&text).unwrap();
-        times(&outcome(&scenario))[0].as_secs_f64()
+        times(&outcome(&text))[0].as_secs_f64()
     };
     println!("page, HTTP: seconds without gateways, with gateways");
     for page in bentpipe_scenario::web::PAGES {

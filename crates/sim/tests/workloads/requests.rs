@@ -1,6 +1,7 @@
 //! Requests and keystrokes: round trips to the nanosecond.
 
-use super::{alone, main_flow, ms, times};
+use super::{alone, ms, times};
+use crate::support::main_flow;
 use bentpipe_core::time::Instant;
 
 const FIVE: &str = "workload = \"request-response\"\nreply = \"1000B\"\nrequests = 5";

@@ -1,6 +1,7 @@
 //! A flow ends when it is told to, with all its connections.
 
 use super::{flow, ms, scenario};
+use crate::support::{brief, played};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_sim::{build, run};
 
@@ -28,7 +29,7 @@ fn all_end_when_they_are_told_to() {
     for keys in ENDLESS {
         let keys = format!("{keys}\nbackground = false\nstop = \"20s\"\nstart = \"1s\"");
         let scenario = scenario(LINK, &flow(&keys));
-        let outcome = run(&scenario, 0, |_| true).unwrap();
+        let outcome = played(&scenario);
         let flow = &outcome.flows[0];
         assert_eq!(flow.finished, Some(Instant::from_millis(20_000)), "{keys}");
         assert_eq!(outcome.run.end, ms(20_000), "{keys}");
@@ -70,10 +71,10 @@ fn clients_get_over_a_link_that_is_down() {
             format!("{keys}\nstop = \"3500s\"\ntcp = {{ max-unanswered = 6, syn-retries = 3 }}");
         let mut scenario = scenario(link, &flow(&keys));
         scenario.run.duration = Duration::from_secs(3600);
-        let outcome = run(&scenario, 0, |_| true).unwrap();
+        let outcome = played(&scenario);
         let after = outcome.transfers.iter().filter(|row| {
             row.transfer.completed.is_some_and(|at| at > Instant::from_millis(3_000_000))
         });
-        assert!(after.count() > 20, "{keys}: {:#?}", outcome.flows);
+        assert!(after.count() > 20, "{keys}: {}", brief(&outcome));
     }
 }

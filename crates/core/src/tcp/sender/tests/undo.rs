@@ -297,8 +297,6 @@ fn claims() -> impl Strategy<Value = Claim> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
-
     #[test]
     fn no_lie_raises_the_window_beyond_what_it_was(
         algorithm in proptest::sample::select(Algorithm::ALL.to_vec()),

@@ -7,10 +7,10 @@ mod requests;
 mod scenarios;
 mod stops;
 
+use crate::support::{parsed, played};
 use bentpipe_core::time::Duration;
 use bentpipe_scenario::Scenario;
-use bentpipe_sim::record::FlowRow;
-use bentpipe_sim::{Outcome, run};
+use bentpipe_sim::Outcome;
 
 /// Two hosts, `server` and `client`, a link `sat` between them, 250 ms each way, and what is added,
 /// until the flows are done.
@@ -38,7 +38,7 @@ delay = "250ms"
 {rest}
 "#
     );
-    Scenario::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+    parsed(&text)
 }
 
 /// A flow `main` from `server` to `client`.
@@ -46,13 +46,9 @@ fn flow(keys: &str) -> String {
     format!("[flow.main]\nfrom = \"server\"\nto = \"client\"\n{keys}\n")
 }
 
-fn outcome(scenario: &Scenario) -> Outcome {
-    run(scenario, 0, |_| true).unwrap()
-}
-
 /// The outcome of one flow over a link without a rate.
 fn alone(keys: &str) -> Outcome {
-    outcome(&scenario("", &flow(keys)))
+    played(&scenario("", &flow(keys)))
 }
 
 /// How long each of its transfers took.
@@ -62,10 +58,6 @@ fn times(outcome: &Outcome) -> Vec<Duration> {
         transfer.completed.expect("it is complete").saturating_since(transfer.started)
     };
     outcome.transfers.iter().map(took).collect()
-}
-
-fn main_flow(outcome: &Outcome) -> &FlowRow {
-    outcome.flows.iter().find(|flow| flow.name == "main").expect("there is one")
 }
 
 const fn ms(ms: u64) -> Duration {

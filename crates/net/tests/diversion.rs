@@ -19,6 +19,7 @@ use std::os::unix::net::UnixStream;
 use std::process::Command;
 use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
+use std::time::Instant;
 
 const H2: [&str; 2] = ["10.77.2.2", "fd77:2::2"];
 
@@ -111,11 +112,26 @@ impl Network {
         server.join().unwrap();
     }
 
+    /// Waits until h1's and the middle host's neighbours are known, which takes IPv6 seconds where the
+    /// machine is busy, and may fail at first.
+    fn meet_neighbours(&self, address: &str) {
+        let ping = format!("ping -c1 -W10 {address} >&2 && echo reached || true");
+        within("no way", || (self.run("h1", &ping) != "reached\n").then(|| address.to_owned()));
+    }
+
+    /// Waits until our devices are gone. That is not when their descriptors are closed here: another
+    /// test's child that was forked before has them, too, until it is executed.
+    fn await_end_of_devices(&self) {
+        within("devices", || {
+            Some(self.run("m", "ip -br link | grep bp- || true")).filter(|left| !left.is_empty())
+        });
+    }
+
     /// Nothing of ours is left in the middle host.
     fn assert_clean(&self) {
         assert_eq!(self.run("m", "nft list tables | grep bentpipe || true"), "");
         assert_eq!(self.run("m", "(ip rule; ip -6 rule) | grep fwmark || true"), "");
-        assert_eq!(self.run("m", "ip -br link | grep bp- || true"), "");
+        self.await_end_of_devices();
     }
 }
 
@@ -124,6 +140,15 @@ impl Drop for Network {
         for host in ["h1", "m", "h2"] {
             let _ = Command::new("ip").args(["netns", "del", &self.name(host)]).status();
         }
+    }
+}
+
+/// Asks again until nothing is `left`, for half a minute.
+fn within(what: &str, left: impl Fn() -> Option<String>) {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while let Some(left) = left() {
+        assert!(Instant::now() < deadline, "{what}: {left}");
+        thread::sleep(Duration::from_millis(20));
     }
 }
 
@@ -197,7 +222,7 @@ fn tcp_crosses_the_devices_in_super_segments_with_strict_reverse_path_filters() 
         }
     }
     // Other traffic does not come to us, and passes.
-    network.run("h1", "ping -c1 -W2 10.77.2.2 && ping -c1 -W2 fd77:2::2");
+    H2.into_iter().for_each(|address| network.meet_neighbours(address));
     assert!(reflector.stop() > 100);
     network.assert_clean();
     network.transfer(H2[0], 100_000);
@@ -240,10 +265,8 @@ fn a_stateful_firewall_is_explained_and_its_remedy_works_with_nat() {
 #[test]
 fn the_emulated_link_has_its_delay_and_leaves_nothing() {
     let Some(network) = Network::new("link") else { return };
-    // Neighbours are found before anything is measured: in IPv6 that can take seconds.
-    for address in H2 {
-        network.run("h1", &format!("ping -c1 -W10 {address}"));
-    }
+    // Before anything is measured.
+    H2.into_iter().for_each(|address| network.meet_neighbours(address));
     let (stop, stopped) = UnixStream::pair().unwrap();
     let (ready, wait) = mpsc::channel();
     let emulator = network.on("m", move || {
@@ -276,8 +299,9 @@ fn the_emulated_link_has_its_delay_and_leaves_nothing() {
                 break;
             }
         }
-        // Two serialisations of 84 or 104 bytes.
-        assert!((500.0..502.0).contains(&best), "{best}: {text}");
+        // Two serialisations of 84 or 104 bytes, and on a machine that is busy throughout what it
+        // takes to wake the emulator four times. A delay too many would be 250.
+        assert!((500.0..550.0).contains(&best), "{best}: {text}");
         // One host is one hop, though the packet is forwarded twice.
         assert!(text.contains("ttl=63"), "{text}");
     }
@@ -333,21 +357,23 @@ fn quic_is_rejected_while_we_live_and_forwarded_when_we_die() {
         ready.send(()).unwrap();
         let _ = dying.recv();
         // As when the process is killed: nothing of ours is undone, and the devices vanish.
-        std::mem::forget(divert);
         drop(tuns);
+        divert
     });
     wait.recv().unwrap();
     for address in H2 {
-        // Neighbours are found first.
-        network.run("h1", &format!("ping -c1 -W10 {address}"));
+        network.meet_neighbours(address);
         let rejected = echo(&network, address, 443).expect_err("it is rejected").kind();
         assert_eq!(rejected, io::ErrorKind::ConnectionRefused, "{address}");
         assert_eq!(echo(&network, address, 4433).unwrap(), 1200, "other ports pass");
     }
     drop(die);
-    thread.join().unwrap();
+    let divert = thread.join().unwrap();
+    network.await_end_of_devices();
     assert!(network.run("m", "nft list ruleset").contains("udp dport 443 reject"));
     for address in H2 {
         assert_eq!(echo(&network, address, 443).unwrap(), 1200, "nothing is left that rejects");
     }
+    // Its lock must not outlive the namespace, whose number the next one has.
+    network.on("m", || drop(divert)).join().unwrap();
 }

@@ -1,0 +1,61 @@
+//! What the tests of scenarios have in common: from text to an outcome, and what to look at there.
+
+use bentpipe_scenario::Scenario;
+use bentpipe_sim::record::{FlowRow, LinkRow};
+use bentpipe_sim::{Outcome, run};
+use std::fmt::Write;
+
+/// The scenario that a text describes.
+pub(crate) fn parsed(text: &str) -> Scenario {
+    Scenario::parse(text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+/// What run 0 of a scenario comes to.
+pub(crate) fn played(scenario: &Scenario) -> Outcome {
+    run(scenario, 0, |_| true).expect("it is not given up")
+}
+
+/// What run 0 of a text comes to.
+pub(crate) fn outcome(text: &str) -> Outcome {
+    played(&parsed(text))
+}
+
+/// The flow `main`.
+pub(crate) fn main_flow(outcome: &Outcome) -> &FlowRow {
+    outcome.flows.iter().find(|flow| flow.name == "main").expect("a flow `main`")
+}
+
+/// The direction of link `name` that begins at the node `from`.
+pub(crate) fn link<'a>(outcome: &'a Outcome, name: &str, from: &str) -> &'a LinkRow {
+    let found = outcome.links.iter().find(|link| link.name == name && link.from == from);
+    found.unwrap_or_else(|| panic!("no link {name} from {from}"))
+}
+
+/// An outcome in few words, for the message of an assertion: a line for the run and one for each flow
+/// and each link.
+pub(crate) fn brief(outcome: &Outcome) -> String {
+    let Outcome { run, flows, links, .. } = outcome;
+    let mut text = format!(
+        "ended at {:?}, {} dropped, {} lost, utilisation {:?}\n",
+        run.end, run.dropped, run.lost, run.utilisation
+    );
+    for FlowRow { name, begun, completed, goodput, tally, .. } in flows {
+        let _ = writeln!(
+            text,
+            "flow {name}: {completed} of {begun} complete, {goodput:.0} bit/s, {} bytes delivered, {} \
+             datagrams, {} arrived, {} retransmissions, {} timeouts",
+            tally.delivered, tally.datagrams, tally.arrived, tally.retransmissions, tally.timeouts
+        );
+    }
+    for LinkRow { name, from, counters, mean_queue, .. } in links {
+        let _ = writeln!(
+            text,
+            "link {name} from {from}: {} offered, {} dropped, {} delivered, mean queue {:.1} packets",
+            counters.offered.packets,
+            counters.dropped.packets,
+            counters.delivered.packets,
+            mean_queue.0
+        );
+    }
+    text
+}
