@@ -2,7 +2,7 @@
 
 use super::bounds::{self, RATES, ROUND_TRIPS, Size, Span, within};
 use super::{Scalar, Wrong};
-use bentpipe_core::tcp::congestion::{Band, Control};
+use bentpipe_core::tcp::congestion::Control;
 use bentpipe_core::tcp::pacing::Pacing;
 use bentpipe_core::tcp::receiver::AckPolicy;
 use bentpipe_core::tcp::sender::InitialWindow;
@@ -221,7 +221,7 @@ fn check_control(control: Control) -> Result<(), String> {
         Control::KnownLink { rate } => within("known-link: rate", &rate, &RATES),
         Control::ConstantRate { c } => within("constant-rate: c", &c, &FACTORS),
         Control::IncreaseByK { k } => within("increase-by-k: k", &k, &FACTORS),
-        Control::Vegas(Band { alpha, beta, gamma }) => {
+        Control::Vegas { alpha, beta, gamma } => {
             [("vegas: alpha", alpha), ("vegas: beta", beta), ("vegas: gamma", gamma)]
                 .into_iter()
                 .try_for_each(|(key, value)| within(key, &value, &FACTORS))
