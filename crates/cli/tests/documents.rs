@@ -141,6 +141,7 @@ fn lists_are_those_of_the_registries() {
     let recoveries = "?".parse::<Algorithm>().unwrap_err().to_string();
     let algorithms: BTreeSet<String> =
         names(Control::NAMES).union(&there_are(&recoveries)).cloned().collect();
+    let mut wrong = Vec::new();
     for (document, head, registry) in [
         ("docs/design/algorithms.md", "| algorithm |", algorithms),
         ("docs/presets.md", "| preset |", names(PRESETS.iter().map(|preset| preset.name))),
@@ -150,8 +151,12 @@ fn lists_are_those_of_the_registries() {
         ("docs/extending.md", "| subcommand |", subcommands()),
     ] {
         assert!(!registry.is_empty(), "the registry of `{head}`");
-        assert_eq!(listed(document, head), registry, "left: {document}; right: what there is");
+        let listed = listed(document, head);
+        let lacks = registry.difference(&listed).map(|name| format!("lacks `{name}`"));
+        let invents = listed.difference(&registry).map(|name| format!("invents `{name}`"));
+        wrong.extend(lacks.chain(invents).map(|what| format!("{document}, {head} {what}")));
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]

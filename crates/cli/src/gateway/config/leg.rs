@@ -211,13 +211,6 @@ fn check_timer(leg: &LegConfig) -> Result<(), String> {
 
 fn check_control(control: Control) -> Result<(), String> {
     match control {
-        Control::Standard
-        | Control::Cubic { .. }
-        | Control::Bbr1
-        | Control::Bbr
-        | Control::TolerantCubic
-        | Control::Westwood
-        | Control::HighSpeed => Ok(()),
         Control::KnownLink { rate } => within("known-link: rate", &rate, &RATES),
         Control::ConstantRate { c } => within("constant-rate: c", &c, &FACTORS),
         Control::IncreaseByK { k } => within("increase-by-k: k", &k, &FACTORS),
@@ -228,5 +221,7 @@ fn check_control(control: Control) -> Result<(), String> {
         }
         Control::Scalable { a, .. } => within("scalable: a", &a, &FACTORS),
         Control::Hybla { rtt0 } => within("hybla: rtt0", &Span(rtt0), &REFERENCES),
+        // The others have no numbers to be set; a test holds those that have to it.
+        _ => Ok(()),
     }
 }
