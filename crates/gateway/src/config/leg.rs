@@ -240,7 +240,7 @@ mod tests {
         let before = leg;
         leg.set_all("recovery=fack, control=vegas:alpha=2;beta=4, iw=4380B").unwrap();
         assert_eq!(leg.sender.algorithm, Algorithm::Fack);
-        assert!(matches!(leg.sender.control, Control::Vegas(_)));
+        assert!(matches!(leg.sender.control, Control::Vegas { .. }));
         assert_eq!(leg.sender.initial_window, InitialWindow::Bytes(4380));
         assert_eq!((leg.sender.rto, leg.ack_policy), (before.sender.rto, before.ack_policy));
         leg.set_all("linux,rto.min=2s").unwrap();

@@ -1,228 +1,94 @@
-//! Congestion control by name. A new algorithm is one file beside this one, one variant, one entry
-//! in [`Control::ALL`] and one line in each of the four tables here.
+//! Congestion control by name. A new algorithm is one file beside this one and one entry here, which
+//! gives it its variant, its name, its parameters and their text, how it begins, and how it is restored.
 
-use super::text::{Parameters, UnknownControl};
-use super::{
-    Band, Bbr, Bbr1, Classic, Congestion, ConstantRate, Cubic, HighSpeed, Hybla, IncreaseByK,
-    KnownLink, Scalable, TolerantCubic, Westwood,
-};
-use super::{SlowStartConfig, Standard, Vegas};
-use crate::condensed::Reader;
+mod registry;
+
+use super::*;
 use crate::time::Duration;
-use crate::units::{Rate, parse_duration};
-use serde::{Deserialize, Serialize};
-use std::fmt;
-use std::str::FromStr;
-
-/// The congestion control algorithm with its parameters.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-pub enum Control {
-    /// Slow start, increase by one segment a round trip, halving (RFC 5681).
-    #[default]
-    Standard,
-    /// As standard, but the increase is c·rtt² segments a round trip.
-    ConstantRate {
-        /// In segments per second squared.
-        c: f64,
-    },
-    /// As standard, but the increase is K segments a round trip.
-    IncreaseByK {
-        /// In segments.
-        k: f64,
-    },
-    /// Vegas: by round-trip times.
-    Vegas(Band),
-    /// Hybla: as fast as with a round-trip time of RTT₀.
-    Hybla {
-        /// 25 ms in the paper.
-        rtt0: Duration,
-    },
-    /// CUBIC (RFC 9438).
-    Cubic {
-        /// Section 4.7: a connection that loses before its last W_max gives way to others.
-        fast_convergence: bool,
-    },
-    /// CUBIC that tells a congested path from a lossy one.
-    TolerantCubic,
-    /// What fills a link of this rate, whatever is lost.
-    KnownLink {
-        /// The link's rate, headers included.
-        rate: Rate,
-    },
-    /// BBR version 1, as in Linux.
-    Bbr1,
-    /// BBR version 3 (draft-ietf-ccwg-bbr).
-    Bbr,
-    /// Westwood+: the threshold after a loss is what the path was measured to carry.
-    Westwood,
-    /// Scalable TCP: up and down by parts of the window.
-    Scalable {
-        /// Up, of what is acknowledged: 0.01 in the paper.
-        a: f64,
-        /// Down: 1/8 in the paper.
-        b: f64,
-    },
-    /// HighSpeed TCP (RFC 3649).
-    HighSpeed,
-}
-
-/// Hybla's reference.
-const RTT0: Duration = Duration::from_millis(25);
+use crate::units::Rate;
+use registry::controls;
 
 /// Of a link of which nothing else is said.
 const LINK_RATE: Rate = Rate::from_bits_per_sec(8_000_000);
 
-impl Control {
-    /// Each algorithm, with usual parameters.
-    pub const ALL: [Control; 13] = [
-        Control::Standard,
-        Control::ConstantRate { c: 100.0 },
-        Control::IncreaseByK { k: 4.0 },
-        Control::Vegas(Band::ONE_THREE),
-        Control::Hybla { rtt0: RTT0 },
-        Control::Cubic { fast_convergence: true },
-        Control::TolerantCubic,
-        Control::KnownLink { rate: LINK_RATE },
-        Control::Bbr1,
-        Control::Bbr,
-        Control::Westwood,
-        Control::Scalable { a: Scalable::A, b: Scalable::B },
-        Control::HighSpeed,
-    ];
+/// The papers' Vegas.
+const VEGAS: Band = Band::ONE_THREE;
 
-    /// A fresh instance for segments of `smss` bytes.
-    pub fn congestion(self, slow_start: SlowStartConfig, smss: u64) -> Box<dyn Congestion> {
-        match self {
-            Control::Standard => Box::new(Classic::new(slow_start, smss, Standard::default())),
-            Control::ConstantRate { c } => {
-                Box::new(Classic::new(slow_start, smss, ConstantRate::new(c)))
-            }
-            Control::IncreaseByK { k } => {
-                Box::new(Classic::new(slow_start, smss, IncreaseByK::new(k)))
-            }
-            Control::Vegas(band) => Box::new(Vegas::new(slow_start, smss, band)),
-            Control::Hybla { rtt0 } => Box::new(Hybla::new(slow_start, smss, rtt0)),
-            Control::Cubic { fast_convergence } => {
-                Box::new(Cubic::new(slow_start, smss, fast_convergence))
-            }
-            Control::TolerantCubic => Box::new(TolerantCubic::new(slow_start, smss)),
-            Control::KnownLink { rate } => Box::new(KnownLink::new(slow_start, smss, rate)),
-            Control::Bbr1 => Box::new(Bbr1::new(slow_start, smss)),
-            Control::Bbr => Box::new(Bbr::new(slow_start, smss)),
-            Control::HighSpeed => Box::new(Classic::new(slow_start, smss, HighSpeed::default())),
-            Control::Scalable { a, b } => {
-                Box::new(Classic::new(slow_start, smss, Scalable::new(a, b)))
-            }
-            Control::Westwood => Box::new(Westwood::new(slow_start, smss)),
-        }
-    }
-}
+// An entry is: what it is; its name and variant, with the parameters that may be set (name, variable, type,
+// usual value, and what it must be besides); the type that does the work; how that begins with segments of
+// `smss` bytes.
+controls! {
+    /// Slow start, increase by one segment a round trip, halving (RFC 5681).
+    #[default]
+    "standard" => Standard: Classic<Standard> =
+        |slow_start, smss| Classic::new(slow_start, smss, Standard::default());
 
-impl Control {
-    /// An instance as it was condensed.
-    pub(in crate::tcp) fn wake(self, from: &mut Reader<'_>) -> Box<dyn Congestion> {
-        match self {
-            Control::Standard => Box::new(from.take::<Classic<Standard>>()),
-            Control::ConstantRate { .. } => Box::new(from.take::<Classic<ConstantRate>>()),
-            Control::IncreaseByK { .. } => Box::new(from.take::<Classic<IncreaseByK>>()),
-            Control::Vegas(_) => Box::new(from.take::<Vegas>()),
-            Control::Hybla { .. } => Box::new(from.take::<Hybla>()),
-            Control::Cubic { .. } => Box::new(from.take::<Cubic>()),
-            Control::TolerantCubic => Box::new(from.take::<TolerantCubic>()),
-            Control::KnownLink { .. } => Box::new(from.take::<KnownLink>()),
-            Control::Bbr1 => Box::new(from.take::<Bbr1>()),
-            Control::Bbr => Box::new(from.take::<Bbr>()),
-            Control::HighSpeed => Box::new(from.take::<Classic<HighSpeed>>()),
-            Control::Scalable { .. } => Box::new(from.take::<Classic<Scalable>>()),
-            Control::Westwood => Box::new(from.take::<Westwood>()),
-        }
-    }
-}
+    /// As standard, but the increase is c·rtt² segments a round trip.
+    "constant-rate" => ConstantRate {
+        /// In segments per second squared.
+        "c" c: f64 = 100.0;
+    }: Classic<ConstantRate> =
+        |slow_start, smss| Classic::new(slow_start, smss, ConstantRate::new(c));
 
-impl fmt::Display for Control {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Control::Standard => f.write_str("standard"),
-            Control::ConstantRate { c } => write!(f, "constant-rate:c={c}"),
-            Control::IncreaseByK { k } => write!(f, "increase-by-k:k={k}"),
-            Control::Vegas(Band { alpha, beta, gamma }) => {
-                write!(f, "vegas:alpha={alpha},beta={beta},gamma={gamma}")
-            }
-            // Exactly, so that what is written is read back.
-            Control::Hybla { rtt0 } if rtt0.subsec_nanos() % 1_000 == 0 => {
-                write!(f, "hybla:rtt0={}us", rtt0.as_micros())
-            }
-            Control::Hybla { rtt0 } => write!(f, "hybla:rtt0={}ns", rtt0.as_nanos()),
-            Control::Cubic { fast_convergence: true } => f.write_str("cubic"),
-            Control::Cubic { fast_convergence: false } => f.write_str("cubic:fast-convergence=off"),
-            Control::TolerantCubic => f.write_str("tolerant-cubic"),
-            Control::KnownLink { rate } => write!(f, "known-link:rate={rate}"),
-            Control::Bbr1 => f.write_str("bbr1"),
-            Control::Bbr => f.write_str("bbr"),
-            Control::HighSpeed => f.write_str("highspeed"),
-            Control::Scalable { a, b } => write!(f, "scalable:a={a},b={b}"),
-            Control::Westwood => f.write_str("westwood"),
-        }
-    }
-}
+    /// As standard, but the increase is K segments a round trip.
+    "increase-by-k" => IncreaseByK {
+        /// In segments.
+        "k" k: f64 = 4.0;
+    }: Classic<IncreaseByK> =
+        |slow_start, smss| Classic::new(slow_start, smss, IncreaseByK::new(k));
 
-impl FromStr for Control {
-    type Err = UnknownControl;
-    fn from_str(text: &str) -> Result<Control, UnknownControl> {
-        let mut given = Parameters::read(text);
-        let control = match given.name() {
-            "standard" => Control::Standard,
-            "constant-rate" => Control::ConstantRate { c: given.take("c", 100.0, positive)? },
-            "increase-by-k" => Control::IncreaseByK { k: given.take("k", 4.0, positive)? },
-            "vegas" => {
-                let Band { alpha, beta, gamma } = Band::ONE_THREE;
-                let alpha = given.take("alpha", alpha, positive)?;
-                let beta =
-                    given.take("beta", beta.max(alpha), |beta| positive(beta) && *beta >= alpha)?;
-                let gamma = given.take("gamma", gamma, positive)?;
-                Control::Vegas(Band { alpha, beta, gamma })
-            }
-            "hybla" => {
-                let sound = |text: &str| parse_duration(text).ok().filter(|rtt0| !rtt0.is_zero());
-                Control::Hybla { rtt0: given.take_with("rtt0", RTT0, sound)? }
-            }
-            "cubic" => {
-                let switch = |text: &str| match text {
-                    "on" => Some(true),
-                    "off" => Some(false),
-                    _ => None,
-                };
-                let fast_convergence = given.take_with("fast-convergence", true, switch)?;
-                Control::Cubic { fast_convergence }
-            }
-            "tolerant-cubic" => Control::TolerantCubic,
-            "known-link" => {
-                let sound =
-                    |text: &str| text.parse().ok().filter(|rate: &Rate| rate.bits_per_sec() > 0);
-                Control::KnownLink { rate: given.take_with("rate", LINK_RATE, sound)? }
-            }
-            "bbr1" => Control::Bbr1,
-            "bbr" => Control::Bbr,
-            "highspeed" => Control::HighSpeed,
-            "scalable" => Control::Scalable {
-                a: given.take("a", Scalable::A, positive)?,
-                b: given.take("b", Scalable::B, |b| positive(b) && *b < 1.0)?,
-            },
-            "westwood" => Control::Westwood,
-            _ => {
-                let names = Control::ALL.map(|control| {
-                    let text = control.to_string();
-                    text.split(':').next().unwrap_or_default().to_owned()
-                });
-                return Err(given.unknown("congestion control", &names.join(", ")));
-            }
-        };
-        given.finish(control)
-    }
-}
+    /// Vegas: by round-trip times. The parameters are those of [`Band`].
+    "vegas" => Vegas {
+        /// Below so many segments in the queue the window grows.
+        "alpha" alpha: f64 = VEGAS.alpha;
+        /// Above so many it shrinks.
+        "beta" beta: f64 = VEGAS.beta.max(alpha), |beta| *beta >= alpha;
+        /// Above so many slow start ends.
+        "gamma" gamma: f64 = VEGAS.gamma;
+    }: Vegas = |slow_start, smss| Vegas::new(slow_start, smss, Band { alpha, beta, gamma });
 
-fn positive(number: &f64) -> bool {
-    *number > 0.0 && number.is_finite()
+    /// Hybla: as fast as with a round-trip time of RTT₀.
+    "hybla" => Hybla {
+        /// 25 ms in the paper.
+        "rtt0" rtt0: Duration = Duration::from_millis(25);
+    }: Hybla = |slow_start, smss| Hybla::new(slow_start, smss, rtt0);
+
+    /// CUBIC (RFC 9438).
+    "cubic" => Cubic {
+        /// Section 4.7: a connection that loses before its last W_max gives way to others.
+        "fast-convergence" fast_convergence: bool = true;
+    }: Cubic = |slow_start, smss| Cubic::new(slow_start, smss, fast_convergence);
+
+    /// CUBIC that tells a congested path from a lossy one.
+    "tolerant-cubic" => TolerantCubic: TolerantCubic = TolerantCubic::new;
+
+    /// What fills a link of this rate, whatever is lost.
+    "known-link" => KnownLink {
+        /// The link's rate, headers included.
+        "rate" rate: Rate = LINK_RATE;
+    }: KnownLink = |slow_start, smss| KnownLink::new(slow_start, smss, rate);
+
+    /// BBR version 1, as in Linux.
+    "bbr1" => Bbr1: Bbr1 = Bbr1::new;
+
+    /// BBR version 3 (draft-ietf-ccwg-bbr).
+    "bbr" => Bbr: Bbr = Bbr::new;
+
+    /// Westwood+: the threshold after a loss is what the path was measured to carry.
+    "westwood" => Westwood: Westwood = Westwood::new;
+
+    /// Scalable TCP: up and down by parts of the window.
+    "scalable" => Scalable {
+        /// Up, of what is acknowledged: 0.01 in the paper.
+        "a" a: f64 = Scalable::A;
+        /// Down: 1/8 in the paper.
+        "b" b: f64 = Scalable::B, |b| *b < 1.0;
+    }: Classic<Scalable> =
+        |slow_start, smss| Classic::new(slow_start, smss, Scalable::new(a, b));
+
+    /// HighSpeed TCP (RFC 3649).
+    "highspeed" => HighSpeed: Classic<HighSpeed> =
+        |slow_start, smss| Classic::new(slow_start, smss, HighSpeed::default());
 }
 
 #[cfg(test)]
@@ -240,12 +106,15 @@ mod tests {
         let others = [
             Control::Cubic { fast_convergence: false },
             Control::Hybla { rtt0: Duration::from_nanos(1_234_567) },
-            Control::Vegas(Band { alpha: 2.0, beta: 4.0, gamma: 1.5 }),
+            Control::Vegas { alpha: 2.0, beta: 4.0, gamma: 1.5 },
         ];
         for control in others {
             assert_eq!(control.to_string().parse(), Ok(control));
         }
-        assert_eq!("hybla:rtt0=25ms".parse(), Ok(Control::Hybla { rtt0: RTT0 }));
+        assert_eq!(
+            "hybla:rtt0=25ms".parse(),
+            Ok(Control::Hybla { rtt0: Duration::from_millis(25) })
+        );
         assert_eq!("increase-by-k:k=2.5".parse(), Ok(Control::IncreaseByK { k: 2.5 }));
     }
 

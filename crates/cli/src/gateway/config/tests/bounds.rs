@@ -247,3 +247,18 @@ fn a_file_without_end_is_not_read_to_its_end() {
     let error = super::File::read(std::path::Path::new("/dev/zero")).unwrap_err().to_string();
     assert!(error.contains("/dev/zero") && error.contains("1MiB"), "{error}");
 }
+
+/// `check_control` need not name an algorithm without numbers, so that one with numbers could be forgotten.
+#[test]
+fn every_number_of_a_congestion_control_has_a_max() {
+    for control in bentpipe_core::tcp::congestion::Control::ALL {
+        let text = control.to_string();
+        let Some((name, parameters)) = text.split_once(':') else { continue };
+        for parameter in parameters.split(',') {
+            let (key, usual) = parameter.split_once('=').unwrap();
+            let unit = usual.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+            let line = format!("congestion = \"{name}:{key}=999999999{unit}\"");
+            refused("satellite", &line, 5, &[key]);
+        }
+    }
+}

@@ -54,28 +54,28 @@ pub(super) fn delivery(now: Instant) -> Delivery {
 }
 
 /// A path that acknowledges every segment, of which the window is always full.
-struct Path {
-    congestion: Box<dyn Congestion>,
-    now: Instant,
-    rtt: Duration,
-    min_rtt: Duration,
-    round: u64,
+pub(super) struct Path {
+    pub(super) congestion: Box<dyn Congestion>,
+    pub(super) now: Instant,
+    pub(super) rtt: Duration,
+    pub(super) min_rtt: Duration,
+    pub(super) round: u64,
 }
 
 impl Path {
-    fn new(control: Control, config: SlowStartConfig, rtt: Duration) -> Path {
+    pub(super) fn new(control: Control, config: SlowStartConfig, rtt: Duration) -> Path {
         let congestion = control.congestion(config, SMSS);
         Path { congestion, now: Instant::ZERO, rtt, min_rtt: rtt, round: 0 }
     }
 
     /// In congestion avoidance with a window of `segments`.
-    fn avoiding(control: Control, segments: u64, rtt: Duration) -> Path {
+    pub(super) fn avoiding(control: Control, segments: u64, rtt: Duration) -> Path {
         let config = slow_start(segments, Growth::Doubling);
         let config = SlowStartConfig { initial_ssthresh: Some(segments * SMSS), ..config };
         Path::new(control, config, rtt)
     }
 
-    fn ack(&mut self, bytes: u64) {
+    pub(super) fn ack(&mut self, bytes: u64) {
         self.min_rtt = self.min_rtt.min(self.rtt);
         self.congestion.on_ack(&Acked {
             now: self.now,
@@ -91,7 +91,7 @@ impl Path {
     }
 
     /// One round trip with an acknowledgment for each segment of the window.
-    fn round(&mut self) {
+    pub(super) fn round(&mut self) {
         self.round += 1;
         let segments = self.congestion.window() / SMSS;
         let gap = self.rtt / u32::try_from(segments).unwrap();
@@ -101,27 +101,27 @@ impl Path {
         }
     }
 
-    fn rounds(&mut self, count: u32) {
+    pub(super) fn rounds(&mut self, count: u32) {
         (0..count).for_each(|_| self.round());
     }
 
     /// The window in segments.
-    fn cwnd(&self) -> f64 {
+    pub(super) fn cwnd(&self) -> f64 {
         self.congestion.window() as f64 / SMSS as f64
     }
 
-    fn congested(&self) -> Congested {
+    pub(super) fn congested(&self) -> Congested {
         let window = self.congestion.window();
         Congested { now: self.now, flight_size: window, in_flight: window, smss: SMSS }
     }
 
-    fn lose(&mut self) {
+    pub(super) fn lose(&mut self) {
         let congested = self.congested();
         self.congestion.remember();
         self.congestion.on_loss(&congested);
     }
 
-    fn time_out(&mut self) {
+    pub(super) fn time_out(&mut self) {
         let congested = self.congested();
         self.congestion.remember();
         self.congestion.on_timeout(&congested, false);

@@ -1,0 +1,175 @@
+//! The documents say what is so: no link is dead, and each list of names is that of its registry.
+
+use bentpipe_core::tcp::congestion::Control;
+use bentpipe_core::tcp::presets::PRESETS;
+use bentpipe_core::tcp::recovery::Algorithm;
+use bentpipe_scenario::reference;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+fn read(document: &str) -> String {
+    let path = root().join(document);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Every Markdown file of the tree, but for what was built or is hidden.
+fn documents(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if name.starts_with('.') || ["target", "results", "out"].contains(&name.as_str()) {
+            continue;
+        }
+        if path.is_dir() {
+            documents(&path, found);
+        } else if name.ends_with(".md") {
+            found.push(path);
+        }
+    }
+}
+
+/// The lines that are not in a block of code, with their numbers.
+fn prose(text: &str) -> Vec<(usize, &str)> {
+    let mut in_code = false;
+    let lines = text.lines().enumerate().map(|(number, line)| (number + 1, line));
+    let outside = lines.filter(|(_, line)| {
+        let fence = line.trim_start().starts_with("```");
+        in_code ^= fence;
+        !in_code && !fence
+    });
+    outside.collect()
+}
+
+/// The anchors of a document's headings, as GitHub makes them.
+fn anchors(text: &str) -> BTreeSet<String> {
+    let mut times: BTreeMap<String, usize> = BTreeMap::new();
+    let mut anchors = BTreeSet::new();
+    for (_, line) in prose(text) {
+        let title = line.trim_start_matches('#');
+        if title.len() == line.len() || !title.starts_with(' ') {
+            continue;
+        }
+        let kept = title.trim().to_lowercase().replace(' ', "-");
+        let anchor: String =
+            kept.chars().filter(|c| c.is_alphanumeric() || "-_".contains(*c)).collect();
+        let before = times.entry(anchor.clone()).or_default();
+        anchors.insert(if *before == 0 { anchor } else { format!("{anchor}-{before}") });
+        *before += 1;
+    }
+    anchors
+}
+
+/// Where a line's links lead.
+fn links(line: &str) -> impl Iterator<Item = &str> {
+    line.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(target, _)| target)
+}
+
+#[test]
+fn no_link_is_dead() {
+    let mut found = Vec::new();
+    documents(&root(), &mut found);
+    assert!(found.len() > 10, "the tree's documents are found");
+    let mut dead = Vec::new();
+    for path in found {
+        let text = fs::read_to_string(&path).unwrap();
+        for (number, line) in prose(&text) {
+            for target in links(line).filter(|target| !target.contains("://")) {
+                let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
+                let to =
+                    if file.is_empty() { path.clone() } else { path.parent().unwrap().join(file) };
+                let leads = to.exists()
+                    && (anchor.is_empty()
+                        || anchors(&fs::read_to_string(&to).unwrap()).contains(anchor));
+                if !leads {
+                    dead.push(format!("{}:{number}: {target}", path.display()));
+                }
+            }
+        }
+    }
+    assert!(dead.is_empty(), "dead links:\n{}", dead.join("\n"));
+}
+
+/// What stands in code type in the first column of the table with this head.
+fn listed(document: &str, head: &str) -> BTreeSet<String> {
+    let text = read(document);
+    let mut lines = text.lines().skip_while(|line| !line.starts_with(head));
+    assert!(lines.next().is_some(), "{document} has no table `{head}`");
+    let rows = lines.skip(1).take_while(|line| line.starts_with('|'));
+    let mut names = BTreeSet::new();
+    for row in rows {
+        let first = row.split('|').nth(1).unwrap_or_default();
+        names.extend(first.split('`').skip(1).step_by(2).map(str::to_owned));
+    }
+    names
+}
+
+fn names<'a>(names: impl IntoIterator<Item = &'a str>) -> BTreeSet<String> {
+    names.into_iter().map(str::to_owned).collect()
+}
+
+/// The names in a message like "no … is called `?` (there are this, that)".
+fn there_are(message: &str) -> BTreeSet<String> {
+    let (_, list) = message.split_once("(there are ").expect("the message lists what there is");
+    names(list.trim_end_matches(')').split(", "))
+}
+
+/// The kinds of a table of scenarios, such as `flow.NAME, http/1.0, http/1.1`.
+fn kinds(table: &str) -> BTreeSet<String> {
+    let paths = reference::sections().iter().map(|section| section.path);
+    let own = paths.filter_map(|path| path.strip_prefix(table)?.strip_prefix(", "));
+    // "web and poisson" is what both have in common.
+    names(own.filter(|kinds| !kinds.contains(" and ")).flat_map(|kinds| kinds.split(", ")))
+}
+
+fn subcommands() -> BTreeSet<String> {
+    let help = Command::new(env!("CARGO_BIN_EXE_bentpipe")).arg("--help").output().unwrap();
+    let help = String::from_utf8(help.stdout).unwrap();
+    let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let own = lines.take_while(|line| !line.is_empty());
+    let first = own.filter_map(|line| line.split_whitespace().next());
+    names(first.filter(|name| *name != "help"))
+}
+
+#[test]
+fn lists_are_those_of_the_registries() {
+    let recoveries = "?".parse::<Algorithm>().unwrap_err().to_string();
+    let algorithms: BTreeSet<String> =
+        names(Control::NAMES).union(&there_are(&recoveries)).cloned().collect();
+    let mut wrong = Vec::new();
+    for (document, head, registry) in [
+        ("docs/design/algorithms.md", "| algorithm |", algorithms),
+        ("docs/presets.md", "| preset |", names(PRESETS.iter().map(|preset| preset.name))),
+        ("docs/link.md", "| queue |", kinds("queue")),
+        ("docs/design/simulator.md", "| workload |", kinds("flow.NAME")),
+        ("docs/design/simulator.md", "| middlebox |", kinds("helper.NAME")),
+        ("docs/extending.md", "| subcommand |", subcommands()),
+    ] {
+        assert!(!registry.is_empty(), "the registry of `{head}`");
+        let listed = listed(document, head);
+        let lacks = registry.difference(&listed).map(|name| format!("lacks `{name}`"));
+        let invents = listed.difference(&registry).map(|name| format!("invents `{name}`"));
+        wrong.extend(lacks.chain(invents).map(|what| format!("{document}, {head} {what}")));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn pages_say_which_question_they_answer_and_overviews_are_short() {
+    let mut pages = Vec::new();
+    documents(&root().join("docs/design"), &mut pages);
+    for page in pages {
+        let text = fs::read_to_string(&page).unwrap();
+        let first = text.lines().nth(2).unwrap_or_default();
+        assert!(first.starts_with('*') && first.contains('?'), "{}: {first}", page.display());
+    }
+    for (document, most) in [("README.md", 120), ("ARCHITECTURE.md", 200)] {
+        let lines = read(document).lines().count();
+        assert!(lines <= most, "{document} has {lines} lines, {most} at most");
+    }
+}
