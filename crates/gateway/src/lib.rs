@@ -11,7 +11,9 @@ mod config;
 mod flow;
 mod gateway;
 mod key;
+mod leg;
 pub mod policy;
+mod side;
 mod stats;
 #[cfg(test)]
 mod tests;
@@ -23,32 +25,6 @@ pub use config::{
 };
 pub use flow::Departure;
 pub use gateway::{Disposition, Emission, Gateway};
+pub use side::{PerSide, Side};
 pub use stats::{Reason, SideStats, Summary, Traffic};
 pub use view::{FlowState, FlowView, LegView, LinkView, TakenFor};
-
-/// A side of the gateway.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Side {
-    /// The network of the near hosts.
-    Lan = 0,
-    /// The satellite link.
-    Satellite = 1,
-}
-
-impl Side {
-    /// The opposite side.
-    pub fn other(self) -> Side {
-        match self {
-            Side::Lan => Side::Satellite,
-            Side::Satellite => Side::Lan,
-        }
-    }
-
-    /// A word for logs and JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Side::Lan => "lan",
-            Side::Satellite => "satellite",
-        }
-    }
-}

@@ -1,7 +1,7 @@
 //! What the gateway counts.
 
-use crate::Side;
 use crate::flow::Departure;
+use crate::{PerSide, Side};
 use std::array;
 use std::ops::{Add, Sub};
 
@@ -138,7 +138,7 @@ pub struct Summary {
     forwarded: [Traffic; Reason::ALL.len()],
     /// What came in and was dealt with: handshakes, and all segments of split flows.
     pub taken: Traffic,
-    sides: [SideStats; 2],
+    sides: PerSide<SideStats>,
 }
 
 impl Summary {
@@ -169,7 +169,7 @@ impl Summary {
 
     /// Counters of the legs towards `side`.
     pub fn side(&self, side: Side) -> SideStats {
-        self.sides[side as usize]
+        self.sides[side]
     }
 
     /// Split flows that were handed back to plain forwarding because of `why`.
@@ -196,7 +196,7 @@ impl Summary {
     }
 
     pub(crate) fn side_mut(&mut self, side: Side) -> &mut SideStats {
-        &mut self.sides[side as usize]
+        &mut self.sides[side]
     }
 }
 
@@ -218,8 +218,8 @@ impl Summary {
             }),
             forwarded: array::from_fn(|i| self.forwarded[i].each(other.forwarded[i], &by)),
             taken: self.taken.each(other.taken, &by),
-            sides: array::from_fn(|i| {
-                let (a, b) = (&self.sides[i], &other.sides[i]);
+            sides: PerSide::of(|side| {
+                let (a, b) = (&self.sides[side], &other.sides[side]);
                 SideStats {
                     received_bytes: by(a.received_bytes, b.received_bytes),
                     delivered_bytes: by(a.delivered_bytes, b.delivered_bytes),

@@ -2,7 +2,8 @@
 
 use crate::Side;
 use crate::config::Config;
-use crate::flow::{CLIENT, Ending, Flow, Phase, SERVER, Split};
+use crate::flow::{Ending, Flow, Phase, Split};
+use crate::leg::Leg;
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::{Bytes, Rate};
@@ -48,7 +49,11 @@ impl FlowState {
         match split.ending() {
             Ending::Open => {
                 let ended = |leg| split.leg(leg).tcb.receiver.fin_received();
-                if ended(CLIENT) || ended(SERVER) { FlowState::HalfClosed } else { FlowState::Open }
+                if ended(Leg::Client) || ended(Leg::Server) {
+                    FlowState::HalfClosed
+                } else {
+                    FlowState::Open
+                }
             }
             Ending::Draining { .. } => FlowState::Draining,
             Ending::Leaving(_) => FlowState::Leaving,
@@ -173,8 +178,8 @@ impl FlowView {
         let (heard, held, legs) = match split {
             None => (flow.began, 0, None),
             Some(split) => {
-                let leg = |leg: usize| LegView::of(split, leg, flow.sides[leg], age);
-                let legs = [leg(CLIENT), leg(SERVER)];
+                let leg = |leg: Leg| LegView::of(split, leg, flow.sides[leg], age);
+                let legs = [leg(Leg::Client), leg(Leg::Server)];
                 (split.last_heard(), split.held() as u64, Some(legs))
             }
         };
@@ -191,7 +196,7 @@ impl FlowView {
 }
 
 impl LegView {
-    fn of<B: Buffer>(split: &Split<B>, leg: usize, side: Side, age: Duration) -> LegView {
+    fn of<B: Buffer>(split: &Split<B>, leg: Leg, side: Side, age: Duration) -> LegView {
         let tcb = &split.leg(leg).tcb;
         let (sender, receiver) = (&tcb.sender, &tcb.receiver);
         let stats = sender.stats();

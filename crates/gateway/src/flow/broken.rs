@@ -2,19 +2,19 @@
 //! even this may panic.
 
 use super::closing::Ending;
-use super::leg::{CLIENT, SERVER};
 use super::split::Split;
+use crate::leg::Leg;
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::wire::{IpHeader, TcpHeader};
 
 impl<B: Buffer> Split<B> {
     /// Resets to those hosts that have not reset themselves, if the flow was not over.
-    pub(crate) fn last_resets(&self) -> impl Iterator<Item = (usize, IpHeader, TcpHeader)> {
+    pub(crate) fn last_resets(&self) -> impl Iterator<Item = (Leg, IpHeader, TcpHeader)> {
         let gone = match self.ending {
             Ending::Draining { from, .. } => Some(from),
             _ => None,
         };
-        let told = [CLIENT, SERVER].into_iter().filter(move |leg| Some(*leg) != gone);
+        let told = Leg::BOTH.into_iter().filter(move |leg| Some(*leg) != gone);
         told.filter(|_| self.is_open()).map(|leg| {
             let (ip, tcp) = self.legs[leg].reset(None);
             (leg, ip, tcp)
@@ -23,6 +23,6 @@ impl<B: Buffer> Split<B> {
 
     /// Bytes that were acknowledged to their senders and will not be delivered.
     pub(crate) fn still_owed(&self) -> u64 {
-        self.lost + self.undelivered(CLIENT) + self.undelivered(SERVER)
+        self.lost + self.undelivered(Leg::Client) + self.undelivered(Leg::Server)
     }
 }

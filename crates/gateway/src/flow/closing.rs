@@ -1,9 +1,9 @@
 //! The end of a flow: FINs end to end or hop by hop, resets behind what was acknowledged.
 
 use super::leaving::Leaving;
-use super::leg::{CLIENT, SERVER};
 use super::split::{Packet, Progress, Split};
 use crate::config::{Config, FinMode};
+use crate::leg::{Leg, PerLeg};
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::tcp::tcb::Admission;
 use bentpipe_core::time::{Duration, Instant};
@@ -17,7 +17,7 @@ pub(crate) enum Ending {
     Open,
     /// The host of `from` has reset; what it had sent before is still being delivered, until then.
     /// If its FIN is a part of that (`whole`), for as long as the far host takes it or has no room.
-    Draining { from: usize, until: Instant, whole: bool },
+    Draining { from: Leg, until: Instant, whole: bool },
     /// Both directions have ended in order; repeated segments are answered until forgotten.
     Closed { at: Instant },
     /// It is being handed back: what is held is delivered, all that comes is forwarded.
@@ -50,7 +50,7 @@ impl<B: Buffer> Split<B> {
     }
 
     /// Whether the leg still speaks. Towards a host that has reset there is nothing to say.
-    pub(super) fn may_send(&self, leg: usize) -> bool {
+    pub(super) fn may_send(&self, leg: Leg) -> bool {
         match self.ending {
             Ending::Open | Ending::Closed { .. } => !self.is_held_back(leg),
             Ending::Draining { from, .. } => leg != from && !self.is_held_back(leg),
@@ -66,8 +66,8 @@ impl<B: Buffer> Split<B> {
             self.end_drain(now);
             return;
         }
-        for leg in [CLIENT, SERVER] {
-            let other = 1 - leg;
+        for leg in Leg::BOTH {
+            let other = leg.other();
             if !self.legs[leg].tcb.receiver.fin_received() {
                 continue;
             }
@@ -89,15 +89,15 @@ impl<B: Buffer> Split<B> {
 
     /// The host of `leg` has reset. What it sent before and we acknowledged is delivered first;
     /// what was on its way to it is of no use to anybody.
-    pub(super) fn on_reset(&mut self, now: Instant, leg: usize, drain: Duration) {
-        let other = 1 - leg;
+    pub(super) fn on_reset(&mut self, now: Instant, leg: Leg, drain: Duration) {
+        let other = leg.other();
         let tcb = &self.legs[leg].tcb;
         if tcb.receiver.fin_acknowledged() && tcb.sender.fin_acked() {
             // Its connection was over: it answers whatever still comes, a forgery even, with a RST
             // (RFC 9293, 3.10.7.1). That takes nothing back of what is owed to the other host.
             return;
         }
-        self.unconfirmed.take_if(|_| leg == CLIENT);
+        self.unconfirmed.take_if(|_| leg == Leg::Client);
         if let Ending::Draining { from, .. } = self.ending {
             if from == other {
                 // Both have reset: nobody is left to deliver to.
@@ -118,7 +118,7 @@ impl<B: Buffer> Split<B> {
     /// The host of `leg` has spoken, and acknowledged `acked` bytes. One that reads slowly is given more
     /// time; one that has room and takes nothing is not: two gateways whose hosts have both reset
     /// would refuse each other's bytes for ever.
-    pub(super) fn heed_reader(&mut self, now: Instant, leg: usize, acked: u64, drain: Duration) {
+    pub(super) fn heed_reader(&mut self, now: Instant, leg: Leg, acked: u64, drain: Duration) {
         let sender = &self.legs[leg].tcb.sender;
         let reads = acked > 0 || sender.window_edge() <= sender.snd_una();
         if let Ending::Draining { from, until, whole: true } = &mut self.ending
@@ -130,28 +130,28 @@ impl<B: Buffer> Split<B> {
     }
 
     /// Bytes that arrived in order on `leg` and have not been delivered to the other host.
-    pub(super) fn undelivered(&self, leg: usize) -> u64 {
-        let sender = &self.legs[1 - leg].tcb.sender;
+    pub(super) fn undelivered(&self, leg: Leg) -> u64 {
+        let sender = &self.legs[leg.other()].tcb.sender;
         self.legs[leg].tcb.receiver.rcv_nxt().saturating_sub(sender.snd_una())
     }
 
     /// Sends the RST on, once all that precedes it has been delivered.
     fn end_drain(&mut self, now: Instant) {
         if let Ending::Draining { from, .. } = self.ending
-            && self.legs[1 - from].tcb.sender.is_done()
+            && self.legs[from.other()].tcb.sender.is_done()
         {
-            self.send_reset(1 - from);
+            self.send_reset(from.other());
             self.forget_streams();
             self.ending = Ending::Reset { at: now };
         }
     }
 
     /// What is still to be sent of a flow that has left.
-    pub(crate) fn last_words(&mut self) -> Option<VecDeque<(usize, IpHeader, TcpHeader)>> {
+    pub(crate) fn last_words(&mut self) -> Option<VecDeque<(Leg, IpHeader, TcpHeader)>> {
         (self.ending == Ending::Left).then(|| std::mem::take(&mut self.control))
     }
 
-    fn send_reset(&mut self, leg: usize) {
+    fn send_reset(&mut self, leg: Leg) {
         let (ip, tcp) = self.legs[leg].reset(None);
         self.control.push_back((leg, ip, tcp));
     }
@@ -159,7 +159,7 @@ impl<B: Buffer> Split<B> {
     pub(super) fn forget_streams(&mut self) {
         self.blind = None;
         self.unconfirmed = None;
-        self.streams = [B::default(), B::default()];
+        self.streams = PerLeg::default();
     }
 
     /// A host does not answer any more: the flow is reset towards both, but not towards one that
@@ -167,19 +167,19 @@ impl<B: Buffer> Split<B> {
     pub(super) fn give_up(&mut self, now: Instant) {
         if let Ending::Draining { from, .. } = self.ending {
             self.lost += self.undelivered(from);
-            self.send_reset(1 - from);
+            self.send_reset(from.other());
             self.forget_streams();
             self.ending = Ending::Reset { at: now };
         } else {
-            self.lost += self.undelivered(CLIENT) + self.undelivered(SERVER);
+            self.lost += self.undelivered(Leg::Client) + self.undelivered(Leg::Server);
             self.reset_both(now);
         }
     }
 
     /// Neither host can go on.
     pub(super) fn reset_both(&mut self, now: Instant) {
-        self.send_reset(CLIENT);
-        self.send_reset(SERVER);
+        self.send_reset(Leg::Client);
+        self.send_reset(Leg::Server);
         self.forget_streams();
         self.ending = Ending::Reset { at: now };
     }
@@ -187,7 +187,7 @@ impl<B: Buffer> Split<B> {
     /// Deadlines of held FINs and of a drain.
     pub(super) fn expire(&mut self, now: Instant, config: &Config) {
         self.expire_unconfirmed(now);
-        for leg in [CLIENT, SERVER] {
+        for leg in Leg::BOTH {
             if self.fin_held_since[leg].is_some_and(|since| since + config.fin_hold <= now) {
                 self.legs[leg].tcb.receiver.acknowledge_fin();
                 self.fin_held_since[leg] = None;
@@ -202,7 +202,7 @@ impl<B: Buffer> Split<B> {
             && until <= now
         {
             self.lost += self.undelivered(from);
-            self.send_reset(1 - from);
+            self.send_reset(from.other());
             self.forget_streams();
             self.ending = Ending::Reset { at: now };
         }
@@ -236,7 +236,7 @@ impl<B: Buffer> Split<B> {
     pub(super) fn on_packet_after_end(
         &mut self,
         now: Instant,
-        leg: usize,
+        leg: Leg,
         packet: Packet<'_>,
     ) -> Progress {
         let tcp = packet.tcp;

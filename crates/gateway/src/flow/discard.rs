@@ -16,10 +16,11 @@
 //! link by less than 1 %, one in two segments by 4 %.) So the window also follows, as in
 //! bharadwaj-1999: it stops opening where the backlog reaches the threshold, RED's upper one there.
 
-use super::leg::Leg;
+use super::leg::LegTcp;
 use super::memory::Allowance;
 use super::split::{Packet, Split};
 use crate::config::Discard;
+use crate::leg::{Leg, PerLeg};
 use bentpipe_core::link::{QueueLimit, RedConfig};
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::units::{Bytes, Probability};
@@ -62,8 +63,8 @@ struct Backlog {
 
 impl Backlog {
     /// Of the stream that is fed by `leg` and may hold `capacity`.
-    fn of(legs: &[Leg; 2], leg: usize, capacity: u64) -> Backlog {
-        let (receiver, sender) = (&legs[leg].tcb.receiver, &legs[1 - leg].tcb.sender);
+    fn of(legs: &PerLeg<LegTcp>, leg: Leg, capacity: u64) -> Backlog {
+        let (receiver, sender) = (&legs[leg].tcb.receiver, &legs[leg.other()].tcb.sender);
         Backlog {
             bytes: receiver.rcv_nxt().saturating_sub(sender.snd_nxt()),
             room: capacity.saturating_sub(sender.snd_nxt() - sender.snd_una()),
@@ -79,7 +80,7 @@ impl Backlog {
 
 impl Discarding {
     /// For the stream that is fed by `leg`, if there is anything to do.
-    pub(super) fn new(leg: &Leg) -> Option<Box<Discarding>> {
+    pub(super) fn new(leg: &LegTcp) -> Option<Box<Discarding>> {
         let mode = leg.discard;
         let agreed = leg.tcb.agreed();
         // Runs repeat: the same connection meets the same chance.
@@ -141,7 +142,7 @@ impl<B: Buffer> Split<B> {
     /// How many bytes at the beginning of a packet's payload are discarded: none, or one segment.
     pub(super) fn discards(
         &mut self,
-        leg: usize,
+        leg: Leg,
         packet: &Packet<'_>,
         allowance: Allowance,
     ) -> usize {
@@ -169,9 +170,9 @@ impl<B: Buffer> Split<B> {
 
     /// How far the window of `leg` may open, whose stream may hold up to `limit`: where the backlog is
     /// to stay short, only as long as it is.
-    pub(super) fn edge(&self, leg: usize, limit: u64) -> u64 {
+    pub(super) fn edge(&self, leg: Leg, limit: u64) -> u64 {
         let Some(discarding) = &self.discarding[leg] else { return limit };
-        let sender = &self.legs[1 - leg].tcb.sender;
+        let sender = &self.legs[leg.other()].tcb.sender;
         let backlog = Backlog::of(&self.legs, leg, limit.saturating_sub(sender.snd_una()));
         let most = match discarding.mode {
             Discard::Off => return limit,
@@ -182,7 +183,7 @@ impl<B: Buffer> Split<B> {
     }
 
     /// Of `holes` that have come up in what arrives on `leg`, those that the network has made.
-    pub(super) fn lost_on_the_way(&mut self, leg: usize, holes: usize) -> usize {
+    pub(super) fn lost_on_the_way(&mut self, leg: Leg, holes: usize) -> usize {
         match &mut self.discarding[leg] {
             Some(discarding) if holes > 0 && discarding.leaves_hole => {
                 discarding.leaves_hole = false;

@@ -6,12 +6,13 @@
 //! to a gateway that has said it takes it, never to a host: the SYN's source may be forged, and
 //! would be sent what it has not asked for.
 
-use super::leg::{CLIENT, Handshake, Leg, SERVER};
+use super::leg::{Handshake, LegTcp};
 use super::split::Split;
 use super::syn::Relay;
 use crate::Side;
 use crate::announce::Announcement;
 use crate::config::Config;
+use crate::leg::Leg;
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::tcp::tcb::TimestampClock;
 use bentpipe_core::time::{Duration, Instant};
@@ -121,15 +122,15 @@ impl<B: Buffer> Split<B> {
     }
 
     /// Whether nothing may be sent on `leg` but the SYN-ACK.
-    pub(super) fn is_held_back(&self, leg: usize) -> bool {
-        let unconfirmed = self.unconfirmed.as_ref().filter(|_| leg == CLIENT);
+    pub(super) fn is_held_back(&self, leg: Leg) -> bool {
+        let unconfirmed = self.unconfirmed.as_ref().filter(|_| leg == Leg::Client);
         unconfirmed.is_some_and(|unconfirmed| !unconfirmed.takes_early_data)
     }
 
     /// Answers the client's SYN if it comes again. Whether a segment from `leg` is to be taken:
     /// before the SYN-ACK is acknowledged, only one that does so (RFC 9293, 3.10.7.4).
-    pub(super) fn passes_handshake(&mut self, now: Instant, leg: usize, tcp: &TcpHeader) -> bool {
-        let Some(unconfirmed) = self.unconfirmed.as_mut().filter(|_| leg == CLIENT) else {
+    pub(super) fn passes_handshake(&mut self, now: Instant, leg: Leg, tcp: &TcpHeader) -> bool {
+        let Some(unconfirmed) = self.unconfirmed.as_mut().filter(|_| leg == Leg::Client) else {
             return true;
         };
         if tcp.has(Flags::RST) {
@@ -142,7 +143,7 @@ impl<B: Buffer> Split<B> {
             }
             unconfirmed.deadline = now + unconfirmed.patience;
             let (ip, synack) = unconfirmed.repeated_synack();
-            self.control.push_back((CLIENT, ip, synack));
+            self.control.push_back((Leg::Client, ip, synack));
             return false;
         }
         tcp.has(Flags::ACK) && tcp.ack.distance_from(unconfirmed.synack.1.seq + 1) >= 0
@@ -162,13 +163,13 @@ impl<B: Buffer> Split<B> {
         if tcp.has(Flags::SYN) {
             return unconfirmed.note_syn(tcp);
         }
-        let early = self.legs[CLIENT].tcb.sender.snd_nxt() - 1;
+        let early = self.legs[Leg::Client].tcb.sender.snd_nxt() - 1;
         let Some(given_up) = unconfirmed.given_up_by(tcp, early) else { return };
         let told = std::mem::replace(&mut unconfirmed.given_up, given_up);
         let (ip, synack) = unconfirmed.repeated_synack();
         if told != given_up {
             // Whoever keeps account of windows on the way hears of it as well.
-            self.control.push_back((CLIENT, ip, synack.clone()));
+            self.control.push_back((Leg::Client, ip, synack.clone()));
         }
         if !given_up.any() {
             return;
@@ -178,11 +179,11 @@ impl<B: Buffer> Split<B> {
             (self.added_options, self.binding_options) = (true, true);
         }
         given_up.take_off(&mut unconfirmed.syn.options);
-        let (syn, served) = (&unconfirmed.syn, &self.legs[SERVER].tcb.receiver);
+        let (syn, served) = (&unconfirmed.syn, &self.legs[Leg::Server].tcb.receiver);
         // A FIN that it has as well is sent once more; or two such acknowledgments let the flow leave.
         let acked = 1 + unconfirmed.acked_by(tcp).unsigned_abs();
         let acked = u64::from(acked).min(served.rcv_nxt());
-        let clock = self.legs[CLIENT].tcb.agreed().timestamps.map(|state| state.clock);
+        let clock = self.legs[Leg::Client].tcb.agreed().timestamps.map(|state| state.clock);
         let handshake = Handshake {
             ours: &synack,
             theirs: syn,
@@ -194,15 +195,15 @@ impl<B: Buffer> Split<B> {
             acked,
             rtt: None,
             ip,
-            peer: self.legs[CLIENT].peer,
+            peer: self.legs[Leg::Client].peer,
         };
-        let mut leg = Leg::new(now, config, side, &handshake);
+        let mut leg = LegTcp::new(now, config, side, &handshake);
         leg.tcb.sender.extend(served.rcv_nxt());
         if served.fin_received() {
             leg.tcb.sender.finish();
         }
-        self.legs[CLIENT] = leg;
-        self.streams[SERVER].release(acked);
+        self.legs[Leg::Client] = leg;
+        self.streams[Leg::Server].release(acked);
         unconfirmed.synack.1 = synack;
         unconfirmed.given_up = Announcement::default();
     }
@@ -217,14 +218,14 @@ impl<B: Buffer> Split<B> {
     pub(super) fn expire_unconfirmed(&mut self, now: Instant) {
         let Some(unconfirmed) = &mut self.unconfirmed else { return };
         if unconfirmed.deadline <= now {
-            self.lost += self.undelivered(SERVER);
+            self.lost += self.undelivered(Leg::Server);
             return self.reset_both(now);
         }
         if unconfirmed.repeat_at <= now {
             unconfirmed.interval = (unconfirmed.interval * 2).min(MOST_BETWEEN);
             unconfirmed.repeat_at = now + unconfirmed.interval;
             let (ip, synack) = unconfirmed.repeated_synack();
-            self.control.push_back((CLIENT, ip, synack));
+            self.control.push_back((Leg::Client, ip, synack));
         }
     }
 }

@@ -12,8 +12,9 @@
 //! nothing shows it, that host is sent resets where it would take them only if bytes are missing.
 
 use super::closing::Ending;
-use super::leg::{CLIENT, Leg, SERVER};
+use super::leg::LegTcp;
 use super::split::{Packet, Progress, Split};
+use crate::leg::{Leg, PerLeg};
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::tcp::tcb::{Admission, Bypass, Fate, Outgoing};
 use bentpipe_core::time::{Duration, Instant};
@@ -65,15 +66,15 @@ pub(crate) struct Leaving {
     pub(crate) why: Departure,
     pub(super) since: Instant,
     /// The leg whose host's acknowledgments do not come back through us.
-    pub(super) unheard: Option<usize>,
+    pub(super) unheard: Option<Leg>,
     /// By leg: the other host is known to have all that had come in on it.
-    pub(super) confirmed: [bool; 2],
+    pub(super) confirmed: PerLeg<bool>,
 }
 
 /// Sending what is owed to a host without hearing from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Blind {
-    pub(super) leg: usize,
+    pub(super) leg: Leg,
     next: u64,
     /// Times that all is still to be sent.
     rounds: u32,
@@ -99,7 +100,7 @@ impl<B: Buffer> Split<B> {
     pub(super) fn note_bypass(
         &mut self,
         now: Instant,
-        leg: usize,
+        leg: Leg,
         shown: Option<Bypass>,
         acked: u64,
     ) -> Option<Bypass> {
@@ -119,7 +120,7 @@ impl<B: Buffer> Split<B> {
     /// Takes nothing more from now on. `unheard` is the leg whose host's segments do not come
     /// through us any more, if that is why. A flow that is leaving already goes on leaving, with the
     /// time that it had; one that is ending goes on ending.
-    pub(crate) fn leave(&mut self, now: Instant, why: Departure, unheard: Option<usize>) -> Leave {
+    pub(crate) fn leave(&mut self, now: Instant, why: Departure, unheard: Option<Leg>) -> Leave {
         match &mut self.ending {
             Ending::Open if self.binding_options => return Leave::Bound,
             // Nobody else would repeat the SYN-ACK.
@@ -128,7 +129,7 @@ impl<B: Buffer> Split<B> {
             }
             Ending::Open => {
                 self.unconfirmed = None;
-                let confirmed = [false; 2];
+                let confirmed = PerLeg::default();
                 self.ending = Ending::Leaving(Leaving { why, since: now, unheard, confirmed });
             }
             Ending::Leaving(leaving) if leaving.unheard.is_none() && unheard.is_some() => {
@@ -160,23 +161,21 @@ impl<B: Buffer> Split<B> {
         if let Ending::Leaving(leaving) = self.ending {
             return self.expire_leaving(now, leaving);
         }
-        self.lost += self.undelivered(CLIENT) + self.undelivered(SERVER);
+        self.lost += self.undelivered(Leg::Client) + self.undelivered(Leg::Server);
         self.reset_both(now);
     }
 
     /// Whether nothing is owed by a leaving flow any more.
     pub(crate) fn has_left(&self) -> bool {
         let Ending::Leaving(Leaving { confirmed, .. }) = self.ending else { return false };
-        [CLIENT, SERVER]
-            .iter()
-            .all(|&leg| confirmed[1 - leg] || self.legs[leg].tcb.sender.is_done())
+        Leg::BOTH.iter().all(|&leg| confirmed[leg.other()] || self.legs[leg].tcb.sender.is_done())
     }
 
     /// A packet for a leaving flow, which is forwarded besides if it says something to its receiver.
     pub(super) fn on_packet_leaving(
         &mut self,
         now: Instant,
-        leg: usize,
+        leg: Leg,
         packet: Packet<'_>,
         reset_drain: Duration,
     ) -> Progress {
@@ -191,14 +190,14 @@ impl<B: Buffer> Split<B> {
                 return Progress::default();
             }
             if exact {
-                self.lost += self.undelivered(CLIENT) + self.undelivered(SERVER);
+                self.lost += self.undelivered(Leg::Client) + self.undelivered(Leg::Server);
                 self.forget_streams();
                 self.ending = Ending::Left;
             }
             return Progress { forward: true, ..Progress::default() };
         }
         let reach = self.reach();
-        let (here, told) = (&self.legs[leg].tcb, self.legs[1 - leg].tcb.receiver.ack_offset());
+        let (here, told) = (&self.legs[leg].tcb, self.legs[leg.other()].tcb.receiver.ack_offset());
         if !here.is_near(tcp, reach) || !here.acknowledges_up_to(tcp, told + reach) {
             // Forged, most likely: its receiver will see. One that has closed would answer what is old with a
             // RST, so that is not forwarded.
@@ -213,11 +212,11 @@ impl<B: Buffer> Split<B> {
         // A host that is heard says itself what it has. Somebody else may have acknowledged more than we
         // ever took: another gateway that leaves as well, and now forwards what lies beyond.
         leaving.confirmed[leg] |=
-            leaving.unheard == Some(1 - leg) && self.legs[leg].tcb.is_beyond_promise(tcp);
+            leaving.unheard == Some(leg.other()) && self.legs[leg].tcb.is_beyond_promise(tcp);
         self.ending = Ending::Leaving(leaving);
         // What we still send in this host's name must not look older than what it sends itself: RFC
         // 5961, section 5, and RFC 7323, section 5, have the other host drop it, data and all.
-        let other = &mut self.legs[1 - leg].tcb;
+        let other = &mut self.legs[leg.other()].tcb;
         if tcp.has(Flags::ACK) {
             other.follow_acknowledgment(tcp.ack, reach);
         }
@@ -236,7 +235,7 @@ impl<B: Buffer> Split<B> {
     /// How far from what we hold the hosts can have come by themselves, in bytes: neither sends more
     /// than a window beyond what the other one misses.
     fn reach(&self) -> u64 {
-        let window = |leg: &Leg| {
+        let window = |leg: &LegTcp| {
             let promised = leg.tcb.receiver.promised().saturating_sub(leg.tcb.receiver.rcv_nxt());
             leg.tcb.sender.max_window() + promised
         };
@@ -244,7 +243,7 @@ impl<B: Buffer> Split<B> {
     }
 
     /// Whether a segment from the host of `leg` ends before what we have told it to have arrived.
-    fn is_stale(&self, leg: usize, tcp: &TcpHeader, len: usize) -> bool {
+    fn is_stale(&self, leg: Leg, tcp: &TcpHeader, len: usize) -> bool {
         let here = &self.legs[leg].tcb;
         let told = here.agreed().rcv_isn + here.receiver.last_ack_sent();
         let end = tcp.seq + (len as u64 + u64::from(tcp.has(Flags::FIN)));
@@ -254,8 +253,8 @@ impl<B: Buffer> Split<B> {
     /// Whether a segment from the host of `leg` says something that the other host has not heard
     /// from us. If its connection is over it would answer anything else with a RST, which would
     /// overtake what we still hold.
-    fn is_news(&self, leg: usize, tcp: &TcpHeader, len: usize) -> bool {
-        let (here, there) = (&self.legs[leg].tcb, &self.legs[1 - leg].tcb);
+    fn is_news(&self, leg: Leg, tcp: &TcpHeader, len: usize) -> bool {
+        let (here, there) = (&self.legs[leg].tcb, &self.legs[leg.other()].tcb);
         let had = here.agreed().rcv_isn + here.receiver.expected();
         let told = there.agreed().rcv_isn + there.receiver.last_ack_sent();
         let end = tcp.seq + (len as u64 + u64::from(tcp.has(Flags::FIN)));
@@ -271,14 +270,14 @@ impl<B: Buffer> Split<B> {
     /// for each other's they would go on dropping each other's data. Saying once more what we have said
     /// promises nothing new. A blind attacker gains nothing by it: what he acknowledges must be as
     /// likely as the other host demands (RFC 5961, section 5).
-    fn amendment(&self, leg: usize, tcp: &TcpHeader) -> Option<Amendment> {
-        let (here, there) = (&self.legs[leg].tcb, &self.legs[1 - leg].tcb);
+    fn amendment(&self, leg: Leg, tcp: &TcpHeader) -> Option<Amendment> {
+        let (here, there) = (&self.legs[leg].tcb, &self.legs[leg.other()].tcb);
         let plausible = tcp.has(Flags::ACK) && here.is_plausible_ack(tcp.ack);
         there.amendment(tcp).filter(|_| plausible && !tcp.has(Flags::SYN))
     }
 
     /// Sends all that is owed to the host of `leg` without waiting for it, `rounds` times.
-    fn send_blindly(&mut self, now: Instant, leg: usize, rounds: u32) {
+    fn send_blindly(&mut self, now: Instant, leg: Leg, rounds: u32) {
         let next = self.legs[leg].tcb.sender.snd_una();
         self.blind = Some(Blind { leg, next, rounds, at: now });
     }
@@ -292,8 +291,8 @@ impl<B: Buffer> Split<B> {
     /// from that one by another path.
     ///
     /// A client that has not acknowledged its SYN-ACK may never have sent a SYN: it is sent nothing blindly.
-    pub(super) fn suspect_silence(&mut self, now: Instant, leg: usize) {
-        if leg == CLIENT && self.is_unconfirmed() {
+    pub(super) fn suspect_silence(&mut self, now: Instant, leg: Leg) {
+        if leg == Leg::Client && self.is_unconfirmed() {
             return;
         }
         let sender = &self.legs[leg].tcb.sender;
@@ -308,24 +307,24 @@ impl<B: Buffer> Split<B> {
     }
 
     /// Whether the host of `leg` has left several timeouts in a row without any answer.
-    pub(super) fn is_unheard(&self, leg: usize) -> bool {
+    pub(super) fn is_unheard(&self, leg: Leg) -> bool {
         self.legs[leg].tcb.sender.unanswered() >= UNHEARD
     }
 
-    /// What stream `index` may hold beyond its capacity: what was sent to a host that is not heard, which
+    /// What stream `leg` may hold beyond its capacity: what was sent to a host that is not heard, which
     /// may have arrived, if more comes from a peer gateway. That one holds what the host lacks before its
     /// acknowledgments mean something to the other host, if it hears them by another path.
-    pub(super) fn sent_unheard(&self, index: usize) -> u64 {
-        let sender = &self.legs[1 - index].tcb.sender;
-        if !self.legs[index].peer || !self.is_unheard(1 - index) {
+    pub(super) fn sent_unheard(&self, leg: Leg) -> u64 {
+        let sender = &self.legs[leg.other()].tcb.sender;
+        if !self.legs[leg].peer || !self.is_unheard(leg.other()) {
             return 0;
         }
-        (sender.snd_nxt() - sender.snd_una()).min(self.sizing[index].most())
+        (sender.snd_nxt() - sender.snd_una()).min(self.sizing[leg].most())
     }
 
     /// More has come for the host of `leg`. If that is not heard, it is sent all the same.
-    pub(super) fn send_on_unheard(&mut self, now: Instant, leg: usize) {
-        let confirmed = leg == SERVER || !self.is_unconfirmed();
+    pub(super) fn send_on_unheard(&mut self, now: Instant, leg: Leg) {
+        let confirmed = leg == Leg::Server || !self.is_unconfirmed();
         if confirmed && self.is_unheard(leg) && self.blind.is_none() {
             let next = self.legs[leg].tcb.sender.snd_nxt();
             self.blind = Some(Blind { leg, next, rounds: 1, at: now });
@@ -338,7 +337,7 @@ impl<B: Buffer> Split<B> {
     }
 
     /// The next segment to a host that we do not hear.
-    pub(super) fn blind_segment(&mut self, now: Instant) -> Option<(usize, IpHeader, Outgoing)> {
+    pub(super) fn blind_segment(&mut self, now: Instant) -> Option<(Leg, IpHeader, Outgoing)> {
         let mut blind = self.blind.filter(|blind| blind.at <= now)?;
         let leg = &mut self.legs[blind.leg];
         let next = blind.next.max(leg.tcb.sender.snd_una());
@@ -368,7 +367,7 @@ impl<B: Buffer> Split<B> {
 
     /// A leaving flow has had its time.
     pub(super) fn expire_leaving(&mut self, now: Instant, leaving: Leaving) {
-        self.lost += self.owed(leaving, SERVER) + self.owed(leaving, CLIENT);
+        self.lost += self.owed(leaving, Leg::Server) + self.owed(leaving, Leg::Client);
         let Some(leg) = leaving.unheard else {
             self.reset_both(now);
             return;
@@ -376,8 +375,8 @@ impl<B: Buffer> Split<B> {
         // Where the host expects its next byte if it misses some; not where it has all.
         let tcb = &self.legs[leg].tcb;
         let (una, smss) = (tcb.sender.snd_una(), tcb.sender.smss());
-        let end = self.legs[1 - leg].tcb.receiver.rcv_nxt();
-        if !leaving.confirmed[1 - leg] {
+        let end = self.legs[leg.other()].tcb.receiver.rcv_nxt();
+        if !leaving.confirmed[leg.other()] {
             for at in (una..end).step_by(smss as usize).take(MOST_RESETS) {
                 let speaker = &self.legs[leg];
                 let (ip, tcp) = speaker.address(speaker.tcb.reset_at(at));
@@ -389,7 +388,7 @@ impl<B: Buffer> Split<B> {
     }
 
     /// Bytes that the host of `leg` may still miss.
-    fn owed(&self, leaving: Leaving, leg: usize) -> u64 {
-        if leaving.confirmed[1 - leg] { 0 } else { self.undelivered(1 - leg) }
+    fn owed(&self, leaving: Leaving, leg: Leg) -> u64 {
+        if leaving.confirmed[leg.other()] { 0 } else { self.undelivered(leg.other()) }
     }
 }

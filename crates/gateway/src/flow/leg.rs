@@ -12,18 +12,13 @@ use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::Rate;
 use bentpipe_core::wire::{IpHeader, SeqNum, TcpHeader};
 
-/// Index of the leg towards the client.
-pub(crate) const CLIENT: usize = 0;
-/// Index of the leg towards the server.
-pub(crate) const SERVER: usize = 1;
-
 /// The longest packet that we make: IPv6's payload length does not count its header, so that
 /// both families stay within 65,535 bytes.
 const MAX_LEN: u16 = u16::MAX - 40;
 
 /// One leg of a split flow.
 #[derive(Debug)]
-pub(crate) struct Leg {
+pub(crate) struct LegTcp {
     pub(crate) tcb: Tcb,
     /// Header of what we send: from the host for which we stand, to the host of this leg.
     pub(crate) ip: IpHeader,
@@ -59,8 +54,13 @@ pub(crate) struct Handshake<'a> {
     pub(crate) peer: bool,
 }
 
-impl Leg {
-    pub(crate) fn new(now: Instant, config: &Config, side: Side, handshake: &Handshake<'_>) -> Leg {
+impl LegTcp {
+    pub(crate) fn new(
+        now: Instant,
+        config: &Config,
+        side: Side,
+        handshake: &Handshake<'_>,
+    ) -> LegTcp {
         let Handshake { ours, theirs, window, relayed, acked, rtt, ip, peer } = *handshake;
         let terms = Terms::agreed(ours, theirs, config.mss_limit(side, &ip));
         let leg_config = config.leg(side);
@@ -94,7 +94,7 @@ impl Leg {
         let tcb = Tcb::new(agreed, sender, Receiver::new(receiver, 1, promised));
         let ports = [ours.src_port, ours.dst_port];
         let filling_window = leg_config.known_filling_window(peer, rtt);
-        Leg { peer, filling_window, ..Leg::of(leg_config, side, tcb, ip, ports) }
+        LegTcp { peer, filling_window, ..LegTcp::of(leg_config, side, tcb, ip, ports) }
     }
 
     /// A leg towards `side` that sends from and to these ports, as if towards a host.
@@ -104,8 +104,8 @@ impl Leg {
         tcb: Tcb,
         ip: IpHeader,
         [src_port, dst_port]: [u16; 2],
-    ) -> Leg {
-        Leg {
+    ) -> LegTcp {
+        LegTcp {
             tcb,
             ip,
             src_port,

@@ -6,8 +6,8 @@
 //! in, even if the pool is full of data behind holes. What lies beyond is charged as it is held, in
 //! whole chunks, and comes in only if the pool has room for it. So no more is ever held than there is.
 
-use super::leg::{CLIENT, SERVER};
 use super::split::{Packet, Split};
+use crate::leg::Leg;
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::time::Duration;
 
@@ -27,7 +27,7 @@ pub(crate) struct Allowance {
 impl<B: Buffer> Split<B> {
     /// Memory held by the streams, in bytes.
     pub(crate) fn held(&self) -> usize {
-        self.streams[CLIENT].held() + self.streams[SERVER].held()
+        self.streams[Leg::Client].held() + self.streams[Leg::Server].held()
     }
 
     /// What the flow takes of the pool, in bytes, where each stream has a `share` of its own: no less
@@ -37,24 +37,24 @@ impl<B: Buffer> Split<B> {
             return self.held();
         }
         let of =
-            |leg: usize| share as usize + self.streams[leg].held_from(self.share_end(leg, share));
-        of(CLIENT) + of(SERVER)
+            |leg: Leg| share as usize + self.streams[leg].held_from(self.share_end(leg, share));
+        of(Leg::Client) + of(Leg::Server)
     }
 
     /// One past the last offset that stream `leg` may hold in any case.
-    fn share_end(&self, leg: usize, share: u64) -> u64 {
+    fn share_end(&self, leg: Leg, share: u64) -> u64 {
         self.delivered(leg) / B::UNIT * B::UNIT + share
     }
 
     /// What of stream `leg` has been delivered: one past the last byte.
-    fn delivered(&self, leg: usize) -> u64 {
+    fn delivered(&self, leg: Leg) -> u64 {
         // A FIN counts as an offset, and is no byte.
         let written = self.legs[leg].tcb.receiver.rcv_nxt();
-        self.legs[1 - leg].tcb.sender.snd_una().min(written)
+        self.legs[leg.other()].tcb.sender.snd_una().min(written)
     }
 
     /// How many bytes stream `leg` may hold behind what has been delivered.
-    pub(super) fn room(&self, leg: usize, allowance: Allowance) -> u64 {
+    pub(super) fn room(&self, leg: Leg, allowance: Allowance) -> u64 {
         // Wherever in a chunk it begins, or the window would open by chunks.
         let share = allowance.share - (B::UNIT - 1);
         let wanted = self.sizing[leg].capacity() + self.sent_unheard(leg);
@@ -65,7 +65,7 @@ impl<B: Buffer> Split<B> {
     /// within the stream's share.
     pub(super) fn admitted(
         &self,
-        leg: usize,
+        leg: Leg,
         packet: &Packet<'_>,
         allowance: Allowance,
     ) -> Option<usize> {

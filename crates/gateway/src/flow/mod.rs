@@ -37,19 +37,19 @@ mod split;
 mod syn;
 mod terms;
 
+use crate::leg::{Leg, PerLeg};
 pub(crate) use closing::Ending;
 pub use leaving::Departure;
 pub(crate) use leaving::Leave;
-pub(crate) use leg::{CLIENT, SERVER};
 pub(crate) use memory::Allowance;
 pub(crate) use opening::Opening;
 pub(crate) use resting::Resting;
 pub(crate) use split::{Packet, Split};
 pub(crate) use syn::{Relay, Syn};
 
-use crate::Side;
 use crate::gateway::{Standing, Turn};
 use crate::key::{Endpoint, FlowKey};
+use crate::{PerSide, Side};
 use bentpipe_core::time::Instant;
 
 /// A flow in the table.
@@ -59,14 +59,14 @@ pub(crate) struct Flow<B> {
     pub(crate) client: Endpoint,
     pub(crate) server: Endpoint,
     /// The side of each leg.
-    pub(crate) sides: [Side; 2],
+    pub(crate) sides: PerLeg<Side>,
     pub(crate) phase: Phase<B>,
     /// When its last SYN before the SYN-ACK came.
     pub(crate) began: Instant,
     /// Whether it waits for the client's acknowledgment of the SYN-ACK.
     pub(crate) standing: Standing,
     /// By side: where it stands among those that share the link.
-    pub(crate) turns: [Turn; 2],
+    pub(crate) turns: PerSide<Turn>,
     /// What it takes of the pool and what it holds of that, in bytes, as last accounted for.
     pub(crate) charged: usize,
     pub(crate) held: usize,
@@ -98,15 +98,15 @@ impl<B> Flow<B> {
     }
 
     /// The hosts of the legs.
-    pub(crate) fn ends(&self) -> [Endpoint; 2] {
-        [self.client, self.server]
+    pub(crate) fn ends(&self) -> PerLeg<Endpoint> {
+        PerLeg::new(self.client, self.server)
     }
 
     /// Which leg a packet came in on: that of the host which is its source. None if the packet
     /// is of another connection or came from the wrong side.
-    pub(crate) fn leg_of(&self, packet: &Packet<'_>) -> Option<usize> {
+    pub(crate) fn leg_of(&self, packet: &Packet<'_>) -> Option<Leg> {
         let src = (packet.ip.src, packet.tcp.src_port);
-        let leg = if src == self.client { CLIENT } else { SERVER };
+        let leg = if src == self.client { Leg::Client } else { Leg::Server };
         (self.sides[leg] == packet.from).then_some(leg)
     }
 }

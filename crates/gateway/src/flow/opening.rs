@@ -2,13 +2,14 @@
 //! numbers, and options are added and taken off on the way.
 
 use super::early::Unconfirmed;
-use super::leg::{CLIENT, Handshake, Leg, SERVER};
+use super::leg::{Handshake, LegTcp};
 use super::split::{Added, Split};
 use super::syn::{OUR_WINDOW_SHIFT, Relay, Syn, clamp_mss, without_ecn};
 use crate::Side;
 use crate::announce::Announcement;
 use crate::config::Config;
 use crate::key::Endpoint;
+use crate::leg::{Leg, PerLeg};
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::tcp::tcb::TimestampClock;
 use bentpipe_core::time::Instant;
@@ -45,20 +46,20 @@ impl Opening {
         ip: &IpHeader,
         synack: &TcpHeader,
     ) -> Option<(Opening, Relay)> {
-        let ends = [(ip.dst, synack.dst_port), (ip.src, synack.src_port)];
+        let ends = PerLeg::new((ip.dst, synack.dst_port), (ip.src, synack.src_port));
         if synack.ack != syn.isn() + 1 || !syn.offers(config, ends, &synack.options) {
             return None;
         }
         let sides = syn.sides();
         let announced =
-            Announcement::find(&synack.options).filter(|_| sides[SERVER] == Side::Satellite);
+            Announcement::find(&synack.options).filter(|_| sides[Leg::Server] == Side::Satellite);
         *peer_known |= announced.is_some();
         let mut synack_in = synack.clone();
         Announcement::strip(&mut synack_in.options);
         let mut out = synack_in.clone();
         out.flags = Flags::SYN | Flags::ACK;
         out.window = synack.window.min(config.first_window());
-        clamp_mss(config, sides[CLIENT], ip, &mut out);
+        clamp_mss(config, sides[Leg::Client], ip, &mut out);
         // What only our own additions brought about, the client must not see.
         syn.added().take_off(&mut out.options);
         if let Some(added) = syn.peer_added() {
@@ -96,7 +97,7 @@ impl Opening {
         tcp: &TcpHeader,
     ) -> Relay {
         self.deadline = now + config.open_timeout;
-        let ends = [(ip.src, tcp.src_port), (ip.dst, tcp.dst_port)];
+        let ends = PerLeg::new((ip.src, tcp.src_port), (ip.dst, tcp.dst_port));
         let bare = self.syn.came(ends).options;
         if Announcement::beyond(&bare, &self.synack_in.options).any() {
             self.syn.relay_adorned(now, config, ip, tcp)
@@ -185,7 +186,7 @@ impl Opening {
         &self,
         now: Instant,
         config: &Config,
-        ends: [Endpoint; 2],
+        ends: PerLeg<Endpoint>,
         ack: Option<&TcpHeader>,
         first: u64,
     ) -> Split<B> {
@@ -221,10 +222,10 @@ impl Opening {
             peer: self.by_gateway,
         };
         let sides = self.syn.sides();
-        let legs = [
-            Leg::new(now, config, sides[CLIENT], &client),
-            Leg::new(now, config, sides[SERVER], &server),
-        ];
+        let legs = PerLeg::new(
+            LegTcp::new(now, config, sides[Leg::Client], &client),
+            LegTcp::new(now, config, sides[Leg::Server], &server),
+        );
         let unconfirmed = ack.is_none().then(|| {
             let added = self.syn.peer_added().unwrap_or_default();
             let synack = (self.ip, self.synack_out.clone());

@@ -6,11 +6,12 @@
 //! streams are empty, and nothing is about to be sent.
 
 use super::closing::Ending;
-use super::leg::{CLIENT, Leg, SERVER, usual_sender};
+use super::leg::{LegTcp, usual_sender};
 use super::split::Split;
 use crate::Side;
 use crate::config::Config;
 use crate::key::Endpoint;
+use crate::leg::{Leg, PerLeg};
 use bentpipe_core::condensed::{Reader, Writer};
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::tcp::tcb::Tcb;
@@ -34,8 +35,8 @@ impl<B: Buffer> Split<B> {
     pub(crate) fn condense(
         &self,
         config: &Config,
-        sides: [Side; 2],
-        ends: [Endpoint; 2],
+        sides: PerLeg<Side>,
+        ends: PerLeg<Endpoint>,
     ) -> Option<Resting> {
         let Split {
             legs,
@@ -59,7 +60,7 @@ impl<B: Buffer> Split<B> {
             return None;
         }
         let mut bytes = Writer::with_capacity(USUAL);
-        for ((leg, side), host) in legs.iter().zip(sides).zip([CLIENT, SERVER]) {
+        for ((leg, side), host) in legs.iter().zip(sides).zip(Leg::BOTH) {
             let IpHeader { hop_limit, traffic_class, flow_label, .. } = leg.ip;
             debug_assert_eq!(leg.ip, header(ends, host, (hop_limit, traffic_class, flow_label)));
             bytes.put(&(hop_limit, traffic_class, flow_label, leg.peer));
@@ -84,19 +85,19 @@ impl Resting {
     pub(crate) fn wake<B: Buffer>(
         &self,
         config: &Config,
-        sides: [Side; 2],
-        ends: [Endpoint; 2],
+        sides: PerLeg<Side>,
+        ends: PerLeg<Endpoint>,
     ) -> Split<B> {
         let mut bytes = Reader::new(&self.bytes);
-        let legs = [CLIENT, SERVER].map(|host| {
+        let legs = PerLeg::of(|host| {
             let (hop_limit, traffic_class, flow_label, peer) = bytes.take();
             let ip = header(ends, host, (hop_limit, traffic_class, flow_label));
             let leg_config = config.leg(sides[host]);
             let tcb = Tcb::wake(&mut bytes, &usual_sender(leg_config));
-            let ports = [ends[1 - host].1, ends[host].1];
-            Leg { peer, ..Leg::of(leg_config, sides[host], tcb, ip, ports) }
+            let ports = [ends[host.other()].1, ends[host].1];
+            LegTcp { peer, ..LegTcp::of(leg_config, sides[host], tcb, ip, ports) }
         });
-        let streams = [CLIENT, SERVER].map(|leg| {
+        let streams = PerLeg::of(|leg| {
             let mut stream = B::default();
             stream.release(legs[leg].tcb.receiver.rcv_nxt());
             stream
@@ -124,8 +125,8 @@ impl Resting {
 }
 
 /// The header of what is sent to `host`, in the other one's name.
-fn header(ends: [Endpoint; 2], host: usize, followed: (u8, u8, u32)) -> IpHeader {
+fn header(ends: PerLeg<Endpoint>, host: Leg, followed: (u8, u8, u32)) -> IpHeader {
     let (hop_limit, traffic_class, flow_label) = followed;
-    let (src, dst) = (ends[1 - host].0, ends[host].0);
+    let (src, dst) = (ends[host.other()].0, ends[host].0);
     IpHeader { src, dst, hop_limit, traffic_class, flow_label }
 }

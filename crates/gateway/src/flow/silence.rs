@@ -5,9 +5,9 @@
 //! asked and does not answer is asked again until the leg's sender gives up, and then the flow is
 //! reset.
 
-use super::leg::{CLIENT, SERVER};
 use super::split::{Packet, Split};
 use crate::config::Config;
+use crate::leg::{Leg, PerLeg};
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::wire::Flags;
@@ -19,19 +19,19 @@ const KEEP_ALIVE: Duration = Duration::from_secs(75);
 /// When each host was last heard, and when it is to be asked next.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Silence {
-    pub(super) heard: [Instant; 2],
-    asking: [Option<Instant>; 2],
+    pub(super) heard: PerLeg<Instant>,
+    asking: PerLeg<Option<Instant>>,
     /// The flow is to rest until a host is heard.
     rests: bool,
 }
 
 impl Silence {
     pub(super) fn new(now: Instant) -> Silence {
-        Silence { heard: [now; 2], asking: [None; 2], rests: false }
+        Silence { heard: PerLeg::new(now, now), asking: PerLeg::default(), rests: false }
     }
 
     /// The host of `leg` is there.
-    pub(super) fn end(&mut self, now: Instant, leg: usize) {
+    pub(super) fn end(&mut self, now: Instant, leg: Leg) {
         self.heard[leg] = now;
         self.asking[leg] = None;
         self.rests = false;
@@ -46,8 +46,8 @@ impl<B: Buffer> Split<B> {
 
     /// A segment of the host of `leg` that asks whether the other one is still there: it stands one
     /// below what is expected, and nothing is on its way that would show it anyhow.
-    pub(super) fn relay_keep_alive(&mut self, now: Instant, leg: usize, packet: Packet<'_>) {
-        let other = 1 - leg;
+    pub(super) fn relay_keep_alive(&mut self, now: Instant, leg: Leg, packet: Packet<'_>) {
+        let other = leg.other();
         let tcb = &self.legs[leg].tcb;
         let expected = tcb.receiver.expected();
         let start = packet.tcp.seq.offset_near(tcb.agreed().rcv_isn, expected);
@@ -62,7 +62,7 @@ impl<B: Buffer> Split<B> {
 
     /// Asks those that are to be asked now.
     pub(super) fn ask(&mut self, now: Instant, idle: Duration) {
-        for leg in [CLIENT, SERVER] {
+        for leg in Leg::BOTH {
             let at = self.ask_at(leg, idle, self.is_clean());
             if !self.is_open() || at.is_none_or(|at| at > now) {
                 continue;
@@ -98,19 +98,19 @@ impl<B: Buffer> Split<B> {
         let clean = self.is_clean();
         let idle = config.idle_timeout;
         let hand_back = clean.then(|| self.last_heard() + idle);
-        let asks = [CLIENT, SERVER].map(|leg| self.ask_at(leg, idle, clean));
+        let asks = PerLeg::of(|leg| self.ask_at(leg, idle, clean));
         let (rest, open) = (self.rest_at(config.rest_after), self.is_open());
         asks.into_iter().flatten().chain(hand_back).chain(rest).filter(move |_| open)
     }
 
     /// When the host of `leg` is to be asked. Of two hosts that fell silent together nothing is
     /// asked as long as the flow can be handed back: while it is `clean`.
-    fn ask_at(&self, leg: usize, idle: Duration, clean: bool) -> Option<Instant> {
+    fn ask_at(&self, leg: Leg, idle: Duration, clean: bool) -> Option<Instant> {
         let Silence { heard, asking, .. } = &self.silence;
         if !self.may_send(leg) {
             return None;
         }
-        let alone = heard[1 - leg] > heard[leg] + KEEP_ALIVE;
+        let alone = heard[leg.other()] > heard[leg] + KEEP_ALIVE;
         asking[leg].or_else(|| (alone || !clean).then(|| heard[leg] + idle))
     }
 }

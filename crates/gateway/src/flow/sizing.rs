@@ -15,8 +15,8 @@
 //! It grows at once. It shrinks when it has delivered less for several rounds, as a loss holds up
 //! what follows it, and by a quarter a round; right edges that were promised stay.
 
-use super::leg::{CLIENT, SERVER};
 use super::split::Split;
+use crate::leg::Leg;
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
@@ -222,48 +222,48 @@ impl Sizing {
 }
 
 impl<B: Buffer> Split<B> {
-    /// Something new of stream `index` has come, and is about to be written.
-    pub(super) fn make_room(&mut self, now: Instant, index: usize) {
-        let round_trip = self.legs[CLIENT].round_trip() + self.legs[SERVER].round_trip();
-        let sender = &self.legs[1 - index].tcb.sender;
+    /// Something new of stream `leg` has come, and is about to be written.
+    pub(super) fn make_room(&mut self, now: Instant, leg: Leg) {
+        let round_trip = self.legs[Leg::Client].round_trip() + self.legs[Leg::Server].round_trip();
+        let sender = &self.legs[leg.other()].tcb.sender;
         if sender.is_done() {
-            self.sizing[index].begin(now, round_trip, sender.snd_una());
+            self.sizing[leg].begin(now, round_trip, sender.snd_una());
         }
-        self.keep_ahead(index);
+        self.keep_ahead(leg);
     }
 
-    /// Something of stream `index` has come behind a hole.
-    pub(super) fn bridge_hole(&mut self, index: usize) {
-        let [near, far] = [index, 1 - index].map(|leg| self.legs[leg].round_trip());
-        let receiver = &self.legs[index].tcb.receiver;
+    /// Something of stream `leg` has come behind a hole.
+    pub(super) fn bridge_hole(&mut self, leg: Leg) {
+        let [near, far] = [leg, leg.other()].map(|leg| self.legs[leg].round_trip());
+        let receiver = &self.legs[leg].tcb.receiver;
         if near > far
             && let Some(end) = receiver.beyond().iter().next_back().map(|last| last.end)
         {
             let beyond = end - receiver.rcv_nxt();
-            self.sizing[index].bridge(self.legs[1 - index].tcb.sender.in_flight(), beyond);
+            self.sizing[leg].bridge(self.legs[leg.other()].tcb.sender.in_flight(), beyond);
         }
     }
 
-    /// Stream `index` may hold as much behind what is in flight as is needed to go on.
-    pub(super) fn keep_ahead(&mut self, index: usize) {
-        self.sizing[index].keep_ahead(self.legs[1 - index].tcb.sender.in_flight());
+    /// Stream `leg` may hold as much behind what is in flight as is needed to go on.
+    pub(super) fn keep_ahead(&mut self, leg: Leg) {
+        self.sizing[leg].keep_ahead(self.legs[leg.other()].tcb.sender.in_flight());
     }
 
-    /// Something of stream `index` has been delivered: it may hold more, or less.
-    pub(super) fn size(&mut self, now: Instant, index: usize) {
-        let sender = &self.legs[1 - index].tcb.sender;
+    /// Something of stream `leg` has been delivered: it may hold more, or less.
+    pub(super) fn size(&mut self, now: Instant, leg: Leg) {
+        let sender = &self.legs[leg.other()].tcb.sender;
         let observed = Observed {
             now,
-            round_trips: [index, 1 - index].map(|leg| self.legs[leg].round_trip()),
+            round_trips: [leg, leg.other()].map(|leg| self.legs[leg].round_trip()),
             delivered: sender.snd_una(),
             repeated: sender.stats().retransmitted_bytes,
         };
         let all = sender.is_done();
-        self.sizing[index].on_delivered(&observed);
+        self.sizing[leg].on_delivered(&observed);
         if all {
-            self.sizing[index].hold = Hold::Ready;
+            self.sizing[leg].hold = Hold::Ready;
         }
-        self.keep_ahead(index);
+        self.keep_ahead(leg);
     }
 }
 

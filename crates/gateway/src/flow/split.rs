@@ -4,12 +4,13 @@ use super::closing::Ending;
 use super::discard::Discarding;
 use super::early::Unconfirmed;
 use super::leaving::Blind;
-use super::leg::{CLIENT, Leg, SERVER};
+use super::leg::LegTcp;
 use super::memory::Allowance;
 use super::silence::Silence;
 use super::sizing::Sizing;
 use crate::Side;
 use crate::config::{Config, FinMode};
+use crate::leg::{Leg, PerLeg};
 use bentpipe_core::tcp::buffer::{Buffer, Payload};
 use bentpipe_core::tcp::ecn::Ecn;
 use bentpipe_core::tcp::sender::Sender;
@@ -48,12 +49,12 @@ pub(crate) struct Progress {
 /// Two legs, two streams.
 #[derive(Debug)]
 pub(crate) struct Split<B> {
-    pub(super) legs: [Leg; 2],
+    pub(super) legs: PerLeg<LegTcp>,
     /// Stream i: from leg i to the other.
-    pub(super) streams: [B; 2],
-    pub(super) sizing: [Sizing; 2],
+    pub(super) streams: PerLeg<B>,
+    pub(super) sizing: PerLeg<Sizing>,
     /// What of each stream's segments is discarded, where that is wanted.
-    pub(super) discarding: [Option<Box<Discarding>>; 2],
+    pub(super) discarding: PerLeg<Option<Box<Discarding>>>,
     /// A leg has options that one of the hosts did not offer.
     pub(super) added_options: bool,
     /// One of the hosts itself uses such options, so the flow cannot go on unsplit. Where they are
@@ -64,14 +65,14 @@ pub(crate) struct Split<B> {
     /// The client has not acknowledged the SYN-ACK yet.
     pub(super) unconfirmed: Option<Box<Unconfirmed>>,
     /// When the FIN of each leg's host was received, while its acknowledgment is withheld.
-    pub(super) fin_held_since: [Option<Instant>; 2],
+    pub(super) fin_held_since: PerLeg<Option<Instant>>,
     /// Segments outside the legs' own traffic: resets.
-    pub(super) control: VecDeque<(usize, IpHeader, TcpHeader)>,
+    pub(super) control: VecDeque<(Leg, IpHeader, TcpHeader)>,
     /// Bytes acknowledged to their sender that will not be delivered any more.
     pub(super) lost: u64,
     pub(super) silence: Silence,
     /// Segments of each host that showed that it hears the other one by another way.
-    pub(super) bypassed: [u8; 2],
+    pub(super) bypassed: PerLeg<u8>,
     /// What is being sent to a host that is not heard.
     pub(super) blind: Option<Blind>,
 }
@@ -80,20 +81,20 @@ impl<B: Buffer> Split<B> {
     pub(crate) fn new(
         now: Instant,
         config: &Config,
-        legs: [Leg; 2],
+        legs: PerLeg<LegTcp>,
         added: Added,
         unconfirmed: Option<Unconfirmed>,
         first: u64,
     ) -> Split<B> {
-        let windows = [CLIENT, SERVER].map(|leg| legs[leg].filling_window);
-        let most = config.stream_limit(windows);
+        let windows = PerLeg::of(|leg| legs[leg].filling_window);
+        let most = config.stream_limit(windows.into_array());
         // Twice what a gateway that knows the link as we do may begin with.
         let start = |window: u64| window.saturating_mul(2).min(first);
         let sizing = windows.map(|window| Sizing::new(now, window.map_or(0, start), most));
-        let discarding = [CLIENT, SERVER].map(|leg| Discarding::new(&legs[leg]));
+        let discarding = PerLeg::of(|leg| Discarding::new(&legs[leg]));
         let mut split = Split {
             legs,
-            streams: [B::default(), B::default()],
+            streams: PerLeg::default(),
             sizing,
             discarding,
             added_options: added != Added::Nothing,
@@ -101,41 +102,41 @@ impl<B: Buffer> Split<B> {
             ending: Ending::Open,
             fin: config.fin,
             unconfirmed: unconfirmed.map(Box::new),
-            fin_held_since: [None; 2],
+            fin_held_since: PerLeg::default(),
             control: VecDeque::new(),
             lost: 0,
             silence: Silence::new(now),
-            bypassed: [0; 2],
+            bypassed: PerLeg::default(),
             blind: None,
         };
         // The server's SYN-ACK is acknowledged now, that the client has done so or not.
-        split.legs[SERVER].tcb.receiver.owe_now();
+        split.legs[Leg::Server].tcb.receiver.owe_now();
         split
     }
 
     /// When either host was last heard.
     pub(crate) fn last_heard(&self) -> Instant {
-        self.silence.heard[CLIENT].max(self.silence.heard[SERVER])
+        self.silence.heard[Leg::Client].max(self.silence.heard[Leg::Server])
     }
 
-    pub(crate) fn leg(&self, leg: usize) -> &Leg {
+    pub(crate) fn leg(&self, leg: Leg) -> &LegTcp {
         &self.legs[leg]
     }
 
-    pub(crate) fn leg_mut(&mut self, leg: usize) -> &mut Leg {
+    pub(crate) fn leg_mut(&mut self, leg: Leg) -> &mut LegTcp {
         &mut self.legs[leg]
     }
 
     /// The stream that feeds `leg`.
-    pub(crate) fn stream_towards(&self, leg: usize) -> &B {
-        &self.streams[1 - leg]
+    pub(crate) fn stream_towards(&self, leg: Leg) -> &B {
+        &self.streams[leg.other()]
     }
 
     /// Takes a packet that came in on `leg`.
     pub(crate) fn on_packet(
         &mut self,
         now: Instant,
-        leg: usize,
+        leg: Leg,
         packet: Packet<'_>,
         allowance: Allowance,
     ) -> Progress {
@@ -149,7 +150,7 @@ impl<B: Buffer> Split<B> {
         if !self.passes_handshake(now, leg, packet.tcp) {
             return Progress::default();
         }
-        let other = 1 - leg;
+        let other = leg.other();
         let admitted = self.admitted(leg, &packet, allowance);
         let admission = if admitted.is_some() { Admission::Accept } else { Admission::Refuse };
         let shortened;
@@ -173,7 +174,7 @@ impl<B: Buffer> Split<B> {
         let bypassed = self.note_bypass(now, leg, arrival.bypass, arrival.acked);
         if taken {
             self.silence.end(now, leg);
-            self.unconfirmed.take_if(|_| leg == CLIENT);
+            self.unconfirmed.take_if(|_| leg == Leg::Client);
             self.blind.take_if(|blind| blind.leg == leg);
             // Only now: anybody can make a packet with these addresses and ports, and its hop
             // limit and TSval would stay on all that we send.
@@ -204,7 +205,7 @@ impl<B: Buffer> Split<B> {
             self.heed_reader(now, leg, arrival.acked, allowance.reset_drain);
         }
         if delivered > 0 {
-            self.size(now, 1 - leg);
+            self.size(now, leg.other());
         }
         self.open_windows(now, allowance);
         self.pass_fins(now);
@@ -217,7 +218,7 @@ impl<B: Buffer> Split<B> {
     fn take(
         &mut self,
         now: Instant,
-        leg: usize,
+        leg: Leg,
         packet: &Packet<'_>,
         admission: Admission,
         discarded: usize,
@@ -239,14 +240,14 @@ impl<B: Buffer> Split<B> {
 
     /// The host of `leg` has acknowledged `acked` more offsets: frees what it has, and says how many
     /// bytes that are.
-    pub(super) fn release(&mut self, leg: usize, acked: u64) -> u64 {
+    pub(super) fn release(&mut self, leg: Leg, acked: u64) -> u64 {
         if acked == 0 {
             return 0;
         }
         // The FIN counts as an offset, but not as a byte.
         let una = self.legs[leg].tcb.sender.snd_una();
-        let written = self.legs[1 - leg].tcb.receiver.rcv_nxt();
-        self.streams[1 - leg].release(una.min(written));
+        let written = self.legs[leg.other()].tcb.receiver.rcv_nxt();
+        self.streams[leg.other()].release(una.min(written));
         acked - u64::from(una > written)
     }
 
@@ -258,23 +259,23 @@ impl<B: Buffer> Split<B> {
             // server not more than the SYN did, which may be forged.
             return;
         }
-        for leg in [CLIENT, SERVER] {
+        for leg in Leg::BOTH {
             self.open_window(now, leg, allowance);
         }
     }
 
-    fn open_window(&mut self, now: Instant, leg: usize, allowance: Allowance) {
+    fn open_window(&mut self, now: Instant, leg: Leg, allowance: Allowance) {
         if self.sizing[leg].is_held() {
             return;
         }
-        let delivered = self.legs[1 - leg].tcb.sender.snd_una();
+        let delivered = self.legs[leg.other()].tcb.sender.snd_una();
         let edge = self.edge(leg, delivered + self.room(leg, allowance));
         self.legs[leg].tcb.receiver.open_in_steps(now, edge);
     }
 
     /// Something has been sent on `leg`, so that more may wait behind it.
-    fn open_window_behind(&mut self, now: Instant, leg: usize, allowance: Allowance) {
-        let behind = 1 - leg;
+    fn open_window_behind(&mut self, now: Instant, leg: Leg, allowance: Allowance) {
+        let behind = leg.other();
         self.keep_ahead(behind);
         if self.may_receive() && !self.is_unconfirmed() {
             self.open_window(now, behind, allowance);
@@ -283,12 +284,12 @@ impl<B: Buffer> Split<B> {
 
     /// Lets expire what is due.
     pub(crate) fn on_timer(&mut self, now: Instant, config: &Config, allowance: Allowance) {
-        for leg in [CLIENT, SERVER] {
+        for leg in Leg::BOTH {
             if self.is_open() && self.may_send(leg) {
                 self.legs[leg].tcb.on_timer(now);
                 self.suspect_silence(now, leg);
                 if self.legs[leg].tcb.sender.probes_closed_window() {
-                    self.sizing[1 - leg].hold(now);
+                    self.sizing[leg.other()].hold(now);
                 }
                 if self.legs[leg].tcb.sender.gave_up() {
                     self.give_up(now);
@@ -309,17 +310,17 @@ impl<B: Buffer> Split<B> {
     pub(crate) fn poll_transmit(
         &mut self,
         now: Instant,
-        busy: [bool; 2],
+        busy: PerLeg<bool>,
         allowance: Allowance,
-        first: usize,
-    ) -> Option<(usize, IpHeader, Outgoing)> {
+        first: Leg,
+    ) -> Option<(Leg, IpHeader, Outgoing)> {
         if let Some((leg, ip, tcp)) = self.control.pop_front() {
             return Some((leg, ip, Outgoing { tcp, data: 0..0, ecn: Ecn::NotCapable }));
         }
         if let Some(blind) = self.blind_segment(now) {
             return Some(blind);
         }
-        for index in [first, 1 - first] {
+        for index in [first, first.other()] {
             if !self.may_send(index) {
                 continue;
             }
@@ -337,18 +338,18 @@ impl<B: Buffer> Split<B> {
     }
 
     /// The sender of a leg.
-    pub(crate) fn sender_mut(&mut self, leg: usize) -> &mut Sender {
+    pub(crate) fn sender_mut(&mut self, leg: Leg) -> &mut Sender {
         &mut self.legs[leg].tcb.sender
     }
 
     /// Whether only its busy link kept `leg` from sending data.
-    pub(crate) fn waits_for_link(&self, leg: usize) -> bool {
+    pub(crate) fn waits_for_link(&self, leg: Leg) -> bool {
         self.may_send(leg) && self.legs[leg].tcb.sender.waits_for_link()
     }
 
     /// When the flow wants to be looked at again, if ever.
     pub(crate) fn poll_timer(&self, config: &Config) -> Option<Instant> {
-        let legs = [CLIENT, SERVER]
+        let legs = Leg::BOTH
             .map(|leg| if self.may_send(leg) { self.legs[leg].tcb.poll_timer() } else { None });
         let silence = self.silence_timers(config);
         let holds = self.sizing.iter().filter_map(Sizing::held_until);

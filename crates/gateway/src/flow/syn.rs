@@ -5,11 +5,11 @@
 //! split, and fields without a meaning in a SYN (the acknowledgment, the urgent pointer) go on as
 //! zero.
 
-use super::leg::SERVER;
 use crate::Side;
 use crate::announce::Announcement;
 use crate::config::{AddOptions, Config, Handshake};
 use crate::key::{Endpoint, FlowKey};
+use crate::leg::{Leg, PerLeg};
 use bentpipe_core::tcp::tcb::TimestampClock;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::wire::{Flags, IpHeader, SeqNum, TcpHeader, TcpOptions, Timestamps};
@@ -106,8 +106,8 @@ impl Syn {
     }
 
     /// The client's side, and the server's.
-    pub(crate) fn sides(&self) -> [Side; 2] {
-        [self.from, self.from.other()]
+    pub(crate) fn sides(&self) -> PerLeg<Side> {
+        PerLeg::new(self.from, self.from.other())
     }
 
     /// Whether `end`, one of the two of `key`, is the client's.
@@ -181,8 +181,8 @@ impl Syn {
     }
 
     /// Whether a RST from the host of `leg` ends this handshake.
-    pub(crate) fn is_refused_by(&self, leg: usize, tcp: &TcpHeader) -> bool {
-        if leg == SERVER {
+    pub(crate) fn is_refused_by(&self, leg: Leg, tcp: &TcpHeader) -> bool {
+        if leg == Leg::Server {
             tcp.has(Flags::ACK) && tcp.ack == self.isn + 1
         } else {
             tcp.seq == self.isn + 1 || tcp.seq == self.isn
@@ -233,7 +233,7 @@ impl Syn {
         self.sent_at = now;
         (self.hop_limit, self.flow_label) = (ip.hop_limit, ip.flow_label);
         self.traffic_class = ip.traffic_class;
-        let ends = [(ip.src, tcp.src_port), (ip.dst, tcp.dst_port)];
+        let ends = PerLeg::new((ip.src, tcp.src_port), (ip.dst, tcp.dst_port));
         let mut syn = self.sent(config, ends);
         if !adorned {
             self.added.take_off(&mut syn.options);
@@ -247,10 +247,10 @@ impl Syn {
 
     /// The SYN as it came from the client, but for an announcement. `ends` are those of the client
     /// and of the server.
-    pub(super) fn came(&self, ends: [Endpoint; 2]) -> TcpHeader {
+    pub(super) fn came(&self, ends: PerLeg<Endpoint>) -> TcpHeader {
         TcpHeader {
-            src_port: ends[0].1,
-            dst_port: ends[1].1,
+            src_port: ends[Leg::Client].1,
+            dst_port: ends[Leg::Server].1,
             seq: self.isn,
             flags: Flags::SYN,
             window: self.window,
@@ -267,7 +267,7 @@ impl Syn {
 
     /// The SYN as we sent it, with all that any attempt of it offered. Without ECE and CWR, which
     /// would negotiate ECN: our legs do not speak it.
-    pub(super) fn sent(&self, config: &Config, ends: [Endpoint; 2]) -> TcpHeader {
+    pub(super) fn sent(&self, config: &Config, ends: PerLeg<Endpoint>) -> TcpHeader {
         let mut syn = self.came(ends);
         syn.window = self.window.min(config.first_window());
         clamp_mss(config, self.from.other(), &self.ip(ends), &mut syn);
@@ -289,18 +289,18 @@ impl Syn {
     pub(super) fn offers(
         &self,
         config: &Config,
-        ends: [Endpoint; 2],
+        ends: PerLeg<Endpoint>,
         options: &TcpOptions,
     ) -> bool {
         !Announcement::beyond(&self.sent(config, ends).options, options).any()
     }
 
     /// The IP header of the one that was sent on last.
-    pub(super) fn ip(&self, ends: [Endpoint; 2]) -> IpHeader {
+    pub(super) fn ip(&self, ends: PerLeg<Endpoint>) -> IpHeader {
         let Syn { hop_limit, traffic_class, flow_label, .. } = *self;
         without_ecn(&IpHeader {
-            src: ends[0].0,
-            dst: ends[1].0,
+            src: ends[Leg::Client].0,
+            dst: ends[Leg::Server].0,
             hop_limit,
             traffic_class,
             flow_label,

@@ -4,8 +4,9 @@ use super::{Disposition, Gateway, Standing, Whose};
 use crate::Side;
 use crate::announce::Announcement;
 use crate::config::Handshake;
-use crate::flow::{CLIENT, Departure, Flow, Opening, Packet, Phase, SERVER, Syn};
+use crate::flow::{Departure, Flow, Opening, Packet, Phase, Syn};
 use crate::key::FlowKey;
+use crate::leg::Leg;
 use crate::policy::Action;
 use crate::stats::Reason;
 use bentpipe_core::tcp::buffer::{Buffer, Payload};
@@ -118,7 +119,7 @@ impl<B: Buffer> Gateway<B> {
             return self.handle_new(now, packet);
         };
         let sides = syn.sides();
-        let leg = if syn.is_from(&key, (ip.src, tcp.src_port)) { CLIENT } else { SERVER };
+        let leg = if syn.is_from(&key, (ip.src, tcp.src_port)) { Leg::Client } else { Leg::Server };
         if sides[leg] != from {
             return Disposition::Forward(Reason::Route);
         }
@@ -129,24 +130,24 @@ impl<B: Buffer> Gateway<B> {
             return Disposition::Forward(Reason::NotOpened);
         }
         match (leg, tcp.has(Flags::SYN), tcp.has(Flags::ACK)) {
-            (SERVER, true, true) => {
+            (Leg::Server, true, true) => {
                 let syn = *syn;
                 return self.handle_synack(now, key, &syn, packet);
             }
-            (CLIENT, true, _) if syn.is_repeated_by(tcp) => {
+            (Leg::Client, true, _) if syn.is_repeated_by(tcp) => {
                 let relay = syn.relay(now, &self.config, ip, tcp);
-                self.relays.push_back((sides[SERVER], relay));
+                self.relays.push_back((sides[Leg::Server], relay));
             }
             // Of a forgery the hosts make nothing, but they would be left with what we have added.
             (_, true, _) if !syn.is_as_it_came() => {
                 return Disposition::Forward(Reason::NotOpened);
             }
-            (SERVER, true, false) => {
+            (Leg::Server, true, false) => {
                 // Simultaneous open: the hosts do it between themselves.
                 self.forget_half_open(&key);
                 return Disposition::Forward(Reason::NotOpened);
             }
-            (CLIENT, true, _) => {
+            (Leg::Client, true, _) => {
                 // Another SYN on the same ports: the old attempt is over.
                 self.forget_half_open(&key);
                 return self.handle_new(now, packet);
@@ -191,7 +192,7 @@ impl<B: Buffer> Gateway<B> {
         });
         self.table.insert(key, id);
         self.account(id);
-        self.relays.push_back((sides[CLIENT], relay));
+        self.relays.push_back((sides[Leg::Client], relay));
         if early && may_bind {
             self.complete_downstream(now, id);
         } else {
@@ -224,7 +225,7 @@ impl<B: Buffer> Gateway<B> {
         &mut self,
         now: Instant,
         id: usize,
-        leg: usize,
+        leg: Leg,
         packet: Packet<'_>,
     ) -> Disposition {
         let Packet { ip, tcp, payload, .. } = packet;
@@ -240,27 +241,27 @@ impl<B: Buffer> Gateway<B> {
             return Disposition::Forward(Reason::NotOpened);
         }
         match (leg, tcp.has(Flags::SYN), tcp.has(Flags::ACK)) {
-            (SERVER, true, true) => match opening.relay_synack(now, tcp) {
-                Some(relay) => self.relays.push_back((sides[CLIENT], relay)),
+            (Leg::Server, true, true) => match opening.relay_synack(now, tcp) {
+                Some(relay) => self.relays.push_back((sides[Leg::Client], relay)),
                 None => return Disposition::Forward(Reason::NotOpened),
             },
-            (CLIENT, true, _) if opening.syn().is_repeated_by(tcp) => {
+            (Leg::Client, true, _) if opening.syn().is_repeated_by(tcp) => {
                 let relay = opening.relay_syn(now, &self.config, ip, tcp);
-                self.relays.push_back((sides[SERVER], relay));
+                self.relays.push_back((sides[Leg::Server], relay));
             }
             // The hosts would be left with what was added. If it is no forgery, the server's challenge (RFC
             // 5961, 4.2) is answered by the client with a RST, and the next SYN is a new connection.
             (_, true, _) if opening.is_bound() => {
                 return Disposition::Forward(Reason::NotOpened);
             }
-            (SERVER, true, false) => {
+            (Leg::Server, true, false) => {
                 // Simultaneous open: the hosts do it between themselves.
                 self.remove(id);
                 return Disposition::Forward(Reason::NotOpened);
             }
             // It comes again: the client could not take it, nor acknowledge it through us.
-            (SERVER, false, _) if opening.is_early_data(tcp, payload.len()) => {}
-            (SERVER, false, _) => return Disposition::Forward(Reason::NotOpened),
+            (Leg::Server, false, _) if opening.is_early_data(tcp, payload.len()) => {}
+            (Leg::Server, false, _) => return Disposition::Forward(Reason::NotOpened),
             (_, true, _) => {
                 // Another SYN on the same ports: the old attempt is over.
                 self.remove(id);
@@ -272,7 +273,7 @@ impl<B: Buffer> Gateway<B> {
                 let Phase::Opening(opening) = &mut flow.phase else {
                     unreachable!("it was one a moment ago")
                 };
-                self.relays.extend(opening.heed(tcp).map(|synack| (sides[CLIENT], synack)));
+                self.relays.extend(opening.heed(tcp).map(|synack| (sides[Leg::Client], synack)));
                 let split = opening.complete(now, &self.config, ends, Some(tcp), first);
                 flow.phase = Phase::Split(Box::new(split));
                 self.note_split(id);
@@ -299,7 +300,7 @@ impl<B: Buffer> Gateway<B> {
         &mut self,
         now: Instant,
         id: usize,
-        leg: usize,
+        leg: Leg,
         packet: Packet<'_>,
     ) -> Disposition {
         let sides = self.flows[id].sides;
@@ -308,8 +309,8 @@ impl<B: Buffer> Gateway<B> {
         let Phase::Split(split) = &mut flow.phase else { unreachable!("checked by the caller") };
         let leaving = split.leaving_for();
         let unconfirmed = split.is_unconfirmed();
-        if unconfirmed && leg == CLIENT {
-            split.accept_less(now, &self.config, sides[CLIENT], packet.tcp);
+        if unconfirmed && leg == Leg::Client {
+            split.accept_less(now, &self.config, sides[Leg::Client], packet.tcp);
         }
         let progress = split.on_packet(now, leg, packet, allowance);
         let confirmed = unconfirmed && !split.is_unconfirmed();

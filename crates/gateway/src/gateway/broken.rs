@@ -82,7 +82,7 @@ impl<B: Buffer> Gateway<B> {
         let ends = [flow.client, flow.server];
         let phase = std::mem::replace(&mut flow.phase, Phase::Broken(now + self.config.linger));
         self.unanswered.settle(id, flow);
-        for (link, turn) in self.links.iter_mut().zip(&mut flow.turns) {
+        for (link, turn) in self.links.iter_mut().zip(flow.turns.iter_mut()) {
             link.leave(turn);
             *turn = super::Turn::default();
         }

@@ -2,6 +2,7 @@
 
 use super::{Gateway, Whose};
 use crate::flow::{Departure, Leave, Phase, Split};
+use crate::leg::Leg;
 use crate::stats::Reason;
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::tcp::tcb::Bypass;
@@ -53,14 +54,14 @@ impl<B: Buffer> Gateway<B> {
 
     /// The host of `leg` hears the other one by another way, or the peer gateway has forgotten the
     /// flow.
-    pub(super) fn on_bypass(&mut self, now: Instant, id: usize, leg: usize, bypass: Bypass) {
+    pub(super) fn on_bypass(&mut self, now: Instant, id: usize, leg: Leg, bypass: Bypass) {
         let flow = &self.flows[id];
         let Phase::Split(split) = &flow.phase else { return };
         let (client, server, held_bytes) = (flow.client, flow.server, split.held());
         let unheard = match bypass {
             Bypass::NoTimestamps => None,
             // What the other host sends does not come through us any more.
-            Bypass::AckAhead | Bypass::EchoAhead => Some(1 - leg),
+            Bypass::AckAhead | Bypass::EchoAhead => Some(leg.other()),
         };
         let Some(unheard) = unheard else {
             tracing::debug!(?client, ?server, held_bytes, "peer gateway gone: flow leaves");
@@ -78,7 +79,7 @@ impl<B: Buffer> Gateway<B> {
         now: Instant,
         id: usize,
         why: Departure,
-        unheard: Option<usize>,
+        unheard: Option<Leg>,
     ) {
         self.end(now, id, |split| {
             let bound = split.leave(now, why, unheard) == Leave::Bound;

@@ -7,8 +7,9 @@
 
 use super::{Disposition, Gateway, Whose};
 use crate::Side;
-use crate::flow::{CLIENT, Phase, SERVER};
+use crate::flow::Phase;
 use crate::key::FlowKey;
+use crate::leg::Leg;
 use crate::stats::Reason;
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::tcp::tcb::LEAST_PATH_MTU;
@@ -52,7 +53,7 @@ impl<B: Buffer> Gateway<B> {
         self.wake(id);
         let flow = &mut self.flows[id];
         // The quoted segment went to the host of this leg.
-        let leg = if dst == flow.client { CLIENT } else { SERVER };
+        let leg = if dst == flow.client { Leg::Client } else { Leg::Server };
         if flow.sides[leg] != from {
             return Disposition::Forward(Reason::Route);
         }

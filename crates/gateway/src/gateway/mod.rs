@@ -17,12 +17,13 @@ mod timers;
 mod unanswered;
 mod watched;
 
-use crate::Side;
 use crate::config::Config;
-use crate::flow::{CLIENT, Flow, Phase, Relay, SERVER, Split};
+use crate::flow::{Flow, Phase, Relay, Split};
 use crate::key::FlowKey;
+use crate::leg::{Leg, PerLeg};
 use crate::stats::{Reason, Summary};
 use crate::view::{FlowState, FlowView};
+use crate::{PerSide, Side};
 use bentpipe_core::tcp::buffer::{Buffer, Chunks, Payload};
 use bentpipe_core::tcp::sender::SenderStats;
 use bentpipe_core::time::Instant;
@@ -63,7 +64,7 @@ pub struct Emission {
     pub tcp: TcpHeader,
     /// Payload bytes in each wire segment, if the payload exceeds one.
     pub gso_size: Option<u16>,
-    source: Option<(usize, usize)>,
+    source: Option<(usize, Leg)>,
     data: Range<u64>,
 }
 
@@ -106,7 +107,7 @@ pub struct Gateway<B = Chunks> {
     /// When a flow that begins may be promised much again.
     next_large: Instant,
     /// By side.
-    links: [Link; 2],
+    links: PerSide<Link>,
     /// Another gateway has answered on the satellite link.
     peer_known: bool,
     /// No new flows; those that there are leave.
@@ -118,7 +119,7 @@ pub struct Gateway<B = Chunks> {
 impl<B: Buffer> Gateway<B> {
     /// A gateway without flows.
     pub fn new(config: Config) -> Gateway<B> {
-        let links = [Side::Lan, Side::Satellite].map(|side| Link::new(config.leg(side)));
+        let links = PerSide::of(|side| Link::new(config.leg(side)));
         Gateway {
             config,
             half_open: HalfOpen::default(),
@@ -229,7 +230,7 @@ impl<B: Buffer> Gateway<B> {
                 None => relayed(self.relays.pop_front()?),
             },
         };
-        self.links[emission.to as usize].sent(now, emission.sent());
+        self.links[emission.to].sent(now, emission.sent());
         Some(emission)
     }
 
@@ -246,14 +247,14 @@ impl<B: Buffer> Gateway<B> {
     }
 
     /// What flow `id` sends now; in its `turn` on a link, if that is why it is asked.
-    fn ask(&mut self, now: Instant, id: usize, turn: Option<usize>) -> Option<Emission> {
+    fn ask(&mut self, now: Instant, id: usize, turn: Option<Side>) -> Option<Emission> {
         let allowance = self.allowance();
         // A flow may have been removed meanwhile, and its place taken by another.
         let flow = self.flows.get_mut(id)?;
         let sides = flow.sides;
-        let busy =
-            sides.map(|side| turn != Some(side as usize) && self.links[side as usize].is_busy(now));
-        let first = sides.iter().position(|side| turn == Some(*side as usize)).unwrap_or(CLIENT);
+        let busy = sides.map(|side| turn != Some(side) && self.links[side].is_busy(now));
+        let first =
+            Leg::BOTH.into_iter().find(|leg| turn == Some(sides[*leg])).unwrap_or(Leg::Client);
         if let Phase::Split(split) = &mut flow.phase {
             if let Some((leg, ip, out)) = split.poll_transmit(now, busy, allowance, first) {
                 let smss = split.leg(leg).tcb.sender.smss();
@@ -263,15 +264,15 @@ impl<B: Buffer> Gateway<B> {
                 let (source, data) = (Some((id, leg)), out.data);
                 let emission = Emission { to, ip, tcp: out.tcp, gso_size, source, data };
                 if let Some(side) = turn {
-                    let sent = Some(emission.sent()).filter(|_| to as usize == side);
+                    let sent = Some(emission.sent()).filter(|_| to == side);
                     self.links[side].used(id, &mut flow.turns[side], sent);
                 }
                 self.watch_links(now, id);
                 self.touch(id);
                 return Some(emission);
             }
-            for (leg, side) in sides.into_iter().enumerate() {
-                let side = side as usize;
+            for leg in Leg::BOTH {
+                let side = sides[leg];
                 if split.waits_for_link(leg) {
                     self.links[side].wait(id, &mut flow.turns[side]);
                 }
@@ -284,14 +285,15 @@ impl<B: Buffer> Gateway<B> {
 
     /// The flow to be asked for something to send, and the link on which it is its turn, if any.
     /// Turns come when all that may want one are in the queue.
-    fn next_to_ask(&mut self, now: Instant) -> Option<(usize, Option<usize>)> {
+    fn next_to_ask(&mut self, now: Instant) -> Option<(usize, Option<Side>)> {
         if let Some(id) = self.ready.pop_front() {
             if let Some(flow) = self.flows.get_mut(id) {
                 flow.queued = false;
             }
             return Some((id, None));
         }
-        for (side, link) in self.links.iter_mut().enumerate() {
+        for side in Side::BOTH {
+            let link = &mut self.links[side];
             while let Some(id) = link.next(now) {
                 if link.begins(id, &mut self.flows[id].turns[side]) {
                     return Some((id, Some(side)));
@@ -326,7 +328,7 @@ impl Gateway<Chunks> {
 
 /// Adds a flow's retransmissions to the counters of its sides. Those of a resting flow are among
 /// them.
-fn add_sender_stats<B: Buffer>(summary: &mut Summary, sides: [Side; 2], split: &Split<B>) {
+fn add_sender_stats<B: Buffer>(summary: &mut Summary, sides: PerLeg<Side>, split: &Split<B>) {
     for (side, sent) in sender_stats(sides, split) {
         let sums = summary.side_mut(side);
         sums.retransmissions += sent.retransmissions;
@@ -336,7 +338,7 @@ fn add_sender_stats<B: Buffer>(summary: &mut Summary, sides: [Side; 2], split: &
 }
 
 /// Takes them out again: the flow counts for itself.
-fn subtract_sender_stats<B: Buffer>(summary: &mut Summary, sides: [Side; 2], split: &Split<B>) {
+fn subtract_sender_stats<B: Buffer>(summary: &mut Summary, sides: PerLeg<Side>, split: &Split<B>) {
     for (side, sent) in sender_stats(sides, split) {
         let sums = summary.side_mut(side);
         sums.retransmissions -= sent.retransmissions;
@@ -346,6 +348,6 @@ fn subtract_sender_stats<B: Buffer>(summary: &mut Summary, sides: [Side; 2], spl
 }
 
 /// What a flow's senders have counted, by side.
-fn sender_stats<B: Buffer>(sides: [Side; 2], split: &Split<B>) -> [(Side, SenderStats); 2] {
-    [CLIENT, SERVER].map(|leg| (sides[leg], split.leg(leg).tcb.sender.stats()))
+fn sender_stats<B: Buffer>(sides: PerLeg<Side>, split: &Split<B>) -> PerLeg<(Side, SenderStats)> {
+    PerLeg::of(|leg| (sides[leg], split.leg(leg).tcb.sender.stats()))
 }

@@ -10,8 +10,8 @@ impl<B: Buffer> Gateway<B> {
     /// When [`Gateway::handle_timeout`] is to be called, if ever.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let flows = self.timers.first().map(|(at, _)| *at);
-        let [lan, satellite] = self.links.each_ref().map(Link::poll_timeout);
-        earliest(earliest(flows, self.half_open.poll_timeout()), earliest(lan, satellite))
+        let links = self.links.iter().filter_map(Link::poll_timeout).min();
+        earliest(earliest(flows, self.half_open.poll_timeout()), links)
     }
 
     /// Lets expire what is due at `now`.
@@ -89,7 +89,7 @@ impl<B: Buffer> Gateway<B> {
     pub(super) fn remove(&mut self, id: usize) {
         let mut flow = self.flows.remove(id);
         self.unanswered.settle(id, &mut flow);
-        for (link, turn) in self.links.iter_mut().zip(&flow.turns) {
+        for (link, turn) in self.links.iter_mut().zip(flow.turns.iter()) {
             link.leave(turn);
         }
         self.table.remove(&flow.key());

@@ -14,7 +14,8 @@
 //! site's hosts and the machine that floods are of one.
 
 use crate::config::Config;
-use crate::flow::{CLIENT, Flow};
+use crate::flow::Flow;
+use crate::leg::Leg;
 use bentpipe_core::time::{Duration, Instant};
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -121,6 +122,6 @@ impl Unanswered {
 
 /// To the client, as far as anything is known.
 fn three_round_trips<B>(config: &Config, flow: &Flow<B>) -> Duration {
-    let side = flow.sides[CLIENT];
+    let side = flow.sides[Leg::Client];
     config.leg(side).assumed_round_trip(side) * 3
 }

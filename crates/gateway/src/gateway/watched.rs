@@ -4,7 +4,8 @@
 use super::Gateway;
 use crate::Side;
 use crate::config::Losses;
-use crate::flow::{CLIENT, Flow, Phase, SERVER};
+use crate::flow::{Flow, Phase};
+use crate::leg::Leg;
 use crate::view::{LinkView, TakenFor};
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::tcp::congestion::Control;
@@ -13,7 +14,7 @@ use bentpipe_core::time::Instant;
 impl<B: Buffer> Gateway<B> {
     /// The satellite link as it stands.
     pub fn satellite_link(&self) -> LinkView {
-        let (leg, link) = (&self.config.satellite, &self.links[Side::Satellite as usize]);
+        let (leg, link) = (&self.config.satellite, &self.links[Side::Satellite]);
         let losses = match leg.tolerates_losses() {
             // A gateway behind which there are only clients announces itself in SYNs, which do not make it known.
             true if link.is_watched() && (self.peer_known || link.is_reported()) => TakenFor::Link,
@@ -28,14 +29,14 @@ impl<B: Buffer> Gateway<B> {
         let Some(flow) = self.flows.get_mut(id) else { return };
         let Phase::Split(split) = &mut flow.phase else { return };
         let mut broken = None;
-        for leg in [CLIENT, SERVER] {
+        for leg in Leg::BOTH {
             let side = flow.sides[leg];
-            let link = &mut self.links[side as usize];
+            let link = &mut self.links[side];
             if !link.is_watched() {
                 continue;
             }
             let sender = split.sender_mut(leg);
-            link.set_in_flight(&mut flow.turns[side as usize], sender.in_flight());
+            link.set_in_flight(&mut flow.turns[side], sender.in_flight());
             if link.on_report(now, sender.take_link_report()) {
                 broken = Some(side);
             }
@@ -55,7 +56,7 @@ impl<B: Buffer> Gateway<B> {
         let leg = self.config.leg_mut(side);
         leg.losses = Losses::Believed;
         let (control, rate) = (leg.sender.control, leg.rate);
-        self.links[side as usize].break_circuit(rate);
+        self.links[side].break_circuit(rate);
         for (_, flow) in &mut self.flows {
             believe(flow, side, control);
         }
@@ -63,8 +64,8 @@ impl<B: Buffer> Gateway<B> {
 
     /// Flow `id` has rested, and may have missed that losses are to be believed.
     pub(super) fn believe_after_rest(&mut self, id: usize) {
-        for side in [Side::Lan, Side::Satellite] {
-            if self.links[side as usize].is_broken() {
+        for side in Side::BOTH {
+            if self.links[side].is_broken() {
                 believe(&mut self.flows[id], side, self.config.leg(side).sender.control);
             }
         }
@@ -76,7 +77,7 @@ impl<B: Buffer> Gateway<B> {
         let mut controls = Vec::new();
         for (_, flow) in &mut self.flows {
             let Phase::Split(split) = &mut flow.phase else { continue };
-            for leg in [CLIENT, SERVER].into_iter().filter(|leg| flow.sides[*leg] == side) {
+            for leg in Leg::BOTH.into_iter().filter(|leg| flow.sides[*leg] == side) {
                 controls.push(split.sender_mut(leg).control());
             }
         }
@@ -87,7 +88,7 @@ impl<B: Buffer> Gateway<B> {
 /// The legs of `flow` towards `side` that take losses for the link's own believe them from now on.
 fn believe<B: Buffer>(flow: &mut Flow<B>, side: Side, control: Control) {
     let Phase::Split(split) = &mut flow.phase else { return };
-    for leg in [CLIENT, SERVER].into_iter().filter(|leg| flow.sides[*leg] == side) {
+    for leg in Leg::BOTH.into_iter().filter(|leg| flow.sides[*leg] == side) {
         let sender = split.sender_mut(leg);
         if matches!(sender.control(), Control::KnownLink { .. }) {
             sender.set_control(control);
