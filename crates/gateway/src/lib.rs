@@ -8,23 +8,24 @@
 
 mod announce;
 mod config;
-mod flow;
-mod gateway;
+mod handshake;
 mod key;
 mod leg;
+mod lifecycle;
+mod mechanisms;
+mod observe;
 pub mod policy;
+mod segment;
 mod side;
-mod stats;
+mod splice;
+mod table;
 #[cfg(test)]
 mod tests;
-mod view;
 
 pub use config::{
     AddOptions, Config, Discard, FinMode, Handshake, LegConfig, LegError, Losses, MssLimit,
     UnknownDiscard, UnknownLosses,
 };
-pub use flow::Departure;
-pub use gateway::{Disposition, Emission, Gateway};
+pub use observe::{Reason, Release, SideStats, Summary, Traffic};
 pub use side::{PerSide, Side};
-pub use stats::{Reason, SideStats, Summary, Traffic};
-pub use view::{FlowState, FlowView, LegView, LinkView, TakenFor};
+pub use table::{Disposition, Emission, FlowState, FlowView, Gateway, LegView, LinkView, TakenFor};

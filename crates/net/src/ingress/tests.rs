@@ -6,7 +6,7 @@ use bentpipe_core::tcp::buffer::Chunks;
 use bentpipe_core::tcp::connection::{Connection, ConnectionConfig, State};
 use bentpipe_core::time::Duration;
 use bentpipe_core::wire::{self, Checksum, IpHeader, SeqNum, TcpHeader};
-use bentpipe_gateway::{Config, Departure, Summary};
+use bentpipe_gateway::{Config, Release, Summary};
 use std::collections::{BTreeSet, VecDeque};
 use std::net::IpAddr;
 
@@ -357,7 +357,7 @@ fn what_a_leaving_gateway_forwards_is_amended_in_its_bytes() {
             for millis in 40..60 {
                 let drain = Instant::ZERO + Duration::from_millis(millis);
                 let (summary, amended) = exchange_and_drain(addresses, dress, 0, timestamps, drain);
-                let handed_back = summary.handed_back(Departure::Drain);
+                let handed_back = summary.handed_back(Release::Drain);
                 assert_eq!((summary.split, handed_back), (1, 1), "{dress:?}");
                 all += amended;
             }

@@ -1,0 +1,5 @@
+//! What the gateway counts.
+
+mod stats;
+
+pub use stats::{Reason, Release, SideStats, Summary, Traffic};
