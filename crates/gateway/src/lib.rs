@@ -1,7 +1,7 @@
 //! The transparent TCP-splitting gateway (bharadwaj-1999 and -2001; RFC 3135) as a pure state
 //! machine: packets and time come in, packets come out. No I/O, no clock, no threads.
 //!
-//! [`Gateway::handle_packet`] takes each TCP packet that crosses the box. What the gateway does
+//! [`Gateway::handle_datagram`] takes each packet that crosses the box. What the gateway does
 //! not split, it says to forward unchanged; for what it splits, it becomes the far host towards
 //! each of the two, with the same addresses, ports and sequence numbers.
 #![forbid(unsafe_code)]
@@ -9,6 +9,7 @@
 mod announce;
 mod config;
 mod handshake;
+mod ingress;
 mod key;
 mod leg;
 mod lifecycle;
@@ -26,6 +27,7 @@ pub use config::{
     AddOptions, Config, Discard, FinMode, Handshake, LegConfig, LegError, Losses, MssLimit,
     UnknownDiscard, UnknownLosses,
 };
+pub use ingress::{Checksums, Datagram, Forward, Ingress, Packets};
 pub use observe::{Reason, Release, SideStats, Summary, Traffic};
 pub use side::{PerSide, Side};
 pub use table::{Disposition, Emission, FlowState, FlowView, Gateway, LegView, LinkView, TakenFor};

@@ -6,9 +6,7 @@
 use crate::clock::Clock;
 use crate::control::{self, Asker, Question, Questions, Totals};
 use crate::divert::{Repair, Repairs};
-use crate::ingress::{Forward, Ingress};
 use crate::poll::{self, LoopError};
-use crate::reassembly::Packets;
 use crate::signals::Signals;
 use crate::tun::{MAX_READ, MAX_SLICES, ReadError, Tun};
 use crate::vnet_hdr::{Checksum, Gso, GsoKind, VnetHdr};
@@ -16,7 +14,9 @@ use crate::watchdog::{Pulse, Watchdog};
 use bentpipe_core::time::{Duration, Instant, earliest};
 use bentpipe_core::units::Bytes;
 use bentpipe_core::wire::{self, emit};
-use bentpipe_gateway::{Config, Emission, FlowState, Gateway, Side, Summary};
+use bentpipe_gateway::{
+    Checksums, Config, Emission, FlowState, Forward, Gateway, Ingress, Packets, Side, Summary,
+};
 use nix::libc;
 use std::io;
 
@@ -310,7 +310,12 @@ impl LiveGateway {
                 }
             };
             let now = self.clock.now();
-            match self.ingress.take(now, side, &header, bytes, &mut self.gateway) {
+            let checksums = match header.checksum {
+                Checksum::Complete => Checksums::Unverified,
+                Checksum::Valid => Checksums::Verified,
+                Checksum::Needed { .. } => Checksums::Partial,
+            };
+            match self.ingress.take(now, side, bytes, checksums, &mut self.gateway) {
                 Forward::Nothing => {}
                 Forward::Itself => self.write(side, &header, &[bytes]),
                 Forward::Fragments(fragments) => self.forward(side, &fragments),

@@ -2,11 +2,11 @@
 //! options, or in fragments: what the user guide says of them.
 
 use super::*;
+use crate::{Config, Release, Summary};
 use bentpipe_core::tcp::buffer::Chunks;
 use bentpipe_core::tcp::connection::{Connection, ConnectionConfig, State};
 use bentpipe_core::time::Duration;
 use bentpipe_core::wire::{self, Checksum, IpHeader, SeqNum, TcpHeader};
-use bentpipe_gateway::{Config, Release, Summary};
 use std::collections::{BTreeSet, VecDeque};
 use std::net::IpAddr;
 
@@ -257,9 +257,9 @@ fn exchange_and_drain(
             gateway.drain(now);
         }
         while let Some((side, mut packet)) = due(&mut to_gateway, now) {
-            let plain = VnetHdr::default();
+            let plain = Checksums::Unverified;
             came.insert(packet.clone());
-            let forward = match ingress.take(now, side, &plain, &mut packet, &mut gateway) {
+            let forward = match ingress.take(now, side, &mut packet, plain, &mut gateway) {
                 Forward::Nothing => Vec::new(),
                 Forward::Itself => vec![packet],
                 Forward::Fragments(fragments) => fragments,

@@ -21,11 +21,11 @@ const ROOM: usize = 4 << 20;
 const OVERHEAD: usize = 128;
 
 /// Packets as they came.
-pub(crate) type Packets = Vec<Vec<u8>>;
+pub type Packets = Vec<Vec<u8>>;
 
 /// What a packet brought about.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(super) enum Outcome {
     /// It is no fragment of a TCP segment.
     NotFragment,
     /// It is kept; these fragments of others go on.
@@ -39,7 +39,7 @@ type Key = (IpAddr, IpAddr, u32);
 
 /// Fragments that wait for others.
 #[derive(Debug, Default)]
-pub(crate) struct Reassembly {
+pub(super) struct Reassembly {
     waiting: BTreeMap<Key, Partial>,
     /// The same, oldest first.
     by_age: BTreeSet<(Instant, Key)>,
@@ -70,7 +70,7 @@ impl Piece {
 
 impl Reassembly {
     /// Takes an IP packet.
-    pub(crate) fn take(&mut self, now: Instant, bytes: &[u8]) -> Outcome {
+    pub(super) fn take(&mut self, now: Instant, bytes: &[u8]) -> Outcome {
         let Some((key, piece)) = read(bytes) else { return Outcome::NotFragment };
         let cost = bytes.len() + OVERHEAD;
         let partial = self.waiting.entry(key).or_insert_with(|| {
@@ -101,12 +101,12 @@ impl Reassembly {
     }
 
     /// When [`Reassembly::expire`] is to be called, if ever.
-    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
+    pub(super) fn poll_timeout(&self) -> Option<Instant> {
         self.by_age.first().map(|(since, _)| *since + PATIENCE)
     }
 
     /// The fragments that have waited in vain.
-    pub(crate) fn expire(&mut self, now: Instant) -> Packets {
+    pub(super) fn expire(&mut self, now: Instant) -> Packets {
         let mut late = Vec::new();
         while let Some(&(_, key)) = self.by_age.first().filter(|(at, _)| *at + PATIENCE <= now) {
             late.extend(self.give_up(&key));
