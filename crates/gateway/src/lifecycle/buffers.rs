@@ -49,7 +49,7 @@ impl<B: Buffer> SplicedFlow<B> {
     /// How many bytes stream `leg` may hold behind what has been delivered.
     pub(super) fn room(&self, leg: Leg, allowance: Allowance) -> u64 {
         // Wherever in a chunk it begins, or the window would open by chunks.
-        let share = allowance.share - (B::UNIT - 1);
+        let share = allowance.share.saturating_sub(B::UNIT - 1);
         let wanted = self.tuners[leg].capacity() + self.sent_unheard(leg);
         wanted.min(allowance.max.max(share))
     }

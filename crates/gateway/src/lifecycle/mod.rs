@@ -27,11 +27,13 @@ mod confirm;
 mod hibernate;
 mod release;
 mod silence;
+mod time_wait;
 
 pub(crate) use arrival::Received;
 pub(crate) use closing::CloseState;
 pub(crate) use hibernate::Hibernated;
 pub(crate) use release::Released;
+pub(crate) use time_wait::TimeWait;
 
 use crate::config::Config;
 use crate::handshake::{Added, Completed, Relay, SpoofedSynAck};
@@ -111,9 +113,9 @@ impl<B: Buffer> SplicedFlow<B> {
         self.keep_alive.last_heard()
     }
 
-    /// What the flow takes of the pool, in bytes, where each stream has a `share` of its own.
-    pub(crate) fn charge(&self, share: u64) -> usize {
-        if self.closing.may_receive() { self.splice.charge(share) } else { self.splice.held() }
+    /// Whether it may still be sent data.
+    pub(crate) fn may_receive(&self) -> bool {
+        self.closing.may_receive()
     }
 
     /// Lets expire what is due.

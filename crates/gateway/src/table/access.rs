@@ -16,6 +16,7 @@ use crate::splice::Allowance;
 use crate::{PerSide, Side};
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::tcp::sender::SenderStats;
+use bentpipe_core::time::Instant;
 
 /// What stands around a flow that is called upon.
 pub(super) struct Context<'a> {
@@ -57,6 +58,9 @@ impl<B: Buffer> Gateway<B> {
         act: impl FnOnce(&mut SplicedFlow<B>, &mut Context<'_>) -> R,
     ) -> Option<R> {
         self.restore(id);
+        if self.flows.get(id).is_some_and(|flow| !flow.has_share()) {
+            self.account(id);
+        }
         let (done, verdict) = self.call(id, act)?;
         if verdict.over {
             self.remove(id);
@@ -69,13 +73,14 @@ impl<B: Buffer> Gateway<B> {
     /// The same for a flow of which something was or is to be sent, and which therefore does not hibernate.
     pub(super) fn with_sending<R>(
         &mut self,
+        now: Instant,
         id: usize,
         act: impl FnOnce(&mut SplicedFlow<B>, &mut Context<'_>) -> Option<R>,
     ) -> Option<R> {
         let sent = self.call(id, act).and_then(|(sent, _)| sent);
         if sent.is_some() {
             self.queue(id);
-        } else if self.flows.contains(id) {
+        } else if self.flows.contains(id) && !self.shrink_if_over(now, id) {
             self.arm(id);
             self.hibernate(id);
         }
@@ -87,7 +92,7 @@ impl<B: Buffer> Gateway<B> {
         id: usize,
         act: impl FnOnce(&mut SplicedFlow<B>, &mut Context<'_>) -> R,
     ) -> Option<(R, Verdict)> {
-        let allowance = self.allowance();
+        let allowance = self.allowance(self.flows.get(id)?.has_share());
         let flow = self.flows.get_mut(id)?;
         let sides = flow.sides();
         let (spliced, turns) = flow.spliced_mut()?;
@@ -157,6 +162,7 @@ impl<B: Buffer> Gateway<B> {
         let Some(hibernated) = spliced.hibernate(&self.config, sides, ends) else { return };
         add_sender_stats(&mut self.summary, sides, spliced);
         flow.enter(Phase::Hibernated(hibernated));
+        self.account(id);
     }
 
     /// Something happens to the flow: it goes on if it hibernates.

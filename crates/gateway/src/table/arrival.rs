@@ -129,7 +129,8 @@ impl<B: Buffer> Gateway<B> {
     ) -> Disposition {
         let Segment { from, ip, tcp, .. } = segment;
         let Some(syn) = self.half_open.get_mut(&key) else {
-            return self.handle_new(now, segment);
+            let over = self.handle_over(now, &key, is_syn(tcp), &segment);
+            return over.unwrap_or_else(|| self.handle_new(now, segment));
         };
         let sides = syn.sides();
         let leg = if syn.is_from(&key, (ip.src, tcp.src_port)) { Leg::Client } else { Leg::Server };

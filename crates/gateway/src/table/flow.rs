@@ -28,6 +28,8 @@ pub(crate) struct Flow<B> {
     pub(super) account: Account,
     /// When the gateway looks at it again.
     pub(super) alarm: Alarm,
+    /// Its streams have shares of the pool for themselves.
+    has_share: bool,
     /// The flow's end has been counted.
     end_noted: bool,
     /// The flow is in the queue of those that may have something to send.
@@ -66,6 +68,7 @@ impl<B> Flow<B> {
             turns: PerSide::default(),
             account: Account::default(),
             alarm: Alarm::default(),
+            has_share: false,
             end_noted: false,
             queued: false,
         }
@@ -135,6 +138,16 @@ impl<B> Flow<B> {
     /// Whether its end is noted for the first time now.
     pub(super) fn note_end(&mut self) -> bool {
         !std::mem::replace(&mut self.end_noted, true)
+    }
+
+    /// Whether its streams have shares of the pool for themselves.
+    pub(super) fn has_share(&self) -> bool {
+        self.has_share
+    }
+
+    /// They have from now on, or not any more. Whether they had.
+    pub(super) fn set_share(&mut self, has_share: bool) -> bool {
+        std::mem::replace(&mut self.has_share, has_share)
     }
 
     /// It is to be asked for something to send, or has been. Whether it was to be asked before.

@@ -11,6 +11,7 @@ mod fuzz;
 mod gaps;
 mod half_open;
 mod icmp;
+mod over;
 mod pool;
 mod release;
 mod scheduler;
@@ -36,6 +37,7 @@ use clients::Clients;
 use flow::Flow;
 use gaps::Gaps;
 use half_open::HalfOpen;
+use over::Over;
 use pool::Account;
 use scheduler::{LinkScheduler, Sent};
 use slab::Slab;
@@ -106,6 +108,10 @@ pub struct Gateway<B = Chunks> {
     relays: VecDeque<(Side, Relay)>,
     /// What all flows take of the pool.
     account: Account,
+    /// Flows whose streams have shares of it for themselves.
+    with_share: usize,
+    /// Flows that are over: not in `flows`.
+    over: Over,
     /// When a flow that begins may be promised much again.
     next_large: Instant,
     /// By side.
@@ -134,6 +140,8 @@ impl<B: Buffer> Gateway<B> {
             ready: VecDeque::new(),
             relays: VecDeque::new(),
             account: Account::default(),
+            with_share: 0,
+            over: Over::default(),
             next_large: Instant::ZERO,
             links,
             peer_known: false,
@@ -156,7 +164,7 @@ impl<B: Buffer> Gateway<B> {
 
     /// Flows in the table, opening and ended ones included.
     pub fn flows(&self) -> usize {
-        self.flows.len() + self.half_open.len()
+        self.flows.len() + self.half_open.len() + self.over.len()
     }
 
     /// Of those, connections without a SYN-ACK yet.
@@ -182,10 +190,11 @@ impl<B: Buffer> Gateway<B> {
     /// How far each flow in the table has come.
     pub fn flow_states(&self) -> impl Iterator<Item = FlowState> {
         let half_open = iter::repeat_n(FlowState::Opening, self.half_open.len());
-        self.flows.iter().map(|(_, flow)| FlowState::of(flow)).chain(half_open)
+        let over = iter::repeat_n(FlowState::Over, self.over.len());
+        self.flows.iter().map(|(_, flow)| FlowState::of(flow)).chain(half_open).chain(over)
     }
 
-    /// Each flow whose SYN-ACK has come, as it stands at `now`.
+    /// Each flow whose SYN-ACK has come and that is not over, as it stands at `now`.
     pub fn flow_views(&self, now: Instant) -> impl Iterator<Item = FlowView> {
         self.flow_views_in(now, 0..self.slots())
     }
@@ -249,7 +258,7 @@ impl<B: Buffer> Gateway<B> {
 
     /// What flow `id` sends now; in its `turn` on a link, if that is why it is asked.
     fn ask(&mut self, now: Instant, id: usize, turn: Option<Side>) -> Option<Emission> {
-        self.with_sending(id, |flow, context| {
+        self.with_sending(now, id, |flow, context| {
             let sides = context.sides;
             let busy = PerLeg::of(|leg| {
                 turn != Some(sides[leg]) && context.links[sides[leg]].is_busy(now)

@@ -3,6 +3,11 @@
 //! A stream may hold a quarter of what is free (dynamic thresholds, Choudhury and Hahne, 1998), and
 //! its share in any case. So a single stream takes a fifth of the pool at most, and however many readers
 //! stop, as much as one of them holds is there for the next stream.
+//!
+//! A share is a flow's from its handshake on, while it is open and does not hibernate. What is over, what
+//! hibernates and what is being opened holds nothing, and takes nothing: there may be many more such flows
+//! than shares. For them a quarter of the pool is kept from what others hold beyond their shares. If that
+//! is gone, too, who wants a share waits for one, and gets along with what is free until then.
 
 use super::Gateway;
 use super::flow::Phase;
@@ -47,15 +52,13 @@ impl Account {
 }
 
 impl<B: Buffer> Gateway<B> {
-    /// What a flow may take.
-    pub(super) fn allowance(&self) -> Allowance {
-        let free = self.free();
-        Allowance {
-            max: free as u64 / 4,
-            free,
-            share: self.share(),
-            reset_drain: self.config.reset_drain,
-        }
+    /// What a flow may take, with its share or while it waits for one.
+    pub(super) fn allowance(&self, has_share: bool) -> Allowance {
+        let (free, share) = match has_share {
+            true => (self.free(), self.share()),
+            false => (self.uncharged(), 0),
+        };
+        Allowance { max: free as u64 / 4, free, share, reset_drain: self.config.reset_drain }
     }
 
     /// What a flow that begins may be promised before it has delivered anything, in bytes of a stream. That may
@@ -82,33 +85,51 @@ impl<B: Buffer> Gateway<B> {
         2 * self.share() as usize
     }
 
-    /// What may be held beyond what each flow has or may have in any case, half-open ones included.
+    /// What may be held beyond shares, those that may be wanted included.
     fn free(&self) -> usize {
-        let half_open = self.half_open.len().saturating_mul(self.shares());
-        self.memory().saturating_sub(self.account.charged).saturating_sub(half_open)
+        // Of flows without a share, half-open ones included, not all want one at the same time.
+        let without = self.flows.len() - self.with_share + self.half_open.len();
+        let wanted = without.saturating_mul(self.shares()).min(self.memory() / 4);
+        self.uncharged().saturating_sub(wanted)
+    }
+
+    /// What nobody has taken.
+    fn uncharged(&self) -> usize {
+        self.memory().saturating_sub(self.account.charged)
     }
 
     /// Something has happened to what a flow holds or may hold.
     pub(super) fn account(&mut self, id: usize) {
         let share = self.share();
+        let memory = self.memory();
         let flow = &mut self.flows[id];
-        let (charged, held) = match flow.phase() {
-            Phase::Opening(_) | Phase::Hibernated(_) => (2 * share as usize, 0),
-            Phase::Spliced(spliced) => (spliced.charge(share), spliced.splice().held()),
-            Phase::Broken(_) => (0, 0),
+        let others = self.account.charged - flow.account.charged;
+        let (charged, held, share) = match flow.phase() {
+            Phase::Opening(_) | Phase::Hibernated(_) | Phase::Broken(_) => (0, 0, false),
+            Phase::Spliced(spliced) if spliced.may_receive() => {
+                let (splice, with_share) = (spliced.splice(), spliced.splice().charge(share));
+                let granted = flow.has_share() || others + with_share <= memory;
+                let charged = if granted { with_share } else { splice.charge(0) };
+                (charged, splice.held(), granted)
+            }
+            Phase::Spliced(spliced) => (spliced.splice().held(), spliced.splice().held(), false),
         };
         debug_assert!(held <= charged, "{held} bytes are held, {charged} charged");
         let account = Account { charged, held };
+        // What was accounted for is a part of the sums.
         self.account.remove(&flow.account);
         self.account.add(&account);
         flow.account = account;
+        self.with_share += usize::from(share);
+        self.with_share -= usize::from(flow.set_share(share));
     }
 
     /// Whether a flow of `client` may be admitted: only when its guaranteed share is there. Half-open
     /// connections count, as their options are agreed on by their SYN: none of them can be sent
     /// away when its SYN-ACK comes.
     pub(super) fn admit(&self, client: IpAddr) -> Result<(), Reason> {
-        if self.flows() >= self.config.max_flows || self.shares() > self.free() {
+        let flows = self.flows.len() + self.half_open.len();
+        if flows >= self.config.max_flows || self.shares() > self.free() {
             return Err(Reason::NoRoom);
         }
         if self.half_open.len() >= self.config.max_half_open {

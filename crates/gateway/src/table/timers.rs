@@ -40,13 +40,15 @@ impl<B: Buffer> Gateway<B> {
     /// When [`Gateway::handle_timeout`] is to be called, if ever.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let flows = self.timers.first().map(|(at, _)| *at);
+        let over = self.over.poll_timeout();
         let links = self.links.iter().filter_map(LinkScheduler::poll_timeout).min();
-        earliest(earliest(flows, self.half_open.poll_timeout()), links)
+        earliest(earliest(flows, self.half_open.poll_timeout()), earliest(over, links))
     }
 
     /// Lets expire what is due at `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.half_open.expire(now, &self.config, &mut self.clients);
+        self.over.expire(now);
         while let Some(&(at, id)) = self.timers.first() {
             if at > now {
                 return;
@@ -113,6 +115,7 @@ impl<B: Buffer> Gateway<B> {
             add_sender_stats(&mut self.summary, flow.sides(), spliced);
         }
         self.account.remove(&flow.account);
+        self.with_share -= usize::from(flow.has_share());
     }
 
     /// Counts and logs a flow's end, once.
