@@ -10,6 +10,7 @@ mod modes;
 mod mss;
 mod observation;
 mod opening;
+mod over;
 mod panics;
 mod policy;
 mod pool;
