@@ -28,6 +28,6 @@ pub use config::{
     UnknownDiscard, UnknownLosses,
 };
 pub use ingress::{Checksums, Datagram, Forward, Ingress, Packets};
-pub use observe::{Reason, Release, SideStats, Summary, Traffic};
+pub use observe::{Event, Hosts, Reason, Release, Severity, SideStats, Summary, Traffic};
 pub use side::{PerSide, Side};
 pub use table::{Disposition, Emission, FlowState, FlowView, Gateway, LegView, LinkView, TakenFor};

@@ -6,6 +6,7 @@
 use crate::clock::Clock;
 use crate::control::{self, Asker, Question, Questions, Totals};
 use crate::divert::{Repair, Repairs};
+use crate::events;
 use crate::poll::{self, LoopError};
 use crate::signals::Signals;
 use crate::tun::{MAX_READ, MAX_SLICES, ReadError, Tun};
@@ -121,6 +122,7 @@ impl LiveGateway {
                 self.end(now)?;
                 return Err(LoopError::Deleted(self.tuns[side as usize].name().to_owned()));
             }
+            events::log(&mut self.gateway);
             let duties = self.attend_to_duties(now);
             let late = self.ingress.poll_timeout();
             let next = [self.gateway.poll_timeout(), end, duties, late];
@@ -275,6 +277,7 @@ impl LiveGateway {
         self.gateway.cut_all(now);
         self.transmit(now);
         self.give_up_fragments(Instant::FAR_FUTURE);
+        events::log(&mut self.gateway);
         Ok(())
     }
 

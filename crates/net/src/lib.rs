@@ -7,6 +7,7 @@ mod datagram;
 pub mod divert;
 pub mod emulator;
 pub mod enclosed;
+mod events;
 pub mod gateway;
 pub mod instance;
 pub mod interface;

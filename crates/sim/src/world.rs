@@ -339,6 +339,11 @@ impl<A: Application> World<A> {
             }
             Node::Router => return,
             Node::Gateway(gateway, _) => {
+                while let Some(event) = gateway.poll_event() {
+                    if self.verbose {
+                        eprintln!("{now:?} gateway {id}: {event}");
+                    }
+                }
                 // A deployed gateway goes on without the flow; here it is a finding.
                 assert_eq!(gateway.panicked(), 0, "a flow of gateway {id} panicked at {now:?}");
                 self.meters[id].read(now, gateway);

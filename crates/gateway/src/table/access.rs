@@ -11,7 +11,7 @@ use super::scheduler::{DrrEntry, LinkScheduler};
 use crate::config::Config;
 use crate::leg::{Leg, PerLeg};
 use crate::lifecycle::SplicedFlow;
-use crate::observe::Summary;
+use crate::observe::{Events, Summary};
 use crate::splice::Allowance;
 use crate::{PerSide, Side};
 use bentpipe_core::tcp::buffer::Buffer;
@@ -24,6 +24,7 @@ pub(super) struct Context<'a> {
     pub(super) allowance: Allowance,
     pub(super) sides: PerLeg<Side>,
     pub(super) summary: &'a mut Summary,
+    pub(super) events: &'a mut Events,
     pub(super) links: &'a mut PerSide<LinkScheduler>,
     pub(super) turns: &'a mut PerSide<DrrEntry>,
     verdict: &'a mut Verdict,
@@ -104,6 +105,7 @@ impl<B: Buffer> Gateway<B> {
                 allowance,
                 sides,
                 summary: &mut self.summary,
+                events: &mut self.events,
                 links: &mut self.links,
                 turns,
                 verdict: &mut verdict,

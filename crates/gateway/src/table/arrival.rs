@@ -11,7 +11,7 @@ use crate::handshake::{Opening, Step, Syn};
 use crate::key::FlowKey;
 use crate::leg::{Leg, PerLeg};
 use crate::lifecycle::{Received, SplicedFlow};
-use crate::observe::{Reason, Release};
+use crate::observe::{Event, Reason, Release};
 use crate::policy::Action;
 use crate::segment::Segment;
 use bentpipe_core::tcp::buffer::{Buffer, Payload};
@@ -219,7 +219,7 @@ impl<B: Buffer> Gateway<B> {
         let completed = opening.complete(now, &self.config, flow.ends(), ack);
         let spliced = SplicedFlow::new(now, &self.config, completed, first);
         flow.enter(Phase::Spliced(Box::new(spliced)));
-        tracing::debug!(client = ?flow.client(), server = ?flow.server(), "flow split");
+        self.events.push(Event::Split(flow.ends().into()));
         self.summary.split += 1;
     }
 

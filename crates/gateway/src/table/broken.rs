@@ -16,6 +16,7 @@ use crate::Side;
 use crate::handshake::Relay;
 use crate::key::{Endpoint, FlowKey};
 use crate::leg::{Leg, PerLeg};
+use crate::observe::Event;
 use crate::segment::Segment;
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::time::{Duration, Instant};
@@ -23,7 +24,7 @@ use bentpipe_core::wire::{Flags, IpHeader, SeqNum, TcpHeader};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// The log has no more than one panic in so long: who causes them may do it often.
+/// It is told of no more than one panic in so long: who causes them may do it often.
 const BETWEEN_LINES: Duration = Duration::from_secs(1);
 
 /// What hop limit a reset has that we make without a host's example.
@@ -38,7 +39,7 @@ pub(super) enum Whose {
     Key(FlowKey),
 }
 
-/// When the log may have another panic, and how many it has left out.
+/// When another panic may be told of, and how many it has left out.
 #[derive(Debug, Default)]
 pub(super) struct PanicLog {
     next: Instant,
@@ -81,7 +82,7 @@ impl<B: Buffer> Gateway<B> {
             }
         };
         let Some(flow) = id.and_then(|id| self.flows.get_mut(id)) else {
-            return self.log_panic(now, message, None);
+            return self.tell_of_panic(now, message, None);
         };
         let id = id.unwrap_or_default();
         let (ends, sides) = (flow.ends(), flow.sides());
@@ -107,24 +108,23 @@ impl<B: Buffer> Gateway<B> {
         self.relays.extend(resets);
         self.summary.lost_bytes += lost_bytes;
         self.queue(id);
-        self.log_panic(now, message, Some((ends, lost_bytes)));
+        self.tell_of_panic(now, message, Some((ends, lost_bytes)));
     }
 
-    fn log_panic(&mut self, now: Instant, message: &str, flow: Option<(PerLeg<Endpoint>, u64)>) {
+    fn tell_of_panic(
+        &mut self,
+        now: Instant,
+        message: &str,
+        flow: Option<(PerLeg<Endpoint>, u64)>,
+    ) {
         if now < self.panic_log.next {
             self.panic_log.left_out += 1;
             return;
         }
         let left_out = std::mem::take(&mut self.panic_log.left_out);
         self.panic_log.next = now + BETWEEN_LINES;
-        let why = message;
-        if let Some((ends, lost_bytes)) = flow {
-            let [client, server] = ends.into_array();
-            let what = "a defect of the gateway: flow reset";
-            tracing::error!(?client, ?server, lost_bytes, why, left_out, "{what}");
-        } else {
-            tracing::error!(why, left_out, "a defect of the gateway: connection forwarded");
-        }
+        let flow = flow.map(|(ends, lost_bytes)| (ends.into(), lost_bytes));
+        self.events.push(Event::Panic { flow, why: message.to_owned(), left_out });
     }
 
     /// A segment of a flow that has broken: who sends it has not taken its reset (RFC 9293, 3.10.7.1).

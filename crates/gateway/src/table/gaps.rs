@@ -12,6 +12,7 @@ mod probe;
 use super::Gateway;
 use crate::handshake::Relay;
 use crate::key::{Endpoint, FlowKey};
+use crate::observe::Event;
 use crate::policy::Action;
 use crate::segment::Segment;
 use bentpipe_core::tcp::buffer::Buffer;
@@ -114,13 +115,9 @@ impl<B: Buffer> Gateway<B> {
         };
         if lost.first {
             self.summary.forwarded_resets += 1;
+            let (sender, receiver) = (sender.into(), receiver.into());
             let lost_bytes = lost.bytes();
-            tracing::warn!(
-                ?sender,
-                ?receiver,
-                lost_bytes,
-                "bytes lost elsewhere: connection reset"
-            );
+            self.events.push(Event::LostElsewhere { sender, receiver, lost_bytes });
         }
         let [senders, receivers] = lost.hop_limits;
         let to_receiver = reset([sender, receiver], lost.from, lost.sender_next, senders);

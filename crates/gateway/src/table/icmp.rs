@@ -11,7 +11,7 @@ use super::{Disposition, Gateway};
 use crate::Side;
 use crate::key::FlowKey;
 use crate::leg::Leg;
-use crate::observe::Reason;
+use crate::observe::{Event, Reason};
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::tcp::tcb::LEAST_PATH_MTU;
 use bentpipe_core::time::Instant;
@@ -52,9 +52,9 @@ impl<B: Buffer> Gateway<B> {
             return Disposition::Forward(reason);
         };
         let flow = &self.flows[id];
-        let (client, server) = (flow.client(), flow.server());
+        let hosts = flow.ends().into();
         // The quoted segment went to the host of this leg.
-        let leg = if dst == client { Leg::Client } else { Leg::Server };
+        let leg = if dst == flow.client() { Leg::Client } else { Leg::Server };
         if flow.sides()[leg] != from {
             return Disposition::Forward(Reason::Route);
         }
@@ -74,12 +74,12 @@ impl<B: Buffer> Gateway<B> {
                     if tcb.on_icmp_error(now, error.kind, quoted, LEAST_PATH_MTU) {
                         let (to, smss) = (dst.0, tcb.sender.smss());
                         context.summary.path_mtu_falls += 1;
-                        tracing::debug!(?client, ?server, %to, smss, "path MTU is smaller");
+                        context.events.push(Event::PathMtuFell(hosts, to, smss));
                     }
                 }
                 IcmpErrorKind::Unreachable { code } => {
                     if tcb.is_outstanding(quoted) {
-                        tracing::debug!(?client, ?server, host = %dst.0, code, "unreachable");
+                        context.events.push(Event::Unreachable(hosts, dst.0, code));
                     }
                 }
             }

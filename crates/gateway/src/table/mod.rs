@@ -26,7 +26,7 @@ use crate::config::Config;
 use crate::handshake::Relay;
 use crate::key::FlowKey;
 use crate::leg::{Leg, PerLeg};
-use crate::observe::{Reason, Summary};
+use crate::observe::{Event, Events, Reason, Summary};
 use crate::{PerSide, Side};
 use access::add_sender_stats;
 use bentpipe_core::tcp::buffer::{Buffer, Chunks, Payload};
@@ -121,6 +121,7 @@ pub struct Gateway<B = Chunks> {
     /// No new flows; those that there are leave.
     draining: bool,
     summary: Summary,
+    events: Events,
     panic_log: PanicLog,
 }
 
@@ -147,6 +148,7 @@ impl<B: Buffer> Gateway<B> {
             peer_known: false,
             draining: false,
             summary: Summary::default(),
+            events: Events::default(),
             panic_log: PanicLog::default(),
         }
     }
@@ -220,6 +222,12 @@ impl<B: Buffer> Gateway<B> {
     /// Whether another gateway has answered on the satellite link.
     pub fn peer_known(&self) -> bool {
         self.peer_known
+    }
+
+    /// The next thing that has happened, if anything has that has not been asked for. A thousand wait to be asked
+    /// for; of more only the number is kept.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop()
     }
 
     /// A packet of `bytes` that is not whole, plain TCP was forwarded.

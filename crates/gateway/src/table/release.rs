@@ -7,7 +7,7 @@ use super::flow::Phase;
 use crate::key::Endpoint;
 use crate::leg::{Leg, PerLeg};
 use crate::lifecycle::{Released, SplicedFlow};
-use crate::observe::Release;
+use crate::observe::{Event, Release};
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::tcp::tcb::Bypass;
 use bentpipe_core::time::Instant;
@@ -78,17 +78,16 @@ impl Context<'_> {
         bypass: Bypass,
     ) {
         let held_bytes = flow.splice().held();
-        let (client, server) = (ends[Leg::Client], ends[Leg::Server]);
         match bypass {
             Bypass::NoTimestamps => {
-                tracing::debug!(?client, ?server, held_bytes, "peer gateway gone: flow released");
+                self.events.push(Event::PeerGone(ends.into(), held_bytes));
                 release(flow, now, Release::Peer, None);
             }
             // What the other host sends does not come through us any more.
             Bypass::AckAhead | Bypass::EchoAhead => {
                 let unheard = ends[leg.other()].0;
                 self.summary.route_changes += 1;
-                tracing::info!(?client, ?server, %unheard, held_bytes, "route changed: flow released");
+                self.events.push(Event::RouteChanged(ends.into(), unheard, held_bytes));
                 release(flow, now, Release::Route, Some(leg.other()));
             }
         }

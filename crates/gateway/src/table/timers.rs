@@ -6,7 +6,7 @@ use super::broken::Whose;
 use super::flow::Phase;
 use super::scheduler::LinkScheduler;
 use crate::lifecycle::CloseState;
-use crate::observe::Release;
+use crate::observe::{Event, Release};
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::time::{Instant, earliest};
 use std::collections::BTreeSet;
@@ -118,37 +118,26 @@ impl<B: Buffer> Gateway<B> {
         self.with_share -= usize::from(flow.has_share());
     }
 
-    /// Counts and logs a flow's end, once.
+    /// Counts and tells of a flow's end, once.
     pub(super) fn note_end(&mut self, id: usize) {
         let flow = &mut self.flows[id];
         let Some(spliced) = flow.spliced().filter(|spliced| !spliced.is_open()) else { return };
         let (state, lost_bytes) = (spliced.close_state(), spliced.lost_bytes());
-        let (client, server) = (flow.client(), flow.server());
         if !flow.note_end() {
             return;
         }
+        let hosts = flow.ends().into();
         self.summary.lost_bytes += lost_bytes;
-        match state {
-            CloseState::Released => {
-                tracing::warn!(
-                    ?client,
-                    ?server,
-                    unconfirmed_bytes = lost_bytes,
-                    "route changed: flow forwarded, its last bytes sent and not seen to arrive"
-                );
-            }
+        self.events.push(match state {
+            CloseState::Released => Event::Unconfirmed(hosts, lost_bytes),
             CloseState::Closed { .. } => {
                 self.summary.closed += 1;
-                tracing::debug!(?client, ?server, "flow closed");
-            }
-            _ if lost_bytes > 0 => {
-                self.summary.reset += 1;
-                tracing::warn!(?client, ?server, lost_bytes, "flow reset, its bytes undelivered");
+                Event::Closed(hosts)
             }
             _ => {
                 self.summary.reset += 1;
-                tracing::debug!(?client, ?server, "flow reset");
+                Event::Reset(hosts, lost_bytes)
             }
-        }
+        });
     }
 }

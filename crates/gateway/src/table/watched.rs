@@ -8,6 +8,7 @@ use crate::Side;
 use crate::config::Losses;
 use crate::leg::{Leg, PerLeg};
 use crate::lifecycle::SplicedFlow;
+use crate::observe::Event;
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::tcp::congestion::Control;
 use bentpipe_core::time::Instant;
@@ -28,10 +29,7 @@ impl<B: Buffer> Gateway<B> {
     /// The link carries less than half of what it is sent. From now on losses are taken for congestion,
     /// by all flows.
     pub(crate) fn believe_losses(&mut self, side: Side) {
-        tracing::warn!(
-            ?side,
-            "the link carries less than half of its rate: losses are taken for congestion from now on"
-        );
+        self.events.push(Event::CircuitBroken(side));
         let leg = self.config.leg_mut(side);
         leg.losses = Losses::Believed;
         let (control, rate) = (leg.sender.control, leg.rate);
