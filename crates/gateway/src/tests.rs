@@ -10,6 +10,7 @@ mod modes;
 mod mss;
 mod observation;
 mod opening;
+mod over;
 mod panics;
 mod policy;
 mod pool;
@@ -131,7 +132,7 @@ fn an_idle_flow_is_handed_back() {
     table.send(Side::Satellite, Table::segment(Side::Satellite, 1, 6, Flags::ACK), b"");
     assert_eq!(table.gateway.held(), 0, "an idle flow holds no buffer");
     table.wait(Duration::from_secs(7201));
-    assert_eq!(table.gateway.summary().handed_back(Departure::Idle), 1);
+    assert_eq!(table.gateway.summary().handed_back(Release::Idle), 1);
     assert_eq!(table.gateway.flows(), 0);
 }
 

@@ -6,9 +6,8 @@
 use crate::clock::Clock;
 use crate::control::{self, Asker, Question, Questions, Totals};
 use crate::divert::{Repair, Repairs};
-use crate::ingress::{Forward, Ingress};
+use crate::events;
 use crate::poll::{self, LoopError};
-use crate::reassembly::Packets;
 use crate::signals::Signals;
 use crate::tun::{MAX_READ, MAX_SLICES, ReadError, Tun};
 use crate::vnet_hdr::{Checksum, Gso, GsoKind, VnetHdr};
@@ -16,7 +15,9 @@ use crate::watchdog::{Pulse, Watchdog};
 use bentpipe_core::time::{Duration, Instant, earliest};
 use bentpipe_core::units::Bytes;
 use bentpipe_core::wire::{self, emit};
-use bentpipe_gateway::{Config, Emission, FlowState, Gateway, Side, Summary};
+use bentpipe_gateway::{
+    Checksums, Config, Emission, FlowState, Forward, Gateway, Ingress, Packets, Side, Summary,
+};
 use nix::libc;
 use std::io;
 
@@ -121,6 +122,7 @@ impl LiveGateway {
                 self.end(now)?;
                 return Err(LoopError::Deleted(self.tuns[side as usize].name().to_owned()));
             }
+            events::log(&mut self.gateway);
             let duties = self.attend_to_duties(now);
             let late = self.ingress.poll_timeout();
             let next = [self.gateway.poll_timeout(), end, duties, late];
@@ -275,6 +277,7 @@ impl LiveGateway {
         self.gateway.cut_all(now);
         self.transmit(now);
         self.give_up_fragments(Instant::FAR_FUTURE);
+        events::log(&mut self.gateway);
         Ok(())
     }
 
@@ -310,7 +313,12 @@ impl LiveGateway {
                 }
             };
             let now = self.clock.now();
-            match self.ingress.take(now, side, &header, bytes, &mut self.gateway) {
+            let checksums = match header.checksum {
+                Checksum::Complete => Checksums::Unverified,
+                Checksum::Valid => Checksums::Verified,
+                Checksum::Needed { .. } => Checksums::Partial,
+            };
+            match self.ingress.take(now, side, bytes, checksums, &mut self.gateway) {
                 Forward::Nothing => {}
                 Forward::Itself => self.write(side, &header, &[bytes]),
                 Forward::Fragments(fragments) => self.forward(side, &fragments),

@@ -110,7 +110,7 @@ pub(crate) const GATEWAY: Section = Section {
             "16KiB",
             "what each direction of a flow may hold whatever the others do",
         ),
-        field("flows", "a whole number", "20000", "the most flows that it splits"),
+        field("flows", "a whole number", "200000", "the most flows that it splits"),
         field(
             "add-options",
             "`known-peer`, `always`, `never`",

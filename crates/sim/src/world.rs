@@ -21,8 +21,7 @@ use crate::node::Node;
 use crate::packet::{Body, Content, Datagram, Echo, Packet};
 use bentpipe_core::link::Packet as Wire;
 use bentpipe_core::time::{Duration, Instant};
-use bentpipe_core::wire::IcmpError;
-use bentpipe_gateway::{Disposition, Side};
+use bentpipe_gateway::{Checksums, Datagram as Incoming, Disposition, Side};
 use digest::Digest;
 use meter::Meter;
 use routes::Route;
@@ -287,31 +286,17 @@ impl<A: Application> World<A> {
             Node::Router => return self.forward(node, packet),
             Node::Gateway(gateway, lan) => {
                 let from = if lan.contains(&port) { Side::Lan } else { Side::Satellite };
-                let taken = match &mut packet.content {
+                let len = Wire::wire_len(&packet) as usize;
+                let Packet { ip, content, .. } = &mut *packet;
+                let datagram = match content {
                     Content::Tcp(tcp, body) => {
-                        let payload = body.payload();
-                        let verdict = gateway.handle_packet(now, from, &packet.ip, tcp, payload);
-                        if let Disposition::Amend(_, amendment) = verdict {
-                            amendment.apply(tcp);
-                        }
-                        verdict == Disposition::Taken
+                        Incoming::Segment { ip, tcp, payload: body.payload() }
                     }
-                    Content::Error(bytes) => match IcmpError::parse(bytes) {
-                        Ok(error) => {
-                            let verdict = gateway.handle_icmp(now, from, &error, bytes.len());
-                            verdict == Disposition::Taken
-                        }
-                        Err(_) => {
-                            gateway.count_foreign(bytes.len());
-                            false
-                        }
-                    },
-                    _ => {
-                        gateway.count_foreign(Wire::wire_len(&packet) as usize);
-                        false
-                    }
+                    Content::Error(bytes) => Incoming::Bytes(bytes, Checksums::Unverified),
+                    Content::Udp(_) | Content::Echo(_) => Incoming::Foreign(len),
                 };
-                if !taken {
+                let verdict = gateway.handle_datagram(now, from, datagram);
+                if verdict != Disposition::Taken {
                     self.take_down(node, How::Passed, &packet);
                     self.forward(node, packet);
                 }
@@ -354,6 +339,11 @@ impl<A: Application> World<A> {
             }
             Node::Router => return,
             Node::Gateway(gateway, _) => {
+                while let Some(event) = gateway.poll_event() {
+                    if self.verbose {
+                        eprintln!("{now:?} gateway {id}: {event}");
+                    }
+                }
                 // A deployed gateway goes on without the flow; here it is a finding.
                 assert_eq!(gateway.panicked(), 0, "a flow of gateway {id} panicked at {now:?}");
                 self.meters[id].read(now, gateway);

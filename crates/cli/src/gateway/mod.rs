@@ -65,9 +65,9 @@ Example:
     [limits]                # all optional
     memory = \"512MiB\"       # of all flows together
     stream = \"64MiB\"        # of one direction of one flow, at most; without it, 5 × rate × round_trip, or 4MiB
-    flows = 20000
-    half_open = 4096        # of those, without a SYN-ACK yet; SYNs beyond it are forwarded
-    flows_per_client = 5000 # by the address that opens them
+    flows = 200000
+    half_open = 8192        # of those, without a SYN-ACK yet; SYNs beyond it are forwarded
+    flows_per_client = 50000 # by the address that opens them
     drain = \"30s\"          # for delivering what is held when it is stopped
 
     [policy]                # which connections are split; without it, all

@@ -3,7 +3,7 @@
 //!
 //! Single flows are no metrics: each would be a time series of its own, thousands a minute.
 
-use bentpipe_gateway::{Departure, Reason, Side};
+use bentpipe_gateway::{Reason, Release, Side};
 use bentpipe_net::control::Totals;
 use std::fmt::{Display, Write};
 
@@ -43,7 +43,7 @@ pub(super) fn text(totals: &Totals) -> String {
     page.alone("flows_panicked_total", "counter", help, summary.panicked);
     let help = "Split flows that went on unsplit, all that was held delivered";
     page.family("flows_handed_back_total", "counter", help);
-    for why in Departure::ALL {
+    for why in Release::ALL {
         let count = summary.handed_back(why);
         page.sample("flows_handed_back_total", &[("reason", why.name())], count);
     }

@@ -2,7 +2,7 @@
 
 use super::flows::span;
 use bentpipe_core::units::Rate;
-use bentpipe_gateway::{Departure, LinkView, Reason, Side, Summary, TakenFor, Traffic};
+use bentpipe_gateway::{LinkView, Reason, Release, Side, Summary, TakenFor, Traffic};
 use bentpipe_net::control::Totals;
 use serde_json::{Value, json};
 use std::fmt::{self, Write};
@@ -176,7 +176,7 @@ impl Report {
             "split": summary.split,
             "closed": summary.closed,
             "reset": summary.reset,
-            "handed_back": Departure::ALL
+            "handed_back": Release::ALL
                 .into_iter()
                 .map(|why| (why.name(), json!(summary.handed_back(why))))
                 .collect::<Value>(),

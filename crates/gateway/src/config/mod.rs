@@ -157,11 +157,12 @@ impl Default for Config {
             memory: Bytes::new(512 << 20),
             max_stream: None,
             guaranteed: Bytes::new(12 << 10),
-            max_flows: 20_000,
-            // Seven thousand new connections a second over a link of 600 ms, in 1 MB.
-            max_half_open: 4096,
+            // Idle ones take 1 KB each, those that are over and not counted among these less than 300 bytes.
+            max_flows: 200_000,
+            // Thirteen thousand new connections a second over a link of 600 ms, in 2 MB.
+            max_half_open: 8192,
             // A quarter of all.
-            max_flows_per_client: 5_000,
+            max_flows_per_client: 50_000,
             policy: Policy::default(),
             satellite: leg(SATELLITE_PRESET),
             lan: leg("gateway-terrestrial"),

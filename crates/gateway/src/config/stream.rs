@@ -13,7 +13,7 @@
 //! | 5 % | 18.07 | 15.50 | 14.43 | 13.69 | 13.61 | 13.59 |
 //!
 //! So it is five of them, four filling windows. How much of that a stream may hold at any moment, its flow
-//! decides (`flow::sizing`) and the pool (`gateway::pool`).
+//! decides (`mechanisms::buffer_tuner`) and the pool (`table::pool`).
 
 use super::{Config, LegConfig};
 use bentpipe_core::time::Duration;

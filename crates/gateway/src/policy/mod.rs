@@ -9,7 +9,7 @@ mod text;
 pub use text::{Dscp, Network, Ports, TextError};
 
 use crate::Side;
-use crate::flow::Packet;
+use crate::segment::Segment;
 
 /// What becomes of connections that a rule names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -46,7 +46,7 @@ impl Rule {
         *self == Rule { action: self.action, ..Rule::default() }
     }
 
-    fn matches(&self, syn: &Packet<'_>) -> bool {
+    fn matches(&self, syn: &Segment<'_>) -> bool {
         let (ip, port) = (syn.ip, syn.tcp.dst_port);
         fn any<T>(list: &[T], matches: impl FnMut(&T) -> bool) -> bool {
             list.is_empty() || list.iter().any(matches)
@@ -70,7 +70,7 @@ pub struct Policy {
 
 impl Policy {
     /// What becomes of the connection that `syn` asks for.
-    pub(crate) fn action(&self, syn: &Packet<'_>) -> Action {
+    pub(crate) fn action(&self, syn: &Segment<'_>) -> Action {
         let rule = self.rules.iter().find(|rule| rule.matches(syn));
         match rule.map_or(Action::Split, |rule| rule.action) {
             Action::Split if self.observe => Action::Observe,

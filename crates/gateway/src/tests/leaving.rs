@@ -58,7 +58,7 @@ fn a_flow_that_holds_nothing_is_handed_back_when_its_route_changes() {
     }
     assert_eq!(table.gateway.flows(), 0);
     assert_eq!(table.gateway.summary().route_changes, 1);
-    assert_eq!(table.gateway.summary().handed_back(Departure::Route), 1);
+    assert_eq!(table.gateway.summary().handed_back(Release::Route), 1);
     let next = Table::echoing(Side::Lan, 1, 1, 506, 9_001);
     let verdict = table.fate(Side::Lan, &next, b"more");
     assert_eq!(verdict, Disposition::Forward(Reason::UnknownFlow));
@@ -163,7 +163,7 @@ fn a_drained_flow_is_gone_when_what_it_holds_has_arrived() {
     table.fate(Side::Satellite, &all, b"");
     assert!(table.gateway.is_drained());
     assert_eq!((table.gateway.flows(), table.gateway.held()), (0, 0));
-    assert_eq!(table.gateway.summary().handed_back(Departure::Drain), 1);
+    assert_eq!(table.gateway.summary().handed_back(Release::Drain), 1);
 }
 
 #[test]
@@ -293,7 +293,7 @@ fn bare_segments_are_believed_when_no_others_come() {
     let all = Table::segment(Side::Satellite, 1, 3001, Flags::ACK);
     assert_eq!(table.fate(Side::Satellite, &all, b""), Disposition::Taken);
     assert_eq!((table.gateway.flows(), table.gateway.held()), (0, 0));
-    assert_eq!(table.gateway.summary().handed_back(Departure::Peer), 1);
+    assert_eq!(table.gateway.summary().handed_back(Release::Peer), 1);
 }
 
 /// Fault seed 1502478: the peer gateway has left, and its last acknowledgment never reached its host, which

@@ -191,3 +191,27 @@ fn a_flow_goes_on_beside_a_reader_that_stopped() {
         assert!(next > 150_000, "{next} bytes in 200 round trips");
     }
 }
+
+/// What hibernates has no share of the pool, and goes on all the same when readers have stopped meanwhile.
+#[test]
+fn a_flow_that_hibernated_goes_on_beside_readers_that_stopped() {
+    let mut stalled = Stalled::new(1 << 20, 4 << 10);
+    assert!((1..=20).all(|port| stalled.open(port)));
+    stalled.wait(Duration::from_secs(3));
+    assert_eq!(stalled.table.gateway.hibernated(), 20);
+    for at in (1..400_000).step_by(1_460) {
+        for port in 1..=10 {
+            stalled.data(port, at, &part(at, 1_460));
+        }
+    }
+    for port in 11..=20 {
+        let mut next = 1;
+        while next < 20_000 {
+            stalled.data(port, next, &part(next, 1_000));
+            next += 1_000;
+            assert_eq!(stalled.sent[&port], next, "port {port}");
+            let ack = Table::segment(Side::Satellite, 1, next, Flags::ACK);
+            stalled.give(port, Side::Satellite, ack, b"");
+        }
+    }
+}

@@ -65,31 +65,31 @@ fn a_flow_that_rests_is_seen_and_goes_on_as_any_other() {
 fn a_flow_rests_until_something_happens_to_it() {
     let mut table = table(Config::default().rest_after);
     table.open();
-    assert_eq!(table.gateway.resting(), 0);
+    assert_eq!(table.gateway.hibernated(), 0);
     table.wait(Duration::from_secs(3));
-    assert_eq!(table.gateway.resting(), 1);
+    assert_eq!(table.gateway.hibernated(), 1);
     // A segment that is not of this connection changes nothing.
     let stray = TcpHeader { src_port: 4001, ..data(&table, Side::Lan, 1, 1, 602) };
     table.send(Side::Lan, stray, b"");
-    assert_eq!(table.gateway.resting(), 1);
+    assert_eq!(table.gateway.hibernated(), 1);
     // One that is far off is answered, and the flow rests on.
     let forged = data(&table, Side::Lan, 1 << 30, 1, 602);
     assert_eq!(table.send(Side::Lan, forged, b"").len(), 1);
-    assert_eq!(table.gateway.resting(), 1);
+    assert_eq!(table.gateway.hibernated(), 1);
     // The connection's own wakes it, for as long as there is something to do and two seconds more.
     let request = data(&table, Side::Lan, 1, 1, 603);
     table.send(Side::Lan, request, b"hello");
     table.wait(Duration::from_millis(500));
-    assert_eq!(table.gateway.resting(), 0);
+    assert_eq!(table.gateway.hibernated(), 0);
     let reply = data(&table, Side::Satellite, 1, 6, 604);
     table.send(Side::Satellite, reply, b"");
     table.wait(Duration::from_millis(1_900));
-    assert_eq!(table.gateway.resting(), 0);
+    assert_eq!(table.gateway.hibernated(), 0);
     table.wait(Duration::from_millis(200));
-    assert_eq!(table.gateway.resting(), 1);
+    assert_eq!(table.gateway.hibernated(), 1);
     // Two hours later it is handed back.
     table.wait(Duration::from_secs(7_200));
-    assert_eq!(table.gateway.summary().handed_back(Departure::Idle), 1);
+    assert_eq!(table.gateway.summary().handed_back(Release::Idle), 1);
     assert_eq!(table.gateway.flows(), 0);
 }
 
@@ -108,7 +108,7 @@ fn a_drain_and_a_cut_find_flows_at_rest() {
         let resets = table.sent().len();
         let summary = table.gateway.summary();
         assert_eq!(resets, if cut { 2 } else { 0 });
-        let (back, reset) = (summary.handed_back(Departure::Drain), summary.reset);
+        let (back, reset) = (summary.handed_back(Release::Drain), summary.reset);
         assert_eq!((back, reset), if cut { (0, 1) } else { (1, 0) });
     }
 }

@@ -99,7 +99,7 @@ fn a_circuit_that_is_broken_is_shown_and_heard_of_by_all_flows() {
 fn a_flow_that_rested_when_the_circuit_broke_believes_its_losses_too() {
     let mut table = open(known());
     table.wait(Duration::from_secs(5));
-    assert_eq!(table.gateway.resting(), 1);
+    assert_eq!(table.gateway.hibernated(), 1);
     table.gateway.believe_losses(Side::Satellite);
     say(&mut table, Side::Lan, 1, 1, b"hello");
     let usual = table.gateway.config().satellite.sender.control;

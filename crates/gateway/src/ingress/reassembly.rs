@@ -1,0 +1,349 @@
+//! Fragments of TCP segments, made whole (RFC 791, 3.2; RFC 8200, 4.5).
+//!
+//! Were the fragments of a split connection's segment forwarded, its far host would get bytes that
+//! the gateway does not have. The kernel's own reassembly, which connection tracking brings, does
+//! not help: what it has made whole it cuts again on the way into our device.
+//!
+//! The fragments are kept as they came. If the whole is not for us, they go on unchanged; so do
+//! those that contradict each other or never become whole: what is to become of them is for the
+//! host to say (RFC 5722).
+
+use bentpipe_core::time::{Duration, Instant};
+use etherparse::{IpNumber, Ipv4HeaderSlice, Ipv6FragmentHeaderSlice, Ipv6Header, Ipv6HeaderSlice};
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+/// How long fragments wait for the others, as long as Linux lets them.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Bytes of fragments that wait at most, as many as Linux lets wait.
+const ROOM: usize = 4 << 20;
+/// What a fragment costs beside its bytes, so that many small ones do not cost much more.
+const OVERHEAD: usize = 128;
+
+/// Packets as they came.
+pub type Packets = Vec<Vec<u8>>;
+
+/// What a packet brought about.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// It is no fragment of a TCP segment.
+    NotFragment,
+    /// It is kept; these fragments of others go on.
+    Kept(Packets),
+    /// The segment is whole: as one packet, and as it came.
+    Whole(Vec<u8>, Packets),
+}
+
+/// RFC 791 and RFC 8200 tell a packet by these; the protocol is TCP.
+type Key = (IpAddr, IpAddr, u32);
+
+/// Fragments that wait for others.
+#[derive(Debug, Default)]
+pub(super) struct Reassembly {
+    waiting: BTreeMap<Key, Partial>,
+    /// The same, oldest first.
+    by_age: BTreeSet<(Instant, Key)>,
+    held: usize,
+}
+
+#[derive(Debug)]
+struct Partial {
+    since: Instant,
+    /// In order of their offsets.
+    pieces: Vec<Piece>,
+}
+
+#[derive(Debug)]
+struct Piece {
+    offset: usize,
+    /// Where in `bytes` the fragment's payload stands.
+    payload: std::ops::Range<usize>,
+    more: bool,
+    bytes: Vec<u8>,
+}
+
+impl Piece {
+    fn end(&self) -> usize {
+        self.offset + self.payload.len()
+    }
+}
+
+impl Reassembly {
+    /// Takes an IP packet.
+    pub(super) fn take(&mut self, now: Instant, bytes: &[u8]) -> Outcome {
+        let Some((key, piece)) = read(bytes) else { return Outcome::NotFragment };
+        let cost = bytes.len() + OVERHEAD;
+        let partial = self.waiting.entry(key).or_insert_with(|| {
+            self.by_age.insert((now, key));
+            Partial { since: now, pieces: Vec::new() }
+        });
+        let at = partial.pieces.partition_point(|other| other.offset < piece.offset);
+        if partial.pieces.get(at).is_some_and(|other| other.bytes == piece.bytes) {
+            // The network has doubled it; the host needs it once.
+            return Outcome::Kept(Vec::new());
+        }
+        let overlaps = at > 0 && partial.pieces[at - 1].end() > piece.offset
+            || partial.pieces.get(at).is_some_and(|next| next.offset < piece.end());
+        partial.pieces.insert(at, piece);
+        self.held += cost;
+        if overlaps {
+            return Outcome::Kept(self.give_up(&key));
+        }
+        if let Some(whole) = partial.whole() {
+            return Outcome::Whole(whole, self.give_up(&key));
+        }
+        let mut gone = Vec::new();
+        while self.held > ROOM {
+            let Some(&(_, oldest)) = self.by_age.first() else { break };
+            gone.extend(self.give_up(&oldest));
+        }
+        Outcome::Kept(gone)
+    }
+
+    /// When [`Reassembly::expire`] is to be called, if ever.
+    pub(super) fn poll_timeout(&self) -> Option<Instant> {
+        self.by_age.first().map(|(since, _)| *since + PATIENCE)
+    }
+
+    /// The fragments that have waited in vain.
+    pub(super) fn expire(&mut self, now: Instant) -> Packets {
+        let mut late = Vec::new();
+        while let Some(&(_, key)) = self.by_age.first().filter(|(at, _)| *at + PATIENCE <= now) {
+            late.extend(self.give_up(&key));
+        }
+        late
+    }
+
+    fn give_up(&mut self, key: &Key) -> Packets {
+        let Some(Partial { since, pieces }) = self.waiting.remove(key) else { return Vec::new() };
+        self.by_age.remove(&(since, *key));
+        self.held -= pieces.iter().map(|piece| piece.bytes.len() + OVERHEAD).sum::<usize>();
+        pieces.into_iter().map(|piece| piece.bytes).collect()
+    }
+}
+
+impl Partial {
+    /// The packet, if nothing is missing: the first fragment's header, and all payloads. (ECN
+    /// marks of the others are not looked at: the gateway's legs do not speak it.)
+    fn whole(&self) -> Option<Vec<u8>> {
+        let mut end = 0;
+        for piece in &self.pieces {
+            if piece.offset != end {
+                return None;
+            }
+            end = piece.end();
+        }
+        let (first, last) = (self.pieces.first()?, self.pieces.last()?);
+        if last.more {
+            return None;
+        }
+        let mut packet = match first.bytes[0] >> 4 {
+            4 => {
+                let mut header = Ipv4HeaderSlice::from_slice(&first.bytes).ok()?.to_header();
+                header.set_payload_len(end).ok()?;
+                header.more_fragments = false;
+                header.header_checksum = header.calc_header_checksum();
+                header.to_bytes().to_vec()
+            }
+            _ => {
+                let mut header = Ipv6HeaderSlice::from_slice(&first.bytes).ok()?.to_header();
+                header.set_payload_length(end).ok()?;
+                header.next_header = IpNumber::TCP;
+                header.to_bytes().to_vec()
+            }
+        };
+        for piece in &self.pieces {
+            packet.extend(&piece.bytes[piece.payload.clone()]);
+        }
+        Some(packet)
+    }
+}
+
+/// A fragment of a TCP segment; None if it is none, or contradicts itself.
+fn read(bytes: &[u8]) -> Option<(Key, Piece)> {
+    let (key, offset, more, start, end) = match bytes.first()? >> 4 {
+        4 => {
+            let header = Ipv4HeaderSlice::from_slice(bytes).ok()?;
+            if header.protocol() != IpNumber::TCP || !header.is_fragmenting_payload() {
+                return None;
+            }
+            let (src, dst) = (header.source_addr().into(), header.destination_addr().into());
+            (
+                (src, dst, u32::from(header.identification())),
+                usize::from(header.fragments_offset().value()) * 8,
+                header.more_fragments(),
+                header.slice().len(),
+                usize::from(header.total_len()),
+            )
+        }
+        6 => {
+            let header = Ipv6HeaderSlice::from_slice(bytes).ok()?;
+            if header.next_header() != IpNumber::IPV6_FRAGMENTATION_HEADER {
+                return None;
+            }
+            let fragment = Ipv6FragmentHeaderSlice::from_slice(&bytes[Ipv6Header::LEN..]).ok()?;
+            if fragment.next_header() != IpNumber::TCP {
+                return None;
+            }
+            let (src, dst) = (header.source_addr().into(), header.destination_addr().into());
+            (
+                (src, dst, fragment.identification()),
+                usize::from(fragment.fragment_offset().value()) * 8,
+                fragment.more_fragments(),
+                Ipv6Header::LEN + fragment.slice().len(),
+                Ipv6Header::LEN + usize::from(header.payload_length()),
+            )
+        }
+        _ => return None,
+    };
+    let len = end.checked_sub(start)?;
+    // All but the last are whole multiples of eight bytes, and the whole is an IP packet.
+    let sound = len > 0 && end <= bytes.len() && (!more || len % 8 == 0);
+    if !sound || offset + len > usize::from(u16::MAX) - start {
+        return None;
+    }
+    Some((key, Piece { offset, payload: start..end, more, bytes: bytes[..end].to_vec() }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bentpipe_core::wire::{self, Checksum, Flags, IpHeader, Packet, TcpHeader, Verify};
+    use etherparse::{IpFragOffset, Ipv4Header, Ipv6FragmentHeader};
+
+    fn packet(src: IpAddr, dst: IpAddr, payload: &[u8]) -> Vec<u8> {
+        let ip = IpHeader { src, dst, hop_limit: 60, traffic_class: 0, flow_label: 0 };
+        let tcp = TcpHeader { flags: Flags::ACK, src_port: 7, ..TcpHeader::default() };
+        let headers = wire::emit(&ip, &tcp, [payload].into_iter(), Checksum::Full);
+        [&headers[..], payload].concat()
+    }
+
+    fn packets() -> [Vec<u8>; 2] {
+        let payload: Vec<u8> = (0..3000_u32).map(|i| (i % 251) as u8).collect();
+        let v4 = [1, 2].map(|host| IpAddr::from([10, 0, 0, host]));
+        let v6 = [1, 2].map(|host| IpAddr::from([0xFD00, 0, 0, 0, 0, 0, 0, host]));
+        [packet(v4[0], v4[1], &payload), packet(v6[0], v6[1], &payload)]
+    }
+
+    /// `packet` in fragments of at most `size` bytes of payload.
+    fn cut(packet: &[u8], size: usize, id: u16) -> Packets {
+        let v4 = packet[0] >> 4 == 4;
+        let payload = &packet[if v4 { 20 } else { 40 }..];
+        let total = payload.len();
+        payload
+            .chunks(size)
+            .enumerate()
+            .map(|(i, part)| {
+                let at = IpFragOffset::try_new((i * size / 8) as u16).unwrap();
+                let more = i * size + part.len() < total;
+                if v4 {
+                    let mut header = Ipv4HeaderSlice::from_slice(packet).unwrap().to_header();
+                    header.set_payload_len(part.len()).unwrap();
+                    (header.dont_fragment, header.more_fragments) = (false, more);
+                    (header.identification, header.fragment_offset) = (id, at);
+                    header.header_checksum = header.calc_header_checksum();
+                    [&header.to_bytes()[..], part].concat()
+                } else {
+                    let mut header = Ipv6HeaderSlice::from_slice(packet).unwrap().to_header();
+                    let next = header.next_header;
+                    header.next_header = IpNumber::IPV6_FRAGMENTATION_HEADER;
+                    header.set_payload_length(8 + part.len()).unwrap();
+                    let fragment = Ipv6FragmentHeader::new(next, at, more, id.into());
+                    [&header.to_bytes()[..], &fragment.to_bytes(), part].concat()
+                }
+            })
+            .collect()
+    }
+
+    fn kept() -> Outcome {
+        Outcome::Kept(Vec::new())
+    }
+
+    #[test]
+    fn fragments_in_any_order_become_the_segment() {
+        for whole in packets() {
+            for order in [[0, 1, 2], [2, 1, 0], [1, 0, 2]] {
+                let fragments = cut(&whole, 1024, 9);
+                let mut reassembly = Reassembly::default();
+                for &i in &order[..2] {
+                    assert_eq!(reassembly.take(Instant::ZERO, &fragments[i]), kept());
+                    // The network may double one.
+                    assert_eq!(reassembly.take(Instant::ZERO, &fragments[i]), kept());
+                }
+                let outcome = reassembly.take(Instant::ZERO, &fragments[order[2]]);
+                let Outcome::Whole(packet, came) = outcome else { panic!("{outcome:?}") };
+                assert_eq!(came, fragments);
+                let (read, sent) = (
+                    Packet::parse(&packet, Verify::Full).unwrap(),
+                    Packet::parse(&whole, Verify::Full).unwrap(),
+                );
+                assert_eq!((read.ip, read.tcp, read.payload), (sent.ip, sent.tcp, sent.payload));
+                assert_eq!((reassembly.held, reassembly.poll_timeout()), (0, None));
+            }
+        }
+    }
+
+    #[test]
+    fn segments_do_not_mix() {
+        for whole in packets() {
+            let (one, other) = (cut(&whole, 1600, 1), cut(&whole, 1600, 2));
+            let mut reassembly = Reassembly::default();
+            assert_eq!(reassembly.take(Instant::ZERO, &one[0]), kept());
+            assert_eq!(reassembly.take(Instant::ZERO, &other[1]), kept());
+            assert!(matches!(reassembly.take(Instant::ZERO, &one[1]), Outcome::Whole(..)));
+            assert!(matches!(reassembly.take(Instant::ZERO, &other[0]), Outcome::Whole(..)));
+        }
+    }
+
+    #[test]
+    fn what_does_not_become_whole_goes_on_as_it_came() {
+        for whole in packets() {
+            let mut reassembly = Reassembly::default();
+            let fragments = cut(&whole, 1024, 1);
+            // An overlap (RFC 5722; RFC 1858, 4).
+            assert_eq!(reassembly.take(Instant::ZERO, &fragments[0]), kept());
+            let other = cut(&whole, 512, 1);
+            let outcome = reassembly.take(Instant::ZERO, &other[1]);
+            assert_eq!(outcome, Outcome::Kept(vec![fragments[0].clone(), other[1].clone()]));
+            // A fragment that was lost.
+            assert_eq!(reassembly.take(Instant::ZERO, &fragments[1]), kept());
+            let late = reassembly.poll_timeout().unwrap();
+            assert_eq!(late, Instant::ZERO + PATIENCE);
+            assert!(reassembly.expire(Instant::ZERO).is_empty());
+            assert_eq!(reassembly.expire(late), [fragments[1].clone()]);
+            assert_eq!((reassembly.held, reassembly.poll_timeout()), (0, None));
+        }
+    }
+
+    #[test]
+    fn a_flood_of_beginnings_has_a_limit_and_drops_nothing() {
+        let [whole, _] = packets();
+        let mut reassembly = Reassembly::default();
+        let mut gone = 0;
+        for id in 0..u16::MAX {
+            let now = Instant::ZERO + Duration::from_millis(id.into());
+            match reassembly.take(now, &cut(&whole, 1024, id)[0]) {
+                Outcome::Kept(packets) => gone += packets.len(),
+                outcome => panic!("{outcome:?}"),
+            }
+            assert!(reassembly.held <= ROOM);
+        }
+        assert_eq!(gone + reassembly.waiting.len(), usize::from(u16::MAX));
+    }
+
+    #[test]
+    fn what_is_no_fragment_of_tcp_is_left_alone() {
+        let mut reassembly = Reassembly::default();
+        for whole in packets() {
+            let fragment = &cut(&whole, 1024, 1)[0];
+            let mut udp = fragment.clone();
+            udp[if whole[0] >> 4 == 4 { 9 } else { 40 }] = 17;
+            for bytes in [&whole[..], &udp, &fragment[..900], &[], &[0x45], &[0x60; 41]] {
+                assert_eq!(reassembly.take(Instant::ZERO, bytes), Outcome::NotFragment);
+            }
+        }
+        let header = Ipv4Header::new(0, 1, IpNumber::TCP, [1; 4], [2; 4]).unwrap();
+        let empty = Ipv4Header { more_fragments: true, ..header }.to_bytes();
+        assert_eq!(reassembly.take(Instant::ZERO, &empty), Outcome::NotFragment);
+    }
+}

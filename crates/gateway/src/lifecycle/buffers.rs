@@ -1,0 +1,152 @@
+//! How much the streams hold: what the tuners, the queue management and the pool allow becomes windows.
+
+use super::SplicedFlow;
+use crate::leg::Leg;
+use crate::mechanisms::{Backlog, Observed, Offered, is_unheard};
+use crate::segment::Segment;
+use crate::splice::Allowance;
+use bentpipe_core::tcp::buffer::Buffer;
+use bentpipe_core::time::Instant;
+use bentpipe_core::wire::Flags;
+
+impl<B: Buffer> SplicedFlow<B> {
+    /// Lets each leg's window open as far as its stream has room: right edges stand at what the
+    /// far host has acknowledged plus what the stream may hold.
+    pub(super) fn open_windows(&mut self, now: Instant, allowance: Allowance) {
+        if self.is_unconfirmed() {
+            // The client is not promised more than the SYN-ACK says, which may come again; and the
+            // server not more than the SYN did, which may be forged.
+            return;
+        }
+        for leg in Leg::BOTH {
+            self.open_window(now, leg, allowance);
+        }
+    }
+
+    fn open_window(&mut self, now: Instant, leg: Leg, allowance: Allowance) {
+        if self.tuners[leg].is_held() {
+            return;
+        }
+        let sender = &self.splice.tcb(leg.other()).sender;
+        let room = self.room(leg, allowance);
+        let limit = sender.snd_una() + room;
+        let edge = match &self.aqms[leg] {
+            Some(aqm) => aqm.edge(limit, sender.snd_nxt(), self.backlog(leg, room)),
+            None => limit,
+        };
+        self.splice.tcb_mut(leg).receiver.open_in_steps(now, edge);
+    }
+
+    /// Something has been sent on `leg`, so that more may wait behind it.
+    pub(super) fn open_window_behind(&mut self, now: Instant, leg: Leg, allowance: Allowance) {
+        let behind = leg.other();
+        self.keep_ahead(behind);
+        if self.closing.may_receive() && !self.is_unconfirmed() {
+            self.open_window(now, behind, allowance);
+        }
+    }
+
+    /// How many bytes stream `leg` may hold behind what has been delivered.
+    pub(super) fn room(&self, leg: Leg, allowance: Allowance) -> u64 {
+        // Wherever in a chunk it begins, or the window would open by chunks.
+        let share = allowance.share.saturating_sub(B::UNIT - 1);
+        let wanted = self.tuners[leg].capacity() + self.sent_unheard(leg);
+        wanted.min(allowance.max.max(share))
+    }
+
+    /// What stream `leg` may hold beyond its capacity: what was sent to a host that is not heard, which
+    /// may have arrived, if more comes from a peer gateway. That one holds what the host lacks before its
+    /// acknowledgments mean something to the other host, if it hears them on another path.
+    fn sent_unheard(&self, leg: Leg) -> u64 {
+        let sender = &self.splice.tcb(leg.other()).sender;
+        if !self.splice.leg(leg).peer || !is_unheard(sender) {
+            return 0;
+        }
+        (sender.snd_nxt() - sender.snd_una()).min(self.tuners[leg].max())
+    }
+
+    /// Stream `leg`, which may hold `capacity`, at this moment.
+    fn backlog(&self, leg: Leg, capacity: u64) -> Backlog {
+        let receiver = &self.splice.tcb(leg).receiver;
+        let sender = &self.splice.tcb(leg.other()).sender;
+        Backlog {
+            bytes: receiver.rcv_nxt().saturating_sub(sender.snd_nxt()),
+            room: capacity.saturating_sub(sender.snd_nxt() - sender.snd_una()),
+            segment: receiver.rmss().max(1),
+        }
+    }
+
+    /// How many bytes at the beginning of a segment's payload are discarded: none, or one wire segment.
+    pub(super) fn discards(
+        &mut self,
+        leg: Leg,
+        segment: &Segment<'_>,
+        allowance: Allowance,
+    ) -> usize {
+        if self.aqms[leg].is_none() {
+            return 0;
+        }
+        let capacity = self.room(leg, allowance);
+        let tcb = self.splice.tcb(leg);
+        let (start, edge) = (tcb.receiver.rcv_nxt(), tcb.receiver.promised());
+        let len = segment.payload.len() as u64;
+        let in_order = segment.tcp.seq.offset_near(tcb.agreed().rcv_isn, start) == Some(start)
+            && segment.tcp.flags.0 & (Flags::SYN.0 | Flags::FIN.0 | Flags::RST.0) == 0
+            && tcb.receiver.beyond().is_empty()
+            && start + len <= edge;
+        if len == 0 || !in_order {
+            return 0;
+        }
+        let backlog = self.backlog(leg, capacity);
+        let offered = Offered { start, len, edge, capacity };
+        self.aqms[leg].as_mut().map_or(0, |aqm| aqm.discards(offered, backlog))
+    }
+
+    /// `holes` have come up in what arrives on `leg`: each is a segment that was lost, or more.
+    pub(super) fn note_holes(&mut self, leg: Leg, holes: usize) {
+        let lost = self.aqms[leg].as_mut().map_or(holes, |aqm| aqm.network_holes(holes));
+        self.tuners[leg].note_holes(lost as u64 * self.splice.tcb(leg).sender.smss());
+    }
+
+    /// Something new of stream `leg` has come, and is about to be sent on.
+    pub(super) fn make_room(&mut self, now: Instant, leg: Leg) {
+        let [near, far] = self.splice.round_trips(leg);
+        let sender = &self.splice.tcb(leg.other()).sender;
+        if sender.is_done() {
+            self.tuners[leg].begin(now, near + far, sender.snd_una());
+        }
+        self.keep_ahead(leg);
+    }
+
+    /// Something of stream `leg` has come behind a hole.
+    pub(super) fn bridge_hole(&mut self, leg: Leg) {
+        let [near, far] = self.splice.round_trips(leg);
+        let receiver = &self.splice.tcb(leg).receiver;
+        if near > far
+            && let Some(end) = receiver.beyond().iter().next_back().map(|last| last.end)
+        {
+            let beyond = end - receiver.rcv_nxt();
+            self.tuners[leg].bridge(self.splice.tcb(leg.other()).sender.in_flight(), beyond);
+        }
+    }
+
+    /// Stream `leg` may hold as much behind what is in flight as is needed to go on.
+    fn keep_ahead(&mut self, leg: Leg) {
+        self.tuners[leg].keep_ahead(self.splice.tcb(leg.other()).sender.in_flight());
+    }
+
+    /// Something of stream `leg` has been delivered: it may hold more, or less.
+    pub(super) fn tune(&mut self, now: Instant, leg: Leg) {
+        let sender = &self.splice.tcb(leg.other()).sender;
+        self.tuners[leg].on_delivered(&Observed {
+            now,
+            round_trips: self.splice.round_trips(leg),
+            delivered: sender.snd_una(),
+            retransmitted: sender.stats().retransmitted_bytes,
+        });
+        if sender.is_done() {
+            self.tuners[leg].all_delivered();
+        }
+        self.keep_ahead(leg);
+    }
+}

@@ -1,0 +1,205 @@
+//! A spliced flow from its handshake to its end. What its state is, is decided here and nowhere else: the
+//! splice passes bytes on, mechanisms say what should be done, and the table says when.
+//!
+//! # Blind attacks (RFC 5961)
+//! - **RST (3.2).** Of a spliced flow, only one at exactly the expected number resets; another within the
+//!   window is challenged, all others are dropped ([`Tcb::on_segment`]). Of a handshake, the server's must
+//!   acknowledge the SYN and the client's must begin at it
+//!   ([`Syn::is_refused_by`](crate::handshake::Syn::is_refused_by)).
+//! - **SYN (4.2).** Of an open flow, every one is challenged ([`Tcb::on_segment`]). Before the handshake is
+//!   complete another one takes the first one's place, as a client may begin anew: if it was forged, the
+//!   true connection is forwarded from then on. Where options were added it is forwarded and changes nothing: a
+//!   server that has answered the first one challenges it. After the flow's end it is a new connection.
+//! - **Data (5.2).** The acknowledgment must lie between what was sent and the largest window below what was
+//!   acknowledged last ([`Tcb::on_segment`]), in data as in all else.
+//! - **Throttling (7).** Two challenges a second for each flow and leg. RFC 5961's limit for the whole host would
+//!   be a channel that tells attackers about other flows (CVE-2016-5696).
+//! - What shows that a host hears the other one on another path needs a number within the window as well
+//!   ([`Bypass`](bentpipe_core::tcp::tcb::Bypass)). An ICMP error must quote what is outstanding (`table::icmp`).
+//!
+//! [`Tcb::on_segment`]: bentpipe_core::tcp::tcb::Tcb::on_segment
+
+mod arrival;
+mod broken;
+mod buffers;
+mod closing;
+mod confirm;
+mod hibernate;
+mod release;
+mod silence;
+mod time_wait;
+
+pub(crate) use arrival::Received;
+pub(crate) use closing::CloseState;
+pub(crate) use hibernate::Hibernated;
+pub(crate) use release::Released;
+pub(crate) use time_wait::TimeWait;
+
+use crate::config::Config;
+use crate::handshake::{Added, Completed, Relay, SpoofedSynAck};
+use crate::leg::{Leg, PerLeg};
+use crate::mechanisms::{Aqm, BlindSend, BufferTuner, BypassSigns, KeepAlive};
+use crate::splice::{Allowance, LegTcp, Splice};
+use bentpipe_core::tcp::buffer::Buffer;
+use bentpipe_core::tcp::ecn::Ecn;
+use bentpipe_core::tcp::tcb::Outgoing;
+use bentpipe_core::time::Instant;
+use bentpipe_core::wire::IpHeader;
+use closing::Closing;
+use std::collections::VecDeque;
+
+/// A flow both of whose handshakes are complete as seen from here.
+#[derive(Debug)]
+pub(crate) struct SplicedFlow<B> {
+    splice: Splice<B>,
+    closing: Closing,
+    /// The client has not acknowledged the SYN-ACK yet.
+    unconfirmed: Option<Box<SpoofedSynAck>>,
+    added: Added,
+    /// How much each stream may hold.
+    tuners: PerLeg<BufferTuner>,
+    /// What of each stream's segments is discarded, where that is wanted.
+    aqms: PerLeg<Option<Box<Aqm>>>,
+    keep_alive: KeepAlive,
+    bypass: BypassSigns,
+    /// What is being sent to a host that is not heard.
+    blind: Option<BlindSend>,
+    /// Segments outside the legs' own traffic: resets, and SYN-ACKs that are repeated.
+    control: VecDeque<(Leg, Relay)>,
+}
+
+impl<B: Buffer> SplicedFlow<B> {
+    /// A stream begins with a promise of `first` bytes at most.
+    pub(crate) fn new(now: Instant, config: &Config, begun: Completed, first: u64) -> Self {
+        let legs = PerLeg::of(|leg| LegTcp::new(now, config, begun.sides[leg], &begun.legs[leg]));
+        let windows = PerLeg::of(|leg| legs[leg].filling_window);
+        let max = config.stream_limit(windows.into_array());
+        // Twice what a gateway that knows the link as we do may begin with.
+        let start = |window: u64| window.saturating_mul(2).min(first);
+        let aqm = |leg: Leg| {
+            let agreed = legs[leg].tcb.agreed();
+            let seed = u64::from(agreed.snd_isn.0) << 32 | u64::from(agreed.rcv_isn.0);
+            Aqm::new(legs[leg].discard, seed)
+        };
+        let mut flow = SplicedFlow {
+            tuners: windows.map(|window| BufferTuner::new(now, window.map_or(0, start), max)),
+            aqms: PerLeg::of(aqm),
+            added: begun.added,
+            closing: Closing::new(config.fin),
+            unconfirmed: begun.unconfirmed.map(Box::new),
+            control: VecDeque::new(),
+            keep_alive: KeepAlive::new(now),
+            bypass: BypassSigns::default(),
+            blind: None,
+            splice: Splice::new(legs),
+        };
+        // The server's SYN-ACK is acknowledged now, that the client has done so or not.
+        flow.splice.tcb_mut(Leg::Server).receiver.owe_now();
+        flow
+    }
+
+    /// What it is made of, to be looked at.
+    pub(crate) fn splice(&self) -> &Splice<B> {
+        &self.splice
+    }
+
+    /// The same leg by leg, for what concerns its path and its link and not the flow.
+    pub(crate) fn leg_mut(&mut self, leg: Leg) -> &mut LegTcp {
+        self.splice.leg_mut(leg)
+    }
+
+    /// When either host was last heard.
+    pub(crate) fn last_heard(&self) -> Instant {
+        self.keep_alive.last_heard()
+    }
+
+    /// Whether it may still be sent data.
+    pub(crate) fn may_receive(&self) -> bool {
+        self.closing.may_receive()
+    }
+
+    /// Lets expire what is due.
+    pub(crate) fn on_timer(&mut self, now: Instant, config: &Config, allowance: Allowance) {
+        for leg in Leg::BOTH {
+            if self.is_open() && self.may_send(leg) {
+                self.splice.tcb_mut(leg).on_timer(now);
+                self.suspect_silence(now, leg);
+                if self.splice.tcb(leg).sender.probes_closed_window() {
+                    self.tuners[leg.other()].hold(now);
+                }
+                if self.splice.tcb(leg).sender.gave_up() {
+                    self.give_up(now);
+                }
+            }
+        }
+        let held = self.tuners.iter_mut().filter_map(|tuner| tuner.end_hold(now)).count();
+        if held > 0 && self.closing.may_receive() {
+            self.open_windows(now, allowance);
+        }
+        self.ask_silent(now, config.idle_timeout);
+        self.tire(now, config.rest_after);
+        self.expire_unconfirmed(now);
+        self.expire_closing(now, config);
+    }
+
+    /// When the flow wants to be looked at again, if ever.
+    pub(crate) fn poll_timer(&self, config: &Config) -> Option<Instant> {
+        let legs = Leg::BOTH.map(|leg| match self.may_send(leg) {
+            true => self.splice.tcb(leg).poll_timer(),
+            false => None,
+        });
+        let holds = self.tuners.iter().filter_map(BufferTuner::held_until);
+        let blind = self.blind.iter().map(BlindSend::at);
+        let unconfirmed = self.unconfirmed.iter().map(|synack| synack.poll_timeout());
+        let closing = self.closing.timers(config).chain(unconfirmed);
+        let others = closing.chain(self.silence_timers(config)).chain(blind).chain(holds);
+        legs.into_iter().flatten().chain(others).min()
+    }
+
+    /// The next segment to be sent now: the leg, and the segment with the offsets of its data. Data
+    /// waits on legs whose links are `busy`. Leg `first` is asked before the other.
+    pub(crate) fn poll_transmit(
+        &mut self,
+        now: Instant,
+        busy: PerLeg<bool>,
+        allowance: Allowance,
+        first: Leg,
+    ) -> Option<(Leg, IpHeader, Outgoing)> {
+        if let Some((leg, (ip, tcp))) = self.control.pop_front() {
+            return Some((leg, ip, Outgoing { tcp, data: 0..0, ecn: Ecn::NotCapable }));
+        }
+        if let Some(blind) = self.blind_segment(now) {
+            return Some(blind);
+        }
+        for leg in [first, first.other()] {
+            if !self.may_send(leg) {
+                continue;
+            }
+            let speaker = self.splice.leg_mut(leg);
+            speaker.tcb.sender.set_link_busy(busy[leg]);
+            if let Some(out) = speaker.tcb.poll_transmit(now) {
+                let (ip, out) = speaker.outgoing(out);
+                if !out.data.is_empty() {
+                    self.open_window_behind(now, leg, allowance);
+                }
+                return Some((leg, ip, out));
+            }
+        }
+        None
+    }
+
+    /// Whether only its busy link kept `leg` from sending data.
+    pub(crate) fn waits_for_link(&self, leg: Leg) -> bool {
+        self.may_send(leg) && self.splice.tcb(leg).sender.waits_for_link()
+    }
+
+    /// Whether nothing is held or in flight, so that plain forwarding can take over.
+    pub(crate) fn is_clean(&self) -> bool {
+        self.added == Added::Nothing && self.unconfirmed.is_none() && self.splice.is_idle()
+    }
+
+    /// Whether the leg still speaks: not towards a host that has reset, and not before it may.
+    fn may_send(&self, leg: Leg) -> bool {
+        self.closing.may_send(leg) && !self.is_held_back(leg)
+    }
+}

@@ -1,0 +1,255 @@
+//! Handing a flow back to plain forwarding while some of its bytes are still held.
+//!
+//! A flow that is released takes nothing more: what comes is forwarded, and read only for what it
+//! acknowledges (which its receiver has long heard from us, and hears no second time). What was
+//! acknowledged before is still delivered; when that is done, nothing remembers the flow, and the
+//! hosts go on between themselves: addresses, ports and sequence numbers are theirs
+//! (bharadwaj-1999, 3.1).
+//!
+//! After a change of route, one host's acknowledgments may not come back through us (bharadwaj-2001,
+//! 3.3 and 5). The bytes owed to that host are then sent blindly, several times. That all has
+//! arrived shows in the other host's sequence numbers, once they pass all that we ever promised. If
+//! nothing shows it, that host is sent resets where it would take them only if bytes are missing.
+
+use super::SplicedFlow;
+use super::arrival::Received;
+use super::closing::CloseState;
+use crate::handshake::{Added, Relay};
+use crate::leg::{Leg, PerLeg};
+use crate::mechanisms::BlindSend;
+use crate::observe::Release;
+use crate::segment::Segment;
+use crate::splice::LegTcp;
+use bentpipe_core::tcp::buffer::Buffer;
+use bentpipe_core::tcp::tcb::{Admission, Fate};
+use bentpipe_core::time::{Duration, Instant};
+use bentpipe_core::wire::{Amendment, Flags, TcpHeader};
+use std::collections::VecDeque;
+
+/// What becomes of a flow that is to be released.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Released {
+    /// It is.
+    Begun,
+    /// It is so already, or is ending, or has a handshake to complete.
+    Stays,
+    /// Its hosts cannot go on without us.
+    Bound,
+}
+
+/// A flow that is being released.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Releasing {
+    pub(super) why: Release,
+    pub(super) since: Instant,
+    /// The leg whose host's acknowledgments do not come back through us.
+    pub(super) unheard: Option<Leg>,
+    /// By leg: the other host is known to have all that had come in on it.
+    confirmed: PerLeg<bool>,
+}
+
+/// The most resets for a host that may miss bytes.
+const MAX_RESETS: usize = 64;
+
+impl<B: Buffer> SplicedFlow<B> {
+    /// Takes nothing more from now on. `unheard` is the leg whose host's segments do not come
+    /// through us any more, if that is why. A flow that is being released already goes on with that, with the
+    /// time that it had; one that is ending goes on ending.
+    pub(crate) fn release(&mut self, now: Instant, why: Release, unheard: Option<Leg>) -> Released {
+        match self.closing.state() {
+            CloseState::Open if self.added == Added::ToHost => return Released::Bound,
+            // Nobody else would repeat the SYN-ACK.
+            CloseState::Open if self.unconfirmed.is_some() && why != Release::Route => {
+                return Released::Stays;
+            }
+            CloseState::Open => {
+                self.unconfirmed = None;
+                let confirmed = PerLeg::default();
+                self.closing.release(Releasing { why, since: now, unheard, confirmed });
+            }
+            CloseState::Releasing(releasing)
+                if releasing.unheard.is_none() && unheard.is_some() =>
+            {
+                self.closing.release(Releasing { unheard, ..releasing });
+            }
+            CloseState::Releasing(_)
+            | CloseState::Released
+            | CloseState::Draining { .. }
+            | CloseState::Closed { .. }
+            | CloseState::Reset { .. } => return Released::Stays,
+        }
+        if let Some(leg) = unheard.filter(|leg| !self.splice.tcb(*leg).sender.is_done()) {
+            self.blind = Some(BlindSend::all(now, leg, &self.splice.tcb(leg).sender));
+        }
+        Released::Begun
+    }
+
+    /// Why segments of the flow are forwarded, if they are.
+    pub(crate) fn released_for(&self) -> Option<Release> {
+        match self.closing.state() {
+            CloseState::Releasing(Releasing { why, .. }) => Some(why),
+            CloseState::Released => Some(Release::Route),
+            _ => None,
+        }
+    }
+
+    /// The flow cannot go on. One that is being released ends as it would when its time is over.
+    pub(crate) fn cut(&mut self, now: Instant) {
+        if let CloseState::Releasing(releasing) = self.closing.state() {
+            return self.expire_release(now, releasing);
+        }
+        self.closing.lose(self.splice.all_undelivered());
+        self.reset_both(now);
+    }
+
+    /// Whether a flow that is being released owes nothing any more.
+    pub(crate) fn is_handed_over(&self) -> bool {
+        let CloseState::Releasing(Releasing { confirmed, .. }) = self.closing.state() else {
+            return false;
+        };
+        Leg::BOTH.iter().all(|&leg| confirmed[leg.other()] || self.splice.tcb(leg).sender.is_done())
+    }
+
+    /// The resets that are still to be sent of a flow that has been released.
+    pub(crate) fn take_resets(&mut self) -> Option<VecDeque<(Leg, Relay)>> {
+        let released = self.closing.state() == CloseState::Released;
+        released.then(|| std::mem::take(&mut self.control))
+    }
+
+    /// A segment for a flow that is being released, which is forwarded besides if it says something to its receiver.
+    pub(super) fn on_segment_released(
+        &mut self,
+        now: Instant,
+        leg: Leg,
+        segment: &Segment<'_>,
+        reset_drain: Duration,
+    ) -> Received {
+        let CloseState::Releasing(mut releasing) = self.closing.state() else {
+            return Received::default();
+        };
+        let (tcp, len) = (segment.tcp, segment.payload.len());
+        if tcp.has(Flags::RST) {
+            let tcb = self.splice.tcb_mut(leg);
+            let exact = tcb.on_segment(now, tcp, len, Admission::Refuse).fate == Fate::Reset;
+            if exact && releasing.unheard.is_none() {
+                // It follows what is held, like any other.
+                self.on_reset(now, leg, reset_drain);
+                return Received::default();
+            }
+            if exact {
+                self.closing.lose(self.splice.all_undelivered());
+                self.forget_streams();
+                self.closing.end_release();
+            }
+            return Received { forward: true, ..Received::default() };
+        }
+        let reach = self.reach();
+        let (here, told) =
+            (self.splice.tcb(leg), self.splice.tcb(leg.other()).receiver.ack_offset());
+        if !here.is_near(tcp, reach) || !here.acknowledges_up_to(tcp, told + reach) {
+            // Forged, most likely: its receiver will see. One that has closed would answer what is old with a
+            // RST, so that is not forwarded.
+            return Received { forward: self.is_news(leg, tcp, len), ..Received::default() };
+        }
+        // A host sends nothing below what it knows to have arrived: what does lie there is stale, or forged.
+        let acked = match self.is_stale(leg, tcp, len) {
+            true => 0,
+            false => self.splice.tcb_mut(leg).take_acknowledgment(now, tcp, len),
+        };
+        let delivered = self.splice.free(leg, acked);
+        // A host that is heard says itself what it has. Somebody else may have acknowledged more than we
+        // ever took: another gateway that leaves as well, and now forwards what lies beyond.
+        releasing.confirmed[leg] |= releasing.unheard == Some(leg.other())
+            && self.splice.tcb_mut(leg).is_beyond_promise(tcp);
+        self.closing.release(releasing);
+        // What we still send in this host's name must not look older than what it sends itself: RFC
+        // 5961, section 5, and RFC 7323, section 5, have the other host drop it, data and all.
+        let other = self.splice.tcb_mut(leg.other());
+        if tcp.has(Flags::ACK) {
+            other.follow_acknowledgment(tcp.ack, reach);
+        }
+        if let Some(ts) = tcp.options.timestamps {
+            other.relay_timestamp(ts.value);
+        }
+        let forward = self.is_news(leg, tcp, len);
+        if !forward && (len > 0 || tcp.has(Flags::FIN)) {
+            // Our acknowledgment of it was lost.
+            self.splice.tcb_mut(leg).receiver.owe_now();
+        }
+        let amendment = self.amendment(leg, tcp);
+        Received { forward, amendment, delivered, ..Received::default() }
+    }
+
+    /// How far from what we hold the hosts can have come by themselves, in bytes: neither sends more
+    /// than a window beyond what the other one misses.
+    fn reach(&self) -> u64 {
+        let window = |leg: &LegTcp| {
+            let promised = leg.tcb.receiver.promised().saturating_sub(leg.tcb.receiver.rcv_nxt());
+            leg.tcb.sender.max_window() + promised
+        };
+        self.splice.legs().iter().map(window).sum::<u64>().max(1 << 16)
+    }
+
+    /// Whether a segment from the host of `leg` ends before what we have told it to have arrived.
+    fn is_stale(&self, leg: Leg, tcp: &TcpHeader, len: usize) -> bool {
+        let here = self.splice.tcb(leg);
+        let told = here.agreed().rcv_isn + here.receiver.last_ack_sent();
+        let end = tcp.seq + (len as u64 + u64::from(tcp.has(Flags::FIN)));
+        end.distance_from(told) < 0
+    }
+
+    /// Whether a segment from the host of `leg` says something that the other host has not heard
+    /// from us. If its connection is over it would answer anything else with a RST, which would
+    /// overtake what we still hold.
+    fn is_news(&self, leg: Leg, tcp: &TcpHeader, len: usize) -> bool {
+        let (here, there) = (self.splice.tcb(leg), self.splice.tcb(leg.other()));
+        let had = here.agreed().rcv_isn + here.receiver.expected();
+        let told = there.agreed().rcv_isn + there.receiver.last_ack_sent();
+        let end = tcp.seq + (len as u64 + u64::from(tcp.has(Flags::FIN)));
+        tcp.has(Flags::SYN)
+            || (end != tcp.seq && end.distance_from(had) > 0)
+            || tcp.ack.distance_from(told) > 0
+    }
+
+    /// What a segment of the host of `leg` must acknowledge when it is forwarded, if not what it says.
+    ///
+    /// We have acknowledged to the other host all that we hold of it, and have yet to deliver it: for
+    /// that host this host's own acknowledgments may be older than a window, and where both hosts wait
+    /// for each other's they would go on dropping each other's data. Saying once more what we have said
+    /// promises nothing new. A blind attacker gains nothing by it: what he acknowledges must be as
+    /// likely as the other host demands (RFC 5961, section 5).
+    fn amendment(&self, leg: Leg, tcp: &TcpHeader) -> Option<Amendment> {
+        let (here, there) = (self.splice.tcb(leg), self.splice.tcb(leg.other()));
+        let plausible = tcp.has(Flags::ACK) && here.is_plausible_ack(tcp.ack);
+        there.amendment(tcp).filter(|_| plausible && !tcp.has(Flags::SYN))
+    }
+
+    /// The time for a release is over.
+    pub(super) fn expire_release(&mut self, now: Instant, releasing: Releasing) {
+        self.closing.lose(self.owed(releasing, Leg::Server) + self.owed(releasing, Leg::Client));
+        let Some(leg) = releasing.unheard else {
+            self.reset_both(now);
+            return;
+        };
+        // Where the host expects its next byte if it misses some; not where it has all.
+        let tcb = self.splice.tcb(leg);
+        let (una, smss) = (tcb.sender.snd_una(), tcb.sender.smss());
+        let end = self.splice.tcb(leg.other()).receiver.rcv_nxt();
+        if !releasing.confirmed[leg.other()] {
+            for at in (una..end).step_by(smss as usize).take(MAX_RESETS) {
+                let speaker = self.splice.leg(leg);
+                self.control.push_back((leg, speaker.address(speaker.tcb.reset_at(at))));
+            }
+        }
+        self.forget_streams();
+        self.closing.end_release();
+    }
+
+    /// Bytes that the host of `leg` may still miss.
+    fn owed(&self, releasing: Releasing, leg: Leg) -> u64 {
+        match releasing.confirmed[leg.other()] {
+            true => 0,
+            false => self.splice.undelivered(leg.other()),
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! How much a stream may hold: it follows what the far host takes.
+//!
+//! Towards the far host a bandwidth-delay product is in flight, and as much again waits to replace
+//! what is lost; from the near host as much is on its way as its own round trip takes. So a stream
+//! gets twice what it delivers in both round trips. It gets four times as much where more than one
+//! byte in a hundred is lost on either leg (Henderson, 4.3.1, counts two to three bandwidth-delay
+//! products), or where the near host is the more distant one: what it sends arrives a round trip after
+//! it was promised, and a single loss holds up what arrives in another. There it grows while a round lasts that
+//! brings more than those before, also by what lies behind a hole.
+//! A reader that stops leaves behind what was promised before: what it took, or what fills a known link.
+//! What it never exceeds follows from the link (`config::stream`), or from the operator.
+//!
+//! As in dynamic right-sizing (Fisk and Feng, 2001) the window must not be what holds back a sender
+//! that doubles its own.
+//! It grows at once. It shrinks when it has delivered less for several rounds, as a loss holds up
+//! what follows it, and by a quarter a round; right edges that were promised stay.
+
+use bentpipe_core::time::{Duration, Instant};
+use serde::{Deserialize, Serialize};
+
+/// What a stream may hold in any case, memory allowing, in bytes: what a window of 64 KB, the most
+/// without scaling, takes.
+const MIN: u64 = 64_000;
+
+/// What a host sends at once when it begins (RFC 6928), in bytes, rounded up.
+const INITIAL_WINDOW: u64 = 16_000;
+
+/// The share of bytes lost above which a stream is given more room.
+const LOSSY: f64 = 0.01;
+
+/// How long a near host waits at most until what is held for it has gone: less than any application's
+/// patience with a write.
+const MAX_HOLD: Duration = Duration::from_secs(10);
+
+/// A stream from the more distant host that delivers more than before holds so many times as much: a gateway may
+/// quadruple its window in a round trip, and an opening is announced when it is a quarter of the window.
+const BEGINNING: u64 = 6;
+
+/// Rounds of which the best one counts.
+const ROUNDS: usize = 4;
+
+/// Bytes over which that share is taken; what is older counts half.
+const LOSS_MEMORY: u64 = 1 << 20;
+
+/// What one stream may hold.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct BufferTuner {
+    capacity: u64,
+    max: u64,
+    /// When the present round began, and what had been delivered then.
+    round: (Instant, u64),
+    /// Bytes delivered in the latest rounds, the newest first.
+    rounds: [u64; ROUNDS],
+    /// When something was delivered last.
+    last: Instant,
+    /// Bytes delivered and bytes lost of late, and all that had been retransmitted.
+    delivered: u64,
+    lost: u64,
+    retransmitted_before: u64,
+    hold: Hold,
+}
+
+/// Whether the near host's window may open.
+///
+/// Where the far host has closed its window for long, what is held goes first when it opens again, and
+/// the near host waits for that, for a while. For the far one may be a peer gateway which does not hear
+/// its own host, because that host's acknowledgments take another path: they reach the near host, and
+/// mean something to it only when all has arrived that we have acknowledged to it.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+enum Hold {
+    /// It may; if the far host closes its window, it will wait.
+    Ready,
+    /// It does not until then.
+    Until(Instant),
+    /// It may, and does not wait again before all is delivered.
+    Spent,
+}
+
+/// What is known of a stream when its far host has acknowledged something.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Observed {
+    pub(crate) now: Instant,
+    /// The round trip of the leg that the stream comes from, and of the one that it feeds.
+    pub(crate) round_trips: [Duration; 2],
+    /// One past the last byte that the far host has acknowledged.
+    pub(crate) delivered: u64,
+    /// All bytes that were retransmitted to it.
+    pub(crate) retransmitted: u64,
+}
+
+impl BufferTuner {
+    /// A stream that begins with `start` bytes and may hold `max`.
+    pub(crate) fn new(now: Instant, start: u64, max: u64) -> BufferTuner {
+        BufferTuner {
+            capacity: start.max(MIN).min(max),
+            max,
+            round: (now, 1),
+            rounds: [0; ROUNDS],
+            last: now,
+            delivered: 0,
+            lost: 0,
+            retransmitted_before: 0,
+            hold: Hold::Ready,
+        }
+    }
+
+    /// What it may hold at most, in bytes.
+    pub(crate) fn max(&self) -> u64 {
+        self.max
+    }
+
+    /// The far host's window has been closed for long: the near one's opens no further for a while.
+    pub(crate) fn hold(&mut self, now: Instant) {
+        if matches!(self.hold, Hold::Ready) {
+            self.hold = Hold::Until(now + MAX_HOLD);
+        }
+    }
+
+    /// Whether the near host's window is not to open.
+    pub(crate) fn is_held(&self) -> bool {
+        matches!(self.hold, Hold::Until(_))
+    }
+
+    /// Until when.
+    pub(crate) fn held_until(&self) -> Option<Instant> {
+        match self.hold {
+            Hold::Until(until) => Some(until),
+            Hold::Ready | Hold::Spent => None,
+        }
+    }
+
+    /// Lets the window open again if it is time.
+    pub(crate) fn end_hold(&mut self, now: Instant) -> Option<()> {
+        self.held_until().filter(|until| *until <= now)?;
+        self.hold = Hold::Spent;
+        Some(())
+    }
+
+    /// All that there was has been delivered: the near host may be made to wait again.
+    pub(crate) fn all_delivered(&mut self) {
+        self.hold = Hold::Ready;
+    }
+
+    /// What the stream may hold now, in bytes.
+    pub(crate) fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    /// The stream was empty and is not any more. If that took longer than a round trip, the time
+    /// does not count.
+    pub(crate) fn begin(&mut self, now: Instant, round_trip: Duration, delivered: u64) {
+        if now.saturating_since(self.last) > round_trip {
+            self.round = (now, delivered);
+        }
+    }
+
+    /// What comes from the near host misses `bytes` more.
+    pub(crate) fn note_holes(&mut self, bytes: u64) {
+        self.lost += bytes;
+    }
+
+    /// The far host has acknowledged something.
+    pub(crate) fn on_delivered(&mut self, observed: &Observed) {
+        let Observed { now, round_trips: [from, to], delivered, retransmitted } = *observed;
+        let round_trip = from + to;
+        self.last = now;
+        let (began, delivered_then) = self.round;
+        let elapsed = now.saturating_since(began);
+        let bytes = delivered - delivered_then;
+        if elapsed < round_trip || elapsed.is_zero() {
+            if from > to && self.is_beginning(bytes) {
+                self.grow(BEGINNING * bytes);
+            }
+            return;
+        }
+        self.round = (now, delivered);
+        self.delivered += bytes;
+        self.lost += retransmitted - self.retransmitted_before;
+        self.retransmitted_before = retransmitted;
+        if self.delivered > LOSS_MEMORY {
+            self.delivered /= 2;
+            self.lost /= 2;
+        }
+        let per_round = (bytes as f64 * (round_trip.as_secs_f64() / elapsed.as_secs_f64())) as u64;
+        let lossy = self.lost as f64 > LOSSY * self.delivered as f64;
+        self.rounds.rotate_right(1);
+        self.rounds[0] = per_round;
+        // Where the longer round trip is that to the near host, what comes in the next one must have
+        // been promised in this one, and what a loss holds up waits here for as long.
+        let rounds = if lossy || from > to { 4 } else { 2 };
+        let wanted = rounds * self.rounds.iter().max().unwrap_or(&per_round);
+        if wanted < self.capacity {
+            let min = MIN.min(self.max);
+            self.capacity = wanted.max(self.capacity - self.capacity / 4).max(min);
+        } else {
+            self.grow(wanted);
+        }
+    }
+
+    /// So many bytes are in flight to the far host: as many may wait behind them, and what a host
+    /// that begins needs. So who doubles its window each round trip is not held up here.
+    pub(crate) fn keep_ahead(&mut self, in_flight: u64) {
+        self.grow(2 * in_flight + INITIAL_WINDOW);
+    }
+
+    /// `beyond` bytes from a distant host lie behind a hole, and so many are in flight to the far one. They are
+    /// delivered when the hole is filled, a round trip later; until then arrives what the next round brings.
+    pub(crate) fn bridge(&mut self, in_flight: u64, beyond: u64) {
+        if self.is_beginning(beyond) {
+            self.grow(in_flight + beyond + BEGINNING * beyond);
+        }
+    }
+
+    /// Whether a round that brings so many bytes brings a quarter more than those before.
+    fn is_beginning(&self, bytes: u64) -> bool {
+        let best = self.rounds.iter().max().copied().unwrap_or(0);
+        bytes > best + best / 4
+    }
+
+    /// It may hold `wanted` bytes from now on, if it may not already hold more.
+    fn grow(&mut self, wanted: u64) {
+        self.capacity = self.capacity.max(wanted.min(self.max));
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,206 @@
+//! A leg: the TCP of the gateway towards one of the hosts, in the other host's name.
+
+use crate::Side;
+use crate::config::{Config, Discard, LEAST_MTU, LegConfig};
+use crate::handshake::{LegHandshake, NegotiatedOptions};
+use bentpipe_core::tcp::congestion::Control;
+use bentpipe_core::tcp::receiver::{Receiver, ReceiverConfig};
+use bentpipe_core::tcp::recovery::Algorithm;
+use bentpipe_core::tcp::sender::{InitialWindow, Sender, SenderConfig};
+use bentpipe_core::tcp::tcb::{Agreed, Outgoing, Tcb, TimestampClock, TimestampState};
+use bentpipe_core::time::{Duration, Instant};
+use bentpipe_core::units::Rate;
+use bentpipe_core::wire::{IpHeader, SeqNum, TcpHeader};
+
+/// The longest packet that we make: IPv6's payload length does not count its header, so that
+/// both families stay within 65,535 bytes.
+const MAX_LEN: u16 = u16::MAX - 40;
+
+/// One leg of a split flow.
+#[derive(Debug)]
+pub(crate) struct LegTcp {
+    pub(crate) tcb: Tcb,
+    /// Header of what we send: from the host for which we stand, to the host of this leg.
+    pub(crate) ip: IpHeader,
+    pub(crate) src_port: u16,
+    pub(crate) dst_port: u16,
+    /// The window that fills the link behind this leg, if that is known when the flow begins.
+    pub(crate) filling_window: Option<u64>,
+    /// The round-trip time to go by until one has been measured.
+    pub(crate) assumed_round_trip: Duration,
+    /// Whether what comes in on it is discarded while it has a backlog.
+    pub(crate) discard: Discard,
+    /// A gateway at the other end has announced itself.
+    pub(crate) peer: bool,
+}
+
+impl LegTcp {
+    pub(crate) fn new(
+        now: Instant,
+        config: &Config,
+        side: Side,
+        handshake: &LegHandshake,
+    ) -> LegTcp {
+        let LegHandshake { ours, theirs, .. } = handshake;
+        let LegHandshake { window, relayed, acked, rtt, ip, peer, .. } = *handshake;
+        let options = NegotiatedOptions::agreed(ours, theirs, config.mss_limit(side, &ip));
+        let leg_config = config.leg(side);
+        let mut sender = sender_config(config, leg_config, &options, &ip);
+        if let Some(rate) = leg_config.known_link(peer) {
+            sender = on_known_link(sender, rate, rtt);
+        } else if side == Side::Satellite && leg_config.tolerates_losses() && options.sack {
+            sender = on_lossy_link(sender);
+        }
+        let sender = Sender::new(sender, acked, window, rtt);
+        let receiver = ReceiverConfig {
+            rmss: options.rmss,
+            ack_policy: leg_config.acknowledgments(peer),
+            window_shift: options.rcv_shift,
+            sack: options.sack,
+            hold_fin: true,
+            delay_at_full_window: true,
+        };
+        let promised = 1 + u64::from(ours.window);
+        let timestamps = options.timestamps.map(|recent| TimestampState {
+            clock: relayed.map_or(TimestampClock::Own(ours.seq.0), TimestampClock::Relayed),
+            recent,
+            recent_at: now,
+        });
+        let agreed = Agreed {
+            snd_isn: ours.seq,
+            rcv_isn: theirs.seq,
+            snd_shift: options.snd_shift,
+            timestamps,
+        };
+        let tcb = Tcb::new(agreed, sender, Receiver::new(receiver, 1, promised));
+        let ports = [ours.src_port, ours.dst_port];
+        let filling_window = leg_config.known_filling_window(peer, rtt);
+        LegTcp { peer, filling_window, ..LegTcp::of(leg_config, side, tcb, ip, ports) }
+    }
+
+    /// A leg towards `side` that sends from and to these ports, as if towards a host.
+    pub(crate) fn of(
+        leg_config: &LegConfig,
+        side: Side,
+        tcb: Tcb,
+        ip: IpHeader,
+        [src_port, dst_port]: [u16; 2],
+    ) -> LegTcp {
+        LegTcp {
+            tcb,
+            ip,
+            src_port,
+            dst_port,
+            filling_window: leg_config.filling_window(),
+            assumed_round_trip: leg_config.assumed_round_trip(side),
+            discard: leg_config.discard,
+            peer: false,
+        }
+    }
+
+    /// The round-trip time of this leg, as measured, or else as far as anything is known.
+    pub(crate) fn round_trip(&self) -> Duration {
+        self.tcb.sender.rtt().srtt().unwrap_or(self.assumed_round_trip)
+    }
+
+    /// Addresses and ports for a segment of this leg.
+    pub(crate) fn address(&self, mut tcp: TcpHeader) -> (IpHeader, TcpHeader) {
+        tcp.src_port = self.src_port;
+        tcp.dst_port = self.dst_port;
+        (self.ip, tcp)
+    }
+
+    /// A segment with its addresses and ports.
+    pub(crate) fn outgoing(&self, mut out: Outgoing) -> (IpHeader, Outgoing) {
+        let (ip, tcp) = self.address(out.tcp);
+        out.tcp = tcp;
+        (ip, out)
+    }
+
+    /// The host for which this leg stands has sent a packet: hop limit, DSCP and flow label of
+    /// ours follow it. ECN is not spoken yet, so its bits stay clear.
+    pub(crate) fn follow(&mut self, ip: &IpHeader) {
+        self.ip.hop_limit = ip.hop_limit;
+        self.ip.traffic_class = ip.traffic_class & !IpHeader::ECN_MASK;
+        self.ip.flow_label = ip.flow_label;
+    }
+
+    /// A RST, at SND.NXT or where `asked` for.
+    pub(crate) fn reset(&self, asked: Option<SeqNum>) -> (IpHeader, TcpHeader) {
+        self.address(self.tcb.reset(asked))
+    }
+}
+
+/// The sender of a leg as most connections have it.
+pub(crate) fn usual_sender(leg: &LegConfig) -> SenderConfig {
+    sender_on(leg, leg.sender.algorithm, leg.sender.smss)
+}
+
+fn sender_config(
+    config: &Config,
+    leg: &LegConfig,
+    options: &NegotiatedOptions,
+    ip: &IpHeader,
+) -> SenderConfig {
+    let headers = ip.wire_len() as u64 + 20 + options.options_len();
+    // Headers take at most 100 bytes of the longest packet.
+    let smss = options.smss.min(u64::from(leg.mtu.clamp(LEAST_MTU, MAX_LEN)) - headers);
+    let segments = if config.super_segments { (u64::from(MAX_LEN) - 60) / smss } else { 1 };
+    let algorithm = match leg.sender.algorithm {
+        algorithm if algorithm.needs_sack() && !options.sack => Algorithm::NewReno,
+        algorithm => algorithm,
+    };
+    SenderConfig {
+        smss,
+        max_burst: segments.max(1) * smss,
+        overhead: headers,
+        ..sender_on(leg, algorithm, smss)
+    }
+}
+
+/// The same, but with probes in recovery, too: losses are many, and none of them ends sending.
+fn probing(algorithm: Algorithm) -> Algorithm {
+    match algorithm {
+        Algorithm::Rack => Algorithm::RackPto,
+        other => other,
+    }
+}
+
+/// A sender whose losses are the link's.
+fn on_known_link(sender: SenderConfig, rate: Rate, rtt: Option<Duration>) -> SenderConfig {
+    // Where the round trip was not told, the handshake has measured it.
+    let product = rtt.map_or(0, |rtt| rate.bytes_in(rtt));
+    let initial = sender.initial_window.bytes(sender.smss).max(product + product / 4);
+    SenderConfig {
+        algorithm: probing(sender.algorithm),
+        control: Control::KnownLink { rate },
+        initial_window: InitialWindow::Bytes(initial),
+        restart_after_idle: false,
+        ..sender
+    }
+}
+
+/// A sender that tells the link's losses from congestion.
+fn on_lossy_link(sender: SenderConfig) -> SenderConfig {
+    let algorithm = probing(sender.algorithm);
+    SenderConfig { algorithm, control: Control::TolerantCubic, ..sender }
+}
+
+/// What of a leg's sender depends on its link, for segments of `smss` bytes.
+fn sender_on(leg: &LegConfig, algorithm: Algorithm, smss: u64) -> SenderConfig {
+    let by_link =
+        leg.filling_window().map(|bytes| bytes.max(leg.sender.initial_window.bytes(smss)));
+    let (initial_window, initial_ssthresh) = match by_link {
+        Some(bytes) => (InitialWindow::Bytes(bytes), Some(bytes)),
+        None => (leg.sender.initial_window, leg.sender.initial_ssthresh),
+    };
+    SenderConfig {
+        algorithm,
+        initial_window,
+        initial_ssthresh,
+        pacing: leg.pacing(),
+        // A link that is known needs no probing.
+        restart_after_idle: leg.sender.restart_after_idle && leg.rate.is_none(),
+        ..leg.sender
+    }
+}

@@ -1,0 +1,311 @@
+//! Segments as they come in: to their flow, to a new one, or onwards unchanged.
+
+use super::access::Context;
+use super::broken::Whose;
+use super::flow::{Flow, Phase};
+use super::{Disposition, Gateway};
+use crate::Side;
+use crate::announce::Announcement;
+use crate::config::Handshake;
+use crate::handshake::{Opening, Step, Syn};
+use crate::key::FlowKey;
+use crate::leg::{Leg, PerLeg};
+use crate::lifecycle::{Received, SplicedFlow};
+use crate::observe::{Event, Reason, Release};
+use crate::policy::Action;
+use crate::segment::Segment;
+use bentpipe_core::tcp::buffer::{Buffer, Payload};
+use bentpipe_core::time::Instant;
+use bentpipe_core::wire::{Flags, IpHeader, TcpHeader};
+
+impl<B: Buffer> Gateway<B> {
+    /// Takes a TCP packet that came in from `from`.
+    pub fn handle_packet(
+        &mut self,
+        now: Instant,
+        from: Side,
+        ip: &IpHeader,
+        tcp: &TcpHeader,
+        payload: Payload<'_>,
+    ) -> Disposition {
+        let segment = Segment { from, ip, tcp, payload };
+        let key = FlowKey::of(ip, tcp);
+        let verdict = self.guarded(now, Whose::Key(key), |gateway| match gateway.table.get(&key) {
+            Some(&id) => gateway.handle_known(now, id, segment),
+            None => gateway.handle_half_open(now, key, segment),
+        });
+        // Of a flow that has broken its hosts are reset; what has not become one is theirs.
+        let verdict = verdict.unwrap_or_else(|| match self.table.contains_key(&key) {
+            true => Disposition::Taken,
+            false => Disposition::Forward(Reason::NotOpened),
+        });
+        let bytes = ip.wire_len() + tcp.wire_len() + payload.len();
+        match verdict {
+            Disposition::Taken => self.summary.count_taken(bytes),
+            Disposition::Forward(reason) | Disposition::Amend(reason, _) => {
+                self.summary.count_forwarded(reason, bytes, is_syn(tcp));
+            }
+        }
+        verdict
+    }
+
+    fn handle_known(&mut self, now: Instant, id: usize, segment: Segment<'_>) -> Disposition {
+        let Some(leg) = self.flows[id].leg_of(&segment) else {
+            return Disposition::Forward(Reason::Route);
+        };
+        // The port is used again (RFC 9293, 3.6.1).
+        let again = match self.flows[id].phase() {
+            Phase::Spliced(spliced) => is_syn(segment.tcp) && !spliced.is_open(),
+            Phase::Broken(_) => is_syn(segment.tcp),
+            Phase::Opening(_) | Phase::Hibernated(_) => false,
+        };
+        if again {
+            self.remove(id);
+            return self.handle_new(now, segment);
+        }
+        let step = match self.flows[id].phase_mut() {
+            Phase::Opening(opening) => opening.on_segment(now, &self.config, leg, &segment),
+            Phase::Spliced(_) | Phase::Hibernated(_) => {
+                return self.handle_spliced(now, id, leg, segment);
+            }
+            Phase::Broken(_) => {
+                self.answer_for_broken(segment);
+                return Disposition::Taken;
+            }
+        };
+        self.handle_opening(now, id, leg, segment, step)
+    }
+
+    /// A packet of no flow: a SYN may open one.
+    fn handle_new(&mut self, now: Instant, segment: Segment<'_>) -> Disposition {
+        let Segment { from, ip, tcp, payload } = segment;
+        let unsplittable = Flags::ACK.0 | Flags::RST.0 | Flags::FIN.0 | Flags::URG.0;
+        if !tcp.has(Flags::SYN) || tcp.flags.0 & unsplittable != 0 {
+            self.watch_forwarded(now, &segment);
+            return Disposition::Forward(Reason::UnknownFlow);
+        }
+        let action = self.config.policy.action(&segment);
+        if action == Action::Forward {
+            return Disposition::Forward(Reason::Policy);
+        }
+        let mut options = tcp.options.clone();
+        Announcement::strip(&mut options);
+        // T/TCP's counts are the two hosts' own business: a leg could not keep them.
+        if !payload.is_empty() || options.has_counts() || !options.other.is_empty() {
+            return Disposition::Forward(Reason::Options);
+        }
+        if self.draining {
+            return Disposition::Forward(Reason::Draining);
+        }
+        if action == Action::Observe {
+            return Disposition::Forward(Reason::Observed);
+        }
+        if let Err(reason) = self.admit(ip.src) {
+            self.make_room(now, reason, ip.src);
+        }
+        if let Err(reason) = self.admit(ip.src) {
+            return Disposition::Forward(reason);
+        }
+        let mut syn = Syn::new(now, &self.config, from, self.peer_known, ip, tcp);
+        let may_add = |gateway: &mut Self| {
+            gateway.half_open.has_room_to_add(&gateway.config) && gateway.has_room_to_bind()
+        };
+        if !syn.is_as_it_came() && !may_add(self) {
+            syn = syn.unadorned();
+        }
+        let relay = syn.relay(now, &self.config, ip, tcp);
+        self.half_open.insert(&self.config, FlowKey::of(ip, tcp), syn);
+        self.clients.add(ip.src);
+        self.relays.push_back((from.other(), relay));
+        Disposition::Taken
+    }
+
+    /// A packet of a connection without a SYN-ACK yet.
+    fn handle_half_open(
+        &mut self,
+        now: Instant,
+        key: FlowKey,
+        segment: Segment<'_>,
+    ) -> Disposition {
+        let Segment { from, ip, tcp, .. } = segment;
+        let Some(syn) = self.half_open.get_mut(&key) else {
+            let over = self.handle_over(now, &key, is_syn(tcp), &segment);
+            return over.unwrap_or_else(|| self.handle_new(now, segment));
+        };
+        let sides = syn.sides();
+        let leg = if syn.is_from(&key, (ip.src, tcp.src_port)) { Leg::Client } else { Leg::Server };
+        if sides[leg] != from {
+            return Disposition::Forward(Reason::Route);
+        }
+        if tcp.has(Flags::RST) {
+            if syn.is_refused_by(leg, tcp) {
+                self.forget_half_open(&key);
+            }
+            return Disposition::Forward(Reason::NotOpened);
+        }
+        match (leg, tcp.has(Flags::SYN), tcp.has(Flags::ACK)) {
+            (Leg::Server, true, true) => {
+                let syn = *syn;
+                return self.handle_synack(now, key, &syn, segment);
+            }
+            (Leg::Client, true, _) if syn.is_repeated_by(tcp) => {
+                let relay = syn.relay(now, &self.config, ip, tcp);
+                self.relays.push_back((sides[Leg::Server], relay));
+            }
+            // Of a forgery the hosts make nothing, but they would be left with what we have added.
+            (_, true, _) if !syn.is_as_it_came() => {
+                return Disposition::Forward(Reason::NotOpened);
+            }
+            (Leg::Server, true, false) => {
+                // Simultaneous open: the hosts do it between themselves.
+                self.forget_half_open(&key);
+                return Disposition::Forward(Reason::NotOpened);
+            }
+            (Leg::Client, true, _) => {
+                // Another SYN on the same ports: the old attempt is over.
+                self.forget_half_open(&key);
+                return self.handle_new(now, segment);
+            }
+            (_, _, _) => return Disposition::Forward(Reason::NotOpened),
+        }
+        Disposition::Taken
+    }
+
+    /// The server has answered the SYN: a flow for the table.
+    fn handle_synack(
+        &mut self,
+        now: Instant,
+        key: FlowKey,
+        syn: &Syn,
+        segment: Segment<'_>,
+    ) -> Disposition {
+        let Segment { ip, tcp, .. } = segment;
+        let early = self.config.handshake == Handshake::DownstreamFirst;
+        let may_bind = (early || syn.is_added_to()) && self.has_room_to_bind();
+        let known = &mut self.peer_known;
+        let Some((opening, relay)) = Opening::new(now, &self.config, syn, may_bind, known, ip, tcp)
+        else {
+            return Disposition::Forward(Reason::NotOpened);
+        };
+        let bound = opening.is_bound();
+        self.half_open.remove(&key);
+        let sides = syn.sides();
+        let ends = PerLeg::new((ip.dst, tcp.dst_port), (ip.src, tcp.src_port));
+        let id = self.flows.insert(Flow::new(ends, sides, syn.sent_at(), opening));
+        self.table.insert(key, id);
+        self.account(id);
+        self.relays.push_back((sides[Leg::Client], relay));
+        let early = early && may_bind;
+        // The server is answered before its client has answered it.
+        if early {
+            self.splice(now, id, None);
+        }
+        let client = (ip.dst, sides[Leg::Client]);
+        let standing = &mut self.flows[id].standing;
+        self.unanswered.wait(now, &self.config, id, client, early || bound, standing);
+        if early {
+            self.settle(id);
+        } else {
+            self.arm(id);
+        }
+        Disposition::Taken
+    }
+
+    /// A handshake is complete, by the client's `ack` or because the server is not to wait for it.
+    fn splice(&mut self, now: Instant, id: usize, ack: Option<&TcpHeader>) {
+        let first = self.first_promise(now);
+        let flow = &mut self.flows[id];
+        let Phase::Opening(opening) = flow.phase() else { return };
+        let completed = opening.complete(now, &self.config, flow.ends(), ack);
+        let spliced = SplicedFlow::new(now, &self.config, completed, first);
+        flow.enter(Phase::Spliced(Box::new(spliced)));
+        self.events.push(Event::Split(flow.ends().into()));
+        self.summary.split += 1;
+    }
+
+    pub(super) fn forget_half_open(&mut self, key: &FlowKey) {
+        if let Some(syn) = self.half_open.remove(key) {
+            self.clients.remove(syn.client(key).0);
+        }
+    }
+
+    /// A segment of a connection whose SYN-ACK has come, of which the handshake says what becomes of it.
+    fn handle_opening(
+        &mut self,
+        now: Instant,
+        id: usize,
+        leg: Leg,
+        segment: Segment<'_>,
+        step: Step,
+    ) -> Disposition {
+        let sides = self.flows[id].sides();
+        match step {
+            Step::Forward => return Disposition::Forward(Reason::NotOpened),
+            Step::Forget => {
+                self.remove(id);
+                return Disposition::Forward(Reason::NotOpened);
+            }
+            Step::Restart => {
+                self.remove(id);
+                return self.handle_new(now, segment);
+            }
+            Step::Complete(synack) => {
+                self.relays.extend(synack.map(|synack| (sides[Leg::Client], synack)));
+                self.splice(now, id, Some(segment.tcp));
+                return self.handle_spliced(now, id, leg, segment);
+            }
+            Step::Relay(to, relay) => self.relays.push_back((sides[to], relay)),
+            Step::Drop => {}
+        }
+        self.arm(id);
+        Disposition::Taken
+    }
+
+    fn handle_spliced(
+        &mut self,
+        now: Instant,
+        id: usize,
+        leg: Leg,
+        segment: Segment<'_>,
+    ) -> Disposition {
+        let (draining, ends) = (self.draining, self.flows[id].ends());
+        let done = self.with_flow(id, |flow, context| {
+            let released = flow.released_for();
+            if flow.is_unconfirmed() && leg == Leg::Client {
+                flow.accept_less(now, context.config, context.sides[leg], segment.tcp);
+            }
+            let received = flow.on_segment(now, leg, segment, context.allowance);
+            let confirmed = !flow.is_unconfirmed();
+            context.count(leg, &received);
+            context.watch_links(now, flow);
+            if let Some(bypass) = received.bypassed {
+                context.on_bypass(now, flow, ends, leg, bypass);
+            }
+            if confirmed && draining {
+                flow.release(now, Release::Drain, None);
+            }
+            (released, received)
+        });
+        match done {
+            Some((Some(why), Received { forward: true, amendment, .. })) => match amendment {
+                Some(amendment) => Disposition::Amend(why.into(), amendment),
+                None => Disposition::Forward(why.into()),
+            },
+            _ => Disposition::Taken,
+        }
+    }
+}
+
+impl Context<'_> {
+    fn count(&mut self, leg: Leg, received: &Received) {
+        let stats = self.summary.side_mut(self.sides[leg]);
+        stats.received_bytes += received.received;
+        stats.delivered_bytes += received.delivered;
+        stats.discarded += u64::from(received.discarded);
+    }
+}
+
+/// Whether a segment asks for a connection.
+fn is_syn(tcp: &TcpHeader) -> bool {
+    tcp.has(Flags::SYN) && !tcp.has(Flags::ACK)
+}

@@ -1,0 +1,336 @@
+//! The flow table: finds the flow of a packet, opens new ones, keeps their timers, shares out
+//! memory, and lets flows that have something to send take turns.
+
+mod access;
+mod arrival;
+mod broken;
+mod clients;
+mod flow;
+#[cfg(test)]
+mod fuzz;
+mod gaps;
+mod half_open;
+mod icmp;
+mod over;
+mod pool;
+mod release;
+mod scheduler;
+mod timers;
+mod unanswered;
+mod view;
+mod watched;
+
+pub use view::{FlowState, FlowView, LegView, LinkView, TakenFor};
+
+use crate::config::Config;
+use crate::handshake::Relay;
+use crate::key::FlowKey;
+use crate::leg::{Leg, PerLeg};
+use crate::observe::{Event, Events, Reason, Summary};
+use crate::{PerSide, Side};
+use access::add_sender_stats;
+use bentpipe_core::tcp::buffer::{Buffer, Chunks, Payload};
+use bentpipe_core::time::Instant;
+use bentpipe_core::wire::{Amendment, IpHeader, TcpHeader};
+use broken::{PanicLog, Whose, unless_broken};
+use clients::Clients;
+use flow::Flow;
+use gaps::Gaps;
+use half_open::HalfOpen;
+use over::Over;
+use pool::Account;
+use scheduler::{LinkScheduler, Sent};
+use slab::Slab;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::iter;
+use std::ops::Range;
+use unanswered::Unanswered;
+
+/// What is to become of a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Disposition {
+    /// The gateway has dealt with it.
+    Taken,
+    /// Forward it as it is.
+    Forward(Reason),
+    /// Forward it with another acknowledgment than it came with.
+    Amend(Reason, Amendment),
+}
+
+/// A packet to be sent. Its payload is fetched with [`Gateway::payload`] before anything else
+/// is asked of the gateway.
+#[derive(Debug, Clone)]
+pub struct Emission {
+    /// The side towards which it goes.
+    pub to: Side,
+    /// The IP header.
+    pub ip: IpHeader,
+    /// The TCP header.
+    pub tcp: TcpHeader,
+    /// Payload bytes in each wire segment, if the payload exceeds one.
+    pub gso_size: Option<u16>,
+    source: Option<(usize, Leg)>,
+    data: Range<u64>,
+}
+
+impl Emission {
+    /// Payload length in bytes.
+    pub fn payload_len(&self) -> usize {
+        (self.data.end - self.data.start) as usize
+    }
+
+    /// What it is for the link: all packets that it becomes.
+    fn sent(&self) -> Sent {
+        let payload = self.payload_len();
+        let packets = self.gso_size.map_or(1, |size| payload.div_ceil(usize::from(size)));
+        let bytes = packets * (self.ip.wire_len() + self.tcp.wire_len()) + payload;
+        Sent { bytes: bytes as u64, data: payload > 0 }
+    }
+}
+
+/// The gateway. `B` keeps the streams' bytes.
+#[derive(Debug)]
+pub struct Gateway<B = Chunks> {
+    config: Config,
+    /// Connections without a SYN-ACK yet: not in `flows`.
+    half_open: HalfOpen,
+    /// What is known of connections that are forwarded.
+    gaps: Gaps,
+    clients: Clients,
+    /// Which flows wait for their clients' acknowledgments of the SYN-ACK.
+    unanswered: Unanswered,
+    flows: Slab<Flow<B>>,
+    table: BTreeMap<FlowKey, usize>,
+    timers: BTreeSet<(Instant, usize)>,
+    ready: VecDeque<usize>,
+    /// Segments without data that no flow keeps: handshakes on their way to the other side, and
+    /// resets of flows that are gone.
+    relays: VecDeque<(Side, Relay)>,
+    /// What all flows take of the pool.
+    account: Account,
+    /// Flows whose streams have shares of it for themselves.
+    with_share: usize,
+    /// Flows that are over: not in `flows`.
+    over: Over,
+    /// When a flow that begins may be promised much again.
+    next_large: Instant,
+    /// By side.
+    links: PerSide<LinkScheduler>,
+    /// Another gateway has answered on the satellite link.
+    peer_known: bool,
+    /// No new flows; those that there are leave.
+    draining: bool,
+    summary: Summary,
+    events: Events,
+    panic_log: PanicLog,
+}
+
+impl<B: Buffer> Gateway<B> {
+    /// A gateway without flows.
+    pub fn new(config: Config) -> Gateway<B> {
+        let links = PerSide::of(|side| LinkScheduler::new(config.leg(side)));
+        Gateway {
+            config,
+            half_open: HalfOpen::default(),
+            gaps: Gaps::default(),
+            clients: Clients::default(),
+            unanswered: Unanswered::default(),
+            flows: Slab::new(),
+            table: BTreeMap::new(),
+            timers: BTreeSet::new(),
+            ready: VecDeque::new(),
+            relays: VecDeque::new(),
+            account: Account::default(),
+            with_share: 0,
+            over: Over::default(),
+            next_large: Instant::ZERO,
+            links,
+            peer_known: false,
+            draining: false,
+            summary: Summary::default(),
+            events: Events::default(),
+            panic_log: PanicLog::default(),
+        }
+    }
+
+    /// Counters since the beginning, those of live flows included.
+    pub fn summary(&self) -> Summary {
+        let mut summary = self.summary;
+        for (_, flow) in &self.flows {
+            if let Some(spliced) = flow.spliced() {
+                add_sender_stats(&mut summary, flow.sides(), spliced);
+            }
+        }
+        summary
+    }
+
+    /// Flows in the table, opening and ended ones included.
+    pub fn flows(&self) -> usize {
+        self.flows.len() + self.half_open.len() + self.over.len()
+    }
+
+    /// Of those, connections without a SYN-ACK yet.
+    pub fn half_open(&self) -> usize {
+        self.half_open.len()
+    }
+
+    /// Bytes held by all streams.
+    pub fn held(&self) -> usize {
+        self.account.held()
+    }
+
+    /// Flows that a defect of the gateway has ended.
+    pub fn panicked(&self) -> u64 {
+        self.summary.panicked
+    }
+
+    /// The parameters.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// How far each flow in the table has come.
+    pub fn flow_states(&self) -> impl Iterator<Item = FlowState> {
+        let half_open = iter::repeat_n(FlowState::Opening, self.half_open.len());
+        let over = iter::repeat_n(FlowState::Over, self.over.len());
+        self.flows.iter().map(|(_, flow)| FlowState::of(flow)).chain(half_open).chain(over)
+    }
+
+    /// Each flow whose SYN-ACK has come and that is not over, as it stands at `now`.
+    pub fn flow_views(&self, now: Instant) -> impl Iterator<Item = FlowView> {
+        self.flow_views_in(now, 0..self.slots())
+    }
+
+    /// The flows in some of the table's slots: so that who has other things to do can look at all
+    /// of them bit by bit. Flows keep their slots.
+    pub fn flow_views_in(
+        &self,
+        now: Instant,
+        slots: Range<usize>,
+    ) -> impl Iterator<Item = FlowView> {
+        slots.filter_map(move |slot| {
+            let flow = self.flows.get(slot)?;
+            unless_broken(|| FlowView::of(now, &self.config, flow))
+        })
+    }
+
+    /// How many slots the table has.
+    pub fn slots(&self) -> usize {
+        self.flows.capacity()
+    }
+
+    /// Whether another gateway has answered on the satellite link.
+    pub fn peer_known(&self) -> bool {
+        self.peer_known
+    }
+
+    /// The next thing that has happened, if anything has that has not been asked for. A thousand wait to be asked
+    /// for; of more only the number is kept.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop()
+    }
+
+    /// A packet of `bytes` that is not whole, plain TCP was forwarded.
+    pub fn count_foreign(&mut self, bytes: usize) {
+        self.summary.count_forwarded(Reason::NotTcp, bytes, false);
+    }
+
+    /// The next packet to be sent now, if any. Flows take turns: a super-segment each, or on a link
+    /// whose rate is known as many bytes as the others.
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Emission> {
+        let relayed =
+            |(to, (ip, tcp))| Emission { to, ip, tcp, gso_size: None, source: None, data: 0..0 };
+        let emission = match self.relays.pop_front() {
+            Some(relay) => relayed(relay),
+            None => match self.poll_flows(now) {
+                Some(emission) => emission,
+                // Some may have come up meanwhile.
+                None => relayed(self.relays.pop_front()?),
+            },
+        };
+        self.links[emission.to].sent(now, emission.sent());
+        Some(emission)
+    }
+
+    fn poll_flows(&mut self, now: Instant) -> Option<Emission> {
+        loop {
+            let (id, turn) = self.next_to_ask(now)?;
+            let asked = self.guarded(now, Whose::Slot(id), |gateway| gateway.ask(now, id, turn));
+            // Resets of a flow that has broken are among the relays.
+            let emission = asked.flatten();
+            if emission.is_some() {
+                return emission;
+            }
+        }
+    }
+
+    /// What flow `id` sends now; in its `turn` on a link, if that is why it is asked.
+    fn ask(&mut self, now: Instant, id: usize, turn: Option<Side>) -> Option<Emission> {
+        self.with_sending(now, id, |flow, context| {
+            let sides = context.sides;
+            let busy = PerLeg::of(|leg| {
+                turn != Some(sides[leg]) && context.links[sides[leg]].is_busy(now)
+            });
+            let in_turn = |leg: &Leg| turn == Some(sides[*leg]);
+            let first = Leg::BOTH.into_iter().find(in_turn).unwrap_or(Leg::Client);
+            let Some((leg, ip, out)) = flow.poll_transmit(now, busy, context.allowance, first)
+            else {
+                for leg in Leg::BOTH.into_iter().filter(|leg| flow.waits_for_link(*leg)) {
+                    context.links[sides[leg]].wait(id, &mut context.turns[sides[leg]]);
+                }
+                return None;
+            };
+            let smss = flow.splice().tcb(leg).sender.smss();
+            let len = out.data.end - out.data.start;
+            let gso_size = (len > smss).then_some(smss as u16);
+            let to = sides[leg];
+            let (source, data) = (Some((id, leg)), out.data);
+            let emission = Emission { to, ip, tcp: out.tcp, gso_size, source, data };
+            if let Some(side) = turn {
+                let sent = Some(emission.sent()).filter(|_| to == side);
+                context.links[side].used(id, &mut context.turns[side], sent);
+            }
+            context.watch_links(now, flow);
+            Some(emission)
+        })
+    }
+
+    /// The flow to be asked for something to send, and the link on which it is its turn, if any.
+    /// Turns come when all that may want one are in the queue.
+    fn next_to_ask(&mut self, now: Instant) -> Option<(usize, Option<Side>)> {
+        if let Some(id) = self.ready.pop_front() {
+            if let Some(flow) = self.flows.get_mut(id) {
+                flow.set_queued(false);
+            }
+            return Some((id, None));
+        }
+        for side in Side::BOTH {
+            let link = &mut self.links[side];
+            while let Some(id) = link.next(now) {
+                if link.begins(id, &mut self.flows[id].turns[side]) {
+                    return Some((id, Some(side)));
+                }
+            }
+        }
+        None
+    }
+
+    /// Calls `visit` with the payload of `emission`, piece by piece.
+    pub fn payload(&self, emission: &Emission, visit: impl FnMut(Payload<'_>)) {
+        if let Some(stream) = self.stream_of(emission) {
+            stream.read(emission.data.clone(), visit);
+        }
+    }
+
+    fn stream_of(&self, emission: &Emission) -> Option<&B> {
+        let (id, leg) = emission.source?;
+        Some(self.flows.get(id)?.spliced()?.splice().stream_towards(leg))
+    }
+}
+
+impl Gateway<Chunks> {
+    /// The payload of `emission` as slices, for a vectored write.
+    pub fn payload_slices(&self, emission: &Emission) -> impl Iterator<Item = &[u8]> + Clone {
+        self.stream_of(emission).into_iter().flat_map(|s| s.slices(emission.data.clone()))
+    }
+}

@@ -1,0 +1,247 @@
+//! The link behind a side: where its rate is known, all flows take turns on it.
+//!
+//! So they have equal shares whenever they began and however large their windows are (Nagle, RFC
+//! 970), the link's own queue stays empty as far as they fill it, and what waits does so here, where
+//! a stream's size bounds it. A flow that has nothing to send leaves its turn to the others.
+//!
+//! Shares are equal in bytes, whatever the size of segments: deficit round robin (Shreedhar and
+//! Varghese, 1996). A flow is given a quantum when its turn comes, sends until that is used up, and
+//! then goes behind the others; what it has sent beyond the quantum it goes without next time. Who
+//! pauses keeps what is left, and the place: that is less than a quantum, however long it pauses.
+//!
+//! Only data waits. Bare acknowledgments, probes and resets do not, and count; but they cannot
+//! take more than half of the link from data, or a flood of them would keep it waiting for ever.
+
+mod rate_control;
+
+use crate::config::LegConfig;
+use bentpipe_core::tcp::congestion::LinkReport;
+use bentpipe_core::tcp::pacing::{Pacer, Pacing};
+use bentpipe_core::time::Instant;
+use bentpipe_core::units::Rate;
+use rate_control::RateControl;
+use std::collections::BTreeMap;
+
+/// What a flow is given when its turn comes, in bytes: a packet of the usual size. Were it more, many
+/// flows would wait long for each other; of a super-segment the rest is taken from later turns.
+const QUANTUM: i32 = 1_500;
+
+/// Where a flow stands among those that share a link.
+#[derive(Debug, Default)]
+pub(crate) struct DrrEntry {
+    /// Its place: the lower it is, the earlier its turn. 0: none yet.
+    place: u64,
+    /// It is in the queue.
+    waits: bool,
+    /// Bytes that it may send until the next flow's turn; or has sent beyond.
+    deficit: i32,
+    /// Bytes that it has in flight, as the link knows it.
+    in_flight: u64,
+}
+
+/// A link that flows share.
+#[derive(Debug)]
+pub(super) struct LinkScheduler {
+    /// The rate at which it is used; None: as each flow likes.
+    rate: Option<Rate>,
+    pacer: Pacer,
+    /// The next turn is then, however much is sent that does not wait for one.
+    latest: Instant,
+    /// Flows that have something to send, by their places.
+    waiting: BTreeMap<u64, usize>,
+    last_place: u64,
+    /// Watches it for the flows that take its losses for its own.
+    control: Option<RateControl>,
+    /// Bytes that all flows have in flight, if it is watched.
+    in_flight: u64,
+    /// It was watched, and has carried too little.
+    broken: bool,
+}
+
+impl LinkScheduler {
+    /// The link behind a leg.
+    pub(super) fn new(leg: &LegConfig) -> LinkScheduler {
+        let rate = match leg.pacing() {
+            Pacing::Window { cap } => cap,
+            Pacing::Off => None,
+        };
+        let control = leg.watched_rate().map(RateControl::new);
+        LinkScheduler {
+            rate,
+            control,
+            in_flight: 0,
+            broken: false,
+            pacer: Pacer::default(),
+            latest: Instant::ZERO,
+            waiting: BTreeMap::new(),
+            last_place: 0,
+        }
+    }
+
+    /// Whether a flow that comes now is to wait: for the link, or behind others.
+    pub(super) fn is_busy(&self, now: Instant) -> bool {
+        let waits = !self.waiting.is_empty() || now < self.pacer.next() || self.is_full();
+        self.rate.is_some() && waits
+    }
+
+    /// Whether all flows together have as much in flight as fills the link, and a quarter.
+    fn is_full(&self) -> bool {
+        let product = self.control.as_ref().and_then(RateControl::product);
+        product.is_some_and(|bytes| self.in_flight > bytes + bytes / 4)
+    }
+
+    /// A flow has so many bytes in flight.
+    pub(super) fn set_in_flight(&mut self, turn: &mut DrrEntry, bytes: u64) {
+        self.in_flight = self.in_flight - turn.in_flight + bytes;
+        turn.in_flight = bytes;
+    }
+
+    /// Such a flow has seen something of the link. True if the link turns out not to be what it is held
+    /// for.
+    pub(super) fn on_report(&mut self, now: Instant, report: LinkReport) -> bool {
+        let Some(control) = self.control.as_mut().filter(|_| !report.is_empty()) else {
+            return false;
+        };
+        control.on_report(now, report);
+        self.rate = Some(control.rate());
+        control.is_broken()
+    }
+
+    /// It is not what it was held for: nobody takes losses for the link's own any more.
+    pub(super) fn break_circuit(&mut self, rate: Option<Rate>) {
+        self.control = None;
+        self.broken = true;
+        self.rate = rate;
+    }
+
+    /// Whether losses were taken for the link's own, and are not any more.
+    pub(super) fn is_broken(&self) -> bool {
+        self.broken
+    }
+
+    /// The rate at which it is used.
+    pub(super) fn rate(&self) -> Option<Rate> {
+        self.rate
+    }
+
+    /// Whether a flow has taken its losses for its own, and has told of it: its other end is a gateway.
+    pub(super) fn is_reported(&self) -> bool {
+        self.control.as_ref().is_some_and(|control| control.product().is_some())
+    }
+
+    /// Whether losses may be taken for the link's own.
+    pub(super) fn is_watched(&self) -> bool {
+        self.control.is_some()
+    }
+
+    /// Flow `id` waits: at the place that it has, or behind all others.
+    pub(super) fn wait(&mut self, id: usize, turn: &mut DrrEntry) {
+        if turn.place == 0 {
+            self.last_place += 1;
+            turn.place = self.last_place;
+        }
+        turn.waits = true;
+        self.waiting.insert(turn.place, id);
+    }
+
+    /// The flow is gone.
+    pub(super) fn leave(&mut self, turn: &DrrEntry) {
+        self.in_flight -= turn.in_flight;
+        if turn.waits {
+            self.waiting.remove(&turn.place);
+        }
+    }
+
+    /// The flow whose turn it may be now, if any. It is not in the queue any more.
+    pub(super) fn next(&mut self, now: Instant) -> Option<usize> {
+        if now < self.pacer.next() || self.is_full() {
+            return None;
+        }
+        self.waiting.pop_first().map(|(_, id)| id)
+    }
+
+    /// Whether it is the turn of flow `id`, which came [next](LinkScheduler::next). If not, it goes behind
+    /// the others, with a quantum more.
+    pub(super) fn begins(&mut self, id: usize, turn: &mut DrrEntry) -> bool {
+        turn.waits = false;
+        if turn.deficit <= 0 {
+            turn.deficit += QUANTUM;
+        }
+        if turn.deficit <= 0 {
+            turn.place = 0;
+            self.wait(id, turn);
+        }
+        !turn.waits
+    }
+
+    /// In its turn the flow has sent something: on this link, if `sent`.
+    pub(super) fn used(&mut self, id: usize, turn: &mut DrrEntry, sent: Option<Sent>) {
+        let Some(Sent { bytes, data: true }) = sent else {
+            // An acknowledgment came first, or something for the other side: the turn is still to come.
+            return self.wait(id, turn);
+        };
+        turn.deficit = turn.deficit.saturating_sub(i32::try_from(bytes).unwrap_or(i32::MAX));
+        if turn.deficit <= 0 {
+            turn.place = 0;
+        }
+    }
+
+    /// When the next turn is, if anybody waits.
+    pub(super) fn poll_timeout(&self) -> Option<Instant> {
+        // If it is full, the next acknowledgment or timer of a flow changes that.
+        (!self.waiting.is_empty() && !self.is_full()).then(|| self.pacer.next())
+    }
+
+    /// Something was sent.
+    pub(super) fn sent(&mut self, now: Instant, what: Sent) {
+        let Some(rate) = self.rate else { return };
+        if let Some(control) = &mut self.control {
+            control.on_sent(what.bytes);
+        }
+        if what.data && now >= self.pacer.next() {
+            self.pacer.sent(now, what.bytes, rate);
+            self.latest = self.pacer.next() + rate.time_for(what.bytes);
+        } else {
+            self.pacer.sent_out_of_turn(now, what.bytes, rate, self.latest);
+        }
+    }
+}
+
+/// Packets that were sent.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sent {
+    /// Bytes of all of them, headers included.
+    pub(super) bytes: u64,
+    /// They carry data.
+    pub(super) data: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Config;
+    use bentpipe_core::time::Duration;
+
+    #[test]
+    fn a_watched_link_is_full_with_a_quarter_more_than_its_product() {
+        let mut leg = Config::default().satellite;
+        leg.rate = Some(Rate::from_bits_per_sec(8_000_000));
+        let mut link = LinkScheduler::new(&leg);
+        let (mut one, mut other) = (DrrEntry::default(), DrrEntry::default());
+        link.set_in_flight(&mut one, 10_000_000);
+        assert!(!link.is_busy(Instant::ZERO), "nothing is known of its round trip");
+        let rtt = Some(Duration::from_millis(500));
+        link.on_report(Instant::ZERO, LinkReport { delivered: 1448, lost: 0, rtt });
+        assert!(link.is_busy(Instant::ZERO));
+        link.wait(7, &mut other);
+        assert_eq!((link.next(Instant::ZERO), link.poll_timeout()), (None, None));
+        // Half a megabyte is the product.
+        link.set_in_flight(&mut one, 625_000);
+        assert_eq!(link.next(Instant::ZERO), Some(7));
+        link.begins(7, &mut other);
+        link.set_in_flight(&mut other, 1);
+        assert!(link.is_busy(Instant::ZERO), "all flows count together");
+        link.leave(&one);
+        assert!(!link.is_busy(Instant::ZERO));
+    }
+}

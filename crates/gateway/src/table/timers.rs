@@ -1,0 +1,143 @@
+//! Flows' timers and ends, and the queue of those that may have something to send.
+
+use super::Gateway;
+use super::access::add_sender_stats;
+use super::broken::Whose;
+use super::flow::Phase;
+use super::scheduler::LinkScheduler;
+use crate::lifecycle::CloseState;
+use crate::observe::{Event, Release};
+use bentpipe_core::tcp::buffer::Buffer;
+use bentpipe_core::time::{Instant, earliest};
+use std::collections::BTreeSet;
+
+/// When the gateway looks at a flow again; never later than what the flow needs.
+#[derive(Debug, Default)]
+pub(super) struct Alarm(Option<Instant>);
+
+impl Alarm {
+    /// Brings it forward to `due`. An alarm that is already set for an earlier moment stays: when it
+    /// fires, the flow says when it is really due.
+    fn set(&mut self, timers: &mut BTreeSet<(Instant, usize)>, id: usize, due: Instant) {
+        match self.0 {
+            Some(at) if at <= due => {}
+            _ => {
+                self.clear(timers, id);
+                timers.insert((due, id));
+                self.0 = Some(due);
+            }
+        }
+    }
+
+    fn clear(&mut self, timers: &mut BTreeSet<(Instant, usize)>, id: usize) {
+        if let Some(at) = self.0.take() {
+            timers.remove(&(at, id));
+        }
+    }
+}
+
+impl<B: Buffer> Gateway<B> {
+    /// When [`Gateway::handle_timeout`] is to be called, if ever.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        let flows = self.timers.first().map(|(at, _)| *at);
+        let over = self.over.poll_timeout();
+        let links = self.links.iter().filter_map(LinkScheduler::poll_timeout).min();
+        earliest(earliest(flows, self.half_open.poll_timeout()), earliest(over, links))
+    }
+
+    /// Lets expire what is due at `now`.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        self.half_open.expire(now, &self.config, &mut self.clients);
+        self.over.expire(now);
+        while let Some(&(at, id)) = self.timers.first() {
+            if at > now {
+                return;
+            }
+            self.flows[id].alarm.clear(&mut self.timers, id);
+            self.guarded(now, Whose::Slot(id), |gateway| gateway.expire(now, id));
+        }
+    }
+
+    fn expire(&mut self, now: Instant, id: usize) {
+        let over = match self.flows[id].phase() {
+            Phase::Opening(opening) => opening.deadline() <= now,
+            Phase::Broken(until) => *until <= now,
+            Phase::Spliced(_) | Phase::Hibernated(_) => return self.expire_spliced(now, id),
+        };
+        if over {
+            self.remove(id);
+        } else {
+            self.settle(id);
+        }
+    }
+
+    fn expire_spliced(&mut self, now: Instant, id: usize) {
+        self.with_flow(id, |flow, context| {
+            let config = context.config;
+            flow.on_timer(now, config, context.allowance);
+            let silent = flow.is_silent(now, config.idle_timeout);
+            let handed_back = silent && flow.is_open() && flow.is_clean();
+            if handed_back {
+                context.summary.count_handed_back(Release::Idle);
+            }
+            if handed_back || flow.forgettable(now, config) {
+                context.forget();
+            } else {
+                context.watch_links(now, flow);
+            }
+        });
+    }
+
+    /// Sets the flow's timer.
+    pub(super) fn arm(&mut self, id: usize) {
+        let flow = &mut self.flows[id];
+        let due = match flow.phase() {
+            Phase::Opening(opening) => opening.deadline(),
+            Phase::Spliced(flow) => flow.poll_timer(&self.config).unwrap_or(Instant::FAR_FUTURE),
+            Phase::Broken(until) => *until,
+            // Its timer was set before it began to hibernate.
+            Phase::Hibernated(_) => return,
+        };
+        flow.alarm.set(&mut self.timers, id, due);
+    }
+
+    /// Forgets a flow.
+    pub(super) fn remove(&mut self, id: usize) {
+        let mut flow = self.flows.remove(id);
+        self.unanswered.settle(id, flow.client().0, &mut flow.standing);
+        for (link, turn) in self.links.iter_mut().zip(flow.turns.iter()) {
+            link.leave(turn);
+        }
+        self.table.remove(&flow.key());
+        self.clients.remove(flow.client().0);
+        flow.alarm.clear(&mut self.timers, id);
+        if let Some(spliced) = flow.spliced() {
+            add_sender_stats(&mut self.summary, flow.sides(), spliced);
+        }
+        self.account.remove(&flow.account);
+        self.with_share -= usize::from(flow.has_share());
+    }
+
+    /// Counts and tells of a flow's end, once.
+    pub(super) fn note_end(&mut self, id: usize) {
+        let flow = &mut self.flows[id];
+        let Some(spliced) = flow.spliced().filter(|spliced| !spliced.is_open()) else { return };
+        let (state, lost_bytes) = (spliced.close_state(), spliced.lost_bytes());
+        if !flow.note_end() {
+            return;
+        }
+        let hosts = flow.ends().into();
+        self.summary.lost_bytes += lost_bytes;
+        self.events.push(match state {
+            CloseState::Released => Event::Unconfirmed(hosts, lost_bytes),
+            CloseState::Closed { .. } => {
+                self.summary.closed += 1;
+                Event::Closed(hosts)
+            }
+            _ => {
+                self.summary.reset += 1;
+                Event::Reset(hosts, lost_bytes)
+            }
+        });
+    }
+}

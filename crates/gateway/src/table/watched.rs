@@ -1,0 +1,100 @@
+//! Links of known rate whose losses are their own: what the flows see of them, and what is done when one
+//! is not what it is held for.
+
+use super::Gateway;
+use super::access::Context;
+use super::view::{LinkView, TakenFor};
+use crate::Side;
+use crate::config::Losses;
+use crate::leg::{Leg, PerLeg};
+use crate::lifecycle::SplicedFlow;
+use crate::observe::Event;
+use bentpipe_core::tcp::buffer::Buffer;
+use bentpipe_core::tcp::congestion::Control;
+use bentpipe_core::time::Instant;
+
+impl<B: Buffer> Gateway<B> {
+    /// The satellite link as it stands.
+    pub fn satellite_link(&self) -> LinkView {
+        let (leg, link) = (&self.config.satellite, &self.links[Side::Satellite]);
+        let losses = match leg.tolerates_losses() {
+            // A gateway behind which there are only clients announces itself in SYNs, which do not make it known.
+            true if link.is_watched() && (self.peer_known || link.is_reported()) => TakenFor::Link,
+            true => TakenFor::ToldApart,
+            false => TakenFor::Believed,
+        };
+        LinkView { losses, circuit_broken: link.is_broken(), rate: leg.rate, used_at: link.rate() }
+    }
+
+    /// The link carries less than half of what it is sent. From now on losses are taken for congestion,
+    /// by all flows.
+    pub(crate) fn believe_losses(&mut self, side: Side) {
+        self.events.push(Event::CircuitBroken(side));
+        let leg = self.config.leg_mut(side);
+        leg.losses = Losses::Believed;
+        let (control, rate) = (leg.sender.control, leg.rate);
+        self.links[side].break_circuit(rate);
+        for (_, flow) in &mut self.flows {
+            let sides = flow.sides();
+            if let Some((spliced, _)) = flow.spliced_mut() {
+                believe(spliced, sides, side, control);
+            }
+        }
+    }
+
+    /// Flow `id` has hibernated, and may have missed that losses are to be believed.
+    pub(super) fn believe_after_hibernation(&mut self, id: usize) {
+        let Some(flow) = self.flows.get_mut(id) else { return };
+        let sides = flow.sides();
+        let Some((spliced, _)) = flow.spliced_mut() else { return };
+        for side in Side::BOTH.into_iter().filter(|side| self.links[*side].is_broken()) {
+            believe(spliced, sides, side, self.config.leg(side).sender.control);
+        }
+    }
+
+    /// The congestion control of each leg towards `side` of flows that do not hibernate.
+    #[cfg(test)]
+    pub(crate) fn controls(&self, side: Side) -> Vec<Control> {
+        let mut controls = Vec::new();
+        for (_, flow) in &self.flows {
+            let Some(spliced) = flow.spliced() else { continue };
+            for leg in Leg::BOTH.into_iter().filter(|leg| flow.sides()[*leg] == side) {
+                controls.push(spliced.splice().tcb(leg).sender.control());
+            }
+        }
+        controls
+    }
+}
+
+impl Context<'_> {
+    /// Something has happened to what the flow has in flight.
+    pub(super) fn watch_links<B: Buffer>(&mut self, now: Instant, flow: &mut SplicedFlow<B>) {
+        for leg in Leg::BOTH {
+            let side = self.sides[leg];
+            let link = &mut self.links[side];
+            if !link.is_watched() {
+                continue;
+            }
+            let sender = &mut flow.leg_mut(leg).tcb.sender;
+            link.set_in_flight(&mut self.turns[side], sender.in_flight());
+            if link.on_report(now, sender.take_link_report()) {
+                self.break_circuit(side);
+            }
+        }
+    }
+}
+
+/// The legs of a flow towards `side` that take losses for the link's own believe them from now on.
+fn believe<B: Buffer>(
+    flow: &mut SplicedFlow<B>,
+    sides: PerLeg<Side>,
+    side: Side,
+    control: Control,
+) {
+    for leg in Leg::BOTH.into_iter().filter(|leg| sides[*leg] == side) {
+        let sender = &mut flow.leg_mut(leg).tcb.sender;
+        if matches!(sender.control(), Control::KnownLink { .. }) {
+            sender.set_control(control);
+        }
+    }
+}
