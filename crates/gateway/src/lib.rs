@@ -19,7 +19,6 @@ mod view;
 
 pub use config::{
     AddOptions, Config, Discard, FinMode, Handshake, LegConfig, LegError, Losses, MssLimit,
-    UnknownDiscard, UnknownLosses,
 };
 pub use flow::Departure;
 pub use gateway::{Disposition, Emission, Gateway};
@@ -27,7 +26,20 @@ pub use stats::{Reason, SideStats, Summary, Traffic};
 pub use view::{FlowState, FlowView, LegView, LinkView, TakenFor};
 
 /// A side of the gateway.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    strum::VariantArray,
+    strum::VariantNames,
+    strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Side {
     /// The network of the near hosts.
     Lan = 0,

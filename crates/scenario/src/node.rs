@@ -3,7 +3,7 @@
 use crate::document::{Node as Tree, Value};
 use crate::names::{LinkIndex, Names};
 use crate::orbit::Position;
-use crate::reader::{Context, Reader, Result, Section, field};
+use crate::reader::{Context, Reader, Result, Section, field, one_of};
 use crate::tcp::TcpLayer;
 use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_gateway::{
@@ -36,7 +36,18 @@ pub enum NodeKind {
 }
 
 /// Which of several shortest paths a router takes (equal-cost multipath, RFC 2992).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Default,
+    strum::VariantArray,
+    strum::VariantNames,
+    strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Ecmp {
     /// That with the earlier links in the file.
     #[default]
@@ -75,9 +86,8 @@ pub(crate) const ROUTER: Section = Section {
     path: "router.NAME",
     about: "A router: forwards packets along the shortest path (least sum of the links' `cost`).",
     fields: &[
-        field(
+        one_of::<Ecmp>(
             "ecmp",
-            "`off`, `symmetric`, `directed`",
             "`off`",
             "over several shortest paths, whether each flow takes one of them by a hash of its addresses and ports: the same for both directions, or each direction its own. Paths count in the order of the file, and two routers agree on them if their links are in the same order. With `off`, all take the path with the earlier links",
         ),
@@ -111,21 +121,18 @@ pub(crate) const GATEWAY: Section = Section {
             "what each direction of a flow may hold whatever the others do",
         ),
         field("flows", "a whole number", "20000", "the most flows that it splits"),
-        field(
+        one_of::<AddOptions>(
             "add-options",
-            "`known-peer`, `always`, `never`",
             "`known-peer`",
             "whether TCP options that hosts lack are added on the satellite leg",
         ),
-        field(
+        one_of::<Handshake>(
             "handshake",
-            "`end-to-end`, `downstream-first`",
             "`end-to-end`",
             "whether a server's SYN-ACK is acknowledged when the client has done so, or at once",
         ),
-        field(
+        one_of::<FinMode>(
             "fin",
-            "`end-to-end`, `immediate`",
             "`end-to-end`",
             "whether a FIN is acknowledged when the far host has done so, or at once",
         ),
@@ -171,16 +178,14 @@ pub(crate) const LEG: Section = Section {
             "satellite `gateway-satellite`, LAN `gateway-terrestrial`",
             "recovery, congestion control, timers and all else that a leg decides itself",
         ),
-        field(
+        one_of::<Losses>(
             "losses",
-            "`link`, `believed`",
             "`link`; with a preset or a congestion control in `tcp`, `believed`",
             "what a loss is taken for: the link's own where `rate` is given and the other end is a gateway, and elsewhere unless a queue stands; or congestion in any case",
         ),
         field("mtu", "bytes, 576 to 65535", "65535", "the largest IP packet"),
-        field(
+        one_of::<Discard>(
             "discard",
-            "`off`, `single`, `random-early`",
             "`off`",
             "whether segments from this side are discarded while what they bring has a backlog",
         ),
@@ -196,11 +201,7 @@ impl Node {
     }
 
     pub(crate) fn router(reader: &Reader<'_>, name: &str) -> Result<Node> {
-        let ecmp = match reader.choice("ecmp", &["off", "symmetric", "directed"])? {
-            0 => Ecmp::Off,
-            1 => Ecmp::Symmetric,
-            _ => Ecmp::Directed,
-        };
+        let ecmp = reader.choice("ecmp")?;
         let (name, position) = (name.to_owned(), reader.maybe("position")?);
         Ok(Node { name, position, kind: NodeKind::Router(ecmp) })
     }
@@ -215,27 +216,14 @@ impl Node {
             _ => vec![names.link(context, lan)?],
         };
         let default = GatewayConfig::default();
-        let add_options = match reader.choice("add-options", &["known-peer", "always", "never"])? {
-            0 => AddOptions::KnownPeer,
-            1 => AddOptions::Always,
-            _ => AddOptions::Never,
-        };
-        let handshake = match reader.choice("handshake", &["end-to-end", "downstream-first"])? {
-            0 => Handshake::EndToEnd,
-            _ => Handshake::DownstreamFirst,
-        };
-        let fin = match reader.choice("fin", &["end-to-end", "immediate"])? {
-            0 => FinMode::EndToEnd,
-            _ => FinMode::Immediate,
-        };
         let config = GatewayConfig {
             memory: reader.or("memory", default.memory)?,
             max_stream: reader.maybe("stream")?,
             guaranteed: reader.or("guaranteed", default.guaranteed)?,
             max_flows: reader.or("flows", default.max_flows)?,
-            add_options,
-            handshake,
-            fin,
+            add_options: reader.choice("add-options")?,
+            handshake: reader.choice("handshake")?,
+            fin: reader.choice("fin")?,
             announce: reader.or("announce", default.announce)?,
             fin_hold: reader.or("fin-hold", default.fin_hold)?,
             reset_drain: reader.or("reset-drain", default.reset_drain)?,
@@ -256,17 +244,12 @@ fn leg(context: &Context<'_>, node: Option<&Tree>, default: LegConfig) -> Result
     let reader = Reader::open(context, node, "a gateway's leg", &[&LEG])?;
     let tcp: TcpLayer = reader.or("tcp", TcpLayer::default())?;
     let leg = tcp.over_leg(default).map_err(|why| reader.bad("tcp", why.to_string()))?;
-    let losses = match reader.node("losses") {
-        None => leg.losses,
-        Some(_) => Losses::ALL[reader.choice("losses", &Losses::ALL.map(Losses::name))?],
-    };
-    let discard = reader.choice("discard", &Discard::ALL.map(Discard::name))?;
     Ok(LegConfig {
-        discard: Discard::ALL[discard],
+        discard: reader.choice("discard")?,
         rate: reader.maybe("rate")?.or(default.rate),
         return_rate: reader.maybe("return-rate")?.or(default.return_rate),
         round_trip: reader.maybe("round-trip")?.or(default.round_trip),
-        losses,
+        losses: reader.maybe_choice("losses")?.unwrap_or(leg.losses),
         mtu: reader.within("mtu", default.mtu, 576..=u16::MAX)?,
         ..leg
     })

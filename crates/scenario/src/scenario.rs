@@ -310,9 +310,8 @@ fn helper(
     let Value::Table(inner) = &node.value else {
         return Err(context.type_error(node, &format!("a table of {table}")));
     };
-    let all = helper::KINDS.map(|(name, _)| name);
-    let kind = inner.get("kind").map(|kind| context.one_of(kind, "helper", &all)).transpose()?;
-    let own = kind.map_or(&helper::HELPER, |kind| helper::KINDS[kind].1);
+    let kind = inner.get("kind").map(|kind| context.choice(kind, "helper")).transpose()?;
+    let own = kind.map_or(&helper::HELPER, helper::Kind::section);
     let reader = Reader::open(context, node, table, &[&helper::HELPER, own])?;
     let names = parts.names;
     let helper = Helper::read(&reader, name, names, below)?;
@@ -342,19 +341,18 @@ fn flow(
     let Value::Table(inner) = &node.value else {
         return Err(context.type_error(node, &format!("a table of {table}")));
     };
-    let all = workload::KINDS.map(|(name, _)| name);
     let kind = match inner.get("workload") {
-        Some(node) => context.one_of(node, "workload", &all)?,
-        None => 0,
+        Some(node) => context.choice(node, "workload")?,
+        None => workload::Kind::default(),
     };
     let mut sections = vec![&flow::FLOW];
-    sections.extend(workload::KINDS[kind].1);
+    sections.extend(kind.sections());
     let reader = Reader::open(context, node, table, &sections)?;
     let end = |key: &str| -> Result<NodeIndex> {
         let node = reader.need_node(key)?;
         let index = parts.names.node(context, node)?;
         let is_host = matches!(parts.nodes[index.0].kind, NodeKind::Host { .. });
-        if is_host || workload::KINDS[kind].0 == "ping" {
+        if is_host || kind == workload::Kind::Ping {
             return Ok(index);
         }
         let why = format!("`{}` is no host: flows begin and end at hosts", node.label());

@@ -81,8 +81,8 @@ fn values_say_what_was_expected() {
     spoilt("\"8Mbit/s\"", "8", "14:8", &["found the number 8", "a rate such as"]);
     spoilt("\"8Mbit/s\"", "\"8\"", "14:8", &["`8` has no known unit", "8Mbit/s"]);
     spoilt("\"250ms\"", "250", "15:9", &["found the number 250", "\"250ms\""]);
-    spoilt("\"60packets\"", "\"sixty\"", "16:9", &["`sixty` is no queue limit", "60packets"]);
-    spoilt("\"60packets\"", "\"0packets\"", "16:9", &["passes nothing"]);
+    spoilt("\"60packets\"", "\"sixty\"", "16:9", &["no queue is called `sixty`", "420packets"]);
+    spoilt("\"60packets\"", "\"0packets\"", "16:9", &["`0packets`", "420packets"]);
     spoilt("\"linux\"", "\"solaris\"", "5:7", &["no preset is called `solaris`", "linux"]);
     spoilt("\"linux\"", "\"linux,iw=none\"", "5:7", &["iw", "none"]);
     spoilt("\"1MB\"", "true", "26:9", &["found true", "bytes"]);
@@ -90,20 +90,36 @@ fn values_say_what_was_expected() {
     spoilt("\"10s\"", "\"0s\"", "3:12", &["no length"]);
     spoilt(
         "\"60packets\"",
-        "{ kind = \"red\", min-threshold = 20 }",
-        "16:41",
-        &["below max-threshold"],
+        "{ kind = \"red\", min-threshold = 20, max-threshold = 15 }",
+        "16:61",
+        &["`15`", "above `min-threshold`, 20"],
     );
     let policer = "{ kind = \"policer\", rate = \"8Mbit/s\", burst = \"0B\" }";
-    spoilt("\"60packets\"", policer, "16:55", &["passes nothing"]);
+    spoilt("\"60packets\"", policer, "16:55", &["`0B`", "`burst`", "30KB"]);
     let no_burst = "{ kind = \"policer\", rate = \"8Mbit/s\" }";
-    spoilt("\"60packets\"", no_burst, "16:9", &["`burst`", "bytes"]);
+    spoilt("\"60packets\"", no_burst, "16:9", &["`policer` needs `burst`", "30KB"]);
     spoilt("\"60packets\"", "{ kind = \"rde\" }", "16:18", &["no queue is called `rde`", "`red`"]);
     spoilt("bytes = \"1MB\"", "workload = \"bulky\"", "26:12", &["`bulky`", "`bulk`"]);
     spoilt("bytes = \"1MB\"", "start = { uniform = [\"5s\", \"1s\"] }", "26:21", &["the least"]);
     spoilt("bytes = \"1MB\"", "start = { normal = \"5s\" }", "26:11", &["`normal`"]);
     spoilt("delay = \"250ms\"", "loss = 1.5", "15:8", &["1.5", "a probability"]);
     spoilt("\"10s\"", "\"10s\"\nwarm-up = \"10s\"", "4:11", &["shorter than duration"]);
+}
+
+#[test]
+fn what_has_another_name_now_is_told() {
+    for (old, at, message) in [
+        ("{ kind = \"droptail\" }", "16:18", "`droptail` is now `drop-tail`"),
+        ("\"droptail:60packets\"", "16:9", "`droptail` is now `drop-tail`"),
+        ("{ kind = \"red\", max-probability = 0.1 }", "16:25", "`max-probability` is now `max-p`"),
+        ("\"red:min=20\"", "16:9", "`min` is now `min-threshold`"),
+    ] {
+        spoilt("\"60packets\"", old, at, &[message]);
+    }
+    spoilt("\"linux\"", "\"linux,control=bbr\"", "5:7", &["`control` is now `congestion`"]);
+    spoilt("\"linux\"", "{ control = \"bbr\" }", "5:9", &["`control` is now `congestion`"]);
+    spoilt("\"linux\"", "{ least_mtu = 296 }", "5:9", &["`least_mtu` is now `min-mtu`"]);
+    spoilt("\"10s\"", "\"10s\"\nwarm_up = \"1s\"", "4:1", &["`warm_up` is now `warm-up`"]);
 }
 
 #[test]
@@ -254,6 +270,6 @@ fn a_mistake_of_one_point_names_the_point() {
     let red = "{ kind = \"red\", min-threshold = 20, max-threshold = 40 }";
     let text = SOUND.replace("\"60packets\"", red).replace("[record]", sweep);
     let found = complaint(&text);
-    assert!(found.contains("(20) must be below max-threshold (10)"), "{found}");
+    assert!(found.contains("`10` is no value for `red`'s `max-threshold`"), "{found}");
     assert!(found.ends_with(" (at max-threshold=10)"), "{found}");
 }

@@ -127,11 +127,11 @@ fn a_bold_start_is_not_a_fair_one() {
         found
     };
     let starts = [
-        "iw=1,control=standard",
-        "iw=16,control=standard",
-        "iw=16,control=standard,pacing=on",
-        "iw=16,control=increase-by-k:k=4",
-        "iw=16,control=hybla",
+        "iw=1,congestion=standard",
+        "iw=16,congestion=standard",
+        "iw=16,congestion=standard,pacing=on",
+        "iw=16,congestion=increase-by-k:k=4",
+        "iw=16,congestion=hybla",
         "iw=10",
     ];
     let unknown = starts.map(|start| of(&format!("tcp = \"gateway-satellite,{start}\"")));
@@ -196,7 +196,7 @@ fn near_and_far(each: u32, leg: &str) -> ([f64; 2], u64) {
 fn increments_of_the_satellite_leg_do_not_matter_where_it_loses_nothing() {
     let controls = ["standard", "increase-by-k:k=4", "constant-rate"];
     let found = controls.map(|control| {
-        let leg = format!("tcp = \"gateway-satellite,control={control},iw=1\"");
+        let leg = format!("tcp = \"gateway-satellite,congestion={control},iw=1\"");
         near_and_far(4, &leg).0
     });
     println!("Mbit/s near and far, by control: {found:.2?}");

@@ -53,7 +53,7 @@ Example:
     ack = \"delayed:40ms\"    # of every second segment; or \"thinned:8:200ms\", \"per-segment\"
     discard = \"off\"         # segments from there, at a backlog; or \"single\", \"random-early\"
     mss = \"hosts\"           # longest segments; or \"clamp\" (what both sides' interfaces carry), 1360
-    tcp = \"reduction=plain,max-unanswered=10\"  # any parameter of bentpipe presets gateway-satellite
+    tcp = \"reduction=plain,max-retries=10\"  # any parameter of bentpipe presets gateway-satellite
 
     [lan]                   # the same but rate, round_trip and add_options; all optional
     recovery = \"sack\"

@@ -1,6 +1,7 @@
 //! Pages: round trips of HTTP's versions on an empty link.
 
 use super::{alone, flow, main_flow, ms, outcome, scenario, times};
+use bentpipe_core::text::Choice;
 use bentpipe_core::units::Rate;
 
 /// A page of a document and 16 objects, each shorter than a segment.
@@ -119,7 +120,7 @@ page = "{page}"
         times(&outcome(&scenario))[0].as_secs_f64()
     };
     println!("page, HTTP: seconds without gateways, with gateways");
-    for page in bentpipe_scenario::web::PAGES {
+    for page in bentpipe_scenario::web::PagePreset::ALL.iter().map(|page| page.name()) {
         for (version, connections) in [("1.0", 1), ("1.0", 4), ("1.1", 1), ("1.1-pipelined", 1)] {
             let keys = format!("workload = \"http/{version}\"\nconnections = {connections}");
             let [plain, split] = [false, true].map(|gateways| path(gateways, page, &keys));

@@ -77,7 +77,7 @@ impl Setup {
 
     /// All hosts with this congestion control.
     pub(super) fn hosts(self, control: &str) -> Setup {
-        self.with("tcp", format!("linux,control={control}"))
+        self.with("tcp", format!("linux,congestion={control}"))
     }
 
     /// Takes down the queue of the satellite link.

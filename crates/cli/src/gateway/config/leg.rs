@@ -6,6 +6,7 @@ use bentpipe_core::tcp::congestion::{Band, Control};
 use bentpipe_core::tcp::pacing::Pacing;
 use bentpipe_core::tcp::receiver::AckPolicy;
 use bentpipe_core::tcp::sender::InitialWindow;
+use bentpipe_core::text::Choice;
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::Rate;
 use bentpipe_gateway::{AddOptions, Discard, LegConfig, Losses, MssLimit};
@@ -67,7 +68,7 @@ macro_rules! set_leg {
         }
         for (key, value) in [
             ("recovery", &$table.recovery),
-            ("control", &$table.congestion),
+            ("congestion", &$table.congestion),
             ("iw", &$table.initial_window),
             ("pacing", &$table.pacing),
             ("rto.min", &$table.min_rto),
@@ -84,7 +85,8 @@ macro_rules! set_leg {
         }
         if let Some(text) = &$table.discard {
             let name = text.get_ref().to_string();
-            leg.discard = name.parse::<Discard>().map_err(|error| Wrong::at(text, &error))?;
+            leg.discard =
+                Discard::read("discard", &name).map_err(|error| Wrong::at(text, &error))?;
         }
     }};
 }
@@ -99,7 +101,7 @@ impl Satellite {
         set_leg!(leg, self);
         if let Some(text) = &self.losses {
             let name = text.get_ref().to_string();
-            leg.losses = name.parse::<Losses>().map_err(|error| Wrong::at(text, &error))?;
+            leg.losses = Losses::read("losses", &name).map_err(|error| Wrong::at(text, &error))?;
         }
         Ok(())
     }
@@ -162,7 +164,7 @@ fn check(leg: &LegConfig) -> Result<(), String> {
     if let Some(ssthresh) = sender.initial_ssthresh {
         within("ssthresh", &Size(ssthresh), &WINDOWS)?;
     }
-    within("max-unanswered", &sender.max_unanswered, &UNANSWERED)?;
+    within("max-retries", &sender.max_retries, &UNANSWERED)?;
     check_timer(leg)?;
     check_control(sender.control)?;
     match leg.ack_policy {

@@ -82,17 +82,17 @@ fn each_side_chooses_its_tcp_by_name() {
     let text = format!(
         "{INTERFACES}[satellite]\nrecovery = \"fack\"\ncongestion = \"cubic\"\ninitial_window = 4\n\
          min_rto = \"2s\"\npacing = \"off\"\nack = \"thinned:8:200ms\"\ntcp = \"reduction=prr, recovery=rack\"\n\
-         mss = 1360\n[lan]\ninitial_window = \"rfc3390\"\nmss = \"clamp\"\ntcp = \"linux,control=vegas:alpha=2;beta=4\"\n"
+         mss = 1360\n[lan]\ninitial_window = \"rfc3390\"\nmss = \"clamp\"\ntcp = \"linux,congestion=vegas:alpha=2;beta=4\"\n"
     );
     let config = read(&text).unwrap();
     let mut satellite = Config::default().satellite;
-    let keys = "recovery=fack,control=cubic,iw=4,rto.min=2s,pacing=off,ack=thinned:8:200ms,\
+    let keys = "recovery=fack,congestion=cubic,iw=4,rto.min=2s,pacing=off,ack=thinned:8:200ms,\
                 reduction=prr";
     satellite.set_all(keys).unwrap();
     satellite.mss = MssLimit::At(1360);
     assert_eq!(config.satellite, satellite);
     let mut lan = Config::default().lan;
-    lan.set_all("linux,iw=rfc3390,control=vegas:alpha=2;beta=4").unwrap();
+    lan.set_all("linux,iw=rfc3390,congestion=vegas:alpha=2;beta=4").unwrap();
     lan.mss = MssLimit::Clamp;
     assert_eq!(config.lan, lan);
 }

@@ -1,21 +1,32 @@
 //! Congestion control by name. A new algorithm is one file beside this one, one variant, one entry
-//! in [`Control::ALL`] and one line in each of the four tables here.
+//! in [`Control::ALL`] and one line in each of the four tables here. The variant is its name, so that
+//! nothing compiles while a table lacks it.
 
-use super::text::{Parameters, UnknownControl};
 use super::{
     Band, Bbr, Bbr1, Classic, Congestion, ConstantRate, Cubic, HighSpeed, Hybla, IncreaseByK,
     KnownLink, Scalable, TolerantCubic, Westwood,
 };
 use super::{SlowStartConfig, Standard, Vegas};
 use crate::condensed::Reader;
+use crate::text::{
+    Choice, Parameters, RATE, SPAN, SWITCH, TextError, positive, rate, span, switch,
+};
 use crate::time::Duration;
-use crate::units::{Rate, parse_duration};
+use crate::units::Rate;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
 /// The congestion control algorithm with its parameters.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, strum::EnumDiscriminants,
+)]
+#[strum_discriminants(
+    vis(pub(super)),
+    name(Name),
+    derive(strum::VariantArray, strum::IntoStaticStr),
+    strum(serialize_all = "kebab-case")
+)]
 pub enum Control {
     /// Slow start, increase by one segment a round trip, halving (RFC 5681).
     #[default]
@@ -63,6 +74,7 @@ pub enum Control {
         b: f64,
     },
     /// HighSpeed TCP (RFC 3649).
+    #[strum_discriminants(strum(serialize = "highspeed"))]
     HighSpeed,
 }
 
@@ -141,93 +153,89 @@ impl Control {
 
 impl fmt::Display for Control {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(Name::from(self).name())?;
         match self {
-            Control::Standard => f.write_str("standard"),
-            Control::ConstantRate { c } => write!(f, "constant-rate:c={c}"),
-            Control::IncreaseByK { k } => write!(f, "increase-by-k:k={k}"),
+            Control::ConstantRate { c } => write!(f, ":c={c}"),
+            Control::IncreaseByK { k } => write!(f, ":k={k}"),
             Control::Vegas(Band { alpha, beta, gamma }) => {
-                write!(f, "vegas:alpha={alpha},beta={beta},gamma={gamma}")
+                write!(f, ":alpha={alpha},beta={beta},gamma={gamma}")
             }
             // Exactly, so that what is written is read back.
             Control::Hybla { rtt0 } if rtt0.subsec_nanos() % 1_000 == 0 => {
-                write!(f, "hybla:rtt0={}us", rtt0.as_micros())
+                write!(f, ":rtt0={}us", rtt0.as_micros())
             }
-            Control::Hybla { rtt0 } => write!(f, "hybla:rtt0={}ns", rtt0.as_nanos()),
-            Control::Cubic { fast_convergence: true } => f.write_str("cubic"),
-            Control::Cubic { fast_convergence: false } => f.write_str("cubic:fast-convergence=off"),
-            Control::TolerantCubic => f.write_str("tolerant-cubic"),
-            Control::KnownLink { rate } => write!(f, "known-link:rate={rate}"),
-            Control::Bbr1 => f.write_str("bbr1"),
-            Control::Bbr => f.write_str("bbr"),
-            Control::HighSpeed => f.write_str("highspeed"),
-            Control::Scalable { a, b } => write!(f, "scalable:a={a},b={b}"),
-            Control::Westwood => f.write_str("westwood"),
+            Control::Hybla { rtt0 } => write!(f, ":rtt0={}ns", rtt0.as_nanos()),
+            Control::Cubic { fast_convergence: false } => f.write_str(":fast-convergence=off"),
+            Control::KnownLink { rate } => write!(f, ":rate={rate}"),
+            Control::Scalable { a, b } => write!(f, ":a={a},b={b}"),
+            Control::Standard
+            | Control::Cubic { fast_convergence: true }
+            | Control::TolerantCubic
+            | Control::Bbr1
+            | Control::Bbr
+            | Control::HighSpeed
+            | Control::Westwood => Ok(()),
         }
     }
 }
 
+/// What factors are.
+const FACTOR: &str = "a number above 0";
+
 impl FromStr for Control {
-    type Err = UnknownControl;
-    fn from_str(text: &str) -> Result<Control, UnknownControl> {
+    type Err = TextError;
+    fn from_str(text: &str) -> Result<Control, TextError> {
         let mut given = Parameters::read(text);
-        let control = match given.name() {
-            "standard" => Control::Standard,
-            "constant-rate" => Control::ConstantRate { c: given.take("c", 100.0, positive)? },
-            "increase-by-k" => Control::IncreaseByK { k: given.take("k", 4.0, positive)? },
-            "vegas" => {
-                let Band { alpha, beta, gamma } = Band::ONE_THREE;
-                let alpha = given.take("alpha", alpha, positive)?;
-                let beta =
-                    given.take("beta", beta.max(alpha), |beta| positive(beta) && *beta >= alpha)?;
-                let gamma = given.take("gamma", gamma, positive)?;
+        let control = match given.kind::<Name>("congestion control")? {
+            Name::Standard => Control::Standard,
+            Name::ConstantRate => {
+                Control::ConstantRate { c: given.take("c", FACTOR, positive)?.unwrap_or(100.0) }
+            }
+            Name::IncreaseByK => {
+                Control::IncreaseByK { k: given.take("k", FACTOR, positive)?.unwrap_or(4.0) }
+            }
+            Name::Vegas => {
+                let usual = Band::ONE_THREE;
+                let alpha = given.take("alpha", FACTOR, positive)?.unwrap_or(usual.alpha);
+                let not_below = |text: &str| positive(text).filter(|beta| *beta >= alpha);
+                let beta = given.take("beta", "a number not below `alpha`", not_below)?;
+                let beta = beta.unwrap_or(usual.beta.max(alpha));
+                let gamma = given.take("gamma", FACTOR, positive)?.unwrap_or(usual.gamma);
                 Control::Vegas(Band { alpha, beta, gamma })
             }
-            "hybla" => {
-                let sound = |text: &str| parse_duration(text).ok().filter(|rtt0| !rtt0.is_zero());
-                Control::Hybla { rtt0: given.take_with("rtt0", RTT0, sound)? }
-            }
-            "cubic" => {
-                let switch = |text: &str| match text {
-                    "on" => Some(true),
-                    "off" => Some(false),
-                    _ => None,
-                };
-                let fast_convergence = given.take_with("fast-convergence", true, switch)?;
-                Control::Cubic { fast_convergence }
-            }
-            "tolerant-cubic" => Control::TolerantCubic,
-            "known-link" => {
-                let sound =
-                    |text: &str| text.parse().ok().filter(|rate: &Rate| rate.bits_per_sec() > 0);
-                Control::KnownLink { rate: given.take_with("rate", LINK_RATE, sound)? }
-            }
-            "bbr1" => Control::Bbr1,
-            "bbr" => Control::Bbr,
-            "highspeed" => Control::HighSpeed,
-            "scalable" => Control::Scalable {
-                a: given.take("a", Scalable::A, positive)?,
-                b: given.take("b", Scalable::B, |b| positive(b) && *b < 1.0)?,
+            Name::Hybla => Control::Hybla { rtt0: given.take("rtt0", SPAN, span)?.unwrap_or(RTT0) },
+            Name::Cubic => Control::Cubic {
+                fast_convergence: given.take("fast-convergence", SWITCH, switch)?.unwrap_or(true),
             },
-            "westwood" => Control::Westwood,
-            _ => {
-                let names = Control::ALL.map(|control| {
-                    let text = control.to_string();
-                    text.split(':').next().unwrap_or_default().to_owned()
-                });
-                return Err(given.unknown("congestion control", &names.join(", ")));
+            Name::TolerantCubic => Control::TolerantCubic,
+            Name::KnownLink => {
+                Control::KnownLink { rate: given.take("rate", RATE, rate)?.unwrap_or(LINK_RATE) }
             }
+            Name::Bbr1 => Control::Bbr1,
+            Name::Bbr => Control::Bbr,
+            Name::HighSpeed => Control::HighSpeed,
+            Name::Scalable => {
+                let part = |text: &str| positive(text).filter(|part| *part < 1.0);
+                Control::Scalable {
+                    a: given.take("a", FACTOR, positive)?.unwrap_or(Scalable::A),
+                    b: given.take("b", "a number between 0 and 1", part)?.unwrap_or(Scalable::B),
+                }
+            }
+            Name::Westwood => Control::Westwood,
         };
         given.finish(control)
     }
 }
 
-fn positive(number: &f64) -> bool {
-    *number > 0.0 && number.is_finite()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_algorithm_is_among_all() {
+        let all = Control::ALL.map(|control| Name::from(control).name());
+        assert_eq!(all.join(", "), Name::names());
+    }
 
     #[test]
     fn names_are_read_and_written() {
