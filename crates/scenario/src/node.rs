@@ -1,14 +1,13 @@
 //! Hosts, routers and gateways.
 
-use crate::document::{Node as Tree, Value};
+use crate::document::Value;
+use crate::gateway::{self, GatewayFile, Runs};
 use crate::names::{LinkIndex, Names};
 use crate::orbit::Position;
-use crate::reader::{Context, Reader, Result, Section, field, one_of};
+use crate::reader::{Reader, Result, Section, field, one_of};
 use crate::tcp::TcpLayer;
 use bentpipe_core::tcp::connection::ConnectionConfig;
-use bentpipe_gateway::{
-    AddOptions, Config as GatewayConfig, Discard, FinMode, Handshake, LegConfig, Losses,
-};
+use bentpipe_gateway::Config as GatewayConfig;
 
 /// A node of the network.
 #[derive(Debug, Clone, PartialEq)]
@@ -98,99 +97,24 @@ pub(crate) const ROUTER: Section = Section {
 
 pub(crate) const GATEWAY: Section = Section {
     path: "gateway.NAME",
-    about: "A gateway that splits TCP connections: the very code of `bentpipe gateway`.",
+    about: "A gateway that splits TCP connections: the very code of `bentpipe gateway`. Besides these keys it has the \
+            tables of `gateway.toml` (below), which go over what a file says that `config` names.",
     fields: &[
         field(
-            "lan",
+            "lan-links",
             "a link's name, or a list",
             "",
             "its links towards the near hosts; its other links are the satellite side",
         ),
         field("position", "such as `50.1N 8.7E`", "", "where it stands, for links with an `orbit`"),
-        field("memory", "bytes", "512MiB", "all that it holds"),
         field(
-            "stream",
-            "bytes",
-            "by its link",
-            "what each direction of a flow may hold at most; less where its bandwidth-delay product is less. Without it five times `rate` × `round-trip` of the satellite leg, at least 4MiB",
-        ),
-        field(
-            "guaranteed",
-            "bytes",
-            "16KiB",
-            "what each direction of a flow may hold whatever the others do",
-        ),
-        field("flows", "a whole number", "20000", "the most flows that it splits"),
-        one_of::<AddOptions>(
-            "add-options",
-            "`known-peer`",
-            "whether TCP options that hosts lack are added on the satellite leg",
-        ),
-        one_of::<Handshake>(
-            "handshake",
-            "`end-to-end`",
-            "whether a server's SYN-ACK is acknowledged when the client has done so, or at once",
-        ),
-        one_of::<FinMode>(
-            "fin",
-            "`end-to-end`",
-            "whether a FIN is acknowledged when the far host has done so, or at once",
-        ),
-        field("announce", "true or false", "true", "announce itself to other gateways in SYNs"),
-        field(
-            "fin-hold",
-            "a time",
-            "30s",
-            "how long a FIN's acknowledgment waits for the far side's",
-        ),
-        field(
-            "reset-drain",
-            "a time",
-            "60s",
-            "how long acknowledged bytes may take to be delivered after a RST",
-        ),
-        field("satellite-leg", "a table", "", "TCP towards the satellite"),
-        field("lan-leg", "a table", "", "TCP towards the near hosts"),
-    ],
-    example: "[gateway.g1]\nlan = \"access\"\nsatellite-leg = { rate = \"8Mbit/s\", round-trip = \"500ms\" }",
-};
-
-pub(crate) const LEG: Section = Section {
-    path: "gateway.NAME.satellite-leg, gateway.NAME.lan-leg",
-    about: "TCP of a gateway towards one side.",
-    fields: &[
-        field(
-            "rate",
-            "a rate",
-            "unknown",
-            "of the link behind it: paces every flow, and sizes the initial window together with `round-trip`",
-        ),
-        field(
-            "return-rate",
-            "a rate",
-            "unknown",
-            "of what comes from that link: where acknowledgments to a gateway would take more than a tenth of `rate`, they are thinned (`ack=thinned:8:200ms`) unless `tcp` has `ack`",
-        ),
-        field("round-trip", "a time", "unknown", "of that link"),
-        field(
-            "tcp",
-            "TCP settings",
-            "satellite `gateway-satellite`, LAN `gateway-terrestrial`",
-            "recovery, congestion control, timers and all else that a leg decides itself",
-        ),
-        one_of::<Losses>(
-            "losses",
-            "`link`; with a preset or a congestion control in `tcp`, `believed`",
-            "what a loss is taken for: the link's own where `rate` is given and the other end is a gateway, and elsewhere unless a queue stands; or congestion in any case",
-        ),
-        field("mtu", "bytes, 576 to 65535", "65535", "the largest IP packet"),
-        one_of::<Discard>(
-            "discard",
-            "`off`",
-            "whether segments from this side are discarded while what they bring has a backlog",
+            "config",
+            "a file's name",
+            "",
+            "the `gateway.toml` of a gateway on a host, which is simulated; found beside the scenario. What it says of interfaces, metrics and the log is left aside",
         ),
     ],
-    example: "satellite-leg = { rate = \"8Mbit/s\", round-trip = \"500ms\", tcp = \"recovery=fack,iw=4\" }",
+    example: "[gateway.g1]\nlan-links = \"access\"\nsatellite = { rate = \"8Mbit/s\", round-trip = \"500ms\" }",
 };
 
 impl Node {
@@ -208,49 +132,25 @@ impl Node {
 
     pub(crate) fn gateway(reader: &Reader<'_>, name: &str, names: &Names) -> Result<Node> {
         let context = reader.context;
-        let lan = reader.need_node("lan")?;
+        let lan = reader.need_node("lan-links")?;
         let lan = match &lan.value {
             Value::List(list) => {
                 list.iter().map(|link| names.link(context, link)).collect::<Result<Vec<_>>>()?
             }
             _ => vec![names.link(context, lan)?],
         };
-        let default = GatewayConfig::default();
-        let config = GatewayConfig {
-            memory: reader.or("memory", default.memory)?,
-            max_stream: reader.maybe("stream")?,
-            guaranteed: reader.or("guaranteed", default.guaranteed)?,
-            max_flows: reader.or("flows", default.max_flows)?,
-            add_options: reader.choice("add-options")?,
-            handshake: reader.choice("handshake")?,
-            fin: reader.choice("fin")?,
-            announce: reader.or("announce", default.announce)?,
-            fin_hold: reader.or("fin-hold", default.fin_hold)?,
-            reset_drain: reader.or("reset-drain", default.reset_drain)?,
-            satellite: leg(context, reader.node("satellite-leg"), default.satellite)?,
-            lan: leg(context, reader.node("lan-leg"), default.lan)?,
-            // Links carry packets of at most one MTU.
-            super_segments: false,
-            ..default
+        let mut config = match reader.node("config") {
+            None => GatewayConfig::default(),
+            Some(node) => {
+                let text = context.text_of_file(node)?;
+                GatewayFile::simulated(&node.label(), &text)?
+            }
         };
+        gateway::read(reader, &mut config, Runs::Simulated)?;
+        // Links carry packets of at most one MTU.
+        config.super_segments = false;
         let position = reader.maybe("position")?;
         let kind = NodeKind::Gateway(Box::new(Gateway { lan, config }));
         Ok(Node { name: name.to_owned(), position, kind })
     }
-}
-
-fn leg(context: &Context<'_>, node: Option<&Tree>, default: LegConfig) -> Result<LegConfig> {
-    let Some(node) = node else { return Ok(default) };
-    let reader = Reader::open(context, node, "a gateway's leg", &[&LEG])?;
-    let tcp: TcpLayer = reader.or("tcp", TcpLayer::default())?;
-    let leg = tcp.over_leg(default).map_err(|why| reader.bad("tcp", why.to_string()))?;
-    Ok(LegConfig {
-        discard: reader.choice("discard")?,
-        rate: reader.maybe("rate")?.or(default.rate),
-        return_rate: reader.maybe("return-rate")?.or(default.return_rate),
-        round_trip: reader.maybe("round-trip")?.or(default.round_trip),
-        losses: reader.maybe_choice("losses")?.unwrap_or(leg.losses),
-        mtu: reader.within("mtu", default.mtu, 576..=u16::MAX)?,
-        ..leg
-    })
 }

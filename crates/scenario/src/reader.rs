@@ -97,7 +97,7 @@ impl Context<'_> {
         self.source.len() + 1 + index
     }
 
-    fn place(&self, at: usize) -> Place {
+    pub(crate) fn place(&self, at: usize) -> Place {
         let change = at.checked_sub(self.source.len() + 1).and_then(|at| self.changes.get(at));
         match change {
             Some(change) => Place { file: format!("change {change}"), line: 0, column: 0 },
@@ -340,8 +340,8 @@ macro_rules! whole_numbers {
             fn from_node(context: &Context<'_>, node: &Node) -> Result<$kind> {
                 match &node.value {
                     Value::Integer(number) => <$kind>::try_from(*number).map_err(|_| {
-                        let most = <$kind>::MAX;
-                        let why = format!("{number} is out of range (expected 0 to {most})");
+                        let (min, max) = (<$kind>::MIN, <$kind>::MAX);
+                        let why = format!("{number} is out of range (expected {min} to {max})");
                         context.value_error(node, why)
                     }),
                     _ => Err(context.type_error(node, "a whole number")),
@@ -350,7 +350,7 @@ macro_rules! whole_numbers {
         }
     )*};
 }
-whole_numbers!(u8, u16, u32, u64, usize);
+whole_numbers!(u8, u16, u32, u64, usize, i64);
 
 impl FromNode for Duration {
     fn from_node(context: &Context<'_>, node: &Node) -> Result<Duration> {

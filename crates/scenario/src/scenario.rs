@@ -6,6 +6,7 @@ use crate::error::Problem;
 use crate::experiment::Experiment;
 use crate::fault::{self, Fault, FaultKind};
 use crate::flow::{self, Flow};
+use crate::gateway;
 use crate::helper::{self, Helper};
 use crate::link::{self, Link};
 use crate::names::{LinkIndex, Names, NodeIndex};
@@ -113,7 +114,20 @@ pub(crate) const SECTIONS: &[&Section] = &[
     &node::HOST,
     &node::ROUTER,
     &node::GATEWAY,
-    &node::LEG,
+    &gateway::TABLES,
+    &gateway::SATELLITE,
+    &gateway::LEG,
+    &gateway::LEG_TCP,
+    &gateway::SPLITTING,
+    &gateway::LIMITS,
+    &gateway::POLICY,
+    &gateway::RULE,
+    &gateway::FILE,
+    &gateway::INTERFACES,
+    &gateway::DRAIN,
+    &gateway::REJECT_QUIC,
+    &gateway::METRICS,
+    &gateway::LOG,
     &link::LINK,
     &link::DIRECTION,
     &crate::queue::DROP_TAIL,
@@ -265,7 +279,9 @@ fn nodes(top: &Reader<'_>, names: &Names, below: ConnectionConfig) -> Result<Vec
         Node::router(&Reader::open(context, node, table, &[&node::ROUTER])?, name)
     })?);
     nodes.extend(each(top, "gateway", |name, node, table| {
-        Node::gateway(&Reader::open(context, node, table, &[&node::GATEWAY])?, name, names)
+        gateway::refuse_former_keys(context, node)?;
+        let sections = [&node::GATEWAY, &gateway::TABLES];
+        Node::gateway(&Reader::open(context, node, table, &sections)?, name, names)
     })?);
     Ok(nodes)
 }
@@ -277,7 +293,7 @@ fn check_gateways(top: &Reader<'_>, nodes: &[Node], links: &[Link]) -> Result<()
         let index = found.expect("every gateway is a node");
         let NodeKind::Gateway(gateway) = &nodes[index.0].kind else { return Ok(()) };
         let Value::Table(inner) = &table.value else { return Ok(()) };
-        let at = inner.get("lan").map_or(table.at, |lan| lan.at);
+        let at = inner.get("lan-links").map_or(table.at, |lan| lan.at);
         let error = |why: String| top.context.error(at, Problem::Network(why));
         for lan in &gateway.lan {
             let link = &links[lan.0];

@@ -11,7 +11,7 @@ tcp = "linux"
 [host.client]
 [router.r1]
 [gateway.g1]
-lan = "lan"
+lan-links = "lan"
 [link.lan]
 between = ["server", "g1"]
 [link.sat]
@@ -127,7 +127,7 @@ fn what_is_missing_is_named() {
     spoilt("duration = \"10s\"", "", "2:1", &["[run] has no `duration`", "a time"]);
     spoilt("to = \"client\"", "", "23:1", &["[flow.main] has no `to`", "a host"]);
     spoilt("at = \"3s\"", "", "27:1", &["[fault.rain] has no `at`"]);
-    spoilt("lan = \"lan\"", "", "8:1", &["[gateway.g1] has no `lan`"]);
+    spoilt("lan-links = \"lan\"", "", "8:1", &["[gateway.g1] has no `lan-links`"]);
     let text = "[host.a]\n[host.b]\n";
     assert!(complaint(text).contains("the file has no `run`"), "{}", complaint(text));
 }
@@ -137,7 +137,7 @@ fn names_must_exist() {
     spoilt("from = \"server\"", "from = \"sever\"", "24:8", &["`sever`", "mean `server`?"]);
     spoilt("[\"g1\", \"r1\"]", "[\"g1\", \"r2\"]", "13:18", &["`r2`", "`r1`"]);
     spoilt("link = \"sat\"\n[flow", "link = \"sta\"\n[flow", "22:8", &["no link", "`sta`"]);
-    spoilt("lan = \"lan\"", "lan = \"lna\"", "9:7", &["no link is called `lna`"]);
+    spoilt("lan-links = \"lan\"", "lan-links = \"lna\"", "9:13", &["no link is called `lna`"]);
 }
 
 #[test]
@@ -152,8 +152,18 @@ fn the_network_must_hold_together() {
         "25:6",
         &["no way", "`server` to `client`"],
     );
-    spoilt("lan = \"lan\"", "lan = \"last\"", "9:7", &["does not end at gateway `g1`"]);
-    spoilt("lan = \"lan\"", "lan = [\"lan\", \"sat\"]", "9:7", &["no link on its satellite side"]);
+    spoilt(
+        "lan-links = \"lan\"",
+        "lan-links = \"last\"",
+        "9:13",
+        &["does not end at gateway `g1`"],
+    );
+    spoilt(
+        "lan-links = \"lan\"",
+        "lan-links = [\"lan\", \"sat\"]",
+        "9:13",
+        &["no link on its satellite side"],
+    );
     spoilt("at = \"r1\"", "at = \"client\"", "22:8", &["`sat` does not end at `client`"]);
     spoilt("[router.r1]", "[router.client]", "7:1", &["another node called `client`"]);
     spoilt(
@@ -190,7 +200,7 @@ fn orbits_need_places_in_sight() {
     let text = SOUND
         .replace("delay = \"250ms\"", orbit)
         .replace("[router.r1]", "[router.r1]\nposition = \"40.7N 74.0W\"")
-        .replace("lan = \"lan\"", "lan = \"lan\"\nposition = \"50.1N 8.7E\"");
+        .replace("lan-links = \"lan\"", "lan-links = \"lan\"\nposition = \"50.1N 8.7E\"");
     assert!(complaint(&text).contains("below the horizon of `r1`"), "{}", complaint(&text));
     let text = text.replace("50.1N 8.7E", "50.1 8.7");
     assert!(complaint(&text).contains("`50.1 8.7` is no position"), "{}", complaint(&text));

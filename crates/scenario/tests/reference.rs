@@ -46,8 +46,8 @@ const NETWORK: [(&str, &str); 21] = [
     ("[host.b2]", ""),
     ("[router.r1]", "position = \"51.0N 7.0E\""),
     ("[router.client-router]", ""),
-    ("[gateway.g1]", "lan = \"access\""),
-    ("[gateway.g2]", "lan = \"far\""),
+    ("[gateway.g1]", "lan-links = \"access\""),
+    ("[gateway.g2]", "lan-links = \"far\""),
     ("[link.access]", "between = [\"server\", \"g1\"]"),
     ("[link.up]", "between = [\"g1\", \"r1\"]"),
     ("[link.sat]", "between = [\"r1\", \"client\"]\nrate = \"1Mbit/s\""),
@@ -68,7 +68,7 @@ fn the_examples_are_sound() {
             path if path.starts_with("link") || path.starts_with("queue") => {
                 "[link.sat]\nbetween = [\"r1\", \"client\"]\nrate = \"1Mbit/s\"\n"
             }
-            path if path.starts_with("gateway") => "[gateway.g1]\nlan = \"access\"\n",
+            path if path.starts_with("gateway") => "[gateway.g1]\nlan-links = \"access\"\n",
             "a random time or size" => {
                 "[flow.main]\nfrom = \"a\"\nto = \"b\"\nworkload = \"request-response\"\n"
             }

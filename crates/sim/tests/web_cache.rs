@@ -169,8 +169,8 @@ fn pages_come_as_from_the_lan_as_over_a_split_connection_or_in_between() {
             let [none, half, all] = [0.0, 0.5, 1.0].map(|hits| path(&cache(hits)).outcome());
             let plain = path("").outcome();
             // A gateway at the same place, with the same TCP.
-            let near = "[gateway.near]\nlan = \"lan\"\nsatellite-leg = { tcp = \"linux\" }\n\
-                        lan-leg = { tcp = \"linux\" }";
+            let near = "[gateway.near]\nlan-links = \"lan\"\nsatellite = { tcp = \"linux\" }\n\
+                        lan = { tcp = \"linux\" }";
             let split = Path { near, ..path("") }.outcome();
             // A server where the cache is.
             let local = Path { sat: "", delay: "0ms", ..path("") }.outcome();

@@ -7,6 +7,11 @@ pub const RENAMED: &[(&str, &str)] = &[
     ("control", "congestion"),
     ("max-unanswered", "max-retries"),
     ("least-mtu", "min-mtu"),
+    ("initial-window", "iw"),
+    ("min-rto", "rto.min"),
+    // Gateways.
+    ("satellite-leg", "satellite"),
+    ("lan-leg", "lan"),
     // Queues.
     ("droptail", "drop-tail"),
     ("min", "min-threshold"),

@@ -133,7 +133,7 @@ until = "flows-done"
 [host.b]
 [router.r]
 [gateway.g]
-lan = "near"
+lan-links = "near"
 [link.near]
 between = ["a", "g"]
 delay = "1ms"

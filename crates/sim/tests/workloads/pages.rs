@@ -82,8 +82,8 @@ fn the_papers_pages_with_and_without_gateways() {
         // Gateways that know the link, as those of the papers do.
         let gateway = |name: &str, lan: &str| match gateways {
             true => format!(
-                "[gateway.{name}]\nlan = \"{lan}\"\n\
-                 satellite-leg = {{ rate = \"8Mbit/s\", round-trip = \"500ms\" }}"
+                "[gateway.{name}]\nlan-links = \"{lan}\"\n\
+                 satellite = {{ rate = \"8Mbit/s\", round-trip = \"500ms\" }}"
             ),
             false => format!("[router.{name}]"),
         };
