@@ -126,7 +126,7 @@ EOF
 gateway() { # COLUMN SPACE known|unknown
     local config=$files/$1/$2.toml
     printf '[interfaces]\nlan = ["lan0"]\nsatellite = ["sat0"]\n' >"$config"
-    [[ $3 == unknown ]] || printf '[satellite]\nrate = "8Mbit/s"\nround_trip = "500ms"\n' >>"$config"
+    [[ $3 == unknown ]] || printf '[satellite]\nrate = "8Mbit/s"\nround-trip = "500ms"\n' >>"$config"
     in_space "$1" "$2" "$bentpipe" gateway --config "$config" >"$files/$1/$2" 2>&1 &
     wait_for "$files/$1/$2" "bentpipe gateway: ready"
 }

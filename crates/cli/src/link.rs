@@ -1,8 +1,10 @@
 //! `bentpipe link`: the live link emulator.
 
-use bentpipe_core::link::{Count, Counters, LinkConfig, LossKind, Outages, QueueKind, QueueLimit};
+use bentpipe_core::link::{
+    Count, Counters, Line, LinkConfig, LinkTextError, LossKind, Outages, QueueKind,
+};
 use bentpipe_core::time::Duration;
-use bentpipe_core::units::{Bytes, Probability, Rate, parse_duration};
+use bentpipe_core::units::{Probability, Rate, parse_duration};
 use bentpipe_net::divert::{Divert, DivertConfig, DivertError, Side};
 use bentpipe_net::emulator::{Emulator, Exit, Summary};
 use bentpipe_net::enclosed::{Enclosed, EnclosedError};
@@ -12,9 +14,6 @@ use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitCode;
-
-/// A default queue holds ten full-sized packets even where the delay is next to nothing.
-const LEAST_QUEUE: Bytes = Bytes::new(15_000);
 
 /// Emulates a link with a bottleneck rate, a propagation delay, a queue and loss, the same in both
 /// directions.
@@ -59,11 +58,11 @@ pub(crate) struct Arguments {
     /// One-way propagation delay: 250ms
     #[arg(long, value_parser = parse_duration)]
     delay: Duration,
-    /// Queue before the bottleneck: 500KB, 64KiB, 345packets; red:limit=50packets,min=5,max=15;
-    /// codel:target=5ms,interval=100ms; policer:rate=8Mbit/s,burst=30KB. Default: a drop-tail queue of rate × 2 × delay, and at
-    /// least 15KB
-    #[arg(long)]
-    queue: Option<QueueKind>,
+    /// Queue before the bottleneck: 500KB, 64KiB, 345packets, 0.5bdp (of rate × 2 × delay, and at least 15KB);
+    /// red:limit=50packets,min-threshold=5,max-threshold=15; codel:target=5ms,interval=100ms;
+    /// policer:rate=8Mbit/s,burst=30KB. A limit alone is that of a drop-tail queue
+    #[arg(long, default_value = "1bdp")]
+    queue: String,
     /// Probability that a packet is lost: 0.01, 1%, 1e-4. Or loss in bursts, after Gilbert and
     /// Elliott: gilbert-elliott:burst=5,loss=1%, gilbert-elliott:good=10s,bad=200ms
     #[arg(long, default_value = "0")]
@@ -94,6 +93,9 @@ pub(crate) enum Error {
     /// Nothing would ever pass.
     #[error("--rate 0 passes nothing")]
     Rate,
+    /// No queue.
+    #[error("--queue: {0}")]
+    Queue(#[from] LinkTextError),
     /// Setting up.
     #[error(transparent)]
     Divert(#[from] DivertError),
@@ -174,12 +176,8 @@ impl Arguments {
         if self.rate.bits_per_sec() == 0 {
             return Err(Error::Rate);
         }
-        let queue = self.queue.unwrap_or_else(|| {
-            match QueueLimit::bandwidth_delay_product(self.rate, self.delay) {
-                QueueLimit::Bytes(product) => QueueLimit::Bytes(product.max(LEAST_QUEUE)).into(),
-                other => other.into(),
-            }
-        });
+        let line = Line { rate: Some(self.rate), delay: self.delay };
+        let queue = QueueKind::of_text(&self.queue, Some(line), None)?;
         let config = |seed| LinkConfig {
             rate: Some(self.rate.into()),
             delay: self.delay.into(),

@@ -6,6 +6,7 @@
 pub mod condensed;
 pub mod link;
 pub mod tcp;
+pub mod text;
 pub mod time;
 pub mod units;
 pub mod wire;

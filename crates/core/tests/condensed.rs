@@ -158,7 +158,7 @@ prop_compose! {
     fn setups()(
         seed in any::<u64>(),
         loss in prop_oneof![Just(0.0), 0.0..0.2],
-        (_, algorithm) in proptest::sample::select(Algorithm::ALL.to_vec()),
+        algorithm in proptest::sample::select(Algorithm::ALL),
         control in proptest::sample::select(Control::ALL.to_vec()),
         slow_start in proptest::sample::select(Growth::ALL.to_vec()),
         (prr, undo, sack, timestamps, ecn) in any::<(bool, bool, bool, bool, bool)>(),

@@ -23,7 +23,7 @@ use proptest::prelude::*;
 
 /// Every loss recovery algorithm.
 fn algorithms() -> impl Strategy<Value = Algorithm> {
-    proptest::sample::select(Algorithm::ALL.to_vec()).prop_map(|(_, algorithm)| algorithm)
+    proptest::sample::select(Algorithm::ALL)
 }
 
 /// Every congestion control, with every slow start.
@@ -80,7 +80,7 @@ fn senders() -> impl Strategy<Value = SenderConfig> {
                 nagle,
                 restart_after_idle: restart,
                 // Long enough for any run of losses; short enough to end within the limit.
-                max_unanswered: 100,
+                max_retries: 100,
                 rto: RtoConfig { max: Duration::from_secs(10), ..RtoConfig::default() },
                 ..SenderConfig::default()
             },
@@ -126,7 +126,7 @@ fn connections() -> impl Strategy<Value = ConnectionConfig> {
                 timestamps,
                 opening: Opening::Handshake,
                 transactions: false,
-                least_mtu: 552,
+                min_mtu: 552,
                 ecn,
                 ack_policy,
                 sender,

@@ -89,7 +89,7 @@ fn a_fine_clock_times_out_before_fast_recovery_is_over() {
 fn a_coarse_clock_expires_on_its_ticks_and_doubles_them() {
     let tick = Duration::from_millis(500);
     let rto = RtoConfig { tick, min: Duration::from_secs(1), ..RtoConfig::default() };
-    let config = SenderConfig { rto, max_unanswered: 100, ..SenderConfig::default() };
+    let config = SenderConfig { rto, max_retries: 100, ..SenderConfig::default() };
     let mut sender = Sender::new(config, 1, 1 << 20, None);
     sender.extend(100);
     let mut now = at(730);

@@ -25,7 +25,6 @@ mod tests;
 
 pub use config::{
     AddOptions, Config, Discard, FinMode, Handshake, LegConfig, LegError, Losses, MssLimit,
-    UnknownDiscard, UnknownLosses,
 };
 pub use ingress::{Checksums, Datagram, Forward, Ingress, Packets};
 pub use observe::{Event, Hosts, Reason, Release, Severity, SideStats, Summary, Traffic};

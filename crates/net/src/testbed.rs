@@ -197,7 +197,7 @@ impl Testbed {
         if let (Some(link), Told::Link) = (self.plan.link, self.plan.told) {
             let round_trip = (2 * link.delay).as_millis();
             let rate = link.rate;
-            _ = write!(config, "[satellite]\nrate = \"{rate}\"\nround_trip = \"{round_trip}ms\"\n");
+            _ = write!(config, "[satellite]\nrate = \"{rate}\"\nround-trip = \"{round_trip}ms\"\n");
         }
         let (name, namespace) = self.gateway_at(place);
         let path = self.files().join(format!("{name}.toml"));

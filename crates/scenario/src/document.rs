@@ -83,6 +83,18 @@ impl Node {
         }
     }
 
+    /// A single value as the text that the core reads; None for a list or a table.
+    pub(crate) fn scalar(&self) -> Option<String> {
+        match &self.value {
+            Value::Text(text) => Some(text.clone()),
+            Value::Switch(true) => Some("on".to_owned()),
+            Value::Switch(false) => Some("off".to_owned()),
+            Value::Integer(number) => Some(number.to_string()),
+            Value::Float(number) => Some(number.to_string()),
+            Value::List(_) | Value::Table(_) => None,
+        }
+    }
+
     /// Its text in TOML, on one line.
     pub(crate) fn inline(&self) -> String {
         match &self.value {

@@ -1,7 +1,8 @@
 //! What breaks, and when.
 
 use crate::names::{LinkIndex, Names, NodeIndex};
-use crate::reader::{Reader, Result, Section, field};
+use crate::reader::{Reader, Result, Section, field, one_of};
+use bentpipe_core::text::Choice;
 use bentpipe_core::time::Duration;
 
 /// Something that happens to the network at a moment.
@@ -18,7 +19,13 @@ pub struct Fault {
 }
 
 /// What happens.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, strum::EnumDiscriminants)]
+#[strum_discriminants(
+    vis(pub(crate)),
+    name(Kind),
+    derive(strum::VariantArray, strum::VariantNames, strum::IntoStaticStr),
+    strum(serialize_all = "kebab-case")
+)]
 pub enum FaultKind {
     /// Both directions of a link pass nothing, and routes do not change.
     LinkDown(LinkIndex),
@@ -37,7 +44,7 @@ pub(crate) const FAULT: Section = Section {
     path: "fault.NAME",
     about: "Something that happens to the network at a moment.",
     fields: &[
-        field("kind", "`link-down`, `route-change`, `gateway-crash`", "", "what happens"),
+        one_of::<Kind>("kind", "", "what happens"),
         field("at", "a time", "", "when"),
         field(
             "lasting",
@@ -65,18 +72,17 @@ pub(crate) const FAULT: Section = Section {
 impl Fault {
     pub(crate) fn read(reader: &Reader<'_>, name: &str, names: &Names) -> Result<Fault> {
         let context = reader.context;
-        const KINDS: [&str; 3] = ["link-down", "route-change", "gateway-crash"];
-        let kind = context.one_of(reader.need_node("kind")?, "fault", &KINDS)?;
+        let kind: Kind = context.choice(reader.need_node("kind")?, "fault")?;
         let not_for = |keys: &[&str]| match keys.iter().find(|key| reader.node(key).is_some()) {
-            Some(key) => Err(reader.bad(key, format!("a {} has no `{key}`", KINDS[kind]))),
+            Some(key) => Err(reader.bad(key, format!("a {} has no `{key}`", kind.name()))),
             None => Ok(()),
         };
         let kind = match kind {
-            0 => {
+            Kind::LinkDown => {
                 not_for(&["cost", "gateway"])?;
                 FaultKind::LinkDown(names.link(context, reader.need_node("link")?)?)
             }
-            1 => {
+            Kind::RouteChange => {
                 not_for(&["gateway"])?;
                 let link = names.link(context, reader.need_node("link")?)?;
                 let none = reader.node("cost").is_none_or(|cost| cost.label() == "none");
@@ -84,7 +90,7 @@ impl Fault {
                     if none { None } else { Some(reader.within("cost", 1.0, 1e-9..=1e9)?) };
                 FaultKind::RouteChange { link, cost }
             }
-            _ => {
+            Kind::GatewayCrash => {
                 not_for(&["cost", "link"])?;
                 FaultKind::GatewayCrash(names.node(context, reader.need_node("gateway")?)?)
             }

@@ -3,7 +3,7 @@
 use crate::distribution::RandomTime;
 use crate::names::NodeIndex;
 use crate::node::{Node, NodeKind};
-use crate::reader::{Reader, Result, Section, field};
+use crate::reader::{Reader, Result, Section, field, one_of};
 use crate::tcp::TcpLayer;
 use crate::workload::{self, Workload};
 use bentpipe_core::tcp::connection::ConnectionConfig;
@@ -53,12 +53,7 @@ pub(crate) const FLOW: Section = Section {
     fields: &[
         field("from", "a host's name", "", "the end that data come from: the server"),
         field("to", "a host's name", "", "the end that data go to: the client"),
-        field(
-            "workload",
-            "`bulk`, `request-response`, `http/1.0`, `http/1.1`, `http/1.1-pipelined`, `telnet`, `web`, `poisson`, `udp`, `ping`",
-            "`bulk`",
-            "what it carries",
-        ),
+        one_of::<workload::Kind>("workload", "`bulk`", "what it carries"),
         field("start", "a random time", "0s", "when it begins"),
         field("stop", "a time", "", "when it ends at the latest"),
         field(
@@ -90,7 +85,7 @@ impl Flow {
     pub(crate) fn read(
         reader: &Reader<'_>,
         name: &str,
-        kind: usize,
+        kind: workload::Kind,
         ends: &Ends<'_>,
         below: ConnectionConfig,
     ) -> Result<Flow> {

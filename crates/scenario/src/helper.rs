@@ -2,7 +2,7 @@
 //! network that the papers and RFC 3135 and 3449 weigh.
 
 use crate::names::{LinkIndex, Names, NodeIndex};
-use crate::reader::{Reader, Result, Section, field};
+use crate::reader::{Reader, Result, Section, field, one_of};
 use crate::tcp::TcpLayer;
 use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_core::time::Duration;
@@ -22,7 +22,13 @@ pub struct Helper {
 }
 
 /// What a helper does. "Out" is onto its link, "in" is from it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, strum::EnumDiscriminants)]
+#[strum_discriminants(
+    vis(pub(crate)),
+    name(Kind),
+    derive(strum::VariantArray, strum::VariantNames, strum::IntoStaticStr),
+    strum(serialize_all = "kebab-case")
+)]
 pub enum HelperKind {
     /// Spreads acknowledgments that go out (the draft of bbn on ACK spacing).
     AckSpacer {
@@ -66,12 +72,7 @@ pub(crate) const HELPER: Section = Section {
     path: "helper.NAME",
     about: "Something at a node that looks at the packets that pass over one of its links.",
     fields: &[
-        field(
-            "kind",
-            "`ack-spacer`, `ack-filter`, `ack-decimator`, `snoop`, `spoof`, `web-cache`",
-            "",
-            "what it does",
-        ),
+        one_of::<Kind>("kind", "", "what it does"),
         field("at", "a node's name", "", "where it stands"),
         field(
             "link",
@@ -154,15 +155,19 @@ pub(crate) const WEB_CACHE: Section = Section {
     example: "[helper.cache]\nkind = \"web-cache\"\nat = \"client-router\"\nlink = \"return\"\nhits = 0.4",
 };
 
-/// Kinds by name.
-pub(crate) const KINDS: [(&str, &Section); 6] = [
-    ("ack-spacer", &ACK_SPACER),
-    ("ack-filter", &ACK_FILTER),
-    ("ack-decimator", &ACK_DECIMATOR),
-    ("snoop", &SNOOP),
-    ("spoof", &SPOOF),
-    ("web-cache", &WEB_CACHE),
-];
+impl Kind {
+    /// The keys of its own.
+    pub(crate) fn section(self) -> &'static Section {
+        match self {
+            Kind::AckSpacer => &ACK_SPACER,
+            Kind::AckFilter => &ACK_FILTER,
+            Kind::AckDecimator => &ACK_DECIMATOR,
+            Kind::Snoop => &SNOOP,
+            Kind::Spoof => &SPOOF,
+            Kind::WebCache => &WEB_CACHE,
+        }
+    }
+}
 
 impl Helper {
     pub(crate) fn read(
@@ -174,21 +179,19 @@ impl Helper {
         let context = reader.context;
         let at = names.node(context, reader.need_node("at")?)?;
         let link = names.link(context, reader.need_node("link")?)?;
-        let kind =
-            context.one_of(reader.need_node("kind")?, "helper", &KINDS.map(|kind| kind.0))?;
-        let kind = match KINDS[kind].0 {
-            "ack-spacer" => HelperKind::AckSpacer { rate: reader.need("rate")? },
-            "ack-filter" => HelperKind::AckFilter,
-            "ack-decimator" => HelperKind::AckDecimator {
+        let kind = match context.choice(reader.need_node("kind")?, "helper")? {
+            Kind::AckSpacer => HelperKind::AckSpacer { rate: reader.need("rate")? },
+            Kind::AckFilter => HelperKind::AckFilter,
+            Kind::AckDecimator => HelperKind::AckDecimator {
                 one_in: reader.within("one-in", 2, 2..=1000)?,
                 longest: reader.or("longest", Duration::from_millis(200))?,
             },
-            "snoop" => HelperKind::Snoop {
+            Kind::Snoop => HelperKind::Snoop {
                 memory: reader.or("memory", Bytes::new(64 << 10))?,
                 least_timeout: reader.or("least-timeout", Duration::from_millis(20))?,
             },
-            "spoof" => HelperKind::Spoof { memory: reader.or("memory", Bytes::new(4 << 20))? },
-            _ => {
+            Kind::Spoof => HelperKind::Spoof { memory: reader.or("memory", Bytes::new(4 << 20))? },
+            Kind::WebCache => {
                 let tcp = reader.or("tcp", TcpLayer::default())?.over(below);
                 let hits = reader.within("hits", 0.0, 0.0..=1.0)?;
                 HelperKind::WebCache { hits, tcp: Box::new(tcp) }

@@ -17,6 +17,7 @@ mod error;
 mod experiment;
 mod fault;
 mod flow;
+pub mod gateway;
 mod helper;
 mod link;
 mod loss;

@@ -6,10 +6,10 @@ use crate::names::{Names, NodeIndex};
 use crate::node::Node;
 use crate::orbit::{Orbit, Pass, Position};
 use crate::profile::{self, Profile};
-use crate::queue::{self, Product, read_queue};
-use crate::reader::{Context, Reader, Result, Section, field};
+use crate::queue::{self, read_queue};
+use crate::reader::{Context, Reader, Result, Section, field, one_of};
 use crate::trace::Trace;
-use bentpipe_core::link::{LossKind, Order, QueueKind, Varying};
+use bentpipe_core::link::{Line, LossKind, Order, QueueKind, Varying};
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::{Probability, Rate};
 use rand_pcg::Pcg64Mcg;
@@ -130,9 +130,8 @@ pub(crate) const DIRECTION: Section = Section {
             "that a bit is wrong, independently; one loses its packet",
         ),
         field("gilbert-elliott", "a table", "", "losses in bursts, instead of `loss`"),
-        field(
+        one_of::<Order>(
             "order",
-            "`kept` or `by-arrival`",
             "`kept`",
             "what a shrinking delay does: a packet waits for the one before it, or overtakes",
         ),
@@ -300,7 +299,7 @@ fn direction(reader: &Reader<'_>, ground: &Ground, firm: &[&str]) -> Result<Dire
     if rate.as_ref().is_some_and(|rate| rate.greatest().bits_per_sec() == 0) {
         return Err(reader.bad("rate", "a link at 0bit/s passes nothing"));
     }
-    let product = Product { rate: rate.as_ref().map(Varying::greatest), delay: delay.greatest() };
+    let line = Line { rate: rate.as_ref().map(Varying::greatest), delay: delay.greatest() };
     let loss = match (reader.maybe("gilbert-elliott")?, loss) {
         (None, loss) => LossKind::Independent(loss.unwrap_or(Varying::Constant(Probability::ZERO))),
         (Some(bursts), None) => LossKind::GilbertElliott(bursts),
@@ -309,10 +308,7 @@ fn direction(reader: &Reader<'_>, ground: &Ground, firm: &[&str]) -> Result<Dire
             return Err(reader.bad("gilbert-elliott", why));
         }
     };
-    let order = match reader.choice("order", &["kept", "by-arrival"])? {
-        0 => Order::Kept,
-        _ => Order::ByArrival,
-    };
+    let order = reader.choice("order")?;
     let mut outages = Vec::new();
     if let Some(own) = reader.maybe::<Outages>("outages")? {
         outages.push(own);
@@ -323,7 +319,7 @@ fn direction(reader: &Reader<'_>, ground: &Ground, firm: &[&str]) -> Result<Dire
     Ok(Direction {
         rate,
         delay,
-        queue: read_queue(context, reader.node("queue"), product)?,
+        queue: read_queue(context, reader.node("queue"), line)?,
         order,
         loss,
         bit_errors,

@@ -3,27 +3,38 @@
 //! The declarations are at once what is accepted, what is suggested for a misspelt key, and the
 //! reference in `docs/scenario-format.md`, so that none of them can lag behind.
 
+mod values;
+
 use crate::change::Change;
-use crate::document::{Node, Table, Value};
+use crate::document::{Entry, Node, Table, Value};
 use crate::error::{Place, Problem, ScenarioError, hint};
-use bentpipe_core::time::Duration;
-use bentpipe_core::units::{Bytes, Probability, Rate, parse_duration};
+use bentpipe_core::text::{Choice, renamed};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
-use std::str::FromStr;
+use strum::VariantNames;
 
 /// A key of a table, with its documentation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Field {
     /// The key.
     pub key: &'static str,
-    /// Which values it takes.
-    pub takes: &'static str,
+    /// Which values it takes, but for `choices`.
+    takes: &'static str,
+    /// The names of which it takes one, or several: those of the type that it is read as.
+    pub choices: &'static [&'static str],
     /// What holds without it; empty if it must be given or simply is absent.
     pub default: &'static str,
     /// What it says.
     pub about: &'static str,
+}
+
+impl Field {
+    /// Which values it takes.
+    pub fn takes(&self) -> String {
+        let choices: Vec<String> = self.choices.iter().map(|name| format!("`{name}`")).collect();
+        format!("{}{}", self.takes, choices.join(", "))
+    }
 }
 
 /// A kind of table, with its documentation.
@@ -46,7 +57,21 @@ pub(crate) const fn field(
     default: &'static str,
     about: &'static str,
 ) -> Field {
-    Field { key, takes, default, about }
+    Field { key, takes, choices: &[], default, about }
+}
+
+/// Declares a key that takes one of the values of `T` by name.
+pub(crate) const fn one_of<T: VariantNames>(
+    key: &'static str,
+    default: &'static str,
+    about: &'static str,
+) -> Field {
+    Field { key, takes: "", choices: T::VARIANTS, default, about }
+}
+
+/// Declares a key that takes a list of values of `T` by name.
+pub(crate) const fn some_of<T: VariantNames>(key: &'static str, about: &'static str) -> Field {
+    Field { key, takes: "a list of ", choices: T::VARIANTS, default: "`[]`", about }
 }
 
 pub(crate) type Result<T> = std::result::Result<T, ScenarioError>;
@@ -71,7 +96,7 @@ impl Context<'_> {
         self.source.len() + 1 + index
     }
 
-    fn place(&self, at: usize) -> Place {
+    pub(crate) fn place(&self, at: usize) -> Place {
         let change = at.checked_sub(self.source.len() + 1).and_then(|at| self.changes.get(at));
         match change {
             Some(change) => Place { file: format!("change {change}"), line: 0, column: 0 },
@@ -88,6 +113,24 @@ impl Context<'_> {
         self.error(node.at, Problem::Value(why.into()))
     }
 
+    /// An error about a key that `table` does not have; it has those that are `known`.
+    pub(crate) fn unknown_key<'k>(
+        &self,
+        entry: &Entry,
+        table: &str,
+        known: impl Iterator<Item = &'k str> + Clone,
+    ) -> ScenarioError {
+        let key = entry.key.clone();
+        let problem = match renamed(&key, known.clone()) {
+            Some(new) => Problem::Renamed { old: key, new: new.to_owned() },
+            None => {
+                let hint = hint(&key, known);
+                Problem::UnknownKey { key, table: table.to_owned(), hint }
+            }
+        };
+        self.error(entry.key_at, problem)
+    }
+
     pub(crate) fn type_error(&self, node: &Node, expected: &str) -> ScenarioError {
         self.error(node.at, Problem::Type { found: node.found(), expected: expected.to_owned() })
     }
@@ -102,6 +145,24 @@ impl Context<'_> {
             .map_err(|why| self.error(node.at, Problem::File { path: path.clone(), why }))?;
         self.files.borrow_mut().insert(path, text.clone());
         Ok(text)
+    }
+
+    /// Which `what` the text at `node` names.
+    pub(crate) fn choice<T: Choice>(&self, node: &Node, what: &str) -> Result<T> {
+        let name = String::from_node(self, node)?;
+        let names = || T::VARIANTS.iter().map(|value| value.name());
+        T::named(&name).ok_or_else(|| {
+            self.error(
+                node.at,
+                match renamed(&name, names()) {
+                    Some(new) => Problem::Renamed { old: name, new: new.to_owned() },
+                    None => {
+                        let hint = hint(&name, names());
+                        Problem::UnknownName { what: what.to_owned(), name, hint }
+                    }
+                },
+            )
+        })
     }
 
     /// The index of the one of `names` that `node` is.
@@ -153,9 +214,8 @@ impl<'a> Reader<'a> {
         let fields = || sections.iter().flat_map(|section| section.fields);
         for entry in &table.entries {
             if !fields().any(|field| field.key == entry.key) {
-                let hint = hint(&entry.key, fields().map(|field| field.key));
-                let (key, table) = (entry.key.clone(), name.to_owned());
-                return Err(context.error(entry.key_at, Problem::UnknownKey { key, table, hint }));
+                let known = fields().map(|field| field.key);
+                return Err(context.unknown_key(entry, name, known));
             }
         }
         Ok(Reader { context, table, name: name.to_owned(), at, sections: sections.to_vec() })
@@ -186,7 +246,7 @@ impl<'a> Reader<'a> {
     pub(crate) fn need_node(&self, key: &str) -> Result<&'a Node> {
         self.node(key).ok_or_else(|| {
             let takes = self.sections.iter().flat_map(|section| section.fields);
-            let takes = takes.filter(|field| field.key == key).map(|field| field.takes);
+            let takes = takes.filter(|field| field.key == key).map(Field::takes);
             let expected = takes.collect::<String>();
             let (key, table) = (key.to_owned(), self.name.clone());
             self.context.error(self.at, Problem::Missing { key, table, expected })
@@ -207,119 +267,28 @@ impl<'a> Reader<'a> {
         Err(self.context.value_error(self.need_node(key)?, why))
     }
 
-    /// The index of one of `names`, the first if there is no such key.
-    pub(crate) fn choice(&self, key: &str, names: &[&str]) -> Result<usize> {
-        self.node(key).map_or(Ok(0), |node| self.context.one_of(node, key, names))
+    /// The value of `key` by name, if there is one.
+    pub(crate) fn maybe_choice<T: Choice>(&self, key: &str) -> Result<Option<T>> {
+        self.node(key).map(|node| self.context.choice(node, key)).transpose()
+    }
+
+    /// The value of `key` by name, or its type's default.
+    pub(crate) fn choice<T: Choice + Default>(&self, key: &str) -> Result<T> {
+        let usual = T::default();
+        debug_assert!(
+            self.sections
+                .iter()
+                .flat_map(|section| section.fields)
+                .any(|field| field.key == key && field.default == format!("`{}`", usual.name())),
+            "`{key}` is declared with another default than `{}`",
+            usual.name()
+        );
+        Ok(self.maybe_choice(key)?.unwrap_or(usual))
     }
 
     /// An error about the value of `key`, or about the table if there is none.
     pub(crate) fn bad(&self, key: &str, why: impl Into<String>) -> ScenarioError {
         let at = self.table.get(key).map_or(self.at, |node| node.at);
         self.context.error(at, Problem::Value(why.into()))
-    }
-}
-
-fn parsed<T: FromStr>(context: &Context<'_>, node: &Node, expected: &str) -> Result<T>
-where
-    T::Err: std::fmt::Display,
-{
-    match &node.value {
-        Value::Text(text) => {
-            text.parse().map_err(|why: T::Err| context.value_error(node, why.to_string()))
-        }
-        _ => Err(context.type_error(node, expected)),
-    }
-}
-
-impl FromNode for String {
-    fn from_node(context: &Context<'_>, node: &Node) -> Result<String> {
-        match &node.value {
-            Value::Text(text) => Ok(text.clone()),
-            _ => Err(context.type_error(node, "a text")),
-        }
-    }
-}
-
-impl FromNode for bool {
-    fn from_node(context: &Context<'_>, node: &Node) -> Result<bool> {
-        match &node.value {
-            Value::Switch(on) => Ok(*on),
-            _ => Err(context.type_error(node, "true or false")),
-        }
-    }
-}
-
-impl FromNode for f64 {
-    fn from_node(context: &Context<'_>, node: &Node) -> Result<f64> {
-        match &node.value {
-            Value::Integer(number) => Ok(*number as f64),
-            Value::Float(number) if number.is_finite() => Ok(*number),
-            _ => Err(context.type_error(node, "a number")),
-        }
-    }
-}
-
-macro_rules! whole_numbers {
-    ($($kind:ty),*) => {$(
-        impl FromNode for $kind {
-            fn from_node(context: &Context<'_>, node: &Node) -> Result<$kind> {
-                match &node.value {
-                    Value::Integer(number) => <$kind>::try_from(*number).map_err(|_| {
-                        let most = <$kind>::MAX;
-                        let why = format!("{number} is out of range (expected 0 to {most})");
-                        context.value_error(node, why)
-                    }),
-                    _ => Err(context.type_error(node, "a whole number")),
-                }
-            }
-        }
-    )*};
-}
-whole_numbers!(u8, u16, u32, u64, usize);
-
-impl FromNode for Duration {
-    fn from_node(context: &Context<'_>, node: &Node) -> Result<Duration> {
-        match &node.value {
-            Value::Text(text) => {
-                parse_duration(text).map_err(|why| context.value_error(node, why.to_string()))
-            }
-            _ => Err(context.type_error(node, "a time such as \"250ms\"")),
-        }
-    }
-}
-
-impl FromNode for Rate {
-    fn from_node(context: &Context<'_>, node: &Node) -> Result<Rate> {
-        parsed(context, node, "a rate such as \"8Mbit/s\"")
-    }
-}
-
-impl FromNode for Bytes {
-    fn from_node(context: &Context<'_>, node: &Node) -> Result<Bytes> {
-        match &node.value {
-            Value::Integer(count) if *count >= 0 => Ok(Bytes::new(count.unsigned_abs())),
-            _ => parsed(context, node, "bytes such as \"10MB\" or \"64KiB\""),
-        }
-    }
-}
-
-impl FromNode for Probability {
-    fn from_node(context: &Context<'_>, node: &Node) -> Result<Probability> {
-        let expected = "a probability such as 0.01, \"1%\" or 1e-6";
-        let number = match &node.value {
-            Value::Integer(number) => *number as f64,
-            Value::Float(number) => *number,
-            _ => return parsed(context, node, expected),
-        };
-        Probability::new(number).ok_or_else(|| context.type_error(node, expected))
-    }
-}
-
-impl<T: FromNode> FromNode for Vec<T> {
-    fn from_node(context: &Context<'_>, node: &Node) -> Result<Vec<T>> {
-        match &node.value {
-            Value::List(list) => list.iter().map(|item| T::from_node(context, item)).collect(),
-            _ => Err(context.type_error(node, "a list in square brackets")),
-        }
     }
 }

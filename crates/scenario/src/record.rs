@@ -2,7 +2,8 @@
 
 use crate::document::{Node, Value};
 use crate::names::{LinkIndex, Names};
-use crate::reader::{Context, Reader, Result, Section, field};
+use crate::reader::{Context, Reader, Result, Section, field, some_of};
+use bentpipe_core::text::Choice;
 use bentpipe_core::time::Duration;
 
 /// What is recorded over time. Results (one row a flow, one row a run) come always.
@@ -24,68 +25,83 @@ pub struct Record {
     pub packets: bool,
 }
 
-macro_rules! series {
-    ($(#[$about:meta])* $name:ident { $($(#[$item:meta])* $variant:ident = $text:literal,)* }) => {
-        $(#[$about])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-        pub enum $name { $($(#[$item])* $variant,)* }
-
-        impl $name {
-            /// Each, with its name.
-            pub const ALL: &[(&str, $name)] = &[$(($text, $name::$variant),)*];
-
-            /// Its name.
-            pub fn name(self) -> &'static str {
-                match self { $($name::$variant => $text,)* }
-            }
-        }
-    };
+/// Series of a flow's sender.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    strum::VariantArray,
+    strum::VariantNames,
+    strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "kebab-case")]
+pub enum FlowSeries {
+    /// Congestion window in bytes.
+    Cwnd,
+    /// Slow start threshold in bytes.
+    Ssthresh,
+    /// Bytes in flight.
+    Flight,
+    /// Smoothed round-trip time in seconds.
+    Srtt,
+    /// Retransmission timeout in seconds.
+    Rto,
+    /// Bytes delivered to the application, in the interval, as a rate.
+    Throughput,
+    /// Every segment sent and every acknowledgment received, as they happen.
+    Sequence,
 }
 
-series! {
-    /// Series of a flow's sender.
-    FlowSeries {
-        /// Congestion window in bytes.
-        Cwnd = "cwnd",
-        /// Slow start threshold in bytes.
-        Ssthresh = "ssthresh",
-        /// Bytes in flight.
-        Flight = "flight",
-        /// Smoothed round-trip time in seconds.
-        Srtt = "srtt",
-        /// Retransmission timeout in seconds.
-        Rto = "rto",
-        /// Bytes delivered to the application, in the interval, as a rate.
-        Throughput = "throughput",
-        /// Every segment sent and every acknowledgment received, as they happen.
-        Sequence = "sequence",
-    }
+/// Series of a link's direction.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    strum::VariantArray,
+    strum::VariantNames,
+    strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "kebab-case")]
+pub enum LinkSeries {
+    /// Queue length in packets and bytes.
+    Queue,
+    /// Bytes sent, in the interval, as a rate.
+    Throughput,
+    /// Packets dropped by the queue in the interval.
+    Drops,
+    /// Packets lost on the line in the interval.
+    Losses,
+    /// Propagation delay in seconds.
+    Delay,
 }
 
-series! {
-    /// Series of a link's direction.
-    LinkSeries {
-        /// Queue length in packets and bytes.
-        Queue = "queue",
-        /// Bytes sent, in the interval, as a rate.
-        Throughput = "throughput",
-        /// Packets dropped by the queue in the interval.
-        Drops = "drops",
-        /// Packets lost on the line in the interval.
-        Losses = "losses",
-        /// Propagation delay in seconds.
-        Delay = "delay",
-    }
-}
-
-series! {
-    /// Series of a gateway.
-    GatewaySeries {
-        /// Bytes held.
-        Memory = "memory",
-        /// Flows split.
-        Flows = "flows",
-    }
+/// Series of a gateway.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    strum::VariantArray,
+    strum::VariantNames,
+    strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "kebab-case")]
+pub enum GatewaySeries {
+    /// Bytes held.
+    Memory,
+    /// Flows split.
+    Flows,
 }
 
 pub(crate) const RECORD: Section = Section {
@@ -93,19 +109,12 @@ pub(crate) const RECORD: Section = Section {
     about: "Time series and captures, besides the results that every run writes.",
     fields: &[
         field("interval", "a time", "100ms", "between two points"),
-        field(
+        some_of::<FlowSeries>(
             "flow",
-            "a list of `cwnd`, `ssthresh`, `flight`, `srtt`, `rto`, `throughput`, `sequence`",
-            "`[]`",
             "what of each flow; `sequence` is every segment and acknowledgment",
         ),
-        field(
-            "link",
-            "a list of `queue`, `throughput`, `drops`, `losses`, `delay`",
-            "`[]`",
-            "what of each direction of each link",
-        ),
-        field("gateway", "a list of `memory`, `flows`", "`[]`", "what of each gateway"),
+        some_of::<LinkSeries>("link", "what of each direction of each link"),
+        some_of::<GatewaySeries>("gateway", "what of each gateway"),
         field("flows", "a list of flows", "all", "of which flows: series, and packets in captures"),
         field(
             "links",
@@ -138,9 +147,9 @@ impl Record {
             which("links").map(|node| each(context, node, |item| names.link(context, item)));
         Ok(Record {
             interval,
-            flow: some_of(context, which("flow"), FlowSeries::ALL)?,
-            link: some_of(context, which("link"), LinkSeries::ALL)?,
-            gateway: some_of(context, which("gateway"), GatewaySeries::ALL)?,
+            flow: series(context, which("flow"))?,
+            link: series(context, which("link"))?,
+            gateway: series(context, which("gateway"))?,
             flows: flows.transpose()?,
             links: links.transpose()?,
             packets: reader.or("packets", false)?,
@@ -159,12 +168,7 @@ fn each<T>(
     }
 }
 
-fn some_of<T: Copy>(
-    context: &Context<'_>,
-    node: Option<&Node>,
-    all: &[(&str, T)],
-) -> Result<Vec<T>> {
+fn series<T: Choice>(context: &Context<'_>, node: Option<&Node>) -> Result<Vec<T>> {
     let Some(node) = node else { return Ok(Vec::new()) };
-    let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
-    each(context, node, |item| Ok(all[context.one_of(item, "time series", &names)?].1))
+    each(context, node, |item| context.choice(item, "time series"))
 }

@@ -1,6 +1,6 @@
 //! How long a run lasts, and with which random numbers.
 
-use crate::reader::{Reader, Result, Section, field};
+use crate::reader::{Reader, Result, Section, field, one_of};
 use bentpipe_core::time::Duration;
 
 /// The frame of a run.
@@ -17,9 +17,21 @@ pub struct Run {
 }
 
 /// When a run ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Default,
+    strum::VariantArray,
+    strum::VariantNames,
+    strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "kebab-case")]
 pub enum End {
     /// After its duration.
+    #[default]
     Duration,
     /// When all flows that are not background have ended, or after its duration.
     FlowsDone,
@@ -30,9 +42,8 @@ pub(crate) const RUN: Section = Section {
     about: "The frame of a run.",
     fields: &[
         field("duration", "a time", "", "how long it lasts; with `until = \"flows-done\"` at most"),
-        field(
+        one_of::<End>(
             "until",
-            "`duration` or `flows-done`",
             "`duration`",
             "`flows-done`: it ends as soon as all flows that are not background have",
         ),
@@ -57,10 +68,7 @@ impl Run {
         if warm_up >= duration {
             return Err(reader.bad("warm-up", "warm-up must be shorter than duration"));
         }
-        let end = match reader.choice("until", &["duration", "flows-done"])? {
-            0 => End::Duration,
-            _ => End::FlowsDone,
-        };
+        let end = reader.choice("until")?;
         Ok(Run { duration, warm_up, end, seed: reader.or("seed", 1)? })
     }
 }

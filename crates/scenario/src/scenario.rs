@@ -6,6 +6,7 @@ use crate::error::Problem;
 use crate::experiment::Experiment;
 use crate::fault::{self, Fault, FaultKind};
 use crate::flow::{self, Flow};
+use crate::gateway;
 use crate::helper::{self, Helper};
 use crate::link::{self, Link};
 use crate::names::{LinkIndex, Names, NodeIndex};
@@ -113,7 +114,20 @@ pub(crate) const SECTIONS: &[&Section] = &[
     &node::HOST,
     &node::ROUTER,
     &node::GATEWAY,
-    &node::LEG,
+    &gateway::TABLES,
+    &gateway::SATELLITE,
+    &gateway::LEG,
+    &gateway::LEG_TCP,
+    &gateway::SPLITTING,
+    &gateway::LIMITS,
+    &gateway::POLICY,
+    &gateway::RULE,
+    &gateway::FILE,
+    &gateway::INTERFACES,
+    &gateway::DRAIN,
+    &gateway::REJECT_QUIC,
+    &gateway::METRICS,
+    &gateway::LOG,
     &link::LINK,
     &link::DIRECTION,
     &crate::queue::DROP_TAIL,
@@ -265,7 +279,9 @@ fn nodes(top: &Reader<'_>, names: &Names, below: ConnectionConfig) -> Result<Vec
         Node::router(&Reader::open(context, node, table, &[&node::ROUTER])?, name)
     })?);
     nodes.extend(each(top, "gateway", |name, node, table| {
-        Node::gateway(&Reader::open(context, node, table, &[&node::GATEWAY])?, name, names)
+        gateway::refuse_former_keys(context, node)?;
+        let sections = [&node::GATEWAY, &gateway::TABLES];
+        Node::gateway(&Reader::open(context, node, table, &sections)?, name, names)
     })?);
     Ok(nodes)
 }
@@ -277,7 +293,7 @@ fn check_gateways(top: &Reader<'_>, nodes: &[Node], links: &[Link]) -> Result<()
         let index = found.expect("every gateway is a node");
         let NodeKind::Gateway(gateway) = &nodes[index.0].kind else { return Ok(()) };
         let Value::Table(inner) = &table.value else { return Ok(()) };
-        let at = inner.get("lan").map_or(table.at, |lan| lan.at);
+        let at = inner.get("lan-links").map_or(table.at, |lan| lan.at);
         let error = |why: String| top.context.error(at, Problem::Network(why));
         for lan in &gateway.lan {
             let link = &links[lan.0];
@@ -310,9 +326,8 @@ fn helper(
     let Value::Table(inner) = &node.value else {
         return Err(context.type_error(node, &format!("a table of {table}")));
     };
-    let all = helper::KINDS.map(|(name, _)| name);
-    let kind = inner.get("kind").map(|kind| context.one_of(kind, "helper", &all)).transpose()?;
-    let own = kind.map_or(&helper::HELPER, |kind| helper::KINDS[kind].1);
+    let kind = inner.get("kind").map(|kind| context.choice(kind, "helper")).transpose()?;
+    let own = kind.map_or(&helper::HELPER, helper::Kind::section);
     let reader = Reader::open(context, node, table, &[&helper::HELPER, own])?;
     let names = parts.names;
     let helper = Helper::read(&reader, name, names, below)?;
@@ -342,19 +357,18 @@ fn flow(
     let Value::Table(inner) = &node.value else {
         return Err(context.type_error(node, &format!("a table of {table}")));
     };
-    let all = workload::KINDS.map(|(name, _)| name);
     let kind = match inner.get("workload") {
-        Some(node) => context.one_of(node, "workload", &all)?,
-        None => 0,
+        Some(node) => context.choice(node, "workload")?,
+        None => workload::Kind::default(),
     };
     let mut sections = vec![&flow::FLOW];
-    sections.extend(workload::KINDS[kind].1);
+    sections.extend(kind.sections());
     let reader = Reader::open(context, node, table, &sections)?;
     let end = |key: &str| -> Result<NodeIndex> {
         let node = reader.need_node(key)?;
         let index = parts.names.node(context, node)?;
         let is_host = matches!(parts.nodes[index.0].kind, NodeKind::Host { .. });
-        if is_host || workload::KINDS[kind].0 == "ping" {
+        if is_host || kind == workload::Kind::Ping {
             return Ok(index);
         }
         let why = format!("`{}` is no host: flows begin and end at hosts", node.label());

@@ -2,7 +2,7 @@
 
 use crate::document::{Node, Table, Value};
 use crate::error::{Problem, hint};
-use crate::reader::{Context, FromNode, Reader, Result, Section, field};
+use crate::reader::{Context, FromNode, Reader, Result, Section, field, one_of};
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::{Bytes, Rate, parse_duration};
 
@@ -29,7 +29,7 @@ pub(crate) const RANGE: Section = Section {
         field("from", "a value", "", "the first"),
         field("to", "a value", "", "the last"),
         field("steps", "2 to 100000", "", "how many values"),
-        field("scale", "`linear` or `log`", "`linear`", "`log`: the same factor between two"),
+        one_of::<Scale>("scale", "`linear`", "`log`: the same factor between two"),
     ],
     example: "\"link.sat.loss\" = { from = 1e-6, to = 1e-2, steps = 5, scale = \"log\" }",
 };
@@ -238,13 +238,32 @@ fn values(context: &Context<'_>, node: &Node) -> Result<Vec<Node>> {
     Ok(values)
 }
 
+/// How the values of a range are spread.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Default,
+    strum::VariantArray,
+    strum::VariantNames,
+    strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "kebab-case")]
+pub(crate) enum Scale {
+    #[default]
+    Linear,
+    Log,
+}
+
 /// The values of `{ from, to, steps, scale }`.
 fn range(context: &Context<'_>, node: &Node) -> Result<Vec<Node>> {
     let reader = Reader::open(context, node, "a range", &[&RANGE])?;
     let (from, to) = (reader.need_node("from")?, reader.need_node("to")?);
     reader.need_node("steps")?;
     let steps = reader.within("steps", 2, 2..=100_000_usize)?;
-    let log = reader.choice("scale", &["linear", "log"])? == 1;
+    let log = reader.choice::<Scale>("scale")? == Scale::Log;
     let quantity = |node: &Node| {
         Quantity::of(node).ok_or_else(|| {
             context.type_error(node, "a number, alone or with a unit, such as \"10ms\"")

@@ -3,11 +3,11 @@
 //! Settings are layered: the scenario's `tcp`, a host's, a flow's. A layer that names a preset
 //! begins anew; one that does not only changes what it says.
 
-use crate::document::{Node, Table, Value};
-use crate::error::{Problem, hint};
+use crate::document::{Entry, Node, Table, Value};
 use crate::reader::{Context, FromNode, Result};
 use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_core::tcp::presets::KEYS;
+use bentpipe_core::text::{Setting, Settings};
 use bentpipe_gateway::{LegConfig, LegError};
 
 /// One layer of settings.
@@ -44,17 +44,16 @@ impl TcpLayer {
     /// `linux,iw=4` begins with a preset; `iw=4` changes what the layers below say.
     fn of_text(context: &Context<'_>, node: &Node, text: &str) -> Result<TcpLayer> {
         let mut layer = TcpLayer::default();
-        let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
-        for (i, part) in parts.enumerate() {
-            match part.split_once('=') {
-                Some((key, value)) => layer.change(context, node, key.trim(), value.trim())?,
-                None if i == 0 => {
+        for setting in Settings::read(text).iter() {
+            match setting {
+                Setting::Base(name) => {
                     let base =
-                        part.parse().map_err(|why| context.value_error(node, format!("{why}")))?;
+                        name.parse().map_err(|why| context.value_error(node, format!("{why}")))?;
                     layer.base = Some(base);
                 }
-                None => {
-                    let why = format!("`{part}` is not of the form key=value");
+                Setting::Pair(key, value) => layer.change(context, node, key, value)?,
+                Setting::Stray(text) => {
+                    let why = format!("`{text}` is not of the form key=value");
                     return Err(context.value_error(node, why));
                 }
             }
@@ -66,23 +65,19 @@ impl TcpLayer {
     fn take(&mut self, context: &Context<'_>, prefix: &str, table: &Table) -> Result<()> {
         for entry in &table.entries {
             let key = format!("{prefix}{}", entry.key);
-            let value = match &entry.node.value {
-                _ if key == "preset" => continue,
-                Value::Table(inner) => {
-                    self.take(context, &format!("{key}."), inner)?;
-                    continue;
-                }
-                Value::Text(text) => text.clone(),
-                Value::Switch(true) => "on".to_owned(),
-                Value::Switch(false) => "off".to_owned(),
-                Value::Integer(number) => number.to_string(),
-                Value::Float(number) => number.to_string(),
-                Value::List(_) => return Err(context.type_error(&entry.node, "one value")),
-            };
+            if key == "preset" {
+                continue;
+            }
+            if let Value::Table(inner) = &entry.node.value {
+                self.take(context, &format!("{key}."), inner)?;
+                continue;
+            }
+            let value = entry.node.scalar();
+            let value = value.ok_or_else(|| context.type_error(&entry.node, "one value"))?;
             if !KEYS.iter().any(|known| known.name == key) {
-                let hint = hint(&key, KEYS.iter().map(|key| key.name));
-                let table = "the TCP settings".to_owned();
-                return Err(context.error(entry.key_at, Problem::UnknownKey { key, table, hint }));
+                let known = KEYS.iter().map(|key| key.name);
+                let entry = Entry { key, ..entry.clone() };
+                return Err(context.unknown_key(&entry, "the TCP settings", known));
             }
             self.change(context, &entry.node, &key, &value)?;
         }

@@ -8,6 +8,7 @@
 use crate::document::{Node, Value};
 use crate::reader::{Context, FromNode, Reader, Result, Section, field};
 use bentpipe_core::units::Bytes;
+use strum::VariantArray;
 
 /// A Web page: a document, and the objects that it refers to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,19 +30,37 @@ impl Page {
 /// Three pages of bharadwaj-2001, section 4.1.1, by name. The paper gives numbers, sums and ranges
 /// of the objects' sizes; those of pages 2 and 3 are ours: page 2's range from 19 KB to 100 KB and
 /// page 3's are equal but for the remainder. KB are 1000 bytes.
-pub const PAGES: [&str; 3] = ["bharadwaj-2001-1", "bharadwaj-2001-2", "bharadwaj-2001-3"];
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::VariantArray, strum::IntoStaticStr)]
+pub enum PagePreset {
+    /// One image.
+    #[strum(serialize = "bharadwaj-2001-1")]
+    OneImage,
+    /// 16 images of different sizes.
+    #[strum(serialize = "bharadwaj-2001-2")]
+    Images,
+    /// 16 images of nearly equal size.
+    #[strum(serialize = "bharadwaj-2001-3")]
+    EqualImages,
+}
 
-fn preset(index: usize) -> Page {
+impl PagePreset {
+    /// Each.
+    pub const ALL: &[PagePreset] = PagePreset::VARIANTS;
+}
+
+fn preset(preset: PagePreset) -> Page {
     let kilo = |sizes: &[u64]| sizes.iter().map(|size| Bytes::new(size * 1000)).collect();
-    match index {
-        0 => Page { document: Bytes::new(356), objects: kilo(&[391]) },
+    match preset {
+        PagePreset::OneImage => Page { document: Bytes::new(356), objects: kilo(&[391]) },
         // 16 images, 19 to 100 KB, together 669 KB.
-        1 => Page {
+        PagePreset::Images => Page {
             document: Bytes::new(1700),
             objects: kilo(&[19, 22, 25, 28, 31, 34, 36, 38, 40, 42, 44, 47, 51, 54, 58, 100]),
         },
         // 16 images of nearly equal size, together 262 KB.
-        _ => Page { document: Bytes::new(1600), objects: vec![Bytes::new(16_375); 16] },
+        PagePreset::EqualImages => {
+            Page { document: Bytes::new(1600), objects: vec![Bytes::new(16_375); 16] }
+        }
     }
 }
 
@@ -62,7 +81,7 @@ pub(crate) const PAGE: Section = Section {
 impl FromNode for Page {
     fn from_node(context: &Context<'_>, node: &Node) -> Result<Page> {
         if let Value::Text(_) = node.value {
-            return Ok(preset(context.one_of(node, "page", &PAGES)?));
+            return Ok(preset(context.choice(node, "page")?));
         }
         let reader = Reader::open(context, node, "a page", &[&PAGE])?;
         let document = reader.need("document")?;
@@ -240,9 +259,10 @@ mod tests {
 
     #[test]
     fn the_papers_pages_have_their_sums() {
-        let sums = [0, 1, 2].map(|index| preset(index).total().count());
+        let sums: Vec<u64> =
+            PagePreset::ALL.iter().map(|page| preset(*page).total().count()).collect();
         assert_eq!(sums, [391_356, 670_700, 263_600]);
-        assert!([1, 2].iter().all(|index| preset(*index).objects.len() == 16));
+        assert!(PagePreset::ALL[1..].iter().all(|page| preset(*page).objects.len() == 16));
     }
 
     #[test]

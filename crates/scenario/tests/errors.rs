@@ -11,7 +11,7 @@ tcp = "linux"
 [host.client]
 [router.r1]
 [gateway.g1]
-lan = "lan"
+lan-links = "lan"
 [link.lan]
 between = ["server", "g1"]
 [link.sat]
@@ -81,8 +81,8 @@ fn values_say_what_was_expected() {
     spoilt("\"8Mbit/s\"", "8", "14:8", &["found the number 8", "a rate such as"]);
     spoilt("\"8Mbit/s\"", "\"8\"", "14:8", &["`8` has no known unit", "8Mbit/s"]);
     spoilt("\"250ms\"", "250", "15:9", &["found the number 250", "\"250ms\""]);
-    spoilt("\"60packets\"", "\"sixty\"", "16:9", &["`sixty` is no queue limit", "60packets"]);
-    spoilt("\"60packets\"", "\"0packets\"", "16:9", &["passes nothing"]);
+    spoilt("\"60packets\"", "\"sixty\"", "16:9", &["no queue is called `sixty`", "420packets"]);
+    spoilt("\"60packets\"", "\"0packets\"", "16:9", &["`0packets`", "420packets"]);
     spoilt("\"linux\"", "\"solaris\"", "5:7", &["no preset is called `solaris`", "linux"]);
     spoilt("\"linux\"", "\"linux,iw=none\"", "5:7", &["iw", "none"]);
     spoilt("\"1MB\"", "true", "26:9", &["found true", "bytes"]);
@@ -90,14 +90,14 @@ fn values_say_what_was_expected() {
     spoilt("\"10s\"", "\"0s\"", "3:12", &["no length"]);
     spoilt(
         "\"60packets\"",
-        "{ kind = \"red\", min-threshold = 20 }",
-        "16:41",
-        &["below max-threshold"],
+        "{ kind = \"red\", min-threshold = 20, max-threshold = 15 }",
+        "16:61",
+        &["`15`", "above `min-threshold`, 20"],
     );
     let policer = "{ kind = \"policer\", rate = \"8Mbit/s\", burst = \"0B\" }";
-    spoilt("\"60packets\"", policer, "16:55", &["passes nothing"]);
+    spoilt("\"60packets\"", policer, "16:55", &["`0B`", "`burst`", "30KB"]);
     let no_burst = "{ kind = \"policer\", rate = \"8Mbit/s\" }";
-    spoilt("\"60packets\"", no_burst, "16:9", &["`burst`", "bytes"]);
+    spoilt("\"60packets\"", no_burst, "16:9", &["`policer` needs `burst`", "30KB"]);
     spoilt("\"60packets\"", "{ kind = \"rde\" }", "16:18", &["no queue is called `rde`", "`red`"]);
     spoilt("bytes = \"1MB\"", "workload = \"bulky\"", "26:12", &["`bulky`", "`bulk`"]);
     spoilt("bytes = \"1MB\"", "start = { uniform = [\"5s\", \"1s\"] }", "26:21", &["the least"]);
@@ -107,11 +107,27 @@ fn values_say_what_was_expected() {
 }
 
 #[test]
+fn what_has_another_name_now_is_told() {
+    for (old, at, message) in [
+        ("{ kind = \"droptail\" }", "16:18", "`droptail` is now `drop-tail`"),
+        ("\"droptail:60packets\"", "16:9", "`droptail` is now `drop-tail`"),
+        ("{ kind = \"red\", max-probability = 0.1 }", "16:25", "`max-probability` is now `max-p`"),
+        ("\"red:min=20\"", "16:9", "`min` is now `min-threshold`"),
+    ] {
+        spoilt("\"60packets\"", old, at, &[message]);
+    }
+    spoilt("\"linux\"", "\"linux,control=bbr\"", "5:7", &["`control` is now `congestion`"]);
+    spoilt("\"linux\"", "{ control = \"bbr\" }", "5:9", &["`control` is now `congestion`"]);
+    spoilt("\"linux\"", "{ least_mtu = 296 }", "5:9", &["`least_mtu` is now `min-mtu`"]);
+    spoilt("\"10s\"", "\"10s\"\nwarm_up = \"1s\"", "4:1", &["`warm_up` is now `warm-up`"]);
+}
+
+#[test]
 fn what_is_missing_is_named() {
     spoilt("duration = \"10s\"", "", "2:1", &["[run] has no `duration`", "a time"]);
     spoilt("to = \"client\"", "", "23:1", &["[flow.main] has no `to`", "a host"]);
     spoilt("at = \"3s\"", "", "27:1", &["[fault.rain] has no `at`"]);
-    spoilt("lan = \"lan\"", "", "8:1", &["[gateway.g1] has no `lan`"]);
+    spoilt("lan-links = \"lan\"", "", "8:1", &["[gateway.g1] has no `lan-links`"]);
     let text = "[host.a]\n[host.b]\n";
     assert!(complaint(text).contains("the file has no `run`"), "{}", complaint(text));
 }
@@ -121,7 +137,7 @@ fn names_must_exist() {
     spoilt("from = \"server\"", "from = \"sever\"", "24:8", &["`sever`", "mean `server`?"]);
     spoilt("[\"g1\", \"r1\"]", "[\"g1\", \"r2\"]", "13:18", &["`r2`", "`r1`"]);
     spoilt("link = \"sat\"\n[flow", "link = \"sta\"\n[flow", "22:8", &["no link", "`sta`"]);
-    spoilt("lan = \"lan\"", "lan = \"lna\"", "9:7", &["no link is called `lna`"]);
+    spoilt("lan-links = \"lan\"", "lan-links = \"lna\"", "9:13", &["no link is called `lna`"]);
 }
 
 #[test]
@@ -136,8 +152,18 @@ fn the_network_must_hold_together() {
         "25:6",
         &["no way", "`server` to `client`"],
     );
-    spoilt("lan = \"lan\"", "lan = \"last\"", "9:7", &["does not end at gateway `g1`"]);
-    spoilt("lan = \"lan\"", "lan = [\"lan\", \"sat\"]", "9:7", &["no link on its satellite side"]);
+    spoilt(
+        "lan-links = \"lan\"",
+        "lan-links = \"last\"",
+        "9:13",
+        &["does not end at gateway `g1`"],
+    );
+    spoilt(
+        "lan-links = \"lan\"",
+        "lan-links = [\"lan\", \"sat\"]",
+        "9:13",
+        &["no link on its satellite side"],
+    );
     spoilt("at = \"r1\"", "at = \"client\"", "22:8", &["`sat` does not end at `client`"]);
     spoilt("[router.r1]", "[router.client]", "7:1", &["another node called `client`"]);
     spoilt(
@@ -174,7 +200,7 @@ fn orbits_need_places_in_sight() {
     let text = SOUND
         .replace("delay = \"250ms\"", orbit)
         .replace("[router.r1]", "[router.r1]\nposition = \"40.7N 74.0W\"")
-        .replace("lan = \"lan\"", "lan = \"lan\"\nposition = \"50.1N 8.7E\"");
+        .replace("lan-links = \"lan\"", "lan-links = \"lan\"\nposition = \"50.1N 8.7E\"");
     assert!(complaint(&text).contains("below the horizon of `r1`"), "{}", complaint(&text));
     let text = text.replace("50.1N 8.7E", "50.1 8.7");
     assert!(complaint(&text).contains("`50.1 8.7` is no position"), "{}", complaint(&text));
@@ -254,6 +280,6 @@ fn a_mistake_of_one_point_names_the_point() {
     let red = "{ kind = \"red\", min-threshold = 20, max-threshold = 40 }";
     let text = SOUND.replace("\"60packets\"", red).replace("[record]", sweep);
     let found = complaint(&text);
-    assert!(found.contains("(20) must be below max-threshold (10)"), "{found}");
+    assert!(found.contains("`10` is no value for `red`'s `max-threshold`"), "{found}");
     assert!(found.ends_with(" (at max-threshold=10)"), "{found}");
 }

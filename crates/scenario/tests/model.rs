@@ -18,12 +18,10 @@ server = { tcp = "recovery=tahoe,iw=2" }
 client = {}
 [router.r]
 [gateway.g]
-lan = "a"
-add-options = "always"
-handshake = "downstream-first"
-fin = "immediate"
-memory = "1MiB"
-satellite-leg = { rate = "8Mbit/s", round-trip = "500ms", tcp = "ack=per-segment", mtu = 1500 }
+lan-links = "a"
+splitting = { handshake = "downstream-first", fin = "immediate" }
+limits.memory = "1MiB"
+satellite = { add-options = "always", rate = "8Mbit/s", round-trip = "500ms", tcp = "ack=per-segment", mtu = 1500 }
 [link.a]
 between = ["server", "g"]
 [link.b]

@@ -1,6 +1,8 @@
 //! `docs/scenario-format.md` is what the code accepts, and its examples are sound.
 
-use bentpipe_scenario::{Experiment, reference};
+use bentpipe_core::tcp::presets::KEYS;
+use bentpipe_core::text::RENAMED;
+use bentpipe_scenario::{Experiment, Scenario, reference};
 use std::path::PathBuf;
 
 fn page() -> PathBuf {
@@ -46,8 +48,8 @@ const NETWORK: [(&str, &str); 21] = [
     ("[host.b2]", ""),
     ("[router.r1]", "position = \"51.0N 7.0E\""),
     ("[router.client-router]", ""),
-    ("[gateway.g1]", "lan = \"access\""),
-    ("[gateway.g2]", "lan = \"far\""),
+    ("[gateway.g1]", "lan-links = \"access\""),
+    ("[gateway.g2]", "lan-links = \"far\""),
     ("[link.access]", "between = [\"server\", \"g1\"]"),
     ("[link.up]", "between = [\"g1\", \"r1\"]"),
     ("[link.sat]", "between = [\"r1\", \"client\"]\nrate = \"1Mbit/s\""),
@@ -68,7 +70,7 @@ fn the_examples_are_sound() {
             path if path.starts_with("link") || path.starts_with("queue") => {
                 "[link.sat]\nbetween = [\"r1\", \"client\"]\nrate = \"1Mbit/s\"\n"
             }
-            path if path.starts_with("gateway") => "[gateway.g1]\nlan = \"access\"\n",
+            path if path.starts_with("gateway") => "[gateway.g1]\nlan-links = \"access\"\n",
             "a random time or size" => {
                 "[flow.main]\nfrom = \"a\"\nto = \"b\"\nworkload = \"request-response\"\n"
             }
@@ -85,4 +87,56 @@ fn the_examples_are_sound() {
             panic!("{error}\n{text}");
         }
     }
+}
+
+/// What has another name now: each new name is one that there is, and CHANGELOG has both.
+#[test]
+fn old_names_have_new_ones_that_exist_and_are_in_the_changelog() {
+    let changes = include_str!("../../../CHANGELOG.md");
+    let sections = reference::sections();
+    let fields = || sections.iter().flat_map(|section| section.fields);
+    for (old, new) in RENAMED {
+        let is_key = fields().any(|field| field.key == *new || field.choices.contains(new));
+        let is_setting = KEYS.iter().any(|key| key.name == *new);
+        assert!(is_key || is_setting, "`{old}` is not `{new}` now");
+        let line = changes.lines().find(|line| {
+            let cells: Vec<&str> = line.split('|').collect();
+            let has = |cell: usize, name: &str| {
+                cells.get(cell).is_some_and(|text| text.contains(&format!("`{name}`")))
+            };
+            has(2, old) && has(3, new)
+        });
+        assert!(line.is_some(), "`{old}`, now `{new}`, is not in CHANGELOG.md");
+    }
+}
+
+/// A queue that is given a declared default is as one of which nothing is said.
+#[test]
+fn the_declared_defaults_of_queues_hold() {
+    let queue = |table: &str| {
+        let network = "run = { duration = \"1s\" }\n[host]\na = {}\nb = {}\n[link.l]\nbetween = [\"a\", \"b\"]\n";
+        let text = format!("{network}rate = \"8Mbit/s\"\nqueue = {{ {table} }}\n");
+        let scenario = Scenario::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        scenario.links[0].forward.queue
+    };
+    let mut compared = 0;
+    for section in reference::sections() {
+        let Some(kind) = section.path.strip_prefix("queue, ") else { continue };
+        let needed = if kind == "policer" { ", rate = \"8Mbit/s\", burst = \"30KB\"" } else { "" };
+        let usual = queue(&format!("kind = \"{kind}\"{needed}"));
+        for field in section.fields.iter().filter(|field| !field.default.contains(' ')) {
+            let default = field.default.trim_matches('`');
+            if default.is_empty() || field.key == "kind" {
+                continue;
+            }
+            let plain = default == "true" || default == "false" || default.parse::<f64>().is_ok();
+            let value = if plain { default.to_owned() } else { format!("\"{default}\"") };
+            assert_eq!(
+                queue(&format!("kind = \"{kind}\"{needed}, {} = {value}", field.key)),
+                usual
+            );
+            compared += 1;
+        }
+    }
+    assert!(compared >= 10, "{compared}");
 }

@@ -25,9 +25,9 @@ const LEGS: [&str; 9] = [
     "recovery=rack",
     "recovery=fack,reduction=prr",
     "recovery=rack,reduction=prr",
-    "recovery=fack,reduction=prr,control=cubic",
-    "recovery=rack,reduction=prr,control=cubic",
-    "recovery=sack,control=hybla",
+    "recovery=fack,reduction=prr,congestion=cubic",
+    "recovery=rack,reduction=prr,congestion=cubic",
+    "recovery=sack,congestion=hybla",
 ];
 const LOSSES: [f64; 3] = [0.0, 0.001, 0.01];
 
@@ -118,7 +118,7 @@ fn download(satellite: Satellite, leg: &str, run: u64) -> f64 {
 
     let gateway = |lan_port| {
         let mut config = Config { super_segments: false, ..Config::default() };
-        config.satellite.set_all("control=standard,reduction=plain").expect("parameters");
+        config.satellite.set_all("congestion=standard,reduction=plain").expect("parameters");
         config.satellite.set_all(leg).expect("parameters of a leg");
         if satellite.known {
             config.satellite.rate = Some(rate);

@@ -139,7 +139,7 @@ const BUSY: &str = r#"
     [host.client]
     [router.near]
     [gateway.far]
-    lan = "net"
+    lan-links = "net"
     [link.lan]
     between = ["client", "near"]
     delay = "1ms"

@@ -37,7 +37,7 @@ bytes = "5MB"
 
 fn network(middle: &str, more: &str) -> String {
     let (kind, keys) = match middle {
-        "gateway" => ("gateway.g", "lan = \"lan\"\nmemory = \"4MiB\""),
+        "gateway" => ("gateway.g", "lan-links = \"lan\"\nlimits.memory = \"4MiB\""),
         _ => ("router.g", ""),
     };
     let text = NETWORK.replace("[MIDDLE]", &format!("[{kind}]\n{keys}")).replace("MID", "g");
@@ -130,7 +130,7 @@ fn a_crash_that_takes_nothing_with_it_is_survived() {
 fn side_by_side(ecmp: &str, more: &str) -> Outcome {
     let pair = |n: u32| {
         format!(
-            "[gateway.near{n}]\nlan = \"in{n}\"\n[gateway.far{n}]\nlan = \"out{n}\"\n\
+            "[gateway.near{n}]\nlan-links = \"in{n}\"\n[gateway.far{n}]\nlan-links = \"out{n}\"\n\
              [link.in{n}]\nbetween = [\"r1\", \"near{n}\"]\nprofile = \"lan\"\n\
              [link.sat{n}]\nbetween = [\"near{n}\", \"far{n}\"]\nrate = \"4Mbit/s\"\ndelay = \"250ms\"\n\
              [link.out{n}]\nbetween = [\"far{n}\", \"r2\"]\nprofile = \"lan\"\n"

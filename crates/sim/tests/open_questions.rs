@@ -5,8 +5,8 @@ use crate::support::outcome;
 /// Half a second over 8 Mbit/s between two gateways, with what their satellite legs are told.
 fn between_gateways(leg: &str) -> String {
     format!(
-        "[gateway.g1]\nlan = \"near\"\nsatellite-leg = {{ {leg} }}\n\
-         [gateway.g2]\nlan = \"far\"\nsatellite-leg = {{ {leg} }}\n\
+        "[gateway.g1]\nlan-links = \"near\"\nsatellite = {{ {leg} }}\n\
+         [gateway.g2]\nlan-links = \"far\"\nsatellite = {{ {leg} }}\n\
          [link.near]\nbetween = [\"server\", \"g1\"]\nprofile = \"ethernet-100\"\n\
          [link.sat]\nbetween = [\"g1\", \"g2\"]\nprofile = \"geo\"\n"
     )
@@ -45,9 +45,9 @@ fn who_has_a_faster_way_on_gets_a_larger_share() {
     let split = between(&between_gateways(KNOWN), 15, 25);
     let routers = between_gateways(KNOWN)
         .replace("gateway.", "router.")
-        .replace("lan = \"near\"\n", "")
-        .replace("lan = \"far\"\n", "")
-        .replace(&format!("satellite-leg = {{ {KNOWN} }}\n"), "");
+        .replace("lan-links = \"near\"\n", "")
+        .replace("lan-links = \"far\"\n", "")
+        .replace(&format!("satellite = {{ {KNOWN} }}\n"), "");
     let plain = between(&routers, 15, 25);
     println!("Mbit/s from 15 s to 25 s, by client: split {split:.2?}, end to end {plain:.2?}");
     let payload = 1448.0 / 1500.0;
@@ -121,11 +121,11 @@ fn a_bold_start_is_not_a_fair_one() {
         found
     };
     let starts = [
-        "iw=1,control=standard",
-        "iw=16,control=standard",
-        "iw=16,control=standard,pacing=on",
-        "iw=16,control=increase-by-k:k=4",
-        "iw=16,control=hybla",
+        "iw=1,congestion=standard",
+        "iw=16,congestion=standard",
+        "iw=16,congestion=standard,pacing=on",
+        "iw=16,congestion=increase-by-k:k=4",
+        "iw=16,congestion=hybla",
         "iw=10",
     ];
     let unknown = starts.map(|start| of(&format!("tcp = \"gateway-satellite,{start}\"")));
@@ -145,8 +145,8 @@ fn a_bold_start_is_not_a_fair_one() {
 #[test]
 fn a_gateways_buffer_may_be_short() {
     let [off, single, early] = ["off", "single", "random-early"].map(|discard| {
-        let lan = format!("lan = \"near\"\nlan-leg = {{ discard = \"{discard}\" }}\n");
-        let boxes = between_gateways(KNOWN).replace("lan = \"near\"\n", &lan);
+        let lan = format!("lan-links = \"near\"\nlan = {{ discard = \"{discard}\" }}\n");
+        let boxes = between_gateways(KNOWN).replace("lan-links = \"near\"\n", &lan);
         let found = shares(&six(&boxes, true), 60);
         println!("{discard}: {:.2} Mbit/s, Jain {:.3}, {} KB at most", found.0, found.1, found.2);
         found
@@ -190,7 +190,7 @@ fn near_and_far(each: u32, leg: &str) -> ([f64; 2], u64) {
 fn increments_of_the_satellite_leg_do_not_matter_where_it_loses_nothing() {
     let controls = ["standard", "increase-by-k:k=4", "constant-rate"];
     let found = controls.map(|control| {
-        let leg = format!("tcp = \"gateway-satellite,control={control},iw=1\"");
+        let leg = format!("tcp = \"gateway-satellite,congestion={control},iw=1\"");
         near_and_far(4, &leg).0
     });
     println!("Mbit/s near and far, by control: {found:.2?}");
@@ -204,8 +204,7 @@ fn increments_of_the_satellite_leg_do_not_matter_where_it_loses_nothing() {
 fn a_gateway_that_acknowledges_as_hosts_do_takes_no_more_than_they() {
     for each in [4, 8] {
         let of = |ack: &str| {
-            let leg =
-                format!("tcp = \"gateway-satellite,iw=1\" }}\nlan-leg = {{ tcp = \"ack={ack}\"");
+            let leg = format!("tcp = \"gateway-satellite,iw=1\" }}\nlan = {{ tcp = \"ack={ack}\"");
             near_and_far(each, &leg)
         };
         let (bold, like_a_host) = (of("per-segment"), of("delayed:40ms"));

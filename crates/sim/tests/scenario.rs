@@ -115,7 +115,7 @@ fn gateways_of_a_scenario_are_the_deployed_ones() {
 fn a_linux_receiver_does_not_hold_back_a_sender_in_slow_start() {
     // Linux 6.18 to itself over such a link: 13.45 s and 670 retransmissions.
     let transfer = |window: &str| {
-        let tcp = format!("linux,control=standard,slow-start=standard{window}");
+        let tcp = format!("linux,congestion=standard,slow-start=standard{window}");
         let outcome = outcome(&format!(
             "[run]\nduration = \"60s\"\nuntil = \"flows-done\"\n[host.a]\ntcp = \"{tcp}\"\n\
              [host.b]\ntcp = \"{tcp}\"\n[link.sat]\nbetween = [\"a\", \"b\"]\nrate = \"8Mbit/s\"\n\

@@ -14,7 +14,7 @@ until = "flows-done"
 [host.server]
 [host.client]
 [gateway.g]
-lan = "lan"
+lan-links = "lan"
 [link.lan]
 between = ["server", "g"]
 rate = "100Mbit/s"
@@ -124,7 +124,7 @@ fn every_segment_and_acknowledgment_is_there() {
 fn prearranged_connections_are_there_as_well() {
     let text = NETWORK
         .replace(",opening=handshake", "")
-        .replace("[gateway.g]\nlan = \"lan\"", "[router.g]");
+        .replace("[gateway.g]\nlan-links = \"lan\"", "[router.g]");
     let outcome = outcome(&format!("{text}{ALL}").replace("gateway = [\"memory\", \"flows\"]", ""));
     let main = &outcome.flows[0];
     let (begin, acks) = (of(&outcome, "main", "segment"), of(&outcome, "main", "ack"));
@@ -145,7 +145,7 @@ fn a_queue_that_is_always_full_is_as_long_as_its_limit() {
         .replace("bytes = \"1MB\"", "")
         .replace("delay = \"250ms\"", "delay = \"10ms\"")
         .replace("loss = 0.002", "")
-        .replace("[gateway.g]\nlan = \"lan\"", "[router.g]")
+        .replace("[gateway.g]\nlan-links = \"lan\"", "[router.g]")
         .replace("ns-1997,recovery=sack", "ns-1997,recovery=sack,send-buffer=40000");
     let outcome = outcome(&text);
     let sat = outcome.links.iter().find(|link| link.name == "sat" && link.from == "g").unwrap();

@@ -31,9 +31,9 @@ const HEAD: &str = "\
 
 /// Every recovery with the standard control, and every other control with SACK.
 fn combinations() -> impl Iterator<Item = (Algorithm, Control)> {
-    let recoveries = Algorithm::ALL.map(|(_, algorithm)| (algorithm, Control::Standard));
+    let recoveries = Algorithm::ALL.iter().map(|algorithm| (*algorithm, Control::Standard));
     let controls = Control::ALL.into_iter().skip(1).map(|control| (Algorithm::Sack, control));
-    recoveries.into_iter().chain(controls)
+    recoveries.chain(controls)
 }
 
 /// Goodput in kbit/s and segments sent again.

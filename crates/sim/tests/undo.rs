@@ -97,19 +97,19 @@ fn reordering_does_not_cost_the_rate() {
 
 #[test]
 fn what_is_lost_is_not_undone() {
-    for (name, algorithm) in Algorithm::ALL {
+    for &algorithm in Algorithm::ALL {
         let (off, _) = transfer(&text(algorithm, true, false), 0.01, &Faults::default());
         let (on, stats) = transfer(&text(algorithm, true, true), 0.01, &Faults::default());
-        assert!(stats.recoveries > 5, "{name}");
+        assert!(stats.recoveries > 5, "{algorithm}");
         // These let a false fast retransmit happen behind a timeout, which is needless indeed.
         let false_ones = matches!(
             algorithm,
             Algorithm::Reno | Algorithm::NewRenoLessCareful | Algorithm::NewRenoAckHeuristic
         );
         if false_ones {
-            assert!(stats.spurious <= 1, "{name}: {stats:?}");
+            assert!(stats.spurious <= 1, "{algorithm}: {stats:?}");
         } else {
-            assert_eq!((on, stats.spurious), (off, 0), "{name}");
+            assert_eq!((on, stats.spurious), (off, 0), "{algorithm}");
         }
     }
 }

@@ -2,6 +2,7 @@
 //! connections of its own, and everything else passes.
 
 use crate::support::{brief, link, main_flow, parsed, played};
+use bentpipe_core::text::Choice;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_scenario::{Scenario, web};
 use bentpipe_sim::{Outcome, build, run};
@@ -149,14 +150,14 @@ fn papers_page<'a>(page: &str, version: &str, connections: u32, more: &str) -> P
 #[test]
 fn pages_come_as_from_the_lan_as_over_a_split_connection_or_in_between() {
     println!("page, HTTP: seconds end to end, split, with 0, 0.5 and all hits, from the LAN");
-    for page in web::PAGES {
+    for page in web::PagePreset::ALL.iter().map(|page| page.name()) {
         for (version, connections) in [("1.0", 1), ("1.0", 4), ("1.1", 1), ("1.1-pipelined", 1)] {
             let path = |more: &str| papers_page(page, version, connections, more);
             let [none, half, all] = [0.0, 0.5, 1.0].map(|hits| path(&cache(hits)).outcome());
             let plain = path("").outcome();
             // A gateway at the same place, with the same TCP.
-            let near = "[gateway.near]\nlan = \"lan\"\nsatellite-leg = { tcp = \"linux\" }\n\
-                        lan-leg = { tcp = \"linux\" }";
+            let near = "[gateway.near]\nlan-links = \"lan\"\nsatellite = { tcp = \"linux\" }\n\
+                        lan = { tcp = \"linux\" }";
             let split = Path { near, ..path("") }.outcome();
             // A server where the cache is.
             let local = Path { sat: "", delay: "0ms", ..path("") }.outcome();
@@ -246,7 +247,7 @@ fn clients_get_over_a_fetch_that_breaks() {
         "[fault.rain]\nkind = \"link-down\"\nlink = \"sat\"\nat = \"10s\"\nlasting = \"2000s\"\n";
     for version in ["1.0", "1.1", "1.1-pipelined"] {
         let keys = format!(
-            "pages = 0\nstop = \"3000s\"\n{}tcp = {{ max-unanswered = 6, syn-retries = 3 }}\n{down}",
+            "pages = 0\nstop = \"3000s\"\n{}tcp = {{ max-retries = 6, syn-retries = 3 }}\n{down}",
             cache(0.5)
         );
         let path = papers_page("bharadwaj-2001-3", version, 2, &keys);

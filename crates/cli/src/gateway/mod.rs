@@ -17,6 +17,7 @@ use bentpipe_net::privileges::{self, PrivilegeError};
 use bentpipe_net::serve::{ClientError, ServeError};
 use bentpipe_net::signals::Signals;
 use bentpipe_net::watchdog::{self, WatchError, Watchdog};
+use bentpipe_scenario::gateway::Interface;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -42,37 +43,42 @@ Example:
 
     [satellite]             # all optional
     rate = \"8Mbit/s\"        # paces what goes out, and sizes the initial window
-    return_rate = \"8Mbit/s\" # of what comes: with `rate`, decides on thinning acknowledgments
-    round_trip = \"500ms\"
-    add_options = \"known-peer\"  # or \"always\", \"never\"
+    return-rate = \"8Mbit/s\" # of what comes: with `rate`, decides on thinning acknowledgments
+    round-trip = \"500ms\"
+    add-options = \"known-peer\"  # or \"always\", \"never\"
+    losses = \"link\"         # what a loss is taken for, unless `congestion` is given; or \"believed\"
     recovery = \"rack\"       # or fack, sack, newreno, …
     congestion = \"cubic\"    # or bbr, bbr1, westwood, standard, hybla, vegas, …
-    initial_window = 10     # segments, or \"4380B\", \"rfc3390\"; more where rate and round_trip say so
+    iw = 10                 # initial window: segments, or \"4380B\", \"rfc3390\"; more where rate and round-trip say so
     pacing = \"8Mbit/s\"      # or \"on\", \"off\"; without it, at the rate if that is given
-    min_rto = \"1s\"
+    rto.min = \"1s\"          # and all else that is a leg's in `bentpipe presets gateway-satellite`
     ack = \"delayed:40ms\"    # of every second segment; or \"thinned:8:200ms\", \"per-segment\"
     discard = \"off\"         # segments from there, at a backlog; or \"single\", \"random-early\"
     mss = \"hosts\"           # longest segments; or \"clamp\" (what both sides' interfaces carry), 1360
-    tcp = \"reduction=plain,max-unanswered=10\"  # any parameter of bentpipe presets gateway-satellite
+    tcp = \"reduction=plain,max-retries=10\"  # the same as a list, below the keys; may begin with a preset
 
-    [lan]                   # the same but rate, round_trip and add_options; all optional
+    [lan]                   # the same but add-options; all optional
     recovery = \"sack\"
 
     [splitting]             # all optional
     handshake = \"end-to-end\"  # or \"downstream-first\": servers are answered before clients have
     fin = \"end-to-end\"        # or \"immediate\": a FIN is acknowledged at once
+    fin-hold = \"30s\"        # for how long at most it waits for the far host's acknowledgment
+    announce = true         # to the gateway at the other end, in SYNs
 
     [limits]                # all optional
     memory = \"512MiB\"       # of all flows together
-    stream = \"64MiB\"        # of one direction of one flow, at most; without it, 5 × rate × round_trip, or 4MiB
+    stream = \"64MiB\"        # of one direction of one flow, at most; without it, 5 × rate × round-trip, or 4MiB
+    guaranteed = \"12KiB\"    # of one direction of one flow, whatever the others hold
     flows = 200000
-    half_open = 8192        # of those, without a SYN-ACK yet; SYNs beyond it are forwarded
-    flows_per_client = 50000 # by the address that opens them
+    half-open = 8192        # of those, without a SYN-ACK yet; SYNs beyond it are forwarded
+    flows-per-client = 50000 # by the address that opens them
+    reset-drain = \"60s\"    # for delivering what is held after a host has reset a connection
     drain = \"30s\"          # for delivering what is held when it is stopped
 
     [policy]                # which connections are split; without it, all
     observe = false         # true: split nothing, and count what would be
-    reject_quic = false     # true: UDP to port 443 is rejected, so that browsers take TCP
+    reject-quic = false     # true: UDP to port 443 is rejected, so that browsers take TCP
 
     [[policy.rule]]         # the first rule that matches a SYN decides
     action = \"forward\"      # or \"split\", \"observe\"
@@ -179,27 +185,30 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
 
 /// Splits connections until a signal comes.
 fn split(path: &Path, json: bool) -> Result<ExitCode, Error> {
-    let setup = config::File::read(path)?;
-    let config::Setup { interfaces, places, mut config, drain, .. } = setup;
-    let config::Setup { reject_quic, metrics, log_every, .. } = setup;
-    let config::Interfaces { lan, satellite } = interfaces;
+    let file = config::read(path)?;
+    let names = |side: &[Interface]| -> Vec<String> {
+        side.iter().map(|interface| interface.name.clone()).collect()
+    };
+    let (lan, satellite) = (names(&file.lan), names(&file.satellite));
     panics::log();
     let signals = Signals::catch()?;
-    let diversion = DivertConfig { reject_quic, ..divert_config([&lan, &satellite]) };
+    let diversion =
+        DivertConfig { reject_quic: file.reject_quic, ..divert_config([&lan, &satellite]) };
     let (mut divert, tuns) = Divert::set_up(diversion).map_err(|error| match &error {
-        DivertError::Interface(name) => places.at(name, &error).into(),
+        DivertError::Interface(name) => config::at_interface(&file, name, &error).into(),
         _ => Error::from(error),
     })?;
     for finding in divert.findings() {
         tracing::warn!("{finding}");
     }
+    let mut config = file.config;
     config.lan.mtu = least_mtu(&lan)?;
     config.satellite.mtu = least_mtu(&satellite)?;
     let mut gateway = LiveGateway::new(tuns, config)?;
-    if let Some(every) = log_every {
+    if let Some(every) = file.log_every {
         gateway.log_every(every);
     }
-    let servers = answers::serve(&gateway.asker(), metrics)?;
+    let servers = answers::serve(&gateway.asker(), file.metrics)?;
     // Here, as the servers have what they listen on, and see to their threads' privileges themselves;
     // all other threads and processes are still to come.
     privileges::give_up_as_gateway()?;
@@ -210,7 +219,7 @@ fn split(path: &Path, json: bool) -> Result<ExitCode, Error> {
     gateway.repaired_by(repairs);
     println!("bentpipe gateway: ready");
     io::stdout().flush()?;
-    let result = panics::ends_with(|| gateway.run(&signals, drain));
+    let result = panics::ends_with(|| gateway.run(&signals, file.drain));
     drop(patrol);
     // Before anything that may take its time. The rest goes with the devices.
     let _ = divert.stop_marking();

@@ -24,11 +24,11 @@ pub(crate) const CASES: &[(&str, fn())] = &[
     }),
     ("gateway_with_a_missing_interface", || {
         let config = "[interfaces]\nsatellite = [\"sat0\"]\nlan = [\"lan7\"]\n";
-        gateway_complains(config, "gateway.toml:3: there is no interface lan7");
+        gateway_complains(config, "gateway.toml:3:8: there is no interface lan7");
     }),
     ("gateway_with_a_rate_of_nothing", || {
         let config = format!("{GOOD}[satellite]\nrate = \"0Mbit/s\"\n");
-        gateway_complains(&config, "gateway.toml:5: rate: 0bit/s is out of range");
+        gateway_complains(&config, "gateway.toml:5:8: rate: 0bit/s is out of range");
     }),
     ("gateway_with_a_bad_rate", || {
         gateway_complains(

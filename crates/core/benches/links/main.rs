@@ -75,7 +75,7 @@ fn configs() -> Vec<(&'static str, LinkConfig)> {
     let trace = Schedule::new(steps, After::Repeat(Duration::from_millis(30))).expect("in order");
     vec![
         ("drop-tail", queue("420packets")),
-        ("red", queue("red:limit=420packets,min=5,max=1000,gentle=on")),
+        ("red", queue("red:limit=420packets,min-threshold=5,max-threshold=1000,gentle=on")),
         ("codel", queue("codel:limit=420packets,ecn=on")),
         ("loss 1%", LinkConfig { packet_loss: loss("1%"), ..plain.clone() }),
         (

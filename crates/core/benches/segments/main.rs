@@ -56,13 +56,13 @@ fn table() {
         let verdict = if ratio <= 2.0 { "flat" } else { "NOT FLAT" };
         println!("{name:<20} {a:>9.0} {b:>9.0} {c:>9.0}   {ratio:>5.2}  {verdict}");
     };
-    let sacking = Algorithm::ALL.iter().filter(|(_, algorithm)| algorithm.needs_sack());
-    for (name, algorithm) in sacking {
+    let sacking = Algorithm::ALL.iter().filter(|algorithm| algorithm.needs_sack());
+    for algorithm in sacking {
         let costs = FLIGHTS.map(|flight| {
             let (episodes, sent) = episodes(*algorithm, flight);
             nanos_each(&episodes, sent, Episode::fresh_sender, Episode::replay_sender)
         });
-        row(&format!("sender, {name}"), costs);
+        row(&format!("sender, {algorithm}"), costs);
     }
     let costs = FLIGHTS.map(|flight| {
         let (episodes, sent) = episodes(Algorithm::Sack, flight);

@@ -6,7 +6,18 @@ use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
 
 /// What becomes of the order of packets when the delay shrinks faster than time passes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Default,
+    strum::VariantArray,
+    strum::VariantNames,
+    strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Order {
     /// It stays: a packet waits for the one sent before it.
     #[default]

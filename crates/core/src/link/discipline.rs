@@ -8,17 +8,26 @@ use crate::time::Instant;
 use crate::units::Rate;
 
 /// A queueing discipline with its parameters. Its text form is that of a [`QueueLimit`], or one of
-/// `droptail:420packets`, `red:limit=50packets,min=5,max=15,weight=0.002,max-p=0.1` (and
-/// `mean-packet=500`, `gentle=off`, `wait=on`, `average=packets`, `drops=packets`, `ecn=off`),
+/// `drop-tail:limit=420packets`, `red:limit=50packets,min-threshold=5,max-threshold=15,weight=0.002,max-p=0.1`
+/// (and `mean-packet=500`, `gentle=off`, `wait=on`, `average=packets`, `drops=packets`, `ecn=off`),
 /// `codel:limit=1000packets,target=5ms,interval=100ms,ecn=off`, of which all parameters may be left
-/// out, and `policer:rate=8Mbit/s,burst=30KB,limit=unlimited`, of which the limit may.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// out, and `policer:rate=8Mbit/s,burst=30KB,limit=unlimited`, of which the limit may. Where the [line](super::Line)
+/// is known, limits may be `1bdp`, too.
+#[derive(Debug, Clone, Copy, PartialEq, strum::EnumDiscriminants)]
+#[strum_discriminants(
+    vis(pub),
+    name(QueueName),
+    doc = "The name of a queueing discipline.",
+    derive(strum::VariantArray, strum::VariantNames, strum::IntoStaticStr),
+    strum(serialize_all = "kebab-case")
+)]
 pub enum QueueKind {
     /// First in, first out; an arrival that does not fit is dropped.
     DropTail(QueueLimit),
     /// Random early detection.
     Red(RedConfig),
     /// Controlled delay.
+    #[strum_discriminants(strum(serialize = "codel"))]
     CoDel(CoDelConfig),
     /// A token bucket that drops what exceeds its rate and burst.
     Policer(PolicerConfig),

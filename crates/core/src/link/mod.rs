@@ -16,7 +16,7 @@
 //! another one's last bit leaves finds the room of that one free.
 //!
 //! Rate, delay and loss are constant or follow a [`Schedule`]. Text forms such as
-//! `red:min=5,max=15` and `gilbert-elliott:burst=5,loss=1%` are those of [`QueueKind`],
+//! `red:min-threshold=5,max-threshold=15` and `gilbert-elliott:burst=5,loss=1%` are those of [`QueueKind`],
 //! [`LossKind`] and [`Outages`].
 //!
 //! Links carry wire packets of at most one MTU, never super-segments. A new kind of queue
@@ -47,7 +47,7 @@ pub use codel::{CoDel, CoDelConfig};
 pub use config::{LinkConfig, QueueLimit, QueueLimitError};
 pub use counters::{Count, Counters};
 pub use delay::{Delay, Order};
-pub use discipline::{Discipline, QueueKind};
+pub use discipline::{Discipline, QueueKind, QueueName};
 pub use drop_tail::DropTail;
 pub use gilbert_elliott::{BurstLoss, GilbertElliott, States};
 pub use loss::{LossModel, RandomLoss, Transmission, loss_probability};
@@ -57,7 +57,7 @@ pub use outages::{Outages, OutagesError};
 pub use policer::{Policer, PolicerConfig};
 pub use red::{Measure, Red, RedConfig};
 pub use schedule::{After, Schedule, ScheduleError, Varying};
-pub use text::LinkTextError;
+pub use text::{Line, LinkTextError};
 
 use crate::time::Instant;
 

@@ -25,7 +25,17 @@ use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 
 /// In what a queue is measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    strum::VariantArray,
+    strum::VariantNames,
+    strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Measure {
     /// Packets, whatever their lengths.
     Packets,

@@ -109,7 +109,7 @@ enum Step {
 }
 
 fn config(choice: u8) -> ConnectionConfig {
-    let (_, algorithm) = Algorithm::ALL[usize::from(choice % 64) % Algorithm::ALL.len()];
+    let algorithm = Algorithm::ALL[usize::from(choice % 64) % Algorithm::ALL.len()];
     let sender = SenderConfig { algorithm, undo: true, ..SenderConfig::default() };
     ConnectionConfig {
         send_buffer: BUFFER,

@@ -8,6 +8,7 @@ use bentpipe_core::tcp::pacing::Pacing;
 use bentpipe_core::tcp::presets::ConfigError;
 use bentpipe_core::tcp::receiver::AckPolicy;
 use bentpipe_core::tcp::sender::SenderConfig;
+use bentpipe_core::text::{Setting, Settings, renamed};
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::Rate;
 
@@ -67,6 +68,14 @@ pub enum LegError {
     /// The core does not understand it.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// The parameter was called so before.
+    #[error("`{old}` is now `{new}`")]
+    Renamed {
+        /// What was given.
+        old: String,
+        /// What it is called now.
+        new: &'static str,
+    },
     /// A leg has no such parameter: it comes from the hosts, or there is none.
     #[error("a leg has no parameter `{0}` (there are {names})", names = LegConfig::KEYS.join(", "))]
     Key(String),
@@ -77,7 +86,7 @@ impl LegConfig {
     pub const KEYS: &[&str] = &[
         "ack",
         "recovery",
-        "control",
+        "congestion",
         "reduction",
         "undo",
         "slow-start",
@@ -89,7 +98,7 @@ impl LegConfig {
         "pacing",
         "nagle",
         "restart-after-idle",
-        "max-unanswered",
+        "max-retries",
         "rto.initial",
         "rto.min",
         "rto.max",
@@ -135,7 +144,11 @@ impl LegConfig {
     /// [`LegError`]; then nothing has changed.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), LegError> {
         if !Self::KEYS.contains(&key) {
-            return Err(LegError::Key(key.to_owned()));
+            let old = key.to_owned();
+            return Err(match renamed(key, Self::KEYS.iter().copied()) {
+                Some(new) => LegError::Renamed { old, new },
+                None => LegError::Key(old),
+            });
         }
         let mut tcp = ConnectionConfig {
             sender: self.sender,
@@ -144,7 +157,7 @@ impl LegConfig {
         };
         tcp.set(key, value)?;
         (self.sender, self.ack_policy) = (tcp.sender, tcp.ack_policy);
-        if key == "control" {
+        if key == "congestion" {
             // Who chooses one wants it to be heard.
             self.losses = Losses::Believed;
         }
@@ -161,12 +174,11 @@ impl LegConfig {
     /// [`LegError`]; then nothing has changed.
     pub fn set_all(&mut self, text: &str) -> Result<(), LegError> {
         let mut changed = *self;
-        let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
-        for (i, part) in parts.enumerate() {
-            match part.split_once('=') {
-                Some((key, value)) => changed.set(key.trim(), value.trim())?,
-                None if i == 0 => changed.begin_with(&ConnectionConfig::preset(part)?),
-                None => return Err(ConfigError::Form(part.to_owned()).into()),
+        for setting in Settings::read(text).iter() {
+            match setting {
+                Setting::Base(name) => changed.begin_with(&ConnectionConfig::preset(name)?),
+                Setting::Pair(key, value) => changed.set(key, value)?,
+                Setting::Stray(text) => return Err(ConfigError::Form(text.to_owned()).into()),
             }
         }
         *self = changed;
@@ -238,7 +250,7 @@ mod tests {
     fn a_text_changes_what_it_names() {
         let mut leg = Config::default().satellite;
         let before = leg;
-        leg.set_all("recovery=fack, control=vegas:alpha=2;beta=4, iw=4380B").unwrap();
+        leg.set_all("recovery=fack, congestion=vegas:alpha=2;beta=4, iw=4380B").unwrap();
         assert_eq!(leg.sender.algorithm, Algorithm::Fack);
         assert!(matches!(leg.sender.control, Control::Vegas { .. }));
         assert_eq!(leg.sender.initial_window, InitialWindow::Bytes(4380));
@@ -258,7 +270,8 @@ mod tests {
         for text in ["", "iw=4", "gateway-satellite", "gateway-satellite,recovery=fack"] {
             assert_eq!(losses(text), (Losses::Link, true), "{text}");
         }
-        for text in ["control=cubic", "linux", "linux,iw=4", "gateway-satellite,control=bbr"] {
+        for text in ["congestion=cubic", "linux", "linux,iw=4", "gateway-satellite,congestion=bbr"]
+        {
             assert_eq!(losses(text), (Losses::Believed, false), "{text}");
         }
         assert_eq!(losses("pacing=off"), (Losses::Link, false), "there is nothing to limit it");
@@ -270,9 +283,10 @@ mod tests {
         let before = leg;
         for (text, part) in [
             ("recovery=hope", "fack"),
-            ("control=hope", "cubic"),
+            ("congestion=hope", "cubic"),
             ("iw=2,sack=off", "`sack`"),
-            ("sack=off", "recovery, control"),
+            ("sack=off", "recovery, congestion"),
+            ("control=cubic", "`control` is now `congestion`"),
             ("solaris", "gateway-satellite"),
             ("iw=4,linux", "`linux`"),
         ] {

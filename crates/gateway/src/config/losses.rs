@@ -1,10 +1,18 @@
 //! What a loss on a leg is taken for.
 
-use std::fmt;
-use std::str::FromStr;
-
 /// What a loss is taken for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Default,
+    strum::VariantArray,
+    strum::VariantNames,
+    strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Losses {
     /// The link's own, where its rate is known and a gateway at its other end has announced itself in
     /// the connection's handshake: nobody else is known to be on the way. All flows together are watched
@@ -17,37 +25,4 @@ pub enum Losses {
     Link,
     /// Congestion, as everywhere else: the leg's congestion control answers it.
     Believed,
-}
-
-impl Losses {
-    /// Both.
-    pub const ALL: [Losses; 2] = [Losses::Link, Losses::Believed];
-
-    /// Its name in configuration files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Losses::Link => "link",
-            Losses::Believed => "believed",
-        }
-    }
-}
-
-impl fmt::Display for Losses {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// There is no such thing to take losses for.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("losses: `{0}` is none of {names}", names = Losses::ALL.map(Losses::name).join(", "))]
-pub struct UnknownLosses(String);
-
-impl FromStr for Losses {
-    type Err = UnknownLosses;
-
-    fn from_str(text: &str) -> Result<Losses, UnknownLosses> {
-        let named = Losses::ALL.into_iter().find(|losses| losses.name() == text);
-        named.ok_or_else(|| UnknownLosses(text.to_owned()))
-    }
 }

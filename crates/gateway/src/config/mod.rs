@@ -6,10 +6,10 @@ mod leg;
 mod losses;
 mod stream;
 
-pub use discard::{Discard, UnknownDiscard};
+pub use discard::Discard;
 use leg::SATELLITE_PRESET;
 pub use leg::{LegConfig, LegError, MssLimit};
-pub use losses::{Losses, UnknownLosses};
+pub use losses::Losses;
 pub(crate) use stream::UNKNOWN_LINK;
 
 use crate::Side;
@@ -19,7 +19,18 @@ use bentpipe_core::units::Bytes;
 use bentpipe_core::wire::IpHeader;
 
 /// Whether options that a host did not offer are added on the satellite leg.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Default,
+    strum::VariantArray,
+    strum::VariantNames,
+    strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "kebab-case")]
 pub enum AddOptions {
     /// Towards a gateway that has announced itself on the link, which takes them off again.
     #[default]
@@ -31,7 +42,18 @@ pub enum AddOptions {
 }
 
 /// When the server's SYN-ACK is acknowledged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Default,
+    strum::VariantArray,
+    strum::VariantNames,
+    strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Handshake {
     /// When the client has acknowledged it: the server has no connection that the client has not.
     #[default]
@@ -42,7 +64,18 @@ pub enum Handshake {
 }
 
 /// When a host's FIN is acknowledged to it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Default,
+    strum::VariantArray,
+    strum::VariantNames,
+    strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "kebab-case")]
 pub enum FinMode {
     /// When the far host has acknowledged it (Henderson, 4.3.1), or after
     /// [`fin_hold`](Config::fin_hold).

@@ -12,7 +12,18 @@ use crate::Side;
 use crate::segment::Segment;
 
 /// What becomes of connections that a rule names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Default,
+    strum::VariantArray,
+    strum::VariantNames,
+    strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Action {
     /// They are split.
     #[default]

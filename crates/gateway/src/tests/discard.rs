@@ -87,9 +87,9 @@ fn of_a_window_one_segment_is_discarded_and_only_in_order() {
                 upload.acknowledge(delivered);
             }
         }
-        println!("{discard}: {} of {next} bytes", upload.discarded());
-        assert!(upload.discarded() > 0, "{discard}");
-        assert!(delivered > 1_000 * LEN, "{discard}: {delivered}");
+        println!("{discard:?}: {} of {next} bytes", upload.discarded());
+        assert!(upload.discarded() > 0, "{discard:?}");
+        assert!(delivered > 1_000 * LEN, "{discard:?}: {delivered}");
     }
 }
 

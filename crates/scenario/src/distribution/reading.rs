@@ -5,8 +5,10 @@ use crate::document::{Node, Value};
 use crate::error::Problem;
 use crate::reader::{Context, Field, FromNode, Reader, Result, Section, field};
 use crate::web;
+use bentpipe_core::text::Choice;
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::Bytes;
+use strum::VariantArray;
 
 const ABOUT: &str = "Wherever a random time or size is taken. A text alone is a constant. The unit \
                      is that of the values: `\"5s\"` for times, `\"10KB\"` for sizes. Each value \
@@ -93,22 +95,34 @@ impl FromNode for RandomSize {
     }
 }
 
+/// What kind of distribution a table describes: the key that it has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::VariantArray, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
+enum Kind {
+    Uniform,
+    Exponential,
+    Pareto,
+    Lognormal,
+    Measured,
+    Like,
+}
+
 fn distribution(reader: &Reader<'_>, unit: Unit) -> Result<Distribution> {
-    const KINDS: [&str; 6] = ["uniform", "exponential", "pareto", "lognormal", "measured", "like"];
     let context = reader.context;
-    let mut given = KINDS.into_iter().filter_map(|kind| Some((kind, reader.node(kind)?)));
+    let kinds = Kind::VARIANTS.iter();
+    let mut given = kinds.filter_map(|kind| Some((*kind, reader.node(kind.name())?)));
     let Some((kind, node)) = given.next() else {
-        let expected = format!("one of {}", KINDS.join(", "));
+        let expected = format!("one of {}", Kind::names());
         let problem =
             Problem::Missing { key: "uniform".into(), table: reader.name.clone(), expected };
         return Err(context.error(reader.at, problem));
     };
     if let Some((second, node)) = given.next() {
-        let why = format!("`{kind}` and `{second}` exclude each other");
+        let why = format!("`{}` and `{}` exclude each other", kind.name(), second.name());
         return Err(context.value_error(node, why));
     }
     match kind {
-        "uniform" => {
+        Kind::Uniform => {
             let Value::List(ends) = &node.value else {
                 return Err(context.type_error(node, "a list of two values"));
             };
@@ -121,8 +135,8 @@ fn distribution(reader: &Reader<'_>, unit: Unit) -> Result<Distribution> {
             }
             Ok(Distribution::Uniform(from, to))
         }
-        "exponential" => Ok(Distribution::Exponential(unit(context, node)?)),
-        "pareto" => {
+        Kind::Exponential => Ok(Distribution::Exponential(unit(context, node)?)),
+        Kind::Pareto => {
             let mean = unit(context, node)?;
             let shape = reader.or("shape", 1.5)?;
             let max = reader.node("max").map(|max| unit(context, max)).transpose()?;
@@ -132,12 +146,12 @@ fn distribution(reader: &Reader<'_>, unit: Unit) -> Result<Distribution> {
                 context.value_error(node, why)
             })
         }
-        "lognormal" => {
+        Kind::Lognormal => {
             let sigma = reader.within("sigma", 1.0, 0.0..=20.0)?;
             Ok(Distribution::LogNormal { median: unit(context, node)?, sigma })
         }
-        "measured" => measured(context, node, unit),
-        _ => {
+        Kind::Measured => measured(context, node, unit),
+        Kind::Like => {
             let names = web::MEASURED.map(|(name, _)| name);
             let found = context.one_of(node, "measurement", &names)?;
             Ok(Distribution::Measured(web::MEASURED[found].1.to_vec()))

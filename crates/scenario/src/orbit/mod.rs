@@ -12,7 +12,7 @@ pub use geo::Geo;
 pub use walker::{Choice, Pass, Walker};
 
 use crate::document::Node;
-use crate::reader::{Context, FromNode, Reader, Result, Section, field};
+use crate::reader::{Context, FromNode, Reader, Result, Section, field, one_of};
 use bentpipe_core::time::Duration;
 
 /// In km: WGS 84's equatorial radius.
@@ -55,11 +55,18 @@ pub(crate) fn delay_of(range: f64) -> Duration {
 }
 
 /// The orbit of a link's satellite.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, strum::EnumDiscriminants)]
+#[strum_discriminants(
+    vis(pub(crate)),
+    name(Kind),
+    derive(strum::VariantArray, strum::VariantNames, strum::IntoStaticStr),
+    strum(serialize_all = "kebab-case")
+)]
 pub enum Orbit {
     /// Geostationary.
     Geo(Geo),
     /// A shell of circular orbits, the serving satellite changing.
+    #[strum_discriminants(strum(serialize = "leo"))]
     Walker(Walker),
 }
 
@@ -95,7 +102,7 @@ pub(crate) const GEO: Section = Section {
     about: "A geostationary satellite. The delay follows from the `position` of the link's two \
             ends; both must see the satellite.",
     fields: &[
-        field("kind", "`geo` or `leo`", "", "the kind of orbit"),
+        one_of::<Kind>("kind", "", "the kind of orbit"),
         field("longitude", "such as `19.2E`", "", "over which longitude the satellite stands"),
     ],
     example: "orbit = { kind = \"geo\", longitude = \"19.2E\" }",
@@ -125,9 +132,8 @@ pub(crate) const WALKER: Section = Section {
         ),
         field("spread", "degrees", "360", "over which the planes' nodes are spread"),
         field("min-elevation", "degrees", "25", "below this a satellite is not used"),
-        field(
+        one_of::<Choice>(
             "choice",
-            "`highest` or `nearest`",
             "`highest`",
             "the greatest lesser elevation of the two ends, or the shortest path",
         ),
@@ -153,38 +159,40 @@ impl FromNode for Orbit {
     fn from_node(context: &Context<'_>, node: &Node) -> Result<Orbit> {
         let both = Reader::open(context, node, "an orbit", &[&GEO, &WALKER])?;
         let kind = both.need_node("kind")?;
-        if context.one_of(kind, "orbit", &["geo", "leo"])? == 0 {
-            let reader = Reader::open(context, node, "a geostationary orbit", &[&GEO])?;
-            let text: String = reader.need("longitude")?;
-            let longitude = degrees(&text, 'E', 'W', 180.0).ok_or_else(|| {
-                let why = format!("`{text}` is no longitude (expected something like `19.2E`)");
-                reader.bad("longitude", why)
-            })?;
-            return Ok(Orbit::Geo(Geo { longitude }));
+        match context.choice(kind, "orbit")? {
+            Kind::Geo => geo(&Reader::open(context, node, "a geostationary orbit", &[&GEO])?),
+            Kind::Walker => walker(&Reader::open(context, node, "a LEO shell", &[&WALKER])?),
         }
-        let reader = Reader::open(context, node, "a LEO shell", &[&WALKER])?;
-        let choice = match reader.choice("choice", &["highest", "nearest"])? {
-            0 => Choice::Highest,
-            _ => Choice::Nearest,
-        };
-        let planes = reader.within("planes", 72, 1..=1000_u32)?;
-        let step = reader.or("step", Duration::from_millis(100))?;
-        if step < Duration::from_millis(1) {
-            return Err(reader.bad("step", "a step must last 1ms at least"));
-        }
-        Ok(Orbit::Walker(Walker {
-            altitude: reader.within("altitude", 550.0, 100.0..=40_000.0)?,
-            inclination: reader.within("inclination", 53.0, 0.0..=180.0)?,
-            planes,
-            satellites: reader.within("satellites", 22, 1..=1000_u32)?,
-            phasing: reader.within("phasing", 0, 0..=planes - 1)?,
-            spread: reader.within("spread", 360.0, 1.0..=360.0)?,
-            min_elevation: reader.within("min-elevation", 25.0, 0.0..=90.0)?,
-            choice,
-            slot: Some(reader.or("slot", Duration::from_secs(15))?).filter(|slot| !slot.is_zero()),
-            handover: reader.or("handover", Duration::ZERO)?,
-            step,
-            begin: reader.or("begin", Duration::ZERO)?,
-        }))
     }
+}
+
+fn geo(reader: &Reader<'_>) -> Result<Orbit> {
+    let text: String = reader.need("longitude")?;
+    let longitude = degrees(&text, 'E', 'W', 180.0).ok_or_else(|| {
+        let why = format!("`{text}` is no longitude (expected something like `19.2E`)");
+        reader.bad("longitude", why)
+    })?;
+    Ok(Orbit::Geo(Geo { longitude }))
+}
+
+fn walker(reader: &Reader<'_>) -> Result<Orbit> {
+    let planes = reader.within("planes", 72, 1..=1000_u32)?;
+    let step = reader.or("step", Duration::from_millis(100))?;
+    if step < Duration::from_millis(1) {
+        return Err(reader.bad("step", "a step must last 1ms at least"));
+    }
+    Ok(Orbit::Walker(Walker {
+        altitude: reader.within("altitude", 550.0, 100.0..=40_000.0)?,
+        inclination: reader.within("inclination", 53.0, 0.0..=180.0)?,
+        planes,
+        satellites: reader.within("satellites", 22, 1..=1000_u32)?,
+        phasing: reader.within("phasing", 0, 0..=planes - 1)?,
+        spread: reader.within("spread", 360.0, 1.0..=360.0)?,
+        min_elevation: reader.within("min-elevation", 25.0, 0.0..=90.0)?,
+        choice: reader.choice("choice")?,
+        slot: Some(reader.or("slot", Duration::from_secs(15))?).filter(|slot| !slot.is_zero()),
+        handover: reader.or("handover", Duration::ZERO)?,
+        step,
+        begin: reader.or("begin", Duration::ZERO)?,
+    }))
 }

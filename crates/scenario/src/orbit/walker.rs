@@ -12,9 +12,21 @@ const MU: f64 = 398_600.441_8;
 const EARTH_TURN: f64 = 7.292_115e-5;
 
 /// Which of the satellites in sight serves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Default,
+    strum::VariantArray,
+    strum::VariantNames,
+    strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Choice {
     /// That whose lesser elevation at the two ends is greatest.
+    #[default]
     Highest,
     /// That with the shortest path.
     Nearest,

@@ -1,15 +1,15 @@
 //! The keys of each workload.
 
-use crate::reader::{Section, field};
+use super::{ArrivalKind, End, Reuse};
+use crate::reader::{Section, field, one_of};
 
 pub(crate) const BULK: Section = Section {
     path: "flow.NAME, bulk",
     about: "One connection that sends as much as it can.",
     fields: &[
         field("bytes", "a random size", "as long as the run lasts", "how much"),
-        field(
+        one_of::<End>(
             "opened-by",
-            "`from` or `to`",
             "`from`",
             "who opens the connection: `to` for a download, where data follow the client's handshake",
         ),
@@ -31,9 +31,8 @@ pub(crate) const REQUEST_RESPONSE: Section = Section {
         ),
         field("think", "a random time", "0s", "from the reply's last byte to the next request"),
         field("requests", "a whole number", "as long as the run lasts", "how many"),
-        field(
+        one_of::<Reuse>(
             "connection",
-            "`same` or `new`",
             "`same`",
             "`new`: each on a new one, which the server closes",
         ),
@@ -120,7 +119,7 @@ pub(crate) const UDP: Section = Section {
     path: "flow.NAME, udp",
     about: "Datagrams without feedback.",
     fields: &[
-        field("arrivals", "`constant`, `on-off`, `poisson`", "`constant`", "when they come"),
+        one_of::<ArrivalKind>("arrivals", "`constant`", "when they come"),
         field("rate", "a rate", "", "of IP packets, while on; the mean of `poisson`"),
         field("packet", "bytes, 28 to 65535", "1000B", "IP length of each"),
         field("on", "a random time", "exponential, 500ms", "of `on-off`: how long it sends"),
@@ -145,16 +144,48 @@ pub(crate) const PING: Section = Section {
     example: "[flow.flood]\nworkload = \"ping\"\nfrom = \"client\"\nto = \"g2\"\nevery = \"flood\"\npacket = \"1500B\"",
 };
 
-/// Workloads by name, with the sections that say their keys.
-pub(crate) const KINDS: [(&str, &[&Section]); 10] = [
-    ("bulk", &[&BULK]),
-    ("request-response", &[&REQUEST_RESPONSE]),
-    ("http/1.0", &[&HTTP]),
-    ("http/1.1", &[&HTTP]),
-    ("http/1.1-pipelined", &[&HTTP]),
-    ("telnet", &[&TELNET]),
-    ("web", &[&WEB, &LOAD]),
-    ("poisson", &[&POISSON, &LOAD]),
-    ("udp", &[&UDP]),
-    ("ping", &[&PING]),
-];
+/// Workloads by name.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Default,
+    strum::VariantArray,
+    strum::VariantNames,
+    strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "kebab-case")]
+pub(crate) enum Kind {
+    #[default]
+    Bulk,
+    RequestResponse,
+    #[strum(serialize = "http/1.0")]
+    Http10,
+    #[strum(serialize = "http/1.1")]
+    Http11,
+    #[strum(serialize = "http/1.1-pipelined")]
+    Pipelined,
+    Telnet,
+    Web,
+    Poisson,
+    Udp,
+    Ping,
+}
+
+impl Kind {
+    /// The sections that say its keys.
+    pub(crate) fn sections(self) -> &'static [&'static Section] {
+        match self {
+            Kind::Bulk => &[&BULK],
+            Kind::RequestResponse => &[&REQUEST_RESPONSE],
+            Kind::Http10 | Kind::Http11 | Kind::Pipelined => &[&HTTP],
+            Kind::Telnet => &[&TELNET],
+            Kind::Web => &[&WEB, &LOAD],
+            Kind::Poisson => &[&POISSON, &LOAD],
+            Kind::Udp => &[&UDP],
+            Kind::Ping => &[&PING],
+        }
+    }
+}

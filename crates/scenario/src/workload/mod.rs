@@ -85,18 +85,42 @@ pub enum Workload {
 }
 
 /// One of a flow's ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Default,
+    strum::VariantArray,
+    strum::VariantNames,
+    strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "kebab-case")]
 pub enum End {
     /// The end that data come from.
+    #[default]
     From,
     /// The end that data go to.
     To,
 }
 
 /// Which connection a request goes on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Default,
+    strum::VariantArray,
+    strum::VariantNames,
+    strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Reuse {
     /// All on one.
+    #[default]
     Same,
     /// Each on a new one, which the server closes after its reply.
     New,
@@ -150,9 +174,16 @@ pub enum Load {
 }
 
 /// When datagrams come.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, strum::EnumDiscriminants)]
+#[strum_discriminants(
+    vis(pub(crate)),
+    name(ArrivalKind),
+    derive(Default, strum::VariantArray, strum::VariantNames, strum::IntoStaticStr),
+    strum(serialize_all = "kebab-case")
+)]
 pub enum Arrivals {
     /// Evenly at a rate.
+    #[strum_discriminants(default)]
     Constant(Rate),
     /// Evenly at a rate while on, not at all while off.
     OnOff {

@@ -20,31 +20,24 @@ pub(crate) struct Around<'a> {
 const REQUEST: Bytes = Bytes::new(400);
 
 impl Workload {
-    pub(crate) fn read(reader: &Reader<'_>, kind: usize, around: &Around<'_>) -> Result<Workload> {
-        let name = KINDS[kind].0;
-        match name {
-            "bulk" => Ok(Workload::Bulk {
+    pub(crate) fn read(reader: &Reader<'_>, kind: Kind, around: &Around<'_>) -> Result<Workload> {
+        match kind {
+            Kind::Bulk => Ok(Workload::Bulk {
                 bytes: reader.maybe("bytes")?,
-                opened_by: match reader.choice("opened-by", &["from", "to"])? {
-                    0 => End::From,
-                    _ => End::To,
-                },
+                opened_by: reader.choice("opened-by")?,
             }),
-            "request-response" => Ok(Workload::RequestResponse {
+            Kind::RequestResponse => Ok(Workload::RequestResponse {
                 request: reader.or("request", RandomSize::constant(REQUEST))?,
                 reply: reader.need("reply")?,
                 server_delay: reader.or("server-delay", RandomTime::ZERO)?,
                 think: reader.or("think", RandomTime::ZERO)?,
                 requests: reader.maybe("requests")?,
-                connection: match reader.choice("connection", &["same", "new"])? {
-                    0 => Reuse::Same,
-                    _ => Reuse::New,
-                },
+                connection: reader.choice("connection")?,
             }),
-            "http/1.0" => http(reader, HttpVersion::Http10, 4),
-            "http/1.1" => http(reader, HttpVersion::Http11, 2),
-            "http/1.1-pipelined" => http(reader, HttpVersion::Pipelined, 1),
-            "telnet" => {
+            Kind::Http10 => http(reader, HttpVersion::Http10, 4),
+            Kind::Http11 => http(reader, HttpVersion::Http11, 2),
+            Kind::Pipelined => http(reader, HttpVersion::Pipelined, 1),
+            Kind::Telnet => {
                 let typing = RandomTime(Distribution::Measured(web::TELNET.to_vec()));
                 Ok(Workload::Telnet {
                     between: reader.or("between", typing)?,
@@ -52,11 +45,11 @@ impl Workload {
                     echo: reader.or("echo", Bytes::new(1))?,
                 })
             }
-            "web" => Ok(Workload::Web {
+            Kind::Web => Ok(Workload::Web {
                 load: load(reader, around)?,
                 connections: reader.within("connections", 4, 1..=100)?,
             }),
-            "poisson" => {
+            Kind::Poisson => {
                 let pareto = Distribution::pareto_of_mean(10_000.0, 1.5, Some(100_000.0));
                 let size = RandomSize {
                     distribution: pareto.expect("there is one of this mean"),
@@ -65,16 +58,14 @@ impl Workload {
                 let size = reader.or("size", size)?;
                 Ok(Workload::Poisson { size, load: load(reader, around)? })
             }
-            "udp" => {
+            Kind::Udp => {
                 let rate: Rate = reader.need("rate")?;
                 if rate.bits_per_sec() == 0 {
                     return Err(reader.bad("rate", "a flow at 0bit/s sends nothing"));
                 }
-                let arrivals = match reader
-                    .choice("arrivals", &["constant", "on-off", "poisson"])?
-                {
-                    0 => Arrivals::Constant(rate),
-                    1 => {
+                let arrivals = match reader.choice("arrivals")? {
+                    ArrivalKind::Constant => Arrivals::Constant(rate),
+                    ArrivalKind::OnOff => {
                         let half_a_second = RandomTime(Distribution::Exponential(0.5));
                         let on = reader.or("on", half_a_second.clone())?;
                         let off = reader.or("off", half_a_second)?;
@@ -83,11 +74,11 @@ impl Workload {
                         }
                         Arrivals::OnOff { rate, on, off }
                     }
-                    _ => Arrivals::Poisson(rate),
+                    ArrivalKind::Poisson => Arrivals::Poisson(rate),
                 };
                 Ok(Workload::Udp { arrivals, packet: packet(reader, 1000)? })
             }
-            _ => {
+            Kind::Ping => {
                 let flood = reader.node("every").is_some_and(|every| every.label() == "flood");
                 let pace = if flood {
                     PingPace::Flood

@@ -224,14 +224,14 @@ impl Draw {
         config.sender.max_burst = self.pick(&[smss, 16 * smss]);
         config.sender.initial_window = InitialWindow::Segments(self.pick(&[1, 2, 10]));
         config.sender.pacing = self.pick(&[Pacing::Off, Pacing::Window { cap: None }]);
-        config.sender.max_unanswered = self.max_unanswered();
+        config.sender.max_retries = self.max_retries();
         config.sender.rto = rto();
         config
     }
 
     /// How often something is sent in vain before the peer is given up. Bursts of losses may be
     /// long, and where nothing breaks nobody is to be given up.
-    fn max_unanswered(&self) -> u32 {
+    fn max_retries(&self) -> u32 {
         if self.may_break() { 15 } else { 100 }
     }
 
@@ -289,7 +289,7 @@ impl Draw {
         }
         for leg in [&mut config.satellite, &mut config.lan] {
             leg.sender.rto = rto();
-            leg.sender.max_unanswered = self.max_unanswered();
+            leg.sender.max_retries = self.max_retries();
             leg.discard = self.pick(&[Discard::Off, Discard::Single, Discard::RandomEarly]);
         }
         config

@@ -9,6 +9,7 @@ use crate::node::Node;
 use crate::simulation::Simulation;
 use crate::stream::Stream;
 use crate::world::{LineId, NodeId, World};
+use bentpipe_core::text::Choice;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_scenario::{FlowSeries, GatewaySeries, LinkSeries, NodeKind, Record, Scenario};
 use std::collections::BTreeSet;

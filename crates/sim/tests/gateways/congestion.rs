@@ -141,7 +141,7 @@ fn beginning(leg: &str) -> Vec<f64> {
 /// queue is full.
 #[test]
 fn slow_start_doubles_what_is_in_flight() {
-    for leg in ["control=standard", "control=standard,recovery=fack,iw=4"] {
+    for leg in ["congestion=standard", "congestion=standard,recovery=fack,iw=4"] {
         let flights = beginning(leg);
         assert_eq!(flights[0], if leg.ends_with("iw=4") { 4.0 } else { 10.0 });
         for pair in flights[..7].windows(2) {
@@ -170,7 +170,7 @@ fn slow_start_on_an_unknown_link_takes_three_round_trips_to_half_of_what_it_hold
 /// acknowledgment comes.
 #[test]
 fn congestion_avoidance_adds_a_segment_each_round_trip() {
-    let trace = upload("control=standard", at(8_000)..at(8_003), 50_000);
+    let trace = upload("congestion=standard", at(8_000)..at(8_003), 50_000);
     let flights = trace.flights(at(15_000), at(50_000));
     let steps: Vec<f64> = flights.windows(2).map(|pair| pair[1] - pair[0]).collect();
     assert!(steps.len() > 50 && steps.iter().all(|&step| step == 1.0), "{flights:?}");
@@ -187,7 +187,7 @@ fn congestion_avoidance_adds_a_segment_each_round_trip() {
 #[test]
 fn a_lost_segment_is_sent_again_when_three_acknowledgments_ask_for_it() {
     for recovery in ["rack", "sack"] {
-        let leg = format!("control=standard,recovery={recovery}");
+        let leg = format!("congestion=standard,recovery={recovery}");
         // What slow start has lost is repaired by then.
         let trace = upload(&leg, at(16_000)..at(16_003), 19_000);
         let again = trace.sent.iter().find(|sent| sent.again && sent.at > at(16_000)).unwrap();
@@ -208,7 +208,7 @@ fn a_lost_segment_is_sent_again_when_three_acknowledgments_ask_for_it() {
 /// a change of route, and then sends what else it holds, no more than half of the last window in a round trip.
 #[test]
 fn the_timer_doubles_while_nothing_gets_through() {
-    for leg in ["", "control=standard", "control=standard,recovery=fack"] {
+    for leg in ["", "congestion=standard", "congestion=standard,recovery=fack"] {
         let trace = upload(leg, at(8_000)..at(28_000), 28_000);
         let heard = trace.acked.last().unwrap();
         let mut times = vec![heard.at];
@@ -254,7 +254,7 @@ fn the_timer_doubles_while_nothing_gets_through() {
 /// G99-D-4: after a timeout slow start begins with one segment.
 #[test]
 fn after_a_timeout_one_segment_leaves_and_then_twice_as_many_each_round_trip() {
-    let trace = upload("control=standard", at(8_000)..at(11_000), 17_000);
+    let trace = upload("congestion=standard", at(8_000)..at(11_000), 17_000);
     // The first one that gets through; what it brings comes a round trip and some queueing later.
     let first = trace.between(at(11_000), at(17_000)).next().unwrap().at;
     let rounds = (0..8).map(|round| {

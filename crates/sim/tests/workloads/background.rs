@@ -118,9 +118,9 @@ duration = "400s"
 [host.server]
 [host.client]
 [gateway.g1]
-lan = "near"
+lan-links = "near"
 [gateway.g2]
-lan = "far"
+lan-links = "far"
 [link.near]
 between = ["server", "g1"]
 [link.sat]

@@ -138,7 +138,7 @@ until = "flows-done"
 [host.b]
 [router.r]
 [gateway.g]
-lan = "near"
+lan-links = "near"
 [link.near]
 between = ["a", "g"]
 delay = "1ms"

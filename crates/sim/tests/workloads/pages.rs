@@ -2,6 +2,7 @@
 
 use super::{alone, flow, ms, scenario, times};
 use crate::support::{main_flow, outcome, played};
+use bentpipe_core::text::Choice;
 use bentpipe_core::units::Rate;
 
 /// A page of a document and 16 objects, each shorter than a segment.
@@ -82,8 +83,8 @@ fn the_papers_pages_with_and_without_gateways() {
         // Gateways that know the link, as those of the papers do.
         let gateway = |name: &str, lan: &str| match gateways {
             true => format!(
-                "[gateway.{name}]\nlan = \"{lan}\"\n\
-                 satellite-leg = {{ rate = \"8Mbit/s\", round-trip = \"500ms\" }}"
+                "[gateway.{name}]\nlan-links = \"{lan}\"\n\
+                 satellite = {{ rate = \"8Mbit/s\", round-trip = \"500ms\" }}"
             ),
             false => format!("[router.{name}]"),
         };
@@ -119,7 +120,7 @@ page = "{page}"
         times(&outcome(&text))[0].as_secs_f64()
     };
     println!("page, HTTP: seconds without gateways, with gateways");
-    for page in bentpipe_scenario::web::PAGES {
+    for page in bentpipe_scenario::web::PagePreset::ALL.iter().map(|page| page.name()) {
         for (version, connections) in [("1.0", 1), ("1.0", 4), ("1.1", 1), ("1.1-pipelined", 1)] {
             let keys = format!("workload = \"http/{version}\"\nconnections = {connections}");
             let [plain, split] = [false, true].map(|gateways| path(gateways, page, &keys));

@@ -68,7 +68,7 @@ fn clients_get_over_a_link_that_is_down() {
         "workload = \"http/1.1-pipelined\"\npage = \"bharadwaj-2001-3\"\npages = 0\nconnections = 2",
     ] {
         let keys =
-            format!("{keys}\nstop = \"3500s\"\ntcp = {{ max-unanswered = 6, syn-retries = 3 }}");
+            format!("{keys}\nstop = \"3500s\"\ntcp = {{ max-retries = 6, syn-retries = 3 }}");
         let mut scenario = scenario(link, &flow(&keys));
         scenario.run.duration = Duration::from_secs(3600);
         let outcome = played(&scenario);

@@ -33,10 +33,10 @@ impl Place {
     fn put(&self, text: &str, name: &str, lan: &str) -> String {
         let gateway = match self {
             Place::Router => return text.to_owned(),
-            Place::Gateway => format!("[gateway.{name}]\nlan = \"{lan}\""),
+            Place::Gateway => format!("[gateway.{name}]\nlan-links = \"{lan}\""),
             Place::Told { rate, round_trip } => format!(
-                "[gateway.{name}]\nlan = \"{lan}\"\n\
-                 satellite-leg = {{ rate = \"{rate}\", round-trip = \"{round_trip}\" }}"
+                "[gateway.{name}]\nlan-links = \"{lan}\"\n\
+                 satellite = {{ rate = \"{rate}\", round-trip = \"{round_trip}\" }}"
             ),
         };
         text.replace(&format!("[router.{name}]"), &gateway)
@@ -77,7 +77,7 @@ impl Setup {
 
     /// All hosts with this congestion control.
     pub(super) fn hosts(self, control: &str) -> Setup {
-        self.with("tcp", format!("linux,control={control}"))
+        self.with("tcp", format!("linux,congestion={control}"))
     }
 
     /// Takes down the queue of the satellite link.

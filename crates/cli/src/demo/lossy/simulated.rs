@@ -24,7 +24,7 @@ pub(in super::super) fn all(link: &SatelliteLink) -> Vec<Transfer> {
 fn ends(way: Way) -> Ends {
     let control = if way == Way::EndToEndBbr { "bbr1" } else { "cubic" };
     let hosts: ConnectionConfig =
-        format!("linux,control={control}").parse().expect("the core has this preset");
+        format!("linux,congestion={control}").parse().expect("the core has this preset");
     Ends { hosts, gateways: way.has_gateways(), told: way == Way::Known }
 }
 

@@ -9,11 +9,14 @@ fn queue(text: &str) -> QueueKind {
 #[test]
 fn queues_are_read() {
     assert_eq!(queue("345packets"), QueueKind::DropTail(QueueLimit::Packets(345)));
-    assert_eq!(queue("droptail:420packets"), QueueKind::DropTail(QueueLimit::Packets(420)));
+    assert_eq!(queue("drop-tail:limit=420packets"), QueueKind::DropTail(QueueLimit::Packets(420)));
     assert_eq!(queue("500KB"), QueueKind::DropTail(QueueLimit::Bytes(Bytes::new(500_000))));
     assert_eq!(queue("unlimited"), QueueKind::DropTail(QueueLimit::Unlimited));
     assert_eq!(queue("red"), QueueKind::Red(RedConfig::default()));
-    assert_eq!(queue("red:min=5,max=15,weight=0.002"), QueueKind::Red(RedConfig::default()));
+    assert_eq!(
+        queue("red:min-threshold=5,max-threshold=15,weight=0.002"),
+        QueueKind::Red(RedConfig::default())
+    );
     let scaled = RedConfig {
         min_threshold: 20.0,
         max_threshold: 60.0,
@@ -26,7 +29,7 @@ fn queues_are_read() {
         ecn: true,
         ..RedConfig::default()
     };
-    let text = "red:min=20, limit=64KiB, max-p=2%, gentle=on, wait=off, average=bytes, \
+    let text = "red:min-threshold=20, limit=64KiB, max-p=2%, gentle=on, wait=off, average=bytes, \
                 drops=bytes, ecn=on";
     assert_eq!(queue(text), QueueKind::Red(scaled));
     assert_eq!(queue("codel:target=5ms,interval=100ms"), QueueKind::CoDel(CoDelConfig::default()));
@@ -41,6 +44,21 @@ fn queues_are_read() {
     for text in ["7packets", "unlimited", "red", text, codel, policer] {
         assert_eq!(queue(&queue(text).to_string()), queue(text));
     }
+}
+
+#[test]
+fn limits_are_read_in_products_of_the_line() {
+    let line =
+        Line { rate: Some(Rate::from_bits_per_sec(8_000_000)), delay: Duration::from_millis(250) };
+    let queue = |text: &str| QueueKind::of_text(text, Some(line), None).unwrap();
+    let half = QueueLimit::Bytes(Bytes::new(250_000));
+    assert_eq!(queue("0.5bdp"), QueueKind::DropTail(half));
+    assert_eq!(queue("codel:limit=0.5bdp"), queue("codel:limit=250KB"));
+    let usual = QueueKind::of_text("red", Some(line), Some(half)).unwrap();
+    assert_eq!(usual, queue("red:limit=0.5bdp"));
+    let near = Line { delay: Duration::ZERO, ..line };
+    assert_eq!(near.limit(1.0), QueueLimit::Bytes(Bytes::new(15_000)));
+    assert_eq!(Line { rate: None, ..line }.limit(1.0), QueueLimit::Unlimited);
 }
 
 #[test]
@@ -76,10 +94,14 @@ fn what_is_wrong_is_named_with_what_was_expected() {
     for (message, parts) in [
         (queue("blue"), ["`blue`", "codel:target=5ms"]),
         (queue("1.5packets"), ["1.5packets", "345packets"]),
-        (queue("droptail:many"), ["`many`", "64KiB"]),
+        (queue("drop-tail:limit=many"), ["`many`", "64KiB"]),
+        (queue("droptail:many"), ["`droptail`", "now `drop-tail`"]),
+        (queue("0packets"), ["`0packets`", "500KB"]),
+        (queue("1bdp"), ["`1bdp`", "64KiB"]),
         (queue("red:size=5"), ["`size`", "max-p"]),
-        (queue("red:min=5,min=6"), ["`min`", "once"]),
-        (queue("red:min=5,max=5"), ["`5`", "above `min`"]),
+        (queue("red:min-threshold=5,min-threshold=6"), ["`min-threshold`", "twice"]),
+        (queue("red:max=5"), ["`max`", "now `max-threshold`"]),
+        (queue("red:min-threshold=5,max-threshold=5"), ["`5`", "above `min-threshold`"]),
         (queue("red:weight=2"), ["`2`", "0 to 1"]),
         (queue("red:max-p=2"), ["`2`", "a probability"]),
         (queue("red:gentle=yes"), ["`yes`", "`on` or `off`"]),
@@ -93,7 +115,7 @@ fn what_is_wrong_is_named_with_what_was_expected() {
         (loss("gilbert-elliott:burst=1,loss=60%"), ["`60%`", "burst / (burst + 1)"]),
         (loss("gilbert-elliott:good=1s,bad=1ns"), ["`1ns`", "at least 1us"]),
         (loss("gilbert-elliott"), ["`p`", "a probability"]),
-        (loss("gilbert-elliott:p=1%,r=1%,q=1"), ["`q`", "burst and loss"]),
+        (loss("gilbert-elliott:p=1%,r=1%,q=1"), ["`q`", "p, r"]),
         (outages("10s"), ["`10s`", "10s+500ms"]),
         (outages("10s+0s"), ["longer than nothing", "10.0"]),
         (outages("periodic:lasting=2s,every=1s"), ["2s", "1s"]),

@@ -2,8 +2,10 @@
 
 use super::super::gilbert_elliott::{GilbertElliott, States};
 use super::super::{
-    CoDelConfig, LossKind, Measure, Outages, PolicerConfig, QueueKind, RedConfig, Varying,
+    CoDelConfig, LossKind, Measure, Outages, PolicerConfig, QueueKind, QueueName, RedConfig,
+    Varying,
 };
+use crate::text::Choice;
 use crate::time::{Duration, Instant};
 use std::fmt;
 
@@ -27,20 +29,18 @@ fn on(switch: bool) -> &'static str {
 
 impl fmt::Display for Measure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Measure::Packets => "packets",
-            Measure::Bytes => "bytes",
-        })
+        f.write_str(self.name())
     }
 }
 
 impl fmt::Display for QueueKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:", QueueName::from(self))?;
         match self {
-            QueueKind::DropTail(limit) => write!(f, "droptail:{limit}"),
+            QueueKind::DropTail(limit) => write!(f, "limit={limit}"),
             QueueKind::Red(red) => {
                 let RedConfig { limit, min_threshold: min, max_threshold: max, weight, .. } = red;
-                write!(f, "red:limit={limit},min={min},max={max},weight={weight}")?;
+                write!(f, "limit={limit},min-threshold={min},max-threshold={max},weight={weight}")?;
                 write!(f, ",max-p={},mean-packet={}B", red.max_p, red.mean_packet.count())?;
                 write!(f, ",gentle={},wait={}", on(red.gentle), on(red.wait))?;
                 write!(f, ",average={},drops={},ecn={}", red.average, red.drops, on(red.ecn))
@@ -48,10 +48,10 @@ impl fmt::Display for QueueKind {
             QueueKind::CoDel(CoDelConfig { limit, target, interval, ecn }) => {
                 let (target, interval) = (Exact(*target), Exact(*interval));
                 let ecn = on(*ecn);
-                write!(f, "codel:limit={limit},target={target},interval={interval},ecn={ecn}")
+                write!(f, "limit={limit},target={target},interval={interval},ecn={ecn}")
             }
             QueueKind::Policer(PolicerConfig { rate, burst, limit }) => {
-                write!(f, "policer:rate={rate},burst={}B,limit={limit}", burst.count())
+                write!(f, "rate={rate},burst={}B,limit={limit}", burst.count())
             }
         }
     }

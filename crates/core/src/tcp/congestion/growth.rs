@@ -1,15 +1,24 @@
 //! How slow start lets the window grow, by name.
 
-use super::text::{Parameters, UnknownControl};
+use crate::text::{Choice, Parameters, TextError};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
 /// How the window grows in slow start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, strum::EnumDiscriminants,
+)]
+#[strum_discriminants(
+    vis(pub(super)),
+    name(Name),
+    derive(strum::VariantArray, strum::IntoStaticStr),
+    strum(serialize_all = "lowercase")
+)]
 pub enum Growth {
     /// By what is acknowledged: doubled each round trip (RFC 5681).
     #[default]
+    #[strum_discriminants(strum(serialize = "standard"))]
     Doubling,
     /// So up to `max_ssthresh`, and beyond by about half of that each round trip (RFC 3742).
     Limited {
@@ -28,27 +37,29 @@ impl Growth {
 
 impl fmt::Display for Growth {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(Name::from(self).name())?;
         match self {
-            Growth::Doubling => f.write_str("standard"),
-            Growth::Limited { max_ssthresh } => write!(f, "limited:max-ssthresh={max_ssthresh}"),
-            Growth::HyStart => f.write_str("hystart"),
+            Growth::Limited { max_ssthresh } => write!(f, ":max-ssthresh={max_ssthresh}"),
+            Growth::Doubling | Growth::HyStart => Ok(()),
         }
     }
 }
 
 impl FromStr for Growth {
-    type Err = UnknownControl;
-    fn from_str(text: &str) -> Result<Growth, UnknownControl> {
-        let mut parameters = Parameters::read(text);
-        let growth = match parameters.name() {
-            "standard" => Growth::Doubling,
-            "limited" => Growth::Limited {
-                max_ssthresh: parameters.take("max-ssthresh", 100, |segments| *segments > 0)?,
+    type Err = TextError;
+    fn from_str(text: &str) -> Result<Growth, TextError> {
+        let mut given = Parameters::read(text);
+        let segments = |text: &str| text.parse().ok().filter(|segments| *segments > 0);
+        let growth = match given.kind::<Name>("slow start")? {
+            Name::Doubling => Growth::Doubling,
+            Name::Limited => Growth::Limited {
+                max_ssthresh: given
+                    .take("max-ssthresh", "a number of segments", segments)?
+                    .unwrap_or(100),
             },
-            "hystart" => Growth::HyStart,
-            _ => return Err(parameters.unknown("slow start", "standard, limited, hystart")),
+            Name::HyStart => Growth::HyStart,
         };
-        parameters.finish(growth)
+        given.finish(growth)
     }
 }
 

@@ -25,7 +25,6 @@ mod slow_start;
 mod standard;
 #[cfg(test)]
 mod tests;
-mod text;
 mod tolerant_cubic;
 mod vegas;
 mod westwood;
@@ -45,7 +44,6 @@ pub use known_link::{KnownLink, LinkReport};
 pub use scalable::Scalable;
 pub use slow_start::{InitialWindowUse, Probing, SlowStart, SlowStartConfig};
 pub use standard::Standard;
-pub use text::UnknownControl;
 pub use tolerant_cubic::TolerantCubic;
 pub use vegas::{Band, Vegas};
 pub use westwood::Westwood;

@@ -13,7 +13,20 @@ use serde::{Deserialize, Serialize};
 pub(super) const LARGEST_WINDOW: u64 = 1 << 30;
 
 /// In which slow starts the initial window is used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Default,
+    Serialize,
+    Deserialize,
+    strum::VariantArray,
+    strum::VariantNames,
+    strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "kebab-case")]
 pub enum InitialWindowUse {
     /// At the connection's beginning only: every other slow start begins with one segment. So
     /// Shepard and Partridge changed ns-1.2 for the four-packet start (RFC 2416).
@@ -26,7 +39,20 @@ pub enum InitialWindowUse {
 }
 
 /// How fast pacing lets slow start probe.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Default,
+    Serialize,
+    Deserialize,
+    strum::VariantArray,
+    strum::VariantNames,
+    strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Probing {
     /// At twice the rate of the returning acknowledgments, as plain slow start does: pacing does
     /// not hold its growth back.

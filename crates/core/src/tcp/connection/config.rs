@@ -40,7 +40,7 @@ pub struct ConnectionConfig {
     /// How often a SYN is sent again before giving up.
     pub syn_retries: u32,
     /// The least IPv4 MTU that ICMP can bring the connection down to; IPv6's is 1280.
-    pub least_mtu: u32,
+    pub min_mtu: u32,
     /// Length of TIME-WAIT.
     pub time_wait: Duration,
 }
@@ -61,7 +61,7 @@ impl Default for ConnectionConfig {
             ack_policy: AckPolicy::Delayed(Duration::from_millis(40)),
             sender: SenderConfig::default(),
             syn_retries: 6,
-            least_mtu: LEAST_PATH_MTU,
+            min_mtu: LEAST_PATH_MTU,
             time_wait: TIME_WAIT,
         }
     }

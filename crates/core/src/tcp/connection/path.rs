@@ -11,7 +11,7 @@ impl<B: Buffer> Connection<B> {
     pub fn on_icmp_error(&mut self, now: Instant, error: &IcmpError) {
         match &mut self.phase {
             Phase::Synchronised(tcb) => {
-                tcb.on_icmp_error(now, error.kind, &error.quoted, self.config.least_mtu);
+                tcb.on_icmp_error(now, error.kind, &error.quoted, self.config.min_mtu);
             }
             // RFC 5461, 2: soft errors. While a connection is opened, the application may want to
             // know; later its timers decide.

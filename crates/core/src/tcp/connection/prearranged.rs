@@ -9,7 +9,18 @@ use crate::time::Instant;
 use crate::wire::{Flags, SeqNum, TcpHeader};
 
 /// How a connection comes into being.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Default,
+    strum::VariantArray,
+    strum::VariantNames,
+    strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Opening {
     /// By SYNs (RFC 9293, 3.5).
     #[default]

@@ -1,11 +1,11 @@
 //! The text forms of parameters: how each kind of value is read, and written so that it is read
 //! back as it was.
 
-use crate::tcp::congestion::{Control, InitialWindowUse, Probing};
-use crate::tcp::connection::Opening;
+use crate::tcp::congestion::Control;
 use crate::tcp::pacing::Pacing;
 use crate::tcp::receiver::AckPolicy;
-use crate::tcp::sender::{InitialWindow, Reduction};
+use crate::tcp::sender::InitialWindow;
+use crate::text::{Choice, switch};
 use crate::time::Duration;
 use crate::units::{Bytes, parse_duration};
 use std::fmt::Display;
@@ -65,36 +65,30 @@ impl<T, F: Form<T>> Form<Option<T>> for Optional<F> {
 }
 
 /// One of a few values by name.
-pub(super) struct Named<T: 'static>(pub(super) &'static [(&'static str, T)]);
+pub(super) struct Named;
 
-impl<T: Copy + PartialEq> Form<T> for Named<T> {
+impl<T: Choice> Form<T> for Named {
     fn read(&self, text: &str) -> Result<T, String> {
-        let found = self.0.iter().find(|(name, _)| *name == text);
-        found.map(|(_, value)| *value).ok_or_else(|| format!("`{text}` is none of them"))
+        T::named(text).ok_or_else(|| format!("`{text}` is none of them"))
     }
 
     fn write(&self, value: &T) -> String {
-        let found = self.0.iter().find(|(_, known)| known == value);
-        found.map_or_else(String::new, |(name, _)| (*name).to_owned())
+        value.name().to_owned()
     }
 }
 
-pub(super) const SWITCH: Named<bool> = Named(&[("on", true), ("off", false)]);
+/// Whether something is on.
+pub(super) struct Switch;
 
-pub(super) const OPENING: Named<Opening> =
-    Named(&[("handshake", Opening::Handshake), ("prearranged", Opening::Prearranged)]);
+impl Form<bool> for Switch {
+    fn read(&self, text: &str) -> Result<bool, String> {
+        switch(text).ok_or_else(|| format!("`{text}` is neither"))
+    }
 
-pub(super) const REDUCTION: Named<Reduction> =
-    Named(&[("plain", Reduction::Plain), ("prr", Reduction::Prr)]);
-
-pub(super) const INITIAL_WINDOW_USE: Named<InitialWindowUse> = Named(&[
-    ("beginning", InitialWindowUse::Beginning),
-    ("beginning-and-idle", InitialWindowUse::BeginningAndIdle),
-    ("every-slow-start", InitialWindowUse::EverySlowStart),
-]);
-
-pub(super) const PROBING: Named<Probing> =
-    Named(&[("twice-ack-rate", Probing::TwiceAckRate), ("ack-rate", Probing::AckRate)]);
+    fn write(&self, value: &bool) -> String {
+        if *value { "on" } else { "off" }.to_owned()
+    }
+}
 
 /// A count of bytes.
 pub(super) struct Size;
@@ -204,7 +198,7 @@ pub(super) struct InList;
 
 impl Form<Control> for InList {
     fn read(&self, text: &str) -> Result<Control, String> {
-        Plain.read(&text.replace(';', ","))
+        Plain.read(text)
     }
 
     fn write(&self, value: &Control) -> String {

@@ -1,8 +1,8 @@
 //! The parameters of a connection by name. A new one is one entry of [`KEYS`].
 
 use super::forms::{
-    Acks, Between, FirstWindow, Form, INITIAL_WINDOW_USE, InList, Lasting, OPENING, Optional,
-    PROBING, Paced, Plain, REDUCTION, Room, SWITCH, Size, Time,
+    Acks, Between, FirstWindow, Form, InList, Lasting, Named, Optional, Paced, Plain, Room, Size,
+    Switch, Time,
 };
 use crate::tcp::connection::ConnectionConfig;
 use std::fmt;
@@ -58,11 +58,11 @@ pub const KEYS: &[Key] = &[
     key!("receive-buffer", BYTES, receive_buffer, Room),
     key!("receive-buffer-max", "bytes such as 6MiB, or off", receive_buffer_max, Optional(Room)),
     key!("window-scale", "0 to 14, or off", window_scale, Optional(Between(0, 14))),
-    key!("sack", ON_OFF, sack, SWITCH),
-    key!("timestamps", ON_OFF, timestamps, SWITCH),
-    key!("ecn", ON_OFF, ecn, SWITCH),
-    key!("opening", "handshake or prearranged", opening, OPENING),
-    key!("transactions", ON_OFF, transactions, SWITCH),
+    key!("sack", ON_OFF, sack, Switch),
+    key!("timestamps", ON_OFF, timestamps, Switch),
+    key!("ecn", ON_OFF, ecn, Switch),
+    key!("opening", "handshake or prearranged", opening, Named),
+    key!("transactions", ON_OFF, transactions, Switch),
     key!(
         "ack",
         "per-segment, delayed:TIME, heartbeat:TIME, thinned:SEGMENTS:TIME or division:PARTS",
@@ -71,19 +71,19 @@ pub const KEYS: &[Key] = &[
     ),
     key!("recovery", "the name of a loss recovery", sender.algorithm, Plain),
     key!(
-        "control",
+        "congestion",
         "a congestion control such as cubic or increase-by-k:k=4",
         sender.control,
         InList
     ),
-    key!("reduction", "plain or prr", sender.reduction, REDUCTION),
-    key!("undo", ON_OFF, sender.undo, SWITCH),
+    key!("reduction", "plain or prr", sender.reduction, Named),
+    key!("undo", ON_OFF, sender.undo, Switch),
     key!("slow-start", "standard, hystart or limited:max-ssthresh=100", sender.slow_start, Plain),
     key!(
         "probing",
         "twice-ack-rate or ack-rate: how fast a paced slow start probes",
         sender.probing,
-        PROBING
+        Named
     ),
     key!(
         "iw",
@@ -95,7 +95,7 @@ pub const KEYS: &[Key] = &[
         "iw-use",
         "beginning, beginning-and-idle or every-slow-start",
         sender.initial_window_use,
-        INITIAL_WINDOW_USE
+        Named
     ),
     key!("ssthresh", "bytes such as 64KiB, or off", sender.initial_ssthresh, Optional(Size)),
     key!("byte-limit", "segments, or off", sender.byte_limit, Optional(Between(1, u32::MAX))),
@@ -112,15 +112,15 @@ pub const KEYS: &[Key] = &[
     },
     key!("overhead", "bytes such as 40B", sender.overhead, Size),
     key!("pacing", "on, off or a rate such as 8Mbit/s", sender.pacing, Paced),
-    key!("nagle", ON_OFF, sender.nagle, SWITCH),
-    key!("restart-after-idle", ON_OFF, sender.restart_after_idle, SWITCH),
-    key!("max-unanswered", NUMBER, sender.max_unanswered, Plain),
+    key!("nagle", ON_OFF, sender.nagle, Switch),
+    key!("restart-after-idle", ON_OFF, sender.restart_after_idle, Switch),
+    key!("max-retries", NUMBER, sender.max_retries, Plain),
     key!("rto.initial", TIME, sender.rto.initial, Lasting),
     key!("rto.min", TIME, sender.rto.min, Time),
     key!("rto.max", TIME, sender.rto.max, Lasting),
     key!("rto.granularity", TIME, sender.rto.granularity, Time),
     key!("rto.tick", "a time such as 500ms, 0s for an exact clock", sender.rto.tick, Time),
     key!("syn-retries", NUMBER, syn_retries, Plain),
-    key!("least-mtu", "68 to 65535", least_mtu, Between(68, 65_535)),
+    key!("min-mtu", "68 to 65535", min_mtu, Between(68, 65_535)),
     key!("time-wait", TIME, time_wait, Time),
 ];

@@ -16,6 +16,7 @@ pub use keys::{KEYS, Key};
 pub use named::{PRESETS, Preset};
 
 use super::connection::ConnectionConfig;
+use crate::text::{Setting, Settings, renamed};
 use std::fmt;
 use std::str::FromStr;
 
@@ -31,6 +32,14 @@ pub enum ConfigError {
     /// There is no such key.
     #[error("no parameter is called `{0}` (there are {names})", names = names(KEYS.iter().map(|key| key.name)))]
     Key(String),
+    /// The key was called so before.
+    #[error("`{old}` is now `{new}`")]
+    Renamed {
+        /// What was given.
+        old: String,
+        /// What it is called now.
+        new: &'static str,
+    },
     /// The value does not suit the key.
     #[error("{key}: {why}")]
     Value {
@@ -55,14 +64,12 @@ impl FromStr for ConnectionConfig {
     type Err = ConfigError;
     fn from_str(text: &str) -> Result<ConnectionConfig, ConfigError> {
         let mut config = ConnectionConfig::default();
-        let mut parts = text.split(',').map(str::trim).filter(|part| !part.is_empty()).peekable();
-        if let Some(name) = parts.next_if(|part| !part.contains('=')) {
-            config = ConnectionConfig::preset(name)?;
-        }
-        for part in parts {
-            let form = || ConfigError::Form(part.to_owned());
-            let (key, value) = part.split_once('=').ok_or_else(form)?;
-            config.set(key.trim(), value.trim())?;
+        for setting in Settings::read(text).iter() {
+            match setting {
+                Setting::Base(name) => config = ConnectionConfig::preset(name)?,
+                Setting::Pair(key, value) => config.set(key, value)?,
+                Setting::Stray(text) => return Err(ConfigError::Form(text.to_owned())),
+            }
         }
         Ok(config)
     }
@@ -81,10 +88,10 @@ impl ConnectionConfig {
     /// Sets one parameter from text.
     ///
     /// # Errors
-    /// [`ConfigError::Key`] or [`ConfigError::Value`]; then nothing has changed.
+    /// [`ConfigError::Key`], [`ConfigError::Renamed`] or [`ConfigError::Value`]; then nothing has changed.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), ConfigError> {
         let known = KEYS.iter().find(|known| known.name == key);
-        let known = known.ok_or_else(|| ConfigError::Key(key.to_owned()))?;
+        let known = known.ok_or_else(|| ConfigError::unknown(key))?;
         let mut changed = *self;
         (known.set)(&mut changed, value).map_err(|why| {
             let key = known.name;
@@ -92,6 +99,16 @@ impl ConnectionConfig {
         })?;
         *self = changed;
         Ok(())
+    }
+}
+
+impl ConfigError {
+    fn unknown(key: &str) -> ConfigError {
+        let old = key.to_owned();
+        match renamed(key, KEYS.iter().map(|known| known.name)) {
+            Some(new) => ConfigError::Renamed { old, new },
+            None => ConfigError::Key(old),
+        }
     }
 }
 

@@ -24,8 +24,8 @@ pub const PRESETS: &[Preset] = &[
                  most 32 MiB where there are 4 GiB of memory; half of it for windows, TCP_DEFAULT_SCALING_RATIO). \
                  HyStart++ stands for CUBIC's own HyStart.",
         text: "receive-buffer=64KiB,receive-buffer-max=16MiB,window-scale=10,ack=delayed:40ms,\
-               recovery=rack,reduction=prr,undo=on,control=cubic,slow-start=hystart,iw=10,byte-limit=off,\
-               rto.min=200ms,rto.max=120s,rto.granularity=200ms,syn-retries=6,max-unanswered=15,time-wait=60s",
+               recovery=rack,reduction=prr,undo=on,congestion=cubic,slow-start=hystart,iw=10,byte-limit=off,\
+               rto.min=200ms,rto.max=120s,rto.granularity=200ms,syn-retries=6,max-retries=15,time-wait=60s",
     },
     Preset {
         name: "bsd-reno-1997",
@@ -37,7 +37,7 @@ pub const PRESETS: &[Preset] = &[
         text: "mss=1460,send-buffer=16KiB,receive-buffer=16KiB,window-scale=0,sack=off,\
                timestamps=on,ack=heartbeat:200ms,recovery=reno,iw=1,byte-limit=1,\
                rto.initial=6s,rto.min=1s,rto.max=64s,rto.granularity=500ms,rto.tick=500ms,\
-               max-unanswered=12,syn-retries=2,time-wait=60s",
+               max-retries=12,syn-retries=2,time-wait=60s",
     },
     Preset {
         name: "netbsd-fack-1997",
@@ -47,7 +47,7 @@ pub const PRESETS: &[Preset] = &[
         text: "mss=1460,send-buffer=1MiB,receive-buffer=1MiB,window-scale=5,sack=on,\
                timestamps=on,ack=heartbeat:200ms,recovery=fack,iw=1,byte-limit=1,\
                rto.initial=6s,rto.min=1s,rto.max=64s,rto.granularity=500ms,rto.tick=500ms,\
-               max-unanswered=12,syn-retries=2,time-wait=60s",
+               max-retries=12,syn-retries=2,time-wait=60s",
     },
     Preset {
         name: "windows-nt4",
@@ -59,7 +59,7 @@ pub const PRESETS: &[Preset] = &[
         text: "mss=1460,send-buffer=8760B,receive-buffer=8760B,window-scale=off,sack=off,\
                timestamps=off,ack=delayed:200ms,recovery=reno,iw=1,byte-limit=1,\
                rto.initial=3s,rto.min=300ms,rto.max=240s,rto.granularity=100ms,rto.tick=100ms,\
-               max-unanswered=5,syn-retries=3,time-wait=240s",
+               max-retries=5,syn-retries=3,time-wait=240s",
     },
     Preset {
         name: "windows-95",
@@ -69,7 +69,7 @@ pub const PRESETS: &[Preset] = &[
         text: "mss=1460,send-buffer=8KiB,receive-buffer=8KiB,window-scale=off,sack=off,\
                timestamps=off,ack=delayed:200ms,recovery=reno,iw=1,byte-limit=1,\
                rto.initial=3s,rto.min=300ms,rto.max=240s,rto.granularity=100ms,rto.tick=100ms,\
-               max-unanswered=5,syn-retries=3,time-wait=240s",
+               max-retries=5,syn-retries=3,time-wait=240s",
     },
     Preset {
         name: "ns-1997",
@@ -87,7 +87,7 @@ pub const PRESETS: &[Preset] = &[
         name: "gateway-satellite",
         about: "a gateway's leg on the satellite side: RACK-TLP, PRR, CUBIC, a patient timer, all bytes counted",
         source: "This project, by `cargo bench -p bentpipe-sim --bench gateway_recovery`; the least RTO is RFC 6298's, rule 2.4.",
-        text: "ack=delayed:40ms,recovery=rack,reduction=prr,undo=on,control=cubic,iw=10,byte-limit=off,rto.min=1s,\
+        text: "ack=delayed:40ms,recovery=rack,reduction=prr,undo=on,congestion=cubic,iw=10,byte-limit=off,rto.min=1s,\
                rto.granularity=200ms,nagle=off",
     },
     Preset {

@@ -1,11 +1,14 @@
 //! Presets resolve, texts override, and what is wrong is named.
 
 use super::*;
+use crate::tcp::congestion::{InitialWindowUse, Probing};
+use crate::tcp::connection::Opening;
 use crate::tcp::pacing::Pacing;
 use crate::tcp::receiver::AckPolicy;
 use crate::tcp::recovery::Algorithm;
 use crate::tcp::rtt::RtoConfig;
-use crate::tcp::sender::{InitialWindow, SenderConfig};
+use crate::tcp::sender::{InitialWindow, Reduction, SenderConfig};
+use crate::text::Choice;
 use crate::time::Duration;
 use std::collections::BTreeSet;
 
@@ -41,7 +44,7 @@ const OTHERS: &[(&str, &[&str])] = &[
     ("transactions", &["on"]),
     ("ack", &["per-segment", "delayed:0.2s", "heartbeat:200ms", "thinned:8:1500us", "division:4"]),
     ("recovery", &["tahoe", "rack"]),
-    ("control", &["cubic", "vegas:alpha=2;beta=4", "hybla:rtt0=25ms", "constant-rate:c=0.3"]),
+    ("congestion", &["cubic", "vegas:alpha=2;beta=4", "hybla:rtt0=25ms", "constant-rate:c=0.3"]),
     ("reduction", &["prr"]),
     ("undo", &["on"]),
     ("slow-start", &["hystart", "limited:max-ssthresh=50"]),
@@ -55,14 +58,14 @@ const OTHERS: &[(&str, &[&str])] = &[
     ("pacing", &["on", "1.544Mbit/s"]),
     ("nagle", &["off"]),
     ("restart-after-idle", &["off"]),
-    ("max-unanswered", &["5"]),
+    ("max-retries", &["5"]),
     ("rto.initial", &["6s"]),
     ("rto.min", &["0s", "1.5ms"]),
     ("rto.max", &["2min"]),
     ("rto.granularity", &["1ns"]),
     ("rto.tick", &["500ms"]),
     ("syn-retries", &["0"]),
-    ("least-mtu", &["296"]),
+    ("min-mtu", &["296"]),
     ("time-wait", &["4min"]),
 ];
 
@@ -84,7 +87,7 @@ fn changed(a: &ConnectionConfig, b: &ConnectionConfig) -> Vec<String> {
         b,
         ConnectionConfig {
             mss, send_buffer, receive_buffer, receive_buffer_max, window_scale, sack, timestamps,
-            ecn, opening, transactions, ack_policy, syn_retries, least_mtu, time_wait
+            ecn, opening, transactions, ack_policy, syn_retries, min_mtu, time_wait
         },
         without sender
     );
@@ -95,7 +98,7 @@ fn changed(a: &ConnectionConfig, b: &ConnectionConfig) -> Vec<String> {
         SenderConfig {
             max_burst, overhead, algorithm, control, reduction, undo, initial_window, initial_ssthresh,
             byte_limit, initial_window_use, slow_start, probing, pacing, nagle,
-            restart_after_idle, max_unanswered
+            restart_after_idle, max_retries
         },
         without smss,
         without rto
@@ -170,6 +173,37 @@ fn a_text_changes_what_it_names() {
     assert_eq!(given.sender.max_burst, 10 * given.sender.smss);
     assert!(matches!(given.sender.pacing, Pacing::Window { cap: Some(_) }));
     assert_eq!((given.window_scale, given.sender.initial_ssthresh), (None, Some(65_536)));
+}
+
+/// What is said of the values that a key takes is what they are called.
+#[test]
+fn each_choice_is_among_what_its_key_takes() {
+    fn choices<T: Choice>() -> Vec<&'static str> {
+        T::VARIANTS.iter().map(|value| value.name()).collect()
+    }
+    for (key, names) in [
+        ("opening", choices::<Opening>()),
+        ("reduction", choices::<Reduction>()),
+        ("probing", choices::<Probing>()),
+        ("iw-use", choices::<InitialWindowUse>()),
+    ] {
+        let takes = KEYS.iter().find(|known| known.name == key).expect(key).takes;
+        for name in names {
+            assert!(takes.contains(name), "{key} takes {name}: {takes}");
+            assert!(format!("{key}={name}").parse::<ConnectionConfig>().is_ok());
+        }
+    }
+}
+
+#[test]
+fn an_old_key_is_answered_with_the_new_one() {
+    for (old, new) in [
+        ("control=cubic", "`control` is now `congestion`"),
+        ("least-mtu=296", "`least-mtu` is now `min-mtu`"),
+        ("linux,max-unanswered=3", "`max-unanswered` is now `max-retries`"),
+    ] {
+        assert_eq!(message(old), new);
+    }
 }
 
 #[test]

@@ -1,33 +1,52 @@
-//! Loss recovery by name. A new algorithm is one file beside this one, one variant and one line in
-//! each of the three tables here.
+//! Loss recovery by name. A new algorithm is one file beside this one, one variant with its name, and one
+//! line in each of the three tables here.
 
 use super::{
     Fack, FalseRetransmits, FullWindow, NewReno, NewRenoVariant, PartialTimer, Rack, Recovery,
     Reno, Sack, SackReno, Tahoe,
 };
 use crate::condensed::Reader;
+use crate::text::{Choice, TextError};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
+use strum::VariantArray;
 
 /// The loss recovery algorithm.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    strum::VariantArray,
+    strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Algorithm {
     /// Fast retransmit, then slow start.
     Tahoe,
     /// Fast recovery up to the first new acknowledgment (RFC 2581).
     Reno,
     /// NewReno without SACK (RFC 6582), slow but steady: [`NewRenoVariant::STEADY`].
+    #[strum(serialize = "newreno")]
     NewReno,
     /// NewReno whose timer only the first partial acknowledgment restarts (RFC 6582, section 4).
+    #[strum(serialize = "newreno-impatient")]
     NewRenoImpatient,
     /// NewReno as Henderson's modified BSD has it: slow but steady, less careful.
+    #[strum(serialize = "newreno-less-careful")]
     NewRenoLessCareful,
     /// NewReno with RFC 6582's section 4.1: [`FalseRetransmits::AckHeuristic`].
+    #[strum(serialize = "newreno-ack-heuristic")]
     NewRenoAckHeuristic,
     /// NewReno with RFC 6582's section 4.2: [`FalseRetransmits::TimestampHeuristic`].
+    #[strum(serialize = "newreno-timestamp-heuristic")]
     NewRenoTimestampHeuristic,
     /// NewReno that may send a burst at the end of recovery: [`FullWindow::Ssthresh`].
+    #[strum(serialize = "newreno-burst")]
     NewRenoBurst,
     /// SACK (RFC 6675), one reduction for each episode, as in NewReno.
     Sack,
@@ -43,29 +62,9 @@ pub enum Algorithm {
     RackPto,
 }
 
-/// There is no algorithm of this name.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("no loss recovery is called `{0}` (there are {names})", names = Algorithm::names())]
-pub struct UnknownAlgorithm(pub String);
-
 impl Algorithm {
-    /// Every algorithm and its name.
-    pub const ALL: [(&'static str, Algorithm); 14] = [
-        ("tahoe", Algorithm::Tahoe),
-        ("reno", Algorithm::Reno),
-        ("newreno", Algorithm::NewReno),
-        ("newreno-impatient", Algorithm::NewRenoImpatient),
-        ("newreno-less-careful", Algorithm::NewRenoLessCareful),
-        ("newreno-ack-heuristic", Algorithm::NewRenoAckHeuristic),
-        ("newreno-timestamp-heuristic", Algorithm::NewRenoTimestampHeuristic),
-        ("newreno-burst", Algorithm::NewRenoBurst),
-        ("sack", Algorithm::Sack),
-        ("sack-reno", Algorithm::SackReno),
-        ("fack", Algorithm::Fack),
-        ("fack-abrupt", Algorithm::FackAbrupt),
-        ("rack", Algorithm::Rack),
-        ("rack-pto", Algorithm::RackPto),
-    ];
+    /// Every algorithm.
+    pub const ALL: &[Algorithm] = Algorithm::VARIANTS;
 
     /// A fresh instance.
     pub fn recovery(self) -> Box<dyn Recovery> {
@@ -139,24 +138,18 @@ impl Algorithm {
             | Algorithm::RackPto => true,
         }
     }
-
-    fn names() -> String {
-        Self::ALL.map(|(name, _)| name).join(", ")
-    }
 }
 
 impl fmt::Display for Algorithm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = Self::ALL.iter().find(|(_, algorithm)| algorithm == self).map(|(name, _)| *name);
-        f.write_str(name.expect("every algorithm has a name"))
+        f.write_str(self.name())
     }
 }
 
 impl FromStr for Algorithm {
-    type Err = UnknownAlgorithm;
-    fn from_str(text: &str) -> Result<Algorithm, UnknownAlgorithm> {
-        let found = Self::ALL.iter().find(|(name, _)| *name == text);
-        found.map(|(_, algorithm)| *algorithm).ok_or_else(|| UnknownAlgorithm(text.to_owned()))
+    type Err = TextError;
+    fn from_str(text: &str) -> Result<Algorithm, TextError> {
+        Algorithm::read("loss recovery", text)
     }
 }
 
@@ -166,10 +159,10 @@ mod tests {
 
     #[test]
     fn names_are_read_and_written() {
-        for (name, algorithm) in Algorithm::ALL {
-            assert_eq!(name.parse(), Ok(algorithm));
-            assert_eq!(algorithm.to_string(), name);
+        for algorithm in Algorithm::ALL {
+            assert_eq!(algorithm.to_string().parse(), Ok(*algorithm));
         }
+        assert_eq!("sack-reno".parse(), Ok(Algorithm::SackReno));
         let message = "fast".parse::<Algorithm>().unwrap_err().to_string();
         assert!(message.contains("`fast`") && message.contains("newreno"), "{message}");
     }

@@ -14,7 +14,7 @@ mod tahoe;
 #[cfg(test)]
 mod tests;
 
-pub use algorithm::{Algorithm, UnknownAlgorithm};
+pub use algorithm::Algorithm;
 pub use fack::Fack;
 pub use newreno::{FalseRetransmits, FullWindow, NewReno, NewRenoVariant, PartialTimer};
 pub use rack::Rack;

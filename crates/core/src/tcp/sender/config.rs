@@ -70,7 +70,7 @@ pub struct SenderConfig {
     /// Begin anew with the initial window after an idle time (RFC 5681, 4.1).
     pub restart_after_idle: bool,
     /// Give up after this many timer expiries without any answer.
-    pub max_unanswered: u32,
+    pub max_retries: u32,
 }
 
 impl Default for SenderConfig {
@@ -93,7 +93,7 @@ impl Default for SenderConfig {
             pacing: Pacing::Off,
             nagle: true,
             restart_after_idle: true,
-            max_unanswered: 15,
+            max_retries: 15,
         }
     }
 }

@@ -250,7 +250,7 @@ impl Sender {
     /// Whether the peer has left too many retransmissions or probes without any answer
     /// (RFC 9293, 3.8.3: R2).
     pub fn gave_up(&self) -> bool {
-        self.unanswered() > self.config.max_unanswered
+        self.unanswered() > self.config.max_retries
     }
 
     /// Timer expiries since the peer was last heard of.

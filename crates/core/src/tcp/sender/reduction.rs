@@ -5,7 +5,20 @@ use crate::tcp::prr::{Progress, Prr};
 use serde::{Deserialize, Serialize};
 
 /// How the window comes down when fast recovery begins.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Default,
+    Serialize,
+    Deserialize,
+    strum::VariantArray,
+    strum::VariantNames,
+    strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Reduction {
     /// At once, to what congestion control chose: nothing is sent until so much has left.
     #[default]

@@ -225,7 +225,7 @@ fn the_timer_halves_once_for_each_segment_and_backs_off() {
 fn the_timer_waits_for_a_fast_retransmission() {
     // RFC 6675, section 6: it takes a round trip of its own, longer than what is left of a timeout
     // that is hardly more than one.
-    for (name, algorithm) in Algorithm::ALL {
+    for &algorithm in Algorithm::ALL {
         let mut config = config(algorithm, 8);
         config.rto.min = Duration::ZERO;
         let mut sender = sender(config, 10_000);
@@ -235,7 +235,7 @@ fn the_timer_waits_for_a_fast_retransmission() {
             now += Duration::from_millis(100);
             acknowledge(&mut sender, now, sent, &[]);
         }
-        assert_eq!(sender.rtt().rto().as_millis(), 101, "{name}");
+        assert_eq!(sender.rtt().rto().as_millis(), 101, "{algorithm}");
         let next = sent + drain(&mut sender, now).len() as u64;
         now += Duration::from_millis(100);
         for end in sent + 2..=next {
@@ -249,8 +249,8 @@ fn the_timer_waits_for_a_fast_retransmission() {
             again = drain(&mut sender, now);
         }
         let due = sender.poll_timer().expect("something is outstanding");
-        assert!(due > now + Duration::from_millis(100), "{name}: {due:?} after {now:?}");
-        assert_eq!(sender.stats().timeouts, 0, "{name}");
+        assert!(due > now + Duration::from_millis(100), "{algorithm}: {due:?} after {now:?}");
+        assert_eq!(sender.stats().timeouts, 0, "{algorithm}");
     }
 }
 

@@ -83,7 +83,7 @@ fn rate_too_high() -> Vec<Case> {
 fn third_party() -> Vec<Case> {
     let mut cases = Vec::new();
     for control in ["cubic"].into_iter().chain(bbr()) {
-        let tcp = format!("linux,control={control}");
+        let tcp = format!("linux,congestion={control}");
         let setup = Setup::of(BESIDE).with("flow.third-party.tcp", tcp);
         let alone = setup.clone().with("flow.pair.start", "1h");
         for flows in [1, 10] {

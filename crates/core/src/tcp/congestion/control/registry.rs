@@ -1,10 +1,15 @@
 //! What one entry of the table of congestion controls stands for.
 
+use super::Control;
+use crate::text::{RATE, SPAN, SWITCH, TextError, positive, rate, renamed, span, switch};
 use crate::time::Duration;
-use crate::units::{Rate, parse_duration};
+use crate::units::Rate;
 
 /// What a parameter may be: how it is read and written.
 pub(super) trait Value: PartialEq + Sized {
+    /// What [`Value::read`] understands.
+    const EXPECTED: &'static str;
+
     /// The value, if it is sound.
     fn read(text: &str) -> Option<Self>;
 
@@ -12,10 +17,11 @@ pub(super) trait Value: PartialEq + Sized {
     fn write(&self, usual: &Self) -> Option<String>;
 }
 
-/// Above zero.
 impl Value for f64 {
+    const EXPECTED: &'static str = "a number above 0";
+
     fn read(text: &str) -> Option<f64> {
-        text.parse().ok().filter(|number: &f64| *number > 0.0 && number.is_finite())
+        positive(text)
     }
 
     fn write(&self, _: &f64) -> Option<String> {
@@ -23,10 +29,11 @@ impl Value for f64 {
     }
 }
 
-/// Above zero.
 impl Value for Duration {
+    const EXPECTED: &'static str = SPAN;
+
     fn read(text: &str) -> Option<Duration> {
-        parse_duration(text).ok().filter(|span| !span.is_zero())
+        span(text)
     }
 
     fn write(&self, _: &Duration) -> Option<String> {
@@ -39,10 +46,11 @@ impl Value for Duration {
     }
 }
 
-/// Above zero.
 impl Value for Rate {
+    const EXPECTED: &'static str = RATE;
+
     fn read(text: &str) -> Option<Rate> {
-        text.parse().ok().filter(|rate: &Rate| rate.bits_per_sec() > 0)
+        rate(text)
     }
 
     fn write(&self, _: &Rate) -> Option<String> {
@@ -51,16 +59,26 @@ impl Value for Rate {
 }
 
 impl Value for bool {
+    const EXPECTED: &'static str = SWITCH;
+
     fn read(text: &str) -> Option<bool> {
-        match text {
-            "on" => Some(true),
-            "off" => Some(false),
-            _ => None,
-        }
+        switch(text)
     }
 
     fn write(&self, usual: &bool) -> Option<String> {
         (self != usual).then(|| if *self { "on" } else { "off" }.to_owned())
+    }
+}
+
+/// No congestion control has this name, or not any more.
+pub(super) fn unknown(name: &str) -> TextError {
+    let old = name.to_owned();
+    match renamed(name, Control::NAMES) {
+        Some(new) => TextError::Renamed { old, new },
+        None => {
+            let names = Control::NAMES.join(", ");
+            TextError::Name { what: "congestion control", name: old, names }
+        }
     }
 }
 
@@ -131,19 +149,20 @@ macro_rules! controls {
         }
 
         impl std::str::FromStr for Control {
-            type Err = UnknownControl;
-            fn from_str(text: &str) -> Result<Control, UnknownControl> {
-                let mut given = text::Parameters::read(text);
+            type Err = crate::text::TextError;
+            fn from_str(text: &str) -> Result<Control, Self::Err> {
+                use registry::Value;
+                let mut given = crate::text::Parameters::read(text);
                 let control = match given.name() {
                     $($name => {
                         $($(let $field = {
                             let sound: &dyn Fn(&$kind) -> bool = &controls!(@sound $($sound)?);
-                            let read = <$kind as registry::Value>::read;
-                            given.take_with($key, $usual, |text| read(text).filter(|value| sound(value)))?
+                            let read = |text: &str| <$kind>::read(text).filter(|value| sound(value));
+                            given.take($key, <$kind>::EXPECTED, read)?.unwrap_or($usual)
                         };)+)?
                         Control::$variant $({ $($field),+ })?
                     })+
-                    _ => return Err(given.unknown("congestion control", &Control::NAMES.join(", "))),
+                    name => return Err(registry::unknown(name)),
                 };
                 given.finish(control)
             }

@@ -25,37 +25,37 @@ fn lens(segments: &[(TcpHeader, Vec<u8>)]) -> Vec<usize> {
 
 #[test]
 fn a_lower_mtu_sends_what_is_outstanding_again_without_a_reduction() {
-    for (name, algorithm) in Algorithm::ALL {
+    for &algorithm in Algorithm::ALL {
         let mut config = ConnectionConfig::default();
         config.sender.algorithm = algorithm;
         let (mut a, mut b) = connected(config);
         a.write(Payload::Bytes(&[5; 1448 * 4]));
         let lost = drain(&mut a, at(1));
-        assert_eq!(lens(&lost), [1448; 4], "{name}");
+        assert_eq!(lens(&lost), [1448; 4], "{algorithm}");
         let window = a.tcb().unwrap().sender.cwnd();
         too_big(&mut a, at(50), 1000, lost[0].0.seq);
         assert_eq!(smss(&a), 1000 - 52);
         let again = drain(&mut a, at(50));
-        assert_eq!(lens(&again).iter().sum::<usize>(), 1448 * 4, "{name}");
-        assert!(lens(&again).iter().all(|len| *len <= 948), "{name}");
-        assert_eq!(a.tcb().unwrap().sender.cwnd(), window, "{name}");
+        assert_eq!(lens(&again).iter().sum::<usize>(), 1448 * 4, "{algorithm}");
+        assert!(lens(&again).iter().all(|len| *len <= 948), "{algorithm}");
+        assert_eq!(a.tcb().unwrap().sender.cwnd(), window, "{algorithm}");
         // The other three bring the same message, which is not news.
         for (tcp, _) in &lost[1..] {
             too_big(&mut a, at(51), 1000, tcp.seq);
         }
-        assert!(drain(&mut a, at(51)).is_empty(), "{name}");
+        assert!(drain(&mut a, at(51)).is_empty(), "{algorithm}");
         for (tcp, bytes) in again {
             b.handle_segment(at(60), &tcp, Payload::Bytes(&bytes));
         }
-        assert_eq!(read_all(&mut b), [5; 1448 * 4], "{name}");
+        assert_eq!(read_all(&mut b), [5; 1448 * 4], "{algorithm}");
         exchange(&mut a, &mut b, at(100));
-        assert!(a.tcb().unwrap().sender.is_done(), "{name}");
+        assert!(a.tcb().unwrap().sender.is_done(), "{algorithm}");
         // RFC 1191, 6.3: after ten minutes the former size is tried again.
         a.write(Payload::Bytes(&[6; 1448]));
         let tried = drain(&mut a, at(50 + 600_000));
-        assert_eq!(lens(&tried), [1448], "{name}");
+        assert_eq!(lens(&tried), [1448], "{algorithm}");
         too_big(&mut a, at(650_100), 1000, tried[0].0.seq);
-        assert_eq!(lens(&drain(&mut a, at(650_100))).len(), 2, "{name}");
+        assert_eq!(lens(&drain(&mut a, at(650_100))).len(), 2, "{algorithm}");
     }
 }
 

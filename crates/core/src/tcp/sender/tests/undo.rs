@@ -43,7 +43,7 @@ fn time_out(sender: &mut Sender) -> Instant {
 
 #[test]
 fn after_a_delay_spike_new_data_goes_and_the_window_is_what_it_was() {
-    for (name, algorithm) in Algorithm::ALL {
+    for &algorithm in Algorithm::ALL {
         let mut sender = ten(undoing(algorithm));
         let now = time_out(&mut sender);
         let nxt = sender.snd_nxt();
@@ -52,25 +52,31 @@ fn after_a_delay_spike_new_data_goes_and_the_window_is_what_it_was() {
         // arrived (RFC 4015: FlightSize + min(bytes_acked, IW)).
         let now = now + Duration::from_millis(20);
         echo(&mut sender, now, 1, &[], at(0));
-        assert_eq!(sender.in_flight(), nxt - segment(1).start, "{name}: nothing is lost");
-        assert_eq!((sender.cwnd(), sender.ssthresh()), (1_000, u64::MAX), "{name}");
+        assert_eq!(sender.in_flight(), nxt - segment(1).start, "{algorithm}: nothing is lost");
+        assert_eq!((sender.cwnd(), sender.ssthresh()), (1_000, u64::MAX), "{algorithm}");
         let sent = drain(&mut sender, now);
-        assert!(sent.iter().all(|number| *number >= 10) && sent.len() <= 1, "{name}: {sent:?}");
-        assert!(sender.rtt().rto() < rto, "{name}: no back-off");
+        assert!(
+            sent.iter().all(|number| *number >= 10) && sent.len() <= 1,
+            "{algorithm}: {sent:?}"
+        );
+        assert!(sender.rtt().rto() < rto, "{algorithm}: no back-off");
         for ack in 2..=10 {
             echo(&mut sender, now, ack, &[], at(ack - 1));
-            assert!(drain(&mut sender, now).iter().all(|number| *number >= 10), "{name}");
+            assert!(drain(&mut sender, now).iter().all(|number| *number >= 10), "{algorithm}");
         }
         // The duplicate that the retransmission brings is no loss.
         echo(&mut sender, now + Duration::from_millis(1), 10, &[0..1], at(9));
         let stats = sender.stats();
         let resent = stats.retransmissions;
-        assert!(resent == 1 || algorithm == Algorithm::Rack && resent == 2, "{name}: {resent}");
-        assert_eq!((stats.timeouts, stats.recoveries, stats.spurious), (1, 0, 1), "{name}");
+        assert!(
+            resent == 1 || algorithm == Algorithm::Rack && resent == 2,
+            "{algorithm}: {resent}"
+        );
+        assert_eq!((stats.timeouts, stats.recoveries, stats.spurious), (1, 0, 1), "{algorithm}");
         // RFC 4015, step 11: the timer is patient from the first new round trip on.
         let later = now + Duration::from_millis(400);
         echo(&mut sender, later, 12, &[], now);
-        assert!(sender.rtt().rto() >= Duration::from_millis(3 * 350), "{name}");
+        assert!(sender.rtt().rto() >= Duration::from_millis(3 * 350), "{algorithm}");
     }
 }
 
@@ -106,7 +112,7 @@ fn reports_of_duplicates_alone_undo_a_timeout() {
 
 /// The algorithms that begin an episode of fast recovery, or anew, by what lies above a hole.
 fn fast_retransmits() -> impl Iterator<Item = Algorithm> {
-    Algorithm::ALL.into_iter().map(|(_, algorithm)| algorithm)
+    Algorithm::ALL.iter().copied()
 }
 
 /// Segments 1 to 4 arrive before 0, which is sent again at 104 ms.
@@ -305,7 +311,7 @@ proptest! {
             .prop_filter("not by reductions", |control| !matches!(control, Control::KnownLink { .. })),
         claims in proptest::collection::vec(claims(), 1..120),
     ) {
-        let config = SenderConfig { control, ..undoing(algorithm.1) };
+        let config = SenderConfig { control, ..undoing(algorithm) };
         let mut sender = sender(config, 900);
         let mut now = at(0);
         let (mut peak, mut spurious) = (sender.cwnd(), 0);

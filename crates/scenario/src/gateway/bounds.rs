@@ -1,12 +1,11 @@
-//! What keys take between a least and a largest value that make sense, and how both are said.
+//! What keys take between a minimum and a maximum that make sense, and how both are said.
 
-use super::Wrong;
+use crate::document::Node;
+use crate::reader::{Context, FromNode, Reader, Result};
 use bentpipe_core::time::Duration;
-use bentpipe_core::units::{Bytes, ParseError, Rate, parse_duration};
+use bentpipe_core::units::{Bytes, Rate};
 use std::fmt;
 use std::ops::RangeInclusive;
-use std::str::FromStr;
-use toml::Spanned;
 
 /// A link slower than this does not carry a packet within TCP's longest timeout, and no machine
 /// that this runs on fills a faster one.
@@ -20,14 +19,6 @@ pub(super) const ROUND_TRIPS: RangeInclusive<Span> =
 /// A span of time as it is written: `250ms`, `10min`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Span(pub(super) Duration);
-
-impl FromStr for Span {
-    type Err = ParseError;
-
-    fn from_str(text: &str) -> Result<Span, ParseError> {
-        parse_duration(text).map(Span)
-    }
-}
 
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -47,39 +38,27 @@ impl fmt::Display for Span {
     }
 }
 
-/// What stands at `key` as text, if anything does.
-pub(super) fn read<T>(
+impl FromNode for Span {
+    fn from_node(context: &Context<'_>, node: &Node) -> Result<Span> {
+        Duration::from_node(context, node).map(Span)
+    }
+}
+
+impl FromNode for Size {
+    fn from_node(context: &Context<'_>, node: &Node) -> Result<Size> {
+        Bytes::from_node(context, node).map(|bytes| Size(bytes.count()))
+    }
+}
+
+/// The value of `key`, if there is one, which must lie in `range`.
+pub(super) fn bounded<T: FromNode + PartialOrd + fmt::Display>(
+    reader: &Reader<'_>,
     key: &str,
-    text: Option<&Spanned<String>>,
     range: &RangeInclusive<T>,
-) -> Result<Option<T>, Wrong>
-where
-    T: FromStr<Err = ParseError> + PartialOrd + fmt::Display,
-{
-    let Some(text) = text else { return Ok(None) };
-    let value = parse(key, text)?;
-    within(key, &value, range).map_err(|error| Wrong::at(text, &error))?;
+) -> Result<Option<T>> {
+    let Some(value) = reader.maybe::<T>(key)? else { return Ok(None) };
+    within(key, &value, range).map_err(|why| reader.bad(key, why))?;
     Ok(Some(value))
-}
-
-/// What `text` at `key` means.
-pub(super) fn parse<T: FromStr<Err = ParseError>>(
-    key: &str,
-    text: &Spanned<String>,
-) -> Result<T, Wrong> {
-    let error = |error: ParseError| Wrong::at(text, &format!("{key}: {error}"));
-    text.get_ref().parse().map_err(error)
-}
-
-/// What stands at `key` as a whole number, if anything does.
-pub(super) fn count(
-    key: &str,
-    number: Option<&Spanned<i64>>,
-    range: &RangeInclusive<i64>,
-) -> Result<Option<usize>, Wrong> {
-    let Some(number) = number else { return Ok(None) };
-    within(key, number.get_ref(), range).map_err(|error| Wrong::at(number, &error))?;
-    Ok(usize::try_from(*number.get_ref()).ok())
 }
 
 /// Says what would do, unless `value` does.
@@ -87,7 +66,7 @@ pub(super) fn within<T: PartialOrd + fmt::Display>(
     key: &str,
     value: &T,
     range: &RangeInclusive<T>,
-) -> Result<(), String> {
+) -> std::result::Result<(), String> {
     if range.contains(value) {
         return Ok(());
     }
@@ -97,14 +76,6 @@ pub(super) fn within<T: PartialOrd + fmt::Display>(
 /// Bytes as text: `64KB to 1GiB` rather than `64000B to 1024MiB`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Size(pub(super) u64);
-
-impl FromStr for Size {
-    type Err = ParseError;
-
-    fn from_str(text: &str) -> Result<Size, ParseError> {
-        text.parse().map(|bytes: Bytes| Size(bytes.count()))
-    }
-}
 
 impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -123,14 +94,15 @@ impl fmt::Display for Size {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bentpipe_core::units::parse_duration;
 
     #[test]
     fn spans_and_sizes_are_written_as_they_are_read() {
         for text in ["0s", "1h", "90s", "10min", "250ms", "100us", "7ns"] {
-            assert_eq!(text.parse::<Span>().unwrap().to_string(), text);
+            assert_eq!(Span(parse_duration(text).unwrap()).to_string(), text);
         }
         for text in ["0B", "64KB", "63KiB", "1MiB", "1GiB", "1023B"] {
-            assert_eq!(text.parse::<Size>().unwrap().to_string(), text);
+            assert_eq!(Size(text.parse::<Bytes>().unwrap().count()).to_string(), text);
         }
     }
 }
