@@ -6,7 +6,7 @@ use crate::document::{Entry, Node, Table, Value};
 use crate::error::ScenarioError;
 use crate::reader::{Context, Field, FromNode, Reader, Result, Section, field, one_of};
 use crate::tcp::TcpLayer;
-use bentpipe_core::tcp::congestion::{Band, Control};
+use bentpipe_core::tcp::congestion::Control;
 use bentpipe_core::tcp::pacing::Pacing;
 use bentpipe_core::tcp::presets::KEYS;
 use bentpipe_core::tcp::receiver::AckPolicy;
@@ -270,22 +270,17 @@ fn check_timer(leg: &LegConfig) -> std::result::Result<(), Fault> {
 
 fn check_congestion(control: Control) -> std::result::Result<(), String> {
     match control {
-        Control::Standard
-        | Control::Cubic { .. }
-        | Control::Bbr1
-        | Control::Bbr
-        | Control::TolerantCubic
-        | Control::Westwood
-        | Control::HighSpeed => Ok(()),
         Control::KnownLink { rate } => within("known-link: rate", &rate, &RATES),
         Control::ConstantRate { c } => within("constant-rate: c", &c, &FACTORS),
         Control::IncreaseByK { k } => within("increase-by-k: k", &k, &FACTORS),
-        Control::Vegas(Band { alpha, beta, gamma }) => {
+        Control::Vegas { alpha, beta, gamma } => {
             [("vegas: alpha", alpha), ("vegas: beta", beta), ("vegas: gamma", gamma)]
                 .into_iter()
                 .try_for_each(|(key, value)| within(key, &value, &FACTORS))
         }
         Control::Scalable { a, .. } => within("scalable: a", &a, &FACTORS),
         Control::Hybla { rtt0 } => within("hybla: rtt0", &Span(rtt0), &REFERENCES),
+        // The others have no numbers to be set; a test holds those that have to it.
+        _ => Ok(()),
     }
 }
