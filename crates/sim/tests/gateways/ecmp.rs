@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 
 const RATE: Rate = Rate::from_bits_per_sec(8_000_000);
 const FLOWS: usize = 24;
-const LEN: u64 = 200_000;
+const LEN: u64 = 500_000;
 
 /// The routers next to the near and to the far host.
 const ROUTERS: [usize; 2] = [2, 3];
