@@ -174,6 +174,11 @@ impl<B: Buffer> Gateway<B> {
         self.half_open.len()
     }
 
+    /// Of those, connections that are over, whose ends the gateway still answers.
+    pub fn over(&self) -> usize {
+        self.over.len()
+    }
+
     /// Bytes held by all streams.
     pub fn held(&self) -> usize {
         self.account.held()
