@@ -19,7 +19,7 @@ pub enum InterfaceError {
 ///
 /// # Errors
 /// [`InterfaceError`].
-pub fn least_mtu(interfaces: &[String]) -> Result<u16, InterfaceError> {
+pub fn min_mtu(interfaces: &[String]) -> Result<u16, InterfaceError> {
     let mut least = u64::from(u16::MAX);
     for name in interfaces {
         let text = run("ip", &["-j", "link", "show", "dev", name], "")?;

@@ -50,7 +50,7 @@ pub enum HelperKind {
         /// The most bytes that it keeps.
         memory: Bytes,
         /// Its least timeout.
-        least_timeout: Duration,
+        min_timeout: Duration,
     },
     /// Acknowledges what comes from elsewhere before it goes out, and answers for its delivery
     /// (henderson, 4.3.1).
@@ -188,7 +188,7 @@ impl Helper {
             },
             Kind::Snoop => HelperKind::Snoop {
                 memory: reader.or("memory", Bytes::new(64 << 10))?,
-                least_timeout: reader.or("least-timeout", Duration::from_millis(20))?,
+                min_timeout: reader.or("least-timeout", Duration::from_millis(20))?,
             },
             Kind::Spoof => HelperKind::Spoof { memory: reader.or("memory", Bytes::new(4 << 20))? },
             Kind::WebCache => {

@@ -100,7 +100,7 @@ impl FromNode for GilbertElliott {
                 }
                 let (good, bad): (Duration, _) =
                     (reader.need("mean-good")?, reader.need("mean-bad")?);
-                if good.min(bad) < States::LEAST_SOJOURN {
+                if good.min(bad) < States::MIN_SOJOURN {
                     return Err(context.value_error(node, "mean times must be 1us at least"));
                 }
                 States::InTime { good, bad }

@@ -186,14 +186,14 @@ pub(crate) const REPEAT: Section = Section {
 
 impl Repeat {
     pub(crate) fn read(reader: &Reader<'_>) -> Result<Repeat> {
-        const MOST: u32 = 100_000;
+        const MAX: u32 = 100_000;
         let Some(node) = reader.node("until") else {
             for key in ["min", "max"] {
                 if reader.node(key).is_some() {
                     return Err(reader.bad(key, format!("`{key}` has no meaning without `until`")));
                 }
             }
-            return Ok(Repeat::Runs(reader.within("runs", 1, 1..=MOST)?));
+            return Ok(Repeat::Runs(reader.within("runs", 1, 1..=MAX)?));
         };
         if reader.node("runs").is_some() {
             return Err(reader.bad("runs", "`runs` and `until` exclude each other"));
@@ -209,8 +209,8 @@ impl Repeat {
             let why = format!("`{text}` is no stopping rule (expected {expected})");
             return Err(reader.context.value_error(node, why));
         };
-        let least = reader.within("min", 5, 2..=MOST)?;
-        let most = reader.within("max", 100.max(least), 2..=MOST)?;
+        let least = reader.within("min", 5, 2..=MAX)?;
+        let most = reader.within("max", 100.max(least), 2..=MAX)?;
         if most < least {
             return Err(reader.bad("max", format!("max ({most}) is below min ({least})")));
         }

@@ -35,7 +35,7 @@ pub(crate) const RANGE: Section = Section {
 };
 
 /// The most points of an experiment.
-const MOST: usize = 1_000_000;
+const MAX: usize = 1_000_000;
 
 /// A swept field.
 #[derive(Debug, Clone, PartialEq)]
@@ -67,11 +67,11 @@ impl Sweep {
             sweep.zip(context, zip)?;
         }
         let count = sweep.groups.iter().try_fold(1_usize, |count, group| {
-            count.checked_mul(group[0].values.len()).filter(|count| *count <= MOST)
+            count.checked_mul(group[0].values.len()).filter(|count| *count <= MAX)
         });
         match count {
             Some(_) => Ok(sweep),
-            None => Err(error(context, node.at, format!("more than {MOST} points"))),
+            None => Err(error(context, node.at, format!("more than {MAX} points"))),
         }
     }
 

@@ -10,7 +10,7 @@ pub(crate) struct Boxes(Vec<Box<Packet>>);
 
 impl Boxes {
     /// As many as a full window's packets; more go back to where memory comes from.
-    const MOST: usize = 1024;
+    const MAX: usize = 1024;
 
     /// A box with `packet` in it.
     #[inline]
@@ -27,7 +27,7 @@ impl Boxes {
     /// Takes a box that is not needed any more.
     #[inline]
     pub(crate) fn take_back(&mut self, packet: Box<Packet>) {
-        if self.0.len() < Boxes::MOST {
+        if self.0.len() < Boxes::MAX {
             self.0.push(packet);
         }
     }

@@ -11,7 +11,7 @@ use answers::Topic;
 
 use bentpipe_net::divert::{Divert, DivertConfig, DivertError, Side};
 use bentpipe_net::gateway::LiveGateway;
-use bentpipe_net::interface::{InterfaceError, least_mtu};
+use bentpipe_net::interface::{InterfaceError, min_mtu};
 use bentpipe_net::poll::LoopError;
 use bentpipe_net::privileges::{self, PrivilegeError};
 use bentpipe_net::serve::{ClientError, ServeError};
@@ -202,8 +202,8 @@ fn split(path: &Path, json: bool) -> Result<ExitCode, Error> {
         tracing::warn!("{finding}");
     }
     let mut config = file.config;
-    config.lan.mtu = least_mtu(&lan)?;
-    config.satellite.mtu = least_mtu(&satellite)?;
+    config.lan.mtu = min_mtu(&lan)?;
+    config.satellite.mtu = min_mtu(&satellite)?;
     let mut gateway = LiveGateway::new(tuns, config)?;
     if let Some(every) = file.log_every {
         gateway.log_every(every);

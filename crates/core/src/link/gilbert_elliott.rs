@@ -37,7 +37,7 @@ pub enum States {
         /// Probability of going from bad to good.
         r: Probability,
     },
-    /// In time, with these mean sojourns, each at least [`States::LEAST_SOJOURN`].
+    /// In time, with these mean sojourns, each at least [`States::MIN_SOJOURN`].
     InTime {
         /// In the good state.
         good: Duration,
@@ -48,7 +48,7 @@ pub enum States {
 
 impl States {
     /// Sojourns are drawn one by one, so they may not be next to nothing.
-    pub const LEAST_SOJOURN: Duration = Duration::from_micros(1);
+    pub const MIN_SOJOURN: Duration = Duration::from_micros(1);
 
     /// The share of packets, or of the time, for which the state is bad in the long run.
     pub fn bad_share(&self) -> f64 {
@@ -116,7 +116,7 @@ impl BurstLoss {
 
     /// When a sojourn that begins at the end of the present one ends.
     fn sojourn(&mut self, mean: Duration) -> Instant {
-        let mean = mean.max(States::LEAST_SOJOURN);
+        let mean = mean.max(States::MIN_SOJOURN);
         // 1 − u lies in (0, 1].
         let times_mean = -f64::ln(1.0 - self.states.random::<f64>());
         self.until + Duration::from_nanos(((mean.as_nanos() as f64 * times_mean) as u64).max(1))

@@ -37,7 +37,7 @@ struct Divided {
 }
 
 /// Two remainders of this rate still fit into their sum.
-const MOST: u64 = u64::MAX / 2;
+const MAX: u64 = u64::MAX / 2;
 
 impl Serialiser {
     pub(super) fn new(rate: Varying<Rate>) -> Serialiser {
@@ -64,7 +64,7 @@ impl Serialiser {
         let rate = self.rate.at(self.at).bits_per_sec();
         if (self.last.bytes, self.last.rate) != (bytes, rate) {
             match (bytes.checked_mul(WORK_PER_BYTE), rate) {
-                (Some(work), 1..=MOST) => {
+                (Some(work), 1..=MAX) => {
                     self.last = Divided { bytes, rate, whole: work / rate, rest: work % rate };
                 }
                 _ => return self.send_through_changes(bytes),

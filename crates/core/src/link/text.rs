@@ -80,7 +80,7 @@ fn gilbert_elliott(mut given: Parameters<'_>) -> Result<GilbertElliott, TextErro
             .need("loss", SHARE, |text| GilbertElliott::from_bursts(burst, probability(text)?))?;
         return given.finish(channel);
     }
-    let sojourn = |text: &str| span(text).filter(|span| *span >= States::LEAST_SOJOURN);
+    let sojourn = |text: &str| span(text).filter(|span| *span >= States::MIN_SOJOURN);
     let states = if given.has("good") || given.has("bad") {
         States::InTime {
             good: given.need("good", "a mean time, at least 1us", sojourn)?,

@@ -23,10 +23,10 @@ use std::ops::Range;
 /// The most ranges kept beyond a hole. A peer that sends single bytes far apart would otherwise
 /// cost us far more memory than its window says; what would be one range too many is taken for
 /// lost.
-const MOST_RANGES: usize = 4096;
+const MAX_RANGES: usize = 4096;
 
 /// The most blocks that one acknowledgment has room for (RFC 2018, 3).
-const MOST_BLOCKS: usize = 4;
+const MAX_BLOCKS: usize = 4;
 
 /// How many segments beyond a hole tell a sender that it is a loss (RFC 5681, 3.2; RFC 6675; RFC 8985, 6.2).
 const DUP_THRESH: u8 = 3;
@@ -254,7 +254,7 @@ impl Receiver {
                 if was_hole {
                     self.divide_from = self.rcv_nxt;
                 }
-            } else if self.beyond.len() >= MOST_RANGES
+            } else if self.beyond.len() >= MAX_RANGES
                 && self.beyond.containing(in_time.start - 1).is_none()
             {
                 accepted.store = in_time.start..in_time.start;

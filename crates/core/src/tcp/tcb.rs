@@ -16,7 +16,7 @@ mod transaction;
 
 pub use bypass::Bypass;
 pub use exchange::{Admission, Arrival, Fate, Outgoing};
-pub use path::LEAST_PATH_MTU;
+pub use path::MIN_PATH_MTU;
 pub use transaction::{Counts, OwnSyn};
 
 use super::ecn::{Ecn, EcnState};

@@ -89,11 +89,11 @@ pub enum FinMode {
 impl FinMode {
     /// Where FINs are acknowledged at once, nothing of a flow is left so long after both
     /// (bharadwaj-2001, 3.2). What still comes then is forwarded, and the hosts answer it.
-    pub const MOST_LINGER: Duration = Duration::from_secs(4);
+    pub const MAX_LINGER: Duration = Duration::from_secs(4);
 }
 
 /// The least MTU that counts: IPv4's (RFC 791) would leave options no room beside data.
-pub(crate) const LEAST_MTU: u16 = 576;
+pub(crate) const MIN_MTU: u16 = 576;
 /// TCP's header without options.
 const TCP_HEADER_LEN: usize = 20;
 
@@ -137,7 +137,7 @@ pub struct Config {
     /// How long a SYN waits for its SYN-ACK, and a SYN-ACK for its ACK.
     pub open_timeout: Duration,
     /// How long a finished flow answers repeated segments; with [`FinMode::Immediate`] at most
-    /// [`FinMode::MOST_LINGER`].
+    /// [`FinMode::MAX_LINGER`].
     pub linger: Duration,
     /// After this long without a packet, a flow whose streams are empty is kept in few bytes until
     /// something happens to it; zero: whenever it can be. Nothing else depends on it.
@@ -166,7 +166,7 @@ impl Config {
     pub(crate) fn closed_linger(&self) -> Duration {
         match self.fin {
             FinMode::EndToEnd => self.linger,
-            FinMode::Immediate => self.linger.min(FinMode::MOST_LINGER),
+            FinMode::Immediate => self.linger.min(FinMode::MAX_LINGER),
         }
     }
 
@@ -175,7 +175,7 @@ impl Config {
         match self.leg(side).mss {
             MssLimit::Hosts => None,
             MssLimit::Clamp => {
-                let mtu = self.lan.mtu.min(self.satellite.mtu).max(LEAST_MTU);
+                let mtu = self.lan.mtu.min(self.satellite.mtu).max(MIN_MTU);
                 Some(mtu - (ip.wire_len() + TCP_HEADER_LEN) as u16)
             }
             MssLimit::At(mss) => Some(mss),

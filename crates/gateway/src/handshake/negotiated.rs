@@ -44,7 +44,7 @@ impl NegotiatedOptions {
     /// RFC 9293, 3.7.1: a SYN without MSS option.
     const DEFAULT_MSS: u16 = 536;
     /// A smaller MSS than any link has is an attack on our cost per byte.
-    const LEAST_MSS: u16 = 64;
+    const MIN_MSS: u16 = 64;
 
     /// `ours` is the SYN (or SYN-ACK) that we sent on the leg, `theirs` the one that came, and
     /// `limit` what the configuration lets an MSS option be.
@@ -59,7 +59,7 @@ impl NegotiatedOptions {
         let options = options_len(timestamps.is_some());
         let mss = |announced: Option<u16>| {
             let mss = announced.unwrap_or(Self::DEFAULT_MSS).min(limit.unwrap_or(u16::MAX));
-            u64::from(mss.max(Self::LEAST_MSS)) - options
+            u64::from(mss.max(Self::MIN_MSS)) - options
         };
         NegotiatedOptions {
             rcv_shift: shifts.map_or(0, |s| s.0),

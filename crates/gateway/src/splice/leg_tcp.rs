@@ -1,7 +1,7 @@
 //! A leg: the TCP of the gateway towards one of the hosts, in the other host's name.
 
 use crate::Side;
-use crate::config::{Config, Discard, LEAST_MTU, LegConfig};
+use crate::config::{Config, Discard, LegConfig, MIN_MTU};
 use crate::handshake::{LegHandshake, NegotiatedOptions};
 use bentpipe_core::tcp::congestion::Control;
 use bentpipe_core::tcp::receiver::{Receiver, ReceiverConfig};
@@ -144,7 +144,7 @@ fn sender_config(
 ) -> SenderConfig {
     let headers = ip.wire_len() as u64 + 20 + options.options_len();
     // Headers take at most 100 bytes of the longest packet.
-    let smss = options.smss.min(u64::from(leg.mtu.clamp(LEAST_MTU, MAX_LEN)) - headers);
+    let smss = options.smss.min(u64::from(leg.mtu.clamp(MIN_MTU, MAX_LEN)) - headers);
     let segments = if config.super_segments { (u64::from(MAX_LEN) - 60) / smss } else { 1 };
     let algorithm = match leg.sender.algorithm {
         algorithm if algorithm.needs_sack() && !options.sack => Algorithm::NewReno,

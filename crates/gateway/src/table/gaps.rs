@@ -22,7 +22,7 @@ use gap::{Gap, Passing, Sign};
 use std::collections::BTreeMap;
 
 /// The most connections of which something is kept: some 300 KB.
-const MOST: usize = 2048;
+const MAX: usize = 2048;
 
 /// How often a full table is looked through for what may give way.
 const LOOK: Duration = Duration::from_millis(100);
@@ -84,7 +84,7 @@ impl Gaps {
     /// Whether another connection finds a place, which others may have to leave. An empty segment finds one in half
     /// of the table, from where only such give way to it.
     fn has_room(&mut self, now: Instant, empty: bool) -> bool {
-        let most = if empty { MOST / 2 } else { MOST };
+        let most = if empty { MAX / 2 } else { MAX };
         if self.connections.len() >= most && self.look_at <= now {
             self.look_at = now + LOOK;
             self.connections.retain(|_, directions| {

@@ -13,7 +13,7 @@ use crate::key::FlowKey;
 use crate::leg::Leg;
 use crate::observe::{Event, Reason};
 use bentpipe_core::tcp::buffer::Buffer;
-use bentpipe_core::tcp::tcb::LEAST_PATH_MTU;
+use bentpipe_core::tcp::tcb::MIN_PATH_MTU;
 use bentpipe_core::time::Instant;
 use bentpipe_core::wire::{IcmpError, IcmpErrorKind};
 
@@ -71,7 +71,7 @@ impl<B: Buffer> Gateway<B> {
             let tcb = &mut flow.leg_mut(leg).tcb;
             match error.kind {
                 IcmpErrorKind::PacketTooBig { .. } => {
-                    if tcb.on_icmp_error(now, error.kind, quoted, LEAST_PATH_MTU) {
+                    if tcb.on_icmp_error(now, error.kind, quoted, MIN_PATH_MTU) {
                         let (to, smss) = (dst.0, tcb.sender.smss());
                         context.summary.path_mtu_falls += 1;
                         context.events.push(Event::PathMtuFell(hosts, to, smss));

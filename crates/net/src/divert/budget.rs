@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 /// So many mends …
-const MOST: usize = 3;
+const MAX: usize = 3;
 /// … in so much time.
 const WITHIN: Duration = Duration::from_secs(60);
 /// The first rest, when these did not last. It doubles with each that follows …
@@ -20,7 +20,7 @@ const FORGOTTEN: Duration = Duration::from_secs(600);
 
 /// How long nothing must change before the next look, and how long that is waited for, by the number
 /// of mends within the last minute. Once is a reload; what comes again is to be waited out.
-const SETTLING: [Settling; MOST] =
+const SETTLING: [Settling; MAX] =
     [Settling::of(200, 1_000), Settling::of(1_000, 5_000), Settling::of(5_000, 20_000)];
 
 /// Waiting for whoever changes things to come to an end.
@@ -58,7 +58,7 @@ pub(super) enum Leave {
 
 impl Budget {
     pub(super) fn new() -> Budget {
-        Budget { mends: VecDeque::with_capacity(MOST), rest: REST, until: None }
+        Budget { mends: VecDeque::with_capacity(MAX), rest: REST, until: None }
     }
 
     /// Asks to mend something.
@@ -70,13 +70,13 @@ impl Budget {
         if self.mends.back().is_some_and(|last| now.duration_since(*last) > FORGOTTEN) {
             self.rest = REST;
         }
-        if self.recent(now) >= MOST {
+        if self.recent(now) >= MAX {
             let until = now + self.rest;
             self.rest = (2 * self.rest).min(LONGEST_REST);
             self.until = Some(until);
             return Leave::Refused { until, first: true };
         }
-        if self.mends.len() == MOST {
+        if self.mends.len() == MAX {
             self.mends.pop_front();
         }
         self.mends.push_back(now);
@@ -85,7 +85,7 @@ impl Budget {
 
     /// How to wait for an end of changes before the next look.
     pub(super) fn settling(&self, now: Instant) -> Settling {
-        SETTLING[self.recent(now).min(MOST - 1)]
+        SETTLING[self.recent(now).min(MAX - 1)]
     }
 
     fn recent(&self, now: Instant) -> usize {

@@ -22,7 +22,7 @@ const ROUTE_GROUPS: [u32; 7] = [1, 5, 7, 8, 11, 19, 24];
 const NFTABLES_GROUPS: [u32; 1] = [7];
 
 /// Messages read in a row, so that a flood does not keep us for ever.
-const MOST: usize = 10_000;
+const MAX: usize = 10_000;
 
 /// What the messages so far concern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -92,7 +92,7 @@ impl Notices {
             (&self.route, Names::of_route as fn(&Names, Message<'_>) -> Heard),
             (&self.nftables, Names::of_nftables),
         ] {
-            for _ in 0..MOST {
+            for _ in 0..MAX {
                 match recv(socket.as_raw_fd(), &mut buffer, MsgFlags::MSG_TRUNC) {
                     Ok(length) if length <= buffer.len() => {
                         for message in messages(&buffer[..length]) {

@@ -2,7 +2,7 @@
 
 use super::finding::Finding;
 use super::{DivertConfig, Selector};
-use crate::interface::least_mtu;
+use crate::interface::min_mtu;
 use std::fs;
 
 /// What the kernel is set to, as far as it matters.
@@ -29,7 +29,7 @@ impl Settings {
         let rp_filter = |name: &str| number(format!("ipv4/conf/{name}/rp_filter")).unwrap_or(0);
         let all = rp_filter("all");
         let sides = config.sides.each_ref();
-        let mtus = sides.map(|side| least_mtu(&side.interfaces).ok());
+        let mtus = sides.map(|side| min_mtu(&side.interfaces).ok());
         let names = sides.into_iter().flat_map(|side| &side.interfaces);
         Settings {
             // That of `/proc/net` is the process's, which need not be this thread's.

@@ -36,7 +36,7 @@ use std::time::Duration;
 const LIMIT: Duration = Duration::from_secs(6 * 3600);
 
 /// More events than any plan needs, by an order of magnitude: something goes round in circles.
-const MOST_EVENTS: u64 = 3_000_000;
+const MAX_EVENTS: u64 = 3_000_000;
 
 /// What a plan came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -97,11 +97,11 @@ impl Plan {
             }
             events += 1;
             watch.check(self, &mut stage.world)?;
-            if events > MOST_EVENTS {
+            if events > MAX_EVENTS {
                 return Err(watch.violation(
                     &stage.world,
                     Invariant::Livelock,
-                    format!("{MOST_EVENTS} events, and still not over"),
+                    format!("{MAX_EVENTS} events, and still not over"),
                 ));
             }
         }

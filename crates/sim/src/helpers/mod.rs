@@ -40,7 +40,7 @@ pub(crate) fn build(
             Box::new(AckDecimator::new(one_in, longest))
         }
         HelperKind::AckSpacer { rate } => Box::new(AckSpacer::new(rate)),
-        HelperKind::Snoop { memory, least_timeout } => Box::new(Snoop::new(memory, least_timeout)),
+        HelperKind::Snoop { memory, min_timeout } => Box::new(Snoop::new(memory, min_timeout)),
         HelperKind::Spoof { memory } => Box::new(Spoof::new(memory)),
         HelperKind::WebCache { .. } => Box::new(Interceptor::new(own, servers.to_vec())),
     })

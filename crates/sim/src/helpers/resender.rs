@@ -51,8 +51,8 @@ struct Copy {
 }
 
 impl Resender {
-    pub(super) fn new(turn: Turn, least_timeout: Duration, una: u64) -> Resender {
-        let config = RtoConfig { min: least_timeout, ..RtoConfig::default() };
+    pub(super) fn new(turn: Turn, min_timeout: Duration, una: u64) -> Resender {
+        let config = RtoConfig { min: min_timeout, ..RtoConfig::default() };
         Resender {
             turn,
             copies: BTreeMap::new(),

@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 #[derive(Debug)]
 pub(super) struct Snoop {
     memory: u64,
-    least_timeout: Duration,
+    min_timeout: Duration,
     /// By the way of the data.
     connections: BTreeMap<Way, Connection>,
 }
@@ -35,8 +35,8 @@ struct Connection {
 }
 
 impl Snoop {
-    pub(super) fn new(memory: Bytes, least_timeout: Duration) -> Snoop {
-        Snoop { memory: memory.count(), least_timeout, connections: BTreeMap::new() }
+    pub(super) fn new(memory: Bytes, min_timeout: Duration) -> Snoop {
+        Snoop { memory: memory.count(), min_timeout, connections: BTreeMap::new() }
     }
 
     /// Looks at what goes out.
@@ -49,7 +49,7 @@ impl Snoop {
             return;
         }
         if tcp.has(Flags::SYN) {
-            let copies = Resender::new(Turn::First, self.least_timeout, 1);
+            let copies = Resender::new(Turn::First, self.min_timeout, 1);
             self.connections.insert(way, Connection { isn: tcp.seq, sent: 1, copies });
             return;
         }
@@ -60,7 +60,7 @@ impl Snoop {
         }
         // A connection without a handshake begins with its data.
         let connection = self.connections.entry(way).or_insert_with(|| {
-            let copies = Resender::new(Turn::First, self.least_timeout, 1);
+            let copies = Resender::new(Turn::First, self.min_timeout, 1);
             Connection { isn: SeqNum(tcp.seq.0.wrapping_sub(1)), sent: 1, copies }
         });
         let Some(offset) = tcp.seq.offset_near(connection.isn, connection.sent) else { return };

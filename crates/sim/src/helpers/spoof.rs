@@ -49,7 +49,7 @@ struct Connection {
 impl Spoof {
     /// No timer of the box rings before the link could have answered; it is only for the rare case
     /// that no duplicate comes.
-    const LEAST_TIMEOUT: Duration = Duration::from_millis(200);
+    const MIN_TIMEOUT: Duration = Duration::from_millis(200);
 
     pub(super) fn new(memory: Bytes) -> Spoof {
         Spoof { memory: memory.count(), connections: BTreeMap::new() }
@@ -67,7 +67,7 @@ impl Spoof {
             self.connections.entry(way).or_insert_with(|| Connection {
                 isn: tcp.seq,
                 next: 1,
-                copies: Resender::new(Turn::Last, Spoof::LEAST_TIMEOUT, 1),
+                copies: Resender::new(Turn::Last, Spoof::MIN_TIMEOUT, 1),
                 far: None,
                 shift: None,
                 edge: 0,

@@ -30,7 +30,7 @@ const HEADERS: u64 = 28;
 /// What a flood waits for at most.
 const FLOOD: Duration = Duration::from_millis(10);
 /// What a flood waits for at least, between places without any distance.
-const LEAST: Duration = Duration::from_micros(1);
+const MIN: Duration = Duration::from_micros(1);
 /// How long the last echo is awaited (iputils' ping: 10 s).
 const LINGER: Duration = Duration::from_secs(10);
 /// The timer of that; others bear the number of pings sent when they were set.
@@ -106,7 +106,7 @@ impl Workload for Ping {
                 net.records.finish(at, self.ends.flow);
             }
         } else if self.pace == PingPace::Flood {
-            match self.last + LEAST {
+            match self.last + MIN {
                 next if next > at => net.wake(next, self.sent),
                 _ => self.ping(net),
             }

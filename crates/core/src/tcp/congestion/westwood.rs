@@ -13,7 +13,7 @@ use crate::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 /// A sample spans a round trip, and no less than this.
-const LEAST_SPAN: Duration = Duration::from_millis(50);
+const MIN_SPAN: Duration = Duration::from_millis(50);
 
 /// What acknowledgments have shown of the path.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -34,7 +34,7 @@ impl Estimate {
         }
         let began = *self.began.get_or_insert(delivery.now);
         let span = delivery.now.saturating_since(began);
-        let round_trip = delivery.srtt.unwrap_or_default().max(LEAST_SPAN);
+        let round_trip = delivery.srtt.unwrap_or_default().max(MIN_SPAN);
         if span > round_trip {
             self.filter(self.bytes as f64 / span.as_secs_f64());
             (self.began, self.bytes) = (Some(delivery.now), 0);

@@ -4,7 +4,7 @@ use super::{Opening, TIME_WAIT};
 use crate::tcp::receiver::AckPolicy;
 use crate::tcp::recovery::Algorithm;
 use crate::tcp::sender::SenderConfig;
-use crate::tcp::tcb::{Counts, LEAST_PATH_MTU};
+use crate::tcp::tcb::{Counts, MIN_PATH_MTU};
 use crate::time::Duration;
 use crate::wire::{Flags, TcpHeader};
 
@@ -61,7 +61,7 @@ impl Default for ConnectionConfig {
             ack_policy: AckPolicy::Delayed(Duration::from_millis(40)),
             sender: SenderConfig::default(),
             syn_retries: 6,
-            min_mtu: LEAST_PATH_MTU,
+            min_mtu: MIN_PATH_MTU,
             time_wait: TIME_WAIT,
         }
     }

@@ -1,7 +1,7 @@
 //! What acknowledgments report beyond the next expected byte: SACK blocks (RFC 2018) and
 //! duplicates (RFC 2883).
 
-use super::{MOST_BLOCKS, Owed, Receiver};
+use super::{MAX_BLOCKS, Owed, Receiver};
 use arrayvec::ArrayVec;
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ impl Receiver {
     /// those that have become parts of it.
     pub(super) fn touch(&mut self, range: Range<u64>) {
         self.recent.retain(|other| !range.contains(&other.start));
-        self.recent.truncate(MOST_BLOCKS - 1);
+        self.recent.truncate(MAX_BLOCKS - 1);
         self.recent.insert(0, range);
     }
 
@@ -36,7 +36,7 @@ impl Receiver {
 
     /// The blocks for the next acknowledgment, at most `room`: a DSACK first, then the ranges
     /// most recently received, then others.
-    pub fn sack_blocks(&mut self, room: usize) -> ArrayVec<Range<u64>, MOST_BLOCKS> {
+    pub fn sack_blocks(&mut self, room: usize) -> ArrayVec<Range<u64>, MAX_BLOCKS> {
         let mut blocks = ArrayVec::new();
         if !self.config.sack {
             return blocks;

@@ -94,7 +94,7 @@ fn single_bytes_far_apart_do_not_grow_memory_without_bound() {
     for offset in (3..100_000).step_by(2) {
         receiver.on_data(at(0), offset..offset + 1, false);
     }
-    assert!(receiver.beyond().len() <= MOST_RANGES);
+    assert!(receiver.beyond().len() <= MAX_RANGES);
     // What is refused comes in once it is in order, or joins what is held.
     let held = receiver.beyond().covered();
     assert!(receiver.on_data(at(1), 99_999..100_000, false).store.is_empty());

@@ -8,7 +8,7 @@ use crate::time::Instant;
 const STEP: u64 = 16;
 
 /// After a while, in steps of so many.
-const LEAST_STEP: u64 = 2;
+const MIN_STEP: u64 = 2;
 
 impl Receiver {
     /// The window may open up to `limit`. Less than before stops it from opening; it does not
@@ -28,7 +28,7 @@ impl Receiver {
         let closed = self.is_closed();
         if opens >= if closed { self.step(STEP) } else { self.considerable() } {
             self.owed = Owed::Now;
-        } else if closed && opens >= self.step(LEAST_STEP) && self.owed == Owed::Nothing {
+        } else if closed && opens >= self.step(MIN_STEP) && self.owed == Owed::Nothing {
             self.owed = Owed::By(now + AT_FULL_WINDOW);
         }
     }

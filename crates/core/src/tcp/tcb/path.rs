@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 /// The least IPv4 MTU that is believed, unless the owner says otherwise: Linux's, 512 bytes of
 /// payload and headers without options.
-pub const LEAST_PATH_MTU: u32 = 552;
+pub const MIN_PATH_MTU: u32 = 552;
 /// The least MTU of an IPv6 link (RFC 8200, 5): nothing below is believed.
 const LEAST_V6: u32 = 1280;
 /// How long a lower MTU is kept before the former is tried again (RFC 1191, 6.3).

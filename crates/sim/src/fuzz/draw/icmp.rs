@@ -4,7 +4,7 @@
 use super::Draw;
 use crate::fuzz::attack::Forgery;
 use crate::fuzz::plan::{Change, Hazard, Passage, Place, Plan, Strait};
-use bentpipe_core::tcp::tcb::LEAST_PATH_MTU;
+use bentpipe_core::tcp::tcb::MIN_PATH_MTU;
 use bentpipe_core::time::Instant;
 
 /// What all boxes and hosts can send.
@@ -54,7 +54,7 @@ impl Draw {
 
     /// What a router may have, and hosts believe.
     fn mtu(&mut self, v6: bool) -> u32 {
-        let least = if v6 { 1280 } else { LEAST_PATH_MTU };
+        let least = if v6 { 1280 } else { MIN_PATH_MTU };
         let any = self.between(u64::from(least), u64::from(FULL)) as u32;
         self.pick(&[least, any, any, any, FULL])
     }

@@ -99,7 +99,7 @@ impl Aggregation {
     /// An epoch ends when so many segments were acknowledged in it.
     const LONGEST: u64 = 1 << 20;
     /// More than is sent in this time is not allowed for.
-    const MOST: Duration = Duration::from_millis(100);
+    const MAX: Duration = Duration::from_millis(100);
 
     /// An epoch begins with what leaves now.
     pub(super) fn restart(&mut self, now: Instant) {
@@ -139,7 +139,7 @@ impl Aggregation {
 
     /// What the window allows for it, at `bandwidth`.
     pub(super) fn allowance(&self, bandwidth: f64) -> u64 {
-        let most = bandwidth * Self::MOST.as_secs_f64();
+        let most = bandwidth * Self::MAX.as_secs_f64();
         self.extra[0].max(self.extra[1]).min(most as u64)
     }
 }

@@ -9,7 +9,7 @@ const CONFIGURED: Rate = Rate::from_bits_per_sec(8_000_000);
 struct Path {
     carries: f64,
     loss: f64,
-    most_queue: f64,
+    max_queue: f64,
     others: f64,
     /// Seconds of a round trip without a queue.
     base: f64,
@@ -19,10 +19,10 @@ struct Path {
 }
 
 impl Path {
-    fn new(carries: f64, loss: f64, most_queue: f64) -> Path {
+    fn new(carries: f64, loss: f64, max_queue: f64) -> Path {
         let control = RateControl::new(CONFIGURED);
         let now = Instant::from_millis(1000);
-        Path { carries, loss, most_queue, others: 0.0, base: 0.5, queue: 0.0, now, control }
+        Path { carries, loss, max_queue, others: 0.0, base: 0.5, queue: 0.0, now, control }
     }
 
     /// Some round trips; the rate of the last.
@@ -37,7 +37,7 @@ impl Path {
                 let most = 1.25 * product * 8.0 / rtt;
                 let rate = (self.control.rate().bits_per_sec() as f64).min(most);
                 self.queue = (self.queue + (rate / self.carries - 1.0) * span).max(0.0);
-                let overflow = (self.queue - self.most_queue).max(0.0);
+                let overflow = (self.queue - self.max_queue).max(0.0);
                 self.queue -= overflow;
                 let sent = rate * span / 8.0;
                 // What stands in the queue is served first.
@@ -78,8 +78,8 @@ fn loss_that_stays_is_the_links() {
 
 #[test]
 fn a_rate_that_is_too_high_is_found_out() {
-    for (carries, most_queue) in [(6.15e6, 0.03), (4e6, 0.03), (6.15e6, 0.5), (4e6, 0.0)] {
-        let mut path = Path::new(carries, 0.0, most_queue);
+    for (carries, max_queue) in [(6.15e6, 0.03), (4e6, 0.03), (6.15e6, 0.5), (4e6, 0.0)] {
+        let mut path = Path::new(carries, 0.0, max_queue);
         let rate = path.rounds(20);
         assert!(rate < carries * 1.25, "{rate} of {carries}");
         // It is tried again and again whether it carries more, and never much.
