@@ -77,7 +77,7 @@ pub struct FlowFigures {
     pub goodput: f64,
     /// Mean time of its transfers in seconds, if any was completed.
     pub completion: Option<f64>,
-    /// Segments sent again.
+    /// Segments retransmitted.
     pub retransmissions: u64,
     /// Expiries of the retransmission timer.
     pub timeouts: u64,

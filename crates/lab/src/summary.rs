@@ -39,7 +39,7 @@ pub struct FlowSummary {
     pub goodput: Option<Summary>,
     /// Mean completion time of its transfers in seconds, of runs in which one was completed.
     pub completion: Option<Summary>,
-    /// Segments sent again.
+    /// Segments retransmitted.
     pub retransmissions: Option<Summary>,
     /// Expiries of the retransmission timer.
     pub timeouts: Option<Summary>,

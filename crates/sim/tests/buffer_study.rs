@@ -228,7 +228,7 @@ fn the_table_is_as_it_was() {
 
 #[test]
 fn fack_and_sack_retransmit_what_was_lost_where_the_buffer_suffices() {
-    // bbn, section 8: with 90 packets and more only the missing packets are sent again, and the
+    // bbn, section 8: with 90 packets and more only the missing packets are retransmitted, and the
     // link is full; below, performance suffers.
     for algorithm in [Algorithm::Sack, Algorithm::Fack, Algorithm::FackAbrupt] {
         let enough = transfer(ns(algorithm), 200);

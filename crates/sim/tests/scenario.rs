@@ -35,7 +35,7 @@ fn a_download_is_complete_and_its_figures_fit_together() {
     assert_eq!(flow.mean_completion, Some(outcome.run.end));
     let goodput = 8e6 / outcome.run.end.as_secs_f64();
     assert!((flow.goodput - goodput).abs() < 1.0, "{}", brief(&outcome));
-    // All that was lost was dropped by the satellite link's queue, and sent again.
+    // All that was lost was dropped by the satellite link's queue, and retransmitted.
     let sat = outcome.links.iter().find(|link| link.name == "sat" && link.from == "r").unwrap();
     assert_eq!(outcome.run.dropped, sat.counters.dropped.packets);
     assert!(flow.tally.retransmissions >= sat.counters.dropped.packets);

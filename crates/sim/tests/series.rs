@@ -110,7 +110,7 @@ fn every_segment_and_acknowledgment_is_there() {
     assert_eq!(begin[0].value, 1.0);
     assert_eq!(end.iter().map(|sample| sample.value).fold(0.0, f64::max), 1_000_001.0);
     let sent: f64 = end.iter().zip(&begin).map(|(end, begin)| end.value - begin.value).sum();
-    // A FIN that is sent again counts as a byte there.
+    // A FIN that is retransmitted counts as a byte there.
     let all = 1_000_000 + main.tally.retransmitted_bytes;
     assert!((all - 8..=all).contains(&(sent as u64)), "{sent} of {all}");
     let acks = of(&outcome, "main", "ack");

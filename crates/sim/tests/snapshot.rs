@@ -36,7 +36,7 @@ fn combinations() -> impl Iterator<Item = (Algorithm, Control)> {
     recoveries.chain(controls)
 }
 
-/// Goodput in kbit/s and segments sent again.
+/// Goodput in kbit/s and segments retransmitted.
 fn transfer(
     algorithm: Algorithm,
     control: Control,

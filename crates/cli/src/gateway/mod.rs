@@ -114,7 +114,7 @@ enum Asked {
     ///
     /// "here" is this network namespace; only root is answered. A line is a leg: "leg to" the side of
     /// its host, the smoothed round-trip time and its variation, bytes in flight, bytes that wait
-    /// for an acknowledgment of that host or for being sent ("backlog"), segments sent again, bytes
+    /// for an acknowledgment of that host or for being sent ("backlog"), segments retransmitted, bytes
     /// delivered, and these over the flow's age ("goodput").
     Flows {
         /// As JSON, with all figures

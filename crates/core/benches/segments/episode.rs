@@ -3,7 +3,7 @@
 //!
 //! The sender begins with a window of `flight` segments, which makes that many be in flight, and
 //! has twice as many to send. The path has a bottleneck that carries a flight in a round trip;
-//! what is sent again arrives. So recovery is done once in each episode, and it ends.
+//! what is retransmitted arrives. So recovery is done once in each episode, and it ends.
 
 use bentpipe_core::tcp::receiver::{AckPolicy, Receiver, ReceiverConfig};
 use bentpipe_core::tcp::recovery::Algorithm;
@@ -34,7 +34,7 @@ pub(crate) struct Episode {
     flight: u64,
     sender: Vec<(Instant, Happening)>,
     receiver: Vec<(Instant, Range<u64>)>,
-    /// Segments sent, those sent again included.
+    /// Segments sent, those retransmitted included.
     pub(crate) sent: u64,
 }
 

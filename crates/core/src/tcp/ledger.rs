@@ -24,7 +24,7 @@ pub struct Record {
     pub sacked: bool,
     /// Held lost by recovery.
     pub lost: bool,
-    /// Sent again since it was marked lost (or sent again on suspicion).
+    /// Retransmitted since it was marked lost (or on suspicion).
     pub retransmitted: bool,
     /// What had happened when it was last sent, for rate samples.
     pub departure: Departure,
@@ -35,7 +35,7 @@ impl Record {
         self.range.end - self.range.start
     }
 
-    /// Lost and waiting to be sent again.
+    /// Lost and waiting to be retransmitted.
     fn waits(&self) -> bool {
         self.lost && !self.retransmitted && !self.sacked
     }
@@ -60,7 +60,7 @@ impl Record {
 pub struct Arrived {
     /// The most recently sent among those that were sent once.
     pub once: Option<(Instant, u64)>,
-    /// The most recently sent among those that were sent again.
+    /// The most recently sent among those that were retransmitted.
     pub again: Option<(Instant, u64)>,
     /// The lowest end of those that were sent once.
     pub lowest_once: Option<u64>,
@@ -165,7 +165,7 @@ impl Ledger {
         self.rate.is_app_limited()
     }
 
-    /// Bytes sent again so far.
+    /// Bytes retransmitted so far.
     pub fn retransmitted_bytes(&self) -> u64 {
         self.retransmitted_bytes
     }
@@ -175,7 +175,7 @@ impl Ledger {
         &self.sacked
     }
 
-    /// The first part that is lost and not sent again since.
+    /// The first part that is lost and not retransmitted since.
     pub fn first_lost(&self) -> Option<Range<u64>> {
         let start = *self.lost.first()?;
         Some(self.records[self.index_of(start)].range.clone())
@@ -218,7 +218,7 @@ impl Ledger {
         });
     }
 
-    /// Outstanding data was sent again.
+    /// Outstanding data was retransmitted.
     pub fn resent(&mut self, now: Instant, range: Range<u64>) {
         self.retransmitted_bytes += range.end - range.start;
         let in_flight = self.pipe + (range.end - range.start);
@@ -232,7 +232,7 @@ impl Ledger {
     }
 
     /// Recovery holds `range` lost: what of it is not sacked leaves the pipe. What had been
-    /// sent again counts as lost a second time.
+    /// retransmitted counts as lost a second time.
     pub fn mark_lost(&mut self, range: Range<u64>) {
         self.mark_lost_telling(range, |_| {});
     }
@@ -253,7 +253,7 @@ impl Ledger {
         self.rate = rate;
     }
 
-    /// What was marked lost is on its way after all, except what was sent again: that counts once.
+    /// What was marked lost is on its way after all, except what was retransmitted: that counts once.
     pub fn unmark_lost(&mut self) {
         self.update(self.snd_una..self.snd_nxt, |record| record.lost &= record.retransmitted);
     }

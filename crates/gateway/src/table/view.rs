@@ -152,9 +152,9 @@ pub struct LegView {
     pub delivered: Bytes,
     /// Payload for the host that it has not acknowledged: in flight, or waiting.
     pub backlog: Bytes,
-    /// Segments sent again.
+    /// Segments retransmitted.
     pub retransmissions: u64,
-    /// Bytes sent again.
+    /// Bytes retransmitted.
     pub retransmitted: Bytes,
     /// Expiries of the retransmission timer.
     pub timeouts: u64,

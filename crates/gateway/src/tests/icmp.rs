@@ -46,7 +46,7 @@ fn each_leg_learns_the_mtu_of_its_own_path() {
         let sent = table.send(side.other(), data, &[7; 4 * 1460]);
         let first: Vec<(u64, usize)> = (0..4).map(|i| (1 + i * 1460, 1460)).collect();
         assert_eq!(wire_segments(side, &sent), first);
-        // Sent again at once, whole, in the new size, and to nobody else.
+        // Retransmitted at once, whole, in the new size, and to nobody else.
         let (verdict, sent) = table.complain(side, &too_big(1240, side, 1));
         assert_eq!(verdict, Disposition::Taken);
         let again = wire_segments(side, &sent);

@@ -153,7 +153,7 @@ fn a_drained_flow_is_gone_when_what_it_holds_has_arrived() {
     assert!(!table.gateway.is_drained());
     let more = Table::echoing(Side::Lan, 3001, 1, 503, 500);
     assert_eq!(table.fate(Side::Lan, &more, b"new"), Disposition::Forward(Reason::Draining));
-    // Part of it is lost, and sent again.
+    // Part of it is lost, and retransmitted.
     let ack = Table::echoing(Side::Satellite, 1, 1449, 600, 502);
     // The client has heard of that, and might have closed: it would answer with a reset.
     assert_eq!(table.fate(Side::Satellite, &ack, b""), Disposition::Taken);

@@ -17,7 +17,7 @@ fn data(table: &Table, from: Side, seq: u64, ack: u64, value: u32) -> TcpHeader 
     table.stamp(Table::segment(from, seq, ack, Flags::ACK), value)
 }
 
-/// A request, a reply that is sent again once, half of a goodbye, and silences between them; what is
+/// A request, a reply that is retransmitted once, half of a goodbye, and silences between them; what is
 /// sent and seen meanwhile.
 fn story(rest_after: Duration) -> Vec<String> {
     let mut table = table(rest_after);

@@ -154,7 +154,7 @@ impl Ends {
         }
         if call.completed(world) {
             // Both have read all and its end. If a last acknowledgment was lost for longer than
-            // TIME-WAIT, the FIN that is sent again meets nobody and is reset: no harm done.
+            // TIME-WAIT, the FIN that is retransmitted meets nobody and is reset: no harm done.
             return Ok(());
         }
         let reports = call.reports(world).map(|report| report.copied().unwrap_or_default());

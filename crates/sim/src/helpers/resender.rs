@@ -1,7 +1,7 @@
 //! What Snoop and spoofing share: copies of segments that have gone out on the link, and when they
-//! are sent again.
+//! are retransmitted.
 //!
-//! What is sent again waits its turn in the link's queue, or goes before all that waits there. In its
+//! What is retransmitted waits its turn in the link's queue, or goes before all that waits there. In its
 //! turn, it arrives after all that had been handed to the link before it: what is missing of that
 //! then was lost. If it goes first, that may still wait, and two other things are sure: as many
 //! segments as duplicates have come are there from behind a hole, so that what is missing before
@@ -13,7 +13,7 @@ use bentpipe_core::tcp::rtt::{RtoConfig, RttEstimator};
 use bentpipe_core::time::{Duration, Instant};
 use std::collections::BTreeMap;
 
-/// Where what is sent again goes.
+/// Where what is retransmitted goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Turn {
     /// Behind what waits for the link.
@@ -32,7 +32,7 @@ pub(super) struct Resender {
     pub(super) una: u64,
     /// How often it has said so again.
     duplicates: u32,
-    /// When the next byte expected was sent again, if it was.
+    /// When the next byte expected was retransmitted, if it was.
     resent: Option<Instant>,
     /// If in its turn: more duplicates than this cannot be of what had gone out before that.
     patience: u32,
@@ -92,7 +92,7 @@ impl Resender {
     }
 
     /// The receiver expects `una` now: what is before is there. If that has filled one hole and not
-    /// the next (RFC 6582), this is to be sent again, too.
+    /// the next (RFC 6582), this is to be retransmitted, too.
     pub(super) fn advance(&mut self, now: Instant, una: u64) -> Option<Packet> {
         if self.turn == Turn::First && self.duplicates > 0 {
             let behind = self.copies.range(self.una..).nth(self.duplicates as usize);
@@ -113,7 +113,7 @@ impl Resender {
     }
 
     /// The receiver has said again that it expects `una`. None if there is no copy; otherwise what
-    /// is to be sent again, if anything. A single duplicate may come from a copy that was sent again
+    /// is to be retransmitted, if anything. A single duplicate may come from a copy that was retransmitted
     /// in vain, so it takes two: with one, each vain copy would cause the next.
     pub(super) fn on_duplicate(&mut self, now: Instant) -> Option<Option<Packet>> {
         self.duplicates += 1;
@@ -129,7 +129,7 @@ impl Resender {
         })
     }
 
-    /// What is to be sent again because nothing was heard for too long.
+    /// What is to be retransmitted because nothing was heard for too long.
     pub(super) fn on_timeout(&mut self, now: Instant) -> Option<Packet> {
         self.deadline.filter(|at| *at <= now)?;
         self.deadline = None;

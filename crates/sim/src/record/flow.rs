@@ -97,9 +97,9 @@ pub struct Tally {
     pub arrived: u64,
     /// Segments sent by the sources.
     pub segments: u64,
-    /// Segments that they sent again.
+    /// Segments that they retransmitted.
     pub retransmissions: u64,
-    /// Bytes that they sent again.
+    /// Bytes that they retransmitted.
     pub retransmitted_bytes: u64,
     /// Expiries of their retransmission timers.
     pub timeouts: u64,

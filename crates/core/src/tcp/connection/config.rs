@@ -37,7 +37,7 @@ pub struct ConnectionConfig {
     pub ack_policy: AckPolicy,
     /// The sender's parameters; segment size and recovery follow from the handshake.
     pub sender: SenderConfig,
-    /// How often a SYN is sent again before giving up.
+    /// How often a SYN is retransmitted before giving up.
     pub syn_retries: u32,
     /// The least IPv4 MTU that ICMP can bring the connection down to; IPv6's is 1280.
     pub min_mtu: u32,

@@ -259,7 +259,7 @@ impl<B: Buffer> Connection<B> {
     }
 
     /// The handshake is complete: what was written meanwhile may go. A SYN-ACK is owed an
-    /// acknowledgment; its payload, if any, will be sent again, unless both speak T/TCP.
+    /// acknowledgment; its payload, if any, will be retransmitted, unless both speak T/TCP.
     fn begin(&mut self, now: Instant, tcp: &TcpHeader, payload: Payload<'_>) {
         let Phase::Synchronised(tcb) = &mut self.phase else { return };
         tcb.sender.extend(self.written);

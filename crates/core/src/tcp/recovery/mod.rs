@@ -131,7 +131,7 @@ pub struct Verdict {
     pub lost: Vec<Range<u64>>,
     /// Begin or end of an episode.
     pub episode: Episode,
-    /// The first lost segment is to be sent again whatever the window says.
+    /// The first lost segment is to be retransmitted whatever the window says.
     pub retransmit_now: bool,
     /// A segment is to be sent whatever the window says, to bring an acknowledgment.
     pub probe: Option<Probe>,
@@ -179,7 +179,7 @@ pub trait Recovery: fmt::Debug + Condense + Send {
     fn on_timeout(&mut self, ledger: &Ledger);
 
     /// The last reduction was undone: nothing had been lost, and the ledger knows that. What it
-    /// still holds lost was sent again.
+    /// still holds lost was retransmitted.
     fn on_undo(&mut self, ledger: &Ledger);
 
     /// A segment has left; the ledger knows it.

@@ -19,7 +19,7 @@ pub struct Sack {
     timeout_point: u64,
     /// All below that is not sacked is lost.
     lost_edge: u64,
-    /// HighRxt: one past the highest offset sent again in this episode.
+    /// HighRxt: one past the highest offset retransmitted in this episode.
     high_rxt: u64,
     /// RescueRxt, one past.
     rescue_rxt: u64,
@@ -66,7 +66,7 @@ impl Recovery for Sack {
             verdict.retransmit_now = true;
             edge = edge.max((una + facts.smss).min(ledger.snd_nxt()));
         }
-        // Below HighRxt everything has been sent again in this episode, by rule 3 perhaps.
+        // Below HighRxt everything has been retransmitted in this episode, by rule 3 perhaps.
         let from = self.lost_edge.max(self.high_rxt).max(una);
         if edge > from && self.recovery_point.is_some() {
             verdict.lost.push(from..edge);

@@ -19,7 +19,7 @@ pub struct SackReno {
     in_recovery: bool,
     /// All below that is not sacked has been marked lost.
     lost_edge: u64,
-    /// One past the highest offset sent again.
+    /// One past the highest offset retransmitted.
     high_rxt: u64,
 }
 

@@ -2,9 +2,9 @@
 //!
 //! Three duplicate acknowledgments mean that all that is outstanding is sent anew, from one
 //! segment on in slow start, as after a timeout. (Where SACK was agreed on, what is sacked is not
-//! sent again; Tahoe proper has no SACK.)
+//! retransmitted; Tahoe proper has no SACK.)
 //!
-//! Much of what is sent again had arrived, and brings duplicates in turn. As in ns (`bugFix_`),
+//! Much of what is retransmitted had arrived, and brings duplicates in turn. As in ns (`bugFix_`),
 //! those that acknowledge no more than what was outstanding at the last loss begin nothing;
 //! otherwise a long queue keeps the sender going round for ever.
 
@@ -47,7 +47,7 @@ impl Recovery for Tahoe {
     }
 
     fn on_undo(&mut self, _ledger: &Ledger) {
-        // `recover` stays: the duplicates of what was sent again are still to come.
+        // `recover` stays: the duplicates of what was retransmitted are still to come.
         self.dup_acks = 0;
     }
 

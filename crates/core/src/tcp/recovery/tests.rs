@@ -160,7 +160,7 @@ fn reno_halves_for_every_loss_and_then_times_out() {
     assert_eq!((script.sender.stats().recoveries, script.sender.stats().timeouts), (2, 1));
 }
 
-/// Four segments are sent again needlessly after a timeout; three duplicates come of them.
+/// Four segments are retransmitted needlessly after a timeout; three duplicates come of them.
 fn needless_timeout(algorithm: Algorithm) -> u64 {
     let mut script = Script::new(algorithm, 8, 40);
     script.sends();

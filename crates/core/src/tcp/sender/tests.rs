@@ -106,7 +106,7 @@ fn sack_sends_a_hole_that_is_not_yet_lost_once() {
     assert_eq!(drain(&mut sender, at(100)), [0], "and no rescue yet");
     acknowledge(&mut sender, at(100), 0, &[18..19, 1..17]);
     assert_eq!(drain(&mut sender, at(100)), [17]);
-    // Once it is marked lost it is not sent again either: it lies below HighRxt.
+    // Once it is marked lost it is not retransmitted either: it lies below HighRxt.
     acknowledge(&mut sender, at(101), 0, &[18..20, 1..17]);
     assert_eq!(drain(&mut sender, at(101)), []);
     acknowledge(&mut sender, at(200), 17, &[18..20]);
@@ -159,12 +159,12 @@ fn newreno_follows_rfc_6582() {
     assert_eq!(drain(&mut sender, at(100)), [0]);
     assert_eq!((sender.cwnd(), sender.ssthresh()), (500, 500));
     // Five more duplicates, of 5 to 9: each lets one segment go once the window has room:
-    // 12 outstanding + 1 sent again - 8 left = 5.
+    // 12 outstanding + 1 retransmitted - 8 left = 5.
     for _ in 0..5 {
         acknowledge(&mut sender, at(101), 0, &[]);
     }
     assert_eq!(drain(&mut sender, at(101)), [12]);
-    // Partial acknowledgment up to the second loss: that is sent again at once, and the window
+    // Partial acknowledgment up to the second loss: that is retransmitted at once, and the window
     // deflated lets one more go.
     acknowledge(&mut sender, at(200), 4, &[]);
     assert_eq!(drain(&mut sender, at(200)), [4, 13]);
@@ -215,7 +215,7 @@ fn the_timer_halves_once_for_each_segment_and_backs_off() {
     assert_eq!((sender.cwnd(), sender.ssthresh()), (100, 500), "held");
     assert_eq!(sender.rtt().rto(), rto * 2);
     assert_eq!(drain(&mut sender, first + rto), [0]);
-    // What was sent again measures nothing.
+    // What was retransmitted measures nothing.
     let srtt = sender.rtt().srtt();
     acknowledge(&mut sender, first + rto + Duration::from_secs(3), 1, &[]);
     assert_eq!(sender.rtt().srtt(), srtt);

@@ -6,7 +6,7 @@ const ROUND: Duration = Duration::from_millis(500);
 /// Next door to the near host, and over the satellite to the far one.
 const ROUND_TRIPS: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(499)];
 
-/// Rounds in which so many bytes are delivered each, of which so many are sent again.
+/// Rounds in which so many bytes are delivered each, of which so many are retransmitted.
 fn rounds(tuner: &mut BufferTuner, first: u64, rounds: &[(u64, u64)]) {
     let (mut delivered, mut repeated) = tuner.round_and_retransmitted();
     for (number, (bytes, again)) in rounds.iter().enumerate() {

@@ -111,7 +111,7 @@ pub(super) struct Missing {
     waits: [Duration; 2],
     /// The last such time.
     last: Duration,
-    /// How often `una` was sent again since, each time after an answer; begun anew behind an outage.
+    /// How often `una` was retransmitted since, each time after an answer; begun anew behind an outage.
     repeats: u8,
     /// There is an answer to the last one.
     answered: bool,

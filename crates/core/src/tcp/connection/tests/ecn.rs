@@ -64,7 +64,7 @@ fn ecn_needs_both_ends_and_a_first_syn() {
         a.write(Payload::Bytes(b"x"));
         assert_eq!(a.poll_transmit(at(1)).unwrap().ecn, Ecn::NotCapable);
     }
-    // 6.1.1.1: the SYN that is sent again goes without.
+    // 6.1.1.1: the SYN that is retransmitted goes without.
     let mut a = Host::connect(at(0), config, SeqNum(1));
     drain(&mut a, at(0));
     a.handle_timeout(at(1000));

@@ -155,7 +155,7 @@ fn states_are_half_synchronised_meanwhile() {
     server.write(Payload::Bytes(b"reply"));
     server.close();
     assert_eq!((server.state(), server.sends_syn()), (State::LastAck, true));
-    // The SYN is sent again with all that went with it.
+    // The SYN is retransmitted with all that went with it.
     let first = drain(&mut server, at(1));
     let timeout = server.poll_timeout().unwrap();
     server.handle_timeout(timeout);

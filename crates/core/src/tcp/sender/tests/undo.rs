@@ -115,7 +115,7 @@ fn fast_retransmits() -> impl Iterator<Item = Algorithm> {
     Algorithm::ALL.iter().copied()
 }
 
-/// Segments 1 to 4 arrive before 0, which is sent again at 104 ms.
+/// Segments 1 to 4 arrive before 0, which is retransmitted at 104 ms.
 fn overtaken(config: SenderConfig) -> Sender {
     let mut sender = ten(config);
     for last in 2..=5 {
@@ -189,7 +189,7 @@ fn a_lost_retransmission_is_no_spurious_timeout() {
 
 #[test]
 fn one_late_segment_says_nothing_of_the_next_hole() {
-    // Segment 0 was late, segment 5 is lost; both are sent again before the first arrives.
+    // Segment 0 was late, segment 5 is lost; both are retransmitted before the first arrives.
     for algorithm in [Algorithm::Sack, Algorithm::Fack, Algorithm::Rack] {
         let mut sender = ten(undoing(algorithm));
         echo(&mut sender, at(110), 0, &[1..5, 6..10], at(0));
