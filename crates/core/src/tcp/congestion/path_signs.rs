@@ -70,7 +70,7 @@ impl PathSigns {
         self.least.in_flight = self.least.in_flight.max(sample.in_flight);
         let least = delivery.min_rtt.unwrap_or_default();
         if let Some(rate) = sample.rate().filter(|_| sample.interval >= least) {
-            let rate = rate.bits_per_sec() as f64 / 8.0;
+            let rate = (rate.bits_per_sec() / 8) as f64;
             if !sample.app_limited || rate >= self.bandwidth.max() {
                 self.bandwidth.update(self.rounds, rate, BANDWIDTH_ROUNDS);
             }
