@@ -231,6 +231,12 @@ impl Ledger {
         });
     }
 
+    /// Outstanding data went out once more, not because it was held lost: when it arrives says nothing of
+    /// the round trip (Karn's rule).
+    pub fn repeated(&mut self, range: Range<u64>) {
+        self.update(range, |record| record.transmissions += 1);
+    }
+
     /// Recovery holds `range` lost: what of it is not sacked leaves the pipe. What had been
     /// retransmitted counts as lost a second time.
     pub fn mark_lost(&mut self, range: Range<u64>) {

@@ -181,7 +181,7 @@ impl Tcb {
     }
 
     /// One segment of what is owed from offset `at` on, whatever the windows say: bytes that were sent
-    /// before go out once more without the sender's knowing, others as usual. The peer may have
+    /// before go out once more, which recovery and congestion control do not hear of, others as usual. The peer may have
     /// opened its window without our hearing of it; what it has no room for it drops. None if there
     /// are no more.
     pub fn transmit_blindly(&mut self, now: Instant, at: u64) -> Option<Outgoing> {
@@ -194,6 +194,7 @@ impl Tcb {
         if data.is_empty() {
             return None;
         }
+        self.sender.repeated(data.clone());
         let mut tcp = self.header(now, data.start);
         tcp.flags = tcp.flags | Flags::PSH;
         if data.end == self.sender.written() && nxt > data.end {

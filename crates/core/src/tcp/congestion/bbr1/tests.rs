@@ -13,6 +13,7 @@ const LINK: Link = Link {
     queue: 500_000.0,
     loss: 0,
     bucket: None,
+    jitter: None,
 };
 
 fn flow(link: Link) -> Flow<Bbr1> {
