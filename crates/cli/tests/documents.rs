@@ -1,8 +1,8 @@
 //! The documents say what is so: no link is dead, and each list of names is that of its registry.
 
-use bentpipe_core::tcp::congestion::Control;
+use bentpipe_core::tcp::congestion::CongestionAlgorithm;
 use bentpipe_core::tcp::presets::PRESETS;
-use bentpipe_core::tcp::recovery::Algorithm;
+use bentpipe_core::tcp::recovery::RecoveryAlgorithm;
 use bentpipe_scenario::reference;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -138,9 +138,9 @@ fn subcommands() -> BTreeSet<String> {
 
 #[test]
 fn lists_are_those_of_the_registries() {
-    let recoveries = "?".parse::<Algorithm>().unwrap_err().to_string();
+    let recoveries = "?".parse::<RecoveryAlgorithm>().unwrap_err().to_string();
     let algorithms: BTreeSet<String> =
-        names(Control::NAMES).union(&there_are(&recoveries)).cloned().collect();
+        names(CongestionAlgorithm::NAMES).union(&there_are(&recoveries)).cloned().collect();
     let mut wrong = Vec::new();
     for (document, head, registry) in [
         ("docs/design/algorithms.md", "| algorithm |", algorithms),

@@ -2,7 +2,7 @@
 
 use crate::node::Helper;
 use crate::packet::{Content, Packet};
-use bentpipe_core::link::Packet as _;
+use bentpipe_core::link::LinkPacket as _;
 use bentpipe_core::time::Instant;
 use bentpipe_core::wire::{IcmpError, IpHeader};
 use std::net::IpAddr;

@@ -19,7 +19,7 @@ use crate::host::{Application, Slot};
 use crate::line::Line;
 use crate::node::Node;
 use crate::packet::{Body, Content, Datagram, Echo, Packet};
-use bentpipe_core::link::Packet as Wire;
+use bentpipe_core::link::LinkPacket as Wire;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_gateway::{Checksums, Datagram as Incoming, Disposition, Side};
 use digest::Digest;

@@ -72,7 +72,7 @@ impl<B: Buffer> SplicedFlow<B> {
             _ => segment,
         };
         let received_before = self.splice.tcb(leg).receiver.rcv_nxt();
-        let ranges = self.splice.tcb(leg).receiver.beyond().len();
+        let ranges = self.splice.tcb(leg).receiver.out_of_order().len();
         let discarded = match admission {
             Admission::Accept => self.discards(leg, &segment, allowance),
             Admission::Refuse => 0,
@@ -94,7 +94,7 @@ impl<B: Buffer> SplicedFlow<B> {
         }
         self.relay_keep_alive(now, leg, &segment);
         self.splice.store(leg, &arrival, &segment);
-        let holes = self.splice.tcb(leg).receiver.beyond().len().saturating_sub(ranges);
+        let holes = self.splice.tcb(leg).receiver.out_of_order().len().saturating_sub(ranges);
         self.note_holes(leg, holes);
         let received = self.splice.tcb(leg).receiver.rcv_nxt() - received_before;
         if received > 0 {

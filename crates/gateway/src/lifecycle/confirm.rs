@@ -57,7 +57,7 @@ impl<B: Buffer> SplicedFlow<B> {
         let client = self.splice.leg(Leg::Client);
         let Restart { repeated, leg, binds } =
             synack.on_segment(tcp, client.tcb.sender.snd_nxt() - 1);
-        let clock = client.tcb.agreed().timestamps.map(|state| state.clock);
+        let clock = client.tcb.handshake().timestamps.map(|state| state.clock);
         let peer = client.peer;
         self.control.extend(repeated.map(|relay| (Leg::Client, relay)));
         let Some(leg) = leg else { return };

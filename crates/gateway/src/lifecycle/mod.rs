@@ -77,8 +77,8 @@ impl<B: Buffer> SplicedFlow<B> {
         // Twice what a gateway that knows the link as we do may begin with.
         let start = |window: u64| window.saturating_mul(2).min(first);
         let aqm = |leg: Leg| {
-            let agreed = legs[leg].tcb.agreed();
-            let seed = u64::from(agreed.snd_isn.0) << 32 | u64::from(agreed.rcv_isn.0);
+            let handshake = legs[leg].tcb.handshake();
+            let seed = u64::from(handshake.snd_isn.0) << 32 | u64::from(handshake.rcv_isn.0);
             Aqm::new(legs[leg].discard, seed)
         };
         let mut flow = SplicedFlow {
@@ -94,7 +94,7 @@ impl<B: Buffer> SplicedFlow<B> {
             splice: Splice::new(legs),
         };
         // The server's SYN-ACK is acknowledged now, that the client has done so or not.
-        flow.splice.tcb_mut(Leg::Server).receiver.owe_now();
+        flow.splice.tcb_mut(Leg::Server).receiver.ack_now();
         flow
     }
 

@@ -160,7 +160,7 @@ impl<B: Buffer> SplicedFlow<B> {
         // A host that is heard says itself what it has. Somebody else may have acknowledged more than we
         // ever took: another gateway that leaves as well, and now forwards what lies beyond.
         releasing.confirmed[leg] |= releasing.unheard == Some(leg.other())
-            && self.splice.tcb_mut(leg).is_beyond_promise(tcp);
+            && self.splice.tcb_mut(leg).is_beyond_rcv_adv(tcp);
         self.closing.release(releasing);
         // What we still send in this host's name must not look older than what it sends itself: RFC
         // 5961, section 5, and RFC 7323, section 5, have the other host drop it, data and all.
@@ -174,7 +174,7 @@ impl<B: Buffer> SplicedFlow<B> {
         let forward = self.is_news(leg, tcp, len);
         if !forward && (len > 0 || tcp.has(Flags::FIN)) {
             // Our acknowledgment of it was lost.
-            self.splice.tcb_mut(leg).receiver.owe_now();
+            self.splice.tcb_mut(leg).receiver.ack_now();
         }
         let amendment = self.amendment(leg, tcp);
         Received { forward, amendment, delivered, ..Received::default() }
@@ -184,7 +184,7 @@ impl<B: Buffer> SplicedFlow<B> {
     /// than a window beyond what the other one misses.
     fn reach(&self) -> u64 {
         let window = |leg: &LegTcp| {
-            let promised = leg.tcb.receiver.promised().saturating_sub(leg.tcb.receiver.rcv_nxt());
+            let promised = leg.tcb.receiver.rcv_adv().saturating_sub(leg.tcb.receiver.rcv_nxt());
             leg.tcb.sender.max_window() + promised
         };
         self.splice.legs().iter().map(window).sum::<u64>().max(1 << 16)
@@ -193,7 +193,7 @@ impl<B: Buffer> SplicedFlow<B> {
     /// Whether a segment from the host of `leg` ends before what we have told it to have arrived.
     fn is_stale(&self, leg: Leg, tcp: &TcpHeader, len: usize) -> bool {
         let here = self.splice.tcb(leg);
-        let told = here.agreed().rcv_isn + here.receiver.last_ack_sent();
+        let told = here.handshake().rcv_isn + here.receiver.last_ack_sent();
         let end = tcp.seq + (len as u64 + u64::from(tcp.has(Flags::FIN)));
         end.distance_from(told) < 0
     }
@@ -203,8 +203,8 @@ impl<B: Buffer> SplicedFlow<B> {
     /// overtake what we still hold.
     fn is_news(&self, leg: Leg, tcp: &TcpHeader, len: usize) -> bool {
         let (here, there) = (self.splice.tcb(leg), self.splice.tcb(leg.other()));
-        let had = here.agreed().rcv_isn + here.receiver.expected();
-        let told = there.agreed().rcv_isn + there.receiver.last_ack_sent();
+        let had = here.handshake().rcv_isn + here.receiver.expected();
+        let told = there.handshake().rcv_isn + there.receiver.last_ack_sent();
         let end = tcp.seq + (len as u64 + u64::from(tcp.has(Flags::FIN)));
         tcp.has(Flags::SYN)
             || (end != tcp.seq && end.distance_from(had) > 0)

@@ -88,7 +88,7 @@ impl KeepAlive {
 /// Whether a segment asks its receiver whether it is still there: it stands one below what is expected.
 pub(crate) fn is_keep_alive(tcb: &Tcb, segment: &Segment<'_>) -> bool {
     let expected = tcb.receiver.expected();
-    let start = segment.tcp.seq.offset_near(tcb.agreed().rcv_isn, expected);
+    let start = segment.tcp.seq.offset_near(tcb.handshake().rcv_isn, expected);
     segment.payload.len() <= 1
         && segment.tcp.flags.0 & (Flags::SYN.0 | Flags::FIN.0 | Flags::RST.0) == 0
         && start == expected.checked_sub(1)

@@ -192,7 +192,7 @@ impl Attack {
         let Some(tcb) = connection.and_then(|connection| connection.last_tcb()) else {
             return true;
         };
-        let expected = tcb.agreed().rcv_isn + tcb.receiver.expected();
+        let expected = tcb.handshake().rcv_isn + tcb.receiver.expected();
         seq.distance_from(expected).unsigned_abs() < 4
     }
 

@@ -14,7 +14,7 @@
 use super::Way;
 use crate::node::Helper;
 use crate::packet::{Content, Packet};
-use bentpipe_core::link::Packet as _;
+use bentpipe_core::link::LinkPacket as _;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::Rate;
 use bentpipe_core::wire::SeqNum;

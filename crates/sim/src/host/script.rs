@@ -199,7 +199,7 @@ impl Application for Run {
     fn check(&self, connection: &Connection<Chunks>, config: &ConnectionConfig) {
         let Some(tcb) = connection.tcb() else { return };
         assert!(tcb.sender.cwnd() >= tcb.sender.smss(), "{self:?}: cwnd below one segment");
-        let held = connection.readable() + tcb.receiver.beyond().covered();
+        let held = connection.readable() + tcb.receiver.out_of_order().covered();
         let unit = 1 << config.window_scale.unwrap_or(0);
         assert!(held < connection.receive_buffer() + unit, "{self:?} holds {held}");
         assert!(self.report.written <= self.script.bytes);

@@ -3,7 +3,7 @@
 
 use super::*;
 use bentpipe_core::link::Outages;
-use bentpipe_core::tcp::recovery::Algorithm;
+use bentpipe_core::tcp::recovery::RecoveryAlgorithm;
 use bentpipe_core::tcp::sender::InitialWindow;
 use bentpipe_gateway::AddOptions;
 use bentpipe_sim::{Close, Start};
@@ -223,7 +223,7 @@ fn the_satellite_legs_initial_window_is_its_own() {
         case.gateways.satellite.set("iw", &iw.to_string()).unwrap();
         case.gateways.satellite.set("recovery", "fack").unwrap();
         assert_eq!(case.gateways.satellite.sender.initial_window, InitialWindow::Segments(iw));
-        assert_eq!(case.gateways.satellite.sender.algorithm, Algorithm::Fack);
+        assert_eq!(case.gateways.satellite.sender.algorithm, RecoveryAlgorithm::Fack);
         let (_, [c1, c2, _]) = case.play();
         [first_flight(&c1), first_flight(&c2)]
     });

@@ -1,7 +1,7 @@
 //! What the satellite leg needs of the return channel, as configured and by default.
 
 use super::*;
-use bentpipe_core::link::{LossKind, Packet as _};
+use bentpipe_core::link::{LinkPacket as _, LossKind};
 use bentpipe_core::units::Probability;
 use bentpipe_sim::Close;
 

@@ -131,7 +131,7 @@ fn links() -> impl Strategy<Value = LinkConfig> {
 #[derive(Debug)]
 struct Hasty(u64, u64, bool);
 
-impl Packet for Hasty {
+impl LinkPacket for Hasty {
     fn wire_len(&self) -> u64 {
         self.1
     }

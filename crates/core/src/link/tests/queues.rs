@@ -8,7 +8,7 @@ use rand_pcg::Pcg64Mcg;
 #[derive(Debug)]
 struct Capable(bool);
 
-impl Packet for Capable {
+impl LinkPacket for Capable {
     fn wire_len(&self) -> u64 {
         1000
     }
@@ -59,7 +59,7 @@ fn poisson_arrivals_wait_as_in_m_d_1() {
 #[derive(Debug)]
 struct Hasty(u64, bool);
 
-impl Packet for Hasty {
+impl LinkPacket for Hasty {
     fn wire_len(&self) -> u64 {
         1000
     }

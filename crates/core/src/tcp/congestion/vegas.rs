@@ -9,7 +9,7 @@
 //! The round's time is the mean of its samples, as in ns-2's Vegas. A loss halves the window as
 //! Reno's does. Vegas' finer retransmission timer is recovery's business, and not part of this.
 
-use super::{Acked, Congested, Congestion, SlowStart, SlowStartConfig, half};
+use super::{AckSample, Congestion, CongestionEvent, SlowStart, SlowStartConfig, half};
 use crate::time::Duration;
 use serde::{Deserialize, Serialize};
 
@@ -88,7 +88,7 @@ impl Congestion for Vegas {
         &mut self.slow_start
     }
 
-    fn on_ack(&mut self, acked: &Acked) {
+    fn on_ack(&mut self, acked: &AckSample) {
         if let Some(rtt) = acked.rtt {
             self.samples = (self.samples.0 + rtt, self.samples.1 + 1);
         }
@@ -110,10 +110,10 @@ impl Congestion for Vegas {
         }
     }
 
-    fn decrease(&mut self, congested: &Congested, _timeout: bool) -> u64 {
+    fn decrease(&mut self, event: &CongestionEvent, _timeout: bool) -> u64 {
         self.begin_round(None);
         self.growing = true;
-        half(congested)
+        half(event)
     }
 
     fn on_idle(&mut self) {

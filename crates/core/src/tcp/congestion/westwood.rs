@@ -7,7 +7,7 @@
 //! acknowledgments have shown, and not half of what was in flight, so that a loss by the link itself, of
 //! which no queue tells, costs little. The window grows as the standard's.
 
-use super::{Acked, Congested, Congestion, Delivery, Departed, Increase};
+use super::{AckSample, Congestion, CongestionEvent, Delivery, Departed, Increase};
 use super::{SlowStart, SlowStartConfig, Standard, half};
 use crate::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
@@ -83,7 +83,7 @@ impl Congestion for Westwood {
         &mut self.slow_start
     }
 
-    fn on_ack(&mut self, acked: &Acked) {
+    fn on_ack(&mut self, acked: &AckSample) {
         if acked.window_limited && !self.slow_start.on_ack(acked) {
             let window = self.window();
             self.slow_start.set_window(window + self.increase.increase(window, acked));
@@ -102,13 +102,13 @@ impl Congestion for Westwood {
         }
     }
 
-    fn decrease(&mut self, congested: &Congested, timeout: bool) -> u64 {
+    fn decrease(&mut self, event: &CongestionEvent, timeout: bool) -> u64 {
         self.increase.restart();
         let product = self.estimate.product();
         if timeout {
             // The path may be another one.
             self.estimate.min_rtt = None;
         }
-        product.map_or_else(|| half(congested), |product| product.max(2 * congested.smss))
+        product.map_or_else(|| half(event), |product| product.max(2 * event.smss))
     }
 }

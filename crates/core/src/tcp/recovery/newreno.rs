@@ -6,7 +6,7 @@
 //!
 //! The RFCs leave three things open; [`NewRenoVariant`] settles them.
 
-use super::{AckFacts, DUP_THRESH, Episode, Recovery, Verdict, first_segment};
+use super::{AckSummary, DUP_THRESH, Episode, Recovery, Verdict, first_segment};
 use crate::tcp::ledger::Ledger;
 use serde::{Deserialize, Serialize};
 
@@ -140,7 +140,7 @@ impl Default for NewReno {
 }
 
 impl Recovery for NewReno {
-    fn on_ack(&mut self, facts: &AckFacts, ledger: &Ledger) -> Verdict {
+    fn on_ack(&mut self, facts: &AckSummary, ledger: &Ledger) -> Verdict {
         let recover_reached = self.recover.is_none_or(|recover| ledger.snd_una() >= recover);
         if facts.acked > 0 {
             self.dup_acks = 0;

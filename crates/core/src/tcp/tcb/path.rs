@@ -69,7 +69,7 @@ impl Tcb {
             self.lower(now, smss);
         } else if smss < before {
             let una = self.sender.snd_una();
-            let offset = quoted.seq.offset_near(self.agreed.snd_isn, una).unwrap_or(una);
+            let offset = quoted.seq.offset_near(self.handshake.snd_isn, una).unwrap_or(una);
             self.path.pending.get_or_insert((smss, offset));
         }
         self.sender.smss() < before
@@ -79,7 +79,7 @@ impl Tcb {
     /// segments does not know (RFC 5927, 4.1).
     pub fn is_outstanding(&self, quoted: &Quoted) -> bool {
         let (una, nxt) = (self.sender.snd_una(), self.sender.snd_nxt());
-        let offset = quoted.seq.offset_near(self.agreed.snd_isn, una);
+        let offset = quoted.seq.offset_near(self.handshake.snd_isn, una);
         offset.is_some_and(|offset| (una..nxt).contains(&offset))
     }
 

@@ -1,7 +1,7 @@
 //! The least round-trip time, ProbeRTT (5.3.4) and sending behind an idle time (5.4).
 
 use super::probe_bw::AckPhase;
-use super::{Bbr, State};
+use super::{Bbr, BbrState};
 use crate::tcp::congestion::{Congestion, Delivery};
 use crate::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
@@ -50,14 +50,14 @@ impl Bbr {
 
     /// `CheckProbeRTT`.
     pub(super) fn check_probe_rtt(&mut self, delivery: &Delivery) {
-        if self.state != State::ProbeRtt && self.min_rtt.expired && !self.idle_restart {
+        if self.state != BbrState::ProbeRtt && self.min_rtt.expired && !self.idle_restart {
             self.save_window();
-            self.state = State::ProbeRtt;
+            self.state = BbrState::ProbeRtt;
             self.min_rtt.done_at = None;
             self.probe.acks = AckPhase::Stopping;
             self.start_round();
         }
-        if self.state == State::ProbeRtt {
+        if self.state == BbrState::ProbeRtt {
             self.handle_probe_rtt(delivery);
         }
         if delivery.newly > 0 {
@@ -91,9 +91,9 @@ impl Bbr {
         if self.full_pipe.reached {
             // The queue is empty: no need to go down.
             self.start_down(now);
-            self.state = State::Cruise;
+            self.state = BbrState::Cruise;
         } else {
-            self.state = State::Startup;
+            self.state = BbrState::Startup;
         }
     }
 
@@ -103,7 +103,7 @@ impl Bbr {
         self.aggregation.began = now;
         if self.state.is_probe_bw() {
             self.set_pacing_rate(1.0);
-        } else if self.state == State::ProbeRtt {
+        } else if self.state == BbrState::ProbeRtt {
             self.end_probe_rtt(now);
         }
     }

@@ -3,12 +3,14 @@
 
 mod kept;
 
-use bentpipe_core::condensed::{Reader, Writer};
-use bentpipe_core::tcp::congestion::{Control, Growth};
+use bentpipe_core::snapshot::{Reader, Writer};
+use bentpipe_core::tcp::congestion::{CongestionAlgorithm, Growth};
 use bentpipe_core::tcp::receiver::{AckPolicy, Receiver, ReceiverConfig};
-use bentpipe_core::tcp::recovery::Algorithm;
+use bentpipe_core::tcp::recovery::RecoveryAlgorithm;
 use bentpipe_core::tcp::sender::{Reduction, Sender, SenderConfig};
-use bentpipe_core::tcp::tcb::{Admission, Agreed, Outgoing, Tcb, TimestampClock, TimestampState};
+use bentpipe_core::tcp::tcb::{
+    Admission, HandshakeNumbers, Outgoing, Tcb, TimestampClock, TimestampState,
+};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::wire::{SeqNum, TcpHeader};
 use kept::kept;
@@ -54,7 +56,7 @@ impl Setup {
             recent_at: Instant::ZERO,
         });
         let (snd_isn, rcv_isn) = (ISN[side], ISN[1 - side]);
-        let agreed = Agreed { snd_isn, rcv_isn, snd_shift: 2, timestamps };
+        let handshake = HandshakeNumbers { snd_isn, rcv_isn, snd_shift: 2, timestamps };
         let receiver = ReceiverConfig {
             rmss: 1000,
             ack_policy: AckPolicy::Delayed(Duration::from_millis(40)),
@@ -65,7 +67,7 @@ impl Setup {
         };
         let rtt = Some(Duration::from_millis(80));
         let sender = Sender::new(self.sender, 1, WINDOW, rtt);
-        let mut tcb = Tcb::new(agreed, sender, Receiver::new(receiver, 1, 1 + WINDOW));
+        let mut tcb = Tcb::new(handshake, sender, Receiver::new(receiver, 1, 1 + WINDOW));
         if self.ecn {
             tcb.enable_ecn();
         }
@@ -89,26 +91,26 @@ impl Setup {
         while run.step(self) {
             if condensing {
                 let common = SenderConfig { nagle: !self.sender.nagle, ..self.sender };
-                run.tcbs[0] = condensed_and_woken(&run.tcbs[0], &self.sender);
-                run.tcbs[1] = condensed_and_woken(&run.tcbs[1], &common);
+                run.tcbs[0] = snapshot_and_restored(&run.tcbs[0], &self.sender);
+                run.tcbs[1] = snapshot_and_restored(&run.tcbs[1], &common);
             }
         }
         run.sent
     }
 }
 
-fn condensed_and_woken(tcb: &Tcb, common: &SenderConfig) -> Tcb {
-    let condensed = |tcb: &Tcb| {
+fn snapshot_and_restored(tcb: &Tcb, common: &SenderConfig) -> Tcb {
+    let snapshot = |tcb: &Tcb| {
         let mut writer = Writer::default();
-        assert!(tcb.condense(common, &mut writer));
+        assert!(tcb.snapshot(common, &mut writer));
         writer.finish()
     };
-    let bytes = condensed(tcb);
+    let bytes = snapshot(tcb);
     let mut reader = Reader::new(&bytes);
-    let woken = Tcb::wake(&mut reader, common);
+    let restored = Tcb::restore(&mut reader, common);
     assert!(reader.is_at_end());
-    assert_eq!(condensed(&woken), bytes);
-    woken
+    assert_eq!(snapshot(&restored), bytes);
+    restored
 }
 
 impl Run {
@@ -158,8 +160,8 @@ prop_compose! {
     fn setups()(
         seed in any::<u64>(),
         loss in prop_oneof![Just(0.0), 0.0..0.2],
-        algorithm in proptest::sample::select(Algorithm::ALL),
-        control in proptest::sample::select(Control::ALL.to_vec()),
+        algorithm in proptest::sample::select(RecoveryAlgorithm::ALL),
+        control in proptest::sample::select(CongestionAlgorithm::ALL.to_vec()),
         slow_start in proptest::sample::select(Growth::ALL.to_vec()),
         (prr, undo, sack, timestamps, ecn) in any::<(bool, bool, bool, bool, bool)>(),
     ) -> Setup {
@@ -173,7 +175,7 @@ prop_compose! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 100, ..kept("proptest-regressions/condensed.txt") })]
+    #![proptest_config(ProptestConfig { cases: 100, ..kept("proptest-regressions/snapshot.txt") })]
 
     #[test]
     fn a_woken_connection_goes_on_as_one_that_never_rested(setup in setups()) {
