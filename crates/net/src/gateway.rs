@@ -16,7 +16,7 @@ use bentpipe_core::time::{Duration, Instant, earliest};
 use bentpipe_core::units::Bytes;
 use bentpipe_core::wire::{self, emit};
 use bentpipe_gateway::{
-    Checksums, Config, Emission, FlowState, Forward, Gateway, Ingress, Packets, Side, Summary,
+    Checksums, Config, FlowState, Forward, Gateway, Ingress, Packets, Side, Summary, Transmit,
 };
 use nix::libc;
 use std::io;
@@ -257,7 +257,8 @@ impl LiveGateway {
     fn write_log(&mut self, now: Instant) {
         let Some(log) = self.log.as_mut().filter(|log| log.next <= now) else { return };
         log.next = now + log.every;
-        let Summary { split, closed, reset, lost_bytes, taken, .. } = self.gateway.summary();
+        let Summary { split, closed, reset, lost_bytes, split_traffic, .. } =
+            self.gateway.summary();
         let forwarded = self.gateway.summary().all_forwarded();
         tracing::info!(
             flows = self.gateway.flows(),
@@ -266,7 +267,7 @@ impl LiveGateway {
             closed,
             reset,
             lost_bytes,
-            split_bytes = taken.bytes,
+            split_bytes = split_traffic.bytes,
             forwarded_bytes = forwarded.bytes,
             "totals"
         );
@@ -274,7 +275,7 @@ impl LiveGateway {
 
     /// Resets what is still open.
     fn end(&mut self, now: Instant) -> Result<(), LoopError> {
-        self.gateway.cut_all(now);
+        self.gateway.reset_all(now);
         self.transmit(now);
         self.give_up_fragments(Instant::FAR_FUTURE);
         events::log(&mut self.gateway);
@@ -344,22 +345,22 @@ impl LiveGateway {
 
     /// Sends all that may go now.
     fn transmit(&mut self, now: Instant) {
-        while let Some(emission) = self.gateway.poll_transmit(now) {
+        while let Some(transmit) = self.gateway.poll_transmit(now) {
             let headers = emit(
-                &emission.ip,
-                &emission.tcp,
-                self.gateway.payload_slices(&emission),
+                &transmit.ip,
+                &transmit.tcp,
+                self.gateway.payload_slices(&transmit),
                 wire::Checksum::PseudoHeader,
             );
             let mut slices: [&[u8]; MAX_SLICES] = [&[]; MAX_SLICES];
             slices[0] = &headers;
             let mut count = 1;
-            for slice in self.gateway.payload_slices(&emission) {
+            for slice in self.gateway.payload_slices(&transmit) {
                 slices[count] = slice;
                 count += 1;
             }
-            let header = vnet_hdr(&emission, headers.len());
-            let device = &self.tuns[emission.to.other() as usize];
+            let header = vnet_hdr(&transmit, headers.len());
+            let device = &self.tuns[transmit.to.other() as usize];
             if let Err(error) = device.write(&header, &slices[..count]) {
                 tracing::debug!(device = device.name(), %error, "packet not taken");
                 self.refused += 1;
@@ -377,13 +378,13 @@ impl LiveGateway {
 }
 
 /// The checksum is left to the kernel, and so is cutting a super-segment.
-fn vnet_hdr(emission: &Emission, headers_len: usize) -> VnetHdr {
-    let kind = if emission.ip.src.is_ipv4() { GsoKind::TcpV4 } else { GsoKind::TcpV6 };
+fn vnet_hdr(transmit: &Transmit, headers_len: usize) -> VnetHdr {
+    let kind = if transmit.ip.src.is_ipv4() { GsoKind::TcpV4 } else { GsoKind::TcpV6 };
     VnetHdr {
-        gso: emission.gso_size.map(|size| Gso { kind, ecn: false, size }),
+        gso: transmit.gso_size.map(|size| Gso { kind, ecn: false, size }),
         hdr_len: headers_len as u16,
         checksum: Checksum::Needed {
-            start: emission.ip.wire_len() as u16,
+            start: transmit.ip.wire_len() as u16,
             offset: TCP_CHECKSUM_OFFSET,
         },
     }

@@ -296,7 +296,7 @@ impl<A: Application> World<A> {
                     Content::Udp(_) | Content::Echo(_) => Incoming::Foreign(len),
                 };
                 let verdict = gateway.handle_datagram(now, from, datagram);
-                if verdict != Disposition::Taken {
+                if verdict != Disposition::Consumed {
                     self.take_down(node, How::Passed, &packet);
                     self.forward(node, packet);
                 }
@@ -365,12 +365,12 @@ impl<A: Application> World<A> {
             Node::Host(host) => host.poll_transmit(now, &mut self.boxes),
             Node::Router | Node::Helper(_) => None,
             Node::Gateway(gateway, _) => {
-                let emission = gateway.poll_transmit(now)?;
-                let body = Body::collect(emission.payload_len(), |visit| {
-                    gateway.payload(&emission, visit);
+                let transmit = gateway.poll_transmit(now)?;
+                let body = Body::collect(transmit.payload_len(), |visit| {
+                    gateway.payload(&transmit, visit);
                 });
-                let mss = emission.gso_size.map_or(usize::MAX, usize::from);
-                let packet = Packet::tcp(emission.ip, emission.tcp, body);
+                let mss = transmit.gso_size.map_or(usize::MAX, usize::from);
+                let packet = Packet::tcp(transmit.ip, transmit.tcp, body);
                 Some((self.boxes.fill(packet), mss))
             }
         }

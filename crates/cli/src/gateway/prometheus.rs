@@ -56,9 +56,9 @@ pub(super) fn text(totals: &Totals) -> String {
     page.alone("forwarded_resets_total", "counter", help, summary.forwarded_resets);
 
     let help = "Packets that came in and were dealt with as handshakes and segments of split flows";
-    page.alone("split_packets_total", "counter", help, summary.taken.packets);
+    page.alone("split_packets_total", "counter", help, summary.split_traffic.packets);
     let help = "Their bytes, headers included";
-    page.alone("split_bytes_total", "counter", help, summary.taken.bytes);
+    page.alone("split_bytes_total", "counter", help, summary.split_traffic.bytes);
     let mut by_reason = |name: &str, help: &str, count: &dyn Fn(Reason) -> u64| {
         page.family(name, "counter", help);
         for reason in Reason::ALL {

@@ -216,12 +216,12 @@ impl Tcb {
             Admission::Accept => self.take_text(now, start, tcp, len),
             Admission::Refuse => Arrival::default(),
         };
-        Arrival { fate: Fate::Taken, acked: outcome.acked, bypass, ..arrival }
+        Arrival { fate: Fate::Consumed, acked: outcome.acked, bypass, ..arrival }
     }
 
     /// The payload of `len` bytes from `start`, and the FIN behind it.
     fn take_text(&mut self, now: Instant, start: u64, tcp: &TcpHeader, len: usize) -> Arrival {
-        let mut arrival = Arrival { fate: Fate::Taken, ..Arrival::default() };
+        let mut arrival = Arrival { fate: Fate::Consumed, ..Arrival::default() };
         if len > 0 || tcp.has(Flags::FIN) {
             let data = start..start + len as u64;
             let accepted = self.receiver.on_data(now, data, tcp.has(Flags::FIN));

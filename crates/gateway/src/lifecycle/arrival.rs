@@ -8,7 +8,7 @@ use crate::splice::Allowance;
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::tcp::tcb::{Admission, Bypass, Fate};
 use bentpipe_core::time::Instant;
-use bentpipe_core::wire::{Amendment, Flags, TcpHeader};
+use bentpipe_core::wire::{AckRewrite, Flags, TcpHeader};
 
 /// What a segment brought, for the gateway's counters.
 #[derive(Debug, Clone, Copy, Default)]
@@ -22,7 +22,7 @@ pub(crate) struct Received {
     /// The segment is to be forwarded.
     pub(crate) forward: bool,
     /// With another acknowledgment than it came with.
-    pub(crate) amendment: Option<Amendment>,
+    pub(crate) ack_rewrite: Option<AckRewrite>,
     /// A part of it was discarded because its stream has a backlog.
     pub(crate) discarded: bool,
 }
@@ -82,7 +82,7 @@ impl<B: Buffer> SplicedFlow<B> {
             self.on_reset(now, leg, allowance.reset_drain);
             return Received::default();
         }
-        let taken = arrival.fate == Fate::Taken;
+        let taken = arrival.fate == Fate::Consumed;
         let bypassed = self.note_bypass(now, leg, arrival.bypass, arrival.acked);
         if taken {
             self.keep_alive.hear(now, leg);

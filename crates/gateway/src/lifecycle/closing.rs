@@ -243,7 +243,7 @@ impl<B: Buffer> SplicedFlow<B> {
 
     pub(super) fn forget_streams(&mut self) {
         self.blind = None;
-        self.unconfirmed = None;
+        self.spoofed_synack = None;
         Leg::BOTH.into_iter().for_each(|leg| self.splice.forget(leg));
     }
 

@@ -41,7 +41,7 @@ impl<B: Buffer> SplicedFlow<B> {
         let SplicedFlow {
             splice,
             closing,
-            unconfirmed,
+            spoofed_synack,
             added,
             tuners,
             aqms,
@@ -51,7 +51,7 @@ impl<B: Buffer> SplicedFlow<B> {
             control,
         } = self;
         let closing = closing.kept()?;
-        let acts = unconfirmed.is_some() || blind.is_some() || !control.is_empty();
+        let acts = spoofed_synack.is_some() || blind.is_some() || !control.is_empty();
         if acts || !splice.is_idle() {
             return None;
         }
@@ -99,7 +99,7 @@ impl Hibernated {
         SplicedFlow {
             splice: Splice::restore(legs),
             closing: Closing::restore(config.fin, closing),
-            unconfirmed: None,
+            spoofed_synack: None,
             added,
             tuners,
             aqms,

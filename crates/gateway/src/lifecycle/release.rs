@@ -23,7 +23,7 @@ use crate::splice::LegTcp;
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::tcp::tcb::{Admission, Fate};
 use bentpipe_core::time::{Duration, Instant};
-use bentpipe_core::wire::{Amendment, Flags, TcpHeader};
+use bentpipe_core::wire::{AckRewrite, Flags, TcpHeader};
 use std::collections::VecDeque;
 
 /// What becomes of a flow that is to be released.
@@ -59,11 +59,11 @@ impl<B: Buffer> SplicedFlow<B> {
         match self.closing.state() {
             CloseState::Open if self.added == Added::ToHost => return Released::Bound,
             // Nobody else would repeat the SYN-ACK.
-            CloseState::Open if self.unconfirmed.is_some() && why != Release::Route => {
+            CloseState::Open if self.spoofed_synack.is_some() && why != Release::Route => {
                 return Released::Stays;
             }
             CloseState::Open => {
-                self.unconfirmed = None;
+                self.spoofed_synack = None;
                 let confirmed = PerLeg::default();
                 self.closing.release(Releasing { why, since: now, unheard, confirmed });
             }
@@ -176,8 +176,8 @@ impl<B: Buffer> SplicedFlow<B> {
             // Our acknowledgment of it was lost.
             self.splice.tcb_mut(leg).receiver.ack_now();
         }
-        let amendment = self.amendment(leg, tcp);
-        Received { forward, amendment, delivered, ..Received::default() }
+        let ack_rewrite = self.ack_rewrite(leg, tcp);
+        Received { forward, ack_rewrite, delivered, ..Received::default() }
     }
 
     /// How far from what we hold the hosts can have come by themselves, in bytes: neither sends more
@@ -218,10 +218,10 @@ impl<B: Buffer> SplicedFlow<B> {
     /// for each other's they would go on dropping each other's data. Saying once more what we have said
     /// promises nothing new. A blind attacker gains nothing by it: what he acknowledges must be as
     /// likely as the other host demands (RFC 5961, section 5).
-    fn amendment(&self, leg: Leg, tcp: &TcpHeader) -> Option<Amendment> {
+    fn ack_rewrite(&self, leg: Leg, tcp: &TcpHeader) -> Option<AckRewrite> {
         let (here, there) = (self.splice.tcb(leg), self.splice.tcb(leg.other()));
         let plausible = tcp.has(Flags::ACK) && here.is_plausible_ack(tcp.ack);
-        there.amendment(tcp).filter(|_| plausible && !tcp.has(Flags::SYN))
+        there.ack_rewrite(tcp).filter(|_| plausible && !tcp.has(Flags::SYN))
     }
 
     /// The time for a release is over.

@@ -174,7 +174,7 @@ pub struct Summary {
     /// What came in and was forwarded unchanged, by reason.
     forwarded: [Traffic; Reason::ALL.len()],
     /// What came in and was dealt with: handshakes, and all segments of split flows.
-    pub taken: Traffic,
+    pub split_traffic: Traffic,
     sides: PerSide<SideStats>,
 }
 
@@ -223,8 +223,8 @@ impl Summary {
         self.handed_back[why as usize] += 1;
     }
 
-    pub(crate) fn count_taken(&mut self, bytes: usize) {
-        self.taken.count(bytes);
+    pub(crate) fn count_consumed(&mut self, bytes: usize) {
+        self.split_traffic.count(bytes);
     }
 
     pub(crate) fn count_forwarded(&mut self, reason: Reason, bytes: usize, opens_flow: bool) {
@@ -254,7 +254,7 @@ impl Summary {
                 by(self.forwarded_flows[i], other.forwarded_flows[i])
             }),
             forwarded: array::from_fn(|i| self.forwarded[i].each(other.forwarded[i], &by)),
-            taken: self.taken.each(other.taken, &by),
+            split_traffic: self.split_traffic.each(other.split_traffic, &by),
             sides: PerSide::of(|side| {
                 let (a, b) = (&self.sides[side], &other.sides[side]);
                 SideStats {

@@ -15,7 +15,7 @@ use bentpipe_core::time::Instant;
 impl<B: Buffer> Gateway<B> {
     /// Splits nothing more. Flows that hold nothing are handed back at once, the others when what
     /// they hold has been delivered, or reset after [`reset_drain`](crate::Config::reset_drain).
-    /// Flows that cannot go on without us stay until they end, or are [cut](Gateway::cut_all).
+    /// Flows that cannot go on without us stay until they end, or are [cut](Gateway::reset_all).
     pub fn drain(&mut self, now: Instant) {
         self.draining = true;
         self.half_open.release(&mut self.clients);
@@ -30,7 +30,7 @@ impl<B: Buffer> Gateway<B> {
 
     /// The time for draining is over: flows that are still open are reset, and what they held is
     /// counted as lost. What is to be sent then is to be sent at once.
-    pub fn cut_all(&mut self, now: Instant) {
+    pub fn reset_all(&mut self, now: Instant) {
         self.with_all(now, |flow| {
             if flow.is_open() {
                 flow.cut(now);

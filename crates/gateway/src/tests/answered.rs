@@ -105,7 +105,7 @@ impl Table {
         for (from, ip, tcp) in [(Side::Lan, &near, &syn), (Side::Satellite, &far, &synack)] {
             let verdict = self.gateway.handle_packet(self.now, from, ip, tcp, Payload::EMPTY);
             let sent = self.sent();
-            if verdict == Disposition::Taken {
+            if verdict == Disposition::Consumed {
                 let onwards = sent.iter().any(|it| it.to != from && it.tcp.seq == tcp.seq);
                 assert!(onwards && !forwarded, "{tcp:?} became {sent:?}");
             } else {
@@ -128,9 +128,9 @@ impl Table {
             let payload = Payload::Bytes(payload);
             verdicts.push(self.gateway.handle_packet(self.now, Side::Lan, &ip, &tcp, payload));
             let sent = self.sent();
-            assert!(sent.is_empty() || verdicts[0] == Disposition::Taken, "{sent:?}");
+            assert!(sent.is_empty() || verdicts[0] == Disposition::Consumed, "{sent:?}");
         }
-        let taken = verdicts.iter().filter(|verdict| **verdict == Disposition::Taken).count();
+        let taken = verdicts.iter().filter(|verdict| **verdict == Disposition::Consumed).count();
         assert!(taken == 0 || taken == 3, "neither split nor forwarded: {verdicts:?}");
         assert!(taken == 0 || !hand.forwarded);
         taken == 3

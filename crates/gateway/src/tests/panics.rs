@@ -193,7 +193,7 @@ fn a_panic_ends_one_flow_and_the_others_go_on() {
         assert_eq!(mines.gateway.flow_views(mines.now).count(), 3);
         // A host that has not taken its reset is told again, for a while.
         mines.resets.clear();
-        assert_eq!(mines.say(2, 90, b"still there"), Disposition::Taken);
+        assert_eq!(mines.say(2, 90, b"still there"), Disposition::Consumed);
         let ack = Table::segment(Side::Satellite, 1, 5, Flags::ACK);
         mines.give(2, Side::Satellite, ack, b"");
         assert_eq!(mines.resets, [(Side::Lan, 2), (Side::Satellite, 2)]);
@@ -216,7 +216,7 @@ fn a_panic_may_come_from_anywhere() {
             match ends {
                 0 => mines.gateway.drain(mines.now),
                 1 => mines.gateway.hand_back_all(mines.now),
-                _ => mines.gateway.cut_all(mines.now),
+                _ => mines.gateway.reset_all(mines.now),
             }
             mines.drain();
             let states = mines.gateway.flow_views(mines.now).count();

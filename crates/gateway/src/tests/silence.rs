@@ -2,8 +2,8 @@
 
 use super::*;
 
-fn probes_to(side: Side, sent: &[Emission]) -> usize {
-    let probe = |emission: &&Emission| emission.to == side && !emission.tcp.has(Flags::RST);
+fn probes_to(side: Side, sent: &[Transmit]) -> usize {
+    let probe = |transmit: &&Transmit| transmit.to == side && !transmit.tcp.has(Flags::RST);
     sent.iter().filter(probe).count()
 }
 

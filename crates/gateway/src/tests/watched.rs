@@ -81,7 +81,7 @@ fn losses_are_the_links_own_for_servers_here_too() {
     let said = table.stamp(Table::segment(Side::Satellite, 1, 1, Flags::ACK), 502);
     let mut sent = send(&mut table, false, said, b"good evening");
     sent.extend(table.wait(Duration::from_millis(500)));
-    assert!(sent.iter().any(|emission| emission.payload_len() == 12), "{sent:?}");
+    assert!(sent.iter().any(|transmit| transmit.payload_len() == 12), "{sent:?}");
     let ack = table.stamp(Table::segment(Side::Lan, 1, 13, Flags::ACK), 503);
     send(&mut table, true, ack, b"");
     assert_eq!(table.gateway.satellite_link().losses, TakenFor::Link);

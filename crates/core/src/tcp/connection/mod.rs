@@ -213,7 +213,7 @@ impl<B: Buffer> Connection<B> {
         let Phase::Synchronised(tcb) = &mut self.phase else { return };
         if let Some(tuning) = &mut self.tuning
             && !payload.is_empty()
-            && arrival.fate == Fate::Taken
+            && arrival.fate == Fate::Consumed
         {
             let new = arrival.store.end - arrival.store.start;
             let in_order = arrival.store.start < self.received;

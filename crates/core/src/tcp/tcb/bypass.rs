@@ -8,7 +8,7 @@
 
 use super::{Ack, Ecn, Outgoing, Tcb};
 use crate::time::Instant;
-use crate::wire::{Amendment, Flags, SeqNum, TcpHeader};
+use crate::wire::{AckRewrite, Flags, SeqNum, TcpHeader};
 use arrayvec::ArrayVec;
 use std::ops::Range;
 
@@ -161,12 +161,12 @@ impl Tcb {
     /// acknowledgment is older than a window, data and all (RFC 5961, section 5).
     ///
     /// The right edge of its window stays where it is, or comes to lie at the acknowledgment.
-    pub fn amendment(&self, tcp: &TcpHeader) -> Option<Amendment> {
+    pub fn ack_rewrite(&self, tcp: &TcpHeader) -> Option<AckRewrite> {
         let ack = self.handshake.rcv_isn + self.receiver.last_ack_sent();
         let lift = u64::try_from(ack.distance_from(tcp.ack)).ok().filter(|lift| *lift > 0)?;
         let unit = 1u64 << self.receiver.window_shift();
         let window = (u64::from(tcp.window) * unit).saturating_sub(lift).div_ceil(unit);
-        Some(Amendment { ack, window: window as u16 })
+        Some(AckRewrite { ack, window: window as u16 })
     }
 
     /// The segment's SACK blocks in offsets.

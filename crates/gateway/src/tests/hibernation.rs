@@ -100,7 +100,7 @@ fn a_drain_and_a_cut_find_flows_at_rest() {
         table.open();
         table.wait(Duration::from_secs(60));
         if cut {
-            table.gateway.cut_all(table.now);
+            table.gateway.reset_all(table.now);
         } else {
             table.gateway.drain(table.now);
             assert!(table.gateway.is_drained());
