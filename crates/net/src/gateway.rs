@@ -4,14 +4,14 @@
 //! device of its own side, by itself or by us in its name ([`crate::divert`] says why).
 
 use crate::clock::Clock;
-use crate::control::{self, Asker, Question, Questions, Totals};
+use crate::control::{self, ControlClient, Question, Questions, Totals};
 use crate::divert::{Repair, Repairs};
 use crate::events;
 use crate::poll::{self, LoopError};
 use crate::signals::Signals;
 use crate::tun::{MAX_READ, MAX_SLICES, ReadError, Tun};
 use crate::vnet_hdr::{Checksum, Gso, GsoKind, VnetHdr};
-use crate::watchdog::{Pulse, Watchdog};
+use crate::watchdog::{Heartbeat, Watchdog};
 use bentpipe_core::time::{Duration, Instant, earliest};
 use bentpipe_core::units::Bytes;
 use bentpipe_core::wire::{self, emit};
@@ -44,7 +44,7 @@ pub struct LiveGateway {
     ingress: Ingress,
     refused: u64,
     questions: Questions,
-    asker: Asker,
+    control_client: ControlClient,
     log: Option<Log>,
     watchdog: Option<Watchdog>,
     repairs: Option<Repairs>,
@@ -65,8 +65,8 @@ impl LiveGateway {
     /// # Errors
     /// When no descriptor is left for questions.
     pub fn new(tuns: [Tun; 2], config: Config) -> io::Result<LiveGateway> {
-        poll::be_punctual();
-        let (asker, questions) = control::channel()?;
+        poll::set_timer_slack();
+        let (control_client, questions) = control::channel()?;
         Ok(LiveGateway {
             clock: Clock::start(),
             tuns,
@@ -74,7 +74,7 @@ impl LiveGateway {
             ingress: Ingress::default(),
             refused: 0,
             questions,
-            asker,
+            control_client,
             log: None,
             watchdog: None,
             repairs: None,
@@ -98,8 +98,8 @@ impl LiveGateway {
     }
 
     /// For asking it, from other threads, while it [runs](LiveGateway::run).
-    pub fn asker(&self) -> Asker {
-        self.asker.clone()
+    pub fn control_client(&self) -> ControlClient {
+        self.control_client.clone()
     }
 
     /// Runs until a signal comes, and then until all that is held has been delivered, but at most
@@ -194,8 +194,8 @@ impl LiveGateway {
         self.write_log(now);
         self.hear_of_repairs(now);
         match self.watchdog.as_mut().map(|watchdog| watchdog.beat(now)) {
-            None | Some(Ok(Pulse::Steady)) => {}
-            Some(Ok(Pulse::Interrupted)) => {
+            None | Some(Ok(Heartbeat::Steady)) => {}
+            Some(Ok(Heartbeat::Interrupted)) => {
                 let flows = self.gateway.flows();
                 tracing::warn!(flows, "hung for a while: the connections that there are leave");
                 self.gateway.hand_back_all(now);

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use bentpipe_core::units::Bytes;
 use bentpipe_net::netns::process::Process;
 use bentpipe_net::testbed::web::{WebServer, curl};
-use bentpipe_net::testbed::{Plan, SatelliteLink, Testbed, TestbedError};
+use bentpipe_net::testbed::{SatelliteLink, Testbed, TestbedConfig, TestbedError};
 use rand::{Rng as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 use sha2::{Digest as _, Sha256};
@@ -58,7 +58,7 @@ pub(crate) fn all(
     progress: &mut Progress,
 ) -> Result<Vec<Row>, MeasureError> {
     let binary = std::env::current_exe()?;
-    let plan = Plan { link: Some(*link), ..Plan::default() };
+    let plan = TestbedConfig { link: Some(*link), ..TestbedConfig::default() };
     let mut testbed = Testbed::build(&binary, plan)?;
     let site = testbed.files().join("site");
     fs::create_dir(&site)?;

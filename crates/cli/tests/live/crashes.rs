@@ -8,7 +8,7 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use bentpipe_net::testbed::{Place, Plan};
+use bentpipe_net::testbed::{Place, TestbedConfig};
 
 use crate::observation::ask;
 use crate::pair::{pairs, part, talk};
@@ -51,7 +51,7 @@ fn cut(place: Place, read: Read) {
     if !gateways_wanted() {
         return;
     }
-    let mut testbed = build(Plan { link: Some(fast_link()), ..Plan::default() });
+    let mut testbed = build(TestbedConfig { link: Some(fast_link()), ..TestbedConfig::default() });
     start_gateways(&mut testbed);
     let mut gateway = testbed.take_gateway(place).expect("a gateway");
     let testbed = Arc::new(testbed);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use bentpipe_net::testbed::{BOTH, Plan, Testbed};
+use bentpipe_net::testbed::{BOTH, Testbed, TestbedConfig};
 use socket2::Socket;
 
 use crate::observation::ask;
@@ -28,8 +28,9 @@ const RECEIVE_BUFFER: usize = 8_192;
 /// A download and an upload in each family, through gateways and, at the same time, through plain
 /// routers: the same bytes to the same clean end.
 fn reader_drains_for_five_minutes() {
-    let plain = Arc::new(build(Plan { link: Some(fast_link()), ..Plan::default() }));
-    let mut split = build(Plan { link: Some(fast_link()), ..Plan::default() });
+    let plain =
+        Arc::new(build(TestbedConfig { link: Some(fast_link()), ..TestbedConfig::default() }));
+    let mut split = build(TestbedConfig { link: Some(fast_link()), ..TestbedConfig::default() });
     start_gateways(&mut split);
     let split = Arc::new(split);
     thread::scope(|scope| {

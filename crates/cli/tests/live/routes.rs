@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use bentpipe_net::netns::join_by_veth;
-use bentpipe_net::testbed::{BOTH, Plan, SatelliteLink, Testbed};
+use bentpipe_net::testbed::{BOTH, SatelliteLink, Testbed, TestbedConfig};
 
 use crate::life::exchange;
 use crate::observation::{ask, await_nothing_held};
@@ -223,7 +223,7 @@ fn with_third_path() -> Arc<Testbed> {
 
 /// The usual five hosts, and a cable between H1 and H2 that nobody uses yet.
 fn with_third_path_beside(link: SatelliteLink) -> Arc<Testbed> {
-    let testbed = build(Plan { link: Some(link), ..Plan::default() });
+    let testbed = build(TestbedConfig { link: Some(link), ..TestbedConfig::default() });
     join_by_veth((&testbed.h1, "eth1"), (&testbed.h2, "eth1")).expect("cable");
     for (host, part) in [(&testbed.h1, 1), (&testbed.h2, 2)] {
         host.ip(&format!(

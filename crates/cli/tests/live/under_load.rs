@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use bentpipe_net::netns::process::Process;
-use bentpipe_net::testbed::{Place, Plan, Testbed};
+use bentpipe_net::testbed::{Place, Testbed, TestbedConfig};
 use nix::sys::signal::Signal;
 
 use crate::life::exchange;
@@ -98,7 +98,7 @@ fn drained(place: Place) {
 }
 
 fn stage(place: Place) -> (Arc<Testbed>, Option<Process>) {
-    let mut testbed = build(Plan { link: Some(fast_link()), ..Plan::default() });
+    let mut testbed = build(TestbedConfig { link: Some(fast_link()), ..TestbedConfig::default() });
     start_gateways(&mut testbed);
     let gateway = testbed.take_gateway(place);
     (Arc::new(testbed), gateway)

@@ -14,7 +14,7 @@ use bentpipe_core::units::Bytes;
 use bentpipe_net::netns::NetnsError;
 use bentpipe_net::netns::process::Process;
 use bentpipe_net::testbed::web::{WebServer, curl};
-use bentpipe_net::testbed::{Plan, SatelliteLink, Testbed, TestbedError, Told};
+use bentpipe_net::testbed::{SatelliteLink, Testbed, TestbedConfig, TestbedError, Told};
 
 use super::super::measure::{MeasureError, TICK, content};
 use super::super::progress::Progress;
@@ -122,7 +122,7 @@ fn transfer(
     failed: &AtomicBool,
 ) -> Result<Option<Transfer>, MeasureError> {
     let told = if way == Way::Known { Told::Link } else { Told::Nothing };
-    let plan = Plan { link: Some(*link), told, ..Plan::default() };
+    let plan = TestbedConfig { link: Some(*link), told, ..TestbedConfig::default() };
     let mut testbed = Testbed::build(&std::env::current_exe()?, plan)?;
     if way == Way::EndToEndBbr
         && let Err(error) = testbed.use_congestion_control("bbr")

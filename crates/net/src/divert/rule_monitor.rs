@@ -27,19 +27,19 @@ const AGAIN: Duration = Duration::from_secs(1);
 
 /// Mends until dropped.
 #[derive(Debug)]
-pub struct Patrol {
+pub struct RuleMonitor {
     stop: Option<PipeWriter>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Patrol {
+impl RuleMonitor {
     pub(super) fn start(
         config: DivertConfig,
         tracking: bool,
         listing: String,
         known: Vec<Finding>,
         every: Duration,
-    ) -> io::Result<(Patrol, Repairs)> {
+    ) -> io::Result<(RuleMonitor, Repairs)> {
         let (stopped, stop) = io::pipe()?;
         let notices = Notices::open(&config)
             .inspect_err(|error| {
@@ -64,13 +64,13 @@ impl Patrol {
             broken: None,
         };
         let thread = thread::Builder::new()
-            .name("patrol".into())
+            .name("rule-monitor".into())
             .spawn(move || go_round(round, notices.as_ref(), &stopped))?;
-        Ok((Patrol { stop: Some(stop), thread: Some(thread) }, repairs))
+        Ok((RuleMonitor { stop: Some(stop), thread: Some(thread) }, repairs))
     }
 }
 
-impl Drop for Patrol {
+impl Drop for RuleMonitor {
     fn drop(&mut self) {
         self.stop.take();
         if let Some(thread) = self.thread.take() {
