@@ -147,7 +147,7 @@ fn lists_are_those_of_the_registries() {
         ("docs/presets.md", "| preset |", names(PRESETS.iter().map(|preset| preset.name))),
         ("docs/link.md", "| queue |", kinds("queue")),
         ("docs/design/simulator.md", "| workload |", kinds("flow.NAME")),
-        ("docs/design/simulator.md", "| middlebox |", kinds("helper.NAME")),
+        ("docs/design/simulator.md", "| middlebox |", kinds("middlebox.NAME")),
         ("docs/extending.md", "| subcommand |", subcommands()),
     ] {
         assert!(!registry.is_empty(), "the registry of `{head}`");

@@ -28,7 +28,7 @@ struct Run {
     rng: Pcg64Mcg,
     tcbs: [Tcb; 2],
     written: [u64; 2],
-    agenda: BTreeMap<(Instant, usize), Happening>,
+    event_queue: BTreeMap<(Instant, usize), Happening>,
     /// All that was sent, by whom and when.
     sent: Vec<(Instant, usize, Outgoing)>,
 }
@@ -78,16 +78,16 @@ impl Setup {
     fn play(&self, condensing: bool) -> Vec<(Instant, usize, Outgoing)> {
         let mut rng = Pcg64Mcg::seed_from_u64(self.seed);
         // Bursts, silences of some round trips, and silences of seconds.
-        let (mut agenda, mut at) = (BTreeMap::new(), Instant::ZERO);
+        let (mut event_queue, mut at) = (BTreeMap::new(), Instant::ZERO);
         for number in 0..12 {
             let happening = Happening::Write(rng.random_range(0..2), rng.random_range(1..60_000));
-            agenda.insert((at, number), happening);
+            event_queue.insert((at, number), happening);
             let pause = if rng.random() { rng.random_range(0..9_000) } else { 60 };
             at += Duration::from_millis(pause);
         }
         let tcbs = [0, 1].map(|side| self.tcb(side));
         let (now, written, sent) = (Instant::ZERO, [1; 2], Vec::new());
-        let mut run = Run { now, rng, tcbs, written, agenda, sent };
+        let mut run = Run { now, rng, tcbs, written, event_queue, sent };
         while run.step(self) {
             if condensing {
                 let common = SenderConfig { nagle: !self.sender.nagle, ..self.sender };
@@ -116,11 +116,11 @@ fn snapshot_and_restored(tcb: &Tcb, common: &SenderConfig) -> Tcb {
 impl Run {
     fn step(&mut self, setup: &Setup) -> bool {
         let timer = self.tcbs.iter().filter_map(Tcb::poll_timer).min();
-        let event = self.agenda.first_key_value().map(|(&(at, _), _)| at);
+        let event = self.event_queue.first_key_value().map(|(&(at, _), _)| at);
         let Some(next) = timer.into_iter().chain(event).min() else { return false };
         self.now = self.now.max(next);
         if event == Some(next) {
-            match self.agenda.pop_first().expect("just seen").1 {
+            match self.event_queue.pop_first().expect("just seen").1 {
                 Happening::Write(side, bytes) => {
                     self.written[side] += bytes;
                     self.tcbs[side].sender.extend(self.written[side]);
@@ -150,7 +150,8 @@ impl Run {
             let late = if self.rng.random_bool(setup.loss) { 15 } else { 0 };
             let at = self.now + Duration::from_millis(40 + late);
             let len = (out.data.end - out.data.start) as usize;
-            self.agenda.insert((at, number), Happening::Arrival(1 - side, out.tcp.clone(), len));
+            self.event_queue
+                .insert((at, number), Happening::Arrival(1 - side, out.tcp.clone(), len));
         }
         self.sent.push((self.now, side, out));
     }

@@ -50,7 +50,7 @@ impl Measure {
 
 /// What samples of one figure, a run each, say.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Summary {
+pub struct SampleSummary {
     /// How many samples.
     pub samples: usize,
     /// Their mean.
@@ -63,9 +63,9 @@ pub struct Summary {
     pub half_width_99: Option<f64>,
 }
 
-impl Summary {
+impl SampleSummary {
     /// Of `samples`; `None` of none, or if one is not a number.
-    pub fn of(samples: &[f64]) -> Option<Summary> {
+    pub fn of(samples: &[f64]) -> Option<SampleSummary> {
         if samples.is_empty() || !samples.iter().all(|sample| sample.is_finite()) {
             return None;
         }
@@ -74,7 +74,7 @@ impl Summary {
         let squares = samples.iter().map(|sample| (sample - mean).powi(2)).sum::<f64>();
         let standard_deviation = (samples.len() > 1).then(|| (squares / (n - 1.0)).sqrt());
         let half_width = |share| Some(student_t(share, n - 1.0)? * standard_deviation? / n.sqrt());
-        Some(Summary {
+        Some(SampleSummary {
             samples: samples.len(),
             mean,
             standard_deviation,
@@ -111,7 +111,7 @@ pub enum Decision {
         /// Why.
         because: Enough,
         /// What each flow's samples say, in their order; `None` where there are none.
-        flows: Vec<Option<Summary>>,
+        flows: Vec<Option<SampleSummary>>,
     },
 }
 
@@ -136,13 +136,14 @@ impl Repeat {
 
     /// As [`decide`](Repeat::decide), where `runs` have been made and not each gave every sample.
     pub fn decide_after(&self, runs: u32, flows: &[Vec<f64>]) -> Decision {
-        let summaries: Vec<Option<Summary>> = flows.iter().map(|flow| Summary::of(flow)).collect();
+        let summaries: Vec<Option<SampleSummary>> =
+            flows.iter().map(|flow| SampleSummary::of(flow)).collect();
         let because = match *self {
             Repeat::Runs(wanted) if runs >= wanted => Enough::Runs,
             Repeat::Runs(_) => return Decision::Continue,
             Repeat::Until { least, .. } if runs < least.max(2) => return Decision::Continue,
             Repeat::Until { measure, within, most, .. } => {
-                let sure = |summary: &Summary| {
+                let sure = |summary: &SampleSummary| {
                     summary.relative(measure).is_some_and(|relative| relative <= within)
                 };
                 if summaries.iter().flatten().all(sure) {

@@ -63,7 +63,7 @@ pub fn run_captured(
         simulation.world_mut().capture(Capture::new(scenario, &layout, sink));
     }
     let mut sampler = Sampler::new(scenario, &layout, &mut simulation);
-    let mut faults = faults::Agenda::new(scenario);
+    let mut faults = faults::FaultSchedule::new(scenario);
     let mut now = Instant::ZERO;
     let mut advance = |simulation: &mut crate::Simulation, until: Instant| {
         while now < until {

@@ -7,7 +7,7 @@ use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::Rate;
 use bentpipe_sim::workload::Workload;
 use bentpipe_sim::{
-    Content, Datagram, Echo, End, Faults, Host, Line, Net, Node, NodeId, Notice, Outcome,
+    Content, Datagram, Echo, Endpoint, Faults, Host, Line, Net, Node, NodeId, Notice, Outcome,
     Simulation, Stream, World,
 };
 use rand::{RngExt, SeedableRng};
@@ -80,10 +80,10 @@ struct Pings {
 impl Workload for Pings {
     fn start(&mut self, net: &mut Net) {
         self.identifier = net.echo_identifier(self.from);
-        net.wake(Instant::ZERO, 0);
+        net.set_timer(Instant::ZERO, 0);
     }
 
-    fn on_notice(&mut self, _net: &mut Net, _end: End, _tag: u64, _notice: Notice) {}
+    fn on_notice(&mut self, _net: &mut Net, _end: Endpoint, _tag: u64, _notice: Notice) {}
 
     fn on_timer(&mut self, net: &mut Net, _mark: u64) {
         net.ping(self.from, self.to, self.identifier, 1, 972);
@@ -91,7 +91,7 @@ impl Workload for Pings {
         self.left -= 1;
         if self.left > 0 {
             let pause = -self.mean * (1.0 - self.rng.random::<f64>()).ln();
-            net.wake(net.now() + Duration::from_secs_f64(pause), 0);
+            net.set_timer(net.now() + Duration::from_secs_f64(pause), 0);
         }
     }
 

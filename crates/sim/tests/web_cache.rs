@@ -72,7 +72,9 @@ impl Path<'_> {
 }
 
 fn cache(hits: f64) -> String {
-    format!("[helper.cache]\nkind = \"web-cache\"\nat = \"near\"\nlink = \"sat\"\nhits = {hits}\n")
+    format!(
+        "[middlebox.cache]\nkind = \"web-cache\"\nat = \"near\"\nlink = \"sat\"\nhits = {hits}\n"
+    )
 }
 
 fn seconds(outcome: &Outcome) -> f64 {

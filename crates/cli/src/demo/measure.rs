@@ -14,7 +14,7 @@ use rand::{Rng as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 use sha2::{Digest as _, Sha256};
 
-use super::progress::Progress;
+use super::progress::DemoProgress;
 use super::report::{Row, limit};
 
 /// How often the progress line is renewed.
@@ -55,7 +55,7 @@ pub(crate) fn all(
     link: &SatelliteLink,
     sizes: &[u64],
     gateways: bool,
-    progress: &mut Progress,
+    progress: &mut DemoProgress,
 ) -> Result<Vec<Row>, MeasureError> {
     let binary = std::env::current_exe()?;
     let plan = TestbedConfig { link: Some(*link), ..TestbedConfig::default() };
@@ -117,7 +117,7 @@ fn download(
     size: u64,
     hash: &[u8],
     path: &'static str,
-    progress: &Progress,
+    progress: &DemoProgress,
 ) -> Result<Download, MeasureError> {
     let destination: PathBuf = testbed.files().join("download");
     let error = |message| MeasureError::Download { bytes: Bytes::new(size), path, message };

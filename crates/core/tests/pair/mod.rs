@@ -80,7 +80,7 @@ struct Run<B> {
     setup: Setup,
     now: Instant,
     /// Keyed by moment and order of scheduling.
-    agenda: BTreeMap<(Instant, u64), Happening>,
+    event_queue: BTreeMap<(Instant, u64), Happening>,
     scheduled: u64,
     channel: Channel,
     connections: [Option<Connection<B>>; 2],
@@ -105,7 +105,7 @@ impl<B: Buffer> Run<B> {
         let mut run = Run {
             setup: *setup,
             now,
-            agenda: BTreeMap::new(),
+            event_queue: BTreeMap::new(),
             scheduled: 0,
             channel: Channel::new(setup.faults, setup.seed),
             connections: [Some(Connection::connect(now, active.config, SeqNum(active.isn))), None],
@@ -122,14 +122,14 @@ impl<B: Buffer> Run<B> {
     }
 
     fn schedule(&mut self, at: Instant, happening: Happening) {
-        self.agenda.insert((at, self.scheduled), happening);
+        self.event_queue.insert((at, self.scheduled), happening);
         self.scheduled += 1;
     }
 
     /// One event. False when nothing will ever happen again.
     fn step(&mut self) -> bool {
         let timer = self.connections.iter().flatten().filter_map(Connection::poll_timeout).min();
-        let event = self.agenda.first_key_value().map(|(&(at, _), _)| at);
+        let event = self.event_queue.first_key_value().map(|(&(at, _), _)| at);
         let Some(next) = timer.into_iter().chain(event).min() else { return false };
         assert!(next >= self.now, "time goes back");
         self.now = next;
@@ -141,7 +141,7 @@ impl<B: Buffer> Run<B> {
             self.read
         );
         if event == Some(next) {
-            let (_, happening) = self.agenda.pop_first().expect("just seen");
+            let (_, happening) = self.event_queue.pop_first().expect("just seen");
             self.happen(happening);
         }
         for connection in self.connections.iter_mut().flatten() {

@@ -3,7 +3,7 @@
 mod changes;
 mod icmp;
 
-use super::plan::{Cable, Call, Detour, Hazard, Middle, Plan};
+use super::plan::{Cable, Call, Detour, FaultPlan, Hazard, Middle};
 use crate::Faults;
 use crate::host::script::{Close, Pace, Script, Start};
 use bentpipe_core::link::{After, GilbertElliott, LinkConfig, LossKind, QueueLimit, Schedule};
@@ -26,9 +26,9 @@ use std::net::IpAddr;
 /// completed or timed out, or one host waits for another that has forgotten it.
 const PATIENCE: Duration = Duration::from_secs(1800);
 
-impl Plan {
+impl FaultPlan {
     /// Draws a plan.
-    pub fn draw(seed: u64) -> Plan {
+    pub fn draw(seed: u64) -> FaultPlan {
         let rng = Pcg64Mcg::seed_from_u64(seed);
         let mut draw = Draw { rng, hazards: BTreeSet::new() };
         let calm = draw.one_in(12);
@@ -49,7 +49,7 @@ struct Draw {
 }
 
 impl Draw {
-    fn plan(&mut self, seed: u64) -> Plan {
+    fn plan(&mut self, seed: u64) -> FaultPlan {
         let v6 = self.flip();
         let addresses = [1, 2].map(|last: u8| {
             if v6 {
@@ -70,7 +70,7 @@ impl Draw {
         let detour = routes.then(|| self.detour(&satellite));
         let mut changes = self.changes(&middle, &calls);
         changes.sort_by_key(|(at, _)| *at);
-        Plan {
+        FaultPlan {
             seed,
             hazards: std::mem::take(&mut self.hazards),
             addresses,

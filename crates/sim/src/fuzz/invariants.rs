@@ -4,7 +4,7 @@ use super::clocks::Clocks;
 use super::edges::Edges;
 use super::ends::Ends;
 use super::losses::Losses;
-use super::plan::{Middle, Plan};
+use super::plan::{FaultPlan, Middle};
 use super::stage::{BOXES, Changed};
 use super::streams::Streams;
 use super::violation::{Invariant, Violation};
@@ -28,7 +28,7 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    pub(super) fn new(plan: &Plan) -> Watch {
+    pub(super) fn new(plan: &FaultPlan) -> Watch {
         let limits = [0, 1].map(|index| match &plan.middle[index] {
             Middle::Router => 0,
             Middle::Gateway(config) => config.memory.count() as usize,
@@ -68,7 +68,7 @@ impl Watch {
     }
 
     /// Checks what the last event has touched.
-    pub(super) fn check(&mut self, plan: &Plan, world: &mut World) -> Result<(), Violation> {
+    pub(super) fn check(&mut self, plan: &FaultPlan, world: &mut World) -> Result<(), Violation> {
         let mut touched = std::mem::take(&mut self.touched);
         world.touched(&mut touched);
         let now = world.now();
@@ -108,7 +108,7 @@ impl Watch {
                         .check(plan, world, node, gateway, &touched.segments)
                         .map_err(|detail| broken(Invariant::NeedlessReset, detail))?;
                 }
-                Node::Router | Node::Helper(_) => {}
+                Node::Router | Node::Middlebox(_) => {}
             }
         }
         self.touched = touched;
@@ -116,7 +116,11 @@ impl Watch {
     }
 
     /// Checks what must be when nothing happens any more.
-    pub(super) fn check_end(&mut self, plan: &Plan, world: &mut World) -> Result<(), Violation> {
+    pub(super) fn check_end(
+        &mut self,
+        plan: &FaultPlan,
+        world: &mut World,
+    ) -> Result<(), Violation> {
         let now = world.now();
         let broken = |invariant, detail| Violation { at: now, invariant, detail };
         if let Some(at) = world.next_event() {

@@ -2,7 +2,7 @@
 //! that is deployed), a bad satellite link, and whatever else can befall them; checked after every
 //! event.
 //!
-//! [`Plan::draw`] says what happens, [`Plan::play`] lets it happen. Both depend on the seed alone,
+//! [`FaultPlan::draw`] says what happens, [`FaultPlan::play`] lets it happen. Both depend on the seed alone,
 //! so that a violation is replayed by its seed, packet by packet. A panic while playing is a
 //! violation as well: the world and its hosts assert what every TCP must keep (no deadline in the
 //! past, nobody sends without end, each byte read is the right one). Catching it is the caller's
@@ -22,7 +22,7 @@ mod streams;
 mod violation;
 
 pub use attack::{Attack, Forgery};
-pub use plan::{Call, Change, Detour, Hazard, Middle, Passage, Path, Place, Plan, Strait};
+pub use plan::{Call, Change, Detour, FaultPlan, Hazard, Middle, Passage, Path, Place, Strait};
 pub use violation::{Invariant, Violation};
 
 use bentpipe_core::time::Instant;
@@ -68,7 +68,7 @@ pub enum Packets {
     Silent,
 }
 
-impl Plan {
+impl FaultPlan {
     /// Lets happen what is planned, and checks after every event.
     ///
     /// # Errors

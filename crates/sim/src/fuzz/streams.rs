@@ -2,7 +2,7 @@
 //! stream may hold, and does not forget a flow before all that it has acknowledged has been delivered.
 
 use super::edges::{Edges, Endpoint};
-use super::plan::{Middle, Plan};
+use super::plan::{FaultPlan, Middle};
 use super::stage::BOXES;
 use super::violation::Invariant;
 use crate::world::{How, NodeId, Segment};
@@ -52,7 +52,7 @@ struct Table {
 }
 
 impl Streams {
-    pub(super) fn new(plan: &Plan) -> Streams {
+    pub(super) fn new(plan: &FaultPlan) -> Streams {
         // Who is told of a gateway answers that it is one.
         let announces = |middle: &Middle| matches!(middle, Middle::Gateway(it) if it.announce);
         let announced = plan.middle.iter().any(announces);

@@ -14,7 +14,7 @@ const ROUND_TRIP: Duration = Duration::from_millis(502);
 #[derive(Debug)]
 struct Cut(Range<Instant>);
 
-impl Helper for Cut {
+impl Middlebox for Cut {
     fn handle(
         &mut self,
         now: Instant,
@@ -35,8 +35,8 @@ fn upload(leg: &str, cut: Range<Instant>, end: u64) -> Trace {
     config.satellite.set_all(leg).unwrap();
     let probe = Probe::default();
     let mut path = Path::geo(RATE, [config.clone(), config]);
-    for helper in [Box::new(Cut(cut)) as Box<dyn Helper>, Box::new(probe.clone())] {
-        path.boxes.insert(1, Node::Helper(helper));
+    for middlebox in [Box::new(Cut(cut)) as Box<dyn Middlebox>, Box::new(probe.clone())] {
+        path.boxes.insert(1, Node::Middlebox(middlebox));
         path.links.insert(1, LinkConfig::IDEAL);
     }
     let product = QueueLimit::bandwidth_delay_product(RATE, Duration::from_millis(500));

@@ -42,7 +42,7 @@ impl Passed {
 #[derive(Debug, Clone, Default)]
 struct Tap(Rc<RefCell<Vec<Passed>>>);
 
-impl Helper for Tap {
+impl Middlebox for Tap {
     fn handle(
         &mut self,
         now: Instant,
@@ -80,7 +80,7 @@ impl Case {
     /// Plays it to its end. What has passed on C1, on C2 where G1 sends, and on C3.
     fn play(self) -> (World, [Vec<Passed>; 3]) {
         let taps = [(); 3].map(|()| Tap::default());
-        let [c1, c2, c3] = taps.clone().map(|tap| Node::Helper(Box::new(tap)));
+        let [c1, c2, c3] = taps.clone().map(|tap| Node::Middlebox(Box::new(tap)));
         let up = gateway(self.gateways.clone(), 0);
         let boxes = vec![c1, up, c2, gateway(self.gateways, 1), c3];
         let mut space = satellite(RATE);

@@ -3,7 +3,7 @@
 
 use super::Draw;
 use crate::fuzz::attack::Forgery;
-use crate::fuzz::plan::{Change, Hazard, Passage, Place, Plan, Strait};
+use crate::fuzz::plan::{Change, FaultPlan, Hazard, Passage, Place, Strait};
 use bentpipe_core::tcp::tcb::MIN_PATH_MTU;
 use bentpipe_core::time::Instant;
 
@@ -12,7 +12,7 @@ const FULL: u32 = 1500;
 
 impl Draw {
     /// Adds it to `plan`.
-    pub(super) fn icmp(&mut self, plan: &mut Plan) {
+    pub(super) fn icmp(&mut self, plan: &mut FaultPlan) {
         for (hazard, percent) in
             [(Hazard::MtuChange, 15), (Hazard::Unreachable, 10), (Hazard::ForgedIcmp, 15)]
         {
