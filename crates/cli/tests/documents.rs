@@ -168,8 +168,8 @@ fn pages_say_which_question_they_answer_and_overviews_are_short() {
         let first = text.lines().nth(2).unwrap_or_default();
         assert!(first.starts_with('*') && first.contains('?'), "{}: {first}", page.display());
     }
-    for (document, most) in [("README.md", 120), ("ARCHITECTURE.md", 200)] {
+    for (document, max) in [("README.md", 120), ("ARCHITECTURE.md", 200)] {
         let lines = read(document).lines().count();
-        assert!(lines <= most, "{document} has {lines} lines, {most} at most");
+        assert!(lines <= max, "{document} has {lines} lines, {max} at most");
     }
 }

@@ -79,7 +79,7 @@ impl RunPlan {
     ) -> RunPlan {
         let needed = match repeat {
             Repeat::Runs(runs) => runs,
-            Repeat::Until { least, .. } => least,
+            Repeat::Until { min, .. } => min,
         };
         let state = |point| (point, PointState { needed, ..PointState::default() });
         let points: BTreeMap<usize, PointState> = points.into_iter().map(state).collect();
@@ -90,12 +90,12 @@ impl RunPlan {
 
     /// What comes next: needed runs in the points' order, then runs ahead.
     pub(crate) fn next(&mut self) -> Next {
-        let most = self.repeat.most();
+        let max = self.repeat.max();
         let point = self.ready.first().copied().or_else(|| {
             let state = |point: &&usize| &self.points[*point];
             let may = self.open.iter().filter(|point| {
                 let PointState { begun, needed, .. } = *state(point);
-                begun < most && begun < needed + self.ahead
+                begun < max && begun < needed + self.ahead
             });
             may.min_by_key(|point| state(point).begun - state(point).counted).copied()
         });
@@ -168,7 +168,7 @@ mod tests {
     use bentpipe_scenario::repeat::Measure;
 
     const UNTIL: Repeat =
-        Repeat::Until { measure: Measure::StandardDeviation, within: 0.1, least: 2, most: 9 };
+        Repeat::Until { measure: Measure::StandardDeviation, within: 0.1, min: 2, max: 9 };
 
     /// Run r of point p gives this figure: points settle after different numbers of runs.
     fn figure(job: Job) -> Option<Vec<f64>> {

@@ -49,7 +49,7 @@ pub enum MiddleboxKind {
     Snoop {
         /// The most bytes that it keeps.
         memory: Bytes,
-        /// Its least timeout.
+        /// Its minimum timeout.
         min_timeout: Duration,
     },
     /// Acknowledges what comes from elsewhere before it goes out, and answers for its delivery

@@ -244,8 +244,8 @@ impl Net {
 
     fn socket_of(&self, to: NodeId, datagram: &Datagram) -> Option<(Socket, usize)> {
         let Datagram { src_port, dst_port, .. } = *datagram;
-        let least = Socket { to, dst_port, src_port, from: 0 };
-        let (&socket, &owner) = self.sockets.range(least..).next()?;
+        let first = Socket { to, dst_port, src_port, from: 0 };
+        let (&socket, &owner) = self.sockets.range(first..).next()?;
         let same = (socket.to, socket.dst_port, socket.src_port) == (to, dst_port, src_port);
         same.then_some((socket, owner))
     }

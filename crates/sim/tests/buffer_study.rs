@@ -225,7 +225,7 @@ fn table() -> String {
     out
 }
 
-/// With a least RTO of two seconds.
+/// With a minimum RTO of two seconds.
 fn patient(mut config: SenderConfig) -> SenderConfig {
     config.rto.min = Duration::from_secs(2);
     config

@@ -102,9 +102,9 @@ fn route_changes_behind_a_syn() {
                     let totals = &status["totals"];
                     assert_eq!(totals["split"], 0, "{detour:?} {place:?}: {status}");
                     // Where one direction stays, all that each family's hosts said that way.
-                    let least = if detour == Detour::Both { 0 } else { 1_200_000 };
+                    let min = if detour == Detour::Both { 0 } else { 1_200_000 };
                     let forwarded = totals["forwarded_bytes"]["not_opened"].as_u64();
-                    assert!(forwarded >= Some(least), "{detour:?} {place:?}: {status}");
+                    assert!(forwarded >= Some(min), "{detour:?} {place:?}: {status}");
                     // One that is asked to end waits for the handshakes that it has seen begin.
                     testbed.take_gateway(place).expect("a gateway").kill();
                 }

@@ -92,7 +92,7 @@ impl FinMode {
     pub const MAX_LINGER: Duration = Duration::from_secs(4);
 }
 
-/// The least MTU that counts: IPv4's (RFC 791) would leave options no room beside data.
+/// The minimum MTU that counts: IPv4's (RFC 791) would leave options no room beside data.
 pub(crate) const MIN_MTU: u16 = 576;
 /// TCP's header without options.
 const TCP_HEADER_LEN: usize = 20;

@@ -69,13 +69,13 @@ fn insert(packet: &[u8], kind: u8, rest: &[u8; 6]) -> Vec<u8> {
     out
 }
 
-fn fragments(packet: &[u8], most: usize, number: u32) -> Vec<Vec<u8>> {
+fn fragments(packet: &[u8], max: usize, number: u32) -> Vec<Vec<u8>> {
     let (header, behind) = packet.split_at(40);
-    if behind.len() <= 512 && most == 512 {
+    if behind.len() <= 512 && max == 512 {
         return vec![packet.to_vec()];
     }
-    let pieces = behind.chunks(most).enumerate().map(|(index, piece)| {
-        let offset = index * most;
+    let pieces = behind.chunks(max).enumerate().map(|(index, piece)| {
+        let offset = index * max;
         let more = u16::from(offset + piece.len() < behind.len());
         let [a, b] = (offset as u16 | more).to_be_bytes();
         let [c, d, e, f] = number.to_be_bytes();

@@ -144,7 +144,7 @@ fn honest_clients_are_split_in_a_flood_that_is_answered() {
     let always = Config { add_options: AddOptions::Always, ..Config::default() };
     let early = Config { handshake: Handshake::DownstreamFirst, ..Config::default() };
     let small = Config { memory: Bytes::new(64 << 20), ..Config::default() };
-    for (name, config, options, one_client, per_second, seconds, least) in [
+    for (name, config, options, one_client, per_second, seconds, min) in [
         ("default", &Config::default(), &all, false, 1_000, 40, 0.99),
         ("default", &Config::default(), &all, false, 15_000, 7, 0.15),
         ("bare, options added", &always, &bare, false, 1_000, 40, 0.99),
@@ -157,7 +157,7 @@ fn honest_clients_are_split_in_a_flood_that_is_answered() {
         let flood = Flood { per_second, seconds, options: options.clone(), one_client };
         let outcome = flood.run(config.clone());
         println!("{name}, {per_second} SYN/s: {:.3} are split", outcome.share_split());
-        assert!(outcome.share_split() >= least, "{name}, {per_second} SYN/s: {outcome:?}");
+        assert!(outcome.share_split() >= min, "{name}, {per_second} SYN/s: {outcome:?}");
     }
 }
 

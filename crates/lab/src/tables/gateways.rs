@@ -31,7 +31,7 @@ pub const GATEWAYS: &[Column<GatewayRow>] = &[
         g.mean_held.into()
     }),
     column("held_max_bytes", Count, "bytes", "most held at once, warm-up included", |g| {
-        g.most_held.into()
+        g.max_held.into()
     }),
     column("lost_bytes", Count, "bytes", "acknowledged to their sender and given up", |g| {
         g.summary.lost_bytes.into()

@@ -137,12 +137,12 @@ impl Draw {
         choices[self.rng.random_range(0..choices.len())]
     }
 
-    fn between(&mut self, least: u64, most: u64) -> u64 {
-        self.rng.random_range(least..=most)
+    fn between(&mut self, min: u64, max: u64) -> u64 {
+        self.rng.random_range(min..=max)
     }
 
-    fn millis(&mut self, least: u64, most: u64) -> Duration {
-        Duration::from_millis(self.between(least, most))
+    fn millis(&mut self, min: u64, max: u64) -> Duration {
+        Duration::from_millis(self.between(min, max))
     }
 
     /// Up to `worst` if there is this hazard, else zero.

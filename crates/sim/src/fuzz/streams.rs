@@ -125,8 +125,8 @@ impl Streams {
         let first = start + u64::from(stream.first_window);
         // The field of the window is rounded up. Of a window of zero the acknowledgment of a FIN may lie one
         // further, which takes no room.
-        let most = i64::from(unit) - 1 + i64::from(segment.window == 0);
-        let beyond = |edge: SeqNum, limit: SeqNum| i64::from(edge.distance_from(limit)) > most;
+        let max = i64::from(unit) - 1 + i64::from(segment.window == 0);
+        let beyond = |edge: SeqNum, limit: SeqNum| i64::from(edge.distance_from(limit)) > max;
         if beyond(edge, delivered + limit) && beyond(edge, first) {
             return Err(format!(
                 "node {node}, {src:?} to {dst:?}: a window up to {edge:?}, where {delivered:?} is \

@@ -119,7 +119,7 @@ impl Resender {
         self.duplicates += 1;
         self.copies.contains_key(&self.una).then(|| {
             // Twice, because a copy waits for the packet that is just being sent.
-            let there = self.rtt.min_rtt().map_or(self.rtt.rto(), |least| 2 * least);
+            let there = self.rtt.min_rtt().map_or(self.rtt.rto(), |min| 2 * min);
             let lost = match (self.resent, self.turn) {
                 (None, _) => self.duplicates >= 2,
                 (Some(sent), QueuePosition::First) => now > sent + there,

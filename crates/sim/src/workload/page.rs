@@ -73,18 +73,18 @@ impl Page {
 
     /// Asks for as much of what waits as may be.
     pub(super) fn fill(&mut self, net: &mut Net, conversations: &mut Conversations) {
-        let HttpSettings { version, connections: most } = self.settings;
+        let HttpSettings { version, connections: max } = self.settings;
         if version == HttpVersion::Pipelined {
-            let mut shares = vec![Vec::new(); most.min(self.waiting.len())];
+            let mut shares = vec![Vec::new(); max.min(self.waiting.len())];
             for (index, exchange) in self.waiting.drain(..).enumerate() {
-                shares[index % most].push(exchange);
+                shares[index % max].push(exchange);
             }
             for (index, share) in shares.into_iter().enumerate() {
                 self.ask(net, conversations, index, share);
             }
             return;
         }
-        for index in 0..most {
+        for index in 0..max {
             let busy = self.connections.get(index).is_some_and(|(_, asked)| !asked.is_empty());
             if !busy && let Some(next) = self.waiting.pop_front() {
                 self.ask(net, conversations, index, vec![next]);

@@ -57,12 +57,12 @@ impl Udp {
     /// Sets the timer of the next datagram.
     fn await_next(&mut self, net: &mut Net) {
         let now = net.now();
-        let least = Duration::from_nanos(1);
+        let min = Duration::from_nanos(1);
         match &self.arrivals {
             // From the beginning on: the rounding of one interval does not add up.
             Arrivals::Constant(rate) => {
                 let at = self.began + rate.time_for(self.packet.saturating_mul(self.sent));
-                net.set_timer(at.max(now + least), AGAIN);
+                net.set_timer(at.max(now + min), AGAIN);
             }
             Arrivals::Poisson(rate) => {
                 let mean = self.packet as f64 * 8.0 / rate.bits_per_sec() as f64;
@@ -70,7 +70,7 @@ impl Udp {
                 net.set_timer(now + between.sample(&mut self.rng.arrival), AGAIN);
             }
             Arrivals::OnOff { rate, .. } => {
-                let interval = rate.time_for(self.packet).max(least);
+                let interval = rate.time_for(self.packet).max(min);
                 self.in_burst(net, now + interval);
             }
         }

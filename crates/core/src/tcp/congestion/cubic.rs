@@ -164,9 +164,9 @@ impl Congestion for Cubic {
         self.before = self.curve;
     }
 
-    fn undo(&mut self, most: u64) -> bool {
+    fn undo(&mut self, max: u64) -> bool {
         // Section 4.9.
-        let undone = self.slow_start.undo(most);
+        let undone = self.slow_start.undo(max);
         if undone {
             self.curve = self.before;
         }

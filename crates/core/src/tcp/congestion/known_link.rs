@@ -19,7 +19,7 @@ pub struct LinkReport {
     pub delivered: u64,
     /// Bytes marked lost.
     pub lost: u64,
-    /// The least round-trip time among them, if any was measured.
+    /// The minimum round-trip time among them, if any was measured.
     pub rtt: Option<Duration>,
 }
 

@@ -68,7 +68,7 @@ pub struct AckSample {
     pub rtt: Option<Duration>,
     /// Smoothed round-trip time.
     pub srtt: Option<Duration>,
-    /// The least round-trip time seen.
+    /// The minimum round-trip time seen.
     pub min_rtt: Option<Duration>,
     /// Bytes in flight when it came.
     pub in_flight: u64,
@@ -104,7 +104,7 @@ pub struct Delivery {
     pub rtt: Option<Duration>,
     /// Smoothed round-trip time.
     pub srtt: Option<Duration>,
-    /// The least round-trip time seen.
+    /// The minimum round-trip time seen.
     pub min_rtt: Option<Duration>,
     /// The peer tells what arrives out of order (SACK).
     pub selective: bool,
@@ -242,10 +242,10 @@ pub trait Congestion: fmt::Debug + Snapshot + Send {
     }
 
     /// It was a mistake: nothing had been lost (RFC 4015). The window goes back to what it was
-    /// when [`Congestion::save_undo`] was called, but for now to at most `most` bytes; from there
+    /// when [`Congestion::save_undo`] was called, but for now to at most `max` bytes; from there
     /// slow start goes on. True unless the window has grown beyond that meanwhile.
-    fn undo(&mut self, most: u64) -> bool {
-        self.slow_start_mut().undo(most)
+    fn undo(&mut self, max: u64) -> bool {
+        self.slow_start_mut().undo(max)
     }
 
     /// The connection was idle for longer than the retransmission timeout (RFC 5681, 4.1).

@@ -210,14 +210,14 @@ impl SlowStart {
     }
 
     /// See [`Congestion::undo`](super::Congestion::undo).
-    pub fn undo(&mut self, most: u64) -> bool {
+    pub fn undo(&mut self, max: u64) -> bool {
         let Some(before) = self.before.take().filter(|before| self.window < before.window) else {
             return false;
         };
         self.hystart = before.hystart;
         self.after_timeout = false;
         self.ssthresh = before.ssthresh;
-        self.window = before.window.min(most).max(self.window);
+        self.window = before.window.min(max).max(self.window);
         if self.window < before.window {
             // RFC 4015, step 9: pipe_prev.
             self.ssthresh = self.ssthresh.max(before.window);

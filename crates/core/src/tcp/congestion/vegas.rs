@@ -1,9 +1,9 @@
 //! Vegas (Brakmo and Peterson, "TCP Vegas: end to end congestion avoidance on a global Internet",
 //! 1995): as many segments in the bottleneck's queue as the connection is to hold there.
 //!
-//! Once each round trip the window divided by the least round-trip time (the expected rate) is
+//! Once each round trip the window divided by the minimum round-trip time (the expected rate) is
 //! compared with the window divided by this round's (the actual rate). Their difference times the
-//! least round-trip time is what waits in the queue. Below α segments the window grows by one,
+//! minimum round-trip time is what waits in the queue. Below α segments the window grows by one,
 //! above β it shrinks by one. Slow start doubles every other round trip and ends above γ.
 //!
 //! The round's time is the mean of its samples, as in ns-2's Vegas. A loss halves the window as

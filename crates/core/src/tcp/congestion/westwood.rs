@@ -3,7 +3,7 @@
 //! and Vegas TCP congestion control", ACM CCR 34(2), 2004), with the filter of Linux'
 //! `tcp_westwood.c`.
 //!
-//! After a loss the threshold is what the path carries in the least round-trip time: the bandwidth that
+//! After a loss the threshold is what the path carries in the minimum round-trip time: the bandwidth that
 //! acknowledgments have shown, and not half of what was in flight, so that a loss by the link itself, of
 //! which no queue tells, costs little. The window grows as the standard's.
 
@@ -30,7 +30,7 @@ struct Estimate {
 impl Estimate {
     fn on_delivery(&mut self, delivery: &Delivery) {
         if let Some(rtt) = delivery.rtt {
-            self.min_rtt = Some(self.min_rtt.map_or(rtt, |least| least.min(rtt)));
+            self.min_rtt = Some(self.min_rtt.map_or(rtt, |min| min.min(rtt)));
         }
         let began = *self.began.get_or_insert(delivery.now);
         let span = delivery.now.saturating_since(began);

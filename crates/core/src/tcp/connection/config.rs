@@ -39,7 +39,7 @@ pub struct ConnectionConfig {
     pub sender: SenderConfig,
     /// How often a SYN is retransmitted before giving up.
     pub syn_retries: u32,
-    /// The least IPv4 MTU that ICMP can bring the connection down to; IPv6's is 1280.
+    /// The minimum IPv4 MTU that ICMP can bring the connection down to; IPv6's is 1280.
     pub min_mtu: u32,
     /// Length of TIME-WAIT.
     pub time_wait: Duration,

@@ -39,7 +39,7 @@ pub const DUP_THRESH: u32 = 3;
 pub struct Timing {
     /// Smoothed round-trip time.
     pub srtt: Option<Duration>,
-    /// The least round-trip time seen.
+    /// The minimum round-trip time seen.
     pub min_rtt: Option<Duration>,
     /// The smoothed deviation of round-trip times.
     pub rttvar: Duration,

@@ -180,8 +180,8 @@ impl Recovery for NewReno {
         if self.in_recovery || may_enter || self.dup_acks < DUP_THRESH {
             // Outside recovery limited transmit stops at two segments (RFC 3042). One segment at
             // least is missing, however many duplicates come (RFC 5681, 3.2, step 4, last words).
-            let most = ledger.flight_size().saturating_sub(facts.smss);
-            self.left_network = (self.left_network + facts.smss).min(most);
+            let max = ledger.flight_size().saturating_sub(facts.smss);
+            self.left_network = (self.left_network + facts.smss).min(max);
         }
         if self.dup_acks == DUP_THRESH && !self.in_recovery && may_enter {
             self.in_recovery = true;

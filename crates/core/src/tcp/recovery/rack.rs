@@ -93,11 +93,11 @@ impl Rack {
     /// 6.2, steps 1 to 3: the most recently sent segment that has arrived, and reordering.
     fn update(&mut self, facts: &AckSummary, ledger: &Ledger) {
         let arrived = &facts.arrived;
-        // A retransmission that seems to have arrived within less than the least round-trip time
+        // A retransmission that seems to have arrived within less than the minimum round-trip time
         // has not: it is the original that was acknowledged.
         let possible = |sent: &Sent| {
             let rtt = facts.now.saturating_since(sent.0);
-            facts.timing.min_rtt.is_none_or(|least| rtt >= least)
+            facts.timing.min_rtt.is_none_or(|min| rtt >= min)
         };
         if let Some(sent) = arrived.once.max(arrived.again.filter(possible)) {
             // RACK.rtt is of this acknowledgment, though something sent later has arrived before.
@@ -135,8 +135,8 @@ impl Rack {
         if !self.reordering_seen && losing() {
             return Duration::ZERO;
         }
-        let least = timing.min_rtt.unwrap_or_default();
-        let window = least.saturating_mul(self.reo_wnd_mult) / 4;
+        let min = timing.min_rtt.unwrap_or_default();
+        let window = min.saturating_mul(self.reo_wnd_mult) / 4;
         timing.srtt.map_or(window, |srtt| window.min(srtt))
     }
 

@@ -312,10 +312,10 @@ impl CongestionWindow {
         self.undo.on_ack(ack, acked, outstanding)
     }
 
-    /// The last reduction is undone, for now to at most `most` bytes (RFC 4015, steps 8 to 10).
-    pub(super) fn undo(&mut self, most: u64) {
+    /// The last reduction is undone, for now to at most `max` bytes (RFC 4015, steps 8 to 10).
+    pub(super) fn undo(&mut self, max: u64) {
         self.rate_reduction.end();
-        self.congestion.undo(most);
+        self.congestion.undo(max);
         self.timeout_until = None;
     }
 

@@ -54,8 +54,8 @@ impl Draw {
 
     /// What a router may have, and hosts believe.
     fn mtu(&mut self, v6: bool) -> u32 {
-        let least = if v6 { 1280 } else { MIN_PATH_MTU };
-        let any = self.between(u64::from(least), u64::from(FULL)) as u32;
-        self.pick(&[least, any, any, any, FULL])
+        let min = if v6 { 1280 } else { MIN_PATH_MTU };
+        let any = self.between(u64::from(min), u64::from(FULL)) as u32;
+        self.pick(&[min, any, any, any, FULL])
     }
 }

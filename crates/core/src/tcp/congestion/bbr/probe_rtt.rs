@@ -1,4 +1,4 @@
-//! The least round-trip time, ProbeRTT (5.3.4) and sending behind an idle time (5.4).
+//! The minimum round-trip time, ProbeRTT (5.3.4) and sending behind an idle time (5.4).
 
 use super::probe_bw::AckPhase;
 use super::{Bbr, BbrState};
@@ -16,7 +16,7 @@ const PROBE_RTT: Duration = Duration::from_millis(200);
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct MinRtt {
     /// `min_rtt` and `min_rtt_stamp`.
-    pub(super) least: Option<Duration>,
+    pub(super) min: Option<Duration>,
     at: Instant,
     /// `probe_rtt_min_delay`, `probe_rtt_min_stamp` and `probe_rtt_expired`.
     recent: Option<Duration>,
@@ -31,9 +31,9 @@ impl Bbr {
     /// `UpdateMinRTT`.
     pub(super) fn update_min_rtt(&mut self, delivery: &Delivery) {
         let (of, now) = (&mut self.min_rtt, delivery.now);
-        if of.least.is_none() {
+        if of.min.is_none() {
             // The handshake's.
-            (of.least, of.at) = (delivery.min_rtt, now);
+            (of.min, of.at) = (delivery.min_rtt, now);
             (of.recent, of.recent_at) = (delivery.min_rtt, now);
         }
         of.expired = now > of.recent_at + INTERVAL;
@@ -43,8 +43,8 @@ impl Bbr {
             (of.recent, of.recent_at) = (Some(rtt), now);
         }
         let old = now > of.at + MIN_RTT_AGE;
-        if old || of.recent < of.least {
-            (of.least, of.at) = (of.recent, of.recent_at);
+        if old || of.recent < of.min {
+            (of.min, of.at) = (of.recent, of.recent_at);
         }
     }
 

@@ -237,8 +237,8 @@ fn a_longer_path_is_known_within_fifteen_seconds() {
     let mut flow = in_state(SHORT, BbrState::Cruise);
     flow.link.rtt = millis(60);
     flow.run_for(millis(15_500));
-    let least = flow.congestion.min_rtt.least.unwrap();
-    assert!(least >= millis(60) && least < millis(64), "{least:?}");
+    let min = flow.congestion.min_rtt.min.unwrap();
+    assert!(min >= millis(60) && min < millis(64), "{min:?}");
 }
 
 #[test]
@@ -302,12 +302,12 @@ fn losses_between_probes_lower_the_short_term_model_by_three_tenths_a_round_at_m
     flow.link.loss = 30;
     assert!(flow.run_until(|flow| flow.congestion.bw_shortterm.is_finite()));
     let bandwidth = flow.congestion.max_bw.max();
-    let least = flow.congestion.latest.bw.max(0.7 * bandwidth);
+    let min = flow.congestion.latest.bw.max(0.7 * bandwidth);
     assert!(
         flow.congestion.bw_shortterm >= 0.7 * bandwidth
             && flow.congestion.bw_shortterm <= bandwidth
     );
-    assert!(flow.congestion.bw_shortterm >= 0.9 * least);
+    assert!(flow.congestion.bw_shortterm >= 0.9 * min);
     assert!(flow.congestion.inflight_shortterm >= 0.7 * window);
     assert!(flow.congestion.window() as f64 <= flow.congestion.inflight_shortterm);
     reach(&mut flow, BbrState::Refill);

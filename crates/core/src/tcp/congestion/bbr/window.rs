@@ -45,7 +45,7 @@ impl Bbr {
 
     /// `BDPMultiple`.
     fn products(&self, bw: f64, gain: f64) -> f64 {
-        self.min_rtt.least.map_or(self.initial_window as f64, |least| gain * bw * seconds(least))
+        self.min_rtt.min.map_or(self.initial_window as f64, |min| gain * bw * seconds(min))
     }
 
     /// `bdp`.
@@ -91,16 +91,16 @@ impl Bbr {
         }
         self.undo.saved &= repairs;
         let gain = self.state.cwnd_gain();
-        let most = self.with_budget(self.products(self.bw, gain) + self.extra_acked()) as u64;
+        let max = self.with_budget(self.products(self.bw, gain) + self.extra_acked()) as u64;
         let mut window = self.window();
         let grown = if std::mem::take(&mut self.repair.undone) { 0 } else { delivery.newly };
         if self.full_pipe.reached {
-            window = (window + grown).min(most);
-        } else if window < most || self.delivered < self.initial_window {
+            window = (window + grown).min(max);
+        } else if window < max || self.delivered < self.initial_window {
             window += grown;
         }
-        let least = MIN_PIPE * self.smss;
-        window = window.max(least);
+        let min = MIN_PIPE * self.smss;
+        window = window.max(min);
         if self.state == BbrState::ProbeRtt {
             window = window.min(self.probe_rtt_window() as u64);
         }
@@ -110,7 +110,7 @@ impl Bbr {
             BbrState::ProbeRtt | BbrState::Cruise => self.with_headroom(),
             BbrState::Startup | BbrState::Drain => f64::INFINITY,
         };
-        let cap = (cap.min(self.inflight_shortterm) as u64).max(least);
+        let cap = (cap.min(self.inflight_shortterm) as u64).max(min);
         self.slow_start.set_window(window.min(cap).clamp(self.smss, LARGEST_WINDOW));
     }
 }

@@ -1,7 +1,7 @@
 //! BBR version 1 (Cardwell et al., "BBR: Congestion-Based Congestion Control", ACM Queue 14(5),
 //! 2016), as Linux 6.18 has it in `net/ipv4/tcp_bbr.c`.
 //!
-//! A model of the path, the greatest delivery rate of ten rounds and the least round-trip time of ten
+//! A model of the path, the greatest delivery rate of ten rounds and the minimum round-trip time of ten
 //! seconds, says how fast to send and how much may be in flight. Losses say little: the window keeps
 //! to what is delivered for the round in which a recovery begins, and a rate that a policer enforces
 //! is found out ([`policer`]).

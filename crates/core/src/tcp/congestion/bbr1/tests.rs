@@ -82,9 +82,9 @@ fn the_cycle_has_eight_phases_of_a_round_trip_each() {
         assert_eq!(phase(&flow), Some(index % 8));
         let took = flow.now.saturating_since(last.0);
         // The second may end as soon as the queue is gone, the first lasts until it has been built.
-        let (least, most) = if last.1 == 0 { (1.0, 2.1) } else { (0.4, 1.1) };
+        let (min, max) = if last.1 == 0 { (1.0, 2.1) } else { (0.4, 1.1) };
         let share = took.as_secs_f64() / LINK.rtt.as_secs_f64();
-        assert!(share >= least && share <= most, "phase {} took {took:?}", last.1);
+        assert!(share >= min && share <= max, "phase {} took {took:?}", last.1);
         last = (flow.now, index % 8);
     }
 }
@@ -225,7 +225,7 @@ fn behind_an_idle_time_it_paces_at_the_bandwidth_and_does_not_empty_the_path() {
     flow.congestion.on_sent(&departed);
     let rate = flow.congestion.pacing_rate.unwrap();
     near(rate, 0.99 * flow.congestion.bandwidth.max(), 0.001);
-    // Twelve seconds of silence: the least round-trip time is old by then, but the path was empty.
+    // Twelve seconds of silence: the minimum round-trip time is old by then, but the path was empty.
     let mut flow = cycling(LINK);
     flow.pause(millis(12_000));
     let later = flow.now + millis(12_000);

@@ -44,9 +44,9 @@ impl Bbr1 {
     /// `bbr_tso_segs_goal`: the segments that leave at once, about a millisecond of the rate.
     pub(super) fn burst_goal(&self) -> u64 {
         let rate = self.pacing_rate.unwrap_or(f64::MAX);
-        let least = if rate < MIN_BURST_RATE { 1 } else { 2 };
+        let min = if rate < MIN_BURST_RATE { 1 } else { 2 };
         let segments = (rate / 1024.0).min(65_000.0) as u64 / self.smss;
-        segments.clamp(least, 127)
+        segments.clamp(min, 127)
     }
 
     /// Bandwidth-delay products in segments, rounded up so that the window does not lower the
@@ -114,8 +114,8 @@ impl Bbr1 {
         let mut window = self.window().saturating_sub(delivery.lost).max(self.smss);
         // No more than before the repair: what an undone reduction has retransmitted is in flight
         // twice.
-        let most = self.repair.saved.max(self.window());
-        let kept = (delivery.in_flight + delivery.newly).min(most);
+        let max = self.repair.saved.max(self.window());
+        let kept = (delivery.in_flight + delivery.newly).min(max);
         if state == CaState::Recovery && before != CaState::Recovery {
             self.repair.conserve = true;
             self.rounds.began = delivery.delivered;

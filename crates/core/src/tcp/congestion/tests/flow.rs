@@ -238,7 +238,7 @@ impl<C: Congestion> Flow<C> {
         self.lost += lost;
         let sample = self.rate.sample(self.now, newest);
         let rtt = self.now.saturating_since(packet.sent_at);
-        self.min_rtt = self.min_rtt.map(|least| least.min(rtt));
+        self.min_rtt = self.min_rtt.map(|min| min.min(rtt));
         self.srtt = self.srtt.map(|srtt| (srtt * 7 + rtt) / 8);
         if lost > 0 && self.recover.is_none() {
             self.recover = Some(self.sent);

@@ -22,11 +22,11 @@ fn utilisation<C: Congestion>(flow: &mut Flow<C>, seconds: u64) -> f64 {
 
 #[test]
 fn losses_without_a_queue_cost_what_they_lose() {
-    for (loss, least) in [(1000, 0.97), (100, 0.95), (50, 0.93), (20, 0.85)] {
+    for (loss, min) in [(1000, 0.97), (100, 0.95), (50, 0.93), (20, 0.85)] {
         let mut flow = tolerant(PathConfig { loss, ..LINK });
         flow.run_for(millis(3000));
         let used = utilisation(&mut flow, 60);
-        assert!(used > least, "one of {loss} lost: {used}");
+        assert!(used > min, "one of {loss} lost: {used}");
     }
     let mut flow = cubic(PathConfig { loss: 100, ..LINK });
     assert!(utilisation(&mut flow, 60) < 0.3, "which CUBIC takes for congestion");

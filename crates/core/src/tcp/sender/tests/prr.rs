@@ -31,12 +31,12 @@ fn fifteen_losses_of_twenty_bring_no_burst() {
     // RFC 9937's second comparison: the first fifteen are lost, where RFC 6675 sends a burst.
     let mut sender = prr(RecoveryAlgorithm::Rack, 100);
     drain(&mut sender, at(0));
-    let mut most = 0;
+    let mut max = 0;
     for arrived in 16..=20 {
         acknowledge(&mut sender, at(100), 0, &[15..arrived]);
-        most = most.max(drain(&mut sender, at(100)).len());
+        max = max.max(drain(&mut sender, at(100)).len());
     }
-    assert_eq!(most, 1, "packet conservation");
+    assert_eq!(max, 1, "packet conservation");
     // Retransmissions arrive: at most two for each.
     for ack in 1..4 {
         acknowledge(&mut sender, at(200), ack, &[15..20]);
@@ -49,12 +49,12 @@ fn fifteen_losses_of_twenty_bring_no_burst() {
 fn duplicates_clock_it_where_there_is_no_sack() {
     let mut sender = prr(RecoveryAlgorithm::NewReno, 100);
     drain(&mut sender, at(0));
-    let mut most = 0;
+    let mut max = 0;
     for _ in 0..19 {
         acknowledge(&mut sender, at(100), 0, &[]);
-        most = most.max(drain(&mut sender, at(100)).len());
+        max = max.max(drain(&mut sender, at(100)).len());
     }
-    assert_eq!(most, 1);
+    assert_eq!(max, 1);
     let nxt = (sender.snd_nxt() - 1) / SMSS;
     assert!((28..=32).contains(&nxt), "about half as many go out as come in: {nxt}");
 }

@@ -114,7 +114,7 @@ fn section_9_1_reordering_of_a_short_segment() {
         sender.on_ack(at(100), &ack);
         assert!(sender.poll_transmit(at(100)).is_err());
         let due = sender.poll_timer().unwrap();
-        assert_eq!(due, at(125), "a quarter of the least round-trip time");
+        assert_eq!(due, at(125), "a quarter of the minimum round-trip time");
         if late > 125 {
             sender.on_timer(due);
             while sender.poll_transmit(due).is_ok() {}
