@@ -179,7 +179,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 100, ..kept("proptest-regressions/snapshot.txt") })]
 
     #[test]
-    fn a_woken_connection_goes_on_as_one_that_never_rested(setup in setups()) {
+    fn a_restored_connection_goes_on_as_one_that_never_was_a_snapshot(setup in setups()) {
         let (never, always) = (setup.play(false), setup.play(true));
         prop_assert!(never.len() > 12);
         prop_assert_eq!(never, always);

@@ -124,7 +124,7 @@ impl Table {
 }
 
 #[test]
-fn an_idle_flow_is_handed_back() {
+fn an_idle_flow_is_released() {
     let mut table = Table::new(Config::default());
     table.open();
     table.send(Side::Lan, Table::segment(Side::Lan, 1, 1, Flags::ACK), b"hello");
@@ -132,7 +132,7 @@ fn an_idle_flow_is_handed_back() {
     table.send(Side::Satellite, Table::segment(Side::Satellite, 1, 6, Flags::ACK), b"");
     assert_eq!(table.gateway.held(), 0, "an idle flow holds no buffer");
     table.wait(Duration::from_secs(7201));
-    assert_eq!(table.gateway.summary().handed_back(Release::Idle), 1);
+    assert_eq!(table.gateway.summary().released(Release::Idle), 1);
     assert_eq!(table.gateway.flows(), 0);
 }
 

@@ -198,7 +198,7 @@ impl LiveGateway {
             Some(Ok(Heartbeat::Interrupted)) => {
                 let flows = self.gateway.flows();
                 tracing::warn!(flows, "hung for a while: the connections that there are leave");
-                self.gateway.hand_back_all(now);
+                self.gateway.release_all(now);
                 self.transmit(now);
             }
             Some(Err(error)) => {
@@ -228,7 +228,7 @@ impl LiveGateway {
                         ?lasting,
                         "packets went by: the connections that there are leave"
                     );
-                    self.gateway.hand_back_all(now);
+                    self.gateway.release_all(now);
                     self.transmit(now);
                 }
             }

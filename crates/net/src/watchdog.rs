@@ -6,7 +6,7 @@
 //! when there is none: nothing is marked then, and the kernel forwards. Once beats come again the
 //! table is woken.
 //!
-//! The gateway goes on rather than end: it hands back the connections that it had, since their hosts
+//! The gateway goes on rather than end: it releases the connections that it had, since their hosts
 //! may have gone on between themselves, but first it delivers what it owes, which an end would cost
 //! them. It does so when the watchdog says, over a pipe back, that the kernel has forwarded: if the
 //! whole machine has stood still for a while, nothing has passed, and the connections stay.

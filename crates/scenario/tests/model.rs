@@ -194,7 +194,7 @@ fn loads_are_shares_of_the_direction_that_the_flow_takes() {
 }
 
 #[test]
-fn helpers_faults_and_losses_are_read() {
+fn middleboxes_faults_and_losses_are_read() {
     let more = r#"
 [middlebox.spacer]
 kind = "ack-spacer"

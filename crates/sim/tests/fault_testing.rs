@@ -106,18 +106,18 @@ fn a_thousand_seeds_keep_every_invariant() {
 
 /// Flows of these gateways rest whenever they have nothing to do; nothing that is sent depends on it.
 #[test]
-fn nothing_depends_on_whether_flows_rest() {
+fn nothing_depends_on_whether_flows_hibernate() {
     for seed in 0..100 {
-        let resting = FaultPlan::draw(seed);
-        let mut restless = resting.clone();
+        let hibernating = FaultPlan::draw(seed);
+        let mut restless = hibernating.clone();
         for middle in &mut restless.middle {
             if let Middle::Gateway(config) = middle {
-                assert!(config.rest_after.is_zero());
-                config.rest_after = Duration::from_secs(1 << 30);
+                assert!(config.hibernate_after.is_zero());
+                config.hibernate_after = Duration::from_secs(1 << 30);
             }
         }
         let trace = |plan: &FaultPlan| plan.play(Packets::Silent).unwrap().trace;
-        assert_eq!(trace(&resting), trace(&restless), "seed {seed}");
+        assert_eq!(trace(&hibernating), trace(&restless), "seed {seed}");
     }
 }
 

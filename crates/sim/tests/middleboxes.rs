@@ -188,7 +188,7 @@ fn snoop_hides_the_losses_of_the_last_hop() {
 }
 
 #[test]
-fn helpers_of_one_link_stand_in_a_row() {
+fn middleboxes_of_one_link_stand_in_a_row() {
     let two = "[middlebox.a]\nkind = \"ack-decimator\"\nat = \"r\"\nlink = \"thin\"\none-in = 4\n\
                [middlebox.b]\nkind = \"ack-filter\"\nat = \"r\"\nlink = \"thin\"\n\
                [middlebox.c]\nkind = \"snoop\"\nat = \"r\"\nlink = \"lan\"\n";

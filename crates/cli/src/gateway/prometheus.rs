@@ -42,10 +42,10 @@ pub(super) fn text(totals: &Totals) -> String {
     let help = "Flows that a defect of the gateway has ended";
     page.alone("flows_panicked_total", "counter", help, summary.panicked);
     let help = "Split flows that went on unsplit, all that was held delivered";
-    page.family("flows_handed_back_total", "counter", help);
+    page.family("flows_released_total", "counter", help);
     for why in Release::ALL {
-        let count = summary.handed_back(why);
-        page.sample("flows_handed_back_total", &[("reason", why.name())], count);
+        let count = summary.released(why);
+        page.sample("flows_released_total", &[("reason", why.name())], count);
     }
     let help = "Flows whose route was seen to have changed";
     page.alone("route_changes_total", "counter", help, summary.route_changes);

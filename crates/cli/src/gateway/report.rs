@@ -27,10 +27,10 @@ impl fmt::Display for Report {
             ..
         } = *summary;
         let forwarded_resets = summary.forwarded_resets;
-        let handed_back = summary.all_handed_back();
+        let released = summary.all_released();
         writeln!(
             out,
-            "flows split: {split} ({closed} closed, {reset} reset, {handed_back} handed back)"
+            "flows split: {split} ({closed} closed, {reset} reset, {released} released)"
         )?;
         if panicked > 0 {
             writeln!(out, "flows ended by a defect of the gateway (see its log): {panicked}")?;
@@ -176,9 +176,9 @@ impl Report {
             "split": summary.split,
             "closed": summary.closed,
             "reset": summary.reset,
-            "handed_back": Release::ALL
+            "released": Release::ALL
                 .into_iter()
-                .map(|why| (why.name(), json!(summary.handed_back(why))))
+                .map(|why| (why.name(), json!(summary.released(why))))
                 .collect::<Value>(),
             "panicked": summary.panicked,
             "route_changes": summary.route_changes,

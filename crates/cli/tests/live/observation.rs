@@ -199,8 +199,8 @@ fn flows_outlive_a_standstill() {
         kill(watchdog, Signal::SIGCONT).expect("a signal");
     });
     let status = ask(&testbed.g1, "status");
-    let handed_back = status["totals"]["handed_back"].as_object().expect("by reason");
-    assert!(!handed_back.is_empty() && handed_back.values().all(|count| *count == 0), "{status}");
+    let released = status["totals"]["released"].as_object().expect("by reason");
+    assert!(!released.is_empty() && released.values().all(|count| *count == 0), "{status}");
     let said = gateway.stderr();
     assert!(!said.contains("does not answer"), "{said}");
 }

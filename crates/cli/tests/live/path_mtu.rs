@@ -106,7 +106,7 @@ fn fragments(firewall: Firewall) {
     if let Some(mut gateway) = gateway {
         assert!(gateway.stop().expect("it ends by itself upon SIGTERM").success());
         let summary = gateway.stdout();
-        let split = "flows split: 1 (1 closed, 0 reset, 0 handed back)";
+        let split = "flows split: 1 (1 closed, 0 reset, 0 released)";
         assert!(summary.contains(split), "{split} expected: {summary}");
     }
 }

@@ -91,9 +91,9 @@ fn drained(place: Place) {
         assert!(summary.contains(" 0 reset, "), "{summary}");
         assert!(!summary.contains("acknowledged but not delivered"), "{summary}");
         // The idle ones and some of the busy ones, at least.
-        let handed_back = summary.split(" reset, ").nth(1).and_then(|rest| rest.split(' ').next());
-        let handed_back: usize = handed_back.and_then(|n| n.parse().ok()).expect("a count");
-        assert!(handed_back > 2 * IDLE, "{summary}");
+        let released = summary.split(" reset, ").nth(1).and_then(|rest| rest.split(' ').next());
+        let released: usize = released.and_then(|n| n.parse().ok()).expect("a count");
+        assert!(released > 2 * IDLE, "{summary}");
     }
 }
 

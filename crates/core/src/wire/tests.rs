@@ -143,7 +143,7 @@ proptest! {
     }
 
     #[test]
-    fn an_amended_packet_reads_as_the_amended_header(
+    fn a_rewritten_packet_reads_as_the_rewritten_header(
         (src, dst) in addresses(),
         numbers in any::<(u32, u32, u32)>(),
         windows in any::<(u16, u16)>(),
@@ -183,7 +183,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_stands_in_a_header_amending_it_does_not_panic(
+    fn whatever_stands_in_a_header_rewriting_it_does_not_panic(
         mut bytes in proptest::collection::vec(any::<u8>(), 0..80),
     ) {
         let sound = bytes.len() > 12 && (20..=bytes.len()).contains(&(usize::from(bytes[12] >> 4) * 4));

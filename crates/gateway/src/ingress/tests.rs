@@ -319,7 +319,7 @@ fn connections_with_extension_headers_or_options_are_forwarded_whole() {
 }
 
 #[test]
-fn a_split_connection_whose_segments_get_extension_headers_is_handed_back() {
+fn a_split_connection_whose_segments_get_extension_headers_is_released() {
     for timestamps in [true, false] {
         for (addresses, dress) in [
             (v6(), Dress::Options(HOP_BY_HOP)),
@@ -349,7 +349,7 @@ fn fragments_of_a_split_connection_are_made_whole() {
 
 /// The hosts' own TCP takes what is amended: its checksums are right.
 #[test]
-fn what_a_leaving_gateway_forwards_is_amended_in_its_bytes() {
+fn what_a_releasing_gateway_forwards_is_rewritten_in_its_bytes() {
     for (addresses, dress) in [(v4(), Dress::Plain), (v6(), Dress::Plain), (v6(), Dress::Fragments)]
     {
         for timestamps in [true, false] {
@@ -358,8 +358,8 @@ fn what_a_leaving_gateway_forwards_is_amended_in_its_bytes() {
                 let drain = Instant::ZERO + Duration::from_millis(millis);
                 let (summary, rewritten) =
                     exchange_and_drain(addresses, dress, 0, timestamps, drain);
-                let handed_back = summary.handed_back(Release::Drain);
-                assert_eq!((summary.split, handed_back), (1, 1), "{dress:?}");
+                let released = summary.released(Release::Drain);
+                assert_eq!((summary.split, released), (1, 1), "{dress:?}");
                 all += rewritten;
             }
             assert!(all > 0, "{dress:?}, timestamps {timestamps}");

@@ -125,8 +125,8 @@ impl<B: Buffer> SplicedFlow<B> {
         if near > far
             && let Some(end) = receiver.out_of_order().iter().next_back().map(|last| last.end)
         {
-            let beyond = end - receiver.rcv_nxt();
-            self.tuners[leg].bridge(self.splice.tcb(leg.other()).sender.in_flight(), beyond);
+            let out_of_order = end - receiver.rcv_nxt();
+            self.tuners[leg].bridge(self.splice.tcb(leg.other()).sender.in_flight(), out_of_order);
         }
     }
 

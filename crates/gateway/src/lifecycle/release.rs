@@ -103,7 +103,7 @@ impl<B: Buffer> SplicedFlow<B> {
     }
 
     /// Whether a flow that is being released owes nothing any more.
-    pub(crate) fn is_handed_over(&self) -> bool {
+    pub(crate) fn is_release_complete(&self) -> bool {
         let CloseState::Releasing(Releasing { confirmed, .. }) = self.closing.state() else {
             return false;
         };
@@ -184,8 +184,8 @@ impl<B: Buffer> SplicedFlow<B> {
     /// than a window beyond what the other one misses.
     fn reach(&self) -> u64 {
         let window = |leg: &LegTcp| {
-            let promised = leg.tcb.receiver.rcv_adv().saturating_sub(leg.tcb.receiver.rcv_nxt());
-            leg.tcb.sender.max_window() + promised
+            let rcv_wnd = leg.tcb.receiver.rcv_adv().saturating_sub(leg.tcb.receiver.rcv_nxt());
+            leg.tcb.sender.max_window() + rcv_wnd
         };
         self.splice.legs().iter().map(window).sum::<u64>().max(1 << 16)
     }

@@ -57,7 +57,7 @@ impl KeepAlive {
     }
 
     /// When the host of `leg` is to be asked. Of two hosts that fell silent together nothing is
-    /// asked as long as the flow can be handed back: while it is `clean`.
+    /// asked as long as the flow can be released: while it is `clean`.
     pub(crate) fn ask_at(&self, leg: Leg, idle: Duration, clean: bool) -> Option<Instant> {
         let KeepAlive { heard, asking, .. } = self;
         let alone = heard[leg.other()] > heard[leg] + INTERVAL;

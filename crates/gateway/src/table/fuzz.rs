@@ -131,7 +131,7 @@ impl Run {
             ..Config::default()
         };
         if setup.memory >= 128 {
-            config.rest_after = Duration::ZERO;
+            config.hibernate_after = Duration::ZERO;
         }
         if setup.always_add {
             config.add_options = AddOptions::Always;

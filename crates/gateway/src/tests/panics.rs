@@ -211,11 +211,12 @@ fn a_panic_ends_one_flow_and_the_others_go_on() {
 fn a_panic_may_come_from_anywhere() {
     for uses in 1..30 {
         for ends in [0, 1, 2] {
-            let mut mines = Mines::new(Config { rest_after: Duration::ZERO, ..Config::default() });
+            let mut mines =
+                Mines::new(Config { hibernate_after: Duration::ZERO, ..Config::default() });
             mines.say(2, 0, &[MINE, &[uses], b"!"].concat());
             match ends {
                 0 => mines.gateway.drain(mines.now),
-                1 => mines.gateway.hand_back_all(mines.now),
+                1 => mines.gateway.release_all(mines.now),
                 _ => mines.gateway.reset_all(mines.now),
             }
             mines.drain();

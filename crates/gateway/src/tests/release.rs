@@ -1,4 +1,4 @@
-//! Flows that are handed back while they live: routes that change, and a gateway that is stopped.
+//! Flows that are released while they live: routes that change, and a gateway that is stopped.
 
 use super::*;
 
@@ -47,7 +47,7 @@ fn resets_to(side: Side, sent: &[Transmit]) -> Vec<SeqNum> {
 /// G01-W-3 and G01-D-19: the other direction's packets show a change of route. Nothing is held: the hosts go on
 /// between themselves at once.
 #[test]
-fn a_flow_that_holds_nothing_is_handed_back_when_its_route_changes() {
+fn a_flow_that_holds_nothing_is_released_when_its_route_changes() {
     let mut table = Table::new(Config::default());
     table.options = Table::stamped();
     table.open();
@@ -58,7 +58,7 @@ fn a_flow_that_holds_nothing_is_handed_back_when_its_route_changes() {
     }
     assert_eq!(table.gateway.flows(), 0);
     assert_eq!(table.gateway.summary().route_changes, 1);
-    assert_eq!(table.gateway.summary().handed_back(Release::Route), 1);
+    assert_eq!(table.gateway.summary().released(Release::Route), 1);
     let next = Table::echoing(Side::Lan, 1, 1, 506, 9_001);
     let verdict = table.fate(Side::Lan, &next, b"more");
     assert_eq!(verdict, Disposition::Forward(Reason::UnknownFlow));
@@ -92,13 +92,13 @@ fn what_is_held_is_sent_blindly_after_a_one_way_change() {
 /// Packets went past the gateway. A flow that shows so itself has begun to leave before the gateway is
 /// told; it delivers what it holds like any other.
 #[test]
-fn a_flow_that_leaves_already_is_not_cut_when_all_are_handed_back() {
+fn a_flow_that_is_being_released_is_not_reset_when_all_are() {
     let mut table = Table::with_backlog(&[7; 5000]);
     for value in 503..505 {
         table.send(Side::Lan, Table::echoing(Side::Lan, 5001, 1, value, 9_000), b"");
     }
     let held = table.gateway.held();
-    table.gateway.hand_back_all(table.now);
+    table.gateway.release_all(table.now);
     assert_eq!((table.gateway.held(), table.gateway.summary().lost_bytes), (held, 0));
     let sent = table.wait(Duration::from_secs(20));
     assert!(!data_to(Side::Satellite, &sent).is_empty());
@@ -163,7 +163,7 @@ fn a_drained_flow_is_gone_when_what_it_holds_has_arrived() {
     table.fate(Side::Satellite, &all, b"");
     assert!(table.gateway.is_drained());
     assert_eq!((table.gateway.flows(), table.gateway.held()), (0, 0));
-    assert_eq!(table.gateway.summary().handed_back(Release::Drain), 1);
+    assert_eq!(table.gateway.summary().released(Release::Drain), 1);
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn a_drain_has_a_limit_and_says_what_was_lost() {
 fn a_hang_does_not_cut_what_leaves_or_ends_already() {
     type Act = fn(&mut Table);
     let first: [(&str, Act); 3] = [
-        ("a hang", |table| table.gateway.hand_back_all(table.now)),
+        ("a hang", |table| table.gateway.release_all(table.now)),
         ("a drain", |table| table.gateway.drain(table.now)),
         ("a reset", |table| {
             let reset = table.stamp(Table::segment(Side::Lan, 3001, 1, Flags::RST), 503);
@@ -194,7 +194,7 @@ fn a_hang_does_not_cut_what_leaves_or_ends_already() {
         let mut table = Table::with_backlog(&[7; 3000]);
         first(&mut table);
         table.wait(Duration::from_millis(300));
-        table.gateway.hand_back_all(table.now);
+        table.gateway.release_all(table.now);
         assert_eq!(table.gateway.summary().lost_bytes, 0, "{name}");
         let sent = table.wait(Duration::from_secs(3));
         assert_eq!(resets_to(Side::Satellite, &sent), [], "{name}");
@@ -210,7 +210,7 @@ fn a_hang_does_not_cut_what_leaves_or_ends_already() {
 #[test]
 fn what_a_hang_leaves_unacknowledged_ends_after_a_minute() {
     let mut table = Table::with_backlog(&[7; 3000]);
-    table.gateway.hand_back_all(table.now);
+    table.gateway.release_all(table.now);
     let sent = table.wait(Duration::from_secs(59));
     let resets =
         |sent: &[Transmit]| [Side::Lan, Side::Satellite].map(|side| resets_to(side, sent).len());
@@ -293,7 +293,7 @@ fn bare_segments_are_believed_when_no_others_come() {
     let all = Table::segment(Side::Satellite, 1, 3001, Flags::ACK);
     assert_eq!(table.fate(Side::Satellite, &all, b""), Disposition::Consumed);
     assert_eq!((table.gateway.flows(), table.gateway.held()), (0, 0));
-    assert_eq!(table.gateway.summary().handed_back(Release::Peer), 1);
+    assert_eq!(table.gateway.summary().released(Release::Peer), 1);
 }
 
 /// Fault seed 1502478: the peer gateway has left, and its last acknowledgment never reached its host, which

@@ -21,11 +21,11 @@ pub const GATEWAYS: &[Column<GatewayRow>] = &[
         g.summary.reset.into()
     }),
     column(
-        "handed_back_flows",
+        "released_flows",
         Count,
         "flows",
         "split flows that were forwarded after a long silence",
-        |g| g.summary.all_handed_back().into(),
+        |g| g.summary.all_released().into(),
     ),
     column("held_mean_bytes", Number, "bytes", "mean over time of what the buffers held", |g| {
         g.mean_held.into()

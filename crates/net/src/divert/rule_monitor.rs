@@ -5,7 +5,7 @@
 //! [notices](super::notices), then for an end of the changes, and [looks](super::look) at what there
 //! is. What is not ours to mend, and mending that does not last, is said in the log.
 
-use super::budget::{Budget, Leave, Settling};
+use super::budget::{Budget, Permit, Settling};
 use super::finding::Finding;
 use super::look::{self, Damage, Presence, Table, look};
 use super::notices::{Heard, Notices};
@@ -177,8 +177,8 @@ impl Round {
         }
         let since = *self.broken.get_or_insert(began);
         match self.budget.ask(now) {
-            Leave::Granted => self.mend(since, &damage),
-            Leave::Refused { until, first } => {
+            Permit::Granted => self.mend(since, &damage),
+            Permit::Refused { until, first } => {
                 self.again = Some(until);
                 if first {
                     let rest = until.saturating_duration_since(now);

@@ -270,7 +270,7 @@ impl Draw {
             reset_drain: Duration::from_secs(if self.has(Hazard::Drain) { 3600 } else { 60 }),
             fin_hold: self.pick(&[Duration::from_secs(30), Duration::from_millis(300)]),
             // Whenever they can, between two segments.
-            rest_after: Duration::ZERO,
+            hibernate_after: Duration::ZERO,
             idle_timeout: Duration::from_secs(900),
             ..Config::default()
         };

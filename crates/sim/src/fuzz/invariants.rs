@@ -14,7 +14,7 @@ use bentpipe_core::wire::Flags;
 
 /// What was seen so far.
 #[derive(Debug)]
-pub(super) struct Watch {
+pub(super) struct InvariantChecker {
     pub(super) edges: Edges,
     streams: Streams,
     clocks: Clocks,
@@ -27,8 +27,8 @@ pub(super) struct Watch {
     lines: usize,
 }
 
-impl Watch {
-    pub(super) fn new(plan: &FaultPlan) -> Watch {
+impl InvariantChecker {
+    pub(super) fn new(plan: &FaultPlan) -> InvariantChecker {
         let limits = [0, 1].map(|index| match &plan.middle[index] {
             Middle::Router => 0,
             Middle::Gateway(config) => config.memory.count() as usize,
@@ -36,7 +36,7 @@ impl Watch {
         let ends = plan.calls.iter().map(|call| Ends::new(plan, call)).collect();
         let detours = if plan.detour.is_some() { 5 } else { 0 };
         let lines = 2 * (3 + detours + usize::from(plan.strait.is_some()));
-        Watch {
+        InvariantChecker {
             edges: Edges::default(),
             streams: Streams::new(plan),
             clocks: Clocks::default(),

@@ -26,7 +26,7 @@ pub use plan::{Call, Change, Detour, FaultPlan, Hazard, Middle, Passage, Path, P
 pub use violation::{Invariant, Violation};
 
 use bentpipe_core::time::Instant;
-use invariants::Watch;
+use invariants::InvariantChecker;
 use stage::Stage;
 use std::time::Duration;
 
@@ -78,7 +78,7 @@ impl FaultPlan {
     /// If the world, a host or a gateway finds a bug in itself.
     pub fn play(&self, packets: Packets) -> Result<Played, Violation> {
         let mut stage = Stage::new(self, packets);
-        let mut watch = Watch::new(self);
+        let mut checker = InvariantChecker::new(self);
         let end = Instant::ZERO + LIMIT;
         let mut events = 0;
         stage.world.start();
@@ -87,8 +87,8 @@ impl FaultPlan {
             // What is planned for a moment comes before what the network does at it.
             match (stage.next_change(), next) {
                 (Some(at), next) if next.is_none_or(|next| at <= next) => {
-                    let change = stage.change(self, &watch.edges, at);
-                    watch.heed(change);
+                    let change = stage.change(self, &checker.edges, at);
+                    checker.heed(change);
                 }
                 (_, Some(_)) => {
                     stage.world.step(end);
@@ -96,16 +96,16 @@ impl FaultPlan {
                 (_, None) => break,
             }
             events += 1;
-            watch.check(self, &mut stage.world)?;
+            checker.check(self, &mut stage.world)?;
             if events > MAX_EVENTS {
-                return Err(watch.violation(
+                return Err(checker.violation(
                     &stage.world,
                     Invariant::Livelock,
                     format!("{MAX_EVENTS} events, and still not over"),
                 ));
             }
         }
-        watch.check_end(self, &mut stage.world)?;
+        checker.check_end(self, &mut stage.world)?;
         let world = &stage.world;
         let reports = || self.calls.iter().flat_map(|call| call.reports(world)).flatten();
         Ok(Played {

@@ -45,7 +45,7 @@ struct Stream {
 /// The flows of a box.
 #[derive(Debug, Default)]
 struct Table {
-    /// How many there were, how many of them half-open and how many over; and how many had been handed back.
+    /// How many there were, how many of them half-open and how many over; and how many had been released.
     counts: ([usize; 3], u64),
     /// Clients and servers.
     flows: BTreeSet<(Endpoint, Endpoint)>,
@@ -147,9 +147,9 @@ impl Streams {
         gateway: &Gateway,
     ) -> Result<(), (Invariant, String)> {
         let table = &mut self.tables[node - BOXES[0]];
-        let handed_back = gateway.summary().all_handed_back();
+        let released = gateway.summary().all_released();
         let begun = [gateway.flows(), gateway.half_open(), gateway.over()];
-        let counts = (begun, handed_back);
+        let counts = (begun, released);
         if counts == table.counts {
             return Ok(());
         }
@@ -159,7 +159,7 @@ impl Streams {
         };
         let flows = gateway.flow_views(now).map(ends).collect();
         let before = mem::replace(&mut table.flows, flows);
-        if mem::replace(&mut table.counts, counts).1 == handed_back {
+        if mem::replace(&mut table.counts, counts).1 == released {
             return Ok(());
         }
         for &(client, server) in before.difference(&table.flows) {

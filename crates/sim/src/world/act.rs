@@ -65,9 +65,9 @@ impl<A: Application> World<A> {
     }
 
     /// Tells node `id`, if it is a gateway, that packets have gone past it.
-    pub fn hand_back_all(&mut self, id: NodeId) {
+    pub fn release_all(&mut self, id: NodeId) {
         if let Node::Gateway(gateway, _) = &mut self.nodes[id] {
-            gateway.hand_back_all(self.now);
+            gateway.release_all(self.now);
         }
         self.settle(id, false);
     }

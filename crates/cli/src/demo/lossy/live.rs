@@ -57,22 +57,22 @@ pub(in super::super) fn all(
     progress: &mut DemoProgress,
 ) -> Result<Vec<Transfer>, MeasureError> {
     let link = link.with_loss(loss());
-    let ways: Vec<Variant> =
+    let variants: Vec<Variant> =
         Variant::ALL.into_iter().filter(|variant| gateways || !variant.has_gateways()).collect();
-    let stages = Mutex::new(vec![Stage::SettingUp; ways.len()]);
+    let stages = Mutex::new(vec![Stage::SettingUp; variants.len()]);
     let failed = AtomicBool::new(false);
     let now = || stages.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let line = || {
-        let parts: Vec<String> = ways
+        let parts: Vec<String> = variants
             .iter()
             .zip(now())
             .map(|(variant, stage)| format!("{} {}", variant.short(), stage.text()))
             .collect();
         format!("{}: {}", heading(), parts.join(", "))
     };
-    progress.begin(&format!("{}: {} ways at once", heading(), ways.len()));
+    progress.begin(&format!("{}: {} ways at once", heading(), variants.len()));
     let results = thread::scope(|scope| {
-        let threads: Vec<_> = ways
+        let threads: Vec<_> = variants
             .iter()
             .enumerate()
             .map(|(i, &variant)| {
@@ -106,7 +106,7 @@ pub(in super::super) fn all(
         threads.into_iter().map(join).collect::<Result<Vec<_>, MeasureError>>()
     });
     progress.clear();
-    for (variant, stage) in ways.iter().zip(now()) {
+    for (variant, stage) in variants.iter().zip(now()) {
         if let Stage::LeftOut(why) = stage {
             eprintln!("bentpipe demo: {} is left out: {why}", variant.name());
         }

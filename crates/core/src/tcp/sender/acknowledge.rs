@@ -157,7 +157,7 @@ impl Sender {
     pub(super) fn apply(&mut self, now: Instant, verdict: Verdict, flight_size: u64) {
         for range in verdict.lost {
             let cwnd = &mut self.cwnd;
-            self.flight.hold_lost(now, range, |lost| cwnd.lost(lost));
+            self.flight.mark_lost(now, range, |lost| cwnd.lost(lost));
         }
         if verdict.retransmit_now {
             self.gate.force(Forced::FirstLost);

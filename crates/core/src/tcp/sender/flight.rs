@@ -162,7 +162,7 @@ impl Flight {
     }
 
     /// Lets recovery judge an acknowledgment that was noted. What the verdict holds lost is to be
-    /// marked by [`Flight::hold_lost`].
+    /// marked by [`Flight::mark_lost`].
     pub(super) fn judge(&mut self, facts: &AckSummary) -> Verdict {
         self.recovery.on_ack(facts, &self.ledger)
     }
@@ -179,7 +179,7 @@ impl Flight {
     }
 
     /// Holds `range` lost. `tell` hears of each segment that was not marked lost before.
-    pub(super) fn hold_lost(
+    pub(super) fn mark_lost(
         &mut self,
         now: Instant,
         range: Range<u64>,
@@ -215,7 +215,7 @@ impl Flight {
             self.ledger.forget_sacked();
         }
         for lost in self.recovery.lost_by_timeout(now, &self.ledger) {
-            self.hold_lost(now, lost, &mut tell);
+            self.mark_lost(now, lost, &mut tell);
         }
         self.recovery.on_timeout(&self.ledger);
     }

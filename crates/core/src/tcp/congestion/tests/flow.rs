@@ -229,7 +229,7 @@ impl<C: Congestion> Flow<C> {
                 break first;
             }
             lost += SMSS;
-            self.hold_lost(&first);
+            self.mark_lost(&first);
         };
         let mut newest: Option<Newest> = None;
         let departure = (packet.sent_at, packet.departure);
@@ -290,14 +290,14 @@ impl<C: Congestion> Flow<C> {
     pub(crate) fn time_out(&mut self) {
         let event = CongestionEvent { in_flight: 0, ..self.event() };
         for packet in std::mem::take(&mut self.under_way) {
-            self.hold_lost(&packet);
+            self.mark_lost(&packet);
         }
         self.recover = Some(self.sent);
         self.after_timeout = true;
         self.congestion.on_timeout(&event, false);
     }
 
-    fn hold_lost(&mut self, packet: &InFlight) {
+    fn mark_lost(&mut self, packet: &InFlight) {
         let of_this = self.recover.is_none_or(|until| packet.number <= until);
         self.owed += u64::from(of_this || packet.repairs);
         self.repairing -= u64::from(packet.repairs);

@@ -36,7 +36,7 @@ fn each_byte_is_news_once() {
     let ack =
         Ack { segment: 1, ack: 101, window: 9_000, sack: &sack, echoed: None, occupies: false };
     flight.acknowledge(Instant::from_millis(200), &ack, true, SMSS);
-    flight.hold_lost(Instant::from_millis(200), 101..201, |_| {});
+    flight.mark_lost(Instant::from_millis(200), 101..201, |_| {});
     let news = News { delivered: 4 * SMSS, lost: SMSS };
     assert_eq!(cwnd.take_news(flight.ledger()), Some(news));
     assert_eq!(cwnd.take_news(flight.ledger()), None);
