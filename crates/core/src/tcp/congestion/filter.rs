@@ -1,7 +1,7 @@
 //! What model-based policies measure with: a maximum over a window of rounds, and numbers for what
 //! their specifications leave to chance.
 
-use crate::condensed::fraction;
+use crate::snapshot::fraction;
 use crate::time::Instant;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
