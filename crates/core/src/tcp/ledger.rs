@@ -22,7 +22,7 @@ pub struct Record {
     pub transmissions: u32,
     /// Reported by a SACK block.
     pub sacked: bool,
-    /// Held lost by recovery.
+    /// Marked lost by recovery.
     pub lost: bool,
     /// Retransmitted since it was marked lost (or on suspicion).
     pub retransmitted: bool,

@@ -1,4 +1,4 @@
-//! A peer that hears the host for which we stand by another way than through us.
+//! A peer that hears the host for which we stand on another path than through us.
 //!
 //! A gateway's leg speaks in another host's name. When the route of one direction changes, that
 //! host's own segments reach the peer directly, and the peer's segments show it (bharadwaj-2001,
@@ -89,7 +89,7 @@ impl Tcb {
         0
     }
 
-    /// Whether a segment begins behind all that we have ever promised: somebody else has
+    /// Whether a segment begins behind all that we have ever advertised: somebody else has
     /// acknowledged to its sender all that we have, and opened the window further.
     pub fn is_beyond_rcv_adv(&self, tcp: &TcpHeader) -> bool {
         let start = tcp.seq.offset_near(self.handshake.rcv_isn, self.receiver.rcv_nxt());
