@@ -7,6 +7,7 @@ mod tests;
 use super::delivery_rate::{DeliveryRate, Departure, LossSample, Newest, RateSample};
 use super::ranges::RangeSet;
 use crate::time::{Duration, Instant};
+use crate::units::{Bytes, Offset};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
@@ -41,7 +42,12 @@ impl Record {
     }
 
     fn deliver(&self, rate: &mut DeliveryRate, newest: &mut Option<Newest>) {
-        rate.note_delivered((self.sent_at, self.departure), self.len(), self.range.end, newest);
+        rate.note_delivered(
+            (self.sent_at, self.departure),
+            Bytes::new(self.len()),
+            Offset::new(self.range.end),
+            newest,
+        );
     }
 
     /// Its share of the bytes in flight (RFC 6675's SetPipe): the original, unless it was
@@ -147,17 +153,17 @@ impl Ledger {
 
     /// Bytes delivered so far, cumulatively or selectively.
     pub fn delivered(&self) -> u64 {
-        self.rate.delivered()
+        self.rate.delivered().count()
     }
 
     /// Bytes marked lost so far, each time that they were.
     pub fn lost_bytes(&self) -> u64 {
-        self.rate.lost()
+        self.rate.lost().count()
     }
 
     /// The application has nothing more to send: what is delivered next says nothing about the path.
     pub fn set_app_limited(&mut self) {
-        self.rate.set_app_limited(self.pipe);
+        self.rate.set_app_limited(Bytes::new(self.pipe));
     }
 
     /// Whether what leaves now counts as limited by the application.
@@ -206,7 +212,7 @@ impl Ledger {
         let alone = self.pipe == 0;
         self.snd_nxt = range.end;
         self.pipe += range.end - range.start;
-        let departure = self.rate.departure(now, self.pipe, alone);
+        let departure = self.rate.departure(now, Bytes::new(self.pipe), alone);
         self.records.push_back(Record {
             range,
             sent_at: now,
@@ -222,7 +228,7 @@ impl Ledger {
     pub fn resent(&mut self, now: Instant, range: Range<u64>) {
         self.retransmitted_bytes += range.end - range.start;
         let in_flight = self.pipe + (range.end - range.start);
-        let departure = self.rate.departure(now, in_flight, self.pipe == 0);
+        let departure = self.rate.departure(now, Bytes::new(in_flight), self.pipe == 0);
         self.update(range, |record| {
             record.sent_at = now;
             record.transmissions += 1;
@@ -250,7 +256,7 @@ impl Ledger {
         self.update(range, |record| {
             if !record.sacked {
                 if !record.lost || record.retransmitted {
-                    tell(rate.note_lost(record.departure, record.len()));
+                    tell(rate.note_lost(record.departure, Bytes::new(record.len())));
                 }
                 record.lost = true;
                 record.retransmitted = false;

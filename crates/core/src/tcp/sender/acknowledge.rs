@@ -10,6 +10,7 @@ use crate::tcp::congestion::{AckSample, CongestionEvent, Delivery};
 use crate::tcp::recovery::{AckSummary, Episode, Verdict};
 use crate::tcp::timestamps;
 use crate::time::Instant;
+use crate::units::Bytes;
 use std::ops::Range;
 
 impl Ack<'_> {
@@ -105,12 +106,12 @@ impl Sender {
         if unchanged && bytes > 0 && self.cwnd.grows(was_in_recovery) {
             self.cwnd.on_ack(&AckSample {
                 now: facts.now,
-                bytes,
-                smss: facts.smss,
+                bytes: Bytes::new(bytes),
+                smss: Bytes::new(facts.smss),
                 rtt: facts.rtt,
                 srtt: facts.timing.srtt,
                 min_rtt: facts.timing.min_rtt,
-                in_flight,
+                in_flight: Bytes::new(in_flight),
                 round: self.flight.round(),
                 window_limited: limited,
             });
@@ -125,12 +126,12 @@ impl Sender {
         let after_timeout = self.cwnd.is_after_timeout(self.flight.snd_una());
         let limits_itself = self.cwnd.tell(&Delivery {
             now: facts.now,
-            smss: facts.smss,
-            newly: news.delivered,
-            delivered: self.flight.ledger().delivered(),
-            lost: news.lost,
-            in_flight: self.in_flight(),
-            in_flight_before,
+            smss: Bytes::new(facts.smss),
+            newly: Bytes::new(news.delivered),
+            delivered: Bytes::new(self.flight.ledger().delivered()),
+            lost: Bytes::new(news.lost),
+            in_flight: Bytes::new(self.in_flight()),
+            in_flight_before: Bytes::new(in_flight_before),
             next_send: self.gate.next_send(),
             sample: facts.sample,
             rtt: facts.rtt,
@@ -150,7 +151,12 @@ impl Sender {
     pub(super) fn congestion_event(&self, now: Instant, flight_size: u64) -> CongestionEvent {
         // What limited transmit has added does not count (RFC 5681, 3.2).
         let flight_size = flight_size.min(self.cwnd());
-        CongestionEvent { now, flight_size, in_flight: self.in_flight(), smss: self.config.smss }
+        CongestionEvent {
+            now,
+            flight_size: Bytes::new(flight_size),
+            in_flight: Bytes::new(self.in_flight()),
+            smss: Bytes::new(self.config.smss),
+        }
     }
 
     /// Does what recovery has decided, with `flight_size` bytes outstanding before.

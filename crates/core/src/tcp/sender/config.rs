@@ -7,6 +7,7 @@ use crate::tcp::congestion::{
 use crate::tcp::pacing::Pacing;
 use crate::tcp::recovery::RecoveryAlgorithm;
 use crate::tcp::rtt::RtoConfig;
+use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
 /// The initial congestion window.
@@ -101,13 +102,13 @@ impl Default for SenderConfig {
 impl SenderConfig {
     pub(super) fn congestion(&self) -> Box<dyn Congestion> {
         let slow_start = SlowStartConfig {
-            initial_window: self.initial_window.bytes(self.smss),
+            initial_window: Bytes::new(self.initial_window.bytes(self.smss)),
             initial_window_use: self.initial_window_use,
-            initial_ssthresh: self.initial_ssthresh,
+            initial_ssthresh: self.initial_ssthresh.map(Bytes::new),
             byte_limit: self.byte_limit,
             growth: self.slow_start,
             probing: self.probing,
         };
-        self.control.congestion(slow_start, self.smss)
+        self.control.congestion(slow_start, Bytes::new(self.smss))
     }
 }

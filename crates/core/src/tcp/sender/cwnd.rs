@@ -16,7 +16,7 @@ use crate::tcp::pacing::Pacing;
 use crate::tcp::prr::Prr;
 use crate::tcp::recovery::Episode;
 use crate::time::{Duration, Instant};
-use crate::units::Rate;
+use crate::units::{Bytes, Rate};
 use serde::{Deserialize, Serialize};
 use std::mem;
 use std::ops::Range;
@@ -92,12 +92,12 @@ impl CongestionWindow {
 
     /// The window, in bytes.
     pub(super) fn bytes(&self) -> u64 {
-        self.congestion.window()
+        self.congestion.window().count()
     }
 
     /// The slow start threshold, in bytes.
     pub(super) fn ssthresh(&self) -> u64 {
-        self.congestion.ssthresh()
+        self.congestion.ssthresh().count()
     }
 
     /// Whether a proportional reduction is under way.
@@ -107,7 +107,7 @@ impl CongestionWindow {
 
     /// How much more may be sent now, with `in_flight` bytes in flight.
     pub(super) fn room(&self, in_flight: u64) -> u64 {
-        let plain = || self.congestion.window().saturating_sub(in_flight);
+        let plain = || self.congestion.window().saturating_sub(Bytes::new(in_flight)).count();
         self.rate_reduction.allowance().unwrap_or_else(plain)
     }
 
@@ -139,14 +139,14 @@ impl CongestionWindow {
     /// `gain` windows each smoothed round trip.
     fn window_rate(&self, gain: f64, srtt: Option<Duration>) -> Option<Rate> {
         let srtt = srtt.filter(|srtt| !srtt.is_zero())?;
-        let bytes = self.congestion.window() as f64 * gain;
+        let bytes = self.congestion.window().as_f64() * gain;
         Some(Rate::from_bits_per_sec((bytes * 8.0 / srtt.as_secs_f64()) as u64))
     }
 
     /// A segment has left.
     pub(super) fn sent(&mut self, departed: &Departed) {
         self.last_sent = Some(departed.now);
-        self.rate_reduction.sent(departed.bytes);
+        self.rate_reduction.sent(departed.bytes.count());
         self.congestion.on_sent(departed);
     }
 
@@ -196,7 +196,7 @@ impl CongestionWindow {
             Episode::Repaired => {
                 self.undo.end();
                 self.congestion.on_loss(&event);
-                self.congestion.on_recovered(flight.size(), smss);
+                self.congestion.on_recovered(Bytes::new(flight.size()), Bytes::new(smss));
             }
             // A proportional reduction answers by itself, as less is in flight.
             Episode::LostAgain if self.rate_reduction.is_proportional() => {}
@@ -204,14 +204,18 @@ impl CongestionWindow {
             Episode::Exit => {
                 // RFC 9937, 6.2: the window ends at ssthresh, as what is in flight does.
                 let proportional = self.rate_reduction.end();
-                let left = if proportional { self.congestion.ssthresh() } else { flight.size() };
-                self.congestion.on_recovered(left, smss);
+                let left = if proportional {
+                    self.congestion.ssthresh()
+                } else {
+                    Bytes::new(flight.size())
+                };
+                self.congestion.on_recovered(left, Bytes::new(smss));
             }
             // As if all of ssthresh were outstanding.
             Episode::Deflate => {
                 self.rate_reduction.end();
-                let left = flight.size().max(self.congestion.ssthresh());
-                self.congestion.on_recovered(left, smss);
+                let left = flight.size().max(self.congestion.ssthresh().count());
+                self.congestion.on_recovered(Bytes::new(left), Bytes::new(smss));
             }
             Episode::Unchanged => {}
         }
@@ -264,7 +268,7 @@ impl CongestionWindow {
             delivered: flight.ledger().delivered() - self.told.0,
             selective: config.algorithm.needs_sack(),
             in_flight: flight.in_flight(),
-            ssthresh: self.congestion.ssthresh(),
+            ssthresh: self.congestion.ssthresh().count(),
             smss: config.smss,
         };
         self.rate_reduction.step(step, &standing);
@@ -315,7 +319,7 @@ impl CongestionWindow {
     /// The last reduction is undone, for now to at most `max` bytes (RFC 4015, steps 8 to 10).
     pub(super) fn undo(&mut self, max: u64) {
         self.rate_reduction.end();
-        self.congestion.undo(max);
+        self.congestion.undo(Bytes::new(max));
         self.timeout_until = None;
     }
 

@@ -10,6 +10,7 @@ use crate::tcp::recovery::{
     AckSummary, Next, Recovery, RecoveryAlgorithm, SentFacts, Timing, Verdict,
 };
 use crate::time::Instant;
+use crate::units::Bytes;
 use arrayvec::ArrayVec;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -192,7 +193,7 @@ impl Flight {
     ) {
         let delivered = self.ledger.delivered();
         self.ledger.mark_lost_telling(range, |sample: LossSample| {
-            tell(&Lost { now, delivered, sample });
+            tell(&Lost { now, delivered: Bytes::new(delivered), sample });
         });
     }
 

@@ -6,7 +6,7 @@ use super::gate::{Forced, Waits};
 use crate::tcp::congestion::Departed;
 use crate::tcp::recovery::{Next, Probe, SentFacts};
 use crate::time::{Duration, Instant};
-use crate::units::Rate;
+use crate::units::{Bytes, Rate};
 use std::ops::Range;
 
 /// A segment to be sent.
@@ -240,7 +240,12 @@ impl Sender {
         let bytes = sent.range.end - sent.range.start;
         let in_flight = self.in_flight().saturating_sub(bytes + u64::from(sent.fin));
         let app_limited = self.flight.ledger().is_app_limited();
-        self.cwnd.sent(&Departed { now, bytes, in_flight, app_limited });
+        self.cwnd.sent(&Departed {
+            now,
+            bytes: Bytes::new(bytes),
+            in_flight: Bytes::new(in_flight),
+            app_limited,
+        });
         sent
     }
 

@@ -4,6 +4,7 @@ use super::*;
 use crate::tcp::congestion::CongestionEvent;
 use crate::tcp::recovery::{Episode, SentFacts};
 use crate::tcp::sender::cwnd::{News, Sign};
+use crate::units::Bytes;
 
 fn proportional() -> SenderConfig {
     let reduction = Reduction::Prr;
@@ -24,7 +25,12 @@ fn full() -> (CongestionWindow, Flight) {
 
 fn meet(cwnd: &mut CongestionWindow, flight: &Flight, episode: Episode) {
     let (now, in_flight) = (Instant::from_millis(200), flight.in_flight());
-    let event = CongestionEvent { now, flight_size: flight.size(), in_flight, smss: SMSS };
+    let event = CongestionEvent {
+        now,
+        flight_size: Bytes::new(flight.size()),
+        in_flight: Bytes::new(in_flight),
+        smss: Bytes::new(SMSS),
+    };
     cwnd.on_episode(episode, Sign { event, flight, config: &proportional() });
 }
 
@@ -63,7 +69,12 @@ fn what_is_undone_is_what_was_remembered() {
     meet(&mut cwnd, &flight, Episode::Enter);
     cwnd.undo(8 * SMSS);
     assert_eq!((cwnd.bytes(), cwnd.reduces_proportionally()), (8 * SMSS, false));
-    let event = CongestionEvent { now: Instant::ZERO, flight_size: 0, in_flight: 0, smss: SMSS };
+    let event = CongestionEvent {
+        now: Instant::ZERO,
+        flight_size: Bytes::ZERO,
+        in_flight: Bytes::ZERO,
+        smss: Bytes::new(SMSS),
+    };
     cwnd.on_timeout(&event, 1001, false);
     assert!(cwnd.is_after_timeout(1000) && !cwnd.is_after_timeout(1001));
     assert!(!cwnd.is_after_timeout(1000), "once acknowledged, for good");

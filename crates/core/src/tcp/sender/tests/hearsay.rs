@@ -4,6 +4,7 @@ use super::*;
 use crate::tcp::congestion::{
     AckSample, Congestion, CongestionEvent, Delivery, Departed, Lost, SlowStart,
 };
+use crate::units::Bytes;
 use std::sync::{Arc, Mutex};
 
 #[derive(Debug, Clone, Copy)]
@@ -52,7 +53,7 @@ impl Congestion for Listener {
         self.note(Heard::Lost(*lost));
     }
 
-    fn decrease(&mut self, _event: &CongestionEvent, _timeout: bool) -> u64 {
+    fn decrease(&mut self, _event: &CongestionEvent, _timeout: bool) -> Bytes {
         self.window()
     }
 
@@ -70,14 +71,14 @@ fn listening(segments: u64, limits_itself: bool) -> (Sender, Arc<Mutex<Vec<Heard
     let mut sender = sender(config(RecoveryAlgorithm::Sack, 100), segments);
     let slow_start = SlowStart::new(
         crate::tcp::congestion::SlowStartConfig {
-            initial_window: 100 * SMSS,
+            initial_window: Bytes::new(100 * SMSS),
             initial_window_use: crate::tcp::congestion::InitialWindowUse::default(),
             initial_ssthresh: None,
             byte_limit: None,
             growth: crate::tcp::congestion::Growth::Doubling,
             probing: crate::tcp::congestion::Probing::default(),
         },
-        SMSS,
+        Bytes::new(SMSS),
     );
     let heard = Arc::<Mutex<Vec<Heard>>>::default();
     sender.cwnd.replace(Box::new(Listener { slow_start, limits_itself, heard: heard.clone() }));
@@ -101,16 +102,19 @@ fn each_lost_segment_with_what_was_in_flight_when_it_left() {
         .collect();
     assert_eq!(lost.len(), 2);
     for (number, lost) in (1..).zip(lost) {
-        assert_eq!((lost.now, lost.delivered), (at(200), 4 * SMSS));
+        assert_eq!((lost.now, lost.delivered), (at(200), Bytes::new(4 * SMSS)));
         let sample = lost.sample;
         assert_eq!(
             (sample.bytes, sample.in_flight, sample.lost),
-            (SMSS, number * SMSS, number * SMSS)
+            (Bytes::new(SMSS), Bytes::new(number * SMSS), Bytes::new(number * SMSS))
         );
     }
     let Some(Heard::Delivery(delivery)) = heard.last() else { panic!("{heard:?}") };
-    assert_eq!((delivery.newly, delivery.lost), (4 * SMSS, 2 * SMSS));
-    assert_eq!((delivery.in_flight_before, delivery.in_flight), (10 * SMSS, 4 * SMSS));
+    assert_eq!((delivery.newly, delivery.lost), (Bytes::new(4 * SMSS), Bytes::new(2 * SMSS)));
+    assert_eq!(
+        (delivery.in_flight_before, delivery.in_flight),
+        (Bytes::new(10 * SMSS), Bytes::new(4 * SMSS))
+    );
     assert!(delivery.in_recovery && !delivery.after_timeout);
 }
 
@@ -123,7 +127,7 @@ fn a_timeout_and_until_when_it_lasts() {
     let told = take(&heard);
     assert!(matches!(told[..4], [Heard::Lost(_), Heard::Lost(_), Heard::Lost(_), Heard::Lost(_)]));
     let Heard::Timeout(event) = told[4] else { panic!("{told:?}") };
-    assert_eq!((event.flight_size, event.in_flight), (4 * SMSS, 0));
+    assert_eq!((event.flight_size, event.in_flight), (Bytes::new(4 * SMSS), Bytes::ZERO));
     drain(&mut sender, timer);
     take(&heard);
     for (ack, after_timeout) in [(2, true), (4, false)] {
@@ -151,7 +155,7 @@ fn whether_the_application_held_the_sender_back() {
     take(&heard);
     drain(&mut sender, at(210));
     let Heard::Departed(first) = take(&heard)[0] else { panic!("a departure") };
-    assert_eq!((first.in_flight, first.bytes), (0, SMSS));
+    assert_eq!((first.in_flight, first.bytes), (Bytes::ZERO, Bytes::new(SMSS)));
 }
 
 #[test]
