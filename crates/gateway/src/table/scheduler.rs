@@ -199,10 +199,10 @@ impl LinkScheduler {
             control.on_sent(what.bytes);
         }
         if what.data && now >= self.pacer.next() {
-            self.pacer.sent(now, what.bytes, rate);
+            self.pacer.sent(now, Bytes::new(what.bytes), rate);
             self.latest = self.pacer.next() + rate.time_for(what.bytes);
         } else {
-            self.pacer.sent_out_of_turn(now, what.bytes, rate, self.latest);
+            self.pacer.sent_out_of_turn(now, Bytes::new(what.bytes), rate, self.latest);
         }
     }
 }

@@ -121,7 +121,7 @@ impl Tally {
         let stats = tcb.sender.stats();
         self.segments += stats.segments;
         self.retransmissions += stats.retransmissions;
-        self.retransmitted_bytes += stats.retransmitted_bytes;
+        self.retransmitted_bytes += stats.retransmitted_bytes.count();
         self.timeouts += stats.timeouts;
         self.recoveries += stats.recoveries;
         let min = tcb.sender.rtt().min_rtt();

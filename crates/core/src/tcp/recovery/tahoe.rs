@@ -10,6 +10,7 @@
 
 use super::{AckSummary, DUP_THRESH, Episode, Recovery, Verdict};
 use crate::tcp::ledger::Ledger;
+use crate::units::{Bytes, Offset};
 use serde::{Deserialize, Serialize};
 
 /// See the module's head.
@@ -17,12 +18,12 @@ use serde::{Deserialize, Serialize};
 pub struct Tahoe {
     dup_acks: u32,
     /// The end of what was outstanding at the last loss; none before the first.
-    recover: Option<u64>,
+    recover: Option<Offset>,
 }
 
 impl Recovery for Tahoe {
     fn on_ack(&mut self, facts: &AckSummary, ledger: &Ledger) -> Verdict {
-        if facts.acked > 0 {
+        if facts.acked > Bytes::ZERO {
             self.dup_acks = 0;
         }
         if !facts.duplicate {

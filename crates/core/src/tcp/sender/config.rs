@@ -16,18 +16,18 @@ pub enum InitialWindow {
     /// In segments: ten by RFC 6928.
     Segments(u32),
     /// In bytes, at least one segment.
-    Bytes(u64),
+    Bytes(Bytes),
     /// RFC 3390's formula, "4K slow start": four segments or 4380 bytes, but at least two.
     Rfc3390,
 }
 
 impl InitialWindow {
     /// In bytes, for segments of `smss` bytes.
-    pub fn bytes(self, smss: u64) -> u64 {
+    pub fn bytes(self, smss: Bytes) -> Bytes {
         match self {
             InitialWindow::Segments(segments) => u64::from(segments) * smss,
             InitialWindow::Bytes(bytes) => bytes.max(smss),
-            InitialWindow::Rfc3390 => (4 * smss).min((2 * smss).max(4380)),
+            InitialWindow::Rfc3390 => (4 * smss).min((2 * smss).max(Bytes::new(4380))),
         }
     }
 }
@@ -36,11 +36,11 @@ impl InitialWindow {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct SenderConfig {
     /// Sender maximum segment size: payload bytes of the largest segment, options deducted.
-    pub smss: u64,
+    pub smss: Bytes,
     /// The largest super-segment in bytes; `smss` where segments are to be sent one by one.
-    pub max_burst: u64,
+    pub max_burst: Bytes,
     /// Header bytes of each segment on the wire, which pacing counts along.
-    pub overhead: u64,
+    pub overhead: Bytes,
     /// Loss recovery.
     pub algorithm: RecoveryAlgorithm,
     /// Congestion control.
@@ -53,7 +53,7 @@ pub struct SenderConfig {
     /// Initial congestion window.
     pub initial_window: InitialWindow,
     /// Initial slow start threshold in bytes, if any.
-    pub initial_ssthresh: Option<u64>,
+    pub initial_ssthresh: Option<Bytes>,
     /// How much of one acknowledgment slow start counts; see [`SlowStartConfig::byte_limit`].
     pub byte_limit: Option<u32>,
     /// In which slow starts the initial window is used.
@@ -77,9 +77,9 @@ pub struct SenderConfig {
 impl Default for SenderConfig {
     fn default() -> SenderConfig {
         SenderConfig {
-            smss: 1460,
-            max_burst: 1460,
-            overhead: 40,
+            smss: Bytes::new(1460),
+            max_burst: Bytes::new(1460),
+            overhead: Bytes::new(40),
             algorithm: RecoveryAlgorithm::Sack,
             control: CongestionAlgorithm::Standard,
             reduction: Reduction::Plain,
@@ -102,13 +102,13 @@ impl Default for SenderConfig {
 impl SenderConfig {
     pub(super) fn congestion(&self) -> Box<dyn Congestion> {
         let slow_start = SlowStartConfig {
-            initial_window: Bytes::new(self.initial_window.bytes(self.smss)),
+            initial_window: self.initial_window.bytes(self.smss),
             initial_window_use: self.initial_window_use,
-            initial_ssthresh: self.initial_ssthresh.map(Bytes::new),
+            initial_ssthresh: self.initial_ssthresh,
             byte_limit: self.byte_limit,
             growth: self.slow_start,
             probing: self.probing,
         };
-        self.control.congestion(slow_start, Bytes::new(self.smss))
+        self.control.congestion(slow_start, self.smss)
     }
 }

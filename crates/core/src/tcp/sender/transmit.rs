@@ -6,7 +6,7 @@ use super::gate::{Forced, Waits};
 use crate::tcp::congestion::Departed;
 use crate::tcp::recovery::{Next, Probe, SentFacts};
 use crate::time::{Duration, Instant};
-use crate::units::{Bytes, Rate};
+use crate::units::{Bytes, Offset, Rate};
 use std::ops::Range;
 
 /// A segment to be sent.
@@ -14,7 +14,7 @@ use std::ops::Range;
 pub struct Transmission {
     /// The data's offsets; empty for a bare FIN or a probe. Longer than one segment if the
     /// sender may send super-segments.
-    pub range: Range<u64>,
+    pub range: Range<Offset>,
     /// The stream's FIN follows.
     pub fin: bool,
     /// Nothing is left behind it: PSH.
@@ -27,9 +27,9 @@ pub struct Transmission {
 #[derive(Debug)]
 enum Choice {
     /// Retransmit this part.
-    Old(Range<u64>),
+    Old(Range<Offset>),
     /// Send this part for the first time (an empty one: the FIN alone).
-    New(Range<u64>),
+    New(Range<Offset>),
 }
 
 impl Sender {
@@ -68,7 +68,7 @@ impl Sender {
             return Err(Waits::Mark);
         }
         let turn = self.gate.turn(now);
-        if turn.is_ok() && self.config.restart_after_idle && self.flight.size() == 0 {
+        if turn.is_ok() && self.config.restart_after_idle && self.flight.size() == Bytes::ZERO {
             self.cwnd.restart_if_idle(now, self.timers.rtt().rto());
         }
         let choice = self.choose();
@@ -88,7 +88,7 @@ impl Sender {
 
     /// `range` of what is outstanding went out once more. Recovery and congestion control do not hear of it,
     /// but no round trip is measured by it.
-    pub fn repeated(&mut self, range: Range<u64>) {
+    pub fn repeated(&mut self, range: Range<Offset>) {
         self.flight.repeated(range);
     }
 
@@ -112,14 +112,16 @@ impl Sender {
     /// Where a segment without data stands: at SND.NXT, or at the end of the peer's window if more has
     /// been sent than that allows. The peer would drop it, its acknowledgment included, if it stood
     /// behind that (RFC 9293, 3.10.7.4).
-    pub fn seq_without_data(&self) -> u64 {
+    pub fn seq_without_data(&self) -> Offset {
         self.snd_nxt().min(self.window.retransmission_limit())
     }
 
     /// Nothing waits to be sent and nothing is outstanding: the half of a connection that only
     /// receives is asked for segments as often as the other.
     fn is_quiet(&self) -> bool {
-        !self.gate.is_forced() && self.flight.size() == 0 && self.snd_nxt() >= self.stream.end()
+        !self.gate.is_forced()
+            && self.flight.size() == Bytes::ZERO
+            && self.snd_nxt() >= self.stream.end()
     }
 
     /// What the next segment would be, pacing left aside.
@@ -142,7 +144,7 @@ impl Sender {
             (Next::Nothing, Ok(_)) => return Err(Waits::Recovery),
         };
         let len = range.end - range.start;
-        if room < len.min(smss) && in_flight > 0 {
+        if room < len.min(smss) && in_flight > Bytes::ZERO {
             return Err(Waits::CongestionWindow);
         }
         let limit = whole_segments(room.min(self.burst_limit()), smss);
@@ -152,7 +154,7 @@ impl Sender {
 
     /// What may be sent for the first time, as far as the peer's window, silly-window avoidance
     /// and Nagle are concerned. The range may be empty: then only a FIN is to be sent.
-    fn new_data(&self) -> Result<Range<u64>, Waits> {
+    fn new_data(&self) -> Result<Range<Offset>, Waits> {
         let nxt = self.snd_nxt();
         let available = self.stream.written().saturating_sub(nxt);
         let usable = self.window.usable(nxt);
@@ -160,10 +162,10 @@ impl Sender {
         if nxt >= self.stream.end() {
             return Err(Waits::Application);
         }
-        if usable == 0 {
+        if usable == Bytes::ZERO {
             return Err(Waits::PeerWindow);
         }
-        if available == 0 {
+        if available == Bytes::ZERO {
             // The FIN alone: it takes one offset of the window.
             return Ok(nxt..nxt);
         }
@@ -182,15 +184,16 @@ impl Sender {
 
     /// Nagle: a short segment waits while anything is outstanding, unless the stream is over.
     fn may_send_short(&self) -> bool {
-        !self.config.nagle || self.stream.is_finished() || self.flight.size() == 0
+        !self.config.nagle || self.stream.is_finished() || self.flight.size() == Bytes::ZERO
     }
 
     /// The longest run of bytes to be sent at once: a super-segment, but at most a millisecond
     /// of the pacing rate.
-    fn burst_limit(&self) -> u64 {
+    fn burst_limit(&self) -> Bytes {
         let smss = self.config.smss;
-        let paced =
-            self.pacing_rate().map_or(u64::MAX, |rate| rate.bytes_in(Duration::from_millis(1)));
+        let paced = self
+            .pacing_rate()
+            .map_or(Bytes::MAX, |rate| Bytes::new(rate.bytes_in(Duration::from_millis(1))));
         whole_segments(self.config.max_burst.min(paced), smss)
     }
 
@@ -198,7 +201,7 @@ impl Sender {
         self.cwnd.pacing_rate(&self.config, self.timers.rtt().srtt())
     }
 
-    fn first_time(&mut self, now: Instant, range: Range<u64>) -> Transmission {
+    fn first_time(&mut self, now: Instant, range: Range<Offset>) -> Transmission {
         let sent = self.send_new(now, range);
         self.timers.sent(now);
         self.pace(now, &sent);
@@ -206,21 +209,21 @@ impl Sender {
     }
 
     /// Sends `range` for the first time, the FIN with it if it is next.
-    fn send_new(&mut self, now: Instant, range: Range<u64>) -> Transmission {
+    fn send_new(&mut self, now: Instant, range: Range<Offset>) -> Transmission {
         let push = range.end == self.stream.written();
         let fin = push && self.stream.is_finished() && self.window.allows_fin(range.end);
-        self.note_sent(now, range.start..range.end + u64::from(fin), false);
+        self.note_sent(now, range.start..range.end + Bytes::from(fin), false);
         self.left(now, Transmission { range, fin, push, retransmission: false })
     }
 
     /// Retransmits the beginning of `range`, at most `limit` bytes.
-    fn retransmit(&mut self, now: Instant, range: Range<u64>, limit: u64) -> Transmission {
+    fn retransmit(&mut self, now: Instant, range: Range<Offset>, limit: Bytes) -> Transmission {
         let range = range.start..range.end.min(range.start + limit);
         self.cwnd.retransmits(now, &range, self.flight.ledger());
         self.note_sent(now, range.clone(), true);
         self.stats.retransmissions += 1;
         let fin = self.stream.is_finished() && range.end == self.stream.end();
-        let data = range.start..range.end - u64::from(fin);
+        let data = range.start..range.end - Bytes::from(fin);
         let push = data.end == self.stream.written();
         let sent = self.left(now, Transmission { range: data, fin, push, retransmission: true });
         self.timers.sent(now);
@@ -229,7 +232,7 @@ impl Sender {
     }
 
     /// The flight has `range` from now on, or has it once more.
-    pub(super) fn note_sent(&mut self, now: Instant, range: Range<u64>, again: bool) {
+    pub(super) fn note_sent(&mut self, now: Instant, range: Range<Offset>, again: bool) {
         let (timing, smss) = (self.timers.timing(), self.config.smss);
         self.flight.sent(&SentFacts { now, range, again, timing, smss });
     }
@@ -238,14 +241,9 @@ impl Sender {
     fn left(&mut self, now: Instant, sent: Transmission) -> Transmission {
         self.stats.segments += 1;
         let bytes = sent.range.end - sent.range.start;
-        let in_flight = self.in_flight().saturating_sub(bytes + u64::from(sent.fin));
+        let in_flight = self.in_flight().saturating_sub(bytes + Bytes::from(sent.fin));
         let app_limited = self.flight.ledger().is_app_limited();
-        self.cwnd.sent(&Departed {
-            now,
-            bytes: Bytes::new(bytes),
-            in_flight: Bytes::new(in_flight),
-            app_limited,
-        });
+        self.cwnd.sent(&Departed { now, bytes, in_flight, app_limited });
         sent
     }
 
@@ -276,28 +274,28 @@ impl Sender {
     fn window_probe(&mut self, now: Instant) -> Transmission {
         let nxt = self.snd_nxt();
         let usable = self.window.usable(nxt);
-        if usable > 0 && nxt < self.stream.end() {
+        if usable > Bytes::ZERO && nxt < self.stream.end() {
             let end = self.stream.written().min(nxt + usable.min(self.config.smss));
             let sent = self.send_new(now, nxt..end);
             self.timers.sent_to_probe(now);
             self.pace(now, &sent);
             return sent;
         }
-        let at = self.snd_una().saturating_sub(1);
+        let at = self.snd_una().previous();
         Transmission { range: at..at, fin: false, push: false, retransmission: false }
     }
 
     /// Data or a FIN is waiting, nothing is outstanding that would bring an acknowledgment, and
     /// the peer's window forbids sending: begin to probe (RFC 9293, 3.8.6.1).
     fn persist_if_stuck(&mut self, now: Instant) {
-        if self.snd_nxt() < self.stream.end() && self.flight.size() == 0 {
+        if self.snd_nxt() < self.stream.end() && self.flight.size() == Bytes::ZERO {
             self.timers.begin_to_persist(now);
         }
     }
 }
 
 /// As many whole segments as fit into `bytes`, at least one.
-fn whole_segments(bytes: u64, smss: u64) -> u64 {
+fn whole_segments(bytes: Bytes, smss: Bytes) -> Bytes {
     // The commonest case of all costs no division.
     if bytes < 2 * smss { smss } else { bytes / smss * smss }
 }

@@ -13,7 +13,7 @@ fn proportional() -> SenderConfig {
 
 /// A window of ten segments, all of which are in flight.
 fn full() -> (CongestionWindow, Flight) {
-    let mut flight = Flight::new(1, RecoveryAlgorithm::Sack);
+    let mut flight = Flight::new(Offset::FIRST, RecoveryAlgorithm::Sack);
     let (now, again, smss) = (Instant::from_millis(100), false, SMSS);
     let timing = Timers::new(proportional().rto, None).timing();
     for number in 0..10 {
@@ -25,12 +25,7 @@ fn full() -> (CongestionWindow, Flight) {
 
 fn meet(cwnd: &mut CongestionWindow, flight: &Flight, episode: Episode) {
     let (now, in_flight) = (Instant::from_millis(200), flight.in_flight());
-    let event = CongestionEvent {
-        now,
-        flight_size: Bytes::new(flight.size()),
-        in_flight: Bytes::new(in_flight),
-        smss: Bytes::new(SMSS),
-    };
+    let event = CongestionEvent { now, flight_size: flight.size(), in_flight, smss: SMSS };
     cwnd.on_episode(episode, Sign { event, flight, config: &proportional() });
 }
 
@@ -38,11 +33,17 @@ fn meet(cwnd: &mut CongestionWindow, flight: &Flight, episode: Episode) {
 fn each_byte_is_news_once() {
     let (mut cwnd, mut flight) = full();
     assert_eq!(cwnd.take_news(flight.ledger()), None);
-    let sack = [201..501];
-    let ack =
-        Ack { segment: 1, ack: 101, window: 9_000, sack: &sack, echoed: None, occupies: false };
+    let sack = [Offset::span(201, 501)];
+    let ack = Ack {
+        segment: Offset::FIRST,
+        ack: Offset::new(101),
+        window: Bytes::new(9_000),
+        sack: &sack,
+        echoed: None,
+        occupies: false,
+    };
     flight.acknowledge(Instant::from_millis(200), &ack, true, SMSS);
-    flight.mark_lost(Instant::from_millis(200), 101..201, |_| {});
+    flight.mark_lost(Instant::from_millis(200), Offset::span(101, 201), |_| {});
     let news = News { delivered: 4 * SMSS, lost: SMSS };
     assert_eq!(cwnd.take_news(flight.ledger()), Some(news));
     assert_eq!(cwnd.take_news(flight.ledger()), None);
@@ -54,7 +55,11 @@ fn a_proportional_reduction_lets_out_what_it_allows_and_ends_at_the_threshold() 
     assert_eq!((cwnd.bytes(), cwnd.room(9 * SMSS)), (10 * SMSS, SMSS));
     meet(&mut cwnd, &flight, Episode::Enter);
     assert!(cwnd.reduces_proportionally() && cwnd.take_reduced() && !cwnd.take_reduced());
-    assert_eq!((cwnd.ssthresh(), cwnd.room(0)), (5 * SMSS, 0), "no acknowledgment yet");
+    assert_eq!(
+        (cwnd.ssthresh(), cwnd.room(Bytes::ZERO)),
+        (5 * SMSS, Bytes::ZERO),
+        "no acknowledgment yet"
+    );
     meet(&mut cwnd, &flight, Episode::LostAgain);
     assert_eq!(cwnd.ssthresh(), 5 * SMSS, "it has answered already");
     assert!(cwnd.take_reduced());
@@ -73,9 +78,9 @@ fn what_is_undone_is_what_was_remembered() {
         now: Instant::ZERO,
         flight_size: Bytes::ZERO,
         in_flight: Bytes::ZERO,
-        smss: Bytes::new(SMSS),
+        smss: SMSS,
     };
-    cwnd.on_timeout(&event, 1001, false);
-    assert!(cwnd.is_after_timeout(1000) && !cwnd.is_after_timeout(1001));
-    assert!(!cwnd.is_after_timeout(1000), "once acknowledged, for good");
+    cwnd.on_timeout(&event, Offset::new(1001), false);
+    assert!(cwnd.is_after_timeout(Offset::new(1000)) && !cwnd.is_after_timeout(Offset::new(1001)));
+    assert!(!cwnd.is_after_timeout(Offset::new(1000)), "once acknowledged, for good");
 }
