@@ -7,6 +7,17 @@ use std::ops::Range;
 
 /// A position in a stream: the SYN is at 0, the first byte at 1, the FIN behind the last byte. It becomes a 32-bit
 /// sequence number only in a header ([`SeqNum`](crate::wire::SeqNum)).
+///
+/// Two of them do not add up, and neither is a size:
+///
+/// ```compile_fail,E0277
+/// # use bentpipe_core::units::Offset;
+/// let sum = Offset::new(1) + Offset::new(2);
+/// ```
+/// ```compile_fail,E0308
+/// # use bentpipe_core::units::{Bytes, Offset};
+/// let window: Bytes = Offset::new(1) + Bytes::new(1448);
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Offset(pub(super) u64);
