@@ -74,6 +74,7 @@ fn end(path: Path, algorithm: Algorithm, initial_window: u32) -> Tcb {
         max_burst: path.packet,
         overhead: 0,
         algorithm,
+        limited_transmit: !matches!(algorithm, Algorithm::Tahoe | Algorithm::Reno),
         initial_window: InitialWindow::Segments(initial_window),
         byte_limit: Some(1),
         rto: RtoConfig {

@@ -5,7 +5,7 @@
 
 use super::schedule::Varying;
 use super::serialiser::Serialiser;
-use super::{Count, Element, Occupancy, Packet, Transmission};
+use super::{Count, Element, Lengths, Occupancy, Packet, Transmission};
 use crate::time::Instant;
 use crate::units::Rate;
 
@@ -57,6 +57,8 @@ pub struct Bottleneck<P, Q> {
     /// When the packet being sent will have left; `None` when the line is idle.
     ends: Option<Instant>,
     occupancy: Occupancy,
+    /// Of a line with a rate: without, nothing waits.
+    lengths: Lengths,
     /// Packets that are superseded do not wait any longer.
     filters: bool,
     packet: std::marker::PhantomData<P>,
@@ -71,6 +73,7 @@ impl<P: Packet, Q: Queue<P>> Bottleneck<P, Q> {
             began: Instant::ZERO,
             ends: None,
             occupancy: Occupancy::default(),
+            lengths: Lengths::default(),
             filters: false,
             packet: std::marker::PhantomData,
         }
@@ -89,6 +92,21 @@ impl<P: Packet, Q: Queue<P>> Bottleneck<P, Q> {
     /// How full the buffer has been, up to the last event.
     pub fn occupancy(&self) -> Occupancy {
         self.occupancy
+    }
+
+    /// For how long it has had which length, up to the last event; nothing of a line without a rate.
+    pub fn lengths(&self) -> &Lengths {
+        &self.lengths
+    }
+
+    /// The queue may have changed at `now`.
+    #[inline]
+    fn note_held(&mut self, now: Instant) {
+        let held = self.queue.held();
+        self.occupancy.set(now, held);
+        if self.line.is_some() {
+            self.lengths.set(now, held.packets);
+        }
     }
 
     /// Packets and bytes that the queue has dropped.
@@ -113,7 +131,7 @@ impl<P: Packet, Q: Queue<P>> Bottleneck<P, Q> {
         let packet = self.queue.dequeue(ended)?;
         let sent = Transmission { began: self.began, ended, wire_len: packet.wire_len() };
         self.start(ended);
-        self.occupancy.set(ended, self.queue.held());
+        self.note_held(ended);
         Some((sent, packet))
     }
 
@@ -133,7 +151,7 @@ impl<P: Packet, Q: Queue<P>> Element<P> for Bottleneck<P, Q> {
         if self.filters {
             // What is being sent goes on.
             self.queue.drop_superseded(&packet, usize::from(self.ends.is_some()));
-            self.occupancy.set(now, self.queue.held());
+            self.note_held(now);
         }
         let urgent = packet.urgent();
         if self.queue.enqueue(now, packet).is_ok() {
@@ -146,7 +164,7 @@ impl<P: Packet, Q: Queue<P>> Element<P> for Bottleneck<P, Q> {
                 }
                 self.start(now);
             }
-            self.occupancy.set(now, self.queue.held());
+            self.note_held(now);
         }
     }
 
