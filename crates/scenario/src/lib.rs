@@ -10,6 +10,7 @@
 //! The format's reference is `docs/scenario-format.md`; [`mod@reference`] has the same as data.
 #![forbid(unsafe_code)]
 
+mod chance;
 mod change;
 mod distribution;
 mod document;
@@ -18,6 +19,7 @@ mod experiment;
 mod fault;
 mod flow;
 pub mod gateway;
+mod group;
 mod helper;
 mod link;
 mod loss;
@@ -46,6 +48,7 @@ pub use error::{Place, Problem, ScenarioError};
 pub use experiment::{Experiment, Point};
 pub use fault::{Fault, FaultKind};
 pub use flow::Flow;
+pub use group::Group;
 pub use helper::{Helper, HelperKind};
 pub use link::{Direction, Link};
 pub use loss::Outages;

@@ -7,6 +7,7 @@ use crate::experiment::Experiment;
 use crate::fault::{self, Fault, FaultKind};
 use crate::flow::{self, Flow};
 use crate::gateway;
+use crate::group::{self, Group};
 use crate::helper::{self, Helper};
 use crate::link::{self, Link};
 use crate::names::{LinkIndex, Names, NodeIndex};
@@ -40,6 +41,8 @@ pub struct Scenario {
     pub helpers: Vec<Helper>,
     /// Flows.
     pub flows: Vec<Flow>,
+    /// Groups of them.
+    pub groups: Vec<Group>,
     /// What breaks.
     pub faults: Vec<Fault>,
     /// Time series and captures.
@@ -86,7 +89,7 @@ impl Scenario {
 pub(crate) const SCENARIO: Section = Section {
     path: "the file",
     about: "A scenario file is TOML. Tables under `host`, `router`, `gateway`, `link`, `helper`, \
-            `flow` and `fault` are named by their author.",
+            `flow`, `group` and `fault` are named by their author.",
     fields: &[
         field("title", "a text", "", "one line, over tables and charts"),
         field("about", "a text", "", "what the experiment shows"),
@@ -99,6 +102,7 @@ pub(crate) const SCENARIO: Section = Section {
         field("link", "tables by name", "", "links"),
         field("helper", "tables by name", "", "remedies inside the network"),
         field("flow", "tables by name", "", "flows"),
+        field("group", "tables by name", "", "flows that results have figures of together"),
         field("fault", "tables by name", "", "what breaks"),
         field("record", "a table", "", "time series and captures"),
         field("sweep", "a table", "", "which fields take several values"),
@@ -159,6 +163,7 @@ pub(crate) const SECTIONS: &[&Section] = &[
     &workload::PING,
     &crate::distribution::RANDOM,
     &crate::distribution::RANDOM_SIZE,
+    &group::GROUP,
     &fault::FAULT,
     &record::RECORD,
     &sweep::SWEEP,
@@ -200,6 +205,9 @@ pub(crate) fn read(context: &Context<'_>, document: &Table) -> Result<Scenario> 
             below,
         )
     })?;
+    let groups = each(&top, "group", |name, node, table| {
+        Group::read(&Reader::open(context, node, table, &[&group::GROUP])?, name, &names)
+    })?;
     if run.end == run::End::FlowsDone && flows.iter().all(|flow| flow.background) {
         let Value::Table(table) = &top.need_node("run")?.value else { unreachable!("just read") };
         let at = table.get("until").map_or(0, |until| until.at);
@@ -229,6 +237,7 @@ pub(crate) fn read(context: &Context<'_>, document: &Table) -> Result<Scenario> 
         links,
         helpers,
         flows,
+        groups,
         faults,
         record: Record::read(&record, &names)?,
     };
