@@ -42,11 +42,11 @@ pub(crate) enum Next {
 
 /// All points of an experiment.
 #[derive(Debug)]
-pub(crate) struct Plan {
+pub(crate) struct RunPlan {
     repeat: Repeat,
     /// So many runs of a point are made ahead at most.
     ahead: u32,
-    points: BTreeMap<usize, State>,
+    points: BTreeMap<usize, PointState>,
     /// Points that have runs that are needed and not begun.
     ready: BTreeSet<usize>,
     /// Points that are not at their end.
@@ -56,7 +56,7 @@ pub(crate) struct Plan {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct PointState {
     /// Runs that have begun.
     begun: u32,
     /// Runs that are known to be needed.
@@ -72,28 +72,32 @@ struct State {
     certain: bool,
 }
 
-impl Plan {
+impl RunPlan {
     /// `points` by `repeat`, with at most `ahead` runs of a point that may not be needed.
-    pub(crate) fn new(points: impl IntoIterator<Item = usize>, repeat: Repeat, ahead: u32) -> Plan {
+    pub(crate) fn new(
+        points: impl IntoIterator<Item = usize>,
+        repeat: Repeat,
+        ahead: u32,
+    ) -> RunPlan {
         let needed = match repeat {
             Repeat::Runs(runs) => runs,
-            Repeat::Until { least, .. } => least,
+            Repeat::Until { min, .. } => min,
         };
-        let state = |point| (point, State { needed, ..State::default() });
-        let points: BTreeMap<usize, State> = points.into_iter().map(state).collect();
+        let state = |point| (point, PointState { needed, ..PointState::default() });
+        let points: BTreeMap<usize, PointState> = points.into_iter().map(state).collect();
         let open: BTreeSet<usize> = points.keys().copied().collect();
         let in_all = u64::from(needed) * points.len() as u64;
-        Plan { repeat, ahead, points, ready: open.clone(), open, needed: in_all }
+        RunPlan { repeat, ahead, points, ready: open.clone(), open, needed: in_all }
     }
 
     /// What comes next: needed runs in the points' order, then runs ahead.
     pub(crate) fn next(&mut self) -> Next {
-        let most = self.repeat.most();
+        let max = self.repeat.max();
         let point = self.ready.first().copied().or_else(|| {
             let state = |point: &&usize| &self.points[*point];
             let may = self.open.iter().filter(|point| {
-                let State { begun, needed, certain, .. } = *state(point);
-                !certain && begun < most && begun < needed + self.ahead
+                let PointState { begun, needed, certain, .. } = *state(point);
+                !certain && begun < max && begun < needed + self.ahead
             });
             may.min_by_key(|point| state(point).begun - state(point).counted).copied()
         });
@@ -112,7 +116,7 @@ impl Plan {
     /// All runs of a point, of which none but the first has begun, are the same: it is enough.
     pub(crate) fn certain(&mut self, point: usize) {
         let Some(state) = self.points.get_mut(&point) else { return };
-        state.certain = self.repeat.most() > 1;
+        state.certain = self.repeat.max() > 1;
         if state.certain {
             self.needed -= u64::from(state.needed - 1);
             state.needed = 1;
@@ -169,7 +173,7 @@ impl Plan {
     }
 }
 
-impl State {
+impl PointState {
     fn end(&self, point: usize) -> PointEnd {
         PointEnd { point, runs: self.counted, because: self.because }
     }
@@ -181,7 +185,7 @@ mod tests {
     use bentpipe_scenario::repeat::Measure;
 
     const UNTIL: Repeat =
-        Repeat::Until { measure: Measure::StandardDeviation, within: 0.1, least: 2, most: 9 };
+        Repeat::Until { measure: Measure::StandardDeviation, within: 0.1, min: 2, max: 9 };
 
     /// Run r of point p gives this figure: points settle after different numbers of runs.
     fn figure(job: Job) -> Option<Vec<f64>> {
@@ -191,7 +195,7 @@ mod tests {
 
     /// Makes all runs with so many at a time, which end in an order that `order` draws.
     fn ends(threads: usize, mut order: impl FnMut(usize) -> usize) -> (Vec<PointEnd>, usize) {
-        let mut plan = Plan::new(0..4, UNTIL, threads as u32);
+        let mut plan = RunPlan::new(0..4, UNTIL, threads as u32);
         let (mut running, mut made) = (Vec::new(), 0);
         loop {
             match plan.next() {
@@ -233,19 +237,19 @@ mod tests {
     #[test]
     fn where_nothing_is_random_one_run_is_enough() {
         for repeat in [Repeat::Runs(30), UNTIL] {
-            let mut plan = Plan::new(0..2, repeat, 8);
+            let mut plan = RunPlan::new(0..2, repeat, 8);
             let first = Job { point: 0, run: 0 };
             assert_eq!(plan.next(), Next::Run(first));
             plan.certain(0);
-            let least = u64::from(if repeat == UNTIL { 2 } else { 30_u32 });
-            assert_eq!(plan.needed(), 1 + least);
+            let min = u64::from(if repeat == UNTIL { 2 } else { 30_u32 });
+            assert_eq!(plan.needed(), 1 + min);
             assert_eq!(plan.next(), Next::Run(Job { point: 1, run: 0 }), "no other of point 0");
             let end = plan.finished(first, figure(first)).expect("it is over");
             assert_eq!((end.runs, end.because), (1, Some(Enough::Certain)));
-            assert_eq!(plan.needed(), 1 + least);
+            assert_eq!(plan.needed(), 1 + min);
         }
         // Once was asked for: nothing is to be said.
-        let mut plan = Plan::new(0..1, Repeat::Runs(1), 8);
+        let mut plan = RunPlan::new(0..1, Repeat::Runs(1), 8);
         let job = Job { point: 0, run: 0 };
         plan.next();
         plan.certain(0);
@@ -255,7 +259,7 @@ mod tests {
 
     #[test]
     fn points_are_done_in_order_and_no_more_than_asked_for() {
-        let mut plan = Plan::new([2, 5], Repeat::Runs(2), 8);
+        let mut plan = RunPlan::new([2, 5], Repeat::Runs(2), 8);
         let job = |point, run| Next::Run(Job { point, run });
         let all: Vec<Next> = (0..5).map(|_| plan.next()).collect();
         assert_eq!(all, [job(2, 0), job(2, 1), job(5, 0), job(5, 1), Next::Wait]);

@@ -4,7 +4,7 @@ use crate::cell::{Cell, Heading, Kind, Row};
 use crate::figures::{FLOW_FIGURES, Figure, GROUP_FIGURES, LINK_FIGURES, RUN_FIGURES};
 use crate::plan::PointEnd;
 use crate::store::{Figures, RunRecord};
-use bentpipe_scenario::repeat::{Enough, Summary};
+use bentpipe_scenario::repeat::{Enough, SampleSummary};
 use serde_json::{Map, Value, json};
 
 /// A point's runs.
@@ -29,9 +29,9 @@ pub struct PointSummary {
     /// Each group, with [`GROUP_FIGURES`].
     pub groups: Vec<ElementSummary>,
     /// Of the busiest direction of a link.
-    pub utilisation: Option<Summary>,
+    pub utilisation: Option<SampleSummary>,
     /// Jain's index.
-    pub fairness: Option<Summary>,
+    pub fairness: Option<SampleSummary>,
 }
 
 /// A flow, a link's direction or a group in a point's runs.
@@ -40,12 +40,12 @@ pub struct ElementSummary {
     /// Its name: of a link with its ends.
     pub name: Vec<String>,
     /// Its figures, in their order; `None` where no run gives one.
-    pub figures: Vec<Option<Summary>>,
+    pub figures: Vec<Option<SampleSummary>>,
 }
 
 impl ElementSummary {
     /// A flow's figure, by its name in [`FLOW_FIGURES`].
-    pub fn flow_figure(&self, name: &str) -> Option<Summary> {
+    pub fn flow_figure(&self, name: &str) -> Option<SampleSummary> {
         let index = FLOW_FIGURES.iter().position(|figure| figure.name == name)?;
         *self.figures.get(index)?
     }
@@ -59,7 +59,7 @@ impl ElementSummary {
         let elements = first.iter().enumerate().map(|(element, known)| {
             let figure = |figure: usize| {
                 let values = runs.iter().map(|run| *of(run).get(element)?.values.get(figure)?);
-                Summary::of(&values.flatten().collect::<Vec<f64>>())
+                SampleSummary::of(&values.flatten().collect::<Vec<f64>>())
             };
             let figures = (0..known.values.len()).map(figure).collect();
             ElementSummary { name: known.name.clone(), figures }
@@ -134,7 +134,7 @@ fn reason(because: Enough) -> &'static str {
     }
 }
 
-fn figure(summary: Option<Summary>) -> Value {
+fn figure(summary: Option<SampleSummary>) -> Value {
     summary.map_or(Value::Null, |summary| {
         json!({
             "samples": summary.samples,
@@ -238,8 +238,8 @@ fn columns<R>(figure: &Figure<R>) -> [Heading; 4] {
     ]
 }
 
-fn cells(summary: Option<Summary>) -> [Cell; 4] {
-    let part = |of: fn(Summary) -> Option<f64>| summary.and_then(of).into();
+fn cells(summary: Option<SampleSummary>) -> [Cell; 4] {
+    let part = |of: fn(SampleSummary) -> Option<f64>| summary.and_then(of).into();
     [
         part(|s| Some(s.mean)),
         part(|s| s.standard_deviation),

@@ -5,9 +5,9 @@
 
 use crate::distribution::{Distribution, RandomSize, RandomTime};
 use crate::flow::Flow;
-use crate::helper::HelperKind;
 use crate::link::{Direction, Link};
 use crate::loss::Outages;
+use crate::middlebox::MiddleboxKind;
 use crate::scenario::Scenario;
 use crate::workload::{Arrivals, Workload};
 use bentpipe_core::link::{LossKind, QueueKind};
@@ -18,7 +18,7 @@ impl Scenario {
     pub fn is_random(&self) -> bool {
         let links = self.links.iter().flat_map(Link::directions);
         links.into_iter().any(|(_, _, direction)| of_direction(direction))
-            || self.helpers.iter().any(|helper| of_helper(&helper.kind))
+            || self.middleboxes.iter().any(|middlebox| of_helper(&middlebox.kind))
             || self.flows.iter().any(of_flow)
     }
 }
@@ -40,14 +40,14 @@ fn of_direction(direction: &Direction) -> bool {
     queue || loss || outages || bit_errors.greatest() > Probability::ZERO
 }
 
-fn of_helper(kind: &HelperKind) -> bool {
+fn of_helper(kind: &MiddleboxKind) -> bool {
     match kind {
-        HelperKind::WebCache { hits, .. } => *hits > 0.0 && *hits < 1.0,
-        HelperKind::AckSpacer { .. }
-        | HelperKind::AckFilter
-        | HelperKind::AckDecimator { .. }
-        | HelperKind::Snoop { .. }
-        | HelperKind::Spoof { .. } => false,
+        MiddleboxKind::WebCache { hits, .. } => *hits > 0.0 && *hits < 1.0,
+        MiddleboxKind::AckSpacer { .. }
+        | MiddleboxKind::AckFilter
+        | MiddleboxKind::AckDecimator { .. }
+        | MiddleboxKind::Snoop { .. }
+        | MiddleboxKind::Spoof { .. } => false,
     }
 }
 

@@ -155,7 +155,8 @@ fn error(context: &Context<'_>, at: usize, why: String) -> crate::ScenarioError 
 }
 
 /// Tables whose inner tables are named by the file's author.
-const NAMED: [&str; 8] = ["host", "router", "gateway", "link", "helper", "flow", "group", "fault"];
+const NAMED: [&str; 8] =
+    ["host", "router", "gateway", "link", "middlebox", "flow", "group", "fault"];
 
 /// Keys whose value may be a text that stands for a table, and the key that the text is there.
 const SHORT: [(&str, &str); 4] =
@@ -230,7 +231,7 @@ fn field_of(kind: &str, name: Option<&str>) -> Option<String> {
         "router" => ("r1", "ecmp"),
         "gateway" => ("g1", "split"),
         "link" => ("sat", "delay"),
-        "helper" => ("h1", "kind"),
+        "middlebox" => ("h1", "kind"),
         "flow" => ("main", "bytes"),
         "group" => ("far", "flows"),
         "fault" => ("f1", "at"),

@@ -83,7 +83,7 @@ pub fn run_into(
     let sink = sinks.series.unwrap_or_else(|| Box::new(collected.clone()));
     let mut sampler = Sampler::new(scenario, &layout, &mut simulation, sink);
     simulation.end_with_flows(scenario.run.end == RunEnd::FlowsDone);
-    let mut faults = faults::Agenda::new(scenario);
+    let mut faults = faults::FaultSchedule::new(scenario);
     let mut now = Instant::ZERO;
     let mut advance = |simulation: &mut Simulation, until: Instant| {
         while now < until {
@@ -128,8 +128,8 @@ pub fn run_into(
     let measured = (warm_up.min(end), end);
     let links = links(scenario, &layout, world, [&before, &after], measured)?;
     let gateways = gateways(&before, after);
-    let most = most_goodputs(scenario);
-    let (flows, transfers) = records.rows(world, &before.tallies, measured, &most);
+    let max = most_goodputs(scenario);
+    let (flows, transfers) = records.rows(world, &before.tallies, measured, &max);
     let foreground: Vec<_> = flows.iter().filter(|flow| !flow.background).collect();
     let goodputs: Vec<f64> = foreground.iter().map(|flow| flow.goodput).collect();
     let busiest = links.iter().filter_map(LinkRow::utilisation).reduce(f64::max);
@@ -255,8 +255,8 @@ fn gateways(before: &Counts, after: Counts) -> Vec<GatewayRow> {
     let rows = after.gateways.into_iter().zip(&before.gateways);
     let rows = rows.map(|((name, held, all), (_, earlier, then))| {
         let (_, mean_held) = held.mean_since(earlier);
-        let most_held = held.longest().bytes;
-        GatewayRow { name, summary: all - *then, mean_held, most_held }
+        let max_held = held.longest().bytes;
+        GatewayRow { name, summary: all - *then, mean_held, max_held }
     });
     rows.collect()
 }

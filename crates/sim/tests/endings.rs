@@ -49,8 +49,8 @@ packet = "1000B"
     let row = link(&outcome, "l", "a");
     // 1 Mbit/s carries 125 bytes a millisecond, of which a packet of 1000 may be under way.
     let bytes = row.counters.delivered.bytes as f64;
-    let most = 125_000.0 * end.as_secs_f64();
-    assert!(bytes <= most && bytes > most - 4_000.0, "{bytes} of {most}");
+    let max = 125_000.0 * end.as_secs_f64();
+    assert!(bytes <= max && bytes > max - 4_000.0, "{bytes} of {max}");
     assert!(row.utilisation().is_some_and(|share| share <= 1.0), "{:?}", row.utilisation());
 }
 

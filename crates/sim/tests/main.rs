@@ -10,7 +10,7 @@ mod endings;
 mod faults;
 mod four_packet;
 mod gateways;
-mod helpers;
+mod middleboxes;
 mod open_questions;
 mod path_mtu;
 mod policy;

@@ -2,7 +2,7 @@
 
 use bentpipe_lab::figures::FLOW_FIGURES;
 use bentpipe_lab::{ElementSummary, PointSummary, Results};
-use bentpipe_scenario::repeat::{Enough, Summary};
+use bentpipe_scenario::repeat::{Enough, SampleSummary};
 use std::io::{self, Write};
 
 /// More flows of a point than this are shown by their mean.
@@ -107,7 +107,7 @@ impl Figures {
         if self.completions {
             row.extend(spread(flow.flow_figure("completion"), 1.0));
         }
-        let mean = |summary: Option<Summary>| number(summary.map(|summary| summary.mean));
+        let mean = |summary: Option<SampleSummary>| number(summary.map(|summary| summary.mean));
         row.extend(["retransmissions", "timeouts"].map(|name| mean(flow.flow_figure(name))));
         row.extend([point.utilisation, point.fairness].map(mean));
         row
@@ -124,8 +124,9 @@ fn shortened(label: &str) -> String {
 }
 
 /// Mean, standard deviation and half-width.
-fn spread(summary: Option<Summary>, scale: f64) -> [String; 3] {
-    let part = |of: fn(Summary) -> Option<f64>| number(summary.and_then(of).map(|x| x / scale));
+fn spread(summary: Option<SampleSummary>, scale: f64) -> [String; 3] {
+    let part =
+        |of: fn(SampleSummary) -> Option<f64>| number(summary.and_then(of).map(|x| x / scale));
     [part(|s| Some(s.mean)), part(|s| s.standard_deviation), part(|s| s.half_width_95)]
 }
 
@@ -134,7 +135,7 @@ fn together(flows: &[ElementSummary]) -> ElementSummary {
     let mean = |figure: usize| {
         let summaries = flows.iter().filter_map(|flow| *flow.figures.get(figure)?);
         let means: Vec<f64> = summaries.map(|summary| summary.mean).collect();
-        Summary::of(&means).map(|all| Summary {
+        SampleSummary::of(&means).map(|all| SampleSummary {
             standard_deviation: None,
             half_width_95: None,
             half_width_99: None,

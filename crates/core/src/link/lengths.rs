@@ -59,9 +59,7 @@ impl Lengths {
         let whole = self.whole()?;
         let moment = |power: i32| -> f64 {
             let times = self.times.iter().enumerate();
-            times
-                .map(|(class, time)| *time as f64 / whole * (least(class) as f64).powi(power))
-                .sum()
+            times.map(|(class, time)| *time as f64 / whole * (min(class) as f64).powi(power)).sum()
         };
         Some((moment(2) - moment(1).powi(2)).max(0.0).sqrt())
     }
@@ -74,7 +72,7 @@ impl Lengths {
             sum += *time as f64;
             *time > 0 && sum >= wanted * (1.0 - 1e-12)
         });
-        class.map(least)
+        class.map(min)
     }
 
     fn whole(&self) -> Option<f64> {
@@ -95,7 +93,7 @@ fn class(length: u64) -> usize {
 }
 
 /// The least length of a class.
-fn least(class: usize) -> u64 {
+fn min(class: usize) -> u64 {
     let class = class as u64;
     if class < EXACT {
         return class;
@@ -111,7 +109,7 @@ mod tests {
     #[test]
     fn a_class_begins_at_its_least_length() {
         for length in (0..20_000).chain([1 << 20, (1 << 20) + 1, 123_456_789]) {
-            let from = least(class(length));
+            let from = min(class(length));
             assert!(from <= length && (length - from) as f64 <= length as f64 / 2048.0, "{length}");
             assert_eq!(class(from), class(length), "{length}");
             assert!(class(length + 1) - class(length) <= 1, "{length}");

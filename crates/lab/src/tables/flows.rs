@@ -85,7 +85,7 @@ pub const FLOWS: &[Column<FlowRow>] = &[
         "reductions of the congestion window in that time",
         |f| f.tally.first_recovery.map(|(_, reductions)| reductions).into(),
     ),
-    column("min_rtt_s", Number, "s", "least round-trip time that the source measured", |f| {
+    column("min_rtt_s", Number, "s", "minimum round-trip time that the source measured", |f| {
         f.tally.min_rtt.into()
     }),
     column("srtt_s", Number, "s", "the source's smoothed round-trip time at the end", |f| {

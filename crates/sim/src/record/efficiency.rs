@@ -13,8 +13,8 @@ const UDP_HEADERS: f64 = 28.0;
 /// without any link of a rate on the way, and for pings.
 pub(crate) fn most_goodputs(scenario: &Scenario) -> Vec<Option<f64>> {
     let flows = scenario.flows.iter().flat_map(|flow| {
-        let most = most_goodput(scenario, flow);
-        std::iter::repeat_n(most, flow.instances().count())
+        let max = most_goodput(scenario, flow);
+        std::iter::repeat_n(max, flow.instances().count())
     });
     flows.collect()
 }
@@ -34,7 +34,7 @@ fn most_goodput(scenario: &Scenario, flow: &Flow) -> Option<f64> {
         }
         _ => payload_share(&flow.tcp_from, &flow.tcp_to),
     };
-    Some(slowest * share).filter(|most| *most > 0.0)
+    Some(slowest * share).filter(|max| *max > 0.0)
 }
 
 /// Of the largest packet, what is payload.

@@ -124,7 +124,7 @@ pub struct Tally {
     /// How long the first recovery took of the first source that had one, and how often its window
     /// was reduced in it.
     pub first_recovery: Option<(Duration, u64)>,
-    /// The least round-trip time that a source measured.
+    /// The minimum round-trip time that a source measured.
     pub min_rtt: Option<Duration>,
     /// The smoothed round-trip time of the source that was counted last.
     pub srtt: Option<Duration>,
@@ -152,8 +152,8 @@ impl Tally {
         self.reductions += stats.reductions;
         let first = stats.first_recovery.map(|time| (time, stats.first_reductions));
         self.first_recovery = self.first_recovery.or(first);
-        let least = tcb.sender.rtt().min_rtt();
-        self.min_rtt = [self.min_rtt, least].into_iter().flatten().min();
+        let min = tcb.sender.rtt().min_rtt();
+        self.min_rtt = [self.min_rtt, min].into_iter().flatten().min();
         self.srtt = tcb.sender.rtt().srtt().or(self.srtt);
     }
 

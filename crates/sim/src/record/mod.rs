@@ -26,7 +26,7 @@ pub use series::Sample;
 pub(crate) use series::Sampler;
 
 use crate::stream::Stream;
-use crate::world::{End, World};
+use crate::world::{Endpoint, World};
 use bentpipe_core::tcp::buffer::Pattern;
 use bentpipe_core::tcp::connection::Connection;
 use bentpipe_core::time::Instant;
@@ -44,7 +44,7 @@ pub struct Records {
     /// Of background, as long as they last: only their number and their times' sum are kept.
     passing: Slab<Transfer>,
     /// Ends that are alive: whose they are, and what they count for.
-    ends: BTreeMap<End, (FlowId, Role)>,
+    ends: BTreeMap<Endpoint, (FlowId, Role)>,
 }
 
 impl Records {
@@ -66,13 +66,13 @@ impl Records {
     }
 
     /// What `end` does counts for `flow` from now on.
-    pub fn attach(&mut self, end: End, flow: FlowId, role: Role) {
+    pub fn attach(&mut self, end: Endpoint, flow: FlowId, role: Role) {
         self.ends.insert(end, (flow, role));
         self.flows[flow.0].connections += u64::from(role == Role::Source);
     }
 
     /// What `end` counts for.
-    pub(crate) fn whose(&self, end: End) -> Option<(FlowId, Role)> {
+    pub(crate) fn whose(&self, end: Endpoint) -> Option<(FlowId, Role)> {
         self.ends.get(&end).copied()
     }
 
@@ -163,7 +163,12 @@ impl Records {
     }
 
     /// A connection is gone; this was its end.
-    pub(crate) fn depart(&mut self, end: End, stream: &Stream, connection: &Connection<Pattern>) {
+    pub(crate) fn depart(
+        &mut self,
+        end: Endpoint,
+        stream: &Stream,
+        connection: &Connection<Pattern>,
+    ) {
         if let Some((flow, role)) = self.ends.remove(&end) {
             self.flows[flow.0].past.add(role, stream, connection);
         }
@@ -181,22 +186,23 @@ impl Records {
     }
 
     /// The live ends that send for `flow`.
-    pub fn sources(&self, flow: FlowId) -> impl Iterator<Item = End> + '_ {
-        let of_flow =
-            move |&(_, &(of, role)): &(&End, &(FlowId, Role))| of == flow && role == Role::Source;
+    pub fn sources(&self, flow: FlowId) -> impl Iterator<Item = Endpoint> + '_ {
+        let of_flow = move |&(_, &(of, role)): &(&Endpoint, &(FlowId, Role))| {
+            of == flow && role == Role::Source
+        };
         self.ends.iter().filter(of_flow).map(|(&end, _)| end)
     }
 }
 
 impl Records {
-    /// The flows' results between two moments, of which `before` are the counts at the first. `most`
+    /// The flows' results between two moments, of which `before` are the counts at the first. `max`
     /// is what the path of each could carry.
     pub(crate) fn rows(
         &self,
         world: &World<Stream>,
         before: &[Tally],
         measured: (Instant, Instant),
-        most: &[Option<f64>],
+        max: &[Option<f64>],
     ) -> (Vec<FlowRow>, Vec<TransferRow>) {
         let tallies = self.tallies(world);
         let mut times = vec![Vec::new(); self.flows.len()];
@@ -207,8 +213,8 @@ impl Records {
         }
         let flows = self.flows.iter().zip(times).enumerate().map(|(index, (record, times))| {
             let tally = before.get(index).map_or(tallies[index], |b| tallies[index].since(b));
-            let most = most.get(index).copied().flatten();
-            FlowRow::new(record, &tally, measured, times, most)
+            let max = max.get(index).copied().flatten();
+            FlowRow::new(record, &tally, measured, times, max)
         });
         let transfers = self.transfers.iter().map(|&transfer| TransferRow {
             flow: self.flows[transfer.flow.0].name.clone(),

@@ -163,7 +163,7 @@ pub struct GatewayRow {
     /// Mean of the bytes that its buffers have held over the measured time.
     pub mean_held: f64,
     /// The most that they have held since the beginning.
-    pub most_held: u64,
+    pub max_held: u64,
 }
 
 impl LinkRow {
@@ -194,7 +194,7 @@ impl FlowRow {
         tally: &Tally,
         measured: (Instant, Instant),
         times: Vec<Duration>,
-        most: Option<f64>,
+        max: Option<f64>,
     ) -> FlowRow {
         let goodput = goodput(tally.delivered, record.life(measured));
         FlowRow {
@@ -209,7 +209,7 @@ impl FlowRow {
             completed: record.completed,
             mean_completion: record.mean_completion(),
             completions: Completions::of(times),
-            efficiency: most.map(|most| goodput / most),
+            efficiency: max.map(|max| goodput / max),
         }
     }
 }

@@ -17,9 +17,9 @@ impl Sender {
             self.gate.hold(self.timers.wait(now));
             return;
         }
-        let congested = self.congested(now, self.flight.size() + acked);
+        let event = self.congestion_event(now, self.flight.size() + acked);
         let before = self.cwnd();
-        self.cwnd.on_ecn(&congested);
+        self.cwnd.on_ecn(&event);
         self.tally.window(before, self.cwnd());
     }
 

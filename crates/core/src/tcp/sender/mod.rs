@@ -8,7 +8,6 @@
 //! gives nothing, then [`Sender::poll_timer`].
 
 mod acknowledge;
-mod condense;
 mod config;
 mod cwnd;
 mod ecn;
@@ -19,6 +18,7 @@ mod handshake;
 mod path;
 mod reduction;
 mod send_window;
+mod snapshot;
 mod stats;
 mod stream;
 #[cfg(test)]
@@ -33,7 +33,7 @@ pub use reduction::Reduction;
 pub use stats::SenderStats;
 pub use transmit::Transmission;
 
-use super::congestion::{Control, LinkReport};
+use super::congestion::{CongestionAlgorithm, LinkReport};
 use super::rtt::RttEstimator;
 use crate::time::{Duration, Instant};
 use cwnd::CongestionWindow;
@@ -81,7 +81,7 @@ pub struct AckOutcome {
 /// `transmit`, an expired timer in `expiry`.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Sender {
-    // Written apart: see `condense`.
+    // Written apart: see `snapshot`.
     #[serde(skip)]
     config: SenderConfig,
     stream: Stream,
@@ -162,12 +162,12 @@ impl Sender {
     }
 
     /// The congestion control.
-    pub fn control(&self) -> Control {
+    pub fn control(&self) -> CongestionAlgorithm {
         self.config.control
     }
 
     /// Another congestion control from now on. It begins with what is in flight.
-    pub fn set_control(&mut self, control: Control) {
+    pub fn set_control(&mut self, control: CongestionAlgorithm) {
         let in_flight = self.in_flight().max(self.config.smss);
         self.config.control = control;
         self.config.initial_ssthresh = Some(in_flight);
