@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod change;
+mod copies;
 mod distribution;
 mod document;
 mod error;
@@ -19,6 +20,7 @@ mod fault;
 mod flow;
 pub mod gateway;
 mod helper;
+mod impairment;
 mod link;
 mod loss;
 mod names;
@@ -47,6 +49,7 @@ pub use experiment::{Experiment, Point};
 pub use fault::{Fault, FaultKind};
 pub use flow::Flow;
 pub use helper::{Helper, HelperKind};
+pub use impairment::Impairments;
 pub use link::{Direction, Link};
 pub use loss::Outages;
 pub use names::{LinkIndex, NodeIndex};
@@ -58,4 +61,4 @@ pub use record::{FlowSeries, GatewaySeries, LinkSeries, Record};
 pub use repeat::Repeat;
 pub use run::{End as RunEnd, Run};
 pub use scenario::Scenario;
-pub use workload::{Arrivals, End, Http, HttpVersion, Load, PingPace, Reuse, Workload};
+pub use workload::{Arrivals, End, Http, Http2, HttpVersion, Load, PingPace, Reuse, Workload};

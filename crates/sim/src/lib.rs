@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod agenda;
+mod barrier;
 mod boxes;
 mod build;
 mod capture;
@@ -15,7 +16,9 @@ mod faults;
 pub mod fuzz;
 mod helpers;
 mod host;
+mod impaired;
 mod line;
+mod medium;
 mod narrow;
 mod node;
 mod packet;
@@ -26,6 +29,7 @@ mod stream;
 pub mod workload;
 mod world;
 
+pub use barrier::{BarrierId, Barriers};
 pub use build::{Built, BuiltLink, Layout, build};
 pub use capture::{Captured, Direction, PacketSink};
 pub use dead_end::DeadEnd;

@@ -127,8 +127,8 @@ pub fn run_captured(
 /// What a line has done up to now.
 fn counts(world: &mut World<Stream>, line: usize) -> (Counters, Occupancy) {
     world.refresh(line);
-    let link = world.line(line).link();
-    (link.counters(), link.bottleneck().occupancy().at(world.now()))
+    let line = world.line(line);
+    (line.counters(), line.link().bottleneck().occupancy().at(world.now()))
 }
 
 fn links(
@@ -142,9 +142,9 @@ fn links(
     let mut rows = Vec::new();
     for (index, link) in scenario.links.iter().enumerate() {
         for (way, (from, to, direction)) in link.directions().into_iter().enumerate() {
-            let line = world.line(layout.links[index].lines[way]).link();
+            let line = world.line(layout.links[index].lines[way]);
             let ((earlier, queue), (all, later)) = (before[rows.len()], after[rows.len()]);
-            let inside = line.inside();
+            let inside = line.link().inside();
             if all.offered != all.dropped + all.lost + all.delivered + inside {
                 let link = link.name.clone();
                 return Err(RunError::Conservation { link, counters: all, inside });

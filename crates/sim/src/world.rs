@@ -3,6 +3,7 @@
 mod act;
 mod digest;
 mod look;
+mod medium;
 mod meter;
 mod routes;
 mod send;
@@ -17,6 +18,7 @@ use crate::boxes::Boxes;
 use crate::host::script::Run;
 use crate::host::{Application, Slot};
 use crate::line::Line;
+use crate::medium::Medium;
 use crate::node::Node;
 use crate::packet::{Body, Content, Datagram, Echo, Packet};
 use bentpipe_core::link::Packet as Wire;
@@ -50,6 +52,8 @@ pub struct World<A: Application = Run> {
     nodes: Vec<Node<A>>,
     /// Each direction of each cable.
     lines: Vec<Way>,
+    /// What several lines share.
+    media: Vec<Medium>,
     /// By node and port: the line that leaves from there.
     exits: Vec<Vec<Option<LineId>>>,
     /// By node: the way to each host's address.
@@ -81,15 +85,21 @@ struct Way {
     line: Line,
     node: NodeId,
     port: usize,
+    /// What it shares with others.
+    medium: Option<usize>,
 }
 
-/// What has an alarm in the agenda: nodes by even numbers, lines by odd ones.
+/// What has an alarm in the agenda: nodes, lines and media in turn.
 const fn node_element(id: NodeId) -> usize {
-    2 * id
+    3 * id
 }
 
 const fn line_element(id: LineId) -> usize {
-    2 * id + 1
+    3 * id + 1
+}
+
+const fn medium_element(id: usize) -> usize {
+    3 * id + 2
 }
 
 impl<A: Application> Default for World<A> {
@@ -99,6 +109,7 @@ impl<A: Application> Default for World<A> {
             agenda: Agenda::default(),
             nodes: Vec::new(),
             lines: Vec::new(),
+            media: Vec::new(),
             exits: Vec::new(),
             routes: Vec::new(),
             told: Vec::new(),
@@ -171,7 +182,7 @@ impl<A: Application> World<A> {
             exits.resize(exits.len().max(from.1 + 1), None);
             let id = self.lines.len();
             assert_eq!(exits[from.1].replace(id), None, "port {from:?} is free");
-            self.lines.push(Way { line, node: to.0, port: to.1 });
+            self.lines.push(Way { line, node: to.0, port: to.1, medium: None });
             id
         })
     }
@@ -206,10 +217,10 @@ impl<A: Application> World<A> {
         let Some((at, element)) = self.agenda.pop(end) else { return false };
         assert!(at >= self.now, "time goes back from {:?} to {at:?}", self.now);
         self.now = at;
-        if element % 2 == 0 {
-            self.wake(element / 2);
-        } else {
-            self.deliver(element / 2);
+        match element % 3 {
+            0 => self.wake(element / 3),
+            1 => self.deliver(element / 3),
+            _ => self.take_turns(element / 3),
         }
         true
     }

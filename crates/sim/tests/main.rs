@@ -9,6 +9,7 @@ mod faults;
 mod four_packet;
 mod gateways;
 mod helpers;
+mod links;
 mod open_questions;
 mod path_mtu;
 mod policy;

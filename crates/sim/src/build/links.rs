@@ -22,6 +22,7 @@ pub(super) fn config(
     });
     LinkConfig {
         rate: direction.rate,
+        framing: direction.framing,
         delay: direction.delay,
         order: direction.order,
         queue: direction.queue,
