@@ -138,7 +138,6 @@ fn links(
     [before, after]: [&[(Counters, Occupancy)]; 2],
     measured: (Instant, Instant),
 ) -> Result<Vec<LinkRow>, RunError> {
-    let span = measured.1.saturating_since(measured.0);
     let mut rows = Vec::new();
     for (index, link) in scenario.links.iter().enumerate() {
         for (way, (from, to, direction)) in link.directions().into_iter().enumerate() {
@@ -158,7 +157,7 @@ fn links(
                 capacity: direction
                     .rate
                     .as_ref()
-                    .map(|rate| rate.at(Instant::ZERO).bytes_in(span) as f64),
+                    .map(|rate| rate.bytes_between(measured.0, measured.1)),
                 mean_queue: later.mean_since(&queue),
                 longest_queue: later.longest(),
             });
