@@ -114,9 +114,9 @@ pub(crate) const LINK: Section = Section {
         ),
         field(
             "mtu",
-            "bytes, 68 to 65535",
+            "bytes, 128 to 65535",
             "unlimited",
-            "the longest IP packet that it carries, both ways. To who sends a longer one over it comes ICMP's \"packet too big\" (RFC 1191); nothing is fragmented. A host at its end announces an MSS that fits",
+            "the longest IP packet that it carries, both ways. To who sends a longer one over it comes ICMP's \"packet too big\" (RFC 1191); nothing is fragmented. A host at its end announces an MSS that fits; others follow it down to their `min-mtu`",
         ),
         field("cost", "a number", "1", "routes take the way with the least sum of costs"),
         field("back", "a table of the keys below", "", "what is different in the direction back"),
@@ -263,7 +263,7 @@ impl Link {
 fn mtu(reader: &Reader<'_>) -> Result<u32> {
     let bytes: Bytes = reader.need("mtu")?;
     let mtu = u32::try_from(bytes.count()).ok().filter(|mtu| (68..=65_535).contains(mtu));
-    mtu.ok_or_else(|| reader.bad("mtu", format!("an MTU of {bytes} (expected 68B to 65535B)")))
+    mtu.ok_or_else(|| reader.bad("mtu", format!("an MTU of {bytes} (expected 128B to 65535B)")))
 }
 
 fn ends(reader: &Reader<'_>, names: &Names) -> Result<[NodeIndex; 2]> {

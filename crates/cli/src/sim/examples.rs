@@ -30,6 +30,7 @@ const EXAMPLES: &[Example] = shipped!(
     "leo-handovers"
     "parking-lot"
     "queues"
+    "repeated-handovers"
     "rough-link"
     "shared-ethernet"
     "six-round-trips"
@@ -42,6 +43,7 @@ const EXAMPLES: &[Example] = shipped!(
 /// The files that they name.
 const TRACES: &[(&str, &str)] = &[
     ("cellular.trace", include_str!("../../../../scenarios/cellular.trace")),
+    ("handover.csv", include_str!("../../../../scenarios/handover.csv")),
     ("rain.csv", include_str!("../../../../scenarios/rain.csv")),
 ];
 

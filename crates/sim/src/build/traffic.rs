@@ -58,6 +58,10 @@ fn one(simulation: &mut Simulation, flow: &Flow, ends: Ends, rng: &Streams) {
     match flow.workload.clone() {
         Workload::Bulk { bytes, opened_by, barrier } => {
             let bytes = bytes.map(|bytes| bytes.sample(&mut rng.of("size")).count());
+            // One that is to stop when it starts never comes.
+            let start = flow.start.sample(&mut rng.of("start"));
+            let comes = flow.stop.is_none_or(|stop| stop > start);
+            let barrier = barrier.filter(|_| comes);
             let barrier = barrier.map(|name| timed.simulation.barriers_mut().join(&name));
             timed.add(Bulk::new(ends, opened_by, bytes).waiting(barrier));
         }

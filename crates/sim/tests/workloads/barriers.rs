@@ -33,3 +33,11 @@ fn who_cannot_connect_is_not_waited_for() {
     assert_eq!(times(&outcome), [ms(250)]);
     assert_eq!(outcome.transfers[0].transfer.started.as_nanos(), 10_000_000_000);
 }
+
+#[test]
+fn who_never_starts_is_not_waited_for() {
+    let never = "[flow.never]\nfrom = \"server\"\nto = \"client\"\nbytes = \"1KB\"\nbarrier = \"all\"\nstart = \"2s\"\nstop = \"1s\"";
+    let outcome =
+        played(&scenario("", &format!("{}{never}", flow("bytes = \"1KB\"\nbarrier = \"all\""))));
+    assert_eq!(times(&outcome), [ms(250)]);
+}
