@@ -89,17 +89,17 @@ struct Way {
     medium: Option<usize>,
 }
 
-/// What has an alarm in the agenda: nodes, lines and media in turn.
+/// What has an alarm in the agenda: nodes, lines and media in turn, by fours, which are quickly told apart.
 const fn node_element(id: NodeId) -> usize {
-    3 * id
+    4 * id
 }
 
 const fn line_element(id: LineId) -> usize {
-    3 * id + 1
+    4 * id + 1
 }
 
 const fn medium_element(id: usize) -> usize {
-    3 * id + 2
+    4 * id + 2
 }
 
 impl<A: Application> Default for World<A> {
@@ -217,10 +217,10 @@ impl<A: Application> World<A> {
         let Some((at, element)) = self.agenda.pop(end) else { return false };
         assert!(at >= self.now, "time goes back from {:?} to {at:?}", self.now);
         self.now = at;
-        match element % 3 {
-            0 => self.wake(element / 3),
-            1 => self.deliver(element / 3),
-            _ => self.take_turns(element / 3),
+        match element % 4 {
+            0 => self.wake(element / 4),
+            1 => self.deliver(element / 4),
+            _ => self.take_turns(element / 4),
         }
         true
     }

@@ -52,8 +52,9 @@ pub struct Bottleneck<P, Q> {
     /// `None`: sends in no time.
     line: Option<Serialiser>,
     queue: Q,
-    /// When the packet being sent began.
+    /// When the packet being sent began, and how long it is with its frame.
     began: Instant,
+    framed: u64,
     /// When the packet being sent will have left; `None` when the line is idle.
     ends: Option<Instant>,
     occupancy: Occupancy,
@@ -74,6 +75,7 @@ impl<P: Packet, Q: Queue<P>> Bottleneck<P, Q> {
             line: rate.map(|rate| Serialiser::new(rate.into())),
             queue,
             began: Instant::ZERO,
+            framed: 0,
             ends: None,
             occupancy: Occupancy::default(),
             filters: false,
@@ -156,8 +158,7 @@ impl<P: Packet, Q: Queue<P>> Bottleneck<P, Q> {
     pub(super) fn pop_sent(&mut self, now: Instant) -> Option<(Transmission, P)> {
         let ended = self.ends.filter(|&ends| ends <= now && ends < Instant::FAR_FUTURE)?;
         let packet = self.queue.dequeue(ended)?;
-        let wire_len = self.framing.framed(packet.wire_len());
-        let sent = Transmission { began: self.began, ended, wire_len };
+        let sent = Transmission { began: self.began, ended, wire_len: self.framed };
         if self.gated {
             self.ends = None;
         } else {
@@ -178,9 +179,12 @@ impl<P: Packet, Q: Queue<P>> Bottleneck<P, Q> {
     /// Starts on the queue's head at `now`, if there is one.
     fn start(&mut self, now: Instant) {
         self.began = now;
-        self.ends = self.queue.head(now).map(|packet| match &mut self.line {
-            Some(line) => line.send(self.framing.framed(packet.wire_len())),
-            None => now,
+        self.ends = self.queue.head(now).map(|packet| {
+            self.framed = self.framing.framed(packet.wire_len());
+            match &mut self.line {
+                Some(line) => line.send(self.framed),
+                None => now,
+            }
         });
     }
 }

@@ -4,7 +4,7 @@
 //! each may send a *quantum* of bytes before its next turn. A queue that was empty comes before those that
 //! stand in the row already, for one turn; so flows that send little hardly wait. When all queues together
 //! exceed the limit, the one with most bytes loses half of its packets from its head, 64 at most (section
-//! 4.1.3).
+//! 4.1).
 //!
 //! CoDel leaves a queue of no more than one full-sized packet alone, each queue by itself; Linux takes all queues
 //! together for that. An urgent packet comes before all that waits in its own queue.

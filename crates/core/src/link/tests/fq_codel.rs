@@ -36,7 +36,7 @@ fn put(queue: &mut FqCoDel<Of>, flow: u64, packets: u64, len: u64) {
     }
 }
 
-/// "The byte-based nature" of turns (section 4.2): each queue sends a quantum before its next turn.
+/// Turns are by bytes (section 4.2): each queue sends a quantum before its next turn.
 #[test]
 fn turns_are_fair_in_bytes() {
     let mut queue = queue(FqCoDelConfig { quantum: Bytes::new(1500), ..Default::default() });
@@ -48,7 +48,7 @@ fn turns_are_fair_in_bytes() {
     assert_eq!(sent, turns);
 }
 
-/// A queue that was empty comes before those in the row, for one quantum (sections 4.1.2 and 4.2).
+/// A queue that was empty comes before those in the row, for one quantum (sections 4.1 and 4.2).
 #[test]
 fn sparse_flows_go_first() {
     let mut queue = queue(FqCoDelConfig::default());
@@ -88,7 +88,7 @@ fn flows_that_come_and_go_starve_nobody() {
     assert!(sent[1] >= 90, "{sent:?}");
 }
 
-/// The queue with most bytes loses half of its packets from its head, 64 at most (section 4.1.3).
+/// The queue with most bytes loses half of its packets from its head, 64 at most (section 4.1).
 #[test]
 fn the_longest_queue_is_pushed_out_from_its_head() {
     let limit = QueueLimit::Packets(400);
@@ -110,7 +110,7 @@ fn the_longest_queue_is_pushed_out_from_its_head() {
     assert_eq!(queue.dequeue(Instant::ZERO), Some(Of(1, 6, 1000)));
 }
 
-/// "CoDel … operating on each queue independently": one that is too slow is dropped from, and no other.
+/// CoDel works on each queue by itself (section 3): one that is too slow is dropped from, and no other.
 #[test]
 fn each_queue_is_controlled_by_itself() {
     let rate = Rate::from_bits_per_sec(8_000_000);
