@@ -17,7 +17,7 @@ const PAUSE: Duration = Duration::from_secs(10);
 const PARTS: f64 = 1000.0;
 
 /// What is shown.
-pub(super) struct Progress {
+pub(super) struct RunProgress {
     quiet: bool,
     /// On a terminal.
     bar: Option<ProgressBar>,
@@ -32,16 +32,16 @@ struct State {
     spoke: Instant,
 }
 
-impl Progress {
+impl RunProgress {
     /// Nothing has been done yet.
-    pub(super) fn new(quiet: bool) -> Progress {
+    pub(super) fn new(quiet: bool) -> RunProgress {
         let bar = (!quiet && stderr().is_terminal()).then(|| {
             let style = ProgressStyle::with_template("{bar:40} {msg} {elapsed} (left: {eta})");
             ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
         });
         let (running, spoke) = (BTreeMap::new(), Instant::now());
         let state = State { running, finished: 0, stored: 0, needed: 0, spoke };
-        Progress { quiet, bar, state: Mutex::new(state) }
+        RunProgress { quiet, bar, state: Mutex::new(state) }
     }
 
     /// Something has happened.

@@ -9,7 +9,7 @@
 //! CoDel leaves a queue of no more than one full-sized packet alone, each queue by itself; Linux takes all queues
 //! together for that. An urgent packet comes before all that waits in its own queue.
 
-use super::{CoDel, CoDelConfig, Count, Packet, Queue, QueueLimit};
+use super::{CoDel, CoDelConfig, Count, LinkPacket, Queue, QueueLimit};
 use crate::time::{Duration, Instant};
 use crate::units::Bytes;
 use std::collections::VecDeque;
@@ -79,7 +79,7 @@ pub struct FqCoDel<P> {
     marked: Count,
 }
 
-impl<P: Packet> FqCoDel<P> {
+impl<P: LinkPacket> FqCoDel<P> {
     /// Empty queues.
     pub fn new(config: FqCoDelConfig, seed: u64) -> FqCoDel<P> {
         let codel = CoDelConfig {
@@ -135,10 +135,10 @@ impl<P: Packet> FqCoDel<P> {
                 queue.waiting(usize::from(self.sending == Some(place)))
             };
             let listed = self.new.iter().chain(&self.old).copied();
-            let longest = listed.fold(None, |most: Option<(usize, Count)>, place| {
+            let longest = listed.fold(None, |max: Option<(usize, Count)>, place| {
                 let held = waiting(place);
-                let more = most.is_none_or(|(_, most)| held.bytes > most.bytes);
-                if more && held.packets > 0 { Some((place, held)) } else { most }
+                let more = max.is_none_or(|(_, max)| held.bytes > max.bytes);
+                if more && held.packets > 0 { Some((place, held)) } else { max }
             });
             let Some((place, held)) = longest else { return };
             let from = usize::from(self.sending == Some(place));
@@ -181,7 +181,7 @@ impl<P: Packet> FqCoDel<P> {
     }
 }
 
-impl<P: Packet> Queue<P> for FqCoDel<P> {
+impl<P: LinkPacket> Queue<P> for FqCoDel<P> {
     fn enqueue(&mut self, now: Instant, packet: P) -> Result<(), P> {
         let place = self.place(&packet);
         let Ok(()) = self.at(place, |queue| queue.enqueue(now, packet)) else {
@@ -201,7 +201,7 @@ impl<P: Packet> Queue<P> for FqCoDel<P> {
     fn head(&mut self, now: Instant) -> Option<&P> {
         while self.sending.is_none() {
             let place = self.select()?;
-            match self.at(place, |queue| queue.head(now).map(Packet::wire_len)) {
+            match self.at(place, |queue| queue.head(now).map(LinkPacket::wire_len)) {
                 Some(wire_len) => {
                     let sent = i64::try_from(wire_len).unwrap_or(i64::MAX);
                     let deficit = &mut self.flows[place].deficit;

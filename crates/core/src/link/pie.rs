@@ -10,7 +10,7 @@
 //! updates do depends on the events before them alone, so they are made up for at the next event.
 
 use super::loss::happens;
-use super::{Count, Packet, Queue, QueueLimit};
+use super::{Count, LinkPacket, Queue, QueueLimit};
 use crate::time::{Duration, Instant};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
@@ -55,14 +55,14 @@ const MEAN_PACKET: u64 = 1500;
 
 /// What the controller knows.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-struct Control {
+struct CongestionAlgorithm {
     probability: f64,
     delay: Duration,
     delay_before: Duration,
     burst: Duration,
 }
 
-impl Control {
+impl CongestionAlgorithm {
     /// Section 4.2, with the limits of section 5.5.
     fn update(&mut self, config: &PieConfig) {
         let [delay, before, target] =
@@ -103,7 +103,7 @@ pub struct Pie<P> {
     held: Count,
     dropped: Count,
     marked: Count,
-    control: Control,
+    control: CongestionAlgorithm,
     /// The next update.
     due: Instant,
     /// The sum of the probabilities since the last drop.
@@ -111,7 +111,7 @@ pub struct Pie<P> {
     rng: Pcg64Mcg,
 }
 
-impl<P: Packet> Pie<P> {
+impl<P: LinkPacket> Pie<P> {
     /// An empty queue.
     pub fn new(config: PieConfig, seed: u64) -> Pie<P> {
         Pie {
@@ -120,7 +120,7 @@ impl<P: Packet> Pie<P> {
             held: Count::default(),
             dropped: Count::default(),
             marked: Count::default(),
-            control: Control { burst: config.burst, ..Control::default() },
+            control: CongestionAlgorithm { burst: config.burst, ..CongestionAlgorithm::default() },
             due: Instant::ZERO + config.update,
             accumulated: 0.0,
             rng: Pcg64Mcg::seed_from_u64(seed ^ 0x0070_6965),
@@ -135,7 +135,8 @@ impl<P: Packet> Pie<P> {
     /// Another probability and delay for the same queue, at an update that has just been.
     #[cfg(test)]
     pub(super) fn set(&mut self, probability: f64, delay: Duration) {
-        self.control = Control { probability, delay, delay_before: delay, burst: Duration::ZERO };
+        self.control =
+            CongestionAlgorithm { probability, delay, delay_before: delay, burst: Duration::ZERO };
     }
 
     /// Takes the packet that came last out again.
@@ -189,7 +190,7 @@ impl<P: Packet> Pie<P> {
     }
 }
 
-impl<P: Packet> Queue<P> for Pie<P> {
+impl<P: LinkPacket> Queue<P> for Pie<P> {
     fn enqueue(&mut self, now: Instant, mut packet: P) -> Result<(), P> {
         self.catch_up(now);
         if !self.config.limit.admits(self.held, &packet) {

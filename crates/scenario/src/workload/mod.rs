@@ -23,7 +23,7 @@ pub enum Workload {
         /// How much; `None`: as long as the run lasts.
         bytes: Option<RandomSize>,
         /// Who opens the connection.
-        opened_by: End,
+        opened_by: FlowEnd,
         /// The barrier at which it waits with its connection until all of that name have theirs.
         barrier: Option<String>,
     },
@@ -101,7 +101,7 @@ pub enum Workload {
     strum::IntoStaticStr,
 )]
 #[strum(serialize_all = "kebab-case")]
-pub enum End {
+pub enum FlowEnd {
     /// The end that data come from.
     #[default]
     From,

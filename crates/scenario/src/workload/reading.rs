@@ -111,12 +111,12 @@ fn http(reader: &Reader<'_>, version: HttpVersion, connections: u32) -> Result<W
 }
 
 fn http2(reader: &Reader<'_>) -> Result<Http2> {
-    let sized = |key: &str, usual: u64, most: u64| {
+    let sized = |key: &str, usual: u64, max: u64| {
         let bytes = reader.or(key, Bytes::new(usual))?;
-        if (1..=most).contains(&bytes.count()) {
+        if (1..=max).contains(&bytes.count()) {
             return Ok(bytes);
         }
-        Err(reader.bad(key, format!("{key} = {bytes} (expected 1B to {most}B)")))
+        Err(reader.bad(key, format!("{key} = {bytes} (expected 1B to {max}B)")))
     };
     Ok(Http2 {
         page: reader.need("page")?,

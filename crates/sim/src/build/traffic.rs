@@ -4,8 +4,8 @@ use super::Layout;
 use crate::record::FlowId;
 use crate::simulation::Simulation;
 use crate::workload::{
-    Bulk, Ends, Http, Http2, Http2Rng, HttpRng, Ping, Plan, Poisson, PoissonRng, RequestResponse,
-    RequestRng, Telnet, Timed, Udp, UdpRng, Web, WebRng, Workload as Traffic,
+    Bulk, Ends, Http, Http2, Http2Rng, HttpRng, Ping, Poisson, PoissonRng, RequestPlan,
+    RequestResponse, RequestRng, Telnet, Timed, Udp, UdpRng, Web, WebRng, Workload as Traffic,
 };
 use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_core::time::Instant;
@@ -66,7 +66,7 @@ fn one(simulation: &mut Simulation, flow: &Flow, ends: Ends, rng: &Streams) {
             timed.add(Bulk::new(ends, opened_by, bytes).waiting(barrier));
         }
         Workload::RequestResponse { request, reply, server_delay, think, requests, connection } => {
-            let plan = Plan { request, reply, server_delay, think, requests, connection };
+            let plan = RequestPlan { request, reply, server_delay, think, requests, connection };
             let rng = RequestRng {
                 request: rng.of("request"),
                 reply: rng.of("reply"),

@@ -2,16 +2,16 @@
 
 use super::{Net, Simulation};
 use crate::barrier::{BarrierId, Barriers};
-use crate::world::End;
+use crate::world::Endpoint;
 
 impl Net {
     /// Gives notice when fewer than `bytes` wait at `end` to be sent for the first time.
-    pub fn watch_room(&mut self, end: End, bytes: u64) {
+    pub fn watch_room(&mut self, end: Endpoint, bytes: u64) {
         self.world.with(end, |stream, _| stream.watch_room(bytes));
     }
 
     /// How many bytes wait at `end` to be sent for the first time, while it lives.
-    pub fn unsent(&self, end: End) -> Option<u64> {
+    pub fn unsent(&self, end: Endpoint) -> Option<u64> {
         let (connection, stream) = self.world.session(end)?;
         Some(stream.unsent(connection))
     }

@@ -6,7 +6,7 @@ use crate::barrier::BarrierId;
 use crate::record::{Role, TransferId};
 use crate::simulation::{Call, Net, Service};
 use crate::stream::Notice;
-use crate::world::End;
+use crate::world::Endpoint;
 use bentpipe_core::tcp::connection::Opening;
 use bentpipe_scenario as scenario;
 
@@ -15,14 +15,14 @@ use bentpipe_scenario as scenario;
 pub struct Bulk {
     ends: Ends,
     /// Who opens the connection: the sender, or, for a download, the receiver.
-    opened_by: scenario::End,
+    opened_by: scenario::FlowEnd,
     /// How much to send; None: without end.
     bytes: Option<u64>,
     transfer: Option<TransferId>,
     /// It has its connection before it sends, and waits there for others.
     barrier: Option<BarrierId>,
     /// The connection's ends.
-    open: Vec<End>,
+    open: Vec<Endpoint>,
 }
 
 const SOURCE: u64 = 0;
@@ -30,10 +30,10 @@ const SINK: u64 = 1;
 
 impl Bulk {
     /// So many bytes, or as many as there can be, in one connection.
-    pub fn new(ends: Ends, opened_by: scenario::End, bytes: Option<u64>) -> Bulk {
+    pub fn new(ends: Ends, opened_by: scenario::FlowEnd, bytes: Option<u64>) -> Bulk {
         // A prearranged connection has no handshake: whoever sends is the first to be heard of.
         let prearranged = ends.tcp_to.opening == Opening::Prearranged;
-        let opened_by = if prearranged { scenario::End::From } else { opened_by };
+        let opened_by = if prearranged { scenario::FlowEnd::From } else { opened_by };
         Bulk { ends, opened_by, bytes, transfer: None, barrier: None, open: Vec::new() }
     }
 
@@ -73,7 +73,7 @@ impl Bulk {
         }
     }
 
-    fn send(&self, net: &mut Net, end: End) {
+    fn send(&self, net: &mut Net, end: Endpoint) {
         net.send(end, self.bytes.unwrap_or(u64::MAX));
         if self.bytes.is_some() {
             net.close(end);
@@ -90,7 +90,7 @@ impl Bulk {
         let Ends { from, to, tcp_from, tcp_to, .. } = self.ends;
         let call = match self.opened_by {
             // A T/TCP's SYN may carry the first of the data.
-            scenario::End::From => Call {
+            scenario::FlowEnd::From => Call {
                 from,
                 to,
                 service: Service::Other,
@@ -99,7 +99,7 @@ impl Bulk {
                 send: if sends { self.bytes.unwrap_or(u64::MAX) } else { 0 },
                 close: sends && self.bytes.is_some(),
             },
-            scenario::End::To => Call {
+            scenario::FlowEnd::To => Call {
                 from: to,
                 to: from,
                 service: Service::Other,
@@ -135,13 +135,13 @@ impl Workload for Bulk {
         }
     }
 
-    fn on_notice(&mut self, net: &mut Net, end: End, tag: u64, notice: Notice) {
+    fn on_notice(&mut self, net: &mut Net, end: Endpoint, tag: u64, notice: Notice) {
         let now = net.now();
         match (notice, tag) {
             (Notice::Begun, SOURCE) => {
                 self.open.push(end);
                 net.records.attach(end, self.ends.flow, Role::Source);
-                if self.opened_by == scenario::End::To && self.transfer.is_some() {
+                if self.opened_by == scenario::FlowEnd::To && self.transfer.is_some() {
                     self.send(net, end);
                 }
             }

@@ -12,7 +12,7 @@ use super::{AGAIN, Ends, RETRY, Workload, next_moment};
 use crate::record::{Role, TransferId};
 use crate::simulation::{Call, Net, Service};
 use crate::stream::Notice;
-use crate::world::End;
+use crate::world::Endpoint;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_scenario as scenario;
 use rand_pcg::Pcg64Mcg;
@@ -69,8 +69,8 @@ struct Page {
 #[derive(Debug)]
 struct Connection {
     number: u64,
-    client: End,
-    server: Option<End>,
+    client: Endpoint,
+    server: Option<Endpoint>,
     /// Bytes of all requests.
     requested: u64,
     /// Where the requests on their way end.
@@ -192,7 +192,7 @@ impl Http2 {
             if delay.is_zero() {
                 connection.ready(number);
             } else {
-                net.wake(net.now() + delay, connection.number * EXCHANGES + number);
+                net.set_timer(net.now() + delay, connection.number * EXCHANGES + number);
             }
         }
         connection.listen(net);
@@ -240,7 +240,7 @@ impl Http2 {
         let think = self.plan.think.sample(&mut self.rng.think);
         match next_moment(net.now(), self.since, think) {
             at if at <= net.now() => self.load(net),
-            at => net.wake(at, NEXT),
+            at => net.set_timer(at, NEXT),
         }
     }
 
@@ -251,7 +251,7 @@ impl Http2 {
         let mut lost: VecDeque<Exchange> = connection.open.into_values().collect();
         lost.append(&mut self.page.waiting);
         self.page.waiting = lost;
-        net.wake(net.now() + RETRY, AGAIN);
+        net.set_timer(net.now() + RETRY, AGAIN);
     }
 }
 
@@ -330,7 +330,7 @@ impl Workload for Http2 {
         }
     }
 
-    fn on_notice(&mut self, net: &mut Net, end: End, tag: u64, notice: Notice) {
+    fn on_notice(&mut self, net: &mut Net, end: Endpoint, tag: u64, notice: Notice) {
         let (number, at_server) = (tag >> 1, tag & 1 == SERVER);
         if notice == Notice::Begun && at_server {
             net.records.attach(end, self.ends.flow, Role::Source);

@@ -24,7 +24,7 @@ impl<A: Application> World<A> {
             free if free > self.now => Some(free),
             _ => medium.next(|line| lines[line].line.asks()),
         };
-        self.agenda.set(medium_element(id), next.map(|at| at.max(self.now)));
+        self.event_queue.set(medium_element(id), next.map(|at| at.max(self.now)));
     }
 
     /// Someone tries on medium `id`, or what was being sent has ended.

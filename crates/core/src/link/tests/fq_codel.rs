@@ -8,7 +8,7 @@ use rand_pcg::Pcg64Mcg;
 #[derive(Debug, PartialEq)]
 struct Of(u64, u64, u64);
 
-impl Packet for Of {
+impl LinkPacket for Of {
     fn wire_len(&self) -> u64 {
         self.2
     }

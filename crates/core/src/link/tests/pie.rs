@@ -8,7 +8,7 @@ use rand_pcg::Pcg64Mcg;
 #[derive(Debug)]
 struct Capable(bool);
 
-impl Packet for Capable {
+impl LinkPacket for Capable {
     fn wire_len(&self) -> u64 {
         1000
     }
@@ -109,8 +109,8 @@ fn drops_are_neither_in_a_row_nor_far_apart() {
             distances.push(std::mem::take(&mut since));
         }
     }
-    let (least, most) = (*distances.iter().min().unwrap(), *distances.iter().max().unwrap());
-    assert!((17..=18).contains(&least) && most <= 171, "{least} to {most}");
+    let (min, max) = (*distances.iter().min().unwrap(), *distances.iter().max().unwrap());
+    assert!((17..=18).contains(&min) && max <= 171, "{min} to {max}");
     // Sixteen or seventeen pass, then each with p.
     let mean = distances.iter().map(|n| f64::from(*n)).sum::<f64>() / distances.len() as f64;
     assert!((mean - (16.5 + 1.0 / p)).abs() < 1.5, "{mean}");

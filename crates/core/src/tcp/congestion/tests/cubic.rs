@@ -2,7 +2,7 @@
 
 use super::*;
 
-const CUBIC: Control = Control::Cubic { fast_convergence: true };
+const CUBIC: CongestionAlgorithm = CongestionAlgorithm::Cubic { fast_convergence: true };
 
 /// Seconds in congestion avoidance and the window then, after a loss at `w_max` segments.
 fn curve(w_max: u64, rtt: Duration, seconds: f64) -> Vec<(f64, f64)> {
@@ -91,8 +91,8 @@ fn reductions_follow_the_rfc() {
     let mut path = Path::avoiding(CUBIC, 2, millis(100));
     path.lose();
     assert_eq!(path.cwnd(), 2.0);
-    let congested = Congested { flight_size: SMSS, ..path.congested() };
-    path.congestion.on_ecn(&congested);
+    let event = CongestionEvent { flight_size: SMSS, ..path.event() };
+    path.congestion.on_ecn(&event);
     assert_eq!((path.cwnd(), path.congestion.ssthresh()), (1.0, 2 * SMSS));
 }
 
@@ -111,8 +111,8 @@ fn a_timeout_begins_a_new_curve_at_the_threshold() {
     near(path.cwnd(), 70.0 + 0.4 * t.powi(3), 0.05);
     // The same data again: the threshold is held.
     let held = path.congestion.ssthresh();
-    let congested = path.congested();
-    path.congestion.on_timeout(&congested, true);
+    let event = path.event();
+    path.congestion.on_timeout(&event, true);
     assert_eq!(path.congestion.ssthresh(), held);
 }
 
