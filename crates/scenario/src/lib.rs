@@ -19,6 +19,7 @@ mod fault;
 mod flow;
 pub mod gateway;
 mod helper;
+mod line;
 mod link;
 mod loss;
 mod names;
