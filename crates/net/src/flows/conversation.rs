@@ -69,7 +69,11 @@ impl Conversations {
         };
         let (record, expected) = (Arc::clone(&self.record), Arc::clone(&self.expected));
         scope.spawn(move || {
-            while let Ok((socket, peer)) = listener.socket().accept() {
+            loop {
+                let (socket, peer) = match listener.socket().accept() {
+                    Ok(accepted) => accepted,
+                    Err(error) => return record.failed(&error),
+                };
                 let port = peer.as_socket().map_or(0, |peer| peer.port());
                 let asked = expected.lock().unwrap_or_else(PoisonError::into_inner).remove(&port);
                 let (Some(asked), Ok(open)) = (asked, record.open(socket, true)) else { continue };

@@ -22,6 +22,7 @@ use bentpipe_core::time::{Duration, Instant};
 use bentpipe_scenario::{Flow, Http, RunEnd, Scenario, Seeds, Workload};
 use bulk::Bulk;
 use conversation::Conversations;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use rand_pcg::Pcg64Mcg;
 use record::FlowRecord;
 use socket::Place;
@@ -97,6 +98,7 @@ pub fn play(
     sockets: &[[SocketTcp; 2]],
     host: &mut dyn Host,
 ) -> Result<Played, PlayError> {
+    allow_files();
     let seeds = scenario.seeds(run);
     let mut actors = Vec::new();
     for (flow, tcp) in scenario.flows.iter().zip(sockets) {
@@ -136,6 +138,13 @@ pub fn play(
         watched.iter().for_each(|one| one.record.stop());
         played
     })
+}
+
+/// Many flows are many descriptors: as many as we may have. With fewer, one that cannot be had is told.
+fn allow_files() {
+    if let Ok((_, most)) = getrlimit(Resource::RLIMIT_NOFILE) {
+        let _ = setrlimit(Resource::RLIMIT_NOFILE, most, most);
+    }
 }
 
 struct Watched {

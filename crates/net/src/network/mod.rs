@@ -351,8 +351,9 @@ fn set_up_namespace(namespace: &Namespace, role: Role) -> Result<(), NetworkErro
     }
     // Pings of a flood are all answered.
     namespace.sysctl("net.ipv4.icmp_ratelimit", "0")?;
+    // A namespace begins with the machine's own.
+    namespace.sysctl("net.ipv4.ip_forward", if role == Role::Host { "0" } else { "1" })?;
     if role != Role::Host {
-        namespace.sysctl("net.ipv4.ip_forward", "1")?;
         let _ = namespace.sysctl("net.ipv6.conf.all.forwarding", "1");
     }
     Ok(())
