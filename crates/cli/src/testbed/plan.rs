@@ -38,7 +38,8 @@ pub(super) fn points(
         if !all.is_empty() {
             return Err(refused(&all, ""));
         }
-        let hint = " (--any-stack leaves what Linux does not have as Linux has it)";
+        let hint =
+            " (tcp = \"linux\" has what Linux has; --any-stack leaves the rest as it is there)";
         let stack = stack(&point.scenario, stacks).map_err(|all| refused(&all, hint))?;
         let gateways = gateways::files(experiment, &point, &layout)?;
         points.push(LivePoint { point, stack, gateways });

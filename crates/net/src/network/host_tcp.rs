@@ -155,8 +155,9 @@ fn obstacle(
 
 /// Congestion controls, with the parameters that the kernel gives them, and what it calls them. Its BBR
 /// is the first version.
-const KERNEL: [(&str, &str); 8] = [
+const KERNEL: [(&str, &str); 9] = [
     ("standard", "reno"),
+    ("cubic:as-linux=on", "cubic"),
     ("cubic", "cubic"),
     ("bbr1", "bbr"),
     ("vegas:alpha=2;beta=4;gamma=1", "vegas"),
