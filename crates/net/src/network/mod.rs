@@ -7,7 +7,7 @@
 //! ```
 //!
 //! It outlives the command that has made it: what there is stands in a directory of its own
-//! ([`state`]), where the next command finds it, and `down` finds it after any kill. Devices belong
+//! ([`Folder`]), where the next command finds it, and `down` finds it after any kill. Devices belong
 //! to their link's process and go with it; everything else goes with the namespaces.
 
 mod daemon;
