@@ -342,7 +342,7 @@ fn killed() {
     assert!(bed.fail(&["up", "x.toml", "--name", &bed.name]).contains("is not whole"));
     bed.down();
     // Killed while it comes up, at whatever moment.
-    for millis in [10, 60, 150, 400] {
+    for millis in [5, 10, 20, 40, 60, 80, 120, 160, 250, 400] {
         let mut command = bed.command(&["up", "x.toml", "--name", &bed.name]);
         let mut up = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("up");
         std::thread::sleep(Duration::from_millis(millis));

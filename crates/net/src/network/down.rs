@@ -8,10 +8,14 @@ use nix::sys::signal::Signal;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// How long whoever runs on the testbed may take to stop.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// How often we look for commands that are still at work, and how long after the last one once more.
+const LOOK: Duration = Duration::from_millis(10);
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// Removes the testbed `name`: its processes, its namespaces with all that is in them, its
 /// directory. Whoever is at work on it is interrupted first.
@@ -41,8 +45,37 @@ pub fn down(name: &str) -> Result<(), NetworkError> {
     Ok(())
 }
 
-/// Removes all that there is of the testbed `name`.
+/// Removes all that there is of the testbed `name`, and what the last commands of an `up` that was killed
+/// are still making: they run on without it.
 pub(super) fn remove(name: &str, folder: &Folder) {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        while is_being_made(name) && Instant::now() < deadline {
+            thread::sleep(LOOK);
+        }
+        remove_once(name, folder);
+        thread::sleep(PAUSE);
+        let left = is_being_made(name) || !namespaces_of(name).is_empty();
+        if !left || Instant::now() > deadline {
+            return;
+        }
+    }
+}
+
+/// Whether an `ip` runs that names one of the namespaces.
+fn is_being_made(name: &str) -> bool {
+    let begin = layout::namespaces(name);
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    processes.into_iter().any(|process| {
+        let arguments = fs::read(process.path().join("cmdline")).unwrap_or_default();
+        let mut arguments = arguments.split(|byte| *byte == 0);
+        let program = arguments.next().unwrap_or_default();
+        program.rsplit(|byte| *byte == b'/').next() == Some(b"ip")
+            && arguments.any(|argument| argument.starts_with(begin.as_bytes()))
+    })
+}
+
+fn remove_once(name: &str, folder: &Folder) {
     if let Ok(state) = folder.state(name) {
         let processes: Vec<Known> = state.daemons.iter().map(|daemon| daemon.process).collect();
         daemon::end(&processes);

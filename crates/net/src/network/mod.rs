@@ -82,8 +82,11 @@ impl Network {
         stop: &AtomicBool,
     ) -> Result<Network, NetworkError> {
         let folder = Folder::of(request.name)?;
-        let held = Held::take(request.name, &folder, Duration::ZERO)?;
         let layout = Layout::of(&request.experiment.point(0).scenario, request.name);
+        // Before the lock, so that `down` knows of whatever is there; and behind it, as `down` may have
+        // removed it meanwhile.
+        folder.create()?;
+        let held = Held::take(request.name, &folder, Duration::ZERO)?;
         folder.create()?;
         held.sign()?;
         let state = State {
