@@ -11,7 +11,7 @@ use bentpipe_lab::{
 use bentpipe_net::flows::{Host, PlayError, play};
 use bentpipe_net::netns::Namespace;
 use bentpipe_net::network::{DirectionReport, Network, NetworkError, Stacks};
-use bentpipe_scenario::repeat::{Decision, Enough};
+use bentpipe_scenario::repeat::Decision;
 use bentpipe_scenario::{Change, Experiment, Repeat};
 use serde_json::Value;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -194,8 +194,7 @@ impl Session<'_> {
                 Decision::Enough { because, .. } => Some(because),
                 Decision::Continue => None,
             };
-            let known: Option<Enough> = end.because;
-            if known.is_none() {
+            if end.because.is_none() {
                 self.needed = self.needed.max(self.finished + 1);
             }
             let needed = self.needed;
