@@ -23,7 +23,7 @@ use bentpipe_net::testbed::{SatelliteLink, TestbedError};
 
 use lossy::Lossy;
 use measure::MeasureError;
-use progress::Progress;
+use progress::DemoProgress;
 use report::{Report, Row};
 
 /// The four files: KB and MB are decimal.
@@ -98,7 +98,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, DemoError> {
     eprintln!("bentpipe demo: {}", report::describe(&link));
     let gateways = !arguments.end_to_end_only;
     let steps = SIZES.len() * (1 + usize::from(gateways)) + lossy::STEPS;
-    let mut progress = Progress::new(steps);
+    let mut progress = DemoProgress::new(steps);
     let rows = measure::all(&link, &SIZES, gateways, &mut progress)?;
     let lossy = Lossy::new(&link, lossy::measure(&link, gateways, &mut progress)?);
     let hosts = "Linux at the ends, with CUBIC unless another is named";

@@ -6,8 +6,8 @@ use bentpipe_core::link::{
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::{Probability, Rate, parse_duration};
 use bentpipe_net::divert::{Divert, DivertConfig, DivertError, Side};
-use bentpipe_net::emulator::{Emulator, Exit, Summary};
-use bentpipe_net::enclosed::{Enclosed, EnclosedError};
+use bentpipe_net::emulator::{Emulator, Exit, LinkSummary};
+use bentpipe_net::netns_command::{NetnsCommand, NetnsCommandError};
 use bentpipe_net::poll::LoopError;
 use bentpipe_net::signals::{Signal, Signals};
 use serde_json::{Value, json};
@@ -101,7 +101,7 @@ pub(crate) enum Error {
     Divert(#[from] DivertError),
     /// Running the command.
     #[error(transparent)]
-    Enclosed(#[from] EnclosedError),
+    NetnsCommand(#[from] NetnsCommandError),
     /// Running.
     #[error(transparent)]
     Emulator(#[from] LoopError),
@@ -154,7 +154,7 @@ fn around(
     configs: &[LinkConfig; 2],
     signals: &Signals,
 ) -> Result<ExitCode, Error> {
-    let (mut command, tuns) = Enclosed::start(&arguments.command)?;
+    let (mut command, tuns) = NetnsCommand::start(&arguments.command)?;
     let mut emulator = Emulator::new(tuns, Exit::Other, [&configs[0], &configs[1]]);
     // Ctrl-C has reached the command as well: whether it ends is its own affair.
     while let Some(signal) = emulator.run(signals, Some(command.ended()))? {
@@ -193,7 +193,7 @@ impl Arguments {
 
     fn print_summary(
         &self,
-        summary: &Summary,
+        summary: &LinkSummary,
         names: &[String; 2],
         out: &mut dyn Write,
     ) -> io::Result<()> {

@@ -1,8 +1,8 @@
 //! The documents say what is so: no link is dead, and each list of names is that of its registry.
 
-use bentpipe_core::tcp::congestion::Control;
+use bentpipe_core::tcp::congestion::CongestionAlgorithm;
 use bentpipe_core::tcp::presets::PRESETS;
-use bentpipe_core::tcp::recovery::Algorithm;
+use bentpipe_core::tcp::recovery::RecoveryAlgorithm;
 use bentpipe_scenario::reference;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -138,16 +138,16 @@ fn subcommands() -> BTreeSet<String> {
 
 #[test]
 fn lists_are_those_of_the_registries() {
-    let recoveries = "?".parse::<Algorithm>().unwrap_err().to_string();
+    let recoveries = "?".parse::<RecoveryAlgorithm>().unwrap_err().to_string();
     let algorithms: BTreeSet<String> =
-        names(Control::NAMES).union(&there_are(&recoveries)).cloned().collect();
+        names(CongestionAlgorithm::NAMES).union(&there_are(&recoveries)).cloned().collect();
     let mut wrong = Vec::new();
     for (document, head, registry) in [
         ("docs/design/algorithms.md", "| algorithm |", algorithms),
         ("docs/presets.md", "| preset |", names(PRESETS.iter().map(|preset| preset.name))),
         ("docs/link.md", "| queue |", kinds("queue")),
         ("docs/design/simulator.md", "| workload |", kinds("flow.NAME")),
-        ("docs/design/simulator.md", "| middlebox |", kinds("helper.NAME")),
+        ("docs/design/simulator.md", "| middlebox |", kinds("middlebox.NAME")),
         ("docs/extending.md", "| subcommand |", subcommands()),
     ] {
         assert!(!registry.is_empty(), "the registry of `{head}`");
@@ -168,8 +168,8 @@ fn pages_say_which_question_they_answer_and_overviews_are_short() {
         let first = text.lines().nth(2).unwrap_or_default();
         assert!(first.starts_with('*') && first.contains('?'), "{}: {first}", page.display());
     }
-    for (document, most) in [("README.md", 120), ("ARCHITECTURE.md", 200)] {
+    for (document, max) in [("README.md", 120), ("ARCHITECTURE.md", 200)] {
         let lines = read(document).lines().count();
-        assert!(lines <= most, "{document} has {lines} lines, {most} at most");
+        assert!(lines <= max, "{document} has {lines} lines, {max} at most");
     }
 }

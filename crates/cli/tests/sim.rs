@@ -160,7 +160,7 @@ fn check_runs_nothing() {
     let text = prints(place.path(), &["check", "small.toml"]);
     assert_eq!(text, "A small one\n2 points × 2 runs\n    0  delay=20ms\n    1  delay=100ms\n");
     let value = json(place.path(), &["check", "six-round-trips", "--json"]);
-    assert_eq!(value["runs"]["most"], 50);
+    assert_eq!(value["runs"]["max"], 50);
     assert!(!place.path().join("results").exists());
 }
 

@@ -3,8 +3,8 @@
 //! The same code runs in virtual time in the simulator and on real packets in the gateway.
 #![forbid(unsafe_code)]
 
-pub mod condensed;
 pub mod link;
+pub mod snapshot;
 pub mod tcp;
 pub mod text;
 pub mod time;

@@ -2,17 +2,17 @@
 //! arrives once and in order, windows are at least one segment, no deadline lies in the past,
 //! nothing is sent beyond what the peer promised, and who has nothing to say is quiet.
 //!
-//! Algorithms are put to the test by being in [`Algorithm::ALL`] or [`Control::ALL`].
+//! Algorithms are put to the test by being in [`RecoveryAlgorithm::ALL`] or [`CongestionAlgorithm::ALL`].
 
 mod kept;
 mod pair;
 
 use bentpipe_core::tcp::buffer::{Chunks, Pattern};
-use bentpipe_core::tcp::congestion::{Control, Growth, InitialWindowUse, Probing};
+use bentpipe_core::tcp::congestion::{CongestionAlgorithm, Growth, InitialWindowUse, Probing};
 use bentpipe_core::tcp::connection::{ConnectionConfig, Opening};
 use bentpipe_core::tcp::pacing::Pacing;
 use bentpipe_core::tcp::receiver::AckPolicy;
-use bentpipe_core::tcp::recovery::Algorithm;
+use bentpipe_core::tcp::recovery::RecoveryAlgorithm;
 use bentpipe_core::tcp::rtt::RtoConfig;
 use bentpipe_core::tcp::sender::{InitialWindow, Reduction, SenderConfig};
 use bentpipe_core::time::{Duration, Instant};
@@ -22,19 +22,19 @@ use pair::{Close, End, Faults, Pace, Setup, run};
 use proptest::prelude::*;
 
 /// Every loss recovery algorithm.
-fn algorithms() -> impl Strategy<Value = Algorithm> {
-    proptest::sample::select(Algorithm::ALL)
+fn algorithms() -> impl Strategy<Value = RecoveryAlgorithm> {
+    proptest::sample::select(RecoveryAlgorithm::ALL)
 }
 
 /// Every congestion control, with every slow start.
-fn controls() -> impl Strategy<Value = (Control, Growth, InitialWindowUse, Probing)> {
+fn controls() -> impl Strategy<Value = (CongestionAlgorithm, Growth, InitialWindowUse, Probing)> {
     let uses = [
         InitialWindowUse::Beginning,
         InitialWindowUse::BeginningAndIdle,
         InitialWindowUse::EverySlowStart,
     ];
     (
-        proptest::sample::select(Control::ALL.to_vec()),
+        proptest::sample::select(CongestionAlgorithm::ALL.to_vec()),
         proptest::sample::select(Growth::ALL.to_vec()),
         proptest::sample::select(uses.to_vec()),
         prop_oneof![Just(Probing::TwiceAckRate), Just(Probing::AckRate)],

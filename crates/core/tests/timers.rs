@@ -2,7 +2,7 @@
 //! (Henderson, section 4.1.6: by the fine clock, coarse timeouts came before fast recovery could
 //! be accomplished).
 
-use bentpipe_core::tcp::recovery::Algorithm;
+use bentpipe_core::tcp::recovery::RecoveryAlgorithm;
 use bentpipe_core::tcp::rtt::RtoConfig;
 use bentpipe_core::tcp::sender::{Ack, InitialWindow, Sender, SenderConfig};
 use bentpipe_core::time::{Duration, Instant};
@@ -32,7 +32,7 @@ fn timeouts_in_fast_recovery(tick: u64) -> (u64, u64, Duration) {
         SenderConfig {
             smss: SMSS,
             max_burst: SMSS,
-            algorithm: Algorithm::NewReno,
+            algorithm: RecoveryAlgorithm::NewReno,
             initial_window: InitialWindow::Segments(8),
             restart_after_idle: false,
             rto,

@@ -29,4 +29,4 @@ pub use config::{
 pub use ingress::{Checksums, Datagram, Forward, Ingress, Packets};
 pub use observe::{Event, Hosts, Reason, Release, Severity, SideStats, Summary, Traffic};
 pub use side::{PerSide, Side};
-pub use table::{Disposition, Emission, FlowState, FlowView, Gateway, LegView, LinkView, TakenFor};
+pub use table::{Disposition, FlowState, FlowView, Gateway, LegView, LinkView, TakenFor, Transmit};

@@ -4,8 +4,8 @@ mod answered;
 mod discard;
 mod flood;
 mod gaps;
+mod hibernation;
 mod icmp;
-mod leaving;
 mod modes;
 mod mss;
 mod observation;
@@ -15,7 +15,7 @@ mod panics;
 mod policy;
 mod pool;
 mod probes;
-mod resting;
+mod release;
 mod silence;
 mod turns;
 mod watched;
@@ -23,7 +23,7 @@ mod watched;
 use super::*;
 use bentpipe_core::tcp::buffer::Payload;
 use bentpipe_core::time::{Duration, Instant};
-use bentpipe_core::wire::{Amendment, Flags, IpHeader, SeqNum, TcpHeader, TcpOptions, Timestamps};
+use bentpipe_core::wire::{AckRewrite, Flags, IpHeader, SeqNum, TcpHeader, TcpOptions, Timestamps};
 use std::net::IpAddr;
 
 const CLIENT_ISN: SeqNum = SeqNum(1_000);
@@ -75,24 +75,24 @@ impl Table {
         ip: &IpHeader,
         tcp: &TcpHeader,
         payload: &[u8],
-    ) -> Vec<Emission> {
+    ) -> Vec<Transmit> {
         self.gateway.handle_packet(self.now, from, ip, tcp, Payload::Bytes(payload));
         self.sent()
     }
 
     #[allow(clippy::needless_pass_by_value)]
-    fn send(&mut self, from: Side, tcp: TcpHeader, payload: &[u8]) -> Vec<Emission> {
+    fn send(&mut self, from: Side, tcp: TcpHeader, payload: &[u8]) -> Vec<Transmit> {
         self.give(from, &Self::ip(from), &tcp, payload)
     }
 
-    fn sent(&mut self) -> Vec<Emission> {
+    fn sent(&mut self) -> Vec<Transmit> {
         let sent = std::iter::from_fn(|| self.gateway.poll_transmit(self.now)).collect();
         assert_eq!(self.gateway.panicked(), 0, "a flow panicked");
         sent
     }
 
     /// Lets time pass, timer by timer; what the gateway sends meanwhile.
-    fn wait(&mut self, span: Duration) -> Vec<Emission> {
+    fn wait(&mut self, span: Duration) -> Vec<Transmit> {
         let (end, mut sent, mut turns) = (self.now + span, Vec::new(), 0);
         while let Some(at) = self.gateway.poll_timeout().filter(|at| *at <= end) {
             turns += 1;
@@ -124,7 +124,7 @@ impl Table {
 }
 
 #[test]
-fn an_idle_flow_is_handed_back() {
+fn an_idle_flow_is_released() {
     let mut table = Table::new(Config::default());
     table.open();
     table.send(Side::Lan, Table::segment(Side::Lan, 1, 1, Flags::ACK), b"hello");
@@ -132,7 +132,7 @@ fn an_idle_flow_is_handed_back() {
     table.send(Side::Satellite, Table::segment(Side::Satellite, 1, 6, Flags::ACK), b"");
     assert_eq!(table.gateway.held(), 0, "an idle flow holds no buffer");
     table.wait(Duration::from_secs(7201));
-    assert_eq!(table.gateway.summary().handed_back(Release::Idle), 1);
+    assert_eq!(table.gateway.summary().released(Release::Idle), 1);
     assert_eq!(table.gateway.flows(), 0);
 }
 

@@ -60,7 +60,7 @@ impl Network {
         let payload = [7; 1460];
         let payload = Payload::Bytes(&payload[..len]);
         let verdict = self.gateway.handle_packet(self.now, from, &ip, &tcp, payload);
-        assert_eq!(verdict, Disposition::Taken, "{tcp:?}");
+        assert_eq!(verdict, Disposition::Consumed, "{tcp:?}");
         self.transmit();
     }
 

@@ -71,8 +71,8 @@ impl Network {
         let payload = [7; 1460];
         let payload = Payload::Bytes(&payload[..len as usize]);
         match self.gateway.handle_packet(self.now, from, &ip, &tcp, payload) {
-            Disposition::Taken => {}
-            Disposition::Forward(reason) | Disposition::Amend(reason, _) => {
+            Disposition::Consumed => {}
+            Disposition::Forward(reason) | Disposition::RewriteAck(reason, _) => {
                 *self.refused.entry(reason).or_default() += 1;
             }
         }

@@ -59,7 +59,7 @@ fn flood(gateway: &mut Gateway<Chunks>, order: Order, ipv6: bool, count: u32) {
         let (ip, tcp) = syn(order, ipv6, number);
         let verdict =
             gateway.handle_packet(Instant::ZERO, Side::Satellite, &ip, &tcp, Payload::EMPTY);
-        assert_eq!(verdict, Disposition::Taken);
+        assert_eq!(verdict, Disposition::Consumed);
         let sent = gateway.poll_transmit(Instant::ZERO).expect("it is sent on");
         assert_eq!((sent.to, sent.tcp.flags), (Side::Lan, Flags::SYN));
     }

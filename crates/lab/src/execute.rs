@@ -5,7 +5,7 @@
 //! no work to divide further.
 
 use crate::attempt::{Attempt, Simulate, attempt, simulate};
-use crate::plan::{Job, Next, Plan, PointEnd};
+use crate::plan::{Job, Next, PointEnd, RunPlan};
 use crate::store::{Damaged, Key, RunRecord, Store};
 use bentpipe_scenario::{Experiment, Point, Repeat};
 use std::io;
@@ -135,7 +135,7 @@ fn execute_by(
     let repeat = if options.run.is_some() { Repeat::Runs(1) } else { experiment.repeat };
     let ahead = u32::try_from(options.threads.get()).unwrap_or(u32::MAX / 2);
     let shared = Mutex::new(Shared {
-        plan: Plan::new(points, repeat, ahead),
+        plan: RunPlan::new(points, repeat, ahead),
         failures: Vec::new(),
         error: None,
         made: 0,
@@ -182,7 +182,7 @@ struct Laboratory<'a> {
 }
 
 struct Shared {
-    plan: Plan,
+    plan: RunPlan,
     failures: Vec<Failure>,
     error: Option<LabError>,
     made: u64,

@@ -42,11 +42,11 @@ pub(crate) enum Next {
 
 /// All points of an experiment.
 #[derive(Debug)]
-pub(crate) struct Plan {
+pub(crate) struct RunPlan {
     repeat: Repeat,
     /// So many runs of a point are made ahead at most.
     ahead: u32,
-    points: BTreeMap<usize, State>,
+    points: BTreeMap<usize, PointState>,
     /// Points that have runs that are needed and not begun.
     ready: BTreeSet<usize>,
     /// Points that are not at their end.
@@ -56,7 +56,7 @@ pub(crate) struct Plan {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct PointState {
     /// Runs that have begun.
     begun: u32,
     /// Runs that are known to be needed.
@@ -70,28 +70,32 @@ struct State {
     because: Option<Enough>,
 }
 
-impl Plan {
+impl RunPlan {
     /// `points` by `repeat`, with at most `ahead` runs of a point that may not be needed.
-    pub(crate) fn new(points: impl IntoIterator<Item = usize>, repeat: Repeat, ahead: u32) -> Plan {
+    pub(crate) fn new(
+        points: impl IntoIterator<Item = usize>,
+        repeat: Repeat,
+        ahead: u32,
+    ) -> RunPlan {
         let needed = match repeat {
             Repeat::Runs(runs) => runs,
-            Repeat::Until { least, .. } => least,
+            Repeat::Until { min, .. } => min,
         };
-        let state = |point| (point, State { needed, ..State::default() });
-        let points: BTreeMap<usize, State> = points.into_iter().map(state).collect();
+        let state = |point| (point, PointState { needed, ..PointState::default() });
+        let points: BTreeMap<usize, PointState> = points.into_iter().map(state).collect();
         let open: BTreeSet<usize> = points.keys().copied().collect();
         let in_all = u64::from(needed) * points.len() as u64;
-        Plan { repeat, ahead, points, ready: open.clone(), open, needed: in_all }
+        RunPlan { repeat, ahead, points, ready: open.clone(), open, needed: in_all }
     }
 
     /// What comes next: needed runs in the points' order, then runs ahead.
     pub(crate) fn next(&mut self) -> Next {
-        let most = self.repeat.most();
+        let max = self.repeat.max();
         let point = self.ready.first().copied().or_else(|| {
             let state = |point: &&usize| &self.points[*point];
             let may = self.open.iter().filter(|point| {
-                let State { begun, needed, .. } = *state(point);
-                begun < most && begun < needed + self.ahead
+                let PointState { begun, needed, .. } = *state(point);
+                begun < max && begun < needed + self.ahead
             });
             may.min_by_key(|point| state(point).begun - state(point).counted).copied()
         });
@@ -152,7 +156,7 @@ impl Plan {
     }
 }
 
-impl State {
+impl PointState {
     fn end(&self, point: usize) -> PointEnd {
         PointEnd { point, runs: self.counted, because: self.because }
     }
@@ -164,7 +168,7 @@ mod tests {
     use bentpipe_scenario::repeat::Measure;
 
     const UNTIL: Repeat =
-        Repeat::Until { measure: Measure::StandardDeviation, within: 0.1, least: 2, most: 9 };
+        Repeat::Until { measure: Measure::StandardDeviation, within: 0.1, min: 2, max: 9 };
 
     /// Run r of point p gives this figure: points settle after different numbers of runs.
     fn figure(job: Job) -> Option<Vec<f64>> {
@@ -174,7 +178,7 @@ mod tests {
 
     /// Makes all runs with so many at a time, which end in an order that `order` draws.
     fn ends(threads: usize, mut order: impl FnMut(usize) -> usize) -> (Vec<PointEnd>, usize) {
-        let mut plan = Plan::new(0..4, UNTIL, threads as u32);
+        let mut plan = RunPlan::new(0..4, UNTIL, threads as u32);
         let (mut running, mut made) = (Vec::new(), 0);
         loop {
             match plan.next() {
@@ -215,7 +219,7 @@ mod tests {
 
     #[test]
     fn points_are_done_in_order_and_no_more_than_asked_for() {
-        let mut plan = Plan::new([2, 5], Repeat::Runs(2), 8);
+        let mut plan = RunPlan::new([2, 5], Repeat::Runs(2), 8);
         let job = |point, run| Next::Run(Job { point, run });
         let all: Vec<Next> = (0..5).map(|_| plan.next()).collect();
         assert_eq!(all, [job(2, 0), job(2, 1), job(5, 0), job(5, 1), Next::Wait]);

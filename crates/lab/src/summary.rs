@@ -4,7 +4,7 @@ use crate::cell::Column;
 use crate::cell::Kind::{Count, Number, Text};
 use crate::plan::PointEnd;
 use crate::store::RunRecord;
-use bentpipe_scenario::repeat::{Enough, Summary};
+use bentpipe_scenario::repeat::{Enough, SampleSummary};
 use serde_json::{Map, Value, json};
 
 /// A point's runs.
@@ -25,9 +25,9 @@ pub struct PointSummary {
     /// Each flow that is not background.
     pub flows: Vec<FlowSummary>,
     /// Of the busiest direction of a link.
-    pub utilisation: Option<Summary>,
+    pub utilisation: Option<SampleSummary>,
     /// Jain's index.
-    pub fairness: Option<Summary>,
+    pub fairness: Option<SampleSummary>,
 }
 
 /// A flow in a point's runs.
@@ -36,13 +36,13 @@ pub struct FlowSummary {
     /// Its name.
     pub name: String,
     /// In bit/s.
-    pub goodput: Option<Summary>,
+    pub goodput: Option<SampleSummary>,
     /// Mean completion time of its transfers in seconds, of runs in which one was completed.
-    pub completion: Option<Summary>,
+    pub completion: Option<SampleSummary>,
     /// Segments retransmitted.
-    pub retransmissions: Option<Summary>,
+    pub retransmissions: Option<SampleSummary>,
     /// Expiries of the retransmission timer.
-    pub timeouts: Option<Summary>,
+    pub timeouts: Option<SampleSummary>,
 }
 
 impl PointSummary {
@@ -53,7 +53,7 @@ impl PointSummary {
         runs: &[&RunRecord],
     ) -> PointSummary {
         let of = |figure: &dyn Fn(&RunRecord) -> Option<f64>| {
-            Summary::of(&runs.iter().filter_map(|run| figure(run)).collect::<Vec<f64>>())
+            SampleSummary::of(&runs.iter().filter_map(|run| figure(run)).collect::<Vec<f64>>())
         };
         let names = runs.first().map_or(&[][..], |run| &run.flows);
         let flows = names.iter().enumerate().map(|(index, flow)| FlowSummary {
@@ -103,7 +103,7 @@ fn reason(because: Enough) -> &'static str {
     }
 }
 
-fn figure(summary: Option<Summary>) -> Value {
+fn figure(summary: Option<SampleSummary>) -> Value {
     summary.map_or(Value::Null, |summary| {
         json!({
             "samples": summary.samples,
@@ -119,8 +119,8 @@ fn figure(summary: Option<Summary>) -> Value {
 pub(crate) struct SummaryRow {
     flow: FlowSummary,
     runs: u32,
-    utilisation: Option<Summary>,
-    fairness: Option<Summary>,
+    utilisation: Option<SampleSummary>,
+    fairness: Option<SampleSummary>,
 }
 
 impl SummaryRow {

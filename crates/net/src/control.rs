@@ -76,16 +76,16 @@ type Asked = (Question, SyncSender<Snapshot>);
 
 /// Asks. Clones ask the same gateway.
 #[derive(Debug, Clone)]
-pub struct Asker {
+pub struct ControlClient {
     asked: SyncSender<Asked>,
-    wake: Arc<EventFd>,
+    waker: Arc<EventFd>,
 }
 
 /// The loop's end: readable until every question is answered.
 #[derive(Debug)]
 pub(crate) struct Questions {
     asked: Receiver<Asked>,
-    wake: Arc<EventFd>,
+    waker: Arc<EventFd>,
     draft: Option<Draft>,
 }
 
@@ -104,16 +104,16 @@ pub(crate) struct Draft {
 ///
 /// # Errors
 /// When no event descriptor can be had.
-pub(crate) fn channel() -> io::Result<(Asker, Questions)> {
+pub(crate) fn channel() -> io::Result<(ControlClient, Questions)> {
     // As a semaphore: each read is for one question, and the rest keep it readable.
     let flags = EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_SEMAPHORE;
-    let wake = Arc::new(EventFd::from_flags(flags)?);
+    let waker = Arc::new(EventFd::from_flags(flags)?);
     let (send, receive) = sync_channel(WAITING);
-    let asker = Asker { asked: send, wake: Arc::clone(&wake) };
-    Ok((asker, Questions { asked: receive, wake, draft: None }))
+    let control_client = ControlClient { asked: send, waker: Arc::clone(&waker) };
+    Ok((control_client, Questions { asked: receive, waker, draft: None }))
 }
 
-impl Asker {
+impl ControlClient {
     /// Asks, and waits for the answer.
     ///
     /// # Errors
@@ -125,7 +125,7 @@ impl Asker {
             TrySendError::Disconnected(_) => AskError::Ended,
         })?;
         // A counter that is full is readable all the more.
-        let _ = self.wake.write(1);
+        let _ = self.waker.write(1);
         receive.recv_timeout(PATIENCE).map_err(|error| match error {
             RecvTimeoutError::Timeout => AskError::Late,
             RecvTimeoutError::Disconnected => AskError::Ended,
@@ -139,7 +139,7 @@ impl Questions {
         if self.draft.is_none() {
             let Ok((question, reply)) = self.asked.try_recv() else {
                 // Woken for nothing, which is not to happen again at once.
-                let _ = self.wake.read();
+                let _ = self.waker.read();
                 return None;
             };
             self.draft = Some(Draft { question, flows: Vec::new(), slot: 0, reply });
@@ -150,7 +150,7 @@ impl Questions {
     /// The answer is complete but for the totals.
     pub(crate) fn reply(&mut self, totals: Totals) {
         let Some(Draft { flows, reply, .. }) = self.draft.take() else { return };
-        let _ = self.wake.read();
+        let _ = self.waker.read();
         // Who asked may have lost patience.
         let _ = reply.try_send(Snapshot { totals, flows });
     }
@@ -158,7 +158,7 @@ impl Questions {
 
 impl AsFd for Questions {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.wake.as_fd()
+        self.waker.as_fd()
     }
 }
 
@@ -191,10 +191,11 @@ mod tests {
 
     #[test]
     fn each_question_wakes_the_loop_and_gets_its_answer() {
-        let (asker, mut questions) = channel().unwrap();
+        let (control_client, mut questions) = channel().unwrap();
         thread::scope(|scope| {
-            let asking: Vec<_> =
-                (0..3).map(|_| scope.spawn(|| asker.ask(Question::Totals).unwrap())).collect();
+            let asking: Vec<_> = (0..3)
+                .map(|_| scope.spawn(|| control_client.ask(Question::Totals).unwrap()))
+                .collect();
             for turn in 0..3 {
                 assert!(is_readable(&questions), "turn {turn}");
                 // A loop that takes several turns for an answer is woken for each.
@@ -213,13 +214,13 @@ mod tests {
         });
         assert!(questions.draft().is_none());
         drop(questions);
-        assert_eq!(asker.ask(Question::Flows), Err(AskError::Ended));
+        assert_eq!(control_client.ask(Question::Flows), Err(AskError::Ended));
     }
 
     #[test]
     fn a_loop_that_does_not_turn_is_not_waited_for_for_ever() {
-        let (asker, mut questions) = channel().unwrap();
-        assert_eq!(asker.ask(Question::Totals), Err(AskError::Late));
+        let (control_client, mut questions) = channel().unwrap();
+        assert_eq!(control_client.ask(Question::Totals), Err(AskError::Late));
         // Nobody waits for that answer any more; the loop does not mind.
         assert!(questions.draft().is_some());
         questions.reply(totals(0));

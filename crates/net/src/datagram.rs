@@ -6,7 +6,7 @@ use bentpipe_core::link;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Datagram(pub(crate) Vec<u8>);
 
-impl link::Packet for Datagram {
+impl link::LinkPacket for Datagram {
     fn wire_len(&self) -> u64 {
         self.0.len() as u64
     }
@@ -38,7 +38,7 @@ impl link::Packet for Datagram {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use link::Packet;
+    use link::LinkPacket;
 
     /// The sum over a header that includes its own checksum; all ones if that is right (RFC 1071).
     fn sum(header: &[u8]) -> u32 {

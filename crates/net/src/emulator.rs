@@ -29,7 +29,7 @@ pub enum Exit {
 
 /// What became of the packets of both directions.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Summary {
+pub struct LinkSummary {
     /// Direction 0 came in through device 0.
     pub directions: [Counters; 2],
     /// Packets that the kernel did not take back.
@@ -49,7 +49,7 @@ pub struct Emulator {
 impl Emulator {
     /// Links of `configs`, one for each direction: direction *i* comes in through `tuns[i]`.
     pub fn new(tuns: [Tun; 2], exit: Exit, configs: [&LinkConfig; 2]) -> Emulator {
-        poll::be_punctual();
+        poll::set_timer_slack();
         Emulator {
             clock: Clock::start(),
             tuns,
@@ -87,8 +87,8 @@ impl Emulator {
     }
 
     /// The counters so far.
-    pub fn summary(&self) -> Summary {
-        Summary {
+    pub fn summary(&self) -> LinkSummary {
+        LinkSummary {
             directions: [self.links[0].counters(), self.links[1].counters()],
             refused: self.refused,
         }

@@ -4,19 +4,19 @@
 //! device of its own side, by itself or by us in its name ([`crate::divert`] says why).
 
 use crate::clock::Clock;
-use crate::control::{self, Asker, Question, Questions, Totals};
+use crate::control::{self, ControlClient, Question, Questions, Totals};
 use crate::divert::{Repair, Repairs};
 use crate::events;
 use crate::poll::{self, LoopError};
 use crate::signals::Signals;
 use crate::tun::{MAX_READ, MAX_SLICES, ReadError, Tun};
 use crate::vnet_hdr::{Checksum, Gso, GsoKind, VnetHdr};
-use crate::watchdog::{Pulse, Watchdog};
+use crate::watchdog::{Heartbeat, Watchdog};
 use bentpipe_core::time::{Duration, Instant, earliest};
 use bentpipe_core::units::Bytes;
 use bentpipe_core::wire::{self, emit};
 use bentpipe_gateway::{
-    Checksums, Config, Emission, FlowState, Forward, Gateway, Ingress, Packets, Side, Summary,
+    Checksums, Config, FlowState, Forward, Gateway, Ingress, Packets, Side, Summary, Transmit,
 };
 use nix::libc;
 use std::io;
@@ -44,7 +44,7 @@ pub struct LiveGateway {
     ingress: Ingress,
     refused: u64,
     questions: Questions,
-    asker: Asker,
+    control_client: ControlClient,
     log: Option<Log>,
     watchdog: Option<Watchdog>,
     repairs: Option<Repairs>,
@@ -65,8 +65,8 @@ impl LiveGateway {
     /// # Errors
     /// When no descriptor is left for questions.
     pub fn new(tuns: [Tun; 2], config: Config) -> io::Result<LiveGateway> {
-        poll::be_punctual();
-        let (asker, questions) = control::channel()?;
+        poll::set_timer_slack();
+        let (control_client, questions) = control::channel()?;
         Ok(LiveGateway {
             clock: Clock::start(),
             tuns,
@@ -74,7 +74,7 @@ impl LiveGateway {
             ingress: Ingress::default(),
             refused: 0,
             questions,
-            asker,
+            control_client,
             log: None,
             watchdog: None,
             repairs: None,
@@ -98,8 +98,8 @@ impl LiveGateway {
     }
 
     /// For asking it, from other threads, while it [runs](LiveGateway::run).
-    pub fn asker(&self) -> Asker {
-        self.asker.clone()
+    pub fn control_client(&self) -> ControlClient {
+        self.control_client.clone()
     }
 
     /// Runs until a signal comes, and then until all that is held has been delivered, but at most
@@ -194,11 +194,11 @@ impl LiveGateway {
         self.write_log(now);
         self.hear_of_repairs(now);
         match self.watchdog.as_mut().map(|watchdog| watchdog.beat(now)) {
-            None | Some(Ok(Pulse::Steady)) => {}
-            Some(Ok(Pulse::Interrupted)) => {
+            None | Some(Ok(Heartbeat::Steady)) => {}
+            Some(Ok(Heartbeat::Interrupted)) => {
                 let flows = self.gateway.flows();
                 tracing::warn!(flows, "hung for a while: the connections that there are leave");
-                self.gateway.hand_back_all(now);
+                self.gateway.release_all(now);
                 self.transmit(now);
             }
             Some(Err(error)) => {
@@ -228,7 +228,7 @@ impl LiveGateway {
                         ?lasting,
                         "packets went by: the connections that there are leave"
                     );
-                    self.gateway.hand_back_all(now);
+                    self.gateway.release_all(now);
                     self.transmit(now);
                 }
             }
@@ -257,7 +257,8 @@ impl LiveGateway {
     fn write_log(&mut self, now: Instant) {
         let Some(log) = self.log.as_mut().filter(|log| log.next <= now) else { return };
         log.next = now + log.every;
-        let Summary { split, closed, reset, lost_bytes, taken, .. } = self.gateway.summary();
+        let Summary { split, closed, reset, lost_bytes, split_traffic, .. } =
+            self.gateway.summary();
         let forwarded = self.gateway.summary().all_forwarded();
         tracing::info!(
             flows = self.gateway.flows(),
@@ -266,7 +267,7 @@ impl LiveGateway {
             closed,
             reset,
             lost_bytes,
-            split_bytes = taken.bytes,
+            split_bytes = split_traffic.bytes,
             forwarded_bytes = forwarded.bytes,
             "totals"
         );
@@ -274,7 +275,7 @@ impl LiveGateway {
 
     /// Resets what is still open.
     fn end(&mut self, now: Instant) -> Result<(), LoopError> {
-        self.gateway.cut_all(now);
+        self.gateway.reset_all(now);
         self.transmit(now);
         self.give_up_fragments(Instant::FAR_FUTURE);
         events::log(&mut self.gateway);
@@ -344,22 +345,22 @@ impl LiveGateway {
 
     /// Sends all that may go now.
     fn transmit(&mut self, now: Instant) {
-        while let Some(emission) = self.gateway.poll_transmit(now) {
+        while let Some(transmit) = self.gateway.poll_transmit(now) {
             let headers = emit(
-                &emission.ip,
-                &emission.tcp,
-                self.gateway.payload_slices(&emission),
+                &transmit.ip,
+                &transmit.tcp,
+                self.gateway.payload_slices(&transmit),
                 wire::Checksum::PseudoHeader,
             );
             let mut slices: [&[u8]; MAX_SLICES] = [&[]; MAX_SLICES];
             slices[0] = &headers;
             let mut count = 1;
-            for slice in self.gateway.payload_slices(&emission) {
+            for slice in self.gateway.payload_slices(&transmit) {
                 slices[count] = slice;
                 count += 1;
             }
-            let header = vnet_hdr(&emission, headers.len());
-            let device = &self.tuns[emission.to.other() as usize];
+            let header = vnet_hdr(&transmit, headers.len());
+            let device = &self.tuns[transmit.to.other() as usize];
             if let Err(error) = device.write(&header, &slices[..count]) {
                 tracing::debug!(device = device.name(), %error, "packet not taken");
                 self.refused += 1;
@@ -377,13 +378,13 @@ impl LiveGateway {
 }
 
 /// The checksum is left to the kernel, and so is cutting a super-segment.
-fn vnet_hdr(emission: &Emission, headers_len: usize) -> VnetHdr {
-    let kind = if emission.ip.src.is_ipv4() { GsoKind::TcpV4 } else { GsoKind::TcpV6 };
+fn vnet_hdr(transmit: &Transmit, headers_len: usize) -> VnetHdr {
+    let kind = if transmit.ip.src.is_ipv4() { GsoKind::TcpV4 } else { GsoKind::TcpV6 };
     VnetHdr {
-        gso: emission.gso_size.map(|size| Gso { kind, ecn: false, size }),
+        gso: transmit.gso_size.map(|size| Gso { kind, ecn: false, size }),
         hdr_len: headers_len as u16,
         checksum: Checksum::Needed {
-            start: emission.ip.wire_len() as u16,
+            start: transmit.ip.wire_len() as u16,
             offset: TCP_CHECKSUM_OFFSET,
         },
     }

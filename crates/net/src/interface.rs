@@ -20,12 +20,12 @@ pub enum InterfaceError {
 /// # Errors
 /// [`InterfaceError`].
 pub fn min_mtu(interfaces: &[String]) -> Result<u16, InterfaceError> {
-    let mut least = u64::from(u16::MAX);
+    let mut min = u64::from(u16::MAX);
     for name in interfaces {
         let text = run("ip", &["-j", "link", "show", "dev", name], "")?;
         let answer: Value = serde_json::from_str(&text).unwrap_or_default();
         let mtu = answer[0]["mtu"].as_u64().ok_or_else(|| InterfaceError::Mtu(name.clone()))?;
-        least = least.min(mtu);
+        min = min.min(mtu);
     }
-    Ok(u16::try_from(least).unwrap_or(u16::MAX))
+    Ok(u16::try_from(min).unwrap_or(u16::MAX))
 }

@@ -48,7 +48,7 @@ pub(crate) struct Ready {
 
 /// Asks the kernel for punctual timers: otherwise they fire up to 50 µs late (prctl(2),
 /// PR_SET_TIMERSLACK). Less precise timing is no reason to stop.
-pub(crate) fn be_punctual() {
+pub(crate) fn set_timer_slack() {
     let _ = nix::sys::prctl::set_timerslack(1);
 }
 

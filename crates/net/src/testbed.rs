@@ -81,7 +81,7 @@ pub enum Told {
 
 /// What to build.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Plan {
+pub struct TestbedConfig {
     /// The emulated link; without it, SAT is a plain router.
     pub link: Option<SatelliteLink>,
     /// What gateways are told about it.
@@ -124,7 +124,7 @@ pub struct Testbed {
     pub h2: Namespace,
     files: RunDirectory,
     binary: PathBuf,
-    plan: Plan,
+    plan: TestbedConfig,
 }
 
 impl Testbed {
@@ -144,7 +144,7 @@ impl Testbed {
     ///
     /// # Errors
     /// [`TestbedError`], having removed what had been made.
-    pub fn build(binary: &Path, plan: Plan) -> Result<Testbed, TestbedError> {
+    pub fn build(binary: &Path, plan: TestbedConfig) -> Result<Testbed, TestbedError> {
         let name = unique_name();
         let files = RunDirectory::create(&name)?;
         let host = |host: &str| Namespace::create(&format!("{name}-{host}"));

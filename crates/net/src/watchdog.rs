@@ -6,7 +6,7 @@
 //! when there is none: nothing is marked then, and the kernel forwards. Once beats come again the
 //! table is woken.
 //!
-//! The gateway goes on rather than end: it hands back the connections that it had, since their hosts
+//! The gateway goes on rather than end: it releases the connections that it had, since their hosts
 //! may have gone on between themselves, but first it delivers what it owes, which an end would cost
 //! them. It does so when the watchdog says, over a pipe back, that the kernel has forwarded: if the
 //! whole machine has stood still for a while, nothing has passed, and the connections stay.
@@ -43,7 +43,7 @@ const STARVED: u32 = 4;
 
 /// What a beat tells the loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Pulse {
+pub(crate) enum Heartbeat {
     /// All is well.
     Steady,
     /// There has been silence for so long that the kernel has forwarded meanwhile.
@@ -102,9 +102,9 @@ impl Watchdog {
     ///
     /// # Errors
     /// When the watchdog is gone.
-    pub(crate) fn beat(&mut self, now: Instant) -> io::Result<Pulse> {
+    pub(crate) fn beat(&mut self, now: Instant) -> io::Result<Heartbeat> {
         if now < self.next() {
-            return Ok(Pulse::Steady);
+            return Ok(Heartbeat::Steady);
         }
         self.last = Some(now);
         match self.pipe.write(&[ALIVE]) {
@@ -113,8 +113,8 @@ impl Watchdog {
         }
         match self.told.read(&mut [0; 64]) {
             Ok(0) => Err(io::ErrorKind::BrokenPipe.into()),
-            Ok(_) => Ok(Pulse::Interrupted),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(Pulse::Steady),
+            Ok(_) => Ok(Heartbeat::Interrupted),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(Heartbeat::Steady),
             Err(error) => Err(error),
         }
     }
@@ -188,14 +188,14 @@ pub fn watch(config: &DivertConfig) -> Result<(), WatchError> {
                 // it is dead, which shows at once.
                 let _ = say(ASLEEP);
                 // If it does not work it is tried again.
-                asleep = said("put to sleep", config.sleep());
+                asleep = said("put to sleep", config.disable());
             }
             // Somebody may have loaded our rules anew, the gateway itself just before it hung.
-            Heard::Nothing => _ = config.sleep(),
+            Heard::Nothing => _ = config.disable(),
             Heard::Beat if asleep => {
                 silences = 0;
                 tracing::warn!("the gateway answers again");
-                asleep = !said("woken", config.wake());
+                asleep = !said("woken", config.enable());
             }
             Heard::Beat => silences = 0,
             Heard::Farewell => return Ok(()),

@@ -53,7 +53,7 @@ pub fn ways(nodes: &[Node], links: &[Link], from: NodeIndex, to: NodeIndex) -> V
         let way = path(nodes, links, start, to)?;
         Some(way.iter().map(|(link, _)| links[link.0].cost).sum())
     };
-    let Some(least) = cost(from) else { return Vec::new() };
+    let Some(shortest) = cost(from) else { return Vec::new() };
     let forwards = |node: NodeIndex| !matches!(nodes[node.0].kind, NodeKind::Host { .. });
     let mut ways = Vec::new();
     for (index, link) in links.iter().enumerate() {
@@ -63,7 +63,7 @@ pub fn ways(nodes: &[Node], links: &[Link], from: NodeIndex, to: NodeIndex) -> V
             }
             // Sums of the same costs in another order differ by rounding.
             let through = cost(next).map(|rest| link.cost + rest);
-            if through.is_some_and(|through| through <= least * (1.0 + 1e-9)) {
+            if through.is_some_and(|through| through <= shortest * (1.0 + 1e-9)) {
                 ways.push(LinkIndex(index));
             }
         }

@@ -262,8 +262,8 @@ impl<'a> Reader<'a> {
         if range.contains(&value) {
             return Ok(value);
         }
-        let (least, most) = range.into_inner();
-        let why = format!("{key} = {value} is out of range (expected {least} to {most})");
+        let (min, max) = range.into_inner();
+        let why = format!("{key} = {value} is out of range (expected {min} to {max})");
         Err(self.context.value_error(self.need_node(key)?, why))
     }
 

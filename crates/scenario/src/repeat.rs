@@ -22,9 +22,9 @@ pub enum Repeat {
         /// The share, such as 0.05.
         within: f64,
         /// At least so often.
-        least: u32,
+        min: u32,
         /// At most so often.
-        most: u32,
+        max: u32,
     },
 }
 
@@ -50,7 +50,7 @@ impl Measure {
 
 /// What samples of one figure, a run each, say.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Summary {
+pub struct SampleSummary {
     /// How many samples.
     pub samples: usize,
     /// Their mean.
@@ -63,9 +63,9 @@ pub struct Summary {
     pub half_width_99: Option<f64>,
 }
 
-impl Summary {
+impl SampleSummary {
     /// Of `samples`; `None` of none, or if one is not a number.
-    pub fn of(samples: &[f64]) -> Option<Summary> {
+    pub fn of(samples: &[f64]) -> Option<SampleSummary> {
         if samples.is_empty() || !samples.iter().all(|sample| sample.is_finite()) {
             return None;
         }
@@ -74,7 +74,7 @@ impl Summary {
         let squares = samples.iter().map(|sample| (sample - mean).powi(2)).sum::<f64>();
         let standard_deviation = (samples.len() > 1).then(|| (squares / (n - 1.0)).sqrt());
         let half_width = |share| Some(student_t(share, n - 1.0)? * standard_deviation? / n.sqrt());
-        Some(Summary {
+        Some(SampleSummary {
             samples: samples.len(),
             mean,
             standard_deviation,
@@ -111,7 +111,7 @@ pub enum Decision {
         /// Why.
         because: Enough,
         /// What each flow's samples say, in their order; `None` where there are none.
-        flows: Vec<Option<Summary>>,
+        flows: Vec<Option<SampleSummary>>,
     },
 }
 
@@ -136,18 +136,19 @@ impl Repeat {
 
     /// As [`decide`](Repeat::decide), where `runs` have been made and not each gave every sample.
     pub fn decide_after(&self, runs: u32, flows: &[Vec<f64>]) -> Decision {
-        let summaries: Vec<Option<Summary>> = flows.iter().map(|flow| Summary::of(flow)).collect();
+        let summaries: Vec<Option<SampleSummary>> =
+            flows.iter().map(|flow| SampleSummary::of(flow)).collect();
         let because = match *self {
             Repeat::Runs(wanted) if runs >= wanted => Enough::Runs,
             Repeat::Runs(_) => return Decision::Continue,
-            Repeat::Until { least, .. } if runs < least.max(2) => return Decision::Continue,
-            Repeat::Until { measure, within, most, .. } => {
-                let sure = |summary: &Summary| {
+            Repeat::Until { min, .. } if runs < min.max(2) => return Decision::Continue,
+            Repeat::Until { measure, within, max, .. } => {
+                let sure = |summary: &SampleSummary| {
                     summary.relative(measure).is_some_and(|relative| relative <= within)
                 };
                 if summaries.iter().flatten().all(sure) {
                     Enough::Met
-                } else if runs >= most {
+                } else if runs >= max {
                     Enough::Limit
                 } else {
                     return Decision::Continue;
@@ -158,10 +159,10 @@ impl Repeat {
     }
 
     /// The most runs that there can be.
-    pub fn most(&self) -> u32 {
+    pub fn max(&self) -> u32 {
         match *self {
             Repeat::Runs(runs) => runs,
-            Repeat::Until { most, .. } => most,
+            Repeat::Until { max, .. } => max,
         }
     }
 }
@@ -209,12 +210,12 @@ impl Repeat {
             let why = format!("`{text}` is no stopping rule (expected {expected})");
             return Err(reader.context.value_error(node, why));
         };
-        let least = reader.within("min", 5, 2..=MAX)?;
-        let most = reader.within("max", 100.max(least), 2..=MAX)?;
-        if most < least {
-            return Err(reader.bad("max", format!("max ({most}) is below min ({least})")));
+        let min = reader.within("min", 5, 2..=MAX)?;
+        let max = reader.within("max", 100.max(min), 2..=MAX)?;
+        if max < min {
+            return Err(reader.bad("max", format!("max ({max}) is below min ({min})")));
         }
-        Ok(Repeat::Until { measure: *measure, within: share / 100.0, least, most })
+        Ok(Repeat::Until { measure: *measure, within: share / 100.0, min, max })
     }
 }
 
@@ -240,7 +241,7 @@ mod tests {
     #[test]
     fn both_figures_come_with_the_decision() {
         let rule =
-            Repeat::Until { measure: Measure::StandardDeviation, within: 0.05, least: 2, most: 10 };
+            Repeat::Until { measure: Measure::StandardDeviation, within: 0.05, min: 2, max: 10 };
         let Decision::Enough { because, flows } = rule.decide(&[vec![98.0, 100.0, 102.0]]) else {
             panic!("2 % is within 5 %");
         };
@@ -252,7 +253,7 @@ mod tests {
 
     #[test]
     fn a_spread_flow_is_run_on_up_to_the_limit() {
-        let rule = Repeat::Until { measure: Measure::Interval99, within: 0.01, least: 3, most: 4 };
+        let rule = Repeat::Until { measure: Measure::Interval99, within: 0.01, min: 3, max: 4 };
         let wild = vec![1.0, 9.0, 3.0];
         let calm = vec![5.0, 5.0, 5.0];
         assert_eq!(rule.decide(&[calm.clone(), wild.clone()]), Decision::Continue);

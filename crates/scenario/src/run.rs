@@ -11,7 +11,7 @@ pub struct Run {
     /// Statistics begin here.
     pub warm_up: Duration,
     /// When it ends.
-    pub end: End,
+    pub end: RunEnd,
     /// The scenario's random seed: see [`Seeds`](crate::Seeds).
     pub seed: u64,
 }
@@ -29,7 +29,7 @@ pub struct Run {
     strum::IntoStaticStr,
 )]
 #[strum(serialize_all = "kebab-case")]
-pub enum End {
+pub enum RunEnd {
     /// After its duration.
     #[default]
     Duration,
@@ -42,7 +42,7 @@ pub(crate) const RUN: Section = Section {
     about: "The frame of a run.",
     fields: &[
         field("duration", "a time", "", "how long it lasts; with `until = \"flows-done\"` at most"),
-        one_of::<End>(
+        one_of::<RunEnd>(
             "until",
             "`duration`",
             "`flows-done`: it ends as soon as all flows that are not background have",

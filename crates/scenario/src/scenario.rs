@@ -7,8 +7,8 @@ use crate::experiment::Experiment;
 use crate::fault::{self, Fault, FaultKind};
 use crate::flow::{self, Flow};
 use crate::gateway;
-use crate::helper::{self, Helper};
 use crate::link::{self, Link};
+use crate::middlebox::{self, Middlebox};
 use crate::names::{LinkIndex, Names, NodeIndex};
 use crate::network;
 use crate::node::{self, Node, NodeKind};
@@ -37,7 +37,7 @@ pub struct Scenario {
     /// Links.
     pub links: Vec<Link>,
     /// Helpers in the network.
-    pub helpers: Vec<Helper>,
+    pub middleboxes: Vec<Middlebox>,
     /// Flows.
     pub flows: Vec<Flow>,
     /// What breaks.
@@ -85,7 +85,7 @@ impl Scenario {
 
 pub(crate) const SCENARIO: Section = Section {
     path: "the file",
-    about: "A scenario file is TOML. Tables under `host`, `router`, `gateway`, `link`, `helper`, \
+    about: "A scenario file is TOML. Tables under `host`, `router`, `gateway`, `link`, `middlebox`, \
             `flow` and `fault` are named by their author.",
     fields: &[
         field("title", "a text", "", "one line, over tables and charts"),
@@ -97,7 +97,7 @@ pub(crate) const SCENARIO: Section = Section {
         field("router", "tables by name", "", "routers"),
         field("gateway", "tables by name", "", "splitting gateways"),
         field("link", "tables by name", "", "links"),
-        field("helper", "tables by name", "", "remedies inside the network"),
+        field("middlebox", "tables by name", "", "remedies inside the network"),
         field("flow", "tables by name", "", "flows"),
         field("fault", "tables by name", "", "what breaks"),
         field("record", "a table", "", "time series and captures"),
@@ -139,13 +139,13 @@ pub(crate) const SECTIONS: &[&Section] = &[
     &crate::loss::RANDOM_OUTAGES,
     &crate::orbit::GEO,
     &crate::orbit::WALKER,
-    &helper::HELPER,
-    &helper::ACK_SPACER,
-    &helper::ACK_FILTER,
-    &helper::ACK_DECIMATOR,
-    &helper::SNOOP,
-    &helper::SPOOF,
-    &helper::WEB_CACHE,
+    &middlebox::MIDDLEBOX,
+    &middlebox::ACK_SPACER,
+    &middlebox::ACK_FILTER,
+    &middlebox::ACK_DECIMATOR,
+    &middlebox::SNOOP,
+    &middlebox::SPOOF,
+    &middlebox::WEB_CACHE,
     &flow::FLOW,
     &workload::BULK,
     &workload::REQUEST_RESPONSE,
@@ -180,8 +180,8 @@ pub(crate) fn read(context: &Context<'_>, document: &Table) -> Result<Scenario> 
         Link::read(&reader, name, &around)
     })?;
     check_gateways(&top, &nodes, &links)?;
-    let helpers = each(&top, "helper", |name, node, table| {
-        helper(
+    let middleboxes = each(&top, "middlebox", |name, node, table| {
+        middlebox(
             context,
             name,
             node,
@@ -200,7 +200,7 @@ pub(crate) fn read(context: &Context<'_>, document: &Table) -> Result<Scenario> 
             below,
         )
     })?;
-    if run.end == run::End::FlowsDone && flows.iter().all(|flow| flow.background) {
+    if run.end == run::RunEnd::FlowsDone && flows.iter().all(|flow| flow.background) {
         let Value::Table(table) = &top.need_node("run")?.value else { unreachable!("just read") };
         let at = table.get("until").map_or(0, |until| until.at);
         let why = "no flow but background: there is nothing to wait for".to_owned();
@@ -227,7 +227,7 @@ pub(crate) fn read(context: &Context<'_>, document: &Table) -> Result<Scenario> 
         run,
         nodes,
         links,
-        helpers,
+        middleboxes,
         flows,
         faults,
         record: Record::read(&record, &names)?,
@@ -315,28 +315,28 @@ fn check_gateways(top: &Reader<'_>, nodes: &[Node], links: &[Link]) -> Result<()
     Ok(())
 }
 
-fn helper(
+fn middlebox(
     context: &Context<'_>,
     name: &str,
     node: &Tree,
     table: &str,
     parts: &Parts<'_>,
     below: ConnectionConfig,
-) -> Result<Helper> {
+) -> Result<Middlebox> {
     let Value::Table(inner) = &node.value else {
         return Err(context.type_error(node, &format!("a table of {table}")));
     };
-    let kind = inner.get("kind").map(|kind| context.choice(kind, "helper")).transpose()?;
-    let own = kind.map_or(&helper::HELPER, helper::Kind::section);
-    let reader = Reader::open(context, node, table, &[&helper::HELPER, own])?;
+    let kind = inner.get("kind").map(|kind| context.choice(kind, "middlebox")).transpose()?;
+    let own = kind.map_or(&middlebox::MIDDLEBOX, middlebox::Kind::section);
+    let reader = Reader::open(context, node, table, &[&middlebox::MIDDLEBOX, own])?;
     let names = parts.names;
-    let helper = Helper::read(&reader, name, names, below)?;
-    let link = &parts.links[helper.link.0];
-    if !link.between.contains(&helper.at) {
-        let why = format!("link `{}` does not end at `{}`", link.name, names.nodes[helper.at.0]);
+    let middlebox = Middlebox::read(&reader, name, names, below)?;
+    let link = &parts.links[middlebox.link.0];
+    if !link.between.contains(&middlebox.at) {
+        let why = format!("link `{}` does not end at `{}`", link.name, names.nodes[middlebox.at.0]);
         return Err(context.error(reader.need_node("link")?.at, Problem::Network(why)));
     }
-    Ok(helper)
+    Ok(middlebox)
 }
 
 /// What helpers and flows refer to.

@@ -155,7 +155,7 @@ fn error(context: &Context<'_>, at: usize, why: String) -> crate::ScenarioError 
 }
 
 /// Tables whose inner tables are named by the file's author.
-const NAMED: [&str; 7] = ["host", "router", "gateway", "link", "helper", "flow", "fault"];
+const NAMED: [&str; 7] = ["host", "router", "gateway", "link", "middlebox", "flow", "fault"];
 
 /// Keys whose value may be a text that stands for a table, and the key that the text is there.
 const SHORT: [(&str, &str); 4] =

@@ -21,7 +21,7 @@ delay = "250ms"
 queue = "60packets"
 [link.last]
 between = ["r1", "client"]
-[helper.thin]
+[middlebox.thin]
 kind = "ack-filter"
 at = "r1"
 link = "sat"

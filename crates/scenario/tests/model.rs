@@ -6,8 +6,8 @@ use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::{Bytes, Rate};
 use bentpipe_gateway::{AddOptions, FinMode, Handshake};
 use bentpipe_scenario::{
-    Arrivals, Distribution, Experiment, FaultKind, HelperKind, Http, HttpVersion, LinkIndex, Load,
-    NodeKind, Outages, PingPace, Reuse, Scenario, Workload,
+    Arrivals, Distribution, Experiment, FaultKind, Http, HttpVersion, LinkIndex, Load,
+    MiddleboxKind, NodeKind, Outages, PingPace, Reuse, Scenario, Workload,
 };
 
 const NETWORK: &str = r#"
@@ -194,14 +194,14 @@ fn loads_are_shares_of_the_direction_that_the_flow_takes() {
 }
 
 #[test]
-fn helpers_faults_and_losses_are_read() {
+fn middleboxes_faults_and_losses_are_read() {
     let more = r#"
-[helper.spacer]
+[middlebox.spacer]
 kind = "ack-spacer"
 at = "r"
 link = "b"
 rate = "1.5Mbit/s"
-[helper.cache]
+[middlebox.cache]
 kind = "web-cache"
 at = "r"
 link = "b"
@@ -222,9 +222,11 @@ gilbert-elliott = { good-to-bad = 0.01, bad-to-good = 0.19 }
 outages = [{ at = "1s", lasting = "1s" }, { at = "4s", lasting = "1s" }]
 "#;
     let scenario = scenario(more);
-    let spacer = HelperKind::AckSpacer { rate: Rate::from_bits_per_sec(1_500_000) };
-    assert_eq!(scenario.helpers[0].kind, spacer);
-    let HelperKind::WebCache { hits, tcp } = &scenario.helpers[1].kind else { panic!("a cache") };
+    let spacer = MiddleboxKind::AckSpacer { rate: Rate::from_bits_per_sec(1_500_000) };
+    assert_eq!(scenario.middleboxes[0].kind, spacer);
+    let MiddleboxKind::WebCache { hits, tcp } = &scenario.middleboxes[1].kind else {
+        panic!("a cache")
+    };
     let NodeKind::Host { tcp: of_the_file } = &scenario.nodes[1].kind else { panic!("a host") };
     assert_eq!((*hits, tcp), (0.4, of_the_file));
     assert_eq!(scenario.faults[0].kind, FaultKind::RouteChange { link: LinkIndex(1), cost: None });

@@ -1,7 +1,7 @@
 //! Sweeps: order, labels, ranges, zips, paths into texts, and random numbers in common.
 
 use bentpipe_core::link::{QueueKind, QueueLimit};
-use bentpipe_core::tcp::recovery::Algorithm;
+use bentpipe_core::tcp::recovery::RecoveryAlgorithm;
 use bentpipe_scenario::{Experiment, Point, Scenario};
 
 const BASE: &str = r#"
@@ -54,7 +54,7 @@ fn the_last_axis_changes_fastest() {
     );
     let last = points(sweep).pop().unwrap();
     assert_eq!(last.values[1], ("flow.f.tcp.recovery".to_owned(), "reno".to_owned()));
-    assert_eq!(last.scenario.flows[0].tcp_from.sender.algorithm, Algorithm::Reno);
+    assert_eq!(last.scenario.flows[0].tcp_from.sender.algorithm, RecoveryAlgorithm::Reno);
     // What the flow does not say is the host's.
     assert_eq!(last.scenario.flows[0].tcp_from.receive_buffer, 64 << 10);
 }

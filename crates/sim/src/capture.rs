@@ -7,7 +7,7 @@
 use crate::build::Layout;
 use crate::packet::{Content, Packet};
 use crate::world::NodeId;
-use bentpipe_core::link::Packet as _;
+use bentpipe_core::link::LinkPacket as _;
 use bentpipe_core::time::Instant;
 use bentpipe_core::wire::{Headers, IcmpError};
 use bentpipe_scenario::{NodeIndex, Scenario};

@@ -1,6 +1,6 @@
 //! A router that has lost its way on, and says so.
 
-use crate::node::Helper;
+use crate::node::Middlebox;
 use crate::packet::{Content, Packet};
 use bentpipe_core::time::Instant;
 use bentpipe_core::wire::{IcmpError, IcmpErrorKind, IpHeader};
@@ -14,7 +14,7 @@ pub struct DeadEnd {
     pub address: IpAddr,
 }
 
-impl Helper for DeadEnd {
+impl Middlebox for DeadEnd {
     fn handle(
         &mut self,
         _now: Instant,

@@ -11,7 +11,7 @@ use bentpipe_scenario::{FaultKind, LinkIndex, NodeIndex, Scenario};
 
 /// The moments at which something is still to change, the next one last.
 #[derive(Debug)]
-pub(crate) struct Agenda<'a> {
+pub(crate) struct FaultSchedule<'a> {
     scenario: &'a Scenario,
     changes: Vec<(Instant, Change)>,
     /// The links as routes see them.
@@ -28,8 +28,8 @@ enum Change {
     Restart(NodeIndex),
 }
 
-impl<'a> Agenda<'a> {
-    pub(crate) fn new(scenario: &'a Scenario) -> Agenda<'a> {
+impl<'a> FaultSchedule<'a> {
+    pub(crate) fn new(scenario: &'a Scenario) -> FaultSchedule<'a> {
         let mut changes = Vec::new();
         for fault in &scenario.faults {
             let begin = Instant::ZERO + fault.at;
@@ -50,7 +50,7 @@ impl<'a> Agenda<'a> {
         // Of one moment, in the order of the file.
         changes.sort_by_key(|(at, _)| *at);
         changes.reverse();
-        Agenda { scenario, changes, links: scenario.links.clone() }
+        FaultSchedule { scenario, changes, links: scenario.links.clone() }
     }
 
     /// When something changes next.

@@ -5,20 +5,20 @@
 //! the same run, packet by packet ([`World::trace`]).
 #![forbid(unsafe_code)]
 
-mod agenda;
-mod boxes;
 mod build;
 mod capture;
 mod dead_end;
 mod ecmp;
+mod event_queue;
 mod faults;
 pub mod fuzz;
-mod helpers;
 mod host;
 mod line;
+mod middleboxes;
 mod narrow;
 mod node;
 mod packet;
+mod packet_pool;
 pub mod record;
 mod run;
 mod simulation;
@@ -34,10 +34,10 @@ pub use host::script::{Close, Pace, Report, Run, Script, Start};
 pub use host::{Application, Host, SessionKey, Slot};
 pub use line::{Faults, Line};
 pub use narrow::Narrow;
-pub use node::{Helper, Node};
+pub use node::{Middlebox, Node};
 pub use packet::{Body, Content, Datagram, Echo, Packet};
 pub use record::Outcome;
 pub use run::{RunError, run, run_captured};
 pub use simulation::{Call, Net, Service, Simulation, Socket};
 pub use stream::{Notice, Stream};
-pub use world::{End, LineId, NodeId, World};
+pub use world::{Endpoint, LineId, NodeId, World};

@@ -1,8 +1,8 @@
 //! A router behind which the path's MTU is smaller.
 
-use crate::node::Helper;
+use crate::node::Middlebox;
 use crate::packet::{Content, Packet};
-use bentpipe_core::link::Packet as _;
+use bentpipe_core::link::LinkPacket as _;
 use bentpipe_core::time::Instant;
 use bentpipe_core::wire::{IcmpError, IpHeader};
 use std::net::IpAddr;
@@ -19,7 +19,7 @@ pub struct Narrow {
     pub silent: bool,
 }
 
-impl Helper for Narrow {
+impl Middlebox for Narrow {
     fn handle(
         &mut self,
         _now: Instant,

@@ -18,7 +18,7 @@ pub enum Node<A: Application = Run> {
     /// on its LAN side.
     Gateway(Box<Gateway<A::Buffer>>, Vec<usize>),
     /// Something in the network that meddles with passing packets.
-    Helper(Box<dyn Helper>),
+    Middlebox(Box<dyn Middlebox>),
 }
 
 impl<A: Application> From<Host<A>> for Node<A> {
@@ -28,7 +28,7 @@ impl<A: Application> From<Host<A>> for Node<A> {
 }
 
 /// Something in the network between its ports 0 and 1.
-pub trait Helper: fmt::Debug {
+pub trait Middlebox: fmt::Debug {
     /// Takes a packet that has arrived on `port` (0 or 1). `send` takes what is to leave, and by
     /// which port; to pass the packet on is `send(1 - port, packet)`.
     fn handle(
@@ -44,7 +44,7 @@ pub trait Helper: fmt::Debug {
         let _ = (now, send);
     }
 
-    /// When [`Helper::handle_timeout`] is to be called, if ever.
+    /// When [`Middlebox::handle_timeout`] is to be called, if ever.
     fn next(&self) -> Option<Instant> {
         None
     }

@@ -127,7 +127,7 @@ impl Body {
     }
 }
 
-impl link::Packet for Packet {
+impl link::LinkPacket for Packet {
     fn wire_len(&self) -> u64 {
         let content = match &self.content {
             Content::Tcp(tcp, body) => tcp.wire_len() + body.len(),

@@ -63,7 +63,7 @@ pub fn run_captured(
         simulation.world_mut().capture(Capture::new(scenario, &layout, sink));
     }
     let mut sampler = Sampler::new(scenario, &layout, &mut simulation);
-    let mut faults = faults::Agenda::new(scenario);
+    let mut faults = faults::FaultSchedule::new(scenario);
     let mut now = Instant::ZERO;
     let mut advance = |simulation: &mut crate::Simulation, until: Instant| {
         while now < until {
@@ -191,8 +191,8 @@ fn gateways(
     let after = gateway_counts(scenario, layout, world);
     let rows = after.into_iter().zip(before).map(|((name, held, all), (_, earlier, then))| {
         let (_, mean_held) = held.mean_since(earlier);
-        let most_held = held.longest().bytes;
-        GatewayRow { name: name.to_owned(), summary: all - *then, mean_held, most_held }
+        let max_held = held.longest().bytes;
+        GatewayRow { name: name.to_owned(), summary: all - *then, mean_held, max_held }
     });
     rows.collect()
 }

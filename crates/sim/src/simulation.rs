@@ -1,13 +1,13 @@
 //! A world and the workloads that use it.
 
 use crate::capture::Name;
-use crate::helpers::WebCache;
 use crate::host::SessionKey;
+use crate::middleboxes::WebCache;
 use crate::packet::{Content, Datagram, Echo};
 use crate::record::{Records, SequenceLog};
 use crate::stream::Stream;
 use crate::workload::Workload;
-use crate::world::{End, NodeId, World};
+use crate::world::{Endpoint, NodeId, World};
 use bentpipe_core::tcp::connection::{ConnectionConfig, Opening};
 use bentpipe_core::time::Instant;
 use std::collections::{BTreeMap, BTreeSet};
@@ -112,7 +112,7 @@ impl Net {
 
     /// Opens a connection. The called host accepts it, and no other, on the service's port; or a Web
     /// cache does, if there is one on the way.
-    pub fn open(&mut self, call: Call) -> End {
+    pub fn open(&mut self, call: Call) -> Endpoint {
         let Call { from, to, service, tags: [tag, callee_tag], send, close, .. } = call;
         let [tcp_from, tcp_to] = call.tcp;
         let (key, mirrored) = self.free_key(from, to, service);
@@ -121,11 +121,11 @@ impl Net {
         if service == Service::Web && tcp_from.opening == Opening::Handshake {
             for cache in &self.web_caches {
                 if let Some(face) = cache.faces.get(&to) {
-                    self.world.host_mut(*face).invite(mirrored, cache.tcp, called.clone());
+                    self.world.host_mut(*face).expect(mirrored, cache.tcp, called.clone());
                 }
             }
         }
-        self.world.host_mut(to).invite(mirrored, tcp_to, called);
+        self.world.host_mut(to).expect(mirrored, tcp_to, called);
         let mut stream = Stream::new(self.owner, tag);
         stream.callee = Some((to, mirrored));
         if send > 0 {
@@ -151,48 +151,48 @@ impl Net {
     }
 
     /// The name of a connection, seen from `end`: own port, peer, peer's port.
-    pub fn key(&self, end: End) -> Option<SessionKey> {
+    pub fn key(&self, end: Endpoint) -> Option<SessionKey> {
         self.world.host(end.host).key(end.slot)
     }
 
     /// The end of a connection at `host`, by its name there.
-    pub fn end(&self, host: NodeId, key: &SessionKey) -> Option<End> {
-        self.world.host(host).slot(key).map(|slot| End { host, slot })
+    pub fn end(&self, host: NodeId, key: &SessionKey) -> Option<Endpoint> {
+        self.world.host(host).slot(key).map(|slot| Endpoint { host, slot })
     }
 
     /// Gives the end to another mark.
-    pub fn mark(&mut self, end: End, tag: u64) {
+    pub fn mark(&mut self, end: Endpoint, tag: u64) {
         self.world.with(end, |stream, _| stream.tag = tag);
     }
 
     /// Sends `bytes` more from `end`.
-    pub fn send(&mut self, end: End, bytes: u64) {
+    pub fn send(&mut self, end: Endpoint, bytes: u64) {
         self.world.with(end, |stream, _| stream.send(bytes));
     }
 
     /// Gives notice when `end` has read `bytes` in all.
-    pub fn expect(&mut self, end: End, bytes: u64) {
+    pub fn expect(&mut self, end: Endpoint, bytes: u64) {
         self.world.with(end, |stream, _| stream.expect(bytes));
     }
 
     /// Closes `end` after what it still has to send.
-    pub fn close(&mut self, end: End) {
+    pub fn close(&mut self, end: Endpoint) {
         self.world.with(end, |stream, _| stream.close());
     }
 
     /// Resets the connection of `end`.
-    pub fn abort(&mut self, end: End) {
+    pub fn abort(&mut self, end: Endpoint) {
         self.world.with(end, |_, connection| connection.abort());
     }
 
     /// Calls [`Workload::on_timer`] at `at`, with `mark`.
-    pub fn wake(&mut self, at: Instant, mark: u64) {
+    pub fn set_timer(&mut self, at: Instant, mark: u64) {
         self.timers_set += 1;
         self.timers.insert((at, self.timers_set, self.owner, mark));
     }
 
     /// Ends both what `end` does and what it counts for, as if its process had been killed.
-    pub fn quit(&mut self, end: End) {
+    pub fn quit(&mut self, end: Endpoint) {
         if let Some((connection, stream)) = self.world.session(end) {
             self.records.depart(end, stream, connection);
         }
@@ -244,8 +244,8 @@ impl Net {
 
     fn socket_of(&self, to: NodeId, datagram: &Datagram) -> Option<(Socket, usize)> {
         let Datagram { src_port, dst_port, .. } = *datagram;
-        let least = Socket { to, dst_port, src_port, from: 0 };
-        let (&socket, &owner) = self.sockets.range(least..).next()?;
+        let first = Socket { to, dst_port, src_port, from: 0 };
+        let (&socket, &owner) = self.sockets.range(first..).next()?;
         let same = (socket.to, socket.dst_port, socket.src_port) == (to, dst_port, src_port);
         same.then_some((socket, owner))
     }
@@ -365,7 +365,7 @@ impl Simulation {
                 self.net.records.depart(end, &stream, &connection);
                 if let Some((host, key)) = &stream.callee {
                     for host in self.net.hosts_as(*host).collect::<Vec<_>>() {
-                        self.net.world.host_mut(host).disinvite(key);
+                        self.net.world.host_mut(host).expect_no_more(key);
                     }
                 }
             } else if let Some((to, datagram)) = self.net.world.poll_datagram() {
@@ -383,7 +383,7 @@ impl Simulation {
             }
         }
         if let Some(log) = &mut self.sequence {
-            log.take_down(&mut self.net.world, &self.net.records);
+            log.record(&mut self.net.world, &self.net.records);
         }
     }
 

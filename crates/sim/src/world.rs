@@ -12,14 +12,14 @@ mod watch;
 pub(crate) use tap::{Passed, Tap, What};
 pub(crate) use watch::{How, Segment, Touched};
 
-use crate::agenda::Agenda;
-use crate::boxes::Boxes;
+use crate::event_queue::EventQueue;
 use crate::host::script::Run;
 use crate::host::{Application, Slot};
 use crate::line::Line;
 use crate::node::Node;
 use crate::packet::{Body, Content, Datagram, Echo, Packet};
-use bentpipe_core::link::Packet as Wire;
+use crate::packet_pool::PacketPool;
+use bentpipe_core::link::LinkPacket as Wire;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_gateway::{Checksums, Datagram as Incoming, Disposition, Side};
 use digest::Digest;
@@ -35,7 +35,7 @@ pub type LineId = usize;
 
 /// One end of a TCP connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct End {
+pub struct Endpoint {
     /// The host's node.
     pub host: NodeId,
     /// The connection there.
@@ -46,10 +46,10 @@ pub struct End {
 #[derive(Debug)]
 pub struct World<A: Application = Run> {
     now: Instant,
-    agenda: Agenda,
+    event_queue: EventQueue,
     nodes: Vec<Node<A>>,
     /// Each direction of each cable.
-    lines: Vec<Way>,
+    lines: Vec<Egress>,
     /// By node and port: the line that leaves from there.
     exits: Vec<Vec<Option<LineId>>>,
     /// By node: the way to each host's address.
@@ -65,7 +65,7 @@ pub struct World<A: Application = Run> {
     /// UDP datagrams that have come to hosts.
     datagrams: VecDeque<(NodeId, Datagram)>,
     trace: Digest,
-    boxes: Boxes,
+    packet_pool: PacketPool,
     packets: u64,
     /// Print every packet that arrives.
     verbose: bool,
@@ -77,7 +77,7 @@ pub struct World<A: Application = Run> {
 
 /// A line and where it leads.
 #[derive(Debug)]
-struct Way {
+struct Egress {
     line: Line,
     node: NodeId,
     port: usize,
@@ -96,7 +96,7 @@ impl<A: Application> Default for World<A> {
     fn default() -> World<A> {
         World {
             now: Instant::ZERO,
-            agenda: Agenda::default(),
+            event_queue: EventQueue::default(),
             nodes: Vec::new(),
             lines: Vec::new(),
             exits: Vec::new(),
@@ -107,7 +107,7 @@ impl<A: Application> Default for World<A> {
             echoes: VecDeque::new(),
             datagrams: VecDeque::new(),
             trace: Digest::default(),
-            boxes: Boxes::default(),
+            packet_pool: PacketPool::default(),
             packets: 0,
             verbose: false,
             tap: None,
@@ -171,7 +171,7 @@ impl<A: Application> World<A> {
             exits.resize(exits.len().max(from.1 + 1), None);
             let id = self.lines.len();
             assert_eq!(exits[from.1].replace(id), None, "port {from:?} is free");
-            self.lines.push(Way { line, node: to.0, port: to.1 });
+            self.lines.push(Egress { line, node: to.0, port: to.1 });
             id
         })
     }
@@ -198,16 +198,16 @@ impl<A: Application> World<A> {
 
     /// When something happens next.
     pub fn next_event(&mut self) -> Option<Instant> {
-        self.agenda.next()
+        self.event_queue.next()
     }
 
     /// Lets the next thing happen, if it does so by `end`. False if nothing did.
     pub fn step(&mut self, end: Instant) -> bool {
-        let Some((at, element)) = self.agenda.pop(end) else { return false };
+        let Some((at, element)) = self.event_queue.pop(end) else { return false };
         assert!(at >= self.now, "time goes back from {:?} to {at:?}", self.now);
         self.now = at;
         if element % 2 == 0 {
-            self.wake(element / 2);
+            self.on_timer(element / 2);
         } else {
             self.deliver(element / 2);
         }
@@ -221,15 +221,15 @@ impl<A: Application> World<A> {
         self.now = now;
     }
 
-    fn wake(&mut self, id: NodeId) {
+    fn on_timer(&mut self, id: NodeId) {
         let now = self.now;
         match &mut self.nodes[id] {
             Node::Host(host) => host.handle_timeout(now),
             Node::Router => {}
             Node::Gateway(gateway, _) => gateway.handle_timeout(now),
-            Node::Helper(helper) => {
+            Node::Middlebox(middlebox) => {
                 let mut out = Vec::new();
-                helper.handle_timeout(now, &mut |port, packet| out.push((port, packet)));
+                middlebox.handle_timeout(now, &mut |port, packet| out.push((port, packet)));
                 self.send_all(id, out);
             }
         }
@@ -239,15 +239,15 @@ impl<A: Application> World<A> {
     /// Hands over what has arrived on a line.
     fn deliver(&mut self, id: LineId) {
         let now = self.now;
-        let Way { node, port, .. } = self.lines[id];
+        let Egress { node, port, .. } = self.lines[id];
         if let Some(touched) = &mut self.touched {
             touched.line(id);
         }
         while let Some(mut packet) = self.lines[id].line.pop(now) {
             self.note(id, &packet);
             // Helpers stand in a row before their link; to all others it means nothing.
-            packet.urgent &= matches!(self.nodes[node], Node::Helper(_));
-            self.take_down(node, How::Came, &packet);
+            packet.urgent &= matches!(self.nodes[node], Node::Middlebox(_));
+            self.record(node, How::Came, &packet);
             self.arrive(node, port, packet);
             // Mostly nothing has come with it, which costs less to see than another look inside.
             if self.arm_line(id).is_none_or(|at| at > now) {
@@ -281,7 +281,7 @@ impl<A: Application> World<A> {
                     self.datagrams.push_back((node, datagram));
                 }
                 host.handle(now, &packet);
-                self.boxes.take_back(packet);
+                self.packet_pool.take_back(packet);
             }
             Node::Router => return self.forward(node, packet),
             Node::Gateway(gateway, lan) => {
@@ -296,24 +296,24 @@ impl<A: Application> World<A> {
                     Content::Udp(_) | Content::Echo(_) => Incoming::Foreign(len),
                 };
                 let verdict = gateway.handle_datagram(now, from, datagram);
-                if verdict != Disposition::Taken {
-                    self.take_down(node, How::Passed, &packet);
+                if verdict != Disposition::Consumed {
+                    self.record(node, How::Passed, &packet);
                     self.forward(node, packet);
                 }
             }
-            Node::Helper(helper) => {
+            Node::Middlebox(middlebox) => {
                 let mut out = Vec::new();
                 let send = &mut |port, packet| out.push((port, packet));
-                helper.handle(now, port, *packet, send);
+                middlebox.handle(now, port, *packet, send);
                 self.send_all(node, out);
             }
         }
         self.settle(node, false);
     }
 
-    /// Sends all that a node has to send, and sets its alarm. `woken`: its timers have just
+    /// Sends all that a node has to send, and sets its alarm. `expired`: its timers have just
     /// expired.
-    fn settle(&mut self, id: NodeId, woken: bool) {
+    fn settle(&mut self, id: NodeId, expired: bool) {
         let now = self.now;
         if let Some(touched) = &mut self.touched {
             touched.node(id);
@@ -321,7 +321,7 @@ impl<A: Application> World<A> {
         let mut sent = 0;
         while let Some((packet, mss)) = self.poll_node(id) {
             packet.cut(mss, |packet| {
-                self.take_down(id, How::Sent, &packet);
+                self.record(id, How::Sent, &packet);
                 match self.nodes[id] {
                     Node::Host(_) => self.send_from_host(id, packet),
                     _ => self.forward(id, packet),
@@ -349,29 +349,29 @@ impl<A: Application> World<A> {
                 self.meters[id].read(now, gateway);
                 gateway.poll_timeout()
             }
-            Node::Helper(helper) => helper.next(),
+            Node::Middlebox(middlebox) => middlebox.next(),
         };
         // What was due has expired: a deadline that stays would wake the node for ever.
-        if let Some(at) = next.filter(|_| woken) {
+        if let Some(at) = next.filter(|_| expired) {
             assert!(at > now, "node {id} has a deadline in the past: {at:?} at {now:?}");
         }
-        self.agenda.set(node_element(id), next.map(|at| at.max(now)));
+        self.event_queue.set(node_element(id), next.map(|at| at.max(now)));
     }
 
     /// What node `id` sends next, and how much payload a wire packet takes.
     fn poll_node(&mut self, id: NodeId) -> Option<(Box<Packet>, usize)> {
         let now = self.now;
         match &mut self.nodes[id] {
-            Node::Host(host) => host.poll_transmit(now, &mut self.boxes),
-            Node::Router | Node::Helper(_) => None,
+            Node::Host(host) => host.poll_transmit(now, &mut self.packet_pool),
+            Node::Router | Node::Middlebox(_) => None,
             Node::Gateway(gateway, _) => {
-                let emission = gateway.poll_transmit(now)?;
-                let body = Body::collect(emission.payload_len(), |visit| {
-                    gateway.payload(&emission, visit);
+                let transmit = gateway.poll_transmit(now)?;
+                let body = Body::collect(transmit.payload_len(), |visit| {
+                    gateway.payload(&transmit, visit);
                 });
-                let mss = emission.gso_size.map_or(usize::MAX, usize::from);
-                let packet = Packet::tcp(emission.ip, emission.tcp, body);
-                Some((self.boxes.fill(packet), mss))
+                let mss = transmit.gso_size.map_or(usize::MAX, usize::from);
+                let packet = Packet::tcp(transmit.ip, transmit.tcp, body);
+                Some((self.packet_pool.fill(packet), mss))
             }
         }
     }
@@ -380,7 +380,7 @@ impl<A: Application> World<A> {
     fn note(&mut self, id: LineId, packet: &Packet) {
         self.packets += 1;
         if self.verbose {
-            let Way { node, port, .. } = self.lines[id];
+            let Egress { node, port, .. } = self.lines[id];
             eprintln!("{:?} at {node}.{port}: {packet:?}", self.now);
         }
         self.trace.add(self.now, id, packet);

@@ -60,8 +60,8 @@ fn share(control: &str, loss: f64) -> f64 {
 
 #[test]
 fn losses_of_the_link_cost_little() {
-    for (control, loss, least) in [("bbr1", 0.01, 0.88), ("bbr", 0.01, 0.7)] {
+    for (control, loss, min) in [("bbr1", 0.01, 0.88), ("bbr", 0.01, 0.7)] {
         let share = share(control, loss);
-        assert!(share >= least, "{control} with a loss of {loss}: {share}");
+        assert!(share >= min, "{control} with a loss of {loss}: {share}");
     }
 }

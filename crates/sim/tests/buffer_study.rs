@@ -17,14 +17,14 @@
 //!
 //! `BENTPIPE_BLESS=1 cargo test -p bentpipe-sim --test runs buffer_study` writes the table anew.
 
-use bentpipe_core::link::{Link, LinkConfig, Packet, QueueLimit};
+use bentpipe_core::link::{Link, LinkConfig, LinkPacket, QueueLimit};
 use bentpipe_core::tcp::congestion::Probing;
 use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_core::tcp::pacing::Pacing;
 use bentpipe_core::tcp::receiver::{AckPolicy, Receiver, ReceiverConfig};
-use bentpipe_core::tcp::recovery::Algorithm;
+use bentpipe_core::tcp::recovery::RecoveryAlgorithm;
 use bentpipe_core::tcp::sender::{Reduction, Sender, SenderConfig};
-use bentpipe_core::tcp::tcb::{Admission, Agreed, Outgoing, Tcb};
+use bentpipe_core::tcp::tcb::{Admission, HandshakeNumbers, Outgoing, Tcb};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::Rate;
 use bentpipe_core::wire::SeqNum;
@@ -40,7 +40,7 @@ struct Wire {
     bytes: u64,
 }
 
-impl Packet for Wire {
+impl LinkPacket for Wire {
     fn wire_len(&self) -> u64 {
         self.bytes
     }
@@ -68,8 +68,12 @@ fn end(sender: SenderConfig) -> Tcb {
         delay_at_full_window: false,
     };
     let (snd_isn, rcv_isn) = (SeqNum(0), SeqNum(0));
-    let agreed = Agreed { snd_isn, rcv_isn, snd_shift: 14, timestamps: None };
-    Tcb::new(agreed, Sender::new(sender, 1, window, None), Receiver::new(receiver, 1, 1 + window))
+    let handshake = HandshakeNumbers { snd_isn, rcv_isn, snd_shift: 14, timestamps: None };
+    Tcb::new(
+        handshake,
+        Sender::new(sender, 1, window, None),
+        Receiver::new(receiver, 1, 1 + window),
+    )
 }
 
 /// What a transfer came to when all bytes had arrived in order.
@@ -146,7 +150,7 @@ impl fmt::Display for Outcome {
 }
 
 /// As ns was before 1998.
-fn ns(algorithm: Algorithm) -> SenderConfig {
+fn ns(algorithm: RecoveryAlgorithm) -> SenderConfig {
     let config: ConnectionConfig = "ns-1997".parse().expect("a preset");
     SenderConfig { smss: PACKET, max_burst: PACKET, algorithm, ..config.sender }
 }
@@ -156,12 +160,24 @@ type Theirs = (f64, u64, u64);
 /// ns-2.35 with the defaults of 1997: seconds, drops and retransmissions with 6, 20, 60 and 200
 /// packets of buffer. Its FACK closes the window to one segment; here it is put back to the
 /// threshold, as the paper says.
-const NS: [(Algorithm, [Theirs; 4]); 5] = [
-    (Algorithm::Tahoe, [(172.2, 39, 71), (133.5, 45, 101), (100.7, 98, 195), (96.9, 293, 583)]),
-    (Algorithm::Reno, [(131.0, 12, 22), (115.3, 35, 93), (98.4, 97, 219), (96.4, 292, 581)]),
-    (Algorithm::NewReno, [(135.2, 17, 17), (149.2, 67, 67), (179.9, 160, 160), (276.1, 379, 379)]),
-    (Algorithm::Sack, [(125.1, 12, 12), (117.6, 38, 39), (91.3, 98, 98), (91.8, 293, 293)]),
-    (Algorithm::FackAbrupt, [(122.1, 13, 13), (113.1, 37, 37), (97.0, 100, 100), (88.4, 294, 294)]),
+const NS: [(RecoveryAlgorithm, [Theirs; 4]); 5] = [
+    (
+        RecoveryAlgorithm::Tahoe,
+        [(172.2, 39, 71), (133.5, 45, 101), (100.7, 98, 195), (96.9, 293, 583)],
+    ),
+    (
+        RecoveryAlgorithm::Reno,
+        [(131.0, 12, 22), (115.3, 35, 93), (98.4, 97, 219), (96.4, 292, 581)],
+    ),
+    (
+        RecoveryAlgorithm::NewReno,
+        [(135.2, 17, 17), (149.2, 67, 67), (179.9, 160, 160), (276.1, 379, 379)],
+    ),
+    (RecoveryAlgorithm::Sack, [(125.1, 12, 12), (117.6, 38, 39), (91.3, 98, 98), (91.8, 293, 293)]),
+    (
+        RecoveryAlgorithm::FackAbrupt,
+        [(122.1, 13, 13), (113.1, 37, 37), (97.0, 100, 100), (88.4, 294, 294)],
+    ),
 ];
 const BUFFERS: [u64; 4] = [6, 20, 60, 200];
 
@@ -197,10 +213,10 @@ fn table() -> String {
     }
     let prr = |algorithm| SenderConfig { reduction: Reduction::Prr, ..ns(algorithm) };
     for (name, config) in [
-        ("fack (rampdown)", ns(Algorithm::Fack)),
-        ("newreno, prr, RTO 2 s", patient(prr(Algorithm::NewReno))),
-        ("sack, prr", prr(Algorithm::Sack)),
-        ("rack, prr", prr(Algorithm::Rack)),
+        ("fack (rampdown)", ns(RecoveryAlgorithm::Fack)),
+        ("newreno, prr, RTO 2 s", patient(prr(RecoveryAlgorithm::NewReno))),
+        ("sack, prr", prr(RecoveryAlgorithm::Sack)),
+        ("rack, prr", prr(RecoveryAlgorithm::Rack)),
     ] {
         for buffers in BUFFERS {
             let _ = writeln!(out, "{name:<21}{buffers:>7} {}", transfer(config, buffers));
@@ -209,7 +225,7 @@ fn table() -> String {
     out
 }
 
-/// With a least RTO of two seconds.
+/// With a minimum RTO of two seconds.
 fn patient(mut config: SenderConfig) -> SenderConfig {
     config.rto.min = Duration::from_secs(2);
     config
@@ -230,19 +246,21 @@ fn the_table_is_as_it_was() {
 fn fack_and_sack_retransmit_what_was_lost_where_the_buffer_suffices() {
     // bbn, section 8: with 90 packets and more only the missing packets are retransmitted, and the
     // link is full; below, performance suffers.
-    for algorithm in [Algorithm::Sack, Algorithm::Fack, Algorithm::FackAbrupt] {
+    for algorithm in
+        [RecoveryAlgorithm::Sack, RecoveryAlgorithm::Fack, RecoveryAlgorithm::FackAbrupt]
+    {
         let enough = transfer(ns(algorithm), 200);
         assert!(enough.retransmissions.abs_diff(enough.drops) <= 1, "{algorithm}: {enough:?}");
         assert!(enough.seconds < 89.0, "{algorithm}: {enough:?}");
         assert!(transfer(ns(algorithm), 20).seconds > 1.15 * enough.seconds, "{algorithm}");
     }
     // Tahoe and Reno send twice what they need.
-    for algorithm in [Algorithm::Tahoe, Algorithm::Reno] {
+    for algorithm in [RecoveryAlgorithm::Tahoe, RecoveryAlgorithm::Reno] {
         let outcome = transfer(ns(algorithm), 200);
         assert!(outcome.retransmissions > 19 * outcome.drops / 10, "{algorithm}: {outcome:?}");
     }
     // NewReno takes a round trip for each loss.
-    assert!(transfer(ns(Algorithm::NewReno), 200).seconds > 150.0);
+    assert!(transfer(ns(RecoveryAlgorithm::NewReno), 200).seconds > 150.0);
 }
 
 /// With slow start at the rate of the returning acknowledgments.
@@ -255,13 +273,17 @@ fn paced(config: SenderConfig) -> SenderConfig {
 fn probing_at_the_rate_of_the_acknowledgments_spares_a_short_queue() {
     // bbn, section 15, asks for it: at 20 packets of buffer slow start's losses fall by 80 % at
     // least. FACK, the study's own, is no slower.
-    for algorithm in [Algorithm::Tahoe, Algorithm::NewReno, Algorithm::Sack, Algorithm::FackAbrupt]
-    {
+    for algorithm in [
+        RecoveryAlgorithm::Tahoe,
+        RecoveryAlgorithm::NewReno,
+        RecoveryAlgorithm::Sack,
+        RecoveryAlgorithm::FackAbrupt,
+    ] {
         let plain = transfer(ns(algorithm), 20);
         let paced = transfer(paced(ns(algorithm)), 20);
         let context = format!("{algorithm}: {plain:?} {paced:?}");
         assert!(paced.first_drops * 5 <= plain.first_drops, "{context}");
-        let slower = if algorithm == Algorithm::Sack { 1.1 } else { 1.03 };
+        let slower = if algorithm == RecoveryAlgorithm::Sack { 1.1 } else { 1.03 };
         assert!(paced.seconds <= slower * plain.seconds, "{context}");
     }
 }

@@ -54,7 +54,7 @@ impl PacketSink for Collected {
 }
 
 /// One end of a connection, as addresses and ports.
-type Way = (IpAddr, u16, IpAddr, u16);
+type FourTuple = (IpAddr, u16, IpAddr, u16);
 
 #[test]
 fn every_packet_at_a_host_is_captured_and_right_to_the_last_bit_of_its_checksum() {
@@ -84,8 +84,8 @@ fn every_packet_at_a_host_is_captured_and_right_to_the_last_bit_of_its_checksum(
         assert_eq!(counted(Direction::Received), (delivered.packets, delivered.bytes), "{host}");
     }
 
-    let mut initial: BTreeMap<Way, SeqNum> = BTreeMap::new();
-    let mut near: BTreeMap<Way, u64> = BTreeMap::new();
+    let mut initial: BTreeMap<FourTuple, SeqNum> = BTreeMap::new();
+    let mut near: BTreeMap<FourTuple, u64> = BTreeMap::new();
     let mut last = Instant::ZERO;
     let mut kinds: BTreeMap<u8, u32> = BTreeMap::new();
     for captured in &packets {
@@ -152,7 +152,7 @@ const BUSY: &str = r#"
     [link.net]
     between = ["far", "server"]
     delay = "1ms"
-    [helper.cache]
+    [middlebox.cache]
     kind = "web-cache"
     at = "near"
     link = "sat"

@@ -7,7 +7,7 @@ use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::Rate;
 use bentpipe_sim::workload::Workload;
 use bentpipe_sim::{
-    Content, Datagram, Echo, End, Faults, Host, Line, Net, Node, NodeId, Notice, Outcome,
+    Content, Datagram, Echo, Endpoint, Faults, Host, Line, Net, Node, NodeId, Notice, Outcome,
     Simulation, Stream, World,
 };
 use rand::{RngExt, SeedableRng};
@@ -80,10 +80,10 @@ struct Pings {
 impl Workload for Pings {
     fn start(&mut self, net: &mut Net) {
         self.identifier = net.echo_identifier(self.from);
-        net.wake(Instant::ZERO, 0);
+        net.set_timer(Instant::ZERO, 0);
     }
 
-    fn on_notice(&mut self, _net: &mut Net, _end: End, _tag: u64, _notice: Notice) {}
+    fn on_notice(&mut self, _net: &mut Net, _end: Endpoint, _tag: u64, _notice: Notice) {}
 
     fn on_timer(&mut self, net: &mut Net, _mark: u64) {
         net.ping(self.from, self.to, self.identifier, 1, 972);
@@ -91,7 +91,7 @@ impl Workload for Pings {
         self.left -= 1;
         if self.left > 0 {
             let pause = -self.mean * (1.0 - self.rng.random::<f64>()).ln();
-            net.wake(net.now() + Duration::from_secs_f64(pause), 0);
+            net.set_timer(net.now() + Duration::from_secs_f64(pause), 0);
         }
     }
 
@@ -136,7 +136,7 @@ fn a_queue_with_poisson_arrivals_waits_as_m_d_1_does() {
     }
 }
 
-/// One endless SACK flow with the standard increase, every segment acknowledged. The least timeout is three
+/// One endless SACK flow with the standard increase, every segment acknowledged. The minimum timeout is three
 /// round trips: on so even a path RTTVAR is nothing, and a queue that fills would let it expire.
 fn one_flow(link: &str, duration: u64) -> Outcome {
     let text = format!(
@@ -164,15 +164,15 @@ fn one_flow(link: &str, duration: u64) -> Outcome {
 /// grows by one packet a round trip from half of `path + queue`, and below `path` the line idles.
 /// 3/4 without a queue, 1 with one of the path's length.
 fn sawtooth(path: f64, queue: f64) -> f64 {
-    let most = path + queue;
-    let least = most / 2.0;
-    if least >= path {
+    let max = path + queue;
+    let min = max / 2.0;
+    if min >= path {
         return 1.0;
     }
-    let sent = (most * most - least * least) / 2.0;
+    let sent = (max * max - min * min) / 2.0;
     // In round trips of the empty path, each worth `path` packets of the line's time.
-    let below = path - least;
-    let above = (most * most - path * path) / 2.0 / path;
+    let below = path - min;
+    let above = (max * max - path * path) / 2.0 / path;
     sent / path / (below + above)
 }
 
@@ -201,7 +201,7 @@ fn throughput_follows_the_inverse_square_root_of_loss() {
     // Mathis, Semke, Mahdavi and Ott (1997): with every segment acknowledged, C is 1.22 for losses at
     // even distances, 1.31 for random ones. At 1 % the window is some 12 packets, and losses of several
     // in a window and timeouts take their share.
-    for (loss, least, most) in [
+    for (loss, min, max) in [
         (1e-4, 1.15, 1.45),
         (3e-4, 1.2, 1.42),
         (1e-3, 1.2, 1.42),
@@ -216,6 +216,6 @@ fn throughput_follows_the_inverse_square_root_of_loss() {
         let outcome = one_flow(&link, duration);
         let packets_per_round_trip = outcome.flows[0].goodput / 8.0 / 1460.0 * 0.1;
         let constant = packets_per_round_trip * loss.sqrt();
-        assert!((least..most).contains(&constant), "loss {loss}: C is {constant}");
+        assert!((min..max).contains(&constant), "loss {loss}: C is {constant}");
     }
 }

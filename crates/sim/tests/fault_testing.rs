@@ -4,7 +4,7 @@
 //! prints its packets, as `bentpipe fuzz --seed …` does. `BENTPIPE_SEEDS=A..B` plays others.
 
 use bentpipe_core::time::Duration;
-use bentpipe_sim::fuzz::{Hazard, Middle, Packets, Plan, Played};
+use bentpipe_sim::fuzz::{FaultPlan, Hazard, Middle, Packets, Played};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -26,8 +26,8 @@ struct Met {
 }
 
 /// What is wrong with a seed, if anything is.
-fn play(seed: u64, packets: Packets) -> Result<(Plan, Played), String> {
-    let plan = Plan::draw(seed);
+fn play(seed: u64, packets: Packets) -> Result<(FaultPlan, Played), String> {
+    let plan = FaultPlan::draw(seed);
     match catch_unwind(AssertUnwindSafe(|| plan.play(packets))) {
         Ok(Ok(played)) => Ok((plan, played)),
         Ok(Err(violation)) => Err(format!("{violation}\n{plan}")),
@@ -78,7 +78,7 @@ fn play_all(seeds: Range<u64>) -> Met {
 #[test]
 fn a_thousand_seeds_keep_every_invariant() {
     if let Some(seed) = variable("BENTPIPE_SEED").and_then(|text| text.parse().ok()) {
-        eprintln!("{}", Plan::draw(seed));
+        eprintln!("{}", FaultPlan::draw(seed));
         match play(seed, Packets::Printed) {
             Ok((_, played)) => eprintln!("{played:?}"),
             Err(why) => panic!("{why}"),
@@ -106,25 +106,25 @@ fn a_thousand_seeds_keep_every_invariant() {
 
 /// Flows of these gateways rest whenever they have nothing to do; nothing that is sent depends on it.
 #[test]
-fn nothing_depends_on_whether_flows_rest() {
+fn nothing_depends_on_whether_flows_hibernate() {
     for seed in 0..100 {
-        let resting = Plan::draw(seed);
-        let mut restless = resting.clone();
+        let hibernating = FaultPlan::draw(seed);
+        let mut restless = hibernating.clone();
         for middle in &mut restless.middle {
             if let Middle::Gateway(config) = middle {
-                assert!(config.rest_after.is_zero());
-                config.rest_after = Duration::from_secs(1 << 30);
+                assert!(config.hibernate_after.is_zero());
+                config.hibernate_after = Duration::from_secs(1 << 30);
             }
         }
-        let trace = |plan: &Plan| plan.play(Packets::Silent).unwrap().trace;
-        assert_eq!(trace(&resting), trace(&restless), "seed {seed}");
+        let trace = |plan: &FaultPlan| plan.play(Packets::Silent).unwrap().trace;
+        assert_eq!(trace(&hibernating), trace(&restless), "seed {seed}");
     }
 }
 
 #[test]
 fn a_seed_replays_packet_by_packet() {
     for seed in [7, 8, 9] {
-        let trace = || Plan::draw(seed).play(Packets::Silent).unwrap();
+        let trace = || FaultPlan::draw(seed).play(Packets::Silent).unwrap();
         assert_eq!(trace(), trace());
     }
 }

@@ -10,18 +10,22 @@
 //! As in the draft's simulator there are no hosts here, only two [`Tcb`]s over links, in units of
 //! one packet: the "segment" is all of the packet.
 
-use bentpipe_core::link::{Link, LinkConfig, Packet, QueueLimit, Varying};
+use bentpipe_core::link::{Link, LinkConfig, LinkPacket, QueueLimit, Varying};
 use bentpipe_core::tcp::receiver::{AckPolicy, Receiver, ReceiverConfig};
-use bentpipe_core::tcp::recovery::Algorithm;
+use bentpipe_core::tcp::recovery::RecoveryAlgorithm;
 use bentpipe_core::tcp::rtt::RtoConfig;
 use bentpipe_core::tcp::sender::{InitialWindow, Sender, SenderConfig};
-use bentpipe_core::tcp::tcb::{Admission, Agreed, Outgoing, Tcb};
+use bentpipe_core::tcp::tcb::{Admission, HandshakeNumbers, Outgoing, Tcb};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::Rate;
 use bentpipe_core::wire::SeqNum;
 
-const VARIANTS: [Algorithm; 4] =
-    [Algorithm::Tahoe, Algorithm::Reno, Algorithm::Sack, Algorithm::Fack];
+const VARIANTS: [RecoveryAlgorithm; 4] = [
+    RecoveryAlgorithm::Tahoe,
+    RecoveryAlgorithm::Reno,
+    RecoveryAlgorithm::Sack,
+    RecoveryAlgorithm::Fack,
+];
 
 /// What was seen at the sender.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -36,7 +40,7 @@ struct Wire {
     bytes: u64,
 }
 
-impl Packet for Wire {
+impl LinkPacket for Wire {
     fn wire_len(&self) -> u64 {
         self.bytes
     }
@@ -68,7 +72,7 @@ fn links(path: Path) -> [Link<Wire>; 3] {
     ]
 }
 
-fn end(path: Path, algorithm: Algorithm, initial_window: u32) -> Tcb {
+fn end(path: Path, algorithm: RecoveryAlgorithm, initial_window: u32) -> Tcb {
     let config = SenderConfig {
         smss: path.packet,
         max_burst: path.packet,
@@ -95,12 +99,21 @@ fn end(path: Path, algorithm: Algorithm, initial_window: u32) -> Tcb {
         delay_at_full_window: false,
     };
     let (snd_isn, rcv_isn) = (SeqNum(0), SeqNum(0));
-    let agreed = Agreed { snd_isn, rcv_isn, snd_shift: 10, timestamps: None };
-    Tcb::new(agreed, Sender::new(config, 1, window, None), Receiver::new(receiver, 1, 1 + window))
+    let handshake = HandshakeNumbers { snd_isn, rcv_isn, snd_shift: 10, timestamps: None };
+    Tcb::new(
+        handshake,
+        Sender::new(config, 1, window, None),
+        Receiver::new(receiver, 1, 1 + window),
+    )
 }
 
 /// Runs for `seconds`; what the sender saw and when, in seconds.
-fn trace(path: Path, algorithm: Algorithm, initial_window: u32, seconds: u64) -> Vec<(f64, Event)> {
+fn trace(
+    path: Path,
+    algorithm: RecoveryAlgorithm,
+    initial_window: u32,
+    seconds: u64,
+) -> Vec<(f64, Event)> {
     let mut ends = [end(path, algorithm, initial_window), end(path, algorithm, 1)];
     ends[0].sender.extend(1 + 10_000 * path.packet);
     // Link `i` of a direction; the way back passes them in the other order.
@@ -202,7 +215,7 @@ fn every_printed_time_is_met_within_two_milliseconds() {
 /// How many of the draft's 15 times differ from ours in their last digit.
 fn misses(path: Path) -> usize {
     let missed = |initial_window, printed: &[(f64, u64)]| {
-        let ours = acks(&trace(path, Algorithm::Tahoe, initial_window, 9));
+        let ours = acks(&trace(path, RecoveryAlgorithm::Tahoe, initial_window, 9));
         let pairs = ours.iter().zip(printed);
         pairs.filter(|(ours, theirs)| (ours.0 - theirs.0).abs() > 0.000_5).count()
     };
@@ -224,7 +237,7 @@ fn the_printed_times_tell_the_packet_size_and_the_rate() {
 fn the_same_packets_leave() {
     // The draft follows Tahoe; Reno does the same up to there. Younger algorithms send new data
     // for the first two duplicates (RFC 3042), and FACK sends packet 7 again at the second.
-    for algorithm in [Algorithm::Tahoe, Algorithm::Reno] {
+    for algorithm in [RecoveryAlgorithm::Tahoe, RecoveryAlgorithm::Reno] {
         let one = trace(FITTING, algorithm, 1, 9);
         let sent: Vec<_> = (0..9).map(|index| sent_at(&one, index)).collect();
         for (index, sent) in sent[..6].iter().enumerate() {

@@ -8,7 +8,7 @@ mod concordance;
 mod faults;
 mod four_packet;
 mod gateways;
-mod helpers;
+mod middleboxes;
 mod open_questions;
 mod path_mtu;
 mod policy;

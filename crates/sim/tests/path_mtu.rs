@@ -14,7 +14,7 @@ const BYTES: u64 = 300_000;
 /// A download through a router; the client's report.
 fn download(addresses: [IpAddr; 3], mtu: u32, silent: bool) -> Report {
     let (narrow, bytes) = (Narrow { address: addresses[1], mtu, silent }, [0, BYTES]);
-    let mut world = world(addresses, bytes, vec![Node::Helper(Box::new(narrow))]);
+    let mut world = world(addresses, bytes, vec![Node::Middlebox(Box::new(narrow))]);
     world.run(Duration::from_secs(3600));
     *world.host(0).report(&(1000, addresses[2], 80)).unwrap()
 }
@@ -84,7 +84,7 @@ fn gateway(lan: usize) -> Node {
 fn each_leg_of_a_split_flow_learns_its_own_path() {
     for (addresses, mtu) in [(v4(), 1000), (v4(), 600), (v6(), 1280)] {
         let narrow =
-            || Node::Helper(Box::new(Narrow { address: addresses[1], mtu, silent: false }));
+            || Node::Middlebox(Box::new(Narrow { address: addresses[1], mtu, silent: false }));
         // Behind one gateway, between two (the space segment), and on both sides of one.
         for (place, between, falls) in [
             ("behind", vec![gateway(0), narrow()], vec![(1, 1)]),

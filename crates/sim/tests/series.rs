@@ -178,7 +178,7 @@ fn a_gateway_counts_what_its_buffers_hold_and_what_passes() {
     let mean = held.iter().sum::<f64>() / held.len() as f64;
     let most = held.iter().copied().fold(0.0, f64::max);
     assert!((gateway.mean_held / mean - 1.0).abs() < 0.01, "{} {mean}", gateway.mean_held);
-    assert!(gateway.most_held as f64 >= most && gateway.most_held as f64 <= most + 65_536.0);
+    assert!(gateway.max_held as f64 >= most && gateway.max_held as f64 <= most + 65_536.0);
     assert!(mean > 10_000.0 && most > mean, "{mean} {most}");
 }
 
@@ -191,5 +191,5 @@ fn counts_of_a_gateway_begin_with_the_measured_part() {
     assert_eq!((all.summary.split, measured.summary.split), (2, 0));
     let bytes = |row: &GatewayRow| row.summary.side(Side::Satellite).delivered_bytes;
     assert!(bytes(&measured) < bytes(&all) && bytes(&measured) > 0, "{measured:?}");
-    assert_eq!(measured.most_held, all.most_held);
+    assert_eq!(measured.max_held, all.max_held);
 }

@@ -5,9 +5,9 @@
 //! `BENTPIPE_BLESS=1 cargo test -p bentpipe-sim --test runs snapshot` writes the table anew.
 
 use bentpipe_core::link::{LinkConfig, QueueLimit};
-use bentpipe_core::tcp::congestion::Control;
+use bentpipe_core::tcp::congestion::CongestionAlgorithm;
 use bentpipe_core::tcp::connection::ConnectionConfig;
-use bentpipe_core::tcp::recovery::Algorithm;
+use bentpipe_core::tcp::recovery::RecoveryAlgorithm;
 use bentpipe_core::tcp::sender::SenderConfig;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::{Probability, Rate};
@@ -30,16 +30,20 @@ const HEAD: &str = "\
 ";
 
 /// Every recovery with the standard control, and every other control with SACK.
-fn combinations() -> impl Iterator<Item = (Algorithm, Control)> {
-    let recoveries = Algorithm::ALL.iter().map(|algorithm| (*algorithm, Control::Standard));
-    let controls = Control::ALL.into_iter().skip(1).map(|control| (Algorithm::Sack, control));
+fn combinations() -> impl Iterator<Item = (RecoveryAlgorithm, CongestionAlgorithm)> {
+    let recoveries =
+        RecoveryAlgorithm::ALL.iter().map(|algorithm| (*algorithm, CongestionAlgorithm::Standard));
+    let controls = CongestionAlgorithm::ALL
+        .into_iter()
+        .skip(1)
+        .map(|control| (RecoveryAlgorithm::Sack, control));
     recoveries.chain(controls)
 }
 
 /// Goodput in kbit/s and segments retransmitted.
 fn transfer(
-    algorithm: Algorithm,
-    control: Control,
+    algorithm: RecoveryAlgorithm,
+    control: CongestionAlgorithm,
     loss: f64,
     round_trip: Duration,
 ) -> Option<(u64, u64)> {

@@ -3,7 +3,7 @@
 
 use bentpipe_core::link::{LinkConfig, QueueLimit};
 use bentpipe_core::tcp::connection::ConnectionConfig;
-use bentpipe_core::tcp::recovery::Algorithm;
+use bentpipe_core::tcp::recovery::RecoveryAlgorithm;
 use bentpipe_core::tcp::sender::SenderStats;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::{Probability, Rate};
@@ -65,7 +65,7 @@ fn transfer(text: &str, loss: f64, faults: &Faults) -> (u64, SenderStats) {
     }
 }
 
-fn text(algorithm: Algorithm, timestamps: bool, undo: bool) -> String {
+fn text(algorithm: RecoveryAlgorithm, timestamps: bool, undo: bool) -> String {
     let switch = |on: bool| if on { "on" } else { "off" };
     format!(
         "recovery={algorithm},timestamps={},undo={},ssthresh=100KB,send-buffer=1MiB,receive-buffer=1MiB,window-scale=6",
@@ -76,7 +76,12 @@ fn text(algorithm: Algorithm, timestamps: bool, undo: bool) -> String {
 
 #[test]
 fn reordering_does_not_cost_the_rate() {
-    for algorithm in [Algorithm::NewReno, Algorithm::Sack, Algorithm::Fack, Algorithm::Rack] {
+    for algorithm in [
+        RecoveryAlgorithm::NewReno,
+        RecoveryAlgorithm::Sack,
+        RecoveryAlgorithm::Fack,
+        RecoveryAlgorithm::Rack,
+    ] {
         for timestamps in [true, false] {
             let (off, _) = transfer(&text(algorithm, timestamps, false), 0.0, &reordering());
             let (on, stats) = transfer(&text(algorithm, timestamps, true), 0.0, &reordering());
@@ -84,8 +89,8 @@ fn reordering_does_not_cost_the_rate() {
             // RACK tolerates most of it by itself. NewReno's go-back-N sends much twice again, of
             // which reports of duplicates say nothing.
             let (factor, share) = match (algorithm, timestamps) {
-                (Algorithm::Rack, _) => (1.3, 0.9),
-                (Algorithm::NewReno, false) => (1.0, 0.5),
+                (RecoveryAlgorithm::Rack, _) => (1.3, 0.9),
+                (RecoveryAlgorithm::NewReno, false) => (1.0, 0.5),
                 _ => (2.0, 0.8),
             };
             assert!(on as f64 > off as f64 * factor, "{found}");
@@ -97,14 +102,16 @@ fn reordering_does_not_cost_the_rate() {
 
 #[test]
 fn what_is_lost_is_not_undone() {
-    for &algorithm in Algorithm::ALL {
+    for &algorithm in RecoveryAlgorithm::ALL {
         let (off, _) = transfer(&text(algorithm, true, false), 0.01, &Faults::default());
         let (on, stats) = transfer(&text(algorithm, true, true), 0.01, &Faults::default());
         assert!(stats.recoveries > 5, "{algorithm}");
         // These let a false fast retransmit happen behind a timeout, which is needless indeed.
         let false_ones = matches!(
             algorithm,
-            Algorithm::Reno | Algorithm::NewRenoLessCareful | Algorithm::NewRenoAckHeuristic
+            RecoveryAlgorithm::Reno
+                | RecoveryAlgorithm::NewRenoLessCareful
+                | RecoveryAlgorithm::NewRenoAckHeuristic
         );
         if false_ones {
             assert!(stats.spurious <= 1, "{algorithm}: {stats:?}");

@@ -69,11 +69,11 @@ fn a_long_transfer_fills_the_link() {
     let (mut world, session) = upload(bytes, 0.0, 1);
     assert!(world.run(Duration::from_secs(60)));
     let wire = bytes + 40 * bytes.div_ceil(1460);
-    let least = RATE.time_for(wire) + DELAY * 3;
+    let min = RATE.time_for(wire) + DELAY * 3;
     let took = world.host(3).report(&session).unwrap().last_read.unwrap();
     let took = took.saturating_since(Instant::ZERO);
     // Slow start reaches the link's 342 segments in its sixth flight.
-    assert!(took > least && took < least + DELAY * 12, "{took:?} for {least:?}");
+    assert!(took > min && took < min + DELAY * 12, "{took:?} for {min:?}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Core to core, in virtual time, over the same link model.
 
 use super::outcome::Sample;
-use super::{Case, Control, FILE, Windows};
+use super::{Case, CongestionAlgorithm, FILE, Windows};
 use bentpipe_core::link::{LinkConfig, QueueLimit};
 use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_core::tcp::rtt::RtoConfig;
@@ -15,16 +15,16 @@ use std::net::IpAddr;
 const STEP: Duration = Duration::from_millis(5);
 
 /// The congestion control and recovery that are the kernel's.
-fn sender(control: Control) -> SenderConfig {
+fn sender(control: CongestionAlgorithm) -> SenderConfig {
     // As Linux: an acknowledgment counts for all that it covers, and the timer allows 200 ms for
     // a delayed one.
     let rto = RtoConfig { granularity: Duration::from_millis(200), ..RtoConfig::default() };
     SenderConfig {
         algorithm: "rack".parse().expect("RACK-TLP is in the registry"),
         control: match control {
-            Control::Reno => "standard".parse().expect("in the registry"),
-            Control::Cubic => "cubic".parse().expect("in the registry"),
-            Control::Bbr => "bbr1".parse().expect("in the registry"),
+            CongestionAlgorithm::Reno => "standard".parse().expect("in the registry"),
+            CongestionAlgorithm::Cubic => "cubic".parse().expect("in the registry"),
+            CongestionAlgorithm::Bbr => "bbr1".parse().expect("in the registry"),
         },
         reduction: Reduction::Prr,
         byte_limit: None,

@@ -2,7 +2,7 @@
 
 use super::outcome::Sample;
 use super::{Case, FILE};
-use bentpipe_net::testbed::{Plan, Testbed};
+use bentpipe_net::testbed::{Testbed, TestbedConfig};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::fs;
 use std::io::{Read, Write};
@@ -41,7 +41,8 @@ impl Drop for HystartOff {
 
 /// Sends the file from H1 to H2.
 pub(crate) fn transfer(case: Case, run: u64) -> Sample {
-    let plan = Plan { link: Some(case.link()), seed: 1 + 2 * run, ..Plan::default() };
+    let plan =
+        TestbedConfig { link: Some(case.link()), seed: 1 + 2 * run, ..TestbedConfig::default() };
     let testbed = Testbed::build(Path::new(env!("CARGO_BIN_EXE_bentpipe")), plan).expect("testbed");
     let address = SocketAddr::new(Testbed::H2_V4, PORT);
     let listener =

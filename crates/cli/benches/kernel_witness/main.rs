@@ -39,20 +39,20 @@ pub(crate) const FILE: u64 = 10_000_000;
 
 /// The congestion controls that both sides have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Control {
+pub(crate) enum CongestionAlgorithm {
     Reno,
     Cubic,
     /// Version 1.
     Bbr,
 }
 
-impl Control {
+impl CongestionAlgorithm {
     /// The kernel's name for it.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Control::Reno => "reno",
-            Control::Cubic => "cubic",
-            Control::Bbr => "bbr",
+            CongestionAlgorithm::Reno => "reno",
+            CongestionAlgorithm::Cubic => "cubic",
+            CongestionAlgorithm::Bbr => "bbr",
         }
     }
 }
@@ -71,7 +71,7 @@ pub(crate) enum Windows {
 pub(crate) struct Case {
     windows: Windows,
     mbit: u64,
-    control: Control,
+    control: CongestionAlgorithm,
     round_trip_ms: u64,
     /// Buffer in percent of the bandwidth-delay product.
     buffer: u64,
@@ -83,7 +83,7 @@ impl Case {
     fn all() -> Vec<Case> {
         let mut cases = Vec::new();
         for loss in [0, 5] {
-            for control in [Control::Reno, Control::Cubic] {
+            for control in [CongestionAlgorithm::Reno, CongestionAlgorithm::Cubic] {
                 for round_trip_ms in [50, 500] {
                     for buffer in [50, 100] {
                         let windows = Windows::Large;
@@ -96,7 +96,7 @@ impl Case {
                 }
             }
         }
-        for control in [Control::Reno, Control::Cubic] {
+        for control in [CongestionAlgorithm::Reno, CongestionAlgorithm::Cubic] {
             let link = Case { windows: Windows::Tuned, mbit: 40, round_trip_ms: 500, ..cases[0] };
             // The queue holds more than a sender, and so its bursts when it may write again.
             cases.push(Case { control, buffer: 200, loss: 0, ..link });
@@ -109,7 +109,7 @@ impl Case {
     fn of_bbr() -> impl Iterator<Item = Case> {
         let cases = [0, 5, 10].into_iter().flat_map(|loss| [50, 500].map(|rtt| (loss, rtt)));
         cases.map(|(loss, round_trip_ms)| {
-            let (windows, control) = (Windows::Tuned, Control::Bbr);
+            let (windows, control) = (Windows::Tuned, CongestionAlgorithm::Bbr);
             Case { windows, mbit: 8, control, round_trip_ms, buffer: 100, loss }
         })
     }

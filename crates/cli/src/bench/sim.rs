@@ -61,7 +61,7 @@ impl Cost {
 
 /// The result, in the form of `--json`.
 #[derive(Debug, Serialize)]
-struct Summary {
+struct BenchSummary {
     packets_per_second: u64,
     cost_ratio_bdp_x10: f64,
     cost_ratio_1000_flows: f64,
@@ -82,7 +82,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, BenchError> {
         rounds.push(costs);
     }
     let of = |figure: &dyn Fn(&[Cost]) -> f64| median(rounds.iter().map(|costs| figure(costs)));
-    let summary = Summary {
+    let summary = BenchSummary {
         packets_per_second: of(&|costs| 1.0 / costs[0].per_packet()).round() as u64,
         cost_ratio_bdp_x10: thousandths(of(&|c| c[1].per_packet() / c[0].per_packet())),
         cost_ratio_1000_flows: thousandths(of(&|c| c[2].per_packet() / c[0].per_packet())),

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use bentpipe_net::testbed::SatelliteLink;
 
-use super::lossy::Way;
+use super::lossy::Variant;
 use super::report::{Report, describe, size};
 
 const WIDTH: f64 = 1040.0;
@@ -69,11 +69,11 @@ fn groups(report: &Report) -> Vec<Group> {
         .transfers
         .iter()
         .filter_map(|transfer| {
-            let series = match transfer.way {
-                Way::EndToEnd => END_TO_END,
-                Way::EndToEndBbr => BBR,
-                Way::Estimated => ESTIMATED,
-                Way::Known => KNOWN,
+            let series = match transfer.variant {
+                Variant::EndToEnd => END_TO_END,
+                Variant::EndToEndBbr => BBR,
+                Variant::Estimated => ESTIMATED,
+                Variant::Known => KNOWN,
             };
             match (transfer.seconds, transfer.stopped_s) {
                 (Some(seconds), _) => Some(Bar::new(series, seconds)),

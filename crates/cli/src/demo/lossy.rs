@@ -23,7 +23,7 @@ const LOSS: f64 = 0.01;
 /// How the file comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Way {
+pub(super) enum Variant {
     EndToEnd,
     EndToEndBbr,
     /// Through gateways that have been told nothing about the link.
@@ -32,38 +32,39 @@ pub(super) enum Way {
     Known,
 }
 
-impl Way {
-    const ALL: [Way; 4] = [Way::EndToEnd, Way::EndToEndBbr, Way::Estimated, Way::Known];
+impl Variant {
+    const ALL: [Variant; 4] =
+        [Variant::EndToEnd, Variant::EndToEndBbr, Variant::Estimated, Variant::Known];
 
     /// In the table.
     fn name(self) -> &'static str {
         match self {
-            Way::EndToEnd => "end to end, CUBIC",
-            Way::EndToEndBbr => "end to end, BBR",
-            Way::Estimated => "gateways, nothing configured",
-            Way::Known => "gateways, link known",
+            Variant::EndToEnd => "end to end, CUBIC",
+            Variant::EndToEndBbr => "end to end, BBR",
+            Variant::Estimated => "gateways, nothing configured",
+            Variant::Known => "gateways, link known",
         }
     }
 
     /// In a line of progress.
     fn short(self) -> &'static str {
         match self {
-            Way::EndToEnd => "CUBIC",
-            Way::EndToEndBbr => "BBR",
-            Way::Estimated => "gateways",
-            Way::Known => "gateways that know the link",
+            Variant::EndToEnd => "CUBIC",
+            Variant::EndToEndBbr => "BBR",
+            Variant::Estimated => "gateways",
+            Variant::Known => "gateways that know the link",
         }
     }
 
     fn has_gateways(self) -> bool {
-        matches!(self, Way::Estimated | Way::Known)
+        matches!(self, Variant::Estimated | Variant::Known)
     }
 }
 
 /// What became of the file by one way.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub(super) struct Transfer {
-    pub(super) way: Way,
+    pub(super) variant: Variant,
     /// How long it took; absent if it was stopped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) seconds: Option<f64>,
@@ -106,7 +107,7 @@ impl Lossy {
         );
         for transfer in &self.transfers {
             let hash = if transfer.hash_matches { "same" } else { "DIFFERENT" };
-            let name = transfer.way.name();
+            let name = transfer.variant.name();
             _ = match (transfer.seconds, transfer.stopped_s) {
                 (Some(seconds), _) => writeln!(table, "{name:>30}{seconds:>10.2} s   {hash}"),
                 (None, Some(seconds)) => {
@@ -151,13 +152,14 @@ fn heading() -> String {
 mod tests {
     use super::*;
 
-    fn transfer(way: Way, seconds: Option<f64>) -> Transfer {
+    fn transfer(variant: Variant, seconds: Option<f64>) -> Transfer {
         let stopped_s = if seconds.is_none() { Some(60.0) } else { None };
-        Transfer { way, seconds, stopped_s, received_bytes: 4_230_000, hash_matches: true }
+        Transfer { variant, seconds, stopped_s, received_bytes: 4_230_000, hash_matches: true }
     }
 
     fn lossy() -> Lossy {
-        let transfers = vec![transfer(Way::EndToEnd, None), transfer(Way::Known, Some(11.9))];
+        let transfers =
+            vec![transfer(Variant::EndToEnd, None), transfer(Variant::Known, Some(11.9))];
         Lossy::new(&super::super::geo_link(), transfers)
     }
 
@@ -176,9 +178,9 @@ mod tests {
         let json = serde_json::to_value(lossy()).unwrap();
         assert!((json["limit_s"].as_f64().unwrap() - 11.83).abs() < 0.1, "{json}");
         let [cubic, known] = [0, 1].map(|i| &json["transfers"][i]);
-        assert_eq!((&cubic["way"], &cubic["stopped_s"]), (&"end_to_end".into(), &60.0.into()));
+        assert_eq!((&cubic["variant"], &cubic["stopped_s"]), (&"end_to_end".into(), &60.0.into()));
         assert!(cubic.get("seconds").is_none());
-        assert_eq!((&known["way"], &known["seconds"]), (&"known".into(), &11.9.into()));
+        assert_eq!((&known["variant"], &known["seconds"]), (&"known".into(), &11.9.into()));
         assert_eq!(known["hash_matches"], true);
     }
 }

@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 use bentpipe_core::units::Bytes;
 use bentpipe_net::netns::process::Process;
 use bentpipe_net::testbed::web::{WebServer, curl};
-use bentpipe_net::testbed::{Plan, SatelliteLink, Testbed, TestbedError};
+use bentpipe_net::testbed::{SatelliteLink, Testbed, TestbedConfig, TestbedError};
 use rand::{Rng as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 use sha2::{Digest as _, Sha256};
 
-use super::progress::Progress;
+use super::progress::DemoProgress;
 use super::report::{Row, limit};
 
 /// How often the progress line is renewed.
@@ -55,10 +55,10 @@ pub(crate) fn all(
     link: &SatelliteLink,
     sizes: &[u64],
     gateways: bool,
-    progress: &mut Progress,
+    progress: &mut DemoProgress,
 ) -> Result<Vec<Row>, MeasureError> {
     let binary = std::env::current_exe()?;
-    let plan = Plan { link: Some(*link), ..Plan::default() };
+    let plan = TestbedConfig { link: Some(*link), ..TestbedConfig::default() };
     let mut testbed = Testbed::build(&binary, plan)?;
     let site = testbed.files().join("site");
     fs::create_dir(&site)?;
@@ -117,7 +117,7 @@ fn download(
     size: u64,
     hash: &[u8],
     path: &'static str,
-    progress: &Progress,
+    progress: &DemoProgress,
 ) -> Result<Download, MeasureError> {
     let destination: PathBuf = testbed.files().join("download");
     let error = |message| MeasureError::Download { bytes: Bytes::new(size), path, message };

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 /// What is being measured now: one line that is renewed on a terminal, one line each elsewhere.
 #[derive(Debug)]
-pub(super) struct Progress {
+pub(super) struct DemoProgress {
     began: Instant,
     total: usize,
     current: usize,
@@ -13,10 +13,10 @@ pub(super) struct Progress {
     terminal: bool,
 }
 
-impl Progress {
-    pub(super) fn new(total: usize) -> Progress {
+impl DemoProgress {
+    pub(super) fn new(total: usize) -> DemoProgress {
         let terminal = io::stderr().is_terminal();
-        Progress { began: Instant::now(), total, current: 0, what: String::new(), terminal }
+        DemoProgress { began: Instant::now(), total, current: 0, what: String::new(), terminal }
     }
 
     pub(super) fn begin(&mut self, what: &str) {

@@ -1,9 +1,9 @@
 //! Many seeds on many threads.
 
-use super::progress::Progress;
+use super::progress::SeedProgress;
 use super::seeds::Seeds;
 use bentpipe_lab::caught;
-use bentpipe_sim::fuzz::{Hazard, Packets, Plan, Played};
+use bentpipe_sim::fuzz::{FaultPlan, Hazard, Packets, Played};
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -37,7 +37,7 @@ impl Campaign {
         seeds: &Seeds,
         threads: NonZeroUsize,
         stop: &AtomicBool,
-        progress: &Progress,
+        progress: &SeedProgress,
     ) -> Campaign {
         let (begun, campaign) = (AtomicU64::new(0), Mutex::new(Campaign::default()));
         thread::scope(|scope| {
@@ -50,7 +50,7 @@ impl Campaign {
                         if number >= seeds.len() {
                             return;
                         }
-                        let plan = Plan::draw(seeds.first + number);
+                        let plan = FaultPlan::draw(seeds.first + number);
                         let outcome = play(&plan, Packets::Silent);
                         let mut all = campaign.lock().unwrap_or_else(PoisonError::into_inner);
                         if let Some(found) = all.add(&plan, outcome) {
@@ -68,7 +68,7 @@ impl Campaign {
     }
 
     /// Adds to the sums; what is wrong, if anything is.
-    fn add(&mut self, plan: &Plan, outcome: Result<Played, String>) -> Option<Found> {
+    fn add(&mut self, plan: &FaultPlan, outcome: Result<Played, String>) -> Option<Found> {
         self.played += 1;
         for hazard in &plan.hazards {
             *self.hazards.entry(*hazard).or_default() += 1;
@@ -89,6 +89,6 @@ impl Campaign {
 }
 
 /// Plays one plan; what is wrong, if anything is. A panic is a violation like any other.
-pub(super) fn play(plan: &Plan, packets: Packets) -> Result<Played, String> {
+pub(super) fn play(plan: &FaultPlan, packets: Packets) -> Result<Played, String> {
     caught(|| plan.play(packets))?.map_err(|violation| violation.to_string())
 }

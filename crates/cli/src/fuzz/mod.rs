@@ -4,7 +4,7 @@ mod campaign;
 mod progress;
 mod seeds;
 
-use bentpipe_sim::fuzz::{Packets, Plan};
+use bentpipe_sim::fuzz::{FaultPlan, Packets};
 use campaign::{Campaign, Found};
 use progress::DESCRIBED;
 use seeds::Seeds;
@@ -69,7 +69,7 @@ pub(crate) fn run(arguments: &Arguments) -> io::Result<ExitCode> {
     }
     let threads = arguments.threads.or_else(|| available_parallelism().ok());
     let threads = threads.unwrap_or(NonZeroUsize::MIN);
-    let progress = progress::Progress::new(arguments.quiet, arguments.seeds.len());
+    let progress = progress::SeedProgress::new(arguments.quiet, arguments.seeds.len());
     let began = Instant::now();
     let campaign = Campaign::run(&arguments.seeds, threads, &stop, &progress);
     progress.end();
@@ -84,7 +84,7 @@ pub(crate) fn run(arguments: &Arguments) -> io::Result<ExitCode> {
 }
 
 fn replay(seed: u64) -> io::Result<ExitCode> {
-    let plan = Plan::draw(seed);
+    let plan = FaultPlan::draw(seed);
     println!("{plan}");
     io::stdout().flush()?;
     Ok(match campaign::play(&plan, Packets::Printed) {

@@ -1,7 +1,7 @@
 //! How far it is: a bar on a terminal, a line now and then elsewhere; and what is found, at once.
 
 use super::campaign::Found;
-use bentpipe_sim::fuzz::Plan;
+use bentpipe_sim::fuzz::FaultPlan;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{IsTerminal, stderr};
 use std::sync::{Mutex, PoisonError};
@@ -14,7 +14,7 @@ const PAUSE: Duration = Duration::from_secs(30);
 pub(super) const DESCRIBED: usize = 5;
 
 /// What is shown.
-pub(super) struct Progress {
+pub(super) struct SeedProgress {
     quiet: bool,
     seeds: u64,
     /// On a terminal.
@@ -22,15 +22,15 @@ pub(super) struct Progress {
     spoke: Mutex<Instant>,
 }
 
-impl Progress {
+impl SeedProgress {
     /// Nothing has been played yet.
-    pub(super) fn new(quiet: bool, seeds: u64) -> Progress {
+    pub(super) fn new(quiet: bool, seeds: u64) -> SeedProgress {
         let bar = (!quiet && stderr().is_terminal()).then(|| {
             let style = ProgressStyle::with_template("{bar:40} {msg} {elapsed} (left: {eta})");
             ProgressBar::new(seeds)
                 .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
         });
-        Progress { quiet, seeds, bar, spoke: Mutex::new(Instant::now()) }
+        SeedProgress { quiet, seeds, bar, spoke: Mutex::new(Instant::now()) }
     }
 
     /// So many have been played, and so many of them violate something.
@@ -56,7 +56,7 @@ impl Progress {
         let Found { seed, what } = found;
         let text = format!(
             "bentpipe fuzz: seed {seed}: {what}\n{}\nreplay: bentpipe fuzz --seed {seed}\n",
-            Plan::draw(*seed)
+            FaultPlan::draw(*seed)
         );
         match &self.bar {
             Some(bar) => bar.suspend(|| eprintln!("{text}")),

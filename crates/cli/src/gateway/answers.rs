@@ -3,7 +3,7 @@
 //! It answers with the text that is to be shown, so that who asks need not be of its version.
 
 use super::{flows, prometheus, report::Report};
-use bentpipe_net::control::{Asker, Question};
+use bentpipe_net::control::{ControlClient, Question};
 use bentpipe_net::serve::{self, ClientError, ServeError, Server};
 use std::net::SocketAddr;
 
@@ -38,11 +38,14 @@ pub(super) fn ask(topic: Topic, json: bool) -> Result<Vec<u8>, ClientError> {
 }
 
 /// Answers questions until dropped; metrics too, if there is an address for them.
-pub(super) fn serve(asker: &Asker, metrics: Option<SocketAddr>) -> Result<Vec<Server>, ServeError> {
-    let asks = asker.clone();
+pub(super) fn serve(
+    control_client: &ControlClient,
+    metrics: Option<SocketAddr>,
+) -> Result<Vec<Server>, ServeError> {
+    let asks = control_client.clone();
     let mut servers = vec![Server::for_root(SERVICE, move |line| answer(&asks, line))?];
     if let Some(address) = metrics {
-        let asks = asker.clone();
+        let asks = control_client.clone();
         let metrics = move || Some(prometheus::text(&asks.ask(Question::Totals).ok()?.totals));
         servers.push(Server::metrics(address, metrics)?);
         tracing::info!("metrics at http://{address}/metrics");
@@ -51,7 +54,7 @@ pub(super) fn serve(asker: &Asker, metrics: Option<SocketAddr>) -> Result<Vec<Se
 }
 
 /// None for a question that there is not, and where the loop does not answer.
-fn answer(asker: &Asker, line: &str) -> Option<Vec<u8>> {
+fn answer(control_client: &ControlClient, line: &str) -> Option<Vec<u8>> {
     let (topic, json) = [false, true]
         .into_iter()
         .flat_map(|json| Topic::ALL.map(|topic| (topic, json)))
@@ -60,7 +63,7 @@ fn answer(asker: &Asker, line: &str) -> Option<Vec<u8>> {
         Topic::Flows => Question::Flows,
         Topic::Status => Question::Totals,
     };
-    let mut snapshot = asker.ask(question).ok()?;
+    let mut snapshot = control_client.ask(question).ok()?;
     let report = Report { totals: snapshot.totals };
     let text = match (topic, json) {
         (Topic::Flows, false) => flows::table(&mut snapshot.flows),

@@ -165,7 +165,7 @@ pub(crate) enum Error {
 }
 
 /// From one look at the firewall to the next, if it does not change.
-const PATROL: Duration = Duration::from_secs(60);
+const MONITOR_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Runs a gateway, or asks the one that runs.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
@@ -208,19 +208,19 @@ fn split(path: &Path, json: bool) -> Result<ExitCode, Error> {
     if let Some(every) = file.log_every {
         gateway.log_every(every);
     }
-    let servers = answers::serve(&gateway.asker(), file.metrics)?;
+    let servers = answers::serve(&gateway.control_client(), file.metrics)?;
     // Here, as the servers have what they listen on, and see to their threads' privileges themselves;
     // all other threads and processes are still to come.
     privileges::give_up_as_gateway()?;
     let mut command = Command::new(std::env::current_exe()?);
     command.args(["gateway", "watchdog"]);
     gateway.watched_by(Watchdog::start(command)?);
-    let (patrol, repairs) = divert.patrol(PATROL)?;
+    let (monitor, repairs) = divert.monitor(MONITOR_INTERVAL)?;
     gateway.repaired_by(repairs);
     println!("bentpipe gateway: ready");
     io::stdout().flush()?;
     let result = panics::ends_with(|| gateway.run(&signals, file.drain));
-    drop(patrol);
+    drop(monitor);
     // Before anything that may take its time. The rest goes with the devices.
     let _ = divert.stop_marking();
     let report = report::Report { totals: gateway.totals() };

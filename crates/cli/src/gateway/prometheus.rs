@@ -42,10 +42,10 @@ pub(super) fn text(totals: &Totals) -> String {
     let help = "Flows that a defect of the gateway has ended";
     page.alone("flows_panicked_total", "counter", help, summary.panicked);
     let help = "Split flows that went on unsplit, all that was held delivered";
-    page.family("flows_handed_back_total", "counter", help);
+    page.family("flows_released_total", "counter", help);
     for why in Release::ALL {
-        let count = summary.handed_back(why);
-        page.sample("flows_handed_back_total", &[("reason", why.name())], count);
+        let count = summary.released(why);
+        page.sample("flows_released_total", &[("reason", why.name())], count);
     }
     let help = "Flows whose route was seen to have changed";
     page.alone("route_changes_total", "counter", help, summary.route_changes);
@@ -56,9 +56,9 @@ pub(super) fn text(totals: &Totals) -> String {
     page.alone("forwarded_resets_total", "counter", help, summary.forwarded_resets);
 
     let help = "Packets that came in and were dealt with as handshakes and segments of split flows";
-    page.alone("split_packets_total", "counter", help, summary.taken.packets);
+    page.alone("split_packets_total", "counter", help, summary.split_traffic.packets);
     let help = "Their bytes, headers included";
-    page.alone("split_bytes_total", "counter", help, summary.taken.bytes);
+    page.alone("split_bytes_total", "counter", help, summary.split_traffic.bytes);
     let mut by_reason = |name: &str, help: &str, count: &dyn Fn(Reason) -> u64| {
         page.family(name, "counter", help);
         for reason in Reason::ALL {

@@ -27,10 +27,10 @@ impl fmt::Display for Report {
             ..
         } = *summary;
         let forwarded_resets = summary.forwarded_resets;
-        let handed_back = summary.all_handed_back();
+        let released = summary.all_released();
         writeln!(
             out,
-            "flows split: {split} ({closed} closed, {reset} reset, {handed_back} handed back)"
+            "flows split: {split} ({closed} closed, {reset} reset, {released} released)"
         )?;
         if panicked > 0 {
             writeln!(out, "flows ended by a defect of the gateway (see its log): {panicked}")?;
@@ -176,17 +176,17 @@ impl Report {
             "split": summary.split,
             "closed": summary.closed,
             "reset": summary.reset,
-            "handed_back": Release::ALL
+            "released": Release::ALL
                 .into_iter()
-                .map(|why| (why.name(), json!(summary.handed_back(why))))
+                .map(|why| (why.name(), json!(summary.released(why))))
                 .collect::<Value>(),
             "panicked": summary.panicked,
             "route_changes": summary.route_changes,
             "path_mtu_falls": summary.path_mtu_falls,
             "lost_bytes": summary.lost_bytes,
             "forwarded_resets": summary.forwarded_resets,
-            "split_packets": summary.taken.packets,
-            "split_bytes": summary.taken.bytes,
+            "split_packets": summary.split_traffic.packets,
+            "split_bytes": summary.split_traffic.bytes,
             "forwarded_flows": forwarded(&|reason| summary.forwarded_flows(reason)),
             "forwarded_packets": forwarded(&|reason| summary.forwarded(reason).packets),
             "forwarded_bytes": forwarded(&|reason| summary.forwarded(reason).bytes),
@@ -230,10 +230,10 @@ impl Shares {
             let all = forwarded + split;
             (all > 0).then(|| forwarded as f64 / all as f64)
         };
-        let (forwarded, taken) = (summary.all_forwarded(), summary.taken);
+        let (forwarded, split_traffic) = (summary.all_forwarded(), summary.split_traffic);
         Shares {
-            of_packets: share(forwarded.packets, taken.packets),
-            of_bytes: share(forwarded.bytes, taken.bytes),
+            of_packets: share(forwarded.packets, split_traffic.packets),
+            of_bytes: share(forwarded.bytes, split_traffic.bytes),
             of_flows: share(summary.all_forwarded_flows(), summary.split),
         }
     }
@@ -254,7 +254,7 @@ pub(super) mod tests {
         }
         let mut summary = gateway.summary();
         summary.split = 4;
-        summary.taken = Traffic { packets: 9, bytes: 5_000 };
+        summary.split_traffic = Traffic { packets: 9, bytes: 5_000 };
         Totals {
             uptime: Duration::from_millis(3_725_500),
             summary,

@@ -33,12 +33,12 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let labels = (0..experiment.len()).map(|point| experiment.label(point));
     let mut out = io::stdout().lock();
     if arguments.json {
-        let (least, most) = bounds(&experiment.repeat);
+        let (min, max) = bounds(&experiment.repeat);
         let points: Vec<String> = labels.collect();
         let value = json!({
             "title": first.title,
             "points": points,
-            "runs": { "least": least, "most": most },
+            "runs": { "min": min, "max": max },
             "duration_s": first.run.duration.as_secs_f64(),
         });
         writeln!(out, "{value:#}")?;
@@ -57,14 +57,14 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
 /// `4 points × 10 runs`.
 pub(super) fn size(points: usize, repeat: &Repeat) -> String {
     let s = |count: u64| if count == 1 { "" } else { "s" };
-    let (least, most) = bounds(repeat);
-    let range = if least == most { most.to_string() } else { format!("{least} to {most}") };
-    format!("{points} point{} × {range} run{}", s(points as u64), s(u64::from(most)))
+    let (min, max) = bounds(repeat);
+    let range = if min == max { max.to_string() } else { format!("{min} to {max}") };
+    format!("{points} point{} × {range} run{}", s(points as u64), s(u64::from(max)))
 }
 
 fn bounds(repeat: &Repeat) -> (u32, u32) {
     match *repeat {
         Repeat::Runs(runs) => (runs, runs),
-        Repeat::Until { least, most, .. } => (least, most),
+        Repeat::Until { min, max, .. } => (min, max),
     }
 }

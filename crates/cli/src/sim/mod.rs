@@ -161,7 +161,7 @@ fn simulate(
         run: arguments.run,
         stop: &stop,
     };
-    let progress = progress::Progress::new("sim", arguments.quiet);
+    let progress = progress::RunProgress::new("sim", arguments.quiet);
     let executed = execute(experiment, &store, &options, &|event| progress.heed(&event))?;
     progress.end();
     for failure in executed.failures.iter().take(FAILURES) {

@@ -17,7 +17,7 @@ const PAUSE: Duration = Duration::from_secs(10);
 const PARTS: f64 = 1000.0;
 
 /// What is shown.
-pub(crate) struct Progress {
+pub(crate) struct RunProgress {
     /// The subcommand.
     name: &'static str,
     quiet: bool,
@@ -34,16 +34,16 @@ struct State {
     spoke: Instant,
 }
 
-impl Progress {
+impl RunProgress {
     /// Nothing has been done yet.
-    pub(crate) fn new(name: &'static str, quiet: bool) -> Progress {
+    pub(crate) fn new(name: &'static str, quiet: bool) -> RunProgress {
         let bar = (!quiet && stderr().is_terminal()).then(|| {
             let style = ProgressStyle::with_template("{bar:40} {msg} {elapsed} (left: {eta})");
             ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
         });
         let (running, spoke) = (BTreeMap::new(), Instant::now());
         let state = State { running, finished: 0, stored: 0, needed: 0, spoke };
-        Progress { name, quiet, bar, state: Mutex::new(state) }
+        RunProgress { name, quiet, bar, state: Mutex::new(state) }
     }
 
     /// Something has happened.

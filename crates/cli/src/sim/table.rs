@@ -1,7 +1,7 @@
 //! An experiment's results as a table for people.
 
 use bentpipe_lab::{FlowSummary, PointSummary, Results};
-use bentpipe_scenario::repeat::{Enough, Summary};
+use bentpipe_scenario::repeat::{Enough, SampleSummary};
 use std::io::{self, Write};
 
 /// More flows of a point than this are shown by their mean.
@@ -96,7 +96,7 @@ impl Figures {
         if self.completions {
             row.extend(spread(flow.completion, 1.0));
         }
-        let mean = |summary: Option<Summary>| number(summary.map(|summary| summary.mean));
+        let mean = |summary: Option<SampleSummary>| number(summary.map(|summary| summary.mean));
         row.extend([flow.retransmissions, flow.timeouts].map(mean));
         row.extend([point.utilisation, point.fairness].map(mean));
         row
@@ -113,16 +113,17 @@ fn shortened(label: &str) -> String {
 }
 
 /// Mean, standard deviation and half-width.
-fn spread(summary: Option<Summary>, scale: f64) -> [String; 3] {
-    let part = |of: fn(Summary) -> Option<f64>| number(summary.and_then(of).map(|x| x / scale));
+fn spread(summary: Option<SampleSummary>, scale: f64) -> [String; 3] {
+    let part =
+        |of: fn(SampleSummary) -> Option<f64>| number(summary.and_then(of).map(|x| x / scale));
     [part(|s| Some(s.mean)), part(|s| s.standard_deviation), part(|s| s.half_width_95)]
 }
 
 /// Many flows as one: the means of their means. The spread of single flows is in the files.
 fn together(flows: &[FlowSummary]) -> FlowSummary {
-    let mean = |of: fn(&FlowSummary) -> Option<Summary>| {
+    let mean = |of: fn(&FlowSummary) -> Option<SampleSummary>| {
         let means: Vec<f64> = flows.iter().filter_map(of).map(|summary| summary.mean).collect();
-        Summary::of(&means).map(|all| Summary {
+        SampleSummary::of(&means).map(|all| SampleSummary {
             standard_deviation: None,
             half_width_95: None,
             half_width_99: None,

@@ -95,7 +95,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         progress: &progress,
         stop: &stop,
         finished: 0,
-        needed: u64::from(least(&experiment)) * points.len() as u64,
+        needed: u64::from(min(&experiment)) * points.len() as u64,
         executed: Executed {
             ends: Vec::new(),
             failures: Vec::new(),
@@ -133,10 +133,10 @@ fn usual_output(name: &str, point: Option<usize>) -> PathBuf {
     point.map_or_else(|| path.clone(), |point| path.join(format!("point-{point}")))
 }
 
-fn least(experiment: &Experiment) -> u32 {
+fn min(experiment: &Experiment) -> u32 {
     match experiment.repeat {
         Repeat::Runs(runs) => runs,
-        Repeat::Until { least, .. } => least,
+        Repeat::Until { min, .. } => min,
     }
 }
 

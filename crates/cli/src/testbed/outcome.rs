@@ -177,7 +177,7 @@ fn gateway_cells(name: &str, before: &Value, after: &Value) -> Vec<(&'static str
         ("split_flows", one("/split")),
         ("closed_flows", one("/closed")),
         ("reset_flows", one("/reset")),
-        ("handed_back_flows", sum("/handed_back")),
+        ("released_flows", sum("/handed_back")),
         ("lost_bytes", one("/lost_bytes")),
         ("forwarded_flows", sum("/forwarded_flows")),
         ("forwarded_packets", sum("/forwarded_packets")),
@@ -208,8 +208,8 @@ mod tests {
 
     #[test]
     fn a_gateways_columns_are_those_of_the_table_but_for_what_it_held() {
-        let before = json!({ "split": 1, "handed_back": { "idle": 1 } });
-        let after = json!({ "split": 3, "handed_back": { "idle": 2, "peer": 4 } });
+        let before = json!({ "split": 1, "released": { "idle": 1 } });
+        let after = json!({ "split": 3, "released": { "idle": 2, "peer": 4 } });
         let cells = gateway_cells("g", &before, &after);
         let names: Vec<&str> = cells.iter().map(|(name, _)| *name).collect();
         let all = GATEWAYS.iter().map(|column| column.name);

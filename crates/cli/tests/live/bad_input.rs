@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use bentpipe_net::netns::Namespace;
 use bentpipe_net::netns::process::Process;
-use bentpipe_net::testbed::{Place, Plan, Testbed};
+use bentpipe_net::testbed::{Place, Testbed, TestbedConfig};
 
 use crate::life::{assert_unchanged, state};
 use crate::stage::{BENTPIPE, build, gateways_wanted};
@@ -73,7 +73,7 @@ fn complains(namespace: &Namespace, command: &mut Command, word: &str) {
 }
 
 fn bare() -> Testbed {
-    build(Plan::default())
+    build(TestbedConfig::default())
 }
 
 fn configured(testbed: &Testbed, config: &str) -> Command {

@@ -8,7 +8,7 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use bentpipe_net::testbed::{Place, Plan};
+use bentpipe_net::testbed::{Place, TestbedConfig};
 
 use crate::observation::ask;
 use crate::pair::{pairs, part, talk};
@@ -51,13 +51,13 @@ fn cut(place: Place, read: Read) {
     if !gateways_wanted() {
         return;
     }
-    let mut testbed = build(Plan { link: Some(fast_link()), ..Plan::default() });
+    let mut testbed = build(TestbedConfig { link: Some(fast_link()), ..TestbedConfig::default() });
     start_gateways(&mut testbed);
     let mut gateway = testbed.take_gateway(place).expect("a gateway");
     let testbed = Arc::new(testbed);
     let idle = pairs(&testbed, 2);
     idle.iter().for_each(|pair| talk(pair, 5_000));
-    let (progress, again) = (Progress::default(), Barrier::new(2 * COUNT + 1));
+    let (progress, again) = (ReceivedBytes::default(), Barrier::new(2 * COUNT + 1));
     let sent = content(20, if read == Read::AtOnce { SIZE } else { STALLING_SIZE });
     thread::scope(|scope| {
         let transfers: Vec<_> = FAMILIES
@@ -115,9 +115,9 @@ fn cut(place: Place, read: Read) {
 
 /// How much all writers have written.
 #[derive(Default)]
-struct Progress(AtomicUsize);
+struct ReceivedBytes(AtomicUsize);
 
-impl Progress {
+impl ReceivedBytes {
     /// Waits until none of them has written anything for a moment, which comes when a stalled reader's windows
     /// are closed.
     fn await_standstill(&self) {
@@ -135,7 +135,7 @@ impl Progress {
 }
 
 /// How writing ends.
-fn written(mut stream: TcpStream, bytes: &[u8], progress: &Progress) -> Option<ErrorKind> {
+fn written(mut stream: TcpStream, bytes: &[u8], progress: &ReceivedBytes) -> Option<ErrorKind> {
     stream.set_write_timeout(Some(TOLD_WITHIN)).expect("timeout");
     for chunk in bytes.chunks(WRITE) {
         if let Err(error) = stream.write_all(chunk) {

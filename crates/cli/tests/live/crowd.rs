@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use bentpipe_net::netns::Namespace;
-use bentpipe_net::testbed::{BOTH, Plan, Testbed};
+use bentpipe_net::testbed::{BOTH, Testbed, TestbedConfig};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use serde_json::Value;
 
@@ -33,7 +33,8 @@ const FORGOTTEN_WITHIN: Duration = Duration::from_secs(60);
 fn two_thousand_connections() {
     let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE).expect("limit of open files");
     setrlimit(Resource::RLIMIT_NOFILE, hard, hard).expect("limit of open files");
-    let mut testbed = Arc::new(build(Plan { link: Some(fast_link()), ..Plan::default() }));
+    let mut testbed =
+        Arc::new(build(TestbedConfig { link: Some(fast_link()), ..TestbedConfig::default() }));
     crowd(&testbed, || ());
     if !gateways_wanted() {
         return;

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use bentpipe_net::netns::process::Process;
-use bentpipe_net::testbed::{Place, Plan};
+use bentpipe_net::testbed::{Place, TestbedConfig};
 use nix::sys::signal::{Signal, kill};
 
 use crate::life::{assert_unchanged, exchange, state};
@@ -59,7 +59,7 @@ fn watchdog_dies_first() {
     if !gateways_wanted() {
         return;
     }
-    let mut testbed = build(Plan { link: Some(fast_link()), ..Plan::default() });
+    let mut testbed = build(TestbedConfig { link: Some(fast_link()), ..TestbedConfig::default() });
     let before = state(&testbed.g1);
     start_gateways(&mut testbed);
     let mut gateway = testbed.take_gateway(Place::Near).expect("gateway");
@@ -102,7 +102,8 @@ fn uploads(happens: impl FnOnce(&mut Process)) -> Option<String> {
     if !gateways_wanted() {
         return None;
     }
-    let mut testbed = build(Plan { link: Some(narrow_link()), ..Plan::default() });
+    let mut testbed =
+        build(TestbedConfig { link: Some(narrow_link()), ..TestbedConfig::default() });
     start_gateways(&mut testbed);
     let mut gateway = testbed.take_gateway(Place::Near).expect("gateway");
     let testbed = Arc::new(testbed);

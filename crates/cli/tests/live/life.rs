@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use bentpipe_net::netns::Namespace;
-use bentpipe_net::testbed::{BOTH, Firewall, Place, Plan, Testbed};
+use bentpipe_net::testbed::{BOTH, Firewall, Place, Testbed, TestbedConfig};
 
 use crate::stage::{
     Ends, FAMILIES, Family, build, fast_link, gateways_wanted, geo_link, start_gateways,
@@ -26,7 +26,7 @@ pub(crate) const CASES: &[(&str, fn())] = &[
 ];
 
 fn on_fast_link() -> Testbed {
-    build(Plan { link: Some(fast_link()), ..Plan::default() })
+    build(TestbedConfig { link: Some(fast_link()), ..TestbedConfig::default() })
 }
 
 /// G99-D-9: a connection that was there before the gateways goes on through their start.
@@ -151,7 +151,8 @@ fn firewall_by_device_is_explained() {
         return;
     }
     let firewall = Firewall::StatefulByDevice;
-    let mut testbed = build(Plan { link: Some(fast_link()), firewall, ..Plan::default() });
+    let mut testbed =
+        build(TestbedConfig { link: Some(fast_link()), firewall, ..TestbedConfig::default() });
     start_gateways(&mut testbed);
     for place in BOTH {
         let said = testbed.gateway(place).expect("gateway").stderr();
@@ -188,7 +189,7 @@ fn faster_over_a_long_path() {
     if !gateways_wanted() {
         return;
     }
-    let mut testbed = build(Plan { link: Some(geo_link()), ..Plan::default() });
+    let mut testbed = build(TestbedConfig { link: Some(geo_link()), ..TestbedConfig::default() });
     start_gateways(&mut testbed);
     let testbed = Arc::new(testbed);
     for family in FAMILIES {

@@ -14,7 +14,7 @@ use bentpipe_core::units::Rate;
 use bentpipe_net::emulator::{Emulator, Exit};
 use bentpipe_net::netns::Namespace;
 use bentpipe_net::signals::Signals;
-use bentpipe_net::testbed::{BOTH, Plan, Testbed};
+use bentpipe_net::testbed::{BOTH, Testbed, TestbedConfig};
 use bentpipe_net::tun::{Offload, Tun};
 use socket2::{Protocol, Socket, Type};
 
@@ -31,7 +31,7 @@ pub(crate) const CASES: &[(&str, fn())] = &[
 /// G99-D-3: the same gateway, configured alike, where its satellite interface is no Ethernet but a TUN device, as
 /// modems with a serial line or a network card of their own have it. All other tests have Ethernet.
 fn without_ethernet() {
-    let mut testbed = build(Plan::default());
+    let mut testbed = build(TestbedConfig::default());
     let tuns = [(&testbed.g1, 2), (&testbed.g2, 3)].map(|(gateway, network)| {
         gateway.ip("link delete sat0\n").expect("no Ethernet any more");
         let tun = gateway.run(|| Tun::open("sat0", Offload::None)).expect("namespace");
@@ -82,7 +82,7 @@ fn without_ethernet() {
 /// G99-D-3: packets that say they are TCP and are not arrive byte for byte, through the link alone and with
 /// gateways at its ends, which look into them and find nothing that is theirs.
 fn what_only_looks_like_tcp() {
-    let mut testbed = build(Plan { link: Some(fast_link()), ..Plan::default() });
+    let mut testbed = build(TestbedConfig { link: Some(fast_link()), ..TestbedConfig::default() });
     FAMILIES.into_iter().for_each(|family| send_garbage(&testbed, family));
     if !gateways_wanted() {
         return;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use bentpipe_net::netns::Namespace;
 use bentpipe_net::netns::process::Process;
-use bentpipe_net::testbed::{Place, Plan};
+use bentpipe_net::testbed::{Place, TestbedConfig};
 use nix::sys::signal::Signal;
 
 use crate::bad_input::as_nobody;
@@ -38,7 +38,7 @@ fn names_cannot_be_taken() {
     if !gateways_wanted() {
         return;
     }
-    let mut testbed = build(Plan::default());
+    let mut testbed = build(TestbedConfig::default());
     let taken = testbed.g1.run(|| {
         ABSTRACT.map(|name| {
             let address = SocketAddr::from_abstract_name(name).expect("an address");
@@ -55,7 +55,7 @@ fn root_alone_is_answered() {
     if !gateways_wanted() {
         return;
     }
-    let mut testbed = build(Plan::default());
+    let mut testbed = build(TestbedConfig::default());
     testbed.start_gateway(Place::Near).expect("gateway");
     let mut command = as_nobody(&testbed.g1);
     let mut asking = Process::start("flows", command.args(["gateway", "flows"])).expect("start");
@@ -74,7 +74,7 @@ fn killed_gateways_files() {
     if !gateways_wanted() {
         return;
     }
-    let mut testbed = build(Plan::default());
+    let mut testbed = build(TestbedConfig::default());
     testbed.start_gateway(Place::Near).expect("gateway");
     assert_eq!(files(&testbed.g1).len(), 3, "{:?}", files(&testbed.g1));
     let mut gateway = testbed.take_gateway(Place::Near).expect("gateway");
@@ -105,7 +105,7 @@ fn privileges_are_given_up() {
     if !gateways_wanted() {
         return;
     }
-    let mut testbed = build(Plan::default());
+    let mut testbed = build(TestbedConfig::default());
     testbed.start_gateway(Place::Near).expect("gateway");
     let gateway = testbed.gateway(Place::Near).expect("gateway");
     let watchdog = watchdog_of(gateway).as_raw().cast_unsigned();
@@ -156,7 +156,7 @@ fn firewall_is_still_looked_at() {
     if !gateways_wanted() {
         return;
     }
-    let mut testbed = build(Plan::default());
+    let mut testbed = build(TestbedConfig::default());
     testbed.start_gateway(Place::Near).expect("gateway");
     let chain = "type filter hook forward priority filter; policy drop;";
     let late = format!("table inet late {{\nchain forward {{\n{chain}\n}}\n}}\n");

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use bentpipe_net::netns::join_by_veth;
 use bentpipe_net::netns::process::Process;
-use bentpipe_net::testbed::{Place, Plan, Testbed};
+use bentpipe_net::testbed::{Place, Testbed, TestbedConfig};
 
 use crate::life::{assert_unchanged, exchange, state};
 use crate::observation::ask;
@@ -224,7 +224,7 @@ fn stage() -> (Arc<Testbed>, Process) {
 
 /// A testbed with both gateways, the near one, and its namespace's state before that ran.
 fn stage_with_state() -> (Arc<Testbed>, Process, String) {
-    let mut testbed = build(Plan { link: Some(fast_link()), ..Plan::default() });
+    let mut testbed = build(TestbedConfig { link: Some(fast_link()), ..TestbedConfig::default() });
     let before = state(&testbed.g1);
     start_gateways(&mut testbed);
     let gateway = testbed.take_gateway(Place::Near).expect("gateway");

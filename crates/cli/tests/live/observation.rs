@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bentpipe_net::netns::Namespace;
 use bentpipe_net::netns::process::Process;
-use bentpipe_net::testbed::{BOTH, Place, Plan, Testbed};
+use bentpipe_net::testbed::{BOTH, Place, Testbed, TestbedConfig};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
@@ -30,7 +30,7 @@ fn flows_are_shown() {
         return;
     }
     const SIZE: usize = 1_000_000;
-    let mut testbed = build(Plan { link: Some(fast_link()), ..Plan::default() });
+    let mut testbed = build(TestbedConfig { link: Some(fast_link()), ..TestbedConfig::default() });
     start_gateways(&mut testbed);
     let testbed = Arc::new(testbed);
     let pairs: Vec<(TcpStream, TcpStream, SocketAddr)> = FAMILIES
@@ -97,7 +97,7 @@ fn stopped_process_is_passed_by() {
     if !gateways_wanted() {
         return;
     }
-    let mut testbed = build(Plan { link: Some(fast_link()), ..Plan::default() });
+    let mut testbed = build(TestbedConfig { link: Some(fast_link()), ..TestbedConfig::default() });
     start_gateways(&mut testbed);
     let mut gateway = testbed.take_gateway(Place::Near).expect("gateway");
     let testbed = Arc::new(testbed);
@@ -144,7 +144,7 @@ fn transfers_meet_a_hang() {
         return;
     }
     const SIZE: usize = 30_000_000;
-    let mut testbed = build(Plan { link: Some(fast_link()), ..Plan::default() });
+    let mut testbed = build(TestbedConfig { link: Some(fast_link()), ..TestbedConfig::default() });
     start_gateways(&mut testbed);
     let mut gateway = testbed.take_gateway(Place::Near).expect("gateway");
     let testbed = Arc::new(testbed);
@@ -178,7 +178,7 @@ fn flows_outlive_a_standstill() {
         return;
     }
     const SIZE: usize = 30_000_000;
-    let mut testbed = build(Plan { link: Some(fast_link()), ..Plan::default() });
+    let mut testbed = build(TestbedConfig { link: Some(fast_link()), ..TestbedConfig::default() });
     start_gateways(&mut testbed);
     let mut gateway = testbed.take_gateway(Place::Near).expect("gateway");
     let testbed = Arc::new(testbed);
@@ -199,8 +199,8 @@ fn flows_outlive_a_standstill() {
         kill(watchdog, Signal::SIGCONT).expect("a signal");
     });
     let status = ask(&testbed.g1, "status");
-    let handed_back = status["totals"]["handed_back"].as_object().expect("by reason");
-    assert!(!handed_back.is_empty() && handed_back.values().all(|count| *count == 0), "{status}");
+    let released = status["totals"]["released"].as_object().expect("by reason");
+    assert!(!released.is_empty() && released.values().all(|count| *count == 0), "{status}");
     let said = gateway.stderr();
     assert!(!said.contains("does not answer"), "{said}");
 }
@@ -210,7 +210,7 @@ fn killed_gateway_is_cleared_away() {
     if !gateways_wanted() {
         return;
     }
-    let mut testbed = build(Plan { link: Some(fast_link()), ..Plan::default() });
+    let mut testbed = build(TestbedConfig { link: Some(fast_link()), ..TestbedConfig::default() });
     let before = state(&testbed.g1);
     testbed.start_gateway(Place::Near).expect("gateway");
     testbed.take_gateway(Place::Near).expect("gateway").kill();

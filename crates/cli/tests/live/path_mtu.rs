@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use std::sync::Arc;
 use std::thread;
 
-use bentpipe_net::testbed::{BOTH, Firewall, Place, Plan, Testbed};
+use bentpipe_net::testbed::{BOTH, Firewall, Place, Testbed, TestbedConfig};
 
 use crate::stage::{Ends, FAMILIES, Family, build, gateways_wanted, start_gateways};
 use crate::toolbox::{SOON, accept, assert_same, content, finish, receive_to_end, send, timed};
@@ -34,7 +34,7 @@ fn narrow(testbed: &Testbed) {
 
 fn smaller_mtu(firewall: Firewall) {
     const SIZE: usize = 1_000_000;
-    let mut testbed = build(Plan { firewall, ..Plan::default() });
+    let mut testbed = build(TestbedConfig { firewall, ..TestbedConfig::default() });
     narrow(&testbed);
     start_gateways(&mut testbed);
     let mut gateways = BOTH.map(|place| testbed.take_gateway(place));
@@ -62,7 +62,7 @@ fn smaller_mtu(firewall: Firewall) {
 /// pass through the gateways on their way to the hosts.
 fn unsplit() {
     const SIZE: usize = 300_000;
-    let mut shared = Arc::new(build(Plan::default()));
+    let mut shared = Arc::new(build(TestbedConfig::default()));
     let pairs = FAMILIES.map(|family| {
         let ends = Ends::of(&shared, family);
         let (listener, address) = ends.listen();
@@ -87,7 +87,7 @@ fn unsplit() {
 /// H1 allows fragmentation, and SAT makes use of it before the only gateway, G2. (With a firewall,
 /// connection tracking makes packets whole and cuts them again on their way into the gateway.)
 fn fragments(firewall: Firewall) {
-    let mut testbed = build(Plan { firewall, ..Plan::default() });
+    let mut testbed = build(TestbedConfig { firewall, ..TestbedConfig::default() });
     testbed.h1.sysctl("net.ipv4.ip_no_pmtu_disc", "1").expect("sysctl of H1");
     let sat = "route change 10.91.4.0/24 via 10.91.3.1 mtu lock 1000\n";
     testbed.sat.ip(sat).expect("route of SAT");
@@ -106,7 +106,7 @@ fn fragments(firewall: Firewall) {
     if let Some(mut gateway) = gateway {
         assert!(gateway.stop().expect("it ends by itself upon SIGTERM").success());
         let summary = gateway.stdout();
-        let split = "flows split: 1 (1 closed, 0 reset, 0 handed back)";
+        let split = "flows split: 1 (1 closed, 0 reset, 0 released)";
         assert!(summary.contains(split), "{split} expected: {summary}");
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use bentpipe_net::testbed::{BOTH, Plan, Testbed};
+use bentpipe_net::testbed::{BOTH, Testbed, TestbedConfig};
 use socket2::Socket;
 
 use crate::observation::ask;
@@ -28,15 +28,16 @@ const RECEIVE_BUFFER: usize = 8_192;
 /// A download and an upload in each family, through gateways and, at the same time, through plain
 /// routers: the same bytes to the same clean end.
 fn reader_drains_for_five_minutes() {
-    let plain = Arc::new(build(Plan { link: Some(fast_link()), ..Plan::default() }));
-    let mut split = build(Plan { link: Some(fast_link()), ..Plan::default() });
+    let plain =
+        Arc::new(build(TestbedConfig { link: Some(fast_link()), ..TestbedConfig::default() }));
+    let mut split = build(TestbedConfig { link: Some(fast_link()), ..TestbedConfig::default() });
     start_gateways(&mut split);
     let split = Arc::new(split);
     thread::scope(|scope| {
         for testbed in [&plain, &split] {
             for family in FAMILIES {
-                scope.spawn(move || drain(&Ends::of(testbed, family), Way::Down));
-                scope.spawn(move || drain(&Ends::of(testbed, family), Way::Up));
+                scope.spawn(move || drain(&Ends::of(testbed, family), Direction::Down));
+                scope.spawn(move || drain(&Ends::of(testbed, family), Direction::Up));
             }
         }
     });
@@ -46,25 +47,25 @@ fn reader_drains_for_five_minutes() {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Way {
+enum Direction {
     Down,
     Up,
 }
 
-fn drain(ends: &Ends, way: Way) {
+fn drain(ends: &Ends, direction: Direction) {
     let hoards = |socket: &Socket| {
         socket.set_send_buffer_size(SEND_BUFFER).expect("buffer");
     };
     let has_little_room = |socket: &Socket| {
         socket.set_recv_buffer_size(RECEIVE_BUFFER).expect("buffer");
     };
-    let (sender, reader): (TcpStream, TcpStream) = match way {
-        Way::Down => {
+    let (sender, reader): (TcpStream, TcpStream) = match direction {
+        Direction::Down => {
             let (listener, address) = ends.listen_with(hoards);
             let reader = ends.try_connect(address, has_little_room).expect("connect");
             (accept(&listener), reader)
         }
-        Way::Up => {
+        Direction::Up => {
             let (listener, address) = ends.listen_with(has_little_room);
             let sender = ends.try_connect(address, hoards).expect("connect");
             (sender, accept(&listener))
@@ -81,7 +82,11 @@ fn drain(ends: &Ends, way: Way) {
     let pause = DRAIN / (SIZE / CHUNK) as u32;
     for (i, expected) in sent.chunks(CHUNK).enumerate() {
         thread::sleep((began + pause * i as u32).saturating_duration_since(Instant::now()));
-        assert_same(&format!("{way:?}, chunk {i}"), expected, &receive(&reader, expected.len()));
+        assert_same(
+            &format!("{direction:?}, chunk {i}"),
+            expected,
+            &receive(&reader, expected.len()),
+        );
     }
     assert!(began.elapsed() + pause >= DRAIN);
     assert_same("behind the last byte", &[], &receive_to_end(&reader));

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use bentpipe_net::netns::process::Process;
 use bentpipe_net::testbed::web::WebServer;
-use bentpipe_net::testbed::{BOTH, Plan, Testbed};
+use bentpipe_net::testbed::{BOTH, Testbed, TestbedConfig};
 
 use crate::observation::ask;
 use crate::stage::{FAMILIES, Family, build, fast_link, gateways_wanted, start_gateways};
@@ -35,7 +35,7 @@ fn compare<S, R: PartialEq + Debug>(
     start: fn(&Testbed) -> S,
     use_it: fn(&S, &Testbed, Family) -> R,
 ) {
-    let mut testbed = build(Plan { link: Some(fast_link()), ..Plan::default() });
+    let mut testbed = build(TestbedConfig { link: Some(fast_link()), ..TestbedConfig::default() });
     let server = start(&testbed);
     let plain = FAMILIES.map(|family| use_it(&server, &testbed, family));
     if !gateways_wanted() {

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use bentpipe_net::netns::join_by_veth;
-use bentpipe_net::testbed::{BOTH, Plan, SatelliteLink, Testbed};
+use bentpipe_net::testbed::{BOTH, SatelliteLink, Testbed, TestbedConfig};
 
 use crate::life::exchange;
 use crate::observation::{ask, await_nothing_held};
@@ -102,9 +102,9 @@ fn route_changes_behind_a_syn() {
                     let totals = &status["totals"];
                     assert_eq!(totals["split"], 0, "{detour:?} {place:?}: {status}");
                     // Where one direction stays, all that each family's hosts said that way.
-                    let least = if detour == Detour::Both { 0 } else { 1_200_000 };
+                    let min = if detour == Detour::Both { 0 } else { 1_200_000 };
                     let forwarded = totals["forwarded_bytes"]["not_opened"].as_u64();
-                    assert!(forwarded >= Some(least), "{detour:?} {place:?}: {status}");
+                    assert!(forwarded >= Some(min), "{detour:?} {place:?}: {status}");
                     // One that is asked to end waits for the handshakes that it has seen begin.
                     testbed.take_gateway(place).expect("a gateway").kill();
                 }
@@ -223,7 +223,7 @@ fn with_third_path() -> Arc<Testbed> {
 
 /// The usual five hosts, and a cable between H1 and H2 that nobody uses yet.
 fn with_third_path_beside(link: SatelliteLink) -> Arc<Testbed> {
-    let testbed = build(Plan { link: Some(link), ..Plan::default() });
+    let testbed = build(TestbedConfig { link: Some(link), ..TestbedConfig::default() });
     join_by_veth((&testbed.h1, "eth1"), (&testbed.h2, "eth1")).expect("cable");
     for (host, part) in [(&testbed.h1, 1), (&testbed.h2, 2)] {
         host.ip(&format!(

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bentpipe_core::units::{Probability, Rate};
-use bentpipe_net::testbed::{Firewall, Plan, ReversePath, SatelliteLink, Testbed};
+use bentpipe_net::testbed::{Firewall, ReversePath, SatelliteLink, Testbed, TestbedConfig};
 use libtest_mimic::Failed;
 use socket2::{Domain, Protocol, Socket, Type};
 
@@ -36,8 +36,8 @@ impl Conditions {
     pub(crate) const LOSSLESS: &[Conditions] =
         &[Self::Plain, Self::StrictReversePath, Self::Firewall];
 
-    fn plan(self) -> Plan {
-        let mut plan = Plan { link: Some(fast_link()), ..Plan::default() };
+    fn plan(self) -> TestbedConfig {
+        let mut plan = TestbedConfig { link: Some(fast_link()), ..TestbedConfig::default() };
         match self {
             Conditions::Plain => {}
             Conditions::StrictReversePath => plan.reverse_path = ReversePath::Strict,
@@ -146,7 +146,7 @@ pub(crate) fn obstacle() -> Option<String> {
 }
 
 /// Builds a testbed without gateways.
-pub(crate) fn build(plan: Plan) -> Testbed {
+pub(crate) fn build(plan: TestbedConfig) -> Testbed {
     Testbed::build(Path::new(BENTPIPE), plan).expect("testbed")
 }
 

@@ -294,11 +294,8 @@ fn every_workload() {
         let done = |line: &&str| !line.split(',').next_back().unwrap_or_default().is_empty();
         let completed = transfers.lines().filter(of_flow).filter(done).count();
         // The link loses pings too.
-        let least = if flow == "ping" { count - 1 } else { count };
-        assert!(
-            (least..=count).contains(&completed),
-            "{flow}: {completed} of {count}\n{transfers}"
-        );
+        let min = if flow == "ping" { count - 1 } else { count };
+        assert!((min..=count).contains(&completed), "{flow}: {completed} of {count}\n{transfers}");
     }
     let gateways = table("gateways.csv");
     let splits = gateways.lines().skip(1).filter_map(|line| line.split(',').nth(3)?.parse().ok());

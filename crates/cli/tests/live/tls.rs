@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use bentpipe_net::netns::process::Process;
-use bentpipe_net::testbed::{BOTH, Plan, Testbed};
+use bentpipe_net::testbed::{BOTH, Testbed, TestbedConfig};
 
 use crate::observation::ask;
 use crate::stage::{Family, build, gateways_wanted, geo_link, start_gateways};
@@ -31,7 +31,7 @@ fn gains_as_much() {
     if !gateways_wanted() {
         return;
     }
-    let plan = Plan { link: Some(geo_link()), ..Plan::default() };
+    let plan = TestbedConfig { link: Some(geo_link()), ..TestbedConfig::default() };
     let plain = build(plan);
     let mut split = build(plan);
     start_gateways(&mut split);

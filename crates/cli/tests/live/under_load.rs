@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use bentpipe_net::netns::process::Process;
-use bentpipe_net::testbed::{Place, Plan, Testbed};
+use bentpipe_net::testbed::{Place, Testbed, TestbedConfig};
 use nix::sys::signal::Signal;
 
 use crate::life::exchange;
@@ -91,14 +91,14 @@ fn drained(place: Place) {
         assert!(summary.contains(" 0 reset, "), "{summary}");
         assert!(!summary.contains("acknowledged but not delivered"), "{summary}");
         // The idle ones and some of the busy ones, at least.
-        let handed_back = summary.split(" reset, ").nth(1).and_then(|rest| rest.split(' ').next());
-        let handed_back: usize = handed_back.and_then(|n| n.parse().ok()).expect("a count");
-        assert!(handed_back > 2 * IDLE, "{summary}");
+        let released = summary.split(" reset, ").nth(1).and_then(|rest| rest.split(' ').next());
+        let released: usize = released.and_then(|n| n.parse().ok()).expect("a count");
+        assert!(released > 2 * IDLE, "{summary}");
     }
 }
 
 fn stage(place: Place) -> (Arc<Testbed>, Option<Process>) {
-    let mut testbed = build(Plan { link: Some(fast_link()), ..Plan::default() });
+    let mut testbed = build(TestbedConfig { link: Some(fast_link()), ..TestbedConfig::default() });
     start_gateways(&mut testbed);
     let gateway = testbed.take_gateway(place);
     (Arc::new(testbed), gateway)

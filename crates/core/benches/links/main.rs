@@ -9,7 +9,7 @@
 // A benchmark reads the clock.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
-use bentpipe_core::link::{After, Link, LinkConfig, LossKind, Packet, Schedule};
+use bentpipe_core::link::{After, Link, LinkConfig, LinkPacket, LossKind, Schedule};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::{Probability, Rate};
 use criterion::{Criterion, Throughput};
@@ -18,7 +18,7 @@ use criterion::{Criterion, Throughput};
 #[derive(Debug, Clone, Copy)]
 struct Words<const N: usize>([u64; N]);
 
-impl<const N: usize> Packet for Words<N> {
+impl<const N: usize> LinkPacket for Words<N> {
     fn wire_len(&self) -> u64 {
         self.0[0]
     }

@@ -6,7 +6,7 @@
 //! what is retransmitted arrives. So recovery is done once in each episode, and it ends.
 
 use bentpipe_core::tcp::receiver::{AckPolicy, Receiver, ReceiverConfig};
-use bentpipe_core::tcp::recovery::Algorithm;
+use bentpipe_core::tcp::recovery::RecoveryAlgorithm;
 use bentpipe_core::tcp::sender::{Ack, InitialWindow, Sender, SenderConfig};
 use bentpipe_core::time::{Duration, Instant};
 use rand::{RngExt, SeedableRng};
@@ -30,7 +30,7 @@ enum Happening {
 /// Both halves' input, in the order in which it came.
 #[derive(Debug)]
 pub(crate) struct Episode {
-    algorithm: Algorithm,
+    algorithm: RecoveryAlgorithm,
     flight: u64,
     sender: Vec<(Instant, Happening)>,
     receiver: Vec<(Instant, Range<u64>)>,
@@ -40,7 +40,7 @@ pub(crate) struct Episode {
 
 impl Episode {
     /// Plays an episode with `flight` segments in flight.
-    pub(crate) fn play(algorithm: Algorithm, flight: u64, seed: u64) -> Episode {
+    pub(crate) fn play(algorithm: RecoveryAlgorithm, flight: u64, seed: u64) -> Episode {
         let mut episode =
             Episode { algorithm, flight, sender: Vec::new(), receiver: Vec::new(), sent: 0 };
         let (mut sender, mut receiver) = (episode.fresh_sender(), episode.fresh_receiver());

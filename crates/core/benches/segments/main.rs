@@ -9,7 +9,7 @@
 
 mod episode;
 
-use bentpipe_core::tcp::recovery::Algorithm;
+use bentpipe_core::tcp::recovery::RecoveryAlgorithm;
 use criterion::{BatchSize, Criterion, Throughput};
 use episode::Episode;
 use std::time::Instant;
@@ -23,7 +23,7 @@ const SEGMENTS: u64 = 200_000;
 const RUNS: usize = 7;
 
 /// Enough episodes of `flight` segments for one measurement, and the segments that they send.
-fn episodes(algorithm: Algorithm, flight: u64) -> (Vec<Episode>, u64) {
+fn episodes(algorithm: RecoveryAlgorithm, flight: u64) -> (Vec<Episode>, u64) {
     let count = SEGMENTS / (2 * flight);
     let all: Vec<_> = (0..count).map(|seed| Episode::play(algorithm, flight, seed)).collect();
     let sent = all.iter().map(|episode| episode.sent).sum();
@@ -56,7 +56,7 @@ fn table() {
         let verdict = if ratio <= 2.0 { "flat" } else { "NOT FLAT" };
         println!("{name:<20} {a:>9.0} {b:>9.0} {c:>9.0}   {ratio:>5.2}  {verdict}");
     };
-    let sacking = Algorithm::ALL.iter().filter(|algorithm| algorithm.needs_sack());
+    let sacking = RecoveryAlgorithm::ALL.iter().filter(|algorithm| algorithm.needs_sack());
     for algorithm in sacking {
         let costs = FLIGHTS.map(|flight| {
             let (episodes, sent) = episodes(*algorithm, flight);
@@ -65,7 +65,7 @@ fn table() {
         row(&format!("sender, {algorithm}"), costs);
     }
     let costs = FLIGHTS.map(|flight| {
-        let (episodes, sent) = episodes(Algorithm::Sack, flight);
+        let (episodes, sent) = episodes(RecoveryAlgorithm::Sack, flight);
         nanos_each(&episodes, sent, Episode::fresh_receiver, Episode::replay_receiver)
     });
     row("receiver", costs);
@@ -73,7 +73,7 @@ fn table() {
 
 fn follow(criterion: &mut Criterion) {
     for flight in FLIGHTS {
-        let (episodes, sent) = episodes(Algorithm::Sack, flight);
+        let (episodes, sent) = episodes(RecoveryAlgorithm::Sack, flight);
         let mut group = criterion.benchmark_group("segments");
         group.sample_size(10).throughput(Throughput::Elements(sent));
         group.bench_function(format!("sender/{flight}"), |bencher| {

@@ -5,7 +5,7 @@
 
 use super::schedule::Varying;
 use super::serialiser::Serialiser;
-use super::{Count, Element, Occupancy, Packet, Transmission};
+use super::{Count, Element, LinkPacket, Occupancy, Transmission};
 use crate::time::Instant;
 use crate::units::Rate;
 
@@ -62,7 +62,7 @@ pub struct Bottleneck<P, Q> {
     packet: std::marker::PhantomData<P>,
 }
 
-impl<P: Packet, Q: Queue<P>> Bottleneck<P, Q> {
+impl<P: LinkPacket, Q: Queue<P>> Bottleneck<P, Q> {
     /// An idle line of `rate` (without limit if `None`) fed by `queue`.
     pub fn new(rate: Option<impl Into<Varying<Rate>>>, queue: Q) -> Bottleneck<P, Q> {
         Bottleneck {
@@ -127,7 +127,7 @@ impl<P: Packet, Q: Queue<P>> Bottleneck<P, Q> {
     }
 }
 
-impl<P: Packet, Q: Queue<P>> Element<P> for Bottleneck<P, Q> {
+impl<P: LinkPacket, Q: Queue<P>> Element<P> for Bottleneck<P, Q> {
     #[inline]
     fn push(&mut self, now: Instant, packet: P) {
         if self.filters {

@@ -5,7 +5,7 @@
 //! less. A queue of no more than one full-sized packet is left alone. Time waited is up to when the
 //! packet begins to be sent.
 
-use super::{Count, Packet, Queue, QueueLimit};
+use super::{Count, LinkPacket, Queue, QueueLimit};
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
 
@@ -53,7 +53,7 @@ pub struct CoDel<P> {
     last_count: u64,
 }
 
-impl<P: Packet> CoDel<P> {
+impl<P: LinkPacket> CoDel<P> {
     /// An empty queue.
     pub fn new(config: CoDelConfig) -> CoDel<P> {
         CoDel {
@@ -106,7 +106,7 @@ impl<P: Packet> CoDel<P> {
     }
 }
 
-impl<P: Packet> Queue<P> for CoDel<P> {
+impl<P: LinkPacket> Queue<P> for CoDel<P> {
     fn enqueue(&mut self, now: Instant, packet: P) -> Result<(), P> {
         if !self.config.limit.admits(self.held, &packet) {
             self.dropped.add(&packet);

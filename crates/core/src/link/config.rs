@@ -1,6 +1,6 @@
 //! What a link is made of, and the text form of its queue's limit.
 
-use super::{Count, LossKind, Order, Outages, Packet, QueueKind, Varying};
+use super::{Count, LinkPacket, LossKind, Order, Outages, QueueKind, Varying};
 use crate::time::Duration;
 use crate::units::{Bytes, ParseError, Probability, Rate};
 use std::fmt;
@@ -65,7 +65,7 @@ impl QueueLimit {
 
     /// Whether `packet` fits where so much is held.
     #[inline]
-    pub(super) fn admits(&self, held: Count, packet: &impl Packet) -> bool {
+    pub(super) fn admits(&self, held: Count, packet: &impl LinkPacket) -> bool {
         match self {
             QueueLimit::Packets(limit) => held.packets < *limit,
             QueueLimit::Bytes(limit) => held.bytes + packet.wire_len() <= limit.count(),

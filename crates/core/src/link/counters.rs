@@ -1,6 +1,6 @@
 //! What a link counts.
 
-use super::Packet;
+use super::LinkPacket;
 use std::ops::{Add, Sub};
 
 /// A number of packets and their bytes on the wire.
@@ -14,13 +14,13 @@ pub struct Count {
 
 impl Count {
     /// Counts `packet`.
-    pub fn add(&mut self, packet: &impl Packet) {
+    pub fn add(&mut self, packet: &impl LinkPacket) {
         self.packets += 1;
         self.bytes += packet.wire_len();
     }
 
     /// Counts `packet` no longer.
-    pub(super) fn remove(&mut self, packet: &impl Packet) {
+    pub(super) fn remove(&mut self, packet: &impl LinkPacket) {
         self.packets -= 1;
         self.bytes -= packet.wire_len();
     }

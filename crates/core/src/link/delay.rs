@@ -1,7 +1,7 @@
 //! Propagation: every packet arrives some time after it was sent, any number at once.
 
 use super::schedule::{Timeline, Varying};
-use super::{Count, Element, Packet};
+use super::{Count, Element, LinkPacket};
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
 
@@ -37,7 +37,7 @@ pub struct Delay<P> {
     held: Count,
 }
 
-impl<P: Packet> Delay<P> {
+impl<P: LinkPacket> Delay<P> {
     /// Nothing in flight, and `delay` for each packet to come. The order is kept.
     pub fn new(delay: impl Into<Varying<Duration>>) -> Delay<P> {
         Delay::with_order(delay, Order::Kept)
@@ -68,7 +68,7 @@ impl<P: Packet> Delay<P> {
     }
 }
 
-impl<P: Packet> Element<P> for Delay<P> {
+impl<P: LinkPacket> Element<P> for Delay<P> {
     fn push(&mut self, now: Instant, packet: P) {
         self.held.add(&packet);
         let at = now + self.delay.at(now);

@@ -1,8 +1,8 @@
 //! Which queueing discipline a link has, by name and at work.
 
 use super::{
-    CoDel, CoDelConfig, Count, DropTail, Packet, Policer, PolicerConfig, Queue, QueueLimit, Red,
-    RedConfig, Varying,
+    CoDel, CoDelConfig, Count, DropTail, LinkPacket, Policer, PolicerConfig, Queue, QueueLimit,
+    Red, RedConfig, Varying,
 };
 use crate::time::Instant;
 use crate::units::Rate;
@@ -41,7 +41,7 @@ impl From<QueueLimit> for QueueKind {
 
 impl QueueKind {
     /// An empty queue of this kind before a line of `rate`, drawing from `seed`.
-    pub fn queue<P: Packet>(&self, rate: Option<Varying<Rate>>, seed: u64) -> Discipline<P> {
+    pub fn queue<P: LinkPacket>(&self, rate: Option<Varying<Rate>>, seed: u64) -> Discipline<P> {
         match self {
             QueueKind::DropTail(limit) => Discipline::DropTail(DropTail::new(*limit)),
             QueueKind::Red(config) => Discipline::Red(Red::new(*config, rate, seed)),
@@ -75,7 +75,7 @@ macro_rules! each {
     };
 }
 
-impl<P: Packet> Queue<P> for Discipline<P> {
+impl<P: LinkPacket> Queue<P> for Discipline<P> {
     #[inline]
     fn enqueue(&mut self, now: Instant, packet: P) -> Result<(), P> {
         each!(self, queue => queue.enqueue(now, packet))

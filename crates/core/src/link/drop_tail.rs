@@ -1,6 +1,6 @@
 //! The drop-tail queue: first in, first out; an arrival that does not fit is dropped.
 
-use super::{Count, Packet, Queue, QueueLimit};
+use super::{Count, LinkPacket, Queue, QueueLimit};
 use crate::time::Instant;
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ pub struct DropTail<P> {
     dropped: Count,
 }
 
-impl<P: Packet> DropTail<P> {
+impl<P: LinkPacket> DropTail<P> {
     /// An empty queue that holds up to `limit`.
     pub fn new(limit: QueueLimit) -> DropTail<P> {
         DropTail {
@@ -37,7 +37,7 @@ impl<P: Packet> DropTail<P> {
     }
 }
 
-impl<P: Packet> Queue<P> for DropTail<P> {
+impl<P: LinkPacket> Queue<P> for DropTail<P> {
     fn enqueue(&mut self, _now: Instant, packet: P) -> Result<(), P> {
         if !self.fits(&packet) {
             self.dropped.add(&packet);

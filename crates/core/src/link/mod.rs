@@ -62,7 +62,7 @@ pub use text::{Line, LinkTextError};
 use crate::time::Instant;
 
 /// What travels over a link: anything that knows how long it is on the wire.
-pub trait Packet {
+pub trait LinkPacket {
     /// Length on the wire in bytes, with all headers that the link's rate is to count.
     fn wire_len(&self) -> u64;
 
@@ -86,7 +86,7 @@ pub trait Packet {
     }
 }
 
-impl<P: Packet> Packet for Box<P> {
+impl<P: LinkPacket> LinkPacket for Box<P> {
     fn wire_len(&self) -> u64 {
         (**self).wire_len()
     }
@@ -104,13 +104,13 @@ impl<P: Packet> Packet for Box<P> {
     }
 }
 
-impl Packet for Vec<u8> {
+impl LinkPacket for Vec<u8> {
     fn wire_len(&self) -> u64 {
         self.len() as u64
     }
 }
 
-impl Packet for Box<[u8]> {
+impl LinkPacket for Box<[u8]> {
     fn wire_len(&self) -> u64 {
         self.len() as u64
     }
@@ -124,7 +124,7 @@ pub struct Measured<P> {
     packet: P,
 }
 
-impl<P: Packet> Packet for Measured<P> {
+impl<P: LinkPacket> LinkPacket for Measured<P> {
     #[inline]
     fn wire_len(&self) -> u64 {
         self.wire_len
@@ -170,7 +170,7 @@ pub struct Link<P, Q = Discipline<Measured<P>>, L = Losses> {
     counters: Counters,
 }
 
-impl<P: Packet> Link<P> {
+impl<P: LinkPacket> Link<P> {
     /// A link like `config`, drawing from its seed.
     pub fn new(config: &LinkConfig) -> Link<P> {
         let queue = config.queue.queue(config.rate.clone(), config.seed);
@@ -182,7 +182,7 @@ impl<P: Packet> Link<P> {
     }
 }
 
-impl<P: Packet, Q: Queue<Measured<P>>, L: LossModel> Link<P, Q, L> {
+impl<P: LinkPacket, Q: Queue<Measured<P>>, L: LossModel> Link<P, Q, L> {
     /// A link of these elements.
     pub fn from_parts(
         bottleneck: Bottleneck<Measured<P>, Q>,
@@ -192,7 +192,7 @@ impl<P: Packet, Q: Queue<Measured<P>>, L: LossModel> Link<P, Q, L> {
         Link { bottleneck, loss, delay, counters: Counters::default() }
     }
 
-    /// Removes from the queue, from now on, what a newer packet [supersedes](Packet::supersedes):
+    /// Removes from the queue, from now on, what a newer packet [supersedes](LinkPacket::supersedes):
     /// acknowledgment filtering (RFC 3449, 5.2.1). It counts as dropped.
     pub fn filter_superseded(&mut self) {
         self.bottleneck.filter_superseded();
@@ -274,7 +274,7 @@ impl<P: Packet, Q: Queue<Measured<P>>, L: LossModel> Link<P, Q, L> {
     }
 }
 
-impl<P: Packet, Q: Queue<Measured<P>>, L: LossModel> Element<P> for Link<P, Q, L> {
+impl<P: LinkPacket, Q: Queue<Measured<P>>, L: LossModel> Element<P> for Link<P, Q, L> {
     fn push(&mut self, now: Instant, packet: P) {
         Link::push(self, now, packet);
     }

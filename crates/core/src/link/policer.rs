@@ -7,7 +7,7 @@
 //! delayed. A packet longer than the burst never passes.
 
 use super::drop_tail::DropTail;
-use super::{Count, Packet, Queue, QueueLimit};
+use super::{Count, LinkPacket, Queue, QueueLimit};
 use crate::time::Instant;
 use crate::units::{Bytes, Rate};
 
@@ -37,7 +37,7 @@ pub struct Policer<P> {
     dropped: Count,
 }
 
-impl<P: Packet> Policer<P> {
+impl<P: LinkPacket> Policer<P> {
     /// A policer with a full bucket before an empty queue.
     pub fn new(config: PolicerConfig) -> Policer<P> {
         let full = u128::from(config.burst.count()) * BYTE;
@@ -66,7 +66,7 @@ impl<P: Packet> Policer<P> {
     }
 }
 
-impl<P: Packet> Queue<P> for Policer<P> {
+impl<P: LinkPacket> Queue<P> for Policer<P> {
     fn enqueue(&mut self, now: Instant, packet: P) -> Result<(), P> {
         if !self.take(now, &packet) {
             self.dropped.add(&packet);

@@ -18,7 +18,7 @@
 
 use super::loss::happens;
 use super::schedule::Timeline;
-use super::{Count, DropTail, Packet, Queue, QueueLimit, Varying};
+use super::{Count, DropTail, LinkPacket, Queue, QueueLimit, Varying};
 use crate::time::Instant;
 use crate::units::{Bytes, Probability, Rate};
 use rand::SeedableRng;
@@ -136,7 +136,7 @@ pub struct Red<P> {
     rng: Pcg64Mcg,
 }
 
-impl<P: Packet> Red<P> {
+impl<P: LinkPacket> Red<P> {
     /// An empty queue before a line of `rate`.
     pub fn new(config: RedConfig, rate: Option<Varying<Rate>>, seed: u64) -> Red<P> {
         Red {
@@ -234,7 +234,7 @@ enum Early {
     Drop,
 }
 
-impl<P: Packet> Queue<P> for Red<P> {
+impl<P: LinkPacket> Queue<P> for Red<P> {
     fn enqueue(&mut self, now: Instant, mut packet: P) -> Result<(), P> {
         self.sample(now);
         let early = self.decide(packet.wire_len());
@@ -256,7 +256,7 @@ impl<P: Packet> Queue<P> for Red<P> {
 
     fn head(&mut self, now: Instant) -> Option<&P> {
         let head = self.packets.head(now);
-        self.being_sent = head.map_or(0, Packet::wire_len);
+        self.being_sent = head.map_or(0, LinkPacket::wire_len);
         head
     }
 

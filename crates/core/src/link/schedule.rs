@@ -134,9 +134,7 @@ impl<T: Copy> Varying<T> {
             Varying::Constant(value) => *value,
             Varying::Scheduled(schedule) => {
                 let (first, later) = (schedule.steps[0].1, &schedule.steps[1..]);
-                later
-                    .iter()
-                    .fold(first, |most, (_, value)| if *value > most { *value } else { most })
+                later.iter().fold(first, |max, (_, value)| if *value > max { *value } else { max })
             }
         }
     }

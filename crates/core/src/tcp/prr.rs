@@ -66,8 +66,8 @@ impl Prr {
             let share = share.div_ceil(u128::from(self.recover_fs));
             u64::try_from(share).unwrap_or(u64::MAX).saturating_sub(self.out)
         } else {
-            let least = self.delivered.saturating_sub(self.out).max(delivered);
-            (least + if safe { smss } else { 0 }).min(ssthresh - in_flight)
+            let min = self.delivered.saturating_sub(self.out).max(delivered);
+            (min + if safe { smss } else { 0 }).min(ssthresh - in_flight)
         };
         // The first retransmission leaves in any case.
         self.allowance = if self.out == 0 { send.max(smss) } else { send };

@@ -64,7 +64,7 @@ pub struct Accepted {
 
 /// Whether, and how soon, an acknowledgment is owed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-enum Owed {
+enum PendingAck {
     Nothing,
     By(Instant),
     Now,
@@ -76,8 +76,8 @@ pub struct Receiver {
     config: ReceiverConfig,
     rcv_nxt: u64,
     /// What has arrived beyond a hole.
-    beyond: RangeSet,
-    /// Ranges of `beyond`, most recently touched first, for SACK's order.
+    out_of_order: RangeSet,
+    /// Ranges of `out_of_order`, most recently touched first, for SACK's order.
     recent: Vec<Range<u64>>,
     /// A duplicate to be reported once (RFC 2883).
     duplicate: Option<Range<u64>>,
@@ -89,10 +89,10 @@ pub struct Receiver {
     /// The largest window so far, which stands for the size of the buffer behind it.
     largest: u64,
     /// One past the last offset that was promised.
-    promised: u64,
+    rcv_adv: u64,
     /// The edge that the window field is computed from; the field's unit may round it up.
     firm: u64,
-    owed: Owed,
+    pending_ack: PendingAck,
     /// Bytes received since the last acknowledgment: in order, or behind a hole and not reported.
     unacknowledged: u64,
     /// What the acknowledgment field said in the last segment sent.
@@ -102,33 +102,33 @@ pub struct Receiver {
     /// ACK division: what the acknowledgment field says while not all is acknowledged yet.
     divided: Option<u64>,
     /// What the host for which we stand has itself acknowledged.
-    elsewhere: u64,
+    relayed_ack: u64,
     /// What lies below is acknowledged at once: division begins here.
     divide_from: u64,
     duplicate_bytes: u64,
 }
 
 impl Receiver {
-    /// A receiver that expects offset `start`, whose handshake promised up to `promised`.
-    pub fn new(config: ReceiverConfig, start: u64, promised: u64) -> Receiver {
+    /// A receiver that expects offset `start`, whose handshake promised up to `rcv_adv`.
+    pub fn new(config: ReceiverConfig, start: u64, rcv_adv: u64) -> Receiver {
         Receiver {
             config,
             rcv_nxt: start,
-            beyond: RangeSet::default(),
+            out_of_order: RangeSet::default(),
             recent: Vec::new(),
             duplicate: None,
             fin: None,
             fin_acknowledged: false,
-            limit: promised,
-            largest: promised.saturating_sub(start),
-            promised,
-            firm: promised,
-            owed: Owed::Nothing,
+            limit: rcv_adv,
+            largest: rcv_adv.saturating_sub(start),
+            rcv_adv,
+            firm: rcv_adv,
+            pending_ack: PendingAck::Nothing,
             unacknowledged: 0,
             last_ack_sent: start,
             reports: 0,
             divided: None,
-            elsewhere: 0,
+            relayed_ack: 0,
             divide_from: start,
             duplicate_bytes: 0,
         }
@@ -148,19 +148,19 @@ impl Receiver {
     /// What the acknowledgment field says: what is expected, or less while one segment's
     /// acknowledgment is divided, or more if somebody else has acknowledged more.
     pub fn ack_offset(&self) -> u64 {
-        self.divided.unwrap_or(self.expected()).max(self.elsewhere)
+        self.divided.unwrap_or(self.expected()).max(self.relayed_ack)
     }
 
     /// The host for which we stand has itself acknowledged up to `offset`. Our segments say so from
     /// now on: RFC 5961, section 5, has a peer drop segments with acknowledgments that are older
     /// than a window, data and all.
     pub fn follow(&mut self, offset: u64) {
-        self.elsewhere = self.elsewhere.max(offset);
+        self.relayed_ack = self.relayed_ack.max(offset);
     }
 
     /// One past the last offset that was promised to the peer.
-    pub fn promised(&self) -> u64 {
-        self.promised
+    pub fn rcv_adv(&self) -> u64 {
+        self.rcv_adv
     }
 
     /// The window field of what we send counts units of 2^shift bytes.
@@ -179,8 +179,8 @@ impl Receiver {
     }
 
     /// What has arrived beyond the first hole.
-    pub fn beyond(&self) -> &RangeSet {
-        &self.beyond
+    pub fn out_of_order(&self) -> &RangeSet {
+        &self.out_of_order
     }
 
     /// Bytes that came more than once.
@@ -204,7 +204,7 @@ impl Receiver {
     pub fn acceptable(&self, start: Option<u64>, len: u64) -> bool {
         let Some(start) = start else { return false };
         let next = self.expected();
-        let edge = self.promised.max(next);
+        let edge = self.rcv_adv.max(next);
         if start == next || self.held_fin_at(start) {
             return true;
         }
@@ -232,21 +232,21 @@ impl Receiver {
     pub fn on_data(&mut self, now: Instant, data: Range<u64>, fin: bool) -> Accepted {
         if fin
             && self.fin.is_none()
-            && self.beyond.iter().next_back().is_none_or(|r| r.end <= data.end)
+            && self.out_of_order.iter().next_back().is_none_or(|r| r.end <= data.end)
         {
             self.fin = Some(data.end);
         }
         let was_over = self.fin_received();
         let occupied = !data.is_empty() || fin;
         let in_time = data.start.max(self.rcv_nxt)
-            ..data.end.min(self.promised).min(self.fin.unwrap_or(u64::MAX));
+            ..data.end.min(self.rcv_adv).min(self.fin.unwrap_or(u64::MAX));
         self.note_duplicates(&data);
         let mut accepted = Accepted { store: in_time.start..in_time.start, advanced: false };
         let mut urgent = in_time.is_empty() && occupied;
         if !in_time.is_empty() {
             accepted.store = in_time.clone();
             if in_time.start == self.rcv_nxt {
-                let was_hole = !self.beyond.is_empty();
+                let was_hole = !self.out_of_order.is_empty();
                 self.advance(in_time.end);
                 accepted.advanced = true;
                 self.unacknowledged += in_time.end - in_time.start;
@@ -254,14 +254,14 @@ impl Receiver {
                 if was_hole {
                     self.divide_from = self.rcv_nxt;
                 }
-            } else if self.beyond.len() >= MAX_RANGES
-                && self.beyond.containing(in_time.start - 1).is_none()
+            } else if self.out_of_order.len() >= MAX_RANGES
+                && self.out_of_order.containing(in_time.start - 1).is_none()
             {
                 accepted.store = in_time.start..in_time.start;
                 urgent = true;
             } else {
                 urgent = !self.reports_later(&in_time);
-                let range = self.beyond.cover(in_time.clone());
+                let range = self.out_of_order.cover(in_time.clone());
                 self.touch(range);
             }
         }
@@ -271,9 +271,9 @@ impl Receiver {
         // A hole before a FIN that came early is filled.
         let ends = self.fin_received() && !was_over;
         if fin || urgent || ends {
-            self.owed = Owed::Now;
+            self.pending_ack = PendingAck::Now;
         } else if occupied {
-            self.owe(now);
+            self.schedule_ack(now);
         }
         accepted
     }
@@ -284,7 +284,7 @@ impl Receiver {
         if !self.config.ack_policy.thins_reports() || !self.config.sack {
             return false;
         }
-        let highest = self.beyond.iter().next_back();
+        let highest = self.out_of_order.iter().next_back();
         if highest.is_none_or(|highest| highest.end != data.start) {
             self.reports = DUP_THRESH;
         }
@@ -299,64 +299,64 @@ impl Receiver {
     /// Moves `rcv_nxt` to `end` and over what had arrived beyond.
     fn advance(&mut self, end: u64) {
         self.rcv_nxt = end;
-        if let Some(range) = self.beyond.containing(end) {
+        if let Some(range) = self.out_of_order.containing(end) {
             self.rcv_nxt = range.end;
         }
-        self.beyond.remove_below(self.rcv_nxt);
+        self.out_of_order.remove_below(self.rcv_nxt);
         let next = self.rcv_nxt;
         self.recent.retain(|range| range.start >= next);
     }
 
     /// Owes a delayed acknowledgment, or one now if the policy says so.
-    fn owe(&mut self, now: Instant) {
+    fn schedule_ack(&mut self, now: Instant) {
         let policy = self.config.ack_policy;
         if policy == AckPolicy::PerSegment && self.delays_at_full_window() {
             // The second segment counts, however short: its sender would probe after two round trips.
-            self.owed = match self.owed {
-                Owed::Nothing if self.unacknowledged <= self.config.rmss => {
-                    Owed::By(now + AT_FULL_WINDOW)
+            self.pending_ack = match self.pending_ack {
+                PendingAck::Nothing if self.unacknowledged <= self.config.rmss => {
+                    PendingAck::By(now + AT_FULL_WINDOW)
                 }
-                _ => Owed::Now,
+                _ => PendingAck::Now,
             };
             return;
         }
         let enough = policy.segments().is_none_or(|segments| {
             self.unacknowledged >= u64::from(segments).saturating_mul(self.config.rmss)
         });
-        self.owed = match self.owed {
-            Owed::Now => Owed::Now,
-            _ if enough => Owed::Now,
-            Owed::Nothing => policy.deadline(now).map_or(Owed::Now, Owed::By),
+        self.pending_ack = match self.pending_ack {
+            PendingAck::Now => PendingAck::Now,
+            _ if enough => PendingAck::Now,
+            PendingAck::Nothing => policy.deadline(now).map_or(PendingAck::Now, PendingAck::By),
             by => by,
         };
     }
 
     /// An acknowledgment is owed at once: for an unacceptable segment or a challenge.
-    pub fn owe_now(&mut self) {
-        self.owed = Owed::Now;
+    pub fn ack_now(&mut self) {
+        self.pending_ack = PendingAck::Now;
     }
 
     /// The held FIN may be acknowledged now.
     pub fn acknowledge_fin(&mut self) {
         if self.fin_received() && !self.fin_acknowledged {
             self.fin_acknowledged = true;
-            self.owed = Owed::Now;
+            self.pending_ack = PendingAck::Now;
         }
     }
 
     /// Whether an acknowledgment is due at `now`.
     pub fn ack_due(&self, now: Instant) -> bool {
-        match self.owed {
-            Owed::Nothing => false,
-            Owed::By(deadline) => deadline <= now,
-            Owed::Now => true,
+        match self.pending_ack {
+            PendingAck::Nothing => false,
+            PendingAck::By(deadline) => deadline <= now,
+            PendingAck::Now => true,
         }
     }
 
     /// When a delayed acknowledgment falls due, if one is owed.
     pub fn poll_timer(&self) -> Option<Instant> {
-        match self.owed {
-            Owed::By(deadline) => Some(deadline),
+        match self.pending_ack {
+            PendingAck::By(deadline) => Some(deadline),
             _ => None,
         }
     }
@@ -372,7 +372,7 @@ impl Receiver {
     /// the whole acknowledgment.
     fn next_division(&self) -> Option<u64> {
         let AckPolicy::Division(parts) = self.config.ack_policy else { return None };
-        if !self.beyond.is_empty() || self.duplicate.is_some() || self.fin_received() {
+        if !self.out_of_order.is_empty() || self.duplicate.is_some() || self.fin_received() {
             return None;
         }
         let part = self.config.rmss.div_ceil(u64::from(parts.max(1))).max(1);

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub struct RtoConfig {
     /// RTO before the first measurement: 1 s (RFC 6298, rule 2.1).
     pub initial: Duration,
-    /// The least RTO: RFC 6298 rule 2.4 says 1 s; Linux uses 200 ms.
+    /// The minimum RTO: RFC 6298 rule 2.4 says 1 s; Linux uses 200 ms.
     pub min: Duration,
     /// The greatest RTO: at least 60 s (rule 2.5).
     pub max: Duration,
@@ -93,7 +93,7 @@ impl RttEstimator {
     /// A round trip that took `exact`, or that many ticks of our clock. It takes at least one tick,
     /// as in 4.3BSD, which counted from one.
     fn measured(&mut self, exact: Duration, ticks: u128) {
-        self.min_rtt = Some(self.min_rtt.map_or(exact, |least| least.min(exact)));
+        self.min_rtt = Some(self.min_rtt.map_or(exact, |min| min.min(exact)));
         let rtt = if self.config.tick.is_zero() { exact } else { self.ticks_lasting(ticks.max(1)) };
         // RFC 6298, rules 2.2 and 2.3: alpha = 1/8, beta = 1/4, RTTVAR first.
         self.srtt = Some(match self.srtt {
@@ -132,7 +132,7 @@ impl RttEstimator {
         self.rttvar
     }
 
-    /// The least round-trip time seen, exact whatever the clock: it is no part of the timeout.
+    /// The minimum round-trip time seen, exact whatever the clock: it is no part of the timeout.
     pub fn min_rtt(&self) -> Option<Duration> {
         self.min_rtt
     }

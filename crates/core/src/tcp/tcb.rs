@@ -9,9 +9,9 @@
 //! `poll_transmit` until it gives nothing, then `poll_timer`.
 
 mod bypass;
-mod condense;
 mod exchange;
 mod path;
+mod snapshot;
 mod transaction;
 
 pub use bypass::Bypass;
@@ -30,7 +30,7 @@ use serde::{Deserialize, Serialize};
 
 /// The numbers that both ends agreed on in the handshake.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub struct Agreed {
+pub struct HandshakeNumbers {
     /// Our initial sequence number.
     pub snd_isn: SeqNum,
     /// The peer's.
@@ -48,7 +48,7 @@ pub struct Tcb {
     pub sender: Sender,
     /// The receiving half.
     pub receiver: Receiver,
-    agreed: Agreed,
+    handshake: HandshakeNumbers,
     ecn: Option<EcnState>,
     last_challenge: Option<Instant>,
     counts: Option<Counts>,
@@ -64,11 +64,11 @@ impl Tcb {
     const CHALLENGE_INTERVAL: Duration = Duration::from_millis(500);
 
     /// A connection after its handshake.
-    pub fn new(agreed: Agreed, sender: Sender, receiver: Receiver) -> Tcb {
+    pub fn new(handshake: HandshakeNumbers, sender: Sender, receiver: Receiver) -> Tcb {
         Tcb {
             sender,
             receiver,
-            agreed,
+            handshake,
             ecn: None,
             last_challenge: None,
             counts: None,
@@ -79,13 +79,13 @@ impl Tcb {
     }
 
     /// The handshake's numbers.
-    pub fn agreed(&self) -> &Agreed {
-        &self.agreed
+    pub fn handshake(&self) -> &HandshakeNumbers {
+        &self.handshake
     }
 
     /// Bytes of options in every data segment.
     pub fn options_len(&self) -> u64 {
-        let timestamps = if self.agreed.timestamps.is_some() { 12 } else { 0 };
+        let timestamps = if self.handshake.timestamps.is_some() { 12 } else { 0 };
         timestamps + self.counts.map_or(0, |_| Counts::OPTION_LEN)
     }
 
@@ -103,7 +103,8 @@ impl Tcb {
 
     /// How long ago the timestamp that `tcp` echoes was sent, if it is of our own clock.
     pub fn echoed_age(&self, now: Instant, tcp: &TcpHeader) -> Option<Duration> {
-        let TimestampState { clock: clock @ TimestampClock::Own(_), .. } = self.agreed.timestamps?
+        let TimestampState { clock: clock @ TimestampClock::Own(_), .. } =
+            self.handshake.timestamps?
         else {
             return None;
         };
@@ -119,7 +120,7 @@ impl Tcb {
     /// The host for which we stand has sent this TSval: ours follows it, and never goes back.
     pub fn relay_timestamp(&mut self, value: u32) {
         if let Some(TimestampState { clock: TimestampClock::Relayed(ours), .. }) =
-            &mut self.agreed.timestamps
+            &mut self.handshake.timestamps
             && value.wrapping_sub(*ours) as i32 > 0
         {
             *ours = value;
@@ -135,7 +136,7 @@ impl Tcb {
         admission: Admission,
     ) -> Arrival {
         let marked = self.ecn.as_mut().is_some_and(EcnState::take_mark);
-        let start = tcp.seq.offset_near(self.agreed.rcv_isn, self.receiver.rcv_nxt());
+        let start = tcp.seq.offset_near(self.handshake.rcv_isn, self.receiver.rcv_nxt());
         let occupied = len as u64 + u64::from(tcp.has(Flags::FIN));
         if tcp.has(Flags::RST) {
             return self.on_reset(now, start);
@@ -150,7 +151,7 @@ impl Tcb {
             self.answer_unacceptable(now, None, 0);
             return Arrival::default();
         }
-        if let Some(state) = self.agreed.timestamps {
+        if let Some(state) = self.handshake.timestamps {
             // RFC 7323, 3.2: once agreed on, a segment without timestamps is dropped.
             let Some(ts) = tcp.options.timestamps else {
                 let bypass = self.shown_without_timestamps(start, occupied);
@@ -165,7 +166,7 @@ impl Tcb {
         let Some(start) = start.filter(|_| self.receiver.acceptable(start, occupied)) else {
             if tcp.has(Flags::FIN) {
                 // A timer sends it again: the peer waits in LAST-ACK for its acknowledgment.
-                self.receiver.owe_now();
+                self.receiver.ack_now();
             }
             self.answer_unacceptable(now, start, len);
             return Arrival {
@@ -191,7 +192,7 @@ impl Tcb {
             &Ack {
                 segment: start,
                 ack,
-                window: u64::from(tcp.window) << self.agreed.snd_shift,
+                window: u64::from(tcp.window) << self.handshake.snd_shift,
                 sack: &sack,
                 echoed: self.echoed(now, tcp),
                 occupies: occupied > 0,
@@ -215,12 +216,12 @@ impl Tcb {
             Admission::Accept => self.take_text(now, start, tcp, len),
             Admission::Refuse => Arrival::default(),
         };
-        Arrival { fate: Fate::Taken, acked: outcome.acked, bypass, ..arrival }
+        Arrival { fate: Fate::Consumed, acked: outcome.acked, bypass, ..arrival }
     }
 
     /// The payload of `len` bytes from `start`, and the FIN behind it.
     fn take_text(&mut self, now: Instant, start: u64, tcp: &TcpHeader, len: usize) -> Arrival {
-        let mut arrival = Arrival { fate: Fate::Taken, ..Arrival::default() };
+        let mut arrival = Arrival { fate: Fate::Consumed, ..Arrival::default() };
         if len > 0 || tcp.has(Flags::FIN) {
             let data = start..start + len as u64;
             let accepted = self.receiver.on_data(now, data, tcp.has(Flags::FIN));
@@ -247,14 +248,15 @@ impl Tcb {
     /// The offset that `ack` stands for, if RFC 5961's section 5 lets it pass.
     fn acceptable_ack(&self, ack: SeqNum) -> Option<u64> {
         let una = self.sender.snd_una();
-        let offset = ack.offset_near(self.agreed.snd_isn, una)?;
+        let offset = ack.offset_near(self.handshake.snd_isn, una)?;
         let oldest = una.saturating_sub(self.sender.max_window().max(1));
         (oldest <= offset && offset <= self.sender.snd_nxt()).then_some(offset)
     }
 
     /// Rule 2 of RFC 7323, 4.3; nothing of a segment whose acknowledgment is old, as Linux has it.
     fn note_timestamp(&mut self, now: Instant, tcp: &TcpHeader, start: u64, ack: u64) {
-        let (Some(state), Some(ts)) = (&mut self.agreed.timestamps, tcp.options.timestamps) else {
+        let (Some(state), Some(ts)) = (&mut self.handshake.timestamps, tcp.options.timestamps)
+        else {
             return;
         };
         let in_order = start <= self.receiver.acknowledged_or_held();
@@ -278,7 +280,7 @@ impl Tcb {
             if !has_data {
                 self.last_challenge = Some(now);
             }
-            self.receiver.owe_now();
+            self.receiver.ack_now();
         }
     }
 
@@ -322,24 +324,24 @@ impl Tcb {
     /// A RST that the peer will take or answer: at SND.NXT, or where its acknowledgment `asked` for it.
     pub fn reset(&self, asked: Option<SeqNum>) -> TcpHeader {
         TcpHeader {
-            seq: asked.unwrap_or(self.agreed.snd_isn + self.sender.bare_at()),
-            ack: self.agreed.rcv_isn + self.receiver.expected(),
+            seq: asked.unwrap_or(self.handshake.snd_isn + self.sender.seq_without_data()),
+            ack: self.handshake.rcv_isn + self.receiver.expected(),
             flags: Flags::RST | Flags::ACK,
             ..TcpHeader::default()
         }
     }
 
     fn acknowledgment(&mut self, now: Instant) -> Outgoing {
-        let at = self.sender.bare_at();
+        let at = self.sender.seq_without_data();
         let mut tcp = self.header(now, at);
-        let room = match (self.agreed.timestamps, self.counts) {
+        let room = match (self.handshake.timestamps, self.counts) {
             (None, None) => 4,
             (Some(_), Some(_)) => 2,
             _ => 3,
         };
         for block in self.receiver.sack_blocks(room) {
             let (left, right) =
-                (self.agreed.rcv_isn + block.start, self.agreed.rcv_isn + block.end);
+                (self.handshake.rcv_isn + block.start, self.handshake.rcv_isn + block.end);
             tcp.options.sack.push(SackBlock { left, right });
         }
         Outgoing { tcp, data: at..at, ecn: Ecn::NotCapable }
@@ -379,8 +381,8 @@ impl Tcb {
     fn header(&mut self, now: Instant, at: u64) -> TcpHeader {
         let window = self.receiver.acknowledge();
         let mut tcp = TcpHeader {
-            seq: self.agreed.snd_isn + at,
-            ack: self.agreed.rcv_isn + self.receiver.ack_offset(),
+            seq: self.handshake.snd_isn + at,
+            ack: self.handshake.rcv_isn + self.receiver.ack_offset(),
             flags: Flags::ACK,
             window,
             ..TcpHeader::default()
@@ -388,7 +390,7 @@ impl Tcb {
         if self.ecn.as_ref().is_some_and(EcnState::echoes) {
             tcp.flags = tcp.flags | Flags::ECE;
         }
-        if let Some(state) = self.agreed.timestamps {
+        if let Some(state) = self.handshake.timestamps {
             tcp.options.timestamps =
                 Some(Timestamps { value: state.clock.value(now), echo: state.recent });
         }

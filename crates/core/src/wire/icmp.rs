@@ -117,7 +117,7 @@ impl IcmpError {
             }
             (6, IpAddr::V6(from)) => {
                 let to = Ipv6HeaderSlice::from_slice(packet).ok()?.source();
-                // RFC 4443, 3.2: as much as fits into the least MTU.
+                // RFC 4443, 3.2: as much as fits into the minimum MTU.
                 let quote = &packet[..packet.len().min(1280 - Ipv6Header::LEN - HEADER)];
                 let sum = pseudo_header(&from.octets(), &to, HEADER + quote.len());
                 let message = match kind {

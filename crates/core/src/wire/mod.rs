@@ -6,7 +6,7 @@
 //! simulation has, so that they can be recorded. Fixed headers are read and written by the `etherparse` crate;
 //! options are our own subject. Malformed input is an error value, never a panic.
 
-mod amend;
+mod ack_rewrite;
 mod datagram;
 mod emit;
 mod icmp;
@@ -17,7 +17,7 @@ mod tcp;
 #[cfg(test)]
 mod tests;
 
-pub use amend::Amendment;
+pub use ack_rewrite::AckRewrite;
 pub use datagram::{emit_echo, emit_udp};
 pub use emit::{Checksum, HEADERS_MAX, Headers, emit};
 pub use icmp::{IcmpError, IcmpErrorKind, IcmpParseError, Quoted};

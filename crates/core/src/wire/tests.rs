@@ -143,7 +143,7 @@ proptest! {
     }
 
     #[test]
-    fn an_amended_packet_reads_as_the_amended_header(
+    fn a_rewritten_packet_reads_as_the_rewritten_header(
         (src, dst) in addresses(),
         numbers in any::<(u32, u32, u32)>(),
         windows in any::<(u16, u16)>(),
@@ -156,9 +156,9 @@ proptest! {
             seq: SeqNum(seq), ack: SeqNum(ack), window: windows.0, flags: Flags::ACK, options,
             ..TcpHeader::default()
         };
-        let amendment = Amendment { ack: SeqNum(later), window: windows.1 };
+        let ack_rewrite = AckRewrite { ack: SeqNum(later), window: windows.1 };
         let mut expected = tcp.clone();
-        amendment.apply(&mut expected);
+        ack_rewrite.apply(&mut expected);
         for (checksum, verify) in
             [(Checksum::Full, Verify::Full), (Checksum::PseudoHeader, Verify::Skip)]
         {
@@ -168,7 +168,7 @@ proptest! {
             let start = headers - tcp.wire_len();
             let field = bytes[start + 16..start + 18].to_vec();
             // As in a first fragment, without what follows.
-            prop_assert!(amendment.write(&mut bytes[start..headers], checksum));
+            prop_assert!(ack_rewrite.write(&mut bytes[start..headers], checksum));
             let read = Packet::parse(&bytes, verify).unwrap();
             prop_assert_eq!(&read.tcp, &expected);
             prop_assert_eq!(read.payload, &payload[..]);
@@ -177,18 +177,18 @@ proptest! {
                 prop_assert_eq!(&bytes[start + 16..start + 18], &field[..]);
             }
             let before = bytes.clone();
-            prop_assert!(!amendment.write(&mut bytes[start..headers - 1], checksum));
+            prop_assert!(!ack_rewrite.write(&mut bytes[start..headers - 1], checksum));
             prop_assert_eq!(bytes, before);
         }
     }
 
     #[test]
-    fn whatever_stands_in_a_header_amending_it_does_not_panic(
+    fn whatever_stands_in_a_header_rewriting_it_does_not_panic(
         mut bytes in proptest::collection::vec(any::<u8>(), 0..80),
     ) {
         let sound = bytes.len() > 12 && (20..=bytes.len()).contains(&(usize::from(bytes[12] >> 4) * 4));
-        let amended = Amendment { ack: SeqNum(1), window: 2 }.write(&mut bytes, Checksum::Full);
-        prop_assert_eq!(amended, sound);
+        let rewritten = AckRewrite { ack: SeqNum(1), window: 2 }.write(&mut bytes, Checksum::Full);
+        prop_assert_eq!(rewritten, sound);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 
 use bentpipe_core::tcp::buffer::{Chunks, Pattern, Payload};
 use bentpipe_core::tcp::connection::{Connection, ConnectionConfig, Event, State};
-use bentpipe_core::tcp::recovery::Algorithm;
+use bentpipe_core::tcp::recovery::RecoveryAlgorithm;
 use bentpipe_core::tcp::sender::SenderConfig;
 use bentpipe_core::tcp::transaction::{ActiveOpen, Lesson, PassiveOpen, TaoCache};
 use bentpipe_core::time::{Duration, Instant};
@@ -109,7 +109,7 @@ enum Step {
 }
 
 fn config(choice: u8) -> ConnectionConfig {
-    let algorithm = Algorithm::ALL[usize::from(choice % 64) % Algorithm::ALL.len()];
+    let algorithm = RecoveryAlgorithm::ALL[usize::from(choice % 64) % RecoveryAlgorithm::ALL.len()];
     let sender = SenderConfig { algorithm, undo: true, ..SenderConfig::default() };
     ConnectionConfig {
         send_buffer: BUFFER,
@@ -151,8 +151,8 @@ fn check(connection: &mut Connection<Chunks>, now: Instant) {
     assert!(sender.cwnd() >= sender.smss());
     assert!(sender.snd_una() <= sender.snd_nxt());
     assert!(sender.snd_nxt() - sender.snd_una() <= BUFFER + 1, "outstanding beyond the buffer");
-    assert!(receiver.beyond().len() <= 4096, "ranges without end");
-    let held = connection.readable() + receiver.beyond().covered();
+    assert!(receiver.out_of_order().len() <= 4096, "ranges without end");
+    let held = connection.readable() + receiver.out_of_order().covered();
     assert!(held < BUFFER + 128, "holds {held}");
 }
 

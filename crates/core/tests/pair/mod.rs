@@ -4,7 +4,7 @@ mod channel;
 
 pub(crate) use channel::Faults;
 
-use bentpipe_core::condensed::{Reader, Writer};
+use bentpipe_core::snapshot::{Reader, Writer};
 use bentpipe_core::tcp::buffer::{Buffer, Pattern, Payload};
 use bentpipe_core::tcp::connection::{Connection, ConnectionConfig, Event, State};
 use bentpipe_core::tcp::ecn::Ecn;
@@ -80,7 +80,7 @@ struct Run<B> {
     setup: Setup,
     now: Instant,
     /// Keyed by moment and order of scheduling.
-    agenda: BTreeMap<(Instant, u64), Happening>,
+    event_queue: BTreeMap<(Instant, u64), Happening>,
     scheduled: u64,
     channel: Channel,
     connections: [Option<Connection<B>>; 2],
@@ -105,7 +105,7 @@ impl<B: Buffer> Run<B> {
         let mut run = Run {
             setup: *setup,
             now,
-            agenda: BTreeMap::new(),
+            event_queue: BTreeMap::new(),
             scheduled: 0,
             channel: Channel::new(setup.faults, setup.seed),
             connections: [Some(Connection::connect(now, active.config, SeqNum(active.isn))), None],
@@ -122,14 +122,14 @@ impl<B: Buffer> Run<B> {
     }
 
     fn schedule(&mut self, at: Instant, happening: Happening) {
-        self.agenda.insert((at, self.scheduled), happening);
+        self.event_queue.insert((at, self.scheduled), happening);
         self.scheduled += 1;
     }
 
     /// One event. False when nothing will ever happen again.
     fn step(&mut self) -> bool {
         let timer = self.connections.iter().flatten().filter_map(Connection::poll_timeout).min();
-        let event = self.agenda.first_key_value().map(|(&(at, _), _)| at);
+        let event = self.event_queue.first_key_value().map(|(&(at, _), _)| at);
         let Some(next) = timer.into_iter().chain(event).min() else { return false };
         assert!(next >= self.now, "time goes back");
         self.now = next;
@@ -141,7 +141,7 @@ impl<B: Buffer> Run<B> {
             self.read
         );
         if event == Some(next) {
-            let (_, happening) = self.agenda.pop_first().expect("just seen");
+            let (_, happening) = self.event_queue.pop_first().expect("just seen");
             self.happen(happening);
         }
         for connection in self.connections.iter_mut().flatten() {
@@ -290,17 +290,17 @@ impl<B: Buffer> Run<B> {
         let (sender, receiver) = (&tcb.sender, &tcb.receiver);
         assert!(sender.cwnd() >= sender.smss(), "cwnd {} below one segment", sender.cwnd());
         if let Some(peer) = peer.and_then(Connection::tcb) {
-            let promised = peer.receiver.promised();
-            assert!(sender.snd_nxt() <= promised, "{} over {promised}", sender.snd_nxt());
+            let rcv_adv = peer.receiver.rcv_adv();
+            assert!(sender.snd_nxt() <= rcv_adv, "{} over {rcv_adv}", sender.snd_nxt());
         }
         let unit = end.config.window_scale.map_or(1, |shift| 1 << shift);
         let buffer = connection.receive_buffer();
         let room = 1 + self.read[side] + buffer + unit - 1;
-        assert!(receiver.promised() <= room, "promised {} of {room}", receiver.promised());
-        let held = connection.readable() + receiver.beyond().covered();
+        assert!(receiver.rcv_adv() <= room, "promised {} of {room}", receiver.rcv_adv());
+        let held = connection.readable() + receiver.out_of_order().covered();
         assert!(held < buffer + unit, "holds {held}");
         if self.scheduled.is_multiple_of(16) && sender.in_flight() < 20 * sender.smss() {
-            check_condensed(tcb);
+            check_snapshot(tcb);
         }
     }
 
@@ -326,11 +326,11 @@ impl<B: Buffer> Run<B> {
 }
 
 /// Condensed and woken, it is what it was.
-fn check_condensed(tcb: &Tcb) {
+fn check_snapshot(tcb: &Tcb) {
     let (common, mut writer) = (SenderConfig::default(), Writer::default());
-    if tcb.condense(&common, &mut writer) {
+    if tcb.snapshot(&common, &mut writer) {
         let bytes = writer.finish();
-        let woken = Tcb::wake(&mut Reader::new(&bytes), &common);
-        assert_eq!(format!("{woken:?}"), format!("{tcb:?}"));
+        let restored = Tcb::restore(&mut Reader::new(&bytes), &common);
+        assert_eq!(format!("{restored:?}"), format!("{tcb:?}"));
     }
 }

@@ -232,9 +232,9 @@ impl LegConfig {
 mod tests {
     use super::*;
     use crate::Config;
-    use bentpipe_core::tcp::congestion::Control;
+    use bentpipe_core::tcp::congestion::CongestionAlgorithm;
     use bentpipe_core::tcp::presets::KEYS;
-    use bentpipe_core::tcp::recovery::Algorithm;
+    use bentpipe_core::tcp::recovery::RecoveryAlgorithm;
     use bentpipe_core::tcp::sender::InitialWindow;
 
     #[test]
@@ -251,13 +251,13 @@ mod tests {
         let mut leg = Config::default().satellite;
         let before = leg;
         leg.set_all("recovery=fack, congestion=vegas:alpha=2;beta=4, iw=4380B").unwrap();
-        assert_eq!(leg.sender.algorithm, Algorithm::Fack);
-        assert!(matches!(leg.sender.control, Control::Vegas { .. }));
+        assert_eq!(leg.sender.algorithm, RecoveryAlgorithm::Fack);
+        assert!(matches!(leg.sender.control, CongestionAlgorithm::Vegas { .. }));
         assert_eq!(leg.sender.initial_window, InitialWindow::Bytes(4380));
         assert_eq!((leg.sender.rto, leg.ack_policy), (before.sender.rto, before.ack_policy));
         leg.set_all("linux,rto.min=2s").unwrap();
         assert_eq!(leg.sender.rto.min, Duration::from_secs(2));
-        assert_eq!(leg.sender.algorithm, Algorithm::Rack);
+        assert_eq!(leg.sender.algorithm, RecoveryAlgorithm::Rack);
     }
 
     #[test]

@@ -18,9 +18,9 @@ pub enum Losses {
     /// the connection's handshake: nobody else is known to be on the way. All flows together are watched
     /// instead, and believe their losses again if the link does not carry what it should. Elsewhere
     /// each flow of the satellite side tells by itself: a loss is congestion where a queue stands, or where
-    /// more is lost than links lose ([`Control::TolerantCubic`]).
+    /// more is lost than links lose ([`CongestionAlgorithm::TolerantCubic`]).
     ///
-    /// [`Control::TolerantCubic`]: bentpipe_core::tcp::congestion::Control::TolerantCubic
+    /// [`CongestionAlgorithm::TolerantCubic`]: bentpipe_core::tcp::congestion::CongestionAlgorithm::TolerantCubic
     #[default]
     Link,
     /// Congestion, as everywhere else: the leg's congestion control answers it.

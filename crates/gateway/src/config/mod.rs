@@ -92,7 +92,7 @@ impl FinMode {
     pub const MAX_LINGER: Duration = Duration::from_secs(4);
 }
 
-/// The least MTU that counts: IPv4's (RFC 791) would leave options no room beside data.
+/// The minimum MTU that counts: IPv4's (RFC 791) would leave options no room beside data.
 pub(crate) const MIN_MTU: u16 = 576;
 /// TCP's header without options.
 const TCP_HEADER_LEN: usize = 20;
@@ -141,7 +141,7 @@ pub struct Config {
     pub linger: Duration,
     /// After this long without a packet, a flow whose streams are empty is kept in few bytes until
     /// something happens to it; zero: whenever it can be. Nothing else depends on it.
-    pub rest_after: Duration,
+    pub hibernate_after: Duration,
     /// After this long without a packet, a flow whose streams are empty is forwarded.
     pub idle_timeout: Duration,
 }
@@ -208,7 +208,7 @@ impl Default for Config {
             reset_drain: Duration::from_secs(60),
             open_timeout: Duration::from_secs(70),
             linger: Duration::from_secs(15),
-            rest_after: Duration::from_secs(2),
+            hibernate_after: Duration::from_secs(2),
             idle_timeout: Duration::from_secs(7200),
         }
     }

@@ -67,7 +67,7 @@ pub(crate) struct Completed {
     pub(crate) legs: PerLeg<LegHandshake>,
     pub(crate) added: Added,
     /// The client has not acknowledged the SYN-ACK yet.
-    pub(crate) unconfirmed: Option<SpoofedSynAck>,
+    pub(crate) spoofed_synack: Option<SpoofedSynAck>,
 }
 
 impl Opening {
@@ -269,7 +269,7 @@ impl Opening {
             Some(_) => syn_in.options.window_scale.unwrap_or(0),
             None => 0,
         };
-        let unconfirmed = ack.is_none().then(|| {
+        let spoofed_synack = ack.is_none().then(|| {
             let added = self.syn.peer_added().unwrap_or_default();
             let synack = (self.ip, self.synack_out.clone());
             SpoofedSynAck::new(now, syn_in.clone(), added, synack, config.open_timeout)
@@ -300,7 +300,7 @@ impl Opening {
             peer: self.syn.peer_added().is_some(),
         };
         let (sides, legs) = (self.syn.sides(), PerLeg::new(client, server));
-        Completed { sides, legs, added: self.added_in_all(), unconfirmed }
+        Completed { sides, legs, added: self.added_in_all(), spoofed_synack }
     }
 }
 

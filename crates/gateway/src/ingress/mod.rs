@@ -14,7 +14,7 @@ use crate::observe::Reason;
 use crate::{Disposition, Gateway, PerSide, Side};
 use bentpipe_core::tcp::buffer::{Buffer, Payload};
 use bentpipe_core::time::Instant;
-use bentpipe_core::wire::{self, Amendment, IcmpError, IpHeader, Packet, TcpHeader, Verify};
+use bentpipe_core::wire::{self, AckRewrite, IcmpError, IpHeader, Packet, TcpHeader, Verify};
 use reassembly::{Outcome, Reassembly};
 
 /// IPv6's fragment header (RFC 8200, 4.5).
@@ -76,15 +76,15 @@ impl<B: Buffer> Gateway<B> {
         match datagram {
             Datagram::Segment { ip, tcp, payload } => {
                 let disposition = self.handle_packet(now, from, ip, tcp, payload);
-                if let Disposition::Amend(_, amendment) = disposition {
-                    amendment.apply(tcp);
+                if let Disposition::RewriteAck(_, ack_rewrite) = disposition {
+                    ack_rewrite.apply(tcp);
                 }
                 disposition
             }
             Datagram::Bytes(bytes, checksums) => {
                 let disposition = self.handle_bytes(now, from, bytes, checksums.verify());
-                if let Disposition::Amend(_, amendment) = disposition {
-                    amend(bytes, 0, &amendment, checksums.written());
+                if let Disposition::RewriteAck(_, ack_rewrite) = disposition {
+                    rewrite_ack(bytes, 0, &ack_rewrite, checksums.written());
                 }
                 disposition
             }
@@ -149,20 +149,20 @@ impl Ingress {
         match self.fragments[side].take(now, bytes) {
             Outcome::NotFragment => {
                 match gateway.handle_datagram(now, side, Datagram::Bytes(bytes, checksums)) {
-                    Disposition::Taken => Forward::Nothing,
-                    Disposition::Forward(_) | Disposition::Amend(..) => Forward::Itself,
+                    Disposition::Consumed => Forward::Nothing,
+                    Disposition::Forward(_) | Disposition::RewriteAck(..) => Forward::Itself,
                 }
             }
             Outcome::Kept(others) => Forward::Fragments(others),
             Outcome::Whole(packet, mut fragments) => {
                 match gateway.handle_bytes(now, side, &packet, Verify::Full) {
-                    Disposition::Taken => return Forward::Nothing,
+                    Disposition::Consumed => return Forward::Nothing,
                     Disposition::Forward(_) => {}
-                    Disposition::Amend(_, amendment) => {
+                    Disposition::RewriteAck(_, ack_rewrite) => {
                         // The first has the TCP header: they are in order.
                         let first = &mut fragments[0];
                         let more = if first[0] >> 4 == 6 { FRAGMENT_HEADER } else { 0 };
-                        amend(first, more, &amendment, wire::Checksum::Full);
+                        rewrite_ack(first, more, &ack_rewrite, wire::Checksum::Full);
                     }
                 }
                 Forward::Fragments(fragments)
@@ -183,9 +183,9 @@ impl Ingress {
 
 /// Amends the segment of a packet, of which so much besides its IP header precedes it. (If the TCP
 /// header is cut in pieces it goes on as it is.)
-fn amend(packet: &mut [u8], more: usize, amendment: &Amendment, checksum: wire::Checksum) {
+fn rewrite_ack(packet: &mut [u8], more: usize, ack_rewrite: &AckRewrite, checksum: wire::Checksum) {
     let start = more + if packet[0] >> 4 == 6 { 40 } else { 20 };
     if let Some(segment) = packet.get_mut(start..) {
-        amendment.write(segment, checksum);
+        ack_rewrite.write(segment, checksum);
     }
 }

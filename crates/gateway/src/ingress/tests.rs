@@ -69,13 +69,13 @@ fn insert(packet: &[u8], kind: u8, rest: &[u8; 6]) -> Vec<u8> {
     out
 }
 
-fn fragments(packet: &[u8], most: usize, number: u32) -> Vec<Vec<u8>> {
+fn fragments(packet: &[u8], max: usize, number: u32) -> Vec<Vec<u8>> {
     let (header, behind) = packet.split_at(40);
-    if behind.len() <= 512 && most == 512 {
+    if behind.len() <= 512 && max == 512 {
         return vec![packet.to_vec()];
     }
-    let pieces = behind.chunks(most).enumerate().map(|(index, piece)| {
-        let offset = index * most;
+    let pieces = behind.chunks(max).enumerate().map(|(index, piece)| {
+        let offset = index * max;
         let more = u16::from(offset + piece.len() < behind.len());
         let [a, b] = (offset as u16 | more).to_be_bytes();
         let [c, d, e, f] = number.to_be_bytes();
@@ -227,7 +227,7 @@ fn exchange_and_drain(
     });
     let config = Config { super_segments: false, ..Config::default() };
     let (mut gateway, mut ingress) = (Gateway::new(config), Ingress::default());
-    let (mut now, mut drain, mut amended) = (Instant::ZERO, Some(drain), 0);
+    let (mut now, mut drain, mut rewritten) = (Instant::ZERO, Some(drain), 0);
     let mut came = BTreeSet::new();
     // To the gateway from the host of this side, or from it to that host.
     let (mut to_gateway, mut to_host) = (Line::new(), Line::new());
@@ -237,12 +237,12 @@ fn exchange_and_drain(
             to_gateway
                 .extend(out.into_iter().map(|packet| (now + DELAYS[side as usize], side, packet)));
         }
-        while let Some(emission) = gateway.poll_transmit(now) {
-            let payload = gateway.payload_slices(&emission);
-            let headers = wire::emit(&emission.ip, &emission.tcp, payload, Checksum::Full);
-            let payload = gateway.payload_slices(&emission).collect::<Vec<_>>().concat();
+        while let Some(transmit) = gateway.poll_transmit(now) {
+            let payload = gateway.payload_slices(&transmit);
+            let headers = wire::emit(&transmit.ip, &transmit.tcp, payload, Checksum::Full);
+            let payload = gateway.payload_slices(&transmit).collect::<Vec<_>>().concat();
             let packet = [&headers[..], &payload].concat();
-            to_host.push_back((now + DELAYS[emission.to as usize], emission.to, packet));
+            to_host.push_back((now + DELAYS[transmit.to as usize], transmit.to, packet));
         }
         for line in [&mut to_gateway, &mut to_host] {
             line.make_contiguous().sort_by_key(|(at, ..)| *at);
@@ -264,7 +264,7 @@ fn exchange_and_drain(
                 Forward::Itself => vec![packet],
                 Forward::Fragments(fragments) => fragments,
             };
-            amended += forward.iter().filter(|packet| !came.contains(*packet)).count();
+            rewritten += forward.iter().filter(|packet| !came.contains(*packet)).count();
             let (to, at) = (side.other(), now + DELAYS[side.other() as usize]);
             to_host.extend(forward.into_iter().map(|it| (at, to, it)));
         }
@@ -284,7 +284,7 @@ fn exchange_and_drain(
         assert!(hosts[host].read == content(peer), "{dress:?}: host {host} has read all");
     }
     assert_eq!((gateway.flows(), gateway.held()), (0, 0));
-    (gateway.summary(), amended)
+    (gateway.summary(), rewritten)
 }
 
 fn v4() -> [IpAddr; 2] {
@@ -313,13 +313,13 @@ fn connections_with_extension_headers_or_options_are_forwarded_whole() {
         (v4(), Dress::V4Option),
     ] {
         let summary = exchange(addresses, dress, 0, true);
-        assert_eq!((summary.split, summary.taken.packets), (0, 0), "{dress:?}");
+        assert_eq!((summary.split, summary.split_traffic.packets), (0, 0), "{dress:?}");
         assert!(summary.forwarded_packets(Reason::NotTcp) > 100, "{dress:?}");
     }
 }
 
 #[test]
-fn a_split_connection_whose_segments_get_extension_headers_is_handed_back() {
+fn a_split_connection_whose_segments_get_extension_headers_is_released() {
     for timestamps in [true, false] {
         for (addresses, dress) in [
             (v6(), Dress::Options(HOP_BY_HOP)),
@@ -349,17 +349,18 @@ fn fragments_of_a_split_connection_are_made_whole() {
 
 /// The hosts' own TCP takes what is amended: its checksums are right.
 #[test]
-fn what_a_leaving_gateway_forwards_is_amended_in_its_bytes() {
+fn what_a_releasing_gateway_forwards_is_rewritten_in_its_bytes() {
     for (addresses, dress) in [(v4(), Dress::Plain), (v6(), Dress::Plain), (v6(), Dress::Fragments)]
     {
         for timestamps in [true, false] {
             let mut all = 0;
             for millis in 40..60 {
                 let drain = Instant::ZERO + Duration::from_millis(millis);
-                let (summary, amended) = exchange_and_drain(addresses, dress, 0, timestamps, drain);
-                let handed_back = summary.handed_back(Release::Drain);
-                assert_eq!((summary.split, handed_back), (1, 1), "{dress:?}");
-                all += amended;
+                let (summary, rewritten) =
+                    exchange_and_drain(addresses, dress, 0, timestamps, drain);
+                let released = summary.released(Release::Drain);
+                assert_eq!((summary.split, released), (1, 1), "{dress:?}");
+                all += rewritten;
             }
             assert!(all > 0, "{dress:?}, timestamps {timestamps}");
         }

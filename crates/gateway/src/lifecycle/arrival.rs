@@ -8,7 +8,7 @@ use crate::splice::Allowance;
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::tcp::tcb::{Admission, Bypass, Fate};
 use bentpipe_core::time::Instant;
-use bentpipe_core::wire::{Amendment, Flags, TcpHeader};
+use bentpipe_core::wire::{AckRewrite, Flags, TcpHeader};
 
 /// What a segment brought, for the gateway's counters.
 #[derive(Debug, Clone, Copy, Default)]
@@ -22,7 +22,7 @@ pub(crate) struct Received {
     /// The segment is to be forwarded.
     pub(crate) forward: bool,
     /// With another acknowledgment than it came with.
-    pub(crate) amendment: Option<Amendment>,
+    pub(crate) ack_rewrite: Option<AckRewrite>,
     /// A part of it was discarded because its stream has a backlog.
     pub(crate) discarded: bool,
 }
@@ -72,7 +72,7 @@ impl<B: Buffer> SplicedFlow<B> {
             _ => segment,
         };
         let received_before = self.splice.tcb(leg).receiver.rcv_nxt();
-        let ranges = self.splice.tcb(leg).receiver.beyond().len();
+        let ranges = self.splice.tcb(leg).receiver.out_of_order().len();
         let discarded = match admission {
             Admission::Accept => self.discards(leg, &segment, allowance),
             Admission::Refuse => 0,
@@ -82,7 +82,7 @@ impl<B: Buffer> SplicedFlow<B> {
             self.on_reset(now, leg, allowance.reset_drain);
             return Received::default();
         }
-        let taken = arrival.fate == Fate::Taken;
+        let taken = arrival.fate == Fate::Consumed;
         let bypassed = self.note_bypass(now, leg, arrival.bypass, arrival.acked);
         if taken {
             self.keep_alive.hear(now, leg);
@@ -94,7 +94,7 @@ impl<B: Buffer> SplicedFlow<B> {
         }
         self.relay_keep_alive(now, leg, &segment);
         self.splice.store(leg, &arrival, &segment);
-        let holes = self.splice.tcb(leg).receiver.beyond().len().saturating_sub(ranges);
+        let holes = self.splice.tcb(leg).receiver.out_of_order().len().saturating_sub(ranges);
         self.note_holes(leg, holes);
         let received = self.splice.tcb(leg).receiver.rcv_nxt() - received_before;
         if received > 0 {

@@ -88,11 +88,11 @@ impl<B: Buffer> SplicedFlow<B> {
         }
         let capacity = self.room(leg, allowance);
         let tcb = self.splice.tcb(leg);
-        let (start, edge) = (tcb.receiver.rcv_nxt(), tcb.receiver.promised());
+        let (start, edge) = (tcb.receiver.rcv_nxt(), tcb.receiver.rcv_adv());
         let len = segment.payload.len() as u64;
-        let in_order = segment.tcp.seq.offset_near(tcb.agreed().rcv_isn, start) == Some(start)
+        let in_order = segment.tcp.seq.offset_near(tcb.handshake().rcv_isn, start) == Some(start)
             && segment.tcp.flags.0 & (Flags::SYN.0 | Flags::FIN.0 | Flags::RST.0) == 0
-            && tcb.receiver.beyond().is_empty()
+            && tcb.receiver.out_of_order().is_empty()
             && start + len <= edge;
         if len == 0 || !in_order {
             return 0;
@@ -123,10 +123,10 @@ impl<B: Buffer> SplicedFlow<B> {
         let [near, far] = self.splice.round_trips(leg);
         let receiver = &self.splice.tcb(leg).receiver;
         if near > far
-            && let Some(end) = receiver.beyond().iter().next_back().map(|last| last.end)
+            && let Some(end) = receiver.out_of_order().iter().next_back().map(|last| last.end)
         {
-            let beyond = end - receiver.rcv_nxt();
-            self.tuners[leg].bridge(self.splice.tcb(leg.other()).sender.in_flight(), beyond);
+            let out_of_order = end - receiver.rcv_nxt();
+            self.tuners[leg].bridge(self.splice.tcb(leg.other()).sender.in_flight(), out_of_order);
         }
     }
 

@@ -20,9 +20,9 @@ pub(crate) enum CloseState {
     Draining { from: Leg, until: Instant, whole: bool },
     /// Both directions have ended in order; repeated segments are answered until forgotten.
     Closed { at: Instant },
-    /// It is being handed back: what is held is delivered, all that comes is forwarded.
+    /// It is being released: what is held is delivered, all that comes is forwarded.
     Releasing(Releasing),
-    /// It has been handed back, but for the resets that are still to be sent.
+    /// It has been released, but for the resets that are still to be sent.
     Released,
     /// A RST has been sent; whoever does not take it is told again until forgotten.
     Reset { at: Instant },
@@ -87,12 +87,12 @@ impl Closing {
         self.lost
     }
 
-    /// It is being handed back, or that goes on.
+    /// It is being released, or that goes on.
     pub(super) fn release(&mut self, releasing: Releasing) {
         self.state = CloseState::Releasing(releasing);
     }
 
-    /// It has been handed back.
+    /// It has been released.
     pub(super) fn end_release(&mut self) {
         self.state = CloseState::Released;
     }
@@ -243,7 +243,7 @@ impl<B: Buffer> SplicedFlow<B> {
 
     pub(super) fn forget_streams(&mut self) {
         self.blind = None;
-        self.unconfirmed = None;
+        self.spoofed_synack = None;
         Leg::BOTH.into_iter().for_each(|leg| self.splice.forget(leg));
     }
 

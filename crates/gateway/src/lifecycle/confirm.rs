@@ -15,23 +15,23 @@ use bentpipe_core::wire::TcpHeader;
 impl<B: Buffer> SplicedFlow<B> {
     /// Whether the client has yet to acknowledge its SYN-ACK.
     pub(crate) fn is_unconfirmed(&self) -> bool {
-        self.unconfirmed.is_some()
+        self.spoofed_synack.is_some()
     }
 
     /// Whether nothing may be sent on `leg` but the SYN-ACK.
     pub(super) fn is_held_back(&self, leg: Leg) -> bool {
-        let synack = self.unconfirmed.as_ref().filter(|_| leg == Leg::Client);
+        let synack = self.spoofed_synack.as_ref().filter(|_| leg == Leg::Client);
         synack.is_some_and(|synack| !synack.takes_early_data())
     }
 
     /// The host of `leg` has shown that it has the connection.
     pub(super) fn confirm(&mut self, leg: Leg) {
-        self.unconfirmed.take_if(|_| leg == Leg::Client);
+        self.spoofed_synack.take_if(|_| leg == Leg::Client);
     }
 
     /// Answers the client's SYN if it comes again. Whether a segment from `leg` is to be taken.
     pub(super) fn passes_handshake(&mut self, now: Instant, leg: Leg, tcp: &TcpHeader) -> bool {
-        let Some(synack) = self.unconfirmed.as_mut().filter(|_| leg == Leg::Client) else {
+        let Some(synack) = self.spoofed_synack.as_mut().filter(|_| leg == Leg::Client) else {
             return true;
         };
         match synack.answer(now, tcp) {
@@ -46,18 +46,18 @@ impl<B: Buffer> SplicedFlow<B> {
 
     /// A segment of the client has come on `side`: where it accepts less than the SYN-ACK says, its leg begins
     /// anew.
-    pub(crate) fn accept_less(
+    pub(crate) fn drop_added_options(
         &mut self,
         now: Instant,
         config: &Config,
         side: Side,
         tcp: &TcpHeader,
     ) {
-        let Some(synack) = &mut self.unconfirmed else { return };
+        let Some(synack) = &mut self.spoofed_synack else { return };
         let client = self.splice.leg(Leg::Client);
         let Restart { repeated, leg, binds } =
             synack.on_segment(tcp, client.tcb.sender.snd_nxt() - 1);
-        let clock = client.tcb.agreed().timestamps.map(|state| state.clock);
+        let clock = client.tcb.handshake().timestamps.map(|state| state.clock);
         let peer = client.peer;
         self.control.extend(repeated.map(|relay| (Leg::Client, relay)));
         let Some(leg) = leg else { return };
@@ -74,8 +74,8 @@ impl<B: Buffer> SplicedFlow<B> {
     }
 
     /// Repeats the SYN-ACK, or resets the server of a client that is not there.
-    pub(super) fn expire_unconfirmed(&mut self, now: Instant) {
-        let Some(synack) = &mut self.unconfirmed else { return };
+    pub(super) fn expire_spoofed_synack(&mut self, now: Instant) {
+        let Some(synack) = &mut self.spoofed_synack else { return };
         match synack.expire(now) {
             Expired::Nothing => {}
             Expired::Repeat(relay) => self.control.push_back((Leg::Client, relay)),

@@ -12,7 +12,7 @@ use crate::config::Config;
 use crate::key::Endpoint;
 use crate::leg::{Leg, PerLeg};
 use crate::splice::{LegTcp, Splice, usual_sender};
-use bentpipe_core::condensed::{Reader, Writer};
+use bentpipe_core::snapshot::{Reader, Writer};
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::tcp::tcb::Tcb;
 use bentpipe_core::wire::IpHeader;
@@ -41,7 +41,7 @@ impl<B: Buffer> SplicedFlow<B> {
         let SplicedFlow {
             splice,
             closing,
-            unconfirmed,
+            spoofed_synack,
             added,
             tuners,
             aqms,
@@ -51,7 +51,7 @@ impl<B: Buffer> SplicedFlow<B> {
             control,
         } = self;
         let closing = closing.kept()?;
-        let acts = unconfirmed.is_some() || blind.is_some() || !control.is_empty();
+        let acts = spoofed_synack.is_some() || blind.is_some() || !control.is_empty();
         if acts || !splice.is_idle() {
             return None;
         }
@@ -61,7 +61,7 @@ impl<B: Buffer> SplicedFlow<B> {
             let IpHeader { hop_limit, traffic_class, flow_label, .. } = leg.ip;
             debug_assert_eq!(leg.ip, header(ends, host, (hop_limit, traffic_class, flow_label)));
             bytes.put(&(hop_limit, traffic_class, flow_label, leg.peer));
-            if !leg.tcb.condense(&usual_sender(config.leg(sides[host])), &mut bytes) {
+            if !leg.tcb.snapshot(&usual_sender(config.leg(sides[host])), &mut bytes) {
                 return None;
             }
         }
@@ -90,7 +90,7 @@ impl Hibernated {
             let (hop_limit, traffic_class, flow_label, peer) = bytes.take();
             let ip = header(ends, host, (hop_limit, traffic_class, flow_label));
             let leg_config = config.leg(sides[host]);
-            let tcb = Tcb::wake(&mut bytes, &usual_sender(leg_config));
+            let tcb = Tcb::restore(&mut bytes, &usual_sender(leg_config));
             let ports = [ends[host.other()].1, ends[host].1];
             LegTcp { peer, ..LegTcp::of(leg_config, sides[host], tcb, ip, ports) }
         });
@@ -99,7 +99,7 @@ impl Hibernated {
         SplicedFlow {
             splice: Splice::restore(legs),
             closing: Closing::restore(config.fin, closing),
-            unconfirmed: None,
+            spoofed_synack: None,
             added,
             tuners,
             aqms,

@@ -54,7 +54,7 @@ pub(crate) struct SplicedFlow<B> {
     splice: Splice<B>,
     closing: Closing,
     /// The client has not acknowledged the SYN-ACK yet.
-    unconfirmed: Option<Box<SpoofedSynAck>>,
+    spoofed_synack: Option<Box<SpoofedSynAck>>,
     added: Added,
     /// How much each stream may hold.
     tuners: PerLeg<BufferTuner>,
@@ -77,8 +77,8 @@ impl<B: Buffer> SplicedFlow<B> {
         // Twice what a gateway that knows the link as we do may begin with.
         let start = |window: u64| window.saturating_mul(2).min(first);
         let aqm = |leg: Leg| {
-            let agreed = legs[leg].tcb.agreed();
-            let seed = u64::from(agreed.snd_isn.0) << 32 | u64::from(agreed.rcv_isn.0);
+            let handshake = legs[leg].tcb.handshake();
+            let seed = u64::from(handshake.snd_isn.0) << 32 | u64::from(handshake.rcv_isn.0);
             Aqm::new(legs[leg].discard, seed)
         };
         let mut flow = SplicedFlow {
@@ -86,7 +86,7 @@ impl<B: Buffer> SplicedFlow<B> {
             aqms: PerLeg::of(aqm),
             added: begun.added,
             closing: Closing::new(config.fin),
-            unconfirmed: begun.unconfirmed.map(Box::new),
+            spoofed_synack: begun.spoofed_synack.map(Box::new),
             control: VecDeque::new(),
             keep_alive: KeepAlive::new(now),
             bypass: BypassSigns::default(),
@@ -94,7 +94,7 @@ impl<B: Buffer> SplicedFlow<B> {
             splice: Splice::new(legs),
         };
         // The server's SYN-ACK is acknowledged now, that the client has done so or not.
-        flow.splice.tcb_mut(Leg::Server).receiver.owe_now();
+        flow.splice.tcb_mut(Leg::Server).receiver.ack_now();
         flow
     }
 
@@ -137,8 +137,8 @@ impl<B: Buffer> SplicedFlow<B> {
             self.open_windows(now, allowance);
         }
         self.ask_silent(now, config.idle_timeout);
-        self.tire(now, config.rest_after);
-        self.expire_unconfirmed(now);
+        self.tire(now, config.hibernate_after);
+        self.expire_spoofed_synack(now);
         self.expire_closing(now, config);
     }
 
@@ -150,8 +150,8 @@ impl<B: Buffer> SplicedFlow<B> {
         });
         let holds = self.tuners.iter().filter_map(BufferTuner::held_until);
         let blind = self.blind.iter().map(BlindSend::at);
-        let unconfirmed = self.unconfirmed.iter().map(|synack| synack.poll_timeout());
-        let closing = self.closing.timers(config).chain(unconfirmed);
+        let spoofed_synack = self.spoofed_synack.iter().map(|synack| synack.poll_timeout());
+        let closing = self.closing.timers(config).chain(spoofed_synack);
         let others = closing.chain(self.silence_timers(config)).chain(blind).chain(holds);
         legs.into_iter().flatten().chain(others).min()
     }
@@ -195,7 +195,7 @@ impl<B: Buffer> SplicedFlow<B> {
 
     /// Whether nothing is held or in flight, so that plain forwarding can take over.
     pub(crate) fn is_clean(&self) -> bool {
-        self.added == Added::Nothing && self.unconfirmed.is_none() && self.splice.is_idle()
+        self.added == Added::Nothing && self.spoofed_synack.is_none() && self.splice.is_idle()
     }
 
     /// Whether the leg still speaks: not towards a host that has reset, and not before it may.

@@ -23,7 +23,7 @@ use crate::splice::LegTcp;
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::tcp::tcb::{Admission, Fate};
 use bentpipe_core::time::{Duration, Instant};
-use bentpipe_core::wire::{Amendment, Flags, TcpHeader};
+use bentpipe_core::wire::{AckRewrite, Flags, TcpHeader};
 use std::collections::VecDeque;
 
 /// What becomes of a flow that is to be released.
@@ -59,11 +59,11 @@ impl<B: Buffer> SplicedFlow<B> {
         match self.closing.state() {
             CloseState::Open if self.added == Added::ToHost => return Released::Bound,
             // Nobody else would repeat the SYN-ACK.
-            CloseState::Open if self.unconfirmed.is_some() && why != Release::Route => {
+            CloseState::Open if self.spoofed_synack.is_some() && why != Release::Route => {
                 return Released::Stays;
             }
             CloseState::Open => {
-                self.unconfirmed = None;
+                self.spoofed_synack = None;
                 let confirmed = PerLeg::default();
                 self.closing.release(Releasing { why, since: now, unheard, confirmed });
             }
@@ -103,7 +103,7 @@ impl<B: Buffer> SplicedFlow<B> {
     }
 
     /// Whether a flow that is being released owes nothing any more.
-    pub(crate) fn is_handed_over(&self) -> bool {
+    pub(crate) fn is_release_complete(&self) -> bool {
         let CloseState::Releasing(Releasing { confirmed, .. }) = self.closing.state() else {
             return false;
         };
@@ -160,7 +160,7 @@ impl<B: Buffer> SplicedFlow<B> {
         // A host that is heard says itself what it has. Somebody else may have acknowledged more than we
         // ever took: another gateway that leaves as well, and now forwards what lies beyond.
         releasing.confirmed[leg] |= releasing.unheard == Some(leg.other())
-            && self.splice.tcb_mut(leg).is_beyond_promise(tcp);
+            && self.splice.tcb_mut(leg).is_beyond_rcv_adv(tcp);
         self.closing.release(releasing);
         // What we still send in this host's name must not look older than what it sends itself: RFC
         // 5961, section 5, and RFC 7323, section 5, have the other host drop it, data and all.
@@ -174,18 +174,18 @@ impl<B: Buffer> SplicedFlow<B> {
         let forward = self.is_news(leg, tcp, len);
         if !forward && (len > 0 || tcp.has(Flags::FIN)) {
             // Our acknowledgment of it was lost.
-            self.splice.tcb_mut(leg).receiver.owe_now();
+            self.splice.tcb_mut(leg).receiver.ack_now();
         }
-        let amendment = self.amendment(leg, tcp);
-        Received { forward, amendment, delivered, ..Received::default() }
+        let ack_rewrite = self.ack_rewrite(leg, tcp);
+        Received { forward, ack_rewrite, delivered, ..Received::default() }
     }
 
     /// How far from what we hold the hosts can have come by themselves, in bytes: neither sends more
     /// than a window beyond what the other one misses.
     fn reach(&self) -> u64 {
         let window = |leg: &LegTcp| {
-            let promised = leg.tcb.receiver.promised().saturating_sub(leg.tcb.receiver.rcv_nxt());
-            leg.tcb.sender.max_window() + promised
+            let rcv_wnd = leg.tcb.receiver.rcv_adv().saturating_sub(leg.tcb.receiver.rcv_nxt());
+            leg.tcb.sender.max_window() + rcv_wnd
         };
         self.splice.legs().iter().map(window).sum::<u64>().max(1 << 16)
     }
@@ -193,7 +193,7 @@ impl<B: Buffer> SplicedFlow<B> {
     /// Whether a segment from the host of `leg` ends before what we have told it to have arrived.
     fn is_stale(&self, leg: Leg, tcp: &TcpHeader, len: usize) -> bool {
         let here = self.splice.tcb(leg);
-        let told = here.agreed().rcv_isn + here.receiver.last_ack_sent();
+        let told = here.handshake().rcv_isn + here.receiver.last_ack_sent();
         let end = tcp.seq + (len as u64 + u64::from(tcp.has(Flags::FIN)));
         end.distance_from(told) < 0
     }
@@ -203,8 +203,8 @@ impl<B: Buffer> SplicedFlow<B> {
     /// overtake what we still hold.
     fn is_news(&self, leg: Leg, tcp: &TcpHeader, len: usize) -> bool {
         let (here, there) = (self.splice.tcb(leg), self.splice.tcb(leg.other()));
-        let had = here.agreed().rcv_isn + here.receiver.expected();
-        let told = there.agreed().rcv_isn + there.receiver.last_ack_sent();
+        let had = here.handshake().rcv_isn + here.receiver.expected();
+        let told = there.handshake().rcv_isn + there.receiver.last_ack_sent();
         let end = tcp.seq + (len as u64 + u64::from(tcp.has(Flags::FIN)));
         tcp.has(Flags::SYN)
             || (end != tcp.seq && end.distance_from(had) > 0)
@@ -218,10 +218,10 @@ impl<B: Buffer> SplicedFlow<B> {
     /// for each other's they would go on dropping each other's data. Saying once more what we have said
     /// promises nothing new. A blind attacker gains nothing by it: what he acknowledges must be as
     /// likely as the other host demands (RFC 5961, section 5).
-    fn amendment(&self, leg: Leg, tcp: &TcpHeader) -> Option<Amendment> {
+    fn ack_rewrite(&self, leg: Leg, tcp: &TcpHeader) -> Option<AckRewrite> {
         let (here, there) = (self.splice.tcb(leg), self.splice.tcb(leg.other()));
         let plausible = tcp.has(Flags::ACK) && here.is_plausible_ack(tcp.ack);
-        there.amendment(tcp).filter(|_| plausible && !tcp.has(Flags::SYN))
+        there.ack_rewrite(tcp).filter(|_| plausible && !tcp.has(Flags::SYN))
     }
 
     /// The time for a release is over.

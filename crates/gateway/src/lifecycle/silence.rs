@@ -66,14 +66,14 @@ impl<B: Buffer> SplicedFlow<B> {
         self.keep_alive.hibernate_at(after).filter(|_| self.splice.is_idle())
     }
 
-    /// When something is to be done about silence, if ever: hosts asked, or the flow handed back.
+    /// When something is to be done about silence, if ever: hosts asked, or the flow released.
     pub(super) fn silence_timers(&self, config: &Config) -> impl Iterator<Item = Instant> {
         let clean = self.is_clean();
         let idle = config.idle_timeout;
-        let hand_back = clean.then(|| self.last_heard() + idle);
+        let release = clean.then(|| self.last_heard() + idle);
         let asks = Leg::BOTH.map(|leg| self.ask_at(leg, idle, clean));
-        let (hibernate, open) = (self.hibernate_at(config.rest_after), self.is_open());
-        asks.into_iter().flatten().chain(hand_back).chain(hibernate).filter(move |_| open)
+        let (hibernate, open) = (self.hibernate_at(config.hibernate_after), self.is_open());
+        asks.into_iter().flatten().chain(release).chain(hibernate).filter(move |_| open)
     }
 
     /// The host of `leg` has shown, perhaps, that it hears the other one on another path. What of it

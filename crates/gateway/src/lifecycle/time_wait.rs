@@ -90,10 +90,10 @@ impl<B: Buffer> SplicedFlow<B> {
         let TcpHeader { seq, ack, window, .. } = if reset {
             tcb.reset(None)
         } else {
-            tcb.receiver.owe_now();
+            tcb.receiver.ack_now();
             tcb.poll_transmit(now)?.tcp
         };
-        let timestamps = tcb.agreed().timestamps.filter(|_| !reset);
+        let timestamps = tcb.handshake().timestamps.filter(|_| !reset);
         Some(Last {
             seq,
             ack,

@@ -203,11 +203,11 @@ impl BufferTuner {
         self.grow(2 * in_flight + INITIAL_WINDOW);
     }
 
-    /// `beyond` bytes from a distant host lie behind a hole, and so many are in flight to the far one. They are
+    /// `out_of_order` bytes from a distant host lie behind a hole, and so many are in flight to the far one. They are
     /// delivered when the hole is filled, a round trip later; until then arrives what the next round brings.
-    pub(crate) fn bridge(&mut self, in_flight: u64, beyond: u64) {
-        if self.is_beginning(beyond) {
-            self.grow(in_flight + beyond + BEGINNING * beyond);
+    pub(crate) fn bridge(&mut self, in_flight: u64, out_of_order: u64) {
+        if self.is_beginning(out_of_order) {
+            self.grow(in_flight + out_of_order + BEGINNING * out_of_order);
         }
     }
 

@@ -57,7 +57,7 @@ impl KeepAlive {
     }
 
     /// When the host of `leg` is to be asked. Of two hosts that fell silent together nothing is
-    /// asked as long as the flow can be handed back: while it is `clean`.
+    /// asked as long as the flow can be released: while it is `clean`.
     pub(crate) fn ask_at(&self, leg: Leg, idle: Duration, clean: bool) -> Option<Instant> {
         let KeepAlive { heard, asking, .. } = self;
         let alone = heard[leg.other()] > heard[leg] + INTERVAL;
@@ -88,7 +88,7 @@ impl KeepAlive {
 /// Whether a segment asks its receiver whether it is still there: it stands one below what is expected.
 pub(crate) fn is_keep_alive(tcb: &Tcb, segment: &Segment<'_>) -> bool {
     let expected = tcb.receiver.expected();
-    let start = segment.tcp.seq.offset_near(tcb.agreed().rcv_isn, expected);
+    let start = segment.tcp.seq.offset_near(tcb.handshake().rcv_isn, expected);
     segment.payload.len() <= 1
         && segment.tcp.flags.0 & (Flags::SYN.0 | Flags::FIN.0 | Flags::RST.0) == 0
         && start == expected.checked_sub(1)

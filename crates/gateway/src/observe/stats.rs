@@ -7,7 +7,7 @@ use std::ops::{Add, Sub};
 /// Why a packet or a flow is forwarded and not split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Reason {
-    /// No flow in the table: older than the gateway, handed back, or never opened through it.
+    /// No flow in the table: older than the gateway, released, or never opened through it.
     UnknownFlow,
     /// The SYN carries data or an option that cannot be split (TFO, MPTCP, TCP-AO, MD5, unknown).
     Options,
@@ -23,7 +23,7 @@ pub enum Reason {
     Observed,
     /// The connection takes, or took meanwhile, another way than through both of our sides.
     Route,
-    /// The gateway is being stopped: new connections are not split, and old ones handed back.
+    /// The gateway is being stopped: new connections are not split, and old ones released.
     Draining,
     /// The handshake was not completed through us: refused, reset or timed out.
     NotOpened,
@@ -65,7 +65,7 @@ impl Reason {
     }
 }
 
-/// Why a flow is handed back to plain forwarding.
+/// Why a flow is released to plain forwarding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Release {
     /// Nothing has come for long, and nothing is held.
@@ -158,7 +158,7 @@ pub struct Summary {
     /// Split flows that ended in a reset.
     pub reset: u64,
     /// Split flows that go on unsplit, all that was held delivered, by [`Release`].
-    handed_back: [u64; Release::ALL.len()],
+    released: [u64; Release::ALL.len()],
     /// Flows that a defect of the gateway has ended. They are among those that were reset.
     pub panicked: u64,
     /// Flows whose route was seen to have changed.
@@ -174,7 +174,7 @@ pub struct Summary {
     /// What came in and was forwarded unchanged, by reason.
     forwarded: [Traffic; Reason::ALL.len()],
     /// What came in and was dealt with: handshakes, and all segments of split flows.
-    pub taken: Traffic,
+    pub split_traffic: Traffic,
     sides: PerSide<SideStats>,
 }
 
@@ -209,22 +209,22 @@ impl Summary {
         self.sides[side]
     }
 
-    /// Split flows that were handed back to plain forwarding because of `why`.
-    pub fn handed_back(&self, why: Release) -> u64 {
-        self.handed_back[why as usize]
+    /// Split flows that were released to plain forwarding because of `why`.
+    pub fn released(&self, why: Release) -> u64 {
+        self.released[why as usize]
     }
 
-    /// Split flows that were handed back to plain forwarding, for whatever reason.
-    pub fn all_handed_back(&self) -> u64 {
-        self.handed_back.iter().sum()
+    /// Split flows that were released to plain forwarding, for whatever reason.
+    pub fn all_released(&self) -> u64 {
+        self.released.iter().sum()
     }
 
-    pub(crate) fn count_handed_back(&mut self, why: Release) {
-        self.handed_back[why as usize] += 1;
+    pub(crate) fn count_released(&mut self, why: Release) {
+        self.released[why as usize] += 1;
     }
 
-    pub(crate) fn count_taken(&mut self, bytes: usize) {
-        self.taken.count(bytes);
+    pub(crate) fn count_consumed(&mut self, bytes: usize) {
+        self.split_traffic.count(bytes);
     }
 
     pub(crate) fn count_forwarded(&mut self, reason: Reason, bytes: usize, opens_flow: bool) {
@@ -244,7 +244,7 @@ impl Summary {
             split: by(self.split, other.split),
             closed: by(self.closed, other.closed),
             reset: by(self.reset, other.reset),
-            handed_back: array::from_fn(|i| by(self.handed_back[i], other.handed_back[i])),
+            released: array::from_fn(|i| by(self.released[i], other.released[i])),
             panicked: by(self.panicked, other.panicked),
             route_changes: by(self.route_changes, other.route_changes),
             path_mtu_falls: by(self.path_mtu_falls, other.path_mtu_falls),
@@ -254,7 +254,7 @@ impl Summary {
                 by(self.forwarded_flows[i], other.forwarded_flows[i])
             }),
             forwarded: array::from_fn(|i| self.forwarded[i].each(other.forwarded[i], &by)),
-            taken: self.taken.each(other.taken, &by),
+            split_traffic: self.split_traffic.each(other.split_traffic, &by),
             sides: PerSide::of(|side| {
                 let (a, b) = (&self.sides[side], &other.sides[side]);
                 SideStats {

@@ -3,11 +3,11 @@
 use crate::Side;
 use crate::config::{Config, Discard, LegConfig, MIN_MTU};
 use crate::handshake::{LegHandshake, NegotiatedOptions};
-use bentpipe_core::tcp::congestion::Control;
+use bentpipe_core::tcp::congestion::CongestionAlgorithm;
 use bentpipe_core::tcp::receiver::{Receiver, ReceiverConfig};
-use bentpipe_core::tcp::recovery::Algorithm;
+use bentpipe_core::tcp::recovery::RecoveryAlgorithm;
 use bentpipe_core::tcp::sender::{InitialWindow, Sender, SenderConfig};
-use bentpipe_core::tcp::tcb::{Agreed, Outgoing, Tcb, TimestampClock, TimestampState};
+use bentpipe_core::tcp::tcb::{HandshakeNumbers, Outgoing, Tcb, TimestampClock, TimestampState};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::Rate;
 use bentpipe_core::wire::{IpHeader, SeqNum, TcpHeader};
@@ -60,19 +60,19 @@ impl LegTcp {
             hold_fin: true,
             delay_at_full_window: true,
         };
-        let promised = 1 + u64::from(ours.window);
+        let rcv_adv = 1 + u64::from(ours.window);
         let timestamps = options.timestamps.map(|recent| TimestampState {
             clock: relayed.map_or(TimestampClock::Own(ours.seq.0), TimestampClock::Relayed),
             recent,
             recent_at: now,
         });
-        let agreed = Agreed {
+        let handshake = HandshakeNumbers {
             snd_isn: ours.seq,
             rcv_isn: theirs.seq,
             snd_shift: options.snd_shift,
             timestamps,
         };
-        let tcb = Tcb::new(agreed, sender, Receiver::new(receiver, 1, promised));
+        let tcb = Tcb::new(handshake, sender, Receiver::new(receiver, 1, rcv_adv));
         let ports = [ours.src_port, ours.dst_port];
         let filling_window = leg_config.known_filling_window(peer, rtt);
         LegTcp { peer, filling_window, ..LegTcp::of(leg_config, side, tcb, ip, ports) }
@@ -147,7 +147,7 @@ fn sender_config(
     let smss = options.smss.min(u64::from(leg.mtu.clamp(MIN_MTU, MAX_LEN)) - headers);
     let segments = if config.super_segments { (u64::from(MAX_LEN) - 60) / smss } else { 1 };
     let algorithm = match leg.sender.algorithm {
-        algorithm if algorithm.needs_sack() && !options.sack => Algorithm::NewReno,
+        algorithm if algorithm.needs_sack() && !options.sack => RecoveryAlgorithm::NewReno,
         algorithm => algorithm,
     };
     SenderConfig {
@@ -159,9 +159,9 @@ fn sender_config(
 }
 
 /// The same, but with probes in recovery, too: losses are many, and none of them ends sending.
-fn probing(algorithm: Algorithm) -> Algorithm {
+fn probing(algorithm: RecoveryAlgorithm) -> RecoveryAlgorithm {
     match algorithm {
-        Algorithm::Rack => Algorithm::RackPto,
+        RecoveryAlgorithm::Rack => RecoveryAlgorithm::RackPto,
         other => other,
     }
 }
@@ -173,7 +173,7 @@ fn on_known_link(sender: SenderConfig, rate: Rate, rtt: Option<Duration>) -> Sen
     let initial = sender.initial_window.bytes(sender.smss).max(product + product / 4);
     SenderConfig {
         algorithm: probing(sender.algorithm),
-        control: Control::KnownLink { rate },
+        control: CongestionAlgorithm::KnownLink { rate },
         initial_window: InitialWindow::Bytes(initial),
         restart_after_idle: false,
         ..sender
@@ -183,11 +183,11 @@ fn on_known_link(sender: SenderConfig, rate: Rate, rtt: Option<Duration>) -> Sen
 /// A sender that tells the link's losses from congestion.
 fn on_lossy_link(sender: SenderConfig) -> SenderConfig {
     let algorithm = probing(sender.algorithm);
-    SenderConfig { algorithm, control: Control::TolerantCubic, ..sender }
+    SenderConfig { algorithm, control: CongestionAlgorithm::TolerantCubic, ..sender }
 }
 
 /// What of a leg's sender depends on its link, for segments of `smss` bytes.
-fn sender_on(leg: &LegConfig, algorithm: Algorithm, smss: u64) -> SenderConfig {
+fn sender_on(leg: &LegConfig, algorithm: RecoveryAlgorithm, smss: u64) -> SenderConfig {
     let by_link =
         leg.filling_window().map(|bytes| bytes.max(leg.sender.initial_window.bytes(smss)));
     let (initial_window, initial_ssthresh) = match by_link {

@@ -61,13 +61,13 @@ impl<B: Buffer> Splice<B> {
     ) -> Option<usize> {
         let len = segment.payload.len();
         let receiver = &self.legs[leg].tcb.receiver;
-        let isn = self.legs[leg].tcb.agreed().rcv_isn;
+        let isn = self.legs[leg].tcb.handshake().rcv_isn;
         let Some(start) = segment.tcp.seq.offset_near(isn, receiver.rcv_nxt()) else {
             // It is far off, and dropped for that.
             return Some(len);
         };
         let share_end = self.share_end(leg, allowance.share);
-        let end = (start + len as u64).min(receiver.promised());
+        let end = (start + len as u64).min(receiver.rcv_adv());
         let beyond = start.max(share_end).max(receiver.rcv_nxt())..end;
         if self.streams[leg].growth(beyond) <= allowance.free {
             return Some(len);

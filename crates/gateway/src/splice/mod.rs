@@ -161,7 +161,7 @@ impl<B: Buffer> Splice<B> {
             && self
                 .legs
                 .iter()
-                .all(|leg| leg.tcb.sender.is_done() && leg.tcb.receiver.beyond().is_empty())
+                .all(|leg| leg.tcb.sender.is_done() && leg.tcb.receiver.out_of_order().is_empty())
     }
 
     /// The round trips of the leg that stream `leg` comes from, and of the one that it feeds.

@@ -134,10 +134,10 @@ impl<B: Buffer> Gateway<B> {
                 self.note_end(id);
                 return self.remove(id);
             }
-            if spliced.is_handed_over()
+            if spliced.is_release_complete()
                 && let Some(why) = spliced.released_for()
             {
-                self.summary.count_handed_back(why);
+                self.summary.count_released(why);
                 return self.remove(id);
             }
         }
@@ -158,7 +158,7 @@ impl<B: Buffer> Gateway<B> {
         let flow = &mut self.flows[id];
         let (sides, ends) = (flow.sides(), flow.ends());
         let Some(spliced) = flow.spliced() else { return };
-        if !spliced.is_to_hibernate(self.config.rest_after) {
+        if !spliced.is_to_hibernate(self.config.hibernate_after) {
             return;
         }
         let Some(hibernated) = spliced.hibernate(&self.config, sides, ends) else { return };

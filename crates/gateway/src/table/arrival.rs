@@ -36,13 +36,13 @@ impl<B: Buffer> Gateway<B> {
         });
         // Of a flow that has broken its hosts are reset; what has not become one is theirs.
         let verdict = verdict.unwrap_or_else(|| match self.table.contains_key(&key) {
-            true => Disposition::Taken,
+            true => Disposition::Consumed,
             false => Disposition::Forward(Reason::NotOpened),
         });
         let bytes = ip.wire_len() + tcp.wire_len() + payload.len();
         match verdict {
-            Disposition::Taken => self.summary.count_taken(bytes),
-            Disposition::Forward(reason) | Disposition::Amend(reason, _) => {
+            Disposition::Consumed => self.summary.count_consumed(bytes),
+            Disposition::Forward(reason) | Disposition::RewriteAck(reason, _) => {
                 self.summary.count_forwarded(reason, bytes, is_syn(tcp));
             }
         }
@@ -70,7 +70,7 @@ impl<B: Buffer> Gateway<B> {
             }
             Phase::Broken(_) => {
                 self.answer_for_broken(segment);
-                return Disposition::Taken;
+                return Disposition::Consumed;
             }
         };
         self.handle_opening(now, id, leg, segment, step)
@@ -117,7 +117,7 @@ impl<B: Buffer> Gateway<B> {
         self.half_open.insert(&self.config, FlowKey::of(ip, tcp), syn);
         self.clients.add(ip.src);
         self.relays.push_back((from.other(), relay));
-        Disposition::Taken
+        Disposition::Consumed
     }
 
     /// A packet of a connection without a SYN-ACK yet.
@@ -168,7 +168,7 @@ impl<B: Buffer> Gateway<B> {
             }
             (_, _, _) => return Disposition::Forward(Reason::NotOpened),
         }
-        Disposition::Taken
+        Disposition::Consumed
     }
 
     /// The server has answered the SYN: a flow for the table.
@@ -208,7 +208,7 @@ impl<B: Buffer> Gateway<B> {
         } else {
             self.arm(id);
         }
-        Disposition::Taken
+        Disposition::Consumed
     }
 
     /// A handshake is complete, by the client's `ack` or because the server is not to wait for it.
@@ -258,7 +258,7 @@ impl<B: Buffer> Gateway<B> {
             Step::Drop => {}
         }
         self.arm(id);
-        Disposition::Taken
+        Disposition::Consumed
     }
 
     fn handle_spliced(
@@ -272,7 +272,7 @@ impl<B: Buffer> Gateway<B> {
         let done = self.with_flow(id, |flow, context| {
             let released = flow.released_for();
             if flow.is_unconfirmed() && leg == Leg::Client {
-                flow.accept_less(now, context.config, context.sides[leg], segment.tcp);
+                flow.drop_added_options(now, context.config, context.sides[leg], segment.tcp);
             }
             let received = flow.on_segment(now, leg, segment, context.allowance);
             let confirmed = !flow.is_unconfirmed();
@@ -287,11 +287,11 @@ impl<B: Buffer> Gateway<B> {
             (released, received)
         });
         match done {
-            Some((Some(why), Received { forward: true, amendment, .. })) => match amendment {
-                Some(amendment) => Disposition::Amend(why.into(), amendment),
+            Some((Some(why), Received { forward: true, ack_rewrite, .. })) => match ack_rewrite {
+                Some(ack_rewrite) => Disposition::RewriteAck(why.into(), ack_rewrite),
                 None => Disposition::Forward(why.into()),
             },
-            _ => Disposition::Taken,
+            _ => Disposition::Consumed,
         }
     }
 }

@@ -89,7 +89,7 @@ impl<B: Buffer> Gateway<B> {
         let phase = flow.enter(Phase::Broken(now + self.config.linger));
         self.unanswered.settle(id, ends[Leg::Client].0, &mut flow.standing);
         for (link, turn) in self.links.iter_mut().zip(flow.turns.iter_mut()) {
-            link.leave(turn);
+            link.remove(turn);
             *turn = DrrEntry::default();
         }
         if flow.note_end() && !matches!(phase, Phase::Opening(_)) {

@@ -7,7 +7,7 @@
 use super::flow::Flow;
 use super::pool::Account;
 use super::unanswered::Standing;
-use super::{Emission, Gateway};
+use super::{Gateway, Transmit};
 use crate::{AddOptions, Config, FinMode, Handshake, Side};
 use bentpipe_core::tcp::buffer::{Buffer, Chunks, Payload};
 use bentpipe_core::time::{Duration, Instant};
@@ -131,7 +131,7 @@ impl Run {
             ..Config::default()
         };
         if setup.memory >= 128 {
-            config.rest_after = Duration::ZERO;
+            config.hibernate_after = Duration::ZERO;
         }
         if setup.always_add {
             config.add_options = AddOptions::Always;
@@ -245,7 +245,7 @@ impl Run {
     fn drain(&mut self) {
         let mut count = 0;
         while let Some(sent) = self.gateway.poll_transmit(self.now) {
-            self.check_emission(&sent);
+            self.check_transmit(&sent);
             count += 1;
             assert!(count < 10_000, "sends without end");
         }
@@ -269,7 +269,7 @@ impl Run {
         self.now = end;
     }
 
-    fn check_emission(&mut self, sent: &Emission) {
+    fn check_transmit(&mut self, sent: &Transmit) {
         let mut len = 0;
         self.gateway.payload(sent, |piece| len += piece.len());
         assert_eq!(len, sent.payload_len(), "the payload is there");

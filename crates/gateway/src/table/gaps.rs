@@ -84,14 +84,14 @@ impl Gaps {
     /// Whether another connection finds a place, which others may have to leave. An empty segment finds one in half
     /// of the table, from where only such give way to it.
     fn has_room(&mut self, now: Instant, empty: bool) -> bool {
-        let most = if empty { MAX / 2 } else { MAX };
-        if self.connections.len() >= most && self.look_at <= now {
+        let max = if empty { MAX / 2 } else { MAX };
+        if self.connections.len() >= max && self.look_at <= now {
             self.look_at = now + LOOK;
             self.connections.retain(|_, directions| {
                 directions.iter().flatten().any(|gap| gap.keeps_its_place(now, empty))
             });
         }
-        self.connections.len() < most
+        self.connections.len() < max
     }
 }
 

@@ -35,7 +35,7 @@ impl<B: Buffer> Gateway<B> {
         let key = FlowKey::between((quoted.src, quoted.src_port), (quoted.dst, quoted.dst_port));
         let whose = Whose::Key(key);
         let verdict = self.guarded(now, whose, |gateway| gateway.icmp(now, from, error));
-        let verdict = verdict.unwrap_or(Disposition::Taken);
+        let verdict = verdict.unwrap_or(Disposition::Consumed);
         if let Disposition::Forward(reason) = verdict {
             self.summary.count_forwarded(reason, bytes, false);
         }
@@ -88,7 +88,7 @@ impl<B: Buffer> Gateway<B> {
         match released.flatten() {
             // The hosts' own segments go the same way by now.
             Some(why) => Disposition::Forward(why.into()),
-            None => Disposition::Taken,
+            None => Disposition::Consumed,
         }
     }
 }

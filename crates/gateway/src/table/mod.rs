@@ -31,7 +31,7 @@ use crate::{PerSide, Side};
 use access::add_sender_stats;
 use bentpipe_core::tcp::buffer::{Buffer, Chunks, Payload};
 use bentpipe_core::time::Instant;
-use bentpipe_core::wire::{Amendment, IpHeader, TcpHeader};
+use bentpipe_core::wire::{AckRewrite, IpHeader, TcpHeader};
 use broken::{PanicLog, Whose, unless_broken};
 use clients::Clients;
 use flow::Flow;
@@ -50,17 +50,17 @@ use unanswered::Unanswered;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Disposition {
     /// The gateway has dealt with it.
-    Taken,
+    Consumed,
     /// Forward it as it is.
     Forward(Reason),
     /// Forward it with another acknowledgment than it came with.
-    Amend(Reason, Amendment),
+    RewriteAck(Reason, AckRewrite),
 }
 
 /// A packet to be sent. Its payload is fetched with [`Gateway::payload`] before anything else
 /// is asked of the gateway.
 #[derive(Debug, Clone)]
-pub struct Emission {
+pub struct Transmit {
     /// The side towards which it goes.
     pub to: Side,
     /// The IP header.
@@ -73,7 +73,7 @@ pub struct Emission {
     data: Range<u64>,
 }
 
-impl Emission {
+impl Transmit {
     /// Payload length in bytes.
     pub fn payload_len(&self) -> usize {
         (self.data.end - self.data.start) as usize
@@ -242,35 +242,35 @@ impl<B: Buffer> Gateway<B> {
 
     /// The next packet to be sent now, if any. Flows take turns: a super-segment each, or on a link
     /// whose rate is known as many bytes as the others.
-    pub fn poll_transmit(&mut self, now: Instant) -> Option<Emission> {
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
         let relayed =
-            |(to, (ip, tcp))| Emission { to, ip, tcp, gso_size: None, source: None, data: 0..0 };
-        let emission = match self.relays.pop_front() {
+            |(to, (ip, tcp))| Transmit { to, ip, tcp, gso_size: None, source: None, data: 0..0 };
+        let transmit = match self.relays.pop_front() {
             Some(relay) => relayed(relay),
             None => match self.poll_flows(now) {
-                Some(emission) => emission,
+                Some(transmit) => transmit,
                 // Some may have come up meanwhile.
                 None => relayed(self.relays.pop_front()?),
             },
         };
-        self.links[emission.to].sent(now, emission.sent());
-        Some(emission)
+        self.links[transmit.to].sent(now, transmit.sent());
+        Some(transmit)
     }
 
-    fn poll_flows(&mut self, now: Instant) -> Option<Emission> {
+    fn poll_flows(&mut self, now: Instant) -> Option<Transmit> {
         loop {
             let (id, turn) = self.next_to_ask(now)?;
             let asked = self.guarded(now, Whose::Slot(id), |gateway| gateway.ask(now, id, turn));
             // Resets of a flow that has broken are among the relays.
-            let emission = asked.flatten();
-            if emission.is_some() {
-                return emission;
+            let transmit = asked.flatten();
+            if transmit.is_some() {
+                return transmit;
             }
         }
     }
 
     /// What flow `id` sends now; in its `turn` on a link, if that is why it is asked.
-    fn ask(&mut self, now: Instant, id: usize, turn: Option<Side>) -> Option<Emission> {
+    fn ask(&mut self, now: Instant, id: usize, turn: Option<Side>) -> Option<Transmit> {
         self.with_sending(now, id, |flow, context| {
             let sides = context.sides;
             let busy = PerLeg::of(|leg| {
@@ -290,13 +290,13 @@ impl<B: Buffer> Gateway<B> {
             let gso_size = (len > smss).then_some(smss as u16);
             let to = sides[leg];
             let (source, data) = (Some((id, leg)), out.data);
-            let emission = Emission { to, ip, tcp: out.tcp, gso_size, source, data };
+            let transmit = Transmit { to, ip, tcp: out.tcp, gso_size, source, data };
             if let Some(side) = turn {
-                let sent = Some(emission.sent()).filter(|_| to == side);
+                let sent = Some(transmit.sent()).filter(|_| to == side);
                 context.links[side].used(id, &mut context.turns[side], sent);
             }
             context.watch_links(now, flow);
-            Some(emission)
+            Some(transmit)
         })
     }
 
@@ -320,22 +320,22 @@ impl<B: Buffer> Gateway<B> {
         None
     }
 
-    /// Calls `visit` with the payload of `emission`, piece by piece.
-    pub fn payload(&self, emission: &Emission, visit: impl FnMut(Payload<'_>)) {
-        if let Some(stream) = self.stream_of(emission) {
-            stream.read(emission.data.clone(), visit);
+    /// Calls `visit` with the payload of `transmit`, piece by piece.
+    pub fn payload(&self, transmit: &Transmit, visit: impl FnMut(Payload<'_>)) {
+        if let Some(stream) = self.stream_of(transmit) {
+            stream.read(transmit.data.clone(), visit);
         }
     }
 
-    fn stream_of(&self, emission: &Emission) -> Option<&B> {
-        let (id, leg) = emission.source?;
+    fn stream_of(&self, transmit: &Transmit) -> Option<&B> {
+        let (id, leg) = transmit.source?;
         Some(self.flows.get(id)?.spliced()?.splice().stream_towards(leg))
     }
 }
 
 impl Gateway<Chunks> {
-    /// The payload of `emission` as slices, for a vectored write.
-    pub fn payload_slices(&self, emission: &Emission) -> impl Iterator<Item = &[u8]> + Clone {
-        self.stream_of(emission).into_iter().flat_map(|s| s.slices(emission.data.clone()))
+    /// The payload of `transmit` as slices, for a vectored write.
+    pub fn payload_slices(&self, transmit: &Transmit) -> impl Iterator<Item = &[u8]> + Clone {
+        self.stream_of(transmit).into_iter().flat_map(|s| s.slices(transmit.data.clone()))
     }
 }

@@ -100,6 +100,6 @@ impl<B: Buffer> Gateway<B> {
         if let Some(answer) = flow.on_segment(now, leg, ends, segment) {
             self.relays.push_back((segment.from, answer));
         }
-        Some(Disposition::Taken)
+        Some(Disposition::Consumed)
     }
 }

@@ -13,9 +13,9 @@ use bentpipe_core::tcp::tcb::Bypass;
 use bentpipe_core::time::Instant;
 
 impl<B: Buffer> Gateway<B> {
-    /// Splits nothing more. Flows that hold nothing are handed back at once, the others when what
+    /// Splits nothing more. Flows that hold nothing are released at once, the others when what
     /// they hold has been delivered, or reset after [`reset_drain`](crate::Config::reset_drain).
-    /// Flows that cannot go on without us stay until they end, or are [cut](Gateway::cut_all).
+    /// Flows that cannot go on without us stay until they end, or are [cut](Gateway::reset_all).
     pub fn drain(&mut self, now: Instant) {
         self.draining = true;
         self.half_open.release(&mut self.clients);
@@ -24,13 +24,13 @@ impl<B: Buffer> Gateway<B> {
 
     /// Packets have gone past the gateway for a while, as they do when it hangs or its rules are gone: every
     /// flow is released, as nobody knows what its hosts have said to each other. New connections are split.
-    pub fn hand_back_all(&mut self, now: Instant) {
+    pub fn release_all(&mut self, now: Instant) {
         self.with_all(now, |flow| release(flow, now, Release::Route, None));
     }
 
     /// The time for draining is over: flows that are still open are reset, and what they held is
     /// counted as lost. What is to be sent then is to be sent at once.
-    pub fn cut_all(&mut self, now: Instant) {
+    pub fn reset_all(&mut self, now: Instant) {
         self.with_all(now, |flow| {
             if flow.is_open() {
                 flow.cut(now);

@@ -145,7 +145,7 @@ impl LinkScheduler {
     }
 
     /// The flow is gone.
-    pub(super) fn leave(&mut self, turn: &DrrEntry) {
+    pub(super) fn remove(&mut self, turn: &DrrEntry) {
         self.in_flight -= turn.in_flight;
         if turn.waits {
             self.waiting.remove(&turn.place);
@@ -241,7 +241,7 @@ mod tests {
         link.begins(7, &mut other);
         link.set_in_flight(&mut other, 1);
         assert!(link.is_busy(Instant::ZERO), "all flows count together");
-        link.leave(&one);
+        link.remove(&one);
         assert!(!link.is_busy(Instant::ZERO));
     }
 }

@@ -76,11 +76,11 @@ impl<B: Buffer> Gateway<B> {
             let config = context.config;
             flow.on_timer(now, config, context.allowance);
             let silent = flow.is_silent(now, config.idle_timeout);
-            let handed_back = silent && flow.is_open() && flow.is_clean();
-            if handed_back {
-                context.summary.count_handed_back(Release::Idle);
+            let released = silent && flow.is_open() && flow.is_clean();
+            if released {
+                context.summary.count_released(Release::Idle);
             }
-            if handed_back || flow.forgettable(now, config) {
+            if released || flow.forgettable(now, config) {
                 context.forget();
             } else {
                 context.watch_links(now, flow);
@@ -106,7 +106,7 @@ impl<B: Buffer> Gateway<B> {
         let mut flow = self.flows.remove(id);
         self.unanswered.settle(id, flow.client().0, &mut flow.standing);
         for (link, turn) in self.links.iter_mut().zip(flow.turns.iter()) {
-            link.leave(turn);
+            link.remove(turn);
         }
         self.table.remove(&flow.key());
         self.clients.remove(flow.client().0);

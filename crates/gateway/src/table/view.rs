@@ -22,8 +22,8 @@ pub enum FlowState {
     HalfClosed,
     /// One host has reset; what it had sent before is still being delivered.
     Draining,
-    /// It is being handed back to plain forwarding.
-    Leaving,
+    /// It is being released to plain forwarding.
+    Releasing,
     /// It is over; repeated segments are still answered.
     Over,
 }
@@ -35,7 +35,7 @@ impl FlowState {
         FlowState::Open,
         FlowState::HalfClosed,
         FlowState::Draining,
-        FlowState::Leaving,
+        FlowState::Releasing,
         FlowState::Over,
     ];
 
@@ -54,7 +54,7 @@ impl FlowState {
                 if ended { FlowState::HalfClosed } else { FlowState::Open }
             }
             CloseState::Draining { .. } => FlowState::Draining,
-            CloseState::Releasing(_) => FlowState::Leaving,
+            CloseState::Releasing(_) => FlowState::Releasing,
             CloseState::Closed { .. } | CloseState::Released | CloseState::Reset { .. } => {
                 FlowState::Over
             }
@@ -68,7 +68,7 @@ impl FlowState {
             FlowState::Open => "open",
             FlowState::HalfClosed => "half_closed",
             FlowState::Draining => "draining",
-            FlowState::Leaving => "leaving",
+            FlowState::Releasing => "releasing",
             FlowState::Over => "over",
         }
     }

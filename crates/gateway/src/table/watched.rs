@@ -10,7 +10,7 @@ use crate::leg::{Leg, PerLeg};
 use crate::lifecycle::SplicedFlow;
 use crate::observe::Event;
 use bentpipe_core::tcp::buffer::Buffer;
-use bentpipe_core::tcp::congestion::Control;
+use bentpipe_core::tcp::congestion::CongestionAlgorithm;
 use bentpipe_core::time::Instant;
 
 impl<B: Buffer> Gateway<B> {
@@ -54,7 +54,7 @@ impl<B: Buffer> Gateway<B> {
 
     /// The congestion control of each leg towards `side` of flows that do not hibernate.
     #[cfg(test)]
-    pub(crate) fn controls(&self, side: Side) -> Vec<Control> {
+    pub(crate) fn controls(&self, side: Side) -> Vec<CongestionAlgorithm> {
         let mut controls = Vec::new();
         for (_, flow) in &self.flows {
             let Some(spliced) = flow.spliced() else { continue };
@@ -89,11 +89,11 @@ fn believe<B: Buffer>(
     flow: &mut SplicedFlow<B>,
     sides: PerLeg<Side>,
     side: Side,
-    control: Control,
+    control: CongestionAlgorithm,
 ) {
     for leg in Leg::BOTH.into_iter().filter(|leg| sides[*leg] == side) {
         let sender = &mut flow.leg_mut(leg).tcb.sender;
-        if matches!(sender.control(), Control::KnownLink { .. }) {
+        if matches!(sender.control(), CongestionAlgorithm::KnownLink { .. }) {
             sender.set_control(control);
         }
     }

@@ -105,7 +105,7 @@ impl Table {
         for (from, ip, tcp) in [(Side::Lan, &near, &syn), (Side::Satellite, &far, &synack)] {
             let verdict = self.gateway.handle_packet(self.now, from, ip, tcp, Payload::EMPTY);
             let sent = self.sent();
-            if verdict == Disposition::Taken {
+            if verdict == Disposition::Consumed {
                 let onwards = sent.iter().any(|it| it.to != from && it.tcp.seq == tcp.seq);
                 assert!(onwards && !forwarded, "{tcp:?} became {sent:?}");
             } else {
@@ -128,9 +128,9 @@ impl Table {
             let payload = Payload::Bytes(payload);
             verdicts.push(self.gateway.handle_packet(self.now, Side::Lan, &ip, &tcp, payload));
             let sent = self.sent();
-            assert!(sent.is_empty() || verdicts[0] == Disposition::Taken, "{sent:?}");
+            assert!(sent.is_empty() || verdicts[0] == Disposition::Consumed, "{sent:?}");
         }
-        let taken = verdicts.iter().filter(|verdict| **verdict == Disposition::Taken).count();
+        let taken = verdicts.iter().filter(|verdict| **verdict == Disposition::Consumed).count();
         assert!(taken == 0 || taken == 3, "neither split nor forwarded: {verdicts:?}");
         assert!(taken == 0 || !hand.forwarded);
         taken == 3
@@ -144,7 +144,7 @@ fn honest_clients_are_split_in_a_flood_that_is_answered() {
     let always = Config { add_options: AddOptions::Always, ..Config::default() };
     let early = Config { handshake: Handshake::DownstreamFirst, ..Config::default() };
     let small = Config { memory: Bytes::new(64 << 20), ..Config::default() };
-    for (name, config, options, one_client, per_second, seconds, least) in [
+    for (name, config, options, one_client, per_second, seconds, min) in [
         ("default", &Config::default(), &all, false, 1_000, 40, 0.99),
         ("default", &Config::default(), &all, false, 15_000, 7, 0.15),
         ("bare, options added", &always, &bare, false, 1_000, 40, 0.99),
@@ -157,7 +157,7 @@ fn honest_clients_are_split_in_a_flood_that_is_answered() {
         let flood = Flood { per_second, seconds, options: options.clone(), one_client };
         let outcome = flood.run(config.clone());
         println!("{name}, {per_second} SYN/s: {:.3} are split", outcome.share_split());
-        assert!(outcome.share_split() >= least, "{name}, {per_second} SYN/s: {outcome:?}");
+        assert!(outcome.share_split() >= min, "{name}, {per_second} SYN/s: {outcome:?}");
     }
 }
 

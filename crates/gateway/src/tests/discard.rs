@@ -42,7 +42,7 @@ impl Upload {
         self.heed(&sent);
     }
 
-    fn heed(&mut self, sent: &[Emission]) -> bool {
+    fn heed(&mut self, sent: &[Transmit]) -> bool {
         let mut answers = false;
         for answer in sent.iter().filter(|sent| sent.to == Side::Lan) {
             let ack = answer.tcp.ack.distance_from(CLIENT_ISN) as u64;

@@ -85,7 +85,7 @@ impl Table {
 fn honest_clients_are_split_in_a_flood_of_syns() {
     let all = TcpOptions { window_scale: Some(7), sack_permitted: true, ..Table::stamped() };
     let bare = TcpOptions::default();
-    for (per_second, seconds, names, options, least) in [
+    for (per_second, seconds, names, options, min) in [
         (60, 200, u32::MAX, &all, 1.0),
         (1_000, 20, u32::MAX, &all, 1.0),
         (10_000, 10, u32::MAX, &all, 0.35),
@@ -101,6 +101,6 @@ fn honest_clients_are_split_in_a_flood_of_syns() {
         let config = Config { add_options: AddOptions::Always, ..Config::default() };
         let share = flood.share_split(config);
         println!("{per_second} SYN/s, {names} names, {options:?}: {share:.3} are split");
-        assert!(share >= least, "{per_second} SYN/s of {names}: {share} are split");
+        assert!(share >= min, "{per_second} SYN/s of {names}: {share} are split");
     }
 }

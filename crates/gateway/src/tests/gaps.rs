@@ -34,7 +34,7 @@ fn sacking(mut tcp: TcpHeader, left: u64, right: u64) -> TcpHeader {
 impl Table {
     /// A segment that nobody here knows is forwarded; what is sent besides.
     #[allow(clippy::needless_pass_by_value)]
-    pub(super) fn pass(&mut self, from: Side, tcp: TcpHeader, payload: &[u8]) -> Vec<Emission> {
+    pub(super) fn pass(&mut self, from: Side, tcp: TcpHeader, payload: &[u8]) -> Vec<Transmit> {
         let verdict = self.gateway.handle_packet(
             self.now,
             from,
@@ -53,11 +53,11 @@ impl Table {
         times: u32,
         mut send: impl FnMut(u32) -> TcpHeader,
         mut answer: impl FnMut(u32) -> Option<TcpHeader>,
-    ) -> Vec<(Duration, Emission)> {
+    ) -> Vec<(Duration, Transmit)> {
         let mut sent = Vec::new();
         let began = self.now;
         for time in 0..times {
-            let mut take = |now: Instant, out: Vec<Emission>| {
+            let mut take = |now: Instant, out: Vec<Transmit>| {
                 sent.extend(out.into_iter().map(|out| (now.saturating_since(began), out)));
             };
             let out = self.pass(Lan, send(time), &[7; 1000]);
@@ -74,7 +74,7 @@ impl Table {
         sent
     }
 
-    fn assert_untouched(&self, sent: &[(Duration, Emission)]) {
+    fn assert_untouched(&self, sent: &[(Duration, Transmit)]) {
         assert!(sent.is_empty(), "{sent:?}");
         assert_eq!(self.gateway.summary().forwarded_resets, 0);
     }

@@ -18,14 +18,14 @@ fn too_big(mtu: u32, side: Side, offset: u64) -> IcmpError {
 
 impl Table {
     /// What becomes of an error that comes in on `from`, and what the gateway sends then.
-    fn complain(&mut self, from: Side, error: &IcmpError) -> (Disposition, Vec<Emission>) {
+    fn complain(&mut self, from: Side, error: &IcmpError) -> (Disposition, Vec<Transmit>) {
         let verdict = self.gateway.handle_icmp(self.now, from, error, 100);
         (verdict, self.sent())
     }
 }
 
 /// Offsets behind the handshake and lengths of the wire segments towards `side`.
-fn wire_segments(side: Side, sent: &[Emission]) -> Vec<(u64, usize)> {
+fn wire_segments(side: Side, sent: &[Transmit]) -> Vec<(u64, usize)> {
     let isn = if side == Side::Satellite { CLIENT_ISN } else { SERVER_ISN };
     let towards = sent.iter().filter(|sent| sent.to == side && sent.payload_len() > 0);
     towards
@@ -48,7 +48,7 @@ fn each_leg_learns_the_mtu_of_its_own_path() {
         assert_eq!(wire_segments(side, &sent), first);
         // Retransmitted at once, whole, in the new size, and to nobody else.
         let (verdict, sent) = table.complain(side, &too_big(1240, side, 1));
-        assert_eq!(verdict, Disposition::Taken);
+        assert_eq!(verdict, Disposition::Consumed);
         let again = wire_segments(side, &sent);
         assert!(again.iter().all(|(_, len)| *len <= 1200), "{again:?}");
         let mut end = 1;
@@ -60,7 +60,7 @@ fn each_leg_learns_the_mtu_of_its_own_path() {
         assert!(wire_segments(side.other(), &sent).is_empty());
         // The other three say the same.
         let (verdict, sent) = table.complain(side, &too_big(1240, side, 1 + 1460));
-        assert_eq!((verdict, sent.len()), (Disposition::Taken, 0));
+        assert_eq!((verdict, sent.len()), (Disposition::Consumed, 0));
         assert_eq!(table.gateway.summary().path_mtu_falls, 1);
         // The other leg's path is another one.
         let answer = Table::segment(side, 1, 1 + 4 * 1460, Flags::ACK);
@@ -76,7 +76,7 @@ fn who_has_not_seen_the_segment_is_not_believed() {
     table.send(Side::Lan, Table::segment(Side::Lan, 1, 1, Flags::ACK), &[7; 1460]);
     for seq in [0, 1461, 1 << 30] {
         let (verdict, sent) = table.complain(Side::Satellite, &too_big(600, Side::Satellite, seq));
-        assert_eq!((verdict, sent.len()), (Disposition::Taken, 0), "{seq}");
+        assert_eq!((verdict, sent.len()), (Disposition::Consumed, 0), "{seq}");
     }
     // About what the client sends itself, or from where the segment has not been.
     let (verdict, _) = table.complain(Side::Lan, &too_big(600, Side::Satellite, 1));
@@ -107,7 +107,7 @@ fn unreachable_is_a_soft_error_once_a_flow_is_split() {
         table.open();
         table.send(Side::Lan, Table::segment(Side::Lan, 1, 1, Flags::ACK), b"hello");
         let (verdict, sent) = table.complain(Side::Satellite, &error(kind, Side::Satellite, 1));
-        assert_eq!((verdict, sent.len()), (Disposition::Taken, 0));
+        assert_eq!((verdict, sent.len()), (Disposition::Consumed, 0));
         table.send(Side::Satellite, Table::segment(Side::Satellite, 1, 6, Flags::ACK), b"");
         assert_eq!((table.gateway.held(), table.gateway.summary().reset), (0, 0));
     }

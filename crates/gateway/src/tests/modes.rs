@@ -7,7 +7,7 @@ const FIN: Flags = Flags(Flags::FIN.0 | Flags::ACK.0);
 const SYN_ACK: Flags = Flags(Flags::SYN.0 | Flags::ACK.0);
 
 /// Segments to a side: sequence number and acknowledgment as offsets, length and flags.
-fn to(side: Side, sent: &[Emission]) -> Vec<(i32, i32, usize, Flags)> {
+fn to(side: Side, sent: &[Transmit]) -> Vec<(i32, i32, usize, Flags)> {
     let (ours, theirs) =
         if side == Side::Lan { (SERVER_ISN, CLIENT_ISN) } else { (CLIENT_ISN, SERVER_ISN) };
     let offsets = |tcp: &TcpHeader| (tcp.seq.distance_from(ours), tcp.ack.distance_from(theirs));
@@ -70,7 +70,7 @@ fn a_fin_is_acknowledged_end_to_end_by_default() {
 }
 
 /// The client on the LAN, as `from`, has sent a SYN to a server, which answers.
-fn answered(client_behind_peer: bool) -> (Table, Vec<Emission>, [Side; 2]) {
+fn answered(client_behind_peer: bool) -> (Table, Vec<Transmit>, [Side; 2]) {
     let config = Config { handshake: Handshake::DownstreamFirst, ..Config::default() };
     let mut table = Table::new(config);
     let sides = if client_behind_peer {
@@ -95,7 +95,7 @@ fn syn(options: TcpOptions) -> TcpHeader {
 }
 
 /// What goes to the client and to the server, whatever their sides.
-fn by_leg(sent: &[Emission]) -> [Vec<(usize, Flags)>; 2] {
+fn by_leg(sent: &[Transmit]) -> [Vec<(usize, Flags)>; 2] {
     [4000, 80].map(|port| {
         sent.iter()
             .filter(|sent| sent.tcp.dst_port == port)
@@ -173,7 +173,7 @@ fn data_that_a_peer_sends_early_is_not_passed_on_before_the_handshake() {
         &hello,
         Payload::Bytes(b"220 ready"),
     );
-    assert_eq!(verdict, Disposition::Taken, "it comes again");
+    assert_eq!(verdict, Disposition::Consumed, "it comes again");
     assert!(table.sent().is_empty());
 }
 
@@ -189,7 +189,7 @@ fn a_fin_that_a_peer_sends_early_is_not_passed_on_before_the_handshake() {
     let ip = Table::ip(Side::Satellite);
     let verdict =
         table.gateway.handle_packet(table.now, Side::Satellite, &ip, &fin, Payload::EMPTY);
-    assert_eq!(verdict, Disposition::Taken, "it comes again");
+    assert_eq!(verdict, Disposition::Consumed, "it comes again");
 }
 
 /// A gateway near the client has added options to its SYN, which the server does not have.
@@ -218,24 +218,24 @@ impl Added {
     }
 
     /// The client's side sends.
-    fn send(&mut self, tcp: &TcpHeader) -> Vec<Emission> {
+    fn send(&mut self, tcp: &TcpHeader) -> Vec<Transmit> {
         self.table.give(Side::Satellite, &Table::ip(Side::Lan), tcp, b"")
     }
 
     /// The SYN comes again without what was added.
-    fn bare_syn(&mut self) -> Vec<Emission> {
+    fn bare_syn(&mut self) -> Vec<Transmit> {
         self.send(&syn(self.bare.clone()))
     }
 
     /// Which of the added options a SYN-ACK has.
-    fn accepted(sent: &[Emission]) -> [bool; 3] {
+    fn accepted(sent: &[Transmit]) -> [bool; 3] {
         let synack = sent.iter().find(|sent| sent.tcp.flags == SYN_ACK).expect("one");
         let options = &synack.tcp.options;
         [options.timestamps.is_some(), options.window_scale.is_some(), options.sack_permitted]
     }
 }
 
-fn line(sent: &[Emission]) -> &Emission {
+fn line(sent: &[Transmit]) -> &Transmit {
     sent.iter().find(|sent| sent.payload_len() == 9).expect("the server's line")
 }
 
@@ -269,7 +269,7 @@ fn what_a_host_has_taken_by_itself_is_not_sent_without_its_peers_options() {
     for (acked, left) in [(5, 5), (10, 0)] {
         let mut added = Added::new(Flags::ACK);
         let sent = added.send(&Table::segment(Side::Lan, 1, acked, Flags::ACK));
-        let data: usize = sent.iter().map(Emission::payload_len).sum();
+        let data: usize = sent.iter().map(Transmit::payload_len).sum();
         assert_eq!(data, left, "{sent:?}");
         assert_eq!(added.table.gateway.held() > 0, left > 0);
         let more = Table::segment(Side::Satellite, 10, 1, Flags::ACK);

@@ -15,7 +15,7 @@ fn sizes(config: Config, announced: Option<u16>) -> [(Option<u16>, usize); 2] {
         let data = Table::segment(side.other(), 1, 1, Flags::ACK);
         let sent = table.send(side.other(), data, &[7; 5000]);
         let towards = sent.iter().filter(|sent| sent.to == side);
-        let size = |sent: &Emission| sent.gso_size.map_or(sent.payload_len(), usize::from);
+        let size = |sent: &Transmit| sent.gso_size.map_or(sent.payload_len(), usize::from);
         (relayed[0].tcp.options.mss, towards.map(size).max().unwrap_or(0))
     })
 }

@@ -85,7 +85,7 @@ fn what_is_taken_and_what_is_forwarded_add_up_to_what_came() {
     let mut table = Table::new(Config::default());
     table.open();
     // Three segments of handshake with their options (MSS on two of them).
-    let taken = table.gateway.summary().taken;
+    let taken = table.gateway.summary().split_traffic;
     assert_eq!((taken.packets, taken.bytes), (3, 3 * 40 + 2 * 4));
     let unknown = TcpHeader { src_port: 9, ..Table::segment(Side::Lan, 1, 1, Flags::ACK) };
     table.send(Side::Lan, unknown, &[0; 100]);
@@ -94,5 +94,5 @@ fn what_is_taken_and_what_is_forwarded_add_up_to_what_came() {
     assert_eq!(summary.forwarded(Reason::UnknownFlow), Traffic { packets: 1, bytes: 140 });
     assert_eq!(summary.forwarded(Reason::NotTcp), Traffic { packets: 1, bytes: 1_500 });
     assert_eq!(summary.all_forwarded(), Traffic { packets: 2, bytes: 1_640 });
-    assert_eq!(summary.taken, taken);
+    assert_eq!(summary.split_traffic, taken);
 }

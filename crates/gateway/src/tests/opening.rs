@@ -23,25 +23,25 @@ fn half_open_connections_have_a_limit_of_their_own() {
     let mut table = Table::new(Config { max_half_open: 2, ..Config::default() });
     for port in [1, 2] {
         let tcp = syn(&table, port);
-        assert_eq!(disposition(&mut table, Side::Lan, &tcp), Disposition::Taken);
+        assert_eq!(disposition(&mut table, Side::Lan, &tcp), Disposition::Consumed);
     }
     let third = syn(&table, 3);
     let beyond = Disposition::Forward(Reason::HalfOpen);
     assert_eq!(disposition(&mut table, Side::Lan, &third), beyond);
     // Those that are there go on: the SYN comes again, and its SYN-ACK.
     let again = syn(&table, 1);
-    assert_eq!(disposition(&mut table, Side::Lan, &again), Disposition::Taken);
+    assert_eq!(disposition(&mut table, Side::Lan, &again), Disposition::Consumed);
     let answer = synack(&table, 1);
-    assert_eq!(disposition(&mut table, Side::Satellite, &answer), Disposition::Taken);
+    assert_eq!(disposition(&mut table, Side::Satellite, &answer), Disposition::Consumed);
     assert_eq!((table.gateway.half_open(), table.gateway.flows()), (1, 2));
     // That made room for another.
-    assert_eq!(disposition(&mut table, Side::Lan, &third), Disposition::Taken);
+    assert_eq!(disposition(&mut table, Side::Lan, &third), Disposition::Consumed);
 }
 
 #[test]
 fn half_open_connections_take_a_flows_room() {
     let mut table = Table::new(Config { max_flows: 1, ..Config::default() });
-    for (port, verdict) in [(1, Disposition::Taken), (2, Disposition::Forward(Reason::NoRoom))] {
+    for (port, verdict) in [(1, Disposition::Consumed), (2, Disposition::Forward(Reason::NoRoom))] {
         let tcp = syn(&table, port);
         assert_eq!(disposition(&mut table, Side::Lan, &tcp), verdict);
     }
@@ -142,9 +142,9 @@ fn a_synack_that_answers_another_syn_than_ours_opens_nothing() {
     ] {
         let mut table = Table::new(Config::default());
         let bare = syn(&table, 4000);
-        assert_eq!(disposition(&mut table, Side::Lan, &bare), Disposition::Taken);
+        assert_eq!(disposition(&mut table, Side::Lan, &bare), Disposition::Consumed);
         let answer = TcpHeader { options: answered, ..synack(&table, 4000) };
-        let taken = disposition(&mut table, Side::Satellite, &answer) == Disposition::Taken;
+        let taken = disposition(&mut table, Side::Satellite, &answer) == Disposition::Consumed;
         assert_eq!(taken, opens, "{answer:?}");
         let ack = Table::segment(Side::Lan, 1, 1, Flags::ACK);
         disposition(&mut table, Side::Lan, &ack);
@@ -222,7 +222,7 @@ fn a_client_may_begin_anew_where_options_were_added() {
     assert_eq!(disposition(&mut table, Side::Satellite, &challenge), forwarded);
     let reset = Table::segment(Side::Lan, 1, 0, Flags::RST);
     assert_eq!(disposition(&mut table, Side::Lan, &reset), forwarded);
-    assert_eq!(disposition(&mut table, Side::Lan, &anew), Disposition::Taken);
+    assert_eq!(disposition(&mut table, Side::Lan, &anew), Disposition::Consumed);
 }
 
 /// A bare copy that was on its way makes the peer take the options back, before the client has answered.
@@ -297,10 +297,10 @@ fn what_lies_beyond_a_syn_acks_window_does_not_reach_the_server() {
         ..table.stamp(Table::segment(Side::Lan, seq, ack, Flags::ACK), 1)
     };
     let (beyond, other, within) = (data(70_000, 1), data(70_000, 2), data(5_000, 1));
-    assert_eq!(disposition(&mut table, Side::Lan, &beyond), Disposition::Taken);
+    assert_eq!(disposition(&mut table, Side::Lan, &beyond), Disposition::Consumed);
     assert_eq!(table.gateway.held(), 0);
     let unknown = Disposition::Forward(Reason::NotOpened);
     assert_eq!(disposition(&mut table, Side::Lan, &other), unknown);
-    assert_eq!(disposition(&mut table, Side::Lan, &within), Disposition::Taken);
+    assert_eq!(disposition(&mut table, Side::Lan, &within), Disposition::Consumed);
     assert_eq!(table.gateway.half_open(), 0);
 }

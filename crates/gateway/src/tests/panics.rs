@@ -193,7 +193,7 @@ fn a_panic_ends_one_flow_and_the_others_go_on() {
         assert_eq!(mines.gateway.flow_views(mines.now).count(), 3);
         // A host that has not taken its reset is told again, for a while.
         mines.resets.clear();
-        assert_eq!(mines.say(2, 90, b"still there"), Disposition::Taken);
+        assert_eq!(mines.say(2, 90, b"still there"), Disposition::Consumed);
         let ack = Table::segment(Side::Satellite, 1, 5, Flags::ACK);
         mines.give(2, Side::Satellite, ack, b"");
         assert_eq!(mines.resets, [(Side::Lan, 2), (Side::Satellite, 2)]);
@@ -211,12 +211,13 @@ fn a_panic_ends_one_flow_and_the_others_go_on() {
 fn a_panic_may_come_from_anywhere() {
     for uses in 1..30 {
         for ends in [0, 1, 2] {
-            let mut mines = Mines::new(Config { rest_after: Duration::ZERO, ..Config::default() });
+            let mut mines =
+                Mines::new(Config { hibernate_after: Duration::ZERO, ..Config::default() });
             mines.say(2, 0, &[MINE, &[uses], b"!"].concat());
             match ends {
                 0 => mines.gateway.drain(mines.now),
-                1 => mines.gateway.hand_back_all(mines.now),
-                _ => mines.gateway.cut_all(mines.now),
+                1 => mines.gateway.release_all(mines.now),
+                _ => mines.gateway.reset_all(mines.now),
             }
             mines.drain();
             let states = mines.gateway.flow_views(mines.now).count();

@@ -46,18 +46,18 @@ fn the_first_rule_that_matches_decides() {
     for (number, (client, server, dscp, expected)) in [
         // All that a rule names must match, and any item of a list will do.
         (("10.1.2.3", 5), ("192.0.2.1", 443), 0, FORWARDED),
-        (("10.2.0.1", 5), ("192.0.2.1", 443), 0, Disposition::Taken),
+        (("10.2.0.1", 5), ("192.0.2.1", 443), 0, Disposition::Consumed),
         (("10.2.0.1", 6), ("192.0.2.1", 80), 0, FORWARDED),
         (("10.2.0.1", 6), ("192.0.2.1", 8500), 0, FORWARDED),
-        (("10.2.0.1", 6), ("192.0.3.1", 8500), 0, Disposition::Taken),
+        (("10.2.0.1", 6), ("192.0.3.1", 8500), 0, Disposition::Consumed),
         // It is the server's port that counts.
-        (("10.2.0.1", 80), ("192.0.2.1", 6), 0, Disposition::Taken),
+        (("10.2.0.1", 80), ("192.0.2.1", 6), 0, Disposition::Consumed),
         (("2001:db8::1", 5), ("2001:db9::1", 443), 0, FORWARDED),
-        (("2001:db9::1", 5), ("2001:db8::1", 443), 0, Disposition::Taken),
+        (("2001:db9::1", 5), ("2001:db8::1", 443), 0, Disposition::Consumed),
         // An earlier rule is an exception to a later one.
-        (("10.1.2.3", 5), ("192.0.2.1", 22), 0, Disposition::Taken),
+        (("10.1.2.3", 5), ("192.0.2.1", 22), 0, Disposition::Consumed),
         (("10.2.0.1", 7), ("192.0.2.1", 443), 46, OBSERVED),
-        (("10.2.0.1", 7), ("192.0.2.1", 443), 45, Disposition::Taken),
+        (("10.2.0.1", 7), ("192.0.2.1", 443), 45, Disposition::Consumed),
     ]
     .into_iter()
     .enumerate()
@@ -76,7 +76,7 @@ fn a_rule_may_name_the_clients_side() {
     let mut table = with(vec![rule], false);
     let syn = syn(("10.0.0.1", 1), ("10.0.0.2", 80), 0);
     assert_eq!(verdict(&mut table, Side::Satellite, &syn), FORWARDED);
-    assert_eq!(verdict(&mut table, Side::Lan, &syn), Disposition::Taken);
+    assert_eq!(verdict(&mut table, Side::Lan, &syn), Disposition::Consumed);
 }
 
 #[test]
@@ -104,10 +104,10 @@ fn a_client_cannot_take_the_whole_table() {
     let of = |client, port| syn((client, port), ("10.9.9.9", 80), 0);
     let beyond = Disposition::Forward(Reason::ClientLimit);
     for (client, port, expected) in [
-        ("10.0.0.1", 4000, Disposition::Taken),
-        ("10.0.0.1", 4001, Disposition::Taken),
+        ("10.0.0.1", 4000, Disposition::Consumed),
+        ("10.0.0.1", 4001, Disposition::Consumed),
         ("10.0.0.1", 4002, beyond),
-        ("10.0.0.2", 4002, Disposition::Taken),
+        ("10.0.0.2", 4002, Disposition::Consumed),
     ] {
         assert_eq!(verdict(&mut table, Side::Lan, &of(client, port)), expected);
     }
@@ -126,14 +126,14 @@ fn a_client_cannot_take_the_whole_table() {
     table.send(Side::Satellite, second(synack), b"");
     table.send(Side::Lan, second(Table::segment(Side::Lan, 1, 1, Flags::ACK)), b"");
     assert_eq!(table.gateway.summary().split, 1);
-    assert_eq!(verdict(&mut table, Side::Lan, &of("10.0.0.1", 4003)), Disposition::Taken);
+    assert_eq!(verdict(&mut table, Side::Lan, &of("10.0.0.1", 4003)), Disposition::Consumed);
     assert_eq!(verdict(&mut table, Side::Lan, &of("10.0.0.1", 4004)), beyond);
     // The handshake that nobody answers is forgotten, and the split flow is reset.
     let reset = second(Table::segment(Side::Lan, 1, 1, Flags::RST));
     table.send(Side::Lan, reset, b"");
     table.wait(Duration::from_secs(72));
     assert_eq!(table.gateway.flows(), 0);
-    for (port, expected) in [(1, Disposition::Taken), (2, Disposition::Taken), (3, beyond)] {
+    for (port, expected) in [(1, Disposition::Consumed), (2, Disposition::Consumed), (3, beyond)] {
         assert_eq!(verdict(&mut table, Side::Lan, &of("10.0.0.1", port)), expected);
     }
 }

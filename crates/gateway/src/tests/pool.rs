@@ -50,7 +50,7 @@ impl Stalled {
         self.check();
     }
 
-    fn note(&mut self, sent: &[Emission]) {
+    fn note(&mut self, sent: &[Transmit]) {
         for one in sent.iter().filter(|one| one.to == Side::Satellite) {
             let end = one.tcp.seq.distance_from(CLIENT_ISN) as u64 + one.payload_len() as u64;
             let known = self.sent.entry(one.tcp.src_port).or_insert(1);
@@ -76,7 +76,7 @@ impl Stalled {
         self.give(port, Side::Lan, TcpHeader { options: options.clone(), ..syn }, b"");
         self.give(port, Side::Satellite, TcpHeader { options, ..synack }, b"");
         let ack = Table::segment(Side::Lan, 1, 1, Flags::ACK);
-        self.give(port, Side::Lan, ack, b"") == Disposition::Taken
+        self.give(port, Side::Lan, ack, b"") == Disposition::Consumed
     }
 
     /// The client's bytes from offset `at` on.

@@ -35,7 +35,7 @@ struct Hosts {
 /// What came of it.
 #[derive(Debug, Default)]
 struct Outcome {
-    resets: Vec<Emission>,
+    resets: Vec<Transmit>,
     /// How often the client was asked, and the server.
     asked: [usize; 2],
     /// When the first reset came.
@@ -76,7 +76,7 @@ impl Hosts {
     }
 
     /// Whoever is asked must answer.
-    fn note_question(&self, out: &Emission, outcome: &mut Outcome) {
+    fn note_question(&self, out: &Transmit, outcome: &mut Outcome) {
         assert_eq!((out.tcp.flags, out.payload_len()), (Flags::ACK, 0), "{out:?}");
         let next = self.answer.as_ref().map_or(CLIENT_ISN + MISSING, |answer| answer.ack);
         let (host, expected) = match out.to {

@@ -2,8 +2,8 @@
 
 use super::*;
 
-fn probes_to(side: Side, sent: &[Emission]) -> usize {
-    let probe = |emission: &&Emission| emission.to == side && !emission.tcp.has(Flags::RST);
+fn probes_to(side: Side, sent: &[Transmit]) -> usize {
+    let probe = |transmit: &&Transmit| transmit.to == side && !transmit.tcp.has(Flags::RST);
     sent.iter().filter(probe).count()
 }
 
@@ -49,7 +49,7 @@ fn a_host_that_is_silent_alone_is_asked() {
         sent.extend(table.wait(Duration::from_secs(60)));
     }
     assert!(sent.iter().any(|e| e.to == Side::Lan && e.tcp.has(Flags::RST)));
-    assert_eq!(table.gateway.summary().handed_back(Release::Idle), 0);
+    assert_eq!(table.gateway.summary().released(Release::Idle), 0);
 }
 
 /// A server may send its file, close and forget; a reset for whatever the client says later cuts

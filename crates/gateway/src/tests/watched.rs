@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::announce::Announcement;
-use bentpipe_core::tcp::congestion::Control;
+use bentpipe_core::tcp::congestion::CongestionAlgorithm;
 use bentpipe_core::units::Rate;
 
 const RATE: Rate = Rate::from_bits_per_sec(8_000_000);
@@ -73,12 +73,15 @@ fn losses_are_the_links_own_for_servers_here_too() {
     table.wait(Duration::from_millis(500));
     let ack = table.stamp(Table::segment(Side::Lan, 1, 1, Flags::ACK), 501);
     send(&mut table, true, ack, b"");
-    assert_eq!(table.gateway.controls(Side::Satellite), [Control::KnownLink { rate: RATE }]);
+    assert_eq!(
+        table.gateway.controls(Side::Satellite),
+        [CongestionAlgorithm::KnownLink { rate: RATE }]
+    );
     assert_eq!(table.gateway.satellite_link().losses, TakenFor::ToldApart, "nothing is sent yet");
     let said = table.stamp(Table::segment(Side::Satellite, 1, 1, Flags::ACK), 502);
     let mut sent = send(&mut table, false, said, b"good evening");
     sent.extend(table.wait(Duration::from_millis(500)));
-    assert!(sent.iter().any(|emission| emission.payload_len() == 12), "{sent:?}");
+    assert!(sent.iter().any(|transmit| transmit.payload_len() == 12), "{sent:?}");
     let ack = table.stamp(Table::segment(Side::Lan, 1, 13, Flags::ACK), 503);
     send(&mut table, true, ack, b"");
     assert_eq!(table.gateway.satellite_link().losses, TakenFor::Link);
@@ -87,7 +90,10 @@ fn losses_are_the_links_own_for_servers_here_too() {
 #[test]
 fn a_circuit_that_is_broken_is_shown_and_heard_of_by_all_flows() {
     let mut table = open(known());
-    assert_eq!(table.gateway.controls(Side::Satellite), [Control::KnownLink { rate: RATE }]);
+    assert_eq!(
+        table.gateway.controls(Side::Satellite),
+        [CongestionAlgorithm::KnownLink { rate: RATE }]
+    );
     let usual = table.gateway.config().satellite.sender.control;
     let broken = LinkView { circuit_broken: true, ..link(TakenFor::Believed, Some(RATE)) };
     table.gateway.believe_losses(Side::Satellite);

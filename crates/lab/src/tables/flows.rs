@@ -44,7 +44,7 @@ pub const FLOWS: &[Column<FlowRow>] = &[
     counts::retransmitted(),
     counts::timeouts(),
     counts::recoveries(),
-    column("min_rtt_s", Number, "s", "least round-trip time that the source measured", |f| {
+    column("min_rtt_s", Number, "s", "minimum round-trip time that the source measured", |f| {
         f.tally.min_rtt.into()
     }),
     column("srtt_s", Number, "s", "the source's smoothed round-trip time at the end", |f| {

@@ -21,17 +21,17 @@ pub const GATEWAYS: &[Column<GatewayRow>] = &[
         g.summary.reset.into()
     }),
     column(
-        "handed_back_flows",
+        "released_flows",
         Count,
         "flows",
         "split flows that were forwarded after a long silence",
-        |g| g.summary.all_handed_back().into(),
+        |g| g.summary.all_released().into(),
     ),
     column("held_mean_bytes", Number, "bytes", "mean over time of what the buffers held", |g| {
         g.mean_held.into()
     }),
     column("held_max_bytes", Count, "bytes", "most held at once, warm-up included", |g| {
-        g.most_held.into()
+        g.max_held.into()
     }),
     column("lost_bytes", Count, "bytes", "acknowledged to their sender and given up", |g| {
         g.summary.lost_bytes.into()

@@ -49,7 +49,7 @@ pub(super) struct Budget {
 
 /// Whether something may be mended now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Leave {
+pub(super) enum Permit {
     /// It may, and has been counted.
     Granted,
     /// Not before then. `first`: this is the beginning of a rest.
@@ -62,9 +62,9 @@ impl Budget {
     }
 
     /// Asks to mend something.
-    pub(super) fn ask(&mut self, now: Instant) -> Leave {
+    pub(super) fn ask(&mut self, now: Instant) -> Permit {
         if let Some(until) = self.until.filter(|until| now < *until) {
-            return Leave::Refused { until, first: false };
+            return Permit::Refused { until, first: false };
         }
         self.until = None;
         if self.mends.back().is_some_and(|last| now.duration_since(*last) > FORGOTTEN) {
@@ -74,13 +74,13 @@ impl Budget {
             let until = now + self.rest;
             self.rest = (2 * self.rest).min(LONGEST_REST);
             self.until = Some(until);
-            return Leave::Refused { until, first: true };
+            return Permit::Refused { until, first: true };
         }
         if self.mends.len() == MAX {
             self.mends.pop_front();
         }
         self.mends.push_back(now);
-        Leave::Granted
+        Permit::Granted
     }
 
     /// How to wait for an end of changes before the next look.
@@ -102,7 +102,7 @@ mod tests {
         let begin = Instant::now();
         let mut budget = Budget::new();
         (0..lasting)
-            .filter(|second| budget.ask(begin + Duration::from_secs(*second)) == Leave::Granted)
+            .filter(|second| budget.ask(begin + Duration::from_secs(*second)) == Permit::Granted)
             .collect()
     }
 
@@ -122,7 +122,7 @@ mod tests {
         let mut budget = Budget::new();
         for number in 0..100 {
             let at = begin + Duration::from_secs(number * 25);
-            assert_eq!(budget.ask(at), Leave::Granted, "{number}");
+            assert_eq!(budget.ask(at), Permit::Granted, "{number}");
         }
     }
 
@@ -131,13 +131,13 @@ mod tests {
         let begin = Instant::now();
         let at = |second| begin + Duration::from_secs(second);
         let mut budget = Budget::new();
-        assert!((0..3).all(|second| budget.ask(at(second)) == Leave::Granted));
+        assert!((0..3).all(|second| budget.ask(at(second)) == Permit::Granted));
         assert_eq!(budget.settling(at(3)), SETTLING[2]);
-        assert_eq!(budget.ask(at(3)), Leave::Refused { until: at(63), first: true });
-        assert_eq!(budget.ask(at(4)), Leave::Refused { until: at(63), first: false });
-        assert_eq!(budget.ask(at(63)), Leave::Granted);
+        assert_eq!(budget.ask(at(3)), Permit::Refused { until: at(63), first: true });
+        assert_eq!(budget.ask(at(4)), Permit::Refused { until: at(63), first: false });
+        assert_eq!(budget.ask(at(63)), Permit::Granted);
         assert_eq!(budget.settling(at(200)), SETTLING[0]);
-        assert!((1000..1003).all(|second| budget.ask(at(second)) == Leave::Granted));
-        assert_eq!(budget.ask(at(1003)), Leave::Refused { until: at(1063), first: true });
+        assert!((1000..1003).all(|second| budget.ask(at(second)) == Permit::Granted));
+        assert_eq!(budget.ask(at(1003)), Permit::Refused { until: at(1063), first: true });
     }
 }

@@ -56,7 +56,7 @@
 //! forward chain with `tun0` in place of `sat0`, then in place of `lan0`: chains with a drop policy
 //! need two rules, which [`checks`] prints. To accept all that comes out of the TUN devices opens
 //! nothing: it has crossed the same chain on its way in. When a firewall that comes later tracks
-//! connections, the [`Patrol`] makes our table anew. Source NAT that does not name its output interface
+//! connections, the [`RuleMonitor`] makes our table anew. Source NAT that does not name its output interface
 //! would catch packets on their way into the TUN device: [`checks`] says so.
 //!
 //! # Hops
@@ -69,8 +69,8 @@ mod legacy;
 mod look;
 mod making;
 mod notices;
-mod patrol;
 mod repairs;
+mod rule_monitor;
 mod rules;
 mod settings;
 mod standing;
@@ -80,8 +80,8 @@ use crate::command::run;
 use crate::instance::{Instance, InstanceError};
 use crate::tun::{Offload, Tun, TunError};
 use checks::Finding;
-pub use patrol::Patrol;
 pub use repairs::{Repair, Repairs};
+pub use rule_monitor::RuleMonitor;
 use settings::Settings;
 use std::fs;
 use std::io;
@@ -264,9 +264,9 @@ impl Divert {
     ///
     /// # Errors
     /// When no descriptor or thread is to be had.
-    pub fn patrol(&self, every: Duration) -> io::Result<(Patrol, Repairs)> {
+    pub fn monitor(&self, every: Duration) -> io::Result<(RuleMonitor, Repairs)> {
         let Divert { config, tracking, listing, findings, .. } = self;
-        Patrol::start(config.clone(), *tracking, listing.clone(), findings.clone(), every)
+        RuleMonitor::start(config.clone(), *tracking, listing.clone(), findings.clone(), every)
     }
 
     /// Stops marking: packets go by the main table, the TUN devices stay and can be written.

@@ -16,7 +16,7 @@ pub(super) struct Settings {
     not_forwarding: Vec<String>,
     /// By side: each interface with the `rp_filter` that the kernel applies.
     rp_filters: [Vec<(String, u8)>; 2],
-    /// The least MTU of each side, in bytes.
+    /// The minimum MTU of each side, in bytes.
     mtus: Option<[u16; 2]>,
 }
 

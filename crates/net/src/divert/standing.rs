@@ -11,9 +11,9 @@ use std::time::Duration;
 const LETTING_GO: Duration = Duration::from_secs(1);
 
 impl DivertConfig {
-    /// Packets go by the main table until [woken](DivertConfig::wake). For whoever watches over a
+    /// Packets go by the main table until [woken](DivertConfig::enable). For whoever watches over a
     /// loop that does not answer.
-    pub(crate) fn sleep(&self) -> Result<(), CommandError> {
+    pub(crate) fn disable(&self) -> Result<(), CommandError> {
         // The flag takes the table's chains off their hooks (nft(8)): one transaction, and no copy
         // of the rules to keep.
         run("nft", &["add", "table", "inet", &self.nft_table, "{ flags dormant; }"], "")?;
@@ -21,7 +21,7 @@ impl DivertConfig {
     }
 
     /// Ends a sleep.
-    pub(crate) fn wake(&self) -> Result<(), CommandError> {
+    pub(crate) fn enable(&self) -> Result<(), CommandError> {
         run("nft", &["add", "table", "inet", &self.nft_table], "")?;
         Ok(())
     }

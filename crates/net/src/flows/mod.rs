@@ -142,8 +142,8 @@ pub fn play(
 
 /// Many flows are many descriptors: as many as we may have. With fewer, one that cannot be had is told.
 fn allow_files() {
-    if let Ok((_, most)) = getrlimit(Resource::RLIMIT_NOFILE) {
-        let _ = setrlimit(Resource::RLIMIT_NOFILE, most, most);
+    if let Ok((_, max)) = getrlimit(Resource::RLIMIT_NOFILE) {
+        let _ = setrlimit(Resource::RLIMIT_NOFILE, max, max);
     }
 }
 
@@ -234,9 +234,9 @@ struct Actor {
 /// What it does then.
 enum Act {
     Bulk(Bulk),
-    Requests(Conversations, request::Plan),
+    Requests(Conversations, request::TestbedConfig),
     Http(Conversations, Http),
-    Ping(Socket, ping::Plan),
+    Ping(Socket, ping::TestbedConfig),
 }
 
 impl Act {
@@ -261,8 +261,14 @@ impl Act {
                 requests,
                 connection,
             } => {
-                let plan =
-                    request::Plan { request, reply, server_delay, think, requests, connection };
+                let plan = request::TestbedConfig {
+                    request,
+                    reply,
+                    server_delay,
+                    think,
+                    requests,
+                    connection,
+                };
                 Ok(Act::Requests(Conversations::prepare(record, ends)?, plan))
             }
             Workload::Http(plan) => Ok(Act::Http(Conversations::prepare(record, ends)?, plan)),
@@ -270,7 +276,8 @@ impl Act {
                 let [from, to] = ends;
                 let identifier = (number + 1) as u16;
                 let packet = packet.count();
-                let plan = ping::Plan { to: to.address, packet, pace, packets, identifier };
+                let plan =
+                    ping::TestbedConfig { to: to.address, packet, pace, packets, identifier };
                 Ok(Act::Ping(from.icmp()?, plan))
             }
             Workload::Telnet { .. }

@@ -26,7 +26,7 @@ pub struct Counts {
     pub retransmitted_bytes: u64,
     /// Expiries of their retransmission timers, if the kernel counts them.
     pub timeouts: Option<u64>,
-    /// The least round-trip time that a source measured.
+    /// The minimum round-trip time that a source measured.
     pub min_rtt: Option<Duration>,
     /// The smoothed round-trip time of the source that was counted last.
     pub srtt: Option<Duration>,

@@ -137,7 +137,7 @@ fn obstacle(
                 && config.sender.rto.max <= linux.sender.rto.max,
             "Linux has 1s to 120s",
         ),
-        // The RTO is SRTT + max(G, 4 RTTVAR), where Linux's G is its least RTO.
+        // The RTO is SRTT + max(G, 4 RTTVAR), where Linux's G is its minimum RTO.
         "rto.min" | "rto.granularity" => unless(
             config.sender.rto.min == config.sender.rto.granularity,
             "Linux has one value for rto.min and rto.granularity: give them the same",

@@ -64,7 +64,7 @@ pub fn refusals(scenario: &Scenario) -> Vec<Refusal> {
         }
     }
     for helper in &scenario.helpers {
-        all.push(Refusal::new(format!("helper.{}", helper.name), "helpers are simulated only"));
+        all.push(Refusal::new(format!("middlebox.{}", helper.name), "helpers are simulated only"));
     }
     for fault in &scenario.faults {
         // What is down is out: the link's own emulator sees to that.

@@ -6,7 +6,7 @@ use crate::document::{Entry, Node, Table, Value};
 use crate::error::ScenarioError;
 use crate::reader::{Context, Field, FromNode, Reader, Result, Section, field, one_of};
 use crate::tcp::TcpLayer;
-use bentpipe_core::tcp::congestion::Control;
+use bentpipe_core::tcp::congestion::CongestionAlgorithm;
 use bentpipe_core::tcp::pacing::Pacing;
 use bentpipe_core::tcp::presets::KEYS;
 use bentpipe_core::tcp::receiver::AckPolicy;
@@ -268,18 +268,18 @@ fn check_timer(leg: &LegConfig) -> std::result::Result<(), Fault> {
     Ok(())
 }
 
-fn check_congestion(control: Control) -> std::result::Result<(), String> {
+fn check_congestion(control: CongestionAlgorithm) -> std::result::Result<(), String> {
     match control {
-        Control::KnownLink { rate } => within("known-link: rate", &rate, &RATES),
-        Control::ConstantRate { c } => within("constant-rate: c", &c, &FACTORS),
-        Control::IncreaseByK { k } => within("increase-by-k: k", &k, &FACTORS),
-        Control::Vegas { alpha, beta, gamma } => {
+        CongestionAlgorithm::KnownLink { rate } => within("known-link: rate", &rate, &RATES),
+        CongestionAlgorithm::ConstantRate { c } => within("constant-rate: c", &c, &FACTORS),
+        CongestionAlgorithm::IncreaseByK { k } => within("increase-by-k: k", &k, &FACTORS),
+        CongestionAlgorithm::Vegas { alpha, beta, gamma } => {
             [("vegas: alpha", alpha), ("vegas: beta", beta), ("vegas: gamma", gamma)]
                 .into_iter()
                 .try_for_each(|(key, value)| within(key, &value, &FACTORS))
         }
-        Control::Scalable { a, .. } => within("scalable: a", &a, &FACTORS),
-        Control::Hybla { rtt0 } => within("hybla: rtt0", &Span(rtt0), &REFERENCES),
+        CongestionAlgorithm::Scalable { a, .. } => within("scalable: a", &a, &FACTORS),
+        CongestionAlgorithm::Hybla { rtt0 } => within("hybla: rtt0", &Span(rtt0), &REFERENCES),
         // The others have no numbers to be set; a test holds those that have to it.
         _ => Ok(()),
     }

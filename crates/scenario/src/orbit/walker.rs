@@ -103,8 +103,8 @@ impl Walker {
     fn view(&self, which: (u32, u32), seconds: f64, ends: [Point; 2]) -> Option<(f64, f64)> {
         let satellite = self.point(which, seconds);
         let [(range_a, up_a), (range_b, up_b)] = ends.map(|end| sight(end, satellite));
-        let least = up_a.min(up_b);
-        (least >= self.min_elevation.to_radians().sin()).then_some((range_a + range_b, least))
+        let min = up_a.min(up_b);
+        (min >= self.min_elevation.to_radians().sin()).then_some((range_a + range_b, min))
     }
 
     fn best(&self, seconds: f64, ends: [Point; 2]) -> Option<(u32, u32)> {
@@ -223,11 +223,11 @@ mod tests {
         let pass = SHELL.pass(FRANKFURT, MUNICH, Duration::from_secs(600));
         assert!(pass.outages.is_empty(), "{:?}", pass.outages);
         // Two hops: of 550 km overhead, and of 1123 km at 25 degrees.
-        let (least, most) = (2.0 * 550.0 / 299.792_458, 2.0 * 1123.4 / 299.792_458);
+        let (min, max) = (2.0 * 550.0 / 299.792_458, 2.0 * 1123.4 / 299.792_458);
         let Varying::Scheduled(delays) = &pass.delay else { panic!("it changes") };
         for (_, delay) in delays.steps() {
             let delay = delay.as_secs_f64() * 1e3;
-            assert!((least..=most).contains(&delay), "{delay} ms");
+            assert!((min..=max).contains(&delay), "{delay} ms");
         }
         // Handovers lie on slots, and there are some: a satellite is in sight for minutes at most.
         let times: Vec<u64> = pass.serving.iter().map(|(at, _)| at.as_secs()).collect();

@@ -1,6 +1,6 @@
 //! The keys of each workload.
 
-use super::{ArrivalKind, End, Reuse};
+use super::{ArrivalKind, FlowEnd, Reuse};
 use crate::reader::{Section, field, one_of};
 
 pub(crate) const BULK: Section = Section {
@@ -8,7 +8,7 @@ pub(crate) const BULK: Section = Section {
     about: "One connection that sends as much as it can.",
     fields: &[
         field("bytes", "a random size", "as long as the run lasts", "how much"),
-        one_of::<End>(
+        one_of::<FlowEnd>(
             "opened-by",
             "`from`",
             "who opens the connection: `to` for a download, where data follow the client's handshake",

@@ -23,7 +23,7 @@ pub enum Workload {
         /// How much; `None`: as long as the run lasts.
         bytes: Option<RandomSize>,
         /// Who opens the connection.
-        opened_by: End,
+        opened_by: FlowEnd,
     },
     /// `to` asks, `from` answers, again and again.
     RequestResponse {
@@ -97,7 +97,7 @@ pub enum Workload {
     strum::IntoStaticStr,
 )]
 #[strum(serialize_all = "kebab-case")]
-pub enum End {
+pub enum FlowEnd {
     /// The end that data come from.
     #[default]
     From,

@@ -247,7 +247,7 @@ fn rules_that_no_connection_can_meet_are_refused() {
 /// `check_control` need not name an algorithm without numbers, so that one with numbers could be forgotten.
 #[test]
 fn every_number_of_a_congestion_control_has_a_max() {
-    for control in bentpipe_core::tcp::congestion::Control::ALL {
+    for control in bentpipe_core::tcp::congestion::CongestionAlgorithm::ALL {
         let text = control.to_string();
         let Some((name, parameters)) = text.split_once(':') else { continue };
         for parameter in parameters.split(',') {

@@ -2,9 +2,9 @@
 
 use super::links;
 use crate::ecmp::{EqualWay, FlowHash, Spread};
-use crate::helpers::{self, WebCache};
 use crate::host::Host;
 use crate::line::{Faults, Line};
+use crate::middleboxes::{self, WebCache};
 use crate::node::Node;
 use crate::stream::Stream;
 use crate::world::{LineId, NodeId, World};
@@ -13,8 +13,8 @@ use bentpipe_core::tcp::connection::Opening;
 use bentpipe_core::time::Duration;
 use bentpipe_gateway::Gateway;
 use bentpipe_scenario::{
-    Ecmp, FaultKind, Helper, HelperKind, Link, LinkIndex, NodeIndex, NodeKind, Scenario, Seeds,
-    network,
+    Ecmp, FaultKind, Link, LinkIndex, Middlebox, MiddleboxKind, NodeIndex, NodeKind, Scenario,
+    Seeds, network,
 };
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr};
@@ -87,15 +87,16 @@ pub(super) fn build(scenario: &Scenario, seeds: Seeds) -> (World<Stream>, Layout
         for (end, (way, port)) in ends.iter_mut().zip(lines.iter_mut().zip(ports)) {
             // What an end sends goes through its helpers in the order of the file.
             let at = if end.0 == a { link.between[0] } else { link.between[1] };
-            let mine = |helper: &&Helper| helper.at == at && helper.link == LinkIndex(index);
-            let helpers = scenario.helpers.iter().enumerate();
-            for (number, helper) in helpers.filter(|(_, helper)| mine(helper)) {
+            let mine =
+                |middlebox: &&Middlebox| middlebox.at == at && middlebox.link == LinkIndex(index);
+            let middleboxes = scenario.middleboxes.iter().enumerate();
+            for (number, middlebox) in middleboxes.filter(|(_, middlebox)| mine(middlebox)) {
                 let own = address(scenario.nodes.len() + number);
-                let Some(built) = helpers::build(helper, way, own, &faces) else { continue };
-                let id = world.add(Node::Helper(built));
+                let Some(built) = middleboxes::build(middlebox, way, own, &faces) else { continue };
+                let id = world.add(Node::Middlebox(built));
                 join(&mut world, *end, (id, 0));
                 *end = (id, 1);
-                if let HelperKind::WebCache { hits, tcp } = &helper.kind {
+                if let MiddleboxKind::WebCache { hits, tcp } = &middlebox.kind {
                     let mut tcp = **tcp;
                     tcp.opening = Opening::Handshake;
                     tcp.sender.nagle = false;
@@ -104,8 +105,8 @@ pub(super) fn build(scenario: &Scenario, seeds: Seeds) -> (World<Stream>, Layout
                         join(&mut world, (id, port), (host, 0));
                         host
                     };
-                    let caller = hang(helpers::CALLER, own);
-                    let faces = servers.iter().zip(helpers::FACES..);
+                    let caller = hang(middleboxes::CALLER, own);
+                    let faces = servers.iter().zip(middleboxes::FACES..);
                     let faces = faces.map(|(server, port)| {
                         (layout.node(*server), hang(port, address(server.0)))
                     });

@@ -4,7 +4,7 @@ use super::Layout;
 use crate::record::FlowId;
 use crate::simulation::Simulation;
 use crate::workload::{
-    Bulk, Ends, Http, HttpRng, Ping, Plan, Poisson, PoissonRng, RequestResponse, RequestRng,
+    Bulk, Ends, Http, HttpRng, Ping, Poisson, PoissonRng, RequestPlan, RequestResponse, RequestRng,
     Telnet, Timed, Udp, UdpRng, Web, WebRng, Workload as Traffic,
 };
 use bentpipe_core::time::Instant;
@@ -49,7 +49,7 @@ fn one(simulation: &mut Simulation, flow: &Flow, ends: Ends, rng: &Streams) {
             timed.add(Bulk::new(ends, opened_by, bytes));
         }
         Workload::RequestResponse { request, reply, server_delay, think, requests, connection } => {
-            let plan = Plan { request, reply, server_delay, think, requests, connection };
+            let plan = RequestPlan { request, reply, server_delay, think, requests, connection };
             let rng = RequestRng {
                 request: rng.of("request"),
                 reply: rng.of("reply"),

@@ -6,7 +6,7 @@
 //! acknowledgment is out of range. (Whoever sees the traffic can do worse, and no TCP helps.)
 
 use super::edges::{Edges, Seen};
-use super::plan::{Call, Plan};
+use super::plan::{Call, FaultPlan};
 use super::stage::{BOXES, NEAR_SIDE, SATELLITE_SIDE};
 use crate::packet::{Body, Content, Packet};
 use crate::world::World;
@@ -61,7 +61,7 @@ const MTUS: [u32; 9] = [0, 1, 68, 552, 576, 1280, 1400, 9000, 65_535];
 
 impl Attack {
     /// Injects the forgery, if there is what it is aimed at. How many segments were injected.
-    pub(super) fn strike(&self, plan: &Plan, edges: &Edges, world: &mut World) -> u64 {
+    pub(super) fn strike(&self, plan: &FaultPlan, edges: &Edges, world: &mut World) -> u64 {
         let call = &plan.calls[self.call];
         let mut rng = Pcg64Mcg::seed_from_u64(self.seed);
         if let Forgery::Flood(count) = self.forgery {
@@ -94,7 +94,7 @@ impl Attack {
 
     fn forge(
         &self,
-        plan: &Plan,
+        plan: &FaultPlan,
         call: &Call,
         rng: &mut Pcg64Mcg,
         edges: &Edges,
@@ -147,7 +147,7 @@ impl Attack {
     /// Injects an ICMP error about a segment that the victim has sent, or has not.
     fn complain(
         &self,
-        plan: &Plan,
+        plan: &FaultPlan,
         call: &Call,
         edges: &Edges,
         rng: &mut Pcg64Mcg,
@@ -175,7 +175,7 @@ impl Attack {
     }
 
     /// What is to be seen of whom the forgery reaches first.
-    fn seen(&self, plan: &Plan, call: &Call, edges: &Edges) -> Option<Seen> {
+    fn seen(&self, plan: &FaultPlan, call: &Call, edges: &Edges) -> Option<Seen> {
         let [src, dst] = [1 - self.name, self.name]
             .map(|end| (plan.addresses[call.host(end)], call.keys[end].0));
         let (from, to) = (call.host(self.name), call.host(1 - self.name));
@@ -192,11 +192,18 @@ impl Attack {
         let Some(tcb) = connection.and_then(|connection| connection.last_tcb()) else {
             return true;
         };
-        let expected = tcb.agreed().rcv_isn + tcb.receiver.expected();
+        let expected = tcb.handshake().rcv_isn + tcb.receiver.expected();
         seq.distance_from(expected).unsigned_abs() < 4
     }
 
-    fn flood(&self, plan: &Plan, call: &Call, count: u8, rng: &mut Pcg64Mcg, world: &mut World) {
+    fn flood(
+        &self,
+        plan: &FaultPlan,
+        call: &Call,
+        count: u8,
+        rng: &mut Pcg64Mcg,
+        world: &mut World,
+    ) {
         let (from, to) = (call.host(0), call.host(1));
         let (node, port) = self.entrance(from, to);
         for _ in 0..count {

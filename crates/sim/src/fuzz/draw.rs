@@ -3,7 +3,7 @@
 mod changes;
 mod icmp;
 
-use super::plan::{Cable, Call, Detour, Hazard, Middle, Plan};
+use super::plan::{Cable, Call, Detour, FaultPlan, Hazard, Middle};
 use crate::Faults;
 use crate::host::script::{Close, Pace, Script, Start};
 use bentpipe_core::link::{After, GilbertElliott, LinkConfig, LossKind, QueueLimit, Schedule};
@@ -26,9 +26,9 @@ use std::net::IpAddr;
 /// completed or timed out, or one host waits for another that has forgotten it.
 const PATIENCE: Duration = Duration::from_secs(1800);
 
-impl Plan {
+impl FaultPlan {
     /// Draws a plan.
-    pub fn draw(seed: u64) -> Plan {
+    pub fn draw(seed: u64) -> FaultPlan {
         let rng = Pcg64Mcg::seed_from_u64(seed);
         let mut draw = Draw { rng, hazards: BTreeSet::new() };
         let calm = draw.one_in(12);
@@ -49,7 +49,7 @@ struct Draw {
 }
 
 impl Draw {
-    fn plan(&mut self, seed: u64) -> Plan {
+    fn plan(&mut self, seed: u64) -> FaultPlan {
         let v6 = self.flip();
         let addresses = [1, 2].map(|last: u8| {
             if v6 {
@@ -70,7 +70,7 @@ impl Draw {
         let detour = routes.then(|| self.detour(&satellite));
         let mut changes = self.changes(&middle, &calls);
         changes.sort_by_key(|(at, _)| *at);
-        Plan {
+        FaultPlan {
             seed,
             hazards: std::mem::take(&mut self.hazards),
             addresses,
@@ -137,12 +137,12 @@ impl Draw {
         choices[self.rng.random_range(0..choices.len())]
     }
 
-    fn between(&mut self, least: u64, most: u64) -> u64 {
-        self.rng.random_range(least..=most)
+    fn between(&mut self, min: u64, max: u64) -> u64 {
+        self.rng.random_range(min..=max)
     }
 
-    fn millis(&mut self, least: u64, most: u64) -> Duration {
-        Duration::from_millis(self.between(least, most))
+    fn millis(&mut self, min: u64, max: u64) -> Duration {
+        Duration::from_millis(self.between(min, max))
     }
 
     /// Up to `worst` if there is this hazard, else zero.
@@ -270,7 +270,7 @@ impl Draw {
             reset_drain: Duration::from_secs(if self.has(Hazard::Drain) { 3600 } else { 60 }),
             fin_hold: self.pick(&[Duration::from_secs(30), Duration::from_millis(300)]),
             // Whenever they can, between two segments.
-            rest_after: Duration::ZERO,
+            hibernate_after: Duration::ZERO,
             idle_timeout: Duration::from_secs(900),
             ..Config::default()
         };

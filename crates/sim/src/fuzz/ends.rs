@@ -1,6 +1,6 @@
 //! The two ends of a connection: what each has read and how it ended, held against the other.
 
-use super::plan::{Call, Hazard, Middle, Plan};
+use super::plan::{Call, FaultPlan, Hazard, Middle};
 use super::violation::Invariant;
 use crate::host::script::Report;
 use crate::world::World;
@@ -18,11 +18,11 @@ pub(super) struct Ends {
     fin_hold: Option<Duration>,
     /// The least time for which a gateway delivers behind a reset.
     reset_drain: Option<Duration>,
-    seen: [End; 2],
+    seen: [EndRecord; 2],
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct End {
+struct EndRecord {
     /// When it closed.
     closed: Option<Instant>,
     /// Its FIN was acknowledged, and that was in order.
@@ -33,7 +33,7 @@ struct End {
 }
 
 impl Ends {
-    pub(super) fn new(plan: &Plan, _call: &Call) -> Ends {
+    pub(super) fn new(plan: &FaultPlan, _call: &Call) -> Ends {
         let configs = || {
             plan.middle.iter().filter_map(|middle| match middle {
                 Middle::Gateway(config) => Some(config),
@@ -48,14 +48,14 @@ impl Ends {
                 })
                 .min(),
             reset_drain: configs().map(|config| config.reset_drain).min(),
-            seen: [End::default(); 2],
+            seen: [EndRecord::default(); 2],
         }
     }
 
     /// Checks the ends at host `host`, which something has happened to.
     pub(super) fn check(
         &mut self,
-        plan: &Plan,
+        plan: &FaultPlan,
         call: &Call,
         world: &World,
         host: usize,
@@ -148,7 +148,12 @@ impl Ends {
     }
 
     /// Checks that it has come to what it must.
-    pub(super) fn check_end(&self, plan: &Plan, call: &Call, world: &World) -> Result<(), Finding> {
+    pub(super) fn check_end(
+        &self,
+        plan: &FaultPlan,
+        call: &Call,
+        world: &World,
+    ) -> Result<(), Finding> {
         if plan.may_break() || call.aborts() {
             return Ok(());
         }

@@ -4,7 +4,7 @@ use super::clocks::Clocks;
 use super::edges::Edges;
 use super::ends::Ends;
 use super::losses::Losses;
-use super::plan::{Middle, Plan};
+use super::plan::{FaultPlan, Middle};
 use super::stage::{BOXES, Changed};
 use super::streams::Streams;
 use super::violation::{Invariant, Violation};
@@ -14,7 +14,7 @@ use bentpipe_core::wire::Flags;
 
 /// What was seen so far.
 #[derive(Debug)]
-pub(super) struct Watch {
+pub(super) struct InvariantChecker {
     pub(super) edges: Edges,
     streams: Streams,
     clocks: Clocks,
@@ -27,8 +27,8 @@ pub(super) struct Watch {
     lines: usize,
 }
 
-impl Watch {
-    pub(super) fn new(plan: &Plan) -> Watch {
+impl InvariantChecker {
+    pub(super) fn new(plan: &FaultPlan) -> InvariantChecker {
         let limits = [0, 1].map(|index| match &plan.middle[index] {
             Middle::Router => 0,
             Middle::Gateway(config) => config.memory.count() as usize,
@@ -36,7 +36,7 @@ impl Watch {
         let ends = plan.calls.iter().map(|call| Ends::new(plan, call)).collect();
         let detours = if plan.detour.is_some() { 5 } else { 0 };
         let lines = 2 * (3 + detours + usize::from(plan.strait.is_some()));
-        Watch {
+        InvariantChecker {
             edges: Edges::default(),
             streams: Streams::new(plan),
             clocks: Clocks::default(),
@@ -68,7 +68,7 @@ impl Watch {
     }
 
     /// Checks what the last event has touched.
-    pub(super) fn check(&mut self, plan: &Plan, world: &mut World) -> Result<(), Violation> {
+    pub(super) fn check(&mut self, plan: &FaultPlan, world: &mut World) -> Result<(), Violation> {
         let mut touched = std::mem::take(&mut self.touched);
         world.touched(&mut touched);
         let now = world.now();
@@ -108,7 +108,7 @@ impl Watch {
                         .check(plan, world, node, gateway, &touched.segments)
                         .map_err(|detail| broken(Invariant::NeedlessReset, detail))?;
                 }
-                Node::Router | Node::Helper(_) => {}
+                Node::Router | Node::Middlebox(_) => {}
             }
         }
         self.touched = touched;
@@ -116,7 +116,11 @@ impl Watch {
     }
 
     /// Checks what must be when nothing happens any more.
-    pub(super) fn check_end(&mut self, plan: &Plan, world: &mut World) -> Result<(), Violation> {
+    pub(super) fn check_end(
+        &mut self,
+        plan: &FaultPlan,
+        world: &mut World,
+    ) -> Result<(), Violation> {
         let now = world.now();
         let broken = |invariant, detail| Violation { at: now, invariant, detail };
         if let Some(at) = world.next_event() {

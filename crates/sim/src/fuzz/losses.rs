@@ -1,7 +1,7 @@
 //! Connections that a gateway forwards and resets: some of their bytes must be lost, acknowledged to their
 //! sender and held by nobody.
 
-use super::plan::{Call, Plan};
+use super::plan::{Call, FaultPlan};
 use super::stage::BOXES;
 use crate::node::Node;
 use crate::world::{How, NodeId, Segment, World};
@@ -29,7 +29,7 @@ impl Losses {
     /// What is wrong, if it has reset a connection that misses nothing.
     pub(super) fn check(
         &mut self,
-        plan: &Plan,
+        plan: &FaultPlan,
         world: &World,
         node: NodeId,
         gateway: &Gateway<Chunks>,
@@ -60,18 +60,18 @@ impl Losses {
 }
 
 /// The address and port of an end of a call.
-fn name(plan: &Plan, call: &Call, end: usize) -> (std::net::IpAddr, u16) {
+fn name(plan: &FaultPlan, call: &Call, end: usize) -> (std::net::IpAddr, u16) {
     (plan.addresses[call.host(end)], call.keys[end].0)
 }
 
-fn is_of(plan: &Plan, call: &Call, segment: &Segment) -> bool {
+fn is_of(plan: &FaultPlan, call: &Call, segment: &Segment) -> bool {
     let ends = [name(plan, call, 0), name(plan, call, 1)];
     ends.contains(&segment.src) && ends.contains(&segment.dst)
 }
 
 /// Whether bytes that were acknowledged to `end` will never come to the other one. True, too, if one of them is
 /// over with the connection, so that nobody can be harmed.
-fn has_lost(plan: &Plan, call: &Call, world: &World, end: usize) -> bool {
+fn has_lost(plan: &FaultPlan, call: &Call, world: &World, end: usize) -> bool {
     let tcb = |end: usize| {
         let connection = world.host(call.host(end)).connection(&call.keys[end]);
         connection.and_then(|connection| connection.last_tcb())

@@ -2,7 +2,7 @@
 //! that is deployed), a bad satellite link, and whatever else can befall them; checked after every
 //! event.
 //!
-//! [`Plan::draw`] says what happens, [`Plan::play`] lets it happen. Both depend on the seed alone,
+//! [`FaultPlan::draw`] says what happens, [`FaultPlan::play`] lets it happen. Both depend on the seed alone,
 //! so that a violation is replayed by its seed, packet by packet. A panic while playing is a
 //! violation as well: the world and its hosts assert what every TCP must keep (no deadline in the
 //! past, nobody sends without end, each byte read is the right one). Catching it is the caller's
@@ -22,11 +22,11 @@ mod streams;
 mod violation;
 
 pub use attack::{Attack, Forgery};
-pub use plan::{Call, Change, Detour, Hazard, Middle, Passage, Path, Place, Plan, Strait};
+pub use plan::{Call, Change, Detour, FaultPlan, Hazard, Middle, Passage, Path, Place, Strait};
 pub use violation::{Invariant, Violation};
 
 use bentpipe_core::time::Instant;
-use invariants::Watch;
+use invariants::InvariantChecker;
 use stage::Stage;
 use std::time::Duration;
 
@@ -68,7 +68,7 @@ pub enum Packets {
     Silent,
 }
 
-impl Plan {
+impl FaultPlan {
     /// Lets happen what is planned, and checks after every event.
     ///
     /// # Errors
@@ -78,7 +78,7 @@ impl Plan {
     /// If the world, a host or a gateway finds a bug in itself.
     pub fn play(&self, packets: Packets) -> Result<Played, Violation> {
         let mut stage = Stage::new(self, packets);
-        let mut watch = Watch::new(self);
+        let mut checker = InvariantChecker::new(self);
         let end = Instant::ZERO + LIMIT;
         let mut events = 0;
         stage.world.start();
@@ -87,8 +87,8 @@ impl Plan {
             // What is planned for a moment comes before what the network does at it.
             match (stage.next_change(), next) {
                 (Some(at), next) if next.is_none_or(|next| at <= next) => {
-                    let change = stage.change(self, &watch.edges, at);
-                    watch.heed(change);
+                    let change = stage.change(self, &checker.edges, at);
+                    checker.heed(change);
                 }
                 (_, Some(_)) => {
                     stage.world.step(end);
@@ -96,16 +96,16 @@ impl Plan {
                 (_, None) => break,
             }
             events += 1;
-            watch.check(self, &mut stage.world)?;
+            checker.check(self, &mut stage.world)?;
             if events > MAX_EVENTS {
-                return Err(watch.violation(
+                return Err(checker.violation(
                     &stage.world,
                     Invariant::Livelock,
                     format!("{MAX_EVENTS} events, and still not over"),
                 ));
             }
         }
-        watch.check_end(self, &mut stage.world)?;
+        checker.check_end(self, &mut stage.world)?;
         let world = &stage.world;
         let reports = || self.calls.iter().flat_map(|call| call.reports(world)).flatten();
         Ok(Played {

@@ -17,7 +17,7 @@ use std::net::IpAddr;
 /// Two hosts, 0 and 1, and two boxes in the middle, each near one of them: 0 – box 0 – satellite –
 /// box 1 – 1. With a [`Detour`], there are routers between hosts and boxes, and ways around.
 #[derive(Debug, Clone)]
-pub struct Plan {
+pub struct FaultPlan {
     /// What it was drawn from.
     pub seed: u64,
     /// What may befall the packets.
@@ -268,7 +268,7 @@ impl Hazard {
     }
 }
 
-impl Plan {
+impl FaultPlan {
     /// The address of routers that speak ICMP, true or forged.
     pub(super) fn router(&self) -> IpAddr {
         match self.addresses[0] {
@@ -285,7 +285,7 @@ impl Plan {
     }
 }
 
-impl fmt::Display for Plan {
+impl fmt::Display for FaultPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let hazards: Vec<&str> = self.hazards.iter().map(|hazard| hazard.name()).collect();
         writeln!(f, "seed {}: {}", self.seed, hazards.join(", "))?;

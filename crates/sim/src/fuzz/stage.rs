@@ -2,7 +2,7 @@
 
 use super::Packets;
 use super::edges::Edges;
-use super::plan::{Cable, Change, Middle, Passage, Path, Place, Plan};
+use super::plan::{Cable, Change, FaultPlan, Middle, Passage, Path, Place};
 use crate::{DeadEnd, Faults, Host, Line, Narrow, Node, World};
 use bentpipe_core::link::LinkConfig;
 use bentpipe_core::time::Instant;
@@ -46,7 +46,7 @@ pub(super) enum Changed {
 }
 
 impl Stage {
-    pub(super) fn new(plan: &Plan, packets: Packets) -> Stage {
+    pub(super) fn new(plan: &FaultPlan, packets: Packets) -> Stage {
         let mut world = World::default();
         for host in [0, 1] {
             world.add(Host::new(plan.addresses[host]));
@@ -136,7 +136,7 @@ impl Stage {
     }
 
     /// Changes what is next, at `now`.
-    pub(super) fn change(&mut self, plan: &Plan, edges: &Edges, now: Instant) -> Changed {
+    pub(super) fn change(&mut self, plan: &FaultPlan, edges: &Edges, now: Instant) -> Changed {
         self.world.advance(now);
         let (_, change) = &plan.changes[self.changed];
         self.changed += 1;
@@ -167,7 +167,7 @@ impl Stage {
 
     /// Sends packets towards a host along `path`. A box that they pass by keeps its routes: what it
     /// still has to send goes where it went before.
-    fn route(&mut self, plan: &Plan, towards: usize, path: Path) {
+    fn route(&mut self, plan: &FaultPlan, towards: usize, path: Path) {
         let (near, far) = (1 - towards, towards);
         let address = plan.addresses[towards];
         let detours = plan.detour.is_some();
@@ -207,7 +207,7 @@ fn stand(middle: &Middle) -> Node {
 struct Joint<'a> {
     at: Option<(Place, Passage)>,
     node: Option<usize>,
-    plan: &'a Plan,
+    plan: &'a FaultPlan,
 }
 
 impl Joint<'_> {
@@ -236,9 +236,9 @@ impl Joint<'_> {
 }
 
 /// The router in the strait.
-fn keeper(plan: &Plan, passage: Passage) -> Node {
+fn keeper(plan: &FaultPlan, passage: Passage) -> Node {
     let address = plan.router();
-    Node::Helper(match passage {
+    Node::Middlebox(match passage {
         Passage::Open(mtu) => Box::new(Narrow { address, mtu, silent: false }),
         Passage::DeadEnd => Box::new(DeadEnd { address }),
     })

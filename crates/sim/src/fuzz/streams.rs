@@ -2,7 +2,7 @@
 //! stream may hold, and does not forget a flow before all that it has acknowledged has been delivered.
 
 use super::edges::{Edges, Endpoint};
-use super::plan::{Middle, Plan};
+use super::plan::{FaultPlan, Middle};
 use super::stage::BOXES;
 use super::violation::Invariant;
 use crate::world::{How, NodeId, Segment};
@@ -45,14 +45,14 @@ struct Stream {
 /// The flows of a box.
 #[derive(Debug, Default)]
 struct Table {
-    /// How many there were, how many of them half-open and how many over; and how many had been handed back.
+    /// How many there were, how many of them half-open and how many over; and how many had been released.
     counts: ([usize; 3], u64),
     /// Clients and servers.
     flows: BTreeSet<(Endpoint, Endpoint)>,
 }
 
 impl Streams {
-    pub(super) fn new(plan: &Plan) -> Streams {
+    pub(super) fn new(plan: &FaultPlan) -> Streams {
         // Who is told of a gateway answers that it is one.
         let announces = |middle: &Middle| matches!(middle, Middle::Gateway(it) if it.announce);
         let announced = plan.middle.iter().any(announces);
@@ -125,8 +125,8 @@ impl Streams {
         let first = start + u64::from(stream.first_window);
         // The field of the window is rounded up. Of a window of zero the acknowledgment of a FIN may lie one
         // further, which takes no room.
-        let most = i64::from(unit) - 1 + i64::from(segment.window == 0);
-        let beyond = |edge: SeqNum, limit: SeqNum| i64::from(edge.distance_from(limit)) > most;
+        let max = i64::from(unit) - 1 + i64::from(segment.window == 0);
+        let beyond = |edge: SeqNum, limit: SeqNum| i64::from(edge.distance_from(limit)) > max;
         if beyond(edge, delivered + limit) && beyond(edge, first) {
             return Err(format!(
                 "node {node}, {src:?} to {dst:?}: a window up to {edge:?}, where {delivered:?} is \
@@ -147,9 +147,9 @@ impl Streams {
         gateway: &Gateway,
     ) -> Result<(), (Invariant, String)> {
         let table = &mut self.tables[node - BOXES[0]];
-        let handed_back = gateway.summary().all_handed_back();
+        let released = gateway.summary().all_released();
         let begun = [gateway.flows(), gateway.half_open(), gateway.over()];
-        let counts = (begun, handed_back);
+        let counts = (begun, released);
         if counts == table.counts {
             return Ok(());
         }
@@ -159,7 +159,7 @@ impl Streams {
         };
         let flows = gateway.flow_views(now).map(ends).collect();
         let before = mem::replace(&mut table.flows, flows);
-        if mem::replace(&mut table.counts, counts).1 == handed_back {
+        if mem::replace(&mut table.counts, counts).1 == released {
             return Ok(());
         }
         for &(client, server) in before.difference(&table.flows) {

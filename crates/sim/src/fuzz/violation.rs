@@ -30,7 +30,7 @@ pub enum Invariant {
     /// What is sent looks no older than what was sent before, or what a gateway has forwarded of the
     /// host in whose name it speaks.
     TimestampOrder,
-    /// A flow is handed back when all that was acknowledged has been delivered, FINs too.
+    /// A flow is released when all that was acknowledged has been delivered, FINs too.
     DeliveredFirst,
     /// It is over some time.
     Livelock,

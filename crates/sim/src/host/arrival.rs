@@ -59,7 +59,7 @@ impl<A: Application> Host<A> {
             return self.act(now, index);
         }
         let listener = || self.listeners.get(&tcp.dst_port);
-        if let Some(plan) = self.invited.get(&key).or_else(listener)
+        if let Some(plan) = self.expected.get(&key).or_else(listener)
             && found.is_none()
             && let isn = plan.isn.unwrap_or_else(|| isn_at(now, &key))
             && let open = plan.config.transactions.then(|| self.tao.passive(key.1, tcp)).flatten()
@@ -69,7 +69,7 @@ impl<A: Application> Host<A> {
             let (config, application) = (plan.config, plan.application.clone());
             // Without a handshake, a late segment would be taken for another connection.
             if config.opening == Opening::Prearranged {
-                self.invited.remove(&key);
+                self.expected.remove(&key);
             }
             let slot = self.insert(now, key, config, connection, application);
             return self.act(now, slot.index);

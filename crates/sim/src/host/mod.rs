@@ -8,9 +8,9 @@ mod stray;
 
 pub use session::Application;
 
-use crate::agenda::Agenda;
-use crate::boxes::Boxes;
+use crate::event_queue::EventQueue;
 use crate::packet::{Body, Packet};
+use crate::packet_pool::PacketPool;
 use bentpipe_core::link::Count;
 use bentpipe_core::tcp::connection::{Connection, ConnectionConfig};
 use bentpipe_core::tcp::transaction::TaoCache;
@@ -41,12 +41,12 @@ pub struct Host<A: Application = Run> {
     /// The session that the last segment was for: mostly the next one is, too.
     latest: Option<(SessionKey, usize)>,
     opened: u64,
-    listeners: BTreeMap<u16, Plan<A>>,
+    listeners: BTreeMap<u16, SessionConfig<A>>,
     /// Connections that are accepted from one caller only, by their names here.
-    invited: BTreeMap<SessionKey, Plan<A>>,
+    expected: BTreeMap<SessionKey, SessionConfig<A>>,
     /// Connections to be opened, by the moment and their own names.
-    calls: BTreeMap<(Instant, SessionKey), Plan<A>>,
-    agenda: Agenda,
+    calls: BTreeMap<(Instant, SessionKey), SessionConfig<A>>,
+    event_queue: EventQueue,
     /// Sessions that may have something to send.
     ready: VecDeque<usize>,
     replies: VecDeque<Packet>,
@@ -61,7 +61,7 @@ pub struct Host<A: Application = Run> {
 
 /// How a connection is to be made and used.
 #[derive(Debug, Clone)]
-struct Plan<A> {
+struct SessionConfig<A> {
     config: ConnectionConfig,
     /// None: drawn from the clock, as RFC 9293, 3.4.1 has it.
     isn: Option<SeqNum>,
@@ -78,9 +78,9 @@ impl<A: Application> Host<A> {
             latest: None,
             opened: 0,
             listeners: BTreeMap::new(),
-            invited: BTreeMap::new(),
+            expected: BTreeMap::new(),
             calls: BTreeMap::new(),
-            agenda: Agenda::default(),
+            event_queue: EventQueue::default(),
             ready: VecDeque::new(),
             replies: VecDeque::new(),
             notices: VecDeque::new(),
@@ -142,22 +142,22 @@ impl<A: Application> Host<A> {
         isn: Option<SeqNum>,
         application: A,
     ) {
-        self.listeners.insert(port, Plan { config, isn, application });
+        self.listeners.insert(port, SessionConfig { config, isn, application });
     }
 
     /// Accepts the connection of this name, without listening to anybody else.
-    pub(crate) fn invite(&mut self, key: SessionKey, config: ConnectionConfig, application: A) {
-        self.invited.insert(key, Plan { config, isn: None, application });
+    pub(crate) fn expect(&mut self, key: SessionKey, config: ConnectionConfig, application: A) {
+        self.expected.insert(key, SessionConfig { config, isn: None, application });
     }
 
     /// Accepts the connection of this name no more.
-    pub(crate) fn disinvite(&mut self, key: &SessionKey) {
-        self.invited.remove(key);
+    pub(crate) fn expect_no_more(&mut self, key: &SessionKey) {
+        self.expected.remove(key);
     }
 
     /// Whether a connection of this name exists or may come.
     pub(crate) fn knows(&self, key: &SessionKey) -> bool {
-        self.table.contains_key(key) || self.invited.contains_key(key)
+        self.table.contains_key(key) || self.expected.contains_key(key)
     }
 
     /// Opens a connection to the peer and port of `key`, from its own port.
@@ -241,7 +241,7 @@ impl<A: Application> Host<A> {
             let (_, plan) = self.calls.pop_first().expect("just seen");
             self.open(now, key, plan.config, plan.isn, plan.application);
         }
-        while let Some((_, index)) = self.agenda.pop(now) {
+        while let Some((_, index)) = self.event_queue.pop(now) {
             let Some(session) = self.sessions.get_mut(index) else { continue };
             session.rung = true;
             if session.connection.poll_timeout().is_some_and(|at| at <= now) {
@@ -272,10 +272,10 @@ impl<A: Application> Host<A> {
     pub(crate) fn poll_transmit(
         &mut self,
         now: Instant,
-        boxes: &mut Boxes,
+        packet_pool: &mut PacketPool,
     ) -> Option<(Box<Packet>, usize)> {
         if let Some(reply) = self.replies.pop_front() {
-            return Some((boxes.fill(reply), usize::MAX));
+            return Some((packet_pool.fill(reply), usize::MAX));
         }
         while let Some(&index) = self.ready.front() {
             let session = &mut self.sessions[index];
@@ -291,7 +291,7 @@ impl<A: Application> Host<A> {
             let mss = connection.tcb().map_or(usize::MAX, |tcb| tcb.sender.smss() as usize);
             let ip = IpHeader { traffic_class: out.ecn.bits(), ..self.header_to(peer) };
             let tcp = TcpHeader { src_port, dst_port, ..out.tcp };
-            return Some((boxes.fill(Packet::tcp(ip, tcp, body)), mss));
+            return Some((packet_pool.fill(Packet::tcp(ip, tcp, body)), mss));
         }
         None
     }
@@ -306,7 +306,7 @@ impl<A: Application> Host<A> {
             self.table.remove(&key);
             self.latest = None;
             self.departed.push_back((Slot { index, serial }, application, connection));
-            return self.agenda.set(index, None);
+            return self.event_queue.set(index, None);
         }
         let next = session.next(now);
         // What was due has expired: a deadline that stays would wake the host for ever.
@@ -314,13 +314,13 @@ impl<A: Application> Host<A> {
             assert!(at > now, "{:?} has a deadline in the past: {at:?}", session.key);
         }
         session.rung = false;
-        self.agenda.set(index, next.map(|at| at.max(now)));
+        self.event_queue.set(index, next.map(|at| at.max(now)));
     }
 
     /// When [`Host::handle_timeout`] is to be called.
     pub(crate) fn next(&mut self) -> Option<Instant> {
         let call = self.calls.first_key_value().map(|(&(at, _), _)| at);
-        self.agenda.next().into_iter().chain(call).min()
+        self.event_queue.next().into_iter().chain(call).min()
     }
 
     /// An IP header from here to `dst`.

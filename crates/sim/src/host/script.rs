@@ -1,7 +1,7 @@
 //! An application that writes, reads and closes by a script, with real bytes of which it checks
 //! each one that it reads: for fault tests.
 
-use super::{Application, Host, Plan, SessionKey};
+use super::{Application, Host, SessionConfig, SessionKey};
 use bentpipe_core::tcp::buffer::{Chunks, Pattern, Payload};
 use bentpipe_core::tcp::connection::{Connection, ConnectionConfig, Event};
 use bentpipe_core::time::{Duration, Instant};
@@ -127,7 +127,7 @@ impl Host<Run> {
         isn: SeqNum,
         script: Script,
     ) {
-        let plan = Plan { config, isn: Some(isn), application: script.into() };
+        let plan = SessionConfig { config, isn: Some(isn), application: script.into() };
         self.calls.insert((at, key), plan);
     }
 
@@ -199,7 +199,7 @@ impl Application for Run {
     fn check(&self, connection: &Connection<Chunks>, config: &ConnectionConfig) {
         let Some(tcb) = connection.tcb() else { return };
         assert!(tcb.sender.cwnd() >= tcb.sender.smss(), "{self:?}: cwnd below one segment");
-        let held = connection.readable() + tcb.receiver.beyond().covered();
+        let held = connection.readable() + tcb.receiver.out_of_order().covered();
         let unit = 1 << config.window_scale.unwrap_or(0);
         assert!(held < connection.receive_buffer() + unit, "{self:?} holds {held}");
         assert!(self.report.written <= self.script.bytes);

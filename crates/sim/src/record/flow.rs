@@ -105,7 +105,7 @@ pub struct Tally {
     pub timeouts: u64,
     /// Their episodes of fast recovery.
     pub recoveries: u64,
-    /// The least round-trip time that a source measured.
+    /// The minimum round-trip time that a source measured.
     pub min_rtt: Option<Duration>,
     /// The smoothed round-trip time of the source that was counted last.
     pub srtt: Option<Duration>,
@@ -124,8 +124,8 @@ impl Tally {
         self.retransmitted_bytes += stats.retransmitted_bytes;
         self.timeouts += stats.timeouts;
         self.recoveries += stats.recoveries;
-        let least = tcb.sender.rtt().min_rtt();
-        self.min_rtt = [self.min_rtt, least].into_iter().flatten().min();
+        let min = tcb.sender.rtt().min_rtt();
+        self.min_rtt = [self.min_rtt, min].into_iter().flatten().min();
         self.srtt = tcb.sender.rtt().srtt().or(self.srtt);
     }
 

@@ -17,7 +17,7 @@ pub use series::Sample;
 pub(crate) use series::Sampler;
 
 use crate::stream::Stream;
-use crate::world::{End, World};
+use crate::world::{Endpoint, World};
 use bentpipe_core::tcp::buffer::Pattern;
 use bentpipe_core::tcp::connection::Connection;
 use bentpipe_core::time::Instant;
@@ -33,7 +33,7 @@ pub struct Records {
     /// Of background, as long as they last: only their number and their times' sum are kept.
     passing: Slab<Transfer>,
     /// Ends that are alive: whose they are, and what they count for.
-    ends: BTreeMap<End, (FlowId, Role)>,
+    ends: BTreeMap<Endpoint, (FlowId, Role)>,
 }
 
 impl Records {
@@ -54,13 +54,13 @@ impl Records {
     }
 
     /// What `end` does counts for `flow` from now on.
-    pub fn attach(&mut self, end: End, flow: FlowId, role: Role) {
+    pub fn attach(&mut self, end: Endpoint, flow: FlowId, role: Role) {
         self.ends.insert(end, (flow, role));
         self.flows[flow.0].connections += u64::from(role == Role::Source);
     }
 
     /// What `end` counts for.
-    pub(crate) fn whose(&self, end: End) -> Option<(FlowId, Role)> {
+    pub(crate) fn whose(&self, end: Endpoint) -> Option<(FlowId, Role)> {
         self.ends.get(&end).copied()
     }
 
@@ -146,7 +146,12 @@ impl Records {
     }
 
     /// A connection is gone; this was its end.
-    pub(crate) fn depart(&mut self, end: End, stream: &Stream, connection: &Connection<Pattern>) {
+    pub(crate) fn depart(
+        &mut self,
+        end: Endpoint,
+        stream: &Stream,
+        connection: &Connection<Pattern>,
+    ) {
         if let Some((flow, role)) = self.ends.remove(&end) {
             self.flows[flow.0].past.add(role, stream, connection);
         }
@@ -164,9 +169,10 @@ impl Records {
     }
 
     /// The live ends that send for `flow`.
-    pub fn sources(&self, flow: FlowId) -> impl Iterator<Item = End> + '_ {
-        let of_flow =
-            move |&(_, &(of, role)): &(&End, &(FlowId, Role))| of == flow && role == Role::Source;
+    pub fn sources(&self, flow: FlowId) -> impl Iterator<Item = Endpoint> + '_ {
+        let of_flow = move |&(_, &(of, role)): &(&Endpoint, &(FlowId, Role))| {
+            of == flow && role == Role::Source
+        };
         self.ends.iter().filter(of_flow).map(|(&end, _)| end)
     }
 }

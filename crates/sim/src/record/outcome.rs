@@ -114,7 +114,7 @@ pub struct GatewayRow {
     /// Mean of the bytes that its buffers have held over the measured time.
     pub mean_held: f64,
     /// The most that they have held since the beginning.
-    pub most_held: u64,
+    pub max_held: u64,
 }
 
 impl LinkRow {

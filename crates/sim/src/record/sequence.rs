@@ -5,7 +5,7 @@ use super::series::Sample;
 use super::{Records, Role};
 use crate::host::{SessionKey, Slot};
 use crate::stream::Stream;
-use crate::world::{End, NodeId, What, World};
+use crate::world::{Endpoint, NodeId, What, World};
 use bentpipe_core::wire::SeqNum;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ impl SequenceLog {
 
     /// Sorts out what has passed the hosts. To be called before a connection could be over and
     /// another one have its name.
-    pub(crate) fn take_down(&mut self, world: &mut World<Stream>, records: &Records) {
+    pub(crate) fn record(&mut self, world: &mut World<Stream>, records: &Records) {
         for passed in world.passed() {
             let place = (passed.host, passed.key);
             let slot = world.host(passed.host).slot(&passed.key);
@@ -50,7 +50,7 @@ impl SequenceLog {
                 _ => None,
             };
             if let (Some(isn), Some(slot)) = (opened, slot) {
-                let flow = records.whose(End { host: passed.host, slot });
+                let flow = records.whose(Endpoint { host: passed.host, slot });
                 let flow = flow.filter(|(_, role)| *role == Role::Source);
                 let name = flow.and_then(|(flow, _)| self.flows.get(flow.0)?.clone());
                 self.connections.insert(place, Known { slot, name, isn, near: 0 });

@@ -5,7 +5,7 @@ use super::{Ends, Workload};
 use crate::record::{Role, TransferId};
 use crate::simulation::{Call, Net, Service};
 use crate::stream::Notice;
-use crate::world::End;
+use crate::world::Endpoint;
 use bentpipe_core::tcp::connection::Opening;
 use bentpipe_scenario as scenario;
 
@@ -14,12 +14,12 @@ use bentpipe_scenario as scenario;
 pub struct Bulk {
     ends: Ends,
     /// Who opens the connection: the sender, or, for a download, the receiver.
-    opened_by: scenario::End,
+    opened_by: scenario::FlowEnd,
     /// How much to send; None: without end.
     bytes: Option<u64>,
     transfer: Option<TransferId>,
     /// The connection's ends.
-    open: Vec<End>,
+    open: Vec<Endpoint>,
 }
 
 const SOURCE: u64 = 0;
@@ -27,14 +27,14 @@ const SINK: u64 = 1;
 
 impl Bulk {
     /// So many bytes, or as many as there can be, in one connection.
-    pub fn new(ends: Ends, opened_by: scenario::End, bytes: Option<u64>) -> Bulk {
+    pub fn new(ends: Ends, opened_by: scenario::FlowEnd, bytes: Option<u64>) -> Bulk {
         // A prearranged connection has no handshake: whoever sends is the first to be heard of.
         let prearranged = ends.tcp_to.opening == Opening::Prearranged;
-        let opened_by = if prearranged { scenario::End::From } else { opened_by };
+        let opened_by = if prearranged { scenario::FlowEnd::From } else { opened_by };
         Bulk { ends, opened_by, bytes, transfer: None, open: Vec::new() }
     }
 
-    fn send(&self, net: &mut Net, end: End) {
+    fn send(&self, net: &mut Net, end: Endpoint) {
         net.send(end, self.bytes.unwrap_or(u64::MAX));
         if self.bytes.is_some() {
             net.close(end);
@@ -48,7 +48,7 @@ impl Workload for Bulk {
         let Ends { from, to, tcp_from, tcp_to, .. } = self.ends;
         let call = match self.opened_by {
             // A T/TCP's SYN may carry the first of the data.
-            scenario::End::From => Call {
+            scenario::FlowEnd::From => Call {
                 from,
                 to,
                 service: Service::Other,
@@ -57,7 +57,7 @@ impl Workload for Bulk {
                 send: self.bytes.unwrap_or(u64::MAX),
                 close: self.bytes.is_some(),
             },
-            scenario::End::To => Call {
+            scenario::FlowEnd::To => Call {
                 from: to,
                 to: from,
                 service: Service::Other,
@@ -76,13 +76,13 @@ impl Workload for Bulk {
         }
     }
 
-    fn on_notice(&mut self, net: &mut Net, end: End, tag: u64, notice: Notice) {
+    fn on_notice(&mut self, net: &mut Net, end: Endpoint, tag: u64, notice: Notice) {
         let now = net.now();
         match (notice, tag) {
             (Notice::Begun, SOURCE) => {
                 self.open.push(end);
                 net.records.attach(end, self.ends.flow, Role::Source);
-                if self.opened_by == scenario::End::To {
+                if self.opened_by == scenario::FlowEnd::To {
                     self.send(net, end);
                 }
             }

@@ -14,7 +14,7 @@ use super::replies::Replies;
 use crate::record::Role;
 use crate::simulation::{Call, Net, Service};
 use crate::stream::Notice;
-use crate::world::{End, NodeId};
+use crate::world::{Endpoint, NodeId};
 use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_core::time::Duration;
 use fetching::Cache;
@@ -70,8 +70,8 @@ pub(super) struct Conversations {
 #[derive(Debug)]
 struct Conversation {
     purpose: Purpose,
-    client: End,
-    server: Option<End>,
+    client: Endpoint,
+    server: Option<Endpoint>,
     /// The Web cache that speaks in the server's place.
     cache: Option<Cache>,
     /// Where the requests on their way end in the client's stream, and the replies to them.
@@ -192,7 +192,7 @@ impl Conversations {
     pub(super) fn on_notice(
         &mut self,
         net: &mut Net,
-        end: End,
+        end: Endpoint,
         tag: u64,
         notice: Notice,
     ) -> Option<(Errand, ConversationId, Said)> {
@@ -278,7 +278,7 @@ impl Conversations {
                 let delay = if cache.is_some() { Duration::ZERO } else { exchange.delay };
                 let at = conversation.replies.add(now + delay, exchange.reply);
                 if at > now {
-                    net.wake(at, id);
+                    net.set_timer(at, id);
                 } else {
                     conversation.reply(net);
                 }

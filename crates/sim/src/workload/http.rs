@@ -1,12 +1,12 @@
 //! A user who loads pages, one after the other.
 
 use super::conversation::{Conversations, Exchange};
-use super::page::{Page, Progress, Way};
+use super::page::{HttpSettings, Page, PageState};
 use super::{AGAIN, Ends, RETRY, Workload, next_moment};
 use crate::record::FlowId;
 use crate::simulation::Net;
 use crate::stream::Notice;
-use crate::world::End;
+use crate::world::Endpoint;
 use bentpipe_core::time::Instant;
 use bentpipe_scenario as scenario;
 use rand::RngExt;
@@ -66,9 +66,9 @@ impl Http {
         let sizes: Vec<u64> = self.plan.page.objects.iter().map(|size| size.count()).collect();
         let objects = sizes.into_iter().map(|size| self.exchange(size)).collect();
         let connections = self.plan.connections as usize;
-        let way = Way { version: self.plan.version, connections };
+        let settings = HttpSettings { version: self.plan.version, connections };
         let kept = self.page.take().map_or_else(Vec::new, |page| page.connections());
-        let errand = (self.flow, 0, way);
+        let errand = (self.flow, 0, settings);
         let objects = (document, objects);
         self.page = Some(Page::begin(net, &mut self.conversations, errand, objects, kept));
     }
@@ -91,23 +91,23 @@ impl Workload for Http {
         }
     }
 
-    fn on_notice(&mut self, net: &mut Net, end: End, tag: u64, notice: Notice) {
+    fn on_notice(&mut self, net: &mut Net, end: Endpoint, tag: u64, notice: Notice) {
         let said = self.conversations.on_notice(net, end, tag, notice);
         let Some(((_, id, said), page)) = said.zip(self.page.as_mut()) else { return };
         match page.on_said(net, &mut self.conversations, id, said) {
-            Progress::Loading => {}
-            Progress::Broken => net.wake(net.now() + RETRY, AGAIN),
-            Progress::Complete if self.plan.pages == Some(self.begun) => {
+            PageState::Loading => {}
+            PageState::Broken => net.set_timer(net.now() + RETRY, AGAIN),
+            PageState::Complete if self.plan.pages == Some(self.begun) => {
                 for id in page.connections() {
                     self.conversations.close(net, id);
                 }
                 net.records.finish(net.now(), self.flow);
             }
-            Progress::Complete => {
+            PageState::Complete => {
                 let think = self.plan.think.sample(&mut self.rng.think);
                 match next_moment(net.now(), self.since, think) {
                     at if at <= net.now() => self.load(net),
-                    at => net.wake(at, NEXT),
+                    at => net.set_timer(at, NEXT),
                 }
             }
         }

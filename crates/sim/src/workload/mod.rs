@@ -19,7 +19,7 @@ pub use bulk::Bulk;
 pub use http::{Http, HttpRng};
 pub use ping::Ping;
 pub use poisson::{Poisson, PoissonRng};
-pub use request::{Plan, RequestResponse, RequestRng};
+pub use request::{RequestPlan, RequestResponse, RequestRng};
 pub use telnet::Telnet;
 pub use timed::Timed;
 pub use udp::{Udp, UdpRng};
@@ -29,7 +29,7 @@ use crate::packet::Echo;
 use crate::record::FlowId;
 use crate::simulation::{Net, Socket};
 use crate::stream::Notice;
-use crate::world::{End, NodeId};
+use crate::world::{Endpoint, NodeId};
 use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_scenario::{Distribution, RandomTime};
@@ -44,11 +44,11 @@ pub trait Workload: fmt::Debug + Send {
     fn stop(&mut self, net: &mut Net);
 
     /// Something has happened to a connection that is this workload's.
-    fn on_notice(&mut self, net: &mut Net, end: End, tag: u64, notice: Notice) {
+    fn on_notice(&mut self, net: &mut Net, end: Endpoint, tag: u64, notice: Notice) {
         let _ = (net, end, tag, notice);
     }
 
-    /// A moment set with [`Net::wake`] has come.
+    /// A moment set with [`Net::set_timer`] has come.
     fn on_timer(&mut self, net: &mut Net, mark: u64) {
         let _ = (net, mark);
     }

@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 pub(super) struct Page {
     /// Its conversations' errand.
     errand: Errand,
-    way: Way,
+    settings: HttpSettings,
     transfer: TransferId,
     bytes: u64,
     /// What can be asked for now.
@@ -30,7 +30,7 @@ pub(super) struct Page {
 
 /// How pages are loaded.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Way {
+pub(super) struct HttpSettings {
     pub(super) version: HttpVersion,
     /// Connections at a time.
     pub(super) connections: usize,
@@ -38,7 +38,7 @@ pub(super) struct Way {
 
 /// What has become of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Progress {
+pub(super) enum PageState {
     /// Something is still to come.
     Loading,
     /// A connection broke: [`Page::fill`] asks again for what was lost.
@@ -53,13 +53,13 @@ impl Page {
     pub(super) fn begin(
         net: &mut Net,
         conversations: &mut Conversations,
-        (flow, errand, way): (FlowId, Errand, Way),
+        (flow, errand, settings): (FlowId, Errand, HttpSettings),
         (document, objects): (Exchange, Vec<Exchange>),
         kept: Vec<ConversationId>,
     ) -> Page {
         let mut page = Page {
             errand,
-            way,
+            settings,
             transfer: net.records.begin(net.now(), flow),
             bytes: document.reply + objects.iter().map(|object| object.reply).sum::<u64>(),
             waiting: VecDeque::from([document]),
@@ -73,18 +73,18 @@ impl Page {
 
     /// Asks for as much of what waits as may be.
     pub(super) fn fill(&mut self, net: &mut Net, conversations: &mut Conversations) {
-        let Way { version, connections: most } = self.way;
+        let HttpSettings { version, connections: max } = self.settings;
         if version == HttpVersion::Pipelined {
-            let mut shares = vec![Vec::new(); most.min(self.waiting.len())];
+            let mut shares = vec![Vec::new(); max.min(self.waiting.len())];
             for (index, exchange) in self.waiting.drain(..).enumerate() {
-                shares[index % most].push(exchange);
+                shares[index % max].push(exchange);
             }
             for (index, share) in shares.into_iter().enumerate() {
                 self.ask(net, conversations, index, share);
             }
             return;
         }
-        for index in 0..most {
+        for index in 0..max {
             let busy = self.connections.get(index).is_some_and(|(_, asked)| !asked.is_empty());
             if !busy && let Some(next) = self.waiting.pop_front() {
                 self.ask(net, conversations, index, vec![next]);
@@ -104,7 +104,7 @@ impl Page {
             conversations.ask(net, *id, &share);
             asked.extend(share);
         } else {
-            let only_one = self.way.version == HttpVersion::Http10;
+            let only_one = self.settings.version == HttpVersion::Http10;
             let id = conversations.open(net, self.errand, &share, only_one);
             self.connections.push((id, share.into()));
         }
@@ -117,36 +117,36 @@ impl Page {
         conversations: &mut Conversations,
         id: ConversationId,
         said: Said,
-    ) -> Progress {
+    ) -> PageState {
         let now = net.now();
         let Some(index) = self.connections.iter().position(|(open, _)| *open == id) else {
-            return Progress::Loading;
+            return PageState::Loading;
         };
         match said {
             Said::FirstByte => {
                 net.records.first_byte(now, self.transfer);
-                Progress::Loading
+                PageState::Loading
             }
             Said::Replied => {
                 self.connections[index].1.pop_front();
-                if self.way.version == HttpVersion::Http10 {
+                if self.settings.version == HttpVersion::Http10 {
                     self.connections.remove(index);
                 }
                 self.left -= 1;
                 self.waiting.extend(self.objects.drain(..));
                 if self.left == 0 {
                     net.records.complete(now, self.transfer, self.bytes);
-                    return Progress::Complete;
+                    return PageState::Complete;
                 }
                 self.fill(net, conversations);
-                Progress::Loading
+                PageState::Loading
             }
             Said::Broken => {
                 let (_, asked) = self.connections.remove(index);
                 for exchange in asked.into_iter().rev() {
                     self.waiting.push_front(exchange);
                 }
-                Progress::Broken
+                PageState::Broken
             }
         }
     }

@@ -67,9 +67,9 @@ impl Ping {
         }
         net.ping(from, to, self.identifier, sequence, self.len);
         match self.pace {
-            _ if self.all_sent() => net.wake(now + LINGER, END),
-            PingPace::Every(interval) => net.wake(now + interval, self.sent),
-            PingPace::Flood => net.wake(now + FLOOD, self.sent),
+            _ if self.all_sent() => net.set_timer(now + LINGER, END),
+            PingPace::Every(interval) => net.set_timer(now + interval, self.sent),
+            PingPace::Flood => net.set_timer(now + FLOOD, self.sent),
         }
     }
 
@@ -107,7 +107,7 @@ impl Workload for Ping {
             }
         } else if self.pace == PingPace::Flood {
             match self.last + MIN {
-                next if next > at => net.wake(next, self.sent),
+                next if next > at => net.set_timer(next, self.sent),
                 _ => self.ping(net),
             }
         }

@@ -5,7 +5,7 @@ use super::{AGAIN, Ends, Workload};
 use crate::record::{Role, TransferId};
 use crate::simulation::{Call, Net, Service};
 use crate::stream::Notice;
-use crate::world::End;
+use crate::world::Endpoint;
 use bentpipe_scenario::{Load, RandomSize, RandomTime};
 use rand_pcg::Pcg64Mcg;
 use std::collections::BTreeMap;
@@ -35,7 +35,7 @@ pub struct PoissonRng {
 struct Sending {
     transfer: TransferId,
     bytes: u64,
-    ends: Vec<End>,
+    ends: Vec<Endpoint>,
 }
 
 const SINK: u64 = 1;
@@ -50,7 +50,7 @@ impl Poisson {
 
     fn await_next(&mut self, net: &mut Net) {
         if let Some(between) = &self.between {
-            net.wake(net.now() + between.sample(&mut self.rng.arrival), AGAIN);
+            net.set_timer(net.now() + between.sample(&mut self.rng.arrival), AGAIN);
         }
     }
 
@@ -92,7 +92,7 @@ impl Workload for Poisson {
         self.await_next(net);
     }
 
-    fn on_notice(&mut self, net: &mut Net, end: End, tag: u64, notice: Notice) {
+    fn on_notice(&mut self, net: &mut Net, end: Endpoint, tag: u64, notice: Notice) {
         let (id, at_sink) = (tag >> 1, tag & 1 == SINK);
         if notice == Notice::Begun && at_sink {
             net.records.attach(end, self.ends.flow, Role::Sink);

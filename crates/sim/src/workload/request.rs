@@ -5,7 +5,7 @@ use super::{AGAIN, Ends, RETRY, Workload, next_moment};
 use crate::record::{FlowId, TransferId};
 use crate::simulation::Net;
 use crate::stream::Notice;
-use crate::world::End;
+use crate::world::Endpoint;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_scenario::{RandomSize, RandomTime, Reuse};
 use rand_pcg::Pcg64Mcg;
@@ -14,7 +14,7 @@ use rand_pcg::Pcg64Mcg;
 #[derive(Debug)]
 pub struct RequestResponse {
     flow: FlowId,
-    plan: Plan,
+    plan: RequestPlan,
     rng: RequestRng,
     conversations: Conversations,
     /// The connection that stands.
@@ -26,7 +26,7 @@ pub struct RequestResponse {
 
 /// What is asked and answered.
 #[derive(Debug, Clone)]
-pub struct Plan {
+pub struct RequestPlan {
     /// Of a request.
     pub request: RandomSize,
     /// Of a reply.
@@ -56,7 +56,7 @@ pub struct RequestRng {
 
 impl RequestResponse {
     /// Asks as `plan` says.
-    pub fn new(ends: Ends, plan: Plan, rng: RequestRng) -> RequestResponse {
+    pub fn new(ends: Ends, plan: RequestPlan, rng: RequestRng) -> RequestResponse {
         let conversations = Conversations::new(ends);
         let flow = ends.flow;
         RequestResponse { flow, plan, rng, conversations, current: None, waiting: None, asked: 0 }
@@ -93,7 +93,7 @@ impl RequestResponse {
         let all = self.plan.requests == Some(self.asked);
         match next_moment(net.now(), since, pause) {
             at if all || at <= net.now() => self.ask(net),
-            at => net.wake(at, AGAIN),
+            at => net.set_timer(at, AGAIN),
         }
     }
 }
@@ -114,7 +114,7 @@ impl Workload for RequestResponse {
         }
     }
 
-    fn on_notice(&mut self, net: &mut Net, end: End, tag: u64, notice: Notice) {
+    fn on_notice(&mut self, net: &mut Net, end: Endpoint, tag: u64, notice: Notice) {
         let now = net.now();
         let Some((_, _, said)) = self.conversations.on_notice(net, end, tag, notice) else {
             return;

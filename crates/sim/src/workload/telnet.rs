@@ -6,7 +6,7 @@ use super::{AGAIN, Ends, Workload};
 use crate::record::{FlowId, TransferId};
 use crate::simulation::Net;
 use crate::stream::Notice;
-use crate::world::End;
+use crate::world::Endpoint;
 use bentpipe_core::time::Duration;
 use bentpipe_scenario::RandomTime;
 use rand_pcg::Pcg64Mcg;
@@ -49,7 +49,7 @@ impl Telnet {
     /// Types again after a while.
     fn go_on(&mut self, net: &mut Net) {
         let pause = self.between.sample(&mut self.rng).max(Duration::from_nanos(1));
-        net.wake(net.now() + pause, AGAIN);
+        net.set_timer(net.now() + pause, AGAIN);
     }
 }
 
@@ -71,7 +71,7 @@ impl Workload for Telnet {
         self.go_on(net);
     }
 
-    fn on_notice(&mut self, net: &mut Net, end: End, tag: u64, notice: Notice) {
+    fn on_notice(&mut self, net: &mut Net, end: Endpoint, tag: u64, notice: Notice) {
         let now = net.now();
         let Some((_, _, said)) = self.conversations.on_notice(net, end, tag, notice) else {
             return;

@@ -5,7 +5,7 @@ use crate::packet::Echo;
 use crate::record::FlowId;
 use crate::simulation::{Net, Socket};
 use crate::stream::Notice;
-use crate::world::End;
+use crate::world::Endpoint;
 use bentpipe_core::time::Instant;
 
 /// A workload that begins at one moment, and ends at another at the latest.
@@ -38,9 +38,9 @@ impl<W: Workload> Workload for Timed<W> {
     fn start(&mut self, net: &mut Net) {
         // A flow that is to stop when it starts does not start.
         if let Some(stop) = self.stop {
-            net.wake(stop, STOP);
+            net.set_timer(stop, STOP);
         }
-        net.wake(self.start, START);
+        net.set_timer(self.start, START);
     }
 
     fn stop(&mut self, net: &mut Net) {
@@ -60,7 +60,7 @@ impl<W: Workload> Workload for Timed<W> {
         }
     }
 
-    fn on_notice(&mut self, net: &mut Net, end: End, tag: u64, notice: Notice) {
+    fn on_notice(&mut self, net: &mut Net, end: Endpoint, tag: u64, notice: Notice) {
         if !self.stopped {
             self.workload.on_notice(net, end, tag, notice);
         } else if notice == Notice::PeerClosed {

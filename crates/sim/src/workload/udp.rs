@@ -57,20 +57,20 @@ impl Udp {
     /// Sets the timer of the next datagram.
     fn await_next(&mut self, net: &mut Net) {
         let now = net.now();
-        let least = Duration::from_nanos(1);
+        let min = Duration::from_nanos(1);
         match &self.arrivals {
             // From the beginning on: the rounding of one interval does not add up.
             Arrivals::Constant(rate) => {
                 let at = self.began + rate.time_for(self.packet.saturating_mul(self.sent));
-                net.wake(at.max(now + least), AGAIN);
+                net.set_timer(at.max(now + min), AGAIN);
             }
             Arrivals::Poisson(rate) => {
                 let mean = self.packet as f64 * 8.0 / rate.bits_per_sec() as f64;
                 let between = RandomTime(Distribution::Exponential(mean));
-                net.wake(now + between.sample(&mut self.rng.arrival), AGAIN);
+                net.set_timer(now + between.sample(&mut self.rng.arrival), AGAIN);
             }
             Arrivals::OnOff { rate, .. } => {
-                let interval = rate.time_for(self.packet).max(least);
+                let interval = rate.time_for(self.packet).max(min);
                 self.in_burst(net, now + interval);
             }
         }
@@ -80,10 +80,10 @@ impl Udp {
     fn in_burst(&mut self, net: &mut Net, at: Instant) {
         let Arrivals::OnOff { off, .. } = &self.arrivals else { return };
         if at < self.on_until {
-            net.wake(at, AGAIN);
+            net.set_timer(at, AGAIN);
         } else {
             self.left = at.saturating_since(self.on_until);
-            net.wake(self.on_until + off.sample(&mut self.rng.off), BURST);
+            net.set_timer(self.on_until + off.sample(&mut self.rng.off), BURST);
         }
     }
 

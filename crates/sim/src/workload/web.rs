@@ -4,12 +4,12 @@
 //! [`bentpipe_scenario::web`]; HTTP/1.0 loads them.
 
 use super::conversation::{Conversations, Exchange};
-use super::page::{Page, Progress, Way};
+use super::page::{HttpSettings, Page, PageState};
 use super::{AGAIN, Ends, RETRY, Workload};
 use crate::record::FlowId;
 use crate::simulation::Net;
 use crate::stream::Notice;
-use crate::world::End;
+use crate::world::Endpoint;
 use bentpipe_core::time::Duration;
 use bentpipe_scenario::{
     self as scenario, Distribution, HttpVersion, Load, RandomSize, RandomTime, web,
@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 #[derive(Debug)]
 pub struct Web {
     flow: FlowId,
-    way: Way,
+    settings: HttpSettings,
     between: Option<RandomTime>,
     request: RandomSize,
     reply: RandomSize,
@@ -58,7 +58,10 @@ impl Web {
         let request = Distribution::Measured(web::MAH_REQUEST.to_vec());
         Web {
             flow: ends.flow,
-            way: Way { version: HttpVersion::Http10, connections: connections as usize },
+            settings: HttpSettings {
+                version: HttpVersion::Http10,
+                connections: connections as usize,
+            },
             between: super::poisson_process(per_second),
             request: RandomSize { distribution: request, multiple_of: 1 },
             reply: scenario::Workload::mah_reply(),
@@ -71,7 +74,7 @@ impl Web {
 
     fn await_next(&mut self, net: &mut Net) {
         if let Some(between) = &self.between {
-            net.wake(net.now() + between.sample(&mut self.rng.arrival), AGAIN);
+            net.set_timer(net.now() + between.sample(&mut self.rng.arrival), AGAIN);
         }
     }
 
@@ -89,7 +92,7 @@ impl Web {
         let count = web::mah_connections(self.rng.objects.random());
         let document = self.exchange();
         let objects = (1..count).map(|_| self.exchange()).collect();
-        let errand = (self.flow, self.begun, self.way);
+        let errand = (self.flow, self.begun, self.settings);
         let (conversations, objects) = (&mut self.conversations, (document, objects));
         let page = Page::begin(net, conversations, errand, objects, Vec::new());
         self.pages.insert(self.begun, page);
@@ -118,14 +121,14 @@ impl Workload for Web {
         }
     }
 
-    fn on_notice(&mut self, net: &mut Net, end: End, tag: u64, notice: Notice) {
+    fn on_notice(&mut self, net: &mut Net, end: Endpoint, tag: u64, notice: Notice) {
         let said = self.conversations.on_notice(net, end, tag, notice);
         let Some((errand, id, said)) = said else { return };
         let Some(page) = self.pages.get_mut(&errand) else { return };
         match page.on_said(net, &mut self.conversations, id, said) {
-            Progress::Loading => {}
-            Progress::Broken => net.wake(net.now() + RETRY, LOST + errand),
-            Progress::Complete => {
+            PageState::Loading => {}
+            PageState::Broken => net.set_timer(net.now() + RETRY, LOST + errand),
+            PageState::Complete => {
                 self.pages.remove(&errand);
             }
         }

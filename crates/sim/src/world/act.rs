@@ -1,6 +1,6 @@
 //! What those outside do in a world, and what it tells them.
 
-use super::{End, How, NodeId, World, node_element};
+use super::{Endpoint, How, NodeId, World, node_element};
 use crate::host::Application;
 use crate::node::Node;
 use crate::packet::{Content, Datagram, Echo, Packet};
@@ -16,7 +16,7 @@ impl<A: Application> World<A> {
             self.meters[id].close(self.now, gateway);
         }
         self.nodes[id] = node.into();
-        self.agenda.set(node_element(id), None);
+        self.event_queue.set(node_element(id), None);
         self.settle(id, false);
     }
 
@@ -26,7 +26,7 @@ impl<A: Application> World<A> {
         if self.verbose {
             eprintln!("{:?} at {id}.{port}, injected: {packet:?}", self.now);
         }
-        self.take_down(id, How::Forged, &packet);
+        self.record(id, How::Forged, &packet);
         self.arrive(id, port, Box::new(packet));
     }
 
@@ -37,22 +37,22 @@ impl<A: Application> World<A> {
         key: crate::SessionKey,
         config: ConnectionConfig,
         application: A,
-    ) -> End {
+    ) -> Endpoint {
         let now = self.now;
         let slot = self.host_mut(from).open(now, key, config, None, application);
         self.settle(from, false);
-        End { host: from, slot }
+        Endpoint { host: from, slot }
     }
 
     /// Lets the application of `end` do something with its connection, if it still lives.
-    pub fn with(&mut self, end: End, act: impl FnOnce(&mut A, &mut Connection<A::Buffer>)) {
+    pub fn with(&mut self, end: Endpoint, act: impl FnOnce(&mut A, &mut Connection<A::Buffer>)) {
         let now = self.now;
         self.host_mut(end.host).with(now, end.slot, act);
         self.settle(end.host, false);
     }
 
     /// The connection of `end` and what uses it, while it lives.
-    pub fn session(&self, end: End) -> Option<(&Connection<A::Buffer>, &A)> {
+    pub fn session(&self, end: Endpoint) -> Option<(&Connection<A::Buffer>, &A)> {
         self.host(end.host).session(end.slot)
     }
 
@@ -65,9 +65,9 @@ impl<A: Application> World<A> {
     }
 
     /// Tells node `id`, if it is a gateway, that packets have gone past it.
-    pub fn hand_back_all(&mut self, id: NodeId) {
+    pub fn release_all(&mut self, id: NodeId) {
         if let Node::Gateway(gateway, _) = &mut self.nodes[id] {
-            gateway.hand_back_all(self.now);
+            gateway.release_all(self.now);
         }
         self.settle(id, false);
     }
@@ -84,11 +84,11 @@ impl<A: Application> World<A> {
     }
 
     /// What an application has told, and where.
-    pub fn poll_notice(&mut self) -> Option<(End, A::Notice)> {
+    pub fn poll_notice(&mut self) -> Option<(Endpoint, A::Notice)> {
         for index in 0..self.told.len() {
             let host = self.told[index];
             if let Some((slot, notice)) = self.host_mut(host).poll_notice() {
-                return Some((End { host, slot }, notice));
+                return Some((Endpoint { host, slot }, notice));
             }
         }
         None
@@ -96,10 +96,10 @@ impl<A: Application> World<A> {
 
     /// A connection that is over, with what used it. To be asked when there are no more notices:
     /// then nothing refers to it any more.
-    pub fn poll_departed(&mut self) -> Option<(End, A, Connection<A::Buffer>)> {
+    pub fn poll_departed(&mut self) -> Option<(Endpoint, A, Connection<A::Buffer>)> {
         while let Some(&host) = self.told.last() {
             if let Some((slot, application, connection)) = self.host_mut(host).poll_departed() {
-                return Some((End { host, slot }, application, connection));
+                return Some((Endpoint { host, slot }, application, connection));
             }
             self.told.pop();
         }

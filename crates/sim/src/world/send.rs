@@ -45,7 +45,7 @@ impl<A: Application> World<A> {
     /// Sets a line's alarm, and says to when.
     pub(super) fn arm_line(&mut self, id: LineId) -> Option<Instant> {
         let next = self.lines[id].line.next().map(|at| at.max(self.now));
-        self.agenda.set(line_element(id), next);
+        self.event_queue.set(line_element(id), next);
         next
     }
 }

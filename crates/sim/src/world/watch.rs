@@ -65,7 +65,7 @@ impl Segment {
 
 impl<A: Application> World<A> {
     /// Node `node` has to do with `packet`.
-    pub(super) fn take_down(&mut self, node: NodeId, how: How, packet: &Packet) {
+    pub(super) fn record(&mut self, node: NodeId, how: How, packet: &Packet) {
         if let Some(touched) = &mut self.touched {
             touched.packet(node, how, packet);
         }

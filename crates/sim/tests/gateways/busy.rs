@@ -19,7 +19,7 @@ struct Downloads {
 #[derive(Debug)]
 struct Span {
     /// The most that a gateway held, in bytes a flow.
-    most_held: usize,
+    max_held: usize,
     /// Bytes read, as a part of what the link carries.
     used: f64,
     /// Jain's index of what each has read.
@@ -72,7 +72,7 @@ impl Downloads {
         let lines = (0..4).filter_map(|node| self.world.line_from(node, 1));
         let back = (1..5).filter_map(|node| self.world.line_from(node, 0));
         let seen = Span {
-            most_held: most / self.flows,
+            max_held: most / self.flows,
             used: sum / carried / self.flows as f64,
             fairness: sum * sum / squares / self.flows as f64,
             dropped: lines.chain(back).map(|line| line.link().counters().dropped.packets).sum(),
@@ -95,7 +95,7 @@ fn a_thousand_busy_flows_share_a_link_and_hold_what_their_share_takes() {
     let beginning = downloads.until(3);
     let steady = downloads.until(4);
     for seen in [&beginning, &steady] {
-        assert!(seen.most_held < downloads.limit(), "{seen:?}");
+        assert!(seen.max_held < downloads.limit(), "{seen:?}");
         assert_eq!(seen.dropped, 0);
     }
     assert!(steady.used > 0.95 && steady.fairness > 0.99, "{steady:?}");
@@ -109,7 +109,7 @@ fn a_geo_connection_takes_less_than_half_a_megabyte() {
     let beginning = downloads.until(4);
     let steady = downloads.until(6);
     for seen in [&beginning, &steady] {
-        assert!(seen.most_held < downloads.limit() && seen.most_held < 500_000, "{seen:?}");
+        assert!(seen.max_held < downloads.limit() && seen.max_held < 500_000, "{seen:?}");
         assert_eq!(seen.dropped, 0);
     }
     assert!(steady.used > 0.95 && steady.fairness > 0.99, "{steady:?}");
@@ -123,7 +123,7 @@ fn flows_that_come_later_get_as_much() {
     let coming = downloads.until(8);
     let steady = downloads.until(12);
     // The first ones have what they held when they had more to drain.
-    assert!(coming.most_held < 2 * downloads.limit(), "{coming:?}");
+    assert!(coming.max_held < 2 * downloads.limit(), "{coming:?}");
     assert!(steady.used > 0.95 && steady.fairness > 0.99, "{steady:?}");
     assert_eq!(steady.dropped, 0);
 }
@@ -138,7 +138,7 @@ fn alone(path: Path, bytes: u64) -> f64 {
 }
 
 /// The handshake and its last part, the way back, and the bytes in packets of 1,500.
-fn least(bytes: u64, rate: Rate) -> f64 {
+fn min_time(bytes: u64, rate: Rate) -> f64 {
     1.01 + bytes as f64 * 1500.0 / 1448.0 * 8.0 / rate.bits_per_sec() as f64
 }
 
@@ -149,7 +149,7 @@ fn a_first_flow_fills_the_link_at_once() {
     let rate = Rate::from_bits_per_sec(8_000_000);
     for bytes in [100_000, 1_000_000, 4_000_000] {
         let took = alone(Path::geo(rate, [knowing(rate), knowing(rate)]), bytes);
-        let limit = least(bytes, rate);
+        let limit = min_time(bytes, rate);
         println!("{bytes} bytes: {took:.3} s, {limit:.3} s at least");
         assert!(took < 1.03 * limit, "{bytes} bytes took {took} of {limit}");
     }
@@ -166,7 +166,7 @@ fn a_flow_fills_links_of_many_megabits() {
         (path.links[0], path.links[2]) = (cable.clone(), cable);
         // Two seconds of it.
         let bytes = rate.bytes_in(Duration::from_secs(2));
-        let (took, limit) = (alone(path, bytes), least(bytes, rate));
+        let (took, limit) = (alone(path, bytes), min_time(bytes, rate));
         println!("{megabits} Mbit/s: {bytes} bytes in {took:.3} s, {limit:.3} s at least");
         assert!(took < 1.1 * limit, "{took} of {limit}");
     }

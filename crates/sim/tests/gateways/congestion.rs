@@ -14,7 +14,7 @@ const ROUND_TRIP: Duration = Duration::from_millis(502);
 #[derive(Debug)]
 struct Cut(Range<Instant>);
 
-impl Helper for Cut {
+impl Middlebox for Cut {
     fn handle(
         &mut self,
         now: Instant,
@@ -35,8 +35,8 @@ fn upload(leg: &str, cut: Range<Instant>, end: u64) -> Trace {
     config.satellite.set_all(leg).unwrap();
     let probe = Probe::default();
     let mut path = Path::geo(RATE, [config.clone(), config]);
-    for helper in [Box::new(Cut(cut)) as Box<dyn Helper>, Box::new(probe.clone())] {
-        path.boxes.insert(1, Node::Helper(helper));
+    for middlebox in [Box::new(Cut(cut)) as Box<dyn Middlebox>, Box::new(probe.clone())] {
+        path.boxes.insert(1, Node::Middlebox(middlebox));
         path.links.insert(1, LinkConfig::IDEAL);
     }
     let product = QueueLimit::bandwidth_delay_product(RATE, Duration::from_millis(500));
@@ -113,8 +113,8 @@ impl Trace {
             let Some(end) = end.map(|acked| acked.at).filter(|&at| at < to) else {
                 return flights;
             };
-            let most = self.between(begin, end).map(|sent| sent.flight).max();
-            flights.push(most.unwrap_or(0) as f64 / SEGMENT);
+            let max = self.between(begin, end).map(|sent| sent.flight).max();
+            flights.push(max.unwrap_or(0) as f64 / SEGMENT);
             begin = end;
         }
     }
@@ -239,8 +239,8 @@ fn the_timer_doubles_while_nothing_gets_through() {
         assert!(early <= if leg.is_empty() { 3 } else { 1 }, "{leg}: {others:?}");
         let mut starts: Vec<i64> = others.iter().map(|sent| sent.start).collect();
         starts.sort_unstable();
-        let most = starts.chunk_by(|a, b| a == b).map(<[i64]>::len).max();
-        assert!(most <= Some(3), "{leg}: {most:?} times, at 2 and 3 timeouts, and the last one");
+        let max = starts.chunk_by(|a, b| a == b).map(<[i64]>::len).max();
+        assert!(max <= Some(3), "{leg}: {max:?} times, at 2 and 3 timeouts, and the last one");
         let before = trace.between(at(7_000), at(8_000)).map(|it| it.flight).max().unwrap();
         for sent in &others {
             let round = sent.at..sent.at + ROUND_TRIP;

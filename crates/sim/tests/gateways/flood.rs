@@ -72,10 +72,10 @@ fn all_connections_are_whole_in_a_flood_that_is_answered_and_most_are_split() {
     let early = Config { handshake: Handshake::DownstreamFirst, ..small.clone() };
     let always = Config { add_options: bentpipe_gateway::AddOptions::Always, ..small.clone() };
     for config in [small, early, always] {
-        for (per_second, least) in [(20, 57), (200, 0)] {
+        for (per_second, min) in [(20, 57), (200, 0)] {
             let split = split_beside(per_second, config.clone());
             println!("{split} of {CALLS} are split beside {per_second} SYN/s");
-            assert!(split >= least, "{split} of {CALLS} beside {per_second} SYN/s, {config:?}");
+            assert!(split >= min, "{split} of {CALLS} beside {per_second} SYN/s, {config:?}");
         }
     }
 }

@@ -47,10 +47,10 @@ fn upload(config: &Config, (rate, delay): (Rate, Duration), bytes: u64, loss: f6
 }
 
 /// A link's rate, and its delay one way.
-type Link = (Rate, Duration);
-const GEO: Link = (Rate::from_bits_per_sec(8_000_000), Duration::from_millis(250));
-const NARROW: Link = (Rate::from_bits_per_sec(384_000), Duration::from_millis(250));
-const LEO: Link = (Rate::from_bits_per_sec(100_000_000), Duration::from_millis(20));
+type LinkShape = (Rate, Duration);
+const GEO: LinkShape = (Rate::from_bits_per_sec(8_000_000), Duration::from_millis(250));
+const NARROW: LinkShape = (Rate::from_bits_per_sec(384_000), Duration::from_millis(250));
+const LEO: LinkShape = (Rate::from_bits_per_sec(100_000_000), Duration::from_millis(20));
 
 /// Acknowledgments wait for a second segment or for little else, so that no tail loss probe and no
 /// retransmission timer of the host takes them for lost: at most one segment in a thousand leaves twice.

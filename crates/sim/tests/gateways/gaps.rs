@@ -70,7 +70,7 @@ fn through_a_gap(
     until(&mut world, Instant::ZERO + GAP_AT + gap);
     world.set_route(1, HOSTS[1], Some(1));
     world.set_route(3, HOSTS[0], Some(0));
-    world.hand_back_all(2);
+    world.release_all(2);
     world.run(Duration::from_secs(1200));
     let report = |node, key| *world.host(node).report(&key).expect("it was connected");
     let (h1, h2) = (report(0, client), report(4, server));
@@ -83,9 +83,9 @@ fn through_a_gap(
 /// Left alone, a gateway waits for ever for what went past it, unless somebody's segments show that (for
 /// want of timestamps they may not), and acknowledges nothing more: of those without timestamps here,
 /// downloads would end in a time-out after gaps of 100 ms, and what a server says now and then after gaps
-/// of 250 ms. So all connections are handed back whenever packets may have gone past.
+/// of 250 ms. So all connections are released whenever packets may have gone past.
 #[test]
-fn connections_that_are_handed_back_after_a_gap_end_whole() {
+fn connections_that_are_released_after_a_gap_end_whole() {
     for talk in [Talk::Up, Talk::Down, Talk::Drops(true), Talk::Drops(false)] {
         for timestamps in [true, false] {
             for gap in [100, 250, 500] {

@@ -48,7 +48,7 @@ fn upload(config: &Config) -> [Most; 2] {
     let probes = [(); 2].map(|()| Probe::default());
     let mut path = Path::geo(RATE, [config.clone(), config.clone()]);
     for (number, probe) in probes.iter().enumerate() {
-        path.boxes.insert(2 * number + 1, Node::Helper(Box::new(probe.clone())));
+        path.boxes.insert(2 * number + 1, Node::Middlebox(Box::new(probe.clone())));
         path.links.insert(2 * number + 1, LinkConfig::IDEAL);
     }
     let far = Script { close: Close::AfterPeer, ..Script::default() };

@@ -3,7 +3,7 @@
 
 use super::*;
 use bentpipe_core::link::Outages;
-use bentpipe_core::tcp::recovery::Algorithm;
+use bentpipe_core::tcp::recovery::RecoveryAlgorithm;
 use bentpipe_core::tcp::sender::InitialWindow;
 use bentpipe_gateway::AddOptions;
 use bentpipe_sim::{Close, Start};
@@ -42,7 +42,7 @@ impl Passed {
 #[derive(Debug, Clone, Default)]
 struct Tap(Rc<RefCell<Vec<Passed>>>);
 
-impl Helper for Tap {
+impl Middlebox for Tap {
     fn handle(
         &mut self,
         now: Instant,
@@ -80,7 +80,7 @@ impl Case {
     /// Plays it to its end. What has passed on C1, on C2 where G1 sends, and on C3.
     fn play(self) -> (World, [Vec<Passed>; 3]) {
         let taps = [(); 3].map(|()| Tap::default());
-        let [c1, c2, c3] = taps.clone().map(|tap| Node::Helper(Box::new(tap)));
+        let [c1, c2, c3] = taps.clone().map(|tap| Node::Middlebox(Box::new(tap)));
         let up = gateway(self.gateways.clone(), 0);
         let boxes = vec![c1, up, c2, gateway(self.gateways, 1), c3];
         let mut space = satellite(RATE);
@@ -223,7 +223,7 @@ fn the_satellite_legs_initial_window_is_its_own() {
         case.gateways.satellite.set("iw", &iw.to_string()).unwrap();
         case.gateways.satellite.set("recovery", "fack").unwrap();
         assert_eq!(case.gateways.satellite.sender.initial_window, InitialWindow::Segments(iw));
-        assert_eq!(case.gateways.satellite.sender.algorithm, Algorithm::Fack);
+        assert_eq!(case.gateways.satellite.sender.algorithm, RecoveryAlgorithm::Fack);
         let (_, [c1, c2, _]) = case.play();
         [first_flight(&c1), first_flight(&c2)]
     });

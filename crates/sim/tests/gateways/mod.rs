@@ -25,7 +25,7 @@ use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::Rate;
 use bentpipe_core::wire::{Flags, SeqNum, TcpHeader};
 use bentpipe_gateway::{Config, Gateway};
-use bentpipe_sim::{Content, Faults, Helper, Host, Line, Node, Packet, Report, Script, World};
+use bentpipe_sim::{Content, Faults, Host, Line, Middlebox, Node, Packet, Report, Script, World};
 use std::cell::RefCell;
 use std::net::IpAddr;
 use std::rc::Rc;
@@ -55,7 +55,7 @@ struct Seen {
 #[derive(Debug, Clone, Default)]
 struct Probe(Rc<RefCell<Vec<Seen>>>);
 
-impl Helper for Probe {
+impl Middlebox for Probe {
     fn handle(
         &mut self,
         now: Instant,
@@ -115,7 +115,7 @@ impl Path {
         }
         let [near, far] = hosts;
         let probe = Probe::default();
-        let mut nodes = vec![Node::Host(near), Node::Helper(Box::new(probe.clone()))];
+        let mut nodes = vec![Node::Host(near), Node::Middlebox(Box::new(probe.clone()))];
         nodes.extend(self.boxes);
         nodes.push(Node::Host(far));
         let ideal = std::iter::once(&LinkConfig::IDEAL);

@@ -1,7 +1,7 @@
 //! What the satellite leg needs of the return channel, as configured and by default.
 
 use super::*;
-use bentpipe_core::link::{LossKind, Packet as _};
+use bentpipe_core::link::{LinkPacket as _, LossKind};
 use bentpipe_core::units::Probability;
 use bentpipe_sim::Close;
 
@@ -20,7 +20,7 @@ struct Use {
 #[derive(Debug, Clone, Default)]
 struct Meter(Rc<RefCell<[u64; 2]>>);
 
-impl Helper for Meter {
+impl Middlebox for Meter {
     fn handle(
         &mut self,
         _: Instant,
@@ -47,7 +47,7 @@ fn transfer(configs: [Config; 2], back: Option<Rate>, loss: f64, seed: u64) -> U
     let meter = Meter::default();
     let mut path = Path::geo(RATE, configs);
     path.back = back.map(|rate| (2, rate));
-    path.boxes.insert(1, Node::Helper(Box::new(meter.clone())));
+    path.boxes.insert(1, Node::Middlebox(Box::new(meter.clone())));
     let packet_loss: LossKind = Probability::new(loss).unwrap().into();
     path.links.insert(1, LinkConfig::IDEAL);
     path.links[2] = LinkConfig { packet_loss, seed, ..path.links[2].clone() };

@@ -74,18 +74,18 @@ fn what_is_over_is_forgotten() {
                 tcp = { time-wait = \"10s\" }";
     let mut built = build(&background(keys, 1100), 0);
     let simulation = &mut built.simulation;
-    let mut most = 0;
+    let mut max = 0;
     for second in 1..=1000 {
         simulation.run(Instant::from_millis(1000 * second));
         let world = simulation.world();
         let sessions = [0, 1].map(|node| world.host(built.layout.nodes[node]).sessions());
-        most = most.max(sessions[0] + sessions[1]);
+        max = max.max(sessions[0] + sessions[1]);
     }
     let begun = simulation.records().flows()[0].begun;
     assert!((99_000..101_000).contains(&begun), "{begun}");
     // 100 a second, for the 1 s or so that they last and the 10 s of TIME-WAIT.
-    println!("{begun} transfers, at most {most} connections at once");
-    assert!(most < 1_600, "{most}");
+    println!("{begun} transfers, at most {max} connections at once");
+    assert!(max < 1_600, "{max}");
     simulation.run(Instant::from_millis(1_100_000));
     let world = simulation.world();
     for node in [0, 1] {
@@ -138,20 +138,20 @@ stop = "200s"
 "#;
     let mut built = build(&parsed(text), 0);
     let simulation = &mut built.simulation;
-    let mut most = 0;
+    let mut max = 0;
     for second in 1..=400 {
         simulation.run(Instant::from_millis(1000 * second));
-        most = simulation
+        max = simulation
             .world()
             .gateways()
             .map(bentpipe_gateway::Gateway::flows)
             .max()
-            .max(Some(most))
+            .max(Some(max))
             .unwrap();
     }
     let world = simulation.world();
     let flow = &simulation.records().flows()[0];
-    println!("{} transfers through gateways, at most {most} flows in one", flow.completed);
+    println!("{} transfers through gateways, at most {max} flows in one", flow.completed);
     assert!(flow.completed > 9_600 && flow.begun - flow.completed < 120, "{flow:?}");
     assert_eq!(world.gateways().map(bentpipe_gateway::Gateway::flows).sum::<usize>(), 0);
     assert_eq!(world.host(0).sessions() + world.host(1).sessions(), 0);

@@ -128,12 +128,12 @@ page = "{page}"
             // Gateways shorten the slow start, not the round trips of requests.
             assert!(split <= plain + 0.01, "{page} {version}: {split} with, {plain} without");
             let objects = if page.ends_with('1') { 1.0 } else { 16.0 };
-            let least = match version {
+            let min = match version {
                 "1.0" => 1.0 + f64::from(16 / connections.min(16)).min(objects),
                 "1.1" => 1.0 + 0.5 * objects,
                 _ => 1.5,
             };
-            assert!(plain > least && split > least, "{page} {version}: {split}, {plain}");
+            assert!(plain > min && split > min, "{page} {version}: {split}, {plain}");
         }
     }
 }

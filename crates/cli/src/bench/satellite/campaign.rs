@@ -2,7 +2,7 @@
 
 use super::case::{Case, Column};
 use super::measure::{Measured, measure};
-use super::progress::Progress;
+use super::progress::CaseProgress;
 use super::row::Row;
 use crate::bench::BenchError;
 use bentpipe_lab::caught;
@@ -65,7 +65,7 @@ impl Campaign<'_> {
         &self,
         threads: NonZeroUsize,
         stop: &AtomicBool,
-        progress: &Progress,
+        progress: &CaseProgress,
     ) -> Result<Vec<Row>, BenchError> {
         let mut jobs: Vec<(usize, u64)> = Vec::new();
         for long in [true, false] {

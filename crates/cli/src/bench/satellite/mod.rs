@@ -15,7 +15,7 @@ mod target;
 
 use super::BenchError;
 use campaign::Campaign;
-use progress::Progress;
+use progress::CaseProgress;
 use row::{Row, Table};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
@@ -97,7 +97,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, BenchError> {
     }
     let threads = arguments.threads.or_else(|| available_parallelism().ok());
     let campaign = Campaign::new(&cases, arguments.seeds)?;
-    let progress = Progress::new(arguments.quiet, campaign.len());
+    let progress = CaseProgress::new(arguments.quiet, campaign.len());
     let rows = campaign.run(threads.unwrap_or(NonZeroUsize::MIN), &stop, &progress);
     progress.end();
     let rows = rows?;
@@ -142,7 +142,7 @@ mod tests {
 
     fn rows(cases: &[Case], seeds: u64) -> Vec<Row> {
         let campaign = Campaign::new(cases, seeds).unwrap();
-        let progress = Progress::new(true, campaign.len());
+        let progress = CaseProgress::new(true, campaign.len());
         campaign.run(NonZeroUsize::MIN, &AtomicBool::new(false), &progress).unwrap()
     }
 
@@ -218,7 +218,7 @@ mod tests {
     fn what_is_stopped_has_no_row() {
         let cases = [small()];
         let campaign = Campaign::new(&cases, 1).unwrap();
-        let progress = Progress::new(true, campaign.len());
+        let progress = CaseProgress::new(true, campaign.len());
         let rows = campaign.run(NonZeroUsize::MIN, &AtomicBool::new(true), &progress).unwrap();
         assert_eq!(rows, []);
     }

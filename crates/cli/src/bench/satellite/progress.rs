@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 const PAUSE: Duration = Duration::from_secs(30);
 
 /// What is shown.
-pub(super) struct Progress {
+pub(super) struct CaseProgress {
     quiet: bool,
     runs: u64,
     /// On a terminal.
@@ -17,16 +17,16 @@ pub(super) struct Progress {
     spoke: Mutex<Instant>,
 }
 
-impl Progress {
+impl CaseProgress {
     /// Nothing has been run yet.
-    pub(super) fn new(quiet: bool, runs: u64) -> Progress {
+    pub(super) fn new(quiet: bool, runs: u64) -> CaseProgress {
         let bar = (!quiet && stderr().is_terminal()).then(|| {
             let style =
                 ProgressStyle::with_template("{bar:40} {pos} of {len} runs {elapsed} {msg}");
             ProgressBar::new(runs)
                 .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
         });
-        Progress { quiet, runs, bar, spoke: Mutex::new(Instant::now()) }
+        CaseProgress { quiet, runs, bar, spoke: Mutex::new(Instant::now()) }
     }
 
     /// So many runs have been made, the last one of `case`.

@@ -1,7 +1,7 @@
 //! What a column of a case runs: a network from `networks/`, what stands at its ends, and what is
 //! different from the file.
 
-use bentpipe_core::tcp::congestion::Control;
+use bentpipe_core::tcp::congestion::CongestionAlgorithm;
 use bentpipe_scenario::{Change, Experiment, Point, ScenarioError};
 
 pub(super) const DOWNLOAD: &str = include_str!("networks/download.toml");
@@ -14,7 +14,7 @@ const BBR: &str = "bbr1";
 
 /// The congestion control of the columns with BBR, if the core has it.
 pub(super) fn bbr() -> Option<&'static str> {
-    BBR.parse::<Control>().is_ok().then_some(BBR)
+    BBR.parse::<CongestionAlgorithm>().is_ok().then_some(BBR)
 }
 
 /// What stands in the place of a router.

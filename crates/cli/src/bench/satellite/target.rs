@@ -76,9 +76,9 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// `figure` is `least` at least.
-    pub(super) fn at_least(figure: Figure, least: f64) -> Target {
-        Target { figure, bound: Bound::AtLeast(least) }
+    /// `figure` is `min` at least.
+    pub(super) fn at_least(figure: Figure, min: f64) -> Target {
+        Target { figure, bound: Bound::AtLeast(min) }
     }
 
     /// `figure` is below `bound`.
@@ -86,9 +86,9 @@ impl Target {
         Target { figure, bound: Bound::Below(bound) }
     }
 
-    /// `figure` is `most` at most.
-    pub(super) fn at_most(figure: Figure, most: f64) -> Target {
-        Target { figure, bound: Bound::AtMost(most) }
+    /// `figure` is `max` at most.
+    pub(super) fn at_most(figure: Figure, max: f64) -> Target {
+        Target { figure, bound: Bound::AtMost(max) }
     }
 
     /// `figure` is at most `factor` times `other`.
@@ -96,20 +96,20 @@ impl Target {
         Target { figure, bound: Bound::Times(factor, other) }
     }
 
-    /// Queueing is at most twice what it is without the gateways' flows, or `most` milliseconds.
-    pub(super) fn twice_alone(most: f64) -> Target {
-        Target { figure: Figure::Queueing, bound: Bound::TwiceAlone(most) }
+    /// Queueing is at most twice what it is without the gateways' flows, or `max` milliseconds.
+    pub(super) fn twice_alone(max: f64) -> Target {
+        Target { figure: Figure::Queueing, bound: Bound::TwiceAlone(max) }
     }
 
     /// Whether `row` has it; None if it lacks a figure that this takes.
     pub(super) fn met(&self, row: &Row) -> Option<bool> {
         let value = self.figure.of(row)?;
         Some(match self.bound {
-            Bound::AtLeast(least) => value >= least,
+            Bound::AtLeast(min) => value >= min,
             Bound::Below(bound) => value < bound,
-            Bound::AtMost(most) => value <= most,
+            Bound::AtMost(max) => value <= max,
             Bound::Times(factor, other) => value <= factor * other.of(row)?,
-            Bound::TwiceAlone(most) => value <= (2.0 * row.queueing_alone_p95_ms?).max(most),
+            Bound::TwiceAlone(max) => value <= (2.0 * row.queueing_alone_p95_ms?).max(max),
         })
     }
 }
@@ -118,12 +118,12 @@ impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self.figure.name();
         match self.bound {
-            Bound::AtLeast(least) => write!(f, "{name} ≥ {least}"),
+            Bound::AtLeast(min) => write!(f, "{name} ≥ {min}"),
             Bound::Below(bound) => write!(f, "{name} < {bound}"),
-            Bound::AtMost(most) => write!(f, "{name} ≤ {most}"),
+            Bound::AtMost(max) => write!(f, "{name} ≤ {max}"),
             Bound::Times(1.0, other) => write!(f, "{name} ≤ {}", other.name()),
             Bound::Times(factor, other) => write!(f, "{name} ≤ {factor} × {}", other.name()),
-            Bound::TwiceAlone(most) => write!(f, "{name} ≤ max(2 × alone, {most} ms)"),
+            Bound::TwiceAlone(max) => write!(f, "{name} ≤ max(2 × alone, {max} ms)"),
         }
     }
 }

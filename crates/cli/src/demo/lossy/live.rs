@@ -14,11 +14,11 @@ use bentpipe_core::units::Bytes;
 use bentpipe_net::netns::NetnsError;
 use bentpipe_net::netns::process::Process;
 use bentpipe_net::testbed::web::{WebServer, curl};
-use bentpipe_net::testbed::{Plan, SatelliteLink, Testbed, TestbedError, Told};
+use bentpipe_net::testbed::{SatelliteLink, Testbed, TestbedConfig, TestbedError, Told};
 
 use super::super::measure::{MeasureError, TICK, content};
-use super::super::progress::Progress;
-use super::{BYTES, Transfer, Way, heading, loss};
+use super::super::progress::DemoProgress;
+use super::{BYTES, Transfer, Variant, heading, loss};
 
 /// What takes longer is stopped.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -54,34 +54,34 @@ impl Stage {
 pub(in super::super) fn all(
     link: &SatelliteLink,
     gateways: bool,
-    progress: &mut Progress,
+    progress: &mut DemoProgress,
 ) -> Result<Vec<Transfer>, MeasureError> {
     let link = link.with_loss(loss());
-    let ways: Vec<Way> =
-        Way::ALL.into_iter().filter(|way| gateways || !way.has_gateways()).collect();
-    let stages = Mutex::new(vec![Stage::SettingUp; ways.len()]);
+    let variants: Vec<Variant> =
+        Variant::ALL.into_iter().filter(|variant| gateways || !variant.has_gateways()).collect();
+    let stages = Mutex::new(vec![Stage::SettingUp; variants.len()]);
     let failed = AtomicBool::new(false);
     let now = || stages.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let line = || {
-        let parts: Vec<String> = ways
+        let parts: Vec<String> = variants
             .iter()
             .zip(now())
-            .map(|(way, stage)| format!("{} {}", way.short(), stage.text()))
+            .map(|(variant, stage)| format!("{} {}", variant.short(), stage.text()))
             .collect();
         format!("{}: {}", heading(), parts.join(", "))
     };
-    progress.begin(&format!("{}: {} ways at once", heading(), ways.len()));
+    progress.begin(&format!("{}: {} ways at once", heading(), variants.len()));
     let results = thread::scope(|scope| {
-        let threads: Vec<_> = ways
+        let threads: Vec<_> = variants
             .iter()
             .enumerate()
-            .map(|(i, &way)| {
+            .map(|(i, &variant)| {
                 let (stages, failed, link) = (&stages, &failed, &link);
                 scope.spawn(move || {
                     let tell = |stage: Stage| {
                         stages.lock().unwrap_or_else(PoisonError::into_inner)[i] = stage;
                     };
-                    let result = transfer(link, way, &tell, failed);
+                    let result = transfer(link, variant, &tell, failed);
                     if result.is_err() {
                         failed.store(true, Ordering::Relaxed);
                     }
@@ -106,9 +106,9 @@ pub(in super::super) fn all(
         threads.into_iter().map(join).collect::<Result<Vec<_>, MeasureError>>()
     });
     progress.clear();
-    for (way, stage) in ways.iter().zip(now()) {
+    for (variant, stage) in variants.iter().zip(now()) {
         if let Stage::LeftOut(why) = stage {
-            eprintln!("bentpipe demo: {} is left out: {why}", way.name());
+            eprintln!("bentpipe demo: {} is left out: {why}", variant.name());
         }
     }
     Ok(results?.into_iter().flatten().collect())
@@ -117,14 +117,14 @@ pub(in super::super) fn all(
 /// None if it cannot be had here; `tell` says why.
 fn transfer(
     link: &SatelliteLink,
-    way: Way,
+    variant: Variant,
     tell: &dyn Fn(Stage),
     failed: &AtomicBool,
 ) -> Result<Option<Transfer>, MeasureError> {
-    let told = if way == Way::Known { Told::Link } else { Told::Nothing };
-    let plan = Plan { link: Some(*link), told, ..Plan::default() };
+    let told = if variant == Variant::Known { Told::Link } else { Told::Nothing };
+    let plan = TestbedConfig { link: Some(*link), told, ..TestbedConfig::default() };
     let mut testbed = Testbed::build(&std::env::current_exe()?, plan)?;
-    if way == Way::EndToEndBbr
+    if variant == Variant::EndToEndBbr
         && let Err(error) = testbed.use_congestion_control("bbr")
     {
         return match error {
@@ -140,13 +140,16 @@ fn transfer(
     fs::create_dir(&site)?;
     fs::write(site.join(&name), &sent)?;
     let _server = WebServer::start(&testbed, &site)?;
-    if way.has_gateways() {
+    if variant.has_gateways() {
         testbed.start_gateways()?;
     }
 
     let destination = testbed.files().join("download");
-    let error =
-        |message| MeasureError::Download { bytes: Bytes::new(BYTES), path: way.name(), message };
+    let error = |message| MeasureError::Download {
+        bytes: Bytes::new(BYTES),
+        path: variant.name(),
+        message,
+    };
     let mut command = curl(&testbed.h1, Testbed::H2_V4, &name, &destination);
     let mut curl = Process::start("curl", &mut command).map_err(TestbedError::from)?;
     let began = Instant::now();
@@ -171,7 +174,7 @@ fn transfer(
     };
     tell(Stage::Over(seconds));
     Ok(Some(Transfer {
-        way,
+        variant,
         seconds,
         stopped_s: if seconds.is_none() { Some(PATIENCE.as_secs_f64()) } else { None },
         received_bytes: received.len() as u64,

@@ -75,8 +75,8 @@ fn varying<T: Clone + std::fmt::Debug>(
     prop_oneof![values.prop_map(Varying::Constant), scheduled]
 }
 
-fn probabilities(most: f64) -> impl Strategy<Value = Probability> + Clone {
-    (0.0..=most).prop_map(|value| Probability::new(value).unwrap())
+fn probabilities(max: f64) -> impl Strategy<Value = Probability> + Clone {
+    (0.0..=max).prop_map(|value| Probability::new(value).unwrap())
 }
 
 fn losses() -> impl Strategy<Value = LossKind> {
@@ -131,7 +131,7 @@ fn links() -> impl Strategy<Value = LinkConfig> {
 #[derive(Debug)]
 struct Hasty(u64, u64, bool);
 
-impl Packet for Hasty {
+impl LinkPacket for Hasty {
     fn wire_len(&self) -> u64 {
         self.1
     }
@@ -144,9 +144,9 @@ impl Packet for Hasty {
 /// Time since the last packet, length, whether anyone looks, and whether the packet is urgent.
 type Step = (u64, u64, bool, bool);
 
-fn steps(most: usize) -> impl Strategy<Value = Vec<Step>> {
+fn steps(max: usize) -> impl Strategy<Value = Vec<Step>> {
     let urgent = prop::bool::weighted(0.1);
-    prop::collection::vec((0u64..3_000_000, 0u64..2000, any::<bool>(), urgent), 1..most)
+    prop::collection::vec((0u64..3_000_000, 0u64..2000, any::<bool>(), urgent), 1..max)
 }
 
 /// Offers packets, looks where told, and returns what arrived and when.

@@ -14,7 +14,7 @@ use crate::units::{Bytes, Probability, Rate};
 #[derive(Debug, Clone, PartialEq)]
 struct Numbered(u64, u64);
 
-impl Packet for Numbered {
+impl LinkPacket for Numbered {
     fn wire_len(&self) -> u64 {
         self.1
     }

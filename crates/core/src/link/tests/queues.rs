@@ -8,7 +8,7 @@ use rand_pcg::Pcg64Mcg;
 #[derive(Debug)]
 struct Capable(bool);
 
-impl Packet for Capable {
+impl LinkPacket for Capable {
     fn wire_len(&self) -> u64 {
         1000
     }
@@ -59,7 +59,7 @@ fn poisson_arrivals_wait_as_in_m_d_1() {
 #[derive(Debug)]
 struct Hasty(u64, bool);
 
-impl Packet for Hasty {
+impl LinkPacket for Hasty {
     fn wire_len(&self) -> u64 {
         1000
     }
@@ -180,14 +180,14 @@ fn reds_drops_are_uniformly_spaced() {
     };
     // One to 19 arrivals, the n-th with 1/(20 − n) if it comes to it: each distance has the
     // probability 1/19. Waiting: 20 to 39 arrivals, each distance 1/20.
-    for (wait, least, most) in [(false, 1u64, 19u64), (true, 20, 39)] {
+    for (wait, min, max) in [(false, 1u64, 19u64), (true, 20, 39)] {
         let mut red = filled(RedConfig { wait, ..config }, 10);
         let found = distances(&mut red, 20_001);
-        let places = (most - least + 1) as usize;
+        let places = (max - min + 1) as usize;
         let mut counts = vec![0u32; places];
         for distance in found {
-            assert!((least..=most).contains(&distance), "{distance}");
-            counts[(distance - least) as usize] += 1;
+            assert!((min..=max).contains(&distance), "{distance}");
+            counts[(distance - min) as usize] += 1;
         }
         // χ² of 18 or 19 degrees of freedom is below 50 with a probability of 0.9999.
         let each = 20_000.0 / places as f64;

@@ -148,7 +148,7 @@ fn a_shrinking_delay_keeps_the_order_unless_asked() {
 }
 
 #[test]
-fn nobody_is_woken_before_an_arrival() {
+fn no_timer_fires_before_an_arrival() {
     let mut link = Link::new(&config());
     for i in 0..500 {
         link.push(Instant::ZERO, Numbered(i, 1000));

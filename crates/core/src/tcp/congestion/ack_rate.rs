@@ -44,7 +44,7 @@ impl AckRate {
         let pause = now.saturating_since(since);
         if !pause.is_zero() && pause <= srtt / BURST {
             let rate = (delivered - before) as f64 / pause.as_secs_f64();
-            self.bytes_per_second = Some(self.bytes_per_second.map_or(rate, |most| most.max(rate)));
+            self.bytes_per_second = Some(self.bytes_per_second.map_or(rate, |max| max.max(rate)));
         }
     }
 

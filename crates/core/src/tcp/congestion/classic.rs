@@ -1,6 +1,6 @@
 //! Slow start and multiplicative decrease (RFC 5681), around an interchangeable increase.
 
-use super::{Acked, Congested, Congestion, SlowStart, SlowStartConfig, half};
+use super::{AckSample, Congestion, CongestionEvent, SlowStart, SlowStartConfig, half};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -8,12 +8,12 @@ use std::fmt;
 /// How the window grows in congestion avoidance.
 pub trait Increase: fmt::Debug + Serialize + DeserializeOwned + Send {
     /// By how many bytes `window` grows for this acknowledgment.
-    fn increase(&mut self, window: u64, acked: &Acked) -> u64;
+    fn increase(&mut self, window: u64, acked: &AckSample) -> u64;
 
     /// A loss or timeout: the new threshold, which is half of what was outstanding unless the
     /// policy says otherwise.
-    fn decrease(&mut self, congested: &Congested) -> u64 {
-        half(congested)
+    fn decrease(&mut self, event: &CongestionEvent) -> u64 {
+        half(event)
     }
 
     /// A loss or timeout: forget what was accumulated.
@@ -43,7 +43,7 @@ impl<I: Increase> Congestion for Classic<I> {
         &mut self.slow_start
     }
 
-    fn on_ack(&mut self, acked: &Acked) {
+    fn on_ack(&mut self, acked: &AckSample) {
         // A window that was not used says nothing about the path (RFC 7661's argument).
         if acked.window_limited && !self.slow_start.on_ack(acked) {
             let window = self.window();
@@ -51,8 +51,8 @@ impl<I: Increase> Congestion for Classic<I> {
         }
     }
 
-    fn decrease(&mut self, congested: &Congested, _timeout: bool) -> u64 {
+    fn decrease(&mut self, event: &CongestionEvent, _timeout: bool) -> u64 {
         self.increase.restart();
-        self.increase.decrease(congested)
+        self.increase.decrease(event)
     }
 }

@@ -5,7 +5,7 @@
 //! rtt² makes a connection as aggressive as a standard one of that round-trip time.
 
 use super::per_ack::PerAck;
-use super::{Acked, Increase};
+use super::{AckSample, Increase};
 use serde::{Deserialize, Serialize};
 
 /// See the module's head.
@@ -23,7 +23,7 @@ impl ConstantRate {
 }
 
 impl Increase for ConstantRate {
-    fn increase(&mut self, window: u64, acked: &Acked) -> u64 {
+    fn increase(&mut self, window: u64, acked: &AckSample) -> u64 {
         // Before the first measurement as a standard connection.
         let segments = acked.srtt.map_or(1.0, |rtt| self.c * rtt.as_secs_f64().powi(2));
         self.per_ack.increase(segments, window, acked.smss)

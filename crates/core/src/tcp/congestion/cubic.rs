@@ -3,8 +3,8 @@
 //!
 //! In the RFC's formulas windows are in segments and times in seconds; so they are here.
 
-use super::{Acked, Congested, Congestion, SlowStart, SlowStartConfig};
-use crate::condensed::fraction;
+use super::{AckSample, Congestion, CongestionEvent, SlowStart, SlowStartConfig};
+use crate::snapshot::fraction;
 use crate::time::Instant;
 use serde::{Deserialize, Serialize};
 
@@ -101,7 +101,7 @@ impl Cubic {
     }
 
     /// Sections 4.3 to 4.5: by how many segments an acknowledgment of `segments` increases `cwnd`.
-    fn increase(&mut self, acked: &Acked, cwnd: f64) -> f64 {
+    fn increase(&mut self, acked: &AckSample, cwnd: f64) -> f64 {
         let segments = acked.bytes as f64 / acked.smss as f64;
         let epoch = *self.curve.epoch.get_or_insert(acked.now);
         let t = acked.now.saturating_since(epoch).as_secs_f64();
@@ -125,12 +125,12 @@ impl Cubic {
     }
 
     /// Sections 4.6 and 4.7: what a reduction does to the curve, and the new threshold.
-    fn reduce(&mut self, congested: &Congested, plateau: bool) -> u64 {
-        let cwnd = self.window() as f64 / congested.smss as f64;
+    fn reduce(&mut self, event: &CongestionEvent, plateau: bool) -> u64 {
+        let cwnd = self.window() as f64 / event.smss as f64;
         let less = self.fast_convergence && cwnd < self.curve.w_max;
         let w_max = if less { cwnd * (1.0 + BETA) / 2.0 } else { cwnd };
         self.curve = Curve { w_max, cwnd_prior: cwnd, plateau, ..Curve::START };
-        (congested.flight_size as f64 * BETA).round() as u64
+        (event.flight_size as f64 * BETA).round() as u64
     }
 }
 
@@ -143,7 +143,7 @@ impl Congestion for Cubic {
         &mut self.slow_start
     }
 
-    fn on_ack(&mut self, acked: &Acked) {
+    fn on_ack(&mut self, acked: &AckSample) {
         let since_last = acked.now.saturating_since(self.last_ack);
         self.last_ack = acked.now;
         if !acked.window_limited {
@@ -164,25 +164,25 @@ impl Congestion for Cubic {
         self.slow_start.set_window(self.window() + bytes as u64);
     }
 
-    fn decrease(&mut self, congested: &Congested, timeout: bool) -> u64 {
+    fn decrease(&mut self, event: &CongestionEvent, timeout: bool) -> u64 {
         // Section 4.6: at least two segments.
-        self.reduce(congested, !timeout).max(2 * congested.smss)
+        self.reduce(event, !timeout).max(2 * event.smss)
     }
 
-    fn on_ecn(&mut self, congested: &Congested) {
+    fn on_ecn(&mut self, event: &CongestionEvent) {
         // Section 4.6: after a mark the window may be one segment, the threshold not.
-        let ssthresh = self.reduce(congested, true).max(congested.smss);
-        self.slow_start.reduce(ssthresh, ssthresh.max(2 * congested.smss));
+        let ssthresh = self.reduce(event, true).max(event.smss);
+        self.slow_start.reduce(ssthresh, ssthresh.max(2 * event.smss));
     }
 
-    fn remember(&mut self) {
-        self.slow_start.remember();
+    fn save_undo(&mut self) {
+        self.slow_start.save_undo();
         self.before = self.curve;
     }
 
-    fn undo(&mut self, most: u64) -> bool {
+    fn undo(&mut self, max: u64) -> bool {
         // Section 4.9.
-        let undone = self.slow_start.undo(most);
+        let undone = self.slow_start.undo(max);
         if undone {
             self.curve = self.before;
         }

@@ -5,7 +5,7 @@
 //! (section 5), b(w) falls along such a line too, and a(w) follows from both. They are computed, where others
 //! look them up in the table of appendix B.
 
-use super::{Acked, Congested, Increase};
+use super::{AckSample, CongestionEvent, Increase};
 use serde::{Deserialize, Serialize};
 
 /// Low_Window: up to here it is the standard.
@@ -53,17 +53,17 @@ pub struct HighSpeed {
 }
 
 impl Increase for HighSpeed {
-    fn increase(&mut self, window: u64, acked: &Acked) -> u64 {
+    fn increase(&mut self, window: u64, acked: &AckSample) -> u64 {
         let w = window as f64 / acked.smss as f64;
         let bytes = increase(w) * acked.bytes as f64 / w + self.fraction;
         self.fraction = bytes.fract();
         bytes as u64
     }
 
-    fn decrease(&mut self, congested: &Congested) -> u64 {
-        let w = congested.flight_size as f64 / congested.smss as f64;
-        let left = congested.flight_size as f64 * (1.0 - decrease(w));
-        (left as u64).max(2 * congested.smss)
+    fn decrease(&mut self, event: &CongestionEvent) -> u64 {
+        let w = event.flight_size as f64 / event.smss as f64;
+        let left = event.flight_size as f64 * (1.0 - decrease(w));
+        (left as u64).max(2 * event.smss)
     }
 
     fn restart(&mut self) {

@@ -6,7 +6,7 @@
 //! ρ² / cwnd in congestion avoidance, and the window at the beginning is at least ρ segments. The
 //! paper pairs it with SACK, timestamps and pacing; here those are the sender's business.
 
-use super::{Acked, Congested, Congestion, SlowStart, SlowStartConfig, half};
+use super::{AckSample, Congestion, CongestionEvent, SlowStart, SlowStartConfig, half};
 use crate::time::Duration;
 use serde::{Deserialize, Serialize};
 
@@ -28,7 +28,7 @@ impl Hybla {
         Hybla { slow_start, rtt0, beginning: true, fraction: 0.0 }
     }
 
-    fn rho(&self, acked: &Acked) -> f64 {
+    fn rho(&self, acked: &AckSample) -> f64 {
         let rtt = acked.srtt.unwrap_or(self.rtt0);
         (rtt.as_secs_f64() / self.rtt0.as_secs_f64()).max(1.0)
     }
@@ -43,7 +43,7 @@ impl Congestion for Hybla {
         &mut self.slow_start
     }
 
-    fn on_ack(&mut self, acked: &Acked) {
+    fn on_ack(&mut self, acked: &AckSample) {
         if !acked.window_limited {
             return;
         }
@@ -62,8 +62,8 @@ impl Congestion for Hybla {
         self.slow_start.set_window(window + bytes as u64);
     }
 
-    fn decrease(&mut self, congested: &Congested, _timeout: bool) -> u64 {
+    fn decrease(&mut self, event: &CongestionEvent, _timeout: bool) -> u64 {
         self.fraction = 0.0;
-        half(congested)
+        half(event)
     }
 }

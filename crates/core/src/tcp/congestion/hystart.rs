@@ -4,13 +4,13 @@
 //! fall again the rise was jitter, and slow start goes on; after five rounds it is over. It
 //! serves the connection's first slow start only (section 4.3).
 
-use super::Acked;
+use super::AckSample;
 use crate::time::Duration;
 use serde::{Deserialize, Serialize};
 
 /// What the window is to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Phase {
+pub enum HyStartPhase {
     /// Grow by what is acknowledged.
     SlowStart,
     /// Grow by a quarter of it: Conservative Slow Start.
@@ -51,11 +51,11 @@ impl HyStart {
     pub const CSS_GROWTH_DIVISOR: u64 = 4;
 
     /// An acknowledgment in slow start.
-    pub fn on_ack(&mut self, acked: &Acked) -> Phase {
+    pub fn on_ack(&mut self, acked: &AckSample) -> HyStartPhase {
         if acked.round != self.round {
             self.begin_round(acked.round);
             if self.conservative.as_ref().is_some_and(|css| css.rounds >= CSS_ROUNDS) {
-                return Phase::Over;
+                return HyStartPhase::Over;
             }
         }
         if let Some(rtt) = acked.rtt {
@@ -65,7 +65,11 @@ impl HyStart {
         if let (Some(current), true) = (self.current_round_min, self.samples >= N_RTT_SAMPLE) {
             self.judge(current);
         }
-        if self.conservative.is_some() { Phase::Conservative } else { Phase::SlowStart }
+        if self.conservative.is_some() {
+            HyStartPhase::Conservative
+        } else {
+            HyStartPhase::SlowStart
+        }
     }
 
     fn begin_round(&mut self, round: u64) {

@@ -2,7 +2,7 @@
 //! acknowledgment.
 
 use super::per_ack::PerAck;
-use super::{Acked, Increase};
+use super::{AckSample, Increase};
 use serde::{Deserialize, Serialize};
 
 /// See the module's head.
@@ -20,7 +20,7 @@ impl IncreaseByK {
 }
 
 impl Increase for IncreaseByK {
-    fn increase(&mut self, window: u64, acked: &Acked) -> u64 {
+    fn increase(&mut self, window: u64, acked: &AckSample) -> u64 {
         self.per_ack.increase(self.k, window, acked.smss)
     }
 

@@ -5,7 +5,9 @@
 //! stands through losses, timeouts and idle times. Losses are repaired; here they say nothing. They are
 //! [reported](LinkReport) to whoever shares the link out, who sees all flows and knows better.
 
-use super::{Acked, Congested, Congestion, Delivery, PacingBasis, SlowStart, SlowStartConfig};
+use super::{
+    AckSample, Congestion, CongestionEvent, Delivery, PacingBasis, SlowStart, SlowStartConfig,
+};
 use crate::time::Duration;
 use crate::units::Rate;
 use serde::{Deserialize, Serialize};
@@ -17,7 +19,7 @@ pub struct LinkReport {
     pub delivered: u64,
     /// Bytes marked lost.
     pub lost: u64,
-    /// The least round-trip time among them, if any was measured.
+    /// The minimum round-trip time among them, if any was measured.
     pub rtt: Option<Duration>,
 }
 
@@ -87,7 +89,7 @@ impl Congestion for KnownLink {
         &mut self.slow_start
     }
 
-    fn on_ack(&mut self, _acked: &Acked) {}
+    fn on_ack(&mut self, _acked: &AckSample) {}
 
     fn on_delivery(&mut self, delivery: &Delivery) {
         let Delivery { newly, lost, rtt, min_rtt, .. } = *delivery;
@@ -103,17 +105,17 @@ impl Congestion for KnownLink {
         std::mem::take(&mut self.report)
     }
 
-    fn decrease(&mut self, _congested: &Congested, _timeout: bool) -> u64 {
+    fn decrease(&mut self, _event: &CongestionEvent, _timeout: bool) -> u64 {
         self.ssthresh()
     }
 
-    fn on_loss(&mut self, _congested: &Congested) {}
+    fn on_loss(&mut self, _event: &CongestionEvent) {}
 
     fn on_recovered(&mut self, _flight_size: u64, _smss: u64) {}
 
-    fn on_timeout(&mut self, _congested: &Congested, _again: bool) {}
+    fn on_timeout(&mut self, _event: &CongestionEvent, _again: bool) {}
 
-    fn remember(&mut self) {}
+    fn save_undo(&mut self) {}
 
     fn undo(&mut self, _most: u64) -> bool {
         false

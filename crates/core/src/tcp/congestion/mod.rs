@@ -5,11 +5,11 @@
 
 mod ack_rate;
 mod ack_train;
+mod algorithm;
 mod bbr;
 mod bbr1;
 mod classic;
 mod constant_rate;
-mod control;
 mod cubic;
 mod filter;
 mod growth;
@@ -29,16 +29,16 @@ mod tolerant_cubic;
 mod vegas;
 mod westwood;
 
+pub use algorithm::CongestionAlgorithm;
 pub use bbr::Bbr;
 pub use bbr1::Bbr1;
 pub use classic::{Classic, Increase};
 pub use constant_rate::ConstantRate;
-pub use control::Control;
 pub use cubic::Cubic;
 pub use growth::Growth;
 pub use highspeed::HighSpeed;
 pub use hybla::Hybla;
-pub use hystart::{HyStart, Phase};
+pub use hystart::{HyStart, HyStartPhase};
 pub use increase_by_k::IncreaseByK;
 pub use known_link::{KnownLink, LinkReport};
 pub use scalable::Scalable;
@@ -48,7 +48,7 @@ pub use tolerant_cubic::TolerantCubic;
 pub use vegas::{Band, Vegas};
 pub use westwood::Westwood;
 
-use crate::condensed::Condense;
+use crate::snapshot::Snapshot;
 use crate::tcp::delivery_rate::{LossSample, RateSample};
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
@@ -57,7 +57,7 @@ use std::fmt;
 /// An acknowledgment of new data outside fast recovery, or wherever the window
 /// [may grow](Congestion::grows_in_recovery).
 #[derive(Debug, Clone, Copy)]
-pub struct Acked {
+pub struct AckSample {
     /// When it came.
     pub now: Instant,
     /// Bytes newly acknowledged, in order or not.
@@ -68,7 +68,7 @@ pub struct Acked {
     pub rtt: Option<Duration>,
     /// Smoothed round-trip time.
     pub srtt: Option<Duration>,
-    /// The least round-trip time seen.
+    /// The minimum round-trip time seen.
     pub min_rtt: Option<Duration>,
     /// Bytes in flight when it came.
     pub in_flight: u64,
@@ -104,7 +104,7 @@ pub struct Delivery {
     pub rtt: Option<Duration>,
     /// Smoothed round-trip time.
     pub srtt: Option<Duration>,
-    /// The least round-trip time seen.
+    /// The minimum round-trip time seen.
     pub min_rtt: Option<Duration>,
     /// The peer tells what arrives out of order (SACK).
     pub selective: bool,
@@ -153,7 +153,7 @@ pub enum PacingBasis {
 
 /// A congestion signal.
 #[derive(Debug, Clone, Copy)]
-pub struct Congested {
+pub struct CongestionEvent {
     /// When it was noticed.
     pub now: Instant,
     /// RFC 5681's FlightSize, without what limited transmit added.
@@ -165,13 +165,13 @@ pub struct Congested {
 }
 
 /// RFC 5681, equation 4: the threshold after a loss, for all that halve.
-fn half(congested: &Congested) -> u64 {
-    (congested.flight_size / 2).max(2 * congested.smss)
+fn half(event: &CongestionEvent) -> u64 {
+    (event.flight_size / 2).max(2 * event.smss)
 }
 
 /// A congestion control algorithm: what it makes of acknowledgments and losses. The rest is the
 /// course of window and threshold through slow start, losses and idle times, which all share.
-pub trait Congestion: fmt::Debug + Condense + Send {
+pub trait Congestion: fmt::Debug + Snapshot + Send {
     /// The window, the threshold, and slow start.
     fn slow_start(&self) -> &SlowStart;
 
@@ -179,7 +179,7 @@ pub trait Congestion: fmt::Debug + Condense + Send {
     fn slow_start_mut(&mut self) -> &mut SlowStart;
 
     /// New data was acknowledged outside fast recovery: the window may grow.
-    fn on_ack(&mut self, acked: &Acked);
+    fn on_ack(&mut self, acked: &AckSample);
 
     /// An acknowledgment has reported something or shown a loss, in fast recovery or not. It comes
     /// before [`Congestion::on_ack`], and after [`Congestion::on_loss`] and
@@ -201,7 +201,7 @@ pub trait Congestion: fmt::Debug + Condense + Send {
     fn on_lost(&mut self, _lost: &Lost) {}
 
     /// A loss, or a timeout: the new threshold. What congestion avoidance has accumulated is void.
-    fn decrease(&mut self, congested: &Congested, timeout: bool) -> u64;
+    fn decrease(&mut self, event: &CongestionEvent, timeout: bool) -> u64;
 
     /// The congestion window in bytes; at least one segment.
     fn window(&self) -> u64 {
@@ -214,8 +214,8 @@ pub trait Congestion: fmt::Debug + Condense + Send {
     }
 
     /// Fast recovery begins.
-    fn on_loss(&mut self, congested: &Congested) {
-        let ssthresh = self.decrease(congested, false);
+    fn on_loss(&mut self, event: &CongestionEvent) {
+        let ssthresh = self.decrease(event, false);
         self.slow_start_mut().reduce(ssthresh, ssthresh);
     }
 
@@ -225,27 +225,27 @@ pub trait Congestion: fmt::Debug + Condense + Send {
     }
 
     /// The retransmission timer expired; `again` if it is not the first time for this data.
-    fn on_timeout(&mut self, congested: &Congested, again: bool) {
+    fn on_timeout(&mut self, event: &CongestionEvent, again: bool) {
         // RFC 5681, 3.1: the threshold is held when the same data times out again.
-        let ssthresh = if again { self.ssthresh() } else { self.decrease(congested, true) };
-        self.slow_start_mut().on_timeout(ssthresh, congested.smss);
+        let ssthresh = if again { self.ssthresh() } else { self.decrease(event, true) };
+        self.slow_start_mut().on_timeout(ssthresh, event.smss);
     }
 
     /// The peer reports congestion by ECN (RFC 3168): as a loss, without one.
-    fn on_ecn(&mut self, congested: &Congested) {
-        self.on_loss(congested);
+    fn on_ecn(&mut self, event: &CongestionEvent) {
+        self.on_loss(event);
     }
 
     /// A reduction follows that may prove a mistake.
-    fn remember(&mut self) {
-        self.slow_start_mut().remember();
+    fn save_undo(&mut self) {
+        self.slow_start_mut().save_undo();
     }
 
     /// It was a mistake: nothing had been lost (RFC 4015). The window goes back to what it was
-    /// when [`Congestion::remember`] was called, but for now to at most `most` bytes; from there
+    /// when [`Congestion::save_undo`] was called, but for now to at most `max` bytes; from there
     /// slow start goes on. True unless the window has grown beyond that meanwhile.
-    fn undo(&mut self, most: u64) -> bool {
-        self.slow_start_mut().undo(most)
+    fn undo(&mut self, max: u64) -> bool {
+        self.slow_start_mut().undo(max)
     }
 
     /// The connection was idle for longer than the retransmission timeout (RFC 5681, 4.1).

@@ -5,7 +5,7 @@
 //! window: 13.4 with a = 0.01 and b = 1/8. Up to the legacy window, below which the standard would have a greater
 //! one at the same rate of losses, it is the standard.
 
-use super::{Acked, Congested, Increase, Standard, half};
+use super::{AckSample, CongestionEvent, Increase, Standard, half};
 use serde::{Deserialize, Serialize};
 
 /// See the module's head.
@@ -34,7 +34,7 @@ impl Scalable {
 }
 
 impl Increase for Scalable {
-    fn increase(&mut self, window: u64, acked: &Acked) -> u64 {
+    fn increase(&mut self, window: u64, acked: &AckSample) -> u64 {
         if window <= Self::LEGACY_WINDOW * acked.smss {
             return self.standard.increase(window, acked);
         }
@@ -43,11 +43,11 @@ impl Increase for Scalable {
         bytes as u64
     }
 
-    fn decrease(&mut self, congested: &Congested) -> u64 {
-        if congested.flight_size <= Self::LEGACY_WINDOW * congested.smss {
-            return half(congested);
+    fn decrease(&mut self, event: &CongestionEvent) -> u64 {
+        if event.flight_size <= Self::LEGACY_WINDOW * event.smss {
+            return half(event);
         }
-        (congested.flight_size as f64 * (1.0 - self.b)) as u64
+        (event.flight_size as f64 * (1.0 - self.b)) as u64
     }
 
     fn restart(&mut self) {

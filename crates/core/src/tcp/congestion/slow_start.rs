@@ -5,8 +5,8 @@
 //! until round-trip times rise (HyStart++, RFC 9406). Appropriate byte counting is RFC 3465's.
 
 use super::ack_rate::AckRate;
-use super::hystart::{HyStart, Phase};
-use super::{Acked, Delivery, Growth, PacingBasis};
+use super::hystart::{HyStart, HyStartPhase};
+use super::{AckSample, Delivery, Growth, PacingBasis};
 use serde::{Deserialize, Serialize};
 
 /// What no peer can offer more than (RFC 7323, 2.3).
@@ -158,12 +158,12 @@ impl SlowStart {
     }
 
     /// Grows the window if slow start is under way. False if congestion avoidance is to.
-    pub fn on_ack(&mut self, acked: &Acked) -> bool {
+    pub fn on_ack(&mut self, acked: &AckSample) -> bool {
         self.on_ack_times(acked, 1.0)
     }
 
     /// As [`SlowStart::on_ack`], but grows `factor` times as much.
-    pub fn on_ack_times(&mut self, acked: &Acked, factor: f64) -> bool {
+    pub fn on_ack_times(&mut self, acked: &AckSample, factor: f64) -> bool {
         if !self.is_under_way() {
             self.after_timeout = false;
             return false;
@@ -175,14 +175,14 @@ impl SlowStart {
     }
 
     /// By how much this acknowledgment lets the window grow.
-    fn increase(&mut self, acked: &Acked) -> u64 {
+    fn increase(&mut self, acked: &AckSample) -> u64 {
         if let Some(hystart) = &mut self.hystart {
             let limit = self.config.byte_limit.map_or(u64::MAX, |_| HyStart::LIMIT * acked.smss);
             let bytes = acked.bytes.min(limit);
             return match hystart.on_ack(acked) {
-                Phase::SlowStart => bytes,
-                Phase::Conservative => bytes / HyStart::CSS_GROWTH_DIVISOR,
-                Phase::Over => {
+                HyStartPhase::SlowStart => bytes,
+                HyStartPhase::Conservative => bytes / HyStart::CSS_GROWTH_DIVISOR,
+                HyStartPhase::Over => {
                     self.hystart = None;
                     self.ssthresh = self.window;
                     0
@@ -202,22 +202,22 @@ impl SlowStart {
         }
     }
 
-    /// See [`Congestion::remember`](super::Congestion::remember).
-    pub fn remember(&mut self) {
+    /// See [`Congestion::save_undo`](super::Congestion::save_undo).
+    pub fn save_undo(&mut self) {
         let hystart = self.hystart.clone();
         let before = Before { window: self.window, ssthresh: self.ssthresh, hystart };
         self.before = Some(Box::new(before));
     }
 
     /// See [`Congestion::undo`](super::Congestion::undo).
-    pub fn undo(&mut self, most: u64) -> bool {
+    pub fn undo(&mut self, max: u64) -> bool {
         let Some(before) = self.before.take().filter(|before| self.window < before.window) else {
             return false;
         };
         self.hystart = before.hystart;
         self.after_timeout = false;
         self.ssthresh = before.ssthresh;
-        self.window = before.window.min(most).max(self.window);
+        self.window = before.window.min(max).max(self.window);
         if self.window < before.window {
             // RFC 4015, step 9: pipe_prev.
             self.ssthresh = self.ssthresh.max(before.window);

@@ -1,6 +1,6 @@
 //! The standard increase: one segment each round trip (RFC 5681, 3.1, by counting bytes).
 
-use super::{Acked, Increase};
+use super::{AckSample, Increase};
 use serde::{Deserialize, Serialize};
 
 /// Increase-by-one.
@@ -11,7 +11,7 @@ pub struct Standard {
 }
 
 impl Increase for Standard {
-    fn increase(&mut self, window: u64, acked: &Acked) -> u64 {
+    fn increase(&mut self, window: u64, acked: &AckSample) -> u64 {
         self.acked += acked.bytes;
         if self.acked < window {
             return 0;

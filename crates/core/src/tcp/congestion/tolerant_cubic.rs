@@ -19,9 +19,9 @@
 
 use super::ack_train::AckTrain;
 use super::path_signs::PathSigns;
-use super::{Acked, Congested, Congestion, Cubic, Delivery, Growth, HyStart, LinkReport};
+use super::{AckSample, Congestion, CongestionEvent, Cubic, Delivery, Growth, HyStart, LinkReport};
 use super::{PacingBasis, SlowStart, SlowStartConfig};
-use crate::condensed::fraction;
+use crate::snapshot::fraction;
 use crate::units::Rate;
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
@@ -96,8 +96,8 @@ impl TolerantCubic {
         let window = self.window();
         let flight_size = sample.map_or(0, |sample| sample.in_flight).max(in_flight_before);
         let flight_size = flight_size.min(window);
-        let congested = Congested { now, flight_size, in_flight, smss };
-        let ssthresh = self.cubic.decrease(&congested, false);
+        let event = CongestionEvent { now, flight_size, in_flight, smss };
+        let ssthresh = self.cubic.decrease(&event, false);
         let ssthresh = ssthresh.clamp(*range.start(), *range.end()).max(2 * smss);
         self.cubic.slow_start_mut().reduce(ssthresh, ssthresh);
         self.reduced = delivery.delivered + in_flight;
@@ -192,12 +192,13 @@ impl Congestion for TolerantCubic {
         self.cubic.slow_start_mut()
     }
 
-    fn on_ack(&mut self, acked: &Acked) {
+    fn on_ack(&mut self, acked: &AckSample) {
         // What is doubtful is not made worse.
         let full = self.slow_start().is_under_way() && self.path.queues();
         let doubtful = full || self.signs > 0 || self.test.is_some();
         let before = self.window();
-        self.cubic.on_ack(&Acked { window_limited: acked.window_limited && !doubtful, ..*acked });
+        self.cubic
+            .on_ack(&AckSample { window_limited: acked.window_limited && !doubtful, ..*acked });
         if !self.slow_start().is_under_way() {
             return;
         }
@@ -243,33 +244,33 @@ impl Congestion for TolerantCubic {
         }
     }
 
-    fn decrease(&mut self, congested: &Congested, timeout: bool) -> u64 {
-        self.cubic.decrease(congested, timeout)
+    fn decrease(&mut self, event: &CongestionEvent, timeout: bool) -> u64 {
+        self.cubic.decrease(event, timeout)
     }
 
-    fn on_loss(&mut self, _congested: &Congested) {}
+    fn on_loss(&mut self, _event: &CongestionEvent) {}
 
     fn on_recovered(&mut self, _flight_size: u64, _smss: u64) {}
 
-    fn on_timeout(&mut self, congested: &Congested, again: bool) {
+    fn on_timeout(&mut self, event: &CongestionEvent, again: bool) {
         let ssthresh = if again || self.is_restarting() {
             self.ssthresh()
         } else if self.path.queues() {
-            self.decrease(congested, true)
+            self.decrease(event, true)
         } else {
             self.window()
         };
         (self.test, self.signs) = (None, 0);
         self.path.forget_queue();
-        self.cubic.slow_start_mut().on_timeout(ssthresh, congested.smss);
+        self.cubic.slow_start_mut().on_timeout(ssthresh, event.smss);
     }
 
-    fn on_ecn(&mut self, congested: &Congested) {
-        self.cubic.on_ecn(congested);
+    fn on_ecn(&mut self, event: &CongestionEvent) {
+        self.cubic.on_ecn(event);
     }
 
-    fn remember(&mut self) {
-        self.cubic.remember();
+    fn save_undo(&mut self) {
+        self.cubic.save_undo();
     }
 
     fn undo(&mut self, most: u64) -> bool {

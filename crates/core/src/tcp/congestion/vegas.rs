@@ -1,15 +1,15 @@
 //! Vegas (Brakmo and Peterson, "TCP Vegas: end to end congestion avoidance on a global Internet",
 //! 1995): as many segments in the bottleneck's queue as the connection is to hold there.
 //!
-//! Once each round trip the window divided by the least round-trip time (the expected rate) is
+//! Once each round trip the window divided by the minimum round-trip time (the expected rate) is
 //! compared with the window divided by this round's (the actual rate). Their difference times the
-//! least round-trip time is what waits in the queue. Below α segments the window grows by one,
+//! minimum round-trip time is what waits in the queue. Below α segments the window grows by one,
 //! above β it shrinks by one. Slow start doubles every other round trip and ends above γ.
 //!
 //! The round's time is the mean of its samples, as in ns-2's Vegas. A loss halves the window as
 //! Reno's does. Vegas' finer retransmission timer is recovery's business, and not part of this.
 
-use super::{Acked, Congested, Congestion, SlowStart, SlowStartConfig, half};
+use super::{AckSample, Congestion, CongestionEvent, SlowStart, SlowStartConfig, half};
 use crate::time::Duration;
 use serde::{Deserialize, Serialize};
 
@@ -88,7 +88,7 @@ impl Congestion for Vegas {
         &mut self.slow_start
     }
 
-    fn on_ack(&mut self, acked: &Acked) {
+    fn on_ack(&mut self, acked: &AckSample) {
         if let Some(rtt) = acked.rtt {
             self.samples = (self.samples.0 + rtt, self.samples.1 + 1);
         }
@@ -110,10 +110,10 @@ impl Congestion for Vegas {
         }
     }
 
-    fn decrease(&mut self, congested: &Congested, _timeout: bool) -> u64 {
+    fn decrease(&mut self, event: &CongestionEvent, _timeout: bool) -> u64 {
         self.begin_round(None);
         self.growing = true;
-        half(congested)
+        half(event)
     }
 
     fn on_idle(&mut self) {

@@ -3,11 +3,11 @@
 //! and Vegas TCP congestion control", ACM CCR 34(2), 2004), with the filter of Linux'
 //! `tcp_westwood.c`.
 //!
-//! After a loss the threshold is what the path carries in the least round-trip time: the bandwidth that
+//! After a loss the threshold is what the path carries in the minimum round-trip time: the bandwidth that
 //! acknowledgments have shown, and not half of what was in flight, so that a loss by the link itself, of
 //! which no queue tells, costs little. The window grows as the standard's.
 
-use super::{Acked, Congested, Congestion, Delivery, Departed, Increase};
+use super::{AckSample, Congestion, CongestionEvent, Delivery, Departed, Increase};
 use super::{SlowStart, SlowStartConfig, Standard, half};
 use crate::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
@@ -30,7 +30,7 @@ struct Estimate {
 impl Estimate {
     fn on_delivery(&mut self, delivery: &Delivery) {
         if let Some(rtt) = delivery.rtt {
-            self.min_rtt = Some(self.min_rtt.map_or(rtt, |least| least.min(rtt)));
+            self.min_rtt = Some(self.min_rtt.map_or(rtt, |min| min.min(rtt)));
         }
         let began = *self.began.get_or_insert(delivery.now);
         let span = delivery.now.saturating_since(began);
@@ -83,7 +83,7 @@ impl Congestion for Westwood {
         &mut self.slow_start
     }
 
-    fn on_ack(&mut self, acked: &Acked) {
+    fn on_ack(&mut self, acked: &AckSample) {
         if acked.window_limited && !self.slow_start.on_ack(acked) {
             let window = self.window();
             self.slow_start.set_window(window + self.increase.increase(window, acked));
@@ -102,13 +102,13 @@ impl Congestion for Westwood {
         }
     }
 
-    fn decrease(&mut self, congested: &Congested, timeout: bool) -> u64 {
+    fn decrease(&mut self, event: &CongestionEvent, timeout: bool) -> u64 {
         self.increase.restart();
         let product = self.estimate.product();
         if timeout {
             // The path may be another one.
             self.estimate.min_rtt = None;
         }
-        product.map_or_else(|| half(congested), |product| product.max(2 * congested.smss))
+        product.map_or_else(|| half(event), |product| product.max(2 * event.smss))
     }
 }

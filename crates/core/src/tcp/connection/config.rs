@@ -2,7 +2,7 @@
 
 use super::{Opening, TIME_WAIT};
 use crate::tcp::receiver::AckPolicy;
-use crate::tcp::recovery::Algorithm;
+use crate::tcp::recovery::RecoveryAlgorithm;
 use crate::tcp::sender::SenderConfig;
 use crate::tcp::tcb::{Counts, MIN_PATH_MTU};
 use crate::time::Duration;
@@ -39,7 +39,7 @@ pub struct ConnectionConfig {
     pub sender: SenderConfig,
     /// How often a SYN is retransmitted before giving up.
     pub syn_retries: u32,
-    /// The least IPv4 MTU that ICMP can bring the connection down to; IPv6's is 1280.
+    /// The minimum IPv4 MTU that ICMP can bring the connection down to; IPv6's is 1280.
     pub min_mtu: u32,
     /// Length of TIME-WAIT.
     pub time_wait: Duration,
@@ -69,7 +69,7 @@ impl Default for ConnectionConfig {
 
 /// What both ends have agreed on, seen from one of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Terms {
+pub(super) struct NegotiatedOptions {
     /// Shifts of the windows that we receive and send.
     pub(super) shifts: Option<(u8, u8)>,
     pub(super) sack: bool,
@@ -81,7 +81,7 @@ pub(super) struct Terms {
     pub(super) count: Option<u32>,
 }
 
-impl Terms {
+impl NegotiatedOptions {
     /// Bytes of options in every segment.
     pub(super) fn options_len(&self) -> u64 {
         let timestamps = if self.timestamps.is_some() { 12 } else { 0 };
@@ -91,13 +91,13 @@ impl Terms {
 
 impl ConnectionConfig {
     /// The terms after the peer's SYN (or SYN-ACK); `count` is ours, if we speak T/TCP.
-    pub(super) fn agree(&self, syn: &TcpHeader, count: Option<u32>) -> Terms {
+    pub(super) fn agree(&self, syn: &TcpHeader, count: Option<u32>) -> NegotiatedOptions {
         let options = &syn.options;
         let theirs = match syn.has(Flags::ACK) {
             true => options.cc.filter(|_| options.cc_echo == count),
             false => options.cc.or(options.cc_new),
         };
-        Terms {
+        NegotiatedOptions {
             shifts: syn.options.window_scale.zip(self.window_scale),
             sack: self.sack && syn.options.sack_permitted,
             timestamps: syn.options.timestamps.filter(|_| self.timestamps).map(|ts| ts.value),
@@ -110,14 +110,16 @@ impl ConnectionConfig {
     }
 
     /// The sender's parameters under these terms.
-    pub(super) fn sender(&self, terms: &Terms) -> SenderConfig {
-        let smss = u64::from(self.mss.min(terms.peer_mss)) - terms.options_len();
+    pub(super) fn sender(&self, negotiated: &NegotiatedOptions) -> SenderConfig {
+        let smss = u64::from(self.mss.min(negotiated.peer_mss)) - negotiated.options_len();
         let segments = (self.sender.max_burst / self.sender.smss).max(1);
         SenderConfig {
             smss,
             max_burst: segments * smss,
             algorithm: match self.sender.algorithm {
-                algorithm if algorithm.needs_sack() && !terms.sack => Algorithm::NewReno,
+                algorithm if algorithm.needs_sack() && !negotiated.sack => {
+                    RecoveryAlgorithm::NewReno
+                }
                 algorithm => algorithm,
             },
             ..self.sender

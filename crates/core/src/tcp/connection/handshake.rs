@@ -1,11 +1,11 @@
 //! SYN-SENT and SYN-RECEIVED (RFC 9293, 3.5 and 3.10.7), retransmission of the SYN included; and
 //! what T/TCP (RFC 1644) lets go with the SYN: a segment's worth of data, and the FIN.
 
-use super::config::{ConnectionConfig, Terms};
+use super::config::{ConnectionConfig, NegotiatedOptions};
 use crate::tcp::receiver::{Receiver, ReceiverConfig};
 use crate::tcp::rtt::RttEstimator;
 use crate::tcp::sender::{InitialWindow, Sender};
-use crate::tcp::tcb::{Agreed, Counts, OwnSyn, Tcb, TimestampClock, TimestampState};
+use crate::tcp::tcb::{Counts, HandshakeNumbers, OwnSyn, Tcb, TimestampClock, TimestampState};
 use crate::tcp::transaction::{ActiveOpen, PassiveOpen};
 use crate::time::{Duration, Instant};
 use crate::wire::{Flags, SeqNum, TcpHeader, TcpOptions, Timestamps};
@@ -30,7 +30,7 @@ pub(super) struct Handshake {
     config: ConnectionConfig,
     isn: SeqNum,
     /// The peer's initial sequence number and the terms, once its SYN has come.
-    peer: Option<(SeqNum, Terms)>,
+    peer: Option<(SeqNum, NegotiatedOptions)>,
     rto: RttEstimator,
     deadline: Instant,
     first_sent: Instant,
@@ -110,7 +110,7 @@ impl Handshake {
 
     /// The peer's count, if it speaks T/TCP as well.
     pub(super) fn peer_count(&self) -> Option<u32> {
-        self.peer.and_then(|(_, terms)| terms.count)
+        self.peer.and_then(|(_, negotiated)| negotiated.count)
     }
 
     /// One past the last offset that our SYN took, with what went with it.
@@ -127,7 +127,7 @@ impl Handshake {
     pub(super) fn on_segment(&mut self, now: Instant, tcp: &TcpHeader) -> Step {
         match self.peer {
             None => self.in_syn_sent(now, tcp),
-            Some((peer_isn, terms)) => self.in_syn_received(now, tcp, peer_isn, &terms),
+            Some((peer_isn, negotiated)) => self.in_syn_received(now, tcp, peer_isn, &negotiated),
         }
     }
 
@@ -146,13 +146,13 @@ impl Handshake {
         if !tcp.has(Flags::SYN) {
             return Step::Wait;
         }
-        let terms = self.config.agree(tcp, self.count);
-        self.peer = Some((tcp.seq, terms));
+        let negotiated = self.config.agree(tcp, self.count);
+        self.peer = Some((tcp.seq, negotiated));
         if let Some(acked) = acks {
             let window = u64::from(tcp.window);
             // A peer that speaks T/TCP has all that went with the SYN, though it may hold it back;
             // others may have dropped it.
-            if terms.count.is_none() && acked == 1 {
+            if negotiated.count.is_none() && acked == 1 {
                 return Step::Complete(self.complete(now, tcp, 1, window));
             }
             let mut tcb = self.complete(now, tcp, 0, window + 1);
@@ -170,7 +170,7 @@ impl Handshake {
         now: Instant,
         tcp: &TcpHeader,
         peer_isn: SeqNum,
-        terms: &Terms,
+        negotiated: &NegotiatedOptions,
     ) -> Step {
         if tcp.has(Flags::RST) {
             return if tcp.seq == peer_isn + 1 { Step::Refused } else { Step::Wait };
@@ -180,42 +180,44 @@ impl Handshake {
             return Step::Wait;
         }
         // RFC 1644, 3.4: a segment of another count is of another connection.
-        if !tcp.has(Flags::ACK) || (terms.count.is_some() && tcp.options.cc != terms.count) {
+        if !tcp.has(Flags::ACK)
+            || (negotiated.count.is_some() && tcp.options.cc != negotiated.count)
+        {
             return Step::Wait;
         }
         if self.acknowledged(tcp).is_none() {
             return Step::Answer(refusal(tcp));
         }
-        let shift = if tcp.has(Flags::SYN) { 0 } else { terms.shifts.map_or(0, |s| s.0) };
+        let shift = if tcp.has(Flags::SYN) { 0 } else { negotiated.shifts.map_or(0, |s| s.0) };
         Step::Complete(self.complete(now, tcp, 1, u64::from(tcp.window) << shift))
     }
 
     /// The peer's SYN has passed the TAO test: it is synchronised, and our SYN goes with the first
     /// data (RFC 1644, 3.3: the starred states).
     pub(super) fn half_synchronised(&self, now: Instant, syn: &TcpHeader) -> Box<Tcb> {
-        let (_, terms) = self.peer.expect("the peer's SYN has come");
+        let (_, negotiated) = self.peer.expect("the peer's SYN has come");
         let mut tcb = self.complete(now, syn, 0, u64::from(syn.window) + 1);
         let options = TcpOptions {
             mss: Some(self.config.mss),
-            window_scale: terms.shifts.map(|shifts| shifts.1),
-            sack_permitted: terms.sack,
+            window_scale: negotiated.shifts.map(|shifts| shifts.1),
+            sack_permitted: negotiated.sack,
             ..TcpOptions::default()
         };
         let whole = TcpOptions {
-            timestamps: terms.timestamps.map(|echo| Timestamps { value: 0, echo }),
+            timestamps: negotiated.timestamps.map(|echo| Timestamps { value: 0, echo }),
             cc: self.count,
-            cc_echo: terms.count,
+            cc_echo: negotiated.count,
             ..options.clone()
         };
-        let mss = u64::from(self.config.mss.min(terms.peer_mss));
+        let mss = u64::from(self.config.mss.min(negotiated.peer_mss));
         let room = mss.saturating_sub(whole.wire_len() as u64);
         tcb.send_syn(OwnSyn { options, room });
         tcb
     }
 
     /// The peer has these terms, and begins at zero, without having said so.
-    pub(super) fn agree(self, terms: Terms) -> Handshake {
-        Handshake { peer: Some((SeqNum(0), terms)), ..self }
+    pub(super) fn agree(self, negotiated: NegotiatedOptions) -> Handshake {
+        Handshake { peer: Some((SeqNum(0), negotiated)), ..self }
     }
 
     /// The connection's block, whose sender begins at `start`.
@@ -226,11 +228,11 @@ impl Handshake {
         start: u64,
         window: u64,
     ) -> Box<Tcb> {
-        let (rcv_isn, terms) = self.peer.expect("the peer's SYN has come");
+        let (rcv_isn, negotiated) = self.peer.expect("the peer's SYN has come");
         // One that went twice tells nothing (Karn); one in the sender's books is measured there.
         let measured = self.transmissions == 1 && start > 0;
         let rtt = measured.then(|| now.saturating_since(self.first_sent));
-        let mut config = self.config.sender(&terms);
+        let mut config = self.config.sender(&negotiated);
         if self.retries > 0 {
             // RFC 5681, 3.1, and RFC 6298, rule 5.7: after a lost SYN one segment, and patience.
             config.initial_window = InitialWindow::Segments(1);
@@ -238,33 +240,33 @@ impl Handshake {
         }
         let mut sender = Sender::new(config, start, window, rtt);
         sender.extend(1);
-        let shift = terms.shifts.map_or(0, |shifts| shifts.1);
+        let shift = negotiated.shifts.map_or(0, |shifts| shifts.1);
         let receiver = ReceiverConfig {
-            rmss: u64::from(self.config.mss.min(terms.peer_mss)) - terms.options_len(),
+            rmss: u64::from(self.config.mss.min(negotiated.peer_mss)) - negotiated.options_len(),
             ack_policy: self.config.ack_policy,
             window_shift: shift,
-            sack: terms.sack,
+            sack: negotiated.sack,
             hold_fin: false,
             delay_at_full_window: false,
         };
-        let promised = 1 + self.promised();
-        let mut receiver = Receiver::new(receiver, 1, promised);
+        let rcv_adv = 1 + self.advertised();
+        let mut receiver = Receiver::new(receiver, 1, rcv_adv);
         receiver.open_quietly(1 + self.config.receive_buffer);
         // RFC 7323, 4.3: not of a segment behind one that was lost.
         let in_order = tcp.seq.distance_from(rcv_isn + 1) <= 0;
         let latest = tcp.options.timestamps.filter(|_| in_order);
-        let timestamps = terms.timestamps.map(|recent| TimestampState {
+        let timestamps = negotiated.timestamps.map(|recent| TimestampState {
             clock: TimestampClock::Own(self.isn.0),
             recent: latest.map_or(recent, |ts| ts.value),
             recent_at: now,
         });
-        let snd_shift = terms.shifts.map_or(0, |shifts| shifts.0);
-        let agreed = Agreed { snd_isn: self.isn, rcv_isn, snd_shift, timestamps };
-        let mut tcb = Tcb::new(agreed, sender, receiver);
-        if terms.ecn && !(start == 0 && self.text.is_none()) {
+        let snd_shift = negotiated.shifts.map_or(0, |shifts| shifts.0);
+        let handshake = HandshakeNumbers { snd_isn: self.isn, rcv_isn, snd_shift, timestamps };
+        let mut tcb = Tcb::new(handshake, sender, receiver);
+        if negotiated.ecn && !(start == 0 && self.text.is_none()) {
             tcb.enable_ecn();
         }
-        if let Some((send, receive)) = self.count.zip(terms.count) {
+        if let Some((send, receive)) = self.count.zip(negotiated.count) {
             tcb.enable_counts(Counts { send, receive });
         }
         Box::new(tcb)
@@ -283,7 +285,7 @@ impl Handshake {
     }
 
     /// The window in our SYN.
-    pub(super) fn promised(&self) -> u64 {
+    pub(super) fn advertised(&self) -> u64 {
         self.config.receive_buffer.min(u64::from(u16::MAX))
     }
 
@@ -316,7 +318,7 @@ impl Handshake {
         }
         self.last_sent = now;
         self.transmissions += 1;
-        let window = u16::try_from(self.promised()).unwrap_or(u16::MAX);
+        let window = u16::try_from(self.advertised()).unwrap_or(u16::MAX);
         let value = self.isn.0.wrapping_add((self.first_sent.as_nanos() / 1_000_000) as u32);
         let config = &self.config;
         let mut tcp =
@@ -342,14 +344,14 @@ impl Handshake {
                     data = self.add_text(&mut tcp, written, closing);
                 }
             }
-            Some((peer_isn, terms)) => {
-                options.window_scale = terms.shifts.map(|shifts| shifts.1);
-                options.sack_permitted = terms.sack;
-                options.timestamps = terms.timestamps.map(|echo| Timestamps { value, echo });
-                options.cc = self.count.filter(|_| terms.count.is_some());
-                options.cc_echo = terms.count;
+            Some((peer_isn, negotiated)) => {
+                options.window_scale = negotiated.shifts.map(|shifts| shifts.1);
+                options.sack_permitted = negotiated.sack;
+                options.timestamps = negotiated.timestamps.map(|echo| Timestamps { value, echo });
+                options.cc = self.count.filter(|_| negotiated.count.is_some());
+                options.cc_echo = negotiated.count;
                 tcp.flags = Flags::SYN | Flags::ACK;
-                if terms.ecn {
+                if negotiated.ecn {
                     tcp.flags = tcp.flags | Flags::ECE;
                 }
                 tcp.ack = peer_isn + 1;

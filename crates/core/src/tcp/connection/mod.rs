@@ -213,7 +213,7 @@ impl<B: Buffer> Connection<B> {
         let Phase::Synchronised(tcb) = &mut self.phase else { return };
         if let Some(tuning) = &mut self.tuning
             && !payload.is_empty()
-            && arrival.fate == Fate::Taken
+            && arrival.fate == Fate::Consumed
         {
             let new = arrival.store.end - arrival.store.start;
             let in_order = arrival.store.start < self.received;
@@ -222,7 +222,7 @@ impl<B: Buffer> Connection<B> {
                 len: payload.len() as u64,
                 opening: if in_order || tcb.receiver.sack() { new } else { 0 },
                 rcv_nxt: self.received,
-                promised: tcb.receiver.promised(),
+                rcv_adv: tcb.receiver.rcv_adv(),
                 read: self.read,
                 echoed: tcp.options.timestamps.map(|ts| ts.echo).zip(tcb.echoed_age(now, tcp)),
             });
@@ -273,7 +273,7 @@ impl<B: Buffer> Connection<B> {
             let Phase::Synchronised(tcb) = &mut self.phase else { return };
             tcb.on_segment(now, tcp, payload.len(), Admission::Accept)
         } else {
-            tcb.receiver.owe_now();
+            tcb.receiver.ack_now();
             if !tcb.sends_syn() {
                 return;
             }

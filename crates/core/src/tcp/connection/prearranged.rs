@@ -1,7 +1,7 @@
 //! A connection without a handshake: both ends have the same configuration and know it, as ns's
 //! agents of before 1998 did (`syn_ false`). For experiments; nothing on a real network opens so.
 
-use super::config::Terms;
+use super::config::NegotiatedOptions;
 use super::handshake::Handshake;
 use super::{Connection, ConnectionConfig};
 use crate::tcp::buffer::{Buffer, Payload};
@@ -65,8 +65,8 @@ impl<B: Buffer> Connection<B> {
 
 impl ConnectionConfig {
     /// What an end agrees on with another one of its kind.
-    fn with_itself(&self) -> Terms {
-        Terms {
+    fn with_itself(&self) -> NegotiatedOptions {
+        NegotiatedOptions {
             shifts: self.window_scale.map(|shift| (shift, shift)),
             sack: self.sack,
             timestamps: self.timestamps.then_some(0),

@@ -294,12 +294,12 @@ fn a_tuned_window_keeps_ahead_of_the_sender() {
             ..Default::default()
         };
         let (mut a, mut b) = connected(config);
-        let mut most = 0;
+        let mut max = 0;
         for round in 1..=12 {
             let (sent_at, now) = (at(round * 200), at(round * 200 + 100));
             a.write(Payload::Bytes(&vec![0; 1 << 20]));
             let segments = drain(&mut a, sent_at);
-            most = most.max(segments.len() * 1448);
+            max = max.max(segments.len() * 1448);
             for (tcp, bytes) in segments {
                 b.handle_segment(now, &tcp, Payload::Bytes(&bytes));
                 read_all(&mut b);
@@ -308,7 +308,7 @@ fn a_tuned_window_keeps_ahead_of_the_sender() {
                 }
             }
         }
-        assert!(most > 400_000, "timestamps {timestamps}: {most} bytes a round trip");
+        assert!(max > 400_000, "timestamps {timestamps}: {max} bytes a round trip");
         assert!(b.receive_buffer() <= 1 << 20);
         // What is not read does not make it grow.
         let (mut a, mut b) = connected(config);

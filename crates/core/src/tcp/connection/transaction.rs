@@ -53,7 +53,7 @@ impl<B: Buffer> Connection<B> {
         }
         let open = open.filter(|_| config.transactions);
         let handshake = Handshake::passive(now, &config, isn, syn, open);
-        let promised = handshake.promised();
+        let advertised = handshake.advertised();
         let half = open.filter(|open| open.accelerated && handshake.peer_count().is_some());
         let tcb = half.map(|_| handshake.half_synchronised(now, syn));
         let mut connection = Self::opening(now, config, handshake);
@@ -63,7 +63,7 @@ impl<B: Buffer> Connection<B> {
             connection.store(&arrival, payload);
             connection.after_progress(now);
         } else if open.is_some() {
-            let len = (payload.len() as u64).min(promised);
+            let len = (payload.len() as u64).min(advertised);
             connection.receive.write(1, payload.slice(0..len as usize));
             let fin = syn.has(Flags::FIN) && len == payload.len() as u64;
             connection.held = Some(Held { len, fin });

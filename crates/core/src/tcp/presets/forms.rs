@@ -1,7 +1,7 @@
 //! The text forms of parameters: how each kind of value is read, and written so that it is read
 //! back as it was.
 
-use crate::tcp::congestion::Control;
+use crate::tcp::congestion::CongestionAlgorithm;
 use crate::tcp::pacing::Pacing;
 use crate::tcp::receiver::AckPolicy;
 use crate::tcp::sender::InitialWindow;
@@ -196,12 +196,12 @@ impl Form<AckPolicy> for Acks {
 /// A congestion control. A comma parts keys, so that its parameters are parted by semicolons.
 pub(super) struct InList;
 
-impl Form<Control> for InList {
-    fn read(&self, text: &str) -> Result<Control, String> {
+impl Form<CongestionAlgorithm> for InList {
+    fn read(&self, text: &str) -> Result<CongestionAlgorithm, String> {
         Plain.read(text)
     }
 
-    fn write(&self, value: &Control) -> String {
+    fn write(&self, value: &CongestionAlgorithm) -> String {
         value.to_string().replace(',', ";")
     }
 }

@@ -54,7 +54,7 @@ pub const PRESETS: &[Preset] = &[
         about: "Windows NT 4.0: windows of six segments (8760 bytes), no options but MSS",
         source: "Microsoft Knowledge Base: Q120642 (TcpMaxConnectRetransmissions 3, TcpTimedWaitDelay 240 s, \
                  TcpWindowSize 8760 on Ethernet), Q223450 (a first RTO of 3 s), Q170359 (TcpMaxDataRetransmissions \
-                 5, an RTO of at most 240 s). Assumed: the clock of 100 ms and the least RTO of 300 ms. \
+                 5, an RTO of at most 240 s). Assumed: the clock of 100 ms and the minimum RTO of 300 ms. \
                  Not modelled: the RTO's arithmetic was wrong before Service Pack 6 (Q232512).",
         text: "mss=1460,send-buffer=8760B,receive-buffer=8760B,window-scale=off,sack=off,\
                timestamps=off,ack=delayed:200ms,recovery=reno,iw=1,byte-limit=1,\
@@ -86,7 +86,7 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "gateway-satellite",
         about: "a gateway's leg on the satellite side: RACK-TLP, PRR, CUBIC, a patient timer, all bytes counted",
-        source: "This project, by `cargo bench -p bentpipe-sim --bench gateway_recovery`; the least RTO is RFC 6298's, rule 2.4.",
+        source: "This project, by `cargo bench -p bentpipe-sim --bench gateway_recovery`; the minimum RTO is RFC 6298's, rule 2.4.",
         text: "ack=delayed:40ms,recovery=rack,reduction=prr,undo=on,congestion=cubic,iw=10,byte-limit=off,rto.min=1s,\
                rto.granularity=200ms,nagle=off",
     },

@@ -5,7 +5,7 @@ use crate::tcp::congestion::{InitialWindowUse, Probing};
 use crate::tcp::connection::Opening;
 use crate::tcp::pacing::Pacing;
 use crate::tcp::receiver::AckPolicy;
-use crate::tcp::recovery::Algorithm;
+use crate::tcp::recovery::RecoveryAlgorithm;
 use crate::tcp::rtt::RtoConfig;
 use crate::tcp::sender::{InitialWindow, Reduction, SenderConfig};
 use crate::text::Choice;
@@ -154,7 +154,7 @@ fn a_text_changes_what_it_names() {
     assert_eq!(config(""), ConnectionConfig::default());
     let given = config("linux, iw=4, recovery=newreno, rto.min=1s, ecn=on");
     assert_eq!(given.sender.initial_window, InitialWindow::Segments(4));
-    assert_eq!(given.sender.algorithm, Algorithm::NewReno);
+    assert_eq!(given.sender.algorithm, RecoveryAlgorithm::NewReno);
     assert_eq!(given.sender.rto.min, Duration::from_secs(1));
     assert!(given.ecn);
     assert_eq!(given.receive_buffer_max, Some(16 << 20));

@@ -1,12 +1,12 @@
 //! What acknowledgments report beyond the next expected byte: SACK blocks (RFC 2018) and
 //! duplicates (RFC 2883).
 
-use super::{MAX_BLOCKS, Owed, Receiver};
+use super::{MAX_BLOCKS, PendingAck, Receiver};
 use arrayvec::ArrayVec;
 use std::ops::Range;
 
 impl Receiver {
-    /// Puts a range of `beyond` in front of those to be reported (RFC 2018, 4), in the place of
+    /// Puts a range of `out_of_order` in front of those to be reported (RFC 2018, 4), in the place of
     /// those that have become parts of it.
     pub(super) fn touch(&mut self, range: Range<u64>) {
         self.recent.retain(|other| !range.contains(&other.start));
@@ -19,7 +19,7 @@ impl Receiver {
     pub fn note_duplicates(&mut self, data: &Range<u64>) {
         let below = data.start..data.end.min(self.rcv_nxt);
         let duplicate = if below.is_empty() {
-            let Some(held) = self.beyond.containing(data.start) else { return };
+            let Some(held) = self.out_of_order.containing(data.start) else { return };
             // The block that holds it is to follow the report.
             let duplicate = data.start..data.end.min(held.end);
             self.touch(held);
@@ -30,7 +30,7 @@ impl Receiver {
         if !duplicate.is_empty() {
             self.duplicate_bytes += duplicate.end - duplicate.start;
             self.duplicate = Some(duplicate);
-            self.owed = Owed::Now;
+            self.pending_ack = PendingAck::Now;
         }
     }
 
@@ -46,7 +46,7 @@ impl Receiver {
         // so can the sender tell a report above the acknowledgment from a plain block.
         blocks.extend(self.duplicate.take());
         let reports = blocks.len();
-        for mut range in self.recent.iter().cloned().chain(self.beyond.iter()) {
+        for mut range in self.recent.iter().cloned().chain(self.out_of_order.iter()) {
             if blocks.len() >= room {
                 break;
             }
@@ -62,6 +62,6 @@ impl Receiver {
 
     /// Whether SACK blocks are waiting to be told.
     pub fn has_sack_blocks(&self) -> bool {
-        self.config.sack && (!self.beyond.is_empty() || self.duplicate.is_some())
+        self.config.sack && (!self.out_of_order.is_empty() || self.duplicate.is_some())
     }
 }

@@ -94,12 +94,12 @@ fn single_bytes_far_apart_do_not_grow_memory_without_bound() {
     for offset in (3..100_000).step_by(2) {
         receiver.on_data(at(0), offset..offset + 1, false);
     }
-    assert!(receiver.beyond().len() <= MAX_RANGES);
+    assert!(receiver.out_of_order().len() <= MAX_RANGES);
     // What is refused comes in once it is in order, or joins what is held.
-    let held = receiver.beyond().covered();
+    let held = receiver.out_of_order().covered();
     assert!(receiver.on_data(at(1), 99_999..100_000, false).store.is_empty());
     assert_eq!(receiver.on_data(at(1), 4..5, false).store, 4..5);
-    assert_eq!(receiver.beyond().covered(), held + 1);
+    assert_eq!(receiver.out_of_order().covered(), held + 1);
     assert!(receiver.on_data(at(2), 1..100_000, false).advanced);
     assert_eq!(receiver.rcv_nxt(), 100_000);
 }

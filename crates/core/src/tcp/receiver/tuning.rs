@@ -61,7 +61,7 @@ pub struct Observed {
     /// The next offset that is expected.
     pub rcv_nxt: u64,
     /// One past the last offset that was promised to the peer.
-    pub promised: u64,
+    pub rcv_adv: u64,
     /// The next offset that the application reads.
     pub read: u64,
     /// The timestamp that it echoes, and how long ago that was sent.
@@ -162,7 +162,7 @@ impl AutoTuning {
 
     /// A whole window has arrived. A sender that had less to send took longer, so that only the least counts.
     fn measure_by_window(&mut self, observed: &Observed) {
-        let Observed { now, rcv_nxt, promised, .. } = *observed;
+        let Observed { now, rcv_nxt, rcv_adv, .. } = *observed;
         if let Some((began, end)) = self.window {
             if rcv_nxt < end {
                 return;
@@ -170,7 +170,7 @@ impl AutoTuning {
             let took = now.saturating_since(began).max(Duration::from_micros(1));
             self.rtt = Some(self.rtt.map_or(took, |rtt| rtt.min(took)));
         }
-        self.window = Some((now, promised.max(rcv_nxt + 1)));
+        self.window = Some((now, rcv_adv.max(rcv_nxt + 1)));
     }
 }
 
@@ -191,7 +191,7 @@ mod tests {
     /// A full segment has come, behind which `end` is expected, and all before it had been read.
     fn full(millis: u64, end: u64, echoed: Option<(u32, Duration)>) -> Observed {
         let (now, read) = (at(millis), end - MSS);
-        Observed { now, len: MSS, opening: MSS, rcv_nxt: end, promised: end + 65_536, read, echoed }
+        Observed { now, len: MSS, opening: MSS, rcv_nxt: end, rcv_adv: end + 65_536, read, echoed }
     }
 
     /// `segments` come at `millis` and are read at once.
@@ -307,8 +307,8 @@ mod tests {
     #[test]
     fn without_timestamps_the_fastest_window_is_the_round_trip() {
         let mut tuning = AutoTuning::new(at(0), MSS, 65_536, 1 << 20);
-        let mut came = |millis, end, promised| {
-            tuning.on_data(&Observed { promised, ..full(millis, end, None) });
+        let mut came = |millis, end, rcv_adv| {
+            tuning.on_data(&Observed { rcv_adv, ..full(millis, end, None) });
             tuning.rtt().map(|rtt| rtt.as_millis())
         };
         assert_eq!(came(50, 2001, 10_001), None);

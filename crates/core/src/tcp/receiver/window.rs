@@ -1,6 +1,6 @@
 //! How far the window opens, and what its field says (RFC 9293, 3.8.6.2.2; RFC 7323, 2.4).
 
-use super::{AT_FULL_WINDOW, Owed, Receiver};
+use super::{AT_FULL_WINDOW, PendingAck, Receiver};
 use crate::time::Instant;
 
 /// In steps of so many segments a closed window opens: with an acknowledgment for every second one of them, a
@@ -17,7 +17,7 @@ impl Receiver {
     pub fn set_limit(&mut self, limit: u64) {
         let opens = self.opens(limit);
         if (self.is_closed() && opens >= self.silly()) || opens >= self.considerable() {
-            self.owed = Owed::Now;
+            self.pending_ack = PendingAck::Now;
         }
     }
 
@@ -27,9 +27,10 @@ impl Receiver {
         let opens = self.opens(limit);
         let closed = self.is_closed();
         if opens >= if closed { self.step(STEP) } else { self.considerable() } {
-            self.owed = Owed::Now;
-        } else if closed && opens >= self.step(MIN_STEP) && self.owed == Owed::Nothing {
-            self.owed = Owed::By(now + AT_FULL_WINDOW);
+            self.pending_ack = PendingAck::Now;
+        } else if closed && opens >= self.step(MIN_STEP) && self.pending_ack == PendingAck::Nothing
+        {
+            self.pending_ack = PendingAck::By(now + AT_FULL_WINDOW);
         }
     }
 
@@ -91,7 +92,8 @@ impl Receiver {
     /// promised is accepted.
     pub fn acknowledge(&mut self) -> u16 {
         self.divided = self.next_division();
-        self.owed = if self.divided.is_some() { Owed::Now } else { Owed::Nothing };
+        self.pending_ack =
+            if self.divided.is_some() { PendingAck::Now } else { PendingAck::Nothing };
         self.unacknowledged = 0;
         let next = self.ack_offset();
         self.last_ack_sent = next;
@@ -101,7 +103,7 @@ impl Receiver {
         let unit = 1u64 << self.config.window_shift;
         let units = self.firm.saturating_sub(next).div_ceil(unit);
         let field = u16::try_from(units).unwrap_or(u16::MAX);
-        self.promised = self.promised.max(next + u64::from(field) * unit);
+        self.rcv_adv = self.rcv_adv.max(next + u64::from(field) * unit);
         field
     }
 }

@@ -5,7 +5,7 @@ use super::{
     Fack, FalseRetransmits, FullWindow, NewReno, NewRenoVariant, PartialTimer, Rack, Recovery,
     Reno, Sack, SackReno, Tahoe,
 };
-use crate::condensed::Reader;
+use crate::snapshot::Reader;
 use crate::text::{Choice, TextError};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -25,7 +25,7 @@ use strum::VariantArray;
     strum::IntoStaticStr,
 )]
 #[strum(serialize_all = "kebab-case")]
-pub enum Algorithm {
+pub enum RecoveryAlgorithm {
     /// Fast retransmit, then slow start.
     Tahoe,
     /// Fast recovery up to the first new acknowledgment (RFC 2581).
@@ -62,94 +62,98 @@ pub enum Algorithm {
     RackPto,
 }
 
-impl Algorithm {
+impl RecoveryAlgorithm {
     /// Every algorithm.
-    pub const ALL: &[Algorithm] = Algorithm::VARIANTS;
+    pub const ALL: &[RecoveryAlgorithm] = RecoveryAlgorithm::VARIANTS;
 
     /// A fresh instance.
     pub fn recovery(self) -> Box<dyn Recovery> {
         match self {
-            Algorithm::Tahoe => Box::new(Tahoe::default()),
-            Algorithm::Reno => Box::new(Reno::default()),
-            Algorithm::NewReno => Box::new(NewReno::default()),
-            Algorithm::NewRenoImpatient => Box::new(NewReno::new(NewRenoVariant {
+            RecoveryAlgorithm::Tahoe => Box::new(Tahoe::default()),
+            RecoveryAlgorithm::Reno => Box::new(Reno::default()),
+            RecoveryAlgorithm::NewReno => Box::new(NewReno::default()),
+            RecoveryAlgorithm::NewRenoImpatient => Box::new(NewReno::new(NewRenoVariant {
                 partial_timer: PartialTimer::Impatient,
                 ..NewRenoVariant::STEADY
             })),
-            Algorithm::NewRenoLessCareful => Box::new(NewReno::new(NewRenoVariant {
+            RecoveryAlgorithm::NewRenoLessCareful => Box::new(NewReno::new(NewRenoVariant {
                 false_retransmits: FalseRetransmits::LessCareful,
                 ..NewRenoVariant::STEADY
             })),
-            Algorithm::NewRenoAckHeuristic => Box::new(NewReno::new(NewRenoVariant {
+            RecoveryAlgorithm::NewRenoAckHeuristic => Box::new(NewReno::new(NewRenoVariant {
                 false_retransmits: FalseRetransmits::AckHeuristic,
                 ..NewRenoVariant::STEADY
             })),
-            Algorithm::NewRenoTimestampHeuristic => Box::new(NewReno::new(NewRenoVariant {
-                false_retransmits: FalseRetransmits::TimestampHeuristic,
-                ..NewRenoVariant::STEADY
-            })),
-            Algorithm::NewRenoBurst => Box::new(NewReno::new(NewRenoVariant {
+            RecoveryAlgorithm::NewRenoTimestampHeuristic => {
+                Box::new(NewReno::new(NewRenoVariant {
+                    false_retransmits: FalseRetransmits::TimestampHeuristic,
+                    ..NewRenoVariant::STEADY
+                }))
+            }
+            RecoveryAlgorithm::NewRenoBurst => Box::new(NewReno::new(NewRenoVariant {
                 full_window: FullWindow::Ssthresh,
                 ..NewRenoVariant::STEADY
             })),
-            Algorithm::Sack => Box::new(Sack::default()),
-            Algorithm::SackReno => Box::new(SackReno::default()),
-            Algorithm::Fack => Box::new(Fack::new(true)),
-            Algorithm::FackAbrupt => Box::new(Fack::new(false)),
-            Algorithm::Rack => Box::new(Rack::default()),
-            Algorithm::RackPto => Box::new(Rack::with_probe_timeouts()),
+            RecoveryAlgorithm::Sack => Box::new(Sack::default()),
+            RecoveryAlgorithm::SackReno => Box::new(SackReno::default()),
+            RecoveryAlgorithm::Fack => Box::new(Fack::new(true)),
+            RecoveryAlgorithm::FackAbrupt => Box::new(Fack::new(false)),
+            RecoveryAlgorithm::Rack => Box::new(Rack::default()),
+            RecoveryAlgorithm::RackPto => Box::new(Rack::with_probe_timeouts()),
         }
     }
 
     /// An instance as it was condensed.
-    pub(in crate::tcp) fn wake(self, from: &mut Reader<'_>) -> Box<dyn Recovery> {
+    pub(in crate::tcp) fn restore(self, from: &mut Reader<'_>) -> Box<dyn Recovery> {
         match self {
-            Algorithm::Tahoe => Box::new(from.take::<Tahoe>()),
-            Algorithm::Reno => Box::new(from.take::<Reno>()),
-            Algorithm::NewReno
-            | Algorithm::NewRenoImpatient
-            | Algorithm::NewRenoLessCareful
-            | Algorithm::NewRenoAckHeuristic
-            | Algorithm::NewRenoTimestampHeuristic
-            | Algorithm::NewRenoBurst => Box::new(from.take::<NewReno>()),
-            Algorithm::Sack => Box::new(from.take::<Sack>()),
-            Algorithm::SackReno => Box::new(from.take::<SackReno>()),
-            Algorithm::Fack | Algorithm::FackAbrupt => Box::new(from.take::<Fack>()),
-            Algorithm::Rack | Algorithm::RackPto => Box::new(from.take::<Rack>()),
+            RecoveryAlgorithm::Tahoe => Box::new(from.take::<Tahoe>()),
+            RecoveryAlgorithm::Reno => Box::new(from.take::<Reno>()),
+            RecoveryAlgorithm::NewReno
+            | RecoveryAlgorithm::NewRenoImpatient
+            | RecoveryAlgorithm::NewRenoLessCareful
+            | RecoveryAlgorithm::NewRenoAckHeuristic
+            | RecoveryAlgorithm::NewRenoTimestampHeuristic
+            | RecoveryAlgorithm::NewRenoBurst => Box::new(from.take::<NewReno>()),
+            RecoveryAlgorithm::Sack => Box::new(from.take::<Sack>()),
+            RecoveryAlgorithm::SackReno => Box::new(from.take::<SackReno>()),
+            RecoveryAlgorithm::Fack | RecoveryAlgorithm::FackAbrupt => {
+                Box::new(from.take::<Fack>())
+            }
+            RecoveryAlgorithm::Rack | RecoveryAlgorithm::RackPto => Box::new(from.take::<Rack>()),
         }
     }
 
     /// Whether it works only where SACK was agreed on.
     pub fn needs_sack(self) -> bool {
         match self {
-            Algorithm::Tahoe
-            | Algorithm::Reno
-            | Algorithm::NewReno
-            | Algorithm::NewRenoImpatient
-            | Algorithm::NewRenoLessCareful
-            | Algorithm::NewRenoAckHeuristic
-            | Algorithm::NewRenoTimestampHeuristic
-            | Algorithm::NewRenoBurst => false,
-            Algorithm::Sack
-            | Algorithm::SackReno
-            | Algorithm::Fack
-            | Algorithm::FackAbrupt
-            | Algorithm::Rack
-            | Algorithm::RackPto => true,
+            RecoveryAlgorithm::Tahoe
+            | RecoveryAlgorithm::Reno
+            | RecoveryAlgorithm::NewReno
+            | RecoveryAlgorithm::NewRenoImpatient
+            | RecoveryAlgorithm::NewRenoLessCareful
+            | RecoveryAlgorithm::NewRenoAckHeuristic
+            | RecoveryAlgorithm::NewRenoTimestampHeuristic
+            | RecoveryAlgorithm::NewRenoBurst => false,
+            RecoveryAlgorithm::Sack
+            | RecoveryAlgorithm::SackReno
+            | RecoveryAlgorithm::Fack
+            | RecoveryAlgorithm::FackAbrupt
+            | RecoveryAlgorithm::Rack
+            | RecoveryAlgorithm::RackPto => true,
         }
     }
 }
 
-impl fmt::Display for Algorithm {
+impl fmt::Display for RecoveryAlgorithm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
 }
 
-impl FromStr for Algorithm {
+impl FromStr for RecoveryAlgorithm {
     type Err = TextError;
-    fn from_str(text: &str) -> Result<Algorithm, TextError> {
-        Algorithm::read("loss recovery", text)
+    fn from_str(text: &str) -> Result<RecoveryAlgorithm, TextError> {
+        RecoveryAlgorithm::read("loss recovery", text)
     }
 }
 
@@ -159,11 +163,11 @@ mod tests {
 
     #[test]
     fn names_are_read_and_written() {
-        for algorithm in Algorithm::ALL {
+        for algorithm in RecoveryAlgorithm::ALL {
             assert_eq!(algorithm.to_string().parse(), Ok(*algorithm));
         }
-        assert_eq!("sack-reno".parse(), Ok(Algorithm::SackReno));
-        let message = "fast".parse::<Algorithm>().unwrap_err().to_string();
+        assert_eq!("sack-reno".parse(), Ok(RecoveryAlgorithm::SackReno));
+        let message = "fast".parse::<RecoveryAlgorithm>().unwrap_err().to_string();
         assert!(message.contains("`fast`") && message.contains("newreno"), "{message}");
     }
 }

@@ -14,7 +14,7 @@
 //! Not here: the paper's correction for overdamping, which lets slow start's window, doubled since
 //! the loss, be halved twice. That is for congestion control to do.
 
-use super::{AckFacts, DUP_THRESH, Episode, Recovery, Verdict};
+use super::{AckSummary, DUP_THRESH, Episode, Recovery, Verdict};
 use crate::tcp::ledger::Ledger;
 use serde::{Deserialize, Serialize};
 
@@ -71,7 +71,7 @@ impl Fack {
 }
 
 impl Recovery for Fack {
-    fn on_ack(&mut self, facts: &AckFacts, ledger: &Ledger) -> Verdict {
+    fn on_ack(&mut self, facts: &AckSummary, ledger: &Ledger) -> Verdict {
         let mut verdict = Verdict::default();
         let una = ledger.snd_una();
         if facts.acked > 0 {

@@ -14,7 +14,7 @@ mod tahoe;
 #[cfg(test)]
 mod tests;
 
-pub use algorithm::Algorithm;
+pub use algorithm::RecoveryAlgorithm;
 pub use fack::Fack;
 pub use newreno::{FalseRetransmits, FullWindow, NewReno, NewRenoVariant, PartialTimer};
 pub use rack::Rack;
@@ -25,7 +25,7 @@ pub use tahoe::Tahoe;
 
 use super::delivery_rate::RateSample;
 use super::ledger::{Arrived, Ledger};
-use crate::condensed::Condense;
+use crate::snapshot::Snapshot;
 use crate::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -39,7 +39,7 @@ pub const DUP_THRESH: u32 = 3;
 pub struct Timing {
     /// Smoothed round-trip time.
     pub srtt: Option<Duration>,
-    /// The least round-trip time seen.
+    /// The minimum round-trip time seen.
     pub min_rtt: Option<Duration>,
     /// The smoothed deviation of round-trip times.
     pub rttvar: Duration,
@@ -49,7 +49,7 @@ pub struct Timing {
 
 /// What one acknowledgment said, after the ledger has taken it.
 #[derive(Debug, Clone)]
-pub struct AckFacts {
+pub struct AckSummary {
     /// When it came.
     pub now: Instant,
     /// Bytes newly acknowledged cumulatively.
@@ -165,9 +165,9 @@ pub enum Next {
 }
 
 /// A loss recovery algorithm.
-pub trait Recovery: fmt::Debug + Condense + Send {
+pub trait Recovery: fmt::Debug + Snapshot + Send {
     /// Judges an acknowledgment that the ledger has taken.
-    fn on_ack(&mut self, facts: &AckFacts, ledger: &Ledger) -> Verdict;
+    fn on_ack(&mut self, facts: &AckSummary, ledger: &Ledger) -> Verdict;
 
     /// What is lost because the retransmission timer has expired: all that is outstanding, unless
     /// the algorithm knows better. The first segment is always among it.

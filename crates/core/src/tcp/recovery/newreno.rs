@@ -6,7 +6,7 @@
 //!
 //! The RFCs leave three things open; [`NewRenoVariant`] settles them.
 
-use super::{AckFacts, DUP_THRESH, Episode, Recovery, Verdict, first_segment};
+use super::{AckSummary, DUP_THRESH, Episode, Recovery, Verdict, first_segment};
 use crate::tcp::ledger::Ledger;
 use serde::{Deserialize, Serialize};
 
@@ -140,7 +140,7 @@ impl Default for NewReno {
 }
 
 impl Recovery for NewReno {
-    fn on_ack(&mut self, facts: &AckFacts, ledger: &Ledger) -> Verdict {
+    fn on_ack(&mut self, facts: &AckSummary, ledger: &Ledger) -> Verdict {
         let recover_reached = self.recover.is_none_or(|recover| ledger.snd_una() >= recover);
         if facts.acked > 0 {
             self.dup_acks = 0;
@@ -180,8 +180,8 @@ impl Recovery for NewReno {
         if self.in_recovery || may_enter || self.dup_acks < DUP_THRESH {
             // Outside recovery limited transmit stops at two segments (RFC 3042). One segment at
             // least is missing, however many duplicates come (RFC 5681, 3.2, step 4, last words).
-            let most = ledger.flight_size().saturating_sub(facts.smss);
-            self.left_network = (self.left_network + facts.smss).min(most);
+            let max = ledger.flight_size().saturating_sub(facts.smss);
+            self.left_network = (self.left_network + facts.smss).min(max);
         }
         if self.dup_acks == DUP_THRESH && !self.in_recovery && may_enter {
             self.in_recovery = true;

@@ -16,7 +16,7 @@
 
 mod probes;
 
-use super::{AckFacts, DUP_THRESH, Episode, Recovery, SentFacts, Timing, Verdict};
+use super::{AckSummary, DUP_THRESH, Episode, Recovery, SentFacts, Timing, Verdict};
 use crate::tcp::ledger::{Ledger, Record};
 use crate::time::{Duration, Instant};
 use probes::{Probes, Style};
@@ -26,7 +26,7 @@ use std::ops::Range;
 
 /// What is under way until [`Rack::recovery_point`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-enum State {
+enum RackState {
     Open,
     FastRecovery,
     TimeoutRecovery,
@@ -53,7 +53,7 @@ pub struct Rack {
     reo_wnd_persist: u32,
     dsack_round: Option<u64>,
     reordering_timer: Option<Instant>,
-    state: State,
+    state: RackState,
     recovery_point: u64,
     /// When congestion control was last told of a loss.
     told_at: Instant,
@@ -73,7 +73,7 @@ impl Default for Rack {
             reo_wnd_persist: 0,
             dsack_round: None,
             reordering_timer: None,
-            state: State::Open,
+            state: RackState::Open,
             recovery_point: 0,
             told_at: Instant::ZERO,
             probes: Probes::default(),
@@ -91,13 +91,13 @@ impl Rack {
     const PERSIST: u32 = 16;
 
     /// 6.2, steps 1 to 3: the most recently sent segment that has arrived, and reordering.
-    fn update(&mut self, facts: &AckFacts, ledger: &Ledger) {
+    fn update(&mut self, facts: &AckSummary, ledger: &Ledger) {
         let arrived = &facts.arrived;
-        // A retransmission that seems to have arrived within less than the least round-trip time
+        // A retransmission that seems to have arrived within less than the minimum round-trip time
         // has not: it is the original that was acknowledged.
         let possible = |sent: &Sent| {
             let rtt = facts.now.saturating_since(sent.0);
-            facts.timing.min_rtt.is_none_or(|least| rtt >= least)
+            facts.timing.min_rtt.is_none_or(|min| rtt >= min)
         };
         if let Some(sent) = arrived.once.max(arrived.again.filter(possible)) {
             // RACK.rtt is of this acknowledgment, though something sent later has arrived before.
@@ -113,7 +113,7 @@ impl Rack {
 
     /// 6.2, step 4: duplicates tell that the window was too small, recoveries without them that
     /// it need not be so wide.
-    fn adapt_window(&mut self, facts: &AckFacts, ledger: &Ledger, exiting: bool) {
+    fn adapt_window(&mut self, facts: &AckSummary, ledger: &Ledger, exiting: bool) {
         if self.dsack_round.is_some_and(|round| ledger.snd_una() >= round) {
             self.dsack_round = None;
         }
@@ -131,12 +131,12 @@ impl Rack {
 
     /// 6.2, step 4: how long a segment may stay away when a later one has arrived.
     fn reordering_window(&self, timing: &Timing, ledger: &Ledger, smss: u64) -> Duration {
-        let losing = || self.state != State::Open || three_are_sacked(ledger, smss);
+        let losing = || self.state != RackState::Open || three_are_sacked(ledger, smss);
         if !self.reordering_seen && losing() {
             return Duration::ZERO;
         }
-        let least = timing.min_rtt.unwrap_or_default();
-        let window = least.saturating_mul(self.reo_wnd_mult) / 4;
+        let min = timing.min_rtt.unwrap_or_default();
+        let window = min.saturating_mul(self.reo_wnd_mult) / 4;
         timing.srtt.map_or(window, |srtt| window.min(srtt))
     }
 
@@ -170,8 +170,8 @@ impl Rack {
         let mut verdict = Verdict { episode, ..Verdict::default() };
         if !lost.ranges.is_empty() {
             self.probes.disarm();
-            if self.state == State::Open {
-                self.state = State::FastRecovery;
+            if self.state == RackState::Open {
+                self.state = RackState::FastRecovery;
                 self.recovery_point = ledger.snd_nxt();
                 self.told_at = now;
                 self.probes.init();
@@ -198,7 +198,7 @@ impl Rack {
     }
 
     fn may_probe(&self, ledger: &Ledger) -> bool {
-        self.probes.may_be_sent(self.state == State::Open, ledger)
+        self.probes.may_be_sent(self.state == RackState::Open, ledger)
     }
 }
 
@@ -238,25 +238,25 @@ fn is_current(record: &Record, sent_at: Instant) -> bool {
 /// Whether what now arrives left before the first segment was last retransmitted: so that one cannot have
 /// been answered yet. The timer does not count the time until then, or a queue that grows would make it
 /// expire (as Linux's `tcp_clean_rtx_queue`).
-fn precedes_the_first(facts: &AckFacts, ledger: &Ledger) -> bool {
+fn precedes_the_first(facts: &AckSummary, ledger: &Ledger) -> bool {
     let first = ledger.record_at(ledger.snd_una());
     let newest = facts.arrived.once.filter(|_| facts.sacked > 0);
     newest.zip(first).is_some_and(|((sent_at, _), first)| sent_at < first.sent_at)
 }
 
 impl Recovery for Rack {
-    fn on_ack(&mut self, facts: &AckFacts, ledger: &Ledger) -> Verdict {
+    fn on_ack(&mut self, facts: &AckSummary, ledger: &Ledger) -> Verdict {
         self.update(facts, ledger);
-        let exiting = self.state != State::Open && ledger.snd_una() >= self.recovery_point;
+        let exiting = self.state != RackState::Open && ledger.snd_una() >= self.recovery_point;
         let was = self.state;
         if exiting {
-            self.state = State::Open;
+            self.state = RackState::Open;
         }
         self.adapt_window(facts, ledger, exiting);
         self.reo_wnd = self.reordering_window(&facts.timing, ledger, facts.smss);
         let lost = self.detect_loss(facts.now, ledger);
-        let repaired = self.probes.process_ack(facts, ledger) && was == State::Open;
-        let episode = match (exiting && was == State::FastRecovery, repaired) {
+        let repaired = self.probes.process_ack(facts, ledger) && was == RackState::Open;
+        let episode = match (exiting && was == RackState::FastRecovery, repaired) {
             (true, _) => Episode::Exit,
             (false, true) => Episode::Repaired,
             (false, false) => Episode::Unchanged,
@@ -283,7 +283,7 @@ impl Recovery for Rack {
     }
 
     fn on_timeout(&mut self, ledger: &Ledger) {
-        self.state = State::TimeoutRecovery;
+        self.state = RackState::TimeoutRecovery;
         self.recovery_point = ledger.snd_nxt();
         self.reordering_timer = None;
         self.probes.time_out();
@@ -292,8 +292,8 @@ impl Recovery for Rack {
 
     fn on_undo(&mut self, ledger: &Ledger) {
         // What overtook a segment that was not lost has reordered it.
-        self.reordering_seen |= self.state == State::FastRecovery;
-        self.state = State::Open;
+        self.reordering_seen |= self.state == RackState::FastRecovery;
+        self.state = RackState::Open;
         self.begin_from(ledger);
     }
 
@@ -320,12 +320,12 @@ impl Recovery for Rack {
         if self.probes.is_due(now) {
             // 7.3: whether or not it can be sent.
             verdict.restart_timer = ledger.flight_size() > 0;
-            verdict.probe = self.probes.expire(now, self.state == State::Open, timing, ledger);
+            verdict.probe = self.probes.expire(now, self.state == RackState::Open, timing, ledger);
         }
         verdict
     }
 
     fn in_recovery(&self) -> bool {
-        self.state == State::FastRecovery
+        self.state == RackState::FastRecovery
     }
 }

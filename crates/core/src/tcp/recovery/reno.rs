@@ -8,7 +8,7 @@
 //! The window is not inflated for duplicate acknowledgments; the bytes in flight are fewer by as
 //! much instead, as in [`super::NewReno`].
 
-use super::{AckFacts, DUP_THRESH, Episode, Recovery, Verdict};
+use super::{AckSummary, DUP_THRESH, Episode, Recovery, Verdict};
 use crate::tcp::ledger::Ledger;
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,7 @@ pub struct Reno {
 }
 
 impl Recovery for Reno {
-    fn on_ack(&mut self, facts: &AckFacts, ledger: &Ledger) -> Verdict {
+    fn on_ack(&mut self, facts: &AckSummary, ledger: &Ledger) -> Verdict {
         if facts.acked > 0 {
             let was_in_recovery = std::mem::take(self).in_recovery;
             // Step 5: deflate the window to ssthresh.

@@ -3,7 +3,7 @@
 //! `IsLost` is kept as one offset, the edge below which all that is not sacked is lost: it only
 //! moves forward, so each segment is marked once, however many are in flight.
 
-use super::{AckFacts, DUP_THRESH, Episode, Next, Recovery, SentFacts, Verdict};
+use super::{AckSummary, DUP_THRESH, Episode, Next, Recovery, SentFacts, Verdict};
 use crate::tcp::ledger::Ledger;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -41,7 +41,7 @@ impl Sack {
 }
 
 impl Recovery for Sack {
-    fn on_ack(&mut self, facts: &AckFacts, ledger: &Ledger) -> Verdict {
+    fn on_ack(&mut self, facts: &AckSummary, ledger: &Ledger) -> Verdict {
         let mut verdict = Verdict::default();
         let una = ledger.snd_una();
         if facts.acked > 0 {

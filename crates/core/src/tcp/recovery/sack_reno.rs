@@ -7,7 +7,7 @@
 //! "SACK-NewReno".
 
 use super::sack::is_lost_edge;
-use super::{AckFacts, DUP_THRESH, Episode, Recovery, SentFacts, Verdict, first_segment};
+use super::{AckSummary, DUP_THRESH, Episode, Recovery, SentFacts, Verdict, first_segment};
 use crate::tcp::ledger::Ledger;
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +24,7 @@ pub struct SackReno {
 }
 
 impl Recovery for SackReno {
-    fn on_ack(&mut self, facts: &AckFacts, ledger: &Ledger) -> Verdict {
+    fn on_ack(&mut self, facts: &AckSummary, ledger: &Ledger) -> Verdict {
         let mut verdict = Verdict::default();
         let una = ledger.snd_una();
         if facts.acked > 0 {

@@ -8,7 +8,7 @@
 //! those that acknowledge no more than what was outstanding at the last loss begin nothing;
 //! otherwise a long queue keeps the sender going round for ever.
 
-use super::{AckFacts, DUP_THRESH, Episode, Recovery, Verdict};
+use super::{AckSummary, DUP_THRESH, Episode, Recovery, Verdict};
 use crate::tcp::ledger::Ledger;
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +21,7 @@ pub struct Tahoe {
 }
 
 impl Recovery for Tahoe {
-    fn on_ack(&mut self, facts: &AckFacts, ledger: &Ledger) -> Verdict {
+    fn on_ack(&mut self, facts: &AckSummary, ledger: &Ledger) -> Verdict {
         if facts.acked > 0 {
             self.dup_acks = 0;
         }

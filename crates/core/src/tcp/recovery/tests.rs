@@ -1,7 +1,7 @@
 //! Scripts of acknowledgments, segment by segment, in virtual time, for every algorithm that is
 //! not tried beside the sender.
 
-use super::Algorithm;
+use super::RecoveryAlgorithm;
 use crate::tcp::sender::{Ack, InitialWindow, Sender, SenderConfig};
 use crate::time::{Duration, Instant};
 use std::ops::Range;
@@ -21,7 +21,7 @@ struct Script {
 
 impl Script {
     /// After a handshake that took 100 ms.
-    fn new(algorithm: Algorithm, initial_window: u32, segments: u64) -> Script {
+    fn new(algorithm: RecoveryAlgorithm, initial_window: u32, segments: u64) -> Script {
         let config = SenderConfig {
             smss: SMSS,
             max_burst: SMSS,
@@ -90,7 +90,7 @@ impl Script {
 
 #[test]
 fn tahoe_begins_anew_with_one_segment() {
-    let mut script = Script::new(Algorithm::Tahoe, 10, 40);
+    let mut script = Script::new(RecoveryAlgorithm::Tahoe, 10, 40);
     assert_eq!(script.sends(), (0..10).collect::<Vec<_>>());
     // Segment 0 is lost. Nothing leaves for the first duplicates, nor for those after the third.
     script.wait_until(at(100));
@@ -106,7 +106,7 @@ fn tahoe_begins_anew_with_one_segment() {
 
 #[test]
 fn tahoe_sends_all_again_that_is_not_acknowledged() {
-    let mut script = Script::new(Algorithm::Tahoe, 10, 40);
+    let mut script = Script::new(RecoveryAlgorithm::Tahoe, 10, 40);
     script.sends();
     script.wait_until(at(100));
     script.acks(0, 3);
@@ -121,7 +121,7 @@ fn tahoe_sends_all_again_that_is_not_acknowledged() {
 #[test]
 fn reno_leaves_recovery_with_the_first_new_acknowledgment() {
     // RFC 2581, 3.2.
-    let mut script = Script::new(Algorithm::Reno, 10, 60);
+    let mut script = Script::new(RecoveryAlgorithm::Reno, 10, 60);
     script.sends();
     script.wait_until(at(100));
     // Segment 0 is lost: window 5 + 3 inflated; ten are outstanding, so the sixth to ninth
@@ -137,7 +137,7 @@ fn reno_leaves_recovery_with_the_first_new_acknowledgment() {
 
 #[test]
 fn reno_halves_for_every_loss_and_then_times_out() {
-    let mut script = Script::new(Algorithm::Reno, 20, 100);
+    let mut script = Script::new(RecoveryAlgorithm::Reno, 20, 100);
     script.sends();
     script.wait_until(at(100));
     // Segments 0, 4 and 8 are lost: seventeen duplicates.
@@ -161,7 +161,7 @@ fn reno_halves_for_every_loss_and_then_times_out() {
 }
 
 /// Four segments are retransmitted needlessly after a timeout; three duplicates come of them.
-fn needless_timeout(algorithm: Algorithm) -> u64 {
+fn needless_timeout(algorithm: RecoveryAlgorithm) -> u64 {
     let mut script = Script::new(algorithm, 8, 40);
     script.sends();
     script.time_out();
@@ -179,15 +179,15 @@ fn needless_timeout(algorithm: Algorithm) -> u64 {
 fn newreno_and_tahoe_avoid_false_fast_retransmits() {
     // RFC 6582, section 5: only acknowledgments beyond `recover` count; RFC 2582's less careful
     // variant, and Reno, enter.
-    assert_eq!(needless_timeout(Algorithm::NewReno), 0);
-    assert_eq!(needless_timeout(Algorithm::NewRenoLessCareful), 1);
-    assert_eq!(needless_timeout(Algorithm::Reno), 1);
-    assert_eq!(needless_timeout(Algorithm::Tahoe), 0);
+    assert_eq!(needless_timeout(RecoveryAlgorithm::NewReno), 0);
+    assert_eq!(needless_timeout(RecoveryAlgorithm::NewRenoLessCareful), 1);
+    assert_eq!(needless_timeout(RecoveryAlgorithm::Reno), 1);
+    assert_eq!(needless_timeout(RecoveryAlgorithm::Tahoe), 0);
 }
 
 /// Of twenty segments the timeout has sent 0 to 6 again, of which 0 to 2 have been acknowledged and
 /// 3 to 6 left at the moment that is returned, if there are timestamps.
-fn go_back_n(algorithm: Algorithm, timestamps: bool) -> (Script, Option<Instant>) {
+fn go_back_n(algorithm: RecoveryAlgorithm, timestamps: bool) -> (Script, Option<Instant>) {
     let mut script = Script::new(algorithm, 20, 60);
     assert_eq!(script.sends().len(), 20);
     assert_eq!(script.time_out(), [0]);
@@ -209,10 +209,10 @@ fn go_back_n(algorithm: Algorithm, timestamps: bool) -> (Script, Option<Instant>
 fn heuristics_find_a_lost_retransmission() {
     // RFC 6582, 4.1 and 4.2: 3 is lost again, 4 to 6 bring duplicates.
     for (algorithm, timestamps, fast) in [
-        (Algorithm::NewReno, true, false),
-        (Algorithm::NewRenoAckHeuristic, false, true),
-        (Algorithm::NewRenoTimestampHeuristic, true, true),
-        (Algorithm::NewRenoTimestampHeuristic, false, false),
+        (RecoveryAlgorithm::NewReno, true, false),
+        (RecoveryAlgorithm::NewRenoAckHeuristic, false, true),
+        (RecoveryAlgorithm::NewRenoTimestampHeuristic, true, true),
+        (RecoveryAlgorithm::NewRenoTimestampHeuristic, false, false),
     ] {
         let (mut script, echoed) = go_back_n(algorithm, timestamps);
         let sent: Vec<u64> = (0..3).flat_map(|_| script.take(3, &[], echoed)).collect();
@@ -226,10 +226,10 @@ fn heuristics_pass_over_needless_retransmissions() {
     // 0 to 3 were lost and no more: 3 is acknowledged with all that had arrived, and 4 to 6 bring
     // duplicates of that.
     for (algorithm, fast) in [
-        (Algorithm::NewReno, false),
-        (Algorithm::NewRenoLessCareful, true),
-        (Algorithm::NewRenoAckHeuristic, false),
-        (Algorithm::NewRenoTimestampHeuristic, false),
+        (RecoveryAlgorithm::NewReno, false),
+        (RecoveryAlgorithm::NewRenoLessCareful, true),
+        (RecoveryAlgorithm::NewRenoAckHeuristic, false),
+        (RecoveryAlgorithm::NewRenoTimestampHeuristic, false),
     ] {
         let (mut script, echoed) = go_back_n(algorithm, true);
         assert_eq!(script.take(20, &[], echoed)[0], 20, "new data");
@@ -246,7 +246,7 @@ fn heuristics_pass_over_needless_retransmissions() {
 
 /// Losses of segments 0, 4, 8, 12 in a window of 20; the times of the retransmission timer after
 /// the partial acknowledgments.
-fn deadlines(algorithm: Algorithm) -> Vec<Instant> {
+fn deadlines(algorithm: RecoveryAlgorithm) -> Vec<Instant> {
     let mut script = Script::new(algorithm, 20, 20);
     script.sends();
     script.wait_until(at(100));
@@ -263,13 +263,13 @@ fn deadlines(algorithm: Algorithm) -> Vec<Instant> {
 #[test]
 fn impatient_newreno_restarts_the_timer_once() {
     // RFC 6582, 3.2, step 3, and section 4. The timeout is 100 ms + 4·50 ms.
-    assert_eq!(deadlines(Algorithm::NewReno), [at(500), at(550), at(600)]);
-    assert_eq!(deadlines(Algorithm::NewRenoImpatient), [at(500), at(500), at(500)]);
+    assert_eq!(deadlines(RecoveryAlgorithm::NewReno), [at(500), at(550), at(600)]);
+    assert_eq!(deadlines(RecoveryAlgorithm::NewRenoImpatient), [at(500), at(500), at(500)]);
 }
 
 /// Segment 0 of 20 is lost, and the peer's window holds new data back meanwhile. What leaves with
 /// the full acknowledgment.
-fn end_of_recovery(algorithm: Algorithm) -> Vec<u64> {
+fn end_of_recovery(algorithm: RecoveryAlgorithm) -> Vec<u64> {
     let mut script = Script::new(algorithm, 20, 100);
     script.sends();
     // The window closes at what is outstanding; the update itself is no duplicate.
@@ -288,13 +288,13 @@ fn end_of_recovery(algorithm: Algorithm) -> Vec<u64> {
 fn the_end_of_recovery_brings_a_burst_only_where_asked_for() {
     // Henderson's figures 4.15 (correct: nothing is outstanding, so min(ssthresh, 2)) and 4.16
     // (incorrect).
-    assert_eq!(end_of_recovery(Algorithm::NewReno), [20, 21]);
-    assert_eq!(end_of_recovery(Algorithm::NewRenoBurst), (20..30).collect::<Vec<_>>());
+    assert_eq!(end_of_recovery(RecoveryAlgorithm::NewReno), [20, 21]);
+    assert_eq!(end_of_recovery(RecoveryAlgorithm::NewRenoBurst), (20..30).collect::<Vec<_>>());
 }
 
 /// Segments 0 and 18 of 20 are lost; the second loss comes to light in the round trip after the
 /// first. What leaves with the last acknowledgment, the windows, and the number of reductions.
-fn late_second_loss(algorithm: Algorithm) -> (Vec<u64>, (u64, u64), u64) {
+fn late_second_loss(algorithm: RecoveryAlgorithm) -> (Vec<u64>, (u64, u64), u64) {
     let mut script = Script::new(algorithm, 20, 100);
     script.sends();
     script.wait_until(at(100));
@@ -319,9 +319,9 @@ fn late_second_loss(algorithm: Algorithm) -> (Vec<u64>, (u64, u64), u64) {
 #[test]
 fn sack_reno_halves_for_each_loss_event_of_a_window() {
     // Henderson, 4.2: with SACK but Reno's episodes the window is cut several times.
-    let (_, windows, recoveries) = late_second_loss(Algorithm::Sack);
+    let (_, windows, recoveries) = late_second_loss(RecoveryAlgorithm::Sack);
     assert_eq!((windows, recoveries), ((10, 10), 1));
-    let (sent, windows, recoveries) = late_second_loss(Algorithm::SackReno);
+    let (sent, windows, recoveries) = late_second_loss(RecoveryAlgorithm::SackReno);
     assert_eq!(sent, [18]);
     assert_eq!((windows, recoveries), ((5, 5), 2));
 }
@@ -335,7 +335,7 @@ fn three_lost(script: &mut Script) -> Vec<Vec<u64>> {
 
 #[test]
 fn fack_begins_when_the_forward_acknowledgment_is_three_segments_ahead() {
-    let mut script = Script::new(Algorithm::FackAbrupt, 20, 100);
+    let mut script = Script::new(RecoveryAlgorithm::FackAbrupt, 20, 100);
     let sent = three_lost(&mut script);
     // The first duplicate says that three segments have left without arriving.
     assert_eq!(sent[0], [0]);
@@ -357,7 +357,7 @@ fn fack_begins_when_the_forward_acknowledgment_is_three_segments_ahead() {
 
 #[test]
 fn fack_ramps_the_window_down_over_the_round_trip() {
-    let mut script = Script::new(Algorithm::Fack, 20, 100);
+    let mut script = Script::new(RecoveryAlgorithm::Fack, 20, 100);
     let sent = three_lost(&mut script);
     // The retransmission makes awnd 17, of which 6 is excess: 11 for a window of 10. Then one
     // segment leaves for every two that have left the network, the losses first, until no excess
@@ -371,7 +371,7 @@ fn fack_ramps_the_window_down_over_the_round_trip() {
 
 #[test]
 fn fack_waits_while_segments_may_only_be_reordered() {
-    let mut script = Script::new(Algorithm::Fack, 20, 20);
+    let mut script = Script::new(RecoveryAlgorithm::Fack, 20, 20);
     script.sends();
     script.wait_until(at(100));
     script.ack_sack(0, std::slice::from_ref(&(1..2)));

@@ -6,8 +6,8 @@ use super::gate::{Forced, Waits};
 use super::reduction::Step;
 use super::timers::Running;
 use super::{Ack, AckOutcome, Sender};
-use crate::tcp::congestion::{Acked, Congested, Delivery};
-use crate::tcp::recovery::{AckFacts, Episode, Verdict};
+use crate::tcp::congestion::{AckSample, CongestionEvent, Delivery};
+use crate::tcp::recovery::{AckSummary, Episode, Verdict};
 use crate::tcp::timestamps;
 use crate::time::Instant;
 use std::ops::Range;
@@ -58,7 +58,7 @@ impl Sender {
             delivered.arrived.again = None;
         }
         let repeated = delivered.acked == 0 && !ack.occupies && !window_changed;
-        let facts = AckFacts {
+        let facts = AckSummary {
             now,
             acked: delivered.acked,
             sacked: delivered.sacked,
@@ -89,7 +89,7 @@ impl Sender {
 
     /// Lets recovery judge an acknowledgment, and congestion control hear of it. True if the
     /// retransmission timer is to run on.
-    fn judge(&mut self, facts: &AckFacts, in_flight: u64, limited: bool) -> bool {
+    fn judge(&mut self, facts: &AckSummary, in_flight: u64, limited: bool) -> bool {
         let was_in_recovery = self.flight.in_recovery();
         let flight_size = self.flight.size() + facts.acked;
         let verdict = self.flight.judge(facts);
@@ -103,7 +103,7 @@ impl Sender {
         // In recovery what is acknowledged was often reported before.
         let bytes = if was_in_recovery { newly } else { facts.acked };
         if unchanged && bytes > 0 && self.cwnd.grows(was_in_recovery) {
-            self.cwnd.on_ack(&Acked {
+            self.cwnd.on_ack(&AckSample {
                 now: facts.now,
                 bytes,
                 smss: facts.smss,
@@ -120,7 +120,7 @@ impl Sender {
 
     /// Congestion control hears of every acknowledgment that reports or shows something. The bytes that
     /// it newly reports.
-    fn tell_delivery(&mut self, facts: &AckFacts, in_flight_before: u64) -> u64 {
+    fn tell_delivery(&mut self, facts: &AckSummary, in_flight_before: u64) -> u64 {
         let Some(news) = self.cwnd.take_news(self.flight.ledger()) else { return 0 };
         let after_timeout = self.cwnd.is_after_timeout(self.flight.snd_una());
         let limits_itself = self.cwnd.tell(&Delivery {
@@ -147,17 +147,17 @@ impl Sender {
     }
 
     /// A congestion signal, with `flight_size` bytes outstanding before it.
-    pub(super) fn congested(&self, now: Instant, flight_size: u64) -> Congested {
+    pub(super) fn congestion_event(&self, now: Instant, flight_size: u64) -> CongestionEvent {
         // What limited transmit has added does not count (RFC 5681, 3.2).
         let flight_size = flight_size.min(self.cwnd());
-        Congested { now, flight_size, in_flight: self.in_flight(), smss: self.config.smss }
+        CongestionEvent { now, flight_size, in_flight: self.in_flight(), smss: self.config.smss }
     }
 
     /// Does what recovery has decided, with `flight_size` bytes outstanding before.
     pub(super) fn apply(&mut self, now: Instant, verdict: Verdict, flight_size: u64) {
         for range in verdict.lost {
             let cwnd = &mut self.cwnd;
-            self.flight.hold_lost(now, range, |lost| cwnd.lost(lost));
+            self.flight.mark_lost(now, range, |lost| cwnd.lost(lost));
         }
         if verdict.retransmit_now {
             self.gate.force(Forced::FirstLost);
@@ -173,8 +173,8 @@ impl Sender {
         }
         self.stats.recoveries += u64::from(matches!(episode, Episode::Enter | Episode::Restart));
         if episode != Episode::Unchanged {
-            let congested = self.congested(now, flight_size);
-            let sign = Sign { congested, flight: &self.flight, config: &self.config };
+            let event = self.congestion_event(now, flight_size);
+            let sign = Sign { event, flight: &self.flight, config: &self.config };
             self.cwnd.on_episode(episode, sign);
         }
     }

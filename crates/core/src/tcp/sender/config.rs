@@ -2,10 +2,10 @@
 
 use super::Reduction;
 use crate::tcp::congestion::{
-    Congestion, Control, Growth, InitialWindowUse, Probing, SlowStartConfig,
+    Congestion, CongestionAlgorithm, Growth, InitialWindowUse, Probing, SlowStartConfig,
 };
 use crate::tcp::pacing::Pacing;
-use crate::tcp::recovery::Algorithm;
+use crate::tcp::recovery::RecoveryAlgorithm;
 use crate::tcp::rtt::RtoConfig;
 use serde::{Deserialize, Serialize};
 
@@ -41,9 +41,9 @@ pub struct SenderConfig {
     /// Header bytes of each segment on the wire, which pacing counts along.
     pub overhead: u64,
     /// Loss recovery.
-    pub algorithm: Algorithm,
+    pub algorithm: RecoveryAlgorithm,
     /// Congestion control.
-    pub control: Control,
+    pub control: CongestionAlgorithm,
     /// How the window comes down in fast recovery.
     pub reduction: Reduction,
     /// Undo a reduction when timestamps (RFC 3522) or duplicate reports (RFC 3708) show that
@@ -79,8 +79,8 @@ impl Default for SenderConfig {
             smss: 1460,
             max_burst: 1460,
             overhead: 40,
-            algorithm: Algorithm::Sack,
-            control: Control::Standard,
+            algorithm: RecoveryAlgorithm::Sack,
+            control: CongestionAlgorithm::Standard,
             reduction: Reduction::Plain,
             undo: false,
             initial_window: InitialWindow::Segments(10),

@@ -2,14 +2,14 @@
 //! comes down when there is one. Recovery does not see the window and congestion control sees no
 //! sequence numbers: this is where the two meet.
 
-use super::condense::no_congestion;
 use super::flight::Flight;
-use super::reduction::{Course, Reduction, Standing, Step};
+use super::reduction::{RateReduction, Reduction, Standing, Step};
+use super::snapshot::no_congestion;
 use super::undo::{Needless, Undo};
 use super::{Ack, SenderConfig};
-use crate::condensed::Writer;
+use crate::snapshot::Writer;
 use crate::tcp::congestion::{
-    Acked, Congested, Congestion, Delivery, Departed, LinkReport, Lost, PacingBasis,
+    AckSample, Congestion, CongestionEvent, Delivery, Departed, LinkReport, Lost, PacingBasis,
 };
 use crate::tcp::ledger::Ledger;
 use crate::tcp::pacing::Pacing;
@@ -28,10 +28,10 @@ use std::ops::Range;
 /// to remember before it reduced the window; and of each reduction the peer is to hear.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct CongestionWindow {
-    // Written apart: see `condense`.
+    // Written apart: see `snapshot`.
     #[serde(skip, default = "no_congestion")]
     congestion: Box<dyn Congestion>,
-    course: Course,
+    rate_reduction: RateReduction,
     undo: Undo,
     /// The ledger's counts of delivered and of lost bytes when congestion control last heard of them.
     told: (u64, u64),
@@ -54,7 +54,7 @@ pub(super) struct News {
 /// What recovery or a timer has found.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sign<'a> {
-    pub(super) congested: Congested,
+    pub(super) event: CongestionEvent,
     pub(super) flight: &'a Flight,
     pub(super) config: &'a SenderConfig,
 }
@@ -64,7 +64,7 @@ impl CongestionWindow {
     pub(super) fn new(congestion: Box<dyn Congestion>) -> CongestionWindow {
         CongestionWindow {
             congestion,
-            course: Course::default(),
+            rate_reduction: RateReduction::default(),
             undo: Undo::default(),
             told: (0, 0),
             timeout_until: None,
@@ -74,19 +74,19 @@ impl CongestionWindow {
     }
 
     /// Writes what its [`Serialize`] leaves out.
-    pub(super) fn condense(&self, into: &mut Writer) {
-        self.congestion.condense(into);
+    pub(super) fn snapshot(&self, into: &mut Writer) {
+        self.congestion.snapshot(into);
     }
 
     /// What was written so comes back.
-    pub(super) fn wake(&mut self, congestion: Box<dyn Congestion>) {
+    pub(super) fn restore(&mut self, congestion: Box<dyn Congestion>) {
         self.congestion = congestion;
     }
 
     /// Another congestion control from now on. It knows nothing of what goes on.
     pub(super) fn replace(&mut self, congestion: Box<dyn Congestion>) {
         self.congestion = congestion;
-        self.course.end();
+        self.rate_reduction.end();
         self.undo.end();
     }
 
@@ -102,13 +102,13 @@ impl CongestionWindow {
 
     /// Whether a proportional reduction is under way.
     pub(super) fn reduces_proportionally(&self) -> bool {
-        self.course.is_proportional()
+        self.rate_reduction.is_proportional()
     }
 
     /// How much more may be sent now, with `in_flight` bytes in flight.
     pub(super) fn room(&self, in_flight: u64) -> u64 {
         let plain = || self.congestion.window().saturating_sub(in_flight);
-        self.course.allowance().unwrap_or_else(plain)
+        self.rate_reduction.allowance().unwrap_or_else(plain)
     }
 
     /// How fast that is to leave, headers counted; none: as fast as it can.
@@ -146,7 +146,7 @@ impl CongestionWindow {
     /// A segment has left.
     pub(super) fn sent(&mut self, departed: &Departed) {
         self.last_sent = Some(departed.now);
-        self.course.sent(departed.bytes);
+        self.rate_reduction.sent(departed.bytes);
         self.congestion.on_sent(departed);
     }
 
@@ -175,7 +175,7 @@ impl CongestionWindow {
 
     /// Recovery has judged an acknowledgment, or a timer of its own.
     pub(super) fn on_episode(&mut self, episode: Episode, sign: Sign<'_>) {
-        let Sign { congested, flight, config } = sign;
+        let Sign { event, flight, config } = sign;
         let smss = config.smss;
         self.reduced |= matches!(
             episode,
@@ -184,32 +184,32 @@ impl CongestionWindow {
         match episode {
             Episode::Enter => {
                 self.watch(flight.snd_nxt(), false, config);
-                self.congestion.on_loss(&congested);
+                self.congestion.on_loss(&event);
                 self.begin_reduction(flight.ledger(), config.reduction);
             }
             Episode::Restart => {
-                self.course.end();
+                self.rate_reduction.end();
                 self.watch(flight.snd_nxt(), true, config);
                 self.timeout_until = Some(flight.snd_nxt());
-                self.congestion.on_timeout(&congested, false);
+                self.congestion.on_timeout(&event, false);
             }
             Episode::Repaired => {
                 self.undo.end();
-                self.congestion.on_loss(&congested);
+                self.congestion.on_loss(&event);
                 self.congestion.on_recovered(flight.size(), smss);
             }
             // A proportional reduction answers by itself, as less is in flight.
-            Episode::LostAgain if self.course.is_proportional() => {}
-            Episode::LostAgain => self.congestion.on_loss(&congested),
+            Episode::LostAgain if self.rate_reduction.is_proportional() => {}
+            Episode::LostAgain => self.congestion.on_loss(&event),
             Episode::Exit => {
                 // RFC 9937, 6.2: the window ends at ssthresh, as what is in flight does.
-                let proportional = self.course.end();
+                let proportional = self.rate_reduction.end();
                 let left = if proportional { self.congestion.ssthresh() } else { flight.size() };
                 self.congestion.on_recovered(left, smss);
             }
             // As if all of ssthresh were outstanding.
             Episode::Deflate => {
-                self.course.end();
+                self.rate_reduction.end();
                 let left = flight.size().max(self.congestion.ssthresh());
                 self.congestion.on_recovered(left, smss);
             }
@@ -220,7 +220,7 @@ impl CongestionWindow {
     /// The window is about to be reduced, as far as is known for a reason.
     pub(super) fn watch(&mut self, snd_nxt: u64, timeout: bool, config: &SenderConfig) {
         if config.undo {
-            self.congestion.remember();
+            self.congestion.save_undo();
             self.undo.begin(snd_nxt, timeout);
         }
     }
@@ -230,15 +230,15 @@ impl CongestionWindow {
         let newly = ledger.delivered() - self.told.0;
         let outstanding = ledger.flight_size() - ledger.sacked().covered();
         let proportional = reduction == Reduction::Prr && self.congestion.reduces_proportionally();
-        self.course.begin(proportional.then(|| Prr::new(outstanding + newly)));
+        self.rate_reduction.begin(proportional.then(|| Prr::new(outstanding + newly)));
     }
 
     /// The retransmission timer has expired; `again` if it is not the first time for this data.
-    pub(super) fn on_timeout(&mut self, congested: &Congested, snd_nxt: u64, again: bool) {
+    pub(super) fn on_timeout(&mut self, event: &CongestionEvent, snd_nxt: u64, again: bool) {
         self.reduced = true;
         self.timeout_until = Some(snd_nxt);
-        self.congestion.on_timeout(congested, again);
-        self.course.end();
+        self.congestion.on_timeout(event, again);
+        self.rate_reduction.end();
     }
 
     /// The peer reports congestion by ECN: the last reduction stands.
@@ -248,8 +248,8 @@ impl CongestionWindow {
     }
 
     /// The window is reduced as for a loss, without one (RFC 3168, 6.1.2).
-    pub(super) fn on_ecn(&mut self, congested: &Congested) {
-        self.congestion.on_ecn(congested);
+    pub(super) fn on_ecn(&mut self, event: &CongestionEvent) {
+        self.congestion.on_ecn(event);
     }
 
     /// Whether the window was reduced, for whatever reason, since this was last asked.
@@ -267,7 +267,7 @@ impl CongestionWindow {
             ssthresh: self.congestion.ssthresh(),
             smss: config.smss,
         };
-        self.course.step(step, &standing);
+        self.rate_reduction.step(step, &standing);
     }
 
     /// What congestion control has not heard of, if there is anything: it counts as told.
@@ -297,7 +297,7 @@ impl CongestionWindow {
     }
 
     /// New data was acknowledged: the window may grow.
-    pub(super) fn on_ack(&mut self, acked: &Acked) {
+    pub(super) fn on_ack(&mut self, acked: &AckSample) {
         self.congestion.on_ack(acked);
     }
 
@@ -312,10 +312,10 @@ impl CongestionWindow {
         self.undo.on_ack(ack, acked, outstanding)
     }
 
-    /// The last reduction is undone, for now to at most `most` bytes (RFC 4015, steps 8 to 10).
-    pub(super) fn undo(&mut self, most: u64) {
-        self.course.end();
-        self.congestion.undo(most);
+    /// The last reduction is undone, for now to at most `max` bytes (RFC 4015, steps 8 to 10).
+    pub(super) fn undo(&mut self, max: u64) {
+        self.rate_reduction.end();
+        self.congestion.undo(max);
         self.timeout_until = None;
     }
 

@@ -17,8 +17,8 @@ impl Sender {
             self.gate.hold(self.timers.wait(now));
             return;
         }
-        let congested = self.congested(now, self.flight.size() + acked);
-        self.cwnd.on_ecn(&congested);
+        let event = self.congestion_event(now, self.flight.size() + acked);
+        self.cwnd.on_ecn(&event);
     }
 
     /// Whether the window was reduced, for whatever reason, since this was last asked.

@@ -63,8 +63,8 @@ impl Sender {
         }
         let cwnd = &mut self.cwnd;
         self.flight.on_timeout(now, |lost| cwnd.lost(lost));
-        let congested = self.congested(now, flight_size);
-        self.cwnd.on_timeout(&congested, nxt, again);
+        let event = self.congestion_event(now, flight_size);
+        self.cwnd.on_timeout(&event, nxt, again);
         self.gate.force(Forced::FirstLost);
     }
 }

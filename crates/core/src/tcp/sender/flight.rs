@@ -1,12 +1,14 @@
 //! What is outstanding, and the loss recovery that judges it.
 
 use super::Ack;
-use super::condense::no_recovery;
-use crate::condensed::Writer;
+use super::snapshot::no_recovery;
+use crate::snapshot::Writer;
 use crate::tcp::congestion::Lost;
 use crate::tcp::delivery_rate::LossSample;
 use crate::tcp::ledger::{Delivered, Ledger};
-use crate::tcp::recovery::{AckFacts, Algorithm, Next, Recovery, SentFacts, Timing, Verdict};
+use crate::tcp::recovery::{
+    AckSummary, Next, Recovery, RecoveryAlgorithm, SentFacts, Timing, Verdict,
+};
 use crate::time::Instant;
 use arrayvec::ArrayVec;
 use serde::{Deserialize, Serialize};
@@ -20,7 +22,7 @@ use std::ops::Range;
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Flight {
     ledger: Ledger,
-    // Written apart: see `condense`.
+    // Written apart: see `snapshot`.
     #[serde(skip, default = "no_recovery")]
     recovery: Box<dyn Recovery>,
     /// Round trips so far, and the offset whose acknowledgment ends this one.
@@ -29,17 +31,17 @@ pub(super) struct Flight {
 
 impl Flight {
     /// Nothing is outstanding: the next byte is at offset `start`.
-    pub(super) fn new(start: u64, algorithm: Algorithm) -> Flight {
+    pub(super) fn new(start: u64, algorithm: RecoveryAlgorithm) -> Flight {
         Flight { ledger: Ledger::new(start), recovery: algorithm.recovery(), round: (0, start) }
     }
 
     /// Writes what its [`Serialize`] leaves out.
-    pub(super) fn condense(&self, into: &mut Writer) {
-        self.recovery.condense(into);
+    pub(super) fn snapshot(&self, into: &mut Writer) {
+        self.recovery.snapshot(into);
     }
 
     /// What was written so comes back.
-    pub(super) fn wake(&mut self, recovery: Box<dyn Recovery>) {
+    pub(super) fn restore(&mut self, recovery: Box<dyn Recovery>) {
         self.recovery = recovery;
     }
 
@@ -160,8 +162,8 @@ impl Flight {
     }
 
     /// Lets recovery judge an acknowledgment that was noted. What the verdict holds lost is to be
-    /// marked by [`Flight::hold_lost`].
-    pub(super) fn judge(&mut self, facts: &AckFacts) -> Verdict {
+    /// marked by [`Flight::mark_lost`].
+    pub(super) fn judge(&mut self, facts: &AckSummary) -> Verdict {
         self.recovery.on_ack(facts, &self.ledger)
     }
 
@@ -177,7 +179,7 @@ impl Flight {
     }
 
     /// Holds `range` lost. `tell` hears of each segment that was not marked lost before.
-    pub(super) fn hold_lost(
+    pub(super) fn mark_lost(
         &mut self,
         now: Instant,
         range: Range<u64>,
@@ -213,7 +215,7 @@ impl Flight {
             self.ledger.forget_sacked();
         }
         for lost in self.recovery.lost_by_timeout(now, &self.ledger) {
-            self.hold_lost(now, lost, &mut tell);
+            self.mark_lost(now, lost, &mut tell);
         }
         self.recovery.on_timeout(&self.ledger);
     }
@@ -248,7 +250,7 @@ mod tests {
 
     /// A flight of that many segments.
     fn flight(segments: u64) -> Flight {
-        let mut flight = Flight::new(1, Algorithm::Sack);
+        let mut flight = Flight::new(1, RecoveryAlgorithm::Sack);
         for number in 0..segments {
             send(&mut flight, segment(number), false);
         }

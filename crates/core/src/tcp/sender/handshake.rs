@@ -10,7 +10,7 @@ impl Sender {
         let range = self.snd_nxt()..end;
         self.note_sent(at, range.clone(), false);
         if again {
-            self.flight.hold_lost(at, range.clone(), |_| {});
+            self.flight.mark_lost(at, range.clone(), |_| {});
             self.note_sent(at, range, true);
         }
         self.stats.segments += 1;

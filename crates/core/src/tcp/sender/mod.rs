@@ -8,7 +8,6 @@
 //! gives nothing, then [`Sender::poll_timer`].
 
 mod acknowledge;
-mod condense;
 mod config;
 mod cwnd;
 mod ecn;
@@ -19,6 +18,7 @@ mod handshake;
 mod path;
 mod reduction;
 mod send_window;
+mod snapshot;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -31,7 +31,7 @@ pub use gate::Waits;
 pub use reduction::Reduction;
 pub use transmit::Transmission;
 
-use super::congestion::{Control, LinkReport};
+use super::congestion::{CongestionAlgorithm, LinkReport};
 use super::rtt::RttEstimator;
 use crate::time::{Duration, Instant};
 use cwnd::CongestionWindow;
@@ -95,7 +95,7 @@ pub struct SenderStats {
 /// `transmit`, an expired timer in `expiry`.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Sender {
-    // Written apart: see `condense`.
+    // Written apart: see `snapshot`.
     #[serde(skip)]
     config: SenderConfig,
     stream: Stream,
@@ -176,12 +176,12 @@ impl Sender {
     }
 
     /// The congestion control.
-    pub fn control(&self) -> Control {
+    pub fn control(&self) -> CongestionAlgorithm {
         self.config.control
     }
 
     /// Another congestion control from now on. It begins with what is in flight.
-    pub fn set_control(&mut self, control: Control) {
+    pub fn set_control(&mut self, control: CongestionAlgorithm) {
         let in_flight = self.in_flight().max(self.config.smss);
         self.config.control = control;
         self.config.initial_ssthresh = Some(in_flight);

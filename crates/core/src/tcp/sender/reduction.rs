@@ -32,7 +32,7 @@ pub enum Reduction {
 /// Invariant: a proportional reduction counts every byte delivered and sent since it began, and
 /// without SACK no byte twice: what duplicate acknowledgments have reported in advance is known.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
-pub(super) struct Course {
+pub(super) struct RateReduction {
     prr: Option<Prr>,
     /// Without SACK: bytes that duplicate acknowledgments have reported in advance.
     in_advance: u64,
@@ -64,7 +64,7 @@ pub(super) struct Standing {
     pub(super) smss: u64,
 }
 
-impl Course {
+impl RateReduction {
     /// Fast recovery begins; proportionally if with `prr`. The acknowledgment that begins it is yet
     /// to be taken.
     pub(super) fn begin(&mut self, prr: Option<Prr>) {
@@ -133,47 +133,51 @@ mod tests {
     use super::*;
 
     /// One segment is one byte here, and of ten in flight half may stay.
-    fn acknowledge(course: &mut Course, acked: u64) {
+    fn acknowledge(rate_reduction: &mut RateReduction, acked: u64) {
         let selective = false;
         let standing =
             Standing { delivered: acked, selective, in_flight: 10, ssthresh: 5, smss: 1 };
-        course.step(Step { acked, duplicate: acked == 0, loss: false }, &standing);
+        rate_reduction.step(Step { acked, duplicate: acked == 0, loss: false }, &standing);
     }
 
     #[test]
     fn duplicates_count_once_without_sack() {
-        let mut course = Course::default();
-        course.begin(Some(Prr::new(10)));
+        let mut rate_reduction = RateReduction::default();
+        rate_reduction.begin(Some(Prr::new(10)));
         for _ in 0..4 {
-            acknowledge(&mut course, 0);
+            acknowledge(&mut rate_reduction, 0);
         }
-        assert_eq!(course.allowance(), Some(2), "half of four");
+        assert_eq!(rate_reduction.allowance(), Some(2), "half of four");
         // All four duplicates stood for what is now acknowledged, with one more.
-        acknowledge(&mut course, 5);
-        assert_eq!(course.allowance(), Some(3), "half of five, rounded up");
-        course.sent(3);
-        assert_eq!(course.allowance(), Some(0));
-        assert!(course.end() && !course.is_proportional() && !course.end());
+        acknowledge(&mut rate_reduction, 5);
+        assert_eq!(rate_reduction.allowance(), Some(3), "half of five, rounded up");
+        rate_reduction.sent(3);
+        assert_eq!(rate_reduction.allowance(), Some(0));
+        assert!(rate_reduction.end() && !rate_reduction.is_proportional() && !rate_reduction.end());
     }
 
     #[test]
     fn duplicates_before_an_episode_are_forgotten_with_new_data() {
-        let mut course = Course::default();
-        acknowledge(&mut course, 0);
-        acknowledge(&mut course, 0);
-        acknowledge(&mut course, 1);
-        course.begin(Some(Prr::new(10)));
-        acknowledge(&mut course, 4);
-        assert_eq!(course.allowance(), Some(2), "half of four: none was known before");
+        let mut rate_reduction = RateReduction::default();
+        acknowledge(&mut rate_reduction, 0);
+        acknowledge(&mut rate_reduction, 0);
+        acknowledge(&mut rate_reduction, 1);
+        rate_reduction.begin(Some(Prr::new(10)));
+        acknowledge(&mut rate_reduction, 4);
+        assert_eq!(rate_reduction.allowance(), Some(2), "half of four: none was known before");
     }
 
     #[test]
     fn duplicates_count_for_no_more_than_was_outstanding() {
-        let mut course = Course::default();
-        course.begin(Some(Prr::new(4)));
+        let mut rate_reduction = RateReduction::default();
+        rate_reduction.begin(Some(Prr::new(4)));
         for _ in 0..100 {
-            acknowledge(&mut course, 0);
+            acknowledge(&mut rate_reduction, 0);
         }
-        assert_eq!(course.allowance(), Some(5), "all four, of which half may follow, and a half");
+        assert_eq!(
+            rate_reduction.allowance(),
+            Some(5),
+            "all four, of which half may follow, and a half"
+        );
     }
 }

@@ -11,7 +11,7 @@ mod undo;
 
 use super::*;
 use crate::tcp::pacing::Pacing;
-use crate::tcp::recovery::Algorithm;
+use crate::tcp::recovery::RecoveryAlgorithm;
 
 const SMSS: u64 = 100;
 
@@ -19,7 +19,7 @@ fn at(millis: u64) -> Instant {
     Instant::from_millis(millis)
 }
 
-fn config(algorithm: Algorithm, initial_window: u32) -> SenderConfig {
+fn config(algorithm: RecoveryAlgorithm, initial_window: u32) -> SenderConfig {
     SenderConfig {
         smss: SMSS,
         max_burst: SMSS,
@@ -73,7 +73,8 @@ fn acknowledge_with(
 
 #[test]
 fn a_recovery_without_sack_does_as_if_there_was_none() {
-    for algorithm in [Algorithm::Tahoe, Algorithm::Reno, Algorithm::NewReno] {
+    for algorithm in [RecoveryAlgorithm::Tahoe, RecoveryAlgorithm::Reno, RecoveryAlgorithm::NewReno]
+    {
         let now = Instant::from_millis(200);
         let [told, untold] = [true, false].map(|told| {
             let mut sender = sender(config(algorithm, 20), 60);
@@ -97,7 +98,7 @@ fn a_recovery_without_sack_does_as_if_there_was_none() {
 #[test]
 fn sack_sends_a_hole_that_is_not_yet_lost_once() {
     // RFC 6675, NextSeg, rule 3: a hole moves HighRxt.
-    let mut sender = sender(config(Algorithm::Sack, 20), 20);
+    let mut sender = sender(config(RecoveryAlgorithm::Sack, 20), 20);
     assert_eq!(drain(&mut sender, at(0)).len(), 20);
     // Segments 0 and 17 are lost; the application has nothing more.
     for sacked in 2..=17 {
@@ -118,7 +119,7 @@ fn sack_sends_a_hole_that_is_not_yet_lost_once() {
 
 #[test]
 fn sack_recovers_when_the_same_hole_gathers_more_evidence() {
-    let mut sender = sender(config(Algorithm::Sack, 10), 10);
+    let mut sender = sender(config(RecoveryAlgorithm::Sack, 10), 10);
     drain(&mut sender, at(0));
     acknowledge(&mut sender, at(100), 0, &[1..4]);
     assert_eq!(drain(&mut sender, at(100))[0], 0);
@@ -135,7 +136,7 @@ fn sack_recovers_when_the_same_hole_gathers_more_evidence() {
 fn a_closed_window_is_probed_though_pacing_forbids_to_send() {
     let rate = crate::units::Rate::from_bits_per_sec(8_000);
     let pacing = crate::tcp::pacing::Pacing::Window { cap: Some(rate) };
-    let config = SenderConfig { pacing, ..config(Algorithm::Sack, 10) };
+    let config = SenderConfig { pacing, ..config(RecoveryAlgorithm::Sack, 10) };
     let mut sender = sender(config, 2);
     assert_eq!(drain(&mut sender, at(0)), [0]);
     // At a byte a millisecond the second segment must wait; meanwhile the window closes.
@@ -147,7 +148,7 @@ fn a_closed_window_is_probed_though_pacing_forbids_to_send() {
 
 #[test]
 fn newreno_follows_rfc_6582() {
-    let mut sender = sender(config(Algorithm::NewReno, 10), 40);
+    let mut sender = sender(config(RecoveryAlgorithm::NewReno, 10), 40);
     assert_eq!(drain(&mut sender, at(0)), (0..10).collect::<Vec<_>>());
     // Segments 0 and 4 are lost. Limited transmit: a new segment for each of two duplicates.
     acknowledge(&mut sender, at(100), 0, &[]);
@@ -178,7 +179,7 @@ fn newreno_follows_rfc_6582() {
 #[test]
 fn duplicates_of_needless_retransmissions_begin_no_recovery() {
     // RFC 6582, 3.2, step 1, and section 6.
-    let mut sender = sender(config(Algorithm::NewReno, 4), 20);
+    let mut sender = sender(config(RecoveryAlgorithm::NewReno, 4), 20);
     assert_eq!(drain(&mut sender, at(0)).len(), 4);
     let deadline = sender.poll_timer().unwrap();
     sender.on_timer(deadline);
@@ -197,7 +198,7 @@ fn duplicates_of_needless_retransmissions_begin_no_recovery() {
 #[test]
 fn the_timer_halves_once_for_each_segment_and_backs_off() {
     // RFC 5681, 3.1; RFC 6298, rules 5.4 to 5.6 and Karn's rule.
-    let mut sender = sender(config(Algorithm::Sack, 20), 20);
+    let mut sender = sender(config(RecoveryAlgorithm::Sack, 20), 20);
     drain(&mut sender, at(0));
     for sacked in 2..5 {
         acknowledge(&mut sender, at(100), 0, &[1..sacked]);
@@ -225,7 +226,7 @@ fn the_timer_halves_once_for_each_segment_and_backs_off() {
 fn the_timer_waits_for_a_fast_retransmission() {
     // RFC 6675, section 6: it takes a round trip of its own, longer than what is left of a timeout
     // that is hardly more than one.
-    for &algorithm in Algorithm::ALL {
+    for &algorithm in RecoveryAlgorithm::ALL {
         let mut config = config(algorithm, 8);
         config.rto.min = Duration::ZERO;
         let mut sender = sender(config, 10_000);
@@ -259,7 +260,7 @@ fn old_acknowledgments_do_not_keep_a_hopeless_connection_alive() {
     // RFC 1122, 4.2.3.5: R2 counts retransmissions of one segment. A peer that lacks what was
     // acknowledged in its name can only repeat itself.
     for (ack, gives_up) in [(0, true), (2, false)] {
-        let mut sender = sender(config(Algorithm::Sack, 4), 4);
+        let mut sender = sender(config(RecoveryAlgorithm::Sack, 4), 4);
         let mut now = at(0);
         drain(&mut sender, now);
         acknowledge(&mut sender, now, 2, &[]);
@@ -276,7 +277,7 @@ fn old_acknowledgments_do_not_keep_a_hopeless_connection_alive() {
 #[test]
 fn silly_segments_wait_for_the_window_or_the_override_timer() {
     // RFC 9293, 3.8.6.2.1 and 3.8.6.1.
-    let mut sender = Sender::new(config(Algorithm::Sack, 10), 1, 250, None);
+    let mut sender = Sender::new(config(RecoveryAlgorithm::Sack, 10), 1, 250, None);
     sender.extend(1_001);
     assert_eq!(drain(&mut sender, at(0)), [0, 1]);
     // Half a segment of window is left: not worth a segment, so the persist timer decides.
@@ -314,7 +315,7 @@ fn silly_segments_wait_for_the_window_or_the_override_timer() {
 #[test]
 fn sacked_bytes_do_not_cut_segments() {
     let mut sender =
-        sender(SenderConfig { max_burst: 5 * SMSS, ..config(Algorithm::Sack, 20) }, 20);
+        sender(SenderConfig { max_burst: 5 * SMSS, ..config(RecoveryAlgorithm::Sack, 20) }, 20);
     drain(&mut sender, at(0));
     for offset in (2..2 * SMSS).step_by(2) {
         let sack = [offset..offset + 1];
@@ -348,7 +349,7 @@ fn a_paced_window_that_is_in_use_grows() {
         pacing: Pacing::Window { cap: None },
         overhead: 0,
         initial_ssthresh: Some(10 * SMSS),
-        ..config(Algorithm::Sack, 10)
+        ..config(RecoveryAlgorithm::Sack, 10)
     };
     let mut sender = sender(config, 10_000);
     let mut arrivals = std::collections::VecDeque::new();

@@ -56,7 +56,7 @@ impl Timers {
     }
 
     /// The parameters are the sender's, and are kept there while these are condensed.
-    pub(super) fn wake(&mut self, config: RtoConfig) {
+    pub(super) fn restore(&mut self, config: RtoConfig) {
         self.rtt.set_config(config);
     }
 

@@ -106,7 +106,7 @@ impl Sender {
     /// Where a segment without data stands: at SND.NXT, or at the end of the peer's window if more has
     /// been sent than that allows. The peer would drop it, its acknowledgment included, if it stood
     /// behind that (RFC 9293, 3.10.7.4).
-    pub fn bare_at(&self) -> u64 {
+    pub fn seq_without_data(&self) -> u64 {
         self.snd_nxt().min(self.window.retransmission_limit())
     }
 

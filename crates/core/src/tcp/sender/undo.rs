@@ -1,6 +1,6 @@
 //! Undoing a reduction for which nothing had been lost.
 //!
-//! From each reduction on a [`Watch`] gathers what was retransmitted since, and what the peer says
+//! From each reduction on a [`UndoState`] gathers what was retransmitted since, and what the peer says
 //! about it. There are two ways to learn that all of it was needless:
 //!
 //! - **Eifel** (RFC 3522): the acknowledgment that goes beyond the first retransmission echoes a
@@ -35,7 +35,7 @@ use std::ops::Range;
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Undo {
     /// What was retransmitted since the last reduction, while it may still be undone.
-    watch: Option<Box<Watch>>,
+    state: Option<Box<UndoState>>,
     /// The peer has reported a duplicate: it knows DSACK.
     dsack_seen: bool,
 }
@@ -51,7 +51,7 @@ pub(super) struct Needless {
 
 /// What has become of the retransmissions since the window was last reduced.
 #[derive(Debug, Serialize, Deserialize)]
-struct Watch {
+struct UndoState {
     /// SND.NXT when the window was reduced.
     point: u64,
     /// It was by a timeout, outside fast recovery.
@@ -70,12 +70,12 @@ struct Watch {
     expires: Option<u64>,
 }
 
-impl Watch {
+impl UndoState {
     /// More parts than that come from a peer that reports bytes where segments were sent.
     const MAX_PARTS: usize = 1024;
 
-    fn new(point: u64, timeout: bool) -> Watch {
-        Watch {
+    fn new(point: u64, timeout: bool) -> UndoState {
+        UndoState {
             point,
             timeout,
             first: None,
@@ -115,24 +115,24 @@ impl Watch {
 impl Undo {
     /// The window is about to be reduced with SND.NXT at `point`, as far as is known for a reason.
     pub(super) fn begin(&mut self, point: u64, timeout: bool) {
-        self.watch = Some(Box::new(Watch::new(point, timeout)));
+        self.state = Some(Box::new(UndoState::new(point, timeout)));
     }
 
     /// Congestion is certain: the last reduction stands.
     pub(super) fn end(&mut self) {
-        self.watch = None;
+        self.state = None;
     }
 
     /// `range` of what `ledger` has is about to be retransmitted.
     pub(super) fn retransmits(&mut self, now: Instant, range: &Range<u64>, ledger: &Ledger) {
-        let Some(watch) = self.watch.as_mut().filter(|watch| range.start < watch.point) else {
+        let Some(state) = self.state.as_mut().filter(|state| range.start < state.point) else {
             return;
         };
         for record in ledger.records_in(range.clone()) {
-            watch.first.get_or_insert((timestamps::tick(record.sent_at), timestamps::tick(now)));
-            watch.ambiguous |= record.transmissions > 1;
+            state.first.get_or_insert((timestamps::tick(record.sent_at), timestamps::tick(now)));
+            state.ambiguous |= record.transmissions > 1;
         }
-        watch.retransmitted.cover(range.clone());
+        state.retransmitted.cover(range.clone());
     }
 
     /// Takes an acknowledgment of `acked` new bytes that the ledger has taken, whereupon
@@ -149,17 +149,17 @@ impl Undo {
         let all = outstanding.is_empty() && !self.dsack_seen;
         let ambiguous = dsack.is_some() || all;
         self.dsack_seen |= dsack.is_some();
-        let watch = self.watch.as_mut()?;
-        let by_timestamp = acked > 0 && watch.eifel(ack, ambiguous);
-        if by_timestamp || dsack.is_some_and(|report| watch.came_twice(&report)) {
-            let Watch { point, timeout, .. } = **watch;
-            self.watch = None;
+        let state = self.state.as_mut()?;
+        let by_timestamp = acked > 0 && state.eifel(ack, ambiguous);
+        if by_timestamp || dsack.is_some_and(|report| state.came_twice(&report)) {
+            let UndoState { point, timeout, .. } = **state;
+            self.state = None;
             return Some(Needless { point, timeout });
         }
-        if outstanding.start >= watch.point {
-            let expires = *watch.expires.get_or_insert(outstanding.end);
+        if outstanding.start >= state.point {
+            let expires = *state.expires.get_or_insert(outstanding.end);
             if outstanding.start >= expires && expires < outstanding.end {
-                self.watch = None;
+                self.state = None;
             }
         }
         None
@@ -224,11 +224,11 @@ mod tests {
     fn a_watch_ends_when_no_report_can_come_any_more() {
         let (mut undo, _) = retransmitted(false);
         assert_eq!(undo.on_ack(&ack(1001, &[], None), 1000, &(1001..1501)), None);
-        assert!(undo.watch.is_some(), "reports of what came last are on their way");
+        assert!(undo.state.is_some(), "reports of what came last are on their way");
         assert_eq!(undo.on_ack(&ack(1501, &[], None), 500, &(1501..2001)), None);
-        assert!(undo.watch.is_none());
+        assert!(undo.state.is_none());
         undo.begin(2001, true);
         undo.end();
-        assert!(undo.watch.is_none());
+        assert!(undo.state.is_none());
     }
 }

@@ -8,7 +8,7 @@
 
 use super::{Ack, Ecn, Outgoing, Tcb};
 use crate::time::Instant;
-use crate::wire::{Amendment, Flags, SeqNum, TcpHeader};
+use crate::wire::{AckRewrite, Flags, SeqNum, TcpHeader};
 use arrayvec::ArrayVec;
 use std::ops::Range;
 
@@ -28,13 +28,13 @@ impl Tcb {
     /// Whether the acknowledgment field names what we have not sent, within the peer's window.
     pub(super) fn is_ahead(&self, ack: SeqNum) -> bool {
         let (una, nxt) = (self.sender.snd_una(), self.sender.snd_nxt());
-        let offset = ack.offset_near(self.agreed.snd_isn, una);
+        let offset = ack.offset_near(self.handshake.snd_isn, una);
         offset.is_some_and(|at| at > nxt && at <= nxt + self.sender.max_window())
     }
 
     /// Whether the segment echoes a timestamp later than the latest that we can have sent.
     pub(super) fn echoes_ahead(&self, now: Instant, tcp: &TcpHeader) -> bool {
-        let (Some(state), Some(ts)) = (self.agreed.timestamps, tcp.options.timestamps) else {
+        let (Some(state), Some(ts)) = (self.handshake.timestamps, tcp.options.timestamps) else {
             return false;
         };
         tcp.has(Flags::ACK) && ts.echo.wrapping_sub(state.clock.value(now)) as i32 > 0
@@ -67,13 +67,13 @@ impl Tcb {
     /// Whether a segment begins below what is expected, by no more than a window.
     fn is_just_below(&self, start: Option<u64>) -> bool {
         let next = self.receiver.rcv_nxt();
-        let window = self.receiver.promised().saturating_sub(next).max(1 << 16);
+        let window = self.receiver.rcv_adv().saturating_sub(next).max(1 << 16);
         start.is_some_and(|start| start < next && start + window >= next)
     }
 
     /// What a bare segment below the window acknowledges, while we have sent beyond the peer's: bytes newly
     /// acknowledged. The peer may have done so, too. Then what it says stands where our window ended as far
-    /// as it knew ([`Sender::bare_at`](crate::tcp::sender::Sender::bare_at)), as what we say does, and neither
+    /// as it knew ([`Sender::seq_without_data`](crate::tcp::sender::Sender::seq_without_data)), as what we say does, and neither
     /// would ever hear the other one.
     pub(super) fn acknowledged_below(
         &mut self,
@@ -83,7 +83,7 @@ impl Tcb {
         occupied: u64,
     ) -> u64 {
         let bare = occupied == 0 && self.is_just_below(start) && self.is_plausible_ack(tcp.ack);
-        if bare && self.sender.bare_at() < self.sender.snd_nxt() {
+        if bare && self.sender.seq_without_data() < self.sender.snd_nxt() {
             return self.take_acknowledgment(now, tcp, 0);
         }
         0
@@ -91,15 +91,15 @@ impl Tcb {
 
     /// Whether a segment begins behind all that we have ever promised: somebody else has
     /// acknowledged to its sender all that we have, and opened the window further.
-    pub fn is_beyond_promise(&self, tcp: &TcpHeader) -> bool {
-        let start = tcp.seq.offset_near(self.agreed.rcv_isn, self.receiver.rcv_nxt());
-        start.is_some_and(|start| start > self.receiver.promised())
+    pub fn is_beyond_rcv_adv(&self, tcp: &TcpHeader) -> bool {
+        let start = tcp.seq.offset_near(self.handshake.rcv_isn, self.receiver.rcv_nxt());
+        start.is_some_and(|start| start > self.receiver.rcv_adv())
     }
 
     /// Whether a segment begins within `reach` of what is expected.
     pub fn is_near(&self, tcp: &TcpHeader, reach: u64) -> bool {
         let next = self.receiver.rcv_nxt();
-        let start = tcp.seq.offset_near(self.agreed.rcv_isn, next);
+        let start = tcp.seq.offset_near(self.handshake.rcv_isn, next);
         start.is_some_and(|start| start + reach >= next && start <= next + reach)
     }
 
@@ -107,7 +107,7 @@ impl Tcb {
     /// window, and nothing beyond offset `end`, up to which somebody else may have sent in our name.
     pub fn acknowledges_up_to(&self, tcp: &TcpHeader, end: u64) -> bool {
         let una = self.sender.snd_una();
-        let ack = tcp.ack.offset_near(self.agreed.snd_isn, una);
+        let ack = tcp.ack.offset_near(self.handshake.snd_isn, una);
         let sound = |ack: u64| ack + self.sender.max_window() >= una && ack <= end;
         tcp.has(Flags::ACK) && ack.is_some_and(sound)
     }
@@ -119,7 +119,7 @@ impl Tcb {
             return 0;
         }
         let next = self.receiver.rcv_nxt();
-        let Some(start) = tcp.seq.offset_near(self.agreed.rcv_isn, next) else { return 0 };
+        let Some(start) = tcp.seq.offset_near(self.handshake.rcv_isn, next) else { return 0 };
         let ack = if self.is_ahead(tcp.ack) {
             Some(self.sender.snd_nxt())
         } else {
@@ -127,7 +127,7 @@ impl Tcb {
         };
         let Some(ack) = ack else { return 0 };
         let sack = self.sack_of(tcp);
-        let window = u64::from(tcp.window) << self.agreed.snd_shift;
+        let window = u64::from(tcp.window) << self.handshake.snd_shift;
         let (echoed, occupies) = (None, len > 0 || tcp.has(Flags::FIN));
         let acknowledgment = Ack { segment: start, ack, window, sack: &sack, echoed, occupies };
         let acked = self.sender.on_ack(now, &acknowledgment).acked;
@@ -145,7 +145,7 @@ impl Tcb {
     /// beyond what was acknowledged before.
     pub fn follow_acknowledgment(&mut self, ack: SeqNum, reach: u64) {
         let next = self.receiver.ack_offset();
-        let offset = ack.offset_near(self.agreed.rcv_isn, next);
+        let offset = ack.offset_near(self.handshake.rcv_isn, next);
         if let Some(offset) = offset.filter(|offset| *offset <= next + reach) {
             self.receiver.follow(offset);
         }
@@ -161,18 +161,18 @@ impl Tcb {
     /// acknowledgment is older than a window, data and all (RFC 5961, section 5).
     ///
     /// The right edge of its window stays where it is, or comes to lie at the acknowledgment.
-    pub fn amendment(&self, tcp: &TcpHeader) -> Option<Amendment> {
-        let ack = self.agreed.rcv_isn + self.receiver.last_ack_sent();
+    pub fn ack_rewrite(&self, tcp: &TcpHeader) -> Option<AckRewrite> {
+        let ack = self.handshake.rcv_isn + self.receiver.last_ack_sent();
         let lift = u64::try_from(ack.distance_from(tcp.ack)).ok().filter(|lift| *lift > 0)?;
         let unit = 1u64 << self.receiver.window_shift();
         let window = (u64::from(tcp.window) * unit).saturating_sub(lift).div_ceil(unit);
-        Some(Amendment { ack, window: window as u16 })
+        Some(AckRewrite { ack, window: window as u16 })
     }
 
     /// The segment's SACK blocks in offsets.
     pub(super) fn sack_of(&self, tcp: &TcpHeader) -> ArrayVec<Range<u64>, 4> {
         let near = self.sender.snd_una();
-        let offset = |seq: SeqNum| seq.offset_near(self.agreed.snd_isn, near);
+        let offset = |seq: SeqNum| seq.offset_near(self.handshake.snd_isn, near);
         tcp.options
             .sack
             .iter()
@@ -204,6 +204,6 @@ impl Tcb {
 
     /// A RST for a peer that expects offset `at` of our stream.
     pub fn reset_at(&self, at: u64) -> TcpHeader {
-        self.reset(Some(self.agreed.snd_isn + at))
+        self.reset(Some(self.handshake.snd_isn + at))
     }
 }

@@ -26,7 +26,7 @@ pub struct Arrival {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Fate {
     /// It was taken.
-    Taken,
+    Consumed,
     /// It was not acceptable; an acknowledgment may be owed for it.
     #[default]
     Dropped,

@@ -9,11 +9,11 @@ use crate::time::{Duration, Instant};
 use crate::wire::{IcmpErrorKind, Quoted};
 use serde::{Deserialize, Serialize};
 
-/// The least IPv4 MTU that is believed, unless the owner says otherwise: Linux's, 512 bytes of
+/// The minimum IPv4 MTU that is believed, unless the owner says otherwise: Linux's, 512 bytes of
 /// payload and headers without options.
 pub const MIN_PATH_MTU: u32 = 552;
-/// The least MTU of an IPv6 link (RFC 8200, 5): nothing below is believed.
-const LEAST_V6: u32 = 1280;
+/// The minimum MTU of an IPv6 link (RFC 8200, 5): nothing below is believed.
+const MIN_V6: u32 = 1280;
 /// How long a lower MTU is kept before the former is tried again (RFC 1191, 6.3).
 const RAISE_AFTER: Duration = Duration::from_secs(600);
 /// Likely MTUs, for routers that do not say which is theirs (RFC 1191, 7.1).
@@ -36,7 +36,7 @@ pub(super) struct PathMtu {
 impl Tcb {
     /// An ICMP error has come about the segment `quoted`, with this connection's addresses and
     /// ports: the size of segments follows, if the error says that the packet was too big. Over
-    /// IPv4 no MTU below `least` is believed. Whether the size has changed.
+    /// IPv4 no MTU below `min` is believed. Whether the size has changed.
     ///
     /// Only an outstanding segment counts, and the MTU never rises by such a message nor falls
     /// below a floor (RFC 5927, 7; RFC 8201, 4). A size that contradicts what has arrived counts
@@ -46,14 +46,14 @@ impl Tcb {
         now: Instant,
         kind: IcmpErrorKind,
         quoted: &Quoted,
-        least: u32,
+        min: u32,
     ) -> bool {
         let IcmpErrorKind::PacketTooBig { mtu } = kind else { return false };
         if !self.is_outstanding(quoted) {
             return false;
         }
         let v6 = quoted.src.is_ipv6();
-        let (ip_header, least) = if v6 { (40, LEAST_V6) } else { (20, least) };
+        let (ip_header, min) = if v6 { (40, MIN_V6) } else { (20, min) };
         let headers = ip_header + 20 + self.options_len();
         let mtu = match mtu {
             0 if !v6 => {
@@ -63,13 +63,13 @@ impl Tcb {
             }
             mtu => mtu,
         };
-        let smss = u64::from(mtu.max(least)).saturating_sub(headers).max(1);
+        let smss = u64::from(mtu.max(min)).saturating_sub(headers).max(1);
         let before = self.sender.smss();
         if smss >= self.path.arrived {
             self.lower(now, smss);
         } else if smss < before {
             let una = self.sender.snd_una();
-            let offset = quoted.seq.offset_near(self.agreed.snd_isn, una).unwrap_or(una);
+            let offset = quoted.seq.offset_near(self.handshake.snd_isn, una).unwrap_or(una);
             self.path.pending.get_or_insert((smss, offset));
         }
         self.sender.smss() < before
@@ -79,7 +79,7 @@ impl Tcb {
     /// segments does not know (RFC 5927, 4.1).
     pub fn is_outstanding(&self, quoted: &Quoted) -> bool {
         let (una, nxt) = (self.sender.snd_una(), self.sender.snd_nxt());
-        let offset = quoted.seq.offset_near(self.agreed.snd_isn, una);
+        let offset = quoted.seq.offset_near(self.handshake.snd_isn, una);
         offset.is_some_and(|offset| (una..nxt).contains(&offset))
     }
 

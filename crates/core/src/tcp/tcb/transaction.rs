@@ -64,9 +64,9 @@ impl Tcb {
         let stripped =
             TcpHeader { seq: tcp.seq + 1, flags: tcp.flags.without(Flags::SYN), ..tcp.clone() };
         if tcp.has(Flags::ACK) {
-            let shift = std::mem::take(&mut self.agreed.snd_shift);
+            let shift = std::mem::take(&mut self.handshake.snd_shift);
             let arrival = self.on_segment(now, &stripped, len, Admission::Accept);
-            self.agreed.snd_shift = shift;
+            self.handshake.snd_shift = shift;
             return arrival;
         }
         self.take_text(now, 1, &stripped, len)

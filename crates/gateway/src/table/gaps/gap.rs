@@ -55,7 +55,7 @@ const SHORT: u64 = 456;
 /// So many times [`PATIENCE`] where what is missing may be too long for the path: another retransmission.
 const DOUBTS: u32 = 3;
 
-/// The least time between two segments for the second to be a repetition: Linux's least timeout.
+/// The least time between two segments for the second to be a repetition: Linux's minimum timeout.
 const APART: Duration = Duration::from_millis(200);
 
 /// How long after a segment its answer comes at most: more than a round trip by satellite with a full queue. Somebody else's

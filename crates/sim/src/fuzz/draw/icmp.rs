@@ -3,7 +3,7 @@
 
 use super::Draw;
 use crate::fuzz::attack::Forgery;
-use crate::fuzz::plan::{Change, Hazard, Passage, Place, Plan, Strait};
+use crate::fuzz::plan::{Change, FaultPlan, Hazard, Passage, Place, Strait};
 use bentpipe_core::tcp::tcb::MIN_PATH_MTU;
 use bentpipe_core::time::Instant;
 
@@ -12,7 +12,7 @@ const FULL: u32 = 1500;
 
 impl Draw {
     /// Adds it to `plan`.
-    pub(super) fn icmp(&mut self, plan: &mut Plan) {
+    pub(super) fn icmp(&mut self, plan: &mut FaultPlan) {
         for (hazard, percent) in
             [(Hazard::MtuChange, 15), (Hazard::Unreachable, 10), (Hazard::ForgedIcmp, 15)]
         {
@@ -54,8 +54,8 @@ impl Draw {
 
     /// What a router may have, and hosts believe.
     fn mtu(&mut self, v6: bool) -> u32 {
-        let least = if v6 { 1280 } else { MIN_PATH_MTU };
-        let any = self.between(u64::from(least), u64::from(FULL)) as u32;
-        self.pick(&[least, any, any, any, FULL])
+        let min = if v6 { 1280 } else { MIN_PATH_MTU };
+        let any = self.between(u64::from(min), u64::from(FULL)) as u32;
+        self.pick(&[min, any, any, any, FULL])
     }
 }

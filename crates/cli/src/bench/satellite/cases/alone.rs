@@ -16,7 +16,7 @@ enum At {
 
 /// Which way the data go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum Direction {
     Download,
     Upload,
 }
@@ -25,10 +25,10 @@ pub(super) fn all() -> Vec<Case> {
     let mut cases = Vec::new();
     for at in [At::Server, At::Client] {
         for column in [Column::Known, Column::Estimated] {
-            for way in [Way::Download, Way::Upload] {
+            for direction in [Direction::Download, Direction::Upload] {
                 for size in [Size::KB_100, Size::MB_1, Size::MB_10] {
                     for loss in [0.0, 0.1, 1.0] {
-                        cases.push(case(at, column, way, size, loss));
+                        cases.push(case(at, column, direction, size, loss));
                     }
                 }
             }
@@ -37,19 +37,19 @@ pub(super) fn all() -> Vec<Case> {
     cases
 }
 
-fn case(at: At, column: Column, way: Way, size: Size, loss: f64) -> Case {
+fn case(at: At, column: Column, direction: Direction, size: Size, loss: f64) -> Case {
     let (text, probability) = percent(loss);
     let knows = if column == Column::Known { "rate known" } else { "nothing known" };
     let (end, what) = (
         if at == At::Server { "server" } else { "client" },
-        if way == Way::Download { "download" } else { "upload" },
+        if direction == Direction::Download { "download" } else { "upload" },
     );
     let name = format!("one gateway, {end}, {knows}, {what}, {}, loss {text}", size.name);
     let seeds = if loss > 0.0 { Seeds::All } else { Seeds::One };
     let (setup, limit) = geo(size);
-    let (setup, limit) = match way {
-        Way::Download => (setup, limit),
-        Way::Upload => {
+    let (setup, limit) = match direction {
+        Direction::Download => (setup, limit),
+        Direction::Upload => {
             (upload(setup), Limit { transfers: vec![(size.bytes, Opening::Sender)], ..limit })
         }
     };
@@ -66,7 +66,7 @@ fn case(at: At, column: Column, way: Way, size: Size, loss: f64) -> Case {
         .ratio(column, Column::EndToEnd)
         .target(Target::at_most(Figure::RatioBound, 1.02));
     // Its leg sends over the satellite: it stands at the end that the data come from.
-    let sends = (at == At::Server) == (way == Way::Download);
+    let sends = (at == At::Server) == (direction == Direction::Download);
     if sends && loss > 0.0 && size.bytes >= Size::MB_1.bytes {
         return case.target(Target::at_most(Figure::Ratio, 0.8));
     }

@@ -1,8 +1,8 @@
 //! What losses do to the model (5.5.10), and how that is undone (5.5.11).
 
 use super::path::Sample;
-use super::{BETA, Bbr, LOSS_THRESHOLD, State};
-use crate::tcp::congestion::{Congested, Lost};
+use super::{BETA, Bbr, BbrState, LOSS_THRESHOLD};
+use crate::tcp::congestion::{CongestionEvent, Lost};
 use crate::tcp::delivery_rate::LossSample;
 use crate::time::Instant;
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ pub(super) struct Undo {
     /// It is of the losses that are being repaired.
     pub(super) saved: bool,
     /// The state that losses have ended.
-    pub(super) state: Option<State>,
+    pub(super) state: Option<BbrState>,
     bw_shortterm: f64,
     inflight_shortterm: f64,
     inflight_longterm: f64,
@@ -65,18 +65,18 @@ impl Bbr {
         if !app_limited {
             self.inflight_longterm = in_flight.max(self.target_inflight() * BETA);
         }
-        if self.state == State::Up {
-            self.undo.state = Some(State::Up);
+        if self.state == BbrState::Up {
+            self.undo.state = Some(BbrState::Up);
             self.start_down(now);
         }
     }
 
     /// A mark.
-    pub(super) fn mark(&mut self, congested: &Congested) {
+    pub(super) fn mark(&mut self, event: &CongestionEvent) {
         self.note_loss();
         if self.probe.sampling {
-            self.reduce_long_term(congested.flight_size as f64, false, congested.now);
-        } else if self.state == State::Startup {
+            self.reduce_long_term(event.flight_size as f64, false, event.now);
+        } else if self.state == BbrState::Startup {
             self.end_startup_by_loss();
         }
     }
@@ -91,13 +91,13 @@ impl Bbr {
         self.inflight_shortterm = self.inflight_shortterm.max(self.undo.inflight_shortterm);
         self.inflight_longterm = self.inflight_longterm.max(self.undo.inflight_longterm);
         match self.undo.state.take() {
-            Some(State::Startup) if self.state != State::Startup => {
+            Some(BbrState::Startup) if self.state != BbrState::Startup => {
                 self.full_pipe.reached = false;
-                if self.state != State::ProbeRtt {
-                    self.state = State::Startup;
+                if self.state != BbrState::ProbeRtt {
+                    self.state = BbrState::Startup;
                 }
             }
-            Some(State::Up) if !matches!(self.state, State::Up | State::ProbeRtt) => {
+            Some(BbrState::Up) if !matches!(self.state, BbrState::Up | BbrState::ProbeRtt) => {
                 self.start_refill();
             }
             _ => {}

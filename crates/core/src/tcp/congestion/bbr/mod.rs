@@ -25,7 +25,7 @@ mod tests;
 mod window;
 
 use super::filter::WindowedMax;
-use super::{Acked, Congested, Congestion, Delivery, Departed, Lost, PacingBasis};
+use super::{AckSample, Congestion, CongestionEvent, Delivery, Departed, Lost, PacingBasis};
 use super::{SlowStart, SlowStartConfig};
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
@@ -52,7 +52,7 @@ const MIN_PIPE: u64 = 4;
 
 /// The states (3.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-enum State {
+enum BbrState {
     Startup,
     Drain,
     /// ProbeBW_DOWN.
@@ -66,34 +66,38 @@ enum State {
     ProbeRtt,
 }
 
-impl State {
+impl BbrState {
     /// The table of 5.6.1.
     fn pacing_gain(self) -> f64 {
         match self {
-            State::Startup => STARTUP_PACING_GAIN,
-            State::Drain => 0.5,
-            State::Down => 0.9,
-            State::Cruise | State::Refill | State::ProbeRtt => 1.0,
-            State::Up => 1.25,
+            BbrState::Startup => STARTUP_PACING_GAIN,
+            BbrState::Drain => 0.5,
+            BbrState::Down => 0.9,
+            BbrState::Cruise | BbrState::Refill | BbrState::ProbeRtt => 1.0,
+            BbrState::Up => 1.25,
         }
     }
 
     /// The same.
     fn cwnd_gain(self) -> f64 {
         match self {
-            State::Startup | State::Drain | State::Down | State::Cruise | State::Refill => 2.0,
-            State::Up => 2.25,
-            State::ProbeRtt => 0.5,
+            BbrState::Startup
+            | BbrState::Drain
+            | BbrState::Down
+            | BbrState::Cruise
+            | BbrState::Refill => 2.0,
+            BbrState::Up => 2.25,
+            BbrState::ProbeRtt => 0.5,
         }
     }
 
     fn is_probe_bw(self) -> bool {
-        matches!(self, State::Down | State::Cruise | State::Refill | State::Up)
+        matches!(self, BbrState::Down | BbrState::Cruise | BbrState::Refill | BbrState::Up)
     }
 
     /// `IsProbingBW`: losses are the price of what is found out.
     fn accelerates(self) -> bool {
-        matches!(self, State::Startup | State::Refill | State::Up)
+        matches!(self, BbrState::Startup | BbrState::Refill | BbrState::Up)
     }
 }
 
@@ -108,7 +112,7 @@ pub struct Bbr {
     selective: bool,
     /// C.delivered.
     delivered: u64,
-    state: State,
+    state: BbrState,
     rounds: Rounds,
     max_bw: WindowedMax,
     cycle_count: u64,
@@ -141,7 +145,7 @@ impl Bbr {
             smss,
             selective: true,
             delivered: 0,
-            state: State::Startup,
+            state: BbrState::Startup,
             rounds: Rounds::default(),
             max_bw: WindowedMax::default(),
             cycle_count: 0,
@@ -172,7 +176,7 @@ impl Congestion for Bbr {
         &mut self.slow_start
     }
 
-    fn on_ack(&mut self, _acked: &Acked) {}
+    fn on_ack(&mut self, _acked: &AckSample) {}
 
     /// `UpdateOnACK` (5.2.3).
     fn on_delivery(&mut self, delivery: &Delivery) {
@@ -210,29 +214,29 @@ impl Congestion for Bbr {
         self.lose(lost);
     }
 
-    fn decrease(&mut self, _congested: &Congested, _timeout: bool) -> u64 {
+    fn decrease(&mut self, _event: &CongestionEvent, _timeout: bool) -> u64 {
         self.ssthresh()
     }
 
     /// `OnEnterFastRecovery` (5.6.4.4); the rest is saved as its first loss is noted.
-    fn on_loss(&mut self, _congested: &Congested) {
+    fn on_loss(&mut self, _event: &CongestionEvent) {
         self.save_window();
     }
 
     fn on_recovered(&mut self, _flight_size: u64, _smss: u64) {}
 
     /// `OnEnterRTO`.
-    fn on_timeout(&mut self, congested: &Congested, _again: bool) {
+    fn on_timeout(&mut self, event: &CongestionEvent, _again: bool) {
         self.save_window();
         self.repair.under_way = true;
-        self.slow_start.set_window(congested.in_flight + congested.smss);
+        self.slow_start.set_window(event.in_flight + event.smss);
     }
 
-    fn on_ecn(&mut self, congested: &Congested) {
-        self.mark(congested);
+    fn on_ecn(&mut self, event: &CongestionEvent) {
+        self.mark(event);
     }
 
-    fn remember(&mut self) {}
+    fn save_undo(&mut self) {}
 
     /// `HandleSpuriousLossDetection` (5.5.11.2).
     fn undo(&mut self, _most: u64) -> bool {
@@ -254,7 +258,7 @@ impl Congestion for Bbr {
     }
 
     fn limits_itself(&self) -> bool {
-        self.state == State::ProbeRtt
+        self.state == BbrState::ProbeRtt
     }
 
     fn reduces_proportionally(&self) -> bool {

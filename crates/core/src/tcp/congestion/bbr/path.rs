@@ -29,8 +29,8 @@ impl Sample {
     pub(super) fn of(delivery: &Delivery) -> Sample {
         let Some(sample) = delivery.sample else { return Sample::default() };
         // 4.1.2.3: what was retransmitted without need is acknowledged too early.
-        let least = delivery.min_rtt.unwrap_or_default();
-        let reliable = sample.interval >= least && !sample.interval.is_zero();
+        let min = delivery.min_rtt.unwrap_or_default();
+        let reliable = sample.interval >= min && !sample.interval.is_zero();
         let bytes = sample.delivered.max(delivery.smss) as f64;
         Sample {
             rate: reliable.then(|| bytes / sample.interval.as_secs_f64()),

@@ -1,7 +1,7 @@
 //! ProbeBW (5.3.3): down, cruise, refill, up.
 
 use super::path::Sample;
-use super::{Bbr, HEADROOM, MIN_PIPE, State, elapsed};
+use super::{Bbr, BbrState, HEADROOM, MIN_PIPE, elapsed};
 use crate::tcp::congestion::filter::draw;
 use crate::tcp::congestion::{Congestion, Delivery};
 use crate::time::Instant;
@@ -69,7 +69,7 @@ impl Bbr {
         self.probe.cycle_at = now;
         self.probe.acks = AckPhase::Stopping;
         self.start_round();
-        self.state = State::Down;
+        self.state = BbrState::Down;
     }
 
     pub(super) fn start_refill(&mut self) {
@@ -78,14 +78,14 @@ impl Bbr {
         self.probe.precautionary = false;
         self.probe.acks = AckPhase::Refilling;
         self.start_round();
-        self.state = State::Refill;
+        self.state = BbrState::Refill;
     }
 
     fn start_up(&mut self, sample: &Sample) {
         self.probe.acks = AckPhase::Starting;
         self.start_round();
         self.full_pipe.restart(sample.rate.unwrap_or_default());
-        self.state = State::Up;
+        self.state = BbrState::Up;
         self.raise_slope();
     }
 
@@ -96,17 +96,17 @@ impl Bbr {
             return;
         }
         match self.state {
-            State::Down | State::Cruise if self.is_time_to_probe(delivery.now) => {
+            BbrState::Down | BbrState::Cruise if self.is_time_to_probe(delivery.now) => {
                 self.start_refill();
             }
-            State::Down if self.is_time_to_cruise(delivery.in_flight) => {
-                self.state = State::Cruise;
+            BbrState::Down if self.is_time_to_cruise(delivery.in_flight) => {
+                self.state = BbrState::Cruise;
             }
-            State::Refill if self.rounds.start => {
+            BbrState::Refill if self.rounds.start => {
                 self.probe.sampling = true;
                 self.start_up(sample);
             }
-            State::Up => self.check_up_done(sample, delivery),
+            BbrState::Up => self.check_up_done(sample, delivery),
             _ => {}
         }
     }
@@ -195,7 +195,7 @@ impl Bbr {
         }
         if !self.is_too_high(sample) && self.inflight_longterm.is_finite() {
             self.inflight_longterm = self.inflight_longterm.max(sample.in_flight as f64);
-            if self.state == State::Up {
+            if self.state == BbrState::Up {
                 self.raise_long_term(delivery.newly);
             }
         }

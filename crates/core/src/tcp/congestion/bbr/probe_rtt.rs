@@ -1,7 +1,7 @@
-//! The least round-trip time, ProbeRTT (5.3.4) and sending behind an idle time (5.4).
+//! The minimum round-trip time, ProbeRTT (5.3.4) and sending behind an idle time (5.4).
 
 use super::probe_bw::AckPhase;
-use super::{Bbr, State};
+use super::{Bbr, BbrState};
 use crate::tcp::congestion::{Congestion, Delivery};
 use crate::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ const PROBE_RTT: Duration = Duration::from_millis(200);
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct MinRtt {
     /// `min_rtt` and `min_rtt_stamp`.
-    pub(super) least: Option<Duration>,
+    pub(super) min: Option<Duration>,
     at: Instant,
     /// `probe_rtt_min_delay`, `probe_rtt_min_stamp` and `probe_rtt_expired`.
     recent: Option<Duration>,
@@ -31,9 +31,9 @@ impl Bbr {
     /// `UpdateMinRTT`.
     pub(super) fn update_min_rtt(&mut self, delivery: &Delivery) {
         let (of, now) = (&mut self.min_rtt, delivery.now);
-        if of.least.is_none() {
+        if of.min.is_none() {
             // The handshake's.
-            (of.least, of.at) = (delivery.min_rtt, now);
+            (of.min, of.at) = (delivery.min_rtt, now);
             (of.recent, of.recent_at) = (delivery.min_rtt, now);
         }
         of.expired = now > of.recent_at + INTERVAL;
@@ -43,21 +43,21 @@ impl Bbr {
             (of.recent, of.recent_at) = (Some(rtt), now);
         }
         let old = now > of.at + MIN_RTT_AGE;
-        if old || of.recent < of.least {
-            (of.least, of.at) = (of.recent, of.recent_at);
+        if old || of.recent < of.min {
+            (of.min, of.at) = (of.recent, of.recent_at);
         }
     }
 
     /// `CheckProbeRTT`.
     pub(super) fn check_probe_rtt(&mut self, delivery: &Delivery) {
-        if self.state != State::ProbeRtt && self.min_rtt.expired && !self.idle_restart {
+        if self.state != BbrState::ProbeRtt && self.min_rtt.expired && !self.idle_restart {
             self.save_window();
-            self.state = State::ProbeRtt;
+            self.state = BbrState::ProbeRtt;
             self.min_rtt.done_at = None;
             self.probe.acks = AckPhase::Stopping;
             self.start_round();
         }
-        if self.state == State::ProbeRtt {
+        if self.state == BbrState::ProbeRtt {
             self.handle_probe_rtt(delivery);
         }
         if delivery.newly > 0 {
@@ -91,9 +91,9 @@ impl Bbr {
         if self.full_pipe.reached {
             // The queue is empty: no need to go down.
             self.start_down(now);
-            self.state = State::Cruise;
+            self.state = BbrState::Cruise;
         } else {
-            self.state = State::Startup;
+            self.state = BbrState::Startup;
         }
     }
 
@@ -103,7 +103,7 @@ impl Bbr {
         self.aggregation.began = now;
         if self.state.is_probe_bw() {
             self.set_pacing_rate(1.0);
-        } else if self.state == State::ProbeRtt {
+        } else if self.state == BbrState::ProbeRtt {
             self.end_probe_rtt(now);
         }
     }

@@ -1,7 +1,7 @@
 //! Startup and Drain (5.3.1, 5.3.2), and when a pipe is full.
 
 use super::path::Sample;
-use super::{Bbr, State};
+use super::{Bbr, BbrState};
 use crate::tcp::congestion::Delivery;
 use serde::{Deserialize, Serialize};
 
@@ -51,14 +51,14 @@ impl Bbr {
 
     /// `CheckStartupDone`.
     pub(super) fn check_startup_done(&mut self, sample: &Sample, delivery: &Delivery) {
-        if self.state == State::Startup && self.is_loss_high(sample, delivery) {
+        if self.state == BbrState::Startup && self.is_loss_high(sample, delivery) {
             self.end_startup_by_loss();
         }
         if self.latest.round_start {
             self.latest.loss_events = 0;
         }
-        if self.state == State::Startup && self.full_pipe.reached {
-            self.state = State::Drain;
+        if self.state == BbrState::Startup && self.full_pipe.reached {
+            self.state = BbrState::Drain;
             self.drain_start_round = self.rounds.count;
         }
     }
@@ -74,14 +74,14 @@ impl Bbr {
     }
 
     pub(super) fn end_startup_by_loss(&mut self) {
-        self.undo.state = Some(State::Startup);
+        self.undo.state = Some(BbrState::Startup);
         (self.full_pipe.reached, self.full_pipe.now) = (true, true);
         self.inflight_longterm = self.bdp().max(self.latest.inflight as f64);
     }
 
     /// `CheckDrainDone`.
     pub(super) fn check_drain_done(&mut self, delivery: &Delivery) {
-        if self.state != State::Drain {
+        if self.state != BbrState::Drain {
             return;
         }
         let drained = delivery.in_flight as f64 <= self.inflight(self.bw, 1.0);

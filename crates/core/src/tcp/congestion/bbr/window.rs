@@ -1,6 +1,6 @@
 //! Pacing rate and window (5.6).
 
-use super::{Bbr, MIN_PIPE, PACING_MARGIN, STARTUP_PACING_GAIN, State, seconds};
+use super::{Bbr, BbrState, MIN_PIPE, PACING_MARGIN, STARTUP_PACING_GAIN, seconds};
 use crate::tcp::congestion::slow_start::LARGEST_WINDOW;
 use crate::tcp::congestion::{Congestion, Delivery};
 use crate::time::Duration;
@@ -45,7 +45,7 @@ impl Bbr {
 
     /// `BDPMultiple`.
     fn products(&self, bw: f64, gain: f64) -> f64 {
-        self.min_rtt.least.map_or(self.initial_window as f64, |least| gain * bw * seconds(least))
+        self.min_rtt.min.map_or(self.initial_window as f64, |min| gain * bw * seconds(min))
     }
 
     /// `bdp`.
@@ -61,7 +61,7 @@ impl Bbr {
     /// `QuantizationBudget`.
     fn with_budget(&self, inflight: f64) -> f64 {
         let budget = (3.0 * self.quantum()).max((MIN_PIPE * self.smss) as f64);
-        let probes = if self.state == State::Up { 2 * self.smss } else { 0 };
+        let probes = if self.state == BbrState::Up { 2 * self.smss } else { 0 };
         inflight.max(budget) + probes as f64
     }
 
@@ -72,14 +72,14 @@ impl Bbr {
 
     /// `ProbeRTTCwnd`.
     pub(super) fn probe_rtt_window(&self) -> f64 {
-        let half = self.products(self.bw, State::ProbeRtt.cwnd_gain());
+        let half = self.products(self.bw, BbrState::ProbeRtt.cwnd_gain());
         half.max((MIN_PIPE * self.smss) as f64)
     }
 
     /// `SaveCwnd`.
     pub(super) fn save_window(&mut self) {
         let window = self.window();
-        let good = !self.repair.under_way && self.state != State::ProbeRtt;
+        let good = !self.repair.under_way && self.state != BbrState::ProbeRtt;
         self.repair.saved = if good { window } else { self.repair.saved.max(window) };
     }
 
@@ -91,26 +91,26 @@ impl Bbr {
         }
         self.undo.saved &= repairs;
         let gain = self.state.cwnd_gain();
-        let most = self.with_budget(self.products(self.bw, gain) + self.extra_acked()) as u64;
+        let max = self.with_budget(self.products(self.bw, gain) + self.extra_acked()) as u64;
         let mut window = self.window();
         let grown = if std::mem::take(&mut self.repair.undone) { 0 } else { delivery.newly };
         if self.full_pipe.reached {
-            window = (window + grown).min(most);
-        } else if window < most || self.delivered < self.initial_window {
+            window = (window + grown).min(max);
+        } else if window < max || self.delivered < self.initial_window {
             window += grown;
         }
-        let least = MIN_PIPE * self.smss;
-        window = window.max(least);
-        if self.state == State::ProbeRtt {
+        let min = MIN_PIPE * self.smss;
+        window = window.max(min);
+        if self.state == BbrState::ProbeRtt {
             window = window.min(self.probe_rtt_window() as u64);
         }
         // BoundCwndForModel; a float that is too large, infinity too, becomes the greatest integer.
         let cap = match self.state {
-            State::Down | State::Refill | State::Up => self.inflight_longterm,
-            State::ProbeRtt | State::Cruise => self.with_headroom(),
-            State::Startup | State::Drain => f64::INFINITY,
+            BbrState::Down | BbrState::Refill | BbrState::Up => self.inflight_longterm,
+            BbrState::ProbeRtt | BbrState::Cruise => self.with_headroom(),
+            BbrState::Startup | BbrState::Drain => f64::INFINITY,
         };
-        let cap = (cap.min(self.inflight_shortterm) as u64).max(least);
+        let cap = (cap.min(self.inflight_shortterm) as u64).max(min);
         self.slow_start.set_window(window.min(cap).clamp(self.smss, LARGEST_WINDOW));
     }
 }

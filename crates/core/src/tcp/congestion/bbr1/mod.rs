@@ -1,7 +1,7 @@
 //! BBR version 1 (Cardwell et al., "BBR: Congestion-Based Congestion Control", ACM Queue 14(5),
 //! 2016), as Linux 6.18 has it in `net/ipv4/tcp_bbr.c`.
 //!
-//! A model of the path, the greatest delivery rate of ten rounds and the least round-trip time of ten
+//! A model of the path, the greatest delivery rate of ten rounds and the minimum round-trip time of ten
 //! seconds, says how fast to send and how much may be in flight. Losses say little: the window keeps
 //! to what is delivered for the round in which a recovery begins, and a rate that a policer enforces
 //! is found out ([`policer`]).
@@ -19,7 +19,7 @@ mod tests;
 mod window;
 
 use super::filter::WindowedMax;
-use super::{Acked, Congested, Congestion, Delivery, Departed, PacingBasis};
+use super::{AckSample, Congestion, CongestionEvent, Delivery, Departed, PacingBasis};
 use super::{SlowStart, SlowStartConfig};
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
@@ -27,7 +27,7 @@ use model::Aggregation;
 use modes::{FullPipe, Mode, ProbeRtt};
 use policer::{Policer, Seen};
 use serde::{Deserialize, Serialize};
-use window::{Repair, State};
+use window::{CaState, Repair};
 
 /// 2 / ln 2: the least gain that doubles the rate each round trip (`bbr_high_gain`).
 const HIGH_GAIN: f64 = 2.0 / std::f64::consts::LN_2;
@@ -146,7 +146,7 @@ impl Congestion for Bbr1 {
         &mut self.slow_start
     }
 
-    fn on_ack(&mut self, _acked: &Acked) {}
+    fn on_ack(&mut self, _acked: &AckSample) {}
 
     fn on_delivery(&mut self, delivery: &Delivery) {
         self.smss = delivery.smss;
@@ -176,30 +176,30 @@ impl Congestion for Bbr1 {
         }
     }
 
-    fn decrease(&mut self, _congested: &Congested, _timeout: bool) -> u64 {
+    fn decrease(&mut self, _event: &CongestionEvent, _timeout: bool) -> u64 {
         self.ssthresh()
     }
 
-    fn on_loss(&mut self, _congested: &Congested) {
+    fn on_loss(&mut self, _event: &CongestionEvent) {
         self.save_window();
     }
 
     fn on_recovered(&mut self, _flight_size: u64, _smss: u64) {}
 
-    fn on_timeout(&mut self, congested: &Congested, _again: bool) {
+    fn on_timeout(&mut self, event: &CongestionEvent, _again: bool) {
         self.save_window();
-        self.repair.state = State::Loss;
+        self.repair.state = CaState::Loss;
         self.full_pipe.bandwidth = 0.0;
         // A timeout ends a round.
         self.rounds.start = true;
-        self.look_for_policer(true, false, congested.now);
-        self.slow_start.set_window(congested.in_flight + congested.smss);
+        self.look_for_policer(true, false, event.now);
+        self.slow_start.set_window(event.in_flight + event.smss);
     }
 
     /// Marks are no signal of this version's.
-    fn on_ecn(&mut self, _congested: &Congested) {}
+    fn on_ecn(&mut self, _event: &CongestionEvent) {}
 
-    fn remember(&mut self) {}
+    fn save_undo(&mut self) {}
 
     /// The window itself comes back with the acknowledgment, as at the end of every repair.
     fn undo(&mut self, _most: u64) -> bool {

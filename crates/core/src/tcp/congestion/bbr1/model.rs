@@ -1,4 +1,4 @@
-//! The model of the path: bandwidth, least round-trip time, and how acknowledgments bunch.
+//! The model of the path: bandwidth, minimum round-trip time, and how acknowledgments bunch.
 
 use super::{Bbr1, Rounds};
 use crate::tcp::congestion::Delivery;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// Rounds after which a rate is forgotten: a gain cycle and two (`bbr_bw_rtts`).
 const BANDWIDTH_ROUNDS: u64 = 10;
-/// A least round-trip time is measured anew after so long.
+/// A minimum round-trip time is measured anew after so long.
 pub(super) const MIN_RTT_AGE: Duration = Duration::from_secs(10);
 
 impl Bbr1 {
@@ -20,8 +20,8 @@ impl Bbr1 {
     /// Takes what an acknowledgment says of the path.
     pub(super) fn update_model(&mut self, delivery: &Delivery) {
         // A segment that was retransmitted without need is acknowledged too early.
-        let least = delivery.min_rtt.unwrap_or_default();
-        let reliable = |sample: &RateSample| sample.interval >= least && !sample.interval.is_zero();
+        let min = delivery.min_rtt.unwrap_or_default();
+        let reliable = |sample: &RateSample| sample.interval >= min && !sample.interval.is_zero();
         let sample = delivery.sample.filter(reliable);
         self.rounds.start = false;
         if let Some(sample) = sample {
@@ -65,7 +65,7 @@ impl Bbr1 {
         let delayed = delivery.newly < delivery.smss
             && delivery.sample.is_some_and(|sample| sample.delivered == delivery.newly);
         let Some(rtt) = delivery.rtt else { return expired };
-        if self.min_rtt.is_none_or(|least| rtt <= least) || (expired && !delayed) {
+        if self.min_rtt.is_none_or(|min| rtt <= min) || (expired && !delayed) {
             (self.min_rtt, self.min_rtt_at) = (Some(rtt), delivery.now);
         }
         expired
@@ -139,7 +139,7 @@ impl Aggregation {
 
     /// What the window allows for it, at `bandwidth`.
     pub(super) fn allowance(&self, bandwidth: f64) -> u64 {
-        let most = bandwidth * Self::MAX.as_secs_f64();
-        self.extra[0].max(self.extra[1]).min(most as u64)
+        let max = bandwidth * Self::MAX.as_secs_f64();
+        self.extra[0].max(self.extra[1]).min(max as u64)
     }
 }

@@ -1,13 +1,13 @@
 //! Against the constants and comments of `tcp_bbr.c`.
 
-use super::super::tests::flow::{Flow, Link};
+use super::super::tests::flow::{Flow, PathConfig};
 use super::super::tests::{SMSS, delivery, millis, near, slow_start};
 use super::modes::Mode;
 use super::*;
 use crate::tcp::congestion::Growth;
 
 /// 8 Mbit/s and half a second: a product of 500 segments, and as much of queue.
-const LINK: Link = Link {
+const LINK: PathConfig = PathConfig {
     rate: 1_000_000.0,
     rtt: Duration::from_millis(500),
     queue: 500_000.0,
@@ -15,7 +15,7 @@ const LINK: Link = Link {
     bucket: None,
 };
 
-fn flow(link: Link) -> Flow<Bbr1> {
+fn flow(link: PathConfig) -> Flow<Bbr1> {
     Flow::new(Bbr1::new(slow_start(10, Growth::Doubling), SMSS), link)
 }
 
@@ -27,7 +27,7 @@ fn phase(flow: &Flow<Bbr1>) -> Option<usize> {
 }
 
 /// A flow that cycles.
-fn cycling(link: Link) -> Flow<Bbr1> {
+fn cycling(link: PathConfig) -> Flow<Bbr1> {
     let mut flow = flow(link);
     assert!(flow.run_until(|flow| phase(flow).is_some()));
     flow
@@ -82,9 +82,9 @@ fn the_cycle_has_eight_phases_of_a_round_trip_each() {
         assert_eq!(phase(&flow), Some(index % 8));
         let took = flow.now.saturating_since(last.0);
         // The second may end as soon as the queue is gone, the first lasts until it has been built.
-        let (least, most) = if last.1 == 0 { (1.0, 2.1) } else { (0.4, 1.1) };
+        let (min, max) = if last.1 == 0 { (1.0, 2.1) } else { (0.4, 1.1) };
         let share = took.as_secs_f64() / LINK.rtt.as_secs_f64();
-        assert!(share >= least && share <= most, "phase {} took {took:?}", last.1);
+        assert!(share >= min && share <= max, "phase {} took {took:?}", last.1);
         last = (flow.now, index % 8);
     }
 }
@@ -133,7 +133,7 @@ fn the_round_trip_is_measured_anew_with_four_segments_in_flight() {
     assert!(flow.congestion.min_rtt.unwrap() >= millis(520));
     near(flow.congestion.bandwidth.max(), bandwidth, 0.02);
     // On a short path the 200 ms are what counts.
-    let mut flow = cycling(Link { rtt: millis(10), ..LINK });
+    let mut flow = cycling(PathConfig { rtt: millis(10), ..LINK });
     flow.link.rtt = millis(11);
     assert!(flow.run_until(|flow| flow.congestion.mode == Mode::ProbeRtt));
     let began = flow.now;
@@ -145,7 +145,7 @@ fn the_round_trip_is_measured_anew_with_four_segments_in_flight() {
 #[test]
 fn losses_that_are_the_links_own_cost_little_more_than_themselves() {
     for (loss, share) in [(200, 0.92), (100, 0.9), (20, 0.8)] {
-        let mut flow = cycling(Link { loss, ..LINK });
+        let mut flow = cycling(PathConfig { loss, ..LINK });
         flow.run_for(millis(3000));
         flow.delivered = 0;
         flow.run_for(millis(20_000));
@@ -161,7 +161,7 @@ fn a_recovery_begins_with_a_round_of_packet_conservation_and_ends_at_the_former_
     flow.run_for(millis(3000));
     let before = flow.congestion.window();
     flow.link.loss = 50;
-    assert!(flow.run_until(|flow| flow.congestion.repair.state == State::Recovery));
+    assert!(flow.run_until(|flow| flow.congestion.repair.state == CaState::Recovery));
     flow.link.loss = 0;
     assert!(flow.congestion.repair.conserve);
     assert_eq!(flow.congestion.window(), flow.in_flight() + SMSS, "what is in flight and arrived");
@@ -169,7 +169,7 @@ fn a_recovery_begins_with_a_round_of_packet_conservation_and_ends_at_the_former_
     let round = flow.congestion.rounds.count;
     assert!(flow.run_until(|flow| flow.congestion.rounds.count > round));
     assert!(!flow.congestion.repair.conserve);
-    assert!(flow.run_until(|flow| flow.congestion.repair.state == State::Open));
+    assert!(flow.run_until(|flow| flow.congestion.repair.state == CaState::Open));
     assert!(flow.congestion.window() as f64 >= 0.95 * before as f64);
 }
 
@@ -182,7 +182,7 @@ fn a_timeout_leaves_a_segment_and_the_former_window_comes_back_behind_it() {
     assert_eq!(flow.congestion.window(), SMSS);
     assert_eq!(flow.congestion.repair.saved, before);
     flow.run_until(|_| true);
-    assert!(flow.run_until(|flow| flow.congestion.repair.state == State::Open));
+    assert!(flow.run_until(|flow| flow.congestion.repair.state == CaState::Open));
     assert!(flow.congestion.window() as f64 >= 0.95 * before as f64);
     near(flow.congestion.bandwidth.max(), bandwidth, 0.02);
 }
@@ -201,7 +201,7 @@ fn a_spurious_reduction_begins_the_search_for_a_full_pipe_anew() {
 #[test]
 fn a_policer_is_found_out_and_its_rate_kept_for_forty_eight_rounds() {
     // 1 MB/s by a bucket of 400 KB on a line ten times as fast.
-    let link = Link { rtt: millis(50), bucket: Some(400_000.0), ..LINK };
+    let link = PathConfig { rtt: millis(50), bucket: Some(400_000.0), ..LINK };
     let mut flow = flow(link);
     assert!(flow.run_until(|flow| flow.congestion.policer.rate().is_some()));
     near(flow.congestion.bandwidth(), 1_000_000.0, 0.15);
@@ -225,7 +225,7 @@ fn behind_an_idle_time_it_paces_at_the_bandwidth_and_does_not_empty_the_path() {
     flow.congestion.on_sent(&departed);
     let rate = flow.congestion.pacing_rate.unwrap();
     near(rate, 0.99 * flow.congestion.bandwidth.max(), 0.001);
-    // Twelve seconds of silence: the least round-trip time is old by then, but the path was empty.
+    // Twelve seconds of silence: the minimum round-trip time is old by then, but the path was empty.
     let mut flow = cycling(LINK);
     flow.pause(millis(12_000));
     let later = flow.now + millis(12_000);

@@ -12,7 +12,7 @@ const MIN_BURST_RATE: f64 = 150_000.0;
 
 /// Linux' `icsk_ca_state`, as far as it matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(super) enum State {
+pub(super) enum CaState {
     #[default]
     Open,
     /// Fast recovery.
@@ -24,7 +24,7 @@ pub(super) enum State {
 /// What losses are being repaired, and the window meanwhile.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Repair {
-    pub(super) state: State,
+    pub(super) state: CaState,
     /// The first round of a recovery: as much may leave as has arrived.
     pub(super) conserve: bool,
     /// The window before the repair or `ProbeRtt`.
@@ -37,16 +37,16 @@ impl Bbr1 {
     /// Remembers a window that is good, for the end of a repair or of `ProbeRtt`.
     pub(super) fn save_window(&mut self) {
         let window = self.window();
-        let good = self.repair.state == State::Open && self.mode != Mode::ProbeRtt;
+        let good = self.repair.state == CaState::Open && self.mode != Mode::ProbeRtt;
         self.repair.saved = if good { window } else { self.repair.saved.max(window) };
     }
 
     /// `bbr_tso_segs_goal`: the segments that leave at once, about a millisecond of the rate.
     pub(super) fn burst_goal(&self) -> u64 {
         let rate = self.pacing_rate.unwrap_or(f64::MAX);
-        let least = if rate < MIN_BURST_RATE { 1 } else { 2 };
+        let min = if rate < MIN_BURST_RATE { 1 } else { 2 };
         let segments = (rate / 1024.0).min(65_000.0) as u64 / self.smss;
-        segments.clamp(least, 127)
+        segments.clamp(min, 127)
     }
 
     /// Bandwidth-delay products in segments, rounded up so that the window does not lower the
@@ -106,21 +106,21 @@ impl Bbr1 {
     /// round of a recovery; the former window behind a repair.
     fn repaired_window(&mut self, delivery: &Delivery) -> u64 {
         let state = match delivery {
-            Delivery { after_timeout: true, .. } => State::Loss,
-            Delivery { in_recovery: true, .. } => State::Recovery,
-            _ => State::Open,
+            Delivery { after_timeout: true, .. } => CaState::Loss,
+            Delivery { in_recovery: true, .. } => CaState::Recovery,
+            _ => CaState::Open,
         };
         let before = std::mem::replace(&mut self.repair.state, state);
         let mut window = self.window().saturating_sub(delivery.lost).max(self.smss);
         // No more than before the repair: what an undone reduction has retransmitted is in flight
         // twice.
-        let most = self.repair.saved.max(self.window());
-        let kept = (delivery.in_flight + delivery.newly).min(most);
-        if state == State::Recovery && before != State::Recovery {
+        let max = self.repair.saved.max(self.window());
+        let kept = (delivery.in_flight + delivery.newly).min(max);
+        if state == CaState::Recovery && before != CaState::Recovery {
             self.repair.conserve = true;
             self.rounds.began = delivery.delivered;
             window = kept;
-        } else if state == State::Open && before != State::Open {
+        } else if state == CaState::Open && before != CaState::Open {
             self.repair.conserve = false;
             window = window.max(self.repair.saved);
         }

@@ -2,7 +2,8 @@
 
 use super::*;
 
-const CUBIC: Control = Control::Cubic { fast_convergence: true, as_linux: false };
+const CUBIC: CongestionAlgorithm =
+    CongestionAlgorithm::Cubic { fast_convergence: true, as_linux: false };
 
 /// Seconds in congestion avoidance and the window then, after a loss at `w_max` segments.
 fn curve(w_max: u64, rtt: Duration, seconds: f64) -> Vec<(f64, f64)> {
@@ -58,8 +59,11 @@ fn it_is_never_slower_than_reno() {
 fn as_in_linux_it_is_slower_than_reno() {
     // Linux's W_est grows by RFC 8312's alpha for ever, beyond the prior window too, and the window comes to
     // its whole segments within a round trip.
-    let mut path =
-        Path::avoiding(Control::Cubic { fast_convergence: true, as_linux: true }, 20, millis(10));
+    let mut path = Path::avoiding(
+        CongestionAlgorithm::Cubic { fast_convergence: true, as_linux: true },
+        20,
+        millis(10),
+    );
     path.lose();
     assert_eq!(path.cwnd(), 14.0);
     for rounds in [10, 20, 40] {
@@ -69,7 +73,7 @@ fn as_in_linux_it_is_slower_than_reno() {
     assert!(path.cwnd() <= w_est && path.cwnd() > w_est - 2.5, "{} of {w_est}", path.cwnd());
     // Where the cubic function is above W_est, nothing is different.
     let mut long = [true, false].map(|as_linux| {
-        let control = Control::Cubic { fast_convergence: true, as_linux };
+        let control = CongestionAlgorithm::Cubic { fast_convergence: true, as_linux };
         let mut path = Path::avoiding(control, 1000, millis(100));
         path.lose();
         path
@@ -115,8 +119,8 @@ fn reductions_follow_the_rfc() {
     let mut path = Path::avoiding(CUBIC, 2, millis(100));
     path.lose();
     assert_eq!(path.cwnd(), 2.0);
-    let congested = Congested { flight_size: SMSS, ..path.congested() };
-    path.congestion.on_ecn(&congested);
+    let event = CongestionEvent { flight_size: SMSS, ..path.event() };
+    path.congestion.on_ecn(&event);
     assert_eq!((path.cwnd(), path.congestion.ssthresh()), (1.0, 2 * SMSS));
 }
 
@@ -135,8 +139,8 @@ fn a_timeout_begins_a_new_curve_at_the_threshold() {
     near(path.cwnd(), 70.0 + 0.4 * t.powi(3), 0.05);
     // The same data again: the threshold is held.
     let held = path.congestion.ssthresh();
-    let congested = path.congested();
-    path.congestion.on_timeout(&congested, true);
+    let event = path.event();
+    path.congestion.on_timeout(&event, true);
     assert_eq!(path.congestion.ssthresh(), held);
 }
 

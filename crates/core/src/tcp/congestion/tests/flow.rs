@@ -2,14 +2,14 @@
 //! delay, losses, and a receiver that acknowledges each segment by name. What is overtaken is lost at once;
 //! a packet that leaves later stands for it, and a recovery ends when all of these have arrived.
 
-use super::{Acked, Congested, Congestion, Delivery, Departed, Lost, PacingBasis, SMSS};
+use super::{AckSample, Congestion, CongestionEvent, Delivery, Departed, Lost, PacingBasis, SMSS};
 use crate::tcp::delivery_rate::{DeliveryRate, Departure, Newest};
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
 
 /// A path of `rate` bytes a second.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Link {
+pub(crate) struct PathConfig {
     pub(crate) rate: f64,
     pub(crate) rtt: Duration,
     /// Bytes that the queue holds.
@@ -21,9 +21,9 @@ pub(crate) struct Link {
     pub(crate) bucket: Option<f64>,
 }
 
-impl Link {
+impl PathConfig {
     /// It holds 100 segments, and its queue as many.
-    pub(crate) const SHORT: Link = Link {
+    pub(crate) const SHORT: PathConfig = PathConfig {
         rate: 1_000_000.0,
         rtt: Duration::from_millis(100),
         queue: 100_000.0,
@@ -33,7 +33,7 @@ impl Link {
 }
 
 #[derive(Debug)]
-struct Packet {
+struct InFlight {
     number: u64,
     sent_at: Instant,
     departure: Departure,
@@ -46,7 +46,7 @@ struct Packet {
 #[derive(Debug)]
 pub(crate) struct Flow<C> {
     pub(crate) congestion: C,
-    pub(crate) link: Link,
+    pub(crate) link: PathConfig,
     pub(crate) now: Instant,
     /// No more than so many bytes a second are written; none: as many as can be sent.
     pub(crate) application: Option<f64>,
@@ -55,7 +55,7 @@ pub(crate) struct Flow<C> {
     pub(crate) delivered: u64,
     pub(crate) lost: u64,
     rate: DeliveryRate,
-    under_way: VecDeque<Packet>,
+    under_way: VecDeque<InFlight>,
     sent: u64,
     line_free: Instant,
     tokens: (Instant, f64),
@@ -73,7 +73,7 @@ pub(crate) struct Flow<C> {
 }
 
 impl<C: Congestion> Flow<C> {
-    pub(crate) fn new(congestion: C, link: Link) -> Flow<C> {
+    pub(crate) fn new(congestion: C, link: PathConfig) -> Flow<C> {
         let now = Instant::from_millis(1000);
         let handshake = Some(link.rtt + Duration::from_secs_f64(SMSS as f64 / link.rate));
         Flow {
@@ -177,7 +177,7 @@ impl<C: Congestion> Flow<C> {
         let repairs = self.owed > 0;
         self.owed -= u64::from(repairs);
         self.repairing += u64::from(repairs);
-        self.under_way.push_back(Packet { number, sent_at, departure, back_at, repairs });
+        self.under_way.push_back(InFlight { number, sent_at, departure, back_at, repairs });
         let now = self.now;
         let departed = Departed { now, bytes: SMSS, in_flight, app_limited };
         self.congestion.on_sent(&departed);
@@ -195,7 +195,7 @@ impl<C: Congestion> Flow<C> {
 
     /// When the packet that leaves now is acknowledged.
     fn cross(&mut self) -> Option<Instant> {
-        let Link { rate, rtt, queue, loss, bucket } = self.link;
+        let PathConfig { rate, rtt, queue, loss, bucket } = self.link;
         self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         if loss > 0 && (self.random >> 33).is_multiple_of(loss) {
             return None;
@@ -229,7 +229,7 @@ impl<C: Congestion> Flow<C> {
                 break first;
             }
             lost += SMSS;
-            self.hold_lost(&first);
+            self.mark_lost(&first);
         };
         let mut newest: Option<Newest> = None;
         let departure = (packet.sent_at, packet.departure);
@@ -238,12 +238,12 @@ impl<C: Congestion> Flow<C> {
         self.lost += lost;
         let sample = self.rate.sample(self.now, newest);
         let rtt = self.now.saturating_since(packet.sent_at);
-        self.min_rtt = self.min_rtt.map(|least| least.min(rtt));
+        self.min_rtt = self.min_rtt.map(|min| min.min(rtt));
         self.srtt = self.srtt.map(|srtt| (srtt * 7 + rtt) / 8);
         if lost > 0 && self.recover.is_none() {
             self.recover = Some(self.sent);
-            self.congestion.remember();
-            self.congestion.on_loss(&self.congested());
+            self.congestion.save_undo();
+            self.congestion.on_loss(&self.event());
         }
         self.repairing -= u64::from(packet.repairs);
         let repaired = self.owed + self.repairing == 0;
@@ -269,7 +269,7 @@ impl<C: Congestion> Flow<C> {
             after_timeout: self.after_timeout,
         });
         if self.recover.is_none() || self.congestion.grows_in_recovery() {
-            self.congestion.on_ack(&Acked {
+            self.congestion.on_ack(&AckSample {
                 now: self.now,
                 bytes: SMSS,
                 smss: SMSS,
@@ -288,16 +288,16 @@ impl<C: Congestion> Flow<C> {
 
     /// The retransmission timer expires: all that is under way is lost.
     pub(crate) fn time_out(&mut self) {
-        let congested = Congested { in_flight: 0, ..self.congested() };
+        let event = CongestionEvent { in_flight: 0, ..self.event() };
         for packet in std::mem::take(&mut self.under_way) {
-            self.hold_lost(&packet);
+            self.mark_lost(&packet);
         }
         self.recover = Some(self.sent);
         self.after_timeout = true;
-        self.congestion.on_timeout(&congested, false);
+        self.congestion.on_timeout(&event, false);
     }
 
-    fn hold_lost(&mut self, packet: &Packet) {
+    fn mark_lost(&mut self, packet: &InFlight) {
         let of_this = self.recover.is_none_or(|until| packet.number <= until);
         self.owed += u64::from(of_this || packet.repairs);
         self.repairing -= u64::from(packet.repairs);
@@ -306,8 +306,8 @@ impl<C: Congestion> Flow<C> {
         self.congestion.on_lost(&Lost { now, delivered, sample });
     }
 
-    pub(crate) fn congested(&self) -> Congested {
+    pub(crate) fn event(&self) -> CongestionEvent {
         let in_flight = self.in_flight();
-        Congested { now: self.now, flight_size: in_flight, in_flight, smss: SMSS }
+        CongestionEvent { now: self.now, flight_size: in_flight, in_flight, smss: SMSS }
     }
 }

@@ -6,10 +6,10 @@ use super::*;
 fn the_window_grows_by_a_segments_each_round_trip() {
     // 4.1.1: a / RTT segments a second. Increase-by-K (4.1.5) makes a = K.
     let controls = [
-        (Control::Standard, 1.0),
-        (Control::IncreaseByK { k: 1.0 }, 1.0),
-        (Control::IncreaseByK { k: 2.0 }, 2.0),
-        (Control::IncreaseByK { k: 4.0 }, 4.0),
+        (CongestionAlgorithm::Standard, 1.0),
+        (CongestionAlgorithm::IncreaseByK { k: 1.0 }, 1.0),
+        (CongestionAlgorithm::IncreaseByK { k: 2.0 }, 2.0),
+        (CongestionAlgorithm::IncreaseByK { k: 4.0 }, 4.0),
     ];
     for (control, a) in controls {
         for rtt in [10, 100, 200, 300, 600] {
@@ -25,7 +25,8 @@ fn the_window_grows_by_a_segments_each_round_trip() {
 fn constant_rate_grows_by_c_segments_a_second_each_second() {
     // 4.1.4: c·RTT² a round trip, whatever the RTT is while the bound is not reached.
     for rtt in [10, 100, 200, 300, 600] {
-        let mut path = Path::avoiding(Control::ConstantRate { c: 100.0 }, 100, millis(rtt));
+        let mut path =
+            Path::avoiding(CongestionAlgorithm::ConstantRate { c: 100.0 }, 100, millis(rtt));
         path.rounds(50);
         let rtt = millis(rtt).as_secs_f64();
         let growth = (path.cwnd() - 100.0) / rtt / path.now.as_secs_f64();
@@ -33,7 +34,7 @@ fn constant_rate_grows_by_c_segments_a_second_each_second() {
     }
     // c = 100 equals the standard increase at 100 ms, 4 at 500 ms, 1600 at 25 ms.
     for (c, rtt) in [(4.0, 500), (100.0, 100), (1600.0, 25)] {
-        let mut path = Path::avoiding(Control::ConstantRate { c }, 20, millis(rtt));
+        let mut path = Path::avoiding(CongestionAlgorithm::ConstantRate { c }, 20, millis(rtt));
         path.round();
         near(path.cwnd() - 20.0, 1.0, 0.05);
     }
@@ -42,7 +43,10 @@ fn constant_rate_grows_by_c_segments_a_second_each_second() {
 #[test]
 fn no_acknowledgment_adds_more_than_a_segment() {
     // 4.1.4, 4.1.5: then the window doubles, as in slow start.
-    for control in [Control::ConstantRate { c: 1600.0 }, Control::IncreaseByK { k: 64.0 }] {
+    for control in [
+        CongestionAlgorithm::ConstantRate { c: 1600.0 },
+        CongestionAlgorithm::IncreaseByK { k: 64.0 },
+    ] {
         let mut path = Path::avoiding(control, 16, millis(500));
         path.ack(2 * SMSS);
         assert_eq!(path.cwnd(), 17.0);

@@ -43,14 +43,14 @@ fn increases_and_decreases_are_those_of_appendix_b() {
 
 #[test]
 fn the_window_grows_by_a_and_shrinks_by_b() {
-    let mut path = Path::avoiding(Control::HighSpeed, 1058, millis(100));
+    let mut path = Path::avoiding(CongestionAlgorithm::HighSpeed, 1058, millis(100));
     path.round();
     near(path.cwnd(), 1066.0, 0.001);
     let before = path.cwnd();
     path.lose();
     near(path.cwnd(), before * 0.67, 0.01);
     // Up to 38 segments as the standard.
-    let mut path = Path::avoiding(Control::HighSpeed, 20, millis(100));
+    let mut path = Path::avoiding(CongestionAlgorithm::HighSpeed, 20, millis(100));
     path.round();
     near(path.cwnd(), 21.0, 0.01);
     path.lose();

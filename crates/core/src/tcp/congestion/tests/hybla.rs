@@ -2,7 +2,7 @@
 
 use super::*;
 
-const HYBLA: Control = Control::Hybla { rtt0: Duration::from_millis(25) };
+const HYBLA: CongestionAlgorithm = CongestionAlgorithm::Hybla { rtt0: Duration::from_millis(25) };
 
 #[test]
 fn congestion_avoidance_is_as_fast_as_at_25_ms() {

@@ -3,7 +3,8 @@
 use super::*;
 
 fn path(rtt: u64) -> Path {
-    let mut path = Path::new(Control::Standard, slow_start(10, Growth::HyStart), millis(rtt));
+    let mut path =
+        Path::new(CongestionAlgorithm::Standard, slow_start(10, Growth::HyStart), millis(rtt));
     path.round();
     assert_eq!(path.cwnd(), 20.0);
     path

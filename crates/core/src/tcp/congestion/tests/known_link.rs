@@ -1,9 +1,9 @@
 //! A window that stands.
 
-use super::flow::{Flow, Link};
+use super::flow::{Flow, PathConfig};
 use super::*;
 
-const LINK: Link = Link { loss: 50, ..Link::SHORT };
+const LINK: PathConfig = PathConfig { loss: 50, ..PathConfig::SHORT };
 
 fn flow() -> Flow<KnownLink> {
     let rate = Rate::from_bits_per_sec(8_000_000);
@@ -20,9 +20,9 @@ fn neither_losses_nor_timeouts_nor_idle_times_change_the_window() {
     assert!(flow.lost > 0);
     flow.time_out();
     flow.congestion.on_idle();
-    let congested = flow.congested();
-    flow.congestion.on_loss(&congested);
-    flow.congestion.on_recovered(congested.flight_size, SMSS);
+    let event = flow.event();
+    flow.congestion.on_loss(&event);
+    flow.congestion.on_recovered(event.flight_size, SMSS);
     assert_eq!(flow.congestion.window(), window);
     let before = flow.delivered;
     flow.run_for(millis(10_000));

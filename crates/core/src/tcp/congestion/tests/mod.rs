@@ -63,13 +63,17 @@ pub(super) struct Path {
 }
 
 impl Path {
-    pub(super) fn new(control: Control, config: SlowStartConfig, rtt: Duration) -> Path {
+    pub(super) fn new(
+        control: CongestionAlgorithm,
+        config: SlowStartConfig,
+        rtt: Duration,
+    ) -> Path {
         let congestion = control.congestion(config, SMSS);
         Path { congestion, now: Instant::ZERO, rtt, min_rtt: rtt, round: 0 }
     }
 
     /// In congestion avoidance with a window of `segments`.
-    pub(super) fn avoiding(control: Control, segments: u64, rtt: Duration) -> Path {
+    pub(super) fn avoiding(control: CongestionAlgorithm, segments: u64, rtt: Duration) -> Path {
         let config = slow_start(segments, Growth::Doubling);
         let config = SlowStartConfig { initial_ssthresh: Some(segments * SMSS), ..config };
         Path::new(control, config, rtt)
@@ -77,7 +81,7 @@ impl Path {
 
     pub(super) fn ack(&mut self, bytes: u64) {
         self.min_rtt = self.min_rtt.min(self.rtt);
-        self.congestion.on_ack(&Acked {
+        self.congestion.on_ack(&AckSample {
             now: self.now,
             bytes,
             smss: SMSS,
@@ -110,21 +114,21 @@ impl Path {
         self.congestion.window() as f64 / SMSS as f64
     }
 
-    pub(super) fn congested(&self) -> Congested {
+    pub(super) fn event(&self) -> CongestionEvent {
         let window = self.congestion.window();
-        Congested { now: self.now, flight_size: window, in_flight: window, smss: SMSS }
+        CongestionEvent { now: self.now, flight_size: window, in_flight: window, smss: SMSS }
     }
 
     pub(super) fn lose(&mut self) {
-        let congested = self.congested();
-        self.congestion.remember();
-        self.congestion.on_loss(&congested);
+        let event = self.event();
+        self.congestion.save_undo();
+        self.congestion.on_loss(&event);
     }
 
     pub(super) fn time_out(&mut self) {
-        let congested = self.congested();
-        self.congestion.remember();
-        self.congestion.on_timeout(&congested, false);
+        let event = self.event();
+        self.congestion.save_undo();
+        self.congestion.on_timeout(&event, false);
     }
 }
 

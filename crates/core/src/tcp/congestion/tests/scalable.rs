@@ -2,7 +2,8 @@
 
 use super::*;
 
-const SCALABLE: Control = Control::Scalable { a: Scalable::A, b: Scalable::B };
+const SCALABLE: CongestionAlgorithm =
+    CongestionAlgorithm::Scalable { a: Scalable::A, b: Scalable::B };
 
 #[test]
 fn a_loss_is_made_up_for_in_as_many_round_trips_whatever_the_window() {
@@ -31,7 +32,8 @@ fn small_windows_are_the_standards() {
 
 #[test]
 fn others_take_other_parameters() {
-    let mut path = Path::avoiding(Control::Scalable { a: 0.05, b: 0.5 }, 1000, millis(200));
+    let mut path =
+        Path::avoiding(CongestionAlgorithm::Scalable { a: 0.05, b: 0.5 }, 1000, millis(200));
     path.lose();
     assert_eq!(path.cwnd(), 500.0);
     path.round();

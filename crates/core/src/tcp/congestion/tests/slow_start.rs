@@ -5,7 +5,8 @@ use super::*;
 #[test]
 fn an_acknowledgment_counts_at_most_two_segments_and_one_after_a_timeout() {
     // RFC 3465, 2.2 and 2.3.
-    let mut path = Path::new(Control::Standard, slow_start(4, Growth::Doubling), millis(100));
+    let mut path =
+        Path::new(CongestionAlgorithm::Standard, slow_start(4, Growth::Doubling), millis(100));
     path.ack(3 * SMSS);
     assert_eq!(path.cwnd(), 6.0);
     path.round();
@@ -30,7 +31,7 @@ fn the_initial_window_is_used_where_it_may_be() {
     // The four-packet-start draft against ns-1.2's window-init, and RFC 5681.
     let windows = |initial_window_use| {
         let config = SlowStartConfig { initial_window_use, ..slow_start(4, Growth::Doubling) };
-        let mut path = Path::new(Control::Standard, config, millis(100));
+        let mut path = Path::new(CongestionAlgorithm::Standard, config, millis(100));
         let first = path.cwnd();
         path.rounds(3);
         path.congestion.on_idle();
@@ -48,7 +49,7 @@ fn the_initial_window_is_used_where_it_may_be() {
 fn limited_slow_start_adds_half_of_max_ssthresh_a_round_trip() {
     // RFC 3742, 2 and 3.
     let growth = Growth::Limited { max_ssthresh: 100 };
-    let mut path = Path::new(Control::Standard, slow_start(1, growth), millis(100));
+    let mut path = Path::new(CongestionAlgorithm::Standard, slow_start(1, growth), millis(100));
     let mut rounds = 0;
     while path.cwnd() <= 100.0 {
         let before = path.cwnd();
@@ -60,7 +61,8 @@ fn limited_slow_start_adds_half_of_max_ssthresh_a_round_trip() {
     // K = 2 up to 1.5·max_ssthresh, 3 up to twice, 4 beyond, as the window stands at each
     // acknowledgment.
     for (segments, k) in [(120, 2), (149, 2), (151, 3), (199, 3), (201, 4), (251, 5)] {
-        let mut path = Path::new(Control::Standard, slow_start(segments, growth), millis(100));
+        let mut path =
+            Path::new(CongestionAlgorithm::Standard, slow_start(segments, growth), millis(100));
         path.ack(SMSS);
         assert_eq!(path.congestion.window(), segments * SMSS + SMSS / k);
     }
@@ -83,7 +85,7 @@ fn paced_slow_start_probes_at_the_rate_of_the_acknowledgments() {
     let config = slow_start(4, Growth::Doubling);
     let basis = |probing, segments| {
         let config = SlowStartConfig { probing, initial_ssthresh: Some(segments * SMSS), ..config };
-        Path::new(Control::Standard, config, millis(100)).congestion.pacing()
+        Path::new(CongestionAlgorithm::Standard, config, millis(100)).congestion.pacing()
     };
     assert_eq!(basis(Probing::TwiceAckRate, 100), PacingBasis::Window { gain: 2.0 });
     assert_eq!(basis(Probing::AckRate, 100), PacingBasis::Rate(None), "no burst has returned yet");

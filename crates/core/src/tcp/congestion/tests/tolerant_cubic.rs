@@ -1,15 +1,15 @@
 //! What is taken for congestion, and what for the link's own.
 
-use super::flow::{Flow, Link};
+use super::flow::{Flow, PathConfig};
 use super::*;
 
-const LINK: Link = Link::SHORT;
+const LINK: PathConfig = PathConfig::SHORT;
 
-fn tolerant(link: Link) -> Flow<TolerantCubic> {
+fn tolerant(link: PathConfig) -> Flow<TolerantCubic> {
     Flow::new(TolerantCubic::new(slow_start(10, Growth::HyStart), SMSS), link)
 }
 
-fn cubic(link: Link) -> Flow<Cubic> {
+fn cubic(link: PathConfig) -> Flow<Cubic> {
     Flow::new(Cubic::new(slow_start(10, Growth::HyStart), SMSS, true), link)
 }
 
@@ -22,19 +22,19 @@ fn utilisation<C: Congestion>(flow: &mut Flow<C>, seconds: u64) -> f64 {
 
 #[test]
 fn losses_without_a_queue_cost_what_they_lose() {
-    for (loss, least) in [(1000, 0.97), (100, 0.95), (50, 0.93), (20, 0.85)] {
-        let mut flow = tolerant(Link { loss, ..LINK });
+    for (loss, min) in [(1000, 0.97), (100, 0.95), (50, 0.93), (20, 0.85)] {
+        let mut flow = tolerant(PathConfig { loss, ..LINK });
         flow.run_for(millis(3000));
         let used = utilisation(&mut flow, 60);
-        assert!(used > least, "one of {loss} lost: {used}");
+        assert!(used > min, "one of {loss} lost: {used}");
     }
-    let mut flow = cubic(Link { loss: 100, ..LINK });
+    let mut flow = cubic(PathConfig { loss: 100, ..LINK });
     assert!(utilisation(&mut flow, 60) < 0.3, "which CUBIC takes for congestion");
 }
 
 #[test]
 fn a_loss_in_slow_start_does_not_end_it() {
-    let mut flow = tolerant(Link { loss: 40, ..LINK });
+    let mut flow = tolerant(PathConfig { loss: 40, ..LINK });
     flow.run_until(|flow| flow.lost > 0);
     assert!(flow.congestion.slow_start().is_under_way());
     flow.run_for(millis(1500));
@@ -43,7 +43,7 @@ fn a_loss_in_slow_start_does_not_end_it() {
 
 #[test]
 fn slow_start_quadruples_as_long_as_trains_of_acknowledgments_are_short() {
-    let mut flow = tolerant(Link { rate: 40.0 * LINK.rate, queue: 1e9, ..LINK });
+    let mut flow = tolerant(PathConfig { rate: 40.0 * LINK.rate, queue: 1e9, ..LINK });
     let began = flow.now;
     for (round, window) in (1u32..).zip([40.0, 160.0, 640.0]) {
         // The first acknowledgment of the next round.
@@ -58,14 +58,14 @@ fn slow_start_quadruples_as_long_as_trains_of_acknowledgments_are_short() {
 
 #[test]
 fn slow_start_takes_a_queue_of_a_sixth_of_what_the_path_holds() {
-    let mut flow = tolerant(Link { rate: 4.0 * LINK.rate, queue: 70_000.0, ..LINK });
+    let mut flow = tolerant(PathConfig { rate: 4.0 * LINK.rate, queue: 70_000.0, ..LINK });
     assert!(flow.run_until(|flow| flow.congestion.window() as f64 > 0.9 * flow.bdp()));
     assert_eq!(flow.lost, 0);
 }
 
 #[test]
 fn slow_start_ends_when_the_path_is_full_without_a_loss() {
-    let mut flow = tolerant(Link { queue: 200_000.0, ..LINK });
+    let mut flow = tolerant(PathConfig { queue: 200_000.0, ..LINK });
     assert!(flow.run_until(|flow| !flow.congestion.slow_start().is_under_way()));
     assert_eq!(flow.lost, 0);
     near(flow.congestion.window() as f64, 1.25 * flow.bdp(), 0.05);
@@ -87,7 +87,7 @@ fn a_loss_with_a_queue_is_answered_as_cubic_does_but_not_below_what_the_path_car
     assert!(before as f64 > 1.9 * flow.bdp(), "{before}");
     near(after, 0.7 * before as f64, 0.02);
     // With less of a queue seven tenths would leave the path idle.
-    let mut flow = tolerant(Link { queue: 20_000.0, ..LINK });
+    let mut flow = tolerant(PathConfig { queue: 20_000.0, ..LINK });
     flow.run_for(millis(10_000));
     assert!(utilisation(&mut flow, 60) > 0.98);
     assert!(flow.congestion.window() as f64 > 0.95 * flow.bdp());
@@ -95,7 +95,7 @@ fn a_loss_with_a_queue_is_answered_as_cubic_does_but_not_below_what_the_path_car
 
 #[test]
 fn a_queue_too_short_to_be_seen_is_found_by_its_losses() {
-    let mut flow = tolerant(Link { queue: 3_000.0, ..LINK });
+    let mut flow = tolerant(PathConfig { queue: 3_000.0, ..LINK });
     flow.run_for(millis(5_000));
     let (delivered, lost) = (flow.delivered, flow.lost);
     let used = utilisation(&mut flow, 120);
@@ -105,14 +105,14 @@ fn a_queue_too_short_to_be_seen_is_found_by_its_losses() {
 
 #[test]
 fn much_loss_that_a_smaller_window_does_not_lessen_is_the_links() {
-    let mut flow = tolerant(Link { loss: 12, ..LINK });
+    let mut flow = tolerant(PathConfig { loss: 12, ..LINK });
     flow.run_for(millis(60_000));
     assert!(utilisation(&mut flow, 60) > 0.7, "of eleven twelfths");
 }
 
 #[test]
 fn a_timeout_halves_nothing_unless_a_queue_stood() {
-    let mut flow = tolerant(Link { loss: 100, ..LINK });
+    let mut flow = tolerant(PathConfig { loss: 100, ..LINK });
     flow.run_for(millis(6000));
     let window = flow.congestion.window();
     flow.time_out();
@@ -131,9 +131,9 @@ fn a_timeout_halves_nothing_unless_a_queue_stood() {
 
 #[test]
 fn a_mark_is_congestion_in_any_case() {
-    let mut flow = tolerant(Link { loss: 100, ..LINK });
+    let mut flow = tolerant(PathConfig { loss: 100, ..LINK });
     flow.run_for(millis(5000));
-    let congested = flow.congested();
-    flow.congestion.on_ecn(&congested);
-    near(flow.congestion.window() as f64, 0.7 * congested.flight_size as f64, 0.02);
+    let event = flow.event();
+    flow.congestion.on_ecn(&event);
+    near(flow.congestion.window() as f64, 0.7 * event.flight_size as f64, 0.02);
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 
-const VEGAS: Control = Control::Vegas { alpha: 1.0, beta: 3.0, gamma: 1.0 };
+const VEGAS: CongestionAlgorithm = CongestionAlgorithm::Vegas { alpha: 1.0, beta: 3.0, gamma: 1.0 };
 
 /// A path of 100 ms that carries `rate` segments a round trip; what is more waits in its queue.
 fn queueing_round(path: &mut Path, rate: f64) {

@@ -1,11 +1,11 @@
 //! Westwood+'s papers, and the constants of `tcp_westwood.c`.
 
-use super::flow::{Flow, Link};
+use super::flow::{Flow, PathConfig};
 use super::*;
 
-const LINK: Link = Link::SHORT;
+const LINK: PathConfig = PathConfig::SHORT;
 
-fn flow(link: Link) -> Flow<Westwood> {
+fn flow(link: PathConfig) -> Flow<Westwood> {
     let config = slow_start(10, Growth::Doubling);
     let config = SlowStartConfig { initial_ssthresh: Some(100 * SMSS), ..config };
     Flow::new(Westwood::new(config, SMSS), link)
@@ -16,12 +16,12 @@ fn a_loss_leaves_what_the_path_carries_in_the_least_round_trip() {
     let mut flow = flow(LINK);
     flow.run_for(millis(9_000));
     assert!(flow.congestion.window() as f64 > 1.5 * flow.bdp(), "there is a queue");
-    flow.congestion.on_loss(&flow.congested());
+    flow.congestion.on_loss(&flow.event());
     let ssthresh = flow.congestion.ssthresh() as f64;
     near(ssthresh, flow.bdp(), 0.1);
     assert_eq!(flow.congestion.window(), flow.congestion.ssthresh());
     // Half would have been less, and the standard's answer to the next one would be half again.
-    flow.congestion.on_loss(&flow.congested());
+    flow.congestion.on_loss(&flow.event());
     assert_eq!(flow.congestion.ssthresh() as f64, ssthresh);
 }
 
@@ -33,8 +33,8 @@ fn a_timeout_keeps_the_threshold_and_forgets_the_least_round_trip() {
     assert_eq!(flow.congestion.window(), SMSS);
     near(flow.congestion.ssthresh() as f64, flow.bdp(), 0.1);
     // Nothing is known of the path: as the standard's.
-    let congested = Congested { flight_size: 40 * SMSS, ..flow.congested() };
-    assert_eq!(flow.congestion.decrease(&congested, false), 20 * SMSS);
+    let event = CongestionEvent { flight_size: 40 * SMSS, ..flow.event() };
+    assert_eq!(flow.congestion.decrease(&event, false), 20 * SMSS);
 }
 
 #[test]
@@ -59,21 +59,21 @@ fn samples_span_a_round_trip_and_fifty_milliseconds_at_least_and_are_filtered_tw
             after_timeout: false,
         });
     };
-    let congested = Congested { now: Instant::ZERO, flight_size: 0, in_flight: 0, smss: SMSS };
+    let event = CongestionEvent { now: Instant::ZERO, flight_size: 0, in_flight: 0, smss: SMSS };
     deliver(&mut westwood, 0, 60_000);
     deliver(&mut westwood, 40, 0);
-    assert_eq!(westwood.decrease(&congested, false), 2 * SMSS, "no sample yet");
+    assert_eq!(westwood.decrease(&event, false), 2 * SMSS, "no sample yet");
     // 60 KB in 60 ms, and 10 ms of that.
     deliver(&mut westwood, 60, 120_000);
-    assert_eq!(westwood.decrease(&congested, false), 10_000);
+    assert_eq!(westwood.decrease(&event, false), 10_000);
     // Twice as much: an eighth of an eighth of the difference.
     deliver(&mut westwood, 120, 0);
-    assert_eq!(westwood.decrease(&congested, false), 10_000 + 10_000 / 64);
+    assert_eq!(westwood.decrease(&event, false), 10_000 + 10_000 / 64);
 }
 
 #[test]
 fn losses_of_the_link_cost_less_than_with_halving() {
-    let link = Link { loss: 1000, ..LINK };
+    let link = PathConfig { loss: 1000, ..LINK };
     let mut westwood = flow(link);
     westwood.run_for(millis(60_000));
     let standard = Classic::new(slow_start(10, Growth::Doubling), SMSS, Standard::default());

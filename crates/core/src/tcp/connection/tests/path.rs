@@ -1,7 +1,7 @@
 //! ICMP errors: which are believed, and what follows.
 
 use super::*;
-use crate::tcp::recovery::Algorithm;
+use crate::tcp::recovery::RecoveryAlgorithm;
 use crate::wire::{IcmpError, IcmpErrorKind, Quoted};
 use std::net::IpAddr;
 
@@ -25,7 +25,7 @@ fn lens(segments: &[(TcpHeader, Vec<u8>)]) -> Vec<usize> {
 
 #[test]
 fn a_lower_mtu_sends_what_is_outstanding_again_without_a_reduction() {
-    for &algorithm in Algorithm::ALL {
+    for &algorithm in RecoveryAlgorithm::ALL {
         let mut config = ConnectionConfig::default();
         config.sender.algorithm = algorithm;
         let (mut a, mut b) = connected(config);

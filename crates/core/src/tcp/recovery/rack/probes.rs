@@ -6,7 +6,7 @@
 //!   segment in flight. Three in a row without a back-off, then the retransmission timer has its turn.
 
 use crate::tcp::ledger::Ledger;
-use crate::tcp::recovery::{AckFacts, Probe as Kind, SentFacts, Timing};
+use crate::tcp::recovery::{AckSummary, Probe as Kind, SentFacts, Timing};
 use crate::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
@@ -161,7 +161,7 @@ impl Probes {
         self.asked.then_some(kind)
     }
 
-    pub(super) fn note_ack(&mut self, facts: &AckFacts, ledger: &Ledger) {
+    pub(super) fn note_ack(&mut self, facts: &AckSummary, ledger: &Ledger) {
         self.asked = false;
         self.unmeasured &= facts.rtt.is_none();
         if facts.acked + facts.sacked > 0 {
@@ -174,7 +174,7 @@ impl Probes {
 
     /// 7.4.2: whether the acknowledgment shows that the probe has repaired a loss, which
     /// congestion control must hear of.
-    pub(super) fn process_ack(&mut self, facts: &AckFacts, ledger: &Ledger) -> bool {
+    pub(super) fn process_ack(&mut self, facts: &AckSummary, ledger: &Ledger) -> bool {
         let una = ledger.snd_una();
         let Some(probe) = self.probe.filter(|probe| una >= probe.end) else { return false };
         let came_twice = facts.dsack.as_ref().is_some_and(|dsack| dsack.end == probe.end);

@@ -1,7 +1,7 @@
 //! The congestion window alone, by what recovery and the ledger say.
 
 use super::*;
-use crate::tcp::congestion::Congested;
+use crate::tcp::congestion::CongestionEvent;
 use crate::tcp::recovery::{Episode, SentFacts};
 use crate::tcp::sender::cwnd::{News, Sign};
 
@@ -12,7 +12,7 @@ fn proportional() -> SenderConfig {
 
 /// A window of ten segments, all of which are in flight.
 fn full() -> (CongestionWindow, Flight) {
-    let mut flight = Flight::new(1, Algorithm::Sack);
+    let mut flight = Flight::new(1, RecoveryAlgorithm::Sack);
     let (now, again, smss) = (Instant::from_millis(100), false, SMSS);
     let timing = Timers::new(proportional().rto, None).timing();
     for number in 0..10 {
@@ -24,8 +24,8 @@ fn full() -> (CongestionWindow, Flight) {
 
 fn meet(cwnd: &mut CongestionWindow, flight: &Flight, episode: Episode) {
     let (now, in_flight) = (Instant::from_millis(200), flight.in_flight());
-    let congested = Congested { now, flight_size: flight.size(), in_flight, smss: SMSS };
-    cwnd.on_episode(episode, Sign { congested, flight, config: &proportional() });
+    let event = CongestionEvent { now, flight_size: flight.size(), in_flight, smss: SMSS };
+    cwnd.on_episode(episode, Sign { event, flight, config: &proportional() });
 }
 
 #[test]
@@ -36,7 +36,7 @@ fn each_byte_is_news_once() {
     let ack =
         Ack { segment: 1, ack: 101, window: 9_000, sack: &sack, echoed: None, occupies: false };
     flight.acknowledge(Instant::from_millis(200), &ack, true, SMSS);
-    flight.hold_lost(Instant::from_millis(200), 101..201, |_| {});
+    flight.mark_lost(Instant::from_millis(200), 101..201, |_| {});
     let news = News { delivered: 4 * SMSS, lost: SMSS };
     assert_eq!(cwnd.take_news(flight.ledger()), Some(news));
     assert_eq!(cwnd.take_news(flight.ledger()), None);
@@ -63,8 +63,8 @@ fn what_is_undone_is_what_was_remembered() {
     meet(&mut cwnd, &flight, Episode::Enter);
     cwnd.undo(8 * SMSS);
     assert_eq!((cwnd.bytes(), cwnd.reduces_proportionally()), (8 * SMSS, false));
-    let congested = Congested { now: Instant::ZERO, flight_size: 0, in_flight: 0, smss: SMSS };
-    cwnd.on_timeout(&congested, 1001, false);
+    let event = CongestionEvent { now: Instant::ZERO, flight_size: 0, in_flight: 0, smss: SMSS };
+    cwnd.on_timeout(&event, 1001, false);
     assert!(cwnd.is_after_timeout(1000) && !cwnd.is_after_timeout(1001));
     assert!(!cwnd.is_after_timeout(1000), "once acknowledged, for good");
 }

@@ -3,7 +3,7 @@
 use super::*;
 
 fn sack() -> Sender {
-    sender(config(Algorithm::Sack, 10), 100)
+    sender(config(RecoveryAlgorithm::Sack, 10), 100)
 }
 
 #[test]

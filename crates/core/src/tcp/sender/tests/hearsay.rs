@@ -1,7 +1,9 @@
 //! What congestion control hears of losses, timeouts and departures.
 
 use super::*;
-use crate::tcp::congestion::{Acked, Congested, Congestion, Delivery, Departed, Lost, SlowStart};
+use crate::tcp::congestion::{
+    AckSample, Congestion, CongestionEvent, Delivery, Departed, Lost, SlowStart,
+};
 use std::sync::{Arc, Mutex};
 
 #[derive(Debug, Clone, Copy)]
@@ -9,7 +11,7 @@ enum Heard {
     Delivery(Delivery),
     Departed(Departed),
     Lost(Lost),
-    Timeout(Congested),
+    Timeout(CongestionEvent),
 }
 
 /// A policy that writes down what it hears, and limits itself if told to.
@@ -36,7 +38,7 @@ impl Congestion for Listener {
         &mut self.slow_start
     }
 
-    fn on_ack(&mut self, _acked: &Acked) {}
+    fn on_ack(&mut self, _acked: &AckSample) {}
 
     fn on_delivery(&mut self, delivery: &Delivery) {
         self.note(Heard::Delivery(*delivery));
@@ -50,12 +52,12 @@ impl Congestion for Listener {
         self.note(Heard::Lost(*lost));
     }
 
-    fn decrease(&mut self, _congested: &Congested, _timeout: bool) -> u64 {
+    fn decrease(&mut self, _event: &CongestionEvent, _timeout: bool) -> u64 {
         self.window()
     }
 
-    fn on_timeout(&mut self, congested: &Congested, _again: bool) {
-        self.note(Heard::Timeout(*congested));
+    fn on_timeout(&mut self, event: &CongestionEvent, _again: bool) {
+        self.note(Heard::Timeout(*event));
     }
 
     fn limits_itself(&self) -> bool {
@@ -65,7 +67,7 @@ impl Congestion for Listener {
 
 /// A sender that has sent all of `segments`, and what its policy hears from now on.
 fn listening(segments: u64, limits_itself: bool) -> (Sender, Arc<Mutex<Vec<Heard>>>) {
-    let mut sender = sender(config(Algorithm::Sack, 100), segments);
+    let mut sender = sender(config(RecoveryAlgorithm::Sack, 100), segments);
     let slow_start = SlowStart::new(
         crate::tcp::congestion::SlowStartConfig {
             initial_window: 100 * SMSS,
@@ -120,8 +122,8 @@ fn a_timeout_and_until_when_it_lasts() {
     sender.on_timer(timer);
     let told = take(&heard);
     assert!(matches!(told[..4], [Heard::Lost(_), Heard::Lost(_), Heard::Lost(_), Heard::Lost(_)]));
-    let Heard::Timeout(congested) = told[4] else { panic!("{told:?}") };
-    assert_eq!((congested.flight_size, congested.in_flight), (4 * SMSS, 0));
+    let Heard::Timeout(event) = told[4] else { panic!("{told:?}") };
+    assert_eq!((event.flight_size, event.in_flight), (4 * SMSS, 0));
     drain(&mut sender, timer);
     take(&heard);
     for (ack, after_timeout) in [(2, true), (4, false)] {
@@ -171,7 +173,7 @@ fn a_policy_that_needs_pacing_paces_though_the_sender_is_not_told_to() {
         let config = SenderConfig {
             control: control.parse().expect("in the registry"),
             pacing: Pacing::Off,
-            ..config(Algorithm::Rack, 100)
+            ..config(RecoveryAlgorithm::Rack, 100)
         };
         let mut sender = sender(config, 200);
         let mut now = at(1000);

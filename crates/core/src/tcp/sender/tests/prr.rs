@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn prr(algorithm: Algorithm, segments: u64) -> Sender {
+fn prr(algorithm: RecoveryAlgorithm, segments: u64) -> Sender {
     sender(SenderConfig { reduction: Reduction::Prr, ..config(algorithm, 20) }, segments)
 }
 
@@ -10,7 +10,7 @@ fn prr(algorithm: Algorithm, segments: u64) -> Sender {
 fn one_loss_of_twenty_goes_through_a_round_trip_evenly() {
     // RFC 9937's first comparison: the first of twenty is lost, ssthresh is ten. Two segments by
     // limited transmit, the retransmission, then one for every other acknowledgment.
-    let mut sender = prr(Algorithm::Sack, 100);
+    let mut sender = prr(RecoveryAlgorithm::Sack, 100);
     drain(&mut sender, at(0));
     let mut sent = Vec::new();
     for arrived in 2..=20 {
@@ -29,14 +29,14 @@ fn one_loss_of_twenty_goes_through_a_round_trip_evenly() {
 #[test]
 fn fifteen_losses_of_twenty_bring_no_burst() {
     // RFC 9937's second comparison: the first fifteen are lost, where RFC 6675 sends a burst.
-    let mut sender = prr(Algorithm::Rack, 100);
+    let mut sender = prr(RecoveryAlgorithm::Rack, 100);
     drain(&mut sender, at(0));
-    let mut most = 0;
+    let mut max = 0;
     for arrived in 16..=20 {
         acknowledge(&mut sender, at(100), 0, &[15..arrived]);
-        most = most.max(drain(&mut sender, at(100)).len());
+        max = max.max(drain(&mut sender, at(100)).len());
     }
-    assert_eq!(most, 1, "packet conservation");
+    assert_eq!(max, 1, "packet conservation");
     // Retransmissions arrive: at most two for each.
     for ack in 1..4 {
         acknowledge(&mut sender, at(200), ack, &[15..20]);
@@ -47,14 +47,14 @@ fn fifteen_losses_of_twenty_bring_no_burst() {
 
 #[test]
 fn duplicates_clock_it_where_there_is_no_sack() {
-    let mut sender = prr(Algorithm::NewReno, 100);
+    let mut sender = prr(RecoveryAlgorithm::NewReno, 100);
     drain(&mut sender, at(0));
-    let mut most = 0;
+    let mut max = 0;
     for _ in 0..19 {
         acknowledge(&mut sender, at(100), 0, &[]);
-        most = most.max(drain(&mut sender, at(100)).len());
+        max = max.max(drain(&mut sender, at(100)).len());
     }
-    assert_eq!(most, 1);
+    assert_eq!(max, 1);
     let nxt = (sender.snd_nxt() - 1) / SMSS;
     assert!((28..=32).contains(&nxt), "about half as many go out as come in: {nxt}");
 }
@@ -62,7 +62,7 @@ fn duplicates_clock_it_where_there_is_no_sack() {
 #[test]
 fn a_peer_that_makes_up_duplicates_gains_nothing() {
     // RFC 9937, 6.2: without SACK no more counts as delivered than was outstanding.
-    let mut sender = prr(Algorithm::NewReno, 400);
+    let mut sender = prr(RecoveryAlgorithm::NewReno, 400);
     drain(&mut sender, at(0));
     let mut sent = 0;
     for _ in 0..200 {

@@ -3,7 +3,7 @@
 use super::*;
 
 fn rack(window: u32, segments: u64) -> Sender {
-    sender(config(Algorithm::Rack, window), segments)
+    sender(config(RecoveryAlgorithm::Rack, window), segments)
 }
 
 /// Lets the next timer expire and says when that was.
@@ -190,7 +190,7 @@ fn probes_prefer_new_data_and_there_is_one_at_a_time() {
 #[test]
 fn behind_a_probe_the_retransmission_timer_expires_on_a_tick() {
     let rto = crate::tcp::rtt::RtoConfig { tick: Duration::from_millis(500), ..Default::default() };
-    let mut sender = sender(SenderConfig { rto, ..config(Algorithm::Rack, 20) }, 10);
+    let mut sender = sender(SenderConfig { rto, ..config(RecoveryAlgorithm::Rack, 20) }, 10);
     drain(&mut sender, at(0));
     acknowledge(&mut sender, at(130), 7, &[]);
     let probe = expire(&mut sender);
@@ -204,7 +204,7 @@ fn behind_a_probe_the_retransmission_timer_expires_on_a_tick() {
 /// it was set before asks for no probe at that very moment.
 #[test]
 fn a_timer_that_was_set_anew_does_not_make_a_probe_due_at_once() {
-    let config = SenderConfig { max_burst: 2 * SMSS, ..config(Algorithm::RackPto, 4) };
+    let config = SenderConfig { max_burst: 2 * SMSS, ..config(RecoveryAlgorithm::RackPto, 4) };
     let mut sender = Sender::new(config, 1, 1_000_000, None);
     sender.extend(1 + 4 * SMSS);
     drain(&mut sender, at(0));

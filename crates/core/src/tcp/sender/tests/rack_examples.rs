@@ -5,7 +5,7 @@ use crate::tcp::ledger::Ledger;
 use crate::tcp::recovery::{Rack, Recovery, SentFacts, Timing};
 
 fn rack(window: u32, segments: u64) -> Sender {
-    sender(config(Algorithm::Rack, window), segments)
+    sender(config(RecoveryAlgorithm::Rack, window), segments)
 }
 
 /// Lets the next timer expire and says when that was.
@@ -114,7 +114,7 @@ fn section_9_1_reordering_of_a_short_segment() {
         sender.on_ack(at(100), &ack);
         assert!(sender.poll_transmit(at(100)).is_err());
         let due = sender.poll_timer().unwrap();
-        assert_eq!(due, at(125), "a quarter of the least round-trip time");
+        assert_eq!(due, at(125), "a quarter of the minimum round-trip time");
         if late > 125 {
             sender.on_timer(due);
             while sender.poll_transmit(due).is_ok() {}
@@ -131,7 +131,7 @@ fn section_9_3_all_of_ten_are_lost() {
     // Window 20, ten sent, all lost: the probe, then 1 + 2 + 4 + 2 in slow start under PRR, whose
     // bound lets each acknowledgment bring one more than it reports.
     let reduction = Reduction::Prr;
-    let config = SenderConfig { reduction, ..config(Algorithm::Rack, 20) };
+    let config = SenderConfig { reduction, ..config(RecoveryAlgorithm::Rack, 20) };
     let mut sender = sender(config, 10);
     drain(&mut sender, at(0));
     let probe = expire(&mut sender);
@@ -161,7 +161,7 @@ fn section_9_3_all_of_ten_are_lost() {
 #[test]
 fn section_9_3_a_lost_retransmission_is_a_second_sign_of_congestion() {
     for (reduction, halvings) in [(Reduction::Plain, 2), (Reduction::Prr, 1)] {
-        let config = SenderConfig { reduction, ..config(Algorithm::Rack, 16) };
+        let config = SenderConfig { reduction, ..config(RecoveryAlgorithm::Rack, 16) };
         let mut sender = sender(config, 100);
         drain(&mut sender, at(0));
         acknowledge(&mut sender, at(100), 0, &[1..16]);
@@ -189,7 +189,7 @@ fn section_6_2_the_round_trip_time_is_of_the_newest_acknowledgment() {
 #[test]
 fn section_7_3_no_probe_without_a_measurement() {
     // No handshake measured a round trip: the retransmission timer begins anew instead.
-    let config = config(Algorithm::Rack, 4);
+    let config = config(RecoveryAlgorithm::Rack, 4);
     let mut sender = Sender::new(config, 1, 1 << 20, None);
     sender.extend(segment(4).start);
     drain(&mut sender, at(0));

@@ -3,7 +3,7 @@
 use super::*;
 
 fn sack(window: u32, segments: u64) -> Sender {
-    sender(config(Algorithm::Sack, window), segments)
+    sender(config(RecoveryAlgorithm::Sack, window), segments)
 }
 
 #[test]
@@ -17,7 +17,7 @@ fn a_segment_is_lost_by_bytes_or_by_ranges_above_it() {
     acknowledge(&mut sender, at(100), 0, &[1..4]);
     assert_eq!(drain(&mut sender, at(100)), [0]);
     // Three discontiguous ranges count, however short.
-    let mut sender = super::sender(config(Algorithm::Sack, 20), 20);
+    let mut sender = super::sender(config(RecoveryAlgorithm::Sack, 20), 20);
     drain(&mut sender, at(0));
     acknowledge(&mut sender, at(100), 0, &[1..2, 3..4, 5..6]);
     assert_eq!(drain(&mut sender, at(100)), [0]);

@@ -2,10 +2,10 @@
 //! (RFC 3708), and what must not be taken for one.
 
 use super::*;
-use crate::tcp::congestion::Control;
+use crate::tcp::congestion::CongestionAlgorithm;
 use proptest::prelude::*;
 
-fn undoing(algorithm: Algorithm) -> SenderConfig {
+fn undoing(algorithm: RecoveryAlgorithm) -> SenderConfig {
     SenderConfig { undo: true, ..config(algorithm, 10) }
 }
 
@@ -43,7 +43,7 @@ fn time_out(sender: &mut Sender) -> Instant {
 
 #[test]
 fn after_a_delay_spike_new_data_goes_and_the_window_is_what_it_was() {
-    for &algorithm in Algorithm::ALL {
+    for &algorithm in RecoveryAlgorithm::ALL {
         let mut sender = ten(undoing(algorithm));
         let now = time_out(&mut sender);
         let nxt = sender.snd_nxt();
@@ -69,7 +69,7 @@ fn after_a_delay_spike_new_data_goes_and_the_window_is_what_it_was() {
         let stats = sender.stats();
         let resent = stats.retransmissions;
         assert!(
-            resent == 1 || algorithm == Algorithm::Rack && resent == 2,
+            resent == 1 || algorithm == RecoveryAlgorithm::Rack && resent == 2,
             "{algorithm}: {resent}"
         );
         assert_eq!((stats.timeouts, stats.recoveries, stats.spurious), (1, 0, 1), "{algorithm}");
@@ -82,8 +82,8 @@ fn after_a_delay_spike_new_data_goes_and_the_window_is_what_it_was() {
 
 #[test]
 fn without_timestamps_or_switch_a_timeout_means_go_back_n() {
-    let off = SenderConfig { undo: false, ..undoing(Algorithm::Sack) };
-    for (config, echoed) in [(off, Some(at(0))), (undoing(Algorithm::Sack), None)] {
+    let off = SenderConfig { undo: false, ..undoing(RecoveryAlgorithm::Sack) };
+    for (config, echoed) in [(off, Some(at(0))), (undoing(RecoveryAlgorithm::Sack), None)] {
         let mut sender = ten(config);
         let now = time_out(&mut sender) + Duration::from_millis(20);
         acknowledge_with(&mut sender, now, 1, &[], echoed);
@@ -94,7 +94,7 @@ fn without_timestamps_or_switch_a_timeout_means_go_back_n() {
 
 #[test]
 fn reports_of_duplicates_alone_undo_a_timeout() {
-    let mut sender = ten(undoing(Algorithm::Sack));
+    let mut sender = ten(undoing(RecoveryAlgorithm::Sack));
     let now = time_out(&mut sender) + Duration::from_millis(20);
     for ack in 1..=10 {
         acknowledge(&mut sender, now, ack, &[]);
@@ -111,8 +111,8 @@ fn reports_of_duplicates_alone_undo_a_timeout() {
 }
 
 /// The algorithms that begin an episode of fast recovery, or anew, by what lies above a hole.
-fn fast_retransmits() -> impl Iterator<Item = Algorithm> {
-    Algorithm::ALL.iter().copied()
+fn fast_retransmits() -> impl Iterator<Item = RecoveryAlgorithm> {
+    RecoveryAlgorithm::ALL.iter().copied()
 }
 
 /// Segments 1 to 4 arrive before 0, which is retransmitted at 104 ms.
@@ -145,14 +145,14 @@ fn reordering_beyond_three_segments_does_not_keep_the_window_down() {
 
 #[test]
 fn a_duplicate_of_a_fast_retransmission_undoes_it_afterwards() {
-    let mut sender = overtaken(undoing(Algorithm::Sack));
+    let mut sender = overtaken(undoing(RecoveryAlgorithm::Sack));
     acknowledge(&mut sender, at(110), 10, &[]);
     drain(&mut sender, at(110));
     assert!(sender.cwnd() <= 5 * SMSS && sender.stats().spurious == 0);
     acknowledge(&mut sender, at(210), 10, &[0..1]);
     assert_eq!((sender.stats().spurious, sender.ssthresh()), (1, u64::MAX));
     // It is too late for that when more than a round trip has passed.
-    let mut sender = overtaken(undoing(Algorithm::Sack));
+    let mut sender = overtaken(undoing(RecoveryAlgorithm::Sack));
     acknowledge(&mut sender, at(110), 10, &[]);
     let last = drain(&mut sender, at(110)).pop().unwrap();
     acknowledge(&mut sender, at(210), last, &[]);
@@ -190,7 +190,7 @@ fn a_lost_retransmission_is_no_spurious_timeout() {
 #[test]
 fn one_late_segment_says_nothing_of_the_next_hole() {
     // Segment 0 was late, segment 5 is lost; both are retransmitted before the first arrives.
-    for algorithm in [Algorithm::Sack, Algorithm::Fack, Algorithm::Rack] {
+    for algorithm in [RecoveryAlgorithm::Sack, RecoveryAlgorithm::Fack, RecoveryAlgorithm::Rack] {
         let mut sender = ten(undoing(algorithm));
         echo(&mut sender, at(110), 0, &[1..5, 6..10], at(0));
         assert_eq!(drain(&mut sender, at(110))[..2], [0, 5], "{algorithm:?}");
@@ -205,12 +205,12 @@ fn one_late_segment_says_nothing_of_the_next_hole() {
 #[test]
 fn lost_acknowledgments_are_no_delay() {
     // RFC 3522, step 5: all had arrived, and the retransmission brings an old timestamp.
-    let mut sender = ten(undoing(Algorithm::Sack));
+    let mut sender = ten(undoing(RecoveryAlgorithm::Sack));
     let now = time_out(&mut sender) + Duration::from_millis(100);
     echo(&mut sender, now, 10, &[], at(9));
     assert_eq!(sender.stats().spurious, 0);
     // To RFC 3708 a duplicate is a duplicate, for what it is worth.
-    let mut sender = ten(undoing(Algorithm::Sack));
+    let mut sender = ten(undoing(RecoveryAlgorithm::Sack));
     let now = time_out(&mut sender) + Duration::from_millis(100);
     echo(&mut sender, now, 10, &[0..1], at(9));
     assert_eq!(sender.stats().spurious, 1);
@@ -218,7 +218,7 @@ fn lost_acknowledgments_are_no_delay() {
 
 #[test]
 fn a_report_of_congestion_lets_the_reduction_stand() {
-    let mut sender = overtaken(undoing(Algorithm::Sack));
+    let mut sender = overtaken(undoing(RecoveryAlgorithm::Sack));
     sender.on_ecn_echo(at(105), 0);
     let ssthresh = sender.ssthresh();
     echo(&mut sender, at(110), 5, &[], at(0));
@@ -227,7 +227,7 @@ fn a_report_of_congestion_lets_the_reduction_stand() {
 
 #[test]
 fn what_was_never_sent_again_or_never_sent_proves_nothing() {
-    let mut sender = overtaken(undoing(Algorithm::Sack));
+    let mut sender = overtaken(undoing(RecoveryAlgorithm::Sack));
     let window = sender.cwnd();
     for number in 1..5 {
         acknowledge(&mut sender, at(106), 0, &[number..number + 1, 1..5]);
@@ -249,7 +249,7 @@ fn what_was_never_sent_again_or_never_sent_proves_nothing() {
 
 /// Ten segments that leave after half a second.
 fn sender_late() -> Sender {
-    let mut sender = sender(undoing(Algorithm::Sack), 40);
+    let mut sender = sender(undoing(RecoveryAlgorithm::Sack), 40);
     assert_eq!(drain(&mut sender, at(500)).len(), 10);
     sender
 }
@@ -257,7 +257,7 @@ fn sender_late() -> Sender {
 #[test]
 fn no_burst_follows() {
     // RFC 4015, step 9, with an initial window of two segments and one of eight by now.
-    let mut sender = sender(SenderConfig { undo: true, ..config(Algorithm::Sack, 2) }, 100);
+    let mut sender = sender(SenderConfig { undo: true, ..config(RecoveryAlgorithm::Sack, 2) }, 100);
     drain(&mut sender, at(0));
     for ack in 1..=6 {
         echo(&mut sender, at(100 * ack), ack, &[], at(100 * (ack - 1)));
@@ -276,7 +276,7 @@ fn no_burst_follows() {
 #[test]
 fn what_was_sent_again_twice_cannot_be_told_by_one_report() {
     // RFC 3708, section 3: fast retransmit and the timer have sent segment 0 again.
-    let mut sender = overtaken(undoing(Algorithm::Sack));
+    let mut sender = overtaken(undoing(RecoveryAlgorithm::Sack));
     let now = time_out(&mut sender) + Duration::from_millis(20);
     acknowledge(&mut sender, now, 1, &[1..5]);
     acknowledge(&mut sender, now, 10, &[0..1]);
@@ -305,10 +305,10 @@ fn claims() -> impl Strategy<Value = Claim> {
 proptest! {
     #[test]
     fn no_lie_raises_the_window_beyond_what_it_was(
-        algorithm in proptest::sample::select(Algorithm::ALL.to_vec()),
+        algorithm in proptest::sample::select(RecoveryAlgorithm::ALL.to_vec()),
         // A known link's window is what the link holds, as soon as a round trip is measured.
-        control in proptest::sample::select(Control::ALL.to_vec())
-            .prop_filter("not by reductions", |control| !matches!(control, Control::KnownLink { .. })),
+        control in proptest::sample::select(CongestionAlgorithm::ALL.to_vec())
+            .prop_filter("not by reductions", |control| !matches!(control, CongestionAlgorithm::KnownLink { .. })),
         claims in proptest::collection::vec(claims(), 1..120),
     ) {
         let config = SenderConfig { control, ..undoing(algorithm) };

@@ -7,7 +7,7 @@
 use bentpipe_core::time::Duration;
 use std::collections::VecDeque;
 
-/// Rounds whose least round-trip times count: longer than it takes to notice a queue of ours and to drain it.
+/// Rounds whose minimum round-trip times count: longer than it takes to notice a queue of ours and to drain it.
 const ROUNDS: usize = 64;
 
 /// So many times as long, for so many rounds in a row, is another path.
@@ -28,15 +28,15 @@ pub(super) struct BaseRtt {
 impl BaseRtt {
     /// A round trip was measured.
     pub(super) fn on_rtt(&mut self, rtt: Duration) {
-        self.present = Some(self.present.map_or(rtt, |least| least.min(rtt)));
+        self.present = Some(self.present.map_or(rtt, |min| min.min(rtt)));
     }
 
     /// A round is over, in which the link was `used` up, or not.
     pub(super) fn end_round(&mut self, used: bool) {
-        let Some(least) = self.present.take() else { return };
-        let longer = !used && self.rounds.iter().min().is_some_and(|base| least > *base * LONGER);
+        let Some(min) = self.present.take() else { return };
+        let longer = !used && self.rounds.iter().min().is_some_and(|base| min > *base * LONGER);
         self.longer = if longer { self.longer + 1 } else { 0 };
-        self.rounds.push_back(least);
+        self.rounds.push_back(min);
         if self.longer == LONGER_ROUNDS {
             self.rounds.drain(..self.rounds.len() - LONGER_ROUNDS);
             self.longer = 0;

@@ -34,8 +34,8 @@ impl Path {
                 let span = rtt / 50.0;
                 // No more than may be in flight.
                 let product = self.control.product().unwrap_or(u64::MAX) as f64;
-                let most = 1.25 * product * 8.0 / rtt;
-                let rate = (self.control.rate().bits_per_sec() as f64).min(most);
+                let max = 1.25 * product * 8.0 / rtt;
+                let rate = (self.control.rate().bits_per_sec() as f64).min(max);
                 self.queue = (self.queue + (rate / self.carries - 1.0) * span).max(0.0);
                 let overflow = (self.queue - self.max_queue).max(0.0);
                 self.queue -= overflow;

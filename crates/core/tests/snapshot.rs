@@ -3,12 +3,14 @@
 
 mod kept;
 
-use bentpipe_core::condensed::{Reader, Writer};
-use bentpipe_core::tcp::congestion::{Control, Growth};
+use bentpipe_core::snapshot::{Reader, Writer};
+use bentpipe_core::tcp::congestion::{CongestionAlgorithm, Growth};
 use bentpipe_core::tcp::receiver::{AckPolicy, Receiver, ReceiverConfig};
-use bentpipe_core::tcp::recovery::Algorithm;
+use bentpipe_core::tcp::recovery::RecoveryAlgorithm;
 use bentpipe_core::tcp::sender::{Reduction, Sender, SenderConfig};
-use bentpipe_core::tcp::tcb::{Admission, Agreed, Outgoing, Tcb, TimestampClock, TimestampState};
+use bentpipe_core::tcp::tcb::{
+    Admission, HandshakeNumbers, Outgoing, Tcb, TimestampClock, TimestampState,
+};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::wire::{SeqNum, TcpHeader};
 use kept::kept;
@@ -26,7 +28,7 @@ struct Run {
     rng: Pcg64Mcg,
     tcbs: [Tcb; 2],
     written: [u64; 2],
-    agenda: BTreeMap<(Instant, usize), Happening>,
+    event_queue: BTreeMap<(Instant, usize), Happening>,
     /// All that was sent, by whom and when.
     sent: Vec<(Instant, usize, Outgoing)>,
 }
@@ -54,7 +56,7 @@ impl Setup {
             recent_at: Instant::ZERO,
         });
         let (snd_isn, rcv_isn) = (ISN[side], ISN[1 - side]);
-        let agreed = Agreed { snd_isn, rcv_isn, snd_shift: 2, timestamps };
+        let handshake = HandshakeNumbers { snd_isn, rcv_isn, snd_shift: 2, timestamps };
         let receiver = ReceiverConfig {
             rmss: 1000,
             ack_policy: AckPolicy::Delayed(Duration::from_millis(40)),
@@ -65,7 +67,7 @@ impl Setup {
         };
         let rtt = Some(Duration::from_millis(80));
         let sender = Sender::new(self.sender, 1, WINDOW, rtt);
-        let mut tcb = Tcb::new(agreed, sender, Receiver::new(receiver, 1, 1 + WINDOW));
+        let mut tcb = Tcb::new(handshake, sender, Receiver::new(receiver, 1, 1 + WINDOW));
         if self.ecn {
             tcb.enable_ecn();
         }
@@ -76,49 +78,49 @@ impl Setup {
     fn play(&self, condensing: bool) -> Vec<(Instant, usize, Outgoing)> {
         let mut rng = Pcg64Mcg::seed_from_u64(self.seed);
         // Bursts, silences of some round trips, and silences of seconds.
-        let (mut agenda, mut at) = (BTreeMap::new(), Instant::ZERO);
+        let (mut event_queue, mut at) = (BTreeMap::new(), Instant::ZERO);
         for number in 0..12 {
             let happening = Happening::Write(rng.random_range(0..2), rng.random_range(1..60_000));
-            agenda.insert((at, number), happening);
+            event_queue.insert((at, number), happening);
             let pause = if rng.random() { rng.random_range(0..9_000) } else { 60 };
             at += Duration::from_millis(pause);
         }
         let tcbs = [0, 1].map(|side| self.tcb(side));
         let (now, written, sent) = (Instant::ZERO, [1; 2], Vec::new());
-        let mut run = Run { now, rng, tcbs, written, agenda, sent };
+        let mut run = Run { now, rng, tcbs, written, event_queue, sent };
         while run.step(self) {
             if condensing {
                 let common = SenderConfig { nagle: !self.sender.nagle, ..self.sender };
-                run.tcbs[0] = condensed_and_woken(&run.tcbs[0], &self.sender);
-                run.tcbs[1] = condensed_and_woken(&run.tcbs[1], &common);
+                run.tcbs[0] = snapshot_and_restored(&run.tcbs[0], &self.sender);
+                run.tcbs[1] = snapshot_and_restored(&run.tcbs[1], &common);
             }
         }
         run.sent
     }
 }
 
-fn condensed_and_woken(tcb: &Tcb, common: &SenderConfig) -> Tcb {
-    let condensed = |tcb: &Tcb| {
+fn snapshot_and_restored(tcb: &Tcb, common: &SenderConfig) -> Tcb {
+    let snapshot = |tcb: &Tcb| {
         let mut writer = Writer::default();
-        assert!(tcb.condense(common, &mut writer));
+        assert!(tcb.snapshot(common, &mut writer));
         writer.finish()
     };
-    let bytes = condensed(tcb);
+    let bytes = snapshot(tcb);
     let mut reader = Reader::new(&bytes);
-    let woken = Tcb::wake(&mut reader, common);
+    let restored = Tcb::restore(&mut reader, common);
     assert!(reader.is_at_end());
-    assert_eq!(condensed(&woken), bytes);
-    woken
+    assert_eq!(snapshot(&restored), bytes);
+    restored
 }
 
 impl Run {
     fn step(&mut self, setup: &Setup) -> bool {
         let timer = self.tcbs.iter().filter_map(Tcb::poll_timer).min();
-        let event = self.agenda.first_key_value().map(|(&(at, _), _)| at);
+        let event = self.event_queue.first_key_value().map(|(&(at, _), _)| at);
         let Some(next) = timer.into_iter().chain(event).min() else { return false };
         self.now = self.now.max(next);
         if event == Some(next) {
-            match self.agenda.pop_first().expect("just seen").1 {
+            match self.event_queue.pop_first().expect("just seen").1 {
                 Happening::Write(side, bytes) => {
                     self.written[side] += bytes;
                     self.tcbs[side].sender.extend(self.written[side]);
@@ -148,7 +150,8 @@ impl Run {
             let late = if self.rng.random_bool(setup.loss) { 15 } else { 0 };
             let at = self.now + Duration::from_millis(40 + late);
             let len = (out.data.end - out.data.start) as usize;
-            self.agenda.insert((at, number), Happening::Arrival(1 - side, out.tcp.clone(), len));
+            self.event_queue
+                .insert((at, number), Happening::Arrival(1 - side, out.tcp.clone(), len));
         }
         self.sent.push((self.now, side, out));
     }
@@ -158,8 +161,8 @@ prop_compose! {
     fn setups()(
         seed in any::<u64>(),
         loss in prop_oneof![Just(0.0), 0.0..0.2],
-        algorithm in proptest::sample::select(Algorithm::ALL),
-        control in proptest::sample::select(Control::ALL.to_vec()),
+        algorithm in proptest::sample::select(RecoveryAlgorithm::ALL),
+        control in proptest::sample::select(CongestionAlgorithm::ALL.to_vec()),
         slow_start in proptest::sample::select(Growth::ALL.to_vec()),
         (prr, undo, sack, timestamps, ecn) in any::<(bool, bool, bool, bool, bool)>(),
     ) -> Setup {
@@ -173,10 +176,10 @@ prop_compose! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 100, ..kept("proptest-regressions/condensed.txt") })]
+    #![proptest_config(ProptestConfig { cases: 100, ..kept("proptest-regressions/snapshot.txt") })]
 
     #[test]
-    fn a_woken_connection_goes_on_as_one_that_never_rested(setup in setups()) {
+    fn a_restored_connection_goes_on_as_one_that_never_was_a_snapshot(setup in setups()) {
         let (never, always) = (setup.play(false), setup.play(true));
         prop_assert!(never.len() > 12);
         prop_assert_eq!(never, always);

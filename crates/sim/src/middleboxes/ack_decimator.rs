@@ -4,8 +4,8 @@
 //! Acknowledgments that say more than their number pass at once: duplicates, and those with SACK
 //! blocks. So does the first of a connection, which completes its handshake.
 
-use super::Way;
-use crate::node::Helper;
+use super::FourTuple;
+use crate::node::Middlebox;
 use crate::packet::{Content, Packet};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::wire::SeqNum;
@@ -16,11 +16,11 @@ use std::collections::BTreeMap;
 pub(super) struct AckDecimator {
     one_in: u32,
     longest: Duration,
-    connections: BTreeMap<Way, Connection>,
+    connections: BTreeMap<FourTuple, DecimatedConnection>,
 }
 
 #[derive(Debug)]
-struct Connection {
+struct DecimatedConnection {
     /// The newest number that has come.
     newest: SeqNum,
     /// How many have come since one passed.
@@ -35,7 +35,7 @@ impl AckDecimator {
     }
 }
 
-impl Helper for AckDecimator {
+impl Middlebox for AckDecimator {
     fn handle(
         &mut self,
         now: Instant,
@@ -43,18 +43,20 @@ impl Helper for AckDecimator {
         packet: Packet,
         send: &mut dyn FnMut(usize, Packet),
     ) {
-        let (0, Some(way), Content::Tcp(tcp, _)) = (port, Way::of(&packet), &packet.content) else {
+        let (0, Some(tuple), Content::Tcp(tcp, _)) =
+            (port, FourTuple::of(&packet), &packet.content)
+        else {
             return send(1 - port, packet);
         };
         let (ack, plain) = (tcp.ack, packet.is_pure_ack() && tcp.options.sack.is_empty());
-        let Some(connection) = self.connections.get_mut(&way).filter(|_| plain) else {
+        let Some(connection) = self.connections.get_mut(&tuple).filter(|_| plain) else {
             if packet.is_pure_ack() {
-                let first = Connection { newest: ack, count: 0, held: None };
-                let connection = self.connections.entry(way).or_insert(first);
+                let first = DecimatedConnection { newest: ack, count: 0, held: None };
+                let connection = self.connections.entry(tuple).or_insert(first);
                 connection.newest = ack;
             }
             // Nothing overtakes what was held before it.
-            if let Some((_, held)) = self.connections.get_mut(&way).and_then(|c| c.held.take()) {
+            if let Some((_, held)) = self.connections.get_mut(&tuple).and_then(|c| c.held.take()) {
                 send(1, held);
             }
             return send(1, packet);

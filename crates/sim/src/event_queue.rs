@@ -11,7 +11,7 @@ use std::collections::BinaryHeap;
 /// ever expires, so an alarm that is put off keeps its entry in the heap: when the entry comes up,
 /// it is put back to where the alarm now stands.
 #[derive(Debug, Default)]
-pub(crate) struct Agenda {
+pub(crate) struct EventQueue {
     heap: BinaryHeap<Reverse<Entry>>,
     /// By element.
     alarms: Vec<Alarm>,
@@ -35,7 +35,7 @@ struct Entry {
     element: usize,
 }
 
-impl Agenda {
+impl EventQueue {
     /// Element `element` wants to be woken at `at`, or not at all.
     #[inline]
     pub(crate) fn set(&mut self, element: usize, at: Option<Instant>) {
@@ -94,34 +94,34 @@ mod tests {
     #[test]
     fn wakes_in_order_and_each_alarm_once() {
         let at = Instant::from_millis;
-        let mut agenda = Agenda::default();
-        agenda.set(0, Some(at(5)));
-        agenda.set(1, Some(at(3)));
-        agenda.set(2, Some(at(3)));
-        agenda.set(0, Some(at(1)));
-        agenda.set(0, Some(at(4)));
-        assert_eq!(agenda.next(), Some(at(3)));
-        assert_eq!(agenda.pop(at(2)), None);
-        assert_eq!(agenda.pop(at(3)), Some((at(3), 1)));
-        assert_eq!(agenda.pop(at(9)), Some((at(3), 2)));
-        agenda.set(1, Some(at(9)));
-        agenda.set(1, None);
-        assert_eq!(agenda.pop(at(9)), Some((at(4), 0)));
-        assert_eq!((agenda.next(), agenda.pop(at(9))), (None, None));
+        let mut event_queue = EventQueue::default();
+        event_queue.set(0, Some(at(5)));
+        event_queue.set(1, Some(at(3)));
+        event_queue.set(2, Some(at(3)));
+        event_queue.set(0, Some(at(1)));
+        event_queue.set(0, Some(at(4)));
+        assert_eq!(event_queue.next(), Some(at(3)));
+        assert_eq!(event_queue.pop(at(2)), None);
+        assert_eq!(event_queue.pop(at(3)), Some((at(3), 1)));
+        assert_eq!(event_queue.pop(at(9)), Some((at(3), 2)));
+        event_queue.set(1, Some(at(9)));
+        event_queue.set(1, None);
+        assert_eq!(event_queue.pop(at(9)), Some((at(4), 0)));
+        assert_eq!((event_queue.next(), event_queue.pop(at(9))), (None, None));
     }
 
     #[test]
     fn an_alarm_put_off_rings_late_and_one_brought_forward_early() {
         let at = Instant::from_millis;
-        let mut agenda = Agenda::default();
+        let mut event_queue = EventQueue::default();
         for ms in 1..=100 {
-            agenda.set(0, Some(at(ms)));
+            event_queue.set(0, Some(at(ms)));
         }
-        assert_eq!(agenda.heap.len(), 1);
-        agenda.set(1, Some(at(50)));
-        assert_eq!(agenda.pop(at(200)), Some((at(50), 1)));
-        agenda.set(0, Some(at(60)));
-        assert_eq!(agenda.pop(at(200)), Some((at(60), 0)));
-        assert_eq!(agenda.next(), None);
+        assert_eq!(event_queue.heap.len(), 1);
+        event_queue.set(1, Some(at(50)));
+        assert_eq!(event_queue.pop(at(200)), Some((at(50), 1)));
+        event_queue.set(0, Some(at(60)));
+        assert_eq!(event_queue.pop(at(200)), Some((at(60), 0)));
+        assert_eq!(event_queue.next(), None);
     }
 }

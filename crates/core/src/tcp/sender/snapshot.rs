@@ -5,9 +5,9 @@
 //! but the sizes that follow from its connection's handshake and path, as a rule.
 
 use super::{Sender, SenderConfig};
-use crate::condensed::{Reader, Writer};
+use crate::snapshot::{Reader, Writer};
 use crate::tcp::congestion::Congestion;
-use crate::tcp::recovery::{Algorithm, Recovery};
+use crate::tcp::recovery::{Recovery, RecoveryAlgorithm};
 
 impl SenderConfig {
     /// The same with the segment sizes of `self`.
@@ -16,12 +16,12 @@ impl SenderConfig {
         SenderConfig { smss, max_burst, overhead, ..*common }
     }
 
-    fn condense(&self, common: &SenderConfig, into: &mut Writer) {
+    fn snapshot(&self, common: &SenderConfig, into: &mut Writer) {
         into.put(&(self.smss, self.max_burst, self.overhead));
         into.put(&Some(*self).filter(|config| *config != self.sized_as(common)));
     }
 
-    fn wake(from: &mut Reader<'_>, common: &SenderConfig) -> SenderConfig {
+    fn restore(from: &mut Reader<'_>, common: &SenderConfig) -> SenderConfig {
         let (smss, max_burst, overhead) = from.take();
         let whole: Option<SenderConfig> = from.take();
         whole.unwrap_or(SenderConfig { smss, max_burst, overhead, ..*common })
@@ -29,28 +29,28 @@ impl SenderConfig {
 }
 
 impl Sender {
-    pub(in crate::tcp) fn condense(&self, common: &SenderConfig, into: &mut Writer) {
-        self.config.condense(common, into);
-        self.flight.condense(into);
-        self.cwnd.condense(into);
+    pub(in crate::tcp) fn snapshot(&self, common: &SenderConfig, into: &mut Writer) {
+        self.config.snapshot(common, into);
+        self.flight.snapshot(into);
+        self.cwnd.snapshot(into);
         into.put(self);
     }
 
-    pub(in crate::tcp) fn wake(from: &mut Reader<'_>, common: &SenderConfig) -> Sender {
-        let config = SenderConfig::wake(from, common);
-        let recovery = config.algorithm.wake(from);
-        let congestion = config.control.wake(from);
+    pub(in crate::tcp) fn restore(from: &mut Reader<'_>, common: &SenderConfig) -> Sender {
+        let config = SenderConfig::restore(from, common);
+        let recovery = config.algorithm.restore(from);
+        let congestion = config.control.restore(from);
         let mut sender = Sender { config, ..from.take() };
-        sender.flight.wake(recovery);
-        sender.cwnd.wake(congestion);
-        sender.timers.wake(config.rto);
+        sender.flight.restore(recovery);
+        sender.cwnd.restore(congestion);
+        sender.timers.restore(config.rto);
         sender
     }
 }
 
 /// Stands where the recovery is put that was written apart.
 pub(super) fn no_recovery() -> Box<dyn Recovery> {
-    Algorithm::Tahoe.recovery()
+    RecoveryAlgorithm::Tahoe.recovery()
 }
 
 /// Stands where the congestion control is put that was written apart.

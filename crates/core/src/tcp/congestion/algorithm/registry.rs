@@ -1,6 +1,6 @@
 //! What one entry of the table of congestion controls stands for.
 
-use super::Control;
+use super::CongestionAlgorithm;
 use crate::text::{RATE, SPAN, SWITCH, TextError, positive, rate, renamed, span, switch};
 use crate::time::Duration;
 use crate::units::Rate;
@@ -73,16 +73,16 @@ impl Value for bool {
 /// No congestion control has this name, or not any more.
 pub(super) fn unknown(name: &str) -> TextError {
     let old = name.to_owned();
-    match renamed(name, Control::NAMES) {
+    match renamed(name, CongestionAlgorithm::NAMES) {
         Some(new) => TextError::Renamed { old, new },
         None => {
-            let names = Control::NAMES.join(", ");
+            let names = CongestionAlgorithm::NAMES.join(", ");
             TextError::Name { what: "congestion control", name: old, names }
         }
     }
 }
 
-/// Makes `Control` of its entries: the enum, all of it, its text, and what each begins as.
+/// Makes `CongestionAlgorithm` of its entries: the enum, all of it, its text, and what each begins as.
 macro_rules! controls {
     (@sound) => { |_| true };
     (@sound $sound:expr) => { $sound };
@@ -94,24 +94,24 @@ macro_rules! controls {
     )+) => {
         /// The congestion control algorithm with its parameters.
         #[derive(Debug, Clone, Copy, PartialEq, Default, serde::Serialize, serde::Deserialize)]
-        pub enum Control {
+        pub enum CongestionAlgorithm {
             $($(#[$about])* $variant $({ $($(#[$meaning])* $field: $kind),+ })?,)+
         }
 
-        impl Control {
-            /// Their names, in the same order as [`Control::ALL`].
+        impl CongestionAlgorithm {
+            /// Their names, in the same order as [`CongestionAlgorithm::ALL`].
             pub const NAMES: [&'static str; [$($name),+].len()] = [$($name),+];
 
             /// Each algorithm, with usual parameters.
-            pub const ALL: [Control; Self::NAMES.len()] = [$({
+            pub const ALL: [CongestionAlgorithm; Self::NAMES.len()] = [$({
                 $($(let $field: $kind = $usual;)+)?
-                Control::$variant $({ $($field),+ })?
+                CongestionAlgorithm::$variant $({ $($field),+ })?
             }),+];
 
             /// A fresh instance for segments of `smss` bytes.
             pub fn congestion(self, slow_start: SlowStartConfig, smss: u64) -> Box<dyn Congestion> {
                 match self {
-                    $(Control::$variant $({ $($field),+ })? => {
+                    $(CongestionAlgorithm::$variant $({ $($field),+ })? => {
                         let begin: &dyn Fn(SlowStartConfig, u64) -> $algorithm = &$begin;
                         Box::new(begin(slow_start, smss))
                     })+
@@ -119,21 +119,21 @@ macro_rules! controls {
             }
 
             /// An instance as it was condensed.
-            pub(in crate::tcp) fn wake(
+            pub(in crate::tcp) fn restore(
                 self,
-                from: &mut crate::condensed::Reader<'_>,
+                from: &mut crate::snapshot::Reader<'_>,
             ) -> Box<dyn Congestion> {
                 match self {
-                    $(Control::$variant { .. } => Box::new(from.take::<$algorithm>()),)+
+                    $(CongestionAlgorithm::$variant { .. } => Box::new(from.take::<$algorithm>()),)+
                 }
             }
         }
 
-        impl std::fmt::Display for Control {
+        impl std::fmt::Display for CongestionAlgorithm {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 use registry::Value;
                 let (name, parameters) = match *self {
-                    $(Control::$variant $({ $($field),+ })? => {
+                    $(CongestionAlgorithm::$variant $({ $($field),+ })? => {
                         let written: &[(&str, Option<String>)] =
                             &[$($(($key, $field.write(&$usual))),+)?];
                         ($name, written.to_vec())
@@ -148,9 +148,9 @@ macro_rules! controls {
             }
         }
 
-        impl std::str::FromStr for Control {
+        impl std::str::FromStr for CongestionAlgorithm {
             type Err = crate::text::TextError;
-            fn from_str(text: &str) -> Result<Control, Self::Err> {
+            fn from_str(text: &str) -> Result<CongestionAlgorithm, Self::Err> {
                 use registry::Value;
                 let mut given = crate::text::Parameters::read(text);
                 let control = match given.name() {
@@ -160,7 +160,7 @@ macro_rules! controls {
                             let read = |text: &str| <$kind>::read(text).filter(|value| sound(value));
                             given.take($key, <$kind>::EXPECTED, read)?.unwrap_or($usual)
                         };)+)?
-                        Control::$variant $({ $($field),+ })?
+                        CongestionAlgorithm::$variant $({ $($field),+ })?
                     })+
                     name => return Err(registry::unknown(name)),
                 };

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 
 /// Where what is retransmitted goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Turn {
+pub(super) enum QueuePosition {
     /// Behind what waits for the link.
     Last,
     /// Before it.
@@ -25,7 +25,7 @@ pub(super) enum Turn {
 /// Copies of one connection's segments in one direction, by the offsets of their first bytes.
 #[derive(Debug)]
 pub(super) struct Resender {
-    turn: Turn,
+    turn: QueuePosition,
     copies: BTreeMap<u64, Copy>,
     pub(super) bytes: u64,
     /// The next byte that the receiver expects, once it has said so.
@@ -51,7 +51,7 @@ struct Copy {
 }
 
 impl Resender {
-    pub(super) fn new(turn: Turn, min_timeout: Duration, una: u64) -> Resender {
+    pub(super) fn new(turn: QueuePosition, min_timeout: Duration, una: u64) -> Resender {
         let config = RtoConfig { min: min_timeout, ..RtoConfig::default() };
         Resender {
             turn,
@@ -94,7 +94,7 @@ impl Resender {
     /// The receiver expects `una` now: what is before is there. If that has filled one hole and not
     /// the next (RFC 6582), this is to be retransmitted, too.
     pub(super) fn advance(&mut self, now: Instant, una: u64) -> Option<Packet> {
-        if self.turn == Turn::First && self.duplicates > 0 {
+        if self.turn == QueuePosition::First && self.duplicates > 0 {
             let behind = self.copies.range(self.una..).nth(self.duplicates as usize);
             self.recover = behind.map_or(self.recover, |(offset, _)| self.recover.max(*offset));
         }
@@ -119,11 +119,11 @@ impl Resender {
         self.duplicates += 1;
         self.copies.contains_key(&self.una).then(|| {
             // Twice, because a copy waits for the packet that is just being sent.
-            let there = self.rtt.min_rtt().map_or(self.rtt.rto(), |least| 2 * least);
+            let there = self.rtt.min_rtt().map_or(self.rtt.rto(), |min| 2 * min);
             let lost = match (self.resent, self.turn) {
                 (None, _) => self.duplicates >= 2,
-                (Some(sent), Turn::First) => now > sent + there,
-                (Some(_), Turn::Last) => self.duplicates > self.patience,
+                (Some(sent), QueuePosition::First) => now > sent + there,
+                (Some(_), QueuePosition::Last) => self.duplicates > self.patience,
             };
             if lost { self.resend(now, self.una) } else { None }
         })
@@ -139,7 +139,7 @@ impl Resender {
     }
 
     fn resend(&mut self, now: Instant, offset: u64) -> Option<Packet> {
-        if self.turn == Turn::Last {
+        if self.turn == QueuePosition::Last {
             let out = u32::try_from(self.copies.len()).unwrap_or(u32::MAX);
             let end = self.copies.last_key_value().map_or(0, |(offset, copy)| offset + copy.len);
             self.patience = self.duplicates.saturating_add(out);
@@ -149,7 +149,7 @@ impl Resender {
         copy.again = true;
         self.resent = Some(now);
         self.deadline = Some(now + self.rtt.rto());
-        Some(Packet { urgent: self.turn == Turn::First, ..copy.packet.clone() })
+        Some(Packet { urgent: self.turn == QueuePosition::First, ..copy.packet.clone() })
     }
 
     pub(super) fn next(&self) -> Option<Instant> {

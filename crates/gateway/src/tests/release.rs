@@ -1,4 +1,4 @@
-//! Flows that are handed back while they live: routes that change, and a gateway that is stopped.
+//! Flows that are released while they live: routes that change, and a gateway that is stopped.
 
 use super::*;
 
@@ -29,36 +29,36 @@ impl Table {
     }
 }
 
-fn data_to(side: Side, sent: &[Emission]) -> Vec<(u32, usize)> {
+fn data_to(side: Side, sent: &[Transmit]) -> Vec<(u32, usize)> {
     let base = if side == Side::Satellite { CLIENT_ISN } else { SERVER_ISN };
     sent.iter()
-        .filter(|emission| emission.to == side && emission.payload_len() > 0)
-        .map(|emission| (emission.tcp.seq.distance_from(base) as u32, emission.payload_len()))
+        .filter(|transmit| transmit.to == side && transmit.payload_len() > 0)
+        .map(|transmit| (transmit.tcp.seq.distance_from(base) as u32, transmit.payload_len()))
         .collect()
 }
 
-fn resets_to(side: Side, sent: &[Emission]) -> Vec<SeqNum> {
+fn resets_to(side: Side, sent: &[Transmit]) -> Vec<SeqNum> {
     sent.iter()
-        .filter(|emission| emission.to == side && emission.tcp.has(Flags::RST))
-        .map(|emission| emission.tcp.seq)
+        .filter(|transmit| transmit.to == side && transmit.tcp.has(Flags::RST))
+        .map(|transmit| transmit.tcp.seq)
         .collect()
 }
 
 /// G01-W-3 and G01-D-19: the other direction's packets show a change of route. Nothing is held: the hosts go on
 /// between themselves at once.
 #[test]
-fn a_flow_that_holds_nothing_is_handed_back_when_its_route_changes() {
+fn a_flow_that_holds_nothing_is_released_when_its_route_changes() {
     let mut table = Table::new(Config::default());
     table.options = Table::stamped();
     table.open();
     // The client echoes what the server can only have sent by another way.
     for value in 503..505 {
         let ack = Table::echoing(Side::Lan, 1, 1, value, 9_000);
-        assert_eq!(table.fate(Side::Lan, &ack, b""), Disposition::Taken);
+        assert_eq!(table.fate(Side::Lan, &ack, b""), Disposition::Consumed);
     }
     assert_eq!(table.gateway.flows(), 0);
     assert_eq!(table.gateway.summary().route_changes, 1);
-    assert_eq!(table.gateway.summary().handed_back(Release::Route), 1);
+    assert_eq!(table.gateway.summary().released(Release::Route), 1);
     let next = Table::echoing(Side::Lan, 1, 1, 506, 9_001);
     let verdict = table.fate(Side::Lan, &next, b"more");
     assert_eq!(verdict, Disposition::Forward(Reason::UnknownFlow));
@@ -92,13 +92,13 @@ fn what_is_held_is_sent_blindly_after_a_one_way_change() {
 /// Packets went past the gateway. A flow that shows so itself has begun to leave before the gateway is
 /// told; it delivers what it holds like any other.
 #[test]
-fn a_flow_that_leaves_already_is_not_cut_when_all_are_handed_back() {
+fn a_flow_that_is_being_released_is_not_reset_when_all_are() {
     let mut table = Table::with_backlog(&[7; 5000]);
     for value in 503..505 {
         table.send(Side::Lan, Table::echoing(Side::Lan, 5001, 1, value, 9_000), b"");
     }
     let held = table.gateway.held();
-    table.gateway.hand_back_all(table.now);
+    table.gateway.release_all(table.now);
     assert_eq!((table.gateway.held(), table.gateway.summary().lost_bytes), (held, 0));
     let sent = table.wait(Duration::from_secs(20));
     assert!(!data_to(Side::Satellite, &sent).is_empty());
@@ -156,14 +156,14 @@ fn a_drained_flow_is_gone_when_what_it_holds_has_arrived() {
     // Part of it is lost, and retransmitted.
     let ack = Table::echoing(Side::Satellite, 1, 1449, 600, 502);
     // The client has heard of that, and might have closed: it would answer with a reset.
-    assert_eq!(table.fate(Side::Satellite, &ack, b""), Disposition::Taken);
+    assert_eq!(table.fate(Side::Satellite, &ack, b""), Disposition::Consumed);
     let again = data_to(Side::Satellite, &table.wait(Duration::from_secs(5)));
     assert!(again.iter().any(|(seq, _)| *seq == 1449), "{again:?}");
     let all = Table::echoing(Side::Satellite, 1, 3004, 601, 503);
     table.fate(Side::Satellite, &all, b"");
     assert!(table.gateway.is_drained());
     assert_eq!((table.gateway.flows(), table.gateway.held()), (0, 0));
-    assert_eq!(table.gateway.summary().handed_back(Release::Drain), 1);
+    assert_eq!(table.gateway.summary().released(Release::Drain), 1);
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn a_drain_has_a_limit_and_says_what_was_lost() {
 fn a_hang_does_not_cut_what_leaves_or_ends_already() {
     type Act = fn(&mut Table);
     let first: [(&str, Act); 3] = [
-        ("a hang", |table| table.gateway.hand_back_all(table.now)),
+        ("a hang", |table| table.gateway.release_all(table.now)),
         ("a drain", |table| table.gateway.drain(table.now)),
         ("a reset", |table| {
             let reset = table.stamp(Table::segment(Side::Lan, 3001, 1, Flags::RST), 503);
@@ -194,7 +194,7 @@ fn a_hang_does_not_cut_what_leaves_or_ends_already() {
         let mut table = Table::with_backlog(&[7; 3000]);
         first(&mut table);
         table.wait(Duration::from_millis(300));
-        table.gateway.hand_back_all(table.now);
+        table.gateway.release_all(table.now);
         assert_eq!(table.gateway.summary().lost_bytes, 0, "{name}");
         let sent = table.wait(Duration::from_secs(3));
         assert_eq!(resets_to(Side::Satellite, &sent), [], "{name}");
@@ -210,10 +210,10 @@ fn a_hang_does_not_cut_what_leaves_or_ends_already() {
 #[test]
 fn what_a_hang_leaves_unacknowledged_ends_after_a_minute() {
     let mut table = Table::with_backlog(&[7; 3000]);
-    table.gateway.hand_back_all(table.now);
+    table.gateway.release_all(table.now);
     let sent = table.wait(Duration::from_secs(59));
     let resets =
-        |sent: &[Emission]| [Side::Lan, Side::Satellite].map(|side| resets_to(side, sent).len());
+        |sent: &[Transmit]| [Side::Lan, Side::Satellite].map(|side| resets_to(side, sent).len());
     assert_eq!((resets(&sent), table.gateway.flows()), ([0, 0], 1));
     let sent = table.wait(Duration::from_secs(2));
     assert_eq!((resets(&sent), table.gateway.summary().lost_bytes), ([1, 1], 3000));
@@ -241,7 +241,7 @@ fn a_drained_gateway_does_not_wait_for_servers_that_do_not_answer() {
         let mut synack = Table::segment(Side::Satellite, 0, 1, Flags::SYN | Flags::ACK);
         synack.options = Table::stamped();
         let fate = table.fate(Side::Satellite, &synack, b"");
-        assert_eq!(fate == Disposition::Taken, waits);
+        assert_eq!(fate == Disposition::Consumed, waits);
     }
 }
 
@@ -284,16 +284,16 @@ fn bare_segments_are_believed_when_no_others_come() {
     let mut table = Table::with_backlog(&[7; 3000]);
     let bare = Table::segment(Side::Satellite, 1, 1, Flags::ACK);
     for _ in 0..3 {
-        assert_eq!(table.fate(Side::Satellite, &bare, b""), Disposition::Taken);
+        assert_eq!(table.fate(Side::Satellite, &bare, b""), Disposition::Consumed);
     }
     assert!(table.gateway.held() > 0);
     table.wait(Duration::from_secs(4));
     table.send(Side::Satellite, bare.clone(), b"");
     table.send(Side::Satellite, bare.clone(), b"");
     let all = Table::segment(Side::Satellite, 1, 3001, Flags::ACK);
-    assert_eq!(table.fate(Side::Satellite, &all, b""), Disposition::Taken);
+    assert_eq!(table.fate(Side::Satellite, &all, b""), Disposition::Consumed);
     assert_eq!((table.gateway.flows(), table.gateway.held()), (0, 0));
-    assert_eq!(table.gateway.summary().handed_back(Release::Peer), 1);
+    assert_eq!(table.gateway.summary().released(Release::Peer), 1);
 }
 
 /// Fault seed 1502478: the peer gateway has left, and its last acknowledgment never reached its host, which
@@ -313,9 +313,9 @@ fn bare_segments_that_are_repeated_are_believed_too() {
         let mut bare = Table::segment(Side::Satellite, 1, 1, Flags::ACK);
         bare.seq = SERVER_ISN + seq;
         for _ in 0..2 {
-            assert_eq!(table.fate(Side::Satellite, &bare, payload), Disposition::Taken);
+            assert_eq!(table.fate(Side::Satellite, &bare, payload), Disposition::Consumed);
         }
-        let left = table.fate(Side::Satellite, &bare, payload) != Disposition::Taken;
+        let left = table.fate(Side::Satellite, &bare, payload) != Disposition::Consumed;
         assert_eq!(left, forwarded, "{bare:?}");
         assert_eq!(table.gateway.flows(), usize::from(!forwarded));
     }
@@ -329,14 +329,14 @@ fn what_is_forwarded_acknowledges_no_less_than_we_have() {
     // The client has been told of all of them.
     table.gateway.drain(table.now);
     let mut data = table.stamp(Table::segment(Side::Satellite, 1, 1, Flags::ACK), 600);
-    let amended = |window| {
+    let rewritten = |window| {
         let ack = CLIENT_ISN + 5001;
-        Disposition::Amend(Reason::Draining, Amendment { ack, window })
+        Disposition::RewriteAck(Reason::Draining, AckRewrite { ack, window })
     };
-    assert_eq!(table.fate(Side::Satellite, &data, b"new"), amended(55_000));
+    assert_eq!(table.fate(Side::Satellite, &data, b"new"), rewritten(55_000));
     // Its window ends where it did, and not before what it is made to acknowledge.
     data.window = 4000;
-    assert_eq!(table.fate(Side::Satellite, &data, b"new"), amended(0));
+    assert_eq!(table.fate(Side::Satellite, &data, b"new"), rewritten(0));
     let unchanged = Disposition::Forward(Reason::Draining);
     data.window = 60_000;
     // A guess that the client would not have taken stays one.
@@ -395,7 +395,7 @@ fn the_newest_acknowledgment_is_followed_however_much_has_passed() {
         table.send(Side::Lan, Table::echoing(Side::Lan, 5001, at, value, 500), b"");
         let sent = table.wait(Duration::from_millis(1500));
         let data = sent.iter().rfind(|sent| sent.to == Side::Satellite && sent.payload_len() > 0);
-        let Some(Emission { tcp, .. }) = data else { continue };
+        let Some(Transmit { tcp, .. }) = data else { continue };
         let said = (tcp.ack, tcp.options.timestamps.map(|ts| ts.value));
         assert_eq!(said, (SERVER_ISN + at, Some(value)));
         seen += 1;
@@ -427,7 +427,7 @@ fn a_burst_behind_an_unseen_change_goes_out_beyond_the_window() {
     let mut sent = table.send(Side::Satellite, closed.clone(), b"data");
     sent.extend(table.wait(Duration::from_millis(100)));
     // The acknowledgment must not stand where the server would drop it.
-    let acked = |sent: &&Emission| sent.to == Side::Satellite && sent.tcp.ack == SERVER_ISN + 5;
+    let acked = |sent: &&Transmit| sent.to == Side::Satellite && sent.tcp.ack == SERVER_ISN + 5;
     let answer = sent.iter().find(acked).expect("an acknowledgment");
     assert_eq!((answer.payload_len(), answer.tcp.seq), (0, CLIENT_ISN + 5001));
     let closed = TcpHeader { window: 0, ..Table::segment(Side::Satellite, 5, 5001, Flags::ACK) };

@@ -26,7 +26,7 @@ const SLOTS: u8 = 64;
 
 /// Why the command was not run. Nothing is left set up then.
 #[derive(Debug, thiserror::Error)]
-pub enum EnclosedError {
+pub enum NetnsCommandError {
     /// Too many at once, or no lock to be had.
     #[error(transparent)]
     Instance(#[from] InstanceError),
@@ -55,7 +55,7 @@ pub enum EnclosedError {
 /// The running command and what has been set up for it. Dropping it removes our nft table; the
 /// namespace goes with the command, the devices with their descriptors.
 #[derive(Debug)]
-pub struct Enclosed {
+pub struct NetnsCommand {
     name: String,
     pid: Pid,
     waiter: Option<thread::JoinHandle<io::Result<ExitStatus>>>,
@@ -64,14 +64,14 @@ pub struct Enclosed {
     _instance: Instance,
 }
 
-impl Enclosed {
+impl NetnsCommand {
     /// Runs `command` (its name and arguments). Returns the devices: 0 towards the command, 1
     /// towards this host's network.
     ///
     /// # Errors
-    /// [`EnclosedError`].
-    pub fn start(command: &[String]) -> Result<(Enclosed, [Tun; 2]), EnclosedError> {
-        let (name, arguments) = command.split_first().ok_or(EnclosedError::Empty)?;
+    /// [`NetnsCommandError`].
+    pub fn start(command: &[String]) -> Result<(NetnsCommand, [Tun; 2]), NetnsCommandError> {
+        let (name, arguments) = command.split_first().ok_or(NetnsCommandError::Empty)?;
         let (instance, slot) = free_slot()?;
         let device = format!("bp-outer-{slot}");
         let outer = Tun::open(&device, Offload::None)?;
@@ -93,18 +93,18 @@ impl Enclosed {
             );
         }
 
-        let start = |source| EnclosedError::Start { name: name.clone(), source };
+        let start = |source| NetnsCommandError::Start { name: name.clone(), source };
         // A thread moves into the new namespace and stays there; what it opens and starts belongs
         // to that namespace, and this process's other threads stay where they are.
         let inside = thread::scope(|scope| {
             let entered = scope.spawn(|| {
                 unshare(CloneFlags::CLONE_NEWNET)
-                    .map_err(|errno| EnclosedError::Namespace(errno.into()))?;
+                    .map_err(|errno| NetnsCommandError::Namespace(errno.into()))?;
                 let inner = Tun::open("bp-inner", Offload::None)?;
                 no_link_local("bp-inner");
                 run("ip", &["-batch", "-"], &inner_setting(slot))?;
                 let child = Command::new(name).args(arguments).spawn().map_err(start)?;
-                Ok::<_, EnclosedError>((inner, child))
+                Ok::<_, NetnsCommandError>((inner, child))
             });
             entered.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         });
@@ -116,7 +116,7 @@ impl Enclosed {
             drop(ending);
             status
         });
-        let enclosed = Enclosed {
+        let netns_command = NetnsCommand {
             name: name.clone(),
             pid,
             waiter: Some(waiter),
@@ -124,7 +124,7 @@ impl Enclosed {
             _masquerade: masquerade,
             _instance: instance,
         };
-        Ok((enclosed, [inner, outer]))
+        Ok((netns_command, [inner, outer]))
     }
 
     /// Readable once the command has ended.
@@ -143,12 +143,12 @@ impl Enclosed {
     /// Waits for the command's end and says how it ended.
     ///
     /// # Errors
-    /// [`EnclosedError::Start`] if it cannot be waited for, or has been already.
-    pub fn wait(&mut self) -> Result<ExitStatus, EnclosedError> {
+    /// [`NetnsCommandError::Start`] if it cannot be waited for, or has been already.
+    pub fn wait(&mut self) -> Result<ExitStatus, NetnsCommandError> {
         let joined = self.waiter.take().and_then(|waiter| waiter.join().ok());
         joined
             .unwrap_or_else(|| Err(io::ErrorKind::NotFound.into()))
-            .map_err(|source| EnclosedError::Start { name: self.name.clone(), source })
+            .map_err(|source| NetnsCommandError::Start { name: self.name.clone(), source })
     }
 }
 

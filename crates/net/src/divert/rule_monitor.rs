@@ -5,7 +5,7 @@
 //! [notices](super::notices), then for an end of the changes, and [looks](super::look) at what there
 //! is. What is not ours to mend, and mending that does not last, is said in the log.
 
-use super::budget::{Budget, Leave, Settling};
+use super::budget::{Budget, Permit, Settling};
 use super::finding::Finding;
 use super::look::{self, Damage, Presence, Table, look};
 use super::notices::{Heard, Notices};
@@ -27,19 +27,19 @@ const AGAIN: Duration = Duration::from_secs(1);
 
 /// Mends until dropped.
 #[derive(Debug)]
-pub struct Patrol {
+pub struct RuleMonitor {
     stop: Option<PipeWriter>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Patrol {
+impl RuleMonitor {
     pub(super) fn start(
         config: DivertConfig,
         tracking: bool,
         listing: String,
         known: Vec<Finding>,
         every: Duration,
-    ) -> io::Result<(Patrol, Repairs)> {
+    ) -> io::Result<(RuleMonitor, Repairs)> {
         let (stopped, stop) = io::pipe()?;
         let notices = Notices::open(&config)
             .inspect_err(|error| {
@@ -64,13 +64,13 @@ impl Patrol {
             broken: None,
         };
         let thread = thread::Builder::new()
-            .name("patrol".into())
+            .name("rule-monitor".into())
             .spawn(move || go_round(round, notices.as_ref(), &stopped))?;
-        Ok((Patrol { stop: Some(stop), thread: Some(thread) }, repairs))
+        Ok((RuleMonitor { stop: Some(stop), thread: Some(thread) }, repairs))
     }
 }
 
-impl Drop for Patrol {
+impl Drop for RuleMonitor {
     fn drop(&mut self) {
         self.stop.take();
         if let Some(thread) = self.thread.take() {
@@ -177,8 +177,8 @@ impl Round {
         }
         let since = *self.broken.get_or_insert(began);
         match self.budget.ask(now) {
-            Leave::Granted => self.mend(since, &damage),
-            Leave::Refused { until, first } => {
+            Permit::Granted => self.mend(since, &damage),
+            Permit::Refused { until, first } => {
                 self.again = Some(until);
                 if first {
                     let rest = until.saturating_duration_since(now);

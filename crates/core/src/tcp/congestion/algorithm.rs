@@ -99,30 +99,30 @@ mod tests {
 
     #[test]
     fn names_are_read_and_written() {
-        for control in Control::ALL {
+        for control in CongestionAlgorithm::ALL {
             let text = control.to_string();
             assert_eq!(text.parse(), Ok(control));
             // The name alone stands for the usual parameters.
             assert_eq!(text.split(':').next().unwrap().parse(), Ok(control));
         }
         let others = [
-            Control::Cubic { fast_convergence: false, as_linux: true },
-            Control::Hybla { rtt0: Duration::from_nanos(1_234_567) },
-            Control::Vegas { alpha: 2.0, beta: 4.0, gamma: 1.5 },
+            CongestionAlgorithm::Cubic { fast_convergence: false, as_linux: true },
+            CongestionAlgorithm::Hybla { rtt0: Duration::from_nanos(1_234_567) },
+            CongestionAlgorithm::Vegas { alpha: 2.0, beta: 4.0, gamma: 1.5 },
         ];
         for control in others {
             assert_eq!(control.to_string().parse(), Ok(control));
         }
         assert_eq!(
             "hybla:rtt0=25ms".parse(),
-            Ok(Control::Hybla { rtt0: Duration::from_millis(25) })
+            Ok(CongestionAlgorithm::Hybla { rtt0: Duration::from_millis(25) })
         );
-        assert_eq!("increase-by-k:k=2.5".parse(), Ok(Control::IncreaseByK { k: 2.5 }));
+        assert_eq!("increase-by-k:k=2.5".parse(), Ok(CongestionAlgorithm::IncreaseByK { k: 2.5 }));
     }
 
     #[test]
     fn what_is_wrong_is_named() {
-        let message = |text: &str| text.parse::<Control>().unwrap_err().to_string();
+        let message = |text: &str| text.parse::<CongestionAlgorithm>().unwrap_err().to_string();
         assert!(message("quick").contains("`quick`") && message("quick").contains("increase-by-k"));
         assert!(message("standard:k=1").contains("`k`"));
         assert!(message("vegas:alpha=4,beta=2").contains("`beta`"));

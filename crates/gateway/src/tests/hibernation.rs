@@ -3,9 +3,9 @@
 use super::*;
 use bentpipe_core::units::Rate;
 
-/// After `rest_after`; by default two seconds.
-fn table(rest_after: Duration) -> Table {
-    let mut config = Config { rest_after, ..Config::default() };
+/// After `hibernate_after`; by default two seconds.
+fn table(hibernate_after: Duration) -> Table {
+    let mut config = Config { hibernate_after, ..Config::default() };
     config.satellite.rate = Some(Rate::from_bits_per_sec(8_000_000));
     config.satellite.round_trip = Some(Duration::from_millis(500));
     let mut table = Table::new(config);
@@ -19,8 +19,8 @@ fn data(table: &Table, from: Side, seq: u64, ack: u64, value: u32) -> TcpHeader 
 
 /// A request, a reply that is retransmitted once, half of a goodbye, and silences between them; what is
 /// sent and seen meanwhile.
-fn story(rest_after: Duration) -> Vec<String> {
-    let mut table = table(rest_after);
+fn story(hibernate_after: Duration) -> Vec<String> {
+    let mut table = table(hibernate_after);
     let mut told = Vec::new();
     table.open();
     let segments: [(Side, u64, u64, &[u8]); 7] = [
@@ -56,14 +56,16 @@ fn story(rest_after: Duration) -> Vec<String> {
 fn a_flow_that_rests_is_seen_and_goes_on_as_any_other() {
     let never = story(Duration::from_secs(1 << 30));
     assert!(never.iter().any(|told| told.contains("HalfClosed")));
-    for rest_after in [Duration::ZERO, Duration::from_secs(1), Config::default().rest_after] {
-        assert_eq!(story(rest_after), never);
+    for hibernate_after in
+        [Duration::ZERO, Duration::from_secs(1), Config::default().hibernate_after]
+    {
+        assert_eq!(story(hibernate_after), never);
     }
 }
 
 #[test]
 fn a_flow_rests_until_something_happens_to_it() {
-    let mut table = table(Config::default().rest_after);
+    let mut table = table(Config::default().hibernate_after);
     table.open();
     assert_eq!(table.gateway.hibernated(), 0);
     table.wait(Duration::from_secs(3));
@@ -87,20 +89,20 @@ fn a_flow_rests_until_something_happens_to_it() {
     assert_eq!(table.gateway.hibernated(), 0);
     table.wait(Duration::from_millis(200));
     assert_eq!(table.gateway.hibernated(), 1);
-    // Two hours later it is handed back.
+    // Two hours later it is released.
     table.wait(Duration::from_secs(7_200));
-    assert_eq!(table.gateway.summary().handed_back(Release::Idle), 1);
+    assert_eq!(table.gateway.summary().released(Release::Idle), 1);
     assert_eq!(table.gateway.flows(), 0);
 }
 
 #[test]
 fn a_drain_and_a_cut_find_flows_at_rest() {
     for cut in [false, true] {
-        let mut table = table(Config::default().rest_after);
+        let mut table = table(Config::default().hibernate_after);
         table.open();
         table.wait(Duration::from_secs(60));
         if cut {
-            table.gateway.cut_all(table.now);
+            table.gateway.reset_all(table.now);
         } else {
             table.gateway.drain(table.now);
             assert!(table.gateway.is_drained());
@@ -108,7 +110,7 @@ fn a_drain_and_a_cut_find_flows_at_rest() {
         let resets = table.sent().len();
         let summary = table.gateway.summary();
         assert_eq!(resets, if cut { 2 } else { 0 });
-        let (back, reset) = (summary.handed_back(Release::Drain), summary.reset);
+        let (back, reset) = (summary.released(Release::Drain), summary.reset);
         assert_eq!((back, reset), if cut { (0, 1) } else { (1, 0) });
     }
 }

@@ -13,14 +13,14 @@ const CHECKSUM: Range<usize> = 16..18;
 
 /// What a segment is to say instead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Amendment {
+pub struct AckRewrite {
     /// The acknowledgment number.
     pub ack: SeqNum,
     /// The window field.
     pub window: u16,
 }
 
-impl Amendment {
+impl AckRewrite {
     /// Amends a header. Its SACK blocks go: below a later acknowledgment they would report
     /// duplicates (RFC 2883), of which there were none. The host that sent them repeats them.
     pub fn apply(&self, tcp: &mut TcpHeader) {

@@ -63,13 +63,13 @@ impl<'a> Reader<'a> {
 }
 
 /// What can be written without its type being known: strategies behind a trait.
-pub trait Condense {
+pub trait Snapshot {
     /// Writes all that it knows.
-    fn condense(&self, into: &mut Writer);
+    fn snapshot(&self, into: &mut Writer);
 }
 
-impl<T: Serialize> Condense for T {
-    fn condense(&self, into: &mut Writer) {
+impl<T: Serialize> Snapshot for T {
+    fn snapshot(&self, into: &mut Writer) {
         into.put(self);
     }
 }
@@ -109,7 +109,7 @@ mod tests {
         let mut writer = Writer::default();
         writer.put(&short);
         writer.put(&long);
-        curve.condense(&mut writer);
+        curve.snapshot(&mut writer);
         let bytes = writer.finish();
         assert_eq!(bytes.len(), 1 + 11 + 9 + 1);
         let mut reader = Reader::new(&bytes);

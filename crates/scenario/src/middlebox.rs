@@ -10,7 +10,7 @@ use bentpipe_core::units::{Bytes, Rate};
 
 /// A helper at a node, looking towards one of its links.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Helper {
+pub struct Middlebox {
     /// Its name in the file.
     pub name: String,
     /// Where it stands.
@@ -18,7 +18,7 @@ pub struct Helper {
     /// Which link of that node it looks at.
     pub link: LinkIndex,
     /// What it does.
-    pub kind: HelperKind,
+    pub kind: MiddleboxKind,
 }
 
 /// What a helper does. "Out" is onto its link, "in" is from it.
@@ -29,7 +29,7 @@ pub struct Helper {
     derive(strum::VariantArray, strum::VariantNames, strum::IntoStaticStr),
     strum(serialize_all = "kebab-case")
 )]
-pub enum HelperKind {
+pub enum MiddleboxKind {
     /// Spreads acknowledgments that go out (the draft of bbn on ACK spacing).
     AckSpacer {
         /// The rate at which the data that they release may be sent.
@@ -49,7 +49,7 @@ pub enum HelperKind {
     Snoop {
         /// The most bytes that it keeps.
         memory: Bytes,
-        /// Its least timeout.
+        /// Its minimum timeout.
         min_timeout: Duration,
     },
     /// Acknowledges what comes from elsewhere before it goes out, and answers for its delivery
@@ -68,8 +68,8 @@ pub enum HelperKind {
     },
 }
 
-pub(crate) const HELPER: Section = Section {
-    path: "helper.NAME",
+pub(crate) const MIDDLEBOX: Section = Section {
+    path: "middlebox.NAME",
     about: "Something at a node that looks at the packets that pass over one of its links.",
     fields: &[
         one_of::<Kind>("kind", "", "what it does"),
@@ -81,18 +81,18 @@ pub(crate) const HELPER: Section = Section {
             "onto which link of that node the packets go that it handles",
         ),
     ],
-    example: "[helper.thinner]\nkind = \"ack-decimator\"\nat = \"client-router\"\nlink = \"return\"\none-in = 4",
+    example: "[middlebox.thinner]\nkind = \"ack-decimator\"\nat = \"client-router\"\nlink = \"return\"\none-in = 4",
 };
 
 pub(crate) const ACK_SPACER: Section = Section {
-    path: "helper.NAME, ack-spacer",
+    path: "middlebox.NAME, ack-spacer",
     about: "Holds acknowledgments back so that what they release keeps to a rate.",
     fields: &[field("rate", "a rate", "", "at which data that they release may be sent")],
     example: "",
 };
 
 pub(crate) const ACK_FILTER: Section = Section {
-    path: "helper.NAME, ack-filter",
+    path: "middlebox.NAME, ack-filter",
     about: "Removes acknowledgments from the link's queue that a newer one of their connection \
             makes superfluous (RFC 3449, 5.2.1). Has no keys of its own.",
     fields: &[],
@@ -100,7 +100,7 @@ pub(crate) const ACK_FILTER: Section = Section {
 };
 
 pub(crate) const ACK_DECIMATOR: Section = Section {
-    path: "helper.NAME, ack-decimator",
+    path: "middlebox.NAME, ack-decimator",
     about: "Lets one of several acknowledgments of a connection pass.",
     fields: &[
         field("one-in", "2 to 1000", "2", "one of so many"),
@@ -110,18 +110,18 @@ pub(crate) const ACK_DECIMATOR: Section = Section {
 };
 
 pub(crate) const SNOOP: Section = Section {
-    path: "helper.NAME, snoop",
+    path: "middlebox.NAME, snoop",
     about: "Sends segments again that were lost on the link, before all that waits for it, and hides the \
             loss from the sender.",
     fields: &[
         field("memory", "bytes", "64KiB", "for copies"),
-        field("least-timeout", "a time", "20ms", "before a copy is sent again unasked"),
+        field("min-timeout", "a time", "20ms", "before a copy is sent again unasked"),
     ],
     example: "",
 };
 
 pub(crate) const SPOOF: Section = Section {
-    path: "helper.NAME, spoof",
+    path: "middlebox.NAME, spoof",
     about: "Acknowledges data in the far host's name and answers for its delivery; the connection \
             itself stays end to end. Segments pass as the sender sends them (Henderson, 4.3.1, has \
             them pass without alteration, and names no congestion control), so that towards the \
@@ -133,7 +133,7 @@ pub(crate) const SPOOF: Section = Section {
 };
 
 pub(crate) const WEB_CACHE: Section = Section {
-    path: "helper.NAME, web-cache",
+    path: "middlebox.NAME, web-cache",
     about: "A transparent Web cache. It takes the connections that Web clients open over the link, in \
             the server's name, and answers at once for each object that it holds. The others it fetches \
             and passes on as they come: over a connection of its own for each connection of a client, \
@@ -152,7 +152,7 @@ pub(crate) const WEB_CACHE: Section = Section {
             "its own, towards clients and servers; Nagle's algorithm is off, and connections begin with a handshake",
         ),
     ],
-    example: "[helper.cache]\nkind = \"web-cache\"\nat = \"client-router\"\nlink = \"return\"\nhits = 0.4",
+    example: "[middlebox.cache]\nkind = \"web-cache\"\nat = \"client-router\"\nlink = \"return\"\nhits = 0.4",
 };
 
 impl Kind {
@@ -169,34 +169,36 @@ impl Kind {
     }
 }
 
-impl Helper {
+impl Middlebox {
     pub(crate) fn read(
         reader: &Reader<'_>,
         name: &str,
         names: &Names,
         below: ConnectionConfig,
-    ) -> Result<Helper> {
+    ) -> Result<Middlebox> {
         let context = reader.context;
         let at = names.node(context, reader.need_node("at")?)?;
         let link = names.link(context, reader.need_node("link")?)?;
-        let kind = match context.choice(reader.need_node("kind")?, "helper")? {
-            Kind::AckSpacer => HelperKind::AckSpacer { rate: reader.need("rate")? },
-            Kind::AckFilter => HelperKind::AckFilter,
-            Kind::AckDecimator => HelperKind::AckDecimator {
+        let kind = match context.choice(reader.need_node("kind")?, "middlebox")? {
+            Kind::AckSpacer => MiddleboxKind::AckSpacer { rate: reader.need("rate")? },
+            Kind::AckFilter => MiddleboxKind::AckFilter,
+            Kind::AckDecimator => MiddleboxKind::AckDecimator {
                 one_in: reader.within("one-in", 2, 2..=1000)?,
                 longest: reader.or("longest", Duration::from_millis(200))?,
             },
-            Kind::Snoop => HelperKind::Snoop {
+            Kind::Snoop => MiddleboxKind::Snoop {
                 memory: reader.or("memory", Bytes::new(64 << 10))?,
-                min_timeout: reader.or("least-timeout", Duration::from_millis(20))?,
+                min_timeout: reader.or("min-timeout", Duration::from_millis(20))?,
             },
-            Kind::Spoof => HelperKind::Spoof { memory: reader.or("memory", Bytes::new(4 << 20))? },
+            Kind::Spoof => {
+                MiddleboxKind::Spoof { memory: reader.or("memory", Bytes::new(4 << 20))? }
+            }
             Kind::WebCache => {
                 let tcp = reader.or("tcp", TcpLayer::default())?.over(below);
                 let hits = reader.within("hits", 0.0, 0.0..=1.0)?;
-                HelperKind::WebCache { hits, tcp: Box::new(tcp) }
+                MiddleboxKind::WebCache { hits, tcp: Box::new(tcp) }
             }
         };
-        Ok(Helper { name: name.to_owned(), at, link, kind })
+        Ok(Middlebox { name: name.to_owned(), at, link, kind })
     }
 }

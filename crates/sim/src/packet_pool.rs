@@ -6,9 +6,9 @@ use crate::packet::Packet;
 /// Empty boxes. What is left in them goes when they are filled.
 #[derive(Debug, Default)]
 #[expect(clippy::vec_box, reason = "the boxes are what is kept")]
-pub(crate) struct Boxes(Vec<Box<Packet>>);
+pub(crate) struct PacketPool(Vec<Box<Packet>>);
 
-impl Boxes {
+impl PacketPool {
     /// As many as a full window's packets; more go back to where memory comes from.
     const MAX: usize = 1024;
 
@@ -27,7 +27,7 @@ impl Boxes {
     /// Takes a box that is not needed any more.
     #[inline]
     pub(crate) fn take_back(&mut self, packet: Box<Packet>) {
-        if self.0.len() < Boxes::MAX {
+        if self.0.len() < PacketPool::MAX {
             self.0.push(packet);
         }
     }

@@ -11,10 +11,10 @@
 //! All connections share one rate, as they share the bottleneck; only segments that do nothing but
 //! acknowledge are held.
 
-use super::Way;
-use crate::node::Helper;
+use super::FourTuple;
+use crate::node::Middlebox;
 use crate::packet::{Content, Packet};
-use bentpipe_core::link::Packet as _;
+use bentpipe_core::link::LinkPacket as _;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::Rate;
 use bentpipe_core::wire::SeqNum;
@@ -28,12 +28,12 @@ pub(super) struct AckSpacer {
     /// When the next one may pass.
     free: Instant,
     /// By the way of the acknowledgments.
-    connections: BTreeMap<Way, Connection>,
+    connections: BTreeMap<FourTuple, SpacedConnection>,
 }
 
 /// What is known of a connection whose data pass the other way.
 #[derive(Debug, Default)]
-struct Connection {
+struct SpacedConnection {
     /// One past the last byte of data that has passed.
     sent: Option<SeqNum>,
     /// The newest acknowledgment that has passed.
@@ -61,9 +61,9 @@ impl AckSpacer {
         while self.free <= now
             && let Some(packet) = self.waiting.pop_front()
         {
-            let way = Way::of(&packet);
-            if let (Some(way), Content::Tcp(tcp, _)) = (way, &packet.content) {
-                let connection = self.connections.entry(way).or_default();
+            let tuple = FourTuple::of(&packet);
+            if let (Some(tuple), Content::Tcp(tcp, _)) = (tuple, &packet.content) {
+                let connection = self.connections.entry(tuple).or_default();
                 self.free = now + connection.time(tcp.ack, self.rate);
             }
             send(1, packet);
@@ -71,7 +71,7 @@ impl AckSpacer {
     }
 }
 
-impl Connection {
+impl SpacedConnection {
     /// How long the line takes for what `ack` releases.
     fn time(&mut self, ack: SeqNum, rate: Rate) -> Duration {
         let before = self.acked.unwrap_or(ack);
@@ -110,7 +110,7 @@ impl Connection {
     }
 }
 
-impl Helper for AckSpacer {
+impl Middlebox for AckSpacer {
     fn handle(
         &mut self,
         now: Instant,
@@ -119,10 +119,10 @@ impl Helper for AckSpacer {
         send: &mut dyn FnMut(usize, Packet),
     ) {
         if port == 1 {
-            if let (Some(way), Content::Tcp(_, body)) = (Way::of(&packet), &packet.content)
+            if let (Some(tuple), Content::Tcp(_, body)) = (FourTuple::of(&packet), &packet.content)
                 && !body.is_empty()
             {
-                self.connections.entry(way.back()).or_default().on_data(&packet);
+                self.connections.entry(tuple.reversed()).or_default().on_data(&packet);
             }
             return send(0, packet);
         }

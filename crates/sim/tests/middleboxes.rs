@@ -30,7 +30,7 @@ to = "client"
 #[test]
 fn filtering_and_thinning_acknowledgments_help_a_thin_way_back() {
     let with = |keys: &str| {
-        outcome(&format!("{ASYMMETRIC}[helper.h]\nat = \"r\"\nlink = \"thin\"\n{keys}"))
+        outcome(&format!("{ASYMMETRIC}[middlebox.h]\nat = \"r\"\nlink = \"thin\"\n{keys}"))
     };
     let plain = outcome(ASYMMETRIC);
     let filtered = with("kind = \"ack-filter\"");
@@ -81,7 +81,7 @@ fn satellite(buffer: &str, queue: &str, more: &str) -> Outcome {
 #[test]
 fn spaced_acknowledgments_do_not_fill_the_queue_in_slow_start() {
     let spacer =
-        "[helper.h]\nkind = \"ack-spacer\"\nat = \"r\"\nlink = \"lan\"\nrate = \"2Mbit/s\"\n";
+        "[middlebox.h]\nkind = \"ack-spacer\"\nat = \"r\"\nlink = \"lan\"\nrate = \"2Mbit/s\"\n";
     // A window of one bandwidth-delay product: slow start alone brings half of it into the queue.
     let plain = satellite("128KB", "unlimited", "");
     let spaced = satellite("128KB", "unlimited", spacer);
@@ -98,7 +98,7 @@ fn spaced_acknowledgments_do_not_fill_the_queue_in_slow_start() {
 /// H-D-15.
 #[test]
 fn spoofing_makes_slow_start_that_of_the_terrestrial_path() {
-    let spoof = "[helper.h]\nkind = \"spoof\"\nat = \"r\"\nlink = \"sat\"\n";
+    let spoof = "[middlebox.h]\nkind = \"spoof\"\nat = \"r\"\nlink = \"sat\"\n";
     let series = "[record]\nflow = [\"sequence\"]\n";
     let plain = satellite("160KB", "unlimited", series);
     let spoofed = satellite("160KB", "unlimited", &format!("{spoof}{series}"));
@@ -126,7 +126,7 @@ fn spoofing_makes_slow_start_that_of_the_terrestrial_path() {
 
 #[test]
 fn spoofing_before_a_queue_shorter_than_the_window_is_worse_than_nothing() {
-    let spoof = "[helper.h]\nkind = \"spoof\"\nat = \"r\"\nlink = \"sat\"\n";
+    let spoof = "[middlebox.h]\nkind = \"spoof\"\nat = \"r\"\nlink = \"sat\"\n";
     let [plain, spoofed] = ["", spoof].map(|more| satellite("160KB", "60packets", more));
     // Nobody slows down for what the link drops.
     assert!(link(&spoofed, "sat", "r").counters.dropped.packets > 100, "{spoofed:?}");
@@ -160,7 +160,7 @@ to = "client"
 
 #[test]
 fn snoop_hides_the_losses_of_the_last_hop() {
-    let snoop = "[helper.h]\nkind = \"snoop\"\nat = \"r\"\nlink = \"air\"\n";
+    let snoop = "[middlebox.h]\nkind = \"snoop\"\nat = \"r\"\nlink = \"air\"\n";
     let hop = |loss: &str, more: &str| LAST_HOP.replace("LOSS", loss) + more;
     let mean = |loss: &str, more: &str| {
         let scenario = parsed(&hop(loss, more));
@@ -188,10 +188,10 @@ fn snoop_hides_the_losses_of_the_last_hop() {
 }
 
 #[test]
-fn helpers_of_one_link_stand_in_a_row() {
-    let two = "[helper.a]\nkind = \"ack-decimator\"\nat = \"r\"\nlink = \"thin\"\none-in = 4\n\
-               [helper.b]\nkind = \"ack-filter\"\nat = \"r\"\nlink = \"thin\"\n\
-               [helper.c]\nkind = \"snoop\"\nat = \"r\"\nlink = \"lan\"\n";
+fn middleboxes_of_one_link_stand_in_a_row() {
+    let two = "[middlebox.a]\nkind = \"ack-decimator\"\nat = \"r\"\nlink = \"thin\"\none-in = 4\n\
+               [middlebox.b]\nkind = \"ack-filter\"\nat = \"r\"\nlink = \"thin\"\n\
+               [middlebox.c]\nkind = \"snoop\"\nat = \"r\"\nlink = \"lan\"\n";
     let both = outcome(&format!("{ASYMMETRIC}{two}"));
     assert!(main_flow(&both).goodput > 2.0 * main_flow(&outcome(ASYMMETRIC)).goodput);
 }

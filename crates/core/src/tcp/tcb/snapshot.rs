@@ -2,18 +2,18 @@
 //! what it does afterwards does not depend on whether, or when, it was condensed.
 
 use super::Tcb;
-use crate::condensed::{Reader, Writer};
+use crate::snapshot::{Reader, Writer};
 use crate::tcp::sender::{Sender, SenderConfig};
 
 impl Tcb {
     /// Writes all of it. `common` are parameters that senders have in common, as whoever reads it
     /// back has to know them. False, and nothing is written, if our SYN is still to be acknowledged:
     /// it has options that are not worth a form of their own.
-    pub fn condense(&self, common: &SenderConfig, into: &mut Writer) -> bool {
+    pub fn snapshot(&self, common: &SenderConfig, into: &mut Writer) -> bool {
         let Tcb {
             sender,
             receiver,
-            agreed,
+            handshake,
             ecn,
             last_challenge,
             counts,
@@ -24,19 +24,19 @@ impl Tcb {
         if own_syn.is_some() || behind_syn.is_some() {
             return false;
         }
-        sender.condense(common, into);
-        into.put(&(receiver, agreed, ecn, last_challenge, counts, path));
+        sender.snapshot(common, into);
+        into.put(&(receiver, handshake, ecn, last_challenge, counts, path));
         true
     }
 
-    /// What [`Tcb::condense`] has written, with the same `common` parameters.
+    /// What [`Tcb::snapshot`] has written, with the same `common` parameters.
     ///
     /// # Panics
     /// If it is something else.
-    pub fn wake(from: &mut Reader<'_>, common: &SenderConfig) -> Tcb {
-        let sender = Sender::wake(from, common);
-        let (receiver, agreed, ecn, last_challenge, counts, path) = from.take();
+    pub fn restore(from: &mut Reader<'_>, common: &SenderConfig) -> Tcb {
+        let sender = Sender::restore(from, common);
+        let (receiver, handshake, ecn, last_challenge, counts, path) = from.take();
         let (own_syn, behind_syn) = (None, None);
-        Tcb { sender, receiver, agreed, ecn, last_challenge, counts, own_syn, behind_syn, path }
+        Tcb { sender, receiver, handshake, ecn, last_challenge, counts, own_syn, behind_syn, path }
     }
 }

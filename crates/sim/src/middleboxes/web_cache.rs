@@ -6,8 +6,8 @@
 //! connection is the cache's if its SYN goes out to a Web port; all else passes. What the cache says
 //! on its connections is said where requests are known: in `workload::conversation`.
 
-use super::Way;
-use crate::node::Helper;
+use super::FourTuple;
+use crate::node::Middlebox;
 use crate::packet::{Content, Packet};
 use crate::simulation::Service;
 use crate::world::NodeId;
@@ -40,7 +40,7 @@ pub(super) struct Interceptor {
     address: IpAddr,
     servers: Vec<IpAddr>,
     /// The connections that are the cache's.
-    taken: BTreeSet<Way>,
+    taken: BTreeSet<FourTuple>,
 }
 
 /// The port of the host that calls the servers.
@@ -56,19 +56,21 @@ impl Interceptor {
 
     /// The port of the face that takes what goes out in `packet`.
     fn face(&mut self, packet: &Packet) -> Option<usize> {
-        let (Content::Tcp(tcp, _), way) = (&packet.content, Way::of(packet)?) else { return None };
+        let (Content::Tcp(tcp, _), tuple) = (&packet.content, FourTuple::of(packet)?) else {
+            return None;
+        };
         if !Service::Web.ports().contains(&tcp.dst_port) {
             return None;
         }
         let server = self.servers.iter().position(|server| *server == packet.ip.dst)?;
         if tcp.has(Flags::SYN) && !tcp.has(Flags::ACK) {
-            self.taken.insert(way);
+            self.taken.insert(tuple);
         }
-        self.taken.contains(&way).then_some(FACES + server)
+        self.taken.contains(&tuple).then_some(FACES + server)
     }
 }
 
-impl Helper for Interceptor {
+impl Middlebox for Interceptor {
     fn handle(
         &mut self,
         _now: Instant,

@@ -13,9 +13,9 @@
 //! and sends one segment again at a time. What it has acknowledged it owes; if it vanishes, so do
 //! those bytes, which is the thesis' argument against it.
 
-use super::Way;
-use super::resender::{Resender, Turn};
-use crate::node::Helper;
+use super::FourTuple;
+use super::resender::{QueuePosition, Resender};
+use crate::node::Middlebox;
 use crate::packet::{Body, Content, Packet};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::Bytes;
@@ -27,11 +27,11 @@ use std::collections::BTreeMap;
 pub(super) struct Spoof {
     memory: u64,
     /// By the way of the data.
-    connections: BTreeMap<Way, Connection>,
+    connections: BTreeMap<FourTuple, SpoofedConnection>,
 }
 
 #[derive(Debug)]
-struct Connection {
+struct SpoofedConnection {
     isn: SeqNum,
     /// The next byte that the sender has not been told is there.
     next: u64,
@@ -56,18 +56,19 @@ impl Spoof {
     }
 
     fn on_out(&mut self, now: Instant, packet: Packet, send: &mut dyn FnMut(usize, Packet)) {
-        let (Some(way), Content::Tcp(tcp, body)) = (Way::of(&packet), &packet.content) else {
+        let (Some(tuple), Content::Tcp(tcp, body)) = (FourTuple::of(&packet), &packet.content)
+        else {
             return send(1, packet);
         };
         if tcp.has(Flags::RST) {
-            self.connections.remove(&way);
+            self.connections.remove(&tuple);
             return send(1, packet);
         }
         if tcp.has(Flags::SYN) {
-            self.connections.entry(way).or_insert_with(|| Connection {
+            self.connections.entry(tuple).or_insert_with(|| SpoofedConnection {
                 isn: tcp.seq,
                 next: 1,
-                copies: Resender::new(Turn::Last, Spoof::MIN_TIMEOUT, 1),
+                copies: Resender::new(QueuePosition::Last, Spoof::MIN_TIMEOUT, 1),
                 far: None,
                 shift: None,
                 edge: 0,
@@ -76,7 +77,7 @@ impl Spoof {
             return send(1, packet);
         }
         let held: u64 = self.connections.values().map(|connection| connection.copies.bytes).sum();
-        let Some(connection) = self.connections.get_mut(&way) else { return send(1, packet) };
+        let Some(connection) = self.connections.get_mut(&tuple) else { return send(1, packet) };
         let len = body.len() as u64;
         let offset = tcp.seq.offset_near(connection.isn, connection.next);
         let (Some(offset), true, Some(_)) = (offset, len > 0, connection.shift) else {
@@ -102,15 +103,15 @@ impl Spoof {
 
     /// What comes from the far host, as the sender is to see it.
     fn on_in(&mut self, now: Instant, mut packet: Packet, send: &mut dyn FnMut(usize, Packet)) {
-        let (Some(way), pure) = (Way::of(&packet), packet.is_pure_ack()) else {
+        let (Some(tuple), pure) = (FourTuple::of(&packet), packet.is_pure_ack()) else {
             return send(0, packet);
         };
-        let Some(connection) = self.connections.get_mut(&way.back()) else {
+        let Some(connection) = self.connections.get_mut(&tuple.reversed()) else {
             return send(0, packet);
         };
         let Content::Tcp(tcp, _) = &mut packet.content else { return send(0, packet) };
         if tcp.has(Flags::RST) {
-            self.connections.remove(&way.back());
+            self.connections.remove(&tuple.reversed());
             return send(0, packet);
         }
         let known = connection.copies.una;
@@ -159,7 +160,7 @@ impl Spoof {
     }
 }
 
-impl Connection {
+impl SpoofedConnection {
     /// The acknowledgment and the window field for the sender.
     fn says(&self, memory: u64) -> (SeqNum, u16) {
         let room = memory.saturating_sub(self.copies.bytes);
@@ -188,7 +189,7 @@ impl Connection {
     }
 }
 
-impl Helper for Spoof {
+impl Middlebox for Spoof {
     fn handle(
         &mut self,
         now: Instant,

@@ -8,9 +8,9 @@
 //! differ from it. Duplicates are not counted in advance: none passes while the copy is there. And a
 //! copy that was lost again is known by time, where the paper waits for its timer.
 
-use super::Way;
-use super::resender::{Resender, Turn};
-use crate::node::Helper;
+use super::FourTuple;
+use super::resender::{QueuePosition, Resender};
+use crate::node::Middlebox;
 use crate::packet::{Content, Packet};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::Bytes;
@@ -23,11 +23,11 @@ pub(super) struct Snoop {
     memory: u64,
     min_timeout: Duration,
     /// By the way of the data.
-    connections: BTreeMap<Way, Connection>,
+    connections: BTreeMap<FourTuple, SnoopedConnection>,
 }
 
 #[derive(Debug)]
-struct Connection {
+struct SnoopedConnection {
     isn: SeqNum,
     /// One past the last byte that has gone out.
     sent: u64,
@@ -41,16 +41,17 @@ impl Snoop {
 
     /// Looks at what goes out.
     fn on_out(&mut self, now: Instant, packet: &Packet) {
-        let (Some(way), Content::Tcp(tcp, body)) = (Way::of(packet), &packet.content) else {
+        let (Some(tuple), Content::Tcp(tcp, body)) = (FourTuple::of(packet), &packet.content)
+        else {
             return;
         };
         if tcp.has(Flags::RST) {
-            self.connections.remove(&way);
+            self.connections.remove(&tuple);
             return;
         }
         if tcp.has(Flags::SYN) {
-            let copies = Resender::new(Turn::First, self.min_timeout, 1);
-            self.connections.insert(way, Connection { isn: tcp.seq, sent: 1, copies });
+            let copies = Resender::new(QueuePosition::First, self.min_timeout, 1);
+            self.connections.insert(tuple, SnoopedConnection { isn: tcp.seq, sent: 1, copies });
             return;
         }
         let held: u64 = self.connections.values().map(|connection| connection.copies.bytes).sum();
@@ -59,9 +60,9 @@ impl Snoop {
             return;
         }
         // A connection without a handshake begins with its data.
-        let connection = self.connections.entry(way).or_insert_with(|| {
-            let copies = Resender::new(Turn::First, self.min_timeout, 1);
-            Connection { isn: SeqNum(tcp.seq.0.wrapping_sub(1)), sent: 1, copies }
+        let connection = self.connections.entry(tuple).or_insert_with(|| {
+            let copies = Resender::new(QueuePosition::First, self.min_timeout, 1);
+            SnoopedConnection { isn: SeqNum(tcp.seq.0.wrapping_sub(1)), sent: 1, copies }
         });
         let Some(offset) = tcp.seq.offset_near(connection.isn, connection.sent) else { return };
         if offset < connection.copies.una {
@@ -78,7 +79,7 @@ impl Snoop {
     }
 }
 
-impl Helper for Snoop {
+impl Middlebox for Snoop {
     fn handle(
         &mut self,
         now: Instant,
@@ -90,9 +91,9 @@ impl Helper for Snoop {
             self.on_out(now, &packet);
             return send(1, packet);
         }
-        if let (Some(way), Content::Tcp(tcp, _)) = (Way::of(&packet), &packet.content)
+        if let (Some(tuple), Content::Tcp(tcp, _)) = (FourTuple::of(&packet), &packet.content)
             && tcp.has(Flags::ACK)
-            && let Some(connection) = self.connections.get_mut(&way.back())
+            && let Some(connection) = self.connections.get_mut(&tuple.reversed())
             && let Some(ack) = tcp.ack.offset_near(connection.isn, connection.copies.una)
         {
             if ack > connection.copies.una {
