@@ -30,7 +30,7 @@ pub(crate) fn print(out: &mut impl Write, results: &Results) -> io::Result<()> {
         head.push("done in s".to_owned());
         head.extend(spread);
     }
-    head.extend(["sent again", "timeouts", "utilisation", "fairness"].map(str::to_owned));
+    head.extend(["retransmitted", "timeouts", "utilisation", "fairness"].map(str::to_owned));
     let mut rows = vec![head];
     for point in &results.points {
         let figures = Figures { scale, completions };

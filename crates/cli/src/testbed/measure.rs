@@ -3,7 +3,7 @@
 use super::outcome::{self, Measured};
 use super::plan::{self, LivePoint};
 use super::{Error, INTERRUPTED, named};
-use crate::sim::progress::Progress;
+use crate::sim::progress::RunProgress;
 use crate::sim::table;
 use bentpipe_lab::{
     Event, Executed, Failure, Folder, Job, Key, LabError, PointEnd, RunRecord, Store,
@@ -87,7 +87,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let path = arguments.output.clone().unwrap_or_else(|| usual_output(&name, arguments.point));
     let (folder, store) = Folder::open(&path)?;
     let folder = folder.of_measurements();
-    let progress = Progress::new("testbed run", arguments.quiet);
+    let progress = RunProgress::new("testbed run", arguments.quiet);
     let mut session = Session {
         network: &mut network,
         experiment: &experiment,
@@ -145,7 +145,7 @@ struct Session<'a> {
     network: &'a mut Network,
     experiment: &'a Experiment,
     store: &'a Store,
-    progress: &'a Progress,
+    progress: &'a RunProgress,
     stop: &'a AtomicBool,
     finished: u64,
     needed: u64,
@@ -245,7 +245,7 @@ struct Watch<'a> {
     before: Vec<Value>,
     after: Vec<Value>,
     links: Vec<[DirectionReport; 2]>,
-    progress: &'a Progress,
+    progress: &'a RunProgress,
     stop: &'a AtomicBool,
 }
 

@@ -26,7 +26,7 @@ const INTERRUPTED: u8 = 130;
 /// Hosts and routers are Linux, gateways are `bentpipe gateway`, links are the emulator of `bentpipe
 /// link`. `run` writes the same tables as `bentpipe sim` does, so that both can be compared. What
 /// cannot be had live is refused by its key: other workloads than bulk, request-response, http and ping;
-/// helpers; route changes and crashes; TCP settings that Linux does not have.
+/// middleboxes; route changes and crashes; TCP settings that Linux does not have.
 ///
 /// A testbed stays until `down`, which also removes what is left of one that was killed. It takes root.
 #[derive(clap::Args)]

@@ -3,7 +3,7 @@
 use super::payload::{Incoming, Outgoing};
 use super::record::FlowRecord;
 use super::socket::Place;
-use bentpipe_scenario::End;
+use bentpipe_scenario::FlowEnd;
 use socket2::{SockAddr, Socket};
 use std::io;
 use std::net::{Shutdown, SocketAddr};
@@ -28,10 +28,10 @@ impl Bulk {
     pub(super) fn prepare(
         record: Arc<FlowRecord>,
         [from, to]: [Place; 2],
-        opened_by: End,
+        opened_by: FlowEnd,
         bytes: Option<u64>,
     ) -> io::Result<Bulk> {
-        let caller_sends = opened_by == End::From;
+        let caller_sends = opened_by == FlowEnd::From;
         let (caller, callee) = if caller_sends { (from, to) } else { (to, from) };
         let (listener, at) = callee.listener()?;
         Ok(Bulk { record, caller, caller_sends, listener, at, bytes })

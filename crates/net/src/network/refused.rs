@@ -63,8 +63,11 @@ pub fn refusals(scenario: &Scenario) -> Vec<Refusal> {
             ));
         }
     }
-    for helper in &scenario.helpers {
-        all.push(Refusal::new(format!("middlebox.{}", helper.name), "helpers are simulated only"));
+    for middlebox in &scenario.middleboxes {
+        all.push(Refusal::new(
+            format!("middlebox.{}", middlebox.name),
+            "middleboxes are simulated only",
+        ));
     }
     for fault in &scenario.faults {
         // What is down is out: the link's own emulator sees to that.

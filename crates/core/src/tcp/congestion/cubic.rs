@@ -31,7 +31,7 @@ pub struct Cubic {
 
 /// What the window does in congestion avoidance.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-struct Curve {
+pub(super) struct Curve {
     /// W_max.
     #[serde(with = "fraction")]
     w_max: f64,
@@ -98,6 +98,16 @@ impl Cubic {
     #[must_use]
     pub fn as_linux(self, as_linux: bool) -> Cubic {
         Cubic { as_linux, ..self }
+    }
+
+    /// What the window does in congestion avoidance, to be restored where a reduction proves a mistake.
+    pub(super) fn curve(&self) -> Curve {
+        self.curve
+    }
+
+    /// A reduction has proved a mistake: the curve is what it was before.
+    pub(super) fn set_curve(&mut self, curve: Curve) {
+        self.curve = curve;
     }
 
     /// Sections 4.3 to 4.5: by how many segments an acknowledgment of `segments` increases `cwnd`.
