@@ -18,6 +18,7 @@ mod experiment;
 mod fault;
 mod flow;
 pub mod gateway;
+mod line;
 mod link;
 mod loss;
 mod middlebox;
