@@ -183,7 +183,7 @@ pub(crate) const SUMMARY: &[Column<SummaryRow>] = &[
     column("completion_half_width_99_s", "s", "of the mean's 99 % confidence interval", |s| {
         s.flow.completion.and_then(|c| c.half_width_99).into()
     }),
-    column("retransmissions_mean", "segments", "mean number of segments sent again", |s| {
+    column("retransmissions_mean", "segments", "mean number of retransmitted segments", |s| {
         s.flow.retransmissions.map(|r| r.mean).into()
     }),
     column("timeouts_mean", "events", "mean number of retransmission timeouts", |s| {

@@ -22,7 +22,7 @@ pub(crate) const NUMBERS: Section = Section {
 
 pub(crate) const COPIES: Section = Section {
     path: "a name with `{n}`",
-    about: "A table under `host`, `router`, `gateway`, `link`, `helper`, `flow` or `fault` whose name has `{n}` in it stands \
+    about: "A table under `host`, `router`, `gateway`, `link`, `middlebox`, `flow` or `fault` whose name has `{n}` in it stands \
             for `count` tables. In each, `{n}` is its own number, from 1 on, in its name and in all of its texts: `{n+1}` and \
             `{10*n}`, too. A value that is different in each is `{ each = … }`: a list of as many values, or a range \
             without `steps`. A sweep names the pattern: `\"link.a{n}.rate\"`.",

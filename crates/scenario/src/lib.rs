@@ -20,6 +20,7 @@ mod fault;
 mod flow;
 pub mod gateway;
 mod impairment;
+mod line;
 mod link;
 mod loss;
 mod middlebox;

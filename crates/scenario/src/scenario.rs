@@ -38,7 +38,7 @@ pub struct Scenario {
     pub nodes: Vec<Node>,
     /// Links.
     pub links: Vec<Link>,
-    /// Helpers in the network.
+    /// Middleboxes in the network.
     pub middleboxes: Vec<Middlebox>,
     /// Flows.
     pub flows: Vec<Flow>,
@@ -341,7 +341,7 @@ fn middlebox(
     Ok(middlebox)
 }
 
-/// What helpers and flows refer to.
+/// What middleboxes and flows refer to.
 struct Parts<'a> {
     names: &'a Names,
     nodes: &'a [Node],

@@ -1,7 +1,7 @@
 //! The virtual-time world: hosts, routers, gateways and links in one event loop.
 //!
 //! Everything in it is a state machine without a clock: [`World`] holds the time, asks each of
-//! them when it wants to be woken, and carries packets from one to the next. The same seed gives
+//! them when its next timer fires, and carries packets from one to the next. The same seed gives
 //! the same run, packet by packet ([`World::trace`]).
 #![forbid(unsafe_code)]
 

@@ -13,7 +13,7 @@ pub struct Packet {
     pub ip: IpHeader,
     /// What it carries.
     pub content: Content,
-    /// The line that it is given to sends it before what waits and is not: a matter between a helper
+    /// The line that it is given to sends it before what waits and is not: a matter between a middlebox
     /// and its link, not of the packet's on the wire.
     pub urgent: bool,
 }

@@ -73,9 +73,9 @@ pub struct World<A: Application = Run> {
     packets: u64,
     /// Print every packet that arrives.
     verbose: bool,
-    /// Takes down what passes the hosts, if anyone wants to know.
+    /// Records what passes the hosts, if anyone wants to know.
     tap: Option<Tap>,
-    /// Takes down what each event touches, if anyone wants to know.
+    /// Records what each event touches, if anyone wants to know.
     touched: Option<Touched>,
 }
 
@@ -89,7 +89,7 @@ struct Egress {
     medium: Option<usize>,
 }
 
-/// What has an alarm in the agenda: nodes, lines and media in turn, by fours, which are quickly told apart.
+/// What has an alarm in the event queue: nodes, lines and media in turn, by fours, which are quickly told apart.
 const fn node_element(id: NodeId) -> usize {
     4 * id
 }
@@ -158,7 +158,7 @@ impl<A: Application> World<A> {
         self.nodes.len() - 1
     }
 
-    /// Gives an address to a router, a gateway or a helper, so that it can be pinged.
+    /// Gives an address to a router, a gateway or a middlebox, so that it can be pinged.
     pub fn set_address(&mut self, id: NodeId, address: IpAddr) {
         self.addresses[id] = Some(address);
     }
@@ -256,7 +256,7 @@ impl<A: Application> World<A> {
         }
         while let Some(mut packet) = self.lines[id].line.pop(now) {
             self.note(id, &packet);
-            // Helpers stand in a row before their link; to all others it means nothing.
+            // Middleboxes stand in a row before their link; to all others it means nothing.
             packet.urgent &= matches!(self.nodes[node], Node::Middlebox(_));
             self.record(node, How::Came, &packet);
             self.arrive(node, port, packet);
@@ -362,7 +362,7 @@ impl<A: Application> World<A> {
             }
             Node::Middlebox(middlebox) => middlebox.next(),
         };
-        // What was due has expired: a deadline that stays would wake the node for ever.
+        // What was due has expired: a deadline that stays would fire for ever.
         if let Some(at) = next.filter(|_| expired) {
             assert!(at > now, "node {id} has a deadline in the past: {at:?} at {now:?}");
         }

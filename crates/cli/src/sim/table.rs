@@ -14,7 +14,7 @@ const LABEL: usize = 60;
 const UNITS: [(&str, f64); 4] = [("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3), ("bit/s", 1.0)];
 
 /// Prints it.
-pub(super) fn print(out: &mut impl Write, results: &Results) -> io::Result<()> {
+pub(crate) fn print(out: &mut impl Write, results: &Results) -> io::Result<()> {
     if !results.title.is_empty() {
         writeln!(out, "{}\n", results.title)?;
     }
@@ -30,7 +30,7 @@ pub(super) fn print(out: &mut impl Write, results: &Results) -> io::Result<()> {
         head.push("done in s".to_owned());
         head.extend(spread);
     }
-    head.extend(["sent again", "timeouts", "utilisation", "fairness"].map(str::to_owned));
+    head.extend(["retransmitted", "timeouts", "utilisation", "fairness"].map(str::to_owned));
     let mut rows = vec![head];
     for point in &results.points {
         let figures = Figures { scale, completions };

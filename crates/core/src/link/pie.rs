@@ -55,14 +55,14 @@ const MEAN_PACKET: u64 = 1500;
 
 /// What the controller knows.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-struct CongestionAlgorithm {
+struct Controller {
     probability: f64,
     delay: Duration,
     delay_before: Duration,
     burst: Duration,
 }
 
-impl CongestionAlgorithm {
+impl Controller {
     /// Section 4.2, with the limits of section 5.5.
     fn update(&mut self, config: &PieConfig) {
         let [delay, before, target] =
@@ -103,7 +103,7 @@ pub struct Pie<P> {
     held: Count,
     dropped: Count,
     marked: Count,
-    control: CongestionAlgorithm,
+    control: Controller,
     /// The next update.
     due: Instant,
     /// The sum of the probabilities since the last drop.
@@ -120,7 +120,7 @@ impl<P: LinkPacket> Pie<P> {
             held: Count::default(),
             dropped: Count::default(),
             marked: Count::default(),
-            control: CongestionAlgorithm { burst: config.burst, ..CongestionAlgorithm::default() },
+            control: Controller { burst: config.burst, ..Controller::default() },
             due: Instant::ZERO + config.update,
             accumulated: 0.0,
             rng: Pcg64Mcg::seed_from_u64(seed ^ 0x0070_6965),
@@ -136,7 +136,7 @@ impl<P: LinkPacket> Pie<P> {
     #[cfg(test)]
     pub(super) fn set(&mut self, probability: f64, delay: Duration) {
         self.control =
-            CongestionAlgorithm { probability, delay, delay_before: delay, burst: Duration::ZERO };
+            Controller { probability, delay, delay_before: delay, burst: Duration::ZERO };
     }
 
     /// Takes the packet that came last out again.

@@ -43,14 +43,14 @@ pub(super) const fn segments<R: Counted>() -> Column<R> {
 }
 
 pub(super) const fn retransmissions<R: Counted>() -> Column<R> {
-    let about = "sent again after the warm-up";
+    let about = "retransmitted after the warm-up";
     column("retransmissions", Count, "segments", about, |row: &R| {
         row.tally().retransmissions.into()
     })
 }
 
 pub(super) const fn retransmitted<R: Counted>() -> Column<R> {
-    let about = "sent again after the warm-up";
+    let about = "retransmitted after the warm-up";
     column("retransmitted_bytes", Count, "bytes", about, |row: &R| {
         row.tally().retransmitted_bytes.into()
     })

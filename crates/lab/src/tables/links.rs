@@ -63,10 +63,10 @@ pub const LINKS: &[Column<LinkRow>] = &[
         "mean over time of those waiting or being sent",
         |l| l.mean_queue.1.into(),
     ),
-    column("queue_max_packets", Count, "packets", "most at once, warm-up included", |l| {
+    column("queue_max_packets", Count, "packets", "maximum at once, warm-up included", |l| {
         l.longest_queue.packets.into()
     }),
-    column("queue_max_bytes", Count, "bytes", "most at once, warm-up included", |l| {
+    column("queue_max_bytes", Count, "bytes", "maximum at once, warm-up included", |l| {
         l.longest_queue.bytes.into()
     }),
 ];

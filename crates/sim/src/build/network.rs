@@ -90,7 +90,7 @@ pub(super) fn build(scenario: &Scenario, seeds: Seeds) -> (World<Stream>, Layout
         let mut ends = [(a, ports[0]), (b, ports[1])];
         let mut lines = [line(&link.forward, "forward"), line(&link.back, "back")];
         for (end, (way, port)) in ends.iter_mut().zip(lines.iter_mut().zip(ports)) {
-            // What an end sends goes through its helpers in the order of the file.
+            // What an end sends goes through its middleboxes in the order of the file.
             let at = if end.0 == a { link.between[0] } else { link.between[1] };
             let mine =
                 |middlebox: &&Middlebox| middlebox.at == at && middlebox.link == LinkIndex(index);
