@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod change;
+mod copies;
 mod distribution;
 mod document;
 mod error;
@@ -18,6 +19,7 @@ mod experiment;
 mod fault;
 mod flow;
 pub mod gateway;
+mod impairment;
 mod line;
 mod link;
 mod loss;
@@ -47,6 +49,7 @@ pub use error::{Place, Problem, ScenarioError};
 pub use experiment::{Experiment, Point};
 pub use fault::{Fault, FaultKind};
 pub use flow::Flow;
+pub use impairment::Impairments;
 pub use link::{Direction, Link};
 pub use loss::Outages;
 pub use middlebox::{Middlebox, MiddleboxKind};
@@ -59,4 +62,4 @@ pub use record::{FlowSeries, GatewaySeries, LinkSeries, Record};
 pub use repeat::Repeat;
 pub use run::{Run, RunEnd};
 pub use scenario::Scenario;
-pub use workload::{Arrivals, FlowEnd, Http, HttpVersion, Load, PingPace, Reuse, Workload};
+pub use workload::{Arrivals, FlowEnd, Http, Http2, HttpVersion, Load, PingPace, Reuse, Workload};

@@ -29,6 +29,7 @@ impl Direction {
         });
         LinkConfig {
             rate: direction.rate,
+            framing: direction.framing,
             delay: direction.delay,
             order: direction.order,
             queue: direction.queue,

@@ -1,12 +1,14 @@
 //! A whole scenario: one point of an experiment, checked.
 
 use crate::ScenarioError;
+use crate::copies;
 use crate::document::{Node as Tree, Table, Value};
 use crate::error::Problem;
 use crate::experiment::Experiment;
 use crate::fault::{self, Fault, FaultKind};
 use crate::flow::{self, Flow};
 use crate::gateway;
+use crate::impairment;
 use crate::link::{self, Link};
 use crate::middlebox::{self, Middlebox};
 use crate::names::{LinkIndex, Names, NodeIndex};
@@ -100,6 +102,7 @@ pub(crate) const SCENARIO: Section = Section {
         field("middlebox", "tables by name", "", "remedies inside the network"),
         field("flow", "tables by name", "", "flows"),
         field("fault", "tables by name", "", "what breaks"),
+        field("numbers", "a table", "", "whole numbers that texts refer to"),
         field("record", "a table", "", "time series and captures"),
         field("sweep", "a table", "", "which fields take several values"),
     ],
@@ -130,9 +133,13 @@ pub(crate) const SECTIONS: &[&Section] = &[
     &gateway::LOG,
     &link::LINK,
     &link::DIRECTION,
+    &impairment::IMPAIRMENTS,
+    &impairment::MEDIUM,
     &crate::queue::DROP_TAIL,
     &crate::queue::RED,
     &crate::queue::CODEL,
+    &crate::queue::FQ_CODEL,
+    &crate::queue::PIE,
     &crate::queue::POLICER,
     &crate::loss::GILBERT_ELLIOTT,
     &crate::loss::OUTAGE,
@@ -150,6 +157,7 @@ pub(crate) const SECTIONS: &[&Section] = &[
     &workload::BULK,
     &workload::REQUEST_RESPONSE,
     &workload::HTTP,
+    &workload::HTTP2,
     &crate::web::PAGE,
     &workload::TELNET,
     &workload::LOAD,
@@ -161,6 +169,8 @@ pub(crate) const SECTIONS: &[&Section] = &[
     &crate::distribution::RANDOM_SIZE,
     &fault::FAULT,
     &record::RECORD,
+    &copies::COPIES,
+    &copies::NUMBERS,
     &sweep::SWEEP,
     &sweep::RANGE,
 ];
@@ -169,6 +179,7 @@ static EMPTY: Table = Table { entries: Vec::new() };
 
 /// Reads the scenario that `document` describes, its sweep and repetitions apart.
 pub(crate) fn read(context: &Context<'_>, document: &Table) -> Result<Scenario> {
+    let document = &copies::expand(context, document)?;
     let top = Reader::of_table(context, document, 0, "the file", &[&SCENARIO])?;
     let run = Run::read(&Reader::open(context, top.need_node("run")?, "[run]", &[&run::RUN])?)?;
     let below = top.or("tcp", TcpLayer::default())?.over(ConnectionConfig::default());
@@ -176,30 +187,21 @@ pub(crate) fn read(context: &Context<'_>, document: &Table) -> Result<Scenario> 
     let nodes = nodes(&top, &names, below)?;
     let around = link::Around { names: &names, nodes: &nodes, duration: run.duration };
     let links = each(&top, "link", |name, node, table| {
-        let reader = Reader::open(context, node, table, &[&link::LINK, &link::DIRECTION])?;
+        let reader = Reader::open(
+            context,
+            node,
+            table,
+            &[&link::LINK, &link::DIRECTION, &impairment::IMPAIRMENTS],
+        )?;
         Link::read(&reader, name, &around)
     })?;
     check_gateways(&top, &nodes, &links)?;
+    let parts = Parts { names: &names, nodes: &nodes, links: &links };
     let middleboxes = each(&top, "middlebox", |name, node, table| {
-        middlebox(
-            context,
-            name,
-            node,
-            table,
-            &Parts { names: &names, nodes: &nodes, links: &links },
-            below,
-        )
+        middlebox(context, name, node, table, &parts, below)
     })?;
-    let flows = each(&top, "flow", |name, node, table| {
-        flow(
-            context,
-            name,
-            node,
-            table,
-            &Parts { names: &names, nodes: &nodes, links: &links },
-            below,
-        )
-    })?;
+    let flows =
+        each(&top, "flow", |name, node, table| flow(context, name, node, table, &parts, below))?;
     if run.end == run::RunEnd::FlowsDone && flows.iter().all(|flow| flow.background) {
         let Value::Table(table) = &top.need_node("run")?.value else { unreachable!("just read") };
         let at = table.get("until").map_or(0, |until| until.at);

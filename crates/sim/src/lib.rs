@@ -5,6 +5,7 @@
 //! the same run, packet by packet ([`World::trace`]).
 #![forbid(unsafe_code)]
 
+mod barrier;
 mod build;
 mod capture;
 mod dead_end;
@@ -13,7 +14,9 @@ mod event_queue;
 mod faults;
 pub mod fuzz;
 mod host;
+mod impaired;
 mod line;
+mod medium;
 mod middleboxes;
 mod narrow;
 mod node;
@@ -26,6 +29,7 @@ mod stream;
 pub mod workload;
 mod world;
 
+pub use barrier::{BarrierId, Barriers};
 pub use build::{Built, BuiltLink, Layout, build};
 pub use capture::{Captured, Direction, PacketSink};
 pub use dead_end::DeadEnd;

@@ -127,8 +127,8 @@ pub fn run_captured(
 /// What a line has done up to now.
 fn counts(world: &mut World<Stream>, line: usize) -> (Counters, Occupancy) {
     world.refresh(line);
-    let link = world.line(line).link();
-    (link.counters(), link.bottleneck().occupancy().at(world.now()))
+    let line = world.line(line);
+    (line.counters(), line.link().bottleneck().occupancy().at(world.now()))
 }
 
 fn links(
@@ -138,13 +138,12 @@ fn links(
     [before, after]: [&[(Counters, Occupancy)]; 2],
     measured: (Instant, Instant),
 ) -> Result<Vec<LinkRow>, RunError> {
-    let span = measured.1.saturating_since(measured.0);
     let mut rows = Vec::new();
     for (index, link) in scenario.links.iter().enumerate() {
         for (way, (from, to, direction)) in link.directions().into_iter().enumerate() {
-            let line = world.line(layout.links[index].lines[way]).link();
+            let line = world.line(layout.links[index].lines[way]);
             let ((earlier, queue), (all, later)) = (before[rows.len()], after[rows.len()]);
-            let inside = line.inside();
+            let inside = line.link().inside();
             if all.offered != all.dropped + all.lost + all.delivered + inside {
                 let link = link.name.clone();
                 return Err(RunError::Conservation { link, counters: all, inside });
@@ -158,7 +157,7 @@ fn links(
                 capacity: direction
                     .rate
                     .as_ref()
-                    .map(|rate| rate.at(Instant::ZERO).bytes_in(span) as f64),
+                    .map(|rate| rate.bytes_between(measured.0, measured.1)),
                 mean_queue: later.mean_since(&queue),
                 longest_queue: later.longest(),
             });

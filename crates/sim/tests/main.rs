@@ -8,6 +8,7 @@ mod concordance;
 mod faults;
 mod four_packet;
 mod gateways;
+mod links;
 mod middleboxes;
 mod open_questions;
 mod path_mtu;

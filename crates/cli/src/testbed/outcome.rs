@@ -177,7 +177,7 @@ fn gateway_cells(name: &str, before: &Value, after: &Value) -> Vec<(&'static str
         ("split_flows", one("/split")),
         ("closed_flows", one("/closed")),
         ("reset_flows", one("/reset")),
-        ("released_flows", sum("/handed_back")),
+        ("released_flows", sum("/released")),
         ("lost_bytes", one("/lost_bytes")),
         ("forwarded_flows", sum("/forwarded_flows")),
         ("forwarded_packets", sum("/forwarded_packets")),

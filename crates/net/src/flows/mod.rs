@@ -234,9 +234,9 @@ struct Actor {
 /// What it does then.
 enum Act {
     Bulk(Bulk),
-    Requests(Conversations, request::TestbedConfig),
+    Requests(Conversations, request::Settings),
     Http(Conversations, Http),
-    Ping(Socket, ping::TestbedConfig),
+    Ping(Socket, ping::Settings),
 }
 
 impl Act {
@@ -249,7 +249,7 @@ impl Act {
     ) -> io::Result<Act> {
         let record = Arc::clone(record);
         match flow.workload.clone() {
-            Workload::Bulk { bytes, opened_by } => {
+            Workload::Bulk { bytes, opened_by, barrier: None } => {
                 let bytes = bytes.map(|bytes| bytes.sample(&mut rng.of("size")).count());
                 Bulk::prepare(record, ends, opened_by, bytes).map(Act::Bulk)
             }
@@ -261,14 +261,8 @@ impl Act {
                 requests,
                 connection,
             } => {
-                let plan = request::TestbedConfig {
-                    request,
-                    reply,
-                    server_delay,
-                    think,
-                    requests,
-                    connection,
-                };
+                let plan =
+                    request::Settings { request, reply, server_delay, think, requests, connection };
                 Ok(Act::Requests(Conversations::prepare(record, ends)?, plan))
             }
             Workload::Http(plan) => Ok(Act::Http(Conversations::prepare(record, ends)?, plan)),
@@ -276,11 +270,12 @@ impl Act {
                 let [from, to] = ends;
                 let identifier = (number + 1) as u16;
                 let packet = packet.count();
-                let plan =
-                    ping::TestbedConfig { to: to.address, packet, pace, packets, identifier };
+                let plan = ping::Settings { to: to.address, packet, pace, packets, identifier };
                 Ok(Act::Ping(from.icmp()?, plan))
             }
-            Workload::Telnet { .. }
+            Workload::Bulk { barrier: Some(_), .. }
+            | Workload::Http2(_)
+            | Workload::Telnet { .. }
             | Workload::Web { .. }
             | Workload::Poisson { .. }
             | Workload::Udp { .. } => Err(io::ErrorKind::Unsupported.into()),

@@ -28,7 +28,7 @@ const ECHO_REPLY: u8 = 0;
 
 /// What is sent.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct TestbedConfig {
+pub(super) struct Settings {
     pub(super) to: Ipv4Addr,
     /// IP length of each.
     pub(super) packet: u64,
@@ -43,11 +43,7 @@ pub(super) struct TestbedConfig {
 ///
 /// # Errors
 /// The socket fails.
-pub(super) fn run(
-    record: &Arc<FlowRecord>,
-    socket: &Socket,
-    plan: &TestbedConfig,
-) -> io::Result<()> {
+pub(super) fn run(record: &Arc<FlowRecord>, socket: &Socket, plan: &Settings) -> io::Result<()> {
     let mut packet = vec![0; ICMP_HEADER.max(plan.packet.saturating_sub(20) as usize)];
     let mut unanswered: BTreeMap<u16, usize> = BTreeMap::new();
     let (mut sent, mut next) = (0_u64, record.now());
@@ -92,7 +88,7 @@ pub(super) fn run(
 /// The sequence number of an echo that comes before `deadline`.
 fn echo(
     socket: &Socket,
-    plan: &TestbedConfig,
+    plan: &Settings,
     deadline: Instant,
     record: &FlowRecord,
 ) -> io::Result<Option<u16>> {

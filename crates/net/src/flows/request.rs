@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// What is asked and answered.
 #[derive(Debug)]
-pub(super) struct TestbedConfig {
+pub(super) struct Settings {
     pub(super) request: RandomSize,
     pub(super) reply: RandomSize,
     pub(super) server_delay: RandomTime,
@@ -22,7 +22,7 @@ pub(super) struct TestbedConfig {
 pub(super) fn run(
     record: &Arc<FlowRecord>,
     conversations: &Conversations,
-    plan: &TestbedConfig,
+    plan: &Settings,
     rng: &Streams,
 ) {
     let [mut request, mut reply, mut delay, mut think] =

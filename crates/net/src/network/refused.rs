@@ -2,7 +2,11 @@
 
 use super::host_tcp::{Expressed, HostTcp, SocketTcp, express};
 use bentpipe_core::tcp::connection::ConnectionConfig;
-use bentpipe_scenario::{Ecmp, FaultKind, Flow, NodeIndex, NodeKind, Record, Scenario, Workload};
+use bentpipe_core::units::Probability;
+use bentpipe_scenario::{
+    Direction, Ecmp, FaultKind, Flow, Link, NodeIndex, NodeKind, RandomTime, Record, Scenario,
+    Workload,
+};
 use std::fmt;
 
 /// More connections at a time would be more threads than a machine likes.
@@ -63,6 +67,9 @@ pub fn refusals(scenario: &Scenario) -> Vec<Refusal> {
             ));
         }
     }
+    for link in &scenario.links {
+        all.extend(refused_of_link(link));
+    }
     for middlebox in &scenario.middleboxes {
         all.push(Refusal::new(
             format!("middlebox.{}", middlebox.name),
@@ -82,6 +89,12 @@ pub fn refusals(scenario: &Scenario) -> Vec<Refusal> {
             Workload::Web { .. } => "web",
             Workload::Poisson { .. } => "poisson",
             Workload::Udp { .. } => "udp",
+            Workload::Http2(_) => "http/2",
+            Workload::Bulk { barrier: Some(_), .. } => {
+                let key = format!("flow.{}.barrier", flow.name);
+                all.push(Refusal::new(key, "barriers are simulated only"));
+                continue;
+            }
             Workload::Bulk { .. }
             | Workload::RequestResponse { .. }
             | Workload::Http(_)
@@ -100,6 +113,23 @@ pub fn refusals(scenario: &Scenario) -> Vec<Refusal> {
         });
     }
     all
+}
+
+/// What of a link the emulator does not have.
+fn refused_of_link(link: &Link) -> Vec<Refusal> {
+    let either = |asked: fn(&Direction) -> bool| asked(&link.forward) || asked(&link.back);
+    let asked = [
+        (link.mtu.is_some(), "mtu"),
+        (either(|direction| direction.medium.is_some()), "medium"),
+        (either(|direction| direction.impairments.jitter != RandomTime::ZERO), "jitter"),
+        (either(|direction| direction.impairments.reorder != Probability::ZERO), "reorder"),
+        (either(|direction| direction.impairments.duplicate != Probability::ZERO), "duplicate"),
+        (either(|direction| direction.impairments.corrupt != Probability::ZERO), "corrupt"),
+    ];
+    let asked = asked.into_iter().filter(|(asked, _)| *asked);
+    asked
+        .map(|(_, key)| Refusal::new(format!("link.{}.{key}", link.name), "is simulated only"))
+        .collect()
 }
 
 /// What `[record]` asks for and a testbed does not record: it changes nothing of what is measured.
@@ -220,6 +250,12 @@ mod tests {
         assert!(
             lines[0].starts_with("fault.f: ") && lines[1].starts_with("flow.x.workload=telnet: ")
         );
+        let rough = scenario(
+            "bytes = \"1MB\"\nbarrier = \"go\"\n[link.m]\nbetween = [\"a\", \"b\"]\nmtu = 1000\n\
+             jitter = \"1ms\"\nback = { duplicate = 0.1 }\n",
+        );
+        let keys: Vec<String> = refusals(&rough).into_iter().map(|one| one.key).collect();
+        assert_eq!(keys, ["link.m.mtu", "link.m.jitter", "link.m.duplicate", "flow.x.barrier"]);
         let own = scenario("tcp = \"recovery=fack,sack=off\"");
         let refused = stack(&own, Stacks::AsAsked).unwrap_err();
         assert!(refused.iter().any(|one| one.key == "flow.x.tcp-from: recovery=fack"));

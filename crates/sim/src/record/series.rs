@@ -207,8 +207,9 @@ impl<'a> Sampler<'a> {
     fn links(&mut self, world: &mut World<Stream>, now: Instant, seconds: f64) {
         for probe in &mut self.links {
             world.refresh(probe.line);
-            let link = world.line(probe.line).link();
-            let (counters, queued) = (link.counters(), link.queued());
+            let line = world.line(probe.line);
+            let (counters, queued) = (line.link().counters(), line.link().queued());
+            let lost = line.counters().lost.packets;
             let sent = counters.offered.bytes - counters.dropped.bytes - queued.bytes;
             let mut put =
                 |quantity, value| add(&mut self.samples, now, &probe.name, quantity, value);
@@ -225,7 +226,7 @@ impl<'a> Sampler<'a> {
                         put(series.name(), (counters.dropped.packets - probe.drops) as f64);
                     }
                     LinkSeries::Losses => {
-                        put(series.name(), (counters.lost.packets - probe.losses) as f64);
+                        put(series.name(), (lost - probe.losses) as f64);
                     }
                     LinkSeries::Delay => {
                         put(series.name(), probe.direction.delay.at(now).as_secs_f64());
@@ -233,7 +234,7 @@ impl<'a> Sampler<'a> {
                 }
             }
             probe.sent = sent;
-            (probe.drops, probe.losses) = (counters.dropped.packets, counters.lost.packets);
+            (probe.drops, probe.losses) = (counters.dropped.packets, lost);
         }
     }
 
