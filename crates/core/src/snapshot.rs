@@ -1,4 +1,4 @@
-//! State in few bytes: what is kept in great numbers and seldom looked at, as are the connections of
+//! Snapshots, state in few bytes: what is kept in great numbers and seldom looked at, as are the connections of
 //! a gateway that have nothing to do.
 //!
 //! Values are written one after another in postcard's format: a whole number takes a byte for each
@@ -62,7 +62,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// What can be written without its type being known: strategies behind a trait.
+/// A snapshot of what can be written without its type being known: strategies behind a trait.
 pub trait Snapshot {
     /// Writes all that it knows.
     fn snapshot(&self, into: &mut Writer);

@@ -1,4 +1,4 @@
-//! A connection that is condensed and woken after whatever happens to it does, segment for segment,
+//! A connection that is restored from its snapshot after whatever happens to it does, segment for segment,
 //! what it does otherwise.
 
 mod kept;
@@ -74,8 +74,8 @@ impl Setup {
         tcb
     }
 
-    /// All that is sent, if connections are condensed and woken after each event, or never.
-    fn play(&self, condensing: bool) -> Vec<(Instant, usize, Outgoing)> {
+    /// All that is sent, if connections are restored from their snapshots after each event, or never.
+    fn play(&self, restoring: bool) -> Vec<(Instant, usize, Outgoing)> {
         let mut rng = Pcg64Mcg::seed_from_u64(self.seed);
         // Bursts, silences of some round trips, and silences of seconds.
         let (mut event_queue, mut at) = (BTreeMap::new(), Instant::ZERO);
@@ -89,7 +89,7 @@ impl Setup {
         let (now, written, sent) = (Instant::ZERO, [1; 2], Vec::new());
         let mut run = Run { now, rng, tcbs, written, event_queue, sent };
         while run.step(self) {
-            if condensing {
+            if restoring {
                 let common = SenderConfig { nagle: !self.sender.nagle, ..self.sender };
                 run.tcbs[0] = snapshot_and_restored(&run.tcbs[0], &self.sender);
                 run.tcbs[1] = snapshot_and_restored(&run.tcbs[1], &common);

@@ -23,6 +23,16 @@ const PACKETS: &str = "packets";
 #[derive(Debug, Clone)]
 pub struct Folder {
     path: PathBuf,
+    made: Made,
+}
+
+/// How results have come about: what the folder says of itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Made {
+    /// By the simulator: the same again whenever it is run.
+    Simulated,
+    /// On real stacks.
+    Measured,
 }
 
 /// What an experiment has come to.
@@ -54,7 +64,13 @@ impl Folder {
     pub fn open(path: &Path) -> Result<(Folder, Store), LabError> {
         let runs = path.join("runs");
         let store = Store::open(&runs).map_err(|source| write_error(&runs, source))?;
-        Ok((Folder { path: path.to_owned() }, store))
+        Ok((Folder { path: path.to_owned(), made: Made::Simulated }, store))
+    }
+
+    /// The same for what was measured on real stacks: its README says so.
+    #[must_use]
+    pub fn of_measurements(self) -> Folder {
+        Folder { made: Made::Measured, ..self }
     }
 
     /// What the runs that count say, without writing anything.
@@ -68,7 +84,8 @@ impl Folder {
     ) -> Result<Results, LabError> {
         let mut points = Vec::new();
         for &end in &executed.ends {
-            let runs = runs(&experiment.point(end.point), end, store, executed)?;
+            let key = |canonical: &str, run| Key::of(canonical, run);
+            let runs = runs(&experiment.point(end.point), end, store, executed, &key)?;
             points.push(summary(experiment, end, &runs));
         }
         Ok(Results { title: title(experiment), points })
@@ -105,7 +122,7 @@ impl Folder {
         packet_files::clear(&packets).map_err(captures_fail)?;
         for &end in &executed.ends {
             let point = experiment.point(end.point);
-            let runs = runs(&point, end, store, executed)?;
+            let runs = runs(&point, end, store, executed, &|text, run| self.key(text, run))?;
             let mut begin = vec![Cell::Count(end.point as u64)];
             begin.extend(swept.cells(&point.values));
             let summary = summary(experiment, end, &runs);
@@ -117,7 +134,7 @@ impl Folder {
             points.push(summary);
             for (number, run) in runs {
                 if run.packets.is_some() {
-                    let from = store.packets(Key::of(&point.canonical, number));
+                    let from = store.packets(self.key(&point.canonical, number));
                     let to = packets.join(packet_files::folder_name(end.point, number));
                     packet_files::link(&from, &to).map_err(captures_fail)?;
                 }
@@ -156,8 +173,18 @@ impl Folder {
             }
         }
         let captures = packets.is_dir();
-        self.text("README.md", &readme::text(experiment, &written, captures, &left_out))?;
+        self.text(
+            "README.md",
+            &readme::text(experiment, self.made, &written, captures, &left_out),
+        )?;
         Ok(results)
+    }
+
+    fn key(&self, canonical: &str, run: u32) -> Key {
+        match self.made {
+            Made::Simulated => Key::of(canonical, run),
+            Made::Measured => Key::of_measurement(canonical, run),
+        }
     }
 
     fn text(&self, name: &str, text: &str) -> Result<(), LabError> {
@@ -175,6 +202,7 @@ fn runs(
     end: PointEnd,
     store: &Store,
     executed: &Executed,
+    key: &dyn Fn(&str, u32) -> Key,
 ) -> Result<Vec<(u32, RunRecord)>, LabError> {
     let numbers = match executed.run {
         Some(run) => run..run + end.runs.min(1),
@@ -188,7 +216,7 @@ fn runs(
         if failed.is_ok() {
             continue;
         }
-        match store.load(Key::of(&point.canonical, run)) {
+        match store.load(key(&point.canonical, run)) {
             Ok(Some(record)) => runs.push((run, record)),
             _ => return Err(LabError::Gone { point: end.point, run }),
         }

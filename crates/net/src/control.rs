@@ -138,7 +138,7 @@ impl Questions {
     pub(crate) fn draft(&mut self) -> Option<&mut Draft> {
         if self.draft.is_none() {
             let Ok((question, reply)) = self.asked.try_recv() else {
-                // Woken for nothing, which is not to happen again at once.
+                // Readable for nothing, which is not to happen again at once.
                 let _ = self.waker.read();
                 return None;
             };

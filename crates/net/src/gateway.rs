@@ -197,7 +197,10 @@ impl LiveGateway {
             None | Some(Ok(Heartbeat::Steady)) => {}
             Some(Ok(Heartbeat::Interrupted)) => {
                 let flows = self.gateway.flows();
-                tracing::warn!(flows, "hung for a while: the connections that there are leave");
+                tracing::warn!(
+                    flows,
+                    "hung for a while: the connections that there are will be released"
+                );
                 self.gateway.release_all(now);
                 self.transmit(now);
             }
@@ -226,7 +229,7 @@ impl LiveGateway {
                     tracing::warn!(
                         flows,
                         ?lasting,
-                        "packets went by: the connections that there are leave"
+                        "packets went by: the connections that there are will be released"
                     );
                     self.gateway.release_all(now);
                     self.transmit(now);

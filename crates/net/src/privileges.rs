@@ -1,8 +1,8 @@
 //! What a process that has set everything up may still do, lest whoever gets hold of it by what it
 //! reads from the network has the whole machine.
 //!
-//! Root's capabilities (capabilities(7)) are given up but for two. `ip` and `nft`, which put rules to
-//! sleep, look after them and remove them, take CAP_NET_ADMIN, and so do netlink's notices about the
+//! Root's capabilities (capabilities(7)) are given up but for two. `ip` and `nft`, which set rules up,
+//! disable them, look after them and remove them, take CAP_NET_ADMIN, and so do netlink's notices about the
 //! firewall. `iptables-legacy-save`, which tells what old rules there are, takes CAP_NET_RAW as well: it
 //! asks through a raw socket. They are children of ours and get no more than we are permitted.
 //! What has clients of its own, a thread that answers questions, keeps none.

@@ -2,9 +2,9 @@
 //!
 //! When a gateway dies, its devices vanish and the kernel forwards. When it hangs, or is stopped,
 //! packets would wait in its devices for ever. So a second process, which a SIGSTOP of the first
-//! does not stop, hears a beat from the loop over a pipe, and puts the gateway's nft table to sleep
+//! does not stop, hears a beat from the loop over a pipe, and disables the gateway's nft table
 //! when there is none: nothing is marked then, and the kernel forwards. Once beats come again the
-//! table is woken.
+//! table is enabled.
 //!
 //! The gateway goes on rather than end: it releases the connections that it had, since their hosts
 //! may have gone on between themselves, but first it delivers what it owes, which an end would cost
@@ -38,7 +38,7 @@ const SILENCE: u16 = 700;
 const DOUBT: u16 = 100;
 
 /// So many silences together make even a process that runs one that hangs. It may be short of a
-/// processor, or turn in a circle; to hand its connections back is dearer than to wait a little.
+/// processor, or turn in a circle; to release its connections is dearer than to wait a little.
 const STARVED: u32 = 4;
 
 /// What a beat tells the loop.
@@ -57,7 +57,7 @@ const FAREWELL: u8 = b'!';
 /// What the watchdog says first: it watches.
 const WATCHING: u8 = b'w';
 /// What the watchdog says: the kernel forwards.
-const ASLEEP: u8 = b'z';
+const DISABLED: u8 = b'z';
 
 /// A watchdog that does not watch after so many milliseconds will not.
 const START: u16 = 10_000;
@@ -174,11 +174,11 @@ pub fn watch(config: &DivertConfig) -> Result<(), WatchError> {
     }
     privileges::give_up_as_watchdog()?;
     say(WATCHING)?;
-    let mut asleep = false;
+    let mut disabled = false;
     let mut silences = 0;
     loop {
         match hear(&stdin)? {
-            Heard::Nothing if !asleep => {
+            Heard::Nothing if !disabled => {
                 silences += 1;
                 if silences < STARVED && is_running(parent_id()) {
                     continue;
@@ -186,16 +186,16 @@ pub fn watch(config: &DivertConfig) -> Result<(), WatchError> {
                 tracing::warn!("the gateway does not answer: the kernel forwards");
                 // First, lest the gateway goes on in between and does not hear of it. If it cannot,
                 // it is dead, which shows at once.
-                let _ = say(ASLEEP);
+                let _ = say(DISABLED);
                 // If it does not work it is tried again.
-                asleep = said("put to sleep", config.disable());
+                disabled = said("disabled", config.disable());
             }
             // Somebody may have loaded our rules anew, the gateway itself just before it hung.
             Heard::Nothing => _ = config.disable(),
-            Heard::Beat if asleep => {
+            Heard::Beat if disabled => {
                 silences = 0;
                 tracing::warn!("the gateway answers again");
-                asleep = !said("woken", config.enable());
+                disabled = !said("enabled", config.enable());
             }
             Heard::Beat => silences = 0,
             Heard::Farewell => return Ok(()),

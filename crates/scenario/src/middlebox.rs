@@ -8,7 +8,7 @@ use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::{Bytes, Rate};
 
-/// A helper at a node, looking towards one of its links.
+/// A middlebox at a node, looking towards one of its links.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Middlebox {
     /// Its name in the file.
@@ -21,7 +21,7 @@ pub struct Middlebox {
     pub kind: MiddleboxKind,
 }
 
-/// What a helper does. "Out" is onto its link, "in" is from it.
+/// What a middlebox does. "Out" is onto its link, "in" is from it.
 #[derive(Debug, Clone, PartialEq, strum::EnumDiscriminants)]
 #[strum_discriminants(
     vis(pub(crate)),
@@ -45,7 +45,7 @@ pub enum MiddleboxKind {
         /// None waits for its turn longer than this.
         longest: Duration,
     },
-    /// Keeps copies of segments that go out, and sends lost ones again (Balakrishnan et al. 1995).
+    /// Keeps copies of segments that go out, and retransmits lost ones (Balakrishnan et al. 1995).
     Snoop {
         /// The most bytes that it keeps.
         memory: Bytes,
@@ -111,11 +111,11 @@ pub(crate) const ACK_DECIMATOR: Section = Section {
 
 pub(crate) const SNOOP: Section = Section {
     path: "middlebox.NAME, snoop",
-    about: "Sends segments again that were lost on the link, before all that waits for it, and hides the \
+    about: "Retransmits segments that were lost on the link, before all that waits for it, and hides the \
             loss from the sender.",
     fields: &[
         field("memory", "bytes", "64KiB", "for copies"),
-        field("min-timeout", "a time", "20ms", "before a copy is sent again unasked"),
+        field("min-timeout", "a time", "20ms", "before a copy is retransmitted unasked"),
     ],
     example: "",
 };

@@ -1,6 +1,7 @@
 //! A whole scenario: one point of an experiment, checked.
 
 use crate::ScenarioError;
+use crate::copies;
 use crate::document::{Node as Tree, Table, Value};
 use crate::error::Problem;
 use crate::experiment::Experiment;
@@ -8,6 +9,7 @@ use crate::fault::{self, Fault, FaultKind};
 use crate::flow::{self, Flow};
 use crate::gateway;
 use crate::group::{self, Group};
+use crate::impairment;
 use crate::link::{self, Link};
 use crate::middlebox::{self, Middlebox};
 use crate::names::{LinkIndex, Names, NodeIndex};
@@ -37,7 +39,7 @@ pub struct Scenario {
     pub nodes: Vec<Node>,
     /// Links.
     pub links: Vec<Link>,
-    /// Helpers in the network.
+    /// Middleboxes in the network.
     pub middleboxes: Vec<Middlebox>,
     /// Flows.
     pub flows: Vec<Flow>,
@@ -104,6 +106,7 @@ pub(crate) const SCENARIO: Section = Section {
         field("flow", "tables by name", "", "flows"),
         field("group", "tables by name", "", "flows that results have figures of together"),
         field("fault", "tables by name", "", "what breaks"),
+        field("numbers", "a table", "", "whole numbers that texts refer to"),
         field("record", "a table", "", "time series and captures"),
         field("sweep", "a table", "", "which fields take several values"),
     ],
@@ -134,9 +137,13 @@ pub(crate) const SECTIONS: &[&Section] = &[
     &gateway::LOG,
     &link::LINK,
     &link::DIRECTION,
+    &impairment::IMPAIRMENTS,
+    &impairment::MEDIUM,
     &crate::queue::DROP_TAIL,
     &crate::queue::RED,
     &crate::queue::CODEL,
+    &crate::queue::FQ_CODEL,
+    &crate::queue::PIE,
     &crate::queue::POLICER,
     &crate::loss::GILBERT_ELLIOTT,
     &crate::loss::OUTAGE,
@@ -154,6 +161,7 @@ pub(crate) const SECTIONS: &[&Section] = &[
     &workload::BULK,
     &workload::REQUEST_RESPONSE,
     &workload::HTTP,
+    &workload::HTTP2,
     &crate::web::PAGE,
     &workload::TELNET,
     &workload::LOAD,
@@ -166,6 +174,8 @@ pub(crate) const SECTIONS: &[&Section] = &[
     &group::GROUP,
     &fault::FAULT,
     &record::RECORD,
+    &copies::COPIES,
+    &copies::NUMBERS,
     &sweep::SWEEP,
     &sweep::RANGE,
 ];
@@ -174,6 +184,7 @@ static EMPTY: Table = Table { entries: Vec::new() };
 
 /// Reads the scenario that `document` describes, its sweep and repetitions apart.
 pub(crate) fn read(context: &Context<'_>, document: &Table) -> Result<Scenario> {
+    let document = &copies::expand(context, document)?;
     let top = Reader::of_table(context, document, 0, "the file", &[&SCENARIO])?;
     let run = Run::read(&Reader::open(context, top.need_node("run")?, "[run]", &[&run::RUN])?)?;
     let below = top.or("tcp", TcpLayer::default())?.over(ConnectionConfig::default());
@@ -181,30 +192,21 @@ pub(crate) fn read(context: &Context<'_>, document: &Table) -> Result<Scenario> 
     let nodes = nodes(&top, &names, below)?;
     let around = link::Around { names: &names, nodes: &nodes, duration: run.duration };
     let links = each(&top, "link", |name, node, table| {
-        let reader = Reader::open(context, node, table, &[&link::LINK, &link::DIRECTION])?;
+        let reader = Reader::open(
+            context,
+            node,
+            table,
+            &[&link::LINK, &link::DIRECTION, &impairment::IMPAIRMENTS],
+        )?;
         Link::read(&reader, name, &around)
     })?;
     check_gateways(&top, &nodes, &links)?;
+    let parts = Parts { names: &names, nodes: &nodes, links: &links };
     let middleboxes = each(&top, "middlebox", |name, node, table| {
-        middlebox(
-            context,
-            name,
-            node,
-            table,
-            &Parts { names: &names, nodes: &nodes, links: &links },
-            below,
-        )
+        middlebox(context, name, node, table, &parts, below)
     })?;
-    let flows = each(&top, "flow", |name, node, table| {
-        flow(
-            context,
-            name,
-            node,
-            table,
-            &Parts { names: &names, nodes: &nodes, links: &links },
-            below,
-        )
-    })?;
+    let flows =
+        each(&top, "flow", |name, node, table| flow(context, name, node, table, &parts, below))?;
     let groups = each(&top, "group", |name, node, table| {
         Group::read(&Reader::open(context, node, table, &[&group::GROUP])?, name, &names)
     })?;
@@ -348,7 +350,7 @@ fn middlebox(
     Ok(middlebox)
 }
 
-/// What helpers and flows refer to.
+/// What middleboxes and flows refer to.
 struct Parts<'a> {
     names: &'a Names,
     nodes: &'a [Node],

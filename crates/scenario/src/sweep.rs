@@ -155,7 +155,7 @@ fn error(context: &Context<'_>, at: usize, why: String) -> crate::ScenarioError 
 }
 
 /// Tables whose inner tables are named by the file's author.
-const NAMED: [&str; 8] =
+pub(crate) const NAMED: [&str; 8] =
     ["host", "router", "gateway", "link", "middlebox", "flow", "group", "fault"];
 
 /// Keys whose value may be a text that stands for a table, and the key that the text is there.
@@ -281,9 +281,25 @@ pub(crate) enum Scale {
 /// The values of `{ from, to, steps, scale }`.
 fn range(context: &Context<'_>, node: &Node) -> Result<Vec<Node>> {
     let reader = Reader::open(context, node, "a range", &[&RANGE])?;
-    let (from, to) = (reader.need_node("from")?, reader.need_node("to")?);
     reader.need_node("steps")?;
-    let steps = reader.within("steps", 2, 2..=100_000_usize)?;
+    let mut values = spaced(&reader, node, reader.within("steps", 2, 2..=100_000_usize)?)?;
+    // Whole numbers may fall together.
+    values.dedup_by(|a, b| a.value == b.value);
+    Ok(values)
+}
+
+/// So many values of `{ from, to, scale }`.
+pub(crate) fn spread(context: &Context<'_>, node: &Node, many: usize) -> Result<Vec<Node>> {
+    let reader = Reader::open(context, node, "a range", &[&RANGE])?;
+    if reader.node("steps").is_some() {
+        return Err(reader.bad("steps", format!("there are {many} copies: `steps` is not needed")));
+    }
+    spaced(&reader, node, many)
+}
+
+fn spaced(reader: &Reader<'_>, node: &Node, steps: usize) -> Result<Vec<Node>> {
+    let context = reader.context;
+    let (from, to) = (reader.need_node("from")?, reader.need_node("to")?);
     let log = reader.choice::<Scale>("scale")? == Scale::Log;
     let quantity = |node: &Node| {
         Quantity::of(node).ok_or_else(|| {
@@ -311,10 +327,7 @@ fn range(context: &Context<'_>, node: &Node) -> Result<Vec<Node>> {
         };
         Node { value: Quantity { number, ..first.clone() }.value(), at: node.at }
     };
-    let mut values: Vec<Node> = (0..steps).map(value).collect();
-    // Whole numbers may fall together.
-    values.dedup_by(|a, b| a.value == b.value);
-    Ok(values)
+    Ok((0..steps).map(value).collect())
 }
 
 /// A number with its unit, in the unit's base.

@@ -100,7 +100,7 @@ fn values_say_what_was_expected() {
     spoilt("\"60packets\"", no_burst, "16:9", &["`policer` needs `burst`", "30KB"]);
     spoilt("\"60packets\"", "{ kind = \"rde\" }", "16:18", &["no queue is called `rde`", "`red`"]);
     spoilt("bytes = \"1MB\"", "workload = \"bulky\"", "26:12", &["`bulky`", "`bulk`"]);
-    spoilt("bytes = \"1MB\"", "start = { uniform = [\"5s\", \"1s\"] }", "26:21", &["the least"]);
+    spoilt("bytes = \"1MB\"", "start = { uniform = [\"5s\", \"1s\"] }", "26:21", &["the minimum"]);
     spoilt("bytes = \"1MB\"", "start = { normal = \"5s\" }", "26:11", &["`normal`"]);
     spoilt("delay = \"250ms\"", "loss = 1.5", "15:8", &["1.5", "a probability"]);
     spoilt("\"10s\"", "\"10s\"\nwarm-up = \"10s\"", "4:11", &["shorter than duration"]);
@@ -119,6 +119,9 @@ fn what_has_another_name_now_is_told() {
     spoilt("\"linux\"", "\"linux,control=bbr\"", "5:7", &["`control` is now `congestion`"]);
     spoilt("\"linux\"", "{ control = \"bbr\" }", "5:9", &["`control` is now `congestion`"]);
     spoilt("\"linux\"", "{ least_mtu = 296 }", "5:9", &["`least_mtu` is now `min-mtu`"]);
+    let snoop = "kind = \"snoop\"\nleast-timeout = \"30ms\"";
+    spoilt("kind = \"ack-filter\"", snoop, "21:1", &["`least-timeout` is now `min-timeout`"]);
+    spoilt("[middlebox.thin]", "[helper.thin]", "19:2", &["`helper` is now `middlebox`"]);
     spoilt("\"10s\"", "\"10s\"\nwarm_up = \"1s\"", "4:1", &["`warm_up` is now `warm-up`"]);
 }
 

@@ -1,10 +1,10 @@
-//! The event queue: who is to be woken when.
+//! The event queue: whose timer fires when.
 
 use bentpipe_core::time::Instant;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Wakes elements in the order of their moments; those of one moment in the order in which they
+/// Fires the alarms of elements in the order of their moments; those of one moment in the order in which they
 /// were armed, so that a run does not depend on anything but its input.
 ///
 /// An element has one alarm. A retransmission timer moves with every acknowledgment and hardly
@@ -20,7 +20,7 @@ pub(crate) struct EventQueue {
 
 #[derive(Debug, Default, Clone, Copy)]
 struct Alarm {
-    /// When it is to ring.
+    /// When it is to fire.
     at: Option<Instant>,
     /// The entry that stands for it, at `at` or before, by its moment and number; 0: none does.
     entered: Instant,
@@ -36,7 +36,7 @@ struct Entry {
 }
 
 impl EventQueue {
-    /// Element `element` wants to be woken at `at`, or not at all.
+    /// Element `element` has its alarm at `at`, or not at all.
     #[inline]
     pub(crate) fn set(&mut self, element: usize, at: Option<Instant>) {
         if self.alarms.len() <= element {
@@ -58,7 +58,7 @@ impl EventQueue {
         self.heap.push(Reverse(Entry { at, number: self.armed, element }));
     }
 
-    /// The next alarm, if it rings by `end`; it is thereby over.
+    /// The next alarm, if it fires by `end`; it is thereby over.
     pub(crate) fn pop(&mut self, end: Instant) -> Option<(Instant, usize)> {
         let at = self.next().filter(|&at| at <= end)?;
         let Reverse(Entry { element, .. }) = self.heap.pop()?;
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn wakes_in_order_and_each_alarm_once() {
+    fn fires_in_order_and_each_alarm_once() {
         let at = Instant::from_millis;
         let mut event_queue = EventQueue::default();
         event_queue.set(0, Some(at(5)));

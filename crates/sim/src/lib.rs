@@ -1,10 +1,11 @@
 //! The virtual-time world: hosts, routers, gateways and links in one event loop.
 //!
 //! Everything in it is a state machine without a clock: [`World`] holds the time, asks each of
-//! them when it wants to be woken, and carries packets from one to the next. The same seed gives
+//! them when its next timer fires, and carries packets from one to the next. The same seed gives
 //! the same run, packet by packet ([`World::trace`]).
 #![forbid(unsafe_code)]
 
+mod barrier;
 mod build;
 mod capture;
 mod dead_end;
@@ -13,7 +14,9 @@ mod event_queue;
 mod faults;
 pub mod fuzz;
 mod host;
+mod impaired;
 mod line;
+mod medium;
 mod middleboxes;
 mod narrow;
 mod node;
@@ -26,6 +29,7 @@ mod stream;
 pub mod workload;
 mod world;
 
+pub use barrier::{BarrierId, Barriers};
 pub use build::{Built, BuiltLink, Layout, build};
 pub use capture::{Captured, Direction, PacketSink};
 pub use dead_end::DeadEnd;

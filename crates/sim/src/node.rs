@@ -7,7 +7,7 @@ use bentpipe_core::time::Instant;
 use bentpipe_gateway::Gateway;
 use std::fmt;
 
-/// A box with ports. Hosts have one port (0), helpers two, the others any number.
+/// A box with ports. Hosts have one port (0), middleboxes two, the others any number.
 #[derive(Debug)]
 pub enum Node<A: Application = Run> {
     /// An end.

@@ -13,7 +13,7 @@ pub struct Packet {
     pub ip: IpHeader,
     /// What it carries.
     pub content: Content,
-    /// The line that it is given to sends it before what waits and is not: a matter between a helper
+    /// The line that it is given to sends it before what waits and is not: a matter between a middlebox
     /// and its link, not of the packet's on the wire.
     pub urgent: bool,
 }
@@ -149,6 +149,18 @@ impl link::LinkPacket for Packet {
 
     fn urgent(&self) -> bool {
         self.urgent
+    }
+
+    fn flow_hash(&self) -> u64 {
+        const ICMP: u8 = 1;
+        const TCP: u8 = 6;
+        const UDP: u8 = 17;
+        let (protocol, ports) = match &self.content {
+            Content::Tcp(tcp, _) => (TCP, [tcp.src_port, tcp.dst_port]),
+            Content::Udp(datagram) => (UDP, [datagram.src_port, datagram.dst_port]),
+            Content::Echo(_) | Content::Error(_) => (ICMP, [0; 2]),
+        };
+        link::flow_hash(self.ip.src, self.ip.dst, protocol, ports)
     }
 
     fn supersedes(&self, older: &Packet) -> bool {

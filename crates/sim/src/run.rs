@@ -196,9 +196,10 @@ impl Counts {
         let world = simulation.world_mut();
         let lines = layout.lines().map(|line| {
             world.refresh(line);
-            let (now, link) = (world.now(), world.line(line).link());
+            let (now, line) = (world.now(), world.line(line));
+            let link = line.link();
             LineCounts {
-                counters: link.counters(),
+                counters: line.counters(),
                 occupancy: link.bottleneck().occupancy().at(now),
                 lengths: link.bottleneck().lengths().clone().at(now),
             }
@@ -222,7 +223,6 @@ fn links(
     [before, after]: [&Counts; 2],
     measured: (Instant, Instant),
 ) -> Result<Vec<LinkRow>, RunError> {
-    let span = measured.1.saturating_since(measured.0);
     let mut rows = Vec::new();
     for (index, link) in scenario.links.iter().enumerate() {
         for (way, (from, to, direction)) in link.directions().into_iter().enumerate() {
@@ -240,8 +240,8 @@ fn links(
                 from: name(from),
                 to: name(to),
                 counters: all - earlier.counters,
-                measured: span,
-                capacity: rate.map(|rate| rate.at(Instant::ZERO).bytes_in(span) as f64),
+                measured: measured.1.saturating_since(measured.0),
+                capacity: rate.map(|rate| rate.bytes_between(measured.0, measured.1)),
                 mean_queue: later.occupancy.mean_since(&earlier.occupancy),
                 lengths: rate.map(|_| later.lengths.clone().since(&earlier.lengths)),
                 longest_queue: later.occupancy.longest(),

@@ -1,5 +1,8 @@
 //! A world and the workloads that use it.
 
+mod waiting;
+
+use crate::barrier::Barriers;
 use crate::capture::Name;
 use crate::host::SessionKey;
 use crate::middleboxes::WebCache;
@@ -45,6 +48,7 @@ pub struct Net {
     /// Who asked, by the identifier of its pings.
     pinging: BTreeMap<(NodeId, u16), usize>,
     web_caches: Vec<WebCache>,
+    barriers: Barriers,
 }
 
 /// The first port that connections are called from, and how many there are (RFC 6056, 3.2).
@@ -201,8 +205,7 @@ impl Net {
         self.abort(end);
     }
 
-    /// A way to send datagrams from one host to another, whose arrivals
-    /// [`Workload::on_datagram`] is told.
+    /// A way to send datagrams from one host to another, whose arrivals [`Workload::on_datagram`] is told.
     pub fn socket(&mut self, from: NodeId, to: NodeId) -> Socket {
         let number = self.number(to);
         let [high, low] = [number >> 16, number & 0xFFFF].map(|half| half as u16);

@@ -110,7 +110,7 @@ fn spoofing_makes_slow_start_that_of_the_terrestrial_path() {
     assert!(reached(&plain) > 3.0 && reached(&spoofed) < 0.7);
     assert!(spoofed.run.end + std::time::Duration::from_secs(2) < plain.run.end);
     assert_eq!(main_flow(&spoofed).tally.delivered, 2_000_000);
-    // With loss behind it, the box sends again and the server does not know.
+    // With loss behind it, the box retransmits and the server does not know.
     let lossy = SATELLITE.replace("delay = \"250ms\"", "delay = \"250ms\"\nloss = 0.01");
     let lossy = lossy.replace("BUFFER", "160KB").replace("QUEUE", "unlimited");
     let (plain, spoofed) = (outcome(&lossy), outcome(&format!("{lossy}{spoof}")));

@@ -20,7 +20,7 @@ const HEAD: [&str; 17] = [
     "ssthresh B",
     "in flight",
     "backlog",
-    "sent again",
+    "retransmitted",
     "timeouts",
     "delivered",
     "goodput",

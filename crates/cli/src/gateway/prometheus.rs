@@ -87,10 +87,10 @@ pub(super) fn text(totals: &Totals) -> String {
     by_side("delivered_bytes_total", "Payload that a side has acknowledged", &|side| {
         summary.side(side).delivered_bytes
     });
-    by_side("retransmitted_segments_total", "Segments sent again to a side", &|side| {
+    by_side("retransmitted_segments_total", "Segments retransmitted to a side", &|side| {
         summary.side(side).retransmissions
     });
-    by_side("retransmitted_bytes_total", "Bytes sent again to a side", &|side| {
+    by_side("retransmitted_bytes_total", "Bytes retransmitted to a side", &|side| {
         summary.side(side).retransmitted_bytes
     });
     by_side("retransmission_timeouts_total", "Retransmission timeouts towards a side", &|side| {

@@ -56,7 +56,7 @@ impl fmt::Display for Report {
             let (came, went) = (summary.side(from), summary.side(to));
             writeln!(
                 out,
-                "{} to {}: {} bytes taken, {} delivered, {} segments ({} bytes) sent again, \
+                "{} to {}: {} bytes taken, {} delivered, {} segments ({} bytes) retransmitted, \
                  {} timeouts",
                 from.name(),
                 to.name(),

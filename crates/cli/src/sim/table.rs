@@ -15,7 +15,7 @@ const LABEL: usize = 60;
 const UNITS: [(&str, f64); 4] = [("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3), ("bit/s", 1.0)];
 
 /// Prints it.
-pub(super) fn print(out: &mut impl Write, results: &Results) -> io::Result<()> {
+pub(crate) fn print(out: &mut impl Write, results: &Results) -> io::Result<()> {
     if !results.title.is_empty() {
         writeln!(out, "{}\n", results.title)?;
     }

@@ -208,11 +208,11 @@ fn what_is_not_ours_is_let_be() {
     FAMILIES.into_iter().for_each(|family| exchange(&Ends::of(&testbed, family), 100_000));
     assert_eq!(split(&testbed), 2);
 
-    testbed.g1.nft("add table inet bentpipe-gateway { flags dormant; }\n").expect("asleep");
+    testbed.g1.nft("add table inet bentpipe-gateway { flags dormant; }\n").expect("disabled");
     thread::sleep(Duration::from_millis(1500));
     exchange(&Ends::of(&testbed, FAMILIES[0]), 100_000);
     assert_eq!(split(&testbed), 2, "{}", gateway.stderr());
-    testbed.g1.nft("add table inet bentpipe-gateway\n").expect("awake");
+    testbed.g1.nft("add table inet bentpipe-gateway\n").expect("enabled");
     wait_until_split(&testbed, &gateway);
     assert_eq!(mends(&gateway), 0, "{}", gateway.stderr());
 }

@@ -119,7 +119,7 @@ fn stopped_process_is_passed_by() {
     assert!(before.contains("flags dormant"), "{before}");
 
     gateway.signal(Signal::SIGCONT);
-    wait_until("woken rules", || {
+    wait_until("enabled rules", || {
         let rules = testbed.g1.output("nft", &["list", "ruleset"]).expect("rules");
         if rules.contains("flags dormant") { Err(rules) } else { Ok(()) }
     });

@@ -22,7 +22,7 @@ pub struct Record {
     pub transmissions: u32,
     /// Reported by a SACK block.
     pub sacked: bool,
-    /// Held lost by recovery.
+    /// Marked lost by recovery.
     pub lost: bool,
     /// Retransmitted since it was marked lost (or on suspicion).
     pub retransmitted: bool,
@@ -229,6 +229,12 @@ impl Ledger {
             record.retransmitted = true;
             record.departure = departure;
         });
+    }
+
+    /// Outstanding data went out once more, not because it was held lost: when it arrives says nothing of
+    /// the round trip (Karn's rule).
+    pub fn repeated(&mut self, range: Range<u64>) {
+        self.update(range, |record| record.transmissions += 1);
     }
 
     /// Recovery holds `range` lost: what of it is not sacked leaves the pipe. What had been

@@ -17,7 +17,7 @@ pub enum Pacing {
     },
 }
 
-/// How far a sender that was woken late may catch up. Without it every late wake-up would lower the
+/// How far a sender that is late may catch up. Without it every late wake-up would lower the
 /// rate: at 8 Mbit/s a segment takes 1.5 ms, and a real timer is a twentieth of that late.
 const CATCH_UP: Duration = Duration::from_millis(5);
 
@@ -61,7 +61,7 @@ mod tests {
         pacer.sent_out_of_turn(now, 2_000, rate, latest);
         assert_eq!(pacer.next(), latest);
         pacer.sent_out_of_turn(now, 2_000, rate, now);
-        assert_eq!(pacer.next(), latest, "nothing that was counted is taken back");
+        assert_eq!(pacer.next(), latest, "nothing that was counted is undone");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //!
 //! The receiver knows offsets, not bytes: [`Receiver::on_data`] says which part of a payload is
 //! new, and the caller stores it in the stream's buffer. The caller also says how far the window
-//! may open ([`Receiver::set_limit`]); a right edge that was promised is never taken back.
+//! may open ([`Receiver::set_limit`]); a right edge that was advertised never moves back.
 
 mod policy;
 mod sack;
@@ -84,11 +84,11 @@ pub struct Receiver {
     /// Offset of the peer's FIN.
     fin: Option<u64>,
     fin_acknowledged: bool,
-    /// One past the last offset that may be promised now.
+    /// One past the last offset that may be advertised now.
     limit: u64,
     /// The largest window so far, which stands for the size of the buffer behind it.
     largest: u64,
-    /// One past the last offset that was promised.
+    /// One past the last offset that was advertised.
     rcv_adv: u64,
     /// The edge that the window field is computed from; the field's unit may round it up.
     firm: u64,
@@ -110,7 +110,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// A receiver that expects offset `start`, whose handshake promised up to `rcv_adv`.
+    /// A receiver that expects offset `start`, whose handshake advertised up to `rcv_adv`.
     pub fn new(config: ReceiverConfig, start: u64, rcv_adv: u64) -> Receiver {
         Receiver {
             config,
@@ -160,7 +160,7 @@ impl Receiver {
         self.relayed_ack = self.relayed_ack.max(offset);
     }
 
-    /// One past the last offset that was promised to the peer.
+    /// One past the last offset that was advertised to the peer.
     pub fn rcv_adv(&self) -> u64 {
         self.rcv_adv
     }

@@ -58,7 +58,7 @@ impl RttEstimator {
         new
     }
 
-    /// The parameters are those of its sender, and are kept there while this one is condensed.
+    /// The parameters are those of its sender, and are kept in its snapshot.
     pub(super) fn set_config(&mut self, config: RtoConfig) {
         self.config = config;
     }

@@ -12,6 +12,9 @@ pub const RENAMED: &[(&str, &str)] = &[
     // Gateways.
     ("satellite-leg", "satellite"),
     ("lan-leg", "lan"),
+    // Middleboxes.
+    ("helper", "middlebox"),
+    ("least-timeout", "min-timeout"),
     // Queues.
     ("droptail", "drop-tail"),
     ("min", "min-threshold"),

@@ -21,7 +21,7 @@ pub struct AckRewrite {
 }
 
 impl AckRewrite {
-    /// Amends a header. Its SACK blocks go: below a later acknowledgment they would report
+    /// Rewrites a header. Its SACK blocks go: below a later acknowledgment they would report
     /// duplicates (RFC 2883), of which there were none. The host that sent them repeats them.
     pub fn apply(&self, tcp: &mut TcpHeader) {
         tcp.ack = self.ack;
@@ -29,7 +29,7 @@ impl AckRewrite {
         tcp.options.sack.clear();
     }
 
-    /// Amends the bytes of a segment, of which all but the header may be missing (in its first
+    /// Rewrites the bytes of a segment, of which all but the header may be missing (in its first
     /// fragment), and brings its checksum up to date. False, and nothing is changed, if the header
     /// is not there as a whole.
     pub fn write(&self, segment: &mut [u8], checksum: Checksum) -> bool {

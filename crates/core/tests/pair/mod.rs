@@ -325,7 +325,7 @@ impl<B: Buffer> Run<B> {
     }
 }
 
-/// Condensed and woken, it is what it was.
+/// Restored from its snapshot, it is what it was.
 fn check_snapshot(tcb: &Tcb) {
     let (common, mut writer) = (SenderConfig::default(), Writer::default());
     if tcb.snapshot(&common, &mut writer) {

@@ -2,7 +2,7 @@
 //! as bytes from a device and for those of the simulator alike.
 //!
 //! Fragments are made whole before. What the gateway does not take is forwarded as it came, but for what it
-//! has amended.
+//! has rewritten.
 
 mod reassembly;
 #[cfg(test)]
@@ -130,7 +130,7 @@ pub struct Ingress {
 pub enum Forward {
     /// Nothing.
     Nothing,
-    /// The packet that came, amended perhaps.
+    /// The packet that came, its acknowledgment rewritten perhaps.
     Itself,
     /// These, on the same way.
     Fragments(Packets),
@@ -181,7 +181,7 @@ impl Ingress {
     }
 }
 
-/// Amends the segment of a packet, of which so much besides its IP header precedes it. (If the TCP
+/// Rewrites the acknowledgment in the segment of a packet, of which so much besides its IP header precedes it. (If the TCP
 /// header is cut in pieces it goes on as it is.)
 fn rewrite_ack(packet: &mut [u8], more: usize, ack_rewrite: &AckRewrite, checksum: wire::Checksum) {
     let start = more + if packet[0] >> 4 == 6 { 40 } else { 20 };

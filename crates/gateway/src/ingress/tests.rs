@@ -347,7 +347,7 @@ fn fragments_of_a_split_connection_are_made_whole() {
     }
 }
 
-/// The hosts' own TCP takes what is amended: its checksums are right.
+/// The hosts' own TCP takes what is rewritten: its checksums are right.
 #[test]
 fn what_a_releasing_gateway_forwards_is_rewritten_in_its_bytes() {
     for (addresses, dress) in [(v4(), Dress::Plain), (v6(), Dress::Plain), (v6(), Dress::Fragments)]

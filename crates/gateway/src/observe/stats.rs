@@ -21,7 +21,7 @@ pub enum Reason {
     Policy,
     /// It would be split, if the policy did not say to observe only.
     Observed,
-    /// The connection takes, or took meanwhile, another way than through both of our sides.
+    /// The connection takes, or took meanwhile, another path than through both of our sides.
     Route,
     /// The gateway is being stopped: new connections are not split, and old ones released.
     Draining,

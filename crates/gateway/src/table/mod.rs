@@ -118,7 +118,7 @@ pub struct Gateway<B = Chunks> {
     links: PerSide<LinkScheduler>,
     /// Another gateway has answered on the satellite link.
     peer_known: bool,
-    /// No new flows; those that there are leave.
+    /// No new flows; those that there are will be released.
     draining: bool,
     summary: Summary,
     events: Events,

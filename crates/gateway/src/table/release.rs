@@ -15,7 +15,7 @@ use bentpipe_core::time::Instant;
 impl<B: Buffer> Gateway<B> {
     /// Splits nothing more. Flows that hold nothing are released at once, the others when what
     /// they hold has been delivered, or reset after [`reset_drain`](crate::Config::reset_drain).
-    /// Flows that cannot go on without us stay until they end, or are [cut](Gateway::reset_all).
+    /// Flows that cannot go on without us stay until they end, or are [reset](Gateway::reset_all).
     pub fn drain(&mut self, now: Instant) {
         self.draining = true;
         self.half_open.release(&mut self.clients);

@@ -282,7 +282,7 @@ fn an_outage_is_no_time_in_which_nobody_has_sent_what_is_missing() {
     }
 }
 
-/// One direction takes another way, from the beginning or from some moment on.
+/// One direction takes another path, from the beginning or from some moment on.
 #[test]
 fn who_sees_one_direction_resets_nobody() {
     let mut table = begun_anew();

@@ -1,4 +1,4 @@
-//! Flows that have nothing to do, and what wakes them.
+//! Flows that have nothing to do, and what restores them.
 
 use super::*;
 use bentpipe_core::units::Rate;
@@ -78,7 +78,7 @@ fn a_flow_rests_until_something_happens_to_it() {
     let forged = data(&table, Side::Lan, 1 << 30, 1, 602);
     assert_eq!(table.send(Side::Lan, forged, b"").len(), 1);
     assert_eq!(table.gateway.hibernated(), 1);
-    // The connection's own wakes it, for as long as there is something to do and two seconds more.
+    // The connection's own restores it, for as long as there is something to do and two seconds more.
     let request = data(&table, Side::Lan, 1, 1, 603);
     table.send(Side::Lan, request, b"hello");
     table.wait(Duration::from_millis(500));

@@ -47,7 +47,7 @@ fn half_open_connections_take_a_flows_room() {
     }
 }
 
-/// G01-D-15: of a connection whose SYN-ACK takes another way nothing is left after a while.
+/// G01-D-15: of a connection whose SYN-ACK takes another path nothing is left after a while.
 #[test]
 fn a_syn_is_forgotten_and_one_that_came_again_later() {
     let mut table = Table::new(Config::default());

@@ -51,7 +51,7 @@ fn a_flow_that_holds_nothing_is_released_when_its_route_changes() {
     let mut table = Table::new(Config::default());
     table.options = Table::stamped();
     table.open();
-    // The client echoes what the server can only have sent by another way.
+    // The client echoes what the server can only have sent on another path.
     for value in 503..505 {
         let ack = Table::echoing(Side::Lan, 1, 1, value, 9_000);
         assert_eq!(table.fate(Side::Lan, &ack, b""), Disposition::Consumed);

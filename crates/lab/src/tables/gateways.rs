@@ -24,13 +24,13 @@ pub const GATEWAYS: &[Column<GatewayRow>] = &[
         "released_flows",
         Count,
         "flows",
-        "split flows that were forwarded after a long silence",
+        "split flows that went on unsplit, all that was held delivered",
         |g| g.summary.all_released().into(),
     ),
     column("held_mean_bytes", Number, "bytes", "mean over time of what the buffers held", |g| {
         g.mean_held.into()
     }),
-    column("held_max_bytes", Count, "bytes", "most held at once, warm-up included", |g| {
+    column("held_max_bytes", Count, "bytes", "maximum held at once, warm-up included", |g| {
         g.max_held.into()
     }),
     column("lost_bytes", Count, "bytes", "acknowledged to their sender and given up", |g| {
@@ -73,7 +73,7 @@ pub const GATEWAYS: &[Column<GatewayRow>] = &[
         "forwarded_route_packets",
         Count,
         "packets",
-        "passed on: that came another way than their flow",
+        "passed on: that came on another path than their flow",
         |g| packets(g, Route).into(),
     ),
     column(
@@ -96,10 +96,10 @@ pub const GATEWAYS: &[Column<GatewayRow>] = &[
     column("lan_delivered_bytes", Count, "bytes", "payload that the LAN side acknowledged", |g| {
         side(g, Lan).delivered_bytes.into()
     }),
-    column("lan_retransmissions", Count, "segments", "sent again to the LAN side", |g| {
+    column("lan_retransmissions", Count, "segments", "retransmitted to the LAN side", |g| {
         side(g, Lan).retransmissions.into()
     }),
-    column("lan_retransmitted_bytes", Count, "bytes", "sent again to the LAN side", |g| {
+    column("lan_retransmitted_bytes", Count, "bytes", "retransmitted to the LAN side", |g| {
         side(g, Lan).retransmitted_bytes.into()
     }),
     column(
@@ -127,14 +127,14 @@ pub const GATEWAYS: &[Column<GatewayRow>] = &[
         "satellite_retransmissions",
         Count,
         "segments",
-        "sent again to the satellite side",
+        "retransmitted to the satellite side",
         |g| side(g, Satellite).retransmissions.into(),
     ),
     column(
         "satellite_retransmitted_bytes",
         Count,
         "bytes",
-        "sent again to the satellite side",
+        "retransmitted to the satellite side",
         |g| side(g, Satellite).retransmitted_bytes.into(),
     ),
     column(

@@ -83,10 +83,10 @@ pub const LINKS: &[Column<LinkRow>] = &[
     column("queue_p99_packets", Number, "packets", "99th percentile over time", |l| {
         queue(l, 0.99).into()
     }),
-    column("queue_max_packets", Count, "packets", "most at once, warm-up included", |l| {
+    column("queue_max_packets", Count, "packets", "maximum at once, warm-up included", |l| {
         l.longest_queue.packets.into()
     }),
-    column("queue_max_bytes", Count, "bytes", "most at once, warm-up included", |l| {
+    column("queue_max_bytes", Count, "bytes", "maximum at once, warm-up included", |l| {
         l.longest_queue.bytes.into()
     }),
 ];

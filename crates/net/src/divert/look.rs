@@ -194,7 +194,7 @@ fn has_rule(found: &Value, rule: &Rule) -> bool {
     })
 }
 
-/// A table that has been put to sleep is as it should be: the watchdog, or whoever did it, wakes it.
+/// A table that is dormant is as it should be: the watchdog, or whoever has disabled it, enables it.
 fn judge_table(now: Option<&str>, made: &str) -> Option<Table> {
     match now {
         None => Some(Table::Gone),

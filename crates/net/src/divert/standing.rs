@@ -1,4 +1,4 @@
-//! Rules that stand already: put to sleep, woken, removed. None of it needs to know whose packets
+//! Rules that stand already: disabled, enabled, removed. None of it needs to know whose packets
 //! they mark, so that another process than the one that set them up can do it.
 
 use super::DivertConfig;
@@ -11,7 +11,7 @@ use std::time::Duration;
 const LETTING_GO: Duration = Duration::from_secs(1);
 
 impl DivertConfig {
-    /// Packets go by the main table until [woken](DivertConfig::enable). For whoever watches over a
+    /// Packets go by the main table until [enabled](DivertConfig::enable). For whoever watches over a
     /// loop that does not answer.
     pub(crate) fn disable(&self) -> Result<(), CommandError> {
         // The flag takes the table's chains off their hooks (nft(8)): one transaction, and no copy
@@ -20,7 +20,7 @@ impl DivertConfig {
         Ok(())
     }
 
-    /// Ends a sleep.
+    /// The rules of a disabled table are there again.
     pub(crate) fn enable(&self) -> Result<(), CommandError> {
         run("nft", &["add", "table", "inet", &self.nft_table], "")?;
         Ok(())

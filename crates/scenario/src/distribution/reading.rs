@@ -15,7 +15,7 @@ const ABOUT: &str = "Wherever a random time or size is taken. A text alone is a 
                      comes from one uniform random number by inversion.";
 
 const FIELDS: &[Field] = &[
-    field("uniform", "two values `[least, most]`", "", "anything between the two"),
+    field("uniform", "two values `[min, max]`", "", "anything between the two"),
     field("exponential", "the mean", "", "exponential"),
     field("pareto", "the mean", "", "Pareto with this mean (of the cut distribution, with `max`)"),
     field("shape", "above 0; above 1 without `max`", "1.5", "the exponent of `pareto`"),
@@ -131,7 +131,7 @@ fn distribution(reader: &Reader<'_>, unit: Unit) -> Result<Distribution> {
             };
             let (from, to) = (unit(context, from)?, unit(context, to)?);
             if from > to {
-                return Err(context.value_error(node, "the first of the two values is the least"));
+                return Err(context.value_error(node, "the first of the two values is the minimum"));
             }
             Ok(Distribution::Uniform(from, to))
         }

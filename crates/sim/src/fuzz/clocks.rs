@@ -10,7 +10,7 @@ use crate::world::{How, NodeId, Segment};
 use bentpipe_core::wire::{Flags, SeqNum, Timestamps};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A gateway that holds something long after its hosts have gone on by another way need not know their
+/// A gateway that holds something long after its hosts have gone on on another path need not know their
 /// clocks. So far from what it has acknowledged itself, in bytes, it does not take them for its hosts.
 const NEAR: u32 = 1 << 15;
 

@@ -31,7 +31,7 @@ use stage::Stage;
 use std::time::Duration;
 
 /// By then everything is over. The applications of disturbed runs reset their connections within
-/// the first hour, but where resets take another way, two gateways may go on answering each other:
+/// the first hour, but where resets take another path, two gateways may go on answering each other:
 /// each asks its host every 900 s, and gives up after 15 times in vain.
 const LIMIT: Duration = Duration::from_secs(6 * 3600);
 

@@ -151,7 +151,7 @@ pub enum Passage {
 /// Something that changes at a moment.
 #[derive(Debug, Clone)]
 pub enum Change {
-    /// Packets towards this host take another way.
+    /// Packets towards this host take another path.
     Route {
         /// The host.
         towards: usize,
@@ -195,9 +195,9 @@ pub enum Hazard {
     Restart,
     /// A gateway is stopped in good order.
     Drain,
-    /// One direction takes another way.
+    /// One direction takes another path.
     RouteOneWay,
-    /// Both directions take another way.
+    /// Both directions take another path.
     RouteTwoWay,
     /// A gateway has little memory or room for few flows.
     Exhaustion,

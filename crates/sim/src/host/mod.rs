@@ -309,7 +309,7 @@ impl<A: Application> Host<A> {
             return self.event_queue.set(index, None);
         }
         let next = session.next(now);
-        // What was due has expired: a deadline that stays would wake the host for ever.
+        // What was due has expired: a deadline that stays would fire for ever.
         if let Some(at) = next.filter(|_| session.rung) {
             assert!(at > now, "{:?} has a deadline in the past: {at:?}", session.key);
         }

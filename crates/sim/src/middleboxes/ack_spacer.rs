@@ -5,7 +5,7 @@
 //! releases twice what it acknowledges. Here the box looks at the data that pass it the other way:
 //! a connection is in slow start as long as what it has in flight, past the box, grows by more than
 //! a quarter in a round trip. Then an acknowledgment takes twice the line's time for the segments
-//! that it acknowledges, else once. Order and content stay. Where the data take another way, each
+//! that it acknowledges, else once. Order and content stay. Where the data take another path, each
 //! acknowledgment takes the time of what it acknowledges.
 //!
 //! All connections share one rate, as they share the bottleneck; only segments that do nothing but

@@ -34,7 +34,7 @@ pub(crate) struct WebCache {
     pub(crate) tcp: ConnectionConfig,
 }
 
-/// The box on the way. Its ports: 0 and 1 as of all helpers, 2 the caller's, then the faces'.
+/// The box on the way. Its ports: 0 and 1 as of all middleboxes, 2 the caller's, then the faces'.
 #[derive(Debug)]
 pub(super) struct Interceptor {
     address: IpAddr,

@@ -11,7 +11,7 @@ const UDP_HEADERS: f64 = 28.0;
 
 /// By flow of the run: the most goodput that its path can carry in full segments, in bit/s; `None`
 /// without any link of a rate on the way, and for pings.
-pub(crate) fn most_goodputs(scenario: &Scenario) -> Vec<Option<f64>> {
+pub fn most_goodputs(scenario: &Scenario) -> Vec<Option<f64>> {
     let flows = scenario.flows.iter().flat_map(|flow| {
         let max = most_goodput(scenario, flow);
         std::iter::repeat_n(max, flow.instances().count())

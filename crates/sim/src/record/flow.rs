@@ -159,7 +159,7 @@ impl Tally {
 
     /// Of several flows together. There is no smoothed round-trip time of several, and no first
     /// recovery.
-    pub(crate) fn total<'a>(tallies: impl Iterator<Item = &'a Tally>) -> Tally {
+    pub fn total<'a>(tallies: impl Iterator<Item = &'a Tally>) -> Tally {
         tallies.fold(Tally::default(), |sum, tally| Tally {
             delivered: sum.delivered + tally.delivered,
             datagrams: sum.datagrams + tally.datagrams,

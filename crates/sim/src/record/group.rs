@@ -50,7 +50,7 @@ impl Spread {
 
 impl GroupRow {
     /// The groups of `scenario`, whose flows have done this.
-    pub(crate) fn all(scenario: &Scenario, flows: &[FlowRow]) -> Vec<GroupRow> {
+    pub fn all(scenario: &Scenario, flows: &[FlowRow]) -> Vec<GroupRow> {
         // Which of the scenario's flows each is one of.
         let kinds: Vec<usize> = (scenario.flows.iter().enumerate())
             .flat_map(|(kind, flow)| flow.instances().map(move |_| kind))

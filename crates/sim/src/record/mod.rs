@@ -13,12 +13,11 @@ mod output;
 mod sequence;
 mod series;
 
-pub(crate) use efficiency::most_goodputs;
+pub use efficiency::most_goodputs;
 pub use flow::{FlowId, FlowRecord, Role, Tally, Transfer, TransferId};
 pub use group::{GroupRow, Spread};
-pub(crate) use outcome::goodput;
 pub use outcome::{
-    Completions, FlowRow, GatewayRow, LinkRow, Outcome, RunRow, TransferRow, fairness,
+    Completions, FlowRow, GatewayRow, LinkRow, Outcome, RunRow, TransferRow, fairness, goodput,
 };
 pub use output::SeriesSink;
 pub(crate) use sequence::SequenceLog;

@@ -215,7 +215,7 @@ impl FlowRow {
 }
 
 /// `delivered` bytes over the time between two moments, in bit/s.
-pub(crate) fn goodput(delivered: u64, (begin, end): (Instant, Instant)) -> f64 {
+pub fn goodput(delivered: u64, (begin, end): (Instant, Instant)) -> f64 {
     let span = end.saturating_since(begin).as_secs_f64();
     if span > 0.0 { delivered as f64 * 8.0 / span } else { 0.0 }
 }

@@ -212,8 +212,9 @@ impl<'a> Sampler<'a> {
     fn links(&mut self, world: &mut World<Stream>, now: Instant, seconds: f64) {
         for probe in &mut self.links {
             world.refresh(probe.line);
-            let link = world.line(probe.line).link();
-            let (counters, queued) = (link.counters(), link.queued());
+            let line = world.line(probe.line);
+            let (counters, queued) = (line.link().counters(), line.link().queued());
+            let lost = line.counters().lost.packets;
             let sent = counters.offered.bytes - counters.dropped.bytes - queued.bytes;
             let put = |quantity, value| add(&self.output, now, &probe.name, quantity, value);
             for series in &self.record.link {
@@ -229,7 +230,7 @@ impl<'a> Sampler<'a> {
                         put(series.name(), (counters.dropped.packets - probe.drops) as f64);
                     }
                     LinkSeries::Losses => {
-                        put(series.name(), (counters.lost.packets - probe.losses) as f64);
+                        put(series.name(), (lost - probe.losses) as f64);
                     }
                     LinkSeries::Delay => {
                         put(series.name(), probe.direction.delay.at(now).as_secs_f64());
@@ -237,7 +238,7 @@ impl<'a> Sampler<'a> {
                 }
             }
             probe.sent = sent;
-            (probe.drops, probe.losses) = (counters.dropped.packets, counters.lost.packets);
+            (probe.drops, probe.losses) = (counters.dropped.packets, lost);
         }
     }
 }

@@ -301,7 +301,7 @@ impl Conversations {
             Purpose::Fetch(of, _) => {
                 let asked = self.open.get_mut(&of)?;
                 asked.cache.as_mut()?.fetch = None;
-                // What a client has got of a reply cannot be taken back.
+                // What a client has got of a reply cannot be undone.
                 if asked.replies.is_fetching() { self.on_break(net, of) } else { None }
             }
         }

@@ -203,7 +203,7 @@ fn a_lost_segment_is_sent_again_when_three_acknowledgments_ask_for_it() {
     }
 }
 
-/// G99-D-4: the timer backs off. While nothing gets through, the first segment is sent again and again, each time
+/// G99-D-4: the timer backs off. While nothing gets through, the first segment is retransmitted again and again, each time
 /// after twice as long. A last segment beyond (RFC 8985, 7), or three of them, leave before. From the second time on the gateway reckons with
 /// a change of route, and then sends what else it holds, no more than half of the last window in a round trip.
 #[test]

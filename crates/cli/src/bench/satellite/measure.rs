@@ -1,6 +1,6 @@
 //! What is taken from runs: of each one, and of all runs of a column.
 
-use bentpipe_core::time::Instant;
+use bentpipe_core::time::{Duration, Instant};
 use bentpipe_gateway::Side;
 use bentpipe_scenario::{RunEnd, Scenario};
 use bentpipe_sim::record::Sample;
@@ -13,7 +13,7 @@ const DIRECTION: &str = "sat/forward";
 /// One run, or the means of several.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Measured {
-    /// Seconds until all transfers were complete, or the run's length where one was not.
+    /// Seconds from the first transfer's start until all were complete, or to the run's end where one was not.
     pub(super) seconds: f64,
     /// Whether one was not; the share of such runs.
     pub(super) unfinished: f64,
@@ -44,7 +44,10 @@ pub(super) fn measure(
     let unfinished = scenario.run.end == RunEnd::FlowsDone && !complete(&outcome);
     // A connection that broke ends the run, but does not make it a quick one.
     let end = if unfinished { scenario.run.duration } else { outcome.run.end };
-    let seconds = end.as_secs_f64();
+    let begin = outcome.transfers.iter().map(|transfer| transfer.transfer.started).min();
+    let begin = begin.filter(|_| scenario.run.end == RunEnd::FlowsDone);
+    let begin = begin.map_or(Duration::ZERO, |at| at.saturating_since(Instant::ZERO));
+    let seconds = end.saturating_sub(begin).as_secs_f64();
     let delivered: u64 = foreground(&outcome).map(|flow| flow.tally.delivered).sum();
     let link =
         |from: &str| outcome.links.iter().find(move |link| link.name == LINK && link.from == from);

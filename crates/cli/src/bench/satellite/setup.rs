@@ -50,12 +50,25 @@ pub(super) struct Setup {
     /// At the server's end and at the client's.
     ends: [Place; 2],
     changes: Vec<Change>,
+    /// Traces by their names: text.
+    files: Vec<(String, String)>,
 }
 
 impl Setup {
     /// The network as it stands in its file, end to end.
     pub(super) fn of(network: &'static str) -> Setup {
-        Setup { network, ends: [Place::Router, Place::Router], changes: Vec::new() }
+        Setup {
+            network,
+            ends: [Place::Router, Place::Router],
+            changes: Vec::new(),
+            files: Vec::new(),
+        }
+    }
+
+    /// With a file that the network's changes name.
+    pub(super) fn file(mut self, name: &str, text: String) -> Setup {
+        self.files.push((name.to_owned(), text));
+        self
     }
 
     /// The field at `path` is `value`.
@@ -90,8 +103,11 @@ impl Setup {
     pub(super) fn point(&self) -> Result<Point, ScenarioError> {
         let text = self.ends[0].put(self.network, "g1", "server-side");
         let text = self.ends[1].put(&text, "g2", "client-side");
-        let no_files = |_: &str| Err("no files can be read here".to_owned());
-        let experiment = Experiment::parse_changed("network", &text, &self.changes, &no_files)?;
+        let read = |name: &str| {
+            let file = self.files.iter().find(|(own, _)| own == name);
+            file.map(|(_, text)| text.clone()).ok_or_else(|| "no such file".to_owned())
+        };
+        let experiment = Experiment::parse_changed("network", &text, &self.changes, &read)?;
         Ok(experiment.point(0))
     }
 }

@@ -1,6 +1,7 @@
 //! What model-based policies measure with: a maximum over a window of rounds, and numbers for what
 //! their specifications leave to chance.
 
+use crate::snapshot::fraction;
 use crate::time::Instant;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -11,26 +12,34 @@ use std::collections::VecDeque;
 /// each round, as each is less than those before it.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct WindowedMax {
-    falling: VecDeque<(u64, f64)>,
+    falling: VecDeque<Seen>,
+}
+
+/// The greatest value of a round. Most come of whole numbers, and take few bytes as fractions.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Seen {
+    round: u64,
+    #[serde(with = "fraction")]
+    value: f64,
 }
 
 impl WindowedMax {
     /// `value` was seen in `round`. What was seen more than `age` rounds before is forgotten.
     pub(super) fn update(&mut self, round: u64, value: f64, age: u64) {
-        while self.falling.back().is_some_and(|(_, less)| *less <= value) {
+        while self.falling.back().is_some_and(|seen| seen.value <= value) {
             self.falling.pop_back();
         }
-        if self.falling.back().is_none_or(|(last, _)| *last != round) {
-            self.falling.push_back((round, value));
+        if self.falling.back().is_none_or(|seen| seen.round != round) {
+            self.falling.push_back(Seen { round, value });
         }
-        while self.falling.front().is_some_and(|(old, _)| round - old > age) {
+        while self.falling.front().is_some_and(|seen| round - seen.round > age) {
             self.falling.pop_front();
         }
     }
 
     /// The greatest value; zero before the first.
     pub(super) fn max(&self) -> f64 {
-        self.falling.front().map_or(0.0, |(_, value)| *value)
+        self.falling.front().map_or(0.0, |seen| seen.value)
     }
 }
 

@@ -1,5 +1,9 @@
 //! What a path tells of congestion besides its losses: whether a queue stands on it, what share of a
 //! round trip's packets it loses, and how much it delivers.
+//!
+//! A path's own round-trip time may vary: access that is shared out on demand, hand-overs. What a round trip
+//! takes beyond what was in flight at the rate that the path has shown is no queue of ours. The longest such
+//! round is usual for the path, within bounds: a queue that others keep full looks the same.
 
 use super::filter::WindowedMax;
 use super::{Delivery, LinkReport};
@@ -22,6 +26,17 @@ const SAMPLES: u32 = 8;
 /// And when it is over: a lone segment's acknowledgment is often delayed.
 const MIN_SAMPLES: u32 = 2;
 
+/// A path's own round trip is longer than its least by this part at most, or by so much if that is more.
+const JITTER_DIVISOR: u32 = 4;
+const MIN_JITTER: Duration = Duration::from_millis(20);
+
+/// A round trip's least time, and the most that was in flight when what it reports left.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+struct Least {
+    rtt: Option<Duration>,
+    in_flight: u64,
+}
+
 /// See the module's head.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct PathSigns {
@@ -30,13 +45,15 @@ pub(super) struct PathSigns {
     next_round: u64,
     /// What has happened in this round.
     round: LinkReport,
-    /// Of this round: the least round-trip time and how many there were; and of the last one.
-    rtt: Option<Duration>,
+    /// Of this round, and how many round-trip times there were; and of the last one.
+    least: Least,
     samples: u32,
-    last_rtt: Option<Duration>,
+    last: Least,
     /// The least of this span and of the one before; and when it began.
     base: [Option<Duration>; 2],
     base_since: Instant,
+    /// The longest round of each span that no queue of ours explains.
+    usual: [Option<Duration>; 2],
     /// Bytes a second.
     bandwidth: WindowedMax,
 }
@@ -50,9 +67,10 @@ impl PathSigns {
             self.on_rtt(delivery.now, rtt);
         }
         let sample = delivery.sample?;
+        self.least.in_flight = self.least.in_flight.max(sample.in_flight);
         let least = delivery.min_rtt.unwrap_or_default();
         if let Some(rate) = sample.rate().filter(|_| sample.interval >= least) {
-            let rate = rate.bits_per_sec() as f64 / 8.0;
+            let rate = (rate.bits_per_sec() / 8) as f64;
             if !sample.app_limited || rate >= self.bandwidth.max() {
                 self.bandwidth.update(self.rounds, rate, BANDWIDTH_ROUNDS);
             }
@@ -62,20 +80,42 @@ impl PathSigns {
         }
         self.next_round = delivery.delivered;
         self.rounds += 1;
-        let rtt = self.rtt.take();
-        self.last_rtt = rtt.filter(|_| self.samples >= MIN_SAMPLES);
+        let mut least = std::mem::take(&mut self.least);
+        least.rtt = least.rtt.filter(|_| self.samples >= MIN_SAMPLES);
         self.samples = 0;
+        // The rate that the path has shown may be known better now than when the last round ended.
+        let before = std::mem::replace(&mut self.last, least);
+        self.learn(before);
+        self.learn(least);
         Some(std::mem::take(&mut self.round))
     }
 
     fn on_rtt(&mut self, now: Instant, rtt: Duration) {
         if now.saturating_since(self.base_since) > BASE_SPAN {
             self.base = [None, self.base[0]];
+            self.usual = [None, self.usual[0]];
             self.base_since = now;
         }
         self.base[0] = Some(self.base[0].map_or(rtt, |least| least.min(rtt)));
-        self.rtt = Some(self.rtt.map_or(rtt, |least| least.min(rtt)));
+        self.least.rtt = Some(self.least.rtt.map_or(rtt, |least| least.min(rtt)));
         self.samples += 1;
+    }
+
+    /// Keeps what of this round is no queue of ours.
+    fn learn(&mut self, least: Least) {
+        let (Some(own), Some(base)) = (self.unexplained(least), self.base()) else { return };
+        if own >= base + threshold(base) {
+            self.usual[0] = Some(self.usual[0].map_or(own, |most| most.max(own)));
+        }
+    }
+
+    /// What of a round is left without the queue that what was in flight may have made.
+    fn unexplained(&self, least: Least) -> Option<Duration> {
+        let (rtt, base) = (least.rtt?, self.base()?);
+        let bandwidth = self.bandwidth.max();
+        let carried = (bandwidth > 0.0).then(|| least.in_flight as f64 / bandwidth)?;
+        let queue = Duration::from_secs_f64(carried).saturating_sub(base);
+        Some(rtt.saturating_sub(queue))
     }
 
     /// What a round trip takes without a queue, if one was measured.
@@ -83,37 +123,67 @@ impl PathSigns {
         self.base.into_iter().flatten().min()
     }
 
+    /// What a round trip takes by itself when the path is slow.
+    fn usual(&self) -> Option<Duration> {
+        let most = self.usual.into_iter().flatten().max();
+        Some(bounded(most.unwrap_or_default(), self.base()?))
+    }
+
+    /// The least round-trip time of this round, or of the last one while there are few.
+    pub(super) fn latest(&self) -> Option<Duration> {
+        if self.samples >= SAMPLES { self.least.rtt } else { self.last.rtt }
+    }
+
     /// Whether a queue stands on the path: even the least round-trip time of a round is above what the
-    /// path takes.
+    /// path takes, and above what of it is no queue of ours.
     pub(super) fn queues(&self) -> bool {
-        self.is_queue(if self.samples >= SAMPLES { self.rtt } else { self.last_rtt })
+        let rtt = self.latest();
+        let in_flight = self.least.in_flight.max(self.last.in_flight);
+        let own = self.unexplained(Least { rtt, in_flight }).unwrap_or_default();
+        self.is_queue(rtt) && self.is_beyond(rtt, own)
     }
 
     /// Whether the first samples of this round rule a queue out.
     pub(super) fn is_clear(&self) -> bool {
-        self.rtt.is_some() && !self.is_queue(self.rtt)
+        self.least.rtt.is_some() && !self.is_queue(self.least.rtt)
     }
 
     /// Nothing is known of a queue any more.
     pub(super) fn forget_queue(&mut self) {
-        (self.rtt, self.last_rtt, self.samples) = (None, None, 0);
+        (self.least, self.last, self.samples) = (Least::default(), Least::default(), 0);
     }
 
     /// Whether one stood throughout the last round.
     pub(super) fn queued(&self) -> bool {
-        self.is_queue(self.last_rtt)
+        self.is_queue(self.last.rtt)
     }
 
-    fn is_queue(&self, rtt: Option<Duration>) -> bool {
+    /// Whether a round with this least round-trip time shows a queue, as far as is known by now.
+    pub(super) fn is_queue(&self, rtt: Option<Duration>) -> bool {
+        self.usual().is_some_and(|usual| self.is_beyond(rtt, usual))
+    }
+
+    /// Whether a queue lies between `rtt` and `own`, which is the path's within bounds.
+    fn is_beyond(&self, rtt: Option<Duration>, own: Duration) -> bool {
         let (Some(rtt), Some(base)) = (rtt, self.base()) else { return false };
-        rtt >= base + (base / QUEUE_DIVISOR).clamp(MIN_QUEUE, MAX_QUEUE)
+        rtt >= bounded(own, base) + threshold(base)
     }
 
-    /// What the path holds without a queue, in bytes, if that is known.
+    /// What the path holds without a queue of ours, in bytes, if that is known.
     pub(super) fn product(&self) -> Option<u64> {
-        let bytes = self.bandwidth.max() * self.base()?.as_secs_f64();
+        let bytes = self.bandwidth.max() * self.usual()?.as_secs_f64();
         (bytes > 0.0).then_some(bytes as u64)
     }
+}
+
+/// By how much a queue makes a round trip longer that takes `base` without one.
+fn threshold(base: Duration) -> Duration {
+    (base / QUEUE_DIVISOR).clamp(MIN_QUEUE, MAX_QUEUE)
+}
+
+/// `own` as far as it may be a path's whose least round trip is `base`.
+fn bounded(own: Duration, base: Duration) -> Duration {
+    own.clamp(base, base + (base / JITTER_DIVISOR).max(MIN_JITTER))
 }
 
 #[cfg(test)]
@@ -179,6 +249,30 @@ mod tests {
             round(&mut signs, &mut delivered, 40, 113);
         }
         assert!(!signs.queues());
+    }
+
+    #[test]
+    fn a_longer_round_with_little_in_flight_is_the_paths_own() {
+        let (mut signs, mut delivered) = (PathSigns::default(), 0);
+        let mut rounds = |signs: &mut PathSigns, count, least| {
+            round(signs, &mut delivered, count, least);
+            round(signs, &mut delivered, count, least);
+        };
+        rounds(&mut signs, 40, 100);
+        rounds(&mut signs, 40, 118);
+        assert!(signs.queued(), "what is in flight explains a queue of up to 100 ms");
+        rounds(&mut signs, 20, 118);
+        assert!(!signs.queued(), "half of it explains none");
+        rounds(&mut signs, 40, 128);
+        assert!(!signs.queued() && !signs.queues());
+        rounds(&mut signs, 40, 132);
+        assert!(signs.queued() && signs.queues(), "an eighth more than usual");
+        // A quarter of what the path takes at least, and no more, may be its own.
+        rounds(&mut signs, 20, 180);
+        assert!(signs.queued());
+        rounds(&mut signs, 40, 136);
+        assert!(!signs.queued());
+        assert_eq!(signs.product(), Some(25_000));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! - A loss while a queue stands on the path is congestion. The window comes down as CUBIC's does, but
 //!   not below what the path has delivered in the least round-trip time (as Westwood+): less would leave it
 //!   idle.
+//!   If what was taken for a queue proves to be the path's own delay, which varies, the window returns.
 //! - A loss without a queue is the link's, up to 2 % of a round trip's packets, where BBR draws the line
 //!   (draft-ietf-ccwg-bbr, 5.5.10.1), and up to 15 % in slow start, which must not end
 //!   early: from there the window takes minutes to grow.
@@ -18,10 +19,12 @@
 //! A timeout begins it anew, up to the window that there was unless a queue stood then.
 
 use super::ack_train::AckTrain;
+use super::cubic::Curve;
 use super::path_signs::PathSigns;
 use super::{AckSample, Congestion, CongestionEvent, Cubic, Delivery, Growth, HyStart, LinkReport};
 use super::{PacingBasis, SlowStart, SlowStartConfig};
 use crate::snapshot::fraction;
+use crate::time::Duration;
 use crate::units::Rate;
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
@@ -45,6 +48,11 @@ const SIGNS: u32 = 2;
 const TEST: f64 = 0.85;
 /// Rounds of a test, after the one that still shows what was sent before.
 const TEST_ROUNDS: u32 = 2;
+/// For so many rounds a reduction may prove a mistake.
+const DOUBT_ROUNDS: u32 = 6;
+/// In slow start the window grows by this part of what doubling would bring while there may be a queue
+/// (as in HyStart++): where there is none, more is delivered, and shows it.
+const DOUBT_DIVISOR: u64 = 4;
 
 /// Whether less is lost with a smaller window.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
@@ -74,6 +82,21 @@ pub struct TolerantCubic {
     test: Option<Test>,
     /// When so much is delivered, losses are younger than the last reduction.
     reduced: u64,
+    /// The latest reductions because of a queue, the last one behind.
+    doubted: Vec<Doubted>,
+}
+
+/// A reduction because of a queue, while that may prove to be none.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Doubted {
+    /// What was taken for a queue.
+    rtt: Duration,
+    /// Rounds since.
+    rounds: u32,
+    /// What was before.
+    window: u64,
+    ssthresh: u64,
+    curve: Curve,
 }
 
 impl TolerantCubic {
@@ -87,6 +110,7 @@ impl TolerantCubic {
             signs: 0,
             test: None,
             reduced: 0,
+            doubted: Vec::new(),
         }
     }
 
@@ -107,6 +131,28 @@ impl TolerantCubic {
     /// Whether slow start is to reach a window that there was before.
     fn is_restarting(&self) -> bool {
         self.slow_start().is_under_way() && self.ssthresh() < u64::MAX
+    }
+
+    /// A round is over: undoes the latest reductions as far as there was no queue. So it is if the rest of
+    /// the round has shown none, which has left before the reduction, or if what was taken for one is usual.
+    fn reconsider(&mut self) {
+        if self.test.is_some() {
+            return;
+        }
+        let none = |doubted: &Doubted, path: &PathSigns| {
+            let rest_clear = doubted.rounds == 0 && !path.queued();
+            rest_clear || !path.is_queue(Some(doubted.rtt))
+        };
+        while let Some(doubted) = self.doubted.pop_if(|doubted| none(doubted, &self.path)) {
+            if doubted.window > self.window() {
+                self.cubic.slow_start_mut().set(doubted.window, doubted.ssthresh);
+                self.cubic.set_curve(doubted.curve);
+            }
+        }
+        for doubted in &mut self.doubted {
+            doubted.rounds += 1;
+        }
+        self.doubted.retain(|doubted| doubted.rounds < DOUBT_ROUNDS);
     }
 
     /// A round is over.
@@ -197,8 +243,10 @@ impl Congestion for TolerantCubic {
         let full = self.slow_start().is_under_way() && self.path.queues();
         let doubtful = full || self.signs > 0 || self.test.is_some();
         let before = self.window();
-        self.cubic
-            .on_ack(&AckSample { window_limited: acked.window_limited && !doubtful, ..*acked });
+        let probes = self.slow_start().is_under_way() && self.test.is_none();
+        let bytes = if doubtful { acked.bytes / DOUBT_DIVISOR } else { acked.bytes };
+        let window_limited = acked.window_limited && (probes || !doubtful);
+        self.cubic.on_ack(&AckSample { window_limited, bytes, ..*acked });
         if !self.slow_start().is_under_way() {
             return;
         }
@@ -236,10 +284,14 @@ impl Congestion for TolerantCubic {
         let answered = delivery.after_timeout || delivery.delivered < self.reduced;
         if delivery.lost > 0 && !answered && self.path.queues() {
             self.test = None;
-            let window = self.window();
+            let (window, ssthresh, curve) = (self.window(), self.ssthresh(), self.cubic.curve());
+            if let Some(rtt) = self.path.latest() {
+                self.doubted.push(Doubted { rtt, rounds: 0, window, ssthresh, curve });
+            }
             self.reduce(delivery, self.path.product().unwrap_or(0).min(window)..=window);
         }
         if let Some(round) = round {
+            self.reconsider();
             self.judge(delivery, round);
         }
     }
@@ -261,11 +313,13 @@ impl Congestion for TolerantCubic {
             self.window()
         };
         (self.test, self.signs) = (None, 0);
+        self.doubted.clear();
         self.path.forget_queue();
         self.cubic.slow_start_mut().on_timeout(ssthresh, event.smss);
     }
 
     fn on_ecn(&mut self, event: &CongestionEvent) {
+        self.doubted.clear();
         self.cubic.on_ecn(event);
     }
 

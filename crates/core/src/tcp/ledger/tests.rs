@@ -36,6 +36,18 @@ fn counts_what_is_in_flight() {
 }
 
 #[test]
+fn what_went_out_once_more_measures_nothing() {
+    let mut ledger = ten();
+    ledger.repeated(301..401);
+    assert_eq!((ledger.pipe(), ledger.first_lost()), (1000, None));
+    assert_eq!(ledger.acknowledge(at(6000), 1, Some(301..401)).rtt, None);
+    assert_eq!(
+        ledger.acknowledge(at(6001), 1, Some(401..501)).rtt,
+        Some(Duration::from_millis(5997))
+    );
+}
+
+#[test]
 fn a_lost_retransmission_counts_again() {
     let mut ledger = ten();
     ledger.mark_lost(1..101);

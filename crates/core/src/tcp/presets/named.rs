@@ -22,9 +22,9 @@ pub const PRESETS: &[Preset] = &[
         source: "Linux 6.18, net/ipv4: TCP_RTO_MIN 200 ms (which the RTO adds to SRTT at least), TCP_RTO_MAX 120 s, \
                  TCP_DELACK_MIN 40 ms, TCP_TIMEWAIT_LEN 60 s, tcp_retries2 15, tcp_syn_retries 6, tcp_rmem (128 KiB, at \
                  most 32 MiB where there are 4 GiB of memory; half of it for windows, TCP_DEFAULT_SCALING_RATIO). \
-                 HyStart++ stands for CUBIC's own HyStart.",
+                 HyStart++ stands for CUBIC's own HyStart; W_est is that of bictcp_update().",
         text: "receive-buffer=64KiB,receive-buffer-max=16MiB,window-scale=10,ack=delayed:40ms,\
-               recovery=rack,reduction=prr,undo=on,congestion=cubic,slow-start=hystart,iw=10,byte-limit=off,\
+               recovery=rack,reduction=prr,undo=on,congestion=cubic:as-linux=on,slow-start=hystart,iw=10,byte-limit=off,\
                rto.min=200ms,rto.max=120s,rto.granularity=200ms,syn-retries=6,max-retries=15,time-wait=60s",
     },
     Preset {

@@ -60,7 +60,7 @@ pub struct Observed {
     pub opening: u64,
     /// The next offset that is expected.
     pub rcv_nxt: u64,
-    /// One past the last offset that was promised to the peer.
+    /// One past the last offset that was advertised to the peer.
     pub rcv_adv: u64,
     /// The next offset that the application reads.
     pub read: u64,
@@ -97,7 +97,7 @@ impl AutoTuning {
         self.rtt
     }
 
-    /// One past the last offset that may be promised, where `rcv_nxt` is expected next and the
+    /// One past the last offset that may be advertised, where `rcv_nxt` is expected next and the
     /// application reads at `read`.
     pub fn limit(&self, rcv_nxt: u64, read: u64) -> u64 {
         (rcv_nxt + self.opened).min(read + self.buffer)
@@ -313,7 +313,7 @@ mod tests {
         };
         assert_eq!(came(50, 2001, 10_001), None);
         assert_eq!(came(100, 10_000, 20_001), None);
-        // What was promised at 50 ms has come; then what was promised at 150 ms, later and earlier.
+        // What was advertised at 50 ms has come; then what was advertised at 150 ms, later and earlier.
         assert_eq!(came(150, 10_001, 20_001), Some(100));
         assert_eq!(came(350, 20_001, 30_001), Some(100));
         assert_eq!(came(430, 30_001, 40_001), Some(80));

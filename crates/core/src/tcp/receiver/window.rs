@@ -12,7 +12,7 @@ const MIN_STEP: u64 = 2;
 
 impl Receiver {
     /// The window may open up to `limit`. Less than before stops it from opening; it does not
-    /// close what was promised. A considerable opening is announced at once (RFC 9293,
+    /// close what was advertised. A considerable opening is announced at once (RFC 9293,
     /// 3.8.6.2.2): one that reopens a closed window, or two segments and a quarter of the window.
     pub fn set_limit(&mut self, limit: u64) {
         let opens = self.opens(limit);
@@ -44,7 +44,7 @@ impl Receiver {
         limit.saturating_sub(self.firm)
     }
 
-    /// What of the promised window is left.
+    /// What of the advertised window is left.
     fn left(&self) -> u64 {
         self.firm.saturating_sub(self.rcv_nxt)
     }
@@ -89,7 +89,7 @@ impl Receiver {
     /// The edge stays where it was while opening it further would be silly (RFC 9293,
     /// 3.8.6.2.2). The field's unit rounds it up, by less than one unit; as `rcv_nxt` moves, the
     /// edge on the wire may move within that unit, which RFC 7323, 2.4, foresees: what was ever
-    /// promised is accepted.
+    /// advertised is accepted.
     pub fn acknowledge(&mut self) -> u16 {
         self.divided = self.next_division();
         self.pending_ack =

@@ -103,7 +103,7 @@ impl RecoveryAlgorithm {
         }
     }
 
-    /// An instance as it was condensed.
+    /// An instance from its snapshot.
     pub(in crate::tcp) fn restore(self, from: &mut Reader<'_>) -> Box<dyn Recovery> {
         match self {
             RecoveryAlgorithm::Tahoe => Box::new(from.take::<Tahoe>()),

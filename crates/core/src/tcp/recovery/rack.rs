@@ -38,8 +38,8 @@ type Sent = (Instant, u64);
 /// See the module's head.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Rack {
-    /// Segment.xmit_ts and range, in the order of sending. What has arrived or has been sent
-    /// again since no longer counts.
+    /// Segment.xmit_ts and range, in the order of sending. What has arrived or was
+    /// retransmitted since no longer counts.
     sent: VecDeque<(Instant, Range<u64>)>,
     /// RACK.xmit_ts and RACK.end_seq.
     newest: Option<Sent>,
@@ -186,7 +186,7 @@ impl Rack {
         verdict
     }
 
-    /// What is in flight by the ledger: it may have taken back SACK blocks, or losses.
+    /// What is in flight by the ledger: it may have forgotten SACK blocks, or losses.
     fn begin_from(&mut self, ledger: &Ledger) {
         let all = ledger.records_in(ledger.snd_una()..ledger.snd_nxt());
         let mut sent: Vec<(Instant, Range<u64>)> = all

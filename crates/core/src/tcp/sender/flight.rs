@@ -138,6 +138,11 @@ impl Flight {
         self.recovery.on_sent(sent, &self.ledger);
     }
 
+    /// What is outstanding went out once more.
+    pub(super) fn repeated(&mut self, range: Range<u64>) {
+        self.ledger.repeated(range);
+    }
+
     /// The sender would send more if there was more.
     pub(super) fn set_app_limited(&mut self) {
         self.ledger.set_app_limited();

@@ -1,7 +1,7 @@
-//! A sender in few bytes.
+//! A snapshot of a sender.
 //!
-//! Everything is kept, whatever the sender is doing, so that one that is woken goes on as if it had
-//! never been condensed. Only of its parameters is left out what it has in common with others: all
+//! Everything is kept, whatever the sender is doing, so that one that is restored goes on as if it had
+//! never been a snapshot. Only of its parameters is left out what it has in common with others: all
 //! but the sizes that follow from its connection's handshake and path, as a rule.
 
 use super::{Sender, SenderConfig};

@@ -55,7 +55,7 @@ impl Timers {
         }
     }
 
-    /// The parameters are the sender's, and are kept there while these are condensed.
+    /// The parameters are the sender's, and are kept in its snapshot.
     pub(super) fn restore(&mut self, config: RtoConfig) {
         self.rtt.set_config(config);
     }

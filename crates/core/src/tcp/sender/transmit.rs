@@ -86,6 +86,12 @@ impl Sender {
         })
     }
 
+    /// `range` of what is outstanding went out once more. Recovery and congestion control do not hear of it,
+    /// but no round trip is measured by it.
+    pub fn repeated(&mut self, range: Range<u64>) {
+        self.flight.repeated(range);
+    }
+
     /// New data, one segment of it, whatever the windows and the pacer say: the peer may have opened
     /// its window without our hearing of it. What it does not take is retransmitted when it has.
     pub fn transmit_regardless(&mut self, now: Instant) -> Option<Transmission> {

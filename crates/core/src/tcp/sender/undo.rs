@@ -1,6 +1,6 @@
 //! Undoing a reduction for which nothing had been lost.
 //!
-//! From each reduction on a [`UndoState`] gathers what was retransmitted since, and what the peer says
+//! From each reduction on an [`UndoState`] gathers what was retransmitted since, and what the peer says
 //! about it. There are two ways to learn that all of it was needless:
 //!
 //! - **Eifel** (RFC 3522): the acknowledgment that goes beyond the first retransmission echoes a
@@ -17,7 +17,7 @@
 //!
 //! A peer that lies about either can make us ignore losses that it has had, as one that
 //! acknowledges what it has not received. It cannot raise the window beyond what it was.
-//! Reports of congestion by ECN end the watch, and so does a loss that a probe has repaired.
+//! Reports of congestion by ECN end this, and so does a loss that a probe has repaired.
 
 use super::Ack;
 use crate::tcp::ledger::Ledger;
@@ -29,8 +29,8 @@ use std::ops::Range;
 
 /// What may still be undone.
 ///
-/// Invariant: a watch has heard of everything that was retransmitted since the reduction that it
-/// watches, as far as it was outstanding then, and it ends when that is known to have been needed,
+/// Invariant: the state covers everything that was retransmitted since the reduction that it
+/// is about, as far as it was outstanding then, and it ends when that is known to have been needed,
 /// when it was undone, or when no more can be learnt.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Undo {
@@ -136,7 +136,7 @@ impl Undo {
     }
 
     /// Takes an acknowledgment of `acked` new bytes that the ledger has taken, whereupon
-    /// `outstanding` is left. The reduction that it shows to be needless, whose watch ends.
+    /// `outstanding` is left. The reduction that it shows to be needless, whose state goes.
     pub(super) fn on_ack(
         &mut self,
         ack: &Ack<'_>,
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_watch_ends_when_no_report_can_come_any_more() {
+    fn a_state_goes_when_no_report_can_come_any_more() {
         let (mut undo, _) = retransmitted(false);
         assert_eq!(undo.on_ack(&ack(1001, &[], None), 1000, &(1001..1501)), None);
         assert!(undo.state.is_some(), "reports of what came last are on their way");

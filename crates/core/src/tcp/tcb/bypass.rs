@@ -1,4 +1,4 @@
-//! A peer that hears the host for which we stand by another way than through us.
+//! A peer that hears the host for which we stand on another path than through us.
 //!
 //! A gateway's leg speaks in another host's name. When the route of one direction changes, that
 //! host's own segments reach the peer directly, and the peer's segments show it (bharadwaj-2001,
@@ -89,7 +89,7 @@ impl Tcb {
         0
     }
 
-    /// Whether a segment begins behind all that we have ever promised: somebody else has
+    /// Whether a segment begins behind all that we have ever advertised: somebody else has
     /// acknowledged to its sender all that we have, and opened the window further.
     pub fn is_beyond_rcv_adv(&self, tcp: &TcpHeader) -> bool {
         let start = tcp.seq.offset_near(self.handshake.rcv_isn, self.receiver.rcv_nxt());
@@ -181,7 +181,7 @@ impl Tcb {
     }
 
     /// One segment of what is owed from offset `at` on, whatever the windows say: bytes that were sent
-    /// before go out once more without the sender's knowing, others as usual. The peer may have
+    /// before go out once more, which recovery and congestion control do not hear of, others as usual. The peer may have
     /// opened its window without our hearing of it; what it has no room for it drops. None if there
     /// are no more.
     pub fn transmit_blindly(&mut self, now: Instant, at: u64) -> Option<Outgoing> {
@@ -194,6 +194,7 @@ impl Tcb {
         if data.is_empty() {
             return None;
         }
+        self.sender.repeated(data.clone());
         let mut tcp = self.header(now, data.start);
         tcp.flags = tcp.flags | Flags::PSH;
         if data.end == self.sender.written() && nxt > data.end {

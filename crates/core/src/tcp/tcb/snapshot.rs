@@ -1,5 +1,5 @@
-//! A connection in few bytes, for as long as nothing happens to it: everything that it knows, so that
-//! what it does afterwards does not depend on whether, or when, it was condensed.
+//! A snapshot of a connection, for as long as nothing happens to it: everything that it knows, so that
+//! what it does afterwards does not depend on whether, or when, a snapshot was restored.
 
 use super::Tcb;
 use crate::snapshot::{Reader, Writer};

@@ -19,7 +19,7 @@
 //! - a receiver that reads slowly: while its window is closed nobody can send it anything;
 //! - a path that drops long packets, and says so by ICMP errors that may be lost: where the sender's segment is shorter than
 //!   any path carries ([`SHORT`]), and what is missing is longer than that, nobody must send it for [`DOUBTS`] times as long;
-//! - acknowledgments on another way: without one after each repetition nothing counts;
+//! - acknowledgments on another path: without one after each repetition nothing counts;
 //! - an answer to somebody else, whose retransmissions do not pass here: it begins with what came twice (RFC 2883, 4), and
 //!   that lies below y, not at S. Who sends that holds all that follows it. Without SACK its time shows it: an answer that
 //!   comes later than [`TIMELY`] behind the last S is no answer to that, and all that was counted may have been like it.

@@ -1,6 +1,7 @@
 //! The cases, a file for each family.
 
 mod alone;
+mod jitter;
 mod sharing;
 mod transfers;
 
@@ -13,6 +14,7 @@ use bentpipe_core::units::{Probability, Rate};
 /// All cases, in the order of the table. `long`: those, too, that take minutes.
 pub(super) fn all(long: bool) -> Vec<Case> {
     let mut cases = transfers::all(long);
+    cases.extend(jitter::all());
     cases.extend(alone::all());
     cases.extend(sharing::all());
     cases
@@ -124,6 +126,7 @@ mod tests {
         assert_eq!(count("one gateway"), 72);
         assert_eq!(count("bit errors"), 3);
         assert_eq!(count("LEO"), 3);
+        assert_eq!(count("delay varies"), 4);
         assert_eq!(count("1 GB"), 0);
         assert_eq!(all(true).len() - cases.len(), 2);
         let beside = if setup::bbr().is_some() { 8 } else { 4 };

@@ -118,7 +118,7 @@ macro_rules! controls {
                 }
             }
 
-            /// An instance as it was condensed.
+            /// An instance from its snapshot.
             pub(in crate::tcp) fn restore(
                 self,
                 from: &mut crate::snapshot::Reader<'_>,

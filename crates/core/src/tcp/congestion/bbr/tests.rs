@@ -13,6 +13,7 @@ const LINK: PathConfig = PathConfig {
     queue: 500_000.0,
     loss: 0,
     bucket: None,
+    jitter: None,
 };
 /// The same rate and a product of 100 segments, with enough queue for Startup.
 const MEDIUM: PathConfig = PathConfig { rtt: Duration::from_millis(100), queue: 150_000.0, ..LINK };

@@ -13,6 +13,7 @@ const LINK: PathConfig = PathConfig {
     queue: 500_000.0,
     loss: 0,
     bucket: None,
+    jitter: None,
 };
 
 fn flow(link: PathConfig) -> Flow<Bbr1> {

@@ -3,6 +3,7 @@
 //! a packet that leaves later stands for it, and a recovery ends when all of these have arrived.
 
 use super::{AckSample, Congestion, CongestionEvent, Delivery, Departed, Lost, PacingBasis, SMSS};
+use crate::tcp::congestion::filter::draw;
 use crate::tcp::delivery_rate::{DeliveryRate, Departure, Newest};
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
@@ -19,6 +20,8 @@ pub(crate) struct PathConfig {
     /// A token bucket of so many bytes, filled at `rate`, drops what exceeds it, and the line is
     /// ten times as fast.
     pub(crate) bucket: Option<f64>,
+    /// The path takes up to so much longer, drawn anew each span of the second length; order is kept.
+    pub(crate) jitter: Option<(Duration, Duration)>,
 }
 
 impl PathConfig {
@@ -29,6 +32,7 @@ impl PathConfig {
         queue: 100_000.0,
         loss: 0,
         bucket: None,
+        jitter: None,
     };
 }
 
@@ -195,7 +199,7 @@ impl<C: Congestion> Flow<C> {
 
     /// When the packet that leaves now is acknowledged.
     fn cross(&mut self) -> Option<Instant> {
-        let PathConfig { rate, rtt, queue, loss, bucket } = self.link;
+        let PathConfig { rate, rtt, queue, loss, bucket, jitter } = self.link;
         self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         if loss > 0 && (self.random >> 33).is_multiple_of(loss) {
             return None;
@@ -217,7 +221,12 @@ impl<C: Congestion> Flow<C> {
         self.longest = self.longest.max(waits);
         let line = Duration::from_secs_f64(SMSS as f64 / rate);
         self.line_free = self.line_free.max(self.now) + line;
-        Some(self.line_free + rtt)
+        let jitter = jitter.map_or(Duration::ZERO, |(max, span)| {
+            let number = self.line_free.as_nanos() / span.as_nanos() as u64;
+            max * (draw(Instant::ZERO, number) % 1000) as u32 / 1000
+        });
+        let last = self.under_way.iter().rev().find_map(|packet| packet.back_at);
+        Some((self.line_free + rtt + jitter).max(last.unwrap_or(Instant::ZERO)))
     }
 
     fn acknowledge(&mut self) {

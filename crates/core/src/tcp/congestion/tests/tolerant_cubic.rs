@@ -33,6 +33,18 @@ fn losses_without_a_queue_cost_what_they_lose() {
 }
 
 #[test]
+fn a_path_that_is_slower_at_times_is_no_queue() {
+    for (jitter, span) in [(120, 30), (120, 100), (120, 500), (60, 500), (60, 2000)] {
+        let jitter = Some((millis(jitter), millis(span)));
+        let link = PathConfig { rtt: millis(500), queue: 500_000.0, loss: 100, jitter, ..LINK };
+        let mut flow = tolerant(link);
+        flow.run_for(millis(8000));
+        let used = utilisation(&mut flow, 30);
+        assert!(used > 0.85, "{jitter:?}: {used}");
+    }
+}
+
+#[test]
 fn a_loss_in_slow_start_does_not_end_it() {
     let mut flow = tolerant(PathConfig { loss: 40, ..LINK });
     flow.run_until(|flow| flow.lost > 0);

@@ -22,7 +22,7 @@ fn a_segment_is_lost_by_bytes_or_by_ranges_above_it() {
     acknowledge(&mut sender, at(100), 0, &[1..2, 3..4, 5..6]);
     assert_eq!(drain(&mut sender, at(100)), [0]);
     // 2 and 4 have fewer than three above them; the pipe forbids all else.
-    assert_eq!(sender.in_flight(), (20 - 3) * SMSS, "20 less 3 sacked, 1 lost, 1 sent again");
+    assert_eq!(sender.in_flight(), (20 - 3) * SMSS, "20 less 3 sacked, 1 lost, 1 retransmitted");
 }
 
 #[test]
