@@ -1,13 +1,14 @@
 //! The folder of an experiment's results, which explains itself: tables, the scenario, and what
 //! each column means.
 
-use crate::cell::{self, Cell, Heading, Kind, Row};
+use crate::cell::{Cell, Heading, Kind, Row};
 use crate::execute::{Executed, LabError};
 use crate::packet_files;
 use crate::plan::PointEnd;
 use crate::readme::{self, Part};
+use crate::series_file;
 use crate::store::{Key, RunRecord, Store};
-use crate::summary::{PointSummary, SUMMARY, SummaryRow};
+use crate::summary::{PointSummary, SummaryTable};
 use crate::swept::Swept;
 use crate::table_file::{TableFile, write_error, write_text};
 use crate::tables::Table;
@@ -47,7 +48,7 @@ impl Results {
     /// As JSON; `docs/metrics.md` has the schema.
     pub fn json(&self) -> Value {
         json!({
-            "schema": 1,
+            "schema": 2,
             "version": env!("CARGO_PKG_VERSION"),
             "title": self.title,
             "points": self.points.iter().map(PointSummary::json).collect::<Vec<Value>>(),
@@ -107,14 +108,14 @@ impl Folder {
         let mut of_run = of_point.clone();
         of_run.push(Heading::new("run", Kind::Count, "", "run of the point, from 0"));
         let parts = Table::ALL.map(|table| Part::of(table, &of_run));
-        let summaries = Part {
-            name: "summary",
-            about: "one row a flow of a point, over its runs: what a figure with error bars needs",
-            headings: [&of_point[..], &cell::headings(SUMMARY)].concat(),
-        };
+        let summaries = SummaryTable::ALL.map(|table| Part {
+            name: table.name(),
+            about: table.about(),
+            headings: [&of_point[..], &table.headings()].concat(),
+        });
         let create = |part: &Part| TableFile::create(&self.path, part.name, &part.headings);
         let mut files = parts.iter().map(create).collect::<Result<Vec<_>, _>>()?;
-        let mut summary_file = create(&summaries)?;
+        let mut summary_files = summaries.iter().map(create).collect::<Result<Vec<_>, _>>()?;
         let mut points = Vec::new();
         let packets = self.path.join(PACKETS);
         let captures_fail = |source| write_error(&packets, source);
@@ -125,8 +126,10 @@ impl Folder {
             let mut begin = vec![Cell::Count(end.point as u64)];
             begin.extend(swept.cells(&point.values));
             let summary = summary(experiment, end, &runs);
-            for row in SummaryRow::of(&summary) {
-                summary_file.push([&begin[..], &cell::row(SUMMARY, &row)].concat())?;
+            for (file, table) in summary_files.iter_mut().zip(SummaryTable::ALL) {
+                for row in table.rows(&summary) {
+                    file.push([&begin[..], &row].concat())?;
+                }
             }
             points.push(summary);
             for (number, run) in runs {
@@ -141,11 +144,19 @@ impl Folder {
                         file.push([&begin[..], &row].concat())?;
                     }
                 }
+                if run.series.is_some() {
+                    let gone = || LabError::Gone { point: end.point, run: number };
+                    let path = store.series(Key::of(&point.canonical, number));
+                    for row in series_file::read(&path).map_err(|_| gone())? {
+                        let row = row.map_err(|_| gone())?;
+                        files[Table::Series as usize].push([&begin[..], &row].concat())?;
+                    }
+                }
             }
         }
-        let mut written = vec![&summaries];
-        summary_file.finish()?;
-        for (file, part) in files.into_iter().zip(&parts) {
+        let mut written = Vec::new();
+        let all = summary_files.into_iter().zip(&summaries);
+        for (file, part) in all.chain(files.into_iter().zip(&parts)) {
             if file.finish()? > 0 {
                 written.push(part);
             }
@@ -223,7 +234,9 @@ fn summary(experiment: &Experiment, end: PointEnd, runs: &[(u32, RunRecord)]) ->
 fn belongs(name: &str) -> bool {
     let path = Path::new(name);
     let ours = |stem: &str| {
-        stem == "summary" || stem == "scenario" || Table::ALL.iter().any(|t| t.name() == stem)
+        stem == "scenario"
+            || SummaryTable::ALL.iter().any(|table| table.name() == stem)
+            || Table::ALL.iter().any(|t| t.name() == stem)
     };
     let inside = path.components().all(|part| matches!(part, Component::Normal(_)));
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();

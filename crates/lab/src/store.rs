@@ -1,5 +1,5 @@
-//! Finished runs on disk, one small file each, known again by what they came from; beside it the
-//! captures of their packets, if the scenario wants them.
+//! Finished runs on disk, one small file each, known again by what they came from; beside it
+//! their time series and the captures of their packets, if the scenario wants them.
 //!
 //! A file's name is the SHA-256 digest of the version, the point's canonical text and the run's
 //! number; its content is guarded by another. Files appear whole or not at all: they are written
@@ -7,7 +7,9 @@
 //! short runs do: what a power cut leaves of one is found damaged, and that run is made again.
 
 use crate::cell::{Cell, Row};
+use crate::figures::{self, FLOW_FIGURES, Figure, GROUP_FIGURES, LINK_FIGURES, RUN_FIGURES};
 use crate::packet_files;
+use crate::series_file::SeriesMark;
 use crate::tables::{TABLES, Table};
 use bentpipe_sim::Outcome;
 use serde::{Deserialize, Serialize};
@@ -17,7 +19,7 @@ use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 /// To be raised when records, columns or their meanings change.
-const SCHEMA: u32 = 2;
+const SCHEMA: u32 = 3;
 
 /// What begins every file.
 const MAGIC: &[u8; 16] = b"bentpipe run  1\n";
@@ -61,49 +63,54 @@ impl Key {
 /// What is kept of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
-    /// Flows that are not background.
-    pub flows: Vec<FlowFigures>,
-    /// Jain's index of their goodputs.
-    pub fairness: Option<f64>,
-    /// Of the busiest direction of a link.
-    pub utilisation: Option<f64>,
+    /// What summaries need of the run.
+    pub(crate) run: Figures,
+    /// Of flows that are not background.
+    pub(crate) flows: Vec<Figures>,
+    /// Of directions of links.
+    pub(crate) links: Vec<Figures>,
+    /// Of groups of flows.
+    pub(crate) groups: Vec<Figures>,
     /// If packets were recorded: how long their files are together, in bytes.
     pub(crate) packets: Option<u64>,
-    /// The rows of each table.
+    /// If series were recorded: which file they are.
+    pub(crate) series: Option<SeriesMark>,
+    /// The rows of each table; those of series are in a file of their own.
     pub(crate) tables: [Vec<Row>; TABLES],
 }
 
-/// What summaries need of a flow.
+/// What summaries need of something.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct FlowFigures {
-    /// Its name.
-    pub name: String,
-    /// In bit/s.
-    pub goodput: f64,
-    /// Mean time of its transfers in seconds, if any was completed.
-    pub completion: Option<f64>,
-    /// Segments retransmitted.
-    pub retransmissions: u64,
-    /// Expiries of the retransmission timer.
-    pub timeouts: u64,
+pub(crate) struct Figures {
+    /// Its name: of a link with its ends.
+    pub(crate) name: Vec<String>,
+    /// Its figures, in their order.
+    pub(crate) values: Vec<Option<f64>>,
+}
+
+impl Figures {
+    fn of<R>(name: &[&String], known: &[Figure<R>], row: &R) -> Figures {
+        let name = name.iter().map(|name| (*name).clone()).collect();
+        Figures { name, values: figures::values(known, row) }
+    }
 }
 
 impl RunRecord {
     /// Of a run's outcome.
     pub fn new(outcome: &Outcome) -> RunRecord {
         let foreground = outcome.flows.iter().filter(|flow| !flow.background);
-        let figures = foreground.map(|flow| FlowFigures {
-            name: flow.name.clone(),
-            goodput: flow.goodput,
-            completion: flow.mean_completion.map(|time| time.as_nanos() as f64 / 1e9),
-            retransmissions: flow.tally.retransmissions,
-            timeouts: flow.tally.timeouts,
-        });
+        let flows = foreground.map(|flow| Figures::of(&[&flow.name], FLOW_FIGURES, flow));
+        let links = outcome.links.iter();
+        let links = links.map(|l| Figures::of(&[&l.name, &l.from, &l.to], LINK_FIGURES, l));
+        let groups = outcome.groups.iter();
+        let groups = groups.map(|group| Figures::of(&[&group.name], GROUP_FIGURES, group));
         RunRecord {
-            flows: figures.collect(),
-            fairness: outcome.run.fairness,
-            utilisation: outcome.run.utilisation,
+            run: Figures::of(&[], RUN_FIGURES, &outcome.run),
+            flows: flows.collect(),
+            links: links.collect(),
+            groups: groups.collect(),
             packets: None,
+            series: None,
             tables: Table::ALL.map(|table| table.rows(outcome)),
         }
     }
@@ -127,7 +134,8 @@ impl RunRecord {
 
     /// The goodputs that stopping rules go by.
     pub fn goodputs(&self) -> Vec<f64> {
-        self.flows.iter().map(|flow| flow.goodput).collect()
+        let goodput = |flow: &Figures| flow.values.first().copied().flatten().unwrap_or(0.0);
+        self.flows.iter().map(goodput).collect()
     }
 }
 
@@ -173,8 +181,13 @@ impl Store {
         self.folder.join(key.name() + ".packets")
     }
 
-    /// The run of this key, if it was stored. One whose captures are gone was not; they are not
-    /// read, but their length has to be right.
+    /// Where the series of the run of this key are.
+    pub(crate) fn series(&self, key: Key) -> PathBuf {
+        self.folder.join(key.name() + ".series")
+    }
+
+    /// The run of this key, if it was stored. One whose series or captures are gone was not; captures
+    /// are not read, but their length has to be right.
     ///
     /// # Errors
     /// [`Damaged`].
@@ -193,6 +206,17 @@ impl Store {
             return Err(damaged());
         }
         let record: RunRecord = postcard::from_bytes(payload).map_err(|_| damaged())?;
+        if let Some(mark) = record.series {
+            let path = self.series(key);
+            match mark.is_of(&path) {
+                Ok(None) => return Ok(None),
+                Ok(Some(true)) => {}
+                Ok(Some(false)) => return Err(Damaged::Content(path.display().to_string())),
+                Err(source) => {
+                    return Err(Damaged::Unreadable { path: path.display().to_string(), source });
+                }
+            }
+        }
         if record.packets.is_none() {
             return Ok(Some(record));
         }
@@ -226,21 +250,20 @@ mod tests {
     use super::*;
 
     fn record() -> RunRecord {
-        let flow = FlowFigures {
-            name: "main".to_owned(),
-            goodput: 0.1 + 0.2,
-            completion: None,
-            retransmissions: u64::MAX,
-            timeouts: 0,
+        let figures = |name: &str, values: &[Option<f64>]| Figures {
+            name: vec![name.to_owned()],
+            values: values.to_vec(),
         };
         let row = vec![Cell::None, Cell::Number(1.0 / 3.0), Cell::Text("x".to_owned())];
         let mut tables = [const { Vec::new() }; TABLES];
         tables[0].push(row);
         RunRecord {
-            flows: vec![flow],
-            fairness: Some(1.0),
-            utilisation: None,
+            run: figures("", &[Some(1.0), None]),
+            flows: vec![figures("main", &[Some(0.1 + 0.2), None])],
+            links: vec![figures("sat", &[])],
+            groups: Vec::new(),
             packets: None,
+            series: None,
             tables,
         }
     }

@@ -10,6 +10,7 @@
 //! The format's reference is `docs/scenario-format.md`; [`mod@reference`] has the same as data.
 #![forbid(unsafe_code)]
 
+mod chance;
 mod change;
 mod copies;
 mod distribution;
@@ -19,6 +20,7 @@ mod experiment;
 mod fault;
 mod flow;
 pub mod gateway;
+mod group;
 mod impairment;
 mod line;
 mod link;
@@ -49,6 +51,7 @@ pub use error::{Place, Problem, ScenarioError};
 pub use experiment::{Experiment, Point};
 pub use fault::{Fault, FaultKind};
 pub use flow::Flow;
+pub use group::Group;
 pub use impairment::Impairments;
 pub use link::{Direction, Link};
 pub use loss::Outages;

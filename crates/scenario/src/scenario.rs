@@ -8,6 +8,7 @@ use crate::experiment::Experiment;
 use crate::fault::{self, Fault, FaultKind};
 use crate::flow::{self, Flow};
 use crate::gateway;
+use crate::group::{self, Group};
 use crate::impairment;
 use crate::link::{self, Link};
 use crate::middlebox::{self, Middlebox};
@@ -42,6 +43,8 @@ pub struct Scenario {
     pub middleboxes: Vec<Middlebox>,
     /// Flows.
     pub flows: Vec<Flow>,
+    /// Groups of them.
+    pub groups: Vec<Group>,
     /// What breaks.
     pub faults: Vec<Fault>,
     /// Time series and captures.
@@ -88,7 +91,7 @@ impl Scenario {
 pub(crate) const SCENARIO: Section = Section {
     path: "the file",
     about: "A scenario file is TOML. Tables under `host`, `router`, `gateway`, `link`, `middlebox`, \
-            `flow` and `fault` are named by their author.",
+            `flow`, `group` and `fault` are named by their author.",
     fields: &[
         field("title", "a text", "", "one line, over tables and charts"),
         field("about", "a text", "", "what the experiment shows"),
@@ -101,6 +104,7 @@ pub(crate) const SCENARIO: Section = Section {
         field("link", "tables by name", "", "links"),
         field("middlebox", "tables by name", "", "remedies inside the network"),
         field("flow", "tables by name", "", "flows"),
+        field("group", "tables by name", "", "flows that results have figures of together"),
         field("fault", "tables by name", "", "what breaks"),
         field("numbers", "a table", "", "whole numbers that texts refer to"),
         field("record", "a table", "", "time series and captures"),
@@ -167,6 +171,7 @@ pub(crate) const SECTIONS: &[&Section] = &[
     &workload::PING,
     &crate::distribution::RANDOM,
     &crate::distribution::RANDOM_SIZE,
+    &group::GROUP,
     &fault::FAULT,
     &record::RECORD,
     &copies::COPIES,
@@ -202,6 +207,9 @@ pub(crate) fn read(context: &Context<'_>, document: &Table) -> Result<Scenario> 
     })?;
     let flows =
         each(&top, "flow", |name, node, table| flow(context, name, node, table, &parts, below))?;
+    let groups = each(&top, "group", |name, node, table| {
+        Group::read(&Reader::open(context, node, table, &[&group::GROUP])?, name, &names)
+    })?;
     if run.end == run::RunEnd::FlowsDone && flows.iter().all(|flow| flow.background) {
         let Value::Table(table) = &top.need_node("run")?.value else { unreachable!("just read") };
         let at = table.get("until").map_or(0, |until| until.at);
@@ -231,6 +239,7 @@ pub(crate) fn read(context: &Context<'_>, document: &Table) -> Result<Scenario> 
         links,
         middleboxes,
         flows,
+        groups,
         faults,
         record: Record::read(&record, &names)?,
     };

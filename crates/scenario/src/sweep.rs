@@ -155,8 +155,8 @@ fn error(context: &Context<'_>, at: usize, why: String) -> crate::ScenarioError 
 }
 
 /// Tables whose inner tables are named by the file's author.
-pub(crate) const NAMED: [&str; 7] =
-    ["host", "router", "gateway", "link", "middlebox", "flow", "fault"];
+pub(crate) const NAMED: [&str; 8] =
+    ["host", "router", "gateway", "link", "middlebox", "flow", "group", "fault"];
 
 /// Keys whose value may be a text that stands for a table, and the key that the text is there.
 const SHORT: [(&str, &str); 4] =
@@ -206,6 +206,9 @@ pub(crate) fn set(
     }
     let last = parts[parts.len() - 1];
     if parts.len() < 2 && last != "tcp" {
+        if let Some(example) = field_of(last, None) {
+            return Err(bad(format!("expected a field of one of them, such as `{example}`")));
+        }
         let known = document_keys();
         return Err(bad(format!(
             "expected a path such as `link.sat.delay` ({})",
@@ -214,10 +217,27 @@ pub(crate) fn set(
     }
     // The whole of a table that the author named must not be replaced by a value.
     if parts.len() == 2 && NAMED.contains(&parts[0]) {
-        return Err(bad("expected a field of it, such as `link.sat.delay`".to_owned()));
+        let example = field_of(parts[0], Some(last)).unwrap_or_default();
+        return Err(bad(format!("expected a field of it, such as `{example}`")));
     }
     table.set(last, at, value.clone());
     Ok(())
+}
+
+/// The path of a field that may be swept, of the table `name` of this kind.
+fn field_of(kind: &str, name: Option<&str>) -> Option<String> {
+    let (usual, field) = match kind {
+        "host" => ("server", "tcp"),
+        "router" => ("r1", "ecmp"),
+        "gateway" => ("g1", "split"),
+        "link" => ("sat", "delay"),
+        "middlebox" => ("h1", "kind"),
+        "flow" => ("main", "bytes"),
+        "group" => ("far", "flows"),
+        "fault" => ("f1", "at"),
+        _ => return None,
+    };
+    Some(format!("{kind}.{}.{field}", name.unwrap_or(usual)))
 }
 
 fn document_keys() -> impl Iterator<Item = &'static str> {

@@ -41,7 +41,7 @@ pub use narrow::Narrow;
 pub use node::{Middlebox, Node};
 pub use packet::{Body, Content, Datagram, Echo, Packet};
 pub use record::Outcome;
-pub use run::{RunError, run, run_captured};
+pub use run::{RunError, Sinks, run, run_into};
 pub use simulation::{Call, Net, Service, Simulation, Socket};
 pub use stream::{Notice, Stream};
 pub use world::{Endpoint, LineId, NodeId, World};

@@ -23,6 +23,8 @@ pub struct Simulation {
     net: Net,
     workloads: Vec<Option<Box<dyn Workload>>>,
     started: bool,
+    /// Over when all flows are that are not background.
+    ends_with_flows: bool,
     sequence: Option<SequenceLog>,
 }
 
@@ -323,9 +325,19 @@ impl Simulation {
         self.sequence = Some(log);
     }
 
-    /// What was taken down.
-    pub(crate) fn take_sequence(&mut self) -> Option<SequenceLog> {
-        self.sequence.take()
+    /// Takes down no more of them.
+    pub(crate) fn end_sequence(&mut self) {
+        self.sequence = None;
+    }
+
+    /// Whether it is over, from now on, in the moment in which all flows are that are not background.
+    pub(crate) fn end_with_flows(&mut self, ends: bool) {
+        self.ends_with_flows = ends;
+    }
+
+    /// Whether all flows are over that it waits for.
+    pub(crate) fn is_over(&self) -> bool {
+        self.ends_with_flows && self.net.records.all_done()
     }
 
     /// A workload, by its number.
@@ -333,7 +345,7 @@ impl Simulation {
         self.workloads[number].as_deref().expect("none is at work between two steps")
     }
 
-    /// Runs up to the moment `until`. False if nothing is left to happen.
+    /// Runs up to the moment `until`, or to its end. False if nothing is left to happen.
     pub fn run(&mut self, until: Instant) -> bool {
         if !self.started {
             self.started = true;
@@ -344,6 +356,9 @@ impl Simulation {
             self.notify();
         }
         loop {
+            if self.is_over() {
+                return false;
+            }
             let timer = self.net.timers.first().map(|&(at, ..)| at);
             // What the network does at a moment comes before what workloads do.
             if !self.net.world.step(timer.map_or(until, |at| at.min(until))) {

@@ -5,6 +5,8 @@ mod buffer_study;
 mod capture;
 mod closed_forms;
 mod concordance;
+mod counts;
+mod endings;
 mod faults;
 mod four_packet;
 mod gateways;

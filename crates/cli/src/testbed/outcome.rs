@@ -1,7 +1,7 @@
 //! What was measured, as the simulator's rows: the same columns, which mean the same. What cannot be
 //! measured is empty.
 
-use bentpipe_core::time::{Duration, Instant};
+use bentpipe_core::time::Instant;
 use bentpipe_lab::tables::Table;
 use bentpipe_lab::{Cell, RunRecord};
 use bentpipe_net::flows::{Counts, FlowResult, Played};
@@ -9,17 +9,24 @@ use bentpipe_net::network::DirectionReport;
 use bentpipe_scenario::{NodeIndex, Scenario};
 use bentpipe_sim::Outcome;
 use bentpipe_sim::record::{
-    FlowId, FlowRow, LinkRow, RunRow, Tally, Transfer, TransferRow, fairness,
+    Completions, FlowId, FlowRow, GroupRow, LinkRow, RunRow, Tally, Transfer, TransferRow,
+    fairness, goodput, most_goodputs,
 };
 use serde_json::Value;
 
-/// Columns that nobody can fill: the kernel does not count recoveries, and there is no simulator.
-const EMPTY: [(Table, &str); 4] = [
-    (Table::Results, "recoveries"),
-    (Table::Runs, "recoveries"),
-    (Table::Runs, "packets"),
-    (Table::Runs, "digest"),
+/// Columns of flows and runs that nobody can fill: the kernel does not count these.
+const UNCOUNTED: [&str; 8] = [
+    "recoveries",
+    "probes",
+    "fin_retransmissions",
+    "needless_retransmissions",
+    "fin_timeouts",
+    "window_reductions",
+    "first_recovery_s",
+    "first_recovery_reductions",
 ];
+/// Those of runs: there is no simulator.
+const UNSIMULATED: [&str; 2] = ["packets", "digest"];
 
 /// What a run has given.
 pub(super) struct Measured {
@@ -33,20 +40,28 @@ pub(super) struct Measured {
 /// The record of run `run` of `scenario`.
 pub(super) fn record(scenario: &Scenario, run: u64, measured: &Measured) -> RunRecord {
     let Played { measured: span, flows } = &measured.played;
-    let rows: Vec<FlowRow> =
-        flows.iter().map(|(flow, counts)| flow_row(flow, counts, *span)).collect();
-    let links = link_rows(scenario, &measured.links, span.1.saturating_since(span.0));
+    let max = most_goodputs(scenario).into_iter().chain(std::iter::repeat(None));
+    let rows: Vec<FlowRow> = flows
+        .iter()
+        .zip(max)
+        .map(|((flow, counts), max)| flow_row(flow, counts, *span, max))
+        .collect();
+    let links = link_rows(scenario, &measured.links, *span);
     let foreground: Vec<&FlowRow> = rows.iter().filter(|row| !row.background).collect();
     let goodputs: Vec<f64> = foreground.iter().map(|row| row.goodput).collect();
+    let tally = Tally::total(foreground.iter().map(|row| &row.tally));
+    let lives = flows.iter().filter(|(flow, _)| !flow.background && flow.started.is_some());
+    let life = lives.map(|(flow, _)| life(flow, *span));
+    let life = life.reduce(|(a, b), (c, d)| (a.min(c), b.max(d))).unwrap_or(*span);
     let run_row = RunRow {
         seed: scenario.seeds(run).run(),
         end: span.1.saturating_since(Instant::ZERO),
-        goodput: goodputs.iter().sum(),
+        goodput: goodput(tally.delivered, life),
         fairness: fairness(&goodputs),
         utilisation: links.iter().filter_map(LinkRow::utilisation).reduce(f64::max),
         dropped: links.iter().map(|link| link.counters.dropped.packets).sum(),
         lost: links.iter().map(|link| link.counters.lost.packets).sum(),
-        tally: total(&foreground),
+        tally,
         packets: 0,
         digest: 0,
     };
@@ -64,16 +79,22 @@ pub(super) fn record(scenario: &Scenario, run: u64, measured: &Measured) -> RunR
         }));
     }
     transfers.sort_by_key(|row| row.transfer.started);
+    let groups = GroupRow::all(scenario, &rows);
     let mut record = RunRecord::new(&Outcome {
         run: run_row,
         flows: rows,
         transfers,
         links,
         gateways: Vec::new(),
+        groups,
         series: Vec::new(),
     });
-    for (table, column) in EMPTY {
-        record.clear(table, column);
+    for column in UNCOUNTED {
+        record.clear(Table::Results, column);
+        record.clear(Table::Runs, column);
+    }
+    for column in UNSIMULATED {
+        record.clear(Table::Runs, column);
     }
     let tcp = || flows.iter().filter(|(_, counts)| counts.segments > 0);
     if tcp().any(|(_, counts)| counts.timeouts.is_none()) {
@@ -96,29 +117,28 @@ fn tally(counts: &Counts) -> Tally {
         retransmissions: counts.retransmissions,
         retransmitted_bytes: counts.retransmitted_bytes,
         timeouts: counts.timeouts.unwrap_or(0),
-        recoveries: 0,
         min_rtt: counts.min_rtt,
         srtt: counts.srtt,
+        ..Tally::default()
     }
 }
 
-fn total(rows: &[&FlowRow]) -> Tally {
-    rows.iter().fold(Tally::default(), |sum, row| Tally {
-        delivered: sum.delivered + row.tally.delivered,
-        datagrams: sum.datagrams + row.tally.datagrams,
-        arrived: sum.arrived + row.tally.arrived,
-        segments: sum.segments + row.tally.segments,
-        retransmissions: sum.retransmissions + row.tally.retransmissions,
-        retransmitted_bytes: sum.retransmitted_bytes + row.tally.retransmitted_bytes,
-        timeouts: sum.timeouts + row.tally.timeouts,
-        ..sum
-    })
+/// The part of the measured time in which a flow lived.
+fn life(flow: &FlowResult, (from, to): (Instant, Instant)) -> (Instant, Instant) {
+    let begin = flow.started.map_or(from, |started| started.max(from));
+    (begin, flow.finished.map_or(to, |finished| finished.min(to)))
 }
 
-fn flow_row(flow: &FlowResult, counts: &Counts, measured: (Instant, Instant)) -> FlowRow {
-    let begin = flow.started.map_or(measured.0, |started| started.max(measured.0));
-    let end = flow.finished.map_or(measured.1, |finished| finished.min(measured.1));
-    let span = end.saturating_since(begin).as_secs_f64();
+/// `max`: the most goodput that its path can carry, in bit/s.
+fn flow_row(
+    flow: &FlowResult,
+    counts: &Counts,
+    measured: (Instant, Instant),
+    max: Option<f64>,
+) -> FlowRow {
+    let goodput = goodput(counts.delivered, life(flow, measured));
+    let ended = flow.transfers.iter().filter_map(|one| Some((one.started, one.completed?)));
+    let times = ended.map(|(started, completed)| completed.saturating_since(started));
     let completed = u32::try_from(flow.completed).unwrap_or(u32::MAX);
     FlowRow {
         name: flow.name.clone(),
@@ -126,18 +146,20 @@ fn flow_row(flow: &FlowResult, counts: &Counts, measured: (Instant, Instant)) ->
         started: flow.started,
         finished: flow.finished,
         tally: tally(counts),
-        goodput: if span > 0.0 { counts.delivered as f64 * 8.0 / span } else { 0.0 },
+        goodput,
         connections: flow.connections,
         begun: flow.begun,
         completed: flow.completed,
         mean_completion: (completed > 0).then(|| flow.took / completed),
+        completions: Completions::of(times.collect()),
+        efficiency: max.map(|max| goodput / max),
     }
 }
 
 fn link_rows(
     scenario: &Scenario,
     reports: &[[DirectionReport; 2]],
-    span: Duration,
+    measured: (Instant, Instant),
 ) -> Vec<LinkRow> {
     let mut rows = Vec::new();
     for (link, reports) in scenario.links.iter().zip(reports) {
@@ -149,8 +171,10 @@ fn link_rows(
                 from: name(from),
                 to: name(to),
                 counters: report.counters(),
-                capacity: rate.map(|rate| rate.at(Instant::ZERO).bytes_in(span) as f64),
+                measured: measured.1.saturating_since(measured.0),
+                capacity: rate.map(|rate| rate.bytes_between(measured.0, measured.1)),
                 mean_queue: report.mean_queue,
+                lengths: None,
                 longest_queue: report.longest_queue.into(),
             });
         }
@@ -203,6 +227,7 @@ fn gateway_cells(name: &str, before: &Value, after: &Value) -> Vec<(&'static str
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bentpipe_core::time::Duration;
     use bentpipe_lab::tables::GATEWAYS;
     use serde_json::json;
 
@@ -233,7 +258,7 @@ mod tests {
         };
         let counts = Counts { delivered: 1000, ..Counts::default() };
         let measured = (Instant::from_millis(1000), Instant::from_millis(9000));
-        let row = flow_row(&flow, &counts, measured);
+        let row = flow_row(&flow, &counts, measured, None);
         assert_eq!(row.goodput, 4000.0);
         assert_eq!(row.mean_completion, Some(Duration::from_millis(2500)));
     }

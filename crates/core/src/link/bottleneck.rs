@@ -5,7 +5,7 @@
 
 use super::schedule::Varying;
 use super::serialiser::Serialiser;
-use super::{Count, Element, Framing, LinkPacket, Occupancy, Transmission};
+use super::{Count, Element, Framing, Lengths, LinkPacket, Occupancy, Transmission};
 use crate::time::Instant;
 use crate::units::Rate;
 
@@ -58,6 +58,8 @@ pub struct Bottleneck<P, Q> {
     /// When the packet being sent will have left; `None` when the line is idle.
     ends: Option<Instant>,
     occupancy: Occupancy,
+    /// Of a line with a rate: without, nothing waits.
+    lengths: Lengths,
     /// Packets that are superseded do not wait any longer.
     filters: bool,
     framing: Framing,
@@ -78,6 +80,7 @@ impl<P: LinkPacket, Q: Queue<P>> Bottleneck<P, Q> {
             framed: 0,
             ends: None,
             occupancy: Occupancy::default(),
+            lengths: Lengths::default(),
             filters: false,
             framing: Framing::NONE,
             gated: false,
@@ -138,6 +141,21 @@ impl<P: LinkPacket, Q: Queue<P>> Bottleneck<P, Q> {
         self.occupancy
     }
 
+    /// For how long it has had which length, up to the last event; nothing of a line without a rate.
+    pub fn lengths(&self) -> &Lengths {
+        &self.lengths
+    }
+
+    /// The queue may have changed at `now`.
+    #[inline]
+    fn note_held(&mut self, now: Instant) {
+        let held = self.queue.held();
+        self.occupancy.set(now, held);
+        if self.line.is_some() {
+            self.lengths.set(now, held.packets);
+        }
+    }
+
     /// Packets and bytes that the queue has dropped, or that did not get the medium.
     pub fn dropped(&self) -> Count {
         self.queue.dropped() + self.given_up
@@ -164,7 +182,7 @@ impl<P: LinkPacket, Q: Queue<P>> Bottleneck<P, Q> {
         } else {
             self.start(ended);
         }
-        self.occupancy.set(ended, self.queue.held());
+        self.note_held(ended);
         Some((sent, packet))
     }
 
@@ -195,7 +213,7 @@ impl<P: LinkPacket, Q: Queue<P>> Element<P> for Bottleneck<P, Q> {
         if self.filters {
             // What is being sent goes on.
             self.queue.drop_superseded(&packet, usize::from(self.ends.is_some()));
-            self.occupancy.set(now, self.queue.held());
+            self.note_held(now);
         }
         let urgent = packet.urgent();
         if self.queue.enqueue(now, packet).is_ok() {
@@ -205,7 +223,7 @@ impl<P: LinkPacket, Q: Queue<P>> Element<P> for Bottleneck<P, Q> {
             if self.ends.is_none() && !self.gated {
                 self.begin(now);
             }
-            self.occupancy.set(now, self.queue.held());
+            self.note_held(now);
         }
     }
 

@@ -106,6 +106,7 @@ pub struct Receiver {
     /// What lies below is acknowledged at once: division begins here.
     divide_from: u64,
     duplicate_bytes: u64,
+    needless_segments: u64,
 }
 
 impl Receiver {
@@ -131,6 +132,7 @@ impl Receiver {
             relayed_ack: 0,
             divide_from: start,
             duplicate_bytes: 0,
+            needless_segments: 0,
         }
     }
 
@@ -186,6 +188,11 @@ impl Receiver {
     /// Bytes that came more than once.
     pub fn duplicate_bytes(&self) -> u64 {
         self.duplicate_bytes
+    }
+
+    /// Segments of data of which every byte had come before.
+    pub fn needless_segments(&self) -> u64 {
+        self.needless_segments
     }
 
     /// Whether the FIN and all before it have arrived.
