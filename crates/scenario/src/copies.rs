@@ -189,7 +189,7 @@ impl Place<'_> {
                 let why = format!("{} values for {count} copies", list.len());
                 return Err(self.context.value_error(each, why));
             }
-            Value::Table(_) => sweep::spread(self.context, each, many)?,
+            Value::Table(_) => crate::range::spread(self.context, each, many)?,
             _ => return Err(self.context.type_error(each, "a list, or a range { from, to }")),
         };
         let own = usize::try_from(n - 1).unwrap_or(usize::MAX);

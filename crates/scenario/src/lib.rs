@@ -33,6 +33,7 @@ pub mod orbit;
 mod profile;
 mod queue;
 mod random;
+mod range;
 mod reader;
 mod record;
 pub mod reference;

@@ -18,9 +18,7 @@ use crate::node::{self, Node, NodeKind};
 use crate::random::Seeds;
 use crate::reader::{Context, Reader, Result, Section, field};
 use crate::record::{self, Record};
-use crate::repeat;
 use crate::run::{self, Run};
-use crate::sweep;
 use crate::tcp::TcpLayer;
 use crate::workload;
 use bentpipe_core::tcp::connection::ConnectionConfig;
@@ -112,73 +110,6 @@ pub(crate) const SCENARIO: Section = Section {
     ],
     example: "",
 };
-
-/// All sections, in the order of the reference.
-pub(crate) const SECTIONS: &[&Section] = &[
-    &SCENARIO,
-    &run::RUN,
-    &repeat::REPEAT,
-    &node::HOST,
-    &node::ROUTER,
-    &node::GATEWAY,
-    &gateway::TABLES,
-    &gateway::SATELLITE,
-    &gateway::LEG,
-    &gateway::LEG_TCP,
-    &gateway::SPLITTING,
-    &gateway::LIMITS,
-    &gateway::POLICY,
-    &gateway::RULE,
-    &gateway::FILE,
-    &gateway::INTERFACES,
-    &gateway::DRAIN,
-    &gateway::REJECT_QUIC,
-    &gateway::METRICS,
-    &gateway::LOG,
-    &link::LINK,
-    &link::DIRECTION,
-    &impairment::IMPAIRMENTS,
-    &impairment::MEDIUM,
-    &crate::queue::DROP_TAIL,
-    &crate::queue::RED,
-    &crate::queue::CODEL,
-    &crate::queue::FQ_CODEL,
-    &crate::queue::PIE,
-    &crate::queue::POLICER,
-    &crate::loss::GILBERT_ELLIOTT,
-    &crate::loss::OUTAGE,
-    &crate::loss::RANDOM_OUTAGES,
-    &crate::orbit::GEO,
-    &crate::orbit::WALKER,
-    &middlebox::MIDDLEBOX,
-    &middlebox::ACK_SPACER,
-    &middlebox::ACK_FILTER,
-    &middlebox::ACK_DECIMATOR,
-    &middlebox::SNOOP,
-    &middlebox::SPOOF,
-    &middlebox::WEB_CACHE,
-    &flow::FLOW,
-    &workload::BULK,
-    &workload::REQUEST_RESPONSE,
-    &workload::HTTP,
-    &workload::HTTP2,
-    &crate::web::PAGE,
-    &workload::TELNET,
-    &workload::LOAD,
-    &workload::WEB,
-    &workload::POISSON,
-    &workload::UDP,
-    &workload::PING,
-    &crate::distribution::RANDOM,
-    &crate::distribution::RANDOM_SIZE,
-    &group::GROUP,
-    &fault::FAULT,
-    &record::RECORD,
-    &copies::COPIES,
-    &copies::NUMBERS,
-    &sweep::SWEEP,
-    &sweep::RANGE,
-];
 
 static EMPTY: Table = Table { entries: Vec::new() };
 

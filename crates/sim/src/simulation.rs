@@ -1,7 +1,11 @@
 //! A world and the workloads that use it.
 
+mod call;
 mod waiting;
 
+pub use call::{Call, Service, Socket};
+
+use self::call::SERVICE_PORTS;
 use crate::barrier::Barriers;
 use crate::capture::Name;
 use crate::host::SessionKey;
@@ -11,11 +15,10 @@ use crate::record::{Records, SequenceLog};
 use crate::stream::Stream;
 use crate::workload::Workload;
 use crate::world::{Endpoint, NodeId, World};
-use bentpipe_core::tcp::connection::{ConnectionConfig, Opening};
+use bentpipe_core::tcp::connection::Opening;
 use bentpipe_core::time::Instant;
 use std::collections::{BTreeMap, BTreeSet};
 use std::iter;
-use std::ops::RangeInclusive;
 
 /// A world, workloads that open its connections, and their clock.
 #[derive(Debug, Default)]
@@ -54,56 +57,6 @@ pub struct Net {
 /// The first port that connections are called from, and how many there are (RFC 6056, 3.2).
 const FIRST_PORT: u16 = 1024;
 const PORTS: u64 = 64_512;
-/// How many ports a service has: one, and those that stand for other servers' addresses.
-const SERVICE_PORTS: u16 = 1000;
-
-/// What is called: which ports.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Service {
-    /// The Web: port 80 and on. Web caches take its connections.
-    Web,
-    /// All else: port 5001 and on.
-    Other,
-}
-
-impl Service {
-    /// Its ports.
-    pub fn ports(self) -> RangeInclusive<u16> {
-        let first = match self {
-            Service::Web => 80,
-            Service::Other => 5001,
-        };
-        first..=first + (SERVICE_PORTS - 1)
-    }
-}
-
-/// A connection to be opened. Of each pair, the caller's comes first.
-#[derive(Debug, Clone, Copy)]
-pub struct Call {
-    /// The host that calls.
-    pub from: NodeId,
-    /// The host that is called.
-    pub to: NodeId,
-    /// For what.
-    pub service: Service,
-    /// TCP at both.
-    pub tcp: [ConnectionConfig; 2],
-    /// The marks of both ends' notices.
-    pub tags: [u64; 2],
-    /// What the caller sends at once: with its SYN if both speak T/TCP.
-    pub send: u64,
-    /// The caller closes behind that.
-    pub close: bool,
-}
-
-/// A way of datagrams from one host to another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Socket {
-    to: NodeId,
-    dst_port: u16,
-    src_port: u16,
-    from: NodeId,
-}
 
 impl Net {
     /// The time.
