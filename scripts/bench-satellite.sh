@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # The table of `bentpipe bench satellite`, live: nginx and curl on real Linux hosts in network namespaces, over
 # `bentpipe link` at 8 Mbit/s and 500 ms with one bandwidth-delay product of queue. All columns of a row
-# run at the same time, each in namespaces of its own. Seconds, the mean of the rounds; a download that takes
+# run at the same time, each in namespaces of its own. Seconds, the mean of the rounds; a transfer that takes
 # longer than the patience is given up, and counts as that long (">").
 #
 # Usage: bench-satellite.sh BENTPIPE [-n ROUNDS] [-c CASES] [-t SECONDS] [-p PEPSAL]
-#   -n  downloads of each file (3)
-#   -c  only cases that match this pattern: '10 MB', 'one gateway', 'loss 1%' (all)
-#   -t  patience with one download (90)
+#   -n  transfers of each file (3)
+#   -c  only cases that match this pattern: '10 MB', 'one gateway', 'upload', 'loss 1%' (all)
+#   -t  patience with one transfer (90)
 #   -p  a source tree of PEPsal: it is built in a temporary folder, and gets a column with BBR
 # The exit status is 1 if a byte was wrong.
-# Needs root, and nginx, curl and nftables (scripts/install-packages.sh). The whole table takes half an hour.
+# Needs root, and nginx, curl and nftables (scripts/install-packages.sh). The whole table takes three quarters of an hour.
 set -euo pipefail
 
 usage() { sed -n '2,/^set/{/^#/s/^# \{0,1\}//p}' "$0"; }
@@ -104,7 +104,7 @@ build() { # COLUMN CONTROL
     ip -n "$run-$column-g2" route add default via 10.94.3.2 congctl "$control"
     ip -n "$run-$column-sat" route add 10.94.1.0/24 via 10.94.2.1
     ip -n "$run-$column-sat" route add 10.94.4.0/24 via 10.94.3.1
-    mkdir "$files/$column"
+    mkdir -p "$files/$column/put"
     cat >"$files/$column/nginx.conf" <<EOF
 daemon off; master_process off; user root; pid $files/$column/pid; error_log stderr;
 events { worker_connections 64; }
@@ -112,7 +112,10 @@ http {
     access_log off; sendfile on; root $files/site;
     client_body_temp_path $files/$column/a; proxy_temp_path $files/$column/b; fastcgi_temp_path $files/$column/c;
     uwsgi_temp_path $files/$column/d; scgi_temp_path $files/$column/e;
-    server { listen 80; }
+    server {
+        listen 80;
+        location /put/ { root $files/$column; dav_methods PUT; client_max_body_size 100m; }
+    }
 }
 EOF
     in_space "$column" server nginx -p "$files/$column" -e stderr -c "$files/$column/nginx.conf" \
@@ -148,18 +151,25 @@ EOF
 }
 
 # All rounds of one column of one row: a line of seconds for each round.
-download() { # COLUMN BYTES LOSS
-    local column=$1 bytes=$2 loss=$3 link
+transfer() { # COLUMN BYTES LOSS download|upload
+    local column=$1 bytes=$2 loss=$3 way=$4 link got=$files/$1/got
     # Not by the function: what is killed is to be the emulator, not a shell around it.
     ip netns exec "$run-$column-sat" "$bentpipe" link --between ground1,ground2 --rate 8Mbit/s --delay 250ms \
         --queue 517500 --loss "$loss" --seed 2 >"$files/$column/link" 2>&1 &
     link=$!
     wait_for "$files/$column/link" "bentpipe link: ready"
+    local arguments=(--output "$got" "http://10.94.4.2/$bytes")
+    if [[ $way == upload ]]; then
+        got=$files/$column/put/got
+        # Without asking first whether it is welcome: that would be a round trip more.
+        arguments=(--header 'Expect:' --upload-file "$files/site/$bytes" http://10.94.4.2/put/got)
+    fi
     for _ in $(seq "$rounds"); do
-        in_space "$column" client curl --silent --noproxy '*' --max-time "$patience" --output "$files/$column/got" \
-            --write-out '%{time_total}\n' "http://10.94.4.2/$bytes" >>"$files/$column/seconds" || true
-        # What was given up must at least be the beginning.
-        cmp -s -n "$(stat -c %s "$files/$column/got")" "$files/$column/got" "$files/site/$bytes" ||
+        rm -f "$got"
+        in_space "$column" client curl --silent --noproxy '*' --max-time "$patience" --write-out '%{time_total}\n' \
+            "${arguments[@]}" >>"$files/$column/seconds" || true
+        # What was given up must at least be the beginning, as far as it is there.
+        [[ ! -e $got ]] || cmp -s -n "$(stat -c %s "$got")" "$got" "$files/site/$bytes" ||
             echo "wrong" >>"$files/$column/seconds"
         # The connection's end also crosses the emulated link: without it the satellite is a plain router.
         sleep 3
@@ -176,18 +186,18 @@ mean() { # COLUMN
         "$files/$1/seconds"
 }
 
-row() { # NAME BYTES LOSS COLUMN...
-    local name=$1 bytes=$2 loss=$3 column
-    shift 3
+row() { # NAME BYTES LOSS download|upload COLUMN...
+    local name=$1 bytes=$2 loss=$3 way=$4 column
+    shift 4
     [[ -z $cases ]] || grep -q -- "$cases" <<<"$name" || return 0
     local jobs=()
     for column in "$@"; do
         : >"$files/$column/seconds"
-        download "$column" "$bytes" "$loss" &
+        transfer "$column" "$bytes" "$loss" "$way" &
         jobs+=($!)
     done
     wait "${jobs[@]}"
-    printf '%-30s' "$name"
+    printf '%-38s' "$name"
     for column in "$@"; do
         printf ' %12s' "$(mean "$column")"
         ! grep -q wrong "$files/$column/seconds" || status=1
@@ -196,7 +206,7 @@ row() { # NAME BYTES LOSS COLUMN...
 }
 
 heading() { # WIDTH COLUMN...
-    printf '%-30s' "$1"
+    printf '%-38s' "$1"
     shift
     for column in "$@"; do printf ' %12s' "$column"; done
     printf '\n'
@@ -215,11 +225,11 @@ heading 'seconds' "${columns[@]}"
 for size in 10:KB 100:KB 1:MB 10:MB; do
     bytes=$((${size%:*} * 1000))
     [[ $size == *KB ]] || bytes=$((bytes * 1000))
-    row "${size%:*} ${size#*:} without loss" "$bytes" 0 "${columns[@]}"
+    row "${size%:*} ${size#*:} without loss" "$bytes" 0 download "${columns[@]}"
 done
 for size in 2 10; do
     for loss in "${losses[@]}"; do
-        row "$size MB, packet loss $loss" $((size * 1000000)) "$loss" "${columns[@]}"
+        row "$size MB, packet loss $loss" $((size * 1000000)) "$loss" download "${columns[@]}"
     done
 done
 
@@ -230,11 +240,13 @@ build server-rate cubic && gateway server-rate g2 known
 build client-rate cubic && gateway client-rate g1 known
 echo
 heading 'one gateway, at the end of the' "${columns[@]}"
-for size in 100:KB 1:MB 10:MB; do
-    bytes=$((${size%:*} * 1000))
-    [[ $size == *KB ]] || bytes=$((bytes * 1000))
-    for loss in 0% 0.1% 1%; do
-        row "one gateway, ${size%:*} ${size#*:}, loss $loss" "$bytes" "${loss}" "${columns[@]}"
+for way in download upload; do
+    for size in 100:KB 1:MB 10:MB; do
+        bytes=$((${size%:*} * 1000))
+        [[ $size == *KB ]] || bytes=$((bytes * 1000))
+        for loss in 0% 0.1% 1%; do
+            row "one gateway, $way, ${size%:*} ${size#*:}, loss $loss" "$bytes" "$loss" "$way" "${columns[@]}"
+        done
     done
 done
 exit "$status"

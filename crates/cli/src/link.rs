@@ -1,10 +1,10 @@
 //! `bentpipe link`: the live link emulator.
 
 use bentpipe_core::link::{
-    Count, Counters, Line, LinkConfig, LinkTextError, LossKind, Outages, QueueKind,
+    Count, Counters, Framing, Line, LinkConfig, LinkTextError, LossKind, Outages, QueueKind,
 };
 use bentpipe_core::time::Duration;
-use bentpipe_core::units::{Probability, Rate, parse_duration};
+use bentpipe_core::units::{Bytes, Probability, Rate, parse_duration};
 use bentpipe_net::divert::{Divert, DivertConfig, DivertError, Side};
 use bentpipe_net::emulator::{Emulator, Exit, LinkSummary};
 use bentpipe_net::netns_command::{NetnsCommand, NetnsCommandError};
@@ -28,7 +28,7 @@ use std::process::ExitCode;
 /// its exit code on. Inside, 198.18.N.1 (on the route out) is this host; a name server on a
 /// loopback address of this host cannot be reached.
 ///
-/// The rate counts IP packet lengths: the link adds no framing of its own.
+/// The rate counts IP packet lengths, and what --overhead adds to each.
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -58,9 +58,12 @@ pub(crate) struct Arguments {
     /// One-way propagation delay: 250ms
     #[arg(long, value_parser = parse_duration)]
     delay: Duration,
+    /// What the link layer adds to each packet on the line: 38B with Ethernet
+    #[arg(long, value_name = "BYTES", default_value = "0B")]
+    overhead: Bytes,
     /// Queue before the bottleneck: 500KB, 64KiB, 345packets, 0.5bdp (of rate × 2 × delay, and at least 15KB);
     /// red:limit=50packets,min-threshold=5,max-threshold=15; codel:target=5ms,interval=100ms;
-    /// policer:rate=8Mbit/s,burst=30KB. A limit alone is that of a drop-tail queue
+    /// fq-codel:target=5ms,interval=100ms; pie:target=15ms; policer:rate=8Mbit/s,burst=30KB. A limit alone is that of a drop-tail queue
     #[arg(long, default_value = "1bdp")]
     queue: String,
     /// Probability that a packet is lost: 0.01, 1%, 1e-4. Or loss in bursts, after Gilbert and
@@ -180,6 +183,7 @@ impl Arguments {
         let queue = QueueKind::of_text(&self.queue, Some(line), None)?;
         let config = |seed| LinkConfig {
             rate: Some(self.rate.into()),
+            framing: Framing { overhead: self.overhead, ..Framing::NONE },
             delay: self.delay.into(),
             queue,
             packet_loss: self.loss.clone(),

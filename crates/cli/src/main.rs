@@ -7,6 +7,7 @@ mod gateway;
 mod link;
 mod presets;
 mod sim;
+mod testbed;
 
 use clap::{Parser, Subcommand};
 use std::io::IsTerminal;
@@ -35,6 +36,8 @@ enum Command {
     Presets(presets::Arguments),
     /// Run an experiment in virtual time
     Sim(sim::Arguments),
+    /// Run an experiment on Linux's own TCP, in network namespaces
+    Testbed(testbed::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -65,6 +68,7 @@ fn main() -> ExitCode {
         Command::Link(arguments) => link::run(&arguments).map_err(Into::into),
         Command::Presets(arguments) => presets::run(&arguments).map_err(Into::into),
         Command::Sim(arguments) => sim::run(&arguments).map_err(Into::into),
+        Command::Testbed(arguments) => testbed::run(&arguments).map_err(Into::into),
     };
     result.unwrap_or_else(|error| {
         eprintln!("bentpipe: {error}");

@@ -112,7 +112,7 @@ fn json_has_every_figure() {
     let place = place();
     let value = json(place.path(), &["small.toml", "--json", "--quiet", "--runs", "3"]);
     let points = value["points"].as_array().unwrap();
-    assert_eq!((points.len(), &value["schema"]), (2, &Value::from(1)));
+    assert_eq!((points.len(), &value["schema"]), (2, &Value::from(2)));
     let point = &points[1];
     assert_eq!((&point["runs"], &point["failed"]), (&Value::from(3), &Value::from(0)));
     assert_eq!(
@@ -162,6 +162,19 @@ fn check_runs_nothing() {
     let value = json(place.path(), &["check", "six-round-trips", "--json"]);
     assert_eq!(value["runs"]["max"], 50);
     assert!(!place.path().join("results").exists());
+}
+
+#[test]
+fn what_is_not_random_is_run_once_and_said_so() {
+    let place = place();
+    let set = ["small.toml", "--runs", "30", "--set", "link.sat.loss=0"];
+    let text = prints(place.path(), &set);
+    let said =
+        "nothing in it is random: each point was run once, as all runs would be the same\n2 runs; ";
+    assert!(text.contains(said), "{text}");
+    let check = ["check", "small.toml", "--set", "link.sat.loss=0"];
+    let text = prints(place.path(), &check);
+    assert!(text.contains("\nnothing in it is random: each point is run once\n"), "{text}");
 }
 
 #[test]

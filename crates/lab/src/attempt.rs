@@ -2,18 +2,14 @@
 
 use crate::packet_files::PacketFiles;
 use crate::panics::caught;
+use crate::series_file::SeriesFile;
 use crate::store::{Key, RunRecord, Store};
 use bentpipe_scenario::{Point, Scenario};
-use bentpipe_sim::{Outcome, PacketSink, RunError};
+use bentpipe_sim::{Outcome, RunError, Sinks};
 use std::io;
 
 /// How a run is made: [`simulate`], or what stands in for it in tests.
-pub(crate) type Simulate<'a> = dyn Fn(
-        &Scenario,
-        u64,
-        Option<Box<dyn PacketSink>>,
-        &mut dyn FnMut(f64) -> bool,
-    ) -> Result<Outcome, RunError>
+pub(crate) type Simulate<'a> = dyn Fn(&Scenario, u64, Sinks, &mut dyn FnMut(f64) -> bool) -> Result<Outcome, RunError>
     + Sync
     + 'a;
 
@@ -21,10 +17,10 @@ pub(crate) type Simulate<'a> = dyn Fn(
 pub(crate) fn simulate(
     scenario: &Scenario,
     run: u64,
-    sink: Option<Box<dyn PacketSink>>,
+    sinks: Sinks,
     go_on: &mut dyn FnMut(f64) -> bool,
 ) -> Result<Outcome, RunError> {
-    bentpipe_sim::run_captured(scenario, run, sink, go_on)
+    bentpipe_sim::run_into(scenario, run, sinks, go_on)
 }
 
 /// What has become of a run.
@@ -37,7 +33,7 @@ pub(crate) enum Attempt {
     GivenUp,
 }
 
-/// Makes run `run` of `point` and stores it, with its captures if there are to be any.
+/// Makes run `run` of `point` and stores it, with its series and captures if there are to be any.
 ///
 /// # Errors
 /// It cannot be stored.
@@ -51,16 +47,22 @@ pub(crate) fn attempt(
     let (scenario, key) = (&point.scenario, Key::of(&point.canonical, run));
     let wanted = scenario.record.packets;
     let packets = wanted.then(|| PacketFiles::begin(store.folder(), scenario)).transpose()?;
-    let sink = packets.as_ref().map(PacketFiles::sink);
-    let outcome = match caught(|| simulate(scenario, u64::from(run), sink, go_on)) {
+    let wanted = scenario.record.has_series();
+    let series = wanted.then(|| SeriesFile::begin(store.folder())).transpose()?;
+    let sinks = Sinks {
+        packets: packets.as_ref().map(PacketFiles::sink),
+        series: series.as_ref().map(SeriesFile::sink),
+    };
+    let outcome = match caught(|| simulate(scenario, u64::from(run), sinks, go_on)) {
         Ok(Ok(outcome)) => outcome,
         Ok(Err(RunError::Cancelled)) => return Ok(Attempt::GivenUp),
         Ok(Err(error)) => return Ok(Attempt::Failed(error.to_string())),
         Err(panic) => return Ok(Attempt::Failed(panic)),
     };
-    // The captures come first: a record in the store says that they are there.
+    // These come first: a record in the store says that they are there.
+    let series = series.map(|series| series.finish(&store.series(key))).transpose()?;
     let packets = packets.map(|packets| packets.finish(&store.packets(key))).transpose()?;
-    let record = RunRecord { packets, ..RunRecord::new(&outcome) };
+    let record = RunRecord { packets, series, ..RunRecord::new(&outcome) };
     store.save(key, &record)?;
     Ok(Attempt::Made(record))
 }

@@ -229,6 +229,10 @@ impl Laboratory<'_> {
                     if latest.as_ref().is_none_or(|point| point.index != job.point) {
                         *latest = Some(self.experiment.point(job.point));
                     }
+                    let point = latest.as_ref().filter(|_| job.run == 0);
+                    if point.is_some_and(|point| !point.scenario.is_random()) {
+                        shared.plan.certain(job.point);
+                    }
                     match latest.as_ref().and_then(|point| self.stored(point, job)) {
                         Some(record) => self.settle(&mut shared, job, End::Found(record)),
                         None => break job,
@@ -306,7 +310,7 @@ impl Laboratory<'_> {
 mod tests {
     use super::*;
     use bentpipe_scenario::Scenario;
-    use bentpipe_sim::PacketSink;
+    use bentpipe_sim::Sinks;
 
     const TEXT: &str = r#"
         [run]
@@ -318,6 +322,7 @@ mod tests {
         [link.sat]
         between = ["a", "b"]
         rate = "1Mbit/s"
+        loss = 0.01
         [flow.main]
         from = "a"
         to = "b"
@@ -338,15 +343,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(folder.path()).unwrap();
         let experiment = experiment();
-        let failing = |scenario: &Scenario,
-                       run: u64,
-                       sink: Option<Box<dyn PacketSink>>,
-                       go_on: &mut dyn FnMut(f64) -> bool| {
-            let first = scenario.links[0].forward.delay.at(bentpipe_core::time::Instant::ZERO)
-                == bentpipe_core::time::Duration::from_millis(1);
-            assert!(!(first && run == 1), "out of cheese");
-            simulate(scenario, run, sink, go_on)
-        };
+        let failing =
+            |scenario: &Scenario, run: u64, sinks: Sinks, go_on: &mut dyn FnMut(f64) -> bool| {
+                let first = scenario.links[0].forward.delay.at(bentpipe_core::time::Instant::ZERO)
+                    == bentpipe_core::time::Duration::from_millis(1);
+                assert!(!(first && run == 1), "out of cheese");
+                simulate(scenario, run, sinks, go_on)
+            };
         let stop = AtomicBool::new(false);
         let told = Mutex::new(Vec::new());
         let watch = |event: Event<'_>| {

@@ -1,13 +1,14 @@
 //! The folder of an experiment's results, which explains itself: tables, the scenario, and what
 //! each column means.
 
-use crate::cell::{self, Cell, Heading, Kind, Row};
+use crate::cell::{Cell, Heading, Kind, Row};
 use crate::execute::{Executed, LabError};
 use crate::packet_files;
 use crate::plan::PointEnd;
 use crate::readme::{self, Part};
+use crate::series_file;
 use crate::store::{Key, RunRecord, Store};
-use crate::summary::{PointSummary, SUMMARY, SummaryRow};
+use crate::summary::{PointSummary, SummaryTable};
 use crate::swept::Swept;
 use crate::table_file::{TableFile, write_error, write_text};
 use crate::tables::Table;
@@ -22,6 +23,16 @@ const PACKETS: &str = "packets";
 #[derive(Debug, Clone)]
 pub struct Folder {
     path: PathBuf,
+    made: Made,
+}
+
+/// How results have come about: what the folder says of itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Made {
+    /// By the simulator: the same again whenever it is run.
+    Simulated,
+    /// On real stacks.
+    Measured,
 }
 
 /// What an experiment has come to.
@@ -37,7 +48,7 @@ impl Results {
     /// As JSON; `docs/metrics.md` has the schema.
     pub fn json(&self) -> Value {
         json!({
-            "schema": 1,
+            "schema": 2,
             "version": env!("CARGO_PKG_VERSION"),
             "title": self.title,
             "points": self.points.iter().map(PointSummary::json).collect::<Vec<Value>>(),
@@ -53,7 +64,13 @@ impl Folder {
     pub fn open(path: &Path) -> Result<(Folder, Store), LabError> {
         let runs = path.join("runs");
         let store = Store::open(&runs).map_err(|source| write_error(&runs, source))?;
-        Ok((Folder { path: path.to_owned() }, store))
+        Ok((Folder { path: path.to_owned(), made: Made::Simulated }, store))
+    }
+
+    /// The same for what was measured on real stacks: its README says so.
+    #[must_use]
+    pub fn of_measurements(self) -> Folder {
+        Folder { made: Made::Measured, ..self }
     }
 
     /// What the runs that count say, without writing anything.
@@ -67,7 +84,8 @@ impl Folder {
     ) -> Result<Results, LabError> {
         let mut points = Vec::new();
         for &end in &executed.ends {
-            let runs = runs(&experiment.point(end.point), end, store, executed)?;
+            let key = |canonical: &str, run| Key::of(canonical, run);
+            let runs = runs(&experiment.point(end.point), end, store, executed, &key)?;
             points.push(summary(experiment, end, &runs));
         }
         Ok(Results { title: title(experiment), points })
@@ -90,31 +108,33 @@ impl Folder {
         let mut of_run = of_point.clone();
         of_run.push(Heading::new("run", Kind::Count, "", "run of the point, from 0"));
         let parts = Table::ALL.map(|table| Part::of(table, &of_run));
-        let summaries = Part {
-            name: "summary",
-            about: "one row a flow of a point, over its runs: what a figure with error bars needs",
-            headings: [&of_point[..], &cell::headings(SUMMARY)].concat(),
-        };
+        let summaries = SummaryTable::ALL.map(|table| Part {
+            name: table.name(),
+            about: table.about(),
+            headings: [&of_point[..], &table.headings()].concat(),
+        });
         let create = |part: &Part| TableFile::create(&self.path, part.name, &part.headings);
         let mut files = parts.iter().map(create).collect::<Result<Vec<_>, _>>()?;
-        let mut summary_file = create(&summaries)?;
+        let mut summary_files = summaries.iter().map(create).collect::<Result<Vec<_>, _>>()?;
         let mut points = Vec::new();
         let packets = self.path.join(PACKETS);
         let captures_fail = |source| write_error(&packets, source);
         packet_files::clear(&packets).map_err(captures_fail)?;
         for &end in &executed.ends {
             let point = experiment.point(end.point);
-            let runs = runs(&point, end, store, executed)?;
+            let runs = runs(&point, end, store, executed, &|text, run| self.key(text, run))?;
             let mut begin = vec![Cell::Count(end.point as u64)];
             begin.extend(swept.cells(&point.values));
             let summary = summary(experiment, end, &runs);
-            for row in SummaryRow::of(&summary) {
-                summary_file.push([&begin[..], &cell::row(SUMMARY, &row)].concat())?;
+            for (file, table) in summary_files.iter_mut().zip(SummaryTable::ALL) {
+                for row in table.rows(&summary) {
+                    file.push([&begin[..], &row].concat())?;
+                }
             }
             points.push(summary);
             for (number, run) in runs {
                 if run.packets.is_some() {
-                    let from = store.packets(Key::of(&point.canonical, number));
+                    let from = store.packets(self.key(&point.canonical, number));
                     let to = packets.join(packet_files::folder_name(end.point, number));
                     packet_files::link(&from, &to).map_err(captures_fail)?;
                 }
@@ -124,11 +144,19 @@ impl Folder {
                         file.push([&begin[..], &row].concat())?;
                     }
                 }
+                if run.series.is_some() {
+                    let gone = || LabError::Gone { point: end.point, run: number };
+                    let path = store.series(Key::of(&point.canonical, number));
+                    for row in series_file::read(&path).map_err(|_| gone())? {
+                        let row = row.map_err(|_| gone())?;
+                        files[Table::Series as usize].push([&begin[..], &row].concat())?;
+                    }
+                }
             }
         }
-        let mut written = vec![&summaries];
-        summary_file.finish()?;
-        for (file, part) in files.into_iter().zip(&parts) {
+        let mut written = Vec::new();
+        let all = summary_files.into_iter().zip(&summaries);
+        for (file, part) in all.chain(files.into_iter().zip(&parts)) {
             if file.finish()? > 0 {
                 written.push(part);
             }
@@ -145,8 +173,18 @@ impl Folder {
             }
         }
         let captures = packets.is_dir();
-        self.text("README.md", &readme::text(experiment, &written, captures, &left_out))?;
+        self.text(
+            "README.md",
+            &readme::text(experiment, self.made, &written, captures, &left_out),
+        )?;
         Ok(results)
+    }
+
+    fn key(&self, canonical: &str, run: u32) -> Key {
+        match self.made {
+            Made::Simulated => Key::of(canonical, run),
+            Made::Measured => Key::of_measurement(canonical, run),
+        }
     }
 
     fn text(&self, name: &str, text: &str) -> Result<(), LabError> {
@@ -164,6 +202,7 @@ fn runs(
     end: PointEnd,
     store: &Store,
     executed: &Executed,
+    key: &dyn Fn(&str, u32) -> Key,
 ) -> Result<Vec<(u32, RunRecord)>, LabError> {
     let numbers = match executed.run {
         Some(run) => run..run + end.runs.min(1),
@@ -177,7 +216,7 @@ fn runs(
         if failed.is_ok() {
             continue;
         }
-        match store.load(Key::of(&point.canonical, run)) {
+        match store.load(key(&point.canonical, run)) {
             Ok(Some(record)) => runs.push((run, record)),
             _ => return Err(LabError::Gone { point: end.point, run }),
         }
@@ -195,7 +234,9 @@ fn summary(experiment: &Experiment, end: PointEnd, runs: &[(u32, RunRecord)]) ->
 fn belongs(name: &str) -> bool {
     let path = Path::new(name);
     let ours = |stem: &str| {
-        stem == "summary" || stem == "scenario" || Table::ALL.iter().any(|t| t.name() == stem)
+        stem == "scenario"
+            || SummaryTable::ALL.iter().any(|table| table.name() == stem)
+            || Table::ALL.iter().any(|t| t.name() == stem)
     };
     let inside = path.components().all(|part| matches!(part, Component::Normal(_)));
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();

@@ -68,6 +68,8 @@ struct PointState {
     /// Figures of later runs; `None` of a run that failed.
     ahead: BTreeMap<u32, Option<Vec<f64>>>,
     because: Option<Enough>,
+    /// All its runs are the same.
+    certain: bool,
 }
 
 impl RunPlan {
@@ -94,8 +96,8 @@ impl RunPlan {
         let point = self.ready.first().copied().or_else(|| {
             let state = |point: &&usize| &self.points[*point];
             let may = self.open.iter().filter(|point| {
-                let PointState { begun, needed, .. } = *state(point);
-                begun < max && begun < needed + self.ahead
+                let PointState { begun, needed, certain, .. } = *state(point);
+                !certain && begun < max && begun < needed + self.ahead
             });
             may.min_by_key(|point| state(point).begun - state(point).counted).copied()
         });
@@ -109,6 +111,17 @@ impl RunPlan {
             self.ready.remove(&point);
         }
         Next::Run(Job { point, run })
+    }
+
+    /// All runs of a point, of which none but the first has begun, are the same: it is enough.
+    pub(crate) fn certain(&mut self, point: usize) {
+        let Some(state) = self.points.get_mut(&point) else { return };
+        state.certain = self.repeat.max() > 1;
+        if state.certain {
+            self.needed -= u64::from(state.needed - 1);
+            state.needed = 1;
+            self.ready.remove(&point);
+        }
     }
 
     /// A run has ended, with these figures of its flows or without any. Says if the point has.
@@ -126,9 +139,13 @@ impl RunPlan {
                 }
                 state.samples[flow].push(figure);
             }
-            let decision = self.repeat.decide_after(state.counted, &state.samples);
-            if let Decision::Enough { because, .. } = decision {
-                state.because = Some(because);
+            let enough = match self.repeat.decide_after(state.counted, &state.samples) {
+                _ if state.certain => Some(Enough::Certain),
+                Decision::Enough { because, .. } => Some(because),
+                Decision::Continue => None,
+            };
+            if enough.is_some() {
+                state.because = enough;
                 state.samples = Vec::new();
                 self.needed -= u64::from(state.needed - state.counted);
                 self.ready.remove(&job.point);
@@ -215,6 +232,29 @@ mod tests {
                 assert_eq!(ends(threads, random).0, alone, "{threads} threads");
             }
         }
+    }
+
+    #[test]
+    fn where_nothing_is_random_one_run_is_enough() {
+        for repeat in [Repeat::Runs(30), UNTIL] {
+            let mut plan = RunPlan::new(0..2, repeat, 8);
+            let first = Job { point: 0, run: 0 };
+            assert_eq!(plan.next(), Next::Run(first));
+            plan.certain(0);
+            let min = u64::from(if repeat == UNTIL { 2 } else { 30_u32 });
+            assert_eq!(plan.needed(), 1 + min);
+            assert_eq!(plan.next(), Next::Run(Job { point: 1, run: 0 }), "no other of point 0");
+            let end = plan.finished(first, figure(first)).expect("it is over");
+            assert_eq!((end.runs, end.because), (1, Some(Enough::Certain)));
+            assert_eq!(plan.needed(), 1 + min);
+        }
+        // Once was asked for: nothing is to be said.
+        let mut plan = RunPlan::new(0..1, Repeat::Runs(1), 8);
+        let job = Job { point: 0, run: 0 };
+        plan.next();
+        plan.certain(0);
+        let end = plan.finished(job, figure(job)).expect("it is over");
+        assert_eq!(end.because, Some(Enough::Runs));
     }
 
     #[test]

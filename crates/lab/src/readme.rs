@@ -1,6 +1,7 @@
 //! The text in a folder of results that explains it.
 
 use crate::cell::{Heading, Kind};
+use crate::folder::Made;
 use crate::tables::Table;
 use bentpipe_scenario::Experiment;
 use std::fmt::Write;
@@ -35,6 +36,7 @@ A.pcapng B.pcapng` makes one file of two.
 /// The text of `README.md`. `captures`: there are some.
 pub(crate) fn text(
     experiment: &Experiment,
+    made: Made,
     parts: &[&Part],
     captures: bool,
     left_out: &[String],
@@ -48,15 +50,26 @@ pub(crate) fn text(
     }
     let points = experiment.len();
     let version = env!("CARGO_PKG_VERSION");
-    let _ = writeln!(
-        text,
-        "Made by bentpipe {version} of `scenario.toml` ({points} {} of its sweep): `bentpipe sim \
-         scenario.toml` makes the same again. Points and runs are counted from zero; run r has the \
-         same random numbers at every point. An empty cell is one without a value. `summary.json` \
-         is what `bentpipe sim --json` prints. `runs/` has the finished runs, so that they are not \
-         made again; it may be deleted.\n",
-        if points == 1 { "point" } else { "points" }
-    );
+    let points = format!("{points} {} of its sweep", if points == 1 { "point" } else { "points" });
+    let _ = match made {
+        Made::Simulated => writeln!(
+            text,
+            "Made by bentpipe {version} of `scenario.toml` ({points}): `bentpipe sim \
+             scenario.toml` makes the same again. Points and runs are counted from zero; run r has the \
+             same random numbers at every point. An empty cell is one without a value. `summary.json` \
+             is what `bentpipe sim --json` prints. `runs/` has the finished runs, so that they are not \
+             made again; it may be deleted.\n"
+        ),
+        Made::Measured => writeln!(
+            text,
+            "Measured by bentpipe {version} on Linux's own TCP in a testbed of `scenario.toml` ({points}): \
+             `bentpipe testbed up scenario.toml` and `bentpipe testbed run` measure it again, `bentpipe sim \
+             scenario.toml` simulates it. Points and runs are counted from zero; run r draws the same \
+             random numbers at every point. An empty cell was not measured. `summary.json` \
+             is what `bentpipe testbed run --json` prints. `runs/` has the runs as they were stored; it may be \
+             deleted.\n"
+        ),
+    };
     for path in left_out {
         let _ = writeln!(
             text,

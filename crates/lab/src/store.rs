@@ -1,13 +1,15 @@
-//! Finished runs on disk, one small file each, known again by what they came from; beside it the
-//! captures of their packets, if the scenario wants them.
+//! Finished runs on disk, one small file each, known again by what they came from; beside it
+//! their time series and the captures of their packets, if the scenario wants them.
 //!
 //! A file's name is the SHA-256 digest of the version, the point's canonical text and the run's
 //! number; its content is guarded by another. Files appear whole or not at all: they are written
 //! beside their place and renamed. They are not forced to the disk, which would cost more than
 //! short runs do: what a power cut leaves of one is found damaged, and that run is made again.
 
-use crate::cell::Row;
+use crate::cell::{Cell, Row};
+use crate::figures::{self, FLOW_FIGURES, Figure, GROUP_FIGURES, LINK_FIGURES, RUN_FIGURES};
 use crate::packet_files;
+use crate::series_file::SeriesMark;
 use crate::tables::{TABLES, Table};
 use bentpipe_sim::Outcome;
 use serde::{Deserialize, Serialize};
@@ -17,7 +19,7 @@ use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 /// To be raised when records, columns or their meanings change.
-const SCHEMA: u32 = 2;
+const SCHEMA: u32 = 3;
 
 /// What begins every file.
 const MAGIC: &[u8; 16] = b"bentpipe run  1\n";
@@ -44,6 +46,11 @@ impl Key {
         Key(digest.finalize().into())
     }
 
+    /// The same of a run that was measured on real stacks, which is not to be taken for a simulated one.
+    pub fn of_measurement(canonical: &str, run: u32) -> Key {
+        Key::of(&format!("# measured\n{canonical}"), run)
+    }
+
     fn name(self) -> String {
         self.0[..16].iter().map(|byte| format!("{byte:02x}")).collect()
     }
@@ -56,56 +63,79 @@ impl Key {
 /// What is kept of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
-    /// Flows that are not background.
-    pub flows: Vec<FlowFigures>,
-    /// Jain's index of their goodputs.
-    pub fairness: Option<f64>,
-    /// Of the busiest direction of a link.
-    pub utilisation: Option<f64>,
+    /// What summaries need of the run.
+    pub(crate) run: Figures,
+    /// Of flows that are not background.
+    pub(crate) flows: Vec<Figures>,
+    /// Of directions of links.
+    pub(crate) links: Vec<Figures>,
+    /// Of groups of flows.
+    pub(crate) groups: Vec<Figures>,
     /// If packets were recorded: how long their files are together, in bytes.
     pub(crate) packets: Option<u64>,
-    /// The rows of each table.
+    /// If series were recorded: which file they are.
+    pub(crate) series: Option<SeriesMark>,
+    /// The rows of each table; those of series are in a file of their own.
     pub(crate) tables: [Vec<Row>; TABLES],
 }
 
-/// What summaries need of a flow.
+/// What summaries need of something.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct FlowFigures {
-    /// Its name.
-    pub name: String,
-    /// In bit/s.
-    pub goodput: f64,
-    /// Mean time of its transfers in seconds, if any was completed.
-    pub completion: Option<f64>,
-    /// Segments retransmitted.
-    pub retransmissions: u64,
-    /// Expiries of the retransmission timer.
-    pub timeouts: u64,
+pub(crate) struct Figures {
+    /// Its name: of a link with its ends.
+    pub(crate) name: Vec<String>,
+    /// Its figures, in their order.
+    pub(crate) values: Vec<Option<f64>>,
+}
+
+impl Figures {
+    fn of<R>(name: &[&String], known: &[Figure<R>], row: &R) -> Figures {
+        let name = name.iter().map(|name| (*name).clone()).collect();
+        Figures { name, values: figures::values(known, row) }
+    }
 }
 
 impl RunRecord {
     /// Of a run's outcome.
     pub fn new(outcome: &Outcome) -> RunRecord {
         let foreground = outcome.flows.iter().filter(|flow| !flow.background);
-        let figures = foreground.map(|flow| FlowFigures {
-            name: flow.name.clone(),
-            goodput: flow.goodput,
-            completion: flow.mean_completion.map(|time| time.as_nanos() as f64 / 1e9),
-            retransmissions: flow.tally.retransmissions,
-            timeouts: flow.tally.timeouts,
-        });
+        let flows = foreground.map(|flow| Figures::of(&[&flow.name], FLOW_FIGURES, flow));
+        let links = outcome.links.iter();
+        let links = links.map(|l| Figures::of(&[&l.name, &l.from, &l.to], LINK_FIGURES, l));
+        let groups = outcome.groups.iter();
+        let groups = groups.map(|group| Figures::of(&[&group.name], GROUP_FIGURES, group));
         RunRecord {
-            flows: figures.collect(),
-            fairness: outcome.run.fairness,
-            utilisation: outcome.run.utilisation,
+            run: Figures::of(&[], RUN_FIGURES, &outcome.run),
+            flows: flows.collect(),
+            links: links.collect(),
+            groups: groups.collect(),
             packets: None,
+            series: None,
             tables: Table::ALL.map(|table| table.rows(outcome)),
         }
     }
 
+    /// Leaves the cells of a column empty: they were not measured.
+    pub fn clear(&mut self, table: Table, column: &str) {
+        let headings = table.headings();
+        let Some(at) = headings.iter().position(|heading| heading.name == column) else { return };
+        for row in &mut self.tables[table as usize] {
+            row[at] = Cell::None;
+        }
+    }
+
+    /// Adds a row of these columns to a table; its other cells are empty.
+    pub fn add(&mut self, table: Table, cells: &[(&str, Cell)]) {
+        let of = |name: &str| cells.iter().find(|(column, _)| *column == name);
+        let cell = |name: &str| of(name).map_or(Cell::None, |(_, cell)| cell.clone());
+        let row = table.headings().iter().map(|heading| cell(&heading.name)).collect();
+        self.tables[table as usize].push(row);
+    }
+
     /// The goodputs that stopping rules go by.
     pub fn goodputs(&self) -> Vec<f64> {
-        self.flows.iter().map(|flow| flow.goodput).collect()
+        let goodput = |flow: &Figures| flow.values.first().copied().flatten().unwrap_or(0.0);
+        self.flows.iter().map(goodput).collect()
     }
 }
 
@@ -151,8 +181,13 @@ impl Store {
         self.folder.join(key.name() + ".packets")
     }
 
-    /// The run of this key, if it was stored. One whose captures are gone was not; they are not
-    /// read, but their length has to be right.
+    /// Where the series of the run of this key are.
+    pub(crate) fn series(&self, key: Key) -> PathBuf {
+        self.folder.join(key.name() + ".series")
+    }
+
+    /// The run of this key, if it was stored. One whose series or captures are gone was not; captures
+    /// are not read, but their length has to be right.
     ///
     /// # Errors
     /// [`Damaged`].
@@ -171,6 +206,17 @@ impl Store {
             return Err(damaged());
         }
         let record: RunRecord = postcard::from_bytes(payload).map_err(|_| damaged())?;
+        if let Some(mark) = record.series {
+            let path = self.series(key);
+            match mark.is_of(&path) {
+                Ok(None) => return Ok(None),
+                Ok(Some(true)) => {}
+                Ok(Some(false)) => return Err(Damaged::Content(path.display().to_string())),
+                Err(source) => {
+                    return Err(Damaged::Unreadable { path: path.display().to_string(), source });
+                }
+            }
+        }
         if record.packets.is_none() {
             return Ok(Some(record));
         }
@@ -202,26 +248,37 @@ impl Store {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cell::Cell;
 
     fn record() -> RunRecord {
-        let flow = FlowFigures {
-            name: "main".to_owned(),
-            goodput: 0.1 + 0.2,
-            completion: None,
-            retransmissions: u64::MAX,
-            timeouts: 0,
+        let figures = |name: &str, values: &[Option<f64>]| Figures {
+            name: vec![name.to_owned()],
+            values: values.to_vec(),
         };
         let row = vec![Cell::None, Cell::Number(1.0 / 3.0), Cell::Text("x".to_owned())];
         let mut tables = [const { Vec::new() }; TABLES];
         tables[0].push(row);
         RunRecord {
-            flows: vec![flow],
-            fairness: Some(1.0),
-            utilisation: None,
+            run: figures("", &[Some(1.0), None]),
+            flows: vec![figures("main", &[Some(0.1 + 0.2), None])],
+            links: vec![figures("sat", &[])],
+            groups: Vec::new(),
             packets: None,
+            series: None,
             tables,
         }
+    }
+
+    #[test]
+    fn what_was_not_measured_is_empty() {
+        let mut record = record();
+        record.tables = [const { Vec::new() }; TABLES];
+        let cells = [("gateway", Cell::Text("g".to_owned())), ("split_flows", Cell::Count(3))];
+        record.add(Table::Gateways, &cells);
+        let row = |record: &RunRecord| record.tables[Table::Gateways as usize][0].clone();
+        assert_eq!(row(&record).len(), Table::Gateways.headings().len());
+        assert_eq!(row(&record)[..3], [cells[0].1.clone(), Cell::Count(3), Cell::None]);
+        record.clear(Table::Gateways, "split_flows");
+        assert_eq!(row(&record)[1], Cell::None);
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! What the runs of a point say together: means, and how sure they are.
 
-use crate::cell::Column;
-use crate::cell::Kind::{Count, Number, Text};
+use crate::cell::{Cell, Heading, Kind, Row};
+use crate::figures::{FLOW_FIGURES, Figure, GROUP_FIGURES, LINK_FIGURES, RUN_FIGURES};
 use crate::plan::PointEnd;
-use crate::store::RunRecord;
+use crate::store::{Figures, RunRecord};
 use bentpipe_scenario::repeat::{Enough, SampleSummary};
 use serde_json::{Map, Value, json};
 
@@ -22,27 +22,50 @@ pub struct PointSummary {
     pub failed: u32,
     /// Why there are no more; `None` if the experiment was stopped.
     pub because: Option<Enough>,
-    /// Each flow that is not background.
-    pub flows: Vec<FlowSummary>,
+    /// Each flow that is not background, with [`FLOW_FIGURES`].
+    pub flows: Vec<ElementSummary>,
+    /// Each direction of a link, with [`LINK_FIGURES`].
+    pub links: Vec<ElementSummary>,
+    /// Each group, with [`GROUP_FIGURES`].
+    pub groups: Vec<ElementSummary>,
     /// Of the busiest direction of a link.
     pub utilisation: Option<SampleSummary>,
     /// Jain's index.
     pub fairness: Option<SampleSummary>,
 }
 
-/// A flow in a point's runs.
+/// A flow, a link's direction or a group in a point's runs.
 #[derive(Debug, Clone, PartialEq)]
-pub struct FlowSummary {
-    /// Its name.
-    pub name: String,
-    /// In bit/s.
-    pub goodput: Option<SampleSummary>,
-    /// Mean completion time of its transfers in seconds, of runs in which one was completed.
-    pub completion: Option<SampleSummary>,
-    /// Segments retransmitted.
-    pub retransmissions: Option<SampleSummary>,
-    /// Expiries of the retransmission timer.
-    pub timeouts: Option<SampleSummary>,
+pub struct ElementSummary {
+    /// Its name: of a link with its ends.
+    pub name: Vec<String>,
+    /// Its figures, in their order; `None` where no run gives one.
+    pub figures: Vec<Option<SampleSummary>>,
+}
+
+impl ElementSummary {
+    /// A flow's figure, by its name in [`FLOW_FIGURES`].
+    pub fn flow_figure(&self, name: &str) -> Option<SampleSummary> {
+        let index = FLOW_FIGURES.iter().position(|figure| figure.name == name)?;
+        *self.figures.get(index)?
+    }
+
+    /// Of what the runs say of each element.
+    fn all<'a>(
+        runs: &'a [&RunRecord],
+        of: impl Fn(&'a RunRecord) -> &'a [Figures],
+    ) -> Vec<ElementSummary> {
+        let first = runs.first().map_or(&[][..], |run| of(run));
+        let elements = first.iter().enumerate().map(|(element, known)| {
+            let figure = |figure: usize| {
+                let values = runs.iter().map(|run| *of(run).get(element)?.values.get(figure)?);
+                SampleSummary::of(&values.flatten().collect::<Vec<f64>>())
+            };
+            let figures = (0..known.values.len()).map(figure).collect();
+            ElementSummary { name: known.name.clone(), figures }
+        });
+        elements.collect()
+    }
 }
 
 impl PointSummary {
@@ -52,36 +75,30 @@ impl PointSummary {
         values: Vec<(String, String)>,
         runs: &[&RunRecord],
     ) -> PointSummary {
-        let of = |figure: &dyn Fn(&RunRecord) -> Option<f64>| {
-            SampleSummary::of(&runs.iter().filter_map(|run| figure(run)).collect::<Vec<f64>>())
-        };
-        let names = runs.first().map_or(&[][..], |run| &run.flows);
-        let flows = names.iter().enumerate().map(|(index, flow)| FlowSummary {
-            name: flow.name.clone(),
-            goodput: of(&|run| run.flows.get(index).map(|flow| flow.goodput)),
-            completion: of(&|run| run.flows.get(index)?.completion),
-            retransmissions: of(&|run| Some(run.flows.get(index)?.retransmissions as f64)),
-            timeouts: of(&|run| Some(run.flows.get(index)?.timeouts as f64)),
-        });
-        let flows = flows.collect();
-        let (utilisation, fairness) = (of(&|run| run.utilisation), of(&|run| run.fairness));
         let failed = end.runs - u32::try_from(runs.len()).unwrap_or(end.runs).min(end.runs);
-        let PointEnd { point, runs, because } = end;
-        PointSummary { point, label, values, runs, failed, because, flows, utilisation, fairness }
+        let of_run = ElementSummary::all(runs, |run| std::slice::from_ref(&run.run));
+        let of_run = |name: &str| {
+            let index = RUN_FIGURES.iter().position(|figure| figure.name == name)?;
+            *of_run.first()?.figures.get(index)?
+        };
+        PointSummary {
+            point: end.point,
+            label,
+            values,
+            runs: end.runs,
+            failed,
+            because: end.because,
+            flows: ElementSummary::all(runs, |run| &run.flows),
+            links: ElementSummary::all(runs, |run| &run.links),
+            groups: ElementSummary::all(runs, |run| &run.groups),
+            utilisation: of_run("utilisation"),
+            fairness: of_run("fairness_jain"),
+        }
     }
 
     /// As JSON; `docs/metrics.md` has the schema.
     pub fn json(&self) -> Value {
         let swept = self.values.iter().map(|(path, value)| (path.clone(), value.as_str().into()));
-        let flows = self.flows.iter().map(|flow| {
-            json!({
-                "flow": flow.name,
-                "goodput_bps": figure(flow.goodput),
-                "completion_s": figure(flow.completion),
-                "retransmissions": figure(flow.retransmissions),
-                "timeouts": figure(flow.timeouts),
-            })
-        });
         json!({
             "point": self.point,
             "swept": Value::Object(swept.collect::<Map<String, Value>>()),
@@ -90,9 +107,22 @@ impl PointSummary {
             "because": self.because.map_or("stopped", reason),
             "utilisation": figure(self.utilisation),
             "fairness": figure(self.fairness),
-            "flows": flows.collect::<Vec<Value>>(),
+            "flows": elements(&self.flows, &["flow"], FLOW_FIGURES),
+            "links": elements(&self.links, &["link", "from", "to"], LINK_FIGURES),
+            "groups": elements(&self.groups, &["group"], GROUP_FIGURES),
         })
     }
+}
+
+fn elements<R>(elements: &[ElementSummary], name: &[&str], figures: &[Figure<R>]) -> Value {
+    let elements = elements.iter().map(|element| {
+        let names = name.iter().zip(&element.name);
+        let names = names.map(|(key, name)| ((*key).to_owned(), name.as_str().into()));
+        let values = figures.iter().zip(&element.figures);
+        let values = values.map(|(known, summary)| (known.key(), figure(*summary)));
+        Value::Object(names.chain(values).collect())
+    });
+    elements.collect()
 }
 
 fn reason(because: Enough) -> &'static str {
@@ -100,6 +130,7 @@ fn reason(because: Enough) -> &'static str {
         Enough::Runs => "runs",
         Enough::Met => "met",
         Enough::Limit => "limit",
+        Enough::Certain => "nothing-random",
     }
 }
 
@@ -115,84 +146,104 @@ fn figure(summary: Option<SampleSummary>) -> Value {
     })
 }
 
-/// A row of the table of summaries.
-pub(crate) struct SummaryRow {
-    flow: FlowSummary,
-    runs: u32,
-    utilisation: Option<SampleSummary>,
-    fairness: Option<SampleSummary>,
+/// A table of summaries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SummaryTable {
+    /// One row a flow of a point.
+    Flows,
+    /// One row a direction of a link of a point.
+    Links,
+    /// One row a group of flows of a point.
+    Groups,
 }
 
-impl SummaryRow {
-    pub(crate) fn of(point: &PointSummary) -> impl Iterator<Item = SummaryRow> + '_ {
-        point.flows.iter().map(|flow| SummaryRow {
-            flow: flow.clone(),
-            runs: point.runs - point.failed,
-            utilisation: point.utilisation,
-            fairness: point.fairness,
-        })
+impl SummaryTable {
+    /// All.
+    pub const ALL: [SummaryTable; 3] =
+        [SummaryTable::Flows, SummaryTable::Links, SummaryTable::Groups];
+
+    /// The name of its files.
+    pub fn name(self) -> &'static str {
+        match self {
+            SummaryTable::Flows => "summary",
+            SummaryTable::Links => "summary-links",
+            SummaryTable::Groups => "summary-groups",
+        }
+    }
+
+    /// What a row is.
+    pub fn about(self) -> &'static str {
+        match self {
+            SummaryTable::Flows => {
+                "one row a flow of a point, over its runs: what a figure with error bars needs"
+            }
+            SummaryTable::Links => "one row a direction of a link of a point, over its runs",
+            SummaryTable::Groups => "one row a group of flows of a point, over its runs",
+        }
+    }
+
+    /// Its own columns, without those of the point.
+    pub fn headings(self) -> Vec<Heading> {
+        let text = |name: &str, about: &str| Heading::new(name, Kind::Text, "", about);
+        let mut headings = match self {
+            SummaryTable::Flows => vec![text("flow", "the flow's name")],
+            SummaryTable::Links => vec![
+                text("link", "the link's name"),
+                text("from", "the node where this direction begins"),
+                text("to", "the node where it ends"),
+            ],
+            SummaryTable::Groups => vec![text("group", "the group's name")],
+        };
+        headings.push(Heading::new("runs", Kind::Count, "runs", "that the figures are of"));
+        match self {
+            SummaryTable::Flows => {
+                headings.extend(FLOW_FIGURES.iter().flat_map(columns));
+                headings.extend(RUN_FIGURES.iter().flat_map(columns));
+            }
+            SummaryTable::Links => headings.extend(LINK_FIGURES.iter().flat_map(columns)),
+            SummaryTable::Groups => headings.extend(GROUP_FIGURES.iter().flat_map(columns)),
+        }
+        headings
+    }
+
+    /// Its rows of a point.
+    pub(crate) fn rows(self, point: &PointSummary) -> Vec<Row> {
+        let of_run = [point.utilisation, point.fairness];
+        let (elements, further) = match self {
+            SummaryTable::Flows => (&point.flows, &of_run[..]),
+            SummaryTable::Links => (&point.links, &[][..]),
+            SummaryTable::Groups => (&point.groups, &[][..]),
+        };
+        let rows = elements.iter().map(|element| {
+            let mut row: Row = element.name.iter().map(Cell::from).collect();
+            row.push(u64::from(point.runs - point.failed).into());
+            row.extend(element.figures.iter().chain(further).flat_map(|summary| cells(*summary)));
+            row
+        });
+        rows.collect()
     }
 }
 
-const fn column(
-    name: &'static str,
-    unit: &'static str,
-    about: &'static str,
-    cell: fn(&SummaryRow) -> crate::Cell,
-) -> Column<SummaryRow> {
-    Column { name, kind: Number, unit, about, cell }
+/// The columns of a figure: its mean and how it is spread.
+fn columns<R>(figure: &Figure<R>) -> [Heading; 4] {
+    let Figure { name, suffix, unit, about, .. } = figure;
+    let column = |what: &str, about: &str| {
+        Heading::new(&format!("{name}_{what}{suffix}"), Kind::Number, unit, about)
+    };
+    [
+        column("mean", &format!("mean over the runs: {about}")),
+        column("sd", "its sample standard deviation"),
+        column("half_width_95", "of the mean's 95 % confidence interval"),
+        column("half_width_99", "of the mean's 99 % confidence interval"),
+    ]
 }
 
-/// The columns of the table of summaries: ready to be plotted with their error bars.
-pub(crate) const SUMMARY: &[Column<SummaryRow>] = &[
-    Column {
-        name: "flow",
-        kind: Text,
-        unit: "",
-        about: "the flow's name",
-        cell: |s| (&s.flow.name).into(),
-    },
-    Column {
-        name: "runs",
-        kind: Count,
-        unit: "runs",
-        about: "that the figures are of",
-        cell: |s| u64::from(s.runs).into(),
-    },
-    column("goodput_mean_bps", "bit/s", "mean goodput of the runs", |s| {
-        s.flow.goodput.map(|g| g.mean).into()
-    }),
-    column("goodput_sd_bps", "bit/s", "its sample standard deviation", |s| {
-        s.flow.goodput.and_then(|g| g.standard_deviation).into()
-    }),
-    column("goodput_half_width_95_bps", "bit/s", "of the mean's 95 % confidence interval", |s| {
-        s.flow.goodput.and_then(|g| g.half_width_95).into()
-    }),
-    column("goodput_half_width_99_bps", "bit/s", "of the mean's 99 % confidence interval", |s| {
-        s.flow.goodput.and_then(|g| g.half_width_99).into()
-    }),
-    column("completion_mean_s", "s", "mean of the runs' mean completion times", |s| {
-        s.flow.completion.map(|c| c.mean).into()
-    }),
-    column("completion_sd_s", "s", "its sample standard deviation", |s| {
-        s.flow.completion.and_then(|c| c.standard_deviation).into()
-    }),
-    column("completion_half_width_95_s", "s", "of the mean's 95 % confidence interval", |s| {
-        s.flow.completion.and_then(|c| c.half_width_95).into()
-    }),
-    column("completion_half_width_99_s", "s", "of the mean's 99 % confidence interval", |s| {
-        s.flow.completion.and_then(|c| c.half_width_99).into()
-    }),
-    column("retransmissions_mean", "segments", "mean number of retransmitted segments", |s| {
-        s.flow.retransmissions.map(|r| r.mean).into()
-    }),
-    column("timeouts_mean", "events", "mean number of retransmission timeouts", |s| {
-        s.flow.timeouts.map(|t| t.mean).into()
-    }),
-    column("utilisation_mean", "share", "of the busiest link direction; the point's", |s| {
-        s.utilisation.map(|u| u.mean).into()
-    }),
-    column("fairness_jain_mean", "1/n to 1", "Jain's index; the point's", |s| {
-        s.fairness.map(|f| f.mean).into()
-    }),
-];
+fn cells(summary: Option<SampleSummary>) -> [Cell; 4] {
+    let part = |of: fn(SampleSummary) -> Option<f64>| summary.and_then(of).into();
+    [
+        part(|s| Some(s.mean)),
+        part(|s| s.standard_deviation),
+        part(|s| s.half_width_95),
+        part(|s| s.half_width_99),
+    ]
+}

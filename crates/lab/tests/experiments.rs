@@ -95,7 +95,7 @@ fn results_are_the_same_on_any_number_of_threads_and_when_resumed() {
     assert_eq!((alone.failures.len(), alone.found), (0, 0));
     let expected = files(&path("one"));
     let names: Vec<&str> = expected.keys().map(String::as_str).collect();
-    let tables = ["links", "results", "runs", "series", "summary", "transfers"];
+    let tables = ["links", "results", "runs", "series", "summary", "summary-links", "transfers"];
     for name in tables {
         assert!(names.contains(&format!("{name}.csv").as_str()), "{names:?}");
         assert!(names.contains(&format!("{name}.parquet").as_str()), "{names:?}");
@@ -174,9 +174,26 @@ fn tables_hold_what_their_columns_say() {
 fn every_column_is_defined_in_the_documentation() {
     let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/metrics.md"));
     let page = page.unwrap();
+    for name in bentpipe_lab::SummaryTable::ALL.map(bentpipe_lab::SummaryTable::name) {
+        assert!(page.contains(&format!("`{name}`")), "{name}");
+    }
+    for figure in [
+        names(bentpipe_lab::figures::FLOW_FIGURES),
+        names(bentpipe_lab::figures::RUN_FIGURES),
+        names(bentpipe_lab::figures::LINK_FIGURES),
+        names(bentpipe_lab::figures::GROUP_FIGURES),
+    ]
+    .concat()
+    {
+        assert!(page.contains(&format!("`{figure}`")), "{figure}");
+    }
     for table in bentpipe_lab::tables::Table::ALL {
         for heading in table.headings() {
             assert!(page.contains(&format!("`{}`", heading.name)), "{table:?}: {}", heading.name);
         }
     }
+}
+
+fn names<R>(figures: &[bentpipe_lab::figures::Figure<R>]) -> Vec<&'static str> {
+    figures.iter().map(|figure| figure.name).collect()
 }

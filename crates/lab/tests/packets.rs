@@ -2,7 +2,7 @@
 
 use bentpipe_lab::{Executed, Folder, Options, execute};
 use bentpipe_scenario::Experiment;
-use bentpipe_sim::{Captured, Direction, PacketSink};
+use bentpipe_sim::{Captured, Direction, PacketSink, Sinks};
 use pcap_parser::traits::{PcapNGPacketBlock, PcapReaderIterator};
 use pcap_parser::{Block, Linktype, OptionCode, PcapBlockOwned, PcapError, PcapNGReader};
 use std::cell::RefCell;
@@ -152,8 +152,9 @@ fn captures_have_every_packet_of_their_run() {
         let scenario = experiment().point(point).scenario;
         for run in 0..2 {
             let all = Collected::default();
-            let sink = Box::new(all.clone());
-            bentpipe_sim::run_captured(&scenario, run, Some(sink), |_| true).unwrap();
+            let packets: Option<Box<dyn PacketSink>> = Some(Box::new(all.clone()));
+            let sinks = Sinks { packets, series: None };
+            bentpipe_sim::run_into(&scenario, run, sinks, |_| true).unwrap();
             let all = all.0.take();
             // The client's name could lie elsewhere as a file's.
             for (file, host) in [("server", "server"), ("#1", "the client")] {

@@ -1,6 +1,7 @@
 //! An IP packet as bytes, for the emulated link.
 
 use bentpipe_core::link;
+use std::net::IpAddr;
 
 /// An IP packet. Its wire length is its IP length: the link has no framing of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -9,6 +10,19 @@ pub(crate) struct Datagram(pub(crate) Vec<u8>);
 impl link::LinkPacket for Datagram {
     fn wire_len(&self) -> u64 {
         self.0.len() as u64
+    }
+
+    /// Of the five-tuple; without ports for fragments, of which only the first has them.
+    fn flow_hash(&self) -> u64 {
+        let Some(flow) = self.flow() else { return 0 };
+        let (source, destination, protocol, payload) = flow;
+        let ports = match (protocol, payload) {
+            (TCP | UDP, &[a, b, c, d, ..]) => {
+                [u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d])]
+            }
+            _ => [0; 2],
+        };
+        link::flow_hash(source, destination, protocol, ports)
     }
 
     /// Sets the ECN field (RFC 3168, section 5) to CE, unless it is Not-ECT.
@@ -31,6 +45,34 @@ impl link::LinkPacket for Datagram {
                 true
             }
             _ => false,
+        }
+    }
+}
+
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+
+impl Datagram {
+    /// Source, destination, protocol, and what is behind the IP header, if that begins here. A header of IPv6
+    /// behind the first is taken for the protocol.
+    fn flow(&self) -> Option<(IpAddr, IpAddr, u8, &[u8])> {
+        let packet = &self.0[..];
+        match packet.first()? >> 4 {
+            4 => {
+                let header = packet.first_chunk::<20>()?;
+                let address = |at: usize| -> [u8; 4] { std::array::from_fn(|i| header[at + i]) };
+                // More fragments, or not the first.
+                let whole = u16::from_be_bytes([header[6], header[7]]) & 0x3fff == 0;
+                let behind = packet.get(usize::from(header[0] & 0x0f) * 4..).filter(|_| whole);
+                let payload = behind.unwrap_or_default();
+                Some((address(12).into(), address(16).into(), header[9], payload))
+            }
+            6 => {
+                let header = packet.first_chunk::<40>()?;
+                let address = |at: usize| -> [u8; 16] { std::array::from_fn(|i| header[at + i]) };
+                Some((address(8).into(), address(24).into(), header[6], &packet[40..]))
+            }
+            _ => None,
         }
     }
 }
@@ -61,6 +103,29 @@ mod tests {
                 assert_eq!(datagram.0[1], if ecn == 0 { 0 } else { 3 });
                 assert_eq!(sum(&datagram.0), 0xffff, "{id} {ecn}");
             }
+        }
+    }
+
+    #[test]
+    fn flows_are_told_apart_by_addresses_and_ports() {
+        let packet = |host: u8, port: u8, fragment: u8| {
+            let mut packet = vec![0x45, 0, 0, 24, 0, 0, 0, fragment, 64, 17, 0, 0];
+            packet.extend([10, 0, 0, 1, 10, 0, 0, host, 0, 1, 0, port]);
+            Datagram(packet).flow_hash()
+        };
+        assert_eq!(packet(2, 53, 0), packet(2, 53, 0));
+        assert_ne!(packet(2, 53, 0), packet(3, 53, 0));
+        assert_ne!(packet(2, 53, 0), packet(2, 54, 0));
+        // What stands in the place of ports in a later fragment is payload.
+        assert_eq!(packet(2, 53, 1), packet(2, 54, 1));
+        let mut six = vec![0x60, 0, 0, 0, 0, 4, 6, 64];
+        six.extend([1; 36]);
+        assert_ne!(Datagram(six.clone()).flow_hash(), 0);
+        let last = six.len() - 1;
+        six[last] = 2;
+        assert_ne!(Datagram(six).flow_hash(), Datagram(vec![0x60; 44]).flow_hash());
+        for bytes in [vec![], vec![0x45; 19], vec![0x4f; 20], vec![0x6f; 39], vec![0xff; 64]] {
+            Datagram(bytes).flow_hash();
         }
     }
 

@@ -11,7 +11,7 @@ use crate::poll::{self, LoopError};
 use crate::signals::{Signal, Signals};
 use crate::tun::{MAX_READ, Tun};
 use crate::vnet_hdr::VnetHdr;
-use bentpipe_core::link::{Counters, Link, LinkConfig};
+use bentpipe_core::link::{Counters, Link, LinkConfig, Occupancy};
 use bentpipe_core::time::Instant;
 use std::os::fd::AsFd;
 
@@ -92,6 +92,24 @@ impl Emulator {
             directions: [self.links[0].counters(), self.links[1].counters()],
             refused: self.refused,
         }
+    }
+
+    /// Begins anew, at time zero, as links of `configs` that nothing has crossed yet. What was inside
+    /// is gone.
+    pub fn restart(&mut self, configs: [&LinkConfig; 2]) {
+        self.clock = Clock::start();
+        self.links = configs.map(Link::new);
+        self.refused = [0; 2];
+    }
+
+    /// The counters of both directions, and how full their queues have been, up to now.
+    pub fn counts(&mut self) -> [(Counters, Occupancy); 2] {
+        let now = self.clock.now();
+        let links = self.links.each_mut();
+        links.map(|link| {
+            link.advance(now);
+            (link.counters(), link.bottleneck().occupancy().at(now))
+        })
     }
 
     /// Writes every packet that has arrived by `now`.

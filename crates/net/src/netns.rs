@@ -18,7 +18,7 @@ pub mod process;
 pub mod teardown;
 
 /// Where `ip netns` keeps its namespaces.
-const NETNS_DIR: &str = "/run/netns";
+pub(crate) const NETNS_DIR: &str = "/run/netns";
 
 /// Why a namespace or something in it could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -88,6 +88,23 @@ impl Namespace {
         let namespace = Namespace { name: name.to_owned() };
         namespace.ip("link set lo up\n")?;
         Ok(namespace)
+    }
+
+    /// Makes the namespace `name` so that it outlives this value and this process.
+    ///
+    /// # Errors
+    /// [`NetnsError`] if `ip` is missing or refuses (no root, name taken).
+    pub(crate) fn create_lasting(name: &str) -> Result<Namespace, NetnsError> {
+        run(Command::new("ip").args(["netns", "add", name]), None)?;
+        let namespace = Namespace::existing(name);
+        namespace.ip("link set lo up\n")?;
+        Ok(namespace)
+    }
+
+    /// The namespace `name`, which stays when this value is dropped: only those that are in the
+    /// register of what this process has made go with their values.
+    pub fn existing(name: &str) -> Namespace {
+        Namespace { name: name.to_owned() }
     }
 
     /// Its name, as `ip netns list` shows it.

@@ -95,6 +95,11 @@ impl RuntimeDir {
         Ok(RuntimeDir { path: place()?.join(NAME) })
     }
 
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// The file of this `kind` that `name`, which may hold spaces, has in our network namespace.
     ///
     /// # Errors

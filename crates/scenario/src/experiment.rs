@@ -138,13 +138,8 @@ impl Experiment {
         assert!(index < self.len(), "point {index} of {}", self.len());
         let read = |path: &str| Ok(self.files[path].clone());
         let (file, source) = (self.file.as_str(), self.source.as_str());
-        let context = Context {
-            file,
-            source,
-            read: &read,
-            files: RefCell::new(self.files.clone()),
-            changes: &[],
-        };
+        let context =
+            Context { file, source, read: &read, files: RefCell::default(), changes: &[] };
         let document = changed(&context, &self.document, &self.sweep, index);
         let document = document.expect("every point was expanded when the file was read");
         let scenario = scenario::read(&context, &document);
@@ -153,7 +148,7 @@ impl Experiment {
             label: self.sweep.label(index),
             values: self.values(index),
             scenario: scenario.expect("every point was checked when the file was read"),
-            canonical: self.canonical(document),
+            canonical: canonical(document, &context.files.borrow()),
         }
     }
 
@@ -161,23 +156,21 @@ impl Experiment {
     pub fn points(&self) -> impl Iterator<Item = Point> + '_ {
         (0..self.len()).map(|index| self.point(index))
     }
+}
 
-    fn canonical(&self, mut document: Table) -> String {
-        for key in ["title", "about"] {
-            document.remove(key);
-        }
-        let mut text = document::write(&document);
-        let named = |path: &str| text.contains(&format!("trace = \"{path}\""));
-        let files: Vec<(&String, &String)> =
-            self.files.iter().filter(|(path, _)| named(path)).collect();
-        for (path, content) in files {
-            let _ = writeln!(text, "# {path}");
-            for line in content.lines() {
-                let _ = writeln!(text, "#   {line}");
-            }
-        }
-        text
+/// What is run, without what is only said of it; with the files that it names.
+fn canonical(mut document: Table, files: &BTreeMap<String, String>) -> String {
+    for key in ["title", "about"] {
+        document.remove(key);
     }
+    let mut text = document::write(&document);
+    for (path, content) in files {
+        let _ = writeln!(text, "# {path}");
+        for line in content.lines() {
+            let _ = writeln!(text, "#   {line}");
+        }
+    }
+    text
 }
 
 fn changed_source(file: &str, changes: &[Change], document: &Table) -> String {

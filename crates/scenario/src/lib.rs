@@ -10,7 +10,9 @@
 //! The format's reference is `docs/scenario-format.md`; [`mod@reference`] has the same as data.
 #![forbid(unsafe_code)]
 
+mod chance;
 mod change;
+mod copies;
 mod distribution;
 mod document;
 mod error;
@@ -18,6 +20,9 @@ mod experiment;
 mod fault;
 mod flow;
 pub mod gateway;
+mod group;
+mod impairment;
+mod line;
 mod link;
 mod loss;
 mod middlebox;
@@ -28,6 +33,7 @@ pub mod orbit;
 mod profile;
 mod queue;
 mod random;
+mod range;
 mod reader;
 mod record;
 pub mod reference;
@@ -46,6 +52,8 @@ pub use error::{Place, Problem, ScenarioError};
 pub use experiment::{Experiment, Point};
 pub use fault::{Fault, FaultKind};
 pub use flow::Flow;
+pub use group::Group;
+pub use impairment::Impairments;
 pub use link::{Direction, Link};
 pub use loss::Outages;
 pub use middlebox::{Middlebox, MiddleboxKind};
@@ -58,4 +66,4 @@ pub use record::{FlowSeries, GatewaySeries, LinkSeries, Record};
 pub use repeat::Repeat;
 pub use run::{Run, RunEnd};
 pub use scenario::Scenario;
-pub use workload::{Arrivals, FlowEnd, Http, HttpVersion, Load, PingPace, Reuse, Workload};
+pub use workload::{Arrivals, FlowEnd, Http, Http2, HttpVersion, Load, PingPace, Reuse, Workload};

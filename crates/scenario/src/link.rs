@@ -1,6 +1,7 @@
 //! Links: two directions, each with a rate, a delay, a queue and losses.
 
 use crate::document::Table;
+use crate::impairment::{IMPAIRMENTS, Impairments};
 use crate::loss::{Outages, merge};
 use crate::names::{Names, NodeIndex};
 use crate::node::Node;
@@ -9,9 +10,9 @@ use crate::profile::{self, Profile};
 use crate::queue::{self, read_queue};
 use crate::reader::{Context, Reader, Result, Section, field, one_of};
 use crate::trace::Trace;
-use bentpipe_core::link::{Line, LossKind, Order, QueueKind, Varying};
+use bentpipe_core::link::{Framing, Line, LossKind, Order, QueueKind, Varying};
 use bentpipe_core::time::Duration;
-use bentpipe_core::units::{Probability, Rate};
+use bentpipe_core::units::{Bytes, Probability, Rate};
 use rand_pcg::Pcg64Mcg;
 use std::sync::Arc;
 
@@ -28,6 +29,8 @@ pub struct Link {
     pub forward: Direction,
     /// From the second end to the first.
     pub back: Direction,
+    /// The longest packet that it carries, if there is a limit.
+    pub mtu: Option<u32>,
     /// Its satellites, if it leads over a LEO shell.
     pub pass: Option<Arc<Pass>>,
 }
@@ -51,6 +54,10 @@ impl Link {
 pub struct Direction {
     /// Bottleneck rate; `None` sends in no time.
     pub rate: Option<Varying<Rate>>,
+    /// What the link layer adds to each packet on the line.
+    pub framing: Framing,
+    /// The medium that it shares with all directions which name it, one packet at a time.
+    pub medium: Option<String>,
     /// Propagation delay.
     pub delay: Varying<Duration>,
     /// What waits for the line.
@@ -63,6 +70,8 @@ pub struct Direction {
     pub bit_errors: Varying<Probability>,
     /// When nothing passes.
     pub outages: Vec<Outages>,
+    /// Jitter, reordering, duplicates, damage.
+    pub impairments: Impairments,
 }
 
 impl Direction {
@@ -103,6 +112,12 @@ pub(crate) const LINK: Section = Section {
             "",
             "delay by the positions of the two ends and a satellite's orbit",
         ),
+        field(
+            "mtu",
+            "bytes, 128 to 65535",
+            "unlimited",
+            "the longest IP packet that it carries, both ways. To who sends a longer one over it comes ICMP's \"packet too big\" (RFC 1191); nothing is fragmented. A host at its end announces an MSS that fits; others follow it down to their `min-mtu`",
+        ),
         field("cost", "a number", "1", "routes take the way with the least sum of costs"),
         field("back", "a table of the keys below", "", "what is different in the direction back"),
     ],
@@ -111,10 +126,28 @@ pub(crate) const LINK: Section = Section {
 
 pub(crate) const DIRECTION: Section = Section {
     path: "link.NAME (and its `back`)",
-    about: "A direction of a link. The rate counts IP packets with their headers; the link adds \
-            no framing.",
+    about: "A direction of a link. The rate counts IP packets with their headers, and what `overhead` adds to each. Utilisation and \
+            counters are of packets without it.",
     fields: &[
-        field("rate", "a rate", "the profile's; else unlimited", "of the line"),
+        field("rate", "a rate, or `unlimited`", "the profile's; else unlimited", "of the line"),
+        field(
+            "overhead",
+            "bytes",
+            "0B",
+            "what the link layer adds to each packet on the line; Ethernet: 38B (preamble, header, checksum, gap)",
+        ),
+        field(
+            "min-packet",
+            "bytes",
+            "0B",
+            "shorter packets are padded to this on the line; Ethernet: 46B",
+        ),
+        field(
+            "medium",
+            "a name of yours, or `none`",
+            "`none`",
+            "directions that name the same medium share it, one packet at a time: both of a half-duplex link, or those of several stations. See below",
+        ),
         field(
             "delay",
             "a time",
@@ -140,7 +173,13 @@ pub(crate) const DIRECTION: Section = Section {
             "trace",
             "a file's name",
             "",
-            "CSV with `time` and any of `rate`, `delay`, `loss`, `bit-errors`, which override the above (but not what `back` says itself, where it has no trace of its own); found beside the scenario",
+            "CSV with `time` and any of `rate`, `delay`, `loss`, `bit-errors`, which override the above (but not what `back` says itself, where it has no trace of its own); found beside the scenario. Units stand with the values (`250ms`) or in the header (`time_s`, `delay_ms`, `rate_Mbit/s`, `loss_%`). A file of nothing but whole numbers is one of mahimahi's (`mm-link`): moments in ms at which a packet of 1500 bytes may leave, which is taken as a rate and begins anew after the last. `bdp` of a queue is by the greatest rate: say a queue of your own",
+        ),
+        field(
+            "trace-period",
+            "a time",
+            "the last value holds; mahimahi's last moment",
+            "after this time the trace begins anew, again and again",
         ),
     ],
     example: "back = { trace = \"uplink.csv\", queue = \"30packets\" }",
@@ -181,7 +220,8 @@ impl Link {
             Ground { rate: profile.map(|profile| profile.back_rate), ..ground.clone() };
         let forward = direction(reader, &ground, &[])?;
         // What `back` does not say is as in the forward direction.
-        let own: Vec<_> = DIRECTION.fields.iter().map(|field| field.key).collect();
+        let sections = [&DIRECTION, &IMPAIRMENTS];
+        let own: Vec<_> = sections.iter().flat_map(|s| s.fields).map(|field| field.key).collect();
         let mut table = Table {
             entries: reader
                 .table
@@ -194,7 +234,7 @@ impl Link {
         // A trace that `back` does not name itself gives way to what it does say.
         let mut firm = Vec::new();
         if let Some(node) = reader.node("back") {
-            let back = Reader::open(context, node, &format!("[link.{name}.back]"), &[&DIRECTION])?;
+            let back = Reader::open(context, node, &format!("[link.{name}.back]"), &sections)?;
             if back.node("trace").is_none() {
                 firm.extend(back.table.keys());
             }
@@ -209,11 +249,21 @@ impl Link {
             }
         }
         let name_back = format!("[link.{name}.back]");
-        let merged = Reader::of_table(context, &table, reader.at, &name_back, &[&DIRECTION])?;
+        let merged = Reader::of_table(context, &table, reader.at, &name_back, &sections)?;
         let back = direction(&merged, &back_ground, &firm)?;
         let cost = reader.within("cost", 1.0, 1e-9..=1e9)?;
-        Ok(Link { name: name.to_owned(), between, cost, forward, back, pass })
+        let mtu = match reader.node("mtu") {
+            None => None,
+            Some(_) => Some(mtu(reader)?),
+        };
+        Ok(Link { name: name.to_owned(), between, cost, forward, back, mtu, pass })
     }
+}
+
+fn mtu(reader: &Reader<'_>) -> Result<u32> {
+    let bytes: Bytes = reader.need("mtu")?;
+    let mtu = u32::try_from(bytes.count()).ok().filter(|mtu| (68..=65_535).contains(mtu));
+    mtu.ok_or_else(|| reader.bad("mtu", format!("an MTU of {bytes} (expected 128B to 65535B)")))
 }
 
 fn ends(reader: &Reader<'_>, names: &Names) -> Result<[NodeIndex; 2]> {
@@ -282,12 +332,16 @@ fn over(
 /// Reads a direction; a trace does not override what is said for the keys that are `firm`.
 fn direction(reader: &Reader<'_>, ground: &Ground, firm: &[&str]) -> Result<Direction> {
     let context: &Context<'_> = reader.context;
-    let mut rate = reader.maybe("rate")?.or(ground.rate).map(Varying::Constant);
+    let unlimited = reader.node("rate").is_some_and(|rate| rate.label() == "unlimited");
+    let mut rate = match unlimited {
+        true => None,
+        false => reader.maybe("rate")?.or(ground.rate).map(Varying::Constant),
+    };
     let mut delay = reader.maybe("delay")?.map_or_else(|| ground.delay.clone(), Varying::Constant);
     let mut loss = reader.maybe("loss")?.map(Varying::Constant);
     let mut bit_errors = Varying::Constant(reader.or("bit-errors", Probability::ZERO)?);
     if let Some(node) = reader.node("trace") {
-        let trace = Trace::read(context, node)?;
+        let trace = Trace::read(context, node, reader.maybe("trace-period")?)?;
         let free = |key: &str| !firm.contains(&key);
         let traced = trace.rate.filter(|_| free("rate"));
         rate = traced.map(Varying::from).or(rate);
@@ -299,7 +353,9 @@ fn direction(reader: &Reader<'_>, ground: &Ground, firm: &[&str]) -> Result<Dire
     if rate.as_ref().is_some_and(|rate| rate.greatest().bits_per_sec() == 0) {
         return Err(reader.bad("rate", "a link at 0bit/s passes nothing"));
     }
-    let line = Line { rate: rate.as_ref().map(Varying::greatest), delay: delay.greatest() };
+    let impairments = Impairments::read(reader)?;
+    let way = delay.greatest() + impairments.mean_jitter();
+    let line = Line { rate: rate.as_ref().map(Varying::greatest), delay: way };
     let loss = match (reader.maybe("gilbert-elliott")?, loss) {
         (None, loss) => LossKind::Independent(loss.unwrap_or(Varying::Constant(Probability::ZERO))),
         (Some(bursts), None) => LossKind::GilbertElliott(bursts),
@@ -316,13 +372,25 @@ fn direction(reader: &Reader<'_>, ground: &Ground, firm: &[&str]) -> Result<Dire
     if !ground.outages.is_empty() {
         outages.push(Outages::Planned(ground.outages.clone()));
     }
+    let zero = Bytes::new(0);
+    let framing = Framing {
+        overhead: reader.or("overhead", zero)?,
+        min_packet: reader.or("min-packet", zero)?,
+    };
+    let medium = reader.maybe::<String>("medium")?.filter(|medium| medium != "none");
+    if medium.is_some() && rate.is_none() {
+        return Err(reader.bad("medium", "a direction without `rate` takes no time on its medium"));
+    }
     Ok(Direction {
         rate,
+        framing,
+        medium,
         delay,
         queue: read_queue(context, reader.node("queue"), line)?,
         order,
         loss,
         bit_errors,
         outages,
+        impairments,
     })
 }

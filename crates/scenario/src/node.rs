@@ -8,6 +8,7 @@ use crate::reader::{Reader, Result, Section, field, one_of};
 use crate::tcp::TcpLayer;
 use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_gateway::Config as GatewayConfig;
+use bentpipe_gateway::policy::{Action, Policy, Rule};
 
 /// A node of the network.
 #[derive(Debug, Clone, PartialEq)]
@@ -106,6 +107,13 @@ pub(crate) const GATEWAY: Section = Section {
             "",
             "its links towards the near hosts; its other links are the satellite side",
         ),
+        field(
+            "split",
+            "true or false",
+            "true",
+            "`false`: it only forwards, whatever else is said of it, as a router does. To compare both: \
+             `\"gateway.NAME.split\" = [true, false]` in `[sweep]`",
+        ),
         field("position", "such as `50.1N 8.7E`", "", "where it stands, for links with an `orbit`"),
         field(
             "config",
@@ -147,6 +155,10 @@ impl Node {
             }
         };
         gateway::read(reader, &mut config, Runs::Simulated)?;
+        if !reader.or("split", true)? {
+            let rules = vec![Rule { action: Action::Forward, ..Rule::default() }];
+            config.policy = Policy { rules, observe: false };
+        }
         // Links carry packets of at most one MTU.
         config.super_segments = false;
         let position = reader.maybe("position")?;

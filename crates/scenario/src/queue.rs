@@ -96,6 +96,53 @@ pub(crate) const CODEL: Section = Section {
     example: "queue = { kind = \"codel\", target = \"20ms\", interval = \"600ms\" }",
 };
 
+pub(crate) const FQ_CODEL: Section = Section {
+    path: "queue, fq-codel",
+    about: "A queue for each flow, by a hash of its addresses, protocol and ports; they take turns by their bytes, \
+            with controlled delay in each (RFC 8290). Of too much the longest queue is dropped from.",
+    fields: &[
+        field("kind", "`fq-codel`", "", "the discipline"),
+        field("limit", LIMIT, DEFAULT, "how much all queues hold together at most"),
+        field("flows", "1 to 65535", "1024", "how many queues there are"),
+        field("quantum", "bytes", "1514B", "how much a queue sends in its turn"),
+        field("target", "a time", "5ms", "acceptable standing delay"),
+        field("interval", "a time", "100ms", "for how long it may be exceeded"),
+        field("ecn", "true or false", "true", "mark ECN-capable packets instead of dropping"),
+    ],
+    example: "queue = { kind = \"fq-codel\", target = \"20ms\", interval = \"600ms\" }",
+};
+
+pub(crate) const PIE: Section = Section {
+    path: "queue, pie",
+    about: "The proportional integral controller enhanced (RFC 8033).",
+    fields: &[
+        field("kind", "`pie`", "", "the discipline"),
+        field("limit", LIMIT, DEFAULT, "how much it holds at most"),
+        field("target", "a time", "15ms", "the delay that the controller aims at"),
+        field(
+            "update",
+            "a time, at least 1ms",
+            "15ms",
+            "from one update of the probability to the next",
+        ),
+        field(
+            "burst",
+            "a time",
+            "150ms",
+            "how long a burst after a time without congestion passes",
+        ),
+        field("alpha", "a number", "0.125", "gain of the distance from the target, in seconds"),
+        field("beta", "a number", "1.25", "gain of the change of the delay, in seconds"),
+        field(
+            "ecn",
+            "true or false",
+            "false",
+            "mark ECN-capable packets instead of dropping, up to a probability of 10 %",
+        ),
+    ],
+    example: "queue = { kind = \"pie\", target = \"20ms\" }",
+};
+
 pub(crate) const POLICER: Section = Section {
     path: "queue, policer",
     about: "A token bucket that drops what exceeds a rate and a burst (RFC 2697 with one burst; \
@@ -131,6 +178,8 @@ fn section(name: QueueName) -> &'static Section {
         QueueName::DropTail => &DROP_TAIL,
         QueueName::Red => &RED,
         QueueName::CoDel => &CODEL,
+        QueueName::FqCoDel => &FQ_CODEL,
+        QueueName::Pie => &PIE,
         QueueName::Policer => &POLICER,
     }
 }

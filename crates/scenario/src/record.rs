@@ -134,6 +134,11 @@ pub(crate) const RECORD: Section = Section {
 };
 
 impl Record {
+    /// Whether there are to be any series.
+    pub fn has_series(&self) -> bool {
+        !(self.flow.is_empty() && self.link.is_empty() && self.gateway.is_empty())
+    }
+
     pub(crate) fn read(reader: &Reader<'_>, names: &Names) -> Result<Record> {
         let context = reader.context;
         let interval = reader.or("interval", Duration::from_millis(100))?;

@@ -1,8 +1,79 @@
 //! The reference of the file format, from the very declarations by which files are read.
 
 use crate::reader::Section;
-use crate::scenario::SECTIONS;
+use crate::scenario::SCENARIO;
+use crate::{
+    copies, fault, flow, gateway, group, impairment, link, middlebox, node, range, record, repeat,
+    run, sweep, workload,
+};
 use std::fmt::Write;
+
+/// All sections, in the order of the reference.
+const SECTIONS: &[&Section] = &[
+    &SCENARIO,
+    &run::RUN,
+    &repeat::REPEAT,
+    &node::HOST,
+    &node::ROUTER,
+    &node::GATEWAY,
+    &gateway::TABLES,
+    &gateway::SATELLITE,
+    &gateway::LEG,
+    &gateway::LEG_TCP,
+    &gateway::SPLITTING,
+    &gateway::LIMITS,
+    &gateway::POLICY,
+    &gateway::RULE,
+    &gateway::FILE,
+    &gateway::INTERFACES,
+    &gateway::DRAIN,
+    &gateway::REJECT_QUIC,
+    &gateway::METRICS,
+    &gateway::LOG,
+    &link::LINK,
+    &link::DIRECTION,
+    &impairment::IMPAIRMENTS,
+    &impairment::MEDIUM,
+    &crate::queue::DROP_TAIL,
+    &crate::queue::RED,
+    &crate::queue::CODEL,
+    &crate::queue::FQ_CODEL,
+    &crate::queue::PIE,
+    &crate::queue::POLICER,
+    &crate::loss::GILBERT_ELLIOTT,
+    &crate::loss::OUTAGE,
+    &crate::loss::RANDOM_OUTAGES,
+    &crate::orbit::GEO,
+    &crate::orbit::WALKER,
+    &middlebox::MIDDLEBOX,
+    &middlebox::ACK_SPACER,
+    &middlebox::ACK_FILTER,
+    &middlebox::ACK_DECIMATOR,
+    &middlebox::SNOOP,
+    &middlebox::SPOOF,
+    &middlebox::WEB_CACHE,
+    &flow::FLOW,
+    &workload::BULK,
+    &workload::REQUEST_RESPONSE,
+    &workload::HTTP,
+    &workload::HTTP2,
+    &crate::web::PAGE,
+    &workload::TELNET,
+    &workload::LOAD,
+    &workload::WEB,
+    &workload::POISSON,
+    &workload::UDP,
+    &workload::PING,
+    &crate::distribution::RANDOM,
+    &crate::distribution::RANDOM_SIZE,
+    &group::GROUP,
+    &fault::FAULT,
+    &record::RECORD,
+    &copies::COPIES,
+    &copies::NUMBERS,
+    &sweep::SWEEP,
+    &range::RANGE,
+];
 
 /// Every kind of table with its keys.
 pub fn sections() -> &'static [&'static Section] {

@@ -124,6 +124,8 @@ pub enum Enough {
     Met,
     /// The greatest number is reached, and the rule not met.
     Limit,
+    /// Chance has no part in the scenario: the first run is all of them.
+    Certain,
 }
 
 impl Repeat {
@@ -170,7 +172,8 @@ impl Repeat {
 pub(crate) const REPEAT: Section = Section {
     path: "repeat",
     about: "How often every point of the sweep is run, with a random seed of its own for each \
-            run. Without this table: once.",
+            run. Without this table: once. Where nothing is random, all runs are the same: it is run \
+            once, and said so.",
     fields: &[
         field("runs", "1 to 100000", "1", "so often"),
         field(

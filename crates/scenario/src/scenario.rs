@@ -1,12 +1,15 @@
 //! A whole scenario: one point of an experiment, checked.
 
 use crate::ScenarioError;
+use crate::copies;
 use crate::document::{Node as Tree, Table, Value};
 use crate::error::Problem;
 use crate::experiment::Experiment;
 use crate::fault::{self, Fault, FaultKind};
 use crate::flow::{self, Flow};
 use crate::gateway;
+use crate::group::{self, Group};
+use crate::impairment;
 use crate::link::{self, Link};
 use crate::middlebox::{self, Middlebox};
 use crate::names::{LinkIndex, Names, NodeIndex};
@@ -15,9 +18,7 @@ use crate::node::{self, Node, NodeKind};
 use crate::random::Seeds;
 use crate::reader::{Context, Reader, Result, Section, field};
 use crate::record::{self, Record};
-use crate::repeat;
 use crate::run::{self, Run};
-use crate::sweep;
 use crate::tcp::TcpLayer;
 use crate::workload;
 use bentpipe_core::tcp::connection::ConnectionConfig;
@@ -40,6 +41,8 @@ pub struct Scenario {
     pub middleboxes: Vec<Middlebox>,
     /// Flows.
     pub flows: Vec<Flow>,
+    /// Groups of them.
+    pub groups: Vec<Group>,
     /// What breaks.
     pub faults: Vec<Fault>,
     /// Time series and captures.
@@ -86,7 +89,7 @@ impl Scenario {
 pub(crate) const SCENARIO: Section = Section {
     path: "the file",
     about: "A scenario file is TOML. Tables under `host`, `router`, `gateway`, `link`, `middlebox`, \
-            `flow` and `fault` are named by their author.",
+            `flow`, `group` and `fault` are named by their author.",
     fields: &[
         field("title", "a text", "", "one line, over tables and charts"),
         field("about", "a text", "", "what the experiment shows"),
@@ -99,76 +102,20 @@ pub(crate) const SCENARIO: Section = Section {
         field("link", "tables by name", "", "links"),
         field("middlebox", "tables by name", "", "remedies inside the network"),
         field("flow", "tables by name", "", "flows"),
+        field("group", "tables by name", "", "flows that results have figures of together"),
         field("fault", "tables by name", "", "what breaks"),
+        field("numbers", "a table", "", "whole numbers that texts refer to"),
         field("record", "a table", "", "time series and captures"),
         field("sweep", "a table", "", "which fields take several values"),
     ],
     example: "",
 };
 
-/// All sections, in the order of the reference.
-pub(crate) const SECTIONS: &[&Section] = &[
-    &SCENARIO,
-    &run::RUN,
-    &repeat::REPEAT,
-    &node::HOST,
-    &node::ROUTER,
-    &node::GATEWAY,
-    &gateway::TABLES,
-    &gateway::SATELLITE,
-    &gateway::LEG,
-    &gateway::LEG_TCP,
-    &gateway::SPLITTING,
-    &gateway::LIMITS,
-    &gateway::POLICY,
-    &gateway::RULE,
-    &gateway::FILE,
-    &gateway::INTERFACES,
-    &gateway::DRAIN,
-    &gateway::REJECT_QUIC,
-    &gateway::METRICS,
-    &gateway::LOG,
-    &link::LINK,
-    &link::DIRECTION,
-    &crate::queue::DROP_TAIL,
-    &crate::queue::RED,
-    &crate::queue::CODEL,
-    &crate::queue::POLICER,
-    &crate::loss::GILBERT_ELLIOTT,
-    &crate::loss::OUTAGE,
-    &crate::loss::RANDOM_OUTAGES,
-    &crate::orbit::GEO,
-    &crate::orbit::WALKER,
-    &middlebox::MIDDLEBOX,
-    &middlebox::ACK_SPACER,
-    &middlebox::ACK_FILTER,
-    &middlebox::ACK_DECIMATOR,
-    &middlebox::SNOOP,
-    &middlebox::SPOOF,
-    &middlebox::WEB_CACHE,
-    &flow::FLOW,
-    &workload::BULK,
-    &workload::REQUEST_RESPONSE,
-    &workload::HTTP,
-    &crate::web::PAGE,
-    &workload::TELNET,
-    &workload::LOAD,
-    &workload::WEB,
-    &workload::POISSON,
-    &workload::UDP,
-    &workload::PING,
-    &crate::distribution::RANDOM,
-    &crate::distribution::RANDOM_SIZE,
-    &fault::FAULT,
-    &record::RECORD,
-    &sweep::SWEEP,
-    &sweep::RANGE,
-];
-
 static EMPTY: Table = Table { entries: Vec::new() };
 
 /// Reads the scenario that `document` describes, its sweep and repetitions apart.
 pub(crate) fn read(context: &Context<'_>, document: &Table) -> Result<Scenario> {
+    let document = &copies::expand(context, document)?;
     let top = Reader::of_table(context, document, 0, "the file", &[&SCENARIO])?;
     let run = Run::read(&Reader::open(context, top.need_node("run")?, "[run]", &[&run::RUN])?)?;
     let below = top.or("tcp", TcpLayer::default())?.over(ConnectionConfig::default());
@@ -176,29 +123,23 @@ pub(crate) fn read(context: &Context<'_>, document: &Table) -> Result<Scenario> 
     let nodes = nodes(&top, &names, below)?;
     let around = link::Around { names: &names, nodes: &nodes, duration: run.duration };
     let links = each(&top, "link", |name, node, table| {
-        let reader = Reader::open(context, node, table, &[&link::LINK, &link::DIRECTION])?;
+        let reader = Reader::open(
+            context,
+            node,
+            table,
+            &[&link::LINK, &link::DIRECTION, &impairment::IMPAIRMENTS],
+        )?;
         Link::read(&reader, name, &around)
     })?;
     check_gateways(&top, &nodes, &links)?;
+    let parts = Parts { names: &names, nodes: &nodes, links: &links };
     let middleboxes = each(&top, "middlebox", |name, node, table| {
-        middlebox(
-            context,
-            name,
-            node,
-            table,
-            &Parts { names: &names, nodes: &nodes, links: &links },
-            below,
-        )
+        middlebox(context, name, node, table, &parts, below)
     })?;
-    let flows = each(&top, "flow", |name, node, table| {
-        flow(
-            context,
-            name,
-            node,
-            table,
-            &Parts { names: &names, nodes: &nodes, links: &links },
-            below,
-        )
+    let flows =
+        each(&top, "flow", |name, node, table| flow(context, name, node, table, &parts, below))?;
+    let groups = each(&top, "group", |name, node, table| {
+        Group::read(&Reader::open(context, node, table, &[&group::GROUP])?, name, &names)
     })?;
     if run.end == run::RunEnd::FlowsDone && flows.iter().all(|flow| flow.background) {
         let Value::Table(table) = &top.need_node("run")?.value else { unreachable!("just read") };
@@ -229,6 +170,7 @@ pub(crate) fn read(context: &Context<'_>, document: &Table) -> Result<Scenario> 
         links,
         middleboxes,
         flows,
+        groups,
         faults,
         record: Record::read(&record, &names)?,
     };

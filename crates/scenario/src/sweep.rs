@@ -2,9 +2,8 @@
 
 use crate::document::{Node, Table, Value};
 use crate::error::{Problem, hint};
-use crate::reader::{Context, FromNode, Reader, Result, Section, field, one_of};
-use bentpipe_core::time::Duration;
-use bentpipe_core::units::{Bytes, Rate, parse_duration};
+use crate::range::range;
+use crate::reader::{Context, FromNode, Result, Section, field};
 
 pub(crate) const SWEEP: Section = Section {
     path: "sweep",
@@ -21,20 +20,6 @@ pub(crate) const SWEEP: Section = Section {
     example: "[sweep]\n\"link.sat.queue\" = [\"6packets\", \"20packets\", \"60packets\"]\n\"flow.main.tcp.recovery\" = [\"reno\", \"sack\"]\n\"link.sat.delay\" = { from = \"10ms\", to = \"300ms\", steps = 3 }\nzip = [[\"link.sat.delay\", \"link.sat.queue\"]]",
 };
 
-pub(crate) const RANGE: Section = Section {
-    path: "sweep, a range",
-    about: "Evenly spaced values, both ends included: numbers, times, rates, sizes, or any number \
-            with the same unit at both ends.",
-    fields: &[
-        field("from", "a value", "", "the first"),
-        field("to", "a value", "", "the last"),
-        field("steps", "2 to 100000", "", "how many values"),
-        one_of::<Scale>("scale", "`linear`", "`log`: the same factor between two"),
-    ],
-    example: "\"link.sat.loss\" = { from = 1e-6, to = 1e-2, steps = 5, scale = \"log\" }",
-};
-
-/// The most points of an experiment.
 const MAX: usize = 1_000_000;
 
 /// A swept field.
@@ -155,7 +140,8 @@ fn error(context: &Context<'_>, at: usize, why: String) -> crate::ScenarioError 
 }
 
 /// Tables whose inner tables are named by the file's author.
-const NAMED: [&str; 7] = ["host", "router", "gateway", "link", "middlebox", "flow", "fault"];
+pub(crate) const NAMED: [&str; 8] =
+    ["host", "router", "gateway", "link", "middlebox", "flow", "group", "fault"];
 
 /// Keys whose value may be a text that stands for a table, and the key that the text is there.
 const SHORT: [(&str, &str); 4] =
@@ -205,6 +191,9 @@ pub(crate) fn set(
     }
     let last = parts[parts.len() - 1];
     if parts.len() < 2 && last != "tcp" {
+        if let Some(example) = field_of(last, None) {
+            return Err(bad(format!("expected a field of one of them, such as `{example}`")));
+        }
         let known = document_keys();
         return Err(bad(format!(
             "expected a path such as `link.sat.delay` ({})",
@@ -213,10 +202,27 @@ pub(crate) fn set(
     }
     // The whole of a table that the author named must not be replaced by a value.
     if parts.len() == 2 && NAMED.contains(&parts[0]) {
-        return Err(bad("expected a field of it, such as `link.sat.delay`".to_owned()));
+        let example = field_of(parts[0], Some(last)).unwrap_or_default();
+        return Err(bad(format!("expected a field of it, such as `{example}`")));
     }
     table.set(last, at, value.clone());
     Ok(())
+}
+
+/// The path of a field that may be swept, of the table `name` of this kind.
+fn field_of(kind: &str, name: Option<&str>) -> Option<String> {
+    let (usual, field) = match kind {
+        "host" => ("server", "tcp"),
+        "router" => ("r1", "ecmp"),
+        "gateway" => ("g1", "split"),
+        "link" => ("sat", "delay"),
+        "middlebox" => ("h1", "kind"),
+        "flow" => ("main", "bytes"),
+        "group" => ("far", "flows"),
+        "fault" => ("f1", "at"),
+        _ => return None,
+    };
+    Some(format!("{kind}.{}.{field}", name.unwrap_or(usual)))
 }
 
 fn document_keys() -> impl Iterator<Item = &'static str> {
@@ -236,139 +242,4 @@ fn values(context: &Context<'_>, node: &Node) -> Result<Vec<Node>> {
         return Err(error(context, node.at, "a list without values leaves no points".to_owned()));
     }
     Ok(values)
-}
-
-/// How the values of a range are spread.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    Default,
-    strum::VariantArray,
-    strum::VariantNames,
-    strum::IntoStaticStr,
-)]
-#[strum(serialize_all = "kebab-case")]
-pub(crate) enum Scale {
-    #[default]
-    Linear,
-    Log,
-}
-
-/// The values of `{ from, to, steps, scale }`.
-fn range(context: &Context<'_>, node: &Node) -> Result<Vec<Node>> {
-    let reader = Reader::open(context, node, "a range", &[&RANGE])?;
-    let (from, to) = (reader.need_node("from")?, reader.need_node("to")?);
-    reader.need_node("steps")?;
-    let steps = reader.within("steps", 2, 2..=100_000_usize)?;
-    let log = reader.choice::<Scale>("scale")? == Scale::Log;
-    let quantity = |node: &Node| {
-        Quantity::of(node).ok_or_else(|| {
-            context.type_error(node, "a number, alone or with a unit, such as \"10ms\"")
-        })
-    };
-    let (first, last) = (quantity(from)?, quantity(to)?);
-    if first.unit != last.unit {
-        let why = format!("{} and {} are not of one kind", from.label(), to.label());
-        return Err(context.value_error(to, why));
-    }
-    if log && (first.number <= 0.0 || last.number <= 0.0) {
-        return Err(context.value_error(node, "a log scale goes from and to numbers above 0"));
-    }
-    let value = |step: usize| {
-        let share = step as f64 / (steps - 1) as f64;
-        let number = if step == 0 {
-            first.number
-        } else if step == steps - 1 {
-            last.number
-        } else if log {
-            first.number * (last.number / first.number).powf(share)
-        } else {
-            first.number + (last.number - first.number) * share
-        };
-        Node { value: Quantity { number, ..first.clone() }.value(), at: node.at }
-    };
-    let mut values: Vec<Node> = (0..steps).map(value).collect();
-    // Whole numbers may fall together.
-    values.dedup_by(|a, b| a.value == b.value);
-    Ok(values)
-}
-
-/// A number with its unit, in the unit's base.
-#[derive(Debug, Clone, PartialEq)]
-struct Quantity {
-    number: f64,
-    unit: Unit,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-enum Unit {
-    /// A number in TOML: whole, or not.
-    Number { whole: bool },
-    /// A time, in nanoseconds.
-    Time,
-    /// A rate, in bit/s.
-    Rate,
-    /// Bytes.
-    Bytes,
-    /// Any other text behind a number.
-    Other { unit: String, whole: bool },
-}
-
-impl Quantity {
-    fn of(node: &Node) -> Option<Quantity> {
-        let text = match &node.value {
-            Value::Integer(number) => {
-                return Some(Quantity {
-                    number: *number as f64,
-                    unit: Unit::Number { whole: true },
-                });
-            }
-            Value::Float(number) => {
-                return Some(Quantity { number: *number, unit: Unit::Number { whole: false } });
-            }
-            Value::Text(text) => text,
-            _ => return None,
-        };
-        if let Ok(time) = parse_duration(text) {
-            return Some(Quantity { number: time.as_nanos() as f64, unit: Unit::Time });
-        }
-        if let Ok(rate) = text.parse::<Rate>() {
-            return Some(Quantity { number: rate.bits_per_sec() as f64, unit: Unit::Rate });
-        }
-        if let Ok(bytes) = text.parse::<Bytes>() {
-            return Some(Quantity { number: bytes.count() as f64, unit: Unit::Bytes });
-        }
-        let end = text.find(|char: char| char.is_alphabetic() || char == '%')?;
-        let (number, unit) = text.split_at(end);
-        let whole = !number.contains('.');
-        let unit = Unit::Other { unit: unit.trim().to_owned(), whole };
-        Some(Quantity { number: number.trim().parse().ok()?, unit })
-    }
-
-    fn value(&self) -> Value {
-        let number = self.number;
-        match &self.unit {
-            Unit::Number { whole: true } => Value::Integer(number.round() as i64),
-            Unit::Number { whole: false } => Value::Float(number),
-            Unit::Time => Value::Text(time(Duration::from_nanos(number.round() as u64))),
-            Unit::Rate => Value::Text(Rate::from_bits_per_sec(number.round() as u64).to_string()),
-            Unit::Bytes => Value::Text(Bytes::new(number.round() as u64).to_string()),
-            Unit::Other { unit, whole: true } => Value::Text(format!("{}{unit}", number.round())),
-            Unit::Other { unit, whole: false } => Value::Text(format!("{number}{unit}")),
-        }
-    }
-}
-
-/// Exactly, in the largest unit that needs no more than a few digits.
-fn time(time: Duration) -> String {
-    let nanos = time.as_nanos();
-    match nanos {
-        n if n % 1_000_000_000 == 0 => format!("{}s", n / 1_000_000_000),
-        n if n >= 1_000_000 => format!("{}ms", n as f64 / 1e6),
-        n if n >= 1000 => format!("{}us", n as f64 / 1e3),
-        n => format!("{n}ns"),
-    }
 }

@@ -5,6 +5,7 @@
 //! the same run, packet by packet ([`World::trace`]).
 #![forbid(unsafe_code)]
 
+mod barrier;
 mod build;
 mod capture;
 mod dead_end;
@@ -13,7 +14,9 @@ mod event_queue;
 mod faults;
 pub mod fuzz;
 mod host;
+mod impaired;
 mod line;
+mod medium;
 mod middleboxes;
 mod narrow;
 mod node;
@@ -26,6 +29,7 @@ mod stream;
 pub mod workload;
 mod world;
 
+pub use barrier::{BarrierId, Barriers};
 pub use build::{Built, BuiltLink, Layout, build};
 pub use capture::{Captured, Direction, PacketSink};
 pub use dead_end::DeadEnd;
@@ -37,7 +41,7 @@ pub use narrow::Narrow;
 pub use node::{Middlebox, Node};
 pub use packet::{Body, Content, Datagram, Echo, Packet};
 pub use record::Outcome;
-pub use run::{RunError, run, run_captured};
+pub use run::{RunError, Sinks, run, run_into};
 pub use simulation::{Call, Net, Service, Simulation, Socket};
 pub use stream::{Notice, Stream};
 pub use world::{Endpoint, LineId, NodeId, World};

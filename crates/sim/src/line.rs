@@ -1,5 +1,6 @@
 //! One direction of a cable between two nodes: a [`Link`] and the faults behind it.
 
+use crate::impaired::{Fate, Impaired};
 use crate::packet::{Body, Content, Packet};
 use bentpipe_core::link::{Count, Counters, Link, LinkConfig};
 use bentpipe_core::time::{Duration, Instant, earliest};
@@ -38,13 +39,22 @@ impl Faults {
     }
 }
 
+/// What befalls packets behind the link.
+#[derive(Debug)]
+enum Mishaps {
+    /// The link's own losses are all.
+    None,
+    /// All drawn from one stream.
+    Faults(Faults, Pcg64Mcg),
+    /// A scenario's.
+    Impaired(Impaired),
+}
+
 /// A link with faults.
 #[derive(Debug)]
 pub struct Line {
     link: Link<Box<Packet>>,
-    /// None: the link's own losses are all that befalls packets.
-    faults: Option<Faults>,
-    rng: Pcg64Mcg,
+    mishaps: Mishaps,
     arrivals: BTreeMap<(Instant, u64), Packet>,
     numbered: u64,
     /// What the faults made away with, and what they made more of.
@@ -58,12 +68,23 @@ impl Line {
     /// A line like `link`, whose seed also draws the faults.
     pub fn new(link: &LinkConfig, faults: Faults) -> Line {
         let rng = Pcg64Mcg::seed_from_u64(link.seed ^ 0x6c69_6e65);
-        let faults = Some(faults).filter(Faults::any);
+        let mishaps = match faults.any() {
+            true => Mishaps::Faults(faults, rng),
+            false => Mishaps::None,
+        };
+        Line::with(link, mishaps)
+    }
+
+    /// A scenario's line.
+    pub(crate) fn impaired(link: &LinkConfig, impaired: Option<Impaired>) -> Line {
+        Line::with(link, impaired.map_or(Mishaps::None, Mishaps::Impaired))
+    }
+
+    fn with(link: &LinkConfig, mishaps: Mishaps) -> Line {
         let (vanished, doubled) = (Count::default(), Count::default());
         Line {
             link: Link::new(link),
-            faults,
-            rng,
+            mishaps,
             arrivals: BTreeMap::new(),
             numbered: 0,
             vanished,
@@ -86,11 +107,10 @@ impl Line {
                  delivered {delivered:?}"
             ));
         }
-        if self.faults.is_none() {
+        if let Mishaps::None = self.mishaps {
             return Ok(());
         }
-        let mut held = Count::default();
-        self.arrivals.values().for_each(|packet| held.add(packet));
+        let held = self.held();
         let (vanished, out) = (self.vanished, self.handed_over);
         if delivered + self.doubled != vanished + held + out {
             return Err(format!(
@@ -100,6 +120,45 @@ impl Line {
             ));
         }
         Ok(())
+    }
+
+    /// What is behind the link and has not arrived.
+    fn held(&self) -> Count {
+        let mut held = Count::default();
+        self.arrivals.values().for_each(|packet| held.add(packet));
+        held
+    }
+
+    /// What has become of packets on a scenario's link: what is damaged behind the line is lost. What is held up has
+    /// been delivered already, and what arrives twice counts once.
+    pub fn counters(&self) -> Counters {
+        let counters = self.link.counters();
+        let Mishaps::Impaired(_) = self.mishaps else { return counters };
+        Counters {
+            lost: counters.lost + self.vanished,
+            delivered: counters.delivered - self.vanished,
+            ..counters
+        }
+    }
+
+    /// Has the line send only what it is granted; see [`Link::gate`].
+    pub(crate) fn gate(&mut self) {
+        self.link.gate();
+    }
+
+    /// As [`Link::asks`].
+    pub(crate) fn asks(&self) -> bool {
+        self.link.asks()
+    }
+
+    /// As [`Link::grant`].
+    pub(crate) fn grant(&mut self, now: Instant) -> Option<Instant> {
+        self.link.grant(now)
+    }
+
+    /// As [`Link::give_up`].
+    pub(crate) fn give_up(&mut self, now: Instant) {
+        self.link.give_up(now);
     }
 
     /// The link.
@@ -123,7 +182,7 @@ impl Line {
 
     /// The next packet that has arrived by `now`.
     pub(crate) fn pop(&mut self, now: Instant) -> Option<Box<Packet>> {
-        if self.faults.is_none() {
+        if let Mishaps::None = self.mishaps {
             return self.link.pop(now);
         }
         while let Some((at, packet)) = self.link.pop_with_time(now) {
@@ -146,34 +205,55 @@ impl Line {
     }
 
     fn suffer(&mut self, at: Instant, packet: &Packet) {
-        let Some(faults) = &self.faults else { return };
-        let rng = &mut self.rng;
-        if faults.outages.iter().any(|outage| outage.contains(&at)) {
-            self.vanished.add(packet);
-            return;
-        }
-        let copies = 1 + usize::from(chance(rng, faults.duplicate));
-        if copies > 1 {
-            self.doubled.add(packet);
-        }
-        for _ in 0..copies {
-            let flip = chance(rng, faults.corrupt).then(|| rng.random());
-            let arrived = if faults.through_bytes || flip.is_some() {
-                across_the_wire(packet, flip)
-            } else {
-                Some(packet.clone())
-            };
-            let Some(packet) = arrived else {
-                self.vanished.add(packet);
-                continue;
-            };
-            let mut at = at;
-            if chance(rng, faults.reorder) {
-                at += faults.jitter.mul_f64(rng.random());
+        match &mut self.mishaps {
+            Mishaps::None => {}
+            Mishaps::Impaired(impaired) => {
+                let Fate { at, twice, flip } = impaired.fate(at);
+                let arrived = match flip {
+                    Some(_) => across_the_wire(packet, flip),
+                    None => Some(packet.clone()),
+                };
+                let Some(packet) = arrived else { return self.vanished.add(packet) };
+                if twice {
+                    self.doubled.add(&packet);
+                    self.arrive(at, packet.clone());
+                }
+                self.arrive(at, packet);
             }
-            self.arrivals.insert((at, self.numbered), packet);
-            self.numbered += 1;
+            Mishaps::Faults(faults, rng) => {
+                if faults.outages.iter().any(|outage| outage.contains(&at)) {
+                    self.vanished.add(packet);
+                    return;
+                }
+                let copies = 1 + usize::from(chance(rng, faults.duplicate));
+                if copies > 1 {
+                    self.doubled.add(packet);
+                }
+                for _ in 0..copies {
+                    let flip = chance(rng, faults.corrupt).then(|| rng.random());
+                    let arrived = if faults.through_bytes || flip.is_some() {
+                        across_the_wire(packet, flip)
+                    } else {
+                        Some(packet.clone())
+                    };
+                    let Some(packet) = arrived else {
+                        self.vanished.add(packet);
+                        continue;
+                    };
+                    let mut at = at;
+                    if chance(rng, faults.reorder) {
+                        at += faults.jitter.mul_f64(rng.random());
+                    }
+                    self.arrivals.insert((at, self.numbered), packet);
+                    self.numbered += 1;
+                }
+            }
         }
+    }
+
+    fn arrive(&mut self, at: Instant, packet: Packet) {
+        self.arrivals.insert((at, self.numbered), packet);
+        self.numbered += 1;
     }
 }
 

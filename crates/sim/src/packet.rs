@@ -151,6 +151,18 @@ impl link::LinkPacket for Packet {
         self.urgent
     }
 
+    fn flow_hash(&self) -> u64 {
+        const ICMP: u8 = 1;
+        const TCP: u8 = 6;
+        const UDP: u8 = 17;
+        let (protocol, ports) = match &self.content {
+            Content::Tcp(tcp, _) => (TCP, [tcp.src_port, tcp.dst_port]),
+            Content::Udp(datagram) => (UDP, [datagram.src_port, datagram.dst_port]),
+            Content::Echo(_) | Content::Error(_) => (ICMP, [0; 2]),
+        };
+        link::flow_hash(self.ip.src, self.ip.dst, protocol, ports)
+    }
+
     fn supersedes(&self, older: &Packet) -> bool {
         let (Content::Tcp(new, _), Content::Tcp(old, _)) = (&self.content, &older.content) else {
             return false;

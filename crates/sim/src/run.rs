@@ -3,13 +3,19 @@
 use crate::build::{Built, Layout, build};
 use crate::capture::{Capture, PacketSink};
 use crate::faults;
-use crate::record::{GatewayRow, LinkRow, Outcome, RunRow, Sampler, Tally, fairness};
+use crate::record::{
+    GatewayRow, GroupRow, LinkRow, Outcome, RunRow, Sample, Sampler, SeriesSink, Tally, fairness,
+    goodput, most_goodputs,
+};
+use crate::simulation::Simulation;
 use crate::stream::Stream;
 use crate::world::World;
-use bentpipe_core::link::{Count, Counters, Occupancy};
+use bentpipe_core::link::{Count, Counters, Lengths, Occupancy};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_gateway::Summary;
 use bentpipe_scenario::{NodeIndex, NodeKind, RunEnd, Scenario};
+use std::cell::RefCell;
+use std::rc::Rc;
 
 /// What goes wrong in a run, apart from panics: none of it is the scenario's fault.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -32,6 +38,17 @@ pub enum RunError {
 /// How often a run asks whether it is to go on, in virtual time.
 const TICK: Duration = Duration::from_secs(1);
 
+/// Where a run's records go while it lasts.
+#[derive(Debug, Default)]
+pub struct Sinks {
+    /// Every packet that passes a host, of those hosts and flows that
+    /// [`Record`](bentpipe_scenario::Record) names. A capture looks and changes nothing: the outcome is
+    /// the same with and without.
+    pub packets: Option<Box<dyn PacketSink>>,
+    /// The values of time series. Without it they are collected in [`Outcome::series`].
+    pub series: Option<Box<dyn SeriesSink>>,
+}
+
 /// Runs `scenario` for the `run`th time, counted from zero. `go_on` is asked now and then, with
 /// the share of the run's duration that has passed; when it says no, the run is given up.
 ///
@@ -42,46 +59,51 @@ pub fn run(
     run: u64,
     go_on: impl FnMut(f64) -> bool,
 ) -> Result<Outcome, RunError> {
-    run_captured(scenario, run, None, go_on)
+    run_into(scenario, run, Sinks::default(), go_on)
 }
 
-/// As [`run`], and hands every packet that passes a host to `sink`, of those hosts and flows that
-/// [`Record`](bentpipe_scenario::Record) names. A capture looks and changes nothing: the outcome is the same with and without.
+/// As [`run`], and hands what is recorded to `sinks` as it comes.
 ///
 /// # Errors
 /// [`RunError`].
-pub fn run_captured(
+pub fn run_into(
     scenario: &Scenario,
     run: u64,
-    sink: Option<Box<dyn PacketSink>>,
+    sinks: Sinks,
     mut go_on: impl FnMut(f64) -> bool,
 ) -> Result<Outcome, RunError> {
     let Built { mut simulation, layout, seeds } = build(scenario, run);
     let warm_up = Instant::ZERO + scenario.run.warm_up;
     let limit = Instant::ZERO + scenario.run.duration;
-    if let Some(sink) = sink {
+    let captured = sinks.packets.is_some();
+    if let Some(sink) = sinks.packets {
         simulation.world_mut().capture(Capture::new(scenario, &layout, sink));
     }
-    let mut sampler = Sampler::new(scenario, &layout, &mut simulation);
+    let collected = Collected::default();
+    let sink = sinks.series.unwrap_or_else(|| Box::new(collected.clone()));
+    let mut sampler = Sampler::new(scenario, &layout, &mut simulation, sink);
+    simulation.end_with_flows(scenario.run.end == RunEnd::FlowsDone);
     let mut faults = faults::FaultSchedule::new(scenario);
     let mut now = Instant::ZERO;
-    let mut advance = |simulation: &mut crate::Simulation, until: Instant| {
+    let mut advance = |simulation: &mut Simulation, until: Instant| {
         while now < until {
             now = until.min(now + TICK);
             // Samples in between change nothing: a run ends where it would without.
             let due = |at: &Instant| *at <= now;
             let sample = |sampler: &Option<Sampler<'_>>| sampler.as_ref().map(Sampler::next);
             while let Some(at) = sample(&sampler).into_iter().chain(faults.next()).filter(due).min()
+                && !simulation.is_over()
             {
                 simulation.run(at);
+                if simulation.is_over() && simulation.world().now() < at {
+                    break;
+                }
                 faults.apply(&layout, simulation);
                 if let Some(sampler) = &mut sampler {
                     sampler.take(simulation);
                 }
             }
-            let more = simulation.run(now);
-            let over = scenario.run.end == RunEnd::FlowsDone && simulation.records().all_done();
-            if over || !more {
+            if !simulation.run(now) {
                 return Ok(false);
             }
             if !go_on(now.as_secs_f64() / limit.as_secs_f64()) {
@@ -91,108 +113,150 @@ pub fn run_captured(
         Ok(true)
     };
     let goes_on = advance(&mut simulation, warm_up)?;
-    let tallies = simulation.records().tallies(simulation.world());
-    let before: Vec<_> = layout.lines().map(|line| counts(simulation.world_mut(), line)).collect();
-    let gateways_before = gateway_counts(scenario, &layout, simulation.world());
+    // Where nothing is left to happen, time goes on all the same.
+    if !goes_on {
+        simulation.run(warm_up);
+    }
+    let before = Counts::of(scenario, &layout, &mut simulation);
     if goes_on {
         advance(&mut simulation, limit)?;
     }
-    let after: Vec<_> = layout.lines().map(|line| counts(simulation.world_mut(), line)).collect();
-    let series = sampler.map(|sampler| sampler.finish(&mut simulation)).unwrap_or_default();
+    simulation.run(limit);
+    let end = simulation.world().now();
+    let after = Counts::of(scenario, &layout, &mut simulation);
     let (records, world) = (simulation.records(), simulation.world());
-    let end = records.last_finish().filter(|_| scenario.run.end == RunEnd::FlowsDone);
-    let end = end.filter(|_| records.all_done()).unwrap_or(limit);
     let measured = (warm_up.min(end), end);
     let links = links(scenario, &layout, world, [&before, &after], measured)?;
-    let gateways = gateways(scenario, &layout, world, &gateways_before);
-    let (flows, transfers) = records.rows(world, &tallies, measured);
+    let gateways = gateways(&before, after);
+    let max = most_goodputs(scenario);
+    let (flows, transfers) = records.rows(world, &before.tallies, measured, &max);
     let foreground: Vec<_> = flows.iter().filter(|flow| !flow.background).collect();
     let goodputs: Vec<f64> = foreground.iter().map(|flow| flow.goodput).collect();
     let busiest = links.iter().filter_map(LinkRow::utilisation).reduce(f64::max);
+    let tally = Tally::total(foreground.iter().map(|flow| &flow.tally));
     let run = RunRow {
         seed: seeds.run(),
         end: end.saturating_since(Instant::ZERO),
-        goodput: goodputs.iter().sum(),
+        goodput: goodput(tally.delivered, records.life(measured)),
         fairness: fairness(&goodputs),
         utilisation: busiest,
         dropped: links.iter().map(|link| link.counters.dropped.packets).sum(),
         lost: links.iter().map(|link| link.counters.lost.packets).sum(),
-        tally: Tally::total(foreground.iter().map(|flow| &flow.tally)),
+        tally,
         packets: world.packets(),
         digest: world.trace(),
     };
-    Ok(Outcome { run, flows, transfers, links, gateways, series })
+    if captured && simulation.is_over() {
+        // Captures show how the last connections are closed.
+        simulation.end_with_flows(false);
+        simulation.end_sequence();
+        simulation.run(now);
+    }
+    let series = collected.take();
+    let groups = GroupRow::all(scenario, &flows);
+    Ok(Outcome { run, flows, transfers, links, gateways, groups, series })
 }
 
-/// What a line has done up to now.
-fn counts(world: &mut World<Stream>, line: usize) -> (Counters, Occupancy) {
-    world.refresh(line);
-    let link = world.line(line).link();
-    (link.counters(), link.bottleneck().occupancy().at(world.now()))
+/// Series that nobody takes.
+#[derive(Debug, Clone, Default)]
+struct Collected(Rc<RefCell<Vec<Sample>>>);
+
+impl Collected {
+    fn take(&self) -> Vec<Sample> {
+        self.0.take()
+    }
+}
+
+impl SeriesSink for Collected {
+    fn sample(&mut self, sample: &Sample) {
+        self.0.borrow_mut().push(sample.clone());
+    }
+}
+
+/// What has been counted up to a moment.
+struct Counts {
+    /// By flow.
+    tallies: Vec<Tally>,
+    /// By direction of a link.
+    lines: Vec<LineCounts>,
+    /// By gateway: its name, and what it has held and counted.
+    gateways: Vec<(String, Occupancy, Summary)>,
+}
+
+struct LineCounts {
+    counters: Counters,
+    occupancy: Occupancy,
+    lengths: Lengths,
+}
+
+impl Counts {
+    /// Up to now.
+    fn of(scenario: &Scenario, layout: &Layout, simulation: &mut Simulation) -> Counts {
+        let tallies = simulation.records().tallies(simulation.world());
+        let world = simulation.world_mut();
+        let lines = layout.lines().map(|line| {
+            world.refresh(line);
+            let (now, line) = (world.now(), world.line(line));
+            let link = line.link();
+            LineCounts {
+                counters: line.counters(),
+                occupancy: link.bottleneck().occupancy().at(now),
+                lengths: link.bottleneck().lengths().clone().at(now),
+            }
+        });
+        let lines = lines.collect();
+        let nodes = scenario.nodes.iter().zip(&layout.nodes);
+        let gateways = nodes.filter(|(node, _)| matches!(node.kind, NodeKind::Gateway(_)));
+        let gateways = gateways.map(|(node, id)| {
+            let (held, summary) = world.gateway_counts(*id);
+            (node.name.clone(), held, summary)
+        });
+        let gateways = gateways.collect();
+        Counts { tallies, lines, gateways }
+    }
 }
 
 fn links(
     scenario: &Scenario,
     layout: &Layout,
     world: &World<Stream>,
-    [before, after]: [&[(Counters, Occupancy)]; 2],
+    [before, after]: [&Counts; 2],
     measured: (Instant, Instant),
 ) -> Result<Vec<LinkRow>, RunError> {
-    let span = measured.1.saturating_since(measured.0);
     let mut rows = Vec::new();
     for (index, link) in scenario.links.iter().enumerate() {
         for (way, (from, to, direction)) in link.directions().into_iter().enumerate() {
             let line = world.line(layout.links[index].lines[way]).link();
-            let ((earlier, queue), (all, later)) = (before[rows.len()], after[rows.len()]);
-            let inside = line.inside();
+            let (earlier, later) = (&before.lines[rows.len()], &after.lines[rows.len()]);
+            let (inside, all) = (line.inside(), later.counters);
             if all.offered != all.dropped + all.lost + all.delivered + inside {
                 let link = link.name.clone();
                 return Err(RunError::Conservation { link, counters: all, inside });
             }
             let name = |index: NodeIndex| scenario.node(index).name.clone();
+            let rate = direction.rate.as_ref();
             rows.push(LinkRow {
                 name: link.name.clone(),
                 from: name(from),
                 to: name(to),
-                counters: all - earlier,
-                capacity: direction
-                    .rate
-                    .as_ref()
-                    .map(|rate| rate.at(Instant::ZERO).bytes_in(span) as f64),
-                mean_queue: later.mean_since(&queue),
-                longest_queue: later.longest(),
+                counters: all - earlier.counters,
+                measured: measured.1.saturating_since(measured.0),
+                capacity: rate.map(|rate| rate.bytes_between(measured.0, measured.1)),
+                mean_queue: later.occupancy.mean_since(&earlier.occupancy),
+                lengths: rate.map(|_| later.lengths.clone().since(&earlier.lengths)),
+                longest_queue: later.occupancy.longest(),
             });
         }
     }
     Ok(rows)
 }
 
-/// What each gateway has held and counted up to now, by its name.
-fn gateway_counts<'a>(
-    scenario: &'a Scenario,
-    layout: &Layout,
-    world: &World<Stream>,
-) -> Vec<(&'a str, Occupancy, Summary)> {
-    let nodes = scenario.nodes.iter().zip(&layout.nodes);
-    let gateways = nodes.filter(|(node, _)| matches!(node.kind, NodeKind::Gateway(_)));
-    let counts = gateways.map(|(node, id)| {
-        let (held, summary) = world.gateway_counts(*id);
-        (node.name.as_str(), held, summary)
-    });
-    counts.collect()
-}
-
-fn gateways(
-    scenario: &Scenario,
-    layout: &Layout,
-    world: &World<Stream>,
-    before: &[(&str, Occupancy, Summary)],
-) -> Vec<GatewayRow> {
-    let after = gateway_counts(scenario, layout, world);
-    let rows = after.into_iter().zip(before).map(|((name, held, all), (_, earlier, then))| {
+fn gateways(before: &Counts, after: Counts) -> Vec<GatewayRow> {
+    let rows = after.gateways.into_iter().zip(&before.gateways);
+    let rows = rows.map(|((name, held, all), (_, earlier, then))| {
         let (_, mean_held) = held.mean_since(earlier);
         let max_held = held.longest().bytes;
-        GatewayRow { name: name.to_owned(), summary: all - *then, mean_held, max_held }
+        GatewayRow { name, summary: all - *then, mean_held, max_held }
     });
     rows.collect()
 }

@@ -1,5 +1,12 @@
 //! A world and the workloads that use it.
 
+mod call;
+mod waiting;
+
+pub use call::{Call, Service, Socket};
+
+use self::call::SERVICE_PORTS;
+use crate::barrier::Barriers;
 use crate::capture::Name;
 use crate::host::SessionKey;
 use crate::middleboxes::WebCache;
@@ -8,11 +15,10 @@ use crate::record::{Records, SequenceLog};
 use crate::stream::Stream;
 use crate::workload::Workload;
 use crate::world::{Endpoint, NodeId, World};
-use bentpipe_core::tcp::connection::{ConnectionConfig, Opening};
+use bentpipe_core::tcp::connection::Opening;
 use bentpipe_core::time::Instant;
 use std::collections::{BTreeMap, BTreeSet};
 use std::iter;
-use std::ops::RangeInclusive;
 
 /// A world, workloads that open its connections, and their clock.
 #[derive(Debug, Default)]
@@ -20,6 +26,8 @@ pub struct Simulation {
     net: Net,
     workloads: Vec<Option<Box<dyn Workload>>>,
     started: bool,
+    /// Over when all flows are that are not background.
+    ends_with_flows: bool,
     sequence: Option<SequenceLog>,
 }
 
@@ -43,61 +51,12 @@ pub struct Net {
     /// Who asked, by the identifier of its pings.
     pinging: BTreeMap<(NodeId, u16), usize>,
     web_caches: Vec<WebCache>,
+    barriers: Barriers,
 }
 
 /// The first port that connections are called from, and how many there are (RFC 6056, 3.2).
 const FIRST_PORT: u16 = 1024;
 const PORTS: u64 = 64_512;
-/// How many ports a service has: one, and those that stand for other servers' addresses.
-const SERVICE_PORTS: u16 = 1000;
-
-/// What is called: which ports.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Service {
-    /// The Web: port 80 and on. Web caches take its connections.
-    Web,
-    /// All else: port 5001 and on.
-    Other,
-}
-
-impl Service {
-    /// Its ports.
-    pub fn ports(self) -> RangeInclusive<u16> {
-        let first = match self {
-            Service::Web => 80,
-            Service::Other => 5001,
-        };
-        first..=first + (SERVICE_PORTS - 1)
-    }
-}
-
-/// A connection to be opened. Of each pair, the caller's comes first.
-#[derive(Debug, Clone, Copy)]
-pub struct Call {
-    /// The host that calls.
-    pub from: NodeId,
-    /// The host that is called.
-    pub to: NodeId,
-    /// For what.
-    pub service: Service,
-    /// TCP at both.
-    pub tcp: [ConnectionConfig; 2],
-    /// The marks of both ends' notices.
-    pub tags: [u64; 2],
-    /// What the caller sends at once: with its SYN if both speak T/TCP.
-    pub send: u64,
-    /// The caller closes behind that.
-    pub close: bool,
-}
-
-/// A way of datagrams from one host to another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Socket {
-    to: NodeId,
-    dst_port: u16,
-    src_port: u16,
-    from: NodeId,
-}
 
 impl Net {
     /// The time.
@@ -199,8 +158,7 @@ impl Net {
         self.abort(end);
     }
 
-    /// A way to send datagrams from one host to another, whose arrivals
-    /// [`Workload::on_datagram`] is told.
+    /// A way to send datagrams from one host to another, whose arrivals [`Workload::on_datagram`] is told.
     pub fn socket(&mut self, from: NodeId, to: NodeId) -> Socket {
         let number = self.number(to);
         let [high, low] = [number >> 16, number & 0xFFFF].map(|half| half as u16);
@@ -320,9 +278,19 @@ impl Simulation {
         self.sequence = Some(log);
     }
 
-    /// What was taken down.
-    pub(crate) fn take_sequence(&mut self) -> Option<SequenceLog> {
-        self.sequence.take()
+    /// Takes down no more of them.
+    pub(crate) fn end_sequence(&mut self) {
+        self.sequence = None;
+    }
+
+    /// Whether it is over, from now on, in the moment in which all flows are that are not background.
+    pub(crate) fn end_with_flows(&mut self, ends: bool) {
+        self.ends_with_flows = ends;
+    }
+
+    /// Whether all flows are over that it waits for.
+    pub(crate) fn is_over(&self) -> bool {
+        self.ends_with_flows && self.net.records.all_done()
     }
 
     /// A workload, by its number.
@@ -330,7 +298,7 @@ impl Simulation {
         self.workloads[number].as_deref().expect("none is at work between two steps")
     }
 
-    /// Runs up to the moment `until`. False if nothing is left to happen.
+    /// Runs up to the moment `until`, or to its end. False if nothing is left to happen.
     pub fn run(&mut self, until: Instant) -> bool {
         if !self.started {
             self.started = true;
@@ -341,6 +309,9 @@ impl Simulation {
             self.notify();
         }
         loop {
+            if self.is_over() {
+                return false;
+            }
             let timer = self.net.timers.first().map(|&(at, ..)| at);
             // What the network does at a moment comes before what workloads do.
             if !self.net.world.step(timer.map_or(until, |at| at.min(until))) {

@@ -20,6 +20,8 @@ pub enum Notice {
     Received(u64),
     /// All that was to be sent has been acknowledged.
     Delivered,
+    /// Fewer bytes than said wait to be sent for the first time.
+    Room,
     /// The peer has closed its direction, and all before that has been read.
     PeerClosed,
     /// Both directions have ended in order.
@@ -49,6 +51,8 @@ pub struct Stream {
     read: u64,
     /// Tell when so many have been read.
     expected: Option<u64>,
+    /// Tell when fewer bytes than this wait to be sent for the first time.
+    room: Option<u64>,
     /// Tell when all has been acknowledged.
     watched: bool,
     begun: bool,
@@ -71,6 +75,7 @@ impl Stream {
             closing: false,
             read: 0,
             expected: None,
+            room: None,
             watched: false,
             begun: false,
             connected: false,
@@ -90,6 +95,18 @@ impl Stream {
     /// Tells when `bytes` in all have been read.
     pub fn expect(&mut self, bytes: u64) {
         self.expected = Some(bytes);
+    }
+
+    /// Tells when fewer than `bytes` wait to be sent for the first time.
+    pub fn watch_room(&mut self, bytes: u64) {
+        self.room = Some(bytes);
+    }
+
+    /// How many bytes wait to be sent for the first time.
+    pub fn unsent(&self, connection: &Connection<Pattern>) -> u64 {
+        // The SYN has the first number.
+        let sent = connection.tcb().map_or(0, |tcb| tcb.sender.snd_nxt().get().saturating_sub(1));
+        (self.written + self.pending).saturating_sub(sent)
     }
 
     /// Closes after what is still to be sent.
@@ -166,6 +183,10 @@ impl Application for Stream {
         {
             self.watched = false;
             tell(Notice::Delivered);
+        }
+        if self.room.is_some_and(|room| self.unsent(connection) < room) {
+            self.room = None;
+            tell(Notice::Room);
         }
         // CLOSE in SYN-SENT would delete the connection, unless its FIN goes with the SYN.
         let may_close = self.connected || connection.opens_with_data();

@@ -3,6 +3,7 @@
 mod act;
 mod digest;
 mod look;
+mod medium;
 mod meter;
 mod routes;
 mod send;
@@ -16,6 +17,7 @@ use crate::event_queue::EventQueue;
 use crate::host::script::Run;
 use crate::host::{Application, Slot};
 use crate::line::Line;
+use crate::medium::Medium;
 use crate::node::Node;
 use crate::packet::{Body, Content, Datagram, Echo, Packet};
 use crate::packet_pool::PacketPool;
@@ -50,6 +52,8 @@ pub struct World<A: Application = Run> {
     nodes: Vec<Node<A>>,
     /// Each direction of each cable.
     lines: Vec<Egress>,
+    /// What several lines share.
+    media: Vec<Medium>,
     /// By node and port: the line that leaves from there.
     exits: Vec<Vec<Option<LineId>>>,
     /// By node: the way to each host's address.
@@ -81,15 +85,21 @@ struct Egress {
     line: Line,
     node: NodeId,
     port: usize,
+    /// What it shares with others.
+    medium: Option<usize>,
 }
 
-/// What has an alarm in the event queue: nodes by even numbers, lines by odd ones.
+/// What has an alarm in the event queue: nodes, lines and media in turn, by fours, which are quickly told apart.
 const fn node_element(id: NodeId) -> usize {
-    2 * id
+    4 * id
 }
 
 const fn line_element(id: LineId) -> usize {
-    2 * id + 1
+    4 * id + 1
+}
+
+const fn medium_element(id: usize) -> usize {
+    4 * id + 2
 }
 
 impl<A: Application> Default for World<A> {
@@ -99,6 +109,7 @@ impl<A: Application> Default for World<A> {
             event_queue: EventQueue::default(),
             nodes: Vec::new(),
             lines: Vec::new(),
+            media: Vec::new(),
             exits: Vec::new(),
             routes: Vec::new(),
             told: Vec::new(),
@@ -171,7 +182,7 @@ impl<A: Application> World<A> {
             exits.resize(exits.len().max(from.1 + 1), None);
             let id = self.lines.len();
             assert_eq!(exits[from.1].replace(id), None, "port {from:?} is free");
-            self.lines.push(Egress { line, node: to.0, port: to.1 });
+            self.lines.push(Egress { line, node: to.0, port: to.1, medium: None });
             id
         })
     }
@@ -206,10 +217,10 @@ impl<A: Application> World<A> {
         let Some((at, element)) = self.event_queue.pop(end) else { return false };
         assert!(at >= self.now, "time goes back from {:?} to {at:?}", self.now);
         self.now = at;
-        if element % 2 == 0 {
-            self.on_timer(element / 2);
-        } else {
-            self.deliver(element / 2);
+        match element % 4 {
+            0 => self.on_timer(element / 4),
+            1 => self.deliver(element / 4),
+            _ => self.take_turns(element / 4),
         }
         true
     }

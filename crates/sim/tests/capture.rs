@@ -5,7 +5,7 @@ use bentpipe_core::tcp::buffer::Pattern;
 use bentpipe_core::time::Instant;
 use bentpipe_core::units::Offset;
 use bentpipe_core::wire::{Flags, Packet, SeqNum, Verify};
-use bentpipe_sim::{Captured, Direction, PacketSink, run, run_captured};
+use bentpipe_sim::{Captured, Direction, PacketSink, Sinks, run, run_into};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -54,6 +54,11 @@ impl PacketSink for Collected {
     }
 }
 
+/// Packets go to `sink`.
+fn capturing(sink: Box<dyn PacketSink>) -> Sinks {
+    Sinks { packets: Some(sink), ..Sinks::default() }
+}
+
 /// One end of a connection, as addresses and ports.
 type FourTuple = (IpAddr, u16, IpAddr, u16);
 
@@ -62,13 +67,13 @@ fn every_packet_at_a_host_is_captured_and_right_to_the_last_bit_of_its_checksum(
     let scenario = parsed(TEXT);
     let packets = Collected::default();
     let sink = Box::new(packets.clone());
-    let outcome = run_captured(&scenario, 0, Some(sink), |_| true).unwrap();
+    let outcome = run_into(&scenario, 0, capturing(sink), |_| true).unwrap();
     let packets = packets.0.take();
 
     // A capture changes nothing, and two are the same.
     assert_eq!(run(&scenario, 0, |_| true).unwrap(), outcome);
     let again = Collected::default();
-    run_captured(&scenario, 0, Some(Box::new(again.clone())), |_| true).unwrap();
+    run_into(&scenario, 0, capturing(Box::new(again.clone())), |_| true).unwrap();
     assert_eq!(again.0.take(), packets);
 
     // The link has two ends, which count for themselves.
@@ -127,7 +132,7 @@ fn captured(text: &str, record: &str) -> Vec<Captured> {
     let scenario = parsed(&format!("{text}\n[record]\npackets = true\n{record}"));
     let packets = Collected::default();
     let sink = Box::new(packets.clone());
-    run_captured(&scenario, 0, Some(sink), |_| true).unwrap();
+    run_into(&scenario, 0, capturing(sink), |_| true).unwrap();
     packets.0.take()
 }
 

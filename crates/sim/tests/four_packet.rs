@@ -78,6 +78,7 @@ fn end(path: Path, algorithm: RecoveryAlgorithm, initial_window: u32) -> Tcb {
         max_burst: Bytes::new(path.packet),
         overhead: Bytes::ZERO,
         algorithm,
+        limited_transmit: !matches!(algorithm, RecoveryAlgorithm::Tahoe | RecoveryAlgorithm::Reno),
         initial_window: InitialWindow::Segments(initial_window),
         byte_limit: Some(1),
         rto: RtoConfig {

@@ -1,10 +1,12 @@
 //! Time series and queue lengths of a run.
 
-use crate::support::outcome;
+use crate::support::{outcome, parsed};
 use bentpipe_core::time::Instant;
 use bentpipe_gateway::Side;
-use bentpipe_sim::Outcome;
-use bentpipe_sim::record::{GatewayRow, Sample};
+use bentpipe_sim::record::{GatewayRow, Sample, SeriesSink};
+use bentpipe_sim::{Outcome, Sinks, run_into};
+use std::cell::RefCell;
+use std::rc::Rc;
 
 const NETWORK: &str = r#"
 tcp = "ns-1997,recovery=sack,opening=handshake"
@@ -69,7 +71,7 @@ fn looking_changes_nothing() {
 
 #[test]
 fn samples_add_up_to_the_results() {
-    let outcome = outcome(&format!("{NETWORK}{ALL}"));
+    let outcome = outcome(&format!("{}{ALL}", to_the_end()));
     // Every 50 ms, in order.
     let moments: Vec<Instant> = of(&outcome, "sat/forward", "delay").iter().map(|s| s.at).collect();
     for (number, at) in moments.iter().enumerate() {
@@ -192,4 +194,36 @@ fn counts_of_a_gateway_begin_with_the_measured_part() {
     let bytes = |row: &GatewayRow| row.summary.side(Side::Satellite).delivered_bytes;
     assert!(bytes(&measured) < bytes(&all) && bytes(&measured) > 0, "{measured:?}");
     assert_eq!(measured.max_held, all.max_held);
+}
+
+#[derive(Debug, Clone, Default)]
+struct Handed(Rc<RefCell<Vec<Sample>>>);
+
+impl SeriesSink for Handed {
+    fn sample(&mut self, sample: &Sample) {
+        self.0.borrow_mut().push(sample.clone());
+    }
+}
+
+#[test]
+fn a_run_holds_no_values_back() {
+    // 50 ms is a moment in which segments leave, too: half a millisecond of serialisation each.
+    for interval in ["50ms", "7s"] {
+        let record = ALL.replace("50ms", interval);
+        let text = format!("{}{record}", to_the_end());
+        let whole = outcome(&text).series;
+        let handed = Handed::default();
+        let sinks = Sinks { series: Some(Box::new(handed.clone())), ..Sinks::default() };
+        let (mut looks, mut most) = (0, 0);
+        let result = run_into(&parsed(&text), 0, sinks, |share| {
+            let now = Instant::from_millis((share * 12_000.0).round() as u64);
+            let had = whole.iter().filter(|sample| sample.at <= now).count();
+            (looks, most) = (looks + 1, most.max(had - handed.0.borrow().len()));
+            true
+        });
+        assert!(result.expect("it runs").series.is_empty(), "all of it was handed over");
+        assert_eq!(handed.0.take(), whole, "the same, in the same order");
+        assert!(looks == 12 && whole.len() > 2_000, "{looks}, {}", whole.len());
+        assert_eq!(most, 0, "held back at a whole second, every {interval}");
+    }
 }

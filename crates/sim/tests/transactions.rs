@@ -91,6 +91,19 @@ fn three_segments_take_the_trips_of_table_4_2() {
 }
 
 #[test]
+fn a_reply_of_one_initial_window_takes_one_round_trip() {
+    // Segments of 1452 bytes: 1460 less the option with the count. The SYN that goes with the first
+    // takes none of the window.
+    let text = |iw: u32| format!("iw={iw},ack=per-segment,timestamps=off,transactions=on");
+    for (iw, reply, trips) in
+        [(1, 1451, 1), (1, 1452, 1), (1, 1453, 2), (2, 2903, 1), (2, 2904, 1), (2, 2905, 2)]
+    {
+        let took = transactions(&text(iw), &text(iw), reply, QUIET)[1];
+        assert_eq!(took, round_trips(trips), "{reply} bytes, {iw} segments at first");
+    }
+}
+
+#[test]
 fn what_is_lost_comes_all_the_same() {
     let text = "transactions=on";
     for seed in 0..40 {

@@ -48,6 +48,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         writeln!(out, "{}", first.title)?;
     }
     writeln!(out, "{}", size(experiment.len(), &experiment.repeat))?;
+    let once = bounds(&experiment.repeat).1 > 1;
+    if once && !experiment.points().any(|point| point.scenario.is_random()) {
+        writeln!(out, "nothing in it is random: each point is run once")?;
+    }
     for (point, label) in labels.enumerate().filter(|(_, label)| !label.is_empty()) {
         writeln!(out, "{point:>5}  {label}")?;
     }

@@ -23,18 +23,29 @@ macro_rules! shipped {
 const EXAMPLES: &[Example] = shipped!(
     "asymmetric-return"
     "background"
+    "cellular"
     "geo-download"
     "geo-gateways"
     "geo-positions"
     "leo-handovers"
+    "parking-lot"
     "queues"
+    "repeated-handovers"
+    "rough-link"
+    "shared-ethernet"
     "six-round-trips"
+    "twenty-round-trips"
     "web-cache"
     "web-page-geo"
+    "web-page-http2"
 );
 
 /// The files that they name.
-const TRACES: &[(&str, &str)] = &[("rain.csv", include_str!("../../../../scenarios/rain.csv"))];
+const TRACES: &[(&str, &str)] = &[
+    ("cellular.trace", include_str!("../../../../scenarios/cellular.trace")),
+    ("handover.csv", include_str!("../../../../scenarios/handover.csv")),
+    ("rain.csv", include_str!("../../../../scenarios/rain.csv")),
+];
 
 impl Example {
     /// The name of its file.

@@ -2,9 +2,9 @@
 
 mod check;
 mod examples;
-mod progress;
-mod source;
-mod table;
+pub(crate) mod progress;
+pub(crate) mod source;
+pub(crate) mod table;
 
 use bentpipe_lab::{Executed, Failure, Folder, LabError, Options, execute};
 use bentpipe_scenario::{Change, Experiment, ScenarioError};
@@ -161,7 +161,7 @@ fn simulate(
         run: arguments.run,
         stop: &stop,
     };
-    let progress = progress::RunProgress::new(arguments.quiet);
+    let progress = progress::RunProgress::new("sim", arguments.quiet);
     let executed = execute(experiment, &store, &options, &|event| progress.heed(&event))?;
     progress.end();
     for failure in executed.failures.iter().take(FAILURES) {

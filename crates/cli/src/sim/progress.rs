@@ -17,7 +17,9 @@ const PAUSE: Duration = Duration::from_secs(10);
 const PARTS: f64 = 1000.0;
 
 /// What is shown.
-pub(super) struct RunProgress {
+pub(crate) struct RunProgress {
+    /// The subcommand.
+    name: &'static str,
     quiet: bool,
     /// On a terminal.
     bar: Option<ProgressBar>,
@@ -34,18 +36,18 @@ struct State {
 
 impl RunProgress {
     /// Nothing has been done yet.
-    pub(super) fn new(quiet: bool) -> RunProgress {
+    pub(crate) fn new(name: &'static str, quiet: bool) -> RunProgress {
         let bar = (!quiet && stderr().is_terminal()).then(|| {
             let style = ProgressStyle::with_template("{bar:40} {msg} {elapsed} (left: {eta})");
             ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
         });
         let (running, spoke) = (BTreeMap::new(), Instant::now());
         let state = State { running, finished: 0, stored: 0, needed: 0, spoke };
-        RunProgress { quiet, bar, state: Mutex::new(state) }
+        RunProgress { name, quiet, bar, state: Mutex::new(state) }
     }
 
     /// Something has happened.
-    pub(super) fn heed(&self, event: &Event<'_>) {
+    pub(crate) fn heed(&self, event: &Event<'_>) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         match event {
             Event::Running(job, share) => {
@@ -77,7 +79,7 @@ impl RunProgress {
             bar.set_message(format!("{} of {needed} runs", state.finished));
         } else if !self.quiet && needed > 0 && state.spoke.elapsed() >= PAUSE {
             state.spoke = Instant::now();
-            eprintln!("bentpipe sim: {} of {needed} runs", state.finished);
+            eprintln!("bentpipe {}: {} of {needed} runs", self.name, state.finished);
         }
     }
 
@@ -90,7 +92,7 @@ impl RunProgress {
     }
 
     /// Nothing is shown any more.
-    pub(super) fn end(&self) {
+    pub(crate) fn end(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }

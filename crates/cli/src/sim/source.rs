@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A scenario's text, and where the files lie that it names.
-pub(super) struct Source {
+pub(crate) struct Source {
     name: String,
     text: String,
     /// Of an example: none.
@@ -15,7 +15,7 @@ pub(super) struct Source {
 
 impl Source {
     /// The file, or else the example, of this name.
-    pub(super) fn find(file: &Path) -> Result<Source, Error> {
+    pub(crate) fn find(file: &Path) -> Result<Source, Error> {
         let name = file.display().to_string();
         if !file.exists() {
             let example = examples::find(&name).ok_or_else(|| Error::NoFile(name.clone()))?;
@@ -29,18 +29,18 @@ impl Source {
     }
 
     /// The file's name, for messages.
-    pub(super) fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
     /// Its last part without its ending.
-    pub(super) fn stem(&self) -> String {
+    pub(crate) fn stem(&self) -> String {
         let stem = Path::new(&self.name).file_stem().unwrap_or_default();
         stem.to_string_lossy().into_owned()
     }
 
     /// What it says, with `changes`.
-    pub(super) fn experiment(&self, changes: &[Change]) -> Result<Experiment, ScenarioError> {
+    pub(crate) fn experiment(&self, changes: &[Change]) -> Result<Experiment, ScenarioError> {
         let read = |path: &str| match &self.folder {
             Some(folder) => {
                 fs::read_to_string(folder.join(path)).map_err(|error| error.to_string())

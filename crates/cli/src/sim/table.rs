@@ -1,6 +1,7 @@
 //! An experiment's results as a table for people.
 
-use bentpipe_lab::{FlowSummary, PointSummary, Results};
+use bentpipe_lab::figures::FLOW_FIGURES;
+use bentpipe_lab::{ElementSummary, PointSummary, Results};
 use bentpipe_scenario::repeat::{Enough, SampleSummary};
 use std::io::{self, Write};
 
@@ -14,15 +15,16 @@ const LABEL: usize = 60;
 const UNITS: [(&str, f64); 4] = [("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3), ("bit/s", 1.0)];
 
 /// Prints it.
-pub(super) fn print(out: &mut impl Write, results: &Results) -> io::Result<()> {
+pub(crate) fn print(out: &mut impl Write, results: &Results) -> io::Result<()> {
     if !results.title.is_empty() {
         writeln!(out, "{}\n", results.title)?;
     }
     let flows = || results.points.iter().flat_map(|point| &point.flows);
-    let greatest = flows().filter_map(|flow| Some(flow.goodput?.mean)).fold(0.0, f64::max);
+    let greatest =
+        flows().filter_map(|flow| Some(flow.flow_figure("goodput")?.mean)).fold(0.0, f64::max);
     let (unit, scale) =
         UNITS.into_iter().find(|(_, scale)| greatest >= *scale).unwrap_or(("bit/s", 1.0));
-    let completions = flows().any(|flow| flow.completion.is_some());
+    let completions = flows().any(|flow| flow.flow_figure("completion").is_some());
     let mut head = vec!["point".to_owned(), "flow".to_owned(), "runs".to_owned(), unit.to_owned()];
     let spread = ["sd", "±95 %"].map(str::to_owned);
     head.extend(spread.clone());
@@ -54,6 +56,15 @@ fn notes(out: &mut impl Write, results: &Results) -> io::Result<()> {
     let limited = results.points.iter().filter(|p| p.because == Some(Enough::Limit)).count();
     if limited > 0 {
         writeln!(out, "{limited} points reached the most runs before the rule was met (*)")?;
+    }
+    let certain = results.points.iter().filter(|p| p.because == Some(Enough::Certain)).count();
+    if certain > 0 {
+        let points = match results.points.len() {
+            1 => "nothing in it is random: it was run once".to_owned(),
+            all if all == certain => "nothing in it is random: each point was run once".to_owned(),
+            _ => format!("{certain} points, in which nothing is random, were run once"),
+        };
+        writeln!(out, "{points}, as all runs would be the same")?;
     }
     let failed: u32 = results.points.iter().map(|point| point.failed).sum();
     if failed > 0 {
@@ -89,15 +100,15 @@ impl Figures {
         rows
     }
 
-    fn row(&self, point: &PointSummary, flow: &FlowSummary) -> Vec<String> {
+    fn row(&self, point: &PointSummary, flow: &ElementSummary) -> Vec<String> {
         let limited = if point.because == Some(Enough::Limit) { "*" } else { "" };
-        let mut row = vec![flow.name.clone(), format!("{}{limited}", point.runs - point.failed)];
-        row.extend(spread(flow.goodput, self.scale));
+        let mut row = vec![flow.name.join(" "), format!("{}{limited}", point.runs - point.failed)];
+        row.extend(spread(flow.flow_figure("goodput"), self.scale));
         if self.completions {
-            row.extend(spread(flow.completion, 1.0));
+            row.extend(spread(flow.flow_figure("completion"), 1.0));
         }
         let mean = |summary: Option<SampleSummary>| number(summary.map(|summary| summary.mean));
-        row.extend([flow.retransmissions, flow.timeouts].map(mean));
+        row.extend(["retransmissions", "timeouts"].map(|name| mean(flow.flow_figure(name))));
         row.extend([point.utilisation, point.fairness].map(mean));
         row
     }
@@ -120,9 +131,10 @@ fn spread(summary: Option<SampleSummary>, scale: f64) -> [String; 3] {
 }
 
 /// Many flows as one: the means of their means. The spread of single flows is in the files.
-fn together(flows: &[FlowSummary]) -> FlowSummary {
-    let mean = |of: fn(&FlowSummary) -> Option<SampleSummary>| {
-        let means: Vec<f64> = flows.iter().filter_map(of).map(|summary| summary.mean).collect();
+fn together(flows: &[ElementSummary]) -> ElementSummary {
+    let mean = |figure: usize| {
+        let summaries = flows.iter().filter_map(|flow| *flow.figures.get(figure)?);
+        let means: Vec<f64> = summaries.map(|summary| summary.mean).collect();
         SampleSummary::of(&means).map(|all| SampleSummary {
             standard_deviation: None,
             half_width_95: None,
@@ -130,13 +142,8 @@ fn together(flows: &[FlowSummary]) -> FlowSummary {
             ..all
         })
     };
-    FlowSummary {
-        name: if flows.is_empty() { "-".to_owned() } else { format!("mean of {}", flows.len()) },
-        goodput: mean(|flow| flow.goodput),
-        completion: mean(|flow| flow.completion),
-        retransmissions: mean(|flow| flow.retransmissions),
-        timeouts: mean(|flow| flow.timeouts),
-    }
+    let name = if flows.is_empty() { "-".to_owned() } else { format!("mean of {}", flows.len()) };
+    ElementSummary { name: vec![name], figures: (0..FLOW_FIGURES.len()).map(mean).collect() }
 }
 
 /// With four digits that count.

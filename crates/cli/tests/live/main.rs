@@ -26,6 +26,7 @@ mod programs;
 mod routes;
 mod slow;
 mod stage;
+mod testbed;
 mod tls;
 mod toolbox;
 mod transfer;
@@ -70,6 +71,7 @@ fn own_stage() -> Vec<(&'static str, fn())> {
         link_types::CASES,
         local_users::CASES,
         tls::CASES,
+        testbed::CASES,
     ]
     .concat()
 }

@@ -5,7 +5,7 @@
 
 use super::schedule::Varying;
 use super::serialiser::Serialiser;
-use super::{Count, Element, LinkPacket, Occupancy, Transmission};
+use super::{Count, Element, Framing, Lengths, LinkPacket, Occupancy, Transmission};
 use crate::time::Instant;
 use crate::units::Rate;
 
@@ -52,13 +52,21 @@ pub struct Bottleneck<P, Q> {
     /// `None`: sends in no time.
     line: Option<Serialiser>,
     queue: Q,
-    /// When the packet being sent began.
+    /// When the packet being sent began, and how long it is with its frame.
     began: Instant,
+    framed: u64,
     /// When the packet being sent will have left; `None` when the line is idle.
     ends: Option<Instant>,
     occupancy: Occupancy,
+    /// Of a line with a rate: without, nothing waits.
+    lengths: Lengths,
     /// Packets that are superseded do not wait any longer.
     filters: bool,
+    framing: Framing,
+    /// It sends only what it is granted.
+    gated: bool,
+    /// Dropped because the medium could not be had.
+    given_up: Count,
     packet: std::marker::PhantomData<P>,
 }
 
@@ -69,10 +77,52 @@ impl<P: LinkPacket, Q: Queue<P>> Bottleneck<P, Q> {
             line: rate.map(|rate| Serialiser::new(rate.into())),
             queue,
             began: Instant::ZERO,
+            framed: 0,
             ends: None,
             occupancy: Occupancy::default(),
+            lengths: Lengths::default(),
             filters: false,
+            framing: Framing::NONE,
+            gated: false,
+            given_up: Count::default(),
             packet: std::marker::PhantomData,
+        }
+    }
+
+    /// Each packet in such a frame.
+    #[must_use]
+    pub fn with_framing(self, framing: Framing) -> Bottleneck<P, Q> {
+        Bottleneck { framing, ..self }
+    }
+
+    /// As [`Link::gate`](super::Link::gate).
+    pub(super) fn gate(&mut self) {
+        self.gated = true;
+    }
+
+    /// As [`Link::asks`](super::Link::asks).
+    #[inline]
+    pub(super) fn asks(&self) -> bool {
+        self.ends.is_none() && self.queue.held().packets > 0
+    }
+
+    /// As [`Link::grant`](super::Link::grant).
+    pub(super) fn grant(&mut self, now: Instant) -> Option<Instant> {
+        if self.ends.is_none() {
+            self.begin(now);
+            // A discipline that drops at the head may have done so.
+            self.occupancy.set(now, self.queue.held());
+        }
+        self.ends
+    }
+
+    /// As [`Link::give_up`](super::Link::give_up).
+    pub(super) fn give_up(&mut self, now: Instant) {
+        if self.ends.is_none() && self.queue.head(now).is_some() {
+            if let Some(packet) = self.queue.dequeue(now) {
+                self.given_up.add(&packet);
+            }
+            self.occupancy.set(now, self.queue.held());
         }
     }
 
@@ -91,9 +141,24 @@ impl<P: LinkPacket, Q: Queue<P>> Bottleneck<P, Q> {
         self.occupancy
     }
 
-    /// Packets and bytes that the queue has dropped.
+    /// For how long it has had which length, up to the last event; nothing of a line without a rate.
+    pub fn lengths(&self) -> &Lengths {
+        &self.lengths
+    }
+
+    /// The queue may have changed at `now`.
+    #[inline]
+    fn note_held(&mut self, now: Instant) {
+        let held = self.queue.held();
+        self.occupancy.set(now, held);
+        if self.line.is_some() {
+            self.lengths.set(now, held.packets);
+        }
+    }
+
+    /// Packets and bytes that the queue has dropped, or that did not get the medium.
     pub fn dropped(&self) -> Count {
-        self.queue.dropped()
+        self.queue.dropped() + self.given_up
     }
 
     /// Packets and bytes that the queue has marked.
@@ -111,18 +176,33 @@ impl<P: LinkPacket, Q: Queue<P>> Bottleneck<P, Q> {
     pub(super) fn pop_sent(&mut self, now: Instant) -> Option<(Transmission, P)> {
         let ended = self.ends.filter(|&ends| ends <= now && ends < Instant::FAR_FUTURE)?;
         let packet = self.queue.dequeue(ended)?;
-        let sent = Transmission { began: self.began, ended, wire_len: packet.wire_len() };
-        self.start(ended);
-        self.occupancy.set(ended, self.queue.held());
+        let sent = Transmission { began: self.began, ended, wire_len: self.framed };
+        if self.gated {
+            self.ends = None;
+        } else {
+            self.start(ended);
+        }
+        self.note_held(ended);
         Some((sent, packet))
+    }
+
+    /// Starts a busy period at `now`.
+    fn begin(&mut self, now: Instant) {
+        if let Some(line) = &mut self.line {
+            line.restart(now);
+        }
+        self.start(now);
     }
 
     /// Starts on the queue's head at `now`, if there is one.
     fn start(&mut self, now: Instant) {
         self.began = now;
-        self.ends = self.queue.head(now).map(|packet| match &mut self.line {
-            Some(line) => line.send(packet.wire_len()),
-            None => now,
+        self.ends = self.queue.head(now).map(|packet| {
+            self.framed = self.framing.framed(packet.wire_len());
+            match &mut self.line {
+                Some(line) => line.send(self.framed),
+                None => now,
+            }
         });
     }
 }
@@ -133,20 +213,17 @@ impl<P: LinkPacket, Q: Queue<P>> Element<P> for Bottleneck<P, Q> {
         if self.filters {
             // What is being sent goes on.
             self.queue.drop_superseded(&packet, usize::from(self.ends.is_some()));
-            self.occupancy.set(now, self.queue.held());
+            self.note_held(now);
         }
         let urgent = packet.urgent();
         if self.queue.enqueue(now, packet).is_ok() {
             if urgent {
                 self.queue.bring_forward(usize::from(self.ends.is_some()));
             }
-            if self.ends.is_none() {
-                if let Some(line) = &mut self.line {
-                    line.restart(now);
-                }
-                self.start(now);
+            if self.ends.is_none() && !self.gated {
+                self.begin(now);
             }
-            self.occupancy.set(now, self.queue.held());
+            self.note_held(now);
         }
     }
 

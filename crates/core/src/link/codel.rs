@@ -91,6 +91,26 @@ impl<P: LinkPacket> CoDel<P> {
         at + Duration::from_nanos(nanos as u64)
     }
 
+    /// The packet at the head, without a look at how long it has waited.
+    pub(super) fn front(&self) -> Option<&P> {
+        self.packets.front().map(|(_, packet)| packet)
+    }
+
+    /// Packets and bytes from place `from` on, which is the head or the one behind it.
+    pub(super) fn waiting(&self, from: usize) -> Count {
+        let mut waiting = self.held;
+        self.packets.iter().take(from).for_each(|(_, packet)| waiting.remove(packet));
+        waiting
+    }
+
+    /// Drops the packet at a place for want of room.
+    pub(super) fn drop_at(&mut self, place: usize) {
+        if let Some((_, packet)) = self.packets.remove(place) {
+            self.held.remove(&packet);
+            self.dropped.add(&packet);
+        }
+    }
+
     /// Marks the packet at the head if it can be, or else drops it. Whether it is gone.
     fn signal(&mut self) -> bool {
         let Some((_, head)) = self.packets.front_mut() else { return false };

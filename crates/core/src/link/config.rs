@@ -1,6 +1,6 @@
 //! What a link is made of, and the text form of its queue's limit.
 
-use super::{Count, LinkPacket, LossKind, Order, Outages, QueueKind, Varying};
+use super::{Count, Framing, LinkPacket, LossKind, Order, Outages, QueueKind, Varying};
 use crate::time::Duration;
 use crate::units::{Bytes, ParseError, Probability, Rate};
 use std::fmt;
@@ -15,6 +15,8 @@ pub struct LinkConfig {
     /// Bottleneck rate; `None` sends in no time. The packet being sent goes on at the new rate when
     /// it changes.
     pub rate: Option<Varying<Rate>>,
+    /// What the link layer adds to each packet on the line.
+    pub framing: Framing,
     /// One-way propagation delay.
     pub delay: Varying<Duration>,
     /// What a shrinking delay does to the order of packets.
@@ -35,6 +37,7 @@ impl LinkConfig {
     /// A link that is nothing but a cable: every packet arrives in the moment in which it is sent.
     pub const IDEAL: LinkConfig = LinkConfig {
         rate: None,
+        framing: Framing::NONE,
         delay: Varying::Constant(Duration::ZERO),
         order: Order::Kept,
         queue: QueueKind::DropTail(QueueLimit::Unlimited),
@@ -70,6 +73,17 @@ impl QueueLimit {
             QueueLimit::Packets(limit) => held.packets < *limit,
             QueueLimit::Bytes(limit) => held.bytes + packet.wire_len() <= limit.count(),
             QueueLimit::Unlimited => true,
+        }
+    }
+}
+
+impl QueueLimit {
+    /// Whether so much is more than it lets in.
+    pub(super) fn exceeded(&self, held: Count) -> bool {
+        match self {
+            QueueLimit::Packets(limit) => held.packets > *limit,
+            QueueLimit::Bytes(limit) => held.bytes > limit.count(),
+            QueueLimit::Unlimited => false,
         }
     }
 }

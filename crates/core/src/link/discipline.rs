@@ -1,8 +1,8 @@
 //! Which queueing discipline a link has, by name and at work.
 
 use super::{
-    CoDel, CoDelConfig, Count, DropTail, LinkPacket, Policer, PolicerConfig, Queue, QueueLimit,
-    Red, RedConfig, Varying,
+    CoDel, CoDelConfig, Count, DropTail, FqCoDel, FqCoDelConfig, LinkPacket, Pie, PieConfig,
+    Policer, PolicerConfig, Queue, QueueLimit, Red, RedConfig, Varying,
 };
 use crate::time::Instant;
 use crate::units::Rate;
@@ -10,8 +10,10 @@ use crate::units::Rate;
 /// A queueing discipline with its parameters. Its text form is that of a [`QueueLimit`], or one of
 /// `drop-tail:limit=420packets`, `red:limit=50packets,min-threshold=5,max-threshold=15,weight=0.002,max-p=0.1`
 /// (and `mean-packet=500`, `gentle=off`, `wait=on`, `average=packets`, `drops=packets`, `ecn=off`),
-/// `codel:limit=1000packets,target=5ms,interval=100ms,ecn=off`, of which all parameters may be left
-/// out, and `policer:rate=8Mbit/s,burst=30KB,limit=unlimited`, of which the limit may. Where the [line](super::Line)
+/// `codel:limit=1000packets,target=5ms,interval=100ms,ecn=off`,
+/// `fq-codel:limit=10240packets,flows=1024,quantum=1514B,target=5ms,interval=100ms,ecn=on`,
+/// `pie:limit=1000packets,target=15ms,update=15ms,burst=150ms,alpha=0.125,beta=1.25,ecn=off`, of which all
+/// parameters may be left out, and `policer:rate=8Mbit/s,burst=30KB,limit=unlimited`, of which the limit may. Where the [line](super::Line)
 /// is known, limits may be `1bdp`, too.
 #[derive(Debug, Clone, Copy, PartialEq, strum::EnumDiscriminants)]
 #[strum_discriminants(
@@ -29,6 +31,11 @@ pub enum QueueKind {
     /// Controlled delay.
     #[strum_discriminants(strum(serialize = "codel"))]
     CoDel(CoDelConfig),
+    /// A queue for each flow, served in turns, with controlled delay.
+    #[strum_discriminants(strum(serialize = "fq-codel"))]
+    FqCoDel(FqCoDelConfig),
+    /// The proportional integral controller enhanced.
+    Pie(PieConfig),
     /// A token bucket that drops what exceeds its rate and burst.
     Policer(PolicerConfig),
 }
@@ -46,6 +53,8 @@ impl QueueKind {
             QueueKind::DropTail(limit) => Discipline::DropTail(DropTail::new(*limit)),
             QueueKind::Red(config) => Discipline::Red(Red::new(*config, rate, seed)),
             QueueKind::CoDel(config) => Discipline::CoDel(CoDel::new(*config)),
+            QueueKind::FqCoDel(config) => Discipline::FqCoDel(FqCoDel::new(*config, seed)),
+            QueueKind::Pie(config) => Discipline::Pie(Pie::new(*config, seed)),
             QueueKind::Policer(config) => Discipline::Policer(Policer::new(*config)),
         }
     }
@@ -60,6 +69,10 @@ pub enum Discipline<P> {
     Red(Red<P>),
     /// Controlled delay.
     CoDel(CoDel<P>),
+    /// A queue for each flow, served in turns, with controlled delay.
+    FqCoDel(FqCoDel<P>),
+    /// The proportional integral controller enhanced.
+    Pie(Pie<P>),
     /// A token bucket that drops what exceeds its rate and burst.
     Policer(Policer<P>),
 }
@@ -70,6 +83,8 @@ macro_rules! each {
             Discipline::DropTail($name) => $does,
             Discipline::Red($name) => $does,
             Discipline::CoDel($name) => $does,
+            Discipline::FqCoDel($name) => $does,
+            Discipline::Pie($name) => $does,
             Discipline::Policer($name) => $does,
         }
     };

@@ -16,7 +16,7 @@ pub struct Transmission {
     pub began: Instant,
     /// When its last bit had been sent.
     pub ended: Instant,
-    /// Its length on the wire in bytes.
+    /// Its length on the wire in bytes, its frame included.
     pub wire_len: u64,
 }
 

@@ -29,11 +29,16 @@ mod counters;
 mod delay;
 mod discipline;
 mod drop_tail;
+mod flow_hash;
+mod fq_codel;
+mod framing;
 mod gilbert_elliott;
+mod lengths;
 mod loss;
 mod losses;
 mod occupancy;
 mod outages;
+mod pie;
 mod policer;
 mod red;
 mod schedule;
@@ -49,11 +54,16 @@ pub use counters::{Count, Counters};
 pub use delay::{Delay, Order};
 pub use discipline::{Discipline, QueueKind, QueueName};
 pub use drop_tail::DropTail;
+pub use flow_hash::flow_hash;
+pub use fq_codel::{FqCoDel, FqCoDelConfig};
+pub use framing::Framing;
 pub use gilbert_elliott::{BurstLoss, GilbertElliott, States};
+pub use lengths::Lengths;
 pub use loss::{LossModel, RandomLoss, Transmission, loss_probability};
 pub use losses::{LossKind, Losses};
 pub use occupancy::Occupancy;
 pub use outages::{Outages, OutagesError};
+pub use pie::{Pie, PieConfig};
 pub use policer::{Policer, PolicerConfig};
 pub use red::{Measure, Red, RedConfig};
 pub use schedule::{After, Schedule, ScheduleError, Varying};
@@ -79,6 +89,12 @@ pub trait LinkPacket {
         false
     }
 
+    /// A hash of what tells its flow from others: addresses, protocol and ports. Only queues that part
+    /// flows ask.
+    fn flow_hash(&self) -> u64 {
+        0
+    }
+
     /// Whether it is to be sent before all that waits and is not urgent. Limits, drops and counts are
     /// for it as for any other.
     fn urgent(&self) -> bool {
@@ -97,6 +113,10 @@ impl<P: LinkPacket> LinkPacket for Box<P> {
 
     fn supersedes(&self, older: &Box<P>) -> bool {
         (**self).supersedes(older)
+    }
+
+    fn flow_hash(&self) -> u64 {
+        (**self).flow_hash()
     }
 
     fn urgent(&self) -> bool {
@@ -138,6 +158,10 @@ impl<P: LinkPacket> LinkPacket for Measured<P> {
         self.packet.supersedes(&older.packet)
     }
 
+    fn flow_hash(&self) -> u64 {
+        self.packet.flow_hash()
+    }
+
     #[inline]
     fn urgent(&self) -> bool {
         self.packet.urgent()
@@ -175,7 +199,7 @@ impl<P: LinkPacket> Link<P> {
     pub fn new(config: &LinkConfig) -> Link<P> {
         let queue = config.queue.queue(config.rate.clone(), config.seed);
         Link::from_parts(
-            Bottleneck::new(config.rate.clone(), queue),
+            Bottleneck::new(config.rate.clone(), queue).with_framing(config.framing),
             Losses::new(config),
             Delay::with_order(config.delay.clone(), config.order),
         )
@@ -196,6 +220,30 @@ impl<P: LinkPacket, Q: Queue<Measured<P>>, L: LossModel> Link<P, Q, L> {
     /// acknowledgment filtering (RFC 3449, 5.2.1). It counts as dropped.
     pub fn filter_superseded(&mut self) {
         self.bottleneck.filter_superseded();
+    }
+
+    /// Has the line send only what it is [granted](Link::grant): it shares a medium with others.
+    pub fn gate(&mut self) {
+        self.bottleneck.gate();
+    }
+
+    /// Whether a line that is [gated](Link::gate) has something to send and does not send.
+    #[inline]
+    pub fn asks(&self) -> bool {
+        self.bottleneck.asks()
+    }
+
+    /// The medium is this gated line's: it begins to send a packet at `now`, if it has one. When the last bit
+    /// will have left.
+    pub fn grant(&mut self, now: Instant) -> Option<Instant> {
+        self.advance(now);
+        self.bottleneck.grant(now)
+    }
+
+    /// Drops the packet that would be sent next: the medium could not be had.
+    pub fn give_up(&mut self, now: Instant) {
+        self.advance(now);
+        self.bottleneck.give_up(now);
     }
 
     /// Offers `packet` to the link at `now`.

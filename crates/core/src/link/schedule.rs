@@ -1,6 +1,7 @@
 //! Quantities that change over time: step functions, as traces of rate, delay and loss give them.
 
 use crate::time::{Duration, Instant};
+use crate::units::Rate;
 use std::sync::Arc;
 
 /// A step function of the time since the run began.
@@ -137,6 +138,34 @@ impl<T: Copy> Varying<T> {
                 later.iter().fold(first, |max, (_, value)| if *value > max { *value } else { max })
             }
         }
+    }
+}
+
+impl Varying<Rate> {
+    /// The bytes that a line of this rate can send between two moments.
+    pub fn bytes_between(&self, from: Instant, to: Instant) -> f64 {
+        let span = to.saturating_since(from);
+        let schedule = match self {
+            Varying::Constant(rate) => return rate.bytes_in(span) as f64,
+            Varying::Scheduled(schedule) => schedule,
+        };
+        let walk = |from: Instant, to: Instant| {
+            let mut timeline = Timeline::new(self.clone());
+            let (mut at, mut work) = (from, 0.0);
+            while at < to {
+                let rate = timeline.at(at).bits_per_sec() as f64;
+                let until = timeline.until().min(to);
+                work += rate * until.saturating_since(at).as_secs_f64();
+                at = until;
+            }
+            work / 8.0
+        };
+        let After::Repeat(period) = schedule.after() else { return walk(from, to) };
+        // Whole periods, wherever they begin, are alike.
+        let periods = span.as_nanos() / period.as_nanos();
+        let rest = span - Duration::from_nanos((periods * period.as_nanos()) as u64);
+        let one = if periods > 0 { walk(from, from + period) } else { 0.0 };
+        periods as f64 * one + walk(from, from + rest)
     }
 }
 

@@ -107,6 +107,7 @@ pub struct Receiver {
     /// What lies below is acknowledged at once: division begins here.
     divide_from: Offset,
     duplicate_bytes: Bytes,
+    needless_segments: u64,
 }
 
 impl Receiver {
@@ -132,6 +133,7 @@ impl Receiver {
             relayed_ack: Offset::SYN,
             divide_from: start,
             duplicate_bytes: Bytes::ZERO,
+            needless_segments: 0,
         }
     }
 
@@ -187,6 +189,11 @@ impl Receiver {
     /// Bytes that came more than once.
     pub fn duplicate_bytes(&self) -> Bytes {
         self.duplicate_bytes
+    }
+
+    /// Segments of data of which every byte had come before.
+    pub fn needless_segments(&self) -> u64 {
+        self.needless_segments
     }
 
     /// Whether the FIN and all before it have arrived.

@@ -43,25 +43,56 @@ pub(super) const fn segments<R: Counted>() -> Column<R> {
 }
 
 pub(super) const fn retransmissions<R: Counted>() -> Column<R> {
-    let about = "retransmitted after the warm-up";
+    let about = "segments of data retransmitted after the warm-up, probes apart";
     column("retransmissions", Count, "segments", about, |row: &R| {
         row.tally().retransmissions.into()
     })
 }
 
 pub(super) const fn retransmitted<R: Counted>() -> Column<R> {
-    let about = "retransmitted after the warm-up";
+    let about = "data retransmitted after the warm-up, by probes, too";
     column("retransmitted_bytes", Count, "bytes", about, |row: &R| {
         row.tally().retransmitted_bytes.into()
     })
 }
 
 pub(super) const fn timeouts<R: Counted>() -> Column<R> {
-    let about = "expiries of the retransmission timer after the warm-up";
+    let about = "expiries of the retransmission timer with data outstanding, after the warm-up";
     column("timeouts", Count, "events", about, |row: &R| row.tally().timeouts.into())
 }
 
 pub(super) const fn recoveries<R: Counted>() -> Column<R> {
     let about = "episodes of fast recovery after the warm-up";
     column("recoveries", Count, "events", about, |row: &R| row.tally().recoveries.into())
+}
+
+pub(super) const fn probes<R: Counted>() -> Column<R> {
+    let about =
+        "data retransmitted to bring an acknowledgment (tail loss probes), after the warm-up";
+    column("probes", Count, "segments", about, |row: &R| row.tally().probes.into())
+}
+
+pub(super) const fn fins<R: Counted>() -> Column<R> {
+    let about = "FINs retransmitted without data, after the warm-up";
+    column("fin_retransmissions", Count, "segments", about, |row: &R| {
+        row.tally().fin_retransmissions.into()
+    })
+}
+
+pub(super) const fn needless<R: Counted>() -> Column<R> {
+    let about = "segments that came to the sink though it had all their data, after the warm-up";
+    column("needless_retransmissions", Count, "segments", about, |row: &R| {
+        row.tally().needless_retransmissions.into()
+    })
+}
+
+pub(super) const fn fin_timeouts<R: Counted>() -> Column<R> {
+    let about =
+        "expiries of the retransmission timer with only a FIN outstanding, after the warm-up";
+    column("fin_timeouts", Count, "events", about, |row: &R| row.tally().fin_timeouts.into())
+}
+
+pub(super) const fn reductions<R: Counted>() -> Column<R> {
+    let about = "of the congestion window, for losses, timeouts and ECN marks, after the warm-up";
+    column("window_reductions", Count, "events", about, |row: &R| row.tally().reductions.into())
 }

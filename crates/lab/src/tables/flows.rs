@@ -5,6 +5,15 @@ use crate::cell::Column;
 use crate::cell::Kind::{Count, Number, Switch, Text};
 use bentpipe_sim::record::FlowRow;
 
+/// A column of how completion times are spread.
+macro_rules! completion {
+    ($name:literal, $about:literal, $which:ident) => {
+        column($name, Number, "s", $about, |f: &FlowRow| {
+            f.completions.as_ref().map(|completions| completions.$which).into()
+        })
+    };
+}
+
 /// The columns.
 pub const FLOWS: &[Column<FlowRow>] = &[
     column("flow", Text, "", "the flow's name; of several of a kind with .1, .2 behind it", |f| {
@@ -37,13 +46,45 @@ pub const FLOWS: &[Column<FlowRow>] = &[
         "mean time of a completed transfer, from its SYN or request to its last byte read",
         |f| f.mean_completion.into(),
     ),
+    completion!("completion_min_s", "shortest of these times", min),
+    completion!("completion_median_s", "their median", median),
+    completion!("completion_p90_s", "their 90th percentile", p90),
+    completion!("completion_p95_s", "their 95th percentile", p95),
+    completion!("completion_p99_s", "their 99th percentile", p99),
+    completion!("completion_max_s", "longest of these times", max),
+    column(
+        "efficiency",
+        Number,
+        "share",
+        "goodput as a share of what the slowest link on the path can carry, headers taken off",
+        |f| f.efficiency.into(),
+    ),
     counts::datagrams(),
     counts::arrived(),
     counts::segments(),
     counts::retransmissions(),
+    counts::probes(),
+    counts::fins(),
     counts::retransmitted(),
+    counts::needless(),
     counts::timeouts(),
+    counts::fin_timeouts(),
     counts::recoveries(),
+    counts::reductions(),
+    column(
+        "first_recovery_s",
+        Number,
+        "s",
+        "from the first fast retransmission or timeout until all is acknowledged that was outstanding then",
+        |f| f.tally.first_recovery.map(|(time, _)| time).into(),
+    ),
+    column(
+        "first_recovery_reductions",
+        Count,
+        "events",
+        "reductions of the congestion window in that time",
+        |f| f.tally.first_recovery.map(|(_, reductions)| reductions).into(),
+    ),
     column("min_rtt_s", Number, "s", "minimum round-trip time that the source measured", |f| {
         f.tally.min_rtt.into()
     }),

@@ -3,7 +3,8 @@
 use super::column;
 use crate::cell::Column;
 use crate::cell::Kind::{Count, Number, Text};
-use bentpipe_core::link;
+use crate::figures::queue;
+use bentpipe_core::link::{self, Lengths};
 use bentpipe_sim::record::LinkRow;
 
 /// The columns. Counts are of the measured part of the run.
@@ -49,6 +50,12 @@ pub const LINKS: &[Column<LinkRow>] = &[
         "bytes sent, lost ones included, of the capacity",
         |l| l.utilisation().into(),
     ),
+    column("throughput_bps", Number, "bit/s", "bytes that arrived over the time", |l| {
+        l.throughput().into()
+    }),
+    column("idle_s", Number, "s", "in which nothing waited or was being sent", |l| {
+        l.lengths.as_ref().map(Lengths::empty).into()
+    }),
     column(
         "queue_mean_packets",
         Number,
@@ -63,6 +70,19 @@ pub const LINKS: &[Column<LinkRow>] = &[
         "mean over time of those waiting or being sent",
         |l| l.mean_queue.1.into(),
     ),
+    column("queue_sd_packets", Number, "packets", "standard deviation over time", |l| {
+        l.lengths.as_ref().and_then(Lengths::standard_deviation).into()
+    }),
+    column("queue_median_packets", Number, "packets", "median over time", |l| queue(l, 0.5).into()),
+    column("queue_p90_packets", Number, "packets", "90th percentile over time", |l| {
+        queue(l, 0.9).into()
+    }),
+    column("queue_p95_packets", Number, "packets", "95th percentile over time", |l| {
+        queue(l, 0.95).into()
+    }),
+    column("queue_p99_packets", Number, "packets", "99th percentile over time", |l| {
+        queue(l, 0.99).into()
+    }),
     column("queue_max_packets", Count, "packets", "maximum at once, warm-up included", |l| {
         l.longest_queue.packets.into()
     }),

@@ -5,6 +5,7 @@
 mod counts;
 mod flows;
 mod gateways;
+mod groups;
 mod links;
 mod runs;
 mod series;
@@ -15,13 +16,14 @@ use bentpipe_sim::Outcome;
 
 pub use flows::FLOWS;
 pub use gateways::GATEWAYS;
+pub use groups::GROUPS;
 pub use links::LINKS;
 pub use runs::RUNS;
 pub use series::SERIES;
 pub use transfers::TRANSFERS;
 
 /// How many tables there are.
-pub(crate) const TABLES: usize = 6;
+pub(crate) const TABLES: usize = 7;
 
 /// A table of results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,6 +36,8 @@ pub enum Table {
     Links,
     /// One row a gateway.
     Gateways,
+    /// One row a group of flows.
+    Groups,
     /// One row a transfer.
     Transfers,
     /// One row a moment, thing and series.
@@ -47,6 +51,7 @@ impl Table {
         Table::Runs,
         Table::Links,
         Table::Gateways,
+        Table::Groups,
         Table::Transfers,
         Table::Series,
     ];
@@ -58,6 +63,7 @@ impl Table {
             Table::Runs => "runs",
             Table::Links => "links",
             Table::Gateways => "gateways",
+            Table::Groups => "groups",
             Table::Transfers => "transfers",
             Table::Series => "series",
         }
@@ -70,6 +76,7 @@ impl Table {
             Table::Runs => "one row a run; sums are over the flows that are not background",
             Table::Links => "one row a direction of a link in a run",
             Table::Gateways => "one row a gateway of a run",
+            Table::Groups => "one row a group of flows in a run",
             Table::Transfers => {
                 "one row a transfer (file, reply, page) of a flow that is not background"
             }
@@ -84,6 +91,7 @@ impl Table {
             Table::Runs => cell::headings(RUNS),
             Table::Links => cell::headings(LINKS),
             Table::Gateways => cell::headings(GATEWAYS),
+            Table::Groups => cell::headings(GROUPS),
             Table::Transfers => cell::headings(TRANSFERS),
             Table::Series => cell::headings(SERIES),
         }
@@ -96,6 +104,7 @@ impl Table {
             Table::Runs => rows(RUNS, std::slice::from_ref(&outcome.run)),
             Table::Links => rows(LINKS, &outcome.links),
             Table::Gateways => rows(GATEWAYS, &outcome.gateways),
+            Table::Groups => rows(GROUPS, &outcome.groups),
             Table::Transfers => rows(TRANSFERS, &outcome.transfers),
             Table::Series => rows(SERIES, &outcome.series),
         }

@@ -9,7 +9,13 @@ use bentpipe_sim::record::RunRow;
 pub const RUNS: &[Column<RunRow>] = &[
     column("seed", Text, "", "the run's random seed, hexadecimal", |r| hexadecimal(r.seed)),
     column("end_s", Number, "s", "when the run ended", |r| r.end.into()),
-    column("goodput_bps", Number, "bit/s", "of all flows together", |r| r.goodput.into()),
+    column(
+        "goodput_bps",
+        Number,
+        "bit/s",
+        "of all flows together, over the time in which any of them lived",
+        |r| r.goodput.into(),
+    ),
     column("fairness_jain", Number, "1/n to 1", "Jain's index of the flows' goodputs", |r| {
         r.fairness.into()
     }),
@@ -25,9 +31,14 @@ pub const RUNS: &[Column<RunRow>] = &[
     counts::arrived(),
     counts::segments(),
     counts::retransmissions(),
+    counts::probes(),
+    counts::fins(),
     counts::retransmitted(),
+    counts::needless(),
     counts::timeouts(),
+    counts::fin_timeouts(),
     counts::recoveries(),
+    counts::reductions(),
     column("packets", Count, "packets", "arrivals at nodes since the beginning", |r| {
         r.packets.into()
     }),

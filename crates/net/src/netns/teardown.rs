@@ -22,7 +22,7 @@ use signal_hook::iterator::Signals;
 use super::{NETNS_DIR, NetnsError, run};
 
 /// Every name of ours begins so; the maker's process id follows.
-const PREFIX: &str = "bentpipe-";
+pub(crate) const PREFIX: &str = "bentpipe-";
 /// Directories of a run: in /run, where only root can have put a name before us.
 const RUN_DIR: &str = "/run";
 /// How long children may take to end by themselves when we tear down.
@@ -202,7 +202,7 @@ fn unmake_everything() {
 }
 
 /// Ends the processes inside a namespace of ours and deletes it.
-fn delete_namespace(name: &str) {
+pub(crate) fn delete_namespace(name: &str) {
     let inside = run(Command::new("ip").args(["netns", "pids", name]), None).unwrap_or_default();
     for pid in inside.split_whitespace().filter_map(|pid| pid.parse().ok()) {
         let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);

@@ -13,6 +13,12 @@ pub(crate) const BULK: Section = Section {
             "`from`",
             "who opens the connection: `to` for a download, where data follow the client's handshake",
         ),
+        field(
+            "barrier",
+            "a name of yours",
+            "",
+            "flows of the same barrier all connect first, at their `start`, and send once the last of them is connected; their transfers begin then",
+        ),
     ],
     example: "[flow.main]\nfrom = \"server\"\nto = \"client\"\nbytes = \"10MB\"",
 };
@@ -70,6 +76,45 @@ pub(crate) const HTTP: Section = Section {
         ),
     ],
     example: "[flow.page]\nworkload = \"http/1.0\"\nfrom = \"server\"\nto = \"client\"\npage = \"bharadwaj-2001-2\"\nconnections = 4",
+};
+
+pub(crate) const HTTP2: Section = Section {
+    path: "flow.NAME, http/2",
+    about: "`to` loads pages from `from` over one connection (RFC 9113): the document, then what it refers to, up to \
+            `streams` requests at a time; the replies are sent in turns, a frame each. Priorities, server push, flow \
+            control windows and TLS are not modelled; requests are as long as they are sent. Web caches do not take it. \
+            Nagle's algorithm is off.",
+    fields: &[
+        field("page", "a preset's name, or a table", "", "what is loaded"),
+        field("streams", "1 to 10000", "100", "requests that are open at a time"),
+        field(
+            "frame",
+            "bytes, 1 to 16777215",
+            "16384B",
+            "the longest payload of a frame, which has 9 bytes besides",
+        ),
+        field(
+            "send-ahead",
+            "bytes",
+            "64KiB",
+            "what the server hands to its TCP ahead of what is sent: a reply that is ready later waits for so much",
+        ),
+        field("request", "a random size", "400B", "of each request"),
+        field(
+            "server-delay",
+            "a random time",
+            "0s",
+            "from the request's last byte until its reply is ready",
+        ),
+        field("think", "a random time", "0s", "from a whole page to the next"),
+        field(
+            "pages",
+            "a whole number",
+            "1",
+            "how many, one after the other; 0: as long as the run lasts",
+        ),
+    ],
+    example: "[flow.page]\nworkload = \"http/2\"\nfrom = \"server\"\nto = \"client\"\npage = { document = \"20KB\", objects = \"30KB\", count = 40 }",
 };
 
 pub(crate) const TELNET: Section = Section {
@@ -167,6 +212,8 @@ pub(crate) enum Kind {
     Http11,
     #[strum(serialize = "http/1.1-pipelined")]
     Pipelined,
+    #[strum(serialize = "http/2")]
+    Http2,
     Telnet,
     Web,
     Poisson,
@@ -181,6 +228,7 @@ impl Kind {
             Kind::Bulk => &[&BULK],
             Kind::RequestResponse => &[&REQUEST_RESPONSE],
             Kind::Http10 | Kind::Http11 | Kind::Pipelined => &[&HTTP],
+            Kind::Http2 => &[&HTTP2],
             Kind::Telnet => &[&TELNET],
             Kind::Web => &[&WEB, &LOAD],
             Kind::Poisson => &[&POISSON, &LOAD],

@@ -24,6 +24,8 @@ pub enum Workload {
         bytes: Option<RandomSize>,
         /// Who opens the connection.
         opened_by: FlowEnd,
+        /// The barrier at which it waits with its connection until all of that name have theirs.
+        barrier: Option<String>,
     },
     /// `to` asks, `from` answers, again and again.
     RequestResponse {
@@ -42,6 +44,8 @@ pub enum Workload {
     },
     /// `to` loads pages from `from`.
     Http(Http),
+    /// `to` loads pages from `from` over one connection that carries many requests at a time.
+    Http2(Http2),
     /// `to` types, `from` echoes.
     Telnet {
         /// Between two keystrokes.
@@ -145,6 +149,27 @@ pub struct Http {
     pub pages: Option<u64>,
 }
 
+/// Loading of pages over one connection, in frames.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Http2 {
+    /// What is loaded.
+    pub page: Page,
+    /// Requests that are open at a time.
+    pub streams: u32,
+    /// The longest payload of a frame.
+    pub frame: Bytes,
+    /// What the server hands to its TCP ahead of what is sent.
+    pub ahead: Bytes,
+    /// Of each request.
+    pub request: RandomSize,
+    /// From a whole request until its reply is ready.
+    pub server_delay: RandomTime,
+    /// From a whole page to the next.
+    pub think: RandomTime,
+    /// How many pages, one after the other; `None`: as long as the run lasts.
+    pub pages: Option<u64>,
+}
+
 /// How objects are asked for. The objects' requests begin when the document is whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HttpVersion {
@@ -226,6 +251,7 @@ impl Workload {
             Workload::Bulk { .. }
             | Workload::RequestResponse { .. }
             | Workload::Http(_)
+            | Workload::Http2(_)
             | Workload::Telnet { .. } => false,
         }
     }

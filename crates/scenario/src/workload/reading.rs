@@ -25,6 +25,7 @@ impl Workload {
             Kind::Bulk => Ok(Workload::Bulk {
                 bytes: reader.maybe("bytes")?,
                 opened_by: reader.choice("opened-by")?,
+                barrier: reader.maybe("barrier")?,
             }),
             Kind::RequestResponse => Ok(Workload::RequestResponse {
                 request: reader.or("request", RandomSize::constant(REQUEST))?,
@@ -37,6 +38,7 @@ impl Workload {
             Kind::Http10 => http(reader, HttpVersion::Http10, 4),
             Kind::Http11 => http(reader, HttpVersion::Http11, 2),
             Kind::Pipelined => http(reader, HttpVersion::Pipelined, 1),
+            Kind::Http2 => http2(reader).map(Workload::Http2),
             Kind::Telnet => {
                 let typing = RandomTime(Distribution::Measured(web::TELNET.to_vec()));
                 Ok(Workload::Telnet {
@@ -76,7 +78,7 @@ impl Workload {
                     }
                     ArrivalKind::Poisson => Arrivals::Poisson(rate),
                 };
-                Ok(Workload::Udp { arrivals, packet: packet(reader, 1000)? })
+                Ok(Workload::Udp { arrivals, packet: packet(reader, 1000, around)? })
             }
             Kind::Ping => {
                 let flood = reader.node("every").is_some_and(|every| every.label() == "flood");
@@ -89,7 +91,7 @@ impl Workload {
                     }
                     PingPace::Every(every)
                 };
-                let (packet, packets) = (packet(reader, 84)?, reader.maybe("packets")?);
+                let (packet, packets) = (packet(reader, 84, around)?, reader.maybe("packets")?);
                 Ok(Workload::Ping { packet, pace, packets })
             }
         }
@@ -108,6 +110,26 @@ fn http(reader: &Reader<'_>, version: HttpVersion, connections: u32) -> Result<W
     }))
 }
 
+fn http2(reader: &Reader<'_>) -> Result<Http2> {
+    let sized = |key: &str, usual: u64, max: u64| {
+        let bytes = reader.or(key, Bytes::new(usual))?;
+        if (1..=max).contains(&bytes.count()) {
+            return Ok(bytes);
+        }
+        Err(reader.bad(key, format!("{key} = {bytes} (expected 1B to {max}B)")))
+    };
+    Ok(Http2 {
+        page: reader.need("page")?,
+        streams: reader.within("streams", 100, 1..=10_000)?,
+        frame: sized("frame", 16_384, 16_777_215)?,
+        ahead: sized("send-ahead", 65_536, 1 << 32)?,
+        request: reader.or("request", RandomSize::constant(REQUEST))?,
+        server_delay: reader.or("server-delay", RandomTime::ZERO)?,
+        think: reader.or("think", RandomTime::ZERO)?,
+        pages: Some(reader.or("pages", 1)?).filter(|pages| *pages > 0),
+    })
+}
+
 fn some_bytes(reader: &Reader<'_>, key: &str, default: u64) -> Result<Bytes> {
     let bytes = reader.or(key, Bytes::new(default))?;
     if bytes.count() == 0 {
@@ -118,8 +140,15 @@ fn some_bytes(reader: &Reader<'_>, key: &str, default: u64) -> Result<Bytes> {
 }
 
 /// The IP length of a datagram, its headers of 28 bytes included.
-fn packet(reader: &Reader<'_>, default: u64) -> Result<Bytes> {
+fn packet(reader: &Reader<'_>, default: u64, around: &Around<'_>) -> Result<Bytes> {
     let bytes = reader.or("packet", Bytes::new(default))?;
+    let links = around.path.iter().map(|(link, _)| &around.links[link.0]);
+    let narrow = |link: &&Link| link.mtu.is_some_and(|mtu| u64::from(mtu) < bytes.count());
+    if let Some(link) = links.into_iter().find(narrow) {
+        let why =
+            format!("a packet of {bytes} does not pass link `{}`, whose `mtu` is less", link.name);
+        return Err(reader.bad("packet", why));
+    }
     if (28..=65_535).contains(&bytes.count()) {
         return Ok(bytes);
     }

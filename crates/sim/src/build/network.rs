@@ -3,20 +3,24 @@
 use super::links;
 use crate::ecmp::{EqualWay, FlowHash, Spread};
 use crate::host::Host;
+use crate::impaired::Impaired;
 use crate::line::{Faults, Line};
+use crate::medium::Medium;
 use crate::middleboxes::{self, WebCache};
+use crate::narrow::Narrow;
 use crate::node::Node;
 use crate::stream::Stream;
 use crate::world::{LineId, NodeId, World};
 use bentpipe_core::link::LinkConfig;
 use bentpipe_core::tcp::connection::Opening;
 use bentpipe_core::time::Duration;
+use bentpipe_core::units::Rate;
 use bentpipe_gateway::Gateway;
 use bentpipe_scenario::{
-    Ecmp, FaultKind, Link, LinkIndex, Middlebox, MiddleboxKind, NodeIndex, NodeKind, Scenario,
-    Seeds, network,
+    Direction, Ecmp, FaultKind, Link, LinkIndex, Middlebox, MiddleboxKind, NodeIndex, NodeKind,
+    Scenario, Seeds, network,
 };
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
 
 /// Where the parts of a scenario are in its world.
@@ -77,10 +81,11 @@ pub(super) fn build(scenario: &Scenario, seeds: Seeds) -> (World<Stream>, Layout
     for (index, link) in scenario.links.iter().enumerate() {
         let [a, b] = link.between.map(|end| layout.node(end));
         let ports = [world.free_port(a), world.free_port(b)];
-        let line = |direction, way: &str| {
+        let line = |direction: &Direction, way: &str| {
             let name = format!("link.{}/{way}", link.name);
             let down = down(scenario, LinkIndex(index));
-            Line::new(&links::config(scenario, direction, down, seeds, &name), Faults::default())
+            let impaired = Impaired::new(&direction.impairments, direction.order, seeds, &name);
+            Line::impaired(&links::config(scenario, direction, down, seeds, &name), impaired)
         };
         let mut ends = [(a, ports[0]), (b, ports[1])];
         let mut lines = [line(&link.forward, "forward"), line(&link.back, "back")];
@@ -121,6 +126,14 @@ pub(super) fn build(scenario: &Scenario, seeds: Seeds) -> (World<Stream>, Layout
                 }
             }
         }
+        if let Some(mtu) = link.mtu {
+            for (end, node) in ends.iter_mut().zip(link.between) {
+                let narrow = Narrow { address: address(node.0), mtu, silent: false };
+                let id = world.add(Node::Middlebox(Box::new(narrow)));
+                join(&mut world, *end, (id, 0));
+                *end = (id, 1);
+            }
+        }
         let [forward, back] = lines;
         let lines = world.join(ends[0], ends[1], forward, back);
         layout.links.push(BuiltLink { lines, ports });
@@ -128,8 +141,29 @@ pub(super) fn build(scenario: &Scenario, seeds: Seeds) -> (World<Stream>, Layout
     for (index, &node) in layout.nodes.iter().enumerate() {
         world.set_address(node, address(index));
     }
+    share(&mut world, scenario, &layout, seeds);
     route(&mut world, scenario, &layout, &scenario.links);
     (world, layout)
+}
+
+/// Joins the directions of links that share a medium.
+fn share(world: &mut World<Stream>, scenario: &Scenario, layout: &Layout, seeds: Seeds) {
+    // Ethernet's, clause 4.4.2.
+    const SLOT_BYTES: u64 = 64;
+    let mut media: BTreeMap<&str, (Vec<LineId>, Rate)> = BTreeMap::new();
+    for (link, built) in scenario.links.iter().zip(&layout.links) {
+        for (direction, line) in [&link.forward, &link.back].into_iter().zip(built.lines) {
+            let (Some(name), Some(rate)) = (&direction.medium, &direction.rate) else { continue };
+            let rate = rate.greatest();
+            let (lines, greatest) = media.entry(name).or_insert((Vec::new(), rate));
+            lines.push(line);
+            *greatest = rate.max(*greatest);
+        }
+    }
+    for (name, (lines, rate)) in media {
+        let rng = seeds.rng(&format!("medium.{name}/backoff"));
+        world.share(Medium::new(lines, rate.time_for(SLOT_BYTES), rng));
+    }
 }
 
 /// Joins two ports by an ideal cable.

@@ -4,11 +4,12 @@ use super::Layout;
 use crate::record::FlowId;
 use crate::simulation::Simulation;
 use crate::workload::{
-    Bulk, Ends, Http, HttpRng, Ping, Poisson, PoissonRng, RequestPlan, RequestResponse, RequestRng,
-    Telnet, Timed, Udp, UdpRng, Web, WebRng, Workload as Traffic,
+    Bulk, Ends, Http, Http2, Http2Rng, HttpRng, Ping, Poisson, PoissonRng, RequestPlan,
+    RequestResponse, RequestRng, Telnet, Timed, Udp, UdpRng, Web, WebRng, Workload as Traffic,
 };
+use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_core::time::Instant;
-use bentpipe_scenario::{Flow, Scenario, Seeds, Workload};
+use bentpipe_scenario::{Flow, NodeIndex, Scenario, Seeds, Workload};
 use rand_pcg::Pcg64Mcg;
 
 /// Adds the workload of every flow.
@@ -20,12 +21,23 @@ pub(super) fn add(simulation: &mut Simulation, scenario: &Scenario, layout: &Lay
                 flow: id,
                 from: layout.node(flow.from),
                 to: layout.node(flow.to),
-                tcp_from: flow.tcp_from,
-                tcp_to: flow.tcp_to,
+                tcp_from: fitting(scenario, flow.from, flow.tcp_from),
+                tcp_to: fitting(scenario, flow.to, flow.tcp_to),
             };
             one(simulation, flow, ends, &Streams { seeds, instance });
         }
     }
+}
+
+/// A host's TCP, with an MSS that fits into the packets of its links (RFC 9293, 3.7.1).
+fn fitting(scenario: &Scenario, host: NodeIndex, mut tcp: ConnectionConfig) -> ConnectionConfig {
+    const HEADERS: u32 = 40;
+    let own = scenario.links.iter().filter(|link| link.between.contains(&host));
+    if let Some(mtu) = own.filter_map(|link| link.mtu).min() {
+        let mss = u16::try_from(mtu.saturating_sub(HEADERS)).unwrap_or(u16::MAX);
+        tcp.mss = tcp.mss.min(mss);
+    }
+    tcp
 }
 
 /// A flow's streams of random numbers, one for each thing that is drawn: a change to one does not
@@ -44,9 +56,14 @@ impl Streams {
 fn one(simulation: &mut Simulation, flow: &Flow, ends: Ends, rng: &Streams) {
     let mut timed = Timing { simulation, flow, id: ends.flow, rng };
     match flow.workload.clone() {
-        Workload::Bulk { bytes, opened_by } => {
+        Workload::Bulk { bytes, opened_by, barrier } => {
             let bytes = bytes.map(|bytes| bytes.sample(&mut rng.of("size")).count());
-            timed.add(Bulk::new(ends, opened_by, bytes));
+            // One that is to stop when it starts never comes.
+            let start = flow.start.sample(&mut rng.of("start"));
+            let comes = flow.stop.is_none_or(|stop| stop > start);
+            let barrier = barrier.filter(|_| comes);
+            let barrier = barrier.map(|name| timed.simulation.barriers_mut().join(&name));
+            timed.add(Bulk::new(ends, opened_by, bytes).waiting(barrier));
         }
         Workload::RequestResponse { request, reply, server_delay, think, requests, connection } => {
             let plan = RequestPlan { request, reply, server_delay, think, requests, connection };
@@ -66,6 +83,14 @@ fn one(simulation: &mut Simulation, flow: &Flow, ends: Ends, rng: &Streams) {
                 cache: rng.of("web-cache"),
             };
             timed.add(Http::new(ends.prompt(), plan, rng));
+        }
+        Workload::Http2(plan) => {
+            let rng = Http2Rng {
+                request: rng.of("request"),
+                delay: rng.of("server-delay"),
+                think: rng.of("think"),
+            };
+            timed.add(Http2::new(ends.prompt(), plan, rng));
         }
         Workload::Telnet { between, keystroke, echo } => {
             let (keystroke, echo) = (keystroke.count(), echo.count());

@@ -68,6 +68,12 @@ impl FlowRecord {
         let mean = (count > 0).then(|| self.took.as_nanos() / count)?;
         Some(Duration::from_nanos(u64::try_from(mean).unwrap_or(u64::MAX)))
     }
+
+    /// The part of the measured time in which it lived.
+    pub(crate) fn life(&self, (from, to): (Instant, Instant)) -> (Instant, Instant) {
+        let begin = self.started.map_or(from, |started| started.max(from));
+        (begin, self.finished.map_or(to, |finished| finished.min(to)))
+    }
 }
 
 /// Work with a beginning and an end: a file, a reply, a page.
@@ -97,14 +103,27 @@ pub struct Tally {
     pub arrived: u64,
     /// Segments sent by the sources.
     pub segments: u64,
-    /// Segments that they retransmitted.
+    /// Segments of data that they retransmitted, probes not counted.
     pub retransmissions: u64,
-    /// Bytes that they retransmitted.
+    /// Segments of data that they retransmitted to bring an acknowledgment (tail loss probes).
+    pub probes: u64,
+    /// FINs that they retransmitted without data.
+    pub fin_retransmissions: u64,
+    /// Bytes of data that they retransmitted, probes included.
     pub retransmitted_bytes: u64,
-    /// Expiries of their retransmission timers.
+    /// Segments that came to the sinks though all their data had come before.
+    pub needless_retransmissions: u64,
+    /// Expiries of their retransmission timers with data outstanding.
     pub timeouts: u64,
+    /// Expiries of their retransmission timers with nothing but a FIN outstanding.
+    pub fin_timeouts: u64,
     /// Their episodes of fast recovery.
     pub recoveries: u64,
+    /// Reductions of their congestion windows.
+    pub reductions: u64,
+    /// How long the first recovery took of the first source that had one, and how often its window
+    /// was reduced in it.
+    pub first_recovery: Option<(Duration, u64)>,
     /// The minimum round-trip time that a source measured.
     pub min_rtt: Option<Duration>,
     /// The smoothed round-trip time of the source that was counted last.
@@ -115,22 +134,32 @@ impl Tally {
     pub(super) fn add(&mut self, role: Role, stream: &Stream, connection: &Connection<Pattern>) {
         if role == Role::Sink {
             self.delivered += stream.read();
+            let tcb = connection.last_tcb();
+            self.needless_retransmissions += tcb.map_or(0, |tcb| tcb.receiver.needless_segments());
             return;
         }
         let Some(tcb) = connection.last_tcb() else { return };
         let stats = tcb.sender.stats();
         self.segments += stats.segments;
-        self.retransmissions += stats.retransmissions;
+        let apart = stats.probes + stats.fin_retransmissions;
+        self.retransmissions += stats.retransmissions - apart;
+        self.probes += stats.probes;
+        self.fin_retransmissions += stats.fin_retransmissions;
         self.retransmitted_bytes += stats.retransmitted_bytes.count();
-        self.timeouts += stats.timeouts;
+        self.timeouts += stats.timeouts - stats.fin_timeouts;
+        self.fin_timeouts += stats.fin_timeouts;
         self.recoveries += stats.recoveries;
+        self.reductions += stats.reductions;
+        let first = stats.first_recovery.map(|time| (time, stats.first_reductions));
+        self.first_recovery = self.first_recovery.or(first);
         let min = tcb.sender.rtt().min_rtt();
         self.min_rtt = [self.min_rtt, min].into_iter().flatten().min();
         self.srtt = tcb.sender.rtt().srtt().or(self.srtt);
     }
 
-    /// Of several flows together. There is no smoothed round-trip time of several.
-    pub(crate) fn total<'a>(tallies: impl Iterator<Item = &'a Tally>) -> Tally {
+    /// Of several flows together. There is no smoothed round-trip time of several, and no first
+    /// recovery.
+    pub fn total<'a>(tallies: impl Iterator<Item = &'a Tally>) -> Tally {
         tallies.fold(Tally::default(), |sum, tally| Tally {
             delivered: sum.delivered + tally.delivered,
             datagrams: sum.datagrams + tally.datagrams,
@@ -139,7 +168,13 @@ impl Tally {
             retransmissions: sum.retransmissions + tally.retransmissions,
             retransmitted_bytes: sum.retransmitted_bytes + tally.retransmitted_bytes,
             timeouts: sum.timeouts + tally.timeouts,
+            probes: sum.probes + tally.probes,
+            fin_retransmissions: sum.fin_retransmissions + tally.fin_retransmissions,
+            needless_retransmissions: sum.needless_retransmissions + tally.needless_retransmissions,
+            fin_timeouts: sum.fin_timeouts + tally.fin_timeouts,
             recoveries: sum.recoveries + tally.recoveries,
+            reductions: sum.reductions + tally.reductions,
+            first_recovery: None,
             min_rtt: [sum.min_rtt, tally.min_rtt].into_iter().flatten().min(),
             srtt: None,
         })
@@ -155,7 +190,13 @@ impl Tally {
             retransmissions: self.retransmissions - earlier.retransmissions,
             retransmitted_bytes: self.retransmitted_bytes - earlier.retransmitted_bytes,
             timeouts: self.timeouts - earlier.timeouts,
+            probes: self.probes - earlier.probes,
+            fin_retransmissions: self.fin_retransmissions - earlier.fin_retransmissions,
+            needless_retransmissions: self.needless_retransmissions
+                - earlier.needless_retransmissions,
+            fin_timeouts: self.fin_timeouts - earlier.fin_timeouts,
             recoveries: self.recoveries - earlier.recoveries,
+            reductions: self.reductions - earlier.reductions,
             ..*self
         }
     }

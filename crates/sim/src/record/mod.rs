@@ -5,13 +5,21 @@
 //! file, a reply, a page) is a [`Transfer`]. Links and gateways count for themselves; their
 //! counts at the end of the warm-up are taken off.
 
+mod efficiency;
 mod flow;
+mod group;
 mod outcome;
+mod output;
 mod sequence;
 mod series;
 
+pub use efficiency::most_goodputs;
 pub use flow::{FlowId, FlowRecord, Role, Tally, Transfer, TransferId};
-pub use outcome::{FlowRow, GatewayRow, LinkRow, Outcome, RunRow, TransferRow, fairness};
+pub use group::{GroupRow, Spread};
+pub use outcome::{
+    Completions, FlowRow, GatewayRow, LinkRow, Outcome, RunRow, TransferRow, fairness, goodput,
+};
+pub use output::SeriesSink;
 pub(crate) use sequence::SequenceLog;
 pub use series::Sample;
 pub(crate) use series::Sampler;
@@ -28,6 +36,8 @@ use std::collections::BTreeMap;
 #[derive(Debug, Default)]
 pub struct Records {
     flows: Vec<FlowRecord>,
+    /// How many flows that are not background there are, and how many of them are over.
+    foreground: (usize, usize),
     /// Of flows that are not background.
     transfers: Vec<Transfer>,
     /// Of background, as long as they last: only their number and their times' sum are kept.
@@ -39,6 +49,7 @@ pub struct Records {
 impl Records {
     /// A flow of this name. Background flows count neither for fairness nor for the end of a run.
     pub fn add(&mut self, name: String, background: bool) -> FlowId {
+        self.foreground.0 += usize::from(!background);
         self.flows.push(FlowRecord::new(name, background));
         FlowId(self.flows.len() - 1)
     }
@@ -130,19 +141,24 @@ impl Records {
 
     /// Nothing more will come from `flow`.
     pub fn finish(&mut self, now: Instant, flow: FlowId) {
-        self.flows[flow.0].finished.get_or_insert(now);
+        let record = &mut self.flows[flow.0];
+        if record.finished.is_none() {
+            record.finished = Some(now);
+            self.foreground.1 += usize::from(!record.background);
+        }
     }
 
     /// Whether all flows are over that are not background.
     pub fn all_done(&self) -> bool {
-        let mut foreground = self.flows.iter().filter(|flow| !flow.background).peekable();
-        foreground.peek().is_some() && foreground.all(|flow| flow.finished.is_some())
+        let (all, over) = self.foreground;
+        all > 0 && all == over
     }
 
-    /// When the last of those flows was over.
-    pub fn last_finish(&self) -> Option<Instant> {
-        let foreground = self.flows.iter().filter(|flow| !flow.background);
-        foreground.filter_map(|flow| flow.finished).max()
+    /// The part of the measured time in which any of those flows lived.
+    pub(crate) fn life(&self, measured: (Instant, Instant)) -> (Instant, Instant) {
+        let started = self.flows.iter().filter(|flow| !flow.background && flow.started.is_some());
+        let lives = started.map(|flow| flow.life(measured));
+        lives.reduce(|(a, b), (c, d)| (a.min(c), b.max(d))).unwrap_or(measured)
     }
 
     /// A connection is gone; this was its end.
@@ -178,17 +194,26 @@ impl Records {
 }
 
 impl Records {
-    /// The flows' results between two moments, of which `before` are the counts at the first.
+    /// The flows' results between two moments, of which `before` are the counts at the first. `max`
+    /// is what the path of each could carry.
     pub(crate) fn rows(
         &self,
         world: &World<Stream>,
         before: &[Tally],
         measured: (Instant, Instant),
+        max: &[Option<f64>],
     ) -> (Vec<FlowRow>, Vec<TransferRow>) {
         let tallies = self.tallies(world);
-        let flows = self.flows.iter().enumerate().map(|(index, record)| {
+        let mut times = vec![Vec::new(); self.flows.len()];
+        for transfer in &self.transfers {
+            if let Some(end) = transfer.completed {
+                times[transfer.flow.0].push(end.saturating_since(transfer.started));
+            }
+        }
+        let flows = self.flows.iter().zip(times).enumerate().map(|(index, (record, times))| {
             let tally = before.get(index).map_or(tallies[index], |b| tallies[index].since(b));
-            FlowRow::new(record, &tally, measured)
+            let max = max.get(index).copied().flatten();
+            FlowRow::new(record, &tally, measured, times, max)
         });
         let transfers = self.transfers.iter().map(|&transfer| TransferRow {
             flow: self.flows[transfer.flow.0].name.clone(),

@@ -3,8 +3,8 @@
 //! Rates and shares are over the measured part of the run: from the end of the warm-up, or a
 //! flow's beginning if that is later, to the end of the run, or of the flow if that is earlier.
 
-use super::{FlowRecord, Sample, Tally, Transfer};
-use bentpipe_core::link::{Count, Counters};
+use super::{FlowRecord, GroupRow, Sample, Tally, Transfer};
+use bentpipe_core::link::{Count, Counters, Lengths};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_gateway::Summary;
 
@@ -21,7 +21,10 @@ pub struct Outcome {
     pub links: Vec<LinkRow>,
     /// The gateways.
     pub gateways: Vec<GatewayRow>,
-    /// Time series, by time; empty unless the scenario asks for some.
+    /// Groups of flows.
+    pub groups: Vec<GroupRow>,
+    /// Time series, by time; empty unless the scenario asks for some, and if they have gone to a
+    /// [`SeriesSink`](super::SeriesSink).
     pub series: Vec<Sample>,
 }
 
@@ -32,7 +35,8 @@ pub struct RunRow {
     pub seed: u64,
     /// When it ended.
     pub end: Duration,
-    /// Goodput of all flows together, in bit/s: what applications have read (RFC 5166, 2.1).
+    /// Goodput of all flows together, in bit/s: what applications have read (RFC 5166, 2.1), over
+    /// the time from the first flow's beginning to the last one's end.
     pub goodput: f64,
     /// Jain's fairness index of the flows' goodputs (RFC 5166, 2.3): 1/n to 1.
     pub fairness: Option<f64>,
@@ -73,6 +77,47 @@ pub struct FlowRow {
     pub completed: u64,
     /// The mean time that they took.
     pub mean_completion: Option<Duration>,
+    /// How these times are spread; `None` of background, whose times are not kept.
+    pub completions: Option<Completions>,
+    /// Goodput as a share of what the slowest link on the path could carry, headers taken off.
+    pub efficiency: Option<f64>,
+}
+
+/// How the times of completed transfers are spread. Percentiles are times that occurred: the least
+/// that so many of a hundred did not exceed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Completions {
+    /// The shortest.
+    pub min: Duration,
+    /// The 50th percentile.
+    pub median: Duration,
+    /// The 90th.
+    pub p90: Duration,
+    /// The 95th.
+    pub p95: Duration,
+    /// The 99th.
+    pub p99: Duration,
+    /// The longest.
+    pub max: Duration,
+}
+
+impl Completions {
+    /// Of these times; `None` of none.
+    pub fn of(mut times: Vec<Duration>) -> Option<Completions> {
+        times.sort_unstable();
+        let percentile = |percent: usize| {
+            let rank = (times.len() * percent).div_ceil(100).max(1);
+            times.get(rank - 1).copied()
+        };
+        Some(Completions {
+            min: *times.first()?,
+            median: percentile(50)?,
+            p90: percentile(90)?,
+            p95: percentile(95)?,
+            p99: percentile(99)?,
+            max: *times.last()?,
+        })
+    }
 }
 
 /// A transfer: a file, a reply, a page.
@@ -95,11 +140,15 @@ pub struct LinkRow {
     pub to: String,
     /// What has become of packets in the measured time.
     pub counters: Counters,
+    /// How long the measured time was.
+    pub measured: Duration,
     /// What it could have sent in the measured time, in bytes; None without a rate.
     pub capacity: Option<f64>,
     /// Mean length of its queue over the measured time, the packet being sent included: packets,
     /// and bytes.
     pub mean_queue: (f64, f64),
+    /// For how much of the measured time it had which length; None without a rate.
+    pub lengths: Option<Lengths>,
     /// The longest that it has been since the beginning.
     pub longest_queue: Count,
 }
@@ -123,6 +172,13 @@ impl LinkRow {
         let sent = self.counters.delivered.bytes + self.counters.lost.bytes;
         self.capacity.filter(|capacity| *capacity > 0.0).map(|capacity| sent as f64 / capacity)
     }
+
+    /// What has arrived over the measured time, in bit/s, headers included: of the way back, the
+    /// rate that acknowledgments take.
+    pub fn throughput(&self) -> Option<f64> {
+        let span = self.measured.as_secs_f64();
+        (span > 0.0).then(|| self.counters.delivered.bytes as f64 * 8.0 / span)
+    }
 }
 
 /// Jain's index: (Σx)² / (n·Σx²); None if nothing was delivered.
@@ -133,21 +189,52 @@ pub fn fairness(shares: &[f64]) -> Option<f64> {
 }
 
 impl FlowRow {
-    pub(super) fn new(record: &FlowRecord, tally: &Tally, measured: (Instant, Instant)) -> FlowRow {
-        let begin = record.started.map_or(measured.0, |started| started.max(measured.0));
-        let end = record.finished.map_or(measured.1, |finished| finished.min(measured.1));
-        let span = end.saturating_since(begin).as_secs_f64();
+    pub(super) fn new(
+        record: &FlowRecord,
+        tally: &Tally,
+        measured: (Instant, Instant),
+        times: Vec<Duration>,
+        max: Option<f64>,
+    ) -> FlowRow {
+        let goodput = goodput(tally.delivered, record.life(measured));
         FlowRow {
             name: record.name.clone(),
             background: record.background,
             started: record.started,
             finished: record.finished,
             tally: *tally,
-            goodput: if span > 0.0 { tally.delivered as f64 * 8.0 / span } else { 0.0 },
+            goodput,
             connections: record.connections,
             begun: record.begun,
             completed: record.completed,
             mean_completion: record.mean_completion(),
+            completions: Completions::of(times),
+            efficiency: max.map(|max| goodput / max),
         }
+    }
+}
+
+/// `delivered` bytes over the time between two moments, in bit/s.
+pub fn goodput(delivered: u64, (begin, end): (Instant, Instant)) -> f64 {
+    let span = end.saturating_since(begin).as_secs_f64();
+    if span > 0.0 { delivered as f64 * 8.0 / span } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_times_that_occurred() {
+        let times = |count: u64| (1..=count).rev().map(Duration::from_secs).collect();
+        assert_eq!(Completions::of(Vec::new()), None);
+        let spread = |count| {
+            let Completions { min, median, p90, p95, p99, max } =
+                Completions::of(times(count)).unwrap();
+            [min, median, p90, p95, p99, max].map(|time| time.as_nanos() / 1_000_000_000)
+        };
+        assert_eq!(spread(1), [1; 6]);
+        assert_eq!(spread(3), [1, 2, 3, 3, 3, 3]);
+        assert_eq!(spread(200), [1, 100, 180, 190, 198, 200]);
     }
 }

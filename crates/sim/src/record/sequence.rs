@@ -1,6 +1,7 @@
 //! Every segment that a flow's sources send, and every acknowledgment that they get: what a
 //! time-sequence graph (Shepard 1991) shows.
 
+use super::output::Output;
 use super::series::Sample;
 use super::{Records, Role};
 use crate::host::{SessionKey, Slot};
@@ -19,7 +20,7 @@ pub(crate) struct SequenceLog {
     /// By flow: its name, if it is to be recorded.
     flows: Vec<Option<Arc<str>>>,
     connections: BTreeMap<(NodeId, SessionKey), Known>,
-    pub(super) samples: Vec<Sample>,
+    output: Output,
 }
 
 /// What is known of a connection at one host.
@@ -34,8 +35,8 @@ struct Known {
 }
 
 impl SequenceLog {
-    pub(super) fn new(flows: Vec<Option<Arc<str>>>) -> SequenceLog {
-        SequenceLog { flows, connections: BTreeMap::new(), samples: Vec::new() }
+    pub(super) fn new(flows: Vec<Option<Arc<str>>>, output: Output) -> SequenceLog {
+        SequenceLog { flows, connections: BTreeMap::new(), output }
     }
 
     /// Sorts out what has passed the hosts. To be called before a connection could be over and
@@ -72,9 +73,9 @@ impl SequenceLog {
                 continue;
             };
             known.near = offset;
-            let mut add = |quantity, value: u64| {
+            let add = |quantity, value: u64| {
                 let (at, element) = (passed.at, name.clone());
-                self.samples.push(Sample { at, element, quantity, value: value as f64 });
+                self.output.happened(Sample { at, element, quantity, value: value as f64 });
             };
             match len {
                 Some(len) => {

@@ -2,6 +2,7 @@
 //!
 //! Sampling looks and changes nothing: a run's digest is the same with and without.
 
+use super::output::{Output, SeriesSink};
 use super::sequence::SequenceLog;
 use super::{Role, Tally};
 use crate::build::Layout;
@@ -41,7 +42,7 @@ pub(crate) struct Sampler<'a> {
     delivered: Vec<u64>,
     links: Vec<Probe<'a>>,
     gateways: Vec<(Arc<str>, NodeId)>,
-    samples: Vec<Sample>,
+    output: Output,
 }
 
 /// A direction of a link that is sampled.
@@ -68,14 +69,15 @@ struct Sources {
 }
 
 impl<'a> Sampler<'a> {
-    /// None if nothing is to be recorded.
+    /// None if nothing is to be recorded. Samples go to `sink`.
     pub(crate) fn new(
         scenario: &'a Scenario,
         layout: &Layout,
         simulation: &mut Simulation,
+        sink: Box<dyn SeriesSink>,
     ) -> Option<Sampler<'a>> {
         let record = &scenario.record;
-        if record.flow.is_empty() && record.link.is_empty() && record.gateway.is_empty() {
+        if !record.has_series() {
             return None;
         }
         let chosen = |index: usize| record.flows.as_ref().is_none_or(|some| some.contains(&index));
@@ -86,8 +88,10 @@ impl<'a> Sampler<'a> {
         let flows: Vec<Option<Arc<str>>> = (simulation.records().flows().iter())
             .map(|flow| names.contains(&flow.name).then(|| flow.name.as_str().into()))
             .collect();
+        let next = Instant::ZERO + record.interval;
+        let output = Output::new(sink, next);
         if record.flow.contains(&FlowSeries::Sequence) {
-            simulation.record_sequence(SequenceLog::new(flows.clone()));
+            simulation.record_sequence(SequenceLog::new(flows.clone(), output.clone()));
         }
         let mut links = Vec::new();
         for (index, link) in scenario.links.iter().enumerate() {
@@ -112,13 +116,13 @@ impl<'a> Sampler<'a> {
         let gateways = gateways.filter(|(node, _)| matches!(node.kind, NodeKind::Gateway(_)));
         Some(Sampler {
             record,
-            next: Instant::ZERO + record.interval,
+            next,
             last: Instant::ZERO,
             delivered: vec![0; flows.len()],
             flows,
             links,
             gateways: gateways.map(|(node, id)| (node.name.as_str().into(), *id)).collect(),
-            samples: Vec::new(),
+            output,
         })
     }
 
@@ -145,11 +149,12 @@ impl<'a> Sampler<'a> {
                     GatewaySeries::Memory => gateway.held(),
                     GatewaySeries::Flows => gateway.flows(),
                 };
-                add(&mut self.samples, now, &name, series.name(), value as f64);
+                add(&self.output, now, &name, series.name(), value as f64);
             }
         }
         self.last = now;
         self.next = now + self.record.interval;
+        self.output.complete(self.next);
     }
 
     fn flows(&mut self, simulation: &Simulation, now: Instant, seconds: f64) {
@@ -199,7 +204,7 @@ impl<'a> Sampler<'a> {
                     FlowSeries::Sequence => None,
                 };
                 if let Some(value) = value {
-                    add(&mut self.samples, now, name, series.name(), value);
+                    add(&self.output, now, name, series.name(), value);
                 }
             }
         }
@@ -208,11 +213,11 @@ impl<'a> Sampler<'a> {
     fn links(&mut self, world: &mut World<Stream>, now: Instant, seconds: f64) {
         for probe in &mut self.links {
             world.refresh(probe.line);
-            let link = world.line(probe.line).link();
-            let (counters, queued) = (link.counters(), link.queued());
+            let line = world.line(probe.line);
+            let (counters, queued) = (line.link().counters(), line.link().queued());
+            let lost = line.counters().lost.packets;
             let sent = counters.offered.bytes - counters.dropped.bytes - queued.bytes;
-            let mut put =
-                |quantity, value| add(&mut self.samples, now, &probe.name, quantity, value);
+            let put = |quantity, value| add(&self.output, now, &probe.name, quantity, value);
             for series in &self.record.link {
                 match series {
                     LinkSeries::Queue => {
@@ -226,7 +231,7 @@ impl<'a> Sampler<'a> {
                         put(series.name(), (counters.dropped.packets - probe.drops) as f64);
                     }
                     LinkSeries::Losses => {
-                        put(series.name(), (counters.lost.packets - probe.losses) as f64);
+                        put(series.name(), (lost - probe.losses) as f64);
                     }
                     LinkSeries::Delay => {
                         put(series.name(), probe.direction.delay.at(now).as_secs_f64());
@@ -234,27 +239,11 @@ impl<'a> Sampler<'a> {
                 }
             }
             probe.sent = sent;
-            (probe.drops, probe.losses) = (counters.dropped.packets, counters.lost.packets);
+            (probe.drops, probe.losses) = (counters.dropped.packets, lost);
         }
-    }
-
-    /// All samples, by time.
-    pub(crate) fn finish(mut self, simulation: &mut Simulation) -> Vec<Sample> {
-        if let Some(log) = simulation.take_sequence() {
-            self.samples.extend(log.samples);
-            // Stable: what has the same moment keeps its order.
-            self.samples.sort_by_key(|sample| sample.at);
-        }
-        self.samples
     }
 }
 
-fn add(
-    samples: &mut Vec<Sample>,
-    at: Instant,
-    element: &Arc<str>,
-    quantity: &'static str,
-    value: f64,
-) {
-    samples.push(Sample { at, element: element.clone(), quantity, value });
+fn add(output: &Output, at: Instant, element: &Arc<str>, quantity: &'static str, value: f64) {
+    output.sampled(&Sample { at, element: element.clone(), quantity, value });
 }

@@ -1,7 +1,8 @@
 //! A bulk transfer: one connection that carries so many bytes, or as many as it can as long as the
 //! flow lasts.
 
-use super::{Ends, Workload};
+use super::{AGAIN, Ends, Workload};
+use crate::barrier::BarrierId;
 use crate::record::{Role, TransferId};
 use crate::simulation::{Call, Net, Service};
 use crate::stream::Notice;
@@ -18,6 +19,8 @@ pub struct Bulk {
     /// How much to send; None: without end.
     bytes: Option<u64>,
     transfer: Option<TransferId>,
+    /// It has its connection before it sends, and waits there for others.
+    barrier: Option<BarrierId>,
     /// The connection's ends.
     open: Vec<Endpoint>,
 }
@@ -31,7 +34,43 @@ impl Bulk {
         // A prearranged connection has no handshake: whoever sends is the first to be heard of.
         let prearranged = ends.tcp_to.opening == Opening::Prearranged;
         let opened_by = if prearranged { scenario::FlowEnd::From } else { opened_by };
-        Bulk { ends, opened_by, bytes, transfer: None, open: Vec::new() }
+        Bulk { ends, opened_by, bytes, transfer: None, barrier: None, open: Vec::new() }
+    }
+
+    /// Connects first, and sends when all have that wait at the same barrier.
+    #[must_use]
+    pub fn waiting(self, barrier: Option<BarrierId>) -> Bulk {
+        Bulk { barrier, ..self }
+    }
+
+    fn is_prearranged(&self) -> bool {
+        self.ends.tcp_to.opening == Opening::Prearranged
+    }
+
+    /// The barrier is passed: the transfer begins.
+    fn pass(&mut self, net: &mut Net) {
+        if self.is_prearranged() {
+            return self.connect(net, true);
+        }
+        self.transfer = Some(net.records.begin(net.now(), self.ends.flow));
+        let source = self.open.iter().copied().find(|end| end.host == self.ends.from);
+        if let Some(source) = source {
+            self.send(net, source);
+        }
+    }
+
+    /// It has come to its barrier, if it has one.
+    fn arrive(&mut self, net: &mut Net) {
+        if let Some(barrier) = self.barrier.take() {
+            net.reach(barrier, Some(AGAIN));
+        }
+    }
+
+    /// It will not come to its barrier, if it has not.
+    fn desert(&mut self, net: &mut Net) {
+        if let Some(barrier) = self.barrier.take() {
+            net.reach(barrier, None);
+        }
     }
 
     fn send(&self, net: &mut Net, end: Endpoint) {
@@ -42,9 +81,12 @@ impl Bulk {
     }
 }
 
-impl Workload for Bulk {
-    fn start(&mut self, net: &mut Net) {
-        self.transfer = Some(net.records.begin(net.now(), self.ends.flow));
+impl Bulk {
+    /// Opens the connection; `sends`: the transfer begins with it.
+    fn connect(&mut self, net: &mut Net, sends: bool) {
+        if sends {
+            self.transfer = Some(net.records.begin(net.now(), self.ends.flow));
+        }
         let Ends { from, to, tcp_from, tcp_to, .. } = self.ends;
         let call = match self.opened_by {
             // A T/TCP's SYN may carry the first of the data.
@@ -54,8 +96,8 @@ impl Workload for Bulk {
                 service: Service::Other,
                 tcp: [tcp_from, tcp_to],
                 tags: [SOURCE, SINK],
-                send: self.bytes.unwrap_or(u64::MAX),
-                close: self.bytes.is_some(),
+                send: if sends { self.bytes.unwrap_or(u64::MAX) } else { 0 },
+                close: sends && self.bytes.is_some(),
             },
             scenario::FlowEnd::To => Call {
                 from: to,
@@ -69,8 +111,25 @@ impl Workload for Bulk {
         };
         net.open(call);
     }
+}
+
+impl Workload for Bulk {
+    fn start(&mut self, net: &mut Net) {
+        match self.barrier {
+            // Without a handshake there is nothing to wait for but the others.
+            Some(_) if self.is_prearranged() => self.arrive(net),
+            barrier => self.connect(net, barrier.is_none()),
+        }
+    }
+
+    fn on_timer(&mut self, net: &mut Net, mark: u64) {
+        if mark == AGAIN {
+            self.pass(net);
+        }
+    }
 
     fn stop(&mut self, net: &mut Net) {
+        self.desert(net);
         for end in self.open.drain(..) {
             net.quit(end);
         }
@@ -82,10 +141,11 @@ impl Workload for Bulk {
             (Notice::Begun, SOURCE) => {
                 self.open.push(end);
                 net.records.attach(end, self.ends.flow, Role::Source);
-                if self.opened_by == scenario::FlowEnd::To {
+                if self.opened_by == scenario::FlowEnd::To && self.transfer.is_some() {
                     self.send(net, end);
                 }
             }
+            (Notice::Connected, SOURCE) => self.arrive(net),
             (Notice::Begun, _) => {
                 self.open.push(end);
                 net.records.attach(end, self.ends.flow, Role::Sink);
@@ -108,7 +168,10 @@ impl Workload for Bulk {
                 }
             }
             (Notice::PeerClosed, SINK) => net.close(end),
-            (Notice::Reset | Notice::TimedOut, _) => net.records.finish(now, self.ends.flow),
+            (Notice::Reset | Notice::TimedOut, _) => {
+                self.desert(net);
+                net.records.finish(now, self.ends.flow);
+            }
             (Notice::Gone, _) => self.open.retain(|open| *open != end),
             _ => {}
         }

@@ -5,6 +5,8 @@
 mod bulk;
 mod conversation;
 mod http;
+mod http2;
+mod multiplex;
 mod page;
 mod ping;
 mod poisson;
@@ -17,6 +19,7 @@ mod web;
 
 pub use bulk::Bulk;
 pub use http::{Http, HttpRng};
+pub use http2::{Http2, Http2Rng};
 pub use ping::Ping;
 pub use poisson::{Poisson, PoissonRng};
 pub use request::{RequestPlan, RequestResponse, RequestRng};

@@ -37,8 +37,14 @@ impl<A: Application> World<A> {
             if let Some(touched) = &mut self.touched {
                 touched.line(line);
             }
-            self.lines[line].line.push(self.now, packet);
-            self.arm_line(line);
+            let way = &mut self.lines[line];
+            way.line.push(self.now, packet);
+            match way.medium {
+                Some(medium) => self.contend(medium),
+                None => {
+                    self.arm_line(line);
+                }
+            }
         }
     }
 

@@ -1,7 +1,9 @@
 //! Every workload against a closed form.
 
 mod background;
+mod barriers;
 mod datagrams;
+mod multiplexed;
 mod pages;
 mod requests;
 mod scenarios;

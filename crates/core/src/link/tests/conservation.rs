@@ -46,7 +46,33 @@ fn queues() -> impl Strategy<Value = QueueKind> {
         (limits(), 1u64..100_000_000_000, 0u64..10_000).prop_map(|(limit, rate, burst)| {
             PolicerConfig { rate: Rate::from_bits_per_sec(rate), burst: Bytes::new(burst), limit }
         });
+    let times =
+        || (0u64..3_000_000, 1u64..5_000_000).prop_map(|(a, b)| [a, b].map(Duration::from_nanos));
+    let fq_codel = (limits(), 1u16..9, 1u64..4000, times(), any::<bool>()).prop_map(
+        |(limit, flows, quantum, [target, interval], ecn)| FqCoDelConfig {
+            limit,
+            flows,
+            quantum: Bytes::new(quantum),
+            target,
+            interval,
+            ecn,
+        },
+    );
+    let gains = (0.01f64..1000.0, 0.01f64..1000.0);
+    let pie = (limits(), times(), 0u64..5_000_000, gains, any::<bool>()).prop_map(
+        |(limit, [target, update], burst, (alpha, beta), ecn)| PieConfig {
+            limit,
+            target,
+            update,
+            burst: Duration::from_nanos(burst),
+            alpha,
+            beta,
+            ecn,
+        },
+    );
     prop_oneof![
+        fq_codel.prop_map(QueueKind::FqCoDel),
+        pie.prop_map(QueueKind::Pie),
         policer.prop_map(QueueKind::Policer),
         limits().prop_map(QueueKind::DropTail),
         red.prop_map(QueueKind::Red),
@@ -111,18 +137,25 @@ fn links() -> impl Strategy<Value = LinkConfig> {
     let rates = varying((1u64..100_000_000).prop_map(Rate::from_bits_per_sec));
     let delays = varying((0u64..10_000_000).prop_map(Duration::from_nanos));
     let order = prop_oneof![Just(Order::Kept), Just(Order::ByArrival)];
-    let way = (prop::option::of(rates), delays, order);
+    let framing = (0u64..100, 0u64..100).prop_map(|(overhead, min)| Framing {
+        overhead: Bytes::new(overhead),
+        min_packet: Bytes::new(min),
+    });
+    let way = (prop::option::of(rates), framing, delays, order);
     let losing = (losses(), varying(probabilities(0.001)), outages());
     (way, queues(), losing, any::<u64>()).prop_map(
-        |((rate, delay, order), queue, (packet_loss, bit_errors, outages), seed)| LinkConfig {
-            rate,
-            delay,
-            order,
-            queue,
-            packet_loss,
-            bit_errors,
-            outages,
-            seed,
+        |((rate, framing, delay, order), queue, (packet_loss, bit_errors, outages), seed)| {
+            LinkConfig {
+                rate,
+                framing,
+                delay,
+                order,
+                queue,
+                packet_loss,
+                bit_errors,
+                outages,
+                seed,
+            }
         },
     )
 }
@@ -139,6 +172,17 @@ impl LinkPacket for Hasty {
     fn urgent(&self) -> bool {
         self.2
     }
+
+    fn flow_hash(&self) -> u64 {
+        self.flow() as u64
+    }
+}
+
+impl Hasty {
+    /// Three flows.
+    fn flow(&self) -> usize {
+        (self.0 % 3) as usize
+    }
 }
 
 /// Time since the last packet, length, whether anyone looks, and whether the packet is urgent.
@@ -154,14 +198,17 @@ fn run(config: &LinkConfig, steps: &[Step]) -> (Vec<(Instant, u64)>, Counters) {
     let mut link = Link::new(config);
     let mut now = Instant::ZERO;
     let mut seen: Vec<(Instant, u64)> = Vec::new();
-    // The last number that has arrived, of packets that are urgent and of others.
-    let mut last = [None, None];
+    // The last number that has arrived, of packets that are urgent and of others, of each flow where
+    // flows have queues of their own.
+    let mut last = [[None, None]; 3];
+    let parts = matches!(config.queue, QueueKind::FqCoDel(_));
     let mut look = |link: &mut Link<Hasty>, now: Instant| {
         while let Some((at, packet)) = link.pop_with_time(now) {
             assert!(at <= now);
             assert!(seen.last().is_none_or(|&(last, _)| last <= at));
             if config.order == Order::Kept {
-                let last = &mut last[usize::from(packet.2)];
+                let flow = if parts { packet.flow() } else { 0 };
+                let last = &mut last[flow][usize::from(packet.2)];
                 assert!(last.replace(packet.0).is_none_or(|number| number < packet.0));
             }
             seen.push((at, packet.0));
@@ -176,6 +223,8 @@ fn run(config: &LinkConfig, steps: &[Step]) -> (Vec<(Instant, u64)>, Counters) {
             QueueKind::DropTail(limit) => limit,
             QueueKind::Red(red) => red.limit,
             QueueKind::CoDel(codel) => codel.limit,
+            QueueKind::FqCoDel(fq_codel) => fq_codel.limit,
+            QueueKind::Pie(pie) => pie.limit,
             QueueKind::Policer(policer) => policer.limit,
         };
         match limit {

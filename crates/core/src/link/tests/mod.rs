@@ -1,6 +1,8 @@
 mod conservation;
+mod fq_codel;
 mod losses;
 mod occupancy;
+mod pie;
 mod policer;
 mod queues;
 mod schedules;
@@ -147,4 +149,41 @@ fn queue_limits_are_read() {
     let rate = Rate::from_bits_per_sec(8_000_000);
     let limit = QueueLimit::bandwidth_delay_product(rate, Duration::from_millis(250));
     assert_eq!(limit, QueueLimit::Bytes(Bytes::new(500_000)));
+}
+
+#[test]
+fn frames_take_the_lines_time() {
+    // Ethernet: 38 bytes around each packet, which is 46 bytes long at least.
+    let framing = Framing { overhead: Bytes::new(38), min_packet: Bytes::new(46) };
+    let mut link = Link::new(&LinkConfig { framing, delay: Duration::ZERO.into(), ..config() });
+    link.push(Instant::ZERO, Numbered(0, 1500));
+    link.push(Instant::ZERO, Numbered(1, 40));
+    // A microsecond a byte; what is counted are packets.
+    assert_eq!(arrivals(&mut link), [(0, 1_538_000), (1, 1_622_000)]);
+    assert_eq!(link.counters().delivered, Count { packets: 2, bytes: 1540 });
+}
+
+#[test]
+fn a_gated_line_sends_what_it_is_granted() {
+    let mut link = Link::new(&LinkConfig { delay: Duration::ZERO.into(), ..config() });
+    link.gate();
+    assert!(!link.asks());
+    for number in 0..3 {
+        link.push(Instant::ZERO, Numbered(number, 1000));
+    }
+    assert!(link.asks());
+    assert_eq!(link.next(), None);
+    assert_eq!(link.grant(Instant::from_millis(5)), Some(Instant::from_millis(6)));
+    assert!(!link.asks());
+    assert_eq!(
+        link.pop_with_time(Instant::from_millis(9)),
+        Some((Instant::from_millis(6), Numbered(0, 1000)))
+    );
+    // It waits for the next turn, or loses its packet.
+    assert_eq!((link.asks(), link.next()), (true, None));
+    link.give_up(Instant::from_millis(9));
+    assert_eq!(link.counters().dropped.packets, 1);
+    assert_eq!(link.grant(Instant::from_millis(10)), Some(Instant::from_millis(11)));
+    assert_eq!(arrivals(&mut link), [(2, 11_000_000)]);
+    assert_eq!(link.grant(Instant::from_millis(12)), None);
 }

@@ -74,7 +74,11 @@ fn urgent_packets_go_before_all_that_waits() {
     let patient = CoDelConfig { target: Duration::from_secs(1), ..CoDelConfig::default() };
     let red = RedConfig { min_threshold: 1e9, max_threshold: 2e9, ..RedConfig::default() };
     let tail = QueueKind::DropTail(QueueLimit::Packets(7));
-    for queue in [tail, QueueKind::Red(red), QueueKind::CoDel(patient)] {
+    let fair = FqCoDelConfig { target: patient.target, ..FqCoDelConfig::default() };
+    let kinds = [tail, QueueKind::Red(red), QueueKind::CoDel(patient)];
+    let kinds =
+        kinds.into_iter().chain([QueueKind::FqCoDel(fair), QueueKind::Pie(PieConfig::default())]);
+    for queue in kinds {
         let run = |urgent: bool| {
             let config = LinkConfig { delay: Duration::ZERO.into(), queue, ..config() };
             let mut link = Link::<Hasty>::new(&config);

@@ -34,6 +34,20 @@ fn values_hold_from_their_step_on() {
 }
 
 #[test]
+fn a_line_can_send_the_integral_of_its_rate() {
+    let (from, to) = (Instant::from_millis(500), Instant::from_millis(10_250));
+    let second = 1_000_000_000;
+    let steps = vec![(0, 8_000), (second, 0), (2 * second, 16_000)];
+    assert_eq!(Varying::from(Rate::from_bits_per_sec(8000)).bytes_between(from, to), 9750.0);
+    // Half a second at 1000 bytes a second, nothing, 8.25 s at 2000.
+    assert_eq!(rates(steps.clone(), None).bytes_between(from, to), 17_000.0);
+    // Three seconds have 3000 bytes; three times that, and from 9.5 s on the half of the first and a quarter
+    // of nothing.
+    assert_eq!(rates(steps, Some(3 * second)).bytes_between(from, to), 9500.0);
+    assert_eq!(rates(vec![(0, 8_000)], None).bytes_between(to, from), 0.0);
+}
+
+#[test]
 fn impossible_schedules_are_refused() {
     let new = |steps: &[u64], after| {
         let steps = steps.iter().map(|at| (Duration::from_nanos(*at), ())).collect();

@@ -41,7 +41,11 @@ fn queues_are_read() {
     assert_eq!(queue("policer:rate=8Mbit/s,burst=30KB"), QueueKind::Policer(policer));
     let codel = "codel:target=1500us,ecn=on,limit=9KB";
     let policer = "policer:burst=1501B,rate=1.5Mbit/s,limit=20packets";
-    for text in ["7packets", "unlimited", "red", text, codel, policer] {
+    assert_eq!(queue("fq-codel"), QueueKind::FqCoDel(FqCoDelConfig::default()));
+    assert_eq!(queue("pie"), QueueKind::Pie(PieConfig::default()));
+    let fq = "fq-codel:flows=16,quantum=300B,target=7ms,interval=1500us,ecn=off,limit=1MB";
+    let pie = "pie:target=20ms,update=16ms,burst=0s,alpha=0.25,beta=2.5,ecn=on,limit=2packets";
+    for text in ["7packets", "unlimited", "red", text, codel, policer, fq, pie] {
         assert_eq!(queue(&queue(text).to_string()), queue(text));
     }
 }
@@ -107,6 +111,9 @@ fn what_is_wrong_is_named_with_what_was_expected() {
         (queue("red:gentle=yes"), ["`yes`", "`on` or `off`"]),
         (queue("codel:target=5"), ["`5`", "100ms"]),
         (queue("codel:interval=0ms"), ["`0ms`", "100ms"]),
+        (queue("fq_codel"), ["`fq_codel`", "now `fq-codel`"]),
+        (queue("fq-codel:flows=0"), ["`0`", "1 to 65535"]),
+        (queue("pie:update=1us"), ["`1us`", "at least 1ms"]),
         (queue("policer:rate=8Mbit/s"), ["`burst`", "30KB"]),
         (queue("policer:burst=30KB,rate=0bit/s"), ["`0bit/s`", "8Mbit/s"]),
         (loss("2"), ["`2`", "1e-6"]),

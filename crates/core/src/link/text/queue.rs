@@ -2,14 +2,15 @@
 
 use super::LinkTextError;
 use crate::link::{
-    CoDelConfig, Measure, PolicerConfig, QueueKind, QueueLimit, QueueName, RedConfig,
+    CoDelConfig, FqCoDelConfig, Measure, PieConfig, PolicerConfig, QueueKind, QueueLimit,
+    QueueName, RedConfig,
 };
 use crate::text::{
     BYTES, Choice, PROBABILITY, Parameters, RATE, SPAN, SWITCH, TextError, bytes, positive,
     probability, rate, span, switch,
 };
 use crate::time::Duration;
-use crate::units::{Bytes, Rate};
+use crate::units::{Bytes, Rate, parse_duration};
 use std::str::FromStr;
 
 /// The line behind a queue, which limits in bandwidth-delay products (`1bdp`) refer to.
@@ -84,8 +85,8 @@ impl QueueKind {
                 what,
                 name,
                 expected: "`420packets`, `500KB`, `1bdp`, `unlimited`, `drop-tail:limit=420packets`, \
-                           `red:min-threshold=5,max-threshold=15`, `codel:target=5ms,interval=100ms` or \
-                           `policer:rate=8Mbit/s,burst=30KB`",
+                           `red:min-threshold=5,max-threshold=15`, `codel:target=5ms,interval=100ms`, `fq-codel`, \
+                           `pie:target=15ms` or `policer:rate=8Mbit/s,burst=30KB`",
             },
             error => error.into(),
         })?;
@@ -116,6 +117,8 @@ impl QueueKind {
                     ecn: given.take("ecn", SWITCH, switch)?.unwrap_or(usual.ecn),
                 })
             }
+            QueueName::FqCoDel => QueueKind::FqCoDel(fq_codel(&mut given, limit)?),
+            QueueName::Pie => QueueKind::Pie(pie(&mut given, limit)?),
             QueueName::Policer => QueueKind::Policer(PolicerConfig {
                 rate: given.need("rate", RATE, rate)?,
                 burst: given.need("burst", BYTES, bytes)?,
@@ -124,6 +127,38 @@ impl QueueKind {
         };
         given.finish(kind)
     }
+}
+
+fn fq_codel(
+    given: &mut Parameters<'_>,
+    limit: Option<QueueLimit>,
+) -> Result<FqCoDelConfig, TextError> {
+    let usual = FqCoDelConfig::default();
+    let flows = |text: &str| text.parse().ok().filter(|flows: &u16| *flows > 0);
+    Ok(FqCoDelConfig {
+        limit: limit.unwrap_or(usual.limit),
+        flows: given.take("flows", "1 to 65535 queues", flows)?.unwrap_or(usual.flows),
+        quantum: given.take("quantum", BYTES, bytes)?.unwrap_or(usual.quantum),
+        target: given.take("target", SPAN, span)?.unwrap_or(usual.target),
+        interval: given.take("interval", SPAN, span)?.unwrap_or(usual.interval),
+        ecn: given.take("ecn", SWITCH, switch)?.unwrap_or(usual.ecn),
+    })
+}
+
+fn pie(given: &mut Parameters<'_>, limit: Option<QueueLimit>) -> Result<PieConfig, TextError> {
+    const GAIN: &str = "a number above 0, like `0.125`";
+    let usual = PieConfig::default();
+    let millisecond = |text: &str| span(text).filter(|span| *span >= Duration::from_millis(1));
+    let any = |text: &str| parse_duration(text).ok();
+    Ok(PieConfig {
+        limit: limit.unwrap_or(usual.limit),
+        target: given.take("target", SPAN, span)?.unwrap_or(usual.target),
+        update: given.take("update", "a time, at least 1ms", millisecond)?.unwrap_or(usual.update),
+        burst: given.take("burst", SPAN, any)?.unwrap_or(usual.burst),
+        alpha: given.take("alpha", GAIN, positive)?.unwrap_or(usual.alpha),
+        beta: given.take("beta", GAIN, positive)?.unwrap_or(usual.beta),
+        ecn: given.take("ecn", SWITCH, switch)?.unwrap_or(usual.ecn),
+    })
 }
 
 fn red(given: &mut Parameters<'_>, limit: Option<QueueLimit>) -> Result<RedConfig, TextError> {

@@ -2,8 +2,8 @@
 
 use super::super::gilbert_elliott::{GilbertElliott, States};
 use super::super::{
-    CoDelConfig, LossKind, Measure, Outages, PolicerConfig, QueueKind, QueueName, RedConfig,
-    Varying,
+    CoDelConfig, FqCoDelConfig, LossKind, Measure, Outages, PieConfig, PolicerConfig, QueueKind,
+    QueueName, RedConfig, Varying,
 };
 use crate::text::Choice;
 use crate::time::{Duration, Instant};
@@ -49,6 +49,17 @@ impl fmt::Display for QueueKind {
                 let (target, interval) = (Exact(*target), Exact(*interval));
                 let ecn = on(*ecn);
                 write!(f, "limit={limit},target={target},interval={interval},ecn={ecn}")
+            }
+            QueueKind::FqCoDel(config) => {
+                let FqCoDelConfig { limit, flows, quantum, .. } = config;
+                let (target, interval) = (Exact(config.target), Exact(config.interval));
+                write!(f, "limit={limit},flows={flows},quantum={}B", quantum.count())?;
+                write!(f, ",target={target},interval={interval},ecn={}", on(config.ecn))
+            }
+            QueueKind::Pie(PieConfig { limit, target, update, burst, alpha, beta, ecn }) => {
+                let [target, update, burst] = [target, update, burst].map(|span| Exact(*span));
+                write!(f, "limit={limit},target={target},update={update},burst={burst}")?;
+                write!(f, ",alpha={alpha},beta={beta},ecn={}", on(*ecn))
             }
             QueueKind::Policer(PolicerConfig { rate, burst, limit }) => {
                 write!(f, "rate={rate},burst={}B,limit={limit}", burst.count())

@@ -57,7 +57,9 @@ controls! {
     "cubic" => Cubic {
         /// Section 4.7: a connection that loses before its last W_max gives way to others.
         "fast-convergence" fast_convergence: bool = true;
-    }: Cubic = |slow_start, smss| Cubic::new(slow_start, smss, fast_convergence);
+        /// Section 4.3 as Linux has it, which is slower where CUBIC is to be as fast as Reno.
+        "as-linux" as_linux: bool = false;
+    }: Cubic = |slow_start, smss| Cubic::new(slow_start, smss, fast_convergence).as_linux(as_linux);
 
     /// CUBIC that tells a congested path from a lossy one.
     "tolerant-cubic" => TolerantCubic: TolerantCubic = TolerantCubic::new;
@@ -104,7 +106,7 @@ mod tests {
             assert_eq!(text.split(':').next().unwrap().parse(), Ok(control));
         }
         let others = [
-            CongestionAlgorithm::Cubic { fast_convergence: false },
+            CongestionAlgorithm::Cubic { fast_convergence: false, as_linux: true },
             CongestionAlgorithm::Hybla { rtt0: Duration::from_nanos(1_234_567) },
             CongestionAlgorithm::Vegas { alpha: 2.0, beta: 4.0, gamma: 1.5 },
         ];

@@ -22,6 +22,7 @@ const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 pub struct Cubic {
     slow_start: SlowStart,
     fast_convergence: bool,
+    as_linux: bool,
     curve: Curve,
     /// The curve before the reduction that may be undone (section 4.9).
     before: Curve,
@@ -87,10 +88,17 @@ impl Cubic {
         Cubic {
             slow_start: SlowStart::new(slow_start, smss),
             fast_convergence,
+            as_linux: false,
             curve: Curve::START,
             before: Curve::START,
             last_ack: Instant::ZERO,
         }
+    }
+
+    /// The same, whether or not W_est is that of Linux's `bictcp_update()`.
+    #[must_use]
+    pub fn as_linux(self, as_linux: bool) -> Cubic {
+        Cubic { as_linux, ..self }
     }
 
     /// What the window does in congestion avoidance, to be restored where a reduction proves a mistake.
@@ -110,13 +118,21 @@ impl Cubic {
         let t = acked.now.saturating_since(epoch).as_secs_f64();
         let rtt = acked.srtt.unwrap_or_default().as_secs_f64();
         // Section 4.3: once W_est has come to where the loss was, it grows as Reno does.
-        let alpha = if self.curve.w_est >= self.curve.cwnd_prior { 1.0 } else { ALPHA };
-        self.curve.w_est += alpha * segments / cwnd;
+        // Linux keeps RFC 8312's increase (`delta = (cwnd * beta_scale) >> 3`).
+        let as_reno = self.curve.w_est >= self.curve.cwnd_prior && !self.as_linux;
+        self.curve.w_est += if as_reno { 1.0 } else { ALPHA } * segments / cwnd;
+        let target = self.curve.w_cubic(t + rtt).clamp(cwnd, 1.5 * cwnd);
+        let cubic = (target - cwnd) / cwnd * segments;
+        if self.as_linux {
+            // Both windows count whole segments, and it takes a round trip to come to W_est
+            // (`max_cnt = cwnd / delta`).
+            let behind = (self.curve.w_est.floor() - cwnd.floor()).max(0.0);
+            return cubic.max(behind / cwnd * segments);
+        }
         if self.curve.w_cubic(t) < self.curve.w_est {
             return (self.curve.w_est - cwnd).max(0.0);
         }
-        let target = self.curve.w_cubic(t + rtt).clamp(cwnd, 1.5 * cwnd);
-        (target - cwnd) / cwnd * segments
+        cubic
     }
 
     /// Sections 4.6 and 4.7: what a reduction does to the curve, and the new threshold.

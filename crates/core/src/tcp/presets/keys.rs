@@ -77,6 +77,7 @@ pub const KEYS: &[Key] = &[
         InList
     ),
     key!("reduction", "plain or prr", sender.reduction, Named),
+    key!("limited-transmit", ON_OFF, sender.limited_transmit, Switch),
     key!("undo", ON_OFF, sender.undo, Switch),
     key!("slow-start", "standard, hystart or limited:max-ssthresh=100", sender.slow_start, Plain),
     key!(

@@ -47,6 +47,7 @@ const OTHERS: &[(&str, &[&str])] = &[
     ("recovery", &["tahoe", "rack"]),
     ("congestion", &["cubic", "vegas:alpha=2;beta=4", "hybla:rtt0=25ms", "constant-rate:c=0.3"]),
     ("reduction", &["prr"]),
+    ("limited-transmit", &["off"]),
     ("undo", &["on"]),
     ("slow-start", &["hystart", "limited:max-ssthresh=50"]),
     ("probing", &["ack-rate"]),
@@ -97,8 +98,8 @@ fn changed(a: &ConnectionConfig, b: &ConnectionConfig) -> Vec<String> {
         &a.sender,
         &b.sender,
         SenderConfig {
-            max_burst, overhead, algorithm, control, reduction, undo, initial_window, initial_ssthresh,
-            byte_limit, initial_window_use, slow_start, probing, pacing, nagle,
+            max_burst, overhead, algorithm, control, reduction, limited_transmit, undo, initial_window,
+            initial_ssthresh, byte_limit, initial_window_use, slow_start, probing, pacing, nagle,
             restart_after_idle, max_retries
         },
         without smss,
@@ -116,7 +117,7 @@ fn changed(a: &ConnectionConfig, b: &ConnectionConfig) -> Vec<String> {
 }
 
 /// How many fields [`changed`] looks at.
-const FIELDS: usize = 14 + 16 + 5;
+const FIELDS: usize = 14 + 17 + 5;
 
 #[test]
 fn every_field_has_a_key_and_every_key_a_field() {

@@ -30,6 +30,7 @@ impl Receiver {
         };
         if !duplicate.is_empty() {
             self.duplicate_bytes += duplicate.end - duplicate.start;
+            self.needless_segments += u64::from(duplicate == *data);
             self.duplicate = Some(duplicate);
             self.pending_ack = PendingAck::Now;
         }

@@ -2,13 +2,12 @@
 //!
 //! Recovery ends with the first acknowledgment of new data, whatever else was lost: several losses
 //! in one window mean several reductions, or a timeout. Nothing keeps the duplicates of what a
-//! timeout has sent needlessly from beginning a recovery (a false fast retransmit). There is no
-//! limited transmit, which is younger.
+//! timeout has sent needlessly from beginning a recovery (a false fast retransmit).
 //!
 //! The window is not inflated for duplicate acknowledgments; the bytes in flight are fewer by as
-//! much instead, as in [`super::NewReno`].
+//! much instead, as in [`super::NewReno`]: before recovery that is limited transmit (RFC 3042).
 
-use super::{AckSummary, DUP_THRESH, Episode, Recovery, Verdict};
+use super::{AckSummary, DUP_THRESH, Episode, Recovery, Verdict, left_before_recovery};
 use crate::tcp::ledger::Ledger;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -42,6 +41,8 @@ impl Recovery for Reno {
             self.in_recovery = true;
             self.left_network = u64::from(DUP_THRESH) * facts.smss;
             return Verdict::fast_retransmit(ledger, facts.smss);
+        } else {
+            self.left_network = left_before_recovery(self.dup_acks, ledger, facts.smss);
         }
         Verdict::default()
     }

@@ -23,10 +23,24 @@ struct Script {
 impl Script {
     /// After a handshake that took 100 ms.
     fn new(algorithm: RecoveryAlgorithm, initial_window: u32, segments: u64) -> Script {
+        // As these were before RFC 3042.
+        let limited_transmit =
+            !matches!(algorithm, RecoveryAlgorithm::Tahoe | RecoveryAlgorithm::Reno);
+        Script::with(algorithm, limited_transmit, initial_window, segments)
+    }
+
+    /// The same with limited transmit or without.
+    fn with(
+        algorithm: RecoveryAlgorithm,
+        limited_transmit: bool,
+        initial_window: u32,
+        segments: u64,
+    ) -> Script {
         let config = SenderConfig {
             smss: SMSS,
             max_burst: SMSS,
             algorithm,
+            limited_transmit,
             initial_window: InitialWindow::Segments(initial_window),
             byte_limit: Some(1),
             ..SenderConfig::default()
@@ -392,4 +406,51 @@ fn fack_waits_while_segments_may_only_be_reordered() {
     script.ack(3);
     assert_eq!(script.sender.stats().recoveries, 0);
     assert_eq!(script.sender.in_flight(), Bytes::new((17 * SMSS).count()));
+}
+
+#[test]
+fn limited_transmit_sends_a_new_segment_for_each_of_two_duplicates() {
+    for &algorithm in RecoveryAlgorithm::ALL {
+        let sack = |count: u64| -> Vec<Range<u64>> {
+            if algorithm.needs_sack() { vec![1..1 + count] } else { Vec::new() }
+        };
+        for limited_transmit in [true, false] {
+            let mut script = Script::with(algorithm, limited_transmit, 10, 40);
+            assert_eq!(script.sends(), (0..10).collect::<Vec<_>>());
+            // Segment 0 is lost.
+            script.wait_until(at(100));
+            let sent = [script.ack_sack(0, &sack(1)), script.ack_sack(0, &sack(2))];
+            // For FACK the hole has left the network as well.
+            let fack = matches!(algorithm, RecoveryAlgorithm::Fack | RecoveryAlgorithm::FackAbrupt);
+            let expected = match limited_transmit {
+                true if fack => [vec![10, 11], vec![12]],
+                true => [vec![10], vec![11]],
+                false => [vec![], vec![]],
+            };
+            assert_eq!(sent, expected, "{algorithm}, {limited_transmit}");
+            // The third is the loss, whatever has left before; half of ten segments stays.
+            let third = script.ack_sack(0, &sack(3));
+            assert_eq!(third.first(), Some(&0), "{algorithm}, {limited_transmit}");
+            assert_eq!(script.windows().1, 5, "{algorithm}, {limited_transmit}");
+            // All that was outstanding comes, and sending goes on.
+            script.wait_until(at(200));
+            let next = script.sender.snd_nxt().get() / SMSS.count();
+            let sent = script.ack(next);
+            assert_eq!(sent.first(), Some(&next), "{algorithm}, {limited_transmit}");
+            assert_eq!(script.sender.stats().timeouts, 0);
+        }
+    }
+}
+
+#[test]
+fn without_limited_transmit_what_was_reordered_is_not_kept_back() {
+    for &algorithm in RecoveryAlgorithm::ALL {
+        let mut script = Script::with(algorithm, false, 10, 40);
+        script.sends();
+        script.wait_until(at(100));
+        let sack: &[Range<u64>] = if algorithm.needs_sack() { &[1..3] } else { &[] };
+        assert!(script.ack_sack(0, sack).is_empty(), "{algorithm}");
+        // Segment 0 was only late: three have left, and slow start counts one segment of them.
+        assert_eq!(script.ack(3), [10, 11, 12, 13], "{algorithm}");
+    }
 }

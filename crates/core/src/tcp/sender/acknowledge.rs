@@ -77,6 +77,7 @@ impl Sender {
         // The undone window does not grow at once.
         let keep_timer = self.judge(&facts, in_flight, limited && !undone);
         if delivered.acked > Bytes::ZERO {
+            self.tally.acknowledged(now, self.snd_una());
             let next = match self.flight.size() {
                 Bytes::ZERO => Running::Stop,
                 _ if keep_timer => Running::Keep,
@@ -172,11 +173,18 @@ impl Sender {
         if (verdict.restart_timer || retransmits) && self.flight.size() > Bytes::ZERO {
             self.timers.restart(now);
         }
-        self.stats.recoveries += u64::from(matches!(episode, Episode::Enter | Episode::Restart));
         if episode != Episode::Unchanged {
+            if matches!(episode, Episode::Enter | Episode::Restart) {
+                self.tally.stats.recoveries += 1;
+                self.tally.recovers(now, self.snd_nxt());
+            }
             let event = self.congestion_event(now, flight_size);
             let sign = Sign { event, flight: &self.flight, config: &self.config };
+            let before = self.cwnd();
             self.cwnd.on_episode(episode, sign);
+            if !matches!(episode, Episode::Exit | Episode::Deflate) {
+                self.tally.window(before, self.cwnd());
+            }
         }
     }
 
@@ -185,7 +193,7 @@ impl Sender {
     fn undo_if_needless(&mut self, ack: &Ack<'_>, acked: Bytes) -> bool {
         let outstanding = self.flight.outstanding();
         let Some(needless) = self.cwnd.needless(ack, acked, &outstanding) else { return false };
-        self.stats.spurious += 1;
+        self.tally.stats.spurious += 1;
         self.flight.undo();
         self.gate.release_retransmission();
         let burst = acked.min(self.config.initial_window.bytes(self.config.smss));

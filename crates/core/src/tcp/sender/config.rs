@@ -47,6 +47,9 @@ pub struct SenderConfig {
     pub control: CongestionAlgorithm,
     /// How the window comes down in fast recovery.
     pub reduction: Reduction,
+    /// Send a new segment for each of the first two duplicate acknowledgments, if the peer's window
+    /// allows (RFC 3042).
+    pub limited_transmit: bool,
     /// Undo a reduction when timestamps (RFC 3522) or duplicate reports (RFC 3708) show that
     /// nothing had been lost.
     pub undo: bool,
@@ -83,6 +86,7 @@ impl Default for SenderConfig {
             algorithm: RecoveryAlgorithm::Sack,
             control: CongestionAlgorithm::Standard,
             reduction: Reduction::Plain,
+            limited_transmit: true,
             undo: false,
             initial_window: InitialWindow::Segments(10),
             initial_ssthresh: None,

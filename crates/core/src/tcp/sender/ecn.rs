@@ -19,7 +19,9 @@ impl Sender {
             return;
         }
         let event = self.congestion_event(now, self.flight.size() + acked);
+        let before = self.cwnd();
         self.cwnd.on_ecn(&event);
+        self.tally.window(before, self.cwnd());
     }
 
     /// Whether the window was reduced, for whatever reason, since this was last asked.

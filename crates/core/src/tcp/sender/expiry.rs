@@ -52,8 +52,11 @@ impl Sender {
 
     /// RFC 6298, rules 5.4 to 5.6; RFC 5681, 3.1; RFC 6675, 5.1.
     fn on_retransmission_timeout(&mut self, now: Instant) {
-        self.stats.timeouts += 1;
         let (una, nxt, flight_size) = (self.snd_una(), self.snd_nxt(), self.flight.size());
+        self.tally.stats.timeouts += 1;
+        self.tally.stats.fin_timeouts += u64::from(una == self.stream.written());
+        self.tally.recovers(now, nxt);
+        let before = self.cwnd();
         // RFC 5681, 3.1: held only for what this timer, not fast retransmit, has retransmitted.
         let again = self.timers.on_timeout(now, una);
         // What is repeated, or belongs to a fast recovery, is part of one reduction: only if the
@@ -65,6 +68,7 @@ impl Sender {
         self.flight.on_timeout(now, |lost| cwnd.lost(lost));
         let event = self.congestion_event(now, flight_size);
         self.cwnd.on_timeout(&event, nxt, again);
+        self.tally.window(before, self.cwnd());
         self.gate.force(Forced::FirstLost);
     }
 }

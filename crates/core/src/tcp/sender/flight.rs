@@ -28,12 +28,35 @@ pub(super) struct Flight {
     recovery: Box<dyn Recovery>,
     /// Round trips so far, and the offset whose acknowledgment ends this one.
     round: (u64, Offset),
+    duplicates: Duplicates,
+}
+
+/// What duplicate acknowledgments let out outside fast recovery.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+enum Duplicates {
+    /// New segments, as recovery counts (RFC 3042).
+    Send,
+    /// Nothing: what SACK blocks have reported since SND.UNA moved counts as in flight all the
+    /// same, unless it is below the second number: that was outstanding at the last timeout.
+    Wait(Bytes, Offset),
 }
 
 impl Flight {
     /// Nothing is outstanding: the next byte is at offset `start`.
-    pub(super) fn new(start: Offset, algorithm: RecoveryAlgorithm) -> Flight {
-        Flight { ledger: Ledger::new(start), recovery: algorithm.recovery(), round: (0, start) }
+    pub(super) fn new(
+        start: Offset,
+        algorithm: RecoveryAlgorithm,
+        limited_transmit: bool,
+    ) -> Flight {
+        Flight {
+            ledger: Ledger::new(start),
+            recovery: algorithm.recovery(),
+            round: (0, start),
+            duplicates: match limited_transmit {
+                true => Duplicates::Send,
+                false => Duplicates::Wait(Bytes::ZERO, start),
+            },
+        }
     }
 
     /// Writes what its [`Serialize`] leaves out.
@@ -71,7 +94,12 @@ impl Flight {
 
     /// Bytes held to be in the network.
     pub(super) fn in_flight(&self) -> Bytes {
-        self.recovery.in_flight(&self.ledger)
+        match self.duplicates {
+            Duplicates::Wait(reported, _) if !self.recovery.in_recovery() => {
+                self.ledger.pipe() + reported
+            }
+            _ => self.recovery.in_flight(&self.ledger),
+        }
     }
 
     pub(super) fn in_recovery(&self) -> bool {
@@ -170,7 +198,22 @@ impl Flight {
     /// Lets recovery judge an acknowledgment that was noted. What the verdict holds lost is to be
     /// marked by [`Flight::mark_lost`].
     pub(super) fn judge(&mut self, facts: &AckSummary) -> Verdict {
-        self.recovery.on_ack(facts, &self.ledger)
+        if let Duplicates::Wait(reported, timeout_point) = &mut self.duplicates {
+            let waits = facts.acked == Bytes::ZERO && self.ledger.snd_una() >= *timeout_point;
+            *reported = if waits { *reported + facts.sacked } else { Bytes::ZERO };
+        }
+        let verdict = self.recovery.on_ack(facts, &self.ledger);
+        if self.recovery.in_recovery() {
+            self.forget_reports(None);
+        }
+        verdict
+    }
+
+    /// What duplicates have reported keeps nothing back any more.
+    fn forget_reports(&mut self, timeout_point: Option<Offset>) {
+        if let Duplicates::Wait(reported, point) = &mut self.duplicates {
+            (*reported, *point) = (Bytes::ZERO, timeout_point.unwrap_or(*point));
+        }
     }
 
     /// When [`Flight::on_timer`] is to be called, if ever.
@@ -224,12 +267,14 @@ impl Flight {
             self.mark_lost(now, lost, &mut tell);
         }
         self.recovery.on_timeout(&self.ledger);
+        self.forget_reports(Some(self.snd_nxt()));
     }
 
     /// Nothing had been lost: what was held so and not retransmitted is in flight after all.
     pub(super) fn undo(&mut self) {
         self.ledger.unmark_lost();
         self.recovery.on_undo(&self.ledger);
+        self.forget_reports(None);
     }
 }
 
@@ -256,7 +301,7 @@ mod tests {
 
     /// A flight of that many segments.
     fn flight(segments: u64) -> Flight {
-        let mut flight = Flight::new(Offset::FIRST, RecoveryAlgorithm::Sack);
+        let mut flight = Flight::new(Offset::FIRST, RecoveryAlgorithm::Sack, true);
         for number in 0..segments {
             send(&mut flight, segment(number), false);
         }

@@ -14,7 +14,7 @@ impl Sender {
             self.flight.mark_lost(at, range.clone(), |_| {});
             self.note_sent(at, range, true);
         }
-        self.stats.segments += 1;
+        self.tally.stats.segments += 1;
         self.cwnd.sent_before(at);
         self.timers.restart(at);
     }

@@ -19,6 +19,7 @@ mod path;
 mod reduction;
 mod send_window;
 mod snapshot;
+mod stats;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -29,6 +30,7 @@ mod undo;
 pub use config::{InitialWindow, SenderConfig};
 pub use gate::Waits;
 pub use reduction::Reduction;
+pub use stats::SenderStats;
 pub use transmit::Transmission;
 
 use super::congestion::{CongestionAlgorithm, LinkReport};
@@ -40,6 +42,7 @@ use flight::Flight;
 use gate::Gate;
 use send_window::SendWindow;
 use serde::{Deserialize, Serialize};
+use stats::Tally;
 use std::ops::Range;
 use stream::Stream;
 use timers::Timers;
@@ -72,23 +75,6 @@ pub struct AckOutcome {
     pub rtt: Option<Duration>,
 }
 
-/// Counters of one sender.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SenderStats {
-    /// Segments sent, super-segments counted once.
-    pub segments: u64,
-    /// Bytes retransmitted.
-    pub retransmitted_bytes: Bytes,
-    /// Segments retransmitted.
-    pub retransmissions: u64,
-    /// Expiries of the retransmission timer.
-    pub timeouts: u64,
-    /// Episodes of fast recovery.
-    pub recoveries: u64,
-    /// Reductions of the window that were undone because nothing had been lost.
-    pub spurious: u64,
-}
-
 /// The sending half of a connection or of a gateway's leg.
 ///
 /// It is made of parts, each of which keeps an invariant of its own and changes no other. What
@@ -105,7 +91,7 @@ pub struct Sender {
     timers: Timers,
     cwnd: CongestionWindow,
     gate: Gate,
-    stats: SenderStats,
+    tally: Tally,
 }
 
 impl Sender {
@@ -120,11 +106,11 @@ impl Sender {
         Sender {
             stream: Stream::new(start),
             window: SendWindow::new(start, window),
-            flight: Flight::new(start, config.algorithm),
+            flight: Flight::new(start, config.algorithm, config.limited_transmit),
             timers: Timers::new(config.rto, rtt),
             cwnd: CongestionWindow::new(config.congestion()),
             gate: Gate::new(),
-            stats: SenderStats::default(),
+            tally: Tally::default(),
             config,
         }
     }
@@ -207,8 +193,9 @@ impl Sender {
 
     /// Counters.
     pub fn stats(&self) -> SenderStats {
-        let retransmitted_bytes = self.flight.ledger().retransmitted_bytes();
-        SenderStats { retransmitted_bytes, ..self.stats }
+        let retransmitted_bytes =
+            self.flight.ledger().retransmitted_bytes() - Bytes::new(self.tally.fins);
+        SenderStats { retransmitted_bytes, ..self.tally.stats }
     }
 
     /// Several senders share a link and take turns on it: until told otherwise, what this one has

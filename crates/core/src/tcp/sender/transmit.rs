@@ -127,7 +127,7 @@ impl Sender {
     /// What the next segment would be, pacing left aside.
     fn choose(&self) -> Result<Choice, Waits> {
         let smss = self.config.smss;
-        let in_flight = self.in_flight();
+        let in_flight = self.in_flight().saturating_sub(Bytes::from(self.syn_is_outstanding()));
         let room = self.cwnd.room(in_flight);
         let new_data = self.new_data();
         let next = self.flight.next(new_data.is_ok(), smss);
@@ -143,13 +143,21 @@ impl Sender {
             (Next::New | Next::Nothing, Err(waits)) => return Err(waits),
             (Next::Nothing, Ok(_)) => return Err(Waits::Recovery),
         };
-        let len = range.end - range.start;
+        // The window counts data; a SYN takes an offset before it, and leaves with its first segment.
+        let first =
+            if range.end > Offset::SYN { range.start.max(Offset::FIRST) } else { range.start };
+        let len = range.end - first;
         if room < len.min(smss) && in_flight > Bytes::ZERO {
             return Err(Waits::CongestionWindow);
         }
         let limit = whole_segments(room.min(self.burst_limit()), smss);
-        let range = range.start..range.start + len.min(limit);
+        let range = range.start..first + len.min(limit);
         Ok(if again { Choice::Old(range) } else { Choice::New(range) })
+    }
+
+    /// A SYN that goes with data (T/TCP) was sent and is not acknowledged.
+    fn syn_is_outstanding(&self) -> bool {
+        self.snd_una() == Offset::SYN && self.snd_nxt() > Offset::SYN
     }
 
     /// What may be sent for the first time, as far as the peer's window, silly-window avoidance
@@ -159,6 +167,8 @@ impl Sender {
         let available = self.stream.written().saturating_sub(nxt);
         let usable = self.window.usable(nxt);
         let smss = self.config.smss;
+        // A SYN, at offset 0, goes with the first segment.
+        let syn = Bytes::from(nxt == Offset::SYN);
         if nxt >= self.stream.end() {
             return Err(Waits::Application);
         }
@@ -170,8 +180,8 @@ impl Sender {
             return Ok(nxt..nxt);
         }
         let sendable = available.min(usable);
-        if sendable >= smss {
-            let whole = whole_segments(sendable.min(self.config.max_burst), smss);
+        if sendable >= smss + syn {
+            let whole = syn + whole_segments((sendable - syn).min(self.config.max_burst), smss);
             // A short tail goes along if it is the stream's end for now and Nagle agrees.
             let tail = sendable == available && self.may_send_short();
             return Ok(nxt..nxt + if tail { sendable } else { whole });
@@ -218,12 +228,15 @@ impl Sender {
 
     /// Retransmits the beginning of `range`, at most `limit` bytes.
     fn retransmit(&mut self, now: Instant, range: Range<Offset>, limit: Bytes) -> Transmission {
-        let range = range.start..range.end.min(range.start + limit);
+        let syn = Bytes::from(range.start == Offset::SYN);
+        let range = range.start..range.end.min(range.start + limit + syn);
         self.cwnd.retransmits(now, &range, self.flight.ledger());
         self.note_sent(now, range.clone(), true);
-        self.stats.retransmissions += 1;
         let fin = self.stream.is_finished() && range.end == self.stream.end();
         let data = range.start..range.end - Bytes::from(fin);
+        self.tally.stats.retransmissions += 1;
+        self.tally.stats.fin_retransmissions += u64::from(data.is_empty());
+        self.tally.fins += u64::from(fin);
         let push = data.end == self.stream.written();
         let sent = self.left(now, Transmission { range: data, fin, push, retransmission: true });
         self.timers.sent(now);
@@ -239,7 +252,7 @@ impl Sender {
 
     /// What the flight has taken is counted, and congestion control hears of it.
     fn left(&mut self, now: Instant, sent: Transmission) -> Transmission {
-        self.stats.segments += 1;
+        self.tally.stats.segments += 1;
         let bytes = sent.range.end - sent.range.start;
         let in_flight = self.in_flight().saturating_sub(bytes + Bytes::from(sent.fin));
         let app_limited = self.flight.ledger().is_app_limited();
@@ -260,13 +273,19 @@ impl Sender {
         let smss = self.config.smss;
         if probe == Probe::First {
             let first = self.flight.first()?;
-            return Some(self.retransmit(now, first, smss));
+            return Some(self.retransmit_to_probe(now, first));
         }
         if let Ok(range) = self.new_data() {
             return Some(self.first_time(now, range.start..range.end.min(range.start + smss)));
         }
         let last = self.flight.last(smss)?;
-        Some(self.retransmit(now, last, smss))
+        Some(self.retransmit_to_probe(now, last))
+    }
+
+    fn retransmit_to_probe(&mut self, now: Instant, range: Range<Offset>) -> Transmission {
+        let sent = self.retransmit(now, range, self.config.smss);
+        self.tally.stats.probes += u64::from(!sent.range.is_empty());
+        sent
     }
 
     /// The persist timer has expired: send what fits, though it be silly, or an empty segment

@@ -2,7 +2,8 @@
 
 use super::*;
 
-const CUBIC: CongestionAlgorithm = CongestionAlgorithm::Cubic { fast_convergence: true };
+const CUBIC: CongestionAlgorithm =
+    CongestionAlgorithm::Cubic { fast_convergence: true, as_linux: false };
 
 /// Seconds in congestion avoidance and the window then, after a loss at `w_max` segments.
 fn curve(w_max: u64, rtt: Duration, seconds: f64) -> Vec<(f64, f64)> {
@@ -52,6 +53,33 @@ fn it_is_never_slower_than_reno() {
     let before = path.cwnd();
     path.rounds(10);
     near(path.cwnd() - before, 10.0, 0.08);
+}
+
+#[test]
+fn as_in_linux_it_is_slower_than_reno() {
+    // Linux's W_est grows by RFC 8312's alpha for ever, beyond the prior window too, and the window comes to
+    // its whole segments within a round trip.
+    let mut path = Path::avoiding(
+        CongestionAlgorithm::Cubic { fast_convergence: true, as_linux: true },
+        20,
+        millis(10),
+    );
+    path.lose();
+    assert_eq!(path.cwnd(), 14.0);
+    for rounds in [10, 20, 40] {
+        path.rounds(rounds);
+    }
+    let w_est = 14.0 + 70.0 * 3.0 * 0.3 / 1.7;
+    assert!(path.cwnd() <= w_est && path.cwnd() > w_est - 2.5, "{} of {w_est}", path.cwnd());
+    // Where the cubic function is above W_est, nothing is different.
+    let mut long = [true, false].map(|as_linux| {
+        let control = CongestionAlgorithm::Cubic { fast_convergence: true, as_linux };
+        let mut path = Path::avoiding(control, 1000, millis(100));
+        path.lose();
+        path
+    });
+    long.iter_mut().for_each(|path| path.rounds(80));
+    assert_eq!(long[0].cwnd(), long[1].cwnd());
 }
 
 #[test]

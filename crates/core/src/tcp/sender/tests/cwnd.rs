@@ -13,7 +13,7 @@ fn proportional() -> SenderConfig {
 
 /// A window of ten segments, all of which are in flight.
 fn full() -> (CongestionWindow, Flight) {
-    let mut flight = Flight::new(Offset::FIRST, RecoveryAlgorithm::Sack);
+    let mut flight = Flight::new(Offset::FIRST, RecoveryAlgorithm::Sack, true);
     let (now, again, smss) = (Instant::from_millis(100), false, SMSS);
     let timing = Timers::new(proportional().rto, None).timing();
     for number in 0..10 {

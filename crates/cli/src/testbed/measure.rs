@@ -1,0 +1,287 @@
+//! `bentpipe testbed run`: all runs of an experiment, one after the other.
+
+use super::outcome::{self, Measured};
+use super::plan::{self, LivePoint};
+use super::{Error, INTERRUPTED, named};
+use crate::sim::progress::RunProgress;
+use crate::sim::table;
+use bentpipe_lab::{
+    Event, Executed, Failure, Folder, Job, Key, LabError, PointEnd, RunRecord, Store,
+};
+use bentpipe_net::flows::{Host, PlayError, play};
+use bentpipe_net::netns::Namespace;
+use bentpipe_net::network::{DirectionReport, Network, NetworkError, Stacks};
+use bentpipe_scenario::repeat::Decision;
+use bentpipe_scenario::{Change, Experiment, Repeat};
+use serde_json::Value;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
+use std::io::{self, Write};
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// How long the connections of an earlier run may take to end.
+const SETTLE: Duration = Duration::from_secs(5);
+
+/// Runs the flows of a testbed that is up: every point of the scenario's sweep, as often as it says, one
+/// after the other, in real time.
+///
+/// Each run begins with links as new and gateways started anew. It prints a table and writes a folder
+/// like that of `bentpipe sim`; what cannot be measured is empty there. Every call measures anew. Ctrl-C
+/// ends the run that is under way, writes what the finished ones have given, and leaves the testbed up.
+#[derive(clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  bentpipe testbed run
+  bentpipe testbed run my --runs 5 --output results/live
+  bentpipe testbed run --point 2 --json | jq '.points[].flows[].goodput_bps.mean'
+")]
+pub(super) struct Arguments {
+    /// The testbed's name or file, if several are up
+    #[arg(value_name = "NAME")]
+    testbed: Option<String>,
+    /// Where results go (results/NAME-testbed without it)
+    #[arg(long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// So many runs of each point, whatever the file says
+    #[arg(long, value_name = "N")]
+    runs: Option<u32>,
+    /// Only this point
+    #[arg(long, value_name = "N")]
+    point: Option<usize>,
+    /// Print JSON: every point with its figures
+    #[arg(long)]
+    json: bool,
+    /// Say nothing meanwhile
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// Runs it.
+pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
+    let name = named(arguments.testbed.as_deref())?;
+    let mut network = Network::open(&name, std::env::current_exe()?)?;
+    let runs = arguments.runs.map(|runs| Change::new("repeat.runs", runs.to_string()));
+    let changes: Vec<Change> = runs.into_iter().collect();
+    let (file, any) = (network.state().file.clone(), network.state().any_stack);
+    let experiment = plan::saved(network.folder(), &file, &changes)?;
+    if let Some(point) = arguments.point.filter(|point| *point >= experiment.len()) {
+        return Err(Error::NoPoint { point, last: experiment.len() - 1 });
+    }
+    let stacks = if any { Stacks::Any } else { Stacks::AsAsked };
+    let mut points = plan::points(&experiment, &file, &name, stacks)?;
+    points.retain(|one| arguments.point.is_none_or(|point| one.point.index == point));
+    if !arguments.quiet {
+        plan::warn(&points);
+    }
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        // The second one ends the program at once.
+        flag::register_conditional_shutdown(signal, i32::from(INTERRUPTED), Arc::clone(&stop))?;
+        flag::register(signal, Arc::clone(&stop))?;
+    }
+    let path = arguments.output.clone().unwrap_or_else(|| usual_output(&name, arguments.point));
+    let (folder, store) = Folder::open(&path)?;
+    let folder = folder.of_measurements();
+    let progress = RunProgress::new("testbed run", arguments.quiet);
+    let mut session = Session {
+        network: &mut network,
+        experiment: &experiment,
+        store: &store,
+        progress: &progress,
+        stop: &stop,
+        finished: 0,
+        needed: u64::from(min(&experiment)) * points.len() as u64,
+        executed: Executed {
+            ends: Vec::new(),
+            failures: Vec::new(),
+            stopped: false,
+            made: 0,
+            found: 0,
+            run: None,
+        },
+    };
+    let measured = points.iter().try_for_each(|point| session.measure(point));
+    let Session { executed, .. } = session;
+    progress.end();
+    measured?;
+    for failure in &executed.failures {
+        let Failure { job, why, .. } = failure;
+        eprintln!("bentpipe: run {} of point {} failed: {why}", job.run, job.point);
+    }
+    let results = folder.write(&experiment, &store, &executed)?;
+    let mut out = io::stdout().lock();
+    if arguments.json {
+        writeln!(out, "{:#}", results.json())?;
+    } else {
+        table::print(&mut out, &results)?;
+        writeln!(out, "{} runs; all of it is in {}", executed.made, path.display())?;
+    }
+    if executed.stopped {
+        eprintln!("bentpipe testbed: interrupted; {name} is still up");
+        return Ok(ExitCode::from(INTERRUPTED));
+    }
+    Ok(if executed.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn usual_output(name: &str, point: Option<usize>) -> PathBuf {
+    let path = Path::new("results").join(format!("{name}-testbed"));
+    point.map_or_else(|| path.clone(), |point| path.join(format!("point-{point}")))
+}
+
+fn min(experiment: &Experiment) -> u32 {
+    match experiment.repeat {
+        Repeat::Runs(runs) => runs,
+        Repeat::Until { min, .. } => min,
+    }
+}
+
+/// Runs that follow each other.
+struct Session<'a> {
+    network: &'a mut Network,
+    experiment: &'a Experiment,
+    store: &'a Store,
+    progress: &'a RunProgress,
+    stop: &'a AtomicBool,
+    finished: u64,
+    needed: u64,
+    executed: Executed,
+}
+
+impl Session<'_> {
+    /// All runs of a point.
+    fn measure(&mut self, live: &LivePoint) -> Result<(), Error> {
+        let point = live.point.index;
+        let mut end = PointEnd { point, runs: 0, because: None };
+        let mut samples: Vec<Vec<f64>> = Vec::new();
+        while end.because.is_none() && !self.executed.stopped {
+            let job = Job { point, run: end.runs };
+            let record = match self.one(live, job.run) {
+                Ok(record) => Some(record),
+                Err(PlayError::Cancelled) => {
+                    self.executed.stopped = true;
+                    break;
+                }
+                Err(PlayError::Flow(why)) => {
+                    let seed = live.point.scenario.seeds(u64::from(job.run)).run();
+                    let label = live.point.label.clone();
+                    self.executed.failures.push(Failure { job, seed, label, why });
+                    None
+                }
+                Err(PlayError::Network(error)) => return Err(error.into()),
+            };
+            if let Some(record) = record {
+                let key = Key::of_measurement(&live.point.canonical, job.run);
+                self.store.save(key, &record).map_err(|source| {
+                    let path = self.store.folder().display().to_string();
+                    LabError::Write { path, source }
+                })?;
+                self.executed.made += 1;
+                for (flow, goodput) in record.goodputs().into_iter().enumerate() {
+                    if samples.len() <= flow {
+                        samples.push(Vec::new());
+                    }
+                    samples[flow].push(goodput);
+                }
+            }
+            end.runs += 1;
+            self.finished += 1;
+            end.because = match self.experiment.repeat.decide_after(end.runs, &samples) {
+                Decision::Enough { because, .. } => Some(because),
+                Decision::Continue => None,
+            };
+            if end.because.is_none() {
+                self.needed = self.needed.max(self.finished + 1);
+            }
+            let needed = self.needed;
+            self.progress.heed(&Event::Finished { job, stored: false, needed });
+        }
+        self.executed.ends.push(end);
+        Ok(())
+    }
+
+    /// One run.
+    fn one(&mut self, live: &LivePoint, run: u32) -> Result<RunRecord, PlayError> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(PlayError::Cancelled);
+        }
+        self.network.settle(SETTLE)?;
+        self.network.set_hosts(&live.stack)?;
+        for (node, text) in &live.gateways {
+            self.network.stop_gateway(*node)?;
+            self.network.start_gateway(*node, text)?;
+        }
+        let scenario = &live.point.scenario;
+        let mut watch = Watch {
+            network: self.network,
+            job: Job { point: live.point.index, run },
+            gateways: live.gateways.iter().map(|(node, _)| *node).collect(),
+            // Gateways that have just been started have counted nothing.
+            before: vec![Value::Null; live.gateways.len()],
+            after: Vec::new(),
+            links: Vec::new(),
+            progress: self.progress,
+            stop: self.stop,
+        };
+        let played = play(scenario, u64::from(run), &live.stack.flows, &mut watch)?;
+        let Watch { gateways, before, after, links, .. } = watch;
+        let status = before.into_iter().zip(after);
+        let gateways =
+            gateways.into_iter().zip(status).map(|(node, (a, b))| (node, a, b)).collect();
+        let measured = Measured { played, links, gateways };
+        Ok(outcome::record(scenario, u64::from(run), &measured))
+    }
+}
+
+/// What a run asks of the testbed.
+struct Watch<'a> {
+    network: &'a Network,
+    job: Job,
+    gateways: Vec<usize>,
+    before: Vec<Value>,
+    after: Vec<Value>,
+    links: Vec<[DirectionReport; 2]>,
+    progress: &'a RunProgress,
+    stop: &'a AtomicBool,
+}
+
+impl Watch<'_> {
+    fn status(&self) -> Result<Vec<Value>, NetworkError> {
+        let parse = |node: &usize| {
+            let text = self.network.gateway_status(*node)?;
+            Ok(serde_json::from_str(&text).unwrap_or_default())
+        };
+        self.gateways.iter().map(parse).collect()
+    }
+}
+
+impl Host for Watch<'_> {
+    fn place(&self, node: usize) -> (Namespace, Ipv4Addr) {
+        self.network.place(node)
+    }
+
+    fn begin(&mut self) -> Result<(), NetworkError> {
+        self.network.begin(self.job.point, u64::from(self.job.run))
+    }
+
+    fn warm(&mut self) -> Result<(), NetworkError> {
+        self.network.mark()?;
+        self.before = self.status()?;
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<(), NetworkError> {
+        self.links = self.network.report()?;
+        self.after = self.status()?;
+        Ok(())
+    }
+
+    fn go_on(&mut self, share: f64) -> bool {
+        self.progress.heed(&Event::Running(self.job, share));
+        !self.stop.load(Ordering::Relaxed)
+    }
+}

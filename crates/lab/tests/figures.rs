@@ -1,0 +1,159 @@
+//! Series on disk, scenarios without randomness, and figures of groups and links, as a user gets them.
+
+use bentpipe_lab::{Executed, Folder, Options, Results, execute};
+use bentpipe_scenario::Experiment;
+use bentpipe_scenario::repeat::Enough;
+use std::collections::BTreeMap;
+use std::fs;
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+/// Four flows without randomness: three over the near link, one over the far one.
+const TEXT: &str = r#"
+[run]
+duration = "20s"
+until = "flows-done"
+[repeat]
+runs = 5
+[host.a]
+[host.b]
+[host.c]
+[link.near]
+between = ["a", "b"]
+rate = "3Mbit/s"
+delay = "10ms"
+queue = "100packets"
+[link.far]
+between = ["a", "c"]
+rate = "1Mbit/s"
+delay = "250ms"
+queue = "100packets"
+[flow.near]
+from = "a"
+to = "b"
+bytes = "100KB"
+count = 3
+[flow.far]
+from = "a"
+to = "c"
+bytes = "50KB"
+[group.all]
+flows = ["near", "far"]
+[group.near]
+flows = "near"
+"#;
+
+const SERIES: &str = "[record]\nflow = [\"cwnd\", \"sequence\"]\nlink = [\"queue\"]\n";
+
+fn sitting(text: &str, folder: &Path) -> (Executed, Results) {
+    let read = |_: &str| Err(String::new());
+    let experiment = Experiment::parse("x.toml", text, &read).expect("it is a scenario");
+    let (folder, store) = Folder::open(folder).unwrap();
+    let stop = AtomicBool::new(false);
+    let threads = NonZeroUsize::new(2).unwrap();
+    let options = Options { threads, point: None, run: None, stop: &stop };
+    let executed = execute(&experiment, &store, &options, &|_| {}).unwrap();
+    let results = folder.write(&experiment, &store, &executed).unwrap();
+    (executed, results)
+}
+
+fn rows(folder: &Path, table: &str) -> Vec<BTreeMap<String, String>> {
+    let mut reader = csv::Reader::from_path(folder.join(table).with_extension("csv")).unwrap();
+    reader.deserialize().map(|row| row.unwrap()).collect()
+}
+
+fn number(row: &BTreeMap<String, String>, column: &str) -> f64 {
+    row[column].parse().unwrap_or_else(|_| panic!("{column} of {row:?}"))
+}
+
+#[test]
+fn what_is_not_random_is_run_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let (executed, results) = sitting(TEXT, folder.path());
+    assert_eq!((executed.made, executed.stopped), (1, false));
+    let point = &results.points[0];
+    assert_eq!((point.runs, point.because), (1, Some(Enough::Certain)));
+    assert_eq!(results.json()["points"][0]["because"], "nothing-random");
+    // With anything random it is run as often as it says.
+    let text = TEXT.replace("rate = \"1Mbit/s\"", "rate = \"1Mbit/s\"\nloss = 1e-9");
+    let (executed, results) = sitting(&text, &folder.path().join("random"));
+    assert_eq!((executed.made, results.points[0].because), (5, Some(Enough::Runs)));
+}
+
+#[test]
+fn groups_and_links_have_their_figures() {
+    let folder = tempfile::tempdir().unwrap();
+    sitting(TEXT, folder.path());
+    let flows = rows(folder.path(), "results");
+    let goodputs: Vec<f64> = flows.iter().map(|row| number(row, "goodput_bps")).collect();
+    let groups = rows(folder.path(), "groups");
+    let names: Vec<&str> = groups.iter().map(|row| row["group"].as_str()).collect();
+    assert_eq!(names, ["all", "near"]);
+    for (group, mine) in groups.iter().zip([&goodputs[..], &goodputs[..3]]) {
+        let (n, sum) = (mine.len() as f64, mine.iter().sum::<f64>());
+        let near = |column: &str, expected: f64| {
+            let found = number(group, column);
+            assert!((found - expected).abs() <= 1e-9 * expected.abs(), "{column}: {found}");
+        };
+        near("flows", n);
+        near("goodput_sum_bps", sum);
+        near("goodput_per_flow_bps", sum / n);
+        let squares: f64 = mine.iter().map(|x| (x - sum / n).powi(2)).sum();
+        near("goodput_variation", (squares / (n - 1.0)).sqrt() / (sum / n));
+    }
+    let summary = rows(folder.path(), "summary-groups");
+    assert_eq!(number(&summary[0], "goodput_sum_mean_bps"), number(&groups[0], "goodput_sum_bps"));
+    let links = rows(folder.path(), "summary-links");
+    assert_eq!(links.len(), 4);
+    let runs = rows(folder.path(), "runs");
+    let utilisation = number(&links[0], "utilisation_mean");
+    assert_eq!(utilisation, number(&runs[0], "utilisation"));
+    // What the line did not send in, it was idle.
+    let idle = number(&links[0], "idle_mean_s") / number(&runs[0], "end_s");
+    assert!((utilisation + idle - 1.0).abs() < 0.002, "{utilisation} and {idle}");
+    let flow = &rows(folder.path(), "summary")[0];
+    let completion = number(flow, "completion_mean_s");
+    assert_eq!(number(flow, "completion_median_mean_s"), completion);
+    assert!(number(flow, "efficiency_mean") < 1.0, "{flow:?}");
+    for column in ["utilisation_half_width_95", "fairness_jain_sd", "timeouts_half_width_99"] {
+        assert_eq!(flow[column], "", "{column}: there is one run");
+    }
+}
+
+#[test]
+fn series_on_disk_are_those_of_the_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = format!("{TEXT}{SERIES}");
+    sitting(&text, folder.path());
+    let outcome = {
+        let read = |_: &str| Err(String::new());
+        let scenario = Experiment::parse("x.toml", &text, &read).unwrap().point(0).scenario;
+        bentpipe_sim::run(&scenario, 0, |_| true).unwrap()
+    };
+    let found = rows(folder.path(), "series");
+    assert!(found.len() > 1000, "{}", found.len());
+    assert_eq!(found.len(), outcome.series.len());
+    for (row, sample) in found.iter().zip(&outcome.series) {
+        assert_eq!(*row["element"], *sample.element);
+        assert_eq!(
+            (row["quantity"].as_str(), number(row, "value")),
+            (sample.quantity, sample.value)
+        );
+        assert_eq!(number(row, "time_s"), sample.at.as_nanos() as f64 / 1e9);
+    }
+    // The run's own record has none of it.
+    let files =
+        || fs::read_dir(folder.path().join("runs")).unwrap().map(|file| file.unwrap().path());
+    let of = |ending: &str| files().find(|path| path.extension().is_some_and(|end| end == ending));
+    let (run, series) = (of("run").unwrap(), of("series").unwrap());
+    assert!(fs::metadata(run).unwrap().len() < 10_000);
+    // A run whose series are damaged, or gone, is made again.
+    let whole = fs::read(&series).unwrap();
+    fs::write(&series, &whole[..whole.len() - 1]).unwrap();
+    assert_eq!(sitting(&text, folder.path()).0.made, 1);
+    fs::remove_file(&series).unwrap();
+    assert_eq!(sitting(&text, folder.path()).0.made, 1);
+    assert_eq!(sitting(&text, folder.path()).0.made, 0);
+    assert_eq!(fs::read(&series).unwrap(), whole);
+}

@@ -1,0 +1,106 @@
+//! A bulk transfer: one connection that carries so many bytes, or as many as it can.
+
+use super::payload::{Incoming, Outgoing};
+use super::record::FlowRecord;
+use super::socket::Place;
+use bentpipe_scenario::FlowEnd;
+use socket2::{SockAddr, Socket};
+use std::io;
+use std::net::{Shutdown, SocketAddr};
+use std::sync::Arc;
+use std::thread::Scope;
+
+/// One transfer, ready to begin.
+#[derive(Debug)]
+pub(super) struct Bulk {
+    record: Arc<FlowRecord>,
+    /// Where the one that opens the connection is, and whether it is the source.
+    caller: Place,
+    caller_sends: bool,
+    listener: Socket,
+    at: SocketAddr,
+    /// How much; None: without end.
+    bytes: Option<u64>,
+}
+
+impl Bulk {
+    /// A transfer between `from` and `to`; the one that does not open the connection listens already.
+    pub(super) fn prepare(
+        record: Arc<FlowRecord>,
+        [from, to]: [Place; 2],
+        opened_by: FlowEnd,
+        bytes: Option<u64>,
+    ) -> io::Result<Bulk> {
+        let caller_sends = opened_by == FlowEnd::From;
+        let (caller, callee) = if caller_sends { (from, to) } else { (to, from) };
+        let (listener, at) = callee.listener()?;
+        Ok(Bulk { record, caller, caller_sends, listener, at, bytes })
+    }
+
+    /// Carries it.
+    pub(super) fn run<'s>(self, scope: &'s Scope<'s, '_>) {
+        let Bulk { record, caller, caller_sends, listener, at, bytes } = self;
+        let transfer = record.transfer();
+        let job = Job { record: Arc::clone(&record), transfer, bytes };
+        let called = Job { record: Arc::clone(&record), ..job };
+        scope.spawn(move || {
+            let record = Arc::clone(&called.record);
+            let accepted = record.open(listener, false).and_then(|listener| {
+                let (socket, _) = listener.socket().accept()?;
+                called.carry(socket, !caller_sends)
+            });
+            settle(&record, accepted);
+        });
+        let connected = caller.socket().and_then(|socket| {
+            // In the register before it waits: a stop ends the waiting.
+            let open = record.open(socket, false)?;
+            open.socket().connect(&SockAddr::from(at))?;
+            let socket = open.socket().try_clone()?;
+            drop(open);
+            job.carry(socket, caller_sends)
+        });
+        settle(&record, connected);
+    }
+}
+
+fn settle(record: &FlowRecord, result: io::Result<()>) {
+    if let Err(error) = result {
+        record.failed(&error);
+        record.finish();
+    }
+}
+
+struct Job {
+    record: Arc<FlowRecord>,
+    transfer: usize,
+    bytes: Option<u64>,
+}
+
+impl Job {
+    fn carry(&self, socket: Socket, sends: bool) -> io::Result<()> {
+        let open = self.record.open(socket, sends)?;
+        let socket = open.socket();
+        if sends {
+            self.record.connected();
+            Outgoing::default().send(socket, self.bytes.unwrap_or(u64::MAX))?;
+            socket.shutdown(Shutdown::Write)?;
+            // Everything is acknowledged once the other end has closed too: nothing is counted later.
+            return Incoming::new().read_to_end(socket);
+        }
+        let mut incoming = Incoming::new();
+        let mut read = 0;
+        loop {
+            let count = incoming.read(socket, u64::MAX)?;
+            if count == 0 {
+                return Ok(());
+            }
+            self.record.first_byte(self.transfer);
+            self.record.delivered(count);
+            read += count;
+            if Some(read) == self.bytes {
+                self.record.complete(self.transfer, read);
+                self.record.finish();
+            }
+        }
+    }
+}

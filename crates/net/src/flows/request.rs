@@ -1,0 +1,71 @@
+//! Requests and their replies, one after the other.
+
+use super::conversation::{Client, Conversations, Exchange, Said};
+use super::record::FlowRecord;
+use super::{RETRY, Streams};
+use bentpipe_scenario::{RandomSize, RandomTime, Reuse};
+use std::sync::Arc;
+
+/// What is asked and answered.
+#[derive(Debug)]
+pub(super) struct Settings {
+    pub(super) request: RandomSize,
+    pub(super) reply: RandomSize,
+    pub(super) server_delay: RandomTime,
+    pub(super) think: RandomTime,
+    /// How many; None: as long as the flow lasts.
+    pub(super) requests: Option<u64>,
+    pub(super) connection: Reuse,
+}
+
+/// Asks as `plan` says, until it is done or all is over. Random numbers are drawn as the simulator does.
+pub(super) fn run(
+    record: &Arc<FlowRecord>,
+    conversations: &Conversations,
+    plan: &Settings,
+    rng: &Streams,
+) {
+    let [mut request, mut reply, mut delay, mut think] =
+        ["request", "reply", "server-delay", "think"].map(|what| rng.of(what));
+    let last = plan.connection == Reuse::New;
+    let mut current: Option<Client> = None;
+    let mut asked = 0;
+    while plan.requests.is_none_or(|requests| asked < requests) {
+        asked += 1;
+        let exchange = Exchange {
+            request: plan.request.sample(&mut request).count(),
+            reply: plan.reply.sample(&mut reply).count(),
+            delay: plan.server_delay.sample(&mut delay),
+        };
+        let transfer = record.transfer();
+        let client = match current.take() {
+            Some(client) => Ok(client),
+            None => conversations.open(),
+        };
+        let done = client.and_then(|mut client| {
+            client.ask(&[exchange], last, |_, said| match said {
+                Said::FirstByte => record.first_byte(transfer),
+                Said::Replied => record.complete(transfer, exchange.reply),
+            })?;
+            Ok(client)
+        });
+        let pause = match done {
+            Ok(client) => {
+                current = Some(client).filter(|_| !last);
+                plan.think.sample(&mut think)
+            }
+            Err(error) => {
+                record.failed(&error);
+                RETRY
+            }
+        };
+        let all = plan.requests == Some(asked);
+        if !all && !record.wait_until(record.now() + pause) {
+            return;
+        }
+    }
+    drop(current);
+    if !record.is_stopped() {
+        record.finish();
+    }
+}

@@ -1,0 +1,201 @@
+//! Sockets with a scenario's settings, and what Linux says of a connection (tcp(7), `TCP_INFO`).
+
+use crate::netns::{Namespace, NetnsError};
+use crate::network::SocketTcp;
+use bentpipe_core::time::Duration;
+use nix::libc;
+use nix::sys::socket::{setsockopt, sockopt};
+use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+use std::io;
+use std::mem::size_of;
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+/// Connections that may wait to be accepted.
+const BACKLOG: i32 = 1024;
+
+/// One end's place and settings.
+#[derive(Debug)]
+pub(super) struct Place {
+    pub(super) namespace: Namespace,
+    pub(super) address: Ipv4Addr,
+    pub(super) tcp: SocketTcp,
+}
+
+impl Place {
+    /// A socket in its namespace, bound to its address.
+    pub(super) fn socket(&self) -> io::Result<Socket> {
+        let socket = self.make(|| Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP)))?;
+        set(&socket, &self.tcp)?;
+        socket.bind(&address(self.address, 0))?;
+        Ok(socket)
+    }
+
+    /// One that listens, and at which port.
+    pub(super) fn listener(&self) -> io::Result<(Socket, SocketAddr)> {
+        let socket = self.socket()?;
+        socket.listen(BACKLOG)?;
+        let local = socket.local_addr()?.as_socket().ok_or(io::ErrorKind::AddrNotAvailable)?;
+        Ok((socket, local))
+    }
+
+    /// A raw socket for ICMP.
+    pub(super) fn icmp(&self) -> io::Result<Socket> {
+        let socket = self.make(|| Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::ICMPV4)))?;
+        socket.bind(&address(self.address, 0))?;
+        Ok(socket)
+    }
+
+    fn make(&self, make: impl FnOnce() -> io::Result<Socket> + Send) -> io::Result<Socket> {
+        self.namespace.run(make).map_err(|error: NetnsError| io::Error::other(error.to_string()))?
+    }
+}
+
+pub(super) fn address(address: Ipv4Addr, port: u16) -> SockAddr {
+    SockAddr::from(SocketAddrV4::new(address, port))
+}
+
+fn set(socket: &Socket, tcp: &SocketTcp) -> io::Result<()> {
+    let refused = |what: &str, error: io::Error| io::Error::other(format!("{what}: {error}"));
+    socket
+        .set_tcp_congestion(tcp.congestion.as_bytes())
+        .map_err(|error| refused(&format!("congestion control {}", tcp.congestion), error))?;
+    socket.set_tcp_nodelay(!tcp.nagle)?;
+    option(socket, libc::IPPROTO_TCP, libc::TCP_MAXSEG, i32::from(tcp.mss))
+        .map_err(|error| refused("mss", error))?;
+    let fits = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX >> 1);
+    if let Some(bytes) = tcp.send_buffer {
+        // The kernel doubles it, for its own descriptions of segments.
+        setsockopt(socket, sockopt::SndBufForce, &fits(bytes))?;
+    }
+    if let Some(bytes) = tcp.receive_buffer {
+        // Room for twice the window, so that the window is what limits, and not what segments weigh.
+        setsockopt(socket, sockopt::RcvBufForce, &fits(bytes.saturating_mul(2)))?;
+        let clamp = i32::try_from(bytes).unwrap_or(i32::MAX);
+        option(socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, clamp)
+            .map_err(|error| refused("receive-buffer", error))?;
+    }
+    if let Some(rate) = tcp.pacing {
+        option(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, rate)
+            .map_err(|error| refused("pacing", error))?;
+    }
+    Ok(())
+}
+
+/// Sets an option for which there is no safe name.
+#[expect(unsafe_code, reason = "neither nix nor socket2 has these options")]
+fn option<T: Copy>(socket: &Socket, level: i32, name: i32, value: T) -> io::Result<()> {
+    let length = libc::socklen_t::try_from(size_of::<T>()).unwrap_or(0);
+    // SAFETY: the descriptor is open as long as `socket` is borrowed, and `value` is a plain number
+    // that lives until the call returns, of the length that is said.
+    let result = unsafe {
+        libc::setsockopt(socket.as_raw_fd(), level, name, (&raw const value).cast(), length)
+    };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// What a sender has counted.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct TcpInfo {
+    pub(super) segments: u64,
+    pub(super) retransmissions: u64,
+    pub(super) retransmitted_bytes: u64,
+    /// None before Linux 6.7.
+    pub(super) timeouts: Option<u64>,
+    pub(super) min_rtt: Option<Duration>,
+    pub(super) srtt: Option<Duration>,
+}
+
+/// What Linux has counted of a connection.
+pub(super) fn tcp_info(socket: &Socket) -> TcpInfo {
+    let mut buffer = [0_u8; 512];
+    let length = raw_tcp_info(socket, &mut buffer);
+    TcpInfo::read(&buffer[..length])
+}
+
+#[expect(unsafe_code, reason = "libc's tcp_info ends before the fields that we need")]
+fn raw_tcp_info(socket: &Socket, buffer: &mut [u8; 512]) -> usize {
+    let mut length = libc::socklen_t::try_from(buffer.len()).unwrap_or(0);
+    let (level, name) = (libc::IPPROTO_TCP, libc::TCP_INFO);
+    // SAFETY: the descriptor is open as long as `socket` is borrowed; the kernel writes at most
+    // `length` bytes to the buffer, which has so many, and says how many it has written.
+    let result = unsafe {
+        let to = buffer.as_mut_ptr().cast();
+        libc::getsockopt(socket.as_raw_fd(), level, name, to, &raw mut length)
+    };
+    if result == 0 { usize::try_from(length).unwrap_or(0).min(buffer.len()) } else { 0 }
+}
+
+impl TcpInfo {
+    /// From `struct tcp_info` of `linux/tcp.h`, whose fields stay where they are and only become more.
+    fn read(bytes: &[u8]) -> TcpInfo {
+        let word = |at: usize| {
+            let found = bytes.get(at..at + 4)?;
+            Some(u64::from(u32::from_ne_bytes(found.try_into().ok()?)))
+        };
+        let long = |at: usize| Some(u64::from_ne_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
+        let half = |at: usize| {
+            let found = bytes.get(at..at + 2)?;
+            Some(u64::from(u16::from_ne_bytes(found.try_into().ok()?)))
+        };
+        let micros = |micros: Option<u64>| {
+            let known = micros.filter(|micros| *micros > 0 && *micros < u64::from(u32::MAX));
+            known.map(Duration::from_micros)
+        };
+        TcpInfo {
+            retransmissions: word(100).unwrap_or(0),
+            segments: word(156).unwrap_or(0),
+            retransmitted_bytes: long(208).unwrap_or(0),
+            timeouts: half(240),
+            min_rtt: micros(word(148)),
+            srtt: micros(word(68)),
+        }
+    }
+}
+
+/// Ends a connection at once, whoever waits for it: its peer is told by a reset.
+pub(super) fn abort(socket: &Socket) {
+    let _ = socket.set_linger(Some(Duration::ZERO));
+    let _ = socket.shutdown(std::net::Shutdown::Both);
+}
+
+/// The descriptor, to wait for.
+pub(super) fn fd(socket: &Socket) -> BorrowedFd<'_> {
+    std::os::fd::AsFd::as_fd(socket)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+
+    fn place() -> SocketTcp {
+        SocketTcp {
+            congestion: "reno".to_owned(),
+            nagle: false,
+            mss: 1000,
+            send_buffer: Some(100_000),
+            receive_buffer: Some(50_000),
+            pacing: Some(1 << 50),
+        }
+    }
+
+    #[test]
+    fn a_sender_is_counted() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP)).unwrap();
+        // Buffers by force are for root alone.
+        let plain = SocketTcp { send_buffer: None, receive_buffer: None, ..place() };
+        set(&socket, &if nix::unistd::geteuid().is_root() { place() } else { plain }).unwrap();
+        socket.connect(&listener.local_addr().unwrap().into()).unwrap();
+        let (mut peer, _) = listener.accept().unwrap();
+        (&socket).write_all(&[7; 10_000]).unwrap();
+        let mut received = [0; 10_000];
+        peer.read_exact(&mut received).unwrap();
+        let info = tcp_info(&socket);
+        assert!(info.segments >= 10, "segments of at most 1000 bytes: {info:?}");
+        assert_eq!((info.retransmissions, info.retransmitted_bytes), (0, 0));
+        assert!(info.srtt.is_some() && info.min_rtt.is_some(), "{info:?}");
+        assert_eq!(TcpInfo::read(&[]), TcpInfo::default());
+    }
+}

@@ -1,0 +1,192 @@
+//! A link of a testbed: a process that carries packets between a TUN device in one namespace and
+//! one in another, and is told over a socket when a run begins.
+
+use super::state::Folder;
+use super::{NetworkError, PlacedLink};
+use crate::emulator::{Emulator, Exit};
+use crate::netns::Namespace;
+use crate::signals::Signals;
+use crate::tun::{Offload, Tun};
+use bentpipe_core::link::{Count, Counters, LinkConfig, Occupancy};
+use bentpipe_core::time::Duration;
+use bentpipe_scenario::{FaultKind, LinkIndex, Scenario};
+use serde::{Deserialize, Serialize};
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+
+/// Whoever asks a link waits so long for its answer, and the link for a question that has begun.
+const PATIENCE: Duration = Duration::from_secs(5);
+const QUESTION: Duration = Duration::from_millis(200);
+
+/// Packets and their bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Amount {
+    /// Packets.
+    pub packets: u64,
+    /// Bytes, with all headers.
+    pub bytes: u64,
+}
+
+impl From<Count> for Amount {
+    fn from(count: Count) -> Amount {
+        Amount { packets: count.packets, bytes: count.bytes }
+    }
+}
+
+impl From<Amount> for Count {
+    fn from(amount: Amount) -> Count {
+        Count { packets: amount.packets, bytes: amount.bytes }
+    }
+}
+
+/// What a direction of a link has done since the end of the warm-up.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct DirectionReport {
+    /// Came to the queue.
+    pub offered: Amount,
+    /// The queue did not take or keep.
+    pub dropped: Amount,
+    /// Were lost.
+    pub lost: Amount,
+    /// Were marked.
+    pub marked: Amount,
+    /// Arrived.
+    pub delivered: Amount,
+    /// The queue's mean length: packets and bytes.
+    pub mean_queue: (f64, f64),
+    /// Its greatest since the run began.
+    pub longest_queue: Amount,
+}
+
+impl DirectionReport {
+    fn since(now: &(Counters, Occupancy), then: &(Counters, Occupancy)) -> DirectionReport {
+        let counters = now.0 - then.0;
+        DirectionReport {
+            offered: counters.offered.into(),
+            dropped: counters.dropped.into(),
+            lost: counters.lost.into(),
+            marked: counters.marked.into(),
+            delivered: counters.delivered.into(),
+            mean_queue: now.1.mean_since(&then.1),
+            longest_queue: now.1.longest().into(),
+        }
+    }
+
+    /// As the link's own counters.
+    pub fn counters(&self) -> Counters {
+        Counters {
+            offered: self.offered.into(),
+            dropped: self.dropped.into(),
+            lost: self.lost.into(),
+            marked: self.marked.into(),
+            delivered: self.delivered.into(),
+        }
+    }
+}
+
+/// What a link is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Order {
+    /// This run of this point begins now.
+    Begin { point: usize, run: u64 },
+    /// Its warm-up ends now.
+    Mark,
+    /// What has been done since?
+    Report,
+}
+
+/// Tells the link of this number `order`, and returns its answer.
+pub(crate) fn tell(folder: &Folder, link: usize, order: Order) -> io::Result<String> {
+    let mut stream = UnixStream::connect(folder.socket(link))?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    writeln!(stream, "{}", serde_json::json!(order))?;
+    let mut answer = String::new();
+    BufReader::new(stream).read_line(&mut answer)?;
+    if answer.ends_with('\n') { Ok(answer) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+}
+
+/// Carries the packets of the link of this number until a signal comes. The calling thread must be in
+/// the namespace of the link's first end. `scenario` gives the points of the experiment; `ready` is
+/// called when both devices are there.
+///
+/// # Errors
+/// [`NetworkError`].
+pub fn carry(
+    folder: &Folder,
+    (number, link): (usize, &PlacedLink),
+    far: &Namespace,
+    scenario: &dyn Fn(usize) -> Option<Scenario>,
+    ready: &dyn Fn() -> io::Result<()>,
+) -> Result<(), NetworkError> {
+    let signals = Signals::catch().map_err(NetworkError::Io)?;
+    let [near_device, far_device] = link.ends.each_ref().map(|(_, device)| device.as_str());
+    let near = Tun::open(near_device, Offload::None)?;
+    let far = far.run(|| Tun::open(far_device, Offload::None))??;
+    let configs = |point: usize, run: u64| Some(configs(&scenario(point)?, number, run));
+    let Some([forward, back]) = configs(0, 0) else { return Ok(()) };
+    let mut emulator = Emulator::new([near, far], Exit::Other, [&forward, &back]);
+    let path = folder.socket(number);
+    let _ = std::fs::remove_file(&path);
+    let listener = UnixListener::bind(&path).map_err(NetworkError::Io)?;
+    listener.set_nonblocking(true).map_err(NetworkError::Io)?;
+    ready().map_err(NetworkError::Io)?;
+    let mut mark = emulator.counts();
+    loop {
+        if emulator.run(&signals, Some(&listener)).map_err(NetworkError::Link)?.is_some() {
+            return Ok(());
+        }
+        // Who hangs up, or says nothing that we know, gets no answer.
+        let Ok((stream, _)) = listener.accept() else { continue };
+        let _ = answer(stream, &mut emulator, &mut mark, &configs);
+    }
+}
+
+fn answer(
+    mut stream: UnixStream,
+    emulator: &mut Emulator,
+    mark: &mut [(Counters, Occupancy); 2],
+    configs: &dyn Fn(usize, u64) -> Option<[LinkConfig; 2]>,
+) -> io::Result<()> {
+    stream.set_nonblocking(false)?;
+    stream.set_read_timeout(Some(QUESTION))?;
+    stream.set_write_timeout(Some(QUESTION))?;
+    let mut line = String::new();
+    BufReader::new(&stream).read_line(&mut line)?;
+    let text = match serde_json::from_str(&line)? {
+        Order::Begin { point, run } => {
+            let unknown = || io::Error::from(io::ErrorKind::InvalidInput);
+            let [forward, back] = configs(point, run).ok_or_else(unknown)?;
+            emulator.restart([&forward, &back]);
+            *mark = emulator.counts();
+            "begun".to_owned()
+        }
+        Order::Mark => {
+            *mark = emulator.counts();
+            "marked".to_owned()
+        }
+        Order::Report => {
+            let now = emulator.counts();
+            let reports = [0, 1].map(|way| DirectionReport::since(&now[way], &mark[way]));
+            serde_json::json!(reports).to_string()
+        }
+    };
+    writeln!(stream, "{text}")
+}
+
+/// Both directions of a link in a run, as the simulator has them.
+fn configs(scenario: &Scenario, number: usize, run: u64) -> [LinkConfig; 2] {
+    let seeds = scenario.seeds(run);
+    let duration = scenario.run.duration;
+    let link = &scenario.links[number];
+    let down: Vec<(Duration, Duration)> = scenario
+        .faults
+        .iter()
+        .filter(|fault| matches!(fault.kind, FaultKind::LinkDown(LinkIndex(of)) if of == number))
+        .map(|fault| (fault.at, fault.lasting.unwrap_or(duration.saturating_sub(fault.at))))
+        .collect();
+    [("forward", &link.forward), ("back", &link.back)].map(|(way, direction)| {
+        let name = format!("link.{}/{way}", link.name);
+        direction.config(seeds, &name, duration, down.clone())
+    })
+}
