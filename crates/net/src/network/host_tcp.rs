@@ -209,7 +209,8 @@ fn sysctls(config: &ConnectionConfig) -> Vec<(&'static str, String)> {
     ];
     if let Some(max) = config.receive_buffer_max {
         // Half of a buffer is for its segments' descriptions.
-        let buffers = format!("4096 {} {}", 2 * config.receive_buffer, 2 * max);
+        let [begin, max] = [config.receive_buffer, max].map(|size| 2 * size.count());
+        let buffers = format!("4096 {begin} {max}");
         set.push(("net.ipv4.tcp_rmem", buffers));
     }
     let rto_max = config.sender.rto.max;
