@@ -2,6 +2,11 @@
 //!
 //! KB and MB are decimal (1000), KiB and MiB binary (1024), as in IEC 80000-13.
 
+mod arithmetic;
+mod offset;
+
+pub use offset::Offset;
+
 use crate::time::Duration;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -142,8 +147,9 @@ impl fmt::Debug for Rate {
     }
 }
 
-/// A count of bytes.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+/// A count of bytes: a size, a window, a distance in a stream.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Bytes(u64);
 
 impl Bytes {

@@ -16,7 +16,7 @@ use bentpipe_core::tcp::recovery::RecoveryAlgorithm;
 use bentpipe_core::tcp::rtt::RtoConfig;
 use bentpipe_core::tcp::sender::{InitialWindow, Reduction, SenderConfig};
 use bentpipe_core::time::{Duration, Instant};
-use bentpipe_core::units::Rate;
+use bentpipe_core::units::{Bytes, Rate};
 use kept::kept;
 use pair::{Close, End, Faults, Pace, Setup, run};
 use proptest::prelude::*;
@@ -118,9 +118,9 @@ fn connections() -> impl Strategy<Value = ConnectionConfig> {
             sender.rto.tick = tick;
             ConnectionConfig {
                 mss,
-                send_buffer,
-                receive_buffer,
-                receive_buffer_max,
+                send_buffer: Bytes::new(send_buffer),
+                receive_buffer: Bytes::new(receive_buffer),
+                receive_buffer_max: receive_buffer_max.map(Bytes::new),
                 window_scale,
                 sack,
                 timestamps,
@@ -190,8 +190,8 @@ fn setups(worst: f64) -> impl Strategy<Value = Setup> {
 /// Leaves enough to be sent for many round trips, but not for days of them.
 fn limit_bytes(sender: &mut End, receiver: &End) {
     let step = receiver.config.receive_buffer.min(sender.config.send_buffer);
-    let step = step.min(receiver.read.chunk).min(sender.write.chunk);
-    sender.bytes = sender.bytes.min(step.saturating_mul(200));
+    let step = step.min(Bytes::new(receiver.read.chunk)).min(Bytes::new(sender.write.chunk));
+    sender.bytes = sender.bytes.min(step.saturating_mul(200).count());
 }
 
 proptest! {

@@ -12,6 +12,7 @@ use bentpipe_core::tcp::tcb::{
     Admission, HandshakeNumbers, Outgoing, Tcb, TimestampClock, TimestampState,
 };
 use bentpipe_core::time::{Duration, Instant};
+use bentpipe_core::units::{Bytes, Offset};
 use bentpipe_core::wire::{SeqNum, TcpHeader};
 use kept::kept;
 use proptest::prelude::*;
@@ -58,7 +59,7 @@ impl Setup {
         let (snd_isn, rcv_isn) = (ISN[side], ISN[1 - side]);
         let handshake = HandshakeNumbers { snd_isn, rcv_isn, snd_shift: 2, timestamps };
         let receiver = ReceiverConfig {
-            rmss: 1000,
+            rmss: Bytes::new(1000),
             ack_policy: AckPolicy::Delayed(Duration::from_millis(40)),
             window_shift: 2,
             sack: self.sack,
@@ -66,8 +67,12 @@ impl Setup {
             delay_at_full_window: side == 1,
         };
         let rtt = Some(Duration::from_millis(80));
-        let sender = Sender::new(self.sender, 1, WINDOW, rtt);
-        let mut tcb = Tcb::new(handshake, sender, Receiver::new(receiver, 1, 1 + WINDOW));
+        let sender = Sender::new(self.sender, Offset::FIRST, Bytes::new(WINDOW), rtt);
+        let mut tcb = Tcb::new(
+            handshake,
+            sender,
+            Receiver::new(receiver, Offset::FIRST, Offset::new(1 + WINDOW)),
+        );
         if self.ecn {
             tcb.enable_ecn();
         }
@@ -123,7 +128,7 @@ impl Run {
             match self.event_queue.pop_first().expect("just seen").1 {
                 Happening::Write(side, bytes) => {
                     self.written[side] += bytes;
-                    self.tcbs[side].sender.extend(self.written[side]);
+                    self.tcbs[side].sender.extend(Offset::new(self.written[side]));
                 }
                 Happening::Arrival(side, tcp, len) => {
                     let tcb = &mut self.tcbs[side];
@@ -131,7 +136,7 @@ impl Run {
                         tcb.mark_congestion_experienced();
                     }
                     tcb.on_segment(self.now, &tcp, len, Admission::Accept);
-                    tcb.receiver.set_limit(tcb.receiver.rcv_nxt() + WINDOW);
+                    tcb.receiver.set_limit(tcb.receiver.rcv_nxt() + Bytes::new(WINDOW));
                 }
             }
         }
@@ -149,7 +154,7 @@ impl Run {
         if !self.rng.random_bool(setup.loss) {
             let late = if self.rng.random_bool(setup.loss) { 15 } else { 0 };
             let at = self.now + Duration::from_millis(40 + late);
-            let len = (out.data.end - out.data.start) as usize;
+            let len = (out.data.end - out.data.start).as_len();
             self.event_queue
                 .insert((at, number), Happening::Arrival(1 - side, out.tcp.clone(), len));
         }
@@ -168,7 +173,7 @@ prop_compose! {
     ) -> Setup {
         let reduction = if prr { Reduction::Prr } else { Reduction::Plain };
         let sender = SenderConfig {
-            smss: 1000, max_burst: 1000, algorithm, control, slow_start, reduction, undo,
+            smss: Bytes::new(1000), max_burst: Bytes::new(1000), algorithm, control, slow_start, reduction, undo,
             ..SenderConfig::default()
         };
         Setup { seed, loss, sender, sack, timestamps, ecn }

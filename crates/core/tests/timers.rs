@@ -6,6 +6,7 @@ use bentpipe_core::tcp::recovery::RecoveryAlgorithm;
 use bentpipe_core::tcp::rtt::RtoConfig;
 use bentpipe_core::tcp::sender::{Ack, InitialWindow, Sender, SenderConfig};
 use bentpipe_core::time::{Duration, Instant};
+use bentpipe_core::units::{Bytes, Offset};
 
 const SMSS: u64 = 1000;
 const ROUND_TRIP: u64 = 560;
@@ -18,7 +19,14 @@ fn acknowledge(sender: &mut Sender, now: Instant, segments: u64) {
     let ack = 1 + segments * SMSS;
     sender.on_ack(
         now,
-        &Ack { segment: 1, ack, window: 1 << 20, sack: &[], echoed: None, occupies: false },
+        &Ack {
+            segment: Offset::FIRST,
+            ack: Offset::new(ack),
+            window: Bytes::new(1 << 20),
+            sack: &[],
+            echoed: None,
+            occupies: false,
+        },
     );
 }
 
@@ -30,28 +38,28 @@ fn timeouts_in_fast_recovery(tick: u64) -> (u64, u64, Duration) {
     let rto = RtoConfig { tick, granularity: tick, min: tick, ..RtoConfig::default() };
     let mut sender = Sender::new(
         SenderConfig {
-            smss: SMSS,
-            max_burst: SMSS,
+            smss: Bytes::new(SMSS),
+            max_burst: Bytes::new(SMSS),
             algorithm: RecoveryAlgorithm::NewReno,
             initial_window: InitialWindow::Segments(8),
             restart_after_idle: false,
             rto,
             ..SenderConfig::default()
         },
-        1,
-        1 << 20,
+        Offset::FIRST,
+        Bytes::new(1 << 20),
         Some(Duration::from_millis(ROUND_TRIP)),
     );
     let mut now = 100;
     let mut sent = 0;
     for _ in 0..40 {
         sent += 1;
-        sender.extend(1 + sent * SMSS);
+        sender.extend(Offset::new(1 + sent * SMSS));
         assert!(sender.poll_transmit(at(now)).is_ok());
         now += ROUND_TRIP;
         acknowledge(&mut sender, at(now), sent);
     }
-    sender.extend(1 + (sent + 8) * SMSS);
+    sender.extend(Offset::new(1 + (sent + 8) * SMSS));
     while sender.poll_transmit(at(now)).is_ok() {}
     let patience = sender.poll_timer().expect("the timer runs").saturating_since(at(now));
     let pass = |sender: &mut Sender, until: u64| {
@@ -90,8 +98,8 @@ fn a_coarse_clock_expires_on_its_ticks_and_doubles_them() {
     let tick = Duration::from_millis(500);
     let rto = RtoConfig { tick, min: Duration::from_secs(1), ..RtoConfig::default() };
     let config = SenderConfig { rto, max_retries: 100, ..SenderConfig::default() };
-    let mut sender = Sender::new(config, 1, 1 << 20, None);
-    sender.extend(100);
+    let mut sender = Sender::new(config, Offset::FIRST, Bytes::new(1 << 20), None);
+    sender.extend(Offset::new(100));
     let mut now = at(730);
     let mut expired = Vec::new();
     for _ in 0..5 {

@@ -3,7 +3,7 @@
 
 use bentpipe_core::tcp::buffer::{Chunks, Payload};
 use bentpipe_core::time::{Duration, Instant};
-use bentpipe_core::units::Rate;
+use bentpipe_core::units::{Bytes, Offset, Rate};
 use bentpipe_core::wire::{Flags, IpHeader, SackBlock, SeqNum, TcpHeader, TcpOptions, Timestamps};
 use bentpipe_gateway::{Config, Disposition, Gateway, Side};
 use std::net::{IpAddr, Ipv4Addr};
@@ -66,9 +66,10 @@ impl Network {
 
     fn transmit(&mut self) {
         while let Some(sent) = self.gateway.poll_transmit(self.now) {
-            let start = sent.tcp.seq.offset_near(CLIENT_ISN, self.uploaded);
+            let start = sent.tcp.seq.offset_near(CLIENT_ISN, Offset::new(self.uploaded));
             if let Some(start) = start.filter(|_| sent.to == Side::Satellite) {
-                self.uploaded = self.uploaded.max(start + sent.payload_len() as u64);
+                self.uploaded =
+                    self.uploaded.max((start + Bytes::of_len(sent.payload_len())).get());
             }
         }
     }

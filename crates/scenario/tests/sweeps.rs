@@ -2,6 +2,7 @@
 
 use bentpipe_core::link::{QueueKind, QueueLimit};
 use bentpipe_core::tcp::recovery::RecoveryAlgorithm;
+use bentpipe_core::units::Bytes;
 use bentpipe_scenario::{Experiment, Point, Scenario};
 
 const BASE: &str = r#"
@@ -56,7 +57,7 @@ fn the_last_axis_changes_fastest() {
     assert_eq!(last.values[1], ("flow.f.tcp.recovery".to_owned(), "reno".to_owned()));
     assert_eq!(last.scenario.flows[0].tcp_from.sender.algorithm, RecoveryAlgorithm::Reno);
     // What the flow does not say is the host's.
-    assert_eq!(last.scenario.flows[0].tcp_from.receive_buffer, 64 << 10);
+    assert_eq!(last.scenario.flows[0].tcp_from.receive_buffer, Bytes::new(64 << 10));
 }
 
 #[test]

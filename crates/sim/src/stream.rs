@@ -7,6 +7,7 @@ use crate::world::NodeId;
 use bentpipe_core::tcp::buffer::{Pattern, Payload};
 use bentpipe_core::tcp::connection::{Connection, ConnectionConfig, Event, State};
 use bentpipe_core::time::Instant;
+use bentpipe_core::units::{Bytes, Offset};
 
 /// What a workload is told about one end of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,7 +105,7 @@ impl Stream {
     /// How many bytes wait to be sent for the first time.
     pub fn unsent(&self, connection: &Connection<Pattern>) -> u64 {
         // The SYN has the first number.
-        let sent = connection.tcb().map_or(0, |tcb| tcb.sender.snd_nxt().saturating_sub(1));
+        let sent = connection.tcb().map_or(0, |tcb| tcb.sender.snd_nxt().get().saturating_sub(1));
         (self.written + self.pending).saturating_sub(sent)
     }
 
@@ -149,8 +150,8 @@ impl Application for Stream {
             tell(Notice::Begun);
         }
         let readable = connection.readable();
-        if readable > 0 {
-            self.read += connection.read(readable, |_| {});
+        if readable > Bytes::ZERO {
+            self.read += connection.read(readable, |_| {}).count();
             self.last_read = Some(now);
         }
         if self.expected.is_some_and(|expected| self.read >= expected) {
@@ -178,7 +179,7 @@ impl Application for Stream {
             self.pending -= taken;
             self.written += taken;
         } else if self.watched
-            && connection.tcb().is_some_and(|tcb| tcb.sender.snd_una() > self.written)
+            && connection.tcb().is_some_and(|tcb| tcb.sender.snd_una() > Offset::new(self.written))
         {
             self.watched = false;
             tell(Notice::Delivered);

@@ -4,7 +4,7 @@ use bentpipe_core::link::{LinkConfig, QueueLimit};
 use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_core::tcp::sender::SenderConfig;
 use bentpipe_core::time::{Duration, Instant};
-use bentpipe_core::units::{Probability, Rate};
+use bentpipe_core::units::{Bytes, Probability, Rate};
 use bentpipe_core::wire::SeqNum;
 use bentpipe_sim::{Close, Faults, Host, Line, Node, Script, World};
 use std::net::IpAddr;
@@ -24,8 +24,8 @@ fn share(control: &str, loss: f64) -> f64 {
     };
     let config = ConnectionConfig {
         sender,
-        send_buffer: 1_500_000,
-        receive_buffer: 16 << 20,
+        send_buffer: Bytes::new(1_500_000),
+        receive_buffer: Bytes::new(16 << 20),
         window_scale: Some(10),
         ..ConnectionConfig::default()
     };

@@ -26,7 +26,7 @@ use bentpipe_core::tcp::recovery::RecoveryAlgorithm;
 use bentpipe_core::tcp::sender::{Reduction, Sender, SenderConfig};
 use bentpipe_core::tcp::tcb::{Admission, HandshakeNumbers, Outgoing, Tcb};
 use bentpipe_core::time::{Duration, Instant};
-use bentpipe_core::units::Rate;
+use bentpipe_core::units::{Bytes, Offset, Rate};
 use bentpipe_core::wire::SeqNum;
 use std::fmt::{self, Write};
 use std::path::Path;
@@ -60,7 +60,7 @@ fn end(sender: SenderConfig) -> Tcb {
     // Never a limit; nobody reads here, so all must fit.
     let window = 2 * BYTES;
     let receiver = ReceiverConfig {
-        rmss: PACKET,
+        rmss: Bytes::new(PACKET),
         ack_policy: AckPolicy::PerSegment,
         window_shift: 14,
         sack: sender.algorithm.needs_sack(),
@@ -71,8 +71,8 @@ fn end(sender: SenderConfig) -> Tcb {
     let handshake = HandshakeNumbers { snd_isn, rcv_isn, snd_shift: 14, timestamps: None };
     Tcb::new(
         handshake,
-        Sender::new(sender, 1, window, None),
-        Receiver::new(receiver, 1, 1 + window),
+        Sender::new(sender, Offset::FIRST, Bytes::new(window), None),
+        Receiver::new(receiver, Offset::FIRST, Offset::new(1 + window)),
     )
 }
 
@@ -91,7 +91,7 @@ struct Outcome {
 
 fn transfer(sender: SenderConfig, buffers: u64) -> Outcome {
     let mut ends = [end(sender), end(sender)];
-    ends[0].sender.extend(1 + BYTES.next_multiple_of(PACKET));
+    ends[0].sender.extend(Offset::new(1 + BYTES.next_multiple_of(PACKET)));
     let mut ways = [
         [link(100_000_000, 0, 100_000), link(1_500_000, 250, buffers)],
         [link(1_500_000, 250, 100_000), link(100_000_000, 0, 100_000)],
@@ -102,7 +102,10 @@ fn transfer(sender: SenderConfig, buffers: u64) -> Outcome {
         for side in 0..2 {
             while let Some(out) = ends[side].poll_transmit(now) {
                 let len = out.data.end - out.data.start;
-                ways[side][0].push(now, Wire { bytes: if len > 0 { len } else { 40 }, out });
+                ways[side][0].push(
+                    now,
+                    Wire { bytes: if len > Bytes::ZERO { len.count() } else { 40 }, out },
+                );
             }
         }
         let (sender, drops) = (&ends[0].sender, ways[0][1].counters().dropped.packets);
@@ -112,7 +115,7 @@ fn transfer(sender: SenderConfig, buffers: u64) -> Outcome {
         if first_edge.is_some_and(|edge| sender.snd_una() >= edge) {
             first_drops.get_or_insert(drops);
         }
-        if ends[1].receiver.ack_offset() > BYTES {
+        if ends[1].receiver.ack_offset() > Offset::new(BYTES) {
             return Outcome {
                 seconds: now.as_nanos() as f64 / 1e9,
                 drops,
@@ -135,7 +138,7 @@ fn transfer(sender: SenderConfig, buffers: u64) -> Outcome {
                 ways[side][1].push(now, wire);
             }
             while let Some(wire) = ways[side][1].pop(now) {
-                let len = (wire.out.data.end - wire.out.data.start) as usize;
+                let len = (wire.out.data.end - wire.out.data.start).as_len();
                 ends[1 - side].on_segment(now, &wire.out.tcp, len, Admission::Accept);
             }
         }
@@ -152,7 +155,12 @@ impl fmt::Display for Outcome {
 /// As ns was before 1998.
 fn ns(algorithm: RecoveryAlgorithm) -> SenderConfig {
     let config: ConnectionConfig = "ns-1997".parse().expect("a preset");
-    SenderConfig { smss: PACKET, max_burst: PACKET, algorithm, ..config.sender }
+    SenderConfig {
+        smss: Bytes::new(PACKET),
+        max_burst: Bytes::new(PACKET),
+        algorithm,
+        ..config.sender
+    }
 }
 
 type Theirs = (f64, u64, u64);

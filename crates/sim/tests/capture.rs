@@ -3,6 +3,7 @@
 use crate::support::parsed;
 use bentpipe_core::tcp::buffer::Pattern;
 use bentpipe_core::time::Instant;
+use bentpipe_core::units::Offset;
 use bentpipe_core::wire::{Flags, Packet, SeqNum, Verify};
 use bentpipe_sim::{Captured, Direction, PacketSink, Sinks, run, run_into};
 use std::cell::RefCell;
@@ -115,7 +116,7 @@ fn every_packet_at_a_host_is_captured_and_right_to_the_last_bit_of_its_checksum(
             initial.insert(way, tcp.seq);
         }
         let near = near.entry(way).or_default();
-        *near = tcp.seq.offset_near(initial[&way], *near).unwrap();
+        *near = tcp.seq.offset_near(initial[&way], Offset::new(*near)).unwrap().get();
         for (place, byte) in bytes[headers.len()..].iter_mut().enumerate() {
             *byte = Pattern::byte(*near + place as u64);
         }

@@ -17,7 +17,7 @@ use bentpipe_core::tcp::rtt::RtoConfig;
 use bentpipe_core::tcp::sender::{InitialWindow, Sender, SenderConfig};
 use bentpipe_core::tcp::tcb::{Admission, HandshakeNumbers, Outgoing, Tcb};
 use bentpipe_core::time::{Duration, Instant};
-use bentpipe_core::units::Rate;
+use bentpipe_core::units::{Bytes, Offset, Rate};
 use bentpipe_core::wire::SeqNum;
 
 const VARIANTS: [RecoveryAlgorithm; 4] = [
@@ -74,9 +74,9 @@ fn links(path: Path) -> [Link<Wire>; 3] {
 
 fn end(path: Path, algorithm: RecoveryAlgorithm, initial_window: u32) -> Tcb {
     let config = SenderConfig {
-        smss: path.packet,
-        max_burst: path.packet,
-        overhead: 0,
+        smss: Bytes::new(path.packet),
+        max_burst: Bytes::new(path.packet),
+        overhead: Bytes::ZERO,
         algorithm,
         limited_transmit: !matches!(algorithm, RecoveryAlgorithm::Tahoe | RecoveryAlgorithm::Reno),
         initial_window: InitialWindow::Segments(initial_window),
@@ -92,7 +92,7 @@ fn end(path: Path, algorithm: RecoveryAlgorithm, initial_window: u32) -> Tcb {
     };
     let window = 1000 * path.packet;
     let receiver = ReceiverConfig {
-        rmss: path.packet,
+        rmss: Bytes::new(path.packet),
         ack_policy: AckPolicy::PerSegment,
         window_shift: 10,
         sack: algorithm.needs_sack(),
@@ -103,8 +103,8 @@ fn end(path: Path, algorithm: RecoveryAlgorithm, initial_window: u32) -> Tcb {
     let handshake = HandshakeNumbers { snd_isn, rcv_isn, snd_shift: 10, timestamps: None };
     Tcb::new(
         handshake,
-        Sender::new(config, 1, window, None),
-        Receiver::new(receiver, 1, 1 + window),
+        Sender::new(config, Offset::FIRST, Bytes::new(window), None),
+        Receiver::new(receiver, Offset::FIRST, Offset::new(1 + window)),
     )
 }
 
@@ -116,7 +116,7 @@ fn trace(
     seconds: u64,
 ) -> Vec<(f64, Event)> {
     let mut ends = [end(path, algorithm, initial_window), end(path, algorithm, 1)];
-    ends[0].sender.extend(1 + 10_000 * path.packet);
+    ends[0].sender.extend(Offset::new(1 + 10_000 * path.packet));
     // Link `i` of a direction; the way back passes them in the other order.
     let mut ways = [links(path), links(path)];
     ways[1].reverse();
@@ -125,13 +125,16 @@ fn trace(
         for side in 0..2 {
             while let Some(out) = ends[side].poll_transmit(now) {
                 let len = out.data.end - out.data.start;
-                if len > 0 {
+                if len > Bytes::ZERO {
                     seen.push((
                         now.as_nanos() as f64 / 1e9,
-                        Event::Sent(out.data.end / path.packet),
+                        Event::Sent(out.data.end.get() / path.packet),
                     ));
                 }
-                ways[side][0].push(now, Wire { bytes: if len > 0 { len } else { 40 }, out });
+                ways[side][0].push(
+                    now,
+                    Wire { bytes: if len > Bytes::ZERO { len.count() } else { 40 }, out },
+                );
             }
         }
         let links = ways.iter().flatten().filter_map(Link::next);
@@ -156,7 +159,7 @@ fn trace(
                         let acked = (u64::from(wire.out.tcp.ack.0) - 1) / path.packet;
                         seen.push((now.as_nanos() as f64 / 1e9, Event::Acknowledged(acked)));
                     }
-                    let len = (wire.out.data.end - wire.out.data.start) as usize;
+                    let len = (wire.out.data.end - wire.out.data.start).as_len();
                     ends[1 - side].on_segment(now, &wire.out.tcp, len, Admission::Accept);
                 }
             }

@@ -7,6 +7,7 @@ use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_core::tcp::rtt::RtoConfig;
 use bentpipe_core::tcp::sender::{Reduction, SenderConfig};
 use bentpipe_core::time::{Duration, Instant};
+use bentpipe_core::units::Bytes;
 use bentpipe_core::wire::SeqNum;
 use bentpipe_sim::{Close, Faults, Host, Line, Node, Script, World};
 use std::net::IpAddr;
@@ -41,8 +42,8 @@ fn config(case: Case) -> ConnectionConfig {
         Windows::Tuned => ConnectionConfig { sender, ..preset },
         Windows::Large => ConnectionConfig {
             sender,
-            send_buffer: 16 << 20,
-            receive_buffer: 16 << 20,
+            send_buffer: Bytes::new(16 << 20),
+            receive_buffer: Bytes::new(16 << 20),
             window_scale: Some(10),
             ..ConnectionConfig::default()
         },

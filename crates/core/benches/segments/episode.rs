@@ -9,6 +9,7 @@ use bentpipe_core::tcp::receiver::{AckPolicy, Receiver, ReceiverConfig};
 use bentpipe_core::tcp::recovery::RecoveryAlgorithm;
 use bentpipe_core::tcp::sender::{Ack, InitialWindow, Sender, SenderConfig};
 use bentpipe_core::time::{Duration, Instant};
+use bentpipe_core::units::{Bytes, Offset};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use std::collections::VecDeque;
@@ -22,7 +23,7 @@ const LOSS: f64 = 0.01;
 #[derive(Debug)]
 enum Happening {
     /// An acknowledgment comes: its number and SACK blocks.
-    Ack(u64, Vec<Range<u64>>),
+    Ack(u64, Vec<Range<Offset>>),
     /// A timer expires.
     Timer,
 }
@@ -33,7 +34,7 @@ pub(crate) struct Episode {
     algorithm: RecoveryAlgorithm,
     flight: u64,
     sender: Vec<(Instant, Happening)>,
-    receiver: Vec<(Instant, Range<u64>)>,
+    receiver: Vec<(Instant, Range<Offset>)>,
     /// Segments sent, those retransmitted included.
     pub(crate) sent: u64,
 }
@@ -47,8 +48,8 @@ impl Episode {
         let mut rng = Pcg64Mcg::seed_from_u64(seed);
         let spacing = ROUND_TRIP / u32::try_from(flight).expect("a flight is no larger");
         let (mut now, mut line_free) = (Instant::ZERO, Instant::ZERO);
-        let mut data: VecDeque<(Instant, Range<u64>)> = VecDeque::new();
-        let mut acks: VecDeque<(Instant, u64, Vec<Range<u64>>)> = VecDeque::new();
+        let mut data: VecDeque<(Instant, Range<Offset>)> = VecDeque::new();
+        let mut acks: VecDeque<(Instant, u64, Vec<Range<Offset>>)> = VecDeque::new();
         loop {
             while let Ok(sent) = sender.poll_transmit(now) {
                 line_free = line_free.max(now) + spacing;
@@ -68,7 +69,7 @@ impl Episode {
                 let (_, range) = data.pop_front().expect("just seen");
                 let blocks = receive(&mut receiver, now, range.clone());
                 episode.receiver.push((now, range));
-                acks.push_back((now + ROUND_TRIP / 2, receiver.ack_offset(), blocks));
+                acks.push_back((now + ROUND_TRIP / 2, receiver.ack_offset().get(), blocks));
             } else if ack == now {
                 let (_, number, blocks) = acks.pop_front().expect("just seen");
                 acknowledge(&mut sender, now, number, &blocks);
@@ -86,28 +87,28 @@ impl Episode {
     /// A sender before the episode.
     pub(crate) fn fresh_sender(&self) -> Sender {
         let config = SenderConfig {
-            smss: SMSS,
-            max_burst: SMSS,
+            smss: Bytes::new(SMSS),
+            max_burst: Bytes::new(SMSS),
             algorithm: self.algorithm,
-            initial_window: InitialWindow::Bytes(self.flight * SMSS),
+            initial_window: InitialWindow::Bytes(Bytes::new(self.flight * SMSS)),
             ..SenderConfig::default()
         };
-        let mut sender = Sender::new(config, 1, 1 << 40, Some(ROUND_TRIP));
-        sender.extend(1 + 2 * self.flight * SMSS);
+        let mut sender = Sender::new(config, Offset::FIRST, Bytes::new(1 << 40), Some(ROUND_TRIP));
+        sender.extend(Offset::new(1 + 2 * self.flight * SMSS));
         sender
     }
 
     /// A receiver before the episode.
     pub(crate) fn fresh_receiver(&self) -> Receiver {
         let config = ReceiverConfig {
-            rmss: SMSS,
+            rmss: Bytes::new(SMSS),
             ack_policy: AckPolicy::PerSegment,
             window_shift: 14,
             sack: true,
             hold_fin: false,
             delay_at_full_window: false,
         };
-        Receiver::new(config, 1, 1 + 2 * self.flight * SMSS)
+        Receiver::new(config, Offset::FIRST, Offset::new(1 + 2 * self.flight * SMSS))
     }
 
     /// The sender's part again.
@@ -134,18 +135,25 @@ impl Episode {
         for (now, range) in &self.receiver {
             std::hint::black_box(receive_again(receiver, *now, range.clone()));
         }
-        assert_eq!(receiver.rcv_nxt(), 1 + 2 * self.flight * SMSS, "all has arrived");
+        assert_eq!(receiver.rcv_nxt(), Offset::new(1 + 2 * self.flight * SMSS), "all has arrived");
     }
 }
 
-fn acknowledge(sender: &mut Sender, now: Instant, ack: u64, sack: &[Range<u64>]) {
+fn acknowledge(sender: &mut Sender, now: Instant, ack: u64, sack: &[Range<Offset>]) {
     sender.on_ack(
         now,
-        &Ack { segment: 1, ack, window: 1 << 40, sack, echoed: None, occupies: false },
+        &Ack {
+            segment: Offset::FIRST,
+            ack: Offset::new(ack),
+            window: Bytes::new(1 << 40),
+            sack,
+            echoed: None,
+            occupies: false,
+        },
     );
 }
 
-fn receive(receiver: &mut Receiver, now: Instant, range: Range<u64>) -> Vec<Range<u64>> {
+fn receive(receiver: &mut Receiver, now: Instant, range: Range<Offset>) -> Vec<Range<Offset>> {
     receive_again(receiver, now, range).into_iter().collect()
 }
 
@@ -153,10 +161,10 @@ fn receive(receiver: &mut Receiver, now: Instant, range: Range<u64>) -> Vec<Rang
 fn receive_again(
     receiver: &mut Receiver,
     now: Instant,
-    range: Range<u64>,
-) -> impl IntoIterator<Item = Range<u64>> + use<> {
+    range: Range<Offset>,
+) -> impl IntoIterator<Item = Range<Offset>> + use<> {
     receiver.on_data(now, range, false);
-    receiver.set_limit(1 << 40);
+    receiver.set_limit(Offset::new(1 << 40));
     assert!(receiver.ack_due(now), "each segment is acknowledged");
     let blocks = receiver.sack_blocks(3);
     receiver.acknowledge();

@@ -3,6 +3,7 @@
 //! A connection and a gateway hold streams through [`Buffer`], so that the same code moves real
 //! bytes ([`Chunks`]) and, where only lengths matter, none at all ([`Pattern`]).
 
+use crate::units::{Bytes, Offset};
 use std::collections::VecDeque;
 use std::fmt;
 use std::ops::Range;
@@ -65,26 +66,26 @@ impl fmt::Debug for Payload<'_> {
 /// A stream's bytes between what has been released and what has arrived, holes included.
 pub trait Buffer: Default + fmt::Debug {
     /// Stores `payload` at offset `at`. Storing the same offset twice keeps either.
-    fn write(&mut self, at: u64, payload: Payload<'_>);
+    fn write(&mut self, at: Offset, payload: Payload<'_>);
 
     /// Calls `visit` with the stored bytes of `range`, in order, piece by piece. The range must
     /// have been written and not released.
-    fn read(&self, range: Range<u64>, visit: impl FnMut(Payload<'_>));
+    fn read(&self, range: Range<Offset>, visit: impl FnMut(Payload<'_>));
 
     /// Forgets all below `offset`.
-    fn release(&mut self, offset: u64);
+    fn release(&mut self, offset: Offset);
 
     /// Memory held, in bytes.
     fn held(&self) -> usize;
 
     /// Memory is taken for so many offsets at a time, from a multiple of it on.
-    const UNIT: u64;
+    const UNIT: Bytes;
 
     /// Memory held for `offset`, a multiple of [`Buffer::UNIT`], and what follows it, in bytes.
-    fn held_from(&self, offset: u64) -> usize;
+    fn held_from(&self, offset: Offset) -> usize;
 
     /// How much more memory would be held if `range` was written, in bytes.
-    fn growth(&self, range: Range<u64>) -> usize;
+    fn growth(&self, range: Range<Offset>) -> usize;
 }
 
 /// Real bytes in chunks of a fixed size, allocated when first written and freed when released:
@@ -97,7 +98,7 @@ pub struct Chunks {
     slots: VecDeque<Option<Box<[u8; Chunks::SIZE]>>>,
     allocated: usize,
     /// One past the last byte written.
-    end: u64,
+    end: Offset,
 }
 
 impl Chunks {
@@ -105,9 +106,10 @@ impl Chunks {
     pub const SIZE: usize = 4 * 1024;
 
     /// The stored bytes of `range` as slices, in order. Unwritten parts are left out.
-    pub fn slices(&self, range: Range<u64>) -> impl Iterator<Item = &[u8]> + Clone {
+    pub fn slices(&self, range: Range<Offset>) -> impl Iterator<Item = &[u8]> + Clone {
         let size = Self::SIZE as u64;
         let first = self.first;
+        let range = range.start.get()..range.end.get();
         let chunks =
             if range.is_empty() { 0..0 } else { range.start / size..range.end.div_ceil(size) };
         chunks.filter_map(move |index| {
@@ -122,13 +124,13 @@ impl Chunks {
 }
 
 impl Buffer for Chunks {
-    fn write(&mut self, at: u64, payload: Payload<'_>) {
+    fn write(&mut self, at: Offset, payload: Payload<'_>) {
         let Payload::Bytes(mut bytes) = payload else {
             panic!("a pattern was written into a buffer of real bytes");
         };
         let size = Self::SIZE as u64;
-        self.end = self.end.max(at + bytes.len() as u64);
-        let mut at = at;
+        self.end = self.end.max(at + Bytes::of_len(bytes.len()));
+        let mut at = at.get();
         while !bytes.is_empty() {
             let index = at / size;
             if self.slots.is_empty() {
@@ -156,19 +158,19 @@ impl Buffer for Chunks {
         }
     }
 
-    fn read(&self, range: Range<u64>, mut visit: impl FnMut(Payload<'_>)) {
+    fn read(&self, range: Range<Offset>, mut visit: impl FnMut(Payload<'_>)) {
         for slice in self.slices(range) {
             visit(Payload::Bytes(slice));
         }
     }
 
-    fn release(&mut self, offset: u64) {
+    fn release(&mut self, offset: Offset) {
         if offset >= self.end {
             // Nothing is left, though the last chunk is not full.
             self.slots.clear();
             self.allocated = 0;
         }
-        let index = offset / Self::SIZE as u64;
+        let index = offset.get() / Self::SIZE as u64;
         while self.first < index {
             match self.slots.pop_front() {
                 Some(chunk) => self.allocated -= usize::from(chunk.is_some()),
@@ -185,16 +187,16 @@ impl Buffer for Chunks {
         self.allocated * Self::SIZE
     }
 
-    const UNIT: u64 = Self::SIZE as u64;
+    const UNIT: Bytes = Bytes::of_len(Self::SIZE);
 
-    fn held_from(&self, offset: u64) -> usize {
-        let before = (offset / Self::UNIT).saturating_sub(self.first);
+    fn held_from(&self, offset: Offset) -> usize {
+        let before = (offset.get() / Self::SIZE as u64).saturating_sub(self.first);
         let before = usize::try_from(before).unwrap_or(usize::MAX);
         let before = self.slots.iter().take(before).filter(|chunk| chunk.is_some()).count();
         (self.allocated - before) * Self::SIZE
     }
 
-    fn growth(&self, range: Range<u64>) -> usize {
+    fn growth(&self, range: Range<Offset>) -> usize {
         if range.is_empty() {
             return 0;
         }
@@ -202,7 +204,8 @@ impl Buffer for Chunks {
             let slot = usize::try_from(index.checked_sub(self.first)?).ok()?;
             self.slots.get(slot)?.as_ref()
         };
-        let chunks = range.start / Self::UNIT..range.end.div_ceil(Self::UNIT);
+        let size = Self::SIZE as u64;
+        let chunks = range.start.get() / size..range.end.get().div_ceil(size);
         chunks.filter(|index| chunk(*index).is_none()).count() * Self::SIZE
     }
 }
@@ -217,8 +220,8 @@ impl fmt::Debug for Chunks {
 /// checked against the offset at which it is written, so integrity is checked all the same.
 #[derive(Debug, Default)]
 pub struct Pattern {
-    released: u64,
-    end: u64,
+    released: Offset,
+    end: Offset,
 }
 
 impl Pattern {
@@ -229,42 +232,47 @@ impl Pattern {
 }
 
 impl Buffer for Pattern {
-    fn write(&mut self, at: u64, payload: Payload<'_>) {
-        let end = at + payload.len() as u64;
+    fn write(&mut self, at: Offset, payload: Payload<'_>) {
+        let end = at + Bytes::of_len(payload.len());
         match payload {
             Payload::Pattern { start, .. } => {
-                assert_eq!(start, at, "bytes of the pattern arrived at another offset");
+                assert_eq!(start, at.get(), "bytes of the pattern arrived at another offset");
             }
             Payload::Bytes(bytes) => {
-                let right = (at..end).zip(bytes).all(|(offset, &byte)| Self::byte(offset) == byte);
+                let right = (at.get()..end.get())
+                    .zip(bytes)
+                    .all(|(offset, &byte)| Self::byte(offset) == byte);
                 assert!(right, "bytes differ from the pattern");
             }
         }
         self.end = self.end.max(end);
     }
 
-    fn read(&self, range: Range<u64>, mut visit: impl FnMut(Payload<'_>)) {
+    fn read(&self, range: Range<Offset>, mut visit: impl FnMut(Payload<'_>)) {
         if !range.is_empty() {
-            visit(Payload::Pattern { start: range.start, len: (range.end - range.start) as usize });
+            visit(Payload::Pattern {
+                start: range.start.get(),
+                len: (range.end - range.start).as_len(),
+            });
         }
     }
 
-    fn release(&mut self, offset: u64) {
+    fn release(&mut self, offset: Offset) {
         self.released = self.released.max(offset);
     }
 
     fn held(&self) -> usize {
-        self.end.saturating_sub(self.released) as usize
+        self.end.saturating_sub(self.released).as_len()
     }
 
-    const UNIT: u64 = 1;
+    const UNIT: Bytes = Bytes::ONE;
 
-    fn held_from(&self, offset: u64) -> usize {
-        self.end.saturating_sub(self.released.max(offset)) as usize
+    fn held_from(&self, offset: Offset) -> usize {
+        self.end.saturating_sub(self.released.max(offset)).as_len()
     }
 
-    fn growth(&self, range: Range<u64>) -> usize {
-        range.end.saturating_sub(self.released.max(self.end)) as usize
+    fn growth(&self, range: Range<Offset>) -> usize {
+        range.end.saturating_sub(self.released.max(self.end)).as_len()
     }
 }
 
@@ -289,25 +297,26 @@ mod tests {
             let mut buffer = Chunks::default();
             for (at, len) in shuffled {
                 let bytes: Vec<u8> = (at..at + len as u64).map(Pattern::byte).collect();
-                let middle = (start + total) / 2 / Chunks::UNIT * Chunks::UNIT;
-                let (held, beyond) = (buffer.held(), buffer.held_from(middle));
+                let unit = Chunks::UNIT.count();
+                let middle = (start + total) / 2 / unit * unit;
+                let (held, beyond) = (buffer.held(), buffer.held_from(Offset::new(middle)));
                 let range = at..at + len as u64;
-                let growth = buffer.growth(range.clone());
-                let further = buffer.growth(range.start.max(middle)..range.end.max(middle));
-                buffer.write(at, Payload::Bytes(&bytes));
+                let growth = buffer.growth(Offset::span(range.start, range.end));
+                let further = buffer.growth(Offset::span(range.start.max(middle), range.end.max(middle)));
+                buffer.write(Offset::new(at), Payload::Bytes(&bytes));
                 prop_assert_eq!(buffer.held(), held + growth);
-                prop_assert_eq!(buffer.held_from(middle), beyond + further);
+                prop_assert_eq!(buffer.held_from(Offset::new(middle)), beyond + further);
             }
             pieces.clear();
-            buffer.release(start);
+            buffer.release(Offset::new(start));
             let mut expected = start;
-            for slice in buffer.slices(start..total) {
+            for slice in buffer.slices(Offset::span(start, total)) {
                 for byte in slice { prop_assert_eq!(*byte, Pattern::byte(expected)); expected += 1; }
             }
             prop_assert_eq!(expected, total);
-            buffer.release(total - 1);
+            buffer.release(Offset::new(total - 1));
             prop_assert_eq!(buffer.held(), Chunks::SIZE);
-            buffer.release(total);
+            buffer.release(Offset::new(total));
             prop_assert_eq!(buffer.held(), 0, "an empty stream holds no memory");
         }
     }

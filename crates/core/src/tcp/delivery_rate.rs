@@ -7,22 +7,22 @@
 //! Names in comments are the draft's.
 
 use crate::time::{Duration, Instant};
-use crate::units::Rate;
+use crate::units::{Bytes, Offset, Rate};
 use serde::{Deserialize, Serialize};
 
 /// What had happened when a segment last left.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Departure {
     /// P.delivered: bytes delivered by then.
-    pub delivered: u64,
+    pub delivered: Bytes,
     /// P.delivered_time.
     delivered_at: Instant,
     /// P.first_send_time.
     first_sent_at: Instant,
     /// P.lost: bytes marked lost by then.
-    lost: u64,
+    lost: Bytes,
     /// P.tx_in_flight: bytes in flight, this segment included.
-    in_flight: u64,
+    in_flight: Bytes,
     /// P.is_app_limited.
     app_limited: bool,
 }
@@ -31,15 +31,15 @@ pub struct Departure {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RateSample {
     /// RS.delivered: bytes delivered over the interval.
-    pub delivered: u64,
+    pub delivered: Bytes,
     /// RS.interval: the longer one of sending them and of acknowledging them.
     pub interval: Duration,
     /// RS.prior_delivered: bytes delivered when the newest segment among them left.
-    pub prior_delivered: u64,
+    pub prior_delivered: Bytes,
     /// RS.lost: bytes marked lost since then.
-    pub lost: u64,
+    pub lost: Bytes,
     /// RS.tx_in_flight: bytes in flight when it left, itself included.
-    pub in_flight: u64,
+    pub in_flight: Bytes,
     /// RS.is_app_limited: the sender had no more to send.
     pub app_limited: bool,
     /// When it left.
@@ -50,7 +50,7 @@ impl RateSample {
     /// RS.delivery_rate; none over no time.
     pub fn rate(&self) -> Option<Rate> {
         let seconds = self.interval.as_secs_f64();
-        let bits = self.delivered as f64 * 8.0;
+        let bits = self.delivered.as_f64() * 8.0;
         (seconds > 0.0).then(|| Rate::from_bits_per_sec((bits / seconds) as u64))
     }
 }
@@ -59,11 +59,11 @@ impl RateSample {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LossSample {
     /// Bytes of the lost segment, or super-segment.
-    pub bytes: u64,
+    pub bytes: Bytes,
     /// Bytes in flight when it left, itself included (P.tx_in_flight).
-    pub in_flight: u64,
+    pub in_flight: Bytes,
     /// Bytes marked lost since it left, itself included.
-    pub lost: u64,
+    pub lost: Bytes,
     /// The sender had no more to send when it left.
     pub app_limited: bool,
 }
@@ -73,42 +73,42 @@ pub struct LossSample {
 pub(super) struct Newest {
     departure: Departure,
     sent_at: Instant,
-    end: u64,
+    end: Offset,
 }
 
 /// The connection's counters (C of the draft).
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct DeliveryRate {
     /// C.delivered.
-    delivered: u64,
+    delivered: Bytes,
     /// C.lost.
-    lost: u64,
+    lost: Bytes,
     /// C.delivered_time.
     delivered_at: Instant,
     /// C.first_send_time.
     first_sent_at: Instant,
     /// C.app_limited: until so much has been delivered, samples are the application's.
-    app_limited: Option<u64>,
+    app_limited: Option<Bytes>,
 }
 
 impl DeliveryRate {
     /// Bytes delivered so far, cumulatively or selectively.
-    pub fn delivered(&self) -> u64 {
+    pub fn delivered(&self) -> Bytes {
         self.delivered
     }
 
     /// Bytes marked lost so far, each time that they were.
-    pub fn lost(&self) -> u64 {
+    pub fn lost(&self) -> Bytes {
         self.lost
     }
 
     /// Nothing waits to be sent, and `in_flight` bytes are on their way (4.1.2.4).
-    pub fn set_app_limited(&mut self, in_flight: u64) {
-        self.app_limited = Some((self.delivered + in_flight).max(1));
+    pub fn set_app_limited(&mut self, in_flight: Bytes) {
+        self.app_limited = Some((self.delivered + in_flight).max(Bytes::ONE));
     }
 
     /// A segment leaves, and with it `in_flight` bytes are on their way; `alone` if nothing was before.
-    pub(super) fn departure(&mut self, now: Instant, in_flight: u64, alone: bool) -> Departure {
+    pub(super) fn departure(&mut self, now: Instant, in_flight: Bytes, alone: bool) -> Departure {
         if alone {
             self.first_sent_at = now;
             self.delivered_at = now;
@@ -129,7 +129,7 @@ impl DeliveryRate {
     }
 
     /// `bytes` of a segment that left at `departure` are marked lost.
-    pub(super) fn note_lost(&mut self, departure: Departure, bytes: u64) -> LossSample {
+    pub(super) fn note_lost(&mut self, departure: Departure, bytes: Bytes) -> LossSample {
         self.lost += bytes;
         LossSample {
             bytes,
@@ -144,8 +144,8 @@ impl DeliveryRate {
     pub(super) fn note_delivered(
         &mut self,
         (sent_at, departure): (Instant, Departure),
-        bytes: u64,
-        end: u64,
+        bytes: Bytes,
+        end: Offset,
         newest: &mut Option<Newest>,
     ) {
         self.delivered += bytes;
@@ -178,7 +178,7 @@ impl DeliveryRate {
 mod tests {
     use crate::tcp::ledger::{Delivered, Ledger};
     use crate::time::{Duration, Instant};
-    use crate::units::Rate;
+    use crate::units::{Bytes, Offset, Rate};
 
     fn at(millis: u64) -> Instant {
         Instant::from_millis(millis)
@@ -188,7 +188,7 @@ mod tests {
     fn send(ledger: &mut Ledger, from: u64, n: u64, apart: u64) {
         for i in 0..n {
             let nxt = ledger.snd_nxt();
-            ledger.sent(at(from + i * apart), nxt..nxt + 1000);
+            ledger.sent(at(from + i * apart), nxt..nxt + Bytes::new(1000));
         }
     }
 
@@ -199,11 +199,11 @@ mod tests {
     #[test]
     fn a_steady_flow_measures_what_arrives() {
         // A segment each 10 ms, acknowledged 100 ms later: 100 kB/s.
-        let mut ledger = Ledger::new(0);
+        let mut ledger = Ledger::new(Offset::SYN);
         let mut last = None;
         for i in 0..40u64 {
             if i >= 10 {
-                last = Some(ledger.acknowledge(at(i * 10), (i - 9) * 1000, []));
+                last = Some(ledger.acknowledge(at(i * 10), Offset::new((i - 9) * 1000), []));
             }
             send(&mut ledger, i * 10, 1, 0);
         }
@@ -213,56 +213,66 @@ mod tests {
     #[test]
     fn acknowledgments_that_come_at_once_do_not_raise_it() {
         // Ten segments over 90 ms; the path holds all acknowledgments until 200 ms.
-        let mut ledger = Ledger::new(0);
+        let mut ledger = Ledger::new(Offset::SYN);
         send(&mut ledger, 0, 10, 10);
         let mut last = None;
         for i in 1..=10 {
-            last = Some(ledger.acknowledge(at(200), i * 1000, []));
+            last = Some(ledger.acknowledge(at(200), Offset::new(i * 1000), []));
         }
         let sample = last.unwrap().sample.unwrap();
-        assert_eq!((sample.delivered, sample.interval), (10_000, Duration::from_millis(200)));
+        assert_eq!(
+            (sample.delivered, sample.interval),
+            (Bytes::new(10_000), Duration::from_millis(200))
+        );
         // What left in a burst is no faster than it is acknowledged, ...
         send(&mut ledger, 300, 10, 0);
-        let burst = ledger.acknowledge(at(400), 20_000, []);
+        let burst = ledger.acknowledge(at(400), Offset::new(20_000), []);
         assert_eq!(rate(&burst), Some(800_000));
         // ... and what left slowly no faster than it left.
         send(&mut ledger, 500, 11, 100);
-        let slow = ledger.acknowledge(at(1600), 31_000, []);
+        let slow = ledger.acknowledge(at(1600), Offset::new(31_000), []);
         let sample = slow.sample.unwrap();
         assert_eq!(sample.interval, Duration::from_millis(1100));
     }
 
     #[test]
     fn selective_reports_and_losses_count() {
-        let mut ledger = Ledger::new(0);
+        let mut ledger = Ledger::new(Offset::SYN);
         send(&mut ledger, 0, 10, 1);
-        let first = ledger.acknowledge(at(100), 1000, Some(5000..8000));
-        assert_eq!(first.sample.unwrap().delivered, 4000);
-        assert_eq!(first.sample.unwrap().prior_delivered, 0);
-        ledger.mark_lost(1000..5000);
-        let second = ledger.acknowledge(at(110), 1000, Some(5000..10_000));
+        let first = ledger.acknowledge(at(100), Offset::new(1000), Some(Offset::span(5000, 8000)));
+        assert_eq!(first.sample.unwrap().delivered, Bytes::new(4000));
+        assert_eq!(first.sample.unwrap().prior_delivered, Bytes::ZERO);
+        ledger.mark_lost(Offset::span(1000, 5000));
+        let second =
+            ledger.acknowledge(at(110), Offset::new(1000), Some(Offset::span(5000, 10_000)));
         let sample = second.sample.unwrap();
-        assert_eq!((sample.delivered, sample.lost, sample.in_flight), (6000, 4000, 10_000));
+        assert_eq!(
+            (sample.delivered, sample.lost, sample.in_flight),
+            (Bytes::new(6000), Bytes::new(4000), Bytes::new(10_000))
+        );
         // A retransmission is a departure of its own.
-        ledger.resent(at(111), 1000..2000);
-        let third = ledger.acknowledge(at(211), 2000, []);
+        ledger.resent(at(111), Offset::span(1000, 2000));
+        let third = ledger.acknowledge(at(211), Offset::new(2000), []);
         let sample = third.sample.unwrap();
-        assert_eq!((sample.delivered, sample.prior_delivered, sample.lost), (1000, 6000, 0));
+        assert_eq!(
+            (sample.delivered, sample.prior_delivered, sample.lost),
+            (Bytes::new(1000), Bytes::new(6000), Bytes::ZERO)
+        );
         assert_eq!(sample.sent_at, at(111));
-        assert_eq!(ledger.acknowledge(at(212), 2000, []).sample, None, "nothing new");
+        assert_eq!(ledger.acknowledge(at(212), Offset::new(2000), []).sample, None, "nothing new");
     }
 
     #[test]
     fn what_the_application_limits_is_marked_until_it_has_arrived() {
-        let mut ledger = Ledger::new(0);
+        let mut ledger = Ledger::new(Offset::SYN);
         send(&mut ledger, 0, 2, 0);
         ledger.set_app_limited();
-        assert!(!ledger.acknowledge(at(100), 1000, []).sample.unwrap().app_limited);
+        assert!(!ledger.acknowledge(at(100), Offset::new(1000), []).sample.unwrap().app_limited);
         send(&mut ledger, 101, 2, 0);
-        ledger.acknowledge(at(110), 2000, []);
-        assert!(ledger.acknowledge(at(201), 3000, []).sample.unwrap().app_limited);
+        ledger.acknowledge(at(110), Offset::new(2000), []);
+        assert!(ledger.acknowledge(at(201), Offset::new(3000), []).sample.unwrap().app_limited);
         send(&mut ledger, 202, 1, 0);
-        ledger.acknowledge(at(203), 4000, []);
-        assert!(!ledger.acknowledge(at(302), 5000, []).sample.unwrap().app_limited);
+        ledger.acknowledge(at(203), Offset::new(4000), []);
+        assert!(!ledger.acknowledge(at(302), Offset::new(5000), []).sample.unwrap().app_limited);
     }
 }

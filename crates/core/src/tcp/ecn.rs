@@ -5,6 +5,7 @@
 //! which it does once for each window of data. Whether to speak ECN at all is agreed on in the
 //! handshake.
 
+use crate::units::Offset;
 use crate::wire::{Flags, TcpHeader};
 use serde::{Deserialize, Serialize};
 
@@ -54,7 +55,7 @@ pub(super) struct EcnState {
     /// The window was reduced: the next new data carries CWR.
     reduced: bool,
     /// Echoes that acknowledge less belong to the window of data that was reduced for already.
-    answer_from: u64,
+    answer_from: Offset,
 }
 
 impl EcnState {
@@ -73,7 +74,7 @@ impl EcnState {
         tcp: &TcpHeader,
         data: bool,
         marked: bool,
-        snd_una: u64,
+        snd_una: Offset,
     ) -> bool {
         // RFC 3168, 6.1.3: CWR ends the echo, and a mark on the same packet begins it anew.
         if tcp.has(Flags::CWR) {
@@ -84,7 +85,7 @@ impl EcnState {
     }
 
     /// The window was reduced while `snd_nxt` was the next offset to be sent.
-    pub(super) fn reduced(&mut self, snd_nxt: u64) {
+    pub(super) fn reduced(&mut self, snd_nxt: Offset) {
         self.reduced = true;
         self.answer_from = snd_nxt;
     }
@@ -119,24 +120,24 @@ mod tests {
     fn a_mark_is_echoed_until_the_window_was_reduced() {
         let mut state = EcnState::default();
         // A mark on a bare acknowledgment means nothing.
-        assert!(!state.on_segment(&segment(Flags::ACK), false, true, 1));
+        assert!(!state.on_segment(&segment(Flags::ACK), false, true, Offset::FIRST));
         assert!(!state.echoes());
-        state.on_segment(&segment(Flags::ACK), true, true, 1);
-        state.on_segment(&segment(Flags::ACK), true, false, 1);
+        state.on_segment(&segment(Flags::ACK), true, true, Offset::FIRST);
+        state.on_segment(&segment(Flags::ACK), true, false, Offset::FIRST);
         assert!(state.echoes());
-        state.on_segment(&segment(Flags::CWR), true, true, 1);
+        state.on_segment(&segment(Flags::CWR), true, true, Offset::FIRST);
         assert!(state.echoes(), "marked again");
-        state.on_segment(&segment(Flags::CWR), true, false, 1);
+        state.on_segment(&segment(Flags::CWR), true, false, Offset::FIRST);
         assert!(!state.echoes());
     }
 
     #[test]
     fn an_echo_is_answered_once_for_a_window_of_data() {
         let mut state = EcnState::default();
-        assert!(state.on_segment(&segment(Flags::ECE), false, false, 100));
-        state.reduced(500);
-        assert!(!state.on_segment(&segment(Flags::ECE), false, false, 499));
+        assert!(state.on_segment(&segment(Flags::ECE), false, false, Offset::new(100)));
+        state.reduced(Offset::new(500));
+        assert!(!state.on_segment(&segment(Flags::ECE), false, false, Offset::new(499)));
         assert!(state.take_reduced() && !state.take_reduced());
-        assert!(state.on_segment(&segment(Flags::ECE), false, false, 500));
+        assert!(state.on_segment(&segment(Flags::ECE), false, false, Offset::new(500)));
     }
 }

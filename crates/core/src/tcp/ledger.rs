@@ -7,6 +7,7 @@ mod tests;
 use super::delivery_rate::{DeliveryRate, Departure, LossSample, Newest, RateSample};
 use super::ranges::RangeSet;
 use crate::time::{Duration, Instant};
+use crate::units::{Bytes, Offset};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
@@ -15,7 +16,7 @@ use std::ops::Range;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Record {
     /// The offsets that it covers.
-    pub range: Range<u64>,
+    pub range: Range<Offset>,
     /// When it was last sent.
     pub sent_at: Instant,
     /// How often it was sent.
@@ -31,7 +32,7 @@ pub struct Record {
 }
 
 impl Record {
-    fn len(&self) -> u64 {
+    fn len(&self) -> Bytes {
         self.range.end - self.range.start
     }
 
@@ -46,9 +47,9 @@ impl Record {
 
     /// Its share of the bytes in flight (RFC 6675's SetPipe): the original, unless it was
     /// sacked or lost, and its retransmission.
-    fn pipe(&self) -> u64 {
+    fn pipe(&self) -> Bytes {
         if self.sacked {
-            return 0;
+            return Bytes::ZERO;
         }
         self.len() * (u64::from(!self.lost) + u64::from(self.retransmitted))
     }
@@ -59,11 +60,11 @@ impl Record {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Arrived {
     /// The most recently sent among those that were sent once.
-    pub once: Option<(Instant, u64)>,
+    pub once: Option<(Instant, Offset)>,
     /// The most recently sent among those that were retransmitted.
-    pub again: Option<(Instant, u64)>,
+    pub again: Option<(Instant, Offset)>,
     /// The lowest end of those that were sent once.
-    pub lowest_once: Option<u64>,
+    pub lowest_once: Option<Offset>,
 }
 
 impl Arrived {
@@ -82,9 +83,9 @@ impl Arrived {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Delivered {
     /// Bytes newly covered by the cumulative acknowledgment.
-    pub acked: u64,
+    pub acked: Bytes,
     /// Bytes newly reported by SACK blocks.
-    pub sacked: u64,
+    pub sacked: Bytes,
     /// Time from sending to this acknowledgment for the newest segment among them, if all of
     /// them were sent once (Karn's rule).
     pub rtt: Option<Duration>,
@@ -100,58 +101,58 @@ pub struct Delivered {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Ledger {
     records: VecDeque<Record>,
-    snd_una: u64,
-    snd_nxt: u64,
+    snd_una: Offset,
+    snd_nxt: Offset,
     sacked: RangeSet,
     /// Starts of the records that are lost and not retransmitted since.
-    lost: BTreeSet<u64>,
-    pipe: u64,
+    lost: BTreeSet<Offset>,
+    pipe: Bytes,
     rate: DeliveryRate,
-    retransmitted_bytes: u64,
+    retransmitted_bytes: Bytes,
 }
 
 impl Ledger {
     /// An empty ledger: the next byte to be sent is at `start`.
-    pub fn new(start: u64) -> Ledger {
+    pub fn new(start: Offset) -> Ledger {
         Ledger {
             records: VecDeque::new(),
             snd_una: start,
             snd_nxt: start,
             sacked: RangeSet::default(),
             lost: BTreeSet::new(),
-            pipe: 0,
+            pipe: Bytes::ZERO,
             rate: DeliveryRate::default(),
-            retransmitted_bytes: 0,
+            retransmitted_bytes: Bytes::ZERO,
         }
     }
 
     /// The oldest unacknowledged offset.
-    pub fn snd_una(&self) -> u64 {
+    pub fn snd_una(&self) -> Offset {
         self.snd_una
     }
 
     /// The next offset to be sent for the first time.
-    pub fn snd_nxt(&self) -> u64 {
+    pub fn snd_nxt(&self) -> Offset {
         self.snd_nxt
     }
 
     /// RFC 5681's FlightSize: all that is not cumulatively acknowledged.
-    pub fn flight_size(&self) -> u64 {
+    pub fn flight_size(&self) -> Bytes {
         self.snd_nxt - self.snd_una
     }
 
     /// RFC 6675's pipe: bytes held to be in the network.
-    pub fn pipe(&self) -> u64 {
+    pub fn pipe(&self) -> Bytes {
         self.pipe
     }
 
     /// Bytes delivered so far, cumulatively or selectively.
-    pub fn delivered(&self) -> u64 {
+    pub fn delivered(&self) -> Bytes {
         self.rate.delivered()
     }
 
     /// Bytes marked lost so far, each time that they were.
-    pub fn lost_bytes(&self) -> u64 {
+    pub fn lost_bytes(&self) -> Bytes {
         self.rate.lost()
     }
 
@@ -166,7 +167,7 @@ impl Ledger {
     }
 
     /// Bytes retransmitted so far.
-    pub fn retransmitted_bytes(&self) -> u64 {
+    pub fn retransmitted_bytes(&self) -> Bytes {
         self.retransmitted_bytes
     }
 
@@ -176,19 +177,19 @@ impl Ledger {
     }
 
     /// The first part that is lost and not retransmitted since.
-    pub fn first_lost(&self) -> Option<Range<u64>> {
+    pub fn first_lost(&self) -> Option<Range<Offset>> {
         let start = *self.lost.first()?;
         Some(self.records[self.index_of(start)].range.clone())
     }
 
     /// The record that holds `offset`, if it is outstanding.
-    pub fn record_at(&self, offset: u64) -> Option<&Record> {
+    pub fn record_at(&self, offset: Offset) -> Option<&Record> {
         (self.snd_una <= offset && offset < self.snd_nxt)
             .then(|| &self.records[self.index_of(offset)])
     }
 
     /// The records that overlap `range`, in order.
-    pub fn records_in(&self, range: Range<u64>) -> impl Iterator<Item = &Record> {
+    pub fn records_in(&self, range: Range<Offset>) -> impl Iterator<Item = &Record> {
         let from = if range.start >= self.snd_nxt {
             self.records.len()
         } else {
@@ -198,12 +199,12 @@ impl Ledger {
     }
 
     /// New data was sent: `range` begins at `snd_nxt`.
-    pub fn sent(&mut self, now: Instant, range: Range<u64>) {
+    pub fn sent(&mut self, now: Instant, range: Range<Offset>) {
         assert_eq!(range.start, self.snd_nxt, "new data follows what was sent");
         if range.is_empty() {
             return;
         }
-        let alone = self.pipe == 0;
+        let alone = self.pipe == Bytes::ZERO;
         self.snd_nxt = range.end;
         self.pipe += range.end - range.start;
         let departure = self.rate.departure(now, self.pipe, alone);
@@ -219,10 +220,10 @@ impl Ledger {
     }
 
     /// Outstanding data was retransmitted.
-    pub fn resent(&mut self, now: Instant, range: Range<u64>) {
+    pub fn resent(&mut self, now: Instant, range: Range<Offset>) {
         self.retransmitted_bytes += range.end - range.start;
         let in_flight = self.pipe + (range.end - range.start);
-        let departure = self.rate.departure(now, in_flight, self.pipe == 0);
+        let departure = self.rate.departure(now, in_flight, self.pipe == Bytes::ZERO);
         self.update(range, |record| {
             record.sent_at = now;
             record.transmissions += 1;
@@ -233,18 +234,18 @@ impl Ledger {
 
     /// Outstanding data went out once more, not because it was held lost: when it arrives says nothing of
     /// the round trip (Karn's rule).
-    pub fn repeated(&mut self, range: Range<u64>) {
+    pub fn repeated(&mut self, range: Range<Offset>) {
         self.update(range, |record| record.transmissions += 1);
     }
 
     /// Recovery holds `range` lost: what of it is not sacked leaves the pipe. What had been
     /// retransmitted counts as lost a second time.
-    pub fn mark_lost(&mut self, range: Range<u64>) {
+    pub fn mark_lost(&mut self, range: Range<Offset>) {
         self.mark_lost_telling(range, |_| {});
     }
 
     /// The same; `tell` hears of each segment that was not marked lost before.
-    pub fn mark_lost_telling(&mut self, range: Range<u64>, mut tell: impl FnMut(LossSample)) {
+    pub fn mark_lost_telling(&mut self, range: Range<Offset>, mut tell: impl FnMut(LossSample)) {
         let range = range.start.max(self.snd_una)..range.end.min(self.snd_nxt);
         let mut rate = self.rate;
         self.update(range, |record| {
@@ -275,8 +276,8 @@ impl Ledger {
     pub fn acknowledge(
         &mut self,
         now: Instant,
-        ack: u64,
-        blocks: impl IntoIterator<Item = Range<u64>>,
+        ack: Offset,
+        blocks: impl IntoIterator<Item = Range<Offset>>,
     ) -> Delivered {
         let mut delivered = Delivered::default();
         let mut arrived = Arrived::default();
@@ -319,7 +320,7 @@ impl Ledger {
 
     /// Applies `change` to the records of `range`, splitting those at its edges, and keeps the
     /// sums right.
-    fn update(&mut self, range: Range<u64>, mut change: impl FnMut(&mut Record)) {
+    fn update(&mut self, range: Range<Offset>, mut change: impl FnMut(&mut Record)) {
         if range.is_empty() {
             return;
         }
@@ -343,7 +344,7 @@ impl Ledger {
     }
 
     /// Makes `offset` the boundary of two records, if it lies inside one.
-    fn split_at(&mut self, offset: u64) {
+    fn split_at(&mut self, offset: Offset) {
         if offset <= self.snd_una || offset >= self.snd_nxt {
             return;
         }
@@ -366,7 +367,7 @@ impl Ledger {
     /// Records are mostly of one length, so the place is guessed by proportion, and searched for
     /// in steps that double away from there: a binary search through 100,000 records would miss
     /// the cache at each step.
-    fn index_of(&self, offset: u64) -> usize {
+    fn index_of(&self, offset: Offset) -> usize {
         let len = self.records.len();
         if offset >= self.snd_nxt {
             return len;

@@ -1,7 +1,7 @@
 //! TCP without I/O (RFC 9293): a [`sender`], a [`receiver`], the [`tcb`] that joins them, and a
 //! host's [`connection`] around it.
 //!
-//! Positions in a stream are 64-bit offsets: the SYN is 0, the first byte 1, the FIN follows the
+//! Positions in a stream are [`Offset`](crate::units::Offset)s: the SYN is 0, the first byte 1, the FIN follows the
 //! last byte. They become 32-bit sequence numbers only in headers.
 //!
 //! The sender asks two strategies: [`recovery`] says what is lost and what to send next, reading

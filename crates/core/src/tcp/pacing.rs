@@ -1,7 +1,7 @@
 //! Pacing: segments leave at a rate, not in bursts.
 
 use crate::time::{Duration, Instant};
-use crate::units::Rate;
+use crate::units::{Bytes, Rate};
 use serde::{Deserialize, Serialize};
 
 /// Whether and how a sender paces.
@@ -34,12 +34,12 @@ impl Pacer {
     }
 
     /// `bytes` left at `now`, at `rate`.
-    pub fn sent(&mut self, now: Instant, bytes: u64, rate: Rate) {
-        self.next = self.next.max(now - CATCH_UP) + rate.time_for(bytes);
+    pub fn sent(&mut self, now: Instant, bytes: Bytes, rate: Rate) {
+        self.next = self.next.max(now - CATCH_UP) + rate.time_for(bytes.count());
     }
 
     /// `bytes` that did not wait left at `now`: what waits may leave at `latest` all the same.
-    pub fn sent_out_of_turn(&mut self, now: Instant, bytes: u64, rate: Rate, latest: Instant) {
+    pub fn sent_out_of_turn(&mut self, now: Instant, bytes: Bytes, rate: Rate, latest: Instant) {
         let before = self.next;
         self.sent(now, bytes, rate);
         self.next = self.next.min(latest).max(before);
@@ -54,13 +54,13 @@ mod tests {
     fn what_does_not_wait_holds_up_what_does_no_longer_than_it_may() {
         let (mut pacer, now) = (Pacer::default(), Instant::from_millis(100));
         let (rate, latest) = (Rate::from_bits_per_sec(8_000_000), now + Duration::from_millis(3));
-        pacer.sent(now, 5_000, rate);
+        pacer.sent(now, Bytes::new(5_000), rate);
         assert_eq!(pacer.next(), now, "it catches up");
-        pacer.sent_out_of_turn(now, 2_000, rate, latest);
+        pacer.sent_out_of_turn(now, Bytes::new(2_000), rate, latest);
         assert_eq!(pacer.next(), now + Duration::from_millis(2));
-        pacer.sent_out_of_turn(now, 2_000, rate, latest);
+        pacer.sent_out_of_turn(now, Bytes::new(2_000), rate, latest);
         assert_eq!(pacer.next(), latest);
-        pacer.sent_out_of_turn(now, 2_000, rate, now);
+        pacer.sent_out_of_turn(now, Bytes::new(2_000), rate, now);
         assert_eq!(pacer.next(), latest, "nothing that was counted is undone");
     }
 
@@ -70,7 +70,7 @@ mod tests {
         let (mut pacer, mut now) = (Pacer::default(), Instant::from_millis(100));
         let begun = now;
         for _ in 0..1000 {
-            pacer.sent(now, 1000, rate);
+            pacer.sent(now, Bytes::new(1000), rate);
             now = now.max(pacer.next()) + Duration::from_micros(70);
         }
         let took = now.saturating_since(begun);

@@ -17,6 +17,7 @@ pub use tuning::{AutoTuning, Observed};
 
 use super::ranges::RangeSet;
 use crate::time::{Duration, Instant};
+use crate::units::{Bytes, Offset};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -39,7 +40,7 @@ const AT_FULL_WINDOW: Duration = Duration::from_millis(40);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReceiverConfig {
     /// The largest payload that the peer sends in one segment, in bytes.
-    pub rmss: u64,
+    pub rmss: Bytes,
     /// When acknowledgments are sent.
     pub ack_policy: AckPolicy,
     /// The window field counts units of 2^shift bytes.
@@ -57,7 +58,7 @@ pub struct ReceiverConfig {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Accepted {
     /// Offsets of the part to be stored (empty if none). All of it lies within the payload.
-    pub store: Range<u64>,
+    pub store: Range<Offset>,
     /// `rcv_nxt` has moved.
     pub advanced: bool,
 }
@@ -74,44 +75,44 @@ enum PendingAck {
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Receiver {
     config: ReceiverConfig,
-    rcv_nxt: u64,
+    rcv_nxt: Offset,
     /// What has arrived beyond a hole.
     out_of_order: RangeSet,
     /// Ranges of `out_of_order`, most recently touched first, for SACK's order.
-    recent: Vec<Range<u64>>,
+    recent: Vec<Range<Offset>>,
     /// A duplicate to be reported once (RFC 2883).
-    duplicate: Option<Range<u64>>,
+    duplicate: Option<Range<Offset>>,
     /// Offset of the peer's FIN.
-    fin: Option<u64>,
+    fin: Option<Offset>,
     fin_acknowledged: bool,
     /// One past the last offset that may be advertised now.
-    limit: u64,
+    limit: Offset,
     /// The largest window so far, which stands for the size of the buffer behind it.
-    largest: u64,
+    largest: Bytes,
     /// One past the last offset that was advertised.
-    rcv_adv: u64,
+    rcv_adv: Offset,
     /// The edge that the window field is computed from; the field's unit may round it up.
-    firm: u64,
+    firm: Offset,
     pending_ack: PendingAck,
     /// Bytes received since the last acknowledgment: in order, or behind a hole and not reported.
-    unacknowledged: u64,
+    unacknowledged: Bytes,
     /// What the acknowledgment field said in the last segment sent.
-    last_ack_sent: u64,
+    last_ack_sent: Offset,
     /// So many more segments beyond the newest hole are reported one by one.
     reports: u8,
     /// ACK division: what the acknowledgment field says while not all is acknowledged yet.
-    divided: Option<u64>,
+    divided: Option<Offset>,
     /// What the host for which we stand has itself acknowledged.
-    relayed_ack: u64,
+    relayed_ack: Offset,
     /// What lies below is acknowledged at once: division begins here.
-    divide_from: u64,
-    duplicate_bytes: u64,
+    divide_from: Offset,
+    duplicate_bytes: Bytes,
     needless_segments: u64,
 }
 
 impl Receiver {
     /// A receiver that expects offset `start`, whose handshake advertised up to `rcv_adv`.
-    pub fn new(config: ReceiverConfig, start: u64, rcv_adv: u64) -> Receiver {
+    pub fn new(config: ReceiverConfig, start: Offset, rcv_adv: Offset) -> Receiver {
         Receiver {
             config,
             rcv_nxt: start,
@@ -125,43 +126,43 @@ impl Receiver {
             rcv_adv,
             firm: rcv_adv,
             pending_ack: PendingAck::Nothing,
-            unacknowledged: 0,
+            unacknowledged: Bytes::ZERO,
             last_ack_sent: start,
             reports: 0,
             divided: None,
-            relayed_ack: 0,
+            relayed_ack: Offset::SYN,
             divide_from: start,
-            duplicate_bytes: 0,
+            duplicate_bytes: Bytes::ZERO,
             needless_segments: 0,
         }
     }
 
     /// The next data offset that is expected, whether or not a held FIN stands there.
-    pub fn rcv_nxt(&self) -> u64 {
+    pub fn rcv_nxt(&self) -> Offset {
         self.rcv_nxt
     }
 
     /// The offset at which the peer's next segment should begin: `rcv_nxt`, and one more once the
     /// FIN is acknowledged.
-    pub fn expected(&self) -> u64 {
-        self.rcv_nxt + u64::from(self.fin_acknowledged)
+    pub fn expected(&self) -> Offset {
+        self.rcv_nxt + Bytes::from(self.fin_acknowledged)
     }
 
     /// What the acknowledgment field says: what is expected, or less while one segment's
     /// acknowledgment is divided, or more if somebody else has acknowledged more.
-    pub fn ack_offset(&self) -> u64 {
+    pub fn ack_offset(&self) -> Offset {
         self.divided.unwrap_or(self.expected()).max(self.relayed_ack)
     }
 
     /// The host for which we stand has itself acknowledged up to `offset`. Our segments say so from
     /// now on: RFC 5961, section 5, has a peer drop segments with acknowledgments that are older
     /// than a window, data and all.
-    pub fn follow(&mut self, offset: u64) {
+    pub fn follow(&mut self, offset: Offset) {
         self.relayed_ack = self.relayed_ack.max(offset);
     }
 
     /// One past the last offset that was advertised to the peer.
-    pub fn rcv_adv(&self) -> u64 {
+    pub fn rcv_adv(&self) -> Offset {
         self.rcv_adv
     }
 
@@ -171,7 +172,7 @@ impl Receiver {
     }
 
     /// The largest payload that the peer sends in one segment, in bytes.
-    pub fn rmss(&self) -> u64 {
+    pub fn rmss(&self) -> Bytes {
         self.config.rmss
     }
 
@@ -186,7 +187,7 @@ impl Receiver {
     }
 
     /// Bytes that came more than once.
-    pub fn duplicate_bytes(&self) -> u64 {
+    pub fn duplicate_bytes(&self) -> Bytes {
         self.duplicate_bytes
     }
 
@@ -208,14 +209,14 @@ impl Receiver {
     /// RFC 9293's acceptability test for `len` offsets from `start`, against all that was ever
     /// promised (RFC 7323, 2.4). A segment at the left edge is always let in, for the sake of
     /// its acknowledgment: a closed window drops its data later.
-    pub fn acceptable(&self, start: Option<u64>, len: u64) -> bool {
+    pub fn acceptable(&self, start: Option<Offset>, len: Bytes) -> bool {
         let Some(start) = start else { return false };
         let next = self.expected();
         let edge = self.rcv_adv.max(next);
         if start == next || self.held_fin_at(start) {
             return true;
         }
-        if len == 0 {
+        if len == Bytes::ZERO {
             // Right behind the window, too: there stands the acknowledgment of a peer that has
             // filled the window and lost a segment. RFC 9293's test would drop it.
             return next <= start && start <= edge;
@@ -224,19 +225,19 @@ impl Receiver {
     }
 
     /// After a FIN that we hold back, the peer's segments begin one past it.
-    pub(super) fn held_fin_at(&self, start: u64) -> bool {
-        self.fin_received() && start == self.rcv_nxt + 1
+    pub(super) fn held_fin_at(&self, start: Offset) -> bool {
+        self.fin_received() && start == self.rcv_nxt + Bytes::ONE
     }
 
     /// Last.ACK.sent of RFC 7323, 4.3, and one more where a FIN is all that it leaves out: behind a
     /// FIN that we hold back the peer is one further than we say.
-    pub(super) fn acknowledged_or_held(&self) -> u64 {
+    pub(super) fn acknowledged_or_held(&self) -> Offset {
         let acked = self.last_ack_sent;
-        acked + u64::from(self.fin_received() && acked == self.rcv_nxt)
+        acked + Bytes::from(self.fin_received() && acked == self.rcv_nxt)
     }
 
     /// Data (and perhaps a FIN behind it) of an acceptable segment.
-    pub fn on_data(&mut self, now: Instant, data: Range<u64>, fin: bool) -> Accepted {
+    pub fn on_data(&mut self, now: Instant, data: Range<Offset>, fin: bool) -> Accepted {
         if fin
             && self.fin.is_none()
             && self.out_of_order.iter().next_back().is_none_or(|r| r.end <= data.end)
@@ -246,7 +247,7 @@ impl Receiver {
         let was_over = self.fin_received();
         let occupied = !data.is_empty() || fin;
         let in_time = data.start.max(self.rcv_nxt)
-            ..data.end.min(self.rcv_adv).min(self.fin.unwrap_or(u64::MAX));
+            ..data.end.min(self.rcv_adv).min(self.fin.unwrap_or(Offset::MAX));
         self.note_duplicates(&data);
         let mut accepted = Accepted { store: in_time.start..in_time.start, advanced: false };
         let mut urgent = in_time.is_empty() && occupied;
@@ -262,7 +263,7 @@ impl Receiver {
                     self.divide_from = self.rcv_nxt;
                 }
             } else if self.out_of_order.len() >= MAX_RANGES
-                && self.out_of_order.containing(in_time.start - 1).is_none()
+                && self.out_of_order.containing(in_time.start - Bytes::ONE).is_none()
             {
                 accepted.store = in_time.start..in_time.start;
                 urgent = true;
@@ -287,7 +288,7 @@ impl Receiver {
 
     /// Whether what has come beyond a hole may wait to be reported together with others: of a policy that
     /// thins, what follows the highest range, once the sender can know that the hole is a loss.
-    fn reports_later(&mut self, data: &Range<u64>) -> bool {
+    fn reports_later(&mut self, data: &Range<Offset>) -> bool {
         if !self.config.ack_policy.thins_reports() || !self.config.sack {
             return false;
         }
@@ -304,7 +305,7 @@ impl Receiver {
     }
 
     /// Moves `rcv_nxt` to `end` and over what had arrived beyond.
-    fn advance(&mut self, end: u64) {
+    fn advance(&mut self, end: Offset) {
         self.rcv_nxt = end;
         if let Some(range) = self.out_of_order.containing(end) {
             self.rcv_nxt = range.end;
@@ -328,7 +329,7 @@ impl Receiver {
             return;
         }
         let enough = policy.segments().is_none_or(|segments| {
-            self.unacknowledged >= u64::from(segments).saturating_mul(self.config.rmss)
+            self.unacknowledged >= self.config.rmss.saturating_mul(u64::from(segments))
         });
         self.pending_ack = match self.pending_ack {
             PendingAck::Now => PendingAck::Now,
@@ -369,7 +370,7 @@ impl Receiver {
     }
 
     /// The acknowledgment field of the last segment sent (for RFC 7323's TS.Recent rule: Last.ACK.sent).
-    pub fn last_ack_sent(&self) -> u64 {
+    pub fn last_ack_sent(&self) -> Offset {
         self.last_ack_sent
     }
 
@@ -377,12 +378,13 @@ impl Receiver {
     /// order is divided: beside a hole, acknowledgments say what is missing. Neither is the
     /// stream's end: it is over for us when the peer acknowledges our FIN, which therefore carries
     /// the whole acknowledgment.
-    fn next_division(&self) -> Option<u64> {
+    fn next_division(&self) -> Option<Offset> {
         let AckPolicy::Division(parts) = self.config.ack_policy else { return None };
         if !self.out_of_order.is_empty() || self.duplicate.is_some() || self.fin_received() {
             return None;
         }
-        let part = self.config.rmss.div_ceil(u64::from(parts.max(1))).max(1);
+        let part =
+            Bytes::new(self.config.rmss.count().div_ceil(u64::from(parts.max(1)))).max(Bytes::ONE);
         let next = self.last_ack_sent.max(self.divide_from) + part;
         (next < self.rcv_nxt).then_some(next)
     }

@@ -20,11 +20,11 @@ pub use path::MIN_PATH_MTU;
 pub use transaction::{Counts, OwnSyn};
 
 use super::ecn::{Ecn, EcnState};
-use super::receiver::Receiver;
 use super::sender::{Ack, Sender, Transmission};
-use super::timestamps;
 pub use super::timestamps::{TimestampClock, TimestampState};
+use super::{receiver::Receiver, timestamps};
 use crate::time::{Duration, Instant, earliest};
+use crate::units::{Bytes, Offset};
 use crate::wire::{Flags, SackBlock, SeqNum, TcpHeader, Timestamps};
 use serde::{Deserialize, Serialize};
 
@@ -84,9 +84,9 @@ impl Tcb {
     }
 
     /// Bytes of options in every data segment.
-    pub fn options_len(&self) -> u64 {
-        let timestamps = if self.handshake.timestamps.is_some() { 12 } else { 0 };
-        timestamps + self.counts.map_or(0, |_| Counts::OPTION_LEN)
+    pub fn options_len(&self) -> Bytes {
+        let timestamps = Bytes::new(if self.handshake.timestamps.is_some() { 12 } else { 0 });
+        timestamps + self.counts.map_or(Bytes::ZERO, |_| Counts::OPTION_LEN)
     }
 
     /// Both ends have agreed on explicit congestion notification.
@@ -137,7 +137,7 @@ impl Tcb {
     ) -> Arrival {
         let marked = self.ecn.as_mut().is_some_and(EcnState::take_mark);
         let start = tcp.seq.offset_near(self.handshake.rcv_isn, self.receiver.rcv_nxt());
-        let occupied = len as u64 + u64::from(tcp.has(Flags::FIN));
+        let occupied = Bytes::of_len(len) + Bytes::from(tcp.has(Flags::FIN));
         if tcp.has(Flags::RST) {
             return self.on_reset(now, start);
         }
@@ -192,13 +192,13 @@ impl Tcb {
             &Ack {
                 segment: start,
                 ack,
-                window: u64::from(tcp.window) << self.handshake.snd_shift,
+                window: Bytes::new(u64::from(tcp.window) << self.handshake.snd_shift),
                 sack: &sack,
                 echoed: self.echoed(now, tcp),
-                occupies: occupied > 0,
+                occupies: occupied > Bytes::ZERO,
             },
         );
-        if outcome.acked > 0 {
+        if outcome.acked > Bytes::ZERO {
             self.own_syn = None;
             self.note_progress();
         }
@@ -220,12 +220,12 @@ impl Tcb {
     }
 
     /// The payload of `len` bytes from `start`, and the FIN behind it.
-    fn take_text(&mut self, now: Instant, start: u64, tcp: &TcpHeader, len: usize) -> Arrival {
+    fn take_text(&mut self, now: Instant, start: Offset, tcp: &TcpHeader, len: usize) -> Arrival {
         let mut arrival = Arrival { fate: Fate::Consumed, ..Arrival::default() };
         if len > 0 || tcp.has(Flags::FIN) {
-            let data = start..start + len as u64;
+            let data = start..start + Bytes::of_len(len);
             let accepted = self.receiver.on_data(now, data, tcp.has(Flags::FIN));
-            arrival.skip = (accepted.store.start.saturating_sub(start)) as usize;
+            arrival.skip = accepted.store.start.saturating_sub(start).as_len();
             arrival.store = accepted.store;
             arrival.advanced = accepted.advanced;
         }
@@ -234,27 +234,27 @@ impl Tcb {
 
     /// RFC 5961, section 3.2: only a RST at exactly the expected number resets; another within
     /// the window is answered. After a held FIN the expected number may be one further.
-    fn on_reset(&mut self, now: Instant, start: Option<u64>) -> Arrival {
+    fn on_reset(&mut self, now: Instant, start: Option<Offset>) -> Arrival {
         let next = self.receiver.expected();
         let exact = start == Some(next)
-            || (self.receiver.fin_received() && start == Some(self.receiver.rcv_nxt() + 1));
+            || (self.receiver.fin_received() && start == Some(self.receiver.rcv_nxt().next()));
         let fate = if exact { Fate::Reset } else { Fate::Dropped };
-        if !exact && self.receiver.acceptable(start, 0) {
+        if !exact && self.receiver.acceptable(start, Bytes::ZERO) {
             self.answer_unacceptable(now, None, 0);
         }
         Arrival { fate, ..Arrival::default() }
     }
 
     /// The offset that `ack` stands for, if RFC 5961's section 5 lets it pass.
-    fn acceptable_ack(&self, ack: SeqNum) -> Option<u64> {
+    fn acceptable_ack(&self, ack: SeqNum) -> Option<Offset> {
         let una = self.sender.snd_una();
         let offset = ack.offset_near(self.handshake.snd_isn, una)?;
-        let oldest = una.saturating_sub(self.sender.max_window().max(1));
+        let oldest = una.saturating_back(self.sender.max_window().max(Bytes::ONE));
         (oldest <= offset && offset <= self.sender.snd_nxt()).then_some(offset)
     }
 
     /// Rule 2 of RFC 7323, 4.3; nothing of a segment whose acknowledgment is old, as Linux has it.
-    fn note_timestamp(&mut self, now: Instant, tcp: &TcpHeader, start: u64, ack: u64) {
+    fn note_timestamp(&mut self, now: Instant, tcp: &TcpHeader, start: Offset, ack: Offset) {
         let (Some(state), Some(ts)) = (&mut self.handshake.timestamps, tcp.options.timestamps)
         else {
             return;
@@ -268,10 +268,10 @@ impl Tcb {
 
     /// Owes an acknowledgment for a segment that is not acceptable, with `len` bytes of data from
     /// `start`. Data always gets one, as it is no part of an endless exchange of acknowledgments.
-    fn answer_unacceptable(&mut self, now: Instant, start: Option<u64>, len: usize) {
+    fn answer_unacceptable(&mut self, now: Instant, start: Option<Offset>, len: usize) {
         let has_data = len > 0;
         if let Some(start) = start {
-            self.receiver.note_duplicates(&(start..start + len as u64));
+            self.receiver.note_duplicates(&(start..start + Bytes::of_len(len)));
         }
         let recently = self
             .last_challenge
@@ -356,7 +356,7 @@ impl Tcb {
     }
 
     fn data_segment(&mut self, now: Instant, sent: Transmission) -> Outgoing {
-        if sent.range.start == 0 && sent.range.end > 0 && self.own_syn.is_some() {
+        if sent.range.start == Offset::SYN && !sent.range.is_empty() && self.own_syn.is_some() {
             return self.syn_segment(now, &sent);
         }
         let mut tcp = self.header(now, sent.range.start);
@@ -378,7 +378,7 @@ impl Tcb {
         Outgoing { tcp, data: sent.range, ecn: mark }
     }
 
-    fn header(&mut self, now: Instant, at: u64) -> TcpHeader {
+    fn header(&mut self, now: Instant, at: Offset) -> TcpHeader {
         let window = self.receiver.acknowledge();
         let mut tcp = TcpHeader {
             seq: self.handshake.snd_isn + at,

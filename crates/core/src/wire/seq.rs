@@ -1,5 +1,6 @@
 //! TCP sequence numbers (RFC 9293, section 3.4): 32 bits that wrap.
 
+use crate::units::{Bytes, Offset};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::Add;
@@ -17,8 +18,9 @@ impl SeqNum {
 
     /// The 64-bit offset of this number in a stream whose SYN (offset 0) has number `isn`: the
     /// one nearest to `near`. `None` if it would lie before the SYN.
-    pub fn offset_near(self, isn: SeqNum, near: u64) -> Option<u64> {
-        near.checked_add_signed(i64::from(self.distance_from(isn + near)))
+    pub fn offset_near(self, isn: SeqNum, near: Offset) -> Option<Offset> {
+        let distance = i64::from(self.distance_from(isn + near));
+        near.get().checked_add_signed(distance).map(Offset::new)
     }
 }
 
@@ -26,6 +28,22 @@ impl Add<u64> for SeqNum {
     type Output = SeqNum;
     fn add(self, offset: u64) -> SeqNum {
         SeqNum(self.0.wrapping_add(offset as u32))
+    }
+}
+
+impl Add<Offset> for SeqNum {
+    type Output = SeqNum;
+    #[inline]
+    fn add(self, offset: Offset) -> SeqNum {
+        self + offset.get()
+    }
+}
+
+impl Add<Bytes> for SeqNum {
+    type Output = SeqNum;
+    #[inline]
+    fn add(self, distance: Bytes) -> SeqNum {
+        self + distance.count()
     }
 }
 

@@ -1,4 +1,5 @@
 use super::*;
+use crate::units::Offset;
 use proptest::prelude::*;
 use std::net::IpAddr;
 
@@ -209,7 +210,7 @@ proptest! {
     fn offsets_invert_sequence_numbers(isn in any::<u32>(), offset in 0u64..1 << 40, slip in -0x4000_0000i64..0x4000_0000) {
         let seq = SeqNum(isn) + offset;
         if let Some(near) = offset.checked_add_signed(slip) {
-            prop_assert_eq!(seq.offset_near(SeqNum(isn), near), Some(offset));
+            prop_assert_eq!(seq.offset_near(SeqNum(isn), Offset::new(near)), Some(Offset::new(offset)));
         }
     }
 }

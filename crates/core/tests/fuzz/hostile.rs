@@ -8,6 +8,7 @@ use bentpipe_core::tcp::recovery::RecoveryAlgorithm;
 use bentpipe_core::tcp::sender::SenderConfig;
 use bentpipe_core::tcp::transaction::{ActiveOpen, Lesson, PassiveOpen, TaoCache};
 use bentpipe_core::time::{Duration, Instant};
+use bentpipe_core::units::Bytes;
 use bentpipe_core::wire::{Flags, SackBlock, SeqNum, TcpHeader, TcpOptions, Timestamps};
 use bolero::TypeGenerator;
 use std::collections::VecDeque;
@@ -112,8 +113,8 @@ fn config(choice: u8) -> ConnectionConfig {
     let algorithm = RecoveryAlgorithm::ALL[usize::from(choice % 64) % RecoveryAlgorithm::ALL.len()];
     let sender = SenderConfig { algorithm, undo: true, ..SenderConfig::default() };
     ConnectionConfig {
-        send_buffer: BUFFER,
-        receive_buffer: BUFFER,
+        send_buffer: Bytes::new(BUFFER),
+        receive_buffer: Bytes::new(BUFFER),
         sender,
         transactions: speaks(choice).0,
         ..ConnectionConfig::default()
@@ -129,7 +130,11 @@ fn drain(connection: &mut Connection<Chunks>, now: Instant) -> Vec<(TcpHeader, V
             Payload::Bytes(bytes) => payload.extend_from_slice(bytes),
             Payload::Pattern { .. } => unreachable!("chunks hold bytes"),
         });
-        assert_eq!(payload.len() as u64, out.data.end - out.data.start, "the bytes are there");
+        assert_eq!(
+            payload.len() as u64,
+            (out.data.end - out.data.start).count(),
+            "the bytes are there"
+        );
         assert!(out.tcp.options.fits());
         sent.push((out.tcp, payload));
         assert!(sent.len() < 10_000, "sends without end");
@@ -150,10 +155,13 @@ fn check(connection: &mut Connection<Chunks>, now: Instant) {
     let (sender, receiver) = (&tcb.sender, &tcb.receiver);
     assert!(sender.cwnd() >= sender.smss());
     assert!(sender.snd_una() <= sender.snd_nxt());
-    assert!(sender.snd_nxt() - sender.snd_una() <= BUFFER + 1, "outstanding beyond the buffer");
+    assert!(
+        sender.snd_nxt() - sender.snd_una() <= Bytes::new(BUFFER + 1),
+        "outstanding beyond the buffer"
+    );
     assert!(receiver.out_of_order().len() <= 4096, "ranges without end");
     let held = connection.readable() + receiver.out_of_order().covered();
-    assert!(held < BUFFER + 128, "holds {held}");
+    assert!(held < Bytes::new(BUFFER + 128), "holds {held}");
 }
 
 /// Expires what is due until `end`.
@@ -224,7 +232,7 @@ fn alone(algorithm: u8, active: bool, steps: &[Step]) {
                 connection.write(Payload::Bytes(&zeros[..usize::from(*len)]));
             }
             Step::Read(_, len) => {
-                connection.read(u64::from(*len), |_| {});
+                connection.read(Bytes::from(*len), |_| {});
             }
             Step::Close(_) => connection.close(),
             Step::Wait(millis) => {
@@ -240,8 +248,9 @@ fn alone(algorithm: u8, active: bool, steps: &[Step]) {
 /// What the connection expects next, and what it has sent: numbers in the streams of the peer
 /// and of itself, whose initial numbers `ends` name.
 fn expected(connection: &Connection<Chunks>, ends: [usize; 2]) -> (SeqNum, SeqNum) {
-    let (rcv_nxt, snd_nxt) =
-        connection.tcb().map_or((1, 1), |tcb| (tcb.receiver.ack_offset(), tcb.sender.snd_nxt()));
+    let (rcv_nxt, snd_nxt) = connection
+        .tcb()
+        .map_or((1, 1), |tcb| (tcb.receiver.ack_offset().get(), tcb.sender.snd_nxt().get()));
     (ISN[ends[0]] + rcv_nxt, ISN[ends[1]] + snd_nxt)
 }
 
@@ -281,7 +290,7 @@ impl Pair {
         let (open, payload) = (caches[1].passive(peer, &syn), Payload::Bytes(&data));
         let passive = Connection::accept_transaction(now, config, ISN[1], &syn, payload, open);
         let mut ends = [active, passive.expect("a SYN")];
-        assert_eq!(ends[1].readable() > 0, transactions && known);
+        assert_eq!(ends[1].readable() > Bytes::ZERO, transactions && known);
         // The SYN comes twice, its data shall not.
         ends[1].handle_segment(now, &syn, payload);
         let mut pair = Pair { now, ends, written, read: [0; 2] };
@@ -357,7 +366,7 @@ impl Pair {
 
     fn read(&mut self, end: usize, limit: u64) {
         let mut at = self.read[end];
-        self.ends[end].read(limit, |piece| {
+        self.ends[end].read(Bytes::new(limit), |piece| {
             let Payload::Bytes(bytes) = piece else { unreachable!("chunks hold bytes") };
             for byte in bytes {
                 assert_eq!(*byte, Pattern::byte(at), "byte {at} was injected");

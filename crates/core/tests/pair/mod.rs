@@ -11,6 +11,7 @@ use bentpipe_core::tcp::ecn::Ecn;
 use bentpipe_core::tcp::sender::SenderConfig;
 use bentpipe_core::tcp::tcb::Tcb;
 use bentpipe_core::time::{Duration, Instant};
+use bentpipe_core::units::{Bytes, Offset};
 use bentpipe_core::wire::{Packet, SeqNum, Verify};
 use channel::Channel;
 use std::collections::BTreeMap;
@@ -196,7 +197,7 @@ impl<B: Buffer> Run<B> {
         let end = &self.setup.ends[side];
         let Some(connection) = &mut self.connections[side] else { return };
         let offset = 1 + self.written[side];
-        let len = chunk.min(end.bytes - self.written[side]).min(end.config.send_buffer);
+        let len = chunk.min(end.bytes - self.written[side]).min(end.config.send_buffer.count());
         let bytes: Vec<u8> = (offset..offset + len).map(Pattern::byte).collect();
         self.written[side] += connection.write(Payload::Bytes(&bytes)) as u64;
     }
@@ -204,7 +205,7 @@ impl<B: Buffer> Run<B> {
     fn read(&mut self, side: usize, chunk: u64) {
         let Some(connection) = &mut self.connections[side] else { return };
         let mut at = 1 + self.read[side];
-        let len = connection.read(chunk, |piece| match piece {
+        let len = connection.read(Bytes::new(chunk), |piece| match piece {
             Payload::Bytes(bytes) => {
                 for byte in bytes {
                     assert_eq!(*byte, Pattern::byte(at), "byte {at} of end {side}");
@@ -216,7 +217,7 @@ impl<B: Buffer> Run<B> {
                 at += len as u64;
             }
         });
-        self.read[side] += len;
+        self.read[side] += len.count();
         assert_eq!(at, 1 + self.read[side], "what is readable is there");
     }
 
@@ -262,8 +263,12 @@ impl<B: Buffer> Run<B> {
                     payload.extend((start..start + len as u64).map(Pattern::byte));
                 }
             });
-            assert_eq!(payload.len() as u64, out.data.end - out.data.start, "bytes are there");
-            let smss = connection.tcb().map_or(536, |tcb| tcb.sender.smss()) as usize;
+            assert_eq!(
+                payload.len() as u64,
+                (out.data.end - out.data.start).count(),
+                "bytes are there"
+            );
+            let smss = connection.tcb().map_or(536, |tcb| tcb.sender.smss().count()) as usize;
             let mut arrivals = Vec::new();
             self.channel.send(self.now, (&out.tcp, out.ecn), &payload, smss, |at, bytes| {
                 arrivals.push((at, bytes));
@@ -295,10 +300,10 @@ impl<B: Buffer> Run<B> {
         }
         let unit = end.config.window_scale.map_or(1, |shift| 1 << shift);
         let buffer = connection.receive_buffer();
-        let room = 1 + self.read[side] + buffer + unit - 1;
+        let room = Offset::new(self.read[side]) + buffer + Bytes::new(unit);
         assert!(receiver.rcv_adv() <= room, "promised {} of {room}", receiver.rcv_adv());
         let held = connection.readable() + receiver.out_of_order().covered();
-        assert!(held < buffer + unit, "holds {held}");
+        assert!(held < buffer + Bytes::new(unit), "holds {held}");
         if self.scheduled.is_multiple_of(16) && sender.in_flight() < 20 * sender.smss() {
             check_snapshot(tcb);
         }

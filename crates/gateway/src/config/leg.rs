@@ -10,7 +10,7 @@ use bentpipe_core::tcp::receiver::AckPolicy;
 use bentpipe_core::tcp::sender::SenderConfig;
 use bentpipe_core::text::{Setting, Settings, renamed};
 use bentpipe_core::time::Duration;
-use bentpipe_core::units::Rate;
+use bentpipe_core::units::{Bytes, Rate};
 
 /// What a round trip takes where nothing is known: over a geostationary satellite, and nearby.
 const GEO_ROUND_TRIP: Duration = Duration::from_millis(600);
@@ -201,8 +201,8 @@ impl LegConfig {
     /// The window that one flow needs to fill the link, in bytes, if that is known: the
     /// bandwidth-delay product and a quarter, because acknowledgments also wait for their timer,
     /// for the queue and for the far network. Pacing keeps the quarter out of the queue.
-    pub fn filling_window(&self) -> Option<u64> {
-        self.bandwidth_delay_product().map(|bytes| bytes + bytes / 4)
+    pub fn filling_window(&self) -> Option<Bytes> {
+        self.bandwidth_delay_product().map(|bytes| bytes + bytes / 4).map(Bytes::new)
     }
 
     /// The rate of the link, if losses may be taken for its own: what paces it holds back what it cannot
@@ -253,7 +253,7 @@ mod tests {
         leg.set_all("recovery=fack, congestion=vegas:alpha=2;beta=4, iw=4380B").unwrap();
         assert_eq!(leg.sender.algorithm, RecoveryAlgorithm::Fack);
         assert!(matches!(leg.sender.control, CongestionAlgorithm::Vegas { .. }));
-        assert_eq!(leg.sender.initial_window, InitialWindow::Bytes(4380));
+        assert_eq!(leg.sender.initial_window, InitialWindow::Bytes(Bytes::new(4380)));
         assert_eq!((leg.sender.rto, leg.ack_policy), (before.sender.rto, before.ack_policy));
         leg.set_all("linux,rto.min=2s").unwrap();
         assert_eq!(leg.sender.rto.min, Duration::from_secs(2));
@@ -302,7 +302,7 @@ mod tests {
         leg.rate = Some(Rate::from_bits_per_sec(8_000_000));
         assert_eq!(leg.filling_window(), None, "half of it is not known");
         leg.round_trip = Some(Duration::from_millis(500));
-        assert_eq!(leg.filling_window(), Some(625_000));
+        assert_eq!(leg.filling_window(), Some(Bytes::new(625_000)));
     }
 
     #[test]

@@ -20,13 +20,13 @@ use bentpipe_core::time::Duration;
 use bentpipe_core::units::{Bytes, Rate};
 
 /// What a stream may hold where the link is not known, in bytes.
-pub(crate) const UNKNOWN_LINK: u64 = 4 << 20;
+pub(crate) const UNKNOWN_LINK: Bytes = Bytes::new(4 << 20);
 
 /// Filling windows that a stream may hold.
 const WINDOWS: u64 = 4;
 
 /// The largest window that TCP has (RFC 7323, 2.3), in bytes.
-const LARGEST: u64 = 1 << 30;
+const LARGEST: Bytes = Bytes::new(1 << 30);
 
 /// A handshake that took longer than any link's round trip and the hosts' own does not tell what the link
 /// needs.
@@ -34,11 +34,11 @@ const LONGEST_ROUND_TRIP: Duration = Duration::from_secs(2);
 
 impl Config {
     /// What a stream may hold at most between legs whose links are filled by these windows, in bytes.
-    pub(crate) fn stream_limit(&self, filling_windows: [Option<u64>; 2]) -> u64 {
+    pub(crate) fn stream_limit(&self, filling_windows: [Option<Bytes>; 2]) -> Bytes {
         if let Some(max) = self.max_stream {
-            return max.count();
+            return max;
         }
-        let link = filling_windows.into_iter().flatten().max().unwrap_or(0);
+        let link = filling_windows.into_iter().flatten().max().unwrap_or(Bytes::ZERO);
         link.saturating_mul(WINDOWS).clamp(UNKNOWN_LINK, LARGEST)
     }
 
@@ -46,7 +46,7 @@ impl Config {
     pub fn largest_stream(&self) -> u64 {
         let windows = [&self.satellite, &self.lan]
             .map(|leg| leg.known_filling_window(true, Some(LONGEST_ROUND_TRIP)));
-        self.stream_limit(windows)
+        self.stream_limit(windows).count()
     }
 
     /// The window that we let a SYN promise on our behalf, which is not scaled.
@@ -65,10 +65,10 @@ impl LegConfig {
 
     /// The window that fills the link as it is configured; or, where the rate alone is and nobody else is
     /// known to be on the way, by the round trip of the handshake.
-    pub(crate) fn known_filling_window(&self, peer: bool, rtt: Option<Duration>) -> Option<u64> {
+    pub(crate) fn known_filling_window(&self, peer: bool, rtt: Option<Duration>) -> Option<Bytes> {
         let measured = || {
             let product = self.known_link(peer)?.bytes_in(rtt?.min(LONGEST_ROUND_TRIP));
-            Some(product.saturating_add(product / 4))
+            Some(Bytes::new(product.saturating_add(product / 4)))
         };
         self.filling_window().or_else(measured)
     }
@@ -88,7 +88,7 @@ mod tests {
 
     fn limit(config: &Config, peer: bool, rtt: Option<Duration>) -> u64 {
         let windows = [&config.satellite, &config.lan];
-        config.stream_limit(windows.map(|leg| leg.known_filling_window(peer, rtt)))
+        config.stream_limit(windows.map(|leg| leg.known_filling_window(peer, rtt))).count()
     }
 
     const GEO: Option<Duration> = Some(Duration::from_millis(600));

@@ -1,6 +1,7 @@
 //! What the two ends of one leg have agreed on: read off the SYN and SYN-ACK of that leg.
 
 use bentpipe_core::time::Duration;
+use bentpipe_core::units::{Bytes, Offset};
 use bentpipe_core::wire::{IpHeader, TcpHeader};
 
 /// What a leg is made from.
@@ -11,11 +12,11 @@ pub(crate) struct LegHandshake {
     /// The one that came.
     pub(crate) theirs: TcpHeader,
     /// The host's window as it stands after the handshake, scaled to bytes.
-    pub(crate) window: u64,
+    pub(crate) window: Bytes,
     /// The other host's TSval, if it uses timestamps towards us: ours follows it.
     pub(crate) relayed: Option<u32>,
     /// One past what the host has acknowledged: the SYN, or more where a leg begins anew.
-    pub(crate) acked: u64,
+    pub(crate) acked: Offset,
     /// How long the handshake took, if nothing was sent twice.
     pub(crate) rtt: Option<Duration>,
     /// Header of what we send on this leg.
@@ -35,9 +36,9 @@ pub(crate) struct NegotiatedOptions {
     /// The host's TSval in its SYN, if timestamps were agreed on.
     pub(crate) timestamps: Option<u32>,
     /// Payload of the largest segment to the host, options deducted.
-    pub(crate) smss: u64,
+    pub(crate) smss: Bytes,
     /// Payload of the largest segment from the host.
-    pub(crate) rmss: u64,
+    pub(crate) rmss: Bytes,
 }
 
 impl NegotiatedOptions {
@@ -59,7 +60,7 @@ impl NegotiatedOptions {
         let options = options_len(timestamps.is_some());
         let mss = |announced: Option<u16>| {
             let mss = announced.unwrap_or(Self::DEFAULT_MSS).min(limit.unwrap_or(u16::MAX));
-            u64::from(mss.max(Self::MIN_MSS)) - options
+            Bytes::from(mss.max(Self::MIN_MSS)) - options
         };
         NegotiatedOptions {
             rcv_shift: shifts.map_or(0, |s| s.0),
@@ -73,12 +74,12 @@ impl NegotiatedOptions {
     }
 
     /// Length of the options in every segment, in bytes.
-    pub(crate) fn options_len(&self) -> u64 {
+    pub(crate) fn options_len(&self) -> Bytes {
         options_len(self.timestamps.is_some())
     }
 }
 
 /// The timestamps option, padded (RFC 7323, appendix A).
-fn options_len(timestamps: bool) -> u64 {
-    if timestamps { 12 } else { 0 }
+fn options_len(timestamps: bool) -> Bytes {
+    if timestamps { Bytes::new(12) } else { Bytes::ZERO }
 }

@@ -12,6 +12,7 @@ use crate::leg::{Leg, PerLeg};
 use crate::segment::Segment;
 use bentpipe_core::tcp::tcb::TimestampClock;
 use bentpipe_core::time::Instant;
+use bentpipe_core::units::{Bytes, Offset};
 use bentpipe_core::wire::{Flags, IpHeader, SeqNum, TcpHeader, TcpOptions, Timestamps};
 use serde::{Deserialize, Serialize};
 
@@ -275,12 +276,12 @@ impl Opening {
             SpoofedSynAck::new(now, syn_in.clone(), added, synack, config.open_timeout)
         });
         let server = LegHandshake {
-            window: u64::from(self.synack_in.window),
+            window: Bytes::from(self.synack_in.window),
             // That of the client's last SYN, which the server may have answered.
             relayed: stamped(&syn_in).and(stamped(&syn_out)),
             ours: syn_out,
             theirs: self.synack_in.clone(),
-            acked: 1,
+            acked: Offset::FIRST,
             rtt: self.syn.sent_once_at().map(|at| self.came_at.saturating_since(at)),
             ip: self.syn.ip(ends),
             peer: self.by_gateway,
@@ -288,13 +289,13 @@ impl Opening {
         let client = LegHandshake {
             // A SYN's window is not scaled (RFC 7323, 2.2).
             window: match ack {
-                Some(ack) => u64::from(ack.window) << client_shift,
-                None => u64::from(syn_in.window),
+                Some(ack) => Bytes::new(u64::from(ack.window) << client_shift),
+                None => Bytes::from(syn_in.window),
             },
             ours: self.synack_out.clone(),
             theirs: syn_in,
             relayed: stamped(&self.synack_in),
-            acked: 1,
+            acked: Offset::FIRST,
             rtt: (self.times == 1 && ack.is_some()).then(|| now.saturating_since(self.sent_at)),
             ip: self.ip,
             peer: self.syn.peer_added().is_some(),

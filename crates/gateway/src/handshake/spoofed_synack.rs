@@ -10,6 +10,7 @@ use super::negotiated::LegHandshake;
 use super::syn::Relay;
 use crate::announce::Announcement;
 use bentpipe_core::time::{Duration, Instant};
+use bentpipe_core::units::{Bytes, Offset};
 use bentpipe_core::wire::{Flags, TcpHeader};
 
 /// The SYN-ACK is repeated after this long, then after twice as long (RFC 6298, 2.1 and 5.5).
@@ -153,10 +154,10 @@ impl SpoofedSynAck {
         let leg = LegHandshake {
             ours: synack.clone(),
             theirs: self.syn.clone(),
-            window: u64::from(self.syn.window),
+            window: Bytes::from(self.syn.window),
             relayed: None,
             // A FIN that it has as well is sent once more; or two such acknowledgments let the flow leave.
-            acked: 1 + u64::from(self.acked_by(tcp).unsigned_abs()),
+            acked: Offset::FIRST + Bytes::from(self.acked_by(tcp).unsigned_abs()),
             rtt: None,
             ip,
             peer: false,

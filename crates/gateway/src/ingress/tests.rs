@@ -6,6 +6,7 @@ use crate::{Config, Release, Summary};
 use bentpipe_core::tcp::buffer::Chunks;
 use bentpipe_core::tcp::connection::{Connection, ConnectionConfig, State};
 use bentpipe_core::time::Duration;
+use bentpipe_core::units::Bytes;
 use bentpipe_core::wire::{self, Checksum, IpHeader, SeqNum, TcpHeader};
 use std::collections::{BTreeSet, VecDeque};
 use std::net::IpAddr;
@@ -142,7 +143,7 @@ impl Host {
         if self.to_write.is_empty() {
             connection.close();
         }
-        connection.read(u64::MAX, |piece| match piece {
+        connection.read(Bytes::MAX, |piece| match piece {
             Payload::Bytes(bytes) => self.read.extend(bytes),
             Payload::Pattern { .. } => unreachable!("real bytes were written"),
         });
@@ -209,7 +210,8 @@ fn exchange_and_drain(
     timestamps: bool,
     drain: Instant,
 ) -> (Summary, usize) {
-    let mut config = ConnectionConfig { timestamps, send_buffer: 50_000, ..Default::default() };
+    let mut config =
+        ConnectionConfig { timestamps, send_buffer: Bytes::new(50_000), ..Default::default() };
     // No super-segments: nobody here would cut them.
     config.sender.max_burst = config.sender.smss;
     let content = |host: usize| (0..LEN).map(|i| (i * (7 + host) % 251) as u8).collect::<Vec<u8>>();

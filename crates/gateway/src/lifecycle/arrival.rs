@@ -8,15 +8,16 @@ use crate::splice::Allowance;
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::tcp::tcb::{Admission, Bypass, Fate};
 use bentpipe_core::time::Instant;
+use bentpipe_core::units::Bytes;
 use bentpipe_core::wire::{AckRewrite, Flags, TcpHeader};
 
 /// What a segment brought, for the gateway's counters.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Received {
     /// Bytes received in order for the first time on this leg.
-    pub(crate) received: u64,
+    pub(crate) received: Bytes,
     /// Bytes that the host of this leg has acknowledged.
-    pub(crate) delivered: u64,
+    pub(crate) delivered: Bytes,
     /// The host of this leg hears the other one on another path.
     pub(crate) bypassed: Option<Bypass>,
     /// The segment is to be forwarded.
@@ -97,7 +98,7 @@ impl<B: Buffer> SplicedFlow<B> {
         let holes = self.splice.tcb(leg).receiver.out_of_order().len().saturating_sub(ranges);
         self.note_holes(leg, holes);
         let received = self.splice.tcb(leg).receiver.rcv_nxt() - received_before;
-        if received > 0 {
+        if received > Bytes::ZERO {
             self.make_room(now, leg);
             self.send_on_unheard(now, leg.other());
         }
@@ -107,7 +108,7 @@ impl<B: Buffer> SplicedFlow<B> {
         if taken {
             self.extend_drain(now, leg, arrival.acked, allowance.reset_drain);
         }
-        if delivered > 0 {
+        if delivered > Bytes::ZERO {
             self.tune(now, leg.other());
         }
         self.open_windows(now, allowance);

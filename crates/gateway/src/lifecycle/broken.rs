@@ -6,6 +6,7 @@ use super::closing::CloseState;
 use crate::handshake::Relay;
 use crate::leg::Leg;
 use bentpipe_core::tcp::buffer::Buffer;
+use bentpipe_core::units::Bytes;
 
 impl<B: Buffer> SplicedFlow<B> {
     /// Resets to those hosts that have not reset themselves, if the flow was not over.
@@ -19,7 +20,7 @@ impl<B: Buffer> SplicedFlow<B> {
     }
 
     /// Bytes that were acknowledged to their senders and will not be delivered.
-    pub(crate) fn still_owed(&self) -> u64 {
+    pub(crate) fn still_owed(&self) -> Bytes {
         self.closing.lost() + self.splice.all_undelivered()
     }
 }

@@ -7,6 +7,7 @@ use crate::segment::Segment;
 use crate::splice::Allowance;
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::time::Instant;
+use bentpipe_core::units::Bytes;
 use bentpipe_core::wire::Flags;
 
 impl<B: Buffer> SplicedFlow<B> {
@@ -47,9 +48,9 @@ impl<B: Buffer> SplicedFlow<B> {
     }
 
     /// How many bytes stream `leg` may hold behind what has been delivered.
-    pub(super) fn room(&self, leg: Leg, allowance: Allowance) -> u64 {
+    pub(super) fn room(&self, leg: Leg, allowance: Allowance) -> Bytes {
         // Wherever in a chunk it begins, or the window would open by chunks.
-        let share = allowance.share.saturating_sub(B::UNIT - 1);
+        let share = allowance.share.saturating_sub(B::UNIT - Bytes::ONE);
         let wanted = self.tuners[leg].capacity() + self.sent_unheard(leg);
         wanted.min(allowance.max.max(share))
     }
@@ -57,22 +58,22 @@ impl<B: Buffer> SplicedFlow<B> {
     /// What stream `leg` may hold beyond its capacity: what was sent to a host that is not heard, which
     /// may have arrived, if more comes from a peer gateway. That one holds what the host lacks before its
     /// acknowledgments mean something to the other host, if it hears them on another path.
-    fn sent_unheard(&self, leg: Leg) -> u64 {
+    fn sent_unheard(&self, leg: Leg) -> Bytes {
         let sender = &self.splice.tcb(leg.other()).sender;
         if !self.splice.leg(leg).peer || !is_unheard(sender) {
-            return 0;
+            return Bytes::ZERO;
         }
         (sender.snd_nxt() - sender.snd_una()).min(self.tuners[leg].max())
     }
 
     /// Stream `leg`, which may hold `capacity`, at this moment.
-    fn backlog(&self, leg: Leg, capacity: u64) -> Backlog {
+    fn backlog(&self, leg: Leg, capacity: Bytes) -> Backlog {
         let receiver = &self.splice.tcb(leg).receiver;
         let sender = &self.splice.tcb(leg.other()).sender;
         Backlog {
             bytes: receiver.rcv_nxt().saturating_sub(sender.snd_nxt()),
             room: capacity.saturating_sub(sender.snd_nxt() - sender.snd_una()),
-            segment: receiver.rmss().max(1),
+            segment: receiver.rmss().max(Bytes::ONE),
         }
     }
 
@@ -89,12 +90,12 @@ impl<B: Buffer> SplicedFlow<B> {
         let capacity = self.room(leg, allowance);
         let tcb = self.splice.tcb(leg);
         let (start, edge) = (tcb.receiver.rcv_nxt(), tcb.receiver.rcv_adv());
-        let len = segment.payload.len() as u64;
+        let len = Bytes::of_len(segment.payload.len());
         let in_order = segment.tcp.seq.offset_near(tcb.handshake().rcv_isn, start) == Some(start)
             && segment.tcp.flags.0 & (Flags::SYN.0 | Flags::FIN.0 | Flags::RST.0) == 0
             && tcb.receiver.out_of_order().is_empty()
             && start + len <= edge;
-        if len == 0 || !in_order {
+        if len.is_zero() || !in_order {
             return 0;
         }
         let backlog = self.backlog(leg, capacity);

@@ -8,6 +8,7 @@ use crate::segment::Segment;
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::tcp::tcb::Admission;
 use bentpipe_core::time::{Duration, Instant};
+use bentpipe_core::units::Bytes;
 use bentpipe_core::wire::Flags;
 
 /// How a flow ends.
@@ -36,21 +37,21 @@ pub(super) struct Closing {
     /// When the FIN of each leg's host was received, while its acknowledgment is withheld.
     fin_held_since: PerLeg<Option<Instant>>,
     /// Bytes acknowledged to their sender that will not be delivered any more.
-    lost: u64,
+    lost: Bytes,
 }
 
 impl Closing {
     pub(super) fn new(fin: FinMode) -> Closing {
-        Closing::restore(fin, (PerLeg::default(), 0))
+        Closing::restore(fin, (PerLeg::default(), Bytes::ZERO))
     }
 
     /// Of an open flow, with what it [keeps](Closing::kept).
-    pub(super) fn restore(fin: FinMode, kept: (PerLeg<Option<Instant>>, u64)) -> Closing {
+    pub(super) fn restore(fin: FinMode, kept: (PerLeg<Option<Instant>>, Bytes)) -> Closing {
         Closing { state: CloseState::Open, fin, fin_held_since: kept.0, lost: kept.1 }
     }
 
     /// What an open flow keeps while it hibernates; None of any other.
-    pub(super) fn kept(&self) -> Option<(PerLeg<Option<Instant>>, u64)> {
+    pub(super) fn kept(&self) -> Option<(PerLeg<Option<Instant>>, Bytes)> {
         (self.state == CloseState::Open).then_some((self.fin_held_since, self.lost))
     }
 
@@ -79,11 +80,11 @@ impl Closing {
     }
 
     /// So many bytes will not be delivered.
-    pub(super) fn lose(&mut self, bytes: u64) {
+    pub(super) fn lose(&mut self, bytes: Bytes) {
         self.lost += bytes;
     }
 
-    pub(super) fn lost(&self) -> u64 {
+    pub(super) fn lost(&self) -> Bytes {
         self.lost
     }
 
@@ -123,7 +124,7 @@ impl<B: Buffer> SplicedFlow<B> {
     }
 
     /// Bytes acknowledged to their sender and not delivered.
-    pub(crate) fn lost_bytes(&self) -> u64 {
+    pub(crate) fn lost_bytes(&self) -> Bytes {
         self.closing.lost
     }
 
@@ -202,9 +203,9 @@ impl<B: Buffer> SplicedFlow<B> {
     /// The host of `leg` has spoken, and acknowledged `acked` bytes. One that reads slowly is given more
     /// time; one that has room and takes nothing is not: two gateways whose hosts have both reset
     /// would refuse each other's bytes for ever.
-    pub(super) fn extend_drain(&mut self, now: Instant, leg: Leg, acked: u64, drain: Duration) {
+    pub(super) fn extend_drain(&mut self, now: Instant, leg: Leg, acked: Bytes, drain: Duration) {
         let sender = &self.splice.tcb(leg).sender;
-        let reads = acked > 0 || sender.window_edge() <= sender.snd_una();
+        let reads = acked > Bytes::ZERO || sender.window_edge() <= sender.snd_una();
         if let CloseState::Draining { from, until, whole: true } = &mut self.closing.state
             && *from != leg
             && reads

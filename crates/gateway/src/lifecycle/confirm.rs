@@ -10,6 +10,7 @@ use crate::splice::LegTcp;
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::tcp::tcb::TimestampClock;
 use bentpipe_core::time::Instant;
+use bentpipe_core::units::Offset;
 use bentpipe_core::wire::TcpHeader;
 
 impl<B: Buffer> SplicedFlow<B> {
@@ -56,7 +57,7 @@ impl<B: Buffer> SplicedFlow<B> {
         let Some(synack) = &mut self.spoofed_synack else { return };
         let client = self.splice.leg(Leg::Client);
         let Restart { repeated, leg, binds } =
-            synack.on_segment(tcp, client.tcb.sender.snd_nxt() - 1);
+            synack.on_segment(tcp, (client.tcb.sender.snd_nxt() - Offset::FIRST).count());
         let clock = client.tcb.handshake().timestamps.map(|state| state.clock);
         let peer = client.peer;
         self.control.extend(repeated.map(|relay| (Leg::Client, relay)));

@@ -44,6 +44,7 @@ use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::tcp::ecn::Ecn;
 use bentpipe_core::tcp::tcb::Outgoing;
 use bentpipe_core::time::Instant;
+use bentpipe_core::units::{Bytes, Offset};
 use bentpipe_core::wire::IpHeader;
 use closing::Closing;
 use std::collections::VecDeque;
@@ -70,19 +71,20 @@ pub(crate) struct SplicedFlow<B> {
 
 impl<B: Buffer> SplicedFlow<B> {
     /// A stream begins with a promise of `first` bytes at most.
-    pub(crate) fn new(now: Instant, config: &Config, begun: Completed, first: u64) -> Self {
+    pub(crate) fn new(now: Instant, config: &Config, begun: Completed, first: Bytes) -> Self {
         let legs = PerLeg::of(|leg| LegTcp::new(now, config, begun.sides[leg], &begun.legs[leg]));
         let windows = PerLeg::of(|leg| legs[leg].filling_window);
         let max = config.stream_limit(windows.into_array());
         // Twice what a gateway that knows the link as we do may begin with.
-        let start = |window: u64| window.saturating_mul(2).min(first);
+        let start = |window: Bytes| window.saturating_mul(2).min(first);
         let aqm = |leg: Leg| {
             let handshake = legs[leg].tcb.handshake();
             let seed = u64::from(handshake.snd_isn.0) << 32 | u64::from(handshake.rcv_isn.0);
             Aqm::new(legs[leg].discard, seed)
         };
         let mut flow = SplicedFlow {
-            tuners: windows.map(|window| BufferTuner::new(now, window.map_or(0, start), max)),
+            tuners: windows
+                .map(|window| BufferTuner::new(now, window.map_or(Bytes::ZERO, start), max)),
             aqms: PerLeg::of(aqm),
             added: begun.added,
             closing: Closing::new(config.fin),
@@ -166,7 +168,11 @@ impl<B: Buffer> SplicedFlow<B> {
         first: Leg,
     ) -> Option<(Leg, IpHeader, Outgoing)> {
         if let Some((leg, (ip, tcp))) = self.control.pop_front() {
-            return Some((leg, ip, Outgoing { tcp, data: 0..0, ecn: Ecn::NotCapable }));
+            return Some((
+                leg,
+                ip,
+                Outgoing { tcp, data: Offset::SYN..Offset::SYN, ecn: Ecn::NotCapable },
+            ));
         }
         if let Some(blind) = self.blind_segment(now) {
             return Some(blind);

@@ -23,6 +23,7 @@ use crate::splice::LegTcp;
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::tcp::tcb::{Admission, Fate};
 use bentpipe_core::time::{Duration, Instant};
+use bentpipe_core::units::Bytes;
 use bentpipe_core::wire::{AckRewrite, Flags, TcpHeader};
 use std::collections::VecDeque;
 
@@ -153,7 +154,7 @@ impl<B: Buffer> SplicedFlow<B> {
         }
         // A host sends nothing below what it knows to have arrived: what does lie there is stale, or forged.
         let acked = match self.is_stale(leg, tcp, len) {
-            true => 0,
+            true => Bytes::ZERO,
             false => self.splice.tcb_mut(leg).take_acknowledgment(now, tcp, len),
         };
         let delivered = self.splice.free(leg, acked);
@@ -182,12 +183,12 @@ impl<B: Buffer> SplicedFlow<B> {
 
     /// How far from what we hold the hosts can have come by themselves, in bytes: neither sends more
     /// than a window beyond what the other one misses.
-    fn reach(&self) -> u64 {
+    fn reach(&self) -> Bytes {
         let window = |leg: &LegTcp| {
             let rcv_wnd = leg.tcb.receiver.rcv_adv().saturating_sub(leg.tcb.receiver.rcv_nxt());
             leg.tcb.sender.max_window() + rcv_wnd
         };
-        self.splice.legs().iter().map(window).sum::<u64>().max(1 << 16)
+        self.splice.legs().iter().map(window).sum::<Bytes>().max(Bytes::new(1 << 16))
     }
 
     /// Whether a segment from the host of `leg` ends before what we have told it to have arrived.
@@ -236,7 +237,8 @@ impl<B: Buffer> SplicedFlow<B> {
         let (una, smss) = (tcb.sender.snd_una(), tcb.sender.smss());
         let end = self.splice.tcb(leg.other()).receiver.rcv_nxt();
         if !releasing.confirmed[leg.other()] {
-            for at in (una..end).step_by(smss as usize).take(MAX_RESETS) {
+            let segments = (0..).map(|count: u64| una + count * smss).take_while(|at| *at < end);
+            for at in segments.take(MAX_RESETS) {
                 let speaker = self.splice.leg(leg);
                 self.control.push_back((leg, speaker.address(speaker.tcb.reset_at(at))));
             }
@@ -246,9 +248,9 @@ impl<B: Buffer> SplicedFlow<B> {
     }
 
     /// Bytes that the host of `leg` may still miss.
-    fn owed(&self, releasing: Releasing, leg: Leg) -> u64 {
+    fn owed(&self, releasing: Releasing, leg: Leg) -> Bytes {
         match releasing.confirmed[leg.other()] {
-            true => 0,
+            true => Bytes::ZERO,
             false => self.splice.undelivered(leg.other()),
         }
     }

@@ -9,6 +9,7 @@ use crate::segment::Segment;
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::tcp::tcb::{Bypass, Outgoing};
 use bentpipe_core::time::{Duration, Instant};
+use bentpipe_core::units::Bytes;
 use bentpipe_core::wire::IpHeader;
 
 /// How long nothing must have come from the peer gateway before it is believed to be gone.
@@ -83,7 +84,7 @@ impl<B: Buffer> SplicedFlow<B> {
         now: Instant,
         leg: Leg,
         shown: Option<Bypass>,
-        acked: u64,
+        acked: Bytes,
     ) -> Option<Bypass> {
         // Timestamps keep forged segments out: that one comes without them means something only if
         // none has come with them for some time.

@@ -18,7 +18,7 @@
 
 use crate::config::Discard;
 use bentpipe_core::link::{QueueLimit, RedConfig};
-use bentpipe_core::units::{Bytes, Probability};
+use bentpipe_core::units::{Bytes, Offset, Probability};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use serde::{Deserialize, Serialize};
@@ -35,7 +35,7 @@ const WEIGHT: f64 = 1.0 / 32.0;
 pub(crate) struct Aqm {
     mode: Discard,
     /// Nothing that begins below is discarded: the right edge as it stood at the last discard.
-    not_before: u64,
+    not_before: Offset,
     /// The hole that a discard leaves has not shown yet.
     leaves_hole: bool,
     /// The mean backlog in segments, and the arrivals since the last discard.
@@ -48,29 +48,29 @@ pub(crate) struct Aqm {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Backlog {
     /// Bytes that have not been sent on.
-    pub(crate) bytes: u64,
+    pub(crate) bytes: Bytes,
     /// The most that this may be.
-    pub(crate) room: u64,
+    pub(crate) room: Bytes,
     /// A full segment, in bytes.
-    pub(crate) segment: u64,
+    pub(crate) segment: Bytes,
 }
 
 /// A segment in order, with nothing behind a hole.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Offered {
     /// Its first byte.
-    pub(crate) start: u64,
+    pub(crate) start: Offset,
     /// Its length in bytes.
-    pub(crate) len: u64,
+    pub(crate) len: Bytes,
     /// The right edge of the window.
-    pub(crate) edge: u64,
+    pub(crate) edge: Offset,
     /// What the stream may hold.
-    pub(crate) capacity: u64,
+    pub(crate) capacity: Bytes,
 }
 
 impl Backlog {
     /// Below this, in bytes, nothing is discarded.
-    fn threshold(&self) -> u64 {
+    fn threshold(&self) -> Bytes {
         (self.room / 4).max(MIN_SEGMENTS * self.segment)
     }
 }
@@ -90,12 +90,12 @@ impl Aqm {
         self.not_before = edge.max(start + capacity);
         self.leaves_hole = true;
         // Of a super-segment only the first: two in one window would be too many.
-        len.min(backlog.segment) as usize
+        len.min(backlog.segment).as_len()
     }
 
     /// How far the window may open, whose stream may hold up to `limit` and has been sent on up to `snd_nxt`:
     /// where the backlog is to stay short, only as long as it is.
-    pub(crate) fn edge(&self, limit: u64, snd_nxt: u64, backlog: Backlog) -> u64 {
+    pub(crate) fn edge(&self, limit: Offset, snd_nxt: Offset, backlog: Backlog) -> Offset {
         let max = match self.mode {
             Discard::Off => return limit,
             Discard::Single => backlog.threshold(),
@@ -116,7 +116,7 @@ impl Aqm {
     fn fresh(mode: Discard, seed: u64) -> Aqm {
         Aqm {
             mode,
-            not_before: 0,
+            not_before: Offset::SYN,
             leaves_hole: false,
             average: 0.0,
             count: 0.0,
@@ -125,7 +125,7 @@ impl Aqm {
     }
 
     /// Whether the next segment, whose bytes begin at `start`, goes to waste.
-    fn strikes(&mut self, start: u64, backlog: Backlog) -> bool {
+    fn strikes(&mut self, start: Offset, backlog: Backlog) -> bool {
         let strikes = match self.mode {
             Discard::Off => false,
             Discard::Single => backlog.bytes > backlog.threshold(),
@@ -136,7 +136,7 @@ impl Aqm {
 
     fn strikes_at_random(&mut self, backlog: Backlog) -> bool {
         let threshold = backlog.threshold();
-        let segments = |bytes: u64| bytes as f64 / backlog.segment as f64;
+        let segments = |bytes: Bytes| bytes.as_f64() / backlog.segment.as_f64();
         self.average += WEIGHT * (segments(backlog.bytes) - self.average);
         let red = RedConfig {
             limit: QueueLimit::Unlimited,
@@ -144,7 +144,7 @@ impl Aqm {
             max_threshold: 2.0 * segments(threshold),
             weight: WEIGHT,
             max_p: Probability::new(0.1).unwrap_or_default(),
-            mean_packet: Bytes::new(backlog.segment),
+            mean_packet: backlog.segment,
             gentle: true,
             ..RedConfig::default()
         };
@@ -167,26 +167,31 @@ mod tests {
     use super::*;
 
     fn backlog(segments: u64) -> Backlog {
-        Backlog { bytes: 1000 * segments, room: 80_000, segment: 1000 }
+        Backlog {
+            bytes: Bytes::new(1000 * segments),
+            room: Bytes::new(80_000),
+            segment: Bytes::new(1000),
+        }
     }
 
     #[test]
     fn a_single_discard_waits_for_a_quarter_of_the_room_and_for_its_window() {
         let mut single = Aqm::fresh(Discard::Single, 1);
-        assert!(!single.strikes(1, backlog(20)));
-        assert!(single.strikes(1, backlog(21)));
-        single.not_before = 50_000;
-        assert!(!single.strikes(49_999, backlog(60)));
-        assert!(single.strikes(50_000, backlog(60)));
-        let small = Backlog { bytes: 1900, room: 2000, segment: 1000 };
-        assert!(!single.strikes(60_000, small), "two segments are no backlog");
+        assert!(!single.strikes(Offset::FIRST, backlog(20)));
+        assert!(single.strikes(Offset::FIRST, backlog(21)));
+        single.not_before = Offset::new(50_000);
+        assert!(!single.strikes(Offset::new(49_999), backlog(60)));
+        assert!(single.strikes(Offset::new(50_000), backlog(60)));
+        let small =
+            Backlog { bytes: Bytes::new(1900), room: Bytes::new(2000), segment: Bytes::new(1000) };
+        assert!(!single.strikes(Offset::new(60_000), small), "two segments are no backlog");
     }
 
     #[test]
     fn early_discards_follow_the_mean_and_not_a_burst() {
         let mut early = Aqm::fresh(Discard::RandomEarly, 1);
         let struck = |early: &mut Aqm, segments, arrivals: u32| {
-            (0..arrivals).filter(|_| early.strikes(1, backlog(segments))).count()
+            (0..arrivals).filter(|_| early.strikes(Offset::FIRST, backlog(segments))).count()
         };
         // A burst beyond the upper threshold, from a queue that was empty.
         assert_eq!(struck(&mut early, 50, 8), 0);

@@ -7,6 +7,7 @@
 use crate::leg::Leg;
 use bentpipe_core::tcp::sender::Sender;
 use bentpipe_core::time::{Duration, Instant};
+use bentpipe_core::units::Offset;
 use std::ops::Range;
 
 /// How often all is sent to a host that is not heard.
@@ -20,7 +21,7 @@ const UNKNOWN_ROUND_TRIP: Duration = Duration::from_millis(100);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BlindSend {
     leg: Leg,
-    next: u64,
+    next: Offset,
     /// Times that all is still to be sent.
     rounds: u32,
     at: Instant,
@@ -57,7 +58,7 @@ impl BlindSend {
     }
 
     /// Where the next segment begins, of what `sender` has not been acknowledged.
-    pub(crate) fn next(&self, sender: &Sender) -> u64 {
+    pub(crate) fn next(&self, sender: &Sender) -> Offset {
         self.next.max(sender.snd_una())
     }
 
@@ -66,7 +67,7 @@ impl BlindSend {
         mut self,
         now: Instant,
         sender: &Sender,
-        sent: Option<Range<u64>>,
+        sent: Option<Range<Offset>>,
     ) -> Option<BlindSend> {
         if let Some(sent) = sent {
             // No faster than the window that had been earned; after timeouts, half of it.
@@ -74,7 +75,7 @@ impl BlindSend {
             let window = earned.max(10 * sender.smss());
             let srtt = sender.rtt().srtt().unwrap_or(UNKNOWN_ROUND_TRIP);
             let len = sent.end - sent.start;
-            self.at = now + srtt.mul_f64(len as f64 / window as f64);
+            self.at = now + srtt.mul_f64(len.as_f64() / window.as_f64());
             self.next = sent.end;
         } else {
             self.rounds -= 1;

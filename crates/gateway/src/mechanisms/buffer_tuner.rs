@@ -16,14 +16,15 @@
 //! what follows it, and by a quarter a round; right edges that were promised stay.
 
 use bentpipe_core::time::{Duration, Instant};
+use bentpipe_core::units::{Bytes, Offset};
 use serde::{Deserialize, Serialize};
 
 /// What a stream may hold in any case, memory allowing, in bytes: what a window of 64 KB, the most
 /// without scaling, takes.
-const MIN: u64 = 64_000;
+const MIN: Bytes = Bytes::new(64_000);
 
 /// What a host sends at once when it begins (RFC 6928), in bytes, rounded up.
-const INITIAL_WINDOW: u64 = 16_000;
+const INITIAL_WINDOW: Bytes = Bytes::new(16_000);
 
 /// The share of bytes lost above which a stream is given more room.
 const LOSSY: f64 = 0.01;
@@ -40,23 +41,23 @@ const BEGINNING: u64 = 6;
 const ROUNDS: usize = 4;
 
 /// Bytes over which that share is taken; what is older counts half.
-const LOSS_MEMORY: u64 = 1 << 20;
+const LOSS_MEMORY: Bytes = Bytes::new(1 << 20);
 
 /// What one stream may hold.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct BufferTuner {
-    capacity: u64,
-    max: u64,
+    capacity: Bytes,
+    max: Bytes,
     /// When the present round began, and what had been delivered then.
-    round: (Instant, u64),
+    round: (Instant, Offset),
     /// Bytes delivered in the latest rounds, the newest first.
-    rounds: [u64; ROUNDS],
+    rounds: [Bytes; ROUNDS],
     /// When something was delivered last.
     last: Instant,
     /// Bytes delivered and bytes lost of late, and all that had been retransmitted.
-    delivered: u64,
-    lost: u64,
-    retransmitted_before: u64,
+    delivered: Bytes,
+    lost: Bytes,
+    retransmitted_before: Bytes,
     hold: Hold,
 }
 
@@ -83,29 +84,29 @@ pub(crate) struct Observed {
     /// The round trip of the leg that the stream comes from, and of the one that it feeds.
     pub(crate) round_trips: [Duration; 2],
     /// One past the last byte that the far host has acknowledged.
-    pub(crate) delivered: u64,
+    pub(crate) delivered: Offset,
     /// All bytes that were retransmitted to it.
-    pub(crate) retransmitted: u64,
+    pub(crate) retransmitted: Bytes,
 }
 
 impl BufferTuner {
     /// A stream that begins with `start` bytes and may hold `max`.
-    pub(crate) fn new(now: Instant, start: u64, max: u64) -> BufferTuner {
+    pub(crate) fn new(now: Instant, start: Bytes, max: Bytes) -> BufferTuner {
         BufferTuner {
             capacity: start.max(MIN).min(max),
             max,
-            round: (now, 1),
-            rounds: [0; ROUNDS],
+            round: (now, Offset::FIRST),
+            rounds: [Bytes::ZERO; ROUNDS],
             last: now,
-            delivered: 0,
-            lost: 0,
-            retransmitted_before: 0,
+            delivered: Bytes::ZERO,
+            lost: Bytes::ZERO,
+            retransmitted_before: Bytes::ZERO,
             hold: Hold::Ready,
         }
     }
 
     /// What it may hold at most, in bytes.
-    pub(crate) fn max(&self) -> u64 {
+    pub(crate) fn max(&self) -> Bytes {
         self.max
     }
 
@@ -142,20 +143,20 @@ impl BufferTuner {
     }
 
     /// What the stream may hold now, in bytes.
-    pub(crate) fn capacity(&self) -> u64 {
+    pub(crate) fn capacity(&self) -> Bytes {
         self.capacity
     }
 
     /// The stream was empty and is not any more. If that took longer than a round trip, the time
     /// does not count.
-    pub(crate) fn begin(&mut self, now: Instant, round_trip: Duration, delivered: u64) {
+    pub(crate) fn begin(&mut self, now: Instant, round_trip: Duration, delivered: Offset) {
         if now.saturating_since(self.last) > round_trip {
             self.round = (now, delivered);
         }
     }
 
     /// What comes from the near host misses `bytes` more.
-    pub(crate) fn note_holes(&mut self, bytes: u64) {
+    pub(crate) fn note_holes(&mut self, bytes: Bytes) {
         self.lost += bytes;
     }
 
@@ -181,14 +182,15 @@ impl BufferTuner {
             self.delivered /= 2;
             self.lost /= 2;
         }
-        let per_round = (bytes as f64 * (round_trip.as_secs_f64() / elapsed.as_secs_f64())) as u64;
-        let lossy = self.lost as f64 > LOSSY * self.delivered as f64;
+        let per_round =
+            Bytes::from_f64(bytes.as_f64() * (round_trip.as_secs_f64() / elapsed.as_secs_f64()));
+        let lossy = self.lost.as_f64() > LOSSY * self.delivered.as_f64();
         self.rounds.rotate_right(1);
         self.rounds[0] = per_round;
         // Where the longer round trip is that to the near host, what comes in the next one must have
         // been promised in this one, and what a loss holds up waits here for as long.
         let rounds = if lossy || from > to { 4 } else { 2 };
-        let wanted = rounds * self.rounds.iter().max().unwrap_or(&per_round);
+        let wanted = rounds * self.rounds.into_iter().max().unwrap_or(per_round);
         if wanted < self.capacity {
             let min = MIN.min(self.max);
             self.capacity = wanted.max(self.capacity - self.capacity / 4).max(min);
@@ -199,26 +201,26 @@ impl BufferTuner {
 
     /// So many bytes are in flight to the far host: as many may wait behind them, and what a host
     /// that begins needs. So who doubles its window each round trip is not held up here.
-    pub(crate) fn keep_ahead(&mut self, in_flight: u64) {
+    pub(crate) fn keep_ahead(&mut self, in_flight: Bytes) {
         self.grow(2 * in_flight + INITIAL_WINDOW);
     }
 
     /// `out_of_order` bytes from a distant host lie behind a hole, and so many are in flight to the far one. They are
     /// delivered when the hole is filled, a round trip later; until then arrives what the next round brings.
-    pub(crate) fn bridge(&mut self, in_flight: u64, out_of_order: u64) {
+    pub(crate) fn bridge(&mut self, in_flight: Bytes, out_of_order: Bytes) {
         if self.is_beginning(out_of_order) {
             self.grow(in_flight + out_of_order + BEGINNING * out_of_order);
         }
     }
 
     /// Whether a round that brings so many bytes brings a quarter more than those before.
-    fn is_beginning(&self, bytes: u64) -> bool {
-        let best = self.rounds.iter().max().copied().unwrap_or(0);
+    fn is_beginning(&self, bytes: Bytes) -> bool {
+        let best = self.rounds.iter().max().copied().unwrap_or(Bytes::ZERO);
         bytes > best + best / 4
     }
 
     /// It may hold `wanted` bytes from now on, if it may not already hold more.
-    fn grow(&mut self, wanted: u64) {
+    fn grow(&mut self, wanted: Bytes) {
         self.capacity = self.capacity.max(wanted.min(self.max));
     }
 }

@@ -9,6 +9,7 @@ use crate::leg::{Leg, PerLeg};
 use crate::segment::Segment;
 use bentpipe_core::tcp::tcb::Tcb;
 use bentpipe_core::time::{Duration, Instant};
+use bentpipe_core::units::Bytes;
 use bentpipe_core::wire::Flags;
 use serde::{Deserialize, Serialize};
 
@@ -91,5 +92,5 @@ pub(crate) fn is_keep_alive(tcb: &Tcb, segment: &Segment<'_>) -> bool {
     let start = segment.tcp.seq.offset_near(tcb.handshake().rcv_isn, expected);
     segment.payload.len() <= 1
         && segment.tcp.flags.0 & (Flags::SYN.0 | Flags::FIN.0 | Flags::RST.0) == 0
-        && start == expected.checked_sub(1)
+        && start == expected.checked_back(Bytes::ONE)
 }

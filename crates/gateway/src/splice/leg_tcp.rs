@@ -9,7 +9,7 @@ use bentpipe_core::tcp::recovery::RecoveryAlgorithm;
 use bentpipe_core::tcp::sender::{InitialWindow, Sender, SenderConfig};
 use bentpipe_core::tcp::tcb::{HandshakeNumbers, Outgoing, Tcb, TimestampClock, TimestampState};
 use bentpipe_core::time::{Duration, Instant};
-use bentpipe_core::units::Rate;
+use bentpipe_core::units::{Bytes, Offset, Rate};
 use bentpipe_core::wire::{IpHeader, SeqNum, TcpHeader};
 
 /// The longest packet that we make: IPv6's payload length does not count its header, so that
@@ -25,7 +25,7 @@ pub(crate) struct LegTcp {
     pub(crate) src_port: u16,
     pub(crate) dst_port: u16,
     /// The window that fills the link behind this leg, if that is known when the flow begins.
-    pub(crate) filling_window: Option<u64>,
+    pub(crate) filling_window: Option<Bytes>,
     /// The round-trip time to go by until one has been measured.
     pub(crate) assumed_round_trip: Duration,
     /// Whether what comes in on it is discarded while it has a backlog.
@@ -60,7 +60,7 @@ impl LegTcp {
             hold_fin: true,
             delay_at_full_window: true,
         };
-        let rcv_adv = 1 + u64::from(ours.window);
+        let rcv_adv = Offset::FIRST + Bytes::from(ours.window);
         let timestamps = options.timestamps.map(|recent| TimestampState {
             clock: relayed.map_or(TimestampClock::Own(ours.seq.0), TimestampClock::Relayed),
             recent,
@@ -72,7 +72,7 @@ impl LegTcp {
             snd_shift: options.snd_shift,
             timestamps,
         };
-        let tcb = Tcb::new(handshake, sender, Receiver::new(receiver, 1, rcv_adv));
+        let tcb = Tcb::new(handshake, sender, Receiver::new(receiver, Offset::FIRST, rcv_adv));
         let ports = [ours.src_port, ours.dst_port];
         let filling_window = leg_config.known_filling_window(peer, rtt);
         LegTcp { peer, filling_window, ..LegTcp::of(leg_config, side, tcb, ip, ports) }
@@ -142,10 +142,14 @@ fn sender_config(
     options: &NegotiatedOptions,
     ip: &IpHeader,
 ) -> SenderConfig {
-    let headers = ip.wire_len() as u64 + 20 + options.options_len();
+    let headers = Bytes::of_len(ip.wire_len() + 20) + options.options_len();
     // Headers take at most 100 bytes of the longest packet.
-    let smss = options.smss.min(u64::from(leg.mtu.clamp(MIN_MTU, MAX_LEN)) - headers);
-    let segments = if config.super_segments { (u64::from(MAX_LEN) - 60) / smss } else { 1 };
+    let smss = options.smss.min(Bytes::from(leg.mtu.clamp(MIN_MTU, MAX_LEN)) - headers);
+    let segments = if config.super_segments {
+        (Bytes::from(MAX_LEN) - Bytes::new(60)) / smss
+    } else {
+        Bytes::ONE.count()
+    };
     let algorithm = match leg.sender.algorithm {
         algorithm if algorithm.needs_sack() && !options.sack => RecoveryAlgorithm::NewReno,
         algorithm => algorithm,
@@ -170,7 +174,7 @@ fn probing(algorithm: RecoveryAlgorithm) -> RecoveryAlgorithm {
 fn on_known_link(sender: SenderConfig, rate: Rate, rtt: Option<Duration>) -> SenderConfig {
     // Where the round trip was not told, the handshake has measured it.
     let product = rtt.map_or(0, |rtt| rate.bytes_in(rtt));
-    let initial = sender.initial_window.bytes(sender.smss).max(product + product / 4);
+    let initial = sender.initial_window.bytes(sender.smss).max(Bytes::new(product + product / 4));
     SenderConfig {
         algorithm: probing(sender.algorithm),
         control: CongestionAlgorithm::KnownLink { rate },
@@ -187,7 +191,7 @@ fn on_lossy_link(sender: SenderConfig) -> SenderConfig {
 }
 
 /// What of a leg's sender depends on its link, for segments of `smss` bytes.
-fn sender_on(leg: &LegConfig, algorithm: RecoveryAlgorithm, smss: u64) -> SenderConfig {
+fn sender_on(leg: &LegConfig, algorithm: RecoveryAlgorithm, smss: Bytes) -> SenderConfig {
     let by_link =
         leg.filling_window().map(|bytes| bytes.max(leg.sender.initial_window.bytes(smss)));
     let (initial_window, initial_ssthresh) = match by_link {

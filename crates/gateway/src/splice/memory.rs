@@ -11,16 +11,17 @@ use crate::leg::Leg;
 use crate::segment::Segment;
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::time::Duration;
+use bentpipe_core::units::{Bytes, Offset};
 
 /// What the gateway as a whole allows a flow at this moment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Allowance {
     /// The most that a stream may hold beyond its share, in bytes.
-    pub(crate) max: u64,
+    pub(crate) max: Bytes,
     /// What the pool has room for beyond all shares, in bytes.
     pub(crate) free: usize,
     /// What each stream may hold in any case, in bytes of memory.
-    pub(crate) share: u64,
+    pub(crate) share: Bytes,
     /// How long acknowledged bytes may take to be delivered after a RST.
     pub(crate) reset_drain: Duration,
 }
@@ -33,19 +34,20 @@ impl<B: Buffer> Splice<B> {
 
     /// What it takes of the pool while it may receive, in bytes, where each stream has a `share` of its own:
     /// no less than it holds.
-    pub(crate) fn charge(&self, share: u64) -> usize {
+    pub(crate) fn charge(&self, share: Bytes) -> usize {
         let of =
-            |leg: Leg| share as usize + self.streams[leg].held_from(self.share_end(leg, share));
+            |leg: Leg| share.as_len() + self.streams[leg].held_from(self.share_end(leg, share));
         of(Leg::Client) + of(Leg::Server)
     }
 
     /// One past the last offset that stream `leg` may hold in any case.
-    fn share_end(&self, leg: Leg, share: u64) -> u64 {
-        self.delivered(leg) / B::UNIT * B::UNIT + share
+    fn share_end(&self, leg: Leg, share: Bytes) -> Offset {
+        let delivered = self.delivered(leg);
+        delivered - (delivered - Offset::SYN) % B::UNIT + share
     }
 
     /// What of stream `leg` has been delivered: one past the last byte.
-    fn delivered(&self, leg: Leg) -> u64 {
+    fn delivered(&self, leg: Leg) -> Offset {
         // A FIN counts as an offset, and is no byte.
         let written = self.legs[leg].tcb.receiver.rcv_nxt();
         self.legs[leg.other()].tcb.sender.snd_una().min(written)
@@ -67,12 +69,12 @@ impl<B: Buffer> Splice<B> {
             return Some(len);
         };
         let share_end = self.share_end(leg, allowance.share);
-        let end = (start + len as u64).min(receiver.rcv_adv());
+        let end = (start + Bytes::of_len(len)).min(receiver.rcv_adv());
         let beyond = start.max(share_end).max(receiver.rcv_nxt())..end;
         if self.streams[leg].growth(beyond) <= allowance.free {
             return Some(len);
         }
-        let within = share_end.saturating_sub(start).min(len as u64) as usize;
+        let within = share_end.saturating_sub(start).as_len().min(len);
         (within > 0).then_some(within)
     }
 }

@@ -16,6 +16,7 @@ use crate::segment::Segment;
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::tcp::tcb::{Admission, Arrival, Tcb};
 use bentpipe_core::time::{Duration, Instant};
+use bentpipe_core::units::{Bytes, Offset};
 use bentpipe_core::wire::{IpHeader, TcpHeader};
 
 /// Two legs, two streams.
@@ -94,7 +95,7 @@ impl<B: Buffer> Splice<B> {
     /// Keeps what is new of a segment that has arrived on `leg`.
     pub(crate) fn store(&mut self, leg: Leg, arrival: &Arrival, segment: &Segment<'_>) {
         if !arrival.store.is_empty() {
-            let len = (arrival.store.end - arrival.store.start) as usize;
+            let len = (arrival.store.end - arrival.store.start).as_len();
             let new = segment.payload.slice(arrival.skip..arrival.skip + len);
             self.streams[leg].write(arrival.store.start, new);
         }
@@ -117,19 +118,19 @@ impl<B: Buffer> Splice<B> {
 
     /// The host of `leg` has acknowledged `acked` more offsets: frees what it has, and says how many
     /// bytes that are.
-    pub(crate) fn free(&mut self, leg: Leg, acked: u64) -> u64 {
-        if acked == 0 {
-            return 0;
+    pub(crate) fn free(&mut self, leg: Leg, acked: Bytes) -> Bytes {
+        if acked.is_zero() {
+            return Bytes::ZERO;
         }
         // The FIN counts as an offset, but not as a byte.
         let una = self.legs[leg].tcb.sender.snd_una();
         let written = self.legs[leg.other()].tcb.receiver.rcv_nxt();
         self.streams[leg.other()].release(una.min(written));
-        acked - u64::from(una > written)
+        acked - Bytes::from(una > written)
     }
 
     /// The leg towards the client begins anew, whose host has `acked` offsets already.
-    pub(crate) fn restart_client(&mut self, mut leg: LegTcp, acked: u64) {
+    pub(crate) fn restart_client(&mut self, mut leg: LegTcp, acked: Offset) {
         let served = &self.legs[Leg::Server].tcb.receiver;
         leg.tcb.sender.extend(served.rcv_nxt());
         if served.fin_received() {
@@ -145,13 +146,13 @@ impl<B: Buffer> Splice<B> {
     }
 
     /// Bytes that arrived in order on `leg` and have not been delivered to the other host.
-    pub(crate) fn undelivered(&self, leg: Leg) -> u64 {
+    pub(crate) fn undelivered(&self, leg: Leg) -> Bytes {
         let sender = &self.legs[leg.other()].tcb.sender;
         self.legs[leg].tcb.receiver.rcv_nxt().saturating_sub(sender.snd_una())
     }
 
     /// The same of both legs.
-    pub(crate) fn all_undelivered(&self) -> u64 {
+    pub(crate) fn all_undelivered(&self) -> Bytes {
         self.undelivered(Leg::Client) + self.undelivered(Leg::Server)
     }
 

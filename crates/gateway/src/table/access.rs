@@ -196,7 +196,7 @@ pub(super) fn add_sender_stats<B: Buffer>(
     for (side, sent) in sender_stats(sides, spliced) {
         let sums = summary.side_mut(side);
         sums.retransmissions += sent.retransmissions;
-        sums.retransmitted_bytes += sent.retransmitted_bytes;
+        sums.retransmitted_bytes += sent.retransmitted_bytes.count();
         sums.timeouts += sent.timeouts;
     }
 }
@@ -210,7 +210,7 @@ fn subtract_sender_stats<B: Buffer>(
     for (side, sent) in sender_stats(sides, spliced) {
         let sums = summary.side_mut(side);
         sums.retransmissions -= sent.retransmissions;
-        sums.retransmitted_bytes -= sent.retransmitted_bytes;
+        sums.retransmitted_bytes -= sent.retransmitted_bytes.count();
         sums.timeouts -= sent.timeouts;
     }
 }

@@ -299,8 +299,8 @@ impl<B: Buffer> Gateway<B> {
 impl Context<'_> {
     fn count(&mut self, leg: Leg, received: &Received) {
         let stats = self.summary.side_mut(self.sides[leg]);
-        stats.received_bytes += received.received;
-        stats.delivered_bytes += received.delivered;
+        stats.received_bytes += received.received.count();
+        stats.delivered_bytes += received.delivered.count();
         stats.discarded += u64::from(received.discarded);
     }
 }

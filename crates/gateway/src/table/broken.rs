@@ -102,7 +102,7 @@ impl<B: Buffer> Gateway<B> {
             let Phase::Spliced(spliced) = phase else { return Remains::default() };
             add_sender_stats(summary, sides, &spliced);
             let resets = spliced.last_resets().map(|(leg, reset)| (sides[leg], reset));
-            Remains { resets: resets.collect(), lost_bytes: spliced.still_owed() }
+            Remains { resets: resets.collect(), lost_bytes: spliced.still_owed().count() }
         }));
         let Remains { resets, lost_bytes } = remains.unwrap_or_default();
         self.relays.extend(resets);

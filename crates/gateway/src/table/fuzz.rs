@@ -11,7 +11,7 @@ use super::{Gateway, Transmit};
 use crate::{AddOptions, Config, FinMode, Handshake, Side};
 use bentpipe_core::tcp::buffer::{Buffer, Chunks, Payload};
 use bentpipe_core::time::{Duration, Instant};
-use bentpipe_core::units::{Bytes, Rate};
+use bentpipe_core::units::{Bytes, Offset, Rate};
 use bentpipe_core::wire::{
     Flags, IcmpError, IcmpErrorKind, IpHeader, Quoted, SackBlock, SeqNum, TcpHeader, TcpOptions,
     Timestamps,
@@ -277,10 +277,12 @@ impl Run {
         assert!(sent.ip.wire_len() + sent.tcp.wire_len() + len <= 65_535, "{sent:?}");
         assert!(sent.gso_size.is_none_or(|size| len > usize::from(size)), "{sent:?}");
         let host = sent.to as usize;
-        let at = sent.tcp.seq.offset_near(ISN[sent.to.other() as usize], self.seen[host]);
+        let at =
+            sent.tcp.seq.offset_near(ISN[sent.to.other() as usize], Offset::new(self.seen[host]));
         if let Some(at) = at.filter(|_| !sent.tcp.has(Flags::RST)) {
             let fin = u64::from(sent.tcp.has(Flags::FIN));
-            self.seen[host] = self.seen[host].max(at + len as u64 + fin);
+            self.seen[host] =
+                self.seen[host].max((at + Bytes::of_len(len) + Bytes::new(fin)).get());
         }
     }
 }

@@ -74,7 +74,7 @@ impl<B: Buffer> Gateway<B> {
                     if tcb.on_icmp_error(now, error.kind, quoted, MIN_PATH_MTU) {
                         let (to, smss) = (dst.0, tcb.sender.smss());
                         context.summary.path_mtu_falls += 1;
-                        context.events.push(Event::PathMtuFell(hosts, to, smss));
+                        context.events.push(Event::PathMtuFell(hosts, to, smss.count()));
                     }
                 }
                 IcmpErrorKind::Unreachable { code } => {

@@ -31,6 +31,7 @@ use crate::{PerSide, Side};
 use access::add_sender_stats;
 use bentpipe_core::tcp::buffer::{Buffer, Chunks, Payload};
 use bentpipe_core::time::Instant;
+use bentpipe_core::units::Offset;
 use bentpipe_core::wire::{AckRewrite, IpHeader, TcpHeader};
 use broken::{PanicLog, Whose, unless_broken};
 use clients::Clients;
@@ -70,13 +71,13 @@ pub struct Transmit {
     /// Payload bytes in each wire segment, if the payload exceeds one.
     pub gso_size: Option<u16>,
     source: Option<(usize, Leg)>,
-    data: Range<u64>,
+    data: Range<Offset>,
 }
 
 impl Transmit {
     /// Payload length in bytes.
     pub fn payload_len(&self) -> usize {
-        (self.data.end - self.data.start) as usize
+        (self.data.end - self.data.start).as_len()
     }
 
     /// What it is for the link: all packets that it becomes.
@@ -243,8 +244,14 @@ impl<B: Buffer> Gateway<B> {
     /// The next packet to be sent now, if any. Flows take turns: a super-segment each, or on a link
     /// whose rate is known as many bytes as the others.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
-        let relayed =
-            |(to, (ip, tcp))| Transmit { to, ip, tcp, gso_size: None, source: None, data: 0..0 };
+        let relayed = |(to, (ip, tcp))| Transmit {
+            to,
+            ip,
+            tcp,
+            gso_size: None,
+            source: None,
+            data: Offset::SYN..Offset::SYN,
+        };
         let transmit = match self.relays.pop_front() {
             Some(relay) => relayed(relay),
             None => match self.poll_flows(now) {
@@ -287,7 +294,7 @@ impl<B: Buffer> Gateway<B> {
             };
             let smss = flow.splice().tcb(leg).sender.smss();
             let len = out.data.end - out.data.start;
-            let gso_size = (len > smss).then_some(smss as u16);
+            let gso_size = (len > smss).then_some(smss.count() as u16);
             let to = sides[leg];
             let (source, data) = (Some((id, leg)), out.data);
             let transmit = Transmit { to, ip, tcp: out.tcp, gso_size, source, data };

@@ -17,6 +17,7 @@ use crate::observe::Reason;
 use crate::splice::Allowance;
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::time::Instant;
+use bentpipe_core::units::Bytes;
 use std::net::IpAddr;
 
 /// What a flow takes of the pool and what it holds of that, in bytes, as last accounted for; or all flows.
@@ -56,33 +57,38 @@ impl<B: Buffer> Gateway<B> {
     pub(super) fn allowance(&self, has_share: bool) -> Allowance {
         let (free, share) = match has_share {
             true => (self.free(), self.share()),
-            false => (self.uncharged(), 0),
+            false => (self.uncharged(), Bytes::ZERO),
         };
-        Allowance { max: free as u64 / 4, free, share, reset_drain: self.config.reset_drain }
+        Allowance {
+            max: Bytes::of_len(free) / 4,
+            free,
+            share,
+            reset_drain: self.config.reset_drain,
+        }
     }
 
     /// What a flow that begins may be promised before it has delivered anything, in bytes of a stream. That may
     /// be taken by a reader that stops at once, and flows that begin together are promised it before
     /// any of them holds something: so only one in a round trip is promised more than one on an unknown link may
     /// hold, and no more than a small part of what is free. The others have more a round trip later.
-    pub(super) fn first_promise(&mut self, now: Instant) -> u64 {
+    pub(super) fn first_promise(&mut self, now: Instant) -> Bytes {
         if now < self.next_large {
             return UNKNOWN_LINK;
         }
         self.next_large =
             now + self.config.leg(Side::Satellite).assumed_round_trip(Side::Satellite);
-        (self.free() as u64 / 16).max(UNKNOWN_LINK)
+        (Bytes::of_len(self.free()) / 16).max(UNKNOWN_LINK)
     }
 
     /// What each stream may hold in any case, in whole chunks: what it is guaranteed may begin anywhere
     /// in the first. Were it a chunk less, what is left of it could be too short for a segment, for ever.
-    fn share(&self) -> u64 {
-        self.config.guaranteed.count().next_multiple_of(B::UNIT) + B::UNIT
+    fn share(&self) -> Bytes {
+        B::UNIT * (self.config.guaranteed.div_ceil(B::UNIT) + 1)
     }
 
     /// The same for a flow.
     pub(super) fn shares(&self) -> usize {
-        2 * self.share() as usize
+        2 * self.share().as_len()
     }
 
     /// What may be held beyond shares, those that may be wanted included.
@@ -109,7 +115,7 @@ impl<B: Buffer> Gateway<B> {
             Phase::Spliced(spliced) if spliced.may_receive() => {
                 let (splice, with_share) = (spliced.splice(), spliced.splice().charge(share));
                 let granted = flow.has_share() || others + with_share <= memory;
-                let charged = if granted { with_share } else { splice.charge(0) };
+                let charged = if granted { with_share } else { splice.charge(Bytes::ZERO) };
                 (charged, splice.held(), granted)
             }
             Phase::Spliced(spliced) => (spliced.splice().held(), spliced.splice().held(), false),

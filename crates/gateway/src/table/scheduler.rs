@@ -18,7 +18,7 @@ use crate::config::LegConfig;
 use bentpipe_core::tcp::congestion::LinkReport;
 use bentpipe_core::tcp::pacing::{Pacer, Pacing};
 use bentpipe_core::time::Instant;
-use bentpipe_core::units::Rate;
+use bentpipe_core::units::{Bytes, Rate};
 use rate_control::RateControl;
 use std::collections::BTreeMap;
 
@@ -199,10 +199,10 @@ impl LinkScheduler {
             control.on_sent(what.bytes);
         }
         if what.data && now >= self.pacer.next() {
-            self.pacer.sent(now, what.bytes, rate);
+            self.pacer.sent(now, Bytes::new(what.bytes), rate);
             self.latest = self.pacer.next() + rate.time_for(what.bytes);
         } else {
-            self.pacer.sent_out_of_turn(now, what.bytes, rate, self.latest);
+            self.pacer.sent_out_of_turn(now, Bytes::new(what.bytes), rate, self.latest);
         }
     }
 }
@@ -231,7 +231,10 @@ mod tests {
         link.set_in_flight(&mut one, 10_000_000);
         assert!(!link.is_busy(Instant::ZERO), "nothing is known of its round trip");
         let rtt = Some(Duration::from_millis(500));
-        link.on_report(Instant::ZERO, LinkReport { delivered: 1448, lost: 0, rtt });
+        link.on_report(
+            Instant::ZERO,
+            LinkReport { delivered: Bytes::new(1448), lost: Bytes::ZERO, rtt },
+        );
         assert!(link.is_busy(Instant::ZERO));
         link.wait(7, &mut other);
         assert_eq!((link.next(Instant::ZERO), link.poll_timeout()), (None, None));

@@ -127,16 +127,16 @@ impl<B: Buffer> Gateway<B> {
             return;
         }
         let hosts = flow.ends().into();
-        self.summary.lost_bytes += lost_bytes;
+        self.summary.lost_bytes += lost_bytes.count();
         self.events.push(match state {
-            CloseState::Released => Event::Unconfirmed(hosts, lost_bytes),
+            CloseState::Released => Event::Unconfirmed(hosts, lost_bytes.count()),
             CloseState::Closed { .. } => {
                 self.summary.closed += 1;
                 Event::Closed(hosts)
             }
             _ => {
                 self.summary.reset += 1;
-                Event::Reset(hosts, lost_bytes)
+                Event::Reset(hosts, lost_bytes.count())
             }
         });
     }

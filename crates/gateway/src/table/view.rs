@@ -7,7 +7,7 @@ use crate::leg::Leg;
 use crate::lifecycle::{CloseState, SplicedFlow};
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::time::{Duration, Instant};
-use bentpipe_core::units::{Bytes, Rate};
+use bentpipe_core::units::{Bytes, Offset, Rate};
 use std::net::SocketAddr;
 
 /// How far a flow has come.
@@ -202,24 +202,24 @@ impl LegView {
         let stats = sender.stats();
         // Offset 0 is the SYN; a FIN is an offset behind the last byte, but not a byte.
         let end = sender.written();
-        let delivered = sender.snd_una().min(end) - 1;
+        let delivered = sender.snd_una().min(end) - Offset::FIRST;
         let goodput = match age.as_nanos() {
             0 => 0,
-            nanos => u128::from(delivered) * 8_000_000_000 / nanos,
+            nanos => u128::from(delivered.count()) * 8_000_000_000 / nanos,
         };
         LegView {
             side,
             srtt: sender.rtt().srtt(),
             rttvar: sender.rtt().rttvar(),
-            cwnd: Bytes::new(sender.cwnd()),
-            ssthresh: Some(sender.ssthresh()).filter(|&it| it < u64::MAX).map(Bytes::new),
-            in_flight: Bytes::new(sender.in_flight()),
-            usable_window: Bytes::new(sender.window_edge().saturating_sub(sender.snd_nxt())),
-            received: Bytes::new(receiver.rcv_nxt() - 1),
-            delivered: Bytes::new(delivered),
-            backlog: Bytes::new(end - 1 - delivered),
+            cwnd: sender.cwnd(),
+            ssthresh: Some(sender.ssthresh()).filter(|&it| it < Bytes::MAX),
+            in_flight: sender.in_flight(),
+            usable_window: sender.window_edge().saturating_sub(sender.snd_nxt()),
+            received: receiver.rcv_nxt() - Offset::FIRST,
+            delivered,
+            backlog: end - Offset::FIRST - delivered,
             retransmissions: stats.retransmissions,
-            retransmitted: Bytes::new(stats.retransmitted_bytes),
+            retransmitted: stats.retransmitted_bytes,
             timeouts: stats.timeouts,
             goodput: Rate::from_bits_per_sec(u64::try_from(goodput).unwrap_or(u64::MAX)),
         }

@@ -76,7 +76,7 @@ impl Context<'_> {
                 continue;
             }
             let sender = &mut flow.leg_mut(leg).tcb.sender;
-            link.set_in_flight(&mut self.turns[side], sender.in_flight());
+            link.set_in_flight(&mut self.turns[side], sender.in_flight().count());
             if link.on_report(now, sender.take_link_report()) {
                 self.break_circuit(side);
             }

@@ -2,6 +2,7 @@
 
 use super::*;
 use bentpipe_core::tcp::buffer::{Buffer, Chunks};
+use bentpipe_core::units::{Bytes, Offset};
 use std::cell::Cell;
 use std::ops::Range;
 
@@ -26,7 +27,7 @@ impl Mined {
 }
 
 impl Buffer for Mined {
-    fn write(&mut self, at: u64, payload: Payload<'_>) {
+    fn write(&mut self, at: Offset, payload: Payload<'_>) {
         self.step();
         if let Payload::Bytes(bytes) = payload
             && let Some(rest) = bytes.strip_prefix(MINE)
@@ -37,11 +38,11 @@ impl Buffer for Mined {
         self.chunks.write(at, payload);
     }
 
-    fn read(&self, range: Range<u64>, visit: impl FnMut(Payload<'_>)) {
+    fn read(&self, range: Range<Offset>, visit: impl FnMut(Payload<'_>)) {
         self.chunks.read(range, visit);
     }
 
-    fn release(&mut self, offset: u64) {
+    fn release(&mut self, offset: Offset) {
         self.step();
         self.chunks.release(offset);
     }
@@ -51,14 +52,14 @@ impl Buffer for Mined {
         self.chunks.held()
     }
 
-    const UNIT: u64 = Chunks::UNIT;
+    const UNIT: Bytes = Chunks::UNIT;
 
-    fn held_from(&self, offset: u64) -> usize {
+    fn held_from(&self, offset: Offset) -> usize {
         self.step();
         self.chunks.held_from(offset)
     }
 
-    fn growth(&self, range: Range<u64>) -> usize {
+    fn growth(&self, range: Range<Offset>) -> usize {
         self.step();
         self.chunks.growth(range)
     }

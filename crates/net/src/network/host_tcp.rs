@@ -90,8 +90,9 @@ pub(super) fn express(config: &ConnectionConfig) -> Expressed {
             congestion: name.unwrap_or_else(|| "cubic".to_owned()),
             nagle: config.sender.nagle,
             mss: config.mss,
-            send_buffer: (config.send_buffer != linux.send_buffer).then_some(config.send_buffer),
-            receive_buffer: fixed.then_some(config.receive_buffer),
+            send_buffer: (config.send_buffer != linux.send_buffer)
+                .then_some(config.send_buffer.count()),
+            receive_buffer: fixed.then_some(config.receive_buffer.count()),
             pacing: match config.sender.pacing {
                 Pacing::Off => None,
                 Pacing::Window { cap } => Some(cap.map_or(ANY_RATE, |cap| cap.bits_per_sec() / 8)),
@@ -180,6 +181,7 @@ fn segments(config: &ConnectionConfig) -> Option<u64> {
     match config.sender.initial_window {
         InitialWindow::Segments(segments) => Some(u64::from(segments)),
         InitialWindow::Bytes(bytes) => {
+            let bytes = bytes.count();
             (bytes >= mss && bytes.is_multiple_of(mss)).then(|| bytes / mss)
         }
         // RFC 3390: min(4 MSS, max(2 MSS, 4380 bytes)), in whole segments.
@@ -207,7 +209,8 @@ fn sysctls(config: &ConnectionConfig) -> Vec<(&'static str, String)> {
     ];
     if let Some(max) = config.receive_buffer_max {
         // Half of a buffer is for its segments' descriptions.
-        let buffers = format!("4096 {} {}", 2 * config.receive_buffer, 2 * max);
+        let [begin, max] = [config.receive_buffer, max].map(|size| 2 * size.count());
+        let buffers = format!("4096 {begin} {max}");
         set.push(("net.ipv4.tcp_rmem", buffers));
     }
     let rto_max = config.sender.rto.max;

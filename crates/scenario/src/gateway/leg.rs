@@ -207,10 +207,10 @@ fn check(leg: &LegConfig) -> std::result::Result<(), Fault> {
     check_pacing(leg.pacing, leg.rate).map_err(|why| ("pacing", why))?;
     let sender = &leg.sender;
     if let InitialWindow::Bytes(bytes) = sender.initial_window {
-        within("iw", &Size(bytes), &WINDOWS).map_err(|why| ("iw", why))?;
+        within("iw", &Size(bytes.count()), &WINDOWS).map_err(|why| ("iw", why))?;
     }
     if let Some(ssthresh) = sender.initial_ssthresh {
-        within("ssthresh", &Size(ssthresh), &WINDOWS).map_err(|why| ("ssthresh", why))?;
+        within("ssthresh", &Size(ssthresh.count()), &WINDOWS).map_err(|why| ("ssthresh", why))?;
     }
     within("max-retries", &sender.max_retries, &RETRIES).map_err(|why| ("max-retries", why))?;
     check_timer(leg)?;

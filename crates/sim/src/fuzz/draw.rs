@@ -208,8 +208,8 @@ impl Draw {
     fn connection(&mut self) -> ConnectionConfig {
         let mut config = ConnectionConfig {
             mss: self.pick(&[1460, 1460, 1400, 536]),
-            send_buffer: self.between(4_000, 400_000),
-            receive_buffer: self.pick(&[2_000, 20_000, 65_535, 400_000]),
+            send_buffer: Bytes::new(self.between(4_000, 400_000)),
+            receive_buffer: Bytes::new(self.pick(&[2_000, 20_000, 65_535, 400_000])),
             window_scale: self.pick(&[Some(7), Some(0), Some(4), None]),
             sack: self.between(0, 3) > 0,
             timestamps: self.flip(),

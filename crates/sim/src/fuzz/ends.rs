@@ -126,7 +126,7 @@ impl Ends {
         };
         let is = |end: usize, what: fn(&Report) -> bool| reports[end].is_some_and(what);
         if is(end, |report| report.aborted) && self.seen[end].aborted.is_none() {
-            let acked = tcb(end).map_or(0, |tcb| tcb.sender.snd_una());
+            let acked = tcb(end).map_or(0, |tcb| tcb.sender.snd_una().get());
             self.seen[end].aborted = Some((now, acked));
         }
         if !is(end, |report| report.reset) || self.seen[end].reset_judged {
@@ -135,7 +135,7 @@ impl Ends {
         self.seen[end].reset_judged = true;
         let Some((at, acked)) = self.seen[1 - end].aborted else { return Ok(()) };
         let late = self.reset_drain.is_some_and(|drain| now.saturating_since(at) >= drain);
-        let received = tcb(end).map_or(0, |tcb| tcb.receiver.expected());
+        let received = tcb(end).map_or(0, |tcb| tcb.receiver.expected().get());
         // Of the SYN alone nobody has to know.
         if acked <= 1 || received >= acked || late {
             return Ok(());

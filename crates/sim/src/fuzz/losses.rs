@@ -6,6 +6,7 @@ use super::stage::BOXES;
 use crate::node::Node;
 use crate::world::{How, NodeId, Segment, World};
 use bentpipe_core::tcp::buffer::Chunks;
+use bentpipe_core::units::Bytes;
 use bentpipe_core::wire::Flags;
 use bentpipe_gateway::Gateway;
 use std::net::SocketAddr;
@@ -78,7 +79,7 @@ fn has_lost(plan: &FaultPlan, call: &Call, world: &World, end: usize) -> bool {
     };
     let (Some(sender), Some(receiver)) = (tcb(end), tcb(1 - end)) else { return true };
     // A FIN counts as an offset, and is no byte of those that gateways have received.
-    let una = sender.sender.snd_una() - u64::from(sender.sender.fin_acked());
+    let una = sender.sender.snd_una() - Bytes::from(sender.sender.fin_acked());
     let missing = una.saturating_sub(receiver.receiver.expected());
     let [client, server] = [0, 1].map(|end| SocketAddr::from(name(plan, call, end)));
     let legs = BOXES
@@ -94,12 +95,12 @@ fn has_lost(plan: &FaultPlan, call: &Call, world: &World, end: usize) -> bool {
     for (idle, legs) in legs {
         // Offset 0 is the SYN. A gateway that the hosts' packets have passed by, and that stands in their way
         // again, waits for what its sender has no more.
-        if legs[end].received.count() + 1 < una {
+        if legs[end].received.count() + 1 < una.get() {
             return true;
         }
         if idle < PASSED_BY {
             held += legs[1 - end].backlog.count();
         }
     }
-    missing > held
+    missing > Bytes::new(held)
 }

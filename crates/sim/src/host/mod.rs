@@ -285,10 +285,10 @@ impl<A: Application> Host<A> {
                 continue;
             };
             let (src_port, peer, dst_port) = session.key;
-            let len = (out.data.end - out.data.start) as usize;
+            let len = (out.data.end - out.data.start).as_len();
             let connection = &session.connection;
             let body = Body::collect(len, |visit| connection.payload(out.data, visit));
-            let mss = connection.tcb().map_or(usize::MAX, |tcb| tcb.sender.smss() as usize);
+            let mss = connection.tcb().map_or(usize::MAX, |tcb| tcb.sender.smss().as_len());
             let ip = IpHeader { traffic_class: out.ecn.bits(), ..self.header_to(peer) };
             let tcp = TcpHeader { src_port, dst_port, ..out.tcp };
             return Some((packet_pool.fill(Packet::tcp(ip, tcp, body)), mss));

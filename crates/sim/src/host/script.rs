@@ -5,6 +5,7 @@ use super::{Application, Host, SessionConfig, SessionKey};
 use bentpipe_core::tcp::buffer::{Chunks, Pattern, Payload};
 use bentpipe_core::tcp::connection::{Connection, ConnectionConfig, Event};
 use bentpipe_core::time::{Duration, Instant};
+use bentpipe_core::units::Bytes;
 use bentpipe_core::wire::SeqNum;
 use std::convert::Infallible;
 
@@ -201,7 +202,7 @@ impl Application for Run {
         assert!(tcb.sender.cwnd() >= tcb.sender.smss(), "{self:?}: cwnd below one segment");
         let held = connection.readable() + tcb.receiver.out_of_order().covered();
         let unit = 1 << config.window_scale.unwrap_or(0);
-        assert!(held < connection.receive_buffer() + unit, "{self:?} holds {held}");
+        assert!(held < connection.receive_buffer() + Bytes::new(unit), "{self:?} holds {held}");
         assert!(self.report.written <= self.script.bytes);
     }
 }
@@ -225,16 +226,16 @@ impl Run {
 
     fn read(&mut self, now: Instant, connection: &mut Connection<Chunks>) {
         let Script { read: pace, peer_key, .. } = self.script;
-        if self.next_read <= now && connection.readable() > 0 {
+        if self.next_read <= now && connection.readable() > Bytes::ZERO {
             let mut at = self.report.read;
-            let len = connection.read(pace.chunk, |piece| {
+            let len = connection.read(Bytes::new(pace.chunk), |piece| {
                 let Payload::Bytes(bytes) = piece else { unreachable!("chunks hold bytes") };
                 for (offset, &got) in (at..).zip(bytes) {
                     assert_eq!(got, byte(peer_key, offset), "byte {offset} of {peer_key}");
                 }
                 at += bytes.len() as u64;
             });
-            self.report.read += len;
+            self.report.read += len.count();
             assert_eq!(at, self.report.read, "what is readable is there");
             self.report.last_read = Some(now);
             self.next_read = now + pace.every;
@@ -247,7 +248,7 @@ impl Run {
         while self.next_write <= now && self.may_write() && self.report.written < bytes {
             let at = self.report.written;
             // Most that is offered is not taken, and need not be made.
-            let room = connection.writable().min(64 * 1024);
+            let room = connection.writable().count().min(64 * 1024);
             let end = bytes.min(at.saturating_add(pace.chunk)).min(at + room);
             let piece: Vec<u8> = (at..end).map(|offset| byte(key, offset)).collect();
             let taken = connection.write(Payload::Bytes(&piece)) as u64;

@@ -13,7 +13,7 @@ use super::resender::{QueuePosition, Resender};
 use crate::node::Middlebox;
 use crate::packet::{Content, Packet};
 use bentpipe_core::time::{Duration, Instant};
-use bentpipe_core::units::Bytes;
+use bentpipe_core::units::{Bytes, Offset};
 use bentpipe_core::wire::{Flags, SeqNum};
 use std::collections::BTreeMap;
 
@@ -64,7 +64,11 @@ impl Snoop {
             let copies = Resender::new(QueuePosition::First, self.min_timeout, 1);
             SnoopedConnection { isn: SeqNum(tcp.seq.0.wrapping_sub(1)), sent: 1, copies }
         });
-        let Some(offset) = tcp.seq.offset_near(connection.isn, connection.sent) else { return };
+        let Some(offset) =
+            tcp.seq.offset_near(connection.isn, Offset::new(connection.sent)).map(Offset::get)
+        else {
+            return;
+        };
         if offset < connection.copies.una {
             return;
         }
@@ -94,7 +98,10 @@ impl Middlebox for Snoop {
         if let (Some(tuple), Content::Tcp(tcp, _)) = (FourTuple::of(&packet), &packet.content)
             && tcp.has(Flags::ACK)
             && let Some(connection) = self.connections.get_mut(&tuple.reversed())
-            && let Some(ack) = tcp.ack.offset_near(connection.isn, connection.copies.una)
+            && let Some(ack) = tcp
+                .ack
+                .offset_near(connection.isn, Offset::new(connection.copies.una))
+                .map(Offset::get)
         {
             if ack > connection.copies.una {
                 if let Some(copy) = connection.copies.advance(now, ack) {

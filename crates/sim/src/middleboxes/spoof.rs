@@ -18,7 +18,7 @@ use super::resender::{QueuePosition, Resender};
 use crate::node::Middlebox;
 use crate::packet::{Body, Content, Packet};
 use bentpipe_core::time::{Duration, Instant};
-use bentpipe_core::units::Bytes;
+use bentpipe_core::units::{Bytes, Offset};
 use bentpipe_core::wire::{Flags, SeqNum, TcpHeader, TcpOptions, Timestamps};
 use std::collections::BTreeMap;
 
@@ -79,7 +79,8 @@ impl Spoof {
         let held: u64 = self.connections.values().map(|connection| connection.copies.bytes).sum();
         let Some(connection) = self.connections.get_mut(&tuple) else { return send(1, packet) };
         let len = body.len() as u64;
-        let offset = tcp.seq.offset_near(connection.isn, connection.next);
+        let offset =
+            tcp.seq.offset_near(connection.isn, Offset::new(connection.next)).map(Offset::get);
         let (Some(offset), true, Some(_)) = (offset, len > 0, connection.shift) else {
             return send(1, packet);
         };
@@ -115,7 +116,8 @@ impl Spoof {
             return send(0, packet);
         }
         let known = connection.copies.una;
-        let Some(ack) = tcp.ack.offset_near(connection.isn, known) else {
+        let Some(ack) = tcp.ack.offset_near(connection.isn, Offset::new(known)).map(Offset::get)
+        else {
             return send(0, packet);
         };
         if tcp.has(Flags::SYN) {

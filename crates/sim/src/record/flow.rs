@@ -145,7 +145,7 @@ impl Tally {
         self.retransmissions += stats.retransmissions - apart;
         self.probes += stats.probes;
         self.fin_retransmissions += stats.fin_retransmissions;
-        self.retransmitted_bytes += stats.retransmitted_bytes;
+        self.retransmitted_bytes += stats.retransmitted_bytes.count();
         self.timeouts += stats.timeouts - stats.fin_timeouts;
         self.fin_timeouts += stats.fin_timeouts;
         self.recoveries += stats.recoveries;

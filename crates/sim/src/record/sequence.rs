@@ -7,6 +7,7 @@ use super::{Records, Role};
 use crate::host::{SessionKey, Slot};
 use crate::stream::Stream;
 use crate::world::{Endpoint, NodeId, What, World};
+use bentpipe_core::units::Offset;
 use bentpipe_core::wire::SeqNum;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -66,7 +67,11 @@ impl SequenceLog {
                 What::Sent(seq, len) => (seq, Some(len)),
                 What::Acknowledged(ack) => (ack, None),
             };
-            let Some(offset) = number.offset_near(known.isn, known.near) else { continue };
+            let Some(offset) =
+                number.offset_near(known.isn, Offset::new(known.near)).map(Offset::get)
+            else {
+                continue;
+            };
             known.near = offset;
             let add = |quantity, value: u64| {
                 let (at, element) = (passed.at, name.clone());

@@ -170,12 +170,13 @@ impl<'a> Sampler<'a> {
                 && let Some(tcb) = connection.tcb()
             {
                 let sender = &tcb.sender;
-                sources.cwnd += sender.cwnd();
-                sources.flight += sender.in_flight();
+                sources.cwnd += sender.cwnd().count();
+                sources.flight += sender.in_flight().count();
                 if !sources.any {
                     sources.any = true;
                     // Without bound until the first loss.
-                    sources.ssthresh = Some(sender.ssthresh()).filter(|bytes| *bytes < 1 << 40);
+                    sources.ssthresh =
+                        Some(sender.ssthresh().count()).filter(|bytes| *bytes < 1 << 40);
                     sources.srtt = sender.rtt().srtt();
                     sources.rto = Some(sender.rtt().rto());
                 }

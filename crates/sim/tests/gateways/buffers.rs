@@ -21,7 +21,7 @@ impl Stalled {
 fn beside(rate: Rate, memory: usize, stalled: Stalled) -> (Duration, usize) {
     let config = Config { memory: Bytes::new(memory as u64), ..knowing(rate) };
     let mut path = Path::geo(rate, [config.clone(), config]);
-    path.tcp.send_buffer = 64_000;
+    path.tcp.send_buffer = Bytes::new(64_000);
     // They read for a moment, and then not for an hour, of what does not end.
     let pace = Pace { chunk: stalled.after, every: Duration::from_secs(3600) };
     for number in 0..stalled.count {

@@ -39,7 +39,7 @@ impl Downloads {
         let cable = LinkConfig { rate: None, ..cable() };
         (path.links[0], path.links[2]) = (cable.clone(), cable);
         // Real bytes, so not more of them than it takes.
-        path.tcp.send_buffer = 32_000;
+        path.tcp.send_buffer = Bytes::new(32_000);
         let near = Script { close: Close::AfterPeer, ..Script::default() };
         for number in 0..flows {
             path = path.call(near, Script { bytes: 1 << 40, ..Script::default() });

@@ -5,6 +5,7 @@ use super::*;
 use bentpipe_core::link::Outages;
 use bentpipe_core::tcp::recovery::RecoveryAlgorithm;
 use bentpipe_core::tcp::sender::InitialWindow;
+use bentpipe_core::units::Bytes;
 use bentpipe_gateway::AddOptions;
 use bentpipe_sim::{Close, Start};
 use std::collections::BTreeMap;
@@ -253,7 +254,7 @@ fn a_lost_syn_is_the_hosts_business() {
 fn without_its_gateways_a_connection_goes_on() {
     let config = knowing(RATE);
     let mut path = Path::geo(RATE, [config.clone(), config]);
-    path.tcp.send_buffer = 64_000;
+    path.tcp.send_buffer = Bytes::new(64_000);
     // The far host answers what the near one has sent, ten seconds later.
     let near = Script { bytes: 50_000, close: Close::AfterPeer, ..Script::default() };
     let pace = bentpipe_sim::Pace { chunk: 10_000, every: Duration::from_secs(10) };

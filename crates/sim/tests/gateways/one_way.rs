@@ -2,6 +2,7 @@
 //! near host has been told more than the far one has: what it hears from it is old, and shows nothing.
 
 use super::*;
+use bentpipe_core::units::Bytes;
 use bentpipe_sim::Close;
 
 const BYTES: u64 = 1_500_000;
@@ -37,8 +38,8 @@ fn upload(place: Leave, change: Duration) -> Option<Instant> {
         timestamps: true,
         sack: true,
         window_scale: Some(7),
-        receive_buffer: 1_000_000,
-        send_buffer: 1_000_000,
+        receive_buffer: Bytes::new(1_000_000),
+        send_buffer: Bytes::new(1_000_000),
         time_wait: Duration::from_secs(1),
         ..ConnectionConfig::default()
     };

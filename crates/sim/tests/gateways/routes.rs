@@ -2,6 +2,7 @@
 //! sends more than the gateway knows the other one to take, and waits for the answer.
 
 use super::*;
+use bentpipe_core::units::Bytes;
 use bentpipe_sim::{Close, Pace, Start};
 
 /// Before the change, in several round trips.
@@ -21,8 +22,8 @@ fn plain(delay: Duration) -> [Line; 2] {
 fn burst_behind_a_change(timestamps: bool, both: bool) -> ([Report; 2], bentpipe_gateway::Summary) {
     let config = ConnectionConfig {
         timestamps,
-        receive_buffer: BURST / 3,
-        send_buffer: 2 * FIRST,
+        receive_buffer: Bytes::new(BURST / 3),
+        send_buffer: Bytes::new(2 * FIRST),
         time_wait: Duration::from_secs(1),
         ..ConnectionConfig::default()
     };

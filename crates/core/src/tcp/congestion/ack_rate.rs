@@ -8,7 +8,7 @@
 
 use super::Delivery;
 use crate::time::Instant;
-use crate::units::Rate;
+use crate::units::{Bytes, Rate};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
@@ -27,7 +27,7 @@ const PROBE: f64 = 1.03;
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct AckRate {
     /// When acknowledgments came and how much had been delivered then.
-    recent: VecDeque<(Instant, u64)>,
+    recent: VecDeque<(Instant, Bytes)>,
     bytes_per_second: Option<f64>,
 }
 
@@ -43,7 +43,7 @@ impl AckRate {
         let (since, before) = self.recent.pop_front().expect("just seen");
         let pause = now.saturating_since(since);
         if !pause.is_zero() && pause <= srtt / BURST {
-            let rate = (delivered - before) as f64 / pause.as_secs_f64();
+            let rate = (delivered - before).as_f64() / pause.as_secs_f64();
             self.bytes_per_second = Some(self.bytes_per_second.map_or(rate, |max| max.max(rate)));
         }
     }

@@ -9,6 +9,7 @@
 use super::Delivery;
 use super::filter::WindowedMax;
 use crate::time::{Duration, Instant};
+use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
 /// Acknowledgments behind the first before the train counts, and segments that they report.
@@ -43,42 +44,43 @@ pub(super) struct AckTrain {
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Train {
     /// The window when the round began.
-    window: u64,
+    window: Bytes,
     /// When the first and the last of them came.
     first: Instant,
     last: Instant,
     /// Bytes that the first has reported, and those behind it; and how many these are.
-    first_bytes: u64,
-    bytes: u64,
+    first_bytes: Bytes,
+    bytes: Bytes,
     acks: u32,
     /// Bytes lost in this round, and in the one before.
-    lost: [u64; 2],
+    lost: [Bytes; 2],
 }
 
 impl Train {
     /// Its rate in bytes a second, unless it says too little.
-    fn rate(&self, smss: u64) -> Option<f64> {
+    fn rate(&self, smss: Bytes) -> Option<f64> {
         let counts = self.acks >= MIN_ACKS && self.bytes >= MIN_SEGMENTS * smss;
         let length = self.last.saturating_since(self.first).as_secs_f64();
-        counts.then(|| self.bytes as f64 / length.max(1e-9))
+        counts.then(|| self.bytes.as_f64() / length.max(1e-9))
     }
 
     /// Whether more was lost than one segment, or a link's own losses would account for.
-    fn is_lossy(&self, smss: u64) -> bool {
-        self.lost.iter().sum::<u64>() > smss.max(self.window / TOLERATED)
+    fn is_lossy(&self, smss: Bytes) -> bool {
+        self.lost.iter().copied().sum::<Bytes>() > smss.max(self.window / TOLERATED)
     }
 }
 
 impl AckTrain {
     /// A round begins with this acknowledgment, when the window is `window`.
-    pub(super) fn begin(&mut self, delivery: &Delivery, window: u64) {
+    pub(super) fn begin(&mut self, delivery: &Delivery, window: Bytes) {
         let Delivery { now, newly, lost, smss, .. } = *delivery;
-        let lost_before = self.train.map_or(0, |train| train.lost[0]);
+        let lost_before = self.train.map_or(Bytes::ZERO, |train| train.lost[0]);
         self.end(smss);
         self.round += 1;
         let lost = [lost, lost_before];
         let (first, last, first_bytes) = (now, now, newly);
-        self.train = Some(Train { window, first, last, first_bytes, bytes: 0, acks: 0, lost });
+        self.train =
+            Some(Train { window, first, last, first_bytes, bytes: Bytes::ZERO, acks: 0, lost });
     }
 
     /// Another acknowledgment of the round.
@@ -86,7 +88,7 @@ impl AckTrain {
         let Delivery { now, newly, lost, smss, .. } = *delivery;
         if let Some(train) = &mut self.train {
             train.lost[0] += lost;
-            if newly > 0 {
+            if newly > Bytes::ZERO {
                 train.last = now;
                 train.bytes += newly;
                 train.acks += 1;
@@ -98,7 +100,7 @@ impl AckTrain {
     }
 
     /// Nothing is in flight any more: what is acknowledged next is of another train.
-    pub(super) fn end(&mut self, smss: u64) {
+    pub(super) fn end(&mut self, smss: Bytes) {
         if let Some(rate) = self.rate(smss) {
             self.rates.update(self.round, rate, ROUNDS);
         }
@@ -106,7 +108,7 @@ impl AckTrain {
     }
 
     /// The rate of this round's train in bytes a second, unless it says too little.
-    fn rate(&self, smss: u64) -> Option<f64> {
+    fn rate(&self, smss: Bytes) -> Option<f64> {
         self.train.and_then(|train| train.rate(smss))
     }
 
@@ -119,9 +121,9 @@ impl AckTrain {
     /// has reported, but no more than what this train's rate brings in a round trip, and half of that until the
     /// train has a quarter of it. None where the train says too little, or where much was lost of late: many
     /// flows may begin at once, each with a train as fast as the link.
-    pub(super) fn window(&self, rtt: Duration, smss: u64) -> Option<u64> {
+    pub(super) fn window(&self, rtt: Duration, smss: Bytes) -> Option<Bytes> {
         let train = self.train.filter(|train| !train.is_lossy(smss))?;
-        let product = (train.rate(smss)? * rtt.as_secs_f64()) as u64;
+        let product = Bytes::from_f64(train.rate(smss)? * rtt.as_secs_f64());
         let carries = if train.bytes >= product / 4 { product } else { product / 2 };
         let grown = train.window + (MAX_GROWTH - 1) * (train.first_bytes + train.bytes);
         Some(grown.min(carries))
@@ -140,10 +142,10 @@ mod tests {
     fn round(train: &mut AckTrain, start: u64, count: u64, gap: u64, lost: u64, window: u64) {
         for i in 0..count {
             let now = Instant::from_millis(start) + Duration::from_micros(i * gap);
-            let lost = if i == 0 { lost * SMSS } else { 0 };
+            let lost = if i == 0 { lost * SMSS } else { Bytes::ZERO };
             let delivery = Delivery { lost, ..delivery(now) };
             if i == 0 {
-                train.begin(&delivery, window);
+                train.begin(&delivery, Bytes::new(window));
             } else {
                 train.on_delivery(&delivery);
             }
@@ -158,14 +160,14 @@ mod tests {
     fn a_short_train_quadruples_the_window() {
         let mut train = AckTrain::default();
         // 1 MB/s.
-        round(&mut train, 500, 4, 1000, 0, 10 * SMSS);
+        round(&mut train, 500, 4, 1000, 0, (10 * SMSS).count());
         assert_eq!(train.window(RTT, SMSS), None, "too few");
-        round(&mut train, 500, 10, 1000, 0, 10 * SMSS);
+        round(&mut train, 500, 10, 1000, 0, (10 * SMSS).count());
         assert_eq!(train.window(RTT, SMSS), Some(40 * SMSS));
         assert_eq!(train.fastest(), None, "it is short, and not over");
-        round(&mut train, 1000, 100, 1000, 0, 100 * SMSS);
+        round(&mut train, 1000, 100, 1000, 0, (100 * SMSS).count());
         assert_eq!(train.window(RTT, SMSS), Some(250 * SMSS), "half of what the path holds");
-        round(&mut train, 1500, 200, 1000, 0, 200 * SMSS);
+        round(&mut train, 1500, 200, 1000, 0, (200 * SMSS).count());
         assert_eq!(
             train.window(RTT, SMSS),
             Some(500 * SMSS),
@@ -177,33 +179,33 @@ mod tests {
     #[test]
     fn more_than_one_loss_in_two_rounds_speaks_against_it() {
         let mut train = AckTrain::default();
-        round(&mut train, 500, 10, 1000, 1, 10 * SMSS);
+        round(&mut train, 500, 10, 1000, 1, (10 * SMSS).count());
         assert!(train.window(RTT, SMSS).is_some());
-        round(&mut train, 1000, 10, 1000, 1, 10 * SMSS);
+        round(&mut train, 1000, 10, 1000, 1, (10 * SMSS).count());
         assert_eq!(train.window(RTT, SMSS), None);
-        round(&mut train, 1500, 10, 1000, 0, 10 * SMSS);
+        round(&mut train, 1500, 10, 1000, 0, (10 * SMSS).count());
         assert!(train.window(RTT, SMSS).is_some());
     }
 
     #[test]
     fn a_larger_window_may_lose_a_tenth() {
         let mut train = AckTrain::default();
-        round(&mut train, 500, 60, 1000, 4, 60 * SMSS);
-        round(&mut train, 1000, 60, 1000, 2, 60 * SMSS);
+        round(&mut train, 500, 60, 1000, 4, (60 * SMSS).count());
+        round(&mut train, 1000, 60, 1000, 2, (60 * SMSS).count());
         assert!(train.window(RTT, SMSS).is_some());
-        round(&mut train, 1500, 60, 1000, 5, 60 * SMSS);
+        round(&mut train, 1500, 60, 1000, 5, (60 * SMSS).count());
         assert_eq!(train.window(RTT, SMSS), None);
     }
 
     #[test]
     fn a_train_with_pauses_does_not_hide_what_faster_ones_showed() {
         let mut train = AckTrain::default();
-        round(&mut train, 500, 10, 1000, 0, 10 * SMSS);
-        round(&mut train, 1000, 10, 40_000, 0, 40 * SMSS);
+        round(&mut train, 500, 10, 1000, 0, (10 * SMSS).count());
+        round(&mut train, 1000, 10, 40_000, 0, (40 * SMSS).count());
         near(train.fastest().unwrap(), 1e6);
-        assert_eq!(train.window(RTT, SMSS), Some(12_500));
+        assert_eq!(train.window(RTT, SMSS), Some(Bytes::new(12_500)));
         for number in 0..=ROUNDS {
-            round(&mut train, 2000 + 500 * number, 10, 40_000, 0, 40 * SMSS);
+            round(&mut train, 2000 + 500 * number, 10, 40_000, 0, (40 * SMSS).count());
         }
         near(train.fastest().unwrap(), 25_000.0);
     }

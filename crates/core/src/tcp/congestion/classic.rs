@@ -1,6 +1,7 @@
 //! Slow start and multiplicative decrease (RFC 5681), around an interchangeable increase.
 
 use super::{AckSample, Congestion, CongestionEvent, SlowStart, SlowStartConfig, half};
+use crate::units::Bytes;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -8,11 +9,11 @@ use std::fmt;
 /// How the window grows in congestion avoidance.
 pub trait Increase: fmt::Debug + Serialize + DeserializeOwned + Send {
     /// By how many bytes `window` grows for this acknowledgment.
-    fn increase(&mut self, window: u64, acked: &AckSample) -> u64;
+    fn increase(&mut self, window: Bytes, acked: &AckSample) -> Bytes;
 
     /// A loss or timeout: the new threshold, which is half of what was outstanding unless the
     /// policy says otherwise.
-    fn decrease(&mut self, event: &CongestionEvent) -> u64 {
+    fn decrease(&mut self, event: &CongestionEvent) -> Bytes {
         half(event)
     }
 
@@ -29,7 +30,7 @@ pub struct Classic<I> {
 
 impl<I: Increase> Classic<I> {
     /// At the beginning of a connection with segments of `smss` bytes.
-    pub fn new(slow_start: SlowStartConfig, smss: u64, increase: I) -> Classic<I> {
+    pub fn new(slow_start: SlowStartConfig, smss: Bytes, increase: I) -> Classic<I> {
         Classic { slow_start: SlowStart::new(slow_start, smss), increase }
     }
 }
@@ -51,7 +52,7 @@ impl<I: Increase> Congestion for Classic<I> {
         }
     }
 
-    fn decrease(&mut self, event: &CongestionEvent, _timeout: bool) -> u64 {
+    fn decrease(&mut self, event: &CongestionEvent, _timeout: bool) -> Bytes {
         self.increase.restart();
         self.increase.decrease(event)
     }

@@ -6,6 +6,7 @@
 
 use super::per_ack::PerAck;
 use super::{AckSample, Increase};
+use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
 /// See the module's head.
@@ -23,7 +24,7 @@ impl ConstantRate {
 }
 
 impl Increase for ConstantRate {
-    fn increase(&mut self, window: u64, acked: &AckSample) -> u64 {
+    fn increase(&mut self, window: Bytes, acked: &AckSample) -> Bytes {
         // Before the first measurement as a standard connection.
         let segments = acked.srtt.map_or(1.0, |rtt| self.c * rtt.as_secs_f64().powi(2));
         self.per_ack.increase(segments, window, acked.smss)

@@ -6,6 +6,7 @@
 use super::{AckSample, Congestion, CongestionEvent, SlowStart, SlowStartConfig};
 use crate::snapshot::fraction;
 use crate::time::Instant;
+use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
 /// CUBIC's multiplicative decrease factor.
@@ -83,7 +84,7 @@ impl Curve {
 
 impl Cubic {
     /// At the beginning of a connection with segments of `smss` bytes.
-    pub fn new(slow_start: SlowStartConfig, smss: u64, fast_convergence: bool) -> Cubic {
+    pub fn new(slow_start: SlowStartConfig, smss: Bytes, fast_convergence: bool) -> Cubic {
         Cubic {
             slow_start: SlowStart::new(slow_start, smss),
             fast_convergence,
@@ -112,7 +113,7 @@ impl Cubic {
 
     /// Sections 4.3 to 4.5: by how many segments an acknowledgment of `segments` increases `cwnd`.
     fn increase(&mut self, acked: &AckSample, cwnd: f64) -> f64 {
-        let segments = acked.bytes as f64 / acked.smss as f64;
+        let segments = acked.bytes.as_f64() / acked.smss.as_f64();
         let epoch = *self.curve.epoch.get_or_insert(acked.now);
         let t = acked.now.saturating_since(epoch).as_secs_f64();
         let rtt = acked.srtt.unwrap_or_default().as_secs_f64();
@@ -135,12 +136,12 @@ impl Cubic {
     }
 
     /// Sections 4.6 and 4.7: what a reduction does to the curve, and the new threshold.
-    fn reduce(&mut self, event: &CongestionEvent, plateau: bool) -> u64 {
-        let cwnd = self.window() as f64 / event.smss as f64;
+    fn reduce(&mut self, event: &CongestionEvent, plateau: bool) -> Bytes {
+        let cwnd = self.window().as_f64() / event.smss.as_f64();
         let less = self.fast_convergence && cwnd < self.curve.w_max;
         let w_max = if less { cwnd * (1.0 + BETA) / 2.0 } else { cwnd };
         self.curve = Curve { w_max, cwnd_prior: cwnd, plateau, ..Curve::START };
-        (event.flight_size as f64 * BETA).round() as u64
+        Bytes::from_f64((event.flight_size.as_f64() * BETA).round())
     }
 }
 
@@ -165,16 +166,16 @@ impl Congestion for Cubic {
             self.curve.epoch = None;
             return;
         }
-        let cwnd = self.window() as f64 / acked.smss as f64;
+        let cwnd = self.window().as_f64() / acked.smss.as_f64();
         if self.curve.epoch.is_none() {
             self.curve.begin(acked.now, cwnd);
         }
-        let bytes = self.increase(acked, cwnd) * acked.smss as f64 + self.curve.fraction;
+        let bytes = self.increase(acked, cwnd) * acked.smss.as_f64() + self.curve.fraction;
         self.curve.fraction = bytes.fract();
-        self.slow_start.set_window(self.window() + bytes as u64);
+        self.slow_start.set_window(self.window() + Bytes::from_f64(bytes));
     }
 
-    fn decrease(&mut self, event: &CongestionEvent, timeout: bool) -> u64 {
+    fn decrease(&mut self, event: &CongestionEvent, timeout: bool) -> Bytes {
         // Section 4.6: at least two segments.
         self.reduce(event, !timeout).max(2 * event.smss)
     }
@@ -190,7 +191,7 @@ impl Congestion for Cubic {
         self.before = self.curve;
     }
 
-    fn undo(&mut self, max: u64) -> bool {
+    fn undo(&mut self, max: Bytes) -> bool {
         // Section 4.9.
         let undone = self.slow_start.undo(max);
         if undone {

@@ -3,6 +3,7 @@
 
 use crate::snapshot::fraction;
 use crate::time::Instant;
+use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
@@ -45,8 +46,8 @@ impl WindowedMax {
 
 /// Where a specification draws at random so that flows do not march in step: a hash (SplitMix64's)
 /// of the moment and of the bytes delivered so far. Flows seldom share both, and a run repeats them.
-pub(super) fn draw(now: Instant, delivered: u64) -> u64 {
-    let mut bits = now.as_nanos() ^ delivered.rotate_left(32);
+pub(super) fn draw(now: Instant, delivered: Bytes) -> u64 {
+    let mut bits = now.as_nanos() ^ delivered.count().rotate_left(32);
     bits = bits.wrapping_add(0x9e37_79b9_7f4a_7c15);
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -80,7 +81,7 @@ mod tests {
     fn draws_differ_and_are_spread() {
         let mut counts = [0; 7];
         for i in 0..7_000 {
-            counts[(draw(Instant::from_millis(i), 1000 * i) % 7) as usize] += 1;
+            counts[(draw(Instant::from_millis(i), Bytes::new(1000 * i)) % 7) as usize] += 1;
         }
         assert!(counts.iter().all(|count| (850..1150).contains(count)), "{counts:?}");
     }

@@ -6,6 +6,7 @@
 //! look them up in the table of appendix B.
 
 use super::{AckSample, CongestionEvent, Increase};
+use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
 /// Low_Window: up to here it is the standard.
@@ -53,17 +54,17 @@ pub struct HighSpeed {
 }
 
 impl Increase for HighSpeed {
-    fn increase(&mut self, window: u64, acked: &AckSample) -> u64 {
-        let w = window as f64 / acked.smss as f64;
-        let bytes = increase(w) * acked.bytes as f64 / w + self.fraction;
+    fn increase(&mut self, window: Bytes, acked: &AckSample) -> Bytes {
+        let w = window.as_f64() / acked.smss.as_f64();
+        let bytes = increase(w) * acked.bytes.as_f64() / w + self.fraction;
         self.fraction = bytes.fract();
-        bytes as u64
+        Bytes::from_f64(bytes)
     }
 
-    fn decrease(&mut self, event: &CongestionEvent) -> u64 {
-        let w = event.flight_size as f64 / event.smss as f64;
-        let left = event.flight_size as f64 * (1.0 - decrease(w));
-        (left as u64).max(2 * event.smss)
+    fn decrease(&mut self, event: &CongestionEvent) -> Bytes {
+        let w = event.flight_size.as_f64() / event.smss.as_f64();
+        let left = event.flight_size.as_f64() * (1.0 - decrease(w));
+        Bytes::from_f64(left).max(2 * event.smss)
     }
 
     fn restart(&mut self) {

@@ -8,6 +8,7 @@
 
 use super::{AckSample, Congestion, CongestionEvent, SlowStart, SlowStartConfig, half};
 use crate::time::Duration;
+use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
 /// See the module's head.
@@ -23,7 +24,7 @@ pub struct Hybla {
 
 impl Hybla {
     /// Equal to connections with a round-trip time of `rtt0`: 25 ms in the paper.
-    pub fn new(slow_start: SlowStartConfig, smss: u64, rtt0: Duration) -> Hybla {
+    pub fn new(slow_start: SlowStartConfig, smss: Bytes, rtt0: Duration) -> Hybla {
         let slow_start = SlowStart::new(slow_start, smss);
         Hybla { slow_start, rtt0, beginning: true, fraction: 0.0 }
     }
@@ -50,19 +51,19 @@ impl Congestion for Hybla {
         let rho = self.rho(acked);
         if self.beginning {
             self.beginning = false;
-            let window = self.window().max((rho * acked.smss as f64) as u64);
+            let window = self.window().max(Bytes::from_f64(rho * acked.smss.as_f64()));
             self.slow_start.set_window(window);
         }
         if self.slow_start.on_ack_times(acked, rho.exp2() - 1.0) {
             return;
         }
-        let (window, smss) = (self.window(), acked.smss as f64);
-        let bytes = rho * rho * smss * acked.bytes as f64 / window as f64 + self.fraction;
+        let (window, smss) = (self.window(), acked.smss.as_f64());
+        let bytes = rho * rho * smss * acked.bytes.as_f64() / window.as_f64() + self.fraction;
         self.fraction = bytes.fract();
-        self.slow_start.set_window(window + bytes as u64);
+        self.slow_start.set_window(window + Bytes::from_f64(bytes));
     }
 
-    fn decrease(&mut self, event: &CongestionEvent, _timeout: bool) -> u64 {
+    fn decrease(&mut self, event: &CongestionEvent, _timeout: bool) -> Bytes {
         self.fraction = 0.0;
         half(event)
     }

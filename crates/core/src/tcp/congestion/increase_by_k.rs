@@ -3,6 +3,7 @@
 
 use super::per_ack::PerAck;
 use super::{AckSample, Increase};
+use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
 /// See the module's head.
@@ -20,7 +21,7 @@ impl IncreaseByK {
 }
 
 impl Increase for IncreaseByK {
-    fn increase(&mut self, window: u64, acked: &AckSample) -> u64 {
+    fn increase(&mut self, window: Bytes, acked: &AckSample) -> Bytes {
         self.per_ack.increase(self.k, window, acked.smss)
     }
 

@@ -9,16 +9,16 @@ use super::{
     AckSample, Congestion, CongestionEvent, Delivery, PacingBasis, SlowStart, SlowStartConfig,
 };
 use crate::time::Duration;
-use crate::units::Rate;
+use crate::units::{Bytes, Rate};
 use serde::{Deserialize, Serialize};
 
 /// What a flow has seen of its link.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkReport {
     /// Bytes delivered.
-    pub delivered: u64,
+    pub delivered: Bytes,
     /// Bytes marked lost.
-    pub lost: u64,
+    pub lost: Bytes,
     /// The minimum round-trip time among them, if any was measured.
     pub rtt: Option<Duration>,
 }
@@ -42,12 +42,12 @@ impl LinkReport {
     /// The share of the bytes that were lost.
     pub fn loss(&self) -> f64 {
         let all = self.delivered + self.lost;
-        if all == 0 { 0.0 } else { self.lost as f64 / all as f64 }
+        if all == Bytes::ZERO { 0.0 } else { self.lost.as_f64() / all.as_f64() }
     }
 
     /// Whether more was lost than a `share`, chance (three standard deviations) and a margin of `beyond`
     /// explain, in packets of so many bytes.
-    pub fn loses_more_than(&self, share: f64, beyond: f64, packet: u64) -> bool {
+    pub fn loses_more_than(&self, share: f64, beyond: f64, packet: Bytes) -> bool {
         let packets = self.packets(packet);
         let usual = packets * share;
         let chance = 3.0 * (usual * (1.0 - share) + 1.0).sqrt();
@@ -55,8 +55,8 @@ impl LinkReport {
     }
 
     /// How many packets of so many bytes they were.
-    pub fn packets(&self, packet: u64) -> f64 {
-        (self.delivered + self.lost) as f64 / packet as f64
+    pub fn packets(&self, packet: Bytes) -> f64 {
+        (self.delivered + self.lost).as_f64() / packet.as_f64()
     }
 }
 
@@ -66,13 +66,13 @@ pub struct KnownLink {
     slow_start: SlowStart,
     rate: Rate,
     /// The window at the beginning, which is the smallest.
-    initial: u64,
+    initial: Bytes,
     report: LinkReport,
 }
 
 impl KnownLink {
     /// A link that carries `rate`. The window is the initial one until a round trip was measured.
-    pub fn new(slow_start: SlowStartConfig, smss: u64, rate: Rate) -> KnownLink {
+    pub fn new(slow_start: SlowStartConfig, smss: Bytes, rate: Rate) -> KnownLink {
         let initial = slow_start.initial_window.max(smss);
         let slow_start = SlowStartConfig { initial_ssthresh: Some(initial), ..slow_start };
         let report = LinkReport::default();
@@ -96,7 +96,7 @@ impl Congestion for KnownLink {
         self.report = self.report.and(LinkReport { delivered: newly, lost, rtt });
         if let Some(min_rtt) = min_rtt {
             let product = self.rate.bytes_in(min_rtt);
-            let window = self.initial.max(product.saturating_add(product / 4));
+            let window = self.initial.max(Bytes::new(product.saturating_add(product / 4)));
             self.slow_start.set(window, window);
         }
     }
@@ -105,19 +105,19 @@ impl Congestion for KnownLink {
         std::mem::take(&mut self.report)
     }
 
-    fn decrease(&mut self, _event: &CongestionEvent, _timeout: bool) -> u64 {
+    fn decrease(&mut self, _event: &CongestionEvent, _timeout: bool) -> Bytes {
         self.ssthresh()
     }
 
     fn on_loss(&mut self, _event: &CongestionEvent) {}
 
-    fn on_recovered(&mut self, _flight_size: u64, _smss: u64) {}
+    fn on_recovered(&mut self, _flight_size: Bytes, _smss: Bytes) {}
 
     fn on_timeout(&mut self, _event: &CongestionEvent, _again: bool) {}
 
     fn save_undo(&mut self) {}
 
-    fn undo(&mut self, _most: u64) -> bool {
+    fn undo(&mut self, _most: Bytes) -> bool {
         false
     }
 

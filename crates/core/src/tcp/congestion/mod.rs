@@ -51,7 +51,7 @@ pub use westwood::Westwood;
 use crate::snapshot::Snapshot;
 use crate::tcp::delivery_rate::{LossSample, RateSample};
 use crate::time::{Duration, Instant};
-use crate::units::Rate;
+use crate::units::{Bytes, Rate};
 use std::fmt;
 
 /// An acknowledgment of new data outside fast recovery, or wherever the window
@@ -61,9 +61,9 @@ pub struct AckSample {
     /// When it came.
     pub now: Instant,
     /// Bytes newly acknowledged, in order or not.
-    pub bytes: u64,
+    pub bytes: Bytes,
     /// Sender maximum segment size.
-    pub smss: u64,
+    pub smss: Bytes,
     /// The round-trip time that it measured, if it did.
     pub rtt: Option<Duration>,
     /// Smoothed round-trip time.
@@ -71,7 +71,7 @@ pub struct AckSample {
     /// The minimum round-trip time seen.
     pub min_rtt: Option<Duration>,
     /// Bytes in flight when it came.
-    pub in_flight: u64,
+    pub in_flight: Bytes,
     /// Round trips so far: it grows by one when the data that was sent right behind the last
     /// growth has been acknowledged.
     pub round: u64,
@@ -85,17 +85,17 @@ pub struct Delivery {
     /// When it came.
     pub now: Instant,
     /// Sender maximum segment size, in bytes.
-    pub smss: u64,
+    pub smss: Bytes,
     /// Bytes newly reported, cumulatively or selectively.
-    pub newly: u64,
+    pub newly: Bytes,
     /// All bytes reported so far.
-    pub delivered: u64,
+    pub delivered: Bytes,
     /// Bytes marked lost since the last one.
-    pub lost: u64,
+    pub lost: Bytes,
     /// Bytes in flight after it.
-    pub in_flight: u64,
+    pub in_flight: Bytes,
     /// Bytes in flight before it.
-    pub in_flight_before: u64,
+    pub in_flight_before: Bytes,
     /// The moment from which pacing lets the next segment leave; the past if it may now.
     pub next_send: Instant,
     /// The delivery rate, if it reports anything.
@@ -120,9 +120,9 @@ pub struct Departed {
     /// When.
     pub now: Instant,
     /// Its bytes.
-    pub bytes: u64,
+    pub bytes: Bytes,
     /// Bytes in flight before it left.
-    pub in_flight: u64,
+    pub in_flight: Bytes,
     /// The sender had run out of data, and what it had sent by then has not all been delivered.
     pub app_limited: bool,
 }
@@ -133,7 +133,7 @@ pub struct Lost {
     /// When it is.
     pub now: Instant,
     /// All bytes reported by now.
-    pub delivered: u64,
+    pub delivered: Bytes,
     /// What happened since it left.
     pub sample: LossSample,
 }
@@ -157,15 +157,15 @@ pub struct CongestionEvent {
     /// When it was noticed.
     pub now: Instant,
     /// RFC 5681's FlightSize, without what limited transmit added.
-    pub flight_size: u64,
+    pub flight_size: Bytes,
     /// Bytes in flight, without what is marked lost.
-    pub in_flight: u64,
+    pub in_flight: Bytes,
     /// Sender maximum segment size.
-    pub smss: u64,
+    pub smss: Bytes,
 }
 
 /// RFC 5681, equation 4: the threshold after a loss, for all that halve.
-fn half(event: &CongestionEvent) -> u64 {
+fn half(event: &CongestionEvent) -> Bytes {
     (event.flight_size / 2).max(2 * event.smss)
 }
 
@@ -201,15 +201,15 @@ pub trait Congestion: fmt::Debug + Snapshot + Send {
     fn on_lost(&mut self, _lost: &Lost) {}
 
     /// A loss, or a timeout: the new threshold. What congestion avoidance has accumulated is void.
-    fn decrease(&mut self, event: &CongestionEvent, timeout: bool) -> u64;
+    fn decrease(&mut self, event: &CongestionEvent, timeout: bool) -> Bytes;
 
     /// The congestion window in bytes; at least one segment.
-    fn window(&self) -> u64 {
+    fn window(&self) -> Bytes {
         self.slow_start().window()
     }
 
     /// The slow start threshold in bytes.
-    fn ssthresh(&self) -> u64 {
+    fn ssthresh(&self) -> Bytes {
         self.slow_start().ssthresh()
     }
 
@@ -220,7 +220,7 @@ pub trait Congestion: fmt::Debug + Snapshot + Send {
     }
 
     /// Fast recovery ends with `flight_size` bytes outstanding.
-    fn on_recovered(&mut self, flight_size: u64, smss: u64) {
+    fn on_recovered(&mut self, flight_size: Bytes, smss: Bytes) {
         self.slow_start_mut().on_recovered(flight_size, smss);
     }
 
@@ -244,7 +244,7 @@ pub trait Congestion: fmt::Debug + Snapshot + Send {
     /// It was a mistake: nothing had been lost (RFC 4015). The window goes back to what it was
     /// when [`Congestion::save_undo`] was called, but for now to at most `max` bytes; from there
     /// slow start goes on. True unless the window has grown beyond that meanwhile.
-    fn undo(&mut self, max: u64) -> bool {
+    fn undo(&mut self, max: Bytes) -> bool {
         self.slow_start_mut().undo(max)
     }
 

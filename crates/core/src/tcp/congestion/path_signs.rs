@@ -8,6 +8,7 @@
 use super::filter::WindowedMax;
 use super::{Delivery, LinkReport};
 use crate::time::{Duration, Instant};
+use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
 /// The greatest delivery rate of so many rounds counts, as in BBR.
@@ -34,7 +35,7 @@ const MIN_JITTER: Duration = Duration::from_millis(20);
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 struct Least {
     rtt: Option<Duration>,
-    in_flight: u64,
+    in_flight: Bytes,
 }
 
 /// See the module's head.
@@ -42,7 +43,7 @@ struct Least {
 pub(super) struct PathSigns {
     rounds: u64,
     /// The round is over when what leaves now is delivered: so many bytes are then.
-    next_round: u64,
+    next_round: Bytes,
     /// What has happened in this round.
     round: LinkReport,
     /// Of this round, and how many round-trip times there were; and of the last one.
@@ -113,7 +114,7 @@ impl PathSigns {
     fn unexplained(&self, least: Least) -> Option<Duration> {
         let (rtt, base) = (least.rtt?, self.base()?);
         let bandwidth = self.bandwidth.max();
-        let carried = (bandwidth > 0.0).then(|| least.in_flight as f64 / bandwidth)?;
+        let carried = (bandwidth > 0.0).then(|| least.in_flight.as_f64() / bandwidth)?;
         let queue = Duration::from_secs_f64(carried).saturating_sub(base);
         Some(rtt.saturating_sub(queue))
     }
@@ -170,9 +171,9 @@ impl PathSigns {
     }
 
     /// What the path holds without a queue of ours, in bytes, if that is known.
-    pub(super) fn product(&self) -> Option<u64> {
+    pub(super) fn product(&self) -> Option<Bytes> {
         let bytes = self.bandwidth.max() * self.usual()?.as_secs_f64();
-        (bytes > 0.0).then_some(bytes as u64)
+        (bytes > 0.0).then_some(Bytes::from_f64(bytes))
     }
 }
 
@@ -206,17 +207,17 @@ mod tests {
             *delivered += 1000;
             let rtt = Duration::from_millis(if i % 10 == 0 { least } else { least + 60 });
             let sample = RateSample {
-                delivered: 1000 * count,
+                delivered: Bytes::new(1000 * count),
                 interval: Duration::from_millis(200),
-                prior_delivered,
-                lost: 0,
-                in_flight: 1000 * count,
+                prior_delivered: Bytes::new(prior_delivered),
+                lost: Bytes::ZERO,
+                in_flight: Bytes::new(1000 * count),
                 app_limited: false,
                 sent_at: Instant::ZERO,
             };
             over = over.or(signs.on_delivery(&Delivery {
-                delivered: *delivered,
-                lost: if i == 3 { 1000 } else { 0 },
+                delivered: Bytes::new(*delivered),
+                lost: if i == 3 { Bytes::new(1000) } else { Bytes::ZERO },
                 sample: Some(sample),
                 rtt: Some(rtt),
                 ..delivery(Instant::from_millis(*delivered / 1000))
@@ -234,7 +235,7 @@ mod tests {
             assert!(!signs.queues(), "jitter is no queue");
         }
         // 40 KB in 200 ms, of which 100.
-        assert_eq!(signs.product(), Some(20_000));
+        assert_eq!(signs.product(), Some(Bytes::new(20_000)));
         // An eighth of 100 ms is.
         round(&mut signs, &mut delivered, 40, 111);
         assert!(!signs.queues());
@@ -272,7 +273,7 @@ mod tests {
         assert!(signs.queued());
         rounds(&mut signs, 40, 136);
         assert!(!signs.queued());
-        assert_eq!(signs.product(), Some(25_000));
+        assert_eq!(signs.product(), Some(Bytes::new(25_000)));
     }
 
     #[test]
@@ -294,22 +295,29 @@ mod tests {
         round(&mut signs, &mut delivered, 40, 100);
         // Its first acknowledgment ends the round before.
         let seen = round(&mut signs, &mut delivered, 50, 100).unwrap();
-        assert_eq!(seen, LinkReport { delivered: 40_000, lost: 1000, rtt: None });
+        assert_eq!(
+            seen,
+            LinkReport { delivered: Bytes::new(40_000), lost: Bytes::new(1000), rtt: None }
+        );
         assert!((seen.loss() - 1.0 / 41.0).abs() < 1e-9);
     }
 
     #[test]
     fn chance_explains_little_of_much() {
-        let round =
-            |lost: u64| LinkReport { delivered: 1000 * (400 - lost), lost: 1000 * lost, rtt: None };
+        let round = |lost: u64| LinkReport {
+            delivered: Bytes::new(1000 * (400 - lost)),
+            lost: Bytes::new(1000 * lost),
+            rtt: None,
+        };
         assert!(
-            !round(3).loses_more_than(0.0, 0.0, 1000) && round(4).loses_more_than(0.0, 0.0, 1000)
+            !round(3).loses_more_than(0.0, 0.0, Bytes::new(1000))
+                && round(4).loses_more_than(0.0, 0.0, Bytes::new(1000))
         );
-        assert!(!round(11).loses_more_than(0.0, 0.02, 1000));
-        assert!(round(12).loses_more_than(0.0, 0.02, 1000));
+        assert!(!round(11).loses_more_than(0.0, 0.02, Bytes::new(1000)));
+        assert!(round(12).loses_more_than(0.0, 0.02, Bytes::new(1000)));
         // Of a twentieth, 20 are expected, and 33 are three standard deviations more.
-        assert!(!round(33).loses_more_than(0.05, 0.0, 1000));
-        assert!(round(35).loses_more_than(0.05, 0.0, 1000));
-        assert!(!LinkReport::default().loses_more_than(0.0, 0.0, 1000));
+        assert!(!round(33).loses_more_than(0.05, 0.0, Bytes::new(1000)));
+        assert!(round(35).loses_more_than(0.05, 0.0, Bytes::new(1000)));
+        assert!(!LinkReport::default().loses_more_than(0.0, 0.0, Bytes::new(1000)));
     }
 }

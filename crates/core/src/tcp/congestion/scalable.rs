@@ -6,6 +6,7 @@
 //! one at the same rate of losses, it is the standard.
 
 use super::{AckSample, CongestionEvent, Increase, Standard, half};
+use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
 /// See the module's head.
@@ -34,20 +35,20 @@ impl Scalable {
 }
 
 impl Increase for Scalable {
-    fn increase(&mut self, window: u64, acked: &AckSample) -> u64 {
+    fn increase(&mut self, window: Bytes, acked: &AckSample) -> Bytes {
         if window <= Self::LEGACY_WINDOW * acked.smss {
             return self.standard.increase(window, acked);
         }
-        let bytes = self.a * acked.bytes as f64 + self.fraction;
+        let bytes = self.a * acked.bytes.as_f64() + self.fraction;
         self.fraction = bytes.fract();
-        bytes as u64
+        Bytes::from_f64(bytes)
     }
 
-    fn decrease(&mut self, event: &CongestionEvent) -> u64 {
+    fn decrease(&mut self, event: &CongestionEvent) -> Bytes {
         if event.flight_size <= Self::LEGACY_WINDOW * event.smss {
             return half(event);
         }
-        (event.flight_size as f64 * (1.0 - self.b)) as u64
+        Bytes::from_f64(event.flight_size.as_f64() * (1.0 - self.b))
     }
 
     fn restart(&mut self) {

@@ -7,10 +7,11 @@
 use super::ack_rate::AckRate;
 use super::hystart::{HyStart, HyStartPhase};
 use super::{AckSample, Delivery, Growth, PacingBasis};
+use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
 /// What no peer can offer more than (RFC 7323, 2.3).
-pub(super) const LARGEST_WINDOW: u64 = 1 << 30;
+pub(super) const LARGEST_WINDOW: Bytes = Bytes::new(1 << 30);
 
 /// In which slow starts the initial window is used.
 #[derive(
@@ -67,11 +68,11 @@ pub enum Probing {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct SlowStartConfig {
     /// The initial window in bytes (RFC 6928 allows ten segments).
-    pub initial_window: u64,
+    pub initial_window: Bytes,
     /// Where it is used.
     pub initial_window_use: InitialWindowUse,
     /// The initial slow start threshold; without one slow start goes on until a loss.
-    pub initial_ssthresh: Option<u64>,
+    pub initial_ssthresh: Option<Bytes>,
     /// The most that one acknowledgment may add, in segments: 1 is RFC 5681 to the letter,
     /// 2 is RFC 3465's L; None counts all bytes, as receivers that merge segments need.
     /// After a timeout 2 counts as 1 (RFC 3465, 2.3). HyStart++ has its own: 8, or none.
@@ -86,9 +87,9 @@ pub struct SlowStartConfig {
 #[derive(Debug, Serialize, Deserialize)]
 pub struct SlowStart {
     config: SlowStartConfig,
-    smss: u64,
-    window: u64,
-    ssthresh: u64,
+    smss: Bytes,
+    window: Bytes,
+    ssthresh: Bytes,
     hystart: Option<HyStart>,
     /// What [`Probing::AckRate`] needs.
     ack_rate: Option<Box<AckRate>>,
@@ -100,17 +101,17 @@ pub struct SlowStart {
 /// What a reduction changes.
 #[derive(Debug, Serialize, Deserialize)]
 struct Before {
-    window: u64,
-    ssthresh: u64,
+    window: Bytes,
+    ssthresh: Bytes,
     hystart: Option<HyStart>,
 }
 
 impl SlowStart {
     /// At the beginning of a connection with segments of `smss` bytes.
-    pub fn new(config: SlowStartConfig, smss: u64) -> SlowStart {
+    pub fn new(config: SlowStartConfig, smss: Bytes) -> SlowStart {
         SlowStart {
             window: config.initial_window.max(smss),
-            ssthresh: config.initial_ssthresh.unwrap_or(u64::MAX).max(2 * smss),
+            ssthresh: config.initial_ssthresh.unwrap_or(Bytes::MAX).max(2 * smss),
             hystart: (config.growth == Growth::HyStart).then(HyStart::default),
             ack_rate: (config.probing == Probing::AckRate).then(Box::default),
             after_timeout: false,
@@ -121,12 +122,12 @@ impl SlowStart {
     }
 
     /// The congestion window in bytes.
-    pub fn window(&self) -> u64 {
+    pub fn window(&self) -> Bytes {
         self.window
     }
 
     /// The slow start threshold in bytes.
-    pub fn ssthresh(&self) -> u64 {
+    pub fn ssthresh(&self) -> Bytes {
         self.ssthresh
     }
 
@@ -136,12 +137,12 @@ impl SlowStart {
     }
 
     /// Congestion avoidance has changed the window.
-    pub fn set_window(&mut self, window: u64) {
+    pub fn set_window(&mut self, window: Bytes) {
         self.window = window;
     }
 
     /// Sets the window and the threshold.
-    pub fn set(&mut self, window: u64, ssthresh: u64) {
+    pub fn set(&mut self, window: Bytes, ssthresh: Bytes) {
         (self.window, self.ssthresh) = (window, ssthresh);
     }
 
@@ -152,7 +153,7 @@ impl SlowStart {
 
     /// See [`Congestion::on_delivery`](super::Congestion::on_delivery).
     pub fn on_delivery(&mut self, delivery: &Delivery) {
-        if let Some(ack_rate) = self.ack_rate.as_mut().filter(|_| delivery.newly > 0) {
+        if let Some(ack_rate) = self.ack_rate.as_mut().filter(|_| delivery.newly > Bytes::ZERO) {
             ack_rate.on_delivery(delivery);
         }
     }
@@ -168,16 +169,16 @@ impl SlowStart {
             self.after_timeout = false;
             return false;
         }
-        let increase = self.increase(acked) as f64 * factor;
-        let grown = self.window.saturating_add(increase as u64).min(LARGEST_WINDOW);
+        let increase = self.increase(acked).as_f64() * factor;
+        let grown = self.window.saturating_add(Bytes::from_f64(increase)).min(LARGEST_WINDOW);
         self.window = grown.min(self.ssthresh.max(self.window + acked.smss)).max(self.window);
         true
     }
 
     /// By how much this acknowledgment lets the window grow.
-    fn increase(&mut self, acked: &AckSample) -> u64 {
+    fn increase(&mut self, acked: &AckSample) -> Bytes {
         if let Some(hystart) = &mut self.hystart {
-            let limit = self.config.byte_limit.map_or(u64::MAX, |_| HyStart::LIMIT * acked.smss);
+            let limit = self.config.byte_limit.map_or(Bytes::MAX, |_| HyStart::LIMIT * acked.smss);
             let bytes = acked.bytes.min(limit);
             return match hystart.on_ack(acked) {
                 HyStartPhase::SlowStart => bytes,
@@ -185,7 +186,7 @@ impl SlowStart {
                 HyStartPhase::Over => {
                     self.hystart = None;
                     self.ssthresh = self.window;
-                    0
+                    Bytes::ZERO
                 }
             };
         }
@@ -193,7 +194,7 @@ impl SlowStart {
             Some(limit) => u64::from(if self.after_timeout { limit.min(1) } else { limit }),
             None => u64::MAX,
         };
-        let bytes = acked.bytes.min(limit.saturating_mul(acked.smss));
+        let bytes = acked.bytes.min(acked.smss.saturating_mul(limit));
         match self.config.growth {
             Growth::Limited { max_ssthresh } => {
                 bytes / limited_divisor(self.window, u64::from(max_ssthresh) * acked.smss)
@@ -210,7 +211,7 @@ impl SlowStart {
     }
 
     /// See [`Congestion::undo`](super::Congestion::undo).
-    pub fn undo(&mut self, max: u64) -> bool {
+    pub fn undo(&mut self, max: Bytes) -> bool {
         let Some(before) = self.before.take().filter(|before| self.window < before.window) else {
             return false;
         };
@@ -227,13 +228,13 @@ impl SlowStart {
 
     /// A loss or mark: the threshold and the window become these, but the window does not grow (it
     /// may be one segment after a timeout, where a threshold is two at least).
-    pub fn reduce(&mut self, window: u64, ssthresh: u64) {
+    pub fn reduce(&mut self, window: Bytes, ssthresh: Bytes) {
         self.hystart = None;
         (self.window, self.ssthresh) = (window.min(self.window), ssthresh);
     }
 
     /// A timeout, for which the threshold becomes `ssthresh`: begin anew.
-    pub fn on_timeout(&mut self, ssthresh: u64, smss: u64) {
+    pub fn on_timeout(&mut self, ssthresh: Bytes, smss: Bytes) {
         let window = match self.config.initial_window_use {
             InitialWindowUse::EverySlowStart => self.config.initial_window.max(smss),
             InitialWindowUse::Beginning | InitialWindowUse::BeginningAndIdle => smss,
@@ -244,7 +245,7 @@ impl SlowStart {
     }
 
     /// Fast recovery ends with `flight_size` bytes outstanding.
-    pub fn on_recovered(&mut self, flight_size: u64, smss: u64) {
+    pub fn on_recovered(&mut self, flight_size: Bytes, smss: Bytes) {
         // RFC 6582, 3.2, step 3, option 1: no burst at the end of recovery.
         self.window = self.ssthresh.min(flight_size.max(smss) + smss);
     }
@@ -272,6 +273,6 @@ impl SlowStart {
 
 /// RFC 3742's K: above `max_ssthresh` bytes an acknowledgment adds a Kth of what it does below,
 /// which is about half of `max_ssthresh` a round trip.
-fn limited_divisor(window: u64, max_ssthresh: u64) -> u64 {
-    if window <= max_ssthresh { 1 } else { (2 * window / max_ssthresh.max(1)).max(1) }
+fn limited_divisor(window: Bytes, max_ssthresh: Bytes) -> u64 {
+    if window <= max_ssthresh { 1 } else { (2 * window / max_ssthresh.max(Bytes::ONE)).max(1) }
 }

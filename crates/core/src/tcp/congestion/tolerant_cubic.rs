@@ -25,7 +25,7 @@ use super::{AckSample, Congestion, CongestionEvent, Cubic, Delivery, Growth, HyS
 use super::{PacingBasis, SlowStart, SlowStartConfig};
 use crate::snapshot::fraction;
 use crate::time::Duration;
-use crate::units::Rate;
+use crate::units::{Bytes, Rate};
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
@@ -58,8 +58,8 @@ const DOUBT_DIVISOR: u64 = 4;
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Test {
     /// The window and the threshold before.
-    window: u64,
-    ssthresh: u64,
+    window: Bytes,
+    ssthresh: Bytes,
     /// The share that was lost with it.
     #[serde(with = "fraction")]
     before: f64,
@@ -81,7 +81,7 @@ pub struct TolerantCubic {
     signs: u32,
     test: Option<Test>,
     /// When so much is delivered, losses are younger than the last reduction.
-    reduced: u64,
+    reduced: Bytes,
     /// The latest reductions because of a queue, the last one behind.
     doubted: Vec<Doubted>,
 }
@@ -94,14 +94,14 @@ struct Doubted {
     /// Rounds since.
     rounds: u32,
     /// What was before.
-    window: u64,
-    ssthresh: u64,
+    window: Bytes,
+    ssthresh: Bytes,
     curve: Curve,
 }
 
 impl TolerantCubic {
     /// At the beginning of a connection with segments of `smss` bytes.
-    pub fn new(slow_start: SlowStartConfig, smss: u64) -> TolerantCubic {
+    pub fn new(slow_start: SlowStartConfig, smss: Bytes) -> TolerantCubic {
         TolerantCubic {
             cubic: Cubic::new(own_slow_start(slow_start), smss, true),
             path: PathSigns::default(),
@@ -109,16 +109,17 @@ impl TolerantCubic {
             loss: 0.0,
             signs: 0,
             test: None,
-            reduced: 0,
+            reduced: Bytes::ZERO,
             doubted: Vec::new(),
         }
     }
 
     /// Brings the window down, as CUBIC does, but into `range`.
-    fn reduce(&mut self, delivery: &Delivery, range: RangeInclusive<u64>) {
+    fn reduce(&mut self, delivery: &Delivery, range: RangeInclusive<Bytes>) {
         let Delivery { now, smss, in_flight, in_flight_before, sample, .. } = *delivery;
         let window = self.window();
-        let flight_size = sample.map_or(0, |sample| sample.in_flight).max(in_flight_before);
+        let flight_size =
+            sample.map_or(Bytes::ZERO, |sample| sample.in_flight).max(in_flight_before);
         let flight_size = flight_size.min(window);
         let event = CongestionEvent { now, flight_size, in_flight, smss };
         let ssthresh = self.cubic.decrease(&event, false);
@@ -130,7 +131,7 @@ impl TolerantCubic {
 
     /// Whether slow start is to reach a window that there was before.
     fn is_restarting(&self) -> bool {
-        self.slow_start().is_under_way() && self.ssthresh() < u64::MAX
+        self.slow_start().is_under_way() && self.ssthresh() < Bytes::MAX
     }
 
     /// A round is over: undoes the latest reductions as far as there was no queue. So it is if the rest of
@@ -184,14 +185,14 @@ impl TolerantCubic {
         self.slow_start().is_under_way() && filled && self.path.queued()
     }
 
-    fn is_lossy(&self, round: LinkReport, smss: u64) -> bool {
+    fn is_lossy(&self, round: LinkReport, smss: Bytes) -> bool {
         let slow_start = self.slow_start().is_under_way();
         let tolerated = if slow_start { TOLERATED_IN_SLOW_START } else { TOLERATED };
         round.loses_more_than(self.loss, tolerated, smss)
     }
 
     /// With what fills the path, and a quarter: acknowledgments also wait for their timer.
-    fn end_slow_start(&mut self, smss: u64) {
+    fn end_slow_start(&mut self, smss: Bytes) {
         let product = self.path.product().unwrap_or_default();
         let window = (product + product / 4).max(2 * smss).min(self.window());
         self.cubic.slow_start_mut().set(window, window);
@@ -199,7 +200,7 @@ impl TolerantCubic {
 
     fn begin_test(&mut self, delivery: &Delivery, round: LinkReport) {
         let (window, ssthresh, before) = (self.window(), self.ssthresh(), round.loss());
-        let delivered = (window as f64 * (1.0 - before) * TEST) as u64;
+        let delivered = Bytes::from_f64(window.as_f64() * (1.0 - before) * TEST);
         self.reduce(delivery, delivered..=delivered);
         self.test = Some(Test { window, ssthresh, before, rounds: 0, seen: LinkReport::default() });
     }
@@ -254,9 +255,9 @@ impl Congestion for TolerantCubic {
         let smss = acked.smss;
         let mut window = self.window();
         if let (Some(base), Some(product)) = (self.path.base(), self.path.product()) {
-            let held = (PROBE * product as f64) as u64;
+            let held = Bytes::from_f64(PROBE * product.as_f64());
             let fastest = self.train.fastest().unwrap_or(f64::INFINITY);
-            let carried = (TRAIN_PROBE * fastest * base.as_secs_f64()) as u64;
+            let carried = Bytes::from_f64(TRAIN_PROBE * fastest * base.as_secs_f64());
             window =
                 window.min(held.min(carried).saturating_add(PROBE_SEGMENTS * smss).max(before));
         }
@@ -264,7 +265,7 @@ impl Congestion for TolerantCubic {
         let limited = acked.window_limited || acked.in_flight * 4 >= before;
         let clear = self.path.is_clear() && !doubtful;
         if let Some(base) = self.path.base().filter(|_| limited && clear) {
-            let grown = self.train.window(base, smss).unwrap_or(0);
+            let grown = self.train.window(base, smss).unwrap_or(Bytes::ZERO);
             window = window.max(grown).min(self.ssthresh());
         }
         self.slow_start_mut().set_window(window);
@@ -278,17 +279,17 @@ impl Congestion for TolerantCubic {
         } else {
             self.train.on_delivery(delivery);
         }
-        if delivery.in_flight == 0 {
+        if delivery.in_flight == Bytes::ZERO {
             self.train.end(delivery.smss);
         }
         let answered = delivery.after_timeout || delivery.delivered < self.reduced;
-        if delivery.lost > 0 && !answered && self.path.queues() {
+        if delivery.lost > Bytes::ZERO && !answered && self.path.queues() {
             self.test = None;
             let (window, ssthresh, curve) = (self.window(), self.ssthresh(), self.cubic.curve());
             if let Some(rtt) = self.path.latest() {
                 self.doubted.push(Doubted { rtt, rounds: 0, window, ssthresh, curve });
             }
-            self.reduce(delivery, self.path.product().unwrap_or(0).min(window)..=window);
+            self.reduce(delivery, self.path.product().unwrap_or(Bytes::ZERO).min(window)..=window);
         }
         if let Some(round) = round {
             self.reconsider();
@@ -296,13 +297,13 @@ impl Congestion for TolerantCubic {
         }
     }
 
-    fn decrease(&mut self, event: &CongestionEvent, timeout: bool) -> u64 {
+    fn decrease(&mut self, event: &CongestionEvent, timeout: bool) -> Bytes {
         self.cubic.decrease(event, timeout)
     }
 
     fn on_loss(&mut self, _event: &CongestionEvent) {}
 
-    fn on_recovered(&mut self, _flight_size: u64, _smss: u64) {}
+    fn on_recovered(&mut self, _flight_size: Bytes, _smss: Bytes) {}
 
     fn on_timeout(&mut self, event: &CongestionEvent, again: bool) {
         let ssthresh = if again || self.is_restarting() {
@@ -327,7 +328,7 @@ impl Congestion for TolerantCubic {
         self.cubic.save_undo();
     }
 
-    fn undo(&mut self, most: u64) -> bool {
+    fn undo(&mut self, most: Bytes) -> bool {
         self.test = None;
         self.cubic.undo(most)
     }
@@ -340,7 +341,7 @@ impl Congestion for TolerantCubic {
         let slow_start = self.slow_start();
         match (self.train.fastest(), self.path.base()) {
             (Some(fastest), Some(base)) if slow_start.is_under_way() => {
-                let bytes = fastest.max(slow_start.window() as f64 / base.as_secs_f64());
+                let bytes = fastest.max(slow_start.window().as_f64() / base.as_secs_f64());
                 let bits = (bytes * 8.0 * TRAIN_PACE).min(u64::MAX as f64) as u64;
                 PacingBasis::Rate(Some(Rate::from_bits_per_sec(bits)))
             }

@@ -11,6 +11,7 @@
 
 use super::{AckSample, Congestion, CongestionEvent, SlowStart, SlowStartConfig, half};
 use crate::time::Duration;
+use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
 /// The segments that are to wait in the bottleneck's queue.
@@ -43,7 +44,7 @@ pub struct Vegas {
 
 impl Vegas {
     /// At the beginning of a connection with segments of `smss` bytes.
-    pub fn new(slow_start: SlowStartConfig, smss: u64, band: Band) -> Vegas {
+    pub fn new(slow_start: SlowStartConfig, smss: Bytes, band: Band) -> Vegas {
         Vegas {
             slow_start: SlowStart::new(slow_start, smss),
             band,
@@ -54,10 +55,10 @@ impl Vegas {
     }
 
     /// A round has ended with a mean round-trip time of `rtt`, the least ever being `base_rtt`.
-    fn adjust(&mut self, base_rtt: Duration, rtt: Duration, smss: u64) {
+    fn adjust(&mut self, base_rtt: Duration, rtt: Duration, smss: Bytes) {
         let window = self.window();
         let waiting = 1.0 - base_rtt.as_secs_f64() / rtt.as_secs_f64();
-        let diff = window as f64 / smss as f64 * waiting;
+        let diff = window.as_f64() / smss.as_f64() * waiting;
         if self.slow_start.is_under_way() {
             if diff > self.band.gamma {
                 self.slow_start.end();
@@ -110,7 +111,7 @@ impl Congestion for Vegas {
         }
     }
 
-    fn decrease(&mut self, event: &CongestionEvent, _timeout: bool) -> u64 {
+    fn decrease(&mut self, event: &CongestionEvent, _timeout: bool) -> Bytes {
         self.begin_round(None);
         self.growing = true;
         half(event)

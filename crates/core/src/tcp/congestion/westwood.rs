@@ -10,6 +10,7 @@
 use super::{AckSample, Congestion, CongestionEvent, Delivery, Departed, Increase};
 use super::{SlowStart, SlowStartConfig, Standard, half};
 use crate::time::{Duration, Instant};
+use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
 /// A sample spans a round trip, and no less than this.
@@ -20,7 +21,7 @@ const MIN_SPAN: Duration = Duration::from_millis(50);
 struct Estimate {
     /// The sample that is being built.
     began: Option<Instant>,
-    bytes: u64,
+    bytes: Bytes,
     /// Bytes a second, filtered once and twice.
     once: f64,
     twice: f64,
@@ -36,8 +37,8 @@ impl Estimate {
         let span = delivery.now.saturating_since(began);
         let round_trip = delivery.srtt.unwrap_or_default().max(MIN_SPAN);
         if span > round_trip {
-            self.filter(self.bytes as f64 / span.as_secs_f64());
-            (self.began, self.bytes) = (Some(delivery.now), 0);
+            self.filter(self.bytes.as_f64() / span.as_secs_f64());
+            (self.began, self.bytes) = (Some(delivery.now), Bytes::ZERO);
         }
         self.bytes += delivery.newly;
     }
@@ -52,9 +53,9 @@ impl Estimate {
     }
 
     /// What the path holds, if it is known.
-    fn product(&self) -> Option<u64> {
+    fn product(&self) -> Option<Bytes> {
         let min_rtt = self.min_rtt.filter(|_| self.twice > 0.0)?;
-        Some((self.twice * min_rtt.as_secs_f64()) as u64)
+        Some(Bytes::from_f64(self.twice * min_rtt.as_secs_f64()))
     }
 }
 
@@ -68,7 +69,7 @@ pub struct Westwood {
 
 impl Westwood {
     /// At the beginning of a connection with segments of `smss` bytes.
-    pub fn new(slow_start: SlowStartConfig, smss: u64) -> Westwood {
+    pub fn new(slow_start: SlowStartConfig, smss: Bytes) -> Westwood {
         let slow_start = SlowStart::new(slow_start, smss);
         Westwood { slow_start, increase: Standard::default(), estimate: Estimate::default() }
     }
@@ -97,12 +98,12 @@ impl Congestion for Westwood {
 
     fn on_sent(&mut self, departed: &Departed) {
         // A silence of our own says nothing about the path.
-        if departed.in_flight == 0 {
-            (self.estimate.began, self.estimate.bytes) = (Some(departed.now), 0);
+        if departed.in_flight == Bytes::ZERO {
+            (self.estimate.began, self.estimate.bytes) = (Some(departed.now), Bytes::ZERO);
         }
     }
 
-    fn decrease(&mut self, event: &CongestionEvent, timeout: bool) -> u64 {
+    fn decrease(&mut self, event: &CongestionEvent, timeout: bool) -> Bytes {
         self.increase.restart();
         let product = self.estimate.product();
         if timeout {

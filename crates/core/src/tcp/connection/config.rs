@@ -6,6 +6,7 @@ use crate::tcp::recovery::RecoveryAlgorithm;
 use crate::tcp::sender::SenderConfig;
 use crate::tcp::tcb::{Counts, MIN_PATH_MTU};
 use crate::time::Duration;
+use crate::units::Bytes;
 use crate::wire::{Flags, TcpHeader};
 
 /// Parameters of a [`super::Connection`]. The default is close to today's Linux.
@@ -14,12 +15,12 @@ pub struct ConnectionConfig {
     /// The MSS that is announced, and the most that is sent in a segment (options included).
     pub mss: u16,
     /// Send buffer in bytes.
-    pub send_buffer: u64,
+    pub send_buffer: Bytes,
     /// Receive buffer in bytes: the largest window, at first if it is tuned.
-    pub receive_buffer: u64,
+    pub receive_buffer: Bytes,
     /// The receive buffer grows up to this size with what is read in a round trip; None: it keeps
     /// its size. See [`AutoTuning`](crate::tcp::receiver::AutoTuning).
-    pub receive_buffer_max: Option<u64>,
+    pub receive_buffer_max: Option<Bytes>,
     /// Offer window scaling with this shift.
     pub window_scale: Option<u8>,
     /// Offer SACK.
@@ -49,8 +50,8 @@ impl Default for ConnectionConfig {
     fn default() -> ConnectionConfig {
         ConnectionConfig {
             mss: 1460,
-            send_buffer: 4 << 20,
-            receive_buffer: 4 << 20,
+            send_buffer: Bytes::new(4 << 20),
+            receive_buffer: Bytes::new(4 << 20),
             receive_buffer_max: None,
             window_scale: Some(7),
             sack: true,
@@ -83,9 +84,9 @@ pub(super) struct NegotiatedOptions {
 
 impl NegotiatedOptions {
     /// Bytes of options in every segment.
-    pub(super) fn options_len(&self) -> u64 {
-        let timestamps = if self.timestamps.is_some() { 12 } else { 0 };
-        timestamps + self.count.map_or(0, |_| Counts::OPTION_LEN)
+    pub(super) fn options_len(&self) -> Bytes {
+        let timestamps = if self.timestamps.is_some() { Bytes::new(12) } else { Bytes::ZERO };
+        timestamps + self.count.map_or(Bytes::ZERO, |_| Counts::OPTION_LEN)
     }
 }
 
@@ -111,7 +112,7 @@ impl ConnectionConfig {
 
     /// The sender's parameters under these terms.
     pub(super) fn sender(&self, negotiated: &NegotiatedOptions) -> SenderConfig {
-        let smss = u64::from(self.mss.min(negotiated.peer_mss)) - negotiated.options_len();
+        let smss = Bytes::from(self.mss.min(negotiated.peer_mss)) - negotiated.options_len();
         let segments = (self.sender.max_burst / self.sender.smss).max(1);
         SenderConfig {
             smss,

@@ -8,6 +8,7 @@ use crate::tcp::sender::{InitialWindow, Sender};
 use crate::tcp::tcb::{Counts, HandshakeNumbers, OwnSyn, Tcb, TimestampClock, TimestampState};
 use crate::tcp::transaction::{ActiveOpen, PassiveOpen};
 use crate::time::{Duration, Instant};
+use crate::units::{Bytes, Offset};
 use crate::wire::{Flags, SeqNum, TcpHeader, TcpOptions, Timestamps};
 use std::ops::Range;
 
@@ -53,7 +54,7 @@ pub(super) struct Handshake {
 #[derive(Debug, Clone, Copy)]
 struct Text {
     /// One past the last byte's offset.
-    end: u64,
+    end: Offset,
     fin: bool,
 }
 
@@ -63,7 +64,7 @@ const COUNTED_RETRIES: u32 = 1;
 /// The MSS of a peer that has announced none (RFC 9293, 3.7.1).
 const DEFAULT_MSS: u16 = 536;
 /// The window of a peer that has not announced one yet (RFC 1644, 3.4: 4K).
-const ASSUMED_WINDOW: u64 = 4096;
+const ASSUMED_WINDOW: Bytes = Bytes::new(4096);
 
 impl Handshake {
     pub(super) fn active(now: Instant, config: &ConnectionConfig, isn: SeqNum) -> Handshake {
@@ -114,14 +115,15 @@ impl Handshake {
     }
 
     /// One past the last offset that our SYN took, with what went with it.
-    fn syn_end(&self) -> u64 {
-        self.text.map_or(1, |text| text.end + u64::from(text.fin))
+    fn syn_end(&self) -> Offset {
+        self.text.map_or(Offset::FIRST, |text| text.end + Bytes::from(text.fin))
     }
 
     /// The offset that `tcp` acknowledges, if it acknowledges our SYN.
-    fn acknowledged(&self, tcp: &TcpHeader) -> Option<u64> {
-        let offset = tcp.ack.offset_near(self.isn, 1)?;
-        (tcp.has(Flags::ACK) && (1..=self.syn_end()).contains(&offset)).then_some(offset)
+    fn acknowledged(&self, tcp: &TcpHeader) -> Option<Offset> {
+        let offset = tcp.ack.offset_near(self.isn, Offset::FIRST)?;
+        (tcp.has(Flags::ACK) && (Offset::FIRST..=self.syn_end()).contains(&offset))
+            .then_some(offset)
     }
 
     pub(super) fn on_segment(&mut self, now: Instant, tcp: &TcpHeader) -> Step {
@@ -149,13 +151,13 @@ impl Handshake {
         let negotiated = self.config.agree(tcp, self.count);
         self.peer = Some((tcp.seq, negotiated));
         if let Some(acked) = acks {
-            let window = u64::from(tcp.window);
+            let window = Bytes::from(tcp.window);
             // A peer that speaks T/TCP has all that went with the SYN, though it may hold it back;
             // others may have dropped it.
-            if negotiated.count.is_none() && acked == 1 {
-                return Step::Complete(self.complete(now, tcp, 1, window));
+            if negotiated.count.is_none() && acked == Offset::FIRST {
+                return Step::Complete(self.complete(now, tcp, Offset::FIRST, window));
             }
-            let mut tcb = self.complete(now, tcp, 0, window + 1);
+            let mut tcb = self.complete(now, tcp, Offset::SYN, window + Bytes::ONE);
             tcb.sender.assume_sent(self.last_sent, self.syn_end(), self.transmissions > 1);
             return Step::Complete(tcb);
         }
@@ -189,14 +191,19 @@ impl Handshake {
             return Step::Answer(refusal(tcp));
         }
         let shift = if tcp.has(Flags::SYN) { 0 } else { negotiated.shifts.map_or(0, |s| s.0) };
-        Step::Complete(self.complete(now, tcp, 1, u64::from(tcp.window) << shift))
+        Step::Complete(self.complete(
+            now,
+            tcp,
+            Offset::FIRST,
+            Bytes::new(u64::from(tcp.window) << shift),
+        ))
     }
 
     /// The peer's SYN has passed the TAO test: it is synchronised, and our SYN goes with the first
     /// data (RFC 1644, 3.3: the starred states).
     pub(super) fn half_synchronised(&self, now: Instant, syn: &TcpHeader) -> Box<Tcb> {
         let (_, negotiated) = self.peer.expect("the peer's SYN has come");
-        let mut tcb = self.complete(now, syn, 0, u64::from(syn.window) + 1);
+        let mut tcb = self.complete(now, syn, Offset::SYN, Bytes::from(syn.window) + Bytes::ONE);
         let options = TcpOptions {
             mss: Some(self.config.mss),
             window_scale: negotiated.shifts.map(|shifts| shifts.1),
@@ -209,8 +216,8 @@ impl Handshake {
             cc_echo: negotiated.count,
             ..options.clone()
         };
-        let mss = u64::from(self.config.mss.min(negotiated.peer_mss));
-        let room = mss.saturating_sub(whole.wire_len() as u64);
+        let mss = Bytes::from(self.config.mss.min(negotiated.peer_mss));
+        let room = mss.saturating_sub(Bytes::of_len(whole.wire_len()));
         tcb.send_syn(OwnSyn { options, room });
         tcb
     }
@@ -225,12 +232,12 @@ impl Handshake {
         &self,
         now: Instant,
         tcp: &TcpHeader,
-        start: u64,
-        window: u64,
+        start: Offset,
+        window: Bytes,
     ) -> Box<Tcb> {
         let (rcv_isn, negotiated) = self.peer.expect("the peer's SYN has come");
         // One that went twice tells nothing (Karn); one in the sender's books is measured there.
-        let measured = self.transmissions == 1 && start > 0;
+        let measured = self.transmissions == 1 && start > Offset::SYN;
         let rtt = measured.then(|| now.saturating_since(self.first_sent));
         let mut config = self.config.sender(&negotiated);
         if self.retries > 0 {
@@ -239,19 +246,19 @@ impl Handshake {
             config.rto.initial = config.rto.initial.max(Duration::from_secs(3));
         }
         let mut sender = Sender::new(config, start, window, rtt);
-        sender.extend(1);
+        sender.extend(Offset::FIRST);
         let shift = negotiated.shifts.map_or(0, |shifts| shifts.1);
         let receiver = ReceiverConfig {
-            rmss: u64::from(self.config.mss.min(negotiated.peer_mss)) - negotiated.options_len(),
+            rmss: Bytes::from(self.config.mss.min(negotiated.peer_mss)) - negotiated.options_len(),
             ack_policy: self.config.ack_policy,
             window_shift: shift,
             sack: negotiated.sack,
             hold_fin: false,
             delay_at_full_window: false,
         };
-        let rcv_adv = 1 + self.advertised();
-        let mut receiver = Receiver::new(receiver, 1, rcv_adv);
-        receiver.open_quietly(1 + self.config.receive_buffer);
+        let rcv_adv = Offset::FIRST + self.advertised();
+        let mut receiver = Receiver::new(receiver, Offset::FIRST, rcv_adv);
+        receiver.open_quietly(Offset::FIRST + self.config.receive_buffer);
         // RFC 7323, 4.3: not of a segment behind one that was lost.
         let in_order = tcp.seq.distance_from(rcv_isn + 1) <= 0;
         let latest = tcp.options.timestamps.filter(|_| in_order);
@@ -263,7 +270,7 @@ impl Handshake {
         let snd_shift = negotiated.shifts.map_or(0, |shifts| shifts.0);
         let handshake = HandshakeNumbers { snd_isn: self.isn, rcv_isn, snd_shift, timestamps };
         let mut tcb = Tcb::new(handshake, sender, receiver);
-        if negotiated.ecn && !(start == 0 && self.text.is_none()) {
+        if negotiated.ecn && !(start == Offset::SYN && self.text.is_none()) {
             tcb.enable_ecn();
         }
         if let Some((send, receive)) = self.count.zip(negotiated.count) {
@@ -285,8 +292,8 @@ impl Handshake {
     }
 
     /// The window in our SYN.
-    pub(super) fn advertised(&self) -> u64 {
-        self.config.receive_buffer.min(u64::from(u16::MAX))
+    pub(super) fn advertised(&self) -> Bytes {
+        self.config.receive_buffer.min(Bytes::from(u16::MAX))
     }
 
     /// True if the peer has not answered often enough.
@@ -310,22 +317,22 @@ impl Handshake {
     pub(super) fn poll_transmit(
         &mut self,
         now: Instant,
-        written: u64,
+        written: Offset,
         closing: bool,
-    ) -> Option<(TcpHeader, Range<u64>)> {
+    ) -> Option<(TcpHeader, Range<Offset>)> {
         if !std::mem::take(&mut self.send_now) {
             return None;
         }
         self.last_sent = now;
         self.transmissions += 1;
-        let window = u16::try_from(self.advertised()).unwrap_or(u16::MAX);
+        let window = u16::try_from(self.advertised().count()).unwrap_or(u16::MAX);
         let value = self.isn.0.wrapping_add((self.first_sent.as_nanos() / 1_000_000) as u32);
         let config = &self.config;
         let mut tcp =
             TcpHeader { seq: self.isn, window, flags: Flags::SYN, ..TcpHeader::default() };
         let options = &mut tcp.options;
         options.mss = Some(config.mss);
-        let mut data = 1..1;
+        let mut data = Offset::FIRST..Offset::FIRST;
         match self.peer {
             None => {
                 options.window_scale = config.window_scale;
@@ -362,20 +369,22 @@ impl Handshake {
     }
 
     /// Lets go with a SYN what fits of the stream. What went with the first goes with every one.
-    fn add_text(&mut self, tcp: &mut TcpHeader, written: u64, closing: bool) -> Range<u64> {
+    fn add_text(&mut self, tcp: &mut TcpHeader, written: Offset, closing: bool) -> Range<Offset> {
         let text = *self.text.get_or_insert_with(|| {
-            let mss = u64::from(self.known_mss.unwrap_or(DEFAULT_MSS).min(self.config.mss));
-            let room = mss.saturating_sub(tcp.options.wire_len() as u64).min(ASSUMED_WINDOW - 2);
-            let end = written.min(1 + room);
+            let mss = Bytes::from(self.known_mss.unwrap_or(DEFAULT_MSS).min(self.config.mss));
+            let room = mss
+                .saturating_sub(Bytes::of_len(tcp.options.wire_len()))
+                .min(ASSUMED_WINDOW - Bytes::new(2));
+            let end = written.min(Offset::FIRST + room);
             Text { end, fin: closing && end == written }
         });
-        if text.end > 1 {
+        if text.end > Offset::FIRST {
             tcp.flags = tcp.flags | Flags::PSH;
         }
         if text.fin {
             tcp.flags = tcp.flags | Flags::FIN;
         }
-        1..text.end
+        Offset::FIRST..text.end
     }
 }
 

@@ -28,6 +28,7 @@ use super::receiver::{AutoTuning, Observed};
 use super::tcb::{Admission, Arrival, Fate, Outgoing, Tcb};
 use super::transaction::Lesson;
 use crate::time::{Duration, Instant, earliest};
+use crate::units::{Bytes, Offset};
 use crate::wire::{Flags, SeqNum, TcpHeader};
 use std::collections::VecDeque;
 
@@ -47,13 +48,13 @@ pub struct Connection<B> {
     former: Option<Box<Tcb>>,
     send: B,
     /// One past the last byte that the application has written.
-    written: u64,
+    written: Offset,
     closing: bool,
     receive: B,
     /// The next byte that the application reads.
-    read: u64,
+    read: Offset,
     /// One past the last byte received in order. What has come can be read after the end, too.
-    received: u64,
+    received: Offset,
     /// The receive buffer, if it grows: from the handshake's end on.
     tuning: Option<AutoTuning>,
     /// Who closed first, once the peer's FIN has come.
@@ -96,11 +97,11 @@ impl<B: Buffer> Connection<B> {
             phase: Phase::Opening(handshake),
             former: None,
             send: B::default(),
-            written: 1,
+            written: Offset::FIRST,
             closing: false,
             receive: B::default(),
-            read: 1,
-            received: 1,
+            read: Offset::FIRST,
+            received: Offset::FIRST,
             first_to_close: None,
             time_wait: None,
             events: VecDeque::new(),
@@ -150,7 +151,9 @@ impl<B: Buffer> Connection<B> {
         match &mut self.phase {
             Phase::Synchronised(tcb) => tcb.sender.finish(),
             // RFC 9293, 3.10.4: CLOSE in SYN-SENT deletes the connection.
-            Phase::Opening(handshake) if !handshake.syn_received() && self.written == 1 => {
+            Phase::Opening(handshake)
+                if !handshake.syn_received() && self.written == Offset::FIRST =>
+            {
                 self.phase = Phase::Closed;
             }
             _ => {}
@@ -219,8 +222,8 @@ impl<B: Buffer> Connection<B> {
             let in_order = arrival.store.start < self.received;
             tuning.on_data(&Observed {
                 now,
-                len: payload.len() as u64,
-                opening: if in_order || tcb.receiver.sack() { new } else { 0 },
+                len: Bytes::of_len(payload.len()),
+                opening: if in_order || tcb.receiver.sack() { new } else { Bytes::ZERO },
                 rcv_nxt: self.received,
                 rcv_adv: tcb.receiver.rcv_adv(),
                 read: self.read,
@@ -228,7 +231,7 @@ impl<B: Buffer> Connection<B> {
             });
             tcb.receiver.open_quietly(tuning.limit(self.received, self.read));
         }
-        if arrival.acked > 0 {
+        if arrival.acked > Bytes::ZERO {
             let una = tcb.sender.snd_una();
             self.send.release(una.min(self.written));
         }
@@ -242,11 +245,11 @@ impl<B: Buffer> Connection<B> {
     /// Stores what is new in a payload.
     fn store(&mut self, arrival: &Arrival, payload: Payload<'_>) {
         if !arrival.store.is_empty() {
-            let len = (arrival.store.end - arrival.store.start) as usize;
+            let len = (arrival.store.end - arrival.store.start).as_len();
             let part = payload.slice(arrival.skip..arrival.skip + len);
             self.receive.write(arrival.store.start, part);
         }
-        self.received = self.tcb().map_or(1, |tcb| tcb.receiver.rcv_nxt());
+        self.received = self.tcb().map_or(Offset::FIRST, |tcb| tcb.receiver.rcv_nxt());
     }
 
     /// The handshake has given `tcb`.
@@ -340,7 +343,7 @@ impl<B: Buffer> Connection<B> {
     /// The next segment to be sent now, if any.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Outgoing> {
         if let Some(tcp) = self.reset.take() {
-            return Some(Outgoing { tcp, data: 0..0, ecn: Ecn::NotCapable });
+            return Some(Outgoing { tcp, data: Offset::SYN..Offset::SYN, ecn: Ecn::NotCapable });
         }
         match &mut self.phase {
             Phase::Opening(handshake) => {

@@ -6,6 +6,7 @@ use super::handshake::Handshake;
 use super::{Connection, ConnectionConfig};
 use crate::tcp::buffer::{Buffer, Payload};
 use crate::time::Instant;
+use crate::units::Offset;
 use crate::wire::{Flags, SeqNum, TcpHeader};
 
 /// How a connection comes into being.
@@ -37,7 +38,7 @@ impl<B: Buffer> Connection<B> {
         let tcb = handshake.agree(config.with_itself()).complete(
             now,
             &TcpHeader::default(),
-            1,
+            Offset::FIRST,
             config.receive_buffer,
         );
         let mut connection = Self::opening(now, config, Handshake::active(now, &config, SeqNum(0)));

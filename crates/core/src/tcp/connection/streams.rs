@@ -3,18 +3,19 @@
 use super::{Connection, Phase};
 use crate::tcp::buffer::{Buffer, Payload};
 use crate::tcp::receiver::AutoTuning;
+use crate::units::{Bytes, Offset};
 use std::ops::Range;
 
 impl<B: Buffer> Connection<B> {
     /// Offers `payload` to be sent; returns how many bytes were taken. Nothing is taken after
     /// [`Connection::close`].
     pub fn write(&mut self, payload: Payload<'_>) -> usize {
-        let taken = payload.len().min(usize::try_from(self.writable()).unwrap_or(usize::MAX));
+        let taken = payload.len().min(self.writable().as_len());
         if taken == 0 {
             return 0;
         }
         self.send.write(self.written, payload.slice(0..taken));
-        self.written += taken as u64;
+        self.written += Bytes::of_len(taken);
         if let Phase::Synchronised(tcb) = &mut self.phase {
             tcb.sender.extend(self.written);
         }
@@ -22,26 +23,26 @@ impl<B: Buffer> Connection<B> {
     }
 
     /// How many bytes [`Connection::write`] would take now.
-    pub fn writable(&self) -> u64 {
+    pub fn writable(&self) -> Bytes {
         if self.closing || matches!(self.phase, Phase::Closed) {
-            return 0;
+            return Bytes::ZERO;
         }
-        let una = self.tcb().map_or(1, |tcb| tcb.sender.snd_una().max(1));
+        let una = self.tcb().map_or(Offset::FIRST, |tcb| tcb.sender.snd_una().max(Offset::FIRST));
         (una + self.config.send_buffer).saturating_sub(self.written)
     }
 
     /// How many bytes wait to be read.
-    pub fn readable(&self) -> u64 {
+    pub fn readable(&self) -> Bytes {
         self.received - self.read
     }
 
     /// Whether the stream has ended: all is read and the peer's FIN has come.
     pub fn at_end(&self) -> bool {
-        self.readable() == 0 && self.first_to_close.is_some()
+        self.readable() == Bytes::ZERO && self.first_to_close.is_some()
     }
 
     /// Reads at most `limit` bytes, handed to `visit` in order; returns how many.
-    pub fn read(&mut self, limit: u64, visit: impl FnMut(Payload<'_>)) -> u64 {
+    pub fn read(&mut self, limit: Bytes, visit: impl FnMut(Payload<'_>)) -> Bytes {
         let len = self.readable().min(limit);
         let range = self.read..self.read + len;
         self.receive.read(range.clone(), visit);
@@ -61,12 +62,12 @@ impl<B: Buffer> Connection<B> {
     }
 
     /// The size of the receive buffer now, in bytes.
-    pub fn receive_buffer(&self) -> u64 {
+    pub fn receive_buffer(&self) -> Bytes {
         self.tuning.as_ref().map_or(self.config.receive_buffer, AutoTuning::buffer)
     }
 
     /// The bytes of an outgoing segment's payload.
-    pub fn payload(&self, range: Range<u64>, visit: impl FnMut(Payload<'_>)) {
+    pub fn payload(&self, range: Range<Offset>, visit: impl FnMut(Payload<'_>)) {
         self.send.read(range, visit);
     }
 }

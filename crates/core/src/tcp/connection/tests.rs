@@ -58,7 +58,7 @@ fn connected(config: ConnectionConfig) -> (Host, Host) {
 
 fn read_all(host: &mut Host) -> Vec<u8> {
     let mut bytes = Vec::new();
-    host.read(u64::MAX, |piece| {
+    host.read(Bytes::MAX, |piece| {
         let Payload::Bytes(piece) = piece else { unreachable!() };
         bytes.extend_from_slice(piece);
     });
@@ -150,8 +150,11 @@ fn blind_resets_and_syns_are_challenged() {
 
 #[test]
 fn a_closed_window_is_probed_and_reopens() {
-    let config =
-        ConnectionConfig { receive_buffer: 3000, window_scale: None, ..Default::default() };
+    let config = ConnectionConfig {
+        receive_buffer: Bytes::new(3000),
+        window_scale: None,
+        ..Default::default()
+    };
     let (mut a, mut b) = connected(config);
     assert_eq!(a.write(Payload::Bytes(&[7; 10_000])), 10_000);
     exchange(&mut a, &mut b, at(1));
@@ -161,7 +164,7 @@ fn a_closed_window_is_probed_and_reopens() {
         a.handle_timeout(probe_at);
         exchange(&mut a, &mut b, probe_at);
     }
-    assert_eq!(b.readable(), 3000);
+    assert_eq!(b.readable(), Bytes::new(3000));
     let mut got = 0;
     let mut now = at(100_000);
     while got < 10_000 {
@@ -200,7 +203,7 @@ fn three_duplicates_bring_a_fast_retransmission() {
         exchange(&mut a, &mut b, at(31));
         b.handle_segment(at(31), &again[0].0, Payload::Bytes(&again[0].1));
         exchange(&mut a, &mut b, at(40));
-        assert_eq!(b.readable(), 1448 * 8);
+        assert_eq!(b.readable(), Bytes::new(1448 * 8));
         assert!(a.tcb().unwrap().sender.is_done());
     }
 }
@@ -281,15 +284,15 @@ fn segments_from_a_former_lap_are_dropped_and_answered() {
     bare.options.timestamps = None;
     b.handle_segment(at(62), &bare, Payload::Bytes(b"lap"));
     assert_eq!(drain(&mut b, at(62)).len(), 0);
-    assert_eq!(b.readable(), 0);
+    assert_eq!(b.readable(), Bytes::ZERO);
 }
 
 #[test]
 fn a_tuned_window_keeps_ahead_of_the_sender() {
     for timestamps in [true, false] {
         let config = ConnectionConfig {
-            receive_buffer: 16 << 10,
-            receive_buffer_max: Some(1 << 20),
+            receive_buffer: Bytes::new(16 << 10),
+            receive_buffer_max: Some(Bytes::new(1 << 20)),
             timestamps,
             ..Default::default()
         };
@@ -309,21 +312,21 @@ fn a_tuned_window_keeps_ahead_of_the_sender() {
             }
         }
         assert!(max > 400_000, "timestamps {timestamps}: {max} bytes a round trip");
-        assert!(b.receive_buffer() <= 1 << 20);
+        assert!(b.receive_buffer() <= Bytes::new(1 << 20));
         // What is not read does not make it grow.
         let (mut a, mut b) = connected(config);
         a.write(Payload::Bytes(&vec![0; 1 << 20]));
         for round in 1..=12 {
             exchange(&mut a, &mut b, at(round * 200));
         }
-        assert_eq!(b.receive_buffer(), 16 << 10);
+        assert_eq!(b.receive_buffer(), Bytes::new(16 << 10));
     }
 }
 
 #[test]
 fn a_window_of_8_kb_without_options_stays_there() {
     let config = ConnectionConfig {
-        receive_buffer: 8192,
+        receive_buffer: Bytes::new(8192),
         window_scale: None,
         sack: false,
         timestamps: false,

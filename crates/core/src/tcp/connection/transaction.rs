@@ -7,12 +7,13 @@ use crate::tcp::buffer::{Buffer, Payload};
 use crate::tcp::tcb::Tcb;
 use crate::tcp::transaction::{ActiveOpen, Lesson, PassiveOpen, is_after};
 use crate::time::{Duration, Instant};
+use crate::units::{Bytes, Offset};
 use crate::wire::{Flags, SeqNum, TcpHeader};
 
 /// Data that came with a SYN and waits for the handshake.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Held {
-    pub(super) len: u64,
+    pub(super) len: Bytes,
     pub(super) fin: bool,
 }
 
@@ -63,9 +64,9 @@ impl<B: Buffer> Connection<B> {
             connection.store(&arrival, payload);
             connection.after_progress(now);
         } else if open.is_some() {
-            let len = (payload.len() as u64).min(advertised);
-            connection.receive.write(1, payload.slice(0..len as usize));
-            let fin = syn.has(Flags::FIN) && len == payload.len() as u64;
+            let len = Bytes::of_len(payload.len()).min(advertised);
+            connection.receive.write(Offset::FIRST, payload.slice(0..len.as_len()));
+            let fin = syn.has(Flags::FIN) && len == Bytes::of_len(payload.len());
             connection.held = Some(Held { len, fin });
         }
         Some(connection)
@@ -132,7 +133,7 @@ impl<B: Buffer> Connection<B> {
             false => Lesson::Validated { count: counts.receive },
         });
         if let Some(held) = self.held.take() {
-            tcb.receiver.on_data(now, 1..1 + held.len, held.fin);
+            tcb.receiver.on_data(now, Offset::FIRST..Offset::FIRST + held.len, held.fin);
             self.received = tcb.receiver.rcv_nxt();
         }
     }

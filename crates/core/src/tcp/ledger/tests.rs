@@ -7,9 +7,9 @@ fn at(millis: u64) -> Instant {
 
 /// Ten segments of 100 bytes from offset 1, sent a millisecond apart.
 fn ten() -> Ledger {
-    let mut ledger = Ledger::new(1);
+    let mut ledger = Ledger::new(Offset::FIRST);
     for i in 0..10 {
-        ledger.sent(at(i), 1 + i * 100..101 + i * 100);
+        ledger.sent(at(i), Offset::new(1 + i * 100)..Offset::new(101 + i * 100));
     }
     ledger
 }
@@ -17,32 +17,41 @@ fn ten() -> Ledger {
 #[test]
 fn counts_what_is_in_flight() {
     let mut ledger = ten();
-    assert_eq!((ledger.pipe(), ledger.flight_size()), (1000, 1000));
-    let delivered = ledger.acknowledge(at(50), 101, Some(301..501));
-    assert_eq!((delivered.acked, delivered.sacked), (100, 200));
+    assert_eq!((ledger.pipe(), ledger.flight_size()), (Bytes::new(1000), Bytes::new(1000)));
+    let delivered = ledger.acknowledge(at(50), Offset::new(101), Some(Offset::span(301, 501)));
+    assert_eq!((delivered.acked, delivered.sacked), (Bytes::new(100), Bytes::new(200)));
     assert_eq!(delivered.rtt, Some(Duration::from_millis(46)));
-    assert_eq!(delivered.arrived.once, Some((at(4), 501)));
-    assert_eq!(delivered.arrived.lowest_once, Some(101));
-    assert_eq!((ledger.pipe(), ledger.flight_size()), (700, 900));
-    ledger.mark_lost(101..301);
-    assert_eq!((ledger.pipe(), ledger.first_lost()), (500, Some(101..201)));
-    ledger.resent(at(51), 101..201);
-    assert_eq!((ledger.pipe(), ledger.first_lost()), (600, Some(201..301)));
-    ledger.resent(at(51), 201..251);
-    assert_eq!(ledger.first_lost(), Some(251..301));
+    assert_eq!(delivered.arrived.once, Some((at(4), Offset::new(501))));
+    assert_eq!(delivered.arrived.lowest_once, Some(Offset::new(101)));
+    assert_eq!((ledger.pipe(), ledger.flight_size()), (Bytes::new(700), Bytes::new(900)));
+    ledger.mark_lost(Offset::span(101, 301));
+    assert_eq!(
+        (ledger.pipe(), ledger.first_lost()),
+        (Bytes::new(500), Some(Offset::span(101, 201)))
+    );
+    ledger.resent(at(51), Offset::span(101, 201));
+    assert_eq!(
+        (ledger.pipe(), ledger.first_lost()),
+        (Bytes::new(600), Some(Offset::span(201, 301)))
+    );
+    ledger.resent(at(51), Offset::span(201, 251));
+    assert_eq!(ledger.first_lost(), Some(Offset::span(251, 301)));
     // Karn: an acknowledgment of what was sent twice measures nothing.
-    assert_eq!(ledger.acknowledge(at(60), 1001, []).rtt, None);
-    assert_eq!((ledger.pipe(), ledger.flight_size(), ledger.first_lost()), (0, 0, None));
+    assert_eq!(ledger.acknowledge(at(60), Offset::new(1001), []).rtt, None);
+    assert_eq!(
+        (ledger.pipe(), ledger.flight_size(), ledger.first_lost()),
+        (Bytes::ZERO, Bytes::ZERO, None)
+    );
 }
 
 #[test]
 fn what_went_out_once_more_measures_nothing() {
     let mut ledger = ten();
-    ledger.repeated(301..401);
-    assert_eq!((ledger.pipe(), ledger.first_lost()), (1000, None));
-    assert_eq!(ledger.acknowledge(at(6000), 1, Some(301..401)).rtt, None);
+    ledger.repeated(Offset::span(301, 401));
+    assert_eq!((ledger.pipe(), ledger.first_lost()), (Bytes::new(1000), None));
+    assert_eq!(ledger.acknowledge(at(6000), Offset::FIRST, Some(Offset::span(301, 401))).rtt, None);
     assert_eq!(
-        ledger.acknowledge(at(6001), 1, Some(401..501)).rtt,
+        ledger.acknowledge(at(6001), Offset::FIRST, Some(Offset::span(401, 501))).rtt,
         Some(Duration::from_millis(5997))
     );
 }
@@ -50,38 +59,38 @@ fn what_went_out_once_more_measures_nothing() {
 #[test]
 fn a_lost_retransmission_counts_again() {
     let mut ledger = ten();
-    ledger.mark_lost(1..101);
-    ledger.resent(at(20), 1..101);
+    ledger.mark_lost(Offset::span(1, 101));
+    ledger.resent(at(20), Offset::span(1, 101));
     assert_eq!(ledger.first_lost(), None);
-    ledger.mark_lost(1..1001);
-    assert_eq!((ledger.pipe(), ledger.first_lost()), (0, Some(1..101)));
-    ledger.resent(at(30), 1..101);
+    ledger.mark_lost(Offset::span(1, 1001));
+    assert_eq!((ledger.pipe(), ledger.first_lost()), (Bytes::ZERO, Some(Offset::span(1, 101))));
+    ledger.resent(at(30), Offset::span(1, 101));
     ledger.unmark_lost();
-    assert_eq!((ledger.pipe(), ledger.first_lost()), (1000, None));
+    assert_eq!((ledger.pipe(), ledger.first_lost()), (Bytes::new(1000), None));
 }
 
 proptest! {
     #[test]
     fn sums_agree_with_the_records(steps in proptest::collection::vec((0u8..6, 0u64..2000, 0u64..400), 0..80)) {
-        let mut ledger = Ledger::new(1);
+        let mut ledger = Ledger::new(Offset::FIRST);
         for (time, (kind, start, len)) in steps.into_iter().enumerate() {
             let now = at(time as u64);
             let (una, nxt) = (ledger.snd_una(), ledger.snd_nxt());
-            let start = (una + start).min(nxt);
-            let range = start..(start + len).min(nxt);
+            let start = (una + Bytes::new(start)).min(nxt);
+            let range = start..(start + Bytes::new(len)).min(nxt);
             match kind {
-                0 => ledger.sent(now, nxt..nxt + len),
+                0 => ledger.sent(now, nxt..nxt + Bytes::new(len)),
                 1 => ledger.mark_lost(range),
                 4 => ledger.unmark_lost(),
                 2 => ledger.resent(now, range),
                 3 => { ledger.acknowledge(now, una, Some(range)); }
-                _ => { ledger.acknowledge(now, (una + len).min(nxt), []); }
+                _ => { ledger.acknowledge(now, (una + Bytes::new(len)).min(nxt), []); }
             }
-            prop_assert_eq!(ledger.pipe(), ledger.records.iter().map(Record::pipe).sum::<u64>());
-            let lost: Vec<u64> = ledger.records.iter()
+            prop_assert_eq!(ledger.pipe(), ledger.records.iter().map(Record::pipe).sum::<Bytes>());
+            let lost: Vec<Offset> = ledger.records.iter()
                 .filter(|r| r.lost && !r.retransmitted && !r.sacked).map(|r| r.range.start).collect();
             prop_assert_eq!(ledger.lost.iter().copied().collect::<Vec<_>>(), lost);
-            let sacked: u64 = ledger.records.iter().filter(|r| r.sacked).map(Record::len).sum();
+            let sacked: Bytes = ledger.records.iter().filter(|r| r.sacked).map(Record::len).sum();
             prop_assert_eq!(ledger.sacked.covered(), sacked);
             let mut at = ledger.snd_una();
             for record in &ledger.records { prop_assert_eq!(record.range.start, at); at = record.range.end; }

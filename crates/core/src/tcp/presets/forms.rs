@@ -93,29 +93,29 @@ impl Form<bool> for Switch {
 /// A count of bytes.
 pub(super) struct Size;
 
-impl Form<u64> for Size {
-    fn read(&self, text: &str) -> Result<u64, String> {
-        Plain.read(text).map(Bytes::count)
+impl Form<Bytes> for Size {
+    fn read(&self, text: &str) -> Result<Bytes, String> {
+        Plain.read(text)
     }
 
-    fn write(&self, value: &u64) -> String {
-        Bytes::new(*value).to_string()
+    fn write(&self, value: &Bytes) -> String {
+        value.to_string()
     }
 }
 
 /// The size of a buffer. A window can be 1 GiB at most (RFC 7323, 2.3).
 pub(super) struct Room;
 
-impl Form<u64> for Room {
-    fn read(&self, text: &str) -> Result<u64, String> {
+impl Form<Bytes> for Room {
+    fn read(&self, text: &str) -> Result<Bytes, String> {
         match Size.read(text)? {
-            0 => Err(format!("`{text}` holds nothing")),
-            count if count > 1 << 30 => Err(format!("`{text}` is more than 1GiB")),
+            Bytes::ZERO => Err(format!("`{text}` holds nothing")),
+            count if count > Bytes::new(1 << 30) => Err(format!("`{text}` is more than 1GiB")),
             count => Ok(count),
         }
     }
 
-    fn write(&self, value: &u64) -> String {
+    fn write(&self, value: &Bytes) -> String {
         Size.write(value)
     }
 }

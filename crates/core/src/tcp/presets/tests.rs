@@ -10,6 +10,7 @@ use crate::tcp::rtt::RtoConfig;
 use crate::tcp::sender::{InitialWindow, Reduction, SenderConfig};
 use crate::text::Choice;
 use crate::time::Duration;
+use crate::units::Bytes;
 use std::collections::BTreeSet;
 
 fn config(text: &str) -> ConnectionConfig {
@@ -147,7 +148,10 @@ fn what_is_written_is_read_back() {
         assert_eq!(given.to_string().parse(), Ok(given), "{}", preset.name);
     }
     assert!(config("iw=rfc3390").to_string().contains(",iw=rfc3390,"));
-    assert_eq!(config("iw=rfc3390").sender.initial_window.bytes(1460), 4380);
+    assert_eq!(
+        config("iw=rfc3390").sender.initial_window.bytes(Bytes::new(1460)),
+        Bytes::new(4380)
+    );
 }
 
 #[test]
@@ -158,7 +162,7 @@ fn a_text_changes_what_it_names() {
     assert_eq!(given.sender.algorithm, RecoveryAlgorithm::NewReno);
     assert_eq!(given.sender.rto.min, Duration::from_secs(1));
     assert!(given.ecn);
-    assert_eq!(given.receive_buffer_max, Some(16 << 20));
+    assert_eq!(given.receive_buffer_max, Some(Bytes::new(16 << 20)));
     let delay = Duration::from_millis(100);
     for (text, policy) in [
         ("ack=per-segment", AckPolicy::PerSegment),
@@ -170,10 +174,13 @@ fn a_text_changes_what_it_names() {
         assert_eq!(config(text).ack_policy, policy);
     }
     let given = config("iw=4380B,burst=10,pacing=8Mbit/s,window-scale=off,ssthresh=64KiB");
-    assert_eq!(given.sender.initial_window, InitialWindow::Bytes(4380));
+    assert_eq!(given.sender.initial_window, InitialWindow::Bytes(Bytes::new(4380)));
     assert_eq!(given.sender.max_burst, 10 * given.sender.smss);
     assert!(matches!(given.sender.pacing, Pacing::Window { cap: Some(_) }));
-    assert_eq!((given.window_scale, given.sender.initial_ssthresh), (None, Some(65_536)));
+    assert_eq!(
+        (given.window_scale, given.sender.initial_ssthresh),
+        (None, Some(Bytes::new(65_536)))
+    );
 }
 
 /// What is said of the values that a key takes is what they are called.

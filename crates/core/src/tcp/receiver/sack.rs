@@ -2,13 +2,14 @@
 //! duplicates (RFC 2883).
 
 use super::{MAX_BLOCKS, PendingAck, Receiver};
+use crate::units::{Bytes, Offset};
 use arrayvec::ArrayVec;
 use std::ops::Range;
 
 impl Receiver {
     /// Puts a range of `out_of_order` in front of those to be reported (RFC 2018, 4), in the place of
     /// those that have become parts of it.
-    pub(super) fn touch(&mut self, range: Range<u64>) {
+    pub(super) fn touch(&mut self, range: Range<Offset>) {
         self.recent.retain(|other| !range.contains(&other.start));
         self.recent.truncate(MAX_BLOCKS - 1);
         self.recent.insert(0, range);
@@ -16,7 +17,7 @@ impl Receiver {
 
     /// Remembers what of `data` had come before, to be reported (RFC 2883, 4): all of it when an
     /// old segment comes again, which is not acceptable but owed an acknowledgment.
-    pub fn note_duplicates(&mut self, data: &Range<u64>) {
+    pub fn note_duplicates(&mut self, data: &Range<Offset>) {
         let below = data.start..data.end.min(self.rcv_nxt);
         let duplicate = if below.is_empty() {
             let Some(held) = self.out_of_order.containing(data.start) else { return };
@@ -37,7 +38,7 @@ impl Receiver {
 
     /// The blocks for the next acknowledgment, at most `room`: a DSACK first, then the ranges
     /// most recently received, then others.
-    pub fn sack_blocks(&mut self, room: usize) -> ArrayVec<Range<u64>, MAX_BLOCKS> {
+    pub fn sack_blocks(&mut self, room: usize) -> ArrayVec<Range<Offset>, MAX_BLOCKS> {
         let mut blocks = ArrayVec::new();
         if !self.config.sack {
             return blocks;
@@ -52,7 +53,7 @@ impl Receiver {
                 break;
             }
             // The FIN is part of its segment, which the sender could not take for received otherwise.
-            range.end += u64::from(self.fin == Some(range.end));
+            range.end += Bytes::from(self.fin == Some(range.end));
             if !blocks[reports..].contains(&range) {
                 blocks.push(range);
             }

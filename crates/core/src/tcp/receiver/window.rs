@@ -2,6 +2,7 @@
 
 use super::{AT_FULL_WINDOW, PendingAck, Receiver};
 use crate::time::Instant;
+use crate::units::{Bytes, Offset};
 
 /// In steps of so many segments a closed window opens: with an acknowledgment for every second one of them, a
 /// sender hears hardly more often than from a receiver that delays.
@@ -14,7 +15,7 @@ impl Receiver {
     /// The window may open up to `limit`. Less than before stops it from opening; it does not
     /// close what was advertised. A considerable opening is announced at once (RFC 9293,
     /// 3.8.6.2.2): one that reopens a closed window, or two segments and a quarter of the window.
-    pub fn set_limit(&mut self, limit: u64) {
+    pub fn set_limit(&mut self, limit: Offset) {
         let opens = self.opens(limit);
         if (self.is_closed() && opens >= self.silly()) || opens >= self.considerable() {
             self.pending_ack = PendingAck::Now;
@@ -23,7 +24,7 @@ impl Receiver {
 
     /// The same, but a closed window opens in steps of many segments, or after 40 ms by what has become
     /// free until then: what drains its buffer takes a segment at a time.
-    pub fn open_in_steps(&mut self, now: Instant, limit: u64) {
+    pub fn open_in_steps(&mut self, now: Instant, limit: Offset) {
         let opens = self.opens(limit);
         let closed = self.is_closed();
         if opens >= if closed { self.step(STEP) } else { self.considerable() } {
@@ -35,17 +36,17 @@ impl Receiver {
     }
 
     /// Takes note of a limit, and says by how much it opens the window; not at all behind a FIN.
-    fn opens(&mut self, limit: u64) -> u64 {
+    fn opens(&mut self, limit: Offset) -> Bytes {
         self.limit = limit;
         if self.fin.is_some() {
-            return 0;
+            return Bytes::ZERO;
         }
         self.largest = self.largest.max(limit.saturating_sub(self.rcv_nxt));
         limit.saturating_sub(self.firm)
     }
 
     /// What of the advertised window is left.
-    fn left(&self) -> u64 {
+    fn left(&self) -> Bytes {
         self.firm.saturating_sub(self.rcv_nxt)
     }
 
@@ -55,14 +56,14 @@ impl Receiver {
     }
 
     /// An opening of a window that is not closed which is announced by itself.
-    fn considerable(&self) -> u64 {
+    fn considerable(&self) -> Bytes {
         let window = self.limit.saturating_sub(self.rcv_nxt);
         (2 * self.config.rmss).max(window / 4)
     }
 
     /// A step of so many segments, or half of a buffer that is smaller than two of them.
-    fn step(&self, segments: u64) -> u64 {
-        (segments * self.config.rmss).min((self.largest / 2).max(1))
+    fn step(&self, segments: u64) -> Bytes {
+        (segments * self.config.rmss).min((self.largest / 2).max(Bytes::ONE))
     }
 
     /// Whether the window is narrow, and holds its sender back.
@@ -72,14 +73,14 @@ impl Receiver {
 
     /// The window may open up to `limit`, which the next acknowledgment says, whenever that is due: the
     /// field of a SYN is not scaled, and could not; and what opens with arriving data is told with it.
-    pub fn open_quietly(&mut self, limit: u64) {
+    pub fn open_quietly(&mut self, limit: Offset) {
         self.limit = limit;
         self.largest = self.largest.max(limit.saturating_sub(self.rcv_nxt));
     }
 
     /// The least opening of a window that is worth announcing: one segment, or half of a
     /// buffer that is smaller than two.
-    pub(super) fn silly(&self) -> u64 {
+    pub(super) fn silly(&self) -> Bytes {
         self.step(1)
     }
 
@@ -94,13 +95,13 @@ impl Receiver {
         self.divided = self.next_division();
         self.pending_ack =
             if self.divided.is_some() { PendingAck::Now } else { PendingAck::Nothing };
-        self.unacknowledged = 0;
+        self.unacknowledged = Bytes::ZERO;
         let next = self.ack_offset();
         self.last_ack_sent = next;
         if self.limit >= self.firm + self.silly() {
             self.firm = self.limit;
         }
-        let unit = 1u64 << self.config.window_shift;
+        let unit = Bytes::new(1 << self.config.window_shift);
         let units = self.firm.saturating_sub(next).div_ceil(unit);
         let field = u16::try_from(units).unwrap_or(u16::MAX);
         self.rcv_adv = self.rcv_adv.max(next + u64::from(field) * unit);

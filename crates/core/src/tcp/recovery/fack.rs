@@ -16,6 +16,7 @@
 
 use super::{AckSummary, DUP_THRESH, Episode, Recovery, Verdict};
 use crate::tcp::ledger::Ledger;
+use crate::units::{Bytes, Offset};
 use serde::{Deserialize, Serialize};
 
 /// See the module's head.
@@ -24,15 +25,15 @@ pub struct Fack {
     rampdown: bool,
     dup_acks: u32,
     /// The end of what was outstanding at the beginning of this episode.
-    recovery_point: Option<u64>,
+    recovery_point: Option<Offset>,
     /// What was outstanding at the last timeout: no new episode before it is acknowledged.
-    timeout_point: u64,
+    timeout_point: Offset,
     /// All below that is not sacked has been marked lost.
-    lost_edge: u64,
+    lost_edge: Offset,
     /// Where `snd_fack` was.
-    fack: u64,
+    fack: Offset,
     /// What rampdown lets the sender exceed the window by.
-    excess: u64,
+    excess: Bytes,
 }
 
 impl Fack {
@@ -42,30 +43,30 @@ impl Fack {
             rampdown,
             dup_acks: 0,
             recovery_point: None,
-            timeout_point: 0,
-            lost_edge: 0,
-            fack: 0,
-            excess: 0,
+            timeout_point: Offset::SYN,
+            lost_edge: Offset::SYN,
+            fack: Offset::SYN,
+            excess: Bytes::ZERO,
         }
     }
 
-    fn snd_fack(ledger: &Ledger) -> u64 {
+    fn snd_fack(ledger: &Ledger) -> Offset {
         ledger.sacked().iter().next_back().map_or(ledger.snd_una(), |last| last.end)
     }
 
     /// The ledger counts a hole as in flight until it is marked lost; these have left the network
     /// all the same. Outside recovery they are few, in recovery there are none.
-    fn holes(&self, ledger: &Ledger) -> u64 {
+    fn holes(&self, ledger: &Ledger) -> Bytes {
         let fack = Self::snd_fack(ledger);
         let from = self.lost_edge.max(ledger.snd_una());
         if from >= fack {
-            return 0;
+            return Bytes::ZERO;
         }
         let hole = ledger.records_in(from..fack).filter(|record| !record.sacked && !record.lost);
         hole.map(|record| record.range.end - record.range.start).sum()
     }
 
-    fn awnd(&self, ledger: &Ledger) -> u64 {
+    fn awnd(&self, ledger: &Ledger) -> Bytes {
         ledger.pipe() - self.holes(ledger)
     }
 }
@@ -74,14 +75,14 @@ impl Recovery for Fack {
     fn on_ack(&mut self, facts: &AckSummary, ledger: &Ledger) -> Verdict {
         let mut verdict = Verdict::default();
         let una = ledger.snd_una();
-        if facts.acked > 0 {
+        if facts.acked > Bytes::ZERO {
             self.dup_acks = 0;
             if self.recovery_point.is_some_and(|point| una >= point) {
                 self.recovery_point = None;
-                self.excess = 0;
+                self.excess = Bytes::ZERO;
                 verdict.episode = Episode::Exit;
             }
-        } else if facts.sacked > 0 {
+        } else if facts.sacked > Bytes::ZERO {
             self.dup_acks += 1;
         }
         let fack = Self::snd_fack(ledger);
@@ -89,7 +90,10 @@ impl Recovery for Fack {
         self.excess = self.excess.saturating_sub(left / 2);
         let reordered = fack.saturating_sub(una) > u64::from(DUP_THRESH) * facts.smss;
         let may_enter = self.recovery_point.is_none() && una >= self.timeout_point;
-        if may_enter && (reordered || self.dup_acks >= DUP_THRESH) && ledger.flight_size() > 0 {
+        if may_enter
+            && (reordered || self.dup_acks >= DUP_THRESH)
+            && ledger.flight_size() > Bytes::ZERO
+        {
             self.recovery_point = Some(ledger.snd_nxt());
             if self.rampdown {
                 self.excess = self.awnd(ledger).saturating_sub(ledger.flight_size() / 2);
@@ -120,7 +124,7 @@ impl Recovery for Fack {
         self.recovery_point.is_some()
     }
 
-    fn in_flight(&self, ledger: &Ledger) -> u64 {
+    fn in_flight(&self, ledger: &Ledger) -> Bytes {
         self.awnd(ledger).saturating_sub(self.excess)
     }
 }

@@ -27,6 +27,7 @@ use super::delivery_rate::RateSample;
 use super::ledger::{Arrived, Ledger};
 use crate::snapshot::Snapshot;
 use crate::time::{Duration, Instant};
+use crate::units::{Bytes, Offset};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::Range;
@@ -53,9 +54,9 @@ pub struct AckSummary {
     /// When it came.
     pub now: Instant,
     /// Bytes newly acknowledged cumulatively.
-    pub acked: u64,
+    pub acked: Bytes,
     /// Bytes newly sacked.
-    pub sacked: u64,
+    pub sacked: Bytes,
     /// The segments behind these bytes.
     pub arrived: Arrived,
     /// A duplicate acknowledgment as RFC 5681 defines it.
@@ -63,7 +64,7 @@ pub struct AckSummary {
     /// It says what the last one said, whether or not anything was outstanding.
     pub repeated: bool,
     /// What the peer reports to have received twice (RFC 2883).
-    pub dsack: Option<Range<u64>>,
+    pub dsack: Option<Range<Offset>>,
     /// It echoes the timestamp of the last segment that it newly acknowledges.
     pub echoes_last: bool,
     /// The round-trip time that it measured, if it did.
@@ -73,7 +74,7 @@ pub struct AckSummary {
     /// The path's times, this measurement included.
     pub timing: Timing,
     /// Sender maximum segment size, in bytes.
-    pub smss: u64,
+    pub smss: Bytes,
 }
 
 /// A segment that has just left.
@@ -82,13 +83,13 @@ pub struct SentFacts {
     /// When.
     pub now: Instant,
     /// Its offsets, the FIN counted.
-    pub range: Range<u64>,
+    pub range: Range<Offset>,
     /// It was sent before.
     pub again: bool,
     /// The path's times.
     pub timing: Timing,
     /// Sender maximum segment size, in bytes.
-    pub smss: u64,
+    pub smss: Bytes,
 }
 
 /// Whether an acknowledgment or a timer begins or ends an episode of loss recovery.
@@ -128,7 +129,7 @@ pub enum Probe {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Verdict {
     /// Offsets that are lost from now on (what of them is sacked is not).
-    pub lost: Vec<Range<u64>>,
+    pub lost: Vec<Range<Offset>>,
     /// Begin or end of an episode.
     pub episode: Episode,
     /// The first lost segment is to be retransmitted whatever the window says.
@@ -143,7 +144,7 @@ pub struct Verdict {
 
 impl Verdict {
     /// Fast retransmit without SACK: the first segment is lost, and an episode begins.
-    fn fast_retransmit(ledger: &Ledger, smss: u64) -> Verdict {
+    fn fast_retransmit(ledger: &Ledger, smss: Bytes) -> Verdict {
         Verdict {
             lost: vec![first_segment(ledger, smss)],
             episode: Episode::Enter,
@@ -157,7 +158,7 @@ impl Verdict {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Next {
     /// Send this part of the stream again.
-    Again(Range<u64>),
+    Again(Range<Offset>),
     /// Send new data.
     New,
     /// Send nothing.
@@ -171,7 +172,7 @@ pub trait Recovery: fmt::Debug + Snapshot + Send {
 
     /// What is lost because the retransmission timer has expired: all that is outstanding, unless
     /// the algorithm knows better. The first segment is always among it.
-    fn lost_by_timeout(&self, _now: Instant, ledger: &Ledger) -> Vec<Range<u64>> {
+    fn lost_by_timeout(&self, _now: Instant, ledger: &Ledger) -> Vec<Range<Offset>> {
         vec![ledger.snd_una()..ledger.snd_nxt()]
     }
 
@@ -199,12 +200,12 @@ pub trait Recovery: fmt::Debug + Snapshot + Send {
     fn in_recovery(&self) -> bool;
 
     /// Bytes held to be in the network.
-    fn in_flight(&self, ledger: &Ledger) -> u64 {
+    fn in_flight(&self, ledger: &Ledger) -> Bytes {
         ledger.pipe()
     }
 
     /// What to send next. `new_data` tells whether there is any that the peer's window allows.
-    fn next(&self, ledger: &Ledger, new_data: bool, _smss: u64) -> Next {
+    fn next(&self, ledger: &Ledger, new_data: bool, _smss: Bytes) -> Next {
         match ledger.first_lost() {
             Some(range) => Next::Again(range),
             None if new_data => Next::New,
@@ -215,13 +216,13 @@ pub trait Recovery: fmt::Debug + Snapshot + Send {
 
 /// What so many duplicate acknowledgments without SACK say has left the network, before they begin a
 /// recovery: two segments at most (RFC 3042). One at least is missing, however many duplicates come.
-fn left_before_recovery(dup_acks: u32, ledger: &Ledger, smss: u64) -> u64 {
+fn left_before_recovery(dup_acks: u32, ledger: &Ledger, smss: Bytes) -> Bytes {
     let reported = u64::from(dup_acks.min(DUP_THRESH - 1)) * smss;
     reported.min(ledger.flight_size().saturating_sub(smss))
 }
 
 /// The first outstanding segment: all that a duplicate acknowledgment without SACK tells of.
-fn first_segment(ledger: &Ledger, smss: u64) -> Range<u64> {
+fn first_segment(ledger: &Ledger, smss: Bytes) -> Range<Offset> {
     let una = ledger.snd_una();
     una..(una + smss).min(ledger.snd_nxt())
 }

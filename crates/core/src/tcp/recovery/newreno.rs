@@ -8,6 +8,7 @@
 
 use super::{AckSummary, DUP_THRESH, Episode, Recovery, Verdict, first_segment};
 use crate::tcp::ledger::Ledger;
+use crate::units::{Bytes, Offset};
 use serde::{Deserialize, Serialize};
 
 /// Which partial acknowledgments restart the retransmission timer (RFC 6582, section 4).
@@ -76,15 +77,15 @@ pub struct NewReno {
     variant: NewRenoVariant,
     dup_acks: u32,
     /// Bytes that duplicate acknowledgments say have left the network.
-    left_network: u64,
+    left_network: Bytes,
     in_recovery: bool,
     /// A partial acknowledgment has come in this episode.
     partial: bool,
     /// One past RFC 6582's `recover`: the end of what was outstanding at the last loss. None
     /// before the first.
-    recover: Option<u64>,
+    recover: Option<Offset>,
     /// What it was before this episode.
-    recover_before: Option<u64>,
+    recover_before: Option<Offset>,
     /// The last acknowledgment of new data; none since a timeout.
     last_advance: Option<Advance>,
 }
@@ -93,7 +94,7 @@ pub struct NewReno {
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Advance {
     /// highest_ack − prev_highest_ack.
-    bytes: u64,
+    bytes: Bytes,
     /// It echoed the timestamp of the last segment that it acknowledged.
     echoes_last: bool,
 }
@@ -104,7 +105,7 @@ impl NewReno {
         NewReno {
             variant,
             dup_acks: 0,
-            left_network: 0,
+            left_network: Bytes::ZERO,
             in_recovery: false,
             partial: false,
             recover: None,
@@ -114,7 +115,7 @@ impl NewReno {
     }
 
     /// RFC 6582, 3.2, step 1: whether duplicates of this acknowledgment may begin a recovery.
-    fn may_enter(&self, una: u64, smss: u64) -> bool {
+    fn may_enter(&self, una: Offset, smss: Bytes) -> bool {
         let Some(recover) = self.recover else { return true };
         // RFC 6582's heuristics also ask for a window of more than one segment. It is, once an
         // acknowledgment has come since the timeout; so recovery need not see the window.
@@ -142,18 +143,18 @@ impl Default for NewReno {
 impl Recovery for NewReno {
     fn on_ack(&mut self, facts: &AckSummary, ledger: &Ledger) -> Verdict {
         let recover_reached = self.recover.is_none_or(|recover| ledger.snd_una() >= recover);
-        if facts.acked > 0 {
+        if facts.acked > Bytes::ZERO {
             self.dup_acks = 0;
             let echoes_last = facts.echoes_last;
             self.last_advance = Some(Advance { bytes: facts.acked, echoes_last });
             if !self.in_recovery {
-                self.left_network = 0;
+                self.left_network = Bytes::ZERO;
                 return Verdict::default();
             }
             if recover_reached {
                 // RFC 6582, 3.2, step 3: full acknowledgment.
                 self.in_recovery = false;
-                self.left_network = 0;
+                self.left_network = Bytes::ZERO;
                 let episode = match self.variant.full_window {
                     FullWindow::Limited => Episode::Exit,
                     FullWindow::Ssthresh => Episode::Deflate,
@@ -162,7 +163,7 @@ impl Recovery for NewReno {
             }
             // Step 3: partial acknowledgment. Deflate by what was acknowledged; if that is a
             // segment at least, add back SMSS.
-            let back = if facts.acked >= facts.smss { facts.smss } else { 0 };
+            let back = if facts.acked >= facts.smss { facts.smss } else { Bytes::ZERO };
             self.left_network = self.left_network.saturating_sub(facts.acked - back);
             let first = !std::mem::replace(&mut self.partial, true);
             return Verdict {
@@ -207,7 +208,7 @@ impl Recovery for NewReno {
         self.in_recovery
     }
 
-    fn in_flight(&self, ledger: &Ledger) -> u64 {
+    fn in_flight(&self, ledger: &Ledger) -> Bytes {
         ledger.pipe().saturating_sub(self.left_network)
     }
 }

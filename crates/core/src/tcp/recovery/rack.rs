@@ -19,6 +19,7 @@ mod probes;
 use super::{AckSummary, DUP_THRESH, Episode, Recovery, SentFacts, Timing, Verdict};
 use crate::tcp::ledger::{Ledger, Record};
 use crate::time::{Duration, Instant};
+use crate::units::{Bytes, Offset};
 use probes::{Probes, Style};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -33,28 +34,28 @@ enum RackState {
 }
 
 /// A segment as RACK compares it: when it was sent, then where it ends.
-type Sent = (Instant, u64);
+type Sent = (Instant, Offset);
 
 /// See the module's head.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Rack {
     /// Segment.xmit_ts and range, in the order of sending. What has arrived or was
     /// retransmitted since no longer counts.
-    sent: VecDeque<(Instant, Range<u64>)>,
+    sent: VecDeque<(Instant, Range<Offset>)>,
     /// RACK.xmit_ts and RACK.end_seq.
     newest: Option<Sent>,
     /// RACK.rtt.
     rtt: Duration,
     /// RACK.fack.
-    fack: u64,
+    fack: Offset,
     reordering_seen: bool,
     reo_wnd: Duration,
     reo_wnd_mult: u32,
     reo_wnd_persist: u32,
-    dsack_round: Option<u64>,
+    dsack_round: Option<Offset>,
     reordering_timer: Option<Instant>,
     state: RackState,
-    recovery_point: u64,
+    recovery_point: Offset,
     /// When congestion control was last told of a loss.
     told_at: Instant,
     probes: Probes,
@@ -66,7 +67,7 @@ impl Default for Rack {
             sent: VecDeque::new(),
             newest: None,
             rtt: Duration::ZERO,
-            fack: 0,
+            fack: Offset::SYN,
             reordering_seen: false,
             reo_wnd: Duration::ZERO,
             reo_wnd_mult: 1,
@@ -74,7 +75,7 @@ impl Default for Rack {
             dsack_round: None,
             reordering_timer: None,
             state: RackState::Open,
-            recovery_point: 0,
+            recovery_point: Offset::SYN,
             told_at: Instant::ZERO,
             probes: Probes::default(),
         }
@@ -107,7 +108,7 @@ impl Rack {
         if arrived.lowest_once.is_some_and(|end| end < self.fack) {
             self.reordering_seen = true;
         }
-        let highest = ledger.sacked().iter().next_back().map_or(0, |range| range.end);
+        let highest = ledger.sacked().iter().next_back().map_or(Offset::SYN, |range| range.end);
         self.fack = self.fack.max(ledger.snd_una()).max(highest);
     }
 
@@ -130,7 +131,7 @@ impl Rack {
     }
 
     /// 6.2, step 4: how long a segment may stay away when a later one has arrived.
-    fn reordering_window(&self, timing: &Timing, ledger: &Ledger, smss: u64) -> Duration {
+    fn reordering_window(&self, timing: &Timing, ledger: &Ledger, smss: Bytes) -> Duration {
         let losing = || self.state != RackState::Open || three_are_sacked(ledger, smss);
         if !self.reordering_seen && losing() {
             return Duration::ZERO;
@@ -189,7 +190,7 @@ impl Rack {
     /// What is in flight by the ledger: it may have forgotten SACK blocks, or losses.
     fn begin_from(&mut self, ledger: &Ledger) {
         let all = ledger.records_in(ledger.snd_una()..ledger.snd_nxt());
-        let mut sent: Vec<(Instant, Range<u64>)> = all
+        let mut sent: Vec<(Instant, Range<Offset>)> = all
             .filter(|record| is_current(record, record.sent_at))
             .map(|record| (record.sent_at, record.range.clone()))
             .collect();
@@ -205,7 +206,7 @@ impl Rack {
 /// What has been found lost.
 #[derive(Debug, Default)]
 struct Lost {
-    ranges: Vec<Range<u64>>,
+    ranges: Vec<Range<Offset>>,
     /// A retransmission is among it that was sent since congestion control was last told.
     again: bool,
 }
@@ -221,7 +222,7 @@ impl Lost {
 }
 
 /// Whether RACK.segs_sacked has come to DupThresh.
-fn three_are_sacked(ledger: &Ledger, smss: u64) -> bool {
+fn three_are_sacked(ledger: &Ledger, smss: Bytes) -> bool {
     let sacked = ledger.sacked().iter().flat_map(|range| ledger.records_in(range.clone()));
     let mut segments = sacked.scan(0, |sum, record| {
         *sum += (record.range.end - record.range.start).div_ceil(smss);
@@ -240,7 +241,7 @@ fn is_current(record: &Record, sent_at: Instant) -> bool {
 /// expire (as Linux's `tcp_clean_rtx_queue`).
 fn precedes_the_first(facts: &AckSummary, ledger: &Ledger) -> bool {
     let first = ledger.record_at(ledger.snd_una());
-    let newest = facts.arrived.once.filter(|_| facts.sacked > 0);
+    let newest = facts.arrived.once.filter(|_| facts.sacked > Bytes::ZERO);
     newest.zip(first).is_some_and(|((sent_at, _), first)| sent_at < first.sent_at)
 }
 
@@ -264,7 +265,7 @@ impl Recovery for Rack {
         self.probes.note_ack(facts, ledger);
         if !self.may_probe(ledger) {
             self.probes.disarm();
-        } else if facts.acked + facts.sacked > 0 {
+        } else if facts.acked + facts.sacked > Bytes::ZERO {
             self.probes.schedule(facts.now, &facts.timing, ledger, facts.smss);
         }
         let mut verdict = self.verdict(facts.now, lost, episode, ledger);
@@ -273,7 +274,7 @@ impl Recovery for Rack {
     }
 
     /// 6.3: the first segment, and whatever else is overdue.
-    fn lost_by_timeout(&self, now: Instant, ledger: &Ledger) -> Vec<Range<u64>> {
+    fn lost_by_timeout(&self, now: Instant, ledger: &Ledger) -> Vec<Range<Offset>> {
         let una = ledger.snd_una();
         let overdue = |record: &&Record| {
             record.range.start == una || record.sent_at + self.rtt + self.reo_wnd <= now
@@ -319,7 +320,7 @@ impl Recovery for Rack {
         }
         if self.probes.is_due(now) {
             // 7.3: whether or not it can be sent.
-            verdict.restart_timer = ledger.flight_size() > 0;
+            verdict.restart_timer = ledger.flight_size() > Bytes::ZERO;
             verdict.probe = self.probes.expire(now, self.state == RackState::Open, timing, ledger);
         }
         verdict

@@ -9,6 +9,7 @@
 
 use super::{AckSummary, DUP_THRESH, Episode, Recovery, Verdict, left_before_recovery};
 use crate::tcp::ledger::Ledger;
+use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
 /// See the module's head.
@@ -17,12 +18,12 @@ pub struct Reno {
     dup_acks: u32,
     in_recovery: bool,
     /// Bytes that duplicate acknowledgments say have left the network.
-    left_network: u64,
+    left_network: Bytes,
 }
 
 impl Recovery for Reno {
     fn on_ack(&mut self, facts: &AckSummary, ledger: &Ledger) -> Verdict {
-        if facts.acked > 0 {
+        if facts.acked > Bytes::ZERO {
             let was_in_recovery = std::mem::take(self).in_recovery;
             // Step 5: deflate the window to ssthresh.
             let episode = if was_in_recovery { Episode::Deflate } else { Episode::Unchanged };
@@ -58,7 +59,7 @@ impl Recovery for Reno {
         self.in_recovery
     }
 
-    fn in_flight(&self, ledger: &Ledger) -> u64 {
+    fn in_flight(&self, ledger: &Ledger) -> Bytes {
         ledger.pipe().saturating_sub(self.left_network)
     }
 }

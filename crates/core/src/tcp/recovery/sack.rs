@@ -5,6 +5,7 @@
 
 use super::{AckSummary, DUP_THRESH, Episode, Next, Recovery, SentFacts, Verdict};
 use crate::tcp::ledger::Ledger;
+use crate::units::{Bytes, Offset};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -13,23 +14,23 @@ use std::ops::Range;
 pub struct Sack {
     dup_acks: u32,
     /// RFC 6675's RecoveryPoint during an episode.
-    recovery_point: Option<u64>,
+    recovery_point: Option<Offset>,
     /// What was outstanding at the last timeout: no new episode before it is acknowledged
     /// (section 5.1).
-    timeout_point: u64,
+    timeout_point: Offset,
     /// All below that is not sacked is lost.
-    lost_edge: u64,
+    lost_edge: Offset,
     /// HighRxt: one past the highest offset retransmitted in this episode.
-    high_rxt: u64,
+    high_rxt: Offset,
     /// RescueRxt, one past.
-    rescue_rxt: u64,
+    rescue_rxt: Offset,
     /// One past the highest sacked offset.
-    highest_sacked: u64,
+    highest_sacked: Offset,
 }
 
 impl Sack {
     /// The first unsacked part at or above `from`, below the highest sacked offset.
-    fn first_hole(ledger: &Ledger, from: u64) -> Option<Range<u64>> {
+    fn first_hole(ledger: &Ledger, from: Offset) -> Option<Range<Offset>> {
         let mut at = from.max(ledger.snd_una());
         if let Some(sacked) = ledger.sacked().containing(at) {
             at = sacked.end;
@@ -44,19 +45,22 @@ impl Recovery for Sack {
     fn on_ack(&mut self, facts: &AckSummary, ledger: &Ledger) -> Verdict {
         let mut verdict = Verdict::default();
         let una = ledger.snd_una();
-        if facts.acked > 0 {
+        if facts.acked > Bytes::ZERO {
             self.dup_acks = 0;
             if self.recovery_point.is_some_and(|point| una >= point) {
                 self.recovery_point = None;
                 verdict.episode = Episode::Exit;
             }
-        } else if facts.sacked > 0 {
+        } else if facts.sacked > Bytes::ZERO {
             self.dup_acks += 1;
         }
         self.highest_sacked = ledger.sacked().iter().next_back().map_or(una, |last| last.end);
         let mut edge = is_lost_edge(ledger, facts.smss).max(self.lost_edge);
         let may_enter = self.recovery_point.is_none() && una >= self.timeout_point;
-        if may_enter && (edge > una || self.dup_acks >= DUP_THRESH) && ledger.flight_size() > 0 {
+        if may_enter
+            && (edge > una || self.dup_acks >= DUP_THRESH)
+            && ledger.flight_size() > Bytes::ZERO
+        {
             // Section 5, steps 1, 2 and 4.
             self.recovery_point = Some(ledger.snd_nxt());
             self.high_rxt = una;
@@ -109,7 +113,7 @@ impl Recovery for Sack {
         self.recovery_point.is_some()
     }
 
-    fn next(&self, ledger: &Ledger, new_data: bool, smss: u64) -> Next {
+    fn next(&self, ledger: &Ledger, new_data: bool, smss: Bytes) -> Next {
         // NextSeg (section 4), rule 1.
         if let Some(range) = ledger.first_lost() {
             return Next::Again(range);
@@ -132,7 +136,7 @@ impl Recovery for Sack {
         };
         let resent = self.high_rxt.max(self.highest_sacked).max(ledger.snd_una());
         if ledger.snd_una() > self.rescue_rxt && highest_unsacked > resent {
-            let from = highest_unsacked.saturating_sub(smss).max(resent);
+            let from = highest_unsacked.saturating_back(smss).max(resent);
             return Next::Again(from..highest_unsacked);
         }
         Next::Nothing
@@ -141,8 +145,8 @@ impl Recovery for Sack {
 
 /// The offset below which all that is not sacked meets IsLost: at least three discontiguous
 /// sacked ranges above it, or more than (DupThresh − 1)·SMSS sacked bytes.
-pub(super) fn is_lost_edge(ledger: &Ledger, smss: u64) -> u64 {
-    let (mut ranges, mut bytes) = (0, 0);
+pub(super) fn is_lost_edge(ledger: &Ledger, smss: Bytes) -> Offset {
+    let (mut ranges, mut bytes) = (0, Bytes::ZERO);
     for range in ledger.sacked().iter().rev() {
         ranges += 1;
         bytes += range.end - range.start;
@@ -150,5 +154,5 @@ pub(super) fn is_lost_edge(ledger: &Ledger, smss: u64) -> u64 {
             return range.start;
         }
     }
-    0
+    Offset::SYN
 }

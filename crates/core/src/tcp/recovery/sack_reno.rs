@@ -9,6 +9,7 @@
 use super::sack::is_lost_edge;
 use super::{AckSummary, DUP_THRESH, Episode, Recovery, SentFacts, Verdict, first_segment};
 use crate::tcp::ledger::Ledger;
+use crate::units::{Bytes, Offset};
 use serde::{Deserialize, Serialize};
 
 /// See the module's head.
@@ -18,23 +19,23 @@ pub struct SackReno {
     dup_acks: u32,
     in_recovery: bool,
     /// All below that is not sacked has been marked lost.
-    lost_edge: u64,
+    lost_edge: Offset,
     /// One past the highest offset retransmitted.
-    high_rxt: u64,
+    high_rxt: Offset,
 }
 
 impl Recovery for SackReno {
     fn on_ack(&mut self, facts: &AckSummary, ledger: &Ledger) -> Verdict {
         let mut verdict = Verdict::default();
         let una = ledger.snd_una();
-        if facts.acked > 0 {
+        if facts.acked > Bytes::ZERO {
             self.dup_acks = 0;
             if std::mem::take(&mut self.in_recovery) {
                 verdict.episode = Episode::Deflate;
             }
             return verdict;
         }
-        if facts.sacked == 0 {
+        if facts.sacked == Bytes::ZERO {
             return verdict;
         }
         self.dup_acks += 1;

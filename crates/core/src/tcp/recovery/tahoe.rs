@@ -10,6 +10,7 @@
 
 use super::{AckSummary, DUP_THRESH, Episode, Recovery, Verdict, left_before_recovery};
 use crate::tcp::ledger::Ledger;
+use crate::units::{Bytes, Offset};
 use serde::{Deserialize, Serialize};
 
 /// See the module's head.
@@ -17,15 +18,15 @@ use serde::{Deserialize, Serialize};
 pub struct Tahoe {
     dup_acks: u32,
     /// Bytes that duplicate acknowledgments say have left the network (limited transmit, RFC 3042).
-    left_network: u64,
+    left_network: Bytes,
     /// The end of what was outstanding at the last loss; none before the first.
-    recover: Option<u64>,
+    recover: Option<Offset>,
 }
 
 impl Recovery for Tahoe {
     fn on_ack(&mut self, facts: &AckSummary, ledger: &Ledger) -> Verdict {
-        if facts.acked > 0 {
-            (self.dup_acks, self.left_network) = (0, 0);
+        if facts.acked > Bytes::ZERO {
+            (self.dup_acks, self.left_network) = (0, Bytes::ZERO);
         }
         if !facts.duplicate {
             return Verdict::default();
@@ -38,7 +39,7 @@ impl Recovery for Tahoe {
             }
             return Verdict::default();
         }
-        (self.recover, self.left_network) = (Some(ledger.snd_nxt()), 0);
+        (self.recover, self.left_network) = (Some(ledger.snd_nxt()), Bytes::ZERO);
         Verdict {
             lost: vec![ledger.snd_una()..ledger.snd_nxt()],
             episode: Episode::Restart,
@@ -48,19 +49,19 @@ impl Recovery for Tahoe {
     }
 
     fn on_timeout(&mut self, ledger: &Ledger) {
-        *self = Tahoe { dup_acks: 0, left_network: 0, recover: Some(ledger.snd_nxt()) };
+        *self = Tahoe { dup_acks: 0, left_network: Bytes::ZERO, recover: Some(ledger.snd_nxt()) };
     }
 
     fn on_undo(&mut self, _ledger: &Ledger) {
         // `recover` stays: the duplicates of what was retransmitted are still to come.
-        (self.dup_acks, self.left_network) = (0, 0);
+        (self.dup_acks, self.left_network) = (0, Bytes::ZERO);
     }
 
     fn in_recovery(&self) -> bool {
         false
     }
 
-    fn in_flight(&self, ledger: &Ledger) -> u64 {
+    fn in_flight(&self, ledger: &Ledger) -> Bytes {
         ledger.pipe().saturating_sub(self.left_network)
     }
 }

@@ -4,9 +4,10 @@
 use super::RecoveryAlgorithm;
 use crate::tcp::sender::{Ack, InitialWindow, Sender, SenderConfig};
 use crate::time::{Duration, Instant};
+use crate::units::{Bytes, Offset};
 use std::ops::Range;
 
-const SMSS: u64 = 100;
+const SMSS: Bytes = Bytes::new(100);
 
 fn at(millis: u64) -> Instant {
     Instant::from_millis(millis)
@@ -45,8 +46,13 @@ impl Script {
             ..SenderConfig::default()
         };
         let window = 10_000;
-        let mut sender = Sender::new(config, 1, window * SMSS, Some(Duration::from_millis(100)));
-        sender.extend(1 + segments * SMSS);
+        let mut sender = Sender::new(
+            config,
+            Offset::FIRST,
+            Bytes::new((window * SMSS).count()),
+            Some(Duration::from_millis(100)),
+        );
+        sender.extend(Offset::FIRST + segments * SMSS);
         Script { sender, now: at(0), window }
     }
 
@@ -54,7 +60,7 @@ impl Script {
     fn sends(&mut self) -> Vec<u64> {
         let mut sent = Vec::new();
         while let Ok(out) = self.sender.poll_transmit(self.now) {
-            sent.push((out.range.start - 1) / SMSS);
+            sent.push((out.range.start - Offset::FIRST) / SMSS);
             assert!(sent.len() < 1_000, "sends without end");
         }
         sent
@@ -62,16 +68,18 @@ impl Script {
 
     /// What an acknowledgment of the first `ack` segments, with SACK blocks, makes leave.
     fn ack_sack(&mut self, ack: u64, sack: &[Range<u64>]) -> Vec<u64> {
-        let blocks: Vec<Range<u64>> =
-            sack.iter().map(|s| 1 + s.start * SMSS..1 + s.end * SMSS).collect();
+        let blocks: Vec<Range<Offset>> = sack
+            .iter()
+            .map(|s| Offset::FIRST + s.start * SMSS..Offset::FIRST + s.end * SMSS)
+            .collect();
         self.take(ack, &blocks, None)
     }
 
     /// The same in bytes, echoing the timestamp of what left at `echoed`.
-    fn take(&mut self, ack: u64, sack: &[Range<u64>], echoed: Option<Instant>) -> Vec<u64> {
+    fn take(&mut self, ack: u64, sack: &[Range<Offset>], echoed: Option<Instant>) -> Vec<u64> {
         let window = self.window * SMSS;
-        let ack = 1 + ack * SMSS;
-        let ack = Ack { segment: 1, ack, window, sack, echoed, occupies: false };
+        let ack = Offset::FIRST + ack * SMSS;
+        let ack = Ack { segment: Offset::FIRST, ack, window, sack, echoed, occupies: false };
         self.sender.on_ack(self.now, &ack);
         self.sends()
     }
@@ -357,7 +365,7 @@ fn fack_begins_when_the_forward_acknowledgment_is_three_segments_ahead() {
     assert_eq!(sent[1..8].concat(), []);
     assert_eq!(sent[8..].concat(), [1, 2, 20, 21, 22, 23, 24, 25, 26]);
     assert_eq!(script.windows(), (10, 10));
-    assert_eq!(script.sender.in_flight(), 10 * SMSS);
+    assert_eq!(script.sender.in_flight(), Bytes::new((10 * SMSS).count()));
     // The holes are filled one by one; the episode is one, and nothing goes twice.
     script.wait_until(at(200));
     for acked in [1, 2] {
@@ -380,7 +388,10 @@ fn fack_ramps_the_window_down_over_the_round_trip() {
     assert_eq!(left, [1, 0, 0, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 1, 1, 1, 1]);
     assert_eq!(sent.concat(), [0, 1, 2, 20, 21, 22, 23, 24, 25, 26]);
     // The round trip over, the window is the abrupt one's.
-    assert_eq!((script.windows(), script.sender.in_flight()), ((10, 10), 10 * SMSS));
+    assert_eq!(
+        (script.windows(), script.sender.in_flight()),
+        ((10, 10), Bytes::new((10 * SMSS).count()))
+    );
 }
 
 #[test]
@@ -391,10 +402,10 @@ fn fack_waits_while_segments_may_only_be_reordered() {
     script.ack_sack(0, std::slice::from_ref(&(1..2)));
     script.ack_sack(0, std::slice::from_ref(&(1..3)));
     // What was reordered is not in flight in between: snd_nxt - snd_fack.
-    assert_eq!(script.sender.in_flight(), 17 * SMSS);
+    assert_eq!(script.sender.in_flight(), Bytes::new((17 * SMSS).count()));
     script.ack(3);
     assert_eq!(script.sender.stats().recoveries, 0);
-    assert_eq!(script.sender.in_flight(), 17 * SMSS);
+    assert_eq!(script.sender.in_flight(), Bytes::new((17 * SMSS).count()));
 }
 
 #[test]
@@ -423,7 +434,7 @@ fn limited_transmit_sends_a_new_segment_for_each_of_two_duplicates() {
             assert_eq!(script.windows().1, 5, "{algorithm}, {limited_transmit}");
             // All that was outstanding comes, and sending goes on.
             script.wait_until(at(200));
-            let next = script.sender.snd_nxt() / SMSS;
+            let next = script.sender.snd_nxt().get() / SMSS.count();
             let sent = script.ack(next);
             assert_eq!(sent.first(), Some(&next), "{algorithm}, {limited_transmit}");
             assert_eq!(script.sender.stats().timeouts, 0);

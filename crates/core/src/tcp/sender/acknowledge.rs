@@ -10,12 +10,13 @@ use crate::tcp::congestion::{AckSample, CongestionEvent, Delivery};
 use crate::tcp::recovery::{AckSummary, Episode, Verdict};
 use crate::tcp::timestamps;
 use crate::time::Instant;
+use crate::units::{Bytes, Offset};
 use std::ops::Range;
 
 impl Ack<'_> {
     /// What the first SACK block says to have come twice, if it is a DSACK (RFC 2883, 4): it lies
     /// below the acknowledgment, or within the second block.
-    pub(super) fn duplicate_report(&self) -> Option<Range<u64>> {
+    pub(super) fn duplicate_report(&self) -> Option<Range<Offset>> {
         let first = self.sack.first()?;
         let within_second = || {
             self.sack
@@ -49,7 +50,7 @@ impl Sender {
         let selective = self.config.algorithm.needs_sack();
         let mut delivered = self.flight.acknowledge(now, ack, selective, smss);
         if let Some(rtt) = delivered.rtt {
-            let newest = delivered.arrived.once.map_or(0, |(_, end)| end);
+            let newest = delivered.arrived.once.map_or(Offset::SYN, |(_, end)| end);
             self.timers.measured(now, rtt, newest);
         }
         let undone = self.undo_if_needless(ack, delivered.acked);
@@ -57,7 +58,7 @@ impl Sender {
             // It was the original that has arrived, whenever it was retransmitted.
             delivered.arrived.again = None;
         }
-        let repeated = delivered.acked == 0 && !ack.occupies && !window_changed;
+        let repeated = delivered.acked == Bytes::ZERO && !ack.occupies && !window_changed;
         let facts = AckSummary {
             now,
             acked: delivered.acked,
@@ -75,10 +76,10 @@ impl Sender {
         };
         // The undone window does not grow at once.
         let keep_timer = self.judge(&facts, in_flight, limited && !undone);
-        if delivered.acked > 0 {
+        if delivered.acked > Bytes::ZERO {
             self.tally.acknowledged(now, self.snd_una());
             let next = match self.flight.size() {
-                0 => Running::Stop,
+                Bytes::ZERO => Running::Stop,
                 _ if keep_timer => Running::Keep,
                 _ => Running::Restart,
             };
@@ -90,7 +91,7 @@ impl Sender {
 
     /// Lets recovery judge an acknowledgment, and congestion control hear of it. True if the
     /// retransmission timer is to run on.
-    fn judge(&mut self, facts: &AckSummary, in_flight: u64, limited: bool) -> bool {
+    fn judge(&mut self, facts: &AckSummary, in_flight: Bytes, limited: bool) -> bool {
         let was_in_recovery = self.flight.in_recovery();
         let flight_size = self.flight.size() + facts.acked;
         let verdict = self.flight.judge(facts);
@@ -103,7 +104,7 @@ impl Sender {
         let newly = self.tell_delivery(facts, in_flight);
         // In recovery what is acknowledged was often reported before.
         let bytes = if was_in_recovery { newly } else { facts.acked };
-        if unchanged && bytes > 0 && self.cwnd.grows(was_in_recovery) {
+        if unchanged && bytes > Bytes::ZERO && self.cwnd.grows(was_in_recovery) {
             self.cwnd.on_ack(&AckSample {
                 now: facts.now,
                 bytes,
@@ -121,8 +122,8 @@ impl Sender {
 
     /// Congestion control hears of every acknowledgment that reports or shows something. The bytes that
     /// it newly reports.
-    fn tell_delivery(&mut self, facts: &AckSummary, in_flight_before: u64) -> u64 {
-        let Some(news) = self.cwnd.take_news(self.flight.ledger()) else { return 0 };
+    fn tell_delivery(&mut self, facts: &AckSummary, in_flight_before: Bytes) -> Bytes {
+        let Some(news) = self.cwnd.take_news(self.flight.ledger()) else { return Bytes::ZERO };
         let after_timeout = self.cwnd.is_after_timeout(self.flight.snd_una());
         let limits_itself = self.cwnd.tell(&Delivery {
             now: facts.now,
@@ -148,14 +149,14 @@ impl Sender {
     }
 
     /// A congestion signal, with `flight_size` bytes outstanding before it.
-    pub(super) fn congestion_event(&self, now: Instant, flight_size: u64) -> CongestionEvent {
+    pub(super) fn congestion_event(&self, now: Instant, flight_size: Bytes) -> CongestionEvent {
         // What limited transmit has added does not count (RFC 5681, 3.2).
         let flight_size = flight_size.min(self.cwnd());
         CongestionEvent { now, flight_size, in_flight: self.in_flight(), smss: self.config.smss }
     }
 
     /// Does what recovery has decided, with `flight_size` bytes outstanding before.
-    pub(super) fn apply(&mut self, now: Instant, verdict: Verdict, flight_size: u64) {
+    pub(super) fn apply(&mut self, now: Instant, verdict: Verdict, flight_size: Bytes) {
         for range in verdict.lost {
             let cwnd = &mut self.cwnd;
             self.flight.mark_lost(now, range, |lost| cwnd.lost(lost));
@@ -169,7 +170,7 @@ impl Sender {
         // the duplicates does not wait for. RFC 6675, 6, lets one be set anew; BSD and Linux do so.
         let episode = verdict.episode;
         let retransmits = matches!(episode, Episode::Enter | Episode::Restart | Episode::LostAgain);
-        if (verdict.restart_timer || retransmits) && self.flight.size() > 0 {
+        if (verdict.restart_timer || retransmits) && self.flight.size() > Bytes::ZERO {
             self.timers.restart(now);
         }
         if episode != Episode::Unchanged {
@@ -189,7 +190,7 @@ impl Sender {
 
     /// Undoes the last reduction if the acknowledgment of `acked` new bytes, which the ledger has
     /// taken, shows that nothing had been lost. True if so.
-    fn undo_if_needless(&mut self, ack: &Ack<'_>, acked: u64) -> bool {
+    fn undo_if_needless(&mut self, ack: &Ack<'_>, acked: Bytes) -> bool {
         let outstanding = self.flight.outstanding();
         let Some(needless) = self.cwnd.needless(ack, acked, &outstanding) else { return false };
         self.tally.stats.spurious += 1;

@@ -7,6 +7,7 @@ use crate::tcp::congestion::{
 use crate::tcp::pacing::Pacing;
 use crate::tcp::recovery::RecoveryAlgorithm;
 use crate::tcp::rtt::RtoConfig;
+use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
 /// The initial congestion window.
@@ -15,18 +16,18 @@ pub enum InitialWindow {
     /// In segments: ten by RFC 6928.
     Segments(u32),
     /// In bytes, at least one segment.
-    Bytes(u64),
+    Bytes(Bytes),
     /// RFC 3390's formula, "4K slow start": four segments or 4380 bytes, but at least two.
     Rfc3390,
 }
 
 impl InitialWindow {
     /// In bytes, for segments of `smss` bytes.
-    pub fn bytes(self, smss: u64) -> u64 {
+    pub fn bytes(self, smss: Bytes) -> Bytes {
         match self {
             InitialWindow::Segments(segments) => u64::from(segments) * smss,
             InitialWindow::Bytes(bytes) => bytes.max(smss),
-            InitialWindow::Rfc3390 => (4 * smss).min((2 * smss).max(4380)),
+            InitialWindow::Rfc3390 => (4 * smss).min((2 * smss).max(Bytes::new(4380))),
         }
     }
 }
@@ -35,11 +36,11 @@ impl InitialWindow {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct SenderConfig {
     /// Sender maximum segment size: payload bytes of the largest segment, options deducted.
-    pub smss: u64,
+    pub smss: Bytes,
     /// The largest super-segment in bytes; `smss` where segments are to be sent one by one.
-    pub max_burst: u64,
+    pub max_burst: Bytes,
     /// Header bytes of each segment on the wire, which pacing counts along.
-    pub overhead: u64,
+    pub overhead: Bytes,
     /// Loss recovery.
     pub algorithm: RecoveryAlgorithm,
     /// Congestion control.
@@ -55,7 +56,7 @@ pub struct SenderConfig {
     /// Initial congestion window.
     pub initial_window: InitialWindow,
     /// Initial slow start threshold in bytes, if any.
-    pub initial_ssthresh: Option<u64>,
+    pub initial_ssthresh: Option<Bytes>,
     /// How much of one acknowledgment slow start counts; see [`SlowStartConfig::byte_limit`].
     pub byte_limit: Option<u32>,
     /// In which slow starts the initial window is used.
@@ -79,9 +80,9 @@ pub struct SenderConfig {
 impl Default for SenderConfig {
     fn default() -> SenderConfig {
         SenderConfig {
-            smss: 1460,
-            max_burst: 1460,
-            overhead: 40,
+            smss: Bytes::new(1460),
+            max_burst: Bytes::new(1460),
+            overhead: Bytes::new(40),
             algorithm: RecoveryAlgorithm::Sack,
             control: CongestionAlgorithm::Standard,
             reduction: Reduction::Plain,

@@ -16,7 +16,7 @@ use crate::tcp::pacing::Pacing;
 use crate::tcp::prr::Prr;
 use crate::tcp::recovery::Episode;
 use crate::time::{Duration, Instant};
-use crate::units::Rate;
+use crate::units::{Bytes, Offset, Rate};
 use serde::{Deserialize, Serialize};
 use std::mem;
 use std::ops::Range;
@@ -34,9 +34,9 @@ pub(super) struct CongestionWindow {
     rate_reduction: RateReduction,
     undo: Undo,
     /// The ledger's counts of delivered and of lost bytes when congestion control last heard of them.
-    told: (u64, u64),
+    told: (Bytes, Bytes),
     /// SND.NXT when the retransmission timer last expired, until so much is acknowledged.
-    timeout_until: Option<u64>,
+    timeout_until: Option<Offset>,
     /// The window was reduced, which the peer is to hear of (RFC 3168, 6.1.2).
     reduced: bool,
     last_sent: Option<Instant>,
@@ -46,9 +46,9 @@ pub(super) struct CongestionWindow {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct News {
     /// Bytes delivered.
-    pub(super) delivered: u64,
+    pub(super) delivered: Bytes,
     /// Bytes marked lost.
-    pub(super) lost: u64,
+    pub(super) lost: Bytes,
 }
 
 /// What recovery or a timer has found.
@@ -66,7 +66,7 @@ impl CongestionWindow {
             congestion,
             rate_reduction: RateReduction::default(),
             undo: Undo::default(),
-            told: (0, 0),
+            told: (Bytes::ZERO, Bytes::ZERO),
             timeout_until: None,
             reduced: false,
             last_sent: None,
@@ -91,12 +91,12 @@ impl CongestionWindow {
     }
 
     /// The window, in bytes.
-    pub(super) fn bytes(&self) -> u64 {
+    pub(super) fn bytes(&self) -> Bytes {
         self.congestion.window()
     }
 
     /// The slow start threshold, in bytes.
-    pub(super) fn ssthresh(&self) -> u64 {
+    pub(super) fn ssthresh(&self) -> Bytes {
         self.congestion.ssthresh()
     }
 
@@ -106,7 +106,7 @@ impl CongestionWindow {
     }
 
     /// How much more may be sent now, with `in_flight` bytes in flight.
-    pub(super) fn room(&self, in_flight: u64) -> u64 {
+    pub(super) fn room(&self, in_flight: Bytes) -> Bytes {
         let plain = || self.congestion.window().saturating_sub(in_flight);
         self.rate_reduction.allowance().unwrap_or_else(plain)
     }
@@ -126,7 +126,7 @@ impl CongestionWindow {
             PacingBasis::Window { gain } => self.window_rate(gain, srtt),
             // Headers are paced along.
             PacingBasis::Rate(payload) => payload.map(|payload| {
-                let overhead = 1.0 + config.overhead as f64 / config.smss as f64;
+                let overhead = 1.0 + config.overhead.as_f64() / config.smss.as_f64();
                 Rate::from_bits_per_sec((payload.bits_per_sec() as f64 * overhead) as u64)
             }),
         };
@@ -139,7 +139,7 @@ impl CongestionWindow {
     /// `gain` windows each smoothed round trip.
     fn window_rate(&self, gain: f64, srtt: Option<Duration>) -> Option<Rate> {
         let srtt = srtt.filter(|srtt| !srtt.is_zero())?;
-        let bytes = self.congestion.window() as f64 * gain;
+        let bytes = self.congestion.window().as_f64() * gain;
         Some(Rate::from_bits_per_sec((bytes * 8.0 / srtt.as_secs_f64()) as u64))
     }
 
@@ -156,7 +156,7 @@ impl CongestionWindow {
     }
 
     /// `range` is about to be retransmitted.
-    pub(super) fn retransmits(&mut self, now: Instant, range: &Range<u64>, ledger: &Ledger) {
+    pub(super) fn retransmits(&mut self, now: Instant, range: &Range<Offset>, ledger: &Ledger) {
         self.undo.retransmits(now, range, ledger);
     }
 
@@ -218,7 +218,7 @@ impl CongestionWindow {
     }
 
     /// The window is about to be reduced, as far as is known for a reason.
-    pub(super) fn watch(&mut self, snd_nxt: u64, timeout: bool, config: &SenderConfig) {
+    pub(super) fn watch(&mut self, snd_nxt: Offset, timeout: bool, config: &SenderConfig) {
         if config.undo {
             self.congestion.save_undo();
             self.undo.begin(snd_nxt, timeout);
@@ -234,7 +234,7 @@ impl CongestionWindow {
     }
 
     /// The retransmission timer has expired; `again` if it is not the first time for this data.
-    pub(super) fn on_timeout(&mut self, event: &CongestionEvent, snd_nxt: u64, again: bool) {
+    pub(super) fn on_timeout(&mut self, event: &CongestionEvent, snd_nxt: Offset, again: bool) {
         self.reduced = true;
         self.timeout_until = Some(snd_nxt);
         self.congestion.on_timeout(event, again);
@@ -275,12 +275,12 @@ impl CongestionWindow {
         let (delivered, lost) = (ledger.delivered(), ledger.lost_bytes());
         let (delivered_before, lost_before) = mem::replace(&mut self.told, (delivered, lost));
         let news = News { delivered: delivered - delivered_before, lost: lost - lost_before };
-        (news.delivered + news.lost > 0).then_some(news)
+        (news.delivered + news.lost > Bytes::ZERO).then_some(news)
     }
 
     /// Whether what was outstanding when the retransmission timer last expired is not all
     /// acknowledged.
-    pub(super) fn is_after_timeout(&mut self, snd_una: u64) -> bool {
+    pub(super) fn is_after_timeout(&mut self, snd_una: Offset) -> bool {
         self.timeout_until.take_if(|until| snd_una >= *until);
         self.timeout_until.is_some()
     }
@@ -306,14 +306,14 @@ impl CongestionWindow {
     pub(super) fn needless(
         &mut self,
         ack: &Ack<'_>,
-        acked: u64,
-        outstanding: &Range<u64>,
+        acked: Bytes,
+        outstanding: &Range<Offset>,
     ) -> Option<Needless> {
         self.undo.on_ack(ack, acked, outstanding)
     }
 
     /// The last reduction is undone, for now to at most `max` bytes (RFC 4015, steps 8 to 10).
-    pub(super) fn undo(&mut self, max: u64) {
+    pub(super) fn undo(&mut self, max: Bytes) {
         self.rate_reduction.end();
         self.congestion.undo(max);
         self.timeout_until = None;

@@ -2,12 +2,13 @@
 
 use super::Sender;
 use crate::time::Instant;
+use crate::units::Bytes;
 
 impl Sender {
     /// The peer reports congestion, for the first time in this round trip, in a segment that has
     /// just acknowledged `acked` bytes. In fast recovery, a loss of the same window has reduced
     /// the congestion window already.
-    pub fn on_ecn_echo(&mut self, now: Instant, acked: u64) {
+    pub fn on_ecn_echo(&mut self, now: Instant, acked: Bytes) {
         self.cwnd.marked();
         if self.flight.in_recovery() {
             return;

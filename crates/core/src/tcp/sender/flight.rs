@@ -10,6 +10,7 @@ use crate::tcp::recovery::{
     AckSummary, Next, Recovery, RecoveryAlgorithm, SentFacts, Timing, Verdict,
 };
 use crate::time::Instant;
+use crate::units::{Bytes, Offset};
 use arrayvec::ArrayVec;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -26,7 +27,7 @@ pub(super) struct Flight {
     #[serde(skip, default = "no_recovery")]
     recovery: Box<dyn Recovery>,
     /// Round trips so far, and the offset whose acknowledgment ends this one.
-    round: (u64, u64),
+    round: (u64, Offset),
     duplicates: Duplicates,
 }
 
@@ -37,19 +38,23 @@ enum Duplicates {
     Send,
     /// Nothing: what SACK blocks have reported since SND.UNA moved counts as in flight all the
     /// same, unless it is below the second number: that was outstanding at the last timeout.
-    Wait(u64, u64),
+    Wait(Bytes, Offset),
 }
 
 impl Flight {
     /// Nothing is outstanding: the next byte is at offset `start`.
-    pub(super) fn new(start: u64, algorithm: RecoveryAlgorithm, limited_transmit: bool) -> Flight {
+    pub(super) fn new(
+        start: Offset,
+        algorithm: RecoveryAlgorithm,
+        limited_transmit: bool,
+    ) -> Flight {
         Flight {
             ledger: Ledger::new(start),
             recovery: algorithm.recovery(),
             round: (0, start),
             duplicates: match limited_transmit {
                 true => Duplicates::Send,
-                false => Duplicates::Wait(0, start),
+                false => Duplicates::Wait(Bytes::ZERO, start),
             },
         }
     }
@@ -69,26 +74,26 @@ impl Flight {
         &self.ledger
     }
 
-    pub(super) fn snd_una(&self) -> u64 {
+    pub(super) fn snd_una(&self) -> Offset {
         self.ledger.snd_una()
     }
 
-    pub(super) fn snd_nxt(&self) -> u64 {
+    pub(super) fn snd_nxt(&self) -> Offset {
         self.ledger.snd_nxt()
     }
 
     /// SND.UNA to SND.NXT.
-    pub(super) fn outstanding(&self) -> Range<u64> {
+    pub(super) fn outstanding(&self) -> Range<Offset> {
         self.snd_una()..self.snd_nxt()
     }
 
     /// RFC 5681's FlightSize.
-    pub(super) fn size(&self) -> u64 {
+    pub(super) fn size(&self) -> Bytes {
         self.ledger.flight_size()
     }
 
     /// Bytes held to be in the network.
-    pub(super) fn in_flight(&self) -> u64 {
+    pub(super) fn in_flight(&self) -> Bytes {
         match self.duplicates {
             Duplicates::Wait(reported, _) if !self.recovery.in_recovery() => {
                 self.ledger.pipe() + reported
@@ -107,25 +112,25 @@ impl Flight {
     }
 
     /// What is to be sent next, as far as recovery is concerned.
-    pub(super) fn next(&self, new_data: bool, smss: u64) -> Next {
+    pub(super) fn next(&self, new_data: bool, smss: Bytes) -> Next {
         self.recovery.next(&self.ledger, new_data, smss)
     }
 
     /// The first part that is lost and not retransmitted since.
-    pub(super) fn first_lost(&self) -> Option<Range<u64>> {
+    pub(super) fn first_lost(&self) -> Option<Range<Offset>> {
         self.ledger.first_lost()
     }
 
     /// The first segment that is outstanding, as it was sent.
-    pub(super) fn first(&self) -> Option<Range<u64>> {
+    pub(super) fn first(&self) -> Option<Range<Offset>> {
         self.ledger.record_at(self.snd_una()).map(|record| record.range.clone())
     }
 
     /// The last segment as it was sent: the last of a super-segment, or a short one alone.
-    pub(super) fn last(&self, smss: u64) -> Option<Range<u64>> {
+    pub(super) fn last(&self, smss: Bytes) -> Option<Range<Offset>> {
         let end = self.snd_nxt();
-        let sent = &self.ledger.record_at(end.checked_sub(1)?)?.range;
-        Some(end - ((end - sent.start - 1) % smss + 1)..end)
+        let sent = &self.ledger.record_at(end.checked_back(Bytes::ONE)?)?.range;
+        Some(end - ((end - sent.start - Bytes::ONE) % smss + Bytes::ONE)..end)
     }
 
     /// A segment leaves.
@@ -139,7 +144,7 @@ impl Flight {
     }
 
     /// What is outstanding went out once more.
-    pub(super) fn repeated(&mut self, range: Range<u64>) {
+    pub(super) fn repeated(&mut self, range: Range<Offset>) {
         self.ledger.repeated(range);
     }
 
@@ -154,11 +159,11 @@ impl Flight {
         now: Instant,
         ack: &Ack<'_>,
         selective: bool,
-        smss: u64,
+        smss: Bytes,
     ) -> Delivered {
         let Range { start: una, end: nxt } = self.outstanding();
         // DSACKs lie below; what is above snd_nxt was never sent (RFC 5961's spirit).
-        let blocks: ArrayVec<Range<u64>, 4> = ack
+        let blocks: ArrayVec<Range<Offset>, 4> = ack
             .sack
             .iter()
             .filter(|block| selective && block.start >= ack.ack.max(una) && block.end <= nxt)
@@ -169,7 +174,7 @@ impl Flight {
             .take(4)
             .collect();
         let delivered = self.ledger.acknowledge(now, ack.ack, blocks);
-        if delivered.acked > 0 && self.snd_una() >= self.round.1 {
+        if delivered.acked > Bytes::ZERO && self.snd_una() >= self.round.1 {
             self.round = (self.round.0 + 1, nxt);
         }
         debug_assert!(self.round.1 <= nxt, "a round trip ends with what was sent");
@@ -179,7 +184,7 @@ impl Flight {
     /// What of a SACK block are whole segments as they were sent. Parts of segments count as not
     /// sacked: a peer that reports single bytes would otherwise cut the ledger's records, and
     /// with them our retransmissions, into single bytes (as in CVE-2019-11478).
-    fn whole_segments(&self, block: &Range<u64>, smss: u64) -> Range<u64> {
+    fn whole_segments(&self, block: &Range<Offset>, smss: Bytes) -> Range<Offset> {
         let record = |offset| self.ledger.record_at(offset).map(|record| record.range.clone());
         let start = record(block.start).map_or(block.start, |sent| {
             let segments = (block.start - sent.start).div_ceil(smss);
@@ -194,8 +199,8 @@ impl Flight {
     /// marked by [`Flight::mark_lost`].
     pub(super) fn judge(&mut self, facts: &AckSummary) -> Verdict {
         if let Duplicates::Wait(reported, timeout_point) = &mut self.duplicates {
-            let waits = facts.acked == 0 && self.ledger.snd_una() >= *timeout_point;
-            *reported = if waits { *reported + facts.sacked } else { 0 };
+            let waits = facts.acked == Bytes::ZERO && self.ledger.snd_una() >= *timeout_point;
+            *reported = if waits { *reported + facts.sacked } else { Bytes::ZERO };
         }
         let verdict = self.recovery.on_ack(facts, &self.ledger);
         if self.recovery.in_recovery() {
@@ -205,9 +210,9 @@ impl Flight {
     }
 
     /// What duplicates have reported keeps nothing back any more.
-    fn forget_reports(&mut self, timeout_point: Option<u64>) {
+    fn forget_reports(&mut self, timeout_point: Option<Offset>) {
         if let Duplicates::Wait(reported, point) = &mut self.duplicates {
-            (*reported, *point) = (0, timeout_point.unwrap_or(*point));
+            (*reported, *point) = (Bytes::ZERO, timeout_point.unwrap_or(*point));
         }
     }
 
@@ -226,7 +231,7 @@ impl Flight {
     pub(super) fn mark_lost(
         &mut self,
         now: Instant,
-        range: Range<u64>,
+        range: Range<Offset>,
         mut tell: impl FnMut(&Lost),
     ) {
         let delivered = self.ledger.delivered();
@@ -237,8 +242,8 @@ impl Flight {
 
     /// Holds lost what is outstanding in segments longer than `smss`, which a router has dropped.
     /// True if anything is.
-    pub(super) fn hold_longer_lost(&mut self, smss: u64) -> bool {
-        let too_long: Vec<Range<u64>> = self
+    pub(super) fn hold_longer_lost(&mut self, smss: Bytes) -> bool {
+        let too_long: Vec<Range<Offset>> = self
             .ledger
             .records_in(self.outstanding())
             .filter(|record| !record.sacked && record.range.end - record.range.start > smss)
@@ -278,17 +283,17 @@ mod tests {
     use super::*;
     use crate::time::Duration;
 
-    const SMSS: u64 = 100;
+    const SMSS: Bytes = Bytes::new(100);
 
     fn at(millis: u64) -> Instant {
         Instant::from_millis(millis)
     }
 
-    fn segment(number: u64) -> Range<u64> {
-        1 + number * SMSS..1 + (number + 1) * SMSS
+    fn segment(number: u64) -> Range<Offset> {
+        Offset::FIRST + number * SMSS..Offset::FIRST + (number + 1) * SMSS
     }
 
-    fn send(flight: &mut Flight, range: Range<u64>, again: bool) {
+    fn send(flight: &mut Flight, range: Range<Offset>, again: bool) {
         let second = Duration::from_secs(1);
         let timing = Timing { srtt: None, min_rtt: None, rttvar: second, rto: second };
         flight.sent(&SentFacts { now: at(100), range, again, timing, smss: SMSS });
@@ -296,29 +301,36 @@ mod tests {
 
     /// A flight of that many segments.
     fn flight(segments: u64) -> Flight {
-        let mut flight = Flight::new(1, RecoveryAlgorithm::Sack, true);
+        let mut flight = Flight::new(Offset::FIRST, RecoveryAlgorithm::Sack, true);
         for number in 0..segments {
             send(&mut flight, segment(number), false);
         }
         flight
     }
 
-    fn acknowledge(flight: &mut Flight, ack: u64, sack: &[Range<u64>]) -> Delivered {
-        let ack = Ack { segment: 1, ack, window: 9_000, sack, echoed: None, occupies: false };
+    fn acknowledge(flight: &mut Flight, ack: u64, sack: &[Range<Offset>]) -> Delivered {
+        let ack = Ack {
+            segment: Offset::FIRST,
+            ack: Offset::new(ack),
+            window: Bytes::new(9_000),
+            sack,
+            echoed: None,
+            occupies: false,
+        };
         flight.acknowledge(at(200), &ack, true, SMSS)
     }
 
     #[test]
     fn a_round_trip_ends_with_what_was_sent_behind_the_last() {
         let mut flight = flight(2);
-        acknowledge(&mut flight, segment(0).end, &[]);
+        acknowledge(&mut flight, segment(0).end.get(), &[]);
         assert_eq!(flight.round(), 1, "the first begins with nothing");
         send(&mut flight, segment(2), false);
-        acknowledge(&mut flight, segment(1).start, &[]);
+        acknowledge(&mut flight, segment(1).start.get(), &[]);
         assert_eq!(flight.round(), 1, "nothing new");
-        acknowledge(&mut flight, segment(1).end, &[]);
+        acknowledge(&mut flight, segment(1).end.get(), &[]);
         assert_eq!(flight.round(), 2);
-        acknowledge(&mut flight, segment(2).end, &[]);
+        acknowledge(&mut flight, segment(2).end.get(), &[]);
         assert_eq!(flight.round(), 3);
     }
 
@@ -326,11 +338,12 @@ mod tests {
     fn what_a_peer_makes_up_is_not_noted() {
         let mut flight = flight(4);
         // Never sent; a part of a segment; below what it acknowledges.
-        let made_up = [segment(3).start..segment(4).end, 310..350, 1..50];
-        assert_eq!(acknowledge(&mut flight, segment(0).end, &made_up).sacked, 0);
+        let made_up =
+            [segment(3).start..segment(4).end, Offset::span(310, 350), Offset::span(1, 50)];
+        assert_eq!(acknowledge(&mut flight, segment(0).end.get(), &made_up).sacked, Bytes::ZERO);
         // A part and a whole one.
-        let cut = 250..segment(3).end;
-        assert_eq!(acknowledge(&mut flight, segment(0).end, &[cut]).sacked, SMSS);
+        let cut = Offset::new(250)..segment(3).end;
+        assert_eq!(acknowledge(&mut flight, segment(0).end.get(), &[cut]).sacked, SMSS);
         assert_eq!(
             flight.ledger().records_in(flight.outstanding()).count(),
             3,
@@ -344,20 +357,29 @@ mod tests {
         acknowledge(&mut flight, 1, &[segment(0), segment(2)]);
         let mut lost = 0;
         flight.on_timeout(at(900), |_| lost += 1);
-        assert_eq!((lost, flight.in_flight()), (4, 0));
+        assert_eq!((lost, flight.in_flight()), (4, Bytes::ZERO));
         assert_eq!(flight.first_lost(), Some(segment(0)));
         flight.undo();
-        assert_eq!((flight.in_flight(), flight.first_lost()), (4 * SMSS, None));
+        assert_eq!(
+            (flight.in_flight(), flight.first_lost()),
+            (Bytes::new((4 * SMSS).count()), None)
+        );
     }
 
     #[test]
     fn segments_that_no_longer_fit_are_lost() {
         let mut flight = flight(2);
-        send(&mut flight, 201..251, false);
-        assert_eq!((flight.first(), flight.last(SMSS)), (Some(1..101), Some(201..251)));
-        assert!(!flight.hold_longer_lost(100));
+        send(&mut flight, Offset::span(201, 251), false);
+        assert_eq!(
+            (flight.first(), flight.last(SMSS)),
+            (Some(Offset::span(1, 101)), Some(Offset::span(201, 251)))
+        );
+        assert!(!flight.hold_longer_lost(Bytes::new(100)));
         acknowledge(&mut flight, 1, &[segment(1)]);
-        assert!(flight.hold_longer_lost(60));
-        assert_eq!((flight.first_lost(), flight.in_flight()), (Some(1..101), 50));
+        assert!(flight.hold_longer_lost(Bytes::new(60)));
+        assert_eq!(
+            (flight.first_lost(), flight.in_flight()),
+            (Some(Offset::span(1, 101)), Bytes::new(50))
+        );
     }
 }

@@ -3,7 +3,7 @@
 use crate::tcp::pacing::Pacer;
 use crate::tcp::recovery::Probe;
 use crate::time::{Instant, earliest};
-use crate::units::Rate;
+use crate::units::{Bytes, Rate};
 use serde::{Deserialize, Serialize};
 
 /// Why a segment leaves whatever the congestion window says.
@@ -130,7 +130,7 @@ impl Gate {
     }
 
     /// `bytes` on the wire have left, to be followed at `rate`.
-    pub(super) fn sent(&mut self, now: Instant, bytes: u64, rate: Rate) {
+    pub(super) fn sent(&mut self, now: Instant, bytes: Bytes, rate: Rate) {
         self.pacer.sent(now, bytes, rate);
     }
 
@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn the_pacer_has_a_timer_while_it_is_what_stops() {
         let mut gate = Gate::new();
-        gate.sent(at(100), 8_000, Rate::from_bits_per_sec(8_000_000));
+        gate.sent(at(100), Bytes::new(8_000), Rate::from_bits_per_sec(8_000_000));
         assert_eq!(gate.next_send(), at(103), "it catches up 5 ms");
         gate.set_link_busy(true);
         assert_eq!(gate.turn(at(102)), Err(Waits::Pacer));

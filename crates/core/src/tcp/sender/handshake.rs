@@ -2,11 +2,12 @@
 
 use super::Sender;
 use crate::time::Instant;
+use crate::units::Offset;
 
 impl Sender {
     /// All below `end` has been sent at `at`, in one segment; `again` if more than once. Without
     /// that its acknowledgment measures a round trip.
-    pub fn assume_sent(&mut self, at: Instant, end: u64, again: bool) {
+    pub fn assume_sent(&mut self, at: Instant, end: Offset, again: bool) {
         let range = self.snd_nxt()..end;
         self.note_sent(at, range.clone(), false);
         if again {

@@ -36,6 +36,7 @@ pub use transmit::Transmission;
 use super::congestion::{CongestionAlgorithm, LinkReport};
 use super::rtt::RttEstimator;
 use crate::time::{Duration, Instant};
+use crate::units::{Bytes, Offset};
 use cwnd::CongestionWindow;
 use flight::Flight;
 use gate::Gate;
@@ -50,14 +51,14 @@ use timers::Timers;
 #[derive(Debug, Clone)]
 pub struct Ack<'a> {
     /// Sequence number of the segment that carries it, in the peer's stream (for SND.WL1).
-    pub segment: u64,
+    pub segment: Offset,
     /// The next offset that the peer expects. The caller has checked that it is not above
     /// [`Sender::snd_nxt`].
-    pub ack: u64,
+    pub ack: Offset,
     /// The window behind `ack`, scaled to bytes.
-    pub window: u64,
+    pub window: Bytes,
     /// SACK blocks as they came, DSACKs and nonsense included.
-    pub sack: &'a [Range<u64>],
+    pub sack: &'a [Range<Offset>],
     /// When the segment left whose timestamp it echoes, by the ticks of our own timestamp clock.
     /// None if there are no timestamps, or they are somebody else's.
     pub echoed: Option<Instant>,
@@ -69,7 +70,7 @@ pub struct Ack<'a> {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct AckOutcome {
     /// Bytes newly acknowledged; they may be released.
-    pub acked: u64,
+    pub acked: Bytes,
     /// A round-trip time was measured.
     pub rtt: Option<Duration>,
 }
@@ -96,7 +97,12 @@ pub struct Sender {
 impl Sender {
     /// A sender whose next byte is at offset `start`, towards a peer that has offered `window`
     /// bytes, after a handshake that took `rtt`.
-    pub fn new(config: SenderConfig, start: u64, window: u64, rtt: Option<Duration>) -> Sender {
+    pub fn new(
+        config: SenderConfig,
+        start: Offset,
+        window: Bytes,
+        rtt: Option<Duration>,
+    ) -> Sender {
         Sender {
             stream: Stream::new(start),
             window: SendWindow::new(start, window),
@@ -111,7 +117,7 @@ impl Sender {
 
     /// What holds between the parts once something has been taken to all of them.
     fn check(&self) {
-        let (outstanding, nxt) = (self.flight.size() > 0, self.snd_nxt());
+        let (outstanding, nxt) = (self.flight.size() > Bytes::ZERO, self.snd_nxt());
         debug_assert_eq!(self.timers.retransmits(), outstanding, "RFC 6298, rules 5.1 and 5.2");
         debug_assert!(!self.window.is_exceeded() || nxt > self.window_edge(), "all is within it");
         debug_assert!(
@@ -121,37 +127,37 @@ impl Sender {
     }
 
     /// The oldest unacknowledged offset.
-    pub fn snd_una(&self) -> u64 {
+    pub fn snd_una(&self) -> Offset {
         self.flight.snd_una()
     }
 
     /// The next offset to be sent for the first time.
-    pub fn snd_nxt(&self) -> u64 {
+    pub fn snd_nxt(&self) -> Offset {
         self.flight.snd_nxt()
     }
 
     /// One past the last offset that the peer allows.
-    pub fn window_edge(&self) -> u64 {
+    pub fn window_edge(&self) -> Offset {
         self.window.edge()
     }
 
     /// The largest window that the peer has offered, in bytes.
-    pub fn max_window(&self) -> u64 {
+    pub fn max_window(&self) -> Bytes {
         self.window.max()
     }
 
     /// Sender maximum segment size, in bytes.
-    pub fn smss(&self) -> u64 {
+    pub fn smss(&self) -> Bytes {
         self.config.smss
     }
 
     /// The congestion window, in bytes.
-    pub fn cwnd(&self) -> u64 {
+    pub fn cwnd(&self) -> Bytes {
         self.cwnd.bytes()
     }
 
     /// The slow start threshold, in bytes.
-    pub fn ssthresh(&self) -> u64 {
+    pub fn ssthresh(&self) -> Bytes {
         self.cwnd.ssthresh()
     }
 
@@ -176,7 +182,7 @@ impl Sender {
     }
 
     /// Bytes held to be in the network.
-    pub fn in_flight(&self) -> u64 {
+    pub fn in_flight(&self) -> Bytes {
         self.flight.in_flight()
     }
 
@@ -187,7 +193,8 @@ impl Sender {
 
     /// Counters.
     pub fn stats(&self) -> SenderStats {
-        let retransmitted_bytes = self.flight.ledger().retransmitted_bytes() - self.tally.fins;
+        let retransmitted_bytes =
+            self.flight.ledger().retransmitted_bytes() - Bytes::new(self.tally.fins);
         SenderStats { retransmitted_bytes, ..self.tally.stats }
     }
 
@@ -209,12 +216,12 @@ impl Sender {
     }
 
     /// The stream has been written up to `end` (exclusive).
-    pub fn extend(&mut self, end: u64) {
+    pub fn extend(&mut self, end: Offset) {
         self.stream.extend(end);
     }
 
     /// One past the last byte written to the stream.
-    pub fn written(&self) -> u64 {
+    pub fn written(&self) -> Offset {
         self.stream.written()
     }
 

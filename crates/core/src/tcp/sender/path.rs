@@ -2,6 +2,7 @@
 
 use super::Sender;
 use crate::time::Instant;
+use crate::units::Bytes;
 
 impl Sender {
     /// Segments have at most `smss` bytes from now on. What is outstanding in longer ones has been
@@ -9,7 +10,7 @@ impl Sender {
     /// no sign of congestion (RFC 1191, 6.5).
     ///
     /// A size above the congestion window is not taken: the window is at least one segment.
-    pub fn set_smss(&mut self, now: Instant, smss: u64) -> bool {
+    pub fn set_smss(&mut self, now: Instant, smss: Bytes) -> bool {
         let former = self.config.smss;
         if smss > self.cwnd() {
             return false;

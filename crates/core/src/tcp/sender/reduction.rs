@@ -2,6 +2,7 @@
 //! rate reduction ([`Prr`]).
 
 use crate::tcp::prr::{Progress, Prr};
+use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
 /// How the window comes down when fast recovery begins.
@@ -35,14 +36,14 @@ pub enum Reduction {
 pub(super) struct RateReduction {
     prr: Option<Prr>,
     /// Without SACK: bytes that duplicate acknowledgments have reported in advance.
-    in_advance: u64,
+    in_advance: Bytes,
 }
 
 /// What of an acknowledgment, or of a timer, matters here.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Step {
     /// Bytes newly acknowledged cumulatively.
-    pub(super) acked: u64,
+    pub(super) acked: Bytes,
     /// It is a duplicate acknowledgment.
     pub(super) duplicate: bool,
     /// It showed a loss.
@@ -53,15 +54,15 @@ pub(super) struct Step {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Standing {
     /// Bytes newly delivered as the ledger counts them.
-    pub(super) delivered: u64,
+    pub(super) delivered: Bytes,
     /// The peer tells what arrives out of order (SACK).
     pub(super) selective: bool,
     /// Bytes in flight.
-    pub(super) in_flight: u64,
+    pub(super) in_flight: Bytes,
     /// The slow start threshold, in bytes.
-    pub(super) ssthresh: u64,
+    pub(super) ssthresh: Bytes,
     /// Sender maximum segment size, in bytes.
-    pub(super) smss: u64,
+    pub(super) smss: Bytes,
 }
 
 impl RateReduction {
@@ -83,7 +84,7 @@ impl RateReduction {
     }
 
     /// How much a proportional reduction lets out now.
-    pub(super) fn allowance(&self) -> Option<u64> {
+    pub(super) fn allowance(&self) -> Option<Bytes> {
         self.prr.map(|prr| prr.allowance())
     }
 
@@ -91,21 +92,21 @@ impl RateReduction {
     pub(super) fn step(&mut self, step: Step, standing: &Standing) {
         let delivered = self.newly_delivered(step, standing);
         let Standing { in_flight, ssthresh, smss, .. } = *standing;
-        let safe = step.acked > 0 && !step.loss;
+        let safe = step.acked > Bytes::ZERO && !step.loss;
         if let Some(prr) = &mut self.prr {
             prr.on_ack(Progress { delivered, in_flight, ssthresh, safe, smss });
         }
     }
 
     /// `bytes` were sent.
-    pub(super) fn sent(&mut self, bytes: u64) {
+    pub(super) fn sent(&mut self, bytes: Bytes) {
         if let Some(prr) = &mut self.prr {
             prr.on_sent(bytes);
         }
     }
 
     /// RFC 9937, DeliveredData.
-    fn newly_delivered(&mut self, step: Step, standing: &Standing) -> u64 {
+    fn newly_delivered(&mut self, step: Step, standing: &Standing) -> Bytes {
         let Standing { delivered, smss, .. } = *standing;
         if standing.selective {
             return delivered;
@@ -120,9 +121,9 @@ impl RateReduction {
             self.in_advance -= known;
             delivered - known
         };
-        if self.prr.is_none() && step.acked > 0 {
+        if self.prr.is_none() && step.acked > Bytes::ZERO {
             // What the duplicates before it stood for has been acknowledged, or never was.
-            self.in_advance = 0;
+            self.in_advance = Bytes::ZERO;
         }
         self.prr.map_or(reported, |prr| reported.min(prr.deliverable()))
     }
@@ -135,24 +136,30 @@ mod tests {
     /// One segment is one byte here, and of ten in flight half may stay.
     fn acknowledge(rate_reduction: &mut RateReduction, acked: u64) {
         let selective = false;
-        let standing =
-            Standing { delivered: acked, selective, in_flight: 10, ssthresh: 5, smss: 1 };
-        rate_reduction.step(Step { acked, duplicate: acked == 0, loss: false }, &standing);
+        let standing = Standing {
+            delivered: Bytes::new(acked),
+            selective,
+            in_flight: Bytes::new(10),
+            ssthresh: Bytes::new(5),
+            smss: Bytes::ONE,
+        };
+        rate_reduction
+            .step(Step { acked: Bytes::new(acked), duplicate: acked == 0, loss: false }, &standing);
     }
 
     #[test]
     fn duplicates_count_once_without_sack() {
         let mut rate_reduction = RateReduction::default();
-        rate_reduction.begin(Some(Prr::new(10)));
+        rate_reduction.begin(Some(Prr::new(Bytes::new(10))));
         for _ in 0..4 {
             acknowledge(&mut rate_reduction, 0);
         }
-        assert_eq!(rate_reduction.allowance(), Some(2), "half of four");
+        assert_eq!(rate_reduction.allowance(), Some(Bytes::new(2)), "half of four");
         // All four duplicates stood for what is now acknowledged, with one more.
         acknowledge(&mut rate_reduction, 5);
-        assert_eq!(rate_reduction.allowance(), Some(3), "half of five, rounded up");
-        rate_reduction.sent(3);
-        assert_eq!(rate_reduction.allowance(), Some(0));
+        assert_eq!(rate_reduction.allowance(), Some(Bytes::new(3)), "half of five, rounded up");
+        rate_reduction.sent(Bytes::new(3));
+        assert_eq!(rate_reduction.allowance(), Some(Bytes::ZERO));
         assert!(rate_reduction.end() && !rate_reduction.is_proportional() && !rate_reduction.end());
     }
 
@@ -162,21 +169,25 @@ mod tests {
         acknowledge(&mut rate_reduction, 0);
         acknowledge(&mut rate_reduction, 0);
         acknowledge(&mut rate_reduction, 1);
-        rate_reduction.begin(Some(Prr::new(10)));
+        rate_reduction.begin(Some(Prr::new(Bytes::new(10))));
         acknowledge(&mut rate_reduction, 4);
-        assert_eq!(rate_reduction.allowance(), Some(2), "half of four: none was known before");
+        assert_eq!(
+            rate_reduction.allowance(),
+            Some(Bytes::new(2)),
+            "half of four: none was known before"
+        );
     }
 
     #[test]
     fn duplicates_count_for_no_more_than_was_outstanding() {
         let mut rate_reduction = RateReduction::default();
-        rate_reduction.begin(Some(Prr::new(4)));
+        rate_reduction.begin(Some(Prr::new(Bytes::new(4))));
         for _ in 0..100 {
             acknowledge(&mut rate_reduction, 0);
         }
         assert_eq!(
             rate_reduction.allowance(),
-            Some(5),
+            Some(Bytes::new(5)),
             "all four, of which half may follow, and a half"
         );
     }

@@ -1,6 +1,7 @@
 //! What a sender counts.
 
 use crate::time::{Duration, Instant};
+use crate::units::{Bytes, Offset};
 use serde::{Deserialize, Serialize};
 
 /// Counters of one sender.
@@ -9,7 +10,7 @@ pub struct SenderStats {
     /// Segments sent, super-segments counted once.
     pub segments: u64,
     /// Bytes retransmitted, FINs not counted.
-    pub retransmitted_bytes: u64,
+    pub retransmitted_bytes: Bytes,
     /// Segments retransmitted, whatever they are.
     pub retransmissions: u64,
     /// Of these, those that are a FIN alone.
@@ -41,19 +42,19 @@ pub(super) struct Tally {
     /// FINs retransmitted, alone or behind data.
     pub(super) fins: u64,
     /// The first recovery, while it lasts: its beginning, and where it ends.
-    first: Option<(Instant, u64)>,
+    first: Option<(Instant, Offset)>,
 }
 
 impl Tally {
     /// A loss is to be recovered from, with all below `snd_nxt` outstanding.
-    pub(super) fn recovers(&mut self, now: Instant, snd_nxt: u64) {
+    pub(super) fn recovers(&mut self, now: Instant, snd_nxt: Offset) {
         if self.first.is_none() && self.stats.first_recovery.is_none() {
             self.first = Some((now, snd_nxt));
         }
     }
 
     /// The congestion window was `before`, and is `after`.
-    pub(super) fn window(&mut self, before: u64, after: u64) {
+    pub(super) fn window(&mut self, before: Bytes, after: Bytes) {
         let reduced = u64::from(after < before);
         self.stats.reductions += reduced;
         if self.first.is_some() {
@@ -63,7 +64,7 @@ impl Tally {
 
     /// All below `snd_una` is acknowledged.
     #[inline]
-    pub(super) fn acknowledged(&mut self, now: Instant, snd_una: u64) {
+    pub(super) fn acknowledged(&mut self, now: Instant, snd_una: Offset) {
         if let Some((began, _)) = self.first.take_if(|(_, point)| snd_una >= *point) {
             self.stats.first_recovery = Some(now.saturating_since(began));
         }
@@ -78,23 +79,23 @@ mod tests {
     fn the_first_recovery_lasts_until_all_of_its_beginning_is_acknowledged() {
         let at = Instant::from_millis;
         let mut tally = Tally::default();
-        tally.window(10, 9);
-        tally.recovers(at(100), 500);
-        tally.window(10, 5);
-        tally.window(5, 5);
+        tally.window(Bytes::new(10), Bytes::new(9));
+        tally.recovers(at(100), Offset::new(500));
+        tally.window(Bytes::new(10), Bytes::new(5));
+        tally.window(Bytes::new(5), Bytes::new(5));
         // A timeout in the midst of it belongs to it.
-        tally.recovers(at(200), 600);
-        tally.window(5, 1);
-        tally.acknowledged(at(300), 499);
+        tally.recovers(at(200), Offset::new(600));
+        tally.window(Bytes::new(5), Bytes::new(1));
+        tally.acknowledged(at(300), Offset::new(499));
         assert_eq!(tally.stats.first_recovery, None);
-        tally.acknowledged(at(400), 500);
+        tally.acknowledged(at(400), Offset::new(500));
         let SenderStats { reductions, first_reductions, first_recovery, .. } = tally.stats;
         let took = Some(Duration::from_millis(300));
         assert_eq!((reductions, first_reductions, first_recovery), (3, 2, took));
         // The next is none of its.
-        tally.recovers(at(500), 900);
-        tally.window(9, 4);
-        tally.acknowledged(at(700), 900);
+        tally.recovers(at(500), Offset::new(900));
+        tally.window(Bytes::new(9), Bytes::new(4));
+        tally.acknowledged(at(700), Offset::new(900));
         assert_eq!((tally.stats.reductions, tally.stats.first_reductions), (4, 2));
         assert_eq!(tally.stats.first_recovery, took);
     }

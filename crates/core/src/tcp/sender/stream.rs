@@ -1,5 +1,6 @@
 //! How far the application has written.
 
+use crate::units::{Bytes, Offset};
 use serde::{Deserialize, Serialize};
 
 /// The stream's end for now: the offsets below it are data, the one at it is the FIN, if the
@@ -9,19 +10,19 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Stream {
     /// One past the last byte written.
-    written: u64,
+    written: Offset,
     /// The stream ends there with a FIN.
     finished: bool,
 }
 
 impl Stream {
     /// Nothing is written yet: the first byte's offset is `start`.
-    pub(super) fn new(start: u64) -> Stream {
+    pub(super) fn new(start: Offset) -> Stream {
         Stream { written: start, finished: false }
     }
 
     /// It has been written up to `end` (exclusive).
-    pub(super) fn extend(&mut self, end: u64) {
+    pub(super) fn extend(&mut self, end: Offset) {
         debug_assert!(!self.finished || end == self.written, "a finished stream does not grow");
         self.written = self.written.max(end);
     }
@@ -32,7 +33,7 @@ impl Stream {
     }
 
     /// One past the last byte written.
-    pub(super) fn written(&self) -> u64 {
+    pub(super) fn written(&self) -> Offset {
         self.written
     }
 
@@ -42,8 +43,8 @@ impl Stream {
     }
 
     /// One past the last offset to be sent, the FIN counted.
-    pub(super) fn end(&self) -> u64 {
-        self.written + u64::from(self.finished)
+    pub(super) fn end(&self) -> Offset {
+        self.written + Bytes::from(self.finished)
     }
 }
 
@@ -53,22 +54,29 @@ mod tests {
 
     #[test]
     fn the_fin_takes_the_offset_behind_the_last_byte() {
-        let mut stream = Stream::new(1);
-        assert_eq!((stream.written(), stream.end()), (1, 1));
-        stream.extend(11);
-        stream.extend(5);
-        assert_eq!((stream.written(), stream.end()), (11, 11), "it does not shrink");
+        let mut stream = Stream::new(Offset::FIRST);
+        assert_eq!((stream.written(), stream.end()), (Offset::FIRST, Offset::FIRST));
+        stream.extend(Offset::new(11));
+        stream.extend(Offset::new(5));
+        assert_eq!(
+            (stream.written(), stream.end()),
+            (Offset::new(11), Offset::new(11)),
+            "it does not shrink"
+        );
         stream.finish();
-        stream.extend(11);
-        assert_eq!((stream.written(), stream.end(), stream.is_finished()), (11, 12, true));
+        stream.extend(Offset::new(11));
+        assert_eq!(
+            (stream.written(), stream.end(), stream.is_finished()),
+            (Offset::new(11), Offset::new(12), true)
+        );
     }
 
     #[test]
     #[should_panic(expected = "a finished stream does not grow")]
     #[cfg(debug_assertions)]
     fn what_is_finished_stays() {
-        let mut stream = Stream::new(1);
+        let mut stream = Stream::new(Offset::FIRST);
         stream.finish();
-        stream.extend(2);
+        stream.extend(Offset::new(2));
     }
 }

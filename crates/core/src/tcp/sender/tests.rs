@@ -13,7 +13,7 @@ use super::*;
 use crate::tcp::pacing::Pacing;
 use crate::tcp::recovery::RecoveryAlgorithm;
 
-const SMSS: u64 = 100;
+const SMSS: Bytes = Bytes::new(100);
 
 fn at(millis: u64) -> Instant {
     Instant::from_millis(millis)
@@ -31,21 +31,22 @@ fn config(algorithm: RecoveryAlgorithm, initial_window: u32) -> SenderConfig {
 
 /// A sender with `segments` segments to send and a wide window, after a round trip of 100 ms.
 fn sender(config: SenderConfig, segments: u64) -> Sender {
-    let mut sender = Sender::new(config, 1, 1_000_000, Some(Duration::from_millis(100)));
-    sender.extend(1 + segments * SMSS);
+    let mut sender =
+        Sender::new(config, Offset::FIRST, Bytes::new(1_000_000), Some(Duration::from_millis(100)));
+    sender.extend(Offset::FIRST + segments * SMSS);
     sender
 }
 
 /// Segment `number` (from 0).
-fn segment(number: u64) -> Range<u64> {
-    1 + number * SMSS..1 + (number + 1) * SMSS
+fn segment(number: u64) -> Range<Offset> {
+    Offset::FIRST + number * SMSS..Offset::FIRST + (number + 1) * SMSS
 }
 
 /// All that leaves now, as numbers of segments; a panic if it never ends.
 fn drain(sender: &mut Sender, now: Instant) -> Vec<u64> {
     let mut sent = Vec::new();
     while let Ok(out) = sender.poll_transmit(now) {
-        sent.push((out.range.start - 1) / SMSS);
+        sent.push((out.range.start - Offset::FIRST) / SMSS);
         assert!(sent.len() < 1_000, "sends without end");
     }
     sent
@@ -64,11 +65,14 @@ fn acknowledge_with(
     sack: &[Range<u64>],
     echoed: Option<Instant>,
 ) {
-    let blocks: Vec<Range<u64>> =
+    let blocks: Vec<Range<Offset>> =
         sack.iter().map(|s| segment(s.start).start..segment(s.end).start).collect();
     let ack = segment(ack).start;
-    let window = 1_000_001 - ack;
-    sender.on_ack(now, &Ack { segment: 1, ack, window, sack: &blocks, echoed, occupies: false });
+    let window = Offset::new(1_000_001) - ack;
+    sender.on_ack(
+        now,
+        &Ack { segment: Offset::FIRST, ack, window, sack: &blocks, echoed, occupies: false },
+    );
 }
 
 #[test]
@@ -140,7 +144,14 @@ fn a_closed_window_is_probed_though_pacing_forbids_to_send() {
     let mut sender = sender(config, 2);
     assert_eq!(drain(&mut sender, at(0)), [0]);
     // At a byte a millisecond the second segment must wait; meanwhile the window closes.
-    let ack = Ack { segment: 1, ack: 101, window: 0, sack: &[], echoed: None, occupies: false };
+    let ack = Ack {
+        segment: Offset::FIRST,
+        ack: Offset::new(101),
+        window: Bytes::ZERO,
+        sack: &[],
+        echoed: None,
+        occupies: false,
+    };
     sender.on_ack(at(100), &ack);
     assert_eq!(drain(&mut sender, at(100)), []);
     assert!(sender.poll_timer().is_some(), "nothing would ever happen again");
@@ -158,7 +169,7 @@ fn newreno_follows_rfc_6582() {
     // The third brings the fast retransmission; ssthresh is half of ten segments.
     acknowledge(&mut sender, at(100), 0, &[]);
     assert_eq!(drain(&mut sender, at(100)), [0]);
-    assert_eq!((sender.cwnd(), sender.ssthresh()), (500, 500));
+    assert_eq!((sender.cwnd(), sender.ssthresh()), (Bytes::new(500), Bytes::new(500)));
     // Five more duplicates, of 5 to 9: each lets one segment go once the window has room:
     // 12 outstanding + 1 retransmitted - 8 left = 5.
     for _ in 0..5 {
@@ -171,7 +182,7 @@ fn newreno_follows_rfc_6582() {
     assert_eq!(drain(&mut sender, at(200)), [4, 13]);
     // Full acknowledgment of what was outstanding at the beginning.
     acknowledge(&mut sender, at(300), 12, &[]);
-    assert_eq!(sender.cwnd(), 300, "min(ssthresh, FlightSize + SMSS)");
+    assert_eq!(sender.cwnd(), Bytes::new(300), "min(ssthresh, FlightSize + SMSS)");
     assert_eq!(sender.stats().recoveries, 1);
     assert_eq!(sender.stats().timeouts, 0);
 }
@@ -203,17 +214,17 @@ fn the_timer_halves_once_for_each_segment_and_backs_off() {
     for sacked in 2..5 {
         acknowledge(&mut sender, at(100), 0, &[1..sacked]);
     }
-    assert_eq!(sender.ssthresh(), 1000);
+    assert_eq!(sender.ssthresh(), Bytes::new(1000));
     drain(&mut sender, at(100));
     // The retransmission is lost, too: that is a second sign of congestion.
     let first = sender.poll_timer().unwrap();
     sender.on_timer(first);
-    assert_eq!((sender.cwnd(), sender.ssthresh()), (100, 500));
+    assert_eq!((sender.cwnd(), sender.ssthresh()), (Bytes::new(100), Bytes::new(500)));
     assert_eq!(drain(&mut sender, first), [0]);
     let rto = sender.rtt().rto();
     assert_eq!(sender.poll_timer(), Some(first + rto));
     sender.on_timer(first + rto);
-    assert_eq!((sender.cwnd(), sender.ssthresh()), (100, 500), "held");
+    assert_eq!((sender.cwnd(), sender.ssthresh()), (Bytes::new(100), Bytes::new(500)), "held");
     assert_eq!(sender.rtt().rto(), rto * 2);
     assert_eq!(drain(&mut sender, first + rto), [0]);
     // What was retransmitted measures nothing.
@@ -277,20 +288,35 @@ fn old_acknowledgments_do_not_keep_a_hopeless_connection_alive() {
 #[test]
 fn silly_segments_wait_for_the_window_or_the_override_timer() {
     // RFC 9293, 3.8.6.2.1 and 3.8.6.1.
-    let mut sender = Sender::new(config(RecoveryAlgorithm::Sack, 10), 1, 250, None);
-    sender.extend(1_001);
+    let mut sender =
+        Sender::new(config(RecoveryAlgorithm::Sack, 10), Offset::FIRST, Bytes::new(250), None);
+    sender.extend(Offset::new(1_001));
     assert_eq!(drain(&mut sender, at(0)), [0, 1]);
     // Half a segment of window is left: not worth a segment, so the persist timer decides.
     sender.on_ack(
         at(1),
-        &Ack { segment: 1, ack: 201, window: 50, sack: &[], echoed: None, occupies: false },
+        &Ack {
+            segment: Offset::FIRST,
+            ack: Offset::new(201),
+            window: Bytes::new(50),
+            sack: &[],
+            echoed: None,
+            occupies: false,
+        },
     );
     assert_eq!(drain(&mut sender, at(1)), []);
     let probe_at = sender.poll_timer().unwrap();
     sender.on_timer(probe_at);
-    assert_eq!(sender.poll_transmit(probe_at).unwrap().range, 201..251);
+    assert_eq!(sender.poll_transmit(probe_at).unwrap().range, Offset::span(201, 251));
     // Closed altogether: probes that occupy nothing, twice as far apart each time.
-    let closed = Ack { segment: 1, ack: 251, window: 0, sack: &[], echoed: None, occupies: false };
+    let closed = Ack {
+        segment: Offset::FIRST,
+        ack: Offset::new(251),
+        window: Bytes::ZERO,
+        sack: &[],
+        echoed: None,
+        occupies: false,
+    };
     let mut now = probe_at + Duration::from_millis(1);
     sender.on_ack(now, &closed);
     let mut waits = Vec::new();
@@ -300,14 +326,14 @@ fn silly_segments_wait_for_the_window_or_the_override_timer() {
         waits.push(next.saturating_since(now));
         sender.on_timer(next);
         let probe = sender.poll_transmit(next).unwrap();
-        assert_eq!((probe.range, probe.fin), (250..250, false));
+        assert_eq!((probe.range, probe.fin), (Offset::span(250, 250), false));
         sender.on_ack(next, &closed);
         now = next;
     }
     assert_eq!(waits[1], waits[0] * 2);
     assert_eq!(waits[2], waits[0] * 4);
     assert!(!sender.gave_up());
-    sender.on_ack(now, &Ack { window: 750, ..closed });
+    sender.on_ack(now, &Ack { window: Bytes::new(750), ..closed });
     // Nagle keeps the last half segment.
     assert_eq!(drain(&mut sender, now).len(), 7);
 }
@@ -317,29 +343,43 @@ fn sacked_bytes_do_not_cut_segments() {
     let mut sender =
         sender(SenderConfig { max_burst: 5 * SMSS, ..config(RecoveryAlgorithm::Sack, 20) }, 20);
     drain(&mut sender, at(0));
-    for offset in (2..2 * SMSS).step_by(2) {
-        let sack = [offset..offset + 1];
+    for offset in (2..(2 * SMSS).count()).step_by(2) {
+        let sack = [Offset::span(offset, offset + 1)];
         let window = 1_000_000;
         sender.on_ack(
             at(100),
-            &Ack { segment: 1, ack: 1, window, sack: &sack, echoed: None, occupies: false },
+            &Ack {
+                segment: Offset::FIRST,
+                ack: Offset::FIRST,
+                window: Bytes::new(window),
+                sack: &sack,
+                echoed: None,
+                occupies: false,
+            },
         );
     }
     assert_eq!(sender.in_flight(), 20 * SMSS);
     assert_eq!(
-        sender.flight.ledger().records_in(1..1 + 20 * SMSS).count(),
+        sender.flight.ledger().records_in(Offset::FIRST..Offset::FIRST + 20 * SMSS).count(),
         4,
         "records as they were sent"
     );
     // Of a block, the whole segments count.
-    let sack = [3 * SMSS - 10..6 * SMSS + 11];
+    let sack = [Offset::span(290, 611)];
     let window = 1_000_000;
     sender.on_ack(
         at(101),
-        &Ack { segment: 1, ack: 1, window, sack: &sack, echoed: None, occupies: false },
+        &Ack {
+            segment: Offset::FIRST,
+            ack: Offset::FIRST,
+            window: Bytes::new(window),
+            sack: &sack,
+            echoed: None,
+            occupies: false,
+        },
     );
-    let sacked: Vec<Range<u64>> = sender.flight.ledger().sacked().iter().collect();
-    assert_eq!(sacked, [1 + 3 * SMSS..1 + 6 * SMSS]);
+    let sacked: Vec<Range<Offset>> = sender.flight.ledger().sacked().iter().collect();
+    assert_eq!(sacked, [Offset::FIRST + 3 * SMSS..Offset::FIRST + 6 * SMSS]);
 }
 
 #[test]
@@ -347,7 +387,7 @@ fn a_paced_window_that_is_in_use_grows() {
     // By a segment each round trip of 100 ms, though the pacer spreads the segments over it.
     let config = SenderConfig {
         pacing: Pacing::Window { cap: None },
-        overhead: 0,
+        overhead: Bytes::ZERO,
         initial_ssthresh: Some(10 * SMSS),
         ..config(RecoveryAlgorithm::Sack, 10)
     };

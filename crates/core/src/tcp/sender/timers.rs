@@ -4,6 +4,7 @@
 use crate::tcp::recovery::Timing;
 use crate::tcp::rtt::{RtoConfig, RttEstimator};
 use crate::time::{Duration, Instant, earliest};
+use crate::units::Offset;
 use serde::{Deserialize, Serialize};
 
 /// The path's round-trip times, and the timers that follow from them.
@@ -18,9 +19,9 @@ pub(super) struct Timers {
     retransmission: Option<Instant>,
     persist: Option<Persist>,
     /// SND.UNA when the retransmission timer last expired.
-    timed_out_at: Option<u64>,
+    timed_out_at: Option<Offset>,
     /// After a spurious timeout: the first sample of data beyond raises the estimate.
-    adopt_rtt_beyond: Option<u64>,
+    adopt_rtt_beyond: Option<Offset>,
     /// Expiries since the peer was last heard of.
     unanswered: u32,
 }
@@ -107,7 +108,7 @@ impl Timers {
 
     /// An acknowledgment at `now` measures a round trip of `rtt`; the newest segment that it reports
     /// and that was sent once ends at `newest`.
-    pub(super) fn measured(&mut self, now: Instant, rtt: Duration, newest: u64) {
+    pub(super) fn measured(&mut self, now: Instant, rtt: Duration, newest: Offset) {
         self.rtt.sample_at(now, rtt);
         if self.adopt_rtt_beyond.take_if(|point| newest > *point).is_some() {
             self.rtt.adopt(rtt);
@@ -162,7 +163,7 @@ impl Timers {
     /// The retransmission timer has expired, with `snd_una` as the first outstanding offset: it is
     /// backed off and begins anew (RFC 6298, rules 5.5 and 5.6). True if this offset has timed out
     /// before.
-    pub(super) fn on_timeout(&mut self, now: Instant, snd_una: u64) -> bool {
+    pub(super) fn on_timeout(&mut self, now: Instant, snd_una: Offset) -> bool {
         self.unanswered += 1;
         self.rtt.back_off();
         self.restart(now);
@@ -170,7 +171,7 @@ impl Timers {
     }
 
     /// The last timeout was too early: nothing had been lost. `point` was SND.NXT then.
-    pub(super) fn was_spurious(&mut self, point: u64) {
+    pub(super) fn was_spurious(&mut self, point: Offset) {
         self.timed_out_at = None;
         self.adopt_rtt_beyond = Some(point);
     }
@@ -242,27 +243,27 @@ mod tests {
         let mut timers = timers();
         timers.sent(at(0));
         assert!(!timers.is_timed_out(at(299)) && timers.is_timed_out(at(300)));
-        assert!(!timers.on_timeout(at(300), 7));
-        assert!(timers.on_timeout(at(900), 7), "the same data");
+        assert!(!timers.on_timeout(at(300), Offset::new(7)));
+        assert!(timers.on_timeout(at(900), Offset::new(7)), "the same data");
         assert_eq!((timers.poll(), timers.unanswered()), (Some(at(2100)), 2));
         timers.heard();
         assert_eq!((timers.poll(), timers.unanswered()), (Some(at(2100)), 0));
         timers.acknowledged(at(1000), false, Running::Restart);
         assert_eq!(timers.poll(), Some(at(1300)));
-        timers.on_timeout(at(1300), 8);
-        timers.was_spurious(20);
-        assert!(!timers.on_timeout(at(1900), 8), "what was no timeout does not count");
+        timers.on_timeout(at(1300), Offset::new(8));
+        timers.was_spurious(Offset::new(20));
+        assert!(!timers.on_timeout(at(1900), Offset::new(8)), "what was no timeout does not count");
     }
 
     #[test]
     fn a_spurious_timeout_raises_the_estimate_with_new_data_only() {
         let mut timers = timers();
-        timers.was_spurious(20);
-        timers.measured(at(500), ms(400), 20);
+        timers.was_spurious(Offset::new(20));
+        timers.measured(at(500), ms(400), Offset::new(20));
         assert!(timers.rtt().srtt() < Some(ms(200)));
-        timers.measured(at(900), ms(400), 21);
+        timers.measured(at(900), ms(400), Offset::new(21));
         assert_eq!(timers.rtt().srtt(), Some(ms(400)));
-        timers.measured(at(900), ms(800), 22);
+        timers.measured(at(900), ms(800), Offset::new(22));
         assert_eq!(timers.rtt().srtt(), Some(ms(450)), "once");
     }
 

@@ -6,7 +6,7 @@ use super::gate::{Forced, Waits};
 use crate::tcp::congestion::Departed;
 use crate::tcp::recovery::{Next, Probe, SentFacts};
 use crate::time::{Duration, Instant};
-use crate::units::Rate;
+use crate::units::{Bytes, Offset, Rate};
 use std::ops::Range;
 
 /// A segment to be sent.
@@ -14,7 +14,7 @@ use std::ops::Range;
 pub struct Transmission {
     /// The data's offsets; empty for a bare FIN or a probe. Longer than one segment if the
     /// sender may send super-segments.
-    pub range: Range<u64>,
+    pub range: Range<Offset>,
     /// The stream's FIN follows.
     pub fin: bool,
     /// Nothing is left behind it: PSH.
@@ -27,9 +27,9 @@ pub struct Transmission {
 #[derive(Debug)]
 enum Choice {
     /// Retransmit this part.
-    Old(Range<u64>),
+    Old(Range<Offset>),
     /// Send this part for the first time (an empty one: the FIN alone).
-    New(Range<u64>),
+    New(Range<Offset>),
 }
 
 impl Sender {
@@ -68,7 +68,7 @@ impl Sender {
             return Err(Waits::Mark);
         }
         let turn = self.gate.turn(now);
-        if turn.is_ok() && self.config.restart_after_idle && self.flight.size() == 0 {
+        if turn.is_ok() && self.config.restart_after_idle && self.flight.size() == Bytes::ZERO {
             self.cwnd.restart_if_idle(now, self.timers.rtt().rto());
         }
         let choice = self.choose();
@@ -88,7 +88,7 @@ impl Sender {
 
     /// `range` of what is outstanding went out once more. Recovery and congestion control do not hear of it,
     /// but no round trip is measured by it.
-    pub fn repeated(&mut self, range: Range<u64>) {
+    pub fn repeated(&mut self, range: Range<Offset>) {
         self.flight.repeated(range);
     }
 
@@ -112,20 +112,22 @@ impl Sender {
     /// Where a segment without data stands: at SND.NXT, or at the end of the peer's window if more has
     /// been sent than that allows. The peer would drop it, its acknowledgment included, if it stood
     /// behind that (RFC 9293, 3.10.7.4).
-    pub fn seq_without_data(&self) -> u64 {
+    pub fn seq_without_data(&self) -> Offset {
         self.snd_nxt().min(self.window.retransmission_limit())
     }
 
     /// Nothing waits to be sent and nothing is outstanding: the half of a connection that only
     /// receives is asked for segments as often as the other.
     fn is_quiet(&self) -> bool {
-        !self.gate.is_forced() && self.flight.size() == 0 && self.snd_nxt() >= self.stream.end()
+        !self.gate.is_forced()
+            && self.flight.size() == Bytes::ZERO
+            && self.snd_nxt() >= self.stream.end()
     }
 
     /// What the next segment would be, pacing left aside.
     fn choose(&self) -> Result<Choice, Waits> {
         let smss = self.config.smss;
-        let in_flight = self.in_flight().saturating_sub(u64::from(self.syn_is_outstanding()));
+        let in_flight = self.in_flight().saturating_sub(Bytes::from(self.syn_is_outstanding()));
         let room = self.cwnd.room(in_flight);
         let new_data = self.new_data();
         let next = self.flight.next(new_data.is_ok(), smss);
@@ -142,9 +144,10 @@ impl Sender {
             (Next::Nothing, Ok(_)) => return Err(Waits::Recovery),
         };
         // The window counts data; a SYN takes an offset before it, and leaves with its first segment.
-        let first = range.start.max(u64::from(range.end > 0));
+        let first =
+            if range.end > Offset::SYN { range.start.max(Offset::FIRST) } else { range.start };
         let len = range.end - first;
-        if room < len.min(smss) && in_flight > 0 {
+        if room < len.min(smss) && in_flight > Bytes::ZERO {
             return Err(Waits::CongestionWindow);
         }
         let limit = whole_segments(room.min(self.burst_limit()), smss);
@@ -154,25 +157,25 @@ impl Sender {
 
     /// A SYN that goes with data (T/TCP) was sent and is not acknowledged.
     fn syn_is_outstanding(&self) -> bool {
-        self.snd_una() == 0 && self.snd_nxt() > 0
+        self.snd_una() == Offset::SYN && self.snd_nxt() > Offset::SYN
     }
 
     /// What may be sent for the first time, as far as the peer's window, silly-window avoidance
     /// and Nagle are concerned. The range may be empty: then only a FIN is to be sent.
-    fn new_data(&self) -> Result<Range<u64>, Waits> {
+    fn new_data(&self) -> Result<Range<Offset>, Waits> {
         let nxt = self.snd_nxt();
         let available = self.stream.written().saturating_sub(nxt);
         let usable = self.window.usable(nxt);
         let smss = self.config.smss;
         // A SYN, at offset 0, goes with the first segment.
-        let syn = u64::from(nxt == 0);
+        let syn = Bytes::from(nxt == Offset::SYN);
         if nxt >= self.stream.end() {
             return Err(Waits::Application);
         }
-        if usable == 0 {
+        if usable == Bytes::ZERO {
             return Err(Waits::PeerWindow);
         }
-        if available == 0 {
+        if available == Bytes::ZERO {
             // The FIN alone: it takes one offset of the window.
             return Ok(nxt..nxt);
         }
@@ -191,15 +194,16 @@ impl Sender {
 
     /// Nagle: a short segment waits while anything is outstanding, unless the stream is over.
     fn may_send_short(&self) -> bool {
-        !self.config.nagle || self.stream.is_finished() || self.flight.size() == 0
+        !self.config.nagle || self.stream.is_finished() || self.flight.size() == Bytes::ZERO
     }
 
     /// The longest run of bytes to be sent at once: a super-segment, but at most a millisecond
     /// of the pacing rate.
-    fn burst_limit(&self) -> u64 {
+    fn burst_limit(&self) -> Bytes {
         let smss = self.config.smss;
-        let paced =
-            self.pacing_rate().map_or(u64::MAX, |rate| rate.bytes_in(Duration::from_millis(1)));
+        let paced = self
+            .pacing_rate()
+            .map_or(Bytes::MAX, |rate| Bytes::new(rate.bytes_in(Duration::from_millis(1))));
         whole_segments(self.config.max_burst.min(paced), smss)
     }
 
@@ -207,7 +211,7 @@ impl Sender {
         self.cwnd.pacing_rate(&self.config, self.timers.rtt().srtt())
     }
 
-    fn first_time(&mut self, now: Instant, range: Range<u64>) -> Transmission {
+    fn first_time(&mut self, now: Instant, range: Range<Offset>) -> Transmission {
         let sent = self.send_new(now, range);
         self.timers.sent(now);
         self.pace(now, &sent);
@@ -215,20 +219,21 @@ impl Sender {
     }
 
     /// Sends `range` for the first time, the FIN with it if it is next.
-    fn send_new(&mut self, now: Instant, range: Range<u64>) -> Transmission {
+    fn send_new(&mut self, now: Instant, range: Range<Offset>) -> Transmission {
         let push = range.end == self.stream.written();
         let fin = push && self.stream.is_finished() && self.window.allows_fin(range.end);
-        self.note_sent(now, range.start..range.end + u64::from(fin), false);
+        self.note_sent(now, range.start..range.end + Bytes::from(fin), false);
         self.left(now, Transmission { range, fin, push, retransmission: false })
     }
 
     /// Retransmits the beginning of `range`, at most `limit` bytes.
-    fn retransmit(&mut self, now: Instant, range: Range<u64>, limit: u64) -> Transmission {
-        let range = range.start..range.end.min(range.start + limit + u64::from(range.start == 0));
+    fn retransmit(&mut self, now: Instant, range: Range<Offset>, limit: Bytes) -> Transmission {
+        let syn = Bytes::from(range.start == Offset::SYN);
+        let range = range.start..range.end.min(range.start + limit + syn);
         self.cwnd.retransmits(now, &range, self.flight.ledger());
         self.note_sent(now, range.clone(), true);
         let fin = self.stream.is_finished() && range.end == self.stream.end();
-        let data = range.start..range.end - u64::from(fin);
+        let data = range.start..range.end - Bytes::from(fin);
         self.tally.stats.retransmissions += 1;
         self.tally.stats.fin_retransmissions += u64::from(data.is_empty());
         self.tally.fins += u64::from(fin);
@@ -240,7 +245,7 @@ impl Sender {
     }
 
     /// The flight has `range` from now on, or has it once more.
-    pub(super) fn note_sent(&mut self, now: Instant, range: Range<u64>, again: bool) {
+    pub(super) fn note_sent(&mut self, now: Instant, range: Range<Offset>, again: bool) {
         let (timing, smss) = (self.timers.timing(), self.config.smss);
         self.flight.sent(&SentFacts { now, range, again, timing, smss });
     }
@@ -249,7 +254,7 @@ impl Sender {
     fn left(&mut self, now: Instant, sent: Transmission) -> Transmission {
         self.tally.stats.segments += 1;
         let bytes = sent.range.end - sent.range.start;
-        let in_flight = self.in_flight().saturating_sub(bytes + u64::from(sent.fin));
+        let in_flight = self.in_flight().saturating_sub(bytes + Bytes::from(sent.fin));
         let app_limited = self.flight.ledger().is_app_limited();
         self.cwnd.sent(&Departed { now, bytes, in_flight, app_limited });
         sent
@@ -277,7 +282,7 @@ impl Sender {
         Some(self.retransmit_to_probe(now, last))
     }
 
-    fn retransmit_to_probe(&mut self, now: Instant, range: Range<u64>) -> Transmission {
+    fn retransmit_to_probe(&mut self, now: Instant, range: Range<Offset>) -> Transmission {
         let sent = self.retransmit(now, range, self.config.smss);
         self.tally.stats.probes += u64::from(!sent.range.is_empty());
         sent
@@ -288,28 +293,28 @@ impl Sender {
     fn window_probe(&mut self, now: Instant) -> Transmission {
         let nxt = self.snd_nxt();
         let usable = self.window.usable(nxt);
-        if usable > 0 && nxt < self.stream.end() {
+        if usable > Bytes::ZERO && nxt < self.stream.end() {
             let end = self.stream.written().min(nxt + usable.min(self.config.smss));
             let sent = self.send_new(now, nxt..end);
             self.timers.sent_to_probe(now);
             self.pace(now, &sent);
             return sent;
         }
-        let at = self.snd_una().saturating_sub(1);
+        let at = self.snd_una().previous();
         Transmission { range: at..at, fin: false, push: false, retransmission: false }
     }
 
     /// Data or a FIN is waiting, nothing is outstanding that would bring an acknowledgment, and
     /// the peer's window forbids sending: begin to probe (RFC 9293, 3.8.6.1).
     fn persist_if_stuck(&mut self, now: Instant) {
-        if self.snd_nxt() < self.stream.end() && self.flight.size() == 0 {
+        if self.snd_nxt() < self.stream.end() && self.flight.size() == Bytes::ZERO {
             self.timers.begin_to_persist(now);
         }
     }
 }
 
 /// As many whole segments as fit into `bytes`, at least one.
-fn whole_segments(bytes: u64, smss: u64) -> u64 {
+fn whole_segments(bytes: Bytes, smss: Bytes) -> Bytes {
     // The commonest case of all costs no division.
     if bytes < 2 * smss { smss } else { bytes / smss * smss }
 }

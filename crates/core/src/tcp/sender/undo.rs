@@ -24,6 +24,7 @@ use crate::tcp::ledger::Ledger;
 use crate::tcp::ranges::RangeSet;
 use crate::tcp::timestamps;
 use crate::time::Instant;
+use crate::units::{Bytes, Offset};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -44,7 +45,7 @@ pub(super) struct Undo {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Needless {
     /// SND.NXT when the window was reduced.
-    pub(super) point: u64,
+    pub(super) point: Offset,
     /// It was by a timeout, outside fast recovery.
     pub(super) timeout: bool,
 }
@@ -53,7 +54,7 @@ pub(super) struct Needless {
 #[derive(Debug, Serialize, Deserialize)]
 struct UndoState {
     /// SND.NXT when the window was reduced.
-    point: u64,
+    point: Offset,
     /// It was by a timeout, outside fast recovery.
     timeout: bool,
     /// When the first segment that was retransmitted had left before, and when it left again, as
@@ -67,14 +68,14 @@ struct UndoState {
     /// A segment was retransmitted more than once.
     ambiguous: bool,
     /// SND.NXT when `point` was acknowledged: with it, all reports of duplicates have come.
-    expires: Option<u64>,
+    expires: Option<Offset>,
 }
 
 impl UndoState {
     /// More parts than that come from a peer that reports bytes where segments were sent.
     const MAX_PARTS: usize = 1024;
 
-    fn new(point: u64, timeout: bool) -> UndoState {
+    fn new(point: Offset, timeout: bool) -> UndoState {
         UndoState {
             point,
             timeout,
@@ -99,7 +100,7 @@ impl UndoState {
     }
 
     /// RFC 3708: whether all that was retransmitted has come twice.
-    fn came_twice(&mut self, report: &Range<u64>) -> bool {
+    fn came_twice(&mut self, report: &Range<Offset>) -> bool {
         let Some(sent) = self.retransmitted.containing(report.start) else { return false };
         if self.twice.len() >= Self::MAX_PARTS {
             self.ambiguous = true;
@@ -114,7 +115,7 @@ impl UndoState {
 
 impl Undo {
     /// The window is about to be reduced with SND.NXT at `point`, as far as is known for a reason.
-    pub(super) fn begin(&mut self, point: u64, timeout: bool) {
+    pub(super) fn begin(&mut self, point: Offset, timeout: bool) {
         self.state = Some(Box::new(UndoState::new(point, timeout)));
     }
 
@@ -124,7 +125,7 @@ impl Undo {
     }
 
     /// `range` of what `ledger` has is about to be retransmitted.
-    pub(super) fn retransmits(&mut self, now: Instant, range: &Range<u64>, ledger: &Ledger) {
+    pub(super) fn retransmits(&mut self, now: Instant, range: &Range<Offset>, ledger: &Ledger) {
         let Some(state) = self.state.as_mut().filter(|state| range.start < state.point) else {
             return;
         };
@@ -140,8 +141,8 @@ impl Undo {
     pub(super) fn on_ack(
         &mut self,
         ack: &Ack<'_>,
-        acked: u64,
-        outstanding: &Range<u64>,
+        acked: Bytes,
+        outstanding: &Range<Offset>,
     ) -> Option<Needless> {
         let dsack = ack.duplicate_report();
         // RFC 3522, step 5: when all acknowledgments of a window were lost, the retransmission
@@ -150,7 +151,7 @@ impl Undo {
         let ambiguous = dsack.is_some() || all;
         self.dsack_seen |= dsack.is_some();
         let state = self.state.as_mut()?;
-        let by_timestamp = acked > 0 && state.eifel(ack, ambiguous);
+        let by_timestamp = acked > Bytes::ZERO && state.eifel(ack, ambiguous);
         if by_timestamp || dsack.is_some_and(|report| state.came_twice(&report)) {
             let UndoState { point, timeout, .. } = **state;
             self.state = None;
@@ -177,28 +178,43 @@ mod tests {
     /// Ten segments of a hundred bytes that left at 100 ms, reduced at once, of which the first left
     /// again at 300 ms.
     fn retransmitted(timeout: bool) -> (Undo, Ledger) {
-        let mut ledger = Ledger::new(1);
+        let mut ledger = Ledger::new(Offset::FIRST);
         for number in 0..10 {
-            ledger.sent(at(100), 1 + number * 100..101 + number * 100);
+            ledger.sent(at(100), Offset::new(1 + number * 100)..Offset::new(101 + number * 100));
         }
         let mut undo = Undo::default();
         undo.begin(ledger.snd_nxt(), timeout);
-        undo.retransmits(at(300), &(1..101), &ledger);
-        ledger.resent(at(300), 1..101);
+        undo.retransmits(at(300), &Offset::span(1, 101), &ledger);
+        ledger.resent(at(300), Offset::span(1, 101));
         (undo, ledger)
     }
 
-    fn ack(ack: u64, sack: &[Range<u64>], echoed: Option<Instant>) -> Ack<'_> {
-        Ack { segment: 1, ack, window: 9_000, sack, echoed, occupies: false }
+    fn ack(ack: u64, sack: &[Range<Offset>], echoed: Option<Instant>) -> Ack<'_> {
+        Ack {
+            segment: Offset::FIRST,
+            ack: Offset::new(ack),
+            window: Bytes::new(9_000),
+            sack,
+            echoed,
+            occupies: false,
+        }
     }
 
     #[test]
     fn an_echo_from_before_the_retransmission_shows_that_it_was_needless() {
         for timeout in [false, true] {
             let (mut undo, _) = retransmitted(timeout);
-            let needless = undo.on_ack(&ack(101, &[], Some(at(100))), 100, &(101..1001));
-            assert_eq!(needless, Some(Needless { point: 1001, timeout }));
-            let again = undo.on_ack(&ack(201, &[], Some(at(100))), 100, &(201..1001));
+            let needless = undo.on_ack(
+                &ack(101, &[], Some(at(100))),
+                Bytes::new(100),
+                &Offset::span(101, 1001),
+            );
+            assert_eq!(needless, Some(Needless { point: Offset::new(1001), timeout }));
+            let again = undo.on_ack(
+                &ack(201, &[], Some(at(100))),
+                Bytes::new(100),
+                &Offset::span(201, 1001),
+            );
             assert_eq!(again, None, "once");
         }
     }
@@ -206,28 +222,52 @@ mod tests {
     #[test]
     fn the_echo_of_the_retransmission_refutes_it_for_good() {
         let (mut undo, _) = retransmitted(true);
-        assert_eq!(undo.on_ack(&ack(101, &[], Some(at(300))), 100, &(101..1001)), None);
-        assert_eq!(undo.on_ack(&ack(201, &[], Some(at(100))), 100, &(201..1001)), None);
+        assert_eq!(
+            undo.on_ack(&ack(101, &[], Some(at(300))), Bytes::new(100), &Offset::span(101, 1001)),
+            None
+        );
+        assert_eq!(
+            undo.on_ack(&ack(201, &[], Some(at(100))), Bytes::new(100), &Offset::span(201, 1001)),
+            None
+        );
     }
 
     #[test]
     fn reports_of_all_that_was_retransmitted_show_it_too() {
         let (mut undo, mut ledger) = retransmitted(false);
-        undo.retransmits(at(310), &(201..301), &ledger);
-        ledger.resent(at(310), 201..301);
-        assert_eq!(undo.on_ack(&ack(501, &[1..101], None), 500, &(501..1001)), None, "half");
-        let needless = undo.on_ack(&ack(501, &[201..301], None), 0, &(501..1001));
-        assert_eq!(needless, Some(Needless { point: 1001, timeout: false }));
+        undo.retransmits(at(310), &Offset::span(201, 301), &ledger);
+        ledger.resent(at(310), Offset::span(201, 301));
+        assert_eq!(
+            undo.on_ack(
+                &ack(501, &[Offset::span(1, 101)], None),
+                Bytes::new(500),
+                &Offset::span(501, 1001)
+            ),
+            None,
+            "half"
+        );
+        let needless = undo.on_ack(
+            &ack(501, &[Offset::span(201, 301)], None),
+            Bytes::ZERO,
+            &Offset::span(501, 1001),
+        );
+        assert_eq!(needless, Some(Needless { point: Offset::new(1001), timeout: false }));
     }
 
     #[test]
     fn a_state_goes_when_no_report_can_come_any_more() {
         let (mut undo, _) = retransmitted(false);
-        assert_eq!(undo.on_ack(&ack(1001, &[], None), 1000, &(1001..1501)), None);
+        assert_eq!(
+            undo.on_ack(&ack(1001, &[], None), Bytes::new(1000), &Offset::span(1001, 1501)),
+            None
+        );
         assert!(undo.state.is_some(), "reports of what came last are on their way");
-        assert_eq!(undo.on_ack(&ack(1501, &[], None), 500, &(1501..2001)), None);
+        assert_eq!(
+            undo.on_ack(&ack(1501, &[], None), Bytes::new(500), &Offset::span(1501, 2001)),
+            None
+        );
         assert!(undo.state.is_none());
-        undo.begin(2001, true);
+        undo.begin(Offset::new(2001), true);
         undo.end();
         assert!(undo.state.is_none());
     }

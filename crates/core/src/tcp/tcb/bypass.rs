@@ -8,6 +8,7 @@
 
 use super::{Ack, Ecn, Outgoing, Tcb};
 use crate::time::Instant;
+use crate::units::{Bytes, Offset};
 use crate::wire::{AckRewrite, Flags, SeqNum, TcpHeader};
 use arrayvec::ArrayVec;
 use std::ops::Range;
@@ -44,11 +45,11 @@ impl Tcb {
     pub(super) fn shown_by_probe(
         &self,
         now: Instant,
-        start: Option<u64>,
+        start: Option<Offset>,
         tcp: &TcpHeader,
         len: usize,
     ) -> Option<Bypass> {
-        let probes = len <= 1 && start == self.receiver.expected().checked_sub(1);
+        let probes = len <= 1 && start == self.receiver.expected().checked_back(Bytes::ONE);
         (probes && self.echoes_ahead(now, tcp)).then_some(Bypass::EchoAhead)
     }
 
@@ -57,17 +58,17 @@ impl Tcb {
     /// asks whether we are still there.
     pub(super) fn shown_without_timestamps(
         &self,
-        start: Option<u64>,
-        occupied: u64,
+        start: Option<Offset>,
+        occupied: Bytes,
     ) -> Option<Bypass> {
         let near = self.is_just_below(start) || self.receiver.acceptable(start, occupied);
         near.then_some(Bypass::NoTimestamps)
     }
 
     /// Whether a segment begins below what is expected, by no more than a window.
-    fn is_just_below(&self, start: Option<u64>) -> bool {
+    fn is_just_below(&self, start: Option<Offset>) -> bool {
         let next = self.receiver.rcv_nxt();
-        let window = self.receiver.rcv_adv().saturating_sub(next).max(1 << 16);
+        let window = self.receiver.rcv_adv().saturating_sub(next).max(Bytes::new(1 << 16));
         start.is_some_and(|start| start < next && start + window >= next)
     }
 
@@ -78,15 +79,16 @@ impl Tcb {
     pub(super) fn acknowledged_below(
         &mut self,
         now: Instant,
-        start: Option<u64>,
+        start: Option<Offset>,
         tcp: &TcpHeader,
-        occupied: u64,
-    ) -> u64 {
-        let bare = occupied == 0 && self.is_just_below(start) && self.is_plausible_ack(tcp.ack);
+        occupied: Bytes,
+    ) -> Bytes {
+        let bare =
+            occupied == Bytes::ZERO && self.is_just_below(start) && self.is_plausible_ack(tcp.ack);
         if bare && self.sender.seq_without_data() < self.sender.snd_nxt() {
             return self.take_acknowledgment(now, tcp, 0);
         }
-        0
+        Bytes::ZERO
     }
 
     /// Whether a segment begins behind all that we have ever advertised: somebody else has
@@ -97,7 +99,7 @@ impl Tcb {
     }
 
     /// Whether a segment begins within `reach` of what is expected.
-    pub fn is_near(&self, tcp: &TcpHeader, reach: u64) -> bool {
+    pub fn is_near(&self, tcp: &TcpHeader, reach: Bytes) -> bool {
         let next = self.receiver.rcv_nxt();
         let start = tcp.seq.offset_near(self.handshake.rcv_isn, next);
         start.is_some_and(|start| start + reach >= next && start <= next + reach)
@@ -105,33 +107,35 @@ impl Tcb {
 
     /// Whether RFC 5961, section 5, lets pass what a segment acknowledges: nothing that is older than a
     /// window, and nothing beyond offset `end`, up to which somebody else may have sent in our name.
-    pub fn acknowledges_up_to(&self, tcp: &TcpHeader, end: u64) -> bool {
+    pub fn acknowledges_up_to(&self, tcp: &TcpHeader, end: Offset) -> bool {
         let una = self.sender.snd_una();
         let ack = tcp.ack.offset_near(self.handshake.snd_isn, una);
-        let sound = |ack: u64| ack + self.sender.max_window() >= una && ack <= end;
+        let sound = |ack: Offset| ack + self.sender.max_window() >= una && ack <= end;
         tcp.has(Flags::ACK) && ack.is_some_and(sound)
     }
 
     /// Takes of a segment with `len` bytes of payload only what it acknowledges: bytes newly
     /// acknowledged. An acknowledgment of more than we sent stands for all that we sent.
-    pub fn take_acknowledgment(&mut self, now: Instant, tcp: &TcpHeader, len: usize) -> u64 {
+    pub fn take_acknowledgment(&mut self, now: Instant, tcp: &TcpHeader, len: usize) -> Bytes {
         if !tcp.has(Flags::ACK) || tcp.has(Flags::RST) || tcp.has(Flags::SYN) {
-            return 0;
+            return Bytes::ZERO;
         }
         let next = self.receiver.rcv_nxt();
-        let Some(start) = tcp.seq.offset_near(self.handshake.rcv_isn, next) else { return 0 };
+        let Some(start) = tcp.seq.offset_near(self.handshake.rcv_isn, next) else {
+            return Bytes::ZERO;
+        };
         let ack = if self.is_ahead(tcp.ack) {
             Some(self.sender.snd_nxt())
         } else {
             self.acceptable_ack(tcp.ack)
         };
-        let Some(ack) = ack else { return 0 };
+        let Some(ack) = ack else { return Bytes::ZERO };
         let sack = self.sack_of(tcp);
-        let window = u64::from(tcp.window) << self.handshake.snd_shift;
+        let window = Bytes::new(u64::from(tcp.window) << self.handshake.snd_shift);
         let (echoed, occupies) = (None, len > 0 || tcp.has(Flags::FIN));
         let acknowledgment = Ack { segment: start, ack, window, sack: &sack, echoed, occupies };
         let acked = self.sender.on_ack(now, &acknowledgment).acked;
-        if acked > 0 {
+        if acked > Bytes::ZERO {
             self.note_progress();
         } else if ack == self.sender.snd_una() {
             // What the host itself sends has reached it, so the path works again. Others on it
@@ -143,7 +147,7 @@ impl Tcb {
 
     /// The host for which we stand says `ack` to the peer, by its own segments: no more than `reach`
     /// beyond what was acknowledged before.
-    pub fn follow_acknowledgment(&mut self, ack: SeqNum, reach: u64) {
+    pub fn follow_acknowledgment(&mut self, ack: SeqNum, reach: Bytes) {
         let next = self.receiver.ack_offset();
         let offset = ack.offset_near(self.handshake.rcv_isn, next);
         if let Some(offset) = offset.filter(|offset| *offset <= next + reach) {
@@ -170,7 +174,7 @@ impl Tcb {
     }
 
     /// The segment's SACK blocks in offsets.
-    pub(super) fn sack_of(&self, tcp: &TcpHeader) -> ArrayVec<Range<u64>, 4> {
+    pub(super) fn sack_of(&self, tcp: &TcpHeader) -> ArrayVec<Range<Offset>, 4> {
         let near = self.sender.snd_una();
         let offset = |seq: SeqNum| seq.offset_near(self.handshake.snd_isn, near);
         tcp.options
@@ -184,7 +188,7 @@ impl Tcb {
     /// before go out once more, which recovery and congestion control do not hear of, others as usual. The peer may have
     /// opened its window without our hearing of it; what it has no room for it drops. None if there
     /// are no more.
-    pub fn transmit_blindly(&mut self, now: Instant, at: u64) -> Option<Outgoing> {
+    pub fn transmit_blindly(&mut self, now: Instant, at: Offset) -> Option<Outgoing> {
         let nxt = self.sender.snd_nxt();
         if at >= nxt {
             let sent = self.sender.transmit_regardless(now)?;
@@ -204,7 +208,7 @@ impl Tcb {
     }
 
     /// A RST for a peer that expects offset `at` of our stream.
-    pub fn reset_at(&self, at: u64) -> TcpHeader {
+    pub fn reset_at(&self, at: Offset) -> TcpHeader {
         self.reset(Some(self.handshake.snd_isn + at))
     }
 }

@@ -2,6 +2,7 @@
 
 use super::bypass::Bypass;
 use crate::tcp::ecn::Ecn;
+use crate::units::{Bytes, Offset};
 use crate::wire::TcpHeader;
 use std::ops::Range;
 
@@ -11,11 +12,11 @@ pub struct Arrival {
     /// What it means for the connection.
     pub fate: Fate,
     /// Offsets of the new data, to be stored now; empty if none.
-    pub store: Range<u64>,
+    pub store: Range<Offset>,
     /// Where in the payload the new data begins.
     pub skip: usize,
     /// Bytes newly acknowledged; they may be released.
-    pub acked: u64,
+    pub acked: Bytes,
     /// `rcv_nxt` has moved.
     pub advanced: bool,
     /// It shows that the peer hears somebody else in our name.
@@ -49,7 +50,7 @@ pub struct Outgoing {
     /// The header.
     pub tcp: TcpHeader,
     /// Offsets of the payload.
-    pub data: Range<u64>,
+    pub data: Range<Offset>,
     /// What the IP header is to say about ECN.
     pub ecn: Ecn,
 }

@@ -6,6 +6,7 @@
 
 use super::{Outgoing, Tcb};
 use crate::time::{Duration, Instant};
+use crate::units::{Bytes, Offset};
 use crate::wire::{IcmpErrorKind, Quoted};
 use serde::{Deserialize, Serialize};
 
@@ -23,14 +24,14 @@ const PLATEAUS: [u32; 9] = [32_000, 17_914, 8166, 4352, 2002, 1492, 1006, 508, 2
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct PathMtu {
     /// The segment size before it was lowered, and when to return to it.
-    raise: Option<(u64, Instant)>,
+    raise: Option<(Bytes, Instant)>,
     /// The longest segment that has arrived.
-    arrived: u64,
+    arrived: Bytes,
     /// A longer one that is on its way, and the offset where it ends.
-    on_trial: Option<(u64, u64)>,
+    on_trial: Option<(Bytes, Offset)>,
     /// A smaller size than has arrived, held back until the segment that it is about times out
     /// (RFC 5927, 7.2), and that segment's offset.
-    pending: Option<(u64, u64)>,
+    pending: Option<(Bytes, Offset)>,
 }
 
 impl Tcb {
@@ -54,16 +55,16 @@ impl Tcb {
         }
         let v6 = quoted.src.is_ipv6();
         let (ip_header, min) = if v6 { (40, MIN_V6) } else { (20, min) };
-        let headers = ip_header + 20 + self.options_len();
+        let headers = Bytes::new(ip_header + 20) + self.options_len();
         let mtu = match mtu {
             0 if !v6 => {
                 // A super-segment is quoted with its whole length.
-                let sent = (quoted.wire_len as u64).min(headers + self.sender.smss());
-                PLATEAUS.into_iter().find(|plateau| u64::from(*plateau) < sent).unwrap_or(0)
+                let sent = Bytes::of_len(quoted.wire_len).min(headers + self.sender.smss());
+                PLATEAUS.into_iter().find(|plateau| Bytes::from(*plateau) < sent).unwrap_or(0)
             }
             mtu => mtu,
         };
-        let smss = u64::from(mtu.max(min)).saturating_sub(headers).max(1);
+        let smss = Bytes::from(mtu.max(min)).saturating_sub(headers).max(Bytes::ONE);
         let before = self.sender.smss();
         if smss >= self.path.arrived {
             self.lower(now, smss);
@@ -118,7 +119,7 @@ impl Tcb {
         }
     }
 
-    fn lower(&mut self, now: Instant, smss: u64) {
+    fn lower(&mut self, now: Instant, smss: Bytes) {
         let current = self.sender.smss();
         let former = self.path.raise.map_or(current, |(former, _)| former);
         if smss < current && self.sender.set_smss(now, smss) {

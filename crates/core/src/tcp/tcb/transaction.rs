@@ -6,6 +6,7 @@ use super::{Admission, Arrival, Outgoing, Tcb};
 use crate::tcp::ecn::Ecn;
 use crate::tcp::sender::Transmission;
 use crate::time::Instant;
+use crate::units::{Bytes, Offset};
 use crate::wire::{Flags, TcpHeader, TcpOptions};
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +21,7 @@ pub struct Counts {
 
 impl Counts {
     /// How long the option is in every segment, padding included.
-    pub const OPTION_LEN: u64 = 8;
+    pub const OPTION_LEN: Bytes = Bytes::new(8);
 }
 
 /// Our SYN, which goes with the stream's first data.
@@ -29,7 +30,7 @@ pub struct OwnSyn {
     /// Its options, apart from those that every segment has.
     pub options: TcpOptions,
     /// How much data fits behind it.
-    pub room: u64,
+    pub room: Bytes,
 }
 
 impl Tcb {
@@ -50,7 +51,7 @@ impl Tcb {
 
     /// Whether our SYN is not acknowledged: the connection is synchronised from one side only.
     pub fn sends_syn(&self) -> bool {
-        self.sender.snd_una() == 0
+        self.sender.snd_una() == Offset::SYN
     }
 
     /// Whether a segment bears the count of this connection (RFC 1644, 3.4).
@@ -69,20 +70,20 @@ impl Tcb {
             self.handshake.snd_shift = shift;
             return arrival;
         }
-        self.take_text(now, 1, &stripped, len)
+        self.take_text(now, Offset::FIRST, &stripped, len)
     }
 
     /// The segment with our SYN; what of the data does not fit behind it follows at once.
     pub(super) fn syn_segment(&mut self, now: Instant, sent: &Transmission) -> Outgoing {
         let syn = self.own_syn.clone().expect("the SYN is still to be sent");
-        let mut tcp = self.header(now, 0);
+        let mut tcp = self.header(now, Offset::SYN);
         let shift = syn.options.window_scale.unwrap_or(0);
         tcp.window = u16::try_from(u64::from(tcp.window) << shift).unwrap_or(u16::MAX);
         tcp.flags = tcp.flags | Flags::SYN;
         tcp.options = TcpOptions { timestamps: tcp.options.timestamps, ..syn.options };
         tcp.options.cc = self.counts.map(|counts| counts.send);
         tcp.options.cc_echo = self.counts.map(|counts| counts.receive);
-        let data = 1..sent.range.end.min(1 + syn.room);
+        let data = Offset::FIRST..sent.range.end.min(Offset::FIRST + syn.room);
         if data.end < sent.range.end {
             self.behind_syn =
                 Some(Transmission { range: data.end..sent.range.end, ..sent.clone() });

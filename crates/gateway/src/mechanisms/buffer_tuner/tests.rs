@@ -13,131 +13,140 @@ fn rounds(tuner: &mut BufferTuner, first: u64, rounds: &[(u64, u64)]) {
         delivered += bytes;
         repeated += again;
         let now = Instant::ZERO + ROUND * (first + number as u64 + 1) as u32;
-        let observed =
-            Observed { now, round_trips: ROUND_TRIPS, delivered, retransmitted: repeated };
+        let observed = Observed {
+            now,
+            round_trips: ROUND_TRIPS,
+            delivered: Offset::new(delivered),
+            retransmitted: Bytes::new(repeated),
+        };
         tuner.on_delivered(&observed);
     }
 }
 
 impl BufferTuner {
     fn round_and_retransmitted(&self) -> (u64, u64) {
-        (self.round.1, self.retransmitted_before)
+        (self.round.1.get(), self.retransmitted_before.count())
     }
 }
 
 #[test]
 fn a_stream_holds_twice_what_it_delivers_in_a_round_trip() {
-    let mut tuner = BufferTuner::new(Instant::ZERO, 0, 4 << 20);
-    assert_eq!(tuner.capacity(), 64_000);
+    let mut tuner = BufferTuner::new(Instant::ZERO, Bytes::ZERO, Bytes::new(4 << 20));
+    assert_eq!(tuner.capacity(), Bytes::new(64_000));
     rounds(&mut tuner, 0, &[(500_000, 0); 11]);
-    assert_eq!(tuner.capacity(), 1_000_000);
+    assert_eq!(tuner.capacity(), Bytes::new(1_000_000));
     // A little loss, and much.
     rounds(&mut tuner, 11, &[(500_000, 4_000); 10]);
-    assert_eq!(tuner.capacity(), 1_000_000);
-    let mut hundredth = BufferTuner::new(Instant::ZERO, 0, 4 << 20);
+    assert_eq!(tuner.capacity(), Bytes::new(1_000_000));
+    let mut hundredth = BufferTuner::new(Instant::ZERO, Bytes::ZERO, Bytes::new(4 << 20));
     rounds(&mut hundredth, 0, &[(500_000, 5_000); 2]);
-    assert_eq!(hundredth.capacity(), 1_000_000);
+    assert_eq!(hundredth.capacity(), Bytes::new(1_000_000));
     rounds(&mut tuner, 21, &[(500_000, 8_000); 10]);
-    assert_eq!(tuner.capacity(), 2_000_000);
+    assert_eq!(tuner.capacity(), Bytes::new(2_000_000));
     // The same on the way to us.
-    let mut tuner = BufferTuner::new(Instant::ZERO, 0, 4 << 20);
+    let mut tuner = BufferTuner::new(Instant::ZERO, Bytes::ZERO, Bytes::new(4 << 20));
     for round in 0..10 {
-        tuner.note_holes(8_000);
+        tuner.note_holes(Bytes::new(8_000));
         rounds(&mut tuner, round, &[(500_000, 0)]);
     }
-    assert_eq!(tuner.capacity(), 2_000_000);
+    assert_eq!(tuner.capacity(), Bytes::new(2_000_000));
 }
 
 #[test]
 fn a_stream_from_a_distant_host_holds_four_times_as_much() {
-    let mut tuner = BufferTuner::new(Instant::ZERO, 0, 4 << 20);
+    let mut tuner = BufferTuner::new(Instant::ZERO, Bytes::ZERO, Bytes::new(4 << 20));
     let [near, far] = ROUND_TRIPS;
     for round in 1..4 {
         let (now, delivered) = (Instant::ZERO + ROUND * round, 1 + 500_000 * u64::from(round));
         tuner.on_delivered(&Observed {
             now,
             round_trips: [far, near],
-            delivered,
-            retransmitted: 0,
+            delivered: Offset::new(delivered),
+            retransmitted: Bytes::ZERO,
         });
-        assert_eq!(tuner.capacity(), 2_000_000);
+        assert_eq!(tuner.capacity(), Bytes::new(2_000_000));
     }
 }
 
 #[test]
 fn a_stream_from_a_distant_host_grows_while_the_round_lasts() {
-    let mut tuner = BufferTuner::new(Instant::ZERO, 0, 4 << 20);
+    let mut tuner = BufferTuner::new(Instant::ZERO, Bytes::ZERO, Bytes::new(4 << 20));
     let [near, far] = ROUND_TRIPS;
     for (delivered, capacity) in [(10_000, 64_000), (20_000, 120_000), (40_000, 240_000)] {
         tuner.on_delivered(&Observed {
             now: Instant::ZERO + near,
             round_trips: [far, near],
-            delivered: 1 + delivered,
-            retransmitted: 0,
+            delivered: Offset::new(1 + delivered),
+            retransmitted: Bytes::ZERO,
         });
-        assert_eq!(tuner.capacity(), capacity);
+        assert_eq!(tuner.capacity(), Bytes::new(capacity));
     }
     // What a round brings that is like those before takes no more.
-    tuner.rounds[0] = 40_000;
+    tuner.rounds[0] = Bytes::new(40_000);
     tuner.on_delivered(&Observed {
         now: Instant::ZERO + near,
         round_trips: [far, near],
-        delivered: 50_001,
-        retransmitted: 0,
+        delivered: Offset::new(50_001),
+        retransmitted: Bytes::ZERO,
     });
-    assert_eq!(tuner.capacity(), 240_000);
+    assert_eq!(tuner.capacity(), Bytes::new(240_000));
     // Of what follows a hole nothing is delivered before that is filled.
-    tuner.rounds[0] = 30_000;
-    tuner.bridge(1_000, 50_000);
-    assert_eq!(tuner.capacity(), 1_000 + 7 * 50_000);
-    tuner.rounds[0] = 50_000;
-    tuner.bridge(50_000, 50_000);
-    assert_eq!(tuner.capacity(), 1_000 + 7 * 50_000);
-    tuner.bridge(0, 1 << 30);
-    assert_eq!(tuner.capacity(), 4 << 20, "never more than it may");
+    tuner.rounds[0] = Bytes::new(30_000);
+    tuner.bridge(Bytes::new(1_000), Bytes::new(50_000));
+    assert_eq!(tuner.capacity(), Bytes::new(1_000 + 7 * 50_000));
+    tuner.rounds[0] = Bytes::new(50_000);
+    tuner.bridge(Bytes::new(50_000), Bytes::new(50_000));
+    assert_eq!(tuner.capacity(), Bytes::new(1_000 + 7 * 50_000));
+    tuner.bridge(Bytes::ZERO, Bytes::new(1 << 30));
+    assert_eq!(tuner.capacity(), Bytes::new(4 << 20), "never more than it may");
 }
 
 #[test]
 fn a_round_that_is_held_up_by_a_loss_takes_nothing_away() {
-    let mut tuner = BufferTuner::new(Instant::ZERO, 0, 4 << 20);
+    let mut tuner = BufferTuner::new(Instant::ZERO, Bytes::ZERO, Bytes::new(4 << 20));
     rounds(&mut tuner, 0, &[(500_000, 0); 10]);
     rounds(&mut tuner, 10, &[(1_000, 0), (1_000, 0), (500_000, 0), (1_000, 0)]);
-    assert!(tuner.capacity() >= 1_000_000, "what was held up came with a jump");
+    assert!(tuner.capacity() >= Bytes::new(1_000_000), "what was held up came with a jump");
     rounds(&mut tuner, 14, &[(500_000, 0); 10]);
-    assert_eq!(tuner.capacity(), 1_000_000);
+    assert_eq!(tuner.capacity(), Bytes::new(1_000_000));
 }
 
 #[test]
 fn silence_does_not_count_but_a_stream_that_runs_empty_does() {
-    let mut tuner = BufferTuner::new(Instant::ZERO, 0, 4 << 20);
+    let mut tuner = BufferTuner::new(Instant::ZERO, Bytes::ZERO, Bytes::new(4 << 20));
     rounds(&mut tuner, 0, &[(500_000, 0); 10]);
     let at = |millis| Instant::ZERO + Duration::from_millis(millis);
     let deliver = |tuner: &mut BufferTuner, millis, delivered| {
         let (now, repeated) = (at(millis), 0);
         let round_trips = ROUND_TRIPS;
-        tuner.on_delivered(&Observed { now, round_trips, delivered, retransmitted: repeated });
+        tuner.on_delivered(&Observed {
+            now,
+            round_trips,
+            delivered,
+            retransmitted: Bytes::new(repeated),
+        });
     };
     // It is drained at once, again and again, within the round trip.
     for tenth in 1..=5 {
         let delivered = 5_000_001 + 100_000 * (tenth - 1);
-        tuner.begin(at(5_000 + 100 * tenth - 1), ROUND, delivered);
-        deliver(&mut tuner, 5_000 + 100 * tenth, 5_000_001 + 100_000 * tenth);
+        tuner.begin(at(5_000 + 100 * tenth - 1), ROUND, Offset::new(delivered));
+        deliver(&mut tuner, 5_000 + 100 * tenth, Offset::new(5_000_001 + 100_000 * tenth));
     }
-    assert_eq!(tuner.capacity(), 1_000_000);
+    assert_eq!(tuner.capacity(), Bytes::new(1_000_000));
     // After a minute's silence as much comes in a round trip as ever.
-    tuner.begin(at(65_000), ROUND, 5_500_001);
-    deliver(&mut tuner, 65_500, 6_000_001);
-    assert_eq!(tuner.capacity(), 1_000_000);
+    tuner.begin(at(65_000), ROUND, Offset::new(5_500_001));
+    deliver(&mut tuner, 65_500, Offset::new(6_000_001));
+    assert_eq!(tuner.capacity(), Bytes::new(1_000_000));
 }
 
 #[test]
 fn a_stream_that_delivers_nothing_falls_to_the_least() {
-    let mut tuner = BufferTuner::new(Instant::ZERO, 0, 4 << 20);
+    let mut tuner = BufferTuner::new(Instant::ZERO, Bytes::ZERO, Bytes::new(4 << 20));
     rounds(&mut tuner, 0, &[(1_000_000, 0); 3]);
-    assert!(tuner.capacity() >= 2_000_000);
+    assert!(tuner.capacity() >= Bytes::new(2_000_000));
     rounds(&mut tuner, 3, &[(100, 0); 20]);
-    assert_eq!(tuner.capacity(), 64_000);
-    let mut small = BufferTuner::new(Instant::ZERO, 1 << 20, 20_000);
+    assert_eq!(tuner.capacity(), Bytes::new(64_000));
+    let mut small = BufferTuner::new(Instant::ZERO, Bytes::new(1 << 20), Bytes::new(20_000));
     rounds(&mut small, 0, &[(100, 0); 5]);
-    assert_eq!(small.capacity(), 20_000, "never more than it may");
+    assert_eq!(small.capacity(), Bytes::new(20_000), "never more than it may");
 }

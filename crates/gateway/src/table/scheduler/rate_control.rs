@@ -17,7 +17,7 @@ mod tests;
 use base::BaseRtt;
 use bentpipe_core::tcp::congestion::LinkReport;
 use bentpipe_core::time::{Duration, Instant};
-use bentpipe_core::units::Rate;
+use bentpipe_core::units::{Bytes, Rate};
 use std::ops::RangeInclusive;
 
 /// The part of what was delivered that is sent while it is tested whose loss it is.
@@ -62,7 +62,7 @@ const DRAIN_ROUNDS: u32 = 10;
 const WIRE: f64 = 1_500.0 / 1_448.0;
 
 /// Bytes of a packet, to tell how many were lost.
-const PACKET: u64 = 1_500;
+const PACKET: Bytes = Bytes::new(1_500);
 
 /// Rounds over which it is seen whether the link carries half of what is sent.
 const BREAKER_ROUNDS: u32 = 10;
@@ -188,7 +188,7 @@ impl RateControl {
         }
         let round = std::mem::replace(&mut self.round, Round { began: now, ..Round::default() });
         self.base.end_round(self.is_used(now, &round));
-        if now.saturating_since(round.began) > span * 3 || round.seen.delivered == 0 {
+        if now.saturating_since(round.began) > span * 3 || round.seen.delivered == Bytes::ZERO {
             // Nothing came for long: a fade, or nobody had anything to send.
             self.deaf = 2;
             return;
@@ -210,7 +210,7 @@ impl RateControl {
     fn watch_breaker(&mut self, round: &Round) {
         let (sent, delivered, rounds) = &mut self.breaker;
         *sent += round.sent;
-        *delivered += round.seen.delivered;
+        *delivered += round.seen.delivered.count();
         *rounds += 1;
         if *rounds == BREAKER_ROUNDS {
             self.broken |= *delivered * 2 < *sent;
@@ -221,7 +221,7 @@ impl RateControl {
     fn judge(&mut self, now: Instant, base: Duration, round: &Round) {
         let span = now.saturating_since(round.began).as_secs_f64();
         self.delivered.rotate_right(1);
-        self.delivered[0] = round.seen.delivered as f64 * WIRE * 8.0 / span;
+        self.delivered[0] = round.seen.delivered.as_f64() * WIRE * 8.0 / span;
         let queue = round.seen.rtt.map_or(0.0, |rtt| rtt.saturating_sub(base).as_secs_f64());
         let margin = QUEUE.as_secs_f64().max(base.as_secs_f64() * QUEUE_SHARE);
         let queues = queue - self.queue > margin;

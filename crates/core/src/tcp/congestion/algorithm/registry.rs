@@ -109,10 +109,10 @@ macro_rules! controls {
             }),+];
 
             /// A fresh instance for segments of `smss` bytes.
-            pub fn congestion(self, slow_start: SlowStartConfig, smss: u64) -> Box<dyn Congestion> {
+            pub fn congestion(self, slow_start: SlowStartConfig, smss: Bytes) -> Box<dyn Congestion> {
                 match self {
                     $(CongestionAlgorithm::$variant $({ $($field),+ })? => {
-                        let begin: &dyn Fn(SlowStartConfig, u64) -> $algorithm = &$begin;
+                        let begin: &dyn Fn(SlowStartConfig, Bytes) -> $algorithm = &$begin;
                         Box::new(begin(slow_start, smss))
                     })+
                 }

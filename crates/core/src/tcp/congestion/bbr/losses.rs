@@ -5,6 +5,7 @@ use super::{BETA, Bbr, BbrState, LOSS_THRESHOLD};
 use crate::tcp::congestion::{CongestionEvent, Lost};
 use crate::tcp::delivery_rate::LossSample;
 use crate::time::Instant;
+use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
 /// What the first loss of an episode found, until it is known whether it was one.
@@ -25,8 +26,9 @@ impl Bbr {
         self.exceeds(sample.lost, sample.in_flight)
     }
 
-    fn exceeds(&self, lost: u64, in_flight: u64) -> bool {
-        lost as f64 > LOSS_THRESHOLD * in_flight as f64 || (lost > 0 && !self.selective)
+    fn exceeds(&self, lost: Bytes, in_flight: Bytes) -> bool {
+        lost.as_f64() > LOSS_THRESHOLD * in_flight.as_f64()
+            || (lost > Bytes::ZERO && !self.selective)
     }
 
     /// `NoteLoss` and `SaveStateUponLoss`, this once an episode, as 5.5.11.1 says. By the pseudocode the
@@ -75,7 +77,7 @@ impl Bbr {
     pub(super) fn mark(&mut self, event: &CongestionEvent) {
         self.note_loss();
         if self.probe.sampling {
-            self.reduce_long_term(event.flight_size as f64, false, event.now);
+            self.reduce_long_term(event.flight_size.as_f64(), false, event.now);
         } else if self.state == BbrState::Startup {
             self.end_startup_by_loss();
         }
@@ -108,8 +110,8 @@ impl Bbr {
 /// `InflightAtLoss`: what was in flight when the losses came to exceed the threshold, which may have been
 /// in the midst of a super-segment.
 pub(super) fn inflight_at_loss(sample: &LossSample) -> f64 {
-    let before = sample.in_flight.saturating_sub(sample.bytes) as f64;
-    let lost_before = sample.lost.saturating_sub(sample.bytes) as f64;
+    let before = sample.in_flight.saturating_sub(sample.bytes).as_f64();
+    let lost_before = sample.lost.saturating_sub(sample.bytes).as_f64();
     let prefix = (LOSS_THRESHOLD * before - lost_before) / (1.0 - LOSS_THRESHOLD);
     before + prefix.max(0.0)
 }

@@ -28,7 +28,7 @@ use super::filter::WindowedMax;
 use super::{AckSample, Congestion, CongestionEvent, Delivery, Departed, Lost, PacingBasis};
 use super::{SlowStart, SlowStartConfig};
 use crate::time::{Duration, Instant};
-use crate::units::Rate;
+use crate::units::{Bytes, Rate};
 use losses::Undo;
 use path::{Aggregation, Latest, Rounds, Sample};
 use probe_bw::Probe;
@@ -106,12 +106,12 @@ impl BbrState {
 pub struct Bbr {
     /// The window and the threshold; slow start itself is not used.
     slow_start: SlowStart,
-    initial_window: u64,
-    smss: u64,
+    initial_window: Bytes,
+    smss: Bytes,
     /// C.has_selective_acks.
     selective: bool,
     /// C.delivered.
-    delivered: u64,
+    delivered: Bytes,
     state: BbrState,
     rounds: Rounds,
     max_bw: WindowedMax,
@@ -137,14 +137,14 @@ pub struct Bbr {
 
 impl Bbr {
     /// At the beginning of a connection with segments of `smss` bytes.
-    pub fn new(slow_start: SlowStartConfig, smss: u64) -> Bbr {
+    pub fn new(slow_start: SlowStartConfig, smss: Bytes) -> Bbr {
         let slow_start = SlowStartConfig { initial_ssthresh: None, ..slow_start };
         Bbr {
             slow_start: SlowStart::new(slow_start, smss),
             initial_window: slow_start.initial_window,
             smss,
             selective: true,
-            delivered: 0,
+            delivered: Bytes::ZERO,
             state: BbrState::Startup,
             rounds: Rounds::default(),
             max_bw: WindowedMax::default(),
@@ -203,7 +203,7 @@ impl Congestion for Bbr {
     /// `OnTransmit` (5.2.2).
     fn on_sent(&mut self, departed: &Departed) {
         self.rounds.cwnd_limited |= departed.in_flight + departed.bytes + self.smss > self.window();
-        if departed.in_flight == 0 && departed.app_limited {
+        if departed.in_flight == Bytes::ZERO && departed.app_limited {
             self.restart_from_idle(departed.now);
         }
     }
@@ -214,7 +214,7 @@ impl Congestion for Bbr {
         self.lose(lost);
     }
 
-    fn decrease(&mut self, _event: &CongestionEvent, _timeout: bool) -> u64 {
+    fn decrease(&mut self, _event: &CongestionEvent, _timeout: bool) -> Bytes {
         self.ssthresh()
     }
 
@@ -223,7 +223,7 @@ impl Congestion for Bbr {
         self.save_window();
     }
 
-    fn on_recovered(&mut self, _flight_size: u64, _smss: u64) {}
+    fn on_recovered(&mut self, _flight_size: Bytes, _smss: Bytes) {}
 
     /// `OnEnterRTO`.
     fn on_timeout(&mut self, event: &CongestionEvent, _again: bool) {
@@ -239,7 +239,7 @@ impl Congestion for Bbr {
     fn save_undo(&mut self) {}
 
     /// `HandleSpuriousLossDetection` (5.5.11.2).
-    fn undo(&mut self, _most: u64) -> bool {
+    fn undo(&mut self, _most: Bytes) -> bool {
         self.undo_losses();
         true
     }

@@ -4,6 +4,7 @@ use super::{BETA, Bbr, elapsed};
 use crate::tcp::congestion::filter::WindowedMax;
 use crate::tcp::congestion::{Congestion, Delivery};
 use crate::time::Instant;
+use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
 /// `MaxBwFilterLen`: the probing cycle before the current one counts.
@@ -16,12 +17,12 @@ const EXTRA_ACKED_AGE: u64 = 9;
 pub(super) struct Sample {
     /// RS.delivery_rate in bytes a second; none if it is not reliable.
     pub(super) rate: Option<f64>,
-    pub(super) delivered: u64,
-    pub(super) prior_delivered: Option<u64>,
+    pub(super) delivered: Bytes,
+    pub(super) prior_delivered: Option<Bytes>,
     /// RS.lost.
-    pub(super) lost: u64,
+    pub(super) lost: Bytes,
     /// RS.tx_in_flight.
-    pub(super) in_flight: u64,
+    pub(super) in_flight: Bytes,
     pub(super) app_limited: bool,
 }
 
@@ -31,7 +32,7 @@ impl Sample {
         // 4.1.2.3: what was retransmitted without need is acknowledged too early.
         let min = delivery.min_rtt.unwrap_or_default();
         let reliable = sample.interval >= min && !sample.interval.is_zero();
-        let bytes = sample.delivered.max(delivery.smss) as f64;
+        let bytes = sample.delivered.max(delivery.smss).as_f64();
         Sample {
             rate: reliable.then(|| bytes / sample.interval.as_secs_f64()),
             delivered: sample.delivered,
@@ -48,7 +49,7 @@ impl Sample {
 pub(super) struct Rounds {
     pub(super) count: u64,
     /// `next_round_delivered`.
-    pub(super) began: u64,
+    pub(super) began: Bytes,
     /// This acknowledgment begins one.
     pub(super) start: bool,
     /// The window was used up in this round, and in the one before (C.is_cwnd_limited).
@@ -61,9 +62,9 @@ pub(super) struct Rounds {
 pub(super) struct Latest {
     /// `bw_latest` and `inflight_latest`.
     pub(super) bw: f64,
-    pub(super) inflight: u64,
+    pub(super) inflight: Bytes,
     /// `loss_round_delivered` and `loss_round_start`: rounds that begin with a loss.
-    pub(super) round_began: u64,
+    pub(super) round_began: Bytes,
     pub(super) round_start: bool,
     /// `is_loss_in_round`.
     pub(super) loss: bool,
@@ -74,7 +75,7 @@ pub(super) struct Latest {
 impl Latest {
     /// `ResetCongestionSignals`.
     pub(super) fn reset(&mut self) {
-        (self.loss, self.bw, self.inflight) = (false, 0.0, 0);
+        (self.loss, self.bw, self.inflight) = (false, 0.0, Bytes::ZERO);
     }
 
     /// `AdvanceLatestDeliverySignals`.
@@ -90,7 +91,7 @@ impl Latest {
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Aggregation {
     pub(super) began: Instant,
-    delivered: u64,
+    delivered: Bytes,
     extra: WindowedMax,
 }
 
@@ -125,7 +126,7 @@ impl Bbr {
         {
             self.max_bw.update(self.cycle_count, rate, MAX_BW_AGE);
         }
-        self.latest.loss_events += u32::from(delivery.lost > 0);
+        self.latest.loss_events += u32::from(delivery.lost > Bytes::ZERO);
         if !self.latest.round_start {
             return;
         }
@@ -152,10 +153,10 @@ impl Bbr {
             self.bw_shortterm = self.max_bw.max();
         }
         if self.inflight_shortterm.is_infinite() {
-            self.inflight_shortterm = self.window() as f64;
+            self.inflight_shortterm = self.window().as_f64();
         }
         self.bw_shortterm = self.latest.bw.max(BETA * self.bw_shortterm);
-        let inflight = self.latest.inflight as f64;
+        let inflight = self.latest.inflight.as_f64();
         self.inflight_shortterm = inflight.max(BETA * self.inflight_shortterm);
     }
 
@@ -167,17 +168,17 @@ impl Bbr {
 
     /// `UpdateACKAggregation`.
     pub(super) fn update_aggregation(&mut self, delivery: &Delivery) {
-        if delivery.newly == 0 {
+        if delivery.newly == Bytes::ZERO {
             return;
         }
         let window = self.window();
         let of = &mut self.aggregation;
         let mut expected = self.bw * elapsed(of.began, delivery.now);
-        if of.delivered as f64 <= expected {
-            (of.delivered, of.began, expected) = (0, delivery.now, 0.0);
+        if of.delivered.as_f64() <= expected {
+            (of.delivered, of.began, expected) = (Bytes::ZERO, delivery.now, 0.0);
         }
         of.delivered += delivery.newly;
-        let extra = (of.delivered as f64 - expected).min(window as f64);
+        let extra = (of.delivered.as_f64() - expected).min(window.as_f64());
         let age = if self.full_pipe.reached { EXTRA_ACKED_AGE } else { 0 };
         of.extra.update(self.rounds.count, extra, age);
     }

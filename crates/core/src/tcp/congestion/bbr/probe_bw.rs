@@ -5,6 +5,7 @@ use super::{Bbr, BbrState, HEADROOM, MIN_PIPE, elapsed};
 use crate::tcp::congestion::filter::draw;
 use crate::tcp::congestion::{Congestion, Delivery};
 use crate::time::Instant;
+use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
 /// Rounds after which a Reno flow would have filled the path again, at most (5.3.3.8.2).
@@ -34,8 +35,8 @@ pub(super) struct Probe {
     pub(super) cycle_at: Instant,
     /// `bw_probe_up_rounds`, `bw_probe_up_acked` and `probe_up_acked_per_inc`.
     up_rounds: u32,
-    up_acked: u64,
-    pub(super) up_acked_per_segment: u64,
+    up_acked: Bytes,
+    pub(super) up_acked_per_segment: Bytes,
     /// `prev_probe_too_high` and `prev_probe_precautionary` (5.3.3.6).
     pub(super) too_high: bool,
     pub(super) precautionary: bool,
@@ -50,8 +51,8 @@ impl Default for Probe {
             wait: 0.0,
             cycle_at: Instant::ZERO,
             up_rounds: 0,
-            up_acked: 0,
-            up_acked_per_segment: u64::MAX,
+            up_acked: Bytes::ZERO,
+            up_acked_per_segment: Bytes::MAX,
             too_high: false,
             precautionary: false,
         }
@@ -61,7 +62,7 @@ impl Default for Probe {
 impl Bbr {
     pub(super) fn start_down(&mut self, now: Instant) {
         self.latest.reset();
-        self.probe.up_acked_per_segment = u64::MAX;
+        self.probe.up_acked_per_segment = Bytes::MAX;
         // PickProbeWait: 2 to 3 s, and a round more or less.
         let chance = draw(now, self.delivered);
         self.probe.rounds_since_up = chance & 1;
@@ -74,7 +75,7 @@ impl Bbr {
 
     pub(super) fn start_refill(&mut self) {
         self.reset_short_term();
-        (self.probe.up_rounds, self.probe.up_acked) = (0, 0);
+        (self.probe.up_rounds, self.probe.up_acked) = (0, Bytes::ZERO);
         self.probe.precautionary = false;
         self.probe.acks = AckPhase::Refilling;
         self.start_round();
@@ -91,7 +92,9 @@ impl Bbr {
 
     /// `UpdateProbeBWCyclePhase`.
     pub(super) fn update_probe_bw(&mut self, sample: &Sample, delivery: &Delivery) {
-        if !self.full_pipe.reached || delivery.newly == 0 || self.adapt_long_term(sample, delivery)
+        if !self.full_pipe.reached
+            || delivery.newly == Bytes::ZERO
+            || self.adapt_long_term(sample, delivery)
         {
             return;
         }
@@ -113,13 +116,13 @@ impl Bbr {
 
     /// `IsTimeToProbeBW`: by the clock, or as soon as a Reno flow would have come back.
     fn is_time_to_probe(&self, now: Instant) -> bool {
-        let reno_rounds = (self.target_inflight() / self.smss as f64) as u64;
+        let reno_rounds = (self.target_inflight() / self.smss.as_f64()) as u64;
         elapsed(self.probe.cycle_at, now) > self.probe.wait
             || self.probe.rounds_since_up >= reno_rounds.min(RENO_ROUNDS)
     }
 
-    fn is_time_to_cruise(&self, in_flight: u64) -> bool {
-        let in_flight = in_flight as f64;
+    fn is_time_to_cruise(&self, in_flight: Bytes) -> bool {
+        let in_flight = in_flight.as_f64();
         in_flight <= self.with_headroom() && in_flight <= self.inflight(self.max_bw.max(), 1.0)
     }
 
@@ -132,13 +135,13 @@ impl Bbr {
 
     /// `IsTimeToGoDown`. The bound is reached when no further segment fits below it, which an
     /// acknowledgment only finds so before it has taken its own bytes away.
-    fn is_time_to_go_down(&mut self, sample: &Sample, in_flight: u64) -> bool {
+    fn is_time_to_go_down(&mut self, sample: &Sample, in_flight: Bytes) -> bool {
         // What was too much the last time is not held for a round.
-        if self.probe.too_high && (in_flight + self.smss) as f64 > self.inflight_longterm {
+        if self.probe.too_high && (in_flight + self.smss).as_f64() > self.inflight_longterm {
             self.probe.precautionary = true;
             return true;
         }
-        if self.is_cwnd_limited() && self.window() as f64 >= self.inflight_longterm {
+        if self.is_cwnd_limited() && self.window().as_f64() >= self.inflight_longterm {
             self.full_pipe.restart(sample.rate.unwrap_or_default());
             return false;
         }
@@ -147,11 +150,11 @@ impl Bbr {
 
     /// `InflightWithHeadroom`.
     pub(super) fn with_headroom(&self) -> f64 {
-        let headroom = (HEADROOM * self.inflight_longterm).max(self.smss as f64);
+        let headroom = (HEADROOM * self.inflight_longterm).max(self.smss.as_f64());
         if self.inflight_longterm.is_infinite() {
             return f64::INFINITY;
         }
-        (self.inflight_longterm - headroom).max((MIN_PIPE * self.smss) as f64)
+        (self.inflight_longterm - headroom).max((MIN_PIPE * self.smss).as_f64())
     }
 
     /// `RaiseInflightLongtermSlope`: by one segment in the first round, by two in the next, and so on.
@@ -162,15 +165,15 @@ impl Bbr {
     }
 
     /// `ProbeInflightLongtermUpward`.
-    fn raise_long_term(&mut self, newly: u64) {
-        if !self.is_cwnd_limited() || (self.window() as f64) < self.inflight_longterm {
+    fn raise_long_term(&mut self, newly: Bytes) {
+        if !self.is_cwnd_limited() || self.window().as_f64() < self.inflight_longterm {
             return;
         }
         let probe = &mut self.probe;
         probe.up_acked += newly;
         let segments = probe.up_acked / probe.up_acked_per_segment;
         probe.up_acked -= segments * probe.up_acked_per_segment;
-        self.inflight_longterm += (segments * self.smss) as f64;
+        self.inflight_longterm += (segments * self.smss).as_f64();
         if self.rounds.start {
             self.raise_slope();
         }
@@ -194,7 +197,7 @@ impl Bbr {
             }
         }
         if !self.is_too_high(sample) && self.inflight_longterm.is_finite() {
-            self.inflight_longterm = self.inflight_longterm.max(sample.in_flight as f64);
+            self.inflight_longterm = self.inflight_longterm.max(sample.in_flight.as_f64());
             if self.state == BbrState::Up {
                 self.raise_long_term(delivery.newly);
             }

@@ -4,6 +4,7 @@ use super::probe_bw::AckPhase;
 use super::{Bbr, BbrState};
 use crate::tcp::congestion::{Congestion, Delivery};
 use crate::time::{Duration, Instant};
+use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
 /// `MinRTTFilterLen`.
@@ -60,14 +61,14 @@ impl Bbr {
         if self.state == BbrState::ProbeRtt {
             self.handle_probe_rtt(delivery);
         }
-        if delivery.newly > 0 {
+        if delivery.newly > Bytes::ZERO {
             self.idle_restart = false;
         }
     }
 
     fn handle_probe_rtt(&mut self, delivery: &Delivery) {
         if self.min_rtt.done_at.is_none() {
-            if delivery.in_flight as f64 <= self.probe_rtt_window() {
+            if delivery.in_flight.as_f64() <= self.probe_rtt_window() {
                 self.min_rtt.done_at = Some(delivery.now + PROBE_RTT);
                 self.min_rtt.round_done = false;
                 self.start_round();

@@ -3,6 +3,7 @@
 use super::path::Sample;
 use super::{Bbr, BbrState};
 use crate::tcp::congestion::Delivery;
+use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
 /// `BBRStartupFullLossCnt`: lost ranges of a round with which Startup ends.
@@ -70,13 +71,13 @@ impl Bbr {
         }
         let in_parts = self.latest.loss_events >= FULL_LOSSES;
         let round = self.latest.round_start && in_parts && self.is_too_high(sample);
-        round || (!self.selective && delivery.lost > 0)
+        round || (!self.selective && delivery.lost > Bytes::ZERO)
     }
 
     pub(super) fn end_startup_by_loss(&mut self) {
         self.undo.state = Some(BbrState::Startup);
         (self.full_pipe.reached, self.full_pipe.now) = (true, true);
-        self.inflight_longterm = self.bdp().max(self.latest.inflight as f64);
+        self.inflight_longterm = self.bdp().max(self.latest.inflight.as_f64());
     }
 
     /// `CheckDrainDone`.
@@ -84,7 +85,7 @@ impl Bbr {
         if self.state != BbrState::Drain {
             return;
         }
-        let drained = delivery.in_flight as f64 <= self.inflight(self.bw, 1.0);
+        let drained = delivery.in_flight.as_f64() <= self.inflight(self.bw, 1.0);
         if drained || self.rounds.count > self.drain_start_round + DRAIN_ROUNDS {
             self.start_down(delivery.now);
         }

@@ -85,7 +85,7 @@ fn startup_ends_on_loss_though_the_application_is_slow() {
     assert!(took <= 6 * MEDIUM.rtt, "{took:?}");
     assert!(flow.congestion.full_pipe.reached);
     let longterm = flow.congestion.inflight_longterm;
-    near(longterm, flow.congestion.bdp().max(flow.congestion.latest.inflight as f64), 0.05);
+    near(longterm, flow.congestion.bdp().max(flow.congestion.latest.inflight.as_f64()), 0.05);
     assert_eq!(flow.congestion.undo.state, Some(BbrState::Startup));
 }
 
@@ -109,10 +109,10 @@ fn a_slow_application_alone_ends_neither_startup_nor_a_probe() {
 #[test]
 fn drain_ends_when_no_more_than_a_product_is_in_flight() {
     let mut flow = in_state(MEDIUM, BbrState::Drain);
-    assert!(flow.in_flight() as f64 > 1.3 * flow.bdp());
+    assert!(flow.in_flight().as_f64() > 1.3 * flow.bdp());
     let (state, took) = leave(&mut flow);
     assert_eq!(state, BbrState::Cruise, "nothing is left for Down to do");
-    assert!(flow.in_flight() as f64 <= flow.congestion.inflight(flow.congestion.bw, 1.0));
+    assert!(flow.in_flight().as_f64() <= flow.congestion.inflight(flow.congestion.bw, 1.0));
     assert!(took <= 3 * MEDIUM.rtt, "{took:?}");
 }
 
@@ -128,7 +128,7 @@ fn drain_ends_after_three_rounds_at_the_latest() {
     let (state, _) = leave(&mut flow);
     assert_eq!(state, BbrState::Down);
     assert_eq!(flow.congestion.rounds.count, round + 4);
-    assert!(flow.in_flight() as f64 > flow.congestion.inflight(flow.congestion.bw, 1.0));
+    assert!(flow.in_flight().as_f64() > flow.congestion.inflight(flow.congestion.bw, 1.0));
 }
 
 #[test]
@@ -178,7 +178,9 @@ fn a_probe_ends_on_a_plateau_and_the_queue_then_drains() {
     near(flow.congestion.pacing_rate.unwrap(), 0.9 * 0.99 * flow.congestion.bw, 0.001);
     let (state, _) = leave(&mut flow);
     assert_eq!(state, BbrState::Cruise);
-    assert!(flow.in_flight() as f64 <= flow.congestion.inflight(flow.congestion.max_bw.max(), 1.0));
+    assert!(
+        flow.in_flight().as_f64() <= flow.congestion.inflight(flow.congestion.max_bw.max(), 1.0)
+    );
 }
 
 #[test]
@@ -196,7 +198,7 @@ fn down_lasts_no_longer_than_the_wait() {
 #[test]
 fn it_fills_the_link_without_a_standing_queue() {
     let mut flow = in_state(LINK, BbrState::Cruise);
-    (flow.delivered, flow.lost, flow.longest) = (0, 0, 0.0);
+    (flow.delivered, flow.lost, flow.longest) = (Bytes::ZERO, Bytes::ZERO, 0.0);
     let (mut looks, mut empty) = (0, 0);
     let end = flow.now + millis(30_000);
     flow.run_until(|flow| {
@@ -204,9 +206,9 @@ fn it_fills_the_link_without_a_standing_queue() {
         empty += u32::from(flow.queue() < 0.05 * flow.bdp());
         flow.now >= end
     });
-    assert!(flow.delivered as f64 >= 0.9 * 30.0 * LINK.rate, "{}", flow.delivered);
+    assert!(flow.delivered.as_f64() >= 0.9 * 30.0 * LINK.rate, "{}", flow.delivered);
     assert!(empty * 2 > looks, "empty at {empty} of {looks} looks");
-    assert!((flow.lost as f64) < 0.002 * flow.delivered as f64, "{}", flow.lost);
+    assert!(flow.lost.as_f64() < 0.002 * flow.delivered.as_f64(), "{}", flow.lost);
 }
 
 #[test]
@@ -222,14 +224,14 @@ fn probe_rtt_comes_every_five_seconds_with_half_a_product() {
     assert!(flow.congestion.limits_itself());
     let (saved, bandwidth) = (flow.congestion.repair.saved, flow.congestion.max_bw.max());
     let half = 0.5 * flow.congestion.bdp();
-    near(flow.congestion.window() as f64, half, 0.01);
-    assert!(flow.run_until(|flow| flow.in_flight() as f64 <= half));
+    near(flow.congestion.window().as_f64(), half, 0.01);
+    assert!(flow.run_until(|flow| flow.in_flight().as_f64() <= half));
     let began = flow.now;
     assert!(flow.run_until(|flow| flow.congestion.state != BbrState::ProbeRtt));
     let took = flow.now.saturating_since(began);
     assert!(took > millis(200) && took < millis(260), "{took:?}");
     assert_eq!(flow.congestion.state, BbrState::Cruise);
-    assert!(flow.congestion.window() as f64 >= 0.9 * saved as f64);
+    assert!(flow.congestion.window().as_f64() >= 0.9 * saved.as_f64());
     near(flow.congestion.max_bw.max(), bandwidth, 0.01);
 }
 
@@ -246,7 +248,7 @@ fn a_longer_path_is_known_within_fifteen_seconds() {
 fn an_idle_time_stands_for_probe_rtt_and_sending_begins_at_the_bandwidth() {
     let mut flow = in_state(LINK, BbrState::Up);
     let now = flow.now;
-    let departed = Departed { now, bytes: SMSS, in_flight: 0, app_limited: true };
+    let departed = Departed { now, bytes: SMSS, in_flight: Bytes::ZERO, app_limited: true };
     flow.congestion.on_sent(&departed);
     assert!(flow.congestion.idle_restart);
     near(flow.congestion.pacing_rate.unwrap(), 0.99 * flow.congestion.bw, 0.001);
@@ -275,9 +277,9 @@ fn a_product_below_a_segment_has_a_window_of_four() {
     flow.run_for(millis(30_000));
     // The budget of three bursts of two segments, in a probe two more.
     assert!(flow.congestion.window() >= 4 * SMSS && flow.congestion.window() <= 8 * SMSS);
-    flow.delivered = 0;
+    flow.delivered = Bytes::ZERO;
     flow.run_for(millis(30_000));
-    assert!(flow.delivered as f64 >= 0.9 * 30.0 * link.rate, "{}", flow.delivered);
+    assert!(flow.delivered.as_f64() >= 0.9 * 30.0 * link.rate, "{}", flow.delivered);
 }
 
 #[test]
@@ -299,7 +301,7 @@ fn ten_times_the_bandwidth_is_found_and_ten_times_less_too() {
 #[test]
 fn losses_between_probes_lower_the_short_term_model_by_three_tenths_a_round_at_most() {
     let mut flow = in_state(LINK, BbrState::Cruise);
-    let window = flow.congestion.window() as f64;
+    let window = flow.congestion.window().as_f64();
     flow.link.loss = 30;
     assert!(flow.run_until(|flow| flow.congestion.bw_shortterm.is_finite()));
     let bandwidth = flow.congestion.max_bw.max();
@@ -310,7 +312,7 @@ fn losses_between_probes_lower_the_short_term_model_by_three_tenths_a_round_at_m
     );
     assert!(flow.congestion.bw_shortterm >= 0.9 * min);
     assert!(flow.congestion.inflight_shortterm >= 0.7 * window);
-    assert!(flow.congestion.window() as f64 <= flow.congestion.inflight_shortterm);
+    assert!(flow.congestion.window().as_f64() <= flow.congestion.inflight_shortterm);
     reach(&mut flow, BbrState::Refill);
     assert!(flow.congestion.bw_shortterm.is_infinite());
     assert!(flow.congestion.inflight_shortterm.is_infinite());
@@ -330,8 +332,8 @@ fn a_probe_that_loses_more_than_the_threshold_sets_the_long_term_bound() {
     // Head room: 15 % less while it cruises.
     reach(&mut flow, BbrState::Cruise);
     flow.run_until(|_| true);
-    assert!(flow.in_flight() as f64 <= 0.85 * flow.congestion.inflight_longterm);
-    assert!(flow.congestion.window() as f64 <= 0.85 * flow.congestion.inflight_longterm + 1.0);
+    assert!(flow.in_flight().as_f64() <= 0.85 * flow.congestion.inflight_longterm);
+    assert!(flow.congestion.window().as_f64() <= 0.85 * flow.congestion.inflight_longterm + 1.0);
     // The next probe only looks; as that is well, another follows behind a round, and stays.
     reach(&mut flow, BbrState::Up);
     let (state, took) = leave(&mut flow);
@@ -350,11 +352,23 @@ fn the_bound_is_where_losses_came_to_exceed_the_threshold() {
     // 5.5.10.2: (2 % of what was in flight before, less what was lost) / 98 %.
     let sample = |in_flight, lost, bytes| LossSample { bytes, in_flight, lost, app_limited: false };
     near(
-        losses::inflight_at_loss(&sample(110_000, 10_000, 10_000)),
+        losses::inflight_at_loss(&sample(
+            Bytes::new(110_000),
+            Bytes::new(10_000),
+            Bytes::new(10_000),
+        )),
         100_000.0 + 2000.0 / 0.98,
         1e-9,
     );
-    near(losses::inflight_at_loss(&sample(100_000, 5_000, 1_000)), 99_000.0, 1e-9);
+    near(
+        losses::inflight_at_loss(&sample(
+            Bytes::new(100_000),
+            Bytes::new(5_000),
+            Bytes::new(1_000),
+        )),
+        99_000.0,
+        1e-9,
+    );
 }
 
 #[test]
@@ -374,10 +388,10 @@ fn a_policer_leaves_a_stable_point() {
     let link = PathConfig { rtt: millis(50), bucket: Some(100_000.0), ..LINK };
     let mut flow = flow(link);
     flow.run_for(millis(20_000));
-    (flow.delivered, flow.lost) = (0, 0);
+    (flow.delivered, flow.lost) = (Bytes::ZERO, Bytes::ZERO);
     flow.run_for(millis(20_000));
-    let lost = flow.lost as f64 / flow.delivered as f64;
-    assert!(flow.delivered as f64 >= 0.8 * 20.0 * link.rate, "{}", flow.delivered);
+    let lost = flow.lost.as_f64() / flow.delivered.as_f64();
+    assert!(flow.delivered.as_f64() >= 0.8 * 20.0 * link.rate, "{}", flow.delivered);
     assert!(lost < 0.05, "{lost}");
 }
 
@@ -390,7 +404,7 @@ fn spurious_losses_lead_back_to_where_they_came_from() {
     assert_eq!(flow.congestion.undo.state, Some(BbrState::Up));
     assert!(flow.congestion.inflight_longterm.is_finite());
     let saved = flow.congestion.repair.saved;
-    assert!(flow.congestion.undo(0));
+    assert!(flow.congestion.undo(Bytes::ZERO));
     assert_eq!(flow.congestion.state, BbrState::Refill);
     assert!(flow.congestion.inflight_longterm.is_infinite());
     assert!(flow.congestion.bw_shortterm.is_infinite());
@@ -401,7 +415,7 @@ fn spurious_losses_lead_back_to_where_they_came_from() {
     flow.run_for(millis(3000));
     flow.link.loss = 10;
     reach(&mut flow, BbrState::Down);
-    assert!(flow.congestion.undo(0));
+    assert!(flow.congestion.undo(Bytes::ZERO));
     assert_eq!(flow.congestion.state, BbrState::Startup);
     assert!(!flow.congestion.full_pipe.reached);
     assert!(flow.congestion.inflight_longterm.is_infinite());
@@ -417,9 +431,9 @@ fn a_timeout_leaves_a_segment_and_the_former_window_comes_back_behind_it() {
     assert_eq!(flow.congestion.repair.saved, before);
     assert!(flow.run_until(|flow| !flow.congestion.repair.under_way));
     flow.run_for(millis(8_000));
-    flow.delivered = 0;
+    flow.delivered = Bytes::ZERO;
     flow.run_for(millis(10_000));
-    assert!(flow.delivered as f64 >= 0.9 * 10.0 * SHORT.rate, "{}", flow.delivered);
+    assert!(flow.delivered.as_f64() >= 0.9 * 10.0 * SHORT.rate, "{}", flow.delivered);
 }
 
 #[test]
@@ -427,9 +441,9 @@ fn losses_that_are_the_links_own() {
     for (loss, share) in [(1000, 0.88), (200, 0.85), (100, 0.83)] {
         let mut flow = in_state(PathConfig { loss, ..LINK }, BbrState::Cruise);
         flow.run_for(millis(3000));
-        flow.delivered = 0;
+        flow.delivered = Bytes::ZERO;
         flow.run_for(millis(60_000));
-        let got = flow.delivered as f64 / (60.0 * LINK.rate);
+        let got = flow.delivered.as_f64() / (60.0 * LINK.rate);
         assert!(got >= share, "{got} at a loss of 1 in {loss}");
     }
 }
@@ -440,7 +454,7 @@ fn a_mark_is_a_loss_above_the_threshold() {
     let event = flow.event();
     flow.congestion.on_ecn(&event);
     assert_eq!(flow.congestion.state, BbrState::Down);
-    near(flow.congestion.inflight_longterm, event.flight_size as f64, 0.01);
+    near(flow.congestion.inflight_longterm, event.flight_size.as_f64(), 0.01);
     let mut flow = self::flow(LINK);
     flow.run_for(millis(1500));
     flow.congestion.on_ecn(&flow.event());

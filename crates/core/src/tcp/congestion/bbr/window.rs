@@ -4,13 +4,14 @@ use super::{Bbr, BbrState, MIN_PIPE, PACING_MARGIN, STARTUP_PACING_GAIN, seconds
 use crate::tcp::congestion::slow_start::LARGEST_WINDOW;
 use crate::tcp::congestion::{Congestion, Delivery};
 use crate::time::Duration;
+use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
 /// The window before the repair of a loss, or before ProbeRTT.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Repair {
     /// `prior_cwnd`.
-    pub(super) saved: u64,
+    pub(super) saved: Bytes,
     /// Fast recovery, or the repair of a timeout.
     pub(super) under_way: bool,
     /// It was needless: the window comes back, and does not grow with the same acknowledgment.
@@ -21,7 +22,7 @@ impl Bbr {
     /// `InitPacingRate`.
     pub(super) fn begin_pacing(&mut self, srtt: Option<Duration>) {
         if let (None, Some(srtt)) = (self.pacing_rate, srtt.filter(|srtt| !srtt.is_zero())) {
-            let nominal = self.initial_window as f64 / seconds(srtt);
+            let nominal = self.initial_window.as_f64() / seconds(srtt);
             self.pacing_rate = Some(STARTUP_PACING_GAIN * nominal);
         }
     }
@@ -40,12 +41,12 @@ impl Bbr {
     /// `send_quantum`: a millisecond of the rate.
     fn quantum(&self) -> f64 {
         let millisecond = self.pacing_rate.unwrap_or_default() * 0.001;
-        millisecond.min(65_536.0).max((2 * self.smss) as f64)
+        millisecond.min(65_536.0).max((2 * self.smss).as_f64())
     }
 
     /// `BDPMultiple`.
     fn products(&self, bw: f64, gain: f64) -> f64 {
-        self.min_rtt.min.map_or(self.initial_window as f64, |min| gain * bw * seconds(min))
+        self.min_rtt.min.map_or(self.initial_window.as_f64(), |min| gain * bw * seconds(min))
     }
 
     /// `bdp`.
@@ -55,14 +56,14 @@ impl Bbr {
 
     /// `TargetInflight`.
     pub(super) fn target_inflight(&self) -> f64 {
-        self.bdp().min(self.window() as f64)
+        self.bdp().min(self.window().as_f64())
     }
 
     /// `QuantizationBudget`.
     fn with_budget(&self, inflight: f64) -> f64 {
-        let budget = (3.0 * self.quantum()).max((MIN_PIPE * self.smss) as f64);
-        let probes = if self.state == BbrState::Up { 2 * self.smss } else { 0 };
-        inflight.max(budget) + probes as f64
+        let budget = (3.0 * self.quantum()).max((MIN_PIPE * self.smss).as_f64());
+        let probes = if self.state == BbrState::Up { 2 * self.smss } else { Bytes::ZERO };
+        inflight.max(budget) + probes.as_f64()
     }
 
     /// `Inflight`.
@@ -73,7 +74,7 @@ impl Bbr {
     /// `ProbeRTTCwnd`.
     pub(super) fn probe_rtt_window(&self) -> f64 {
         let half = self.products(self.bw, BbrState::ProbeRtt.cwnd_gain());
-        half.max((MIN_PIPE * self.smss) as f64)
+        half.max((MIN_PIPE * self.smss).as_f64())
     }
 
     /// `SaveCwnd`.
@@ -91,9 +92,11 @@ impl Bbr {
         }
         self.undo.saved &= repairs;
         let gain = self.state.cwnd_gain();
-        let max = self.with_budget(self.products(self.bw, gain) + self.extra_acked()) as u64;
+        let max =
+            Bytes::from_f64(self.with_budget(self.products(self.bw, gain) + self.extra_acked()));
         let mut window = self.window();
-        let grown = if std::mem::take(&mut self.repair.undone) { 0 } else { delivery.newly };
+        let grown =
+            if std::mem::take(&mut self.repair.undone) { Bytes::ZERO } else { delivery.newly };
         if self.full_pipe.reached {
             window = (window + grown).min(max);
         } else if window < max || self.delivered < self.initial_window {
@@ -102,7 +105,7 @@ impl Bbr {
         let min = MIN_PIPE * self.smss;
         window = window.max(min);
         if self.state == BbrState::ProbeRtt {
-            window = window.min(self.probe_rtt_window() as u64);
+            window = window.min(Bytes::from_f64(self.probe_rtt_window()));
         }
         // BoundCwndForModel; a float that is too large, infinity too, becomes the greatest integer.
         let cap = match self.state {
@@ -110,7 +113,7 @@ impl Bbr {
             BbrState::ProbeRtt | BbrState::Cruise => self.with_headroom(),
             BbrState::Startup | BbrState::Drain => f64::INFINITY,
         };
-        let cap = (cap.min(self.inflight_shortterm) as u64).max(min);
+        let cap = Bytes::from_f64(cap.min(self.inflight_shortterm)).max(min);
         self.slow_start.set_window(window.min(cap).clamp(self.smss, LARGEST_WINDOW));
     }
 }

@@ -22,7 +22,7 @@ use super::filter::WindowedMax;
 use super::{AckSample, Congestion, CongestionEvent, Delivery, Departed, PacingBasis};
 use super::{SlowStart, SlowStartConfig};
 use crate::time::{Duration, Instant};
-use crate::units::Rate;
+use crate::units::{Bytes, Rate};
 use model::Aggregation;
 use modes::{FullPipe, Mode, ProbeRtt};
 use policer::{Policer, Seen};
@@ -47,7 +47,7 @@ const MIN_WINDOW: u64 = 4;
 struct Rounds {
     count: u64,
     /// Bytes delivered when this one began.
-    began: u64,
+    began: Bytes,
     /// This acknowledgment begins one.
     start: bool,
 }
@@ -57,7 +57,7 @@ struct Rounds {
 pub struct Bbr1 {
     /// The window and the threshold; slow start itself is not used.
     slow_start: SlowStart,
-    smss: u64,
+    smss: Bytes,
     mode: Mode,
     rounds: Rounds,
     bandwidth: WindowedMax,
@@ -75,14 +75,14 @@ pub struct Bbr1 {
     /// In bytes a second; none before the first round-trip time.
     pacing_rate: Option<f64>,
     /// All bytes delivered and marked lost so far, and when the last were delivered.
-    delivered: u64,
-    lost: u64,
+    delivered: Bytes,
+    lost: Bytes,
     delivered_at: Instant,
 }
 
 impl Bbr1 {
     /// At the beginning of a connection with segments of `smss` bytes.
-    pub fn new(slow_start: SlowStartConfig, smss: u64) -> Bbr1 {
+    pub fn new(slow_start: SlowStartConfig, smss: Bytes) -> Bbr1 {
         let slow_start = SlowStartConfig { initial_ssthresh: None, ..slow_start };
         Bbr1 {
             slow_start: SlowStart::new(slow_start, smss),
@@ -100,8 +100,8 @@ impl Bbr1 {
             repair: Repair::default(),
             idle_restart: false,
             pacing_rate: None,
-            delivered: 0,
-            lost: 0,
+            delivered: Bytes::ZERO,
+            lost: Bytes::ZERO,
             delivered_at: Instant::ZERO,
         }
     }
@@ -118,7 +118,7 @@ impl Bbr1 {
     /// The first rate: that of the window and of the first round-trip time.
     fn begin_pacing(&mut self, srtt: Option<Duration>) {
         if let (None, Some(srtt)) = (self.pacing_rate, srtt.filter(|srtt| !srtt.is_zero())) {
-            let window = self.window() as f64;
+            let window = self.window().as_f64();
             self.pacing_rate = Some(window / srtt.as_secs_f64() * HIGH_GAIN * PACING_MARGIN);
         }
     }
@@ -152,7 +152,7 @@ impl Congestion for Bbr1 {
         self.smss = delivery.smss;
         self.delivered = delivery.delivered;
         self.lost += delivery.lost;
-        if delivery.newly > 0 {
+        if delivery.newly > Bytes::ZERO {
             self.delivered_at = delivery.now;
         }
         self.begin_pacing(delivery.srtt);
@@ -163,7 +163,7 @@ impl Congestion for Bbr1 {
     }
 
     fn on_sent(&mut self, departed: &Departed) {
-        if departed.in_flight > 0 || !departed.app_limited {
+        if departed.in_flight > Bytes::ZERO || !departed.app_limited {
             return;
         }
         self.idle_restart = true;
@@ -176,7 +176,7 @@ impl Congestion for Bbr1 {
         }
     }
 
-    fn decrease(&mut self, _event: &CongestionEvent, _timeout: bool) -> u64 {
+    fn decrease(&mut self, _event: &CongestionEvent, _timeout: bool) -> Bytes {
         self.ssthresh()
     }
 
@@ -184,7 +184,7 @@ impl Congestion for Bbr1 {
         self.save_window();
     }
 
-    fn on_recovered(&mut self, _flight_size: u64, _smss: u64) {}
+    fn on_recovered(&mut self, _flight_size: Bytes, _smss: Bytes) {}
 
     fn on_timeout(&mut self, event: &CongestionEvent, _again: bool) {
         self.save_window();
@@ -202,7 +202,7 @@ impl Congestion for Bbr1 {
     fn save_undo(&mut self) {}
 
     /// The window itself comes back with the acknowledgment, as at the end of every repair.
-    fn undo(&mut self, _most: u64) -> bool {
+    fn undo(&mut self, _most: Bytes) -> bool {
         self.full_pipe.bandwidth = 0.0;
         self.full_pipe.rounds = 0;
         self.policer.reset(&self.seen(false, false));

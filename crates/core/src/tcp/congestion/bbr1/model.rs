@@ -4,6 +4,7 @@ use super::{Bbr1, Rounds};
 use crate::tcp::congestion::Delivery;
 use crate::tcp::delivery_rate::RateSample;
 use crate::time::{Duration, Instant};
+use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
 /// Rounds after which a rate is forgotten: a gain cycle and two (`bbr_bw_rtts`).
@@ -39,9 +40,9 @@ impl Bbr1 {
             self.rounds.start = true;
             self.repair.conserve = false;
         }
-        self.look_for_policer(delivery.lost > 0, sample.app_limited, delivery.now);
+        self.look_for_policer(delivery.lost > Bytes::ZERO, sample.app_limited, delivery.now);
         // Linux counts packets: what has arrived is one at least.
-        let bytes = sample.delivered.max(delivery.smss) as f64;
+        let bytes = sample.delivered.max(delivery.smss).as_f64();
         let rate = bytes / sample.interval.as_secs_f64();
         if !sample.app_limited || rate >= self.bandwidth.max() {
             self.bandwidth.update(self.rounds.count, rate, BANDWIDTH_ROUNDS);
@@ -72,10 +73,11 @@ impl Bbr1 {
     }
 
     /// `bbr_packets_in_net_at_edt`: what will be in flight when the pacer lets the next burst go.
-    pub(super) fn in_net(&self, in_flight: u64, delivery: &Delivery) -> u64 {
+    pub(super) fn in_net(&self, in_flight: Bytes, delivery: &Delivery) -> Bytes {
         let wait = delivery.next_send.saturating_since(delivery.now);
-        let leaves = (self.bandwidth() * wait.as_secs_f64()) as u64;
-        let burst = if self.pacing_gain() > 1.0 { self.burst_goal() * self.smss } else { 0 };
+        let leaves = Bytes::from_f64(self.bandwidth() * wait.as_secs_f64());
+        let burst =
+            if self.pacing_gain() > 1.0 { self.burst_goal() * self.smss } else { Bytes::ZERO };
         (in_flight + burst).saturating_sub(leaves)
     }
 }
@@ -86,8 +88,8 @@ impl Bbr1 {
 pub(super) struct Aggregation {
     began: Instant,
     /// Bytes acknowledged since.
-    acked: u64,
-    extra: [u64; 2],
+    acked: Bytes,
+    extra: [Bytes; 2],
     current: usize,
     /// Rounds in which the current one counts.
     rounds: u32,
@@ -103,7 +105,7 @@ impl Aggregation {
 
     /// An epoch begins with what leaves now.
     pub(super) fn restart(&mut self, now: Instant) {
-        (self.began, self.acked) = (now, 0);
+        (self.began, self.acked) = (now, Bytes::ZERO);
     }
 
     pub(super) fn update(
@@ -111,9 +113,9 @@ impl Aggregation {
         delivery: &Delivery,
         rounds: &Rounds,
         bandwidth: f64,
-        window: u64,
+        window: Bytes,
     ) {
-        if delivery.newly == 0 {
+        if delivery.newly == Bytes::ZERO {
             return;
         }
         if rounds.start {
@@ -121,15 +123,15 @@ impl Aggregation {
             if self.rounds >= Self::ROUNDS {
                 self.rounds = 0;
                 self.current = 1 - self.current;
-                self.extra[self.current] = 0;
+                self.extra[self.current] = Bytes::ZERO;
             }
         }
         let span = delivery.now.saturating_since(self.began).as_secs_f64();
-        let mut expected = (bandwidth * span) as u64;
+        let mut expected = Bytes::from_f64(bandwidth * span);
         let longest = Self::LONGEST * delivery.smss;
         if self.acked <= expected || self.acked + delivery.newly >= longest {
             self.restart(delivery.now);
-            expected = 0;
+            expected = Bytes::ZERO;
         }
         self.acked += delivery.newly;
         let extra = self.acked.saturating_sub(expected).min(window);
@@ -138,8 +140,8 @@ impl Aggregation {
     }
 
     /// What the window allows for it, at `bandwidth`.
-    pub(super) fn allowance(&self, bandwidth: f64) -> u64 {
+    pub(super) fn allowance(&self, bandwidth: f64) -> Bytes {
         let max = bandwidth * Self::MAX.as_secs_f64();
-        self.extra[0].max(self.extra[1]).min(max as u64)
+        self.extra[0].max(self.extra[1]).min(Bytes::from_f64(max))
     }
 }

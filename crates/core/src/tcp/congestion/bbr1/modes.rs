@@ -5,6 +5,7 @@ use super::{Bbr1, CWND_GAIN, CYCLE, DRAIN_GAIN, HIGH_GAIN, MIN_WINDOW};
 use crate::tcp::congestion::filter::draw;
 use crate::tcp::congestion::{Congestion, Delivery};
 use crate::time::{Duration, Instant};
+use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
 /// How long `ProbeRtt` lasts at least, with [`MIN_WINDOW`] segments in flight.
@@ -90,7 +91,7 @@ impl Bbr1 {
         let bandwidth = self.bandwidth.max();
         if gain > 1.0 {
             // A loss: so much may not fit into the path.
-            let tried = delivery.lost > 0 || in_net >= self.inflight(bandwidth, gain);
+            let tried = delivery.lost > Bytes::ZERO || in_net >= self.inflight(bandwidth, gain);
             a_round_trip && tried
         } else {
             a_round_trip || in_net <= self.inflight(bandwidth, 1.0)
@@ -152,7 +153,7 @@ impl Bbr1 {
                 }
             }
         }
-        if delivery.newly > 0 {
+        if delivery.newly > Bytes::ZERO {
             self.idle_restart = false;
         }
     }

@@ -5,6 +5,7 @@
 //! token bucket that is empty; that rate is then kept to for 48 rounds, without probing.
 
 use crate::time::{Duration, Instant};
+use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
 /// The rounds of an interval, at least; at most four times as many.
@@ -28,9 +29,9 @@ pub(super) struct Seen {
     pub(super) lossy: bool,
     pub(super) app_limited: bool,
     /// All bytes delivered so far.
-    pub(super) delivered: u64,
+    pub(super) delivered: Bytes,
     /// All bytes marked lost so far.
-    pub(super) lost: u64,
+    pub(super) lost: Bytes,
     pub(super) probing_bandwidth: bool,
 }
 
@@ -44,8 +45,8 @@ pub(super) struct Policer {
     rate: Option<f64>,
     rounds: u32,
     began: Instant,
-    delivered: u64,
-    lost: u64,
+    delivered: Bytes,
+    lost: Bytes,
 }
 
 impl Policer {
@@ -99,8 +100,8 @@ impl Policer {
     }
 
     fn end_interval(&mut self, seen: &Seen) {
-        let lost = (seen.lost - self.lost) as f64;
-        let delivered = (seen.delivered - self.delivered) as f64;
+        let lost = (seen.lost - self.lost).as_f64();
+        let delivered = (seen.delivered - self.delivered).as_f64();
         let span = seen.at.saturating_since(self.began);
         if delivered == 0.0 || lost < LOSS * delivered || span < Duration::from_millis(1) {
             return;

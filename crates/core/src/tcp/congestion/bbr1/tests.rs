@@ -50,7 +50,7 @@ fn startup_doubles_each_round_and_paces_at_two_over_ln_two() {
         assert!(rate >= 2.8 * 0.99 * flow.congestion.bandwidth.max(), "{rate}");
     }
     for pair in windows[1..].windows(2) {
-        near(pair[1] as f64 / pair[0] as f64, 2.0, 0.1);
+        near(pair[1].as_f64() / pair[0].as_f64(), 2.0, 0.1);
     }
     assert_eq!(flow.congestion.mode, Mode::Startup);
 }
@@ -64,11 +64,11 @@ fn the_pipe_is_full_after_three_rounds_without_growth_and_the_queue_then_drains(
     near(flow.congestion.bandwidth.max(), LINK.rate, 0.01);
     near(flow.congestion.pacing_gain(), 1.0 / 2.885, 0.001);
     let budget = 3 * 2 * SMSS;
-    near(flow.congestion.ssthresh() as f64, flow.bdp() + budget as f64, 0.02);
+    near(flow.congestion.ssthresh().as_f64(), flow.bdp() + budget.as_f64(), 0.02);
     let began = flow.now;
     assert!(flow.run_until(|flow| phase(flow).is_some()));
     assert!(flow.now.saturating_since(began) < 3 * LINK.rtt);
-    assert!(flow.in_flight() as f64 <= 1.05 * flow.bdp());
+    assert!(flow.in_flight().as_f64() <= 1.05 * flow.bdp());
 }
 
 #[test]
@@ -95,10 +95,10 @@ fn it_fills_the_link_without_a_standing_queue() {
     let mut flow = cycling(LINK);
     flow.run_for(millis(2000));
     // The window: two products, three bursts of two segments, an even number.
-    let target = 2.0 * flow.congestion.bandwidth.max() * 0.5 / SMSS as f64;
+    let target = 2.0 * flow.congestion.bandwidth.max() * 0.5 / SMSS.as_f64();
     let segments = flow.congestion.window() / SMSS;
-    assert!(segments as f64 >= target + 5.0 && segments as f64 <= target + 30.0, "{segments}");
-    (flow.delivered, flow.lost, flow.longest) = (0, 0, 0.0);
+    assert!((segments as f64) >= target + 5.0 && (segments as f64) <= target + 30.0, "{segments}");
+    (flow.delivered, flow.lost, flow.longest) = (Bytes::ZERO, Bytes::ZERO, 0.0);
     let (mut looks, mut empty) = (0, 0);
     let end = flow.now + millis(6000);
     flow.run_until(|flow| {
@@ -106,10 +106,10 @@ fn it_fills_the_link_without_a_standing_queue() {
         empty += u32::from(flow.queue() < 0.03 * flow.bdp());
         flow.now >= end
     });
-    assert!(flow.delivered as f64 >= 0.97 * 6.0 * LINK.rate, "{}", flow.delivered);
+    assert!(flow.delivered.as_f64() >= 0.97 * 6.0 * LINK.rate, "{}", flow.delivered);
     assert!(flow.longest <= 0.3 * flow.bdp(), "{}", flow.longest);
     assert!(empty * 2 > looks, "empty at {empty} of {looks} looks");
-    assert_eq!(flow.lost, 0);
+    assert_eq!(flow.lost, Bytes::ZERO);
 }
 
 #[test]
@@ -148,9 +148,9 @@ fn losses_that_are_the_links_own_cost_little_more_than_themselves() {
     for (loss, share) in [(200, 0.92), (100, 0.9), (20, 0.8)] {
         let mut flow = cycling(PathConfig { loss, ..LINK });
         flow.run_for(millis(3000));
-        flow.delivered = 0;
+        flow.delivered = Bytes::ZERO;
         flow.run_for(millis(20_000));
-        let got = flow.delivered as f64 / (20.0 * LINK.rate);
+        let got = flow.delivered.as_f64() / (20.0 * LINK.rate);
         assert!(got >= share, "{got} at a loss of 1 in {loss}");
         assert!(flow.congestion.policer.rate().is_none());
     }
@@ -165,13 +165,17 @@ fn a_recovery_begins_with_a_round_of_packet_conservation_and_ends_at_the_former_
     assert!(flow.run_until(|flow| flow.congestion.repair.state == CaState::Recovery));
     flow.link.loss = 0;
     assert!(flow.congestion.repair.conserve);
-    assert_eq!(flow.congestion.window(), flow.in_flight() + SMSS, "what is in flight and arrived");
-    near(flow.congestion.repair.saved as f64, before as f64, 0.02);
+    assert_eq!(
+        flow.congestion.window(),
+        Bytes::new((flow.in_flight() + SMSS).count()),
+        "what is in flight and arrived"
+    );
+    near(flow.congestion.repair.saved.as_f64(), before.as_f64(), 0.02);
     let round = flow.congestion.rounds.count;
     assert!(flow.run_until(|flow| flow.congestion.rounds.count > round));
     assert!(!flow.congestion.repair.conserve);
     assert!(flow.run_until(|flow| flow.congestion.repair.state == CaState::Open));
-    assert!(flow.congestion.window() as f64 >= 0.95 * before as f64);
+    assert!(flow.congestion.window().as_f64() >= 0.95 * before.as_f64());
 }
 
 #[test]
@@ -184,7 +188,7 @@ fn a_timeout_leaves_a_segment_and_the_former_window_comes_back_behind_it() {
     assert_eq!(flow.congestion.repair.saved, before);
     flow.run_until(|_| true);
     assert!(flow.run_until(|flow| flow.congestion.repair.state == CaState::Open));
-    assert!(flow.congestion.window() as f64 >= 0.95 * before as f64);
+    assert!(flow.congestion.window().as_f64() >= 0.95 * before.as_f64());
     near(flow.congestion.bandwidth.max(), bandwidth, 0.02);
 }
 
@@ -194,7 +198,7 @@ fn a_spurious_reduction_begins_the_search_for_a_full_pipe_anew() {
     flow.run_for(millis(2000));
     flow.congestion.full_pipe.rounds = 2;
     assert!(flow.congestion.full_pipe.bandwidth > 0.0);
-    assert!(flow.congestion.undo(0));
+    assert!(flow.congestion.undo(Bytes::ZERO));
     assert_eq!(flow.congestion.full_pipe.rounds, 0);
     assert_eq!(flow.congestion.full_pipe.bandwidth, 0.0);
 }
@@ -208,12 +212,12 @@ fn a_policer_is_found_out_and_its_rate_kept_for_forty_eight_rounds() {
     near(flow.congestion.bandwidth(), 1_000_000.0, 0.15);
     assert_eq!(flow.congestion.pacing_gain(), 1.0);
     let round = flow.congestion.rounds.count;
-    (flow.delivered, flow.lost) = (0, 0);
+    (flow.delivered, flow.lost) = (Bytes::ZERO, Bytes::ZERO);
     assert!(flow.run_until(|flow| flow.congestion.policer.rate().is_none()));
     let rounds = flow.congestion.rounds.count - round;
     let kept = u64::from(policer::KEPT_ROUNDS);
     assert!(rounds >= kept && rounds < kept + 20, "{rounds}");
-    let lost = flow.lost as f64 / flow.delivered as f64;
+    let lost = flow.lost.as_f64() / flow.delivered.as_f64();
     assert!(lost < 0.1, "of a fifth and more before, {lost} is left");
 }
 
@@ -222,7 +226,7 @@ fn behind_an_idle_time_it_paces_at_the_bandwidth_and_does_not_empty_the_path() {
     let mut flow = cycling(LINK);
     assert!(flow.run_until(|flow| phase(flow) == Some(0)));
     let now = flow.now;
-    let departed = Departed { now, bytes: SMSS, in_flight: 0, app_limited: true };
+    let departed = Departed { now, bytes: SMSS, in_flight: Bytes::ZERO, app_limited: true };
     flow.congestion.on_sent(&departed);
     let rate = flow.congestion.pacing_rate.unwrap();
     near(rate, 0.99 * flow.congestion.bandwidth.max(), 0.001);
@@ -251,23 +255,23 @@ fn a_slow_application_does_not_lower_the_bandwidth() {
 fn bursts_of_acknowledgments_widen_the_window_by_what_they_hold() {
     let mut aggregation = Aggregation::default();
     aggregation.restart(Instant::from_millis(1000));
-    assert_eq!(aggregation.allowance(1e6), 0);
+    assert_eq!(aggregation.allowance(1e6), Bytes::ZERO);
     let mut rounds = Rounds::default();
     // Nothing for 40 ms, then 40 segments at once, at a megabyte a second.
     for burst in 0..4u64 {
         for _ in 0..40 {
             let now = Instant::from_millis(1040 + 40 * burst);
-            aggregation.update(&delivery(now), &rounds, 1e6, 1_000_000);
+            aggregation.update(&delivery(now), &rounds, 1e6, Bytes::new(1_000_000));
         }
     }
-    assert!(aggregation.allowance(1e6) >= 39_000, "{}", aggregation.allowance(1e6));
+    assert!(aggregation.allowance(1e6) >= Bytes::new(39_000), "{}", aggregation.allowance(1e6));
     // At most 100 ms of the bandwidth.
-    assert_eq!(aggregation.allowance(1e5), 10_000);
+    assert_eq!(aggregation.allowance(1e5), Bytes::new(10_000));
     // Forgotten after five to ten rounds.
     rounds.start = true;
     for round in 0..10u64 {
         let now = Instant::from_millis(2000 + 500 * round);
-        aggregation.update(&delivery(now), &rounds, 1e6, 1_000_000);
+        aggregation.update(&delivery(now), &rounds, 1e6, Bytes::new(1_000_000));
     }
     assert!(aggregation.allowance(1e6) <= SMSS);
 }

@@ -3,6 +3,7 @@
 use super::{Bbr1, MIN_WINDOW, Mode};
 use crate::tcp::congestion::slow_start::LARGEST_WINDOW;
 use crate::tcp::congestion::{Congestion, Delivery};
+use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
 /// The window before anything is known, in segments (`TCP_INIT_CWND`).
@@ -28,7 +29,7 @@ pub(super) struct Repair {
     /// The first round of a recovery: as much may leave as has arrived.
     pub(super) conserve: bool,
     /// The window before the repair or `ProbeRtt`.
-    pub(super) saved: u64,
+    pub(super) saved: Bytes,
     /// It was needless: the window comes back, and does not grow with the same acknowledgment.
     pub(super) undone: bool,
 }
@@ -45,7 +46,7 @@ impl Bbr1 {
     pub(super) fn burst_goal(&self) -> u64 {
         let rate = self.pacing_rate.unwrap_or(f64::MAX);
         let min = if rate < MIN_BURST_RATE { 1 } else { 2 };
-        let segments = (rate / 1024.0).min(65_000.0) as u64 / self.smss;
+        let segments = Bytes::from_f64((rate / 1024.0).min(65_000.0)) / self.smss;
         segments.clamp(min, 127)
     }
 
@@ -53,7 +54,7 @@ impl Bbr1 {
     /// bandwidth that is measured with it.
     fn bdp(&self, bandwidth: f64, gain: f64) -> u64 {
         self.min_rtt.map_or(INITIAL, |rtt| {
-            (bandwidth * rtt.as_secs_f64() * gain / self.smss as f64).ceil() as u64
+            (bandwidth * rtt.as_secs_f64() * gain / self.smss.as_f64()).ceil() as u64
         })
     }
 
@@ -66,7 +67,7 @@ impl Bbr1 {
     }
 
     /// What is to be in flight at this bandwidth and gain, in bytes.
-    pub(super) fn inflight(&self, bandwidth: f64, gain: f64) -> u64 {
+    pub(super) fn inflight(&self, bandwidth: f64, gain: f64) -> Bytes {
         self.with_bursts(self.bdp(bandwidth, gain)) * self.smss
     }
 
@@ -74,9 +75,9 @@ impl Bbr1 {
     pub(super) fn set_window(&mut self, delivery: &Delivery) {
         let mut window = self.window();
         let acked = delivery.newly;
-        if acked > 0 {
+        if acked > Bytes::ZERO {
             window = self.repaired_window(delivery);
-            let grown = if std::mem::take(&mut self.repair.undone) { 0 } else { acked };
+            let grown = if std::mem::take(&mut self.repair.undone) { Bytes::ZERO } else { acked };
             if !self.repair.conserve {
                 let target = self.target();
                 if self.full_pipe.reached {
@@ -93,7 +94,7 @@ impl Bbr1 {
         self.slow_start.set_window(window.clamp(self.smss, LARGEST_WINDOW));
     }
 
-    fn target(&self) -> u64 {
+    fn target(&self) -> Bytes {
         let bandwidth = self.bandwidth();
         let mut segments = self.bdp(bandwidth, self.window_gain());
         if self.full_pipe.reached {
@@ -104,7 +105,7 @@ impl Bbr1 {
 
     /// `bbr_set_cwnd_to_recover_or_restore`: less by what is lost; packet conservation in the first
     /// round of a recovery; the former window behind a repair.
-    fn repaired_window(&mut self, delivery: &Delivery) -> u64 {
+    fn repaired_window(&mut self, delivery: &Delivery) -> Bytes {
         let state = match delivery {
             Delivery { after_timeout: true, .. } => CaState::Loss,
             Delivery { in_recovery: true, .. } => CaState::Recovery,

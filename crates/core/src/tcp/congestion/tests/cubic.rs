@@ -155,13 +155,13 @@ fn a_mistaken_reduction_is_undone() {
     same.lose();
     same.rounds(5);
     path.lose();
-    path.congestion.undo(u64::MAX);
+    path.congestion.undo(Bytes::MAX);
     assert_eq!((path.congestion.window(), path.congestion.ssthresh()), (window, ssthresh));
-    path.congestion.undo(u64::MAX);
+    path.congestion.undo(Bytes::MAX);
     path.rounds(5);
     same.rounds(5);
     assert_eq!(path.congestion.window(), same.congestion.window(), "the same curve");
     path.time_out();
-    path.congestion.undo(u64::MAX);
+    path.congestion.undo(Bytes::MAX);
     assert_eq!(path.congestion.window(), same.congestion.window());
 }

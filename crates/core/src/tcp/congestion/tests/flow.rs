@@ -6,6 +6,7 @@ use super::{AckSample, Congestion, CongestionEvent, Delivery, Departed, Lost, Pa
 use crate::tcp::congestion::filter::draw;
 use crate::tcp::delivery_rate::{DeliveryRate, Departure, Newest};
 use crate::time::{Duration, Instant};
+use crate::units::{Bytes, Offset};
 use std::collections::VecDeque;
 
 /// A path of `rate` bytes a second.
@@ -56,8 +57,8 @@ pub(crate) struct Flow<C> {
     pub(crate) application: Option<f64>,
     /// Packets that queued, by the greatest queue since this was last set to zero.
     pub(crate) longest: f64,
-    pub(crate) delivered: u64,
-    pub(crate) lost: u64,
+    pub(crate) delivered: Bytes,
+    pub(crate) lost: Bytes,
     rate: DeliveryRate,
     under_way: VecDeque<InFlight>,
     sent: u64,
@@ -79,15 +80,15 @@ pub(crate) struct Flow<C> {
 impl<C: Congestion> Flow<C> {
     pub(crate) fn new(congestion: C, link: PathConfig) -> Flow<C> {
         let now = Instant::from_millis(1000);
-        let handshake = Some(link.rtt + Duration::from_secs_f64(SMSS as f64 / link.rate));
+        let handshake = Some(link.rtt + Duration::from_secs_f64(SMSS.as_f64() / link.rate));
         Flow {
             congestion,
             link,
             now,
             application: None,
             longest: 0.0,
-            delivered: 0,
-            lost: 0,
+            delivered: Bytes::ZERO,
+            lost: Bytes::ZERO,
             rate: DeliveryRate::default(),
             under_way: VecDeque::new(),
             sent: 0,
@@ -109,7 +110,7 @@ impl<C: Congestion> Flow<C> {
         self.link.rate * self.link.rtt.as_secs_f64()
     }
 
-    pub(crate) fn in_flight(&self) -> u64 {
+    pub(crate) fn in_flight(&self) -> Bytes {
         self.under_way.len() as u64 * SMSS
     }
 
@@ -154,7 +155,7 @@ impl<C: Congestion> Flow<C> {
     fn send(&mut self) {
         loop {
             let in_flight = self.in_flight();
-            if in_flight > 0 && in_flight + SMSS > self.congestion.window() {
+            if in_flight > Bytes::ZERO && in_flight + SMSS > self.congestion.window() {
                 return;
             }
             if self.now < self.written_at {
@@ -166,15 +167,15 @@ impl<C: Congestion> Flow<C> {
             }
             if let Some(rate) = self.application {
                 let from = self.written_at.max(self.now - Duration::from_millis(1));
-                self.written_at = from + Duration::from_secs_f64(SMSS as f64 / rate);
+                self.written_at = from + Duration::from_secs_f64(SMSS.as_f64() / rate);
             }
             self.transmit(in_flight);
         }
     }
 
-    fn transmit(&mut self, in_flight: u64) {
+    fn transmit(&mut self, in_flight: Bytes) {
         let app_limited = self.rate.is_app_limited();
-        let departure = self.rate.departure(self.now, in_flight + SMSS, in_flight == 0);
+        let departure = self.rate.departure(self.now, in_flight + SMSS, in_flight == Bytes::ZERO);
         let back_at = self.cross();
         self.sent += 1;
         let (number, sent_at) = (self.sent, self.now);
@@ -188,11 +189,11 @@ impl<C: Congestion> Flow<C> {
         let rate = match self.congestion.pacing() {
             PacingBasis::Rate(rate) => rate.map(|rate| rate.bits_per_sec() as f64 / 8.0),
             PacingBasis::Window { gain } => {
-                self.srtt.map(|srtt| self.congestion.window() as f64 * gain / srtt.as_secs_f64())
+                self.srtt.map(|srtt| self.congestion.window().as_f64() * gain / srtt.as_secs_f64())
             }
         };
         if let Some(rate) = rate.filter(|_| self.congestion.needs_pacing()) {
-            let gap = Duration::from_secs_f64(SMSS as f64 / rate);
+            let gap = Duration::from_secs_f64(SMSS.as_f64() / rate);
             self.next_send = self.next_send.max(now) + gap;
         }
     }
@@ -208,10 +209,10 @@ impl<C: Congestion> Flow<C> {
             let (at, tokens) = self.tokens;
             let filled = tokens + self.now.saturating_since(at).as_secs_f64() * rate;
             self.tokens = (self.now, filled.min(size));
-            if self.tokens.1 < SMSS as f64 {
+            if self.tokens.1 < SMSS.as_f64() {
                 return None;
             }
-            self.tokens.1 -= SMSS as f64;
+            self.tokens.1 -= SMSS.as_f64();
         }
         let rate = if bucket.is_some() { 10.0 * rate } else { rate };
         let waits = self.line_free.saturating_since(self.now).as_secs_f64() * rate;
@@ -219,11 +220,11 @@ impl<C: Congestion> Flow<C> {
             return None;
         }
         self.longest = self.longest.max(waits);
-        let line = Duration::from_secs_f64(SMSS as f64 / rate);
+        let line = Duration::from_secs_f64(SMSS.as_f64() / rate);
         self.line_free = self.line_free.max(self.now) + line;
         let jitter = jitter.map_or(Duration::ZERO, |(max, span)| {
             let number = self.line_free.as_nanos() / span.as_nanos() as u64;
-            max * (draw(Instant::ZERO, number) % 1000) as u32 / 1000
+            max * (draw(Instant::ZERO, Bytes::new(number)) % 1000) as u32 / 1000
         });
         let last = self.under_way.iter().rev().find_map(|packet| packet.back_at);
         Some((self.line_free + rtt + jitter).max(last.unwrap_or(Instant::ZERO)))
@@ -231,7 +232,7 @@ impl<C: Congestion> Flow<C> {
 
     fn acknowledge(&mut self) {
         let in_flight_before = self.in_flight();
-        let mut lost = 0;
+        let mut lost = Bytes::ZERO;
         let packet = loop {
             let first = self.under_way.pop_front().expect("one is back");
             if first.back_at.is_some() {
@@ -242,14 +243,14 @@ impl<C: Congestion> Flow<C> {
         };
         let mut newest: Option<Newest> = None;
         let departure = (packet.sent_at, packet.departure);
-        self.rate.note_delivered(departure, SMSS, packet.number, &mut newest);
+        self.rate.note_delivered(departure, SMSS, Offset::new(packet.number), &mut newest);
         self.delivered += SMSS;
         self.lost += lost;
         let sample = self.rate.sample(self.now, newest);
         let rtt = self.now.saturating_since(packet.sent_at);
         self.min_rtt = self.min_rtt.map(|min| min.min(rtt));
         self.srtt = self.srtt.map(|srtt| (srtt * 7 + rtt) / 8);
-        if lost > 0 && self.recover.is_none() {
+        if lost > Bytes::ZERO && self.recover.is_none() {
             self.recover = Some(self.sent);
             self.congestion.save_undo();
             self.congestion.on_loss(&self.event());
@@ -297,7 +298,7 @@ impl<C: Congestion> Flow<C> {
 
     /// The retransmission timer expires: all that is under way is lost.
     pub(crate) fn time_out(&mut self) {
-        let event = CongestionEvent { in_flight: 0, ..self.event() };
+        let event = CongestionEvent { in_flight: Bytes::ZERO, ..self.event() };
         for packet in std::mem::take(&mut self.under_way) {
             self.mark_lost(&packet);
         }

@@ -37,8 +37,8 @@ fn no_round_trip_time_overflows_it() {
     for _ in 0..10 {
         path.ack(SMSS);
     }
-    assert_eq!(path.congestion.window(), 1 << 30);
+    assert_eq!(path.congestion.window(), Bytes::new(1 << 30));
     path.lose();
     path.ack(SMSS);
-    assert!(path.congestion.window() <= 1 << 30);
+    assert!(path.congestion.window() <= Bytes::new(1 << 30));
 }

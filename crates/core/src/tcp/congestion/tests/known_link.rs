@@ -15,9 +15,9 @@ fn neither_losses_nor_timeouts_nor_idle_times_change_the_window() {
     let mut flow = flow();
     flow.run_for(millis(1000));
     let window = flow.congestion.window();
-    near(window as f64, 1.25 * flow.bdp(), 0.02);
+    near(window.as_f64(), 1.25 * flow.bdp(), 0.02);
     flow.run_for(millis(5000));
-    assert!(flow.lost > 0);
+    assert!(flow.lost > Bytes::ZERO);
     flow.time_out();
     flow.congestion.on_idle();
     let event = flow.event();
@@ -26,7 +26,7 @@ fn neither_losses_nor_timeouts_nor_idle_times_change_the_window() {
     assert_eq!(flow.congestion.window(), window);
     let before = flow.delivered;
     flow.run_for(millis(10_000));
-    near((flow.delivered - before) as f64, 10.0 * LINK.rate * 0.98, 0.02);
+    near((flow.delivered - before).as_f64(), 10.0 * LINK.rate * 0.98, 0.02);
 }
 
 #[test]

@@ -15,7 +15,7 @@ mod westwood;
 
 use super::*;
 
-pub(super) const SMSS: u64 = 1000;
+pub(super) const SMSS: Bytes = Bytes::new(1000);
 
 pub(super) fn millis(millis: u64) -> Duration {
     Duration::from_millis(millis)
@@ -38,9 +38,9 @@ pub(super) fn delivery(now: Instant) -> Delivery {
         now,
         smss: SMSS,
         newly: SMSS,
-        delivered: 0,
-        lost: 0,
-        in_flight: 0,
+        delivered: Bytes::ZERO,
+        lost: Bytes::ZERO,
+        in_flight: Bytes::ZERO,
         in_flight_before: SMSS,
         next_send: now,
         sample: None,
@@ -79,7 +79,7 @@ impl Path {
         Path::new(control, config, rtt)
     }
 
-    pub(super) fn ack(&mut self, bytes: u64) {
+    pub(super) fn ack(&mut self, bytes: Bytes) {
         self.min_rtt = self.min_rtt.min(self.rtt);
         self.congestion.on_ack(&AckSample {
             now: self.now,
@@ -111,7 +111,7 @@ impl Path {
 
     /// The window in segments.
     pub(super) fn cwnd(&self) -> f64 {
-        self.congestion.window() as f64 / SMSS as f64
+        self.congestion.window().as_f64() / SMSS.as_f64()
     }
 
     pub(super) fn event(&self) -> CongestionEvent {

@@ -96,6 +96,6 @@ fn paced_slow_start_probes_at_the_rate_of_the_acknowledgments() {
 #[test]
 fn the_4k_initial_window_is_rfc_3390s() {
     use crate::tcp::sender::InitialWindow::Rfc3390;
-    let windows = [536, 1000, 1095, 1460, 2190, 4000].map(|smss| Rfc3390.bytes(smss));
-    assert_eq!(windows, [2144, 4000, 4380, 4380, 4380, 8000]);
+    let windows = [536, 1000, 1095, 1460, 2190, 4000].map(|smss| Rfc3390.bytes(Bytes::new(smss)));
+    assert_eq!(windows, [2144, 4000, 4380, 4380, 4380, 8000].map(Bytes::new));
 }

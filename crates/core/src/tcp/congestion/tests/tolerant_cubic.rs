@@ -17,7 +17,7 @@ fn cubic(link: PathConfig) -> Flow<Cubic> {
 fn utilisation<C: Congestion>(flow: &mut Flow<C>, seconds: u64) -> f64 {
     let before = flow.delivered;
     flow.run_for(millis(1000 * seconds));
-    (flow.delivered - before) as f64 / (flow.link.rate * seconds as f64)
+    (flow.delivered - before).as_f64() / (flow.link.rate * seconds as f64)
 }
 
 #[test]
@@ -47,10 +47,10 @@ fn a_path_that_is_slower_at_times_is_no_queue() {
 #[test]
 fn a_loss_in_slow_start_does_not_end_it() {
     let mut flow = tolerant(PathConfig { loss: 40, ..LINK });
-    flow.run_until(|flow| flow.lost > 0);
+    flow.run_until(|flow| flow.lost > Bytes::ZERO);
     assert!(flow.congestion.slow_start().is_under_way());
     flow.run_for(millis(1500));
-    assert!(flow.congestion.window() as f64 > flow.bdp(), "{}", flow.congestion.window());
+    assert!(flow.congestion.window().as_f64() > flow.bdp(), "{}", flow.congestion.window());
 }
 
 #[test]
@@ -60,27 +60,27 @@ fn slow_start_quadruples_as_long_as_trains_of_acknowledgments_are_short() {
     for (round, window) in (1u32..).zip([40.0, 160.0, 640.0]) {
         // The first acknowledgment of the next round.
         flow.run_until(|flow| flow.now >= began + flow.link.rtt * round + flow.link.rtt / 2);
-        near(flow.congestion.window() as f64 / SMSS as f64, window, 0.03);
+        near(flow.congestion.window().as_f64() / SMSS.as_f64(), window, 0.03);
     }
     // From half of what the path holds it doubles.
     flow.run_until(|flow| flow.now >= began + 5 * flow.link.rtt);
-    let products = flow.congestion.window() as f64 / flow.bdp();
+    let products = flow.congestion.window().as_f64() / flow.bdp();
     assert!((0.5..1.0).contains(&products), "{products}");
 }
 
 #[test]
 fn slow_start_takes_a_queue_of_a_sixth_of_what_the_path_holds() {
     let mut flow = tolerant(PathConfig { rate: 4.0 * LINK.rate, queue: 70_000.0, ..LINK });
-    assert!(flow.run_until(|flow| flow.congestion.window() as f64 > 0.9 * flow.bdp()));
-    assert_eq!(flow.lost, 0);
+    assert!(flow.run_until(|flow| flow.congestion.window().as_f64() > 0.9 * flow.bdp()));
+    assert_eq!(flow.lost, Bytes::ZERO);
 }
 
 #[test]
 fn slow_start_ends_when_the_path_is_full_without_a_loss() {
     let mut flow = tolerant(PathConfig { queue: 200_000.0, ..LINK });
     assert!(flow.run_until(|flow| !flow.congestion.slow_start().is_under_way()));
-    assert_eq!(flow.lost, 0);
-    near(flow.congestion.window() as f64, 1.25 * flow.bdp(), 0.05);
+    assert_eq!(flow.lost, Bytes::ZERO);
+    near(flow.congestion.window().as_f64(), 1.25 * flow.bdp(), 0.05);
 }
 
 #[test]
@@ -92,17 +92,17 @@ fn a_loss_with_a_queue_is_answered_as_cubic_does_but_not_below_what_the_path_car
     let mut before = 0;
     assert!(flow.run_until(|flow| {
         let over = flow.lost > lost;
-        before = if over { before } else { flow.congestion.window() };
+        before = if over { before } else { flow.congestion.window().count() };
         over
     }));
-    let after = flow.congestion.window() as f64;
+    let after = flow.congestion.window().as_f64();
     assert!(before as f64 > 1.9 * flow.bdp(), "{before}");
     near(after, 0.7 * before as f64, 0.02);
     // With less of a queue seven tenths would leave the path idle.
     let mut flow = tolerant(PathConfig { queue: 20_000.0, ..LINK });
     flow.run_for(millis(10_000));
     assert!(utilisation(&mut flow, 60) > 0.98);
-    assert!(flow.congestion.window() as f64 > 0.95 * flow.bdp());
+    assert!(flow.congestion.window().as_f64() > 0.95 * flow.bdp());
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn a_queue_too_short_to_be_seen_is_found_by_its_losses() {
     flow.run_for(millis(5_000));
     let (delivered, lost) = (flow.delivered, flow.lost);
     let used = utilisation(&mut flow, 120);
-    let lost = (flow.lost - lost) as f64 / (flow.delivered - delivered) as f64;
+    let lost = (flow.lost - lost).as_f64() / (flow.delivered - delivered).as_f64();
     assert!(used > 0.85 && lost < 0.03, "{used} used, {lost} lost");
 }
 
@@ -134,11 +134,11 @@ fn a_timeout_halves_nothing_unless_a_queue_stood() {
     flow.time_out();
     assert_eq!(flow.congestion.ssthresh(), window);
     let mut flow = tolerant(LINK);
-    flow.run_until(|flow| flow.congestion.window() as f64 > 1.8 * flow.bdp());
+    flow.run_until(|flow| flow.congestion.window().as_f64() > 1.8 * flow.bdp());
     flow.run_for(millis(300));
-    let in_flight = flow.in_flight() as f64;
+    let in_flight = flow.in_flight().as_f64();
     flow.time_out();
-    near(flow.congestion.ssthresh() as f64, 0.7 * in_flight, 0.02);
+    near(flow.congestion.ssthresh().as_f64(), 0.7 * in_flight, 0.02);
 }
 
 #[test]
@@ -147,5 +147,5 @@ fn a_mark_is_congestion_in_any_case() {
     flow.run_for(millis(5000));
     let event = flow.event();
     flow.congestion.on_ecn(&event);
-    near(flow.congestion.window() as f64, 0.7 * event.flight_size as f64, 0.02);
+    near(flow.congestion.window().as_f64(), 0.7 * event.flight_size.as_f64(), 0.02);
 }

@@ -35,7 +35,7 @@ fn alpha_to_beta_segments_wait_in_the_queue() {
     for begin in [40, 52, 80] {
         let mut path = Path::avoiding(VEGAS, begin, millis(100));
         // Vegas knows the empty path.
-        path.ack(0);
+        path.ack(Bytes::ZERO);
         for _ in 0..100 {
             queueing_round(&mut path, 50.0);
         }

@@ -15,14 +15,14 @@ fn flow(link: PathConfig) -> Flow<Westwood> {
 fn a_loss_leaves_what_the_path_carries_in_the_least_round_trip() {
     let mut flow = flow(LINK);
     flow.run_for(millis(9_000));
-    assert!(flow.congestion.window() as f64 > 1.5 * flow.bdp(), "there is a queue");
+    assert!(flow.congestion.window().as_f64() > 1.5 * flow.bdp(), "there is a queue");
     flow.congestion.on_loss(&flow.event());
-    let ssthresh = flow.congestion.ssthresh() as f64;
+    let ssthresh = flow.congestion.ssthresh().as_f64();
     near(ssthresh, flow.bdp(), 0.1);
     assert_eq!(flow.congestion.window(), flow.congestion.ssthresh());
     // Half would have been less, and the standard's answer to the next one would be half again.
     flow.congestion.on_loss(&flow.event());
-    assert_eq!(flow.congestion.ssthresh() as f64, ssthresh);
+    assert_eq!(flow.congestion.ssthresh().as_f64(), ssthresh);
 }
 
 #[test]
@@ -31,7 +31,7 @@ fn a_timeout_keeps_the_threshold_and_forgets_the_least_round_trip() {
     flow.run_for(millis(5_000));
     flow.time_out();
     assert_eq!(flow.congestion.window(), SMSS);
-    near(flow.congestion.ssthresh() as f64, flow.bdp(), 0.1);
+    near(flow.congestion.ssthresh().as_f64(), flow.bdp(), 0.1);
     // Nothing is known of the path: as the standard's.
     let event = CongestionEvent { flight_size: 40 * SMSS, ..flow.event() };
     assert_eq!(flow.congestion.decrease(&event, false), 20 * SMSS);
@@ -44,9 +44,9 @@ fn samples_span_a_round_trip_and_fifty_milliseconds_at_least_and_are_filtered_tw
         westwood.on_delivery(&Delivery {
             now: Instant::from_millis(at),
             smss: SMSS,
-            newly,
-            delivered: 0,
-            lost: 0,
+            newly: Bytes::new(newly),
+            delivered: Bytes::ZERO,
+            lost: Bytes::ZERO,
             in_flight: 10 * SMSS,
             in_flight_before: 10 * SMSS,
             next_send: Instant::ZERO,
@@ -59,16 +59,21 @@ fn samples_span_a_round_trip_and_fifty_milliseconds_at_least_and_are_filtered_tw
             after_timeout: false,
         });
     };
-    let event = CongestionEvent { now: Instant::ZERO, flight_size: 0, in_flight: 0, smss: SMSS };
+    let event = CongestionEvent {
+        now: Instant::ZERO,
+        flight_size: Bytes::ZERO,
+        in_flight: Bytes::ZERO,
+        smss: SMSS,
+    };
     deliver(&mut westwood, 0, 60_000);
     deliver(&mut westwood, 40, 0);
     assert_eq!(westwood.decrease(&event, false), 2 * SMSS, "no sample yet");
     // 60 KB in 60 ms, and 10 ms of that.
     deliver(&mut westwood, 60, 120_000);
-    assert_eq!(westwood.decrease(&event, false), 10_000);
+    assert_eq!(westwood.decrease(&event, false), Bytes::new(10_000));
     // Twice as much: an eighth of an eighth of the difference.
     deliver(&mut westwood, 120, 0);
-    assert_eq!(westwood.decrease(&event, false), 10_000 + 10_000 / 64);
+    assert_eq!(westwood.decrease(&event, false), Bytes::new(10_000 + 10_000 / 64));
 }
 
 #[test]
@@ -80,5 +85,5 @@ fn losses_of_the_link_cost_less_than_with_halving() {
     let mut standard = Flow::new(standard, link);
     standard.run_for(millis(60_000));
     let (westwood, standard) = (westwood.delivered, standard.delivered);
-    assert!(westwood as f64 > 1.2 * standard as f64, "{westwood} to {standard}");
+    assert!(westwood.as_f64() > 1.2 * standard.as_f64(), "{westwood} to {standard}");
 }

@@ -43,7 +43,10 @@ fn ecn_is_agreed_on_and_halves_the_window_once() {
     }
     // However many echoes come, the window is halved once (and grows no faster than by one).
     let reduced = a.tcb().unwrap().sender.cwnd();
-    assert!(reduced >= window / 2 - 1448 && reduced <= window / 2 + 2 * 1448, "{reduced}");
+    assert!(
+        reduced >= window / 2 - Bytes::new(1448) && reduced <= window / 2 + Bytes::new(2 * 1448),
+        "{reduced}"
+    );
     let next = drain(&mut a, at(201));
     assert!(next[0].0.has(Flags::CWR) && !next[1].0.has(Flags::CWR));
     for (tcp, bytes) in &next {

@@ -16,7 +16,7 @@ fn too_big(host: &mut Host, now: Instant, mtu: u32, seq: SeqNum) {
 }
 
 fn smss(host: &Host) -> u64 {
-    host.tcb().unwrap().sender.smss()
+    host.tcb().unwrap().sender.smss().count()
 }
 
 fn lens(segments: &[(TcpHeader, Vec<u8>)]) -> Vec<usize> {

@@ -4,8 +4,11 @@ use super::*;
 
 #[test]
 fn a_ticking_clock_probes_on_its_ticks() {
-    let mut config =
-        ConnectionConfig { receive_buffer: 3000, window_scale: None, ..Default::default() };
+    let mut config = ConnectionConfig {
+        receive_buffer: Bytes::new(3000),
+        window_scale: None,
+        ..Default::default()
+    };
     let tick = Duration::from_millis(500);
     (config.sender.rto.tick, config.sender.rto.min) = (tick, tick);
     let (mut a, mut b) = connected(config);

@@ -60,7 +60,7 @@ impl Pair {
 
     /// The server answers a request as soon as it has it, and closes.
     fn serve(&mut self, server: &mut Host, reply: &[u8]) {
-        if server.readable() > 0 && server.at_end_of_request() {
+        if server.readable() > Bytes::ZERO && server.at_end_of_request() {
             read_all(server);
             server.write(Payload::Bytes(reply));
             server.close();
@@ -82,7 +82,7 @@ impl Pair {
             for (tcp, bytes) in &back {
                 client.handle_segment(at(trips), tcp, Payload::Bytes(bytes));
             }
-            if client.readable() == reply.len() as u64 {
+            if client.readable() == Bytes::of_len(reply.len()) {
                 replied.get_or_insert(trips as u32 + 1);
             }
             if let Some(lesson) = client.poll_lesson() {
@@ -207,7 +207,7 @@ fn an_old_duplicate_syn_delivers_nothing() {
     assert_eq!(read_all(&mut first), b"request");
     // The same SYN once more, after the server has forgotten the connection.
     let mut ghost = pair.accept(&old, &payload);
-    assert_eq!((ghost.state(), ghost.readable()), (State::SynReceived, 0));
+    assert_eq!((ghost.state(), ghost.readable()), (State::SynReceived, Bytes::ZERO));
     let (answer, _) = drain(&mut ghost, at(5)).pop().unwrap();
     assert_eq!(said('<', &answer, 0), "< SYN|ACK CC=503 ECHO=102");
     // The client has another connection on these ports by now: it does not answer a former one's
@@ -225,7 +225,7 @@ fn an_old_duplicate_syn_delivers_nothing() {
     let (reset, _) = drain(&mut fresh, at(6)).pop().unwrap();
     assert!(reset.has(Flags::RST));
     ghost.handle_segment(at(7), &reset, Payload::EMPTY);
-    assert_eq!((ghost.state(), ghost.readable()), (State::Closed, 0));
+    assert_eq!((ghost.state(), ghost.readable()), (State::Closed, Bytes::ZERO));
 }
 
 #[test]
@@ -321,7 +321,7 @@ fn segments_of_another_count_are_dropped() {
     for wrong in [None, Some(7)] {
         data.options.cc = wrong;
         server.handle_segment(at(3), &data, Payload::Bytes(&bytes));
-        assert_eq!(server.readable(), 0);
+        assert_eq!(server.readable(), Bytes::ZERO);
     }
     data.options.cc = right;
     server.handle_segment(at(4), &data, Payload::Bytes(&bytes));

@@ -8,13 +8,14 @@
 use crate::tcp::ledger::Ledger;
 use crate::tcp::recovery::{AckSummary, Probe as Kind, SentFacts, Timing};
 use crate::time::{Duration, Instant};
+use crate::units::{Bytes, Offset};
 use serde::{Deserialize, Serialize};
 
 /// The probe that is on its way.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Probe {
     /// TLP.end_seq: SND.NXT when it left.
-    end: u64,
+    end: Offset,
     /// TLP.is_retrans.
     again: bool,
 }
@@ -63,8 +64,10 @@ impl Probes {
     /// Whether one may be scheduled, `open`: outside recovery. RFC 8985, 7.2, wants nothing sacked either.
     pub(super) fn may_be_sent(&self, open: bool, ledger: &Ledger) -> bool {
         match self.style {
-            Style::TailLoss => open && ledger.sacked().is_empty() && ledger.flight_size() > 0,
-            Style::Timeout => self.expired < Self::IN_A_ROW && ledger.pipe() > 0,
+            Style::TailLoss => {
+                open && ledger.sacked().is_empty() && ledger.flight_size() > Bytes::ZERO
+            }
+            Style::Timeout => self.expired < Self::IN_A_ROW && ledger.pipe() > Bytes::ZERO,
         }
     }
 
@@ -91,7 +94,7 @@ impl Probes {
     }
 
     /// 7.2: TLP_calc_PTO; or RFC 9002, 6.2.1.
-    pub(super) fn schedule(&mut self, now: Instant, timing: &Timing, ledger: &Ledger, smss: u64) {
+    pub(super) fn schedule(&mut self, now: Instant, timing: &Timing, ledger: &Ledger, smss: Bytes) {
         let lone = ledger.flight_size() <= smss;
         // One that is over was set anew meanwhile, for another size of segments or after a mark.
         let rto_expiration = self.rto_from.map(|from| from + timing.rto);
@@ -148,7 +151,7 @@ impl Probes {
         self.timer = None;
         self.rto_from = Some(now);
         let known = timing.srtt.is_some();
-        self.asked = ledger.flight_size() > 0
+        self.asked = ledger.flight_size() > Bytes::ZERO
             && match self.style {
                 Style::TailLoss => self.probe.is_none() && known && !self.unmeasured,
                 Style::Timeout => {
@@ -164,11 +167,11 @@ impl Probes {
     pub(super) fn note_ack(&mut self, facts: &AckSummary, ledger: &Ledger) {
         self.asked = false;
         self.unmeasured &= facts.rtt.is_none();
-        if facts.acked + facts.sacked > 0 {
+        if facts.acked + facts.sacked > Bytes::ZERO {
             self.expired = 0;
         }
-        if facts.acked > 0 {
-            self.rto_from = (ledger.flight_size() > 0).then_some(facts.now);
+        if facts.acked > Bytes::ZERO {
+            self.rto_from = (ledger.flight_size() > Bytes::ZERO).then_some(facts.now);
         }
     }
 

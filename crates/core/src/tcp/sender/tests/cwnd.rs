@@ -4,6 +4,7 @@ use super::*;
 use crate::tcp::congestion::CongestionEvent;
 use crate::tcp::recovery::{Episode, SentFacts};
 use crate::tcp::sender::cwnd::{News, Sign};
+use crate::units::Bytes;
 
 fn proportional() -> SenderConfig {
     let reduction = Reduction::Prr;
@@ -12,7 +13,7 @@ fn proportional() -> SenderConfig {
 
 /// A window of ten segments, all of which are in flight.
 fn full() -> (CongestionWindow, Flight) {
-    let mut flight = Flight::new(1, RecoveryAlgorithm::Sack, true);
+    let mut flight = Flight::new(Offset::FIRST, RecoveryAlgorithm::Sack, true);
     let (now, again, smss) = (Instant::from_millis(100), false, SMSS);
     let timing = Timers::new(proportional().rto, None).timing();
     for number in 0..10 {
@@ -32,11 +33,17 @@ fn meet(cwnd: &mut CongestionWindow, flight: &Flight, episode: Episode) {
 fn each_byte_is_news_once() {
     let (mut cwnd, mut flight) = full();
     assert_eq!(cwnd.take_news(flight.ledger()), None);
-    let sack = [201..501];
-    let ack =
-        Ack { segment: 1, ack: 101, window: 9_000, sack: &sack, echoed: None, occupies: false };
+    let sack = [Offset::span(201, 501)];
+    let ack = Ack {
+        segment: Offset::FIRST,
+        ack: Offset::new(101),
+        window: Bytes::new(9_000),
+        sack: &sack,
+        echoed: None,
+        occupies: false,
+    };
     flight.acknowledge(Instant::from_millis(200), &ack, true, SMSS);
-    flight.mark_lost(Instant::from_millis(200), 101..201, |_| {});
+    flight.mark_lost(Instant::from_millis(200), Offset::span(101, 201), |_| {});
     let news = News { delivered: 4 * SMSS, lost: SMSS };
     assert_eq!(cwnd.take_news(flight.ledger()), Some(news));
     assert_eq!(cwnd.take_news(flight.ledger()), None);
@@ -48,7 +55,11 @@ fn a_proportional_reduction_lets_out_what_it_allows_and_ends_at_the_threshold() 
     assert_eq!((cwnd.bytes(), cwnd.room(9 * SMSS)), (10 * SMSS, SMSS));
     meet(&mut cwnd, &flight, Episode::Enter);
     assert!(cwnd.reduces_proportionally() && cwnd.take_reduced() && !cwnd.take_reduced());
-    assert_eq!((cwnd.ssthresh(), cwnd.room(0)), (5 * SMSS, 0), "no acknowledgment yet");
+    assert_eq!(
+        (cwnd.ssthresh(), cwnd.room(Bytes::ZERO)),
+        (5 * SMSS, Bytes::ZERO),
+        "no acknowledgment yet"
+    );
     meet(&mut cwnd, &flight, Episode::LostAgain);
     assert_eq!(cwnd.ssthresh(), 5 * SMSS, "it has answered already");
     assert!(cwnd.take_reduced());
@@ -63,8 +74,13 @@ fn what_is_undone_is_what_was_remembered() {
     meet(&mut cwnd, &flight, Episode::Enter);
     cwnd.undo(8 * SMSS);
     assert_eq!((cwnd.bytes(), cwnd.reduces_proportionally()), (8 * SMSS, false));
-    let event = CongestionEvent { now: Instant::ZERO, flight_size: 0, in_flight: 0, smss: SMSS };
-    cwnd.on_timeout(&event, 1001, false);
-    assert!(cwnd.is_after_timeout(1000) && !cwnd.is_after_timeout(1001));
-    assert!(!cwnd.is_after_timeout(1000), "once acknowledged, for good");
+    let event = CongestionEvent {
+        now: Instant::ZERO,
+        flight_size: Bytes::ZERO,
+        in_flight: Bytes::ZERO,
+        smss: SMSS,
+    };
+    cwnd.on_timeout(&event, Offset::new(1001), false);
+    assert!(cwnd.is_after_timeout(Offset::new(1000)) && !cwnd.is_after_timeout(Offset::new(1001)));
+    assert!(!cwnd.is_after_timeout(Offset::new(1000)), "once acknowledged, for good");
 }

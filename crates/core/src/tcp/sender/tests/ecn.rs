@@ -40,7 +40,7 @@ fn with_a_window_of_one_segment_the_next_waits_for_the_timer() {
     drain(&mut sender, rto);
     assert_eq!(sender.cwnd(), SMSS);
     let now = rto + Duration::from_millis(100);
-    sender.on_ecn_echo(now, 0);
+    sender.on_ecn_echo(now, Bytes::ZERO);
     assert_eq!(sender.cwnd(), SMSS, "it cannot be halved, and does not grow");
     acknowledge(&mut sender, now, 10, &[]);
     assert_eq!(drain(&mut sender, now), []);

@@ -4,6 +4,7 @@ use super::*;
 use crate::tcp::congestion::{
     AckSample, Congestion, CongestionEvent, Delivery, Departed, Lost, SlowStart,
 };
+use crate::units::Bytes;
 use std::sync::{Arc, Mutex};
 
 #[derive(Debug, Clone, Copy)]
@@ -52,7 +53,7 @@ impl Congestion for Listener {
         self.note(Heard::Lost(*lost));
     }
 
-    fn decrease(&mut self, _event: &CongestionEvent, _timeout: bool) -> u64 {
+    fn decrease(&mut self, _event: &CongestionEvent, _timeout: bool) -> Bytes {
         self.window()
     }
 
@@ -70,7 +71,7 @@ fn listening(segments: u64, limits_itself: bool) -> (Sender, Arc<Mutex<Vec<Heard
     let mut sender = sender(config(RecoveryAlgorithm::Sack, 100), segments);
     let slow_start = SlowStart::new(
         crate::tcp::congestion::SlowStartConfig {
-            initial_window: 100 * SMSS,
+            initial_window: Bytes::new((100 * SMSS).count()),
             initial_window_use: crate::tcp::congestion::InitialWindowUse::default(),
             initial_ssthresh: None,
             byte_limit: None,
@@ -101,16 +102,22 @@ fn each_lost_segment_with_what_was_in_flight_when_it_left() {
         .collect();
     assert_eq!(lost.len(), 2);
     for (number, lost) in (1..).zip(lost) {
-        assert_eq!((lost.now, lost.delivered), (at(200), 4 * SMSS));
+        assert_eq!((lost.now, lost.delivered), (at(200), Bytes::new((4 * SMSS).count())));
         let sample = lost.sample;
         assert_eq!(
             (sample.bytes, sample.in_flight, sample.lost),
-            (SMSS, number * SMSS, number * SMSS)
+            (SMSS, Bytes::new((number * SMSS).count()), Bytes::new((number * SMSS).count()))
         );
     }
     let Some(Heard::Delivery(delivery)) = heard.last() else { panic!("{heard:?}") };
-    assert_eq!((delivery.newly, delivery.lost), (4 * SMSS, 2 * SMSS));
-    assert_eq!((delivery.in_flight_before, delivery.in_flight), (10 * SMSS, 4 * SMSS));
+    assert_eq!(
+        (delivery.newly, delivery.lost),
+        (Bytes::new((4 * SMSS).count()), Bytes::new((2 * SMSS).count()))
+    );
+    assert_eq!(
+        (delivery.in_flight_before, delivery.in_flight),
+        (Bytes::new((10 * SMSS).count()), Bytes::new((4 * SMSS).count()))
+    );
     assert!(delivery.in_recovery && !delivery.after_timeout);
 }
 
@@ -123,7 +130,7 @@ fn a_timeout_and_until_when_it_lasts() {
     let told = take(&heard);
     assert!(matches!(told[..4], [Heard::Lost(_), Heard::Lost(_), Heard::Lost(_), Heard::Lost(_)]));
     let Heard::Timeout(event) = told[4] else { panic!("{told:?}") };
-    assert_eq!((event.flight_size, event.in_flight), (4 * SMSS, 0));
+    assert_eq!((event.flight_size, event.in_flight), (Bytes::new((4 * SMSS).count()), Bytes::ZERO));
     drain(&mut sender, timer);
     take(&heard);
     for (ack, after_timeout) in [(2, true), (4, false)] {
@@ -143,15 +150,15 @@ fn whether_the_application_held_the_sender_back() {
         other => panic!("{other:?}"),
     };
     assert!(take(&heard).iter().all(|heard| !limited(heard)));
-    sender.extend(1 + 6 * SMSS);
+    sender.extend(Offset::FIRST + 6 * SMSS);
     drain(&mut sender, at(110));
     assert!(take(&heard).iter().all(limited));
     acknowledge(&mut sender, at(200), 6, &[]);
-    sender.extend(1 + 8 * SMSS);
+    sender.extend(Offset::FIRST + 8 * SMSS);
     take(&heard);
     drain(&mut sender, at(210));
     let Heard::Departed(first) = take(&heard)[0] else { panic!("a departure") };
-    assert_eq!((first.in_flight, first.bytes), (0, SMSS));
+    assert_eq!((first.in_flight, first.bytes), (Bytes::ZERO, SMSS));
 }
 
 #[test]
@@ -159,7 +166,7 @@ fn a_policy_that_limits_itself_does_not_measure_the_path() {
     for limits_itself in [false, true] {
         let (mut sender, heard) = listening(100, limits_itself);
         acknowledge(&mut sender, at(200), 2, &[]);
-        sender.extend(1 + 102 * SMSS);
+        sender.extend(Offset::FIRST + 102 * SMSS);
         take(&heard);
         drain(&mut sender, at(201));
         let Heard::Departed(first) = take(&heard)[0] else { panic!("a departure") };
@@ -186,7 +193,7 @@ fn a_policy_that_needs_pacing_paces_though_the_sender_is_not_told_to() {
             sent += drain(&mut sender, now).len();
         }
         let took = now.saturating_since(at(1000)).as_secs_f64();
-        let headers = 1.0 + 40.0 / SMSS as f64;
+        let headers = 1.0 + 40.0 / SMSS.as_f64();
         assert!((took * gain / 0.1 / headers - 1.0).abs() < 0.3, "{control}: {took}");
     }
 }

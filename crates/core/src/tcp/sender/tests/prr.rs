@@ -21,7 +21,7 @@ fn one_loss_of_twenty_goes_through_a_round_trip_evenly() {
     assert_eq!(sender.in_flight(), 10 * SMSS, "{sent:?}");
     assert!(sent.iter().all(|count| *count <= 1), "{sent:?}");
     // The episode ends at ssthresh, without the burst or the gap of a plain reduction.
-    let all = (sender.snd_nxt() - 1) / SMSS;
+    let all = (sender.snd_nxt() - Offset::FIRST) / SMSS;
     acknowledge(&mut sender, at(200), all, &[]);
     assert_eq!((sender.cwnd(), sender.ssthresh()), (10 * SMSS, 10 * SMSS));
 }
@@ -55,7 +55,7 @@ fn duplicates_clock_it_where_there_is_no_sack() {
         max = max.max(drain(&mut sender, at(100)).len());
     }
     assert_eq!(max, 1);
-    let nxt = (sender.snd_nxt() - 1) / SMSS;
+    let nxt = (sender.snd_nxt() - Offset::FIRST) / SMSS;
     assert!((28..=32).contains(&nxt), "about half as many go out as come in: {nxt}");
 }
 

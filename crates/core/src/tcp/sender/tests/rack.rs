@@ -119,7 +119,7 @@ fn duplicates_widen_the_window_for_sixteen_recoveries() {
         let window = due.saturating_since(later);
         sender.on_timer(due);
         drain(&mut sender, due);
-        let end = (sender.snd_nxt() - 1) / SMSS;
+        let end = (sender.snd_nxt() - Offset::FIRST) / SMSS;
         now = due + Duration::from_millis(100);
         let blocks = if dsack { vec![base..base + 1] } else { vec![] };
         acknowledge(&mut sender, now, end, &blocks);
@@ -205,8 +205,8 @@ fn behind_a_probe_the_retransmission_timer_expires_on_a_tick() {
 #[test]
 fn a_timer_that_was_set_anew_does_not_make_a_probe_due_at_once() {
     let config = SenderConfig { max_burst: 2 * SMSS, ..config(RecoveryAlgorithm::RackPto, 4) };
-    let mut sender = Sender::new(config, 1, 1_000_000, None);
-    sender.extend(1 + 4 * SMSS);
+    let mut sender = Sender::new(config, Offset::FIRST, Bytes::new(1_000_000), None);
+    sender.extend(Offset::FIRST + 4 * SMSS);
     drain(&mut sender, at(0));
     assert_eq!(expire(&mut sender), at(1_000));
     assert_eq!(drain(&mut sender, at(1_000)), [], "a probe needs a round trip to go by");

@@ -52,7 +52,7 @@ fn figure_1_a_lost_tail_and_a_lost_retransmission() {
 fn section_3_5_a_timeout_marks_only_what_is_overdue() {
     // The first was sent an RTO of a second ago, two more right before it. (A sender with probes
     // does not come here: the probe's timer is due first and begins the other anew.)
-    let (mut ledger, mut rack) = (Ledger::new(1), Rack::default());
+    let (mut ledger, mut rack) = (Ledger::new(Offset::FIRST), Rack::default());
     let (srtt, rto) = (Some(Duration::from_millis(100)), Duration::from_secs(1));
     for (number, now) in [(0, at(0)), (1, at(990)), (2, at(990))] {
         let range = segment(number);
@@ -97,16 +97,16 @@ fn section_9_1_a_lost_retransmission() {
 fn section_9_1_reordering_of_a_short_segment() {
     for (late, retransmissions) in [(124, 0), (126, 1)] {
         let mut sender = rack(10, 2);
-        sender.extend(segment(2).start + 1);
+        sender.extend(segment(2).start + Bytes::ONE);
         sender.finish();
         // All leave at once: ties are broken by sequence, so the last counts as sent later.
         while sender.poll_transmit(at(0)).is_ok() {}
-        let last = segment(2).start..segment(2).start + 2;
+        let last = segment(2).start..segment(2).start + Bytes::new(2);
         let blocks = [last];
         let ack = Ack {
-            segment: 1,
-            ack: 1,
-            window: 1 << 20,
+            segment: Offset::FIRST,
+            ack: Offset::FIRST,
+            window: Bytes::new(1 << 20),
             sack: &blocks,
             occupies: false,
             echoed: None,
@@ -119,7 +119,7 @@ fn section_9_1_reordering_of_a_short_segment() {
             sender.on_timer(due);
             while sender.poll_transmit(due).is_ok() {}
         }
-        let ack = Ack { ack: segment(2).start + 2, sack: &[], ..ack };
+        let ack = Ack { ack: segment(2).start + Bytes::new(2), sack: &[], ..ack };
         sender.on_ack(at(late), &ack);
         assert!(sender.is_done());
         assert_eq!(sender.stats().recoveries, retransmissions, "P1 and P2 come at {late} ms");
@@ -190,7 +190,7 @@ fn section_6_2_the_round_trip_time_is_of_the_newest_acknowledgment() {
 fn section_7_3_no_probe_without_a_measurement() {
     // No handshake measured a round trip: the retransmission timer begins anew instead.
     let config = config(RecoveryAlgorithm::Rack, 4);
-    let mut sender = Sender::new(config, 1, 1 << 20, None);
+    let mut sender = Sender::new(config, Offset::FIRST, Bytes::new(1 << 20), None);
     sender.extend(segment(4).start);
     drain(&mut sender, at(0));
     let pto = expire(&mut sender);

@@ -53,7 +53,11 @@ fn after_a_delay_spike_new_data_goes_and_the_window_is_what_it_was() {
         let now = now + Duration::from_millis(20);
         echo(&mut sender, now, 1, &[], at(0));
         assert_eq!(sender.in_flight(), nxt - segment(1).start, "{algorithm}: nothing is lost");
-        assert_eq!((sender.cwnd(), sender.ssthresh()), (1_000, u64::MAX), "{algorithm}");
+        assert_eq!(
+            (sender.cwnd(), sender.ssthresh()),
+            (Bytes::new(1_000), Bytes::MAX),
+            "{algorithm}"
+        );
         let sent = drain(&mut sender, now);
         assert!(
             sent.iter().all(|number| *number >= 10) && sent.len() <= 1,
@@ -107,7 +111,7 @@ fn reports_of_duplicates_alone_undo_a_timeout() {
         assert_eq!((sender.stats().spurious, sender.cwnd()), (0, cwnd));
         acknowledge(&mut sender, now, 10, &[number..number + 1]);
     }
-    assert_eq!((sender.stats().spurious, sender.ssthresh()), (1, u64::MAX));
+    assert_eq!((sender.stats().spurious, sender.ssthresh()), (1, Bytes::MAX));
 }
 
 /// The algorithms that begin an episode of fast recovery, or anew, by what lies above a hole.
@@ -150,7 +154,7 @@ fn a_duplicate_of_a_fast_retransmission_undoes_it_afterwards() {
     drain(&mut sender, at(110));
     assert!(sender.cwnd() <= 5 * SMSS && sender.stats().spurious == 0);
     acknowledge(&mut sender, at(210), 10, &[0..1]);
-    assert_eq!((sender.stats().spurious, sender.ssthresh()), (1, u64::MAX));
+    assert_eq!((sender.stats().spurious, sender.ssthresh()), (1, Bytes::MAX));
     // It is too late for that when more than a round trip has passed.
     let mut sender = overtaken(undoing(RecoveryAlgorithm::Sack));
     acknowledge(&mut sender, at(110), 10, &[]);
@@ -219,7 +223,7 @@ fn lost_acknowledgments_are_no_delay() {
 #[test]
 fn a_report_of_congestion_lets_the_reduction_stand() {
     let mut sender = overtaken(undoing(RecoveryAlgorithm::Sack));
-    sender.on_ecn_echo(at(105), 0);
+    sender.on_ecn_echo(at(105), Bytes::ZERO);
     let ssthresh = sender.ssthresh();
     echo(&mut sender, at(110), 5, &[], at(0));
     assert_eq!((sender.stats().spurious, sender.ssthresh()), (0, ssthresh));
@@ -237,7 +241,14 @@ fn what_was_never_sent_again_or_never_sent_proves_nothing() {
     let (ack, window_field) = (segment(5).start, 1_000_000);
     sender.on_ack(
         at(107),
-        &Ack { segment: 1, ack, window: window_field, sack: &half, echoed: None, occupies: false },
+        &Ack {
+            segment: Offset::FIRST,
+            ack,
+            window: Bytes::new(window_field),
+            sack: &half,
+            echoed: None,
+            occupies: false,
+        },
     );
     assert_eq!((sender.stats().spurious, sender.cwnd()), (0, window));
     // A timestamp from before the original left is nobody's.
@@ -270,7 +281,7 @@ fn no_burst_follows() {
     assert_eq!(drain(&mut sender, now), [6]);
     echo(&mut sender, now + Duration::from_millis(20), 11, &[], original);
     assert_eq!((sender.stats().spurious, sender.in_flight()), (1, 3 * SMSS));
-    assert_eq!((sender.cwnd(), sender.ssthresh()), ((3 + 2) * SMSS, u64::MAX));
+    assert_eq!((sender.cwnd(), sender.ssthresh()), ((3 + 2) * SMSS, Bytes::MAX));
 }
 
 #[test]
@@ -323,10 +334,10 @@ proptest! {
                     now = sender.poll_timer().unwrap_or(now).max(now);
                     sender.on_timer(now);
                 }
-                Claim::Congestion => sender.on_ecn_echo(now, 0),
+                Claim::Congestion => sender.on_ecn_echo(now, Bytes::ZERO),
                 Claim::Ack { further, sack, twice, echoed } => {
-                    let una = (sender.snd_una() - 1) / SMSS;
-                    let nxt = (sender.snd_nxt() - 1) / SMSS;
+                    let una = (sender.snd_una() - Offset::FIRST) / SMSS;
+                    let nxt = (sender.snd_nxt() - Offset::FIRST) / SMSS;
                     let ack = (una + further).min(nxt);
                     let mut blocks = Vec::new();
                     if let Some(back) = twice {

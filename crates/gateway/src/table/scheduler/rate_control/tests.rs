@@ -49,7 +49,10 @@ impl Path {
                 self.control.on_sent(sent as u64);
                 let rtt = Some(Duration::from_secs_f64(self.base + self.queue + self.others));
                 let (delivered, lost) = (delivered as u64, lost as u64);
-                self.control.on_report(self.now, LinkReport { delivered, lost, rtt });
+                self.control.on_report(
+                    self.now,
+                    LinkReport { delivered: Bytes::new(delivered), lost: Bytes::new(lost), rtt },
+                );
             }
         }
         self.control.rate().bits_per_sec() as f64
@@ -117,13 +120,19 @@ fn a_fade_says_nothing() {
     path.rounds(5);
     path.now += Duration::from_secs(3);
     let (delivered, lost, rtt) = (1500, 600_000, Some(Duration::from_millis(500)));
-    path.control.on_report(path.now, LinkReport { delivered, lost, rtt });
+    path.control.on_report(
+        path.now,
+        LinkReport { delivered: Bytes::new(delivered), lost: Bytes::new(lost), rtt },
+    );
     // What was lost in it is found in the next rounds, too.
     for _ in 0..2 {
         path.now += Duration::from_millis(502);
         path.control.on_sent(500_000);
         let (delivered, lost) = (250_000, 250_000);
-        path.control.on_report(path.now, LinkReport { delivered, lost, rtt });
+        path.control.on_report(
+            path.now,
+            LinkReport { delivered: Bytes::new(delivered), lost: Bytes::new(lost), rtt },
+        );
     }
     for _ in 0..20 {
         assert_eq!(path.rounds(1), 8e6);
