@@ -232,7 +232,7 @@ impl Ledger {
         });
     }
 
-    /// Outstanding data went out once more, not because it was held lost: when it arrives says nothing of
+    /// Outstanding data went out once more, not because it was marked lost: when it arrives says nothing of
     /// the round trip (Karn's rule).
     pub fn repeated(&mut self, range: Range<Offset>) {
         self.update(range, |record| record.transmissions += 1);
