@@ -5,7 +5,7 @@
 //! less. A queue of no more than one full-sized packet is left alone. Time waited is up to when the
 //! packet begins to be sent.
 
-use super::{Count, LinkPacket, Queue, QueueLimit};
+use super::{Count, LinkPacket, Queue, QueueLimit, fifo};
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
 
@@ -180,26 +180,12 @@ impl<P: LinkPacket> Queue<P> for CoDel<P> {
     }
 
     fn drop_superseded(&mut self, newer: &P, from: usize) {
-        let (held, dropped) = (&mut self.held, &mut self.dropped);
-        let mut place = 0..;
-        self.packets.retain(|(_, packet)| {
-            let goes = place.next() >= Some(from) && newer.supersedes(packet);
-            if goes {
-                held.remove(packet);
-                dropped.add(packet);
-            }
-            !goes
-        });
+        let counts = [&mut self.held, &mut self.dropped];
+        fifo::drop_superseded(&mut self.packets, |(_, packet)| packet, newer, from, counts);
     }
 
     fn bring_forward(&mut self, from: usize) {
-        let urgent = self.packets.iter().skip(from).take_while(|(_, packet)| packet.urgent());
-        let place = from + urgent.count();
-        if place < self.packets.len()
-            && let Some(packet) = self.packets.pop_back()
-        {
-            self.packets.insert(place, packet);
-        }
+        fifo::bring_forward(&mut self.packets, |(_, packet)| packet, from);
     }
 
     fn held(&self) -> Count {

@@ -1,6 +1,6 @@
 //! The drop-tail queue: first in, first out; an arrival that does not fit is dropped.
 
-use super::{Count, LinkPacket, Queue, QueueLimit};
+use super::{Count, LinkPacket, Queue, QueueLimit, fifo};
 use crate::time::Instant;
 use std::collections::VecDeque;
 
@@ -59,26 +59,12 @@ impl<P: LinkPacket> Queue<P> for DropTail<P> {
     }
 
     fn drop_superseded(&mut self, newer: &P, from: usize) {
-        let (held, dropped) = (&mut self.held, &mut self.dropped);
-        let mut place = 0..;
-        self.packets.retain(|packet| {
-            let goes = place.next() >= Some(from) && newer.supersedes(packet);
-            if goes {
-                held.remove(packet);
-                dropped.add(packet);
-            }
-            !goes
-        });
+        let counts = [&mut self.held, &mut self.dropped];
+        fifo::drop_superseded(&mut self.packets, |packet| packet, newer, from, counts);
     }
 
     fn bring_forward(&mut self, from: usize) {
-        let urgent = self.packets.iter().skip(from).take_while(|packet| packet.urgent());
-        let place = from + urgent.count();
-        if place < self.packets.len()
-            && let Some(packet) = self.packets.pop_back()
-        {
-            self.packets.insert(place, packet);
-        }
+        fifo::bring_forward(&mut self.packets, |packet| packet, from);
     }
 
     fn held(&self) -> Count {

@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_class_begins_at_its_least_length() {
+    fn a_class_begins_at_its_min_length() {
         for length in (0..20_000).chain([1 << 20, (1 << 20) + 1, 123_456_789]) {
             let from = min(class(length));
             assert!(from <= length && (length - from) as f64 <= length as f64 / 2048.0, "{length}");

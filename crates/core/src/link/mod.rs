@@ -29,6 +29,7 @@ mod counters;
 mod delay;
 mod discipline;
 mod drop_tail;
+mod fifo;
 mod flow_hash;
 mod fq_codel;
 mod framing;

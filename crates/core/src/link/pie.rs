@@ -10,7 +10,7 @@
 //! updates do depends on the events before them alone, so they are made up for at the next event.
 
 use super::loss::happens;
-use super::{Count, LinkPacket, Queue, QueueLimit};
+use super::{Count, LinkPacket, Queue, QueueLimit, fifo};
 use crate::time::{Duration, Instant};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
@@ -229,26 +229,12 @@ impl<P: LinkPacket> Queue<P> for Pie<P> {
     }
 
     fn drop_superseded(&mut self, newer: &P, from: usize) {
-        let (held, dropped) = (&mut self.held, &mut self.dropped);
-        let mut place = 0..;
-        self.packets.retain(|(_, packet)| {
-            let goes = place.next() >= Some(from) && newer.supersedes(packet);
-            if goes {
-                held.remove(packet);
-                dropped.add(packet);
-            }
-            !goes
-        });
+        let counts = [&mut self.held, &mut self.dropped];
+        fifo::drop_superseded(&mut self.packets, |(_, packet)| packet, newer, from, counts);
     }
 
     fn bring_forward(&mut self, from: usize) {
-        let urgent = self.packets.iter().skip(from).take_while(|(_, packet)| packet.urgent());
-        let place = from + urgent.count();
-        if place < self.packets.len()
-            && let Some(packet) = self.packets.pop_back()
-        {
-            self.packets.insert(place, packet);
-        }
+        fifo::bring_forward(&mut self.packets, |(_, packet)| packet, from);
     }
 
     fn held(&self) -> Count {
