@@ -7,7 +7,8 @@
 #   stale      the patch does not apply any more
 #   broken     it does not compile, or a test run ends in another way than by a test that fails
 # All but the first make this script fail.
-# Usage: mutants.sh [NAME ...]      (of patches, without .patch; all if none is given)
+# Usage: mutants.sh [--compile] [NAME ...]      (of patches, without .patch; all if none is given)
+# With --compile it only says which do not apply or do not compile, in two minutes instead of thirteen.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -19,6 +20,8 @@ export CARGO_TARGET_DIR=$target/build CARGO_INCREMENTAL=1
 # git apply is to take the copy for what it is: no repository.
 export GIT_CEILING_DIRECTORIES=$target
 
+compile_only=
+if [ "${1:-}" = --compile ]; then compile_only=1 && shift; fi
 names=("$@")
 if [ ${#names[@]} -eq 0 ]; then
     for patch in "$patches"/*.patch; do names+=("$(basename "$patch" .patch)"); done
@@ -51,6 +54,7 @@ run_tests() { # CRATE SECONDS ARGUMENT...
         *) run=broken ;;
     esac
 }
+compiles() { (cd "$tree" && cargo check --quiet --locked -p bentpipe-gateway) >"$log" 2>&1; }
 # The fault tests, up to the first violation.
 fault_tests() { # SECONDS
     BENTPIPE_SEEDS=$seeds BENTPIPE_ENOUGH=1 run_tests sim "$1" seeds_keep_every_invariant
@@ -58,6 +62,11 @@ fault_tests() { # SECONDS
 # In $verdict and $detail: what becomes of one mutant.
 try() { # PATCH
     verdict=broken detail=''
+    if [ -n "$compile_only" ]; then
+        detail='it does not compile'
+        ! compiles || verdict=compiles detail=''
+        return
+    fi
     if ! build sim --test fault_testing; then
         detail='it does not compile'
         return
@@ -85,24 +94,30 @@ try() { # PATCH
     done
 }
 
-began=$SECONDS
-echo "mutants: without a mutant, seeds $seeds"
-if ! build sim --test fault_testing; then
-    tail -n 30 "$log"
-    echo "mutants: the tests do not compile without any mutant"
-    exit 1
-fi
-start=$SECONDS
-fault_tests 600
-if [ "$run" != passed ]; then
-    tail -n 30 "$log"
-    echo "mutants: the fault tests without any mutant: $run"
-    exit 1
-fi
-# A mutant may make them slower, and another program the machine.
-limit=$((60 + 5 * (SECONDS - start)))
+# In $limit: seconds that the fault tests may take, from how long they take without any mutant.
+without_mutants() {
+    echo "mutants: without a mutant, seeds $seeds"
+    if ! build sim --test fault_testing; then
+        tail -n 30 "$log"
+        echo "mutants: the tests do not compile without any mutant"
+        exit 1
+    fi
+    local start=$SECONDS
+    fault_tests 600
+    if [ "$run" != passed ]; then
+        tail -n 30 "$log"
+        echo "mutants: the fault tests without any mutant: $run"
+        exit 1
+    fi
+    # A mutant may make them slower, and another program the machine.
+    limit=$((60 + 5 * (SECONDS - start)))
+}
 
-declare -A count=([found]=0 [survived]=0 ['timed out']=0 [stale]=0 [broken]=0)
+began=$SECONDS
+good=compiles
+[ -n "$compile_only" ] || { good=found && without_mutants; }
+
+declare -A count=([compiles]=0 [found]=0 [survived]=0 ['timed out']=0 [stale]=0 [broken]=0)
 for name in "${names[@]}"; do
     patch=$patches/$name.patch
     start=$SECONDS
@@ -117,7 +132,9 @@ for name in "${names[@]}"; do
     [ "$verdict" != broken ] || tail -n 20 "$log"
     printf 'mutants: %-42s %3d s  %s%s\n' "$name" $((SECONDS - start)) "$verdict" "${detail:+: $detail}"
 done
+verdicts=(found survived 'timed out' stale broken)
+[ -z "$compile_only" ] || verdicts=(compiles stale broken)
 summary=''
-for verdict in found survived 'timed out' stale broken; do summary+=", ${count[$verdict]} $verdict"; done
+for verdict in "${verdicts[@]}"; do summary+=", ${count[$verdict]} $verdict"; done
 echo "mutants: ${#names[@]} in $((SECONDS - began)) s: ${summary:2}"
-[ "${count[found]}" -eq ${#names[@]} ]
+[ "${count[$good]}" -eq ${#names[@]} ]
