@@ -201,7 +201,7 @@ impl Counts {
             LineCounts {
                 counters: line.counters(),
                 occupancy: link.bottleneck().occupancy().at(now),
-                lengths: link.bottleneck().lengths().clone().at(now),
+                lengths: link.bottleneck().lengths(now),
             }
         });
         let lines = lines.collect();

@@ -111,7 +111,7 @@ impl<P: LinkPacket, Q: Queue<P>> Bottleneck<P, Q> {
         if self.ends.is_none() {
             self.begin(now);
             // A discipline that drops at the head may have done so.
-            self.occupancy.set(now, self.queue.held());
+            self.note_held(now);
         }
         self.ends
     }
@@ -122,7 +122,7 @@ impl<P: LinkPacket, Q: Queue<P>> Bottleneck<P, Q> {
             if let Some(packet) = self.queue.dequeue(now) {
                 self.given_up.add(&packet);
             }
-            self.occupancy.set(now, self.queue.held());
+            self.note_held(now);
         }
     }
 
@@ -141,18 +141,23 @@ impl<P: LinkPacket, Q: Queue<P>> Bottleneck<P, Q> {
         self.occupancy
     }
 
-    /// For how long it has had which length, up to the last event; nothing of a line without a rate.
-    pub fn lengths(&self) -> &Lengths {
-        &self.lengths
+    /// For how long it has had which length, as of `now` if nothing has changed since the last event; nothing of
+    /// a line without a rate.
+    pub fn lengths(&self, now: Instant) -> Lengths {
+        let mut lengths = self.lengths.clone();
+        if self.line.is_some() {
+            let (held, nanos) = { self.occupancy }.set(now, Count::default());
+            lengths.add(held, nanos);
+        }
+        lengths
     }
 
     /// The queue may have changed at `now`.
     #[inline]
     fn note_held(&mut self, now: Instant) {
-        let held = self.queue.held();
-        self.occupancy.set(now, held);
+        let (before, nanos) = self.occupancy.set(now, self.queue.held());
         if self.line.is_some() {
-            self.lengths.set(now, held.packets);
+            self.lengths.add(before, nanos);
         }
     }
 

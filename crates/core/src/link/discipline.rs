@@ -49,22 +49,33 @@ impl From<QueueLimit> for QueueKind {
 impl QueueKind {
     /// An empty queue of this kind before a line of `rate`, drawing from `seed`.
     pub fn queue<P: LinkPacket>(&self, rate: Option<Varying<Rate>>, seed: u64) -> Discipline<P> {
-        match self {
-            QueueKind::DropTail(limit) => Discipline::DropTail(DropTail::new(*limit)),
-            QueueKind::Red(config) => Discipline::Red(Red::new(*config, rate, seed)),
-            QueueKind::CoDel(config) => Discipline::CoDel(CoDel::new(*config)),
-            QueueKind::FqCoDel(config) => Discipline::FqCoDel(FqCoDel::new(*config, seed)),
-            QueueKind::Pie(config) => Discipline::Pie(Pie::new(*config, seed)),
-            QueueKind::Policer(config) => Discipline::Policer(Policer::new(*config)),
-        }
+        let active = match self {
+            QueueKind::DropTail(limit) => return Discipline::DropTail(DropTail::new(*limit)),
+            QueueKind::Red(config) => Active::Red(Red::new(*config, rate, seed)),
+            QueueKind::CoDel(config) => Active::CoDel(CoDel::new(*config)),
+            QueueKind::FqCoDel(config) => Active::FqCoDel(FqCoDel::new(*config, seed)),
+            QueueKind::Pie(config) => Active::Pie(Pie::new(*config, seed)),
+            QueueKind::Policer(config) => Active::Policer(Policer::new(*config)),
+        };
+        Discipline::Active(active)
     }
 }
 
 /// A queue of any kind. An enum and not a trait object: it is asked several times a packet.
+///
+/// Drop-tail is what most links have, and is small: it is what is inlined where packets pass. The others are
+/// called, so that what runs for each packet stays in the processor's cache of instructions.
 #[derive(Debug)]
 pub enum Discipline<P> {
     /// First in, first out; an arrival that does not fit is dropped.
     DropTail(DropTail<P>),
+    /// One that does more.
+    Active(Active<P>),
+}
+
+/// A queue that drops or marks by more than its limit.
+#[derive(Debug)]
+pub enum Active<P> {
     /// Random early detection.
     Red(Red<P>),
     /// Controlled delay.
@@ -77,52 +88,48 @@ pub enum Discipline<P> {
     Policer(Policer<P>),
 }
 
-macro_rules! each {
-    ($queue:expr, $name:ident => $does:expr) => {
-        match $queue {
-            Discipline::DropTail($name) => $does,
-            Discipline::Red($name) => $does,
-            Discipline::CoDel($name) => $does,
-            Discipline::FqCoDel($name) => $does,
-            Discipline::Pie($name) => $does,
-            Discipline::Policer($name) => $does,
+/// A queue is the one that it holds.
+macro_rules! delegate {
+    ($queue:ident, $inline:meta, $($kind:ident)*) => {
+        impl<P: LinkPacket> Queue<P> for $queue<P> {
+            #[$inline]
+            fn enqueue(&mut self, now: Instant, packet: P) -> Result<(), P> {
+                match self { $($queue::$kind(queue) => queue.enqueue(now, packet)),* }
+            }
+
+            #[$inline]
+            fn head(&mut self, now: Instant) -> Option<&P> {
+                match self { $($queue::$kind(queue) => queue.head(now)),* }
+            }
+
+            #[$inline]
+            fn dequeue(&mut self, now: Instant) -> Option<P> {
+                match self { $($queue::$kind(queue) => queue.dequeue(now)),* }
+            }
+
+            fn drop_superseded(&mut self, newer: &P, from: usize) {
+                match self { $($queue::$kind(queue) => queue.drop_superseded(newer, from)),* }
+            }
+
+            fn bring_forward(&mut self, from: usize) {
+                match self { $($queue::$kind(queue) => queue.bring_forward(from)),* }
+            }
+
+            #[$inline]
+            fn held(&self) -> Count {
+                match self { $($queue::$kind(queue) => queue.held()),* }
+            }
+
+            fn dropped(&self) -> Count {
+                match self { $($queue::$kind(queue) => queue.dropped()),* }
+            }
+
+            fn marked(&self) -> Count {
+                match self { $($queue::$kind(queue) => queue.marked()),* }
+            }
         }
     };
 }
 
-impl<P: LinkPacket> Queue<P> for Discipline<P> {
-    #[inline]
-    fn enqueue(&mut self, now: Instant, packet: P) -> Result<(), P> {
-        each!(self, queue => queue.enqueue(now, packet))
-    }
-
-    #[inline]
-    fn head(&mut self, now: Instant) -> Option<&P> {
-        each!(self, queue => queue.head(now))
-    }
-
-    #[inline]
-    fn dequeue(&mut self, now: Instant) -> Option<P> {
-        each!(self, queue => queue.dequeue(now))
-    }
-
-    fn drop_superseded(&mut self, newer: &P, from: usize) {
-        each!(self, queue => queue.drop_superseded(newer, from));
-    }
-
-    fn bring_forward(&mut self, from: usize) {
-        each!(self, queue => queue.bring_forward(from));
-    }
-
-    fn held(&self) -> Count {
-        each!(self, queue => queue.held())
-    }
-
-    fn dropped(&self) -> Count {
-        each!(self, queue => queue.dropped())
-    }
-
-    fn marked(&self) -> Count {
-        each!(self, queue => queue.marked())
-    }
-}
+delegate!(Discipline, inline, DropTail Active);
+delegate!(Active, inline(never), Red CoDel FqCoDel Pie Policer);

@@ -1,6 +1,6 @@
 //! For how long a queue has had which length: its spread and its percentiles.
 
-use crate::time::{Duration, Instant};
+use crate::time::Duration;
 
 /// Lengths below this are told apart one by one; of longer ones the first [`BITS`] bits count, so that
 /// a class spans less than 0.05 % of its length and there are not many.
@@ -10,34 +10,27 @@ const BITS: u32 = 12;
 /// The time that a queue has spent at each of its lengths, in packets.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Lengths {
-    /// Since when it has had the length that it has.
-    since: Instant,
-    held: u64,
     /// By class of lengths: nanoseconds.
     times: Vec<u64>,
 }
 
 impl Lengths {
-    /// From `now` on there are `held` packets in the queue.
+    /// For so many nanoseconds there have been `held` packets in the queue.
     #[inline]
-    pub(super) fn set(&mut self, now: Instant, held: u64) {
-        let nanos = now.as_nanos().saturating_sub(self.since.as_nanos());
+    pub(super) fn add(&mut self, held: u64, nanos: u64) {
         if nanos > 0 {
-            let class = class(self.held);
+            let class = class(held);
             if class >= self.times.len() {
-                self.times.resize(class + 1, 0);
+                self.lengthen(class);
             }
             self.times[class] += nanos;
-            self.since = now;
         }
-        self.held = held;
     }
 
-    /// As of `now`, if nothing has changed since the last event.
-    #[must_use]
-    pub fn at(mut self, now: Instant) -> Lengths {
-        self.set(now, self.held);
-        self
+    /// Makes room for a length that is new.
+    #[cold]
+    fn lengthen(&mut self, class: usize) {
+        self.times.resize(class + 1, 0);
     }
 
     /// What has come to it since `earlier`.
@@ -118,16 +111,16 @@ mod tests {
 
     #[test]
     fn spread_and_percentiles_are_over_time() {
-        let at = Instant::from_millis;
         let mut lengths = Lengths::default();
         assert_eq!((lengths.quantile(0.5), lengths.standard_deviation()), (None, None));
         // A second of warm-up at 9; then 1 s empty, 2 s at 2 and 1 s at 4.
-        lengths.set(at(0), 9);
-        lengths.set(at(1000), 0);
+        let second = 1_000_000_000;
+        lengths.add(9, second);
         let before = lengths.clone();
-        lengths.set(at(2000), 2);
-        lengths.set(at(4000), 4);
-        let measured = lengths.at(at(5000)).since(&before);
+        for (held, seconds) in [(0, 1), (2, 2), (4, 1)] {
+            lengths.add(held, seconds * second);
+        }
+        let measured = lengths.since(&before);
         // Mean 2, mean square 6.
         assert!((measured.standard_deviation().unwrap() - 2f64.sqrt()).abs() < 1e-9);
         let quantiles = [0.0, 0.25, 0.26, 0.5, 0.75, 0.76, 1.0].map(|q| measured.quantile(q));

@@ -15,18 +15,21 @@ pub struct Occupancy {
 }
 
 impl Occupancy {
-    /// From `now` on the queue holds `held`.
+    /// From `now` on the queue holds `held`. How many packets it held until now, and for how many
+    /// nanoseconds.
     #[inline]
-    pub fn set(&mut self, now: Instant, held: Count) {
+    pub fn set(&mut self, now: Instant, held: Count) -> (u64, u64) {
         let nanos = now.as_nanos().saturating_sub(self.since.as_nanos());
+        let before = self.held.packets;
         if nanos > 0 {
-            self.area.0 += u128::from(self.held.packets) * u128::from(nanos);
+            self.area.0 += u128::from(before) * u128::from(nanos);
             self.area.1 += u128::from(self.held.bytes) * u128::from(nanos);
             self.since = now;
         }
         self.held = held;
         self.longest.packets = self.longest.packets.max(held.packets);
         self.longest.bytes = self.longest.bytes.max(held.bytes);
+        (before, nanos)
     }
 
     /// As of `now`, if nothing has changed since the last event.
