@@ -8,6 +8,7 @@ mod link;
 mod presets;
 mod sim;
 mod testbed;
+mod trace;
 
 use clap::{Parser, Subcommand};
 use std::io::IsTerminal;
@@ -38,6 +39,8 @@ enum Command {
     Sim(sim::Arguments),
     /// Run an experiment on Linux's own TCP, in network namespaces
     Testbed(testbed::Arguments),
+    /// Make traces of a link's delay from orbits
+    Trace(trace::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -69,6 +72,7 @@ fn main() -> ExitCode {
         Command::Presets(arguments) => presets::run(&arguments).map_err(Into::into),
         Command::Sim(arguments) => sim::run(&arguments).map_err(Into::into),
         Command::Testbed(arguments) => testbed::run(&arguments).map_err(Into::into),
+        Command::Trace(arguments) => trace::run(&arguments).map_err(Into::into),
     };
     result.unwrap_or_else(|error| {
         eprintln!("bentpipe: {error}");

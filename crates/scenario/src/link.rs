@@ -201,6 +201,15 @@ struct Ground {
     outages: Vec<(Duration, Duration)>,
 }
 
+impl Ground {
+    /// Delay and outages are those of `pass`.
+    fn follow(&mut self, pass: Pass) -> Arc<Pass> {
+        self.delay = pass.delay.clone();
+        self.outages.clone_from(&pass.outages);
+        Arc::new(pass)
+    }
+}
+
 impl Link {
     pub(crate) fn read(reader: &Reader<'_>, name: &str, around: &Around<'_>) -> Result<Link> {
         let context = reader.context;
@@ -304,6 +313,11 @@ fn over(
         node.position.ok_or_else(why)
     };
     let (a, b) = (place(between[0])?, place(between[1])?);
+    if let Some(timing) = orbit.timing()
+        && around.duration.as_nanos() / timing.step.as_nanos() > 10_000_000
+    {
+        return Err(reader.bad("orbit", "more than ten million steps: choose a longer step"));
+    }
     match orbit {
         Orbit::Geo(geo) => {
             let unseen = || {
@@ -314,18 +328,8 @@ fn over(
             ground.delay = Varying::Constant(geo.delay(a, b).ok_or_else(unseen)?);
             Ok(None)
         }
-        Orbit::Walker(walker) => {
-            let steps = around.duration.as_nanos() / walker.step.as_nanos();
-            if steps > 10_000_000 {
-                return Err(
-                    reader.bad("orbit", "more than ten million steps: choose a longer step")
-                );
-            }
-            let pass = walker.pass(a, b, around.duration);
-            ground.delay = pass.delay.clone();
-            ground.outages.clone_from(&pass.outages);
-            Ok(Some(Arc::new(pass)))
-        }
+        Orbit::Walker(walker) => Ok(Some(ground.follow(walker.pass(a, b, around.duration)))),
+        Orbit::Constellation(sky) => Ok(Some(ground.follow(sky.pass(a, b, around.duration)))),
     }
 }
 

@@ -45,6 +45,7 @@ const SECTIONS: &[&Section] = &[
     &crate::loss::RANDOM_OUTAGES,
     &crate::orbit::GEO,
     &crate::orbit::WALKER,
+    &crate::orbit::CONSTELLATION,
     &middlebox::MIDDLEBOX,
     &middlebox::ACK_SPACER,
     &middlebox::ACK_FILTER,

@@ -210,6 +210,18 @@ fn orbits_need_places_in_sight() {
 }
 
 #[test]
+fn files_of_element_sets_are_placed_too() {
+    let orbit = |keys: &str| format!("orbit = {{ kind = \"tle\", {keys} }}");
+    let wrong = |keys: &str, why: &[&str]| spoilt("delay = \"250ms\"", &orbit(keys), "15:9", why);
+    wrong("slot = \"1s\"", &["`file`"]);
+    let spoilt_at = |keys: &str, at: &str, why: &[&str]| {
+        spoilt("delay = \"250ms\"", &orbit(keys), at, why);
+    };
+    spoilt_at("file = \"no.tle\"", "15:32", &["cannot read `no.tle`: no such file"]);
+    spoilt_at("file = \"bad.csv\"", "15:32", &["bad.csv, line 1", "two-line element set"]);
+}
+
+#[test]
 fn trace_files_are_placed_too() {
     let trace = |file: &str| format!("trace = \"{file}\"");
     spoilt("delay = \"250ms\"", &trace("no.csv"), "15:9", &["cannot read `no.csv`: no such file"]);

@@ -76,7 +76,7 @@ fn a_leo_link_changes_its_delay_and_has_handovers() {
     let scenario = example("leo-handovers.toml").point(0).scenario;
     let sky = scenario.links.iter().find(|link| link.name == "sky").unwrap();
     let pass = sky.pass.as_ref().unwrap();
-    assert!(pass.serving.len() > 1 && !pass.outages.is_empty());
+    assert!(pass.ways.len() > 1 && !pass.outages.is_empty());
     assert_ne!(
         sky.forward.delay.at(Instant::ZERO),
         sky.forward.delay.at(Instant::from_millis(60_000))

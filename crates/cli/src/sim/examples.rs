@@ -24,6 +24,7 @@ const EXAMPLES: &[Example] = shipped!(
     "asymmetric-return"
     "background"
     "cellular"
+    "crosslinks"
     "geo-download"
     "geo-gateways"
     "geo-positions"
@@ -41,10 +42,11 @@ const EXAMPLES: &[Example] = shipped!(
 );
 
 /// The files that they name.
-const TRACES: &[(&str, &str)] = &[
+const FILES: &[(&str, &str)] = &[
     ("cellular.trace", include_str!("../../../../scenarios/cellular.trace")),
     ("handover.csv", include_str!("../../../../scenarios/handover.csv")),
     ("rain.csv", include_str!("../../../../scenarios/rain.csv")),
+    ("shell.tle", include_str!("../../../../scenarios/shell.tle")),
 ];
 
 impl Example {
@@ -67,7 +69,7 @@ pub(super) fn find(name: &str) -> Option<&'static Example> {
 
 /// The text of a file that an example names.
 pub(super) fn trace(path: &str) -> Option<String> {
-    TRACES.iter().find(|(name, _)| *name == path).map(|(_, text)| (*text).to_owned())
+    FILES.iter().find(|(name, _)| *name == path).map(|(_, text)| (*text).to_owned())
 }
 
 /// Prints all of them.
@@ -92,7 +94,7 @@ mod tests {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
         let names = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
         let there: BTreeSet<String> = names.map(|name| name.into_string().unwrap()).collect();
-        let traces = TRACES.iter().map(|(name, _)| (*name).to_owned());
+        let traces = FILES.iter().map(|(name, _)| (*name).to_owned());
         let here: BTreeSet<String> = EXAMPLES.iter().map(Example::file).chain(traces).collect();
         assert_eq!(here, there);
         assert!(EXAMPLES.iter().all(|example| example.experiment().is_some()));

@@ -1,9 +1,8 @@
 //! A shell of circular orbits: Walker's delta pattern i: t/p/f (Walker 1984), bent pipe from
 //! ground to ground through the one satellite that both ends see best, with handovers.
 
-use super::{EARTH_RADIUS, Point, Position, delay_of, sight};
-use crate::loss::merge;
-use bentpipe_core::link::{After, Schedule, Varying};
+use super::pass::{Sky, Way, pass};
+use super::{EARTH_RADIUS, Pass, Point, Position, Timing, sight};
 use bentpipe_core::time::Duration;
 
 /// The Earth's gravitational parameter in km³/s² (WGS 84).
@@ -51,26 +50,9 @@ pub struct Walker {
     pub min_elevation: f64,
     /// Which one serves.
     pub choice: Choice,
-    /// How often the serving satellite is chosen anew; `None`: only when it sets.
-    pub slot: Option<Duration>,
-    /// How long nothing passes as another satellite takes over.
-    pub handover: Duration,
-    /// How often the delay changes.
-    pub step: Duration,
-    /// How long after the epoch (first satellite of the first plane at its node, over longitude
-    /// zero) the run begins.
-    pub begin: Duration,
-}
-
-/// What a link over a shell is like during a run.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Pass {
-    /// One way.
-    pub delay: Varying<Duration>,
-    /// Spans (beginning, length) in which nothing passes.
-    pub outages: Vec<(Duration, Duration)>,
-    /// When which satellite (plane, place in it) takes over; `None`: no one does.
-    pub serving: Vec<(Duration, Option<(u32, u32)>)>,
+    /// When it is chosen. The epoch is when the first satellite of the first plane is at its node, over longitude
+    /// zero.
+    pub timing: Timing,
 }
 
 impl Walker {
@@ -83,13 +65,10 @@ impl Walker {
     /// Where a satellite is, seen from the turning Earth.
     fn point(&self, (plane, place): (u32, u32), seconds: f64) -> Point {
         let radius = EARTH_RADIUS + self.altitude;
-        let turn = std::f64::consts::TAU;
-        let (planes, satellites) = (f64::from(self.planes), f64::from(self.satellites));
-        let (plane, place) = (f64::from(plane), f64::from(place));
-        let node = self.spread.to_radians() * plane / planes - EARTH_TURN * seconds;
-        let phase = turn * (place / satellites)
-            + turn * f64::from(self.phasing) * plane / (planes * satellites)
-            + turn * seconds / self.period().as_secs_f64();
+        let planes = f64::from(self.planes);
+        let node = self.spread.to_radians() * f64::from(plane) / planes - EARTH_TURN * seconds;
+        let phase = phase(self, plane, place)
+            + std::f64::consts::TAU * seconds / self.period().as_secs_f64();
         let inclination = self.inclination.to_radians();
         let (along, up) = (phase.cos(), phase.sin());
         [
@@ -119,65 +98,48 @@ impl Walker {
         best.map(|(which, _)| which)
     }
 
-    /// The link between `a` and `b` for `duration`.
+    /// The link between `a` and `b` for `duration`. Satellites count through the planes, from 0.
     pub fn pass(&self, a: Position, b: Position, duration: Duration) -> Pass {
-        let ends = [a.point(), b.point()];
-        let mut pass =
-            Pass { delay: Duration::ZERO.into(), outages: Vec::new(), serving: Vec::new() };
-        let mut delays: Vec<(Duration, Duration)> = Vec::new();
-        let mut serving: Option<(u32, u32)> = None;
-        let mut slot = None;
-        let mut out_since: Option<Duration> = None;
-        let mut now = Duration::ZERO;
-        loop {
-            let seconds = (self.begin + now).as_secs_f64();
-            let this_slot = self.slot.map(|slot| (self.begin + now).as_nanos() / slot.as_nanos());
-            let view = serving.and_then(|which| self.view(which, seconds, ends));
-            if view.is_none() || this_slot != slot {
-                slot = this_slot;
-                let next = self.best(seconds, ends);
-                if next != serving || pass.serving.is_empty() {
-                    if next.is_some() && serving.is_some() && !self.handover.is_zero() {
-                        pass.outages.push((now, self.handover));
-                    }
-                    pass.serving.push((now, next));
-                    serving = next;
-                }
-            }
-            match serving.and_then(|which| self.view(which, seconds, ends)) {
-                Some((range, _)) => {
-                    if let Some(since) = out_since.take() {
-                        pass.outages.push((since, now - since));
-                    }
-                    let delay = delay_of(range);
-                    if delays.is_empty() {
-                        delays.push((Duration::ZERO, delay));
-                    } else if delays.last().is_none_or(|last| last.1 != delay) {
-                        delays.push((now, delay));
-                    }
-                }
-                None => out_since = out_since.or(Some(now)),
-            }
-            if now >= duration {
-                break;
-            }
-            now += self.step;
-        }
-        if let Some(since) = out_since {
-            pass.outages.push((since, now.max(duration) + self.step - since));
-        }
-        delays.dedup_by_key(|step| step.0);
-        merge(&mut pass.outages);
-        if let Ok(delay) = Schedule::new(delays, After::Hold) {
-            pass.delay = delay.into();
-        }
-        pass
+        let mut view = View { shell: self, ends: [a.point(), b.point()], seconds: 0.0 };
+        pass(&mut view, &self.timing, duration)
+    }
+}
+
+/// How far from its node a satellite is at the epoch, along its orbit, in radians.
+pub(super) fn phase(shell: &Walker, plane: u32, place: u32) -> f64 {
+    let (planes, satellites) = (f64::from(shell.planes), f64::from(shell.satellites));
+    std::f64::consts::TAU
+        * (f64::from(place) / satellites
+            + f64::from(shell.phasing) * f64::from(plane) / (planes * satellites))
+}
+
+/// A shell as its two ends see it at a moment.
+struct View<'a> {
+    shell: &'a Walker,
+    ends: [Point; 2],
+    seconds: f64,
+}
+
+impl Sky for View<'_> {
+    fn turn(&mut self, seconds: f64) {
+        self.seconds = seconds;
+    }
+
+    fn best(&self) -> Option<Way> {
+        let (plane, place) = self.shell.best(self.seconds, self.ends)?;
+        Some(vec![plane * self.shell.satellites + place])
+    }
+
+    fn length(&self, way: &[u32]) -> Option<f64> {
+        let which = (way[0] / self.shell.satellites, way[0] % self.shell.satellites);
+        self.shell.view(which, self.seconds, self.ends).map(|(range, _)| range)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bentpipe_core::link::Varying;
 
     const SHELL: Walker = Walker {
         altitude: 550.0,
@@ -188,10 +150,12 @@ mod tests {
         spread: 360.0,
         min_elevation: 25.0,
         choice: Choice::Highest,
-        slot: Some(Duration::from_secs(15)),
-        handover: Duration::ZERO,
-        step: Duration::from_secs(1),
-        begin: Duration::ZERO,
+        timing: Timing {
+            slot: Some(Duration::from_secs(15)),
+            handover: Duration::ZERO,
+            step: Duration::from_secs(1),
+            begin: Duration::ZERO,
+        },
     };
     const FRANKFURT: Position = Position { latitude: 50.1, longitude: 8.7 };
     const MUNICH: Position = Position { latitude: 48.1, longitude: 11.6 };
@@ -230,17 +194,18 @@ mod tests {
             assert!((min..=max).contains(&delay), "{delay} ms");
         }
         // Handovers lie on slots, and there are some: a satellite is in sight for minutes at most.
-        let times: Vec<u64> = pass.serving.iter().map(|(at, _)| at.as_secs()).collect();
+        let times: Vec<u64> = pass.ways.iter().map(|(at, _)| at.as_secs()).collect();
         assert!(times.len() > 4 && times.iter().all(|at| at % 15 == 0), "{times:?}");
     }
 
     #[test]
     fn without_slots_a_satellite_serves_until_it_sets() {
-        let held = Walker { slot: None, handover: Duration::from_millis(50), ..SHELL };
+        let timing = Timing { slot: None, handover: Duration::from_millis(50), ..SHELL.timing };
+        let held = Walker { timing, ..SHELL };
         let pass = held.pass(FRANKFURT, MUNICH, Duration::from_secs(1200));
         let slots = SHELL.pass(FRANKFURT, MUNICH, Duration::from_secs(1200));
-        assert!(pass.serving.len() < slots.serving.len());
-        assert_eq!(pass.outages.len(), pass.serving.len() - 1);
+        assert!(pass.ways.len() < slots.ways.len());
+        assert_eq!(pass.outages.len(), pass.ways.len() - 1);
     }
 
     #[test]
@@ -252,6 +217,6 @@ mod tests {
         let nowhere =
             thin.pass(Position { latitude: 89.0, longitude: 0.0 }, MUNICH, Duration::from_secs(60));
         assert_eq!(nowhere.outages.len(), 1);
-        assert_eq!(nowhere.serving, [(Duration::ZERO, None)]);
+        assert_eq!(nowhere.ways, [(Duration::ZERO, None)]);
     }
 }

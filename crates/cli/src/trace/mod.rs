@@ -1,0 +1,53 @@
+//! `bentpipe trace`: files of a link's delay, rate and loss over time.
+
+mod path;
+mod shell;
+
+use std::process::ExitCode;
+
+/// Make traces, which links of a scenario replay
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    /// Compute the delay between two places over a constellation
+    Path(path::Arguments),
+    /// Write the element sets of a shell of satellites
+    Shell(shell::Arguments),
+}
+
+/// Why `bentpipe trace` failed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    /// Standard output.
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+    /// A file that cannot be read.
+    #[error("{path}: {why}")]
+    File { path: String, why: std::io::Error },
+    /// What it says.
+    #[error("{path}, {why}")]
+    ElementSets { path: String, why: bentpipe_scenario::orbit::ElementSetsError },
+    /// Of a constellation with crosslinks.
+    #[error(
+        "{0}: a grid needs the first line to say how many planes there are and how many satellites in each, such as `72 22`"
+    )]
+    NoGrid(String),
+    /// Nothing reaches the other end.
+    #[error(
+        "no way leads from one place to the other in all of this time (see --crosslinks, --relay and --min-elevation)"
+    )]
+    NoWay,
+}
+
+/// Runs one of them.
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
+    match &arguments.command {
+        Command::Path(arguments) => path::run(arguments),
+        Command::Shell(arguments) => shell::run(arguments),
+    }
+}
