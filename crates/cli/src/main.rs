@@ -39,7 +39,7 @@ enum Command {
     Sim(sim::Arguments),
     /// Run an experiment on Linux's own TCP, in network namespaces
     Testbed(testbed::Arguments),
-    /// Make traces of a link's delay from orbits
+    /// Make traces of a link, from orbits or from other programs' files
     Trace(trace::Arguments),
 }
 

@@ -66,4 +66,5 @@ pub use record::{FlowSeries, GatewaySeries, LinkSeries, Record};
 pub use repeat::Repeat;
 pub use run::{Run, RunEnd};
 pub use scenario::Scenario;
+pub use trace::{TraceError, mahimahi_rate};
 pub use workload::{Arrivals, FlowEnd, Http, Http2, HttpVersion, Load, PingPace, Reuse, Workload};

@@ -131,6 +131,26 @@ fn schedule<T>(
     Schedule::new(steps, after).map(Some).map_err(|error| error.to_string())
 }
 
+/// What is wrong with a trace.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {why}")]
+pub struct TraceError {
+    /// Its number, from 1.
+    pub line: usize,
+    /// Why.
+    pub why: String,
+}
+
+/// A file of mahimahi's `mm-link` as a rate, which begins anew after the last moment: what `trace` of a link makes of it.
+///
+/// # Errors
+/// The line that is no moment, or is before the one above it.
+pub fn mahimahi_rate(text: &str) -> std::result::Result<Schedule<Rate>, TraceError> {
+    let lines = text.lines().enumerate().map(|(at, line)| (at + 1, line.trim()));
+    let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+    mahimahi(lines, None).map_err(|(line, why)| TraceError { line, why })
+}
+
 /// A trace of mahimahi's `mm-link`: each line is a moment, in ms, at which one full-sized packet may leave; it begins anew
 /// after the last. As a rate: in the millisecond up to a moment, 12 Mbit/s for each packet that may leave then. So
 /// full-sized packets that wait leave when they do there, and what is not used is lost, as it is there.

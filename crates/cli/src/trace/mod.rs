@@ -1,5 +1,6 @@
 //! `bentpipe trace`: files of a link's delay, rate and loss over time.
 
+mod convert;
 mod path;
 mod shell;
 
@@ -14,6 +15,8 @@ pub(crate) struct Arguments {
 
 #[derive(clap::Subcommand)]
 enum Command {
+    /// Turn other programs' files into traces
+    Convert(convert::Arguments),
     /// Compute the delay between two places over a constellation
     Path(path::Arguments),
     /// Write the element sets of a shell of satellites
@@ -32,6 +35,9 @@ pub(crate) enum Error {
     /// What it says.
     #[error("{path}, {why}")]
     ElementSets { path: String, why: bentpipe_scenario::orbit::ElementSetsError },
+    /// Of another program's file.
+    #[error("{place}: {why}")]
+    Format { place: String, why: String },
     /// Of a constellation with crosslinks.
     #[error(
         "{0}: a grid needs the first line to say how many planes there are and how many satellites in each, such as `72 22`"
@@ -47,6 +53,7 @@ pub(crate) enum Error {
 /// Runs one of them.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     match &arguments.command {
+        Command::Convert(arguments) => convert::run(arguments),
         Command::Path(arguments) => path::run(arguments),
         Command::Shell(arguments) => shell::run(arguments),
     }

@@ -68,7 +68,7 @@ fn span(text: &str) -> Result<Duration, String> {
     parse_duration(text).map_err(|error| error.to_string())
 }
 
-fn step(text: &str) -> Result<Duration, String> {
+pub(super) fn step(text: &str) -> Result<Duration, String> {
     let step = span(text)?;
     (step >= Duration::from_millis(1)).then_some(step).ok_or_else(|| "1ms at least".to_owned())
 }
