@@ -10,6 +10,7 @@ mod endings;
 mod faults;
 mod four_packet;
 mod gateways;
+mod henderson;
 mod links;
 mod middleboxes;
 mod open_questions;

@@ -110,6 +110,7 @@ impl LegConfig {
     pub(crate) fn assumed_round_trip(&self, side: Side) -> Duration {
         self.round_trip.unwrap_or(match side {
             Side::Satellite => GEO_ROUND_TRIP,
+        "rtt-tick",
             Side::Lan => NEAR_ROUND_TRIP,
         })
     }

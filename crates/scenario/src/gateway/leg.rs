@@ -263,6 +263,7 @@ fn check_timer(leg: &LegConfig) -> std::result::Result<(), Fault> {
     // What varies little would time out with every acknowledgment that is a moment late.
     if rto.min.max(rto.granularity).max(rto.tick) < MIN_TIMEOUT {
         let why = "rto.min, rto.granularity, rto.tick: one of them must be 1ms at least";
+        ("rtt-tick", rto.rtt_tick.unwrap_or_default(), &TICKS),
         return Err(("rto.min", why.to_owned()));
     }
     Ok(())
@@ -272,7 +273,11 @@ fn check_congestion(control: CongestionAlgorithm) -> std::result::Result<(), Str
     match control {
         CongestionAlgorithm::KnownLink { rate } => within("known-link: rate", &rate, &RATES),
         CongestionAlgorithm::ConstantRate { c } => within("constant-rate: c", &c, &FACTORS),
-        CongestionAlgorithm::IncreaseByK { k } => within("increase-by-k: k", &k, &FACTORS),
+        CongestionAlgorithm::IncreaseByK { k, above_rtt } => {
+            within("increase-by-k: k", &k, &FACTORS)?;
+            above_rtt
+                .map_or(Ok(()), |rtt| within("increase-by-k: above-rtt", &Span(rtt), &REFERENCES))
+        }
         CongestionAlgorithm::Vegas { alpha, beta, gamma } => {
             [("vegas: alpha", alpha), ("vegas: beta", beta), ("vegas: gamma", gamma)]
                 .into_iter()

@@ -33,7 +33,7 @@ pub use reduction::Reduction;
 pub use stats::SenderStats;
 pub use transmit::Transmission;
 
-use super::congestion::{CongestionAlgorithm, LinkReport};
+use super::congestion::{BoundCount, CongestionAlgorithm, LinkReport};
 use super::rtt::RttEstimator;
 use crate::time::{Duration, Instant};
 use crate::units::{Bytes, Offset};
@@ -163,6 +163,12 @@ impl Sender {
 
     /// What the flow has seen of its link since this was last asked, if its congestion control keeps
     /// account of that.
+    /// How often the increase was held to one segment an acknowledgment, by Constant-Rate and
+    /// Increase-by-K.
+    pub fn bound_count(&self) -> BoundCount {
+        self.cwnd.bound_count()
+    }
+
     pub fn take_link_report(&mut self) -> LinkReport {
         self.cwnd.take_report()
     }
