@@ -115,3 +115,31 @@ fn a_threshold_chooses_who_increases_by_k() {
     assert_eq!((none.2, by_rtt.2, all.2), (0, 0, 5));
     assert!(by_rtt.0 > 1.2 * all.0, "where all do so nothing is won: {all:?}");
 }
+
+/// 4.1.6: four parallel transfers of 600 ms take twice what one with Increase-by-K does, and fairness falls.
+/// Windows that are shared as they begin (RFC 9040) change that little: their long lives decide.
+#[test]
+fn four_parallel_transfers_are_bolder_than_one_that_increases_by_four() {
+    let plain = topology_2("rto.tick=10ms,rto.granularity=10ms", 200);
+    let with = |what: &str| {
+        let text = plain.replace("from = \"s600\", to", &format!("{what}, from = \"s600\", to"));
+        assert_ne!(text, plain);
+        text
+    };
+    let four = with("count = 4");
+    let share = four.replace("s600 = {}", "s600 = { share = \"ensemble\" }");
+    assert_ne!(share, four);
+    let bold = with("tcp = { congestion = \"increase-by-k:k=4\" }");
+    let found = [plain.clone(), bold, four, share].map(|text| {
+        let found = runs(&text, 2);
+        let far = long(&found).filter(|flow| flow.name.starts_with("f600"));
+        let kbit = far.map(|flow| flow.goodput / 2e3).sum::<f64>();
+        let fairness = found.iter().filter_map(|run| run.run.fairness).sum::<f64>() / 2.0;
+        println!("600 ms: {kbit:.0} kbit/s together, Jain's index {fairness:.3}");
+        (kbit, fairness)
+    });
+    let [one, bold, four, share] = found;
+    assert!(bold.0 > 1.3 * one.0 && four.0 > 1.7 * bold.0, "{found:?}");
+    assert!(four.1 < bold.1 - 0.1 && four.1 < one.1, "{found:?}");
+    assert!((share.0 / four.0 - 1.0).abs() < 0.2, "{found:?}");
+}

@@ -18,6 +18,7 @@ mod path_mtu;
 mod policy;
 mod scenario;
 mod series;
+mod sharing;
 mod snapshot;
 mod support;
 mod transactions;

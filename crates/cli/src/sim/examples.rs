@@ -36,6 +36,7 @@ const EXAMPLES: &[Example] = shipped!(
     "repeated-handovers"
     "rough-link"
     "shared-ethernet"
+    "shared-windows"
     "six-round-trips"
     "twenty-round-trips"
     "web-cache"

@@ -101,6 +101,11 @@ impl CongestionWindow {
         self.congestion.ssthresh()
     }
 
+    /// Sets window and threshold, by what other connections know.
+    pub(super) fn set(&mut self, window: Bytes, ssthresh: Bytes) {
+        self.congestion.slow_start_mut().set(window, ssthresh);
+    }
+
     /// How often the increase was held to one segment an acknowledgment.
     pub(super) fn bound_count(&self) -> BoundCount {
         self.congestion.bound_count()

@@ -18,6 +18,7 @@ mod handshake;
 mod path;
 mod reduction;
 mod send_window;
+mod sharing;
 mod snapshot;
 mod stats;
 mod stream;
@@ -30,6 +31,7 @@ mod undo;
 pub use config::{InitialWindow, SenderConfig};
 pub use gate::Waits;
 pub use reduction::Reduction;
+pub use sharing::PathState;
 pub use stats::SenderStats;
 pub use transmit::Transmission;
 
@@ -161,14 +163,14 @@ impl Sender {
         self.cwnd.ssthresh()
     }
 
-    /// What the flow has seen of its link since this was last asked, if its congestion control keeps
-    /// account of that.
     /// How often the increase was held to one segment an acknowledgment, by Constant-Rate and
     /// Increase-by-K.
     pub fn bound_count(&self) -> BoundCount {
         self.cwnd.bound_count()
     }
 
+    /// What the flow has seen of its link since this was last asked, if its congestion control keeps
+    /// account of that.
     pub fn take_link_report(&mut self) -> LinkReport {
         self.cwnd.take_report()
     }
