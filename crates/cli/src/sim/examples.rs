@@ -42,6 +42,7 @@ const EXAMPLES: &[Example] = shipped!(
     "web-cache"
     "web-page-geo"
     "web-page-http2"
+    "window-from-load"
 );
 
 /// The files that they name.

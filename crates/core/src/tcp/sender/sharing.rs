@@ -57,6 +57,12 @@ impl Sender {
         self.timers.inherit(state.srtt, state.rttvar);
     }
 
+    /// Begins with a window of so many bytes, one segment at least, instead of the initial window. Nothing
+    /// has been sent yet.
+    pub fn begin_with(&mut self, window: Bytes) {
+        self.cwnd.set(window.max(self.smss()), self.ssthresh());
+    }
+
     /// Gives up a part of its window to another one: `kept` of `of` parts are left. In fast recovery the
     /// window is not touched.
     pub fn cede(&mut self, kept: u64, of: u64) {
