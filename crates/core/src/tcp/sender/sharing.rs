@@ -25,9 +25,8 @@ impl PathState {
         let count = u32::try_from(members.len()).ok().filter(|count| *count > 0)?;
         let part = |sum: Bytes| sum / u64::from(sharers.max(1));
         let thresholds: Option<Vec<Bytes>> = members.iter().map(|one| one.ssthresh).collect();
-        let sum = |all: &mut dyn Iterator<Item = Bytes>| {
-            all.fold(Bytes::ZERO, |sum, one| sum.saturating_add(one))
-        };
+        let sum =
+            |all: &mut dyn Iterator<Item = Bytes>| all.fold(Bytes::ZERO, Bytes::saturating_add);
         Some(PathState {
             cwnd: part(sum(&mut members.iter().map(|one| one.cwnd))),
             ssthresh: thresholds.map(|all| part(sum(&mut all.into_iter()))),
