@@ -173,11 +173,11 @@ impl LegConfig {
             // Who chooses one wants it to be heard.
             self.losses = Losses::Believed;
         }
-        self.window_from_load &= key != "iw";
         self.ack_by_link &= key != "ack";
         if key == "pacing" {
             self.pacing = Some(tcp.sender.pacing);
         }
+        self.window_from_load &= key != "iw";
         Ok(())
     }
 
