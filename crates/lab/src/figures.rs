@@ -66,6 +66,9 @@ pub const FLOW_FIGURES: &[Figure<FlowRow>] = &[
     figure("timeouts", "", "events", "retransmission timeouts with data outstanding", |f| {
         Some(f.tally.timeouts as f64)
     }),
+    figure("bound_share", "", "share", "acknowledgments held to an increase of one segment", |f| {
+        f.tally.bound_share()
+    }),
     figure("window_reductions", "", "events", "reductions of the congestion window", |f| {
         Some(f.tally.reductions as f64)
     }),

@@ -19,7 +19,7 @@ use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 /// To be raised when records, columns or their meanings change.
-const SCHEMA: u32 = 3;
+const SCHEMA: u32 = 4;
 
 /// What begins every file.
 const MAGIC: &[u8; 16] = b"bentpipe run  1\n";

@@ -95,7 +95,7 @@ impl Flow {
         let tcp = |end: NodeIndex, key: &str| -> Result<ConnectionConfig> {
             // Pings reach routers and gateways, which have no TCP of their own.
             let own = match &ends.nodes[end.0].kind {
-                NodeKind::Host { tcp } => **tcp,
+                NodeKind::Host { tcp, .. } => **tcp,
                 NodeKind::Router(_) | NodeKind::Gateway(_) => below,
             };
             let layer: TcpLayer = reader.or(key, TcpLayer::default())?;

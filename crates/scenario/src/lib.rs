@@ -58,7 +58,7 @@ pub use link::{Direction, Link};
 pub use loss::Outages;
 pub use middlebox::{Middlebox, MiddleboxKind};
 pub use names::{LinkIndex, NodeIndex};
-pub use node::{Ecmp, Gateway, Node, NodeKind};
+pub use node::{Ecmp, Gateway, Node, NodeKind, Sharing};
 pub use profile::{PROFILES, Profile};
 pub use random::Seeds;
 pub use reader::{Field, ReadFile, Section};

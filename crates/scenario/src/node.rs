@@ -28,11 +28,38 @@ pub enum NodeKind {
     Host {
         /// Its TCP. A flow may have other settings: see [`Flow`](crate::Flow).
         tcp: Box<ConnectionConfig>,
+        /// What its connections to the same peer tell each other.
+        share: Sharing,
     },
     /// Forwards packets by shortest paths.
     Router(Ecmp),
     /// Splits TCP connections between its LAN side and its satellite side.
     Gateway(Box<Gateway>),
+}
+
+/// What a host's connections to the same peer tell each other (RFC 9040).
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Default,
+    strum::VariantArray,
+    strum::VariantNames,
+    strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Sharing {
+    /// Nothing.
+    #[default]
+    Off,
+    /// A new one begins with the window, the threshold and the round-trip time that the last one had at
+    /// its end.
+    Temporal,
+    /// A new one has its part of the windows and thresholds of those that there are, which give it up,
+    /// and the mean of their round-trip times.
+    Ensemble,
 }
 
 /// Which of several shortest paths a router takes (equal-cost multipath, RFC 2992).
@@ -76,6 +103,11 @@ pub(crate) const HOST: Section = Section {
             "TCP settings",
             "the scenario's `tcp`",
             "how its TCP behaves, at both ends of a connection each its own",
+        ),
+        one_of::<Sharing>(
+            "share",
+            "`off`",
+            "what its connections to the same peer tell each other (RFC 9040): `temporal`: a new one begins with the congestion window, threshold and round-trip time that the last one had at its end; `ensemble`: with its part of the windows and thresholds of those that there are, which give it up",
         ),
         field("position", "such as `50.1N 8.7E`", "", "where it stands, for links with an `orbit`"),
     ],
@@ -128,7 +160,8 @@ pub(crate) const GATEWAY: Section = Section {
 impl Node {
     pub(crate) fn host(reader: &Reader<'_>, name: &str, below: ConnectionConfig) -> Result<Node> {
         let layer: TcpLayer = reader.or("tcp", TcpLayer::default())?;
-        let kind = NodeKind::Host { tcp: Box::new(layer.over(below)) };
+        let kind =
+            NodeKind::Host { tcp: Box::new(layer.over(below)), share: reader.choice("share")? };
         Ok(Node { name: name.to_owned(), position: reader.maybe("position")?, kind })
     }
 

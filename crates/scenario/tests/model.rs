@@ -227,7 +227,7 @@ outages = [{ at = "1s", lasting = "1s" }, { at = "4s", lasting = "1s" }]
     let MiddleboxKind::WebCache { hits, tcp } = &scenario.middleboxes[1].kind else {
         panic!("a cache")
     };
-    let NodeKind::Host { tcp: of_the_file } = &scenario.nodes[1].kind else { panic!("a host") };
+    let NodeKind::Host { tcp: of_the_file, .. } = &scenario.nodes[1].kind else { panic!("a host") };
     assert_eq!((*hits, tcp), (0.4, of_the_file));
     assert_eq!(scenario.faults[0].kind, FaultKind::RouteChange { link: LinkIndex(1), cost: None });
     assert!(matches!(scenario.faults[1].kind, FaultKind::GatewayCrash(_)));

@@ -15,12 +15,14 @@ use bentpipe_sim::record::{
 use serde_json::Value;
 
 /// Columns of flows and runs that nobody can fill: the kernel does not count these.
-const UNCOUNTED: [&str; 8] = [
+const UNCOUNTED: [&str; 10] = [
     "recoveries",
     "probes",
     "fin_retransmissions",
     "needless_retransmissions",
     "fin_timeouts",
+    "recovery_timeouts",
+    "bound_share",
     "window_reductions",
     "first_recovery_s",
     "first_recovery_reductions",

@@ -4,6 +4,9 @@
 //! are measured in ticks, and timeouts are whole numbers of ticks and expire on one. As the first
 //! tick comes at any time after the timer was set, an RTO of n ticks lasts n - 1 to n of them;
 //! with at least two, as in BSD, it never lasts less than one.
+//!
+//! Congestion control may have a clock of its own (Henderson's thesis, 4.1.6: timestamps give an
+//! accurate round-trip time, by which the timeout had better not go).
 
 use crate::time::{Duration, Instant, nanos};
 use serde::{Deserialize, Serialize};
@@ -22,6 +25,9 @@ pub struct RtoConfig {
     /// The period of the clock that measures round trips and lets timeouts expire; G is at least
     /// that. Zero for an exact clock; 500 ms in BSD, ten or one in later systems.
     pub tick: Duration,
+    /// The period of the clock by which congestion control has its smoothed round-trip time, zero for
+    /// an exact one. None: it has the timer's.
+    pub rtt_tick: Option<Duration>,
 }
 
 impl Default for RtoConfig {
@@ -32,6 +38,7 @@ impl Default for RtoConfig {
             max: Duration::from_secs(60),
             granularity: Duration::from_millis(1),
             tick: Duration::ZERO,
+            rtt_tick: None,
         }
     }
 }
@@ -42,6 +49,8 @@ pub struct RttEstimator {
     #[serde(skip)]
     config: RtoConfig,
     srtt: Option<Duration>,
+    /// The same by congestion control's own clock, if it has one.
+    own_srtt: Option<Duration>,
     rttvar: Duration,
     min_rtt: Option<Duration>,
     backoff: u32,
@@ -52,8 +61,15 @@ pub struct RttEstimator {
 impl RttEstimator {
     /// No measurement yet.
     pub fn new(config: RtoConfig) -> RttEstimator {
-        let (rttvar, rto) = (Duration::ZERO, Duration::ZERO);
-        let mut new = RttEstimator { config, srtt: None, rttvar, min_rtt: None, backoff: 0, rto };
+        let mut new = RttEstimator {
+            config,
+            srtt: None,
+            own_srtt: None,
+            rttvar: Duration::ZERO,
+            min_rtt: None,
+            backoff: 0,
+            rto: Duration::ZERO,
+        };
         new.rto = new.timeout();
         new
     }
@@ -67,35 +83,48 @@ impl RttEstimator {
     /// the moment of its acknowledgment does not matter or is not known: a ticking clock takes the
     /// ticks that it began. A measurement also ends the back-off.
     pub fn sample(&mut self, rtt: Duration) {
-        let ticks = rtt.as_nanos().div_ceil(self.period());
-        self.measured(rtt, ticks);
+        self.measured(None, rtt);
     }
 
     /// Takes a measurement of a segment that was acknowledged at `now`: a ticking clock counts the
     /// ticks since it was sent.
     pub fn sample_at(&mut self, now: Instant, rtt: Duration) {
-        if self.config.tick.is_zero() {
-            return self.measured(rtt, 1);
+        self.measured(Some(now), rtt);
+    }
+
+    /// Another connection's estimate comes before what has been measured so far, if anything has: a
+    /// sample behind it.
+    pub fn inherit(&mut self, srtt: Duration, rttvar: Duration) {
+        let sample = self.srtt.replace(srtt);
+        self.rttvar = rttvar;
+        if let Some(rtt) = sample {
+            self.smooth(rtt);
         }
-        let (end, period) = (u128::from(now.as_nanos()), self.period());
-        let ticks = end / period - end.saturating_sub(rtt.as_nanos()) / period;
-        self.measured(rtt, ticks);
+        self.rto = self.timeout();
     }
 
     /// A timeout came too early, and `rtt` has just been measured (RFC 4015, step 11): the estimate
     /// becomes no less than that measurement alone would make it.
     pub fn adopt(&mut self, rtt: Duration) {
         self.srtt = self.srtt.map(|srtt| srtt.max(rtt));
+        self.own_srtt = self.own_srtt.map(|srtt| srtt.max(rtt));
         self.rttvar = self.rttvar.max(rtt / 2);
         self.rto = self.timeout();
     }
 
-    /// A round trip that took `exact`, or that many ticks of our clock. It takes at least one tick,
-    /// as in 4.3BSD, which counted from one.
-    fn measured(&mut self, exact: Duration, ticks: u128) {
+    /// A round trip that took `exact`, and ended at `end` if that is known.
+    fn measured(&mut self, end: Option<Instant>, exact: Duration) {
         self.min_rtt = Some(self.min_rtt.map_or(exact, |min| min.min(exact)));
-        let rtt = if self.config.tick.is_zero() { exact } else { self.ticks_lasting(ticks.max(1)) };
-        // RFC 6298, rules 2.2 and 2.3: alpha = 1/8, beta = 1/4, RTTVAR first.
+        if let Some(tick) = self.config.rtt_tick {
+            let rtt = clocked(tick, end, exact);
+            self.own_srtt = Some(self.own_srtt.map_or(rtt, |srtt| smoothed(srtt, rtt)));
+        }
+        self.smooth(clocked(self.config.tick, end, exact));
+        self.end_back_off();
+    }
+
+    /// RFC 6298, rules 2.2 and 2.3: beta = 1/4, RTTVAR first.
+    fn smooth(&mut self, rtt: Duration) {
         self.srtt = Some(match self.srtt {
             None => {
                 self.rttvar = rtt / 2;
@@ -103,13 +132,12 @@ impl RttEstimator {
             }
             Some(srtt) => {
                 // In whole nanoseconds: a `Duration` would divide at each operation.
-                let (srtt, rttvar, rtt) = (nanos(srtt), nanos(self.rttvar), nanos(rtt));
-                let varied = rttvar.saturating_mul(3).saturating_add(srtt.abs_diff(rtt)) / 4;
+                let deviation = nanos(srtt).abs_diff(nanos(rtt));
+                let varied = nanos(self.rttvar).saturating_mul(3).saturating_add(deviation) / 4;
                 self.rttvar = Duration::from_nanos(varied);
-                Duration::from_nanos(srtt.saturating_mul(7).saturating_add(rtt) / 8)
+                smoothed(srtt, rtt)
             }
         });
-        self.end_back_off();
     }
 
     /// The clock's period in nanoseconds; an exact clock's is one.
@@ -118,13 +146,17 @@ impl RttEstimator {
     }
 
     fn ticks_lasting(&self, ticks: u128) -> Duration {
-        let nanos = ticks.saturating_mul(self.period());
-        Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+        lasting(ticks, self.period())
     }
 
     /// SRTT, once measured. A ticking clock's is as coarse as the clock.
     pub fn srtt(&self) -> Option<Duration> {
         self.srtt
+    }
+
+    /// What congestion control and pacing go by: SRTT, by their own clock if they have one.
+    pub fn congestion_srtt(&self) -> Option<Duration> {
+        self.own_srtt.or(self.srtt)
     }
 
     /// RTTVAR, the smoothed deviation of the samples from SRTT. Zero before the first.
@@ -189,6 +221,29 @@ impl RttEstimator {
         self.backoff = 0;
         self.rto = self.timeout();
     }
+}
+
+fn lasting(ticks: u128, period: u128) -> Duration {
+    Duration::from_nanos(u64::try_from(ticks.saturating_mul(period)).unwrap_or(u64::MAX))
+}
+
+/// A round trip of `exact` by a clock of this period: the ticks within it if its `end` is known, those
+/// that it began if not. It takes at least one, as in 4.3BSD, which counted from one.
+fn clocked(tick: Duration, end: Option<Instant>, exact: Duration) -> Duration {
+    if tick.is_zero() {
+        return exact;
+    }
+    let (rtt, period) = (exact.as_nanos(), tick.as_nanos());
+    let ticks = match end.map(|end| u128::from(end.as_nanos())) {
+        None => rtt.div_ceil(period),
+        Some(end) => end / period - end.saturating_sub(rtt) / period,
+    };
+    lasting(ticks.max(1), period)
+}
+
+/// RFC 6298, rule 2.3: alpha = 1/8. In whole nanoseconds, as above.
+fn smoothed(srtt: Duration, rtt: Duration) -> Duration {
+    Duration::from_nanos(nanos(srtt).saturating_mul(7).saturating_add(nanos(rtt)) / 8)
 }
 
 #[cfg(test)]
@@ -268,5 +323,39 @@ mod tests {
             rtt.sample_at(Instant::from_millis(20), ms(20));
         }
         assert_eq!(rtt.deadline(Instant::from_millis(501)), Instant::from_millis(522));
+    }
+
+    #[test]
+    fn congestion_control_may_have_a_clock_of_its_own() {
+        let tick = RtoConfig { tick: ms(500), min: ms(500), ..RtoConfig::default() };
+        let mut alone = RttEstimator::new(tick);
+        let mut apart = RttEstimator::new(RtoConfig { rtt_tick: Some(ms(1)), ..tick });
+        for round in 1..=80 {
+            let now = Instant::from_millis(130 * round);
+            alone.sample_at(now, ms(120));
+            apart.sample_at(now, ms(120));
+        }
+        assert_eq!(apart.congestion_srtt(), Some(ms(120)));
+        // The timer does not know of it.
+        assert_eq!((apart.srtt(), apart.rto()), (alone.srtt(), alone.rto()));
+        assert_eq!(alone.congestion_srtt(), alone.srtt());
+        assert!(alone.srtt() >= Some(ms(490)), "a tick at least");
+        // An exact one.
+        let mut exact = RttEstimator::new(RtoConfig { rtt_tick: Some(ms(0)), ..tick });
+        exact.sample(Duration::from_micros(1_234));
+        assert_eq!(exact.congestion_srtt(), Some(Duration::from_micros(1_234)));
+    }
+
+    #[test]
+    fn another_connections_estimate_comes_before_what_was_measured() {
+        let mut rtt = RttEstimator::new(RtoConfig::default());
+        rtt.inherit(ms(500), ms(20));
+        assert_eq!((rtt.srtt(), rtt.rto()), (Some(ms(500)), ms(580)));
+        // A handshake of 600 ms: the same as if both had been measured here.
+        let mut rtt = RttEstimator::new(RtoConfig::default());
+        rtt.sample(ms(600));
+        rtt.inherit(ms(500), ms(20));
+        assert_eq!(rtt.srtt(), Some(Duration::from_micros(512_500)));
+        assert_eq!(rtt.rttvar(), ms(40));
     }
 }

@@ -16,6 +16,9 @@ use bentpipe_core::units::{Bytes, Rate};
 const GEO_ROUND_TRIP: Duration = Duration::from_millis(600);
 const NEAR_ROUND_TRIP: Duration = Duration::from_millis(100);
 
+/// The value of `iw` by which initial windows are what of the link is free.
+const FROM_LOAD: &str = "from-load";
+
 /// What a satellite leg is like if nothing is said.
 pub(super) const SATELLITE_PRESET: &str = "gateway-satellite";
 
@@ -47,6 +50,9 @@ pub struct LegConfig {
     /// known the initial window is at least what fills the link, and slow start ends there.
     /// Without SACK, a recovery that needs it gives way to NewReno.
     pub sender: SenderConfig,
+    /// The initial window is what of the link is free when a flow has its first data, instead of what
+    /// fills it. For experiments; both factors of the product must be known.
+    pub window_from_load: bool,
     /// Pacing; None: at the link's rate if that is known.
     pub pacing: Option<Pacing>,
     /// When acknowledgments are sent; see [`LegConfig::acknowledgments`].
@@ -104,6 +110,7 @@ impl LegConfig {
         "rto.max",
         "rto.granularity",
         "rto.tick",
+        "rtt-tick",
     ];
 
     /// The round-trip time of a leg towards `side`, as far as anything is known.
@@ -129,6 +136,7 @@ impl LegConfig {
             round_trip,
             losses,
             sender,
+            window_from_load: false,
             pacing,
             ack_policy,
             ack_by_link: true,
@@ -150,6 +158,10 @@ impl LegConfig {
                 None => LegError::Key(old),
             });
         }
+        if (key, value) == ("iw", FROM_LOAD) {
+            self.window_from_load = true;
+            return Ok(());
+        }
         let mut tcp = ConnectionConfig {
             sender: self.sender,
             ack_policy: self.ack_policy,
@@ -165,6 +177,7 @@ impl LegConfig {
         if key == "pacing" {
             self.pacing = Some(tcp.sender.pacing);
         }
+        self.window_from_load &= key != "iw";
         Ok(())
     }
 
@@ -189,6 +202,7 @@ impl LegConfig {
     /// chooses its congestion control, too, which then hears of losses.
     pub fn begin_with(&mut self, preset: &ConnectionConfig) {
         (self.sender, self.ack_policy) = (preset.sender, preset.ack_policy);
+        self.window_from_load = false;
         let usual = LegConfig::preset(SATELLITE_PRESET).is_ok_and(|leg| leg.sender == self.sender);
         self.losses = if usual { Losses::Link } else { Losses::Believed };
     }
@@ -196,6 +210,11 @@ impl LegConfig {
     /// The bandwidth-delay product in bytes, if both factors are known.
     pub fn bandwidth_delay_product(&self) -> Option<u64> {
         Some(self.rate?.bytes_in(self.round_trip?))
+    }
+
+    /// The bytes that all flows share, where the initial window is what of them is free.
+    pub(crate) fn shared_product(&self) -> Option<u64> {
+        self.bandwidth_delay_product().filter(|_| self.window_from_load)
     }
 
     /// The window that one flow needs to fill the link, in bytes, if that is known: the
@@ -275,6 +294,20 @@ mod tests {
             assert_eq!(losses(text), (Losses::Believed, false), "{text}");
         }
         assert_eq!(losses("pacing=off"), (Losses::Link, false), "there is nothing to limit it");
+    }
+
+    #[test]
+    fn an_initial_window_is_given_or_follows_from_the_load() {
+        let mut leg = Config::default().satellite;
+        let given = leg.sender.initial_window;
+        leg.set_all("iw=from-load").unwrap();
+        assert_eq!((leg.window_from_load, leg.sender.initial_window), (true, given));
+        assert_eq!(leg.shared_product(), None, "nothing is known of the link");
+        leg.rate = Some(Rate::from_bits_per_sec(8_000_000));
+        leg.round_trip = Some(Duration::from_millis(500));
+        assert_eq!(leg.shared_product(), Some(500_000));
+        leg.set("iw", "4").unwrap();
+        assert_eq!((leg.window_from_load, leg.shared_product()), (false, None));
     }
 
     #[test]

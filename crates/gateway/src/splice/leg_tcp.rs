@@ -192,8 +192,9 @@ fn on_lossy_link(sender: SenderConfig) -> SenderConfig {
 
 /// What of a leg's sender depends on its link, for segments of `smss` bytes.
 fn sender_on(leg: &LegConfig, algorithm: RecoveryAlgorithm, smss: Bytes) -> SenderConfig {
-    let by_link =
-        leg.filling_window().map(|bytes| bytes.max(leg.sender.initial_window.bytes(smss)));
+    // By the load it is told later: when there is something to send.
+    let filling = leg.filling_window().filter(|_| !leg.window_from_load);
+    let by_link = filling.map(|bytes| bytes.max(leg.sender.initial_window.bytes(smss)));
     let (initial_window, initial_ssthresh) = match by_link {
         Some(bytes) => (InitialWindow::Bytes(bytes), Some(bytes)),
         None => (leg.sender.initial_window, leg.sender.initial_ssthresh),

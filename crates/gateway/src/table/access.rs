@@ -164,6 +164,11 @@ impl<B: Buffer> Gateway<B> {
         let Some(hibernated) = spliced.hibernate(&self.config, sides, ends) else { return };
         add_sender_stats(&mut self.summary, sides, spliced);
         flow.enter(Phase::Hibernated(hibernated));
+        for side in Side::BOTH {
+            if let Some(free_share) = &mut self.links[side].free_share {
+                free_share.fall_asleep(&mut self.flows[id].turns[side]);
+            }
+        }
         self.account(id);
     }
 
@@ -175,6 +180,11 @@ impl<B: Buffer> Gateway<B> {
         let spliced = hibernated.restore(&self.config, sides, ends);
         subtract_sender_stats(&mut self.summary, sides, &spliced);
         flow.enter(Phase::Spliced(Box::new(spliced)));
+        for side in Side::BOTH {
+            if let Some(free_share) = &mut self.links[side].free_share {
+                free_share.wake(&mut self.flows[id].turns[side]);
+            }
+        }
         self.believe_after_hibernation(id);
     }
 

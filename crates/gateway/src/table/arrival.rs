@@ -219,6 +219,11 @@ impl<B: Buffer> Gateway<B> {
         let completed = opening.complete(now, &self.config, flow.ends(), ack);
         let spliced = SplicedFlow::new(now, &self.config, completed, first);
         flow.enter(Phase::Spliced(Box::new(spliced)));
+        for side in Side::BOTH {
+            if let Some(free_share) = &mut self.links[side].free_share {
+                free_share.begin(&mut flow.turns[side]);
+            }
+        }
         self.events.push(Event::Split(flow.ends().into()));
         self.summary.split += 1;
     }

@@ -280,6 +280,7 @@ impl<B: Buffer> Gateway<B> {
     fn ask(&mut self, now: Instant, id: usize, turn: Option<Side>) -> Option<Transmit> {
         self.with_sending(now, id, |flow, context| {
             let sides = context.sides;
+            context.begin_with_free_share(flow);
             let busy = PerLeg::of(|leg| {
                 turn != Some(sides[leg]) && context.links[sides[leg]].is_busy(now)
             });

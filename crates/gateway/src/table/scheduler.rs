@@ -12,6 +12,7 @@
 //! Only data waits. Bare acknowledgments, probes and resets do not, and count; but they cannot
 //! take more than half of the link from data, or a flood of them would keep it waiting for ever.
 
+mod free_share;
 mod rate_control;
 
 use crate::config::LegConfig;
@@ -19,6 +20,7 @@ use bentpipe_core::tcp::congestion::LinkReport;
 use bentpipe_core::tcp::pacing::{Pacer, Pacing};
 use bentpipe_core::time::Instant;
 use bentpipe_core::units::{Bytes, Rate};
+use free_share::{FreeShare, Start};
 use rate_control::RateControl;
 use std::collections::BTreeMap;
 
@@ -35,8 +37,12 @@ pub(crate) struct DrrEntry {
     waits: bool,
     /// Bytes that it may send until the next flow's turn; or has sent beyond.
     deficit: i32,
-    /// Bytes that it has in flight, as the link knows it.
-    in_flight: u64,
+    /// Bytes that it has in flight, as the link knows it. Windows are below 1 GiB.
+    in_flight: u32,
+    /// What of the link it takes, where initial windows are what is free.
+    load: u32,
+    /// Whether it has had its initial window, where that is so.
+    start: Start,
 }
 
 /// A link that flows share.
@@ -56,6 +62,8 @@ pub(super) struct LinkScheduler {
     in_flight: u64,
     /// It was watched, and has carried too little.
     broken: bool,
+    /// Where initial windows are what of it is free: what is.
+    pub(super) free_share: Option<FreeShare>,
 }
 
 impl LinkScheduler {
@@ -71,6 +79,7 @@ impl LinkScheduler {
             control,
             in_flight: 0,
             broken: false,
+            free_share: leg.shared_product().map(FreeShare::new),
             pacer: Pacer::default(),
             latest: Instant::ZERO,
             waiting: BTreeMap::new(),
@@ -92,7 +101,8 @@ impl LinkScheduler {
 
     /// A flow has so many bytes in flight.
     pub(super) fn set_in_flight(&mut self, turn: &mut DrrEntry, bytes: u64) {
-        self.in_flight = self.in_flight - turn.in_flight + bytes;
+        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        self.in_flight = self.in_flight - u64::from(turn.in_flight) + u64::from(bytes);
         turn.in_flight = bytes;
     }
 
@@ -146,7 +156,10 @@ impl LinkScheduler {
 
     /// The flow is gone.
     pub(super) fn remove(&mut self, turn: &DrrEntry) {
-        self.in_flight -= turn.in_flight;
+        self.in_flight -= u64::from(turn.in_flight);
+        if let Some(free_share) = &mut self.free_share {
+            free_share.remove(turn);
+        }
         if turn.waits {
             self.waiting.remove(&turn.place);
         }

@@ -12,6 +12,7 @@ use crate::observe::Event;
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::tcp::congestion::CongestionAlgorithm;
 use bentpipe_core::time::Instant;
+use bentpipe_core::units::Bytes;
 
 impl<B: Buffer> Gateway<B> {
     /// The satellite link as it stands.
@@ -67,15 +68,34 @@ impl<B: Buffer> Gateway<B> {
 }
 
 impl Context<'_> {
+    /// The flow is asked for something to send: a leg that has its first data begins with what of its link
+    /// is free, where that is wanted.
+    pub(super) fn begin_with_free_share<B: Buffer>(&mut self, flow: &mut SplicedFlow<B>) {
+        for leg in Leg::BOTH {
+            let side = self.sides[leg];
+            let Some(free_share) = &mut self.links[side].free_share else { continue };
+            let sender = &mut flow.leg_mut(leg).tcb.sender;
+            if !sender.is_done()
+                && let Some(window) = free_share.first_window(&mut self.turns[side])
+            {
+                sender.begin_with(Bytes::new(window));
+            }
+        }
+    }
+
     /// Something has happened to what the flow has in flight.
     pub(super) fn watch_links<B: Buffer>(&mut self, now: Instant, flow: &mut SplicedFlow<B>) {
         for leg in Leg::BOTH {
             let side = self.sides[leg];
             let link = &mut self.links[side];
+            let sender = &mut flow.leg_mut(leg).tcb.sender;
+            if let Some(free_share) = &mut link.free_share {
+                let window = Some(sender.cwnd().count()).filter(|_| !sender.is_done());
+                free_share.uses(&mut self.turns[side], window);
+            }
             if !link.is_watched() {
                 continue;
             }
-            let sender = &mut flow.leg_mut(leg).tcb.sender;
             link.set_in_flight(&mut self.turns[side], sender.in_flight().count());
             if link.on_report(now, sender.take_link_report()) {
                 self.break_circuit(side);

@@ -92,6 +92,14 @@ pub(super) const fn fin_timeouts<R: Counted>() -> Column<R> {
     column("fin_timeouts", Count, "events", about, |row: &R| row.tally().fin_timeouts.into())
 }
 
+pub(super) const fn recovery_timeouts<R: Counted>() -> Column<R> {
+    let about =
+        "expiries of the retransmission timer in the midst of fast recovery, after the warm-up";
+    column("recovery_timeouts", Count, "events", about, |row: &R| {
+        row.tally().recovery_timeouts.into()
+    })
+}
+
 pub(super) const fn reductions<R: Counted>() -> Column<R> {
     let about = "of the congestion window, for losses, timeouts and ECN marks, after the warm-up";
     column("window_reductions", Count, "events", about, |row: &R| row.tally().reductions.into())

@@ -69,6 +69,14 @@ pub const FLOWS: &[Column<FlowRow>] = &[
     counts::needless(),
     counts::timeouts(),
     counts::fin_timeouts(),
+    counts::recovery_timeouts(),
+    column(
+        "bound_share",
+        Number,
+        "share",
+        "acknowledgments in congestion avoidance for which Constant-Rate or Increase-by-K is held to one segment",
+        |f| f.tally.bound_share().into(),
+    ),
     counts::recoveries(),
     counts::reductions(),
     column(

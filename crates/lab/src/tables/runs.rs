@@ -37,6 +37,7 @@ pub const RUNS: &[Column<RunRow>] = &[
     counts::needless(),
     counts::timeouts(),
     counts::fin_timeouts(),
+    counts::recovery_timeouts(),
     counts::recoveries(),
     counts::reductions(),
     column("packets", Count, "packets", "arrivals at nodes since the beginning", |r| {

@@ -5,7 +5,7 @@ use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_core::units::Probability;
 use bentpipe_scenario::{
     Direction, Ecmp, FaultKind, Flow, Link, NodeIndex, NodeKind, RandomTime, Record, Scenario,
-    Workload,
+    Sharing, Workload,
 };
 use std::fmt;
 
@@ -152,7 +152,7 @@ pub fn stack(scenario: &Scenario, stacks: Stacks) -> Result<Stack, Vec<Refusal>>
     let mut stack = Stack::default();
     let mut refused = Vec::new();
     for node in &scenario.nodes {
-        let NodeKind::Host { tcp } = &node.kind else {
+        let NodeKind::Host { tcp, share } = &node.kind else {
             stack.hosts.push(None);
             continue;
         };
@@ -161,6 +161,10 @@ pub fn stack(scenario: &Scenario, stacks: Stacks) -> Result<Stack, Vec<Refusal>>
             key: format!("host.{}: {}", node.name, one.setting),
             why: one.why.to_owned(),
         }));
+        if *share != Sharing::Off {
+            let why = "Linux keeps only thresholds and round-trip times (tcp_metrics)".to_owned();
+            refused.push(Refusal { key: format!("host.{}.share", node.name), why });
+        }
         stack.hosts.push(Some(host));
     }
     for flow in &scenario.flows {
@@ -191,7 +195,7 @@ fn of_flow(
     expressed: &Expressed,
 ) -> Vec<Refusal> {
     let node = scenario.node(at);
-    let NodeKind::Host { tcp: own } = &node.kind else { return Vec::new() };
+    let NodeKind::Host { tcp: own, .. } = &node.kind else { return Vec::new() };
     if **own == *tcp {
         return Vec::new();
     }

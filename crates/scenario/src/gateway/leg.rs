@@ -94,6 +94,14 @@ pub(crate) const LEG_TCP: Section = Section {
 
 /// The core's parameter of this name, as a key.
 const fn tcp(name: &'static str) -> Field {
+    if is_same(name, "iw") {
+        return field(
+            "iw",
+            "segments, bytes with their unit, rfc3390, or from-load",
+            "that of `tcp`",
+            "a TCP setting; `from-load`, where `rate` and `round-trip` are known: what of the link is free when a flow has its first data, shared with those that are still to begin",
+        );
+    }
     let mut i = 0;
     while i < KEYS.len() {
         if is_same(KEYS[i].name, name) {
@@ -213,6 +221,10 @@ fn check(leg: &LegConfig) -> std::result::Result<(), Fault> {
         within("ssthresh", &Size(ssthresh.count()), &WINDOWS).map_err(|why| ("ssthresh", why))?;
     }
     within("max-retries", &sender.max_retries, &RETRIES).map_err(|why| ("max-retries", why))?;
+    if leg.window_from_load && leg.bandwidth_delay_product().is_none() {
+        let why = "iw: from-load needs the link's `rate` and `round-trip`";
+        return Err(("iw", why.to_owned()));
+    }
     check_timer(leg)?;
     check_congestion(sender.control).map_err(|why| ("congestion", why))?;
     check_ack(leg.ack_policy).map_err(|why| ("ack", why))
@@ -251,6 +263,7 @@ fn check_timer(leg: &LegConfig) -> std::result::Result<(), Fault> {
         ("rto.max", rto.max, &MAX_TIMEOUTS),
         ("rto.tick", rto.tick, &TICKS),
         ("rto.granularity", rto.granularity, &TICKS),
+        ("rtt-tick", rto.rtt_tick.unwrap_or_default(), &TICKS),
     ] {
         within(key, &Span(time), range).map_err(|why| (key, why))?;
     }
@@ -272,7 +285,11 @@ fn check_congestion(control: CongestionAlgorithm) -> std::result::Result<(), Str
     match control {
         CongestionAlgorithm::KnownLink { rate } => within("known-link: rate", &rate, &RATES),
         CongestionAlgorithm::ConstantRate { c } => within("constant-rate: c", &c, &FACTORS),
-        CongestionAlgorithm::IncreaseByK { k } => within("increase-by-k: k", &k, &FACTORS),
+        CongestionAlgorithm::IncreaseByK { k, above_rtt } => {
+            within("increase-by-k: k", &k, &FACTORS)?;
+            above_rtt
+                .map_or(Ok(()), |rtt| within("increase-by-k: above-rtt", &Span(rtt), &REFERENCES))
+        }
         CongestionAlgorithm::Vegas { alpha, beta, gamma } => {
             [("vegas: alpha", alpha), ("vegas: beta", beta), ("vegas: gamma", gamma)]
                 .into_iter()

@@ -70,7 +70,7 @@ pub(super) fn build(scenario: &Scenario, seeds: Seeds) -> (World<Stream>, Layout
     let mut layout = Layout::default();
     for (index, node) in scenario.nodes.iter().enumerate() {
         layout.nodes.push(match &node.kind {
-            NodeKind::Host { .. } => world.add(Host::new(address(index))),
+            NodeKind::Host { share, .. } => world.add(Host::new(address(index)).sharing(*share)),
             NodeKind::Router(_) => world.add(Node::Router),
             NodeKind::Gateway(_) => world.add(gateway(scenario, NodeIndex(index))),
         });

@@ -4,6 +4,7 @@
 mod arrival;
 pub(crate) mod script;
 mod session;
+mod sharing;
 mod stray;
 
 pub use session::Application;
@@ -16,8 +17,10 @@ use bentpipe_core::tcp::connection::{Connection, ConnectionConfig};
 use bentpipe_core::tcp::transaction::TaoCache;
 use bentpipe_core::time::Instant;
 use bentpipe_core::wire::{IpHeader, SeqNum, TcpHeader};
+use bentpipe_scenario::Sharing;
 use script::Run;
 use session::Session;
+use sharing::{Part, Shared};
 use slab::Slab;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
@@ -57,6 +60,8 @@ pub struct Host<A: Application = Run> {
     datagrams: BTreeMap<u16, Count>,
     /// What T/TCP remembers of other hosts.
     tao: TaoCache,
+    /// What connections to the same peer tell each other.
+    shared: Shared,
 }
 
 /// How a connection is to be made and used.
@@ -87,6 +92,7 @@ impl<A: Application> Host<A> {
             departed: VecDeque::new(),
             datagrams: BTreeMap::new(),
             tao: TaoCache::default(),
+            shared: Shared::default(),
         }
     }
 
@@ -224,8 +230,16 @@ impl<A: Application> Host<A> {
         application.begin(now);
         self.opened += 1;
         let serial = self.opened;
-        let session =
-            Session { key, connection, application, config, queued: false, rung: false, serial };
+        let session = Session {
+            key,
+            connection,
+            application,
+            config,
+            queued: false,
+            rung: false,
+            part: Part::default(),
+            serial,
+        };
         let index = self.sessions.insert(session);
         let former = self.table.insert(key, index);
         assert!(former.is_none(), "{key:?} is in use");
@@ -253,6 +267,9 @@ impl<A: Application> Host<A> {
 
     /// Lets a session's application act, and gives the session its turn to send.
     fn act(&mut self, now: Instant, index: usize) {
+        if self.shared.kind != Sharing::Off {
+            self.share(index);
+        }
         let Session { key, connection, application, serial, queued, .. } =
             &mut self.sessions[index];
         let slot = Slot { index, serial: *serial };

@@ -45,6 +45,8 @@ pub(super) struct Session<A: Application> {
     pub(super) queued: bool,
     /// Its alarm has just rung.
     pub(super) rung: bool,
+    /// Its part in what connections share.
+    pub(super) part: super::sharing::Part,
     /// Tells the sessions of one slot apart.
     pub(super) serial: u64,
 }

@@ -117,6 +117,12 @@ pub struct Tally {
     pub timeouts: u64,
     /// Expiries of their retransmission timers with nothing but a FIN outstanding.
     pub fin_timeouts: u64,
+    /// Expiries of their retransmission timers in the midst of fast recovery.
+    pub recovery_timeouts: u64,
+    /// Acknowledgments in congestion avoidance by Constant-Rate or Increase-by-K.
+    pub avoidance_acks: u64,
+    /// Those for which the bound of one segment held the increase.
+    pub bound_acks: u64,
     /// Their episodes of fast recovery.
     pub recoveries: u64,
     /// Reductions of their congestion windows.
@@ -148,6 +154,10 @@ impl Tally {
         self.retransmitted_bytes += stats.retransmitted_bytes.count();
         self.timeouts += stats.timeouts - stats.fin_timeouts;
         self.fin_timeouts += stats.fin_timeouts;
+        self.recovery_timeouts += stats.recovery_timeouts;
+        let bound = tcb.sender.bound_count();
+        self.avoidance_acks += bound.acks;
+        self.bound_acks += bound.bound;
         self.recoveries += stats.recoveries;
         self.reductions += stats.reductions;
         let first = stats.first_recovery.map(|time| (time, stats.first_reductions));
@@ -155,6 +165,12 @@ impl Tally {
         let min = tcb.sender.rtt().min_rtt();
         self.min_rtt = [self.min_rtt, min].into_iter().flatten().min();
         self.srtt = tcb.sender.rtt().srtt().or(self.srtt);
+    }
+
+    /// The share of acknowledgments in congestion avoidance for which the bound of one segment held the
+    /// increase; none for congestion controls that have no such bound.
+    pub fn bound_share(&self) -> Option<f64> {
+        (self.avoidance_acks > 0).then(|| self.bound_acks as f64 / self.avoidance_acks as f64)
     }
 
     /// Of several flows together. There is no smoothed round-trip time of several, and no first
@@ -172,6 +188,9 @@ impl Tally {
             fin_retransmissions: sum.fin_retransmissions + tally.fin_retransmissions,
             needless_retransmissions: sum.needless_retransmissions + tally.needless_retransmissions,
             fin_timeouts: sum.fin_timeouts + tally.fin_timeouts,
+            recovery_timeouts: sum.recovery_timeouts + tally.recovery_timeouts,
+            avoidance_acks: sum.avoidance_acks + tally.avoidance_acks,
+            bound_acks: sum.bound_acks + tally.bound_acks,
             recoveries: sum.recoveries + tally.recoveries,
             reductions: sum.reductions + tally.reductions,
             first_recovery: None,
@@ -195,6 +214,9 @@ impl Tally {
             needless_retransmissions: self.needless_retransmissions
                 - earlier.needless_retransmissions,
             fin_timeouts: self.fin_timeouts - earlier.fin_timeouts,
+            recovery_timeouts: self.recovery_timeouts - earlier.recovery_timeouts,
+            avoidance_acks: self.avoidance_acks - earlier.avoidance_acks,
+            bound_acks: self.bound_acks - earlier.bound_acks,
             recoveries: self.recoveries - earlier.recoveries,
             reductions: self.reductions - earlier.reductions,
             ..*self

@@ -13,6 +13,7 @@ mod full_window;
 mod gaps;
 mod handover;
 mod hops;
+mod initial_windows;
 mod modes;
 mod one_way;
 mod pull;

@@ -34,8 +34,10 @@ controls! {
     "increase-by-k" => IncreaseByK {
         /// In segments.
         "k" k: f64 = 4.0;
+        /// Only where the minimum round-trip time is above that; otherwise as standard.
+        "above-rtt" above_rtt: Option<Duration> = None;
     }: Classic<IncreaseByK> =
-        |slow_start, smss| Classic::new(slow_start, smss, IncreaseByK::new(k));
+        |slow_start, smss| Classic::new(slow_start, smss, IncreaseByK::new(k, above_rtt));
 
     /// Vegas: by round-trip times. The parameters are those of [`Band`].
     "vegas" => Vegas {
@@ -117,7 +119,13 @@ mod tests {
             "hybla:rtt0=25ms".parse(),
             Ok(CongestionAlgorithm::Hybla { rtt0: Duration::from_millis(25) })
         );
-        assert_eq!("increase-by-k:k=2.5".parse(), Ok(CongestionAlgorithm::IncreaseByK { k: 2.5 }));
+        let plain = CongestionAlgorithm::IncreaseByK { k: 2.5, above_rtt: None };
+        assert_eq!("increase-by-k:k=2.5".parse(), Ok(plain));
+        assert_eq!(plain.to_string(), "increase-by-k:k=2.5");
+        let above_rtt = Some(Duration::from_millis(500));
+        let far = CongestionAlgorithm::IncreaseByK { k: 4.0, above_rtt };
+        assert_eq!("increase-by-k:above-rtt=500ms".parse(), Ok(far));
+        assert_eq!(far.to_string().parse(), Ok(far));
     }
 
     #[test]

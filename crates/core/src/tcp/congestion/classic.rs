@@ -1,6 +1,6 @@
 //! Slow start and multiplicative decrease (RFC 5681), around an interchangeable increase.
 
-use super::{AckSample, Congestion, CongestionEvent, SlowStart, SlowStartConfig, half};
+use super::{AckSample, BoundCount, Congestion, CongestionEvent, SlowStart, SlowStartConfig, half};
 use crate::units::Bytes;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -19,6 +19,11 @@ pub trait Increase: fmt::Debug + Serialize + DeserializeOwned + Send {
 
     /// A loss or timeout: forget what was accumulated.
     fn restart(&mut self) {}
+
+    /// See [`Congestion::bound_count`].
+    fn bound_count(&self) -> BoundCount {
+        BoundCount::default()
+    }
 }
 
 /// Slow start, increase `I`, and its decrease: halving as a rule.
@@ -55,5 +60,9 @@ impl<I: Increase> Congestion for Classic<I> {
     fn decrease(&mut self, event: &CongestionEvent, _timeout: bool) -> Bytes {
         self.increase.restart();
         self.increase.decrease(event)
+    }
+
+    fn bound_count(&self) -> BoundCount {
+        self.increase.bound_count()
     }
 }

@@ -5,7 +5,7 @@
 //! rtt² makes a connection as aggressive as a standard one of that round-trip time.
 
 use super::per_ack::PerAck;
-use super::{AckSample, Increase};
+use super::{AckSample, BoundCount, Increase};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +31,10 @@ impl Increase for ConstantRate {
     }
 
     fn restart(&mut self) {
-        self.per_ack = PerAck::default();
+        self.per_ack.restart();
+    }
+
+    fn bound_count(&self) -> BoundCount {
+        self.per_ack.count()
     }
 }

@@ -1,8 +1,12 @@
 //! Increase-by-K (Henderson's thesis, 4.1.5): K segments each round trip, at most one segment an
 //! acknowledgment.
+//!
+//! If all connections did so, nothing would be won: there must be a round-trip time from which on they
+//! may (4.1.5, 4.1.7). It is compared with the minimum, so that a queue makes no connection bolder.
 
 use super::per_ack::PerAck;
-use super::{AckSample, Increase};
+use super::{AckSample, BoundCount, Increase, Standard};
+use crate::time::Duration;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
@@ -10,22 +14,39 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Serialize, Deserialize)]
 pub struct IncreaseByK {
     k: f64,
+    above_rtt: Option<Duration>,
     per_ack: PerAck,
+    /// Below.
+    plain: Standard,
 }
 
 impl IncreaseByK {
     /// With `k` segments; the thesis finds 2 to 4 to help a long connection and to harm no other.
-    pub fn new(k: f64) -> IncreaseByK {
-        IncreaseByK { k, per_ack: PerAck::default() }
+    /// Where the minimum round-trip time is not above `above_rtt`, or not known, the increase is the
+    /// standard one.
+    pub fn new(k: f64, above_rtt: Option<Duration>) -> IncreaseByK {
+        IncreaseByK { k, above_rtt, per_ack: PerAck::default(), plain: Standard::default() }
+    }
+
+    fn is_plain(&self, acked: &AckSample) -> bool {
+        self.above_rtt.is_some_and(|above| acked.min_rtt.is_none_or(|rtt| rtt <= above))
     }
 }
 
 impl Increase for IncreaseByK {
     fn increase(&mut self, window: Bytes, acked: &AckSample) -> Bytes {
+        if self.is_plain(acked) {
+            return self.plain.increase(window, acked);
+        }
         self.per_ack.increase(self.k, window, acked.smss)
     }
 
     fn restart(&mut self) {
-        self.per_ack = PerAck::default();
+        self.per_ack.restart();
+        self.plain.restart();
+    }
+
+    fn bound_count(&self) -> BoundCount {
+        self.per_ack.count()
     }
 }

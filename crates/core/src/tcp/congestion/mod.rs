@@ -41,6 +41,7 @@ pub use hybla::Hybla;
 pub use hystart::{HyStart, HyStartPhase};
 pub use increase_by_k::IncreaseByK;
 pub use known_link::{KnownLink, LinkReport};
+pub use per_ack::BoundCount;
 pub use scalable::Scalable;
 pub use slow_start::{InitialWindowUse, Probing, SlowStart, SlowStartConfig};
 pub use standard::Standard;
@@ -191,6 +192,11 @@ pub trait Congestion: fmt::Debug + Snapshot + Send {
     /// What the flow has seen of its link since this was last asked, if it keeps account of that.
     fn take_report(&mut self) -> LinkReport {
         LinkReport::default()
+    }
+
+    /// How often the increase was held to one segment an acknowledgment, of those that have that bound.
+    fn bound_count(&self) -> BoundCount {
+        BoundCount::default()
     }
 
     /// A segment has left. Pacing asks for its rate behind this.

@@ -10,6 +10,7 @@ mod config;
 mod handshake;
 mod path;
 mod prearranged;
+mod sharing;
 mod state;
 mod streams;
 #[cfg(test)]

@@ -121,6 +121,12 @@ pub const KEYS: &[Key] = &[
     key!("rto.max", TIME, sender.rto.max, Lasting),
     key!("rto.granularity", TIME, sender.rto.granularity, Time),
     key!("rto.tick", "a time such as 500ms, 0s for an exact clock", sender.rto.tick, Time),
+    key!(
+        "rtt-tick",
+        "a time such as 10ms, 0s for an exact clock, or off: congestion control goes by rto.tick's",
+        sender.rto.rtt_tick,
+        Optional(Time)
+    ),
     key!("syn-retries", NUMBER, syn_retries, Plain),
     key!("min-mtu", "68 to 65535", min_mtu, Between(68, 65_535)),
     key!("time-wait", TIME, time_wait, Time),

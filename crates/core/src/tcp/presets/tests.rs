@@ -66,6 +66,7 @@ const OTHERS: &[(&str, &[&str])] = &[
     ("rto.max", &["2min"]),
     ("rto.granularity", &["1ns"]),
     ("rto.tick", &["500ms"]),
+    ("rtt-tick", &["10ms", "0s"]),
     ("syn-retries", &["0"]),
     ("min-mtu", &["296"]),
     ("time-wait", &["4min"]),
@@ -108,7 +109,7 @@ fn changed(a: &ConnectionConfig, b: &ConnectionConfig) -> Vec<String> {
     let rto = differing!(
         &a.sender.rto,
         &b.sender.rto,
-        RtoConfig { initial, min, max, granularity, tick }
+        RtoConfig { initial, min, max, granularity, tick, rtt_tick }
     );
     let named = |part: &'static str, names: Vec<&'static str>| {
         names.into_iter().map(move |name| format!("{part}{name}"))
@@ -117,7 +118,7 @@ fn changed(a: &ConnectionConfig, b: &ConnectionConfig) -> Vec<String> {
 }
 
 /// How many fields [`changed`] looks at.
-const FIELDS: usize = 14 + 17 + 5;
+const FIELDS: usize = 14 + 17 + 6;
 
 #[test]
 fn every_field_has_a_key_and_every_key_a_field() {

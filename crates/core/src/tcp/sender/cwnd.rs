@@ -9,7 +9,8 @@ use super::undo::{Needless, Undo};
 use super::{Ack, SenderConfig};
 use crate::snapshot::Writer;
 use crate::tcp::congestion::{
-    AckSample, Congestion, CongestionEvent, Delivery, Departed, LinkReport, Lost, PacingBasis,
+    AckSample, BoundCount, Congestion, CongestionEvent, Delivery, Departed, LinkReport, Lost,
+    PacingBasis,
 };
 use crate::tcp::ledger::Ledger;
 use crate::tcp::pacing::Pacing;
@@ -98,6 +99,16 @@ impl CongestionWindow {
     /// The slow start threshold, in bytes.
     pub(super) fn ssthresh(&self) -> Bytes {
         self.congestion.ssthresh()
+    }
+
+    /// Sets window and threshold, by what other connections know.
+    pub(super) fn set(&mut self, window: Bytes, ssthresh: Bytes) {
+        self.congestion.slow_start_mut().set(window, ssthresh);
+    }
+
+    /// How often the increase was held to one segment an acknowledgment.
+    pub(super) fn bound_count(&self) -> BoundCount {
+        self.congestion.bound_count()
     }
 
     /// Whether a proportional reduction is under way.

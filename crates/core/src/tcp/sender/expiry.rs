@@ -55,6 +55,7 @@ impl Sender {
         let (una, nxt, flight_size) = (self.snd_una(), self.snd_nxt(), self.flight.size());
         self.tally.stats.timeouts += 1;
         self.tally.stats.fin_timeouts += u64::from(una == self.stream.written());
+        self.tally.stats.recovery_timeouts += u64::from(self.flight.in_recovery());
         self.tally.recovers(now, nxt);
         let before = self.cwnd();
         // RFC 5681, 3.1: held only for what this timer, not fast retransmit, has retransmitted.

@@ -18,6 +18,7 @@ mod handshake;
 mod path;
 mod reduction;
 mod send_window;
+mod sharing;
 mod snapshot;
 mod stats;
 mod stream;
@@ -30,10 +31,11 @@ mod undo;
 pub use config::{InitialWindow, SenderConfig};
 pub use gate::Waits;
 pub use reduction::Reduction;
+pub use sharing::PathState;
 pub use stats::SenderStats;
 pub use transmit::Transmission;
 
-use super::congestion::{CongestionAlgorithm, LinkReport};
+use super::congestion::{BoundCount, CongestionAlgorithm, LinkReport};
 use super::rtt::RttEstimator;
 use crate::time::{Duration, Instant};
 use crate::units::{Bytes, Offset};
@@ -159,6 +161,12 @@ impl Sender {
     /// The slow start threshold, in bytes.
     pub fn ssthresh(&self) -> Bytes {
         self.cwnd.ssthresh()
+    }
+
+    /// How often the increase was held to one segment an acknowledgment, by Constant-Rate and
+    /// Increase-by-K.
+    pub fn bound_count(&self) -> BoundCount {
+        self.cwnd.bound_count()
     }
 
     /// What the flow has seen of its link since this was last asked, if its congestion control keeps

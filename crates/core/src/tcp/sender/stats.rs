@@ -22,6 +22,8 @@ pub struct SenderStats {
     pub timeouts: u64,
     /// Of these, those with nothing but a FIN outstanding.
     pub fin_timeouts: u64,
+    /// Of these, those that ended a fast recovery.
+    pub recovery_timeouts: u64,
     /// Episodes of fast recovery.
     pub recoveries: u64,
     /// Reductions of the window that were undone because nothing had been lost.

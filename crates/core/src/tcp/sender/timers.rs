@@ -115,6 +115,11 @@ impl Timers {
         }
     }
 
+    /// See [`RttEstimator::inherit`].
+    pub(super) fn inherit(&mut self, srtt: Duration, rttvar: Duration) {
+        self.rtt.inherit(srtt, rttvar);
+    }
+
     /// New data was acknowledged, and measured a round trip or not. What is then still `outstanding`
     /// gets a timeout of its own unless the timer is to be kept (RFC 6298, rules 5.2 and 5.3).
     pub(super) fn acknowledged(&mut self, now: Instant, measured: bool, next: Running) {

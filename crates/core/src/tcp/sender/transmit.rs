@@ -208,7 +208,7 @@ impl Sender {
     }
 
     fn pacing_rate(&self) -> Option<Rate> {
-        self.cwnd.pacing_rate(&self.config, self.timers.rtt().srtt())
+        self.cwnd.pacing_rate(&self.config, self.timers.rtt().congestion_srtt())
     }
 
     fn first_time(&mut self, now: Instant, range: Range<Offset>) -> Transmission {

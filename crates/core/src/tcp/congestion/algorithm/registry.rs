@@ -46,6 +46,18 @@ impl Value for Duration {
     }
 }
 
+impl Value for Option<Duration> {
+    const EXPECTED: &'static str = SPAN;
+
+    fn read(text: &str) -> Option<Option<Duration>> {
+        span(text).map(Some)
+    }
+
+    fn write(&self, _: &Option<Duration>) -> Option<String> {
+        self.as_ref().and_then(|span| span.write(span))
+    }
+}
+
 impl Value for Rate {
     const EXPECTED: &'static str = RATE;
 

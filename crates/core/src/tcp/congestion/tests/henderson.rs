@@ -7,9 +7,9 @@ fn the_window_grows_by_a_segments_each_round_trip() {
     // 4.1.1: a / RTT segments a second. Increase-by-K (4.1.5) makes a = K.
     let controls = [
         (CongestionAlgorithm::Standard, 1.0),
-        (CongestionAlgorithm::IncreaseByK { k: 1.0 }, 1.0),
-        (CongestionAlgorithm::IncreaseByK { k: 2.0 }, 2.0),
-        (CongestionAlgorithm::IncreaseByK { k: 4.0 }, 4.0),
+        (CongestionAlgorithm::IncreaseByK { k: 1.0, above_rtt: None }, 1.0),
+        (CongestionAlgorithm::IncreaseByK { k: 2.0, above_rtt: None }, 2.0),
+        (CongestionAlgorithm::IncreaseByK { k: 4.0, above_rtt: None }, 4.0),
     ];
     for (control, a) in controls {
         for rtt in [10, 100, 200, 300, 600] {
@@ -45,7 +45,7 @@ fn no_acknowledgment_adds_more_than_a_segment() {
     // 4.1.4, 4.1.5: then the window doubles, as in slow start.
     for control in [
         CongestionAlgorithm::ConstantRate { c: 1600.0 },
-        CongestionAlgorithm::IncreaseByK { k: 64.0 },
+        CongestionAlgorithm::IncreaseByK { k: 64.0, above_rtt: None },
     ] {
         let mut path = Path::avoiding(control, 16, millis(500));
         path.ack(2 * SMSS);
@@ -53,4 +53,46 @@ fn no_acknowledgment_adds_more_than_a_segment() {
         path.round();
         assert_eq!(path.cwnd(), 34.0);
     }
+}
+
+#[test]
+fn below_its_threshold_increase_by_k_is_the_standard_increase() {
+    // 4.1.7: invoked when the connection has a round-trip time above a certain threshold.
+    let far = CongestionAlgorithm::IncreaseByK { k: 4.0, above_rtt: Some(millis(500)) };
+    for (rtt, segments) in [(10, 1.0), (500, 1.0), (501, 4.0), (600, 4.0)] {
+        let mut path = Path::avoiding(far, 50, millis(rtt));
+        path.rounds(100);
+        near((path.cwnd() - 50.0) / 100.0, segments, 0.05);
+    }
+    // A queue does not make it bolder: the minimum counts.
+    let mut path = Path::avoiding(far, 50, millis(300));
+    path.round();
+    path.rtt = millis(700);
+    path.rounds(10);
+    near(path.cwnd() - 50.0, 11.0, 0.1);
+}
+
+#[test]
+fn how_often_the_bound_is_in_effect_is_counted() {
+    // c·RTT² = 576 segments at 600 ms and c = 1600: until the window is that large, always.
+    let count = |c: f64, segments: u64, rtt: u64| {
+        let control = CongestionAlgorithm::ConstantRate { c };
+        let mut path = Path::avoiding(control, segments, millis(rtt));
+        (0..10).for_each(|_| path.ack(SMSS));
+        let count = path.congestion.bound_count();
+        // A loss makes none of it undone.
+        path.lose();
+        assert_eq!(path.congestion.bound_count(), count);
+        (count.acks, count.bound)
+    };
+    assert_eq!(count(1600.0, 20, 600), (10, 10));
+    assert_eq!(count(1600.0, 600, 600), (10, 0));
+    assert_eq!(count(4.0, 20, 600), (10, 0));
+    assert_eq!(
+        Path::avoiding(CongestionAlgorithm::Standard, 20, millis(600))
+            .congestion
+            .bound_count()
+            .acks,
+        0
+    );
 }
