@@ -87,6 +87,7 @@ fn end(path: Path, algorithm: RecoveryAlgorithm, initial_window: u32) -> Tcb {
             max: Duration::from_secs(64),
             granularity: Duration::from_millis(100),
             tick: Duration::from_millis(100),
+            ..RtoConfig::default()
         },
         ..SenderConfig::default()
     };

@@ -8,6 +8,31 @@
 use crate::time::{Duration, Instant, nanos};
 use serde::{Deserialize, Serialize};
 
+/// Which segments are timed.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Default,
+    Serialize,
+    Deserialize,
+    strum::VariantArray,
+    strum::VariantNames,
+    strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "kebab-case")]
+pub enum RttSampling {
+    /// Every one that was sent once.
+    #[default]
+    EachSegment,
+    /// One in a round trip, the first that is sent once the last is measured, as without timestamps in BSD
+    /// (`t_rtt`) and ns. Where a queue fills slowly RTTVAR stays larger than with many samples of one
+    /// round trip, which hardly differ (RFC 7323, appendix G).
+    RoundTrip,
+}
+
 /// Parameters of the retransmission timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RtoConfig {
@@ -22,6 +47,8 @@ pub struct RtoConfig {
     /// The period of the clock that measures round trips and lets timeouts expire; G is at least
     /// that. Zero for an exact clock; 500 ms in BSD, ten or one in later systems.
     pub tick: Duration,
+    /// Which segments are timed: at least one in a round trip (RFC 6298, section 3).
+    pub samples: RttSampling,
 }
 
 impl Default for RtoConfig {
@@ -32,6 +59,7 @@ impl Default for RtoConfig {
             max: Duration::from_secs(60),
             granularity: Duration::from_millis(1),
             tick: Duration::ZERO,
+            samples: RttSampling::EachSegment,
         }
     }
 }
@@ -61,6 +89,11 @@ impl RttEstimator {
     /// The parameters are those of its sender, and are kept in its snapshot.
     pub(super) fn set_config(&mut self, config: RtoConfig) {
         self.config = config;
+    }
+
+    /// Which segments are timed.
+    pub fn samples(&self) -> RttSampling {
+        self.config.samples
     }
 
     /// Takes a measurement R' of a segment that was sent once (Karn's rule is the caller's), when

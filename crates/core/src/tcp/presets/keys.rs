@@ -309,6 +309,14 @@ pub const KEYS: &[Key] = &[
         "4.4BSD, `PR_SLOWHZ`"
     ),
     key!(
+        "rto.samples",
+        "each-segment or round-trip",
+        sender.rto.samples,
+        Named,
+        "which segments are timed: every one that was sent once, or one in a round trip, as BSD and ns without timestamps",
+        "RFC 6298, 3; RFC 7323, G"
+    ),
+    key!(
         "syn-retries",
         NUMBER,
         syn_retries,

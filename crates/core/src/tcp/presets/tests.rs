@@ -6,7 +6,7 @@ use crate::tcp::connection::Opening;
 use crate::tcp::pacing::Pacing;
 use crate::tcp::receiver::AckPolicy;
 use crate::tcp::recovery::RecoveryAlgorithm;
-use crate::tcp::rtt::RtoConfig;
+use crate::tcp::rtt::{RtoConfig, RttSampling};
 use crate::tcp::sender::{InitialWindow, Reduction, SenderConfig};
 use crate::text::Choice;
 use crate::time::Duration;
@@ -66,6 +66,7 @@ const OTHERS: &[(&str, &[&str])] = &[
     ("rto.max", &["2min"]),
     ("rto.granularity", &["1ns"]),
     ("rto.tick", &["500ms"]),
+    ("rto.samples", &["round-trip"]),
     ("syn-retries", &["0"]),
     ("min-mtu", &["296"]),
     ("time-wait", &["4min"]),
@@ -108,7 +109,7 @@ fn changed(a: &ConnectionConfig, b: &ConnectionConfig) -> Vec<String> {
     let rto = differing!(
         &a.sender.rto,
         &b.sender.rto,
-        RtoConfig { initial, min, max, granularity, tick }
+        RtoConfig { initial, min, max, granularity, tick, samples }
     );
     let named = |part: &'static str, names: Vec<&'static str>| {
         names.into_iter().map(move |name| format!("{part}{name}"))
@@ -117,7 +118,7 @@ fn changed(a: &ConnectionConfig, b: &ConnectionConfig) -> Vec<String> {
 }
 
 /// How many fields [`changed`] looks at.
-const FIELDS: usize = 14 + 17 + 5;
+const FIELDS: usize = 14 + 17 + 6;
 
 #[test]
 fn every_field_has_a_key_and_every_key_a_field() {
@@ -194,6 +195,7 @@ fn each_choice_is_among_what_its_key_takes() {
         ("reduction", choices::<Reduction>()),
         ("probing", choices::<Probing>()),
         ("iw-use", choices::<InitialWindowUse>()),
+        ("rto.samples", choices::<RttSampling>()),
     ] {
         let takes = KEYS.iter().find(|known| known.name == key).expect(key).takes;
         for name in names {
