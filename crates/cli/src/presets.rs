@@ -15,12 +15,16 @@ Examples:
   bentpipe presets
   bentpipe presets windows-95
   bentpipe presets linux,iw=4,recovery=newreno
+  bentpipe presets --parameters      what can be set, and what it does
   bentpipe presets --json
 ")]
 pub(crate) struct Arguments {
     /// A preset, and what is to be different from it: linux,iw=4
     #[arg(value_name = "TCP")]
     tcp: Option<String>,
+    /// List the parameters: what each does, what it takes and where it comes from
+    #[arg(long, conflicts_with_all = ["tcp", "json"])]
+    parameters: bool,
     /// Print JSON: every preset (or the one TCP) with all its parameters
     #[arg(long)]
     json: bool,
@@ -41,6 +45,10 @@ pub(crate) enum Error {
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let config = arguments.tcp.as_deref().map(str::parse).transpose()?;
     let mut out = io::stdout().lock();
+    if arguments.parameters {
+        print_keys(&mut out)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     match (config, arguments.json) {
         (Some(config), false) => print_parameters(&mut out, &config)?,
         (Some(config), true) => print_json(&mut out, &Value::Object(parameters(&config)))?,
@@ -63,6 +71,16 @@ fn print_parameters(out: &mut impl Write, config: &ConnectionConfig) -> io::Resu
     let width = KEYS.iter().map(|key| key.name.len()).max().unwrap_or_default();
     for key in KEYS {
         writeln!(out, "{:width$} = {:20} {}", key.name, key.value(config), key.takes)?;
+    }
+    Ok(())
+}
+
+fn print_keys(out: &mut impl Write) -> io::Result<()> {
+    let default = ConnectionConfig::default();
+    for key in KEYS {
+        writeln!(out, "{} = {}", key.name, key.value(&default))?;
+        writeln!(out, "    {}", key.about)?;
+        writeln!(out, "    Takes {}\n    Source: {}\n", key.takes, key.source)?;
     }
     Ok(())
 }

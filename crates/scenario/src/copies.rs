@@ -25,7 +25,8 @@ pub(crate) const COPIES: Section = Section {
     about: "A table under `host`, `router`, `gateway`, `link`, `middlebox`, `flow` or `fault` whose name has `{n}` in it stands \
             for `count` tables. In each, `{n}` is its own number, from 1 on, in its name and in all of its texts: `{n+1}` and \
             `{10*n}`, too. A value that is different in each is `{ each = … }`: a list of as many values, or a range \
-            without `steps`. A sweep names the pattern: `\"link.a{n}.rate\"`.",
+            without `steps`. A sweep names the pattern: `\"link.a{n}.rate\"`. So do lists of flows and links elsewhere in the \
+            file (`flows`, `links`, `lan-links`), where `\"f{n}\"` stands for all of them.",
     fields: &[
         field(
             "count",
@@ -49,10 +50,16 @@ const MAX: i64 = 100_000;
 /// Keys whose texts are not looked into.
 const PROSE: [&str; 2] = ["title", "about"];
 
+/// Keys whose values are lists of tables by name, and the kind of these.
+const LISTS: [(&str, &str); 3] = [("flows", "flow"), ("links", "link"), ("lan-links", "link")];
+
 /// `document` with all copies made and all numbers in their places.
 pub(crate) fn expand(context: &Context<'_>, document: &Table) -> Result<Table> {
     let numbers = numbers(context, document)?;
-    let file = Place { context, numbers: &numbers, copy: None };
+    let none = BTreeMap::new();
+    let before = Place { context, numbers: &numbers, copies: &none, copy: None };
+    let copies = before.counts(document)?;
+    let file = Place { copies: &copies, ..before };
     let mut expanded = Table::default();
     for entry in document.entries.iter().filter(|entry| entry.key != "numbers") {
         let node = match &entry.node.value {
@@ -95,6 +102,8 @@ fn numbers(context: &Context<'_>, document: &Table) -> Result<BTreeMap<String, i
 struct Place<'a> {
     context: &'a Context<'a>,
     numbers: &'a BTreeMap<String, i64>,
+    /// How many tables a pattern of a kind stands for.
+    copies: &'a BTreeMap<(&'static str, String), i64>,
     /// The copy's number, and of how many.
     copy: Option<(i64, i64)>,
 }
@@ -132,6 +141,52 @@ impl Place<'_> {
         Ok(all)
     }
 
+    /// How many copies there are of each pattern that lists may name.
+    fn counts(&self, document: &Table) -> Result<BTreeMap<(&'static str, String), i64>> {
+        let mut counts = BTreeMap::new();
+        for kind in LISTS.map(|(_, kind)| kind) {
+            let Some(Value::Table(named)) = document.get(kind).map(|node| &node.value) else {
+                continue;
+            };
+            for entry in named.entries.iter().filter(|entry| refers_to_n(&entry.key)) {
+                if let Value::Table(table) = &entry.node.value {
+                    let count = self.count(table.get("count").cloned(), entry)?;
+                    counts.insert((kind, entry.key.clone()), count);
+                }
+            }
+        }
+        Ok(counts)
+    }
+
+    /// A list of tables of one kind, in which a pattern stands for all of its copies.
+    fn list(&self, kind: &'static str, node: &Node) -> Result<Node> {
+        let alone = std::slice::from_ref(node);
+        let items = match &node.value {
+            Value::List(list) => list.as_slice(),
+            _ => alone,
+        };
+        let mut filled = Vec::new();
+        for item in items {
+            let pattern = match &item.value {
+                Value::Text(text) => self.copies.get(&(kind, text.clone())).map(|of| (text, *of)),
+                _ => None,
+            };
+            let Some((text, count)) = pattern else {
+                filled.push(self.fill(item)?);
+                continue;
+            };
+            for n in 1..=count {
+                let copy = Place { copy: Some((n, count)), ..*self };
+                filled.push(Node { value: Value::Text(copy.text(text, item)?.label()), ..*item });
+            }
+        }
+        match node.value {
+            Value::List(_) => Ok(Node { value: Value::List(filled), at: node.at }),
+            _ if filled.len() == 1 => Ok(filled.remove(0)),
+            _ => Ok(Node { value: Value::List(filled), at: node.at }),
+        }
+    }
+
     /// How many copies there are to be.
     fn count(&self, count: Option<Node>, entry: &Entry) -> Result<i64> {
         let Some(count) = count else {
@@ -162,7 +217,12 @@ impl Place<'_> {
                 Some(each) => return self.each(table, each),
                 None => {
                     let fill = |entry: &Entry| {
-                        Ok(Entry { node: self.fill(&entry.node)?, ..entry.clone() })
+                        let kind = LISTS.iter().find(|(key, _)| *key == entry.key);
+                        let node = match kind.filter(|_| self.copy.is_none()) {
+                            Some((_, kind)) => self.list(kind, &entry.node)?,
+                            None => self.fill(&entry.node)?,
+                        };
+                        Ok(Entry { node, ..entry.clone() })
                     };
                     let entries = table.entries.iter().map(fill).collect::<Result<_>>()?;
                     Value::Table(Table { entries })

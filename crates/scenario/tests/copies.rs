@@ -158,3 +158,39 @@ fn braces_in_titles_are_braces() {
     let scenario = parse("title = \"a {n} and {x}\"\n[host.a]\n");
     assert_eq!(scenario.title, "a {n} and {x}");
 }
+
+/// A list outside of the copies names all of them by their pattern.
+#[test]
+fn a_pattern_in_a_list_stands_for_all_copies() {
+    let more = r#"
+[gateway.g]
+lan-links = ["s{n}"]
+[record]
+flow = ["cwnd"]
+flows = ["f{n}"]
+links = ["sink", "s{n}"]
+[group.all]
+flows = "f{n}"
+[group.two]
+flows = ["f1", "f{n}"]
+"#;
+    let star = STAR.replace("[router.r]", "").replace("\"r\"", "\"g\"");
+    let scenario = parse(&format!("{star}{more}"));
+    assert_eq!(scenario.record.flows, Some(vec![0, 1, 2, 3]));
+    assert_eq!(scenario.record.links.map(|links| links.len()), Some(5));
+    assert_eq!(scenario.groups[0].flows, [0, 1, 2, 3]);
+    assert_eq!(scenario.groups[1].flows, [0, 1, 2, 3]);
+}
+
+/// Another pattern than a table's is a mistake, as before, and one copy is no list.
+#[test]
+fn a_list_takes_a_pattern_only_as_it_is_declared() {
+    let text = format!("{HEAD}{STAR}[record]\nflows = [\"f{{n+1}}\"]\n");
+    let message = Scenario::parse(&text).unwrap_err().to_string();
+    assert!(message.contains("`{n}` stands only"), "{message}");
+    let one = STAR
+        .replace("count = 4", "count = 1")
+        .replace("[\"5packets\", \"6packets\", \"7packets\", \"8packets\"]", "[\"5packets\"]");
+    let scenario = parse(&format!("{one}[record]\nflows = [\"f{{n}}\"]\n"));
+    assert_eq!(scenario.record.flows, Some(vec![0]));
+}

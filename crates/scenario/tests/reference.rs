@@ -5,24 +5,29 @@ use bentpipe_core::text::RENAMED;
 use bentpipe_scenario::{Experiment, Scenario, reference};
 use std::path::PathBuf;
 
-fn page() -> PathBuf {
-    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/scenario-format.md"))
+/// The page holds what is `wanted` behind its mark. Everything before is written by hand.
+fn compare(page: &str, test: &str, wanted: &str) {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(page);
+    let begin = format!("<!-- From here on written by the test `{test}`. -->\n\n");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let (head, found) = text.split_once(&begin).expect("the page has its mark");
+    if std::env::var_os("BENTPIPE_BLESS").is_some() {
+        std::fs::write(path, format!("{head}{begin}{wanted}")).unwrap();
+    } else {
+        assert_eq!(found, wanted, "BENTPIPE_BLESS=1 writes {page} anew");
+    }
 }
-
-/// Everything before the first section is written by hand.
-const BEGIN: &str =
-    "<!-- From here on written by the test `the_page_is_what_the_code_accepts`. -->\n\n";
 
 #[test]
 fn the_page_is_what_the_code_accepts() {
-    let text = std::fs::read_to_string(page()).unwrap();
-    let (head, found) = text.split_once(BEGIN).expect("the page has its mark");
-    let wanted = reference::markdown();
-    if std::env::var_os("BENTPIPE_BLESS").is_some() {
-        std::fs::write(page(), format!("{head}{BEGIN}{wanted}")).unwrap();
-    } else {
-        assert_eq!(found, wanted, "BENTPIPE_BLESS=1 writes the page anew");
-    }
+    let test = "the_page_is_what_the_code_accepts";
+    compare("scenario-format.md", test, &reference::markdown());
+}
+
+#[test]
+fn the_page_of_tcp_has_every_parameter() {
+    let test = "the_page_of_tcp_has_every_parameter";
+    compare("tcp-parameters.md", test, &bentpipe_core::tcp::presets::markdown());
 }
 
 #[test]

@@ -87,7 +87,7 @@ fn end(path: Path, algorithm: RecoveryAlgorithm, initial_window: u32) -> Tcb {
             max: Duration::from_secs(64),
             granularity: Duration::from_millis(100),
             tick: Duration::from_millis(100),
-            rtt_tick: None,
+            ..RtoConfig::default()
         },
         ..SenderConfig::default()
     };

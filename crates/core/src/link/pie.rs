@@ -167,14 +167,16 @@ impl<P: LinkPacket> Pie<P> {
     /// Whether an arrival is dropped or marked before the queue is full (sections 4.1 and 5.4).
     fn decide(&mut self) -> bool {
         let control = &self.control;
-        if control.probability == 0.0 {
-            self.accumulated = 0.0;
-        }
+        // As everywhere here the queue holds the packet being sent; the RFC's does not.
+        let sending = self.packets.front().map_or(0, |(_, packet)| packet.wire_len());
         if !control.burst.is_zero()
             || (control.delay_before < self.config.target / 2 && control.probability < 0.2)
-            || self.held.bytes <= 2 * MEAN_PACKET
+            || self.held.bytes - sending <= 2 * MEAN_PACKET
         {
             return false;
+        }
+        if control.probability == 0.0 {
+            self.accumulated = 0.0;
         }
         self.accumulated += control.probability;
         let chance = match self.accumulated {

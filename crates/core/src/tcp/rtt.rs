@@ -11,6 +11,31 @@
 use crate::time::{Duration, Instant, nanos};
 use serde::{Deserialize, Serialize};
 
+/// Which segments are timed.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Default,
+    Serialize,
+    Deserialize,
+    strum::VariantArray,
+    strum::VariantNames,
+    strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "kebab-case")]
+pub enum RttSampling {
+    /// Every one that was sent once.
+    #[default]
+    EachSegment,
+    /// One in a round trip, the first that is sent once the last is measured, as without timestamps in BSD
+    /// (`t_rtt`) and ns. Where a queue fills slowly RTTVAR stays larger than with many samples of one
+    /// round trip, which hardly differ (RFC 7323, appendix G).
+    RoundTrip,
+}
+
 /// Parameters of the retransmission timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RtoConfig {
@@ -28,6 +53,8 @@ pub struct RtoConfig {
     /// The period of the clock by which congestion control has its smoothed round-trip time, zero for
     /// an exact one. None: it has the timer's.
     pub rtt_tick: Option<Duration>,
+    /// Which segments are timed: at least one in a round trip (RFC 6298, section 3).
+    pub samples: RttSampling,
 }
 
 impl Default for RtoConfig {
@@ -39,6 +66,7 @@ impl Default for RtoConfig {
             granularity: Duration::from_millis(1),
             tick: Duration::ZERO,
             rtt_tick: None,
+            samples: RttSampling::EachSegment,
         }
     }
 }
@@ -77,6 +105,11 @@ impl RttEstimator {
     /// The parameters are those of its sender, and are kept in its snapshot.
     pub(super) fn set_config(&mut self, config: RtoConfig) {
         self.config = config;
+    }
+
+    /// Which segments are timed.
+    pub fn samples(&self) -> RttSampling {
+        self.config.samples
     }
 
     /// Takes a measurement R' of a segment that was sent once (Karn's rule is the caller's), when

@@ -119,9 +119,13 @@ fn drops_are_neither_in_a_row_nor_far_apart() {
 /// Section 4.1: what hardly waits is let in, and so is all while the delay was below half the target.
 #[test]
 fn short_queues_and_short_delays_are_left_alone() {
+    // Three wait behind the one that is being sent, 3000 bytes.
     let mut pie = controlled(PieConfig::default(), 0.9, Duration::from_millis(50));
-    (0..7).for_each(|_| pie.forget_newest());
+    (0..6).for_each(|_| pie.forget_newest());
     assert!((0..100).all(|_| offer(&mut pie, false)));
+    let mut pie = controlled(PieConfig::default(), 0.9, Duration::from_millis(50));
+    (0..5).for_each(|_| pie.forget_newest());
+    assert!(!(0..100).all(|_| offer(&mut pie, false)));
     let mut pie = controlled(PieConfig::default(), 0.19, Duration::from_millis(7));
     assert!((0..100).all(|_| offer(&mut pie, false)));
     let mut pie = controlled(PieConfig::default(), 0.21, Duration::from_millis(7));
@@ -170,4 +174,18 @@ fn a_standing_overload_waits_for_the_target() {
         let passed = link.counters().delivered.packets as f64;
         assert!(passed > 0.97 * 300_000.0, "the line is kept busy: {passed} at {load}");
     }
+}
+
+/// Section 5.4: what is let in without a look at the probability does not end the count since the last drop.
+#[test]
+fn the_count_since_the_last_drop_goes_on_while_nothing_is_dropped() {
+    let ms = Duration::from_millis;
+    let mut pie = controlled(PieConfig::default(), 0.4, ms(15));
+    assert!((0..2).all(|_| offer(&mut pie, false)), "0.8 is below 0.85");
+    pie.set(0.0, ms(5));
+    assert!(offer(&mut pie, false), "below half the target nothing is counted");
+    pie.set(1.0, ms(15));
+    assert!(!offer(&mut pie, false), "1.8 is not");
+    pie.set(0.0, ms(15));
+    assert!(offer(&mut pie, false), "a probability of nothing begins a new count");
 }

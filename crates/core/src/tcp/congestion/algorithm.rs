@@ -8,6 +8,8 @@ use crate::time::Duration;
 use crate::units::Rate;
 use registry::controls;
 
+pub use registry::{ControlEntry, ControlParameter};
+
 /// Of a link of which nothing else is said.
 const LINK_RATE: Rate = Rate::from_bits_per_sec(8_000_000);
 
@@ -39,7 +41,7 @@ controls! {
     }: Classic<IncreaseByK> =
         |slow_start, smss| Classic::new(slow_start, smss, IncreaseByK::new(k, above_rtt));
 
-    /// Vegas: by round-trip times. The parameters are those of [`Band`].
+    /// Vegas: by round-trip times (Brakmo and Peterson 1995).
     "vegas" => Vegas {
         /// Below so many segments in the queue the window grows.
         "alpha" alpha: f64 = VEGAS.alpha;

@@ -29,7 +29,7 @@ mod tolerant_cubic;
 mod vegas;
 mod westwood;
 
-pub use algorithm::CongestionAlgorithm;
+pub use algorithm::{CongestionAlgorithm, ControlEntry, ControlParameter};
 pub use bbr::Bbr;
 pub use bbr1::Bbr1;
 pub use classic::{Classic, Increase};

@@ -9,11 +9,13 @@
 mod forms;
 mod keys;
 mod named;
+mod page;
 #[cfg(test)]
 mod tests;
 
 pub use keys::{KEYS, Key};
 pub use named::{PRESETS, Preset};
+pub use page::markdown;
 
 use super::connection::ConnectionConfig;
 use crate::text::{Setting, Settings, renamed};

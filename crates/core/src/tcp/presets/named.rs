@@ -1,5 +1,6 @@
 //! The presets. Where a number comes from stands in each preset's `source`; what no source gives
-//! is said to be assumed. Limited transmit (RFC 3042, of 2001) is off in those of 1997 and before.
+//! is said to be assumed. Limited transmit (RFC 3042, of 2001) is off in those of 1997 and before; those of them without
+//! timestamps time one segment in a round trip.
 
 /// A named configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,7 +59,7 @@ pub const PRESETS: &[Preset] = &[
                  Not modelled: the RTO's arithmetic was wrong before Service Pack 6 (Q232512).",
         text: "mss=1460,send-buffer=8760B,receive-buffer=8760B,window-scale=off,sack=off,\
                timestamps=off,ack=delayed:200ms,recovery=reno,limited-transmit=off,iw=1,byte-limit=1,\
-               rto.initial=3s,rto.min=300ms,rto.max=240s,rto.granularity=100ms,rto.tick=100ms,\
+               rto.initial=3s,rto.min=300ms,rto.max=240s,rto.granularity=100ms,rto.tick=100ms,rto.samples=round-trip,\
                max-retries=5,syn-retries=3,time-wait=240s",
     },
     Preset {
@@ -68,7 +69,7 @@ pub const PRESETS: &[Preset] = &[
                  The timer as in windows-nt4, which is assumed.",
         text: "mss=1460,send-buffer=8KiB,receive-buffer=8KiB,window-scale=off,sack=off,\
                timestamps=off,ack=delayed:200ms,recovery=reno,limited-transmit=off,iw=1,byte-limit=1,\
-               rto.initial=3s,rto.min=300ms,rto.max=240s,rto.granularity=100ms,rto.tick=100ms,\
+               rto.initial=3s,rto.min=300ms,rto.max=240s,rto.granularity=100ms,rto.tick=100ms,rto.samples=round-trip,\
                max-retries=5,syn-retries=3,time-wait=240s",
     },
     Preset {
@@ -80,7 +81,7 @@ pub const PRESETS: &[Preset] = &[
                  recovery=tahoe, Agent/TCP/Reno reno, /Newreno newreno, /Sack1 sack, /Fack fack.",
         text: "opening=prearranged,mss=1000,send-buffer=64MiB,receive-buffer=16MiB,window-scale=9,sack=on,\
                timestamps=off,ack=per-segment,recovery=reno,limited-transmit=off,iw=1,byte-limit=1,\
-               rto.initial=6s,rto.min=0s,rto.max=64s,rto.granularity=100ms,rto.tick=100ms,\
+               rto.initial=6s,rto.min=0s,rto.max=64s,rto.granularity=100ms,rto.tick=100ms,rto.samples=round-trip,\
                overhead=0B,nagle=off,restart-after-idle=off",
     },
     Preset {

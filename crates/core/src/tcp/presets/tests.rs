@@ -1,12 +1,12 @@
 //! Presets resolve, texts override, and what is wrong is named.
 
 use super::*;
-use crate::tcp::congestion::{InitialWindowUse, Probing};
+use crate::tcp::congestion::{CongestionAlgorithm, InitialWindowUse, Probing};
 use crate::tcp::connection::Opening;
 use crate::tcp::pacing::Pacing;
 use crate::tcp::receiver::AckPolicy;
 use crate::tcp::recovery::RecoveryAlgorithm;
-use crate::tcp::rtt::RtoConfig;
+use crate::tcp::rtt::{RtoConfig, RttSampling};
 use crate::tcp::sender::{InitialWindow, Reduction, SenderConfig};
 use crate::text::Choice;
 use crate::time::Duration;
@@ -67,6 +67,7 @@ const OTHERS: &[(&str, &[&str])] = &[
     ("rto.granularity", &["1ns"]),
     ("rto.tick", &["500ms"]),
     ("rtt-tick", &["10ms", "0s"]),
+    ("rto.samples", &["round-trip"]),
     ("syn-retries", &["0"]),
     ("min-mtu", &["296"]),
     ("time-wait", &["4min"]),
@@ -109,7 +110,7 @@ fn changed(a: &ConnectionConfig, b: &ConnectionConfig) -> Vec<String> {
     let rto = differing!(
         &a.sender.rto,
         &b.sender.rto,
-        RtoConfig { initial, min, max, granularity, tick, rtt_tick }
+        RtoConfig { initial, min, max, granularity, tick, rtt_tick, samples }
     );
     let named = |part: &'static str, names: Vec<&'static str>| {
         names.into_iter().map(move |name| format!("{part}{name}"))
@@ -195,6 +196,7 @@ fn each_choice_is_among_what_its_key_takes() {
         ("reduction", choices::<Reduction>()),
         ("probing", choices::<Probing>()),
         ("iw-use", choices::<InitialWindowUse>()),
+        ("rto.samples", choices::<RttSampling>()),
     ] {
         let takes = KEYS.iter().find(|known| known.name == key).expect(key).takes;
         for name in names {
@@ -253,6 +255,58 @@ fn unknown_names_and_bad_values_are_named() {
         ("time-wait=", "time-wait: ``"),
     ] {
         assert!(message(text).contains(part), "{text}: {}", message(text));
+    }
+}
+
+/// Whatever is wrong with a value, its key and what that takes are named.
+#[test]
+fn every_refusal_says_what_the_key_takes() {
+    for key in KEYS {
+        assert!(!key.about.is_empty() && !key.source.is_empty(), "{}", key.name);
+        for value in ["?", "", "-1", "99999999999999999999"] {
+            let text = message(&format!("{}={value}", key.name));
+            assert!(text.starts_with(&format!("{}: ", key.name)), "{text}");
+            assert!(text.ends_with(&format!("(expected {})", key.takes)), "{text}");
+        }
+    }
+    for control in CongestionAlgorithm::entries() {
+        for parameter in control.parameters {
+            let text = message(&format!("congestion={}:{}=?", control.name, parameter.name));
+            assert!(text.contains(&format!("`{}`", parameter.name)), "{text}");
+            assert!(text.contains(parameter.takes), "{text}");
+        }
+    }
+}
+
+/// What a key says of its limits is so: they are taken, and what is beyond them is not.
+#[test]
+fn the_limits_that_are_named_hold() {
+    for (key, within, beyond) in [
+        ("mss", &["64", "65495"][..], &["63", "65496"][..]),
+        ("send-buffer", &["1B", "1GiB"], &["0B", "1073741825B"]),
+        ("receive-buffer", &["1B", "1GiB"], &["0B", "1073741825B"]),
+        ("receive-buffer-max", &["1B", "1GiB", "off"], &["0B", "1073741825B"]),
+        ("window-scale", &["0", "14", "off"], &["15"]),
+        ("iw", &["1", "1000000", "rfc3390"], &["0", "1000001"]),
+        ("byte-limit", &["1", "4294967295", "off"], &["0", "4294967296"]),
+        ("burst", &["1", "1000"], &["0", "1001"]),
+        ("max-retries", &["0", "4294967295"], &["4294967296"]),
+        ("rto.initial", &["1ns", "24h"], &["0s", "86401s"]),
+        ("rto.min", &["0s", "24h"], &["86401s"]),
+        ("rto.max", &["1ns", "24h"], &["0s", "86401s"]),
+        ("rto.granularity", &["0s", "24h"], &["86401s"]),
+        ("rto.tick", &["0s", "24h"], &["86401s"]),
+        ("syn-retries", &["0", "4294967295"], &["4294967296"]),
+        ("min-mtu", &["68", "65535"], &["67", "65536"]),
+        ("time-wait", &["0s", "24h"], &["86401s"]),
+    ] {
+        let takes = KEYS.iter().find(|known| known.name == key).expect(key).takes;
+        for value in within {
+            assert!(format!("{key}={value}").parse::<ConnectionConfig>().is_ok(), "{key}={value}");
+        }
+        for value in beyond {
+            assert!(message(&format!("{key}={value}")).contains(takes), "{key}={value}");
+        }
     }
 }
 

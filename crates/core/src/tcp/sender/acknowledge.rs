@@ -51,7 +51,7 @@ impl Sender {
         let mut delivered = self.flight.acknowledge(now, ack, selective, smss);
         if let Some(rtt) = delivered.rtt {
             let newest = delivered.arrived.once.map_or(Offset::SYN, |(_, end)| end);
-            self.timers.measured(now, rtt, newest);
+            self.timers.measured(now, rtt, newest, outstanding.end);
         }
         let undone = self.undo_if_needless(ack, delivered.acked);
         if undone {

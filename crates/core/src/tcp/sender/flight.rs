@@ -26,7 +26,8 @@ pub(super) struct Flight {
     // Written apart: see `snapshot`.
     #[serde(skip, default = "no_recovery")]
     recovery: Box<dyn Recovery>,
-    /// Round trips so far, and the offset whose acknowledgment ends this one.
+    /// Round trips so far, and SND.NXT when this one began: it ends when that byte is acknowledged, which is the first
+    /// that was sent in answer to its beginning (RFC 9406, 4.2).
     round: (u64, Offset),
     duplicates: Duplicates,
 }
@@ -174,7 +175,7 @@ impl Flight {
             .take(4)
             .collect();
         let delivered = self.ledger.acknowledge(now, ack.ack, blocks);
-        if delivered.acked > Bytes::ZERO && self.snd_una() >= self.round.1 {
+        if delivered.acked > Bytes::ZERO && self.snd_una() > self.round.1 {
             self.round = (self.round.0 + 1, nxt);
         }
         debug_assert!(self.round.1 <= nxt, "a round trip ends with what was sent");
@@ -321,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn a_round_trip_ends_with_what_was_sent_behind_the_last() {
+    fn a_round_trip_ends_with_what_was_sent_in_answer_to_its_beginning() {
         let mut flight = flight(2);
         acknowledge(&mut flight, segment(0).end.get(), &[]);
         assert_eq!(flight.round(), 1, "the first begins with nothing");
@@ -329,9 +330,29 @@ mod tests {
         acknowledge(&mut flight, segment(1).start.get(), &[]);
         assert_eq!(flight.round(), 1, "nothing new");
         acknowledge(&mut flight, segment(1).end.get(), &[]);
-        assert_eq!(flight.round(), 2);
+        assert_eq!(flight.round(), 1, "it was outstanding before the first began");
         acknowledge(&mut flight, segment(2).end.get(), &[]);
-        assert_eq!(flight.round(), 3);
+        assert_eq!(flight.round(), 2);
+    }
+
+    /// Windows double: each round trip is all of one window, and none begins within another's burst.
+    #[test]
+    fn round_trips_of_slow_start_double() {
+        let mut flight = flight(10);
+        let (mut next, mut acked, mut ends) = (10, 0, Vec::new());
+        for _ in 0..150 {
+            let before = flight.round();
+            acknowledge(&mut flight, segment(acked).end.get(), &[]);
+            if flight.round() > before {
+                ends.push(acked);
+            }
+            acked += 1;
+            for _ in 0..2 {
+                send(&mut flight, segment(next), false);
+                next += 1;
+            }
+        }
+        assert_eq!(ends, [0, 10, 30, 70]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! the measurements that they go by.
 
 use crate::tcp::recovery::Timing;
-use crate::tcp::rtt::{RtoConfig, RttEstimator};
+use crate::tcp::rtt::{RtoConfig, RttEstimator, RttSampling};
 use crate::time::{Duration, Instant, earliest};
 use crate::units::Offset;
 use serde::{Deserialize, Serialize};
@@ -18,6 +18,8 @@ pub(super) struct Timers {
     /// When the retransmission timer expires.
     retransmission: Option<Instant>,
     persist: Option<Persist>,
+    /// SND.NXT when a round trip was last measured: where one segment is timed, it is the one behind.
+    timed: Offset,
     /// SND.UNA when the retransmission timer last expired.
     timed_out_at: Option<Offset>,
     /// After a spurious timeout: the first sample of data beyond raises the estimate.
@@ -50,6 +52,7 @@ impl Timers {
             rtt: estimator,
             retransmission: None,
             persist: None,
+            timed: Offset::SYN,
             timed_out_at: None,
             adopt_rtt_beyond: None,
             unanswered: 0,
@@ -107,8 +110,12 @@ impl Timers {
     }
 
     /// An acknowledgment at `now` measures a round trip of `rtt`; the newest segment that it reports
-    /// and that was sent once ends at `newest`.
-    pub(super) fn measured(&mut self, now: Instant, rtt: Duration, newest: Offset) {
+    /// and that was sent once ends at `newest`; what was sent ends at `nxt`.
+    pub(super) fn measured(&mut self, now: Instant, rtt: Duration, newest: Offset, nxt: Offset) {
+        if self.rtt.samples() == RttSampling::RoundTrip && newest <= self.timed {
+            return self.rtt.end_back_off();
+        }
+        self.timed = nxt;
         self.rtt.sample_at(now, rtt);
         if self.adopt_rtt_beyond.take_if(|point| newest > *point).is_some() {
             self.rtt.adopt(rtt);
@@ -264,12 +271,29 @@ mod tests {
     fn a_spurious_timeout_raises_the_estimate_with_new_data_only() {
         let mut timers = timers();
         timers.was_spurious(Offset::new(20));
-        timers.measured(at(500), ms(400), Offset::new(20));
+        timers.measured(at(500), ms(400), Offset::new(20), Offset::new(22));
         assert!(timers.rtt().srtt() < Some(ms(200)));
-        timers.measured(at(900), ms(400), Offset::new(21));
+        timers.measured(at(900), ms(400), Offset::new(21), Offset::new(22));
         assert_eq!(timers.rtt().srtt(), Some(ms(400)));
-        timers.measured(at(900), ms(800), Offset::new(22));
+        timers.measured(at(900), ms(800), Offset::new(22), Offset::new(22));
         assert_eq!(timers.rtt().srtt(), Some(ms(450)), "once");
+    }
+
+    /// Ten segments of each round trip are acknowledged one by one; the queue grows by 20 ms in a round trip.
+    #[test]
+    fn one_segment_in_a_round_trip_is_timed() {
+        let rto = |samples| {
+            let mut timers = Timers::new(RtoConfig { samples, ..RtoConfig::default() }, None);
+            for number in 1..=100 {
+                let (newest, nxt) = (Offset::new(number), Offset::new(number + 10));
+                timers.measured(at(number * 10), ms(200 + number * 2), newest, nxt);
+            }
+            (timers.rtt().srtt().unwrap(), timers.rtt().rttvar())
+        };
+        let (srtt, rttvar) = rto(RttSampling::EachSegment);
+        assert!(srtt > ms(380) && rttvar < ms(20), "{srtt:?} {rttvar:?}");
+        let (srtt, rttvar) = rto(RttSampling::RoundTrip);
+        assert!(srtt < ms(330) && rttvar > ms(60), "{srtt:?} {rttvar:?}");
     }
 
     #[test]

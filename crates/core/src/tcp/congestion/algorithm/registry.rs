@@ -15,6 +15,9 @@ pub(super) trait Value: PartialEq + Sized {
 
     /// What is read as the same value; nothing if it need not be said, as `usual` is the same.
     fn write(&self, usual: &Self) -> Option<String>;
+
+    /// The value for readers.
+    fn shown(&self) -> String;
 }
 
 impl Value for f64 {
@@ -26,6 +29,10 @@ impl Value for f64 {
 
     fn write(&self, _: &f64) -> Option<String> {
         Some(self.to_string())
+    }
+
+    fn shown(&self) -> String {
+        self.to_string()
     }
 }
 
@@ -44,6 +51,10 @@ impl Value for Duration {
             false => format!("{}ns", self.as_nanos()),
         })
     }
+
+    fn shown(&self) -> String {
+        format!("{}ms", self.as_secs_f64() * 1e3)
+    }
 }
 
 impl Value for Option<Duration> {
@@ -55,6 +66,10 @@ impl Value for Option<Duration> {
 
     fn write(&self, _: &Option<Duration>) -> Option<String> {
         self.as_ref().and_then(|span| span.write(span))
+    }
+
+    fn shown(&self) -> String {
+        self.map_or_else(|| "off".to_owned(), |span| span.shown())
     }
 }
 
@@ -68,6 +83,10 @@ impl Value for Rate {
     fn write(&self, _: &Rate) -> Option<String> {
         Some(self.to_string())
     }
+
+    fn shown(&self) -> String {
+        self.to_string()
+    }
 }
 
 impl Value for bool {
@@ -78,8 +97,36 @@ impl Value for bool {
     }
 
     fn write(&self, usual: &bool) -> Option<String> {
-        (self != usual).then(|| if *self { "on" } else { "off" }.to_owned())
+        (self != usual).then(|| self.shown())
     }
+
+    fn shown(&self) -> String {
+        if *self { "on" } else { "off" }.to_owned()
+    }
+}
+
+/// A congestion control as it is told to users.
+#[derive(Debug, Clone)]
+pub struct ControlEntry {
+    /// Its name.
+    pub name: &'static str,
+    /// What it does.
+    pub about: &'static str,
+    /// What may be set of it.
+    pub parameters: Vec<ControlParameter>,
+}
+
+/// A parameter of a congestion control.
+#[derive(Debug, Clone)]
+pub struct ControlParameter {
+    /// Its name.
+    pub name: &'static str,
+    /// Which values it takes.
+    pub takes: &'static str,
+    /// Its usual value.
+    pub usual: String,
+    /// What it means.
+    pub about: &'static str,
 }
 
 /// No congestion control has this name, or not any more.
@@ -99,15 +146,17 @@ macro_rules! controls {
     (@sound) => { |_| true };
     (@sound $sound:expr) => { $sound };
     ($(
-        $(#[$about:meta])*
+        $(#[doc = $about:literal])+ $(#[default $($default:tt)*])?
         $name:literal => $variant:ident $({
-            $($(#[$meaning:meta])* $key:literal $field:ident: $kind:ty = $usual:expr $(, $sound:expr)?;)+
+            $($(#[doc = $meaning:literal])+ $key:literal $field:ident: $kind:ty = $usual:expr $(, $sound:expr)?;)+
         })?: $algorithm:ty = $begin:expr;
     )+) => {
         /// The congestion control algorithm with its parameters.
         #[derive(Debug, Clone, Copy, PartialEq, Default, serde::Serialize, serde::Deserialize)]
         pub enum CongestionAlgorithm {
-            $($(#[$about])* $variant $({ $($(#[$meaning])* $field: $kind),+ })?,)+
+            $($(#[doc = $about])+ $(#[default $($default)*])? $variant $({
+                $($(#[doc = $meaning])+ $field: $kind),+
+            })?,)+
         }
 
         impl CongestionAlgorithm {
@@ -119,6 +168,24 @@ macro_rules! controls {
                 $($(let $field: $kind = $usual;)+)?
                 CongestionAlgorithm::$variant $({ $($field),+ })?
             }),+];
+
+            /// Each algorithm and its parameters, in words.
+            pub fn entries() -> Vec<ControlEntry> {
+                use registry::Value;
+                vec![$({
+                    $($(let $field: $kind = $usual;)+)?
+                    ControlEntry {
+                        name: $name,
+                        about: concat!($($about),+).trim(),
+                        parameters: vec![$($(ControlParameter {
+                            name: $key,
+                            takes: <$kind>::EXPECTED,
+                            usual: $field.shown(),
+                            about: concat!($($meaning),+).trim(),
+                        }),+)?],
+                    }
+                }),+]
+            }
 
             /// A fresh instance for segments of `smss` bytes.
             pub fn congestion(self, slow_start: SlowStartConfig, smss: Bytes) -> Box<dyn Congestion> {
