@@ -21,6 +21,7 @@ macro_rules! shipped {
 }
 
 const EXAMPLES: &[Example] = shipped!(
+    "ack-spacing"
     "asymmetric-return"
     "background"
     "cellular"
