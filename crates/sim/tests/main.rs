@@ -8,6 +8,7 @@ mod concordance;
 mod counts;
 mod endings;
 mod faults;
+mod first_threshold;
 mod four_packet;
 mod gateways;
 mod links;

@@ -25,6 +25,7 @@ const EXAMPLES: &[Example] = shipped!(
     "asymmetric-return"
     "background"
     "cellular"
+    "first-threshold"
     "geo-download"
     "geo-gateways"
     "geo-positions"

@@ -4,6 +4,7 @@ use crate::stream::Stream;
 use bentpipe_core::tcp::buffer::Pattern;
 use bentpipe_core::tcp::connection::Connection;
 use bentpipe_core::time::{Duration, Instant};
+use bentpipe_core::units::Bytes;
 
 /// Which of a run's flows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -128,6 +129,8 @@ pub struct Tally {
     pub min_rtt: Option<Duration>,
     /// The smoothed round-trip time of the source that was counted last.
     pub srtt: Option<Duration>,
+    /// The first slow start threshold that a source has estimated, in bytes.
+    pub ssthresh_estimate: Option<u64>,
 }
 
 impl Tally {
@@ -155,10 +158,12 @@ impl Tally {
         let min = tcb.sender.rtt().min_rtt();
         self.min_rtt = [self.min_rtt, min].into_iter().flatten().min();
         self.srtt = tcb.sender.rtt().srtt().or(self.srtt);
+        let estimate = tcb.sender.ssthresh_estimate().map(Bytes::count);
+        self.ssthresh_estimate = self.ssthresh_estimate.or(estimate);
     }
 
-    /// Of several flows together. There is no smoothed round-trip time of several, and no first
-    /// recovery.
+    /// Of several flows together. There is no smoothed round-trip time of several, no first recovery and no
+    /// first threshold.
     pub fn total<'a>(tallies: impl Iterator<Item = &'a Tally>) -> Tally {
         tallies.fold(Tally::default(), |sum, tally| Tally {
             delivered: sum.delivered + tally.delivered,
@@ -177,6 +182,7 @@ impl Tally {
             first_recovery: None,
             min_rtt: [sum.min_rtt, tally.min_rtt].into_iter().flatten().min(),
             srtt: None,
+            ssthresh_estimate: None,
         })
     }
 

@@ -99,6 +99,12 @@ pub const KEYS: &[Key] = &[
         Named
     ),
     key!("ssthresh", "bytes such as 64KiB, or off", sender.initial_ssthresh, Optional(Size)),
+    key!(
+        "ssthresh-estimate",
+        "off, packet-pair or ack-rate: the first threshold is the path's rate times its round-trip time",
+        sender.ssthresh_estimate,
+        Named
+    ),
     key!("byte-limit", "segments, or off", sender.byte_limit, Optional(Between(1, u32::MAX))),
     Key {
         name: "burst",
