@@ -62,7 +62,7 @@ pub use node::{Ecmp, Gateway, Node, NodeKind, Sharing};
 pub use profile::{PROFILES, Profile};
 pub use random::Seeds;
 pub use reader::{Field, ReadFile, Section};
-pub use record::{FlowSeries, GatewaySeries, LinkSeries, Record};
+pub use record::{FlowSeries, GatewaySeries, LinkSeries, MiddleboxSeries, Record};
 pub use repeat::Repeat;
 pub use run::{Run, RunEnd};
 pub use scenario::Scenario;

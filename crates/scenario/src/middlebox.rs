@@ -32,8 +32,8 @@ pub struct Middlebox {
 pub enum MiddleboxKind {
     /// Spreads acknowledgments that go out (the draft of bbn on ACK spacing).
     AckSpacer {
-        /// The rate at which the data that they release may be sent.
-        rate: Rate,
+        /// The rate at which the data that they release may be sent; none: as the box estimates it.
+        rate: Option<Rate>,
     },
     /// Of acknowledgments that go out, waiting ones that a newer one makes superfluous are removed
     /// (RFC 3449, 5.2.1).
@@ -87,7 +87,13 @@ pub(crate) const MIDDLEBOX: Section = Section {
 pub(crate) const ACK_SPACER: Section = Section {
     path: "middlebox.NAME, ack-spacer",
     about: "Holds acknowledgments back so that what they release keeps to a rate.",
-    fields: &[field("rate", "a rate", "", "at which data that they release may be sent")],
+    fields: &[field(
+        "rate",
+        "a rate",
+        "the bottleneck's, estimated",
+        "at which data that they release may be sent; an estimate is the greatest rate at which \
+         acknowledgments have come to the box in the last 10 s, and 5 %",
+    )],
     example: "",
 };
 
@@ -180,7 +186,7 @@ impl Middlebox {
         let at = names.node(context, reader.need_node("at")?)?;
         let link = names.link(context, reader.need_node("link")?)?;
         let kind = match context.choice(reader.need_node("kind")?, "middlebox")? {
-            Kind::AckSpacer => MiddleboxKind::AckSpacer { rate: reader.need("rate")? },
+            Kind::AckSpacer => MiddleboxKind::AckSpacer { rate: reader.maybe("rate")? },
             Kind::AckFilter => MiddleboxKind::AckFilter,
             Kind::AckDecimator => MiddleboxKind::AckDecimator {
                 one_in: reader.within("one-in", 2, 2..=1000)?,

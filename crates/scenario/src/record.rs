@@ -17,6 +17,8 @@ pub struct Record {
     pub link: Vec<LinkSeries>,
     /// What of each gateway.
     pub gateway: Vec<GatewaySeries>,
+    /// What of each middlebox that has such series.
+    pub middlebox: Vec<MiddleboxSeries>,
     /// Of which flows, by index; `None`: of all.
     pub flows: Option<Vec<usize>>,
     /// Of which links; `None`: of all.
@@ -104,6 +106,28 @@ pub enum GatewaySeries {
     Flows,
 }
 
+/// Series of a middlebox.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    strum::VariantArray,
+    strum::VariantNames,
+    strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "kebab-case")]
+pub enum MiddleboxSeries {
+    /// The rate to which an ACK spacer keeps, in bit/s.
+    SpacingRate,
+    /// Of the connections whose data an ACK spacer has seen since the last point, how many it takes to be in
+    /// slow start.
+    SlowStarts,
+}
+
 pub(crate) const RECORD: Section = Section {
     path: "record",
     about: "Time series and captures, besides the results that every run writes.",
@@ -115,6 +139,7 @@ pub(crate) const RECORD: Section = Section {
         ),
         some_of::<LinkSeries>("link", "what of each direction of each link"),
         some_of::<GatewaySeries>("gateway", "what of each gateway"),
+        some_of::<MiddleboxSeries>("middlebox", "what of each ACK spacer"),
         field("flows", "a list of flows", "all", "of which flows: series, and packets in captures"),
         field(
             "links",
@@ -136,7 +161,8 @@ pub(crate) const RECORD: Section = Section {
 impl Record {
     /// Whether there are to be any series.
     pub fn has_series(&self) -> bool {
-        !(self.flow.is_empty() && self.link.is_empty() && self.gateway.is_empty())
+        let nodes = self.gateway.is_empty() && self.middlebox.is_empty();
+        !(self.flow.is_empty() && self.link.is_empty() && nodes)
     }
 
     pub(crate) fn read(reader: &Reader<'_>, names: &Names) -> Result<Record> {
@@ -155,6 +181,7 @@ impl Record {
             flow: series(context, which("flow"))?,
             link: series(context, which("link"))?,
             gateway: series(context, which("gateway"))?,
+            middlebox: series(context, which("middlebox"))?,
             flows: flows.transpose()?,
             links: links.transpose()?,
             packets: reader.or("packets", false)?,

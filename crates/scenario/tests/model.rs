@@ -222,7 +222,7 @@ gilbert-elliott = { good-to-bad = 0.01, bad-to-good = 0.19 }
 outages = [{ at = "1s", lasting = "1s" }, { at = "4s", lasting = "1s" }]
 "#;
     let scenario = scenario(more);
-    let spacer = MiddleboxKind::AckSpacer { rate: Rate::from_bits_per_sec(1_500_000) };
+    let spacer = MiddleboxKind::AckSpacer { rate: Some(Rate::from_bits_per_sec(1_500_000)) };
     assert_eq!(scenario.middleboxes[0].kind, spacer);
     let MiddleboxKind::WebCache { hits, tcp } = &scenario.middleboxes[1].kind else {
         panic!("a cache")

@@ -5,6 +5,7 @@ use crate::host::{Application, Host};
 use crate::packet::Packet;
 use bentpipe_core::time::Instant;
 use bentpipe_gateway::Gateway;
+use bentpipe_scenario::MiddleboxSeries;
 use std::fmt;
 
 /// A box with ports. Hosts have one port (0), middleboxes two, the others any number.
@@ -42,6 +43,12 @@ pub trait Middlebox: fmt::Debug {
     /// Lets expire what is due.
     fn handle_timeout(&mut self, now: Instant, send: &mut dyn FnMut(usize, Packet)) {
         let _ = (now, send);
+    }
+
+    /// What it makes of the packets that it has seen, if it keeps account of that.
+    fn observed(&self, series: MiddleboxSeries, since: Instant) -> Option<f64> {
+        let _ = (series, since);
+        None
     }
 
     /// When [`Middlebox::handle_timeout`] is to be called, if ever.

@@ -21,12 +21,16 @@ macro_rules! shipped {
 }
 
 const EXAMPLES: &[Example] = shipped!(
+    "ack-spacing"
     "asymmetric-return"
     "background"
+    "bit-errors"
     "cellular"
     "constant-rate-bound"
     "constant-rate-clocks"
     "crosslinks"
+    "downstream-rates"
+    "first-threshold"
     "geo-download"
     "geo-gateways"
     "geo-positions"

@@ -155,6 +155,7 @@ fn flow_row(
         mean_completion: (completed > 0).then(|| flow.took / completed),
         completions: Completions::of(times.collect()),
         efficiency: max.map(|max| goodput / max),
+        ssthresh_error: None,
     }
 }
 

@@ -99,4 +99,18 @@ pub const FLOWS: &[Column<FlowRow>] = &[
     column("srtt_s", Number, "s", "the source's smoothed round-trip time at the end", |f| {
         f.tally.srtt.into()
     }),
+    column(
+        "ssthresh_estimate_bytes",
+        Count,
+        "bytes",
+        "the first slow start threshold, where the source estimates one (`ssthresh-estimate`)",
+        |f| f.tally.ssthresh_estimate.into(),
+    ),
+    column(
+        "ssthresh_estimate_error",
+        Number,
+        "share",
+        "by how much that is more than the path's slowest link carries in the minimum round-trip time; negative if less",
+        |f| f.ssthresh_error.into(),
+    ),
 ];

@@ -134,11 +134,12 @@ fn refused_of_link(link: &Link) -> Vec<Refusal> {
 
 /// What `[record]` asks for and a testbed does not record: it changes nothing of what is measured.
 pub fn unrecorded(scenario: &Scenario) -> Vec<&'static str> {
-    let Record { flow, link, gateway, packets, .. } = &scenario.record;
+    let Record { flow, link, gateway, middlebox, packets, .. } = &scenario.record;
     let asked = [
         (!flow.is_empty(), "record.flow"),
         (!link.is_empty(), "record.link"),
         (!gateway.is_empty(), "record.gateway"),
+        (!middlebox.is_empty(), "record.middlebox"),
         (*packets, "record.packets"),
     ];
     asked.into_iter().filter(|(asked, _)| *asked).map(|(_, name)| name).collect()

@@ -30,6 +30,8 @@ pub struct Layout {
     pub nodes: Vec<NodeId>,
     /// By the scenario's link.
     pub links: Vec<BuiltLink>,
+    /// Middleboxes that are nodes: the scenario's index, and the node.
+    pub(crate) middleboxes: Vec<(usize, NodeId)>,
     pub(crate) web_caches: Vec<WebCache>,
 }
 
@@ -99,6 +101,7 @@ pub(super) fn build(scenario: &Scenario, seeds: Seeds) -> (World<Stream>, Layout
                 let own = address(scenario.nodes.len() + number);
                 let Some(built) = middleboxes::build(middlebox, way, own, &faces) else { continue };
                 let id = world.add(Node::Middlebox(built));
+                layout.middleboxes.push((number, id));
                 join(&mut world, *end, (id, 0));
                 *end = (id, 1);
                 if let MiddleboxKind::WebCache { hits, tcp } = &middlebox.kind {

@@ -6,6 +6,7 @@
 
 mod ack_decimator;
 mod ack_spacer;
+mod bottleneck_rate;
 mod resender;
 mod snoop;
 mod spoof;

@@ -4,6 +4,7 @@ use crate::stream::Stream;
 use bentpipe_core::tcp::buffer::Pattern;
 use bentpipe_core::tcp::connection::Connection;
 use bentpipe_core::time::{Duration, Instant};
+use bentpipe_core::units::Bytes;
 
 /// Which of a run's flows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -134,6 +135,8 @@ pub struct Tally {
     pub min_rtt: Option<Duration>,
     /// The smoothed round-trip time of the source that was counted last.
     pub srtt: Option<Duration>,
+    /// The first slow start threshold that a source has estimated, in bytes.
+    pub ssthresh_estimate: Option<u64>,
 }
 
 impl Tally {
@@ -165,6 +168,8 @@ impl Tally {
         let min = tcb.sender.rtt().min_rtt();
         self.min_rtt = [self.min_rtt, min].into_iter().flatten().min();
         self.srtt = tcb.sender.rtt().srtt().or(self.srtt);
+        let estimate = tcb.sender.ssthresh_estimate().map(Bytes::count);
+        self.ssthresh_estimate = self.ssthresh_estimate.or(estimate);
     }
 
     /// The share of acknowledgments in congestion avoidance for which the bound of one segment held the
@@ -173,8 +178,8 @@ impl Tally {
         (self.avoidance_acks > 0).then(|| self.bound_acks as f64 / self.avoidance_acks as f64)
     }
 
-    /// Of several flows together. There is no smoothed round-trip time of several, and no first
-    /// recovery.
+    /// Of several flows together. There is no smoothed round-trip time of several, no first recovery and no
+    /// first threshold.
     pub fn total<'a>(tallies: impl Iterator<Item = &'a Tally>) -> Tally {
         tallies.fold(Tally::default(), |sum, tally| Tally {
             delivered: sum.delivered + tally.delivered,
@@ -196,6 +201,7 @@ impl Tally {
             first_recovery: None,
             min_rtt: [sum.min_rtt, tally.min_rtt].into_iter().flatten().min(),
             srtt: None,
+            ssthresh_estimate: None,
         })
     }
 

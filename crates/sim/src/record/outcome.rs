@@ -81,6 +81,9 @@ pub struct FlowRow {
     pub completions: Option<Completions>,
     /// Goodput as a share of what the slowest link on the path could carry, headers taken off.
     pub efficiency: Option<f64>,
+    /// By how much the first slow start threshold that it has estimated is too large, as a share of what the
+    /// path holds: what its slowest link can carry in the minimum round-trip time.
+    pub ssthresh_error: Option<f64>,
 }
 
 /// How the times of completed transfers are spread. Percentiles are times that occurred: the least
@@ -197,6 +200,9 @@ impl FlowRow {
         max: Option<f64>,
     ) -> FlowRow {
         let goodput = goodput(tally.delivered, record.life(measured));
+        let min_rtt = tally.min_rtt.map(|rtt| rtt.as_secs_f64());
+        let holds = max.zip(min_rtt).map(|(max, rtt)| max / 8.0 * rtt).filter(|holds| *holds > 0.0);
+        let estimate = tally.ssthresh_estimate.map(|bytes| bytes as f64);
         FlowRow {
             name: record.name.clone(),
             background: record.background,
@@ -210,6 +216,7 @@ impl FlowRow {
             mean_completion: record.mean_completion(),
             completions: Completions::of(times),
             efficiency: max.map(|max| goodput / max),
+            ssthresh_error: estimate.zip(holds).map(|(estimate, holds)| estimate / holds - 1.0),
         }
     }
 }

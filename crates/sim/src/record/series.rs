@@ -21,7 +21,7 @@ use std::sync::Arc;
 pub struct Sample {
     /// When.
     pub at: Instant,
-    /// Of what: a flow's name, a link's with `/forward` or `/back`, a gateway's.
+    /// Of what: a flow's name, a link's with `/forward` or `/back`, a gateway's, a middlebox's.
     pub element: Arc<str>,
     /// The quantity's name: that of the series, in bytes, seconds or bit/s; `queue-packets` and
     /// `queue-bytes`; `segment`, `segment-end` and `ack`.
@@ -42,6 +42,7 @@ pub(crate) struct Sampler<'a> {
     delivered: Vec<u64>,
     links: Vec<Probe<'a>>,
     gateways: Vec<(Arc<str>, NodeId)>,
+    middleboxes: Vec<(Arc<str>, NodeId)>,
     output: Output,
 }
 
@@ -114,6 +115,9 @@ impl<'a> Sampler<'a> {
         }
         let gateways = scenario.nodes.iter().zip(&layout.nodes);
         let gateways = gateways.filter(|(node, _)| matches!(node.kind, NodeKind::Gateway(_)));
+        let middleboxes = layout.middleboxes.iter();
+        let middleboxes =
+            middleboxes.map(|(index, id)| (scenario.middleboxes[*index].name.as_str().into(), *id));
         Some(Sampler {
             record,
             next,
@@ -122,6 +126,7 @@ impl<'a> Sampler<'a> {
             flows,
             links,
             gateways: gateways.map(|(node, id)| (node.name.as_str().into(), *id)).collect(),
+            middleboxes: middleboxes.collect(),
             output,
         })
     }
@@ -150,6 +155,14 @@ impl<'a> Sampler<'a> {
                     GatewaySeries::Flows => gateway.flows(),
                 };
                 add(&self.output, now, &name, series.name(), value as f64);
+            }
+        }
+        for (name, id) in &self.middleboxes {
+            let Node::Middlebox(middlebox) = simulation.world().node(*id) else { continue };
+            for series in &self.record.middlebox {
+                if let Some(value) = middlebox.observed(*series, self.last) {
+                    add(&self.output, now, name, series.name(), value);
+                }
             }
         }
         self.last = now;

@@ -5,6 +5,7 @@
 //! until round-trip times rise (HyStart++, RFC 9406). Appropriate byte counting is RFC 3465's.
 
 use super::ack_rate::AckRate;
+use super::first_threshold::{FirstThreshold, ThresholdEstimate};
 use super::hystart::{HyStart, HyStartPhase};
 use super::{AckSample, Delivery, Growth, PacingBasis};
 use crate::units::Bytes;
@@ -73,6 +74,8 @@ pub struct SlowStartConfig {
     pub initial_window_use: InitialWindowUse,
     /// The initial slow start threshold; without one slow start goes on until a loss.
     pub initial_ssthresh: Option<Bytes>,
+    /// What that becomes once acknowledgments tell the path's rate.
+    pub ssthresh_estimate: ThresholdEstimate,
     /// The most that one acknowledgment may add, in segments: 1 is RFC 5681 to the letter,
     /// 2 is RFC 3465's L; None counts all bytes, as receivers that merge segments need.
     /// After a timeout 2 counts as 1 (RFC 3465, 2.3). HyStart++ has its own: 8, or none.
@@ -93,6 +96,8 @@ pub struct SlowStart {
     hystart: Option<HyStart>,
     /// What [`Probing::AckRate`] needs.
     ack_rate: Option<Box<AckRate>>,
+    /// The estimate of the first threshold, if there is to be one.
+    first_threshold: Option<Box<FirstThreshold>>,
     after_timeout: bool,
     /// What the last reduction found, until it is known whether it was right.
     before: Option<Box<Before>>,
@@ -114,6 +119,7 @@ impl SlowStart {
             ssthresh: config.initial_ssthresh.unwrap_or(Bytes::MAX).max(2 * smss),
             hystart: (config.growth == Growth::HyStart).then(HyStart::default),
             ack_rate: (config.probing == Probing::AckRate).then(Box::default),
+            first_threshold: FirstThreshold::new(config.ssthresh_estimate).map(Box::new),
             after_timeout: false,
             before: None,
             smss,
@@ -155,6 +161,23 @@ impl SlowStart {
     pub fn on_delivery(&mut self, delivery: &Delivery) {
         if let Some(ack_rate) = self.ack_rate.as_mut().filter(|_| delivery.newly > Bytes::ZERO) {
             ack_rate.on_delivery(delivery);
+        }
+        if let Some(first) = &mut self.first_threshold
+            && let Some(estimate) = first.on_delivery(delivery)
+        {
+            self.ssthresh = estimate.max(2 * self.smss);
+        }
+    }
+
+    /// What the first threshold was estimated to be, if it was.
+    pub fn ssthresh_estimate(&self) -> Option<Bytes> {
+        self.first_threshold.as_ref()?.estimate()
+    }
+
+    /// A loss has shown where the threshold is.
+    fn estimate_no_more(&mut self) {
+        if let Some(first) = &mut self.first_threshold {
+            first.stop();
         }
     }
 
@@ -229,12 +252,14 @@ impl SlowStart {
     /// A loss or mark: the threshold and the window become these, but the window does not grow (it
     /// may be one segment after a timeout, where a threshold is two at least).
     pub fn reduce(&mut self, window: Bytes, ssthresh: Bytes) {
+        self.estimate_no_more();
         self.hystart = None;
         (self.window, self.ssthresh) = (window.min(self.window), ssthresh);
     }
 
     /// A timeout, for which the threshold becomes `ssthresh`: begin anew.
     pub fn on_timeout(&mut self, ssthresh: Bytes, smss: Bytes) {
+        self.estimate_no_more();
         let window = match self.config.initial_window_use {
             InitialWindowUse::EverySlowStart => self.config.initial_window.max(smss),
             InitialWindowUse::Beginning | InitialWindowUse::BeginningAndIdle => smss,

@@ -215,6 +215,14 @@ pub const KEYS: &[Key] = &[
         "RFC 5681, 3.1"
     ),
     key!(
+        "ssthresh-estimate",
+        "off, packet-pair or ack-rate",
+        sender.ssthresh_estimate,
+        Named,
+        "the first threshold is the path's rate, estimated from the first acknowledgments, times its round-trip time",
+        "Hoe, SIGCOMM 1996, 3.1; Keshav, SIGCOMM 1991"
+    ),
+    key!(
         "byte-limit",
         "1 to 4294967295 segments, or off",
         sender.byte_limit,

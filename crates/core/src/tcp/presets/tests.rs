@@ -1,7 +1,7 @@
 //! Presets resolve, texts override, and what is wrong is named.
 
 use super::*;
-use crate::tcp::congestion::{CongestionAlgorithm, InitialWindowUse, Probing};
+use crate::tcp::congestion::{CongestionAlgorithm, InitialWindowUse, Probing, ThresholdEstimate};
 use crate::tcp::connection::Opening;
 use crate::tcp::pacing::Pacing;
 use crate::tcp::receiver::AckPolicy;
@@ -54,6 +54,7 @@ const OTHERS: &[(&str, &[&str])] = &[
     ("iw", &["1", "4380B", "rfc3390"]),
     ("iw-use", &["beginning", "every-slow-start"]),
     ("ssthresh", &["64KiB"]),
+    ("ssthresh-estimate", &["packet-pair", "ack-rate"]),
     ("byte-limit", &["1", "off"]),
     ("burst", &["44"]),
     ("overhead", &["0B"]),
@@ -101,8 +102,8 @@ fn changed(a: &ConnectionConfig, b: &ConnectionConfig) -> Vec<String> {
         &b.sender,
         SenderConfig {
             max_burst, overhead, algorithm, control, reduction, limited_transmit, undo, initial_window,
-            initial_ssthresh, byte_limit, initial_window_use, slow_start, probing, pacing, nagle,
-            restart_after_idle, max_retries
+            initial_ssthresh, ssthresh_estimate, byte_limit, initial_window_use, slow_start, probing, pacing,
+            nagle, restart_after_idle, max_retries
         },
         without smss,
         without rto
@@ -119,7 +120,7 @@ fn changed(a: &ConnectionConfig, b: &ConnectionConfig) -> Vec<String> {
 }
 
 /// How many fields [`changed`] looks at.
-const FIELDS: usize = 14 + 17 + 6;
+const FIELDS: usize = 14 + 18 + 7;
 
 #[test]
 fn every_field_has_a_key_and_every_key_a_field() {
@@ -197,6 +198,7 @@ fn each_choice_is_among_what_its_key_takes() {
         ("probing", choices::<Probing>()),
         ("iw-use", choices::<InitialWindowUse>()),
         ("rto.samples", choices::<RttSampling>()),
+        ("ssthresh-estimate", choices::<ThresholdEstimate>()),
     ] {
         let takes = KEYS.iter().find(|known| known.name == key).expect(key).takes;
         for name in names {

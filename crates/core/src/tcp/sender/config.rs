@@ -3,6 +3,7 @@
 use super::Reduction;
 use crate::tcp::congestion::{
     Congestion, CongestionAlgorithm, Growth, InitialWindowUse, Probing, SlowStartConfig,
+    ThresholdEstimate,
 };
 use crate::tcp::pacing::Pacing;
 use crate::tcp::recovery::RecoveryAlgorithm;
@@ -57,6 +58,8 @@ pub struct SenderConfig {
     pub initial_window: InitialWindow,
     /// Initial slow start threshold in bytes, if any.
     pub initial_ssthresh: Option<Bytes>,
+    /// What that becomes once acknowledgments tell the path's rate.
+    pub ssthresh_estimate: ThresholdEstimate,
     /// How much of one acknowledgment slow start counts; see [`SlowStartConfig::byte_limit`].
     pub byte_limit: Option<u32>,
     /// In which slow starts the initial window is used.
@@ -90,6 +93,7 @@ impl Default for SenderConfig {
             undo: false,
             initial_window: InitialWindow::Segments(10),
             initial_ssthresh: None,
+            ssthresh_estimate: ThresholdEstimate::Off,
             byte_limit: Some(2),
             initial_window_use: InitialWindowUse::default(),
             slow_start: Growth::Doubling,
@@ -109,6 +113,7 @@ impl SenderConfig {
             initial_window: self.initial_window.bytes(self.smss),
             initial_window_use: self.initial_window_use,
             initial_ssthresh: self.initial_ssthresh,
+            ssthresh_estimate: self.ssthresh_estimate,
             byte_limit: self.byte_limit,
             growth: self.slow_start,
             probing: self.probing,

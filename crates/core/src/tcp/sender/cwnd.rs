@@ -111,6 +111,11 @@ impl CongestionWindow {
         self.congestion.bound_count()
     }
 
+    /// What the initial threshold was estimated to be.
+    pub(super) fn ssthresh_estimate(&self) -> Option<Bytes> {
+        self.congestion.slow_start().ssthresh_estimate()
+    }
+
     /// Whether a proportional reduction is under way.
     pub(super) fn reduces_proportionally(&self) -> bool {
         self.rate_reduction.is_proportional()

@@ -35,7 +35,7 @@ pub use sharing::PathState;
 pub use stats::SenderStats;
 pub use transmit::Transmission;
 
-use super::congestion::{BoundCount, CongestionAlgorithm, LinkReport};
+use super::congestion::{BoundCount, CongestionAlgorithm, LinkReport, ThresholdEstimate};
 use super::rtt::RttEstimator;
 use crate::time::{Duration, Instant};
 use crate::units::{Bytes, Offset};
@@ -169,6 +169,11 @@ impl Sender {
         self.cwnd.bound_count()
     }
 
+    /// What the initial slow start threshold was estimated to be, if it was.
+    pub fn ssthresh_estimate(&self) -> Option<Bytes> {
+        self.cwnd.ssthresh_estimate()
+    }
+
     /// What the flow has seen of its link since this was last asked, if its congestion control keeps
     /// account of that.
     pub fn take_link_report(&mut self) -> LinkReport {
@@ -185,6 +190,7 @@ impl Sender {
         let in_flight = self.in_flight().max(self.config.smss);
         self.config.control = control;
         self.config.initial_ssthresh = Some(in_flight);
+        self.config.ssthresh_estimate = ThresholdEstimate::Off;
         self.config.initial_window = InitialWindow::Bytes(in_flight);
         self.cwnd.replace(self.config.congestion());
     }

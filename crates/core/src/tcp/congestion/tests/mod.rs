@@ -26,6 +26,7 @@ pub(super) fn slow_start(segments: u64, growth: Growth) -> SlowStartConfig {
         initial_window: segments * SMSS,
         initial_window_use: InitialWindowUse::default(),
         initial_ssthresh: None,
+        ssthresh_estimate: ThresholdEstimate::Off,
         byte_limit: Some(2),
         growth,
         probing: Probing::default(),

@@ -74,6 +74,7 @@ fn listening(segments: u64, limits_itself: bool) -> (Sender, Arc<Mutex<Vec<Heard
             initial_window: Bytes::new((100 * SMSS).count()),
             initial_window_use: crate::tcp::congestion::InitialWindowUse::default(),
             initial_ssthresh: None,
+            ssthresh_estimate: crate::tcp::congestion::ThresholdEstimate::Off,
             byte_limit: None,
             growth: crate::tcp::congestion::Growth::Doubling,
             probing: crate::tcp::congestion::Probing::default(),
