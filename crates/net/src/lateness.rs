@@ -64,9 +64,9 @@ impl Lateness {
         Duration::ZERO
     }
 
-    /// Whether one packet in a hundred was late by more than 1 ms.
+    /// Whether one packet in a hundred was late by more than 1 ms; of fewer packets than that nothing is said.
     pub fn is_late(&self) -> bool {
-        self.quantile(0.99) > LATE
+        self.count >= 100 && self.quantile(0.99) > LATE
     }
 }
 

@@ -18,6 +18,7 @@ pub mod network;
 pub mod poll;
 pub mod privileges;
 pub mod runtime_dir;
+pub mod self_test;
 pub mod serve;
 pub mod signals;
 pub mod steal;

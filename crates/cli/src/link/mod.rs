@@ -3,6 +3,7 @@
 mod given;
 mod profiles;
 mod report;
+mod self_test;
 
 use crate::sim;
 use bentpipe_net::divert::{Divert, DivertConfig, DivertError, Side};
@@ -59,6 +60,9 @@ Examples:
     bentpipe link --scenario leo.toml --link sat --between eth1,eth2
     bentpipe link profiles
 
+  How well does this machine emulate a link?
+    bentpipe link --self-test --rate 100Mbit/s --delay 20ms --json
+
   RED that marks, loss in bursts, and two seconds of nothing in every minute:
     bentpipe link --between eth1,eth2 --rate 8Mbit/s --delay 250ms \\
         --queue red:limit=50packets,ecn=on --loss gilbert-elliott:burst=5,loss=1% \\
@@ -67,7 +71,7 @@ Examples:
 pub(crate) struct Arguments {
     /// The two interfaces of this host between which the link lies
     #[arg(long, value_name = "A,B", value_delimiter = ',', num_args = 1)]
-    #[arg(required_unless_present = "command", conflicts_with = "command")]
+    #[arg(required_unless_present_any = ["command", "self_test"], conflicts_with = "command")]
     between: Vec<String>,
     #[command(flatten)]
     options: Options,
@@ -77,6 +81,10 @@ pub(crate) struct Arguments {
     /// Exit with 1 if one packet in 100 was released more than 1 ms late
     #[arg(long)]
     strict: bool,
+    /// Fill the link (20Mbit/s and 20ms, unless told otherwise) for 5 s in namespaces of its own, and say how well this
+    /// machine emulates it
+    #[arg(long, conflicts_with_all = ["between", "command"])]
+    self_test: bool,
     #[command(subcommand)]
     asked: Option<Asked>,
     /// Run this in a network namespace behind the link
@@ -185,6 +193,9 @@ pub(crate) enum Error {
     /// Running the command.
     #[error(transparent)]
     NetnsCommand(#[from] NetnsCommandError),
+    /// The test of this machine.
+    #[error(transparent)]
+    SelfTest(#[from] bentpipe_net::self_test::SelfTestError),
     /// Running.
     #[error(transparent)]
     Emulator(#[from] LoopError),
@@ -198,6 +209,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     if let Some(Asked::Profiles { json }) = arguments.asked {
         profiles::print(json, &mut io::stdout().lock())?;
         return Ok(ExitCode::SUCCESS);
+    }
+    if arguments.self_test {
+        return self_test::run(arguments);
     }
     let link = arguments.options.link()?;
     let signals = Signals::catch()?;

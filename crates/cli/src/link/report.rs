@@ -60,7 +60,7 @@ impl Report<'_> {
         )?;
         match self.steal {
             Some(steal) => {
-                writeln!(out, "; steal time {:.1} s ({:.1} %)", steal.seconds, steal.percent)?
+                writeln!(out, "; steal time {:.1} s ({:.1} %)", steal.seconds, steal.percent)?;
             }
             None => writeln!(out)?,
         }
@@ -115,7 +115,7 @@ impl Report<'_> {
     }
 }
 
-fn micros(span: Duration) -> f64 {
+pub(super) fn micros(span: Duration) -> f64 {
     (span.as_secs_f64() * 1e7).round() / 10.0
 }
 
