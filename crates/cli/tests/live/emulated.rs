@@ -191,7 +191,9 @@ fn impairments() {
         let lost = 2000 - arrivals.len();
         println!("{settings}: {lost} of 2000 did not arrive");
         let summary = emulated.end();
-        assert_eq!(summary["directions"][0]["lost"]["packets"], lost, "{settings}: {summary}");
+        // The kernel has packets of its own now and then, which may be lost, too.
+        let counted = summary["directions"][0]["lost"]["packets"].as_u64().unwrap_or(0) as usize;
+        assert!((lost..lost + 5).contains(&counted), "{settings}: {lost} lost: {summary}");
         assert!((40..=170).contains(&lost), "{settings}: {lost}");
         if !settings.contains("burst") {
             assert!(some.contains(&lost), "{settings}: {lost}");
@@ -201,7 +203,8 @@ fn impairments() {
     let arrivals = emulated.send(true, 2000, 100, pace);
     let (all, twice) = (numbers(&arrivals).len(), arrivals.len() - numbers(&arrivals).len());
     assert!(all == 2000 && some.contains(&twice), "{all} with {twice} twice");
-    assert_eq!(emulated.end()["directions"][0]["duplicated"]["packets"], twice);
+    let counted = emulated.end()["directions"][0]["duplicated"]["packets"].as_u64().unwrap_or(0);
+    assert!((twice..twice + 5).contains(&(counted as usize)), "{twice} twice, {counted} counted");
 
     emulated.link(&["--delay", "5ms", "--down", "reorder=5%,reorder-by=50ms"]);
     let arrivals = emulated.send(true, 2000, 100, pace);
