@@ -2,6 +2,7 @@
 
 use super::report::{Report, micros};
 use super::{Arguments, Error};
+use bentpipe_core::link::Varying;
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::Rate;
 use bentpipe_net::self_test;
@@ -27,7 +28,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         _ => options.link()?,
     };
     let parts = link.parts();
-    let asked = parts[0].0.rate.as_ref().map_or(RATE, |rate| rate.greatest());
+    let asked = parts[0].0.rate.as_ref().map_or(RATE, Varying::greatest);
     let before = ProcessorTimes::now();
     let found = self_test::run(parts, asked, SPAN)?;
     let steal = ProcessorTimes::now().zip(before).map(|(now, before)| now.since(before));
