@@ -53,6 +53,22 @@ const TCP: u8 = 6;
 const UDP: u8 = 17;
 
 impl Datagram {
+    /// Turns over the bit at this part of what is behind the IP header, so that the transport's checksum is wrong; of
+    /// a header alone, one of its own.
+    pub(crate) fn damage(&mut self, place: f64) {
+        let header = match self.0.first().map(|byte| byte >> 4) {
+            Some(4) => usize::from(self.0[0] & 0x0f) * 4,
+            Some(6) => 40,
+            _ => 0,
+        };
+        let begin = if header < self.0.len() { header } else { 0 };
+        let bits = (self.0.len() - begin) * 8;
+        let bit = ((place * bits as f64) as usize).min(bits.saturating_sub(1));
+        if let Some(byte) = self.0.get_mut(begin + bit / 8) {
+            *byte ^= 1 << (bit % 8);
+        }
+    }
+
     /// Source, destination, protocol, and what is behind the IP header, if that begins here. A header of IPv6
     /// behind the first is taken for the protocol.
     fn flow(&self) -> Option<(IpAddr, IpAddr, u8, &[u8])> {

@@ -1,18 +1,21 @@
-//! The live link emulator: two TUN devices with one [`Link`] for each direction between them.
+//! The live link emulator: two TUN devices with one link for each direction between them.
 //!
-//! The same [`Link`] runs in the simulator; here its clock is the kernel's and its packets are real.
+//! The same [`Link`](bentpipe_core::link::Link) runs in the simulator; here its clock is the kernel's and its packets are real.
 //!
 //! A packet enters its link when it is read and leaves when its moment has come, or as soon after
 //! as the loop wakes: events inside the link keep their exact moments, so lateness does not add up.
 
 use crate::clock::Clock;
 use crate::datagram::Datagram;
+use crate::lateness::Lateness;
 use crate::poll::{self, LoopError};
 use crate::signals::{Signal, Signals};
 use crate::tun::{MAX_READ, Tun};
 use crate::vnet_hdr::VnetHdr;
-use bentpipe_core::link::{Counters, Link, LinkConfig, Occupancy};
+use crate::way::{Way, WayParts};
+use bentpipe_core::link::{Count, Counters, Occupancy};
 use bentpipe_core::time::Instant;
+use bentpipe_core::units::Rate;
 use std::os::fd::AsFd;
 
 /// Packets read from one device before the other one and the clock have their turn.
@@ -28,12 +31,49 @@ pub enum Exit {
 }
 
 /// What became of the packets of both directions.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct LinkSummary {
     /// Direction 0 came in through device 0.
     pub directions: [Counters; 2],
     /// Packets that the kernel did not take back.
     pub refused: [u64; 2],
+    /// Packets that arrived twice.
+    pub duplicated: [Count; 2],
+    /// Packets of which a bit was turned over; they count as lost.
+    pub damaged: [Count; 2],
+    /// What each direction has carried, from the first packet that left it to the last.
+    pub rates: [Option<Rate>; 2],
+    /// By how much later than intended packets have left, both directions together.
+    pub lateness: Lateness,
+}
+
+/// The packets that have left a direction.
+#[derive(Debug, Clone, Copy, Default)]
+struct Carried {
+    /// When the first left, and the last.
+    span: Option<(Instant, Instant)>,
+    /// Bytes of all but the first.
+    bytes: u64,
+}
+
+impl Carried {
+    fn add(&mut self, now: Instant, bytes: usize) {
+        match &mut self.span {
+            None => self.span = Some((now, now)),
+            Some((_, last)) => {
+                *last = now;
+                self.bytes += bytes as u64;
+            }
+        }
+    }
+
+    /// None before two packets have left.
+    fn rate(&self) -> Option<Rate> {
+        let (first, last) = self.span?;
+        let seconds = last.saturating_since(first).as_secs_f64();
+        let bits = self.bytes as f64 * 8.0 / seconds;
+        bits.is_finite().then(|| Rate::from_bits_per_sec(bits.round() as u64))
+    }
 }
 
 /// An emulated link between two TUN devices.
@@ -41,21 +81,25 @@ pub struct LinkSummary {
 pub struct Emulator {
     clock: Clock,
     tuns: [Tun; 2],
-    links: [Link<Datagram>; 2],
+    ways: [Way; 2],
     exit: Exit,
     refused: [u64; 2],
+    carried: [Carried; 2],
+    lateness: Lateness,
 }
 
 impl Emulator {
-    /// Links of `configs`, one for each direction: direction *i* comes in through `tuns[i]`.
-    pub fn new(tuns: [Tun; 2], exit: Exit, configs: [&LinkConfig; 2]) -> Emulator {
+    /// Links of `parts`, one for each direction: direction *i* comes in through `tuns[i]`.
+    pub fn new(tuns: [Tun; 2], exit: Exit, parts: [WayParts; 2]) -> Emulator {
         poll::set_timer_slack();
         Emulator {
             clock: Clock::start(),
             tuns,
-            links: configs.map(Link::new),
+            ways: parts.map(Way::new),
             exit,
             refused: [0; 2],
+            carried: [Carried::default(); 2],
+            lateness: Lateness::default(),
         }
     }
 
@@ -73,7 +117,7 @@ impl Emulator {
         loop {
             let now = self.clock.now();
             self.deliver(now);
-            let next = self.links.iter().filter_map(Link::next).min();
+            let next = self.ways.iter().filter_map(Way::next).min();
             let ready = poll::wait(&self.clock, (&self.tuns, [true; 2]), signals, stop, next)?;
             if ready.signal.is_some() || ready.own {
                 return Ok(ready.signal);
@@ -89,26 +133,31 @@ impl Emulator {
     /// The counters so far.
     pub fn summary(&self) -> LinkSummary {
         LinkSummary {
-            directions: [self.links[0].counters(), self.links[1].counters()],
+            directions: self.ways.each_ref().map(Way::counters),
             refused: self.refused,
+            duplicated: self.ways.each_ref().map(Way::duplicated),
+            damaged: self.ways.each_ref().map(Way::damaged),
+            rates: self.carried.each_ref().map(Carried::rate),
+            lateness: self.lateness.clone(),
         }
     }
 
-    /// Begins anew, at time zero, as links of `configs` that nothing has crossed yet. What was inside
+    /// Begins anew, at time zero, as links of `parts` that nothing has crossed yet. What was inside
     /// is gone.
-    pub fn restart(&mut self, configs: [&LinkConfig; 2]) {
+    pub fn restart(&mut self, parts: [WayParts; 2]) {
         self.clock = Clock::start();
-        self.links = configs.map(Link::new);
+        self.ways = parts.map(Way::new);
         self.refused = [0; 2];
+        self.carried = [Carried::default(); 2];
+        self.lateness = Lateness::default();
     }
 
     /// The counters of both directions, and how full their queues have been, up to now.
     pub fn counts(&mut self) -> [(Counters, Occupancy); 2] {
         let now = self.clock.now();
-        let links = self.links.each_mut();
-        links.map(|link| {
-            link.advance(now);
-            (link.counters(), link.bottleneck().occupancy().at(now))
+        self.ways.each_mut().map(|way| {
+            let occupancy = way.occupancy(now);
+            (way.counters(), occupancy)
         })
     }
 
@@ -119,7 +168,10 @@ impl Emulator {
                 Exit::Same => side,
                 Exit::Other => 1 - side,
             };
-            while let Some(packet) = self.links[side].pop(now) {
+            while let Some((intended, packet)) = self.ways[side].pop(now) {
+                let actual = self.clock.now();
+                self.lateness.add(actual.saturating_since(intended));
+                self.carried[side].add(actual, packet.0.len());
                 if let Err(error) = self.tuns[out].write(&VnetHdr::default(), &[&packet.0]) {
                     tracing::debug!(device = self.tuns[out].name(), %error, "packet not taken");
                     self.refused[side] += 1;
@@ -136,7 +188,7 @@ impl Emulator {
                     if self.exit == Exit::Same {
                         restore_hop(packet);
                     }
-                    self.links[side].push(self.clock.now(), Datagram(packet.to_vec()));
+                    self.ways[side].push(self.clock.now(), Datagram(packet.to_vec()));
                 }
                 Ok(None) => break,
                 Err(source) => return Err(LoopError::read(&self.tuns[side], source)),

@@ -66,19 +66,25 @@ pub struct NetnsCommand {
 
 impl NetnsCommand {
     /// Runs `command` (its name and arguments). Returns the devices: 0 towards the command, 1
-    /// towards this host's network.
+    /// towards this host's network. Longer packets than `mtu` get a router's answer from the kernel.
     ///
     /// # Errors
     /// [`NetnsCommandError`].
-    pub fn start(command: &[String]) -> Result<(NetnsCommand, [Tun; 2]), NetnsCommandError> {
+    pub fn start(
+        command: &[String],
+        mtu: Option<u32>,
+    ) -> Result<(NetnsCommand, [Tun; 2]), NetnsCommandError> {
         let (name, arguments) = command.split_first().ok_or(NetnsCommandError::Empty)?;
         let (instance, slot) = free_slot()?;
         let device = format!("bp-outer-{slot}");
         let outer = Tun::open(&device, Offload::None)?;
+        let mtu = mtu.unwrap_or(1500);
+        let six =
+            if_ipv6(mtu, || format!("address add fd62:656e:7470:{slot:x}::1/64 dev {device}\n"));
         let setting = format!(
-            "link set dev {device} mtu 1500 txqueuelen 5000\n\
+            "link set dev {device} mtu {mtu} txqueuelen 5000\n\
              address add 198.18.{slot}.1/30 dev {device}\n\
-             address add fd62:656e:7470:{slot:x}::1/64 dev {device}\n\
+             {six}\
              link set dev {device} up\n"
         );
         no_link_local(&device);
@@ -102,7 +108,7 @@ impl NetnsCommand {
                     .map_err(|errno| NetnsCommandError::Namespace(errno.into()))?;
                 let inner = Tun::open("bp-inner", Offload::None)?;
                 no_link_local("bp-inner");
-                run("ip", &["-batch", "-"], &inner_setting(slot))?;
+                run("ip", &["-batch", "-"], &inner_setting(slot, mtu))?;
                 let child = Command::new(name).args(arguments).spawn().map_err(start)?;
                 Ok::<_, NetnsCommandError>((inner, child))
             });
@@ -195,14 +201,25 @@ fn no_link_local(device: &str) {
     let _ = fs::write(format!("/proc/sys/net/ipv6/conf/{device}/addr_gen_mode"), "1");
 }
 
-fn inner_setting(slot: u8) -> String {
+/// IPv6 needs links of 1280 bytes (RFC 8200, section 5): the kernel has none on shorter ones.
+fn if_ipv6(mtu: u32, setting: impl Fn() -> String) -> String {
+    if mtu >= 1280 { setting() } else { String::new() }
+}
+
+fn inner_setting(slot: u8, mtu: u32) -> String {
+    let six = if_ipv6(mtu, || {
+        format!(
+            "address add fd62:656e:7470:{slot:x}::2/64 dev bp-inner\n\
+             link set dev bp-inner up\n\
+             route add ::/0 dev bp-inner\n"
+        )
+    });
     format!(
         "link set dev lo up\n\
-         link set dev bp-inner mtu 1500 txqueuelen 5000\n\
+         link set dev bp-inner mtu {mtu} txqueuelen 5000\n\
          address add 198.18.{slot}.2/30 dev bp-inner\n\
-         address add fd62:656e:7470:{slot:x}::2/64 dev bp-inner\n\
          link set dev bp-inner up\n\
          route add default via 198.18.{slot}.1\n\
-         route add ::/0 dev bp-inner\n"
+         {six}"
     )
 }

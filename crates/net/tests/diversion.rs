@@ -277,7 +277,8 @@ fn the_emulated_link_has_its_delay_and_leaves_nothing() {
         };
         let signals = Signals::catch().unwrap();
         let (_divert, tuns) = Divert::set_up(DivertConfig::link(sides())).unwrap();
-        let mut emulator = Emulator::new(tuns, Exit::Same, [&config, &config]);
+        let mut emulator =
+            Emulator::new(tuns, Exit::Same, [(config.clone(), None), (config, None)]);
         ready.send(()).unwrap();
         emulator.run(&signals, Some(&stopped)).unwrap();
         emulator.summary()

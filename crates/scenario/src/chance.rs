@@ -54,7 +54,7 @@ fn of_direction(direction: &Direction) -> bool {
         LossKind::GilbertElliott(_) => true,
     };
     let outages = outages.iter().any(|outages| match outages {
-        Outages::Planned(_) => false,
+        Outages::Planned(_) | Outages::Periodic { .. } => false,
         Outages::Random { every, lasting } => of_time(every) || of_time(lasting),
     });
     medium.is_some()

@@ -24,14 +24,7 @@ impl Change {
     }
 
     fn node(&self, at: usize) -> Node {
-        let text = || Node { value: Value::Text(self.value.clone()), at };
-        let Ok(mut table) = document::parse("", &format!("v = {}", self.value)) else {
-            return text();
-        };
-        match (table.entries.len(), table.remove("v")) {
-            (1, Some(node)) => node.moved(at),
-            _ => text(),
-        }
+        document::loose(&self.value, at)
     }
 }
 

@@ -179,6 +179,16 @@ fn node(from: &Spanned<DeValue<'_>>) -> Result<Node, (usize, &'static str)> {
     Ok(Node { value, at })
 }
 
+/// The value that `text` is in TOML, standing at `at`; a text where it is none, so that texts may go without quotes.
+pub(crate) fn loose(text: &str, at: usize) -> Node {
+    let plain = || Node { value: Value::Text(text.to_owned()), at };
+    let Ok(mut table) = parse("", &format!("v = {text}")) else { return plain() };
+    match (table.entries.len(), table.remove("v")) {
+        (1, Some(node)) => node.moved(at),
+        _ => plain(),
+    }
+}
+
 /// Writes `table` as TOML: its own values first, then its tables, each in the given order.
 pub(crate) fn write(table: &Table) -> String {
     let mut text = String::new();

@@ -19,6 +19,13 @@ impl Direction {
         duration: Duration,
         down: Vec<(Duration, Duration)>,
     ) -> LinkConfig {
+        if let ([Outages::Periodic { first, lasting, every }], []) = (&self.outages[..], &down[..])
+            && let Ok(outages) = link::Outages::periodic(*first, *lasting, *every)
+        {
+            // A link that has no end has no list of them.
+            let alone = Direction { outages: Vec::new(), ..self.clone() };
+            return LinkConfig { outages, ..alone.config(seeds, name, duration, down) };
+        }
         let mut rng = seeds.rng(&format!("{name}/outages"));
         let mut direction = self.clone();
         direction.outages.push(Outages::Planned(down));

@@ -2,11 +2,11 @@
 
 use crate::document::Table;
 use crate::impairment::{IMPAIRMENTS, Impairments};
-use crate::loss::{Outages, merge};
+use crate::loss::{self, Outages, merge};
 use crate::names::{Names, NodeIndex};
 use crate::node::Node;
 use crate::orbit::{Orbit, Pass, Position};
-use crate::profile::{self, Profile};
+use crate::profile::{self, Ground, Profile};
 use crate::queue::{self, read_queue};
 use crate::reader::{Context, Reader, Result, Section, field, one_of};
 use crate::trace::Trace;
@@ -155,7 +155,12 @@ pub(crate) const DIRECTION: Section = Section {
             "of propagation, one way",
         ),
         field("queue", "a limit, or a table", queue::DEFAULT, "what waits for the line"),
-        field("loss", "a probability", "0", "that a packet is lost, independently"),
+        field(
+            "loss",
+            "a probability",
+            "0",
+            "that a packet is lost, independently; or bursts as `bentpipe link` takes them: `gilbert-elliott:burst=5,loss=1%`",
+        ),
         field(
             "bit-errors",
             "a probability",
@@ -168,7 +173,12 @@ pub(crate) const DIRECTION: Section = Section {
             "`kept`",
             "what a shrinking delay does: a packet waits for the one before it, or overtakes",
         ),
-        field("outages", "a list, or a table", "", "when nothing passes"),
+        field(
+            "outages",
+            "a list, a table or a text",
+            "",
+            "when nothing passes; as a text `10s+500ms,60s+2s`, or `periodic:first=10s,lasting=2s,every=60s`",
+        ),
         field(
             "trace",
             "a file's name",
@@ -193,40 +203,20 @@ pub(crate) struct Around<'a> {
     pub(crate) duration: Duration,
 }
 
-/// What holds where a direction does not say it.
-#[derive(Clone)]
-struct Ground {
-    rate: Option<Rate>,
-    delay: Varying<Duration>,
-    outages: Vec<(Duration, Duration)>,
-}
-
-impl Ground {
-    /// Delay and outages are those of `pass`.
-    fn follow(&mut self, pass: Pass) -> Arc<Pass> {
-        self.delay = pass.delay.clone();
-        self.outages.clone_from(&pass.outages);
-        Arc::new(pass)
-    }
-}
-
 impl Link {
     pub(crate) fn read(reader: &Reader<'_>, name: &str, around: &Around<'_>) -> Result<Link> {
         let context = reader.context;
         let between = ends(reader, around.names)?;
         let profile: Option<&Profile> =
             reader.node("profile").map(|node| profile::find(context, node)).transpose()?;
-        let mut ground = Ground {
-            rate: profile.map(|profile| profile.rate),
-            delay: Varying::Constant(profile.map_or(Duration::ZERO, |profile| profile.delay)),
-            outages: Vec::new(),
-        };
+        let [mut ground, mut back_ground] = Ground::of(profile);
         let pass = match reader.maybe::<Orbit>("orbit")? {
             None => None,
             Some(orbit) => over(reader, orbit, between, around, &mut ground)?,
         };
-        let back_ground =
-            Ground { rate: profile.map(|profile| profile.back_rate), ..ground.clone() };
+        if reader.node("orbit").is_some() {
+            back_ground = Ground { rate: back_ground.rate, ..ground.clone() };
+        }
         let forward = direction(reader, &ground, &[])?;
         // What `back` does not say is as in the forward direction.
         let sections = [&DIRECTION, &IMPAIRMENTS];
@@ -269,7 +259,7 @@ impl Link {
     }
 }
 
-fn mtu(reader: &Reader<'_>) -> Result<u32> {
+pub(crate) fn mtu(reader: &Reader<'_>) -> Result<u32> {
     let bytes: Bytes = reader.need("mtu")?;
     let mtu = u32::try_from(bytes.count()).ok().filter(|mtu| (68..=65_535).contains(mtu));
     mtu.ok_or_else(|| reader.bad("mtu", format!("an MTU of {bytes} (expected 128B to 65535B)")))
@@ -334,7 +324,7 @@ fn over(
 }
 
 /// Reads a direction; a trace does not override what is said for the keys that are `firm`.
-fn direction(reader: &Reader<'_>, ground: &Ground, firm: &[&str]) -> Result<Direction> {
+pub(crate) fn direction(reader: &Reader<'_>, ground: &Ground, firm: &[&str]) -> Result<Direction> {
     let context: &Context<'_> = reader.context;
     let unlimited = reader.node("rate").is_some_and(|rate| rate.label() == "unlimited");
     let mut rate = match unlimited {
@@ -342,7 +332,7 @@ fn direction(reader: &Reader<'_>, ground: &Ground, firm: &[&str]) -> Result<Dire
         false => reader.maybe("rate")?.or(ground.rate).map(Varying::Constant),
     };
     let mut delay = reader.maybe("delay")?.map_or_else(|| ground.delay.clone(), Varying::Constant);
-    let mut loss = reader.maybe("loss")?.map(Varying::Constant);
+    let mut loss = loss::independent(reader)?;
     let mut bit_errors = Varying::Constant(reader.or("bit-errors", Probability::ZERO)?);
     if let Some(node) = reader.node("trace") {
         let trace = Trace::read(context, node, reader.maybe("trace-period")?)?;
@@ -360,14 +350,7 @@ fn direction(reader: &Reader<'_>, ground: &Ground, firm: &[&str]) -> Result<Dire
     let impairments = Impairments::read(reader)?;
     let way = delay.greatest() + impairments.mean_jitter();
     let line = Line { rate: rate.as_ref().map(Varying::greatest), delay: way };
-    let loss = match (reader.maybe("gilbert-elliott")?, loss) {
-        (None, loss) => LossKind::Independent(loss.unwrap_or(Varying::Constant(Probability::ZERO))),
-        (Some(bursts), None) => LossKind::GilbertElliott(bursts),
-        (Some(_), Some(_)) => {
-            let why = "`gilbert-elliott` and `loss` exclude each other (see its `good-loss`)";
-            return Err(reader.bad("gilbert-elliott", why));
-        }
-    };
+    let loss = loss::kind(reader, loss)?;
     let order = reader.choice("order")?;
     let mut outages = Vec::new();
     if let Some(own) = reader.maybe::<Outages>("outages")? {

@@ -3,16 +3,26 @@
 use crate::distribution::RandomTime;
 use crate::document::{Node, Value};
 use crate::reader::{Context, FromNode, Reader, Result, Section, field};
-use bentpipe_core::link::{GilbertElliott, States};
-use bentpipe_core::time::Duration;
+use bentpipe_core::link::{self, GilbertElliott, LossKind, States, Varying};
+use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::Probability;
 use rand_pcg::Pcg64Mcg;
+use std::ops::Range;
 
 /// When a link passes nothing: what is sent then is lost.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outages {
     /// Spans (beginning, length), in order, apart from each other.
     Planned(Vec<(Duration, Duration)>),
+    /// Of the same length, at equal intervals.
+    Periodic {
+        /// When the first begins.
+        first: Duration,
+        /// Its length.
+        lasting: Duration,
+        /// From the beginning of one to that of the next.
+        every: Duration,
+    },
     /// Again and again, by chance.
     Random {
         /// From the end of an outage (or the beginning of the run) to the next one.
@@ -32,6 +42,11 @@ impl Outages {
         let (every, lasting) = match self {
             Outages::Planned(spans) => {
                 return spans.iter().copied().filter(|(at, _)| *at < duration).collect();
+            }
+            Outages::Periodic { first, lasting, every } => {
+                let count = duration.saturating_sub(*first).as_nanos().div_ceil(every.as_nanos());
+                let begin = |n: u128| *first + Duration::from_nanos((n * every.as_nanos()) as u64);
+                return (0..count).map(|n| (begin(n), *lasting)).collect();
             }
             Outages::Random { every, lasting } => (every, lasting),
         };
@@ -138,6 +153,63 @@ pub(crate) const RANDOM_OUTAGES: Section = Section {
     example: "outages = { every = { exponential = \"60s\" }, lasting = \"200ms\" }",
 };
 
+/// `loss`, where it is a probability.
+pub(crate) fn independent(reader: &Reader<'_>) -> Result<Option<Varying<Probability>>> {
+    match bursts_by_text(reader) {
+        Some(_) => Ok(None),
+        None => Ok(reader.maybe("loss")?.map(Varying::Constant)),
+    }
+}
+
+/// `loss`, where it is a text about bursts.
+fn bursts_by_text<'a>(reader: &Reader<'a>) -> Option<(&'a Node, &'a str)> {
+    let node = reader.node("loss")?;
+    match &node.value {
+        Value::Text(text) if text.trim().starts_with(|c: char| c.is_ascii_alphabetic()) => {
+            Some((node, text))
+        }
+        _ => None,
+    }
+}
+
+/// How packets are lost: in bursts, or else with the probability `independent`.
+pub(crate) fn kind(
+    reader: &Reader<'_>,
+    independent: Option<Varying<Probability>>,
+) -> Result<LossKind> {
+    let mut bursts = reader.maybe("gilbert-elliott")?.map(LossKind::GilbertElliott);
+    let both = bursts.is_some() && reader.node("loss").is_some();
+    if let Some((node, text)) = bursts_by_text(reader).filter(|_| !both) {
+        let parsed = text.parse::<LossKind>();
+        bursts = Some(parsed.map_err(|why| reader.context.value_error(node, why.to_string()))?);
+    }
+    match (bursts, independent) {
+        (None, loss) => {
+            Ok(LossKind::Independent(loss.unwrap_or(Varying::Constant(Probability::ZERO))))
+        }
+        (Some(bursts), None) if !both => Ok(bursts),
+        _ => {
+            let why = "`gilbert-elliott` and `loss` exclude each other (see its `good-loss`)";
+            Err(reader.bad("gilbert-elliott", why))
+        }
+    }
+}
+
+/// Outages as a text, in the form of the core.
+fn by_text(text: &str) -> std::result::Result<Outages, link::LinkTextError> {
+    let outages: link::Outages = text.parse()?;
+    Ok(match (outages.period(), outages.times()) {
+        (Some((first, lasting, every)), _) => Outages::Periodic { first, lasting, every },
+        (None, times) => {
+            let span = |time: &Range<Instant>| {
+                let begin = time.start.saturating_since(Instant::ZERO);
+                (begin, time.end.saturating_since(time.start))
+            };
+            Outages::Planned(times.unwrap_or_default().iter().map(span).collect())
+        }
+    })
+}
+
 impl FromNode for Outages {
     fn from_node(context: &Context<'_>, node: &Node) -> Result<Outages> {
         if let Value::Table(_) = node.value {
@@ -150,6 +222,9 @@ impl FromNode for Outages {
                 );
             }
             return Ok(Outages::Random { every, lasting });
+        }
+        if let Value::Text(text) = &node.value {
+            return by_text(text).map_err(|why| context.value_error(node, why.to_string()));
         }
         let Value::List(list) = &node.value else {
             let expected = "a list of { at, lasting }, or a table { every, lasting }";

@@ -1,11 +1,14 @@
 //! Ready-made links.
 
 use crate::document::Node;
+use crate::orbit::Pass;
 use crate::reader::{Context, Result};
+use bentpipe_core::link::Varying;
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::Rate;
+use std::sync::Arc;
 
-/// A ready-made link by name: rates and one-way delay, and where they come from.
+/// A ready-made link by name: rates and one-way delays, and where they come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Profile {
     /// Its name.
@@ -14,8 +17,10 @@ pub struct Profile {
     pub rate: Rate,
     /// Back.
     pub back_rate: Rate,
-    /// One way, both ways.
+    /// One way, from the first end to the second.
     pub delay: Duration,
+    /// Back.
+    pub back_delay: Duration,
     /// What it stands for, and its source.
     pub about: &'static str,
 }
@@ -31,6 +36,7 @@ const fn profile(
         rate: Rate::from_bits_per_sec(rates.0),
         back_rate: Rate::from_bits_per_sec(rates.1),
         delay: Duration::from_micros(delay_micros),
+        back_delay: Duration::from_micros(delay_micros),
         about,
     }
 }
@@ -62,6 +68,33 @@ pub const PROFILES: &[Profile] = &[
         250_000,
         "a T1's payload over GEO: bbn, bharadwaj-1999",
     ),
+    profile(
+        "geo-asymmetric",
+        (10_000_000, 256_000),
+        250_000,
+        "GEO with a narrow return channel: rates chosen so that one acknowledgment a segment just fills it (RFC 3449, section 2.1: k is about 1)",
+    ),
+    Profile {
+        back_delay: Duration::from_millis(50),
+        ..profile(
+            "hybrid-dbs",
+            (8_000_000, 50_000),
+            250_000,
+            "direct broadcast satellite with a modem's return (RFC 3449, section 1.2): GEO towards the user, 50 kbit/s and 50 ms of telephone network back (rates and its delay chosen)",
+        )
+    },
+    profile(
+        "vsat-384k",
+        (384_000, 384_000),
+        270_000,
+        "a narrow VSAT terminal over GEO: 384 kbit/s (chosen, six channels of 64 kbit/s), 270 ms (RFC 2488, section 2: up to 279 ms)",
+    ),
+    profile(
+        "maritime",
+        (432_000, 432_000),
+        350_000,
+        "a ship's L-band terminal over GEO: 432 kbit/s is Inmarsat FleetBroadband's standard service at best, shared; 350 ms with its access layer (chosen)",
+    ),
     profile("geo-sfu", (1_544_000, 1_544_000), 280_000, "sfu's T1 over GEO, 280 ms"),
     profile(
         "meo",
@@ -76,10 +109,22 @@ pub const PROFILES: &[Profile] = &[
         "LEO at 550 km with its access network: round trips around 40 ms; rates chosen; use `orbit` for handovers",
     ),
     profile(
+        "starlink",
+        (180_000_000, 17_000_000),
+        25_000,
+        "what Starlink gave in 2022: about 180/17 Mbit/s, round trips about 50 ms (Michel et al., IMC 2022, rounded); use `orbit` for handovers",
+    ),
+    profile(
         "leo-henderson",
         (1_300_000, 1_300_000),
         40_000,
         "henderson's LEO: 1.3 Mbit/s, round trip 80 ms",
+    ),
+    profile(
+        "t1",
+        (1_536_000, 1_536_000),
+        20_000,
+        "a terrestrial T1: 1.544 Mbit/s with 1.536 for payload (ANSI T1.403); 20 ms chosen",
     ),
     profile(
         "dsl",
@@ -102,6 +147,33 @@ pub const PROFILES: &[Profile] = &[
     profile("ethernet-100", (100_000_000, 100_000_000), 100, "100 Mbit/s Ethernet"),
     profile("lan", (1_000_000_000, 1_000_000_000), 50, "gigabit Ethernet"),
 ];
+
+/// What holds where a direction does not say it.
+#[derive(Clone)]
+pub(crate) struct Ground {
+    pub(crate) rate: Option<Rate>,
+    pub(crate) delay: Varying<Duration>,
+    pub(crate) outages: Vec<(Duration, Duration)>,
+}
+
+impl Ground {
+    /// What `profile` says, forward and back; nothing where there is none.
+    pub(crate) fn of(profile: Option<&Profile>) -> [Ground; 2] {
+        let ground =
+            |rate, delay| Ground { rate, delay: Varying::Constant(delay), outages: vec![] };
+        match profile {
+            None => [ground(None, Duration::ZERO), ground(None, Duration::ZERO)],
+            Some(p) => [ground(Some(p.rate), p.delay), ground(Some(p.back_rate), p.back_delay)],
+        }
+    }
+
+    /// Delay and outages are those of `pass`.
+    pub(crate) fn follow(&mut self, pass: Pass) -> Arc<Pass> {
+        self.delay = pass.delay.clone();
+        self.outages.clone_from(&pass.outages);
+        Arc::new(pass)
+    }
+}
 
 pub(crate) fn find(context: &Context<'_>, node: &Node) -> Result<&'static Profile> {
     let names: Vec<&str> = PROFILES.iter().map(|profile| profile.name).collect();

@@ -104,13 +104,15 @@ pub fn markdown() -> String {
 }
 
 fn profiles() -> String {
-    let mut text = String::from("## Profiles\n\n| name | rate | back | delay | what |\n");
-    text.push_str("| --- | --- | --- | --- | --- |\n");
+    let mut text = String::from("## Profiles\n\n| name | rate | back | delay | back | what |\n");
+    text.push_str("| --- | --- | --- | --- | --- | --- |\n");
     for profile in crate::profile::PROFILES {
         let (rate, back) = (profile.rate, profile.back_rate);
-        let delay = profile.delay.as_secs_f64() * 1e3;
+        let [delay, way] =
+            [profile.delay, profile.back_delay].map(|delay| delay.as_secs_f64() * 1e3);
         let name = profile.name;
-        let _ = writeln!(text, "| `{name}` | {rate} | {back} | {delay}ms | {} |", profile.about);
+        let about = profile.about;
+        let _ = writeln!(text, "| `{name}` | {rate} | {back} | {delay}ms | {way}ms | {about} |");
     }
     text
 }

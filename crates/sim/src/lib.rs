@@ -14,7 +14,6 @@ mod event_queue;
 mod faults;
 pub mod fuzz;
 mod host;
-mod impaired;
 mod line;
 mod medium;
 mod middleboxes;

@@ -1,10 +1,10 @@
 //! One direction of a cable between two nodes: a [`Link`] and the faults behind it.
 
-use crate::impaired::{Fate, Impaired};
 use crate::packet::{Body, Content, Packet};
 use bentpipe_core::link::{Count, Counters, Link, LinkConfig};
 use bentpipe_core::time::{Duration, Instant, earliest};
 use bentpipe_core::units::Probability;
+use bentpipe_scenario::{Fate, Impaired};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use std::collections::BTreeMap;

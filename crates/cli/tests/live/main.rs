@@ -11,6 +11,7 @@ mod bad_input;
 mod closing;
 mod crashes;
 mod crowd;
+mod emulated;
 mod hangs;
 mod life;
 mod link_types;
@@ -69,6 +70,7 @@ fn own_stage() -> Vec<(&'static str, fn())> {
         bad_input::CASES,
         path_mtu::CASES,
         link_types::CASES,
+        emulated::CASES,
         local_users::CASES,
         tls::CASES,
         testbed::CASES,

@@ -78,7 +78,7 @@ impl Outages {
     }
 
     /// The times, if they are listed; empty if there are none.
-    pub(super) fn times(&self) -> Option<&[Range<Instant>]> {
+    pub fn times(&self) -> Option<&[Range<Instant>]> {
         match &self.0 {
             Kind::None => Some(&[]),
             Kind::Listed(times) => Some(times),
@@ -87,7 +87,7 @@ impl Outages {
     }
 
     /// First, lasting and every, if they are periodic.
-    pub(super) fn period(&self) -> Option<(Duration, Duration, Duration)> {
+    pub fn period(&self) -> Option<(Duration, Duration, Duration)> {
         match self.0 {
             Kind::Periodic { first, lasting, every } => Some((first, lasting, every)),
             _ => None,

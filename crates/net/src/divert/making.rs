@@ -26,6 +26,10 @@ impl DivertConfig {
     /// Routes into the TUN devices, and the rules that lead to them where there were none.
     pub(super) fn make_routes(&self) -> Result<(), CommandError> {
         for family in families() {
+            // IPv6 needs links of 1280 bytes (RFC 8200, section 5).
+            if *family == "-6" && self.mtu < 1280 {
+                continue;
+            }
             run("ip", &[family, "-batch", "-"], &rules::routes(self))?;
             run("ip", &[family, "-batch", "-"], &lines(&rules::ip_rules(self)))?;
         }

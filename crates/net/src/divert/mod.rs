@@ -124,6 +124,8 @@ pub struct DivertConfig {
     pub reject_quic: bool,
     /// How the TUN devices are opened.
     pub offload: Offload,
+    /// The longest packet that the devices take: longer ones get a router's answer from the kernel.
+    pub mtu: u32,
     /// The bits of the mark that are ours.
     pub mark_mask: u32,
     /// The marks of the two sides' packets, within the mask.
@@ -146,6 +148,7 @@ impl DivertConfig {
             selector: Selector::Tcp,
             reject_quic: false,
             offload: Offload::Tcp,
+            mtu: rules::TUN_MTU,
             mark_mask: 0x3000_0000,
             marks: [0x1000_0000, 0x2000_0000],
             route_tables: [25_200, 25_201],
@@ -163,6 +166,7 @@ impl DivertConfig {
             selector: Selector::All,
             reject_quic: false,
             offload: Offload::None,
+            mtu: rules::TUN_MTU,
             mark_mask: 0x0c00_0000,
             marks: [0x0400_0000, 0x0800_0000],
             route_tables: [25_202, 25_203],

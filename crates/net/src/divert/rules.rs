@@ -50,7 +50,8 @@ pub(super) fn devices(config: &DivertConfig) -> String {
     let mut text = String::new();
     for side in &config.sides {
         let tun = &side.tun;
-        let _ = writeln!(text, "link set dev {tun} mtu {TUN_MTU} txqueuelen {TUN_QUEUE}");
+        let mtu = config.mtu;
+        let _ = writeln!(text, "link set dev {tun} mtu {mtu} txqueuelen {TUN_QUEUE}");
         let _ = writeln!(text, "address replace {TUN_ADDRESS}/32 dev {tun} noprefixroute");
         let _ = writeln!(text, "link set dev {tun} up");
     }

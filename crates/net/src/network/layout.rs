@@ -43,6 +43,8 @@ pub struct PlacedLink {
     pub name: String,
     /// Its two ends: a node's number, and the device there.
     pub ends: [(usize, String); 2],
+    /// The longest packet that it carries, if there is a limit.
+    pub mtu: Option<u32>,
 }
 
 /// A scenario's network as namespaces.
@@ -118,7 +120,8 @@ fn placed_link((number, link): (usize, &bentpipe_scenario::Link)) -> PlacedLink 
         false => format!("link-{number}"),
     };
     let [a, b] = link.between;
-    PlacedLink { name: link.name.clone(), ends: [(a.0, device.clone()), (b.0, device)] }
+    let ends = [(a.0, device.clone()), (b.0, device)];
+    PlacedLink { name: link.name.clone(), ends, mtu: link.mtu }
 }
 
 /// Which device leads to each node that can be reached from the one of this number.

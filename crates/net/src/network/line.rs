@@ -7,9 +7,10 @@ use crate::emulator::{Emulator, Exit};
 use crate::netns::Namespace;
 use crate::signals::Signals;
 use crate::tun::{Offload, Tun};
-use bentpipe_core::link::{Count, Counters, LinkConfig, Occupancy};
+use crate::way::WayParts;
+use bentpipe_core::link::{Count, Counters, Occupancy};
 use bentpipe_core::time::Duration;
-use bentpipe_scenario::{FaultKind, LinkIndex, Scenario};
+use bentpipe_scenario::{LinkIndex, LiveLink, Scenario};
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -123,9 +124,11 @@ pub fn carry(
     let [near_device, far_device] = link.ends.each_ref().map(|(_, device)| device.as_str());
     let near = Tun::open(near_device, Offload::None)?;
     let far = far.run(|| Tun::open(far_device, Offload::None))??;
-    let configs = |point: usize, run: u64| Some(configs(&scenario(point)?, number, run));
-    let Some([forward, back]) = configs(0, 0) else { return Ok(()) };
-    let mut emulator = Emulator::new([near, far], Exit::Other, [&forward, &back]);
+    let parts = |point: usize, run: u64| {
+        Some(LiveLink::of(&scenario(point)?, LinkIndex(number), run).parts())
+    };
+    let Some(first) = parts(0, 0) else { return Ok(()) };
+    let mut emulator = Emulator::new([near, far], Exit::Other, first);
     let path = folder.socket(number);
     let _ = std::fs::remove_file(&path);
     let listener = UnixListener::bind(&path).map_err(NetworkError::Io)?;
@@ -138,7 +141,7 @@ pub fn carry(
         }
         // Who hangs up, or says nothing that we know, gets no answer.
         let Ok((stream, _)) = listener.accept() else { continue };
-        let _ = answer(stream, &mut emulator, &mut mark, &configs);
+        let _ = answer(stream, &mut emulator, &mut mark, &parts);
     }
 }
 
@@ -146,7 +149,7 @@ fn answer(
     mut stream: UnixStream,
     emulator: &mut Emulator,
     mark: &mut [(Counters, Occupancy); 2],
-    configs: &dyn Fn(usize, u64) -> Option<[LinkConfig; 2]>,
+    parts: &dyn Fn(usize, u64) -> Option<[WayParts; 2]>,
 ) -> io::Result<()> {
     stream.set_nonblocking(false)?;
     stream.set_read_timeout(Some(QUESTION))?;
@@ -156,8 +159,7 @@ fn answer(
     let text = match serde_json::from_str(&line)? {
         Order::Begin { point, run } => {
             let unknown = || io::Error::from(io::ErrorKind::InvalidInput);
-            let [forward, back] = configs(point, run).ok_or_else(unknown)?;
-            emulator.restart([&forward, &back]);
+            emulator.restart(parts(point, run).ok_or_else(unknown)?);
             *mark = emulator.counts();
             "begun".to_owned()
         }
@@ -172,21 +174,4 @@ fn answer(
         }
     };
     writeln!(stream, "{text}")
-}
-
-/// Both directions of a link in a run, as the simulator has them.
-fn configs(scenario: &Scenario, number: usize, run: u64) -> [LinkConfig; 2] {
-    let seeds = scenario.seeds(run);
-    let duration = scenario.run.duration;
-    let link = &scenario.links[number];
-    let down: Vec<(Duration, Duration)> = scenario
-        .faults
-        .iter()
-        .filter(|fault| matches!(fault.kind, FaultKind::LinkDown(LinkIndex(of)) if of == number))
-        .map(|fault| (fault.at, fault.lasting.unwrap_or(duration.saturating_sub(fault.at))))
-        .collect();
-    [("forward", &link.forward), ("back", &link.back)].map(|(way, direction)| {
-        let name = format!("link.{}/{way}", link.name);
-        direction.config(seeds, &name, duration, down.clone())
-    })
 }

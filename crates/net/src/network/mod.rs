@@ -236,9 +236,13 @@ impl Network {
     fn bring_devices_up(&self, number: usize) -> Result<(), NetworkError> {
         let layout = &self.state.layout;
         let mut lines = String::new();
-        for (_, device) in layout.devices(number) {
+        for (link, device) in layout.devices(number) {
             // A queue here is none of the scenario's: it must not be the one that drops.
-            _ = writeln!(lines, "link set {device} mtu {MTU} txqueuelen 10000 up");
+            _ = writeln!(
+                lines,
+                "link set {device} mtu {} txqueuelen 10000 up",
+                link.mtu.unwrap_or(MTU.into())
+            );
         }
         Namespace::existing(&layout.nodes[number].namespace).ip(&lines)?;
         Ok(())
@@ -259,7 +263,9 @@ impl Network {
                 namespace.sysctl(key, value)?;
             }
             let mut lines = String::new();
-            for (_, device) in layout.devices(number) {
+            for (link, device) in layout.devices(number) {
+                // The kernel does what a router does with longer ones.
+                let mtu = link.mtu.unwrap_or(mtu.into());
                 _ = writeln!(lines, "link set {device} mtu {mtu}");
             }
             for (other, device) in &node.routes {

@@ -2,10 +2,9 @@
 
 use super::host_tcp::{Expressed, HostTcp, SocketTcp, express};
 use bentpipe_core::tcp::connection::ConnectionConfig;
-use bentpipe_core::units::Probability;
 use bentpipe_scenario::{
-    Direction, Ecmp, FaultKind, Flow, Link, NodeIndex, NodeKind, RandomTime, Record, Scenario,
-    Sharing, Workload,
+    Direction, Ecmp, FaultKind, Flow, Link, NodeIndex, NodeKind, Record, Scenario, Sharing,
+    Workload,
 };
 use std::fmt;
 
@@ -118,18 +117,10 @@ pub fn refusals(scenario: &Scenario) -> Vec<Refusal> {
 /// What of a link the emulator does not have.
 fn refused_of_link(link: &Link) -> Vec<Refusal> {
     let either = |asked: fn(&Direction) -> bool| asked(&link.forward) || asked(&link.back);
-    let asked = [
-        (link.mtu.is_some(), "mtu"),
-        (either(|direction| direction.medium.is_some()), "medium"),
-        (either(|direction| direction.impairments.jitter != RandomTime::ZERO), "jitter"),
-        (either(|direction| direction.impairments.reorder != Probability::ZERO), "reorder"),
-        (either(|direction| direction.impairments.duplicate != Probability::ZERO), "duplicate"),
-        (either(|direction| direction.impairments.corrupt != Probability::ZERO), "corrupt"),
-    ];
-    let asked = asked.into_iter().filter(|(asked, _)| *asked);
-    asked
-        .map(|(_, key)| Refusal::new(format!("link.{}.{key}", link.name), "is simulated only"))
-        .collect()
+    let medium = either(|direction| direction.medium.is_some());
+    let key = format!("link.{}.medium", link.name);
+    let why = "a shared medium is simulated only: each link here is a process of its own";
+    medium.then(|| Refusal::new(key, why)).into_iter().collect()
 }
 
 /// What `[record]` asks for and a testbed does not record: it changes nothing of what is measured.
@@ -257,10 +248,10 @@ mod tests {
         );
         let rough = scenario(
             "bytes = \"1MB\"\nbarrier = \"go\"\n[link.m]\nbetween = [\"a\", \"b\"]\nmtu = 1000\n\
-             jitter = \"1ms\"\nback = { duplicate = 0.1 }\n",
+             rate = \"1Mbit/s\"\nmedium = \"wire\"\njitter = \"1ms\"\nback = { duplicate = 0.1 }\n",
         );
         let keys: Vec<String> = refusals(&rough).into_iter().map(|one| one.key).collect();
-        assert_eq!(keys, ["link.m.mtu", "link.m.jitter", "link.m.duplicate", "flow.x.barrier"]);
+        assert_eq!(keys, ["link.m.medium", "flow.x.barrier"]);
         let own = scenario("tcp = \"recovery=fack,sack=off\"");
         let refused = stack(&own, Stacks::AsAsked).unwrap_err();
         assert!(refused.iter().any(|one| one.key == "flow.x.tcp-from: recovery=fack"));

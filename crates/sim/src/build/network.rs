@@ -3,7 +3,6 @@
 use super::links;
 use crate::ecmp::{EqualWay, FlowHash, Spread};
 use crate::host::Host;
-use crate::impaired::Impaired;
 use crate::line::{Faults, Line};
 use crate::medium::Medium;
 use crate::middleboxes::{self, WebCache};
@@ -17,8 +16,8 @@ use bentpipe_core::time::Duration;
 use bentpipe_core::units::Rate;
 use bentpipe_gateway::Gateway;
 use bentpipe_scenario::{
-    Direction, Ecmp, FaultKind, Link, LinkIndex, Middlebox, MiddleboxKind, NodeIndex, NodeKind,
-    Scenario, Seeds, network,
+    Direction, Ecmp, FaultKind, Impaired, Link, LinkIndex, Middlebox, MiddleboxKind, NodeIndex,
+    NodeKind, Scenario, Seeds, network,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};

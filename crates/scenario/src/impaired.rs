@@ -1,16 +1,17 @@
-//! What befalls packets behind a scenario's link: jitter, reordering, duplicates, damage. Each cause draws from a
-//! stream of its own, so that one more leaves the others' numbers as they are.
+//! Impairments at work, for the simulator and for links on real packets: which packet is late, held up, doubled or
+//! damaged. Each cause draws from a stream of its own, so that one more leaves the others' numbers as they are.
 
+use crate::impairment::Impairments;
+use crate::random::Seeds;
 use bentpipe_core::link::Order;
 use bentpipe_core::time::Instant;
 use bentpipe_core::units::Probability;
-use bentpipe_scenario::{Impairments, Seeds};
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 
 /// Impairments at work.
 #[derive(Debug)]
-pub(crate) struct Impaired {
+pub struct Impaired {
     what: Impairments,
     order: Order,
     jitter: Pcg64Mcg,
@@ -24,23 +25,18 @@ pub(crate) struct Impaired {
 
 /// What becomes of a packet.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Fate {
+pub struct Fate {
     /// When it arrives.
-    pub(crate) at: Instant,
+    pub at: Instant,
     /// It does so twice.
-    pub(crate) twice: bool,
+    pub twice: bool,
     /// The bit at this part of its length is turned over.
-    pub(crate) flip: Option<f64>,
+    pub flip: Option<f64>,
 }
 
 impl Impaired {
     /// Those of a direction whose random numbers are those of `name`; None if there are none.
-    pub(crate) fn new(
-        what: &Impairments,
-        order: Order,
-        seeds: Seeds,
-        name: &str,
-    ) -> Option<Impaired> {
+    pub fn new(what: &Impairments, order: Order, seeds: Seeds, name: &str) -> Option<Impaired> {
         let rng = |cause: &str| seeds.rng(&format!("{name}/{cause}"));
         (*what != Impairments::NONE).then(|| Impaired {
             what: what.clone(),
@@ -54,8 +50,8 @@ impl Impaired {
         })
     }
 
-    /// What becomes of the packet that would arrive at `at`.
-    pub(crate) fn fate(&mut self, at: Instant) -> Fate {
+    /// What becomes of the packet that would arrive at `at`. Packets are asked about in the order of their arrivals.
+    pub fn fate(&mut self, at: Instant) -> Fate {
         let at = at + self.what.jitter.sample(&mut self.jitter);
         // Drawn whether it is held up or not: the next one's is the same in either case.
         let by = match self.what.reorder {

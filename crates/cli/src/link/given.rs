@@ -1,0 +1,92 @@
+//! Which link the command line asks for.
+
+use super::{Error, Options};
+use crate::sim::source::Source;
+use bentpipe_core::time::Duration;
+use bentpipe_scenario::{Change, LinkIndex, LinkSettings, LiveLink, Way};
+use std::path::Path;
+
+/// Random outages are drawn for so long, and a scenario's link has so much time at least.
+const HORIZON: Duration = Duration::from_secs(3600);
+
+impl Options {
+    /// The settings, in the words of a scenario.
+    pub(super) fn settings(&self) -> Result<LinkSettings, Error> {
+        let mut settings = LinkSettings::default();
+        let plain = [
+            ("profile", &self.profile),
+            ("rate", &self.rate),
+            ("delay", &self.delay),
+            ("mtu", &self.mtu),
+            ("overhead", &self.overhead),
+            ("queue", &self.queue),
+            ("loss", &self.loss),
+            ("bit-errors", &self.bit_errors),
+            ("outages", &self.outages),
+        ];
+        for (key, value) in plain {
+            if let Some(value) = value.as_ref().filter(|value| *value != "none") {
+                settings.set(Way::Both, &format!("--{key}"), key, value);
+            }
+        }
+        let texts = [
+            (Way::Both, "--both", &self.both),
+            (Way::Forward, "--down", &self.down),
+            (Way::Back, "--up", &self.up),
+        ];
+        for (way, origin, text) in texts {
+            if let Some(text) = text {
+                settings.add(way, origin, text)?;
+            }
+        }
+        Ok(settings)
+    }
+
+    /// The link.
+    pub(super) fn link(&self) -> Result<LiveLink, Error> {
+        let settings = self.settings()?;
+        match &self.scenario {
+            Some(_) if !settings.is_empty() => Err(Error::Both),
+            Some(path) => self.of_scenario(path),
+            None if settings.is_empty() => Err(Error::NoLink),
+            None => read(&settings, self.seed.unwrap_or(1)),
+        }
+    }
+
+    /// The link of a scenario's file: of its first point.
+    fn of_scenario(&self, path: &Path) -> Result<LiveLink, Error> {
+        let source = Source::find(path)?;
+        let name = source.name().to_owned();
+        let seed = self.seed.map(|seed| Change::new("run.seed", seed.to_string()));
+        let mut changes: Vec<Change> = seed.into_iter().collect();
+        let mut experiment = source.experiment(&changes)?;
+        if experiment.point(0).scenario.run.duration < HORIZON {
+            changes.push(Change::new("run.duration", format!("{}s", HORIZON.as_secs())));
+            experiment = source.experiment(&changes)?;
+        }
+        let scenario = experiment.point(0).scenario;
+        let names: Vec<&str> = scenario.links.iter().map(|link| link.name.as_str()).collect();
+        let index = match (&self.link, names.as_slice()) {
+            (None, [_]) => 0,
+            (None, _) => return Err(Error::WhichLink(name, names.join(", "))),
+            (Some(wanted), _) => names.iter().position(|name| name == wanted).ok_or_else(|| {
+                Error::UnknownLink(name.clone(), wanted.clone(), names.join(", "))
+            })?,
+        };
+        let link = LiveLink::of(&scenario, LinkIndex(index), 0);
+        match link.directions.iter().any(|direction| direction.medium.is_some()) {
+            true => Err(Error::Medium),
+            false => Ok(link),
+        }
+    }
+}
+
+/// The link that `settings` describe; traces are found beside whoever calls.
+pub(super) fn read(settings: &LinkSettings, seed: u64) -> Result<LiveLink, Error> {
+    let here = |file: &str| std::fs::read_to_string(file).map_err(|error| error.to_string());
+    let link = settings.read(&here, seed, HORIZON)?;
+    match link.directions.iter().any(|direction| direction.medium.is_some()) {
+        true => Err(Error::Medium),
+        false => Ok(link),
+    }
+}

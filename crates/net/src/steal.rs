@@ -1,0 +1,61 @@
+//! Steal time: what the hypervisor under this machine took of its processors' time (proc_stat(5)). An emulator
+//! without a processor releases nothing.
+
+use std::fs;
+
+/// The machine's counters at a moment.
+#[derive(Debug, Clone, Copy)]
+pub struct ProcessorTimes {
+    steal: u64,
+    all: u64,
+}
+
+/// What was taken of a span of time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Steal {
+    /// Of all processors together.
+    pub seconds: f64,
+    /// Of their time.
+    pub percent: f64,
+}
+
+impl ProcessorTimes {
+    /// As they are now; None without `/proc/stat`.
+    pub fn now() -> Option<ProcessorTimes> {
+        ProcessorTimes::parse(&fs::read_to_string("/proc/stat").ok()?)
+    }
+
+    fn parse(text: &str) -> Option<ProcessorTimes> {
+        let line = text.lines().next()?.strip_prefix("cpu ")?;
+        let ticks: Option<Vec<u64>> =
+            line.split_whitespace().map(|number| number.parse().ok()).collect();
+        let ticks = ticks?;
+        // user, nice, system, idle, iowait, irq, softirq, steal; guests are in user already.
+        Some(ProcessorTimes { steal: *ticks.get(7)?, all: ticks.iter().take(8).sum() })
+    }
+
+    /// What was taken since `earlier`.
+    pub fn since(self, earlier: ProcessorTimes) -> Steal {
+        // Ticks in this file are USER_HZ, which is 100 wherever Linux runs.
+        let steal = self.steal.saturating_sub(earlier.steal) as f64;
+        let all = self.all.saturating_sub(earlier.all).max(1) as f64;
+        Steal { seconds: steal / 100.0, percent: 100.0 * steal / all }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_eighth_number_is_what_was_stolen() {
+        let times = |steal| {
+            ProcessorTimes::parse(&format!("cpu  10 0 10 80 0 0 0 {steal} 5 0\ncpu0 1 1\n"))
+                .unwrap()
+        };
+        let steal = times(100).since(times(0));
+        assert_eq!(steal, Steal { seconds: 1.0, percent: 100.0 });
+        assert!(ProcessorTimes::parse("cpu 1 2\n").is_none());
+        assert!(ProcessorTimes::now().is_some());
+    }
+}

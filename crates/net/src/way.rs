@@ -1,0 +1,180 @@
+//! One direction of a link on real packets: the core's link, and what befalls packets behind it.
+//!
+//! It has no clock and does no I/O: the emulator tells it the time.
+
+use crate::datagram::Datagram;
+use bentpipe_core::link::{Count, Counters, Link, LinkConfig, Occupancy};
+use bentpipe_core::time::{Instant, earliest};
+use bentpipe_scenario::{Fate, Impaired};
+use std::collections::BTreeMap;
+
+/// What one direction is made of: the link, and jitter, reordering, duplicates and damage, if there are any.
+pub type WayParts = (LinkConfig, Option<Impaired>);
+
+/// Packets on their way, and what has become of the others.
+#[derive(Debug)]
+pub(crate) struct Way {
+    link: Link<Datagram>,
+    impaired: Option<Impaired>,
+    /// Behind the link, by the moment of arrival.
+    arrivals: BTreeMap<(Instant, u64), Datagram>,
+    numbered: u64,
+    /// Packets of which a bit was turned over: they are passed on, and discarded where a checksum is looked at.
+    damaged: Count,
+    duplicated: Count,
+}
+
+impl Way {
+    pub(crate) fn new((config, impaired): WayParts) -> Way {
+        Way {
+            link: Link::new(&config),
+            impaired,
+            arrivals: BTreeMap::new(),
+            numbered: 0,
+            damaged: Count::default(),
+            duplicated: Count::default(),
+        }
+    }
+
+    /// Offers `packet` at `now`.
+    pub(crate) fn push(&mut self, now: Instant, packet: Datagram) {
+        self.link.push(now, packet);
+    }
+
+    /// The next packet that has arrived by `now`, and when it was to.
+    pub(crate) fn pop(&mut self, now: Instant) -> Option<(Instant, Datagram)> {
+        let Some(impaired) = &mut self.impaired else { return self.link.pop_with_time(now) };
+        while let Some((at, mut packet)) = self.link.pop_with_time(now) {
+            let Fate { at, twice, flip } = impaired.fate(at);
+            if let Some(place) = flip {
+                self.damaged.add(&packet);
+                packet.damage(place);
+            }
+            if twice {
+                self.duplicated.add(&packet);
+                self.arrivals.insert((at, self.numbered), packet.clone());
+                self.numbered += 1;
+            }
+            self.arrivals.insert((at, self.numbered), packet);
+            self.numbered += 1;
+        }
+        let first = self.arrivals.first_entry().filter(|first| first.key().0 <= now)?;
+        let ((at, _), packet) = first.remove_entry();
+        Some((at, packet))
+    }
+
+    /// When to call [`pop`](Way::pop) next.
+    pub(crate) fn next(&self) -> Option<Instant> {
+        earliest(self.link.next(), self.arrivals.first_key_value().map(|((at, _), _)| *at))
+    }
+
+    /// What has become of the packets so far. What was damaged counts as lost, as in the simulator.
+    pub(crate) fn counters(&self) -> Counters {
+        let counters = self.link.counters();
+        Counters {
+            lost: counters.lost + self.damaged,
+            delivered: counters.delivered - self.damaged,
+            ..counters
+        }
+    }
+
+    /// Packets that arrived twice.
+    pub(crate) fn duplicated(&self) -> Count {
+        self.duplicated
+    }
+
+    /// Packets of which a bit was turned over.
+    pub(crate) fn damaged(&self) -> Count {
+        self.damaged
+    }
+
+    /// How full the queue has been up to `now`.
+    pub(crate) fn occupancy(&mut self, now: Instant) -> Occupancy {
+        self.link.advance(now);
+        self.link.bottleneck().occupancy().at(now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bentpipe_core::time::Duration;
+    use bentpipe_scenario::{LinkSettings, Way as Setting};
+
+    /// What arrives of 1000 UDP packets, a millisecond apart: number, moment, and whether its bytes are whole.
+    fn arrivals(settings: &str) -> (Vec<(u16, Instant, bool)>, Way) {
+        let mut link = LinkSettings::default();
+        link.add(Setting::Both, "test", settings).unwrap();
+        let none = |_: &str| Err("no files".to_owned());
+        let link = link.read(&none, 7, Duration::from_secs(60)).unwrap();
+        let [forward, _] = link.parts();
+        let mut way = Way::new(forward);
+        let mut all = Vec::new();
+        let mut drain = |way: &mut Way, now: Instant| {
+            while let Some((at, packet)) = way.pop(now) {
+                let number = u16::from_be_bytes([packet.0[4], packet.0[5]]);
+                all.push((number, at, packet == datagram(number)));
+            }
+        };
+        for number in 0..1000 {
+            let now = Instant::ZERO + Duration::from_millis(u64::from(number));
+            drain(&mut way, now);
+            way.push(now, datagram(number));
+        }
+        while let Some(next) = way.next() {
+            drain(&mut way, next);
+        }
+        (all, way)
+    }
+
+    fn datagram(number: u16) -> Datagram {
+        let mut packet = vec![0x45, 0, 0, 48, 0, 0, 0x40, 0, 64, 17, 0, 0];
+        packet[4..6].copy_from_slice(&number.to_be_bytes());
+        packet.extend([10, 0, 0, 1, 10, 0, 0, 2, 1, 2, 3, 4, 0, 28, 9, 9]);
+        packet.resize(48, 0xa5);
+        Datagram(packet)
+    }
+
+    #[test]
+    fn a_plain_way_changes_nothing() {
+        let (all, way) = arrivals("delay=5ms");
+        assert_eq!(all.len(), 1000);
+        assert!(all.iter().enumerate().all(|(i, (number, at, whole))| {
+            let expected = Duration::from_millis(i as u64 + 5);
+            usize::from(*number) == i && *whole && at.saturating_since(Instant::ZERO) == expected
+        }));
+        assert_eq!(way.counters().delivered.packets, 1000);
+    }
+
+    #[test]
+    fn some_arrive_twice() {
+        let (all, way) = arrivals("duplicate=10%");
+        let twice = way.duplicated().packets;
+        assert_eq!(all.len() as u64, 1000 + twice);
+        assert!((60..140).contains(&twice), "{twice}");
+    }
+
+    #[test]
+    fn damage_is_behind_the_ip_header_and_counts_as_lost() {
+        let (all, way) = arrivals("corrupt=10%");
+        // The number is in the IP header: each is there once.
+        assert!(all.iter().enumerate().all(|(i, (number, ..))| usize::from(*number) == i));
+        let broken = all.iter().filter(|(.., whole)| !whole).count() as u64;
+        assert_eq!(way.damaged().packets, broken);
+        assert_eq!(way.counters().lost.packets, broken);
+        assert_eq!(way.counters().delivered.packets, 1000 - broken);
+        assert!((60..140).contains(&broken), "{broken}");
+    }
+
+    #[test]
+    fn some_are_overtaken_and_jitter_keeps_the_order() {
+        let (all, _) = arrivals("reorder=5%,reorder-by=10ms");
+        assert!(all.windows(2).any(|pair| pair[0].0 > pair[1].0));
+        let (all, _) = arrivals("jitter={ uniform = [\"0ms\", \"20ms\"] }");
+        assert!(all.windows(2).all(|pair| pair[0].0 < pair[1].0));
+        let late = all.iter().filter(|(number, at, _)| {
+            *at > Instant::ZERO + Duration::from_millis(u64::from(*number) + 10)
+        });
+        assert!(late.count() > 300);
+    }
+}
