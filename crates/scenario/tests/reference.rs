@@ -87,7 +87,10 @@ fn the_examples_are_sound() {
         let others = NETWORK.iter().filter(|(header, _)| !example.contains(header));
         let network: String = others.map(|(header, keys)| format!("{header}\n{keys}\n")).collect();
         let text = format!("{network}{example}");
-        let read = |_: &str| Ok("time,rate\n0s,1Mbit/s\n".to_owned());
+        let read = |path: &str| match path.ends_with(".tle") {
+            true => Ok(include_str!("../../../scenarios/shell.tle").to_owned()),
+            false => Ok("time,rate\n0s,1Mbit/s\n".to_owned()),
+        };
         if let Err(error) = Experiment::parse(section.path, &text, &read) {
             panic!("{error}\n{text}");
         }

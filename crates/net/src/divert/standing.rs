@@ -7,8 +7,9 @@ use crate::instance::Instance;
 use crate::serve;
 use std::time::Duration;
 
-/// How long a process that was killed may take to let go of its lock.
-const LETTING_GO: Duration = Duration::from_secs(1);
+/// How long a process that was killed may take to let go of its lock. Its files are closed in their order, and a device
+/// among them may take seconds where many come and go.
+const LETTING_GO: Duration = Duration::from_secs(30);
 
 impl DivertConfig {
     /// Packets go by the main table until [enabled](DivertConfig::enable). For whoever watches over a
