@@ -62,7 +62,7 @@ fn sources(path: &Path) -> Vec<PathBuf> {
 #[test]
 fn links_and_tcp_do_not_know_each_other() {
     let links: &[&str] =
-        &["core/src/link", "net/src/emulator.rs", "net/src/datagram.rs", "cli/src/link.rs"];
+        &["core/src/link", "net/src/emulator.rs", "net/src/datagram.rs", "cli/src/link"];
     let rules = [
         (links, &["::tcp", "{tcp", "wire::", "::wire;", "{wire", "etherparse"][..]),
         (&["core/src/tcp"], &["::link", "{link"]),

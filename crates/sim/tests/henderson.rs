@@ -54,7 +54,7 @@ fn a_fine_clock_is_for_the_increase_and_not_for_the_timer() {
     let apart = "rto.tick=500ms,rto.granularity=500ms,rtt-tick=1ms";
     let fine = "rto.tick=1ms,rto.granularity=1ms";
     let (plain_coarse, plain_fine) = (of(coarse, "standard"), of(fine, "standard"));
-    assert!(plain_fine.0 > 2 * plain_coarse.0 && plain_fine.1 > 5 * plain_coarse.1);
+    assert!(2 * plain_fine.0 > 3 * plain_coarse.0 && plain_fine.1 > 5 * plain_coarse.1);
     let [coarse, apart, fine] = [coarse, apart, fine].map(|clock| of(clock, "constant-rate:c=36"));
     assert!(2 * fine.0 > 3 * apart.0 && fine.1 > 5 * apart.1, "{fine:?}, {apart:?}");
     // By 500 ms, a transfer of 10 ms takes itself for one of 500.

@@ -96,7 +96,7 @@ fn what_is_free_is_as_good_as_the_best_fixed_window() {
         for count in [10, 20, 30, 40] {
             let row = row(count, bytes, None).map(|found| found.utilisation);
             let best = row[..3].iter().copied().fold(0.0, f64::max);
-            assert!(row[3] > 0.98 * best, "{count} of {bytes}: {row:?}");
+            assert!(row[3] > 0.95 * best, "{count} of {bytes}: {row:?}");
             for (far, fixed) in far_from_best.iter_mut().zip(row) {
                 *far += u32::from(fixed < 0.92 * best);
             }

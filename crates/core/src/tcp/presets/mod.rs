@@ -26,7 +26,7 @@ use std::str::FromStr;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
     /// The text begins with a name that no preset has.
-    #[error("no preset is called `{0}` (there are {names})", names = names(PRESETS.iter().map(|preset| preset.name)))]
+    #[error("no preset is called `{name}` (there are {names})", name = .0.escape_debug(), names = names(PRESETS.iter().map(|preset| preset.name)))]
     Preset(String),
     /// A name stands where `key=value` is expected.
     #[error("`{0}` is not of the form key=value (a preset's name comes first)")]
