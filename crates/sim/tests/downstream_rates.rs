@@ -36,7 +36,7 @@ fn shared_from(outcome: &Outcome) -> Option<usize> {
     (0..seconds - SPAN).find(|&from| flows.iter().all(|flow| has_share(from, flow)))
 }
 
-fn most_held(outcome: &Outcome, gateway: &str) -> f64 {
+fn max_held(outcome: &Outcome, gateway: &str) -> f64 {
     let of = outcome.series.iter().filter(|sample| &*sample.element == gateway);
     of.map(|sample| sample.value).fold(0.0, f64::max)
 }
@@ -53,8 +53,8 @@ fn flows_with_faster_downstream_links_take_what_the_others_leave() {
         let goodputs: Vec<f64> = outcome.flows.iter().map(|flow| flow.goodput / 1e3).collect();
         println!(
             "{name}: utilisation {utilisation:.3}, shares from {from:?} s, goodputs {goodputs:.0?} kbit/s, at most {:.0} and {:.0} KB held",
-            most_held(&outcome, "g1") / 1e3,
-            most_held(&outcome, "g2") / 1e3
+            max_held(&outcome, "g1") / 1e3,
+            max_held(&outcome, "g2") / 1e3
         );
         seen.push((utilisation, from, brief(&outcome)));
     }
