@@ -13,8 +13,9 @@ use nix::unistd::Pid;
 
 use super::{NetnsError, teardown};
 
-/// How long a process may take between SIGTERM and SIGKILL.
-const GRACE: Duration = Duration::from_secs(10);
+/// How long a process may take between SIGTERM and SIGKILL: a gateway drains for 30 s at most, and then
+/// takes down what it has set up, some twenty commands.
+const GRACE: Duration = Duration::from_secs(60);
 /// How often we look whether a child has ended.
 const LOOK: Duration = Duration::from_millis(5);
 
@@ -109,7 +110,7 @@ impl Process {
         }
     }
 
-    /// Asks it to end, and makes it end if it does not within ten seconds. Returns how it ended
+    /// Asks it to end, and makes it end if it does not within a minute. Returns how it ended
     /// of its own accord.
     pub fn stop(&mut self) -> Option<ExitStatus> {
         self.signal(Signal::SIGTERM);
