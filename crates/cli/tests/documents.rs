@@ -1,5 +1,6 @@
 //! The documents say what is so: no link is dead, and each list of names is that of its registry.
 
+use bentpipe_core::tcp::cause::Cause;
 use bentpipe_core::tcp::congestion::CongestionAlgorithm;
 use bentpipe_core::tcp::presets::PRESETS;
 use bentpipe_core::tcp::recovery::RecoveryAlgorithm;
@@ -149,6 +150,7 @@ fn lists_are_those_of_the_registries() {
         ("docs/design/simulator.md", "| workload |", kinds("flow.NAME")),
         ("docs/design/simulator.md", "| middlebox |", kinds("middlebox.NAME")),
         ("docs/extending.md", "| subcommand |", subcommands()),
+        ("docs/metrics.md", "| cause |", names(Cause::ALL.iter().map(|cause| cause.name()))),
     ] {
         assert!(!registry.is_empty(), "the registry of `{head}`");
         let listed = listed(document, head);

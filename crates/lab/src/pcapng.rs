@@ -18,6 +18,7 @@ const LINK_TYPE: u16 = 101;
 
 /// Options, by the block that they are of.
 const END: u16 = 0;
+const COMMENT: u16 = 1;
 const APPLICATION: u16 = 4;
 const NAME: u16 = 2;
 const DESCRIPTION: u16 = 3;
@@ -75,6 +76,9 @@ impl<W: Write> Pcapng<W> {
             Direction::Received => INBOUND,
         };
         self.option(FLAGS, &flags.to_le_bytes());
+        if let Some(cause) = packet.cause {
+            self.option(COMMENT, format!("cause: {cause}").as_bytes());
+        }
         self.end()
     }
 

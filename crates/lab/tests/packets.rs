@@ -86,8 +86,8 @@ fn captures(path: &Path) -> BTreeMap<String, Vec<u8>> {
     files
 }
 
-/// A packet as read: time in nanoseconds, whether it was sent, original length, captured bytes.
-type Read = (u64, bool, u64, Vec<u8>);
+/// A packet as read: time in nanoseconds, whether it was sent, original length, captured bytes, comment.
+type Read = (u64, bool, u64, Vec<u8>, Option<String>);
 
 /// What is in a capture: the interface's name, and its packets.
 fn read(bytes: &[u8]) -> (String, Vec<Read>) {
@@ -124,7 +124,10 @@ fn read(bytes: &[u8]) -> (String, Vec<Read>) {
                     [2, 0, 0, 0] => true,
                     other => panic!("{other:?}"),
                 };
-                packets.push((time, sent, packet.origlen.into(), packet.packet_data().to_vec()));
+                let comment = packet.options.iter().find(|o| o.code == OptionCode(1));
+                let comment = comment.map(|option| option.as_str().unwrap().to_owned());
+                let bytes = packet.packet_data().to_vec();
+                packets.push((time, sent, packet.origlen.into(), bytes, comment));
             }
             other => panic!("{other:?}"),
         }
@@ -165,11 +168,17 @@ fn captures_have_every_packet_of_their_run() {
                 let mine: Vec<Read> = mine
                     .map(|p| {
                         let sent = p.direction == Direction::Sent;
-                        (p.at.as_nanos(), sent, p.len, p.headers.to_vec())
+                        let cause = p.cause.map(|cause| format!("cause: {cause}"));
+                        (p.at.as_nanos(), sent, p.len, p.headers.to_vec(), cause)
                     })
                     .collect();
                 assert!(mine.len() > 100, "{}", mine.len());
                 assert_eq!(packets, mine);
+                // Each segment that the host sends has a cause; pings have none.
+                let segment = |bytes: &[u8]| bytes[9] == 6;
+                assert!(packets.iter().all(|(_, sent, _, bytes, cause)| {
+                    cause.is_some() == (*sent && segment(bytes))
+                }));
             }
         }
     }

@@ -8,6 +8,7 @@ use crate::build::Layout;
 use crate::packet::{Content, Packet};
 use crate::world::NodeId;
 use bentpipe_core::link::LinkPacket as _;
+use bentpipe_core::tcp::cause::Cause;
 use bentpipe_core::time::Instant;
 use bentpipe_core::wire::{Headers, IcmpError};
 use bentpipe_scenario::{NodeIndex, Scenario};
@@ -37,6 +38,8 @@ pub struct Captured {
     pub headers: Headers,
     /// The whole packet's length in bytes.
     pub len: u64,
+    /// Of a TCP segment that the host sends: why.
+    pub cause: Option<Cause>,
 }
 
 /// Where captured packets go. They come in the order of time.
@@ -140,6 +143,8 @@ impl Capture {
             return;
         }
         let (headers, len) = (packet.headers(), packet.wire_len());
-        self.sink.packet(&Captured { at, host: *host, direction: way, headers, len });
+        // What comes in has a cause, too, but a capture at this host could not know it.
+        let cause = packet.cause.filter(|_| way == Direction::Sent);
+        self.sink.packet(&Captured { at, host: *host, direction: way, headers, len, cause });
     }
 }

@@ -2,6 +2,7 @@
 
 use bentpipe_core::link;
 use bentpipe_core::tcp::buffer::{Pattern, Payload};
+use bentpipe_core::tcp::cause::Cause;
 use bentpipe_core::wire::{
     self, Checksum, Flags, HEADERS_MAX, Headers, IpHeader, TcpHeader, Verify,
 };
@@ -16,6 +17,8 @@ pub struct Packet {
     /// The line that it is given to sends it before what waits and is not: a matter between a middlebox
     /// and its link, not of the packet's on the wire.
     pub urgent: bool,
+    /// Why the TCP that sent it did so, if it was one.
+    pub cause: Option<Cause>,
 }
 
 /// What a packet carries.
@@ -180,7 +183,12 @@ impl link::LinkPacket for Packet {
 impl Packet {
     /// A TCP segment.
     pub fn tcp(ip: IpHeader, tcp: TcpHeader, body: Body) -> Packet {
-        Packet { ip, content: Content::Tcp(tcp, body), urgent: false }
+        Packet { ip, content: Content::Tcp(tcp, body), urgent: false, cause: None }
+    }
+
+    /// A TCP segment that a TCP of ours sends.
+    pub(crate) fn sent(ip: IpHeader, tcp: TcpHeader, body: Body, cause: Cause) -> Packet {
+        Packet { cause: Some(cause), ..Packet::tcp(ip, tcp, body) }
     }
 
     /// Whether it is a TCP segment that does nothing but acknowledge.
@@ -242,7 +250,8 @@ impl Packet {
             if from > 0 {
                 tcp.flags = tcp.flags.without(Flags::CWR);
             }
-            emit(Box::new(Packet::tcp(self.ip, tcp, body.piece(from, to))));
+            let part = Packet::tcp(self.ip, tcp, body.piece(from, to));
+            emit(Box::new(Packet { cause: self.cause, ..part }));
         }
     }
 }

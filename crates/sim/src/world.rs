@@ -381,7 +381,7 @@ impl<A: Application> World<A> {
                     gateway.payload(&transmit, visit);
                 });
                 let mss = transmit.gso_size.map_or(usize::MAX, usize::from);
-                let packet = Packet::tcp(transmit.ip, transmit.tcp, body);
+                let packet = Packet::sent(transmit.ip, transmit.tcp, body, transmit.cause);
                 Some((self.packet_pool.fill(packet), mss))
             }
         }

@@ -9,6 +9,7 @@
 //! decisions and hold no reference to their sender.
 
 pub mod buffer;
+pub mod cause;
 pub mod congestion;
 pub mod connection;
 pub mod delivery_rate;

@@ -15,6 +15,7 @@ mod window;
 pub use policy::AckPolicy;
 pub use tuning::{AutoTuning, Observed};
 
+use super::cause::Cause;
 use super::ranges::RangeSet;
 use crate::time::{Duration, Instant};
 use crate::units::{Bytes, Offset};
@@ -68,7 +69,7 @@ pub struct Accepted {
 enum PendingAck {
     Nothing,
     By(Instant),
-    Now,
+    Now(Cause),
 }
 
 /// The receiving half of a connection or of a gateway's leg.
@@ -250,7 +251,7 @@ impl Receiver {
             ..data.end.min(self.rcv_adv).min(self.fin.unwrap_or(Offset::MAX));
         self.note_duplicates(&data);
         let mut accepted = Accepted { store: in_time.start..in_time.start, advanced: false };
-        let mut urgent = in_time.is_empty() && occupied;
+        let mut urgent = (in_time.is_empty() && occupied).then_some(Cause::Unacceptable);
         if !in_time.is_empty() {
             accepted.store = in_time.clone();
             if in_time.start == self.rcv_nxt {
@@ -258,17 +259,17 @@ impl Receiver {
                 self.advance(in_time.end);
                 accepted.advanced = true;
                 self.unacknowledged += in_time.end - in_time.start;
-                urgent |= was_hole;
                 if was_hole {
+                    urgent = Some(Cause::HoleFilled);
                     self.divide_from = self.rcv_nxt;
                 }
             } else if self.out_of_order.len() >= MAX_RANGES
                 && self.out_of_order.containing(in_time.start - Bytes::ONE).is_none()
             {
                 accepted.store = in_time.start..in_time.start;
-                urgent = true;
+                urgent = Some(Cause::OutOfOrder);
             } else {
-                urgent = !self.reports_later(&in_time);
+                urgent = (!self.reports_later(&in_time)).then_some(Cause::OutOfOrder);
                 let range = self.out_of_order.cover(in_time.clone());
                 self.touch(range);
             }
@@ -278,8 +279,10 @@ impl Receiver {
         }
         // A hole before a FIN that came early is filled.
         let ends = self.fin_received() && !was_over;
-        if fin || urgent || ends {
-            self.pending_ack = PendingAck::Now;
+        if fin || ends {
+            self.ack_now(Cause::EndOfStream);
+        } else if let Some(cause) = urgent {
+            self.ack_now(cause);
         } else if occupied {
             self.schedule_ack(now);
         }
@@ -324,7 +327,7 @@ impl Receiver {
                 PendingAck::Nothing if self.unacknowledged <= self.config.rmss => {
                     PendingAck::By(now + AT_FULL_WINDOW)
                 }
-                _ => PendingAck::Now,
+                _ => PendingAck::Now(Cause::Segments),
             };
             return;
         }
@@ -332,23 +335,26 @@ impl Receiver {
             self.unacknowledged >= self.config.rmss.saturating_mul(u64::from(segments))
         });
         self.pending_ack = match self.pending_ack {
-            PendingAck::Now => PendingAck::Now,
-            _ if enough => PendingAck::Now,
-            PendingAck::Nothing => policy.deadline(now).map_or(PendingAck::Now, PendingAck::By),
-            by => by,
+            PendingAck::By(_) | PendingAck::Nothing if enough => PendingAck::Now(Cause::Segments),
+            PendingAck::Nothing => {
+                policy.deadline(now).map_or(PendingAck::Now(Cause::Segments), PendingAck::By)
+            }
+            owed => owed,
         };
     }
 
-    /// An acknowledgment is owed at once: for an unacceptable segment or a challenge.
-    pub fn ack_now(&mut self) {
-        self.pending_ack = PendingAck::Now;
+    /// An acknowledgment is owed at once. If one was already, its cause remains.
+    pub fn ack_now(&mut self, cause: Cause) {
+        if !matches!(self.pending_ack, PendingAck::Now(_)) {
+            self.pending_ack = PendingAck::Now(cause);
+        }
     }
 
     /// The held FIN may be acknowledged now.
     pub fn acknowledge_fin(&mut self) {
         if self.fin_received() && !self.fin_acknowledged {
             self.fin_acknowledged = true;
-            self.pending_ack = PendingAck::Now;
+            self.ack_now(Cause::EndOfStream);
         }
     }
 
@@ -357,7 +363,15 @@ impl Receiver {
         match self.pending_ack {
             PendingAck::Nothing => false,
             PendingAck::By(deadline) => deadline <= now,
-            PendingAck::Now => true,
+            PendingAck::Now(_) => true,
+        }
+    }
+
+    /// Why the acknowledgment is due that is sent now.
+    pub fn ack_cause(&self) -> Cause {
+        match self.pending_ack {
+            PendingAck::Now(cause) => cause,
+            PendingAck::By(_) | PendingAck::Nothing => Cause::AckTimer,
         }
     }
 

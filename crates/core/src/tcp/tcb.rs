@@ -13,19 +13,21 @@ mod exchange;
 mod path;
 mod snapshot;
 mod transaction;
+mod transmit;
 
 pub use bypass::Bypass;
 pub use exchange::{Admission, Arrival, Fate, Outgoing};
 pub use path::MIN_PATH_MTU;
 pub use transaction::{Counts, OwnSyn};
 
-use super::ecn::{Ecn, EcnState};
+use super::cause::Cause;
+use super::ecn::EcnState;
 use super::sender::{Ack, Sender, Transmission};
 pub use super::timestamps::{TimestampClock, TimestampState};
 use super::{receiver::Receiver, timestamps};
 use crate::time::{Duration, Instant, earliest};
 use crate::units::{Bytes, Offset};
-use crate::wire::{Flags, SackBlock, SeqNum, TcpHeader, Timestamps};
+use crate::wire::{Flags, SeqNum, TcpHeader};
 use serde::{Deserialize, Serialize};
 
 /// The numbers that both ends agreed on in the handshake.
@@ -166,7 +168,7 @@ impl Tcb {
         let Some(start) = start.filter(|_| self.receiver.acceptable(start, occupied)) else {
             if tcp.has(Flags::FIN) {
                 // A timer sends it again: the peer waits in LAST-ACK for its acknowledgment.
-                self.receiver.ack_now();
+                self.receiver.ack_now(Cause::EndOfStream);
             }
             self.answer_unacceptable(now, start, len);
             return Arrival {
@@ -246,6 +248,7 @@ impl Tcb {
     }
 
     /// The offset that `ack` stands for, if RFC 5961's section 5 lets it pass.
+    #[inline]
     fn acceptable_ack(&self, ack: SeqNum) -> Option<Offset> {
         let una = self.sender.snd_una();
         let offset = ack.offset_near(self.handshake.snd_isn, una)?;
@@ -280,30 +283,8 @@ impl Tcb {
             if !has_data {
                 self.last_challenge = Some(now);
             }
-            self.receiver.ack_now();
+            self.receiver.ack_now(Cause::Unacceptable);
         }
-    }
-
-    /// The next segment to be sent now, if any.
-    pub fn poll_transmit(&mut self, now: Instant) -> Option<Outgoing> {
-        self.raise_if_due(now);
-        let out = self.next_segment(now)?;
-        self.note_sent(&out);
-        Some(out)
-    }
-
-    fn next_segment(&mut self, now: Instant) -> Option<Outgoing> {
-        if let Some(rest) = self.behind_syn.take() {
-            return Some(self.data_segment(now, rest));
-        }
-        // SACK blocks would shorten a data segment, so they travel alone.
-        if self.receiver.ack_due(now) && self.receiver.has_sack_blocks() {
-            return Some(self.acknowledgment(now));
-        }
-        if let Ok(sent) = self.sender.poll_transmit(now) {
-            return Some(self.data_segment(now, sent));
-        }
-        self.receiver.ack_due(now).then(|| self.acknowledgment(now))
     }
 
     /// When [`Tcb::on_timer`] is to be called, if ever.
@@ -331,70 +312,11 @@ impl Tcb {
         }
     }
 
-    fn acknowledgment(&mut self, now: Instant) -> Outgoing {
-        let at = self.sender.seq_without_data();
-        let mut tcp = self.header(now, at);
-        let room = match (self.handshake.timestamps, self.counts) {
-            (None, None) => 4,
-            (Some(_), Some(_)) => 2,
-            _ => 3,
-        };
-        for block in self.receiver.sack_blocks(room) {
-            let (left, right) =
-                (self.handshake.rcv_isn + block.start, self.handshake.rcv_isn + block.end);
-            tcp.options.sack.push(SackBlock { left, right });
-        }
-        Outgoing { tcp, data: at..at, ecn: Ecn::NotCapable }
-    }
-
     /// RFC 3168, 6.1.2: the peer hears of a reduction for whatever reason, and marks of the data
     /// that was outstanding ask for no other.
     fn note_reduction(&mut self) {
         if let Some(ecn) = self.ecn.as_mut().filter(|_| self.sender.take_reduced()) {
             ecn.reduced(self.sender.snd_nxt());
         }
-    }
-
-    fn data_segment(&mut self, now: Instant, sent: Transmission) -> Outgoing {
-        if sent.range.start == Offset::SYN && !sent.range.is_empty() && self.own_syn.is_some() {
-            return self.syn_segment(now, &sent);
-        }
-        let mut tcp = self.header(now, sent.range.start);
-        if sent.push {
-            tcp.flags = tcp.flags | Flags::PSH;
-        }
-        if sent.fin {
-            tcp.flags = tcp.flags | Flags::FIN;
-        }
-        // RFC 3168, 6.1.5 and 6.1.6: neither retransmissions nor window probes.
-        let first_time = !sent.retransmission && !sent.range.is_empty();
-        let mut mark = Ecn::NotCapable;
-        if let Some(ecn) = self.ecn.as_mut().filter(|_| first_time) {
-            mark = Ecn::Capable0;
-            if ecn.take_reduced() {
-                tcp.flags = tcp.flags | Flags::CWR;
-            }
-        }
-        Outgoing { tcp, data: sent.range, ecn: mark }
-    }
-
-    fn header(&mut self, now: Instant, at: Offset) -> TcpHeader {
-        let window = self.receiver.acknowledge();
-        let mut tcp = TcpHeader {
-            seq: self.handshake.snd_isn + at,
-            ack: self.handshake.rcv_isn + self.receiver.ack_offset(),
-            flags: Flags::ACK,
-            window,
-            ..TcpHeader::default()
-        };
-        if self.ecn.as_ref().is_some_and(EcnState::echoes) {
-            tcp.flags = tcp.flags | Flags::ECE;
-        }
-        if let Some(state) = self.handshake.timestamps {
-            tcp.options.timestamps =
-                Some(Timestamps { value: state.clock.value(now), echo: state.recent });
-        }
-        tcp.options.cc = self.counts.map(|counts| counts.send);
-        tcp
     }
 }

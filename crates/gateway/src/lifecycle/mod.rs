@@ -41,10 +41,10 @@ use crate::leg::{Leg, PerLeg};
 use crate::mechanisms::{Aqm, BlindSend, BufferTuner, BypassSigns, KeepAlive};
 use crate::splice::{Allowance, LegTcp, Splice};
 use bentpipe_core::tcp::buffer::Buffer;
-use bentpipe_core::tcp::ecn::Ecn;
+use bentpipe_core::tcp::cause::Cause;
 use bentpipe_core::tcp::tcb::Outgoing;
 use bentpipe_core::time::Instant;
-use bentpipe_core::units::{Bytes, Offset};
+use bentpipe_core::units::Bytes;
 use bentpipe_core::wire::IpHeader;
 use closing::Closing;
 use std::collections::VecDeque;
@@ -96,7 +96,7 @@ impl<B: Buffer> SplicedFlow<B> {
             splice: Splice::new(legs),
         };
         // The server's SYN-ACK is acknowledged now, that the client has done so or not.
-        flow.splice.tcb_mut(Leg::Server).receiver.ack_now();
+        flow.splice.tcb_mut(Leg::Server).receiver.ack_now(Cause::Established);
         flow
     }
 
@@ -168,11 +168,7 @@ impl<B: Buffer> SplicedFlow<B> {
         first: Leg,
     ) -> Option<(Leg, IpHeader, Outgoing)> {
         if let Some((leg, (ip, tcp))) = self.control.pop_front() {
-            return Some((
-                leg,
-                ip,
-                Outgoing { tcp, data: Offset::SYN..Offset::SYN, ecn: Ecn::NotCapable },
-            ));
+            return Some((leg, ip, Outgoing::control(tcp)));
         }
         if let Some(blind) = self.blind_segment(now) {
             return Some(blind);

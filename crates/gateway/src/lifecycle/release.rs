@@ -21,6 +21,7 @@ use crate::observe::Release;
 use crate::segment::Segment;
 use crate::splice::LegTcp;
 use bentpipe_core::tcp::buffer::Buffer;
+use bentpipe_core::tcp::cause::Cause;
 use bentpipe_core::tcp::tcb::{Admission, Fate};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::Bytes;
@@ -175,7 +176,7 @@ impl<B: Buffer> SplicedFlow<B> {
         let forward = self.is_news(leg, tcp, len);
         if !forward && (len > 0 || tcp.has(Flags::FIN)) {
             // Our acknowledgment of it was lost.
-            self.splice.tcb_mut(leg).receiver.ack_now();
+            self.splice.tcb_mut(leg).receiver.ack_now(Cause::Duplicate);
         }
         let ack_rewrite = self.ack_rewrite(leg, tcp);
         Received { forward, ack_rewrite, delivered, ..Received::default() }

@@ -13,6 +13,7 @@ use crate::key::{Endpoint, FlowKey};
 use crate::leg::{Leg, PerLeg};
 use crate::segment::Segment;
 use bentpipe_core::tcp::buffer::Buffer;
+use bentpipe_core::tcp::cause::Cause;
 use bentpipe_core::tcp::tcb::TimestampClock;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::wire::{Flags, IpHeader, SeqNum, TcpHeader, TcpOptions, Timestamps};
@@ -90,7 +91,7 @@ impl<B: Buffer> SplicedFlow<B> {
         let TcpHeader { seq, ack, window, .. } = if reset {
             tcb.reset(None)
         } else {
-            tcb.receiver.ack_now();
+            tcb.receiver.ack_now(Cause::EndOfStream);
             tcb.poll_transmit(now)?.tcp
         };
         let timestamps = tcb.handshake().timestamps.filter(|_| !reset);

@@ -30,6 +30,7 @@ use crate::observe::{Event, Events, Reason, Summary};
 use crate::{PerSide, Side};
 use access::add_sender_stats;
 use bentpipe_core::tcp::buffer::{Buffer, Chunks, Payload};
+use bentpipe_core::tcp::cause::Cause;
 use bentpipe_core::time::Instant;
 use bentpipe_core::units::Offset;
 use bentpipe_core::wire::{AckRewrite, IpHeader, TcpHeader};
@@ -70,6 +71,8 @@ pub struct Transmit {
     pub tcp: TcpHeader,
     /// Payload bytes in each wire segment, if the payload exceeds one.
     pub gso_size: Option<u16>,
+    /// Why it is sent.
+    pub cause: Cause,
     source: Option<(usize, Leg)>,
     data: Range<Offset>,
 }
@@ -247,6 +250,7 @@ impl<B: Buffer> Gateway<B> {
         let relayed = |(to, (ip, tcp))| Transmit {
             to,
             ip,
+            cause: Cause::of_control(&tcp),
             tcp,
             gso_size: None,
             source: None,
@@ -298,7 +302,8 @@ impl<B: Buffer> Gateway<B> {
             let gso_size = (len > smss).then_some(smss.count() as u16);
             let to = sides[leg];
             let (source, data) = (Some((id, leg)), out.data);
-            let transmit = Transmit { to, ip, tcp: out.tcp, gso_size, source, data };
+            let cause = out.cause;
+            let transmit = Transmit { to, ip, tcp: out.tcp, gso_size, cause, source, data };
             if let Some(side) = turn {
                 let sent = Some(transmit.sent()).filter(|_| to == side);
                 context.links[side].used(id, &mut context.turns[side], sent);

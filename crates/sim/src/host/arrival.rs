@@ -2,6 +2,7 @@
 
 use super::{Application, Host, SessionKey, isn_at, stray};
 use crate::packet::{Body, Content, Datagram, Packet};
+use bentpipe_core::tcp::cause::Cause;
 use bentpipe_core::tcp::connection::{Connection, Opening, State};
 use bentpipe_core::tcp::ecn::Ecn;
 use bentpipe_core::time::Instant;
@@ -75,7 +76,8 @@ impl<A: Application> Host<A> {
             return self.act(now, slot.index);
         }
         if let Some(tcp) = stray::answer(tcp, body.len()) {
-            self.replies.push_back(Packet::tcp(self.header_to(ip.src), tcp, Body::EMPTY));
+            let header = self.header_to(ip.src);
+            self.replies.push_back(Packet::sent(header, tcp, Body::EMPTY, Cause::Reset));
         }
     }
 }

@@ -308,7 +308,7 @@ impl<A: Application> Host<A> {
             let mss = connection.tcb().map_or(usize::MAX, |tcb| tcb.sender.smss().as_len());
             let ip = IpHeader { traffic_class: out.ecn.bits(), ..self.header_to(peer) };
             let tcp = TcpHeader { src_port, dst_port, ..out.tcp };
-            return Some((packet_pool.fill(Packet::tcp(ip, tcp, body)), mss));
+            return Some((packet_pool.fill(Packet::sent(ip, tcp, body, out.cause)), mss));
         }
         None
     }

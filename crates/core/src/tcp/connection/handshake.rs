@@ -2,10 +2,14 @@
 //! what T/TCP (RFC 1644) lets go with the SYN: a segment's worth of data, and the FIN.
 
 use super::config::{ConnectionConfig, NegotiatedOptions};
+use crate::tcp::cause::Cause;
+use crate::tcp::ecn::Ecn;
 use crate::tcp::receiver::{Receiver, ReceiverConfig};
 use crate::tcp::rtt::RttEstimator;
 use crate::tcp::sender::{InitialWindow, Sender};
-use crate::tcp::tcb::{Counts, HandshakeNumbers, OwnSyn, Tcb, TimestampClock, TimestampState};
+use crate::tcp::tcb::{
+    Counts, HandshakeNumbers, Outgoing, OwnSyn, Tcb, TimestampClock, TimestampState,
+};
 use crate::tcp::transaction::{ActiveOpen, PassiveOpen};
 use crate::time::{Duration, Instant};
 use crate::units::{Bytes, Offset};
@@ -319,7 +323,7 @@ impl Handshake {
         now: Instant,
         written: Offset,
         closing: bool,
-    ) -> Option<(TcpHeader, Range<Offset>)> {
+    ) -> Option<Outgoing> {
         if !std::mem::take(&mut self.send_now) {
             return None;
         }
@@ -365,7 +369,9 @@ impl Handshake {
             }
         }
         debug_assert!(tcp.options.wire_len() <= TcpOptions::MAX_LEN);
-        Some((tcp, data))
+        let again = self.transmissions > 1;
+        let cause = if again { Cause::HandshakeTimeout } else { Cause::Handshake };
+        Some(Outgoing { tcp, data, ecn: Ecn::NotCapable, cause })
     }
 
     /// Lets go with a SYN what fits of the stream. What went with the first goes with every one.

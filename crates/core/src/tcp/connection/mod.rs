@@ -24,7 +24,7 @@ use state::Closer;
 pub use state::{Event, State};
 
 use super::buffer::{Buffer, Payload};
-use super::ecn::Ecn;
+use super::cause::Cause;
 use super::receiver::{AutoTuning, Observed};
 use super::tcb::{Admission, Arrival, Fate, Outgoing, Tcb};
 use super::transaction::Lesson;
@@ -277,7 +277,7 @@ impl<B: Buffer> Connection<B> {
             let Phase::Synchronised(tcb) = &mut self.phase else { return };
             tcb.on_segment(now, tcp, payload.len(), Admission::Accept)
         } else {
-            tcb.receiver.ack_now();
+            tcb.receiver.ack_now(Cause::Established);
             if !tcb.sends_syn() {
                 return;
             }
@@ -344,13 +344,10 @@ impl<B: Buffer> Connection<B> {
     /// The next segment to be sent now, if any.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Outgoing> {
         if let Some(tcp) = self.reset.take() {
-            return Some(Outgoing { tcp, data: Offset::SYN..Offset::SYN, ecn: Ecn::NotCapable });
+            return Some(Outgoing::control(tcp));
         }
         match &mut self.phase {
-            Phase::Opening(handshake) => {
-                let (tcp, data) = handshake.poll_transmit(now, self.written, self.closing)?;
-                Some(Outgoing { tcp, data, ecn: Ecn::NotCapable })
-            }
+            Phase::Opening(handshake) => handshake.poll_transmit(now, self.written, self.closing),
             Phase::Synchronised(tcb) => tcb.poll_transmit(now),
             Phase::Closed => None,
         }

@@ -1,7 +1,8 @@
 //! What acknowledgments report beyond the next expected byte: SACK blocks (RFC 2018) and
 //! duplicates (RFC 2883).
 
-use super::{MAX_BLOCKS, PendingAck, Receiver};
+use super::{MAX_BLOCKS, Receiver};
+use crate::tcp::cause::Cause;
 use crate::units::{Bytes, Offset};
 use arrayvec::ArrayVec;
 use std::ops::Range;
@@ -32,7 +33,7 @@ impl Receiver {
             self.duplicate_bytes += duplicate.end - duplicate.start;
             self.needless_segments += u64::from(duplicate == *data);
             self.duplicate = Some(duplicate);
-            self.pending_ack = PendingAck::Now;
+            self.ack_now(Cause::Duplicate);
         }
     }
 

@@ -1,5 +1,7 @@
 //! Scripts of arriving segments, after the RFCs' own words.
 
+mod causes;
+
 use super::*;
 use crate::time::Duration;
 

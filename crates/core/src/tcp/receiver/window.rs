@@ -1,6 +1,7 @@
 //! How far the window opens, and what its field says (RFC 9293, 3.8.6.2.2; RFC 7323, 2.4).
 
 use super::{AT_FULL_WINDOW, PendingAck, Receiver};
+use crate::tcp::cause::Cause;
 use crate::time::Instant;
 use crate::units::{Bytes, Offset};
 
@@ -18,7 +19,7 @@ impl Receiver {
     pub fn set_limit(&mut self, limit: Offset) {
         let opens = self.opens(limit);
         if (self.is_closed() && opens >= self.silly()) || opens >= self.considerable() {
-            self.pending_ack = PendingAck::Now;
+            self.ack_now(Cause::WindowUpdate);
         }
     }
 
@@ -28,7 +29,7 @@ impl Receiver {
         let opens = self.opens(limit);
         let closed = self.is_closed();
         if opens >= if closed { self.step(STEP) } else { self.considerable() } {
-            self.pending_ack = PendingAck::Now;
+            self.ack_now(Cause::WindowUpdate);
         } else if closed && opens >= self.step(MIN_STEP) && self.pending_ack == PendingAck::Nothing
         {
             self.pending_ack = PendingAck::By(now + AT_FULL_WINDOW);
@@ -93,8 +94,10 @@ impl Receiver {
     /// advertised is accepted.
     pub fn acknowledge(&mut self) -> u16 {
         self.divided = self.next_division();
-        self.pending_ack =
-            if self.divided.is_some() { PendingAck::Now } else { PendingAck::Nothing };
+        self.pending_ack = match self.divided {
+            Some(_) => PendingAck::Now(Cause::Division),
+            None => PendingAck::Nothing,
+        };
         self.unacknowledged = Bytes::ZERO;
         let next = self.ack_offset();
         self.last_ack_sent = next;

@@ -23,6 +23,7 @@ pub use sack::Sack;
 pub use sack_reno::SackReno;
 pub use tahoe::Tahoe;
 
+use super::cause::Cause;
 use super::delivery_rate::RateSample;
 use super::ledger::{Arrived, Ledger};
 use crate::snapshot::Snapshot;
@@ -157,8 +158,8 @@ impl Verdict {
 /// What to send next, if the window allows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Next {
-    /// Send this part of the stream again.
-    Again(Range<Offset>),
+    /// Send this part of the stream again, and why.
+    Again(Range<Offset>, Cause),
     /// Send new data.
     New,
     /// Send nothing.
@@ -204,10 +205,15 @@ pub trait Recovery: fmt::Debug + Snapshot + Send {
         ledger.pipe()
     }
 
+    /// Why a hole is retransmitted that is not the first of its episode.
+    fn cause(&self) -> Cause {
+        if self.in_recovery() { Cause::FastRecovery } else { Cause::AfterTimeout }
+    }
+
     /// What to send next. `new_data` tells whether there is any that the peer's window allows.
     fn next(&self, ledger: &Ledger, new_data: bool, _smss: Bytes) -> Next {
         match ledger.first_lost() {
-            Some(range) => Next::Again(range),
+            Some(range) => Next::Again(range, self.cause()),
             None if new_data => Next::New,
             None => Next::Nothing,
         }

@@ -17,6 +17,7 @@
 mod probes;
 
 use super::{AckSummary, DUP_THRESH, Episode, Recovery, SentFacts, Timing, Verdict};
+use crate::tcp::cause::Cause;
 use crate::tcp::ledger::{Ledger, Record};
 use crate::time::{Duration, Instant};
 use crate::units::{Bytes, Offset};
@@ -328,5 +329,9 @@ impl Recovery for Rack {
 
     fn in_recovery(&self) -> bool {
         self.state == RackState::FastRecovery
+    }
+
+    fn cause(&self) -> Cause {
+        if self.in_recovery() { Cause::Rack } else { Cause::AfterTimeout }
     }
 }

@@ -4,6 +4,7 @@
 //! moves forward, so each segment is marked once, however many are in flight.
 
 use super::{AckSummary, DUP_THRESH, Episode, Next, Recovery, SentFacts, Verdict};
+use crate::tcp::cause::Cause;
 use crate::tcp::ledger::Ledger;
 use crate::units::{Bytes, Offset};
 use serde::{Deserialize, Serialize};
@@ -116,7 +117,7 @@ impl Recovery for Sack {
     fn next(&self, ledger: &Ledger, new_data: bool, smss: Bytes) -> Next {
         // NextSeg (section 4), rule 1.
         if let Some(range) = ledger.first_lost() {
-            return Next::Again(range);
+            return Next::Again(range, self.cause());
         }
         // Rule 2.
         if new_data {
@@ -127,7 +128,8 @@ impl Recovery for Sack {
         }
         // Rule 3: a hole that is not yet marked lost.
         if let Some(hole) = Self::first_hole(ledger, self.high_rxt) {
-            return Next::Again(hole.start..hole.end.min(hole.start + smss));
+            let hole = hole.start..hole.end.min(hole.start + smss);
+            return Next::Again(hole, Cause::FastRecovery);
         }
         // Rule 4: one rescue of the last segment in an episode.
         let highest_unsacked = match ledger.sacked().iter().next_back() {
@@ -137,7 +139,7 @@ impl Recovery for Sack {
         let resent = self.high_rxt.max(self.highest_sacked).max(ledger.snd_una());
         if ledger.snd_una() > self.rescue_rxt && highest_unsacked > resent {
             let from = highest_unsacked.saturating_back(smss).max(resent);
-            return Next::Again(from..highest_unsacked);
+            return Next::Again(from..highest_unsacked, Cause::Rescue);
         }
         Next::Nothing
     }

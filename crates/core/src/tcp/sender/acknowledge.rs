@@ -6,6 +6,7 @@ use super::gate::{Forced, Waits};
 use super::reduction::Step;
 use super::timers::Running;
 use super::{Ack, AckOutcome, Sender};
+use crate::tcp::cause::Cause;
 use crate::tcp::congestion::{AckSample, CongestionEvent, Delivery};
 use crate::tcp::recovery::{AckSummary, Episode, Verdict};
 use crate::tcp::timestamps;
@@ -162,7 +163,11 @@ impl Sender {
             self.flight.mark_lost(now, range, |lost| cwnd.lost(lost));
         }
         if verdict.retransmit_now {
-            self.gate.force(Forced::FirstLost);
+            let cause = match verdict.episode {
+                Episode::Unchanged => Cause::PartialAck,
+                _ => Cause::FastRetransmit,
+            };
+            self.gate.force(Forced::FirstLost(cause));
         } else if let Some(probe) = verdict.probe {
             self.gate.force(Forced::Probe(probe));
         }

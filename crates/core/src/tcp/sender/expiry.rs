@@ -3,6 +3,7 @@
 use super::Sender;
 use super::gate::Forced;
 use super::reduction::Step;
+use crate::tcp::cause::Cause;
 use crate::time::{Instant, earliest};
 
 impl Sender {
@@ -31,7 +32,7 @@ impl Sender {
             self.on_retransmission_timeout(now);
         }
         if self.timers.probe_if_due(now) {
-            self.gate.force(Forced::Persist);
+            self.gate.force(Forced::Persist(Cause::WindowProbe));
         }
         self.gate.on_timer(now);
         self.check();
@@ -46,7 +47,7 @@ impl Sender {
     /// Asks the peer whether it is still there (RFC 9293, 3.8.4): the next segment is one that it
     /// answers. Counts as unanswered until it does.
     pub fn keep_alive(&mut self) {
-        self.gate.force_at_least(Forced::Persist);
+        self.gate.force_at_least(Forced::Persist(Cause::KeepAlive));
         self.timers.ask();
     }
 
@@ -70,6 +71,6 @@ impl Sender {
         let event = self.congestion_event(now, flight_size);
         self.cwnd.on_timeout(&event, nxt, again);
         self.tally.window(before, self.cwnd());
-        self.gate.force(Forced::FirstLost);
+        self.gate.force(Forced::FirstLost(Cause::Timeout));
     }
 }

@@ -1,5 +1,6 @@
 //! What else than windows keeps a segment back, or lets it out whatever they say.
 
+use crate::tcp::cause::Cause;
 use crate::tcp::pacing::Pacer;
 use crate::tcp::recovery::Probe;
 use crate::time::{Instant, earliest};
@@ -10,11 +11,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Forced {
     /// Fast retransmit, partial acknowledgment or timeout: the first lost segment.
-    FirstLost,
+    FirstLost(Cause),
     /// Recovery wants an acknowledgment.
     Probe(Probe),
-    /// The persist timer: what the window allows, or else a probe.
-    Persist,
+    /// The persist timer, or a keep-alive: what the window allows, or else a probe.
+    Persist(Cause),
 }
 
 /// Why a sender sends nothing.
@@ -43,7 +44,7 @@ pub enum Waits {
 /// Where each segment passes on its way out.
 ///
 /// Invariant: `waits` is what the last poll came to, and while that is the pacer, its moment has a
-/// timer. At most one segment is forced at a time, the latest; it passes pacer, turn and mark.
+/// timer. `limiter` is what stopped the last transmission that was stopped. At most one segment is forced at a time, the latest; it passes pacer, turn and mark.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Gate {
     forced: Option<Forced>,
@@ -52,8 +53,10 @@ pub(super) struct Gate {
     link_busy: bool,
     /// No new packet before then: a mark came while the window was one segment.
     marked_until: Option<Instant>,
-    /// What stopped the last transmission.
+    /// What stopped the last transmission, if anything.
     waits: Waits,
+    /// What did so last, however much has been sent since.
+    limiter: Waits,
 }
 
 impl Gate {
@@ -65,6 +68,7 @@ impl Gate {
             link_busy: false,
             marked_until: None,
             waits: Waits::Application,
+            limiter: Waits::Application,
         }
     }
 
@@ -76,6 +80,14 @@ impl Gate {
     /// A transmission was asked for, and stopped or not.
     pub(super) fn answered(&mut self, waits: Waits) {
         self.waits = waits;
+        if waits != Waits::Asked {
+            self.limiter = waits;
+        }
+    }
+
+    /// Why new data leaves now: what kept it back does so no more.
+    pub(super) fn cause(&self) -> Cause {
+        Cause::end_of(self.limiter)
     }
 
     /// The next segment leaves whatever the windows say.
@@ -90,7 +102,7 @@ impl Gate {
 
     /// What was to be retransmitted was not lost.
     pub(super) fn release_retransmission(&mut self) {
-        self.forced.take_if(|forced| *forced == Forced::FirstLost);
+        self.forced.take_if(|forced| matches!(forced, Forced::FirstLost(_)));
     }
 
     pub(super) fn is_forced(&self) -> bool {
@@ -191,11 +203,11 @@ mod tests {
     fn one_segment_is_forced_at_a_time() {
         let mut gate = Gate::new();
         gate.force(Forced::Probe(Probe::Last));
-        gate.force_at_least(Forced::Persist);
+        gate.force_at_least(Forced::Persist(Cause::KeepAlive));
         gate.release_retransmission();
         assert_eq!(gate.take_forced(), Some(Forced::Probe(Probe::Last)));
-        gate.force_at_least(Forced::Persist);
-        gate.force(Forced::FirstLost);
+        gate.force_at_least(Forced::Persist(Cause::KeepAlive));
+        gate.force(Forced::FirstLost(Cause::Timeout));
         gate.release_retransmission();
         assert!(!gate.is_forced());
     }

@@ -1,5 +1,6 @@
 //! Scripts of acknowledgments, segment by segment, after the RFCs' own words.
 
+mod causes;
 mod cwnd;
 mod ecn;
 mod hearsay;

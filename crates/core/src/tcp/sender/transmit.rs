@@ -3,6 +3,7 @@
 
 use super::Sender;
 use super::gate::{Forced, Waits};
+use crate::tcp::cause::Cause;
 use crate::tcp::congestion::Departed;
 use crate::tcp::recovery::{Next, Probe, SentFacts};
 use crate::time::{Duration, Instant};
@@ -21,13 +22,24 @@ pub struct Transmission {
     pub push: bool,
     /// The range was sent before.
     pub retransmission: bool,
+    /// Why it is sent.
+    pub cause: Cause,
+}
+
+impl Transmission {
+    /// Whether its cause is one of what is sent again if it is, and of new data if not. A probe may be
+    /// either.
+    fn cause_fits(&self) -> bool {
+        let probes = matches!(self.cause, Cause::TailLossProbe | Cause::ProbeTimeout);
+        probes || self.cause.is_retransmission() == self.retransmission
+    }
 }
 
 /// What the windows and recovery let a sender do next.
 #[derive(Debug)]
 enum Choice {
     /// Retransmit this part.
-    Old(Range<Offset>),
+    Old(Range<Offset>, Cause),
     /// Send this part for the first time (an empty one: the FIN alone).
     New(Range<Offset>),
 }
@@ -44,6 +56,7 @@ impl Sender {
         if waits == Waits::Application && self.in_flight() < self.cwnd() {
             self.flight.set_app_limited();
         }
+        debug_assert!(sent.as_ref().map_or(true, Transmission::cause_fits), "{sent:?}");
         self.check();
         sent
     }
@@ -53,15 +66,15 @@ impl Sender {
             return Err(Waits::Application);
         }
         match self.gate.take_forced() {
-            Some(Forced::FirstLost) => {
+            Some(Forced::FirstLost(cause)) => {
                 if let Some(range) = self.flight.first_lost() {
-                    return Ok(self.retransmit(now, range, self.config.smss));
+                    return Ok(self.retransmit(now, range, self.config.smss, cause));
                 }
             }
             Some(Forced::Probe(probe)) => {
                 return self.recovery_probe(now, probe).ok_or(Waits::Recovery);
             }
-            Some(Forced::Persist) => return Ok(self.window_probe(now)),
+            Some(Forced::Persist(cause)) => return Ok(self.window_probe(now, cause)),
             None => {}
         }
         if self.gate.is_held(now) {
@@ -78,11 +91,11 @@ impl Sender {
         let choice = choice?;
         turn?;
         Ok(match choice {
-            Choice::Old(range) => {
+            Choice::Old(range, cause) => {
                 let limit = range.end - range.start;
-                self.retransmit(now, range, limit)
+                self.retransmit(now, range, limit, cause)
             }
-            Choice::New(range) => self.first_time(now, range),
+            Choice::New(range) => self.first_time(now, range, self.gate.cause()),
         })
     }
 
@@ -103,7 +116,7 @@ impl Sender {
         self.window.exceed(&(nxt..end));
         // The caller spaces these. By the window of after a timeout the pacer would hold back for minutes
         // what follows when the peer is heard again.
-        let sent = self.send_new(now, nxt..end);
+        let sent = self.send_new(now, nxt..end, Cause::Blind);
         self.timers.sent(now);
         self.check();
         Some(sent)
@@ -132,14 +145,14 @@ impl Sender {
         let new_data = self.new_data();
         let next = self.flight.next(new_data.is_ok(), smss);
         let (range, again) = match (next, new_data) {
-            (Next::Again(range), _) => {
+            (Next::Again(range, cause), _) => {
                 let limit = self.window.retransmission_limit();
                 if range.start >= limit {
                     return Err(Waits::PeerWindow);
                 }
-                (range.start..range.end.min(limit), true)
+                (range.start..range.end.min(limit), Some(cause))
             }
-            (Next::New, Ok(range)) => (range, false),
+            (Next::New, Ok(range)) => (range, None),
             (Next::New | Next::Nothing, Err(waits)) => return Err(waits),
             (Next::Nothing, Ok(_)) => return Err(Waits::Recovery),
         };
@@ -152,7 +165,10 @@ impl Sender {
         }
         let limit = whole_segments(room.min(self.burst_limit()), smss);
         let range = range.start..first + len.min(limit);
-        Ok(if again { Choice::Old(range) } else { Choice::New(range) })
+        Ok(match again {
+            Some(cause) => Choice::Old(range, cause),
+            None => Choice::New(range),
+        })
     }
 
     /// A SYN that goes with data (T/TCP) was sent and is not acknowledged.
@@ -211,23 +227,29 @@ impl Sender {
         self.cwnd.pacing_rate(&self.config, self.timers.rtt().congestion_srtt())
     }
 
-    fn first_time(&mut self, now: Instant, range: Range<Offset>) -> Transmission {
-        let sent = self.send_new(now, range);
+    fn first_time(&mut self, now: Instant, range: Range<Offset>, cause: Cause) -> Transmission {
+        let sent = self.send_new(now, range, cause);
         self.timers.sent(now);
         self.pace(now, &sent);
         sent
     }
 
     /// Sends `range` for the first time, the FIN with it if it is next.
-    fn send_new(&mut self, now: Instant, range: Range<Offset>) -> Transmission {
+    fn send_new(&mut self, now: Instant, range: Range<Offset>, cause: Cause) -> Transmission {
         let push = range.end == self.stream.written();
         let fin = push && self.stream.is_finished() && self.window.allows_fin(range.end);
         self.note_sent(now, range.start..range.end + Bytes::from(fin), false);
-        self.left(now, Transmission { range, fin, push, retransmission: false })
+        self.left(now, Transmission { range, fin, push, retransmission: false, cause })
     }
 
     /// Retransmits the beginning of `range`, at most `limit` bytes.
-    fn retransmit(&mut self, now: Instant, range: Range<Offset>, limit: Bytes) -> Transmission {
+    fn retransmit(
+        &mut self,
+        now: Instant,
+        range: Range<Offset>,
+        limit: Bytes,
+        cause: Cause,
+    ) -> Transmission {
         let syn = Bytes::from(range.start == Offset::SYN);
         let range = range.start..range.end.min(range.start + limit + syn);
         self.cwnd.retransmits(now, &range, self.flight.ledger());
@@ -238,7 +260,8 @@ impl Sender {
         self.tally.stats.fin_retransmissions += u64::from(data.is_empty());
         self.tally.fins += u64::from(fin);
         let push = data.end == self.stream.written();
-        let sent = self.left(now, Transmission { range: data, fin, push, retransmission: true });
+        let sent = Transmission { range: data, fin, push, retransmission: true, cause };
+        let sent = self.left(now, sent);
         self.timers.sent(now);
         self.pace(now, &sent);
         sent
@@ -273,35 +296,41 @@ impl Sender {
         let smss = self.config.smss;
         if probe == Probe::First {
             let first = self.flight.first()?;
-            return Some(self.retransmit_to_probe(now, first));
+            return Some(self.retransmit_to_probe(now, first, Cause::ProbeTimeout));
         }
         if let Ok(range) = self.new_data() {
-            return Some(self.first_time(now, range.start..range.end.min(range.start + smss)));
+            let range = range.start..range.end.min(range.start + smss);
+            return Some(self.first_time(now, range, Cause::TailLossProbe));
         }
         let last = self.flight.last(smss)?;
-        Some(self.retransmit_to_probe(now, last))
+        Some(self.retransmit_to_probe(now, last, Cause::TailLossProbe))
     }
 
-    fn retransmit_to_probe(&mut self, now: Instant, range: Range<Offset>) -> Transmission {
-        let sent = self.retransmit(now, range, self.config.smss);
+    fn retransmit_to_probe(
+        &mut self,
+        now: Instant,
+        range: Range<Offset>,
+        cause: Cause,
+    ) -> Transmission {
+        let sent = self.retransmit(now, range, self.config.smss, cause);
         self.tally.stats.probes += u64::from(!sent.range.is_empty());
         sent
     }
 
     /// The persist timer has expired: send what fits, though it be silly, or an empty segment
     /// below the window, which every receiver answers.
-    fn window_probe(&mut self, now: Instant) -> Transmission {
+    fn window_probe(&mut self, now: Instant, cause: Cause) -> Transmission {
         let nxt = self.snd_nxt();
         let usable = self.window.usable(nxt);
         if usable > Bytes::ZERO && nxt < self.stream.end() {
             let end = self.stream.written().min(nxt + usable.min(self.config.smss));
-            let sent = self.send_new(now, nxt..end);
+            let sent = self.send_new(now, nxt..end, cause);
             self.timers.sent_to_probe(now);
             self.pace(now, &sent);
             return sent;
         }
         let at = self.snd_una().previous();
-        Transmission { range: at..at, fin: false, push: false, retransmission: false }
+        Transmission { range: at..at, fin: false, push: false, retransmission: false, cause }
     }
 
     /// Data or a FIN is waiting, nothing is outstanding that would bring an acknowledgment, and

@@ -6,7 +6,9 @@
 //! [`Tcb::transmit_blindly`], which waits for no acknowledgments, and what still comes through us is
 //! taken for its acknowledgments only ([`Tcb::take_acknowledgment`]).
 
-use super::{Ack, Ecn, Outgoing, Tcb};
+use super::{Ack, Outgoing, Tcb};
+use crate::tcp::cause::Cause;
+use crate::tcp::ecn::Ecn;
 use crate::time::Instant;
 use crate::units::{Bytes, Offset};
 use crate::wire::{AckRewrite, Flags, SeqNum, TcpHeader};
@@ -204,7 +206,7 @@ impl Tcb {
         if data.end == self.sender.written() && nxt > data.end {
             tcp.flags = tcp.flags | Flags::FIN;
         }
-        Some(Outgoing { tcp, data, ecn: Ecn::NotCapable })
+        Some(Outgoing { tcp, data, ecn: Ecn::NotCapable, cause: Cause::Blind })
     }
 
     /// A RST for a peer that expects offset `at` of our stream.

@@ -1,6 +1,7 @@
 //! What goes between a [`Tcb`](super::Tcb) and its owner.
 
 use super::bypass::Bypass;
+use crate::tcp::cause::Cause;
 use crate::tcp::ecn::Ecn;
 use crate::units::{Bytes, Offset};
 use crate::wire::TcpHeader;
@@ -53,4 +54,14 @@ pub struct Outgoing {
     pub data: Range<Offset>,
     /// What the IP header is to say about ECN.
     pub ecn: Ecn,
+    /// Why it is sent.
+    pub cause: Cause,
+}
+
+impl Outgoing {
+    /// A segment outside the streams.
+    pub fn control(tcp: TcpHeader) -> Outgoing {
+        let cause = Cause::of_control(&tcp);
+        Outgoing { tcp, data: Offset::SYN..Offset::SYN, ecn: Ecn::NotCapable, cause }
+    }
 }

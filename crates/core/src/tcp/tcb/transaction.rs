@@ -93,6 +93,6 @@ impl Tcb {
         if sent.push && data.end == sent.range.end && !data.is_empty() {
             tcp.flags = tcp.flags | Flags::PSH;
         }
-        Outgoing { tcp, data, ecn: Ecn::NotCapable }
+        Outgoing { tcp, data, ecn: Ecn::NotCapable, cause: sent.cause }
     }
 }

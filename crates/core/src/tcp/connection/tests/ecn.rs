@@ -1,6 +1,7 @@
 //! Explicit congestion notification (RFC 3168) between two connections.
 
 use super::*;
+use crate::tcp::ecn::Ecn;
 
 /// Carries all that `from` sends to `to`; the packets that may be marked are.
 fn carry_marked(from: &mut Host, to: &mut Host, now: Instant) -> Vec<(TcpHeader, Ecn)> {

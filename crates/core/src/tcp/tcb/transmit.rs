@@ -1,0 +1,92 @@
+//! Making segments of what the sender and the receiver want to send.
+
+use super::{Outgoing, Tcb};
+use crate::tcp::ecn::{Ecn, EcnState};
+use crate::tcp::sender::Transmission;
+use crate::time::Instant;
+use crate::units::Offset;
+use crate::wire::{Flags, SackBlock, TcpHeader, Timestamps};
+
+impl Tcb {
+    /// The next segment to be sent now, if any.
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Outgoing> {
+        self.raise_if_due(now);
+        let out = self.next_segment(now)?;
+        self.note_sent(&out);
+        Some(out)
+    }
+
+    fn next_segment(&mut self, now: Instant) -> Option<Outgoing> {
+        if let Some(rest) = self.behind_syn.take() {
+            return Some(self.data_segment(now, rest));
+        }
+        // SACK blocks would shorten a data segment, so they travel alone.
+        if self.receiver.ack_due(now) && self.receiver.has_sack_blocks() {
+            return Some(self.acknowledgment(now));
+        }
+        if let Ok(sent) = self.sender.poll_transmit(now) {
+            return Some(self.data_segment(now, sent));
+        }
+        self.receiver.ack_due(now).then(|| self.acknowledgment(now))
+    }
+
+    fn acknowledgment(&mut self, now: Instant) -> Outgoing {
+        let at = self.sender.seq_without_data();
+        let cause = self.receiver.ack_cause();
+        let mut tcp = self.header(now, at);
+        let room = match (self.handshake.timestamps, self.counts) {
+            (None, None) => 4,
+            (Some(_), Some(_)) => 2,
+            _ => 3,
+        };
+        for block in self.receiver.sack_blocks(room) {
+            let (left, right) =
+                (self.handshake.rcv_isn + block.start, self.handshake.rcv_isn + block.end);
+            tcp.options.sack.push(SackBlock { left, right });
+        }
+        Outgoing { tcp, data: at..at, ecn: Ecn::NotCapable, cause }
+    }
+
+    pub(super) fn data_segment(&mut self, now: Instant, sent: Transmission) -> Outgoing {
+        if sent.range.start == Offset::SYN && !sent.range.is_empty() && self.own_syn.is_some() {
+            return self.syn_segment(now, &sent);
+        }
+        let mut tcp = self.header(now, sent.range.start);
+        if sent.push {
+            tcp.flags = tcp.flags | Flags::PSH;
+        }
+        if sent.fin {
+            tcp.flags = tcp.flags | Flags::FIN;
+        }
+        // RFC 3168, 6.1.5 and 6.1.6: neither retransmissions nor window probes.
+        let first_time = !sent.retransmission && !sent.range.is_empty();
+        let mut mark = Ecn::NotCapable;
+        if let Some(ecn) = self.ecn.as_mut().filter(|_| first_time) {
+            mark = Ecn::Capable0;
+            if ecn.take_reduced() {
+                tcp.flags = tcp.flags | Flags::CWR;
+            }
+        }
+        Outgoing { tcp, data: sent.range, ecn: mark, cause: sent.cause }
+    }
+
+    pub(super) fn header(&mut self, now: Instant, at: Offset) -> TcpHeader {
+        let window = self.receiver.acknowledge();
+        let mut tcp = TcpHeader {
+            seq: self.handshake.snd_isn + at,
+            ack: self.handshake.rcv_isn + self.receiver.ack_offset(),
+            flags: Flags::ACK,
+            window,
+            ..TcpHeader::default()
+        };
+        if self.ecn.as_ref().is_some_and(EcnState::echoes) {
+            tcp.flags = tcp.flags | Flags::ECE;
+        }
+        if let Some(state) = self.handshake.timestamps {
+            tcp.options.timestamps =
+                Some(Timestamps { value: state.clock.value(now), echo: state.recent });
+        }
+        tcp.options.cc = self.counts.map(|counts| counts.send);
+        tcp
+    }
+}
