@@ -1,0 +1,1 @@
+//! Captures that tests write.
