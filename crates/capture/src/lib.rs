@@ -12,6 +12,7 @@ mod file;
 mod filter;
 mod link_layer;
 mod packet;
+pub mod page;
 mod table;
 #[cfg(test)]
 mod testing;

@@ -112,4 +112,14 @@ impl Marks {
             .into_iter()
             .any(|mark| self.has(mark))
     }
+
+    /// Without [`Mark::Retransmission`] where a more exact mark says why: as we mark, and as Wireshark's columns have it.
+    #[must_use]
+    pub fn most_specific(self) -> Marks {
+        let exact = [Mark::FastRetransmission, Mark::SpuriousRetransmission];
+        if exact.into_iter().any(|mark| self.has(mark)) {
+            return Marks(self.0 & !(1 << Mark::Retransmission as u16));
+        }
+        self
+    }
 }
