@@ -24,8 +24,8 @@ struct End {
     ack: u32,
     ack_at: i64,
     window: Option<u16>,
-    /// How often the acknowledgment was repeated. `None` after one of data that is not in the capture.
-    duplicates: Option<u32>,
+    /// How often the acknowledgment was repeated.
+    duplicates: u32,
     /// What the peer may acknowledge: what was sent without a gap.
     acknowledgeable: Option<u32>,
     /// Whether the last segment was one of these.
@@ -47,8 +47,7 @@ pub(super) struct Expert<'a> {
 
 impl<'a> Expert<'a> {
     pub(super) fn new(connection: &'a Connection) -> Expert<'a> {
-        let end = End { duplicates: Some(0), ..End::default() };
-        Expert { connection, ends: [end; 2], syn_at: None, first_round_trip: None }
+        Expert { connection, ends: [End::default(); 2], syn_at: None, first_round_trip: None }
     }
 
     /// The marks of the next segment.
@@ -62,7 +61,7 @@ impl<'a> Expert<'a> {
             self.by_header(segment, &mut marks);
         }
         if segment.ack != self.ends[own].ack {
-            self.ends[own].duplicates = Some(0);
+            self.ends[own].duplicates = 0;
         }
         self.beyond_the_capture(segment, &mut marks);
         if segment.space() > 0 && !marks.has(Mark::KeepAlive) {
@@ -142,23 +141,14 @@ impl<'a> Expert<'a> {
     fn beyond_the_capture(&mut self, segment: &Segment, marks: &mut Marks) {
         let (own, peer) = (segment.direction.index(), segment.direction.reverse().index());
         if marks.has(Mark::DuplicateAck) {
-            let repeated = self.ends[own].duplicates.map_or(1, |times| times + 1);
-            self.ends[own].duplicates = Some(repeated);
+            self.ends[own].duplicates += 1;
         }
         let sender = &mut self.ends[peer];
-        let Some(most) = sender.acknowledgeable else { return };
-        if !segment.flags.has(Flags::ACK) || !after(segment.ack, most) {
-            return;
-        }
-        if sender.next.is_some_and(|next| most > next) {
+        let beyond = sender.acknowledgeable.is_some_and(|most| after(segment.ack, most));
+        if beyond && segment.flags.has(Flags::ACK) {
+            marks.add(Mark::AckLostSegment);
             sender.acknowledgeable = sender.next;
-            marks.add(Mark::AckLostSegment);
-            return;
         }
-        if sender.duplicates == Some(0) {
-            marks.add(Mark::AckLostSegment);
-        }
-        sender.duplicates = None;
     }
 
     /// Data, a SYN or a FIN that was sent before, or comes late.
@@ -176,9 +166,8 @@ impl<'a> Expert<'a> {
         if !after(next, segment.seq) || with_probe {
             return;
         }
-        let fast = peer.duplicates.is_some_and(|times| times >= 2)
-            && peer.ack == segment.seq
-            && segment.at - peer.ack_at < FAST;
+        let fast =
+            peer.duplicates >= 2 && peer.ack == segment.seq && segment.at - peer.ack_at < FAST;
         let soon = self.first_round_trip.filter(|&time| time != 0).unwrap_or(OUT_OF_ORDER);
         let control = u32::from(segment.flags.any(&[Flags::SYN, Flags::FIN]));
         if fast {
