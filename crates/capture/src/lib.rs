@@ -16,6 +16,8 @@ pub mod page;
 mod table;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod tests;
 pub mod xpl;
 
 pub use analysis::{Analysis, Cause, Fact, Mark, Marks, Summary, analyse};

@@ -7,8 +7,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each crate, and which of ours it may use.
-const RULES: [(&str, &[&str]); 8] = [
+const RULES: [(&str, &[&str]); 9] = [
     ("bentpipe-core", &[]),
+    ("bentpipe-capture", &["bentpipe-core"]),
     ("bentpipe-plot", &[]),
     ("bentpipe-gateway", &["bentpipe-core"]),
     ("bentpipe-scenario", &["bentpipe-core", "bentpipe-gateway"]),
@@ -27,6 +28,7 @@ const RULES: [(&str, &[&str]); 8] = [
     (
         "bentpipe",
         &[
+            "bentpipe-capture",
             "bentpipe-core",
             "bentpipe-gateway",
             "bentpipe-scenario",

@@ -71,14 +71,18 @@ impl<'a> Expert<'a> {
         marks
     }
 
+    /// Only a third segment without data ends a handshake's round trip.
     fn handshake(&mut self, segment: &Segment) {
-        let syn = segment.flags.has(Flags::SYN);
-        let ack = segment.flags.has(Flags::ACK);
-        if syn && !ack {
+        let behind = |direction: Direction| {
+            self.connection.first_seq[direction.index()].map(|first| first.wrapping_add(1))
+        };
+        let third = segment.flags == Flags::ACK
+            && segment.len == 0
+            && Some(segment.seq) == behind(segment.direction)
+            && Some(segment.ack) == behind(segment.direction.reverse());
+        if segment.flags.has(Flags::SYN) && !segment.flags.has(Flags::ACK) {
             self.syn_at = Some(segment.at);
-        } else if let (false, true, Some(at), None) = (syn, ack, self.syn_at, self.first_round_trip)
-            && segment.direction == Direction::Forward
-        {
+        } else if let (true, Some(at), None) = (third, self.syn_at, self.first_round_trip) {
             self.first_round_trip = Some(segment.at.saturating_sub(at));
         }
     }

@@ -1,6 +1,6 @@
 //! Captures: read, chosen from, and drawn in the form that the output's name asks for.
 
-use super::{choice, compare, list, page};
+use super::{choice, compare, figure, list, page};
 use bentpipe_capture::{Capture, Damage, Filter, ReadError, analyse, xpl};
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -22,7 +22,7 @@ pub(crate) struct Options {
     /// Draw what the other end sent: the one that sent less
     #[arg(long)]
     reverse: bool,
-    /// Where to: graph.html (a page to zoom in), graph.xpl (for xplot.org)
+    /// Where to: graph.html (a page to zoom in), graph.svg, graph.png, graph.xpl (for xplot.org)
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Say where tshark marks other segments than this program
@@ -49,11 +49,14 @@ pub(crate) enum Error {
     #[error("{0}")]
     Choice(String),
     /// The output's name.
-    #[error("{0}: a graph's name ends in .html or .xpl")]
+    #[error("{0}: a graph's name ends in .html, .svg, .png or .xpl")]
     Suffix(String),
     /// The output.
     #[error("{path}: {why}")]
     Write { path: String, why: io::Error },
+    /// The picture.
+    #[error(transparent)]
+    Png(#[from] bentpipe_plot::png::PngError),
     /// tshark.
     #[error("tshark: {0}")]
     Tshark(String),
@@ -92,10 +95,17 @@ pub(super) fn run(paths: &[PathBuf], options: &Options, json: bool) -> Result<Ex
             choice::page_takes(&files, &chosen)?;
             page::write(&files, &chosen, options.reverse).into_bytes()
         }
-        "xpl" => {
+        "xpl" | "svg" | "png" => {
             let connection = choice::only(&files, &chosen, suffix)?;
             let direction = direction(connection, options.reverse);
-            xpl::write(connection, &analyse(connection), direction).into_bytes()
+            let analysis = analyse(connection);
+            let name = files[chosen[0].file].name();
+            let scene = || figure::scene(&name, connection, &analysis, direction);
+            match suffix {
+                "xpl" => xpl::write(connection, &analysis, direction).into_bytes(),
+                "svg" => bentpipe_plot::svg::write(&scene()).into_bytes(),
+                _ => bentpipe_plot::png::write(&scene(), 2.0)?,
+            }
         }
         _ => return Err(Error::Suffix(output.display().to_string())),
     };
@@ -121,7 +131,9 @@ fn open(path: &Path) -> Result<Opened, Error> {
     let packets = capture.counts.packets;
     match capture.damage {
         Some(Damage::Truncated) => {
-            eprintln!("bentpipe: {name} ends in the middle of a packet; the {packets} before are used");
+            eprintln!(
+                "bentpipe: {name} ends in the middle of a packet; the {packets} before are used"
+            );
         }
         Some(Damage::Damaged) => {
             eprintln!("bentpipe: {name} is damaged; the {packets} packets before that are used");
@@ -133,7 +145,10 @@ fn open(path: &Path) -> Result<Opened, Error> {
         let why = if links.is_empty() {
             format!("no TCP in its {packets} packets")
         } else {
-            format!("no TCP is found in its {packets} packets: link type {} is not understood", links.join(", "))
+            format!(
+                "no TCP is found in its {packets} packets: link type {} is not understood",
+                links.join(", ")
+            )
         };
         return Err(Error::Nothing { path: name, why });
     }

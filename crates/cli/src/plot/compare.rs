@@ -26,7 +26,8 @@ pub(super) fn run(files: &[Opened], json: bool, out: &mut impl Write) -> Result<
         let mut ours: BTreeMap<u32, Marks> = BTreeMap::new();
         for connection in &file.capture.connections {
             let facts = analyse(connection).facts;
-            let marks = connection.segments.iter().zip(facts).map(|(s, fact)| (s.frame, fact.marks));
+            let marks =
+                connection.segments.iter().zip(facts).map(|(s, fact)| (s.frame, fact.marks));
             ours.extend(marks);
         }
         segments += ours.len();
@@ -52,7 +53,12 @@ pub(super) fn run(files: &[Opened], json: bool, out: &mut impl Write) -> Result<
             let text = |names: &[&str]| {
                 if names.is_empty() { "nothing".to_owned() } else { names.join(", ") }
             };
-            writeln!(out, "{file}: packet {frame}: bentpipe {}; tshark {}", text(ours), text(tshark))?;
+            writeln!(
+                out,
+                "{file}: packet {frame}: bentpipe {}; tshark {}",
+                text(ours),
+                text(tshark)
+            )?;
         }
         writeln!(out, "{} of {segments} segments are marked differently", differences.len())?;
     }

@@ -3,6 +3,7 @@
 mod capture;
 mod choice;
 mod compare;
+mod figure;
 mod list;
 mod page;
 
@@ -15,6 +16,7 @@ use std::process::ExitCode;
   bentpipe plot --list download.pcap             which connections are in it
   bentpipe plot download.pcap -o graph.html      a page to zoom in, with all panels
   bentpipe plot download.pcap --connection 3 -o graph.xpl
+  bentpipe plot download.pcap --filter 'port 443' -o graph.svg
   bentpipe plot before.pcap after.pcap --filter 'host 10.0.0.1 and port 80' -o both.html")]
 pub(crate) struct Arguments {
     /// Captures (pcap or pcapng)
