@@ -201,7 +201,8 @@ impl Section {
                     link: interface.link,
                     bytes: captured(packet.data, packet.caplen),
                     len: packet.origlen,
-                    comment: comment.and_then(|o| std::str::from_utf8(o.value()).ok()),
+                    // Its value is padded.
+                    comment: comment.and_then(|o| o.as_str().ok()),
                 });
             }
             PcapBlockOwned::NG(Block::SimplePacket(packet)) => {
