@@ -81,6 +81,17 @@ fn sacks_behind_it_make_a_loss_and_silence_makes_a_timeout() {
 }
 
 #[test]
+fn data_behind_a_hole_that_was_filled_measures_no_round_trip() {
+    let mut file = File::opened();
+    file.at(21.0, &data(101, 1000));
+    file.at(21.1, &data(1101, 1000));
+    file.at(41.0, &ack(101, &[]));
+    file.at(500.0, &data(101, 1000));
+    file.at(520.0, &ack(2101, &[]));
+    assert_eq!(facts(&file).last().unwrap().round_trip, None);
+}
+
+#[test]
 fn what_was_acknowledged_is_retransmitted_without_need_and_a_dsack_says_so() {
     let mut file = File::opened();
     file.at(21.0, &data(101, 1000));

@@ -162,10 +162,10 @@ impl Flight {
             newest = Some(sent);
             covered += 1;
         }
-        // Karn's rule; what was sacked before was delivered before.
+        // Karn's rule, for all that it covers: a hole that was filled says nothing of the data behind it. What was sacked before
+        // was delivered before.
         let fresh = newest.filter(|sent| {
-            !self.retransmitted.overlaps(sent.begin, sent.end)
-                && !self.sacked.overlaps(sent.begin, sent.end)
+            !self.retransmitted.overlaps(una, ack) && !self.sacked.overlaps(sent.begin, sent.end)
         });
         if let Some(sent) = fresh {
             let sample = segment.at.saturating_sub(sent.at).max(0);

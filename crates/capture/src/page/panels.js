@@ -36,6 +36,7 @@ function content(panel, g, alone) {
 }
 const INK_DATA = "#24292f";
 const TITLES = ["sequence", "outstanding, window", "throughput", "round trip"];
+const SHORT_TITLES = ["sequence", "in flight", "rate", "RTT"];
 
 // The sums of a direction up to a time.
 function sumAt(sums, column, time) {
@@ -74,7 +75,7 @@ function heights(panel, graphs, width) {
     }
   }
   if (!(most >= least)) return [0, 1];
-  const room = (most - least || 1) * 0.04;
+  const room = (most - least || 1) * 0.06;
   return [panel === 0 ? least - room : 0, most + room];
 }
 
@@ -249,7 +250,7 @@ function drawAxes(c, panel, box, y, map, last) {
   c.save();
   c.translate(11, box.top + box.height / 2);
   c.rotate(-Math.PI / 2);
-  const title = box.height > 105 || TITLES[panel].length < 11 ? TITLES[panel] : TITLES[panel].split(",")[0];
+  const title = (box.height > 130 ? TITLES : SHORT_TITLES)[panel];
   c.fillText(title + " (" + unit + ")", 0, 0);
   c.restore();
   c.textAlign = "left";
