@@ -71,17 +71,18 @@ impl<'a> Expert<'a> {
         marks
     }
 
-    /// Only a third segment without data ends a handshake's round trip.
+    /// The handshake's round trip, if its third segment is there. tshark takes a SYN at the very beginning of 1970, as simulators
+    /// have, for one without a time.
     fn handshake(&mut self, segment: &Segment) {
         let behind = |direction: Direction| {
             self.connection.first_seq[direction.index()].map(|first| first.wrapping_add(1))
         };
-        let third = segment.flags == Flags::ACK
-            && segment.len == 0
+        let third = segment.flags.has(Flags::ACK)
+            && !segment.flags.has(Flags::SYN)
             && Some(segment.seq) == behind(segment.direction)
             && Some(segment.ack) == behind(segment.direction.reverse());
         if segment.flags.has(Flags::SYN) && !segment.flags.has(Flags::ACK) {
-            self.syn_at = Some(segment.at);
+            self.syn_at = (segment.at != 0).then_some(segment.at);
         } else if let (true, Some(at), None) = (third, self.syn_at, self.first_round_trip) {
             self.first_round_trip = Some(segment.at.saturating_sub(at));
         }
