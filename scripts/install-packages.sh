@@ -19,13 +19,14 @@ wanted=(
 )
 if [ "${1:-}" = tests ]; then
     # The programs that live tests run through the gateways. The headless shell is Chromium
-    # without its desktop: 100 MB to fetch with its libraries.
+    # without its desktop: 100 MB to fetch with its libraries. tshark's marks are compared with ours.
     wanted+=(
         openssl:openssl
         ssh:openssh-client
         sshd:openssh-server
         vsftpd:vsftpd
         chromium-headless-shell:chromium-headless-shell
+        tshark:tshark
     )
 fi
 

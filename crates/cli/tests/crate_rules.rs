@@ -1,5 +1,5 @@
 //! Imports run one way: core ← gateway ← scenario ← {sim, net}, sim ← lab, all ← cli;
-//! sim and net do not know each other. Inside core, neither do `tcp` and `link`.
+//! sim and net do not know each other, and plot knows none of ours. Inside core, neither do `tcp` and `link`.
 
 use cargo_metadata::{DependencyKind, MetadataCommand};
 use std::collections::BTreeMap;
@@ -7,22 +7,35 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each crate, and which of ours it may use.
-const RULES: [(&str, &[&str]); 7] = [
+const RULES: [(&str, &[&str]); 9] = [
     ("bentpipe-core", &[]),
+    ("bentpipe-capture", &["bentpipe-core"]),
+    ("bentpipe-plot", &[]),
     ("bentpipe-gateway", &["bentpipe-core"]),
     ("bentpipe-scenario", &["bentpipe-core", "bentpipe-gateway"]),
     ("bentpipe-sim", &["bentpipe-core", "bentpipe-gateway", "bentpipe-scenario"]),
     ("bentpipe-net", &["bentpipe-core", "bentpipe-gateway", "bentpipe-scenario"]),
-    ("bentpipe-lab", &["bentpipe-core", "bentpipe-gateway", "bentpipe-scenario", "bentpipe-sim"]),
+    (
+        "bentpipe-lab",
+        &[
+            "bentpipe-core",
+            "bentpipe-gateway",
+            "bentpipe-plot",
+            "bentpipe-scenario",
+            "bentpipe-sim",
+        ],
+    ),
     (
         "bentpipe",
         &[
+            "bentpipe-capture",
             "bentpipe-core",
             "bentpipe-gateway",
             "bentpipe-scenario",
             "bentpipe-sim",
             "bentpipe-net",
             "bentpipe-lab",
+            "bentpipe-plot",
         ],
     ),
 ];

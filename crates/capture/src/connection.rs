@@ -1,0 +1,195 @@
+//! A connection as a capture has it: its segments in the order of the file.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+/// Which end sent a segment. The first end sent the SYN or, where that is missing, the first segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Direction {
+    /// From the first end to the second.
+    #[default]
+    Forward,
+    /// From the second end to the first.
+    Backward,
+}
+
+impl Direction {
+    /// Both.
+    pub const BOTH: [Direction; 2] = [Direction::Forward, Direction::Backward];
+
+    /// The other one.
+    #[must_use]
+    pub fn reverse(self) -> Direction {
+        match self {
+            Direction::Forward => Direction::Backward,
+            Direction::Backward => Direction::Forward,
+        }
+    }
+
+    /// 0 or 1.
+    #[must_use]
+    pub fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// The control bits of a header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Flags(u16);
+
+impl Flags {
+    /// No more data comes.
+    pub const FIN: Flags = Flags(1);
+    /// The connection begins.
+    pub const SYN: Flags = Flags(2);
+    /// The connection is reset.
+    pub const RST: Flags = Flags(4);
+    /// The data is to be handed on.
+    pub const PSH: Flags = Flags(8);
+    /// The acknowledgment number counts.
+    pub const ACK: Flags = Flags(16);
+
+    /// From a header's bits.
+    #[must_use]
+    pub fn from_bits(bits: u16) -> Flags {
+        Flags(bits)
+    }
+
+    /// As in a header.
+    #[must_use]
+    pub fn bits(self) -> u16 {
+        self.0
+    }
+
+    /// Whether one of these is set.
+    #[must_use]
+    pub fn any(self, of: &[Flags]) -> bool {
+        of.iter().any(|flag| self.0 & flag.0 != 0)
+    }
+
+    /// Whether this is set.
+    #[must_use]
+    pub fn has(self, flag: Flags) -> bool {
+        self.any(&[flag])
+    }
+}
+
+/// A SACK block as on the wire (RFC 2018).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sack {
+    /// The first sequence number.
+    pub left: u32,
+    /// One past the last.
+    pub right: u32,
+}
+
+/// A segment, as on the wire. Small, as there are a million of them.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Segment {
+    /// Nanoseconds since 1970.
+    pub at: i64,
+    /// The number of its packet in the file, from 1.
+    pub frame: u32,
+    /// Its sequence number.
+    pub seq: u32,
+    /// Its acknowledgment number.
+    pub ack: u32,
+    /// Bytes of data.
+    pub len: u32,
+    /// TSval and TSecr (RFC 7323).
+    pub timestamps: Option<(u32, u32)>,
+    /// Its window, not scaled.
+    pub window: u16,
+    /// Its control bits.
+    pub flags: Flags,
+    /// Which end sent it.
+    pub direction: Direction,
+    /// Where its SACK blocks are among those of the connection, and how many.
+    pub(crate) sack_at: u32,
+    pub(crate) sack_count: u8,
+}
+
+impl Segment {
+    /// What it takes of the sequence space: data, and one each for SYN and FIN.
+    #[must_use]
+    pub fn space(&self) -> u32 {
+        let controls = [Flags::SYN, Flags::FIN].iter().filter(|&&flag| self.flags.has(flag));
+        self.len.saturating_add(controls.count() as u32)
+    }
+}
+
+/// What one end said in its SYN.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Offer {
+    /// Whether its SYN is in the capture.
+    pub syn: bool,
+    /// The maximum segment size.
+    pub mss: Option<u16>,
+    /// The shift count of its windows.
+    pub window_scale: Option<u8>,
+    /// Whether it takes SACKs.
+    pub sack_permitted: bool,
+}
+
+/// A TCP connection of a capture.
+#[derive(Debug)]
+pub struct Connection {
+    /// Its number in the file, from 0: Wireshark's `tcp.stream`.
+    pub number: usize,
+    /// The first end and the second.
+    pub ends: [SocketAddr; 2],
+    /// Its segments, in the order of the file.
+    pub segments: Vec<Segment>,
+    /// What the ends said in their SYNs.
+    pub offers: [Offer; 2],
+    /// Comments on segments (pcapng), by their index.
+    pub comments: BTreeMap<u32, String>,
+    /// The sequence number of each end's first segment: its SYN's, if that is in the file.
+    pub(crate) first_seq: [Option<u32>; 2],
+    pub(crate) sacks: Vec<Sack>,
+}
+
+impl Connection {
+    /// The SACK blocks of a segment.
+    #[must_use]
+    pub fn sacks(&self, segment: &Segment) -> &[Sack] {
+        let begin = segment.sack_at as usize;
+        self.sacks.get(begin..begin + usize::from(segment.sack_count)).unwrap_or_default()
+    }
+
+    /// By how much windows of this direction's sender are shifted: only if both SYNs said so (RFC 7323, 1.3), and `None` if that
+    /// is not known.
+    #[must_use]
+    pub fn shift(&self, direction: Direction) -> Option<u8> {
+        let [forward, backward] = self.offers;
+        if !forward.syn && !backward.syn {
+            return None;
+        }
+        let own = self.offers[direction.index()];
+        let peer = self.offers[direction.reverse().index()];
+        match (own.window_scale, peer.window_scale) {
+            (Some(shift), Some(_)) => Some(shift),
+            // The peer's SYN is missing: it is taken to have agreed.
+            (Some(shift), None) if !peer.syn => Some(shift),
+            _ => Some(0),
+        }
+    }
+
+    /// Who sent most of the data.
+    #[must_use]
+    pub fn main_direction(&self) -> Direction {
+        let mut bytes = [0_u64; 2];
+        for segment in &self.segments {
+            bytes[segment.direction.index()] += u64::from(segment.len);
+        }
+        if bytes[1] > bytes[0] { Direction::Backward } else { Direction::Forward }
+    }
+
+    /// From its first segment to its last, in nanoseconds.
+    #[must_use]
+    pub fn duration(&self) -> i64 {
+        let first = self.segments.first().map_or(0, |s| s.at);
+        let last = self.segments.iter().map(|s| s.at).max().unwrap_or(first);
+        last.saturating_sub(first)
+    }
+}

@@ -1,0 +1,27 @@
+//! Captures of packets: which TCP connections are in them, and what happened in each.
+//!
+//! [`read`] takes a pcap or pcapng file of anyone's, as a stream, and returns its [`Connection`]s. [`analyse`] says of each segment
+//! what can be inferred from the capture alone: retransmissions and their causes, round-trip times, what was outstanding.
+//! [`xpl`] writes that as a graph for xplot.org.
+//!
+//! Captures come from anywhere. No file makes this crate panic, and memory is bounded by the file's length.
+
+mod analysis;
+mod connection;
+mod file;
+mod filter;
+mod link_layer;
+mod packet;
+pub mod page;
+mod table;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+pub mod xpl;
+
+pub use analysis::{Analysis, Cause, Fact, Mark, Marks, Summary, analyse};
+pub use connection::{Connection, Direction, Flags, Offer, Sack, Segment};
+pub use file::{Damage, ReadError};
+pub use filter::{Filter, FilterError};
+pub use table::{Capture, Counts, read};

@@ -1,0 +1,117 @@
+//! One page that needs nothing else: connections as graphs to zoom in. The scripts beside this file are compiled in as text, in this
+//! order; they run in one function, so that they share names and leave none behind.
+
+mod encode;
+
+use crate::analysis::{Cause, Mark, analyse};
+use crate::connection::{Connection, Direction};
+use encode::encode;
+use std::fmt::Write;
+
+const HTML: &str = include_str!("page.html");
+const STYLE: &str = include_str!("style.css");
+const SCRIPTS: [&str; 6] = [
+    include_str!("data.js"),
+    include_str!("scale.js"),
+    include_str!("series.js"),
+    include_str!("panels.js"),
+    include_str!("input.js"),
+    include_str!("main.js"),
+];
+
+/// A connection of a page.
+#[derive(Debug)]
+pub struct Graph<'a> {
+    /// The file's name.
+    pub file: String,
+    /// What is drawn.
+    pub connection: &'a Connection,
+    /// Whose data is shown first.
+    pub direction: Direction,
+}
+
+/// The page of these graphs.
+#[must_use]
+pub fn write(title: &str, graphs: &[Graph<'_>]) -> String {
+    let names = |names: &[&str]| names.iter().map(|name| text(name)).collect::<Vec<_>>().join(",");
+    let mut data = String::from("{\"marks\":[");
+    data += &names(&Mark::ALL.map(Mark::name));
+    data += "],\"causes\":[";
+    data += &names(&Cause::ALL.map(Cause::name));
+    data += "],\"graphs\":[";
+    for (number, graph) in graphs.iter().enumerate() {
+        data += if number == 0 { "\n" } else { ",\n" };
+        graph_as_json(graph, &mut data);
+    }
+    data += "]}";
+    let script = SCRIPTS.concat();
+    HTML.replacen("{{title}}", &escaped(title), 2)
+        .replacen("{{style}}", STYLE, 1)
+        .replacen("{{script}}", &script, 1)
+        .replacen("{{data}}", &data, 1)
+}
+
+fn graph_as_json(graph: &Graph<'_>, out: &mut String) {
+    let connection = graph.connection;
+    let analysis = analyse(connection);
+    let first = connection.segments.first().map_or(0, |segment| segment.at);
+    let [a, b] = connection.ends;
+    // Writing into a string does not fail.
+    let _ = write!(
+        out,
+        "{{\"file\":{},\"number\":{},\"ends\":[\"{a}\",\"{b}\"],\"begins\":\"{first}\",\"direction\":{},\"mss\":[{},{}],\"count\":{}",
+        text(&graph.file),
+        connection.number,
+        graph.direction.index(),
+        analysis.mss[0],
+        analysis.mss[1],
+        connection.segments.len()
+    );
+    *out += ",\"comments\":{";
+    for (number, (index, comment)) in connection.comments.iter().enumerate() {
+        let comma = if number == 0 { "" } else { "," };
+        let _ = write!(out, "{comma}\"{index}\":{}", text(comment));
+    }
+    *out += "},\"columns\":{";
+    for (number, (name, column)) in encode(connection, &analysis).into_iter().enumerate() {
+        let comma = if number == 0 { "" } else { "," };
+        let _ = write!(out, "{comma}\"{name}\":\"{column}\"");
+    }
+    *out += "}}";
+}
+
+/// A JSON string that is also safe within a script element: file names and comments are anybody's.
+fn text(value: &str) -> String {
+    let mut out = String::from("\"");
+    for c in value.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
+                let _ = write!(out, "\\u{:04x}", c as u32);
+            }
+            c if c.is_control() => {
+                let _ = write!(out, "\\u{:04x}", c as u32);
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+fn escaped(value: &str) -> String {
+    value.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_cannot_end_the_script() {
+        assert_eq!(text("</script>\n\"\\"), "\"\\u003c/script\\u003e\\u000a\\\"\\\\\"");
+        let page = write("<b>", &[]);
+        assert!(page.contains("&lt;b&gt;") && !page.contains("{{"));
+    }
+}

@@ -1,0 +1,285 @@
+// The four panels under each other: sequence numbers; outstanding data and window; throughput; round-trip times.
+
+const MARGIN = { left: 62, right: 10, top: 6, bottom: 30, gap: 16 };
+const SHARES = [0.49, 0.17, 0.17, 0.17];
+// Up to this many marks for each pixel of width are drawn one by one; more are joined to columns of a pixel.
+const DENSE = 3;
+
+const direction = g => (view.reverse ? 1 - g.direction : g.direction);
+const sideOf = g => g.sides[direction(g)];
+const shift = g => (view.clock ? g.offset : 0);
+
+// Where the panels are in a canvas of this size.
+function layout(width, height) {
+  const inner = height - MARGIN.top - MARGIN.bottom - MARGIN.gap * (SHARES.length - 1);
+  let top = MARGIN.top;
+  return SHARES.map(share => {
+    const box = { left: MARGIN.left, width: Math.max(20, width - MARGIN.left - MARGIN.right), top: top, height: Math.max(16, inner * share) };
+    top += box.height + MARGIN.gap;
+    return box;
+  });
+}
+
+// What the panels draw of a graph: kind, series, color.
+function content(panel, g, alone) {
+  const s = sideOf(g), own = COLORS[g.number % COLORS.length];
+  switch (panel) {
+    case 0: return [
+      { kind: "step", series: s.edge, color: INK.window, loose: true }, { kind: "step", series: s.acks, color: INK.ack },
+      { kind: "bars", series: s.data, color: alone ? INK_DATA : own, arrows: true }, { kind: "sacks", series: s.sacks, color: INK.sack },
+      { kind: "bars", series: s.again, color: INK.retransmitted, arrows: true, name: "R", thick: true }, { kind: "flags", series: s.controls, color: INK.flag },
+    ];
+    case 1: return [{ kind: "step", series: s.window, color: alone ? INK.window : own, loose: true, dashed: true }, { kind: "step", series: s.flight, color: own }];
+    case 2: return [{ kind: "rate", color: own }];
+    default: return [{ kind: "points", series: s.trips, color: own }];
+  }
+}
+const INK_DATA = "#24292f";
+const TITLES = ["sequence", "outstanding, window", "throughput", "round trip"];
+const SHORT_TITLES = ["sequence", "in flight", "rate", "RTT"];
+
+// The sums of a direction up to a time.
+function sumAt(sums, column, time) {
+  return column[lowerBound(sums.time, time)];
+}
+
+// Throughput as curves: bit/s over a hundredth of what is shown. With retransmissions, and without.
+function rates(g, width) {
+  const sums = sideOf(g).sums, span = view.to - view.from, half = span / 200, off = shift(g), points = Math.max(2, Math.floor(width / 2));
+  const all = new Float64Array(points + 1), fresh = new Float64Array(points + 1);
+  for (let k = 0; k <= points; k++) {
+    const t = view.from + span * k / points - off;
+    all[k] = (sumAt(sums, sums.all, t + half) - sumAt(sums, sums.all, t - half)) * 8 / (2 * half);
+    fresh[k] = (sumAt(sums, sums.fresh, t + half) - sumAt(sums, sums.fresh, t - half)) * 8 / (2 * half);
+  }
+  return { all: all, fresh: fresh };
+}
+
+// What a panel's height shows: set by hand, or all that is visible.
+function heights(panel, graphs, width) {
+  if (view.y[panel]) return view.y[panel];
+  let least = panel === 0 ? Infinity : 0, most = -Infinity;
+  for (const g of graphs) {
+    for (const part of content(panel, g, graphs.length === 1)) {
+      if (part.kind === "rate") {
+        for (const v of rates(g, width).all) if (v > most) most = v;
+        continue;
+      }
+      if (part.loose && !view.windows) continue;
+      const off = shift(g);
+      let [begin, end] = part.series.range(view.from - off, view.to - off);
+      if (part.kind === "step" && begin > 0) begin--;
+      const [a, b] = part.series.extent(begin, end);
+      if (panel === 0 && a < least) least = a;
+      if (b > most) most = b;
+    }
+  }
+  if (!(most >= least)) return [0, 1];
+  const room = (most - least || 1) * 0.06;
+  return [panel === 0 ? least - room : 0, most + room];
+}
+
+// Maps time and value to pixels of a panel.
+function mapping(box, y) {
+  const sx = box.width / (view.to - view.from), sy = box.height / (y[1] - y[0]);
+  return { x: t => box.left + (t - view.from) * sx, y: v => box.top + box.height - (v - y[0]) * sy, sx: sx, sy: sy };
+}
+
+function drawBars(c, part, box, map, off) {
+  const [begin, end] = part.series.range(view.from - off, view.to - off), s = part.series;
+  c.strokeStyle = part.color;
+  c.lineWidth = part.thick ? 1.6 : 1;
+  c.beginPath();
+  if (end - begin <= DENSE * box.width) {
+    const arrows = part.arrows && end - begin < box.width / 3;
+    for (let k = begin; k < end; k++) {
+      const x = map.x(s.time[k] + off), low = map.y(s.low[k]), high = map.y(s.high[k]);
+      c.moveTo(x, low);
+      c.lineTo(x, Math.min(high, low - 1));
+      if (arrows && low - high > 4) {
+        c.moveTo(x - 2.5, low - 2.5); c.lineTo(x, low); c.lineTo(x + 2.5, low - 2.5);
+        c.moveTo(x - 2.5, high + 2.5); c.lineTo(x, high); c.lineTo(x + 2.5, high + 2.5);
+      }
+      if (part.name && end - begin < box.width / 8) {
+        c.fillStyle = part.color;
+        c.fillText(part.name, x - 4, high - 3);
+      }
+    }
+  } else {
+    columns(s, begin, end, box, map, off, (x, low, high) => {
+      c.moveTo(x, low);
+      c.lineTo(x, Math.min(high, low - 1));
+    });
+  }
+  c.stroke();
+}
+
+// Least and most in each column of a pixel.
+function columns(s, begin, end, box, map, off, each) {
+  const step = 1 / map.sx;
+  for (let px = 0, k = begin; px < box.width && k < end; px++) {
+    const border = view.from + (px + 1) * step - off;
+    if (s.time[k] >= border) continue;
+    let to = k + 1;
+    // Gallop, then search.
+    let stride = 1;
+    while (to + stride < end && s.time[to + stride] < border) { to += stride; stride *= 2; }
+    while (to < end && s.time[to] < border) {
+      stride = Math.max(1, stride >> 1);
+      if (to + stride <= end && s.time[to + stride - 1] < border) to += stride; else if (stride === 1) break;
+    }
+    const [low, high] = s.extent(k, to);
+    each(box.left + px + 0.5, map.y(low), map.y(high), k, to);
+    k = to;
+  }
+}
+
+function drawStep(c, part, box, map, off) {
+  const s = part.series;
+  let [begin, end] = s.range(view.from - off, view.to - off);
+  if (begin > 0) begin--;
+  if (end < s.time.length) end++;
+  if (begin >= end) return;
+  c.strokeStyle = part.color;
+  c.lineWidth = 1.2;
+  c.setLineDash(part.dashed ? [4, 3] : []);
+  c.beginPath();
+  if (end - begin <= DENSE * box.width) {
+    let y = map.y(s.low[begin]);
+    c.moveTo(map.x(s.time[begin] + off), y);
+    for (let k = begin + 1; k < end; k++) {
+      const x = map.x(s.time[k] + off);
+      c.lineTo(x, y);
+      y = map.y(s.low[k]);
+      c.lineTo(x, y);
+    }
+  } else {
+    let first = true;
+    columns(s, begin, end, box, map, off, (x, low, high, k, to) => {
+      if (first) c.moveTo(x, map.y(s.low[k]));
+      first = false;
+      c.lineTo(x, map.y(s.low[k]));
+      c.lineTo(x, low);
+      c.lineTo(x, high);
+      c.lineTo(x, map.y(s.low[to - 1]));
+    });
+  }
+  c.stroke();
+  c.setLineDash([]);
+}
+
+function drawPoints(c, part, box, map, off) {
+  const s = part.series, [begin, end] = s.range(view.from - off, view.to - off);
+  c.fillStyle = part.color;
+  if (end - begin <= DENSE * box.width) {
+    for (let k = begin; k < end; k++) c.fillRect(map.x(s.time[k] + off) - 1, map.y(s.low[k]) - 1, 2.5, 2.5);
+  } else {
+    columns(s, begin, end, box, map, off, (x, low, high) => c.fillRect(x - 0.5, high - 1, 1, low - high + 2));
+  }
+}
+
+function drawSacks(c, part, g, box, map, off) {
+  const s = part.series, [begin, end] = s.range(view.from - off, view.to - off);
+  c.strokeStyle = part.color;
+  c.lineWidth = 1;
+  // One by one only where they can be told apart.
+  const step = Math.max(1, Math.ceil((end - begin) / (DENSE * box.width)));
+  c.beginPath();
+  for (let k = begin; k < end; k += step) {
+    const i = s.which[k], x = map.x(s.time[k] + off);
+    for (let b = g.sackAt[i]; b < g.sackAt[i + 1]; b += 2) {
+      c.moveTo(x, map.y(g.sacks[b]));
+      c.lineTo(x, map.y(g.sacks[b + 1]));
+    }
+  }
+  c.stroke();
+}
+
+function drawFlags(c, part, g, map, off) {
+  const s = part.series, [begin, end] = s.range(view.from - off, view.to - off);
+  c.fillStyle = part.color;
+  for (let k = begin; k < Math.min(end, begin + 300); k++) {
+    const flags = g.flags[s.which[k]], x = map.x(s.time[k] + off), y = map.y(s.low[k]);
+    c.fillRect(x - 2.5, y - 2.5, 5, 5);
+    if (end - begin < 40) c.fillText(flags & RST ? "RST" : flags & SYN ? "SYN" : "FIN", x + 4, y - 3);
+  }
+}
+
+function drawRate(c, part, curves, box, map) {
+  const n = curves.all.length - 1;
+  for (const [curve, dash] of [[curves.all, [2, 2]], [curves.fresh, []]]) {
+    c.strokeStyle = part.color;
+    c.lineWidth = 1.2;
+    c.setLineDash(dash);
+    c.beginPath();
+    for (let k = 0; k <= n; k++) {
+      const x = box.left + box.width * k / n, y = map.y(curve[k]);
+      if (k) c.lineTo(x, y); else c.moveTo(x, y);
+    }
+    c.stroke();
+  }
+  c.setLineDash([]);
+}
+
+// The axes of a panel, and its grid.
+function drawAxes(c, panel, box, y, map, last) {
+  c.lineWidth = 1;
+  c.font = "11px system-ui, sans-serif";
+  const scale = panel === 3 ? timeUnit(y[1]) : withPrefix(y[1]);
+  const unit = panel === 3 ? scale[1] : scale[1] + (panel === 2 ? "bit/s" : "B");
+  const ys = ticks(y[0] / scale[0], y[1] / scale[0], Math.max(2, box.height / 32));
+  c.strokeStyle = INK.grid;
+  c.fillStyle = INK.text;
+  c.textAlign = "right";
+  for (const v of ys) {
+    const at = Math.round(map.y(v * scale[0])) + 0.5;
+    c.beginPath(); c.moveTo(box.left, at); c.lineTo(box.left + box.width, at); c.stroke();
+    if (at > box.top + 3) c.fillText(inSteps(v, ys.step), box.left - 5, at + 4);
+  }
+  const time = timeUnit(view.to - view.from);
+  const xs = ticks(view.from / time[0], view.to / time[0], Math.max(2, box.width / 90));
+  c.textAlign = "center";
+  for (const v of xs) {
+    const at = Math.round(map.x(v * time[0])) + 0.5;
+    c.beginPath(); c.moveTo(at, box.top); c.lineTo(at, box.top + box.height); c.stroke();
+    if (last && at < box.left + box.width - 14) c.fillText(inSteps(v, xs.step), at, box.top + box.height + 13);
+  }
+  if (last) c.fillText("time (" + time[1] + ")", box.left + box.width / 2, box.top + box.height + 26);
+  c.strokeStyle = "#8c959f";
+  c.strokeRect(box.left + 0.5, box.top + 0.5, box.width, box.height);
+  c.save();
+  c.translate(11, box.top + box.height / 2);
+  c.rotate(-Math.PI / 2);
+  const title = (box.height > 130 ? TITLES : SHORT_TITLES)[panel];
+  c.fillText(title + " (" + unit + ")", 0, 0);
+  c.restore();
+  c.textAlign = "left";
+}
+
+// Draws all panels of some graphs.
+function drawPanels(c, width, height, graphs) {
+  c.clearRect(0, 0, width, height);
+  const boxes = layout(width, height);
+  const shown = graphs.filter(g => g.shown), alone = graphs.length === 1;
+  return boxes.map((box, panel) => {
+    const y = heights(panel, shown, box.width), map = mapping(box, y);
+    drawAxes(c, panel, box, y, map, panel === boxes.length - 1);
+    c.save();
+    c.beginPath(); c.rect(box.left, box.top, box.width, box.height); c.clip();
+    for (const g of shown) {
+      const off = shift(g);
+      for (const part of content(panel, g, alone)) {
+        switch (part.kind) {
+          case "bars": drawBars(c, part, box, map, off); break;
+          case "step": drawStep(c, part, box, map, off); break;
+          case "points": drawPoints(c, part, box, map, off); break;
+          case "sacks": drawSacks(c, part, g, box, map, off); break;
+          case "flags": drawFlags(c, part, g, map, off); break;
+          default: drawRate(c, part, rates(g, box.width), box, map);
+        }
+      }
+    }
+    c.restore();
+    return { box: box, y: y, map: map };
+  });
+}

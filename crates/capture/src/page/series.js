@@ -1,0 +1,102 @@
+// What a direction of a connection shows: series of points sorted by time, with levels of detail above them.
+
+// Each entry of a level sums up this many of the one below.
+const FANOUT = 16;
+
+// Points (t, low, high): a mark reaches from low to high. `which` has the packet of each.
+class Series {
+  constructor(time, which, low, high) {
+    let order = null;
+    for (let i = 1; i < time.length; i++) {
+      if (time[i] < time[i - 1]) { order = true; break; }
+    }
+    if (order) {
+      // A file need not be in the order of time.
+      order = Uint32Array.from(time, (_, i) => i).sort((a, b) => time[a] - time[b] || a - b);
+      const sorted = from => from.map((_, i) => from[order[i]]);
+      time = sorted(time); which = sorted(which);
+      const same = low === high;
+      low = sorted(low); high = same ? low : sorted(high);
+    }
+    this.time = time; this.which = which; this.low = low; this.high = high;
+    this.levels = [];
+    for (let below = this; below.low.length > FANOUT * 4; ) {
+      const n = Math.ceil(below.low.length / FANOUT);
+      const level = { low: new Float64Array(n), high: new Float64Array(n) };
+      for (let i = 0; i < n; i++) {
+        let a = Infinity, b = -Infinity;
+        for (let k = i * FANOUT, end = Math.min(k + FANOUT, below.low.length); k < end; k++) {
+          if (below.low[k] < a) a = below.low[k];
+          if (below.high[k] > b) b = below.high[k];
+        }
+        level.low[i] = a; level.high[i] = b;
+      }
+      this.levels.push(level);
+      below = level;
+    }
+  }
+  // The points of a span of time: [begin, end).
+  range(from, to) {
+    return [lowerBound(this.time, from), lowerBound(this.time, to)];
+  }
+  // Least and most of points [begin, end), by the highest levels that fit.
+  extent(begin, end) {
+    let least = Infinity, most = -Infinity;
+    while (begin < end) {
+      let level = -1, size = 1;
+      while (level + 1 < this.levels.length && begin % (size * FANOUT) === 0 && begin + size * FANOUT <= end) {
+        level++;
+        size *= FANOUT;
+      }
+      const from = level < 0 ? this : this.levels[level];
+      const k = begin / size;
+      if (from.low[k] < least) least = from.low[k];
+      if (from.high[k] > most) most = from.high[k];
+      begin += size;
+    }
+    return [least, most];
+  }
+}
+
+function pick(g, wanted, low, high) {
+  const which = [];
+  for (let i = 0; i < g.n; i++) if (wanted(i)) which.push(i);
+  const index = Uint32Array.from(which);
+  const time = Float64Array.from(index, i => g.time[i]);
+  const bottom = Float64Array.from(index, low);
+  return new Series(time, index, bottom, high ? Float64Array.from(index, high) : bottom);
+}
+
+// Marks in the order of Rust's Mark::ALL.
+const RETRANSMITTED = 1 | 2 | 4, OUT_OF_ORDER = 8, DUPLICATE_ACK = 64, ZERO_WINDOW = 128, WINDOW_FULL = 1024;
+
+// Direction d: what one end sends, and what the other answers.
+function side(g, d) {
+  const sends = i => g.dir[i] === d, answers = i => g.dir[i] !== d && (g.flags[i] & ACK) !== 0;
+  const end = i => g.seq[i] + g.len[i];
+  const plain = i => (g.marks[i] & (RETRANSMITTED | OUT_OF_ORDER)) === 0;
+  const s = {
+    data: pick(g, i => sends(i) && g.len[i] > 0 && plain(i), i => g.seq[i], end),
+    again: pick(g, i => sends(i) && g.len[i] > 0 && !plain(i), i => g.seq[i], end),
+    controls: pick(g, i => sends(i) && (g.flags[i] & (SYN | FIN | RST)) !== 0, end),
+    acks: pick(g, answers, i => g.ack[i]),
+    edge: pick(g, i => answers(i) && g.window[i] >= 0, i => g.ack[i] + g.window[i]),
+    sacks: pick(g, i => answers(i) && g.sackAt[i + 1] > g.sackAt[i], i => g.ack[i], i => Math.max(...g.sacks.slice(g.sackAt[i], g.sackAt[i + 1]))),
+    flight: pick(g, sends, i => g.flight[i]),
+    window: pick(g, i => answers(i) && g.window[i] >= 0, i => g.window[i]),
+    trips: pick(g, i => answers(i) && g.trip[i] > 0, i => g.trip[i]),
+  };
+  // Sums up to each segment, so that the throughput of any span is a difference.
+  const all = pick(g, i => sends(i) && g.len[i] > 0, i => g.len[i]);
+  const sums = new Float64Array(all.time.length + 1), fresh = new Float64Array(all.time.length + 1);
+  let newest = -Infinity;
+  for (let k = 0; k < all.time.length; k++) {
+    const i = all.which[k];
+    sums[k + 1] = sums[k] + g.len[i];
+    const to = end(i);
+    fresh[k + 1] = fresh[k] + (newest === -Infinity ? g.len[i] : Math.max(0, Math.min(g.len[i], to - newest)));
+    newest = Math.max(newest, to);
+  }
+  s.sums = { time: all.time, all: sums, fresh: fresh };
+  return s;
+}

@@ -1,0 +1,120 @@
+//! A file's connections. A pair of addresses and ports can have several, one after the other: each SYN with another sequence number
+//! than the last begins one.
+
+use crate::connection::{Connection, Direction, Flags, Offer};
+use crate::file::{self, Damage, ReadError};
+use crate::link_layer;
+use crate::packet::{self, Decoded, Tcp};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read;
+use std::net::SocketAddr;
+
+/// What a file's packets were.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// All.
+    pub packets: u64,
+    /// TCP segments.
+    pub tcp: u64,
+    /// Fragments, which are left out.
+    pub fragments: u64,
+}
+
+/// A file that was read.
+#[derive(Debug, Default)]
+pub struct Capture {
+    /// Its TCP connections, in the order of their first segments.
+    pub connections: Vec<Connection>,
+    /// What its packets were.
+    pub counts: Counts,
+    /// Link types (LINKTYPE_…) that are not understood.
+    pub unknown_links: BTreeSet<i32>,
+    /// Where it ended too early.
+    pub damage: Option<Damage>,
+}
+
+/// Reads a file as a stream.
+///
+/// # Errors
+/// [`ReadError`] if it is no capture, or ends before its first packet. A file that ends in the middle of a later packet
+/// is read up to there: [`Capture::damage`].
+pub fn read(reader: impl Read + Send) -> Result<Capture, ReadError> {
+    let mut table = Table::default();
+    let damage = file::frames(reader, &mut |frame| {
+        table.capture.counts.packets += 1;
+        let Some(offset) = link_layer::ip_offset(frame.link, frame.bytes) else {
+            if !link_layer::known(frame.link) {
+                table.capture.unknown_links.insert(frame.link);
+            }
+            return;
+        };
+        match packet::decode(frame, offset) {
+            Decoded::Tcp(tcp) => {
+                table.capture.counts.tcp += 1;
+                table.add(*tcp, frame.comment);
+            }
+            Decoded::Fragment => table.capture.counts.fragments += 1,
+            Decoded::Other => {}
+        }
+    })?;
+    table.capture.damage = damage;
+    Ok(table.capture)
+}
+
+#[derive(Default)]
+struct Table {
+    capture: Capture,
+    /// The last connection of each pair, the smaller address first.
+    last: BTreeMap<(SocketAddr, SocketAddr), usize>,
+}
+
+impl Table {
+    fn add(&mut self, tcp: Tcp, comment: Option<&str>) {
+        let Tcp { from, to, mut segment, mss, window_scale, sack_permitted, sacks } = tcp;
+        let opens = segment.flags.has(Flags::SYN) && !segment.flags.has(Flags::ACK);
+        let pair = if from <= to { (from, to) } else { (to, from) };
+        let known = self.last.get(&pair).copied().filter(|&number| {
+            let connection = &self.capture.connections[number];
+            !(opens && begins_anew(connection, from, segment.seq))
+        });
+        let number = known.unwrap_or_else(|| {
+            let number = self.capture.connections.len();
+            // A SYN-ACK whose SYN is missing comes from the second end.
+            let answers = segment.flags.has(Flags::SYN) && segment.flags.has(Flags::ACK);
+            self.capture.connections.push(Connection {
+                number,
+                ends: if answers { [to, from] } else { [from, to] },
+                segments: Vec::new(),
+                offers: [Offer::default(); 2],
+                comments: BTreeMap::new(),
+                first_seq: [None; 2],
+                sacks: Vec::new(),
+            });
+            self.last.insert(pair, number);
+            number
+        });
+        let connection = &mut self.capture.connections[number];
+        let forward = from == connection.ends[0];
+        segment.direction = if forward { Direction::Forward } else { Direction::Backward };
+        connection.first_seq[segment.direction.index()].get_or_insert(segment.seq);
+        if segment.flags.has(Flags::SYN) {
+            let offer = Offer { syn: true, mss, window_scale, sack_permitted };
+            connection.offers[segment.direction.index()] = offer;
+        }
+        // A file with 2^32 of either is longer than any disk.
+        segment.sack_at = u32::try_from(connection.sacks.len()).unwrap_or(u32::MAX);
+        segment.sack_count = sacks.len() as u8;
+        connection.sacks.extend(sacks);
+        if let Some(comment) = comment {
+            connection.comments.insert(connection.segments.len() as u32, comment.to_owned());
+        }
+        connection.segments.push(segment);
+    }
+}
+
+/// Whether a SYN of this end with this number is another connection's: the former one's sequence numbers began elsewhere, or its
+/// beginning is not in the file.
+fn begins_anew(connection: &Connection, from: SocketAddr, seq: u32) -> bool {
+    let end = usize::from(from != connection.ends[0]);
+    connection.first_seq[end].is_some_and(|first| first != seq)
+}

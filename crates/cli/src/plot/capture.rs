@@ -1,0 +1,160 @@
+//! Captures: read, chosen from, and drawn in the form that the output's name asks for.
+
+use super::{choice, compare, figure, list, page};
+use bentpipe_capture::{Capture, Damage, Filter, ReadError, analyse, xpl};
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// What to do with captures.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// List the connections
+    #[arg(long)]
+    list: bool,
+    /// The connection of this number (as --list has it; Wireshark's tcp.stream); again for more
+    #[arg(long, value_name = "NUMBER")]
+    connection: Vec<usize>,
+    /// Only connections that this takes, such as 'host 10.0.0.1 and port 80'
+    #[arg(long, value_name = "FILTER")]
+    filter: Option<String>,
+    /// Draw what the other end sent: the one that sent less
+    #[arg(long)]
+    reverse: bool,
+    /// Where to: graph.html (a page to zoom in), graph.svg, graph.png, graph.xpl (for xplot.org)
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Say where tshark marks other segments than this program
+    #[arg(long)]
+    compare_tshark: bool,
+}
+
+/// Why a capture is not drawn.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    /// Standard output.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// It cannot be opened or read.
+    #[error("{path}: {why}")]
+    Read { path: String, why: ReadError },
+    /// It is read, and nothing is to be drawn.
+    #[error("{path}: {why}")]
+    Nothing { path: String, why: String },
+    /// The filter.
+    #[error("--filter: {0}")]
+    Filter(#[from] bentpipe_capture::FilterError),
+    /// What was chosen.
+    #[error("{0}")]
+    Choice(String),
+    /// The output's name.
+    #[error("{0}: a graph's name ends in .html, .svg, .png or .xpl")]
+    Suffix(String),
+    /// The output.
+    #[error("{path}: {why}")]
+    Write { path: String, why: io::Error },
+    /// The picture.
+    #[error(transparent)]
+    Png(#[from] bentpipe_plot::png::PngError),
+    /// tshark.
+    #[error("tshark: {0}")]
+    Tshark(String),
+}
+
+/// A file that was read.
+pub(super) struct Opened {
+    pub(super) path: PathBuf,
+    pub(super) capture: Capture,
+}
+
+impl Opened {
+    /// What to call it in a graph.
+    pub(super) fn name(&self) -> String {
+        let name = self.path.file_name().unwrap_or(self.path.as_os_str());
+        name.to_string_lossy().into_owned()
+    }
+}
+
+/// Does what the options say.
+pub(super) fn run(paths: &[PathBuf], options: &Options, json: bool) -> Result<ExitCode, Error> {
+    let filter = options.filter.as_deref().map(Filter::parse).transpose()?;
+    let files = paths.iter().map(|path| open(path)).collect::<Result<Vec<_>, _>>()?;
+    let chosen = choice::choose(&files, &options.connection, filter.as_ref())?;
+    let mut out = io::stdout().lock();
+    if options.compare_tshark {
+        return compare::run(&files, json, &mut out);
+    }
+    let Some(output) = options.output.as_deref().filter(|_| !options.list) else {
+        list::write(&files, &chosen, json, &mut out)?;
+        return Ok(ExitCode::SUCCESS);
+    };
+    let suffix = output.extension().and_then(|suffix| suffix.to_str()).unwrap_or_default();
+    let bytes = match suffix {
+        "html" => {
+            choice::page_takes(&files, &chosen)?;
+            page::write(&files, &chosen, options.reverse).into_bytes()
+        }
+        "xpl" | "svg" | "png" => {
+            let connection = choice::only(&files, &chosen, suffix)?;
+            let direction = direction(connection, options.reverse);
+            let analysis = analyse(connection);
+            let name = files[chosen[0].file].name();
+            let scene = || figure::scene(&name, connection, &analysis, direction);
+            match suffix {
+                "xpl" => xpl::write(connection, &analysis, direction).into_bytes(),
+                "svg" => bentpipe_plot::svg::write(&scene()).into_bytes(),
+                _ => bentpipe_plot::png::write(&scene(), 2.0)?,
+            }
+        }
+        _ => return Err(Error::Suffix(output.display().to_string())),
+    };
+    fs::write(output, bytes)
+        .map_err(|why| Error::Write { path: output.display().to_string(), why })?;
+    writeln!(out, "{}", output.display())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The one that sent most, or the other one.
+pub(super) fn direction(
+    connection: &bentpipe_capture::Connection,
+    reverse: bool,
+) -> bentpipe_capture::Direction {
+    let main = connection.main_direction();
+    if reverse { main.reverse() } else { main }
+}
+
+fn open(path: &Path) -> Result<Opened, Error> {
+    let name = path.display().to_string();
+    let read = File::open(path).map_err(ReadError::from).and_then(bentpipe_capture::read);
+    let capture = read.map_err(|why| Error::Read { path: name.clone(), why })?;
+    let packets = capture.counts.packets;
+    match capture.damage {
+        Some(Damage::Truncated) => {
+            eprintln!(
+                "bentpipe: {name} ends in the middle of a packet; the {packets} before are used"
+            );
+        }
+        Some(Damage::Damaged) => {
+            eprintln!("bentpipe: {name} is damaged; the {packets} packets before that are used");
+        }
+        None => {}
+    }
+    if capture.counts.tcp == 0 {
+        let links: Vec<String> = capture.unknown_links.iter().map(i32::to_string).collect();
+        let why = if links.is_empty() {
+            format!("no TCP in its {packets} packets")
+        } else {
+            format!(
+                "no TCP is found in its {packets} packets: link type {} is not understood",
+                links.join(", ")
+            )
+        };
+        return Err(Error::Nothing { path: name, why });
+    }
+    if capture.counts.fragments > 0 {
+        let fragments = capture.counts.fragments;
+        eprintln!("bentpipe: {name}: {fragments} fragments of IP packets are left out");
+    }
+    Ok(Opened { path: path.to_owned(), capture })
+}

@@ -1,0 +1,87 @@
+//! The connections of captures, as a table or as JSON.
+
+use super::capture::Opened;
+use super::choice::Chosen;
+use bentpipe_capture::{Direction, Flags, analyse};
+use serde::Serialize;
+use std::io::{self, Write};
+
+/// One connection. Pairs are what the first end sent, and what the second did.
+#[derive(Serialize)]
+struct Row {
+    file: String,
+    connection: usize,
+    ends: [String; 2],
+    packets: [u64; 2],
+    bytes: [u64; 2],
+    retransmissions: [u64; 2],
+    retransmitted_bytes: [u64; 2],
+    duration_s: f64,
+    /// From each end's data to its acknowledgments, as seen where it was captured.
+    min_round_trip_s: [Option<f64>; 2],
+    syn: bool,
+    fin: bool,
+    rst: bool,
+}
+
+fn row(files: &[Opened], chosen: Chosen) -> Row {
+    let connection = chosen.of(files);
+    let analysis = analyse(connection);
+    let sums = Direction::BOTH.map(|direction| analysis.summary(connection, direction));
+    let any = |flag| connection.segments.iter().any(|segment| segment.flags.has(flag));
+    Row {
+        file: files[chosen.file].path.display().to_string(),
+        connection: connection.number,
+        ends: connection.ends.map(|end| end.to_string()),
+        packets: sums.map(|s| s.packets),
+        bytes: sums.map(|s| s.bytes),
+        retransmissions: sums.map(|s| s.retransmissions),
+        retransmitted_bytes: sums.map(|s| s.retransmitted_bytes),
+        duration_s: connection.duration() as f64 / 1e9,
+        min_round_trip_s: sums.map(|s| s.min_round_trip.map(|nanos| nanos as f64 / 1e9)),
+        syn: any(Flags::SYN),
+        fin: any(Flags::FIN),
+        rst: any(Flags::RST),
+    }
+}
+
+/// Lists those that are chosen.
+pub(super) fn write(
+    files: &[Opened],
+    chosen: &[Chosen],
+    json: bool,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let rows = chosen.iter().map(|&chosen| row(files, chosen));
+    if json {
+        let rows: Vec<Row> = rows.collect();
+        serde_json::to_writer_pretty(&mut *out, &rows)?;
+        return writeln!(out);
+    }
+    let mut last = None;
+    for row in rows {
+        if last.as_ref() != Some(&row.file) {
+            if files.len() > 1 {
+                writeln!(out, "{}", row.file)?;
+            }
+            writeln!(
+                out,
+                "{:>6}  {:<47} {:>15} {:>21} {:>9} {:>13}",
+                "number", "ends", "packets", "bytes", "duration", "retransmitted"
+            )?;
+        }
+        let pair = |pair: [u64; 2]| format!("{} + {}", pair[0], pair[1]);
+        writeln!(
+            out,
+            "{:>6}  {:<47} {:>15} {:>21} {:>7.2} s {:>13}",
+            row.connection,
+            row.ends.join(" > "),
+            pair(row.packets),
+            pair(row.bytes),
+            row.duration_s,
+            pair(row.retransmissions)
+        )?;
+        last = Some(row.file);
+    }
+    Ok(())
+}

@@ -1,0 +1,96 @@
+//! Lines, points, series, steps and dots.
+
+use super::frame::Frame;
+use super::{Data, Datum, thin};
+use crate::palette::Style;
+use crate::scene::{Element, Point, Shape, Stroke};
+
+/// Of a mark, in px.
+pub(super) const MARK: f64 = 7.0;
+
+/// Of a dot, in px.
+const DOT: f64 = 1.8;
+
+/// Beside the middle of an error bar, in px.
+const CAP: f64 = 3.0;
+
+/// What is drawn of `data`.
+pub(super) fn draw(frame: &Frame<'_>, data: &Data, style: Style) -> Vec<Element> {
+    let points = data.points();
+    match data {
+        Data::Lines(_) => {
+            let mut elements = vec![errors(frame, points, style, 0.0)];
+            elements.extend(polylines(
+                frame,
+                points,
+                Stroke::new(style.color, 1.8).dashed(style.dash),
+            ));
+            elements.push(marks(frame, points, style));
+            elements
+        }
+        Data::Points(_) => vec![errors(frame, points, style, 0.0), marks(frame, points, style)],
+        Data::Series(_) => {
+            polylines(frame, points, Stroke::new(style.color, 1.4).dashed(style.dash))
+        }
+        Data::Steps(_) => {
+            let mut steps: Vec<Datum> = Vec::with_capacity(points.len() * 2);
+            for point in points {
+                if let Some(last) = steps.last().copied() {
+                    steps.push(Datum::new(point.x, last.y));
+                }
+                steps.push(*point);
+            }
+            polylines(frame, &steps, Stroke::new(style.color, 1.6).dashed(style.dash))
+        }
+        Data::Dots(_) => {
+            let at = points.iter().filter_map(|point| frame.point(point.x, point.y)).collect();
+            vec![Element::Markers {
+                shape: Shape::Dot,
+                at: thin::marks(at),
+                size: DOT,
+                color: style.color,
+            }]
+        }
+        Data::Bars(_) | Data::Boxes(_) => Vec::new(),
+    }
+}
+
+/// A line for each stretch of points that have a place.
+fn polylines(frame: &Frame<'_>, points: &[Datum], stroke: Stroke) -> Vec<Element> {
+    let places: Vec<Option<Point>> =
+        points.iter().map(|point| frame.point(point.x, point.y)).collect();
+    let stretches = places.split(Option::is_none).filter(|stretch| stretch.len() > 1);
+    let line = |stretch: &[Option<Point>]| {
+        let places: Vec<Point> = stretch.iter().flatten().copied().collect();
+        let points = thin::line(&places);
+        Element::Polyline { points, stroke }
+    };
+    stretches.map(line).collect()
+}
+
+fn marks(frame: &Frame<'_>, points: &[Datum], style: Style) -> Element {
+    let at = points.iter().filter_map(|point| frame.point(point.x, point.y)).collect();
+    Element::Markers { shape: style.shape, at: thin::marks(at), size: MARK, color: style.color }
+}
+
+/// The error bars of `points`, so many px beside them.
+pub(super) fn errors(frame: &Frame<'_>, points: &[Datum], style: Style, beside: f64) -> Element {
+    let mut lines = Vec::new();
+    for point in points {
+        let (Some(error), Some(x)) = (point.error.filter(|error| *error > 0.0), frame.x(point.x))
+        else {
+            continue;
+        };
+        let x = x + beside;
+        let (low, high) = (frame.y_or_bottom(point.y - error), frame.y_or_bottom(point.y + error));
+        let at = |dx: f64, y: f64| Point::new(x + dx, y);
+        lines.push((at(0.0, low), at(0.0, high)));
+        lines.push((at(-CAP, low), at(CAP, low)));
+        lines.push((at(-CAP, high), at(CAP, high)));
+    }
+    Element::Group {
+        name: "errors".to_owned(),
+        clip: None,
+        elements: vec![Element::Segments { lines, stroke: Stroke::new(style.color, 1.1) }],
+    }
+}
