@@ -3,8 +3,10 @@
 //! The same [`Link`](bentpipe_core::link::Link) runs in the simulator; here its clock is the kernel's and its packets are real.
 //!
 //! A packet enters its link when it is read and leaves when its moment has come, or as soon after
-//! as the loop wakes: events inside the link keep their exact moments, so lateness does not add up.
+//! as the loop wakes: events inside the link keep their exact moments, so lateness does not add up. What came while
+//! it was late is [made up for](crate::backlog).
 
+use crate::backlog::{self, Away};
 use crate::clock::Clock;
 use crate::datagram::Datagram;
 use crate::lateness::Lateness;
@@ -20,6 +22,8 @@ use std::os::fd::AsFd;
 
 /// Packets read from one device before the other one and the clock have their turn.
 const BURST: usize = 64;
+/// Packets read at once when the loop was away: as many as a device's queue holds.
+const BACKLOG: usize = 5000;
 
 /// Where a packet goes that came in from one device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,13 +122,18 @@ impl Emulator {
             let now = self.clock.now();
             self.deliver(now);
             let next = self.ways.iter().filter_map(Way::next).min();
-            let ready = poll::wait(&self.clock, (&self.tuns, [true; 2]), signals, stop, next)?;
+            let deadline = backlog::wake_at(now, next);
+            let ready = poll::wait(&self.clock, (&self.tuns, [true; 2]), signals, stop, deadline)?;
+            let away = Away::find(deadline, self.clock.now());
             if ready.signal.is_some() || ready.own {
                 return Ok(ready.signal);
             }
             for side in 0..2 {
                 if ready.tuns[side] {
-                    self.admit(side, &mut buffer)?;
+                    match away {
+                        Some(away) => self.admit_backlog(side, away, &mut buffer)?,
+                        None => self.admit(side, &mut buffer)?,
+                    }
                 }
             }
         }
@@ -183,18 +192,43 @@ impl Emulator {
     /// Reads up to [`BURST`] packets from device `side` into its link.
     fn admit(&mut self, side: usize, buffer: &mut [u8]) -> Result<(), LoopError> {
         for _ in 0..BURST {
-            match self.tuns[side].read(buffer) {
-                Ok(Some((_, packet))) => {
-                    if self.exit == Exit::Same {
-                        restore_hop(packet);
-                    }
-                    self.ways[side].push(self.clock.now(), Datagram(packet.to_vec()));
-                }
-                Ok(None) => break,
-                Err(source) => return Err(LoopError::read(&self.tuns[side], source)),
-            }
+            let Some(packet) = self.read(side, buffer)? else { break };
+            self.ways[side].push(self.clock.now(), packet);
         }
         Ok(())
+    }
+
+    /// Reads what has come to device `side` while the loop was away into its link.
+    fn admit_backlog(
+        &mut self,
+        side: usize,
+        away: Away,
+        buffer: &mut [u8],
+    ) -> Result<(), LoopError> {
+        let mut packets = Vec::new();
+        while packets.len() < BACKLOG {
+            let Some(packet) = self.read(side, buffer)? else { break };
+            packets.push(packet);
+        }
+        let count = packets.len();
+        for (number, packet) in packets.into_iter().enumerate() {
+            self.ways[side].push(away.arrival(number, count), packet);
+        }
+        Ok(())
+    }
+
+    /// The next packet of device `side`, if there is one.
+    fn read(&mut self, side: usize, buffer: &mut [u8]) -> Result<Option<Datagram>, LoopError> {
+        match self.tuns[side].read(buffer) {
+            Ok(Some((_, packet))) => {
+                if self.exit == Exit::Same {
+                    restore_hop(packet);
+                }
+                Ok(Some(Datagram(packet.to_vec())))
+            }
+            Ok(None) => Ok(None),
+            Err(source) => Err(LoopError::read(&self.tuns[side], source)),
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Linux: TUN devices, namespaces, policy routing, clock and poll loop.
 
+mod backlog;
 pub mod clock;
 mod command;
 pub mod control;

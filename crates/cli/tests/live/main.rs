@@ -24,6 +24,7 @@ mod passing;
 mod path_mtu;
 mod patience;
 mod programs;
+mod punctual;
 mod routes;
 mod slow;
 mod stage;
@@ -71,6 +72,7 @@ fn own_stage() -> Vec<(&'static str, fn())> {
         path_mtu::CASES,
         link_types::CASES,
         emulated::CASES,
+        punctual::CASES,
         local_users::CASES,
         tls::CASES,
         testbed::CASES,

@@ -76,6 +76,12 @@ impl Gate {
     /// A transmission was asked for, and stopped or not.
     pub(super) fn answered(&mut self, waits: Waits) {
         self.waits = waits;
+        match waits {
+            Waits::Pacer => self.pacer.wait(self.pacer.next()),
+            // Something left, and more may.
+            Waits::Asked => {}
+            _ => self.pacer.stop_waiting(),
+        }
     }
 
     /// The next segment leaves whatever the windows say.
