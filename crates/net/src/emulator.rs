@@ -10,6 +10,7 @@ use crate::backlog::{self, Away};
 use crate::clock::Clock;
 use crate::datagram::Datagram;
 use crate::lateness::Lateness;
+use crate::link_control::{LinkQuestion, LinkQuestions, LinkState};
 use crate::poll::{self, LoopError};
 use crate::signals::{Signal, Signals};
 use crate::tun::{MAX_READ, Tun};
@@ -90,6 +91,7 @@ pub struct Emulator {
     refused: [u64; 2],
     carried: [Carried; 2],
     lateness: Lateness,
+    questions: Option<LinkQuestions>,
 }
 
 impl Emulator {
@@ -104,7 +106,13 @@ impl Emulator {
             refused: [0; 2],
             carried: [Carried::default(); 2],
             lateness: Lateness::default(),
+            questions: None,
         }
+    }
+
+    /// Answers these questions while it runs.
+    pub fn answer(&mut self, questions: LinkQuestions) {
+        self.questions = Some(questions);
     }
 
     /// Runs until a signal comes, which it returns, or `stop` becomes readable. It can be run again;
@@ -118,14 +126,20 @@ impl Emulator {
         stop: Option<&dyn AsFd>,
     ) -> Result<Option<Signal>, LoopError> {
         let mut buffer = vec![0; MAX_READ];
+        let questions = self.questions.as_ref().map(|questions| questions as &dyn AsFd);
+        let both = poll::Either::of([questions, stop]).map_err(LoopError::Poll)?;
         loop {
             let now = self.clock.now();
             self.deliver(now);
             let next = self.ways.iter().filter_map(Way::next).min();
             let deadline = backlog::wake_at(now, next);
-            let ready = poll::wait(&self.clock, (&self.tuns, [true; 2]), signals, stop, deadline)?;
+            let ready =
+                poll::wait(&self.clock, (&self.tuns, [true; 2]), signals, Some(&both), deadline)?;
             let away = Away::find(deadline, self.clock.now());
-            if ready.signal.is_some() || ready.own {
+            if ready.own {
+                self.reply();
+            }
+            if ready.signal.is_some() || (ready.own && stop.is_some_and(poll::is_readable)) {
                 return Ok(ready.signal);
             }
             for side in 0..2 {
@@ -149,6 +163,29 @@ impl Emulator {
             rates: self.carried.each_ref().map(Carried::rate),
             lateness: self.lateness.clone(),
         }
+    }
+
+    /// Answers who asks.
+    fn reply(&mut self) {
+        let Some(questions) = self.questions.take() else { return };
+        for (question, reply) in questions.take() {
+            let now = self.clock.now();
+            let held = self.ways.each_mut().map(|way| way.held(now));
+            let state = LinkState {
+                uptime: now.saturating_since(Instant::ZERO),
+                summary: self.summary(),
+                queued: held.map(|(queued, _)| queued),
+                inside: held.map(|(_, inside)| inside),
+            };
+            if let LinkQuestion::Change(changes) = question {
+                for (way, change) in self.ways.iter_mut().zip(*changes) {
+                    change.into_iter().for_each(|change| way.change(now, change));
+                }
+            }
+            // Who asked may have lost patience.
+            let _ = reply.try_send(state);
+        }
+        self.questions = Some(questions);
     }
 
     /// Begins anew, at time zero, as links of `parts` that nothing has crossed yet. What was inside
