@@ -3,11 +3,14 @@
 //! The same [`Link`](bentpipe_core::link::Link) runs in the simulator; here its clock is the kernel's and its packets are real.
 //!
 //! A packet enters its link when it is read and leaves when its moment has come, or as soon after
-//! as the loop wakes: events inside the link keep their exact moments, so lateness does not add up.
+//! as the loop wakes: events inside the link keep their exact moments, so lateness does not add up. What came while
+//! it was late is [made up for](crate::backlog).
 
+use crate::backlog::{self, Away};
 use crate::clock::Clock;
 use crate::datagram::Datagram;
 use crate::lateness::Lateness;
+use crate::link_control::{LinkQuestion, LinkQuestions, LinkState};
 use crate::poll::{self, LoopError};
 use crate::signals::{Signal, Signals};
 use crate::tun::{MAX_READ, Tun};
@@ -20,6 +23,8 @@ use std::os::fd::AsFd;
 
 /// Packets read from one device before the other one and the clock have their turn.
 const BURST: usize = 64;
+/// Packets read at once when the loop was away: as many as a device's queue holds.
+const BACKLOG: usize = 5000;
 
 /// Where a packet goes that came in from one device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,6 +91,7 @@ pub struct Emulator {
     refused: [u64; 2],
     carried: [Carried; 2],
     lateness: Lateness,
+    questions: Option<LinkQuestions>,
 }
 
 impl Emulator {
@@ -100,7 +106,13 @@ impl Emulator {
             refused: [0; 2],
             carried: [Carried::default(); 2],
             lateness: Lateness::default(),
+            questions: None,
         }
+    }
+
+    /// Answers these questions while it runs.
+    pub fn answer(&mut self, questions: LinkQuestions) {
+        self.questions = Some(questions);
     }
 
     /// Runs until a signal comes, which it returns, or `stop` becomes readable. It can be run again;
@@ -114,17 +126,28 @@ impl Emulator {
         stop: Option<&dyn AsFd>,
     ) -> Result<Option<Signal>, LoopError> {
         let mut buffer = vec![0; MAX_READ];
+        let questions = self.questions.as_ref().map(|questions| questions as &dyn AsFd);
+        let both = poll::Either::of([questions, stop]).map_err(LoopError::Poll)?;
         loop {
             let now = self.clock.now();
             self.deliver(now);
             let next = self.ways.iter().filter_map(Way::next).min();
-            let ready = poll::wait(&self.clock, (&self.tuns, [true; 2]), signals, stop, next)?;
-            if ready.signal.is_some() || ready.own {
+            let deadline = backlog::wake_at(now, next);
+            let ready =
+                poll::wait(&self.clock, (&self.tuns, [true; 2]), signals, Some(&both), deadline)?;
+            let away = Away::find(deadline, self.clock.now());
+            if ready.own {
+                self.reply();
+            }
+            if ready.signal.is_some() || (ready.own && stop.is_some_and(poll::is_readable)) {
                 return Ok(ready.signal);
             }
             for side in 0..2 {
                 if ready.tuns[side] {
-                    self.admit(side, &mut buffer)?;
+                    match away {
+                        Some(away) => self.admit_backlog(side, away, &mut buffer)?,
+                        None => self.admit(side, &mut buffer)?,
+                    }
                 }
             }
         }
@@ -140,6 +163,29 @@ impl Emulator {
             rates: self.carried.each_ref().map(Carried::rate),
             lateness: self.lateness.clone(),
         }
+    }
+
+    /// Answers who asks.
+    fn reply(&mut self) {
+        let Some(questions) = self.questions.take() else { return };
+        for (question, reply) in questions.take() {
+            let now = self.clock.now();
+            let held = self.ways.each_mut().map(|way| way.held(now));
+            let state = LinkState {
+                uptime: now.saturating_since(Instant::ZERO),
+                summary: self.summary(),
+                queued: held.map(|(queued, _)| queued),
+                inside: held.map(|(_, inside)| inside),
+            };
+            if let LinkQuestion::Change(changes) = question {
+                for (way, change) in self.ways.iter_mut().zip(*changes) {
+                    change.into_iter().for_each(|change| way.change(now, change));
+                }
+            }
+            // Who asked may have lost patience.
+            let _ = reply.try_send(state);
+        }
+        self.questions = Some(questions);
     }
 
     /// Begins anew, at time zero, as links of `parts` that nothing has crossed yet. What was inside
@@ -183,18 +229,43 @@ impl Emulator {
     /// Reads up to [`BURST`] packets from device `side` into its link.
     fn admit(&mut self, side: usize, buffer: &mut [u8]) -> Result<(), LoopError> {
         for _ in 0..BURST {
-            match self.tuns[side].read(buffer) {
-                Ok(Some((_, packet))) => {
-                    if self.exit == Exit::Same {
-                        restore_hop(packet);
-                    }
-                    self.ways[side].push(self.clock.now(), Datagram(packet.to_vec()));
-                }
-                Ok(None) => break,
-                Err(source) => return Err(LoopError::read(&self.tuns[side], source)),
-            }
+            let Some(packet) = self.read(side, buffer)? else { break };
+            self.ways[side].push(self.clock.now(), packet);
         }
         Ok(())
+    }
+
+    /// Reads what has come to device `side` while the loop was away into its link.
+    fn admit_backlog(
+        &mut self,
+        side: usize,
+        away: Away,
+        buffer: &mut [u8],
+    ) -> Result<(), LoopError> {
+        let mut packets = Vec::new();
+        while packets.len() < BACKLOG {
+            let Some(packet) = self.read(side, buffer)? else { break };
+            packets.push(packet);
+        }
+        let count = packets.len();
+        for (number, packet) in packets.into_iter().enumerate() {
+            self.ways[side].push(away.arrival(number, count), packet);
+        }
+        Ok(())
+    }
+
+    /// The next packet of device `side`, if there is one.
+    fn read(&mut self, side: usize, buffer: &mut [u8]) -> Result<Option<Datagram>, LoopError> {
+        match self.tuns[side].read(buffer) {
+            Ok(Some((_, packet))) => {
+                if self.exit == Exit::Same {
+                    restore_hop(packet);
+                }
+                Ok(Some(Datagram(packet.to_vec())))
+            }
+            Ok(None) => Ok(None),
+            Err(source) => Err(LoopError::read(&self.tuns[side], source)),
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Linux: TUN devices, namespaces, policy routing, clock and poll loop.
 
+mod backlog;
 pub mod clock;
 mod command;
 pub mod control;
@@ -8,10 +9,13 @@ pub mod divert;
 pub mod emulator;
 mod events;
 pub mod flows;
+mod forwarding;
 pub mod gateway;
 pub mod instance;
 pub mod interface;
 pub mod lateness;
+pub mod link_control;
+pub mod links;
 pub mod netns;
 pub mod netns_command;
 pub mod network;

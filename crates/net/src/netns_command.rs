@@ -10,6 +10,7 @@
 //! number that no other instance on this host has locked.
 
 use crate::command::{CommandError, run};
+use crate::forwarding;
 use crate::instance::{Instance, InstanceError};
 use crate::tun::{Offload, Tun, TunError};
 use nix::sched::{CloneFlags, unshare};
@@ -17,10 +18,13 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::fs;
 use std::io;
+use std::net::{Ipv4Addr, UdpSocket};
 use std::os::unix::net::UnixStream;
 use std::process::{Command, ExitStatus};
 use std::thread;
 
+/// Our nft tables begin so; the number follows.
+const TABLE: &str = "bentpipe-enclosed-";
 /// Instances at once.
 const SLOTS: u8 = 64;
 
@@ -39,6 +43,9 @@ pub enum NetnsCommandError {
     /// `ip` or `nft`.
     #[error(transparent)]
     Command(#[from] CommandError),
+    /// This host could not be made to forward.
+    #[error("cannot have this host forward: {0}")]
+    Forwarding(io::Error),
     /// There is no command.
     #[error("no command to run")]
     Empty,
@@ -60,12 +67,24 @@ pub struct NetnsCommand {
     pid: Pid,
     waiter: Option<thread::JoinHandle<io::Result<ExitStatus>>>,
     ended: UnixStream,
+    leftovers: Vec<String>,
     _masquerade: Masquerade,
+    // Behind the lock of our number: who is the last one restores.
     _instance: Instance,
+    _forwarding: Forwarding,
+}
+
+/// Whether this host is made to forward.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Nat {
+    /// It forwards or not, as it is set up.
+    AsItIs,
+    /// It forwards IPv4 and IPv6 until the last such command has ended.
+    Enable,
 }
 
 impl NetnsCommand {
-    /// Runs `command` (its name and arguments). Returns the devices: 0 towards the command, 1
+    /// Runs `command` (its name and arguments). Has this host forward for it if `nat` says so. Returns the devices: 0 towards the command, 1
     /// towards this host's network. Longer packets than `mtu` get a router's answer from the kernel.
     ///
     /// # Errors
@@ -73,8 +92,15 @@ impl NetnsCommand {
     pub fn start(
         command: &[String],
         mtu: Option<u32>,
+        nat: Nat,
     ) -> Result<(NetnsCommand, [Tun; 2]), NetnsCommandError> {
         let (name, arguments) = command.split_first().ok_or(NetnsCommandError::Empty)?;
+        let mut leftovers = remove_leftovers();
+        if is_alone() && forwarding::restore() {
+            leftovers.push("forwarding by this host".to_owned());
+        }
+        // In front of the lock of our number, which is let go first, whatever fails.
+        let forwarded = Forwarding;
         let (instance, slot) = free_slot()?;
         let device = format!("bp-outer-{slot}");
         let outer = Tun::open(&device, Offload::None)?;
@@ -89,14 +115,11 @@ impl NetnsCommand {
         );
         no_link_local(&device);
         run("ip", &["-batch", "-"], &setting)?;
-        let masquerade = Masquerade { table: format!("bentpipe-enclosed-{slot}") };
+        let masquerade = Masquerade { table: format!("{TABLE}{slot}") };
         run("nft", &["-f", "-"], &masquerade.rules(slot, &device))?;
-        if fs::read_to_string("/proc/sys/net/ipv4/ip_forward").is_ok_and(|text| text.trim() == "0")
-        {
-            tracing::warn!(
-                "this host does not forward, so the command reaches only this host \
-                 (198.18.{slot}.1): run `sysctl -w net.ipv4.ip_forward=1`"
-            );
+        match nat {
+            Nat::Enable => forwarding::enable().map_err(NetnsCommandError::Forwarding)?,
+            Nat::AsItIs => warn_of_no_forwarding(slot),
         }
 
         let start = |source| NetnsCommandError::Start { name: name.clone(), source };
@@ -109,6 +132,10 @@ impl NetnsCommand {
                 let inner = Tun::open("bp-inner", Offload::None)?;
                 no_link_local("bp-inner");
                 run("ip", &["-batch", "-"], &inner_setting(slot, mtu))?;
+                // It has no other network: this is for a link within the link.
+                for switch in ["ipv4/ip_forward", "ipv6/conf/all/forwarding"] {
+                    let _ = fs::write(format!("/proc/sys/net/{switch}"), "1");
+                }
                 let child = Command::new(name).args(arguments).spawn().map_err(start)?;
                 Ok::<_, NetnsCommandError>((inner, child))
             });
@@ -127,10 +154,17 @@ impl NetnsCommand {
             pid,
             waiter: Some(waiter),
             ended,
+            leftovers,
             _masquerade: masquerade,
             _instance: instance,
+            _forwarding: forwarded,
         };
         Ok((netns_command, [inner, outer]))
+    }
+
+    /// What killed predecessors had left, which has been removed.
+    pub fn leftovers(&self) -> &[String] {
+        &self.leftovers
     }
 
     /// Readable once the command has ended.
@@ -155,6 +189,27 @@ impl NetnsCommand {
         joined
             .unwrap_or_else(|| Err(io::ErrorKind::NotFound.into()))
             .map_err(|source| NetnsCommandError::Start { name: self.name.clone(), source })
+    }
+}
+
+/// What was switched on is restored when this is dropped, unless another command still runs.
+#[derive(Debug)]
+struct Forwarding;
+
+impl Drop for Forwarding {
+    fn drop(&mut self) {
+        if is_alone() {
+            forwarding::restore();
+        }
+    }
+}
+
+fn warn_of_no_forwarding(slot: u8) {
+    if fs::read_to_string("/proc/sys/net/ipv4/ip_forward").is_ok_and(|text| text.trim() == "0") {
+        tracing::warn!(
+            "this host does not forward, so the command reaches only this host (198.18.{slot}.1): give --nat, \
+             or run `sysctl -w net.ipv4.ip_forward=1`"
+        );
     }
 }
 
@@ -184,8 +239,43 @@ impl Drop for Masquerade {
     }
 }
 
+/// Removes the nft tables of those that were killed: nobody has the lock of their number. The rest is gone with its
+/// process; a command that still runs has no network any more.
+fn remove_leftovers() -> Vec<String> {
+    let tables = run("nft", &["list", "tables", "inet"], "").unwrap_or_default();
+    let numbers =
+        tables.split_whitespace().filter_map(|word| word.strip_prefix(TABLE)?.parse().ok());
+    let mut removed = Vec::new();
+    for slot in numbers {
+        let Ok(_lock) = lock(slot) else { continue };
+        let table = format!("{TABLE}{slot}");
+        if run("nft", &["delete", "table", "inet", &table], "").is_ok() {
+            removed.push(format!("nft table inet {table}"));
+        }
+    }
+    removed
+}
+
+/// Whether no such command runs in this network namespace.
+fn is_alone() -> bool {
+    (0..SLOTS).all(|slot| lock(slot).is_ok())
+}
+
+/// Whether this host has an address of number `slot`: that of a link within which we are.
+fn is_within(slot: u8) -> bool {
+    [1, 2].into_iter().any(|host| UdpSocket::bind((Ipv4Addr::new(198, 18, slot, host), 0)).is_ok())
+}
+
+/// The right to be number `slot`.
+fn lock(slot: u8) -> Result<Instance, InstanceError> {
+    Instance::lock(&format!("bentpipe link {slot}"))
+}
+
 fn free_slot() -> Result<(Instance, u8), InstanceError> {
-    let lock = |slot| Instance::lock(&format!("bentpipe link {slot}")).map(|lock| (lock, slot));
+    let lock = |slot| match is_within(slot) {
+        true => Err(InstanceError::Running(format!("bentpipe link {slot}"))),
+        false => lock(slot).map(|lock| (lock, slot)),
+    };
     let mut found = lock(0);
     for slot in 1..SLOTS {
         if !matches!(found, Err(InstanceError::Running(_))) {

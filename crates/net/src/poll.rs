@@ -5,10 +5,11 @@ use crate::signals::{Signal, Signals};
 use crate::tun::{ReadError, Tun};
 use bentpipe_core::time::Instant;
 use nix::errno::Errno;
-use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::poll::{PollFd, PollFlags, PollTimeout, ppoll};
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
 use nix::sys::time::TimeSpec;
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 
 /// Why an event loop stopped by itself.
 #[derive(Debug, thiserror::Error)]
@@ -44,6 +45,32 @@ pub(crate) struct Ready {
     pub(crate) signal: Option<Signal>,
     /// The caller's own descriptor has become readable.
     pub(crate) own: bool,
+}
+
+/// One descriptor that is readable when one of several is.
+#[derive(Debug)]
+pub(crate) struct Either(Epoll);
+
+impl Either {
+    pub(crate) fn of(all: [Option<&dyn AsFd>; 2]) -> io::Result<Either> {
+        let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
+        for fd in all.into_iter().flatten() {
+            epoll.add(fd, EpollEvent::new(EpollFlags::EPOLLIN, 0))?;
+        }
+        Ok(Either(epoll))
+    }
+}
+
+impl AsFd for Either {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.0.as_fd()
+    }
+}
+
+/// Whether something can be read, or never will be, now.
+pub(crate) fn is_readable(fd: &dyn AsFd) -> bool {
+    let mut fds = [PollFd::new(fd.as_fd(), PollFlags::POLLIN)];
+    matches!(nix::poll::poll(&mut fds, PollTimeout::ZERO), Ok(1..))
 }
 
 /// Asks the kernel for punctual timers: otherwise they fire up to 50 µs late (prctl(2),

@@ -18,7 +18,7 @@ use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::AsFd;
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
@@ -240,8 +240,17 @@ fn ask_in(
     question: &str,
 ) -> Result<Option<Vec<u8>>, ClientError> {
     let failed = |source| ClientError::Io { name: who.to_owned(), source };
-    let path = dir.file(name, "sock").map_err(failed)?;
-    let server = match UnixStream::connect(&path) {
+    ask_at(&dir.file(name, "sock").map_err(failed)?, who, question)
+}
+
+/// The same for the socket at `path`.
+pub(crate) fn ask_at(
+    path: &Path,
+    who: &str,
+    question: &str,
+) -> Result<Option<Vec<u8>>, ClientError> {
+    let failed = |source| ClientError::Io { name: who.to_owned(), source };
+    let server = match UnixStream::connect(path) {
         Ok(server) => server,
         Err(error) => {
             return match error.kind() {

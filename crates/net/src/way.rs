@@ -3,13 +3,28 @@
 //! It has no clock and does no I/O: the emulator tells it the time.
 
 use crate::datagram::Datagram;
-use bentpipe_core::link::{Count, Counters, Link, LinkConfig, Occupancy};
+use bentpipe_core::link::{Count, Counters, Link, LinkConfig, Losses, Occupancy};
 use bentpipe_core::time::{Instant, earliest};
 use bentpipe_scenario::{Fate, Impaired};
 use std::collections::BTreeMap;
 
 /// What one direction is made of: the link, and jitter, reordering, duplicates and damage, if there are any.
 pub type WayParts = (LinkConfig, Option<Impaired>);
+
+/// What one direction is to be from now on.
+#[derive(Debug)]
+pub struct WayChange {
+    /// Parts as they are to be; of the link's only those below are taken.
+    pub parts: WayParts,
+    /// The rate.
+    pub rate: bool,
+    /// The delay.
+    pub delay: bool,
+    /// Losses, bit errors and outages.
+    pub losses: bool,
+    /// Jitter, reordering, duplicates and damage.
+    pub impairments: bool,
+}
 
 /// Packets on their way, and what has become of the others.
 #[derive(Debug)]
@@ -43,7 +58,14 @@ impl Way {
 
     /// The next packet that has arrived by `now`, and when it was to.
     pub(crate) fn pop(&mut self, now: Instant) -> Option<(Instant, Datagram)> {
-        let Some(impaired) = &mut self.impaired else { return self.link.pop_with_time(now) };
+        let impaired = match &mut self.impaired {
+            Some(impaired) => impaired,
+            // What was held up by impairments that are none any more comes first.
+            None => match self.arrivals.first_key_value() {
+                Some(((at, _), _)) if *at <= now => return self.arrived(now),
+                _ => return self.link.pop_with_time(now),
+            },
+        };
         while let Some((at, mut packet)) = self.link.pop_with_time(now) {
             let Fate { at, twice, flip } = impaired.fate(at);
             if let Some(place) = flip {
@@ -58,6 +80,11 @@ impl Way {
             self.arrivals.insert((at, self.numbered), packet);
             self.numbered += 1;
         }
+        self.arrived(now)
+    }
+
+    /// The next packet behind the link that has arrived by `now`.
+    fn arrived(&mut self, now: Instant) -> Option<(Instant, Datagram)> {
         let first = self.arrivals.first_entry().filter(|first| first.key().0 <= now)?;
         let ((at, _), packet) = first.remove_entry();
         Some((at, packet))
@@ -86,6 +113,33 @@ impl Way {
     /// Packets of which a bit was turned over.
     pub(crate) fn damaged(&self) -> Count {
         self.damaged
+    }
+
+    /// Goes on as `change` says. What is inside stays, and arrives when it was to.
+    pub(crate) fn change(&mut self, now: Instant, change: WayChange) {
+        let (config, impaired) = change.parts;
+        if change.losses {
+            self.link.set_losses(now, Losses::new(&config));
+        }
+        if change.rate {
+            self.link.set_rate(now, config.rate);
+        }
+        if change.delay {
+            self.link.set_delay(now, config.delay);
+        }
+        if change.impairments {
+            self.impaired = impaired;
+        }
+    }
+
+    /// What is in the queue at `now`, and what is inside altogether.
+    pub(crate) fn held(&mut self, now: Instant) -> (Count, Count) {
+        self.link.advance(now);
+        let behind = self.arrivals.values().fold(Count::default(), |mut count, packet| {
+            count.add(packet);
+            count
+        });
+        (self.link.queued(), self.link.inside() + behind)
     }
 
     /// How full the queue has been up to `now`.
@@ -164,6 +218,37 @@ mod tests {
         assert_eq!(way.counters().lost.packets, broken);
         assert_eq!(way.counters().delivered.packets, 1000 - broken);
         assert!((60..140).contains(&broken), "{broken}");
+    }
+
+    #[test]
+    fn a_way_that_changes_keeps_what_is_inside() {
+        let link = |text: &str| {
+            let mut settings = LinkSettings::default();
+            settings.add(Setting::Both, "test", text).unwrap();
+            let none = |_: &str| Err("no files".to_owned());
+            settings
+                .read(&none, 7, Duration::from_secs(60))
+                .unwrap()
+                .parts()
+                .into_iter()
+                .next()
+                .unwrap()
+        };
+        let ms = Instant::from_millis;
+        // 48 bytes are 1 ms.
+        let mut way = Way::new(link("rate=384kbit/s,delay=10ms"));
+        (0..4).for_each(|number| way.push(ms(0), datagram(number)));
+        let parts = link("rate=192kbit/s,delay=20ms");
+        let change =
+            WayChange { parts, rate: true, delay: true, losses: false, impairments: false };
+        way.change(Instant::from_nanos(1_500_000), change);
+        assert_eq!(way.held(ms(1)).1.packets, 4);
+        let mut arrivals = Vec::new();
+        while let Some(next) = way.next() {
+            arrivals.extend(std::iter::from_fn(|| way.pop(next)).map(|(at, _)| at));
+        }
+        // The second was being sent, and goes on as it began; the others take 2 ms each.
+        assert_eq!(arrivals, [ms(11), ms(22), ms(24), ms(26)]);
     }
 
     #[test]

@@ -84,6 +84,15 @@ impl LinkSettings {
         }
     }
 
+    /// The keys that have been set for this way and no other.
+    pub fn keys(&self, way: Way) -> Vec<&str> {
+        match way {
+            Way::Both => self.both.keys().chain(self.whole.keys()).collect(),
+            Way::Forward => self.forward.keys().collect(),
+            Way::Back => self.back.keys().collect(),
+        }
+    }
+
     /// Sets what `text` says, `key=value` separated by commas.
     ///
     /// # Errors

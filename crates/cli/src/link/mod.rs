@@ -1,18 +1,22 @@
 //! `bentpipe link`: the live link emulator.
 
+mod control;
+mod error;
 mod given;
 mod profiles;
 mod report;
 mod self_test;
 
-use crate::sim;
-use bentpipe_net::divert::{Divert, DivertConfig, DivertError, Side};
+use bentpipe_net::divert::{Divert, DivertConfig, Side};
 use bentpipe_net::emulator::{Emulator, Exit};
-use bentpipe_net::netns_command::{NetnsCommand, NetnsCommandError};
-use bentpipe_net::poll::LoopError;
+use bentpipe_net::link_control;
+use bentpipe_net::links;
+use bentpipe_net::netns_command::{Nat, NetnsCommand};
+use bentpipe_net::serve::Server;
 use bentpipe_net::signals::{Signal, Signals};
 use bentpipe_net::steal::ProcessorTimes;
-use bentpipe_scenario::{LiveLink, ScenarioError, SettingsError};
+use bentpipe_scenario::{LiveLink, Way};
+pub(crate) use error::Error;
 use report::Report;
 use std::io::{self, Write};
 use std::os::unix::process::ExitStatusExt;
@@ -60,6 +64,11 @@ Examples:
     bentpipe link --scenario leo.toml --link sat --between eth1,eth2
     bentpipe link profiles
 
+  Look at it, and change it, from another shell:
+    bentpipe link show --json
+    bentpipe link set rate=2Mbit/s,loss=1%
+    bentpipe link set --link eth1_eth2 --down rate=2Mbit/s
+
   How well does this machine emulate a link?
     bentpipe link --self-test --rate 100Mbit/s --delay 20ms --json
 
@@ -75,6 +84,12 @@ pub(crate) struct Arguments {
     between: Vec<String>,
     #[command(flatten)]
     options: Options,
+    /// With a COMMAND: have this host forward IPv4 and IPv6 until it ends, so that the COMMAND reaches what this host does
+    #[arg(long, conflicts_with_all = ["between", "self_test"])]
+    nat: bool,
+    /// Its name for `bentpipe link show` and `set`: letters, digits, `.` and `_`
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
     /// Print the summary as JSON
     #[arg(long)]
     json: bool,
@@ -95,6 +110,16 @@ pub(crate) struct Arguments {
 /// What is not the emulation of a link.
 #[derive(clap::Subcommand)]
 enum Asked {
+    /// Show a running link: counters, queue lengths, and how late it has been so far
+    Show {
+        #[command(flatten)]
+        which: control::Which,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Change a running link
+    Set(control::Changes),
     /// Show the ready-made links, each with its source
     Profiles {
         /// As JSON
@@ -157,73 +182,40 @@ struct Options {
     seed: Option<u64>,
 }
 
-/// Why `bentpipe link` failed.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
-    /// Not two interfaces.
-    #[error("--between takes two interfaces separated by a comma, such as `eth1,eth2`")]
-    Between,
-    /// No link.
-    #[error("which link? Give --rate and --delay, --down and --up, --profile or --scenario")]
-    NoLink,
-    /// Two links.
-    #[error("--scenario says all of the link: settings and profiles do not go with it")]
-    Both,
-    /// Several links.
-    #[error("{0} has several links: choose with --link one of {1}")]
-    WhichLink(String, String),
-    /// No such link.
-    #[error("{0} has no link `{1}`: it has {2}")]
-    UnknownLink(String, String, String),
-    /// Not live.
-    #[error("`medium` is simulated only: both directions of a live link send at the same time")]
-    Medium,
-    /// A setting.
-    #[error(transparent)]
-    Settings(#[from] SettingsError),
-    /// The scenario's file.
-    #[error(transparent)]
-    Source(#[from] sim::Error),
-    /// What stands in it.
-    #[error(transparent)]
-    Scenario(#[from] ScenarioError),
-    /// Setting up.
-    #[error(transparent)]
-    Divert(#[from] DivertError),
-    /// Running the command.
-    #[error(transparent)]
-    NetnsCommand(#[from] NetnsCommandError),
-    /// The test of this machine.
-    #[error(transparent)]
-    SelfTest(#[from] bentpipe_net::self_test::SelfTestError),
-    /// Running.
-    #[error(transparent)]
-    Emulator(#[from] LoopError),
-    /// Signals or standard output.
-    #[error(transparent)]
-    Io(#[from] io::Error),
-}
-
 /// Runs until a signal comes, or the command ends.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
-    if let Some(Asked::Profiles { json }) = arguments.asked {
-        profiles::print(json, &mut io::stdout().lock())?;
-        return Ok(ExitCode::SUCCESS);
+    match &arguments.asked {
+        Some(Asked::Profiles { json }) => {
+            profiles::print(*json, &mut io::stdout().lock())?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        Some(Asked::Show { which, json }) => return control::show(which, *json),
+        Some(Asked::Set(changes)) => return control::set(changes),
+        None => {}
     }
     if arguments.self_test {
         return self_test::run(arguments);
     }
     let link = arguments.options.link()?;
+    let name = arguments.name()?;
     let signals = Signals::catch()?;
+    for pid in links::remove_leftovers() {
+        tracing::warn!("removed what a killed link had left: the socket and lock of process {pid}");
+    }
     if arguments.command.is_empty() {
-        between(arguments, &link, &signals)
+        between(arguments, &link, name, &signals)
     } else {
-        around(arguments, &link, &signals)
+        around(arguments, &link, name, &signals)
     }
 }
 
 /// The link between two interfaces of this host.
-fn between(arguments: &Arguments, link: &LiveLink, signals: &Signals) -> Result<ExitCode, Error> {
+fn between(
+    arguments: &Arguments,
+    link: &LiveLink,
+    name: String,
+    signals: &Signals,
+) -> Result<ExitCode, Error> {
     let [a, b] = arguments.between.as_slice() else { return Err(Error::Between) };
     let side = |interface: &String, tun: &str| Side {
         interfaces: vec![interface.clone()],
@@ -237,28 +229,41 @@ fn between(arguments: &Arguments, link: &LiveLink, signals: &Signals) -> Result<
         }
     }
     let (divert, tuns) = Divert::set_up(config)?;
+    told(divert.leftovers());
     for finding in divert.findings() {
         tracing::warn!("{finding}");
     }
     let before = ProcessorTimes::now();
     let mut emulator = Emulator::new(tuns, Exit::Same, link.parts());
+    let names = [format!("{a} to {b}"), format!("{b} to {a}")];
+    let _server =
+        arguments.answer(&mut emulator, (name, &names), [Way::Forward, Way::Back], before)?;
     println!("bentpipe link: ready");
     io::stdout().flush()?;
     let result = emulator.run(signals, None);
     drop(divert);
-    let names = [format!("{a} to {b}"), format!("{b} to {a}")];
     let in_time = arguments.report(&emulator, &names, before, &mut io::stdout().lock())?;
     result?;
     Ok(if in_time { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// The link around one command.
-fn around(arguments: &Arguments, link: &LiveLink, signals: &Signals) -> Result<ExitCode, Error> {
-    let (mut command, tuns) = NetnsCommand::start(&arguments.command, link.mtu)?;
+fn around(
+    arguments: &Arguments,
+    link: &LiveLink,
+    name: String,
+    signals: &Signals,
+) -> Result<ExitCode, Error> {
+    let nat = if arguments.nat { Nat::Enable } else { Nat::AsItIs };
+    let (mut command, tuns) = NetnsCommand::start(&arguments.command, link.mtu, nat)?;
+    told(command.leftovers());
     let before = ProcessorTimes::now();
     // The first device is the command's, and what comes in there goes up.
     let [down, up] = link.parts();
     let mut emulator = Emulator::new(tuns, Exit::Other, [up, down]);
+    let names = ["command to network".to_owned(), "network to command".to_owned()];
+    let _server =
+        arguments.answer(&mut emulator, (name, &names), [Way::Back, Way::Forward], before)?;
     // Ctrl-C has reached the command as well: whether it ends is its own affair.
     while let Some(signal) = emulator.run(signals, Some(command.ended()))? {
         if signal == Signal::Terminate {
@@ -267,7 +272,6 @@ fn around(arguments: &Arguments, link: &LiveLink, signals: &Signals) -> Result<E
     }
     let status = command.wait()?;
     // Standard output belongs to the command.
-    let names = ["command to network".to_owned(), "network to command".to_owned()];
     let in_time = arguments.report(&emulator, &names, before, &mut io::stderr().lock())?;
     // A shell's convention for a command that a signal has ended.
     let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
@@ -275,7 +279,49 @@ fn around(arguments: &Arguments, link: &LiveLink, signals: &Signals) -> Result<E
     Ok(ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX)))
 }
 
+/// Says what a killed link had left, which is gone now.
+fn told(leftovers: &[String]) {
+    for left in leftovers {
+        tracing::warn!("removed what a killed link had left: {left}");
+    }
+}
+
 impl Arguments {
+    /// What the link is called: as it is said, or after what it is for.
+    fn name(&self) -> Result<String, Error> {
+        if let Some(name) = &self.name {
+            return links::is_name(name).then(|| name.clone()).ok_or(Error::Name(name.clone()));
+        }
+        let for_what = match self.command.first() {
+            Some(command) => command.rsplit('/').next().unwrap_or_default().to_owned(),
+            None => self.between.join("_"),
+        };
+        let fits =
+            |char: char| if char.is_ascii_alphanumeric() || char == '.' { char } else { '_' };
+        let name: String = for_what.chars().map(fits).take(32).collect();
+        Ok(if links::is_name(&name) { name } else { "link".to_owned() })
+    }
+
+    /// Has the link answer who asks, until what is returned is dropped.
+    fn answer(
+        &self,
+        emulator: &mut Emulator,
+        (name, directions): (String, &[String; 2]),
+        ways: [Way; 2],
+        before: Option<ProcessorTimes>,
+    ) -> Result<Option<Server>, Error> {
+        let (client, questions) = link_control::channel()?;
+        emulator.answer(questions);
+        let settings = match self.options.scenario {
+            Some(_) => None,
+            None => Some(self.options.settings()?),
+        };
+        let (directions, seed) = (directions.clone(), self.options.seed.unwrap_or(1));
+        let answering =
+            control::Answering { client, settings, seed, name, directions, ways, before };
+        Ok(answering.serve())
+    }
+
     /// Says what has happened. Whether the emulator was in time, as far as that is asked.
     fn report(
         &self,

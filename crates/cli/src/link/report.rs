@@ -70,7 +70,7 @@ impl Report<'_> {
         }
     }
 
-    fn json(&self) -> Value {
+    pub(super) fn json(&self) -> Value {
         let LinkSummary { directions, refused, duplicated, damaged, rates, lateness } =
             self.summary;
         let count = |count: Count| json!({ "packets": count.packets, "bytes": count.bytes });

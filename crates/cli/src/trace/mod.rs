@@ -2,11 +2,13 @@
 
 mod convert;
 mod path;
+mod record;
 mod shell;
+mod show;
 
 use std::process::ExitCode;
 
-/// Make traces, which links of a scenario replay
+/// Make traces, which links of a scenario and `bentpipe link` replay, and show them
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -19,8 +21,12 @@ enum Command {
     Convert(convert::Arguments),
     /// Compute the delay between two places over a constellation
     Path(path::Arguments),
+    /// Measure the delay and loss to another host
+    Record(record::Arguments),
     /// Write the element sets of a shell of satellites
     Shell(shell::Arguments),
+    /// Show what a trace says
+    Show(show::Arguments),
 }
 
 /// Why `bentpipe trace` failed.
@@ -55,6 +61,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     match &arguments.command {
         Command::Convert(arguments) => convert::run(arguments),
         Command::Path(arguments) => path::run(arguments),
+        Command::Record(arguments) => record::run(arguments),
         Command::Shell(arguments) => shell::run(arguments),
+        Command::Show(arguments) => show::run(arguments),
     }
 }

@@ -64,7 +64,7 @@ fn crosslinks(text: &str) -> Result<Crosslinks, String> {
     }
 }
 
-fn span(text: &str) -> Result<Duration, String> {
+pub(super) fn span(text: &str) -> Result<Duration, String> {
     parse_duration(text).map_err(|error| error.to_string())
 }
 

@@ -25,26 +25,26 @@ pub(crate) const CASES: &[(&str, fn())] = &[
 const HEADERS: u64 = 28;
 
 /// The link in SAT; down is from H1 to H2.
-struct Emulated {
-    testbed: Testbed,
+pub(crate) struct Emulated {
+    pub(crate) testbed: Testbed,
     process: Option<Process>,
 }
 
 /// A packet that has arrived: its number, how long it took, and when it came.
 #[derive(Debug, Clone, Copy)]
-struct Arrival {
-    number: u32,
-    took: Duration,
-    at: Instant,
+pub(crate) struct Arrival {
+    pub(crate) number: u32,
+    pub(crate) took: Duration,
+    pub(crate) at: Instant,
 }
 
 impl Emulated {
-    fn new() -> Emulated {
+    pub(crate) fn new() -> Emulated {
         Emulated { testbed: build(TestbedConfig::default()), process: None }
     }
 
     /// The link of these options from now on.
-    fn link(&mut self, options: &[&str]) {
+    pub(crate) fn link(&mut self, options: &[&str]) {
         let mut command = self.testbed.sat.command(BENTPIPE);
         command.args(["link", "--between", "ground1,ground2", "--json"]).args(options);
         let mut process = Process::start("bentpipe link", &mut command).expect("start");
@@ -53,7 +53,7 @@ impl Emulated {
     }
 
     /// Ends the link; its summary.
-    fn end(&mut self) -> Value {
+    pub(crate) fn end(&mut self) -> Value {
         let mut process = self.process.take().expect("a link");
         process.signal(Signal::SIGTERM);
         let status = process.wait(SOON).expect("it ends");
@@ -65,7 +65,13 @@ impl Emulated {
 
     /// Sends `count` packets with `payload` bytes down (from H1 to H2) or up, `pace` apart, and waits until nothing
     /// has come for a second. In the order of arrival.
-    fn send(&self, down: bool, count: u32, payload: usize, pace: Duration) -> Vec<Arrival> {
+    pub(crate) fn send(
+        &self,
+        down: bool,
+        count: u32,
+        payload: usize,
+        pace: Duration,
+    ) -> Vec<Arrival> {
         let Testbed { h1, h2, .. } = &self.testbed;
         let (from, to, source, sink) = match down {
             true => (h1, h2, Testbed::H1_V4, Testbed::H2_V4),
@@ -120,7 +126,7 @@ fn serialisation(payload: usize, bits_per_second: f64) -> f64 {
 
 /// By how much the line's rate is off `bits_per_second`, by the earliest packets of either half: what the machine holds
 /// up comes later, never earlier.
-fn rate_error(arrivals: &[Arrival], payload: usize, bits_per_second: f64) -> f64 {
+pub(crate) fn rate_error(arrivals: &[Arrival], payload: usize, bits_per_second: f64) -> f64 {
     let each = serialisation(payload, bits_per_second);
     let first = arrivals[0];
     let lateness = |arrival: &Arrival| {
@@ -134,7 +140,7 @@ fn rate_error(arrivals: &[Arrival], payload: usize, bits_per_second: f64) -> f64
 }
 
 /// Tries again while the machine is busy; fails with what it was at last.
-fn in_some_try(what: &str, mut attempt: impl FnMut() -> Result<(), String>) {
+pub(crate) fn in_some_try(what: &str, mut attempt: impl FnMut() -> Result<(), String>) {
     let mut last = String::new();
     for _ in 0..6 {
         match attempt() {

@@ -11,10 +11,12 @@ mod bad_input;
 mod closing;
 mod crashes;
 mod crowd;
+mod disciplines;
 mod emulated;
 mod hangs;
 mod life;
 mod link_types;
+mod links;
 mod local_users;
 mod mending;
 mod observation;
@@ -24,6 +26,7 @@ mod passing;
 mod path_mtu;
 mod patience;
 mod programs;
+mod punctual;
 mod routes;
 mod slow;
 mod stage;
@@ -71,6 +74,9 @@ fn own_stage() -> Vec<(&'static str, fn())> {
         path_mtu::CASES,
         link_types::CASES,
         emulated::CASES,
+        disciplines::CASES,
+        punctual::CASES,
+        links::CASES,
         local_users::CASES,
         tls::CASES,
         testbed::CASES,

@@ -131,6 +131,25 @@ impl<P: LinkPacket, Q: Queue<P>> Bottleneck<P, Q> {
         self.queue.held()
     }
 
+    /// As [`Link::set_rate`](super::Link::set_rate).
+    pub(super) fn set_rate(&mut self, now: Instant, rate: Option<Varying<Rate>>) {
+        let mut line = rate.map(Serialiser::new);
+        if let Some(ends) = self.ends {
+            let again = match &mut line {
+                Some(line) => {
+                    line.restart(now);
+                    line.send(self.framed)
+                }
+                None => now,
+            };
+            self.ends = Some(ends.min(again));
+            if let Some(line) = line.as_mut().filter(|_| ends < again) {
+                line.restart(ends);
+            }
+        }
+        self.line = line;
+    }
+
     /// As [`Link::filter_superseded`](super::Link::filter_superseded).
     pub(super) fn filter_superseded(&mut self) {
         self.filters = true;

@@ -49,6 +49,11 @@ impl<P: LinkPacket> Delay<P> {
         Delay { delay: Timeline::new(delay.into()), order, in_flight, held: Count::default() }
     }
 
+    /// `delay` for each packet that comes in from now on.
+    pub(super) fn set(&mut self, delay: Varying<Duration>) {
+        self.delay = Timeline::new(delay);
+    }
+
     /// Packets and bytes propagating.
     pub fn in_flight(&self) -> Count {
         self.held

@@ -70,7 +70,8 @@ pub use red::{Measure, Red, RedConfig};
 pub use schedule::{After, Schedule, ScheduleError, Varying};
 pub use text::{Line, LinkTextError};
 
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
+use crate::units::Rate;
 
 /// What travels over a link: anything that knows how long it is on the wire.
 pub trait LinkPacket {
@@ -245,6 +246,25 @@ impl<P: LinkPacket, Q: Queue<Measured<P>>, L: LossModel> Link<P, Q, L> {
     pub fn give_up(&mut self, now: Instant) {
         self.advance(now);
         self.bottleneck.give_up(now);
+    }
+
+    /// The line's rate is this one from `now` on; none is without limit. The packet being sent leaves when it was
+    /// to, or when it would if it began now, whichever is earlier. The queue stays as it is.
+    pub fn set_rate(&mut self, now: Instant, rate: Option<Varying<Rate>>) {
+        self.advance(now);
+        self.bottleneck.set_rate(now, rate);
+    }
+
+    /// What the line has sent from `now` on has this delay.
+    pub fn set_delay(&mut self, now: Instant, delay: Varying<Duration>) {
+        self.advance(now);
+        self.delay.set(delay);
+    }
+
+    /// What the line has sent from `now` on is lost by these.
+    pub fn set_losses(&mut self, now: Instant, losses: L) {
+        self.advance(now);
+        self.loss = losses;
     }
 
     /// Offers `packet` to the link at `now`.

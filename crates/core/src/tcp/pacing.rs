@@ -21,10 +21,27 @@ pub enum Pacing {
 /// rate: at 8 Mbit/s a segment takes 1.5 ms, and a real timer is a twentieth of that late.
 const CATCH_UP: Duration = Duration::from_millis(5);
 
+/// The same if something waited for its moment, and the wake-up came late, as on a machine whose processors are taken
+/// away. The link's queue has to hold what is sent at once then.
+const CATCH_UP_LATE: Duration = Duration::from_millis(50);
+
 /// When the next segment may leave.
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Pacer {
     next: Instant,
+    /// The moment for which something waits, or has waited and not yet caught up; far in the future if nothing does.
+    #[serde(skip, default = "never")]
+    awaited: Instant,
+}
+
+fn never() -> Instant {
+    Instant::FAR_FUTURE
+}
+
+impl Default for Pacer {
+    fn default() -> Pacer {
+        Pacer { next: Instant::ZERO, awaited: never() }
+    }
 }
 
 impl Pacer {
@@ -33,9 +50,23 @@ impl Pacer {
         self.next
     }
 
+    /// Something is to leave at `moment`, and waits for it.
+    pub fn wait(&mut self, moment: Instant) {
+        self.awaited = moment;
+    }
+
+    /// Nothing waits any more.
+    pub fn stop_waiting(&mut self) {
+        self.awaited = never();
+    }
+
     /// `bytes` left at `now`, at `rate`.
     pub fn sent(&mut self, now: Instant, bytes: Bytes, rate: Rate) {
-        self.next = self.next.max(now - CATCH_UP) + rate.time_for(bytes.count());
+        let earliest = (now - CATCH_UP).min(self.awaited).max(now - CATCH_UP_LATE);
+        self.next = self.next.max(earliest) + rate.time_for(bytes.count());
+        if self.next > now {
+            self.stop_waiting();
+        }
     }
 
     /// `bytes` that did not wait left at `now`: what waits may leave at `latest` all the same.
@@ -62,6 +93,57 @@ mod tests {
         assert_eq!(pacer.next(), latest);
         pacer.sent_out_of_turn(now, Bytes::new(2_000), rate, now);
         assert_eq!(pacer.next(), latest, "nothing that was counted is undone");
+    }
+
+    /// What leaves in ten seconds at 8 Mbit/s, in milliseconds of the line, if every 200 ms the machine is away for `away`.
+    fn carried(away: Duration, waits: bool) -> u64 {
+        let rate = Rate::from_bits_per_sec(8_000_000);
+        let (mut pacer, mut now) = (Pacer::default(), Instant::from_millis(1000));
+        let (end, mut sent) = (now + Duration::from_secs(10), 0);
+        while now < end {
+            while pacer.next() <= now {
+                pacer.sent(now, Bytes::new(1000), rate);
+                sent += 1;
+            }
+            if waits {
+                pacer.wait(pacer.next());
+            }
+            let halted = now.as_nanos() / 200_000_000 != pacer.next().as_nanos() / 200_000_000;
+            now = pacer.next() + if halted { away } else { Duration::ZERO };
+        }
+        sent
+    }
+
+    #[test]
+    fn who_waits_for_the_pacer_keeps_the_rate_on_a_machine_that_halts() {
+        for away in [20, 45] {
+            let sent = carried(Duration::from_millis(away), true);
+            assert!((9_990..=10_010).contains(&sent), "{away} ms: {sent}");
+        }
+        let sent = carried(Duration::from_millis(150), true);
+        assert!(sent < 9_500, "no burst is longer than the limit: {sent}");
+        let sent = carried(Duration::from_millis(20), false);
+        assert!(sent < 9_400, "who does not wait catches up 5 ms: {sent}");
+    }
+
+    #[test]
+    fn only_what_was_late_has_a_burst() {
+        let rate = Rate::from_bits_per_sec(8_000_000);
+        let at = Instant::from_millis;
+        let after = |awaited: Option<u64>| {
+            let mut pacer = Pacer::default();
+            pacer.sent(at(1000), Bytes::new(10_000), rate);
+            match awaited {
+                Some(moment) => pacer.wait(at(moment)),
+                None => pacer.stop_waiting(),
+            }
+            pacer.sent(at(1100), Bytes::new(1_000), rate);
+            pacer.next()
+        };
+        assert_eq!(after(None), at(1096));
+        assert_eq!(after(Some(1100)), at(1096), "in time");
+        assert_eq!(after(Some(1080)), at(1081));
+        assert_eq!(after(Some(1005)), at(1051));
     }
 
     #[test]

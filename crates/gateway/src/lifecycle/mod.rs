@@ -195,6 +195,11 @@ impl<B: Buffer> SplicedFlow<B> {
         self.may_send(leg) && self.splice.tcb(leg).sender.waits_for_link()
     }
 
+    /// The moment until which `leg`'s own pacer keeps data back, if it is what does.
+    pub(crate) fn paced_until(&self, leg: Leg) -> Option<Instant> {
+        self.splice.tcb(leg).sender.paced_until().filter(|_| self.may_send(leg))
+    }
+
     /// Whether nothing is held or in flight, so that plain forwarding can take over.
     pub(crate) fn is_clean(&self) -> bool {
         self.added == Added::Nothing && self.spoofed_synack.is_none() && self.splice.is_idle()

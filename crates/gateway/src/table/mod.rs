@@ -292,8 +292,13 @@ impl<B: Buffer> Gateway<B> {
             let first = Leg::BOTH.into_iter().find(in_turn).unwrap_or(Leg::Client);
             let Some((leg, ip, out)) = flow.poll_transmit(now, busy, context.allowance, first)
             else {
-                for leg in Leg::BOTH.into_iter().filter(|leg| flow.waits_for_link(*leg)) {
-                    context.links[sides[leg]].wait(id, &mut context.turns[sides[leg]]);
+                for leg in Leg::BOTH {
+                    let link = &mut context.links[sides[leg]];
+                    if flow.waits_for_link(leg) {
+                        link.wait(id, &mut context.turns[sides[leg]]);
+                    } else {
+                        link.expect(flow.paced_until(leg));
+                    }
                 }
                 return None;
             };

@@ -165,9 +165,27 @@ impl LinkScheduler {
         }
     }
 
+    /// A flow is to send at `moment` by its own pacer, or at none. If that wakes late, what it makes up for has to pass
+    /// here, too.
+    pub(super) fn expect(&mut self, moment: Option<Instant>) {
+        match moment {
+            Some(moment) => self.pacer.wait(moment.max(self.pacer.next())),
+            None if self.waiting.is_empty() => self.pacer.stop_waiting(),
+            None => {}
+        }
+    }
+
     /// The flow whose turn it may be now, if any. It is not in the queue any more.
     pub(super) fn next(&mut self, now: Instant) -> Option<usize> {
-        if now < self.pacer.next() || self.is_full() {
+        if self.is_full() {
+            // What comes when it is not so any more has not waited for the pacer.
+            self.pacer.stop_waiting();
+            return None;
+        }
+        if now < self.pacer.next() {
+            if !self.waiting.is_empty() {
+                self.pacer.wait(self.pacer.next());
+            }
             return None;
         }
         self.waiting.pop_first().map(|(_, id)| id)

@@ -221,6 +221,7 @@ pub enum DivertError {
 pub struct Divert {
     config: DivertConfig,
     findings: Vec<Finding>,
+    leftovers: Vec<String>,
     /// Our rules provide for connection tracking.
     tracking: bool,
     /// How our table is listed.
@@ -246,7 +247,9 @@ impl Divert {
 
         // From here on dropping it undoes what has been done.
         let listing = String::new();
-        let mut divert = Divert { config, findings, tracking, listing, _instance: instance };
+        let leftovers = config.standing(&ruleset);
+        let mut divert =
+            Divert { config, findings, leftovers, tracking, listing, _instance: instance };
         let config = &divert.config;
         config.remove();
         config.make_devices()?;
@@ -259,6 +262,11 @@ impl Divert {
     /// What on this host may be in our way, with the remedy.
     pub fn findings(&self) -> &[Finding] {
         &self.findings
+    }
+
+    /// What a killed predecessor had left, which has been removed.
+    pub fn leftovers(&self) -> &[String] {
+        &self.leftovers
     }
 
     /// Mends what somebody else changes or removes of what has been set up, until the first that it

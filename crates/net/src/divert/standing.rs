@@ -35,6 +35,26 @@ impl DivertConfig {
         }
     }
 
+    /// What stands in our name, for who has our lock; `ruleset` is nft's, as JSON.
+    pub(super) fn standing(&self, ruleset: &str) -> Vec<String> {
+        let table = format!("\"name\": \"{}\"", self.nft_table);
+        let mut found: Vec<String> = Vec::new();
+        found
+            .extend(ruleset.contains(&table).then(|| format!("nft table inet {}", self.nft_table)));
+        let priority = self.rule_priority.to_string();
+        for (family, name) in [("-4", "IPv4"), ("-6", "IPv6")] {
+            let rules = run("ip", &[family, "rule", "show", "priority", &priority], "");
+            let ours = |rule: &str| {
+                self.route_tables.iter().any(|table| rule.contains(&format!("lookup {table}")))
+            };
+            match rules.unwrap_or_default().lines().filter(|rule| ours(rule)).count() {
+                0 => {}
+                rules => found.push(format!("{rules} {name} rules of priority {priority}")),
+            }
+        }
+        found
+    }
+
     /// Removes our table and rules, whoever made them. The routes are gone with their device.
     pub(super) fn remove(&self) {
         let _ = run("nft", &["delete", "table", "inet", &self.nft_table], "");

@@ -80,9 +80,13 @@ impl Gate {
     /// A transmission was asked for, and stopped or not.
     pub(super) fn answered(&mut self, waits: Waits) {
         self.waits = waits;
-        if waits != Waits::Asked {
-            self.limiter = waits;
+        match waits {
+            // Something left, and more may.
+            Waits::Asked => return,
+            Waits::Pacer => self.pacer.wait(self.pacer.next()),
+            _ => self.pacer.stop_waiting(),
         }
+        self.limiter = waits;
     }
 
     /// Why new data leaves now: what kept it back does so no more.

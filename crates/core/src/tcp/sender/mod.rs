@@ -224,6 +224,11 @@ impl Sender {
         self.waits() == Waits::Link
     }
 
+    /// The moment until which pacing keeps the next segment back, if it is what does.
+    pub fn paced_until(&self) -> Option<Instant> {
+        (self.waits() == Waits::Pacer).then(|| self.gate.next_send())
+    }
+
     /// Why nothing was sent when [`Sender::poll_transmit`] was last asked.
     pub fn waits(&self) -> Waits {
         self.gate.waits()

@@ -1,0 +1,75 @@
+//! What goes wrong with `bentpipe link`.
+
+use crate::sim;
+use bentpipe_net::divert::DivertError;
+use bentpipe_net::netns_command::NetnsCommandError;
+use bentpipe_net::poll::LoopError;
+use bentpipe_scenario::{ScenarioError, SettingsError};
+use std::io;
+
+/// Why `bentpipe link` failed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    /// Not two interfaces.
+    #[error("--between takes two interfaces separated by a comma, such as `eth1,eth2`")]
+    Between,
+    /// No link.
+    #[error("which link? Give --rate and --delay, --down and --up, --profile or --scenario")]
+    NoLink,
+    /// Two links.
+    #[error("--scenario says all of the link: settings and profiles do not go with it")]
+    Both,
+    /// No name.
+    #[error(
+        "`{0}` is no name of a link: up to 32 letters, digits, `.` and `_`, and not only digits"
+    )]
+    Name(String),
+    /// Nobody to ask.
+    #[error("no `bentpipe link` of yours runs on this machine")]
+    NoneRuns,
+    /// Others run.
+    #[error("no link `{0}` of yours runs on this machine: there are {1}")]
+    NotRunning(String, String),
+    /// Too many.
+    #[error("several links run: choose with --link one of {0}")]
+    SeveralRun(String),
+    /// It says no.
+    #[error("{0}")]
+    Refused(String),
+    /// Asking it.
+    #[error(transparent)]
+    Client(#[from] bentpipe_net::serve::ClientError),
+    /// Several links.
+    #[error("{0} has several links: choose with --link one of {1}")]
+    WhichLink(String, String),
+    /// No such link.
+    #[error("{0} has no link `{1}`: it has {2}")]
+    UnknownLink(String, String, String),
+    /// Not live.
+    #[error("`medium` is simulated only: both directions of a live link send at the same time")]
+    Medium,
+    /// A setting.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// The scenario's file.
+    #[error(transparent)]
+    Source(#[from] sim::Error),
+    /// What stands in it.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+    /// Setting up.
+    #[error(transparent)]
+    Divert(#[from] DivertError),
+    /// Running the command.
+    #[error(transparent)]
+    NetnsCommand(#[from] NetnsCommandError),
+    /// The test of this machine.
+    #[error(transparent)]
+    SelfTest(#[from] bentpipe_net::self_test::SelfTestError),
+    /// Running.
+    #[error(transparent)]
+    Emulator(#[from] LoopError),
+    /// Signals or standard output.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}

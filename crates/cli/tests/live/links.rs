@@ -1,0 +1,214 @@
+//! `bentpipe link` besides what it does to packets: asked and changed from another shell, killed, with NAT, and one
+//! within another.
+
+use std::process::Output;
+use std::time::Duration;
+
+use bentpipe_net::netns::Namespace;
+use bentpipe_net::netns::process::Process;
+use bentpipe_net::testbed::{Testbed, TestbedConfig};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+
+use crate::emulated::{Emulated, in_some_try, rate_error};
+use crate::stage::{BENTPIPE, build};
+use crate::toolbox::{SOON, wait_until};
+
+pub(crate) const CASES: &[(&str, fn())] = &[
+    ("link_is_shown_and_changed_while_it_runs", shown_and_changed),
+    ("killed_link_is_cleaned_up_by_the_next", killed_between),
+    ("killed_link_around_a_command_is_cleaned_up_by_the_next", killed_around),
+    ("link_with_nat_reaches_what_the_host_does", nat),
+    ("links_in_a_row_add_up", nested),
+];
+
+/// What this host is set to.
+const SWITCHES: [&str; 2] = ["net/ipv4/ip_forward", "net/ipv6/conf/all/forwarding"];
+
+/// `bentpipe link` with these arguments, not in the link's namespace: what it says, or complains of.
+fn ask(arguments: &[&str]) -> Result<String, String> {
+    let mut command = std::process::Command::new(BENTPIPE);
+    let output = command.arg("link").args(arguments).output().expect("bentpipe");
+    let text = |bytes| String::from_utf8(bytes).expect("text");
+    if output.status.success() { Ok(text(output.stdout)) } else { Err(text(output.stderr)) }
+}
+
+fn shown_and_changed() {
+    let mut emulated = Emulated::new();
+    let name = format!("changed_{}", std::process::id());
+    emulated.link(&[
+        "--name",
+        &name,
+        "--rate",
+        "4Mbit/s",
+        "--delay",
+        "30ms",
+        "--queue",
+        "unlimited",
+    ]);
+    emulated.send(true, 50, 1222, Duration::ZERO);
+    let show = || -> Value {
+        let text = ask(&["show", "--json", "--link", &name]).expect("an answer");
+        serde_json::from_str(&text).expect("JSON")
+    };
+    let before = show();
+    assert_eq!(before["name"], name.as_str(), "{before}");
+    let offered = &before["directions"][0]["offered"]["packets"];
+    assert!((50..60).contains(&offered.as_u64().unwrap_or(0)), "{before}");
+    assert_eq!(before["directions"][0]["queued"]["packets"], 0, "{before}");
+    assert!(before["released_packets"].as_u64() >= Some(50), "{before}");
+    let pid = before["pid"].as_u64().expect("a process").to_string();
+    let text = ask(&["show", "--link", &pid]).expect("an answer");
+    assert!(text.contains(&name) && text.contains("in the queue"), "{text}");
+
+    ask(&["set", "--link", &name, "delay=10ms", "--down", "rate=1Mbit/s"]).expect("changed");
+    for (down, rate) in [(true, 1e6), (false, 4e6)] {
+        in_some_try("a changed link", || {
+            let arrivals = emulated.send(down, 60, 1222, Duration::ZERO);
+            let error = rate_error(&arrivals, 1222, rate);
+            let alone = emulated.send(down, 10, 100, Duration::from_millis(20));
+            let least = alone.iter().map(|arrival| arrival.took).min().expect("arrivals");
+            println!("{rate}: off by {error:.4}, delay {least:?}");
+            let millis = least.as_secs_f64() * 1e3;
+            match error.abs() < 0.01 && (10.0..14.0).contains(&millis) && arrivals.len() == 60 {
+                true => Ok(()),
+                false => Err(format!("{rate} is off by {error}, {millis} ms")),
+            }
+        });
+    }
+    ask(&["set", "--link", &name, "--up", "loss=100%"]).expect("changed");
+    assert_eq!(emulated.send(false, 20, 100, Duration::ZERO).len(), 0);
+    assert_eq!(emulated.send(true, 20, 100, Duration::ZERO).len(), 20);
+
+    for (settings, why) in [
+        ("queue=10packets", "`queue` cannot change while the link runs"),
+        ("rate=fast", "`fast` does not begin with a number"),
+        ("rat=1Mbit/s", "`rat` cannot"),
+    ] {
+        let said = ask(&["set", "--link", &name, settings]).expect_err("refused");
+        assert!(said.contains(why), "{said}");
+    }
+    assert!(ask(&["show", "--link", "nobody"]).expect_err("nobody").contains("no link `nobody`"));
+    emulated.end();
+    assert!(ask(&["show", "--link", &name]).is_err());
+}
+
+/// What of a link stands in a namespace.
+fn standing(namespace: &Namespace) -> String {
+    let ruleset = namespace.output("nft", &["list", "tables"]).expect("tables");
+    let rules = namespace.output("ip", &["rule"]).expect("rules");
+    let ours = |line: &&str| line.contains("bentpipe") || line.contains("2520");
+    (ruleset + &rules).lines().filter(ours).collect::<Vec<_>>().join("\n")
+}
+
+fn killed_between() {
+    let testbed = build(TestbedConfig::default());
+    let start = || {
+        let mut command = testbed.sat.command(BENTPIPE);
+        command.args(["link", "--between", "ground1,ground2", "--delay", "5ms"]);
+        let mut process = Process::start("bentpipe link", &mut command).expect("start");
+        process.wait_for_line("bentpipe link: ready", SOON).expect("ready");
+        process
+    };
+    let mut first = start();
+    let pid = first.id();
+    assert!(!first.stderr().contains("nft table"), "{}", first.stderr());
+    first.kill();
+    assert!(standing(&testbed.sat).contains("bentpipe-link"), "{}", standing(&testbed.sat));
+    let mut second = start();
+    wait_until("it says what it has removed", || {
+        let said = second.stderr();
+        let all = ["nft table inet bentpipe-link", "IPv4 rules", "IPv6 rules"];
+        all.iter().all(|what| said.contains(what)).then_some(()).ok_or(said)
+    });
+    second.stop();
+    assert_eq!(standing(&testbed.sat), "");
+    let files = std::fs::read_dir("/run/bentpipe").into_iter().flatten().filter_map(Result::ok);
+    let names = files.filter_map(|file| file.file_name().into_string().ok());
+    let left: Vec<String> =
+        names.filter(|name| name.contains(&format!("-process-{pid}-"))).collect();
+    assert_eq!(left, Vec::<String>::new());
+}
+
+/// A host that does not forward.
+fn host(testbed: &Testbed) -> &Namespace {
+    for switch in SWITCHES {
+        testbed.h1.sysctl(&switch.replace('/', "."), "0").expect("sysctl");
+    }
+    &testbed.h1
+}
+
+fn switches(host: &Namespace) -> [String; 2] {
+    let read = |switch| std::fs::read_to_string(format!("/proc/sys/{switch}")).expect("sysctl");
+    host.run(|| SWITCHES.map(|switch| read(switch).trim().to_owned())).expect("namespace")
+}
+
+fn killed_around() {
+    let testbed = build(TestbedConfig::default());
+    let host = host(&testbed);
+    let mut command = host.command(BENTPIPE);
+    command.args([
+        "link",
+        "--nat",
+        "--delay",
+        "5ms",
+        "--",
+        "sh",
+        "-c",
+        "echo runs $$; exec sleep 600",
+    ]);
+    let mut first = Process::start("bentpipe link", &mut command).expect("start");
+    first.wait_for_line("runs", SOON).expect("its command");
+    let said = first.stdout();
+    let inner = said.split_whitespace().nth(1).and_then(|pid| pid.parse().ok()).expect("a process");
+    assert_eq!(switches(host), ["1", "1"]);
+    first.kill();
+    // What runs there has no network any more, and nothing else to do.
+    let _ = kill(Pid::from_raw(inner), Signal::SIGKILL);
+    assert!(standing(host).contains("bentpipe-enclosed-0"), "{}", standing(host));
+    let second = link(host, &["--delay", "5ms", "--", "true"]);
+    let said = String::from_utf8_lossy(&second.stderr).into_owned();
+    assert!(said.contains("nft table inet bentpipe-enclosed-0"), "{said}");
+    assert!(said.contains("forwarding by this host"), "{said}");
+    assert_eq!((standing(host), switches(host)), (String::new(), ["0", "0"].map(str::to_owned)));
+}
+
+/// Runs `bentpipe link` to its end.
+fn link(host: &Namespace, arguments: &[&str]) -> Output {
+    let output = host.command(BENTPIPE).arg("link").args(arguments).output().expect("bentpipe");
+    assert!(output.status.success(), "{output:?}");
+    output
+}
+
+fn nat() {
+    let testbed = build(TestbedConfig::default());
+    let host = host(&testbed);
+    let (four, six) = (Testbed::H2_V4.to_string(), Testbed::H2_V6.to_string());
+    for (family, address) in [("-4", &four), ("-6", &six)] {
+        let ping = format!(
+            "for i in 1 2 3 4 5 6 7 8 9 10; do ping {family} -c 1 -W 3 {address} && exit 0; done; exit 1"
+        );
+        link(host, &["--nat", "--delay", "20ms", "--", "sh", "-c", &ping]);
+        assert_eq!(switches(host), ["0", "0"], "restored");
+    }
+    assert_eq!(standing(host), "");
+}
+
+fn nested() {
+    let testbed = build(TestbedConfig::default());
+    let host = host(&testbed);
+    let address = Testbed::H2_V4.to_string();
+    let inner = [
+        "link", "--delay", "30ms", "--rate", "8Mbit/s", "--", "ping", "-c", "4", "-i", "0.3",
+        &address,
+    ];
+    let outer = ["--nat", "--delay", "20ms", "--", BENTPIPE];
+    let output = link(host, &[&outer[..], &inner].concat());
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let least =
+        said.lines().find_map(|line| line.split_once("min/avg/max")?.1.split(['=', '/']).nth(2));
+    let least: f64 = least.and_then(|text| text.trim().parse().ok()).expect(&said);
+    assert!((100.0..130.0).contains(&least), "{said}");
+    assert_eq!((standing(host), switches(host)), (String::new(), ["0", "0"].map(str::to_owned)));
+}
