@@ -307,6 +307,11 @@ impl CongestionWindow {
         self.congestion.limits_itself()
     }
 
+    /// Whether congestion control has reduced the window by itself at what it was told last.
+    pub(super) fn take_own_reduction(&mut self) -> bool {
+        self.congestion.take_own_reduction()
+    }
+
     /// Whether the window may grow while `in_recovery` or not.
     pub(super) fn grows(&self, in_recovery: bool) -> bool {
         !in_recovery || self.congestion.grows_in_recovery()
