@@ -23,7 +23,7 @@ use super::cubic::Curve;
 use super::path_signs::PathSigns;
 use super::{AckSample, Congestion, CongestionEvent, Cubic, Delivery, Growth, HyStart, LinkReport};
 use super::{PacingBasis, SlowStart, SlowStartConfig};
-use crate::snapshot::fraction;
+use crate::snapshot::{fraction, unlimited};
 use crate::time::Duration;
 use crate::units::{Bytes, Rate};
 use serde::{Deserialize, Serialize};
@@ -98,6 +98,7 @@ struct Doubted {
     rounds: u32,
     /// What was before.
     window: Bytes,
+    #[serde(with = "unlimited")]
     ssthresh: Bytes,
     curve: Curve,
 }
