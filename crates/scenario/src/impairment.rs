@@ -60,7 +60,7 @@ pub(crate) const IMPAIRMENTS: Section = Section {
             "false",
             "what this direction loses (`bit-errors`, `loss`, bursts, `corrupt`; not in outages) reaches the hosts as a damaged \
              packet with a header that is whole. The receiver's acknowledgments say so, and a sender whose recovery mends nothing else does \
-             not reduce its window: explicit loss notification (Balakrishnan and Katz 1998; RFC 2760, 3.3.2). TCP has no option for it: it goes \
+             not reduce its window: explicit loss notification (Balakrishnan and Katz 1998; RFC 2760). TCP has no option for it: it goes \
              beside the headers, in the simulator alone, and gateways and middleboxes drop what is damaged",
         ),
     ],

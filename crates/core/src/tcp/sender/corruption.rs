@@ -1,5 +1,5 @@
 //! Losses whose cause is told: explicit loss notification (Balakrishnan and Katz, Explicit Loss Notification and
-//! Wireless Web Performance, 1998; RFC 2760, 3.3.2, and RFC 3155 name it).
+//! Wireless Web Performance, 1998; RFC 2760 and RFC 3155 name it).
 //!
 //! The receiver says how many damaged copies of a part of the stream have come to it. If that is as many as have left,
 //! what is missing was corrupted. A recovery of nothing else is no sign of congestion: what is lost is
