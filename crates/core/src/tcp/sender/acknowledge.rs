@@ -178,11 +178,9 @@ impl Sender {
         if (verdict.restart_timer || retransmits) && self.flight.size() > Bytes::ZERO {
             self.timers.restart(now);
         }
-        if episode != Episode::Unchanged {
-            if matches!(episode, Episode::Enter | Episode::Restart) {
-                self.tally.stats.recoveries += 1;
-                self.tally.recovers(now, self.snd_nxt());
-            }
+        if matches!(episode, Episode::Enter | Episode::Restart) {
+            self.tally.stats.recoveries += 1;
+            self.tally.recovers(now, self.snd_nxt());
         }
         if heard != Episode::Unchanged {
             let event = self.congestion_event(now, flight_size);
