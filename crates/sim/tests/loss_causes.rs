@@ -82,7 +82,7 @@ fn losses_at_a_bit_error_rate_of_a_millionth_are_told_from_congestion() {
 
 #[test]
 fn a_window_hears_nothing_of_losses_that_are_told_to_be_corruption() {
-    for control in ["standard", "cubic", "standard,recovery=sack"] {
+    for control in ["standard", "cubic"] {
         let believing = seen(control, "480KB", "1e-6", 1, false);
         let told = seen(control, "480KB", "1e-6", 1, true);
         let causes = told.run.tally.causes;
