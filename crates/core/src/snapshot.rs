@@ -79,12 +79,27 @@ pub(crate) mod fraction {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     pub(crate) fn serialize<S: Serializer>(value: &f64, to: S) -> Result<S::Ok, S::Error> {
-        // The exponent comes last then: what is zero, or of few digits, is a small number.
-        value.to_bits().swap_bytes().serialize(to)
+        // The exponent comes last then: what is zero, or of few digits, is a small number. The sign comes first,
+        // and is mostly zero.
+        value.to_bits().reverse_bits().rotate_right(1).serialize(to)
     }
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
-        Ok(f64::from_bits(u64::deserialize(from)?.swap_bytes()))
+        Ok(f64::from_bits(u64::deserialize(from)?.rotate_left(1).reverse_bits()))
+    }
+}
+
+/// Sizes that are mostly without a limit, which is [`Bytes::MAX`]: one byte then.
+pub(crate) mod unlimited {
+    use crate::units::Bytes;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(crate) fn serialize<S: Serializer>(value: &Bytes, to: S) -> Result<S::Ok, S::Error> {
+        value.count().wrapping_add(1).serialize(to)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Bytes, D::Error> {
+        Ok(Bytes::new(u64::deserialize(from)?.wrapping_sub(1)))
     }
 }
 
@@ -92,6 +107,7 @@ pub(crate) mod fraction {
 mod tests {
     use super::*;
     use crate::time::Instant;
+    use crate::units::Bytes;
     use serde::Deserialize;
 
     #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -116,5 +132,21 @@ mod tests {
         assert_eq!((reader.take::<Instant>(), reader.take::<Option<u64>>()), (short, long));
         assert_eq!(reader.take::<Curve>(), curve);
         assert!(reader.is_at_end());
+    }
+
+    #[test]
+    fn what_is_without_a_limit_takes_one_byte() {
+        #[derive(Debug, PartialEq, Serialize, Deserialize)]
+        struct Limits(
+            #[serde(with = "unlimited")] Bytes,
+            #[serde(with = "unlimited")] Bytes,
+            #[serde(with = "unlimited")] Bytes,
+        );
+        let limits = Limits(Bytes::MAX, Bytes::ZERO, Bytes::new(7));
+        let mut writer = Writer::default();
+        writer.put(&limits);
+        let bytes = writer.finish();
+        assert_eq!(bytes.len(), 3);
+        assert_eq!(Reader::new(&bytes).take::<Limits>(), limits);
     }
 }

@@ -38,7 +38,8 @@ fn of_direction(direction: &Direction) -> bool {
         outages,
         impairments,
     } = direction;
-    let Impairments { jitter, duplicate, reorder, reorder_by, corrupt } = impairments;
+    let Impairments { jitter, duplicate, reorder, reorder_by, corrupt, tells_losses: _ } =
+        impairments;
     let impaired = of_time(jitter)
         || [duplicate, corrupt].into_iter().any(|probability| *probability > Probability::ZERO)
         || (*reorder > Probability::ZERO && (*reorder < Probability::ONE || of_time(reorder_by)));

@@ -18,6 +18,8 @@ pub struct Impairments {
     pub reorder_by: RandomTime,
     /// The probability that one of a packet's bits is turned over. Checksums find it.
     pub corrupt: Probability,
+    /// What the link loses reaches the receiver, damaged, so that it can tell the sender.
+    pub tells_losses: bool,
 }
 
 impl Impairments {
@@ -28,6 +30,7 @@ impl Impairments {
         reorder: Probability::ZERO,
         reorder_by: RandomTime::ZERO,
         corrupt: Probability::ZERO,
+        tells_losses: false,
     };
 }
 
@@ -51,6 +54,15 @@ pub(crate) const IMPAIRMENTS: Section = Section {
         ),
         field("reorder-by", "a random time", "", "for how long; needed with `reorder`"),
         field("corrupt", "a probability", "0", "that one of a packet's bits is turned over"),
+        field(
+            "loss-notification",
+            "true or false",
+            "false",
+            "what this direction loses (`bit-errors`, `loss`, bursts, `corrupt`; not in outages) reaches the hosts as a damaged \
+             packet with a header that is whole. The receiver's acknowledgments say so, and a sender whose recovery mends nothing else does \
+             not reduce its window: explicit loss notification (Balakrishnan and Katz 1998; RFC 2760). TCP has no option for it: it goes \
+             beside the headers, in the simulator alone, and gateways and middleboxes drop what is damaged",
+        ),
     ],
     example: "jitter = { uniform = [\"0ms\", \"20ms\"] }\nreorder = \"1%\"\nreorder-by = \"30ms\"",
 };
@@ -82,6 +94,7 @@ impl Impairments {
             reorder,
             reorder_by,
             corrupt: reader.or("corrupt", Probability::ZERO)?,
+            tells_losses: reader.or("loss-notification", false)?,
         })
     }
 

@@ -27,7 +27,7 @@ impl Middlebox for DeadEnd {
         let error = packet.to_bytes().and_then(|bytes| IcmpError::emit(kind, self.address, &bytes));
         if let Some(error) = error {
             let ip = IpHeader { src: self.address, dst: packet.ip.src, ..packet.ip };
-            send(port, Packet { ip, content: Content::Error(error), urgent: false, cause: None });
+            send(port, Packet::new(ip, Content::Error(error)));
         }
     }
 }

@@ -189,8 +189,7 @@ mod tests {
                 let quoted = sent.to_bytes().unwrap();
                 let bytes = IcmpError::packet_too_big(router, 1000, &quoted).unwrap();
                 let ip = IpHeader { src: router, dst: sent.ip.src, ..sent.ip };
-                let error =
-                    Packet { ip, content: Content::Error(bytes), urgent: false, cause: None };
+                let error = Packet::new(ip, Content::Error(bytes));
                 assert_eq!(ways.port(&error), ways.port(&segment(number, true, false)));
             }
         }

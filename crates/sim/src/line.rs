@@ -1,6 +1,6 @@
 //! One direction of a cable between two nodes: a [`Link`] and the faults behind it.
 
-use crate::packet::{Body, Content, Packet};
+use crate::packet::{Body, Content, Mark, Packet};
 use bentpipe_core::link::{Count, Counters, Link, LinkConfig};
 use bentpipe_core::time::{Duration, Instant, earliest};
 use bentpipe_core::units::Probability;
@@ -60,6 +60,12 @@ pub struct Line {
     /// What the faults made away with, and what they made more of.
     vanished: Count,
     doubled: Count,
+    /// What the link has handed over damaged, or was damaged behind it, and is passed on to tell so.
+    damaged: Count,
+    /// What the faults made away with, since this was last asked.
+    gone: Vec<Packet>,
+    /// What is damaged is passed on.
+    tells: bool,
     /// What has come out in the end.
     handed_over: Count,
 }
@@ -82,15 +88,32 @@ impl Line {
 
     fn with(link: &LinkConfig, mishaps: Mishaps) -> Line {
         let (vanished, doubled) = (Count::default(), Count::default());
+        let mut link = Link::new(link);
+        link.keep_lost();
         Line {
-            link: Link::new(link),
+            link,
             mishaps,
+            damaged: Count::default(),
+            gone: Vec::new(),
+            tells: false,
             arrivals: BTreeMap::new(),
             numbered: 0,
             vanished,
             doubled,
             handed_over: Count::default(),
         }
+    }
+
+    /// Has damaged packets arrive, [marked](Mark::Damaged): explicit loss notification.
+    pub(crate) fn tell_losses(&mut self) {
+        self.tells = true;
+        self.link.tell_losses();
+    }
+
+    /// A packet that was lost behind the queue: by the link, or damaged behind it.
+    #[inline]
+    pub(crate) fn take_lost(&mut self) -> Option<Packet> {
+        self.link.take_lost().map(|packet| *packet).or_else(|| self.gone.pop())
     }
 
     /// Checks that every packet and byte that was put in is dropped, lost, inside or has come out,
@@ -133,12 +156,12 @@ impl Line {
     /// been delivered already, and what arrives twice counts once.
     pub fn counters(&self) -> Counters {
         let counters = self.link.counters();
-        let Mishaps::Impaired(_) = self.mishaps else { return counters };
-        Counters {
-            lost: counters.lost + self.vanished,
-            delivered: counters.delivered - self.vanished,
-            ..counters
-        }
+        let vanished = match self.mishaps {
+            Mishaps::Impaired(_) => self.vanished,
+            _ => Count::default(),
+        };
+        let lost = vanished + self.damaged;
+        Counters { lost: counters.lost + lost, delivered: counters.delivered - lost, ..counters }
     }
 
     /// Has the line send only what it is granted; see [`Link::gate`].
@@ -183,7 +206,11 @@ impl Line {
     /// The next packet that has arrived by `now`.
     pub(crate) fn pop(&mut self, now: Instant) -> Option<Box<Packet>> {
         if let Mishaps::None = self.mishaps {
-            return self.link.pop(now);
+            let packet = self.link.pop(now)?;
+            if packet.mark == Mark::Damaged {
+                self.damaged.add(&packet);
+            }
+            return Some(packet);
         }
         while let Some((at, packet)) = self.link.pop_with_time(now) {
             self.suffer(at, &packet);
@@ -209,11 +236,20 @@ impl Line {
             Mishaps::None => {}
             Mishaps::Impaired(impaired) => {
                 let Fate { at, twice, flip } = impaired.fate(at);
-                let arrived = match flip {
+                let mut arrived = match flip {
                     Some(_) => across_the_wire(packet, flip),
                     None => Some(packet.clone()),
                 };
-                let Some(packet) = arrived else { return self.vanished.add(packet) };
+                if arrived.is_none() && self.tells {
+                    arrived = Some(Packet { mark: Mark::Damaged, ..packet.clone() });
+                }
+                let Some(packet) = arrived else {
+                    self.gone.push(packet.clone());
+                    return self.vanished.add(packet);
+                };
+                if packet.mark == Mark::Damaged {
+                    self.damaged.add(&packet);
+                }
                 if twice {
                     self.doubled.add(&packet);
                     self.arrive(at, packet.clone());

@@ -36,7 +36,7 @@ impl Middlebox for Narrow {
         }
         if let Some(error) = IcmpError::packet_too_big(self.address, self.mtu, &bytes) {
             let ip = IpHeader { src: self.address, dst: packet.ip.src, ..packet.ip };
-            send(port, Packet { ip, content: Content::Error(error), urgent: false, cause: None });
+            send(port, Packet::new(ip, Content::Error(error)));
         }
     }
 }

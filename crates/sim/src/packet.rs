@@ -4,7 +4,7 @@ use bentpipe_core::link;
 use bentpipe_core::tcp::buffer::{Pattern, Payload};
 use bentpipe_core::tcp::cause::Cause;
 use bentpipe_core::wire::{
-    self, Checksum, Flags, HEADERS_MAX, Headers, IpHeader, TcpHeader, Verify,
+    self, Checksum, Flags, HEADERS_MAX, Headers, IpHeader, SeqNum, TcpHeader, Verify,
 };
 
 /// An IP packet on its way.
@@ -19,6 +19,31 @@ pub struct Packet {
     pub urgent: bool,
     /// Why the TCP that sent it did so, if it was one.
     pub cause: Option<Cause>,
+    /// What a link, or the receiver of damaged segments, says with it.
+    pub mark: Mark,
+}
+
+/// What no header has room for: explicit loss notification.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Mark {
+    /// Nothing.
+    #[default]
+    None,
+    /// The packet is damaged, but for its headers.
+    Damaged,
+    /// Damaged segments have come to the sender of this acknowledgment, and no copy yet that was not.
+    Holes(Box<[Hole]>),
+}
+
+/// A part of the peer's stream of which only damaged copies have come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hole {
+    /// Its first sequence number.
+    pub seq: SeqNum,
+    /// Its length.
+    pub len: u32,
+    /// How many damaged copies.
+    pub copies: u32,
 }
 
 /// What a packet carries.
@@ -154,6 +179,11 @@ impl link::LinkPacket for Packet {
         self.urgent
     }
 
+    fn mark_damaged(&mut self) -> bool {
+        self.mark = Mark::Damaged;
+        true
+    }
+
     fn flow_hash(&self) -> u64 {
         const ICMP: u8 = 1;
         const TCP: u8 = 6;
@@ -181,9 +211,14 @@ impl link::LinkPacket for Packet {
 }
 
 impl Packet {
+    /// A packet like any other.
+    pub fn new(ip: IpHeader, content: Content) -> Packet {
+        Packet { ip, content, urgent: false, cause: None, mark: Mark::None }
+    }
+
     /// A TCP segment.
     pub fn tcp(ip: IpHeader, tcp: TcpHeader, body: Body) -> Packet {
-        Packet { ip, content: Content::Tcp(tcp, body), urgent: false, cause: None }
+        Packet::new(ip, Content::Tcp(tcp, body))
     }
 
     /// A TCP segment that a TCP of ours sends.
@@ -263,7 +298,6 @@ fn tcp_headers(ip: &IpHeader, tcp: &TcpHeader, payload: &[u8]) -> Headers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bentpipe_core::wire::SeqNum;
     use std::net::IpAddr;
 
     #[test]

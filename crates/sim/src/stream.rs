@@ -2,7 +2,7 @@
 //! comes at once, and tells its workload of what matters. No bytes are moved: streams are
 //! [`Pattern`]s, which check that each piece arrives at its own offset.
 
-use crate::host::{Application, SessionKey};
+use crate::host::{Application, LossCauses, SessionKey};
 use crate::world::NodeId;
 use bentpipe_core::tcp::buffer::{Pattern, Payload};
 use bentpipe_core::tcp::connection::{Connection, ConnectionConfig, Event, State};
@@ -60,6 +60,8 @@ pub struct Stream {
     ended: bool,
     gone: bool,
     last_read: Option<Instant>,
+    /// What its sender has made of losses.
+    pub(crate) causes: LossCauses,
     /// Whom this end has called: the node, and the connection's name there.
     pub(crate) callee: Option<(NodeId, SessionKey)>,
 }
@@ -82,6 +84,7 @@ impl Stream {
             ended: false,
             gone: false,
             last_read: None,
+            causes: LossCauses::default(),
             callee: None,
         }
     }
@@ -206,6 +209,10 @@ impl Application for Stream {
 
     fn done(&self) -> bool {
         self.gone
+    }
+
+    fn on_causes(&mut self, causes: LossCauses) {
+        self.causes = causes;
     }
 
     fn check(&self, connection: &Connection<Pattern>, _config: &ConnectionConfig) {

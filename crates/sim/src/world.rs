@@ -3,6 +3,7 @@
 mod act;
 mod digest;
 mod look;
+mod losses;
 mod medium;
 mod meter;
 mod routes;
@@ -19,7 +20,7 @@ use crate::host::{Application, Slot};
 use crate::line::Line;
 use crate::medium::Medium;
 use crate::node::Node;
-use crate::packet::{Body, Content, Datagram, Echo, Packet};
+use crate::packet::{Body, Content, Datagram, Echo, Mark, Packet};
 use crate::packet_pool::PacketPool;
 use bentpipe_core::link::LinkPacket as Wire;
 use bentpipe_core::time::{Duration, Instant};
@@ -256,6 +257,7 @@ impl<A: Application> World<A> {
         }
         while let Some(mut packet) = self.lines[id].line.pop(now) {
             self.note(id, &packet);
+            self.tell_losses(id);
             // Middleboxes stand in a row before their link; to all others it means nothing.
             packet.urgent &= matches!(self.nodes[node], Node::Middlebox(_));
             self.record(node, How::Came, &packet);
@@ -271,6 +273,9 @@ impl<A: Application> World<A> {
     /// Hands a packet that has come in by `port` to its node.
     fn arrive(&mut self, node: NodeId, port: usize, mut packet: Box<Packet>) {
         let now = self.now;
+        if packet.mark == Mark::Damaged {
+            return self.arrive_damaged(node, packet);
+        }
         if let Some(tap) = &mut self.tap
             && let Node::Host(_) = self.nodes[node]
         {
@@ -385,15 +390,5 @@ impl<A: Application> World<A> {
                 Some((self.packet_pool.fill(packet), mss))
             }
         }
-    }
-
-    /// Counts what arrives, and says so if that is wanted.
-    fn note(&mut self, id: LineId, packet: &Packet) {
-        self.packets += 1;
-        if self.verbose {
-            let Egress { node, port, .. } = self.lines[id];
-            eprintln!("{:?} at {node}.{port}: {packet:?}", self.now);
-        }
-        self.trace.add(self.now, id, packet);
     }
 }

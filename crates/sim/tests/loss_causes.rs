@@ -1,6 +1,6 @@
-//! Losses whose cause is inferred (`congestion=tolerant-cubic` at a host): what is taken for corruption that was
-//! congestion, and the reverse. In each run all losses have one cause, so that every answer to one is right or
-//! wrong. An answer is given to an episode of recovery: a smaller window, or none.
+//! Losses whose cause is inferred (`congestion=tolerant-cubic` at a host) or told (`loss-notification` of a link): what is
+//! taken for corruption that was congestion, and the reverse. An answer is given to an episode of recovery: a smaller
+//! window, or none.
 
 use crate::support::{brief, outcome};
 use bentpipe_sim::Outcome;
@@ -24,42 +24,31 @@ rate = "8Mbit/s"
 delay = "250ms"
 queue = "160packets"
 bit-errors = ERRORS
-back = { bit-errors = 0 }
+loss-notification = TOLD
+back = { bit-errors = 0, loss-notification = false }
 [flow.main]
 from = "server"
 to = "client"
 count = FLOWS
-[record]
-interval = "20ms"
-flow = ["cwnd"]
 "#;
 
-struct Seen {
-    outcome: Outcome,
-    /// Episodes of fast recovery, and how often a window came down.
-    episodes: u64,
-    reductions: u64,
-}
-
-fn seen(congestion: &str, buffer: &str, errors: &str, flows: u32) -> Seen {
+/// What a run has counted.
+fn seen(congestion: &str, buffer: &str, errors: &str, flows: u32, told: bool) -> Outcome {
     let text = SATELLITE.replace("CONGESTION", congestion).replace("BUFFER", buffer);
-    let outcome = outcome(&text.replace("ERRORS", errors).replace("FLOWS", &flows.to_string()));
-    let mut reductions = 0;
-    for flow in &outcome.flows {
-        let cwnd = outcome.series.iter().filter(|sample| *sample.element == *flow.name);
-        let cwnd: Vec<f64> =
-            cwnd.filter(|at| at.at.as_secs_f64() > 10.0).map(|at| at.value).collect();
-        reductions += cwnd.windows(2).filter(|two| two[1] < 0.9 * two[0]).count() as u64;
-    }
+    let text = text.replace("ERRORS", errors).replace("TOLD", &told.to_string());
+    let outcome = outcome(&text.replace("FLOWS", &flows.to_string()));
+    let run = &outcome.run;
     println!(
-        "{congestion}, {flows} flows, bit errors {errors}: {} lost, {} dropped, {} episodes, {reductions} reductions, {} timeouts, {:.0} kbit/s",
-        outcome.run.lost,
-        outcome.run.dropped,
-        outcome.run.tally.recoveries,
-        outcome.run.tally.timeouts,
-        outcome.run.goodput / 1e3
+        "{congestion}, {flows} flows, bit errors {errors}, told {told}: {} lost, {} dropped, {} episodes, {} reductions, {} timeouts, {:.0} kbit/s, {:?}",
+        run.lost,
+        run.dropped,
+        run.tally.recoveries,
+        run.tally.reductions,
+        run.tally.timeouts,
+        run.goodput / 1e3,
+        run.tally.causes
     );
-    Seen { episodes: outcome.run.tally.recoveries, reductions, outcome }
+    outcome
 }
 
 /// B-W-5, B-W-2.
@@ -67,25 +56,54 @@ fn seen(congestion: &str, buffer: &str, errors: &str, flows: u32) -> Seen {
 fn losses_at_a_bit_error_rate_of_a_millionth_are_told_from_congestion() {
     // The peer's window is what the link holds: nothing but the link loses anything.
     let [believing, inferring] =
-        ["standard", "tolerant-cubic"].map(|congestion| seen(congestion, "480KB", "1e-6", 1));
-    for Seen { outcome, .. } in [&believing, &inferring] {
+        ["standard", "tolerant-cubic"].map(|control| seen(control, "480KB", "1e-6", 1, false));
+    for outcome in [&believing, &inferring] {
         assert!(outcome.run.dropped == 0 && outcome.run.lost > 20, "{}", brief(outcome));
+        assert_eq!(outcome.run.tally.causes.congestion, 0, "{}", brief(outcome));
     }
-    let taken_for_congestion = inferring.reductions as f64 / inferring.episodes as f64;
+    let causes = believing.run.tally.causes;
+    assert!(causes.corruption > 10 && causes.corruption_answered == causes.corruption);
+    let causes = inferring.run.tally.causes;
+    let taken_for_congestion = causes.corruption_answered as f64 / causes.corruption as f64;
     println!("corruption taken for congestion: {taken_for_congestion:.3} of the episodes");
-    assert!(inferring.episodes > 20 && taken_for_congestion < 0.05, "{taken_for_congestion}");
-    assert!(inferring.outcome.run.goodput > 3.0 * believing.outcome.run.goodput);
+    assert!(causes.corruption > 20 && taken_for_congestion < 0.05, "{taken_for_congestion}");
+    assert!(inferring.run.goodput > 3.0 * believing.run.goodput);
     // Nothing but the queue loses anything.
     for flows in [1, 4] {
-        let congested = seen("tolerant-cubic", "4MB", "0", flows);
-        assert!(congested.outcome.run.lost == 0 && congested.episodes > 0);
-        let missed = congested.episodes.saturating_sub(congested.reductions) as f64;
-        // Of few flows each notices the queue; of several that lose together, some have not measured it yet. What
-        // is sampled misses reductions that are small or undone at once: the share is an upper bound.
-        assert!(missed <= 0.4 * congested.episodes as f64, "{}", brief(&congested.outcome));
-        println!(
-            "{flows} flows, congestion taken for corruption: {:.3} of the episodes",
-            missed / congested.episodes as f64
-        );
+        let congested = seen("tolerant-cubic", "4MB", "0", flows, false);
+        let (causes, tally) = (congested.run.tally.causes, congested.run.tally);
+        assert!(congested.run.lost == 0 && causes.corruption == 0 && causes.congestion > 0);
+        assert!(tally.reductions > 0, "its own reductions count: {}", brief(&congested));
+        // Of few flows each notices the queue; of several that lose together, some have not measured it yet.
+        let missed = causes.congestion_unanswered as f64;
+        assert!(missed <= 0.4 * causes.congestion as f64, "{}", brief(&congested));
     }
+}
+
+#[test]
+fn a_window_hears_nothing_of_losses_that_are_told_to_be_corruption() {
+    for control in ["standard", "cubic"] {
+        let believing = seen(control, "480KB", "1e-6", 1, false);
+        let told = seen(control, "480KB", "1e-6", 1, true);
+        let causes = told.run.tally.causes;
+        assert!(told.run.lost > 20 && causes.corruption > 20, "{}", brief(&told));
+        // What a repair has held back leaves at once and may overrun the queue: that is answered.
+        assert!(causes.congestion <= causes.corruption / 10, "{}", brief(&told));
+        assert_eq!((causes.corruption_answered, causes.congestion_unanswered), (0, 0));
+        assert!(told.run.goodput > 2.0 * believing.run.goodput, "{control}");
+    }
+}
+
+#[test]
+fn a_full_queue_is_answered_whatever_the_link_tells() {
+    let congested = seen("standard", "4MB", "0", 4, true);
+    let causes = congested.run.tally.causes;
+    assert!(congested.run.lost == 0 && causes.corruption == 0 && causes.congestion > 0);
+    assert_eq!(causes.congestion_unanswered, 0, "{}", brief(&congested));
+    // Both at once: each is answered as it should be, and the link is full.
+    let both = seen("standard", "4MB", "1e-6", 4, true);
+    let causes = both.run.tally.causes;
+    assert!(both.run.lost > 20 && both.run.dropped > 0, "{}", brief(&both));
+    assert!(causes.corruption > 20 && causes.congestion > 0, "{}", brief(&both));
+    assert_eq!((causes.corruption_answered, causes.congestion_unanswered), (0, 0));
 }

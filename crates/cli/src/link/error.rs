@@ -48,6 +48,9 @@ pub(crate) enum Error {
     /// Not live.
     #[error("`medium` is simulated only: both directions of a live link send at the same time")]
     Medium,
+    /// Not live.
+    #[error("`loss-notification` is simulated only: TCP has no option for it")]
+    TellsLosses,
     /// A setting.
     #[error(transparent)]
     Settings(#[from] SettingsError),

@@ -74,10 +74,7 @@ impl Options {
             })?,
         };
         let link = LiveLink::of(&scenario, LinkIndex(index), 0);
-        match link.directions.iter().any(|direction| direction.medium.is_some()) {
-            true => Err(Error::Medium),
-            false => Ok(link),
-        }
+        live(link)
     }
 }
 
@@ -85,8 +82,18 @@ impl Options {
 pub(super) fn read(settings: &LinkSettings, seed: u64) -> Result<LiveLink, Error> {
     let here = |file: &str| std::fs::read_to_string(file).map_err(|error| error.to_string());
     let link = settings.read(&here, seed, HORIZON)?;
-    match link.directions.iter().any(|direction| direction.medium.is_some()) {
-        true => Err(Error::Medium),
-        false => Ok(link),
+    live(link)
+}
+
+/// `link`, unless it is to do what a live link cannot.
+fn live(link: LiveLink) -> Result<LiveLink, Error> {
+    for direction in &link.directions {
+        if direction.medium.is_some() {
+            return Err(Error::Medium);
+        }
+        if direction.impairments.tells_losses {
+            return Err(Error::TellsLosses);
+        }
     }
+    Ok(link)
 }

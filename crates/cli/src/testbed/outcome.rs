@@ -15,7 +15,7 @@ use bentpipe_sim::record::{
 use serde_json::Value;
 
 /// Columns of flows and runs that nobody can fill: the kernel does not count these.
-const UNCOUNTED: [&str; 10] = [
+const UNCOUNTED: [&str; 14] = [
     "recoveries",
     "probes",
     "fin_retransmissions",
@@ -24,6 +24,10 @@ const UNCOUNTED: [&str; 10] = [
     "recovery_timeouts",
     "bound_share",
     "window_reductions",
+    "corruption_recoveries",
+    "corruption_answered",
+    "congestion_recoveries",
+    "congestion_unanswered",
     "first_recovery_s",
     "first_recovery_reductions",
 ];

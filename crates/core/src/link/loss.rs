@@ -24,6 +24,11 @@ pub struct Transmission {
 pub trait LossModel {
     /// Whether the packet that was sent so is lost. Transmissions come in order.
     fn loses(&mut self, sent: &Transmission) -> bool;
+
+    /// Whether nothing at all of it arrives, not even its header.
+    fn silences(&self, _sent: &Transmission) -> bool {
+        false
+    }
 }
 
 /// How likely a packet of `wire_len` bytes is to be lost, when packets are with probability

@@ -60,4 +60,8 @@ impl LossModel for Losses {
         let burst = self.bursts.as_mut().is_some_and(|bursts| bursts.loses(sent));
         random | burst | self.outages.hit(sent)
     }
+
+    fn silences(&self, sent: &Transmission) -> bool {
+        self.outages.hit(sent)
+    }
 }

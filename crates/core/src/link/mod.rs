@@ -102,6 +102,12 @@ pub trait LinkPacket {
     fn urgent(&self) -> bool {
         false
     }
+
+    /// Marks it as damaged, if whom it reaches can tell. Whether it is marked now. Only a link that
+    /// [tells of its losses](Link::tell_losses) asks.
+    fn mark_damaged(&mut self) -> bool {
+        false
+    }
 }
 
 impl<P: LinkPacket> LinkPacket for Box<P> {
@@ -123,6 +129,10 @@ impl<P: LinkPacket> LinkPacket for Box<P> {
 
     fn urgent(&self) -> bool {
         (**self).urgent()
+    }
+
+    fn mark_damaged(&mut self) -> bool {
+        (**self).mark_damaged()
     }
 }
 
@@ -194,6 +204,10 @@ pub struct Link<P, Q = Discipline<Measured<P>>, L = Losses> {
     loss: L,
     delay: Delay<Measured<P>>,
     counters: Counters,
+    /// What it loses arrives, marked as damaged.
+    tells: bool,
+    /// What it has lost, if somebody wants to know.
+    lost: Option<Vec<P>>,
 }
 
 impl<P: LinkPacket> Link<P> {
@@ -215,7 +229,25 @@ impl<P: LinkPacket, Q: Queue<Measured<P>>, L: LossModel> Link<P, Q, L> {
         loss: L,
         delay: Delay<Measured<P>>,
     ) -> Link<P, Q, L> {
-        Link { bottleneck, loss, delay, counters: Counters::default() }
+        let counters = Counters::default();
+        Link { bottleneck, loss, delay, counters, tells: false, lost: None }
+    }
+
+    /// From now on what it loses arrives all the same, [marked as damaged](LinkPacket::mark_damaged), unless it was
+    /// sent into an outage. It counts as delivered.
+    pub fn tell_losses(&mut self) {
+        self.tells = true;
+    }
+
+    /// Keeps what it loses from now on, for [`take_lost`](Link::take_lost).
+    pub fn keep_lost(&mut self) {
+        self.lost = Some(Vec::new());
+    }
+
+    /// A packet that was kept when it was lost.
+    #[inline]
+    pub fn take_lost(&mut self) -> Option<P> {
+        self.lost.as_mut()?.pop()
     }
 
     /// Removes from the queue, from now on, what a newer packet [supersedes](LinkPacket::supersedes):
@@ -312,11 +344,16 @@ impl<P: LinkPacket, Q: Queue<Measured<P>>, L: LossModel> Link<P, Q, L> {
 
     /// Takes what the line has sent by `now` on its way.
     fn pass_on(&mut self, now: Instant) {
-        while let Some((sent, packet)) = self.bottleneck.pop_sent(now) {
-            if self.loss.loses(&sent) {
-                self.counters.lost.add(&packet);
-            } else {
+        while let Some((sent, mut packet)) = self.bottleneck.pop_sent(now) {
+            if !self.loss.loses(&sent)
+                || (self.tells && !self.loss.silences(&sent) && packet.packet.mark_damaged())
+            {
                 self.delay.push(sent.ended, packet);
+                continue;
+            }
+            self.counters.lost.add(&packet);
+            if let Some(lost) = &mut self.lost {
+                lost.push(packet.packet);
             }
         }
     }

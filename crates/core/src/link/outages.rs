@@ -131,4 +131,8 @@ impl LossModel for Outages {
     fn loses(&mut self, sent: &Transmission) -> bool {
         self.hit(sent)
     }
+
+    fn silences(&self, sent: &Transmission) -> bool {
+        self.hit(sent)
+    }
 }

@@ -83,6 +83,7 @@ pub struct RttEstimator {
     min_rtt: Option<Duration>,
     backoff: u32,
     /// What follows from the rest: it is asked for far more often than that changes.
+    #[serde(skip)]
     rto: Duration,
 }
 
@@ -105,6 +106,7 @@ impl RttEstimator {
     /// The parameters are those of its sender, and are kept in its snapshot.
     pub(super) fn set_config(&mut self, config: RtoConfig) {
         self.config = config;
+        self.rto = self.timeout();
     }
 
     /// Which segments are timed.

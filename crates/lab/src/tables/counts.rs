@@ -104,3 +104,33 @@ pub(super) const fn reductions<R: Counted>() -> Column<R> {
     let about = "of the congestion window, for losses, timeouts and ECN marks, after the warm-up";
     column("window_reductions", Count, "events", about, |row: &R| row.tally().reductions.into())
 }
+
+pub(super) const fn by_corruption<R: Counted>() -> Column<R> {
+    let about = "of these, those in which links had lost or damaged all that was retransmitted";
+    column("corruption_recoveries", Count, "events", about, |row: &R| {
+        row.tally().causes.corruption.into()
+    })
+}
+
+pub(super) const fn by_congestion<R: Counted>() -> Column<R> {
+    let about = "of these, those in which a queue had dropped something, or nothing was lost";
+    column("congestion_recoveries", Count, "events", about, |row: &R| {
+        row.tally().causes.congestion.into()
+    })
+}
+
+pub(super) const fn corruption_answered<R: Counted>() -> Column<R> {
+    let about =
+        "of those by corruption, those in which the window was reduced: taken for congestion";
+    column("corruption_answered", Count, "events", about, |row: &R| {
+        row.tally().causes.corruption_answered.into()
+    })
+}
+
+pub(super) const fn congestion_unanswered<R: Counted>() -> Column<R> {
+    let about =
+        "of those by congestion, those in which the window was not reduced: taken for corruption";
+    column("congestion_unanswered", Count, "events", about, |row: &R| {
+        row.tally().causes.congestion_unanswered.into()
+    })
+}

@@ -79,6 +79,10 @@ pub const FLOWS: &[Column<FlowRow>] = &[
     ),
     counts::recoveries(),
     counts::reductions(),
+    counts::by_corruption(),
+    counts::corruption_answered(),
+    counts::by_congestion(),
+    counts::congestion_unanswered(),
     column(
         "first_recovery_s",
         Number,

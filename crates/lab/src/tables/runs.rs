@@ -40,6 +40,10 @@ pub const RUNS: &[Column<RunRow>] = &[
     counts::recovery_timeouts(),
     counts::recoveries(),
     counts::reductions(),
+    counts::by_corruption(),
+    counts::corruption_answered(),
+    counts::by_congestion(),
+    counts::congestion_unanswered(),
     column("packets", Count, "packets", "arrivals at nodes since the beginning", |r| {
         r.packets.into()
     }),

@@ -67,6 +67,10 @@ pub fn refusals(scenario: &Scenario) -> Vec<Refusal> {
         }
     }
     for link in &scenario.links {
+        if link.directions().into_iter().any(|(_, _, way)| way.impairments.tells_losses) {
+            let key = format!("link.{}.loss-notification", link.name);
+            all.push(Refusal::new(key, "TCP has no option for it: it is simulated only"));
+        }
         all.extend(refused_of_link(link));
     }
     for middlebox in &scenario.middleboxes {

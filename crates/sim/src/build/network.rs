@@ -86,7 +86,12 @@ pub(super) fn build(scenario: &Scenario, seeds: Seeds) -> (World<Stream>, Layout
             let name = format!("link.{}/{way}", link.name);
             let down = down(scenario, LinkIndex(index));
             let impaired = Impaired::new(&direction.impairments, direction.order, seeds, &name);
-            Line::impaired(&links::config(scenario, direction, down, seeds, &name), impaired)
+            let config = links::config(scenario, direction, down, seeds, &name);
+            let mut line = Line::impaired(&config, impaired);
+            if direction.impairments.tells_losses {
+                line.tell_losses();
+            }
+            line
         };
         let mut ends = [(a, ports[0]), (b, ports[1])];
         let mut lines = [line(&link.forward, "forward"), line(&link.back, "back")];

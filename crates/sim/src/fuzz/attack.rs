@@ -170,7 +170,7 @@ impl Attack {
         let content = Content::Error(IcmpError::emit(kind, plan.router(), &quoted)?);
         let ip = header(plan.router(), plan.addresses[to]);
         let (node, port) = self.entrance(from, to);
-        world.inject(node, port, Packet { ip, content, urgent: false, cause: None });
+        world.inject(node, port, Packet::new(ip, content));
         Some(())
     }
 

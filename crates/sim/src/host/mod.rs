@@ -2,11 +2,13 @@
 //! to packets of no connection.
 
 mod arrival;
+mod causes;
 pub(crate) mod script;
 mod session;
 mod sharing;
 mod stray;
 
+pub use causes::LossCauses;
 pub use session::Application;
 
 use crate::event_queue::EventQueue;
@@ -237,6 +239,7 @@ impl<A: Application> Host<A> {
             config,
             queued: false,
             rung: false,
+            losses: causes::Losses::default(),
             part: Part::default(),
             serial,
         };
@@ -296,19 +299,22 @@ impl<A: Application> Host<A> {
         }
         while let Some(&index) = self.ready.front() {
             let session = &mut self.sessions[index];
+            session.judge_losses();
             let Some(out) = session.connection.poll_transmit(now) else {
                 self.ready.pop_front();
                 self.rest(now, index);
                 continue;
             };
             let (src_port, peer, dst_port) = session.key;
+            let mark = session.holes();
             let len = (out.data.end - out.data.start).as_len();
             let connection = &session.connection;
             let body = Body::collect(len, |visit| connection.payload(out.data, visit));
             let mss = connection.tcb().map_or(usize::MAX, |tcb| tcb.sender.smss().as_len());
             let ip = IpHeader { traffic_class: out.ecn.bits(), ..self.header_to(peer) };
             let tcp = TcpHeader { src_port, dst_port, ..out.tcp };
-            return Some((packet_pool.fill(Packet::sent(ip, tcp, body, out.cause)), mss));
+            let packet = Packet { mark, ..Packet::sent(ip, tcp, body, out.cause) };
+            return Some((packet_pool.fill(packet), mss));
         }
         None
     }

@@ -1,5 +1,6 @@
 //! One TCP connection at one host, and what uses it.
 
+use super::causes::LossCauses;
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::tcp::connection::{Connection, ConnectionConfig};
 use bentpipe_core::time::{Instant, earliest};
@@ -33,6 +34,9 @@ pub trait Application: fmt::Debug + Clone {
 
     /// Panics if the connection does not keep what every TCP must.
     fn check(&self, connection: &Connection<Self::Buffer>, config: &ConnectionConfig);
+
+    /// An episode of the sender's is over; its counts are these now.
+    fn on_causes(&mut self, _causes: LossCauses) {}
 }
 
 #[derive(Debug)]
@@ -45,6 +49,8 @@ pub(super) struct Session<A: Application> {
     pub(super) queued: bool,
     /// Its alarm has just rung.
     pub(super) rung: bool,
+    /// What is known of its losses.
+    pub(super) losses: super::causes::Losses,
     /// Its part in what connections share.
     pub(super) part: super::sharing::Part,
     /// Tells the sessions of one slot apart.

@@ -1,5 +1,6 @@
 //! What a flow has done.
 
+use crate::host::LossCauses;
 use crate::stream::Stream;
 use bentpipe_core::tcp::buffer::Pattern;
 use bentpipe_core::tcp::connection::Connection;
@@ -128,6 +129,8 @@ pub struct Tally {
     pub recoveries: u64,
     /// Reductions of their congestion windows.
     pub reductions: u64,
+    /// What the losses were that their episodes of fast recovery have mended, and what was made of them.
+    pub causes: LossCauses,
     /// How long the first recovery took of the first source that had one, and how often its window
     /// was reduced in it.
     pub first_recovery: Option<(Duration, u64)>,
@@ -163,6 +166,7 @@ impl Tally {
         self.bound_acks += bound.bound;
         self.recoveries += stats.recoveries;
         self.reductions += stats.reductions;
+        self.causes = self.causes + stream.causes;
         let first = stats.first_recovery.map(|time| (time, stats.first_reductions));
         self.first_recovery = self.first_recovery.or(first);
         let min = tcb.sender.rtt().min_rtt();
@@ -198,6 +202,7 @@ impl Tally {
             bound_acks: sum.bound_acks + tally.bound_acks,
             recoveries: sum.recoveries + tally.recoveries,
             reductions: sum.reductions + tally.reductions,
+            causes: sum.causes + tally.causes,
             first_recovery: None,
             min_rtt: [sum.min_rtt, tally.min_rtt].into_iter().flatten().min(),
             srtt: None,
@@ -225,6 +230,7 @@ impl Tally {
             bound_acks: self.bound_acks - earlier.bound_acks,
             recoveries: self.recoveries - earlier.recoveries,
             reductions: self.reductions - earlier.reductions,
+            causes: self.causes - earlier.causes,
             ..*self
         }
     }

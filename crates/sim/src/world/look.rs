@@ -1,10 +1,11 @@
 //! What can be seen of a world: its time, its nodes and lines, and what has passed.
 
-use super::{LineId, NodeId, Passed, Touched, World};
+use super::{Egress, LineId, NodeId, Passed, Touched, World};
 use crate::capture::{Capture, Name};
 use crate::host::{Application, Host};
 use crate::line::Line;
 use crate::node::Node;
+use crate::packet::Packet;
 use bentpipe_core::time::Instant;
 use bentpipe_gateway::Gateway;
 
@@ -115,5 +116,15 @@ impl<A: Application> World<A> {
     pub fn line_from(&self, id: NodeId, port: usize) -> Option<&Line> {
         let line = self.exits[id].get(port).copied().flatten()?;
         Some(&self.lines[line].line)
+    }
+
+    /// Counts what arrives, and says so if that is wanted.
+    pub(super) fn note(&mut self, id: LineId, packet: &Packet) {
+        self.packets += 1;
+        if self.verbose {
+            let Egress { node, port, .. } = self.lines[id];
+            eprintln!("{:?} at {node}.{port}: {packet:?}", self.now);
+        }
+        self.trace.add(self.now, id, packet);
     }
 }

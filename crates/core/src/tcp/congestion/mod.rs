@@ -191,6 +191,11 @@ pub trait Congestion: fmt::Debug + Snapshot + Send {
         self.slow_start_mut().on_delivery(delivery);
     }
 
+    /// Whether it has reduced the window in [`Congestion::on_delivery`], because of losses, since this was last asked.
+    fn take_own_reduction(&mut self) -> bool {
+        false
+    }
+
     /// What the flow has seen of its link since this was last asked, if it keeps account of that.
     fn take_report(&mut self) -> LinkReport {
         LinkReport::default()

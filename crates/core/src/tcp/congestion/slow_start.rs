@@ -8,6 +8,7 @@ use super::ack_rate::AckRate;
 use super::first_threshold::{FirstThreshold, ThresholdEstimate};
 use super::hystart::{HyStart, HyStartPhase};
 use super::{AckSample, Delivery, Growth, PacingBasis};
+use crate::snapshot::unlimited;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
@@ -92,6 +93,7 @@ pub struct SlowStart {
     config: SlowStartConfig,
     smss: Bytes,
     window: Bytes,
+    #[serde(with = "unlimited")]
     ssthresh: Bytes,
     hystart: Option<HyStart>,
     /// What [`Probing::AckRate`] needs.
@@ -107,6 +109,7 @@ pub struct SlowStart {
 #[derive(Debug, Serialize, Deserialize)]
 struct Before {
     window: Bytes,
+    #[serde(with = "unlimited")]
     ssthresh: Bytes,
     hystart: Option<HyStart>,
 }

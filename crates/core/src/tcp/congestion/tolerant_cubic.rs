@@ -23,7 +23,7 @@ use super::cubic::Curve;
 use super::path_signs::PathSigns;
 use super::{AckSample, Congestion, CongestionEvent, Cubic, Delivery, Growth, HyStart, LinkReport};
 use super::{PacingBasis, SlowStart, SlowStartConfig};
-use crate::snapshot::fraction;
+use crate::snapshot::{fraction, unlimited};
 use crate::time::Duration;
 use crate::units::{Bytes, Rate};
 use serde::{Deserialize, Serialize};
@@ -84,6 +84,9 @@ pub struct TolerantCubic {
     reduced: Bytes,
     /// The latest reductions because of a queue, the last one behind.
     doubted: Vec<Doubted>,
+    /// There was a reduction that nobody has asked for yet.
+    #[serde(skip)]
+    unreported: bool,
 }
 
 /// A reduction because of a queue, while that may prove to be none.
@@ -95,6 +98,7 @@ struct Doubted {
     rounds: u32,
     /// What was before.
     window: Bytes,
+    #[serde(with = "unlimited")]
     ssthresh: Bytes,
     curve: Curve,
 }
@@ -111,6 +115,7 @@ impl TolerantCubic {
             test: None,
             reduced: Bytes::ZERO,
             doubted: Vec::new(),
+            unreported: false,
         }
     }
 
@@ -126,6 +131,7 @@ impl TolerantCubic {
         let ssthresh = ssthresh.clamp(*range.start(), *range.end()).max(2 * smss);
         self.cubic.slow_start_mut().reduce(ssthresh, ssthresh);
         self.reduced = delivery.delivered + in_flight;
+        self.unreported = true;
         self.signs = 0;
     }
 
@@ -295,6 +301,10 @@ impl Congestion for TolerantCubic {
             self.reconsider();
             self.judge(delivery, round);
         }
+    }
+
+    fn take_own_reduction(&mut self) -> bool {
+        std::mem::take(&mut self.unreported)
     }
 
     fn decrease(&mut self, event: &CongestionEvent, timeout: bool) -> Bytes {

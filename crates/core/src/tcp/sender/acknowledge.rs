@@ -105,7 +105,8 @@ impl Sender {
         let newly = self.tell_delivery(facts, in_flight);
         // In recovery what is acknowledged was often reported before.
         let bytes = if was_in_recovery { newly } else { facts.acked };
-        if unchanged && bytes > Bytes::ZERO && self.cwnd.grows(was_in_recovery) {
+        let grows = self.repairs_corruption() || self.cwnd.grows(was_in_recovery);
+        if unchanged && bytes > Bytes::ZERO && grows {
             self.cwnd.on_ack(&AckSample {
                 now: facts.now,
                 bytes,
@@ -143,6 +144,9 @@ impl Sender {
             in_recovery: self.flight.in_recovery(),
             after_timeout,
         });
+        if self.cwnd.take_own_reduction() {
+            self.tally.reduced();
+        }
         if limits_itself {
             self.flight.set_app_limited();
         }
@@ -158,6 +162,7 @@ impl Sender {
 
     /// Does what recovery has decided, with `flight_size` bytes outstanding before.
     pub(super) fn apply(&mut self, now: Instant, verdict: Verdict, flight_size: Bytes) {
+        let heard = self.heard(&verdict);
         for range in verdict.lost {
             let cwnd = &mut self.cwnd;
             self.flight.mark_lost(now, range, |lost| cwnd.lost(lost));
@@ -178,16 +183,16 @@ impl Sender {
         if (verdict.restart_timer || retransmits) && self.flight.size() > Bytes::ZERO {
             self.timers.restart(now);
         }
-        if episode != Episode::Unchanged {
-            if matches!(episode, Episode::Enter | Episode::Restart) {
-                self.tally.stats.recoveries += 1;
-                self.tally.recovers(now, self.snd_nxt());
-            }
+        if matches!(episode, Episode::Enter | Episode::Restart) {
+            self.tally.stats.recoveries += 1;
+            self.tally.recovers(now, self.snd_nxt());
+        }
+        if heard != Episode::Unchanged {
             let event = self.congestion_event(now, flight_size);
             let sign = Sign { event, flight: &self.flight, config: &self.config };
             let before = self.cwnd();
-            self.cwnd.on_episode(episode, sign);
-            if !matches!(episode, Episode::Exit | Episode::Deflate) {
+            self.cwnd.on_episode(heard, sign);
+            if !matches!(heard, Episode::Exit | Episode::Deflate) {
                 self.tally.window(before, self.cwnd());
             }
         }
@@ -200,6 +205,7 @@ impl Sender {
         let Some(needless) = self.cwnd.needless(ack, acked, &outstanding) else { return false };
         self.tally.stats.spurious += 1;
         self.flight.undo();
+        self.forget_unheard();
         self.gate.release_retransmission();
         let burst = acked.min(self.config.initial_window.bytes(self.config.smss));
         self.cwnd.undo(self.in_flight() + burst);

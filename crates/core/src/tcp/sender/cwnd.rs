@@ -35,6 +35,8 @@ pub(super) struct CongestionWindow {
     rate_reduction: RateReduction,
     undo: Undo,
     /// The ledger's counts of delivered and of lost bytes when congestion control last heard of them.
+    // Written apart: mostly it has heard of all.
+    #[serde(skip)]
     told: (Bytes, Bytes),
     /// SND.NXT when the retransmission timer last expired, until so much is acknowledged.
     timeout_until: Option<Offset>,
@@ -75,13 +77,21 @@ impl CongestionWindow {
     }
 
     /// Writes what its [`Serialize`] leaves out.
-    pub(super) fn snapshot(&self, into: &mut Writer) {
+    pub(super) fn snapshot(&self, ledger: &Ledger, into: &mut Writer) {
         self.congestion.snapshot(into);
+        let all = (ledger.delivered(), ledger.lost_bytes());
+        into.put(&Some(self.told).filter(|told| *told != all));
     }
 
     /// What was written so comes back.
-    pub(super) fn restore(&mut self, congestion: Box<dyn Congestion>) {
+    pub(super) fn restore(
+        &mut self,
+        congestion: Box<dyn Congestion>,
+        told: Option<(Bytes, Bytes)>,
+        ledger: &Ledger,
+    ) {
         self.congestion = congestion;
+        self.told = told.unwrap_or((ledger.delivered(), ledger.lost_bytes()));
     }
 
     /// Another congestion control from now on. It knows nothing of what goes on.
@@ -305,6 +315,11 @@ impl CongestionWindow {
     pub(super) fn tell(&mut self, delivery: &Delivery) -> bool {
         self.congestion.on_delivery(delivery);
         self.congestion.limits_itself()
+    }
+
+    /// Whether congestion control has reduced the window by itself at what it was told last.
+    pub(super) fn take_own_reduction(&mut self) -> bool {
+        self.congestion.take_own_reduction()
     }
 
     /// Whether the window may grow while `in_recovery` or not.

@@ -71,6 +71,7 @@ impl Sender {
         let event = self.congestion_event(now, flight_size);
         self.cwnd.on_timeout(&event, nxt, again);
         self.tally.window(before, self.cwnd());
+        self.forget_unheard();
         self.gate.force(Forced::FirstLost(Cause::Timeout));
     }
 }

@@ -9,6 +9,7 @@
 
 mod acknowledge;
 mod config;
+mod corruption;
 mod cwnd;
 mod ecn;
 mod expiry;
@@ -29,6 +30,7 @@ mod transmit;
 mod undo;
 
 pub use config::{InitialWindow, SenderConfig};
+pub use corruption::Copies;
 pub use gate::Waits;
 pub use reduction::Reduction;
 pub use sharing::PathState;
@@ -39,6 +41,7 @@ use super::congestion::{BoundCount, CongestionAlgorithm, LinkReport, ThresholdEs
 use super::rtt::RttEstimator;
 use crate::time::{Duration, Instant};
 use crate::units::{Bytes, Offset};
+use corruption::Corruption;
 use cwnd::CongestionWindow;
 use flight::Flight;
 use gate::Gate;
@@ -94,6 +97,9 @@ pub struct Sender {
     cwnd: CongestionWindow,
     gate: Gate,
     tally: Tally,
+    // Only peers of the simulator tell anything.
+    #[serde(skip)]
+    corruption: Option<Box<Corruption>>,
 }
 
 impl Sender {
@@ -113,6 +119,7 @@ impl Sender {
             cwnd: CongestionWindow::new(config.congestion()),
             gate: Gate::new(),
             tally: Tally::default(),
+            corruption: None,
             config,
         }
     }

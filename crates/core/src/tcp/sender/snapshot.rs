@@ -32,7 +32,7 @@ impl Sender {
     pub(in crate::tcp) fn snapshot(&self, common: &SenderConfig, into: &mut Writer) {
         self.config.snapshot(common, into);
         self.flight.snapshot(into);
-        self.cwnd.snapshot(into);
+        self.cwnd.snapshot(self.flight.ledger(), into);
         into.put(self);
     }
 
@@ -40,9 +40,10 @@ impl Sender {
         let config = SenderConfig::restore(from, common);
         let recovery = config.algorithm.restore(from);
         let congestion = config.control.restore(from);
+        let told = from.take();
         let mut sender = Sender { config, ..from.take() };
         sender.flight.restore(recovery);
-        sender.cwnd.restore(congestion);
+        sender.cwnd.restore(congestion, told, sender.flight.ledger());
         sender.timers.restore(config.rto);
         sender
     }

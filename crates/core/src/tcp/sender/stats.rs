@@ -57,10 +57,16 @@ impl Tally {
 
     /// The congestion window was `before`, and is `after`.
     pub(super) fn window(&mut self, before: Bytes, after: Bytes) {
-        let reduced = u64::from(after < before);
-        self.stats.reductions += reduced;
+        if after < before {
+            self.reduced();
+        }
+    }
+
+    /// The congestion window was reduced.
+    pub(super) fn reduced(&mut self) {
+        self.stats.reductions += 1;
         if self.first.is_some() {
-            self.stats.first_reductions += reduced;
+            self.stats.first_reductions += 1;
         }
     }
 

@@ -1,0 +1,193 @@
+//! What losses come from: what the world knows of a connection's segments, what the receiver has seen, and what the sender
+//! has made of it.
+
+use super::session::{Application, Session};
+use super::{Host, SessionKey};
+use crate::packet::{Content, Hole, Mark, Packet};
+use bentpipe_core::tcp::connection::Connection;
+use bentpipe_core::tcp::sender::Copies;
+use bentpipe_core::units::{Bytes, Offset};
+use std::ops::{Add, Range, Sub};
+
+/// An acknowledgment tells of at most so many holes.
+const MAX_HOLES: usize = 16;
+
+/// Episodes of fast recovery by what was lost in them, and by whether the window was reduced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LossCauses {
+    /// Links have lost or damaged every copy of all that was retransmitted.
+    pub corruption: u64,
+    /// A queue has dropped something, or nothing was lost at all.
+    pub congestion: u64,
+    /// Of those by corruption: the window was reduced.
+    pub corruption_answered: u64,
+    /// Of those by congestion: it was not.
+    pub congestion_unanswered: u64,
+}
+
+impl Add for LossCauses {
+    type Output = LossCauses;
+    fn add(self, other: LossCauses) -> LossCauses {
+        LossCauses {
+            corruption: self.corruption + other.corruption,
+            congestion: self.congestion + other.congestion,
+            corruption_answered: self.corruption_answered + other.corruption_answered,
+            congestion_unanswered: self.congestion_unanswered + other.congestion_unanswered,
+        }
+    }
+}
+
+impl Sub for LossCauses {
+    type Output = LossCauses;
+    fn sub(self, earlier: LossCauses) -> LossCauses {
+        LossCauses {
+            corruption: self.corruption - earlier.corruption,
+            congestion: self.congestion - earlier.congestion,
+            corruption_answered: self.corruption_answered - earlier.corruption_answered,
+            congestion_unanswered: self.congestion_unanswered - earlier.congestion_unanswered,
+        }
+    }
+}
+
+/// An episode that is not over.
+#[derive(Debug)]
+struct Open {
+    /// SND.NXT at its beginning.
+    end: Offset,
+    /// The sender's reductions before it.
+    reductions: u64,
+    /// Something was retransmitted.
+    retransmits: bool,
+    /// Something that no link has lost.
+    congestion: bool,
+}
+
+/// What of a session's losses is known.
+#[derive(Debug, Default)]
+pub(super) struct Losses {
+    /// What links have lost of what it has sent.
+    lost: Copies,
+    /// What has come to it damaged.
+    damaged: Copies,
+    open: Option<Open>,
+    recoveries: u64,
+    reductions: u64,
+    causes: LossCauses,
+}
+
+impl Losses {
+    /// Looks at what the sender is about to retransmit. The counts, if they have changed.
+    fn judge<B: bentpipe_core::tcp::buffer::Buffer>(
+        &mut self,
+        connection: &Connection<B>,
+    ) -> Option<LossCauses> {
+        let sender = &connection.tcb()?.sender;
+        let stats = sender.stats();
+        let begins = stats.recoveries > self.recoveries;
+        let over = |open: &mut Open| begins || sender.snd_una() >= open.end;
+        let mut told = None;
+        if let Some(open) = self.open.take_if(over).filter(|open| open.retransmits) {
+            // What a new episode has reduced is not this one's.
+            let now = if begins { self.reductions } else { stats.reductions };
+            let answered = now > open.reductions;
+            let one = LossCauses {
+                corruption: u64::from(!open.congestion),
+                congestion: u64::from(open.congestion),
+                corruption_answered: u64::from(!open.congestion && answered),
+                congestion_unanswered: u64::from(open.congestion && !answered),
+            };
+            self.causes = self.causes + one;
+            told = Some(self.causes);
+        }
+        if begins {
+            let (end, reductions) = (sender.snd_nxt(), self.reductions);
+            self.open = Some(Open { end, reductions, retransmits: false, congestion: false });
+        }
+        (self.recoveries, self.reductions) = (stats.recoveries, stats.reductions);
+        if let Some(open) = &mut self.open
+            && let Some((range, transmissions)) = sender.first_lost()
+        {
+            open.retransmits = true;
+            open.congestion |= !self.lost.account_for(&range, transmissions);
+        }
+        told
+    }
+}
+
+fn range(start: Offset, len: usize) -> Range<Offset> {
+    start..start + Bytes::of_len(len)
+}
+
+impl<A: Application> Session<A> {
+    /// It is about to send: the application hears of an episode that is over.
+    pub(super) fn judge_losses(&mut self) {
+        if let Some(causes) = self.losses.judge(&self.connection) {
+            self.application.on_causes(causes);
+        }
+    }
+
+    /// What an acknowledgment says of the damaged segments that have come.
+    pub(super) fn holes(&mut self) -> Mark {
+        let (losses, Some(tcb)) = (&mut self.losses, self.connection.tcb()) else {
+            return Mark::None;
+        };
+        if losses.damaged.is_empty() {
+            return Mark::None;
+        }
+        losses.damaged.forget_below(tcb.receiver.rcv_nxt());
+        let isn = tcb.handshake().rcv_isn;
+        let holes = losses.damaged.iter().take(MAX_HOLES).map(|(range, copies)| Hole {
+            seq: isn + range.start,
+            len: (range.end - range.start).as_len() as u32,
+            copies,
+        });
+        Mark::Holes(holes.collect())
+    }
+}
+
+impl<A: Application> Host<A> {
+    fn named(&mut self, key: &SessionKey) -> Option<&mut Session<A>> {
+        let &index = self.table.get(key)?;
+        Some(&mut self.sessions[index])
+    }
+
+    /// A link has lost, or damaged, a packet from here.
+    pub(crate) fn note_lost(&mut self, packet: &Packet) {
+        let Content::Tcp(tcp, body) = &packet.content else { return };
+        let key = (tcp.src_port, packet.ip.dst, tcp.dst_port);
+        let Some(session) = self.named(&key).filter(|_| !body.is_empty()) else { return };
+        let Some(tcb) = session.connection.tcb() else { return };
+        let una = tcb.sender.snd_una();
+        session.losses.lost.forget_below(una);
+        if let Some(start) = tcp.seq.offset_near(tcb.handshake().snd_isn, una)
+            && una <= start
+            && start < tcb.sender.snd_nxt()
+        {
+            session.losses.lost.add(range(start, body.len()));
+        }
+    }
+
+    /// A packet has come damaged, but for its headers: its payload is not accepted.
+    pub(crate) fn handle_damaged(&mut self, packet: &Packet) {
+        let Content::Tcp(tcp, body) = &packet.content else { return };
+        let key = (tcp.dst_port, packet.ip.src, tcp.src_port);
+        let Some(session) = self.named(&key).filter(|_| !body.is_empty()) else { return };
+        let Some(tcb) = session.connection.tcb() else { return };
+        let next = tcb.receiver.rcv_nxt();
+        if let Some(start) = tcp.seq.offset_near(tcb.handshake().rcv_isn, next)
+            && start >= next
+            && tcb.receiver.acceptable(Some(start), Bytes::of_len(body.len()))
+        {
+            session.losses.damaged.add(range(start, body.len()));
+        }
+    }
+
+    /// The peer tells of damaged segments.
+    pub(super) fn hear_of(&mut self, key: &SessionKey, holes: &[Hole]) {
+        if let Some(session) = self.named(key) {
+            for &Hole { seq, len, copies } in holes {
+                session.connection.note_damaged(seq, len, copies);
+            }
+        }
+    }
+}
