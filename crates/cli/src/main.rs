@@ -5,6 +5,7 @@ mod demo;
 mod fuzz;
 mod gateway;
 mod link;
+mod plot;
 mod presets;
 mod sim;
 mod testbed;
@@ -33,6 +34,8 @@ enum Command {
     Gateway(gateway::Arguments),
     /// Emulate a satellite link on this machine, on real packets
     Link(link::Arguments),
+    /// Draw the figures of results anew
+    Plot(plot::Arguments),
     /// Show the TCP presets, or all parameters of one
     Presets(presets::Arguments),
     /// Run an experiment in virtual time
@@ -69,6 +72,7 @@ fn main() -> ExitCode {
         Command::Fuzz(arguments) => fuzz::run(&arguments).map_err(Into::into),
         Command::Gateway(arguments) => gateway::run(&arguments).map_err(Into::into),
         Command::Link(arguments) => link::run(&arguments).map_err(Into::into),
+        Command::Plot(arguments) => plot::run(&arguments).map_err(Into::into),
         Command::Presets(arguments) => presets::run(&arguments).map_err(Into::into),
         Command::Sim(arguments) => sim::run(&arguments).map_err(Into::into),
         Command::Testbed(arguments) => testbed::run(&arguments).map_err(Into::into),

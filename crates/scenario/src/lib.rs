@@ -52,7 +52,7 @@ mod workload;
 
 pub use change::{Change, ChangeError};
 pub use distribution::{Distribution, RandomSize, RandomTime};
-pub use error::{Place, Problem, ScenarioError};
+pub use error::{Place, Problem, ScenarioError, hint};
 pub use experiment::{Experiment, Point};
 pub use fault::{Fault, FaultKind};
 pub use figure::{AxisName, AxisText, Errors, Figure, FigureKind, Line, ReferenceLine, Word};
