@@ -246,7 +246,7 @@ fn a_figure_of_what_there_is_not_is_refused_before_anything_runs() {
     };
     figure("y = \"goodput\"");
     complains(folder, &["small.toml"], "did you mean `goodput_bps`?");
-    complains(folder, &["check", "small.toml"], "small.toml:20:5: [figure.mine] y: no table");
+    complains(folder, &["check", "small.toml"], "small.toml:21:5: [figure.mine] y: no table");
     figure("y = \"goodput_bps\"\nx = \"flow\"\ncurves = \"flow\"");
     complains(
         folder,

@@ -263,7 +263,15 @@ fn wrong(figure: &Figure, word: &Word, why: &str) -> DrawError {
 }
 
 fn hint(name: &str, known: &[&str]) -> String {
-    bentpipe_scenario::hint(name, known.iter().copied())
+    if let Some(longer) = known.iter().find(|one| one.starts_with(&format!("{name}_"))) {
+        return format!("did you mean `{longer}`?");
+    }
+    match bentpipe_scenario::hint(name, known.iter().copied()) {
+        list if list.starts_with("there are") && known.len() > 20 => {
+            "see docs/metrics.md".to_owned()
+        }
+        hint => hint,
+    }
 }
 
 /// What the words of a figure can mean.
