@@ -34,7 +34,7 @@ enum Command {
     Gateway(gateway::Arguments),
     /// Emulate a satellite link on this machine, on real packets
     Link(link::Arguments),
-    /// Draw the time-sequence graphs of captures
+    /// Draw the figures of results, or the time-sequence graphs of captures
     Plot(plot::Arguments),
     /// Show the TCP presets, or all parameters of one
     Presets(presets::Arguments),

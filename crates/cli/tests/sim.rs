@@ -202,6 +202,71 @@ fn ctrl_c_keeps_what_is_finished() {
 }
 
 #[test]
+fn figures_are_drawn_and_drawn_anew_without_running() {
+    let place = place();
+    let folder = place.path();
+    prints(folder, &["small.toml", "--no-figures"]);
+    let results = folder.join("results/small");
+    assert!(!results.join("figures").exists() && !results.join("index.html").exists());
+    // What follows from the sweep.
+    prints(folder, &["small.toml"]);
+    let page = fs::read_to_string(results.join("index.html")).unwrap();
+    assert!(page.contains("figures/goodput.svg") && !page.contains("://"), "it works offline");
+    let png = fs::read(results.join("figures/goodput.png")).unwrap();
+    assert!(png.starts_with(b"\x89PNG"));
+    let data = fs::read_to_string(results.join("figures/goodput.csv")).unwrap();
+    assert!(data.starts_with("panel,curve,x,y,error,samples\n,,0.02,"), "{data}");
+    // What the file says; no run is made for it.
+    let figure =
+        "\n[figure.mine]\nx = \"link.sat.delay\"\ny = \"retransmissions\"\nkind = \"bars\"\n";
+    fs::write(folder.join("small.toml"), format!("{SMALL}{figure}")).unwrap();
+    let text = prints(folder, &["small.toml"]);
+    assert!(text.contains("0 runs, and 4 made earlier"), "{text}");
+    assert!(
+        results.join("figures/mine.svg").exists() && !results.join("figures/goodput.svg").exists()
+    );
+    fs::remove_dir_all(results.join("runs")).unwrap();
+    let plot = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bentpipe"));
+        command.arg("plot").args(arguments).current_dir(folder).output().unwrap()
+    };
+    let output = plot(&["results/small", "--json"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let value: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(value["figures"][0]["name"], "mine");
+    assert!(folder.join(value["figures"][0]["files"][0].as_str().unwrap()).exists());
+}
+
+#[test]
+fn a_figure_of_what_there_is_not_is_refused_before_anything_runs() {
+    let place = place();
+    let folder = place.path();
+    let figure = |text: &str| {
+        fs::write(folder.join("small.toml"), format!("{SMALL}\n[figure.mine]\n{text}\n")).unwrap();
+    };
+    figure("y = \"goodput\"");
+    complains(folder, &["small.toml"], "did you mean `goodput_bps`?");
+    complains(folder, &["check", "small.toml"], "small.toml:21:5: [figure.mine] y: no table");
+    figure("y = \"goodput_bps\"\nx = \"flow\"\ncurves = \"flow\"");
+    complains(
+        folder,
+        &["small.toml"],
+        "does not tell apart the values of the swept `link.sat.delay`",
+    );
+    assert!(!folder.join("results").exists());
+    // Nothing was recorded: the results are there all the same.
+    figure("y = \"cwnd\"");
+    let output = output(folder, &["small.toml"]);
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(
+        stderr.contains("[figure.mine] has no data") && stderr.lines().count() == 1,
+        "{stderr}"
+    );
+    assert!(folder.join("results/small/summary.csv").exists());
+}
+
+#[test]
 fn every_example_runs() {
     let folder = tempfile::tempdir().unwrap();
     let scenarios = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");

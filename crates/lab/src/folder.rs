@@ -240,8 +240,8 @@ fn belongs(name: &str) -> bool {
     };
     let inside = path.components().all(|part| matches!(part, Component::Normal(_)));
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-    let free = !path.starts_with("runs") && !path.starts_with(PACKETS);
-    inside && free && name != "README.md" && !ours(stem)
+    let free = ["runs", PACKETS, "figures"].iter().all(|folder| !path.starts_with(folder));
+    inside && free && name != "README.md" && name != "index.html" && !ours(stem)
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@
 
 mod attempt;
 mod cell;
+pub mod drawing;
 mod execute;
 pub mod figures;
 mod folder;

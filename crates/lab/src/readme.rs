@@ -76,6 +76,12 @@ pub(crate) fn text(
             "`{path}`, which the scenario names, is not here: it would not lie in this folder.\n"
         );
     }
+    if made == Made::Simulated {
+        text.push_str(
+            "`index.html` has the figures, `figures/` their files: SVG, PNG and their data. `bentpipe plot` draws them \
+             anew.\n\n",
+        );
+    }
     for part in parts {
         let name = part.name;
         let _ = writeln!(text, "## {name}.csv, {name}.parquet\n\n{}.\n", capitalised(part.about));

@@ -65,11 +65,16 @@ impl TableFile {
 
 /// Writes a text file, whole or not at all.
 pub(crate) fn write_text(path: &Path, text: &str) -> Result<(), LabError> {
+    write_bytes(path, text.as_bytes())
+}
+
+/// Writes a file, whole or not at all.
+pub(crate) fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), LabError> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let write = || {
         fs::create_dir_all(folder)?;
         let mut file = new_file(folder)?;
-        io::Write::write_all(&mut file, text.as_bytes())?;
+        io::Write::write_all(&mut file, bytes)?;
         put(file, path)
     };
     write().map_err(|source| write_error(path, source))

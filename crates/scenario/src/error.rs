@@ -123,7 +123,7 @@ pub enum Problem {
 }
 
 /// "did you mean …?" where a known name is near, all known names where none is.
-pub(crate) fn hint<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+pub fn hint<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
     let distance = |candidate: &&&str| strsim::damerau_levenshtein(name, candidate);
     let nearest = known.iter().min_by_key(distance);

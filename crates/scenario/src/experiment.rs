@@ -3,6 +3,7 @@
 use crate::ScenarioError;
 use crate::change::{self, Change};
 use crate::document::{self, Table};
+use crate::figure::{self, Figure};
 use crate::reader::{Context, ReadFile, Reader};
 use crate::repeat::{self, Repeat};
 use crate::scenario::{self, Scenario};
@@ -16,11 +17,13 @@ use std::fmt::Write;
 pub struct Experiment {
     file: String,
     source: String,
-    /// Without the sweep.
+    /// Without the sweep, the repetitions and the figures.
     document: Table,
     sweep: Sweep,
     /// How often each point is run.
     pub repeat: Repeat,
+    /// The figures that it says are to be drawn of its results.
+    pub figures: Vec<Figure>,
     /// The files that the scenario names, with their text.
     files: BTreeMap<String, String>,
 }
@@ -82,6 +85,10 @@ impl Experiment {
             }
             None => Repeat::Runs(1),
         };
+        let figures = match document.remove("figure") {
+            Some(node) => figure::read(&context, &node)?,
+            None => Vec::new(),
+        };
         for index in 0..sweep.len() {
             let document = changed(&context, &document, &sweep, index)?;
             scenario::read(&context, &document).map_err(|error| {
@@ -91,7 +98,7 @@ impl Experiment {
         }
         let files = context.files.take();
         let file = file.to_owned();
-        Ok(Experiment { file, source, document, sweep, repeat, files })
+        Ok(Experiment { file, source, document, sweep, repeat, figures, files })
     }
 
     /// How many points the sweep has; one without a sweep.

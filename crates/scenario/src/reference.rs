@@ -3,8 +3,8 @@
 use crate::reader::Section;
 use crate::scenario::SCENARIO;
 use crate::{
-    copies, fault, flow, gateway, group, impairment, link, middlebox, node, range, record, repeat,
-    run, sweep, workload,
+    copies, fault, figure, flow, gateway, group, impairment, link, middlebox, node, range, record,
+    repeat, run, sweep, workload,
 };
 use std::fmt::Write;
 
@@ -74,6 +74,8 @@ const SECTIONS: &[&Section] = &[
     &copies::NUMBERS,
     &sweep::SWEEP,
     &range::RANGE,
+    &figure::FIGURE,
+    &figure::REFERENCE,
 ];
 
 /// Every kind of table with its keys.

@@ -107,6 +107,7 @@ pub(crate) const SCENARIO: Section = Section {
         field("numbers", "a table", "", "whole numbers that texts refer to"),
         field("record", "a table", "", "time series and captures"),
         field("sweep", "a table", "", "which fields take several values"),
+        field("figure", "tables by name", "by the sweep and `record`", "figures of the results"),
     ],
     example: "",
 };

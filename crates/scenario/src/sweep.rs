@@ -157,7 +157,7 @@ pub(crate) fn set(
     let parts: Vec<&str> = axis.path.split('.').collect();
     let at = axis.path_at;
     let bad = |why: String| error(context, at, format!("`{}`: {why}", axis.path));
-    if ["sweep", "repeat", "title", "about"].contains(&parts[0]) {
+    if ["sweep", "repeat", "title", "about", "figure"].contains(&parts[0]) {
         return Err(bad(format!("`{}` cannot be swept", parts[0])));
     }
     if parts.iter().any(|part| part.is_empty()) {

@@ -1,4 +1,4 @@
-//! `bentpipe plot`: graphs of what captures hold.
+//! `bentpipe plot`: figures of results, and graphs of what captures hold.
 
 mod capture;
 mod choice;
@@ -6,25 +6,36 @@ mod compare;
 mod figure;
 mod list;
 mod page;
+mod results;
+
+pub(crate) use results::complain;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Draw the time-sequence graphs of captures
+/// Draw the figures of results anew, or the time-sequence graphs of captures
+///
+/// A folder of results is drawn from its tables, and nothing is run. Which figures there are says its own
+/// scenario.toml, or another file with the same sweep.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
+  bentpipe plot results/geo-download             its figures anew
+  bentpipe plot results/mine --scenario mine.toml     after its [figure] tables were changed
   bentpipe plot --list download.pcap             which connections are in it
   bentpipe plot download.pcap -o graph.html      a page to zoom in, with all panels
   bentpipe plot download.pcap --connection 3 -o graph.xpl
   bentpipe plot download.pcap --filter 'port 443' -o graph.svg
   bentpipe plot before.pcap after.pcap --filter 'host 10.0.0.1 and port 80' -o both.html")]
 pub(crate) struct Arguments {
-    /// Captures (pcap or pcapng)
+    /// A folder of results, or captures (pcap or pcapng)
     #[arg(required = true)]
     paths: Vec<PathBuf>,
+    /// Of results: whose figures are drawn (FOLDER/scenario.toml without it)
+    #[arg(long, value_name = "FILE")]
+    scenario: Option<PathBuf>,
     #[command(flatten)]
     capture: capture::Options,
-    /// With --list or --compare-tshark: as JSON
+    /// As JSON: what was written, or with --list and --compare-tshark what is told
     #[arg(long)]
     json: bool,
 }
@@ -32,9 +43,17 @@ pub(crate) struct Arguments {
 /// Why nothing was drawn.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
+    /// Several folders, or a folder among captures.
+    #[error(
+        "{0} is a folder: the results of one folder are drawn at a time, and no captures with them"
+    )]
+    Folder(String),
     /// Standard output.
     #[error(transparent)]
     Io(#[from] std::io::Error),
+    /// Of results.
+    #[error(transparent)]
+    Results(#[from] results::Error),
     /// Of a capture.
     #[error(transparent)]
     Capture(#[from] capture::Error),
@@ -42,5 +61,14 @@ pub(crate) enum Error {
 
 /// Draws, lists or compares.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
-    Ok(capture::run(&arguments.paths, &arguments.capture, arguments.json)?)
+    let Arguments { paths, scenario, capture, json } = arguments;
+    match &paths[..] {
+        [folder] if folder.is_dir() || scenario.is_some() => {
+            Ok(results::run(folder, scenario.as_deref(), *json)?)
+        }
+        paths => match paths.iter().find(|path| path.is_dir()) {
+            Some(folder) => Err(Error::Folder(folder.display().to_string())),
+            None => Ok(capture::run(paths, capture, *json)?),
+        },
+    }
 }

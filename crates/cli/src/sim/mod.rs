@@ -6,6 +6,8 @@ pub(crate) mod progress;
 pub(crate) mod source;
 pub(crate) mod table;
 
+use crate::plot;
+use bentpipe_lab::drawing;
 use bentpipe_lab::{Executed, Failure, Folder, LabError, Options, execute};
 use bentpipe_scenario::{Change, Experiment, ScenarioError};
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -27,7 +29,8 @@ const FAILURES: usize = 5;
 
 /// Runs an experiment: every point of its sweep, as often as it says, on all cores.
 ///
-/// Prints a table and writes a folder that explains itself (see its README.md). Runs that were
+/// Prints a table and writes a folder that explains itself (see its README.md), with figures and a page of them
+/// (index.html). Runs that were
 /// finished before, by the same version and from the same inputs, are not made again, so that an
 /// interrupted experiment goes on where it was. Points and runs are counted from zero.
 #[derive(clap::Args)]
@@ -75,6 +78,9 @@ pub(crate) struct Arguments {
     /// Print JSON: every point with its figures
     #[arg(long)]
     json: bool,
+    /// Draw no figures
+    #[arg(long)]
+    no_figures: bool,
     /// Say nothing meanwhile
     #[arg(long, short)]
     quiet: bool,
@@ -113,6 +119,9 @@ pub(crate) enum Error {
         /// The last one.
         last: usize,
     },
+    /// A figure names what there is not.
+    #[error(transparent)]
+    Figure(#[from] drawing::DrawError),
     /// Running, or writing results.
     #[error(transparent)]
     Lab(#[from] LabError),
@@ -137,6 +146,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     if let Some(point) = arguments.point.filter(|point| *point >= experiment.len()) {
         let (file, last) = (source.name().to_owned(), experiment.len() - 1);
         return Err(Error::NoPoint { point, file, last });
+    }
+    // Hours of runs are not to end with a word that was misspelt.
+    if !arguments.no_figures {
+        drawing::check(&experiment)?;
     }
     simulate(arguments, &source, &experiment)
 }
@@ -189,7 +202,13 @@ fn simulate(
         table::print(&mut out, &results)?;
         writeln!(out, "{}", closing_line(&executed, &path))?;
     }
-    Ok(if executed.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    // Results are there, and said, before the first figure is drawn.
+    let figures = if arguments.no_figures {
+        ExitCode::SUCCESS
+    } else {
+        plot::complain(&drawing::draw(&path, experiment))
+    };
+    Ok(if executed.failures.is_empty() { figures } else { ExitCode::FAILURE })
 }
 
 fn closing_line(executed: &Executed, path: &Path) -> String {

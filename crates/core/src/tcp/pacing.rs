@@ -26,22 +26,11 @@ const CATCH_UP: Duration = Duration::from_millis(5);
 const CATCH_UP_LATE: Duration = Duration::from_millis(50);
 
 /// When the next segment may leave.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct Pacer {
     next: Instant,
-    /// The moment for which something waits, or has waited and not yet caught up; far in the future if nothing does.
-    #[serde(skip, default = "never")]
-    awaited: Instant,
-}
-
-fn never() -> Instant {
-    Instant::FAR_FUTURE
-}
-
-impl Default for Pacer {
-    fn default() -> Pacer {
-        Pacer { next: Instant::ZERO, awaited: never() }
-    }
+    /// The moment for which something waits, or has waited and not yet caught up.
+    awaited: Option<Instant>,
 }
 
 impl Pacer {
@@ -52,17 +41,19 @@ impl Pacer {
 
     /// Something is to leave at `moment`, and waits for it.
     pub fn wait(&mut self, moment: Instant) {
-        self.awaited = moment;
+        self.awaited = Some(moment);
     }
 
     /// Nothing waits any more.
     pub fn stop_waiting(&mut self) {
-        self.awaited = never();
+        self.awaited = None;
     }
 
     /// `bytes` left at `now`, at `rate`.
     pub fn sent(&mut self, now: Instant, bytes: Bytes, rate: Rate) {
-        let earliest = (now - CATCH_UP).min(self.awaited).max(now - CATCH_UP_LATE);
+        let earliest = (now - CATCH_UP)
+            .min(self.awaited.unwrap_or(Instant::FAR_FUTURE))
+            .max(now - CATCH_UP_LATE);
         self.next = self.next.max(earliest) + rate.time_for(bytes.count());
         if self.next > now {
             self.stop_waiting();

@@ -6,6 +6,7 @@ use crate::tcp::recovery::Probe;
 use crate::time::{Instant, earliest};
 use crate::units::{Bytes, Rate};
 use serde::{Deserialize, Serialize};
+use strum::VariantArray;
 
 /// Why a segment leaves whatever the congestion window says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,7 +20,7 @@ pub(super) enum Forced {
 }
 
 /// Why a sender sends nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, VariantArray)]
 pub enum Waits {
     /// All that was written has been sent.
     Application,
@@ -43,20 +44,45 @@ pub enum Waits {
 
 /// Where each segment passes on its way out.
 ///
-/// Invariant: `waits` is what the last poll came to, and while that is the pacer, its moment has a
-/// timer. `limiter` is what stopped the last transmission that was stopped. At most one segment is forced at a time, the latest; it passes pacer, turn and mark.
+/// Invariant: `limiter` is what stopped the last transmission that was stopped, and unless something has
+/// left since or may leave, what the last poll came to; while that is the pacer, its moment has a timer. At
+/// most one segment is forced at a time, the latest; it passes pacer, turn and mark.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Gate {
     forced: Option<Forced>,
     pacer: Pacer,
-    /// Another sender is using the link that is shared with it.
-    link_busy: bool,
     /// No new packet before then: a mark came while the window was one segment.
     marked_until: Option<Instant>,
-    /// What stopped the last transmission, if anything.
-    waits: Waits,
-    /// What did so last, however much has been sent since.
+    limits: Limits,
+}
+
+/// What keeps segments back, in one byte of a snapshot.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[serde(into = "u8", from = "u8")]
+struct Limits {
+    /// What has last stopped a transmission.
     limiter: Waits,
+    /// It does not any more: something has left since, or may leave.
+    open: bool,
+    /// Another sender is using the link that is shared with it.
+    link_busy: bool,
+}
+
+impl From<Limits> for u8 {
+    fn from(limits: Limits) -> u8 {
+        limits.limiter as u8 | u8::from(limits.open) << 4 | u8::from(limits.link_busy) << 5
+    }
+}
+
+impl From<u8> for Limits {
+    fn from(byte: u8) -> Limits {
+        let limiter = Waits::VARIANTS.get(usize::from(byte & 15)).copied();
+        Limits {
+            limiter: limiter.unwrap_or(Waits::Application),
+            open: byte & 16 > 0,
+            link_busy: byte & 32 > 0,
+        }
+    }
 }
 
 impl Gate {
@@ -65,33 +91,30 @@ impl Gate {
         Gate {
             forced: None,
             pacer: Pacer::default(),
-            link_busy: false,
             marked_until: None,
-            waits: Waits::Application,
-            limiter: Waits::Application,
+            limits: Limits { limiter: Waits::Application, open: false, link_busy: false },
         }
     }
 
     /// What stopped the last transmission.
     pub(super) fn waits(&self) -> Waits {
-        self.waits
+        if self.limits.open { Waits::Asked } else { self.limits.limiter }
     }
 
     /// A transmission was asked for, and stopped or not.
     pub(super) fn answered(&mut self, waits: Waits) {
-        self.waits = waits;
+        self.limits.open = waits == Waits::Asked;
         match waits {
-            // Something left, and more may.
             Waits::Asked => return,
             Waits::Pacer => self.pacer.wait(self.pacer.next()),
             _ => self.pacer.stop_waiting(),
         }
-        self.limiter = waits;
+        self.limits.limiter = waits;
     }
 
     /// Why new data leaves now: what kept it back does so no more.
     pub(super) fn cause(&self) -> Cause {
-        Cause::end_of(self.limiter)
+        Cause::end_of(self.limits.limiter)
     }
 
     /// The next segment leaves whatever the windows say.
@@ -119,7 +142,7 @@ impl Gate {
     }
 
     pub(super) fn set_link_busy(&mut self, busy: bool) {
-        self.link_busy = busy;
+        self.limits.link_busy = busy;
     }
 
     /// Nothing that is not forced leaves before `until`.
@@ -137,7 +160,7 @@ impl Gate {
         if now < self.pacer.next() {
             return Err(Waits::Pacer);
         }
-        if self.link_busy { Err(Waits::Link) } else { Ok(()) }
+        if self.limits.link_busy { Err(Waits::Link) } else { Ok(()) }
     }
 
     /// The moment from which pacing lets the next segment leave.
@@ -152,15 +175,15 @@ impl Gate {
 
     /// When [`Gate::on_timer`] is to be called, if ever.
     pub(super) fn poll_timer(&self) -> Option<Instant> {
-        let paced = (self.waits == Waits::Pacer).then(|| self.pacer.next());
+        let paced = (self.waits() == Waits::Pacer).then(|| self.pacer.next());
         earliest(paced, self.marked_until)
     }
 
     /// Lets out what has waited until `now`.
     pub(super) fn on_timer(&mut self, now: Instant) {
         self.marked_until.take_if(|until| *until <= now);
-        if self.waits == Waits::Pacer && self.pacer.next() <= now {
-            self.waits = Waits::Asked;
+        if self.waits() == Waits::Pacer && self.pacer.next() <= now {
+            self.limits.open = true;
         }
     }
 }

@@ -1,0 +1,87 @@
+//! The figures of results that are there, drawn anew from their tables.
+
+use crate::sim;
+use crate::sim::source::Source;
+use bentpipe_lab::drawing::{self, DrawError, Drawn};
+use serde_json::{Value, json};
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+/// Why the figures of results are not drawn.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    /// There are no results in the folder.
+    #[error("{0} is no folder of results: it has no scenario.toml")]
+    NoResults(String),
+    /// The scenario.
+    #[error(transparent)]
+    Scenario(#[from] sim::Error),
+    /// A figure names what there is not.
+    #[error(transparent)]
+    Figure(#[from] DrawError),
+    /// Standard output.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// Draws the figures of `folder` that its own scenario.toml has, or another file with the same sweep.
+/// Nothing is run.
+pub(super) fn run(
+    folder: &Path,
+    scenario: Option<&Path>,
+    as_json: bool,
+) -> Result<ExitCode, Error> {
+    let own = folder.join("scenario.toml");
+    if !own.is_file() {
+        return Err(Error::NoResults(folder.display().to_string()));
+    }
+    let source = Source::find(scenario.unwrap_or(&own))?;
+    let experiment = source.experiment(&[]).map_err(sim::Error::from)?;
+    drawing::check(&experiment)?;
+    let drawn = drawing::draw(folder, &experiment);
+    let mut out = io::stdout().lock();
+    if as_json {
+        writeln!(out, "{:#}", json(&drawn))?;
+    } else {
+        for figure in &drawn.figures {
+            writeln!(out, "{}: {}", figure.name, figure.title)?;
+        }
+        writeln!(out, "{}", closing(&drawn, folder))?;
+    }
+    Ok(complain(&drawn))
+}
+
+/// Says what could not be drawn.
+pub(crate) fn complain(drawn: &Drawn) -> ExitCode {
+    for failure in &drawn.failures {
+        eprintln!("bentpipe: {failure}");
+    }
+    if drawn.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// `2 figures in results/mine/figures; all of it on results/mine/index.html`.
+fn closing(drawn: &Drawn, folder: &Path) -> String {
+    let count = drawn.figures.len();
+    let s = if count == 1 { "" } else { "s" };
+    let page = drawn.page.as_ref().map(|page| format!("; the page is {}", page.display()));
+    format!("{count} figure{s} in {}{}", folder.join("figures").display(), page.unwrap_or_default())
+}
+
+fn json(drawn: &Drawn) -> Value {
+    let figures = drawn.figures.iter().map(|figure| {
+        let files = figure.files.iter().map(|file| file.display().to_string());
+        json!({
+            "name": figure.name,
+            "title": figure.title,
+            "caption": figure.caption,
+            "files": files.collect::<Vec<String>>(),
+        })
+    });
+    json!({
+        "schema": 1,
+        "figures": figures.collect::<Vec<Value>>(),
+        "page": drawn.page.as_ref().map(|page| page.display().to_string()),
+        "failures": drawn.failures.iter().map(ToString::to_string).collect::<Vec<String>>(),
+    })
+}

@@ -1,0 +1,172 @@
+//! Data with the names that a figure says.
+
+use super::collect::{Data, Point};
+use super::plan::{Plan, X};
+use crate::tables::Table;
+use bentpipe_plot::axes::{AxisSpec, Limits, Unit};
+use bentpipe_plot::chart::{self, Curve, Datum, Figure, Panel, Quartiles, Reference};
+use bentpipe_scenario::{AxisName, AxisText, Errors, Experiment, FigureKind, Line};
+use std::collections::BTreeMap;
+
+/// The figure of `data`.
+pub(super) fn figure(experiment: &Experiment, plan: &Plan<'_>, data: &Data) -> Figure {
+    let spec = plan.figure;
+    let cdf = plan.kind == FigureKind::Cdf;
+    let unit_of_y = if spec.share { Unit::Share } else { plan.y.unit.clone() };
+    let of_y = |log: bool| {
+        let (min, max) = ends(data);
+        let bars = matches!(plan.kind, FigureKind::Bars);
+        Limits {
+            log,
+            zero: bars || (min >= 0.0 && min <= 0.5 * max),
+            nice: true,
+            ..Limits::default()
+        }
+    };
+    let log = |axis: AxisName| spec.log.contains(&axis);
+    let y_label =
+        if spec.share { format!("share of {}", plan.y.label) } else { plan.y.label.clone() };
+    let (x, y) = if cdf {
+        let what = match plan.table {
+            Table::Transfers => "transfers",
+            Table::Runs => "runs",
+            Table::Links => "links",
+            Table::Gateways => "gateways",
+            Table::Groups => "groups",
+            Table::Results | Table::Series => "flows",
+        };
+        let nice = Limits { zero: true, nice: true, to: Some(1.0), ..Limits::default() };
+        let limits = Limits { log: log(AxisName::X), ..Limits::default() };
+        (
+            axis(&spec.x_axis, &y_label, unit_of_y, limits, Vec::new()),
+            axis(&spec.y_axis, &format!("share of {what}"), Unit::Share, nice, Vec::new()),
+        )
+    } else {
+        let limits = Limits { log: log(AxisName::X), ..Limits::default() };
+        let (label, unit) = match &plan.x {
+            X::Of { label, unit, .. } | X::Scatter { label, unit, .. } => {
+                (label.clone(), unit.clone())
+            }
+            X::Time => ("time".to_owned(), Unit::Seconds),
+            X::Values => (String::new(), Unit::None),
+        };
+        (
+            axis(&spec.x_axis, &label, unit, limits, data.categories.clone()),
+            axis(&spec.y_axis, &y_label, unit_of_y, of_y(log(AxisName::Y)), Vec::new()),
+        )
+    };
+    let mut panels: Vec<Panel> = data
+        .panels
+        .iter()
+        .map(|title| Panel { title: title.clone(), curves: Vec::new() })
+        .collect();
+    let mut parts: BTreeMap<(usize, usize), Vec<&Point>> = BTreeMap::new();
+    for point in &data.points {
+        parts.entry((point.panel, point.curve)).or_default().push(point);
+    }
+    for ((panel, style), points) in parts {
+        let name = data.curves[style].clone();
+        let drawn = drawn(plan.kind, &name, &points);
+        panels[panel].curves.push(Curve { name, style, data: drawn });
+    }
+    let title = match spec.title.as_str() {
+        "" => experiment.point(0).scenario.title,
+        title => title.to_owned(),
+    };
+    let references = spec.references.iter().map(|reference| {
+        let label = reference.label.clone();
+        match reference.line {
+            Line::Horizontal(y) => Reference::Horizontal { y, label },
+            Line::Vertical(x) => Reference::Vertical { x, label },
+            Line::Power { factor, exponent } => Reference::Power { factor, exponent, label },
+        }
+    });
+    let references = references.collect();
+    Figure { title, caption: caption(experiment, plan, data), x, y, panels, references }
+}
+
+fn axis(
+    text: &AxisText,
+    label: &str,
+    unit: Unit,
+    limits: Limits,
+    categories: Vec<String>,
+) -> AxisSpec {
+    let (from, to) =
+        text.range.map_or((limits.from, limits.to), |(from, to)| (Some(from), Some(to)));
+    AxisSpec {
+        label: text.label.clone().unwrap_or_else(|| label.to_owned()),
+        unit,
+        shown: text.unit.clone(),
+        limits: Limits { from, to, ..limits },
+        categories,
+    }
+}
+
+/// The least and the greatest y.
+fn ends(data: &Data) -> (f64, f64) {
+    let ends = data.points.iter().map(|point| {
+        let error = point.error.unwrap_or(0.0);
+        (point.y - error, point.y + error)
+    });
+    ends.fold((f64::INFINITY, f64::NEG_INFINITY), |(min, max), (low, high)| {
+        (min.min(low), max.max(high))
+    })
+}
+
+fn drawn(kind: FigureKind, name: &str, points: &[&Point]) -> chart::Data {
+    let data = || {
+        points.iter().map(|point| Datum { x: point.x, y: point.y, error: point.error }).collect()
+    };
+    match kind {
+        FigureKind::Lines => chart::Data::Lines(data()),
+        FigureKind::Points => chart::Data::Points(data()),
+        FigureKind::Bars => chart::Data::Bars(data()),
+        FigureKind::Series => chart::Data::Series(data()),
+        FigureKind::Sequence if name.ends_with("acknowledgment") => chart::Data::Steps(data()),
+        FigureKind::Sequence => chart::Data::Dots(data()),
+        FigureKind::Cdf => {
+            let samples: Vec<f64> = points.iter().map(|point| point.y).collect();
+            chart::Data::Steps(chart::cdf(&samples))
+        }
+        FigureKind::Box => chart::Data::Boxes(boxes(points)),
+    }
+}
+
+fn boxes(points: &[&Point]) -> Vec<Quartiles> {
+    let mut places: Vec<f64> = points.iter().map(|point| point.x).collect();
+    places.sort_by(f64::total_cmp);
+    places.dedup();
+    let at = |x: f64| {
+        let here = points.iter().filter(|point| point.x == x);
+        chart::quartiles(x, &here.map(|point| point.y).collect::<Vec<f64>>())
+    };
+    places.into_iter().filter_map(at).collect()
+}
+
+/// What is said below, and what a reader has to know of the data.
+fn caption(experiment: &Experiment, plan: &Plan<'_>, data: &Data) -> String {
+    let number = |(min, max): (usize, usize)| {
+        if min == max { format!("{min} runs") } else { format!("{min} to {max} runs") }
+    };
+    let has_errors = data.points.iter().any(|point| point.error.is_some_and(|error| error > 0.0));
+    let several = data.runs.filter(|(_, max)| *max > 1).map(number);
+    let said = match (plan.kind, several) {
+        (FigureKind::Series | FigureKind::Sequence, _) if experiment.repeat.max() > 1 => {
+            format!("Run {} of each point.", plan.figure.run)
+        }
+        (FigureKind::Box, _) => {
+            "Boxes: quartiles; whiskers: the last values within 1.5 heights of the box.".to_owned()
+        }
+        (_, None) => String::new(),
+        (_, Some(runs)) => match plan.figure.errors {
+            Errors::None => format!("Means of {runs}."),
+            _ if !has_errors => format!("Means of {runs}."),
+            Errors::Sd => format!("Means of {runs}; error bars: ± one standard deviation of runs."),
+            Errors::Ci95 => format!("Means of {runs}; error bars: 95 % confidence intervals."),
+            Errors::Ci99 => format!("Means of {runs}; error bars: 99 % confidence intervals."),
+        },
+    };
+    let parts = [plan.figure.caption.trim(), said.as_str()];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,385 @@
+//! A figure's data, from the tables: who belongs to which curve, and the means over runs.
+
+use super::DrawError;
+use super::columns::{Column, is_named, without_number};
+use super::plan::{Plan, X};
+use super::table::{TableReader, number};
+use crate::tables::Table;
+use bentpipe_scenario::repeat::SampleSummary;
+use bentpipe_scenario::{Errors, Experiment, FigureKind};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// What a figure shows.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Data {
+    /// The panels' titles.
+    pub(super) panels: Vec<String>,
+    /// The curves' names.
+    pub(super) curves: Vec<String>,
+    /// What stands side by side below, if these are names.
+    pub(super) categories: Vec<String>,
+    pub(super) points: Vec<Point>,
+    /// The fewest and the most runs of a mean.
+    pub(super) runs: Option<(usize, usize)>,
+}
+
+/// One value.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Point {
+    pub(super) panel: usize,
+    pub(super) curve: usize,
+    pub(super) x: f64,
+    pub(super) y: f64,
+    pub(super) error: Option<f64>,
+    /// How many values it is the mean of.
+    pub(super) samples: usize,
+}
+
+/// A row of a table that belongs to the figure.
+#[derive(Debug, Clone, Copy)]
+struct Row {
+    panel: usize,
+    curve: usize,
+    x: f64,
+    y: f64,
+    point: usize,
+    run: u64,
+    /// Which flow, link, group or transfer.
+    element: usize,
+}
+
+/// Texts in the order in which they came, each with its number.
+#[derive(Debug, Default)]
+struct Known(Vec<String>);
+
+impl Known {
+    fn number(&mut self, text: &str) -> usize {
+        self.0.iter().position(|known| known == text).unwrap_or_else(|| {
+            self.0.push(text.to_owned());
+            self.0.len() - 1
+        })
+    }
+}
+
+/// Reads what `plan` needs.
+pub(super) fn collect(
+    folder: &Path,
+    experiment: &Experiment,
+    plan: &Plan<'_>,
+) -> Result<Data, DrawError> {
+    let missing =
+        |why: &str| DrawError::Data { figure: plan.figure.name.clone(), why: why.to_owned() };
+    let table = plan.table.name();
+    let Some(mut reader) = TableReader::open(folder, table)? else {
+        return Err(missing(&format!("has no data: there is no table {table}")));
+    };
+    let mut sorter = Sorter::new(experiment, plan, &reader);
+    let mut rows = Vec::new();
+    reader.rows(|cells| rows.extend(sorter.row(cells)))?;
+    if plan.figure.share {
+        into_shares(&mut rows);
+    }
+    let mut data = Data {
+        panels: sorter.panels.0,
+        curves: sorter.curves.0,
+        categories: sorter.categories.0,
+        ..Data::default()
+    };
+    data.points = match plan.kind {
+        FigureKind::Lines | FigureKind::Points | FigureKind::Bars => {
+            means(&rows, plan, &mut data.runs)
+        }
+        _ => rows.iter().map(|row| Point::of(row, row.y, None, 1)).collect(),
+    };
+    if data.points.is_empty() {
+        return Err(missing(&format!(
+            "has no data: no row of {table} has a value of `{}`",
+            plan.y.column
+        )));
+    }
+    let (curves, panels) = (data.curves.len(), data.panels.len());
+    let most = bentpipe_plot::palette::MAX;
+    if curves > most || panels > 24 {
+        let why = format!(
+            "has {panels} panels of {curves} curves; it may have 24 of {most} (see `where`)"
+        );
+        return Err(missing(&why));
+    }
+    Ok(data)
+}
+
+/// The data as CSV: a row each point.
+pub(super) fn csv(data: &Data) -> String {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    // A vector takes everything.
+    let _ = writer.write_record(["panel", "curve", "x", "y", "error", "samples"]);
+    for point in &data.points {
+        let name = |names: &[String], index: usize| names.get(index).cloned().unwrap_or_default();
+        let named = data.categories.get(point.x as usize).filter(|_| !data.categories.is_empty());
+        let x = named.cloned().unwrap_or_else(|| point.x.to_string());
+        let error = point.error.map_or_else(String::new, |error| error.to_string());
+        let (panel, curve) = (name(&data.panels, point.panel), name(&data.curves, point.curve));
+        let _ = writer.write_record([
+            panel,
+            curve,
+            x,
+            point.y.to_string(),
+            error,
+            point.samples.to_string(),
+        ]);
+    }
+    String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
+}
+
+impl Point {
+    fn of(row: &Row, y: f64, error: Option<f64>, samples: usize) -> Point {
+        Point { panel: row.panel, curve: row.curve, x: row.x, y, error, samples }
+    }
+}
+
+/// Sorts rows to panels and curves.
+struct Sorter<'a> {
+    plan: &'a Plan<'a>,
+    /// The swept values of each point; `None` of one that is not shown.
+    points: Vec<Option<Vec<(String, String)>>>,
+    point: Option<usize>,
+    run: Option<usize>,
+    background: Option<usize>,
+    quantity: Option<usize>,
+    y: Option<usize>,
+    x: Option<usize>,
+    elements: Vec<usize>,
+    columns: BTreeMap<String, usize>,
+    panels: Known,
+    curves: Known,
+    categories: Known,
+    known_elements: BTreeMap<Vec<String>, usize>,
+    /// The values of columns that have names of the author's.
+    named: Vec<Known>,
+    rows: usize,
+}
+
+impl<'a> Sorter<'a> {
+    fn new(experiment: &Experiment, plan: &'a Plan<'a>, reader: &TableReader) -> Sorter<'a> {
+        let shown = |point| plan.shows(experiment, point).then(|| experiment.values(point));
+        let series = plan.table == Table::Series;
+        let of_elements = match plan.table {
+            Table::Results => &["flow"][..],
+            Table::Links => &["link", "from"],
+            Table::Gateways => &["gateway"],
+            Table::Groups => &["group"],
+            Table::Series => &["element"],
+            Table::Runs | Table::Transfers => &[],
+        };
+        let own = |column: &Column| match column {
+            Column::Own(name) => Some(name.clone()),
+            Column::Flows => Some("flow".to_owned()),
+            Column::Quantity => Some("quantity".to_owned()),
+            Column::Swept(_, name) => Some(name.clone()),
+        };
+        let x = match &plan.x {
+            X::Of { column, .. } => Some(column),
+            _ => None,
+        };
+        let only = plan.only.iter().chain(&plan.names).map(|(column, _)| column);
+        let all = plan.panels.iter().chain(&plan.curves).chain(x).chain(only);
+        let columns =
+            all.filter_map(own).filter_map(|name| reader.column(&name).map(|at| (name, at)));
+        // Who asks for a flow by its name gets it.
+        let asked = plan.only.iter().any(|(column, _)| own(column).as_deref() == Some("flow"));
+        Sorter {
+            plan,
+            points: (0..experiment.len()).map(shown).collect(),
+            point: reader.column("point"),
+            run: reader.column("run"),
+            background: reader.column("background").filter(|_| !asked),
+            quantity: reader.column("quantity"),
+            y: reader.column(if series { "value" } else { &plan.y.column }),
+            x: match &plan.x {
+                X::Scatter { column, .. } => reader.column(column),
+                X::Time => reader.column("time_s"),
+                _ => None,
+            },
+            elements: of_elements.iter().filter_map(|name| reader.column(name)).collect(),
+            columns: columns.collect(),
+            panels: Known::default(),
+            curves: Known::default(),
+            categories: Known::default(),
+            known_elements: BTreeMap::new(),
+            named: plan.names.iter().map(|_| Known::default()).collect(),
+            rows: 0,
+        }
+    }
+
+    /// What a row adds, if anything.
+    fn row(&mut self, cells: &csv::StringRecord) -> Option<Row> {
+        let plan = self.plan;
+        let cell = |at: Option<usize>| at.and_then(|at| cells.get(at));
+        let point: usize = cell(self.point)?.parse().ok()?;
+        let run: u64 = cell(self.run)?.parse().ok()?;
+        let values = self.points.get(point)?.clone()?;
+        if cell(self.background) == Some("true") {
+            return None;
+        }
+        if plan.table == Table::Series {
+            let quantity = cell(self.quantity)?;
+            if run != u64::from(plan.figure.run) || !plan.y.quantities.contains(&quantity) {
+                return None;
+            }
+        }
+        for (column, wanted) in &plan.only {
+            let text = self.text(column, &values, cells);
+            if !matches!(column, Column::Swept(..))
+                && !wanted.iter().any(|name| is_named(&text, name))
+            {
+                return None;
+            }
+        }
+        let y = number(cell(self.y)?)?;
+        let panel = self.label(&plan.panels, &values, cells);
+        let mut curve = self.label(&plan.curves, &values, cells);
+        if plan.kind == FigureKind::Sequence {
+            let what =
+                if cell(self.quantity) == Some("ack") { "acknowledgment" } else { "segment" };
+            curve = if curve.is_empty() { what.to_owned() } else { format!("{curve}: {what}") };
+        }
+        let x = match &plan.x {
+            X::Of { column: Column::Swept(_, name), numbers: true, .. } => {
+                // Where it stands in the table, it is in the base unit.
+                number(cells.get(*self.columns.get(name)?)?)?
+            }
+            X::Of { column, .. } => {
+                let text = self.text(column, &values, cells);
+                let text = self.shown(column, text);
+                self.categories.number(&text) as f64
+            }
+            X::Scatter { .. } | X::Time => number(cell(self.x)?)?,
+            X::Values => 0.0,
+        };
+        self.rows += 1;
+        let count = self.known_elements.len();
+        let element = match (self.elements.is_empty(), plan.kind) {
+            // Those of equal x are one.
+            (_, FigureKind::Lines) if matches!(plan.x, X::Scatter { .. }) => {
+                *self.known_elements.entry(vec![x.to_string()]).or_insert(count)
+            }
+            (true, _) => self.rows,
+            (false, _) => {
+                let name = self.elements.iter().filter_map(|at| cells.get(*at)).map(str::to_owned);
+                *self.known_elements.entry(name.collect()).or_insert(count)
+            }
+        };
+        let (panel, curve) = (self.panels.number(&panel), self.curves.number(&curve));
+        Some(Row { panel, curve, x, y, point, run, element })
+    }
+
+    fn text(
+        &self,
+        column: &Column,
+        values: &[(String, String)],
+        cells: &csv::StringRecord,
+    ) -> String {
+        let own = |name: &str| {
+            self.columns.get(name).and_then(|at| cells.get(*at)).unwrap_or_default().to_owned()
+        };
+        match column {
+            Column::Swept(index, _) => {
+                values.get(*index).map_or_else(String::new, |(_, value)| value.clone())
+            }
+            Column::Own(name) => own(name),
+            Column::Quantity => own("quantity"),
+            Column::Flows => without_number(&own("flow")).to_owned(),
+        }
+    }
+
+    /// What the author calls a value.
+    fn shown(&mut self, column: &Column, text: String) -> String {
+        let named =
+            self.plan.names.iter().zip(&mut self.named).find(|((named, _), _)| named == column);
+        let Some(((_, names), known)) = named else { return text };
+        let index = known.number(&text);
+        names.get(index).cloned().unwrap_or(text)
+    }
+
+    /// The name of what has these values.
+    fn label(
+        &mut self,
+        columns: &[Column],
+        values: &[(String, String)],
+        cells: &csv::StringRecord,
+    ) -> String {
+        let mut parts = Vec::new();
+        for column in columns {
+            let raw = self.text(column, values, cells);
+            let text = self.shown(column, raw.clone());
+            let bare =
+                text == raw && (text.parse::<f64>().is_ok() || text == "true" || text == "false");
+            match column {
+                // A number alone says nothing.
+                Column::Swept(index, _) if bare => {
+                    let last = values[*index].0.rsplit('.').next().unwrap_or_default();
+                    parts.push(format!("{last} = {text}"));
+                }
+                _ => parts.push(text),
+            }
+        }
+        parts.join(", ")
+    }
+}
+
+/// Each y as a share of the sum of its run.
+fn into_shares(rows: &mut [Row]) {
+    let mut sums: BTreeMap<(usize, u64), f64> = BTreeMap::new();
+    for row in rows.iter() {
+        *sums.entry((row.point, row.run)).or_default() += row.y;
+    }
+    for row in rows {
+        let sum = sums[&(row.point, row.run)];
+        row.y = if sum > 0.0 { row.y / sum } else { 0.0 };
+    }
+}
+
+/// Means over runs; in a run first over all that is not told apart.
+fn means(rows: &[Row], plan: &Plan<'_>, runs: &mut Option<(usize, usize)>) -> Vec<Point> {
+    let scatter = matches!(plan.x, X::Scatter { .. });
+    let mut groups: BTreeMap<_, BTreeMap<u64, Vec<&Row>>> = BTreeMap::new();
+    for row in rows {
+        let x = if scatter { 0 } else { order(row.x) };
+        let element = if scatter { (row.point, row.element) } else { (0, 0) };
+        let key = (row.panel, row.curve, x, element);
+        groups.entry(key).or_default().entry(row.run).or_default().push(row);
+    }
+    let mut points = Vec::new();
+    for group in groups.values() {
+        let mean = |rows: &Vec<&Row>, of: fn(&Row) -> f64| {
+            rows.iter().map(|row| of(row)).sum::<f64>() / rows.len() as f64
+        };
+        let ys: Vec<f64> = group.values().map(|rows| mean(rows, |row| row.y)).collect();
+        let xs =
+            group.values().map(|rows| mean(rows, |row| row.x)).sum::<f64>() / group.len() as f64;
+        let (Some(summary), Some(first)) =
+            (SampleSummary::of(&ys), group.values().flatten().next())
+        else {
+            continue;
+        };
+        let error = match plan.figure.errors {
+            Errors::None => None,
+            Errors::Sd => summary.standard_deviation,
+            Errors::Ci95 => summary.half_width_95,
+            Errors::Ci99 => summary.half_width_99,
+        };
+        let samples = summary.samples;
+        let (min, max) = runs.unwrap_or((samples, samples));
+        *runs = Some((min.min(samples), max.max(samples)));
+        points.push(Point { x: xs, ..Point::of(first, summary.mean, error, samples) });
+    }
+    points.sort_by(|a, b| (a.panel, a.curve).cmp(&(b.panel, b.curve)).then(a.x.total_cmp(&b.x)));
+    points
+}
+
+/// A number of which equal values are equal, in their order.
+fn order(x: f64) -> u64 {
+    let bits = x.to_bits();
+    if x.is_sign_negative() { !bits } else { bits | 1 << 63 }
+}

@@ -1,0 +1,175 @@
+//! Figures of a folder of results.
+//!
+//! They are drawn from the folder's own tables, so that they can be drawn anew at any time, of whatever made the
+//! tables. [`check`] says before anything is run whether what figures name is there; [`draw`] writes them.
+
+mod build;
+mod collect;
+mod columns;
+mod page;
+mod plan;
+mod sensible;
+mod table;
+
+use crate::table_file::{write_bytes, write_text};
+use bentpipe_plot::chart::Figure;
+use bentpipe_plot::{png, svg};
+use bentpipe_scenario::{Experiment, Place};
+use std::path::{Path, PathBuf};
+
+/// Where figures are.
+const FIGURES: &str = "figures";
+
+/// On a page, in px.
+const WIDE: f64 = 720.0;
+
+/// On a phone, in px.
+const NARROW: f64 = 360.0;
+
+/// Pixels of pictures for each px.
+const SCALE: f64 = 2.5;
+
+/// Why a figure cannot be drawn. The results are there all the same.
+#[derive(Debug, thiserror::Error)]
+pub enum DrawError {
+    /// It names something that there is not.
+    #[error("{place}: [figure.{figure}] {why}")]
+    Named {
+        /// Where.
+        place: Box<Place>,
+        /// The figure.
+        figure: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// What it names has no values.
+    #[error("[figure.{figure}] {why}")]
+    Data {
+        /// The figure.
+        figure: String,
+        /// What there is not.
+        why: String,
+    },
+    /// A table of results cannot be read.
+    #[error("cannot read {path}: {why}")]
+    Read {
+        /// The file.
+        path: String,
+        /// Why.
+        why: String,
+    },
+    /// A picture cannot be made.
+    #[error("[figure.{figure}] {source}")]
+    Picture {
+        /// The figure.
+        figure: String,
+        /// Why.
+        source: png::PngError,
+    },
+    /// A file cannot be written.
+    #[error(transparent)]
+    Write(#[from] crate::LabError),
+}
+
+/// A figure that was drawn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DrawnFigure {
+    /// Its name.
+    pub name: String,
+    /// Over it.
+    pub title: String,
+    /// Below it.
+    pub caption: String,
+    /// Its files: SVG, the same for narrow screens, PNG, and its data as CSV.
+    pub files: Vec<PathBuf>,
+}
+
+/// What became of an experiment's figures.
+#[derive(Debug)]
+pub struct Drawn {
+    /// Those that were drawn, in their order.
+    pub figures: Vec<DrawnFigure>,
+    /// The page with all of them; `None` if it cannot be written.
+    pub page: Option<PathBuf>,
+    /// What went wrong.
+    pub failures: Vec<DrawError>,
+}
+
+/// Whether all that the experiment's figures name is there.
+///
+/// # Errors
+/// [`DrawError`] for the first that is not.
+pub fn check(experiment: &Experiment) -> Result<(), DrawError> {
+    experiment.figures.iter().try_for_each(|figure| plan::Plan::new(experiment, figure).map(drop))
+}
+
+/// Draws the figures of `experiment` from the tables in `folder`, and writes its page. What fails leaves the rest
+/// as it is.
+pub fn draw(folder: &Path, experiment: &Experiment) -> Drawn {
+    let mut drawn = Drawn { figures: Vec::new(), page: None, failures: Vec::new() };
+    if let Err(error) = clear(&folder.join(FIGURES)) {
+        drawn.failures.push(error);
+    }
+    let asked = !experiment.figures.is_empty();
+    let figures =
+        if asked { experiment.figures.clone() } else { sensible::figures(folder, experiment) };
+    for figure in &figures {
+        match one(folder, experiment, figure) {
+            Ok(figure) => drawn.figures.push(figure),
+            // Nobody has asked for what has no data.
+            Err(DrawError::Data { .. }) if !asked => {}
+            Err(error) => drawn.failures.push(error),
+        }
+    }
+    match page::write(folder, experiment, &drawn.figures) {
+        Ok(path) => drawn.page = Some(path),
+        Err(error) => drawn.failures.push(error.into()),
+    }
+    drawn
+}
+
+fn one(
+    folder: &Path,
+    experiment: &Experiment,
+    figure: &bentpipe_scenario::Figure,
+) -> Result<DrawnFigure, DrawError> {
+    let plan = plan::Plan::new(experiment, figure)?;
+    let data = collect::collect(folder, experiment, &plan)?;
+    let picture = build::figure(experiment, &plan, &data);
+    let files = write(folder, &figure.name, &picture, &data)?;
+    let Figure { title, caption, .. } = picture;
+    Ok(DrawnFigure { name: figure.name.clone(), title, caption, files })
+}
+
+fn write(
+    folder: &Path,
+    name: &str,
+    figure: &Figure,
+    data: &collect::Data,
+) -> Result<Vec<PathBuf>, DrawError> {
+    let path = |ending: &str| folder.join(FIGURES).join(format!("{name}{ending}"));
+    let (wide, narrow) = (figure.scene(WIDE), figure.scene(NARROW));
+    let picture = png::write(&wide, SCALE)
+        .map_err(|source| DrawError::Picture { figure: name.to_owned(), source })?;
+    let files = [".svg", "-narrow.svg", ".png", ".csv"].map(path);
+    write_text(&files[0], &svg::write(&wide))?;
+    write_text(&files[1], &svg::write(&narrow))?;
+    write_bytes(&files[2], &picture)?;
+    write_text(&files[3], &collect::csv(data))?;
+    Ok(files.to_vec())
+}
+
+/// Removes what was drawn before: a figure that has another name now is not to stay beside it.
+fn clear(folder: &Path) -> Result<(), DrawError> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Ok(()) };
+    for path in entries.flatten().map(|entry| entry.path()) {
+        let ours = path
+            .extension()
+            .is_some_and(|ending| ["svg", "png", "csv"].iter().any(|e| ending == *e));
+        if ours {
+            std::fs::remove_file(&path)
+                .map_err(|source| crate::table_file::write_error(&path, source))?;
+        }
+    }
+    Ok(())
+}
