@@ -89,7 +89,7 @@ pub(crate) mod fraction {
     }
 }
 
-/// Sizes that are mostly without a limit, which is [`Bytes::MAX`]: one byte then.
+/// Sizes that are mostly without a limit, which is [`Bytes::MAX`](crate::units::Bytes::MAX): one byte then.
 pub(crate) mod unlimited {
     use crate::units::Bytes;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};

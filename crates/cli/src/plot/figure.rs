@@ -259,28 +259,7 @@ impl Map<'_> {
 
     /// Values that hold until the next one.
     fn steps(&self, name: &str, values: &[(f64, f64)], stroke: Stroke) -> Element {
-        let mut points: Vec<Point> = Vec::new();
-        let mut column: Option<(f64, f64, f64)> = None;
-        for &(time, value) in values {
-            let Point { x, y } = self.point(time, value);
-            let before = points.last().map_or(y, |point| point.y);
-            // Within a column only what goes beyond the others is seen.
-            if let Some((begin, low, high)) = column.filter(|&(begin, ..)| x - begin < COLUMN) {
-                if y < low || y > high {
-                    points.push(Point::new(x, y));
-                }
-                column = Some((begin, low.min(y), high.max(y)));
-                continue;
-            }
-            if before != y || points.is_empty() {
-                points.push(Point::new(x, before));
-                points.push(Point::new(x, y));
-            }
-            column = Some((x, before.min(y), before.max(y)));
-        }
-        if let (Some(&(time, value)), Some(_)) = (values.last(), points.last()) {
-            points.push(self.point(time, value));
-        }
+        let points = steps(values.iter().map(|&(time, value)| self.point(time, value)));
         let elements = vec![Element::Polyline { points, stroke }];
         Element::Group { name: name.to_owned(), clip: None, elements }
     }
@@ -339,5 +318,53 @@ impl Map<'_> {
         let at = places.filter(fresh).collect();
         let elements = vec![Element::Markers { shape, at, size, color }];
         Element::Group { name: name.to_owned(), clip: None, elements }
+    }
+}
+
+/// The corners of a line that stays at each point's height until the next one. Of the points within a column only
+/// those that go beyond the others are seen, and the last, which is what the line goes on with.
+fn steps(values: impl Iterator<Item = Point>) -> Vec<Point> {
+    let mut points: Vec<Point> = Vec::new();
+    let mut column: Option<(f64, f64, f64)> = None;
+    let mut last: Option<Point> = None;
+    for point in values {
+        let Point { x, y } = point;
+        if let Some((begin, low, high)) = column.filter(|&(begin, ..)| x - begin < COLUMN) {
+            if y < low || y > high {
+                points.push(point);
+            }
+            column = Some((begin, low.min(y), high.max(y)));
+        } else {
+            points.extend(last.filter(|last| points.last() != Some(last)));
+            let before = last.map_or(y, |last| last.y);
+            if before != y || points.is_empty() {
+                points.push(Point::new(x, before));
+                points.push(point);
+            }
+            column = Some((x, before.min(y), before.max(y)));
+        }
+        last = Some(point);
+    }
+    points.extend(last.filter(|last| points.last() != Some(last)));
+    points
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_goes_on_with_a_columns_last_value() {
+        // Up to 20 and down to 1 within a column, and nothing until x is 100.
+        let up_and_down = [(0.0, 0.0), (10.0, 20.0), (10.1, 9.0), (10.2, 1.0), (100.0, 1.0)];
+        let points = steps(up_and_down.into_iter().map(|(x, y)| Point::new(x, y)));
+        let peak = points.iter().position(|point| point.y == 20.0).unwrap();
+        assert!(
+            points[peak + 1..].iter().all(|point| point.x < 11.0 || point.y == 1.0),
+            "{points:?}"
+        );
+        assert_eq!(points.last(), Some(&Point::new(100.0, 1.0)));
+        // 9 lies between: it is not seen.
+        assert!(points.iter().all(|point| point.y != 9.0), "{points:?}");
     }
 }
