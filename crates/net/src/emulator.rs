@@ -4,7 +4,7 @@
 //!
 //! A packet enters its link when it is read and leaves when its moment has come, or as soon after
 //! as the loop wakes: events inside the link keep their exact moments, so lateness does not add up. What came while
-//! it was late is [made up for](crate::backlog).
+//! it was late is made up for (`backlog`).
 
 use crate::backlog::{self, Away};
 use crate::clock::Clock;
