@@ -52,8 +52,19 @@ fn three_duplicate_acks_make_a_fast_retransmission() {
     let last = facts.last().unwrap();
     assert!(last.marks.has(Mark::FastRetransmission), "{:?}", last.marks);
     assert_eq!(last.cause, Some(Cause::DuplicateAcks));
-    assert_eq!(last.outstanding, 5000);
+    assert_eq!(last.outstanding.iter().max(), Some(&5000));
     assert!(facts[8].marks.has(Mark::WindowUpdate) && facts[9].marks.has(Mark::DuplicateAck));
+}
+
+#[test]
+fn an_acknowledgment_ends_what_the_other_end_has_outstanding() {
+    let mut file = File::opened();
+    file.at(21.0, &data(101, 1000));
+    file.at(22.0, &data(1101, 1000));
+    file.at(41.0, &ack(1101, &[]));
+    let largest = |fact: &Fact| fact.outstanding.into_iter().max().unwrap();
+    let outstanding: Vec<u64> = facts(&file)[3..].iter().map(largest).collect();
+    assert_eq!(outstanding, [1000, 2000, 1000]);
 }
 
 #[test]

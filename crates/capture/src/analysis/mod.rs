@@ -32,8 +32,8 @@ pub struct Fact {
     pub cause: Option<Cause>,
     /// The round-trip time that it measures, in nanoseconds: from the newest segment that it acknowledges, if that was sent once.
     pub round_trip: Option<i64>,
-    /// What its sender had outstanding after it: bytes sent, not acknowledged.
-    pub outstanding: u64,
+    /// What each end ([`Direction::index`]) had outstanding after it: bytes sent, not acknowledged.
+    pub outstanding: [u64; 2],
     /// The window that it announces, scaled. `None` if its scale is not known: the SYNs are missing.
     pub window: Option<u64>,
     /// Whether its first SACK block is a DSACK (RFC 2883).
@@ -135,7 +135,7 @@ pub fn analyse(connection: &Connection) -> Analysis {
             marks,
             cause,
             round_trip: answer.round_trip,
-            outstanding: flights[own].outstanding(),
+            outstanding: [flights[0].outstanding(), flights[1].outstanding()],
             window: shift.map(|shift| u64::from(segment.window) << shift),
             dsack: answer.dsack,
             delayed: answer.delayed,

@@ -46,7 +46,7 @@ function decode(graph, number) {
     time: new Float64Array(n), frame: new Uint32Array(n), flags: new Uint16Array(n), dir: new Uint8Array(n),
     seq: new Float64Array(n), len: new Float64Array(n), ack: new Float64Array(n), window: new Float64Array(n),
     tsval: new Float64Array(n), tsecr: new Float64Array(n), marks: new Uint16Array(n), cause: new Uint8Array(n),
-    dsack: new Uint8Array(n), delayed: new Uint8Array(n), trip: new Float64Array(n), flight: new Float64Array(n),
+    dsack: new Uint8Array(n), delayed: new Uint8Array(n), trip: new Float64Array(n), flight: [new Float64Array(n), new Float64Array(n)],
     sackAt: new Uint32Array(n + 1), sacks: [],
   };
   for (let i = 0; i < n; i++) {
@@ -76,7 +76,7 @@ function decode(graph, number) {
     g.cause[i] = (inferred >> 2) & 15;
     g.marks[i] = inferred >> 6;
     g.trip[i] = read.trip.plain() / 1e9;
-    g.flight[i] = read.flight.difference(d);
+    for (const end of [0, 1]) g.flight[end][i] = read.flight.difference(end);
   }
   g.sackAt[n] = g.sacks.length;
   g.sides = [side(g, 0), side(g, 1)];

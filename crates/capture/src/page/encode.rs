@@ -87,7 +87,8 @@ pub(super) fn encode(connection: &Connection, analysis: &Analysis) -> Vec<(&'sta
         let bits = u64::from(fact.dsack) | u64::from(fact.delayed) << 1;
         inferred.plain(u64::from(fact.marks.bits()) << 6 | cause << 2 | bits);
         trip.plain(fact.round_trip.map_or(0, |nanos| nanos.max(0) as u64 + 1));
-        flight.difference(direction, fact.outstanding as i64);
+        flight.difference(0, fact.outstanding[0] as i64);
+        flight.difference(1, fact.outstanding[1] as i64);
     }
     let columns = [
         ("time", time),

@@ -64,7 +64,7 @@ function factsOf(g, i) {
   rows.push(["data", whole(g.len[i]) + " B" + (g.len[i] > g.mss[d] ? " (a super-segment of " + Math.ceil(g.len[i] / g.mss[d]) + " packets)" : "")]);
   if (g.flags[i] & ACK) rows.push(["acknowledges", whole(g.ack[i])]);
   rows.push(["window", g.window[i] >= 0 ? whole(g.window[i]) + " B" : "unknown: the SYNs are missing"]);
-  rows.push(["outstanding", whole(g.flight[i]) + " B"]);
+  rows.push(["outstanding", whole(g.flight[g.dir[i]][i]) + " B"]);
   if (g.sackAt[i + 1] > g.sackAt[i]) {
     const blocks = [];
     for (let b = g.sackAt[i]; b < g.sackAt[i + 1]; b += 2) blocks.push(whole(g.sacks[b]) + " to " + whole(g.sacks[b + 1]));

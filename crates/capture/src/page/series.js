@@ -82,7 +82,7 @@ function side(g, d) {
     acks: pick(g, answers, i => g.ack[i]),
     edge: pick(g, i => answers(i) && g.window[i] >= 0, i => g.ack[i] + g.window[i]),
     sacks: pick(g, i => answers(i) && g.sackAt[i + 1] > g.sackAt[i], i => g.ack[i], i => Math.max(...g.sacks.slice(g.sackAt[i], g.sackAt[i + 1]))),
-    flight: pick(g, sends, i => g.flight[i]),
+    flight: pick(g, i => sends(i) || answers(i), i => g.flight[d][i]),
     window: pick(g, i => answers(i) && g.window[i] >= 0, i => g.window[i]),
     trips: pick(g, i => answers(i) && g.trip[i] > 0, i => g.trip[i]),
   };

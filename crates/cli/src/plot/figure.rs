@@ -100,6 +100,7 @@ fn series(connection: &Connection, analysis: &Analysis, direction: Direction) ->
     let mut bins = vec![0.0; 200];
     for (index, (segment, fact)) in connection.segments.iter().zip(&analysis.facts).enumerate() {
         let time = segment.at.saturating_sub(first) as f64 / 1e9;
+        series.outstanding.push((time, fact.outstanding[direction.index()] as f64));
         if segment.direction == direction {
             series.sends(time, segment, fact);
             let bin = (time / duration * 200.0).clamp(0.0, 199.0) as usize;
@@ -125,7 +126,6 @@ impl Series {
         if segment.flags.any(&[Flags::SYN, Flags::FIN, Flags::RST]) {
             self.controls.push((time, end));
         }
-        self.outstanding.push((time, fact.outstanding as f64));
     }
 
     fn answers(&mut self, time: f64, ack: i64, fact: &Fact, sacks: &[(i64, i64)]) {
