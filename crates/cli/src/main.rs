@@ -5,6 +5,7 @@ mod demo;
 mod fuzz;
 mod gateway;
 mod link;
+mod papers;
 mod plot;
 mod presets;
 mod sim;
@@ -34,6 +35,8 @@ enum Command {
     Gateway(gateway::Arguments),
     /// Emulate a satellite link on this machine, on real packets
     Link(link::Arguments),
+    /// Run the papers' figures, and see which of their claims hold
+    Papers(papers::Arguments),
     /// Draw the figures of results, or the time-sequence graphs of captures
     Plot(plot::Arguments),
     /// Show the TCP presets, or all parameters of one
@@ -72,6 +75,7 @@ fn main() -> ExitCode {
         Command::Fuzz(arguments) => fuzz::run(&arguments).map_err(Into::into),
         Command::Gateway(arguments) => gateway::run(&arguments).map_err(Into::into),
         Command::Link(arguments) => link::run(&arguments).map_err(Into::into),
+        Command::Papers(arguments) => papers::run(&arguments).map_err(Into::into),
         Command::Plot(arguments) => plot::run(&arguments).map_err(Into::into),
         Command::Presets(arguments) => presets::run(&arguments).map_err(Into::into),
         Command::Sim(arguments) => sim::run(&arguments).map_err(Into::into),

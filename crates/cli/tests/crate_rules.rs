@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each crate, and which of ours it may use.
-const RULES: [(&str, &[&str]); 9] = [
+const RULES: [(&str, &[&str]); 10] = [
     ("bentpipe-core", &[]),
     ("bentpipe-capture", &["bentpipe-core"]),
     ("bentpipe-plot", &[]),
@@ -26,8 +26,13 @@ const RULES: [(&str, &[&str]); 9] = [
         ],
     ),
     (
+        "bentpipe-papers",
+        &["bentpipe-capture", "bentpipe-core", "bentpipe-lab", "bentpipe-scenario"],
+    ),
+    (
         "bentpipe",
         &[
+            "bentpipe-papers",
             "bentpipe-capture",
             "bentpipe-core",
             "bentpipe-gateway",

@@ -79,6 +79,16 @@ pub(crate) fn row<R>(columns: &[Column<R>], row: &R) -> Row {
 }
 
 impl Cell {
+    /// As a number: counts and numbers; yes is 1 and no is 0.
+    pub fn number(&self) -> Option<f64> {
+        match self {
+            Cell::None | Cell::Text(_) => None,
+            Cell::Count(count) => Some(*count as f64),
+            Cell::Number(number) => Some(*number),
+            Cell::Switch(on) => Some(f64::from(u8::from(*on))),
+        }
+    }
+
     /// As text: what CSV files hold. Numbers are as short as they can be read back exactly.
     pub fn text(&self) -> String {
         match self {

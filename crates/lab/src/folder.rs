@@ -67,6 +67,11 @@ impl Folder {
         Ok((Folder { path: path.to_owned(), made: Made::Simulated }, store))
     }
 
+    /// The folder at `path`, of runs whose store is elsewhere.
+    pub fn of_other_store(path: &Path) -> Folder {
+        Folder { path: path.to_owned(), made: Made::Simulated }
+    }
+
     /// The same for what was measured on real stacks: its README says so.
     #[must_use]
     pub fn of_measurements(self) -> Folder {

@@ -9,7 +9,7 @@
 use crate::cell::{Cell, Row};
 use crate::figures::{self, FLOW_FIGURES, Figure, GROUP_FIGURES, LINK_FIGURES, RUN_FIGURES};
 use crate::packet_files;
-use crate::series_file::SeriesMark;
+use crate::series_file::{self, SeriesMark};
 use crate::tables::{TABLES, Table};
 use bentpipe_sim::Outcome;
 use serde::{Deserialize, Serialize};
@@ -115,6 +115,12 @@ impl RunRecord {
         }
     }
 
+    /// Its rows of a table, with the columns of [`Table::headings`]. Series are in a file of their own
+    /// ([`Store::read_series`]).
+    pub fn rows(&self, table: Table) -> &[Row] {
+        &self.tables[table as usize]
+    }
+
     /// Leaves the cells of a column empty: they were not measured.
     pub fn clear(&mut self, table: Table, column: &str) {
         let headings = table.headings();
@@ -176,14 +182,22 @@ impl Store {
         &self.folder
     }
 
-    /// Where the captures of the run of this key are, in a folder of their own.
-    pub(crate) fn packets(&self, key: Key) -> PathBuf {
+    /// Where the captures of the run of this key are, in a folder of their own: a file for each host.
+    pub fn packets(&self, key: Key) -> PathBuf {
         self.folder.join(key.name() + ".packets")
     }
 
     /// Where the series of the run of this key are.
     pub(crate) fn series(&self, key: Key) -> PathBuf {
         self.folder.join(key.name() + ".series")
+    }
+
+    /// The rows of the series of the run of this key.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub fn read_series(&self, key: Key) -> io::Result<Vec<Row>> {
+        series_file::read(&self.series(key))?.collect()
     }
 
     /// The run of this key, if it was stored. One whose series or captures are gone was not; captures

@@ -1,0 +1,73 @@
+//! Figures and verdicts as text.
+
+use bentpipe_papers::catalogue::Catalogue;
+use bentpipe_papers::report::Report;
+use bentpipe_papers::verdict::Verdict;
+use serde_json::json;
+use std::io::{self, Write};
+
+/// Lists papers and figures.
+pub(super) fn write(catalogue: &Catalogue, json: bool, out: &mut impl Write) -> io::Result<()> {
+    if json {
+        let papers = catalogue.papers.iter().map(|paper| {
+            let figures = paper.figures.iter().map(|figure| {
+                json!({ "id": figure.id, "title": figure.title, "claims": figure.claims.len(), "quick": figure.quick })
+            });
+            json!({ "paper": paper.name, "title": paper.about.title, "figures": figures.collect::<Vec<_>>() })
+        });
+        return writeln!(out, "{:#}", json!(papers.collect::<Vec<_>>()));
+    }
+    let ids =
+        catalogue.papers.iter().flat_map(|paper| &paper.figures).map(|figure| figure.id.len());
+    let width = ids.max().unwrap_or_default();
+    for paper in &catalogue.papers {
+        writeln!(out, "{} ({})", paper.about.title, paper.about.authors)?;
+        for figure in &paper.figures {
+            writeln!(
+                out,
+                "  {:width$}  {} ({} claims)",
+                figure.id,
+                figure.title,
+                figure.claims.len()
+            )?;
+        }
+    }
+    writeln!(out, "\nOne of them: bentpipe papers ID. All: bentpipe papers --all")
+}
+
+/// Says what became of each claim.
+pub(super) fn results(
+    catalogue: &Catalogue,
+    report: &Report,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    for judgement in &report.figures {
+        writeln!(out, "{}", judgement.figure)?;
+        for judged in &judgement.claims {
+            writeln!(
+                out,
+                "  {:14} {}: {}",
+                judged.verdict.words(),
+                judged.claim.id,
+                judged.claim.says
+            )?;
+            for finding in judged.findings.iter().filter(|f| f.verdict != Verdict::Holds) {
+                writeln!(
+                    out,
+                    "      {} {:.6} ± {:.2e} ({} runs), accepted {}",
+                    finding.name, finding.found, finding.half_width, finding.runs, finding.accepted
+                )?;
+            }
+        }
+    }
+    let score = report.score(catalogue);
+    writeln!(
+        out,
+        "{} of {} claims hold, {} do not, {} are not decidable, {} are decided later",
+        score.holds,
+        score.all(),
+        score.fails,
+        score.undecidable,
+        score.pending
+    )
+}

@@ -1,0 +1,177 @@
+//! `bentpipe papers`: the papers' figures, run, drawn and judged.
+
+mod list;
+mod progress;
+
+use bentpipe_papers::catalogue::{Catalogue, CatalogueError, Figure, Files, Paper};
+use bentpipe_papers::report::{self, Report};
+use bentpipe_papers::run::{Options, RunError};
+use bentpipe_papers::verdict::judge;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
+use std::io::{self, Write};
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::thread::available_parallelism;
+use std::time::Instant;
+
+const INTERRUPTED: u8 = 130;
+
+/// Run the papers' figures, and see which of their claims hold
+///
+/// Without anything, lists the figures. Results go to out/papers: index.html there shows everything. Runs are kept:
+/// the same command goes on where it was stopped.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  bentpipe papers                 what there is
+  bentpipe papers sfu/fig-3-2     one figure
+  bentpipe papers bbn             a whole paper
+  bentpipe papers --quick         some figures, in less than three minutes
+  bentpipe papers --all --json    all of it, with a summary for programs")]
+pub(crate) struct Arguments {
+    /// Figures (bbn/fig-8) or whole papers (bbn)
+    #[arg(value_name = "ID")]
+    ids: Vec<String>,
+    /// All figures of all papers
+    #[arg(long, conflicts_with = "ids")]
+    all: bool,
+    /// Those that are run in less than three minutes together
+    #[arg(long, conflicts_with_all = ["ids", "all"])]
+    quick: bool,
+    /// Papers from this folder instead of those in the program
+    #[arg(long, value_name = "DIR")]
+    papers: Option<PathBuf>,
+    /// Where results go
+    #[arg(long, value_name = "DIR", default_value = "out/papers")]
+    output: PathBuf,
+    /// Also write scoreboard and figures as Markdown and SVG into this folder
+    #[arg(long, value_name = "DIR")]
+    docs: Option<PathBuf>,
+    /// So many threads (as many as there are cores without it)
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
+    /// Print JSON: how many claims hold, fail and are not decided
+    #[arg(long)]
+    json: bool,
+    /// Say nothing meanwhile
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// Why `bentpipe papers` failed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    /// What is in `papers/`.
+    #[error(transparent)]
+    Catalogue(#[from] CatalogueError),
+    /// Running a figure.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// There is no such figure.
+    #[error("there is no paper or figure {0} (`bentpipe papers` lists them)")]
+    Unknown(String),
+    /// The report.
+    #[error(transparent)]
+    Report(#[from] report::ReportError),
+    /// Signals or standard output.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// Lists or runs figures.
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
+    let files = match &arguments.papers {
+        Some(folder) => Files::of_folder(folder)?,
+        None => Files::built_in(),
+    };
+    let catalogue = Catalogue::read(files)?;
+    let chosen = choose(&catalogue, arguments)?;
+    if chosen.is_empty() {
+        list::write(&catalogue, arguments.json, &mut io::stdout().lock())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        // The second one ends the program at once.
+        flag::register_conditional_shutdown(signal, i32::from(INTERRUPTED), Arc::clone(&stop))?;
+        flag::register(signal, Arc::clone(&stop))?;
+    }
+    let threads = arguments.threads.or_else(|| available_parallelism().ok());
+    let options = Options {
+        threads: threads.unwrap_or(NonZeroUsize::MIN),
+        folder: arguments.output.clone(),
+        stop: &stop,
+    };
+    let begin = Instant::now();
+    let mut report = Report::default();
+    let progress = progress::Progress::new(chosen.len(), arguments.quiet);
+    for (_, figure) in &chosen {
+        progress.begin(&figure.id);
+        match one(&catalogue, figure, &options) {
+            Ok(judged) => report.add(judged),
+            Err(Error::Run(RunError::Stopped)) => {
+                progress.end();
+                eprintln!(
+                    "bentpipe papers: stopped; finished runs are kept in {}, and the same command goes on from there",
+                    arguments.output.display()
+                );
+                return Ok(ExitCode::from(INTERRUPTED));
+            }
+            Err(error) => return Err(error),
+        }
+        progress.done();
+    }
+    progress.end();
+    report.wall_s = begin.elapsed().as_secs_f64();
+    report::write(&catalogue, &report, &arguments.output)?;
+    if let Some(folder) = &arguments.docs {
+        report::write_docs(&catalogue, &report, &arguments.output, folder)?;
+    }
+    let mut out = io::stdout().lock();
+    if arguments.json {
+        writeln!(out, "{:#}", report.json(&catalogue))?;
+    } else {
+        list::results(&catalogue, &report, &mut out)?;
+        writeln!(out, "{}", arguments.output.join("index.html").display())?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn one(
+    catalogue: &Catalogue,
+    figure: &Figure,
+    options: &Options<'_>,
+) -> Result<report::Judgement, Error> {
+    let begin = Instant::now();
+    let (ran, claims) = judge(catalogue, figure, options, &|_| {})?;
+    let drawings = ran.draw(figure, options)?;
+    let wall_s = begin.elapsed().as_secs_f64();
+    Ok(report::Judgement { figure: figure.id.clone(), claims, drawings, runs: ran.runs(), wall_s })
+}
+
+fn choose<'a>(
+    catalogue: &'a Catalogue,
+    arguments: &Arguments,
+) -> Result<Vec<(&'a Paper, &'a Figure)>, Error> {
+    let all =
+        || catalogue.papers.iter().flat_map(|paper| paper.figures.iter().map(move |f| (paper, f)));
+    if arguments.all {
+        return Ok(all().collect());
+    }
+    if arguments.quick {
+        return Ok(all().filter(|(_, figure)| figure.quick).collect());
+    }
+    let mut chosen = Vec::new();
+    for id in &arguments.ids {
+        let found = catalogue.find(id);
+        if found.is_empty() {
+            return Err(Error::Unknown(id.clone()));
+        }
+        chosen.extend(found);
+    }
+    Ok(chosen)
+}

@@ -1,0 +1,94 @@
+//! The tolerances were frozen before a figure was run for its verdict. A change since then is in a list, with its
+//! reason, so that whoever reads a verdict knows how it came about. `papers/frozen.toml`.
+
+use super::{Accepted, Catalogue, CatalogueError, Files, parse};
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+
+/// A tolerance that was changed.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Change {
+    /// The claim.
+    pub id: String,
+    /// The number.
+    pub number: String,
+    /// What it was; nothing if the number is new.
+    #[serde(default)]
+    pub old: Option<String>,
+    /// What it is now; nothing if the number was removed.
+    #[serde(default)]
+    pub new: Option<String>,
+    /// Why.
+    pub reason: String,
+    /// The verdict before.
+    pub verdict_before: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Frozen {
+    /// [`digest`] of the tolerances when they were frozen.
+    digest: String,
+    /// Oldest first.
+    #[serde(default)]
+    change: Vec<Change>,
+}
+
+const FILE: &str = "frozen.toml";
+
+/// What was changed, oldest first.
+pub(super) fn changes(files: &Files) -> Result<Vec<Change>, CatalogueError> {
+    Ok(parse::<Frozen>(files, FILE)?.change)
+}
+
+/// Whether the tolerances are those that were frozen, but for the changes that are listed. If not, why.
+///
+/// # Errors
+/// A sentence.
+pub fn frozen(catalogue: &Catalogue) -> Result<(), String> {
+    let frozen: Frozen = parse(catalogue.files(), FILE).map_err(|error| error.to_string())?;
+    let mut numbers = texts(&catalogue.tolerances);
+    for change in frozen.change.iter().rev() {
+        let key = (change.id.clone(), change.number.clone());
+        let now = numbers.remove(&key);
+        if now != change.new {
+            return Err(format!("{} {}: the list of changes says otherwise", key.0, key.1));
+        }
+        if let Some(old) = &change.old {
+            numbers.insert(key, old.clone());
+        }
+    }
+    let digest = of(&numbers);
+    if digest == frozen.digest {
+        Ok(())
+    } else {
+        Err(format!(
+            "tolerances.toml is not what was frozen, and frozen.toml lists no such change ({digest})"
+        ))
+    }
+}
+
+/// What the tolerances come to, as hexadecimal SHA-256. Comments and order do not count.
+pub fn digest(tolerances: &BTreeMap<String, BTreeMap<String, Accepted>>) -> String {
+    of(&texts(tolerances))
+}
+
+fn texts(
+    tolerances: &BTreeMap<String, BTreeMap<String, Accepted>>,
+) -> BTreeMap<(String, String), String> {
+    let claims = tolerances.iter();
+    let numbers = claims.flat_map(|(id, numbers)| {
+        numbers.iter().map(|(name, accepted)| ((id.clone(), name.clone()), accepted.to_string()))
+    });
+    numbers.collect()
+}
+
+fn of(numbers: &BTreeMap<(String, String), String>) -> String {
+    let mut digest = Sha256::new();
+    for ((id, number), text) in numbers {
+        digest.update(format!("{id}\t{number}\t{text}\n"));
+    }
+    digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}

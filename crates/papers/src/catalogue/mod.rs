@@ -1,0 +1,156 @@
+//! What is in `papers/`: papers, their figures, their claims, and how near a number has to come.
+
+mod accepted;
+mod elsewhere;
+mod figure;
+mod files;
+mod freeze;
+mod register;
+
+pub use accepted::{Accepted, AcceptedError};
+pub use elsewhere::{Elsewhere, Witness};
+pub use figure::{Check, Claim, Figure, Form, Measure, ScenarioPart};
+pub use files::Files;
+pub use freeze::{Change, digest, frozen};
+pub use register::{Entry, How, Kind};
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
+
+/// What is wrong with a file in `papers/`.
+#[derive(Debug, thiserror::Error)]
+pub enum CatalogueError {
+    /// The folder, or a file in it, cannot be read.
+    #[error("cannot read {path}: {why}")]
+    Read {
+        /// Which.
+        path: String,
+        /// Why.
+        why: String,
+    },
+    /// A file does not say what it should.
+    #[error("{file}: {why}")]
+    Content {
+        /// The file, and the line if there is one.
+        file: String,
+        /// What is wrong.
+        why: String,
+    },
+}
+
+impl CatalogueError {
+    pub(crate) fn content(file: impl Into<String>, why: impl Into<String>) -> CatalogueError {
+        CatalogueError::Content { file: file.into(), why: why.into() }
+    }
+}
+
+/// A paper.
+#[derive(Debug, Clone)]
+pub struct Paper {
+    /// Its folder's name.
+    pub name: String,
+    /// What it is.
+    pub about: About,
+    /// Its figures and tables, in the paper's order.
+    pub figures: Vec<Figure>,
+    /// Claims that a test or a page decides, by their ids.
+    pub elsewhere: BTreeMap<String, Elsewhere>,
+}
+
+/// `paper.toml`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct About {
+    /// What it is called.
+    pub title: String,
+    /// Who wrote it, and when.
+    pub authors: String,
+    /// What it is about, in our words.
+    pub about: String,
+    /// What its claims' ids begin with.
+    pub prefix: String,
+    /// The figures' files, in the paper's order.
+    pub figures: Vec<String>,
+}
+
+/// All of it.
+#[derive(Debug, Clone)]
+pub struct Catalogue {
+    /// The papers, in the order of `papers.toml`.
+    pub papers: Vec<Paper>,
+    /// What the numbers of each claim are compared with: by claim, then by the number's name.
+    pub tolerances: BTreeMap<String, BTreeMap<String, Accepted>>,
+    /// What was changed in them since they were frozen.
+    pub changes: Vec<Change>,
+    /// Every claim of every paper.
+    pub register: BTreeMap<String, Entry>,
+    files: Files,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Papers {
+    papers: Vec<String>,
+}
+
+impl Catalogue {
+    /// Reads all files.
+    ///
+    /// # Errors
+    /// [`CatalogueError`] for the first thing that is wrong.
+    pub fn read(files: Files) -> Result<Catalogue, CatalogueError> {
+        let Papers { papers } = parse(&files, "papers.toml")?;
+        let papers = papers.iter().map(|name| paper(&files, name)).collect::<Result<_, _>>()?;
+        let tolerances = accepted::read(&files)?;
+        let changes = freeze::changes(&files)?;
+        let register = register::read(&files)?;
+        Ok(Catalogue { papers, tolerances, changes, register, files })
+    }
+
+    /// The files that it was read from.
+    pub fn files(&self) -> &Files {
+        &self.files
+    }
+
+    /// What the number `name` of claim `id` is compared with.
+    pub fn accepted(&self, id: &str, name: &str) -> Option<&Accepted> {
+        self.tolerances.get(id)?.get(name)
+    }
+
+    /// Figures by their ids: `bbn/fig-8`, or a whole paper, `bbn`.
+    pub fn find(&self, id: &str) -> Vec<(&Paper, &Figure)> {
+        let id = id.trim_end_matches('/').trim_end_matches(".toml");
+        let all =
+            self.papers.iter().flat_map(|paper| paper.figures.iter().map(move |f| (paper, f)));
+        all.filter(|(paper, figure)| id == paper.name || id == figure.id).collect()
+    }
+}
+
+fn paper(files: &Files, name: &str) -> Result<Paper, CatalogueError> {
+    let about: About = parse(files, &format!("{name}/paper.toml"))?;
+    let figure = |file: &String| figure::read(files, name, file);
+    let figures = about.figures.iter().map(figure).collect::<Result<_, _>>()?;
+    let elsewhere = elsewhere::read(files, name)?;
+    Ok(Paper { name: name.to_owned(), about, figures, elsewhere })
+}
+
+/// Reads a file as TOML.
+fn parse<T: DeserializeOwned>(files: &Files, path: &str) -> Result<T, CatalogueError> {
+    let text = files.text(path)?;
+    toml::from_str(text).map_err(|error| {
+        let line = error.span().map(|span| text[..span.start].lines().count().max(1));
+        let file = line.map_or_else(|| path.to_owned(), |line| format!("{path}:{line}"));
+        CatalogueError::content(file, error.message().replace('\n', " "))
+    })
+}
+
+impl Catalogue {
+    /// The claims of a paper, by their ids.
+    pub fn claims<'a>(&'a self, paper: &Paper) -> impl Iterator<Item = (&'a str, &'a Entry)> {
+        let prefix = format!("{}-", paper.about.prefix);
+        let all = self.register.iter();
+        let own = all.filter(move |(id, _)| id.starts_with(&prefix));
+        own.map(|(id, entry)| (id.as_str(), entry))
+    }
+}

@@ -1,0 +1,91 @@
+//! What was found: a page a paper, with its figures and its claims, and a scoreboard.
+
+mod html;
+mod markdown;
+mod score;
+mod text;
+
+pub use html::write;
+pub use markdown::write_docs;
+pub use score::Score;
+
+use crate::catalogue::Catalogue;
+use crate::run::Drawing;
+use crate::verdict::Judged;
+use serde_json::{Value, json};
+use std::io;
+use std::path::Path;
+
+/// Why a report cannot be written.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write {path}: {source}")]
+pub struct ReportError {
+    path: String,
+    source: io::Error,
+}
+
+/// A figure that was run.
+#[derive(Debug, Clone)]
+pub struct Judgement {
+    /// Its id.
+    pub figure: String,
+    /// Its claims with what was found.
+    pub claims: Vec<Judged>,
+    /// Its pictures.
+    pub drawings: Vec<Drawing>,
+    /// The most runs of a point.
+    pub runs: u32,
+    /// How long it took, in seconds.
+    pub wall_s: f64,
+}
+
+/// What was found of all figures that were run.
+#[derive(Debug, Clone, Default)]
+pub struct Report {
+    /// In the order of the papers.
+    pub figures: Vec<Judgement>,
+    /// How long all of it took, in seconds.
+    pub wall_s: f64,
+}
+
+impl Report {
+    /// Adds a figure.
+    pub fn add(&mut self, judgement: Judgement) {
+        self.figures.push(judgement);
+    }
+
+    /// What was found of this figure, if it was run.
+    pub fn figure(&self, id: &str) -> Option<&Judgement> {
+        self.figures.iter().find(|judgement| judgement.figure == id)
+    }
+
+    /// Of all papers.
+    pub fn score(&self, catalogue: &Catalogue) -> Score {
+        Score::of(catalogue, self, |_, _| true)
+    }
+
+    /// As JSON: in all, by paper and by priority.
+    pub fn json(&self, catalogue: &Catalogue) -> Value {
+        let papers = catalogue.papers.iter().map(|paper| {
+            let score = Score::of(catalogue, self, |name, _| name == paper.name);
+            (paper.name.clone(), score.json())
+        });
+        let priorities = [1_u8, 2].map(|priority| {
+            let score = Score::of(catalogue, self, |_, entry| entry.priority == priority);
+            (priority.to_string(), score.json())
+        });
+        let mut all = self.score(catalogue).json();
+        all["wall_s"] = json!(self.wall_s);
+        all["papers"] = Value::Object(papers.collect());
+        all["priorities"] = Value::Object(priorities.into_iter().collect());
+        all
+    }
+}
+
+fn write_file(path: &Path, content: &str) -> Result<(), ReportError> {
+    let failed = |source| ReportError { path: path.display().to_string(), source };
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).map_err(failed)?;
+    }
+    std::fs::write(path, content).map_err(failed)
+}

@@ -1,0 +1,104 @@
+//! From the tables of results to the numbers that claims are about.
+
+use super::Ran;
+use crate::catalogue::{Form, Measure};
+use bentpipe_lab::tables::Table;
+
+/// A number that a claim is about, with a sample from each run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Number {
+    /// Its name; its tolerance has the same.
+    pub name: String,
+    /// What each run has given; one where nothing is random or nothing was run.
+    pub samples: Vec<f64>,
+}
+
+impl Number {
+    /// A number that comes of no run, or of one.
+    pub fn new(name: impl Into<String>, value: f64) -> Number {
+        Number { name: name.into(), samples: vec![value] }
+    }
+}
+
+/// What `form` comes to in each run.
+///
+/// # Errors
+/// What is missing, in a sentence.
+pub fn measure(ran: &Ran, form: &Form) -> Result<Vec<f64>, String> {
+    match form {
+        Form::Value(measure) => cells(ran, measure),
+        Form::Ratio(pair) => {
+            let [over, under] =
+                paired(ran, &pair[..])?.try_into().map_err(|_| "not two".to_owned())?;
+            Ok(over.iter().zip(&under).map(|(over, under)| over / under).collect())
+        }
+        Form::Difference(pair) => {
+            let [of, less] =
+                paired(ran, &pair[..])?.try_into().map_err(|_| "not two".to_owned())?;
+            Ok(of.iter().zip(&less).map(|(of, less)| of - less).collect())
+        }
+        Form::Order(measures) => {
+            let columns = paired(ran, measures)?;
+            let runs = columns.first().map_or(0, Vec::len);
+            let smallest = |run: usize| {
+                let steps = columns.windows(2).map(|pair| pair[1][run] - pair[0][run]);
+                steps.fold(f64::INFINITY, f64::min)
+            };
+            Ok((0..runs).map(smallest).collect())
+        }
+        Form::Points(scenario) => Ok(vec![ran.part(scenario)?.points.len() as f64]),
+    }
+}
+
+/// The cells of several measures, as many of each as all have: runs belong together by their numbers. What has
+/// nothing random was run once, and is the same in every run.
+fn paired(ran: &Ran, measures: &[Measure]) -> Result<Vec<Vec<f64>>, String> {
+    let mut columns =
+        measures.iter().map(|measure| cells(ran, measure)).collect::<Result<Vec<_>, _>>()?;
+    let several = columns.iter().map(Vec::len).filter(|&len| len > 1).min();
+    for column in &mut columns {
+        match several {
+            Some(runs) if column.len() == 1 => *column = vec![column[0]; runs],
+            Some(runs) => column.truncate(runs),
+            None => {}
+        }
+    }
+    Ok(columns)
+}
+
+/// What a measure's cell holds in each run.
+fn cells(ran: &Ran, measure: &Measure) -> Result<Vec<f64>, String> {
+    let part = match (&measure.scenario, ran.parts.len()) {
+        (Some(name), _) => ran.part(name)?,
+        (None, 1) => ran.parts.values().next().ok_or("there is no scenario")?,
+        (None, _) => return Err("it does not say of which scenario".to_owned()),
+    };
+    let text = |value: &toml::Value| match value {
+        toml::Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let at: Vec<_> = measure.at.iter().map(|(path, value)| (path.clone(), text(value))).collect();
+    let point = part.point(&at)?;
+    let mut rows = Vec::new();
+    let table = match (&measure.flow, &measure.link, &measure.group) {
+        (Some(flow), None, None) => {
+            rows.push(("flow", flow.as_str()));
+            Table::Results
+        }
+        (None, Some(link), None) => {
+            rows.push(("link", link.as_str()));
+            rows.extend(measure.from.as_deref().map(|from| ("from", from)));
+            Table::Links
+        }
+        (None, None, Some(group)) => {
+            rows.push(("group", group.as_str()));
+            Table::Groups
+        }
+        (None, None, None) if measure.run => Table::Runs,
+        _ => return Err("it is of one: a flow, a link, a group or the run".to_owned()),
+    };
+    let column = measure.column.as_deref().ok_or("it does not say which column")?;
+    let scale = measure.scale.unwrap_or(1.0);
+    let values = point.column(table, &rows, column)?;
+    Ok(values.into_iter().map(|value| value * scale).collect())
+}

@@ -1,0 +1,152 @@
+//! Running a figure's experiments, and measuring what its claims speak of.
+
+mod measure;
+pub mod packets;
+mod part;
+pub mod trace;
+
+pub use measure::{Number, measure};
+pub use part::{Part, PointRuns};
+
+use crate::catalogue::{CatalogueError, Claim, Figure, Files};
+use crate::functions;
+use bentpipe_lab::{Event, LabError, Store, drawing};
+use std::collections::BTreeMap;
+use std::io;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// How figures are run.
+#[derive(Debug, Clone)]
+pub struct Options<'a> {
+    /// On so many threads.
+    pub threads: NonZeroUsize,
+    /// Results go into this folder: the runs of all figures into one store, so that what two figures need is made
+    /// once.
+    pub folder: PathBuf,
+    /// When this becomes true, the figure is given up; finished runs are kept.
+    pub stop: &'a AtomicBool,
+}
+
+/// Why a figure cannot be run.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// Its file.
+    #[error(transparent)]
+    Catalogue(#[from] CatalogueError),
+    /// Running it.
+    #[error(transparent)]
+    Lab(#[from] LabError),
+    /// Its results.
+    #[error("cannot read or write results: {0}")]
+    Io(#[from] io::Error),
+    /// A run of it fails.
+    #[error("{figure}: {why}")]
+    Failed {
+        /// Which.
+        figure: String,
+        /// Why.
+        why: String,
+    },
+    /// It was given up.
+    #[error("stopped")]
+    Stopped,
+}
+
+/// A figure's experiments after they were run.
+#[derive(Debug)]
+pub struct Ran {
+    /// By their names.
+    pub parts: BTreeMap<String, Part>,
+}
+
+impl Ran {
+    /// Runs them, with at least so many runs of each point.
+    ///
+    /// # Errors
+    /// [`RunError`].
+    pub fn new(
+        figure: &Figure,
+        files: &Files,
+        runs: Option<u32>,
+        options: &Options<'_>,
+        watch: &(dyn Fn(Event<'_>) + Sync),
+    ) -> Result<Ran, RunError> {
+        let store = Store::open(&options.folder.join("runs"))?;
+        let mut parts = BTreeMap::new();
+        for name in figure.scenarios.keys() {
+            let experiment = figure.experiment(files, name, runs)?;
+            let part = Part::run(figure, experiment, &store, options, watch)?;
+            if options.stop.load(Ordering::Relaxed) {
+                return Err(RunError::Stopped);
+            }
+            parts.insert(name.clone(), part);
+        }
+        Ok(Ran { parts })
+    }
+
+    /// The most runs that a point has.
+    pub fn runs(&self) -> u32 {
+        let points = self.parts.values().flat_map(|part| &part.points);
+        points.map(|point| u32::try_from(point.runs.len()).unwrap_or(u32::MAX)).max().unwrap_or(0)
+    }
+
+    /// The numbers that a claim is about.
+    ///
+    /// # Errors
+    /// What is missing, in a sentence.
+    pub fn numbers(&self, claim: &Claim) -> Result<Vec<Number>, String> {
+        if claim.checks.is_empty() {
+            let function = functions::find(&claim.id)
+                .ok_or_else(|| format!("{}: it has neither a check nor a function", claim.id))?;
+            return function(self);
+        }
+        let number = |check: &crate::catalogue::Check| {
+            let samples = measure(self, &check.form)
+                .map_err(|why| format!("{}, {}: {why}", claim.id, check.name))?;
+            Ok(Number { name: check.name.clone(), samples })
+        };
+        claim.checks.iter().map(number).collect()
+    }
+
+    /// The experiment of this name.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn part(&self, name: &str) -> Result<&Part, String> {
+        self.parts.get(name).ok_or_else(|| format!("there is no scenario {name}"))
+    }
+
+    /// Draws the figures of its scenarios into their folders.
+    ///
+    /// # Errors
+    /// [`RunError`] if tables or figures cannot be written.
+    pub fn draw(&self, figure: &Figure, options: &Options<'_>) -> Result<Vec<Drawing>, RunError> {
+        let mut drawings = Vec::new();
+        for (name, part) in &self.parts {
+            let folder = options.folder.join(&figure.id).join(name);
+            part.write(&folder)?;
+            let drawn = drawing::draw(&folder, &part.experiment);
+            if let Some(failure) = drawn.failures.first() {
+                return Err(RunError::Failed {
+                    figure: figure.id.clone(),
+                    why: failure.to_string(),
+                });
+            }
+            let asked = !part.experiment.figures.is_empty();
+            let figures = drawn.figures.into_iter().filter(|_| asked);
+            drawings.extend(figures.map(|figure| Drawing { scenario: name.clone(), figure }));
+        }
+        Ok(drawings)
+    }
+}
+
+/// A picture of a figure.
+#[derive(Debug, Clone)]
+pub struct Drawing {
+    /// Of this scenario.
+    pub scenario: String,
+    /// What was drawn.
+    pub figure: drawing::DrawnFigure,
+}

@@ -1,0 +1,159 @@
+//! One experiment of a figure, with all that its runs have given.
+
+use super::{Options, RunError};
+use crate::catalogue::Figure;
+use bentpipe_lab::tables::Table;
+use bentpipe_lab::{Event, Executed, Folder, Key, Row, RunRecord, Store, execute};
+use bentpipe_scenario::Experiment;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// An experiment that was run.
+#[derive(Debug)]
+pub struct Part {
+    /// What was run.
+    pub experiment: Experiment,
+    /// Each point of its sweep.
+    pub points: Vec<PointRuns>,
+    store: Store,
+    executed: Executed,
+}
+
+/// The runs of a point.
+#[derive(Debug)]
+pub struct PointRuns {
+    /// The swept fields and their values.
+    pub values: Vec<(String, String)>,
+    /// What each run has given.
+    pub runs: Vec<RunRecord>,
+    canonical: String,
+}
+
+impl Part {
+    pub(super) fn run(
+        figure: &Figure,
+        experiment: Experiment,
+        store: &Store,
+        options: &Options<'_>,
+        watch: &(dyn Fn(Event<'_>) + Sync),
+    ) -> Result<Part, RunError> {
+        let failed = |why: String| RunError::Failed { figure: figure.id.clone(), why };
+        let lab = bentpipe_lab::Options {
+            threads: options.threads,
+            point: None,
+            run: None,
+            stop: options.stop,
+        };
+        let executed = execute(&experiment, store, &lab, watch)?;
+        if executed.stopped {
+            return Err(RunError::Stopped);
+        }
+        if let Some(failure) = executed.failures.first() {
+            let label = &failure.label;
+            return Err(failed(format!(
+                "run {} ({label}) failed: {}",
+                failure.job.run, failure.why
+            )));
+        }
+        let mut points = Vec::new();
+        for end in &executed.ends {
+            let point = experiment.point(end.point);
+            let load = |run| match store.load(Key::of(&point.canonical, run)) {
+                Ok(Some(record)) => Ok(record),
+                Ok(None) => Err(failed(format!("run {run} of point {} is gone", end.point))),
+                Err(damaged) => Err(failed(damaged.to_string())),
+            };
+            let runs = (0..end.runs).map(load).collect::<Result<_, _>>()?;
+            points.push(PointRuns { values: point.values, runs, canonical: point.canonical });
+        }
+        Ok(Part { experiment, points, store: store.clone(), executed })
+    }
+
+    /// Writes its tables.
+    pub(super) fn write(&self, folder: &Path) -> Result<(), RunError> {
+        std::fs::create_dir_all(folder)?;
+        Folder::of_other_store(folder).write(&self.experiment, &self.store, &self.executed)?;
+        Ok(())
+    }
+
+    /// The time series of a run of a point.
+    ///
+    /// # Errors
+    /// There are none, or they cannot be read.
+    pub fn series(&self, point: &PointRuns, run: u32) -> io::Result<Vec<Row>> {
+        self.store.read_series(Key::of(&point.canonical, run))
+    }
+
+    /// The folder with the captures of a run of a point.
+    pub fn packets(&self, point: &PointRuns, run: u32) -> PathBuf {
+        self.store.packets(Key::of(&point.canonical, run))
+    }
+
+    /// The only point at which these fields have these values.
+    ///
+    /// # Errors
+    /// There is none, or there are several.
+    pub fn point(&self, at: &[(String, String)]) -> Result<&PointRuns, String> {
+        let fits = |point: &&PointRuns| {
+            at.iter().all(|(path, value)| point.values.iter().any(|(p, v)| p == path && v == value))
+        };
+        let mut fitting = self.points.iter().filter(fits);
+        let described = || {
+            let parts: Vec<String> =
+                at.iter().map(|(path, value)| format!("{path} = {value}")).collect();
+            if parts.is_empty() { "no condition".to_owned() } else { parts.join(", ") }
+        };
+        let found =
+            fitting.next().ok_or_else(|| format!("no point of the sweep has {}", described()))?;
+        match fitting.count() {
+            0 => Ok(found),
+            more => Err(format!("{} points of the sweep have {}", more + 1, described())),
+        }
+    }
+}
+
+impl PointRuns {
+    /// A swept field's value.
+    pub fn value(&self, path: &str) -> Option<&str> {
+        self.values.iter().find(|(p, _)| p == path).map(|(_, value)| value.as_str())
+    }
+
+    /// The numbers in `column` of `table`, one for each run, of the row where these columns have these texts.
+    ///
+    /// # Errors
+    /// There is no such column or row, or its cell is empty.
+    pub fn column(
+        &self,
+        table: Table,
+        rows: &[(&str, &str)],
+        column: &str,
+    ) -> Result<Vec<f64>, String> {
+        let headings = table.headings();
+        let index = |name: &str| {
+            headings
+                .iter()
+                .position(|heading| heading.name == name)
+                .ok_or_else(|| format!("table {} has no column {name}", table.name()))
+        };
+        let wanted = index(column)?;
+        let conditions = rows
+            .iter()
+            .map(|&(name, text)| Ok((index(name)?, text)))
+            .collect::<Result<Vec<_>, String>>()?;
+        let of_run = |run: &RunRecord| {
+            let fits = |row: &&Row| conditions.iter().all(|(at, text)| row[*at].text() == *text);
+            let mut fitting = run.rows(table).iter().filter(fits);
+            let described = || {
+                let parts: Vec<String> =
+                    rows.iter().map(|(name, text)| format!("{name} {text}")).collect();
+                format!("table {} with {}", table.name(), parts.join(", "))
+            };
+            let row = fitting.next().ok_or_else(|| format!("no row of {}", described()))?;
+            if fitting.next().is_some() {
+                return Err(format!("several rows of {}", described()));
+            }
+            row[wanted].number().ok_or_else(|| format!("{column} is empty in {}", described()))
+        };
+        self.runs.iter().map(of_run).collect()
+    }
+}

@@ -1,0 +1,135 @@
+//! The papers in the program are whole: every claim has its place, every experiment can be run, and the tolerances are
+//! those that were frozen.
+
+use bentpipe_lab::drawing;
+use bentpipe_papers::catalogue::{Catalogue, Files, How, frozen};
+use bentpipe_papers::functions;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// Claims that nothing decides yet.
+const NOT_YET: &[&str] = &[];
+
+fn catalogue() -> Catalogue {
+    Catalogue::read(Files::built_in()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn the_folder_is_what_is_in_the_program() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../papers");
+    let there = Files::of_folder(&folder).unwrap();
+    let built_in = Files::built_in();
+    assert_eq!(there.paths().collect::<Vec<_>>(), built_in.paths().collect::<Vec<_>>());
+    assert!(Catalogue::read(there).is_ok());
+}
+
+#[test]
+fn the_tolerances_are_those_that_were_frozen() {
+    frozen(&catalogue()).unwrap_or_else(|why| panic!("{why}"));
+}
+
+#[test]
+fn every_experiment_can_be_run_and_drawn() {
+    let catalogue = catalogue();
+    for figure in catalogue.papers.iter().flat_map(|paper| &paper.figures) {
+        for name in figure.scenarios.keys() {
+            let experiment = figure.experiment(catalogue.files(), name, None);
+            let experiment =
+                experiment.unwrap_or_else(|error| panic!("{}, {name}: {error}", figure.id));
+            drawing::check(&experiment)
+                .unwrap_or_else(|error| panic!("{}, {name}: {error}", figure.id));
+        }
+    }
+}
+
+/// Where each claim is decided.
+fn places(catalogue: &Catalogue) -> BTreeMap<&str, Vec<String>> {
+    let mut places: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for paper in &catalogue.papers {
+        for figure in &paper.figures {
+            for claim in &figure.claims {
+                places.entry(&claim.id).or_default().push(figure.id.clone());
+            }
+        }
+        for id in paper.elsewhere.keys() {
+            places.entry(id).or_default().push(format!("{}/elsewhere", paper.name));
+        }
+    }
+    places
+}
+
+#[test]
+fn no_claim_is_forgotten_and_none_is_in_two_places() {
+    let catalogue = catalogue();
+    let places = places(&catalogue);
+    for (id, at) in &places {
+        assert!(catalogue.register.contains_key(*id), "{id} is not in the register");
+        assert_eq!(at.len(), 1, "{id} is in {}", at.join(" and "));
+    }
+    let mut missing = BTreeSet::new();
+    for paper in &catalogue.papers {
+        for (id, entry) in catalogue.claims(paper) {
+            let later = entry.how == How::Emulator;
+            if entry.priority <= 2 && !later && !places.contains_key(id) {
+                missing.insert(id);
+            }
+        }
+    }
+    assert_eq!(missing, NOT_YET.iter().copied().collect());
+}
+
+#[test]
+fn every_claim_of_a_figure_has_tolerances_and_is_measured() {
+    let catalogue = catalogue();
+    let mut with_functions = BTreeSet::new();
+    for claim in catalogue.papers.iter().flat_map(|paper| &paper.figures).flat_map(|f| &f.claims) {
+        let numbers = catalogue.tolerances.get(&claim.id);
+        let numbers = numbers.unwrap_or_else(|| panic!("{} has no tolerances", claim.id));
+        if claim.checks.is_empty() {
+            assert!(functions::find(&claim.id).is_some(), "{} is not measured", claim.id);
+            with_functions.insert(claim.id.as_str());
+            continue;
+        }
+        let checks: BTreeSet<&str> = claim.checks.iter().map(|check| check.name.as_str()).collect();
+        let names: BTreeSet<&str> = numbers.keys().map(String::as_str).collect();
+        assert_eq!(checks, names, "{}", claim.id);
+    }
+    let registered: BTreeSet<&str> = functions::ids().collect();
+    assert_eq!(with_functions, registered, "functions that no claim needs");
+    assert_eq!(functions::ids().count(), registered.len(), "two functions for a claim");
+}
+
+#[test]
+fn what_decides_a_claim_elsewhere_is_there() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    for paper in &catalogue().papers {
+        for (id, elsewhere) in &paper.elsewhere {
+            for at in elsewhere.at.split(',').map(str::trim) {
+                let separator = if at.contains("::") { "::" } else { "#" };
+                let (file, name) = at.split_once(separator).unwrap_or((at, ""));
+                let text = std::fs::read_to_string(root.join(file))
+                    .unwrap_or_else(|error| panic!("{id}: {file}: {error}"));
+                let found = match separator {
+                    "::" => {
+                        text.contains(&format!("fn {name}(")) || text.contains(&format!("{name},"))
+                    }
+                    _ => text.lines().any(|line| line.starts_with('#') && heading(line) == name),
+                };
+                assert!(name.is_empty() || found, "{id}: {file} has no {name}");
+            }
+        }
+    }
+}
+
+/// A heading's anchor, as on pages made of Markdown.
+fn heading(line: &str) -> String {
+    let words = line.trim_start_matches('#').trim().to_lowercase();
+    words
+        .chars()
+        .filter_map(|c| match c {
+            ' ' => Some('-'),
+            c if c.is_alphanumeric() || c == '-' || c == '_' => Some(c),
+            _ => None,
+        })
+        .collect()
+}
