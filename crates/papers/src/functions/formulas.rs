@@ -18,7 +18,6 @@ pub(super) const FUNCTIONS: &[(&str, Function)] = &[
     ("B-N-4", clocks),
     ("B-N-7", quarter_seconds),
     ("B-N-9", gigabit_rounds),
-    ("B-N-11", linear_growth),
     ("B-T1", table_1),
     ("B-T1-a", table_1_paws),
     ("B-T1-b", table_1_windows),
@@ -47,7 +46,7 @@ const DELAYED_GROWTH: f64 = 1.5;
 const SEGMENT: f64 = 1024.0;
 const BINARY_MEGABIT: f64 = 1_048_576.0;
 
-/// Of bytes from packets per second and the like: 1.5 Mbit/s and half a second, in packets of 1024 bytes.
+/// 1.5 Mbit/s and half a second, in packets of 1024 bytes.
 fn buffer_study_path(_: &Ran) -> Numbers {
     numbers([("packets", 1.5e6 * GEO_RTT / (8.0 * 1024.0))])
 }
@@ -120,12 +119,6 @@ fn quarter_seconds(_: &Ran) -> Numbers {
 fn gigabit_rounds(_: &Ran) -> Numbers {
     let rounds = (1.0 + rounds_to(62.5e6 / SEGMENT)).ceil();
     numbers([("rounds", rounds), ("seconds", rounds * GEO_RTT)])
-}
-
-/// The same path, at a segment more in each round trip.
-fn linear_growth(_: &Ran) -> Numbers {
-    let hours = 62.5e6 / SEGMENT * GEO_RTT / 3600.0;
-    numbers([("hours", hours)])
 }
 
 /// Round trips of slow start until the window is so many segments, with delayed acknowledgments.

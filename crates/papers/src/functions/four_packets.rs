@@ -13,6 +13,7 @@ pub(super) const FUNCTIONS: &[(&str, Function)] = &[
     ("B-4PKT-5", lead),
     ("B-4PKT-6", leads_of_all),
     ("B-4PKT-7", drops),
+    ("B-4PKT-9", drift),
     ("B-4PKT-10", deliveries),
 ];
 
@@ -85,7 +86,9 @@ fn third_duplicate(packets: &Packets) -> Result<f64, String> {
     again.map(|packet| packet.at).ok_or_else(|| "nothing is retransmitted".to_owned())
 }
 
-fn same_from_then_on(ran: &Ran) -> Numbers {
+/// What leaves from the third duplicate acknowledgment on, of both starts, side by side: by how much the times differ
+/// from the shift, and whether the packets do.
+fn side_by_side(ran: &Ran) -> Result<(Vec<(f64, bool)>, bool), String> {
     let (one, four) = (packets(ran, TAHOE, "1")?, packets(ran, TAHOE, "4")?);
     let shift = third_duplicate(&one)? - third_duplicate(&four)?;
     let after = |packets: &Packets, at: f64| {
@@ -96,12 +99,25 @@ fn same_from_then_on(ran: &Ran) -> Numbers {
     let one = after(&one, third_duplicate(&one)?);
     let four = after(&four, third_duplicate(&four)?);
     let both = one.iter().zip(&four);
-    let off = both.map(|((at, packet), (other, other_packet))| {
-        if *packet == other_packet + 3 { (at - other - shift).abs() } else { f64::INFINITY }
+    let both = both.map(|((at, packet), (other, other_packet))| {
+        ((at - other - shift).abs(), *packet == other_packet + 3)
     });
-    let off = off.fold(0.0, f64::max);
     let whole = one.len().abs_diff(four.len()) <= 1 && !one.is_empty();
-    Ok(vec![Number::new("most-off-s", if whole { off } else { f64::INFINITY })])
+    Ok((both.collect(), whole))
+}
+
+fn same_from_then_on(ran: &Ran) -> Numbers {
+    let (both, whole) = side_by_side(ran)?;
+    let same = whole && both.iter().all(|(_, same)| *same);
+    let off = both.iter().map(|(off, _)| *off).fold(0.0, f64::max);
+    Ok(vec![Number::new("most-off-s", if same { off } else { f64::INFINITY })])
+}
+
+/// As long as the same packets leave.
+fn drift(ran: &Ran) -> Numbers {
+    let (both, _) = side_by_side(ran)?;
+    let same = both.iter().take_while(|(_, same)| *same);
+    Ok(vec![Number::new("most-drift-s", same.map(|(off, _)| *off).fold(0.0, f64::max))])
 }
 
 /// By how much a packet is earlier with four packets at first: the traces' shift, less three packets at the modem.

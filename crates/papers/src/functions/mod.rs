@@ -2,8 +2,10 @@
 
 mod formulas;
 mod four_packets;
+mod growth;
 mod losses;
 mod overshoot;
+mod repair;
 mod sfu;
 
 use crate::run::{Number, Ran};
@@ -12,8 +14,14 @@ use crate::run::{Number, Ran};
 pub type Function = fn(&Ran) -> Result<Vec<Number>, String>;
 
 /// All of them.
-const FUNCTIONS: &[&[(&str, Function)]] =
-    &[formulas::FUNCTIONS, four_packets::FUNCTIONS, overshoot::FUNCTIONS, sfu::FUNCTIONS];
+const FUNCTIONS: &[&[(&str, Function)]] = &[
+    formulas::FUNCTIONS,
+    four_packets::FUNCTIONS,
+    growth::FUNCTIONS,
+    overshoot::FUNCTIONS,
+    repair::FUNCTIONS,
+    sfu::FUNCTIONS,
+];
 
 /// The function of this claim.
 pub fn find(id: &str) -> Option<Function> {

@@ -26,26 +26,27 @@ type Numbers = Result<Vec<Number>, String>;
 /// Bytes of data in a packet.
 const DATA: u64 = 984;
 /// The round trip of an empty path, in seconds, and the packets that it holds.
-const RTT: f64 = 0.5;
+pub(super) const RTT: f64 = 0.5;
 const PATH: f64 = 1.5e6 * RTT / (8.0 * 1024.0);
-const TAHOE: &str = "recovery=tahoe,sack=off";
-const NEWRENO: &str = "recovery=newreno,sack=off";
-const SACK: &str = "recovery=sack";
-const FACK: &str = "recovery=fack-abrupt";
+pub(super) const TAHOE: &str = "recovery=tahoe,sack=off";
+pub(super) const RENO: &str = "recovery=reno,sack=off";
+pub(super) const NEWRENO: &str = "recovery=newreno,sack=off";
+pub(super) const SACK: &str = "recovery=sack";
+pub(super) const FACK: &str = "recovery=fack-abrupt";
 
 /// The end of slow start: from the first drop until the sender hears of it.
-struct Overshoot {
-    packets: Packets,
+pub(super) struct Overshoot {
+    pub(super) packets: Packets,
     /// Of the first packet that was dropped, in `packets.sent`.
-    first: usize,
+    pub(super) first: usize,
     /// One past the last that left before the first duplicate acknowledgment.
-    end: usize,
+    pub(super) end: usize,
     /// When that came, in seconds.
-    heard: f64,
+    pub(super) heard: f64,
 }
 
 impl Overshoot {
-    fn new(packets: Packets) -> Result<Overshoot, String> {
+    pub(super) fn new(packets: Packets) -> Result<Overshoot, String> {
         let first = packets.sent.iter().position(|packet| packet.arrived.is_none());
         let first = first.ok_or("nothing is dropped")?;
         let duplicate = packets.acknowledged.windows(2).find(|pair| pair[0].1 == pair[1].1);
@@ -56,7 +57,7 @@ impl Overshoot {
     }
 
     /// The figure `ran`'s scenario `packets` at this point.
-    fn of(ran: &Ran, tcp: &str, buffer: u32) -> Result<Overshoot, String> {
+    pub(super) fn of(ran: &Ran, tcp: &str, buffer: u32) -> Result<Overshoot, String> {
         packets(ran, tcp, buffer).and_then(Overshoot::new)
     }
 
@@ -68,7 +69,7 @@ impl Overshoot {
         Packets::new(part, point, 0, ("server", "client")).and_then(Overshoot::new)
     }
 
-    fn packets(&self) -> &[Packet] {
+    pub(super) fn packets(&self) -> &[Packet] {
         &self.packets.sent[self.first..self.end]
     }
 
@@ -240,7 +241,7 @@ fn bursts(ran: &Ran) -> Numbers {
 }
 
 const VARIANTS: [(&str, &str); 4] =
-    [("tahoe", TAHOE), ("reno", "recovery=reno,sack=off"), ("newreno", NEWRENO), ("sack", SACK)];
+    [("tahoe", TAHOE), ("reno", RENO), ("newreno", NEWRENO), ("sack", SACK)];
 
 /// The paper's five variants; there is one more curve.
 fn study_points(ran: &Ran) -> Numbers {

@@ -95,7 +95,8 @@ impl Part {
     /// There is none, or there are several.
     pub fn point(&self, at: &[(String, String)]) -> Result<&PointRuns, String> {
         let fits = |point: &&PointRuns| {
-            at.iter().all(|(path, value)| point.values.iter().any(|(p, v)| p == path && v == value))
+            at.iter()
+                .all(|(path, value)| point.values.iter().any(|(p, v)| p == path && same(v, value)))
         };
         let mut fitting = self.points.iter().filter(fits);
         let described = || {
@@ -110,6 +111,11 @@ impl Part {
             more => Err(format!("{} points of the sweep have {}", more + 1, described())),
         }
     }
+}
+
+/// Whether two values are written the same, or are the same number.
+fn same(a: &str, b: &str) -> bool {
+    a == b || a.parse::<f64>().is_ok_and(|a| b.parse::<f64>().is_ok_and(|b| a == b))
 }
 
 impl PointRuns {

@@ -1,0 +1,226 @@
+//! How windows grow: bbn's e-mails and article.
+
+use super::Function;
+use super::formulas::rounds_to;
+use crate::run::trace::{Trace, series};
+use crate::run::{Number, Part, PointRuns, Ran};
+use bentpipe_lab::tables::Table;
+
+/// By claim.
+pub(super) const FUNCTIONS: &[(&str, Function)] = &[
+    ("B-EM-3", half_is_enough),
+    ("B-ACK-F2", half_is_needed),
+    ("B-ACK-4", spaced_acknowledgments),
+    ("B-EM-6", paced_slow_start),
+    ("B-N-5", unscaled_window),
+    ("B-N-8", rounds_of_slow_start),
+    ("B-N-10", rounds_saved),
+    ("B-N-11", linear_growth),
+    ("B-N-13", relative_growth),
+    ("B-T1-c", bytes_of_slow_start),
+    ("B-T2-a", rounds_until_overflow),
+];
+
+type Numbers = Result<Vec<Number>, String>;
+
+/// A packet in all, and its data, in bytes.
+const PACKET: f64 = 1024.0;
+const DATA: f64 = 984.0;
+/// The round trip, in seconds.
+const RTT: f64 = 0.5;
+const SAT: [(&str, &str); 2] = [("link", "sat"), ("from", "ground")];
+
+/// A swept rate or size, without its unit.
+fn swept(point: &PointRuns, path: &str, unit: &str) -> Result<f64, String> {
+    let value = point.value(path).ok_or_else(|| format!("{path} is not swept"))?;
+    let (number, factor) = match (value.strip_suffix(unit), value.strip_suffix("Mbit/s")) {
+        (_, Some(number)) if unit == "bit/s" => (number, 1e6),
+        (Some(number), _) => (number, 1.0),
+        (None, _) => return Err(format!("{path} = {value}")),
+    };
+    number.parse::<f64>().map(|n| n * factor).map_err(|_| format!("{path} = {value}"))
+}
+
+/// Packets that a point's path holds.
+fn path(point: &PointRuns) -> Result<f64, String> {
+    Ok(swept(point, "link.sat.rate", "bit/s")? * RTT / 8.0 / PACKET)
+}
+
+fn half_is_enough(ran: &Ran) -> Numbers {
+    let part = ran.part("threshold")?;
+    let (mut drops, mut over) = (0.0_f64, f64::NEG_INFINITY);
+    for point in &part.points {
+        drops = drops.max(point.column(Table::Links, &SAT, "dropped_packets")?[0]);
+        let packets = path(point)?;
+        let trace = Trace::new(part, point, "main")?;
+        // Full: a window of the path's size has been sent in a round.
+        let rounds = trace.rounds();
+        let full = rounds.iter().position(|round| round.packets as f64 >= packets.floor());
+        let full = full.ok_or("the path is never full")? as f64 + 1.0;
+        over = over.max(full - (packets.log2().ceil() + 1.0));
+    }
+    Ok(vec![Number::new("most-drops", drops), Number::new("rounds-over", over)])
+}
+
+/// The smallest buffer from which on nothing is lost, beside half of the path: the most of an octave of paths.
+fn half_is_needed(ran: &Ran) -> Numbers {
+    let part = ran.part("octave")?;
+    let mut smallest: Vec<(f64, Option<f64>)> = Vec::new();
+    for point in &part.points {
+        let packets = path(point)?;
+        let buffer = swept(point, "link.sat.queue", "packets")?;
+        let dropped = point.column(Table::Links, &SAT, "dropped_packets")?[0];
+        if smallest.last().is_none_or(|(last, _)| *last != packets) {
+            smallest.push((packets, None));
+        }
+        if let Some((_, smallest)) = smallest.last_mut() {
+            *smallest = if dropped > 0.0 { None } else { smallest.or(Some(buffer)) };
+        }
+    }
+    let ratios = smallest.iter().map(|(packets, buffer)| {
+        buffer.map(|buffer| buffer / (packets / 2.0)).ok_or("every buffer drops".to_owned())
+    });
+    let ratios = ratios.collect::<Result<Vec<f64>, String>>()?;
+    Ok(vec![
+        Number::new("half-megabytes", 155e6 * RTT / 8.0 / 2.0 / 1e6),
+        Number::new("smallest-buffer-to-half", ratios.into_iter().fold(0.0, f64::max)),
+    ])
+}
+
+fn unscaled_window(ran: &Ran) -> Numbers {
+    let rate = |rtt: f64| 65_536.0 * 8.0 / rtt;
+    let point = ran.part("window")?.point(&[])?;
+    let goodput = point.column(Table::Results, &[("flow", "main")], "goodput_bps")?;
+    let samples = goodput.iter().map(|goodput| goodput / rate(RTT)).collect();
+    Ok(vec![
+        Number::new("megabit-s-at-500-ms", rate(0.5) / 1e6),
+        Number::new("megabit-s-at-560-ms", rate(0.56) / 1e6),
+        Number { name: "simulated-to-formula".to_owned(), samples },
+    ])
+}
+
+/// When the acknowledgments of a round trip first come to 95 % of the link's rate, in seconds.
+fn full(part: &Part, point: &PointRuns, rate: f64, rtt: f64) -> Result<f64, String> {
+    let bytes = 0.95 * rate / 8.0 * rtt * DATA / PACKET;
+    let reached = Trace::new(part, point, "main")?.reaches(bytes, rtt);
+    reached.ok_or_else(|| "the link is never full".to_owned())
+}
+
+fn rounds_of_slow_start(ran: &Ran) -> Numbers {
+    let part = ran.part("growth")?;
+    let mut numbers = Vec::new();
+    for (point, segments) in part.points.iter().zip([38, 94, 2800]) {
+        let rate = swept(point, "link.sat.rate", "bit/s")?;
+        let rounds = full(part, point, rate, RTT)? / RTT;
+        let formula = 1.0 + rounds_to(f64::from(segments));
+        numbers.push(Number::new(format!("rounds-off-{segments}"), rounds - formula));
+    }
+    Ok(numbers)
+}
+
+fn rounds_saved(ran: &Ran) -> Numbers {
+    let part = ran.part("starts")?;
+    let time = |window: &str| {
+        let point = part.point(&[("flow.main.tcp.iw".to_owned(), window.to_owned())])?;
+        full(part, point, 1.5e6, RTT)
+    };
+    Ok(vec![
+        Number::new("formula-iw-2", rounds_to(2.0)),
+        Number::new("formula-iw-4", rounds_to(4.0)),
+        Number::new("simulated-iw-4", (time("1")? - time("4")?) / RTT),
+    ])
+}
+
+/// Of the ten round trips after slow start: the window's growth in a round trip by the path, beside one part of it.
+fn relative_growth(ran: &Ran) -> Numbers {
+    let part = ran.part("avoidance")?;
+    let windows = series(part, part.point(&[])?, "main", "cwnd")?;
+    let path = 1.5e6 * RTT / 8.0 / PACKET;
+    let begin = windows.iter().position(|(_, cwnd)| *cwnd >= path.floor() * DATA);
+    let begin = begin.ok_or("the window never reaches the path")? + 1;
+    let (first, last) = windows.get(begin).zip(windows.get(begin + 10)).ok_or("too short")?;
+    // A queue lengthens round trips; growth is a segment in each.
+    let segments = (last.1 - first.1) / DATA;
+    let queued = (first.1 + last.1) / 2.0 / DATA - path;
+    let rounds = (last.0 - first.0) / (RTT + queued.max(0.0) * PACKET * 8.0 / 1.5e6);
+    Ok(vec![Number::new("growth-to-formula", segments / rounds)])
+}
+
+/// Bytes that were sent before the first round trip that fills the link: those that are acknowledged when it begins.
+fn bytes_of_slow_start(ran: &Ran) -> Numbers {
+    let part = ran.part("table-1")?;
+    let names = ["geo-1_5-bytes", "leo-155-bytes", "geo-155-bytes"];
+    let paths = [(1.5e6, 0.5), (155e6, 0.2), (155e6, 0.5)];
+    let mut numbers = Vec::new();
+    for ((point, name), (rate, rtt)) in part.points.iter().zip(names).zip(paths) {
+        let at = full(part, point, rate, rtt)?;
+        let trace = Trace::new(part, point, "main")?;
+        let until = trace.acknowledged.iter().take_while(|ack| ack.at <= at - rtt);
+        let sent = until.map(|ack| ack.next).max().unwrap_or(1) - 1;
+        numbers.push(Number::new(name, sent as f64));
+    }
+    Ok(numbers)
+}
+
+/// A gigabit over the satellite, in hours; and, of a path of 38 packets, the round trips that it takes for each packet.
+fn linear_growth(ran: &Ran) -> Numbers {
+    let hours = 62.5e6 / PACKET * RTT / 3600.0;
+    let part = ran.part("linear")?;
+    let full = full(part, part.point(&[])?, 622_592.0, RTT)?;
+    Ok(vec![Number::new("hours", hours), Number::new("scaled-share", full / RTT / 38.0)])
+}
+
+/// The greatest rate at which a round trip's packets leave, beside that of its acknowledgments, once they come back
+/// to back.
+fn paced_slow_start(ran: &Ran) -> Numbers {
+    let part = ran.part("paced")?;
+    let point = part.point(&[])?;
+    let trace = Trace::new(part, point, "main")?;
+    let rate = 1_474_560.0 / 8.0 / PACKET;
+    let late = trace.sent.iter().filter(|sent| sent.at >= 8.0).map(|sent| sent.at);
+    let late: Vec<f64> = late.collect();
+    let over = late.windows(21).map(|times| 20.0 / (times[20] - times[0]) / rate);
+    Ok(vec![
+        Number {
+            name: "utilisation".to_owned(),
+            samples: point.column(Table::Links, &SAT, "utilisation")?,
+        },
+        Number {
+            name: "drops".to_owned(),
+            samples: point.column(Table::Links, &SAT, "dropped_packets")?,
+        },
+        Number::new("rate-to-ack-rate", over.fold(0.0, f64::max)),
+    ])
+}
+
+/// Slow start into a tenth of the path's buffer, with and without a router that spaces acknowledgments.
+fn spaced_acknowledgments(ran: &Ran) -> Numbers {
+    let of = |name: &str| {
+        let part = ran.part(name)?;
+        let point = part.point(&[])?;
+        let queue = point.column(Table::Links, &SAT, "queue_max_packets")?[0];
+        let dropped = point.column(Table::Links, &SAT, "dropped_packets")?[0];
+        // What was dropped would have waited, too.
+        Ok::<_, String>((queue + dropped, full(part, point, 0.947 * 1.5e6, RTT)?))
+    };
+    let (spaced, bare) = (of("spaced")?, of("bare")?);
+    Ok(vec![
+        Number::new("peak-queue-to-without", spaced.0 / bare.0),
+        Number::new("time-to-without", spaced.1 / bare.1),
+    ])
+}
+
+/// Segments that the window is above the path when the first packet is dropped: one for each round trip.
+fn rounds_until_overflow(ran: &Ran) -> Numbers {
+    let part = ran.part("overflow")?;
+    let mut numbers = Vec::new();
+    for (point, name) in part.points.iter().zip(["rounds-10", "rounds-100"]) {
+        let drops = series(part, point, "sat/forward", "drops")?;
+        let first = drops.iter().find(|(_, drops)| *drops > 0.0).ok_or("nothing is dropped")?.0;
+        let windows = series(part, point, "main", "cwnd")?;
+        let before = windows.iter().rev().find(|(at, _)| *at < first - 0.1);
+        let window = before.ok_or("it is dropped at once")?.1 / DATA;
+        numbers.push(Number::new(name, window - 92.0));
+    }
+    Ok(numbers)
+}

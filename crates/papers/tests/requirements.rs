@@ -1,0 +1,104 @@
+//! What the papers require of parts, and no experiment shows.
+
+use bentpipe_core::link::loss_probability;
+use bentpipe_core::tcp::connection::ConnectionConfig;
+use bentpipe_core::tcp::presets::PRESETS;
+use bentpipe_core::tcp::receiver::AckPolicy;
+use bentpipe_core::units::Probability;
+use bentpipe_core::wire::TcpOptions;
+use bentpipe_papers::catalogue::{Catalogue, Files};
+use bentpipe_scenario::Experiment;
+
+fn config(text: &str) -> ConnectionConfig {
+    text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+/// B-N-6: 2^30 bytes in a round trip, as the largest shift is 14; a larger one counts as 14 (RFC 7323, 2.3).
+#[test]
+fn windows_are_scaled_by_fourteen_at_most() {
+    let shift = |value: u8| TcpOptions::parse(&[3, 3, value]).unwrap().window_scale;
+    assert_eq!(
+        [shift(13), shift(14), shift(15), shift(255)],
+        [Some(13), Some(14), Some(14), Some(14)]
+    );
+    let largest = 65_535_u64 << 14;
+    assert!(largest < 1 << 30);
+    let gigabits = (1_u64 << 30) as f64 * 8.0 / 0.56 / 1e9;
+    assert!((gigabits - 15.3).abs() < 0.1, "{gigabits} Gbit/s");
+}
+
+/// B-D-2: what a gateway speaks over the satellite by default, and what hosts have had for twenty years.
+#[test]
+fn gateways_and_hosts_have_large_windows_timestamps_and_sack() {
+    let satellite = 8e6 * 0.5 / 8.0;
+    for preset in ["gateway-satellite", "linux"] {
+        let config = config(preset);
+        assert!(config.sack && config.timestamps && config.window_scale.is_some(), "{preset}");
+        let buffer = config.receive_buffer_max.unwrap_or(config.receive_buffer).count();
+        assert!(buffer as f64 >= satellite, "{preset}: {buffer} bytes");
+    }
+}
+
+/// S-D-2: every segment acknowledged, or every second one and after a time.
+#[test]
+fn receivers_acknowledge_every_segment_or_every_second() {
+    assert_eq!(config("linux,ack=per-segment").ack_policy, AckPolicy::PerSegment);
+    assert!(matches!(config("linux,ack=delayed:200ms").ack_policy, AckPolicy::Delayed(_)));
+}
+
+/// B-D-8 and S-3.7-g: from a coded channel's 1e-12 to rain's 1e-3, by a packet's length.
+#[test]
+fn bit_error_rates_of_clear_sky_and_of_rain_can_be_set() {
+    for exponent in 3..=12 {
+        let rate = 10_f64.powi(-exponent);
+        let bits = Probability::new(rate).unwrap();
+        for bytes in [40_u64, 576, 1500] {
+            let lost = loss_probability(Probability::ZERO, bits, bytes);
+            let exact = -(f64::ln_1p(-rate) * 8.0 * bytes as f64).exp_m1();
+            assert!((lost / exact - 1.0).abs() < 1e-6, "{rate}, {bytes} bytes: {lost}");
+        }
+    }
+}
+
+/// B-D-1: by default, none of the presets takes a loss for anything but congestion; what does has another name.
+#[test]
+fn no_preset_believes_that_losses_are_no_congestion() {
+    for preset in PRESETS {
+        for name in ["known-link", "tolerant", "bbr"] {
+            assert!(!preset.text.contains(name), "{} has {name}", preset.name);
+        }
+    }
+}
+
+/// S-D-1: an on-board switch with a queue of its own, beside a bent pipe without one.
+#[test]
+fn satellites_have_a_queue_or_none() {
+    let files = Files::built_in();
+    for (path, links) in [("sfu/switch.toml", 2), ("sfu/bent-pipe.toml", 2)] {
+        let read = |_: &str| Err("no other file".to_owned());
+        let experiment = Experiment::parse(path, files.text(path).unwrap(), &read).unwrap();
+        assert_eq!(experiment.point(0).scenario.links.len(), links, "{path}");
+    }
+}
+
+/// B-11-c: whatever compares variants over a satellite has a curve of FACK, or says in its file why not.
+#[test]
+fn comparisons_of_variants_have_fack() {
+    let catalogue = Catalogue::read(Files::built_in()).unwrap();
+    for figure in catalogue.papers.iter().flat_map(|paper| &paper.figures) {
+        for name in figure.scenarios.keys() {
+            let experiment = figure.experiment(catalogue.files(), name, None).unwrap();
+            let values: Vec<String> = experiment
+                .points()
+                .flat_map(|point| point.values)
+                .map(|(_, value)| value)
+                .filter(|value| value.contains("recovery="))
+                .collect();
+            let compares = values.iter().any(|value| value.contains("sack"))
+                && values.iter().any(|value| value.contains("reno"));
+            let drawn = !experiment.figures.is_empty();
+            let fack = values.iter().any(|value| value.contains("recovery=fack"));
+            assert!(!compares || !drawn || fack, "{}, {name} compares without FACK", figure.id);
+        }
+    }
+}
