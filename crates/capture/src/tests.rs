@@ -156,7 +156,7 @@ fn files_that_are_cut_or_nothing_say_so_in_a_line() {
     assert_eq!(why(&[]), "the file is empty");
     assert_eq!(
         why(b"<html>, and more of it, so that a header would fit"),
-        "neither pcap nor pcapng"
+        "neither pcap nor pcapng nor qlog (as JSON text sequences)"
     );
     assert_eq!(why(&[0x1F, 0x8B, 8, 0]), "compressed by gzip: decompress it first (gunzip)");
     assert_eq!(why(&file.bytes()[..30]), "ends, or is damaged, before its first packet");
@@ -242,6 +242,7 @@ fn the_page_has_a_column_for_each_fact() {
         file: "a.pcap".into(),
         connection: &connection,
         direction: Direction::Forward,
+        series: Vec::new(),
     };
     let text = page::write("a.pcap", &[graph]);
     assert!(text.contains("\"count\":3") && text.contains("\"columns\":{\"time\":\""));
@@ -273,7 +274,7 @@ proptest! {
                     let _ = analysis.summary(connection, direction);
                     let _ = xpl::write(connection, &analysis, direction);
                 }
-                let graph = page::Graph { file: String::new(), connection, direction: Direction::Backward };
+                let graph = page::Graph { file: String::new(), connection, direction: Direction::Backward, series: Vec::new() };
                 let _ = page::write("", &[graph]);
             }
         }

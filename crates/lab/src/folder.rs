@@ -24,6 +24,7 @@ const PACKETS: &str = "packets";
 pub struct Folder {
     path: PathBuf,
     made: Made,
+    figures: bool,
 }
 
 /// How results have come about: what the folder says of itself.
@@ -64,13 +65,19 @@ impl Folder {
     pub fn open(path: &Path) -> Result<(Folder, Store), LabError> {
         let runs = path.join("runs");
         let store = Store::open(&runs).map_err(|source| write_error(&runs, source))?;
-        Ok((Folder { path: path.to_owned(), made: Made::Simulated }, store))
+        Ok((Folder { path: path.to_owned(), made: Made::Simulated, figures: true }, store))
     }
 
     /// The same for what was measured on real stacks: its README says so.
     #[must_use]
     pub fn of_measurements(self) -> Folder {
-        Folder { made: Made::Measured, ..self }
+        Folder { made: Made::Measured, figures: false, ..self }
+    }
+
+    /// The same for results of which no figures are drawn: its README mentions none.
+    #[must_use]
+    pub fn without_figures(self) -> Folder {
+        Folder { figures: false, ..self }
     }
 
     /// What the runs that count say, without writing anything.
@@ -173,10 +180,13 @@ impl Folder {
             }
         }
         let captures = packets.is_dir();
-        self.text(
-            "README.md",
-            &readme::text(experiment, self.made, &written, captures, &left_out),
-        )?;
+        let contents = readme::Contents {
+            parts: &written,
+            captures,
+            figures: self.figures,
+            left_out: &left_out,
+        };
+        self.text("README.md", &readme::text(experiment, self.made, &contents))?;
         Ok(results)
     }
 

@@ -3,6 +3,7 @@
 //! They are drawn from the folder's own tables, so that they can be drawn anew at any time, of whatever made the
 //! tables. [`check`] says before anything is run whether what figures name is there; [`draw`] writes them.
 
+mod beside;
 mod build;
 mod collect;
 mod columns;
@@ -10,6 +11,8 @@ mod page;
 mod plan;
 mod sensible;
 mod table;
+
+pub use beside::{Samples, recorded};
 
 use crate::table_file::{write_bytes, write_text};
 use bentpipe_plot::chart::Figure;

@@ -19,9 +19,15 @@ body { font: 16px/1.5 'DejaVu Sans', Verdana, 'Segoe UI', Helvetica, Arial, sans
 h1 { font-size: 1.5em; line-height: 1.25; } h2 { font-size: 1.15em; margin-top: 2em; }
 figure { margin: 1.5em 0 2.5em; } figure img { width: 100%; height: auto; display: block; border: 1px solid #ddd; }
 figcaption { font-size: 0.85em; margin-top: 0.4em; } a { color: #005a8c; }
-.table { overflow-x: auto; } table { border-collapse: collapse; font-size: 0.8em; }
-th, td { padding: 3px 10px 3px 0; text-align: left; border-bottom: 1px solid #ddd; white-space: nowrap; }
-td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
+.table { overflow-x: auto; } table { border-collapse: collapse; font-size: 0.8em; line-height: 1.35; }
+th, td { padding: 3px 10px 3px 0; text-align: left; border-bottom: 1px solid #ddd; vertical-align: top; }
+th { vertical-align: bottom; overflow-wrap: anywhere; } td { white-space: nowrap; }
+td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; } th:last-child, td:last-child { padding-right: 0; }
+@media (min-width: 1000px) { .table { width: max-content; min-width: 100%; max-width: calc(100vw - 40px);
+  position: relative; left: 50%; transform: translateX(-50%); } }
+@media (max-width: 600px) { table { font-size: 0.72em; } }
+@media print { body { max-width: none; padding: 0; font-size: 11pt; } .table { overflow: visible; } table { font-size: 0.7em; }
+  td { white-space: normal; } figure, tr { break-inside: avoid; } h2 { break-after: avoid; } }
 ";
 
 /// Columns of the points' summary that stand on the page: a name, the column, and that of its error.
@@ -107,7 +113,7 @@ fn summary(folder: &Path, experiment: &Experiment) -> Option<String> {
     }
     text.push_str("<th>flow</th><th class=\"number\">runs</th>");
     for (name, ..) in &shown {
-        let _ = write!(text, "<th class=\"number\">{name} (± 95 %)</th>");
+        let _ = write!(text, "<th class=\"number\">{name}<br>(± 95 %)</th>");
     }
     text.push_str("</tr>\n");
     let mut count = 0;
