@@ -26,7 +26,7 @@ trap 'exit 130' INT TERM
 
 cat >"$files/page.toml" <<'TOML'
 [run]
-duration = "62s"
+duration = "87s"
 seed = 1
 [host.server]
 [host.client]
@@ -44,7 +44,7 @@ flow = ["cwnd", "ssthresh", "rto"]
 link = ["queue"]
 TOML
 cd "$files"
-"$bentpipe" sim --quiet --no-figures page.toml -o results >/dev/null
+"$bentpipe" sim --quiet --no-figures page.toml --output results >/dev/null
 "$bentpipe" plot results/packets/point-0-run-0/server.pcapng -o page.html >/dev/null
 cp "$here/bench-page.js" bench-page.js
 echo '<script src="bench-page.js"></script>' >>page.html

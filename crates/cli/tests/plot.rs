@@ -181,14 +181,21 @@ fn the_page_does_what_a_person_does_with_it() {
 fn a_runs_series_are_beside_its_packets() {
     let folder = captures();
     let at = folder.path();
-    let results = "results/x/packets/point-0-run-0";
-    for (capture, known) in
-        [(format!("{results}/server.pcapng"), true), ("server.pcapng".into(), false)]
-    {
+    let one = SCENARIO.replace("[record]", "[record]\nflows = [\"first\"]");
+    fs::write(at.join("one.toml"), one).unwrap();
+    succeeds(at, &["sim", "--no-figures", "one.toml"]);
+    let beside = |name: &str| format!("results/{name}/packets/point-0-run-0/server.pcapng");
+    for (capture, queues, windows) in [
+        (beside("one"), true, true),
+        (beside("x"), true, false),
+        ("server.pcapng".into(), false, false),
+    ] {
         succeeds(at, &["plot", &capture, "-o", "x.html"]);
         let page = fs::read_to_string(at.join("x.html")).unwrap();
-        assert_eq!(page.contains("\"name\":\"cwnd\""), known, "{capture}");
-        assert_eq!(page.contains("\"name\":\"queue sat/forward\""), known, "{capture}");
+        let has = |panel: u8, name: &str| {
+            page.contains(&format!("\"panel\":{panel},\"name\":\"{name}\""))
+        };
+        assert_eq!((has(4, "queue sat/forward"), has(1, "cwnd")), (queues, windows), "{capture}");
     }
 }
 
@@ -207,10 +214,10 @@ fn the_story_tells_causes_triggers_and_limiters() {
     let json = succeeds(at, &["plot", "--explain", "--json", "client.pcapng"]);
     let told: serde_json::Value = serde_json::from_str(&json).unwrap();
     let directions = |number: usize| &told["connections"][number]["directions"][0];
-    // The file of the second flow's sender has its causes, that of the first flow's has them not.
-    assert_eq!(directions(0)["recorded"], false);
-    assert_eq!(directions(1)["recorded"], true);
-    let events = directions(1)["events"].as_array().unwrap();
+    // This file's host has sent the second flow's data, whose SYN was here first, and heard the first flow's.
+    assert_eq!(directions(0)["recorded"], true);
+    assert_eq!(directions(1)["recorded"], false);
+    let events = directions(0)["events"].as_array().unwrap();
     let bytes: u64 = events.iter().filter_map(|event| event["bytes"].as_u64()).sum();
     assert!(bytes >= 100_000, "{bytes}");
     let mut last = 0.0;
@@ -219,7 +226,7 @@ fn the_story_tells_causes_triggers_and_limiters() {
         assert!(begin >= last && event["end_s"].as_f64().unwrap() >= begin, "{event}");
         last = begin;
     }
-    let acks = directions(0)["acks"].as_object().unwrap();
+    let acks = directions(1)["acks"].as_object().unwrap();
     assert!(acks.contains_key("ACK of segments") && acks.contains_key("duplicate ACK"), "{acks:?}");
 }
 
@@ -252,7 +259,7 @@ fn a_recording_in_qlog_is_drawn_and_told() {
     succeeds(at, &["plot", "x.qlog", "-o", "x.svg"]);
     succeeds(at, &["plot", "x.qlog", "-o", "x.html"]);
     let page = fs::read_to_string(at.join("x.html")).unwrap();
-    assert!(page.contains("\"name\":\"cwnd\"") && page.contains("\"name\":\"rto\""));
+    assert!(page.contains("\"panel\":1,\"name\":\"cwnd\"") && page.contains("\"name\":\"rto\""));
     if installed("chromium-headless-shell") {
         let script = "window.bentpipe.draw(); document.documentElement.dataset.result = window.page_errors.join() + \
                       document.getElementById('legend').textContent;";

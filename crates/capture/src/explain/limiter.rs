@@ -28,11 +28,13 @@ pub enum Limiter {
     Handshake,
     /// The stream has ended and all of it was sent, or the connection is over.
     Closed,
+    /// It cannot be inferred.
+    Unknown,
 }
 
 impl Limiter {
     /// All.
-    pub const ALL: [Limiter; 10] = [
+    pub const ALL: [Limiter; 11] = [
         Limiter::Application,
         Limiter::CongestionWindow,
         Limiter::PeerWindow,
@@ -43,6 +45,7 @@ impl Limiter {
         Limiter::Mark,
         Limiter::Handshake,
         Limiter::Closed,
+        Limiter::Unknown,
     ];
 
     /// In words.
@@ -59,6 +62,7 @@ impl Limiter {
             Limiter::Mark => "mark",
             Limiter::Handshake => "handshake",
             Limiter::Closed => "closed",
+            Limiter::Unknown => "unknown",
         }
     }
 
@@ -76,6 +80,7 @@ impl Limiter {
             Limiter::Mark => "mark",
             Limiter::Handshake => "handshake",
             Limiter::Closed => "closed",
+            Limiter::Unknown => "unknown",
         }
     }
 
@@ -92,7 +97,7 @@ impl Limiter {
             Limiter::Nagle => "#a5557f",
             Limiter::Mark => "#7b3fb5",
             Limiter::Handshake => "#57606a",
-            Limiter::Closed => "#8c959f",
+            Limiter::Closed | Limiter::Unknown => "#8c959f",
         }
     }
 
@@ -132,6 +137,8 @@ struct Heard {
 /// A sender, as the capture shows it.
 #[derive(Debug)]
 pub(super) struct Sender {
+    /// The capture is far from it: ACKs pass long before it hears them.
+    far: bool,
     mss: i64,
     /// One past the last byte that it will ever send.
     last_place: i64,
@@ -154,8 +161,9 @@ pub(super) struct Sender {
 }
 
 impl Sender {
-    pub(super) fn new(mss: u32, last_place: i64) -> Sender {
+    pub(super) fn new(mss: u32, last_place: i64, far: bool) -> Sender {
         Sender {
+            far,
             mss: i64::from(mss),
             last_place,
             una: 0,
@@ -230,6 +238,9 @@ impl Sender {
 
     /// What seems to have made it retransmit now.
     pub(super) fn trigger(&self, at: i64) -> Option<Trigger> {
+        if self.far {
+            return None;
+        }
         let quiet = self.heard.map_or(self.last_sent, |heard| Some(heard.at))?;
         let since = at.saturating_sub(quiet);
         match self.heard.filter(|_| since <= self.at_once()) {
@@ -259,7 +270,8 @@ impl Sender {
                 None => (Limiter::CongestionWindow, false),
             };
         }
-        (self.inferred(fact, at, again), true)
+        let limiter = if self.far { Limiter::Unknown } else { self.inferred(fact, at, again) };
+        (limiter, true)
     }
 
     fn inferred(&self, fact: &Fact, at: i64, again: bool) -> Limiter {

@@ -99,6 +99,8 @@ pub struct Story {
     pub acks: BTreeMap<Option<Class>, u64>,
     /// Whether the sender has recorded its causes.
     pub recorded: bool,
+    /// Whether the other end has recorded its ACKs'.
+    pub acks_recorded: bool,
 }
 
 impl Story {
@@ -123,7 +125,10 @@ pub fn explain(connection: &Connection, analysis: &Analysis, direction: Directio
     let trip = analysis.summary(connection, direction).min_round_trip;
     let shortest = trip.map_or(UNKNOWN, |trip| (trip / 2).clamp(SILENCE.0, SILENCE.1));
     let end = last_place(connection, analysis, direction);
-    let mut sender = Sender::new(analysis.mss[direction.index()], end);
+    // Near the receiver its answers come at once, and the sender's take the path's whole round trip.
+    let back = analysis.summary(connection, direction.reverse()).min_round_trip;
+    let far = trip.zip(back).is_some_and(|(trip, back)| trip < back / 4);
+    let mut sender = Sender::new(analysis.mss[direction.index()], end, far);
     let mut story = Story::default();
     for (index, (segment, fact)) in connection.segments.iter().zip(&analysis.facts).enumerate() {
         let at = segment.at.saturating_sub(origin);
@@ -132,6 +137,7 @@ pub fn explain(connection: &Connection, analysis: &Analysis, direction: Directio
                 sender.hears(segment, fact, at, ack, analysis.sacks_of(index));
             }
             if segment.len == 0 && !segment.flags.any(&[Flags::SYN, Flags::FIN, Flags::RST]) {
+                story.acks_recorded |= segment.recorded.is_some();
                 *story.acks.entry(Class::of(segment, fact)).or_default() += 1;
             }
             continue;

@@ -103,3 +103,23 @@ fn a_recorded_cause_is_told_as_such_and_names_the_limiter() {
     let Some(Event::Run(last)) = story.events.last() else { panic!("{story:?}") };
     assert_eq!((last.why, last.again), (Why::Recorded(SenderCause::Paced), false));
 }
+
+#[test]
+fn near_the_receiver_no_limiter_is_inferred() {
+    let mut file = File::new();
+    let syn = crate::testing::Packet { flags: crate::testing::SYN, ack: 0, ..data(100, 0) };
+    let answer = crate::testing::Packet {
+        from_client: false,
+        seq: 500,
+        ack: 101,
+        flags: crate::testing::SYN | crate::testing::ACK,
+        ..syn.clone()
+    };
+    file.at(0.0, &syn);
+    file.at(0.1, &answer);
+    file.at(40.0, &data(101, 0));
+    file.at(40.1, &data(101, 1000));
+    file.at(40.2, &ack(1101, &[]));
+    file.at(80.2, &data(1101, 1000));
+    assert_eq!(limiters(&story(&file)), [(Limiter::Unknown, true)]);
+}

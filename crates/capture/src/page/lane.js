@@ -11,7 +11,8 @@ function lane(text) {
     l.to[k] = l.from[k] + read.plain() / 1e9;
     const what = read.plain();
     l.inferred[k] = what & 1;
-    l.limiters.add(l.limiter[k] = what >> 1);
+    l.limiter[k] = what >> 1;
+    l.limiters.add(l.limiter[k]);
   }
   return l;
 }

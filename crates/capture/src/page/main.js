@@ -97,7 +97,8 @@ function legend() {
     // Recorded in all, in some, or in none.
     const known = members.filter(g => g.recorded[sideOf(g).classes[number].which[0]]).length;
     const inferred = known === members.length || c.name === "new data" ? "" : known ? " (partly inferred)" : " (inferred)";
-    const button = toggle(c.name + inferred, c.color, !view.off.has(number), () => { if (!view.off.delete(number)) view.off.add(number); });
+    const color = c.kind === "data" && graphs.length > 1 && !view.beside ? INK.text : c.color;
+    const button = toggle(c.name + inferred, color, !view.off.has(number), () => { if (!view.off.delete(number)) view.off.add(number); });
     button.dataset.class = number;
     button.title = "Show or hide";
   });

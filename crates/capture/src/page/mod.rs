@@ -111,7 +111,8 @@ fn graph_as_json(graph: &Graph<'_>, out: &mut String) {
         let comma = if number == 0 { "" } else { "," };
         let recorded = &connection.limits[direction.index()];
         let lane = if recorded.is_empty() {
-            encode::lane(explain(connection, &analysis, direction).silences())
+            let story = explain(connection, &analysis, direction);
+            encode::lane(story.silences().filter(|one| one.limiter != Limiter::Unknown))
         } else {
             encode::lane(recorded.iter())
         };

@@ -37,7 +37,7 @@ function ofClasses(s, kind, color) {
 
 // What the panels draw of a graph: kind, series, color.
 function content(panel, g, alone) {
-  const s = sideOf(g), own = COLORS[g.number % COLORS.length];
+  const s = sideOf(g), own = alone ? INK_DATA : COLORS[g.number % COLORS.length];
   switch (panel) {
     case 0: return [
       { kind: "step", series: s.edge, color: INK.window, loose: true }, { kind: "step", series: s.acks, color: INK.ack },
@@ -199,7 +199,7 @@ function drawTicks(c, part, box, map, off) {
   const s = part.series, [begin, end] = s.range(view.from - off, view.to - off);
   c.fillStyle = part.color;
   if (end - begin > DENSE * box.width) { columns(s, begin, end, box, map, off, (x, low, high) => c.fillRect(x - 0.5, high - 1.5, 1, low - high + 3)); return; }
-  const size = end - begin < box.width / 3 ? 5 : 3, named = part.name && end - begin < box.width / 60;
+  const size = end - begin < box.width / 3 ? 5 : 3, named = part.name && end - begin < box.width / 200;
   for (let k = begin; k < end; k++) {
     const x = map.x(s.time[k] + off), y = map.y(s.low[k]);
     c.fillRect(x - size / 2, y - size / 2, size, size);

@@ -93,12 +93,12 @@ impl Table {
                 let group = group(&event)?;
                 let [local, remote] = [&event.data.local, &event.data.remote]
                     .map(|end| SocketAddr::new(end.ip, end.port));
-                if let Some(before) = self.open.remove(group) {
-                    self.finished.push(before);
+                let goes_on = self.open.get_mut(group).is_some_and(|one| one.started(&event.data));
+                if !goes_on {
+                    let mut trace = self.begin([local, remote]);
+                    trace.started(&event.data);
+                    self.finished.extend(self.open.insert(group.to_owned(), trace));
                 }
-                let mut trace = self.begin([local, remote]);
-                trace.started(&event.data);
-                self.open.insert(group.to_owned(), trace);
             }
             "tcp:segment_sent" | "tcp:segment_received" => {
                 self.counts.packets += 1;

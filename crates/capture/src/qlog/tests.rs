@@ -24,6 +24,11 @@ fn event(time: f64, name: &str, data: &str) -> String {
     format!(r#"{{"time":{time:?},"name":"tcp:{name}","group_id":"{GROUP}","data":{data}}}"#)
 }
 
+fn started(isn: &str) -> String {
+    let ends = r#""local":{"ip":"10.0.0.1","port":80},"remote":{"ip":"10.0.0.2","port":4000}"#;
+    event(1.0, "connection_started", &format!("{{{ends},{isn}}}"))
+}
+
 fn recording() -> Vec<String> {
     vec![
         event(
@@ -71,7 +76,7 @@ fn recording() -> Vec<String> {
 #[test]
 fn an_ends_recording_is_a_connection_with_what_it_knows() {
     let capture = crate::read(&file(&recording())[..]).unwrap();
-    assert_eq!(capture.counts.tcp, 6);
+    assert_eq!((capture.counts.tcp, capture.connections.len()), (6, 1));
     let connection = &capture.connections[0];
     // The peer sent the SYN: it is the first end.
     assert_eq!(connection.ends.map(|end| end.to_string()), ["10.0.0.2:4000", "10.0.0.1:80"]);
@@ -113,6 +118,20 @@ fn a_group_whose_beginning_is_missing_is_known_by_its_name() {
     let connection = &capture.connections[0];
     assert_eq!(connection.ends.map(|end| end.to_string()), ["[::1]:5", "[::2]:6"]);
     assert_eq!(analyse(connection).facts[0].seq, 0);
+}
+
+#[test]
+fn another_initial_sequence_number_is_another_connection() {
+    let mut texts = recording();
+    texts.push(started(r#""remote_isn":8"#));
+    texts.push(event(
+        200.0,
+        "segment_received",
+        r#"{"seq":0,"length":0,"flags":["syn"],"window":9}"#,
+    ));
+    let capture = crate::read(&file(&texts)[..]).unwrap();
+    let lengths: Vec<_> = capture.connections.iter().map(|one| one.segments.len()).collect();
+    assert_eq!(lengths, [6, 1]);
 }
 
 #[test]

@@ -21,8 +21,8 @@ pub(super) struct Trace {
     connection: Connection,
     /// Which of the connection's ends this is.
     local: Direction,
-    /// The initial sequence numbers, by whose they are.
-    isn: [u32; 2],
+    /// The initial sequence numbers as far as they are known, by whose they are.
+    isn: [Option<u32>; 2],
     /// The segments' windows, before they are made to fit into a header.
     windows: Vec<u32>,
     /// What limits it, since when.
@@ -40,7 +40,7 @@ impl Trace {
         Trace {
             connection,
             local: Direction::Forward,
-            isn: [0; 2],
+            isn: [None; 2],
             windows: Vec::new(),
             limiter: None,
             limits: Vec::new(),
@@ -49,9 +49,22 @@ impl Trace {
         }
     }
 
-    /// It is seen for the first time.
-    pub(super) fn started(&mut self, data: &Started) {
-        self.isn = [data.local_isn.unwrap_or(0), data.remote_isn.unwrap_or(0)];
+    /// It is seen for the first time, or more is known of how it began. Returns false if this is another connection.
+    pub(super) fn started(&mut self, data: &Started) -> bool {
+        let (own, peer) = (self.local.index(), self.local.reverse().index());
+        let known = [(own, data.local_isn), (peer, data.remote_isn)];
+        let other = |&(end, isn): &(usize, Option<u32>)| {
+            self.isn[end].zip(isn).is_some_and(|(before, now)| before != now)
+        };
+        // Nothing is known of it: the same names are another connection's.
+        let nameless = known.iter().all(|(_, isn)| isn.is_none());
+        if known.iter().any(other) || (nameless && !self.connection.segments.is_empty()) {
+            return false;
+        }
+        for (end, isn) in known {
+            self.isn[end] = self.isn[end].or(isn);
+        }
+        true
     }
 
     /// A segment passes. Returns whether there is room for it.
@@ -70,7 +83,8 @@ impl Trace {
             self.isn.reverse();
         }
         let direction = if sent { self.local } else { self.local.reverse() };
-        let [own, peer] = [direction, direction.reverse()].map(|end| self.isn[end.index()]);
+        let [own, peer] =
+            [direction, direction.reverse()].map(|end| self.isn[end.index()].unwrap_or(0));
         // They wrap as on the wire.
         let wire = |isn: u32, offset: u64| isn.wrapping_add(offset as u32);
         let first = if data.seq >= FAR { wire(own, data.seq) } else { own };
@@ -122,7 +136,8 @@ impl Trace {
     /// Something else limits it from now on. Returns whether it is known.
     pub(super) fn limited(&mut self, at: i64, data: &Limited<'_>) -> bool {
         self.last = at;
-        let limiter = Limiter::ALL.into_iter().find(|limiter| limiter.id() == data.new);
+        let mut known = Limiter::ALL.into_iter().filter(|&limiter| limiter != Limiter::Unknown);
+        let limiter = known.find(|limiter| limiter.id() == data.new);
         if let Some(limiter) = limiter {
             self.until(at);
             self.limiter = Some((at, limiter));

@@ -66,7 +66,8 @@ fn connection_as_text(
             })
             .collect();
         if !acks.is_empty() {
-            writeln!(out, "  ACKs that it heard: {}", acks.join(", "))?;
+            let inferred = if story.acks_recorded { "" } else { " (inferred)" };
+            writeln!(out, "  ACKs that it heard: {}{inferred}", acks.join(", "))?;
         }
     }
     Ok(())
@@ -137,6 +138,7 @@ fn connection_as_json(file: &Opened, connection: &Connection) -> Value {
             "sender": connection.ends[direction.index()].to_string(),
             "recorded": story.recorded,
             "events": events,
+            "acks_recorded": story.acks_recorded,
             "acks": acks.collect::<serde_json::Map<String, Value>>(),
         })
     });

@@ -28,8 +28,8 @@ fn place(path: &Path) -> Option<(std::path::PathBuf, u64, u64)> {
     Some((folder.to_owned(), point.parse().ok()?, number.parse().ok()?))
 }
 
-/// Those of `run` that belong to a connection: all queues, and a flow's windows and timers if it is clear whose they are. They
-/// are where there are as many flows as connections, in the order in which both begin.
+/// Those of `run` that belong to a connection: all queues, and a flow's windows and timers where it is clear whose they are, because
+/// one flow was recorded, and one connection captured.
 pub(super) fn of_connection(
     run: &Run,
     capture: &Capture,
@@ -37,27 +37,24 @@ pub(super) fn of_connection(
 ) -> Vec<Recorded> {
     let quantity = |name: &str| Quantity::ALL.into_iter().find(|one| one.name() == name);
     let of_link = |element: &str| element.ends_with("/forward") || element.ends_with("/back");
-    let mut begins: Vec<(f64, &str)> = Vec::new();
-    let names: BTreeSet<&str> = run
-        .iter()
-        .filter(|((element, name), _)| !of_link(element) && quantity(name).is_some())
-        .map(|((element, _), _)| element.as_str())
+    let flows: BTreeSet<&str> = run
+        .keys()
+        .filter(|(element, name)| !of_link(element) && quantity(name).is_some())
+        .map(|(element, _)| element.as_str())
         .collect();
-    for name in names {
-        let own = run.iter().filter(|((element, _), _)| element == name);
-        let first = own.filter_map(|(_, samples)| samples.first()).map(|sample| sample.0);
-        begins.push((first.fold(f64::INFINITY, f64::min), name));
-    }
-    begins.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(b.1)));
-    let same = begins.len() == capture.connections.len();
-    let flow = begins.get(connection.number).filter(|_| same).map(|&(_, name)| name);
+    let one = flows.len() == 1 && capture.connections.len() == 1;
     let first = connection.segments.first().map_or(0, |segment| segment.at);
     let last = first.saturating_add(connection.duration());
     let mut series = Vec::new();
     for ((element, name), samples) in run {
         let Some(quantity) = quantity(name) else { continue };
         let queue = of_link(element);
-        if !queue && flow != Some(element.as_str()) {
+        // A panel has one unit.
+        let in_bytes = (element.clone(), Quantity::QueueBytes.name().to_owned());
+        if quantity == Quantity::QueuePackets && run.contains_key(&in_bytes) {
+            continue;
+        }
+        if !queue && !one {
             continue;
         }
         let scale = match quantity {
