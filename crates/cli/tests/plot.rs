@@ -197,6 +197,16 @@ fn a_runs_series_are_beside_its_packets() {
         };
         assert_eq!((has(4, "queue sat/forward"), has(1, "cwnd")), (queues, windows), "{capture}");
     }
+    // The folder's own page links a page of each run.
+    let said = succeeds(at, &["plot", "results/one"]);
+    assert!(said.contains("results/one/graphs/point-0-run-0.html\n"), "{said}");
+    let graph = fs::read_to_string(at.join("results/one/graphs/point-0-run-0.html")).unwrap();
+    assert!(
+        graph.contains("\"file\":\"server.pcapng\"")
+            && graph.contains("\"file\":\"client.pcapng\"")
+    );
+    let index = fs::read_to_string(at.join("results/one/index.html")).unwrap();
+    assert!(index.contains("<a href=\"graphs/point-0-run-0.html\">point 0 run 0</a>"), "{index}");
 }
 
 #[test]

@@ -127,6 +127,7 @@ impl Folder {
         let packets = self.path.join(PACKETS);
         let captures_fail = |source| write_error(&packets, source);
         packet_files::clear(&packets).map_err(captures_fail)?;
+        crate::drawing::clear_graphs(&self.path);
         for &end in &executed.ends {
             let point = experiment.point(end.point);
             let runs = runs(&point, end, store, executed, &|text, run| self.key(text, run))?;
@@ -250,7 +251,8 @@ fn belongs(name: &str) -> bool {
     };
     let inside = path.components().all(|part| matches!(part, Component::Normal(_)));
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-    let free = ["runs", PACKETS, "figures"].iter().all(|folder| !path.starts_with(folder));
+    let free =
+        ["runs", PACKETS, "figures", "graphs"].iter().all(|folder| !path.starts_with(folder));
     inside && free && name != "README.md" && name != "index.html" && !ours(stem)
 }
 

@@ -108,6 +108,10 @@ function drawBars(c, part, box, map, off) {
   c.beginPath();
   if (end - begin <= DENSE * box.width) {
     const arrows = part.arrows && end - begin < box.width / 3;
+    // In full where there is room, as a letter where there is less; and not over the last one.
+    const label = !part.name || end - begin >= box.width / 8 ? "" : end - begin < box.width / 60 ? part.name : part.name[0];
+    const wide = label ? c.measureText(label).width : 0;
+    let named = [-Infinity, 0];
     for (let k = begin; k < end; k++) {
       const x = map.x(s.time[k] + off), low = map.y(s.low[k]), high = map.y(s.high[k]);
       c.moveTo(x, low);
@@ -116,9 +120,10 @@ function drawBars(c, part, box, map, off) {
         c.moveTo(x - 2.5, low - 2.5); c.lineTo(x, low); c.lineTo(x + 2.5, low - 2.5);
         c.moveTo(x - 2.5, high + 2.5); c.lineTo(x, high); c.lineTo(x + 2.5, high + 2.5);
       }
-      if (part.name && end - begin < box.width / 8) {
+      if (label && (x - named[0] > wide || Math.abs(high - named[1]) > 11)) {
+        named = [x, high];
         c.fillStyle = part.color;
-        c.fillText(part.name, x - 4, high - 3);
+        c.fillText(label, x - 4, high - 3);
       }
     }
   } else {

@@ -96,7 +96,8 @@ fn an_ends_recording_is_a_connection_with_what_it_knows() {
         quantities,
         [Quantity::Cwnd, Quantity::Ssthresh, Quantity::SmoothedRtt, Quantity::Rto]
     );
-    assert_eq!(connection.series[3].values, [(51_000_000, 200_000_000)]);
+    let timer = [(51_000_000, 200_000_000), (102_500_000, 200_000_000)];
+    assert_eq!(connection.series[3].values, timer, "it holds until the end");
     assert_eq!(connection.series[0].end, Some(Direction::Backward));
     let [none, limits] = &connection.limits;
     assert!(none.is_empty());

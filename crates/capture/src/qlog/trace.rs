@@ -160,7 +160,12 @@ impl Trace {
     /// The connection, if it has segments.
     pub(super) fn finish(mut self) -> Option<Connection> {
         self.until(self.last);
-        let Trace { mut connection, local, windows, mut limits, series, .. } = self;
+        let Trace { mut connection, local, windows, mut limits, mut series, last, .. } = self;
+        // What has not changed since holds until the end.
+        for values in series.values_mut() {
+            let end = values.last().copied().filter(|&(at, _)| at < last);
+            values.extend(end.map(|(_, value)| (last, value)));
+        }
         let first = connection.segments.first()?.at;
         for limit in &mut limits {
             limit.begin = limit.begin.saturating_sub(first);

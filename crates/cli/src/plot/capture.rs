@@ -144,6 +144,25 @@ pub(super) fn run(paths: &[PathBuf], options: &Options, json: bool) -> Result<Ex
     Ok(ExitCode::SUCCESS)
 }
 
+/// The page of all connections of these captures; `None` if there is no TCP in them.
+pub(super) fn page_of(paths: &[PathBuf]) -> Result<Option<String>, Error> {
+    let mut files = Vec::new();
+    for path in paths {
+        match open(path) {
+            Ok(opened) => files.push(opened),
+            Err(Error::Nothing { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    if files.is_empty() {
+        return Ok(None);
+    }
+    name_all(&mut files);
+    let chosen = choice::choose(&files, &[], None)?;
+    choice::page_takes(&files, &chosen)?;
+    Ok(Some(page::write(&files, &chosen, false)?))
+}
+
 /// The one that sent most, or the other one.
 pub(super) fn direction(
     connection: &bentpipe_capture::Connection,

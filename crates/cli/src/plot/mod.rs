@@ -5,6 +5,7 @@ mod choice;
 mod compare;
 mod explain;
 mod figure;
+mod graphs;
 mod list;
 mod page;
 mod results;
@@ -18,7 +19,7 @@ use std::process::ExitCode;
 /// Draw the figures of results anew, or the time-sequence graphs of captures
 ///
 /// A folder of results is drawn from its tables, and nothing is run. Which figures there are says its own
-/// scenario.toml, or another file with the same sweep.
+/// scenario.toml, or another file with the same sweep. Captures in it become graphs, a page for each run.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   bentpipe plot results/geo-download             its figures anew

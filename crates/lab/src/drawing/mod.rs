@@ -162,6 +162,17 @@ fn write(
     Ok(files.to_vec())
 }
 
+/// Removes the graphs of captures that were drawn before: they are not those of other runs. What cannot be removed stays.
+pub fn clear_graphs(folder: &Path) {
+    let Ok(entries) = std::fs::read_dir(folder.join("graphs")) else { return };
+    for path in entries.flatten().map(|entry| entry.path()) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name.starts_with("point-") && name.ends_with(".html") {
+            let _ = std::fs::remove_file(&path);
+        }
+    }
+}
+
 /// Removes what was drawn before: a figure that has another name now is not to stay beside it.
 fn clear(folder: &Path) -> Result<(), DrawError> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Ok(()) };

@@ -75,6 +75,7 @@ fn text(folder: &Path, experiment: &Experiment, figures: &[DrawnFigure]) -> Stri
         page.push_str(&of_figure(figure));
     }
     page.push_str(&summary(folder, experiment).unwrap_or_default());
+    page.push_str(&graphs(folder));
     page.push_str(&files(folder));
     page.push_str("</body>\n</html>\n");
     page
@@ -160,18 +161,38 @@ fn summary(folder: &Path, experiment: &Experiment) -> Option<String> {
     Some(text)
 }
 
+/// Links to the graphs of runs whose packets were captured.
+fn graphs(folder: &Path) -> String {
+    let mut names = names_in(&folder.join("graphs"));
+    names.retain(|name| name.ends_with(".html"));
+    if names.is_empty() {
+        return String::new();
+    }
+    names.sort_by_key(|name| (name.len(), name.clone()));
+    let mut text = String::from("<h2>Graphs of packets</h2>\n<ul>\n");
+    for name in names {
+        let name = escaped(&name);
+        let run = name.trim_end_matches(".html").replace('-', " ");
+        let _ = writeln!(text, "<li><a href=\"graphs/{name}\">{run}</a></li>");
+    }
+    text.push_str("</ul>\n");
+    text
+}
+
+fn names_in(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder);
+    let names = |entries: std::fs::ReadDir| {
+        entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+    };
+    entries.map(names).unwrap_or_default()
+}
+
 /// Links to the folder's files.
 fn files(folder: &Path) -> String {
-    let mut names: Vec<String> = std::fs::read_dir(folder)
-        .map(|entries| {
-            entries
-                .flatten()
-                .map(|entry| entry.file_name().to_string_lossy().into_owned())
-                .collect()
-        })
-        .unwrap_or_default();
+    let mut names = names_in(folder);
     names.retain(|name| {
-        !name.starts_with('.') && !["index.html", "runs", "figures"].contains(&name.as_str())
+        !name.starts_with('.')
+            && !["index.html", "runs", "figures", "graphs"].contains(&name.as_str())
     });
     names.sort();
     let mut text = String::from("<h2>Files</h2>\n<ul>\n");
