@@ -63,7 +63,8 @@ function build() {
     canvas.tabIndex = 0;
     canvas.setAttribute("role", "img");
     canvas.setAttribute("aria-label", "Time-sequence graph of " + group.map(nameOf).join(", "));
-    canvas.style.height = Math.max(430, innerHeight - taken) + "px";
+    const least = group.some(g => g.extra.some(e => e.panel === QUEUE)) ? 580 : 460;
+    canvas.style.height = Math.max(least, innerHeight - taken) + "px";
     section.appendChild(canvas);
     main.appendChild(section);
     const s = { canvas: canvas, context: canvas.getContext("2d"), graphs: group, panels: [] };
