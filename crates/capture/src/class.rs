@@ -165,7 +165,7 @@ impl Class {
                 fact.delayed.then_some(Class::AckDelayed)
             };
         }
-        if !fact.marks.retransmitted() {
+        if fact.cause.is_none() && !fact.marks.retransmitted() {
             return Some(if marked(Mark::OutOfOrder) { Class::Again } else { Class::New });
         }
         Some(match fact.cause {

@@ -57,6 +57,28 @@ fn three_duplicate_acks_make_a_fast_retransmission() {
 }
 
 #[test]
+fn what_passed_before_is_sent_again_even_if_it_is_marked_as_out_of_order() {
+    let mut file = File::opened();
+    for number in 0..5 {
+        file.at(30.0 + f64::from(number), &data(101 + 1000 * number, 1000));
+    }
+    for number in 2..5 {
+        file.at(36.0, &ack(101, &[(1101, 101 + 1000 * number)]));
+    }
+    // Sooner after the newest data than a round trip: Wireshark does not take it for a retransmission.
+    file.at(37.0, &data(101, 1000));
+    let facts = facts(&file);
+    let last = facts.last().unwrap();
+    assert!(last.marks.has(Mark::OutOfOrder) && !last.marks.retransmitted(), "{:?}", last.marks);
+    assert_eq!(last.cause, Some(Cause::Sacked));
+    // What the capture does not have before has come late.
+    let mut file = File::opened();
+    file.at(30.0, &data(1101, 1000));
+    file.at(31.0, &data(101, 1000));
+    assert_eq!(self::facts(&file).last().unwrap().cause, None);
+}
+
+#[test]
 fn an_acknowledgment_ends_what_the_other_end_has_outstanding() {
     let mut file = File::opened();
     file.at(21.0, &data(101, 1000));

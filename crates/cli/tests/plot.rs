@@ -184,6 +184,11 @@ fn a_runs_series_are_beside_its_packets() {
     let one = SCENARIO.replace("[record]", "[record]\nflows = [\"first\"]");
     fs::write(at.join("one.toml"), one).unwrap();
     succeeds(at, &["sim", "--no-figures", "one.toml"]);
+    let explained = |name: &str| {
+        let readme = fs::read_to_string(at.join("results").join(name).join("README.md")).unwrap();
+        readme.contains("`index.html`")
+    };
+    assert_eq!((explained("x"), explained("one")), (true, false), "--no-figures");
     let beside = |name: &str| format!("results/{name}/packets/point-0-run-0/server.pcapng");
     for (capture, queues, windows) in [
         (beside("one"), true, true),
