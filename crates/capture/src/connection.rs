@@ -1,5 +1,8 @@
 //! A connection as a capture has it: its segments in the order of the file.
 
+use crate::explain::Silence;
+use crate::series::Recorded;
+use bentpipe_core::tcp::cause::Cause as SenderCause;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
@@ -67,6 +70,11 @@ impl Flags {
         of.iter().any(|flag| self.0 & flag.0 != 0)
     }
 
+    /// All but this.
+    pub(crate) fn without(self, flag: Flags) -> Flags {
+        Flags(self.0 & !flag.0)
+    }
+
     /// Whether this is set.
     #[must_use]
     pub fn has(self, flag: Flags) -> bool {
@@ -104,6 +112,8 @@ pub struct Segment {
     pub flags: Flags,
     /// Which end sent it.
     pub direction: Direction,
+    /// Why, if its sender has recorded that.
+    pub recorded: Option<SenderCause>,
     /// Where its SACK blocks are among those of the connection, and how many.
     pub(crate) sack_at: u32,
     pub(crate) sack_count: u8,
@@ -131,7 +141,7 @@ pub struct Offer {
     pub sack_permitted: bool,
 }
 
-/// A TCP connection of a capture.
+/// A TCP connection of a capture, or of an end's recording.
 #[derive(Debug)]
 pub struct Connection {
     /// Its number in the file, from 0: Wireshark's `tcp.stream`.
@@ -142,11 +152,36 @@ pub struct Connection {
     pub segments: Vec<Segment>,
     /// What the ends said in their SYNs.
     pub offers: [Offer; 2],
-    /// Comments on segments (pcapng), by their index.
+    /// Comments on segments (pcapng), by their index, without the causes that are in [`Segment::recorded`].
     pub comments: BTreeMap<u32, String>,
+    /// What an end has recorded besides its segments.
+    pub series: Vec<Recorded>,
+    /// What kept each end from sending, if it has recorded that: all of its time, from the first segment on, in nanoseconds.
+    pub limits: [Vec<Silence>; 2],
+    /// By how much windows are shifted, if it is not the SYNs that say so.
+    pub(crate) shifts: Option<[u8; 2]>,
     /// The sequence number of each end's first segment: its SYN's, if that is in the file.
     pub(crate) first_seq: [Option<u32>; 2],
     pub(crate) sacks: Vec<Sack>,
+}
+
+impl Default for Connection {
+    /// One without segments, between no addresses.
+    fn default() -> Connection {
+        let nowhere = SocketAddr::from(([0, 0, 0, 0], 0));
+        Connection {
+            number: 0,
+            ends: [nowhere; 2],
+            segments: Vec::new(),
+            offers: [Offer::default(); 2],
+            comments: BTreeMap::new(),
+            series: Vec::new(),
+            limits: [Vec::new(), Vec::new()],
+            shifts: None,
+            first_seq: [None; 2],
+            sacks: Vec::new(),
+        }
+    }
 }
 
 impl Connection {
@@ -161,6 +196,9 @@ impl Connection {
     /// is not known.
     #[must_use]
     pub fn shift(&self, direction: Direction) -> Option<u8> {
+        if let Some(shifts) = self.shifts {
+            return Some(shifts[direction.index()]);
+        }
         let [forward, backward] = self.offers;
         if !forward.syn && !backward.syn {
             return None;

@@ -1,6 +1,7 @@
 //! The packets of a file, as a stream: pcap (draft-ietf-opsawg-pcap) and pcapng (draft-ietf-opsawg-pcapng), by pcap-parser.
 
-use pcap_parser::{Block, OptionCode, PcapBlockOwned, PcapError, create_reader};
+use pcap_parser::{Block, OptionCode, PcapBlockOwned, PcapError, PcapNGOption, create_reader};
+use std::borrow::Cow;
 use std::io::{Cursor, Read};
 
 /// What is read at a time. A block that is longer makes the buffer grow up to [`BLOCK_MAX`].
@@ -19,9 +20,20 @@ pub enum ReadError {
     /// Nothing is in it.
     #[error("the file is empty")]
     Empty,
-    /// Neither magic number.
-    #[error("neither pcap nor pcapng")]
+    /// No format's beginning.
+    #[error("neither pcap nor pcapng nor qlog (as JSON text sequences)")]
     NoCapture,
+    /// JSON, where qlog is read as JSON text sequences.
+    #[error("plain JSON: qlog is read as JSON text sequences (RFC 7464)")]
+    PlainJson,
+    /// A text of a qlog file.
+    #[error("JSON text {number} cannot be read: {why}")]
+    Text {
+        /// Which, from 1.
+        number: u64,
+        /// What is wrong with it.
+        why: String,
+    },
     /// Compressed.
     #[error("compressed by gzip: decompress it first (gunzip)")]
     Gzip,
@@ -55,8 +67,8 @@ pub(crate) struct Frame<'a> {
     pub(crate) bytes: &'a [u8],
     /// How long it was on the wire.
     pub(crate) len: u32,
-    /// A comment (pcapng).
-    pub(crate) comment: Option<&'a str>,
+    /// Its comments (pcapng), one a line.
+    pub(crate) comment: Option<Cow<'a, str>>,
 }
 
 /// An interface of a pcapng section.
@@ -194,15 +206,13 @@ impl Section {
                 let at = self.interfaces.get(packet.if_id as usize);
                 let Some(&interface) = at else { return Ok(()) };
                 let units = u64::from(packet.ts_high) << 32 | u64::from(packet.ts_low);
-                let comment = packet.options.iter().find(|o| o.code == OptionCode::Comment);
                 each(&Frame {
                     number,
                     at: interface.nanos(units),
                     link: interface.link,
                     bytes: captured(packet.data, packet.caplen),
                     len: packet.origlen,
-                    // Its value is padded.
-                    comment: comment.and_then(|o| o.as_str().ok()),
+                    comment: comments(&packet.options),
                 });
             }
             PcapBlockOwned::NG(Block::SimplePacket(packet)) => {
@@ -228,6 +238,17 @@ impl Section {
         self.number = self.number.checked_add(1).ok_or(ReadError::TooMany)?;
         Ok(self.number)
     }
+}
+
+/// All comments of a packet.
+fn comments<'a>(options: &'a [PcapNGOption<'a>]) -> Option<Cow<'a, str>> {
+    let comments = options.iter().filter(|option| option.code == OptionCode::Comment);
+    // Their values are padded.
+    let texts = comments.filter_map(|option| option.as_str().ok());
+    texts.fold(None, |before, text| match before {
+        None => Some(Cow::Borrowed(text)),
+        Some(before) => Some(Cow::Owned(format!("{before}\n{text}"))),
+    })
 }
 
 /// Without what fills the block up.

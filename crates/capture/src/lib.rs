@@ -1,18 +1,23 @@
 //! Captures of packets: which TCP connections are in them, and what happened in each.
 //!
-//! [`read`] takes a pcap or pcapng file of anyone's, as a stream, and returns its [`Connection`]s. [`analyse`] says of each segment
+//! [`read`] takes a pcap or pcapng file of anyone's, or a recording in qlog, as a stream, and returns its [`Connection`]s. [`analyse`] says of each segment
 //! what can be inferred from the capture alone: retransmissions and their causes, round-trip times, what was outstanding.
 //! [`xpl`] writes that as a graph for xplot.org.
 //!
 //! Captures come from anywhere. No file makes this crate panic, and memory is bounded by the file's length.
 
 mod analysis;
+mod class;
 mod connection;
+pub mod explain;
 mod file;
 mod filter;
 mod link_layer;
 mod packet;
 pub mod page;
+mod qlog;
+mod recorded;
+mod series;
 mod table;
 #[cfg(test)]
 mod testing;
@@ -21,7 +26,10 @@ mod tests;
 pub mod xpl;
 
 pub use analysis::{Analysis, Cause, Fact, Mark, Marks, Summary, analyse};
+pub use class::{Class, Kind};
 pub use connection::{Connection, Direction, Flags, Offer, Sack, Segment};
 pub use file::{Damage, ReadError};
 pub use filter::{Filter, FilterError};
+pub use recorded::words;
+pub use series::{Quantity, Recorded};
 pub use table::{Capture, Counts, read};

@@ -5,8 +5,9 @@ use crate::connection::{Connection, Direction, Flags, Offer};
 use crate::file::{self, Damage, ReadError};
 use crate::link_layer;
 use crate::packet::{self, Decoded, Tcp};
+use crate::{qlog, recorded};
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Read;
+use std::io::{Cursor, Read};
 use std::net::SocketAddr;
 
 /// What a file's packets were.
@@ -31,14 +32,24 @@ pub struct Capture {
     pub unknown_links: BTreeSet<i32>,
     /// Where it ended too early.
     pub damage: Option<Damage>,
+    /// How many events a recording says to be missing in it.
+    pub lost_events: u64,
 }
 
-/// Reads a file as a stream.
+/// Reads a file as a stream: pcap, pcapng, or qlog.
 ///
 /// # Errors
 /// [`ReadError`] if it is no capture, or ends before its first packet. A file that ends in the middle of a later packet
 /// is read up to there: [`Capture::damage`].
-pub fn read(reader: impl Read + Send) -> Result<Capture, ReadError> {
+pub fn read(mut reader: impl Read + Send) -> Result<Capture, ReadError> {
+    let mut first = Vec::new();
+    reader.by_ref().take(1).read_to_end(&mut first)?;
+    match first[..] {
+        [qlog::RECORD_SEPARATOR] => return qlog::read(Cursor::new(first).chain(reader)),
+        [b'{'] => return Err(ReadError::PlainJson),
+        _ => {}
+    }
+    let reader = Cursor::new(first).chain(reader);
     let mut table = Table::default();
     let damage = file::frames(reader, &mut |frame| {
         table.capture.counts.packets += 1;
@@ -51,7 +62,7 @@ pub fn read(reader: impl Read + Send) -> Result<Capture, ReadError> {
         match packet::decode(frame, offset) {
             Decoded::Tcp(tcp) => {
                 table.capture.counts.tcp += 1;
-                table.add(*tcp, frame.comment);
+                table.add(*tcp, frame.comment.as_deref());
             }
             Decoded::Fragment => table.capture.counts.fragments += 1,
             Decoded::Other => {}
@@ -81,15 +92,8 @@ impl Table {
             let number = self.capture.connections.len();
             // A SYN-ACK whose SYN is missing comes from the second end.
             let answers = segment.flags.has(Flags::SYN) && segment.flags.has(Flags::ACK);
-            self.capture.connections.push(Connection {
-                number,
-                ends: if answers { [to, from] } else { [from, to] },
-                segments: Vec::new(),
-                offers: [Offer::default(); 2],
-                comments: BTreeMap::new(),
-                first_seq: [None; 2],
-                sacks: Vec::new(),
-            });
+            let ends = if answers { [to, from] } else { [from, to] };
+            self.capture.connections.push(Connection { number, ends, ..Connection::default() });
             self.last.insert(pair, number);
             number
         });
@@ -106,7 +110,11 @@ impl Table {
         segment.sack_count = sacks.len() as u8;
         connection.sacks.extend(sacks);
         if let Some(comment) = comment {
-            connection.comments.insert(connection.segments.len() as u32, comment.to_owned());
+            let (cause, rest) = recorded::split(comment);
+            segment.recorded = cause;
+            if !rest.is_empty() {
+                connection.comments.insert(connection.segments.len() as u32, rest);
+            }
         }
         connection.segments.push(segment);
     }

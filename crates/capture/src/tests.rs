@@ -57,6 +57,28 @@ fn three_duplicate_acks_make_a_fast_retransmission() {
 }
 
 #[test]
+fn what_passed_before_is_sent_again_even_if_it_is_marked_as_out_of_order() {
+    let mut file = File::opened();
+    for number in 0..5 {
+        file.at(30.0 + f64::from(number), &data(101 + 1000 * number, 1000));
+    }
+    for number in 3..5 {
+        file.at(34.02, &ack(101, &[(1101, 101 + 1000 * number)]));
+    }
+    // Sooner after the newest data than a round trip, and after two duplicates: Wireshark does not take it for a retransmission.
+    file.at(34.05, &data(101, 1000));
+    let facts = facts(&file);
+    let last = facts.last().unwrap();
+    assert!(last.marks.has(Mark::OutOfOrder) && !last.marks.retransmitted(), "{:?}", last.marks);
+    assert_eq!(last.cause, Some(Cause::Sacked));
+    // What the capture does not have before has come late.
+    let mut file = File::opened();
+    file.at(30.0, &data(1101, 1000));
+    file.at(30.05, &data(101, 1000));
+    assert_eq!(self::facts(&file).last().unwrap().cause, None);
+}
+
+#[test]
 fn an_acknowledgment_ends_what_the_other_end_has_outstanding() {
     let mut file = File::opened();
     file.at(21.0, &data(101, 1000));
@@ -156,7 +178,7 @@ fn files_that_are_cut_or_nothing_say_so_in_a_line() {
     assert_eq!(why(&[]), "the file is empty");
     assert_eq!(
         why(b"<html>, and more of it, so that a header would fit"),
-        "neither pcap nor pcapng"
+        "neither pcap nor pcapng nor qlog (as JSON text sequences)"
     );
     assert_eq!(why(&[0x1F, 0x8B, 8, 0]), "compressed by gzip: decompress it first (gunzip)");
     assert_eq!(why(&file.bytes()[..30]), "ends, or is damaged, before its first packet");
@@ -242,6 +264,7 @@ fn the_page_has_a_column_for_each_fact() {
         file: "a.pcap".into(),
         connection: &connection,
         direction: Direction::Forward,
+        series: Vec::new(),
     };
     let text = page::write("a.pcap", &[graph]);
     assert!(text.contains("\"count\":3") && text.contains("\"columns\":{\"time\":\""));
@@ -273,7 +296,7 @@ proptest! {
                     let _ = analysis.summary(connection, direction);
                     let _ = xpl::write(connection, &analysis, direction);
                 }
-                let graph = page::Graph { file: String::new(), connection, direction: Direction::Backward };
+                let graph = page::Graph { file: String::new(), connection, direction: Direction::Backward, series: Vec::new() };
                 let _ = page::write("", &[graph]);
             }
         }

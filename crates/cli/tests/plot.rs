@@ -1,7 +1,7 @@
 //! `bentpipe plot` as users run it, on captures of the simulator.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
 const SCENARIO: &str = r#"
@@ -24,6 +24,8 @@ to = "server"
 bytes = "100KB"
 [record]
 packets = true
+flow = ["cwnd"]
+link = ["queue"]
 "#;
 
 fn run(folder: &Path, arguments: &[&str]) -> Output {
@@ -95,7 +97,9 @@ fn what_cannot_be_drawn_is_said_in_a_line() {
     let folder = captures();
     let at = folder.path();
     fs::write(at.join("text.pcap"), "no capture at all, but long enough for a header").unwrap();
-    assert!(fails(at, &["plot", "text.pcap"]).contains("text.pcap: neither pcap nor pcapng"));
+    assert!(
+        fails(at, &["plot", "text.pcap"]).contains("text.pcap: neither pcap nor pcapng nor qlog")
+    );
     assert!(fails(at, &["plot", "none.pcap"]).contains("No such file"));
     let many = fails(at, &["plot", "server.pcapng", "-o", "x.svg"]);
     assert!(many.contains("2 connections") && many.contains("--filter 'host "), "{many}");
@@ -137,21 +141,150 @@ fn marks_agree_with_tshark() {
     }
 }
 
+/// Opens a page in a browser, with a script behind its own; returns what the script says, and the page's text.
+fn browse(at: &Path, page: &str, size: &str, script: &str) -> (String, String) {
+    let text = fs::read_to_string(at.join(page)).unwrap();
+    let watch = "<script>window.page_errors = []; \
+                 onerror = (why, file, line) => window.page_errors.push(why + ' in line ' + line);</script>";
+    let text = text.replacen("<head>", &format!("<head>{watch}"), 1);
+    let tested = at.join(format!("tested-{page}"));
+    fs::write(&tested, format!("{text}<script>{script}</script>")).unwrap();
+    let mut command = Command::new("chromium-headless-shell");
+    command.args(["--no-sandbox", "--disable-gpu", "--virtual-time-budget=5000", "--dump-dom"]);
+    command.arg(format!("--window-size={size}"));
+    command.arg(format!("--user-data-dir={}", at.join("browser").display()));
+    let output = command.arg(format!("file://{}", tested.display())).output().unwrap();
+    let dom = String::from_utf8_lossy(&output.stdout).into_owned();
+    let said = dom.split("data-result=\"").nth(1).and_then(|rest| rest.split('"').next());
+    let said = said.map_or_else(|| String::from_utf8_lossy(&output.stderr).into(), str::to_owned);
+    (said, dom)
+}
+
 #[test]
-fn the_page_draws_without_an_error() {
+fn the_page_does_what_a_person_does_with_it() {
     if !installed("chromium-headless-shell") {
         return;
     }
     let folder = captures();
     let at = folder.path();
     succeeds(at, &["plot", "server.pcapng", "client.pcapng", "-o", "x.html"]);
-    let page: PathBuf = at.join("x.html");
-    let mut command = Command::new("chromium-headless-shell");
-    command.args(["--no-sandbox", "--disable-gpu", "--virtual-time-budget=5000", "--dump-dom"]);
-    command.arg(format!("--user-data-dir={}", at.join("browser").display()));
-    let output = command.arg(format!("file://{}", page.display())).output().unwrap();
-    let dom = String::from_utf8_lossy(&output.stdout);
-    // The last statement of the script sets it.
-    assert!(dom.contains("data-ready=\"yes\""), "{}", String::from_utf8_lossy(&output.stderr));
-    assert!(dom.contains("Side by side") && dom.contains("<canvas"));
+    for size in ["1280,800", "390,844"] {
+        let (said, dom) = browse(at, "x.html", size, include_str!("page.js"));
+        assert_eq!(said, "all as expected", "{size}");
+        // The last statement of the script sets it.
+        assert!(dom.contains("data-ready=\"yes\""));
+        assert!(dom.contains("Side by side") && dom.contains("ACK clock"));
+    }
+}
+
+#[test]
+fn a_runs_series_are_beside_its_packets() {
+    let folder = captures();
+    let at = folder.path();
+    let one = SCENARIO.replace("[record]", "[record]\nflows = [\"first\"]");
+    fs::write(at.join("one.toml"), one).unwrap();
+    succeeds(at, &["sim", "--no-figures", "one.toml"]);
+    let explained = |name: &str| {
+        let readme = fs::read_to_string(at.join("results").join(name).join("README.md")).unwrap();
+        readme.contains("`index.html`")
+    };
+    assert_eq!((explained("x"), explained("one")), (true, false), "--no-figures");
+    let beside = |name: &str| format!("results/{name}/packets/point-0-run-0/server.pcapng");
+    for (capture, queues, windows) in [
+        (beside("one"), true, true),
+        (beside("x"), true, false),
+        ("server.pcapng".into(), false, false),
+    ] {
+        succeeds(at, &["plot", &capture, "-o", "x.html"]);
+        let page = fs::read_to_string(at.join("x.html")).unwrap();
+        let has = |panel: u8, name: &str| {
+            page.contains(&format!("\"panel\":{panel},\"name\":\"{name}\""))
+        };
+        assert_eq!((has(4, "queue sat/forward"), has(1, "cwnd")), (queues, windows), "{capture}");
+    }
+    // The folder's own page links a page of each run.
+    let said = succeeds(at, &["plot", "results/one"]);
+    assert!(said.contains("results/one/graphs/point-0-run-0.html\n"), "{said}");
+    let graph = fs::read_to_string(at.join("results/one/graphs/point-0-run-0.html")).unwrap();
+    assert!(
+        graph.contains("\"file\":\"server.pcapng\"")
+            && graph.contains("\"file\":\"client.pcapng\"")
+    );
+    let index = fs::read_to_string(at.join("results/one/index.html")).unwrap();
+    assert!(index.contains("<a href=\"graphs/point-0-run-0.html\">point 0 run 0</a>"), "{index}");
+}
+
+#[test]
+fn the_story_tells_causes_triggers_and_limiters() {
+    let folder = captures();
+    let at = folder.path();
+    let text = succeeds(at, &["plot", "--explain", "server.pcapng", "--connection", "0"]);
+    assert!(text.contains("sends; its causes are recorded"), "{text}");
+    assert!(text.contains("new data: an ACK made room in cwnd"));
+    assert!(
+        text.contains("fast retransmit: the first hole of the episode; upon packet "),
+        "{text}"
+    );
+    assert!(text.contains(", limited by: cwnd\n"), "{text}");
+    let json = succeeds(at, &["plot", "--explain", "--json", "client.pcapng"]);
+    let told: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let directions = |number: usize| &told["connections"][number]["directions"][0];
+    // This file's host has sent the second flow's data, whose SYN was here first, and heard the first flow's.
+    assert_eq!(directions(0)["recorded"], true);
+    assert_eq!(directions(1)["recorded"], false);
+    let events = directions(0)["events"].as_array().unwrap();
+    let bytes: u64 = events.iter().filter_map(|event| event["bytes"].as_u64()).sum();
+    assert!(bytes >= 100_000, "{bytes}");
+    let mut last = 0.0;
+    for event in events {
+        let begin = event["begin_s"].as_f64().unwrap();
+        assert!(begin >= last && event["end_s"].as_f64().unwrap() >= begin, "{event}");
+        last = begin;
+    }
+    let acks = directions(1)["acks"].as_object().unwrap();
+    assert!(acks.contains_key("ACK of segments") && acks.contains_key("duplicate ACK"), "{acks:?}");
+}
+
+#[test]
+fn a_recording_in_qlog_is_drawn_and_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let header = r#"{"file_schema":"urn:ietf:params:qlog:file:sequential","serialization_format":"application/qlog+json-seq","trace":{}}"#;
+    let event = |time: f64, name: &str, data: &str| {
+        format!(
+            r#"{{"time":{time:?},"name":"tcp:{name}","group_id":"10.0.0.1:80-10.0.0.2:9","data":{data}}}"#
+        )
+    };
+    let sent = |seq: u32, cause: &str| {
+        format!(
+            r#"{{"seq":{seq},"length":1000,"ack":1,"flags":["ack"],"window":65535,"cause":"{cause}"}}"#
+        )
+    };
+    let texts = [
+        header.to_owned(),
+        event(1.0, "segment_sent", &sent(1, "written")),
+        event(1.0, "metrics_updated", r#"{"cwnd":10000,"rto":1000.0}"#),
+        event(1.0, "limiter_updated", r#"{"new":"pacer"}"#),
+        event(51.0, "segment_sent", &sent(1001, "paced")),
+    ];
+    let mut file: String = texts.iter().map(|text| format!("\u{1e}{text}\n")).collect();
+    fs::write(at.join("x.qlog"), &file).unwrap();
+    let text = succeeds(at, &["plot", "--explain", "x.qlog"]);
+    assert!(text.contains("silence of 0.050000 s, limited by: pacer\n"), "{text}");
+    succeeds(at, &["plot", "x.qlog", "-o", "x.svg"]);
+    succeeds(at, &["plot", "x.qlog", "-o", "x.html"]);
+    let page = fs::read_to_string(at.join("x.html")).unwrap();
+    assert!(page.contains("\"panel\":1,\"name\":\"cwnd\"") && page.contains("\"name\":\"rto\""));
+    if installed("chromium-headless-shell") {
+        let script = "window.bentpipe.draw(); document.documentElement.dataset.result = window.page_errors.join() + \
+                      document.getElementById('legend').textContent;";
+        let (said, _) = browse(at, "x.html", "1280,800", script);
+        assert!(said.contains("limited by: pacer") && said.contains("cwnd"), "{said}");
+    }
+    file.push_str("\u{1e}{\"time\":1}\n");
+    fs::write(at.join("spoilt.qlog"), &file).unwrap();
+    assert!(
+        fails(at, &["plot", "spoilt.qlog"])
+            .contains("JSON text 6 cannot be read: missing field `name`")
+    );
 }

@@ -24,6 +24,7 @@ const PACKETS: &str = "packets";
 pub struct Folder {
     path: PathBuf,
     made: Made,
+    figures: bool,
 }
 
 /// How results have come about: what the folder says of itself.
@@ -64,7 +65,7 @@ impl Folder {
     pub fn open(path: &Path) -> Result<(Folder, Store), LabError> {
         let runs = path.join("runs");
         let store = Store::open(&runs).map_err(|source| write_error(&runs, source))?;
-        Ok((Folder { path: path.to_owned(), made: Made::Simulated }, store))
+        Ok((Folder { path: path.to_owned(), made: Made::Simulated, figures: true }, store))
     }
 
     /// The folder at `path`, of runs whose store is elsewhere.
@@ -75,7 +76,13 @@ impl Folder {
     /// The same for what was measured on real stacks: its README says so.
     #[must_use]
     pub fn of_measurements(self) -> Folder {
-        Folder { made: Made::Measured, ..self }
+        Folder { made: Made::Measured, figures: false, ..self }
+    }
+
+    /// The same for results of which no figures are drawn: its README mentions none.
+    #[must_use]
+    pub fn without_figures(self) -> Folder {
+        Folder { figures: false, ..self }
     }
 
     /// What the runs that count say, without writing anything.
@@ -125,6 +132,7 @@ impl Folder {
         let packets = self.path.join(PACKETS);
         let captures_fail = |source| write_error(&packets, source);
         packet_files::clear(&packets).map_err(captures_fail)?;
+        crate::drawing::clear_graphs(&self.path);
         for &end in &executed.ends {
             let point = experiment.point(end.point);
             let runs = runs(&point, end, store, executed, &|text, run| self.key(text, run))?;
@@ -178,10 +186,13 @@ impl Folder {
             }
         }
         let captures = packets.is_dir();
-        self.text(
-            "README.md",
-            &readme::text(experiment, self.made, &written, captures, &left_out),
-        )?;
+        let contents = readme::Contents {
+            parts: &written,
+            captures,
+            figures: self.figures,
+            left_out: &left_out,
+        };
+        self.text("README.md", &readme::text(experiment, self.made, &contents))?;
         Ok(results)
     }
 
@@ -245,7 +256,8 @@ fn belongs(name: &str) -> bool {
     };
     let inside = path.components().all(|part| matches!(part, Component::Normal(_)));
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-    let free = ["runs", PACKETS, "figures"].iter().all(|folder| !path.starts_with(folder));
+    let free =
+        ["runs", PACKETS, "figures", "graphs"].iter().all(|folder| !path.starts_with(folder));
     inside && free && name != "README.md" && name != "index.html" && !ours(stem)
 }
 

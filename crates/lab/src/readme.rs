@@ -21,6 +21,18 @@ impl Part {
     }
 }
 
+/// What is in a folder.
+pub(crate) struct Contents<'a> {
+    /// Its tables.
+    pub(crate) parts: &'a [&'a Part],
+    /// Whether there are captures.
+    pub(crate) captures: bool,
+    /// Whether figures are drawn.
+    pub(crate) figures: bool,
+    /// Files that the scenario names and that are not there.
+    pub(crate) left_out: &'a [String],
+}
+
 /// What is said of captures.
 const CAPTURES: &str = "\
 ## packets/
@@ -34,13 +46,8 @@ A.pcapng B.pcapng` makes one file of two.
 ";
 
 /// The text of `README.md`. `captures`: there are some.
-pub(crate) fn text(
-    experiment: &Experiment,
-    made: Made,
-    parts: &[&Part],
-    captures: bool,
-    left_out: &[String],
-) -> String {
+pub(crate) fn text(experiment: &Experiment, made: Made, contents: &Contents<'_>) -> String {
+    let Contents { parts, captures, figures, left_out } = *contents;
     let mut text = String::new();
     let scenario = experiment.point(0).scenario;
     let title = if scenario.title.is_empty() { "An experiment" } else { &scenario.title };
@@ -76,7 +83,7 @@ pub(crate) fn text(
             "`{path}`, which the scenario names, is not here: it would not lie in this folder.\n"
         );
     }
-    if made == Made::Simulated {
+    if figures {
         text.push_str(
             "`index.html` has the figures, `figures/` their files: SVG, PNG and their data. `bentpipe plot` draws them \
              anew.\n\n",

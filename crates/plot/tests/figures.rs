@@ -195,3 +195,26 @@ fn whatever_is_drawn_is_sound_svg_and_a_png() {
     assert_eq!(picture[16..20], 360_u32.to_be_bytes(), "its width");
     assert!(png::write(&figure(1, 1, lines).scene(1e6), 2.0).is_err());
 }
+
+#[test]
+fn an_error_bar_that_goes_on_below_the_axis_is_cut_off_there() {
+    let datum = |x: f64, error: f64| Datum { x, y: 1e5, error: Some(error) };
+    let data = Data::Lines(vec![datum(0.0, 5e4), datum(1.0, 3e5)]);
+    let mut figure = figure(1, 1, |style| curve(style, data.clone()));
+    figure.y.limits.from = Some(0.0);
+    let scene = figure.scene(720.0);
+    let errors = named(&scene.elements, "errors");
+    let [Element::Segments { lines, .. }] = errors[0] else { panic!("{errors:?}") };
+    let (bars, caps): (Vec<_>, Vec<_>) = lines.iter().partition(|(from, to)| from.x == to.x);
+    assert_eq!((bars.len(), caps.len()), (2, 3), "{lines:?}");
+    let ends = |(from, to): &(bentpipe_plot::scene::Point, _)| {
+        let to: &bentpipe_plot::scene::Point = to;
+        (from.y.min(to.y), from.y.max(to.y))
+    };
+    // Zero is twice as far below the middle as the first bar's end.
+    let (whole, cut) = (ends(bars[0]), ends(bars[1]));
+    let middle = (whole.0 + whole.1) / 2.0;
+    let zero = middle + 2.0 * (whole.1 - middle);
+    assert!((cut.1 - zero).abs() < 0.01, "{cut:?} {zero}");
+    assert!(caps.iter().all(|(from, _)| from.y < cut.1 - 1.0), "{caps:?}");
+}

@@ -1,7 +1,7 @@
 //! One direction's data as its sender would see it: what is outstanding, sacked, and sent how often; and by that, why a segment was
 //! retransmitted. The causes are those that RFC 5681, 6675, 8985 (RACK-TLP) and 6298 give a sender.
 
-use super::marks::Marks;
+use super::marks::{Mark, Marks};
 use super::ranges::Ranges;
 use super::round_trip::RoundTrip;
 use crate::connection::{Flags, Segment};
@@ -211,8 +211,10 @@ impl Flight {
         if self.next == una || self.sent.is_empty() {
             self.timer = self.timer.max(segment.at);
         }
-        let cause = marks.retransmitted().then(|| self.cause(segment, begin, end));
-        if marks.retransmitted() {
+        // Wireshark's rules call what is sent again within a round trip out of order. Data that passed here before did not come late.
+        let again = marks.retransmitted() || (marks.has(Mark::OutOfOrder) && self.passed(begin));
+        let cause = again.then(|| self.cause(segment, begin, end));
+        if again {
             self.retransmitted.insert(begin.max(una), end);
             self.timer = self.timer.max(segment.at);
         }
@@ -222,6 +224,12 @@ impl Flight {
         }
         self.last_sent_at = segment.at;
         cause
+    }
+
+    /// Whether the capture has the first transmission of this byte, which is not acknowledged.
+    fn passed(&self, at: i64) -> bool {
+        let number = self.sent.partition_point(|sent| sent.end <= at);
+        self.sent.get(number).is_some_and(|sent| sent.begin <= at)
     }
 
     fn cause(&mut self, segment: &Segment, begin: i64, end: i64) -> Cause {

@@ -47,7 +47,7 @@ function decode(graph, number) {
     seq: new Float64Array(n), len: new Float64Array(n), ack: new Float64Array(n), window: new Float64Array(n),
     tsval: new Float64Array(n), tsecr: new Float64Array(n), marks: new Uint16Array(n), cause: new Uint8Array(n),
     dsack: new Uint8Array(n), delayed: new Uint8Array(n), trip: new Float64Array(n), flight: [new Float64Array(n), new Float64Array(n)],
-    sackAt: new Uint32Array(n + 1), sacks: [],
+    class: new Uint8Array(n), recorded: new Uint8Array(n), sackAt: new Uint32Array(n + 1), sacks: [],
   };
   for (let i = 0; i < n; i++) {
     g.time[i] = read.time.difference(0) / 1e9;
@@ -75,10 +75,14 @@ function decode(graph, number) {
     g.delayed[i] = (inferred >> 1) & 1;
     g.cause[i] = (inferred >> 2) & 15;
     g.marks[i] = inferred >> 6;
+    g.class[i] = read.class.plain();
+    g.recorded[i] = read.recorded.plain();
     g.trip[i] = read.trip.plain() / 1e9;
     for (const end of [0, 1]) g.flight[end][i] = read.flight.difference(end);
   }
   g.sackAt[n] = g.sacks.length;
+  g.lanes = graph.lanes.map(lane);
+  g.extra = graph.series.map(extraSeries);
   g.sides = [side(g, 0), side(g, 1)];
   return g;
 }

@@ -2,7 +2,9 @@
 //! where JSON would take 200, and a browser reads it as fast as it can loop.
 
 use crate::analysis::{Analysis, Cause};
+use crate::class::Class;
 use crate::connection::Connection;
+use crate::explain::Silence;
 
 /// The digits of base64 (RFC 4648).
 const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -59,6 +61,7 @@ pub(super) fn encode(connection: &Connection, analysis: &Analysis) -> Vec<(&'sta
         Default::default();
     let [mut window, mut stamps, mut sacks, mut inferred, mut trip, mut flight]: [Column; 6] =
         Default::default();
+    let [mut class, mut recorded]: [Column; 2] = Default::default();
     for (index, (segment, fact)) in connection.segments.iter().zip(&analysis.facts).enumerate() {
         let direction = segment.direction.index();
         time.difference(0, segment.at.saturating_sub(first));
@@ -87,6 +90,8 @@ pub(super) fn encode(connection: &Connection, analysis: &Analysis) -> Vec<(&'sta
         let bits = u64::from(fact.dsack) | u64::from(fact.delayed) << 1;
         inferred.plain(u64::from(fact.marks.bits()) << 6 | cause << 2 | bits);
         trip.plain(fact.round_trip.map_or(0, |nanos| nanos.max(0) as u64 + 1));
+        class.plain(Class::of(segment, fact).map_or(0, |class| class as u64 + 1));
+        recorded.plain(segment.recorded.map_or(0, |cause| cause as u64 + 1));
         flight.difference(0, fact.outstanding[0] as i64);
         flight.difference(1, fact.outstanding[1] as i64);
     }
@@ -103,8 +108,40 @@ pub(super) fn encode(connection: &Connection, analysis: &Analysis) -> Vec<(&'sta
         ("inferred", inferred),
         ("trip", trip),
         ("flight", flight),
+        ("class", class),
+        ("recorded", recorded),
     ];
     columns.into_iter().map(|(name, column)| (name, column.base64())).collect()
+}
+
+/// Silences: how many, and of each when it began, how long it was, and its limiter.
+pub(super) fn lane<'s>(silences: impl Iterator<Item = &'s Silence>) -> String {
+    let mut column = Column::default();
+    let mut count = 0;
+    for silence in silences {
+        count += 1;
+        column.difference(0, silence.begin);
+        column.plain(silence.end.saturating_sub(silence.begin).max(0) as u64);
+        column.plain((silence.limiter as u64) << 1 | u64::from(silence.inferred));
+    }
+    counted(count, column)
+}
+
+/// A quantity: how many values, and of each its time and itself.
+pub(super) fn series(values: &[(i64, i64)], first: i64) -> String {
+    let mut column = Column::default();
+    for &(at, value) in values {
+        column.difference(0, at.saturating_sub(first));
+        column.difference(1, value);
+    }
+    counted(values.len() as u64, column)
+}
+
+fn counted(count: u64, column: Column) -> String {
+    let mut all = Column::default();
+    all.plain(count);
+    all.bytes.extend(column.bytes);
+    all.base64()
 }
 
 #[cfg(test)]

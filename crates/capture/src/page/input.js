@@ -18,7 +18,7 @@ function moveTime(by) {
 
 function showAll() {
   [view.from, view.to] = whole_span;
-  view.y = [null, null, null, null];
+  view.y = NO_HEIGHTS.slice();
   redraw();
 }
 
@@ -39,7 +39,7 @@ function nearest(s, x, y) {
   for (const g of s.graphs.filter(g => g.shown)) {
     const off = shift(g);
     for (const part of content(number, g, s.graphs.length === 1)) {
-      if (!part.series) continue;
+      if (!part.series || part.facts === false) continue;
       const r = part.series, [begin, end] = r.range(timeAt(p, x - reach) - off, timeAt(p, x + reach) - off);
       // Where thousands lie within reach, some of them are as good as all.
       const step = Math.max(1, Math.floor((end - begin) / 5000));
@@ -74,7 +74,8 @@ function factsOf(g, i) {
   if (g.trip[i] > 0) rows.push(["round trip", seconds(g.trip[i]) + (g.delayed[i] ? " (delayed ACK)" : "")]);
   const marks = bits(g.marks[i], page.marks);
   if (marks.length) rows.push(["inferred", marks.join(", ").replace(/_/g, " ")]);
-  if (g.cause[i]) rows.push(["cause (inferred)", page.causes[g.cause[i] - 1]]);
+  if (g.recorded[i]) rows.push(["cause", page.recorded[g.recorded[i] - 1]]);
+  else if (g.cause[i]) rows.push(["cause (inferred)", page.causes[g.cause[i] - 1]]);
   if (g.comments[i]) rows.push(["comment", g.comments[i]]);
   return rows;
 }
@@ -82,11 +83,22 @@ function factsOf(g, i) {
 function showFacts(found, x, y) {
   if (!found) { facts.hidden = true; return; }
   const g = found.g, d = g.dir[found.i];
+  showTable("Packet " + g.frame[found.i] + ": " + g.ends[d] + " → " + g.ends[1 - d], factsOf(g, found.i), x, y);
+}
+
+// What is below the pointer: a part of the lane, or a packet.
+function point(s, at, event) {
+  const found = limitAt(s, at.x, at.y);
+  if (found) showTable(found.title, found.rows, event.clientX, event.clientY);
+  else showFacts(nearest(s, at.x, at.y), event.clientX, event.clientY);
+}
+
+function showTable(title, rows, x, y) {
   facts.textContent = "";
   const head = document.createElement("b");
-  head.textContent = "Packet " + g.frame[found.i] + ": " + g.ends[d] + " → " + g.ends[1 - d];
+  head.textContent = title;
   const table = document.createElement("table");
-  for (const row of factsOf(g, found.i)) {
+  for (const row of rows) {
     const tr = table.insertRow();
     for (const cell of row) tr.insertCell().textContent = cell;
   }
@@ -120,7 +132,7 @@ function key(event) {
     "+": () => zoomTime(0.7, middle), "=": () => zoomTime(0.7, middle), "-": () => zoomTime(1 / 0.7, middle),
     "0": showAll, Home: showAll, n: () => jump(1), p: () => jump(-1),
     d: () => press("reverse"), s: () => press("beside"), w: () => press("windows"), c: () => press("clock"),
-    f: () => { view.y = [null, null, null, null]; redraw(); }, Escape: () => showFacts(null),
+    f: () => { view.y = NO_HEIGHTS.slice(); redraw(); }, Escape: () => showFacts(null),
   };
   if (event.ctrlKey || event.metaKey || event.altKey || !acts[event.key]) return;
   event.preventDefault();
@@ -150,7 +162,7 @@ function listen(s) {
   });
   canvas.addEventListener("pointermove", event => {
     const at = place(event), before = down.get(event.pointerId);
-    if (!before) { showFacts(nearest(s, at.x, at.y), event.clientX, event.clientY); return; }
+    if (!before) { point(s, at, event); return; }
     down.set(event.pointerId, at);
     facts.hidden = true;
     if (down.size === 2) {
@@ -181,7 +193,7 @@ function listen(s) {
       [view.from, view.to] = [Math.min(a, b), Math.max(a, b)];
       redraw();
     } else if (start && Math.hypot(at.x - start.x, at.y - start.y) < 4) {
-      showFacts(nearest(s, at.x, at.y), event.clientX, event.clientY);
+      point(s, at, event);
     }
     box = null;
   };

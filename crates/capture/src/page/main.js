@@ -8,7 +8,7 @@ page.graphs = null;
 const origin = graphs.reduce((least, g) => (BigInt(g.begins) < least ? BigInt(g.begins) : least), BigInt(graphs.length ? graphs[0].begins : 0));
 for (const g of graphs) g.offset = Number(BigInt(g.begins) - origin) / 1e9;
 
-const view = { from: 0, to: 1, y: [null, null, null, null], reverse: false, beside: false, windows: false, clock: false };
+const view = { from: 0, to: 1, y: NO_HEIGHTS.slice(), reverse: false, beside: false, windows: false, clock: false, off: new Set() };
 let whole_span = [0, 1];
 let sections = [];
 let waiting = false;
@@ -63,7 +63,8 @@ function build() {
     canvas.tabIndex = 0;
     canvas.setAttribute("role", "img");
     canvas.setAttribute("aria-label", "Time-sequence graph of " + group.map(nameOf).join(", "));
-    canvas.style.height = Math.max(430, innerHeight - taken) + "px";
+    const least = group.some(g => g.extra.some(e => e.panel === QUEUE)) ? 580 : 460;
+    canvas.style.height = Math.max(least, innerHeight - taken) + "px";
     section.appendChild(canvas);
     main.appendChild(section);
     const s = { canvas: canvas, context: canvas.getContext("2d"), graphs: group, panels: [] };
@@ -82,14 +83,31 @@ function legend() {
     span.style.setProperty("--c", color);
     return span.appendChild(document.createTextNode(name)), span;
   };
-  for (const g of graphs) {
-    const span = entry("", graphs.length > 1 ? COLORS[g.number % COLORS.length] : INK_DATA), button = document.createElement("button");
-    button.textContent = nameOf(g);
-    button.className = g.shown ? "" : "off";
-    button.onclick = () => { g.shown = !g.shown; legend(); redraw(); };
-    span.appendChild(button);
-  }
-  const rows = [["retransmitted (R)", INK.retransmitted], ["acknowledged", INK.ack], ["window", INK.window], ["SACK", INK.sack], ["SYN, FIN, RST", INK.flag]];
+  const toggle = (name, color, on, act) => {
+    const button = entry("", color).appendChild(document.createElement("button"));
+    button.textContent = name;
+    button.setAttribute("aria-pressed", on);
+    button.onclick = () => { act(); legend(); redraw(); };
+    return button;
+  };
+  if (graphs.length > 1) for (const g of graphs) toggle(nameOf(g), COLORS[g.number % COLORS.length], g.shown, () => { g.shown = !g.shown; });
+  else entry(graphs.length ? nameOf(graphs[0]) : "", INK_DATA).className = "plain";
+  page.classes.forEach((c, number) => {
+    const members = graphs.filter(g => sideOf(g).classes[number]);
+    if (!members.length) return;
+    // Recorded in all, in some, or in none.
+    const known = members.filter(g => g.recorded[sideOf(g).classes[number].which[0]]).length;
+    const inferred = known === members.length || c.name === "new data" ? "" : known ? " (partly inferred)" : " (inferred)";
+    const color = c.kind === "data" && graphs.length > 1 && !view.beside ? INK.text : c.color;
+    const button = toggle(c.name + inferred, color, !view.off.has(number), () => { if (!view.off.delete(number)) view.off.add(number); });
+    button.dataset.class = number;
+    button.title = "Show or hide";
+  });
+  const limited = page.limiters.filter((_, number) => graphs.some(g => g.lanes[direction(g)].limiters.has(number)));
+  for (const limiter of limited) entry("limited by: " + limiter.name, limiter.color);
+  const known = new Map(graphs.flatMap(g => g.extra.filter(e => e.end === -1 || e.end === direction(g))).map(e => [e.name, e.color]));
+  for (const [name, color] of known) entry(name, color);
+  const rows = [["acknowledged", INK.ack], ["window", INK.window], ["SACK", INK.sack], ["SYN, FIN, RST", INK.flag]];
   for (const [name, color] of rows) entry(name, color);
 }
 
@@ -100,7 +118,7 @@ function press(name) {
   view[name] = !view[name];
   for (const button of document.querySelectorAll("#tools [data-name]")) button.setAttribute("aria-pressed", view[button.dataset.name]);
   if (name === "clock") { measure(); showAll(); }
-  if (name === "reverse") view.y = [null, null, null, null];
+  if (name === "reverse") view.y = NO_HEIGHTS.slice();
   if (name === "beside" || name === "reverse") build(); else redraw();
 }
 
@@ -136,5 +154,5 @@ measure();
 [view.from, view.to] = whole_span;
 build();
 // For whoever measures: not used by the page itself.
-window.bentpipe = { view: view, draw: draw, graphs: graphs, nearest: (x, y) => nearest(sections[0], x, y), factsOf: factsOf };
+window.bentpipe = { view: view, draw: draw, graphs: graphs, sections: () => sections, nearest: (x, y) => nearest(sections[0], x, y), factsOf: factsOf };
 document.documentElement.dataset.ready = "yes";

@@ -4,16 +4,22 @@
 mod encode;
 
 use crate::analysis::{Cause, Mark, analyse};
+use crate::class::Class;
 use crate::connection::{Connection, Direction};
+use crate::explain::{Limiter, explain};
+use crate::recorded::words;
+use crate::series::Recorded;
+use bentpipe_core::tcp::cause::Cause as SenderCause;
 use encode::encode;
 use std::fmt::Write;
 
 const HTML: &str = include_str!("page.html");
 const STYLE: &str = include_str!("style.css");
-const SCRIPTS: [&str; 6] = [
+const SCRIPTS: [&str; 7] = [
     include_str!("data.js"),
     include_str!("scale.js"),
     include_str!("series.js"),
+    include_str!("lane.js"),
     include_str!("panels.js"),
     include_str!("input.js"),
     include_str!("main.js"),
@@ -28,6 +34,8 @@ pub struct Graph<'a> {
     pub connection: &'a Connection,
     /// Whose data is shown first.
     pub direction: Direction,
+    /// What was recorded of it elsewhere.
+    pub series: Vec<Recorded>,
 }
 
 /// The page of these graphs.
@@ -38,6 +46,13 @@ pub fn write(title: &str, graphs: &[Graph<'_>]) -> String {
     data += &names(&Mark::ALL.map(Mark::name));
     data += "],\"causes\":[";
     data += &names(&Cause::ALL.map(Cause::name));
+    data += "],\"recorded\":[";
+    let recorded = SenderCause::ALL.iter().map(|cause| format!("{cause}: {}", words(*cause)));
+    data += &recorded.map(|cause| text(&cause)).collect::<Vec<_>>().join(",");
+    data += "],\"classes\":[";
+    data += &Class::ALL.map(class_as_json).join(",");
+    data += "],\"limiters\":[";
+    data += &Limiter::ALL.map(limiter_as_json).join(",");
     data += "],\"graphs\":[";
     for (number, graph) in graphs.iter().enumerate() {
         data += if number == 0 { "\n" } else { ",\n" };
@@ -49,6 +64,20 @@ pub fn write(title: &str, graphs: &[Graph<'_>]) -> String {
         .replacen("{{style}}", STYLE, 1)
         .replacen("{{script}}", &script, 1)
         .replacen("{{data}}", &data, 1)
+}
+
+fn class_as_json(class: Class) -> String {
+    format!(
+        "{{\"name\":{},\"color\":\"{}\",\"label\":{},\"kind\":\"{}\"}}",
+        text(class.name()),
+        class.color(),
+        text(class.label()),
+        class.kind().name()
+    )
+}
+
+fn limiter_as_json(limiter: Limiter) -> String {
+    format!("{{\"name\":{},\"color\":\"{}\"}}", text(limiter.name()), limiter.color())
 }
 
 fn graph_as_json(graph: &Graph<'_>, out: &mut String) {
@@ -77,7 +106,34 @@ fn graph_as_json(graph: &Graph<'_>, out: &mut String) {
         let comma = if number == 0 { "" } else { "," };
         let _ = write!(out, "{comma}\"{name}\":\"{column}\"");
     }
-    *out += "}}";
+    *out += "},\"lanes\":[";
+    for (number, direction) in Direction::BOTH.into_iter().enumerate() {
+        let comma = if number == 0 { "" } else { "," };
+        let recorded = &connection.limits[direction.index()];
+        let lane = if recorded.is_empty() {
+            let story = explain(connection, &analysis, direction);
+            encode::lane(story.silences().filter(|one| one.limiter != Limiter::Unknown))
+        } else {
+            encode::lane(recorded.iter())
+        };
+        let _ = write!(out, "{comma}\"{lane}\"");
+    }
+    *out += "],\"series\":[";
+    for (number, series) in connection.series.iter().chain(&graph.series).enumerate() {
+        let comma = if number == 0 { "" } else { "," };
+        let _ = write!(out, "{comma}{}", series_as_json(series, first));
+    }
+    *out += "]}";
+}
+
+fn series_as_json(series: &Recorded, first: i64) -> String {
+    let (panel, unit, color, dash) = series.quantity.look();
+    format!(
+        "{{\"panel\":{panel},\"name\":{},\"unit\":\"{unit}\",\"color\":\"{color}\",\"dash\":{dash},\"end\":{},\"values\":\"{}\"}}",
+        text(&series.name),
+        series.end.map_or(-1, |end| end.index() as i64),
+        encode::series(&series.values, first)
+    )
 }
 
 /// A JSON string that is also safe within a script element: file names and comments are anybody's.

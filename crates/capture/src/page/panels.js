@@ -1,7 +1,9 @@
-// The four panels under each other: sequence numbers; outstanding data and window; throughput; round-trip times.
+// The panels under each other: sequence numbers, with the lane of limiters below; outstanding data and windows; throughput; round-trip
+// times; and queues, where any are known.
 
 const MARGIN = { left: 62, right: 10, top: 6, bottom: 30, gap: 16 };
-const SHARES = [0.49, 0.17, 0.17, 0.17];
+const SHARES = [0.49, 0.17, 0.17, 0.17], QUEUE = 4;
+const NO_HEIGHTS = [null, null, null, null, null];
 // Up to this many marks for each pixel of width are drawn one by one; more are joined to columns of a pixel.
 const DENSE = 3;
 
@@ -10,33 +12,47 @@ const sideOf = g => g.sides[direction(g)];
 const shift = g => (view.clock ? g.offset : 0);
 
 // Where the panels are in a canvas of this size.
-function layout(width, height) {
-  const inner = height - MARGIN.top - MARGIN.bottom - MARGIN.gap * (SHARES.length - 1);
+function layout(width, height, graphs) {
+  const shares = graphs.some(g => g.extra.some(e => e.panel === QUEUE)) ? [0.42, 0.145, 0.145, 0.145, 0.145] : SHARES;
+  const below = laneHeight(graphs);
+  const inner = height - MARGIN.top - MARGIN.bottom - MARGIN.gap * (shares.length - 1) - below;
   let top = MARGIN.top;
-  return SHARES.map(share => {
+  return shares.map((share, panel) => {
     const box = { left: MARGIN.left, width: Math.max(20, width - MARGIN.left - MARGIN.right), top: top, height: Math.max(16, inner * share) };
-    top += box.height + MARGIN.gap;
+    top += box.height + MARGIN.gap + (panel === 0 ? below : 0);
     return box;
   });
 }
 
+// The marks of one kind of classes, without those that the legend has switched off. Where several connections are drawn, new data
+// has the color of its connection.
+function ofClasses(s, kind, color) {
+  const parts = [];
+  page.classes.forEach((c, number) => {
+    if (c.kind !== kind || !s.classes[number] || view.off.has(number)) return;
+    parts.push({ kind: kind === "ack" ? "ticks" : "bars", series: s.classes[number], color: color || c.color, arrows: true, name: c.label, thick: kind === "again" });
+  });
+  return parts;
+}
+
 // What the panels draw of a graph: kind, series, color.
 function content(panel, g, alone) {
-  const s = sideOf(g), own = COLORS[g.number % COLORS.length];
+  const s = sideOf(g), own = alone ? INK_DATA : COLORS[g.number % COLORS.length];
   switch (panel) {
     case 0: return [
       { kind: "step", series: s.edge, color: INK.window, loose: true }, { kind: "step", series: s.acks, color: INK.ack },
-      { kind: "bars", series: s.data, color: alone ? INK_DATA : own, arrows: true }, { kind: "sacks", series: s.sacks, color: INK.sack },
-      { kind: "bars", series: s.again, color: INK.retransmitted, arrows: true, name: "R", thick: true }, { kind: "flags", series: s.controls, color: INK.flag },
+      ...ofClasses(s, "data", alone ? null : own), { kind: "sacks", series: s.sacks, color: INK.sack }, ...ofClasses(s, "ack"),
+      ...ofClasses(s, "again"), { kind: "flags", series: s.controls, color: INK.flag },
     ];
-    case 1: return [{ kind: "step", series: s.window, color: alone ? INK.window : own, loose: true, dashed: true }, { kind: "step", series: s.flight, color: own }];
-    case 2: return [{ kind: "rate", color: own }];
-    default: return [{ kind: "points", series: s.trips, color: own }];
+    case 1: return [{ kind: "step", series: s.window, color: alone ? INK.window : own, loose: true, dash: [4, 3] }, { kind: "step", series: s.flight, color: own }, ...extra(g, 1, alone)];
+    case 2: return [{ kind: "rate", color: own }, ...extra(g, 2, alone)];
+    case 3: return [{ kind: "points", series: s.trips, color: own }, ...extra(g, 3, alone)];
+    default: return extra(g, QUEUE, alone);
   }
 }
 const INK_DATA = "#24292f";
-const TITLES = ["sequence", "outstanding, window", "throughput", "round trip"];
-const SHORT_TITLES = ["sequence", "in flight", "rate", "RTT"];
+const TITLES = ["sequence", "outstanding, window", "throughput", "round trip", "queue"];
+const SHORT_TITLES = ["sequence", "in flight", "rate", "RTT", "queue"];
 
 // The sums of a direction up to a time.
 function sumAt(sums, column, time) {
@@ -92,6 +108,10 @@ function drawBars(c, part, box, map, off) {
   c.beginPath();
   if (end - begin <= DENSE * box.width) {
     const arrows = part.arrows && end - begin < box.width / 3;
+    // In full where there is room, as a letter where there is less; and not over the last one.
+    const label = !part.name || end - begin >= box.width / 8 ? "" : end - begin < box.width / 60 ? part.name : part.name[0];
+    const wide = label ? c.measureText(label).width : 0;
+    let named = [-Infinity, 0];
     for (let k = begin; k < end; k++) {
       const x = map.x(s.time[k] + off), low = map.y(s.low[k]), high = map.y(s.high[k]);
       c.moveTo(x, low);
@@ -100,9 +120,10 @@ function drawBars(c, part, box, map, off) {
         c.moveTo(x - 2.5, low - 2.5); c.lineTo(x, low); c.lineTo(x + 2.5, low - 2.5);
         c.moveTo(x - 2.5, high + 2.5); c.lineTo(x, high); c.lineTo(x + 2.5, high + 2.5);
       }
-      if (part.name && end - begin < box.width / 8) {
+      if (label && (x - named[0] > wide || Math.abs(high - named[1]) > 11)) {
+        named = [x, high];
         c.fillStyle = part.color;
-        c.fillText(part.name, x - 4, high - 3);
+        c.fillText(label, x - 4, high - 3);
       }
     }
   } else {
@@ -142,7 +163,7 @@ function drawStep(c, part, box, map, off) {
   if (begin >= end) return;
   c.strokeStyle = part.color;
   c.lineWidth = 1.2;
-  c.setLineDash(part.dashed ? [4, 3] : []);
+  c.setLineDash(part.dash || []);
   c.beginPath();
   if (end - begin <= DENSE * box.width) {
     let y = map.y(s.low[begin]);
@@ -175,6 +196,19 @@ function drawPoints(c, part, box, map, off) {
     for (let k = begin; k < end; k++) c.fillRect(map.x(s.time[k] + off) - 1, map.y(s.low[k]) - 1, 2.5, 2.5);
   } else {
     columns(s, begin, end, box, map, off, (x, low, high) => c.fillRect(x - 0.5, high - 1, 1, low - high + 2));
+  }
+}
+
+// ACKs of a class: a tick where each stands on the line, with words where there is room.
+function drawTicks(c, part, box, map, off) {
+  const s = part.series, [begin, end] = s.range(view.from - off, view.to - off);
+  c.fillStyle = part.color;
+  if (end - begin > DENSE * box.width) { columns(s, begin, end, box, map, off, (x, low, high) => c.fillRect(x - 0.5, high - 1.5, 1, low - high + 3)); return; }
+  const size = end - begin < box.width / 3 ? 5 : 3, named = part.name && end - begin < box.width / 200;
+  for (let k = begin; k < end; k++) {
+    const x = map.x(s.time[k] + off), y = map.y(s.low[k]);
+    c.fillRect(x - size / 2, y - size / 2, size, size);
+    if (named) c.fillText(part.name, x + 5, y + 11);
   }
 }
 
@@ -222,11 +256,11 @@ function drawRate(c, part, curves, box, map) {
 }
 
 // The axes of a panel, and its grid.
-function drawAxes(c, panel, box, y, map, last) {
+function drawAxes(c, panel, box, y, map, last, queueUnit) {
   c.lineWidth = 1;
   c.font = "11px system-ui, sans-serif";
   const scale = panel === 3 ? timeUnit(y[1]) : withPrefix(y[1]);
-  const unit = panel === 3 ? scale[1] : scale[1] + (panel === 2 ? "bit/s" : "B");
+  const unit = panel === 3 ? scale[1] : scale[1] + (panel === 2 ? "bit/s" : panel === QUEUE ? queueUnit : "B");
   const ys = ticks(y[0] / scale[0], y[1] / scale[0], Math.max(2, box.height / 32));
   c.strokeStyle = INK.grid;
   c.fillStyle = INK.text;
@@ -259,11 +293,13 @@ function drawAxes(c, panel, box, y, map, last) {
 // Draws all panels of some graphs.
 function drawPanels(c, width, height, graphs) {
   c.clearRect(0, 0, width, height);
-  const boxes = layout(width, height);
   const shown = graphs.filter(g => g.shown), alone = graphs.length === 1;
+  const boxes = layout(width, height, graphs);
+  drawLanes(c, boxes[0], shown);
+  const queues = graphs.flatMap(g => g.extra).filter(e => e.panel === QUEUE), queueUnit = queues.length ? queues[0].unit : "";
   return boxes.map((box, panel) => {
     const y = heights(panel, shown, box.width), map = mapping(box, y);
-    drawAxes(c, panel, box, y, map, panel === boxes.length - 1);
+    drawAxes(c, panel, box, y, map, panel === boxes.length - 1, queueUnit);
     c.save();
     c.beginPath(); c.rect(box.left, box.top, box.width, box.height); c.clip();
     for (const g of shown) {
@@ -274,6 +310,7 @@ function drawPanels(c, width, height, graphs) {
           case "step": drawStep(c, part, box, map, off); break;
           case "points": drawPoints(c, part, box, map, off); break;
           case "sacks": drawSacks(c, part, g, box, map, off); break;
+          case "ticks": drawTicks(c, part, box, map, off); break;
           case "flags": drawFlags(c, part, g, map, off); break;
           default: drawRate(c, part, rates(g, box.width), box, map);
         }

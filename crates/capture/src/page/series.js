@@ -67,17 +67,31 @@ function pick(g, wanted, low, high) {
   return new Series(time, index, bottom, high ? Float64Array.from(index, high) : bottom);
 }
 
-// Marks in the order of Rust's Mark::ALL.
-const RETRANSMITTED = 1 | 2 | 4, OUT_OF_ORDER = 8, DUPLICATE_ACK = 64, ZERO_WINDOW = 128, WINDOW_FULL = 1024;
+// A series for each class of causes, in the order of Rust's Class::ALL: of data from its first byte to its last, of ACKs at what they
+// acknowledge.
+function classed(g, d, end) {
+  const members = page.classes.map(() => []);
+  for (let i = 0; i < g.n; i++) {
+    if (!g.class[i]) continue;
+    const number = g.class[i] - 1;
+    if ((page.classes[number].kind === "ack") !== (g.dir[i] === d)) members[number].push(i);
+  }
+  return members.map((which, number) => {
+    if (!which.length) return null;
+    const ack = page.classes[number].kind === "ack", index = Uint32Array.from(which);
+    const low = Float64Array.from(index, i => (ack ? g.ack[i] : g.seq[i]));
+    return new Series(Float64Array.from(index, i => g.time[i]), index, low, ack ? low : Float64Array.from(index, end));
+  });
+}
 
 // Direction d: what one end sends, and what the other answers.
 function side(g, d) {
   const sends = i => g.dir[i] === d, answers = i => g.dir[i] !== d && (g.flags[i] & ACK) !== 0;
   const end = i => g.seq[i] + g.len[i];
-  const plain = i => (g.marks[i] & (RETRANSMITTED | OUT_OF_ORDER)) === 0;
+  const again = i => g.class[i] > 0 && page.classes[g.class[i] - 1].kind === "again";
   const s = {
-    data: pick(g, i => sends(i) && g.len[i] > 0 && plain(i), i => g.seq[i], end),
-    again: pick(g, i => sends(i) && g.len[i] > 0 && !plain(i), i => g.seq[i], end),
+    classes: classed(g, d, end),
+    again: pick(g, i => sends(i) && again(i), i => g.seq[i], end),
     controls: pick(g, i => sends(i) && (g.flags[i] & (SYN | FIN | RST)) !== 0, end),
     acks: pick(g, answers, i => g.ack[i]),
     edge: pick(g, i => answers(i) && g.window[i] >= 0, i => g.ack[i] + g.window[i]),

@@ -1,6 +1,6 @@
 //! Captures: read, chosen from, and drawn in the form that the output's name asks for.
 
-use super::{choice, compare, figure, list, page};
+use super::{choice, compare, explain, figure, list, page};
 use bentpipe_capture::{Capture, Damage, Filter, ReadError, analyse, xpl};
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -25,6 +25,9 @@ pub(crate) struct Options {
     /// Where to: graph.html (a page to zoom in), graph.svg, graph.png, graph.xpl (for xplot.org)
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Tell as text why each segment was sent, and what limited the sender in each silence
+    #[arg(long, conflicts_with_all = ["list", "output", "compare_tshark"])]
+    explain: bool,
     /// Say where tshark marks other segments than this program
     #[arg(long)]
     compare_tshark: bool,
@@ -57,6 +60,9 @@ pub(crate) enum Error {
     /// The picture.
     #[error(transparent)]
     Png(#[from] bentpipe_plot::png::PngError),
+    /// The series of the run that a capture is of.
+    #[error(transparent)]
+    Series(#[from] bentpipe_lab::drawing::DrawError),
     /// tshark.
     #[error("tshark: {0}")]
     Tshark(String),
@@ -66,24 +72,47 @@ pub(crate) enum Error {
 pub(super) struct Opened {
     pub(super) path: PathBuf,
     pub(super) capture: Capture,
+    /// What to call it in a graph: its name, with folders before it where others have the same.
+    pub(super) name: String,
 }
 
-impl Opened {
-    /// What to call it in a graph.
-    pub(super) fn name(&self) -> String {
-        let name = self.path.file_name().unwrap_or(self.path.as_os_str());
-        name.to_string_lossy().into_owned()
+/// Gives files the shortest names by which they can be told apart.
+fn name_all(files: &mut [Opened]) {
+    let short = |path: &Path, parts: usize| {
+        let all: Vec<_> =
+            path.components().map(|part| part.as_os_str().to_string_lossy()).collect();
+        all[all.len().saturating_sub(parts)..].join("/")
+    };
+    let deepest = files.iter().map(|file| file.path.components().count()).max().unwrap_or(1);
+    let names = (1..=deepest)
+        .map(|parts| files.iter().map(|file| short(&file.path, parts)).collect::<Vec<String>>());
+    let mut last = Vec::new();
+    for names in names {
+        let distinct: std::collections::BTreeSet<_> = names.iter().collect();
+        let alone = distinct.len() == names.len();
+        last = names;
+        if alone {
+            break;
+        }
+    }
+    for (file, name) in files.iter_mut().zip(last) {
+        file.name = name;
     }
 }
 
 /// Does what the options say.
 pub(super) fn run(paths: &[PathBuf], options: &Options, json: bool) -> Result<ExitCode, Error> {
     let filter = options.filter.as_deref().map(Filter::parse).transpose()?;
-    let files = paths.iter().map(|path| open(path)).collect::<Result<Vec<_>, _>>()?;
+    let mut files = paths.iter().map(|path| open(path)).collect::<Result<Vec<_>, _>>()?;
+    name_all(&mut files);
     let chosen = choice::choose(&files, &options.connection, filter.as_ref())?;
     let mut out = io::stdout().lock();
     if options.compare_tshark {
         return compare::run(&files, json, &mut out);
+    }
+    if options.explain {
+        explain::write(&files, &chosen, json, &mut out)?;
+        return Ok(ExitCode::SUCCESS);
     }
     let Some(output) = options.output.as_deref().filter(|_| !options.list) else {
         list::write(&files, &chosen, json, &mut out)?;
@@ -93,14 +122,14 @@ pub(super) fn run(paths: &[PathBuf], options: &Options, json: bool) -> Result<Ex
     let bytes = match suffix {
         "html" => {
             choice::page_takes(&files, &chosen)?;
-            page::write(&files, &chosen, options.reverse).into_bytes()
+            page::write(&files, &chosen, options.reverse)?.into_bytes()
         }
         "xpl" | "svg" | "png" => {
             let connection = choice::only(&files, &chosen, suffix)?;
             let direction = direction(connection, options.reverse);
             let analysis = analyse(connection);
-            let name = files[chosen[0].file].name();
-            let scene = || figure::scene(&name, connection, &analysis, direction);
+            let name = &files[chosen[0].file].name;
+            let scene = || figure::scene(name, connection, &analysis, direction);
             match suffix {
                 "xpl" => xpl::write(connection, &analysis, direction).into_bytes(),
                 "svg" => bentpipe_plot::svg::write(&scene()).into_bytes(),
@@ -113,6 +142,25 @@ pub(super) fn run(paths: &[PathBuf], options: &Options, json: bool) -> Result<Ex
         .map_err(|why| Error::Write { path: output.display().to_string(), why })?;
     writeln!(out, "{}", output.display())?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The page of all connections of these captures; `None` if there is no TCP in them.
+pub(super) fn page_of(paths: &[PathBuf]) -> Result<Option<String>, Error> {
+    let mut files = Vec::new();
+    for path in paths {
+        match open(path) {
+            Ok(opened) => files.push(opened),
+            Err(Error::Nothing { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    if files.is_empty() {
+        return Ok(None);
+    }
+    name_all(&mut files);
+    let chosen = choice::choose(&files, &[], None)?;
+    choice::page_takes(&files, &chosen)?;
+    Ok(Some(page::write(&files, &chosen, false)?))
 }
 
 /// The one that sent most, or the other one.
@@ -152,9 +200,13 @@ fn open(path: &Path) -> Result<Opened, Error> {
         };
         return Err(Error::Nothing { path: name, why });
     }
+    if capture.lost_events > 0 {
+        let lost = capture.lost_events;
+        eprintln!("bentpipe: {name}: {lost} events are missing: its writer was too slow");
+    }
     if capture.counts.fragments > 0 {
         let fragments = capture.counts.fragments;
         eprintln!("bentpipe: {name}: {fragments} fragments of IP packets are left out");
     }
-    Ok(Opened { path: path.to_owned(), capture })
+    Ok(Opened { path: path.to_owned(), capture, name })
 }

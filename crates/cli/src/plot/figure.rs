@@ -1,12 +1,12 @@
 //! A connection as a still figure: the same four panels as on the page.
 
-use bentpipe_capture::{Analysis, Connection, Direction, Fact, Flags, Mark, Segment};
+use bentpipe_capture::{Analysis, Class, Connection, Direction, Fact, Flags, Kind, Segment};
 use bentpipe_plot::axes::{Axis, AxisSpec, Limits, Unit};
 use bentpipe_plot::font;
 use bentpipe_plot::scene::{
     Anchor, Area, Color, Element, Point, Scene, Shape, Stroke, Text, Weight,
 };
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// In px.
 const WIDTH: f64 = 1000.0;
@@ -21,14 +21,12 @@ const HEIGHTS: [f64; 4] = [380.0, 120.0, 120.0, 120.0];
 const COLUMN: f64 = 0.5;
 
 const DATA: Color = Color(0x24, 0x29, 0x2f);
-const RETRANSMITTED: Color = Color(0xd0, 0x00, 0x00);
 const ACKNOWLEDGED: Color = Color(0x00, 0x9e, 0x73);
 const WINDOW: Color = Color(0xb5, 0x89, 0x00);
 const SACKED: Color = Color(0x7b, 0x3f, 0xb5);
 const CONTROL: Color = Color(0xd5, 0x5e, 0x00);
-const LEGEND: [(&str, Color); 6] = [
-    ("sent", DATA),
-    ("retransmitted (R)", RETRANSMITTED),
+/// What the legend has besides classes of causes.
+const LEGEND: [(&str, Color); 4] = [
     ("acknowledged", ACKNOWLEDGED),
     ("window", WINDOW),
     ("SACK", SACKED),
@@ -38,8 +36,8 @@ const LEGEND: [(&str, Color); 6] = [
 /// What is drawn, by the time of each.
 #[derive(Default)]
 struct Series {
-    sent: Vec<(f64, f64, f64)>,
-    retransmitted: Vec<(f64, f64, f64)>,
+    /// Data by its class: time, begin, end.
+    data: BTreeMap<Class, Vec<(f64, f64, f64)>>,
     sacked: Vec<(f64, f64, f64)>,
     controls: Vec<(f64, f64)>,
     acknowledged: Vec<(f64, f64)>,
@@ -72,7 +70,7 @@ pub(super) fn scene(
         elements.push(Element::Text(Text::new(Point::new(RIGHT, y), line, 15.0).bold()));
     }
     y += 22.0;
-    elements.push(legend(y));
+    elements.push(legend(y, &series));
     let times = |(time, _): &(f64, f64)| *time;
     let all_times =
         series.outstanding.iter().map(times).chain(series.acknowledged.iter().map(times));
@@ -89,7 +87,7 @@ pub(super) fn scene(
             .anchored(Anchor::Middle),
     ));
     let about = "Sequence numbers, outstanding data and window, throughput and round-trip time over time; \
-                 retransmissions are inferred from the capture";
+                 data in the colors of its causes, recorded or inferred";
     Scene { width: WIDTH, height, title, about: about.to_owned(), elements }
 }
 
@@ -118,10 +116,8 @@ fn series(connection: &Connection, analysis: &Analysis, direction: Direction) ->
 impl Series {
     fn sends(&mut self, time: f64, segment: &Segment, fact: &Fact) {
         let (begin, end) = (fact.seq as f64, fact.seq as f64 + f64::from(segment.len));
-        if segment.len > 0 {
-            let late = fact.marks.retransmitted() || fact.marks.has(Mark::OutOfOrder);
-            let of = if late { &mut self.retransmitted } else { &mut self.sent };
-            of.push((time, begin, end));
+        if let Some(class) = Class::of(segment, fact).filter(|class| class.kind() != Kind::Ack) {
+            self.data.entry(class).or_default().push((time, begin, end));
         }
         if segment.flags.any(&[Flags::SYN, Flags::FIN, Flags::RST]) {
             self.controls.push((time, end));
@@ -146,10 +142,15 @@ fn axis(label: &str, unit: Unit, zero: bool, values: impl IntoIterator<Item = f6
     Axis::new(&AxisSpec { label: label.to_owned(), unit, limits, ..AxisSpec::default() }, values)
 }
 
-fn legend(y: f64) -> Element {
+fn legend(y: f64, series: &Series) -> Element {
     let mut x = RIGHT;
     let mut elements = Vec::new();
-    for (name, color) in LEGEND {
+    let classes = series.data.keys().map(|class| (class.name(), color(*class)));
+    for (name, color) in classes.chain(LEGEND) {
+        let width = 21.0 + font::width(name, SIZE, Weight::Regular) + 16.0;
+        if x + width > WIDTH {
+            break;
+        }
         let stroke = Stroke::new(color, 3.0);
         elements.push(Element::Line {
             from: Point::new(x, y - 4.0),
@@ -157,9 +158,16 @@ fn legend(y: f64) -> Element {
             stroke,
         });
         elements.push(Element::Text(Text::new(Point::new(x + 21.0, y), name, SIZE)));
-        x += 21.0 + font::width(name, SIZE, Weight::Regular) + 16.0;
+        x += width;
     }
     Element::Group { name: "legend".to_owned(), clip: None, elements }
+}
+
+/// The color of a class: six hexadecimal digits behind a `#`.
+fn color(class: Class) -> Color {
+    let digits = u32::from_str_radix(class.color().trim_start_matches('#'), 16).unwrap_or(0);
+    let [_, red, green, blue] = digits.to_be_bytes();
+    Color(red, green, blue)
 }
 
 /// One panel with its data.
@@ -167,7 +175,7 @@ fn panel(number: usize, area: Area, x: &Axis, series: &Series) -> Element {
     let second = |points: &[(f64, f64)]| points.iter().map(|&(_, value)| value).collect::<Vec<_>>();
     let (name, y) = match number {
         0 => {
-            let spans = series.sent.iter().chain(&series.retransmitted);
+            let spans = series.data.values().flatten();
             let mut values: Vec<f64> = spans.flat_map(|&(_, low, high)| [low, high]).collect();
             values.extend(series.acknowledged.iter().map(|&(_, ack)| ack));
             ("sequence", axis("sequence", Unit::Bytes, false, values))
@@ -185,15 +193,25 @@ fn panel(number: usize, area: Area, x: &Axis, series: &Series) -> Element {
     let map = Map { area, x, y: &y };
     let thin = |color| Stroke::new(color, 1.0);
     let inside = match number {
-        0 => vec![
-            map.steps("window", &series.edge, thin(WINDOW)),
-            map.steps("acknowledged", &series.acknowledged, thin(ACKNOWLEDGED)),
-            map.spans("sacked", &series.sacked, thin(SACKED)),
-            map.spans("sent", &series.sent, thin(DATA)),
-            map.spans("retransmitted", &series.retransmitted, Stroke::new(RETRANSMITTED, 1.8)),
-            map.names(&series.retransmitted),
-            map.points("controls", &series.controls, Shape::Square, 5.0, CONTROL),
-        ],
+        0 => {
+            let mut elements = vec![
+                map.steps("window", &series.edge, thin(WINDOW)),
+                map.steps("acknowledged", &series.acknowledged, thin(ACKNOWLEDGED)),
+                map.spans("sacked", &series.sacked, thin(SACKED)),
+            ];
+            for (&class, spans) in &series.data {
+                let again = class.kind() == Kind::Again;
+                let name = if again { "retransmitted" } else { "sent" };
+                let width = if again { 1.8 } else { 1.0 };
+                elements.push(map.spans(name, spans, Stroke::new(color(class), width)));
+                // One letter: a still figure has no room for more.
+                if let Some(letter) = class.label().get(..1) {
+                    elements.push(map.names(spans, letter, color(class)));
+                }
+            }
+            elements.push(map.points("controls", &series.controls, Shape::Square, 5.0, CONTROL));
+            elements
+        }
         1 => vec![
             map.steps("window", &series.window, thin(WINDOW)),
             map.steps("outstanding", &series.outstanding, thin(DATA)),
@@ -283,8 +301,8 @@ impl Map<'_> {
         Element::Group { name: name.to_owned(), clip: None, elements }
     }
 
-    /// An R at each, unless they would cover each other.
-    fn names(&self, spans: &[(f64, f64, f64)]) -> Element {
+    /// A letter at each, unless they would cover each other.
+    fn names(&self, spans: &[(f64, f64, f64)], letter: &str, color: Color) -> Element {
         let mut last: Option<Point> = None;
         let mut elements = Vec::new();
         for &(time, _, end) in spans {
@@ -294,9 +312,9 @@ impl Map<'_> {
                 continue;
             }
             last = Some(at);
-            let mut text = Text::new(Point::new(at.x, at.y - 3.0), "R", 10.0);
+            let mut text = Text::new(Point::new(at.x, at.y - 3.0), letter, 10.0);
             text = text.anchored(Anchor::Middle);
-            text.color = RETRANSMITTED;
+            text.color = color;
             elements.push(Element::Text(text));
         }
         Element::Group { name: "names".to_owned(), clip: None, elements }

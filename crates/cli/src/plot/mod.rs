@@ -3,10 +3,13 @@
 mod capture;
 mod choice;
 mod compare;
+mod explain;
 mod figure;
+mod graphs;
 mod list;
 mod page;
 mod results;
+mod series;
 
 pub(crate) use results::complain;
 
@@ -16,13 +19,14 @@ use std::process::ExitCode;
 /// Draw the figures of results anew, or the time-sequence graphs of captures
 ///
 /// A folder of results is drawn from its tables, and nothing is run. Which figures there are says its own
-/// scenario.toml, or another file with the same sweep.
+/// scenario.toml, or another file with the same sweep. Captures in it become graphs, a page for each run.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   bentpipe plot results/geo-download             its figures anew
   bentpipe plot results/mine --scenario mine.toml     after its [figure] tables were changed
   bentpipe plot --list download.pcap             which connections are in it
   bentpipe plot download.pcap -o graph.html      a page to zoom in, with all panels
+  bentpipe plot --explain download.pcap          why each segment was sent, as text
   bentpipe plot download.pcap --connection 3 -o graph.xpl
   bentpipe plot download.pcap --filter 'port 443' -o graph.svg
   bentpipe plot before.pcap after.pcap --filter 'host 10.0.0.1 and port 80' -o both.html")]
@@ -35,7 +39,7 @@ pub(crate) struct Arguments {
     scenario: Option<PathBuf>,
     #[command(flatten)]
     capture: capture::Options,
-    /// As JSON: what was written, or with --list and --compare-tshark what is told
+    /// As JSON: what was written, or with --list, --explain and --compare-tshark what is told
     #[arg(long)]
     json: bool,
 }

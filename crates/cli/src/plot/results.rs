@@ -1,11 +1,12 @@
 //! The figures of results that are there, drawn anew from their tables.
 
+use super::graphs;
 use crate::sim;
 use crate::sim::source::Source;
 use bentpipe_lab::drawing::{self, DrawError, Drawn};
 use serde_json::{Value, json};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Why the figures of results are not drawn.
@@ -20,6 +21,9 @@ pub(crate) enum Error {
     /// A figure names what there is not.
     #[error(transparent)]
     Figure(#[from] DrawError),
+    /// The graph of a run's packets.
+    #[error(transparent)]
+    Graph(#[from] Box<super::capture::Error>),
     /// Standard output.
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -39,13 +43,18 @@ pub(super) fn run(
     let source = Source::find(scenario.unwrap_or(&own))?;
     let experiment = source.experiment(&[]).map_err(sim::Error::from)?;
     drawing::check(&experiment)?;
+    // The page of results links them.
+    let graphs = graphs::write(folder)?;
     let drawn = drawing::draw(folder, &experiment);
     let mut out = io::stdout().lock();
     if as_json {
-        writeln!(out, "{:#}", json(&drawn))?;
+        writeln!(out, "{:#}", json(&drawn, &graphs))?;
     } else {
         for figure in &drawn.figures {
             writeln!(out, "{}: {}", figure.name, figure.title)?;
+        }
+        for graph in &graphs {
+            writeln!(out, "{}", graph.display())?;
         }
         writeln!(out, "{}", closing(&drawn, folder))?;
     }
@@ -68,7 +77,7 @@ fn closing(drawn: &Drawn, folder: &Path) -> String {
     format!("{count} figure{s} in {}{}", folder.join("figures").display(), page.unwrap_or_default())
 }
 
-fn json(drawn: &Drawn) -> Value {
+fn json(drawn: &Drawn, graphs: &[PathBuf]) -> Value {
     let figures = drawn.figures.iter().map(|figure| {
         let files = figure.files.iter().map(|file| file.display().to_string());
         json!({
@@ -81,6 +90,7 @@ fn json(drawn: &Drawn) -> Value {
     json!({
         "schema": 1,
         "figures": figures.collect::<Vec<Value>>(),
+        "graphs": graphs.iter().map(|graph| graph.display().to_string()).collect::<Vec<String>>(),
         "page": drawn.page.as_ref().map(|page| page.display().to_string()),
         "failures": drawn.failures.iter().map(ToString::to_string).collect::<Vec<String>>(),
     })

@@ -160,7 +160,10 @@ fn simulate(
     experiment: &Experiment,
 ) -> Result<ExitCode, Error> {
     let path = arguments.output.clone().unwrap_or_else(|| usual_output(arguments, source));
-    let (folder, store) = Folder::open(&path)?;
+    let (mut folder, store) = Folder::open(&path)?;
+    if arguments.no_figures {
+        folder = folder.without_figures();
+    }
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
         // The second one ends the program at once.

@@ -13,6 +13,7 @@ mod crashes;
 mod crowd;
 mod disciplines;
 mod emulated;
+mod graphs;
 mod hangs;
 mod life;
 mod link_types;
@@ -74,6 +75,7 @@ fn own_stage() -> Vec<(&'static str, fn())> {
         path_mtu::CASES,
         link_types::CASES,
         emulated::CASES,
+        graphs::CASES,
         disciplines::CASES,
         punctual::CASES,
         links::CASES,

@@ -16,10 +16,12 @@ pub(super) fn figure(experiment: &Experiment, plan: &Plan<'_>, data: &Data) -> F
     let of_y = |log: bool| {
         let (min, max) = ends(data);
         let bars = matches!(plan.kind, FigureKind::Bars);
+        let cut = !log && cut_at_zero(data);
         Limits {
             log,
-            zero: bars || (min >= 0.0 && min <= 0.5 * max),
+            zero: bars || cut || (min >= 0.0 && min <= 0.5 * max),
             nice: true,
+            from: cut.then_some(0.0),
             ..Limits::default()
         }
     };
@@ -103,6 +105,11 @@ fn axis(
     }
 }
 
+/// Whether error bars go on below zero, where no value is: there the axis begins, and cuts them off.
+fn cut_at_zero(data: &Data) -> bool {
+    data.points.iter().all(|point| point.y >= 0.0) && ends(data).0 < 0.0
+}
+
 /// The least and the greatest y.
 fn ends(data: &Data) -> (f64, f64) {
     let ends = data.points.iter().map(|point| {
@@ -167,6 +174,12 @@ fn caption(experiment: &Experiment, plan: &Plan<'_>, data: &Data) -> String {
             Errors::Ci99 => format!("Means of {runs}; error bars: 99 % confidence intervals."),
         },
     };
-    let parts = [plan.figure.caption.trim(), said.as_str()];
+    let log = plan.figure.log.contains(&AxisName::Y);
+    let cut = if !log && plan.figure.y_axis.range.is_none() && cut_at_zero(data) {
+        "Error bars are cut off at zero."
+    } else {
+        ""
+    };
+    let parts = [plan.figure.caption.trim(), said.as_str(), cut];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }

@@ -1,7 +1,7 @@
 //! A figure's data, from the tables: who belongs to which curve, and the means over runs.
 
 use super::DrawError;
-use super::columns::{Column, is_named, without_number};
+use super::columns::{self, Column, is_named, without_number};
 use super::plan::{Plan, X};
 use super::table::{TableReader, number};
 use crate::tables::Table;
@@ -318,8 +318,9 @@ impl<'a> Sorter<'a> {
             match column {
                 // A number alone says nothing.
                 Column::Swept(index, _) if bare => {
-                    let last = values[*index].0.rsplit('.').next().unwrap_or_default();
-                    parts.push(format!("{last} = {text}"));
+                    let paths: Vec<&str> = values.iter().map(|(path, _)| path.as_str()).collect();
+                    let name = columns::shortest_name(paths[*index], &paths);
+                    parts.push(format!("{name} = {text}"));
                 }
                 _ => parts.push(text),
             }

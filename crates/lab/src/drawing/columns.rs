@@ -100,6 +100,16 @@ pub(super) fn swept_label(path: &str) -> String {
     }
 }
 
+/// The shortest end of a swept path that no other of `paths` ends in: `loss`, or `a.loss` beside `b.loss`.
+pub(super) fn shortest_name<'p>(path: &'p str, paths: &[&str]) -> &'p str {
+    let ends = path.rmatch_indices('.').map(|(dot, _)| &path[dot + 1..]);
+    let same = |end: &str, other: &str| {
+        other == end || other.strip_suffix(end).is_some_and(|before| before.ends_with('.'))
+    };
+    let alone = |end: &&str| !paths.iter().any(|other| *other != path && same(end, other));
+    ends.into_iter().find(alone).unwrap_or(path)
+}
+
 /// A flow's name without the number of a copy.
 pub(super) fn without_number(name: &str) -> &str {
     match name.rsplit_once('.') {
@@ -116,4 +126,20 @@ pub(super) fn without_number(name: &str) -> &str {
 pub(super) fn is_named(text: &str, name: &str) -> bool {
     let direction = text.strip_suffix("/forward").or_else(|| text.strip_suffix("/back"));
     text == name || without_number(text) == name || direction == Some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_whose_last_part_is_the_same_are_told_apart() {
+        let paths = ["link.a.loss", "link.b.loss", "link.a.delay", "loss"];
+        assert_eq!(
+            paths.map(|path| shortest_name(path, &paths)),
+            ["a.loss", "b.loss", "delay", "loss"]
+        );
+        let alone = ["link.sat.delay"];
+        assert_eq!(shortest_name(alone[0], &alone), "delay");
+    }
 }

@@ -3,6 +3,7 @@
 //! They are drawn from the folder's own tables, so that they can be drawn anew at any time, of whatever made the
 //! tables. [`check`] says before anything is run whether what figures name is there; [`draw`] writes them.
 
+mod beside;
 mod build;
 mod collect;
 mod columns;
@@ -10,6 +11,8 @@ mod page;
 mod plan;
 mod sensible;
 mod table;
+
+pub use beside::{Samples, recorded};
 
 use crate::table_file::{write_bytes, write_text};
 use bentpipe_plot::chart::Figure;
@@ -157,6 +160,17 @@ fn write(
     write_bytes(&files[2], &picture)?;
     write_text(&files[3], &collect::csv(data))?;
     Ok(files.to_vec())
+}
+
+/// Removes the graphs of captures that were drawn before: they are not those of other runs. What cannot be removed stays.
+pub fn clear_graphs(folder: &Path) {
+    let Ok(entries) = std::fs::read_dir(folder.join("graphs")) else { return };
+    for path in entries.flatten().map(|entry| entry.path()) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name.starts_with("point-") && name.ends_with(".html") {
+            let _ = std::fs::remove_file(&path);
+        }
+    }
 }
 
 /// Removes what was drawn before: a figure that has another name now is not to stay beside it.

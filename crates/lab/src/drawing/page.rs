@@ -19,9 +19,18 @@ body { font: 16px/1.5 'DejaVu Sans', Verdana, 'Segoe UI', Helvetica, Arial, sans
 h1 { font-size: 1.5em; line-height: 1.25; } h2 { font-size: 1.15em; margin-top: 2em; }
 figure { margin: 1.5em 0 2.5em; } figure img { width: 100%; height: auto; display: block; border: 1px solid #ddd; }
 figcaption { font-size: 0.85em; margin-top: 0.4em; } a { color: #005a8c; }
-.table { overflow-x: auto; } table { border-collapse: collapse; font-size: 0.8em; }
-th, td { padding: 3px 10px 3px 0; text-align: left; border-bottom: 1px solid #ddd; white-space: nowrap; }
-td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
+.table { overflow-x: auto; background: linear-gradient(90deg, #fff 30px, #fff0) left / 60px 100% no-repeat local,
+  linear-gradient(270deg, #fff 30px, #fff0) right / 60px 100% no-repeat local,
+  linear-gradient(90deg, #0003, #0000) left / 10px 100% no-repeat, linear-gradient(270deg, #0003, #0000) right / 10px 100% no-repeat; }
+table { border-collapse: collapse; font-size: 0.8em; line-height: 1.35; }
+th, td { padding: 3px 10px 3px 0; text-align: left; border-bottom: 1px solid #ddd; vertical-align: top; }
+th { vertical-align: bottom; } td { white-space: nowrap; }
+td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; } th:last-child, td:last-child { padding-right: 0; }
+@media (min-width: 1000px) { .table { width: max-content; min-width: 100%; max-width: calc(100vw - 40px);
+  position: relative; left: 50%; transform: translateX(-50%); } }
+@media (max-width: 600px) { table { font-size: 0.72em; } }
+@media print { body { max-width: none; padding: 0; font-size: 11pt; } .table { overflow: visible; background: none; } table { font-size: 0.7em; }
+  td { white-space: normal; } figure, tr { break-inside: avoid; } h2 { break-after: avoid; } }
 ";
 
 /// Columns of the points' summary that stand on the page: a name, the column, and that of its error.
@@ -66,6 +75,7 @@ fn text(folder: &Path, experiment: &Experiment, figures: &[DrawnFigure]) -> Stri
         page.push_str(&of_figure(figure));
     }
     page.push_str(&summary(folder, experiment).unwrap_or_default());
+    page.push_str(&graphs(folder));
     page.push_str(&files(folder));
     page.push_str("</body>\n</html>\n");
     page
@@ -103,11 +113,12 @@ fn summary(folder: &Path, experiment: &Experiment) -> Option<String> {
         "<h2>Means</h2>\n<div class=\"table\"><table>\n<tr><th class=\"number\">point</th>",
     );
     for path in experiment.swept() {
-        let _ = write!(text, "<th>{}</th>", escaped(path));
+        // It may break at its dots.
+        let _ = write!(text, "<th>{}</th>", escaped(path).replace('.', ".<wbr>"));
     }
     text.push_str("<th>flow</th><th class=\"number\">runs</th>");
     for (name, ..) in &shown {
-        let _ = write!(text, "<th class=\"number\">{name} (± 95 %)</th>");
+        let _ = write!(text, "<th class=\"number\">{name}<br>(± 95 %)</th>");
     }
     text.push_str("</tr>\n");
     let mut count = 0;
@@ -127,7 +138,10 @@ fn summary(folder: &Path, experiment: &Experiment) -> Option<String> {
         let _ = write!(text, "<td>{}</td><td class=\"number\">{}</td>", cell(flow), cell(runs));
         for (_, mean, error, unit) in &shown {
             let unit = Unit::named(unit);
-            let text_of = |at: usize| row.get(at).and_then(number).map(|value| unit.text(value));
+            // A number stays with its unit.
+            let text_of = |at: usize| {
+                row.get(at).and_then(number).map(|value| unit.text(value).replace(' ', "\u{a0}"))
+            };
             let mean = text_of(*mean).unwrap_or_default();
             let error =
                 error.and_then(text_of).map_or_else(String::new, |error| format!(" ± {error}"));
@@ -147,18 +161,38 @@ fn summary(folder: &Path, experiment: &Experiment) -> Option<String> {
     Some(text)
 }
 
+/// Links to the graphs of runs whose packets were captured.
+fn graphs(folder: &Path) -> String {
+    let mut names = names_in(&folder.join("graphs"));
+    names.retain(|name| name.ends_with(".html"));
+    if names.is_empty() {
+        return String::new();
+    }
+    names.sort_by_key(|name| (name.len(), name.clone()));
+    let mut text = String::from("<h2>Graphs of packets</h2>\n<ul>\n");
+    for name in names {
+        let name = escaped(&name);
+        let run = name.trim_end_matches(".html").replace('-', " ");
+        let _ = writeln!(text, "<li><a href=\"graphs/{name}\">{run}</a></li>");
+    }
+    text.push_str("</ul>\n");
+    text
+}
+
+fn names_in(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder);
+    let names = |entries: std::fs::ReadDir| {
+        entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+    };
+    entries.map(names).unwrap_or_default()
+}
+
 /// Links to the folder's files.
 fn files(folder: &Path) -> String {
-    let mut names: Vec<String> = std::fs::read_dir(folder)
-        .map(|entries| {
-            entries
-                .flatten()
-                .map(|entry| entry.file_name().to_string_lossy().into_owned())
-                .collect()
-        })
-        .unwrap_or_default();
+    let mut names = names_in(folder);
     names.retain(|name| {
-        !name.starts_with('.') && !["index.html", "runs", "figures"].contains(&name.as_str())
+        !name.starts_with('.')
+            && !["index.html", "runs", "figures", "graphs"].contains(&name.as_str())
     });
     names.sort();
     let mut text = String::from("<h2>Files</h2>\n<ul>\n");

@@ -84,8 +84,13 @@ pub(super) fn errors(frame: &Frame<'_>, points: &[Datum], style: Style, beside: 
         let x = x + beside;
         let (low, high) = (frame.y_or_bottom(point.y - error), frame.y_or_bottom(point.y + error));
         let at = |dx: f64, y: f64| Point::new(x + dx, y);
-        lines.push((at(0.0, low), at(0.0, high)));
-        lines.push((at(-CAP, low), at(CAP, low)));
+        // Where the axis ends first, the bar is cut off, and has no cap.
+        let cut = low > frame.area.bottom() + 0.5;
+        let low = low.min(frame.area.bottom());
+        lines.push((at(0.0, low), at(0.0, high.min(low))));
+        if !cut {
+            lines.push((at(-CAP, low), at(CAP, low)));
+        }
         lines.push((at(-CAP, high), at(CAP, high)));
     }
     Element::Group {
