@@ -21,7 +21,43 @@ pub(super) fn line(points: &[Point]) -> Vec<Point> {
         let four = BTreeSet::from([0, low, high, part.len() - 1]);
         kept.extend(four.into_iter().map(|index| part[index]));
     }
+    straight(&kept)
+}
+
+/// How far a point may lie from the line that stands for it, in px.
+const CLOSE: f64 = 0.1;
+
+/// So many points at most are one straight line: what is looked at again for each of them.
+const RUN: usize = 64;
+
+/// Without the points that lie on the way between their neighbours.
+fn straight(points: &[Point]) -> Vec<Point> {
+    let mut kept = Vec::new();
+    let mut from = 0;
+    while let Some(first) = points.get(from) {
+        kept.push(*first);
+        let mut to = from + 1;
+        while to + 1 < points.len()
+            && to - from < RUN
+            && points[from + 1..=to].iter().all(|p| distance(p, first, &points[to + 1]) <= CLOSE)
+        {
+            to += 1;
+        }
+        from = to;
+    }
     kept
+}
+
+/// Of `point` from the line between two others.
+fn distance(point: &Point, from: &Point, to: &Point) -> f64 {
+    let (dx, dy) = (to.x - from.x, to.y - from.y);
+    let square = dx * dx + dy * dy;
+    let share = if square > 0.0 {
+        (((point.x - from.x) * dx + (point.y - from.y) * dy) / square).clamp(0.0, 1.0)
+    } else {
+        0.0
+    };
+    (point.x - from.x - share * dx).hypot(point.y - from.y - share * dy)
 }
 
 /// Marks of which no two are at the same place.
@@ -34,6 +70,20 @@ pub(super) fn marks(points: Vec<Point>) -> Vec<Point> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_straight_line_is_its_ends_and_a_corner_stays() {
+        let flat: Vec<Point> = (0..50).map(|n| Point::new(f64::from(n), 7.0)).collect();
+        assert_eq!(line(&flat), [flat[0], flat[49]]);
+        let corner = [(0.0, 0.0), (1.0, 0.0), (2.0, 0.0), (2.0, 5.0), (2.0, 9.0), (2.0, 4.0)];
+        let corner = corner.map(|(x, y)| Point::new(x, y));
+        assert_eq!(line(&corner), [corner[0], corner[2], corner[4], corner[5]]);
+        // A slow curve is not taken for a line.
+        let curve: Vec<Point> =
+            (0..200).map(|n| Point::new(f64::from(n), (f64::from(n) / 20.0).powi(2))).collect();
+        let kept = line(&curve);
+        assert!((5..100).contains(&kept.len()), "{}", kept.len());
+    }
 
     #[test]
     fn a_line_keeps_its_peaks() {
