@@ -63,6 +63,7 @@ impl Copies {
     }
 
     /// Whether there are none.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
