@@ -69,21 +69,27 @@ impl EventQueue {
     /// When the next alarm is.
     #[inline]
     pub(crate) fn next(&mut self) -> Option<Instant> {
-        while let Some(&Reverse(Entry { at, number, element })) = self.heap.peek() {
-            let alarm = &mut self.alarms[element];
+        loop {
+            let &Reverse(Entry { at, number, element }) = self.heap.peek()?;
+            let alarm = &self.alarms[element];
             if alarm.number == number && alarm.at == Some(at) {
                 return Some(at);
             }
-            self.heap.pop();
-            let alarm = &mut self.alarms[element];
-            if alarm.number == number {
-                alarm.number = 0;
-                if let Some(at) = alarm.at {
-                    self.enter(at, element);
-                }
+            self.discard();
+        }
+    }
+
+    /// The first entry is not its element's alarm any more: a later one takes its place, or none.
+    #[inline(never)]
+    fn discard(&mut self) {
+        let Some(Reverse(Entry { number, element, .. })) = self.heap.pop() else { return };
+        let alarm = &mut self.alarms[element];
+        if alarm.number == number {
+            alarm.number = 0;
+            if let Some(at) = alarm.at {
+                self.enter(at, element);
             }
         }
-        None
     }
 }
 

@@ -111,9 +111,14 @@ impl Line {
     }
 
     /// A packet that was lost behind the queue: by the link, or damaged behind it.
+    pub(crate) fn take_lost(&mut self) -> Option<Box<Packet>> {
+        self.link.take_lost().or_else(|| self.gone.pop().map(Box::new))
+    }
+
+    /// Whether there is such a packet.
     #[inline]
-    pub(crate) fn take_lost(&mut self) -> Option<Packet> {
-        self.link.take_lost().map(|packet| *packet).or_else(|| self.gone.pop())
+    pub(crate) fn has_lost(&self) -> bool {
+        self.link.has_lost() || !self.gone.is_empty()
     }
 
     /// Checks that every packet and byte that was put in is dropped, lost, inside or has come out,

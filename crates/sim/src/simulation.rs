@@ -327,8 +327,19 @@ impl Simulation {
         }
     }
 
-    /// Tells the workloads what has happened, until nothing is left to tell.
+    /// Tells the workloads what has happened, until nothing is left to tell. Most events are the network's alone.
+    #[inline]
     fn notify(&mut self) {
+        if self.net.world.has_news() {
+            self.tell_workloads();
+        }
+        if let Some(log) = &mut self.sequence {
+            log.record(&mut self.net.world, &self.net.records);
+        }
+    }
+
+    #[inline(never)]
+    fn tell_workloads(&mut self) {
         loop {
             if let Some((end, (owner, tag, notice))) = self.net.world.poll_notice() {
                 self.call(owner, |workload, net| workload.on_notice(net, end, tag, notice));
@@ -352,9 +363,6 @@ impl Simulation {
             } else {
                 break;
             }
-        }
-        if let Some(log) = &mut self.sequence {
-            log.record(&mut self.net.world, &self.net.records);
         }
     }
 

@@ -257,7 +257,9 @@ impl<A: Application> World<A> {
         }
         while let Some(mut packet) = self.lines[id].line.pop(now) {
             self.note(id, &packet);
-            self.tell_losses(id);
+            if self.lines[id].line.has_lost() {
+                self.tell_losses(id);
+            }
             // Middleboxes stand in a row before their link; to all others it means nothing.
             packet.urgent &= matches!(self.nodes[node], Node::Middlebox(_));
             self.record(node, How::Came, &packet);

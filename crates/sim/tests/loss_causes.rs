@@ -95,6 +95,19 @@ fn a_window_hears_nothing_of_losses_that_are_told_to_be_corruption() {
 }
 
 #[test]
+fn rfc_6675_answers_told_corruption_by_nothing_but_timeouts() {
+    // It does not notice that a retransmission was lost: the timer does, and a timeout closes the window.
+    let [believing, told] =
+        [false, true].map(|told| seen("standard,recovery=sack", "480KB", "1e-6", 1, told));
+    let (causes, timeouts) = (told.run.tally.causes, told.run.tally.timeouts);
+    assert!(told.run.lost > 100 && causes.corruption > 60, "{}", brief(&told));
+    assert!(causes.congestion <= causes.corruption / 10, "{}", brief(&told));
+    assert!(causes.corruption_answered <= timeouts && timeouts < 5, "{}", brief(&told));
+    assert_eq!(causes.congestion_unanswered, 0);
+    assert!(told.run.goodput > 4.0 * believing.run.goodput, "{}", brief(&believing));
+}
+
+#[test]
 fn a_full_queue_is_answered_whatever_the_link_tells() {
     let congested = seen("standard", "4MB", "0", 4, true);
     let causes = congested.run.tally.causes;

@@ -15,8 +15,7 @@ use bentpipe_sim::record::{
 use serde_json::Value;
 
 /// Columns of flows and runs that nobody can fill: the kernel does not count these.
-const UNCOUNTED: [&str; 14] = [
-    "recoveries",
+const UNCOUNTED: [&str; 13] = [
     "probes",
     "fin_retransmissions",
     "needless_retransmissions",
@@ -123,6 +122,7 @@ fn tally(counts: &Counts) -> Tally {
         retransmissions: counts.retransmissions,
         retransmitted_bytes: counts.retransmitted_bytes,
         timeouts: counts.timeouts.unwrap_or(0),
+        recoveries: counts.recoveries,
         min_rtt: counts.min_rtt,
         srtt: counts.srtt,
         ..Tally::default()

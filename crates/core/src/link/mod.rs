@@ -245,9 +245,14 @@ impl<P: LinkPacket, Q: Queue<Measured<P>>, L: LossModel> Link<P, Q, L> {
     }
 
     /// A packet that was kept when it was lost.
-    #[inline]
     pub fn take_lost(&mut self) -> Option<P> {
         self.lost.as_mut()?.pop()
+    }
+
+    /// Whether there is such a packet.
+    #[inline]
+    pub fn has_lost(&self) -> bool {
+        self.lost.as_ref().is_some_and(|lost| !lost.is_empty())
     }
 
     /// Removes from the queue, from now on, what a newer packet [supersedes](LinkPacket::supersedes):

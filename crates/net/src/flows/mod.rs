@@ -179,6 +179,7 @@ fn watch(
             host.warm()?;
         }
         for one in watched {
+            one.record.look();
             if one.stop.is_some_and(|stop| stop <= now) && !one.record.is_finished() {
                 one.record.stop();
                 one.record.finish();

@@ -26,6 +26,8 @@ pub struct Counts {
     pub retransmitted_bytes: u64,
     /// Expiries of their retransmission timers, if the kernel counts them.
     pub timeouts: Option<u64>,
+    /// Episodes of fast recovery that were [seen](FlowRecord::look).
+    pub recoveries: u64,
     /// The minimum round-trip time that a source measured.
     pub min_rtt: Option<Duration>,
     /// The smoothed round-trip time of the source that was counted last.
@@ -57,6 +59,7 @@ impl Counts {
             retransmitted_bytes: self
                 .retransmitted_bytes
                 .saturating_sub(earlier.retransmitted_bytes),
+            recoveries: self.recoveries - earlier.recoveries,
             timeouts: self.timeouts.map(|all| all.saturating_sub(earlier.timeouts.unwrap_or(0))),
             ..*self
         }
@@ -113,12 +116,21 @@ pub(super) struct FlowRecord {
 struct Inner {
     result: FlowResult,
     past: Counts,
-    /// Sockets that are open, and which of them are a source's.
-    open: BTreeMap<u64, (Arc<Socket>, bool)>,
+    /// Sockets that are open.
+    open: BTreeMap<u64, Watched>,
     opened: u64,
     stopped: bool,
     /// Why this flow cannot be what it should.
     failed: Option<String>,
+}
+
+#[derive(Debug)]
+struct Watched {
+    socket: Arc<Socket>,
+    /// Data come from it.
+    source: bool,
+    /// It was in fast recovery when it was last looked at.
+    recovers: bool,
 }
 
 impl FlowRecord {
@@ -193,7 +205,8 @@ impl FlowRecord {
         }
         inner.opened += 1;
         let (number, socket) = (inner.opened, Arc::new(socket));
-        inner.open.insert(number, (Arc::clone(&socket), source));
+        let watched = Watched { socket: Arc::clone(&socket), source, recovers: false };
+        inner.open.insert(number, watched);
         Ok(Open { record: Arc::clone(self), number, socket })
     }
 
@@ -283,17 +296,29 @@ impl FlowRecord {
     pub(super) fn counts(&self) -> Counts {
         let inner = self.lock();
         let mut counts = inner.past;
-        let sources = inner.open.values().filter(|(_, source)| *source);
-        sources.for_each(|(socket, _)| counts.add(&tcp_info(socket)));
+        let sources = inner.open.values().filter(|watched| watched.source);
+        sources.for_each(|watched| counts.add(&tcp_info(&watched.socket)));
         counts.delivered = self.delivered.load(Ordering::Relaxed);
         counts
+    }
+
+    /// Looks whether its sources are in fast recovery, of which Linux keeps no count for a connection. An episode that
+    /// begins and ends between two looks is not seen; two are one if the first ends and the second begins there.
+    pub(super) fn look(&self) {
+        let mut inner = self.lock();
+        let Inner { open, past, .. } = &mut *inner;
+        for watched in open.values_mut().filter(|watched| watched.source) {
+            let recovers = tcp_info(&watched.socket).recovers;
+            past.recoveries += u64::from(recovers && !watched.recovers);
+            watched.recovers = recovers;
+        }
     }
 
     /// All is over: its connections are reset, and who waits wakes.
     pub(super) fn stop(&self) {
         let mut inner = self.lock();
         inner.stopped = true;
-        inner.open.values().for_each(|(socket, _)| abort(socket));
+        inner.open.values().for_each(|watched| abort(&watched.socket));
         self.changed.notify_all();
     }
 
@@ -324,8 +349,8 @@ impl Open {
 impl Drop for Open {
     fn drop(&mut self) {
         let mut inner = self.record.lock();
-        if let Some((socket, true)) = inner.open.remove(&self.number) {
-            let info = tcp_info(&socket);
+        if let Some(watched) = inner.open.remove(&self.number).filter(|watched| watched.source) {
+            let info = tcp_info(&watched.socket);
             inner.past.add(&info);
         }
     }

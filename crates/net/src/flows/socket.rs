@@ -104,6 +104,8 @@ pub(super) struct TcpInfo {
     pub(super) timeouts: Option<u64>,
     pub(super) min_rtt: Option<Duration>,
     pub(super) srtt: Option<Duration>,
+    /// It is in fast recovery (`TCP_CA_Recovery`).
+    pub(super) recovers: bool,
 }
 
 /// What Linux has counted of a connection.
@@ -129,6 +131,7 @@ fn raw_tcp_info(socket: &Socket, buffer: &mut [u8; 512]) -> usize {
 impl TcpInfo {
     /// From `struct tcp_info` of `linux/tcp.h`, whose fields stay where they are and only become more.
     fn read(bytes: &[u8]) -> TcpInfo {
+        const TCP_CA_RECOVERY: u8 = 3;
         let word = |at: usize| {
             let found = bytes.get(at..at + 4)?;
             Some(u64::from(u32::from_ne_bytes(found.try_into().ok()?)))
@@ -149,6 +152,7 @@ impl TcpInfo {
             timeouts: half(240),
             min_rtt: micros(word(148)),
             srtt: micros(word(68)),
+            recovers: bytes.get(1) == Some(&TCP_CA_RECOVERY),
         }
     }
 }
@@ -197,5 +201,8 @@ mod tests {
         assert_eq!((info.retransmissions, info.retransmitted_bytes), (0, 0));
         assert!(info.srtt.is_some() && info.min_rtt.is_some(), "{info:?}");
         assert_eq!(TcpInfo::read(&[]), TcpInfo::default());
+        // The states are Open, Disorder, CWR, Recovery and Loss.
+        let recovers = [0, 1, 2, 3, 4].map(|state| TcpInfo::read(&[1, state]).recovers);
+        assert_eq!(recovers, [false, false, false, true, false]);
     }
 }

@@ -4,8 +4,7 @@
 use super::session::{Application, Session};
 use super::{Host, SessionKey};
 use crate::packet::{Content, Hole, Mark, Packet};
-use bentpipe_core::tcp::connection::Connection;
-use bentpipe_core::tcp::sender::Copies;
+use bentpipe_core::tcp::sender::{Copies, Sender};
 use bentpipe_core::units::{Bytes, Offset};
 use std::ops::{Add, Range, Sub};
 
@@ -77,18 +76,24 @@ pub(super) struct Losses {
 
 impl Losses {
     /// Looks at what the sender is about to retransmit. The counts, if they have changed.
-    fn judge<B: bentpipe_core::tcp::buffer::Buffer>(
-        &mut self,
-        connection: &Connection<B>,
-    ) -> Option<LossCauses> {
-        let sender = &connection.tcb()?.sender;
-        let stats = sender.stats();
-        let begins = stats.recoveries > self.recoveries;
+    #[inline]
+    fn judge(&mut self, sender: &Sender) -> Option<LossCauses> {
+        let (recoveries, reductions) = sender.episodes();
+        if self.open.is_none() && recoveries == self.recoveries {
+            self.reductions = reductions;
+            return None;
+        }
+        self.judge_episode(sender)
+    }
+
+    fn judge_episode(&mut self, sender: &Sender) -> Option<LossCauses> {
+        let (recoveries, reductions) = sender.episodes();
+        let begins = recoveries > self.recoveries;
         let over = |open: &mut Open| begins || sender.snd_una() >= open.end;
         let mut told = None;
         if let Some(open) = self.open.take_if(over).filter(|open| open.retransmits) {
             // What a new episode has reduced is not this one's.
-            let now = if begins { self.reductions } else { stats.reductions };
+            let now = if begins { self.reductions } else { reductions };
             let answered = now > open.reductions;
             let one = LossCauses {
                 corruption: u64::from(!open.congestion),
@@ -103,7 +108,7 @@ impl Losses {
             let (end, reductions) = (sender.snd_nxt(), self.reductions);
             self.open = Some(Open { end, reductions, retransmits: false, congestion: false });
         }
-        (self.recoveries, self.reductions) = (stats.recoveries, stats.reductions);
+        (self.recoveries, self.reductions) = (recoveries, reductions);
         if let Some(open) = &mut self.open
             && let Some((range, transmissions)) = sender.first_lost()
         {
@@ -121,19 +126,23 @@ fn range(start: Offset, len: usize) -> Range<Offset> {
 impl<A: Application> Session<A> {
     /// It is about to send: the application hears of an episode that is over.
     pub(super) fn judge_losses(&mut self) {
-        if let Some(causes) = self.losses.judge(&self.connection) {
+        if let Some(tcb) = self.connection.tcb()
+            && let Some(causes) = self.losses.judge(&tcb.sender)
+        {
             self.application.on_causes(causes);
         }
     }
 
     /// What an acknowledgment says of the damaged segments that have come.
+    #[inline]
     pub(super) fn holes(&mut self) -> Mark {
+        if self.losses.damaged.is_empty() { Mark::None } else { self.tell_holes() }
+    }
+
+    fn tell_holes(&mut self) -> Mark {
         let (losses, Some(tcb)) = (&mut self.losses, self.connection.tcb()) else {
             return Mark::None;
         };
-        if losses.damaged.is_empty() {
-            return Mark::None;
-        }
         losses.damaged.forget_below(tcb.receiver.rcv_nxt());
         let isn = tcb.handshake().rcv_isn;
         let holes = losses.damaged.iter().take(MAX_HOLES).map(|(range, copies)| Hole {

@@ -83,6 +83,12 @@ impl<A: Application> World<A> {
         }
     }
 
+    /// Whether there may be notices, departed connections, answers or datagrams to be polled.
+    #[inline]
+    pub fn has_news(&self) -> bool {
+        !(self.told.is_empty() && self.datagrams.is_empty() && self.echoes.is_empty())
+    }
+
     /// What an application has told, and where.
     pub fn poll_notice(&mut self) -> Option<(Endpoint, A::Notice)> {
         for index in 0..self.told.len() {

@@ -16,7 +16,7 @@ impl Default for Digest {
 
 impl Digest {
     pub(super) fn add(&mut self, now: Instant, line: LineId, packet: &Packet) {
-        let words = match &packet.content {
+        let [a, b, c] = match &packet.content {
             Content::Tcp(tcp, body) => [
                 u64::from(tcp.seq.0) << 32 | u64::from(tcp.ack.0),
                 u64::from(tcp.flags.0) << 32 | body.len() as u64,
@@ -26,7 +26,7 @@ impl Digest {
             Content::Echo(echo) => [echo.identifier.into(), echo.sequence.into(), echo.len.into()],
             Content::Error(bytes) => [bytes.len() as u64, 0, 0],
         };
-        for word in [now.as_nanos(), line as u64].into_iter().chain(words) {
+        for word in &[now.as_nanos(), line as u64, a, b, c] {
             self.0 = (self.0 ^ word).wrapping_mul(0x0100_0000_01b3).rotate_left(23);
         }
     }

@@ -99,7 +99,7 @@ impl Sender {
         let unchanged = verdict.episode == Episode::Unchanged;
         let loss = !verdict.lost.is_empty();
         let keep_timer = verdict.keep_timer;
-        self.apply(facts.now, verdict, flight_size);
+        self.apply(facts.now, verdict, flight_size, was_in_recovery);
         let (acked, duplicate) = (facts.acked, facts.duplicate);
         self.cwnd.step(Step { acked, duplicate, loss }, &self.flight, &self.config);
         let newly = self.tell_delivery(facts, in_flight);
@@ -160,9 +160,16 @@ impl Sender {
         CongestionEvent { now, flight_size, in_flight: self.in_flight(), smss: self.config.smss }
     }
 
-    /// Does what recovery has decided, with `flight_size` bytes outstanding before.
-    pub(super) fn apply(&mut self, now: Instant, verdict: Verdict, flight_size: Bytes) {
-        let heard = self.heard(&verdict);
+    /// Does what recovery has decided, with `flight_size` bytes outstanding before, and an episode under way then if it was
+    /// `recovering`.
+    pub(super) fn apply(
+        &mut self,
+        now: Instant,
+        verdict: Verdict,
+        flight_size: Bytes,
+        recovering: bool,
+    ) {
+        let heard = self.heard(&verdict, recovering);
         for range in verdict.lost {
             let cwnd = &mut self.cwnd;
             self.flight.mark_lost(now, range, |lost| cwnd.lost(lost));

@@ -63,6 +63,7 @@ impl Copies {
     }
 
     /// Whether there are none.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -77,6 +78,21 @@ pub(super) struct Corruption {
 }
 
 impl Corruption {
+    /// Whether all that is held lost already, or has been retransmitted on suspicion, was damaged each time but for
+    /// what is on its way.
+    fn explains_earlier(&self, flight: &Flight) -> bool {
+        let mut earlier = flight
+            .ledger()
+            .records_in(flight.outstanding())
+            .filter(|record| !record.sacked && (record.lost || record.retransmitted))
+            .peekable();
+        earlier.peek().is_some()
+            && earlier.all(|record| {
+                let lost = record.transmissions - u32::from(record.retransmitted);
+                self.damaged.account_for(&record.range, lost)
+            })
+    }
+
     /// Whether all of what is about to be marked lost was damaged each time that it was sent.
     fn explains(&self, lost: &[Range<Offset>], flight: &Flight) -> bool {
         let mut records = lost
@@ -119,13 +135,22 @@ impl Sender {
         self.corruption.as_ref().is_some_and(|corruption| corruption.unheard)
     }
 
-    /// The episode that the window is to hear of, given recovery's verdict, which is not done yet.
-    pub(super) fn heard(&mut self, verdict: &Verdict) -> Episode {
+    /// The episode that the window is to hear of, given recovery's verdict, which is not done yet. `recovering`: an episode
+    /// was under way before it.
+    pub(super) fn heard(&mut self, verdict: &Verdict, recovering: bool) -> Episode {
         let Some(corruption) = &mut self.corruption else { return verdict.episode };
         let unheard = corruption.unheard;
         let loses = !verdict.lost.is_empty();
-        let explained = loses && corruption.explains(&verdict.lost, &self.flight);
+        // RFC 6675's recovery also mends what lies behind its RecoveryPoint, and begins a new episode when that is all that is
+        // left: nothing is newly lost then.
+        let explained = if loses {
+            corruption.explains(&verdict.lost, &self.flight)
+        } else {
+            verdict.episode == Episode::Enter && corruption.explains_earlier(&self.flight)
+        };
         let (heard, still) = match verdict.episode {
+            // One acknowledgment ends an episode that the window has heard of, and begins one that it does not.
+            Episode::Enter if explained && recovering && !unheard => (Episode::Exit, true),
             Episode::Enter | Episode::Repaired if explained => {
                 (Episode::Unchanged, verdict.episode == Episode::Enter)
             }

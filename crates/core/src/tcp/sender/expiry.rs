@@ -20,9 +20,10 @@ impl Sender {
 
     /// Lets expire what is due at `now`.
     pub fn on_timer(&mut self, now: Instant) {
+        let recovering = self.flight.in_recovery();
         if let Some(verdict) = self.flight.on_timer(now, &self.timers.timing()) {
             let loss = !verdict.lost.is_empty();
-            self.apply(now, verdict, self.flight.size());
+            self.apply(now, verdict, self.flight.size(), recovering);
             if loss {
                 self.cwnd.step(Step { loss, ..Step::default() }, &self.flight, &self.config);
             }

@@ -219,6 +219,13 @@ impl Sender {
         SenderStats { retransmitted_bytes, ..self.tally.stats }
     }
 
+    /// Episodes of fast recovery and reductions of the window so far, as [`stats`](Sender::stats) has them: who asks for each
+    /// segment need not copy them all.
+    #[inline]
+    pub fn episodes(&self) -> (u64, u64) {
+        (self.tally.stats.recoveries, self.tally.stats.reductions)
+    }
+
     /// Several senders share a link and take turns on it: until told otherwise, what this one has
     /// to send [waits](Sender::waits_for_link) if the link is `busy`. Probes and what the
     /// retransmission timer sends do not.
