@@ -13,6 +13,7 @@ mod crashes;
 mod crowd;
 mod disciplines;
 mod emulated;
+mod exactness;
 mod hangs;
 mod life;
 mod link_types;
@@ -27,6 +28,7 @@ mod path_mtu;
 mod patience;
 mod programs;
 mod punctual;
+mod recorded;
 mod routes;
 mod slow;
 mod stage;
@@ -75,6 +77,8 @@ fn own_stage() -> Vec<(&'static str, fn())> {
         link_types::CASES,
         emulated::CASES,
         disciplines::CASES,
+        exactness::CASES,
+        recorded::CASES,
         punctual::CASES,
         links::CASES,
         local_users::CASES,
