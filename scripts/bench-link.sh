@@ -64,12 +64,16 @@ self_test "1 Gbit/s, 100,000 in flight" down --rate 1Gbit/s --delay 1.2s --queue
 
 ip netns add "$host"
 ip -n "$host" link set lo up
-ip netns exec "$host" iperf3 --server >"$files/server" 2>&1 &
-server=$!
-for _ in $(seq 50); do
-    ip netns exec "$host" ss -Hltn 'sport = :5201' | grep -q . && break
-    sleep 0.1
-done
+# A new server for each connection: one whose client has vanished with its network is busy for long.
+serve() {
+    if [ -n "$server" ]; then kill "$server" 2>/dev/null || true; wait "$server" 2>/dev/null || true; fi
+    ip netns exec "$host" iperf3 --server >"$files/server" 2>&1 &
+    server=$!
+    for _ in $(seq 50); do
+        if ip netns exec "$host" ss -Hltn 'sport = :5201' | grep -q .; then break; fi
+        sleep 0.1
+    done
+}
 
 # The receiver's rate of a TCP connection through COMMAND, which runs what follows behind a link.
 through() {
@@ -77,6 +81,7 @@ through() {
     shift 2
     : >"$files/rates"
     for _ in $(seq "$rounds"); do
+        serve
         # What precedes iperf3 is the emulator.
         if ip netns exec "$host" "$@" iperf3 --client "$address" --time 4 --omit 2 --json >"$files/result" 2>/dev/null; then
             awk '/"sum_received"/ { received = 1 }
