@@ -4,8 +4,9 @@
 //! every route over it vanishes too.
 //!
 //! With [`Offload::Tcp`] each packet has a [`VnetHdr`]: reads may give, and writes may take, TCP
-//! super-segments of up to 64 KiB and unfinished checksums; with [`Offload::TcpAndUdp`] those of UDP as well. With [`Offload::None`] the kernel cuts
-//! and sums before we see a packet: each is at most the sender's MTU.
+//! super-segments of up to 64 KiB and unfinished checksums; with [`Offload::TcpAndUdp`] those of UDP
+//! as well. With [`Offload::None`] the kernel cuts and sums before we see a packet: each is at most
+//! the sender's MTU.
 //!
 //! `nix` and not `rustix`, which has no ioctl for TUN devices; `nix` brings the macros that type
 //! them, and `ppoll`, `unshare` and `prctl` for the rest of this crate.
