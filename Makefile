@@ -12,7 +12,7 @@ help:
 	@echo "make mutants deliberate defects in the gateway, each of which the fault tests must find (ten minutes)"
 	@echo "make mutants-changed  cargo-mutants' defects in the lines that differ from BASE (origin/main), against their crates' tests"
 	@echo "make check   formatting, lints, documentation, licences: what CI runs before the tests"
-	@echo "make bench   cost of a segment, of a packet on a link and in the simulator; frames of a graph's page; throughput of a gateway beside plain forwarding (root)"
+	@echo "make bench   cost of a segment, of a packet on a link and in the simulator; frames of a graph's page; throughput of a gateway beside plain forwarding, and of the link emulator (root; PEER=its source folder)"
 	@echo "make bench-peers  the simulator's speed beside ns-2's (installs ns2 where it can)"
 
 demo: cargo packages
@@ -40,6 +40,7 @@ bench: cargo packages
 	@$(TARGET_DIR)/release/bentpipe bench sim
 	@scripts/bench-page.sh $(TARGET_DIR)/release/bentpipe
 	@scripts/bench-throughput.sh $(TARGET_DIR)/release/bentpipe
+	@scripts/bench-link.sh $(TARGET_DIR)/release/bentpipe "$(PEER)"
 
 bench-peers: cargo
 	@cargo build --release --quiet --bin bentpipe

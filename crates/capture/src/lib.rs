@@ -2,7 +2,7 @@
 //!
 //! [`read`] takes a pcap or pcapng file of anyone's, or a recording in qlog, as a stream, and returns its [`Connection`]s. [`analyse`] says of each segment
 //! what can be inferred from the capture alone: retransmissions and their causes, round-trip times, what was outstanding.
-//! [`xpl`] writes that as a graph for xplot.org.
+//! [`pcapng`] writes captures of our own. [`xpl`] writes that as a graph for xplot.org.
 //!
 //! Captures come from anywhere. No file makes this crate panic, and memory is bounded by the file's length.
 
@@ -15,6 +15,7 @@ mod filter;
 mod link_layer;
 mod packet;
 pub mod page;
+pub mod pcapng;
 mod qlog;
 mod recorded;
 mod series;

@@ -14,10 +14,14 @@ const RULES: [(&str, &[&str]); 10] = [
     ("bentpipe-gateway", &["bentpipe-core"]),
     ("bentpipe-scenario", &["bentpipe-core", "bentpipe-gateway"]),
     ("bentpipe-sim", &["bentpipe-core", "bentpipe-gateway", "bentpipe-scenario"]),
-    ("bentpipe-net", &["bentpipe-core", "bentpipe-gateway", "bentpipe-scenario"]),
+    (
+        "bentpipe-net",
+        &["bentpipe-capture", "bentpipe-core", "bentpipe-gateway", "bentpipe-scenario"],
+    ),
     (
         "bentpipe-lab",
         &[
+            "bentpipe-capture",
             "bentpipe-core",
             "bentpipe-gateway",
             "bentpipe-plot",

@@ -3,9 +3,10 @@
 //! A file for each, and not one with an interface for each: programs that read captures take a
 //! packet that was seen at both ends for a retransmission.
 
-use crate::pcapng::Pcapng;
+use bentpipe_capture::pcapng::{Interface, Packet, Way, Writer};
+use bentpipe_core::wire::HEADERS_MAX;
 use bentpipe_scenario::{NodeIndex, Scenario};
-use bentpipe_sim::{Captured, PacketSink};
+use bentpipe_sim::{Captured, Direction, PacketSink};
 use std::cell::RefCell;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, ErrorKind};
@@ -23,7 +24,7 @@ pub(crate) struct PacketFiles {
 #[derive(Debug)]
 struct Files {
     /// By the scenario's node.
-    hosts: Vec<Option<Pcapng<BufWriter<File>>>>,
+    hosts: Vec<Option<Writer<BufWriter<File>>>>,
     /// What has gone wrong first.
     error: Option<io::Error>,
 }
@@ -36,8 +37,8 @@ impl PacketFiles {
         for index in scenario.captured_hosts() {
             let name = &scenario.node(index).name;
             let file = File::create_new(folder.path().join(file_name(index.0, name)))?;
-            let links = description(scenario, index);
-            hosts[index.0] = Some(Pcapng::new(BufWriter::new(file), name, &links)?);
+            let interface = Interface { name, description: &description(scenario, index) };
+            hosts[index.0] = Some(Writer::new(BufWriter::new(file), &[interface], HEADERS_MAX)?);
         }
         let files = Rc::new(RefCell::new(Files { hosts, error: None }));
         Ok(PacketFiles { folder, files })
@@ -76,7 +77,20 @@ impl PacketSink for Sink {
         if error.is_none()
             && let Some(Some(file)) = hosts.get_mut(packet.host.0)
         {
-            *error = file.packet(packet).err();
+            let way = match packet.direction {
+                Direction::Sent => Way::Outbound,
+                Direction::Received => Way::Inbound,
+            };
+            let comment = packet.cause.map(|cause| format!("cause: {cause}"));
+            let packet = Packet {
+                interface: 0,
+                at: packet.at.as_nanos(),
+                bytes: &packet.headers,
+                len: packet.len,
+                way: Some(way),
+                comment: comment.as_deref().unwrap_or_default(),
+            };
+            *error = file.packet(&packet).err();
         }
     }
 }

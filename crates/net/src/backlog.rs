@@ -85,7 +85,7 @@ mod tests {
                     Some(away) => away.arrival(number as usize, came as usize),
                     None => now,
                 };
-                way.push(moment, Datagram(vec![0; 1000]));
+                way.push(moment, Datagram::from(vec![0; 1000]));
             }
             read += came;
             while let Some((at, _)) = way.pop(now) {

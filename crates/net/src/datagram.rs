@@ -1,15 +1,45 @@
 //! An IP packet as bytes, for the emulated link.
 
+use crate::internet_checksum::{ones_complement_sum, stored};
+use crate::ticket::Ticket;
+use crate::vnet_hdr::Checksum;
 use bentpipe_core::link;
 use std::net::IpAddr;
 
 /// An IP packet. Its wire length is its IP length: the link has no framing of its own.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Datagram(pub(crate) Vec<u8>);
+#[derive(Debug)]
+pub(crate) struct Datagram {
+    /// From the IP header on.
+    pub(crate) bytes: Vec<u8>,
+    /// Whether its transport's checksum is finished.
+    pub(crate) checksum: Checksum,
+    /// If a recording is made.
+    pub(crate) ticket: Option<Ticket>,
+}
+
+/// Another packet with the same bytes, of which nothing is recorded if it vanishes.
+impl Clone for Datagram {
+    fn clone(&self) -> Datagram {
+        Datagram { bytes: self.bytes.clone(), checksum: self.checksum, ticket: None }
+    }
+}
+
+impl PartialEq for Datagram {
+    fn eq(&self, other: &Datagram) -> bool {
+        (&self.bytes, self.checksum) == (&other.bytes, other.checksum)
+    }
+}
+
+impl From<Vec<u8>> for Datagram {
+    /// A packet whose checksum is finished.
+    fn from(bytes: Vec<u8>) -> Datagram {
+        Datagram { bytes, checksum: Checksum::Complete, ticket: None }
+    }
+}
 
 impl link::LinkPacket for Datagram {
     fn wire_len(&self) -> u64 {
-        self.0.len() as u64
+        self.bytes.len() as u64
     }
 
     /// Of the five-tuple; without ports for fragments, of which only the first has them.
@@ -27,8 +57,8 @@ impl link::LinkPacket for Datagram {
 
     /// Sets the ECN field (RFC 3168, section 5) to CE, unless it is Not-ECT.
     fn mark_congestion_experienced(&mut self) -> bool {
-        let packet = &mut self.0[..];
-        match packet.first().map(|byte| byte >> 4) {
+        let packet = &mut self.bytes[..];
+        let marked = match packet.first().map(|byte| byte >> 4) {
             Some(4) if packet.len() >= 20 && packet[1] & 0b11 != 0 => {
                 let old = packet[1];
                 packet[1] |= 0b11;
@@ -45,7 +75,11 @@ impl link::LinkPacket for Datagram {
                 true
             }
             _ => false,
+        };
+        if marked {
+            self.note("marked: congestion experienced");
         }
+        marked
     }
 }
 
@@ -53,18 +87,43 @@ const TCP: u8 = 6;
 const UDP: u8 = 17;
 
 impl Datagram {
+    /// Says what has become of it, to a recording.
+    fn note(&mut self, note: &'static str) {
+        if let Some(ticket) = &mut self.ticket {
+            ticket.note = note;
+        }
+    }
+
+    /// Finishes the transport's checksum, if that was left for the kernel to do.
+    pub(crate) fn complete(&mut self) {
+        let Checksum::Needed { start, offset } = std::mem::take(&mut self.checksum) else { return };
+        let (start, field) = (usize::from(start), usize::from(start) + usize::from(offset));
+        let Some(summed) = self.bytes.get(start..) else { return };
+        let checksum = match stored(ones_complement_sum(0, summed)) {
+            // To UDP zero is "no checksum" (RFC 768); to the others both are the same number.
+            0 => 0xffff_u16,
+            checksum => checksum,
+        };
+        if let Some(bytes) = self.bytes.get_mut(field..field + 2) {
+            bytes.copy_from_slice(&checksum.to_be_bytes());
+        }
+    }
+
     /// Turns over the bit at this part of what is behind the IP header, so that the transport's checksum is wrong; of
     /// a header alone, one of its own.
     pub(crate) fn damage(&mut self, place: f64) {
-        let header = match self.0.first().map(|byte| byte >> 4) {
-            Some(4) => usize::from(self.0[0] & 0x0f) * 4,
+        self.note("damaged: one bit");
+        // Else the sum would be made of the damaged bytes.
+        self.complete();
+        let header = match self.bytes.first().map(|byte| byte >> 4) {
+            Some(4) => usize::from(self.bytes[0] & 0x0f) * 4,
             Some(6) => 40,
             _ => 0,
         };
-        let begin = if header < self.0.len() { header } else { 0 };
-        let bits = (self.0.len() - begin) * 8;
+        let begin = if header < self.bytes.len() { header } else { 0 };
+        let bits = (self.bytes.len() - begin) * 8;
         let bit = ((place * bits as f64) as usize).min(bits.saturating_sub(1));
-        if let Some(byte) = self.0.get_mut(begin + bit / 8) {
+        if let Some(byte) = self.bytes.get_mut(begin + bit / 8) {
             *byte ^= 1 << (bit % 8);
         }
     }
@@ -72,7 +131,7 @@ impl Datagram {
     /// Source, destination, protocol, and what is behind the IP header, if that begins here. A header of IPv6
     /// behind the first is taken for the protocol.
     fn flow(&self) -> Option<(IpAddr, IpAddr, u8, &[u8])> {
-        let packet = &self.0[..];
+        let packet = &self.bytes[..];
         match packet.first()? >> 4 {
             4 => {
                 let header = packet.first_chunk::<20>()?;
@@ -114,10 +173,10 @@ mod tests {
                 packet[4..6].copy_from_slice(&id.to_be_bytes());
                 let checksum = !(sum(&packet) as u16);
                 packet[10..12].copy_from_slice(&checksum.to_be_bytes());
-                let mut datagram = Datagram(packet.clone());
+                let mut datagram = Datagram::from(packet.clone());
                 assert_eq!(datagram.mark_congestion_experienced(), ecn != 0);
-                assert_eq!(datagram.0[1], if ecn == 0 { 0 } else { 3 });
-                assert_eq!(sum(&datagram.0), 0xffff, "{id} {ecn}");
+                assert_eq!(datagram.bytes[1], if ecn == 0 { 0 } else { 3 });
+                assert_eq!(sum(&datagram.bytes), 0xffff, "{id} {ecn}");
             }
         }
     }
@@ -127,7 +186,7 @@ mod tests {
         let packet = |host: u8, port: u8, fragment: u8| {
             let mut packet = vec![0x45, 0, 0, 24, 0, 0, 0, fragment, 64, 17, 0, 0];
             packet.extend([10, 0, 0, 1, 10, 0, 0, host, 0, 1, 0, port]);
-            Datagram(packet).flow_hash()
+            Datagram::from(packet).flow_hash()
         };
         assert_eq!(packet(2, 53, 0), packet(2, 53, 0));
         assert_ne!(packet(2, 53, 0), packet(3, 53, 0));
@@ -136,12 +195,12 @@ mod tests {
         assert_eq!(packet(2, 53, 1), packet(2, 54, 1));
         let mut six = vec![0x60, 0, 0, 0, 0, 4, 6, 64];
         six.extend([1; 36]);
-        assert_ne!(Datagram(six.clone()).flow_hash(), 0);
+        assert_ne!(Datagram::from(six.clone()).flow_hash(), 0);
         let last = six.len() - 1;
         six[last] = 2;
-        assert_ne!(Datagram(six).flow_hash(), Datagram(vec![0x60; 44]).flow_hash());
+        assert_ne!(Datagram::from(six).flow_hash(), Datagram::from(vec![0x60; 44]).flow_hash());
         for bytes in [vec![], vec![0x45; 19], vec![0x4f; 20], vec![0x6f; 39], vec![0xff; 64]] {
-            Datagram(bytes).flow_hash();
+            Datagram::from(bytes).flow_hash();
         }
     }
 
@@ -150,7 +209,7 @@ mod tests {
         let ipv6 = |second: u8| {
             let mut packet = vec![0; 40];
             packet[..2].copy_from_slice(&[0x6a, second]);
-            Datagram(packet)
+            Datagram::from(packet)
         };
         for (before, after, capable) in
             [(0xcf, 0xcf, false), (0xdf, 0xff, true), (0xef, 0xff, true)]
@@ -160,9 +219,9 @@ mod tests {
             assert_eq!(datagram, ipv6(after));
         }
         for bytes in [vec![], vec![0x45; 19], vec![0x6f; 39], vec![0xff; 64]] {
-            let mut datagram = Datagram(bytes.clone());
+            let mut datagram = Datagram::from(bytes.clone());
             assert!(!datagram.mark_congestion_experienced());
-            assert_eq!(datagram.0, bytes);
+            assert_eq!(datagram.bytes, bytes);
         }
     }
 }

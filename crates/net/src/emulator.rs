@@ -9,22 +9,32 @@
 use crate::backlog::{self, Away};
 use crate::clock::Clock;
 use crate::datagram::Datagram;
+use crate::hop::restore_hop;
+use crate::join::Joined;
 use crate::lateness::Lateness;
 use crate::link_control::{LinkQuestion, LinkQuestions, LinkState};
 use crate::poll::{self, LoopError};
+use crate::record_way::RecordedWays;
+use crate::recording::{Recording, RecordingSummary};
 use crate::signals::{Signal, Signals};
-use crate::tun::{MAX_READ, Tun};
-use crate::vnet_hdr::VnetHdr;
+use crate::split::split;
+use crate::tun::{MAX_READ, ReadError, Tun};
 use crate::way::{Way, WayParts};
 use bentpipe_core::link::{Count, Counters, Occupancy};
-use bentpipe_core::time::Instant;
+use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::Rate;
 use std::os::fd::AsFd;
 
-/// Packets read from one device before the other one and the clock have their turn.
+/// Reads of one device before the other one and the clock have their turn.
 const BURST: usize = 64;
-/// Packets read at once when the loop was away: as many as a device's queue holds.
-const BACKLOG: usize = 5000;
+/// Packets read at once when the loop was away: what comes at 2 Gbit/s in 120 ms.
+const BACKLOG: usize = 20_000;
+
+/// Packets that leave so soon after one another are written together, if they can be: a wake-up costs as much as
+/// several packets.
+const DENSE: Duration = Duration::from_micros(50);
+/// Then the first of them waits so long for others. A timer's own lateness comes on top.
+const GATHER: Duration = Duration::from_micros(20);
 
 /// Where a packet goes that came in from one device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,7 +101,14 @@ pub struct Emulator {
     refused: [u64; 2],
     carried: [Carried; 2],
     lateness: Lateness,
+    /// What has been read and not yet pushed.
+    came: Vec<Datagram>,
+    /// What has left and not yet been written.
+    joined: Joined,
+    /// When the last that has left was to.
+    last_due: Instant,
     questions: Option<LinkQuestions>,
+    recorded: Option<RecordedWays>,
 }
 
 impl Emulator {
@@ -106,8 +123,23 @@ impl Emulator {
             refused: [0; 2],
             carried: [Carried::default(); 2],
             lateness: Lateness::default(),
+            came: Vec::new(),
+            joined: Joined::default(),
+            last_due: Instant::ZERO,
             questions: None,
+            recorded: None,
         }
+    }
+
+    /// Records what crosses it from now on.
+    pub fn record(&mut self, recording: Recording) {
+        self.ways.iter_mut().for_each(Way::keep_lost);
+        self.recorded = Some(RecordedWays::new(recording, self.clock.now()));
+    }
+
+    /// Ends what is recorded; what has become of it, if there was a recording.
+    pub fn end_recording(&mut self) -> Option<RecordingSummary> {
+        self.recorded.take().map(RecordedWays::end)
     }
 
     /// Answers these questions while it runs.
@@ -132,9 +164,12 @@ impl Emulator {
             let now = self.clock.now();
             self.deliver(now);
             let next = self.ways.iter().filter_map(Way::next).min();
+            // While packets leave one after the other, what has come is read when some of them have.
+            let dense = next.is_some_and(|next| next <= self.last_due + DENSE);
+            let next = next.map(|next| if dense { next + GATHER } else { next });
             let deadline = backlog::wake_at(now, next);
-            let ready =
-                poll::wait(&self.clock, (&self.tuns, [true; 2]), signals, Some(&both), deadline)?;
+            let open = (&self.tuns, [!dense; 2]);
+            let ready = poll::wait(&self.clock, open, signals, Some(&both), deadline)?;
             let away = Away::find(deadline, self.clock.now());
             if ready.own {
                 self.reply();
@@ -143,7 +178,7 @@ impl Emulator {
                 return Ok(ready.signal);
             }
             for side in 0..2 {
-                if ready.tuns[side] {
+                if dense || ready.tuns[side] {
                     match away {
                         Some(away) => self.admit_backlog(side, away, &mut buffer)?,
                         None => self.admit(side, &mut buffer)?,
@@ -196,6 +231,7 @@ impl Emulator {
         self.refused = [0; 2];
         self.carried = [Carried::default(); 2];
         self.lateness = Lateness::default();
+        self.last_due = Instant::ZERO;
     }
 
     /// The counters of both directions, and how full their queues have been, up to now.
@@ -210,27 +246,64 @@ impl Emulator {
     /// Writes every packet that has arrived by `now`.
     fn deliver(&mut self, now: Instant) {
         for side in 0..2 {
-            let out = match self.exit {
-                Exit::Same => side,
-                Exit::Other => 1 - side,
-            };
-            while let Some((intended, packet)) = self.ways[side].pop(now) {
-                let actual = self.clock.now();
-                self.lateness.add(actual.saturating_since(intended));
-                self.carried[side].add(actual, packet.0.len());
-                if let Err(error) = self.tuns[out].write(&VnetHdr::default(), &[&packet.0]) {
-                    tracing::debug!(device = self.tuns[out].name(), %error, "packet not taken");
-                    self.refused[side] += 1;
+            while let Some((due, mut packet)) = self.ways[side].pop(now) {
+                if let Some(recorded) = &mut self.recorded {
+                    recorded.left(side, self.clock.now(), &mut packet);
                 }
+                if !self.joined.add(due, &packet) {
+                    self.write(side);
+                    self.joined.begin(due, &packet);
+                }
+            }
+            self.write(side);
+            if let Some(recorded) = &mut self.recorded {
+                recorded.tell_missing(side, now, &mut self.ways[side]);
             }
         }
     }
 
-    /// Reads up to [`BURST`] packets from device `side` into its link.
+    /// Writes what has left the link of `side` together.
+    fn write(&mut self, side: usize) {
+        let packets = self.joined.packets();
+        if packets.is_empty() {
+            return;
+        }
+        let actual = self.clock.now();
+        let count = packets.len() as u64;
+        for (due, bytes) in packets {
+            self.lateness.add(actual.saturating_since(*due));
+            self.last_due = self.last_due.max(*due);
+            self.carried[side].add(actual, *bytes);
+        }
+        let out = match self.exit {
+            Exit::Same => side,
+            Exit::Other => 1 - side,
+        };
+        let (header, bytes) = self.joined.finish();
+        if let Err(error) = self.tuns[out].write(&header, &[bytes]) {
+            tracing::debug!(device = self.tuns[out].name(), %error, "packet not taken");
+            self.refused[side] += count;
+        }
+        self.joined.clear();
+    }
+
+    /// Whether a packet is to leave by now.
+    fn is_due(&self, now: Instant) -> bool {
+        self.ways.iter().filter_map(Way::next).any(|next| next <= now)
+    }
+
+    /// Reads from device `side` into its link, up to [`BURST`] times. What is to leave meanwhile does.
     fn admit(&mut self, side: usize, buffer: &mut [u8]) -> Result<(), LoopError> {
         for _ in 0..BURST {
-            let Some(packet) = self.read(side, buffer)? else { break };
-            self.ways[side].push(self.clock.now(), packet);
+            let now = self.clock.now();
+            if self.is_due(now) {
+                self.deliver(now);
+            }
+            if !read(&self.tuns[side], self.exit, buffer, &mut self.came)? {
+                break;
+            }
+            let now = self.clock.now();
+            self.push_all(side, |_, _| now);
         }
         Ok(())
     }
@@ -242,86 +315,51 @@ impl Emulator {
         away: Away,
         buffer: &mut [u8],
     ) -> Result<(), LoopError> {
-        let mut packets = Vec::new();
-        while packets.len() < BACKLOG {
-            let Some(packet) = self.read(side, buffer)? else { break };
-            packets.push(packet);
+        while self.came.len() < BACKLOG {
+            if !read(&self.tuns[side], self.exit, buffer, &mut self.came)? {
+                break;
+            }
         }
-        let count = packets.len();
-        for (number, packet) in packets.into_iter().enumerate() {
-            self.ways[side].push(away.arrival(number, count), packet);
-        }
+        self.push_all(side, |number, count| away.arrival(number, count));
         Ok(())
     }
 
-    /// The next packet of device `side`, if there is one.
-    fn read(&mut self, side: usize, buffer: &mut [u8]) -> Result<Option<Datagram>, LoopError> {
-        match self.tuns[side].read(buffer) {
-            Ok(Some((_, packet))) => {
-                if self.exit == Exit::Same {
-                    restore_hop(packet);
-                }
-                Ok(Some(Datagram(packet.to_vec())))
+    /// Pushes what has been read, each packet at the moment that is `at` its number.
+    fn push_all(&mut self, side: usize, at: impl Fn(usize, usize) -> Instant) {
+        let count = self.came.len();
+        let way = &mut self.ways[side];
+        for (number, packet) in self.came.drain(..).enumerate() {
+            let now = at(number, count);
+            match &mut self.recorded {
+                Some(recorded) => recorded.push(side, now, way, packet),
+                None => way.push(now, packet),
             }
-            Ok(None) => Ok(None),
-            Err(source) => Err(LoopError::read(&self.tuns[side], source)),
         }
     }
 }
 
-/// Adds back the hop that the way into the device has cost: the kernel takes another one on the way
-/// out, and one host is one hop. The TTL was at least 1, or the kernel would not have forwarded.
-fn restore_hop(packet: &mut [u8]) {
-    match packet.first().map(|byte| byte >> 4) {
-        Some(4) if packet.len() >= 20 && packet[8] < 255 => {
-            packet[8] += 1;
-            // RFC 1624, equation 3: HC' = ~(~HC + ~m + m'); m' − m is 0x0100.
-            let sum = u32::from(!u16::from_be_bytes([packet[10], packet[11]])) + 0x0100;
-            let folded = (sum & 0xffff) + (sum >> 16);
-            let checksum = !(folded as u16);
-            packet[10..12].copy_from_slice(&checksum.to_be_bytes());
+/// Adds to `came` what waits in `tun`: a packet, or all of a super-segment. False if nothing does.
+fn read(
+    tun: &Tun,
+    exit: Exit,
+    buffer: &mut [u8],
+    came: &mut Vec<Datagram>,
+) -> Result<bool, LoopError> {
+    match tun.read(buffer) {
+        Ok(Some((header, packet))) => {
+            if exit == Exit::Same {
+                restore_hop(packet);
+            }
+            if !split(&header, packet, |packet| came.push(packet)) {
+                tracing::debug!(device = tun.name(), "super-segment not understood");
+            }
+            Ok(true)
         }
-        Some(6) if packet.len() >= 40 && packet[7] < 255 => packet[7] += 1,
-        _ => {}
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The Internet checksum of a header that includes its own is zero when inverted (RFC 1071).
-    fn sums_to_zero(header: &[u8]) -> bool {
-        let sum: u32 =
-            header.chunks(2).map(|word| u32::from(u16::from_be_bytes([word[0], word[1]]))).sum();
-        let folded = (sum & 0xffff) + (sum >> 16);
-        (folded & 0xffff) + (folded >> 16) == 0xffff
-    }
-
-    #[test]
-    fn a_restored_hop_keeps_the_header_checksum_right() {
-        for id in 0..=u16::MAX {
-            let mut packet = [0x45, 0, 0, 20, 0, 0, 0x40, 0, 63, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
-            packet[4..6].copy_from_slice(&id.to_be_bytes());
-            let sum: u32 = packet
-                .chunks(2)
-                .map(|word| u32::from(u16::from_be_bytes([word[0], word[1]])))
-                .sum();
-            let folded = (sum & 0xffff) + (sum >> 16);
-            packet[10..12].copy_from_slice(&(!(folded as u16)).to_be_bytes());
-            assert!(sums_to_zero(&packet));
-            restore_hop(&mut packet);
-            assert_eq!(packet[8], 64);
-            assert!(sums_to_zero(&packet), "{id}");
+        Ok(None) => Ok(false),
+        Err(ReadError::Header(error)) => {
+            tracing::debug!(device = tun.name(), %error, "packet not understood");
+            Ok(true)
         }
-    }
-
-    #[test]
-    fn what_is_no_ip_packet_is_left_alone() {
-        for packet in [&mut [][..], &mut [0x45; 19], &mut [0x60; 39], &mut [0xff; 64]] {
-            let before = packet.to_vec();
-            restore_hop(packet);
-            assert_eq!(packet, before);
-        }
+        Err(source) => Err(LoopError::read(tun, source)),
     }
 }

@@ -103,7 +103,7 @@ impl NetnsCommand {
         let forwarded = Forwarding;
         let (instance, slot) = free_slot()?;
         let device = format!("bp-outer-{slot}");
-        let outer = Tun::open(&device, Offload::None)?;
+        let outer = Tun::open(&device, Offload::TcpAndUdp)?;
         let mtu = mtu.unwrap_or(1500);
         let six =
             if_ipv6(mtu, || format!("address add fd62:656e:7470:{slot:x}::1/64 dev {device}\n"));
@@ -129,7 +129,7 @@ impl NetnsCommand {
             let entered = scope.spawn(|| {
                 unshare(CloneFlags::CLONE_NEWNET)
                     .map_err(|errno| NetnsCommandError::Namespace(errno.into()))?;
-                let inner = Tun::open("bp-inner", Offload::None)?;
+                let inner = Tun::open("bp-inner", Offload::TcpAndUdp)?;
                 no_link_local("bp-inner");
                 run("ip", &["-batch", "-"], &inner_setting(slot, mtu))?;
                 // It has no other network: this is for a link within the link.

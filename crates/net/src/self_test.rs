@@ -1,26 +1,38 @@
-//! How well this machine emulates a link: two hosts of our own, one of which fills the link for some seconds.
+//! How well this machine emulates a link: two hosts of our own, which fill the link for some seconds, and a bare timer
+//! beside it.
 
+use crate::bare_timer;
 use crate::command::{CommandError, run as run_command};
 use crate::emulator::{Emulator, Exit, LinkSummary};
+use crate::lateness::Lateness;
 use crate::poll::LoopError;
+use crate::real_time;
 use crate::signals::Signals;
 use crate::tun::{Offload, Tun, TunError};
 use crate::way::WayParts;
 use bentpipe_core::units::Rate;
 use nix::sched::{CloneFlags, unshare};
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::socket::{setsockopt, sockopt};
+use nix::sys::time::TimeValLike;
 use std::io;
 use std::net::UdpSocket;
 use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// Bytes of a packet, and of it without headers of IPv4 and UDP.
-const PACKET: usize = 1250;
+const PACKET: usize = 1500;
 const PAYLOAD: usize = PACKET - 28;
 /// How often packets are sent.
 const TICK: Duration = Duration::from_millis(1);
 /// More than the link carries.
 const EXCESS: f64 = 1.1;
+/// Packets that are sent at once, as one super-segment: the longest IP packet has room for no more.
+const AT_ONCE: usize = 44;
+/// What a receiver's socket keeps.
+const ROOM: usize = 16 << 20;
 
 /// Why there was no test.
 #[derive(Debug, thiserror::Error)]
@@ -37,6 +49,9 @@ pub enum SelfTestError {
     /// The emulator.
     #[error(transparent)]
     Emulator(#[from] LoopError),
+    /// Real-time priority.
+    #[error("no real-time priority: {0} (it takes root)")]
+    RealTime(io::Error),
     /// Sockets.
     #[error("cannot test: {0}")]
     Io(#[from] io::Error),
@@ -45,52 +60,104 @@ pub enum SelfTestError {
 /// What was found.
 #[derive(Debug)]
 pub struct SelfTest {
-    /// What came out, as the receiver saw it; none of fewer than two packets.
-    pub rate: Option<Rate>,
+    /// What came out of each direction that was filled, as the receiver saw it; none of fewer than two packets.
+    pub rates: [Option<Rate>; 2],
     /// What the emulator says of itself.
     pub summary: LinkSummary,
+    /// By how much later than asked a thread woke that only slept meanwhile.
+    pub bare_timer: Lateness,
+    /// Processor time that the emulator's thread has used, a packet that it has released; none without packets.
+    pub cost: Option<Duration>,
 }
 
-/// Fills the link of these `parts`, whose rate is `rate`, for `span`. The namespaces have no names and go with
-/// this process.
+/// Fills the link of these `parts` for `span`, each direction with more than its `rates` say, or not at all. Emulator
+/// and bare timer are real-time threads if told so. The namespaces have no names and go with this process.
 ///
 /// # Errors
 /// [`SelfTestError`].
-pub fn run(parts: [WayParts; 2], rate: Rate, span: Duration) -> Result<SelfTest, SelfTestError> {
+pub fn run(
+    parts: [WayParts; 2],
+    rates: [Option<Rate>; 2],
+    span: Duration,
+    realtime: bool,
+) -> Result<SelfTest, SelfTestError> {
     let signals = Signals::catch()?;
-    let (near, sender) = host("bp-self0", 1)?;
-    let (far, receiver) = host("bp-self1", 2)?;
-    sender.connect("198.18.255.2:9000")?;
-    receiver.set_read_timeout(Some(Duration::from_millis(100)))?;
+    let [(near, near_host), (far, far_host)] = [host("bp-self0", 1)?, host("bp-self1", 2)?];
+    near_host.socket.connect("198.18.255.2:9000")?;
+    far_host.socket.connect("198.18.255.1:9000")?;
     let mut emulator = Emulator::new([near, far], Exit::Other, parts);
     let (stop, stopped) = UnixStream::pair()?;
-    let (ran, received) = thread::scope(|scope| {
-        let receiving = scope.spawn(|| receive(&receiver, &stopped));
+    let ended = AtomicBool::new(false);
+    let (near, far) = (&near_host, &far_host);
+    let used =
+        || getrusage(UsageWho::RUSAGE_THREAD).map(|usage| usage.user_time() + usage.system_time());
+    let before = used();
+    let (measured, ran) = thread::scope(|scope| {
+        let receiving = [far, near].map(|host| scope.spawn(|| receive(&host.socket, &ended)));
+        let sleeping =
+            scope.spawn(|| begin_real_time(realtime).map(|()| bare_timer::measure(&ended)));
+        let ended = &ended;
         scope.spawn(move || {
-            fill(&sender, rate, span);
+            thread::scope(|scope| {
+                for (sender, rate) in [near, far].into_iter().zip(rates) {
+                    scope.spawn(move || rate.map(|rate| fill(sender, rate, span)));
+                }
+            });
+            ended.store(true, Ordering::Relaxed);
             drop(stop);
         });
-        (emulator.run(&signals, Some(&stopped)), receiving.join().ok().flatten())
+        // Last, as threads that it starts would be ordinary ones.
+        let prepared = begin_real_time(realtime);
+        let ran = emulator.run(&signals, Some(&stopped));
+        // It may have ended by itself, or by a signal.
+        ended.store(true, Ordering::Relaxed);
+        let received = receiving.map(|thread| thread.join().ok().flatten());
+        let timer = sleeping.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        (prepared.and(timer).map(|timer| (timer, received)), ran)
     });
     ran?;
-    Ok(SelfTest { rate: received, summary: emulator.summary() })
+    let (bare_timer, received) = measured?;
+    let summary = emulator.summary();
+    let cost = before.ok().zip(used().ok()).and_then(|(before, after)| {
+        let nanos = u64::try_from((after - before).num_nanoseconds()).ok()?;
+        nanos.checked_div(summary.lateness.packets()).map(Duration::from_nanos)
+    });
+    Ok(SelfTest { rates: received, summary, bare_timer, cost })
+}
+
+fn begin_real_time(wanted: bool) -> Result<(), SelfTestError> {
+    if wanted { real_time::begin().map_err(SelfTestError::RealTime) } else { Ok(()) }
+}
+
+/// One of the two ends.
+#[derive(Debug)]
+struct Host {
+    socket: UdpSocket,
+    /// Packets that one call sends.
+    at_once: usize,
 }
 
 /// A namespace with a TUN device and a socket at its address, 198.18.255.N.
-fn host(device: &str, number: u8) -> Result<(Tun, UdpSocket), SelfTestError> {
+fn host(device: &str, number: u8) -> Result<(Tun, Host), SelfTestError> {
     // A thread moves into the new namespace; what it opens belongs there.
     let entered = thread::scope(|scope| {
         let thread = scope.spawn(|| {
             unshare(CloneFlags::CLONE_NEWNET)
                 .map_err(|errno| SelfTestError::Namespace(errno.into()))?;
-            let tun = Tun::open(device, Offload::None)?;
+            let tun = Tun::open(device, Offload::TcpAndUdp)?;
             let setting = format!(
                 "address add 198.18.255.{number}/30 dev {device}\n\
                  link set dev {device} mtu 1500 txqueuelen 5000 up\n"
             );
             run_command("ip", &["-batch", "-"], &setting)?;
             let socket = UdpSocket::bind(format!("198.18.255.{number}:9000"))?;
-            Ok::<_, SelfTestError>((tun, socket))
+            socket.set_read_timeout(Some(Duration::from_millis(100)))?;
+            // Hosts that cost little beside the emulator; on older kernels they cost more.
+            let segments = setsockopt(&socket, sockopt::UdpGsoSegment, &(PAYLOAD as i32)).is_ok();
+            let at_once = if segments { AT_ONCE } else { 1 };
+            let _ = setsockopt(&socket, sockopt::UdpGroSegment, &true);
+            let _ = setsockopt(&socket, sockopt::RcvBufForce, &ROOM);
+            Ok::<_, SelfTestError>((tun, Host { socket, at_once }))
         });
         thread.join()
     });
@@ -98,42 +165,36 @@ fn host(device: &str, number: u8) -> Result<(Tun, UdpSocket), SelfTestError> {
 }
 
 /// Sends more than `rate` for `span`.
-fn fill(sender: &UdpSocket, rate: Rate, span: Duration) {
-    let packet = [0; PAYLOAD];
+fn fill(sender: &Host, rate: Rate, span: Duration) {
+    let packets = [0; PAYLOAD * AT_ONCE];
     let per_second = rate.bits_per_sec() as f64 / 8.0 / PACKET as f64 * EXCESS;
     let begin = Instant::now();
     let mut sent = 0;
     while begin.elapsed() < span {
-        let due = (begin.elapsed().as_secs_f64() * per_second) as u64 + 1;
-        for _ in sent..due {
-            // What the kernel does not take is a packet that the link would drop.
-            let _ = sender.send(&packet);
+        let due = (begin.elapsed().as_secs_f64() * per_second) as usize + 1;
+        while sent < due {
+            let count = (due - sent).min(sender.at_once);
+            // What the kernel does not take is what the link would drop.
+            let _ = sender.socket.send(&packets[..count * PAYLOAD]);
+            sent += count;
         }
-        sent = due;
         thread::sleep(TICK);
     }
 }
 
-/// The rate at which packets come, until the other end of `stopped` is closed.
-fn receive(receiver: &UdpSocket, stopped: &UnixStream) -> Option<Rate> {
-    let (mut first, mut last, mut bytes) = (None, None, 0_u64);
-    let mut packet = [0; PACKET];
-    let ended = || {
-        let mut fds = [nix::poll::PollFd::new(
-            std::os::fd::AsFd::as_fd(stopped),
-            nix::poll::PollFlags::POLLIN,
-        )];
-        nix::poll::poll(&mut fds, nix::poll::PollTimeout::ZERO) == Ok(1)
-    };
-    while !ended() {
-        if receiver.recv(&mut packet).is_ok() {
-            let now = Instant::now();
-            match first {
-                None => first = Some(now),
-                Some(_) => bytes += PACKET as u64,
-            }
-            last = Some(now);
+/// The rate at which packets come, until it has `ended`.
+fn receive(receiver: &UdpSocket, ended: &AtomicBool) -> Option<Rate> {
+    let (mut first, mut last, mut bytes) = (None, None, 0);
+    let mut packets = vec![0; 1 << 16];
+    while !ended.load(Ordering::Relaxed) {
+        let Ok(length) = receiver.recv(&mut packets) else { continue };
+        let now = Instant::now();
+        match first {
+            None => first = Some(now),
+            // Several may come at once, each without its headers.
+            Some(_) => bytes += length.div_ceil(PAYLOAD) * PACKET,
         }
+        last = Some(now);
     }
     let seconds = last?.saturating_duration_since(first?).as_secs_f64();
     let bits = bytes as f64 * 8.0 / seconds;

@@ -4,8 +4,9 @@
 //! every route over it vanishes too.
 //!
 //! With [`Offload::Tcp`] each packet has a [`VnetHdr`]: reads may give, and writes may take, TCP
-//! super-segments of up to 64 KiB and unfinished checksums. With [`Offload::None`] the kernel cuts
-//! and sums before we see a packet: each is at most the sender's MTU.
+//! super-segments of up to 64 KiB and unfinished checksums; with [`Offload::TcpAndUdp`] those of UDP
+//! as well. With [`Offload::None`] the kernel cuts and sums before we see a packet: each is at most
+//! the sender's MTU.
 //!
 //! `nix` and not `rustix`, which has no ioctl for TUN devices; `nix` brings the macros that type
 //! them, and `ppoll`, `unshare` and `prctl` for the rest of this crate.
@@ -32,6 +33,8 @@ pub enum Offload {
     None,
     /// TCP segmentation (IPv4, IPv6, with ECN) and checksum offload in both directions.
     Tcp,
+    /// The same, and UDP segmentation where the kernel has it (Linux 6.2).
+    TcpAndUdp,
 }
 
 /// Why a TUN device was not opened.
@@ -157,7 +160,7 @@ impl Tun {
         }
         let parts = match self.offload {
             Offload::None => &parts[1..=slices.len()],
-            Offload::Tcp => {
+            Offload::Tcp | Offload::TcpAndUdp => {
                 parts[0] = IoSlice::new(&header);
                 &parts[..=slices.len()]
             }
@@ -185,7 +188,7 @@ mod ioctl {
     /// Creates the interface `name`, which must not exist, and attaches `file` to it.
     #[allow(unsafe_code)]
     pub(super) fn attach(file: &File, name: &str, offload: Offload) -> Result<(), Errno> {
-        let vnet_hdr = if offload == Offload::Tcp { libc::IFF_VNET_HDR } else { 0 };
+        let vnet_hdr = if offload == Offload::None { 0 } else { libc::IFF_VNET_HDR };
         let flags = libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_TUN_EXCL | vnet_hdr;
         // SAFETY: `ifreq` is a C structure of integers and unions of them; all zeros is a value.
         let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
@@ -198,15 +201,24 @@ mod ioctl {
         // the descriptor is open.
         let result = unsafe { libc::ioctl(file.as_raw_fd(), libc::TUNSETIFF, &mut request) };
         Errno::result(result)?;
-        if offload == Offload::Tcp {
-            let features =
-                libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO6 | libc::TUN_F_TSO_ECN;
-            // SAFETY: TUNSETOFFLOAD takes its argument by value, and the descriptor is open.
-            let result = unsafe {
-                libc::ioctl(file.as_raw_fd(), libc::TUNSETOFFLOAD, libc::c_ulong::from(features))
-            };
-            Errno::result(result)?;
+        let tcp = libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO6 | libc::TUN_F_TSO_ECN;
+        let udp = libc::TUN_F_USO4 | libc::TUN_F_USO6;
+        match offload {
+            Offload::None => Ok(()),
+            Offload::Tcp => set_offload(file, tcp),
+            // An older kernel knows of no UDP.
+            Offload::TcpAndUdp => set_offload(file, tcp | udp).or_else(|_| set_offload(file, tcp)),
         }
+    }
+
+    /// Says what the device may leave to us.
+    #[allow(unsafe_code)]
+    fn set_offload(file: &File, features: libc::c_uint) -> Result<(), Errno> {
+        // SAFETY: TUNSETOFFLOAD takes its argument by value, and the descriptor is open.
+        let result = unsafe {
+            libc::ioctl(file.as_raw_fd(), libc::TUNSETOFFLOAD, libc::c_ulong::from(features))
+        };
+        Errno::result(result)?;
         Ok(())
     }
 }

@@ -1,8 +1,8 @@
 //! The header before each packet of a TUN device opened with offload: virtio-net's legacy
 //! `virtio_net_hdr` (Virtual I/O Device 1.3, 5.1.6), ten bytes in host byte order.
 //!
-//! Through it one read or write carries a TCP super-segment of up to 64 KiB, which the kernel cuts
-//! at `gso_size` only when a wire needs it, and checksums are left for the kernel to finish.
+//! Through it one read or write carries a super-segment of up to 64 KiB, of TCP or of UDP datagrams of one length,
+//! which the kernel cuts at `gso_size` only when a wire needs it, and checksums are left for the kernel to finish.
 
 /// Bytes of the header.
 pub const VNET_HDR_LEN: usize = 10;
@@ -12,6 +12,7 @@ const F_DATA_VALID: u8 = 2;
 const GSO_NONE: u8 = 0;
 const GSO_TCPV4: u8 = 1;
 const GSO_TCPV6: u8 = 4;
+const GSO_UDP_L4: u8 = 5;
 const GSO_ECN: u8 = 0x80;
 
 /// What travels beside a packet: how to cut it, and the state of its checksum.
@@ -43,6 +44,8 @@ pub enum GsoKind {
     TcpV4,
     /// TCP over IPv6.
     TcpV6,
+    /// UDP over IPv4 or IPv6.
+    Udp,
 }
 
 /// The state of a packet's transport checksum.
@@ -86,6 +89,7 @@ impl VnetHdr {
             GSO_NONE => None,
             GSO_TCPV4 => Some(GsoKind::TcpV4),
             GSO_TCPV6 => Some(GsoKind::TcpV6),
+            GSO_UDP_L4 => Some(GsoKind::Udp),
             _ => return Err(VnetHdrError::GsoType(gso_type)),
         };
         let size = field(4);
@@ -119,6 +123,7 @@ impl VnetHdr {
                 let kind = match kind {
                     GsoKind::TcpV4 => GSO_TCPV4,
                     GsoKind::TcpV6 => GSO_TCPV6,
+                    GsoKind::Udp => GSO_UDP_L4,
                 };
                 (kind | if ecn { GSO_ECN } else { 0 }, size)
             }
@@ -140,7 +145,7 @@ mod tests {
 
     #[test]
     fn headers_survive_a_round_trip() {
-        let kinds = [None, Some(GsoKind::TcpV4), Some(GsoKind::TcpV6)];
+        let kinds = [None, Some(GsoKind::TcpV4), Some(GsoKind::TcpV6), Some(GsoKind::Udp)];
         let checksums =
             [Checksum::Complete, Checksum::Valid, Checksum::Needed { start: 40, offset: 16 }];
         for kind in kinds {
@@ -162,8 +167,8 @@ mod tests {
     #[test]
     fn what_was_not_asked_for_is_an_error() {
         let mut bytes = [0; VNET_HDR_LEN];
-        bytes[1] = 5; // VIRTIO_NET_HDR_GSO_UDP_L4
-        assert_eq!(VnetHdr::parse(&bytes), Err(VnetHdrError::GsoType(5)));
+        bytes[1] = 3; // VIRTIO_NET_HDR_GSO_UDP, of fragments
+        assert_eq!(VnetHdr::parse(&bytes), Err(VnetHdrError::GsoType(3)));
         bytes[1] = GSO_TCPV4;
         assert_eq!(VnetHdr::parse(&bytes), Err(VnetHdrError::GsoSize));
     }

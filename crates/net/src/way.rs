@@ -51,6 +51,22 @@ impl Way {
         }
     }
 
+    /// Keeps what the link loses from now on, for [`take_lost`](Way::take_lost).
+    pub(crate) fn keep_lost(&mut self) {
+        self.link.keep_lost();
+    }
+
+    /// A packet that the line has lost.
+    pub(crate) fn take_lost(&mut self) -> Option<Datagram> {
+        self.link.take_lost()
+    }
+
+    /// What is in the queue, as of `now`.
+    pub(crate) fn queued(&mut self, now: Instant) -> Count {
+        self.link.advance(now);
+        self.link.queued()
+    }
+
     /// Offers `packet` at `now`.
     pub(crate) fn push(&mut self, now: Instant, packet: Datagram) {
         self.link.push(now, packet);
@@ -166,7 +182,7 @@ mod tests {
         let mut all = Vec::new();
         let mut drain = |way: &mut Way, now: Instant| {
             while let Some((at, packet)) = way.pop(now) {
-                let number = u16::from_be_bytes([packet.0[4], packet.0[5]]);
+                let number = u16::from_be_bytes([packet.bytes[4], packet.bytes[5]]);
                 all.push((number, at, packet == datagram(number)));
             }
         };
@@ -186,7 +202,7 @@ mod tests {
         packet[4..6].copy_from_slice(&number.to_be_bytes());
         packet.extend([10, 0, 0, 1, 10, 0, 0, 2, 1, 2, 3, 4, 0, 28, 9, 9]);
         packet.resize(48, 0xa5);
-        Datagram(packet)
+        Datagram::from(packet)
     }
 
     #[test]

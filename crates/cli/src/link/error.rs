@@ -11,8 +11,14 @@ use std::io;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     /// Not two interfaces.
-    #[error("--between takes two interfaces separated by a comma, such as `eth1,eth2`")]
+    #[error(
+        "--between takes two interfaces separated by a comma, such as `eth1,eth2`, or both with their network \
+         namespaces: `here:sat0,there:sat0`"
+    )]
     Between,
+    /// Namespaces.
+    #[error(transparent)]
+    Namespaces(#[from] bentpipe_net::netns_pair::NetnsPairError),
     /// No link.
     #[error("which link? Give --rate and --delay, --down and --up, --profile or --scenario")]
     NoLink,
@@ -39,6 +45,15 @@ pub(crate) enum Error {
     /// Asking it.
     #[error(transparent)]
     Client(#[from] bentpipe_net::serve::ClientError),
+    /// Real-time priority.
+    #[error("--realtime: {0} (it takes root)")]
+    RealTime(io::Error),
+    /// A recording that cannot be begun.
+    #[error("cannot record to {0}: {1}")]
+    Record(String, io::Error),
+    /// Its length is none.
+    #[error("--record-max: {0}")]
+    RecordMax(String),
     /// Several links.
     #[error("{0} has several links: choose with --link one of {1}")]
     WhichLink(String, String),

@@ -1,17 +1,19 @@
 //! `bentpipe link`: the live link emulator.
 
+mod between;
 mod control;
 mod error;
 mod given;
 mod profiles;
+mod record;
 mod report;
 mod self_test;
 
-use bentpipe_net::divert::{Divert, DivertConfig, Side};
 use bentpipe_net::emulator::{Emulator, Exit};
 use bentpipe_net::link_control;
 use bentpipe_net::links;
 use bentpipe_net::netns_command::{Nat, NetnsCommand};
+use bentpipe_net::real_time;
 use bentpipe_net::serve::Server;
 use bentpipe_net::signals::{Signal, Signals};
 use bentpipe_net::steal::ProcessorTimes;
@@ -48,6 +50,9 @@ Examples:
   A GEO satellite between two interfaces of this host, one bandwidth-delay product of buffer:
     bentpipe link --between eth1,eth2 --rate 8Mbit/s --delay 250ms
 
+  From one network namespace to another, in which it makes the interfaces:
+    bentpipe link --between here:sat0,there:sat0 --rate 8Mbit/s --delay 250ms
+
   One program behind a satellite:
     bentpipe link --rate 8Mbit/s --delay 250ms -- curl -o /dev/null http://192.0.2.1/file
 
@@ -69,6 +74,9 @@ Examples:
     bentpipe link set rate=2Mbit/s,loss=1%
     bentpipe link set --link eth1_eth2 --down rate=2Mbit/s
 
+  What crosses it, as a capture that Wireshark reads, headers only:
+    bentpipe link --rate 8Mbit/s --delay 250ms --record link.pcapng -- curl -O http://example.org/file
+
   How well does this machine emulate a link?
     bentpipe link --self-test --rate 100Mbit/s --delay 20ms --json
 
@@ -78,8 +86,9 @@ Examples:
         --outages periodic:first=10s,lasting=2s,every=60s
 ")]
 pub(crate) struct Arguments {
-    /// The two interfaces of this host between which the link lies
-    #[arg(long, value_name = "A,B", value_delimiter = ',', num_args = 1)]
+    /// The two interfaces of this host between which the link lies. NETNS:A,NETNS:B are those of a network namespace; of
+    /// two different ones, interfaces that it makes
+    #[arg(long, value_name = "A,B", value_delimiter = ',', num_args = 1..=2)]
     #[arg(required_unless_present_any = ["command", "self_test"], conflicts_with = "command")]
     between: Vec<String>,
     #[command(flatten)]
@@ -90,21 +99,36 @@ pub(crate) struct Arguments {
     /// Its name for `bentpipe link show` and `set`: letters, digits, `.` and `_`
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
+    #[command(flatten)]
+    record: record::RecordOptions,
     /// Print the summary as JSON
     #[arg(long)]
     json: bool,
+    /// Carry packets at real-time priority, before all ordinary programs: punctual on a busy machine, at their expense
+    #[arg(long)]
+    realtime: bool,
     /// Exit with 1 if one packet in 100 was released more than 1 ms late
     #[arg(long)]
     strict: bool,
     /// Fill the link (20Mbit/s and 20ms, unless told otherwise) for 5 s in namespaces of its own, and say how well this
-    /// machine emulates it
-    #[arg(long, conflicts_with_all = ["between", "command"])]
-    self_test: bool,
+    /// machine emulates it: down, or --self-test=both
+    #[arg(long, value_name = "WAYS", num_args = 0..=1, require_equals = true, default_missing_value = "down")]
+    #[arg(conflicts_with_all = ["between", "command"])]
+    self_test: Option<Ways>,
     #[command(subcommand)]
     asked: Option<Asked>,
     /// Run this in a network namespace behind the link
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
+}
+
+/// What a self-test fills.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Ways {
+    /// The way down
+    Down,
+    /// Both at the same time
+    Both,
 }
 
 /// What is not the emulation of a link.
@@ -193,7 +217,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         Some(Asked::Set(changes)) => return control::set(changes),
         None => {}
     }
-    if arguments.self_test {
+    if arguments.self_test.is_some() {
         return self_test::run(arguments);
     }
     let link = arguments.options.link()?;
@@ -203,48 +227,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         tracing::warn!("removed what a killed link had left: the socket and lock of process {pid}");
     }
     if arguments.command.is_empty() {
-        between(arguments, &link, name, &signals)
+        between::run(arguments, &link, name, &signals)
     } else {
         around(arguments, &link, name, &signals)
     }
-}
-
-/// The link between two interfaces of this host.
-fn between(
-    arguments: &Arguments,
-    link: &LiveLink,
-    name: String,
-    signals: &Signals,
-) -> Result<ExitCode, Error> {
-    let [a, b] = arguments.between.as_slice() else { return Err(Error::Between) };
-    let side = |interface: &String, tun: &str| Side {
-        interfaces: vec![interface.clone()],
-        tun: tun.into(),
-    };
-    let mut config = DivertConfig::link([side(a, "bp-link0"), side(b, "bp-link1")]);
-    if let Some(mtu) = link.mtu {
-        config.mtu = mtu;
-        if mtu < 1280 {
-            tracing::warn!("IPv6 needs an MTU of 1280 bytes: its packets do not cross the link");
-        }
-    }
-    let (divert, tuns) = Divert::set_up(config)?;
-    told(divert.leftovers());
-    for finding in divert.findings() {
-        tracing::warn!("{finding}");
-    }
-    let before = ProcessorTimes::now();
-    let mut emulator = Emulator::new(tuns, Exit::Same, link.parts());
-    let names = [format!("{a} to {b}"), format!("{b} to {a}")];
-    let _server =
-        arguments.answer(&mut emulator, (name, &names), [Way::Forward, Way::Back], before)?;
-    println!("bentpipe link: ready");
-    io::stdout().flush()?;
-    let result = emulator.run(signals, None);
-    drop(divert);
-    let in_time = arguments.report(&emulator, &names, before, &mut io::stdout().lock())?;
-    result?;
-    Ok(if in_time { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// The link around one command.
@@ -255,15 +241,18 @@ fn around(
     signals: &Signals,
 ) -> Result<ExitCode, Error> {
     let nat = if arguments.nat { Nat::Enable } else { Nat::AsItIs };
+    let recording = arguments.record.begin(["command", "network"])?;
     let (mut command, tuns) = NetnsCommand::start(&arguments.command, link.mtu, nat)?;
     told(command.leftovers());
     let before = ProcessorTimes::now();
     // The first device is the command's, and what comes in there goes up.
     let [down, up] = link.parts();
     let mut emulator = Emulator::new(tuns, Exit::Other, [up, down]);
+    recording.into_iter().for_each(|recording| emulator.record(recording));
     let names = ["command to network".to_owned(), "network to command".to_owned()];
     let _server =
         arguments.answer(&mut emulator, (name, &names), [Way::Back, Way::Forward], before)?;
+    arguments.prioritise()?;
     // Ctrl-C has reached the command as well: whether it ends is its own affair.
     while let Some(signal) = emulator.run(signals, Some(command.ended()))? {
         if signal == Signal::Terminate {
@@ -271,6 +260,7 @@ fn around(
         }
     }
     let status = command.wait()?;
+    arguments.record.end(&mut emulator);
     // Standard output belongs to the command.
     let in_time = arguments.report(&emulator, &names, before, &mut io::stderr().lock())?;
     // A shell's convention for a command that a signal has ended.
@@ -300,6 +290,11 @@ impl Arguments {
             |char: char| if char.is_ascii_alphanumeric() || char == '.' { char } else { '_' };
         let name: String = for_what.chars().map(fits).take(32).collect();
         Ok(if links::is_name(&name) { name } else { "link".to_owned() })
+    }
+
+    /// Gives the calling thread, which is about to carry packets, the priority that is asked for.
+    fn prioritise(&self) -> Result<(), Error> {
+        if self.realtime { real_time::begin().map_err(Error::RealTime) } else { Ok(()) }
     }
 
     /// Has the link answer who asks, until what is returned is dropped.

@@ -21,6 +21,7 @@ pub(crate) const CASES: &[(&str, fn())] = &[
     ("killed_link_around_a_command_is_cleaned_up_by_the_next", killed_around),
     ("link_with_nat_reaches_what_the_host_does", nat),
     ("links_in_a_row_add_up", nested),
+    ("link_joins_two_namespaces", namespaces),
 ];
 
 /// What this host is set to.
@@ -211,4 +212,53 @@ fn nested() {
     let least: f64 = least.and_then(|text| text.trim().parse().ok()).expect(&said);
     assert!((100.0..130.0).contains(&least), "{said}");
     assert_eq!((standing(host), switches(host)), (String::new(), ["0", "0"].map(str::to_owned)));
+}
+
+/// A link from H1 to H2 beside the testbed's: its devices are gone however it ends, and the next start says what was left.
+fn namespaces() {
+    let testbed = build(TestbedConfig::default());
+    let (h1, h2) = (&testbed.h1, &testbed.h2);
+    let ends = format!("{}:sat9,{}:sat9", h1.name(), h2.name());
+    let start = || {
+        let mut command = std::process::Command::new(BENTPIPE);
+        command.args(["link", "--between", &ends, "--delay", "20ms", "--mtu", "1000"]);
+        let mut process = Process::start("bentpipe link", &mut command).expect("start");
+        process.wait_for_line("bentpipe link: ready", SOON).expect("ready");
+        process
+    };
+    let is_there = |host: &Namespace| host.output("ip", &["link", "show", "sat9"]).is_ok();
+    let mut first = start();
+    let pid = first.id();
+    assert!(first.stderr().contains("IPv6 needs 1280"), "{}", first.stderr());
+    for (host, number) in [(h1, 1), (h2, 2)] {
+        host.ip(&format!("address add 10.99.0.{number}/24 dev sat9\n")).expect("address");
+    }
+    let ping = ["-c", "5", "-i", "0.2", "-W", "5", "10.99.0.2"];
+    let output = h1.command("ping").args(ping).output().expect("ping");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let least =
+        said.lines().find_map(|line| line.split_once("min/avg/max")?.1.split(['=', '/']).nth(2));
+    let least: f64 = least.and_then(|text| text.trim().parse().ok()).expect(&said);
+    assert!((40.0..60.0).contains(&least), "{said}");
+    first.kill();
+    wait_until("its devices are gone", || {
+        if is_there(h1) || is_there(h2) { Err("there".to_owned()) } else { Ok(()) }
+    });
+    let mut second = start();
+    wait_until("it says what it has removed", || {
+        let said = second.stderr();
+        said.contains(&format!("process {pid}")).then_some(()).ok_or(said)
+    });
+    second.stop();
+    assert!(!is_there(h1) && !is_there(h2));
+
+    let refused = |between: &str| ask(&["--between", between, "--delay", "5ms"]).expect_err("no");
+    for (between, why) in [
+        ("nowhere:sat9,there:sat9", "cannot enter network namespace nowhere"),
+        (&format!("{}:sat9,sat9", h1.name()), "--between takes two interfaces"),
+        (&format!("{}:lo,{}:sat9", h1.name(), h2.name()), "an interface named lo already exists"),
+    ] {
+        let said = refused(between);
+        assert!(said.contains(why) && said.trim().lines().count() == 1, "{between}: {said}");
+    }
 }

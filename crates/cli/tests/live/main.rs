@@ -13,6 +13,7 @@ mod crashes;
 mod crowd;
 mod disciplines;
 mod emulated;
+mod exactness;
 mod graphs;
 mod hangs;
 mod life;
@@ -28,6 +29,7 @@ mod path_mtu;
 mod patience;
 mod programs;
 mod punctual;
+mod recorded;
 mod routes;
 mod slow;
 mod stage;
@@ -77,6 +79,8 @@ fn own_stage() -> Vec<(&'static str, fn())> {
         emulated::CASES,
         graphs::CASES,
         disciplines::CASES,
+        exactness::CASES,
+        recorded::CASES,
         punctual::CASES,
         links::CASES,
         local_users::CASES,

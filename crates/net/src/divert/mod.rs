@@ -157,7 +157,7 @@ impl DivertConfig {
         }
     }
 
-    /// Everything for the link emulator, without offload.
+    /// Everything for the link emulator, with offload.
     pub fn link(sides: [Side; 2]) -> DivertConfig {
         DivertConfig {
             service: "bentpipe link".into(),
@@ -165,7 +165,7 @@ impl DivertConfig {
             sides,
             selector: Selector::All,
             reject_quic: false,
-            offload: Offload::None,
+            offload: Offload::TcpAndUdp,
             mtu: rules::TUN_MTU,
             mark_mask: 0x0c00_0000,
             marks: [0x0400_0000, 0x0800_0000],

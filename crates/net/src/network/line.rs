@@ -122,8 +122,8 @@ pub fn carry(
 ) -> Result<(), NetworkError> {
     let signals = Signals::catch().map_err(NetworkError::Io)?;
     let [near_device, far_device] = link.ends.each_ref().map(|(_, device)| device.as_str());
-    let near = Tun::open(near_device, Offload::None)?;
-    let far = far.run(|| Tun::open(far_device, Offload::None))??;
+    let near = Tun::open(near_device, Offload::TcpAndUdp)?;
+    let far = far.run(|| Tun::open(far_device, Offload::TcpAndUdp))??;
     let parts = |point: usize, run: u64| {
         Some(LiveLink::of(&scenario(point)?, LinkIndex(number), run).parts())
     };

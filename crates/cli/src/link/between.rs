@@ -1,0 +1,137 @@
+//! `bentpipe link --between`: two interfaces of this host, or of a network namespace, or two namespaces.
+
+use super::{Arguments, Error, told};
+use bentpipe_net::divert::{Divert, DivertConfig, Side};
+use bentpipe_net::emulator::{Emulator, Exit};
+use bentpipe_net::netns_pair::{self, End};
+use bentpipe_net::signals::Signals;
+use bentpipe_net::steal::ProcessorTimes;
+use bentpipe_net::tun::Tun;
+use bentpipe_scenario::{LiveLink, Way};
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// IPv6 needs so much (RFC 8200, section 5).
+const IPV6_MTU: u32 = 1280;
+
+/// What the link is between.
+#[derive(Debug, PartialEq, Eq)]
+enum Between {
+    /// Two interfaces of a host that forwards: this one, or a namespace.
+    Interfaces(Option<String>, [String; 2]),
+    /// Two namespaces, in each of which it makes an interface.
+    Namespaces([End; 2]),
+}
+
+impl Between {
+    /// From `eth1` and `eth2`, or from `NETNS:eth1` and `NETNS:eth2`.
+    fn parse(ends: &[String]) -> Result<Between, Error> {
+        let [a, b] = ends else { return Err(Error::Between) };
+        match (a.split_once(':'), b.split_once(':')) {
+            (None, None) => Ok(Between::Interfaces(None, [a.clone(), b.clone()])),
+            (Some((one, a)), Some((other, b))) if one == other => {
+                Ok(Between::Interfaces(Some(one.to_owned()), [a, b].map(str::to_owned)))
+            }
+            (Some(a), Some(b)) => Ok(Between::Namespaces([a, b].map(|(namespace, interface)| {
+                End { namespace: namespace.to_owned(), interface: interface.to_owned() }
+            }))),
+            _ => Err(Error::Between),
+        }
+    }
+}
+
+/// Runs until a signal comes.
+pub(super) fn run(
+    arguments: &Arguments,
+    link: &LiveLink,
+    name: String,
+    signals: &Signals,
+) -> Result<ExitCode, Error> {
+    if let Some(mtu) = link.mtu.filter(|mtu| *mtu < IPV6_MTU) {
+        tracing::warn!(
+            "an MTU of {mtu} bytes: IPv6 needs {IPV6_MTU}, its packets do not cross the link"
+        );
+    }
+    match Between::parse(&arguments.between)? {
+        Between::Interfaces(namespace, [a, b]) => {
+            if let Some(namespace) = namespace {
+                netns_pair::enter(&namespace)?;
+            }
+            let side = |interface: &String, tun: &str| Side {
+                interfaces: vec![interface.clone()],
+                tun: tun.into(),
+            };
+            let mut config = DivertConfig::link([side(&a, "bp-link0"), side(&b, "bp-link1")]);
+            config.mtu = link.mtu.unwrap_or(config.mtu);
+            let (divert, tuns) = Divert::set_up(config)?;
+            told(divert.leftovers());
+            for finding in divert.findings() {
+                tracing::warn!("{finding}");
+            }
+            let devices = Devices { tuns, exit: Exit::Same, ends: [a, b] };
+            carry(arguments, link, name, signals, devices, move || drop(divert))
+        }
+        Between::Namespaces(ends) => {
+            let tuns = netns_pair::open(&ends, link.mtu)?;
+            let ends = ends.map(|End { namespace, interface }| format!("{namespace}:{interface}"));
+            carry(arguments, link, name, signals, Devices { tuns, exit: Exit::Other, ends }, || {})
+        }
+    }
+}
+
+/// The devices of a link.
+struct Devices {
+    tuns: [Tun; 2],
+    exit: Exit,
+    ends: [String; 2],
+}
+
+/// Carries packets until a signal comes; then `take_down`.
+fn carry(
+    arguments: &Arguments,
+    link: &LiveLink,
+    name: String,
+    signals: &Signals,
+    devices: Devices,
+    take_down: impl FnOnce(),
+) -> Result<ExitCode, Error> {
+    let Devices { tuns, exit, ends: [a, b] } = devices;
+    let recording = arguments.record.begin([&a, &b])?;
+    let before = ProcessorTimes::now();
+    let mut emulator = Emulator::new(tuns, exit, link.parts());
+    recording.into_iter().for_each(|recording| emulator.record(recording));
+    let names = [format!("{a} to {b}"), format!("{b} to {a}")];
+    let _server =
+        arguments.answer(&mut emulator, (name, &names), [Way::Forward, Way::Back], before)?;
+    arguments.prioritise()?;
+    println!("bentpipe link: ready");
+    io::stdout().flush()?;
+    let result = emulator.run(signals, None);
+    take_down();
+    arguments.record.end(&mut emulator);
+    let in_time = arguments.report(&emulator, &names, before, &mut io::stdout().lock())?;
+    result?;
+    Ok(if in_time { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_are_interfaces_or_namespaces() {
+        let parse = |ends: &[&str]| {
+            Between::parse(&ends.iter().map(|end| (*end).to_owned()).collect::<Vec<_>>())
+        };
+        let interfaces = ["a", "b"].map(str::to_owned);
+        assert_eq!(parse(&["a", "b"]).unwrap(), Between::Interfaces(None, interfaces.clone()));
+        assert_eq!(
+            parse(&["x:a", "x:b"]).unwrap(),
+            Between::Interfaces(Some("x".to_owned()), interfaces)
+        );
+        assert!(matches!(parse(&["x:a", "y:a"]).unwrap(), Between::Namespaces(_)));
+        for wrong in [&["a"][..], &["x:a", "b"], &["a", "b", "c"], &[]] {
+            assert!(matches!(parse(wrong), Err(Error::Between)), "{wrong:?}");
+        }
+    }
+}

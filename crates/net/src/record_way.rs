@@ -1,0 +1,90 @@
+//! The directions of a link as a recording sees them: who came in and found which queue, who left, and who did not.
+
+use crate::datagram::Datagram;
+use crate::recording::{Place, Record, Recording, RecordingSummary};
+use crate::ticket::{Ticket, Vanished, VanishedList};
+use crate::way::Way;
+use bentpipe_core::time::Instant;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Both directions of a link that is recorded.
+#[derive(Debug)]
+pub(crate) struct RecordedWays {
+    recording: Recording,
+    /// Nanoseconds since Unix's epoch, when the link's clock read zero.
+    epoch: u64,
+    numbered: u64,
+    /// What the queues have dropped, by direction.
+    vanished: [VanishedList; 2],
+}
+
+impl RecordedWays {
+    /// Of a link whose clock reads `now`.
+    pub(crate) fn new(recording: Recording, now: Instant) -> RecordedWays {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let nanos = u64::try_from(since.as_nanos()).unwrap_or(u64::MAX);
+        let epoch = nanos.saturating_sub(now.as_nanos());
+        RecordedWays { recording, epoch, numbered: 0, vanished: Default::default() }
+    }
+
+    /// Offers `packet`, which came in at end `side`, to its direction.
+    pub(crate) fn push(&mut self, side: usize, now: Instant, way: &mut Way, mut packet: Datagram) {
+        let queued = way.queued(now);
+        self.tell_missing(side, now, way);
+        let number = self.numbered;
+        self.numbered += 1;
+        let (bytes, len) = (self.recording.part(&packet.bytes).to_vec(), packet.bytes.len());
+        let noted = Vanished { number, bytes: bytes.clone(), len };
+        packet.ticket = Some(Ticket::new(noted, &self.vanished[side]));
+        way.push(now, packet);
+        let gone = self.vanished[side].take();
+        let (itself, others): (Vec<_>, Vec<_>) =
+            gone.into_iter().partition(|packet| packet.number == number);
+        let drop = if itself.is_empty() { "" } else { "dropped by the queue; " };
+        let comment = format!("{drop}queue: {} packets, {} bytes", queued.packets, queued.bytes);
+        self.add(Place::Entry(side), now, bytes, len, comment);
+        self.tell_dropped(now, others);
+        self.tell_lost(now, way);
+    }
+
+    /// `packet` leaves the direction that it entered at end `side`.
+    pub(crate) fn left(&mut self, side: usize, now: Instant, packet: &mut Datagram) {
+        // Of two that are the same only one has a ticket.
+        let ticket = packet.ticket.take();
+        let comment = ticket.as_ref().map_or("a duplicate", |ticket| ticket.note);
+        ticket.and_then(Ticket::redeem);
+        let bytes = self.recording.part(&packet.bytes).to_vec();
+        self.add(Place::Exit(1 - side), now, bytes, packet.bytes.len(), comment.to_owned());
+    }
+
+    /// What the direction's queue and line have let go of without anything coming in.
+    pub(crate) fn tell_missing(&mut self, side: usize, now: Instant, way: &mut Way) {
+        let gone = self.vanished[side].take();
+        self.tell_dropped(now, gone);
+        self.tell_lost(now, way);
+    }
+
+    /// Ends the recording.
+    pub(crate) fn end(self) -> RecordingSummary {
+        self.recording.end()
+    }
+
+    fn tell_dropped(&mut self, now: Instant, gone: Vec<Vanished>) {
+        for Vanished { bytes, len, .. } in gone {
+            self.add(Place::Lost, now, bytes, len, "dropped by the queue".to_owned());
+        }
+    }
+
+    fn tell_lost(&mut self, now: Instant, way: &mut Way) {
+        while let Some(packet) = way.take_lost() {
+            if let Some(Vanished { bytes, len, .. }) = packet.ticket.and_then(Ticket::redeem) {
+                self.add(Place::Lost, now, bytes, len, "lost on the line".to_owned());
+            }
+        }
+    }
+
+    fn add(&mut self, place: Place, now: Instant, bytes: Vec<u8>, len: usize, comment: String) {
+        let at = self.epoch + now.as_nanos();
+        self.recording.add(Record { place, at, bytes, len, comment });
+    }
+}
