@@ -7,10 +7,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each crate, and which of ours it may use.
-const RULES: [(&str, &[&str]); 9] = [
+const RULES: [(&str, &[&str]); 10] = [
     ("bentpipe-core", &[]),
     ("bentpipe-capture", &["bentpipe-core"]),
     ("bentpipe-plot", &[]),
+    ("bentpipe-record", &["bentpipe-core"]),
     ("bentpipe-gateway", &["bentpipe-core"]),
     ("bentpipe-scenario", &["bentpipe-core", "bentpipe-gateway"]),
     ("bentpipe-sim", &["bentpipe-core", "bentpipe-gateway", "bentpipe-scenario"]),
@@ -21,6 +22,7 @@ const RULES: [(&str, &[&str]); 9] = [
             "bentpipe-core",
             "bentpipe-gateway",
             "bentpipe-plot",
+            "bentpipe-record",
             "bentpipe-scenario",
             "bentpipe-sim",
         ],
@@ -36,6 +38,7 @@ const RULES: [(&str, &[&str]); 9] = [
             "bentpipe-net",
             "bentpipe-lab",
             "bentpipe-plot",
+            "bentpipe-record",
         ],
     ),
 ];

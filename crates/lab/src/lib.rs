@@ -15,7 +15,6 @@ mod folder;
 mod packet_files;
 mod panics;
 mod parquet_file;
-mod pcapng;
 mod plan;
 mod readme;
 mod series_file;
