@@ -26,6 +26,7 @@ pub mod self_test;
 pub mod serve;
 pub mod signals;
 pub mod steal;
+pub mod tap;
 pub mod testbed;
 pub mod tun;
 pub mod vnet_hdr;

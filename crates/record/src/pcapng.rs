@@ -147,6 +147,11 @@ impl<W: Write> Pcapng<W> {
         self.written
     }
 
+    /// What it is written to.
+    pub fn get_mut(&mut self) -> &mut W {
+        &mut self.out
+    }
+
     /// What the capture was written to.
     pub fn into_inner(self) -> W {
         self.out

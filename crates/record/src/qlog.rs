@@ -90,6 +90,11 @@ impl<W: Write> Writer<W> {
         self.error.map_or(Ok(self.out), Err)
     }
 
+    /// What it is written to.
+    pub fn get_mut(&mut self) -> &mut W {
+        &mut self.out
+    }
+
     /// Whether something could not be written: nothing more is.
     pub fn failed(&self) -> bool {
         self.error.is_some()
@@ -238,6 +243,3 @@ fn metrics(data: &mut Object<'_>, old: Option<&Observation>, new: &Observation) 
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -159,6 +159,11 @@ impl<S: Sink> Recorder<S> {
         self.flows.remove(endpoint);
     }
 
+    /// All of them are of no interest any more: each that is seen again begins anew.
+    pub fn forget_all(&mut self) {
+        self.flows.clear();
+    }
+
     /// So many events could not be handed over.
     pub fn lost(&mut self, at: Instant, endpoint: &Endpoint, count: u64) {
         self.sink.event(at, endpoint, &Event::Lost { count });
