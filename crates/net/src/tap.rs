@@ -237,7 +237,9 @@ impl Tap {
     /// All that may leave has left.
     pub(crate) fn drained(&mut self, at: Instant, gateway: &Gateway) {
         for ends in std::mem::take(&mut self.touched) {
-            self.legs(at, ends, gateway);
+            for leg in gateway.observe(ends[0], ends[1]).into_iter().flatten() {
+                self.put(Item::Leg { at, leg: Box::new(leg) });
+            }
         }
     }
 
@@ -262,7 +264,9 @@ impl Tap {
         let mut named = [one, other];
         named.sort();
         self.touched.insert(named);
-        for leg in gateway.observe(one, other).into_iter().flatten() {
+        for mut leg in gateway.observe(one, other).into_iter().flatten() {
+            // Before it is asked for segments, it is what it was when it was last.
+            leg.limiter = None;
             self.put(Item::Leg { at, leg: Box::new(leg) });
         }
     }

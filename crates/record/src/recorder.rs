@@ -114,11 +114,17 @@ impl<S: Sink> Recorder<S> {
             Direction::Received => (&mut flow.remote, &mut flow.local),
         };
         let syn = tcp.has(Flags::SYN);
-        if syn && ours.isn != Some(tcp.seq) {
-            // A connection begins, or anew with the same ports.
+        // A SYN begins a connection, or anew with the same ports. One that comes in the midst of it is forged, or late.
+        let sent = segment.direction == Direction::Sent;
+        if syn && ours.isn != Some(tcp.seq) && (sent || ours.highest == 0) {
+            if sent && ours.isn.is_some() {
+                flow.started = false;
+                if theirs.highest > 0 {
+                    *theirs = Stream::default();
+                }
+            }
             let shift = tcp.options.window_scale;
             *ours = Stream { isn: Some(tcp.seq), highest: 0, shift };
-            flow.started &= segment.direction == Direction::Received;
         }
         let seq = ours.offset(tcp.seq);
         let ack = tcp.has(Flags::ACK).then(|| theirs.offset(tcp.ack));

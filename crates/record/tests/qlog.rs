@@ -244,7 +244,7 @@ fn spoilt_records_are_refused() {
     for (pointer, value) in [
         ("/time", json!("1.5")),
         ("/name", json!("tcp:segment_lost")),
-        ("/data/seq", json!(-1)),
+        ("/data/seq", json!("1")),
         ("/data/flags", json!(["nonsense"])),
         ("/data/cause", json!("because")),
         ("/data", json!({"seq": 1})),

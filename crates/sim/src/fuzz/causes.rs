@@ -11,6 +11,8 @@ use std::collections::BTreeMap;
 #[derive(Debug, Default)]
 pub(super) struct Causes {
     ends: BTreeMap<(NodeId, Endpoint, Endpoint), SeqNum>,
+    /// The numbers of the SYNs, by the same names.
+    isns: BTreeMap<(NodeId, Endpoint, Endpoint), SeqNum>,
 }
 
 impl Causes {
@@ -24,7 +26,7 @@ impl Causes {
             return Ok(());
         }
         let name = (node, src, dst);
-        if flags.contains(Flags::SYN) {
+        if flags.contains(Flags::SYN) && self.isns.insert(name, seq) != Some(seq) {
             self.ends.remove(&name);
         }
         let Some(cause) = cause else { return Err(format!("{segment:?} has no cause")) };
@@ -60,6 +62,7 @@ impl Causes {
     /// Another box stands in the place of `node`.
     pub(super) fn forget(&mut self, node: NodeId) {
         self.ends.retain(|(at, _, _), _| *at != node);
+        self.isns.retain(|(at, _, _), _| *at != node);
     }
 }
 

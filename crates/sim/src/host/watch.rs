@@ -28,7 +28,8 @@ impl<A: Application> Host<A> {
         let connection = &session.connection;
         let observed = Observed {
             state: connection.state(),
-            limiter: connection.limiter(),
+            // Before it is asked for a segment, it is what it was when it was last.
+            limiter: connection.limiter().filter(|_| !session.queued),
             tcb: connection.last_tcb().map(Observation::of),
             over: !session.queued && session.application.done(),
         };
