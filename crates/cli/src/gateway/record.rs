@@ -108,10 +108,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         return Err(RecordError::Refused(why.to_owned()).into());
     };
     let stream = stream::connect(answers::SERVICE, name)?;
-    let failed = |source| RecordError::File { path: path.clone(), source };
-    let mut file = File::create(path).map(BufWriter::new).map_err(failed)?;
+    let mut file = File::create(path).map(BufWriter::new).map_err(failed_at(path))?;
     let summary = copy(stream, &mut file, &signals, path)?;
-    file.into_inner().map_err(|error| failed(error.into_error()))?;
+    file.into_inner().map_err(|error| failed_at(path)(error.into_error()))?;
     let mut out = io::stdout().lock();
     if arguments.json {
         writeln!(out, "{summary}")?;
@@ -119,6 +118,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         writeln!(out, "{}", words(path, &summary))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The file at `path` cannot be written.
+fn failed_at(path: &Path) -> impl Fn(io::Error) -> RecordError + '_ {
+    |source| RecordError::File { path: path.to_owned(), source }
 }
 
 /// Copies the file from the gateway. Returns what it says at the end.
@@ -140,10 +144,10 @@ fn copy(
             stream.shutdown(Shutdown::Write).map_err(failed)?;
         }
         match read(&mut stream) {
-            Ok(Frame::Nothing) => {}
+            // What there is may be read while it grows.
+            Ok(Frame::Nothing) => file.flush().map_err(failed_at(path))?,
             Ok(Frame::Piece(bytes)) => {
-                let failed = |source| RecordError::File { path: path.to_owned(), source };
-                file.write_all(&bytes).map_err(failed)?;
+                file.write_all(&bytes).map_err(failed_at(path))?;
             }
             Ok(Frame::Summary(text)) => {
                 return Ok(serde_json::from_slice(&text).map_err(io::Error::from)?);

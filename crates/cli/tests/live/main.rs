@@ -27,6 +27,7 @@ mod path_mtu;
 mod patience;
 mod programs;
 mod punctual;
+mod recording;
 mod routes;
 mod slow;
 mod stage;
@@ -70,6 +71,7 @@ fn own_stage() -> Vec<(&'static str, fn())> {
         hangs::CASES,
         mending::CASES,
         observation::CASES,
+        recording::CASES,
         bad_input::CASES,
         path_mtu::CASES,
         link_types::CASES,

@@ -2,6 +2,7 @@
 //! is one of retransmissions or probes, and new data for none of retransmissions.
 
 use super::edges::Endpoint;
+use super::stage::BOXES;
 use crate::world::{How, NodeId, Segment};
 use bentpipe_core::tcp::cause::Cause;
 use bentpipe_core::wire::{Flags, SeqNum};
@@ -13,6 +14,8 @@ pub(super) struct Causes {
     ends: BTreeMap<(NodeId, Endpoint, Endpoint), SeqNum>,
     /// The numbers of the SYNs, by the same names.
     isns: BTreeMap<(NodeId, Endpoint, Endpoint), SeqNum>,
+    /// What has been acknowledged last of what the node has sent.
+    acks: BTreeMap<(NodeId, Endpoint, Endpoint), SeqNum>,
 }
 
 impl Causes {
@@ -23,6 +26,9 @@ impl Causes {
     pub(super) fn see(&mut self, segment: &Segment) -> Result<(), String> {
         let Segment { node, src, dst, seq, len, flags, cause, .. } = *segment;
         if segment.how != How::Sent {
+            if segment.how == How::Came && flags.contains(Flags::ACK) {
+                self.acks.insert((node, dst, src), segment.ack);
+            }
             return Ok(());
         }
         let name = (node, src, dst);
@@ -49,6 +55,11 @@ impl Causes {
                 | Cause::Blind
         );
         let retransmits = cause.is_retransmission();
+        // Where a client accepts less than the SYN-ACK said that it was given in advance, the leg towards it begins
+        // anew: what it has not acknowledged is new data to a new TCP.
+        let gateway = BOXES.contains(&node) && self.isns.contains_key(&name);
+        let anew = gateway && self.acks.get(&name) == Some(&seq);
+        let again = again && !anew;
         let fits = either || (!again || retransmits) && (!new || !retransmits);
         let of_data = cause >= Cause::AckClock && cause <= Cause::Blind;
         if fits && of_data {
@@ -63,6 +74,7 @@ impl Causes {
     pub(super) fn forget(&mut self, node: NodeId) {
         self.ends.retain(|(at, _, _), _| *at != node);
         self.isns.retain(|(at, _, _), _| *at != node);
+        self.acks.retain(|(at, _, _), _| *at != node);
     }
 }
 
@@ -74,7 +86,7 @@ mod tests {
     fn segment(seq: u32, cause: Option<Cause>) -> Segment {
         let ends = [1, 2].map(|host| (Ipv4Addr::new(10, 0, 0, host).into(), 80));
         let (flags, seq) = (Flags::ACK, SeqNum(seq));
-        Segment { how: How::Sent, flags, seq, len: 100, cause, ..Segment::syn(2, ends) }
+        Segment { how: How::Sent, flags, seq, len: 100, cause, ..Segment::syn(0, ends) }
     }
 
     #[test]
