@@ -7,6 +7,7 @@ use crate::event::{Change, Direction, Endpoint, Event};
 use crate::recorder::Sink;
 use bentpipe_core::tcp::observation::Observation;
 use bentpipe_core::time::{Duration, Instant};
+use bentpipe_core::units::Bytes;
 use std::fmt;
 use std::io::{self, Write};
 use text::{Object, escape};
@@ -32,6 +33,8 @@ pub struct Header<'a> {
 pub struct Writer<W> {
     out: W,
     record: Vec<u8>,
+    /// The name of the last event's end: mostly the next one is of the same.
+    group: Option<(Endpoint, String)>,
     written: u64,
     error: Option<io::Error>,
 }
@@ -49,7 +52,8 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// `out` does not take it.
     pub fn new(out: W, header: Header<'_>) -> io::Result<Writer<W>> {
-        let mut writer = Writer { out, record: Vec::with_capacity(512), written: 0, error: None };
+        let mut writer =
+            Writer { out, record: Vec::with_capacity(512), group: None, written: 0, error: None };
         let Header { title, vantage_point, wall_clock } = header;
         let wall_clock = wall_clock
             .map(|clock| format!(r#","wall_clock_time":"{}""#, escape(clock)))
@@ -111,12 +115,16 @@ impl<W: Write> Writer<W> {
 
     fn write(&mut self, at: Instant, endpoint: &Endpoint, event: &Event<'_>) {
         let name = name_of(event);
+        if self.group.as_ref().is_none_or(|(of, _)| of != endpoint) {
+            self.group = Some((*endpoint, group(endpoint)));
+        }
+        let group = self.group.as_ref().map_or("", |(_, name)| name);
         let record = &mut self.record;
         record.push(RECORD_SEPARATOR);
         let mut object = Object::begin(record);
         object.millis("time", at.as_nanos());
         object.text("name", name);
-        object.group("group_id", endpoint);
+        object.text("group_id", group);
         let mut data = object.object("data");
         fill(&mut data, at, endpoint, event);
         data.end();
@@ -147,6 +155,12 @@ fn name_of(event: &Event<'_>) -> &'static str {
         Event::Timer { .. } => "tcp:timer_updated",
         Event::Lost { .. } => "tcp:events_lost",
     }
+}
+
+/// How an end is called.
+fn group(Endpoint { local, remote, leg }: &Endpoint) -> String {
+    let leg = leg.map(|leg| format!("/{leg}")).unwrap_or_default();
+    format!("{local}-{remote}{leg}")
 }
 
 /// Writes what is an event's own.
@@ -213,7 +227,7 @@ fn metrics(data: &mut Object<'_>, old: Option<&Observation>, new: &Observation) 
     type Figure = (&'static str, fn(&Observation) -> Option<u64>);
     let figures: [Figure; 10] = [
         ("cwnd", |it| Some(it.cwnd.count())),
-        ("ssthresh", |it| it.ssthresh.map(|bytes| bytes.count())),
+        ("ssthresh", |it| it.ssthresh.map(Bytes::count)),
         ("bytes_in_flight", |it| Some(it.in_flight.count())),
         ("snd_una", |it| Some(it.snd_una.get())),
         ("snd_nxt", |it| Some(it.snd_nxt.get())),

@@ -1,6 +1,5 @@
 //! JSON, as it is written: members in the order in which they come.
 
-use crate::event::Endpoint;
 use bentpipe_core::wire::Flags;
 use std::fmt::Display;
 use std::io::Write;
@@ -85,16 +84,6 @@ impl Object<'_> {
                 break;
             }
         }
-    }
-
-    pub(super) fn group(&mut self, name: &str, endpoint: &Endpoint) {
-        self.name(name);
-        let Endpoint { local, remote, leg } = endpoint;
-        let _ = write!(self.out, "\"{local}-{remote}");
-        if let Some(leg) = leg {
-            let _ = write!(self.out, "/{leg}");
-        }
-        self.out.push(b'"');
     }
 
     pub(super) fn change(&mut self, old: Option<&'static str>, new: &'static str) {
