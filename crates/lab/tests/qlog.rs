@@ -70,7 +70,8 @@ fn every_segment_has_a_cause_and_every_silence_a_limiter() {
         let (seq, len) = (data["seq"].as_u64().unwrap(), data["length"].as_u64().unwrap());
         let cause = data["cause"].as_str().expect("a cause");
         if len > 0 {
-            let again = ["fast-retransmit", "rack", "fast-recovery", "timeout", "after-timeout"];
+            let again =
+                ["fast-retransmit", "rack", "fast-recovery", "rescue", "timeout", "after-timeout"];
             let probe = cause == "tail-loss-probe";
             assert!(probe || again.contains(&cause) == (seq < highest), "{event}");
             highest = highest.max(seq + len);
@@ -89,7 +90,7 @@ fn every_segment_has_a_cause_and_every_silence_a_limiter() {
     assert!(limiters.contains(&"cwnd"), "{limiters:?}");
     assert!(limiters.windows(2).all(|two| two[0] != two[1]), "{limiters:?}");
 
-    // Each change of a window has its rule, and the rules are those of a loss in slow start.
+    // Each change of a window has its rule, and the rules are those of losses in slow start.
     let mut rules = BTreeSet::new();
     for event in named(&server, "metrics_updated").skip(1) {
         let data = &event["data"];
@@ -97,7 +98,7 @@ fn every_segment_has_a_cause_and_every_silence_a_limiter() {
         assert_eq!(data["rule"].is_string(), changed, "{event}");
         rules.extend(data["rule"].as_str());
     }
-    for rule in ["slow-start", "recovery-entered", "congestion-avoidance"] {
+    for rule in ["slow-start", "recovery-entered", "timeout"] {
         assert!(rules.contains(rule), "{rules:?}");
     }
     let phases: Vec<_> = named(&server, "congestion_state_updated").collect();
