@@ -70,6 +70,11 @@ impl Filter {
     pub fn takes(&self, connection: &Connection) -> bool {
         self.0.takes(&connection.ends)
     }
+
+    /// Whether a connection between these two is wanted.
+    pub fn takes_ends(&self, ends: &[SocketAddr; 2]) -> bool {
+        self.0.takes(ends)
+    }
 }
 
 impl Node {

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 /// Block types.
 const SECTION_HEADER: u32 = 0x0A0D_0D0A;
 const INTERFACE: u32 = 1;
+const STATISTICS: u32 = 5;
 const ENHANCED_PACKET: u32 = 6;
 
 /// By which readers tell the byte order.
@@ -21,6 +22,8 @@ const NAME: u16 = 2;
 const DESCRIPTION: u16 = 3;
 const RESOLUTION: u16 = 9;
 const FLAGS: u16 = 2;
+const RECEIVED: u16 = 4;
+const DROPPED: u16 = 5;
 
 /// Timestamps are 10^-9 s.
 const NANOSECONDS: u8 = 9;
@@ -73,7 +76,7 @@ pub struct Writer<W> {
 }
 
 impl<W: Write> Writer<W> {
-    /// Begins a capture at these interfaces, of at most `most` bytes of each packet.
+    /// Begins a capture at these interfaces, of at most `most` bytes of each packet; 0: all.
     ///
     /// # Errors
     /// What `out` says, as of all that writes.
@@ -121,6 +124,27 @@ impl<W: Write> Writer<W> {
         if !packet.comment.is_empty() {
             self.option(COMMENT, packet.comment.as_bytes());
         }
+        self.end()
+    }
+
+    /// Adds what was counted of an interface: packets that were seen, and of these, those that could not be
+    /// written.
+    ///
+    /// # Errors
+    /// What the file says.
+    pub fn statistics(
+        &mut self,
+        interface: u32,
+        at: u64,
+        received: u64,
+        dropped: u64,
+    ) -> io::Result<()> {
+        self.begin(STATISTICS);
+        for word in [interface, (at >> 32) as u32, at as u32] {
+            self.block.extend(word.to_le_bytes());
+        }
+        self.option(RECEIVED, &received.to_le_bytes());
+        self.option(DROPPED, &dropped.to_le_bytes());
         self.end()
     }
 

@@ -7,10 +7,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each crate, and which of ours it may use.
-const RULES: [(&str, &[&str]); 10] = [
+const RULES: [(&str, &[&str]); 11] = [
     ("bentpipe-core", &[]),
     ("bentpipe-capture", &["bentpipe-core"]),
     ("bentpipe-plot", &[]),
+    ("bentpipe-record", &["bentpipe-core"]),
     ("bentpipe-gateway", &["bentpipe-core"]),
     ("bentpipe-scenario", &["bentpipe-core", "bentpipe-gateway"]),
     ("bentpipe-sim", &["bentpipe-core", "bentpipe-gateway", "bentpipe-scenario"]),
@@ -25,6 +26,7 @@ const RULES: [(&str, &[&str]); 10] = [
             "bentpipe-core",
             "bentpipe-gateway",
             "bentpipe-plot",
+            "bentpipe-record",
             "bentpipe-scenario",
             "bentpipe-sim",
         ],
@@ -45,6 +47,7 @@ const RULES: [(&str, &[&str]); 10] = [
             "bentpipe-net",
             "bentpipe-lab",
             "bentpipe-plot",
+            "bentpipe-record",
         ],
     ),
 ];

@@ -29,4 +29,7 @@ pub use config::{
 pub use ingress::{Checksums, Datagram, Forward, Ingress, Packets};
 pub use observe::{Event, Hosts, Reason, Release, Severity, SideStats, Summary, Traffic};
 pub use side::{PerSide, Side};
-pub use table::{Disposition, FlowState, FlowView, Gateway, LegView, LinkView, TakenFor, Transmit};
+pub use table::{
+    Disposition, FlowState, FlowView, Gateway, LegObservation, LegView, LinkView, TakenFor,
+    Transmit,
+};

@@ -45,12 +45,13 @@ pub(crate) fn attempt(
     go_on: &mut dyn FnMut(f64) -> bool,
 ) -> io::Result<Attempt> {
     let (scenario, key) = (&point.scenario, Key::of(&point.canonical, run));
-    let wanted = scenario.record.packets;
+    let wanted = scenario.record.has_captures();
     let packets = wanted.then(|| PacketFiles::begin(store.folder(), scenario)).transpose()?;
     let wanted = scenario.record.has_series();
     let series = wanted.then(|| SeriesFile::begin(store.folder())).transpose()?;
     let sinks = Sinks {
-        packets: packets.as_ref().map(PacketFiles::sink),
+        packets: packets.as_ref().and_then(PacketFiles::packet_sink),
+        events: packets.as_ref().and_then(PacketFiles::event_sink),
         series: series.as_ref().map(SeriesFile::sink),
     };
     let outcome = match caught(|| simulate(scenario, u64::from(run), sinks, go_on)) {

@@ -70,7 +70,7 @@ impl Folder {
 
     /// The folder at `path`, of runs whose store is elsewhere.
     pub fn of_other_store(path: &Path) -> Folder {
-        Folder { path: path.to_owned(), made: Made::Simulated }
+        Folder { path: path.to_owned(), made: Made::Simulated, figures: true }
     }
 
     /// The same for what was measured on real stacks: its README says so.

@@ -1,12 +1,15 @@
-//! The captures of a run: a pcapng file for each host, written while the run goes on.
+//! The captures of a run: a pcapng file for each host, and a recording of what its TCP does and why, written while the
+//! run goes on.
 //!
 //! A file for each, and not one with an interface for each: programs that read captures take a
 //! packet that was seen at both ends for a retransmission.
 
-use bentpipe_capture::pcapng::{Interface, Packet, Way, Writer};
+use bentpipe_capture::pcapng::{self, Interface, Packet, Way};
+use bentpipe_core::time::Instant;
 use bentpipe_core::wire::HEADERS_MAX;
-use bentpipe_scenario::{NodeIndex, Scenario};
-use bentpipe_sim::{Captured, Direction, PacketSink};
+use bentpipe_record::{Direction, Endpoint, Recorder, Seen, Segment, qlog};
+use bentpipe_scenario::{NodeIndex, Record, Scenario};
+use bentpipe_sim::{Captured, End, EventSink, Observed, PacketSink, Passage};
 use std::cell::RefCell;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, ErrorKind};
@@ -19,12 +22,16 @@ use tempfile::TempDir;
 pub(crate) struct PacketFiles {
     folder: TempDir,
     files: Rc<RefCell<Files>>,
+    packets: bool,
+    qlog: bool,
 }
 
 #[derive(Debug)]
 struct Files {
     /// By the scenario's node.
-    hosts: Vec<Option<Writer<BufWriter<File>>>>,
+    packets: Vec<Option<pcapng::Writer<BufWriter<File>>>>,
+    /// The same.
+    events: Vec<Option<Recorder<qlog::Writer<BufWriter<File>>>>>,
     /// What has gone wrong first.
     error: Option<io::Error>,
 }
@@ -33,20 +40,40 @@ impl PacketFiles {
     /// Begins them beside their place.
     pub(crate) fn begin(beside: &Path, scenario: &Scenario) -> io::Result<PacketFiles> {
         let folder = tempfile::Builder::new().prefix(".new-").tempdir_in(beside)?;
-        let mut hosts: Vec<_> = scenario.nodes.iter().map(|_| None).collect();
+        let mut packets: Vec<_> = scenario.nodes.iter().map(|_| None).collect();
+        let mut events: Vec<_> = scenario.nodes.iter().map(|_| None).collect();
         for index in scenario.captured_hosts() {
             let name = &scenario.node(index).name;
-            let file = File::create_new(folder.path().join(file_name(index.0, name)))?;
-            let interface = Interface { name, description: &description(scenario, index) };
-            hosts[index.0] = Some(Writer::new(BufWriter::new(file), &[interface], HEADERS_MAX)?);
+            let create = |suffix| {
+                let file = folder.path().join(file_name(index.0, name, suffix));
+                File::create_new(file).map(BufWriter::new)
+            };
+            if scenario.record.packets {
+                let interface = Interface { name, description: &description(scenario, index) };
+                let writer = pcapng::Writer::new(create("pcapng")?, &[interface], HEADERS_MAX)?;
+                packets[index.0] = Some(writer);
+            }
+            if scenario.record.qlog {
+                let header = qlog::Header { title: name, vantage_point: name, wall_clock: None };
+                let writer = qlog::Writer::new(create("qlog")?, header)?;
+                events[index.0] = Some(Recorder::new(writer));
+            }
         }
-        let files = Rc::new(RefCell::new(Files { hosts, error: None }));
-        Ok(PacketFiles { folder, files })
+        let files = Rc::new(RefCell::new(Files { packets, events, error: None }));
+        let Record { packets, qlog, .. } = scenario.record;
+        Ok(PacketFiles { folder, files, packets, qlog })
     }
 
-    /// Where a run's packets go.
-    pub(crate) fn sink(&self) -> Box<dyn PacketSink> {
-        Box::new(Sink(Rc::clone(&self.files)))
+    /// Where a run's packets go, if they are wanted.
+    pub(crate) fn packet_sink(&self) -> Option<Box<dyn PacketSink>> {
+        let sink = || Box::new(Sink(Rc::clone(&self.files))) as Box<dyn PacketSink>;
+        self.packets.then(sink)
+    }
+
+    /// Where it goes what connections do, if that is wanted.
+    pub(crate) fn event_sink(&self) -> Option<Box<dyn EventSink>> {
+        let sink = || Box::new(Sink(Rc::clone(&self.files))) as Box<dyn EventSink>;
+        self.qlog.then(sink)
     }
 
     /// Puts them all in the folder `path`. Returns their length in bytes.
@@ -55,8 +82,12 @@ impl PacketFiles {
         if let Some(error) = files.error.take() {
             return Err(error);
         }
-        for file in files.hosts.drain(..).flatten() {
+        for file in files.packets.drain(..).flatten() {
             file.into_inner().into_inner().map_err(io::IntoInnerError::into_error)?;
+        }
+        for recorder in files.events.drain(..).flatten() {
+            let out = recorder.into_sink().finish()?;
+            out.into_inner().map_err(io::IntoInnerError::into_error)?;
         }
         let length = length(self.folder.path())?.unwrap_or(0);
         remove(path)?;
@@ -73,25 +104,62 @@ struct Sink(Rc<RefCell<Files>>);
 
 impl PacketSink for Sink {
     fn packet(&mut self, packet: &Captured) {
-        let Files { hosts, error } = &mut *self.0.borrow_mut();
+        let Files { packets, error, .. } = &mut *self.0.borrow_mut();
         if error.is_none()
-            && let Some(Some(file)) = hosts.get_mut(packet.host.0)
+            && let Some(Some(file)) = packets.get_mut(packet.host.0)
         {
-            let way = match packet.direction {
-                Direction::Sent => Way::Outbound,
-                Direction::Received => Way::Inbound,
-            };
             let comment = packet.cause.map(|cause| format!("cause: {cause}"));
             let packet = Packet {
                 interface: 0,
                 at: packet.at.as_nanos(),
                 bytes: &packet.headers,
                 len: packet.len,
-                way: Some(way),
+                way: Some(match packet.direction {
+                    bentpipe_sim::Direction::Sent => Way::Outbound,
+                    bentpipe_sim::Direction::Received => Way::Inbound,
+                }),
                 comment: comment.as_deref().unwrap_or_default(),
             };
             *error = file.packet(&packet).err();
         }
+    }
+}
+
+impl EventSink for Sink {
+    fn segment(&mut self, at: Instant, end: &End, segment: Passage<'_>) {
+        let Passage { tcp, len, cause, .. } = segment;
+        let segment = Segment { direction: direction(segment.direction), tcp, len, cause };
+        self.record(end, |recorder, endpoint| recorder.segment(at, endpoint, segment));
+    }
+
+    fn observed(&mut self, at: Instant, end: &End, observed: &Observed) {
+        let Observed { state, limiter, tcb, over } = observed;
+        let seen = Seen { state: Some(*state), limiter: *limiter, observation: tcb.as_ref() };
+        self.record(end, |recorder, endpoint| {
+            recorder.observe(at, endpoint, seen);
+            if *over {
+                recorder.forget(endpoint);
+            }
+        });
+    }
+}
+
+impl Sink {
+    fn record(
+        &self,
+        end: &End,
+        record: impl FnOnce(&mut Recorder<qlog::Writer<BufWriter<File>>>, &Endpoint),
+    ) {
+        if let Some(Some(recorder)) = self.0.borrow_mut().events.get_mut(end.host.0) {
+            record(recorder, &Endpoint { local: end.local, remote: end.remote, leg: None });
+        }
+    }
+}
+
+fn direction(direction: bentpipe_sim::Direction) -> Direction {
+    match direction {
+        bentpipe_sim::Direction::Sent => Direction::Sent,
+        bentpipe_sim::Direction::Received => Direction::Received,
     }
 }
 
@@ -163,11 +231,11 @@ fn remove(folder: &Path) -> io::Result<()> {
 }
 
 /// A host's name if it can be a file's, else its number.
-fn file_name(index: usize, name: &str) -> PathBuf {
+fn file_name(index: usize, name: &str, suffix: &str) -> PathBuf {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     match name.chars().all(plain) && !name.starts_with('.') && name.len() <= 200 {
-        true => format!("{name}.pcapng").into(),
-        false => format!("#{index}.pcapng").into(),
+        true => format!("{name}.{suffix}").into(),
+        false => format!("#{index}.{suffix}").into(),
     }
 }
 
@@ -194,9 +262,9 @@ mod tests {
 
     #[test]
     fn no_name_of_a_host_leads_out_of_the_folder() {
-        assert_eq!(file_name(3, "server-1.a"), Path::new("server-1.a.pcapng"));
+        assert_eq!(file_name(3, "server-1.a", "pcapng"), Path::new("server-1.a.pcapng"));
         for name in ["../x", "a/b", "..", ".x", "a b", "Zürich"] {
-            assert_eq!(file_name(3, name), Path::new("#3.pcapng"), "{name}");
+            assert_eq!(file_name(3, name, "qlog"), Path::new("#3.qlog"), "{name}");
         }
     }
 }

@@ -156,7 +156,7 @@ fn captures_have_every_packet_of_their_run() {
         for run in 0..2 {
             let all = Collected::default();
             let packets: Option<Box<dyn PacketSink>> = Some(Box::new(all.clone()));
-            let sinks = Sinks { packets, series: None };
+            let sinks = Sinks { packets, ..Sinks::default() };
             bentpipe_sim::run_into(&scenario, run, sinks, |_| true).unwrap();
             let all = all.0.take();
             // The client's name could lie elsewhere as a file's.

@@ -4,6 +4,7 @@
 //! between two rounds of packets, and a long answer in portions. Whoever asks waits on a thread of
 //! its own: what is slow, writing an answer out, never holds up a packet.
 
+use crate::tap::{self, Outlet, Tap, TapConfig};
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::Bytes;
 use bentpipe_gateway::{FlowState, FlowView, LinkView, Summary};
@@ -71,8 +72,14 @@ pub enum AskError {
     Ended,
 }
 
-/// A question, and where its answer is to go.
-type Asked = (Question, SyncSender<Snapshot>);
+/// What is asked of the loop.
+#[derive(Debug)]
+enum Asked {
+    /// A question, and where its answer is to go.
+    Question(Question, SyncSender<Snapshot>),
+    /// To hand over from now on what it sees.
+    Tap(Tap),
+}
 
 /// Asks. Clones ask the same gateway.
 #[derive(Debug, Clone)]
@@ -87,6 +94,7 @@ pub(crate) struct Questions {
     asked: Receiver<Asked>,
     waker: Arc<EventFd>,
     draft: Option<Draft>,
+    tap: Option<Tap>,
 }
 
 /// An answer that is being written.
@@ -110,7 +118,7 @@ pub(crate) fn channel() -> io::Result<(ControlClient, Questions)> {
     let waker = Arc::new(EventFd::from_flags(flags)?);
     let (send, receive) = sync_channel(WAITING);
     let control_client = ControlClient { asked: send, waker: Arc::clone(&waker) };
-    Ok((control_client, Questions { asked: receive, waker, draft: None }))
+    Ok((control_client, Questions { asked: receive, waker, draft: None, tap: None }))
 }
 
 impl ControlClient {
@@ -120,16 +128,32 @@ impl ControlClient {
     /// [`AskError`].
     pub fn ask(&self, question: Question) -> Result<Snapshot, AskError> {
         let (send, receive) = sync_channel(1);
-        self.asked.try_send((question, send)).map_err(|error| match error {
+        self.put(Asked::Question(question, send))?;
+        receive.recv_timeout(PATIENCE).map_err(|error| match error {
+            RecvTimeoutError::Timeout => AskError::Late,
+            RecvTimeoutError::Disconnected => AskError::Ended,
+        })
+    }
+
+    /// What the gateway receives, sends and comes to from now on, until the outlet is dropped. There is one at a
+    /// time: where there is one already, this one ends at once.
+    ///
+    /// # Errors
+    /// [`AskError`].
+    pub fn tap(&self, config: TapConfig) -> Result<Outlet, AskError> {
+        let (tap, outlet) = tap::tap(config);
+        self.put(Asked::Tap(tap))?;
+        Ok(outlet)
+    }
+
+    fn put(&self, asked: Asked) -> Result<(), AskError> {
+        self.asked.try_send(asked).map_err(|error| match error {
             TrySendError::Full(_) => AskError::Late,
             TrySendError::Disconnected(_) => AskError::Ended,
         })?;
         // A counter that is full is readable all the more.
         let _ = self.waker.write(1);
-        receive.recv_timeout(PATIENCE).map_err(|error| match error {
-            RecvTimeoutError::Timeout => AskError::Late,
-            RecvTimeoutError::Disconnected => AskError::Ended,
-        })
+        Ok(())
     }
 }
 
@@ -137,14 +161,26 @@ impl Questions {
     /// The answer to be gone on with, if a question waits.
     pub(crate) fn draft(&mut self) -> Option<&mut Draft> {
         if self.draft.is_none() {
-            let Ok((question, reply)) = self.asked.try_recv() else {
+            match self.asked.try_recv() {
+                Ok(Asked::Question(question, reply)) => {
+                    self.draft = Some(Draft { question, flows: Vec::new(), slot: 0, reply });
+                }
+                Ok(Asked::Tap(tap)) => {
+                    let _ = self.waker.read();
+                    self.tap = Some(tap);
+                }
                 // Readable for nothing, which is not to happen again at once.
-                let _ = self.waker.read();
-                return None;
-            };
-            self.draft = Some(Draft { question, flows: Vec::new(), slot: 0, reply });
+                Err(_) => {
+                    let _ = self.waker.read();
+                }
+            }
         }
         self.draft.as_mut()
+    }
+
+    /// The tap that was asked for, if one was.
+    pub(crate) fn take_tap(&mut self) -> Option<Tap> {
+        self.tap.take()
     }
 
     /// The answer is complete but for the totals.

@@ -3,29 +3,28 @@
 //! Device 0 stands for the LAN, device 1 for the satellite. What a host sends is written into the
 //! device of its own side, by itself or by us in its name ([`crate::divert`] says why).
 
+mod answer;
+
 use crate::clock::Clock;
-use crate::control::{self, ControlClient, Question, Questions, Totals};
+use crate::control::{self, ControlClient, Questions};
 use crate::divert::{Repair, Repairs};
 use crate::events;
 use crate::poll::{self, LoopError};
 use crate::signals::Signals;
+use crate::tap::Tap;
 use crate::tun::{MAX_READ, MAX_SLICES, ReadError, Tun};
 use crate::vnet_hdr::{Checksum, Gso, GsoKind, VnetHdr};
 use crate::watchdog::{Heartbeat, Watchdog};
 use bentpipe_core::time::{Duration, Instant, earliest};
-use bentpipe_core::units::Bytes;
 use bentpipe_core::wire::{self, emit};
 use bentpipe_gateway::{
-    Checksums, Config, FlowState, Forward, Gateway, Ingress, Packets, Side, Summary, Transmit,
+    Checksums, Config, Forward, Gateway, Ingress, Packets, Side, Summary, Transmit,
 };
 use nix::libc;
 use std::io;
 
 /// Packets read from one device before what they caused is sent.
 const BURST: usize = 16;
-
-/// Flows that are looked at for an answer before packets have their turn: well under a millisecond.
-const PORTION: usize = 128;
 
 /// How long a device that was deleted is waited for.
 const DEVICE_WAIT: Duration = Duration::from_secs(10);
@@ -45,6 +44,7 @@ pub struct LiveGateway {
     refused: u64,
     questions: Questions,
     control_client: ControlClient,
+    tap: Option<Tap>,
     log: Option<Log>,
     watchdog: Option<Watchdog>,
     repairs: Option<Repairs>,
@@ -75,6 +75,7 @@ impl LiveGateway {
             refused: 0,
             questions,
             control_client,
+            tap: None,
             log: None,
             watchdog: None,
             repairs: None,
@@ -147,45 +148,6 @@ impl LiveGateway {
             if ready.own {
                 self.answer();
             }
-        }
-    }
-
-    /// Goes on with an answer.
-    fn answer(&mut self) {
-        let Some(draft) = self.questions.draft() else { return };
-        let slots = self.gateway.slots();
-        if draft.question == Question::Flows && draft.slot < slots {
-            let portion = draft.slot..slots.min(draft.slot + PORTION);
-            draft.slot = portion.end;
-            draft.flows.reserve(self.gateway.flows().saturating_sub(draft.flows.len()));
-            draft.flows.extend(self.gateway.flow_views_in(self.clock.now(), portion));
-            return;
-        }
-        let totals = self.totals();
-        self.questions.reply(totals);
-    }
-
-    /// The totals so far.
-    pub fn totals(&self) -> Totals {
-        let now = self.clock.now();
-        let mut flows = FlowState::ALL.map(|state| (state, 0));
-        for state in self.gateway.flow_states() {
-            flows[state as usize].1 += 1;
-        }
-        Totals {
-            uptime: now.saturating_since(Instant::ZERO),
-            summary: self.gateway.summary(),
-            refused: self.refused,
-            flows,
-            held: Bytes::new(self.gateway.held() as u64),
-            memory: self.gateway.config().memory,
-            peer_known: self.gateway.peer_known(),
-            satellite_link: self.gateway.satellite_link(),
-            acknowledgments: self
-                .gateway
-                .config()
-                .satellite
-                .acknowledgments_text(self.gateway.peer_known()),
         }
     }
 
@@ -322,7 +284,14 @@ impl LiveGateway {
                 Checksum::Valid => Checksums::Verified,
                 Checksum::Needed { .. } => Checksums::Partial,
             };
-            match self.ingress.take(now, side, bytes, checksums, &mut self.gateway) {
+            let forward = self.ingress.take(now, side, bytes, checksums, &mut self.gateway);
+            if let Some(tap) = &mut self.tap {
+                tap.received(now, side, bytes, &self.gateway);
+                if matches!(forward, Forward::Itself) {
+                    tap.forwarded(now, side.other(), bytes);
+                }
+            }
+            match forward {
                 Forward::Nothing => {}
                 Forward::Itself => self.write(side, &header, &[bytes]),
                 Forward::Fragments(fragments) => self.forward(side, &fragments),
@@ -355,6 +324,9 @@ impl LiveGateway {
                 self.gateway.payload_slices(&transmit),
                 wire::Checksum::PseudoHeader,
             );
+            if let Some(tap) = &mut self.tap {
+                tap.sent(now, &transmit, &headers, &self.gateway);
+            }
             let mut slices: [&[u8]; MAX_SLICES] = [&[]; MAX_SLICES];
             slices[0] = &headers;
             let mut count = 1;
@@ -369,6 +341,10 @@ impl LiveGateway {
                 self.refused += 1;
             }
         }
+        if let Some(tap) = &mut self.tap {
+            tap.drained(now, &self.gateway);
+        }
+        self.tap.take_if(|tap| tap.is_gone());
     }
 
     fn write(&mut self, side: Side, header: &VnetHdr, slices: &[&[u8]]) {

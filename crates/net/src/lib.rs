@@ -35,6 +35,7 @@ pub mod serve;
 pub mod signals;
 mod split;
 pub mod steal;
+pub mod tap;
 pub mod testbed;
 mod ticket;
 mod transport_headers;

@@ -6,6 +6,7 @@
 
 mod clients;
 mod http;
+pub mod stream;
 
 use crate::instance::{Instance, InstanceError};
 use crate::privileges;

@@ -25,6 +25,8 @@ pub struct Record {
     pub links: Option<Vec<LinkIndex>>,
     /// A capture of the packets' headers at every host.
     pub packets: bool,
+    /// A recording of what every host's TCP does and why.
+    pub qlog: bool,
 }
 
 /// Series of a flow's sender.
@@ -154,11 +156,23 @@ pub(crate) const RECORD: Section = Section {
             "a capture at every host: its packets' headers, as pcapng files; `flows` and `links` \
              say of which packets and at which hosts",
         ),
+        field(
+            "qlog",
+            "true or false",
+            "false",
+            "at the same hosts, of the same flows: what their TCP does and why (causes, limiters, windows, timers), \
+             as [qlog](qlog-tcp.md) files",
+        ),
     ],
     example: "[record]\ninterval = \"50ms\"\nflow = [\"cwnd\", \"sequence\"]\nlink = [\"queue\"]\nlinks = [\"sat\"]",
 };
 
 impl Record {
+    /// Whether anything is taken down of what passes the hosts.
+    pub fn has_captures(&self) -> bool {
+        self.packets || self.qlog
+    }
+
     /// Whether there are to be any series.
     pub fn has_series(&self) -> bool {
         let nodes = self.gateway.is_empty() && self.middlebox.is_empty();
@@ -185,6 +199,7 @@ impl Record {
             flows: flows.transpose()?,
             links: links.transpose()?,
             packets: reader.or("packets", false)?,
+            qlog: reader.or("qlog", false)?,
         })
     }
 }

@@ -175,7 +175,7 @@ pub(crate) fn read(context: &Context<'_>, document: &Table) -> Result<Scenario> 
         faults,
         record: Record::read(&record, &names)?,
     };
-    if scenario.record.packets && scenario.captured_hosts().next().is_none() {
+    if scenario.record.has_captures() && scenario.captured_hosts().next().is_none() {
         return Err(record.bad("links", "no host is at any of these links: nothing is captured"));
     }
     Ok(scenario)

@@ -1,7 +1,7 @@
 //! One run of a scenario, from its beginning to its results.
 
 use crate::build::{Built, Layout, build};
-use crate::capture::{Capture, PacketSink};
+use crate::capture::{Capture, EventSink, PacketSink};
 use crate::faults;
 use crate::record::{
     GatewayRow, GroupRow, LinkRow, Outcome, RunRow, Sample, Sampler, SeriesSink, Tally, fairness,
@@ -45,6 +45,8 @@ pub struct Sinks {
     /// [`Record`](bentpipe_scenario::Record) names. A capture looks and changes nothing: the outcome is
     /// the same with and without.
     pub packets: Option<Box<dyn PacketSink>>,
+    /// What the connections of the same hosts and flows do, and why.
+    pub events: Option<Box<dyn EventSink>>,
     /// The values of time series. Without it they are collected in [`Outcome::series`].
     pub series: Option<Box<dyn SeriesSink>>,
 }
@@ -75,9 +77,10 @@ pub fn run_into(
     let Built { mut simulation, layout, seeds } = build(scenario, run);
     let warm_up = Instant::ZERO + scenario.run.warm_up;
     let limit = Instant::ZERO + scenario.run.duration;
-    let captured = sinks.packets.is_some();
-    if let Some(sink) = sinks.packets {
-        simulation.world_mut().capture(Capture::new(scenario, &layout, sink));
+    let captured = sinks.packets.is_some() || sinks.events.is_some();
+    if captured {
+        let capture = Capture::new(scenario, &layout, sinks.packets, sinks.events);
+        simulation.world_mut().capture(capture);
     }
     let collected = Collected::default();
     let sink = sinks.series.unwrap_or_else(|| Box::new(collected.clone()));

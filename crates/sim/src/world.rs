@@ -348,6 +348,9 @@ impl<A: Application> World<A> {
             sent += 1;
             assert!(sent < 1_000_000, "node {id} sends without end at {now:?}");
         }
+        if self.tap.is_some() {
+            self.tell_observed(id);
+        }
         let next = match &mut self.nodes[id] {
             Node::Host(host) => {
                 if host.tells() && !self.told.contains(&id) {

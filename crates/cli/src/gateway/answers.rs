@@ -2,13 +2,15 @@
 //!
 //! It answers with the text that is to be shown, so that who asks need not be of its version.
 
+use super::record::{self, Order};
 use super::{flows, prometheus, report::Report};
 use bentpipe_net::control::{ControlClient, Question};
 use bentpipe_net::serve::{self, ClientError, ServeError, Server};
 use std::net::SocketAddr;
+use std::thread::JoinHandle;
 
 /// Who listens, in its own network namespace.
-const SERVICE: &str = "bentpipe gateway";
+pub(super) const SERVICE: &str = "bentpipe gateway";
 
 /// What is asked, in the words of the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,13 +39,23 @@ pub(super) fn ask(topic: Topic, json: bool) -> Result<Vec<u8>, ClientError> {
     serve::ask(SERVICE, &topic.line(json))
 }
 
+/// Asks it for a recording.
+pub(super) fn order(order: &Order) -> Result<Vec<u8>, ClientError> {
+    serve::ask(SERVICE, &order.line())
+}
+
 /// Answers questions until dropped; metrics too, if there is an address for them.
 pub(super) fn serve(
     control_client: &ControlClient,
     metrics: Option<SocketAddr>,
 ) -> Result<Vec<Server>, ServeError> {
     let asks = control_client.clone();
-    let mut servers = vec![Server::for_root(SERVICE, move |line| answer(&asks, line))?];
+    let mut recordings = Recordings::default();
+    let answer = move |line: &str| match Order::parse(line) {
+        Some(order) => Some(recordings.begin(&asks, order)),
+        None => answer(&asks, line),
+    };
+    let mut servers = vec![Server::for_root(SERVICE, answer)?];
     if let Some(address) = metrics {
         let asks = control_client.clone();
         let metrics = move || Some(prometheus::text(&asks.ask(Question::Totals).ok()?.totals));
@@ -51,6 +63,28 @@ pub(super) fn serve(
         tracing::info!("metrics at http://{address}/metrics");
     }
     Ok(servers)
+}
+
+/// Recordings that are under way.
+#[derive(Default)]
+struct Recordings(Vec<JoinHandle<()>>);
+
+impl Recordings {
+    fn begin(&mut self, control_client: &ControlClient, order: Order) -> Vec<u8> {
+        self.0.retain(|thread| !thread.is_finished());
+        let (answer, thread) = record::serve(control_client, SERVICE, order);
+        self.0.extend(thread);
+        answer.into_bytes()
+    }
+}
+
+impl Drop for Recordings {
+    /// They end with the loop, and complete their files.
+    fn drop(&mut self) {
+        for thread in self.0.drain(..) {
+            let _ = thread.join();
+        }
+    }
 }
 
 /// None for a question that there is not, and where the loop does not answer.

@@ -5,6 +5,7 @@ mod config;
 mod flows;
 mod panics;
 mod prometheus;
+mod record;
 mod report;
 
 use answers::Topic;
@@ -121,6 +122,17 @@ enum Asked {
         #[arg(long)]
         json: bool,
     },
+    /// Record what the gateway that runs here receives and sends, and why
+    ///
+    /// Both legs are in one file: as packets with their causes (`.pcapng`, an interface for each side; Wireshark reads
+    /// it), or as events with limiters, windows and timers (`.qlog`). Only root is answered. Ctrl-C ends it early; the
+    /// file is complete then, too. The gateway never waits for the file: what cannot be written fast enough is counted
+    /// and left out.
+    #[command(after_help = "\
+Examples:
+  bentpipe gateway record -o now.pcapng
+  bentpipe gateway record --flow 'host 10.0.0.7 and port 443' --for 10min --max-bytes 1GB -o slow.qlog")]
+    Record(record::Arguments),
     /// Watch over the gateway that has started this process
     #[command(hide = true)]
     Watchdog,
@@ -159,6 +171,9 @@ pub(crate) enum Error {
     /// Asking.
     #[error(transparent)]
     Ask(#[from] ClientError),
+    /// Recording.
+    #[error(transparent)]
+    Record(#[from] record::RecordError),
     /// Signals, descriptors or standard output.
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -172,6 +187,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let (topic, json) = match (&arguments.asked, &arguments.config) {
         (Some(Asked::Flows { json }), _) => (Topic::Flows, *json),
         (Some(Asked::Status { json }), _) => (Topic::Status, *json),
+        (Some(Asked::Record(arguments)), _) => return record::run(arguments),
         (Some(Asked::Watchdog), _) => {
             watchdog::watch(&divert_config([&[], &[]]))?;
             return Ok(ExitCode::SUCCESS);

@@ -30,6 +30,7 @@ mod patience;
 mod programs;
 mod punctual;
 mod recorded;
+mod recording;
 mod routes;
 mod slow;
 mod stage;
@@ -73,6 +74,7 @@ fn own_stage() -> Vec<(&'static str, fn())> {
         hangs::CASES,
         mending::CASES,
         observation::CASES,
+        recording::CASES,
         bad_input::CASES,
         path_mtu::CASES,
         link_types::CASES,

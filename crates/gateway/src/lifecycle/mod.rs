@@ -42,6 +42,7 @@ use crate::mechanisms::{Aqm, BlindSend, BufferTuner, BypassSigns, KeepAlive};
 use crate::splice::{Allowance, LegTcp, Splice};
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::tcp::cause::Cause;
+use bentpipe_core::tcp::limiter::Limiter;
 use bentpipe_core::tcp::tcb::Outgoing;
 use bentpipe_core::time::Instant;
 use bentpipe_core::units::Bytes;
@@ -198,6 +199,17 @@ impl<B: Buffer> SplicedFlow<B> {
     /// The moment until which `leg`'s own pacer keeps data back, if it is what does.
     pub(crate) fn paced_until(&self, leg: Leg) -> Option<Instant> {
         self.splice.tcb(leg).sender.paced_until().filter(|_| self.may_send(leg))
+    }
+
+    /// What keeps the next segment of `leg` back, after all that may leave has left.
+    pub(crate) fn limiter(&self, leg: Leg) -> Option<Limiter> {
+        if self.is_held_back(leg) {
+            Some(Limiter::Handshake)
+        } else if self.closing.may_send(leg) {
+            self.splice.tcb(leg).sender.limiter()
+        } else {
+            Some(Limiter::Closed)
+        }
     }
 
     /// Whether nothing is held or in flight, so that plain forwarding can take over.

@@ -11,6 +11,7 @@ mod fuzz;
 mod gaps;
 mod half_open;
 mod icmp;
+mod legs;
 mod over;
 mod pool;
 mod release;
@@ -20,6 +21,7 @@ mod unanswered;
 mod view;
 mod watched;
 
+pub use legs::LegObservation;
 pub use view::{FlowState, FlowView, LegView, LinkView, TakenFor};
 
 use crate::config::Config;

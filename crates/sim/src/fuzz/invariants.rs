@@ -1,5 +1,6 @@
 //! What is checked after every event: only the nodes and lines that it has touched.
 
+use super::causes::Causes;
 use super::clocks::Clocks;
 use super::edges::Edges;
 use super::ends::Ends;
@@ -18,6 +19,7 @@ pub(super) struct InvariantChecker {
     pub(super) edges: Edges,
     streams: Streams,
     clocks: Clocks,
+    causes: Causes,
     ends: Vec<Ends>,
     losses: Losses,
     touched: Touched,
@@ -40,6 +42,7 @@ impl InvariantChecker {
             edges: Edges::default(),
             streams: Streams::new(plan),
             clocks: Clocks::default(),
+            causes: Causes::default(),
             ends,
             losses: Losses::default(),
             touched: Touched::default(),
@@ -54,6 +57,7 @@ impl InvariantChecker {
             self.edges.forget(node);
             self.streams.forget(node);
             self.clocks.forget(node);
+            self.causes.forget(node);
             self.losses.forget(node);
         }
     }
@@ -77,6 +81,7 @@ impl InvariantChecker {
             if is_question(segment, &touched.segments) {
                 continue;
             }
+            self.causes.see(segment).map_err(|detail| broken(Invariant::Cause, detail))?;
             self.edges.see(segment).map_err(|detail| broken(Invariant::RightEdge, detail))?;
             self.streams
                 .see(segment, &self.edges)
@@ -88,13 +93,22 @@ impl InvariantChecker {
         }
         for &node in &touched.nodes {
             match world.node(node) {
-                Node::Host(_) => {
+                Node::Host(host) => {
+                    if let Some((key, _)) = host.limiters().find(|(_, limiter)| limiter.is_none()) {
+                        let detail = format!("nothing keeps {key:?} of node {node} silent");
+                        return Err(broken(Invariant::Limiter, detail));
+                    }
                     for (call, ends) in plan.calls.iter().zip(&mut self.ends) {
                         ends.check(plan, call, world, node)
                             .map_err(|(invariant, detail)| broken(invariant, detail))?;
                     }
                 }
                 Node::Gateway(gateway, _) => {
+                    if let Some(client) = gateway.unlimited() {
+                        let detail =
+                            format!("nothing keeps a leg of {client} at node {node} silent");
+                        return Err(broken(Invariant::Limiter, detail));
+                    }
                     let limit = self.limits[node - BOXES[0]];
                     if gateway.held() > limit {
                         let held = gateway.held();

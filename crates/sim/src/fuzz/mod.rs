@@ -9,6 +9,7 @@
 //! business, as is running many seeds at once.
 
 mod attack;
+mod causes;
 mod clocks;
 mod draw;
 mod edges;

@@ -38,6 +38,10 @@ pub enum Invariant {
     Leftover,
     /// A gateway resets a connection that it forwards only if bytes of it are lost.
     NeedlessReset,
+    /// Each segment with data has one cause, and it is one of new data, of what is sent again, or of a probe.
+    Cause,
+    /// While a sender sends nothing, exactly one thing limits it.
+    Limiter,
 }
 
 impl Invariant {
@@ -59,6 +63,8 @@ impl Invariant {
             Invariant::Livelock => "livelock",
             Invariant::Leftover => "leftover",
             Invariant::NeedlessReset => "needless-reset",
+            Invariant::Cause => "cause",
+            Invariant::Limiter => "limiter",
         }
     }
 }

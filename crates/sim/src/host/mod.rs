@@ -7,10 +7,12 @@ pub(crate) mod script;
 mod session;
 mod sharing;
 mod stray;
+mod watch;
 
 pub use causes::LossCauses;
 pub use session::Application;
 
+use crate::capture::Observed;
 use crate::event_queue::EventQueue;
 use crate::packet::{Body, Packet};
 use crate::packet_pool::PacketPool;
@@ -64,6 +66,8 @@ pub struct Host<A: Application = Run> {
     tao: TaoCache,
     /// What connections to the same peer tell each other.
     shared: Shared,
+    /// What connections have done, if anyone wants to know.
+    observed: Option<Vec<(SessionKey, Observed)>>,
 }
 
 /// How a connection is to be made and used.
@@ -95,6 +99,7 @@ impl<A: Application> Host<A> {
             datagrams: BTreeMap::new(),
             tao: TaoCache::default(),
             shared: Shared::default(),
+            observed: None,
         }
     }
 
@@ -285,6 +290,9 @@ impl<A: Application> Host<A> {
             *queued = true;
             self.ready.push_back(index);
         }
+        if self.observed.is_some() {
+            self.observe(index);
+        }
     }
 
     /// The next packet to be sent, and the most payload that a wire packet of its connection
@@ -324,6 +332,10 @@ impl<A: Application> Host<A> {
         let session = &mut self.sessions[index];
         session.queued = false;
         session.application.check(&session.connection, &session.config);
+        if self.observed.is_some() {
+            self.observe(index);
+        }
+        let session = &mut self.sessions[index];
         if session.application.done() {
             let Session { key, serial, application, connection, .. } = self.sessions.remove(index);
             self.table.remove(&key);

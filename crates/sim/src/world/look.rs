@@ -38,6 +38,13 @@ impl<A: Application> World<A> {
 
     /// Hands over from now on the packets that pass the hosts.
     pub(crate) fn capture(&mut self, capture: Capture) {
+        for (id, node) in self.nodes.iter_mut().enumerate() {
+            if let Node::Host(host) = node
+                && capture.watches(id)
+            {
+                host.watch();
+            }
+        }
         self.tap.get_or_insert_default().capture = Some(capture);
     }
 

@@ -26,6 +26,9 @@ impl<A: Application> World<A> {
     }
 
     pub(super) fn send_from_host(&mut self, id: NodeId, packet: Box<Packet>) {
+        if self.tap.is_some() {
+            self.tell_observed(id);
+        }
         if let Some(tap) = &mut self.tap {
             tap.sent(self.now, id, &packet);
         }

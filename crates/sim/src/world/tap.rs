@@ -1,9 +1,10 @@
 //! A look at what hosts send and get: segments and acknowledgments for time-sequence graphs, and
 //! all packets for a capture.
 
-use super::NodeId;
+use super::{NodeId, World};
 use crate::capture::{Capture, Direction};
-use crate::host::SessionKey;
+use crate::host::{Application, SessionKey};
+use crate::node::Node;
 use crate::packet::{Content, Packet};
 use bentpipe_core::time::Instant;
 use bentpipe_core::wire::{Flags, SeqNum};
@@ -65,6 +66,20 @@ impl Tap {
         if tcp.has(Flags::ACK) {
             let key = (tcp.dst_port, packet.ip.src, tcp.src_port);
             passed.push(Passed { at, host, key, what: What::Acknowledged(tcp.ack) });
+        }
+    }
+}
+
+impl<A: Application> World<A> {
+    /// The capture hears what the connections of host `id` have done.
+    pub(super) fn tell_observed(&mut self, id: NodeId) {
+        if let Some(capture) = self.tap.as_mut().and_then(|tap| tap.capture.as_mut())
+            && let Node::Host(host) = &mut self.nodes[id]
+        {
+            let address = host.address();
+            for (key, observed) in host.observed() {
+                capture.observed(self.now, id, address, key, &observed);
+            }
         }
     }
 }

@@ -4,6 +4,7 @@
 use super::{LineId, NodeId, World};
 use crate::host::Application;
 use crate::packet::{Content, Packet};
+use bentpipe_core::tcp::cause::Cause;
 use bentpipe_core::wire::{Flags, SeqNum, Timestamps};
 use std::net::IpAddr;
 
@@ -42,6 +43,10 @@ pub(crate) struct Segment {
     pub(crate) window: u16,
     pub(crate) window_scale: Option<u8>,
     pub(crate) timestamps: Option<Timestamps>,
+    /// Length of its payload in bytes.
+    pub(crate) len: usize,
+    /// Why it was sent, if a TCP of ours did.
+    pub(crate) cause: Option<Cause>,
 }
 
 #[cfg(test)]
@@ -59,6 +64,8 @@ impl Segment {
             window: 1_000,
             window_scale: None,
             timestamps: None,
+            len: 0,
+            cause: None,
         }
     }
 }
@@ -86,7 +93,7 @@ impl Touched {
     }
 
     fn packet(&mut self, node: NodeId, how: How, packet: &Packet) {
-        let Content::Tcp(tcp, _) = &packet.content else { return };
+        let Content::Tcp(tcp, body) = &packet.content else { return };
         self.segments.push(Segment {
             node,
             how,
@@ -98,6 +105,8 @@ impl Touched {
             window: tcp.window,
             window_scale: tcp.options.window_scale,
             timestamps: tcp.options.timestamps,
+            len: body.len(),
+            cause: packet.cause,
         });
     }
 

@@ -26,6 +26,7 @@ pub use state::{Event, State};
 
 use super::buffer::{Buffer, Payload};
 use super::cause::Cause;
+use super::limiter::Limiter;
 use super::receiver::{AutoTuning, Observed};
 use super::tcb::{Admission, Arrival, Fate, Outgoing, Tcb};
 use super::transaction::Lesson;
@@ -145,6 +146,15 @@ impl<B: Buffer> Connection<B> {
     /// The synchronised part as it is, or as it was when the connection ended: for statistics.
     pub fn last_tcb(&self) -> Option<&Tcb> {
         self.tcb().or(self.former.as_deref())
+    }
+
+    /// What keeps the next segment back, after [`Connection::poll_transmit`] has given none; None before that.
+    pub fn limiter(&self) -> Option<Limiter> {
+        match &self.phase {
+            Phase::Opening(_) => Some(Limiter::Handshake),
+            Phase::Synchronised(tcb) => tcb.sender.limiter(),
+            Phase::Closed => Some(Limiter::Closed),
+        }
     }
 
     /// No more data will be written: a FIN follows what was.

@@ -6,7 +6,10 @@
 /// RFC 1644's starred states are these with a SYN or a FIN that is still to be acknowledged or
 /// sent: see [`Connection::sends_syn`](super::Connection::sends_syn) and
 /// [`Connection::sends_fin`](super::Connection::sends_fin).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray, strum::Display,
+)]
+#[strum(serialize_all = "kebab-case")]
 #[allow(missing_docs)]
 pub enum State {
     SynSent,

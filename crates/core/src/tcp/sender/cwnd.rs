@@ -311,6 +311,11 @@ impl CongestionWindow {
         self.timeout_until.is_some()
     }
 
+    /// The same, at a look from outside.
+    pub(super) fn repairs_timeout(&self, snd_una: Offset) -> bool {
+        self.timeout_until.is_some_and(|until| snd_una < until)
+    }
+
     /// Congestion control hears of news. True if it limits itself, and not by its window.
     pub(super) fn tell(&mut self, delivery: &Delivery) -> bool {
         self.congestion.on_delivery(delivery);

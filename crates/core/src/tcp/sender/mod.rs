@@ -16,6 +16,7 @@ mod expiry;
 mod flight;
 mod gate;
 mod handshake;
+mod limits;
 mod path;
 mod reduction;
 mod send_window;

@@ -4,6 +4,7 @@ mod causes;
 mod cwnd;
 mod ecn;
 mod hearsay;
+mod limits;
 mod prr;
 mod rack;
 mod rack_examples;

@@ -76,12 +76,22 @@ impl Timers {
 
     /// When the next of them expires.
     pub(super) fn poll(&self) -> Option<Instant> {
-        earliest(self.retransmission, self.persist.map(|persist| persist.deadline))
+        earliest(self.retransmission, self.persist())
     }
 
     /// Whether the retransmission timer runs.
     pub(super) fn retransmits(&self) -> bool {
         self.retransmission.is_some()
+    }
+
+    /// When the retransmission timer expires, while it runs.
+    pub(super) fn retransmission(&self) -> Option<Instant> {
+        self.retransmission
+    }
+
+    /// When the persist timer expires, while it runs.
+    pub(super) fn persist(&self) -> Option<Instant> {
+        self.persist.map(|persist| persist.deadline)
     }
 
     /// Whether the retransmission timer has expired.

@@ -1,0 +1,136 @@
+//! What a running gateway does is recorded, and read by others.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+
+use bentpipe_core::units::Probability;
+use bentpipe_net::netns::Namespace;
+use bentpipe_net::netns::process::Process;
+use bentpipe_net::testbed::{Place, TestbedConfig};
+use nix::sys::signal::Signal;
+use serde_json::Value;
+
+use crate::stage::{BENTPIPE, Ends, Family, build, fast_link, gateways_wanted, start_gateways};
+use crate::toolbox::{PATIENCE, accept, content, receive, send, wait_until};
+
+pub(crate) const CASES: &[(&str, fn())] = &[("both_legs_are_recorded", both_legs_are_recorded)];
+
+/// Bytes that are transferred.
+const SIZE: usize = 3_000_000;
+
+/// A transfer over a link that loses packets, as packets and as events. One recording at a time: the second begins
+/// when the first was told to end.
+fn both_legs_are_recorded() {
+    if !gateways_wanted() {
+        return;
+    }
+    let loss = Probability::new(0.01).expect("a probability");
+    let link = Some(fast_link().with_loss(loss));
+    let mut testbed = build(TestbedConfig { link, ..TestbedConfig::default() });
+    start_gateways(&mut testbed);
+    let testbed = Arc::new(testbed);
+    let folder = tempfile::tempdir().expect("a folder");
+    let ends = Ends::of(&testbed, Family::V4);
+    // The server is behind the far gateway, which sends its data over the link.
+    let (_, namespace) = testbed.gateway_at(Place::Far);
+    for (name, look) in [("far.pcapng", packets as fn(&Path)), ("far.qlog", events)] {
+        let path = folder.path().join(name);
+        let recording = begin(namespace, &path);
+        let (listener, address) = ends.listen();
+        let client = ends.connect(address);
+        let server = accept(&listener);
+        thread::scope(|scope| {
+            scope.spawn(|| send(&server, &content(3, SIZE)));
+            assert_eq!(receive(&client, SIZE).len(), SIZE);
+        });
+        let summary = end(recording);
+        assert_eq!(summary["lost"], 0, "{summary}");
+        assert_eq!(summary["end"], "it was to end", "{summary}");
+        let len = fs::metadata(&path).expect("the file").len();
+        assert_eq!(summary["bytes"], len, "{summary}");
+        look(&path);
+    }
+    // What is asked for in vain is said in a line.
+    let refused = |arguments: &[&str]| {
+        let arguments = [&["gateway", "record"], arguments].concat();
+        let error = namespace.output(BENTPIPE, &arguments).expect_err("it is refused");
+        error.to_string()
+    };
+    assert!(refused(&["-o", "x.pcap"]).contains("ends in .pcapng or .qlog"));
+    assert!(refused(&["-o", "x.qlog", "--flow", "colour red"]).contains("`colour`"));
+}
+
+/// A recording that is under way: its file has begun.
+fn begin(namespace: &Namespace, path: &Path) -> Process {
+    let file = path.to_str().expect("a path");
+    let mut command = namespace.command(BENTPIPE);
+    command.args(["gateway", "record", "--json", "-o", file]);
+    let recording = Process::start("bentpipe gateway record", &mut command).expect("it starts");
+    wait_until("the recording begins", || match fs::metadata(path) {
+        Ok(file) if file.len() > 0 => Ok(()),
+        other => Err(format!("{other:?}, {}", recording.stderr())),
+    });
+    recording
+}
+
+/// Ends it as Ctrl-C does. What it says.
+fn end(mut recording: Process) -> Value {
+    recording.signal(Signal::SIGINT);
+    let status = recording.wait(PATIENCE).expect("it ends");
+    let output = recording.stdout();
+    assert!(status.success(), "{output} {}", recording.stderr());
+    serde_json::from_str(output.trim()).unwrap_or_else(|error| panic!("{output}: {error}"))
+}
+
+/// tshark reads it; each segment with data that the gateway has sent has a cause, and what the link lost was sent again.
+fn packets(path: &Path) {
+    let file = path.to_str().expect("a path");
+    let fields =
+        ["frame.interface_name", "frame.packet_flags_direction", "tcp.len", "frame.comment"];
+    let fields = fields.iter().flat_map(|field| ["-e", field]);
+    let arguments: Vec<&str> = ["-r", file, "-T", "fields"].into_iter().chain(fields).collect();
+    let output = std::process::Command::new("tshark").args(arguments).output().expect("tshark");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).expect("text");
+    let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split('\t').collect()).collect();
+    let mut sent = 0;
+    for row in rows.iter().filter(|row| row[0] == "satellite" && row[1].ends_with('2')) {
+        let len: usize = row[2].parse().unwrap_or(0);
+        assert!(row[3].starts_with("cause: "), "{row:?}");
+        sent += len;
+    }
+    assert!(sent > SIZE, "{sent} bytes, what was lost twice: {}", &text[..text.len().min(500)]);
+    assert!(rows.iter().any(|row| row[0] == "lan"), "both legs are there");
+    let again = |cause: &str| rows.iter().any(|row| row[3] == format!("cause: {cause}"));
+    assert!(again("fast-retransmit") && again("handshake"), "{text:.2000}");
+}
+
+/// Each segment with data has a cause; the legs have their limiters and windows.
+fn events(path: &Path) {
+    let text = fs::read_to_string(path).expect("the file");
+    let events: Vec<Value> = text
+        .split('\x1E')
+        .skip(2)
+        .map(|record| serde_json::from_str(record).expect("a record"))
+        .collect();
+    let named = |name: &str| -> Vec<&Value> {
+        let name = format!("tcp:{name}");
+        events.iter().filter(|event| event["name"] == name.as_str()).collect()
+    };
+    let sent = named("segment_sent");
+    let data = sent.iter().filter(|event| event["data"]["length"].as_u64() > Some(0));
+    let over_link = data.filter(|event| {
+        assert!(event["data"]["cause"].is_string(), "{event}");
+        event["group_id"].as_str().is_some_and(|group| group.ends_with("/satellite"))
+    });
+    let bytes: u64 = over_link.filter_map(|event| event["data"]["length"].as_u64()).sum();
+    assert!(bytes > SIZE as u64, "{bytes}");
+    assert!(!named("limiter_updated").is_empty() && !named("segment_received").is_empty());
+    let metrics = named("metrics_updated");
+    for figure in ["cwnd", "smoothed_rtt", "lost"] {
+        assert!(metrics.iter().any(|event| event["data"][figure].is_number()), "{figure}");
+    }
+    assert!(named("events_lost").is_empty());
+}

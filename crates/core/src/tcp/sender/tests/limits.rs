@@ -1,0 +1,79 @@
+//! What keeps a sender silent, by what it was given to do.
+
+use super::*;
+use crate::tcp::limiter::Limiter;
+use crate::tcp::observation::Phase;
+use crate::units::Rate;
+
+/// What it is once all has left that may leave now.
+fn limiter(sender: &mut Sender, now: Instant) -> Option<Limiter> {
+    drain(sender, now);
+    sender.limiter()
+}
+
+#[test]
+fn the_application_and_the_end_of_its_stream_limit() {
+    let mut sender = sender(config(RecoveryAlgorithm::Sack, 10), 2);
+    assert_eq!(limiter(&mut sender, at(0)), Some(Limiter::Application));
+    sender.finish();
+    assert_eq!(limiter(&mut sender, at(0)), Some(Limiter::Closed), "the FIN has left");
+    acknowledge(&mut sender, at(100), 2, &[]);
+    assert_eq!(limiter(&mut sender, at(100)), Some(Limiter::Closed));
+}
+
+#[test]
+fn before_it_is_asked_nothing_limits() {
+    let mut sender = sender(config(RecoveryAlgorithm::Sack, 2), 6);
+    assert!(sender.poll_transmit(at(0)).is_ok());
+    assert_eq!(sender.limiter(), None);
+}
+
+#[test]
+fn the_windows_limit() {
+    let mut sender = sender(config(RecoveryAlgorithm::Sack, 2), 6);
+    assert_eq!(limiter(&mut sender, at(0)), Some(Limiter::Cwnd));
+    let config = config(RecoveryAlgorithm::Sack, 10);
+    let mut sender = Sender::new(config, Offset::FIRST, 2 * SMSS, None);
+    sender.extend(segment(5).end);
+    assert_eq!(limiter(&mut sender, at(0)), Some(Limiter::PeerWindow));
+}
+
+#[test]
+fn nagles_rule_the_pacer_and_the_link_limit() {
+    let mut config = config(RecoveryAlgorithm::Sack, 10);
+    let mut sender = super::sender(config, 1);
+    sender.extend(segment(0).end + Bytes::new(10));
+    assert_eq!(limiter(&mut sender, at(0)), Some(Limiter::Nagle));
+    sender = super::sender(config, 2);
+    sender.set_link_busy(true);
+    assert_eq!(limiter(&mut sender, at(0)), Some(Limiter::LinkTurn));
+    let rate = Rate::from_bits_per_sec(80_000);
+    config.pacing = Pacing::Window { cap: Some(rate) };
+    let mut sender = super::sender(config, 9);
+    assert_eq!(limiter(&mut sender, at(0)), Some(Limiter::Pacer));
+}
+
+/// Ten segments are out; the first and the third are lost.
+#[test]
+fn recovery_limits_and_is_a_phase() {
+    let mut sender = sender(config(RecoveryAlgorithm::NewReno, 10), 20);
+    drain(&mut sender, at(0));
+    assert_eq!(sender.phase(), Phase::Open);
+    (0..3).for_each(|_| acknowledge(&mut sender, at(100), 0, &[]));
+    assert!(matches!(limiter(&mut sender, at(100)), Some(Limiter::Cwnd | Limiter::Recovery)));
+    assert_eq!(sender.phase(), Phase::Recovery);
+    let due = sender.poll_timer().unwrap();
+    sender.on_timer(due);
+    assert_eq!(sender.phase(), Phase::Loss);
+    drain(&mut sender, due);
+    acknowledge(&mut sender, due, 10, &[]);
+    assert_eq!(sender.phase(), Phase::Open);
+}
+
+#[test]
+fn a_mark_at_a_window_of_one_segment_limits() {
+    let mut sender = sender(config(RecoveryAlgorithm::Sack, 1), 6);
+    drain(&mut sender, at(0));
+    sender.on_ecn_echo(at(100), SMSS);
+    assert_eq!(limiter(&mut sender, at(100)), Some(Limiter::Mark));
+}

@@ -1,0 +1,57 @@
+//! What the loop answers to those who ask it, in portions between packets.
+
+use super::LiveGateway;
+use crate::control::{Question, Totals};
+use bentpipe_core::time::Instant;
+use bentpipe_core::units::Bytes;
+use bentpipe_gateway::FlowState;
+
+/// Flows that are looked at for an answer before packets have their turn: well under a millisecond.
+const PORTION: usize = 128;
+
+impl LiveGateway {
+    /// Goes on with an answer.
+    pub(super) fn answer(&mut self) {
+        let Some(draft) = self.questions.draft() else {
+            if let Some(tap) = self.questions.take_tap() {
+                self.tap.take_if(|tap| tap.is_gone());
+                self.tap.get_or_insert(tap);
+            }
+            return;
+        };
+        let slots = self.gateway.slots();
+        if draft.question == Question::Flows && draft.slot < slots {
+            let portion = draft.slot..slots.min(draft.slot + PORTION);
+            draft.slot = portion.end;
+            draft.flows.reserve(self.gateway.flows().saturating_sub(draft.flows.len()));
+            draft.flows.extend(self.gateway.flow_views_in(self.clock.now(), portion));
+            return;
+        }
+        let totals = self.totals();
+        self.questions.reply(totals);
+    }
+
+    /// The totals so far.
+    pub fn totals(&self) -> Totals {
+        let now = self.clock.now();
+        let mut flows = FlowState::ALL.map(|state| (state, 0));
+        for state in self.gateway.flow_states() {
+            flows[state as usize].1 += 1;
+        }
+        Totals {
+            uptime: now.saturating_since(Instant::ZERO),
+            summary: self.gateway.summary(),
+            refused: self.refused,
+            flows,
+            held: Bytes::new(self.gateway.held() as u64),
+            memory: self.gateway.config().memory,
+            peer_known: self.gateway.peer_known(),
+            satellite_link: self.gateway.satellite_link(),
+            acknowledgments: self
+                .gateway
+                .config()
+                .satellite
+                .acknowledgments_text(self.gateway.peer_known()),
+        }
+    }
+}

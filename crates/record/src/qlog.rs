@@ -1,0 +1,259 @@
+//! Recordings as qlog (draft-ietf-quic-qlog-main-schema-14), as `docs/qlog-tcp.md` specifies it: JSON text
+//! sequences (RFC 7464), a header and a record for each event.
+
+mod text;
+
+use crate::event::{Change, Direction, Endpoint, Event};
+use crate::recorder::Sink;
+use bentpipe_core::tcp::observation::Observation;
+use bentpipe_core::time::{Duration, Instant};
+use bentpipe_core::units::Bytes;
+use std::fmt;
+use std::io::{self, Write};
+use text::{Object, escape};
+
+/// The schema of our events, as the header names it.
+pub const EVENT_SCHEMA: &str = "https://github.com/bentpipe/bentpipe/blob/main/docs/qlog-tcp.md#1";
+
+/// Begins each record (RFC 7464).
+const RECORD_SEPARATOR: u8 = 0x1E;
+
+/// What a file's header says.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Header<'a> {
+    /// What was recorded.
+    pub title: &'a str,
+    /// Who was watched: a host's name, or the gateway's.
+    pub vantage_point: &'a str,
+    /// The wall clock (RFC 3339) when the clock of the events stood at zero, if there is one.
+    pub wall_clock: Option<&'a str>,
+}
+
+/// A file that is being written.
+pub struct Writer<W> {
+    out: W,
+    record: Vec<u8>,
+    /// The name of the last event's end: mostly the next one is of the same.
+    group: Option<(Endpoint, String)>,
+    written: u64,
+    error: Option<io::Error>,
+}
+
+impl<W> fmt::Debug for Writer<W> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Writer { written, error, .. } = self;
+        formatter.debug_struct("Writer").field("written", written).field("error", error).finish()
+    }
+}
+
+impl<W: Write> Writer<W> {
+    /// Begins a file.
+    ///
+    /// # Errors
+    /// `out` does not take it.
+    pub fn new(out: W, header: Header<'_>) -> io::Result<Writer<W>> {
+        let mut writer =
+            Writer { out, record: Vec::with_capacity(512), group: None, written: 0, error: None };
+        let Header { title, vantage_point, wall_clock } = header;
+        let wall_clock = wall_clock
+            .map(|clock| format!(r#","wall_clock_time":"{}""#, escape(clock)))
+            .unwrap_or_default();
+        let version = env!("CARGO_PKG_VERSION");
+        let text = format!(
+            concat!(
+                r#"{{"file_schema":"urn:ietf:params:qlog:file:sequential","#,
+                r#""serialization_format":"application/qlog+json-seq","#,
+                r#""title":"{}","description":"bentpipe {}","trace":{{"#,
+                r#""vantage_point":{{"name":"{}","type":"unknown"}},"#,
+                r#""common_fields":{{"time_format":"relative_to_epoch","#,
+                r#""reference_time":{{"clock_type":"monotonic","epoch":"unknown"{}}}}},"#,
+                r#""event_schemas":["{}"]}}}}"#,
+            ),
+            escape(title),
+            version,
+            escape(vantage_point),
+            wall_clock,
+            EVENT_SCHEMA
+        );
+        writer.record.push(RECORD_SEPARATOR);
+        writer.record.extend(text.as_bytes());
+        writer.end_record();
+        writer.error.take().map_or(Ok(writer), Err)
+    }
+
+    /// Bytes written so far.
+    pub fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// Ends it.
+    ///
+    /// # Errors
+    /// Something could not be written.
+    pub fn finish(self) -> io::Result<W> {
+        self.error.map_or(Ok(self.out), Err)
+    }
+
+    /// What it is written to.
+    pub fn get_mut(&mut self) -> &mut W {
+        &mut self.out
+    }
+
+    /// Whether something could not be written: nothing more is.
+    pub fn failed(&self) -> bool {
+        self.error.is_some()
+    }
+
+    fn end_record(&mut self) {
+        self.record.push(b'\n');
+        if self.error.is_none() {
+            self.error = self.out.write_all(&self.record).err();
+            self.written += self.record.len() as u64;
+        }
+        self.record.clear();
+    }
+
+    fn write(&mut self, at: Instant, endpoint: &Endpoint, event: &Event<'_>) {
+        let name = name_of(event);
+        if self.group.as_ref().is_none_or(|(of, _)| of != endpoint) {
+            self.group = Some((*endpoint, group(endpoint)));
+        }
+        let group = self.group.as_ref().map_or("", |(_, name)| name);
+        let record = &mut self.record;
+        record.push(RECORD_SEPARATOR);
+        let mut object = Object::begin(record);
+        object.millis("time", at.as_nanos());
+        object.text("name", name);
+        object.text("group_id", group);
+        let mut data = object.object("data");
+        fill(&mut data, at, endpoint, event);
+        data.end();
+        object.end();
+        self.end_record();
+    }
+}
+
+impl<W: Write> Sink for Writer<W> {
+    fn event(&mut self, at: Instant, endpoint: &Endpoint, event: &Event<'_>) {
+        if self.error.is_none() {
+            self.write(at, endpoint, event);
+        }
+    }
+}
+
+fn name_of(event: &Event<'_>) -> &'static str {
+    match event {
+        Event::Started { .. } => "tcp:connection_started",
+        Event::State { .. } => "tcp:connection_state_updated",
+        Event::Segment { segment, .. } if segment.direction == Direction::Sent => {
+            "tcp:segment_sent"
+        }
+        Event::Segment { .. } => "tcp:segment_received",
+        Event::Metrics { .. } => "tcp:metrics_updated",
+        Event::Phase { .. } => "tcp:congestion_state_updated",
+        Event::Limiter { .. } => "tcp:limiter_updated",
+        Event::Timer { .. } => "tcp:timer_updated",
+        Event::Lost { .. } => "tcp:events_lost",
+    }
+}
+
+/// How an end is called.
+fn group(Endpoint { local, remote, leg }: &Endpoint) -> String {
+    let leg = leg.map(|leg| format!("/{leg}")).unwrap_or_default();
+    format!("{local}-{remote}{leg}")
+}
+
+/// Writes what is an event's own.
+fn fill(data: &mut Object<'_>, at: Instant, endpoint: &Endpoint, event: &Event<'_>) {
+    match *event {
+        Event::Started { local_isn, remote_isn } => {
+            for (name, end) in [("local", endpoint.local), ("remote", endpoint.remote)] {
+                let mut address = data.object(name);
+                address.display("ip", end.ip());
+                address.number("port", u64::from(end.port()));
+                address.end();
+            }
+            if let Some(leg) = endpoint.leg {
+                data.text("leg", leg);
+            }
+            for (name, isn) in [("local_isn", local_isn), ("remote_isn", remote_isn)] {
+                data.maybe(name, isn.map(|isn| u64::from(isn.0)));
+            }
+        }
+        Event::State { old, new } => {
+            data.change(old.map(Into::into), new.into());
+        }
+        Event::Phase { old, new } => data.change(old.map(Into::into), new.name()),
+        Event::Limiter { old, new } => data.change(old.map(Into::into), new.name()),
+        Event::Segment { segment, seq, ack, window, sack } => {
+            data.number("seq", seq);
+            data.number("length", segment.len as u64);
+            data.maybe("ack", ack);
+            data.flags("flags", segment.tcp.flags);
+            data.number("window", window);
+            if !sack.is_empty() {
+                data.ranges("sack", sack);
+            }
+            if let Some(cause) = segment.cause {
+                data.text("cause", cause.name());
+            }
+        }
+        Event::Timer { timer, change } => {
+            data.text("timer", timer.name());
+            data.text(
+                "event_type",
+                match change {
+                    Change::Set(_) => "set",
+                    Change::Expired => "expired",
+                    Change::Cancelled => "cancelled",
+                },
+            );
+            if let Change::Set(due) = change {
+                data.millis("delta", due.saturating_since(at).as_nanos() as u64);
+            }
+        }
+        Event::Metrics { old, new, rule } => {
+            metrics(data, old, new);
+            if let Some(rule) = rule {
+                data.text("rule", rule.name());
+            }
+        }
+        Event::Lost { count } => data.number("count", count),
+    }
+}
+
+/// Those figures that are not the same.
+fn metrics(data: &mut Object<'_>, old: Option<&Observation>, new: &Observation) {
+    type Figure = (&'static str, fn(&Observation) -> Option<u64>);
+    let figures: [Figure; 10] = [
+        ("cwnd", |it| Some(it.cwnd.count())),
+        ("ssthresh", |it| it.ssthresh.map(Bytes::count)),
+        ("bytes_in_flight", |it| Some(it.in_flight.count())),
+        ("snd_una", |it| Some(it.snd_una.get())),
+        ("snd_nxt", |it| Some(it.snd_nxt.get())),
+        ("window_edge", |it| Some(it.window_edge.get())),
+        ("written", |it| Some(it.written.get())),
+        ("delivered", |it| Some(it.delivered.count())),
+        ("lost", |it| Some(it.lost.count())),
+        ("rcv_nxt", |it| Some(it.rcv_nxt.get())),
+    ];
+    for (name, figure) in figures {
+        let value = figure(new);
+        if old.is_none_or(|old| figure(old) != value) {
+            data.maybe(name, value);
+        }
+    }
+    type Span = (&'static str, fn(&Observation) -> Option<Duration>);
+    let spans: [Span; 4] = [
+        ("smoothed_rtt", |it| it.srtt),
+        ("rtt_variance", |it| it.srtt.map(|_| it.rttvar)),
+        ("min_rtt", |it| it.min_rtt),
+        ("rto", |it| Some(it.rto)),
+    ];
+    for (name, span) in spans {
+        let value = span(new);
+        if let Some(value) = value.filter(|_| old.is_none_or(|old| span(old) != value)) {
+            data.millis(name, value.as_nanos() as u64);
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Why segments were sent, held against what the wire shows: what was sent before is sent again for a reason that
+//! is one of retransmissions or probes, and new data for none of retransmissions.
+
+use super::edges::Endpoint;
+use super::stage::BOXES;
+use crate::world::{How, NodeId, Segment};
+use bentpipe_core::tcp::cause::Cause;
+use bentpipe_core::wire::{Flags, SeqNum};
+use std::collections::BTreeMap;
+
+/// How far each node has sent, by the endpoint in whose name it speaks and the one to which it does.
+#[derive(Debug, Default)]
+pub(super) struct Causes {
+    ends: BTreeMap<(NodeId, Endpoint, Endpoint), SeqNum>,
+    /// The numbers of the SYNs, by the same names.
+    isns: BTreeMap<(NodeId, Endpoint, Endpoint), SeqNum>,
+    /// What has been acknowledged last of what the node has sent.
+    acks: BTreeMap<(NodeId, Endpoint, Endpoint), SeqNum>,
+}
+
+impl Causes {
+    /// Takes a segment down.
+    ///
+    /// # Errors
+    /// What is wrong with its cause.
+    pub(super) fn see(&mut self, segment: &Segment) -> Result<(), String> {
+        let Segment { node, src, dst, seq, len, flags, cause, .. } = *segment;
+        if segment.how != How::Sent {
+            if segment.how == How::Came && flags.contains(Flags::ACK) {
+                self.acks.insert((node, dst, src), segment.ack);
+            }
+            return Ok(());
+        }
+        let name = (node, src, dst);
+        if flags.contains(Flags::SYN) && self.isns.insert(name, seq) != Some(seq) {
+            self.ends.remove(&name);
+        }
+        let Some(cause) = cause else { return Err(format!("{segment:?} has no cause")) };
+        if len == 0 || flags.contains(Flags::SYN) {
+            return Ok(());
+        }
+        let end = seq + len as u64;
+        let before = self.ends.get(&name).copied();
+        let again = before.is_some_and(|before| end.distance_from(before) <= 0);
+        let new = before.is_some_and(|before| seq.distance_from(before) >= 0);
+        if !again {
+            self.ends.insert(name, end);
+        }
+        let either = matches!(
+            cause,
+            Cause::TailLossProbe
+                | Cause::ProbeTimeout
+                | Cause::WindowProbe
+                | Cause::KeepAlive
+                | Cause::Blind
+        );
+        let retransmits = cause.is_retransmission();
+        // Where a client accepts less than the SYN-ACK said that it was given in advance, the leg towards it begins
+        // anew: what it has not acknowledged is new data to a new TCP.
+        let gateway = BOXES.contains(&node) && self.isns.contains_key(&name);
+        let anew = gateway && self.acks.get(&name) == Some(&seq);
+        let again = again && !anew;
+        let fits = either || (!again || retransmits) && (!new || !retransmits);
+        let of_data = cause >= Cause::AckClock && cause <= Cause::Blind;
+        if fits && of_data {
+            return Ok(());
+        }
+        Err(format!(
+            "node {node}, {src:?} to {dst:?}: {seq:?} with {len} bytes, again: {again}, by {cause}"
+        ))
+    }
+
+    /// Another box stands in the place of `node`.
+    pub(super) fn forget(&mut self, node: NodeId) {
+        self.ends.retain(|(at, _, _), _| *at != node);
+        self.isns.retain(|(at, _, _), _| *at != node);
+        self.acks.retain(|(at, _, _), _| *at != node);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Ipv4Addr;
+
+    fn segment(seq: u32, cause: Option<Cause>) -> Segment {
+        let ends = [1, 2].map(|host| (Ipv4Addr::new(10, 0, 0, host).into(), 80));
+        let (flags, seq) = (Flags::ACK, SeqNum(seq));
+        Segment { how: How::Sent, flags, seq, len: 100, cause, ..Segment::syn(0, ends) }
+    }
+
+    #[test]
+    fn what_is_sent_again_has_a_cause_of_that() {
+        let mut causes = Causes::default();
+        assert!(causes.see(&segment(500, Some(Cause::Written))).is_ok());
+        assert!(causes.see(&segment(600, Some(Cause::AckClock))).is_ok());
+        assert!(causes.see(&segment(500, Some(Cause::AckClock))).is_err(), "it was sent");
+        assert!(causes.see(&segment(500, Some(Cause::Rack))).is_ok());
+        assert!(causes.see(&segment(700, Some(Cause::Timeout))).is_err(), "it was not");
+        assert!(causes.see(&segment(800, Some(Cause::Segments))).is_err(), "of acknowledgments");
+        assert!(causes.see(&segment(900, None)).is_err());
+    }
+}
