@@ -113,7 +113,7 @@ fn claims(catalogue: &Catalogue, figure: &Figure, ran: &Ran) -> Result<Vec<Judge
             Ok(Finding::new(number, accepted))
         };
         let findings = numbers.iter().map(finding).collect::<Result<Vec<_>, String>>()?;
-        let told = catalogue.tolerances.get(&claim.id).map_or(0, |numbers| numbers.len());
+        let told = catalogue.tolerances.get(&claim.id).map_or(0, std::collections::BTreeMap::len);
         if told != findings.len() {
             return Err(format!(
                 "{}: tolerances.toml has {told} numbers, {} were measured",

@@ -26,7 +26,7 @@ pub struct Counts {
     pub retransmitted_bytes: u64,
     /// Expiries of their retransmission timers, if the kernel counts them.
     pub timeouts: Option<u64>,
-    /// Episodes of fast recovery that were [seen](FlowRecord::look).
+    /// Episodes of fast recovery that were seen in the socket's state.
     pub recoveries: u64,
     /// The minimum round-trip time that a source measured.
     pub min_rtt: Option<Duration>,

@@ -40,7 +40,7 @@ fn queue_growth(ran: &Ran) -> Numbers {
     for packet in before.iter().rev() {
         match (waited(packet), waited(first)) {
             (Some(wait), Some(later)) if wait <= later && wait > 10.0 * PACKET_TIME => {
-                first = packet
+                first = packet;
             }
             _ => break,
         }
