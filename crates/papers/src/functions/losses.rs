@@ -2,6 +2,7 @@
 
 use crate::run::packets::{Packet, Packets};
 use crate::run::{Part, PointRuns};
+use bentpipe_core::tcp::cause::Cause;
 
 /// Losses of one window, and how they were repaired.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,7 +35,7 @@ fn of(packets: &Packets) -> Vec<Episode> {
         let end = whole.map_or(f64::INFINITY, |(when, _)| *when);
         let during = later.skip_while(|(index, _)| *index < seen);
         let during = during.take_while(|(_, packet)| packet.at <= end);
-        let timeout = during.clone().any(|(_, packet)| packet.cause == "timeout");
+        let timeout = during.clone().any(|(_, packet)| packet.cause == Some(Cause::Timeout));
         from = during.last().map_or(seen, |(index, _)| index) + 1;
         let lost = window.iter().filter(|packet| packet.arrived.is_none()).count();
         episodes.push(Episode { lost, timeout });
@@ -50,22 +51,22 @@ fn next_loss(sent: &[Packet], from: usize) -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn packet(at: f64, seq: u64, cause: &str, arrived: bool) -> Packet {
-        let (retransmitted, arrived) = (cause != "ack-clock", arrived.then_some(at + 0.3));
-        Packet { at, seq, len: 10, retransmitted, cause: cause.to_owned(), arrived }
+    fn packet(at: f64, seq: u64, cause: Cause, arrived: bool) -> Packet {
+        let (retransmitted, arrived) = (cause != Cause::AckClock, arrived.then_some(at + 0.3));
+        Packet { at, seq, len: 10, retransmitted, cause: Some(cause), arrived }
     }
 
     #[test]
     fn losses_of_a_window_are_one_episode() {
         let packets = Packets {
             sent: vec![
-                packet(0.0, 0, "ack-clock", false),
-                packet(0.1, 10, "ack-clock", true),
-                packet(0.2, 20, "ack-clock", false),
-                packet(1.0, 0, "fast-retransmit", true),
-                packet(3.0, 20, "timeout", true),
-                packet(5.0, 30, "ack-clock", false),
-                packet(6.0, 30, "fast-retransmit", true),
+                packet(0.0, 0, Cause::AckClock, false),
+                packet(0.1, 10, Cause::AckClock, true),
+                packet(0.2, 20, Cause::AckClock, false),
+                packet(1.0, 0, Cause::FastRetransmit, true),
+                packet(3.0, 20, Cause::Timeout, true),
+                packet(5.0, 30, Cause::AckClock, false),
+                packet(6.0, 30, Cause::FastRetransmit, true),
             ],
             acknowledged: vec![(1.5, 20), (3.5, 30), (6.5, 40)],
             duplicates: 0,

@@ -2,6 +2,7 @@
 
 use super::{Part, PointRuns};
 use bentpipe_capture::{Capture, Connection, Direction};
+use bentpipe_core::tcp::cause::Cause;
 use std::fs::File;
 use std::path::Path;
 
@@ -17,7 +18,7 @@ pub struct Packet {
     /// These bytes were sent before.
     pub retransmitted: bool,
     /// Why it was sent, as the core says.
-    pub cause: String,
+    pub cause: Option<Cause>,
     /// When it arrived; `None`: it was lost.
     pub arrived: Option<f64>,
 }
@@ -48,7 +49,11 @@ impl Packets {
         let folder = part.packets(point, run);
         let [at_sender, at_receiver] =
             [sender, receiver].map(|host| capture(&folder.join(format!("{host}.pcapng"))));
-        Ok(Packets::of(only(&at_sender?)?, only(&at_receiver?)?))
+        let packets = Packets::of(only(&at_sender?)?, only(&at_receiver?)?);
+        match packets.sent.iter().find(|packet| packet.cause.is_none()) {
+            None => Ok(packets),
+            Some(packet) => Err(format!("the packet of {} s has no cause", packet.at)),
+        }
     }
 
     fn of(at_sender: &Connection, at_receiver: &Connection) -> Packets {
@@ -64,17 +69,15 @@ impl Packets {
         let (begin, first) = (at_sender.segments[0].at, first.seq);
         let seconds = |at: i64| (at - begin) as f64 / 1e9;
         let mut highest = 0;
-        for (index, segment) in &sent {
+        for (_, segment) in &sent {
             let seq = u64::from(segment.seq.wrapping_sub(first));
-            let comment = at_sender.comments.get(&(*index as u32));
-            let cause = comment.and_then(|comment| comment.strip_prefix("cause: "));
             let len = u64::from(segment.len);
             packets.sent.push(Packet {
                 at: seconds(segment.at),
                 seq,
                 len,
                 retransmitted: seq < highest,
-                cause: cause.unwrap_or_default().to_owned(),
+                cause: segment.recorded,
                 arrived: None,
             });
             highest = highest.max(seq + len);
