@@ -59,6 +59,10 @@ impl Causes {
         // anew: what it has not acknowledged is new data to a new TCP.
         let gateway = BOXES.contains(&node) && self.isns.contains_key(&name);
         let anew = gateway && self.acks.get(&name) == Some(&seq);
+        if again && anew && !retransmits && !either {
+            // So is what follows it.
+            self.ends.insert(name, end);
+        }
         let again = again && !anew;
         let fits = either || (!again || retransmits) && (!new || !retransmits);
         let of_data = cause >= Cause::AckClock && cause <= Cause::Blind;
