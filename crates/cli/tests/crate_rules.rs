@@ -33,7 +33,13 @@ const RULES: [(&str, &[&str]); 11] = [
     ),
     (
         "bentpipe-papers",
-        &["bentpipe-capture", "bentpipe-core", "bentpipe-lab", "bentpipe-scenario"],
+        &[
+            "bentpipe-capture",
+            "bentpipe-core",
+            "bentpipe-lab",
+            "bentpipe-plot",
+            "bentpipe-scenario",
+        ],
     ),
     (
         "bentpipe",

@@ -211,7 +211,7 @@ impl Flight {
         if self.next == una || self.sent.is_empty() {
             self.timer = self.timer.max(segment.at);
         }
-        // Wireshark's rules call what is sent again within a round trip out of order. Data that passed here before did not come late.
+        // Wireshark's rules call what is retransmitted within a round trip out of order. Data that passed here before did not come late.
         let again = marks.retransmitted() || (marks.has(Mark::OutOfOrder) && self.passed(begin));
         let cause = again.then(|| self.cause(segment, begin, end));
         if again {

@@ -154,7 +154,7 @@ pub(super) struct Sender {
     last_len: u32,
     /// When the last byte outstanding was acknowledged.
     idle: Option<i64>,
-    /// What is sent again began an episode that goes on until this is acknowledged.
+    /// What is retransmitted began an episode that goes on until this is acknowledged.
     recovery: Option<i64>,
     /// The smallest round trip.
     trip: Option<i64>,

@@ -64,7 +64,7 @@ pub struct Run {
     pub why: Why,
     /// Whether all of it is data that was sent before, or a probe.
     pub again: bool,
-    /// Of data that was sent again: what seems to have made the sender send the first of it.
+    /// Of retransmitted data: what seems to have made the sender send the first of it.
     pub trigger: Option<Trigger>,
 }
 

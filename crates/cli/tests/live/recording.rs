@@ -84,7 +84,7 @@ fn end(mut recording: Process) -> Value {
     serde_json::from_str(output.trim()).unwrap_or_else(|error| panic!("{output}: {error}"))
 }
 
-/// tshark reads it; each segment with data that the gateway has sent has a cause, and what the link lost was sent again.
+/// tshark reads it; each segment with data that the gateway has sent has a cause, and what the link lost was retransmitted.
 fn packets(path: &Path) {
     let file = path.to_str().expect("a path");
     let fields =

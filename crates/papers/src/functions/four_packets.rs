@@ -45,7 +45,7 @@ const FOUR: [(f64, u64); 6] =
 fn packets(ran: &Ran, recovery: &str, window: &str) -> Result<Packets, String> {
     let part = ran.part("start")?;
     let at = [("flow.main.tcp", recovery), ("host.server.tcp.iw", window)];
-    let point = part.point(&at.map(|(path, value)| (path.to_owned(), value.to_owned())))?;
+    let point = part.point(&at)?;
     Packets::new(part, point, 0, ("server", "client"))
 }
 

@@ -121,7 +121,7 @@ fn rounds_of_slow_start(ran: &Ran) -> Numbers {
 fn rounds_saved(ran: &Ran) -> Numbers {
     let part = ran.part("starts")?;
     let time = |window: &str| {
-        let point = part.point(&[("flow.main.tcp.iw".to_owned(), window.to_owned())])?;
+        let point = part.point(&[("flow.main.tcp.iw", window)])?;
         full(part, point, 1.5e6, RTT)
     };
     Ok(vec![

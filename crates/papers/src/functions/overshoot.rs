@@ -4,7 +4,6 @@ use super::Function;
 use crate::run::packets::{Packet, Packets};
 use crate::run::trace::Trace;
 use crate::run::{Number, Ran};
-use bentpipe_lab::tables::Table;
 
 /// By claim.
 pub(super) const FUNCTIONS: &[(&str, Function)] = &[
@@ -64,8 +63,8 @@ impl Overshoot {
     /// The e-mails' path of 90 packets.
     fn of_ninety(ran: &Ran, buffer: u32) -> Result<Overshoot, String> {
         let part = ran.part("ninety")?;
-        let at = [("link.sat.queue".to_owned(), format!("{buffer}packets"))];
-        let point = part.point(&at)?;
+        let buffer = format!("{buffer}packets");
+        let point = part.point(&[("link.sat.queue", &buffer)])?;
         Packets::new(part, point, 0, ("server", "client")).and_then(Overshoot::new)
     }
 
@@ -111,8 +110,8 @@ fn dropped<'a>(packets: impl Iterator<Item = &'a Packet>) -> usize {
 
 fn packets(ran: &Ran, tcp: &str, buffer: u32) -> Result<Packets, String> {
     let part = ran.part("packets")?;
-    let at = [("flow.main.tcp", tcp.to_owned()), ("link.sat.queue", format!("{buffer}packets"))];
-    let point = part.point(&at.map(|(path, value)| (path.to_owned(), value)))?;
+    let buffer = format!("{buffer}packets");
+    let point = part.point(&[("flow.main.tcp", tcp), ("link.sat.queue", &buffer)])?;
     Packets::new(part, point, 0, ("server", "client"))
 }
 
@@ -218,7 +217,7 @@ fn windows_by_buffer(ran: &Ran) -> Numbers {
 /// Of the satellite's transfer from the tenth second on: packets with less than a tenth of a second between them.
 fn bursts(ran: &Ran) -> Numbers {
     let part = ran.part("sequence")?;
-    let point = part.point(&[("link.sat.delay".to_owned(), "250ms".to_owned())])?;
+    let point = part.point(&[("link.sat.delay", "250ms")])?;
     let trace = Trace::new(part, point, "main")?;
     let mut bursts: Vec<(f64, usize)> = Vec::new();
     let mut last = f64::NEG_INFINITY;
@@ -257,10 +256,8 @@ fn spread_by_buffer(ran: &Ran) -> Numbers {
     for (name, tcp) in VARIANTS {
         let time = |buffer: &str| {
             let at = [("flow.main.tcp", tcp), ("link.sat.queue", buffer)];
-            let point = part.point(&at.map(|(path, value)| (path.to_owned(), value.to_owned())))?;
-            Ok::<f64, String>(
-                point.column(Table::Results, &[("flow", "main")], "completion_mean_s")?[0],
-            )
+            let point = part.point(&at)?;
+            point.completion()
         };
         let (small, large) = (time("6packets")?, time("200packets")?);
         numbers.push(Number::new(name, (small - large).abs() / small.min(large)));

@@ -41,7 +41,7 @@ const TCP: &str = "flow.main.tcp";
 const QUEUE: &str = "link.down.queue";
 
 fn one<'a>(part: &'a Part, path: &str, value: &str) -> Result<&'a PointRuns, String> {
-    part.point(&[(path.to_owned(), value.to_owned())])
+    part.point(&[(path, value)])
 }
 
 /// Of the seconds 20 to 60, when slow start is over.
@@ -93,10 +93,8 @@ fn saving_of_long_transfers(ran: &Ran) -> Numbers {
     let part = ran.part("sizes")?;
     let time = |bytes: &str, iw: &str| {
         let at = [("flow.main.bytes", bytes), ("flow.main.tcp.iw", iw)];
-        let point = part.point(&at.map(|(path, value)| (path.to_owned(), value.to_owned())))?;
-        Ok::<f64, String>(
-            point.column(Table::Results, &[("flow", "main")], "completion_mean_s")?[0],
-        )
+        let point = part.point(&at)?;
+        point.completion()
     };
     let saving = |bytes: &str| Ok::<f64, String>(1.0 - time(bytes, "4")? / time(bytes, "1")?);
     Ok(vec![Number::new("share-of-saving", saving("9600000")? / saving("288000")?)])
@@ -146,9 +144,7 @@ fn headers(ran: &Ran) -> Numbers {
     let part = ran.part("sizes")?;
     let time = |mss: &str| {
         let point = one(part, "flow.main.tcp.mss", mss)?;
-        Ok::<f64, String>(
-            point.column(Table::Results, &[("flow", "main")], "completion_mean_s")?[0],
-        )
+        point.completion()
     };
     let (small, middle, large) = (time("536")?, time("1112")?, time("1688")?);
     Ok(vec![
@@ -174,8 +170,8 @@ fn error_points(ran: &Ran) -> Numbers {
 }
 
 fn of_errors(ran: &Ran, rate: &str, tcp: &str, column: &str) -> Result<Vec<f64>, String> {
-    let at = [(ERRORS.to_owned(), rate.to_owned()), (TCP.to_owned(), tcp.to_owned())];
-    ran.part("errors")?.point(&at)?.column(Table::Results, &[("flow", "main")], column)
+    let point = ran.part("errors")?.point(&[(ERRORS, rate), (TCP, tcp)])?;
+    point.column(Table::Results, &[("flow", "main")], column)
 }
 
 fn ratio(over: &[f64], under: &[f64]) -> Vec<f64> {

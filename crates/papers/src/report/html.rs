@@ -1,10 +1,11 @@
 //! The report as pages that work without a network: `index.html` with the scoreboard, and one a paper.
 
 use super::score::{Standing, standing};
-use super::text::{number, words};
+use super::text::number;
 use super::{Judgement, Report, ReportError, Score, write_file};
 use crate::catalogue::{Catalogue, Figure, Paper};
 use crate::verdict::{Judged, Verdict};
+use bentpipe_plot::svg::escaped;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -170,7 +171,7 @@ fn of_claim(judged: &Judged) -> String {
     let mut text = format!(
         "<div class=\"claim {}\" id=\"{id}\">\n<p><span class=\"mark\">{}</span> {id}: {}</p>\n",
         class(judged.verdict),
-        words(judged.verdict),
+        judged.verdict.words(),
         escaped(&claim.says),
         id = claim.id
     );
@@ -191,7 +192,7 @@ fn of_claim(judged: &Judged) -> String {
             number(finding),
             finding.runs,
             escaped(&finding.accepted.to_string()),
-            words(finding.verdict)
+            finding.verdict.words()
         );
     }
     text.push_str("</table></div></details>\n</div>\n");
@@ -231,8 +232,4 @@ fn elsewhere(catalogue: &Catalogue, report: &Report, paper: &Paper) -> String {
         "<h2>Decided elsewhere</h2>\n<div class=\"table\"><table>\n<tr><th>claim</th><th class=\"number\">priority</th>\
          <th>what</th><th>by</th></tr>\n{text}</table></div>\n"
     )
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -1,7 +1,7 @@
 //! The report as Markdown with pictures, which a repository keeps: `README.md` with the scoreboard, and a page a paper.
 
 use super::score::{Standing, standing};
-use super::text::{number, words};
+use super::text::number;
 use super::{Judgement, Report, ReportError, Score, write_file};
 use crate::catalogue::{Catalogue, Figure, Paper};
 use crate::verdict::Verdict;
@@ -133,14 +133,14 @@ fn of_figure(text: &mut String, figure: &Figure, judgement: &Judgement) {
                 finding.name,
                 number(finding),
                 finding.accepted.to_string().replace('|', "\\|"),
-                words(finding.verdict)
+                finding.verdict.words()
             );
         }
     }
     for judged in judgement.claims.iter().filter(|judged| judged.verdict != Verdict::Holds) {
         let why = judged.claim.explanation.as_deref().unwrap_or("Not explained yet.");
         let _ =
-            writeln!(text, "\n**{} {}.** {}", judged.claim.id, words(judged.verdict), why.trim());
+            writeln!(text, "\n**{} {}.** {}", judged.claim.id, judged.verdict.words(), why.trim());
     }
 }
 

@@ -1,11 +1,6 @@
-//! Words and numbers of reports.
+//! Numbers of reports.
 
-use crate::verdict::{Finding, Verdict};
-
-/// A verdict in words.
-pub(super) fn words(verdict: Verdict) -> &'static str {
-    verdict.words()
-}
+use crate::verdict::Finding;
 
 /// What was found, with its error: four significant digits.
 pub(super) fn number(finding: &Finding) -> String {

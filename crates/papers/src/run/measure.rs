@@ -77,7 +77,8 @@ fn cells(ran: &Ran, measure: &Measure) -> Result<Vec<f64>, String> {
         toml::Value::String(text) => text.clone(),
         other => other.to_string(),
     };
-    let at: Vec<_> = measure.at.iter().map(|(path, value)| (path.clone(), text(value))).collect();
+    let at: Vec<_> = measure.at.iter().map(|(path, value)| (path.as_str(), text(value))).collect();
+    let at: Vec<_> = at.iter().map(|(path, value)| (*path, value.as_str())).collect();
     let point = part.point(&at)?;
     let mut rows = Vec::new();
     let table = match (&measure.flow, &measure.link, &measure.group) {

@@ -93,7 +93,7 @@ impl Part {
     ///
     /// # Errors
     /// There is none, or there are several.
-    pub fn point(&self, at: &[(String, String)]) -> Result<&PointRuns, String> {
+    pub fn point(&self, at: &[(&str, &str)]) -> Result<&PointRuns, String> {
         let fits = |point: &&PointRuns| {
             at.iter()
                 .all(|(path, value)| point.values.iter().any(|(p, v)| p == path && same(v, value)))
@@ -122,6 +122,14 @@ impl PointRuns {
     /// A swept field's value.
     pub fn value(&self, path: &str) -> Option<&str> {
         self.values.iter().find(|(p, _)| p == path).map(|(_, value)| value.as_str())
+    }
+
+    /// The mean completion time of flow `main` in the first run, in seconds.
+    ///
+    /// # Errors
+    /// As [`column`](Self::column).
+    pub fn completion(&self) -> Result<f64, String> {
+        Ok(self.column(Table::Results, &[("flow", "main")], "completion_mean_s")?[0])
     }
 
     /// The numbers in `column` of `table`, one for each run, of the row where these columns have these texts.

@@ -1,4 +1,4 @@
-//! Why segments were sent, held against what the wire shows: what was sent before is sent again for a reason that
+//! Why segments were sent, held against what the wire shows: what was sent before is retransmitted for a reason that
 //! is one of retransmissions or probes, and new data for none of retransmissions.
 
 use super::edges::Endpoint;

@@ -38,7 +38,7 @@ pub enum Invariant {
     Leftover,
     /// A gateway resets a connection that it forwards only if bytes of it are lost.
     NeedlessReset,
-    /// Each segment with data has one cause, and it is one of new data, of what is sent again, or of a probe.
+    /// Each segment with data has one cause, and it is one of new data, of a retransmission, or of a probe.
     Cause,
     /// While a sender sends nothing, exactly one thing limits it.
     Limiter,
