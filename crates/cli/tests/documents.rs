@@ -19,8 +19,8 @@ fn read(document: &str) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Every Markdown file of the tree, but for what was built or is hidden.
-fn documents(folder: &Path, found: &mut Vec<PathBuf>) {
+/// Every file of the tree, but for what was built or is hidden.
+fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
@@ -28,11 +28,16 @@ fn documents(folder: &Path, found: &mut Vec<PathBuf>) {
             continue;
         }
         if path.is_dir() {
-            documents(&path, found);
-        } else if name.ends_with(".md") {
+            files(&path, found);
+        } else {
             found.push(path);
         }
     }
+}
+
+/// The documents among them.
+fn documents(files: &[PathBuf]) -> impl Iterator<Item = &PathBuf> {
+    files.iter().filter(|path| path.extension().is_some_and(|suffix| suffix == "md"))
 }
 
 /// The lines that are not in a block of code, with their numbers.
@@ -74,11 +79,11 @@ fn links(line: &str) -> impl Iterator<Item = &str> {
 #[test]
 fn no_link_is_dead() {
     let mut found = Vec::new();
-    documents(&root(), &mut found);
-    assert!(found.len() > 10, "the tree's documents are found");
+    files(&root(), &mut found);
+    assert!(documents(&found).count() > 10, "the tree's documents are found");
     let mut dead = Vec::new();
-    for path in found {
-        let text = fs::read_to_string(&path).unwrap();
+    for path in documents(&found) {
+        let text = fs::read_to_string(path).unwrap();
         for (number, line) in prose(&text) {
             for target in links(line).filter(|target| !target.contains("://")) {
                 let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
@@ -94,6 +99,40 @@ fn no_link_is_dead() {
         }
     }
     assert!(dead.is_empty(), "dead links:\n{}", dead.join("\n"));
+}
+
+/// A file that whoever follows docs/extending.md writes.
+const TO_BE_WRITTEN: &str = "crates/core/src/tcp/congestion/illinois.rs";
+
+/// What stands in code type in a line and names a source file or a script of ours: a path with a folder, from
+/// the root or from within a crate (`congestion/tests/cubic.rs`).
+fn sources(line: &str) -> impl Iterator<Item = &str> {
+    let code = line.split('`').skip(1).step_by(2);
+    code.filter(|text| {
+        let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "_-./".contains(c));
+        let ours = [".rs", ".sh", ".js", ".cddl"].iter().any(|suffix| text.ends_with(suffix));
+        plain && ours && text.contains('/') && !text.starts_with('/')
+    })
+}
+
+#[test]
+fn files_that_documents_name_are_there() {
+    let mut found = Vec::new();
+    files(&root(), &mut found);
+    let (mut named, mut missing) = (0, Vec::new());
+    for path in documents(&found) {
+        let text = fs::read_to_string(path).unwrap();
+        for (number, line) in prose(&text) {
+            for source in sources(line) {
+                named += 1;
+                if source != TO_BE_WRITTEN && !found.iter().any(|file| file.ends_with(source)) {
+                    missing.push(format!("{}:{number}: {source}", path.display()));
+                }
+            }
+        }
+    }
+    assert!(named > 50, "{named} files are named");
+    assert!(missing.is_empty(), "files that are not there:\n{}", missing.join("\n"));
 }
 
 /// What stands in code type in the first column of the table with this head.
@@ -164,9 +203,9 @@ fn lists_are_those_of_the_registries() {
 #[test]
 fn pages_say_which_question_they_answer_and_overviews_are_short() {
     let mut pages = Vec::new();
-    documents(&root().join("docs/design"), &mut pages);
-    for page in pages {
-        let text = fs::read_to_string(&page).unwrap();
+    files(&root().join("docs/design"), &mut pages);
+    for page in documents(&pages) {
+        let text = fs::read_to_string(page).unwrap();
         let first = text.lines().nth(2).unwrap_or_default();
         assert!(first.starts_with('*') && first.contains('?'), "{}: {first}", page.display());
     }

@@ -15,31 +15,106 @@ fn papers(arguments: &[&str], folder: &Path) -> Output {
     Command::new(BENTPIPE).arg("papers").args(arguments).current_dir(folder).output().unwrap()
 }
 
-/// The verdict on each number on a page, by its figure and its name.
-fn verdicts(page: &str) -> BTreeMap<(String, String, String), String> {
+/// What a page says of a number.
+#[derive(Debug, Clone, PartialEq)]
+struct Judged {
+    found: String,
+    verdict: String,
+}
+
+impl Judged {
+    /// The middle of the 95 % interval, and half its width with what rounding took; `None`: there is no number.
+    fn interval(&self) -> Option<(f64, f64)> {
+        let (found, half) = self.found.split_once(" ± ").unwrap_or((&self.found, "0"));
+        let (found, half): (f64, f64) = (found.parse().ok()?, half.parse().ok()?);
+        // Four significant digits, but three decimals.
+        let decimals: f64 = if self.found.contains('e') { 0.0 } else { 5.1e-4 };
+        Some((found, half + decimals.max(5.1e-4 * found.abs())))
+    }
+
+    /// The same verdict, and numbers within each other's intervals.
+    fn agrees(&self, other: &Judged) -> bool {
+        let near = match (self.interval(), other.interval()) {
+            (Some((found, half)), Some((then, width))) => (found - then).abs() <= half + width,
+            (a, b) => a.is_none() && b.is_none(),
+        };
+        near && self.verdict == other.verdict
+    }
+}
+
+/// What is said of each number on a page, by its figure, claim and name.
+fn judged(page: &str) -> BTreeMap<(String, String, String), Judged> {
     let (mut figure, mut claim) = (String::new(), String::new());
-    let mut verdicts = BTreeMap::new();
+    let mut all = BTreeMap::new();
     for line in page.lines() {
         if let Some(title) = line.strip_prefix("## ") {
             title.clone_into(&mut figure);
         }
         let cells: Vec<&str> = line.split(" | ").map(str::trim).collect();
-        let &[id, says, _, _, verdict] = &cells[..] else { continue };
+        let &[id, says, found, _, _, verdict] = &cells[..] else { continue };
         let id = id.trim_start_matches("| ").trim();
         if !id.is_empty() && id != "|" {
             id.clone_into(&mut claim);
         }
         let name = says.rsplit('`').nth(1).unwrap_or_default();
         if !name.is_empty() {
+            let verdict = verdict.trim_end_matches(" |").to_owned();
             let key = (figure.clone(), claim.clone(), name.to_owned());
-            verdicts.insert(key, verdict.trim_end_matches(" |").to_owned());
+            all.insert(key, Judged { found: found.to_owned(), verdict });
         }
     }
-    verdicts
+    all
 }
 
 #[test]
-fn quick_figures_have_the_verdicts_that_are_kept() {
+fn numbers_agree_within_their_intervals() {
+    let judged = |found: &str, verdict: &str| Judged {
+        found: found.to_owned(),
+        verdict: verdict.to_owned(),
+    };
+    let kept = judged("1.02 ± 0.01", "holds");
+    assert!(kept.agrees(&judged("1.035 ± 0.01", "holds")));
+    assert!(!kept.agrees(&judged("1.045 ± 0.01", "holds")), "apart");
+    assert!(!kept.agrees(&judged("1.02 ± 0.01", "not decidable")), "another verdict");
+    assert!(judged("2.241e-6", "holds").agrees(&judged("2.241e-6", "holds")));
+    assert!(!judged("2.241e-6", "holds").agrees(&judged("2.245e-6", "holds")));
+    assert!(judged("none", "does not hold").agrees(&judged("none", "does not hold")));
+    assert!(!judged("none", "holds").agrees(&judged("1", "holds")));
+}
+
+/// Says what a page shows and what went wrong on it, once all is loaded.
+const LOOK: &str = "<script>window.addEventListener('load', () => {
+  const pictures = [...document.images];
+  const missing = pictures.filter(picture => picture.naturalWidth === 0).map(picture => picture.src);
+  const root = document.documentElement;
+  const wide = root.scrollWidth > root.clientWidth ? ['too wide: ' + root.scrollWidth] : [];
+  root.dataset.shown = pictures.length + ' pictures, ' + document.querySelectorAll('figure.table').length + ' tables';
+  root.dataset.wrong = [...missing, ...wide, ...window.errors].join(' ') || 'nothing';
+});</script>";
+
+/// What [`LOOK`] says of a page in a window of this size.
+fn look(page: &Path, size: &str) -> (String, String) {
+    let text = fs::read_to_string(page).unwrap();
+    let watch = "<script>window.errors = []; window.onerror = what => { window.errors.push(what); };</script>";
+    let tested = page.with_extension("tested.html");
+    let text = text.replacen("<head>", &format!("<head>{watch}{LOOK}"), 1);
+    fs::write(&tested, text).unwrap();
+    let mut command = Command::new("chromium-headless-shell");
+    command.args(["--no-sandbox", "--disable-gpu", "--virtual-time-budget=5000", "--dump-dom"]);
+    command.arg(format!("--window-size={size}"));
+    let browser = tempfile::tempdir().unwrap();
+    command.arg(format!("--user-data-dir={}", browser.path().display()));
+    let output = command.arg(format!("file://{}", tested.display())).output().unwrap();
+    let dom = String::from_utf8_lossy(&output.stdout);
+    let said = |name: &str| {
+        let value = dom.split(&format!("data-{name}=\"")).nth(1);
+        value.and_then(|rest| rest.split('"').next()).unwrap_or("not loaded").to_owned()
+    };
+    (said("shown"), said("wrong"))
+}
+
+#[test]
+fn quick_figures_are_as_they_are_kept_and_a_browser_shows_them() {
     let folder = tempfile::tempdir().unwrap();
     let run = papers(&["--quick", "--quiet", "--docs", "docs", "--json"], folder.path());
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
@@ -49,14 +124,33 @@ fn quick_figures_have_the_verdicts_that_are_kept() {
     for paper in ["bbn", "sfu"] {
         let read = |folder: &Path| fs::read_to_string(folder.join(format!("{paper}.md"))).unwrap();
         let (now, then) = (read(&folder.path().join("docs")), read(&kept()));
-        let kept = verdicts(&then);
-        for (key, verdict) in verdicts(&now) {
-            assert_eq!(kept.get(&key), Some(&verdict), "{paper}: {key:?}");
+        let kept = judged(&then);
+        for (key, now) in judged(&now) {
+            let then = kept.get(&key).unwrap_or_else(|| panic!("{paper}: {key:?} is not kept"));
+            assert!(now.agrees(then), "{paper}: {key:?}: {now:?}, kept: {then:?}");
             compared += 1;
         }
     }
     assert!(compared > 150, "{compared} numbers");
-    assert!(folder.path().join("out/papers/index.html").is_file());
+    let report = folder.path().join("out/papers");
+    if Command::new("chromium-headless-shell").arg("--version").output().is_err() {
+        println!("skipped: chromium-headless-shell is not installed");
+        return;
+    }
+    for size in ["1280,800", "390,844"] {
+        for (page, tables) in [("index", 0), ("bbn", 2), ("sfu", 0)] {
+            let path = report.join(format!("{page}.html"));
+            let pictures = fs::read_to_string(&path).unwrap().matches("<img ").count();
+            assert!(page == "index" || pictures >= 3, "{page}: {pictures} pictures");
+            let (shown, wrong) = look(&path, size);
+            assert_eq!(wrong, "nothing", "{page}, {size}");
+            assert_eq!(shown, format!("{pictures} pictures, {tables} tables"), "{page}, {size}");
+        }
+    }
+    // One click further: a figure's packets.
+    let graph = report.join("bbn/fig-6/graph.html");
+    assert!(fs::metadata(&graph).is_ok_and(|graph| graph.len() > 10_000));
+    assert_eq!(look(&graph, "1280,800").1, "nothing");
 }
 
 #[test]

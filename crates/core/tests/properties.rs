@@ -66,10 +66,10 @@ fn senders() -> impl Strategy<Value = SenderConfig> {
                 pacing,
                 (nagle, restart, undo),
             )| SenderConfig {
-                algorithm,
+                recovery: algorithm,
                 reduction,
                 undo,
-                control,
+                congestion: control,
                 slow_start,
                 initial_window_use,
                 probing,

@@ -166,14 +166,14 @@ prop_compose! {
     fn setups()(
         seed in any::<u64>(),
         loss in prop_oneof![Just(0.0), 0.0..0.2],
-        algorithm in proptest::sample::select(RecoveryAlgorithm::ALL),
-        control in proptest::sample::select(CongestionAlgorithm::ALL.to_vec()),
+        recovery in proptest::sample::select(RecoveryAlgorithm::ALL),
+        congestion in proptest::sample::select(CongestionAlgorithm::ALL.to_vec()),
         slow_start in proptest::sample::select(Growth::ALL.to_vec()),
         (prr, undo, sack, timestamps, ecn) in any::<(bool, bool, bool, bool, bool)>(),
     ) -> Setup {
         let reduction = if prr { Reduction::Prr } else { Reduction::Plain };
         let sender = SenderConfig {
-            smss: Bytes::new(1000), max_burst: Bytes::new(1000), algorithm, control, slow_start, reduction, undo,
+            smss: Bytes::new(1000), max_burst: Bytes::new(1000), recovery, congestion, slow_start, reduction, undo,
             ..SenderConfig::default()
         };
         Setup { seed, loss, sender, sack, timestamps, ecn }

@@ -40,7 +40,7 @@ fn timeouts_in_fast_recovery(tick: u64) -> (u64, u64, Duration) {
         SenderConfig {
             smss: Bytes::new(SMSS),
             max_burst: Bytes::new(SMSS),
-            algorithm: RecoveryAlgorithm::NewReno,
+            recovery: RecoveryAlgorithm::NewReno,
             initial_window: InitialWindow::Segments(8),
             restart_after_idle: false,
             rto,

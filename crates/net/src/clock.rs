@@ -1,6 +1,7 @@
 //! The one place that asks what time it is.
 
 use bentpipe_core::time::Instant;
+use std::time::SystemTime;
 
 /// A monotonic clock (`CLOCK_MONOTONIC`) whose zero is when the run began.
 #[derive(Debug, Clone, Copy)]
@@ -12,6 +13,11 @@ impl Clock {
     /// A clock that reads zero now.
     pub fn start() -> Clock {
         Clock { start: std::time::Instant::now() }
+    }
+
+    /// What the wall clock said when this one was at zero, as far as it can be told now.
+    pub fn zero(&self) -> SystemTime {
+        SystemTime::now().checked_sub(self.start.elapsed()).unwrap_or(SystemTime::UNIX_EPOCH)
     }
 
     /// The present moment.

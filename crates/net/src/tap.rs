@@ -14,6 +14,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::SystemTime;
 
 /// Items that may wait to be written: some megabytes without payloads.
 const WAITING: usize = 8192;
@@ -57,6 +58,11 @@ pub enum Payloads {
 /// Something that was seen.
 #[derive(Debug)]
 pub enum Item {
+    /// The tap begins; first of all.
+    Began {
+        /// What the wall clock said when the clock of what follows was at zero.
+        zero: SystemTime,
+    },
     /// A packet, as it came or leaves.
     Packet(Seen),
     /// The same by meaning.
@@ -153,6 +159,11 @@ impl Tap {
     /// Whether nobody takes anything out any more.
     pub(crate) fn is_gone(&self) -> bool {
         Arc::strong_count(&self.lost) == 1
+    }
+
+    /// It is in use.
+    pub(crate) fn begin(&mut self, zero: SystemTime) {
+        self.put(Item::Began { zero });
     }
 
     fn put(&mut self, item: Item) {

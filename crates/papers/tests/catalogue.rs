@@ -133,3 +133,46 @@ fn heading(line: &str) -> String {
         })
         .collect()
 }
+
+/// Half a minute may be shorter than what a scenario waits for.
+#[test]
+fn packets_of_each_scenario_can_be_recorded() {
+    let catalogue = catalogue();
+    for figure in catalogue.papers.iter().flat_map(|paper| &paper.figures) {
+        for name in figure.scenarios.keys() {
+            let wrong =
+                figure.recorded(catalogue.files(), name).err().map(|error| error.to_string());
+            let known = |why: &String| why.ends_with("nothing is captured");
+            assert!(wrong.as_ref().is_none_or(known), "{wrong:?}");
+        }
+    }
+}
+
+#[test]
+fn pictures_of_a_figure_have_names_of_their_own() {
+    let catalogue = catalogue();
+    for figure in catalogue.papers.iter().flat_map(|paper| &paper.figures) {
+        let mut names = BTreeSet::new();
+        for name in figure.scenarios.keys() {
+            let experiment = figure.experiment(catalogue.files(), name, None).unwrap();
+            for drawn in &experiment.figures {
+                assert!(names.insert(drawn.name.clone()), "{}: two are {}", figure.id, drawn.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_cell_of_a_table_is_a_number_of_its_claim() {
+    let catalogue = catalogue();
+    let mut tables = 0;
+    for figure in catalogue.papers.iter().flat_map(|paper| &paper.figures) {
+        for layout in figure.tables.values() {
+            let numbers: BTreeSet<&String> = catalogue.tolerances[&layout.claim].keys().collect();
+            let names = layout.names();
+            assert_eq!(names.iter().collect::<BTreeSet<_>>(), numbers, "{}", figure.id);
+            tables += 1;
+        }
+    }
+    assert!(tables >= 2);
+}

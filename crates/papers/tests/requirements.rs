@@ -4,10 +4,10 @@ use bentpipe_core::link::loss_probability;
 use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_core::tcp::presets::PRESETS;
 use bentpipe_core::tcp::receiver::AckPolicy;
-use bentpipe_core::units::Probability;
+use bentpipe_core::units::{Bytes, Probability};
 use bentpipe_core::wire::TcpOptions;
 use bentpipe_papers::catalogue::{Catalogue, Files};
-use bentpipe_scenario::Experiment;
+use bentpipe_scenario::{Direction, Experiment};
 
 fn config(text: &str) -> ConnectionConfig {
     text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
@@ -100,5 +100,68 @@ fn comparisons_of_variants_have_fack() {
             let fack = values.iter().any(|value| value.contains("recovery=fack"));
             assert!(!compares || !drawn || fack, "{}, {name} compares without FACK", figure.id);
         }
+    }
+}
+
+/// H-D-9: the senders that the papers compare, each by its name, and the satellite's legs of gateways as well.
+#[test]
+fn every_variant_has_a_name() {
+    let recoveries =
+        ["reno", "newreno", "newreno-less-careful", "sack-reno", "sack", "tahoe", "fack"];
+    let mut found: Vec<String> = recoveries
+        .iter()
+        .map(|name| config(&format!("recovery={name}")).sender.recovery.to_string())
+        .collect();
+    assert_eq!(found, recoveries);
+    found.sort();
+    found.dedup();
+    assert_eq!(found.len(), recoveries.len());
+    config("recovery=reno,congestion=vegas,sack=off");
+}
+
+/// H-F-12: min(4 · MSS, max(2 · MSS, 4380)) bytes (RFC 2414).
+#[test]
+fn four_kilobytes_are_three_large_segments_or_four_small_ones() {
+    let initial = config("iw=rfc3390").sender.initial_window;
+    for (mss, bytes) in [(1460, 4380), (500, 2000), (4000, 8000)] {
+        assert_eq!(initial.bytes(Bytes::new(mss)), Bytes::new(bytes), "{mss}");
+    }
+}
+
+/// H-D-1: 1.3 Mbit/s over a satellite and 50 kbit/s over a telephone line, each with its own delay, queue and losses.
+#[test]
+fn a_return_path_may_be_another_link() {
+    let text = r#"
+        [run]
+        duration = "60s"
+        [host]
+        server = {}
+        client = {}
+        [link.sat]
+        between = ["server", "client"]
+        rate = "1.3Mbit/s"
+        delay = "300ms"
+        queue = "50packets"
+        bit-errors = 1e-7
+        back = { rate = "50kbit/s", delay = "50ms", queue = "10packets", bit-errors = 0 }
+        [flow.main]
+        from = "server"
+        to = "client"
+    "#;
+    let none = |_: &str| Err("no other file".to_owned());
+    let experiment = Experiment::parse("hybrid", text, &none).unwrap();
+    let point = experiment.point(0);
+    let link = &point.scenario.links[0];
+    let (forward, back) = (&link.forward, &link.back);
+    let of = |link: &Direction| {
+        [
+            format!("{:?}", link.rate),
+            format!("{:?}", link.delay),
+            format!("{:?}", link.queue),
+            format!("{:?}", link.bit_errors),
+        ]
+    };
+    for (there, back) in of(forward).iter().zip(of(back)) {
+        assert_ne!(*there, back);
     }
 }

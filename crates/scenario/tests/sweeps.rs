@@ -55,7 +55,7 @@ fn the_last_axis_changes_fastest() {
     );
     let last = points(sweep).pop().unwrap();
     assert_eq!(last.values[1], ("flow.f.tcp.recovery".to_owned(), "reno".to_owned()));
-    assert_eq!(last.scenario.flows[0].tcp_from.sender.algorithm, RecoveryAlgorithm::Reno);
+    assert_eq!(last.scenario.flows[0].tcp_from.sender.recovery, RecoveryAlgorithm::Reno);
     // What the flow does not say is the host's.
     assert_eq!(last.scenario.flows[0].tcp_from.receive_buffer, Bytes::new(64 << 10));
 }
@@ -114,7 +114,7 @@ fn paths_lead_into_texts() {
     let linux = Scenario::parse(BASE).unwrap();
     let (before, after) = (linux.flows[0].tcp_from, scenario.flows[0].tcp_from);
     assert_ne!(before.sender.initial_window, after.sender.initial_window);
-    assert_eq!(before.sender.algorithm, after.sender.algorithm);
+    assert_eq!(before.sender.recovery, after.sender.recovery);
     assert_eq!(linux.flows[0].tcp_to, scenario.flows[0].tcp_to);
 }
 

@@ -18,8 +18,8 @@ const PAYLOAD: f64 = 1460.0 / 1500.0;
 /// the packets are lost each way.
 fn share(control: &str, loss: f64) -> f64 {
     let sender = SenderConfig {
-        algorithm: "rack".parse().expect("in the registry"),
-        control: control.parse().expect("in the registry"),
+        recovery: "rack".parse().expect("in the registry"),
+        congestion: control.parse().expect("in the registry"),
         ..SenderConfig::default()
     };
     let config = ConnectionConfig {

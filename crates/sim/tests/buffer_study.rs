@@ -71,7 +71,7 @@ fn end(sender: SenderConfig) -> Tcb {
         rmss: Bytes::new(PACKET),
         ack_policy: AckPolicy::PerSegment,
         window_shift: 14,
-        sack: sender.algorithm.needs_sack(),
+        sack: sender.recovery.needs_sack(),
         hold_fin: false,
         delay_at_full_window: false,
     };
@@ -166,7 +166,7 @@ fn ns(algorithm: RecoveryAlgorithm) -> SenderConfig {
     SenderConfig {
         smss: Bytes::new(PACKET),
         max_burst: Bytes::new(PACKET),
-        algorithm,
+        recovery: algorithm,
         ..config.sender
     }
 }

@@ -13,7 +13,7 @@
 use bentpipe_core::link::{Link, LinkConfig, LinkPacket, QueueLimit, Varying};
 use bentpipe_core::tcp::receiver::{AckPolicy, Receiver, ReceiverConfig};
 use bentpipe_core::tcp::recovery::RecoveryAlgorithm;
-use bentpipe_core::tcp::rtt::RtoConfig;
+use bentpipe_core::tcp::rtt::{Clock, RtoConfig, RttSampling};
 use bentpipe_core::tcp::sender::{InitialWindow, Sender, SenderConfig};
 use bentpipe_core::tcp::tcb::{Admission, HandshakeNumbers, Outgoing, Tcb};
 use bentpipe_core::time::{Duration, Instant};
@@ -51,10 +51,17 @@ impl LinkPacket for Wire {
 struct Path {
     packet: u64,
     middle: Rate,
+    clock: (Clock, Duration),
+    samples: RttSampling,
 }
 
 /// The values that the printed times fit.
-const FITTING: Path = Path { packet: 1000, middle: Rate::from_bits_per_sec(1_544_000) };
+const FITTING: Path = Path {
+    packet: 1000,
+    middle: Rate::from_bits_per_sec(1_544_000),
+    clock: (Clock::Bsd, Duration::from_millis(100)),
+    samples: RttSampling::EachSegment,
+};
 
 fn links(path: Path) -> [Link<Wire>; 3] {
     let link = |rate, millis, packets| {
@@ -77,7 +84,7 @@ fn end(path: Path, algorithm: RecoveryAlgorithm, initial_window: u32) -> Tcb {
         smss: Bytes::new(path.packet),
         max_burst: Bytes::new(path.packet),
         overhead: Bytes::ZERO,
-        algorithm,
+        recovery: algorithm,
         limited_transmit: !matches!(algorithm, RecoveryAlgorithm::Tahoe | RecoveryAlgorithm::Reno),
         initial_window: InitialWindow::Segments(initial_window),
         byte_limit: Some(1),
@@ -86,7 +93,9 @@ fn end(path: Path, algorithm: RecoveryAlgorithm, initial_window: u32) -> Tcb {
             min: Duration::ZERO,
             max: Duration::from_secs(64),
             granularity: Duration::from_millis(100),
-            tick: Duration::from_millis(100),
+            tick: path.clock.1,
+            clock: path.clock.0,
+            samples: path.samples,
             ..RtoConfig::default()
         },
         ..SenderConfig::default()
@@ -229,7 +238,7 @@ fn misses(path: Path) -> usize {
 
 #[test]
 fn the_printed_times_tell_the_packet_size_and_the_rate() {
-    let path = |packet, bits| Path { packet, middle: Rate::from_bits_per_sec(bits) };
+    let path = |packet, bits| Path { packet, middle: Rate::from_bits_per_sec(bits), ..FITTING };
     assert_eq!(misses(FITTING), 0, "1000 bytes, 1.544 Mbit/s (a T1 line)");
     // A T1 line's payload rate fits as well, by a ten-thousandth of a millisecond.
     assert_eq!(misses(path(1000, 1_536_000)), 0);
@@ -271,4 +280,30 @@ fn the_four_packet_start_is_three_packets_and_2_889_seconds_away() {
             assert_eq!(one.1, four.1 + 3, "{context}");
         }
     }
+}
+
+/// By how much the first timeouts of the two starts are apart beyond the traces' distance.
+fn first_timeouts_apart(millis: u64) -> f64 {
+    let clock = (Clock::Ns, Duration::from_millis(millis));
+    let path = Path { clock, samples: RttSampling::RoundTrip, ..FITTING };
+    let first = |initial_window, index: usize| {
+        let trace = trace(path, RecoveryAlgorithm::Tahoe, initial_window, 30);
+        let from = acks(&trace)[index].0;
+        let sent = |&(at, event): &(f64, Event)| match event {
+            Event::Sent(number) if at > from => Some((at, number)),
+            _ => None,
+        };
+        let sent: Vec<_> = trace.iter().filter_map(sent).collect();
+        let again = sent.windows(2).find(|pair| pair[1].1 < pair[0].1);
+        again.expect("nothing is retransmitted")[1].0
+    };
+    first(1, 8) - first(4, 5) - 2.889
+}
+
+#[test]
+fn by_the_clock_of_ns_the_first_timeouts_tell_its_period() {
+    // As ns-2's: 3.1 and 3.6 s.
+    assert!((first_timeouts_apart(100) + 0.5).abs() < 0.001, "{}", first_timeouts_apart(100));
+    // By BSD's 500 ms both are 3 s. The draft has them much less than 0.229 s apart.
+    assert!(first_timeouts_apart(500).abs() < 0.001, "{}", first_timeouts_apart(500));
 }

@@ -143,3 +143,30 @@ fn four_parallel_transfers_are_bolder_than_one_that_increases_by_four() {
     assert!(four.1 < bold.1 - 0.1 && four.1 < one.1, "{found:?}");
     assert!((share.0 / four.0 - 1.0).abs() < 0.2, "{found:?}");
 }
+
+/// 4.1.2: utilisation counts original bits. With a tenth of all packets lost behind the bottleneck and sent again, what
+/// arrives once is what was sent less what was retransmitted, and the flow has that and no more.
+#[test]
+fn what_is_retransmitted_does_not_count_as_used() {
+    let text = "tcp = \"ns-1997,recovery=sack,mss=960\"\n[run]\nduration = \"100s\"\n[host]\na = {}\nb = {}\n\
+                [link.l]\nbetween = [\"a\", \"b\"]\nrate = \"1.5Mbit/s\"\ndelay = \"10ms\"\nloss = 0.1\n\
+                back = { loss = 0 }\n[flow.main]\nfrom = \"a\"\nto = \"b\"\n";
+    let found = &runs(text, 1)[0];
+    let tally = found.flows[0].tally;
+    assert!(10 * tally.retransmissions > tally.segments / 2, "{tally:?}");
+    let original = (tally.segments - tally.retransmissions) * 960;
+    // What is on its way at the end, or waits behind a hole, has not arrived.
+    assert!(tally.delivered <= original && original - tally.delivered < 100 * 960, "{tally:?}");
+    let delivered = found.flows[0].goodput * 100.0 / 8.0;
+    assert!((delivered / tally.delivered as f64 - 1.0).abs() < 0.01);
+}
+
+/// 4.1.2: Jain's index is one for equal shares, 1/n if one of n has all, and does not depend on the unit.
+#[test]
+fn jains_index_runs_from_one_nth_to_one() {
+    use bentpipe_sim::record::fairness;
+    assert_eq!(fairness(&[3.0; 6]), Some(1.0));
+    assert_eq!(fairness(&[0.0, 0.0, 5.0, 0.0]), Some(0.25));
+    assert_eq!(fairness(&[1.0, 2.0]), fairness(&[1e6, 2e6]));
+    assert_eq!(fairness(&[0.0, 0.0]), None);
+}

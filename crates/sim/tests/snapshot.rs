@@ -47,7 +47,8 @@ fn transfer(
     loss: f64,
     round_trip: Duration,
 ) -> Option<(u64, u64)> {
-    let sender = SenderConfig { algorithm, control, ..SenderConfig::default() };
+    let sender =
+        SenderConfig { recovery: algorithm, congestion: control, ..SenderConfig::default() };
     let config = ConnectionConfig {
         sack: algorithm.needs_sack(),
         time_wait: Duration::from_secs(1),

@@ -21,8 +21,8 @@ fn sender(control: CongestionAlgorithm) -> SenderConfig {
     // a delayed one.
     let rto = RtoConfig { granularity: Duration::from_millis(200), ..RtoConfig::default() };
     SenderConfig {
-        algorithm: "rack".parse().expect("RACK-TLP is in the registry"),
-        control: match control {
+        recovery: "rack".parse().expect("RACK-TLP is in the registry"),
+        congestion: match control {
             CongestionAlgorithm::Reno => "standard".parse().expect("in the registry"),
             CongestionAlgorithm::Cubic => "cubic".parse().expect("in the registry"),
             CongestionAlgorithm::Bbr => "bbr1".parse().expect("in the registry"),

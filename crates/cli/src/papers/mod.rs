@@ -1,14 +1,17 @@
 //! `bentpipe papers`: the papers' figures, run, drawn and judged.
 
+mod commit;
 mod list;
 mod progress;
 
+use crate::plot::{PlotError, page_of_run};
 use bentpipe_papers::catalogue::{Catalogue, CatalogueError, Figure, Files, Paper};
 use bentpipe_papers::report::{self, Report};
-use bentpipe_papers::run::{Options, RunError};
+use bentpipe_papers::run::{Options, Ran, RunError};
 use bentpipe_papers::verdict::judge;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
+use std::fs;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -74,6 +77,9 @@ pub(crate) enum Error {
     /// There is no such figure.
     #[error("there is no paper or figure {0} (`bentpipe papers` lists them)")]
     Unknown(String),
+    /// A run's packets.
+    #[error(transparent)]
+    Graph(#[from] Box<PlotError>),
     /// The report.
     #[error(transparent)]
     Report(#[from] report::ReportError),
@@ -127,6 +133,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     }
     progress.end();
     report.wall_s = begin.elapsed().as_secs_f64();
+    report.commit = commit::of_checkout();
     report::write(&catalogue, &report, &arguments.output)?;
     if let Some(folder) = &arguments.docs {
         report::write_docs(&catalogue, &report, &arguments.output, folder)?;
@@ -149,8 +156,23 @@ fn one(
     let begin = Instant::now();
     let (ran, claims) = judge(catalogue, figure, options, &|_| {})?;
     let drawings = ran.draw(figure, options)?;
+    graph(&ran, catalogue, figure, options)?;
     let wall_s = begin.elapsed().as_secs_f64();
     Ok(report::Judgement { figure: figure.id.clone(), claims, drawings, runs: ran.runs(), wall_s })
+}
+
+/// One run of the figure, packet by packet, beside its experiments.
+fn graph(
+    ran: &Ran,
+    catalogue: &Catalogue,
+    figure: &Figure,
+    options: &Options<'_>,
+) -> Result<(), Error> {
+    let Some(captures) = ran.recorded(figure, catalogue.files(), options)? else { return Ok(()) };
+    if let Some(page) = page_of_run(&captures)? {
+        fs::write(options.folder.join(&figure.id).join(report::GRAPH), page)?;
+    }
+    Ok(())
 }
 
 fn choose<'a>(

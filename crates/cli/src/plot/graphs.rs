@@ -17,10 +17,7 @@ pub(super) fn write(folder: &Path) -> Result<Vec<PathBuf>, Box<Error>> {
         eprintln!("bentpipe: graphs are drawn of the first {RUNS} of {} captured runs", runs.len());
     }
     for run in runs.into_iter().take(RUNS) {
-        let captures: Vec<PathBuf> = entries(&run)
-            .into_iter()
-            .filter(|path| path.extension().is_some_and(|ending| ending == "pcapng"))
-            .collect();
+        let captures = captures(&run);
         let name = run.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let page = match capture::page_of(&captures) {
             Ok(Some(page)) => page,
@@ -37,6 +34,20 @@ pub(super) fn write(folder: &Path) -> Result<Vec<PathBuf>, Box<Error>> {
         written.push(path);
     }
     Ok(written)
+}
+
+/// The page of one run's captures, which are in `run`; nothing if they are too many for a page.
+pub(crate) fn page(run: &Path) -> Result<Option<String>, Box<Error>> {
+    match capture::page_of(&captures(run)) {
+        Ok(page) => Ok(page),
+        Err(Error::Choice(_)) => Ok(None),
+        Err(error) => Err(Box::new(error)),
+    }
+}
+
+fn captures(run: &Path) -> Vec<PathBuf> {
+    let captured = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "pcapng");
+    entries(run).into_iter().filter(captured).collect()
 }
 
 /// What is in a folder, by name; nothing if there is none. Numbers count as such: run 10 is behind run 9.

@@ -11,6 +11,8 @@ mod page;
 mod results;
 mod series;
 
+pub(crate) use capture::Error as PlotError;
+pub(crate) use graphs::page as page_of_run;
 pub(crate) use results::complain;
 
 use std::path::PathBuf;

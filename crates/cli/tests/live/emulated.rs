@@ -43,10 +43,12 @@ impl Emulated {
         Emulated { testbed: build(TestbedConfig::default()), process: None }
     }
 
-    /// The link of these options from now on.
+    /// The link of these options from now on. It has real-time priority: what is measured is the link, not what
+    /// else the machine does. A link that does not get the processor lets packets out early, too (`net::backlog`).
     pub(crate) fn link(&mut self, options: &[&str]) {
         let mut command = self.testbed.sat.command(BENTPIPE);
-        command.args(["link", "--between", "ground1,ground2", "--json"]).args(options);
+        command.args(["link", "--realtime", "--between", "ground1,ground2", "--json"]);
+        command.args(options);
         let mut process = Process::start("bentpipe link", &mut command).expect("start");
         process.wait_for_line("bentpipe link: ready", SOON).expect("ready");
         self.process = Some(process);

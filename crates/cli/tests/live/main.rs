@@ -12,6 +12,7 @@ mod closing;
 mod crashes;
 mod crowd;
 mod disciplines;
+mod early_acknowledged;
 mod emulated;
 mod exactness;
 mod graphs;
@@ -81,6 +82,7 @@ fn own_stage() -> Vec<(&'static str, fn())> {
         emulated::CASES,
         graphs::CASES,
         disciplines::CASES,
+        early_acknowledged::CASES,
         exactness::CASES,
         recorded::CASES,
         punctual::CASES,

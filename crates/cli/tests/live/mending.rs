@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use bentpipe_net::netns::join_by_veth;
 use bentpipe_net::netns::process::Process;
 use bentpipe_net::testbed::{Place, Testbed, TestbedConfig};
+use nix::sys::signal::Signal;
 
 use crate::life::{assert_unchanged, exchange, state};
 use crate::observation::ask;
@@ -149,10 +150,13 @@ fn device_taken_by_another() {
         return;
     }
     let (testbed, mut gateway) = stage();
+    // It would be faster on a busy machine.
+    gateway.signal(Signal::SIGSTOP);
     testbed
         .g1
         .ip("link delete bp-lan\nlink add bp-lan type veth peer name bp-other\n")
         .expect("another device");
+    gateway.signal(Signal::SIGCONT);
     let ended = gateway.wait(Duration::from_secs(60)).expect("it ends by itself");
     let said = gateway.stderr();
     assert!(!ended.success(), "{said}");

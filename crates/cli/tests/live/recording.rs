@@ -1,21 +1,28 @@
 //! What a running gateway does is recorded, and read by others.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;
+use std::time::{Duration, SystemTime};
 
 use bentpipe_core::units::Probability;
 use bentpipe_net::netns::Namespace;
 use bentpipe_net::netns::process::Process;
 use bentpipe_net::testbed::{Place, TestbedConfig};
 use nix::sys::signal::Signal;
+use nix::sys::stat::Mode;
+use nix::unistd::mkfifo;
 use serde_json::Value;
 
 use crate::stage::{BENTPIPE, Ends, Family, build, fast_link, gateways_wanted, start_gateways};
 use crate::toolbox::{PATIENCE, accept, content, receive, send, wait_until};
 
-pub(crate) const CASES: &[(&str, fn())] = &[("both_legs_are_recorded", both_legs_are_recorded)];
+pub(crate) const CASES: &[(&str, fn())] = &[
+    ("both_legs_are_recorded", both_legs_are_recorded),
+    ("a_slow_disk_delays_no_transfer", a_slow_disk_delays_no_transfer),
+];
 
 /// Bytes that are transferred.
 const SIZE: usize = 3_000_000;
@@ -62,17 +69,62 @@ fn both_legs_are_recorded() {
     assert!(refused(&["-o", "x.qlog", "--flow", "colour red"]).contains("`colour`"));
 }
 
+/// A recording into a pipe that nobody reads for two seconds: the transfer goes on, what the recording lacks is
+/// counted, and the rest can be read.
+fn a_slow_disk_delays_no_transfer() {
+    if !gateways_wanted() {
+        return;
+    }
+    let link = Some(fast_link());
+    let mut testbed = build(TestbedConfig { link, ..TestbedConfig::default() });
+    start_gateways(&mut testbed);
+    let testbed = Arc::new(testbed);
+    let folder = tempfile::tempdir().expect("a folder");
+    let ends = Ends::of(&testbed, Family::V4);
+    let (_, namespace) = testbed.gateway_at(Place::Far);
+    let path = folder.path().join("pipe.qlog");
+    mkfifo(&path, Mode::S_IRWXU).expect("a pipe");
+    let recording = start(namespace, &path);
+    let mut pipe = File::open(&path).expect("the pipe");
+    let mut text = vec![0; 100];
+    pipe.read_exact(&mut text).expect("the header's beginning");
+    let (text, summary) = thread::scope(|scope| {
+        let reader = scope.spawn(move || {
+            thread::sleep(Duration::from_secs(2));
+            pipe.read_to_end(&mut text).expect("the rest");
+            String::from_utf8(text).expect("text")
+        });
+        let (listener, address) = ends.listen();
+        let client = ends.connect(address);
+        let server = accept(&listener);
+        scope.spawn(move || send(&server, &content(3, 10 * SIZE)));
+        assert_eq!(receive(&client, 10 * SIZE).len(), 10 * SIZE);
+        let summary = end(recording);
+        (reader.join().expect("the reader"), summary)
+    });
+    let lost = records(&text)
+        .iter()
+        .filter(|event| event["name"] == "tcp:events_lost")
+        .fold(0, |sum, event| sum + event["data"]["count"].as_u64().expect("a count"));
+    assert!(lost > 0 && Some(lost) <= summary["lost"].as_u64(), "{lost} of {summary}");
+    assert_eq!(summary["bytes"], text.len(), "{summary}");
+}
+
 /// A recording that is under way: its file has begun.
 fn begin(namespace: &Namespace, path: &Path) -> Process {
-    let file = path.to_str().expect("a path");
-    let mut command = namespace.command(BENTPIPE);
-    command.args(["gateway", "record", "--json", "-o", file]);
-    let recording = Process::start("bentpipe gateway record", &mut command).expect("it starts");
+    let recording = start(namespace, path);
     wait_until("the recording begins", || match fs::metadata(path) {
         Ok(file) if file.len() > 0 => Ok(()),
         other => Err(format!("{other:?}, {}", recording.stderr())),
     });
     recording
+}
+
+fn start(namespace: &Namespace, path: &Path) -> Process {
+    let file = path.to_str().expect("a path");
+    let mut command = namespace.command(BENTPIPE);
+    command.args(["gateway", "record", "--json", "-o", file]);
+    Process::start("bentpipe gateway record", &mut command).expect("it starts")
 }
 
 /// Ends it as Ctrl-C does. What it says.
@@ -87,14 +139,22 @@ fn end(mut recording: Process) -> Value {
 /// tshark reads it; each segment with data that the gateway has sent has a cause, and what the link lost was retransmitted.
 fn packets(path: &Path) {
     let file = path.to_str().expect("a path");
-    let fields =
-        ["frame.interface_name", "frame.packet_flags_direction", "tcp.len", "frame.comment"];
+    let fields = [
+        "frame.interface_name",
+        "frame.packet_flags_direction",
+        "tcp.len",
+        "frame.comment",
+        "frame.time_epoch",
+    ];
     let fields = fields.iter().flat_map(|field| ["-e", field]);
     let arguments: Vec<&str> = ["-r", file, "-T", "fields"].into_iter().chain(fields).collect();
     let output = std::process::Command::new("tshark").args(arguments).output().expect("tshark");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).expect("text");
     let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split('\t').collect()).collect();
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("a time");
+    let at: f64 = rows[0][4].parse().expect("a time");
+    assert!((since.as_secs_f64() - at).abs() < 600.0, "{at}, now it is {since:?}");
     let mut sent = 0;
     for row in rows.iter().filter(|row| row[0] == "satellite" && row[1].ends_with('2')) {
         let len: usize = row[2].parse().unwrap_or(0);
@@ -107,14 +167,22 @@ fn packets(path: &Path) {
     assert!(again("fast-retransmit") && again("handshake"), "{text:.2000}");
 }
 
+/// The events of a file, behind its header.
+fn records(text: &str) -> Vec<Value> {
+    let records = text.split('\x1E').skip(2);
+    records.map(|record| serde_json::from_str(record).expect("a record")).collect()
+}
+
 /// Each segment with data has a cause; the legs have their limiters and windows.
 fn events(path: &Path) {
     let text = fs::read_to_string(path).expect("the file");
-    let events: Vec<Value> = text
-        .split('\x1E')
-        .skip(2)
-        .map(|record| serde_json::from_str(record).expect("a record"))
-        .collect();
+    let events = records(&text);
+    let header: Value =
+        serde_json::from_str(&text[1..text.find('\n').expect("a line")]).expect("JSON");
+    let clock = header["trace"]["common_fields"]["reference_time"]["wall_clock_time"].as_str();
+    let zero = humantime::parse_rfc3339(clock.expect("a wall clock")).expect("a time");
+    let ago = SystemTime::now().duration_since(zero).expect("the gateway has begun");
+    assert!(ago < Duration::from_secs(600), "{clock:?}");
     let named = |name: &str| -> Vec<&Value> {
         let name = format!("tcp:{name}");
         events.iter().filter(|event| event["name"] == name.as_str()).collect()

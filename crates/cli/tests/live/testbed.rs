@@ -1,6 +1,8 @@
 //! `bentpipe testbed`: a scenario on real stacks gives what the simulator gives, and leaves nothing behind,
 //! whatever is killed.
 
+mod scenarios;
+
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -12,110 +14,16 @@ use serde_json::Value;
 
 use crate::stage::BENTPIPE;
 use crate::toolbox::wait_until;
+use scenarios::{DOWNLOAD, EVERYTHING, PATTERN};
 
 pub(crate) const CASES: &[(&str, fn())] = &[
     ("testbed_gives_what_the_simulator_gives", as_simulated),
     ("testbed_carries_every_live_workload_through_gateways", every_workload),
+    ("testbed_lays_out_patterns_and_counts_recoveries", patterns),
     ("testbed_stays_when_a_run_is_interrupted", interrupted),
     ("testbed_leaves_nothing_whatever_is_killed", killed),
     ("testbed_refuses_by_name", refused),
 ];
-
-/// A download over GEO at a rate that a busy machine can follow.
-const DOWNLOAD: &str = r#"
-title = "A download over GEO"
-tcp = "linux"
-[run]
-duration = "60s"
-until = "flows-done"
-[host.server]
-[host.client]
-[link.sat]
-between = ["server", "client"]
-rate = "1Mbit/s"
-delay = "250ms"
-queue = "60KB"
-[flow.download]
-from = "server"
-to = "client"
-bytes = "500KB"
-opened-by = "to"
-"#;
-
-/// Everything that is live, through a pair of gateways.
-const EVERYTHING: &str = r#"
-tcp = "linux"
-[run]
-duration = "60s"
-until = "flows-done"
-[host.server]
-[host.client]
-[router.r]
-[gateway.g1]
-lan-links = "far"
-satellite = { rate = "8Mbit/s", round-trip = "100ms" }
-[gateway.g2]
-lan-links = "near"
-satellite = { rate = "8Mbit/s", round-trip = "100ms" }
-[link.far]
-between = ["server", "g1"]
-rate = "100Mbit/s"
-[link.sat]
-between = ["g1", "g2"]
-rate = "8Mbit/s"
-delay = "50ms"
-loss = 0.002
-back = { rate = "1Mbit/s" }
-[link.near]
-between = ["g2", "r"]
-rate = "100Mbit/s"
-[link.last]
-between = ["r", "client"]
-[flow.upload]
-from = "client"
-to = "server"
-bytes = "50KB"
-tcp = "congestion=standard,slow-start=standard"
-[flow.page]
-workload = "http/1.0"
-from = "server"
-to = "client"
-page = { document = "2KB", objects = "10KB", count = 5 }
-connections = 2
-[flow.kept]
-workload = "http/1.1"
-from = "server"
-to = "client"
-page = { document = "2KB", objects = "10KB", count = 5 }
-pages = 2
-[flow.piped]
-workload = "http/1.1-pipelined"
-from = "server"
-to = "client"
-page = { document = "2KB", objects = "10KB", count = 5 }
-server-delay = "20ms"
-[flow.query]
-workload = "request-response"
-from = "server"
-to = "client"
-reply = "20KB"
-requests = 3
-count = 2
-[flow.calls]
-workload = "request-response"
-from = "server"
-to = "client"
-reply = { uniform = ["1KB", "9KB"] }
-requests = 2
-connection = "new"
-[flow.ping]
-workload = "ping"
-from = "client"
-to = "g1"
-every = "100ms"
-packets = 5
-background = false
-"#;
 
 /// A scenario's file in a folder of its own, and the testbed of it, which goes with this value.
 struct Bed {
@@ -156,6 +64,15 @@ impl Bed {
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(errors.lines().count(), 1, "{errors}");
         errors
+    }
+
+    /// What the simulator says of the same file.
+    fn simulate(&self, arguments: &[&str]) -> String {
+        let mut simulator = Command::new(BENTPIPE);
+        simulator.current_dir(self.folder.path()).args(["sim", "x.toml"]).args(arguments);
+        let output = simulator.output().expect("the simulator");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
     fn up(&self) -> String {
@@ -257,10 +174,7 @@ fn as_simulated() {
     assert!(bed.up().contains("is up already"), "and that it is");
     assert_eq!(bed.status()["missing"], Value::Array(Vec::new()));
     let live = bed.succeed(&["run", &bed.name, "--json", "--output", "live"]);
-    let mut simulator = Command::new(BENTPIPE);
-    simulator.current_dir(bed.folder.path()).args(["sim", "x.toml", "--json", "--output", "sim"]);
-    let simulated = simulator.output().expect("the simulator").stdout;
-    let simulated = String::from_utf8_lossy(&simulated).into_owned();
+    let simulated = bed.simulate(&["--json", "--output", "sim"]);
     let (live, simulated) = (goodput(&live), goodput(&simulated));
     assert!((live / simulated - 1.0).abs() < 0.15, "live {live}, simulated {simulated} bit/s");
     for table in ["results", "runs", "links", "transfers", "summary"] {
@@ -302,6 +216,36 @@ fn every_workload() {
     // upload, 6 objects and a document on connections of their own, two kept ones, one piped, two queries, two calls.
     let splits: Vec<u64> = splits.collect();
     assert!(splits.len() == 2 && splits.iter().all(|split| *split >= 13), "{gateways}");
+    bed.down();
+}
+
+/// Of each flow, the cells of `columns` in its only run.
+fn cells(folder: &Path, columns: [&str; 2]) -> Vec<(String, [u64; 2])> {
+    let mut reader = csv::Reader::from_path(folder.join("results.csv")).expect("a table");
+    let head = reader.headers().expect("a head").clone();
+    let at = |column: &str| head.iter().position(|name| name == column).expect(column);
+    let (flow, places) = (at("flow"), columns.map(at));
+    let rows = reader.records().map(|row| row.expect("a row"));
+    rows.map(|row| (row[flow].to_owned(), places.map(|at| row[at].parse().expect("a number"))))
+        .collect()
+}
+
+fn patterns() {
+    let bed = Bed::new("many", PATTERN);
+    assert!(bed.up().contains("is up, 4 nodes"), "the pattern's hosts are there");
+    bed.succeed(&["run", &bed.name, "--quiet", "--output", "live"]);
+    bed.simulate(&["--quiet", "--output", "sim"]);
+    let of =
+        |folder: &str| cells(&bed.folder.path().join(folder), ["recoveries", "retransmissions"]);
+    let (live, simulated) = (of("live"), of("sim"));
+    for ((flow, [recoveries, retransmissions]), (same, simulated)) in live.iter().zip(&simulated) {
+        assert_eq!(flow, same);
+        // Of 350 and 700 segments every fiftieth is lost; several losses may be one recovery.
+        assert!((1..=*retransmissions).contains(recoveries), "{flow}: {live:?}");
+        assert!(*recoveries <= 4 * simulated[0], "{flow}: {live:?}, simulated {simulated:?}");
+        assert!(simulated[0] <= 4 * recoveries, "{flow}: {live:?}, simulated {simulated:?}");
+    }
+    assert_eq!(live.iter().map(|(flow, _)| flow.as_str()).collect::<Vec<_>>(), ["f1", "f2"]);
     bed.down();
 }
 

@@ -89,7 +89,7 @@ impl Episode {
         let config = SenderConfig {
             smss: Bytes::new(SMSS),
             max_burst: Bytes::new(SMSS),
-            algorithm: self.algorithm,
+            recovery: self.algorithm,
             initial_window: InitialWindow::Bytes(Bytes::new(self.flight * SMSS)),
             ..SenderConfig::default()
         };

@@ -5,6 +5,9 @@
 //! tick comes at any time after the timer was set, an RTO of n ticks lasts n - 1 to n of them;
 //! with at least two, as in BSD, it never lasts less than one.
 //!
+//! ns-1's clock only rounds: a round trip to ticks, SRTT to eighths and RTTVAR to quarters of them, and the RTO
+//! down to whole ones. A timeout expires so many ticks after it was set, at any time.
+//!
 //! Congestion control may have a clock of its own (Henderson's thesis, 4.1.6: timestamps give an
 //! accurate round-trip time, by which the timeout had better not go).
 
@@ -36,6 +39,30 @@ pub enum RttSampling {
     RoundTrip,
 }
 
+/// What a clock with a period of more than nothing does to round-trip times and timeouts.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Default,
+    Serialize,
+    Deserialize,
+    strum::VariantArray,
+    strum::VariantNames,
+    strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Clock {
+    /// Ticks are counted, and timeouts expire on them (4.4BSD's tcp_slowtimo).
+    #[default]
+    Bsd,
+    /// All is rounded to ticks and parts of them, and timeouts expire at any time (ns-1, tcp.cc: rtt_update,
+    /// rtt_timeout).
+    Ns,
+}
+
 /// Parameters of the retransmission timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RtoConfig {
@@ -53,6 +80,8 @@ pub struct RtoConfig {
     /// The period of the clock by which congestion control has its smoothed round-trip time, zero for
     /// an exact one. None: it has the timer's.
     pub rtt_tick: Option<Duration>,
+    /// How the ticks are used.
+    pub clock: Clock,
     /// Which segments are timed: at least one in a round trip (RFC 6298, section 3).
     pub samples: RttSampling,
 }
@@ -66,6 +95,7 @@ impl Default for RtoConfig {
             granularity: Duration::from_millis(1),
             tick: Duration::ZERO,
             rtt_tick: None,
+            clock: Clock::Bsd,
             samples: RttSampling::EachSegment,
         }
     }
@@ -151,15 +181,33 @@ impl RttEstimator {
     fn measured(&mut self, end: Option<Instant>, exact: Duration) {
         self.min_rtt = Some(self.min_rtt.map_or(exact, |min| min.min(exact)));
         if let Some(tick) = self.config.rtt_tick {
-            let rtt = clocked(tick, end, exact);
+            let rtt = self.clocked(tick, end, exact);
             self.own_srtt = Some(self.own_srtt.map_or(rtt, |srtt| smoothed(srtt, rtt)));
         }
-        self.smooth(clocked(self.config.tick, end, exact));
+        let rtt = self.clocked(self.config.tick, end, exact);
+        self.smooth(rtt);
         self.end_back_off();
+    }
+
+    /// A round trip of `exact`, which ended at `end` if that is known, by a clock of this period.
+    fn clocked(&self, tick: Duration, end: Option<Instant>, exact: Duration) -> Duration {
+        match self.config.clock {
+            Clock::Bsd => counted(tick, end, exact),
+            Clock::Ns => rounded(tick, exact),
+        }
+    }
+
+    /// ns's clock, if there is one that ticks: its period.
+    fn ns_tick(&self) -> Option<u64> {
+        (self.config.clock == Clock::Ns && !self.config.tick.is_zero())
+            .then(|| nanos(self.config.tick))
     }
 
     /// RFC 6298, rules 2.2 and 2.3: beta = 1/4, RTTVAR first.
     fn smooth(&mut self, rtt: Duration) {
+        if let Some(tick) = self.ns_tick() {
+            return self.smooth_by_parts_of_ticks(rtt, tick);
+        }
         self.srtt = Some(match self.srtt {
             None => {
                 self.rttvar = rtt / 2;
@@ -173,6 +221,23 @@ impl RttEstimator {
                 smoothed(srtt, rtt)
             }
         });
+    }
+
+    /// The same in eighths (t_srtt) and quarters (t_rttvar) of a tick, whole numbers of them, as in BSD and ns.
+    fn smooth_by_parts_of_ticks(&mut self, rtt: Duration, tick: u64) {
+        // A tick need not have eight parts of whole nanoseconds.
+        let parts = |span: Duration, of: u64| (nanos(span) * of + tick / 2) / tick;
+        let span = |parts: u64, of: u64| Duration::from_nanos(parts.saturating_mul(tick) / of);
+        let ticks = parts(rtt, 1);
+        let (srtt, rttvar) = match self.srtt {
+            None => (8 * ticks, 2 * ticks),
+            Some(srtt) => {
+                let (srtt, rttvar) = (parts(srtt, 8), parts(self.rttvar, 4));
+                let deviation = ticks.abs_diff(srtt / 8);
+                ((srtt + ticks - srtt / 8).max(1), (rttvar + deviation - rttvar / 4).max(1))
+            }
+        };
+        (self.srtt, self.rttvar) = (Some(span(srtt, 8)), span(rttvar, 4));
     }
 
     /// The clock's period in nanoseconds; an exact clock's is one.
@@ -215,7 +280,10 @@ impl RttEstimator {
         let granularity = self.config.granularity.max(self.config.tick);
         let base = match self.srtt {
             None => self.config.initial,
-            Some(srtt) => srtt + granularity.max(self.rttvar * 4),
+            Some(srtt) => match self.ns_tick() {
+                Some(_) => self.whole_ticks(srtt + self.rttvar * 4),
+                None => srtt + granularity.max(self.rttvar * 4),
+            },
         };
         let base = base.max(self.config.min).min(self.config.max);
         let rto = match self.backoff {
@@ -228,6 +296,11 @@ impl RttEstimator {
         self.ticks_lasting(rto.as_nanos().div_ceil(self.period()).max(2))
     }
 
+    /// Rounded down, but for what eighths lose in nanoseconds.
+    fn whole_ticks(&self, span: Duration) -> Duration {
+        self.ticks_lasting((span.as_nanos() + self.period() / 16) / self.period())
+    }
+
     /// When a timer that is set at `now` to the present timeout expires: by a ticking clock, on
     /// the tick that makes its count full.
     pub fn deadline(&self, now: Instant) -> Instant {
@@ -236,7 +309,7 @@ impl RttEstimator {
 
     /// When a timer that is set at `now` to `span` expires: by a ticking clock, on a tick.
     pub fn expiry(&self, now: Instant, span: Duration) -> Instant {
-        if self.config.tick.is_zero() {
+        if self.config.tick.is_zero() || self.config.clock == Clock::Ns {
             return now + span;
         }
         let since_tick = u128::from(now.as_nanos()) % self.period();
@@ -264,7 +337,7 @@ fn lasting(ticks: u128, period: u128) -> Duration {
 
 /// A round trip of `exact` by a clock of this period: the ticks within it if its `end` is known, those
 /// that it began if not. It takes at least one, as in 4.3BSD, which counted from one.
-fn clocked(tick: Duration, end: Option<Instant>, exact: Duration) -> Duration {
+fn counted(tick: Duration, end: Option<Instant>, exact: Duration) -> Duration {
     if tick.is_zero() {
         return exact;
     }
@@ -276,121 +349,19 @@ fn clocked(tick: Duration, end: Option<Instant>, exact: Duration) -> Duration {
     lasting(ticks.max(1), period)
 }
 
+/// A round trip of `exact`, rounded to the nearest tick, one at least.
+fn rounded(tick: Duration, exact: Duration) -> Duration {
+    if tick.is_zero() {
+        return exact;
+    }
+    let (rtt, period) = (exact.as_nanos(), tick.as_nanos());
+    lasting(((rtt + period / 2) / period).max(1), period)
+}
+
 /// RFC 6298, rule 2.3: alpha = 1/8. In whole nanoseconds, as above.
 fn smoothed(srtt: Duration, rtt: Duration) -> Duration {
     Duration::from_nanos(nanos(srtt).saturating_mul(7).saturating_add(nanos(rtt)) / 8)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const fn ms(millis: u64) -> Duration {
-        Duration::from_millis(millis)
-    }
-
-    #[test]
-    fn follows_rfc_6298() {
-        let mut rtt = RttEstimator::new(RtoConfig::default());
-        assert_eq!(rtt.rto(), ms(1000));
-        rtt.sample(ms(500));
-        assert_eq!(rtt.rto(), ms(500 + 4 * 250));
-        rtt.sample(ms(600));
-        // RTTVAR = 3/4·250 + 1/4·100 = 212.5; SRTT = 7/8·500 + 1/8·600 = 512.5.
-        assert_eq!(rtt.rto(), Duration::from_micros(512_500 + 4 * 212_500));
-        rtt.back_off();
-        rtt.back_off();
-        assert_eq!(rtt.rto(), Duration::from_micros(4 * (512_500 + 4 * 212_500)));
-        rtt.sample(ms(600));
-        assert!(rtt.rto() < ms(1500));
-    }
-
-    #[test]
-    fn stays_within_its_limits() {
-        let mut rtt = RttEstimator::new(RtoConfig::default());
-        for _ in 0..50 {
-            rtt.sample(Duration::from_micros(50));
-        }
-        assert_eq!(rtt.rto(), ms(200));
-        for _ in 0..40 {
-            rtt.back_off();
-        }
-        assert_eq!(rtt.rto(), Duration::from_secs(60));
-    }
-
-    fn ticking(tick: u64) -> RttEstimator {
-        let min = ms(tick);
-        RttEstimator::new(RtoConfig { tick: ms(tick), min, ..RtoConfig::default() })
-    }
-
-    #[test]
-    fn a_slow_clock_counts_the_ticks_of_a_round_trip() {
-        // 560 ms span one tick or two of 500 ms, by where they begin.
-        for (sent, ticks) in [(10, 1), (430, 1), (440, 2), (490, 2)] {
-            let mut rtt = ticking(500);
-            rtt.sample_at(Instant::from_millis(sent + 560), ms(560));
-            assert_eq!(rtt.srtt(), Some(ms(500 * ticks)), "sent at {sent} ms");
-            assert_eq!(rtt.min_rtt(), Some(ms(560)));
-        }
-        // Less than a tick counts as one.
-        let mut rtt = ticking(500);
-        rtt.sample_at(Instant::from_millis(30), ms(20));
-        assert_eq!(rtt.srtt(), Some(ms(500)));
-    }
-
-    #[test]
-    fn timeouts_expire_on_ticks() {
-        let mut rtt = ticking(500);
-        // Two ticks: the timer that is set just before one lasts a little more than the other.
-        rtt.sample(ms(20));
-        for _ in 0..60 {
-            rtt.sample(ms(20));
-        }
-        assert_eq!(rtt.rto(), ms(1000));
-        assert_eq!(rtt.deadline(Instant::from_millis(501)), Instant::from_millis(1500));
-        assert_eq!(rtt.deadline(Instant::from_millis(999)), Instant::from_millis(1500));
-        assert_eq!(rtt.deadline(Instant::from_millis(1000)), Instant::from_millis(2000));
-        rtt.back_off();
-        assert_eq!(rtt.deadline(Instant::from_millis(999)), Instant::from_millis(2500));
-        // By a fine clock the same path has a timeout right behind its round trip.
-        let mut rtt = ticking(1);
-        for _ in 0..60 {
-            rtt.sample_at(Instant::from_millis(20), ms(20));
-        }
-        assert_eq!(rtt.deadline(Instant::from_millis(501)), Instant::from_millis(522));
-    }
-
-    #[test]
-    fn congestion_control_may_have_a_clock_of_its_own() {
-        let tick = RtoConfig { tick: ms(500), min: ms(500), ..RtoConfig::default() };
-        let mut alone = RttEstimator::new(tick);
-        let mut apart = RttEstimator::new(RtoConfig { rtt_tick: Some(ms(1)), ..tick });
-        for round in 1..=80 {
-            let now = Instant::from_millis(130 * round);
-            alone.sample_at(now, ms(120));
-            apart.sample_at(now, ms(120));
-        }
-        assert_eq!(apart.congestion_srtt(), Some(ms(120)));
-        // The timer does not know of it.
-        assert_eq!((apart.srtt(), apart.rto()), (alone.srtt(), alone.rto()));
-        assert_eq!(alone.congestion_srtt(), alone.srtt());
-        assert!(alone.srtt() >= Some(ms(490)), "a tick at least");
-        // An exact one.
-        let mut exact = RttEstimator::new(RtoConfig { rtt_tick: Some(ms(0)), ..tick });
-        exact.sample(Duration::from_micros(1_234));
-        assert_eq!(exact.congestion_srtt(), Some(Duration::from_micros(1_234)));
-    }
-
-    #[test]
-    fn another_connections_estimate_comes_before_what_was_measured() {
-        let mut rtt = RttEstimator::new(RtoConfig::default());
-        rtt.inherit(ms(500), ms(20));
-        assert_eq!((rtt.srtt(), rtt.rto()), (Some(ms(500)), ms(580)));
-        // A handshake of 600 ms: the same as if both had been measured here.
-        let mut rtt = RttEstimator::new(RtoConfig::default());
-        rtt.sample(ms(600));
-        rtt.inherit(ms(500), ms(20));
-        assert_eq!(rtt.srtt(), Some(Duration::from_micros(512_500)));
-        assert_eq!(rtt.rttvar(), ms(40));
-    }
-}
+mod tests;

@@ -110,8 +110,8 @@ enum Step {
 }
 
 fn config(choice: u8) -> ConnectionConfig {
-    let algorithm = RecoveryAlgorithm::ALL[usize::from(choice % 64) % RecoveryAlgorithm::ALL.len()];
-    let sender = SenderConfig { algorithm, undo: true, ..SenderConfig::default() };
+    let recovery = RecoveryAlgorithm::ALL[usize::from(choice % 64) % RecoveryAlgorithm::ALL.len()];
+    let sender = SenderConfig { recovery, undo: true, ..SenderConfig::default() };
     ConnectionConfig {
         send_buffer: Bytes::new(BUFFER),
         receive_buffer: Bytes::new(BUFFER),

@@ -270,13 +270,13 @@ mod tests {
         let mut leg = Config::default().satellite;
         let before = leg;
         leg.set_all("recovery=fack, congestion=vegas:alpha=2;beta=4, iw=4380B").unwrap();
-        assert_eq!(leg.sender.algorithm, RecoveryAlgorithm::Fack);
-        assert!(matches!(leg.sender.control, CongestionAlgorithm::Vegas { .. }));
+        assert_eq!(leg.sender.recovery, RecoveryAlgorithm::Fack);
+        assert!(matches!(leg.sender.congestion, CongestionAlgorithm::Vegas { .. }));
         assert_eq!(leg.sender.initial_window, InitialWindow::Bytes(Bytes::new(4380)));
         assert_eq!((leg.sender.rto, leg.ack_policy), (before.sender.rto, before.ack_policy));
         leg.set_all("linux,rto.min=2s").unwrap();
         assert_eq!(leg.sender.rto.min, Duration::from_secs(2));
-        assert_eq!(leg.sender.algorithm, RecoveryAlgorithm::Rack);
+        assert_eq!(leg.sender.recovery, RecoveryAlgorithm::Rack);
     }
 
     #[test]

@@ -25,8 +25,8 @@ pub(crate) enum CloseState {
     Releasing(Releasing),
     /// It has been released, but for the resets that are still to be sent.
     Released,
-    /// A RST has been sent; whoever does not take it is told again until forgotten.
-    Reset { at: Instant },
+    /// A RST has been sent to the hosts that are `told`; whoever does not take it is told again until forgotten.
+    Reset { at: Instant, told: PerLeg<bool> },
 }
 
 /// How far a flow has come with ending. Only this file changes it.
@@ -106,7 +106,7 @@ impl Closing {
             CloseState::Draining { until, .. } => Some(until),
             CloseState::Releasing(Releasing { since, .. }) => Some(since + config.reset_drain),
             CloseState::Closed { at } => Some(at + config.closed_linger()),
-            CloseState::Reset { at } => Some(at + config.linger),
+            CloseState::Reset { at, .. } => Some(at + config.linger),
         };
         fins.into_iter().flatten().chain(end)
     }
@@ -132,7 +132,7 @@ impl<B: Buffer> SplicedFlow<B> {
     pub(crate) fn forgettable(&self, now: Instant, config: &Config) -> bool {
         match self.closing.state {
             CloseState::Closed { at } => at + config.closed_linger() <= now,
-            CloseState::Reset { at } => at + config.linger <= now,
+            CloseState::Reset { at, .. } => at + config.linger <= now,
             CloseState::Open
             | CloseState::Draining { .. }
             | CloseState::Releasing(_)
@@ -188,7 +188,7 @@ impl<B: Buffer> SplicedFlow<B> {
             if from == other {
                 // Both have reset: nobody is left to deliver to.
                 self.closing.lose(self.splice.undelivered(other));
-                self.enter_reset(now);
+                self.enter_reset(now, PerLeg::default());
             }
             return;
         }
@@ -219,27 +219,29 @@ impl<B: Buffer> SplicedFlow<B> {
         if let CloseState::Draining { from, .. } = self.closing.state
             && self.splice.tcb(from.other()).sender.is_done()
         {
-            self.send_reset(from.other());
-            self.enter_reset(now);
+            self.reset_hosts(now, &[from.other()]);
         }
     }
 
     /// The RST is sent on without what should have preceded it.
     fn cut_drain(&mut self, now: Instant, from: Leg) {
         self.closing.lose(self.splice.undelivered(from));
-        self.send_reset(from.other());
-        self.enter_reset(now);
+        self.reset_hosts(now, &[from.other()]);
     }
 
-    fn send_reset(&mut self, leg: Leg) {
-        let reset = self.splice.leg(leg).reset(None);
-        self.control.push_back((leg, reset));
+    /// The hosts of `legs` are sent a RST.
+    fn reset_hosts(&mut self, now: Instant, legs: &[Leg]) {
+        for &leg in legs {
+            let reset = self.splice.leg(leg).reset(None);
+            self.control.push_back((leg, reset));
+        }
+        self.enter_reset(now, PerLeg::of(|leg| legs.contains(&leg)));
     }
 
     /// All is over but for those who have not taken their resets.
-    fn enter_reset(&mut self, now: Instant) {
+    fn enter_reset(&mut self, now: Instant, told: PerLeg<bool>) {
         self.forget_streams();
-        self.closing.state = CloseState::Reset { at: now };
+        self.closing.state = CloseState::Reset { at: now, told };
     }
 
     pub(super) fn forget_streams(&mut self) {
@@ -261,9 +263,7 @@ impl<B: Buffer> SplicedFlow<B> {
 
     /// Neither host can go on.
     pub(super) fn reset_both(&mut self, now: Instant) {
-        self.send_reset(Leg::Client);
-        self.send_reset(Leg::Server);
-        self.enter_reset(now);
+        self.reset_hosts(now, &Leg::BOTH);
     }
 
     /// Deadlines of held FINs, of a release and of a drain.

@@ -3,6 +3,10 @@
 //!
 //! What each host was told last is all that is kept. It is told so again: an acknowledgment for a FIN that is
 //! retransmitted and for what is not acceptable (RFC 9293, 3.10.7.4), a RST where the flow was reset.
+//!
+//! That RST is repeated unasked as well. Without a gateway an application that aborts has data in the network, and
+//! each acknowledgment of it brings another RST. Through a gateway the RST comes after all data has been acknowledged:
+//! if it is lost, a host that only reads sends nothing that another would answer, and waits for ever.
 
 use super::SplicedFlow;
 use super::closing::CloseState;
@@ -21,17 +25,32 @@ use bentpipe_core::wire::{Flags, IpHeader, SeqNum, TcpHeader, TcpOptions, Timest
 /// The least time between two answers to segments without data or FIN (RFC 5961, 7).
 const CHALLENGE_INTERVAL: Duration = Duration::from_millis(500);
 
+/// After how long a RST is repeated for the first time; then after twice as long each time.
+const REPEAT_AFTER: Duration = Duration::from_secs(1);
+
+/// How often a RST is repeated: with every tenth packet lost, one host in 10,000 does not hear of it.
+const REPEATS: u8 = 3;
+
 /// A flow that is over.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TimeWait {
     until: Instant,
-    /// From then on a host is challenged again (RFC 5961, 7).
-    silent_until: Instant,
+    /// Of an orderly end: from then on a host is challenged again (RFC 5961, 7). Of a reset: then it is repeated.
+    next: Instant,
     legs: PerLeg<Last>,
     client_side: Side,
     /// The client is the lower end in the flow's name.
     client_is_low: bool,
-    reset: bool,
+    end: End,
+}
+
+/// How it ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// In order.
+    Closed,
+    /// In a reset, which has been repeated so often to the hosts that are `told`.
+    Reset { repeats: u8, told: PerLeg<bool> },
 }
 
 // There may be hundreds of thousands. crates/gateway/tests/many_flows.rs has what it costs with its place in the table.
@@ -68,11 +87,14 @@ impl<B: Buffer> SplicedFlow<B> {
         sides: PerLeg<Side>,
         client_is_low: bool,
     ) -> Option<TimeWait> {
-        let (until, reset) = match self.closing.state() {
-            CloseState::Closed { at } => (at + config.closed_linger(), false),
-            CloseState::Reset { at } => (at + config.linger, true),
+        let (until, next, end) = match self.closing.state() {
+            CloseState::Closed { at } => (at + config.closed_linger(), now, End::Closed),
+            CloseState::Reset { at, told } => {
+                (at + config.linger, now + REPEAT_AFTER, End::Reset { repeats: 0, told })
+            }
             _ => return None,
         };
+        let reset = end != End::Closed;
         let speaks =
             !reset && Leg::BOTH.iter().any(|leg| self.splice.tcb(*leg).poll_timer().is_some());
         if speaks || !self.control.is_empty() {
@@ -82,7 +104,7 @@ impl<B: Buffer> SplicedFlow<B> {
         let server = self.last_of(now, Leg::Server, reset)?;
         let legs = PerLeg::new(client, server);
         let client_side = sides[Leg::Client];
-        Some(TimeWait { until, silent_until: now, legs, client_side, client_is_low, reset })
+        Some(TimeWait { until, next, legs, client_side, client_is_low, end })
     }
 
     fn last_of(&mut self, now: Instant, leg: Leg, reset: bool) -> Option<Last> {
@@ -114,6 +136,39 @@ impl TimeWait {
         self.until
     }
 
+    /// When [`TimeWait::repeats`] has something to say, or the flow is forgotten.
+    pub(crate) fn due(&self) -> Instant {
+        match self.end {
+            End::Reset { repeats, told } if repeats < REPEATS && told != PerLeg::default() => {
+                self.next.min(self.until)
+            }
+            End::Reset { .. } | End::Closed => self.until,
+        }
+    }
+
+    /// The RSTs that are to be repeated at `now`, each to the host of a leg.
+    pub(crate) fn repeats(
+        &mut self,
+        now: Instant,
+        ends: PerLeg<Endpoint>,
+    ) -> impl Iterator<Item = (Leg, Relay)> {
+        let mut due = PerLeg::default();
+        if let End::Reset { repeats, told } = &mut self.end
+            && *repeats < REPEATS
+            && self.next <= now
+        {
+            *repeats += 1;
+            self.next = now + REPEAT_AFTER.saturating_mul(1 << *repeats);
+            due = *told;
+        }
+        let legs = self.legs;
+        let resets = Leg::BOTH.into_iter().filter(move |&leg| due[leg]);
+        resets.map(move |leg| {
+            let last = &legs[leg];
+            (leg, address(last.reset(now, None), leg, ends, last))
+        })
+    }
+
     /// The client and the server, the ends of `key`.
     pub(crate) fn ends(&self, key: &FlowKey) -> PerLeg<Endpoint> {
         PerLeg::new(key.end(self.client_is_low), key.end(!self.client_is_low))
@@ -136,33 +191,39 @@ impl TimeWait {
         segment: &Segment<'_>,
     ) -> Option<Relay> {
         let (tcp, last) = (segment.tcp, &self.legs[leg]);
-        if tcp.has(Flags::RST) {
-            return None;
-        }
-        let mut answer = last.header(now);
-        if self.reset {
-            answer.flags = Flags::RST | Flags::ACK;
-            // Where the host says it expects it (RFC 5961, 3.2).
-            answer.seq = if tcp.has(Flags::ACK) { tcp.ack } else { last.seq };
-        } else {
-            let challenged = match last.answer_to(segment) {
-                Answer::Nothing => return None,
-                Answer::Acknowledgment => false,
-                Answer::Challenge => true,
-            };
-            if challenged && now < self.silent_until {
+        let answer = match &mut self.end {
+            End::Reset { told, .. } if tcp.has(Flags::RST) => {
+                // The host knows.
+                told[leg] = false;
                 return None;
             }
-            if challenged {
-                self.silent_until = now + CHALLENGE_INTERVAL;
+            End::Reset { .. } => last.reset(now, tcp.has(Flags::ACK).then_some(tcp.ack)),
+            End::Closed if tcp.has(Flags::RST) => return None,
+            End::Closed => {
+                let challenged = match last.answer_to(segment) {
+                    Answer::Nothing => return None,
+                    Answer::Acknowledgment => false,
+                    Answer::Challenge => true,
+                };
+                if challenged && now < self.next {
+                    return None;
+                }
+                if challenged {
+                    self.next = now + CHALLENGE_INTERVAL;
+                }
+                last.header(now)
             }
-        }
-        let (src, dst) = (ends[leg.other()], ends[leg]);
-        (answer.src_port, answer.dst_port) = (src.1, dst.1);
-        let Last { hop_limit, traffic_class, flow_label, .. } = *last;
-        let ip = IpHeader { src: src.0, dst: dst.0, hop_limit, traffic_class, flow_label };
-        Some((ip, answer))
+        };
+        Some(address(answer, leg, ends, last))
     }
+}
+
+/// A segment to the host of `leg`, as from the other end.
+fn address(mut tcp: TcpHeader, leg: Leg, ends: PerLeg<Endpoint>, last: &Last) -> Relay {
+    let (src, dst) = (ends[leg.other()], ends[leg]);
+    (tcp.src_port, tcp.dst_port) = (src.1, dst.1);
+    let Last { hop_limit, traffic_class, flow_label, .. } = *last;
+    (IpHeader { src: src.0, dst: dst.0, hop_limit, traffic_class, flow_label }, tcp)
 }
 
 impl Last {
@@ -178,6 +239,12 @@ impl Last {
             options: TcpOptions { timestamps, ..TcpOptions::default() },
             ..TcpHeader::default()
         }
+    }
+
+    /// A RST: where the host says that it expects it (RFC 5961, 3.2), or where it was sent last.
+    fn reset(&self, now: Instant, expected: Option<SeqNum>) -> TcpHeader {
+        let last = self.header(now);
+        TcpHeader { seq: expected.unwrap_or(self.seq), flags: Flags::RST | Flags::ACK, ..last }
     }
 
     /// What a segment of a connection that has been closed is answered with.

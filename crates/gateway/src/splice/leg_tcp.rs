@@ -133,7 +133,7 @@ impl LegTcp {
 
 /// The sender of a leg as most connections have it.
 pub(crate) fn usual_sender(leg: &LegConfig) -> SenderConfig {
-    sender_on(leg, leg.sender.algorithm, leg.sender.smss)
+    sender_on(leg, leg.sender.recovery, leg.sender.smss)
 }
 
 fn sender_config(
@@ -150,21 +150,21 @@ fn sender_config(
     } else {
         Bytes::ONE.count()
     };
-    let algorithm = match leg.sender.algorithm {
-        algorithm if algorithm.needs_sack() && !options.sack => RecoveryAlgorithm::NewReno,
-        algorithm => algorithm,
+    let recovery = match leg.sender.recovery {
+        recovery if recovery.needs_sack() && !options.sack => RecoveryAlgorithm::NewReno,
+        recovery => recovery,
     };
     SenderConfig {
         smss,
         max_burst: segments.max(1) * smss,
         overhead: headers,
-        ..sender_on(leg, algorithm, smss)
+        ..sender_on(leg, recovery, smss)
     }
 }
 
 /// The same, but with probes in recovery, too: losses are many, and none of them ends sending.
-fn probing(algorithm: RecoveryAlgorithm) -> RecoveryAlgorithm {
-    match algorithm {
+fn probing(recovery: RecoveryAlgorithm) -> RecoveryAlgorithm {
+    match recovery {
         RecoveryAlgorithm::Rack => RecoveryAlgorithm::RackPto,
         other => other,
     }
@@ -176,8 +176,8 @@ fn on_known_link(sender: SenderConfig, rate: Rate, rtt: Option<Duration>) -> Sen
     let product = rtt.map_or(0, |rtt| rate.bytes_in(rtt));
     let initial = sender.initial_window.bytes(sender.smss).max(Bytes::new(product + product / 4));
     SenderConfig {
-        algorithm: probing(sender.algorithm),
-        control: CongestionAlgorithm::KnownLink { rate },
+        recovery: probing(sender.recovery),
+        congestion: CongestionAlgorithm::KnownLink { rate },
         initial_window: InitialWindow::Bytes(initial),
         restart_after_idle: false,
         ..sender
@@ -186,12 +186,12 @@ fn on_known_link(sender: SenderConfig, rate: Rate, rtt: Option<Duration>) -> Sen
 
 /// A sender that tells the link's losses from congestion.
 fn on_lossy_link(sender: SenderConfig) -> SenderConfig {
-    let algorithm = probing(sender.algorithm);
-    SenderConfig { algorithm, control: CongestionAlgorithm::TolerantCubic, ..sender }
+    let recovery = probing(sender.recovery);
+    SenderConfig { recovery, congestion: CongestionAlgorithm::TolerantCubic, ..sender }
 }
 
 /// What of a leg's sender depends on its link, for segments of `smss` bytes.
-fn sender_on(leg: &LegConfig, algorithm: RecoveryAlgorithm, smss: Bytes) -> SenderConfig {
+fn sender_on(leg: &LegConfig, recovery: RecoveryAlgorithm, smss: Bytes) -> SenderConfig {
     // By the load it is told later: when there is something to send.
     let filling = leg.filling_window().filter(|_| !leg.window_from_load);
     let by_link = filling.map(|bytes| bytes.max(leg.sender.initial_window.bytes(smss)));
@@ -200,7 +200,7 @@ fn sender_on(leg: &LegConfig, algorithm: RecoveryAlgorithm, smss: Bytes) -> Send
         None => (leg.sender.initial_window, leg.sender.initial_ssthresh),
     };
     SenderConfig {
-        algorithm,
+        recovery,
         initial_window,
         initial_ssthresh,
         pacing: leg.pacing(),

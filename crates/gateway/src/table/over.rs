@@ -2,26 +2,32 @@
 //!
 //! They take no flow's place and nothing of the pool. They have a limit of their own; a flow that ends beyond it
 //! is forgotten at once, and what its hosts still send is forwarded. An entry has no timer: the table is looked
-//! through when the first is due, at most once a [`SWEEP`].
+//! through when the first is due to be forgotten or to repeat a reset, at most once a [`SWEEP`].
 
 use super::{Disposition, Gateway};
+use crate::Side;
+use crate::handshake::Relay;
 use crate::key::FlowKey;
-use crate::leg::Leg;
+use crate::leg::{Leg, PerLeg};
 use crate::lifecycle::TimeWait;
 use crate::observe::Reason;
 use crate::segment::Segment;
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::time::{Duration, Instant};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 /// By how much an entry may outlive its deadline.
 const SWEEP: Duration = Duration::from_secs(1);
+
+/// How many resets are repeated in one sweep, so that a storm of them does not come back as a burst. Beyond, their
+/// turn is passed over.
+const MAX_REPEATS: usize = 1024;
 
 /// The table.
 #[derive(Debug, Default)]
 pub(super) struct Over {
     flows: BTreeMap<FlowKey, TimeWait>,
-    /// When the table is looked through; not before the first deadline.
+    /// When the table is looked through; not before the first is due.
     sweep_at: Instant,
 }
 
@@ -32,9 +38,9 @@ impl Over {
 
     fn insert(&mut self, key: FlowKey, flow: TimeWait) {
         if self.flows.is_empty() {
-            self.sweep_at = flow.until();
+            self.sweep_at = flow.due();
         }
-        self.sweep_at = self.sweep_at.min(flow.until());
+        self.sweep_at = self.sweep_at.min(flow.due());
         self.flows.insert(key, flow);
     }
 
@@ -43,19 +49,23 @@ impl Over {
         (!self.flows.is_empty()).then_some(self.sweep_at)
     }
 
-    /// Forgets what has been answered for long enough.
-    pub(super) fn expire(&mut self, now: Instant) {
+    /// Forgets what has been answered for long enough, and repeats resets into `relays`.
+    pub(super) fn expire(&mut self, now: Instant, relays: &mut VecDeque<(Side, Relay)>) {
         if self.poll_timeout().is_none_or(|at| at > now) {
             return;
         }
-        let mut next = Instant::FAR_FUTURE;
-        self.flows.retain(|_, flow| {
-            let until = flow.until();
-            let stays = until > now;
-            if stays {
-                next = next.min(until);
+        let (mut next, mut room) = (Instant::FAR_FUTURE, MAX_REPEATS);
+        self.flows.retain(|key, flow| {
+            if flow.until() <= now {
+                return false;
             }
-            stays
+            let (ends, sides) = (flow.ends(key), PerLeg::of(|leg| flow.side(leg)));
+            for (leg, reset) in flow.repeats(now, ends).take(room) {
+                relays.push_back((sides[leg], reset));
+                room -= 1;
+            }
+            next = next.min(flow.due());
+            true
         });
         self.sweep_at = next.max(now + SWEEP);
     }

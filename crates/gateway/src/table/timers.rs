@@ -48,7 +48,7 @@ impl<B: Buffer> Gateway<B> {
     /// Lets expire what is due at `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.half_open.expire(now, &self.config, &mut self.clients);
-        self.over.expire(now);
+        self.over.expire(now, &mut self.relays);
         while let Some(&(at, id)) = self.timers.first() {
             if at > now {
                 return;

@@ -33,7 +33,7 @@ impl<B: Buffer> Gateway<B> {
         self.events.push(Event::CircuitBroken(side));
         let leg = self.config.leg_mut(side);
         leg.losses = Losses::Believed;
-        let (control, rate) = (leg.sender.control, leg.rate);
+        let (control, rate) = (leg.sender.congestion, leg.rate);
         self.links[side].break_circuit(rate);
         for (_, flow) in &mut self.flows {
             let sides = flow.sides();
@@ -49,7 +49,7 @@ impl<B: Buffer> Gateway<B> {
         let sides = flow.sides();
         let Some((spliced, _)) = flow.spliced_mut() else { return };
         for side in Side::BOTH.into_iter().filter(|side| self.links[*side].is_broken()) {
-            believe(spliced, sides, side, self.config.leg(side).sender.control);
+            believe(spliced, sides, side, self.config.leg(side).sender.congestion);
         }
     }
 
@@ -60,7 +60,7 @@ impl<B: Buffer> Gateway<B> {
         for (_, flow) in &self.flows {
             let Some(spliced) = flow.spliced() else { continue };
             for leg in Leg::BOTH.into_iter().filter(|leg| flow.sides()[*leg] == side) {
-                controls.push(spliced.splice().tcb(leg).sender.control());
+                controls.push(spliced.splice().tcb(leg).sender.congestion());
             }
         }
         controls
@@ -113,8 +113,8 @@ fn believe<B: Buffer>(
 ) {
     for leg in Leg::BOTH.into_iter().filter(|leg| sides[*leg] == side) {
         let sender = &mut flow.leg_mut(leg).tcb.sender;
-        if matches!(sender.control(), CongestionAlgorithm::KnownLink { .. }) {
-            sender.set_control(control);
+        if matches!(sender.congestion(), CongestionAlgorithm::KnownLink { .. }) {
+            sender.set_congestion(control);
         }
     }
 }

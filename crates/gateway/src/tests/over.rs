@@ -86,6 +86,41 @@ fn who_has_not_taken_a_reset_is_told_again_where_it_says() {
     assert_eq!(table.gateway.flows(), 0);
 }
 
+/// When after the client's reset the server is sent one, in seconds.
+fn resets_to_the_server(table: &mut Table) -> Vec<u64> {
+    let mut at = Vec::new();
+    for second in 1..=16 {
+        let sent = table.wait(Duration::from_secs(1));
+        for one in &sent {
+            assert_eq!((one.to, one.tcp.has(Flags::RST)), (Side::Satellite, true));
+            at.push(second);
+        }
+    }
+    assert_eq!((table.gateway.flows(), table.gateway.poll_timeout()), (0, None));
+    at
+}
+
+#[test]
+fn a_reset_is_repeated_as_it_may_be_lost_and_nothing_would_bring_another() {
+    let mut table = Table::new(Config::default());
+    table.open();
+    let sent = table.send(Side::Lan, Table::segment(Side::Lan, 1, 1, Flags::RST), b"");
+    assert_eq!((sent.len(), sent[0].to), (1, Side::Satellite));
+    // After 1, 2 and 4 s more; not to the client, which has reset.
+    assert_eq!(resets_to_the_server(&mut table), [1, 3, 7]);
+}
+
+#[test]
+fn who_resets_in_turn_is_not_told_again() {
+    let mut table = Table::new(Config::default());
+    table.open();
+    table.send(Side::Lan, Table::segment(Side::Lan, 1, 1, Flags::RST), b"");
+    table.wait(Duration::from_millis(1500));
+    let reset = Table::segment(Side::Satellite, 1, 1, Flags::RST);
+    assert!(table.send(Side::Satellite, reset, b"").is_empty());
+    assert_eq!(resets_to_the_server(&mut table), []);
+}
+
 #[test]
 fn flows_that_are_over_take_no_place() {
     let config = Config { max_flows: 1, max_flows_per_client: 1, ..Config::default() };

@@ -170,7 +170,7 @@ fn a_drained_flow_is_gone_when_what_it_holds_has_arrived() {
 fn a_drain_has_a_limit_and_says_what_was_lost() {
     let mut table = Table::with_backlog(&[7; 3000]);
     table.gateway.drain(table.now);
-    let sent = table.wait(Duration::from_secs(61));
+    let sent = table.wait(Duration::from_millis(60_500));
     assert!(table.gateway.is_drained());
     assert_eq!(table.gateway.summary().lost_bytes, 3000);
     assert_eq!(resets_to(Side::Lan, &sent).len(), 1);
@@ -215,7 +215,7 @@ fn what_a_hang_leaves_unacknowledged_ends_after_a_minute() {
     let resets =
         |sent: &[Transmit]| [Side::Lan, Side::Satellite].map(|side| resets_to(side, sent).len());
     assert_eq!((resets(&sent), table.gateway.flows()), ([0, 0], 1));
-    let sent = table.wait(Duration::from_secs(2));
+    let sent = table.wait(Duration::from_millis(1500));
     assert_eq!((resets(&sent), table.gateway.summary().lost_bytes), ([1, 1], 3000));
 }
 

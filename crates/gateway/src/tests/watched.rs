@@ -94,7 +94,7 @@ fn a_circuit_that_is_broken_is_shown_and_heard_of_by_all_flows() {
         table.gateway.controls(Side::Satellite),
         [CongestionAlgorithm::KnownLink { rate: RATE }]
     );
-    let usual = table.gateway.config().satellite.sender.control;
+    let usual = table.gateway.config().satellite.sender.congestion;
     let broken = LinkView { circuit_broken: true, ..link(TakenFor::Believed, Some(RATE)) };
     table.gateway.believe_losses(Side::Satellite);
     assert_eq!(table.gateway.satellite_link(), broken);
@@ -108,6 +108,6 @@ fn a_flow_that_rested_when_the_circuit_broke_believes_its_losses_too() {
     assert_eq!(table.gateway.hibernated(), 1);
     table.gateway.believe_losses(Side::Satellite);
     say(&mut table, Side::Lan, 1, 1, b"hello");
-    let usual = table.gateway.config().satellite.sender.control;
+    let usual = table.gateway.config().satellite.sender.congestion;
     assert_eq!(table.gateway.controls(Side::Satellite), [usual]);
 }

@@ -15,7 +15,9 @@ impl LiveGateway {
         let Some(draft) = self.questions.draft() else {
             if let Some(tap) = self.questions.take_tap() {
                 self.tap.take_if(|tap| tap.is_gone());
-                self.tap.get_or_insert(tap);
+                if self.tap.is_none() {
+                    self.tap.insert(tap).begin(self.clock.zero());
+                }
             }
             return;
         };

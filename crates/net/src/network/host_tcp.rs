@@ -126,7 +126,7 @@ fn obstacle(
         }
         "congestion" => unless(
             congestion(config).is_some(),
-            "Linux has standard, cubic, bbr1, westwood, scalable, highspeed, hybla and vegas:alpha=2;beta=4;gamma=1",
+            "Linux has standard, cubic, bbr1, westwood, scalable, highspeed, hybla and vegas:alpha=2;beta=4",
         ),
         "slow-start" => unless(
             value == "standard" && congestion(config).as_deref() != Some("cubic"),
@@ -161,7 +161,7 @@ const KERNEL: [(&str, &str); 9] = [
     ("cubic:as-linux=on", "cubic"),
     ("cubic", "cubic"),
     ("bbr1", "bbr"),
-    ("vegas:alpha=2;beta=4;gamma=1", "vegas"),
+    ("vegas:alpha=2;beta=4;gamma=1;decrease=0.5", "vegas"),
     ("hybla:rtt0=25000us", "hybla"),
     ("westwood", "westwood"),
     ("scalable:a=0.01;b=0.125", "scalable"),
@@ -273,7 +273,7 @@ mod tests {
         assert_eq!(refused("linux,slow-start=standard"), ["slow-start=standard"]);
         assert_eq!(
             refused("linux,congestion=vegas"),
-            ["congestion=vegas:alpha=1;beta=3;gamma=1", "slow-start=hystart"]
+            ["congestion=vegas:alpha=1;beta=3;gamma=1;decrease=0.5", "slow-start=hystart"]
         );
         assert_eq!(refused("linux,congestion=bbr1"), Vec::<String>::new());
         assert_eq!(refused("linux,rto.min=1s"), ["rto.min=1s"]);

@@ -1,6 +1,6 @@
 //! A figure or table of a paper: the experiments behind it, how it is drawn, and what is claimed of it.
 
-use super::{CatalogueError, Files, parse};
+use super::{CatalogueError, Files, Layout, parse};
 use bentpipe_scenario::{Change, Experiment};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -25,6 +25,8 @@ pub struct Figure {
     pub most_runs: u32,
     /// Its experiments, by their names.
     pub scenarios: BTreeMap<String, ScenarioPart>,
+    /// Tables that are drawn as such, by their names.
+    pub tables: BTreeMap<String, Layout>,
     /// The claims, in the order of their ids.
     pub claims: Vec<Claim>,
 }
@@ -146,6 +148,8 @@ struct FigureFile {
     measure: Measure,
     #[serde(default)]
     scenario: BTreeMap<String, ScenarioPart>,
+    #[serde(default)]
+    table: BTreeMap<String, Layout>,
     claim: BTreeMap<String, ClaimFile>,
 }
 
@@ -196,6 +200,7 @@ pub(super) fn read(files: &Files, paper: &str, file: &str) -> Result<Figure, Cat
         most_runs: read.most_runs,
         claims: claims.collect(),
         scenarios: read.scenario,
+        tables: read.table,
     })
 }
 
@@ -233,6 +238,27 @@ impl Figure {
         name: &str,
         runs: Option<u32>,
     ) -> Result<Experiment, CatalogueError> {
+        let more = runs.map(|runs| Change::new("repeat.runs", runs.to_string()));
+        self.changed(files, name, more.into_iter().collect())
+    }
+
+    /// The experiment of this name, whose packets are recorded, for the first half minute.
+    ///
+    /// # Errors
+    /// There is none, or it is wrong.
+    pub fn recorded(&self, files: &Files, name: &str) -> Result<Experiment, CatalogueError> {
+        let changes =
+            [("record.packets", "true"), ("run.duration", "\"30s\""), ("run.warm-up", "\"0s\"")];
+        self.changed(files, name, changes.map(|(path, value)| Change::new(path, value)).to_vec())
+    }
+
+    /// The experiment of this name, with more changes than its own.
+    fn changed(
+        &self,
+        files: &Files,
+        name: &str,
+        more_changes: Vec<Change>,
+    ) -> Result<Experiment, CatalogueError> {
         let wrong = |why: String| CatalogueError::content(format!("{}.toml", self.id), why);
         let part = self
             .scenarios
@@ -243,7 +269,7 @@ impl Figure {
         let more = toml::to_string(&part.more).map_err(|error| wrong(error.to_string()))?;
         let text = format!("{base}\n{more}");
         let mut changes: Vec<Change> = part.set.iter().map(change).collect();
-        changes.extend(runs.map(|runs| Change::new("repeat.runs", runs.to_string())));
+        changes.extend(more_changes);
         let read = |path: &str| {
             files.text(&format!("{folder}/{path}")).map(str::to_owned).map_err(|e| e.to_string())
         };

@@ -5,6 +5,7 @@ mod elsewhere;
 mod figure;
 mod files;
 mod freeze;
+mod layout;
 mod register;
 
 pub use accepted::{Accepted, AcceptedError};
@@ -12,6 +13,7 @@ pub use elsewhere::{Elsewhere, Witness};
 pub use figure::{Check, Claim, Figure, Form, Measure, ScenarioPart};
 pub use files::Files;
 pub use freeze::{Change, digest, frozen};
+pub use layout::Layout;
 pub use register::{Entry, How, Kind};
 
 use serde::Deserialize;

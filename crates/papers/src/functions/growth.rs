@@ -170,25 +170,22 @@ fn linear_growth(ran: &Ran) -> Numbers {
     Ok(vec![Number::new("hours", hours), Number::new("scaled-share", full / RTT / 38.0)])
 }
 
-/// The greatest rate at which a round trip's packets leave, beside that of its acknowledgments, once they come back
-/// to back.
+/// Of all of the transfer: the greatest rate of twenty packets, beside the link's, at which acknowledgments come back
+/// to back; and what is dropped.
 fn paced_slow_start(ran: &Ran) -> Numbers {
     let part = ran.part("paced")?;
     let point = part.point(&[])?;
     let trace = Trace::new(part, point, "main")?;
     let rate = 1_474_560.0 / 8.0 / PACKET;
-    let late = trace.sent.iter().filter(|sent| sent.at >= 8.0).map(|sent| sent.at);
-    let late: Vec<f64> = late.collect();
-    let over = late.windows(21).map(|times| 20.0 / (times[20] - times[0]) / rate);
+    let times: Vec<f64> = trace.sent.iter().map(|sent| sent.at).collect();
+    let over = times.windows(21).map(|times| 20.0 / (times[20] - times[0]) / rate);
+    let drops = series(part, point, "sat/forward", "drops")?;
     Ok(vec![
         Number {
             name: "utilisation".to_owned(),
             samples: point.column(Table::Links, &SAT, "utilisation")?,
         },
-        Number {
-            name: "drops".to_owned(),
-            samples: point.column(Table::Links, &SAT, "dropped_packets")?,
-        },
+        Number::new("drops", drops.iter().map(|(_, drops)| drops).sum()),
         Number::new("rate-to-ack-rate", over.fold(0.0, f64::max)),
     ])
 }

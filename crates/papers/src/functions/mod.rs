@@ -1,8 +1,10 @@
 //! What no cell of a table says: formulas, and what is read off packets. Each is registered under its claim's id.
 
+mod bharadwaj;
 mod formulas;
 mod four_packets;
 mod growth;
+mod henderson;
 mod losses;
 mod overshoot;
 mod repair;
@@ -23,12 +25,18 @@ const FUNCTIONS: &[&[(&str, Function)]] = &[
     sfu::FUNCTIONS,
 ];
 
+/// With those of the papers that have several lists.
+fn all() -> impl Iterator<Item = &'static (&'static str, Function)> {
+    let later = henderson::FUNCTIONS.iter().chain(&bharadwaj::FUNCTIONS);
+    FUNCTIONS.iter().chain(later).copied().flatten()
+}
+
 /// The function of this claim.
 pub fn find(id: &str) -> Option<Function> {
-    FUNCTIONS.iter().copied().flatten().find(|(name, _)| *name == id).map(|(_, function)| *function)
+    all().find(|(name, _)| *name == id).map(|(_, function)| *function)
 }
 
 /// The ids that have one.
 pub fn ids() -> impl Iterator<Item = &'static str> {
-    FUNCTIONS.iter().copied().flatten().map(|(name, _)| *name)
+    all().map(|(name, _)| *name)
 }

@@ -115,12 +115,24 @@ fn packets(ran: &Ran, tcp: &str, buffer: u32) -> Result<Packets, String> {
     Packets::new(part, point, 0, ("server", "client"))
 }
 
+/// Where a packet takes whole nanoseconds: see the figure's `chosen`.
+fn whole_nanoseconds(ran: &Ran, buffer: u32) -> Result<Overshoot, String> {
+    let part = ran.part("whole-nanoseconds")?;
+    let point = part.point(&[("link.sat.queue", &format!("{buffer}packets"))])?;
+    Packets::new(part, point, 0, ("server", "client")).and_then(Overshoot::new)
+}
+
 fn alternate_drops(ran: &Ran) -> Numbers {
     let large = Overshoot::of(ran, TAHOE, 200)?;
     let share = dropped(large.packets().iter()) as f64 / large.packets().len() as f64;
     let mut numbers = vec![Number::new("dropped-200", share)];
     for buffer in [200, 60, 20, 6] {
-        let single = Overshoot::of(ran, TAHOE, buffer)?.single_drops();
+        let overshoot = if buffer < 60 {
+            whole_nanoseconds(ran, buffer)
+        } else {
+            Overshoot::of(ran, TAHOE, buffer)
+        };
+        let single = overshoot?.single_drops();
         numbers.push(Number::new(format!("single-drops-{buffer}"), single));
     }
     Ok(numbers)

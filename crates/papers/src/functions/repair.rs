@@ -140,7 +140,7 @@ fn always_full(ran: &Ran) -> Numbers {
     ])
 }
 
-/// The link in the twenty seconds after the first recovery, by the buffer.
+/// The link in the twenty seconds after the first recovery, by the buffer; and over some cycles of congestion avoidance.
 fn idle_by_buffer(ran: &Ran) -> Numbers {
     let part = ran.part("fack")?;
     let (mut most_above, mut least_below) = (0.0_f64, f64::INFINITY);
@@ -159,6 +159,8 @@ fn idle_by_buffer(ran: &Ran) -> Numbers {
         } else if buffer <= 80.0 {
             least_below = least_below.min(idle);
         }
+    }
+    for point in &ran.part("fack-long")?.points {
         let rows = [("link", "sat"), ("from", "ground")];
         utilisation.push(point.column(Table::Links, &rows, "utilisation")?[0]);
     }

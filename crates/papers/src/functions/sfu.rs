@@ -158,7 +158,7 @@ fn headers(ran: &Ran) -> Numbers {
 
 const SACK: &str = "recovery=sack";
 const RENO: &str = "recovery=reno,sack=off";
-const VEGAS: &str = "recovery=reno,congestion=vegas,sack=off";
+const VEGAS: &str = "recovery=reno,congestion=vegas:decrease=0.25,sack=off";
 const ERRORS: &str = "link.sat.bit-errors";
 
 /// The paper's variants; there are more curves than those.

@@ -1,7 +1,8 @@
 //! The report as pages that work without a network: `index.html` with the scoreboard, and one a paper.
 
 use super::score::{Standing, standing};
-use super::text::number;
+use super::tables;
+use super::text::{number, printed};
 use super::{Judgement, Report, ReportError, Score, write_file};
 use crate::catalogue::{Catalogue, Figure, Paper};
 use crate::verdict::{Judged, Verdict};
@@ -40,14 +41,15 @@ fn index(catalogue: &Catalogue, report: &Report) -> String {
         page,
         "<p>{} of {} claims hold, {} do not, {} are not decided, {} wait for real hosts. A claim holds if the whole 95 % \
          interval of what was found is within what is accepted; what is accepted was frozen before anything was run. Made by bentpipe \
-         {} in {:.0} s.</p>",
+         {} in {:.0} s. {}</p>",
         score.holds,
         score.all(),
         score.fails,
         score.undecidable,
         score.pending,
         env!("CARGO_PKG_VERSION"),
-        report.wall_s
+        report.wall_s,
+        escaped(&report.origin())
     );
     page.push_str(
         "<div class=\"table\"><table>\n<tr><th>paper</th><th class=\"number\">hold</th><th class=\"number\">do not</th>\
@@ -99,9 +101,10 @@ fn page(catalogue: &Catalogue, report: &Report, folder: &Path, paper: &Paper) ->
     let mut page = head(&paper.about.title);
     let _ = writeln!(
         page,
-        "<p>{}. {}</p>\n<p><a href=\"index.html\">All papers</a></p>",
+        "<p>{}. {}</p>\n<p><a href=\"index.html\">All papers</a>. {}</p>",
         escaped(&paper.about.authors),
-        escaped(paper.about.about.trim())
+        escaped(paper.about.about.trim()),
+        escaped(&report.origin())
     );
     for figure in &paper.figures {
         page.push_str(&of_figure(figure, report.figure(&figure.id), folder));
@@ -133,6 +136,21 @@ fn of_figure(figure: &Figure, judgement: Option<&Judgement>, folder: &Path) -> S
             escaped(&drawing.figure.title)
         );
     }
+    for layout in figure.tables.values() {
+        let rows = tables::cells(layout, judgement);
+        let _ = writeln!(text, "<figure class=\"table\"><table>");
+        for (index, row) in rows.iter().enumerate() {
+            let cell = if index == 0 { "th" } else { "td" };
+            let (first, others) = row.split_first().map_or(("", &[][..]), |(a, b)| (a.as_str(), b));
+            let _ = write!(text, "<tr><{cell}>{}</{cell}>", escaped(first));
+            for other in others {
+                let _ = write!(text, "<{cell} class=\"number\">{}</{cell}>", escaped(other));
+            }
+            text.push_str("</tr>\n");
+        }
+        let title = escaped(&layout.title);
+        let _ = writeln!(text, "</table>\n<figcaption>{title}</figcaption></figure>");
+    }
     for (label, said) in [("Chosen", &figure.chosen), ("Today", &figure.today)] {
         if let Some(said) = said {
             let _ =
@@ -150,6 +168,14 @@ fn of_figure(figure: &Figure, judgement: Option<&Judgement>, folder: &Path) -> S
             text,
             "<p class=\"small\">Experiments, with their scenarios and all data: {}.</p>",
             links.join(", ")
+        );
+    }
+    if folder.join(&figure.id).join(super::GRAPH).is_file() {
+        let _ = writeln!(
+            text,
+            "<p class=\"small\"><a href=\"{}/{}\">One run, packet by packet</a>.</p>",
+            figure.id,
+            super::GRAPH
         );
     }
     for judged in &judgement.claims {
@@ -182,15 +208,16 @@ fn of_claim(judged: &Judged) -> String {
     let _ = writeln!(
         text,
         "<details{open}><summary>What was found</summary>\n<div class=\"table\"><table>\n<tr><th>number</th>\
-         <th class=\"number\">found</th><th class=\"number\">runs</th><th>accepted</th><th></th></tr>"
+         <th class=\"number\">found</th><th class=\"number\">runs</th><th class=\"number\">printed</th><th>accepted</th><th></th></tr>"
     );
     for finding in &judged.findings {
         let _ = writeln!(
             text,
-            "<tr><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td><td>{}</td><td>{}</td></tr>",
+            "<tr><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td><td>{}</td><td>{}</td></tr>",
             escaped(&finding.name),
             number(finding),
             finding.runs,
+            printed(finding),
             escaped(&finding.accepted.to_string()),
             finding.verdict.words()
         );

@@ -1,7 +1,8 @@
 //! The report as Markdown with pictures, which a repository keeps: `README.md` with the scoreboard, and a page a paper.
 
 use super::score::{Standing, standing};
-use super::text::number;
+use super::tables;
+use super::text::{number, printed};
 use super::{Judgement, Report, ReportError, Score, write_file};
 use crate::catalogue::{Catalogue, Figure, Paper};
 use crate::verdict::Verdict;
@@ -53,8 +54,9 @@ fn scoreboard(catalogue: &Catalogue, report: &Report) -> String {
         "# The papers, run again\n\n*Which claims of the papers hold?*\n\n`bentpipe papers --all --docs docs/papers` wrote these pages. \
          Claims of priority 1 and 2 count: what the papers show, require and compute. One holds if the whole 95 % interval of \
          what was found lies within what is accepted, which was frozen before anything was run (`papers/tolerances.toml`); fails if it is \
-         wholly outside; otherwise it is not decided. What real hosts have to decide waits.\n\n**{} of {} claims hold.**\n\n\
+         wholly outside; otherwise it is not decided. What real hosts have to decide waits. {}\n\n**{} of {} claims hold.**\n\n\
          | paper | claims | hold | do not | not decided | wait |\n| --- | ---: | ---: | ---: | ---: | ---: |\n",
+        report.origin(),
         score.holds,
         score.all()
     );
@@ -95,10 +97,11 @@ fn scoreboard(catalogue: &Catalogue, report: &Report) -> String {
 
 fn page(catalogue: &Catalogue, report: &Report, paper: &Paper) -> String {
     let mut text = format!(
-        "# {}\n\n*{}*\n\n{}\n\n[All papers](README.md)\n",
+        "# {}\n\n*{}*\n\n{}\n\n[All papers](README.md). {}\n",
         paper.about.title,
         paper.about.authors,
-        paper.about.about.trim()
+        paper.about.about.trim(),
+        report.origin()
     );
     for figure in &paper.figures {
         if let Some(judgement) = report.figure(&figure.id) {
@@ -114,12 +117,23 @@ fn of_figure(text: &mut String, figure: &Figure, judgement: &Judgement) {
     for ((picture, _), drawing) in pictures(judgement).iter().zip(&judgement.drawings) {
         let _ = writeln!(text, "\n![{}]({picture})", drawing.figure.title);
     }
+    for layout in figure.tables.values() {
+        let _ = writeln!(text, "\n{}\n", layout.title);
+        for (index, row) in tables::cells(layout, judgement).iter().enumerate() {
+            let _ = writeln!(text, "| {} |", row.join(" | "));
+            if index == 0 {
+                let _ = writeln!(text, "| --- |{}", " ---: |".repeat(row.len() - 1));
+            }
+        }
+    }
     for (label, said) in [("Chosen", &figure.chosen), ("Today", &figure.today)] {
         if let Some(said) = said {
             let _ = writeln!(text, "\n**{label}.** {}", said.trim());
         }
     }
-    text.push_str("\n| claim | | found | accepted | |\n| --- | --- | ---: | --- | --- |\n");
+    text.push_str(
+        "\n| claim | | found | printed | accepted | |\n| --- | --- | ---: | ---: | --- | --- |\n",
+    );
     for judged in &judgement.claims {
         for (index, finding) in judged.findings.iter().enumerate() {
             let (id, says) = match index {
@@ -129,9 +143,10 @@ fn of_figure(text: &mut String, figure: &Figure, judgement: &Judgement) {
             let colon = if says.is_empty() { "" } else { " " };
             let _ = writeln!(
                 text,
-                "| {id} | {says}{colon}`{}` | {} | {} | {} |",
+                "| {id} | {says}{colon}`{}` | {} | {} | {} | {} |",
                 finding.name,
                 number(finding),
+                printed(finding),
                 finding.accepted.to_string().replace('|', "\\|"),
                 finding.verdict.words()
             );

@@ -3,6 +3,7 @@
 mod html;
 mod markdown;
 mod score;
+mod tables;
 mod text;
 
 pub use html::write;
@@ -15,6 +16,9 @@ use crate::verdict::Judged;
 use serde_json::{Value, json};
 use std::io;
 use std::path::Path;
+
+/// In a figure's folder: one of its runs, packet by packet.
+pub const GRAPH: &str = "graph.html";
 
 /// Why a report cannot be written.
 #[derive(Debug, thiserror::Error)]
@@ -46,6 +50,8 @@ pub struct Report {
     pub figures: Vec<Judgement>,
     /// How long all of it took, in seconds.
     pub wall_s: f64,
+    /// The commit and its date, if it was made in a checkout of the project: `808c222a1b2c of 2026-11-23`.
+    pub commit: Option<String>,
 }
 
 impl Report {
@@ -62,6 +68,11 @@ impl Report {
     /// Of all papers.
     pub fn score(&self, catalogue: &Catalogue) -> Score {
         Score::of(catalogue, self, |_, _| true)
+    }
+
+    /// Which commit this is of, as a sentence; nothing if that is not known.
+    fn origin(&self) -> String {
+        self.commit.as_ref().map_or_else(String::new, |commit| format!("Made at commit {commit}."))
     }
 
     /// As JSON: in all, by paper and by priority.

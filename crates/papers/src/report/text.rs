@@ -12,6 +12,11 @@ pub(super) fn number(finding: &Finding) -> String {
     }
 }
 
+/// The number that the paper has; nothing if it has a bound or words only.
+pub(super) fn printed(finding: &Finding) -> String {
+    finding.accepted.printed.map(significant).unwrap_or_default()
+}
+
 /// Four significant digits; powers of ten where a number is very large or very small.
 pub(super) fn significant(value: f64) -> String {
     if !value.is_finite() {

@@ -118,6 +118,33 @@ impl Ran {
         self.parts.get(name).ok_or_else(|| format!("there is no scenario {name}"))
     }
 
+    /// The folder with the captures of one of its runs. If none was recorded, the first point that is drawn is run once
+    /// more, for half a minute.
+    ///
+    /// # Errors
+    /// [`RunError`].
+    pub fn recorded(
+        &self,
+        figure: &Figure,
+        files: &Files,
+        options: &Options<'_>,
+    ) -> Result<Option<PathBuf>, RunError> {
+        let captures = |part: &Part| {
+            let folder = part.points.first().map(|point| part.packets(point, 0));
+            folder.filter(|folder| folder.is_dir())
+        };
+        if let Some(folder) = self.parts.values().find_map(captures) {
+            return Ok(Some(folder));
+        }
+        // One that records what links without hosts do has no packets to be captured.
+        let drawn = self.parts.iter().filter(|(_, part)| !part.experiment.figures.is_empty());
+        let mut experiments = drawn.filter_map(|(name, _)| figure.recorded(files, name).ok());
+        let Some(experiment) = experiments.next() else { return Ok(None) };
+        let store = Store::open(&options.folder.join("runs"))?;
+        let folder = Part::first_run(&experiment, &store, options)?;
+        Ok(Some(folder).filter(|folder| folder.is_dir()))
+    }
+
     /// Draws the figures of its scenarios into their folders.
     ///
     /// # Errors

@@ -69,6 +69,21 @@ impl Part {
         Ok(Part { experiment, points, store: store.clone(), executed })
     }
 
+    /// Makes the first run of the first point; the folder with its captures.
+    pub(super) fn first_run(
+        experiment: &Experiment,
+        store: &Store,
+        options: &Options<'_>,
+    ) -> Result<PathBuf, RunError> {
+        let (threads, stop) = (options.threads, options.stop);
+        let lab = bentpipe_lab::Options { threads, point: Some(0), run: Some(0), stop };
+        let captures = store.packets(Key::of(&experiment.point(0).canonical, 0));
+        if !captures.is_dir() {
+            execute(experiment, store, &lab, &|_| {})?;
+        }
+        Ok(captures)
+    }
+
     /// Writes its tables.
     pub(super) fn write(&self, folder: &Path) -> Result<(), RunError> {
         std::fs::create_dir_all(folder)?;

@@ -2,7 +2,7 @@
 
 use super::scale::{Limits, Scale};
 use super::ticks;
-use super::units::{Prefix, Unit, number, trimmed};
+use super::units::{Prefix, Unit, number, power, trimmed, wants_power};
 
 /// What an axis is to show.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -86,8 +86,13 @@ impl Axis {
             }
             _ => None,
         };
+        // Where one of them is a power of ten, all are.
+        let bare = matches!(self.unit, Unit::None | Unit::Count(_));
+        let log = matches!(scale, Scale::Log { .. });
+        let powers = bare && log && values.iter().copied().any(wants_power);
         let label = |value: f64| {
             let text = match decimals {
+                _ if powers => power(value),
                 _ if self.own_prefixes => self.unit.text(value * self.prefix.factor),
                 Some(decimals) if value.abs() < 1e9 => trimmed(&format!("{value:.decimals$}")),
                 _ => number(value),
@@ -156,6 +161,14 @@ mod tests {
         let axis = Axis::new(&spec, [1e4, 1e8]);
         assert_eq!(axis.title, "size");
         assert_eq!(texts(&axis), ["10 kB", "100 kB", "1 MB", "10 MB", "100 MB"]);
+    }
+
+    #[test]
+    fn where_one_tick_is_a_power_all_are() {
+        let limits = Limits { log: true, ..Limits::default() };
+        let spec = AxisSpec { unit: Unit::None, limits, ..AxisSpec::default() };
+        assert_eq!(texts(&Axis::new(&spec, [1e-7, 1e-5])), ["10⁻⁷", "10⁻⁶", "10⁻⁵"]);
+        assert_eq!(texts(&Axis::new(&spec, [1e-4, 1e-2])), ["0.0001", "0.001", "0.01"]);
     }
 
     #[test]

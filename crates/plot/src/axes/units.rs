@@ -106,15 +106,28 @@ pub(crate) fn number(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
-    let magnitude = value.abs().log10().floor();
-    if !(-5.0..9.0).contains(&magnitude) {
-        let exponent = magnitude as i32;
-        let mantissa = number(value / 10.0_f64.powi(exponent));
-        let power = format!("10{}", superscript(exponent));
-        return if mantissa == "1" { power } else { format!("{mantissa}·{power}") };
+    if wants_power(value) {
+        return power(value);
     }
-    let decimals = (3.0 - magnitude).max(0.0) as usize;
+    let decimals = (3.0 - magnitude(value)).max(0.0) as usize;
     trimmed(&format!("{value:.decimals$}"))
+}
+
+/// Whether a number has too many zeros to be written out.
+pub(crate) fn wants_power(value: f64) -> bool {
+    value != 0.0 && !(-5.0..9.0).contains(&magnitude(value))
+}
+
+/// A number as a power of ten, or as a multiple of one: `10⁻⁶`, `2·10⁻⁷`.
+pub(crate) fn power(value: f64) -> String {
+    let exponent = magnitude(value) as i32;
+    let mantissa = number(value / 10.0_f64.powi(exponent));
+    let power = format!("10{}", superscript(exponent));
+    if mantissa == "1" { power } else { format!("{mantissa}·{power}") }
+}
+
+fn magnitude(value: f64) -> f64 {
+    value.abs().log10().floor()
 }
 
 /// A number without zeros behind its point, with a true minus, and with its thousands apart.

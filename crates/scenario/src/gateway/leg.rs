@@ -226,7 +226,7 @@ fn check(leg: &LegConfig) -> std::result::Result<(), Fault> {
         return Err(("iw", why.to_owned()));
     }
     check_timer(leg)?;
-    check_congestion(sender.control).map_err(|why| ("congestion", why))?;
+    check_congestion(sender.congestion).map_err(|why| ("congestion", why))?;
     check_ack(leg.ack_policy).map_err(|why| ("ack", why))
 }
 
@@ -290,7 +290,7 @@ fn check_congestion(control: CongestionAlgorithm) -> std::result::Result<(), Str
             above_rtt
                 .map_or(Ok(()), |rtt| within("increase-by-k: above-rtt", &Span(rtt), &REFERENCES))
         }
-        CongestionAlgorithm::Vegas { alpha, beta, gamma } => {
+        CongestionAlgorithm::Vegas { alpha, beta, gamma, .. } => {
             [("vegas: alpha", alpha), ("vegas: beta", beta), ("vegas: gamma", gamma)]
                 .into_iter()
                 .try_for_each(|(key, value)| within(key, &value, &FACTORS))

@@ -224,7 +224,7 @@ fn the_satellite_legs_initial_window_is_its_own() {
         case.gateways.satellite.set("iw", &iw.to_string()).unwrap();
         case.gateways.satellite.set("recovery", "fack").unwrap();
         assert_eq!(case.gateways.satellite.sender.initial_window, InitialWindow::Segments(iw));
-        assert_eq!(case.gateways.satellite.sender.algorithm, RecoveryAlgorithm::Fack);
+        assert_eq!(case.gateways.satellite.sender.recovery, RecoveryAlgorithm::Fack);
         let (_, [c1, c2, _]) = case.play();
         [first_flight(&c1), first_flight(&c2)]
     });

@@ -15,12 +15,12 @@ use std::net::SocketAddr;
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc::RecvTimeoutError;
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 /// From one look at whether somebody still wants it to the next.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// How long a client that does not read is waited for.
+/// How long a client that does not read is waited for, and a gateway that does not answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What the last records of a file may take.
@@ -104,7 +104,8 @@ impl End {
 
 /// What is written.
 enum File<'a> {
-    Pcapng(pcapng::Writer<Pieces<'a>>),
+    /// With the wall clock's nanoseconds since Unix's epoch at the moment zero of the events.
+    Pcapng(pcapng::Writer<Pieces<'a>>, u64),
     Qlog(Box<Recorder<qlog::Writer<Pieces<'a>>>>),
 }
 
@@ -112,17 +113,26 @@ fn record(stream: &UnixStream, order: &Order, outlet: &Outlet) -> io::Result<()>
     stream.set_write_timeout(Some(PATIENCE))?;
     stream.set_read_timeout(Some(Duration::from_millis(1)))?;
     let pieces = Pieces { stream, piece: Vec::new(), bytes: 0 };
+    // None: another recording is under way, or the gateway does not answer.
+    let zero = match outlet.items.recv_timeout(PATIENCE) {
+        Ok(Item::Began { zero }) => Some(zero),
+        _ => None,
+    };
     let mut file = match order.format {
         Format::Pcapng => {
             let interface = |side: Side| Interface {
                 name: side.name(),
                 description: "a side of the gateway: what came, and what it sent",
             };
-            File::Pcapng(pcapng::Writer::new(pieces, &Side::BOTH.map(interface), 0)?)
+            let since = zero.and_then(|zero| zero.duration_since(UNIX_EPOCH).ok());
+            let zero = since.map_or(0, |since| since.as_nanos() as u64);
+            File::Pcapng(pcapng::Writer::new(pieces, &Side::BOTH.map(interface), 0)?, zero)
         }
         Format::Qlog => {
             let title = "bentpipe gateway";
-            let header = qlog::Header { title, vantage_point: "gateway", wall_clock: None };
+            let wall_clock = zero.map(|zero| humantime::format_rfc3339_nanos(zero).to_string());
+            let wall_clock = wall_clock.as_deref();
+            let header = qlog::Header { title, vantage_point: "gateway", wall_clock };
             File::Qlog(Box::new(Recorder::new(qlog::Writer::new(pieces, header)?)))
         }
     };
@@ -186,14 +196,14 @@ fn is_closed(mut stream: &UnixStream) -> bool {
 impl File<'_> {
     fn flush(&mut self) -> io::Result<()> {
         match self {
-            File::Pcapng(file) => file.flush(),
+            File::Pcapng(file, _) => file.flush(),
             File::Qlog(recorder) => recorder.sink_mut().get_mut().flush(),
         }
     }
 
     fn bytes(&self) -> u64 {
         match self {
-            File::Pcapng(file) => file.written(),
+            File::Pcapng(file, _) => file.written(),
             File::Qlog(recorder) => recorder.sink().written(),
         }
     }
@@ -201,12 +211,12 @@ impl File<'_> {
     /// Writes an item, before which so many are missing. Returns its time.
     fn take(&mut self, item: &Item, missing: u64) -> io::Result<Moment> {
         match (self, item) {
-            (File::Pcapng(file), Item::Packet(seen)) => {
+            (File::Pcapng(file, zero), Item::Packet(seen)) => {
                 let Seen { at, side, sent, ref bytes, len, cause } = *seen;
                 let comment = cause.map(|cause| format!("cause: {cause}"));
                 file.packet(&Packet {
                     interface: side as u32,
-                    at: at.as_nanos(),
+                    at: *zero + at.as_nanos(),
                     bytes,
                     len: len as u64,
                     way: Some(if sent { Way::Outbound } else { Way::Inbound }),
@@ -224,16 +234,17 @@ impl File<'_> {
                 }
                 Ok(at)
             }
-            (File::Pcapng(_), Item::Segment { at, .. } | Item::Leg { at, .. }) => Ok(*at),
+            (File::Pcapng(..), Item::Segment { at, .. } | Item::Leg { at, .. }) => Ok(*at),
+            (File::Pcapng(..), Item::Began { .. }) => Ok(Moment::ZERO),
         }
     }
 
     /// Writes the end. Returns the file's length.
     fn finish(self, last: Moment, recorded: u64, lost: u64) -> io::Result<u64> {
         let mut pieces = match self {
-            File::Pcapng(mut file) => {
+            File::Pcapng(mut file, zero) => {
                 // Which side's were lost is not known: they are told of the first.
-                file.statistics(0, last.as_nanos(), recorded + lost, lost)?;
+                file.statistics(0, zero + last.as_nanos(), recorded + lost, lost)?;
                 file.into_inner()
             }
             File::Qlog(recorder) => recorder.into_sink().finish()?,
@@ -250,6 +261,7 @@ fn events(recorder: &mut Recorder<qlog::Writer<Pieces<'_>>>, item: &Item, missin
         }
         Item::Leg { at, leg } => (*at, endpoint([leg.local, leg.remote], leg.side)),
         Item::Packet(seen) => return seen.at,
+        Item::Began { .. } => return Moment::ZERO,
     };
     if missing > 0 {
         recorder.lost(at, &endpoint, missing);
@@ -269,7 +281,7 @@ fn events(recorder: &mut Recorder<qlog::Writer<Pieces<'_>>>, item: &Item, missin
                 bentpipe_record::Seen { state: None, limiter, observation },
             );
         }
-        Item::Packet(_) => {}
+        Item::Packet(_) | Item::Began { .. } => {}
     }
     at
 }

@@ -150,6 +150,13 @@ pub enum PacingBasis {
         /// How much faster than one window a round trip.
         gain: f64,
     },
+    /// The same, but never above this rate of payload.
+    WindowUpTo {
+        /// How much faster than one window a round trip.
+        gain: f64,
+        /// The path's rate, as far as it is known.
+        rate: Rate,
+    },
     /// This rate of payload, whatever the window; none: it is not known yet.
     Rate(Option<Rate>),
 }

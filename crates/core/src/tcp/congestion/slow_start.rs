@@ -15,6 +15,10 @@ use serde::{Deserialize, Serialize};
 /// What no peer can offer more than (RFC 7323, 2.3).
 pub(super) const LARGEST_WINDOW: Bytes = Bytes::new(1 << 30);
 
+/// In congestion avoidance a window is paced so many times a round trip.
+const AVOIDING_GAIN: f64 = 1.25;
+const AVOIDING: PacingBasis = PacingBasis::Window { gain: AVOIDING_GAIN };
+
 /// In which slow starts the initial window is used.
 #[derive(
     Debug,
@@ -62,7 +66,8 @@ pub enum Probing {
     #[default]
     TwiceAckRate,
     /// At the rate at which the acknowledgments of a burst return (Shepard, 1997), so that slow start
-    /// fills the pauses between bursts and not a queue at the bottleneck.
+    /// fills the pauses between bursts and not a queue at the bottleneck. Congestion avoidance sends no
+    /// faster either.
     AckRate,
 }
 
@@ -294,7 +299,11 @@ impl SlowStart {
         match (self.is_under_way(), &self.ack_rate) {
             (true, None) => PacingBasis::Window { gain: 2.0 },
             (true, Some(ack_rate)) => PacingBasis::Rate(ack_rate.probing()),
-            (false, _) => PacingBasis::Window { gain: 1.25 },
+            // Nor is a queue filled faster where slow start ends, while the window's first round is sent.
+            (false, Some(ack_rate)) => ack_rate
+                .probing()
+                .map_or(AVOIDING, |rate| PacingBasis::WindowUpTo { gain: AVOIDING_GAIN, rate }),
+            (false, None) => AVOIDING,
         }
     }
 }

@@ -7,14 +7,16 @@
 //! above β it shrinks by one. Slow start doubles every other round trip and ends above γ.
 //!
 //! The round's time is the mean of its samples, as in ns-2's Vegas. A loss halves the window as
-//! Reno's does. Vegas' finer retransmission timer is recovery's business, and not part of this.
+//! Reno's does, unless [`Band::decrease`] says otherwise: the paper's takes a quarter where the finer
+//! retransmission timer found the loss, and ns-2's does so for all first losses. That timer itself is
+//! recovery's business, and not part of this.
 
 use super::{AckSample, Congestion, CongestionEvent, SlowStart, SlowStartConfig, half};
 use crate::time::Duration;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
-/// The segments that are to wait in the bottleneck's queue.
+/// The segments that are to wait in the bottleneck's queue, and what a loss takes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Band {
     /// Below so many the window grows.
@@ -23,11 +25,13 @@ pub struct Band {
     pub beta: f64,
     /// Above so many slow start ends.
     pub gamma: f64,
+    /// The part of the window that a loss takes; a timeout takes half of it.
+    pub decrease: f64,
 }
 
 impl Band {
-    /// The paper's Vegas-1,3, with its γ.
-    pub const ONE_THREE: Band = Band { alpha: 1.0, beta: 3.0, gamma: 1.0 };
+    /// The paper's Vegas-1,3, with its γ, and RFC 5681's decrease.
+    pub const ONE_THREE: Band = Band { alpha: 1.0, beta: 3.0, gamma: 1.0, decrease: 0.5 };
 }
 
 /// See the module's head.
@@ -111,10 +115,14 @@ impl Congestion for Vegas {
         }
     }
 
-    fn decrease(&mut self, event: &CongestionEvent, _timeout: bool) -> Bytes {
+    fn decrease(&mut self, event: &CongestionEvent, timeout: bool) -> Bytes {
         self.begin_round(None);
         self.growing = true;
-        half(event)
+        if timeout {
+            return half(event);
+        }
+        let left = event.flight_size.as_f64() * (1.0 - self.band.decrease);
+        Bytes::from_f64(left).max(2 * event.smss)
     }
 
     fn on_idle(&mut self) {

@@ -117,7 +117,7 @@ impl ConnectionConfig {
         SenderConfig {
             smss,
             max_burst: segments * smss,
-            algorithm: match self.sender.algorithm {
+            recovery: match self.sender.recovery {
                 algorithm if algorithm.needs_sack() && !negotiated.sack => {
                     RecoveryAlgorithm::NewReno
                 }

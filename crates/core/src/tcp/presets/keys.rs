@@ -137,7 +137,7 @@ pub const KEYS: &[Key] = &[
     key!(
         "recovery",
         "the name of a loss recovery, such as sack",
-        sender.algorithm,
+        sender.recovery,
         Plain,
         "how losses are found and repaired; without SACK agreed on `sack`, `fack`, `rack` are NewReno",
         "RFC 6582, 6675, 8985 and others"
@@ -145,7 +145,7 @@ pub const KEYS: &[Key] = &[
     key!(
         "congestion",
         "a congestion control such as cubic or increase-by-k:k=4",
-        sender.control,
+        sender.congestion,
         InList,
         "how the congestion window grows and shrinks",
         "RFC 5681, 9438 and others"
@@ -315,6 +315,14 @@ pub const KEYS: &[Key] = &[
         Time,
         "the period of the clock that measures round trips and lets timeouts expire",
         "4.4BSD, `PR_SLOWHZ`"
+    ),
+    key!(
+        "rto.clock",
+        "bsd or ns",
+        sender.rto.clock,
+        Named,
+        "how rto.tick's ticks are used: counted, with timeouts that expire on one, or to round by only",
+        "4.4BSD; ns-1, tcp.cc"
     ),
     key!(
         "rtt-tick",

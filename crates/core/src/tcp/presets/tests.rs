@@ -6,7 +6,7 @@ use crate::tcp::connection::Opening;
 use crate::tcp::pacing::Pacing;
 use crate::tcp::receiver::AckPolicy;
 use crate::tcp::recovery::RecoveryAlgorithm;
-use crate::tcp::rtt::{RtoConfig, RttSampling};
+use crate::tcp::rtt::{Clock, RtoConfig, RttSampling};
 use crate::tcp::sender::{InitialWindow, Reduction, SenderConfig};
 use crate::text::Choice;
 use crate::time::Duration;
@@ -67,6 +67,7 @@ const OTHERS: &[(&str, &[&str])] = &[
     ("rto.max", &["2min"]),
     ("rto.granularity", &["1ns"]),
     ("rto.tick", &["500ms"]),
+    ("rto.clock", &["ns"]),
     ("rtt-tick", &["10ms", "0s"]),
     ("rto.samples", &["round-trip"]),
     ("syn-retries", &["0"]),
@@ -101,7 +102,7 @@ fn changed(a: &ConnectionConfig, b: &ConnectionConfig) -> Vec<String> {
         &a.sender,
         &b.sender,
         SenderConfig {
-            max_burst, overhead, algorithm, control, reduction, limited_transmit, undo, initial_window,
+            max_burst, overhead, recovery, congestion, reduction, limited_transmit, undo, initial_window,
             initial_ssthresh, ssthresh_estimate, byte_limit, initial_window_use, slow_start, probing, pacing,
             nagle, restart_after_idle, max_retries
         },
@@ -111,7 +112,7 @@ fn changed(a: &ConnectionConfig, b: &ConnectionConfig) -> Vec<String> {
     let rto = differing!(
         &a.sender.rto,
         &b.sender.rto,
-        RtoConfig { initial, min, max, granularity, tick, rtt_tick, samples }
+        RtoConfig { initial, min, max, granularity, tick, rtt_tick, clock, samples }
     );
     let named = |part: &'static str, names: Vec<&'static str>| {
         names.into_iter().map(move |name| format!("{part}{name}"))
@@ -120,7 +121,7 @@ fn changed(a: &ConnectionConfig, b: &ConnectionConfig) -> Vec<String> {
 }
 
 /// How many fields [`changed`] looks at.
-const FIELDS: usize = 14 + 18 + 7;
+const FIELDS: usize = 14 + 18 + 8;
 
 #[test]
 fn every_field_has_a_key_and_every_key_a_field() {
@@ -162,7 +163,7 @@ fn a_text_changes_what_it_names() {
     assert_eq!(config(""), ConnectionConfig::default());
     let given = config("linux, iw=4, recovery=newreno, rto.min=1s, ecn=on");
     assert_eq!(given.sender.initial_window, InitialWindow::Segments(4));
-    assert_eq!(given.sender.algorithm, RecoveryAlgorithm::NewReno);
+    assert_eq!(given.sender.recovery, RecoveryAlgorithm::NewReno);
     assert_eq!(given.sender.rto.min, Duration::from_secs(1));
     assert!(given.ecn);
     assert_eq!(given.receive_buffer_max, Some(Bytes::new(16 << 20)));
@@ -197,6 +198,7 @@ fn each_choice_is_among_what_its_key_takes() {
         ("reduction", choices::<Reduction>()),
         ("probing", choices::<Probing>()),
         ("iw-use", choices::<InitialWindowUse>()),
+        ("rto.clock", choices::<Clock>()),
         ("rto.samples", choices::<RttSampling>()),
         ("ssthresh-estimate", choices::<ThresholdEstimate>()),
     ] {

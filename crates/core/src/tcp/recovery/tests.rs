@@ -39,7 +39,7 @@ impl Script {
         let config = SenderConfig {
             smss: SMSS,
             max_burst: SMSS,
-            algorithm,
+            recovery: algorithm,
             limited_transmit,
             initial_window: InitialWindow::Segments(initial_window),
             byte_limit: Some(1),

@@ -48,7 +48,7 @@ impl Sender {
             || (self.cwnd() < self.ssthresh() && in_flight * 2 >= self.cwnd());
         let smss = self.config.smss;
         // A recovery without SACK counts duplicates: with both, the pipe would shrink twice.
-        let selective = self.config.algorithm.needs_sack();
+        let selective = self.config.recovery.needs_sack();
         let mut delivered = self.flight.acknowledge(now, ack, selective, smss);
         if let Some(rtt) = delivered.rtt {
             let newest = delivered.arrived.once.map_or(Offset::SYN, |(_, end)| end);
@@ -140,7 +140,7 @@ impl Sender {
             rtt: facts.rtt,
             srtt: self.timers.rtt().congestion_srtt(),
             min_rtt: facts.timing.min_rtt,
-            selective: self.config.algorithm.needs_sack(),
+            selective: self.config.recovery.needs_sack(),
             in_recovery: self.flight.in_recovery(),
             after_timeout,
         });

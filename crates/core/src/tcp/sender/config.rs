@@ -43,9 +43,9 @@ pub struct SenderConfig {
     /// Header bytes of each segment on the wire, which pacing counts along.
     pub overhead: Bytes,
     /// Loss recovery.
-    pub algorithm: RecoveryAlgorithm,
+    pub recovery: RecoveryAlgorithm,
     /// Congestion control.
-    pub control: CongestionAlgorithm,
+    pub congestion: CongestionAlgorithm,
     /// How the window comes down in fast recovery.
     pub reduction: Reduction,
     /// Send a new segment for each of the first two duplicate acknowledgments, if the peer's window
@@ -86,8 +86,8 @@ impl Default for SenderConfig {
             smss: Bytes::new(1460),
             max_burst: Bytes::new(1460),
             overhead: Bytes::new(40),
-            algorithm: RecoveryAlgorithm::Sack,
-            control: CongestionAlgorithm::Standard,
+            recovery: RecoveryAlgorithm::Sack,
+            congestion: CongestionAlgorithm::Standard,
             reduction: Reduction::Plain,
             limited_transmit: true,
             undo: false,
@@ -118,6 +118,6 @@ impl SenderConfig {
             growth: self.slow_start,
             probing: self.probing,
         };
-        self.control.congestion(slow_start, self.smss)
+        self.congestion.congestion(slow_start, self.smss)
     }
 }

@@ -148,13 +148,18 @@ impl CongestionWindow {
             Pacing::Off if self.congestion.needs_pacing() => None,
             Pacing::Off => return None,
         };
+        // Headers are paced along.
+        let with_headers = |payload: Rate| {
+            let overhead = 1.0 + config.overhead.as_f64() / config.smss.as_f64();
+            Rate::from_bits_per_sec((payload.bits_per_sec() as f64 * overhead) as u64)
+        };
         let rate = match self.congestion.pacing() {
             PacingBasis::Window { gain } => self.window_rate(gain, srtt),
-            // Headers are paced along.
-            PacingBasis::Rate(payload) => payload.map(|payload| {
-                let overhead = 1.0 + config.overhead.as_f64() / config.smss.as_f64();
-                Rate::from_bits_per_sec((payload.bits_per_sec() as f64 * overhead) as u64)
-            }),
+            PacingBasis::WindowUpTo { gain, rate } => {
+                let rate = with_headers(rate);
+                Some(self.window_rate(gain, srtt).map_or(rate, |window| window.min(rate)))
+            }
+            PacingBasis::Rate(payload) => payload.map(with_headers),
         };
         match (rate, cap) {
             (Some(rate), Some(cap)) => Some(rate.min(cap)),
@@ -288,7 +293,7 @@ impl CongestionWindow {
     pub(super) fn step(&mut self, step: Step, flight: &Flight, config: &SenderConfig) {
         let standing = Standing {
             delivered: flight.ledger().delivered() - self.told.0,
-            selective: config.algorithm.needs_sack(),
+            selective: config.recovery.needs_sack(),
             in_flight: flight.in_flight(),
             ssthresh: self.congestion.ssthresh(),
             smss: config.smss,

@@ -115,7 +115,7 @@ impl Sender {
         Sender {
             stream: Stream::new(start),
             window: SendWindow::new(start, window),
-            flight: Flight::new(start, config.algorithm, config.limited_transmit),
+            flight: Flight::new(start, config.recovery, config.limited_transmit),
             timers: Timers::new(config.rto, rtt),
             cwnd: CongestionWindow::new(config.congestion()),
             gate: Gate::new(),
@@ -189,14 +189,14 @@ impl Sender {
     }
 
     /// The congestion control.
-    pub fn control(&self) -> CongestionAlgorithm {
-        self.config.control
+    pub fn congestion(&self) -> CongestionAlgorithm {
+        self.config.congestion
     }
 
     /// Another congestion control from now on. It begins with what is in flight.
-    pub fn set_control(&mut self, control: CongestionAlgorithm) {
+    pub fn set_congestion(&mut self, congestion: CongestionAlgorithm) {
         let in_flight = self.in_flight().max(self.config.smss);
-        self.config.control = control;
+        self.config.congestion = congestion;
         self.config.initial_ssthresh = Some(in_flight);
         self.config.ssthresh_estimate = ThresholdEstimate::Off;
         self.config.initial_window = InitialWindow::Bytes(in_flight);

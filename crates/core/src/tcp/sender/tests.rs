@@ -25,7 +25,7 @@ fn config(algorithm: RecoveryAlgorithm, initial_window: u32) -> SenderConfig {
     SenderConfig {
         smss: SMSS,
         max_burst: SMSS,
-        algorithm,
+        recovery: algorithm,
         initial_window: InitialWindow::Segments(initial_window),
         ..SenderConfig::default()
     }

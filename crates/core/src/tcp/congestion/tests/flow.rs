@@ -191,6 +191,7 @@ impl<C: Congestion> Flow<C> {
             PacingBasis::Window { gain } => {
                 self.srtt.map(|srtt| self.congestion.window().as_f64() * gain / srtt.as_secs_f64())
             }
+            PacingBasis::WindowUpTo { .. } => panic!("the sender's tests have it"),
         };
         if let Some(rate) = rate.filter(|_| self.congestion.needs_pacing()) {
             let gap = Duration::from_secs_f64(SMSS.as_f64() / rate);

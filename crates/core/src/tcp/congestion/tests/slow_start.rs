@@ -89,8 +89,22 @@ fn paced_slow_start_probes_at_the_rate_of_the_acknowledgments() {
     };
     assert_eq!(basis(Probing::TwiceAckRate, 100), PacingBasis::Window { gain: 2.0 });
     assert_eq!(basis(Probing::AckRate, 100), PacingBasis::Rate(None), "no burst has returned yet");
-    // In congestion avoidance it makes no difference.
+    // Congestion avoidance begins no faster, once the rate is known.
     assert_eq!(basis(Probing::AckRate, 4), basis(Probing::TwiceAckRate, 4));
+    let config =
+        SlowStartConfig { probing: Probing::AckRate, initial_ssthresh: Some(32 * SMSS), ..config };
+    let mut path = Path::new(CongestionAlgorithm::Standard, config, millis(100));
+    path.rounds(6);
+    assert!(path.congestion.window() >= path.congestion.ssthresh());
+    // A segment each millisecond: 3 % more is sent.
+    for segments in 1..=4 {
+        let now = Instant::from_millis(1000 + segments);
+        let acked = Delivery { delivered: segments * SMSS, srtt: Some(path.rtt), ..delivery(now) };
+        path.congestion.on_delivery(&acked);
+    }
+    let rate = Rate::from_bits_per_sec(SMSS.count() * 8 * 1030);
+    let limited = PacingBasis::WindowUpTo { gain: 1.25, rate };
+    assert_eq!(path.congestion.pacing(), limited);
 }
 
 #[test]

@@ -2,7 +2,8 @@
 
 use super::*;
 
-const VEGAS: CongestionAlgorithm = CongestionAlgorithm::Vegas { alpha: 1.0, beta: 3.0, gamma: 1.0 };
+const VEGAS: CongestionAlgorithm =
+    CongestionAlgorithm::Vegas { alpha: 1.0, beta: 3.0, gamma: 1.0, decrease: 0.5 };
 
 /// A path of 100 ms that carries `rate` segments a round trip; what is more waits in its queue.
 fn queueing_round(path: &mut Path, rate: f64) {
@@ -59,4 +60,14 @@ fn it_moves_by_one_segment_a_round_trip() {
     assert_eq!(path.cwnd(), high - 5.0);
     path.lose();
     assert!(path.cwnd() <= high / 2.0);
+}
+
+#[test]
+fn a_loss_takes_the_part_that_it_is_told_to() {
+    let quarter = CongestionAlgorithm::Vegas { alpha: 1.0, beta: 3.0, gamma: 1.0, decrease: 0.25 };
+    for (control, left) in [(VEGAS, 20.0), (quarter, 30.0)] {
+        let mut path = Path::avoiding(control, 40, millis(100));
+        path.lose();
+        assert_eq!(path.cwnd(), left, "{control}");
+    }
 }

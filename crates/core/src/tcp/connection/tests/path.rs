@@ -27,7 +27,7 @@ fn lens(segments: &[(TcpHeader, Vec<u8>)]) -> Vec<usize> {
 fn a_lower_mtu_sends_what_is_outstanding_again_without_a_reduction() {
     for &algorithm in RecoveryAlgorithm::ALL {
         let mut config = ConnectionConfig::default();
-        config.sender.algorithm = algorithm;
+        config.sender.recovery = algorithm;
         let (mut a, mut b) = connected(config);
         a.write(Payload::Bytes(&[5; 1448 * 4]));
         let lost = drain(&mut a, at(1));

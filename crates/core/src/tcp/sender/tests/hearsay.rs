@@ -179,7 +179,7 @@ fn a_policy_that_limits_itself_does_not_measure_the_path() {
 fn a_policy_that_needs_pacing_paces_though_the_sender_is_not_told_to() {
     for (control, gain) in [("bbr", 2.77), ("bbr1", 2.885 * 0.99)] {
         let config = SenderConfig {
-            control: control.parse().expect("in the registry"),
+            congestion: control.parse().expect("in the registry"),
             pacing: Pacing::Off,
             ..config(RecoveryAlgorithm::Rack, 100)
         };

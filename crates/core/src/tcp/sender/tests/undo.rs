@@ -125,7 +125,7 @@ fn overtaken(config: SenderConfig) -> Sender {
     for last in 2..=5 {
         echo(&mut sender, at(99 + last), 0, &[1..last], at(0));
         let sent = drain(&mut sender, at(99 + last));
-        assert_eq!(sent.contains(&0), last == 4, "{:?}: {sent:?}", config.algorithm);
+        assert_eq!(sent.contains(&0), last == 4, "{:?}: {sent:?}", config.recovery);
     }
     assert!(sender.cwnd() < 10 * SMSS);
     sender
@@ -322,7 +322,7 @@ proptest! {
             .prop_filter("not by reductions", |control| !matches!(control, CongestionAlgorithm::KnownLink { .. })),
         claims in proptest::collection::vec(claims(), 1..120),
     ) {
-        let config = SenderConfig { control, ..undoing(algorithm) };
+        let config = SenderConfig { congestion: control, ..undoing(algorithm) };
         let mut sender = sender(config, 900);
         let mut now = at(0);
         let (mut peak, mut spurious) = (sender.cwnd(), 0);

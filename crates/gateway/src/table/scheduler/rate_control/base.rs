@@ -19,6 +19,8 @@ const LONGER_ROUNDS: usize = 3;
 pub(super) struct BaseRtt {
     /// The least of each round, the latest last.
     rounds: VecDeque<Duration>,
+    /// The least of those rounds: it is asked for with each acknowledgment.
+    past: Option<Duration>,
     /// The least of the present one.
     present: Option<Duration>,
     /// How many of the latest were much longer, though the link was not used.
@@ -34,7 +36,7 @@ impl BaseRtt {
     /// A round is over, in which the link was `used` up, or not.
     pub(super) fn end_round(&mut self, used: bool) {
         let Some(min) = self.present.take() else { return };
-        let longer = !used && self.rounds.iter().min().is_some_and(|base| min > *base * LONGER);
+        let longer = !used && self.past.is_some_and(|base| min > base * LONGER);
         self.longer = if longer { self.longer + 1 } else { 0 };
         self.rounds.push_back(min);
         if self.longer == LONGER_ROUNDS {
@@ -43,10 +45,11 @@ impl BaseRtt {
         } else if self.rounds.len() > ROUNDS {
             self.rounds.pop_front();
         }
+        self.past = self.rounds.iter().copied().min();
     }
 
     /// What a round trip takes, if one was measured.
     pub(super) fn get(&self) -> Option<Duration> {
-        self.rounds.iter().copied().chain(self.present).min()
+        self.past.into_iter().chain(self.present).min()
     }
 }

@@ -1,0 +1,192 @@
+//! bharadwaj-1999: one connection through a pair of gateways.
+
+use super::{
+    BYTES, Function, Number, Numbers, RATE, RATES, RTT, Ran, VARIANT, flow, largest, least, less,
+    means, one, samples,
+};
+use crate::run::Part;
+use crate::run::trace::series;
+
+/// By claim.
+pub(super) const FUNCTIONS: &[(&str, Function)] = &[
+    ("G99-4-c", capacity_lost),
+    ("G99-5-b", what_limits),
+    ("G99-6-a", largest_gain),
+    ("G99-7-a", fack_beside_reno),
+    ("G99-7-b", errors_by_rate),
+    ("G99-7-c", errors_by_size),
+    ("G99-9-a", half_efficiencies),
+    ("G99-10-a", pages),
+    ("G99-10-b", gaps),
+];
+
+/// Of what the link could have carried until the transfer's end and did not, the share that falls before the link is first
+/// full for a round trip.
+fn capacity_lost(ran: &Ran) -> Numbers {
+    const INTERVAL: f64 = 0.1;
+    let part = ran.part("course")?;
+    let point = part.point(&[])?;
+    let rates = series(part, point, "sat/forward", "throughput")?;
+    let end = point.completion()?;
+    let rates: Vec<f64> =
+        rates.iter().filter(|(at, _)| *at <= end).map(|(_, rate)| *rate).collect();
+    let round = (RTT / INTERVAL) as usize;
+    let full = |window: &[f64]| window.iter().all(|rate| *rate >= 0.95 * 8e6);
+    let first =
+        rates.windows(round).position(full).ok_or("the link is never full for a round trip")?;
+    let lost = |of: &[f64]| of.iter().map(|rate| (8e6 - rate).max(0.0)).sum::<f64>();
+    Ok(vec![Number::new("share-lost-before-link-is-full", lost(&rates[..first]) / lost(&rates))])
+}
+
+/// Slow start limits small files through gateways, the window all but the smallest end to end.
+fn what_limits(ran: &Ran) -> Numbers {
+    let sizes = ran.part("sizes")?;
+    let split = |bytes: &str| one(sizes, &[(BYTES, bytes), (VARIANT, "1")], "efficiency");
+    let part = ran.part("window")?;
+    // Windows 95 has 8 KiB of window: five whole segments.
+    let full = |bytes: &str| -> Result<f64, String> {
+        let point = part.point(&[(BYTES, bytes)])?;
+        let end = point.completion()?;
+        let flight = series(part, point, "main", "flight")?;
+        let alive: Vec<f64> =
+            flight.iter().filter(|(at, _)| *at <= end).map(|(_, bytes)| *bytes).collect();
+        Ok(alive.iter().filter(|bytes| **bytes >= 5.0 * 1460.0).count() as f64 / alive.len() as f64)
+    };
+    Ok(vec![
+        Number::new("split-10KB", split("10KB")?),
+        Number::new("split-100KB", split("100KB")?),
+        Number::new("window-full-1MB", full("1MB")?),
+        Number::new("window-full-10MB", full("10MB")?),
+    ])
+}
+
+fn largest_gain(ran: &Ran) -> Numbers {
+    let part = ran.part("starts")?;
+    let mut gains = Vec::new();
+    for bytes in ["10KB", "100KB", "1MB"] {
+        let rate = |iw: &str| one(part, &[(BYTES, bytes), (VARIANT, iw)], "goodput_bps");
+        gains.push(rate("16")? / rate("1")?);
+    }
+    Ok(vec![Number::new("largest-gain", largest(gains))])
+}
+
+/// What bit errors leave of the efficiency, run by run.
+fn kept(ran: &Ran, rate: &str, bytes: &str, variant: &str) -> Result<Vec<f64>, String> {
+    let at = [(RATE, rate), (BYTES, bytes), (VARIANT, variant)];
+    let of = |part: &Part| flow(part, &at, "efficiency");
+    let clean = of(ran.part("clean")?)?[0];
+    Ok(of(ran.part("errors")?)?.iter().map(|efficiency| efficiency / clean).collect())
+}
+
+/// Over the three rates on the mean: what FACK keeps less what Reno keeps on the satellite leg.
+fn fack_beside_reno(ran: &Ran) -> Numbers {
+    let mut numbers = Vec::new();
+    for (name, bytes) in [("kept-fack-less-reno-1MB", "1MB"), ("kept-fack-less-reno-10MB", "10MB")]
+    {
+        let mut differences = Vec::new();
+        for rate in RATES {
+            let (fack, reno) = (kept(ran, rate, bytes, "1")?, kept(ran, rate, bytes, "90")?);
+            differences.push(less(&fack, &reno));
+        }
+        numbers.push(samples(name, means(&differences)));
+    }
+    Ok(numbers)
+}
+
+fn errors_by_rate(ran: &Ran) -> Numbers {
+    let [slow, middle, fast] = RATES.map(|rate| kept(ran, rate, "10MB", "1"));
+    let (slow, middle, fast) = (slow?, middle?, fast?);
+    Ok(vec![
+        samples("kept-384k-less-1536k", less(&slow, &middle)),
+        samples("kept-1536k-less-8M", less(&middle, &fast)),
+    ])
+}
+
+fn errors_by_size(ran: &Ran) -> Numbers {
+    let [slow, middle, fast] = RATES.map(|rate| kept(ran, rate, "10KB", "1"));
+    Ok(vec![
+        samples("kept-10KB-384k", slow?),
+        samples("kept-10KB-1536k", middle?),
+        samples("kept-10KB-8M", fast?),
+        samples("kept-10MB-8M", kept(ran, RATES[2], "10MB", "1")?),
+    ])
+}
+
+/// The bit-error rate at which the efficiency first falls below half of that without errors, on logarithmic axes between
+/// the swept rates.
+fn half_efficiencies(ran: &Ran) -> Numbers {
+    let errors = ran.part("errors")?;
+    let mut halves = Vec::new();
+    for rate in RATES {
+        let clean = one(ran.part("clean")?, &[(RATE, rate)], "efficiency")?;
+        let mut curve = Vec::new();
+        for point in errors.points.iter().filter(|point| point.value(RATE) == Some(rate)) {
+            let bits = point.value("link.sat.bit-errors").and_then(|bits| bits.parse::<f64>().ok());
+            let bits = bits.ok_or("no bit-error rate")?;
+            let found = flow(
+                errors,
+                &[(RATE, rate), ("link.sat.bit-errors", &bits.to_string())],
+                "efficiency",
+            );
+            curve.push((bits.ln(), super::mean(&found?) / clean));
+        }
+        curve.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let crossing = curve.windows(2).find(|pair| pair[0].1 >= 0.5 && pair[1].1 < 0.5);
+        let pair = crossing.ok_or_else(|| format!("{rate}: the efficiency never halves"))?;
+        let part = (pair[0].1 - 0.5) / (pair[0].1 - pair[1].1);
+        halves.push((pair[0].0 + part * (pair[1].0 - pair[0].0)).exp());
+    }
+    Ok(vec![
+        Number::new("half-384k", halves[0]),
+        Number::new("half-1536k", halves[1]),
+        Number::new("half-8M", halves[2]),
+        Number::new("half-384k-to-1536k", halves[0] / halves[1]),
+        Number::new("half-1536k-to-8M", halves[1] / halves[2]),
+    ])
+}
+
+/// Both pages at all rates, and what gateways gain for them and for a file.
+fn pages(ran: &Ran) -> Numbers {
+    let (pages, ftp) = (ran.part("pages")?, ran.part("ftp")?);
+    let (mut shares, mut differences) = (Vec::new(), Vec::new());
+    for rate in RATES {
+        let file =
+            |variant: &str| one(ftp, &[(RATE, rate), (VARIANT, variant)], "completion_mean_s");
+        for page in ["bharadwaj-2001-1", "bharadwaj-2001-2"] {
+            let load = |variant: &str| {
+                let at = [(RATE, rate), ("flow.main.page", page), (VARIANT, variant)];
+                one(pages, &at, "completion_mean_s")
+            };
+            let (routed, split) = (load("0")?, load("1")?);
+            shares.push(split / routed);
+            if page == "bharadwaj-2001-2" {
+                differences.push(file("0")? / file("1")? - routed / split);
+            }
+        }
+    }
+    Ok(vec![
+        Number::new("largest-split-to-routed", largest(shares)),
+        Number::new("smallest-ftp-gain-less-page-gain", least(differences)),
+    ])
+}
+
+/// The satellite link's median silence, of those of 0.3 s and more while the page is loaded.
+fn gaps(ran: &Ran) -> Numbers {
+    const INTERVAL: f64 = 0.01;
+    let part = ran.part("gaps")?;
+    let rates = series(part, part.point(&[])?, "sat/forward", "throughput")?;
+    let (mut silences, mut silent) = (Vec::new(), 0.0);
+    for (_, rate) in rates {
+        // Acknowledgments of requests are no objects.
+        if rate < 0.1 * 8e6 {
+            silent += INTERVAL;
+        } else {
+            silences.push(silent);
+            silent = 0.0;
+        }
+    }
+    silences.retain(|silence| *silence >= 0.3);
+    silences.sort_by(f64::total_cmp);
+    let median = silences.get(silences.len() / 2).ok_or("the link is never silent")?;
+    Ok(vec![Number::new("gap-s", *median)])
+}

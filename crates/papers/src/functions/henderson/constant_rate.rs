@@ -1,0 +1,215 @@
+//! Figures 4.7 and 4.8: Constant-Rate for all.
+
+use super::{Function, LONG, Numbers, SHORT, Samples, at, flow, jain, less, mean, number, over};
+use super::{largest, smallest, throughput, used, utilisation};
+use crate::run::{Number, PointRuns, Ran};
+
+pub(super) const FUNCTIONS: &[(&str, Function)] = &[
+    ("H-4.4-1", topology_1),
+    ("H-4.4-3", topology_3),
+    ("H-4.7-E", points),
+    ("H-4.8-E", points),
+    ("H-4.7-a", unused_link),
+    ("H-4.8-a", gain),
+    ("H-4.8-b", near_optimal),
+    ("H-4.8-c", several_gateways),
+    ("H-4.8-d", best_constant),
+    ("H-4.8-e", bound),
+    ("H-4.8-f", good_everywhere),
+    ("H-4.8-g", shallow_queues),
+    ("H-4.8-h", sack_and_clocks),
+    ("H-4.8-i", long_through_several),
+];
+
+const CONTROL: &str = "tcp.congestion";
+const STANDARD: &str = "standard";
+const CONSTANTS: [u32; 8] = [4, 9, 16, 36, 64, 100, 400, 1600];
+const TOPOLOGIES: [u32; 3] = [1, 2, 3];
+
+pub(super) fn constant(c: u32) -> String {
+    format!("constant-rate:c={c}")
+}
+
+/// The transfers whose shares are compared: in topology 3 those at the first gateway.
+pub(super) fn compared(topology: u32) -> Vec<&'static str> {
+    match topology {
+        1 => vec!["f600", "f10"],
+        2 => LONG.into_iter().chain(SHORT).collect(),
+        _ => vec!["f600", "f10-1"],
+    }
+}
+
+/// How much of the bottleneck, in topology 3 of the first one, is used.
+pub(super) fn filled(point: &PointRuns, topology: u32) -> Result<Samples, String> {
+    if topology < 3 { utilisation(point) } else { used(point, &["f600", "f10-1", "n1"]) }
+}
+
+pub(super) fn fairness(point: &PointRuns, topology: u32) -> Result<Samples, String> {
+    jain(point, &compared(topology))
+}
+
+fn of<'a>(ran: &'a Ran, topology: u32, control: &str) -> Result<&'a PointRuns, String> {
+    at(ran.part(&format!("topology-{topology}"))?, &[(CONTROL, control)])
+}
+
+/// The index at each constant.
+fn indices(ran: &Ran, topology: u32) -> Result<Vec<(u32, Samples)>, String> {
+    let index = |c| Ok((c, fairness(of(ran, topology, &constant(c))?, topology)?));
+    CONSTANTS.into_iter().map(index).collect()
+}
+
+fn best(indices: &[(u32, Samples)], up_to: u32) -> Result<&(u32, Samples), String> {
+    let within = indices.iter().filter(|(c, _)| *c <= up_to);
+    let best = within.max_by(|a, b| mean(&a.1).total_cmp(&mean(&b.1)));
+    best.ok_or_else(|| "there is no constant".to_owned())
+}
+
+fn topology_1(ran: &Ran) -> Numbers {
+    let points = &ran.part("round-trips")?.points;
+    let filled = points.iter().map(utilisation).collect::<Result<Vec<_>, _>>()?;
+    let trips = Number::new("round-trips", points.len() as f64);
+    Ok(vec![trips, number("utilisation", smallest(filled)?)])
+}
+
+fn topology_3(ran: &Ran) -> Numbers {
+    let points = &ran.part("gateways")?.points;
+    let filled = points.iter().map(|point| filled(point, 3)).collect::<Result<Vec<_>, _>>()?;
+    let gateways = Number::new("gateways", points.len() as f64);
+    Ok(vec![gateways, number("utilisation", smallest(filled)?)])
+}
+
+fn points(ran: &Ran) -> Numbers {
+    let parts = TOPOLOGIES.map(|topology| ran.part(&format!("topology-{topology}")));
+    let parts = parts.into_iter().collect::<Result<Vec<_>, _>>()?;
+    let points = parts.iter().map(|part| part.points.len()).sum::<usize>();
+    Ok(vec![Number::new("points", points as f64)])
+}
+
+fn unused_link(ran: &Ran) -> Numbers {
+    let loss = |topology| {
+        let filled = |control: &str| filled(of(ran, topology, control)?, topology);
+        let samples = less(&filled(STANDARD)?, &filled(&constant(4))?);
+        Ok(number(format!("loss-{topology}"), samples))
+    };
+    [1, 3].into_iter().map(loss).collect()
+}
+
+fn gain(ran: &Ran) -> Numbers {
+    let gain = |topology| {
+        let benchmark = fairness(of(ran, topology, STANDARD)?, topology)?;
+        let indices = indices(ran, topology)?;
+        Ok(number(format!("gain-{topology}"), less(&best(&indices, 100)?.1, &benchmark)))
+    };
+    TOPOLOGIES.into_iter().map(gain).collect()
+}
+
+fn near_optimal(ran: &Ran) -> Numbers {
+    let indices = indices(ran, 2)?;
+    let (c, index) = best(&indices, 25)?;
+    let filled = utilisation(of(ran, 2, &constant(*c))?)?;
+    Ok(vec![number("jain", index.clone()), number("utilisation", filled)])
+}
+
+fn several_gateways(ran: &Ran) -> Numbers {
+    let indices = indices(ran, 3)?;
+    let share = |c| {
+        let point = of(ran, 3, &constant(c))?;
+        let (long, short) = (throughput(point, "f600")?, throughput(point, "f10-1")?);
+        Ok(over(&long, &super::per_run(&[long.clone(), short], |both| both.iter().sum())))
+    };
+    let shares = CONSTANTS.into_iter().map(share).collect::<Result<Vec<_>, String>>()?;
+    Ok(vec![
+        number("best-jain", best(&indices, u32::MAX)?.1.clone()),
+        number("largest-long-share", largest(shares)?),
+    ])
+}
+
+fn best_constant(ran: &Ran) -> Numbers {
+    let number = |topology| {
+        let indices = indices(ran, topology)?;
+        let (c, _) = best(&indices, u32::MAX)?;
+        Ok(Number::new(format!("best-constant-{topology}"), f64::from(*c)))
+    };
+    TOPOLOGIES.into_iter().map(number).collect()
+}
+
+fn bound(ran: &Ran) -> Numbers {
+    let mut numbers = Vec::new();
+    for topology in TOPOLOGIES {
+        let point = of(ran, topology, &constant(1600))?;
+        numbers
+            .push(number(format!("bound-share-{topology}"), flow(point, "f600", "bound_share")?));
+        let indices = indices(ran, topology)?;
+        let fall = less(&best(&indices, u32::MAX)?.1, &fairness(point, topology)?);
+        numbers.push(number(format!("fall-{topology}"), fall));
+    }
+    Ok(numbers)
+}
+
+/// Constants within 0.02 of the best index and of the best utilisation in all topologies.
+fn good_everywhere(ran: &Ran) -> Numbers {
+    let mut good = CONSTANTS.to_vec();
+    for topology in TOPOLOGIES {
+        let indices = indices(ran, topology)?;
+        let filled = |c| Ok((c, filled(of(ran, topology, &constant(c))?, topology)?));
+        let filled = CONSTANTS.into_iter().map(filled).collect::<Result<Vec<_>, String>>()?;
+        for each in [&indices, &filled] {
+            let most = mean(&best(each, u32::MAX)?.1);
+            good.retain(|c| each.iter().any(|(of, x)| of == c && mean(x) >= most - 0.02));
+        }
+    }
+    Ok(vec![Number::new("constants-good-everywhere", good.len() as f64)])
+}
+
+/// Constants that are fairer than standard TCP by 0.05 and use nine tenths of the link.
+fn good_constants<'a>(
+    topology: u32,
+    constants: &[u32],
+    point: impl Fn(&str) -> Result<&'a PointRuns, String>,
+) -> Result<usize, String> {
+    let benchmark = mean(&fairness(point(STANDARD)?, topology)?);
+    let mut good = 0;
+    for c in constants {
+        let point = point(&constant(*c))?;
+        let (index, filled) = (fairness(point, topology)?, filled(point, topology)?);
+        good += usize::from(mean(&index) >= benchmark + 0.05 && mean(&filled) >= 0.9);
+    }
+    Ok(good)
+}
+
+fn shallow_queues(ran: &Ran) -> Numbers {
+    const QUEUES: [&str; 2] =
+        ["drop-tail:limit=50packets", "red:limit=10packets,min-threshold=4,max-threshold=8"];
+    let mut without = 0;
+    for topology in TOPOLOGIES {
+        let part = ran.part(&format!("shallow-{topology}"))?;
+        let path = if topology < 3 { "link.bottleneck.queue" } else { "link.bottleneck{n}.queue" };
+        for queue in QUEUES {
+            let point = |control: &str| at(part, &[(path, queue), (CONTROL, control)]);
+            without += usize::from(good_constants(topology, &[4, 36, 100, 400], point)? == 0);
+        }
+    }
+    let deep = good_constants(2, &CONSTANTS, |control| of(ran, 2, control))?;
+    Ok(vec![
+        Number::new("cases-without-a-good-constant", without as f64),
+        Number::new("good-constants-in-deep-red", deep as f64),
+    ])
+}
+
+fn sack_and_clocks(ran: &Ran) -> Numbers {
+    let best_of = |part: &str| {
+        let part = ran.part(part)?;
+        let index = |c| jain(at(part, &[(CONTROL, &constant(c))])?, &compared(2));
+        largest([4, 16, 36, 64, 100].into_iter().map(index).collect::<Result<Vec<_>, _>>()?)
+    };
+    let (fine, newreno, coarse) = (best_of("topology-2")?, best_of("newreno")?, best_of("coarse")?);
+    Ok(vec![
+        number("sack-less-newreno", less(&fine, &newreno)),
+        number("fine-less-coarse", less(&fine, &coarse)),
+    ])
+}
+
+fn long_through_several(ran: &Ran) -> Numbers {
+    let of = |control: &str| throughput(of(ran, 3, control)?, "f600");
+    Ok(vec![number("ratio", over(&of(&constant(4))?, &of(STANDARD)?))])
+}

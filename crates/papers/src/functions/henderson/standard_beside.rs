@@ -1,0 +1,103 @@
+//! Figure 4.9: Constant-Rate beside one standard connection, or standard Web traffic.
+
+use super::constant_rate::{compared, constant, fairness, filled};
+use super::throughput;
+use super::{Function, Numbers, Samples, at, jain, largest, less, mean, number, over, per_run};
+use crate::run::{Number, PointRuns, Ran};
+
+pub(super) const FUNCTIONS: &[(&str, Function)] = &[
+    ("H-4.9-E", points),
+    ("H-4.9-a", what_is_lost),
+    ("H-4.9-b", trailblazer),
+    ("H-4.9-c", standard_web),
+];
+
+const CONSTANTS: [u32; 5] = [4, 16, 36, 64, 100];
+const TOPOLOGIES: [u32; 3] = [1, 2, 3];
+const ADDED: &str = "added";
+
+fn of<'a>(ran: &'a Ran, kind: &str, topology: u32, control: &str) -> Result<&'a PointRuns, String> {
+    at(ran.part(&format!("{kind}-{topology}"))?, &[("tcp.congestion", control)])
+}
+
+/// The compared transfers and the added one.
+fn with_added(topology: u32) -> Vec<&'static str> {
+    compared(topology).into_iter().chain([ADDED]).collect()
+}
+
+fn filled_with_added(point: &PointRuns, topology: u32) -> Result<Samples, String> {
+    let added = super::scaled(&throughput(point, ADDED)?, 1.0 / super::BOTTLENECK);
+    Ok(per_run(&[filled(point, topology)?, added], |both| both.iter().sum()))
+}
+
+/// The constant that is the fairest without the added connection, and its index.
+fn best(ran: &Ran, kind: &str, topology: u32) -> Result<(u32, Samples), String> {
+    let index = |c| Ok((c, fairness(of(ran, kind, topology, &constant(c))?, topology)?));
+    let each = CONSTANTS.into_iter().map(index).collect::<Result<Vec<_>, String>>()?;
+    let best = each.into_iter().max_by(|a, b| mean(&a.1).total_cmp(&mean(&b.1)));
+    best.ok_or_else(|| "there is no constant".to_owned())
+}
+
+fn points(ran: &Ran) -> Numbers {
+    let parts = TOPOLOGIES.map(|topology| ran.part(&format!("added-{topology}")));
+    let parts = parts.into_iter().collect::<Result<Vec<_>, _>>()?;
+    let points = parts.iter().map(|part| part.points.len()).sum::<usize>();
+    Ok(vec![Number::new("points", points as f64)])
+}
+
+/// At the constant that is the fairest without the added connection.
+fn what_is_lost(ran: &Ran) -> Numbers {
+    let mut rises = Vec::new();
+    let mut losers = 0;
+    for topology in TOPOLOGIES {
+        for c in CONSTANTS {
+            let with = filled_with_added(of(ran, ADDED, topology, &constant(c))?, topology)?;
+            let without = filled(of(ran, "plain", topology, &constant(c))?, topology)?;
+            rises.push(less(&with, &without));
+        }
+        let standard = mean(&fairness(of(ran, "plain", topology, "standard")?, topology)?);
+        let (c, alone) = best(ran, "plain", topology)?;
+        let beside = jain(of(ran, ADDED, topology, &constant(c))?, &with_added(topology))?;
+        losers += usize::from(mean(&beside) <= f64::midpoint(standard, mean(&alone)));
+    }
+    Ok(vec![
+        number("mean-rise", per_run(&rises, mean)),
+        number("largest-rise", largest(rises)?),
+        Number::new("topologies-that-lose-half", losers as f64),
+    ])
+}
+
+fn trailblazer(ran: &Ran) -> Numbers {
+    let mut numbers = Vec::new();
+    for topology in TOPOLOGIES {
+        let (c, _) = best(ran, "plain", topology)?;
+        let point = of(ran, ADDED, topology, &constant(c))?;
+        let all = with_added(topology).into_iter().map(|name| throughput(point, name));
+        let all = all.collect::<Result<Vec<_>, _>>()?;
+        let share = over(&throughput(point, ADDED)?, &per_run(&all, mean));
+        numbers.push(number(format!("added-over-fair-share-{topology}"), share));
+    }
+    let short_to_long = |kind: &str| {
+        let ratio = |c| {
+            let point = of(ran, kind, 2, &constant(c))?;
+            let short = [throughput(point, "f10")?, throughput(point, "f20")?];
+            let short = per_run(&short, |both| both.iter().sum());
+            Ok(over(&short, &throughput(point, "f600")?))
+        };
+        let each = CONSTANTS.into_iter().map(ratio).collect::<Result<Vec<_>, String>>()?;
+        Ok::<_, String>(per_run(&each, mean))
+    };
+    let (with, without) = (short_to_long(ADDED)?, short_to_long("plain")?);
+    numbers.push(number("short-to-long", over(&with, &without)));
+    Ok(numbers)
+}
+
+/// Topologies in which the best constant is less fair beside standard Web traffic.
+fn standard_web(ran: &Ran) -> Numbers {
+    let mut topologies = 0;
+    for topology in TOPOLOGIES {
+        let of = |kind| Ok::<_, String>(mean(&best(ran, kind, topology)?.1));
+        topologies += usize::from(of("web")? < of("plain")?);
+    }
+    Ok(vec![Number::new("topologies", topologies as f64)])
+}
