@@ -2,29 +2,48 @@
 //!
 //! Everything is kept, whatever the sender is doing, so that one that is restored goes on as if it had
 //! never been a snapshot. Only of its parameters is left out what it has in common with others: all
-//! but the sizes that follow from its connection's handshake and path, as a rule.
+//! but a few, as a rule.
 
 use super::{Sender, SenderConfig};
 use crate::snapshot::{Reader, Writer};
-use crate::tcp::congestion::Congestion;
+use crate::tcp::congestion::{Congestion, CongestionAlgorithm};
 use crate::tcp::recovery::{Recovery, RecoveryAlgorithm};
+use crate::units::Bytes;
+use serde::{Deserialize, Serialize};
 
-impl SenderConfig {
-    /// The same with the segment sizes of `self`.
-    fn sized_as(&self, common: &SenderConfig) -> SenderConfig {
-        let SenderConfig { smss, max_burst, overhead, .. } = *self;
-        SenderConfig { smss, max_burst, overhead, ..*common }
+/// The parameters that differ among connections as a rule: sizes follow from the handshake and the path, recovery
+/// and congestion control from who answers.
+#[derive(Serialize, Deserialize)]
+struct Own {
+    smss: Bytes,
+    max_burst: Bytes,
+    overhead: Bytes,
+    recovery: RecoveryAlgorithm,
+    congestion: CongestionAlgorithm,
+}
+
+impl Own {
+    fn of(config: &SenderConfig) -> Own {
+        let SenderConfig { smss, max_burst, overhead, recovery, congestion, .. } = *config;
+        Own { smss, max_burst, overhead, recovery, congestion }
     }
 
+    fn with(self, common: &SenderConfig) -> SenderConfig {
+        let Own { smss, max_burst, overhead, recovery, congestion } = self;
+        SenderConfig { smss, max_burst, overhead, recovery, congestion, ..*common }
+    }
+}
+
+impl SenderConfig {
     fn snapshot(&self, common: &SenderConfig, into: &mut Writer) {
-        into.put(&(self.smss, self.max_burst, self.overhead));
-        into.put(&Some(*self).filter(|config| *config != self.sized_as(common)));
+        into.put(&Own::of(self));
+        into.put(&Some(*self).filter(|config| *config != Own::of(self).with(common)));
     }
 
     fn restore(from: &mut Reader<'_>, common: &SenderConfig) -> SenderConfig {
-        let (smss, max_burst, overhead) = from.take();
+        let own: Own = from.take();
         let whole: Option<SenderConfig> = from.take();
-        whole.unwrap_or(SenderConfig { smss, max_burst, overhead, ..*common })
+        whole.unwrap_or_else(|| own.with(common))
     }
 }
 
@@ -38,8 +57,8 @@ impl Sender {
 
     pub(in crate::tcp) fn restore(from: &mut Reader<'_>, common: &SenderConfig) -> Sender {
         let config = SenderConfig::restore(from, common);
-        let recovery = config.algorithm.restore(from);
-        let congestion = config.control.restore(from);
+        let recovery = config.recovery.restore(from);
+        let congestion = config.congestion.restore(from);
         let told = from.take();
         let mut sender = Sender { config, ..from.take() };
         sender.flight.restore(recovery);
