@@ -11,7 +11,7 @@ help:
 	@echo "make test    all tests; those on the live kernel need root and are skipped without it"
 	@echo "make mutants deliberate defects in the gateway, each of which the fault tests must find (ten minutes)"
 	@echo "make mutants-changed  cargo-mutants' defects in the lines that differ from BASE (origin/main), against their crates' tests"
-	@echo "make check   formatting, lints, documentation, licences: what CI runs before the tests"
+	@echo "make check   formatting, lints, documentation, licences, and that the mutants still apply: what CI runs before the tests"
 	@echo "make bench   cost of a segment, of a packet on a link and in the simulator; frames of a graph's page; throughput of a gateway beside plain forwarding, and of the link emulator (root; PEER=its source folder)"
 	@echo "make bench-peers  the simulator's speed beside ns-2's (installs ns2 where it can)"
 
@@ -30,6 +30,7 @@ mutants-changed: cargo
 
 check: cargo cargo-deny
 	cargo fmt --all -- --check
+	scripts/mutants.sh --applies
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items --locked --quiet
 	cargo deny --log-level error check bans licenses sources

@@ -7,8 +7,9 @@
 #   stale      the patch does not apply any more
 #   broken     it does not compile, or a test run ends in another way than by a test that fails
 # All but the first make this script fail.
-# Usage: mutants.sh [--compile] [NAME ...]      (of patches, without .patch; all if none is given)
-# With --compile it only says which do not apply or do not compile, in two minutes instead of thirteen.
+# Usage: mutants.sh [--applies | --compile] [NAME ...]      (of patches, without .patch; all if none is given)
+# With --applies it only says which do not apply, in seconds; with --compile, in two minutes instead of thirteen,
+# which of them do not compile either.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -20,8 +21,8 @@ export CARGO_TARGET_DIR=$target/build CARGO_INCREMENTAL=1
 # git apply is to take the copy for what it is: no repository.
 export GIT_CEILING_DIRECTORIES=$target
 
-compile_only=
-if [ "${1:-}" = --compile ]; then compile_only=1 && shift; fi
+only=
+case ${1:-} in --applies | --compile) only=${1#--} && shift ;; esac
 names=("$@")
 if [ ${#names[@]} -eq 0 ]; then
     for patch in "$patches"/*.patch; do names+=("$(basename "$patch" .patch)"); done
@@ -62,7 +63,10 @@ fault_tests() { # SECONDS
 # In $verdict and $detail: what becomes of one mutant.
 try() { # PATCH
     verdict=broken detail=''
-    if [ -n "$compile_only" ]; then
+    if [ "$only" = applies ]; then
+        verdict=applies
+        return
+    elif [ "$only" = compile ]; then
         detail='it does not compile'
         ! compiles || verdict=compiles detail=''
         return
@@ -114,10 +118,13 @@ without_mutants() {
 }
 
 began=$SECONDS
-good=compiles
-[ -n "$compile_only" ] || { good=found && without_mutants; }
+case $only in
+    applies) good=applies ;;
+    compile) good=compiles ;;
+    *) good=found && without_mutants ;;
+esac
 
-declare -A count=([compiles]=0 [found]=0 [survived]=0 ['timed out']=0 [stale]=0 [broken]=0)
+declare -A count=([applies]=0 [compiles]=0 [found]=0 [survived]=0 ['timed out']=0 [stale]=0 [broken]=0)
 for name in "${names[@]}"; do
     patch=$patches/$name.patch
     start=$SECONDS
@@ -130,10 +137,13 @@ for name in "${names[@]}"; do
     fi
     count[$verdict]=$((count[$verdict] + 1))
     [ "$verdict" != broken ] || tail -n 20 "$log"
-    printf 'mutants: %-42s %3d s  %s%s\n' "$name" $((SECONDS - start)) "$verdict" "${detail:+: $detail}"
+    [ "$verdict" = applies ] || printf 'mutants: %-42s %3d s  %s%s\n' "$name" $((SECONDS - start)) "$verdict" "${detail:+: $detail}"
 done
 verdicts=(found survived 'timed out' stale broken)
-[ -z "$compile_only" ] || verdicts=(compiles stale broken)
+case $only in
+    applies) verdicts=(applies stale) ;;
+    compile) verdicts=(compiles stale broken) ;;
+esac
 summary=''
 for verdict in "${verdicts[@]}"; do summary+=", ${count[$verdict]} $verdict"; done
 echo "mutants: ${#names[@]} in $((SECONDS - began)) s: ${summary:2}"
