@@ -4,11 +4,14 @@
 export PATH := $(PATH):$(HOME)/.cargo/bin:/usr/sbin:/sbin
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: help demo test mutants mutants-changed check bench bench-peers cargo packages test-packages cargo-deny
+.PHONY: help demo test test-python docs wheel mutants mutants-changed check bench bench-peers cargo packages test-packages cargo-deny
 
 help:
 	@echo "make demo    files cross an emulated GEO link with and without bentpipe (root; < 3 min)"
 	@echo "make test    all tests; those on the live kernel need root and are skipped without it"
+	@echo "make test-python  builds the Python package into a virtual environment, and runs its tests and notebooks"
+	@echo "make wheel   wheels of the Python package for x86_64 and aarch64, in out/wheels"
+	@echo "make docs    the documentation as a site, in out/site"
 	@echo "make mutants deliberate defects in the gateway, each of which the fault tests must find (ten minutes)"
 	@echo "make mutants-changed  cargo-mutants' defects in the lines that differ from BASE (origin/main), against their crates' tests"
 	@echo "make check   formatting, lints, documentation, licences, and that the mutants still apply: what CI runs before the tests"
@@ -21,6 +24,16 @@ demo: cargo packages
 
 test: cargo test-packages
 	@scripts/test.sh
+
+test-python: cargo
+	@scripts/python-venv.sh test
+	@cd python && PYTHONDONTWRITEBYTECODE=1 ../$(TARGET_DIR)/python-venv/bin/python -m pytest
+
+docs: cargo
+	@scripts/docs.sh
+
+wheel: cargo
+	@scripts/wheels.sh
 
 mutants: cargo
 	scripts/mutants.sh

@@ -1,4 +1,4 @@
-//! Imports run one way: core ← gateway ← scenario ← {sim, net}, sim ← lab, all ← cli;
+//! Imports run one way: core ← gateway ← scenario ← {sim, net}, sim ← lab, lab ← {papers, python}, all ← cli;
 //! sim and net do not know each other, and plot knows none of ours. Inside core, neither do `tcp` and `link`.
 
 use cargo_metadata::{DependencyKind, MetadataCommand};
@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each crate, and which of ours it may use.
-const RULES: [(&str, &[&str]); 11] = [
+const RULES: [(&str, &[&str]); 12] = [
     ("bentpipe-core", &[]),
     ("bentpipe-capture", &["bentpipe-core"]),
     ("bentpipe-plot", &[]),
@@ -40,6 +40,10 @@ const RULES: [(&str, &[&str]); 11] = [
             "bentpipe-plot",
             "bentpipe-scenario",
         ],
+    ),
+    (
+        "bentpipe-python",
+        &["bentpipe-capture", "bentpipe-core", "bentpipe-lab", "bentpipe-scenario"],
     ),
     (
         "bentpipe",

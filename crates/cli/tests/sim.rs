@@ -1,6 +1,7 @@
 //! `bentpipe sim` as its users meet it: the binary, its exit codes, what it prints and writes.
 
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -302,4 +303,66 @@ fn every_example_runs() {
         }
         assert!(folder.path().join("results").join(name).join("README.md").exists());
     }
+}
+
+#[test]
+fn parts_joined_are_the_whole_and_what_is_missing_is_said() {
+    let place = place();
+    let folder = place.path();
+    let until =
+        ["--set", "repeat.until='ci95 30%'", "--set", "repeat.min=2", "--set", "repeat.max=4"];
+    for (name, rule) in [("fixed", &[][..]), ("until", &until)] {
+        let sim = |arguments: &[&str]| {
+            prints(folder, &[&["small.toml", "--no-figures"], rule, arguments].concat())
+        };
+        let part = |index: usize| format!("{name}-{index}");
+        sim(&["--output", name]);
+        for index in 0..3 {
+            let shard = format!("{index}/3");
+            assert_eq!(sim(&["--shard", &shard, "--output", &part(index)]), "");
+        }
+        let joined = format!("{name}-joined");
+        let mut few = vec!["small.toml", "--output", &joined];
+        few.extend(rule);
+        let parts = [part(0), part(1), part(2)];
+        complains(
+            folder,
+            &[&few[..], &["--merge", &parts[1]]].concat(),
+            "is in none of these folders",
+        );
+        let merge = ["--output", &joined, "--merge", &parts[0], &parts[2]];
+        let printed = sim(&merge);
+        assert!(printed.contains("0 runs, and"), "{printed}");
+        for file in ["results.csv", "summary.json", "summary.parquet"] {
+            let content = |of: &str| fs::read(folder.join(of).join(file)).unwrap();
+            assert!(content(name) == content(&joined), "{file} of {name}");
+        }
+        let store = |of: &str| files(&folder.join(of).join("runs"));
+        assert!(
+            store(&joined).len() >= 4
+                && store(&joined).keys().all(|file| store(name).contains_key(file))
+        );
+    }
+    complains(folder, &["small.toml", "--merge", "nowhere"], "no folder of results");
+    complains(folder, &["small.toml", "--shard", "3/3"], "such as 3/64");
+}
+
+#[test]
+fn a_field_can_be_swept_from_the_command_line() {
+    let place = place();
+    let sweep = "sweep.link.sat.loss=[0, 0.01]";
+    let results = json(place.path(), &["small.toml", "--json", "--no-figures", "--set", sweep]);
+    let points = results["points"].as_array().unwrap();
+    assert_eq!(points.len(), 4);
+    assert_eq!(points[1]["swept"]["link.sat.loss"], "0.01");
+}
+
+/// The files of a folder, with what is in them.
+fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
+    entries
+        .filter(|path| path.is_file())
+        .map(|path| (name(&path), fs::read(&path).unwrap()))
+        .collect()
 }

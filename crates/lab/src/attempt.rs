@@ -24,7 +24,7 @@ pub(crate) fn simulate(
 }
 
 /// What has become of a run.
-pub(crate) enum Attempt {
+pub enum Attempt {
     /// It is in the store.
     Made(RunRecord),
     /// It could not be completed: why, in one line.
@@ -33,10 +33,21 @@ pub(crate) enum Attempt {
     GivenUp,
 }
 
-/// Makes run `run` of `point` and stores it, with its series and captures if there are to be any.
+/// Makes run `run` of `point` with the simulator and stores it, with its series and captures if there are to be any.
+/// `go_on` hears of the share of its time that has passed, and says whether it goes on.
 ///
 /// # Errors
 /// It cannot be stored.
+pub fn make(
+    store: &Store,
+    point: &Point,
+    run: u32,
+    go_on: &mut dyn FnMut(f64) -> bool,
+) -> io::Result<Attempt> {
+    attempt(&simulate, store, point, run, go_on)
+}
+
+/// As [`make`], by `simulate`.
 pub(crate) fn attempt(
     simulate: &Simulate<'_>,
     store: &Store,

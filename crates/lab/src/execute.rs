@@ -5,9 +5,11 @@
 //! no work to divide further.
 
 use crate::attempt::{Attempt, Simulate, attempt, simulate};
-use crate::plan::{Job, Next, PointEnd, RunPlan};
-use crate::store::{Damaged, Key, RunRecord, Store};
-use bentpipe_scenario::{Experiment, Point, Repeat};
+use crate::dispatch::{Campaign, Dispatch};
+use crate::plan::{Job, Next, PointEnd};
+use crate::shard::Shard;
+use crate::store::{Damaged, Store};
+use bentpipe_scenario::{Experiment, Point};
 use std::io;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,6 +25,8 @@ pub struct Options<'a> {
     pub point: Option<usize>,
     /// Only this run of each point, anew even if it is stored.
     pub run: Option<u32>,
+    /// Only this part of the runs.
+    pub shard: Option<Shard>,
     /// When this becomes true, runs are given up and those that have ended are kept.
     pub stop: &'a AtomicBool,
 }
@@ -60,6 +64,14 @@ pub struct Failure {
     pub label: String,
     /// Why, in one line.
     pub why: String,
+}
+
+impl Failure {
+    /// Of run `run` of `point`.
+    pub fn of(point: &Point, run: u32, why: String) -> Failure {
+        let seed = point.scenario.seeds(u64::from(run)).run();
+        Failure { job: Job { point: point.index, run }, seed, label: point.label.clone(), why }
+    }
 }
 
 /// What came of it.
@@ -128,53 +140,29 @@ fn execute_by(
     options: &Options<'_>,
     watch: &(dyn Fn(Event<'_>) + Sync),
 ) -> Result<Executed, LabError> {
-    let points = match options.point {
-        Some(point) => point..point + 1,
-        None => 0..experiment.len(),
-    };
-    let repeat = if options.run.is_some() { Repeat::Runs(1) } else { experiment.repeat };
+    let Options { point, run, shard, .. } = *options;
+    let campaign = Campaign { experiment, store, point, run, shard };
     let ahead = u32::try_from(options.threads.get()).unwrap_or(u32::MAX / 2);
-    let shared = Mutex::new(Shared {
-        plan: RunPlan::new(points, repeat, ahead),
-        failures: Vec::new(),
-        error: None,
-        made: 0,
-        found: 0,
-    });
+    let shared = Mutex::new(Shared { dispatch: Dispatch::new(&campaign, ahead), error: None });
     let laboratory =
-        Laboratory { simulate, experiment, store, options, watch, shared, ended: Condvar::new() };
+        Laboratory { simulate, campaign, stop: options.stop, watch, shared, ended: Condvar::new() };
     thread::scope(|scope| {
         for _ in 1..options.threads.get() {
             scope.spawn(|| laboratory.work());
         }
         laboratory.work();
     });
-    let mut shared = laboratory.shared.into_inner().unwrap_or_else(PoisonError::into_inner);
-    if let Some(error) = shared.error {
-        return Err(error);
+    let shared = laboratory.shared.into_inner().unwrap_or_else(PoisonError::into_inner);
+    match shared.error {
+        Some(error) => Err(error),
+        None => Ok(shared.dispatch.executed(&campaign)),
     }
-    shared.failures.sort_by_key(|failure| failure.job);
-    let ends = shared.plan.ends();
-    // Runs ahead that turned out not to count fail for nobody.
-    let counts = |failure: &Failure| {
-        let end = ends.iter().find(|end| end.point == failure.job.point);
-        options.run.is_some() || end.is_some_and(|end| failure.job.run < end.runs)
-    };
-    Ok(Executed {
-        failures: shared.failures.into_iter().filter(counts).collect(),
-        stopped: ends.iter().any(|end| end.because.is_none()),
-        ends,
-        made: shared.made,
-        found: shared.found,
-        run: options.run,
-    })
 }
 
 struct Laboratory<'a> {
     simulate: &'a Simulate<'a>,
-    experiment: &'a Experiment,
-    store: &'a Store,
-    options: &'a Options<'a>,
+    campaign: Campaign<'a>,
+    stop: &'a AtomicBool,
     watch: &'a (dyn Fn(Event<'_>) + Sync),
     shared: Mutex<Shared>,
     /// Something has ended.
@@ -182,19 +170,8 @@ struct Laboratory<'a> {
 }
 
 struct Shared {
-    plan: RunPlan,
-    failures: Vec<Failure>,
+    dispatch: Dispatch,
     error: Option<LabError>,
-    made: u64,
-    found: u64,
-}
-
-/// How a run has ended.
-enum End {
-    Made(RunRecord),
-    Found(RunRecord),
-    Failed(Failure),
-    GivenUp,
 }
 
 impl Laboratory<'_> {
@@ -203,106 +180,61 @@ impl Laboratory<'_> {
     }
 
     fn stopped(&self) -> bool {
-        self.options.stop.load(Ordering::Relaxed)
+        self.stop.load(Ordering::Relaxed)
     }
 
     fn work(&self) {
         // Runs of one point mostly follow each other.
         let mut latest: Option<Point> = None;
-        while let Some((point, job)) = self.next(&mut latest) {
-            let end = self.make(point, job);
-            self.settle(&mut self.lock(), job, end);
+        while let Some(job) = self.next(&mut latest) {
+            if let Some(point) = &latest {
+                self.make(point, job);
+            }
+            self.ended.notify_all();
         }
         self.ended.notify_all();
     }
 
-    /// The next run to be made. One that is stored is settled on the way, before anyone is given
-    /// another: so no run is made ahead where what is stored is enough.
-    fn next<'p>(&self, latest: &'p mut Option<Point>) -> Option<(&'p Point, Job)> {
+    fn next(&self, latest: &mut Option<Point>) -> Option<Job> {
         let mut shared = self.lock();
-        let job = loop {
+        loop {
             if shared.error.is_some() || self.stopped() {
                 return None;
             }
-            match shared.plan.next() {
+            match shared.dispatch.next(&self.campaign, latest, self.watch) {
                 Next::Run(job) => {
-                    if latest.as_ref().is_none_or(|point| point.index != job.point) {
-                        *latest = Some(self.experiment.point(job.point));
-                    }
-                    let point = latest.as_ref().filter(|_| job.run == 0);
-                    if point.is_some_and(|point| !point.scenario.is_random()) {
-                        shared.plan.certain(job.point);
-                    }
-                    match latest.as_ref().and_then(|point| self.stored(point, job)) {
-                        Some(record) => self.settle(&mut shared, job, End::Found(record)),
-                        None => break job,
-                    }
+                    // What was stored may have shown that others are needed, too.
+                    self.ended.notify_all();
+                    return Some(job);
                 }
                 Next::Done => return None,
                 Next::Wait => {
                     shared = self.ended.wait(shared).unwrap_or_else(PoisonError::into_inner);
                 }
             }
-        };
-        latest.as_ref().map(|point| (point, job))
-    }
-
-    /// What is stored of a run, unless it is asked for by its number, to be made anew.
-    fn stored(&self, point: &Point, job: Job) -> Option<RunRecord> {
-        if self.options.run.is_some() {
-            return None;
         }
-        self.store.load(Key::of(&point.canonical, job.run)).unwrap_or_else(|damaged| {
-            (self.watch)(Event::Damaged(&damaged));
-            None
-        })
     }
 
-    fn make(&self, point: &Point, job: Job) -> End {
-        let run = self.options.run.unwrap_or(job.run);
+    fn make(&self, point: &Point, job: Job) {
+        let Campaign { store, .. } = self.campaign;
+        let run = self.campaign.number(job);
         let mut go_on = |share| {
             (self.watch)(Event::Running(job, share));
             !self.stopped()
         };
-        let why = match attempt(self.simulate, self.store, point, run, &mut go_on) {
-            Ok(Attempt::Made(record)) => return End::Made(record),
-            Ok(Attempt::GivenUp) => return End::GivenUp,
-            Ok(Attempt::Failed(why)) => why,
+        let attempt = attempt(self.simulate, store, point, run, &mut go_on);
+        let mut shared = self.lock();
+        match attempt {
+            Ok(Attempt::Made(record)) => shared.dispatch.made(job, &record, self.watch),
+            Ok(Attempt::Failed(why)) => {
+                shared.dispatch.failed(job, Failure::of(point, run, why), self.watch);
+            }
+            Ok(Attempt::GivenUp) => {}
             Err(source) => {
-                let path = self.store.folder().display().to_string();
-                self.lock().error.get_or_insert(LabError::Write { path, source });
-                return End::GivenUp;
+                let path = store.folder().display().to_string();
+                shared.error.get_or_insert(LabError::Write { path, source });
             }
-        };
-        let seed = point.scenario.seeds(u64::from(run)).run();
-        End::Failed(Failure { job: Job { run, ..job }, seed, label: point.label.clone(), why })
-    }
-
-    fn settle(&self, shared: &mut Shared, job: Job, end: End) {
-        let (figures, stored) = match end {
-            End::GivenUp => return self.ended.notify_all(),
-            End::Made(record) => {
-                shared.made += 1;
-                (Some(record.goodputs()), false)
-            }
-            End::Found(record) => {
-                shared.found += 1;
-                (Some(record.goodputs()), true)
-            }
-            End::Failed(failure) => {
-                (self.watch)(Event::Failed(&failure));
-                shared.failures.push(failure);
-                (None, false)
-            }
-        };
-        let end = shared.plan.finished(job, figures);
-        let needed = shared.plan.needed();
-        // Events come in the order of what they tell of.
-        (self.watch)(Event::Finished { job, stored, needed });
-        if let Some(end) = end {
-            (self.watch)(Event::Ended(end));
         }
-        self.ended.notify_all();
     }
 }
 
@@ -335,7 +267,13 @@ mod tests {
     }
 
     fn options(stop: &AtomicBool) -> Options<'_> {
-        Options { threads: NonZeroUsize::new(2).unwrap(), point: None, run: None, stop }
+        Options {
+            threads: NonZeroUsize::new(2).unwrap(),
+            point: None,
+            run: None,
+            shard: None,
+            stop,
+        }
     }
 
     #[test]

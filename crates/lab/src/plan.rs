@@ -31,7 +31,7 @@ pub struct PointEnd {
 
 /// What is to be done next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Next {
+pub enum Next {
     /// This run.
     Run(Job),
     /// Nothing until a run has ended.

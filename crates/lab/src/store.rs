@@ -51,12 +51,9 @@ impl Key {
         Key::of(&format!("# measured\n{canonical}"), run)
     }
 
-    fn name(self) -> String {
+    /// The name of its files.
+    pub fn name(self) -> String {
         self.0[..16].iter().map(|byte| format!("{byte:02x}")).collect()
-    }
-
-    fn file(self) -> String {
-        self.name() + ".run"
     }
 }
 
@@ -187,6 +184,11 @@ impl Store {
         self.folder.join(key.name() + ".packets")
     }
 
+    /// Where the record of the run of this key is.
+    pub(crate) fn record(&self, key: Key) -> PathBuf {
+        self.folder.join(key.name() + ".run")
+    }
+
     /// Where the series of the run of this key are.
     pub(crate) fn series(&self, key: Key) -> PathBuf {
         self.folder.join(key.name() + ".series")
@@ -206,7 +208,7 @@ impl Store {
     /// # Errors
     /// [`Damaged`].
     pub fn load(&self, key: Key) -> Result<Option<RunRecord>, Damaged> {
-        let path = self.folder.join(key.file());
+        let path = self.record(key);
         let name = || path.display().to_string();
         let content = match fs::read(&path) {
             Ok(content) => content,
@@ -254,7 +256,7 @@ impl Store {
         file.write_all(&key.0)?;
         file.write_all(&Sha256::digest(&payload))?;
         file.write_all(&payload)?;
-        file.persist(self.folder.join(key.file())).map_err(|error| error.error)?;
+        file.persist(self.record(key)).map_err(|error| error.error)?;
         Ok(())
     }
 }
@@ -314,7 +316,7 @@ mod tests {
         let store = Store::open(folder.path()).unwrap();
         let key = Key::of("a = 1", 0);
         store.save(key, &record()).unwrap();
-        let path = folder.path().join(key.file());
+        let path = store.record(key);
         let whole = fs::read(&path).unwrap();
         for at in 0..whole.len() {
             let mut broken = whole.clone();
@@ -327,7 +329,7 @@ mod tests {
         // Another run's file in its place.
         fs::write(&path, &whole).unwrap();
         let other = Key::of("a = 1", 1);
-        fs::rename(&path, folder.path().join(other.file())).unwrap();
+        fs::rename(&path, store.record(other)).unwrap();
         assert!(matches!(store.load(other), Err(Damaged::Content(_))));
     }
 }

@@ -1,6 +1,9 @@
 //! An experiment's results are the same on any number of threads, and in any number of sittings.
 
-use bentpipe_lab::{Event, Executed, Folder, Options, Results, execute};
+use bentpipe_lab::{
+    Attempt, Event, Executed, Folder, Key, Options, Results, Shipment, ShipmentError, Store,
+    execute, make,
+};
 use bentpipe_scenario::Experiment;
 use bentpipe_scenario::repeat::Enough;
 use std::collections::BTreeMap;
@@ -62,6 +65,7 @@ fn sitting(folder: &Path, threads: usize, stop_after: u64) -> (Executed, Option<
         threads: NonZeroUsize::new(threads).unwrap(),
         point: None,
         run: None,
+        shard: None,
         stop: &stop,
     };
     let watch = |event: Event<'_>| {
@@ -196,4 +200,41 @@ fn every_column_is_defined_in_the_documentation() {
 
 fn names<R>(figures: &[bentpipe_lab::figures::Figure<R>]) -> Vec<&'static str> {
     figures.iter().map(|figure| figure.name).collect()
+}
+
+/// A run's files as bytes make the same run in another store; what was spoilt on the way, or does not belong to it, is
+/// not taken.
+#[test]
+fn a_run_that_is_shipped_is_the_same_and_a_spoilt_one_is_refused() {
+    let here = tempfile::tempdir().unwrap();
+    let experiment = experiment();
+    let point = experiment.point(1);
+    let store = Store::open(&here.path().join("here")).unwrap();
+    let Attempt::Made(record) = make(&store, &point, 3, &mut |_| true).unwrap() else { panic!() };
+    let key = Key::of(&point.canonical, 3);
+    let sent = store.pack(key).unwrap();
+    assert_eq!(sent.len(), 2, "a record and its series");
+    let there = Store::open(&here.path().join("there")).unwrap();
+    let refused =
+        |files: &Shipment| there.unpack(key, files).is_err() && there.load(key).unwrap().is_none();
+    for file in 0..sent.len() {
+        let mut spoilt = sent.clone();
+        let last = spoilt[file].1.len() - 1;
+        spoilt[file].1[last] ^= 1;
+        assert!(refused(&spoilt), "{}", sent[file].0);
+        let mut lost = sent.clone();
+        lost.remove(file);
+        assert!(refused(&lost), "without {}", sent[file].0);
+    }
+    for name in ["../x.run", "/tmp/x.run", "x.run", "a/b"] {
+        let mut stray = sent.clone();
+        stray.push((name.to_owned(), Vec::new()));
+        let error = there.unpack(key, &stray).unwrap_err();
+        assert!(matches!(error, ShipmentError::Stray(_)), "{name}: {error}");
+    }
+    let other = Key::of(&point.canonical, 4);
+    assert!(there.unpack(other, &sent).is_err(), "another run's");
+    assert_eq!(there.unpack(key, &sent).unwrap(), record);
+    assert_eq!(there.load(key).unwrap(), Some(record));
+    assert_eq!(there.pack(key).unwrap(), sent);
 }

@@ -56,7 +56,7 @@ fn sitting_of(experiment: &Experiment, path: &Path, threads: usize, stop_after: 
     let (folder, store) = Folder::open(path).unwrap();
     let (stop, made) = (AtomicBool::new(false), AtomicU64::new(0));
     let threads = NonZeroUsize::new(threads).unwrap();
-    let options = Options { threads, point: None, run: None, stop: &stop };
+    let options = Options { threads, point: None, run: None, shard: None, stop: &stop };
     let executed = execute(experiment, &store, &options, &|event| {
         if let bentpipe_lab::Event::Finished { stored: false, .. } = event
             && made.fetch_add(1, Ordering::Relaxed) + 1 >= stop_after

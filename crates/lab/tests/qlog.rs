@@ -55,7 +55,7 @@ fn every_segment_has_a_cause_and_every_silence_a_limiter() {
     let folder = tempfile::tempdir().unwrap();
     let (results, store) = Folder::open(folder.path()).unwrap();
     let (threads, stop) = (NonZeroUsize::MIN, AtomicBool::new(false));
-    let options = Options { threads, point: None, run: None, stop: &stop };
+    let options = Options { threads, point: None, run: None, shard: None, stop: &stop };
     let executed = execute(&experiment, &store, &options, &|_| {}).unwrap();
     results.write(&experiment, &store, &executed).unwrap();
     let files = fs::read_dir(folder.path().join("packets/point-0-run-0")).unwrap();

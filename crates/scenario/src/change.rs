@@ -1,7 +1,7 @@
 //! Changes to a scenario from outside its file: `run.duration=5s`.
 //!
 //! A path is that of a sweep, and a changed value is read by the same code as any other. A field
-//! that is swept in the file is swept no longer once it is changed.
+//! that is swept in the file is swept no longer once it is changed; `sweep.run.duration=["5s", "9s"]` sweeps one.
 
 use crate::document::{self, Node, Table, Value};
 use crate::error::{Problem, ScenarioError};
@@ -60,6 +60,10 @@ pub(crate) fn apply(context: &Context<'_>, document: &mut Table) -> Result<()> {
             set_repeat(document, key, node);
             continue;
         }
+        if let Some(path) = change.path.strip_prefix("sweep.") {
+            set_sweep(document, path, node);
+            continue;
+        }
         if let Some(Node { value: Value::Table(sweep), .. }) = document.get_mut("sweep") {
             sweep.remove(&change.path);
             unzip(sweep, &change.path);
@@ -75,14 +79,28 @@ pub(crate) fn apply(context: &Context<'_>, document: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// A number of runs replaces whatever rule the file has.
+/// A number of runs replaces whatever rule the file has, and a rule the number.
 fn set_repeat(document: &mut Table, key: &str, node: Node) {
     let at = node.at;
     if key == "runs" || document.get("repeat").is_none() {
         document.set("repeat", at, Node { value: Value::Table(Table::default()), at });
     }
     if let Some(Node { value: Value::Table(repeat), .. }) = document.get_mut("repeat") {
+        if key != "runs" {
+            repeat.remove("runs");
+        }
         repeat.set(key, at, node);
+    }
+}
+
+/// What a field is swept over, whether it was swept before or not.
+fn set_sweep(document: &mut Table, path: &str, node: Node) {
+    let at = node.at;
+    if document.get("sweep").is_none() {
+        document.set("sweep", at, Node { value: Value::Table(Table::default()), at });
+    }
+    if let Some(Node { value: Value::Table(sweep), .. }) = document.get_mut("sweep") {
+        sweep.set(path, at, node);
     }
 }
 

@@ -1,8 +1,9 @@
 //! Which link the command line asks for.
 
 use super::{Error, Options};
-use crate::sim::source::Source;
+use crate::sim;
 use bentpipe_core::time::Duration;
+use bentpipe_lab::Source;
 use bentpipe_scenario::{Change, LinkIndex, LinkSettings, LiveLink, Way};
 use std::path::Path;
 
@@ -55,7 +56,7 @@ impl Options {
 
     /// The link of a scenario's file: of its first point.
     fn of_scenario(&self, path: &Path) -> Result<LiveLink, Error> {
-        let source = Source::find(path)?;
+        let source = Source::find(path).map_err(sim::Error::from)?;
         let name = source.name().to_owned();
         let seed = self.seed.map(|seed| Change::new("run.seed", seed.to_string()));
         let mut changes: Vec<Change> = seed.into_iter().collect();

@@ -2,7 +2,7 @@
 
 use super::graphs;
 use crate::sim;
-use crate::sim::source::Source;
+use bentpipe_lab::Source;
 use bentpipe_lab::drawing::{self, DrawError, Drawn};
 use serde_json::{Value, json};
 use std::io::{self, Write};
@@ -40,7 +40,7 @@ pub(super) fn run(
     if !own.is_file() {
         return Err(Error::NoResults(folder.display().to_string()));
     }
-    let source = Source::find(scenario.unwrap_or(&own))?;
+    let source = Source::find(scenario.unwrap_or(&own)).map_err(sim::Error::from)?;
     let experiment = source.experiment(&[]).map_err(sim::Error::from)?;
     drawing::check(&experiment)?;
     // The page of results links them.

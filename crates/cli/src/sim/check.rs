@@ -1,7 +1,7 @@
 //! `bentpipe sim check`: what an experiment would be.
 
-use super::{Error, source::Source};
-use bentpipe_lab::drawing;
+use super::Error;
+use bentpipe_lab::{Source, drawing};
 use bentpipe_scenario::{Change, Repeat};
 use serde_json::json;
 use std::io::{self, Write};

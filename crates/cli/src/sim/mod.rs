@@ -2,17 +2,18 @@
 
 mod check;
 mod examples;
+mod merge;
 pub(crate) mod progress;
-pub(crate) mod source;
 pub(crate) mod table;
 
 use crate::plot;
 use bentpipe_lab::drawing;
-use bentpipe_lab::{Executed, Failure, Folder, LabError, Options, execute};
+use bentpipe_lab::{
+    Executed, Failure, Folder, LabError, Options, Shard, Source, SourceError, execute,
+};
 use bentpipe_scenario::{Change, Experiment, ScenarioError};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
-use source::Source;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -45,6 +46,8 @@ Examples:
   bentpipe sim my.toml --set run.duration=60s --set link.sat.queue=20packets
   bentpipe sim my.toml --point 3 --run 5      that run alone, to look closer
   bentpipe sim my.toml --json | jq '.points[].flows[].goodput_bps.mean'
+  bentpipe sim my.toml --shard 3/64 --output parts/3    a part of the runs, for an array of jobs
+  bentpipe sim my.toml --merge parts/*                  their results, joined
   bentpipe sim check my.toml
 "
 )]
@@ -72,7 +75,13 @@ pub(crate) struct Arguments {
     /// Only this run of each point, even if it was made before
     #[arg(long, value_name = "R")]
     run: Option<u32>,
-    /// Change a field of the scenario, by its path as in a sweep: run.duration=5s
+    /// Only this part of the runs, counted from 0, and no tables: --merge makes them of all parts
+    #[arg(long, value_name = "INDEX/COUNT", conflicts_with_all = ["point", "run", "merge"])]
+    shard: Option<Shard>,
+    /// Make no runs, but take them from these folders of results
+    #[arg(long, value_name = "DIR", num_args = 1.., conflicts_with_all = ["point", "run"])]
+    merge: Vec<PathBuf>,
+    /// Change a field of the scenario, by its path as in a sweep: run.duration=5s; sweep.run.duration=['5s', '9s'] sweeps it
     #[arg(long = "set", value_name = "PATH=VALUE")]
     changes: Vec<Change>,
     /// Print JSON: every point with its figures
@@ -95,17 +104,9 @@ enum Action {
 /// Why `bentpipe sim` failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
-    /// The scenario's file cannot be read.
-    #[error("cannot read {path}: {source}")]
-    Read {
-        /// The file.
-        path: String,
-        /// Why.
-        source: io::Error,
-    },
-    /// Neither a file nor an example.
-    #[error("there is no file {0}, and no example of this name (`bentpipe sim --list` shows them)")]
-    NoFile(String),
+    /// There is no such scenario.
+    #[error(transparent)]
+    Source(#[from] SourceError),
     /// The scenario.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
@@ -125,6 +126,9 @@ pub(crate) enum Error {
     /// Running, or writing results.
     #[error(transparent)]
     Lab(#[from] LabError),
+    /// Joining parts.
+    #[error(transparent)]
+    Merge(#[from] merge::Error),
     /// Signals or standard output.
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -170,11 +174,15 @@ fn simulate(
         flag::register_conditional_shutdown(signal, i32::from(INTERRUPTED), Arc::clone(&stop))?;
         flag::register(signal, Arc::clone(&stop))?;
     }
+    if !arguments.merge.is_empty() {
+        merge::merge(experiment, &store, &arguments.merge, arguments.quiet)?;
+    }
     let threads = arguments.threads.or_else(|| available_parallelism().ok());
     let options = Options {
         threads: threads.unwrap_or(NonZeroUsize::MIN),
         point: arguments.point,
         run: arguments.run,
+        shard: arguments.shard,
         stop: &stop,
     };
     let progress = progress::RunProgress::new("sim", arguments.quiet);
@@ -197,6 +205,16 @@ fn simulate(
         }
         return Ok(ExitCode::from(INTERRUPTED));
     }
+    let failed = if executed.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    if let Some(shard) = arguments.shard {
+        if !arguments.quiet {
+            let (made, found, path) = (executed.made, executed.found, path.display());
+            eprintln!(
+                "bentpipe sim: {made} runs of shard {shard} made, {found} were there; --merge {path} takes them"
+            );
+        }
+        return Ok(failed);
+    }
     let results = folder.write(experiment, &store, &executed)?;
     let mut out = io::stdout().lock();
     if arguments.json {
@@ -211,7 +229,7 @@ fn simulate(
     } else {
         plot::complain(&drawing::draw(&path, experiment))
     };
-    Ok(if executed.failures.is_empty() { figures } else { ExitCode::FAILURE })
+    Ok(if failed == ExitCode::SUCCESS { figures } else { failed })
 }
 
 fn closing_line(executed: &Executed, path: &Path) -> String {

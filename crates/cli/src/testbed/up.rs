@@ -1,7 +1,8 @@
 //! `bentpipe testbed up`.
 
 use super::{Error, INTERRUPTED, name_of, plan};
-use crate::sim::source::Source;
+use crate::sim;
+use bentpipe_lab::Source;
 use bentpipe_net::network::{self, Folder, Network, NetworkError, Request, Stacks};
 use bentpipe_scenario::Change;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -39,7 +40,7 @@ pub(super) struct Arguments {
 
 /// Brings it up.
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
-    let source = Source::find(&arguments.file)?;
+    let source = Source::find(&arguments.file).map_err(sim::Error::from)?;
     let experiment = source.experiment(&arguments.changes)?;
     let name = match &arguments.name {
         Some(name) => network::name_of(name),

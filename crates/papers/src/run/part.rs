@@ -41,6 +41,7 @@ impl Part {
         let lab = bentpipe_lab::Options {
             threads: options.threads,
             point: None,
+            shard: None,
             run: None,
             stop: options.stop,
         };
@@ -76,7 +77,8 @@ impl Part {
         options: &Options<'_>,
     ) -> Result<PathBuf, RunError> {
         let (threads, stop) = (options.threads, options.stop);
-        let lab = bentpipe_lab::Options { threads, point: Some(0), run: Some(0), stop };
+        let lab =
+            bentpipe_lab::Options { threads, point: Some(0), run: Some(0), shard: None, stop };
         let captures = store.packets(Key::of(&experiment.point(0).canonical, 0));
         if !captures.is_dir() {
             execute(experiment, store, &lab, &|_| {})?;

@@ -7,6 +7,7 @@
 //! at any time.
 
 mod config;
+mod control;
 mod corruption;
 mod handshake;
 mod path;

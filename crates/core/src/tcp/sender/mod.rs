@@ -38,7 +38,9 @@ pub use sharing::PathState;
 pub use stats::SenderStats;
 pub use transmit::Transmission;
 
-use super::congestion::{BoundCount, CongestionAlgorithm, LinkReport, ThresholdEstimate};
+use super::congestion::{
+    BoundCount, Congestion, CongestionAlgorithm, LinkReport, ThresholdEstimate,
+};
 use super::rtt::RttEstimator;
 use crate::time::{Duration, Instant};
 use crate::units::{Bytes, Offset};
@@ -191,6 +193,11 @@ impl Sender {
     /// The congestion control.
     pub fn congestion(&self) -> CongestionAlgorithm {
         self.config.congestion
+    }
+
+    /// A congestion control that no configuration names, from now on.
+    pub(in crate::tcp) fn use_congestion(&mut self, congestion: Box<dyn Congestion>) {
+        self.cwnd = CongestionWindow::new(congestion);
     }
 
     /// Another congestion control from now on. It begins with what is in flight.

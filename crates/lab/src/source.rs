@@ -1,12 +1,30 @@
 //! Where a scenario's text comes from: a file, or an example in the binary.
 
-use super::{Error, examples};
+use crate::examples;
 use bentpipe_scenario::{Change, Experiment, ScenarioError};
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
+/// Why there is no such scenario.
+#[derive(Debug, thiserror::Error)]
+pub enum SourceError {
+    /// Its file cannot be read.
+    #[error("cannot read {path}: {source}")]
+    Read {
+        /// The file.
+        path: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// Neither a file nor an example.
+    #[error("there is no file {0}, and no example of this name (`bentpipe sim --list` shows them)")]
+    NoFile(String),
+}
+
 /// A scenario's text, and where the files lie that it names.
-pub(crate) struct Source {
+#[derive(Debug, Clone)]
+pub struct Source {
     name: String,
     text: String,
     /// Of an example: none.
@@ -15,32 +33,49 @@ pub(crate) struct Source {
 
 impl Source {
     /// The file, or else the example, of this name.
-    pub(crate) fn find(file: &Path) -> Result<Source, Error> {
+    ///
+    /// # Errors
+    /// [`SourceError`].
+    pub fn find(file: &Path) -> Result<Source, SourceError> {
         let name = file.display().to_string();
         if !file.exists() {
-            let example = examples::find(&name).ok_or_else(|| Error::NoFile(name.clone()))?;
+            let example = examples::find(&name).ok_or_else(|| SourceError::NoFile(name.clone()))?;
             let (name, text) = (example.file(), example.text.to_owned());
             return Ok(Source { name, text, folder: None });
         }
         let text = fs::read_to_string(file)
-            .map_err(|source| Error::Read { path: name.clone(), source })?;
+            .map_err(|source| SourceError::Read { path: name.clone(), source })?;
         let folder = Some(file.parent().unwrap_or(Path::new("")).to_owned());
         Ok(Source { name, text, folder })
     }
 
+    /// `text`, which is called `name` in messages. The files that it names lie in `folder`; without one, they are those
+    /// of the examples.
+    pub fn of_text(name: &str, text: &str, folder: Option<PathBuf>) -> Source {
+        Source { name: name.to_owned(), text: text.to_owned(), folder }
+    }
+
     /// The file's name, for messages.
-    pub(crate) fn name(&self) -> &str {
+    pub fn name(&self) -> &str {
         &self.name
     }
 
     /// Its last part without its ending.
-    pub(crate) fn stem(&self) -> String {
+    pub fn stem(&self) -> String {
         let stem = Path::new(&self.name).file_stem().unwrap_or_default();
         stem.to_string_lossy().into_owned()
     }
 
+    /// What it says, as it stands.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     /// What it says, with `changes`.
-    pub(crate) fn experiment(&self, changes: &[Change]) -> Result<Experiment, ScenarioError> {
+    ///
+    /// # Errors
+    /// [`ScenarioError`] for the first thing that is wrong.
+    pub fn experiment(&self, changes: &[Change]) -> Result<Experiment, ScenarioError> {
         let read = |path: &str| match &self.folder {
             Some(folder) => {
                 fs::read_to_string(folder.join(path)).map_err(|error| error.to_string())

@@ -1,0 +1,33 @@
+//! Errors as Python's exceptions.
+
+use bentpipe_scenario::ScenarioError;
+use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyRuntimeError};
+use pyo3::prelude::*;
+use std::fmt::Display;
+
+/// `bentpipe.ScenarioError`, with the place.
+pub(crate) fn scenario(py: Python<'_>, error: &ScenarioError) -> PyErr {
+    let make = || {
+        let place = &error.place;
+        let (line, column) = (place.line, place.column);
+        let arguments =
+            (error.to_string(), &place.file, line, column, error.problem.to_string(), &error.point);
+        py.import("bentpipe.errors")?.getattr("ScenarioError")?.call1(arguments)
+    };
+    make().map_or_else(|failed: PyErr| failed, PyErr::from_value)
+}
+
+/// `FileNotFoundError`.
+pub(crate) fn not_found(error: impl Display) -> PyErr {
+    PyFileNotFoundError::new_err(error.to_string())
+}
+
+/// `OSError`: something cannot be read or written.
+pub(crate) fn os(error: impl Display) -> PyErr {
+    PyOSError::new_err(error.to_string())
+}
+
+/// `RuntimeError`.
+pub(crate) fn runtime(error: impl Display) -> PyErr {
+    PyRuntimeError::new_err(error.to_string())
+}

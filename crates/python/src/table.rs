@@ -1,0 +1,121 @@
+//! Tables as Arrow streams (the Arrow PyCapsule interface): whoever reads Arrow reads them, without a copy in Python.
+
+use crate::error;
+use arrow_array::cast::AsArray;
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::types::{Float64Type, Int64Type, UInt64Type};
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchIterator, RecordBatchReader};
+use arrow_schema::{DataType, SchemaRef};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyDict, PyList};
+use std::fs::File;
+use std::path::PathBuf;
+
+/// A table: of a Parquet file, which is read in parts whenever it is asked for, or in memory.
+#[pyclass(frozen, module = "bentpipe._bentpipe")]
+pub(crate) struct Table(Kept);
+
+enum Kept {
+    File(PathBuf),
+    Memory(RecordBatch),
+}
+
+impl Table {
+    /// In memory.
+    pub(crate) fn of(batch: RecordBatch) -> Table {
+        Table(Kept::Memory(batch))
+    }
+
+    fn reader(&self) -> PyResult<Box<dyn RecordBatchReader + Send>> {
+        match &self.0 {
+            Kept::File(path) => {
+                let failed =
+                    |why: String| error::os(format!("cannot read {}: {why}", path.display()));
+                let file = File::open(path).map_err(|error| failed(error.to_string()))?;
+                let reader = ParquetRecordBatchReaderBuilder::try_new(file)
+                    .and_then(ParquetRecordBatchReaderBuilder::build);
+                Ok(Box::new(reader.map_err(|error| failed(error.to_string()))?))
+            }
+            Kept::Memory(batch) => {
+                let batches = [Ok(batch.clone())];
+                Ok(Box::new(RecordBatchIterator::new(batches, batch.schema())))
+            }
+        }
+    }
+
+    fn schema(&self) -> PyResult<SchemaRef> {
+        Ok(self.reader()?.schema())
+    }
+}
+
+#[pymethods]
+impl Table {
+    /// Of a Parquet file.
+    #[new]
+    fn new(path: PathBuf) -> Table {
+        Table(Kept::File(path))
+    }
+
+    /// For whoever reads Arrow: polars, pandas, pyarrow, DuckDB and others. Types are as they are, whatever is asked for.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let _ = requested_schema;
+        let stream = FFI_ArrowArrayStream::new(self.reader()?);
+        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+    }
+
+    /// The names of its columns.
+    #[getter]
+    fn columns(&self) -> PyResult<Vec<String>> {
+        Ok(self.schema()?.fields().iter().map(|field| field.name().clone()).collect())
+    }
+
+    /// How many rows it has.
+    fn __len__(&self) -> PyResult<usize> {
+        let mut rows = 0;
+        for batch in self.reader()? {
+            rows += batch.map_err(error::os)?.num_rows();
+        }
+        Ok(rows)
+    }
+
+    /// Each column as a list, with None where there is no value.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let columns = PyDict::new(py);
+        for name in self.columns()? {
+            columns.set_item(name, PyList::empty(py))?;
+        }
+        for batch in self.reader()? {
+            let batch = batch.map_err(error::os)?;
+            for (field, column) in batch.schema().fields().iter().zip(batch.columns()) {
+                let list = columns.get_item(field.name())?;
+                if let Some(list) = list {
+                    append(list.cast::<PyList>()?, column)?;
+                }
+            }
+        }
+        Ok(columns)
+    }
+}
+
+fn append(list: &Bound<'_, PyList>, column: &ArrayRef) -> PyResult<()> {
+    match column.data_type() {
+        DataType::Utf8 => column.as_string::<i32>().iter().try_for_each(|cell| list.append(cell)),
+        DataType::UInt64 => {
+            column.as_primitive::<UInt64Type>().iter().try_for_each(|cell| list.append(cell))
+        }
+        DataType::Int64 => {
+            column.as_primitive::<Int64Type>().iter().try_for_each(|cell| list.append(cell))
+        }
+        DataType::Float64 => {
+            column.as_primitive::<Float64Type>().iter().try_for_each(|cell| list.append(cell))
+        }
+        DataType::Boolean => column.as_boolean().iter().try_for_each(|cell| list.append(cell)),
+        other => Err(error::runtime(format!("a column of {other} is none of ours"))),
+    }
+}

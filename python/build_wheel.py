@@ -1,0 +1,70 @@
+"""The build backend: maturin's, with the program `bentpipe` built before and laid into the wheel.
+
+maturin builds either an extension module or programs. The program is therefore built first, into the folder of
+files that maturin takes into a wheel's `scripts`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import maturin
+from maturin import get_requires_for_build_editable, get_requires_for_build_sdist, get_requires_for_build_wheel
+
+__all__ = [
+    "build_editable",
+    "build_program",
+    "build_sdist",
+    "build_wheel",
+    "get_requires_for_build_editable",
+    "get_requires_for_build_sdist",
+    "get_requires_for_build_wheel",
+    "prepare_metadata_for_build_editable",
+    "prepare_metadata_for_build_wheel",
+]
+
+HERE = Path(__file__).resolve().parent
+SCRIPTS = HERE / "bentpipe.data" / "scripts"
+
+
+def build_program(target: str | None = None, glibc: str | None = None) -> None:
+    """Builds `bentpipe` for this machine, or by zig for `target` and this version of glibc or a later one."""
+    command = ["cargo", "build"] if target is None else ["cargo", "zigbuild", "--target", f"{target}.{glibc}"]
+    command += ["--release", "--locked", "--package", "bentpipe", "--bin", "bentpipe", "--message-format", "json-render-diagnostics"]
+    built = subprocess.run(command, cwd=HERE.parent, stdout=subprocess.PIPE, check=True, text=True)
+    messages = (json.loads(line) for line in built.stdout.splitlines() if line.startswith("{"))
+    programs = [message["executable"] for message in messages if message.get("executable")]
+    SCRIPTS.mkdir(parents=True, exist_ok=True)
+    place = SCRIPTS / "bentpipe"
+    shutil.copy(programs[-1], place)
+    strip = shutil.which("strip")
+    if target is None and strip:
+        subprocess.run([strip, place], check=True)
+    os.chmod(place, 0o755)
+
+
+def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+    build_program()
+    return maturin.build_wheel(wheel_directory, config_settings, metadata_directory)
+
+
+def build_editable(wheel_directory, config_settings=None, metadata_directory=None):
+    build_program()
+    return maturin.build_editable(wheel_directory, config_settings, metadata_directory)
+
+
+def build_sdist(sdist_directory, config_settings=None):
+    SCRIPTS.mkdir(parents=True, exist_ok=True)
+    return maturin.build_sdist(sdist_directory, config_settings)
+
+
+def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
+    SCRIPTS.mkdir(parents=True, exist_ok=True)
+    return maturin.prepare_metadata_for_build_wheel(metadata_directory, config_settings)
+
+
+prepare_metadata_for_build_editable = prepare_metadata_for_build_wheel

@@ -1,0 +1,29 @@
+"""bentpipe: TCP over satellites, from Python.
+
+`Scenario` and `Campaign` run experiments, `read_capture` reads anyone's packets, and `bentpipe.tcp` is the TCP itself,
+stepped by hand.
+"""
+
+from . import tcp
+from ._bentpipe import VERSION as __version__
+from .campaign import Campaign
+from .captures import Capture, read_capture
+from .errors import BentpipeError, NoResults, RunsFailed, ScenarioError, VersionMismatch
+from .scenario import Scenario, examples
+from .tables import Table
+
+__all__ = [
+    "BentpipeError",
+    "Campaign",
+    "Capture",
+    "NoResults",
+    "RunsFailed",
+    "Scenario",
+    "ScenarioError",
+    "Table",
+    "VersionMismatch",
+    "__version__",
+    "examples",
+    "read_capture",
+    "tcp",
+]

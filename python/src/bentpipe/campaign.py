@@ -1,0 +1,202 @@
+"""Campaigns: a scenario at every point of its sweep, as often as needed, with the results in a folder."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import _bentpipe
+from .errors import NoResults, RunsFailed
+from .scenario import Scenario
+from .tables import Table
+
+if TYPE_CHECKING:
+    import distributed
+    import matplotlib.axes
+
+__all__ = ["Campaign"]
+
+Progress = Callable[[int, int], None]
+
+
+class Campaign:
+    """All runs of a scenario, and what came of them.
+
+    Runs that were finished before, by the same version and from the same inputs, are not made again. The folder is that
+    of the command `bentpipe sim`, to the byte: either goes on where the other was.
+
+    >>> campaign = Campaign(Scenario.load("geo-download"), grid={"link.sat.loss": [0, 0.01]}, runs=2, folder=tmp / "x")
+    >>> campaign
+    <Campaign 'geo-download': 8 points in ...x>
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario | str | Path,
+        *,
+        grid: Mapping[str, Iterable[Any]] | None = None,
+        runs: int | None = None,
+        until: str | None = None,
+        min_runs: int | None = None,
+        max_runs: int | None = None,
+        folder: str | Path | None = None,
+    ) -> None:
+        """Of a scenario, or of a file's or an example's name.
+
+        Args:
+            scenario: what is run.
+            grid: fields by their paths, and the values of each: every combination is a point.
+            runs: so many runs of each point, whatever the file says.
+            until: run each point until its figures are as sure as this: "ci95 5%", "ci99 5%", "sd 5%".
+            min_runs: with `until`: at least so many.
+            max_runs: with `until`: at most so many.
+            folder: where results go (`results/NAME` without it).
+        """
+        scenario = scenario if isinstance(scenario, Scenario) else Scenario.load(scenario)
+        if grid:
+            scenario = scenario.sweep(grid)
+        if any(rule is not None for rule in (runs, until, min_runs, max_runs)):
+            scenario = scenario.repeat(runs, until=until, min=min_runs, max=max_runs)
+        self.scenario = scenario
+        self.folder = Path("results", Path(scenario.name).stem) if folder is None else Path(folder)
+
+    def run(
+        self,
+        client: distributed.Client | None = None,
+        *,
+        threads: int | None = None,
+        progress: bool | Progress = True,
+        figures: bool = True,
+    ) -> Campaign:
+        """Makes the runs that are missing, and then the tables and figures.
+
+        Ctrl-C keeps what is finished; the same call goes on from there.
+
+        Args:
+            client: of a Dask cluster that makes the runs; without one this machine does.
+            threads: without a cluster: so many (as many as there are cores).
+            progress: a bar by tqdm where that is installed and somebody looks; or a function that is given how many runs
+                are finished and how many are needed.
+            figures: draw the scenario's figures into the folder.
+
+        Returns:
+            The campaign itself.
+
+        Raises:
+            RunsFailed: a run could not be completed. The others are in the tables.
+            OSError: the folder cannot be written.
+            VersionMismatch: a worker has another version of bentpipe.
+        """
+        with _shown(progress, self.scenario.name) as show:
+            experiment = self.scenario.experiment
+            if client is None:
+                outcome = _bentpipe.run(experiment, self.folder, threads, show, figures)
+            else:
+                from .cluster import run_on
+
+                outcome = run_on(client, experiment, self.folder, show, figures)
+        if outcome["failures"]:
+            raise RunsFailed(outcome["failures"])
+        return self
+
+    @property
+    def summary(self) -> Table:
+        """One row a flow of a point, over its runs: means, standard deviations, half-widths of confidence intervals."""
+        return self.table("summary")
+
+    @property
+    def results(self) -> Table:
+        """One row a flow of a run."""
+        return self.table("results")
+
+    @property
+    def tables(self) -> dict[str, Table]:
+        """All tables that there are, by name; the folder's README.md says what their columns mean."""
+        return {path.stem: Table(path) for path in sorted(self.folder.glob("*.parquet"))}
+
+    def table(self, name: str) -> Table:
+        """The table of this name: "results", "runs", "links", "gateways", "groups", "transfers", "series", "summary",
+        "summary-links" or "summary-groups".
+
+        Raises:
+            NoResults: there is none.
+        """
+        path = self.folder / f"{name}.parquet"
+        if not path.exists():
+            there = ", ".join(self.tables) or "nothing was run yet"
+            raise NoResults(f"{self.folder} has no table `{name}` ({there})")
+        return Table(path)
+
+    def to_xarray(self, table: str = "results") -> Any:
+        """A table as an `xarray.Dataset`: its dimensions are the swept fields, the flow (the link, the gateway …), and the
+        run. Cells that no run has are NaN."""
+        frame = self.table(table).to_pandas().drop(columns="point")
+        columns = list(frame.columns)
+        swept = self._swept(columns)
+        names = [name for name in ("flow", "link", "from", "to", "gateway", "group") if name in columns]
+        dimensions = [*swept, *names, *(["run"] if "run" in columns else [])]
+        return frame.set_index(dimensions).to_xarray()
+
+    def _swept(self, columns: list[str]) -> list[str]:
+        paths = self.scenario.swept
+        return [name for name in columns if any(name == path or name.startswith(path + "_") for path in paths)]
+
+    def plot(
+        self,
+        metric: str = "goodput",
+        *,
+        x: str | None = None,
+        confidence: int = 95,
+        ax: matplotlib.axes.Axes | None = None,
+    ) -> matplotlib.axes.Axes:
+        """Means of a figure over the first swept field, with confidence intervals; a curve for each flow and for each
+        combination of the other fields.
+
+        Args:
+            metric: what `summary` has a mean of: "goodput", "completion", "retransmissions", "utilisation" …
+            x: the column along the x axis (the first swept field).
+            confidence: 95 or 99, in per cent.
+            ax: where it is drawn; without it in a figure of its own.
+        """
+        from .plotting import curves
+
+        return curves(self, metric, x=x, confidence=confidence, ax=ax)
+
+    def __repr__(self) -> str:
+        points = len(self.scenario)
+        return f"<Campaign {self.scenario.name!r}: {points} point{'s' if points != 1 else ''} in {self.folder}>"
+
+
+class _shown:
+    """Shows progress while it lasts; gives the function that is told of it, or None."""
+
+    def __init__(self, progress: bool | Progress, name: str) -> None:
+        self._progress, self._name, self._bar = progress, name, None
+
+    def __enter__(self) -> Progress | None:
+        if callable(self._progress):
+            return self._progress
+        if not self._progress or not (sys.stderr.isatty() or "ipykernel" in sys.modules):
+            return None
+        try:
+            with warnings.catch_warnings():
+                # A notebook without widgets has a bar of characters.
+                warnings.simplefilter("ignore")
+                from tqdm.auto import tqdm
+        except ImportError:
+            return None
+        self._bar = tqdm(desc=self._name, unit="run")
+        return self._show
+
+    def _show(self, finished: int, needed: int) -> None:
+        if self._bar.n != finished or self._bar.total != needed:
+            self._bar.total = needed
+            self._bar.n = finished
+            self._bar.refresh()
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.close()

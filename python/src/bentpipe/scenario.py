@@ -1,0 +1,177 @@
+"""Scenarios: networks, traffic, and what is swept, as TOML or built here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from . import _bentpipe
+
+__all__ = ["Scenario", "examples"]
+
+
+def examples() -> list[str]:
+    """The names of the examples that come with bentpipe.
+
+    >>> "geo-download" in examples()
+    True
+    """
+    return _bentpipe.examples()
+
+
+def toml(value: Any) -> str:
+    """A value as TOML has it: `8`, `"1s"`, `[0, 0.01]`."""
+    if hasattr(value, "tolist"):  # numpy's arrays and numbers
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(f'{toml(key)} = {toml(item)}' for key, item in value.items())} }}"
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        return f"[{', '.join(toml(item) for item in value)}]"
+    return tomli_w.dumps({"x": value}).removeprefix("x = ").strip()
+
+
+class Scenario:
+    """A scenario: the text of a TOML file, with changes.
+
+    Whatever makes one checks all of it, at every point of its sweep. What is wrong is a `ScenarioError` that says where.
+    A scenario never changes: `set` gives another one.
+
+    >>> scenario = Scenario.load("geo-download")
+    >>> scenario.set("link.sat.loss", 0.01).set("run.duration", "60s")
+    <Scenario 'geo-download': 4 points>
+    """
+
+    def __init__(
+        self,
+        text: str,
+        *,
+        name: str = "scenario",
+        folder: str | Path | None = None,
+        changes: Iterable[tuple[str, str]] = (),
+    ) -> None:
+        """Of a TOML text.
+
+        Args:
+            text: the text.
+            name: what messages call it.
+            folder: where the files lie that it names, such as traces; without one, only those of the examples are known.
+            changes: fields and their new values, as TOML.
+        """
+        self._text = text
+        self.name = name
+        self._folder = None if folder is None else Path(folder)
+        self._changes = list(changes)
+        self.experiment = _bentpipe.Experiment.parse(name, text, self._folder, self._changes)
+
+    @classmethod
+    def load(cls, name: str | Path) -> Scenario:
+        """A scenario's file, or an example by its name (`examples()` has them).
+
+        Raises:
+            FileNotFoundError: there is neither.
+            ScenarioError: it cannot be used.
+        """
+        text, folder = _bentpipe.Experiment.find(Path(name))
+        return cls(text, name=str(name), folder=folder)
+
+    @classmethod
+    def build(cls, title: str = "", *, name: str = "scenario", folder: str | Path | None = None, **tables: Any) -> Scenario:
+        """A scenario from Python's dictionaries, with the tables and keys of a file (docs/simulator.md).
+
+        A key that is no name in Python is written with `_` for `-`, and `from_` for `from`. Lines in messages are those
+        of the text that comes of it (`print(scenario)`).
+
+        >>> Scenario.build(
+        ...     run={"duration": "10s"},
+        ...     host={"server": {}, "client": {}},
+        ...     link={"sat": {"between": ["server", "client"], "rate": "8Mbit/s", "delay": "250ms"}},
+        ...     flow={"main": {"from": "server", "to": "client", "bytes": "1MB"}},
+        ... )
+        <Scenario 'scenario': 1 point>
+        """
+        document = {"title": title} if title else {}
+        document |= {_key(key): _plain(value) for key, value in tables.items()}
+        return cls(tomli_w.dumps(document), name=name, folder=folder)
+
+    def set(self, path: str, value: Any) -> Scenario:
+        """The same with another value of a field, by its path as in a sweep: `"link.sat.loss"`.
+
+        Raises:
+            ScenarioError: there is no such field, or it cannot have this value.
+        """
+        return self._changed([(path, toml(value))])
+
+    def sweep(self, grid: Mapping[str, Iterable[Any]]) -> Scenario:
+        """The same at every combination of these values of fields, besides what it is swept over already."""
+        return self._changed([(f'sweep.{path}', toml(list(values))) for path, values in grid.items()])
+
+    def repeat(self, runs: int | None = None, *, until: str | None = None, min: int | None = None, max: int | None = None) -> Scenario:
+        """The same with so many runs of each point, or with a rule that says when they are enough.
+
+        Args:
+            runs: so many.
+            until: "ci95 5%", "ci99 5%" or "sd 5%": until every flow's goodput is as sure as that.
+            min: at least so many runs.
+            max: at most so many.
+        """
+        rules = {"runs": runs, "until": until, "min": min, "max": max}
+        return self._changed([(f"repeat.{key}", toml(value)) for key, value in rules.items() if value is not None])
+
+    def _changed(self, changes: list[tuple[str, str]]) -> Scenario:
+        changes = [*self._changes, *changes]
+        return Scenario(self._text, name=self.name, folder=self._folder, changes=changes)
+
+    @property
+    def title(self) -> str:
+        """Its title."""
+        return self.experiment.title
+
+    @property
+    def swept(self) -> list[str]:
+        """The paths of the fields that it is swept over."""
+        return self.experiment.swept()
+
+    @property
+    def labels(self) -> list[str]:
+        """What each point of its sweep is called."""
+        return self.experiment.labels()
+
+    def __len__(self) -> int:
+        """How many points its sweep has."""
+        return len(self.experiment)
+
+    def __str__(self) -> str:
+        """Its TOML, changes included."""
+        return self.experiment.text()
+
+    def __repr__(self) -> str:
+        points = len(self)
+        return f"<Scenario {self.name!r}: {points} point{'s' if points != 1 else ''}>"
+
+    def __reduce__(self):
+        name, text, files = self.experiment.parts()
+        return _restored, (name, text, files)
+
+
+def _restored(name: str, text: str, files: dict[str, str]) -> Scenario:
+    scenario = object.__new__(Scenario)
+    scenario._text, scenario.name, scenario._folder, scenario._changes = text, name, None, []
+    scenario.experiment = _bentpipe.Experiment.of_parts(name, text, files)
+    return scenario
+
+
+def _key(key: str) -> str:
+    return key.removesuffix("_").replace("_", "-")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key if not key.isidentifier() else _key(key): _plain(item) for key, item in value.items()}
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return value

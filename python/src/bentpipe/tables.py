@@ -1,0 +1,68 @@
+"""Tables, in whatever form the reader likes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from . import _bentpipe
+
+__all__ = ["Table"]
+
+
+class Table:
+    """A table that speaks Arrow's PyCapsule interface: `polars.DataFrame(table)`, `pyarrow.table(table)`, `duckdb`.
+
+    A table of results is read from its file in parts, whenever it is asked for: it takes no memory of its own.
+    """
+
+    def __init__(self, of: str | Path | _bentpipe.Table) -> None:
+        """Of a Parquet file that bentpipe has written."""
+        self._table = of if isinstance(of, _bentpipe.Table) else _bentpipe.Table(Path(of))
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self._table.__arrow_c_stream__(requested_schema)
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of its columns."""
+        return self._table.columns
+
+    def __len__(self) -> int:
+        """How many rows it has."""
+        return len(self._table)
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Each column as a list, with None where there is no value."""
+        return self._table.to_dict()
+
+    def to_pandas(self) -> Any:
+        """As a `pandas.DataFrame`. With pyarrow it is made of Arrow's columns, without it of lists."""
+        import pandas
+
+        try:
+            import pyarrow
+        except ImportError:
+            return pandas.DataFrame(self.to_dict())
+        return pyarrow.table(self).to_pandas()
+
+    def to_polars(self) -> Any:
+        """As a `polars.DataFrame`."""
+        import polars
+
+        return polars.DataFrame(self)
+
+    def __repr__(self) -> str:
+        return f"<Table of {len(self)} rows: {', '.join(self.columns)}>"
+
+    def _repr_html_(self) -> str:
+        """In a notebook: the first rows."""
+        from html import escape
+
+        columns = self.to_dict()
+        rows = list(zip(*columns.values()))
+        head = "".join(f"<th>{escape(name)}</th>" for name in columns)
+        cells = ("".join(f"<td>{escape('' if cell is None else str(cell))}</td>" for cell in row) for row in rows[:20])
+        body = "".join(f"<tr>{row}</tr>" for row in cells)
+        more = f"<p>{len(rows)} rows, of which 20 are shown</p>" if len(rows) > 20 else ""
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"

@@ -1,0 +1,117 @@
+"""Campaigns on a Dask cluster: the same results, whatever happens to workers."""
+
+import os
+import signal
+import subprocess
+import threading
+import time
+
+import pytest
+
+from bentpipe import Campaign, RunsFailed, VersionMismatch, _bentpipe, cluster
+from conftest import contents
+
+distributed = pytest.importorskip("distributed")
+
+
+@pytest.fixture(scope="module")
+def client():
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as local:
+        with distributed.Client(local) as client:
+            yield client
+
+
+def same(folder, other) -> None:
+    ours, theirs = contents(folder), contents(other)
+    assert ours.keys() == theirs.keys() and len(ours) > 8
+    assert [name for name in ours if ours[name] != theirs[name]] == []
+
+
+def test_results_are_the_same_to_the_byte_on_a_thread_and_on_two_processes(client, small, tmp_path):
+    for rule in ({"runs": 4}, {"until": "ci95 20%", "min_runs": 2, "max_runs": 7}):
+        name = "-".join(rule)
+        told = []
+        Campaign(small, folder=tmp_path / name / "thread", **rule).run(threads=1)
+        Campaign(small, folder=tmp_path / name / "dask", **rule).run(client, progress=lambda *counts: told.append(counts))
+        # With a rule, runs are made ahead on two workers that do not count: they are kept, and in no table.
+        for folder in ("thread", "dask"):
+            for run in (tmp_path / name / folder / "runs").iterdir():
+                if "until" in rule:
+                    run.unlink()
+        same(tmp_path / name / "thread", tmp_path / name / "dask")
+        assert told and told[-1][0] == told[-1][1]
+
+
+def test_captures_come_along(client, small, tmp_path):
+    recorded = small.set("record.packets", True)
+    Campaign(recorded, folder=tmp_path / "thread").run(threads=1, figures=False)
+    Campaign(recorded, folder=tmp_path / "dask").run(client, figures=False)
+    same(tmp_path / "thread", tmp_path / "dask")
+    assert any(name.endswith(".pcapng") for name in contents(tmp_path / "dask" / "packets"))
+
+
+def test_what_is_there_is_not_made_again(client, small, tmp_path):
+    Campaign(small, folder=tmp_path).run(threads=2, figures=False)
+    told = []
+    Campaign(small, folder=tmp_path).run(client, figures=False, progress=lambda *counts: told.append(counts))
+    assert told == []
+
+
+def test_killing_a_worker_loses_nothing(small, tmp_path):
+    small = small.set("run.duration", "60s")
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as local:
+        with distributed.Client(local) as client:
+            killed = []
+
+            def kill(finished: int, needed: int) -> None:
+                if finished >= 4 and not killed:
+                    killed.append(next(iter(client.run(os.getpid).values())))
+                    os.kill(killed[0], signal.SIGKILL)
+
+            campaign = Campaign(small, runs=20, folder=tmp_path / "dask")
+            campaign.run(client, progress=kill, figures=False)
+    assert killed
+    Campaign(small, runs=20, folder=tmp_path / "thread").run(figures=False)
+    same(tmp_path / "thread", tmp_path / "dask")
+
+
+def test_another_version_is_refused(client, small, tmp_path, monkeypatch):
+    monkeypatch.setattr(_bentpipe, "RESULTS_VERSION", "0.0.1/4/x")
+    with pytest.raises(VersionMismatch, match="0.0.1/4/x"):
+        Campaign(small, folder=tmp_path).run(client, progress=False)
+
+
+def test_an_exception_cancels_what_workers_do(client, small, tmp_path):
+    long = Campaign(small.set("run.duration", "20000s"), folder=tmp_path, runs=2)
+    timer = threading.Timer(4.0, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        long.run(client, figures=False)
+    deadline = time.monotonic() + 20
+    while any(client.processing().values()) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert client.submit(os.getpid, pure=False).result(timeout=20) > 0
+    busy = lambda: sum(client.run(lambda dask_worker: len(dask_worker.state.executing)).values())
+    while busy() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert busy() == 0, "workers go on with what nobody wants"
+
+
+def test_a_run_that_fails_is_told_and_the_others_are_kept(client, small, tmp_path, monkeypatch):
+    make = cluster.make_batch
+
+    def failing(parts, jobs, version, stop):
+        runs, seconds = make(parts, jobs, version, stop)
+        spoil = lambda point, run, files: (point, run, None, "out of cheese") if (point, run) == (1, 0) else (point, run, files, None)
+        return [spoil(point, run, files) for point, run, files, _ in runs], seconds
+
+    monkeypatch.setattr(cluster, "make_batch", failing)
+    with pytest.raises(RunsFailed, match="run 0 of point 1 .delay=100ms. failed: out of cheese"):
+        Campaign(small, folder=tmp_path).run(client, figures=False)
+    assert len(Campaign(small, folder=tmp_path).results) == 3
+
+
+def test_dask_hears_nothing_where_nobody_asks():
+    """Without a cluster the package does not import Dask."""
+    code = "import bentpipe, sys; assert not {'distributed', 'dask', 'pandas', 'matplotlib'} & set(sys.modules)"
+    subprocess.run([os.sys.executable, "-c", code], check=True)

@@ -1,0 +1,105 @@
+"""TCP by hand."""
+
+import pytest
+
+from bentpipe import tcp
+
+
+def download(size: int = 200_000, until: float = 60.0, **options) -> tuple[tcp.Path, bytes, list[tcp.Sent]]:
+    path = tcp.Path(reads=False, **options)
+    data = bytes(number * 31 % 251 for number in range(size))
+    path.client.write(b"x")
+    path.serve(data)
+    got, sent = b"", []
+    for event in path.run(until=until):
+        sent.append(event)
+        got += path.client.read()
+        if path.server is not None:
+            path.server.read()
+        if len(got) == size:
+            break
+    assert got == data
+    return path, got, sent
+
+
+def test_bytes_arrive_and_state_can_be_read():
+    path, _, sent = download()
+    assert [event.segment.flags for event in sent[:3]] == ["SYN", "SYN ACK", "ACK PSH"]
+    known = path.server.observe()
+    assert known.cwnd > 10 * known.smss and known.delivered > 100_000 and known.lost == 0
+    assert 0.5 <= known.min_rtt < 0.52 and path.client.state in ("ESTABLISHED", "CLOSE-WAIT")
+
+
+def test_the_same_calls_give_the_same_segments():
+    one, other = (download(loss="2%", seed=7)[2] for _ in range(2))
+    assert [str(event) for event in one] == [str(event) for event in other]
+    assert any(event.segment.retransmission for event in one)
+    assert [str(event) for event in download(loss="2%", seed=8)[2]] != [str(event) for event in one]
+
+
+class Slow(tcp.CongestionControl):
+    """Four segments, whatever happens."""
+
+    def __init__(self) -> None:
+        self.acks = self.losses = 0
+
+    def initial_window(self, smss):
+        return 4 * smss
+
+    def on_ack(self, *, smss, **sample):
+        self.acks += 1
+        assert sample["acked"] > 0 and sample["now"] > 0
+        return 4 * smss
+
+    def on_loss(self, *, smss, **sample):
+        self.losses += 1
+        return 4 * smss
+
+
+def upload(control, **options):
+    path = tcp.Path(control=control, **options)
+    path.client.write(bytes(100_000))
+    windows = []
+    for _ in path.run(until=40.0):
+        known = path.client.observe()
+        if known:
+            windows.append(known.cwnd // known.smss)
+        if known and known.delivered >= 100_000:
+            break
+    return windows
+
+
+def test_a_control_in_python_decides():
+    control = Slow()
+    windows = upload(control)
+    assert set(windows) <= {4, 10} and windows[-1] == 4 and control.acks > 10
+    control = Slow()
+    upload(control, loss="5%", seed=3)
+    assert control.losses > 0
+    grown = upload(tcp.CongestionControl())
+    assert grown[-1] > 20
+
+
+def test_what_a_control_raises_comes_out():
+    class Broken(tcp.CongestionControl):
+        def on_ack(self, **sample):
+            raise ZeroDivisionError("a bug")
+
+    with pytest.raises(ZeroDivisionError, match="a bug"):
+        upload(Broken())
+
+
+def test_what_cannot_be_is_refused():
+    assert {"linux", "windows-95"} <= tcp.presets().keys()
+    with pytest.raises(ValueError, match="no preset is called `lynx`"):
+        tcp.Connection.connect(0.0, "lynx")
+    with pytest.raises(ValueError, match="initial"):
+        tcp.Connection.connect(0.0, initial_windw=4)
+    with pytest.raises(ValueError, match="a moment"):
+        tcp.Connection.connect(-1.0)
+    with pytest.raises(ValueError):
+        tcp.Link(rate="fast")
+    syn = tcp.Connection.connect(0.0).transmit(0.0)
+    server = tcp.Connection.accept(0.0, syn)
+    with pytest.raises(ValueError, match="opens no connection"):
+        tcp.Connection.accept(0.0, server.transmit(0.0))
