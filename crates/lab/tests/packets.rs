@@ -164,7 +164,8 @@ fn captures_have_every_packet_of_their_run() {
                 let (name, packets) =
                     read(&files[&format!("point-{point}-run-{run}/{file}.pcapng")]);
                 assert_eq!(name, host);
-                let mine = all.iter().filter(|packet| scenario.node(packet.host).name == host);
+                let mine =
+                    all.iter().filter(|packet| scenario.node(packet.interface.node).name == host);
                 let mine: Vec<Read> = mine
                     .map(|p| {
                         let sent = p.direction == Direction::Sent;

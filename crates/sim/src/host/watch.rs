@@ -27,10 +27,11 @@ impl<A: Application> Host<A> {
         let session = &self.sessions[index];
         let connection = &session.connection;
         let observed = Observed {
-            state: connection.state(),
+            state: Some(connection.state()),
             // Before it is asked for a segment, it is what it was when it was last.
             limiter: connection.limiter().filter(|_| !session.queued),
             tcb: connection.last_tcb().map(Observation::of),
+            agreed: None,
             over: !session.queued && session.application.done(),
         };
         self.observed.get_or_insert_default().push((session.key, observed));
