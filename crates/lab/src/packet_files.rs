@@ -114,7 +114,12 @@ impl PacketSink for Sink {
             && let Some(files) = packets.get_mut(packet.interface.node.0)
             && let Some(file) = &mut files[place(packet.interface.side)]
         {
-            let comment = packet.cause.map(|cause| format!("cause: {cause}"));
+            let cause = packet.cause.map(|cause| format!("cause: {cause}"));
+            let flow = packet.flow.as_ref().map(|flow| format!("flow: {flow}"));
+            let comment = match (cause, flow) {
+                (Some(cause), Some(flow)) => Some(format!("{cause}\n{flow}")),
+                (cause, flow) => cause.or(flow),
+            };
             let packet = Packet {
                 interface: 0,
                 at: packet.at.as_nanos(),

@@ -13,12 +13,13 @@ use bentpipe_core::tcp::connection::State;
 use bentpipe_core::tcp::limiter::Limiter;
 use bentpipe_core::tcp::observation::Observation;
 use bentpipe_core::time::Instant;
-use bentpipe_core::wire::{Headers, IcmpError, SeqNum, TcpHeader};
+use bentpipe_core::wire::{Flags, Headers, IcmpError, SeqNum, TcpHeader};
 use bentpipe_gateway::Side;
 use bentpipe_scenario::{NodeIndex, Scenario};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
 /// Which way a packet passed an interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,6 +61,8 @@ pub struct Captured {
     pub len: u64,
     /// Of a TCP segment that the host or gateway itself sends: why. What a gateway forwards as it came has none.
     pub cause: Option<Cause>,
+    /// Of a TCP segment with a SYN: which flow's connection begins.
+    pub flow: Option<Arc<str>>,
 }
 
 /// One end of a connection: at a host, or a leg of a gateway, which speaks in the name of the far host.
@@ -132,16 +135,12 @@ pub(crate) struct Capture {
     events: Option<Box<dyn EventSink>>,
     /// By node of the world: the scenario's host or gateway that it is, if packets are captured there.
     nodes: Vec<Option<NodeIndex>>,
-    /// Of which flows; None: of all.
-    wanted: Option<Wanted>,
-}
-
-/// The flows whose packets are captured.
-#[derive(Debug)]
-struct Wanted {
-    /// The workloads that they are.
-    owners: BTreeSet<usize>,
-    names: BTreeSet<Name>,
+    /// The flows' names, by workload.
+    flows: Vec<Arc<str>>,
+    /// Of which workloads; None: of all.
+    wanted: Option<BTreeSet<usize>>,
+    /// Whose a conversation is: a workload's, of those that are wanted.
+    owners: BTreeMap<Name, usize>,
 }
 
 /// What the packets of a conversation have in common, whichever way they go.
@@ -197,15 +196,17 @@ impl Capture {
             nodes.resize(nodes.len().max(id + 1), None);
             nodes[id] = Some(index);
         }
+        // Workloads are those of the flows' instances, in their order.
+        let instances = scenario.flows.iter().enumerate();
+        let instances =
+            instances.flat_map(|(index, flow)| flow.instances().map(move |name| (index, name)));
+        let (kinds, flows): (Vec<usize>, Vec<Arc<str>>) =
+            instances.map(|(index, name)| (index, name.into())).unzip();
         let wanted = scenario.record.flows.as_ref().map(|flows| {
-            // Workloads are those of the flows' instances, in their order.
-            let instances = scenario.flows.iter().enumerate();
-            let instances = instances
-                .flat_map(|(index, flow)| std::iter::repeat_n(index, flow.instances().count()));
-            let owners = instances.enumerate().filter(|(_, flow)| flows.contains(flow));
-            Wanted { owners: owners.map(|(owner, _)| owner).collect(), names: BTreeSet::new() }
+            let owners = kinds.iter().enumerate().filter(|(_, flow)| flows.contains(flow));
+            owners.map(|(owner, _)| owner).collect()
         });
-        Capture { packets, events, nodes, wanted }
+        Capture { packets, events, nodes, flows, wanted, owners: BTreeMap::new() }
     }
 
     /// Whether the connections of this node are to be watched.
@@ -215,18 +216,17 @@ impl Capture {
 
     /// What bears this name is from now on the workload `owner`'s.
     pub(crate) fn name(&mut self, owner: usize, name: Name) {
-        let Some(Wanted { owners, names }) = &mut self.wanted else { return };
-        if owners.contains(&owner) {
-            names.insert(name);
+        if self.wanted.as_ref().is_none_or(|wanted| wanted.contains(&owner)) {
+            self.owners.insert(name, owner);
         } else {
-            names.remove(&name);
+            self.owners.remove(&name);
         }
     }
 
     /// Whether these ends' connection is one of those that are wanted.
     pub(crate) fn wants(&self, [one, other]: [SocketAddr; 2]) -> bool {
-        let Some(Wanted { names, .. }) = &self.wanted else { return true };
-        names.contains(&Name::tcp([one, other].map(|end| (end.ip(), end.port()))))
+        let name = || Name::tcp([one, other].map(|end| (end.ip(), end.port())));
+        self.wanted.is_none() || self.owners.contains_key(&name())
     }
 
     /// The scenario's interface, if packets are captured there.
@@ -258,13 +258,16 @@ impl Capture {
         let (Some(interface), Some(sink)) = (self.interface(place), &mut self.packets) else {
             return;
         };
-        if let Some(Wanted { names, .. }) = &self.wanted
-            && !Name::of(packet).is_some_and(|name| names.contains(&name))
-        {
+        let opens = matches!(&packet.content, Content::Tcp(tcp, _) if tcp.has(Flags::SYN));
+        let asked = opens || self.wanted.is_some();
+        let name = asked.then(|| Name::of(packet)).flatten();
+        let owner = name.and_then(|name| self.owners.get(&name));
+        if self.wanted.is_some() && owner.is_none() {
             return;
         }
+        let flow = owner.filter(|_| opens).and_then(|owner| self.flows.get(*owner)).cloned();
         let (headers, len) = (packet.headers(), packet.wire_len());
-        sink.packet(&Captured { at, interface, direction: way, headers, len, cause });
+        sink.packet(&Captured { at, interface, direction: way, headers, len, cause, flow });
     }
 
     /// The same, of a segment of a connection that has its end there.
