@@ -12,8 +12,8 @@ impl<A: Application> Host<A> {
     }
 
     /// What connections have done since this was last asked.
-    pub(crate) fn observed(&mut self) -> Vec<(SessionKey, Observed)> {
-        self.observed.as_mut().map(std::mem::take).unwrap_or_default()
+    pub(crate) fn observed(&mut self) -> impl Iterator<Item = (SessionKey, Observed)> + '_ {
+        self.observed.iter_mut().flat_map(|all| all.drain(..))
     }
 
     /// What keeps the next segment of each connection back; None: it has not been asked for one.
