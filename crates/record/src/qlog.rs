@@ -33,8 +33,7 @@ pub struct Header<'a> {
 pub struct Writer<W> {
     out: W,
     record: Vec<u8>,
-    /// The last event's end, and the member that names it: mostly the next one is of the same.
-    group: Option<(Endpoint, String)>,
+    groups: Groups,
     written: u64,
     error: Option<io::Error>,
 }
@@ -52,8 +51,13 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// `out` does not take it.
     pub fn new(out: W, header: Header<'_>) -> io::Result<Writer<W>> {
-        let mut writer =
-            Writer { out, record: Vec::with_capacity(512), group: None, written: 0, error: None };
+        let mut writer = Writer {
+            out,
+            record: Vec::with_capacity(512),
+            groups: Groups::default(),
+            written: 0,
+            error: None,
+        };
         let Header { title, vantage_point, wall_clock } = header;
         let wall_clock = wall_clock
             .map(|clock| format!(r#","wall_clock_time":"{}""#, escape(clock)))
@@ -114,10 +118,7 @@ impl<W: Write> Writer<W> {
     }
 
     fn write(&mut self, at: Instant, endpoint: &Endpoint, event: &Event<'_>) {
-        if self.group.as_ref().is_none_or(|(of, _)| of != endpoint) {
-            self.group = Some((*endpoint, format!(r#""group_id":"{}""#, group(endpoint))));
-        }
-        let group = self.group.as_ref().map_or("", |(_, name)| name);
+        let group = self.groups.member(endpoint);
         let record = &mut self.record;
         record.extend_from_slice(b"\x1E{\"time\":");
         millis(record, at.as_nanos());
@@ -160,6 +161,35 @@ fn name_of(event: &Event<'_>) -> &'static str {
         Event::Limiter { .. } => named!("tcp:limiter_updated"),
         Event::Timer { .. } => named!("tcp:timer_updated"),
         Event::Lost { .. } => named!("tcp:events_lost"),
+    }
+}
+
+/// So many names of ends are kept: to find one is to compare it with all of them.
+const GROUPS: usize = 16;
+
+/// The members that name ends. Mostly an event is of an end that had one just before: a gateway's two legs take turns.
+#[derive(Default)]
+struct Groups {
+    known: Vec<(Endpoint, String)>,
+    /// Which is forgotten next.
+    oldest: usize,
+}
+
+impl Groups {
+    fn member(&mut self, endpoint: &Endpoint) -> &str {
+        let known = self.known.iter().position(|(of, _)| of == endpoint);
+        let place = known.unwrap_or_else(|| {
+            let named = (*endpoint, format!(r#""group_id":"{}""#, group(endpoint)));
+            if self.known.len() < GROUPS {
+                self.known.push(named);
+                return self.known.len() - 1;
+            }
+            let place = self.oldest;
+            self.known[place] = named;
+            self.oldest = (place + 1) % GROUPS;
+            place
+        });
+        &self.known[place].1
     }
 }
 
@@ -265,5 +295,27 @@ fn metrics(data: &mut Object<'_>, old: Option<&Observation>, new: &Observation) 
         if let Some(value) = value.filter(|_| old.is_none_or(|old| span(old) != value)) {
             data.millis(name, value.as_nanos() as u64);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_are_named_rightly_also_after_they_were_forgotten() {
+        let mut groups = Groups::default();
+        let end = |port: u16| Endpoint {
+            local: ([10, 0, 0, 1], port).into(),
+            remote: ([10, 0, 0, 2], 80).into(),
+            leg: (port % 2 == 1).then_some("lan"),
+        };
+        // More than are kept, in turns and there and back.
+        for port in (0..40).chain((0..40).rev()).chain([3, 4, 3, 4]) {
+            let leg = if port % 2 == 1 { "/lan" } else { "" };
+            let member = format!(r#""group_id":"10.0.0.1:{port}-10.0.0.2:80{leg}""#);
+            assert_eq!(groups.member(&end(port)), member);
+        }
+        assert_eq!(groups.known.len(), GROUPS);
     }
 }
