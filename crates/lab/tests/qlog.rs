@@ -164,7 +164,8 @@ fn both_legs_of_a_gateway_are_recorded() {
                     ((at * 1e6).round() as i64, data["length"].as_u64().unwrap(), cause)
                 })
                 .collect();
-            (sent.sort(), told.sort());
+            sent.sort();
+            told.sort();
             assert!(sent.len() > 200 && sent == told, "{gateway} {leg}: {}", sent.len());
         }
     }
