@@ -154,11 +154,11 @@ mod tests {
             connection(2, "c", [1, 3]),
         ];
         let capture = Capture { connections, ..Capture::default() };
-        let queue = ("queue sat/forward".to_owned(), 7);
+        let queue = [("queue sat/forward".to_owned(), 7)];
         let run = Run { series, ..Run::default() };
-        assert_eq!(shown(&run, &capture, 0), [("cwnd".to_owned(), 1000), queue.clone()]);
-        assert_eq!(shown(&run, &capture, 1), [("cwnd".to_owned(), 2000), queue.clone()]);
-        assert_eq!(shown(&run, &capture, 2), [queue.clone()]);
+        assert_eq!(shown(&run, &capture, 0), [("cwnd".to_owned(), 1000), queue[0].clone()]);
+        assert_eq!(shown(&run, &capture, 1), [("cwnd".to_owned(), 2000), queue[0].clone()]);
+        assert_eq!(shown(&run, &capture, 2), queue);
 
         // One after the other has its own part; at once they have a sum, which is nobody's.
         for (spans, windows) in [([[1, 2], [3, 4]], 1), ([[1, 3], [2, 4]], 0)] {
@@ -172,7 +172,7 @@ mod tests {
         // A gateway's legs have windows of their own, and who only receives through one has not the sender's.
         for (of_gateway, split) in [(true, true), (false, true)] {
             let run = Run { of_gateway, split, series: run.series.clone() };
-            assert_eq!(shown(&run, &capture, 0), [queue.clone()]);
+            assert_eq!(shown(&run, &capture, 0), queue);
         }
     }
 
