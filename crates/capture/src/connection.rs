@@ -148,6 +148,8 @@ pub struct Connection {
     pub number: usize,
     /// The first end and the second.
     pub ends: [SocketAddr; 2],
+    /// Of a gateway's leg, as it has recorded it: the side towards which it sends.
+    pub leg: Option<String>,
     /// Its segments, in the order of the file.
     pub segments: Vec<Segment>,
     /// What the ends said in their SYNs.
@@ -172,6 +174,7 @@ impl Default for Connection {
         Connection {
             number: 0,
             ends: [nowhere; 2],
+            leg: None,
             segments: Vec::new(),
             offers: [Offer::default(); 2],
             comments: BTreeMap::new(),
@@ -190,6 +193,31 @@ impl Connection {
     pub fn sacks(&self, segment: &Segment) -> &[Sack] {
         let begin = segment.sack_at as usize;
         self.sacks.get(begin..begin + usize::from(segment.sack_count)).unwrap_or_default()
+    }
+
+    /// Which flow of a simulation it is, if a comment on one of its SYNs says so (`flow: NAME`).
+    #[must_use]
+    pub fn flow(&self) -> Option<&str> {
+        let of_syn = |index: u32| {
+            self.segments.get(index as usize).is_some_and(|segment| segment.flags.has(Flags::SYN))
+        };
+        let comments = self.comments.iter().filter(|(index, _)| of_syn(**index));
+        let mut lines = comments.flat_map(|(_, comment)| comment.lines());
+        lines.find_map(|line| line.strip_prefix("flow: "))
+    }
+
+    /// What to call it besides its number and its ends: its flow, or which leg of a gateway it is.
+    #[must_use]
+    pub fn label(&self) -> Option<String> {
+        let flow = self.flow().map(|flow| format!("flow {flow}"));
+        flow.or_else(|| self.leg.as_ref().map(|leg| format!("leg {leg}")))
+    }
+
+    /// When its first segment passed, and when its last, in nanoseconds since 1970.
+    #[must_use]
+    pub fn span(&self) -> (i64, i64) {
+        let first = self.segments.first().map_or(0, |segment| segment.at);
+        (first, first.saturating_add(self.duration()))
     }
 
     /// By how much windows of this direction's sender are shifted: only if both SYNs said so (RFC 7323, 1.3), and `None` if that

@@ -266,7 +266,7 @@ fn the_page_has_a_column_for_each_fact() {
         direction: Direction::Forward,
         series: Vec::new(),
     };
-    let text = page::write("a.pcap", &[graph]);
+    let text = page::write("a.pcap", &[graph], false);
     assert!(text.contains("\"count\":3") && text.contains("\"columns\":{\"time\":\""));
     assert!(!text.contains("http://") && !text.contains("https://"), "it needs nothing else");
 }
@@ -297,7 +297,7 @@ proptest! {
                     let _ = xpl::write(connection, &analysis, direction);
                 }
                 let graph = page::Graph { file: String::new(), connection, direction: Direction::Backward, series: Vec::new() };
-                let _ = page::write("", &[graph]);
+                let _ = page::write("", &[graph], false);
             }
         }
     }

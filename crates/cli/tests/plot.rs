@@ -101,7 +101,7 @@ fn what_cannot_be_drawn_is_said_in_a_line() {
         fails(at, &["plot", "text.pcap"]).contains("text.pcap: neither pcap nor pcapng nor qlog")
     );
     assert!(fails(at, &["plot", "none.pcap"]).contains("No such file"));
-    let many = fails(at, &["plot", "server.pcapng", "-o", "x.svg"]);
+    let many = fails(at, &["plot", "server.pcapng", "-o", "x.xpl"]);
     assert!(many.contains("2 connections") && many.contains("--filter 'host "), "{many}");
     let missing = fails(at, &["plot", "server.pcapng", "--connection", "7"]);
     assert!(missing.contains("its connections are 0 to 1"), "{missing}");
@@ -177,6 +177,82 @@ fn the_page_does_what_a_person_does_with_it() {
     }
 }
 
+/// Of each connection on a page: its window over time, as encoded, and its label.
+fn windows(page: &str) -> Vec<(String, String)> {
+    let begin = page.find("{\"marks\":[").unwrap();
+    let end = page[begin..].find("</script>").unwrap();
+    let data: serde_json::Value = serde_json::from_str(&page[begin..begin + end]).unwrap();
+    let graphs = data["graphs"].as_array().unwrap().iter();
+    let graphs = graphs.map(|graph| {
+        let mut series = graph["series"].as_array().unwrap().iter();
+        let cwnd = series.find(|one| one["name"] == "cwnd").unwrap();
+        let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+        (text(&cwnd["values"]), text(&graph["label"]))
+    });
+    graphs.collect()
+}
+
+/// Through two gateways: their legs are drawn and told from their recordings and their captures.
+#[test]
+fn a_simulated_gateways_legs_are_drawn_and_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let record = ["--set", "record.qlog=true", "--set", "record.packets=true", "--output", "out"];
+    let sim =
+        ["sim", "geo-gateways", "--no-figures", "--point", "2", "--set", "link.sat.loss=0.01"];
+    succeeds(at, &[&sim[..], &["--set", "record.flow=[\"cwnd\"]"], &record].concat());
+    let run = "out/packets/point-2-run-0";
+    let text = succeeds(at, &["plot", "--explain", &format!("{run}/g1.qlog")]);
+    assert!(text.contains("its causes are recorded") && text.contains("limited by: "), "{text}");
+    let listed = succeeds(at, &["plot", "--list", "--json", &format!("{run}/g1.qlog")]);
+    let listed: serde_json::Value = serde_json::from_str(&listed).unwrap();
+    let legs: Vec<&str> =
+        listed.as_array().unwrap().iter().map(|one| one["leg"].as_str().unwrap()).collect();
+    assert!(legs.len() == 2 && legs.contains(&"lan") && legs.contains(&"satellite"), "{legs:?}");
+    succeeds(at, &["plot", &format!("{run}/g1.qlog"), "-o", "legs.html"]);
+    let page = fs::read_to_string(at.join("legs.html")).unwrap();
+    assert!(
+        page.contains("\"label\":\"leg satellite\"")
+            && page.contains("\"panel\":1,\"name\":\"cwnd\"")
+    );
+    // The flow's windows are those of its server: not of the gateways, nor of the leg that the client hears.
+    for (capture, has) in [("server", true), ("g1@satellite", false), ("client", false)] {
+        succeeds(at, &["plot", &format!("{run}/{capture}.pcapng"), "-o", "x.html"]);
+        let page = fs::read_to_string(at.join("x.html")).unwrap();
+        assert!(page.contains("\"label\":\"flow download\""), "{capture}");
+        assert_eq!(page.contains("\"panel\":1,\"name\":\"cwnd\""), has, "{capture}");
+    }
+}
+
+/// Two runs beside each other: over the same axes in a still figure, and so from the beginning on a page.
+#[test]
+fn two_runs_are_drawn_side_by_side() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    for (name, delay) in [("land", "10ms"), ("satellite", "250ms")] {
+        let text = SCENARIO.replace("[flow.second]", "[flow.second]\nstart = \"19s\"");
+        fs::write(at.join(format!("{name}.toml")), text.replace("30ms", delay)).unwrap();
+        succeeds(at, &["sim", "--no-figures", &format!("{name}.toml")]);
+    }
+    let of = |name: &str| format!("results/{name}/packets/point-0-run-0/server.pcapng");
+    let (land, satellite) = (of("land"), of("satellite"));
+    let plot = ["plot", &land, &satellite, "--filter", "host 10.0.0.1 and port 5001"];
+    succeeds(at, &[&plot[..], &["--connection", "0", "-o", "both.svg"]].concat());
+    let picture = fs::read_to_string(at.join("both.svg")).unwrap();
+    for name in ["land/…/server.pcapng", "satellite/…/server.pcapng"] {
+        assert!(picture.contains(name), "{name}");
+    }
+    assert_eq!(picture.matches("class=\"sequence\"").count(), 2, "{}", &picture[..600]);
+    for (option, beside) in [(None, "false"), (Some("--side-by-side"), "true")] {
+        let arguments = plot.iter().copied().chain(["-o", "both.html"]).chain(option);
+        succeeds(at, &arguments.collect::<Vec<_>>());
+        let page = fs::read_to_string(at.join("both.html")).unwrap();
+        assert!(page.contains(&format!("\"beside\":{beside},")), "{option:?}");
+    }
+    let said = fails(at, &["plot", "-o", "x.xpl", &land, &satellite]);
+    assert!(said.contains("and .xpl draws one: choose with --connection"), "{said}");
+}
+
 #[test]
 fn a_runs_series_are_beside_its_packets() {
     let folder = captures();
@@ -192,7 +268,7 @@ fn a_runs_series_are_beside_its_packets() {
     let beside = |name: &str| format!("results/{name}/packets/point-0-run-0/server.pcapng");
     for (capture, queues, windows) in [
         (beside("one"), true, true),
-        (beside("x"), true, false),
+        (beside("x"), true, true),
         ("server.pcapng".into(), false, false),
     ] {
         succeeds(at, &["plot", &capture, "-o", "x.html"]);
@@ -202,6 +278,18 @@ fn a_runs_series_are_beside_its_packets() {
         };
         assert_eq!((has(4, "queue sat/forward"), has(1, "cwnd")), (queues, windows), "{capture}");
     }
+    // Of two flows each connection has its own.
+    let listed = succeeds(at, &["plot", "--list", "--json", &beside("x")]);
+    let listed: serde_json::Value = serde_json::from_str(&listed).unwrap();
+    let number = |flow: &str| {
+        let mut all = listed.as_array().unwrap().iter();
+        all.find(|one| one["flow"] == flow).unwrap()["connection"].as_u64().unwrap()
+    };
+    succeeds(at, &["plot", &beside("x"), "-o", "x.html"]);
+    let both = windows(&fs::read_to_string(at.join("x.html")).unwrap());
+    let [first, second] = ["first", "second"].map(|flow| both[number(flow) as usize].clone());
+    assert!(first.1 == "flow first" && second.1 == "flow second", "{both:?}");
+    assert!(first.0.len() > 40 && second.0.len() > 40 && first.0 != second.0, "{both:?}");
     // The folder's own page links a page of each run.
     let said = succeeds(at, &["plot", "results/one"]);
     assert!(said.contains("results/one/graphs/point-0-run-0.html\n"), "{said}");

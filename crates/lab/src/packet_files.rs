@@ -1,15 +1,17 @@
-//! The captures of a run: a pcapng file for each host, and a recording of what its TCP does and why, written while the
-//! run goes on.
+//! The captures of a run: a pcapng file for each host and each side of a gateway, and for each host and gateway a
+//! recording of what its TCP does and why, written while the run goes on.
 //!
 //! A file for each, and not one with an interface for each: programs that read captures take a
-//! packet that was seen at both ends for a retransmission.
+//! packet that was seen at both ends, or on both sides of a gateway, for a retransmission. Recordings say which leg of a
+//! gateway they are of.
 
-use bentpipe_capture::pcapng::{self, Interface, Packet, Way};
+use bentpipe_capture::pcapng::{self, Packet, Way};
 use bentpipe_core::time::Instant;
 use bentpipe_core::wire::HEADERS_MAX;
+use bentpipe_gateway::Side;
 use bentpipe_record::{Direction, Endpoint, Recorder, Seen, Segment, qlog};
-use bentpipe_scenario::{NodeIndex, Record, Scenario};
-use bentpipe_sim::{Captured, End, EventSink, Observed, PacketSink, Passage};
+use bentpipe_scenario::{NodeIndex, NodeKind, Record, Scenario};
+use bentpipe_sim::{Captured, End, EventSink, Interface, Observed, PacketSink, Passage};
 use std::cell::RefCell;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, ErrorKind};
@@ -28,9 +30,9 @@ pub(crate) struct PacketFiles {
 
 #[derive(Debug)]
 struct Files {
+    /// By the scenario's node, and by side; a host's is the first.
+    packets: Vec<[Option<pcapng::Writer<BufWriter<File>>>; 2]>,
     /// By the scenario's node.
-    packets: Vec<Option<pcapng::Writer<BufWriter<File>>>>,
-    /// The same.
     events: Vec<Option<Recorder<qlog::Writer<BufWriter<File>>>>>,
     /// What has gone wrong first.
     error: Option<io::Error>,
@@ -40,22 +42,25 @@ impl PacketFiles {
     /// Begins them beside their place.
     pub(crate) fn begin(beside: &Path, scenario: &Scenario) -> io::Result<PacketFiles> {
         let folder = tempfile::Builder::new().prefix(".new-").tempdir_in(beside)?;
-        let mut packets: Vec<_> = scenario.nodes.iter().map(|_| None).collect();
+        let mut packets: Vec<_> = scenario.nodes.iter().map(|_| [None, None]).collect();
         let mut events: Vec<_> = scenario.nodes.iter().map(|_| None).collect();
-        for index in scenario.captured_hosts() {
+        for index in scenario.captured_nodes() {
             let name = &scenario.node(index).name;
-            let create = |suffix| {
-                let file = folder.path().join(file_name(index.0, name, suffix));
+            let create = |side, suffix| {
+                let file = folder.path().join(file_name(index.0, name, side, suffix));
                 File::create_new(file).map(BufWriter::new)
             };
-            if scenario.record.packets {
-                let interface = Interface { name, description: &description(scenario, index) };
-                let writer = pcapng::Writer::new(create("pcapng")?, &[interface], HEADERS_MAX)?;
-                packets[index.0] = Some(writer);
+            for side in sides(scenario, index).iter().filter(|_| scenario.record.packets) {
+                let interface = Interface { node: index, side: *side };
+                let description = description(scenario, interface);
+                let interface = pcapng::Interface { name, description: &description };
+                let out = create(*side, "pcapng")?;
+                let writer = pcapng::Writer::new(out, &[interface], HEADERS_MAX)?;
+                packets[index.0][place(*side)] = Some(writer);
             }
             if scenario.record.qlog {
                 let header = qlog::Header { title: name, vantage_point: name, wall_clock: None };
-                let writer = qlog::Writer::new(create("qlog")?, header)?;
+                let writer = qlog::Writer::new(create(None, "qlog")?, header)?;
                 events[index.0] = Some(Recorder::new(writer));
             }
         }
@@ -82,7 +87,7 @@ impl PacketFiles {
         if let Some(error) = files.error.take() {
             return Err(error);
         }
-        for file in files.packets.drain(..).flatten() {
+        for file in files.packets.drain(..).flatten().flatten() {
             file.into_inner().into_inner().map_err(io::IntoInnerError::into_error)?;
         }
         for recorder in files.events.drain(..).flatten() {
@@ -106,9 +111,15 @@ impl PacketSink for Sink {
     fn packet(&mut self, packet: &Captured) {
         let Files { packets, error, .. } = &mut *self.0.borrow_mut();
         if error.is_none()
-            && let Some(Some(file)) = packets.get_mut(packet.host.0)
+            && let Some(files) = packets.get_mut(packet.interface.node.0)
+            && let Some(file) = &mut files[place(packet.interface.side)]
         {
-            let comment = packet.cause.map(|cause| format!("cause: {cause}"));
+            let cause = packet.cause.map(|cause| format!("cause: {cause}"));
+            let flow = packet.flow.as_ref().map(|flow| format!("flow: {flow}"));
+            let comment = match (cause, flow) {
+                (Some(cause), Some(flow)) => Some(format!("{cause}\n{flow}")),
+                (cause, flow) => cause.or(flow),
+            };
             let packet = Packet {
                 interface: 0,
                 at: packet.at.as_nanos(),
@@ -133,9 +144,13 @@ impl EventSink for Sink {
     }
 
     fn observed(&mut self, at: Instant, end: &End, observed: &Observed) {
-        let Observed { state, limiter, tcb, over } = observed;
-        let seen = Seen { state: Some(*state), limiter: *limiter, observation: tcb.as_ref() };
+        let Observed { state, limiter, tcb, agreed, over } = observed;
+        let seen = Seen { state: *state, limiter: *limiter, observation: tcb.as_ref() };
         self.record(end, |recorder, endpoint| {
+            if let Some(agreed) = agreed {
+                recorder.forget_if_many();
+                recorder.agreed(endpoint, agreed.isns, agreed.shifts);
+            }
             recorder.observe(at, endpoint, seen);
             if *over {
                 recorder.forget(endpoint);
@@ -150,8 +165,9 @@ impl Sink {
         end: &End,
         record: impl FnOnce(&mut Recorder<qlog::Writer<BufWriter<File>>>, &Endpoint),
     ) {
-        if let Some(Some(recorder)) = self.0.borrow_mut().events.get_mut(end.host.0) {
-            record(recorder, &Endpoint { local: end.local, remote: end.remote, leg: None });
+        let End { interface, local, remote } = *end;
+        if let Some(Some(recorder)) = self.0.borrow_mut().events.get_mut(interface.node.0) {
+            record(recorder, &Endpoint { local, remote, leg: interface.side.map(Side::name) });
         }
     }
 }
@@ -230,19 +246,40 @@ fn remove(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// A host's name if it can be a file's, else its number.
-fn file_name(index: usize, name: &str, suffix: &str) -> PathBuf {
+/// The sides at which packets of a node are captured: a host has none.
+fn sides(scenario: &Scenario, node: NodeIndex) -> &'static [Option<Side>] {
+    match scenario.node(node).kind {
+        NodeKind::Gateway(_) => &[Some(Side::Lan), Some(Side::Satellite)],
+        _ => &[None],
+    }
+}
+
+/// Which of a node's files.
+fn place(side: Option<Side>) -> usize {
+    side.map_or(0, |side| side as usize)
+}
+
+/// A node's name if it can be a file's, else its number; of a gateway's side `NAME@SIDE`, which no node is called.
+fn file_name(index: usize, name: &str, side: Option<Side>, suffix: &str) -> PathBuf {
+    let side = side.map(|side| format!("@{}", side.name())).unwrap_or_default();
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     match name.chars().all(plain) && !name.starts_with('.') && name.len() <= 200 {
-        true => format!("{name}.{suffix}").into(),
-        false => format!("#{index}.{suffix}").into(),
+        true => format!("{name}{side}.{suffix}").into(),
+        false => format!("#{index}{side}.{suffix}").into(),
     }
 }
 
 /// Which links the interface is at.
-fn description(scenario: &Scenario, host: NodeIndex) -> String {
-    let links = scenario.links.iter().filter(|link| link.between.contains(&host));
-    let links: Vec<&str> = links.map(|link| link.name.as_str()).collect();
+fn description(scenario: &Scenario, Interface { node, side }: Interface) -> String {
+    let on_side = |link: usize| match (&scenario.node(node).kind, side) {
+        (NodeKind::Gateway(gateway), Some(side)) => {
+            gateway.lan.iter().any(|lan| lan.0 == link) == (side == Side::Lan)
+        }
+        _ => true,
+    };
+    let links = scenario.links.iter().enumerate();
+    let links = links.filter(|(index, link)| link.between.contains(&node) && on_side(*index));
+    let links: Vec<&str> = links.map(|(_, link)| link.name.as_str()).collect();
     format!("link {}", links.join(", "))
 }
 
@@ -262,9 +299,11 @@ mod tests {
 
     #[test]
     fn no_name_of_a_host_leads_out_of_the_folder() {
-        assert_eq!(file_name(3, "server-1.a", "pcapng"), Path::new("server-1.a.pcapng"));
+        assert_eq!(file_name(3, "server-1.a", None, "pcapng"), Path::new("server-1.a.pcapng"));
         for name in ["../x", "a/b", "..", ".x", "a b", "Zürich"] {
-            assert_eq!(file_name(3, name, "qlog"), Path::new("#3.qlog"), "{name}");
+            assert_eq!(file_name(3, name, None, "qlog"), Path::new("#3.qlog"), "{name}");
         }
+        let lan = file_name(4, "near", Some(Side::Lan), "pcapng");
+        assert_eq!(lan, Path::new("near@lan.pcapng"));
     }
 }

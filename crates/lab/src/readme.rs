@@ -41,8 +41,9 @@ const CAPTURES: &str = "\
 simulator's time in nanoseconds from 1970 on: Wireshark, tcpdump and tcptrace read it. A packet is sent when the host
 hands it to the link, in front of the link's queue. Checksums are those of the whole packet. If the scenario's `[record]`
 names `flows` or `links`, there are the packets of those flows, and the hosts at those links. `mergecap -w both.pcapng
-A.pcapng B.pcapng` makes one file of two. With `qlog = true`, `HOST.qlog` has what that host's TCP did and why: bentpipe's
-docs/qlog-tcp.md says how it is read.
+A.pcapng B.pcapng` makes one file of two. A gateway has a file for each side, `GATEWAY@lan.pcapng` and
+`GATEWAY@satellite.pcapng`. With `qlog = true`, `HOST.qlog` has what that host's TCP did and why, and `GATEWAY.qlog` what a
+gateway's two legs did: bentpipe's docs/qlog-tcp.md says how it is read.
 
 ";
 

@@ -164,20 +164,27 @@ fn captures_have_every_packet_of_their_run() {
                 let (name, packets) =
                     read(&files[&format!("point-{point}-run-{run}/{file}.pcapng")]);
                 assert_eq!(name, host);
-                let mine = all.iter().filter(|packet| scenario.node(packet.host).name == host);
+                let mine =
+                    all.iter().filter(|packet| scenario.node(packet.interface.node).name == host);
                 let mine: Vec<Read> = mine
                     .map(|p| {
                         let sent = p.direction == Direction::Sent;
                         let cause = p.cause.map(|cause| format!("cause: {cause}"));
-                        (p.at.as_nanos(), sent, p.len, p.headers.to_vec(), cause)
+                        let flow = p.flow.as_ref().map(|flow| format!("flow: {flow}"));
+                        let comment: Vec<String> = cause.into_iter().chain(flow).collect();
+                        let comment = (!comment.is_empty()).then(|| comment.join("\n"));
+                        (p.at.as_nanos(), sent, p.len, p.headers.to_vec(), comment)
                     })
                     .collect();
                 assert!(mine.len() > 100, "{}", mine.len());
                 assert_eq!(packets, mine);
-                // Each segment that the host sends has a cause; pings have none.
+                // Each segment that the host sends has a cause; pings have none. Each SYN, whichever way, has its flow.
                 let segment = |bytes: &[u8]| bytes[9] == 6;
-                assert!(packets.iter().all(|(_, sent, _, bytes, cause)| {
-                    cause.is_some() == (*sent && segment(bytes))
+                let syn = |bytes: &[u8]| segment(bytes) && bytes[33] & 2 != 0;
+                assert!(packets.iter().all(|(_, sent, _, bytes, comment)| {
+                    let comment = comment.as_deref().unwrap_or_default();
+                    comment.contains("cause: ") == (*sent && segment(bytes))
+                        && comment.contains("flow: file") == syn(bytes)
                 }));
             }
         }

@@ -10,7 +10,7 @@ use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::Bytes;
 use std::fmt;
 use std::io::{self, Write};
-use text::{Object, escape};
+use text::{Object, escape, member, millis};
 
 /// The schema of our events, as the header names it.
 pub const EVENT_SCHEMA: &str = "https://github.com/bentpipe/bentpipe/blob/main/docs/qlog-tcp.md#1";
@@ -33,8 +33,7 @@ pub struct Header<'a> {
 pub struct Writer<W> {
     out: W,
     record: Vec<u8>,
-    /// The name of the last event's end: mostly the next one is of the same.
-    group: Option<(Endpoint, String)>,
+    groups: Groups,
     written: u64,
     error: Option<io::Error>,
 }
@@ -52,8 +51,13 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// `out` does not take it.
     pub fn new(out: W, header: Header<'_>) -> io::Result<Writer<W>> {
-        let mut writer =
-            Writer { out, record: Vec::with_capacity(512), group: None, written: 0, error: None };
+        let mut writer = Writer {
+            out,
+            record: Vec::with_capacity(512),
+            groups: Groups::default(),
+            written: 0,
+            error: None,
+        };
         let Header { title, vantage_point, wall_clock } = header;
         let wall_clock = wall_clock
             .map(|clock| format!(r#","wall_clock_time":"{}""#, escape(clock)))
@@ -114,18 +118,14 @@ impl<W: Write> Writer<W> {
     }
 
     fn write(&mut self, at: Instant, endpoint: &Endpoint, event: &Event<'_>) {
-        let name = name_of(event);
-        if self.group.as_ref().is_none_or(|(of, _)| of != endpoint) {
-            self.group = Some((*endpoint, group(endpoint)));
-        }
-        let group = self.group.as_ref().map_or("", |(_, name)| name);
+        let group = self.groups.member(endpoint);
         let record = &mut self.record;
-        record.push(RECORD_SEPARATOR);
-        let mut object = Object::begin(record);
-        object.millis("time", at.as_nanos());
-        object.text("name", name);
-        object.text("group_id", group);
-        let mut data = object.object("data");
+        record.extend_from_slice(b"\x1E{\"time\":");
+        millis(record, at.as_nanos());
+        record.extend_from_slice(name_of(event).as_bytes());
+        record.extend_from_slice(group.as_bytes());
+        let mut object = Object::within(record);
+        let mut data = object.object(member!("data"));
         fill(&mut data, at, endpoint, event);
         data.end();
         object.end();
@@ -141,19 +141,55 @@ impl<W: Write> Sink for Writer<W> {
     }
 }
 
+/// An event's name as a member between others.
+macro_rules! named {
+    ($name:literal) => {
+        concat!(",\"name\":\"", $name, "\",")
+    };
+}
+
 fn name_of(event: &Event<'_>) -> &'static str {
     match event {
-        Event::Started { .. } => "tcp:connection_started",
-        Event::State { .. } => "tcp:connection_state_updated",
+        Event::Started { .. } => named!("tcp:connection_started"),
+        Event::State { .. } => named!("tcp:connection_state_updated"),
         Event::Segment { segment, .. } if segment.direction == Direction::Sent => {
-            "tcp:segment_sent"
+            named!("tcp:segment_sent")
         }
-        Event::Segment { .. } => "tcp:segment_received",
-        Event::Metrics { .. } => "tcp:metrics_updated",
-        Event::Phase { .. } => "tcp:congestion_state_updated",
-        Event::Limiter { .. } => "tcp:limiter_updated",
-        Event::Timer { .. } => "tcp:timer_updated",
-        Event::Lost { .. } => "tcp:events_lost",
+        Event::Segment { .. } => named!("tcp:segment_received"),
+        Event::Metrics { .. } => named!("tcp:metrics_updated"),
+        Event::Phase { .. } => named!("tcp:congestion_state_updated"),
+        Event::Limiter { .. } => named!("tcp:limiter_updated"),
+        Event::Timer { .. } => named!("tcp:timer_updated"),
+        Event::Lost { .. } => named!("tcp:events_lost"),
+    }
+}
+
+/// So many names of ends are kept: to find one is to compare it with all of them.
+const GROUPS: usize = 16;
+
+/// The members that name ends. Mostly an event is of an end that had one just before: a gateway's two legs take turns.
+#[derive(Default)]
+struct Groups {
+    known: Vec<(Endpoint, String)>,
+    /// Which is forgotten next.
+    oldest: usize,
+}
+
+impl Groups {
+    fn member(&mut self, endpoint: &Endpoint) -> &str {
+        let known = self.known.iter().position(|(of, _)| of == endpoint);
+        let place = known.unwrap_or_else(|| {
+            let named = (*endpoint, format!(r#""group_id":"{}""#, group(endpoint)));
+            if self.known.len() < GROUPS {
+                self.known.push(named);
+                return self.known.len() - 1;
+            }
+            let place = self.oldest;
+            self.known[place] = named;
+            self.oldest = (place + 1) % GROUPS;
+            place
+        });
+        &self.known[place].1
     }
 }
 
@@ -167,16 +203,20 @@ fn group(Endpoint { local, remote, leg }: &Endpoint) -> String {
 fn fill(data: &mut Object<'_>, at: Instant, endpoint: &Endpoint, event: &Event<'_>) {
     match *event {
         Event::Started { local_isn, remote_isn } => {
-            for (name, end) in [("local", endpoint.local), ("remote", endpoint.remote)] {
+            for (name, end) in
+                [(member!("local"), endpoint.local), (member!("remote"), endpoint.remote)]
+            {
                 let mut address = data.object(name);
-                address.display("ip", end.ip());
-                address.number("port", u64::from(end.port()));
+                address.display(member!("ip"), end.ip());
+                address.number(member!("port"), u64::from(end.port()));
                 address.end();
             }
             if let Some(leg) = endpoint.leg {
-                data.text("leg", leg);
+                data.text(member!("leg"), leg);
             }
-            for (name, isn) in [("local_isn", local_isn), ("remote_isn", remote_isn)] {
+            for (name, isn) in
+                [(member!("local_isn"), local_isn), (member!("remote_isn"), remote_isn)]
+            {
                 data.maybe(name, isn.map(|isn| u64::from(isn.0)));
             }
         }
@@ -186,22 +226,22 @@ fn fill(data: &mut Object<'_>, at: Instant, endpoint: &Endpoint, event: &Event<'
         Event::Phase { old, new } => data.change(old.map(Into::into), new.name()),
         Event::Limiter { old, new } => data.change(old.map(Into::into), new.name()),
         Event::Segment { segment, seq, ack, window, sack } => {
-            data.number("seq", seq);
-            data.number("length", segment.len as u64);
-            data.maybe("ack", ack);
-            data.flags("flags", segment.tcp.flags);
-            data.number("window", window);
+            data.number(member!("seq"), seq);
+            data.number(member!("length"), segment.len as u64);
+            data.maybe(member!("ack"), ack);
+            data.flags(member!("flags"), segment.tcp.flags);
+            data.number(member!("window"), window);
             if !sack.is_empty() {
-                data.ranges("sack", sack);
+                data.ranges(member!("sack"), sack);
             }
             if let Some(cause) = segment.cause {
-                data.text("cause", cause.name());
+                data.text(member!("cause"), cause.name());
             }
         }
         Event::Timer { timer, change } => {
-            data.text("timer", timer.name());
+            data.text(member!("timer"), timer.name());
             data.text(
-                "event_type",
+                member!("event_type"),
                 match change {
                     Change::Set(_) => "set",
                     Change::Expired => "expired",
@@ -209,16 +249,16 @@ fn fill(data: &mut Object<'_>, at: Instant, endpoint: &Endpoint, event: &Event<'
                 },
             );
             if let Change::Set(due) = change {
-                data.millis("delta", due.saturating_since(at).as_nanos() as u64);
+                data.millis(member!("delta"), due.saturating_since(at).as_nanos() as u64);
             }
         }
         Event::Metrics { old, new, rule } => {
             metrics(data, old, new);
             if let Some(rule) = rule {
-                data.text("rule", rule.name());
+                data.text(member!("rule"), rule.name());
             }
         }
-        Event::Lost { count } => data.number("count", count),
+        Event::Lost { count } => data.number(member!("count"), count),
     }
 }
 
@@ -226,16 +266,16 @@ fn fill(data: &mut Object<'_>, at: Instant, endpoint: &Endpoint, event: &Event<'
 fn metrics(data: &mut Object<'_>, old: Option<&Observation>, new: &Observation) {
     type Figure = (&'static str, fn(&Observation) -> Option<u64>);
     let figures: [Figure; 10] = [
-        ("cwnd", |it| Some(it.cwnd.count())),
-        ("ssthresh", |it| it.ssthresh.map(Bytes::count)),
-        ("bytes_in_flight", |it| Some(it.in_flight.count())),
-        ("snd_una", |it| Some(it.snd_una.get())),
-        ("snd_nxt", |it| Some(it.snd_nxt.get())),
-        ("window_edge", |it| Some(it.window_edge.get())),
-        ("written", |it| Some(it.written.get())),
-        ("delivered", |it| Some(it.delivered.count())),
-        ("lost", |it| Some(it.lost.count())),
-        ("rcv_nxt", |it| Some(it.rcv_nxt.get())),
+        (member!("cwnd"), |it| Some(it.cwnd.count())),
+        (member!("ssthresh"), |it| it.ssthresh.map(Bytes::count)),
+        (member!("bytes_in_flight"), |it| Some(it.in_flight.count())),
+        (member!("snd_una"), |it| Some(it.snd_una.get())),
+        (member!("snd_nxt"), |it| Some(it.snd_nxt.get())),
+        (member!("window_edge"), |it| Some(it.window_edge.get())),
+        (member!("written"), |it| Some(it.written.get())),
+        (member!("delivered"), |it| Some(it.delivered.count())),
+        (member!("lost"), |it| Some(it.lost.count())),
+        (member!("rcv_nxt"), |it| Some(it.rcv_nxt.get())),
     ];
     for (name, figure) in figures {
         let value = figure(new);
@@ -245,15 +285,37 @@ fn metrics(data: &mut Object<'_>, old: Option<&Observation>, new: &Observation) 
     }
     type Span = (&'static str, fn(&Observation) -> Option<Duration>);
     let spans: [Span; 4] = [
-        ("smoothed_rtt", |it| it.srtt),
-        ("rtt_variance", |it| it.srtt.map(|_| it.rttvar)),
-        ("min_rtt", |it| it.min_rtt),
-        ("rto", |it| Some(it.rto)),
+        (member!("smoothed_rtt"), |it| it.srtt),
+        (member!("rtt_variance"), |it| it.srtt.map(|_| it.rttvar)),
+        (member!("min_rtt"), |it| it.min_rtt),
+        (member!("rto"), |it| Some(it.rto)),
     ];
     for (name, span) in spans {
         let value = span(new);
         if let Some(value) = value.filter(|_| old.is_none_or(|old| span(old) != value)) {
             data.millis(name, value.as_nanos() as u64);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_are_named_rightly_also_after_they_were_forgotten() {
+        let mut groups = Groups::default();
+        let end = |port: u16| Endpoint {
+            local: ([10, 0, 0, 1], port).into(),
+            remote: ([10, 0, 0, 2], 80).into(),
+            leg: (port % 2 == 1).then_some("lan"),
+        };
+        // More than are kept, in turns and there and back.
+        for port in (0..40).chain((0..40).rev()).chain([3, 4, 3, 4]) {
+            let leg = if port % 2 == 1 { "/lan" } else { "" };
+            let member = format!(r#""group_id":"10.0.0.1:{port}-10.0.0.2:80{leg}""#);
+            assert_eq!(groups.member(&end(port)), member);
+        }
+        assert_eq!(groups.known.len(), GROUPS);
     }
 }

@@ -59,6 +59,9 @@ struct Flow {
     observation: Option<Observation>,
 }
 
+/// So many connections are known at a time where nobody says which are over.
+const FLOWS_MAX: usize = 20_000;
+
 /// Watches connections, and tells what has changed. It keeps a few hundred bytes of each that is not over.
 #[derive(Debug)]
 pub struct Recorder<S> {
@@ -70,11 +73,6 @@ impl<S: Sink> Recorder<S> {
     /// Of no connections yet.
     pub fn new(sink: S) -> Recorder<S> {
         Recorder { flows: BTreeMap::new(), sink }
-    }
-
-    /// Connections that it knows.
-    pub fn flows(&self) -> usize {
-        self.flows.len()
     }
 
     /// Where the events go.
@@ -165,9 +163,12 @@ impl<S: Sink> Recorder<S> {
         self.flows.remove(endpoint);
     }
 
-    /// All of them are of no interest any more: each that is seen again begins anew.
-    pub fn forget_all(&mut self) {
-        self.flows.clear();
+    /// For gateways, where nobody says which connections are over: all of them begin anew as soon as there are more
+    /// than 20,000. What was [agreed](Recorder::agreed) is told with each observation there.
+    pub fn forget_if_many(&mut self) {
+        if self.flows.len() > FLOWS_MAX {
+            self.flows.clear();
+        }
     }
 
     /// So many events could not be handed over.

@@ -23,9 +23,9 @@ pub struct Record {
     pub flows: Option<Vec<usize>>,
     /// Of which links; `None`: of all.
     pub links: Option<Vec<LinkIndex>>,
-    /// A capture of the packets' headers at every host.
+    /// A capture of the packets' headers at every host and at both sides of every gateway.
     pub packets: bool,
-    /// A recording of what every host's TCP does and why.
+    /// A recording of what the TCP of every host and gateway does and why.
     pub qlog: bool,
 }
 
@@ -147,28 +147,28 @@ pub(crate) const RECORD: Section = Section {
             "links",
             "a list of links",
             "all",
-            "of which links: series, and captures at the hosts at their ends",
+            "of which links: series, and captures at the hosts and gateways at their ends",
         ),
         field(
             "packets",
             "true or false",
             "false",
-            "a capture at every host: its packets' headers, as pcapng files; `flows` and `links` \
-             say of which packets and at which hosts",
+            "a capture at every host and at each side of every gateway: its packets' headers, as pcapng files; `flows` \
+             and `links` say of which packets and where",
         ),
         field(
             "qlog",
             "true or false",
             "false",
-            "at the same hosts, of the same flows: what their TCP does and why (causes, limiters, windows, timers), \
-             as [qlog](qlog-tcp.md) files",
+            "at the same hosts and gateways, of the same flows: what their TCP does and why (causes, limiters, windows, \
+             timers), as [qlog](qlog-tcp.md) files; of a gateway, what its two legs do",
         ),
     ],
     example: "[record]\ninterval = \"50ms\"\nflow = [\"cwnd\", \"sequence\"]\nlink = [\"queue\"]\nlinks = [\"sat\"]",
 };
 
 impl Record {
-    /// Whether anything is taken down of what passes the hosts.
+    /// Whether anything is taken down of what passes hosts and gateways.
     pub fn has_captures(&self) -> bool {
         self.packets || self.qlog
     }

@@ -69,15 +69,15 @@ impl Scenario {
         &self.links[index.0]
     }
 
-    /// At which hosts packets are captured, if they are: at those whose link is recorded.
-    pub fn captured_hosts(&self) -> impl Iterator<Item = NodeIndex> + '_ {
+    /// At which hosts and gateways packets are captured, if they are: at those one of whose links is recorded.
+    pub fn captured_nodes(&self) -> impl Iterator<Item = NodeIndex> + '_ {
         let recorded = |node: NodeIndex| {
             let Some(links) = &self.record.links else { return true };
             links.iter().any(|link| self.link(*link).between.contains(&node))
         };
         let nodes = self.nodes.iter().enumerate();
-        let hosts = nodes.filter(|(_, node)| matches!(node.kind, NodeKind::Host { .. }));
-        hosts.map(|(index, _)| NodeIndex(index)).filter(move |node| recorded(*node))
+        let with_tcp = nodes.filter(|(_, node)| !matches!(node.kind, NodeKind::Router(_)));
+        with_tcp.map(|(index, _)| NodeIndex(index)).filter(move |node| recorded(*node))
     }
 
     /// The seeds of run `run`, counted from zero.
@@ -175,8 +175,9 @@ pub(crate) fn read(context: &Context<'_>, document: &Table) -> Result<Scenario> 
         faults,
         record: Record::read(&record, &names)?,
     };
-    if scenario.record.has_captures() && scenario.captured_hosts().next().is_none() {
-        return Err(record.bad("links", "no host is at any of these links: nothing is captured"));
+    if scenario.record.has_captures() && scenario.captured_nodes().next().is_none() {
+        let why = "no host or gateway is at any of these links: nothing is captured";
+        return Err(record.bad("links", why));
     }
     Ok(scenario)
 }

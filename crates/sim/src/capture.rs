@@ -1,11 +1,10 @@
-//! Packets as they pass the hosts, for whoever writes them down: what a capture at each host's
-//! interface would have, with the simulator's time.
+//! Packets as they pass hosts and gateways, for whoever writes them down: what a capture at each host's
+//! interface, or at each side of a gateway, would have, with the simulator's time.
 //!
-//! A packet is sent when its host hands it to the link, in front of the link's queue, and received
+//! A packet is sent when it is handed to the link, in front of the link's queue, and received
 //! when it comes out of the line.
 
 use crate::build::Layout;
-use crate::host::SessionKey;
 use crate::packet::{Content, Packet};
 use crate::world::NodeId;
 use bentpipe_core::link::LinkPacket as _;
@@ -14,50 +13,70 @@ use bentpipe_core::tcp::connection::State;
 use bentpipe_core::tcp::limiter::Limiter;
 use bentpipe_core::tcp::observation::Observation;
 use bentpipe_core::time::Instant;
-use bentpipe_core::wire::{Headers, IcmpError, TcpHeader};
+use bentpipe_core::wire::{Flags, Headers, IcmpError, SeqNum, TcpHeader};
+use bentpipe_gateway::Side;
 use bentpipe_scenario::{NodeIndex, Scenario};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
-/// Which way a packet passed a host's interface.
+/// Which way a packet passed an interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
-    /// From the host.
+    /// From the host or gateway.
     Sent,
-    /// To the host.
+    /// To it.
     Received,
 }
 
-/// A packet at a host's interface.
+/// Where something is captured: at a host, or at a side of a gateway.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Interface {
+    /// Which of the scenario's hosts and gateways.
+    pub node: NodeIndex,
+    /// Of a gateway: which side.
+    pub side: Option<Side>,
+}
+
+/// The same in the world.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place {
+    pub(crate) node: NodeId,
+    pub(crate) side: Option<Side>,
+}
+
+/// A packet at an interface.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Captured {
     /// When.
     pub at: Instant,
-    /// At which of the scenario's hosts.
-    pub host: NodeIndex,
+    /// Where.
+    pub interface: Interface,
     /// Which way.
     pub direction: Direction,
     /// The bytes of its headers; see [`Packet::headers`].
     pub headers: Headers,
     /// The whole packet's length in bytes.
     pub len: u64,
-    /// Of a TCP segment that the host sends: why.
+    /// Of a TCP segment that the host or gateway itself sends: why. What a gateway forwards as it came has none.
     pub cause: Option<Cause>,
+    /// Of a TCP segment with a SYN: which flow's connection begins.
+    pub flow: Option<Arc<str>>,
 }
 
-/// One end of a connection, at a host.
+/// One end of a connection: at a host, or a leg of a gateway, which speaks in the name of the far host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct End {
-    /// Which of the scenario's hosts.
-    pub host: NodeIndex,
+    /// Where; of a leg, the side towards which it sends.
+    pub interface: Interface,
     /// Its own address and port.
     pub local: SocketAddr,
     /// Its peer's.
     pub remote: SocketAddr,
 }
 
-/// A TCP segment at a host's interface.
+/// A TCP segment at an interface.
 #[derive(Debug, Clone, Copy)]
 pub struct Passage<'a> {
     /// Which way.
@@ -66,26 +85,37 @@ pub struct Passage<'a> {
     pub tcp: &'a TcpHeader,
     /// Length of its payload in bytes.
     pub len: usize,
-    /// If the host sends it: why.
+    /// If it is sent: why.
     pub cause: Option<Cause>,
 }
 
-/// A connection at a host, after something has happened to it, or after it has sent all that it may.
+/// What the ends of a gateway's leg have agreed on in its handshake: first the leg's own, then its host's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Agreed {
+    /// Initial sequence numbers.
+    pub isns: [SeqNum; 2],
+    /// By how much window fields are shifted.
+    pub shifts: [u8; 2],
+}
+
+/// One end of a connection, after something has happened to it, or after it has sent all that it may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Observed {
-    /// Its state.
-    pub state: State,
+    /// Its state; a gateway's leg has none.
+    pub state: Option<State>,
     /// What keeps its next segment back; None while it may have one.
     pub limiter: Option<Limiter>,
     /// Its synchronised part.
     pub tcb: Option<Observation>,
+    /// Of a gateway's leg.
+    pub agreed: Option<Agreed>,
     /// The host forgets it.
     pub over: bool,
 }
 
-/// Where it goes what hosts' connections do. It comes in the order of time.
+/// Where it goes what connections do at hosts and gateways. It comes in the order of time.
 pub trait EventSink: fmt::Debug {
-    /// A segment passes the host's interface. What it has changed follows.
+    /// A segment passes the interface. What it has changed follows.
     fn segment(&mut self, at: Instant, end: &End, segment: Passage<'_>);
 
     /// What may have changed.
@@ -103,18 +133,14 @@ pub trait PacketSink: fmt::Debug {
 pub(crate) struct Capture {
     packets: Option<Box<dyn PacketSink>>,
     events: Option<Box<dyn EventSink>>,
-    /// By node of the world: the scenario's host that it is, if packets are captured there.
-    hosts: Vec<Option<NodeIndex>>,
-    /// Of which flows; None: of all.
-    wanted: Option<Wanted>,
-}
-
-/// The flows whose packets are captured.
-#[derive(Debug)]
-struct Wanted {
-    /// The workloads that they are.
-    owners: BTreeSet<usize>,
-    names: BTreeSet<Name>,
+    /// By node of the world: the scenario's host or gateway that it is, if packets are captured there.
+    nodes: Vec<Option<NodeIndex>>,
+    /// The flows' names, by workload.
+    flows: Vec<Arc<str>>,
+    /// Of which workloads; None: of all.
+    wanted: Option<BTreeSet<usize>>,
+    /// Whose a conversation is: a workload's, of those that are wanted.
+    owners: BTreeMap<Name, usize>,
 }
 
 /// What the packets of a conversation have in common, whichever way they go.
@@ -164,84 +190,119 @@ impl Capture {
         packets: Option<Box<dyn PacketSink>>,
         events: Option<Box<dyn EventSink>>,
     ) -> Capture {
-        let mut hosts = Vec::new();
-        for index in scenario.captured_hosts() {
+        let mut nodes = Vec::new();
+        for index in scenario.captured_nodes() {
             let id = layout.node(index);
-            hosts.resize(hosts.len().max(id + 1), None);
-            hosts[id] = Some(index);
+            nodes.resize(nodes.len().max(id + 1), None);
+            nodes[id] = Some(index);
         }
+        // Workloads are those of the flows' instances, in their order.
+        let instances = scenario.flows.iter().enumerate();
+        let instances =
+            instances.flat_map(|(index, flow)| flow.instances().map(move |name| (index, name)));
+        let (kinds, flows): (Vec<usize>, Vec<Arc<str>>) =
+            instances.map(|(index, name)| (index, name.into())).unzip();
         let wanted = scenario.record.flows.as_ref().map(|flows| {
-            // Workloads are those of the flows' instances, in their order.
-            let instances = scenario.flows.iter().enumerate();
-            let instances = instances
-                .flat_map(|(index, flow)| std::iter::repeat_n(index, flow.instances().count()));
-            let owners = instances.enumerate().filter(|(_, flow)| flows.contains(flow));
-            Wanted { owners: owners.map(|(owner, _)| owner).collect(), names: BTreeSet::new() }
+            let owners = kinds.iter().enumerate().filter(|(_, flow)| flows.contains(flow));
+            owners.map(|(owner, _)| owner).collect()
         });
-        Capture { packets, events, hosts, wanted }
+        Capture { packets, events, nodes, flows, wanted, owners: BTreeMap::new() }
     }
 
     /// Whether the connections of this node are to be watched.
     pub(crate) fn watches(&self, node: NodeId) -> bool {
-        self.events.is_some() && matches!(self.hosts.get(node), Some(Some(_)))
+        self.events.is_some() && matches!(self.nodes.get(node), Some(Some(_)))
     }
 
     /// What bears this name is from now on the workload `owner`'s.
     pub(crate) fn name(&mut self, owner: usize, name: Name) {
-        let Some(Wanted { owners, names }) = &mut self.wanted else { return };
-        if owners.contains(&owner) {
-            names.insert(name);
+        if self.wanted.as_ref().is_none_or(|wanted| wanted.contains(&owner)) {
+            self.owners.insert(name, owner);
         } else {
-            names.remove(&name);
+            self.owners.remove(&name);
         }
     }
 
-    pub(crate) fn take(&mut self, at: Instant, node: NodeId, way: Direction, packet: &Packet) {
-        let Some(Some(host)) = self.hosts.get(node) else { return };
-        if let Some(Wanted { names, .. }) = &self.wanted
-            && !Name::of(packet).is_some_and(|name| names.contains(&name))
-        {
+    /// Whether these ends' connection is one of those that are wanted.
+    pub(crate) fn wants(&self, [one, other]: [SocketAddr; 2]) -> bool {
+        let name = || Name::tcp([one, other].map(|end| (end.ip(), end.port())));
+        self.wanted.is_none() || self.owners.contains_key(&name())
+    }
+
+    /// The scenario's interface, if packets are captured there.
+    fn interface(&self, Place { node, side }: Place) -> Option<Interface> {
+        let node = (*self.nodes.get(node)?)?;
+        Some(Interface { node, side })
+    }
+
+    /// A packet passes `place`.
+    pub(crate) fn packet(&mut self, at: Instant, place: Place, way: Direction, packet: &Packet) {
+        // What comes in has a cause, too, but a capture here could not know it.
+        let cause = packet.cause.filter(|_| way == Direction::Sent);
+        self.take(at, place, way, packet, cause);
+    }
+
+    /// A gateway forwards a packet as it came, and so does not know why it was sent.
+    pub(crate) fn passed_on(&mut self, at: Instant, place: Place, packet: &Packet) {
+        self.take(at, place, Direction::Sent, packet, None);
+    }
+
+    fn take(
+        &mut self,
+        at: Instant,
+        place: Place,
+        way: Direction,
+        packet: &Packet,
+        cause: Option<Cause>,
+    ) {
+        let (Some(interface), Some(sink)) = (self.interface(place), &mut self.packets) else {
+            return;
+        };
+        let opens = matches!(&packet.content, Content::Tcp(tcp, _) if tcp.has(Flags::SYN));
+        let asked = opens || self.wanted.is_some();
+        let name = asked.then(|| Name::of(packet)).flatten();
+        let owner = name.and_then(|name| self.owners.get(&name));
+        if self.wanted.is_some() && owner.is_none() {
             return;
         }
-        // What comes in has a cause, too, but a capture at this host could not know it.
-        let cause = packet.cause.filter(|_| way == Direction::Sent);
-        if let Some(sink) = &mut self.packets {
-            let (headers, len) = (packet.headers(), packet.wire_len());
-            sink.packet(&Captured { at, host: *host, direction: way, headers, len, cause });
-        }
-        if let Some(sink) = &mut self.events
-            && let Content::Tcp(tcp, body) = &packet.content
-        {
-            let [src, dst] = [(packet.ip.src, tcp.src_port), (packet.ip.dst, tcp.dst_port)]
-                .map(SocketAddr::from);
-            let (local, remote) = match way {
-                Direction::Sent => (src, dst),
-                Direction::Received => (dst, src),
-            };
-            let end = End { host: *host, local, remote };
-            sink.segment(at, &end, Passage { direction: way, tcp, len: body.len(), cause });
-        }
+        let flow = owner.filter(|_| opens).and_then(|owner| self.flows.get(*owner)).cloned();
+        let (headers, len) = (packet.headers(), packet.wire_len());
+        sink.packet(&Captured { at, interface, direction: way, headers, len, cause, flow });
     }
 
-    /// Connection `key` of the host at `address` has done something.
+    /// The same, of a segment of a connection that has its end there.
+    pub(crate) fn segment(&mut self, at: Instant, place: Place, way: Direction, packet: &Packet) {
+        let Content::Tcp(tcp, body) = &packet.content else { return };
+        let [src, dst] =
+            [(packet.ip.src, tcp.src_port), (packet.ip.dst, tcp.dst_port)].map(SocketAddr::from);
+        if self.events.is_none() || !self.wants([src, dst]) {
+            return;
+        }
+        let (Some(interface), Some(sink)) = (self.interface(place), &mut self.events) else {
+            return;
+        };
+        let (local, remote) = match way {
+            Direction::Sent => (src, dst),
+            Direction::Received => (dst, src),
+        };
+        let cause = packet.cause.filter(|_| way == Direction::Sent);
+        let end = End { interface, local, remote };
+        sink.segment(at, &end, Passage { direction: way, tcp, len: body.len(), cause });
+    }
+
+    /// The end at `place` between these two, first its own address, has done something.
     pub(crate) fn observed(
         &mut self,
         at: Instant,
-        node: NodeId,
-        address: IpAddr,
-        key: SessionKey,
+        place: Place,
+        [local, remote]: [SocketAddr; 2],
         observed: &Observed,
     ) {
-        let (Some(Some(host)), Some(sink)) = (self.hosts.get(node), &mut self.events) else {
-            return;
-        };
-        let (port, peer, peer_port) = key;
-        if let Some(Wanted { names, .. }) = &self.wanted
-            && !names.contains(&Name::tcp([(address, port), (peer, peer_port)]))
+        if self.wants([local, remote])
+            && let Some(interface) = self.interface(place)
+            && let Some(sink) = &mut self.events
         {
-            return;
+            sink.observed(at, &End { interface, local, remote }, observed);
         }
-        let (local, remote) = ((address, port).into(), (peer, peer_port).into());
-        sink.observed(at, &End { host: *host, local, remote }, observed);
     }
 }

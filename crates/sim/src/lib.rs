@@ -30,7 +30,9 @@ mod world;
 
 pub use barrier::{BarrierId, Barriers};
 pub use build::{Built, BuiltLink, Layout, build};
-pub use capture::{Captured, Direction, End, EventSink, Observed, PacketSink, Passage};
+pub use capture::{
+    Agreed, Captured, Direction, End, EventSink, Interface, Observed, PacketSink, Passage,
+};
 pub use dead_end::DeadEnd;
 pub use ecmp::{EqualWay, FlowHash, Spread};
 pub use host::script::{Close, Pace, Report, Run, Script, Start};

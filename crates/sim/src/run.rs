@@ -41,11 +41,11 @@ const TICK: Duration = Duration::from_secs(1);
 /// Where a run's records go while it lasts.
 #[derive(Debug, Default)]
 pub struct Sinks {
-    /// Every packet that passes a host, of those hosts and flows that
+    /// Every packet that passes a host or a side of a gateway, of those nodes and flows that
     /// [`Record`](bentpipe_scenario::Record) names. A capture looks and changes nothing: the outcome is
     /// the same with and without.
     pub packets: Option<Box<dyn PacketSink>>,
-    /// What the connections of the same hosts and flows do, and why.
+    /// What the connections of the same flows do there, and why.
     pub events: Option<Box<dyn EventSink>>,
     /// The values of time series. Without it they are collected in [`Outcome::series`].
     pub series: Option<Box<dyn SeriesSink>>,

@@ -2,6 +2,7 @@
 
 mod act;
 mod digest;
+mod gateways;
 mod look;
 mod losses;
 mod medium;
@@ -22,9 +23,8 @@ use crate::medium::Medium;
 use crate::node::Node;
 use crate::packet::{Body, Content, Datagram, Echo, Mark, Packet};
 use crate::packet_pool::PacketPool;
-use bentpipe_core::link::LinkPacket as Wire;
 use bentpipe_core::time::{Duration, Instant};
-use bentpipe_gateway::{Checksums, Datagram as Incoming, Disposition, Side};
+use bentpipe_gateway::Side;
 use digest::Digest;
 use meter::Meter;
 use routes::Route;
@@ -238,7 +238,7 @@ impl<A: Application> World<A> {
         match &mut self.nodes[id] {
             Node::Host(host) => host.handle_timeout(now),
             Node::Router => {}
-            Node::Gateway(gateway, _) => gateway.handle_timeout(now),
+            Node::Gateway(..) => self.expire_gateway(id),
             Node::Middlebox(middlebox) => {
                 let mut out = Vec::new();
                 middlebox.handle_timeout(now, &mut |port, packet| out.push((port, packet)));
@@ -273,7 +273,7 @@ impl<A: Application> World<A> {
     }
 
     /// Hands a packet that has come in by `port` to its node.
-    fn arrive(&mut self, node: NodeId, port: usize, mut packet: Box<Packet>) {
+    fn arrive(&mut self, node: NodeId, port: usize, packet: Box<Packet>) {
         let now = self.now;
         if packet.mark == Mark::Damaged {
             return self.arrive_damaged(node, packet);
@@ -302,23 +302,7 @@ impl<A: Application> World<A> {
                 self.packet_pool.take_back(packet);
             }
             Node::Router => return self.forward(node, packet),
-            Node::Gateway(gateway, lan) => {
-                let from = if lan.contains(&port) { Side::Lan } else { Side::Satellite };
-                let len = Wire::wire_len(&packet) as usize;
-                let Packet { ip, content, .. } = &mut *packet;
-                let datagram = match content {
-                    Content::Tcp(tcp, body) => {
-                        Incoming::Segment { ip, tcp, payload: body.payload() }
-                    }
-                    Content::Error(bytes) => Incoming::Bytes(bytes, Checksums::Unverified),
-                    Content::Udp(_) | Content::Echo(_) => Incoming::Foreign(len),
-                };
-                let verdict = gateway.handle_datagram(now, from, datagram);
-                if verdict != Disposition::Consumed {
-                    self.record(node, How::Passed, &packet);
-                    self.forward(node, packet);
-                }
-            }
+            Node::Gateway(..) => self.arrive_at_gateway(node, port, packet),
             Node::Middlebox(middlebox) => {
                 let mut out = Vec::new();
                 let send = &mut |port, packet| out.push((port, packet));
@@ -337,12 +321,12 @@ impl<A: Application> World<A> {
             touched.node(id);
         }
         let mut sent = 0;
-        while let Some((packet, mss)) = self.poll_node(id) {
+        while let Some((packet, mss, side)) = self.poll_node(id) {
             packet.cut(mss, |packet| {
                 self.record(id, How::Sent, &packet);
-                match self.nodes[id] {
-                    Node::Host(_) => self.send_from_host(id, packet),
-                    _ => self.forward(id, packet),
+                match side {
+                    None => self.send_from_host(id, packet),
+                    Some(side) => self.send_from_gateway(id, side, packet),
                 }
             });
             sent += 1;
@@ -379,11 +363,14 @@ impl<A: Application> World<A> {
         self.event_queue.set(node_element(id), next.map(|at| at.max(now)));
     }
 
-    /// What node `id` sends next, and how much payload a wire packet takes.
-    fn poll_node(&mut self, id: NodeId) -> Option<(Box<Packet>, usize)> {
+    /// What node `id` sends next, how much payload a wire packet takes, and towards which side of a gateway.
+    fn poll_node(&mut self, id: NodeId) -> Option<(Box<Packet>, usize, Option<Side>)> {
         let now = self.now;
         match &mut self.nodes[id] {
-            Node::Host(host) => host.poll_transmit(now, &mut self.packet_pool),
+            Node::Host(host) => {
+                let (packet, mss) = host.poll_transmit(now, &mut self.packet_pool)?;
+                Some((packet, mss, None))
+            }
             Node::Router | Node::Middlebox(_) => None,
             Node::Gateway(gateway, _) => {
                 let transmit = gateway.poll_transmit(now)?;
@@ -392,7 +379,7 @@ impl<A: Application> World<A> {
                 });
                 let mss = transmit.gso_size.map_or(usize::MAX, usize::from);
                 let packet = Packet::sent(transmit.ip, transmit.tcp, body, transmit.cause);
-                Some((self.packet_pool.fill(packet), mss))
+                Some((self.packet_pool.fill(packet), mss, Some(transmit.to)))
             }
         }
     }

@@ -5,6 +5,7 @@ use bentpipe_core::tcp::buffer::Pattern;
 use bentpipe_core::time::Instant;
 use bentpipe_core::units::Offset;
 use bentpipe_core::wire::{Flags, Packet, SeqNum, Verify};
+use bentpipe_gateway::Side;
 use bentpipe_sim::{Captured, Direction, PacketSink, Sinks, run, run_into};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -79,7 +80,7 @@ fn every_packet_at_a_host_is_captured_and_right_to_the_last_bit_of_its_checksum(
     // The link has two ends, which count for themselves.
     for (host, [out, back]) in [("server", [0, 1]), ("client", [1, 0])] {
         let counted = |direction| {
-            let mine = packets.iter().filter(|p| scenario.node(p.host).name == host);
+            let mine = packets.iter().filter(|p| scenario.node(p.interface.node).name == host);
             let mine = mine.filter(|p| p.direction == direction);
             mine.fold((0, 0), |(packets, bytes), p| (packets + 1, bytes + p.len))
         };
@@ -203,7 +204,7 @@ fn captures_of_single_flows_make_up_the_whole() {
         (TEXT, &["down", "up", "voice", "ping"][..]),
         (BUSY, &["down", "page", "short", "voice", "ping", "gnip"]),
     ] {
-        let place = |packet: &Captured| (packet.at, packet.host, packet.headers.to_vec());
+        let place = |packet: &Captured| (packet.at, packet.interface, packet.headers.to_vec());
         let mut all = captured(text, "");
         let mut parts = Vec::new();
         for flow in flows {
@@ -225,18 +226,48 @@ fn captures_of_single_flows_make_up_the_whole() {
     }
 }
 
-/// A host is at its link.
+/// Each side of a gateway has what its links have, and what the gateway itself sends has its cause.
 #[test]
-fn captures_are_made_at_the_hosts_of_the_links_that_are_named() {
+fn both_sides_of_a_gateway_are_captured() {
+    let scenario = parsed(&format!("{BUSY}\n[record]\npackets = true"));
+    let packets = Collected::default();
+    let sink = Box::new(packets.clone());
+    let outcome = run_into(&scenario, 0, capturing(sink), |_| true).unwrap();
+    assert_eq!(run(&scenario, 0, |_| true).unwrap(), outcome, "a capture changes nothing");
+    let packets = packets.0.take();
+    let line = |name, from| {
+        let mut links = outcome.links.iter();
+        links.find(|row| row.name == name && row.from == from).unwrap().counters
+    };
+    for (side, name, other) in [(Side::Lan, "net", "server"), (Side::Satellite, "sat", "near")] {
+        let here = packets.iter().filter(|p| p.interface.side == Some(side));
+        let counted = |way| {
+            let mine = here.clone().filter(|p| p.direction == way);
+            mine.fold((0, 0), |(packets, bytes), p| (packets + 1, bytes + p.len))
+        };
+        let (sent, came) = (line(name, "far").offered, line(name, other).delivered);
+        assert!(sent.packets > 500, "{sent:?}");
+        assert_eq!(counted(Direction::Sent), (sent.packets, sent.bytes), "{side:?}");
+        assert_eq!(counted(Direction::Received), (came.packets, came.bytes), "{side:?}");
+        for packet in here {
+            let own = packet.direction == Direction::Sent && packet.headers[9] == 6;
+            assert_eq!(packet.cause.is_some(), own, "all connections are split: {packet:?}");
+        }
+    }
+}
+
+/// A host is at its link, and a gateway at both of its own.
+#[test]
+fn captures_are_made_at_the_hosts_and_gateways_of_the_links_that_are_named() {
     let all = captured(BUSY, "");
     let scenario = parsed(BUSY);
     for (links, hosts) in [
         ("\"lan\"", &["client"][..]),
-        ("\"net\", \"sat\"", &["server"]),
-        ("\"lan\", \"net\"", &["server", "client"]),
+        ("\"net\", \"sat\"", &["server", "far"]),
+        ("\"lan\", \"net\"", &["server", "client", "far"]),
     ] {
         let part = captured(BUSY, &format!("links = [{links}]"));
-        let mine = all.iter().filter(|it| hosts.contains(&&*scenario.node(it.host).name));
+        let mine = all.iter().filter(|it| hosts.contains(&&*scenario.node(it.interface.node).name));
         assert!(mine.eq(&part), "{links}");
     }
 }

@@ -8,7 +8,7 @@ page.graphs = null;
 const origin = graphs.reduce((least, g) => (BigInt(g.begins) < least ? BigInt(g.begins) : least), BigInt(graphs.length ? graphs[0].begins : 0));
 for (const g of graphs) g.offset = Number(BigInt(g.begins) - origin) / 1e9;
 
-const view = { from: 0, to: 1, y: NO_HEIGHTS.slice(), reverse: false, beside: false, windows: false, clock: false, off: new Set() };
+const view = { from: 0, to: 1, y: NO_HEIGHTS.slice(), reverse: false, beside: page.beside, windows: false, clock: false, off: new Set() };
 let whole_span = [0, 1];
 let sections = [];
 let waiting = false;
@@ -47,7 +47,7 @@ function redraw() {
 
 const nameOf = g => {
   const d = direction(g);
-  return (page_files > 1 ? g.file + " " : "") + "#" + g.stream + " " + g.ends[d] + " → " + g.ends[1 - d];
+  return (page_files > 1 ? g.file + " " : "") + "#" + g.stream + (g.label ? " (" + g.label + ")" : "") + " " + g.ends[d] + " → " + g.ends[1 - d];
 };
 const page_files = new Set(graphs.map(g => g.file)).size;
 
@@ -140,7 +140,7 @@ function tools() {
     if (graphs.length < 2 && (name === "beside" || name === "clock")) continue;
     const made = button(SWITCHES[name], () => press(name));
     made.dataset.name = name;
-    made.setAttribute("aria-pressed", "false");
+    made.setAttribute("aria-pressed", view[name]);
   }
 }
 

@@ -38,9 +38,9 @@ pub struct Graph<'a> {
     pub series: Vec<Recorded>,
 }
 
-/// The page of these graphs.
+/// The page of these graphs, which begins with all in one or with each `beside` the others.
 #[must_use]
-pub fn write(title: &str, graphs: &[Graph<'_>]) -> String {
+pub fn write(title: &str, graphs: &[Graph<'_>], beside: bool) -> String {
     let names = |names: &[&str]| names.iter().map(|name| text(name)).collect::<Vec<_>>().join(",");
     let mut data = String::from("{\"marks\":[");
     data += &names(&Mark::ALL.map(Mark::name));
@@ -53,7 +53,7 @@ pub fn write(title: &str, graphs: &[Graph<'_>]) -> String {
     data += &Class::ALL.map(class_as_json).join(",");
     data += "],\"limiters\":[";
     data += &Limiter::ALL.map(limiter_as_json).join(",");
-    data += "],\"graphs\":[";
+    let _ = write!(data, "],\"beside\":{},\"graphs\":[", beside && graphs.len() > 1);
     for (number, graph) in graphs.iter().enumerate() {
         data += if number == 0 { "\n" } else { ",\n" };
         graph_as_json(graph, &mut data);
@@ -88,9 +88,10 @@ fn graph_as_json(graph: &Graph<'_>, out: &mut String) {
     // Writing into a string does not fail.
     let _ = write!(
         out,
-        "{{\"file\":{},\"number\":{},\"ends\":[\"{a}\",\"{b}\"],\"begins\":\"{first}\",\"direction\":{},\"mss\":[{},{}],\"count\":{}",
+        "{{\"file\":{},\"number\":{},\"label\":{},\"ends\":[\"{a}\",\"{b}\"],\"begins\":\"{first}\",\"direction\":{},\"mss\":[{},{}],\"count\":{}",
         text(&graph.file),
         connection.number,
+        text(&connection.label().unwrap_or_default()),
         graph.direction.index(),
         analysis.mss[0],
         analysis.mss[1],
@@ -167,7 +168,7 @@ mod tests {
     #[test]
     fn names_cannot_end_the_script() {
         assert_eq!(text("</script>\n\"\\"), "\"\\u003c/script\\u003e\\u000a\\\"\\\\\"");
-        let page = write("<b>", &[]);
+        let page = write("<b>", &[], false);
         assert!(page.contains("&lt;b&gt;") && !page.contains("{{"));
     }
 }

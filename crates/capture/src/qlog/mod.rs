@@ -95,7 +95,7 @@ impl Table {
                     .map(|end| SocketAddr::new(end.ip, end.port));
                 let goes_on = self.open.get_mut(group).is_some_and(|one| one.started(&event.data));
                 if !goes_on {
-                    let mut trace = self.begin([local, remote]);
+                    let mut trace = self.begin([local, remote], group);
                     trace.started(&event.data);
                     self.finished.extend(self.open.insert(group.to_owned(), trace));
                 }
@@ -130,15 +130,15 @@ impl Table {
         Ok(())
     }
 
-    fn begin(&mut self, ends: [SocketAddr; 2]) -> Trace {
+    fn begin(&mut self, ends: [SocketAddr; 2], group: &str) -> Trace {
         self.begun += 1;
-        Trace::new(self.begun - 1, ends)
+        Trace::new(self.begun - 1, ends, group.split_once('/').map(|(_, leg)| leg))
     }
 
     /// The end of this group. One whose beginning is not in the file is named by its group.
     fn trace(&mut self, group: &str) -> Result<&mut Trace, Why> {
         if !self.open.contains_key(group) {
-            let trace = self.begin(ends(group)?);
+            let trace = self.begin(ends(group)?, group);
             self.open.insert(group.to_owned(), trace);
         }
         self.open.get_mut(group).ok_or_else(|| format!("no group {group:?}"))

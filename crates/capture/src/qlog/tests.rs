@@ -192,7 +192,7 @@ proptest::proptest! {
                     direction: Direction::Backward,
                     series: Vec::new(),
                 };
-                let _ = crate::page::write("", &[graph]);
+                let _ = crate::page::write("", &[graph], false);
             }
         }
     }

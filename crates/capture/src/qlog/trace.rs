@@ -34,9 +34,10 @@ pub(super) struct Trace {
 }
 
 impl Trace {
-    /// An end between these addresses, its own first.
-    pub(super) fn new(number: usize, ends: [SocketAddr; 2]) -> Trace {
-        let connection = Connection { number, ends, ..Connection::default() };
+    /// An end between these addresses, its own first; of a gateway, the name of this leg.
+    pub(super) fn new(number: usize, ends: [SocketAddr; 2], leg: Option<&str>) -> Trace {
+        let leg = leg.map(str::to_owned);
+        let connection = Connection { number, ends, leg, ..Connection::default() };
         Trace {
             connection,
             local: Direction::Forward,

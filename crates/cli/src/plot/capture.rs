@@ -1,14 +1,16 @@
 //! Captures: read, chosen from, and drawn in the form that the output's name asks for.
 
+use super::choice::Chosen;
 use super::{choice, compare, explain, figure, list, page};
-use bentpipe_capture::{Capture, Damage, Filter, ReadError, analyse, xpl};
+use bentpipe_capture::{Analysis, Capture, Damage, Filter, ReadError, analyse, xpl};
+use bentpipe_plot::scene::Scene;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// What to do with captures.
-#[derive(clap::Args)]
+#[derive(clap::Args, Default)]
 pub(crate) struct Options {
     /// List the connections
     #[arg(long)]
@@ -21,7 +23,10 @@ pub(crate) struct Options {
     filter: Option<String>,
     /// Draw what the other end sent: the one that sent less
     #[arg(long)]
-    reverse: bool,
+    pub(super) reverse: bool,
+    /// The page begins side by side instead of with one graph; still figures always are
+    #[arg(long)]
+    pub(super) side_by_side: bool,
     /// Where to: graph.html (a page to zoom in), graph.svg, graph.png, graph.xpl (for xplot.org)
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -72,7 +77,7 @@ pub(crate) enum Error {
 pub(super) struct Opened {
     pub(super) path: PathBuf,
     pub(super) capture: Capture,
-    /// What to call it in a graph: its name, with folders before it where others have the same.
+    /// What to call it in a graph: its name, with those folders before it that tell it from others.
     pub(super) name: String,
 }
 
@@ -95,9 +100,28 @@ fn name_all(files: &mut [Opened]) {
             break;
         }
     }
-    for (file, name) in files.iter_mut().zip(last) {
+    for (file, name) in files.iter_mut().zip(elided(&last)) {
         file.name = name;
     }
+}
+
+/// Leaves out the folders between the first and the file that are the same in all of these names.
+fn elided(names: &[String]) -> Vec<String> {
+    let parts: Vec<Vec<&str>> = names.iter().map(|name| name.split('/').collect()).collect();
+    let same = |at: usize| parts.iter().all(|one| one.get(at) == parts[0].get(at));
+    let short = |one: &Vec<&str>| {
+        let mut short: Vec<&str> = Vec::new();
+        for (at, part) in one.iter().enumerate() {
+            let between = at > 0 && at + 1 < one.len() && names.len() > 1;
+            match between && same(at) {
+                false => short.push(part),
+                true if short.last() == Some(&"…") => {}
+                true => short.push("…"),
+            }
+        }
+        short.join("/")
+    };
+    parts.iter().map(short).collect()
 }
 
 /// Does what the options say.
@@ -122,18 +146,20 @@ pub(super) fn run(paths: &[PathBuf], options: &Options, json: bool) -> Result<Ex
     let bytes = match suffix {
         "html" => {
             choice::page_takes(&files, &chosen)?;
-            page::write(&files, &chosen, options.reverse)?.into_bytes()
+            page::write(&files, &chosen, options)?.into_bytes()
         }
-        "xpl" | "svg" | "png" => {
-            let connection = choice::only(&files, &chosen, suffix)?;
+        "xpl" => {
+            choice::at_most(1, &files, &chosen, suffix)?;
+            let connection = chosen[0].of(&files);
             let direction = direction(connection, options.reverse);
-            let analysis = analyse(connection);
-            let name = &files[chosen[0].file].name;
-            let scene = || figure::scene(name, connection, &analysis, direction);
+            xpl::write(connection, &analyse(connection), direction).into_bytes()
+        }
+        "svg" | "png" => {
+            choice::at_most(figure::COLUMNS_MAX, &files, &chosen, suffix)?;
+            let scene = still(&files, &chosen, options.reverse);
             match suffix {
-                "xpl" => xpl::write(connection, &analysis, direction).into_bytes(),
-                "svg" => bentpipe_plot::svg::write(&scene()).into_bytes(),
-                _ => bentpipe_plot::png::write(&scene(), 2.0)?,
+                "svg" => bentpipe_plot::svg::write(&scene).into_bytes(),
+                _ => bentpipe_plot::png::write(&scene, 2.0)?,
             }
         }
         _ => return Err(Error::Suffix(output.display().to_string())),
@@ -142,6 +168,22 @@ pub(super) fn run(paths: &[PathBuf], options: &Options, json: bool) -> Result<Ex
         .map_err(|why| Error::Write { path: output.display().to_string(), why })?;
     writeln!(out, "{}", output.display())?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The still figure of these connections.
+fn still(files: &[Opened], chosen: &[Chosen], reverse: bool) -> Scene {
+    let analyses: Vec<Analysis> = chosen.iter().map(|one| analyse(one.of(files))).collect();
+    let columns = chosen.iter().zip(&analyses).map(|(one, analysis)| {
+        let connection = one.of(files);
+        let direction = direction(connection, reverse);
+        let [from, to] =
+            [direction, direction.reverse()].map(|end| connection.ends[end.index()].to_string());
+        let label = connection.label().map(|label| format!(" ({label})")).unwrap_or_default();
+        let (file, number) = (&files[one.file].name, connection.number);
+        let name = format!("{file} #{number}{label}: {from} → {to}");
+        figure::Column { name, connection, analysis, direction }
+    });
+    figure::scene(&columns.collect::<Vec<_>>())
 }
 
 /// The page of all connections of these captures; `None` if there is no TCP in them.
@@ -160,7 +202,7 @@ pub(super) fn page_of(paths: &[PathBuf]) -> Result<Option<String>, Error> {
     name_all(&mut files);
     let chosen = choice::choose(&files, &[], None)?;
     choice::page_takes(&files, &chosen)?;
-    Ok(Some(page::write(&files, &chosen, false)?))
+    Ok(Some(page::write(&files, &chosen, &Options::default())?))
 }
 
 /// The one that sent most, or the other one.

@@ -48,20 +48,22 @@ pub(super) fn choose(
     Ok(chosen)
 }
 
-/// The only one, for a form that draws one.
-pub(super) fn only<'a>(
-    files: &'a [Opened],
+/// Whether a form can draw them that draws so many.
+pub(super) fn at_most(
+    most: usize,
+    files: &[Opened],
     chosen: &[Chosen],
     suffix: &str,
-) -> Result<&'a Connection, Error> {
-    match chosen {
-        [one] => Ok(one.of(files)),
-        many => Err(Error::Choice(format!(
-            "{} connections, and .{suffix} draws one: {}",
-            many.len(),
-            advice(files, many)
-        ))),
+) -> Result<(), Error> {
+    if chosen.len() <= most {
+        return Ok(());
     }
+    let limit = if most == 1 { "one".to_owned() } else { format!("{most} side by side") };
+    Err(Error::Choice(format!(
+        "{} connections, and .{suffix} draws {limit}: {}",
+        chosen.len(),
+        advice(files, chosen)
+    )))
 }
 
 /// Whether a page can hold them.

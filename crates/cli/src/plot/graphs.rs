@@ -1,6 +1,7 @@
 //! Pages of a folder's captures: `graphs/point-P-run-R.html` has all hosts' connections of that run, with what was recorded beside them.
 
 use super::capture::{self, Error};
+use super::series;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -17,9 +18,8 @@ pub(super) fn write(folder: &Path) -> Result<Vec<PathBuf>, Box<Error>> {
         eprintln!("bentpipe: graphs are drawn of the first {RUNS} of {} captured runs", runs.len());
     }
     for run in runs.into_iter().take(RUNS) {
-        let captures = captures(&run);
         let name = run.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let page = match capture::page_of(&captures) {
+        let page = match page_of(&run) {
             Ok(Some(page)) => page,
             Ok(None) => continue,
             Err(Error::Choice(why)) => {
@@ -38,16 +38,34 @@ pub(super) fn write(folder: &Path) -> Result<Vec<PathBuf>, Box<Error>> {
 
 /// The page of one run's captures, which are in `run`; nothing if they are too many for a page.
 pub(crate) fn page(run: &Path) -> Result<Option<String>, Box<Error>> {
-    match capture::page_of(&captures(run)) {
+    match page_of(run) {
         Ok(page) => Ok(page),
         Err(Error::Choice(_)) => Ok(None),
         Err(error) => Err(Box::new(error)),
     }
 }
 
+/// Where a page has no room for what gateways saw, it has what the hosts did.
+fn page_of(run: &Path) -> Result<Option<String>, Error> {
+    let captures = captures(run);
+    let hosts = || captures.iter().filter(|path| !series::of_gateway(path)).cloned();
+    match capture::page_of(&captures) {
+        Err(Error::Choice(_)) if hosts().count() < captures.len() => {
+            capture::page_of(&hosts().collect::<Vec<_>>())
+        }
+        page => page,
+    }
+}
+
+/// The captures of packets; recordings if there are none.
 fn captures(run: &Path) -> Vec<PathBuf> {
-    let captured = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "pcapng");
-    entries(run).into_iter().filter(captured).collect()
+    let all = entries(run);
+    let ending = |ending: &str| {
+        let mine = all.iter().filter(|path| path.extension().is_some_and(|it| it == ending));
+        mine.cloned().collect::<Vec<PathBuf>>()
+    };
+    let packets = ending("pcapng");
+    if packets.is_empty() { ending("qlog") } else { packets }
 }
 
 /// What is in a folder, by name; nothing if there is none. Numbers count as such: run 10 is behind run 9.

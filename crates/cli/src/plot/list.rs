@@ -12,6 +12,10 @@ struct Row {
     file: String,
     connection: usize,
     ends: [String; 2],
+    /// In a simulation's capture.
+    flow: Option<String>,
+    /// In a gateway's recording.
+    leg: Option<String>,
     packets: [u64; 2],
     bytes: [u64; 2],
     retransmissions: [u64; 2],
@@ -22,6 +26,8 @@ struct Row {
     syn: bool,
     fin: bool,
     rst: bool,
+    #[serde(skip)]
+    label: Option<String>,
 }
 
 fn row(files: &[Opened], chosen: Chosen) -> Row {
@@ -33,6 +39,8 @@ fn row(files: &[Opened], chosen: Chosen) -> Row {
         file: files[chosen.file].path.display().to_string(),
         connection: connection.number,
         ends: connection.ends.map(|end| end.to_string()),
+        flow: connection.flow().map(str::to_owned),
+        leg: connection.leg.clone(),
         packets: sums.map(|s| s.packets),
         bytes: sums.map(|s| s.bytes),
         retransmissions: sums.map(|s| s.retransmissions),
@@ -42,6 +50,7 @@ fn row(files: &[Opened], chosen: Chosen) -> Row {
         syn: any(Flags::SYN),
         fin: any(Flags::FIN),
         rst: any(Flags::RST),
+        label: connection.label(),
     }
 }
 
@@ -71,9 +80,10 @@ pub(super) fn write(
             )?;
         }
         let pair = |pair: [u64; 2]| format!("{} + {}", pair[0], pair[1]);
+        let label = row.label.map(|label| format!("  {label}")).unwrap_or_default();
         writeln!(
             out,
-            "{:>6}  {:<47} {:>15} {:>21} {:>7.2} s {:>13}",
+            "{:>6}  {:<47} {:>15} {:>21} {:>7.2} s {:>13}{label}",
             row.connection,
             row.ends.join(" > "),
             pair(row.packets),

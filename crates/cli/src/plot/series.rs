@@ -2,18 +2,39 @@
 //! queues over time are in `results/NAME/series.csv`.
 
 use super::capture::Error;
-use bentpipe_capture::{Capture, Connection, Quantity, Recorded};
+use bentpipe_capture::{Capture, Connection, Quantity, Recorded, Segment};
 use bentpipe_lab::drawing::{self, Samples};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::fs;
 use std::path::Path;
 
 /// Series by element (a flow, a direction of a link) and quantity.
-type Run = BTreeMap<(String, String), Samples>;
+type Series = BTreeMap<(String, String), Samples>;
 
-/// What was recorded in the run that the capture at `path` is of; nothing if it is of none.
+/// What was recorded in the run that a capture is of.
+#[derive(Default)]
+pub(super) struct Run {
+    series: Series,
+    /// The capture is a gateway's, whose legs have windows of their own.
+    of_gateway: bool,
+    /// There are gateways on the way of its connections: only who sends has the windows.
+    split: bool,
+}
+
+/// Of the capture at `path`; nothing if it is of no run.
 pub(super) fn of_run(path: &Path) -> Result<Run, Error> {
-    let Some((folder, point, run)) = place(path) else { return Ok(Run::new()) };
-    Ok(drawing::recorded(&folder, point, run)?)
+    let Some((folder, point, run)) = place(path) else { return Ok(Run::default()) };
+    let mut beside = path.parent().and_then(|run| fs::read_dir(run).ok()).into_iter().flatten();
+    Ok(Run {
+        series: drawing::recorded(&folder, point, run)?,
+        of_gateway: of_gateway(path),
+        split: beside.any(|entry| entry.is_ok_and(|entry| of_gateway(&entry.path()))),
+    })
+}
+
+/// Whether the capture at `path` is of a gateway's side: `NAME@SIDE.pcapng`.
+pub(super) fn of_gateway(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().contains('@'))
 }
 
 /// The folder of results, the point and the run.
@@ -28,8 +49,27 @@ fn place(path: &Path) -> Option<(std::path::PathBuf, u64, u64)> {
     Some((folder.to_owned(), point.parse().ok()?, number.parse().ok()?))
 }
 
-/// Those of `run` that belong to a connection: all queues, and a flow's windows and timers where it is clear whose they are, because
-/// one flow was recorded, and one connection captured.
+/// The flow whose sender's windows and timers are this connection's. Of connections that a flow has at the same time only
+/// the sum is recorded.
+fn sender<'c>(run: &Run, capture: &'c Capture, connection: &'c Connection) -> Option<&'c str> {
+    let flow = connection.flow()?;
+    let (first, last) = connection.span();
+    let at_once = |other: &Connection| {
+        let (from, to) = other.span();
+        other.number != connection.number
+            && other.flow() == Some(flow)
+            && from <= last
+            && first <= to
+    };
+    let main = connection.main_direction();
+    let sends = |segment: &Segment| {
+        segment.direction == main && segment.len > 0 && segment.recorded.is_some()
+    };
+    let here = !run.of_gateway && (!run.split || connection.segments.iter().any(sends));
+    (here && !capture.connections.iter().any(at_once)).then_some(flow)
+}
+
+/// Those of `run` that belong to a connection: all queues, and its flow's windows and timers.
 pub(super) fn of_connection(
     run: &Run,
     capture: &Capture,
@@ -37,24 +77,18 @@ pub(super) fn of_connection(
 ) -> Vec<Recorded> {
     let quantity = |name: &str| Quantity::ALL.into_iter().find(|one| one.name() == name);
     let of_link = |element: &str| element.ends_with("/forward") || element.ends_with("/back");
-    let flows: BTreeSet<&str> = run
-        .keys()
-        .filter(|(element, name)| !of_link(element) && quantity(name).is_some())
-        .map(|(element, _)| element.as_str())
-        .collect();
-    let one = flows.len() == 1 && capture.connections.len() == 1;
-    let first = connection.segments.first().map_or(0, |segment| segment.at);
-    let last = first.saturating_add(connection.duration());
+    let flow = sender(run, capture, connection);
+    let (first, last) = connection.span();
     let mut series = Vec::new();
-    for ((element, name), samples) in run {
+    for ((element, name), samples) in &run.series {
         let Some(quantity) = quantity(name) else { continue };
         let queue = of_link(element);
         // A panel has one unit.
         let in_bytes = (element.clone(), Quantity::QueueBytes.name().to_owned());
-        if quantity == Quantity::QueuePackets && run.contains_key(&in_bytes) {
+        if quantity == Quantity::QueuePackets && run.series.contains_key(&in_bytes) {
             continue;
         }
-        if !queue && !one {
+        if !queue && flow != Some(element) {
             continue;
         }
         let scale = match quantity {
@@ -83,6 +117,64 @@ pub(super) fn of_connection(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bentpipe_capture::Flags;
+
+    /// A connection from `first` to `last`, in seconds, whose SYN says that it is the flow's.
+    fn connection(number: usize, flow: &str, [first, last]: [i64; 2]) -> Connection {
+        let segment = |at: i64, flags| {
+            let mut segment = Segment::default();
+            (segment.at, segment.flags) = (at * 1_000_000_000, flags);
+            segment
+        };
+        let mut connection = Connection::default();
+        connection.number = number;
+        connection.segments = vec![segment(first, Flags::SYN), segment(last, Flags::ACK)];
+        connection.comments.insert(0, format!("flow: {flow}"));
+        connection
+    }
+
+    /// The names and first values of what a connection has.
+    fn shown(run: &Run, capture: &Capture, number: usize) -> Vec<(String, i64)> {
+        let series = of_connection(run, capture, &capture.connections[number]);
+        series.into_iter().map(|one| (one.name, one.values[0].1)).collect()
+    }
+
+    #[test]
+    fn each_connection_has_the_windows_of_its_own_flow() {
+        let key = |element: &str, quantity: &str| (element.to_owned(), quantity.to_owned());
+        let samples = |value: f64| vec![(1.5, value), (2.5, value + 1.0)];
+        let series = Series::from([
+            (key("a", "cwnd"), samples(1000.0)),
+            (key("b", "cwnd"), samples(2000.0)),
+            (key("sat/forward", "queue-packets"), samples(7.0)),
+        ]);
+        let connections = vec![
+            connection(0, "a", [1, 3]),
+            connection(1, "b", [1, 3]),
+            connection(2, "c", [1, 3]),
+        ];
+        let capture = Capture { connections, ..Capture::default() };
+        let queue = [("queue sat/forward".to_owned(), 7)];
+        let run = Run { series, ..Run::default() };
+        assert_eq!(shown(&run, &capture, 0), [("cwnd".to_owned(), 1000), queue[0].clone()]);
+        assert_eq!(shown(&run, &capture, 1), [("cwnd".to_owned(), 2000), queue[0].clone()]);
+        assert_eq!(shown(&run, &capture, 2), queue);
+
+        // One after the other has its own part; at once they have a sum, which is nobody's.
+        for (spans, windows) in [([[1, 2], [3, 4]], 1), ([[1, 3], [2, 4]], 0)] {
+            let connections = spans.into_iter().enumerate();
+            let connections = connections.map(|(number, span)| connection(number, "a", span));
+            let connections = connections.collect();
+            let capture = Capture { connections, ..Capture::default() };
+            assert_eq!(shown(&run, &capture, 0).len(), 1 + windows, "{spans:?}");
+        }
+
+        // A gateway's legs have windows of their own, and who only receives through one has not the sender's.
+        for (of_gateway, split) in [(true, true), (false, true)] {
+            let run = Run { of_gateway, split, series: run.series.clone() };
+            assert_eq!(shown(&run, &capture, 0), queue);
+        }
+    }
 
     #[test]
     fn a_capture_of_a_run_is_known_by_its_folders() {

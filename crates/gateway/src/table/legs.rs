@@ -9,6 +9,7 @@ use crate::lifecycle::SplicedFlow;
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::tcp::limiter::Limiter;
 use bentpipe_core::tcp::observation::Observation;
+use bentpipe_core::time::Instant;
 use bentpipe_core::wire::SeqNum;
 use std::net::SocketAddr;
 
@@ -39,6 +40,12 @@ impl<B: Buffer> Gateway<B> {
         let flow = self.flows.get(*self.table.get(&FlowKey::between(one, other))?)?;
         let Phase::Spliced(spliced) = flow.phase() else { return None };
         Some(Leg::BOTH.map(|leg| LegObservation::of(flow, spliced, leg)))
+    }
+
+    /// The hosts of the flows whose timers are due at `now`: those that [`Gateway::handle_timeout`] may change.
+    pub fn due(&self, now: Instant) -> impl Iterator<Item = [SocketAddr; 2]> {
+        let due = self.timers.iter().take_while(move |(at, _)| *at <= now);
+        due.map(|&(_, id)| [self.flows[id].client().into(), self.flows[id].server().into()])
     }
 
     /// The client of a flow one of whose legs is silent though nothing limits it: a defect, if all that there is to be

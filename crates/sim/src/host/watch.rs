@@ -12,8 +12,8 @@ impl<A: Application> Host<A> {
     }
 
     /// What connections have done since this was last asked.
-    pub(crate) fn observed(&mut self) -> Vec<(SessionKey, Observed)> {
-        self.observed.as_mut().map(std::mem::take).unwrap_or_default()
+    pub(crate) fn observed(&mut self) -> impl Iterator<Item = (SessionKey, Observed)> + '_ {
+        self.observed.iter_mut().flat_map(|all| all.drain(..))
     }
 
     /// What keeps the next segment of each connection back; None: it has not been asked for one.
@@ -27,10 +27,11 @@ impl<A: Application> Host<A> {
         let session = &self.sessions[index];
         let connection = &session.connection;
         let observed = Observed {
-            state: connection.state(),
+            state: Some(connection.state()),
             // Before it is asked for a segment, it is what it was when it was last.
             limiter: connection.limiter().filter(|_| !session.queued),
             tcb: connection.last_tcb().map(Observation::of),
+            agreed: None,
             over: !session.queued && session.application.done(),
         };
         self.observed.get_or_insert_default().push((session.key, observed));

@@ -36,7 +36,7 @@ impl<A: Application> World<A> {
         passed.map(std::mem::take).unwrap_or_default()
     }
 
-    /// Hands over from now on the packets that pass the hosts.
+    /// Hands over from now on the packets that pass hosts and gateways.
     pub(crate) fn capture(&mut self, capture: Capture) {
         for (id, node) in self.nodes.iter_mut().enumerate() {
             if let Node::Host(host) = node

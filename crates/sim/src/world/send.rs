@@ -15,13 +15,17 @@ impl<A: Application> World<A> {
 
     /// Sends a packet on its way to its destination. Without a route it is dropped.
     pub(super) fn forward(&mut self, id: NodeId, packet: Box<Packet>) {
-        let port = match self.routes[id].get(&packet.ip.dst) {
-            Some(&Route::Port(port)) => Some(port),
-            Some(Route::Spread(spread)) => spread.port(&packet),
-            None => None,
-        };
-        if let Some(port) = port {
+        if let Some(port) = self.exit(id, &packet) {
             self.send(id, port, packet);
+        }
+    }
+
+    /// By which port a packet leaves node `id`.
+    #[inline(always)]
+    pub(super) fn exit(&self, id: NodeId, packet: &Packet) -> Option<usize> {
+        match self.routes[id].get(&packet.ip.dst)? {
+            &Route::Port(port) => Some(port),
+            Route::Spread(spread) => spread.port(packet),
         }
     }
 

@@ -1,13 +1,15 @@
-//! A look at what hosts send and get: segments and acknowledgments for time-sequence graphs, and
+//! A look at what hosts and gateways send and get: segments and acknowledgments for time-sequence graphs, and
 //! all packets for a capture.
 
 use super::{NodeId, World};
-use crate::capture::{Capture, Direction};
+use crate::capture::{Capture, Direction, Place};
 use crate::host::{Application, SessionKey};
 use crate::node::Node;
 use crate::packet::{Content, Packet};
 use bentpipe_core::time::Instant;
 use bentpipe_core::wire::{Flags, SeqNum};
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
 
 /// A segment at a host.
 #[derive(Debug, Clone, Copy)]
@@ -30,19 +32,23 @@ pub(crate) enum What {
     Acknowledged(SeqNum),
 }
 
-/// What is to be known of packets that pass the hosts.
+/// What is to be known of packets that pass hosts and gateways.
 #[derive(Debug, Default)]
 pub(crate) struct Tap {
     /// Segments and acknowledgments since it was last asked, if they are wanted.
     pub(super) passed: Option<Vec<Passed>>,
-    /// Where whole packets go.
+    /// Where whole packets go, and what connections do.
     pub(super) capture: Option<Capture>,
+    /// Connections of the gateway whose turn it is, of which something has happened since it sent all that it may.
+    pub(super) touched: BTreeSet<[SocketAddr; 2]>,
 }
 
 impl Tap {
     pub(super) fn sent(&mut self, at: Instant, host: NodeId, packet: &Packet) {
         if let Some(capture) = &mut self.capture {
-            capture.take(at, host, Direction::Sent, packet);
+            let place = Place { node: host, side: None };
+            capture.packet(at, place, Direction::Sent, packet);
+            capture.segment(at, place, Direction::Sent, packet);
         }
         let Some(passed) = &mut self.passed else { return };
         let Content::Tcp(tcp, body) = &packet.content else { return };
@@ -59,7 +65,9 @@ impl Tap {
 
     pub(super) fn arrived(&mut self, at: Instant, host: NodeId, packet: &Packet) {
         if let Some(capture) = &mut self.capture {
-            capture.take(at, host, Direction::Received, packet);
+            let place = Place { node: host, side: None };
+            capture.packet(at, place, Direction::Received, packet);
+            capture.segment(at, place, Direction::Received, packet);
         }
         let Some(passed) = &mut self.passed else { return };
         let Content::Tcp(tcp, _) = &packet.content else { return };
@@ -71,14 +79,18 @@ impl Tap {
 }
 
 impl<A: Application> World<A> {
-    /// The capture hears what the connections of host `id` have done.
+    /// The capture hears what the connections of host `id` have done, and those of a gateway that has sent all that it may.
     pub(super) fn tell_observed(&mut self, id: NodeId) {
+        if let Node::Gateway(..) = self.nodes[id] {
+            self.tell_rested(id);
+        }
         if let Some(capture) = self.tap.as_mut().and_then(|tap| tap.capture.as_mut())
             && let Node::Host(host) = &mut self.nodes[id]
         {
             let address = host.address();
             for (key, observed) in host.observed() {
-                capture.observed(self.now, id, address, key, &observed);
+                let ends = [(address, key.0), (key.1, key.2)].map(SocketAddr::from);
+                capture.observed(self.now, Place { node: id, side: None }, ends, &observed);
             }
         }
     }

@@ -26,9 +26,6 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// What the last records of a file may take.
 const RESERVE: u64 = 8 << 10;
 
-/// Connections that are known at a time. Where there are more, all begin anew.
-const MAX_FLOWS: usize = 20_000;
-
 /// Begins a recording. Returns what is answered to who has asked, and the thread that records.
 pub(crate) fn serve(
     control_client: &ControlClient,
@@ -226,9 +223,7 @@ impl File<'_> {
             }
             (File::Qlog(recorder), item) => {
                 let at = events(recorder, item, missing);
-                if recorder.flows() > MAX_FLOWS {
-                    recorder.forget_all();
-                }
+                recorder.forget_if_many();
                 if recorder.sink().failed() {
                     return Err(io::ErrorKind::BrokenPipe.into());
                 }
