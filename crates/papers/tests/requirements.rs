@@ -4,7 +4,8 @@ use bentpipe_core::link::loss_probability;
 use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_core::tcp::presets::PRESETS;
 use bentpipe_core::tcp::receiver::AckPolicy;
-use bentpipe_core::units::{Bytes, Probability};
+use bentpipe_core::time::Duration;
+use bentpipe_core::units::{Bytes, Probability, Rate};
 use bentpipe_core::wire::TcpOptions;
 use bentpipe_papers::catalogue::{Catalogue, Files};
 use bentpipe_scenario::{Direction, Experiment};
@@ -163,5 +164,30 @@ fn a_return_path_may_be_another_link() {
     };
     for (there, back) in of(forward).iter().zip(of(back)) {
         assert_ne!(*there, back);
+    }
+}
+
+/// H-D-7: 1.3 Mbit/s over a round trip of 600 ms, or of 40 to 400 ms, without errors.
+#[test]
+fn the_testbeds_satellites_have_names() {
+    for (profile, delay, one_way) in [
+        ("geo-henderson", "", 300),
+        ("leo-henderson", "", 40),
+        ("leo-henderson", "delay = \"20ms\"", 20),
+        ("leo-henderson", "delay = \"200ms\"", 200),
+    ] {
+        let text = format!(
+            "[run]\nduration = \"1s\"\n[host.s]\n[host.d]\n[link.sat]\nbetween = [\"s\", \"d\"]\n\
+             profile = \"{profile}\"\n{delay}\n[flow.main]\nfrom = \"s\"\nto = \"d\"\n"
+        );
+        let none = |_: &str| Err("no other file".to_owned());
+        let experiment = Experiment::parse(profile, &text, &none).unwrap();
+        let point = experiment.point(0);
+        let link = &point.scenario.links[0];
+        for direction in [&link.forward, &link.back] {
+            assert_eq!(direction.rate, Some(Rate::from_bits_per_sec(1_300_000).into()));
+            assert_eq!(direction.delay, Duration::from_millis(one_way).into(), "{profile}");
+            assert_eq!(direction.bit_errors, Probability::ZERO.into());
+        }
     }
 }
