@@ -8,7 +8,9 @@ use bentpipe_core::time::Duration;
 use bentpipe_core::units::{Bytes, Probability, Rate};
 use bentpipe_core::wire::TcpOptions;
 use bentpipe_papers::catalogue::{Catalogue, Files};
+use bentpipe_scenario::repeat::Repeat;
 use bentpipe_scenario::{Direction, Experiment};
+use std::collections::BTreeSet;
 
 fn config(text: &str) -> ConnectionConfig {
     text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
@@ -190,4 +192,17 @@ fn the_testbeds_satellites_have_names() {
             assert_eq!(direction.bit_errors, Probability::ZERO.into());
         }
     }
+}
+
+/// G99-3-E and G01-4.1.1-E: five sizes, three rates, two delays, five bit-error rates, end to end and with gateways of three
+/// initial windows, three runs each: one file, which `bentpipe papers` runs unattended.
+#[test]
+fn the_matrix_of_transfers_is_one_experiment() {
+    let catalogue = Catalogue::read(Files::built_in()).unwrap();
+    let (_, figure) = catalogue.find("bharadwaj-2001/section-4-1-1")[0];
+    let experiment = figure.experiment(catalogue.files(), "matrix", None).unwrap();
+    let points: BTreeSet<Vec<(String, String)>> =
+        experiment.points().map(|point| point.values).collect();
+    assert_eq!(points.len(), 5 * 3 * 2 * 5 * 4);
+    assert!(matches!(experiment.repeat, Repeat::Runs(3)));
 }
