@@ -1,6 +1,6 @@
 //! What the papers require of parts, and no experiment shows.
 
-use bentpipe_core::link::loss_probability;
+use bentpipe_core::link::{Varying, loss_probability};
 use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_core::tcp::presets::PRESETS;
 use bentpipe_core::tcp::receiver::AckPolicy;
@@ -187,9 +187,13 @@ fn the_testbeds_satellites_have_names() {
         let point = experiment.point(0);
         let link = &point.scenario.links[0];
         for direction in [&link.forward, &link.back] {
-            assert_eq!(direction.rate, Some(Rate::from_bits_per_sec(1_300_000).into()));
-            assert_eq!(direction.delay, Duration::from_millis(one_way).into(), "{profile}");
-            assert_eq!(direction.bit_errors, Probability::ZERO.into());
+            assert_eq!(direction.rate, Some(Varying::Constant(Rate::from_bits_per_sec(1_300_000))));
+            assert_eq!(
+                direction.delay,
+                Varying::Constant(Duration::from_millis(one_way)),
+                "{profile}"
+            );
+            assert_eq!(direction.bit_errors, Varying::Constant(Probability::ZERO));
         }
     }
 }
