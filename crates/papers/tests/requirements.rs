@@ -1,13 +1,16 @@
 //! What the papers require of parts, and no experiment shows.
 
-use bentpipe_core::link::loss_probability;
+use bentpipe_core::link::{Varying, loss_probability};
 use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_core::tcp::presets::PRESETS;
 use bentpipe_core::tcp::receiver::AckPolicy;
-use bentpipe_core::units::{Bytes, Probability};
+use bentpipe_core::time::Duration;
+use bentpipe_core::units::{Bytes, Probability, Rate};
 use bentpipe_core::wire::TcpOptions;
 use bentpipe_papers::catalogue::{Catalogue, Files};
+use bentpipe_scenario::repeat::Repeat;
 use bentpipe_scenario::{Direction, Experiment};
+use std::collections::BTreeSet;
 
 fn config(text: &str) -> ConnectionConfig {
     text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
@@ -164,4 +167,46 @@ fn a_return_path_may_be_another_link() {
     for (there, back) in of(forward).iter().zip(of(back)) {
         assert_ne!(*there, back);
     }
+}
+
+/// H-D-7: 1.3 Mbit/s over a round trip of 600 ms, or of 40 to 400 ms, without errors.
+#[test]
+fn the_testbeds_satellites_have_names() {
+    for (profile, delay, one_way) in [
+        ("geo-henderson", "", 300),
+        ("leo-henderson", "", 40),
+        ("leo-henderson", "delay = \"20ms\"", 20),
+        ("leo-henderson", "delay = \"200ms\"", 200),
+    ] {
+        let text = format!(
+            "[run]\nduration = \"1s\"\n[host.s]\n[host.d]\n[link.sat]\nbetween = [\"s\", \"d\"]\n\
+             profile = \"{profile}\"\n{delay}\n[flow.main]\nfrom = \"s\"\nto = \"d\"\n"
+        );
+        let none = |_: &str| Err("no other file".to_owned());
+        let experiment = Experiment::parse(profile, &text, &none).unwrap();
+        let point = experiment.point(0);
+        let link = &point.scenario.links[0];
+        for direction in [&link.forward, &link.back] {
+            assert_eq!(direction.rate, Some(Varying::Constant(Rate::from_bits_per_sec(1_300_000))));
+            assert_eq!(
+                direction.delay,
+                Varying::Constant(Duration::from_millis(one_way)),
+                "{profile}"
+            );
+            assert_eq!(direction.bit_errors, Varying::Constant(Probability::ZERO));
+        }
+    }
+}
+
+/// G99-3-E and G01-4.1.1-E: five sizes, three rates, two delays, five bit-error rates, end to end and with gateways of three
+/// initial windows, three runs each: one file, which `bentpipe papers` runs unattended.
+#[test]
+fn the_matrix_of_transfers_is_one_experiment() {
+    let catalogue = Catalogue::read(Files::built_in()).unwrap();
+    let (_, figure) = catalogue.find("bharadwaj-2001/section-4-1-1")[0];
+    let experiment = figure.experiment(catalogue.files(), "matrix", None).unwrap();
+    let points: BTreeSet<Vec<(String, String)>> =
+        experiment.points().map(|point| point.values).collect();
+    assert_eq!(points.len(), 5 * 3 * 2 * 5 * 4);
+    assert!(matches!(experiment.repeat, Repeat::Runs(3)));
 }

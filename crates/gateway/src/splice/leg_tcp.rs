@@ -150,10 +150,7 @@ fn sender_config(
     } else {
         Bytes::ONE.count()
     };
-    let recovery = match leg.sender.recovery {
-        recovery if recovery.needs_sack() && !options.sack => RecoveryAlgorithm::NewReno,
-        recovery => recovery,
-    };
+    let recovery = leg.sender.recovery.with_sack(options.sack);
     SenderConfig {
         smss,
         max_burst: segments.max(1) * smss,

@@ -12,7 +12,7 @@ pub(super) const FUNCTIONS: &[(&str, Function)] = &[
     ("B-EM-8", releases),
     ("B-4PKT-4", three_packets),
     ("B-ACK-F1", oc3_path),
-    ("B-N-1", most_time_to_live),
+    ("B-N-1", max_time_to_live),
     ("B-N-2", datagrams),
     ("B-N-3", sequence_space),
     ("B-N-4", clocks),
@@ -24,7 +24,7 @@ pub(super) const FUNCTIONS: &[(&str, Function)] = &[
     ("B-T1-d", table_1_efficiency),
     ("B-T2", table_2),
     ("B-T2-b", table_2_errors),
-    ("S-F-1", least_delay),
+    ("S-F-1", min_delay),
 ];
 
 type Numbers = Result<Vec<Number>, String>;
@@ -85,7 +85,7 @@ fn oc3_path(_: &Ran) -> Numbers {
 }
 
 /// A time to live of 255, a second a hop.
-fn most_time_to_live(_: &Ran) -> Numbers {
+fn max_time_to_live(_: &Ran) -> Numbers {
     numbers([("minutes", 255.0 / 60.0)])
 }
 
@@ -238,7 +238,7 @@ fn table_2_errors(_: &Ran) -> Numbers {
 }
 
 /// Up 35,800 km and down again at the speed of light, beside the 280 ms of the paper's link.
-fn least_delay(_: &Ran) -> Numbers {
+fn min_delay(_: &Ran) -> Numbers {
     let least = 2.0 * 35_800.0 / 299_792.458 * 1e3;
     numbers([("least-one-way-ms", least), ("preset-less-least-ms", 280.0 - least)])
 }

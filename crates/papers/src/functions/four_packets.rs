@@ -54,7 +54,7 @@ fn acknowledged(packets: &Packets) -> Vec<(f64, u64)> {
     packets.acknowledged.iter().map(|&(at, next)| (at, next / DATA)).collect()
 }
 
-fn most_off(packets: &Packets, printed: &[(f64, u64)]) -> f64 {
+fn max_off_by(packets: &Packets, printed: &[(f64, u64)]) -> f64 {
     let found = acknowledged(packets);
     let off = printed.iter().enumerate().map(|(index, (at, packet))| match found.get(index) {
         Some((when, of)) if of == packet => (when - at).abs(),
@@ -69,7 +69,7 @@ fn start(ran: &Ran, window: &str, printed: &[(f64, u64)]) -> Numbers {
     let third = printed.last().map_or(0.0, |(at, _)| *at);
     let again = packets.sent.iter().find(|packet| packet.retransmitted);
     let again = again.map_or(f64::INFINITY, |packet| (packet.at - third).abs());
-    Ok(vec![Number::new("most-off-s", most_off(&packets, printed).max(again))])
+    Ok(vec![Number::new("most-off-s", max_off_by(&packets, printed).max(again))])
 }
 
 fn one_packet_start(ran: &Ran) -> Numbers {

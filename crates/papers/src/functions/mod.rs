@@ -8,6 +8,7 @@ mod henderson;
 mod losses;
 mod overshoot;
 mod repair;
+mod samples;
 mod sfu;
 
 use crate::run::{Number, Ran};

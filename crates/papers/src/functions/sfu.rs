@@ -1,5 +1,6 @@
 //! What sfu's claims speak of and no cell of a table says: rounds, bursts, variation.
 
+use super::samples::{less, max, mean, min, per_run, ratio};
 use super::{Function, losses};
 use crate::run::trace::{Trace, series};
 use crate::run::{Number, Part, PointRuns, Ran};
@@ -51,15 +52,14 @@ fn smoothness(ran: &Ran) -> Numbers {
         let samples = series(part, one(part, TCP, window)?, "main", "throughput")?;
         let late: Vec<f64> =
             samples.iter().filter(|(at, _)| *at > 20.0).map(|(_, rate)| *rate).collect();
-        let mean = late.iter().sum::<f64>() / late.len() as f64;
+        let mean = mean(&late);
         let square = late.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>();
         Ok((square / (late.len() as f64 - 1.0)).sqrt() / mean)
     };
     let others = ["receive-buffer=15360B", "receive-buffer=30720B", "receive-buffer=61440B"];
     let others = others.map(variation).into_iter().collect::<Result<Vec<_>, _>>()?;
-    let least = others.into_iter().fold(f64::INFINITY, f64::min);
     let largest = variation("receive-buffer=122880B")?;
-    Ok(vec![Number::new("variation-128-less-least-other", largest - least)])
+    Ok(vec![Number::new("variation-128-less-least-other", largest - min(others))])
 }
 
 fn largest_unscaled_window(ran: &Ran) -> Numbers {
@@ -102,7 +102,7 @@ fn saving_of_long_transfers(ran: &Ran) -> Numbers {
 
 fn packets_of_rounds(ran: &Ran) -> Numbers {
     let part = ran.part("rounds")?;
-    let mut most: u64 = 0;
+    let mut max_off: u64 = 0;
     for point in &part.points {
         let window: u64 = point
             .value("flow.main.tcp.iw")
@@ -114,10 +114,10 @@ fn packets_of_rounds(ran: &Ran) -> Numbers {
             if expected >= PATH {
                 break;
             }
-            most = most.max(round.packets.abs_diff(expected));
+            max_off = max_off.max(round.packets.abs_diff(expected));
         }
     }
-    Ok(vec![Number::new("most-packets-off", most as f64)])
+    Ok(vec![Number::new("most-packets-off", max_off as f64)])
 }
 
 fn overrun(ran: &Ran) -> Numbers {
@@ -135,7 +135,7 @@ fn overrun(ran: &Ran) -> Numbers {
     // Slow start is over after five seconds; the first twenty count.
     let rates = series(part, large, "main", "throughput")?;
     let early = rates.iter().filter(|(at, _)| (5.0..=20.0).contains(at));
-    let lowest = early.map(|(_, rate)| *rate).fold(f64::INFINITY, f64::min);
+    let lowest = min(early.map(|(_, rate)| *rate));
     numbers.push(Number::new("lowest-share-1728", lowest / T1));
     Ok(numbers)
 }
@@ -174,10 +174,6 @@ fn of_errors(ran: &Ran, rate: &str, tcp: &str, column: &str) -> Result<Vec<f64>,
     point.column(Table::Results, &[("flow", "main")], column)
 }
 
-fn ratio(over: &[f64], under: &[f64]) -> Vec<f64> {
-    over.iter().zip(under).map(|(over, under)| over / under).collect()
-}
-
 fn vegas(ran: &Ran) -> Numbers {
     let mut numbers = Vec::new();
     let mut of_reno = Vec::new();
@@ -192,14 +188,13 @@ fn vegas(ran: &Ran) -> Numbers {
             numbers.push(Number { name: format!("vegas-to-{name}-{rate}"), samples });
         }
     }
-    let means = of_reno[0].iter().zip(&of_reno[1]).map(|(a, b)| f64::midpoint(*a, *b));
-    numbers.push(Number { name: "mean-vegas-to-reno".to_owned(), samples: means.collect() });
+    let samples = per_run(&of_reno, mean);
+    numbers.push(Number { name: "mean-vegas-to-reno".to_owned(), samples });
     Ok(numbers)
 }
 
 fn repairs_of_vegas(ran: &Ran) -> Numbers {
     let of = |tcp: &str, column: &str| of_errors(ran, "1e-6", tcp, column);
-    let less = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a - b).collect();
     let timeouts = less(&of(VEGAS, "timeouts")?, &of(RENO, "timeouts")?);
     let share =
         |tcp: &str| Ok::<_, String>(ratio(&of(tcp, "retransmissions")?, &of(tcp, "goodput_bps")?));
@@ -239,7 +234,7 @@ fn switch_points(ran: &Ran) -> Numbers {
 fn peaks(ran: &Ran) -> Numbers {
     let part = ran.part("large")?;
     let samples = series(part, part.point(&[])?, "down/forward", "queue-packets")?;
-    let largest = samples.iter().map(|(_, packets)| *packets).fold(0.0, f64::max);
+    let largest = max(samples.iter().map(|(_, packets)| *packets));
     let when = samples.iter().find(|(_, packets)| *packets == largest).map_or(0.0, |(at, _)| *at);
     let mut peaks = vec![0.0_f64];
     for (at, packets) in &samples {
@@ -260,11 +255,10 @@ fn peaks(ran: &Ran) -> Numbers {
         .filter(|(at, _)| (when + RTT..when + 11.0 * RTT).contains(at))
         .map(|(_, packets)| *packets)
         .collect();
-    let mean = after.iter().sum::<f64>() / after.len() as f64;
     Ok(vec![
-        Number::new("least-growth", growth.iter().copied().fold(f64::INFINITY, f64::min)),
-        Number::new("most-growth", growth.iter().copied().fold(0.0, f64::max)),
-        Number::new("mean-after-less-peak", mean - largest),
+        Number::new("least-growth", min(growth.iter().copied())),
+        Number::new("most-growth", max(growth.iter().copied())),
+        Number::new("mean-after-less-peak", mean(&after) - largest),
     ])
 }
 
@@ -274,7 +268,7 @@ fn silence(ran: &Ran) -> Numbers {
     let rounds = Trace::new(part, part.point(&[])?, "main")?.rounds();
     let early = rounds.iter().take_while(|round| round.packets < PATH / 2);
     let idle = early.map(|round| 1.0 - (round.to - round.from) / RTT);
-    Ok(vec![Number::new("least-idle-share", idle.fold(f64::INFINITY, f64::min))])
+    Ok(vec![Number::new("least-idle-share", min(idle))])
 }
 
 const DOWN: [(&str, &str); 2] = [("link", "down"), ("from", "satellite")];

@@ -185,7 +185,7 @@ fn congestion_avoidance_adds_a_segment_each_round_trip() {
 /// G99-D-4: fast retransmit. The third acknowledgment that asks for a segment brings it, well before the
 /// timer (a second at least), and what is in flight is halved.
 #[test]
-fn a_lost_segment_is_sent_again_when_three_acknowledgments_ask_for_it() {
+fn a_lost_segment_is_retransmitted_when_three_acknowledgments_ask_for_it() {
     for recovery in ["rack", "sack"] {
         let leg = format!("congestion=standard,recovery={recovery}");
         // What slow start has lost is repaired by then.

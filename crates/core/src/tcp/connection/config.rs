@@ -2,7 +2,6 @@
 
 use super::{Opening, TIME_WAIT};
 use crate::tcp::receiver::AckPolicy;
-use crate::tcp::recovery::RecoveryAlgorithm;
 use crate::tcp::sender::SenderConfig;
 use crate::tcp::tcb::{Counts, MIN_PATH_MTU};
 use crate::time::Duration;
@@ -117,12 +116,7 @@ impl ConnectionConfig {
         SenderConfig {
             smss,
             max_burst: segments * smss,
-            recovery: match self.sender.recovery {
-                algorithm if algorithm.needs_sack() && !negotiated.sack => {
-                    RecoveryAlgorithm::NewReno
-                }
-                algorithm => algorithm,
-            },
+            recovery: self.sender.recovery.with_sack(negotiated.sack),
             ..self.sender
         }
     }

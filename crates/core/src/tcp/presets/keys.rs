@@ -139,7 +139,7 @@ pub const KEYS: &[Key] = &[
         "the name of a loss recovery, such as sack",
         sender.recovery,
         Plain,
-        "how losses are found and repaired; without SACK agreed on `sack`, `fack`, `rack` are NewReno",
+        "how losses are found and repaired; without SACK agreed on `sack`, `fack`, `rack` are NewReno, and `sack-ns` is `newreno-ns`",
         "RFC 6582, 6675, 8985 and others"
     ),
     key!(
@@ -152,11 +152,11 @@ pub const KEYS: &[Key] = &[
     ),
     key!(
         "reduction",
-        "plain or prr",
+        "plain, of-window or prr",
         sender.reduction,
         Named,
-        "how the window comes down in fast recovery: at once, or in proportion to what is delivered",
-        "RFC 5681, 3.2; RFC 9937"
+        "how the window comes down in fast recovery: at once, to half of what is outstanding or of itself, or in proportion to what is delivered",
+        "RFC 5681, 3.2; RFC 2001; RFC 9937"
     ),
     key!(
         "limited-transmit",

@@ -254,7 +254,7 @@ fn unknown_names_and_bad_values_are_named() {
         ("iw=rfc9999", "rfc3390"),
         ("iw-use=always", "every-slow-start"),
         ("probing=fast", "ack-rate"),
-        ("reduction=slow", "plain or prr"),
+        ("reduction=slow", "plain, of-window or prr"),
         ("syn-retries=-1", "`-1`"),
         ("time-wait=", "time-wait: ``"),
     ] {

@@ -2,8 +2,8 @@
 //! line in each of the three tables here.
 
 use super::{
-    Fack, FalseRetransmits, FullWindow, NewReno, NewRenoVariant, PartialTimer, Rack, Recovery,
-    Reno, Sack, SackReno, Tahoe,
+    Fack, FalseRetransmits, FullWindow, NewReno, NewRenoVariant, PartialTimer, PartialWindow, Rack,
+    Recovery, Reno, Sack, SackReno, Tahoe,
 };
 use crate::snapshot::Reader;
 use crate::text::{Choice, TextError};
@@ -48,8 +48,14 @@ pub enum RecoveryAlgorithm {
     /// NewReno that may send a burst at the end of recovery: [`FullWindow::Ssthresh`].
     #[strum(serialize = "newreno-burst")]
     NewRenoBurst,
+    /// NewReno as ns had it before RFC 2582: [`PartialWindow::Kept`], [`FullWindow::Ssthresh`].
+    #[strum(serialize = "newreno-ns")]
+    NewRenoNs,
     /// SACK (RFC 6675), one reduction for each episode, as in NewReno.
     Sack,
+    /// SACK that may send a burst at the end of recovery, as in ns: [`FullWindow::Ssthresh`]; without SACK
+    /// [`RecoveryAlgorithm::NewRenoNs`].
+    SackNs,
     /// SACK to find losses, but Reno's episodes: a reduction for each.
     SackReno,
     /// Forward acknowledgment with rampdown (Mathis and Mahdavi 1996).
@@ -94,7 +100,13 @@ impl RecoveryAlgorithm {
                 full_window: FullWindow::Ssthresh,
                 ..NewRenoVariant::STEADY
             })),
-            RecoveryAlgorithm::Sack => Box::new(Sack::default()),
+            RecoveryAlgorithm::NewRenoNs => Box::new(NewReno::new(NewRenoVariant {
+                partial_window: PartialWindow::Kept,
+                full_window: FullWindow::Ssthresh,
+                ..NewRenoVariant::STEADY
+            })),
+            RecoveryAlgorithm::Sack => Box::new(Sack::new(FullWindow::Limited)),
+            RecoveryAlgorithm::SackNs => Box::new(Sack::new(FullWindow::Ssthresh)),
             RecoveryAlgorithm::SackReno => Box::new(SackReno::default()),
             RecoveryAlgorithm::Fack => Box::new(Fack::new(true)),
             RecoveryAlgorithm::FackAbrupt => Box::new(Fack::new(false)),
@@ -113,13 +125,23 @@ impl RecoveryAlgorithm {
             | RecoveryAlgorithm::NewRenoLessCareful
             | RecoveryAlgorithm::NewRenoAckHeuristic
             | RecoveryAlgorithm::NewRenoTimestampHeuristic
-            | RecoveryAlgorithm::NewRenoBurst => Box::new(from.take::<NewReno>()),
-            RecoveryAlgorithm::Sack => Box::new(from.take::<Sack>()),
+            | RecoveryAlgorithm::NewRenoBurst
+            | RecoveryAlgorithm::NewRenoNs => Box::new(from.take::<NewReno>()),
+            RecoveryAlgorithm::Sack | RecoveryAlgorithm::SackNs => Box::new(from.take::<Sack>()),
             RecoveryAlgorithm::SackReno => Box::new(from.take::<SackReno>()),
             RecoveryAlgorithm::Fack | RecoveryAlgorithm::FackAbrupt => {
                 Box::new(from.take::<Fack>())
             }
             RecoveryAlgorithm::Rack | RecoveryAlgorithm::RackPto => Box::new(from.take::<Rack>()),
+        }
+    }
+
+    /// What is used where SACK was agreed on, or was not: without it NewReno stands in for what needs it.
+    pub fn with_sack(self, agreed: bool) -> RecoveryAlgorithm {
+        match self {
+            algorithm if agreed || !algorithm.needs_sack() => algorithm,
+            RecoveryAlgorithm::SackNs => RecoveryAlgorithm::NewRenoNs,
+            _ => RecoveryAlgorithm::NewReno,
         }
     }
 
@@ -133,8 +155,10 @@ impl RecoveryAlgorithm {
             | RecoveryAlgorithm::NewRenoLessCareful
             | RecoveryAlgorithm::NewRenoAckHeuristic
             | RecoveryAlgorithm::NewRenoTimestampHeuristic
-            | RecoveryAlgorithm::NewRenoBurst => false,
+            | RecoveryAlgorithm::NewRenoBurst
+            | RecoveryAlgorithm::NewRenoNs => false,
             RecoveryAlgorithm::Sack
+            | RecoveryAlgorithm::SackNs
             | RecoveryAlgorithm::SackReno
             | RecoveryAlgorithm::Fack
             | RecoveryAlgorithm::FackAbrupt

@@ -16,7 +16,9 @@ mod tests;
 
 pub use algorithm::RecoveryAlgorithm;
 pub use fack::Fack;
-pub use newreno::{FalseRetransmits, FullWindow, NewReno, NewRenoVariant, PartialTimer};
+pub use newreno::{
+    FalseRetransmits, FullWindow, NewReno, NewRenoVariant, PartialTimer, PartialWindow,
+};
 pub use rack::Rack;
 pub use reno::Reno;
 pub use sack::Sack;

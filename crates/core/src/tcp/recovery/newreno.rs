@@ -4,7 +4,7 @@
 //! says that a segment has left the network. Here the same is said where it belongs: the bytes
 //! in flight are fewer by what duplicates have reported. Limited transmit follows by itself.
 //!
-//! The RFCs leave three things open; [`NewRenoVariant`] settles them.
+//! The RFCs leave some things open; [`NewRenoVariant`] settles them.
 
 use super::{AckSummary, DUP_THRESH, Episode, Recovery, Verdict, first_segment};
 use crate::tcp::ledger::Ledger;
@@ -27,6 +27,15 @@ pub enum FullWindow {
     Limited,
     /// Option 2: ssthresh. A burst leaves if the peer's window held the sender back meanwhile.
     Ssthresh,
+}
+
+/// The window after a partial acknowledgment (RFC 6582, 3.2, step 3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum PartialWindow {
+    /// Smaller by what was acknowledged, but for a segment: as much stays in flight as before.
+    Deflated,
+    /// As it was, as in ns before RFC 2582: a burst leaves if much was acknowledged.
+    Kept,
 }
 
 /// Which duplicates may begin a recovery after a timeout or an earlier one. Duplicates of what a
@@ -56,6 +65,8 @@ pub enum FalseRetransmits {
 pub struct NewRenoVariant {
     /// The retransmission timer.
     pub partial_timer: PartialTimer,
+    /// The window after a partial acknowledgment.
+    pub partial_window: PartialWindow,
     /// The window at the end of recovery.
     pub full_window: FullWindow,
     /// Avoidance of false fast retransmits.
@@ -66,6 +77,7 @@ impl NewRenoVariant {
     /// Slow but steady and careful, without a burst.
     pub const STEADY: NewRenoVariant = NewRenoVariant {
         partial_timer: PartialTimer::SlowButSteady,
+        partial_window: PartialWindow::Deflated,
         full_window: FullWindow::Limited,
         false_retransmits: FalseRetransmits::Careful,
     };
@@ -163,8 +175,10 @@ impl Recovery for NewReno {
             }
             // Step 3: partial acknowledgment. Deflate by what was acknowledged; if that is a
             // segment at least, add back SMSS.
-            let back = if facts.acked >= facts.smss { facts.smss } else { Bytes::ZERO };
-            self.left_network = self.left_network.saturating_sub(facts.acked - back);
+            if self.variant.partial_window == PartialWindow::Deflated {
+                let back = if facts.acked >= facts.smss { facts.smss } else { Bytes::ZERO };
+                self.left_network = self.left_network.saturating_sub(facts.acked - back);
+            }
             let first = !std::mem::replace(&mut self.partial, true);
             return Verdict {
                 lost: vec![first_segment(ledger, facts.smss)],

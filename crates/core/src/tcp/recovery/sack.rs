@@ -3,7 +3,7 @@
 //! `IsLost` is kept as one offset, the edge below which all that is not sacked is lost: it only
 //! moves forward, so each segment is marked once, however many are in flight.
 
-use super::{AckSummary, DUP_THRESH, Episode, Next, Recovery, SentFacts, Verdict};
+use super::{AckSummary, DUP_THRESH, Episode, FullWindow, Next, Recovery, SentFacts, Verdict};
 use crate::tcp::cause::Cause;
 use crate::tcp::ledger::Ledger;
 use crate::units::{Bytes, Offset};
@@ -11,8 +11,9 @@ use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// See the module's head.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Sack {
+    full_window: FullWindow,
     dup_acks: u32,
     /// RFC 6675's RecoveryPoint during an episode.
     recovery_point: Option<Offset>,
@@ -30,6 +31,20 @@ pub struct Sack {
 }
 
 impl Sack {
+    /// With such a window at the end of recovery, of which RFC 6675 says nothing.
+    pub fn new(full_window: FullWindow) -> Sack {
+        Sack {
+            full_window,
+            dup_acks: 0,
+            recovery_point: None,
+            timeout_point: Offset::default(),
+            lost_edge: Offset::default(),
+            high_rxt: Offset::default(),
+            rescue_rxt: Offset::default(),
+            highest_sacked: Offset::default(),
+        }
+    }
+
     /// The first unsacked part at or above `from`, below the highest sacked offset.
     fn first_hole(ledger: &Ledger, from: Offset) -> Option<Range<Offset>> {
         let mut at = from.max(ledger.snd_una());
@@ -50,7 +65,10 @@ impl Recovery for Sack {
             self.dup_acks = 0;
             if self.recovery_point.is_some_and(|point| una >= point) {
                 self.recovery_point = None;
-                verdict.episode = Episode::Exit;
+                verdict.episode = match self.full_window {
+                    FullWindow::Limited => Episode::Exit,
+                    FullWindow::Ssthresh => Episode::Deflate,
+                };
             }
         } else if facts.sacked > Bytes::ZERO {
             self.dup_acks += 1;
@@ -87,7 +105,7 @@ impl Recovery for Sack {
             timeout_point: ledger.snd_nxt(),
             lost_edge: ledger.snd_nxt(),
             high_rxt: ledger.snd_una(),
-            ..Sack::default()
+            ..Sack::new(self.full_window)
         };
     }
 
@@ -107,7 +125,7 @@ impl Recovery for Sack {
 
     fn on_undo(&mut self, _ledger: &Ledger) {
         let (high_rxt, highest_sacked) = (self.high_rxt, self.highest_sacked);
-        *self = Sack { high_rxt, highest_sacked, ..Sack::default() };
+        *self = Sack { high_rxt, highest_sacked, ..Sack::new(self.full_window) };
     }
 
     fn in_recovery(&self) -> bool {

@@ -311,7 +311,26 @@ fn the_end_of_recovery_brings_a_burst_only_where_asked_for() {
     // Henderson's figures 4.15 (correct: nothing is outstanding, so min(ssthresh, 2)) and 4.16
     // (incorrect).
     assert_eq!(end_of_recovery(RecoveryAlgorithm::NewReno), [20, 21]);
-    assert_eq!(end_of_recovery(RecoveryAlgorithm::NewRenoBurst), (20..30).collect::<Vec<_>>());
+    for burst in [RecoveryAlgorithm::NewRenoBurst, RecoveryAlgorithm::NewRenoNs] {
+        assert_eq!(end_of_recovery(burst), (20..30).collect::<Vec<_>>());
+    }
+}
+
+/// Segments 0 and 10 of 20 are lost. What the partial acknowledgment that comes behind seventeen duplicates lets out.
+#[test]
+fn the_window_is_kept_at_a_partial_acknowledgment_only_where_asked_for() {
+    let sent = |algorithm| {
+        let mut script = Script::new(algorithm, 20, 100);
+        script.sends();
+        script.wait_until(at(100));
+        (0..18).for_each(|_| _ = script.ack(0));
+        script.wait_until(at(200));
+        script.ack(10)
+    };
+    let deflated = sent(RecoveryAlgorithm::NewReno);
+    let kept = sent(RecoveryAlgorithm::NewRenoNs);
+    assert_eq!((deflated[0], kept[0]), (10, 10), "what is missing");
+    assert!(kept.len() > deflated.len() + 8, "{deflated:?}, {kept:?}");
 }
 
 /// Segments 0 and 18 of 20 are lost; the second loss comes to light in the round trip after the

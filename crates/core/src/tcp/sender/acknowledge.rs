@@ -3,7 +3,7 @@
 
 use super::cwnd::Sign;
 use super::gate::{Forced, Waits};
-use super::reduction::Step;
+use super::reduction::{Reduction, Step};
 use super::timers::Running;
 use super::{Ack, AckOutcome, Sender};
 use crate::tcp::cause::Cause;
@@ -155,8 +155,11 @@ impl Sender {
 
     /// A congestion signal, with `flight_size` bytes outstanding before it.
     pub(super) fn congestion_event(&self, now: Instant, flight_size: Bytes) -> CongestionEvent {
-        // What limited transmit has added does not count (RFC 5681, 3.2).
-        let flight_size = flight_size.min(self.cwnd());
+        let flight_size = match self.config.reduction {
+            Reduction::OfWindow => self.cwnd(),
+            // What limited transmit has added does not count (RFC 5681, 3.2).
+            Reduction::Plain | Reduction::Prr => flight_size.min(self.cwnd()),
+        };
         CongestionEvent { now, flight_size, in_flight: self.in_flight(), smss: self.config.smss }
     }
 

@@ -24,6 +24,9 @@ pub enum Reduction {
     /// At once, to what congestion control chose: nothing is sent until so much has left.
     #[default]
     Plain,
+    /// At once, and counted from the window instead of what is outstanding, which is up to a segment less (RFC 2001;
+    /// ns).
+    OfWindow,
     /// Evenly over a round trip (RFC 9937).
     Prr,
 }

@@ -1,6 +1,6 @@
 //! bharadwaj-2001, figures 11 to 14: ten to forty transfers at once.
 
-use super::{BYTES, COUNT, Function, Number, Numbers, Ran, VARIANT, group, largest, least, mean};
+use super::{BYTES, COUNT, Function, Number, Numbers, Ran, VARIANT, group, max, mean, min};
 use crate::run::Part;
 use bentpipe_lab::tables::Table;
 
@@ -39,9 +39,9 @@ fn small_transfers(ran: &Ran) -> Numbers {
         ratios.push(split / plain);
     }
     Ok(vec![
-        Number::new("largest-utilisation", largest(shares)),
-        Number::new("least-iw-1-to-end-to-end", least(ratios.clone())),
-        Number::new("largest-iw-1-to-end-to-end", largest(ratios)),
+        Number::new("largest-utilisation", max(shares)),
+        Number::new("least-iw-1-to-end-to-end", min(ratios.clone())),
+        Number::new("largest-iw-1-to-end-to-end", max(ratios)),
     ])
 }
 
@@ -60,7 +60,7 @@ fn spread(ran: &Ran) -> Numbers {
     let of = |count: &str| all(part, "100KB", count, "0", "goodput_variation");
     let spreads = COUNTS.into_iter().map(of).collect::<Result<Vec<_>, _>>()?;
     let steps: Vec<f64> = spreads.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    let step = steps.iter().position(|step| *step == largest(steps.clone())).unwrap_or(0);
+    let step = steps.iter().position(|step| *step == max(steps.clone())).unwrap_or(0);
     Ok(vec![
         Number::new("variation-30-to-10", spreads[2] / spreads[0]),
         Number::new("largest-step-ends-at", 10.0 * (step as f64 + 2.0)),
@@ -73,7 +73,7 @@ fn range_of_windows(ran: &Ran) -> Numbers {
     let range = |bytes: &str| -> Result<f64, String> {
         let of = |iw: &str| utilisation(part, bytes, "10", iw);
         let found = [of("1")?, of("4")?, of("16")?];
-        Ok((largest(found) - least(found)) / found[0])
+        Ok((max(found) - min(found)) / found[0])
     };
     Ok(vec![Number::new("range-10KB", range("10KB")?), Number::new("range-100KB", range("100KB")?)])
 }
@@ -96,7 +96,7 @@ fn short_lives(ran: &Ran) -> Numbers {
         }
         shares.push(short / f64::from(transfers));
     }
-    Ok(vec![Number::new("least-share", least(shares))])
+    Ok(vec![Number::new("least-share", min(shares))])
 }
 
 fn congested(ran: &Ran) -> Numbers {
@@ -124,9 +124,9 @@ fn congested(ran: &Ran) -> Numbers {
         repaired.push(near / (near + server.max(0.0) + g1.max(0.0)));
     }
     Ok(vec![
-        Number::new("least-100KB", least(large)),
-        Number::new("least-10KB", least(small)),
-        Number::new("least-share-repaired-by-g2", least(repaired)),
+        Number::new("least-100KB", min(large)),
+        Number::new("least-10KB", min(small)),
+        Number::new("least-share-repaired-by-g2", min(repaired)),
     ])
 }
 
@@ -137,7 +137,7 @@ fn congested_windows(ran: &Ran) -> Numbers {
         let of = |iw: &str| utilisation(part, "100KB", count, iw);
         ratios.push(of("16")? / of("1")?);
     }
-    Ok(vec![Number::new("largest-iw-16-to-1", largest(ratios))])
+    Ok(vec![Number::new("largest-iw-16-to-1", max(ratios))])
 }
 
 fn congested_spread(ran: &Ran) -> Numbers {

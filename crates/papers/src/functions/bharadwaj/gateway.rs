@@ -1,8 +1,8 @@
 //! bharadwaj-1999: one connection through a pair of gateways.
 
 use super::{
-    BYTES, Function, Number, Numbers, RATE, RATES, RTT, Ran, VARIANT, flow, largest, least, less,
-    means, one, samples,
+    BYTES, Function, Number, Numbers, RATE, RATES, RTT, Ran, VARIANT, flow, less, max, mean, min,
+    one, per_run, samples,
 };
 use crate::run::Part;
 use crate::run::trace::series;
@@ -67,7 +67,7 @@ fn largest_gain(ran: &Ran) -> Numbers {
         let rate = |iw: &str| one(part, &[(BYTES, bytes), (VARIANT, iw)], "goodput_bps");
         gains.push(rate("16")? / rate("1")?);
     }
-    Ok(vec![Number::new("largest-gain", largest(gains))])
+    Ok(vec![Number::new("largest-gain", max(gains))])
 }
 
 /// What bit errors leave of the efficiency, run by run.
@@ -88,7 +88,7 @@ fn fack_beside_reno(ran: &Ran) -> Numbers {
             let (fack, reno) = (kept(ran, rate, bytes, "1")?, kept(ran, rate, bytes, "90")?);
             differences.push(less(&fack, &reno));
         }
-        numbers.push(samples(name, means(&differences)));
+        numbers.push(samples(name, per_run(&differences, mean)));
     }
     Ok(numbers)
 }
@@ -165,8 +165,8 @@ fn pages(ran: &Ran) -> Numbers {
         }
     }
     Ok(vec![
-        Number::new("largest-split-to-routed", largest(shares)),
-        Number::new("smallest-ftp-gain-less-page-gain", least(differences)),
+        Number::new("largest-split-to-routed", max(shares)),
+        Number::new("smallest-ftp-gain-less-page-gain", min(differences)),
     ])
 }
 

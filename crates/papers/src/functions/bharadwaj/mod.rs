@@ -8,6 +8,7 @@ mod proxy;
 mod sets;
 
 use super::Function;
+use super::samples::{less, max, mean, min, per_run};
 use crate::run::{Number, Part, Ran};
 use bentpipe_lab::tables::Table;
 
@@ -30,18 +31,6 @@ const SIZES: [&str; 5] = ["10KB", "100KB", "1MB", "10MB", "100MB"];
 
 /// The round trip over the satellite, in seconds.
 const RTT: f64 = 0.5;
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
-}
-
-fn least(values: impl IntoIterator<Item = f64>) -> f64 {
-    values.into_iter().fold(f64::INFINITY, f64::min)
-}
-
-fn largest(values: impl IntoIterator<Item = f64>) -> f64 {
-    values.into_iter().fold(f64::NEG_INFINITY, f64::max)
-}
 
 /// A column of flow `main`, one value for each run.
 fn flow(part: &Part, at: &[(&str, &str)], column: &str) -> Result<Vec<f64>, String> {
@@ -69,18 +58,6 @@ fn kept(clean: &[f64], times: &[f64]) -> Vec<f64> {
     }
     let without = |time: &f64| mean(clean) * (runs - 1.0) / (times.iter().sum::<f64>() - time);
     times.iter().map(|time| runs * all - (runs - 1.0) * without(time)).collect()
-}
-
-/// Run by run, over as many runs as both have.
-fn less(of: &[f64], what: &[f64]) -> Vec<f64> {
-    of.iter().zip(what).map(|(of, what)| of - what).collect()
-}
-
-/// The mean of several samples, run by run.
-fn means(samples: &[Vec<f64>]) -> Vec<f64> {
-    let runs = samples.iter().map(Vec::len).min().unwrap_or(0);
-    let of_run = |run: usize| samples.iter().map(|of| of[run]).sum::<f64>() / samples.len() as f64;
-    (0..runs).map(of_run).collect()
 }
 
 fn samples(name: &str, samples: Vec<f64>) -> Number {

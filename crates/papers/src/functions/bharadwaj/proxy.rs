@@ -1,8 +1,8 @@
 //! bharadwaj-2001, section 4.1: one connection, and two.
 
 use super::{
-    BYTES, Function, Number, Numbers, RATE, RATES, Ran, SIZES, VARIANT, flow, kept, largest, least,
-    less, means, one, samples,
+    BYTES, Function, Number, Numbers, RATE, RATES, Ran, SIZES, VARIANT, flow, kept, less, max,
+    mean, min, one, per_run, samples,
 };
 use bentpipe_lab::tables::Table;
 
@@ -62,11 +62,11 @@ fn end_to_end_and_gains(ran: &Ran) -> Numbers {
                 gains.push(rate(bytes, link, "1")? / rate(bytes, link, "0")?);
             }
         }
-        spread.push(largest(plain.clone()) / least(plain));
+        spread.push(max(plain.clone()) / min(plain));
     }
     Ok(vec![
-        Number::new("largest-end-to-end-over-rates", largest(spread)),
-        Number::new("least-gain", least(gains)),
+        Number::new("largest-end-to-end-over-rates", max(spread)),
+        Number::new("least-gain", min(gains)),
     ])
 }
 
@@ -79,9 +79,9 @@ fn at_products(ran: &Ran, products: &str) -> Result<Vec<f64>, String> {
 
 fn products(ran: &Ran) -> Numbers {
     Ok(vec![
-        Number::new("largest-at-1-product", largest(at_products(ran, "1")?)),
-        Number::new("least-at-10-products", least(at_products(ran, "10")?)),
-        Number::new("least-at-100-products", least(at_products(ran, "100")?)),
+        Number::new("largest-at-1-product", max(at_products(ran, "1")?)),
+        Number::new("least-at-10-products", min(at_products(ran, "10")?)),
+        Number::new("least-at-100-products", min(at_products(ran, "100")?)),
     ])
 }
 
@@ -97,11 +97,11 @@ fn curves_by_products(ran: &Ran) -> Numbers {
     let mut differences = Vec::new();
     for products in ["1", "3", "10", "30", "100"] {
         let curves = at_products(ran, products)?;
-        differences.push(largest(curves.clone()) - least(curves));
+        differences.push(max(curves.clone()) - min(curves));
     }
     Ok(vec![
-        Number::new("smallest-step", least(steps)),
-        Number::new("largest-difference-of-rates", largest(differences)),
+        Number::new("smallest-step", min(steps)),
+        Number::new("largest-difference-of-rates", max(differences)),
     ])
 }
 
@@ -135,10 +135,10 @@ fn larger_windows(ran: &Ran) -> Numbers {
     }
     let (size, gain) = best(&fast);
     Ok(vec![
-        Number::new("least-gain", least(all)),
+        Number::new("least-gain", min(all)),
         Number::new("best-size-in-products", size),
         Number::new("gain-there", gain),
-        Number::new("largest-gain-100MB", largest(longest)),
+        Number::new("largest-gain-100MB", max(longest)),
     ])
 }
 
@@ -161,7 +161,7 @@ fn fack_at_errors(ran: &Ran) -> Numbers {
         reno.push(left(ran, "reno", &[], rate)?);
     }
     let worst = at_1e_7.into_iter().min_by(|a, b| super::mean(a).total_cmp(&super::mean(b)));
-    let (fack, reno) = (means(&fack), means(&reno));
+    let (fack, reno) = (per_run(&fack, mean), per_run(&reno, mean));
     let ratio = fack.iter().zip(&reno).map(|(fack, _)| fack / super::mean(&reno));
     Ok(vec![
         samples("least-kept-at-1e-7", worst.unwrap_or_default()),
@@ -177,12 +177,12 @@ fn errors_by_rate(ran: &Ran) -> Numbers {
         let of = |rate: &str| left(ran, "normalised", &[(ERRORS, errors)], rate);
         let curves = RATES.into_iter().map(of).collect::<Result<Vec<_>, _>>()?;
         let heights: Vec<f64> = curves.iter().map(|curve| super::mean(curve)).collect();
-        differences.push(largest(heights.clone()) - least(heights));
+        differences.push(max(heights.clone()) - min(heights));
     }
     Ok(vec![
         samples("kept-384k-less-1536k", less(&slow, &middle)),
         samples("kept-1536k-less-8M", less(&middle, &fast)),
-        Number::new("largest-difference-of-rates", largest(differences)),
+        Number::new("largest-difference-of-rates", max(differences)),
     ])
 }
 
@@ -229,8 +229,8 @@ fn pages(ran: &Ran) -> Numbers {
         }
     }
     Ok(vec![
-        Number::new("least-slowdown", least(slowdowns)),
-        Number::new("least-ftp-gain-less-page-gain", least(differences)),
+        Number::new("least-slowdown", min(slowdowns)),
+        Number::new("least-ftp-gain-less-page-gain", min(differences)),
     ])
 }
 
@@ -242,7 +242,7 @@ fn pages_by_window(ran: &Ran) -> Numbers {
             ratios.push(time("16")? / time("1")?);
         }
     }
-    Ok(vec![Number::new("least-iw-16-to-1", least(ratios))])
+    Ok(vec![Number::new("least-iw-16-to-1", min(ratios))])
 }
 
 fn ku_band(ran: &Ran) -> Numbers {
@@ -255,7 +255,7 @@ fn ku_band(ran: &Ran) -> Numbers {
         gains.push(of(bytes, "1", "goodput_bps")? / of(bytes, "0", "goodput_bps")?);
     }
     Ok(vec![
-        Number::new("least-gain", least(gains)),
+        Number::new("least-gain", min(gains)),
         Number::new("at-10-products", of("1280KB", "1", "efficiency")?),
         Number::new("at-1-product", of("128KB", "1", "efficiency")?),
     ])

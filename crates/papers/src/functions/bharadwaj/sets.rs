@@ -1,7 +1,7 @@
 //! bharadwaj-2001, figures 15 and 16: half of the transfers cross the satellite (H), half do not (L), and the server's
 //! Ethernet is all that they share.
 
-use super::{Function, Number, Numbers, Ran, VARIANT, group, least, mean};
+use super::{Function, Number, Numbers, Ran, VARIANT, group, mean, min};
 use crate::run::trace::{Trace, series};
 use crate::run::{Part, PointRuns};
 use bentpipe_lab::tables::Table;
@@ -37,7 +37,7 @@ fn throughputs(ran: &Ran, variant: &str) -> Result<Vec<(f64, f64)>, String> {
 
 fn unfair(ran: &Ran) -> Numbers {
     let ratios: Vec<f64> = throughputs(ran, "0")?.iter().map(|(l, h)| l / h).collect();
-    Ok(vec![Number::new("at-10", ratios[0]), Number::new("least-l-to-h", least(ratios))])
+    Ok(vec![Number::new("at-10", ratios[0]), Number::new("least-l-to-h", min(ratios))])
 }
 
 fn fairer(ran: &Ran) -> Numbers {
@@ -82,7 +82,7 @@ fn held(ran: &Ran) -> Numbers {
     let crossed = (1..=5).map(|transfer| crossed(part, point, &format!("h.{transfer}")));
     let crossed = crossed.collect::<Result<Vec<_>, _>>()?;
     Ok(vec![
-        Number::new("least-held-share", least(shares)),
+        Number::new("least-held-share", min(shares)),
         Number::new("crossed-when-c1-ends", mean(&crossed)),
     ])
 }

@@ -1,8 +1,8 @@
 //! Figures 4.2, 4.5 and 4.6: standard TCP by the queue.
 
-use super::{Function, PACKET, at, flow, largest, run, smallest, utilisation};
+use super::{Function, PACKET, at, flow, max_by_mean, min_by_mean, run, utilisation};
 use super::{
-    LONG, Numbers, SHORT, Samples, jain, less, mean, number, over, per_run, scaled, throughput,
+    LONG, Numbers, SHORT, Samples, jain, less, mean, number, per_run, ratio, scaled, throughput,
 };
 use crate::run::trace::series;
 use crate::run::{Number, PointRuns, Ran};
@@ -96,7 +96,7 @@ fn poor_fairness(ran: &Ran) -> Numbers {
             found.push(jain(queue(ran, sack, weight, limit)?, &all_six())?);
         }
     }
-    Ok(vec![number("largest-jain", largest(found)?)])
+    Ok(vec![number("largest-jain", max_by_mean(found)?)])
 }
 
 /// Means over all queues and cases.
@@ -118,7 +118,7 @@ fn shares(ran: &Ran) -> Numbers {
 fn longest_transfer(ran: &Ran) -> Numbers {
     let of = |limit| Ok(scaled(&throughput(queue(ran, "off", FIFO, limit)?, "f600")?, 1e-3));
     let found = LIMITS.into_iter().map(of).collect::<Result<Vec<_>, String>>()?;
-    let (least, most) = (smallest(found.clone())?, largest(found)?);
+    let (least, most) = (min_by_mean(found.clone())?, max_by_mean(found)?);
     Ok(vec![number("least-kbps", least), number("most-kbps", most)])
 }
 
@@ -147,7 +147,7 @@ fn bias_of_sack(ran: &Ran) -> Numbers {
         let point = queue(ran, "on", weight, 50)?;
         let six = all_six().into_iter().map(|name| flow(point, name, "goodput_bps"));
         let six = six.collect::<Result<Vec<_>, _>>()?;
-        Ok(number(name, over(&six[0], &per_run(&six, mean))))
+        Ok(number(name, ratio(&six[0], &per_run(&six, mean))))
     };
     [("fifo", FIFO), ("red", RED)].into_iter().map(of).collect()
 }

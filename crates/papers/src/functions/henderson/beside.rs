@@ -1,14 +1,16 @@
 //! Figures 4.20, 4.23 and 4.24: beside a transfer of 20 ms, end to end and split.
 
 use super::testbed::{SATELLITE, TRIPS, delay};
-use super::{Function, Numbers, Samples, at, flow, largest, mean, number, over, scaled, smallest};
+use super::{
+    Function, Numbers, Samples, at, flow, max_by_mean, mean, min_by_mean, number, ratio, scaled,
+};
 use crate::run::{Number, PointRuns, Ran};
 use bentpipe_lab::tables::Table;
 use bentpipe_scenario::repeat::SampleSummary;
 
 pub(super) const FUNCTIONS: &[(&str, Function)] = &[
     ("H-4.20-E", points_with_and_without),
-    ("H-4.20-a", most_is_taken),
+    ("H-4.20-a", taken_by_the_rival),
     ("H-4.20-b", by_fast_retransmits),
     ("H-4.20-c", variation),
     ("H-4.23-E", split_points),
@@ -38,8 +40,8 @@ fn split_points(ran: &Ran) -> Numbers {
     Ok(vec![Number::new("points", ran.part("split")?.points.len() as f64)])
 }
 
-fn most_is_taken(ran: &Ran) -> Numbers {
-    let ratio = over(&goodput(ran, "beside", 600)?, &goodput(ran, "alone", 600)?);
+fn taken_by_the_rival(ran: &Ran) -> Numbers {
+    let ratio = ratio(&goodput(ran, "beside", 600)?, &goodput(ran, "alone", 600)?);
     Ok(vec![number("with-to-without", ratio)])
 }
 
@@ -68,13 +70,13 @@ fn variation(ran: &Ran) -> Numbers {
 fn fair_share(ran: &Ran) -> Numbers {
     let split = goodput(ran, "split", 600)?;
     Ok(vec![
-        number("split-to-unsplit", over(&split, &goodput(ran, "beside", 600)?)),
+        number("split-to-unsplit", ratio(&split, &goodput(ran, "beside", 600)?)),
         number("share-of-the-satellite", scaled(&split, 1.0 / SATELLITE)),
     ])
 }
 
 fn any_round_trip(ran: &Ran) -> Numbers {
-    let ratio = over(&goodput(ran, "split", 600)?, &goodput(ran, "split", 20)?);
+    let ratio = ratio(&goodput(ran, "split", 600)?, &goodput(ran, "split", 20)?);
     Ok(vec![number("600-to-20-ms", ratio)])
 }
 
@@ -88,20 +90,20 @@ fn return_channel(ran: &Ran) -> Numbers {
     let rates = TRIPS.map(|trip| link(point(ran, "channel", trip)?, "d", "throughput_bps"));
     let rates = rates.into_iter().collect::<Result<Vec<_>, String>>()?;
     Ok(vec![
-        number("least-kbps", scaled(&smallest(rates.clone())?, 1e-3)),
-        number("most-kbps", scaled(&largest(rates)?, 1e-3)),
+        number("least-kbps", scaled(&min_by_mean(rates.clone())?, 1e-3)),
+        number("most-kbps", scaled(&max_by_mean(rates)?, 1e-3)),
     ])
 }
 
 fn acknowledgments(ran: &Ran) -> Numbers {
     let ratio = |trip| {
         let point = point(ran, "channel", trip)?;
-        Ok(over(&link(point, "d", "delivered_bytes")?, &link(point, "g", "delivered_bytes")?))
+        Ok(ratio(&link(point, "d", "delivered_bytes")?, &link(point, "g", "delivered_bytes")?))
     };
     let ratios = TRIPS.into_iter().map(ratio).collect::<Result<Vec<_>, String>>()?;
     Ok(vec![
-        number("smallest-ratio", smallest(ratios.clone())?),
-        number("largest-ratio", largest(ratios)?),
+        number("smallest-ratio", min_by_mean(ratios.clone())?),
+        number("largest-ratio", max_by_mean(ratios)?),
     ])
 }
 
@@ -111,8 +113,8 @@ fn buffers(ran: &Ran) -> Numbers {
         |held: &str| flow(at(part, &[("gateway.g.limits.stream", held)])?, "main", "goodput_bps");
     let all = of("4MiB")?;
     Ok(vec![
-        number("three-of-the-satellites", over(&of("292500B")?, &all)),
-        number("three-of-the-smaller", over(&of("75000B")?, &all)),
+        number("three-of-the-satellites", ratio(&of("292500B")?, &all)),
+        number("three-of-the-smaller", ratio(&of("75000B")?, &all)),
     ])
 }
 
@@ -120,10 +122,10 @@ fn thinned(ran: &Ran) -> Numbers {
     let part = ran.part("thinned")?;
     let of = |ack: &str| at(part, &[("flow.main.tcp-to", ack)]);
     let (plain, thin) = (of("ack=delayed:200ms")?, of("ack=thinned:8:200ms")?);
-    let share = over(&link(thin, "d", "delivered_bytes")?, &link(thin, "g", "delivered_bytes")?);
+    let share = ratio(&link(thin, "d", "delivered_bytes")?, &link(thin, "g", "delivered_bytes")?);
     let rate = |point| flow(point, "main", "goodput_bps");
     Ok(vec![
         number("return-share", share),
-        number("throughput-ratio", over(&rate(thin)?, &rate(plain)?)),
+        number("throughput-ratio", ratio(&rate(thin)?, &rate(plain)?)),
     ])
 }

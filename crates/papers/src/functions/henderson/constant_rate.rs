@@ -1,7 +1,7 @@
 //! Figures 4.7 and 4.8: Constant-Rate for all.
 
-use super::{Function, LONG, Numbers, SHORT, Samples, at, flow, jain, less, mean, number, over};
-use super::{largest, smallest, throughput, used, utilisation};
+use super::{Function, LONG, Numbers, SHORT, Samples, at, flow, jain, less, mean, number, ratio};
+use super::{max_by_mean, min_by_mean, throughput, used, utilisation};
 use crate::run::{Number, PointRuns, Ran};
 
 pub(super) const FUNCTIONS: &[(&str, Function)] = &[
@@ -68,14 +68,14 @@ fn topology_1(ran: &Ran) -> Numbers {
     let points = &ran.part("round-trips")?.points;
     let filled = points.iter().map(utilisation).collect::<Result<Vec<_>, _>>()?;
     let trips = Number::new("round-trips", points.len() as f64);
-    Ok(vec![trips, number("utilisation", smallest(filled)?)])
+    Ok(vec![trips, number("utilisation", min_by_mean(filled)?)])
 }
 
 fn topology_3(ran: &Ran) -> Numbers {
     let points = &ran.part("gateways")?.points;
     let filled = points.iter().map(|point| filled(point, 3)).collect::<Result<Vec<_>, _>>()?;
     let gateways = Number::new("gateways", points.len() as f64);
-    Ok(vec![gateways, number("utilisation", smallest(filled)?)])
+    Ok(vec![gateways, number("utilisation", min_by_mean(filled)?)])
 }
 
 fn points(ran: &Ran) -> Numbers {
@@ -115,12 +115,12 @@ fn several_gateways(ran: &Ran) -> Numbers {
     let share = |c| {
         let point = of(ran, 3, &constant(c))?;
         let (long, short) = (throughput(point, "f600")?, throughput(point, "f10-1")?);
-        Ok(over(&long, &super::per_run(&[long.clone(), short], |both| both.iter().sum())))
+        Ok(ratio(&long, &super::per_run(&[long.clone(), short], |both| both.iter().sum())))
     };
     let shares = CONSTANTS.into_iter().map(share).collect::<Result<Vec<_>, String>>()?;
     Ok(vec![
         number("best-jain", best(&indices, u32::MAX)?.1.clone()),
-        number("largest-long-share", largest(shares)?),
+        number("largest-long-share", max_by_mean(shares)?),
     ])
 }
 
@@ -200,7 +200,7 @@ fn sack_and_clocks(ran: &Ran) -> Numbers {
     let best_of = |part: &str| {
         let part = ran.part(part)?;
         let index = |c| jain(at(part, &[(CONTROL, &constant(c))])?, &compared(2));
-        largest([4, 16, 36, 64, 100].into_iter().map(index).collect::<Result<Vec<_>, _>>()?)
+        max_by_mean([4, 16, 36, 64, 100].into_iter().map(index).collect::<Result<Vec<_>, _>>()?)
     };
     let (fine, newreno, coarse) = (best_of("topology-2")?, best_of("newreno")?, best_of("coarse")?);
     Ok(vec![
@@ -211,5 +211,5 @@ fn sack_and_clocks(ran: &Ran) -> Numbers {
 
 fn long_through_several(ran: &Ran) -> Numbers {
     let of = |control: &str| throughput(of(ran, 3, control)?, "f600");
-    Ok(vec![number("ratio", over(&of(&constant(4))?, &of(STANDARD)?))])
+    Ok(vec![number("ratio", ratio(&of(&constant(4))?, &of(STANDARD)?))])
 }

@@ -1,7 +1,7 @@
 //! Figure 4.10: Increase-by-K for one transfer.
 
-use super::{Function, Numbers, SHORT, Samples, at, jain, largest, less, mean, number, over};
-use super::{LONG, per_run, smallest, throughput, used, utilisation};
+use super::{Function, Numbers, SHORT, Samples, at, jain, less, max_by_mean, mean, number, ratio};
+use super::{LONG, min_by_mean, per_run, throughput, used, utilisation};
 use crate::run::{Number, PointRuns, Ran};
 
 pub(super) const FUNCTIONS: &[(&str, Function)] = &[
@@ -88,12 +88,12 @@ fn no_limit(ran: &Ran) -> Numbers {
     let mut gains = Vec::new();
     for curve in CURVES {
         let rates = curve.throughputs(ran, SACK_RED)?;
-        steps.extend(rates.windows(2).map(|pair| over(&pair[1], &pair[0])));
-        gains.push(over(&rates[5], &rates[0]));
+        steps.extend(rates.windows(2).map(|pair| ratio(&pair[1], &pair[0])));
+        gains.push(ratio(&rates[5], &rates[0]));
     }
     Ok(vec![
-        number("smallest-step", smallest(steps)?),
-        number("smallest-gain-at-8", smallest(gains)?),
+        number("smallest-step", min_by_mean(steps)?),
+        number("smallest-gain-at-8", min_by_mean(gains)?),
     ])
 }
 
@@ -103,9 +103,12 @@ fn small_and_large(ran: &Ran) -> Numbers {
     for curve in CURVES {
         let indices = curve.indices(ran, SACK_RED)?;
         gains.extend([1, 3].map(|k| less(&indices[k], &indices[0])));
-        falls.push(less(&largest(indices.clone())?, &indices[7]));
+        falls.push(less(&max_by_mean(indices.clone())?, &indices[7]));
     }
-    Ok(vec![number("smallest-gain", smallest(gains)?), number("largest-fall", largest(falls)?)])
+    Ok(vec![
+        number("smallest-gain", min_by_mean(gains)?),
+        number("largest-fall", max_by_mean(falls)?),
+    ])
 }
 
 fn newreno_over_fifo(ran: &Ran) -> Numbers {
@@ -115,7 +118,7 @@ fn newreno_over_fifo(ran: &Ran) -> Numbers {
         let best = (0..KS.len()).max_by(|a, b| mean(&rates[*a]).total_cmp(&mean(&rates[*b])));
         let best = best.ok_or("no K")?;
         numbers.push(Number::new(format!("best-constant-{topology}"), f64::from(KS[best])));
-        let fall = over(&rates[7], &rates[best]);
+        let fall = ratio(&rates[7], &rates[best]);
         numbers.push(number(format!("fall-at-32-{topology}"), fall));
     }
     Ok(numbers)
@@ -138,8 +141,8 @@ fn modest(ran: &Ran) -> Numbers {
         }
     }
     Ok(vec![
-        number("smallest-gain", smallest(gains)?),
-        number("largest-change-of-utilisation", largest(changes)?),
+        number("smallest-gain", min_by_mean(gains)?),
+        number("largest-change-of-utilisation", max_by_mean(changes)?),
     ])
 }
 

@@ -13,6 +13,7 @@ mod traces;
 mod web;
 
 use super::Function;
+use super::samples::{Samples, less, max_by_mean, mean, min_by_mean, per_run, ratio, scaled};
 use crate::run::{Number, Part, PointRuns};
 use bentpipe_lab::tables::Table;
 
@@ -32,9 +33,6 @@ pub(super) const FUNCTIONS: [&[(&str, Function)]; 11] = [
 ];
 
 type Numbers = Result<Vec<Number>, String>;
-
-/// What each run of a point has given.
-type Samples = Vec<f64>;
 
 /// The bottleneck of section 4.1, in bit/s.
 const BOTTLENECK: f64 = 1.5e6;
@@ -79,41 +77,6 @@ fn jain(point: &PointRuns, flows: &[&str]) -> Result<Samples, String> {
         let (sum, squares) = rates.iter().fold((0.0, 0.0), |(s, q), x| (s + x, q + x * x));
         sum * sum / (squares * rates.len() as f64)
     }))
-}
-
-/// Combines what each run has given; runs belong together by their numbers, as many as all have.
-fn per_run(columns: &[Samples], of: impl Fn(&[f64]) -> f64) -> Samples {
-    let runs = columns.iter().map(Vec::len).min().unwrap_or(0);
-    let row = |run: usize| columns.iter().map(|column| column[run]).collect::<Vec<f64>>();
-    (0..runs).map(|run| of(&row(run))).collect()
-}
-
-fn less(a: &[f64], b: &[f64]) -> Samples {
-    a.iter().zip(b).map(|(a, b)| a - b).collect()
-}
-
-fn over(a: &[f64], b: &[f64]) -> Samples {
-    a.iter().zip(b).map(|(a, b)| a / b).collect()
-}
-
-fn scaled(a: &[f64], by: f64) -> Samples {
-    a.iter().map(|a| a * by).collect()
-}
-
-fn mean(samples: &[f64]) -> f64 {
-    samples.iter().sum::<f64>() / samples.len() as f64
-}
-
-/// The samples with the smallest mean.
-fn smallest(of: impl IntoIterator<Item = Samples>) -> Result<Samples, String> {
-    let least = of.into_iter().min_by(|a, b| mean(a).total_cmp(&mean(b)));
-    least.ok_or_else(|| "nothing to compare".to_owned())
-}
-
-/// The samples with the largest mean.
-fn largest(of: impl IntoIterator<Item = Samples>) -> Result<Samples, String> {
-    let most = of.into_iter().max_by(|a, b| mean(a).total_cmp(&mean(b)));
-    most.ok_or_else(|| "nothing to compare".to_owned())
 }
 
 fn number(name: impl Into<String>, samples: Samples) -> Number {

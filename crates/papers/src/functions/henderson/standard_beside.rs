@@ -2,7 +2,9 @@
 
 use super::constant_rate::{compared, constant, fairness, filled};
 use super::throughput;
-use super::{Function, Numbers, Samples, at, jain, largest, less, mean, number, over, per_run};
+use super::{
+    Function, Numbers, Samples, at, jain, less, max_by_mean, mean, number, per_run, ratio,
+};
 use crate::run::{Number, PointRuns, Ran};
 
 pub(super) const FUNCTIONS: &[(&str, Function)] = &[
@@ -62,7 +64,7 @@ fn what_is_lost(ran: &Ran) -> Numbers {
     }
     Ok(vec![
         number("mean-rise", per_run(&rises, mean)),
-        number("largest-rise", largest(rises)?),
+        number("largest-rise", max_by_mean(rises)?),
         Number::new("topologies-that-lose-half", losers as f64),
     ])
 }
@@ -74,7 +76,7 @@ fn trailblazer(ran: &Ran) -> Numbers {
         let point = of(ran, ADDED, topology, &constant(c))?;
         let all = with_added(topology).into_iter().map(|name| throughput(point, name));
         let all = all.collect::<Result<Vec<_>, _>>()?;
-        let share = over(&throughput(point, ADDED)?, &per_run(&all, mean));
+        let share = ratio(&throughput(point, ADDED)?, &per_run(&all, mean));
         numbers.push(number(format!("added-over-fair-share-{topology}"), share));
     }
     let short_to_long = |kind: &str| {
@@ -82,13 +84,13 @@ fn trailblazer(ran: &Ran) -> Numbers {
             let point = of(ran, kind, 2, &constant(c))?;
             let short = [throughput(point, "f10")?, throughput(point, "f20")?];
             let short = per_run(&short, |both| both.iter().sum());
-            Ok(over(&short, &throughput(point, "f600")?))
+            Ok(ratio(&short, &throughput(point, "f600")?))
         };
         let each = CONSTANTS.into_iter().map(ratio).collect::<Result<Vec<_>, String>>()?;
         Ok::<_, String>(per_run(&each, mean))
     };
     let (with, without) = (short_to_long(ADDED)?, short_to_long("plain")?);
-    numbers.push(number("short-to-long", over(&with, &without)));
+    numbers.push(number("short-to-long", ratio(&with, &without)));
     Ok(numbers)
 }
 

@@ -3,7 +3,7 @@
 use super::{
     DATA, Function, LONG, Numbers, PACKET, SHORT, Samples, at, flow, jain, less, mean, number,
 };
-use super::{largest, over, scaled, throughput, utilisation};
+use super::{max_by_mean, ratio, scaled, throughput, utilisation};
 use crate::run::{Number, Part, PointRuns, Ran};
 use bentpipe_lab::tables::Table;
 
@@ -45,7 +45,7 @@ fn index(ran: &Ran, part: &str, bold: &[&str]) -> Result<Samples, String> {
 /// How many times as much a transfer has as without anyone's boldness.
 fn gain(ran: &Ran, part: &str, bold: &[&str], name: &str) -> Result<Samples, String> {
     let plain = throughput(column(ran, part, &[])?, name)?;
-    Ok(over(&throughput(column(ran, part, bold)?, name)?, &plain))
+    Ok(ratio(&throughput(column(ran, part, bold)?, name)?, &plain))
 }
 
 fn cells(ran: &Ran) -> Numbers {
@@ -82,7 +82,7 @@ fn harm(ran: &Ran) -> Numbers {
             Ok(gain.iter().map(|gain| 1.0 - gain).collect())
         };
         let losses = others.map(loss).collect::<Result<Vec<Samples>, String>>()?;
-        Ok(number(format!("largest-loss-{trip}"), largest(losses)?))
+        Ok(number(format!("largest-loss-{trip}"), max_by_mean(losses)?))
     };
     [(300, "f300"), (600, "f600")].into_iter().map(of).collect()
 }
@@ -105,7 +105,7 @@ fn both(ran: &Ran) -> Numbers {
     for (trip, name) in [(300, "f300"), (600, "f600")] {
         let (alone, both) =
             (gain(ran, "red", &[name], name)?, gain(ran, "red", &["f300", "f600"], name)?);
-        numbers.push(number(format!("alone-to-both-{trip}"), over(&alone, &both)));
+        numbers.push(number(format!("alone-to-both-{trip}"), ratio(&alone, &both)));
         numbers.push(number(format!("gain-{trip}"), both));
     }
     Ok(numbers)
@@ -132,7 +132,7 @@ fn clocks(ran: &Ran) -> Numbers {
         super::run(point, "recovery_timeouts")
     };
     let ratio = |control: &str| {
-        Ok::<_, String>(over(&timeouts(control, "1ms")?, &timeouts(control, "500ms")?))
+        Ok::<_, String>(ratio(&timeouts(control, "1ms")?, &timeouts(control, "500ms")?))
     };
     Ok(vec![
         number("standard-fine-to-coarse", ratio("standard")?),

@@ -1,7 +1,7 @@
 //! Figure 4.13: 10 MB over a satellite, by the round trip, for four variants.
 
 use super::{
-    DATA, Function, Numbers, PACKET, Samples, at, flow, mean, number, over, scaled, smallest,
+    DATA, Function, Numbers, PACKET, Samples, at, flow, mean, min_by_mean, number, ratio, scaled,
 };
 use crate::run::packets::Packets;
 use crate::run::{Number, PointRuns, Ran};
@@ -19,7 +19,7 @@ pub(super) const FUNCTIONS: &[(&str, Function)] = &[
     ("H-4.13-f", newreno),
     ("H-4.13-g", reno),
     ("H-4.13-h", low_orbits),
-    ("H-F-13", least_time),
+    ("H-F-13", min_time),
     ("H-D-25", light_traffic),
 ];
 
@@ -67,7 +67,7 @@ fn drawn(ran: &Ran) -> Numbers {
 }
 
 fn little_lost(ran: &Ran) -> Numbers {
-    let ratio = over(&goodput(ran, 600, SACK)?, &goodput(ran, 20, SACK)?);
+    let ratio = ratio(&goodput(ran, 600, SACK)?, &goodput(ran, 20, SACK)?);
     Ok(vec![number("600-to-20-ms", ratio)])
 }
 
@@ -78,7 +78,7 @@ fn fast_below(ran: &Ran) -> Numbers {
             shares.push(scaled(&goodput(ran, trip, tcp)?, 1.0 / SATELLITE));
         }
     }
-    Ok(vec![number("smallest-share", smallest(shares)?)])
+    Ok(vec![number("smallest-share", min_by_mean(shares)?)])
 }
 
 /// Between the 95 % intervals of the best and the worst.
@@ -92,13 +92,13 @@ fn different_above(ran: &Ran) -> Numbers {
     let mut gaps = Vec::new();
     for trip in TRIPS.into_iter().filter(|trip| *trip >= 200) {
         let variants = ordered(ran, trip)?;
-        ratios.push(over(&variants[0], &variants[3]));
+        ratios.push(ratio(&variants[0], &variants[3]));
         gaps.push(gap(&variants[0], &variants[3]));
     }
     let at_600 = ratios.last().cloned().ok_or("no round trips")?;
     Ok(vec![
         number("best-to-worst-600", at_600),
-        number("smallest-best-to-worst", smallest(ratios)?),
+        number("smallest-best-to-worst", min_by_mean(ratios)?),
         Number::new("smallest-gap-bps", gaps.into_iter().fold(f64::INFINITY, f64::min)),
     ])
 }
@@ -108,20 +108,20 @@ fn sack_is_fastest(ran: &Ran) -> Numbers {
     let mut once = Vec::new();
     for trip in TRIPS.into_iter().filter(|trip| *trip >= 100) {
         for other in &VARIANTS[1..] {
-            leads.push(over(&goodput(ran, trip, SACK)?, &goodput(ran, trip, other)?));
+            leads.push(ratio(&goodput(ran, trip, SACK)?, &goodput(ran, trip, other)?));
         }
         let halvings = flow(point(ran, trip, SACK)?, "main", "first_recovery_reductions")?;
         once.extend(halvings.into_iter().map(|n| f64::from(u8::from(n == 1.0))));
     }
     Ok(vec![
-        number("smallest-lead", smallest(leads)?),
+        number("smallest-lead", min_by_mean(leads)?),
         Number::new("runs-with-one-halving", mean(&once)),
     ])
 }
 
 fn sack_reno(ran: &Ran) -> Numbers {
     let halvings = flow(point(ran, 600, SACK_RENO)?, "main", "first_recovery_reductions")?;
-    let ratio = over(&goodput(ran, 600, SACK_RENO)?, &goodput(ran, 600, SACK)?);
+    let ratio = ratio(&goodput(ran, 600, SACK_RENO)?, &goodput(ran, 600, SACK)?);
     Ok(vec![number("halvings", halvings), number("to-sack-newreno", ratio)])
 }
 
@@ -134,7 +134,7 @@ fn newreno(ran: &Ran) -> Numbers {
     let began = began.ok_or("nothing was recovered")?.at;
     let lost = packets.lost().filter(|packet| packet.at < began).count();
     let lasted = flow(alone, "main", "first_recovery_s")?;
-    let ratio = over(&goodput(ran, 600, NEWRENO)?, &goodput(ran, 600, SACK)?);
+    let ratio = ratio(&goodput(ran, 600, NEWRENO)?, &goodput(ran, 600, SACK)?);
     Ok(vec![
         number("recovery-over-losses", scaled(&lasted, 1.0 / (lost as f64 * GEO))),
         number("to-sack-newreno", ratio),
@@ -153,21 +153,19 @@ fn reno(ran: &Ran) -> Numbers {
 
 fn low_orbits(ran: &Ran) -> Numbers {
     let of = |trip: u32| {
-        let ratio = over(&goodput(ran, trip, SACK)?, &goodput(ran, 20, SACK)?);
+        let ratio = ratio(&goodput(ran, trip, SACK)?, &goodput(ran, 20, SACK)?);
         Ok(number(format!("{trip}-to-20-ms"), ratio))
     };
     [40, 80, 100, 200].into_iter().map(of).collect()
 }
 
 /// 10 MB at the satellite's rate, without headers.
-fn least_time(_: &Ran) -> Numbers {
+fn min_time(_: &Ran) -> Numbers {
     Ok(vec![Number::new("least-time-s", 10e6 * 8.0 / SATELLITE)])
 }
 
 fn light_traffic(ran: &Ran) -> Numbers {
-    let web = TRIPS.map(|trip| flow(point(ran, trip, SACK)?, "web", "goodput_bps"));
-    let web = web.into_iter().collect::<Result<Vec<_>, String>>()?;
-    let load = scaled(&super::per_run(&web, mean), PACKET / DATA / SATELLITE);
-    let seeds = point(ran, 600, SACK)?.runs.len();
-    Ok(vec![number("load", load), Number::new("seeds", seeds as f64)])
+    let point = at(ran.part("simulated")?, &[])?;
+    let load = scaled(&flow(point, "web", "goodput_bps")?, PACKET / DATA / SATELLITE);
+    Ok(vec![number("load", load), Number::new("seeds", point.runs.len() as f64)])
 }

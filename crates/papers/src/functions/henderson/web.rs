@@ -1,6 +1,6 @@
 //! Table 4.2: what Web replies wait for, by the paper's model and simulated.
 
-use super::{Function, Numbers, Samples, at, flow, mean, number, over};
+use super::{Function, Numbers, Samples, at, flow, mean, number, ratio};
 use crate::run::{Number, PointRuns, Ran};
 use bentpipe_lab::tables::Table;
 use bentpipe_scenario::Workload;
@@ -95,30 +95,30 @@ fn cells(ran: &Ran) -> Numbers {
 
 fn improvement(ran: &Ran) -> Numbers {
     let mut numbers = Vec::new();
-    let mut most = 0.0_f64;
+    let mut max = 0.0_f64;
     for (orbit, _, delay) in ORBITS {
         for (segment, mss) in SEGMENTS {
             let of = |options| simulated(ran, delay, mss, options);
             let standard = of((false, false))?;
-            let both = over(&standard, &of((true, true))?);
+            let both = ratio(&standard, &of((true, true))?);
             for single in [(true, false), (false, true)] {
-                let single = over(&standard, &of(single)?);
-                most = most.max(mean(&single) / mean(&both));
+                let single = ratio(&standard, &of(single)?);
+                max = max.max(mean(&single) / mean(&both));
             }
             numbers.push(number(format!("{orbit}-{segment}"), both));
         }
     }
-    numbers.push(Number::new("single-to-both", most));
+    numbers.push(Number::new("single-to-both", max));
     Ok(numbers)
 }
 
 fn orbits_alike(ran: &Ran) -> Numbers {
     let of = |(segment, mss): (u32, u32)| {
-        let ratio = |delay: &str| {
+        let gain = |delay: &str| {
             let of = |options| simulated(ran, delay, mss, options);
-            Ok::<_, String>(over(&of((false, false))?, &of((true, true))?))
+            Ok::<_, String>(ratio(&of((false, false))?, &of((true, true))?))
         };
-        let ratio = over(&ratio(ORBITS[1].2)?, &ratio(ORBITS[0].2)?);
+        let ratio = ratio(&gain(ORBITS[1].2)?, &gain(ORBITS[0].2)?);
         Ok(number(format!("leo-to-geo-{segment}"), ratio))
     };
     SEGMENTS.into_iter().map(of).collect()
