@@ -2,6 +2,8 @@
 
 import doctest
 import inspect
+import re
+from pathlib import Path
 
 import pytest
 
@@ -27,3 +29,20 @@ def test_everything_public_is_documented(module):
             for member, value in vars(thing).items():
                 public = not member.startswith("_") and (callable(value) or isinstance(value, property))
                 assert not public or inspect.getdoc(value), f"{name}.{member}"
+
+
+def blocks() -> list[str]:
+    """The pieces of Python in the guide, without those that want a cluster."""
+    text = (Path(__file__).parents[2] / "docs" / "python.md").read_text()
+    pieces = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    assert len(pieces) >= 4
+    return [piece for piece in pieces if "distributed" not in piece and "dask_jobqueue" not in piece]
+
+
+def test_the_guide_s_pieces_run_one_after_the_other(tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib").use("Agg")
+    monkeypatch.chdir(tmp_path)
+    names: dict = {}
+    for piece in blocks():
+        exec(compile(piece, "docs/python.md", "exec"), names)
+    assert (tmp_path / "losses.svg").exists() and len(names["campaign"].summary) == 16

@@ -28,9 +28,10 @@ class Campaign:
     Runs that were finished before, by the same version and from the same inputs, are not made again. The folder is that
     of the command `bentpipe sim`, to the byte: either goes on where the other was.
 
-    >>> campaign = Campaign(Scenario.load("geo-download"), grid={"link.sat.loss": [0, 0.01]}, runs=2, folder=tmp / "x")
-    >>> campaign
-    <Campaign 'geo-download': 8 points in ...x>
+    Examples:
+        >>> campaign = Campaign(Scenario.load("geo-download"), grid={"link.sat.loss": [0, 0.01]}, runs=2, folder=tmp / "x")
+        >>> campaign
+        <Campaign 'geo-download': 8 points in ...x>
     """
 
     def __init__(

@@ -16,8 +16,9 @@ __all__ = ["Scenario", "examples"]
 def examples() -> list[str]:
     """The names of the examples that come with bentpipe.
 
-    >>> "geo-download" in examples()
-    True
+    Examples:
+        >>> "geo-download" in examples()
+        True
     """
     return _bentpipe.examples()
 
@@ -39,9 +40,10 @@ class Scenario:
     Whatever makes one checks all of it, at every point of its sweep. What is wrong is a `ScenarioError` that says where.
     A scenario never changes: `set` gives another one.
 
-    >>> scenario = Scenario.load("geo-download")
-    >>> scenario.set("link.sat.loss", 0.01).set("run.duration", "60s")
-    <Scenario 'geo-download': 4 points>
+    Examples:
+        >>> scenario = Scenario.load("geo-download")
+        >>> scenario.set("link.sat.loss", 0.01).set("run.duration", "60s")
+        <Scenario 'geo-download': 4 points>
     """
 
     def __init__(
@@ -84,13 +86,14 @@ class Scenario:
         A key that is no name in Python is written with `_` for `-`, and `from_` for `from`. Lines in messages are those
         of the text that comes of it (`print(scenario)`).
 
-        >>> Scenario.build(
-        ...     run={"duration": "10s"},
-        ...     host={"server": {}, "client": {}},
-        ...     link={"sat": {"between": ["server", "client"], "rate": "8Mbit/s", "delay": "250ms"}},
-        ...     flow={"main": {"from": "server", "to": "client", "bytes": "1MB"}},
-        ... )
-        <Scenario 'scenario': 1 point>
+        Examples:
+            >>> Scenario.build(
+            ...     run={"duration": "10s"},
+            ...     host={"server": {}, "client": {}},
+            ...     link={"sat": {"between": ["server", "client"], "rate": "8Mbit/s", "delay": "250ms"}},
+            ...     flow={"main": {"from": "server", "to": "client", "bytes": "1MB"}},
+            ... )
+            <Scenario 'scenario': 1 point>
         """
         document = {"title": title} if title else {}
         document |= {_key(key): _plain(value) for key, value in tables.items()}

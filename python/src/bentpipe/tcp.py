@@ -3,15 +3,16 @@
 Nothing here has a clock or a thread. Every call says what time it is, in seconds, and the same calls give the same
 segments. `Path` joins two ends by a link in each direction and moves from one event to the next.
 
->>> path = Path(rate="8Mbit/s", delay=0.25)
->>> path.client.write(b"GET / HTTP/1.0\\r\\n\\r\\n")
-18
->>> for event in path.run(until=2.0):
-...     print(event)
-0.000 client SYN seq=1000 len=0: handshake
-0.250 server SYN ACK seq=2000 ack=1001 len=0: handshake
-0.500 client ACK PSH seq=1001 ack=2001 len=18: new data: the application wrote
-...
+Examples:
+    >>> path = Path(rate="8Mbit/s", delay=0.25)
+    >>> path.client.write(b"GET / HTTP/1.0\\r\\n\\r\\n")
+    18
+    >>> for event in path.run(until=2.0):
+    ...     print(event)
+    0.000 client SYN seq=1000 len=0: handshake
+    0.250 server SYN ACK seq=2000 ack=1001 len=0: handshake
+    0.500 client ACK PSH seq=1001 ack=2001 len=18: new data: the application wrote
+    ...
 """
 
 from __future__ import annotations
@@ -29,8 +30,9 @@ __all__ = ["CongestionControl", "Connection", "Link", "Observation", "Path", "Se
 def presets() -> dict[str, str]:
     """The TCPs that have a name, and what each is.
 
-    >>> "windows-95" in presets()
-    True
+    Examples:
+        >>> "windows-95" in presets()
+        True
     """
     return dict(_bentpipe.presets())
 
