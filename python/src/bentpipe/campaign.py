@@ -62,6 +62,7 @@ class Campaign:
         if any(rule is not None for rule in (runs, until, min_runs, max_runs)):
             scenario = scenario.repeat(runs, until=until, min=min_runs, max=max_runs)
         self.scenario = scenario
+        self._has_grid = bool(grid)
         self.folder = Path("results", Path(scenario.name).stem) if folder is None else Path(folder)
 
     def run(
@@ -70,7 +71,7 @@ class Campaign:
         *,
         threads: int | None = None,
         progress: bool | Progress = True,
-        figures: bool = True,
+        figures: bool | None = None,
     ) -> Campaign:
         """Makes the runs that are missing, and then the tables and figures.
 
@@ -81,7 +82,8 @@ class Campaign:
             threads: without a cluster: so many (as many as there are cores).
             progress: a bar by tqdm where that is installed and somebody looks; or a function that is given how many runs
                 are finished and how many are needed.
-            figures: draw the scenario's figures into the folder.
+            figures: draw the scenario's figures into the folder, or do not. Without it they are drawn unless there is a grid,
+                of which they know nothing.
 
         Returns:
             The campaign itself.
@@ -91,6 +93,7 @@ class Campaign:
             OSError: the folder cannot be written.
             VersionMismatch: a worker has another version of bentpipe.
         """
+        figures = not self._has_grid if figures is None else figures
         with _shown(progress, self.scenario.name) as show:
             experiment = self.scenario.experiment
             if client is None:
