@@ -239,9 +239,11 @@ fn loads_need_a_link_on_the_way_with_a_rate() {
 }
 
 #[test]
-fn captures_need_a_host() {
-    let packets = "packets = true\nlinks = [\"sat\"]\nflow = ";
-    spoilt("flow = [\"cwnd\"]", &format!("{packets}[]"), "33:9", &["no host", "links"]);
+fn captures_need_a_host_or_a_gateway() {
+    let packets = "packets = true\nlinks = [\"far\"]\nflow = []";
+    let far = "[router.r2]\n[link.far]\nbetween = [\"r1\", \"r2\"]";
+    let text = format!("{packets}\n{far}");
+    spoilt("flow = [\"cwnd\"]", &text, "33:9", &["no host or gateway", "links"]);
 }
 
 #[test]
