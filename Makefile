@@ -4,13 +4,12 @@
 export PATH := $(PATH):$(HOME)/.cargo/bin:/usr/sbin:/sbin
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: help demo test test-python docs wheel mutants mutants-changed check bench bench-peers cargo packages test-packages cargo-deny
+.PHONY: help demo test test-python docs mutants mutants-changed check bench bench-peers cargo packages test-packages cargo-deny
 
 help:
 	@echo "make demo    files cross an emulated GEO link with and without bentpipe (root; < 3 min)"
 	@echo "make test    all tests; those on the live kernel need root and are skipped without it"
 	@echo "make test-python  builds the Python package into a virtual environment, and runs its tests and notebooks"
-	@echo "make wheel   wheels of the Python package for x86_64 and aarch64, in out/wheels"
 	@echo "make docs    the documentation as a site, in out/site"
 	@echo "make mutants deliberate defects in the gateway, each of which the fault tests must find (ten minutes)"
 	@echo "make mutants-changed  cargo-mutants' defects in the lines that differ from BASE (origin/main), against their crates' tests"
@@ -31,9 +30,6 @@ test-python: cargo
 
 docs: cargo
 	@scripts/docs.sh
-
-wheel: cargo
-	@scripts/wheels.sh
 
 mutants: cargo
 	scripts/mutants.sh
