@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,12 @@ def small() -> Scenario:
 @pytest.fixture(autouse=True)
 def _doctests(doctest_namespace: dict, tmp_path: Path) -> None:
     doctest_namespace["tmp"] = tmp_path
+
+
+@pytest.fixture(autouse=True)
+def _interruptible() -> None:
+    """A shell's background jobs begin with SIGINT ignored; tests send it to themselves."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -82,11 +82,14 @@ def test_another_version_is_refused(client, small, tmp_path, monkeypatch):
 
 
 def test_an_exception_cancels_what_workers_do(client, small, tmp_path):
-    long = Campaign(small.set("run.duration", "20000s"), folder=tmp_path, runs=2)
+    long = Campaign(small.set("run.duration", "1000000s"), folder=tmp_path, runs=2)
     timer = threading.Timer(4.0, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        long.run(client, figures=False)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            long.run(client, figures=False)
+    finally:
+        timer.cancel()
     deadline = time.monotonic() + 20
     while any(client.processing().values()) and time.monotonic() < deadline:
         time.sleep(0.1)
