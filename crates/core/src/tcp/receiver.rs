@@ -5,6 +5,7 @@
 //! new, and the caller stores it in the stream's buffer. The caller also says how far the window
 //! may open ([`Receiver::set_limit`]); a right edge that was advertised never moves back.
 
+mod config;
 mod policy;
 mod sack;
 #[cfg(test)]
@@ -12,6 +13,7 @@ mod tests;
 mod tuning;
 mod window;
 
+pub use config::ReceiverConfig;
 pub use policy::AckPolicy;
 pub use tuning::{AutoTuning, Observed};
 
@@ -36,24 +38,6 @@ const DUP_THRESH: u8 = 3;
 /// At a full window: how long a lone segment's acknowledgment, or a small opening, waits for more. Senders
 /// expect it of one segment and not of two (RFC 8985, 7.2, adds the receiver's delay for a lone one).
 const AT_FULL_WINDOW: Duration = Duration::from_millis(40);
-
-/// Parameters of a [`Receiver`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ReceiverConfig {
-    /// The largest payload that the peer sends in one segment, in bytes.
-    pub rmss: Bytes,
-    /// When acknowledgments are sent.
-    pub ack_policy: AckPolicy,
-    /// The window field counts units of 2^shift bytes.
-    pub window_shift: u8,
-    /// Whether SACK was agreed on.
-    pub sack: bool,
-    /// A FIN is acknowledged only when [`Receiver::acknowledge_fin`] says so.
-    pub hold_fin: bool,
-    /// While the window is narrow, acknowledgments are delayed (RFC 1122) though the policy has one for each
-    /// segment, and [`Receiver::open_in_steps`] announces large steps.
-    pub delay_at_full_window: bool,
-}
 
 /// What to do with an arriving payload.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

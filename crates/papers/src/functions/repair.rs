@@ -143,7 +143,7 @@ fn always_full(ran: &Ran) -> Numbers {
 /// The link in the twenty seconds after the first recovery, by the buffer; and over some cycles of congestion avoidance.
 fn idle_by_buffer(ran: &Ran) -> Numbers {
     let part = ran.part("fack")?;
-    let (mut most_above, mut least_below) = (0.0_f64, f64::INFINITY);
+    let (mut max_above, mut min_below) = (0.0_f64, f64::INFINITY);
     let mut utilisation = Vec::new();
     for point in &part.points {
         let buffer: f64 = point
@@ -155,9 +155,9 @@ fn idle_by_buffer(ran: &Ran) -> Numbers {
         let from = overshoot.repaired();
         let idle = idle(&overshoot.packets, from, from + 20.0);
         if buffer >= 100.0 {
-            most_above = most_above.max(idle);
+            max_above = max_above.max(idle);
         } else if buffer <= 80.0 {
-            least_below = least_below.min(idle);
+            min_below = min_below.min(idle);
         }
     }
     for point in &ran.part("fack-long")?.points {
@@ -166,8 +166,8 @@ fn idle_by_buffer(ran: &Ran) -> Numbers {
     }
     let steps = utilisation.windows(2).map(|pair| pair[1] - pair[0]);
     Ok(vec![
-        Number::new("idle-most-above-100-s", most_above),
-        Number::new("idle-least-below-80-s", least_below),
+        Number::new("idle-most-above-100-s", max_above),
+        Number::new("idle-least-below-80-s", min_below),
         Number::new("least-step-of-utilisation", steps.fold(f64::INFINITY, f64::min)),
     ])
 }

@@ -27,7 +27,7 @@ pub struct Transmission {
 }
 
 impl Transmission {
-    /// Whether its cause is one of what is sent again if it is, and of new data if not. A probe may be
+    /// Whether its cause is a retransmission's if it is one, and one of new data if not. A probe may be
     /// either.
     fn cause_fits(&self) -> bool {
         let probes = matches!(self.cause, Cause::TailLossProbe | Cause::ProbeTimeout);
