@@ -19,7 +19,8 @@ use crate::recording::{Recording, RecordingSummary};
 use crate::signals::{Signal, Signals};
 use crate::split::split;
 use crate::tun::{MAX_READ, ReadError, Tun};
-use crate::way::{Way, WayParts};
+use crate::way::{LinkParts, Way};
+use crate::ways::Ways;
 use bentpipe_core::link::{Count, Counters, Occupancy};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::Rate;
@@ -96,7 +97,7 @@ impl Carried {
 pub struct Emulator {
     clock: Clock,
     tuns: [Tun; 2],
-    ways: [Way; 2],
+    ways: Ways,
     exit: Exit,
     refused: [u64; 2],
     carried: [Carried; 2],
@@ -112,13 +113,13 @@ pub struct Emulator {
 }
 
 impl Emulator {
-    /// Links of `parts`, one for each direction: direction *i* comes in through `tuns[i]`.
-    pub fn new(tuns: [Tun; 2], exit: Exit, parts: [WayParts; 2]) -> Emulator {
+    /// A link of `parts`: direction *i* comes in through `tuns[i]`.
+    pub fn new(tuns: [Tun; 2], exit: Exit, parts: impl Into<LinkParts>) -> Emulator {
         poll::set_timer_slack();
         Emulator {
             clock: Clock::start(),
             tuns,
-            ways: parts.map(Way::new),
+            ways: Ways::new(parts.into()),
             exit,
             refused: [0; 2],
             carried: [Carried::default(); 2],
@@ -133,7 +134,7 @@ impl Emulator {
 
     /// Records what crosses it from now on.
     pub fn record(&mut self, recording: Recording) {
-        self.ways.iter_mut().for_each(Way::keep_lost);
+        self.ways.both_mut().iter_mut().for_each(Way::keep_lost);
         self.recorded = Some(RecordedWays::new(recording, self.clock.now()));
     }
 
@@ -163,7 +164,7 @@ impl Emulator {
         loop {
             let now = self.clock.now();
             self.deliver(now);
-            let next = self.ways.iter().filter_map(Way::next).min();
+            let next = self.ways.next();
             // While packets leave one after the other, what has come is read when some of them have.
             let dense = next.is_some_and(|next| next <= self.last_due + DENSE);
             let next = next.map(|next| if dense { next + GATHER } else { next });
@@ -190,11 +191,12 @@ impl Emulator {
 
     /// The counters so far.
     pub fn summary(&self) -> LinkSummary {
+        let ways = self.ways.both();
         LinkSummary {
-            directions: self.ways.each_ref().map(Way::counters),
+            directions: ways.each_ref().map(Way::counters),
             refused: self.refused,
-            duplicated: self.ways.each_ref().map(Way::duplicated),
-            damaged: self.ways.each_ref().map(Way::damaged),
+            duplicated: ways.each_ref().map(Way::duplicated),
+            damaged: ways.each_ref().map(Way::damaged),
             rates: self.carried.each_ref().map(Carried::rate),
             lateness: self.lateness.clone(),
         }
@@ -205,7 +207,8 @@ impl Emulator {
         let Some(questions) = self.questions.take() else { return };
         for (question, reply) in questions.take() {
             let now = self.clock.now();
-            let held = self.ways.each_mut().map(|way| way.held(now));
+            self.ways.advance(now);
+            let held = self.ways.both_mut().each_mut().map(|way| way.held(now));
             let state = LinkState {
                 uptime: now.saturating_since(Instant::ZERO),
                 summary: self.summary(),
@@ -213,7 +216,7 @@ impl Emulator {
                 inside: held.map(|(_, inside)| inside),
             };
             if let LinkQuestion::Change(changes) = question {
-                for (way, change) in self.ways.iter_mut().zip(*changes) {
+                for (way, change) in self.ways.both_mut().iter_mut().zip(*changes) {
                     change.into_iter().for_each(|change| way.change(now, change));
                 }
             }
@@ -223,11 +226,11 @@ impl Emulator {
         self.questions = Some(questions);
     }
 
-    /// Begins anew, at time zero, as links of `parts` that nothing has crossed yet. What was inside
+    /// Begins anew, at time zero, as a link of `parts` that nothing has crossed yet. What was inside
     /// is gone.
-    pub fn restart(&mut self, parts: [WayParts; 2]) {
+    pub fn restart(&mut self, parts: impl Into<LinkParts>) {
         self.clock = Clock::start();
-        self.ways = parts.map(Way::new);
+        self.ways = Ways::new(parts.into());
         self.refused = [0; 2];
         self.carried = [Carried::default(); 2];
         self.lateness = Lateness::default();
@@ -237,7 +240,8 @@ impl Emulator {
     /// The counters of both directions, and how full their queues have been, up to now.
     pub fn counts(&mut self) -> [(Counters, Occupancy); 2] {
         let now = self.clock.now();
-        self.ways.each_mut().map(|way| {
+        self.ways.advance(now);
+        self.ways.both_mut().each_mut().map(|way| {
             let occupancy = way.occupancy(now);
             (way.counters(), occupancy)
         })
@@ -245,8 +249,9 @@ impl Emulator {
 
     /// Writes every packet that has arrived by `now`.
     fn deliver(&mut self, now: Instant) {
+        self.ways.advance(now);
         for side in 0..2 {
-            while let Some((due, mut packet)) = self.ways[side].pop(now) {
+            while let Some((due, mut packet)) = self.ways.both_mut()[side].pop(now) {
                 if let Some(recorded) = &mut self.recorded {
                     recorded.left(side, self.clock.now(), &mut packet);
                 }
@@ -257,7 +262,7 @@ impl Emulator {
             }
             self.write(side);
             if let Some(recorded) = &mut self.recorded {
-                recorded.tell_missing(side, now, &mut self.ways[side]);
+                recorded.tell_missing(side, now, &mut self.ways.both_mut()[side]);
             }
         }
     }
@@ -289,7 +294,7 @@ impl Emulator {
 
     /// Whether a packet is to leave by now.
     fn is_due(&self, now: Instant) -> bool {
-        self.ways.iter().filter_map(Way::next).any(|next| next <= now)
+        self.ways.next().is_some_and(|next| next <= now)
     }
 
     /// Reads from device `side` into its link, up to [`BURST`] times. What is to leave meanwhile does.
@@ -327,12 +332,11 @@ impl Emulator {
     /// Pushes what has been read, each packet at the moment that is `at` its number.
     fn push_all(&mut self, side: usize, at: impl Fn(usize, usize) -> Instant) {
         let count = self.came.len();
-        let way = &mut self.ways[side];
         for (number, packet) in self.came.drain(..).enumerate() {
             let now = at(number, count);
             match &mut self.recorded {
-                Some(recorded) => recorded.push(side, now, way, packet),
-                None => way.push(now, packet),
+                Some(recorded) => recorded.push(side, now, &mut self.ways, packet),
+                None => self.ways.push(side, now, packet),
             }
         }
     }

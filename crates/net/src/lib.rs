@@ -43,3 +43,4 @@ pub mod tun;
 pub mod vnet_hdr;
 pub mod watchdog;
 pub mod way;
+mod ways;

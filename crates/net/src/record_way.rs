@@ -4,6 +4,7 @@ use crate::datagram::Datagram;
 use crate::recording::{Place, Record, Recording, RecordingSummary};
 use crate::ticket::{Ticket, Vanished, VanishedList};
 use crate::way::Way;
+use crate::ways::Ways;
 use bentpipe_core::time::Instant;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -28,7 +29,15 @@ impl RecordedWays {
     }
 
     /// Offers `packet`, which came in at end `side`, to its direction.
-    pub(crate) fn push(&mut self, side: usize, now: Instant, way: &mut Way, mut packet: Datagram) {
+    pub(crate) fn push(
+        &mut self,
+        side: usize,
+        now: Instant,
+        ways: &mut Ways,
+        mut packet: Datagram,
+    ) {
+        ways.advance(now);
+        let way = &mut ways.both_mut()[side];
         let queued = way.queued(now);
         self.tell_missing(side, now, way);
         let number = self.numbered;
@@ -36,7 +45,7 @@ impl RecordedWays {
         let (bytes, len) = (self.recording.part(&packet.bytes).to_vec(), packet.bytes.len());
         let noted = Vanished { number, bytes: bytes.clone(), len };
         packet.ticket = Some(Ticket::new(noted, &self.vanished[side]));
-        way.push(now, packet);
+        ways.push(side, now, packet);
         let gone = self.vanished[side].take();
         let (itself, others): (Vec<_>, Vec<_>) =
             gone.into_iter().partition(|packet| packet.number == number);
@@ -44,7 +53,7 @@ impl RecordedWays {
         let comment = format!("{drop}queue: {} packets, {} bytes", queued.packets, queued.bytes);
         self.add(Place::Entry(side), now, bytes, len, comment);
         self.tell_dropped(now, others);
-        self.tell_lost(now, way);
+        self.tell_lost(now, &mut ways.both_mut()[side]);
     }
 
     /// `packet` leaves the direction that it entered at end `side`.

@@ -9,7 +9,7 @@ use crate::poll::LoopError;
 use crate::real_time;
 use crate::signals::Signals;
 use crate::tun::{Offload, Tun, TunError};
-use crate::way::WayParts;
+use crate::way::LinkParts;
 use bentpipe_core::units::Rate;
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::resource::{UsageWho, getrusage};
@@ -76,7 +76,7 @@ pub struct SelfTest {
 /// # Errors
 /// [`SelfTestError`].
 pub fn run(
-    parts: [WayParts; 2],
+    parts: LinkParts,
     rates: [Option<Rate>; 2],
     span: Duration,
     realtime: bool,

@@ -3,13 +3,45 @@
 //! It has no clock and does no I/O: the emulator tells it the time.
 
 use crate::datagram::Datagram;
-use bentpipe_core::link::{Count, Counters, Link, LinkConfig, Losses, Occupancy};
+use bentpipe_core::link::{
+    Count, Counters, GatedLine, Link, LinkConfig, Losses, Medium, Occupancy,
+};
 use bentpipe_core::time::{Instant, earliest};
-use bentpipe_scenario::{Fate, Impaired};
+use bentpipe_scenario::{Fate, Impaired, LiveLink};
 use std::collections::BTreeMap;
 
 /// What one direction is made of: the link, and jitter, reordering, duplicates and damage, if there are any.
 pub type WayParts = (LinkConfig, Option<Impaired>);
+
+/// What both directions are made of, and what they share, if it is a medium: then direction *i* is its line *i*.
+#[derive(Debug)]
+pub struct LinkParts {
+    /// Each direction.
+    pub ways: [WayParts; 2],
+    /// What both share.
+    pub medium: Option<Medium>,
+}
+
+impl LinkParts {
+    /// The forward direction second.
+    #[must_use]
+    pub fn back_first(mut self) -> LinkParts {
+        self.ways.reverse();
+        self
+    }
+}
+
+impl From<[WayParts; 2]> for LinkParts {
+    fn from(ways: [WayParts; 2]) -> LinkParts {
+        LinkParts { ways, medium: None }
+    }
+}
+
+impl From<&LiveLink> for LinkParts {
+    fn from(link: &LiveLink) -> LinkParts {
+        LinkParts { ways: link.parts(), medium: link.medium() }
+    }
+}
 
 /// What one direction is to be from now on.
 #[derive(Debug)]
@@ -49,6 +81,11 @@ impl Way {
             damaged: Count::default(),
             duplicated: Count::default(),
         }
+    }
+
+    /// Sends from now on only what it is granted: it shares a medium.
+    pub(crate) fn gate(&mut self) {
+        self.link.gate();
     }
 
     /// Keeps what the link loses from now on, for [`take_lost`](Way::take_lost).
@@ -162,6 +199,24 @@ impl Way {
     pub(crate) fn occupancy(&mut self, now: Instant) -> Occupancy {
         self.link.advance(now);
         self.link.bottleneck().occupancy().at(now)
+    }
+}
+
+impl GatedLine for Way {
+    fn advance(&mut self, now: Instant) {
+        self.link.advance(now);
+    }
+
+    fn asks(&self) -> bool {
+        self.link.asks()
+    }
+
+    fn grant(&mut self, now: Instant) -> Option<Instant> {
+        self.link.grant(now)
+    }
+
+    fn give_up(&mut self, now: Instant) {
+        self.link.give_up(now);
     }
 }
 

@@ -3,10 +3,11 @@
 use crate::fault::FaultKind;
 use crate::impaired::Impaired;
 use crate::link::Direction;
+use crate::medium::media;
 use crate::names::LinkIndex;
 use crate::random::Seeds;
 use crate::scenario::Scenario;
-use bentpipe_core::link::LinkConfig;
+use bentpipe_core::link::{LinkConfig, Medium};
 use bentpipe_core::time::Duration;
 
 /// A link apart from its scenario, or one that was never in any.
@@ -57,5 +58,10 @@ impl LiveLink {
             let (what, order) = (&direction.impairments, direction.order);
             (config, Impaired::new(what, order, self.seeds, &name))
         })
+    }
+
+    /// What its directions share, if it is a medium: forward is line 0.
+    pub fn medium(&self) -> Option<Medium> {
+        media(self.directions.iter().zip(0..), self.seeds).pop()
     }
 }

@@ -15,7 +15,6 @@ mod faults;
 pub mod fuzz;
 mod host;
 mod line;
-mod medium;
 mod middleboxes;
 mod narrow;
 mod node;

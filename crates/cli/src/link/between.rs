@@ -98,7 +98,7 @@ fn carry(
     let Devices { tuns, exit, ends: [a, b] } = devices;
     let recording = arguments.record.begin([&a, &b])?;
     let before = ProcessorTimes::now();
-    let mut emulator = Emulator::new(tuns, exit, link.parts());
+    let mut emulator = Emulator::new(tuns, exit, link);
     recording.into_iter().for_each(|recording| emulator.record(recording));
     let names = [format!("{a} to {b}"), format!("{b} to {a}")];
     let _server =

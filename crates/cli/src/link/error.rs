@@ -61,8 +61,8 @@ pub(crate) enum Error {
     #[error("{0} has no link `{1}`: it has {2}")]
     UnknownLink(String, String, String),
     /// Not live.
-    #[error("`medium` is simulated only: both directions of a live link send at the same time")]
-    Medium,
+    #[error("`medium`: {0} shares it with other links; both directions of one link can share one")]
+    Medium(String),
     /// Not live.
     #[error("`loss-notification` is simulated only: TCP has no option for it")]
     TellsLosses,

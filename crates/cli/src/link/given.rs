@@ -74,6 +74,9 @@ impl Options {
                 Error::UnknownLink(name.clone(), wanted.clone(), names.join(", "))
             })?,
         };
+        if scenario.shares_medium(LinkIndex(index)) {
+            return Err(Error::Medium(format!("link {} of {name}", names[index])));
+        }
         let link = LiveLink::of(&scenario, LinkIndex(index), 0);
         live(link)
     }
@@ -89,9 +92,6 @@ pub(super) fn read(settings: &LinkSettings, seed: u64) -> Result<LiveLink, Error
 /// `link`, unless it is to do what a live link cannot.
 fn live(link: LiveLink) -> Result<LiveLink, Error> {
     for direction in &link.directions {
-        if direction.medium.is_some() {
-            return Err(Error::Medium);
-        }
         if direction.impairments.tells_losses {
             return Err(Error::TellsLosses);
         }

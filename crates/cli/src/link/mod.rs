@@ -17,6 +17,7 @@ use bentpipe_net::real_time;
 use bentpipe_net::serve::Server;
 use bentpipe_net::signals::{Signal, Signals};
 use bentpipe_net::steal::ProcessorTimes;
+use bentpipe_net::way::LinkParts;
 use bentpipe_scenario::{LiveLink, Way};
 pub(crate) use error::Error;
 use report::Report;
@@ -246,8 +247,8 @@ fn around(
     told(command.leftovers());
     let before = ProcessorTimes::now();
     // The first device is the command's, and what comes in there goes up.
-    let [down, up] = link.parts();
-    let mut emulator = Emulator::new(tuns, Exit::Other, [up, down]);
+    let parts = LinkParts::from(link).back_first();
+    let mut emulator = Emulator::new(tuns, Exit::Other, parts);
     recording.into_iter().for_each(|recording| emulator.record(recording));
     let names = ["command to network".to_owned(), "network to command".to_owned()];
     let _server =

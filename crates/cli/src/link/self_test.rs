@@ -7,6 +7,7 @@ use bentpipe_core::time::Duration;
 use bentpipe_core::units::Rate;
 use bentpipe_net::self_test;
 use bentpipe_net::steal::ProcessorTimes;
+use bentpipe_net::way::LinkParts;
 use bentpipe_scenario::Way;
 use serde_json::json;
 use std::io::{self, Write};
@@ -27,8 +28,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         }
         _ => options.link()?,
     };
-    let parts = link.parts();
-    let asked = [0, 1].map(|way: usize| parts[way].0.rate.as_ref().map_or(RATE, Varying::greatest));
+    let parts = LinkParts::from(&link);
+    let asked =
+        [0, 1].map(|way: usize| parts.ways[way].0.rate.as_ref().map_or(RATE, Varying::greatest));
     let both = arguments.self_test == Some(Ways::Both);
     let filled = [Some(asked[0]), Some(asked[1]).filter(|_| both)];
     let before = ProcessorTimes::now();

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
+use std::thread;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -15,6 +16,7 @@ pub(crate) const CASES: &[(&str, fn())] = &[
     ("link_and_simulator_agree_about_rate_and_delay", rate_and_delay),
     ("link_and_simulator_agree_about_what_is_lost", losses),
     ("link_and_simulator_agree_about_a_trace", trace),
+    ("link_and_simulator_agree_about_a_shared_medium", medium),
 ];
 
 /// A packet's payload, and its headers of IPv4 and UDP.
@@ -33,6 +35,11 @@ fn scenario(settings: &str, packets_per_second: u64, seconds: f64) -> String {
 
 /// What the simulator says of the way from a to b: a column of `links.csv`.
 fn simulated(folder: &Path, file: &Path, column: &str) -> f64 {
+    simulated_from("a", folder, file, column)
+}
+
+/// What it says of the way from `end` on.
+fn simulated_from(end: &str, folder: &Path, file: &Path, column: &str) -> f64 {
     let out = tempfile::tempdir_in(folder).expect("a folder");
     let output = Command::new(BENTPIPE)
         .args(["sim", "--no-figures", "--output", &out.path().display().to_string()])
@@ -48,7 +55,7 @@ fn simulated(folder: &Path, file: &Path, column: &str) -> f64 {
     let cell = |line: &str, at: Option<usize>| {
         line.split(',').nth(at.expect("a column")).unwrap_or_default().to_owned()
     };
-    let row = lines.find(|line| cell(line, from) == "a").expect("a row");
+    let row = lines.find(|line| cell(line, from) == end).expect("a row");
     cell(row, value).parse().unwrap_or_else(|_| panic!("{column}: {row}"))
 }
 
@@ -190,6 +197,38 @@ fn trace() {
         match best < 0.01 && (ratio - 1.0).abs() < 0.02 {
             true => Ok(()),
             false => Err(format!("off by {best}, {ratio} of the simulator's: {summary}")),
+        }
+    });
+}
+
+/// A half-duplex link that both ends fill.
+fn medium() {
+    let mut emulated = Emulated::new();
+    in_some_try("both directions together", || {
+        let settings =
+            "rate = \"4Mbit/s\"\ndelay = \"5ms\"\nmedium = \"wire\"\nqueue = \"unlimited\"";
+        let back = "[flow.back]\nworkload = \"udp\"\nfrom = \"b\"\nto = \"a\"\nrate = \"8Mbit/s\"\n\
+                    packet = \"1250B\"\n";
+        let path = begin(&mut emulated, &(scenario(settings, 800, 10.0) + back));
+        let ways = thread::scope(|scope| {
+            let emulated = &emulated;
+            [true, false]
+                .map(|down| scope.spawn(move || emulated.send(down, 500, PAYLOAD, Duration::ZERO)))
+                .map(|sending| sending.join().expect("arrivals"))
+        });
+        let summary = emulated.end();
+        // While both have something to send.
+        let begin = ways.iter().map(|arrivals| arrivals[0].at).max().expect("ways");
+        let end = ways.iter().map(|arrivals| arrivals[arrivals.len() - 1].at).min().expect("ways");
+        let within = |arrival: &&Arrival| arrival.at > begin && arrival.at <= end;
+        let packets = ways.iter().flatten().filter(within).count();
+        let carried = packets as f64 * 1e4 / (end - begin).as_secs_f64();
+        let of = |end| simulated_from(end, emulated.testbed.files(), &path, "throughput_bps");
+        let simulated = of("a") + of("b");
+        println!("{carried:.0} bit/s in both directions together, the simulator: {simulated:.0}");
+        match (carried / simulated - 1.0).abs() < 0.02 {
+            true => Ok(()),
+            false => Err(format!("{carried} bit/s, simulated {simulated}: {summary}")),
         }
     });
 }

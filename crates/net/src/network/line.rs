@@ -7,7 +7,7 @@ use crate::emulator::{Emulator, Exit};
 use crate::netns::Namespace;
 use crate::signals::Signals;
 use crate::tun::{Offload, Tun};
-use crate::way::WayParts;
+use crate::way::LinkParts;
 use bentpipe_core::link::{Count, Counters, Occupancy};
 use bentpipe_core::time::Duration;
 use bentpipe_scenario::{LinkIndex, LiveLink, Scenario};
@@ -125,7 +125,7 @@ pub fn carry(
     let near = Tun::open(near_device, Offload::TcpAndUdp)?;
     let far = far.run(|| Tun::open(far_device, Offload::TcpAndUdp))??;
     let parts = |point: usize, run: u64| {
-        Some(LiveLink::of(&scenario(point)?, LinkIndex(number), run).parts())
+        Some(LinkParts::from(&LiveLink::of(&scenario(point)?, LinkIndex(number), run)))
     };
     let Some(first) = parts(0, 0) else { return Ok(()) };
     let mut emulator = Emulator::new([near, far], Exit::Other, first);
@@ -149,7 +149,7 @@ fn answer(
     mut stream: UnixStream,
     emulator: &mut Emulator,
     mark: &mut [(Counters, Occupancy); 2],
-    parts: &dyn Fn(usize, u64) -> Option<[WayParts; 2]>,
+    parts: &dyn Fn(usize, u64) -> Option<LinkParts>,
 ) -> io::Result<()> {
     stream.set_nonblocking(false)?;
     stream.set_read_timeout(Some(QUESTION))?;

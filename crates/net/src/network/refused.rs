@@ -3,8 +3,7 @@
 use super::host_tcp::{Expressed, HostTcp, SocketTcp, express};
 use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_scenario::{
-    Direction, Ecmp, FaultKind, Flow, Link, NodeIndex, NodeKind, Record, Scenario, Sharing,
-    Workload,
+    Ecmp, FaultKind, Flow, LinkIndex, NodeIndex, NodeKind, Record, Scenario, Sharing, Workload,
 };
 use std::fmt;
 
@@ -66,12 +65,15 @@ pub fn refusals(scenario: &Scenario) -> Vec<Refusal> {
             ));
         }
     }
-    for link in &scenario.links {
+    for (index, link) in scenario.links.iter().enumerate() {
         if link.directions().into_iter().any(|(_, _, way)| way.impairments.tells_losses) {
             let key = format!("link.{}.loss-notification", link.name);
             all.push(Refusal::new(key, "TCP has no option for it: it is simulated only"));
         }
-        all.extend(refused_of_link(link));
+        if scenario.shares_medium(LinkIndex(index)) {
+            let why = "both directions of one link share a medium live, several links do not: each is a process of its own";
+            all.push(Refusal::new(format!("link.{}.medium", link.name), why));
+        }
     }
     for middlebox in &scenario.middleboxes {
         all.push(Refusal::new(
@@ -116,15 +118,6 @@ pub fn refusals(scenario: &Scenario) -> Vec<Refusal> {
         });
     }
     all
-}
-
-/// What of a link the emulator does not have.
-fn refused_of_link(link: &Link) -> Vec<Refusal> {
-    let either = |asked: fn(&Direction) -> bool| asked(&link.forward) || asked(&link.back);
-    let medium = either(|direction| direction.medium.is_some());
-    let key = format!("link.{}.medium", link.name);
-    let why = "a shared medium is simulated only: each link here is a process of its own";
-    medium.then(|| Refusal::new(key, why)).into_iter().collect()
 }
 
 /// What `[record]` asks for and a testbed does not record: it changes nothing of what is measured.
@@ -252,10 +245,12 @@ mod tests {
         );
         let rough = scenario(
             "bytes = \"1MB\"\nbarrier = \"go\"\n[link.m]\nbetween = [\"a\", \"b\"]\nmtu = 1000\n\
-             rate = \"1Mbit/s\"\nmedium = \"wire\"\njitter = \"1ms\"\nback = { duplicate = 0.1 }\n",
+             rate = \"1Mbit/s\"\nmedium = \"wire\"\njitter = \"1ms\"\nback = { duplicate = 0.1 }\n\
+             [link.half]\nbetween = [\"a\", \"b\"]\nrate = \"1Mbit/s\"\nmedium = \"own\"\n\
+             [link.n]\nbetween = [\"a\", \"b\"]\nrate = \"1Mbit/s\"\nmedium = \"wire\"\n",
         );
         let keys: Vec<String> = refusals(&rough).into_iter().map(|one| one.key).collect();
-        assert_eq!(keys, ["link.m.medium", "flow.x.barrier"]);
+        assert_eq!(keys, ["link.m.medium", "link.n.medium", "flow.x.barrier"]);
         let own = scenario("tcp = \"recovery=fack,sack=off\"");
         let refused = stack(&own, Stacks::AsAsked).unwrap_err();
         assert!(refused.iter().any(|one| one.key == "flow.x.tcp-from: recovery=fack"));

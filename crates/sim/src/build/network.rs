@@ -4,7 +4,6 @@ use super::links;
 use crate::ecmp::{EqualWay, FlowHash, Spread};
 use crate::host::Host;
 use crate::line::{Faults, Line};
-use crate::medium::Medium;
 use crate::middleboxes::{self, WebCache};
 use crate::narrow::Narrow;
 use crate::node::Node;
@@ -13,13 +12,12 @@ use crate::world::{LineId, NodeId, World};
 use bentpipe_core::link::LinkConfig;
 use bentpipe_core::tcp::connection::Opening;
 use bentpipe_core::time::Duration;
-use bentpipe_core::units::Rate;
 use bentpipe_gateway::Gateway;
 use bentpipe_scenario::{
     Direction, Ecmp, FaultKind, Impaired, Link, LinkIndex, Middlebox, MiddleboxKind, NodeIndex,
-    NodeKind, Scenario, Seeds, network,
+    NodeKind, Scenario, Seeds, media, network,
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr};
 
 /// Where the parts of a scenario are in its world.
@@ -155,22 +153,10 @@ pub(super) fn build(scenario: &Scenario, seeds: Seeds) -> (World<Stream>, Layout
 
 /// Joins the directions of links that share a medium.
 fn share(world: &mut World<Stream>, scenario: &Scenario, layout: &Layout, seeds: Seeds) {
-    // Ethernet's, clause 4.4.2.
-    const SLOT_BYTES: u64 = 64;
-    let mut media: BTreeMap<&str, (Vec<LineId>, Rate)> = BTreeMap::new();
-    for (link, built) in scenario.links.iter().zip(&layout.links) {
-        for (direction, line) in [&link.forward, &link.back].into_iter().zip(built.lines) {
-            let (Some(name), Some(rate)) = (&direction.medium, &direction.rate) else { continue };
-            let rate = rate.greatest();
-            let (lines, greatest) = media.entry(name).or_insert((Vec::new(), rate));
-            lines.push(line);
-            *greatest = rate.max(*greatest);
-        }
-    }
-    for (name, (lines, rate)) in media {
-        let rng = seeds.rng(&format!("medium.{name}/backoff"));
-        world.share(Medium::new(lines, rate.time_for(SLOT_BYTES), rng));
-    }
+    let lines = scenario.links.iter().zip(&layout.links);
+    let lines =
+        lines.flat_map(|(link, built)| [&link.forward, &link.back].into_iter().zip(built.lines));
+    media(lines, seeds).into_iter().for_each(|medium| world.share(medium));
 }
 
 /// Joins two ports by an ideal cable.

@@ -1,8 +1,27 @@
 //! Lines that share a medium: each sends when it is its turn.
 
-use super::{LineId, World, medium_element};
+use super::{Egress, World, medium_element};
 use crate::host::Application;
-use crate::medium::{Medium, Turn};
+use bentpipe_core::link::{GatedLine, Medium};
+use bentpipe_core::time::Instant;
+
+impl GatedLine for Egress {
+    fn advance(&mut self, now: Instant) {
+        self.line.refresh(now);
+    }
+
+    fn asks(&self) -> bool {
+        self.line.asks()
+    }
+
+    fn grant(&mut self, now: Instant) -> Option<Instant> {
+        self.line.grant(now)
+    }
+
+    fn give_up(&mut self, now: Instant) {
+        self.line.give_up(now);
+    }
+}
 
 impl<A: Application> World<A> {
     /// Has the lines of `medium` share it from now on.
@@ -18,36 +37,14 @@ impl<A: Application> World<A> {
 
     /// A line of medium `id` has something to send, or nothing any more.
     pub(super) fn contend(&mut self, id: usize) {
-        let (lines, medium) = (&self.lines, &self.media[id]);
-        // The line that sends asks again when it has sent, which shows then.
-        let next = match medium.free() {
-            free if free > self.now => Some(free),
-            _ => medium.next(|line| lines[line].line.asks()),
-        };
+        let next = self.media[id].next(self.now, &self.lines);
         self.event_queue.set(medium_element(id), next.map(|at| at.max(self.now)));
     }
 
     /// Someone tries on medium `id`, or what was being sent has ended.
     pub(super) fn take_turns(&mut self, id: usize) {
-        let now = self.now;
-        let all: Vec<LineId> = self.media[id].lines().collect();
-        for line in all {
-            self.lines[line].line.refresh(now);
-        }
-        let lines = &self.lines;
-        match self.media[id].turn(now, |line| lines[line].line.asks()) {
-            Turn::Idle => {}
-            Turn::Grant(line) => {
-                if let Some(end) = self.lines[line].line.grant(now) {
-                    self.media[id].taken(end);
-                }
-                self.arm_line(line);
-            }
-            Turn::Collision(given_up) => {
-                for line in given_up {
-                    self.lines[line].line.give_up(now);
-                }
-            }
+        if let Some(line) = self.media[id].take_turn(self.now, &mut self.lines) {
+            self.arm_line(line);
         }
         self.contend(id);
     }

@@ -8,14 +8,14 @@
 //! Stations hear each other without delay, so that who begins later never collides: right for a segment that is much shorter
 //! than its slot time. The gap between packets and the preamble are overhead of each packet.
 
-use crate::world::LineId;
-use bentpipe_core::time::{Duration, Instant};
-use rand::RngExt;
+use crate::time::{Duration, Instant};
+use crate::units::Rate;
+use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 /// Who shares a medium, and when it is free.
 #[derive(Debug)]
-pub(crate) struct Medium {
+pub struct Medium {
     /// After how long all know of a collision.
     slot: Duration,
     rng: Pcg64Mcg,
@@ -28,53 +28,96 @@ pub(crate) struct Medium {
 /// What sends: a line.
 #[derive(Debug)]
 struct Station {
-    line: LineId,
+    line: usize,
     /// It does not try before.
     ready: Instant,
     /// Collisions of its packet so far.
     collisions: u32,
 }
 
+/// How long all take to know of a collision: so many bytes' time (clause 4.4.2).
+const SLOT_BYTES: u64 = 64;
 /// The most collisions of a packet, and up to which the range of waiting doubles.
 const MAX_COLLISIONS: u32 = 16;
 const MAX_DOUBLINGS: u32 = 10;
 
 /// What happens on the medium at a moment.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Turn {
+enum Turn {
     /// Nothing.
     Idle,
     /// This line may send.
-    Grant(LineId),
+    Grant(usize),
     /// Several have collided. Of these lines it was one time too many: they give their packets up.
-    Collision(Vec<LineId>),
+    Collision(Vec<usize>),
+}
+
+/// A line that sends only what it is granted, as a [`Link`](super::Link) does that is [gated](super::Link::gate).
+pub trait GatedLine {
+    /// As [`Link::advance`](super::Link::advance).
+    fn advance(&mut self, now: Instant);
+
+    /// As [`Link::asks`](super::Link::asks).
+    fn asks(&self) -> bool;
+
+    /// As [`Link::grant`](super::Link::grant).
+    fn grant(&mut self, now: Instant) -> Option<Instant>;
+
+    /// As [`Link::give_up`](super::Link::give_up).
+    fn give_up(&mut self, now: Instant);
 }
 
 impl Medium {
-    /// A free medium of these lines.
-    pub(crate) fn new(
-        lines: impl IntoIterator<Item = LineId>,
-        slot: Duration,
-        rng: Pcg64Mcg,
-    ) -> Medium {
+    /// A free medium of these lines, the fastest of which has this `rate`. Waiting times are drawn from `seed`.
+    pub fn new(lines: impl IntoIterator<Item = usize>, rate: Rate, seed: u64) -> Medium {
+        Medium::with_slot(lines, rate.time_for(SLOT_BYTES), seed)
+    }
+
+    fn with_slot(lines: impl IntoIterator<Item = usize>, slot: Duration, seed: u64) -> Medium {
         let station = |line| Station { line, ready: Instant::ZERO, collisions: 0 };
         let stations = lines.into_iter().map(station).collect();
+        let rng = Pcg64Mcg::seed_from_u64(seed);
         Medium { slot, rng, stations, free: Instant::ZERO, collisions: 0 }
     }
 
     /// The lines that share it.
-    pub(crate) fn lines(&self) -> impl Iterator<Item = LineId> + '_ {
+    pub fn lines(&self) -> impl Iterator<Item = usize> + '_ {
         self.stations.iter().map(|station| station.line)
     }
 
+    /// When there will be something to do: when what is being sent, or has collided, will have ended, or when somebody
+    /// tries next, which may be in the past. Of `lines` those count that share it.
+    pub fn next<L: GatedLine>(&self, now: Instant, lines: &[L]) -> Option<Instant> {
+        // The line that sends asks again when it has sent, which shows then.
+        if self.free > now { Some(self.free) } else { self.next_try(|line| lines[line].asks()) }
+    }
+
+    /// What happens on it at `now`: one of `lines` begins to send, which is returned, or several collide.
+    pub fn take_turn<L: GatedLine>(&mut self, now: Instant, lines: &mut [L]) -> Option<usize> {
+        self.lines().for_each(|line| lines[line].advance(now));
+        match self.turn(now, |line| lines[line].asks()) {
+            Turn::Idle => None,
+            Turn::Grant(line) => {
+                if let Some(end) = lines[line].grant(now) {
+                    self.free = end;
+                }
+                Some(line)
+            }
+            Turn::Collision(given_up) => {
+                given_up.into_iter().for_each(|line| lines[line].give_up(now));
+                None
+            }
+        }
+    }
+
     /// When someone tries next, if `asks` says of each line whether it has something to send.
-    pub(crate) fn next(&self, asks: impl Fn(LineId) -> bool) -> Option<Instant> {
+    fn next_try(&self, asks: impl Fn(usize) -> bool) -> Option<Instant> {
         let asking = self.stations.iter().filter(|station| asks(station.line));
         asking.map(|station| station.ready.max(self.free)).min()
     }
 
     /// Whose turn it is at `now`.
-    pub(crate) fn turn(&mut self, now: Instant, asks: impl Fn(LineId) -> bool) -> Turn {
+    fn turn(&mut self, now: Instant, asks: impl Fn(usize) -> bool) -> Turn {
         if now < self.free {
             return Turn::Idle;
         }
@@ -107,19 +150,9 @@ impl Medium {
         }
     }
 
-    /// When what is being sent will have ended, or what has collided.
-    pub(crate) fn free(&self) -> Instant {
-        self.free
-    }
-
-    /// What was granted ends at `end`.
-    pub(crate) fn taken(&mut self, end: Instant) {
-        self.free = end;
-    }
-
     /// How many collisions there have been.
     #[cfg(test)]
-    pub(crate) fn collisions(&self) -> u64 {
+    fn collisions(&self) -> u64 {
         self.collisions
     }
 }
@@ -127,19 +160,18 @@ impl Medium {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rand::SeedableRng;
 
     /// Stations that always have a packet of `packet`: the share of time in which packets are sent, and how many
     /// each has sent.
     fn saturated(stations: usize, packet: Duration) -> (f64, Vec<u64>, u64) {
         let slot = Duration::from_nanos(51_200);
-        let mut medium = Medium::new(0..stations, slot, Pcg64Mcg::seed_from_u64(1));
+        let mut medium = Medium::with_slot(0..stations, slot, 1);
         let mut sent = vec![0; stations];
         let end = Instant::from_millis(100_000);
-        while let Some(now) = medium.next(|_| true).filter(|now| *now < end) {
+        while let Some(now) = medium.next_try(|_| true).filter(|now| *now < end) {
             if let Turn::Grant(line) = medium.turn(now, |_| true) {
                 sent[line] += 1;
-                medium.taken(now + packet);
+                medium.free = now + packet;
             }
         }
         let share = sent.iter().sum::<u64>() as f64 * packet.as_secs_f64() / 100.0;
@@ -174,7 +206,7 @@ mod tests {
     fn sixteen_collisions_are_too_many() {
         // The range of waiting is doubled in vain, for nobody ever waits.
         let slot = Duration::ZERO;
-        let mut medium = Medium::new([3, 7], slot, Pcg64Mcg::seed_from_u64(1));
+        let mut medium = Medium::with_slot([3, 7], slot, 1);
         for _ in 1..MAX_COLLISIONS {
             assert_eq!(medium.turn(Instant::ZERO, |_| true), Turn::Collision(Vec::new()));
         }
