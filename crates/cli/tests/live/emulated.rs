@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::net::{SocketAddr, UdpSocket};
+use std::process::Command;
 use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -65,8 +66,19 @@ impl Emulated {
         serde_json::from_str(line).expect("JSON")
     }
 
-    /// Sends `count` packets with `payload` bytes down (from H1 to H2) or up, `pace` apart, and waits until nothing
-    /// has come for a second. In the order of arrival.
+    /// How many packets have come to the link that way, and how many are inside. None if it does not answer in time.
+    fn seen(&self, down: bool) -> Option<(u64, u64)> {
+        let process = self.process.as_ref().expect("a link");
+        let id = process.id().to_string();
+        let mut show = Command::new(BENTPIPE);
+        let output = show.args(["link", "show", "--json", "--link", &id]).output().expect("show");
+        let shown: Value = serde_json::from_slice(&output.stdout).ok()?;
+        let way = &shown["directions"][usize::from(!down)];
+        way["offered"]["packets"].as_u64().zip(way["inside"]["packets"].as_u64())
+    }
+
+    /// Sends `count` packets with `payload` bytes down (from H1 to H2) or up, `pace` apart, and waits until the link has
+    /// had them all, and nothing is left inside. In the order of arrival.
     pub(crate) fn send(
         &self,
         down: bool,
@@ -83,7 +95,8 @@ impl Emulated {
         let receiver = to.run(|| socket(sink)).expect("namespace");
         let sender = from.run(|| socket(source)).expect("namespace");
         sender.connect(receiver.local_addr().expect("address")).expect("connect");
-        receiver.set_read_timeout(Some(Duration::from_millis(1000))).expect("timeout");
+        receiver.set_read_timeout(Some(Duration::from_millis(500))).expect("timeout");
+        let (before, _) = self.seen(down).expect("an answer");
         let _ = socket2::SockRef::from(&receiver).set_recv_buffer_size(4 << 20);
         let sent: Mutex<Vec<Instant>> = Mutex::default();
         thread::scope(|scope| {
@@ -101,10 +114,13 @@ impl Emulated {
             let mut arrivals = Vec::new();
             let mut packet = vec![0; payload];
             let deadline = Instant::now() + SOON;
-            while Instant::now() < deadline {
+            // What has left the link is not yet here.
+            let mut idle = 0;
+            while idle < 2 && Instant::now() < deadline {
                 match receiver.recv(&mut packet) {
                     Ok(length) => {
                         let at = Instant::now();
+                        idle = 0;
                         assert_eq!(length, payload);
                         assert!(packet[4..].iter().all(|byte| *byte == 0x5a), "a wrong byte");
                         let number =
@@ -112,8 +128,12 @@ impl Emulated {
                         let began = sent.lock().expect("times")[number as usize];
                         arrivals.push(Arrival { number, took: at - began, at });
                     }
-                    Err(_) if sent.lock().expect("times").len() < count as usize => {}
-                    Err(_) => break,
+                    Err(_) => {
+                        let all = self.seen(down).is_some_and(|(offered, inside)| {
+                            offered >= before + u64::from(count) && inside == 0
+                        });
+                        idle = if all { idle + 1 } else { 0 };
+                    }
                 }
             }
             arrivals
