@@ -33,6 +33,7 @@ pub const EXAMPLES: &[Example] = shipped!(
     "downstream-rates"
     "first-threshold"
     "geo-download"
+    "geo-evaluation-suite"
     "geo-gateways"
     "geo-positions"
     "leo-handovers"
