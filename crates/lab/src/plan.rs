@@ -133,7 +133,9 @@ impl RunPlan {
         state.ahead.insert(job.run, figures);
         while let Some(figures) = state.ahead.remove(&state.counted) {
             state.counted += 1;
-            for (flow, figure) in figures.into_iter().flatten().enumerate() {
+            // Where the number of runs is given nobody asks for what they say.
+            let asked = matches!(self.repeat, Repeat::Until { .. });
+            for (flow, figure) in figures.filter(|_| asked).into_iter().flatten().enumerate() {
                 if state.samples.len() <= flow {
                     state.samples.push(Vec::new());
                 }
