@@ -90,6 +90,11 @@ impl RunPlan {
         RunPlan { repeat, ahead, points, ready: open.clone(), open, needed: in_all }
     }
 
+    /// From now on so many runs of a point are made ahead at most.
+    pub(crate) fn make_ahead(&mut self, ahead: u32) {
+        self.ahead = ahead;
+    }
+
     /// What comes next: needed runs in the points' order, then runs ahead.
     pub(crate) fn next(&mut self) -> Next {
         let max = self.repeat.max();
