@@ -177,7 +177,8 @@ mod tests {
     }
 
     fn row(number: u64) -> Row {
-        let some = if number % 2 == 0 { Cell::None } else { Cell::Number(number as f64 / 4.0) };
+        let some =
+            if number.is_multiple_of(2) { Cell::None } else { Cell::Number(number as f64 / 4.0) };
         let text = Cell::Text(format!("é{}", number % 7));
         vec![text, Cell::Count(u64::MAX - number), some, Cell::Switch(number == 1)]
     }

@@ -136,7 +136,7 @@ mod tests {
     /// A run with one flow; every third has no second figure.
     fn run(number: u32) -> RunRecord {
         let value = f64::from(number) / 3.0;
-        let second = (number % 3 != 0).then_some(value * value);
+        let second = (!number.is_multiple_of(3)).then_some(value * value);
         let figures = |name: &[&str], values: &[Option<f64>]| Figures {
             name: name.iter().map(|part| (*part).to_owned()).collect(),
             values: values.to_vec(),
