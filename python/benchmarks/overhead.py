@@ -20,22 +20,7 @@ import bentpipe as bp
 
 ROUNDS = 3
 PROGRAM = Path(sys.executable).with_name("bentpipe")
-#: A download with losses, of about ten milliseconds on one core.
-TEXT = """
-title = "Short runs"
-[run]
-duration = "150s"
-[host.server]
-[host.client]
-[link.sat]
-between = ["server", "client"]
-rate = "8Mbit/s"
-delay = "250ms"
-loss = 0.001
-[flow.main]
-from = "server"
-to = "client"
-"""
+TEXT = Path(__file__).with_name("short.toml").read_text()
 
 
 def main() -> None:

@@ -102,6 +102,35 @@ def test_an_exception_of_the_progress_s_ends_the_runs(small, tmp_path):
         Campaign(small.set("run.duration", "900s"), folder=tmp_path).run(progress=fail)
 
 
+@pytest.mark.parametrize("library", ["tqdm", "rich"])
+def test_progress_is_a_bar_of_either_library(small, tmp_path, capfd, library):
+    pytest.importorskip(library)
+    Campaign(small, folder=tmp_path).run(progress=library, figures=False)
+    assert "4/4" in capfd.readouterr().err
+    with pytest.raises(ValueError, match="'tqdm', 'rich'"):
+        Campaign(small, folder=tmp_path).run(progress="tdqm")
+
+
+def test_what_a_run_has_recorded_is_found_by_its_host(small, tmp_path):
+    campaign = Campaign(small.set("record.packets", True).set("record.qlog", True), folder=tmp_path)
+    with pytest.raises(NoResults, match="nothing was recorded"):
+        campaign.capture("a")
+    campaign.run(progress=False, figures=False)
+    causes = campaign.capture("a", point=1, run=1).segments.to_dict()["cause"]
+    assert any(causes)
+    with pytest.raises(NoResults, match="no recording of `c` .a, b."):
+        campaign.capture("c")
+
+
+def test_a_long_table_is_shown_by_its_first_rows(small, tmp_path):
+    table = Campaign(small, folder=tmp_path).run(progress=False).table("series")
+    rows = len(table)
+    assert rows > 20 and f"{rows} rows, of which 20 are shown" in table._repr_html_()
+    assert table.head(3) == {name: column[:3] for name, column in table.to_dict().items()}
+    assert table.head(10 * rows) == table.to_dict()
+    assert repr(table).startswith(f"<Table of {rows} rows: point, ")
+
+
 def test_a_folder_that_cannot_be_written_is_said_in_one_line(small, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(OSError, match="cannot write") as error:

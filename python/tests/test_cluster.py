@@ -75,6 +75,29 @@ def test_killing_a_worker_loses_nothing(small, tmp_path):
     same(tmp_path / "thread", tmp_path / "dask")
 
 
+def test_workers_that_come_later_have_work(small, tmp_path):
+    """A batch system starts workers when it has room: here the campaign begins with none of them."""
+    small = small.set("run.duration", "200s")
+    with distributed.LocalCluster(n_workers=0, threads_per_worker=1, dashboard_address=None) as local:
+        with distributed.Client(local) as client:
+            threading.Timer(0.5, lambda: local.scale(1)).start()
+            waiting = []
+
+            def grow(finished: int, needed: int) -> None:
+                if finished == 1:
+                    local.scale(3)
+                    client.wait_for_workers(3, timeout=60)
+                waiting.append(len(client.futures))
+
+            # Each run is a batch: they are as long.
+            monkey = pytest.MonkeyPatch()
+            with monkey.context() as patch:
+                patch.setattr(cluster, "BATCH_SECONDS", 0.0)
+                Campaign(small, runs=20, folder=tmp_path).run(client, progress=grow, figures=False)
+    # With the one worker that there was at first, it would be three at a time.
+    assert max(waiting) > cluster.AHEAD
+
+
 def test_another_version_is_refused(client, small, tmp_path, monkeypatch):
     monkeypatch.setattr(_bentpipe, "RESULTS_VERSION", "0.0.1/4/x")
     with pytest.raises(VersionMismatch, match="0.0.1/4/x"):

@@ -31,11 +31,11 @@ def test_everything_public_is_documented(module):
                 assert not public or inspect.getdoc(value), f"{name}.{member}"
 
 
-def blocks() -> list[str]:
-    """The pieces of Python in the guide, without those that want a cluster."""
-    text = (Path(__file__).parents[2] / "docs" / "python.md").read_text()
+def blocks(path: str, least: int) -> list[str]:
+    """The pieces of Python in a document, without those that want a cluster."""
+    text = (Path(__file__).parents[2] / path).read_text()
     pieces = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    assert len(pieces) >= 4
+    assert len(pieces) >= least
     return [piece for piece in pieces if "distributed" not in piece and "dask_jobqueue" not in piece]
 
 
@@ -43,6 +43,15 @@ def test_the_guide_s_pieces_run_one_after_the_other(tmp_path, monkeypatch):
     pytest.importorskip("matplotlib").use("Agg")
     monkeypatch.chdir(tmp_path)
     names: dict = {}
-    for piece in blocks():
+    for piece in blocks("docs/python.md", 4):
         exec(compile(piece, "docs/python.md", "exec"), names)
     assert (tmp_path / "losses.svg").exists() and len(names["campaign"].summary) == 16
+
+
+def test_the_readme_s_piece_runs(tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib").use("Agg")
+    monkeypatch.chdir(tmp_path)
+    names: dict = {}
+    for piece in blocks("python/README.md", 1):
+        exec(compile(piece, "python/README.md", "exec"), names)
+    assert (tmp_path / "results" / "x" / "summary.csv").exists()

@@ -37,6 +37,21 @@ def test_the_same_calls_give_the_same_segments():
     assert [str(event) for event in download(loss="2%", seed=8)[2]] != [str(event) for event in one]
 
 
+def test_a_run_in_parts_is_the_run():
+    def path():
+        path = tcp.Path(loss="2%", seed=7)
+        path.client.write(b"x")
+        path.serve(bytes(300_000))
+        return path
+
+    whole = [str(event) for event in path().run(until=6.0)]
+    other, parts = path(), []
+    for quarter in range(1, 25):
+        parts += [str(event) for event in other.run(until=quarter / 4)]
+        assert other.now == quarter / 4
+    assert parts == whole and len(whole) > 200
+
+
 class Slow(tcp.CongestionControl):
     """Four segments, whatever happens."""
 
@@ -78,6 +93,12 @@ def test_a_control_in_python_decides():
     assert control.losses > 0
     grown = upload(tcp.CongestionControl())
     assert grown[-1] > 20
+
+
+def test_the_server_can_have_a_control_too():
+    control = Slow()
+    path, *_ = download(server_control=control, loss="1%")
+    assert control.acks > 10 and path.server.observe().cwnd <= 4 * path.server.observe().smss
 
 
 def test_what_a_control_raises_comes_out():

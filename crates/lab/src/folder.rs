@@ -2,9 +2,10 @@
 //! each column means.
 
 use crate::cell::{Cell, Heading, Kind, Row};
-use crate::execute::{Executed, LabError};
+use crate::execute::{Executed, Failure, LabError};
 use crate::packet_files;
 use crate::plan::PointEnd;
+use crate::point_figures::PointFigures;
 use crate::readme::{self, Part};
 use crate::series_file;
 use crate::store::{Key, RunRecord, Store};
@@ -12,7 +13,7 @@ use crate::summary::{PointSummary, SummaryTable};
 use crate::swept::Swept;
 use crate::table_file::{TableFile, write_error, write_text};
 use crate::tables::Table;
-use bentpipe_scenario::{Experiment, Point};
+use bentpipe_scenario::Experiment;
 use serde_json::{Value, json};
 use std::path::{Component, Path, PathBuf};
 
@@ -96,9 +97,12 @@ impl Folder {
     ) -> Result<Results, LabError> {
         let mut points = Vec::new();
         for &end in &executed.ends {
-            let key = |canonical: &str, run| Key::of(canonical, run);
-            let runs = runs(&experiment.point(end.point), end, store, executed, &key)?;
-            points.push(summary(experiment, end, &runs));
+            let canonical = experiment.point(end.point).canonical;
+            let mut figures = Gathered::new(end, store);
+            for run in counted(end, executed) {
+                figures.add(&load(store, Key::of(&canonical, run), end, run)?)?;
+            }
+            points.push(figures.summary(experiment)?);
         }
         Ok(Results { title: title(experiment), points })
     }
@@ -135,21 +139,16 @@ impl Folder {
         crate::drawing::clear_graphs(&self.path);
         for &end in &executed.ends {
             let point = experiment.point(end.point);
-            let runs = runs(&point, end, store, executed, &|text, run| self.key(text, run))?;
             let mut begin = vec![Cell::Count(end.point as u64)];
             begin.extend(swept.cells(&point.values));
-            let summary = summary(experiment, end, &runs);
-            for (file, table) in summary_files.iter_mut().zip(SummaryTable::ALL) {
-                for row in table.rows(&summary) {
-                    file.push([&begin[..], &row].concat())?;
-                }
-            }
-            points.push(summary);
-            for (number, run) in runs {
+            let mut figures = Gathered::new(end, store);
+            for number in counted(end, executed) {
+                let key = self.key(&point.canonical, number);
+                let run = load(store, key, end, number)?;
+                figures.add(&run)?;
                 if run.packets.is_some() {
-                    let from = store.packets(self.key(&point.canonical, number));
                     let to = packets.join(packet_files::folder_name(end.point, number));
-                    packet_files::link(&from, &to).map_err(captures_fail)?;
+                    packet_files::link(&store.packets(key), &to).map_err(captures_fail)?;
                 }
                 let begin: Row = [&begin[..], &[Cell::Count(u64::from(number))]].concat();
                 for (file, rows) in files.iter_mut().zip(run.tables) {
@@ -159,13 +158,20 @@ impl Folder {
                 }
                 if run.series.is_some() {
                     let gone = || LabError::Gone { point: end.point, run: number };
-                    let path = store.series(Key::of(&point.canonical, number));
+                    let path = store.series(key);
                     for row in series_file::read(&path).map_err(|_| gone())? {
                         let row = row.map_err(|_| gone())?;
                         files[Table::Series as usize].push([&begin[..], &row].concat())?;
                     }
                 }
             }
+            let summary = figures.summary(experiment)?;
+            for (file, table) in summary_files.iter_mut().zip(SummaryTable::ALL) {
+                for row in table.rows(&summary) {
+                    file.push([&begin[..], &row].concat())?;
+                }
+            }
+            points.push(summary);
         }
         let mut written = Vec::new();
         let all = summary_files.into_iter().zip(&summaries);
@@ -212,38 +218,48 @@ fn title(experiment: &Experiment) -> String {
     experiment.point(0).scenario.title
 }
 
-/// The runs of a point that count and did not fail, with their numbers.
-fn runs(
-    point: &Point,
-    end: PointEnd,
-    store: &Store,
-    executed: &Executed,
-    key: &dyn Fn(&str, u32) -> Key,
-) -> Result<Vec<(u32, RunRecord)>, LabError> {
+/// The runs of a point that count and did not fail, by their numbers.
+fn counted(end: PointEnd, executed: &Executed) -> impl Iterator<Item = u32> + '_ {
     let numbers = match executed.run {
         Some(run) => run..run + end.runs.min(1),
         None => 0..end.runs,
     };
-    let mut runs = Vec::new();
-    for run in numbers {
-        let failed = executed.failures.binary_search_by_key(&(end.point, run), |failure| {
-            (failure.job.point, failure.job.run)
-        });
-        if failed.is_ok() {
-            continue;
-        }
-        match store.load(key(&point.canonical, run)) {
-            Ok(Some(record)) => runs.push((run, record)),
-            _ => return Err(LabError::Gone { point: end.point, run }),
-        }
-    }
-    Ok(runs)
+    let failed = move |run: u32| {
+        let of = |failure: &Failure| (failure.job.point, failure.job.run);
+        executed.failures.binary_search_by_key(&(end.point, run), of).is_ok()
+    };
+    numbers.filter(move |run| !failed(*run))
 }
 
-fn summary(experiment: &Experiment, end: PointEnd, runs: &[(u32, RunRecord)]) -> PointSummary {
-    let (label, values) = (experiment.label(end.point), experiment.values(end.point));
-    let runs: Vec<&RunRecord> = runs.iter().map(|(_, run)| run).collect();
-    PointSummary::new(end, label, values, &runs)
+fn load(store: &Store, key: Key, end: PointEnd, run: u32) -> Result<RunRecord, LabError> {
+    match store.load(key) {
+        Ok(Some(record)) => Ok(record),
+        _ => Err(LabError::Gone { point: end.point, run }),
+    }
+}
+
+/// A point and what its runs say.
+struct Gathered<'a> {
+    end: PointEnd,
+    figures: PointFigures,
+    store: &'a Store,
+}
+
+impl<'a> Gathered<'a> {
+    fn new(end: PointEnd, store: &'a Store) -> Gathered<'a> {
+        Gathered { end, figures: PointFigures::new(store.folder()), store }
+    }
+
+    fn add(&mut self, run: &RunRecord) -> Result<(), LabError> {
+        self.figures.add(run).map_err(|source| write_error(self.store.folder(), source))
+    }
+
+    fn summary(self, experiment: &Experiment) -> Result<PointSummary, LabError> {
+        let Gathered { end, figures, store } = self;
+        let means = figures.means().map_err(|source| write_error(store.folder(), source))?;
+        let (label, values) = (experiment.label(end.point), experiment.values(end.point));
+        Ok(PointSummary::new(end, label, values, means))
+    }
 }
 
 /// Whether a file that a scenario names can lie in the folder under its name.

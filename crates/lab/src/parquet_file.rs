@@ -1,44 +1,65 @@
 //! Tables as Parquet files, by the format's low-level writer.
 //!
 //! Every column is optional; texts are UTF8, counts unsigned 64-bit integers, numbers doubles.
-//! Rows are gathered into groups so that a long table does not have to fit into memory.
+//! Rows are gathered into groups, of which the file has one column after the other. Until a group is whole its columns
+//! wait in a spool, so that no more than a few rows are in memory.
 
 use crate::cell::{Cell, Heading, Kind, Row};
+use crate::spool::{Place, Spool};
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::Result;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::Type;
-use std::io::Write;
+use std::io::{self, Write};
+use std::path::Path;
 use std::sync::Arc;
 
 /// The most rows of a group.
 const GROUP: usize = 65_536;
 
+/// So many rows are in memory at most.
+const BLOCK: usize = 256;
+
+/// So many blocks of a column are written at once: 1024 cells, by which the writer counts in any case. The file is the same
+/// as if all were.
+const AT_ONCE: usize = 4;
+
 /// A Parquet file that is being written.
 pub(crate) struct ParquetFile<W: Write + Send> {
     writer: SerializedFileWriter<W>,
     kinds: Vec<Kind>,
+    /// The newest rows of the group.
     rows: Vec<Row>,
+    /// The others: of each column its blocks.
+    columns: Vec<Vec<Place>>,
+    spool: Spool,
+    /// How many rows the group has.
+    group: usize,
 }
 
 impl<W: Write + Send> ParquetFile<W> {
-    /// A file with these columns.
-    pub(crate) fn new(to: W, headings: &[Heading]) -> Result<ParquetFile<W>> {
+    /// A file with these columns, which may have another beside it, in this folder, for as long as it is written.
+    pub(crate) fn new(to: W, headings: &[Heading], beside: &Path) -> Result<ParquetFile<W>> {
         let fields = headings.iter().map(|heading| field(heading).map(Arc::new));
         let fields = fields.collect::<Result<Vec<_>>>()?;
         let schema = Type::group_type_builder("bentpipe").with_fields(fields).build()?;
         let properties = WriterProperties::builder().build();
         let writer = SerializedFileWriter::new(to, Arc::new(schema), Arc::new(properties))?;
         let kinds = headings.iter().map(|heading| heading.kind).collect();
-        Ok(ParquetFile { writer, kinds, rows: Vec::new() })
+        let (columns, spool) = (vec![Vec::new(); headings.len()], Spool::new(beside));
+        Ok(ParquetFile { writer, kinds, rows: Vec::new(), columns, spool, group: 0 })
     }
 
     /// Adds a row.
     pub(crate) fn push(&mut self, row: Row) -> Result<()> {
         self.rows.push(row);
-        if self.rows.len() == GROUP { self.flush() } else { Ok(()) }
+        self.group += 1;
+        if self.rows.len() == BLOCK {
+            self.set_aside()?;
+        }
+        if self.group == GROUP { self.flush() } else { Ok(()) }
     }
 
     /// Ends the file.
@@ -47,18 +68,38 @@ impl<W: Write + Send> ParquetFile<W> {
         self.writer.into_inner()
     }
 
+    fn set_aside(&mut self) -> io::Result<()> {
+        for (index, places) in self.columns.iter_mut().enumerate() {
+            let cells: Vec<&Cell> = self.rows.iter().map(|row| &row[index]).collect();
+            places.push(self.spool.push(&cells)?);
+        }
+        self.rows.clear();
+        Ok(())
+    }
+
     fn flush(&mut self) -> Result<()> {
-        if self.rows.is_empty() {
+        if self.group == 0 {
             return Ok(());
         }
+        if !self.rows.is_empty() {
+            self.set_aside()?;
+        }
         let mut group = self.writer.next_row_group()?;
-        for (index, kind) in self.kinds.iter().enumerate() {
+        for (places, kind) in self.columns.iter_mut().zip(&self.kinds) {
             let Some(mut column) = group.next_column()? else { break };
-            write(&mut column, *kind, self.rows.iter().map(|row| &row[index]))?;
+            for places in places.chunks(AT_ONCE) {
+                let mut cells = Vec::new();
+                for place in places {
+                    cells.extend(self.spool.read::<Vec<Cell>>(*place)?);
+                }
+                write(&mut column, *kind, &cells)?;
+            }
             column.close()?;
+            places.clear();
         }
         group.close()?;
-        self.rows.clear();
+        self.spool.clear();
+        self.group = 0;
         Ok(())
     }
 }
@@ -76,11 +117,8 @@ fn field(heading: &Heading) -> Result<Type> {
         .build()
 }
 
-fn write<'a>(
-    column: &mut SerializedColumnWriter<'_>,
-    kind: Kind,
-    cells: impl Iterator<Item = &'a Cell> + Clone,
-) -> Result<()> {
+fn write(column: &mut SerializedColumnWriter<'_>, kind: Kind, cells: &[Cell]) -> Result<()> {
+    let cells = cells.iter();
     let levels: Vec<i16> =
         cells.clone().map(|cell| i16::from(!matches!(cell, Cell::None))).collect();
     let levels = Some(&levels[..]);
@@ -128,25 +166,31 @@ mod tests {
     use parquet::file::reader::{FileReader, SerializedFileReader};
     use std::fs::File;
 
-    #[test]
-    fn what_is_written_is_read_back() {
+    fn headings() -> [Heading; 4] {
         let heading = |name: &str, kind| Heading::new(name, kind, "", "");
-        let headings = [
+        [
             heading("text", Kind::Text),
             heading("count", Kind::Count),
             heading("number", Kind::Number),
             heading("switch", Kind::Switch),
-        ];
+        ]
+    }
+
+    fn row(number: u64) -> Row {
+        let some =
+            if number.is_multiple_of(2) { Cell::None } else { Cell::Number(number as f64 / 4.0) };
+        let text = Cell::Text(format!("é{}", number % 7));
+        vec![text, Cell::Count(u64::MAX - number), some, Cell::Switch(number == 1)]
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.parquet");
-        let mut file = ParquetFile::new(File::create(&path).unwrap(), &headings).unwrap();
+        let file = File::create(&path).unwrap();
+        let mut file = ParquetFile::new(file, &headings(), folder.path()).unwrap();
         let rows = GROUP as u64 + 3;
-        for row in 0..rows {
-            let number = if row % 2 == 0 { Cell::None } else { Cell::Number(row as f64 / 4.0) };
-            let text = Cell::Text(format!("é{}", row % 7));
-            file.push(vec![text, Cell::Count(u64::MAX - row), number, Cell::Switch(row == 1)])
-                .unwrap();
-        }
+        (0..rows).for_each(|number| file.push(row(number)).unwrap());
         file.finish().unwrap();
         let reader = SerializedFileReader::new(File::open(&path).unwrap()).unwrap();
         assert_eq!(reader.metadata().num_row_groups(), 2);
@@ -160,5 +204,29 @@ mod tests {
                 "{text: \"é1\", count: 18446744073709551614, number: 0.25, switch: true}",
             ]
         );
+    }
+
+    /// Whatever parts its columns come in, the file is the one of whole columns.
+    #[test]
+    fn a_file_by_blocks_is_that_of_columns_in_one_piece() {
+        let folder = tempfile::tempdir().unwrap();
+        for rows in [1, 255, 256, 257, 1023, 1025, 21_000, GROUP as u64 + 700] {
+            let mut file = ParquetFile::new(Vec::new(), &headings(), folder.path()).unwrap();
+            (0..rows).for_each(|number| file.push(row(number)).unwrap());
+            let by_blocks = file.finish().unwrap();
+            let mut file = ParquetFile::new(Vec::new(), &headings(), folder.path()).unwrap();
+            let all: Vec<Row> = (0..rows).map(row).collect();
+            for rows in all.chunks(GROUP) {
+                let mut group = file.writer.next_row_group().unwrap();
+                for (index, kind) in file.kinds.iter().enumerate() {
+                    let cells: Vec<Cell> = rows.iter().map(|row| row[index].clone()).collect();
+                    let mut column = group.next_column().unwrap().unwrap();
+                    write(&mut column, *kind, &cells).unwrap();
+                    column.close().unwrap();
+                }
+                group.close().unwrap();
+            }
+            assert!(by_blocks == file.finish().unwrap(), "{rows} rows");
+        }
     }
 }

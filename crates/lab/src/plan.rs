@@ -90,6 +90,11 @@ impl RunPlan {
         RunPlan { repeat, ahead, points, ready: open.clone(), open, needed: in_all }
     }
 
+    /// From now on so many runs of a point are made ahead at most.
+    pub(crate) fn make_ahead(&mut self, ahead: u32) {
+        self.ahead = ahead;
+    }
+
     /// What comes next: needed runs in the points' order, then runs ahead.
     pub(crate) fn next(&mut self) -> Next {
         let max = self.repeat.max();
@@ -133,7 +138,9 @@ impl RunPlan {
         state.ahead.insert(job.run, figures);
         while let Some(figures) = state.ahead.remove(&state.counted) {
             state.counted += 1;
-            for (flow, figure) in figures.into_iter().flatten().enumerate() {
+            // Where the number of runs is given nobody asks for what they say.
+            let asked = matches!(self.repeat, Repeat::Until { .. });
+            for (flow, figure) in figures.filter(|_| asked).into_iter().flatten().enumerate() {
                 if state.samples.len() <= flow {
                     state.samples.push(Vec::new());
                 }

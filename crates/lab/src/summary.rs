@@ -3,7 +3,7 @@
 use crate::cell::{Cell, Heading, Kind, Row};
 use crate::figures::{FLOW_FIGURES, Figure, GROUP_FIGURES, LINK_FIGURES, RUN_FIGURES};
 use crate::plan::PointEnd;
-use crate::store::{Figures, RunRecord};
+use crate::point_figures::PointMeans;
 use bentpipe_scenario::repeat::{Enough, SampleSummary};
 use serde_json::{Map, Value, json};
 
@@ -49,23 +49,6 @@ impl ElementSummary {
         let index = FLOW_FIGURES.iter().position(|figure| figure.name == name)?;
         *self.figures.get(index)?
     }
-
-    /// Of what the runs say of each element.
-    fn all<'a>(
-        runs: &'a [&RunRecord],
-        of: impl Fn(&'a RunRecord) -> &'a [Figures],
-    ) -> Vec<ElementSummary> {
-        let first = runs.first().map_or(&[][..], |run| of(run));
-        let elements = first.iter().enumerate().map(|(element, known)| {
-            let figure = |figure: usize| {
-                let values = runs.iter().map(|run| *of(run).get(element)?.values.get(figure)?);
-                SampleSummary::of(&values.flatten().collect::<Vec<f64>>())
-            };
-            let figures = (0..known.values.len()).map(figure).collect();
-            ElementSummary { name: known.name.clone(), figures }
-        });
-        elements.collect()
-    }
 }
 
 impl PointSummary {
@@ -73,26 +56,25 @@ impl PointSummary {
         end: PointEnd,
         label: String,
         values: Vec<(String, String)>,
-        runs: &[&RunRecord],
+        means: PointMeans,
     ) -> PointSummary {
-        let failed = end.runs - u32::try_from(runs.len()).unwrap_or(end.runs).min(end.runs);
-        let of_run = ElementSummary::all(runs, |run| std::slice::from_ref(&run.run));
+        let PointMeans { runs, run, flows, links, groups } = means;
         let of_run = |name: &str| {
             let index = RUN_FIGURES.iter().position(|figure| figure.name == name)?;
-            *of_run.first()?.figures.get(index)?
+            *run.get(index)?
         };
         PointSummary {
             point: end.point,
             label,
             values,
             runs: end.runs,
-            failed,
+            failed: end.runs - runs.min(end.runs),
             because: end.because,
-            flows: ElementSummary::all(runs, |run| &run.flows),
-            links: ElementSummary::all(runs, |run| &run.links),
-            groups: ElementSummary::all(runs, |run| &run.groups),
             utilisation: of_run("utilisation"),
             fairness: of_run("fairness_jain"),
+            flows,
+            links,
+            groups,
         }
     }
 

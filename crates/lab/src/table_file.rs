@@ -31,7 +31,7 @@ impl TableFile {
         let mut csv = csv::Writer::from_writer(BufWriter::new(csv_file));
         let heads = headings.iter().map(|heading| heading.name.as_str());
         csv.write_record(heads).map_err(|error| write_error(&path, error.into()))?;
-        let parquet = ParquetFile::new(parquet_file, headings)
+        let parquet = ParquetFile::new(parquet_file, headings, folder)
             .map_err(|error| parquet_error(&path, error))?;
         Ok(TableFile { csv, parquet, path, rows: 0 })
     }

@@ -98,6 +98,11 @@ impl Plan {
         }
     }
 
+    /// From now on at most so many runs of a point are made that may not be needed.
+    fn ahead(&self, runs: u32) -> PyResult<()> {
+        self.with(|dispatch, _, _| dispatch.make_ahead(runs))
+    }
+
     /// A run has come back, as the files of a store.
     fn made(
         &self,

@@ -9,8 +9,9 @@ use arrow_schema::{DataType, SchemaRef};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList};
+use std::fmt::Display;
 use std::fs::File;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A table: of a Parquet file, which is read in parts whenever it is asked for, or in memory.
 #[pyclass(frozen, module = "bentpipe._bentpipe")]
@@ -30,12 +31,8 @@ impl Table {
     fn reader(&self) -> PyResult<Box<dyn RecordBatchReader + Send>> {
         match &self.0 {
             Kept::File(path) => {
-                let failed =
-                    |why: String| error::os(format!("cannot read {}: {why}", path.display()));
-                let file = File::open(path).map_err(|error| failed(error.to_string()))?;
-                let reader = ParquetRecordBatchReaderBuilder::try_new(file)
-                    .and_then(ParquetRecordBatchReaderBuilder::build);
-                Ok(Box::new(reader.map_err(|error| failed(error.to_string()))?))
+                let reader = file(path)?.build().map_err(|error| unreadable(path, &error))?;
+                Ok(Box::new(reader))
             }
             Kept::Memory(batch) => {
                 let batches = [Ok(batch.clone())];
@@ -47,6 +44,15 @@ impl Table {
     fn schema(&self) -> PyResult<SchemaRef> {
         Ok(self.reader()?.schema())
     }
+}
+
+fn file(path: &Path) -> PyResult<ParquetRecordBatchReaderBuilder<File>> {
+    let file = File::open(path).map_err(|error| unreadable(path, &error))?;
+    ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| unreadable(path, &error))
+}
+
+fn unreadable(path: &Path, why: &dyn Display) -> PyErr {
+    error::os(format!("cannot read {}: {why}", path.display()))
 }
 
 #[pymethods]
@@ -77,26 +83,35 @@ impl Table {
 
     /// How many rows it has.
     fn __len__(&self) -> PyResult<usize> {
-        let mut rows = 0;
-        for batch in self.reader()? {
-            rows += batch.map_err(error::os)?.num_rows();
+        match &self.0 {
+            Kept::File(path) => {
+                let rows = file(path)?.metadata().file_metadata().num_rows();
+                usize::try_from(rows).map_err(error::os)
+            }
+            Kept::Memory(batch) => Ok(batch.num_rows()),
         }
-        Ok(rows)
     }
 
-    /// Each column as a list, with None where there is no value.
-    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+    /// Each column as a list, with None where there is no value; of the first rows, if `limit` says how many.
+    #[pyo3(signature = (limit=None))]
+    fn to_dict<'py>(&self, py: Python<'py>, limit: Option<usize>) -> PyResult<Bound<'py, PyDict>> {
         let columns = PyDict::new(py);
         for name in self.columns()? {
             columns.set_item(name, PyList::empty(py))?;
         }
+        let mut left = limit.unwrap_or(usize::MAX);
         for batch in self.reader()? {
             let batch = batch.map_err(error::os)?;
+            let batch = batch.slice(0, left.min(batch.num_rows()));
+            left -= batch.num_rows();
             for (field, column) in batch.schema().fields().iter().zip(batch.columns()) {
                 let list = columns.get_item(field.name())?;
                 if let Some(list) = list {
                     append(list.cast::<PyList>()?, column)?;
                 }
+            }
+            if left == 0 {
+                break;
             }
         }
         Ok(columns)

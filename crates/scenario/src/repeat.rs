@@ -66,21 +66,11 @@ pub struct SampleSummary {
 impl SampleSummary {
     /// Of `samples`; `None` of none, or if one is not a number.
     pub fn of(samples: &[f64]) -> Option<SampleSummary> {
-        if samples.is_empty() || !samples.iter().all(|sample| sample.is_finite()) {
-            return None;
-        }
-        let n = samples.len() as f64;
-        let mean = samples.iter().sum::<f64>() / n;
-        let squares = samples.iter().map(|sample| (sample - mean).powi(2)).sum::<f64>();
-        let standard_deviation = (samples.len() > 1).then(|| (squares / (n - 1.0)).sqrt());
-        let half_width = |share| Some(student_t(share, n - 1.0)? * standard_deviation? / n.sqrt());
-        Some(SampleSummary {
-            samples: samples.len(),
-            mean,
-            standard_deviation,
-            half_width_95: half_width(0.95),
-            half_width_99: half_width(0.99),
-        })
+        let mut first = FirstPass::default();
+        samples.iter().for_each(|sample| first.add(*sample));
+        let mut second = first.mean()?;
+        samples.iter().for_each(|sample| second.add(*sample));
+        Some(second.summary())
     }
 
     /// A measure as a share of the mean: zero where there is no spread at all; `None` of one
@@ -92,6 +82,67 @@ impl SampleSummary {
             Measure::Interval99 => self.half_width_99,
         }?;
         Some(if spread == 0.0 { 0.0 } else { spread / self.mean.abs() })
+    }
+}
+
+/// Samples that need not all be in memory, the first time they come: what their mean is made of.
+#[derive(Debug, Clone, Copy)]
+pub struct FirstPass {
+    samples: usize,
+    sum: f64,
+    finite: bool,
+}
+
+/// The same samples in the same order, the second time: how far they are from their mean.
+#[derive(Debug, Clone, Copy)]
+pub struct SecondPass {
+    samples: usize,
+    mean: f64,
+    squares: f64,
+}
+
+impl Default for FirstPass {
+    fn default() -> FirstPass {
+        // Adding to it changes nothing, not even the sign of a zero.
+        FirstPass { samples: 0, sum: -0.0, finite: true }
+    }
+}
+
+impl FirstPass {
+    /// A sample.
+    pub fn add(&mut self, sample: f64) {
+        self.samples += 1;
+        self.sum += sample;
+        self.finite &= sample.is_finite();
+    }
+
+    /// All have come once; `None` if there were none, or one is not a number.
+    pub fn mean(self) -> Option<SecondPass> {
+        let FirstPass { samples, sum, finite } = self;
+        let mean = sum / samples as f64;
+        (samples > 0 && finite).then_some(SecondPass { samples, mean, squares: -0.0 })
+    }
+}
+
+impl SecondPass {
+    /// A sample, once more.
+    pub fn add(&mut self, sample: f64) {
+        self.squares += (sample - self.mean).powi(2);
+    }
+
+    /// All have come twice.
+    pub fn summary(self) -> SampleSummary {
+        let SecondPass { samples, mean, squares } = self;
+        let n = samples as f64;
+        let standard_deviation = (samples > 1).then(|| (squares / (n - 1.0)).sqrt());
+        let half_width = |share| Some(student_t(share, n - 1.0)? * standard_deviation? / n.sqrt());
+        SampleSummary {
+            samples,
+            mean,
+            standard_deviation,
+            half_width_95: half_width(0.95),
+            half_width_99: half_width(0.99),
+        }
     }
 }
 
@@ -138,8 +189,9 @@ impl Repeat {
 
     /// As [`decide`](Repeat::decide), where `runs` have been made and not each gave every sample.
     pub fn decide_after(&self, runs: u32, flows: &[Vec<f64>]) -> Decision {
-        let summaries: Vec<Option<SampleSummary>> =
-            flows.iter().map(|flow| SampleSummary::of(flow)).collect();
+        let summaries = || -> Vec<Option<SampleSummary>> {
+            flows.iter().map(|flow| SampleSummary::of(flow)).collect()
+        };
         let because = match *self {
             Repeat::Runs(wanted) if runs >= wanted => Enough::Runs,
             Repeat::Runs(_) => return Decision::Continue,
@@ -148,7 +200,7 @@ impl Repeat {
                 let sure = |summary: &SampleSummary| {
                     summary.relative(measure).is_some_and(|relative| relative <= within)
                 };
-                if summaries.iter().flatten().all(sure) {
+                if summaries().iter().flatten().all(sure) {
                     Enough::Met
                 } else if runs >= max {
                     Enough::Limit
@@ -157,7 +209,7 @@ impl Repeat {
                 }
             }
         };
-        Decision::Enough { because, flows: summaries }
+        Decision::Enough { because, flows: summaries() }
     }
 
     /// The most runs that there can be.
@@ -238,6 +290,27 @@ mod tests {
         for (freedom, t95, t99) in rows {
             assert!((student_t(0.95, freedom).unwrap() - t95).abs() < 6e-4, "{freedom}");
             assert!((student_t(0.99, freedom).unwrap() - t99).abs() < 6e-4, "{freedom}");
+        }
+    }
+
+    /// Figures in published tables are not to change by how the sums are made.
+    #[test]
+    fn a_summary_is_that_of_the_textbook_to_the_bit() {
+        let drawn = (1..200_u64).map(|i| (i.wrapping_mul(2_862_933_555_777_941_757) >> 40) as f64);
+        let samples: Vec<f64> = drawn.map(|sample| sample / 7.0).collect();
+        for count in [1, 2, 3, 50, samples.len()] {
+            let (samples, n) = (&samples[..count], count as f64);
+            let mean = samples.iter().sum::<f64>() / n;
+            let squares = samples.iter().map(|sample| (sample - mean).powi(2)).sum::<f64>();
+            let summary = SampleSummary::of(samples).unwrap();
+            assert_eq!(summary.mean.to_bits(), mean.to_bits());
+            let deviation = (squares / (n - 1.0)).sqrt();
+            let expected = (count > 1).then_some(deviation.to_bits());
+            assert_eq!(summary.standard_deviation.map(f64::to_bits), expected);
+        }
+        assert_eq!(SampleSummary::of(&[-0.0]).unwrap().mean.to_bits(), (-0.0_f64).to_bits());
+        for none in [&[][..], &[1.0, f64::NAN], &[f64::INFINITY]] {
+            assert_eq!(SampleSummary::of(none), None);
         }
     }
 

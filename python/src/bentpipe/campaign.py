@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from . import _bentpipe
+from .captures import Capture, read_capture
 from .errors import NoResults, RunsFailed
+from .progress import Told, shown
 from .scenario import Scenario
 from .tables import Table
 
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     import matplotlib.axes
 
 __all__ = ["Campaign"]
-
-Progress = Callable[[int, int], None]
 
 
 class Campaign:
@@ -70,7 +69,7 @@ class Campaign:
         client: distributed.Client | None = None,
         *,
         threads: int | None = None,
-        progress: bool | Progress = True,
+        progress: bool | Literal["tqdm", "rich"] | Told = True,
         figures: bool | None = None,
     ) -> Campaign:
         """Makes the runs that are missing, and then the tables and figures.
@@ -80,8 +79,9 @@ class Campaign:
         Args:
             client: of a Dask cluster that makes the runs; without one this machine does.
             threads: without a cluster: so many (as many as there are cores).
-            progress: a bar by tqdm where that is installed and somebody looks; or a function that is given how many runs
-                are finished and how many are needed.
+            progress: a bar where somebody looks, by tqdm or else by rich, whichever is installed; "tqdm" or "rich": by
+                that one; or a function that is given how many runs are finished and how many are needed. What it raises
+                ends the runs, as Ctrl-C does.
             figures: draw the scenario's figures into the folder, or do not. Without it they are drawn unless there is a grid,
                 of which they know nothing.
 
@@ -94,7 +94,7 @@ class Campaign:
             VersionMismatch: a worker has another version of bentpipe.
         """
         figures = not self._has_grid if figures is None else figures
-        with _shown(progress, self.scenario.name) as show:
+        with shown(progress, self.scenario.name) as show:
             experiment = self.scenario.experiment
             if client is None:
                 outcome = _bentpipe.run(experiment, self.folder, threads, show, figures)
@@ -133,6 +133,25 @@ class Campaign:
             there = ", ".join(self.tables) or "nothing was run yet"
             raise NoResults(f"{self.folder} has no table `{name}` ({there})")
         return Table(path)
+
+    def capture(self, host: str, *, point: int = 0, run: int = 0) -> Capture:
+        """The packets that passed a host in a run, or what its TCP did and why, if the scenario's `[record]` asks for
+        `packets` or `qlog`; of a qlog, if there are both.
+
+        Args:
+            host: its name; a gateway's sides are "NAME@lan" and "NAME@satellite" in packets, and one in a qlog.
+            point: of the sweep, from 0.
+            run: of the point, from 0.
+
+        Raises:
+            NoResults: there is no such recording.
+        """
+        folder = self.folder / "packets" / f"point-{point}-run-{run}"
+        for path in (folder / f"{host}.qlog", folder / f"{host}.pcapng"):
+            if path.exists():
+                return read_capture(path)
+        there = ", ".join(sorted({path.stem for path in folder.glob("*")})) or "nothing was recorded"
+        raise NoResults(f"{folder} has no recording of `{host}` ({there})")
 
     def to_xarray(self, table: str = "results") -> Any:
         """A table as an `xarray.Dataset`: its dimensions are the swept fields, the flow (the link, the gateway …), and the
@@ -173,34 +192,3 @@ class Campaign:
         points = len(self.scenario)
         return f"<Campaign {self.scenario.name!r}: {points} point{'s' if points != 1 else ''} in {self.folder}>"
 
-
-class _shown:
-    """Shows progress while it lasts; gives the function that is told of it, or None."""
-
-    def __init__(self, progress: bool | Progress, name: str) -> None:
-        self._progress, self._name, self._bar = progress, name, None
-
-    def __enter__(self) -> Progress | None:
-        if callable(self._progress):
-            return self._progress
-        if not self._progress or not (sys.stderr.isatty() or "ipykernel" in sys.modules):
-            return None
-        try:
-            with warnings.catch_warnings():
-                # A notebook without widgets has a bar of characters.
-                warnings.simplefilter("ignore")
-                from tqdm.auto import tqdm
-        except ImportError:
-            return None
-        self._bar = tqdm(desc=self._name, unit="run")
-        return self._show
-
-    def _show(self, finished: int, needed: int) -> None:
-        if self._bar.n != finished or self._bar.total != needed:
-            self._bar.total = needed
-            self._bar.n = finished
-            self._bar.refresh()
-
-    def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.close()

@@ -38,17 +38,19 @@ def run_on(
     """Makes the runs that are missing by `client`'s cluster, and then the tables and figures in `folder`."""
     from distributed import Event, as_completed
 
-    threads = max(1, sum(client.nthreads().values()))
-    plan = _bentpipe.Plan(experiment, folder, threads, figures)
+    size = _Size(client)
+    plan = _bentpipe.Plan(experiment, folder, size.threads(), figures)
     parts = experiment.parts()
     stop = Event(f"bentpipe-stop-{uuid4()}", client=client)
     batches: dict[Any, list[Job]] = {}
     completed = as_completed()
-    sizes = _Sizes(threads)
+    sizes = _Sizes()
     jobs = _Jobs(plan)
     try:
         while True:
-            while len(batches) < AHEAD * threads and (batch := jobs.take(sizes.next(plan.counts()))):
+            threads = size.threads()
+            plan.ahead(threads)
+            while len(batches) < AHEAD * threads and (batch := jobs.take(sizes.next(plan.counts(), threads))):
                 future = client.submit(
                     make_batch,
                     parts,
@@ -84,6 +86,21 @@ def run_on(
     return plan.finish()
 
 
+class _Size:
+    """How large the cluster is. Workers may come late, as those of a batch system do, and more of them later."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._asked, self._threads = float("-inf"), 1
+
+    def threads(self) -> int:
+        """The threads of all workers that there are; at least one, who will come. It is asked for once a second."""
+        now = time.monotonic()
+        if now - self._asked >= 1.0:
+            self._asked, self._threads = now, max(1, sum(self._client.nthreads().values()))
+        return self._threads
+
+
 class _Jobs:
     """Runs that are to be made."""
 
@@ -102,20 +119,19 @@ class _Sizes:
     """How many runs are a batch: as many as take long enough that Dask's own work does not matter, but few enough that
     all threads end together."""
 
-    def __init__(self, threads: int) -> None:
-        self._threads = threads
+    def __init__(self) -> None:
         self._runs, self._seconds = 0, 0.0
 
     def learn(self, runs: int, seconds: float) -> None:
         self._runs += runs
         self._seconds += seconds
 
-    def next(self, counts: tuple[int, int]) -> int:
+    def next(self, counts: tuple[int, int], threads: int) -> int:
         if self._runs == 0:
             return 1
         fits = BATCH_SECONDS * self._runs / max(self._seconds, 1e-6)
         finished, needed = counts
-        fair = (needed - finished) / (2 * self._threads)
+        fair = (needed - finished) / (2 * threads)
         return max(1, int(min(fits, fair)))
 
 

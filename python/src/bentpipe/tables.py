@@ -36,6 +36,10 @@ class Table:
         """Each column as a list, with None where there is no value."""
         return self._table.to_dict()
 
+    def head(self, rows: int = 20) -> dict[str, list[Any]]:
+        """The first rows as `to_dict` has them; the others are not read."""
+        return self._table.to_dict(rows)
+
     def to_pandas(self) -> Any:
         """As a `pandas.DataFrame`. With pyarrow it is made of Arrow's columns, without it of lists."""
         import pandas
@@ -59,10 +63,9 @@ class Table:
         """In a notebook: the first rows."""
         from html import escape
 
-        columns = self.to_dict()
-        rows = list(zip(*columns.values()))
+        columns, rows = self.head(), len(self)
         head = "".join(f"<th>{escape(name)}</th>" for name in columns)
-        cells = ("".join(f"<td>{escape('' if cell is None else str(cell))}</td>" for cell in row) for row in rows[:20])
+        cells = ("".join(f"<td>{escape('' if cell is None else str(cell))}</td>" for cell in row) for row in zip(*columns.values()))
         body = "".join(f"<tr>{row}</tr>" for row in cells)
-        more = f"<p>{len(rows)} rows, of which 20 are shown</p>" if len(rows) > 20 else ""
+        more = f"<p>{rows} rows, of which 20 are shown</p>" if rows > 20 else ""
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"

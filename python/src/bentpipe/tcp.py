@@ -269,6 +269,7 @@ class Path:
         client: str = "linux",
         server: str = "linux",
         control: CongestionControl | None = None,
+        server_control: CongestionControl | None = None,
         reads: bool = True,
     ) -> None:
         """Both directions are the same; losses are drawn apart.
@@ -281,7 +282,8 @@ class Path:
             seed: of what is random.
             client: the client's TCP.
             server: the server's TCP.
-            control: a congestion control in Python for whichever end opens, the client.
+            control: a congestion control in Python for the client, which opens.
+            server_control: the same for the server: in a download it is the server that sends.
             reads: both applications read whatever comes; without it, `Connection.read` is yours to call.
         """
         self.now = 0.0
@@ -289,7 +291,7 @@ class Path:
         self.server: Connection | None = None
         self.forward = Link(rate, delay, queue, loss, seed=2 * seed)
         self.back = Link(rate, delay, queue, loss, seed=2 * seed + 1)
-        self._server, self._reads = server, reads
+        self._server, self._server_control, self._reads = server, server_control, reads
         self._to_write = b""
 
     def serve(self, data: bytes) -> None:
@@ -301,15 +303,33 @@ class Path:
         sent = self._transmit()
         if sent:
             return sent
+        moment = self._next()
+        if moment is None:
+            return None
+        self._go(moment)
+        return self._transmit()
+
+    def run(self, until: float) -> Iterator[Sent]:
+        """All that is sent up to a moment, which is then `now`. What is still on its way arrives when it goes on."""
+        while (sent := self._transmit()) or ((moment := self._next()) is not None and moment <= until):
+            if not sent:
+                self._go(moment)
+            yield from sent
+        if moment is not None:
+            self.now = max(self.now, until)
+
+    def _next(self) -> float | None:
+        """When the next thing happens, if ever."""
         due = [end.next for end in (self.client, self.server) if end is not None]
         due += [self.forward.next, self.back.next]
-        moments = [moment for moment in due if moment is not None]
-        if not moments:
-            return None
-        self.now = max(self.now, min(moments))
+        return min((moment for moment in due if moment is not None), default=None)
+
+    def _go(self, moment: float) -> None:
+        """Everything of this moment happens, but nothing is sent."""
+        self.now = max(self.now, moment)
         while (segment := self.forward.receive(self.now)) is not None:
             if self.server is None:
-                self.server = Connection.accept(self.now, segment, self._server)
+                self.server = Connection.accept(self.now, segment, self._server, control=self._server_control)
             else:
                 self.server.receive(self.now, segment)
         while (segment := self.back.receive(self.now)) is not None:
@@ -318,15 +338,6 @@ class Path:
             if end is not None and end.next is not None and end.next <= self.now:
                 end.timeout(self.now)
         self._applications()
-        return self._transmit()
-
-    def run(self, until: float) -> Iterator[Sent]:
-        """All that is sent up to a moment."""
-        while True:
-            sent = self.step()
-            if sent is None or self.now > until:
-                return
-            yield from sent
 
     def _applications(self) -> None:
         for end in (self.client, self.server):

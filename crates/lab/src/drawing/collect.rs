@@ -2,11 +2,11 @@
 
 use super::DrawError;
 use super::columns::{self, Column, is_named, without_number};
+use super::means::Means;
 use super::plan::{Plan, X};
 use super::table::{TableReader, number};
 use crate::tables::Table;
-use bentpipe_scenario::repeat::SampleSummary;
-use bentpipe_scenario::{Errors, Experiment, FigureKind};
+use bentpipe_scenario::{Experiment, FigureKind};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -38,15 +38,15 @@ pub(super) struct Point {
 
 /// A row of a table that belongs to the figure.
 #[derive(Debug, Clone, Copy)]
-struct Row {
-    panel: usize,
-    curve: usize,
-    x: f64,
-    y: f64,
-    point: usize,
-    run: u64,
+pub(super) struct Row {
+    pub(super) panel: usize,
+    pub(super) curve: usize,
+    pub(super) x: f64,
+    pub(super) y: f64,
+    pub(super) point: usize,
+    pub(super) run: u64,
     /// Which flow, link, group or transfer.
-    element: usize,
+    pub(super) element: usize,
 }
 
 /// Texts in the order in which they came, each with its number.
@@ -75,9 +75,16 @@ pub(super) fn collect(
         return Err(missing(&format!("has no data: there is no table {table}")));
     };
     let mut sorter = Sorter::new(experiment, plan, &reader);
-    let mut rows = Vec::new();
-    reader.rows(|cells| rows.extend(sorter.row(cells)))?;
-    if plan.figure.share {
+    let (mut means, mut rows) = (Means::new(plan), Vec::new());
+    let averaged = matches!(plan.kind, FigureKind::Lines | FigureKind::Points | FigureKind::Bars);
+    let share = plan.figure.share;
+    reader.rows(|cells| match sorter.row(cells) {
+        // Of most figures only sums are kept.
+        Some(row) if averaged && !share => means.add(&row),
+        Some(row) => rows.push(row),
+        None => {}
+    })?;
+    if share {
         into_shares(&mut rows);
     }
     let mut data = Data {
@@ -86,11 +93,11 @@ pub(super) fn collect(
         categories: sorter.categories.0,
         ..Data::default()
     };
-    data.points = match plan.kind {
-        FigureKind::Lines | FigureKind::Points | FigureKind::Bars => {
-            means(&rows, plan, &mut data.runs)
-        }
-        _ => rows.iter().map(|row| Point::of(row, row.y, None, 1)).collect(),
+    data.points = if averaged {
+        rows.iter().for_each(|row| means.add(row));
+        means.points(&mut data.runs)
+    } else {
+        rows.iter().map(Point::of).collect()
     };
     if data.points.is_empty() {
         return Err(missing(&format!(
@@ -133,8 +140,10 @@ pub(super) fn csv(data: &Data) -> String {
 }
 
 impl Point {
-    fn of(row: &Row, y: f64, error: Option<f64>, samples: usize) -> Point {
-        Point { panel: row.panel, curve: row.curve, x: row.x, y, error, samples }
+    /// A value alone.
+    fn of(row: &Row) -> Point {
+        let Row { panel, curve, x, y, .. } = *row;
+        Point { panel, curve, x, y, error: None, samples: 1 }
     }
 }
 
@@ -339,48 +348,4 @@ fn into_shares(rows: &mut [Row]) {
         let sum = sums[&(row.point, row.run)];
         row.y = if sum > 0.0 { row.y / sum } else { 0.0 };
     }
-}
-
-/// Means over runs; in a run first over all that is not told apart.
-fn means(rows: &[Row], plan: &Plan<'_>, runs: &mut Option<(usize, usize)>) -> Vec<Point> {
-    let scatter = matches!(plan.x, X::Scatter { .. });
-    let mut groups: BTreeMap<_, BTreeMap<u64, Vec<&Row>>> = BTreeMap::new();
-    for row in rows {
-        let x = if scatter { 0 } else { order(row.x) };
-        let element = if scatter { (row.point, row.element) } else { (0, 0) };
-        let key = (row.panel, row.curve, x, element);
-        groups.entry(key).or_default().entry(row.run).or_default().push(row);
-    }
-    let mut points = Vec::new();
-    for group in groups.values() {
-        let mean = |rows: &Vec<&Row>, of: fn(&Row) -> f64| {
-            rows.iter().map(|row| of(row)).sum::<f64>() / rows.len() as f64
-        };
-        let ys: Vec<f64> = group.values().map(|rows| mean(rows, |row| row.y)).collect();
-        let xs =
-            group.values().map(|rows| mean(rows, |row| row.x)).sum::<f64>() / group.len() as f64;
-        let (Some(summary), Some(first)) =
-            (SampleSummary::of(&ys), group.values().flatten().next())
-        else {
-            continue;
-        };
-        let error = match plan.figure.errors {
-            Errors::None => None,
-            Errors::Sd => summary.standard_deviation,
-            Errors::Ci95 => summary.half_width_95,
-            Errors::Ci99 => summary.half_width_99,
-        };
-        let samples = summary.samples;
-        let (min, max) = runs.unwrap_or((samples, samples));
-        *runs = Some((min.min(samples), max.max(samples)));
-        points.push(Point { x: xs, ..Point::of(first, summary.mean, error, samples) });
-    }
-    points.sort_by(|a, b| (a.panel, a.curve).cmp(&(b.panel, b.curve)).then(a.x.total_cmp(&b.x)));
-    points
-}
-
-/// A number of which equal values are equal, in their order.
-fn order(x: f64) -> u64 {
-    let bits = x.to_bits();
-    if x.is_sign_negative() { !bits } else { bits | 1 << 63 }
 }

@@ -7,6 +7,7 @@ mod beside;
 mod build;
 mod collect;
 mod columns;
+mod means;
 mod page;
 mod plan;
 mod sensible;
