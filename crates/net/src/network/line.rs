@@ -4,6 +4,7 @@
 use super::state::Folder;
 use super::{NetworkError, PlacedLink};
 use crate::emulator::{Emulator, Exit};
+use crate::lateness::Lateness;
 use crate::netns::Namespace;
 use crate::signals::Signals;
 use crate::tun::{Offload, Tun};
@@ -81,6 +82,28 @@ impl DirectionReport {
             lost: self.lost.into(),
             marked: self.marked.into(),
             delivered: self.delivered.into(),
+        }
+    }
+}
+
+/// What a link has done since the end of the warm-up, and how punctual it was.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct LinkReport {
+    /// Forward, and back.
+    pub directions: [DirectionReport; 2],
+    /// The share of packets that left more than 1 ms later than they were to, since the run began.
+    pub late: f64,
+    /// What 99 % of packets were not later than, in milliseconds.
+    pub late_p99_ms: f64,
+}
+
+impl LinkReport {
+    fn new(directions: [DirectionReport; 2], lateness: &Lateness) -> LinkReport {
+        let packets = lateness.packets().max(1) as f64;
+        LinkReport {
+            directions,
+            late: lateness.late_packets() as f64 / packets,
+            late_p99_ms: lateness.quantile(0.99).as_secs_f64() * 1e3,
         }
     }
 }
@@ -169,8 +192,9 @@ fn answer(
         }
         Order::Report => {
             let now = emulator.counts();
-            let reports = [0, 1].map(|way| DirectionReport::since(&now[way], &mark[way]));
-            serde_json::json!(reports).to_string()
+            let directions = [0, 1].map(|way| DirectionReport::since(&now[way], &mark[way]));
+            let lateness = emulator.summary().lateness;
+            serde_json::json!(LinkReport::new(directions, &lateness)).to_string()
         }
     };
     writeln!(stream, "{text}")
