@@ -1,0 +1,54 @@
+//! A run on a testbed of its own, which is gone afterwards.
+
+use super::jobs::Job;
+use super::machine::Processors;
+use crate::testbed::play;
+use bentpipe_lab::RunRecord;
+use bentpipe_net::flows::PlayError;
+use bentpipe_net::network::{self, Network, NetworkError, Request, Stacks};
+use bentpipe_papers::live::Conditions;
+use std::process;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A testbed that goes with this value.
+struct Bed {
+    network: Option<Network>,
+    name: String,
+}
+
+impl Drop for Bed {
+    fn drop(&mut self) {
+        // Whoever takes it down has to hold it.
+        drop(self.network.take());
+        let _ = network::down(&self.name);
+    }
+}
+
+/// Makes it.
+pub(super) fn run(
+    job: &Job<'_>,
+    worker: usize,
+    stop: &AtomicBool,
+) -> Result<(RunRecord, Conditions), PlayError> {
+    let name = format!("papers-{}-{worker}", process::id());
+    let binary = std::env::current_exe().map_err(NetworkError::Io)?;
+    let request = Request {
+        name: &name,
+        file: job.name,
+        experiment: job.experiment,
+        stacks: Stacks::AsAsked,
+        binary: &binary,
+        realtime: true,
+    };
+    let network = match Network::up(&request, &job.live.stack, &job.live.gateways, stop) {
+        Err(NetworkError::Interrupted) => return Err(PlayError::Cancelled),
+        other => other?,
+    };
+    let mut bed = Bed { network: Some(network), name };
+    let Some(network) = &mut bed.network else { return Err(PlayError::Cancelled) };
+    let before = Processors::now();
+    let made = play::run(network, job.live, job.run, &mut |_| !stop.load(Ordering::Relaxed))?;
+    let busy = Processors::now().busy_since(before);
+    let conditions = Conditions { late: made.late, late_p99_ms: made.late_p99_ms, busy };
+    Ok((made.record, conditions))
+}
