@@ -200,7 +200,7 @@ impl Session<'_> {
     fn one(&mut self, live: &LivePoint, run: u32) -> Result<RunRecord, PlayError> {
         let (progress, stop) = (self.progress, self.stop);
         let job = Job { point: live.point.index, run };
-        play::run(self.network, live, run, &mut |share| {
+        play::run(self.network, live, run, None, &mut |share| {
             progress.heed(&Event::Running(job, share));
             !stop.load(Ordering::Relaxed)
         })

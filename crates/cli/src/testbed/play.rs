@@ -23,12 +23,14 @@ pub(crate) struct Run {
     pub(crate) late_p99_ms: f64,
 }
 
-/// Makes run `run` of a point, with links as new and gateways started anew. `go_on` hears what share of its
+/// Makes run `run` of a point, with links as new and gateways started anew. The packets of the link `record` are
+/// recorded, if there is one. `go_on` hears what share of its
 /// longest time has passed, and says whether it is to go on.
 pub(crate) fn run(
     network: &mut Network,
     live: &LivePoint,
     run: u32,
+    record: Option<usize>,
     go_on: &mut dyn FnMut(f64) -> bool,
 ) -> Result<Run, PlayError> {
     if !go_on(0.0) {
@@ -45,6 +47,7 @@ pub(crate) fn run(
         network,
         point: live.point.index,
         run: u64::from(run),
+        record,
         gateways: live.gateways.iter().map(|(node, _)| *node).collect(),
         // Gateways that have just been started have counted nothing.
         before: vec![Value::Null; live.gateways.len()],
@@ -67,6 +70,7 @@ struct Watch<'a> {
     network: &'a Network,
     point: usize,
     run: u64,
+    record: Option<usize>,
     gateways: Vec<usize>,
     before: Vec<Value>,
     after: Vec<Value>,
@@ -90,7 +94,7 @@ impl Host for Watch<'_> {
     }
 
     fn begin(&mut self) -> Result<(), NetworkError> {
-        self.network.begin(self.point, self.run)
+        self.network.begin(self.point, self.run, self.record)
     }
 
     fn warm(&mut self) -> Result<(), NetworkError> {

@@ -299,12 +299,13 @@ impl Network {
         Ok(())
     }
 
-    /// All links begin anew, with the random numbers of this run of this point.
+    /// All links begin anew, with the random numbers of this run of this point. The packets of one of them may be
+    /// recorded, to [`Folder::capture`], up to the report.
     ///
     /// # Errors
     /// [`NetworkError::NoAnswer`].
-    pub fn begin(&self, point: usize, run: u64) -> Result<(), NetworkError> {
-        self.each_link(|_| Order::Begin { point, run }).map(drop)
+    pub fn begin(&self, point: usize, run: u64, record: Option<usize>) -> Result<(), NetworkError> {
+        self.each_link(|link| Order::Begin { point, run, record: record == Some(link) }).map(drop)
     }
 
     /// The warm-up ends: what links report begins now.

@@ -85,6 +85,16 @@ pub enum Form {
     Points(String),
     /// How many points of this experiment were measured on real hosts.
     LivePoints(String),
+    /// What was read off the packets of an experiment's only point on real hosts: a column of
+    /// [`crate::live::bottleneck`], and its divisor, if there is one.
+    LivePackets {
+        /// The experiment.
+        scenario: String,
+        /// The column.
+        column: String,
+        /// Divided by this one.
+        over: Option<String>,
+    },
     /// What real hosts have given divided by what the simulator has, at the point where that is least.
     LiveLeast(Measure),
     /// The same where it is most.
@@ -186,6 +196,7 @@ enum CheckFile {
     Order(Vec<Measure>),
     Points(String),
     LivePoints(String),
+    LivePackets { scenario: String, column: String, over: Option<String> },
     LiveLeast(Measure),
     LiveMost(Measure),
 }
@@ -223,6 +234,9 @@ fn form(check: CheckFile, default: &Measure) -> Form {
         CheckFile::Difference(measures) => Form::Difference(pair(measures)),
         CheckFile::Points(scenario) => Form::Points(scenario),
         CheckFile::LivePoints(scenario) => Form::LivePoints(scenario),
+        CheckFile::LivePackets { scenario, column, over } => {
+            Form::LivePackets { scenario, column, over }
+        }
         CheckFile::LiveLeast(measure) => Form::LiveLeast(measure.or(default)),
         CheckFile::LiveMost(measure) => Form::LiveMost(measure.or(default)),
         CheckFile::Order(measures) => {

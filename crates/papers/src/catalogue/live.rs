@@ -16,6 +16,8 @@ pub struct Live {
     /// So near the two means are to be, as a share of the simulated one, where their intervals do not meet.
     #[serde(default = "within")]
     pub within: f64,
+    /// A link whose packets are recorded; [`crate::live::bottleneck`] reads them.
+    pub record: Option<String>,
     /// Swept fields, and which of their values are run on real hosts: what is not named, all. The other points are
     /// simulated only.
     #[serde(default)]

@@ -1,10 +1,9 @@
 //! What the simulator gives beside what real hosts have given, for the same file.
 
-use super::{KeptPoint, Machine};
+use super::{Kept, KeptPoint, Machine};
 use crate::catalogue::{Figure, Live, same};
 use crate::report::significant;
 use crate::run::{Part, PointRuns, Ran, by_run};
-use bentpipe_lab::tables::Table;
 use bentpipe_scenario::Experiment;
 use bentpipe_scenario::repeat::SampleSummary;
 use serde_json::{Value, json};
@@ -103,10 +102,10 @@ impl Beside {
         let row = |point: &PointRuns| {
             let kept = ran.live.of(name, point);
             let (flow, column) = (flow.as_str(), column.as_str());
-            let of = |column| point.column(Table::Results, &[("flow", flow)], column);
+            let of = |column| Kept::simulated(point, flow, column);
             let simulated = of(column)?;
             let measured = kept.map(|kept| kept.samples(flow, column)).transpose()?;
-            let agreement = match measured {
+            let agreement = match &measured {
                 Some(samples) => Agreement::of(samples, &simulated, live.within),
                 None if live.has(&point.values) => Agreement::Missing,
                 None => Agreement::Simulated,
@@ -123,7 +122,7 @@ impl Beside {
             Ok(BesideRow {
                 values: fields.iter().map(named).collect(),
                 simulated,
-                live: measured.unwrap_or_default().to_vec(),
+                live: measured.unwrap_or_default(),
                 retransmissions,
                 late_p99_ms: most(|kept| &kept.late_p99_ms),
                 busy: most(|kept| &kept.busy),

@@ -53,7 +53,7 @@ pub struct Machine {
 }
 
 /// How punctual the links of a run were, and how busy the machine was meanwhile.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Conditions {
     /// The share of packets that were released more than 1 ms late, of the worst link.
@@ -62,6 +62,8 @@ pub struct Conditions {
     pub late_p99_ms: f64,
     /// The share of the processors' time that was in use, by whomever.
     pub busy: f64,
+    /// What was read off the packets of a link ([`super::bottleneck`]), if one was recorded.
+    pub packets: BTreeMap<String, f64>,
 }
 
 /// A point of an experiment.
@@ -80,6 +82,9 @@ pub struct KeptPoint {
     pub busy: Vec<f64>,
     /// The swept fields and their values, for readers.
     pub at: BTreeMap<String, String>,
+    /// What was read off the packets of a link, by run.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub packets: BTreeMap<String, Vec<f64>>,
     /// What each flow's columns have, by run.
     pub flow: BTreeMap<String, BTreeMap<String, Vec<f64>>>,
 }
@@ -105,6 +110,14 @@ impl Kept {
     /// A number cannot be written.
     pub fn text(&self) -> Result<String, toml::ser::Error> {
         Ok(format!("{HEAD}{}", toml::to_string(self)?))
+    }
+
+    /// What the simulator gives of a flow's column, by run; of several flows of a kind their mean.
+    ///
+    /// # Errors
+    /// It is not there.
+    pub fn simulated(point: &PointRuns, flow: &str, column: &str) -> Result<Vec<f64>, String> {
+        of_kind(flow, |name| point.column(Table::Results, &[("flow", name)], column))
     }
 
     /// What was measured of this point of the experiment `scenario`.
@@ -135,6 +148,10 @@ impl KeptPoint {
             let columns = COLUMNS.iter().filter_map(column).collect();
             (name.clone(), columns)
         });
+        let mut packets: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+        for (name, value) in runs.iter().flat_map(|(_, one)| &one.packets) {
+            packets.entry(name.clone()).or_default().push(*value);
+        }
         Ok(KeptPoint {
             scenario: scenario.to_owned(),
             inputs: point.inputs(),
@@ -142,6 +159,7 @@ impl KeptPoint {
             late_p99_ms: of(|one| one.late_p99_ms),
             busy: of(|one| one.busy),
             at: point.values.iter().cloned().collect(),
+            packets,
             flow: flow.collect(),
         })
     }
@@ -151,15 +169,33 @@ impl KeptPoint {
         self.late.len()
     }
 
-    /// What a flow's column has, by run.
+    /// What a flow's column has, by run; of several flows of a kind their mean.
     ///
     /// # Errors
     /// It is not there.
-    pub fn samples(&self, flow: &str, column: &str) -> Result<&[f64], String> {
-        let samples = self.flow.get(flow).and_then(|columns| columns.get(column));
-        let missing = || format!("{column} of {flow} was not measured");
-        samples.map(Vec::as_slice).ok_or_else(missing)
+    pub fn samples(&self, flow: &str, column: &str) -> Result<Vec<f64>, String> {
+        let of = |name: &str| {
+            let samples = self.flow.get(name).and_then(|columns| columns.get(column)).cloned();
+            samples.ok_or_else(|| format!("{column} of {flow} was not measured"))
+        };
+        of_kind(flow, of)
     }
+}
+
+/// What is `of` a flow, by run; of several of a kind (`flow.1`, `flow.2`) their mean.
+pub(super) fn of_kind(
+    flow: &str,
+    of: impl Fn(&str) -> Result<Vec<f64>, String>,
+) -> Result<Vec<f64>, String> {
+    let wrong = match of(flow) {
+        Ok(samples) => return Ok(samples),
+        Err(wrong) => wrong,
+    };
+    let kind: Vec<Vec<f64>> =
+        (1..).map_while(|number| of(&format!("{flow}.{number}")).ok()).collect();
+    let runs = kind.iter().map(Vec::len).min().ok_or(wrong)?;
+    let mean = |run: usize| kind.iter().map(|one| one[run]).sum::<f64>() / kind.len() as f64;
+    Ok((0..runs).map(mean).collect())
 }
 
 #[cfg(test)]
@@ -176,6 +212,7 @@ mod tests {
             late_p99_ms: vec![0.1, 2.0],
             busy: vec![0.5, 0.75],
             at: BTreeMap::from([("link.sat.delay".to_owned(), "9400us".to_owned())]),
+            packets: BTreeMap::from([("lost".to_owned(), vec![3.0, 4.0])]),
             flow: BTreeMap::from([("main".to_owned(), columns)]),
         };
         let kept = Kept { told: vec!["a".to_owned()], points: vec![point], ..Kept::default() };
@@ -183,7 +220,20 @@ mod tests {
         assert!(text.starts_with("# What real hosts"), "{text}");
         assert_eq!(toml::from_str::<Kept>(&text).unwrap(), kept);
         let point = &kept.points[0];
-        assert_eq!(point.samples("main", "goodput_bps"), Ok(&[1.25e6, 1e6][..]));
+        assert_eq!(point.samples("main", "goodput_bps"), Ok(vec![1.25e6, 1e6]));
         assert!(point.samples("main", "timeouts").is_err() && point.runs() == 2);
+    }
+
+    #[test]
+    fn of_several_flows_of_a_kind_the_mean_counts() {
+        let of = |name: &str| match name {
+            "one" => Ok(vec![1.0]),
+            "two.1" => Ok(vec![1.0, 2.0]),
+            "two.2" => Ok(vec![3.0, 6.0]),
+            other => Err(format!("no {other}")),
+        };
+        assert_eq!(of_kind("one", of), Ok(vec![1.0]));
+        assert_eq!(of_kind("two", of), Ok(vec![2.0, 4.0]));
+        assert_eq!(of_kind("three", of), Err("no three".to_owned()));
     }
 }

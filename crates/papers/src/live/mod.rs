@@ -2,6 +2,7 @@
 //! of the same scenarios.
 
 mod beside;
+pub mod bottleneck;
 mod kept;
 
 pub use beside::{Agreement, Beside, BesideRow};

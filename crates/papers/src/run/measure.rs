@@ -2,6 +2,7 @@
 
 use super::Ran;
 use crate::catalogue::{Form, Measure, same, text};
+use crate::live::Kept;
 use bentpipe_lab::tables::Table;
 use std::cmp::Ordering;
 
@@ -49,6 +50,20 @@ pub fn measure(ran: &Ran, form: &Form) -> Result<Vec<f64>, String> {
         }
         Form::Points(scenario) => Ok(vec![ran.part(scenario)?.points.len() as f64]),
         Form::LivePoints(scenario) => Ok(vec![ran.measured(scenario)?.len() as f64]),
+        Form::LivePackets { scenario, column, over } => {
+            let measured = ran.measured(scenario)?;
+            let [(_, point)] = measured[..] else {
+                return Err(format!("{scenario} has {} points, and not one", measured.len()));
+            };
+            let of = |name: &String| {
+                let samples = point.packets.get(name).cloned();
+                samples.ok_or_else(|| format!("{name} was not read off the packets of {scenario}"))
+            };
+            let (values, over) = (of(column)?, over.as_ref().map(of).transpose()?);
+            let one = vec![1.0; values.len()];
+            let over = over.unwrap_or(one);
+            Ok(values.iter().zip(&over).map(|(value, over)| value / over).collect())
+        }
         Form::LiveLeast(measure) => live_to_simulated(ran, measure, f64::total_cmp),
         Form::LiveMost(measure) => live_to_simulated(ran, measure, |a, b| b.total_cmp(a)),
     }
@@ -70,8 +85,8 @@ fn live_to_simulated(
     let mut ratios = Vec::new();
     for (point, live) in ran.measured(scenario)? {
         if fits(&point.values) {
-            let simulated = point.column(Table::Results, &[("flow", flow)], column)?;
-            ratios.push(by_run(live.samples(flow, column)?, &simulated));
+            let simulated = Kept::simulated(point, flow, column)?;
+            ratios.push(by_run(&live.samples(flow, column)?, &simulated));
         }
     }
     let mean = |samples: &[f64]| samples.iter().sum::<f64>() / samples.len() as f64;

@@ -7,6 +7,7 @@ use super::bed;
 use super::kept::Results;
 use super::progress::Progress;
 use crate::testbed::plan::LivePoint;
+use bentpipe_lab::RunRecord;
 use bentpipe_net::flows::PlayError;
 use bentpipe_papers::live::Conditions;
 use bentpipe_scenario::Experiment;
@@ -27,6 +28,8 @@ pub(super) struct Job<'a> {
     pub(super) name: &'a str,
     pub(super) live: &'a LivePoint,
     pub(super) run: u32,
+    /// The link whose packets are recorded.
+    pub(super) record: Option<usize>,
     /// How long it is going to take, as the simulator says.
     pub(super) seconds: f64,
 }
@@ -83,19 +86,19 @@ fn one(
     results: &Results,
     stop: &AtomicBool,
 ) -> Result<(), PlayError> {
-    let mut best: Option<(bentpipe_lab::RunRecord, Conditions)> = None;
+    let mut best: Option<(RunRecord, Conditions)> = None;
     for _ in 0..TRIES {
         let (record, conditions) = bed::run(job, worker, stop)?;
-        let better = best.as_ref().is_none_or(|(_, b)| conditions.late_p99_ms < b.late_p99_ms);
-        if better {
+        let late = conditions.late_p99_ms;
+        if best.as_ref().is_none_or(|(_, best)| late < best.late_p99_ms) {
             best = Some((record, conditions));
         }
-        if conditions.late_p99_ms <= PUNCTUAL_MS {
+        if late <= PUNCTUAL_MS {
             break;
         }
     }
     let Some((record, conditions)) = best else { return Ok(()) };
-    let saved = results.save(&job.live.point.canonical, job.run, &record, conditions);
+    let saved = results.save(&job.live.point.canonical, job.run, &record, &conditions);
     saved.map_err(|error| PlayError::Flow(format!("cannot write its results: {error}")))
 }
 

@@ -34,7 +34,7 @@ impl Results {
         canonical: &str,
         run: u32,
         record: &RunRecord,
-        conditions: Conditions,
+        conditions: &Conditions,
     ) -> io::Result<()> {
         let key = self.key(canonical, run);
         fs::write(self.conditions(key), serde_json::json!(conditions).to_string())?;

@@ -44,6 +44,8 @@ struct PlannedPart {
     file: String,
     points: Vec<LivePoint>,
     runs: u32,
+    /// The link whose packets are recorded.
+    record: Option<usize>,
 }
 
 impl PlannedPart {
@@ -61,8 +63,14 @@ impl PlannedPart {
             let values = &one.point.values;
             if quick { live.has_quick(values) } else { live.has(values) }
         });
+        let links = |name: &String| {
+            let links = &experiment.point(0).scenario.links;
+            let found = links.iter().position(|link| link.name == *name);
+            found.ok_or_else(|| failed(format!("{file}: there is no link {name} to be recorded")))
+        };
+        let record = live.record.as_ref().map(links).transpose()?;
         let runs = if quick { 1 } else { live.runs };
-        Ok(PlannedPart { name: name.to_owned(), file, points, runs })
+        Ok(PlannedPart { name: name.to_owned(), file, points, runs, record })
     }
 }
 
@@ -129,6 +137,7 @@ fn jobs_of<'a>(planned: &'a Planned<'_>, results: &Results) -> Vec<Job<'a>> {
                 name: &part.file,
                 live,
                 run,
+                record: part.record,
                 seconds,
             }));
         }
