@@ -7,6 +7,7 @@ use crate::run::{PointRuns, cells};
 use bentpipe_lab::RunRecord;
 use bentpipe_lab::tables::Table;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 
 /// What is kept of each flow, if it was measured.
@@ -92,6 +93,12 @@ pub struct KeptPoint {
 /// The file of the figure with this id, from the papers' folder on.
 pub fn path(figure: &str) -> String {
     format!("{figure}.live.toml")
+}
+
+/// A digest of a point's canonical text: of all that a run of it comes from, its number apart.
+pub fn inputs(canonical: &str) -> String {
+    let digest = Sha256::digest(canonical);
+    digest[..8].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 impl Kept {

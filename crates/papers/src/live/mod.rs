@@ -6,4 +6,4 @@ pub mod bottleneck;
 mod kept;
 
 pub use beside::{Agreement, Beside, BesideRow};
-pub use kept::{Conditions, Kept, KeptPoint, Machine, path};
+pub use kept::{Conditions, Kept, KeptPoint, Machine, inputs, path};

@@ -2,10 +2,10 @@
 
 use super::{Options, RunError};
 use crate::catalogue::{Figure, same};
+use crate::live::inputs;
 use bentpipe_lab::tables::Table;
 use bentpipe_lab::{Event, Executed, Folder, Key, Row, RunRecord, Store, execute};
 use bentpipe_scenario::Experiment;
-use sha2::{Digest, Sha256};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -166,8 +166,7 @@ impl PointRuns {
 
     /// A digest of all that a run of it comes from, its number apart.
     pub fn inputs(&self) -> String {
-        let digest = Sha256::digest(&self.canonical);
-        digest[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+        inputs(&self.canonical)
     }
 }
 
