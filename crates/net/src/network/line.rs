@@ -170,7 +170,7 @@ pub fn carry(
         }
         // Who hangs up, or says nothing that we know, gets no answer.
         let Ok((stream, _)) = listener.accept() else { continue };
-        let _ = answer(stream, (&capture, &ends), &mut emulator, &mut mark, &parts);
+        let _ = answer(stream, (capture.as_path(), &ends), &mut emulator, &mut mark, &parts);
     }
 }
 

@@ -41,6 +41,7 @@ pub struct ScenarioPart {
     #[serde(default)]
     set: BTreeMap<String, Value>,
     /// Which of its points are run on real hosts, too, if any are.
+    #[serde(default)]
     pub live: Option<Live>,
     /// What is added to the file: `sweep`, `repeat`, `record`, `figure` and whatever else a scenario takes.
     #[serde(flatten)]

@@ -102,7 +102,7 @@ impl Beside {
         let row = |point: &PointRuns| {
             let kept = ran.live.of(name, point);
             let (flow, column) = (flow.as_str(), column.as_str());
-            let of = |column| Kept::simulated(point, flow, column);
+            let of = |column: &str| Kept::simulated(point, flow, column);
             let simulated = of(column)?;
             let measured = kept.map(|kept| kept.samples(flow, column)).transpose()?;
             let agreement = match &measured {

@@ -54,7 +54,7 @@ fn scoreboard(catalogue: &Catalogue, report: &Report) -> String {
         "# The papers, run again\n\n*Which claims of the papers hold?*\n\n`bentpipe papers --all --docs docs/papers` wrote these pages. \
          Claims of priority 1 and 2 count: what the papers show, require and compute. One holds if the whole 95 % interval of \
          what was found lies within what is accepted, which was frozen before anything was run (`papers/tolerances.toml`); fails if it is \
-         wholly outside; otherwise it is not decided. What real hosts have to decide waits. {}\n\n**{} of {} claims hold.**\n\n\
+         wholly outside; otherwise it is not decided. Real hosts decide some by what is kept of `bentpipe papers --live`; where nothing is, they wait. {}\n\n**{} of {} claims hold.**\n\n\
          | paper | claims | hold | do not | not decided | wait |\n| --- | ---: | ---: | ---: | ---: | ---: |\n",
         report.origin(),
         score.holds,
