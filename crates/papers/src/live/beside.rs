@@ -113,7 +113,7 @@ impl Beside {
             let retransmissions = [
                 of("retransmissions").ok().map(|samples| interval(&samples).0),
                 kept.and_then(|kept| kept.samples(flow, "retransmissions").ok())
-                    .map(|samples| interval(samples).0),
+                    .map(|samples| interval(&samples).0),
             ];
             let most = |of: fn(&KeptPoint) -> &[f64]| {
                 kept.map_or(0.0, |kept| of(kept).iter().copied().fold(0.0, f64::max))
