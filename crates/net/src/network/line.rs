@@ -190,7 +190,7 @@ fn answer(
         Order::Begin { point, run, record } => {
             let unknown = || io::Error::from(io::ErrorKind::InvalidInput);
             // That of a run that was interrupted.
-            drop(emulator.end_recording());
+            let _ = emulator.end_recording();
             emulator.restart(parts(point, run).ok_or_else(unknown)?);
             if record {
                 let options = RecordingOptions { payload: false, max: MAX_RECORDING };

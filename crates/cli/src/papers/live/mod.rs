@@ -130,7 +130,7 @@ fn jobs_of<'a>(planned: &'a Planned<'_>, results: &Results) -> Vec<Job<'a>> {
         let Ok(simulated) = planned.ran.part(&part.name) else { continue };
         for live in &part.points {
             let end = simulated.numbered(live.point.index).and_then(|point| end(point).ok());
-            let seconds = end.unwrap_or_else(|| live.point.scenario.run.duration.as_secs_f64());
+            let seconds = end.unwrap_or(live.point.scenario.run.duration.as_secs_f64());
             let missing = |run: &u32| results.load(&live.point.canonical, *run).is_none();
             jobs.extend((0..part.runs).filter(missing).map(|run| Job {
                 experiment: &simulated.experiment,
