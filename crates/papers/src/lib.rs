@@ -8,6 +8,7 @@
 
 pub mod catalogue;
 pub mod functions;
+pub mod live;
 pub mod report;
 pub mod run;
 pub mod verdict;

@@ -1,7 +1,7 @@
 //! Verdicts. A claim holds if the whole 95 % interval of each of its numbers lies within the tolerance, fails if one
 //! lies wholly outside; otherwise it is not decided, which counts against us.
 
-use crate::catalogue::{Accepted, Catalogue, Claim, Figure};
+use crate::catalogue::{Accepted, Catalogue, Claim, Figure, How};
 use crate::run::{Number, Options, Ran, RunError};
 use bentpipe_lab::Event;
 use bentpipe_scenario::repeat::SampleSummary;
@@ -90,8 +90,11 @@ pub fn judge(
     let mut asked = None;
     loop {
         let ran = Ran::new(figure, catalogue.files(), asked, options, watch)?;
-        let judged = claims(catalogue, figure, &ran)
-            .map_err(|why| RunError::Failed { figure: figure.id.clone(), why })?;
+        // What real hosts decide waits until all of it was measured.
+        let measured = ran.is_measured(figure);
+        let judged =
+            claims(catalogue, figure, &ran, |claim| measured || !is_live(catalogue, claim))
+                .map_err(|why| RunError::Failed { figure: figure.id.clone(), why })?;
         let runs = ran.runs();
         let open = judged.iter().any(|judged| judged.verdict == Verdict::Undecidable);
         // Once more only if it makes a difference: where nothing is random, once is all there is.
@@ -103,8 +106,31 @@ pub fn judge(
     }
 }
 
-fn claims(catalogue: &Catalogue, figure: &Figure, ran: &Ran) -> Result<Vec<Judged>, String> {
-    let judged = figure.claims.iter().map(|claim| {
+/// Judges the claims of a figure that real hosts decide; none if not all was measured.
+///
+/// # Errors
+/// What is missing, in a sentence.
+pub fn live_claims(
+    catalogue: &Catalogue,
+    figure: &Figure,
+    ran: &Ran,
+) -> Result<Vec<Judged>, String> {
+    let measured = ran.is_measured(figure);
+    claims(catalogue, figure, ran, |claim| measured && is_live(catalogue, claim))
+}
+
+/// Whether real hosts decide a claim.
+fn is_live(catalogue: &Catalogue, claim: &Claim) -> bool {
+    catalogue.register.get(&claim.id).is_some_and(|entry| entry.how == How::Emulator)
+}
+
+fn claims(
+    catalogue: &Catalogue,
+    figure: &Figure,
+    ran: &Ran,
+    wanted: impl Fn(&Claim) -> bool,
+) -> Result<Vec<Judged>, String> {
+    let judged = figure.claims.iter().filter(|claim| wanted(claim)).map(|claim| {
         let numbers = ran.numbers(claim)?;
         let finding = |number: &Number| {
             let accepted = catalogue.accepted(&claim.id, &number.name).ok_or_else(|| {

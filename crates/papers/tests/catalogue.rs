@@ -4,6 +4,7 @@
 use bentpipe_lab::drawing;
 use bentpipe_papers::catalogue::{Catalogue, Files, How, frozen};
 use bentpipe_papers::functions;
+use bentpipe_papers::live::{Kept, inputs, path};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -145,6 +146,49 @@ fn packets_of_each_scenario_can_be_recorded() {
             let known = |why: &String| why.ends_with("nothing is captured");
             assert!(wrong.as_ref().is_none_or(known), "{wrong:?}");
         }
+    }
+}
+
+/// What was measured of scenarios as they were counts no more, and goes.
+#[test]
+fn what_is_kept_of_real_hosts_is_of_what_figures_say_now() {
+    let catalogue = catalogue();
+    let mut figures = BTreeSet::new();
+    for figure in catalogue.papers.iter().flat_map(|paper| &paper.figures) {
+        let kept = Kept::read(catalogue.files(), &figure.id).unwrap_or_else(|why| panic!("{why}"));
+        let inputs: BTreeSet<(&str, String)> = figure
+            .live()
+            .flat_map(|(name, _)| {
+                let experiment = figure.experiment(catalogue.files(), name, None).unwrap();
+                let points: Vec<_> =
+                    experiment.points().map(|point| (name, inputs(&point.canonical))).collect();
+                points
+            })
+            .collect();
+        for point in &kept.points {
+            let known = inputs.contains(&(point.scenario.as_str(), point.inputs.clone()));
+            assert!(
+                known,
+                "{}: {} with {:?} was measured otherwise",
+                figure.id, point.scenario, point.at
+            );
+        }
+        figures.insert(path(&figure.id));
+    }
+    let files = catalogue.files().paths().filter(|path| path.ends_with(".live.toml"));
+    for file in files {
+        assert!(figures.contains(file), "{file} is of no figure");
+    }
+}
+
+/// A figure that real hosts run has claims that they decide, and the other way round.
+#[test]
+fn real_hosts_decide_what_they_run() {
+    let catalogue = catalogue();
+    for figure in catalogue.papers.iter().flat_map(|paper| &paper.figures) {
+        let decided =
+            figure.claims.iter().any(|claim| catalogue.register[&claim.id].how == How::Emulator);
+        assert_eq!(decided, figure.live().next().is_some(), "{}", figure.id);
     }
 }
 

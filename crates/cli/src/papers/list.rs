@@ -1,28 +1,39 @@
 //! Figures and verdicts as text.
 
-use bentpipe_papers::catalogue::Catalogue;
+use bentpipe_papers::catalogue::{Catalogue, Figure};
 use bentpipe_papers::report::Report;
 use bentpipe_papers::verdict::Verdict;
 use serde_json::json;
 use std::io::{self, Write};
 
-/// Lists papers and figures.
-pub(super) fn write(catalogue: &Catalogue, json: bool, out: &mut impl Write) -> io::Result<()> {
+/// Lists papers and figures; if asked, those with points for real hosts alone.
+pub(super) fn write(
+    catalogue: &Catalogue,
+    live: bool,
+    json: bool,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let listed = |figure: &&Figure| !live || figure.live().next().is_some();
     if json {
         let papers = catalogue.papers.iter().map(|paper| {
-            let figures = paper.figures.iter().map(|figure| {
+            let figures = paper.figures.iter().filter(listed).map(|figure| {
                 json!({ "id": figure.id, "title": figure.title, "claims": figure.claims.len(), "quick": figure.quick })
             });
             json!({ "paper": paper.name, "title": paper.about.title, "figures": figures.collect::<Vec<_>>() })
         });
         return writeln!(out, "{:#}", json!(papers.collect::<Vec<_>>()));
     }
-    let ids =
-        catalogue.papers.iter().flat_map(|paper| &paper.figures).map(|figure| figure.id.len());
+    let ids = catalogue
+        .papers
+        .iter()
+        .flat_map(|paper| paper.figures.iter().filter(listed))
+        .map(|figure| figure.id.len());
     let width = ids.max().unwrap_or_default();
     for paper in &catalogue.papers {
-        writeln!(out, "{} ({})", paper.about.title, paper.about.authors)?;
-        for figure in &paper.figures {
+        if paper.figures.iter().any(|figure| listed(&figure)) {
+            writeln!(out, "{} ({})", paper.about.title, paper.about.authors)?;
+        }
+        for figure in paper.figures.iter().filter(listed) {
             writeln!(
                 out,
                 "  {:width$}  {} ({} claims)",
@@ -32,7 +43,8 @@ pub(super) fn write(catalogue: &Catalogue, json: bool, out: &mut impl Write) -> 
             )?;
         }
     }
-    writeln!(out, "\nOne of them: bentpipe papers ID. All: bentpipe papers --all")
+    let live = if live { " --live" } else { "" };
+    writeln!(out, "\nOne of them: bentpipe papers{live} ID. All: bentpipe papers{live} --all")
 }
 
 /// Says what became of each claim.

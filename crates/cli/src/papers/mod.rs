@@ -2,10 +2,13 @@
 
 mod commit;
 mod list;
+mod live;
 mod progress;
 
 use crate::plot::{PlotError, page_of_run};
+use crate::testbed;
 use bentpipe_papers::catalogue::{Catalogue, CatalogueError, Figure, Files, Paper};
+use bentpipe_papers::live::Beside;
 use bentpipe_papers::report::{self, Report};
 use bentpipe_papers::run::{Options, Ran, RunError};
 use bentpipe_papers::verdict::judge;
@@ -27,6 +30,9 @@ const INTERRUPTED: u8 = 130;
 ///
 /// Without anything, lists the figures. Results go to out/papers: index.html there shows everything. Runs are kept:
 /// the same command goes on where it was stopped.
+///
+/// With --live, the points that real hosts can run are run on Linux's own TCP, in network namespaces and in real
+/// time, many side by side, and stand beside what the simulator gives of the same files. That takes root.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -34,7 +40,9 @@ Examples:
   bentpipe papers sfu/fig-3-2     one figure
   bentpipe papers bbn             a whole paper
   bentpipe papers --quick         some figures, in less than three minutes
-  bentpipe papers --all --json    all of it, with a summary for programs")]
+  bentpipe papers --all --json    all of it, with a summary for programs
+  bentpipe papers --live          what can be run on real hosts
+  sudo bentpipe papers --live henderson/fig-4-19")]
 pub(crate) struct Arguments {
     /// Figures (bbn/fig-8) or whole papers (bbn)
     #[arg(value_name = "ID")]
@@ -42,9 +50,18 @@ pub(crate) struct Arguments {
     /// All figures of all papers
     #[arg(long, conflicts_with = "ids")]
     all: bool,
-    /// Those that are run in less than three minutes together
-    #[arg(long, conflicts_with_all = ["ids", "all"])]
+    /// Those that are run in less than three minutes together; with --live, some points in less than four
+    #[arg(long, conflicts_with = "all")]
     quick: bool,
+    /// Run points on real hosts, beside the simulator
+    #[arg(long, conflicts_with = "docs")]
+    live: bool,
+    /// With --live: so many runs at a time (five for each processor without it)
+    #[arg(long, value_name = "N", requires = "live")]
+    side_by_side: Option<NonZeroUsize>,
+    /// With --live: keep what was measured beside the figures in this papers' folder, for verdicts without root
+    #[arg(long, value_name = "DIR", requires = "live", conflicts_with = "quick")]
+    keep: Option<PathBuf>,
     /// Papers from this folder instead of those in the program
     #[arg(long, value_name = "DIR")]
     papers: Option<PathBuf>,
@@ -74,6 +91,15 @@ pub(crate) enum Error {
     /// Running a figure.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// Not root.
+    #[error("bentpipe papers --live takes root, for network namespaces: run it with sudo")]
+    Root,
+    /// Nothing of it can be run on real hosts.
+    #[error("nothing of {0} is run on real hosts (`bentpipe papers --live` lists what is)")]
+    NotLive(String),
+    /// Laying its scenarios out.
+    #[error(transparent)]
+    Testbed(#[from] testbed::Error),
     /// There is no such figure.
     #[error("there is no paper or figure {0} (`bentpipe papers` lists them)")]
     Unknown(String),
@@ -97,7 +123,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let catalogue = Catalogue::read(files)?;
     let chosen = choose(&catalogue, arguments)?;
     if chosen.is_empty() {
-        list::write(&catalogue, arguments.json, &mut io::stdout().lock())?;
+        list::write(&catalogue, arguments.live, arguments.json, &mut io::stdout().lock())?;
         return Ok(ExitCode::SUCCESS);
     }
     let stop = Arc::new(AtomicBool::new(false));
@@ -112,6 +138,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         folder: arguments.output.clone(),
         stop: &stop,
     };
+    if arguments.live {
+        let figures: Vec<&Figure> = chosen.into_iter().map(|(_, figure)| figure).collect();
+        return match live::run(&catalogue, &figures, arguments, &options) {
+            Err(Error::Run(RunError::Stopped)) => Ok(ExitCode::from(INTERRUPTED)),
+            other => other,
+        };
+    }
     let begin = Instant::now();
     let mut report = Report::default();
     let progress = progress::Progress::new(chosen.len(), arguments.quiet);
@@ -157,8 +190,11 @@ fn one(
     let (ran, claims) = judge(catalogue, figure, options, &|_| {})?;
     let drawings = ran.draw(figure, options)?;
     graph(&ran, catalogue, figure, options)?;
+    let failed = |why: String| RunError::Failed { figure: figure.id.clone(), why };
+    let beside = Beside::all(figure, &ran).map_err(failed)?;
     let wall_s = begin.elapsed().as_secs_f64();
-    Ok(report::Judgement { figure: figure.id.clone(), claims, drawings, runs: ran.runs(), wall_s })
+    let (figure, runs) = (figure.id.clone(), ran.runs());
+    Ok(report::Judgement { figure, claims, drawings, beside, runs, wall_s })
 }
 
 /// One run of the figure, packet by packet, beside its experiments.
@@ -181,19 +217,23 @@ fn choose<'a>(
 ) -> Result<Vec<(&'a Paper, &'a Figure)>, Error> {
     let all =
         || catalogue.papers.iter().flat_map(|paper| paper.figures.iter().map(move |f| (paper, f)));
-    if arguments.all {
-        return Ok(all().collect());
-    }
-    if arguments.quick {
-        return Ok(all().filter(|(_, figure)| figure.quick).collect());
-    }
     let mut chosen = Vec::new();
+    if arguments.all || (arguments.quick && arguments.ids.is_empty()) {
+        chosen.extend(all());
+    }
     for id in &arguments.ids {
         let found = catalogue.find(id);
         if found.is_empty() {
             return Err(Error::Unknown(id.clone()));
         }
+        if arguments.live && !found.iter().any(|(_, figure)| figure.live().next().is_some()) {
+            return Err(Error::NotLive(id.clone()));
+        }
         chosen.extend(found);
     }
+    chosen.retain(|(_, figure)| match (arguments.live, arguments.quick) {
+        (true, quick) => figure.live().any(|(_, live)| !quick || live.is_quick()),
+        (false, quick) => !quick || figure.quick,
+    });
     Ok(chosen)
 }

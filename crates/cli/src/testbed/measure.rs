@@ -1,31 +1,23 @@
 //! `bentpipe testbed run`: all runs of an experiment, one after the other.
 
-use super::outcome::{self, Measured};
 use super::plan::{self, LivePoint};
-use super::{Error, INTERRUPTED, named};
+use super::{Error, INTERRUPTED, named, play};
 use crate::sim::progress::RunProgress;
 use crate::sim::table;
 use bentpipe_lab::{
     Event, Executed, Failure, Folder, Job, Key, LabError, PointEnd, RunRecord, Store,
 };
-use bentpipe_net::flows::{Host, PlayError, play};
-use bentpipe_net::netns::Namespace;
-use bentpipe_net::network::{DirectionReport, Network, NetworkError, Stacks};
+use bentpipe_net::flows::PlayError;
+use bentpipe_net::network::{Network, Stacks};
 use bentpipe_scenario::repeat::Decision;
 use bentpipe_scenario::{Change, Experiment, Repeat};
-use serde_json::Value;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::io::{self, Write};
-use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
-
-/// How long the connections of an earlier run may take to end.
-const SETTLE: Duration = Duration::from_secs(5);
 
 /// Runs the flows of a testbed that is up: every point of the scenario's sweep, as often as it says, one
 /// after the other, in real time.
@@ -206,82 +198,12 @@ impl Session<'_> {
 
     /// One run.
     fn one(&mut self, live: &LivePoint, run: u32) -> Result<RunRecord, PlayError> {
-        if self.stop.load(Ordering::Relaxed) {
-            return Err(PlayError::Cancelled);
-        }
-        self.network.settle(SETTLE)?;
-        self.network.set_hosts(&live.stack)?;
-        for (node, text) in &live.gateways {
-            self.network.stop_gateway(*node)?;
-            self.network.start_gateway(*node, text)?;
-        }
-        let scenario = &live.point.scenario;
-        let mut watch = Watch {
-            network: self.network,
-            job: Job { point: live.point.index, run },
-            gateways: live.gateways.iter().map(|(node, _)| *node).collect(),
-            // Gateways that have just been started have counted nothing.
-            before: vec![Value::Null; live.gateways.len()],
-            after: Vec::new(),
-            links: Vec::new(),
-            progress: self.progress,
-            stop: self.stop,
-        };
-        let played = play(scenario, u64::from(run), &live.stack.flows, &mut watch)?;
-        let Watch { gateways, before, after, links, .. } = watch;
-        let status = before.into_iter().zip(after);
-        let gateways =
-            gateways.into_iter().zip(status).map(|(node, (a, b))| (node, a, b)).collect();
-        let measured = Measured { played, links, gateways };
-        Ok(outcome::record(scenario, u64::from(run), &measured))
-    }
-}
-
-/// What a run asks of the testbed.
-struct Watch<'a> {
-    network: &'a Network,
-    job: Job,
-    gateways: Vec<usize>,
-    before: Vec<Value>,
-    after: Vec<Value>,
-    links: Vec<[DirectionReport; 2]>,
-    progress: &'a RunProgress,
-    stop: &'a AtomicBool,
-}
-
-impl Watch<'_> {
-    fn status(&self) -> Result<Vec<Value>, NetworkError> {
-        let parse = |node: &usize| {
-            let text = self.network.gateway_status(*node)?;
-            Ok(serde_json::from_str(&text).unwrap_or_default())
-        };
-        self.gateways.iter().map(parse).collect()
-    }
-}
-
-impl Host for Watch<'_> {
-    fn place(&self, node: usize) -> (Namespace, Ipv4Addr) {
-        self.network.place(node)
-    }
-
-    fn begin(&mut self) -> Result<(), NetworkError> {
-        self.network.begin(self.job.point, u64::from(self.job.run))
-    }
-
-    fn warm(&mut self) -> Result<(), NetworkError> {
-        self.network.mark()?;
-        self.before = self.status()?;
-        Ok(())
-    }
-
-    fn end(&mut self) -> Result<(), NetworkError> {
-        self.links = self.network.report()?;
-        self.after = self.status()?;
-        Ok(())
-    }
-
-    fn go_on(&mut self, share: f64) -> bool {
-        self.progress.heed(&Event::Running(self.job, share));
-        !self.stop.load(Ordering::Relaxed)
+        let (progress, stop) = (self.progress, self.stop);
+        let job = Job { point: live.point.index, run };
+        play::run(self.network, live, run, None, &mut |share| {
+            progress.heed(&Event::Running(job, share));
+            !stop.load(Ordering::Relaxed)
+        })
+        .map(|played| played.record)
     }
 }

@@ -3,7 +3,8 @@
 mod gateways;
 mod measure;
 mod outcome;
-mod plan;
+pub(crate) mod plan;
+pub(crate) mod play;
 mod status;
 mod up;
 
@@ -11,6 +12,7 @@ use crate::sim;
 use bentpipe_lab::LabError;
 use bentpipe_net::netns::{Namespace, NetnsError};
 use bentpipe_net::network::{self, Folder, NetworkError, Role};
+use bentpipe_net::real_time;
 use bentpipe_scenario::ScenarioError;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -64,6 +66,9 @@ enum Action {
         /// The testbed's directory
         #[arg(long)]
         directory: PathBuf,
+        /// Before ordinary programs, if the kernel allows it
+        #[arg(long)]
+        realtime: bool,
     },
 }
 
@@ -184,7 +189,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         Action::Status(arguments) => status::run(arguments),
         Action::Shell(arguments) => shell(arguments),
         Action::Down(arguments) => down(arguments),
-        Action::Carry { link, directory } => carry(*link, directory),
+        Action::Carry { link, directory, realtime } => carry(*link, directory, *realtime),
     }
 }
 
@@ -250,7 +255,10 @@ fn down(arguments: &Down) -> Result<ExitCode, Error> {
 }
 
 /// A link's own process.
-fn carry(link: usize, directory: &Path) -> Result<ExitCode, Error> {
+fn carry(link: usize, directory: &Path, realtime: bool) -> Result<ExitCode, Error> {
+    if realtime && let Err(error) = real_time::begin() {
+        tracing::warn!(%error, "no real-time priority");
+    }
     let folder = Folder::at(directory);
     let state = folder.state("")?;
     let experiment = plan::saved(&folder, &state.file, &[])?;

@@ -5,7 +5,7 @@ use bentpipe_core::time::Instant;
 use bentpipe_lab::tables::Table;
 use bentpipe_lab::{Cell, RunRecord};
 use bentpipe_net::flows::{Counts, FlowResult, Played};
-use bentpipe_net::network::DirectionReport;
+use bentpipe_net::network::LinkReport;
 use bentpipe_scenario::{NodeIndex, Scenario};
 use bentpipe_sim::Outcome;
 use bentpipe_sim::record::{
@@ -36,8 +36,8 @@ const UNSIMULATED: [&str; 2] = ["packets", "digest"];
 /// What a run has given.
 pub(super) struct Measured {
     pub(super) played: Played,
-    /// Of each link, forward and back.
-    pub(super) links: Vec<[DirectionReport; 2]>,
+    /// Of each link.
+    pub(super) links: Vec<LinkReport>,
     /// Each gateway's node, and what it answered at the end of the warm-up and at the run's end.
     pub(super) gateways: Vec<(usize, Value, Value)>,
 }
@@ -165,12 +165,13 @@ fn flow_row(
 
 fn link_rows(
     scenario: &Scenario,
-    reports: &[[DirectionReport; 2]],
+    reports: &[LinkReport],
     measured: (Instant, Instant),
 ) -> Vec<LinkRow> {
     let mut rows = Vec::new();
     for (link, reports) in scenario.links.iter().zip(reports) {
-        for ((from, to, direction), report) in link.directions().into_iter().zip(reports) {
+        for ((from, to, direction), report) in link.directions().into_iter().zip(reports.directions)
+        {
             let name = |index: NodeIndex| scenario.node(index).name.clone();
             let rate = direction.rate.as_ref();
             rows.push(LinkRow {

@@ -8,15 +8,15 @@ use bentpipe_scenario::{Change, Experiment, Point};
 const SHOWN: usize = 4;
 
 /// A point on real stacks.
-pub(super) struct LivePoint {
-    pub(super) point: Point,
-    pub(super) stack: Stack,
+pub(crate) struct LivePoint {
+    pub(crate) point: Point,
+    pub(crate) stack: Stack,
     /// Each gateway's node, and its `gateway.toml`.
-    pub(super) gateways: Vec<(usize, String)>,
+    pub(crate) gateways: Vec<(usize, String)>,
 }
 
 /// All points of an experiment on the testbed `name`.
-pub(super) fn points(
+pub(crate) fn points(
     experiment: &Experiment,
     file: &str,
     name: &str,

@@ -63,6 +63,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         experiment: &experiment,
         stacks,
         binary: &binary,
+        realtime: false,
     };
     let first = &points[0];
     let network = match Network::up(&request, &first.stack, &first.gateways, &stop) {

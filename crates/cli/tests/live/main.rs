@@ -25,6 +25,7 @@ mod mending;
 mod observation;
 mod opening;
 mod pair;
+mod papers;
 mod passing;
 mod path_mtu;
 mod patience;
@@ -90,6 +91,7 @@ fn own_stage() -> Vec<(&'static str, fn())> {
         local_users::CASES,
         tls::CASES,
         testbed::CASES,
+        papers::CASES,
     ]
     .concat()
 }

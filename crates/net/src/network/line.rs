@@ -4,7 +4,9 @@
 use super::state::Folder;
 use super::{NetworkError, PlacedLink};
 use crate::emulator::{Emulator, Exit};
+use crate::lateness::Lateness;
 use crate::netns::Namespace;
+use crate::recording::{Recording, RecordingOptions};
 use crate::signals::Signals;
 use crate::tun::{Offload, Tun};
 use crate::way::LinkParts;
@@ -14,10 +16,13 @@ use bentpipe_scenario::{LinkIndex, LiveLink, Scenario};
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
 
 /// Whoever asks a link waits so long for its answer, and the link for a question that has begun.
 const PATIENCE: Duration = Duration::from_secs(5);
 const QUESTION: Duration = Duration::from_millis(200);
+/// The longest capture of a run, in bytes.
+const MAX_RECORDING: u64 = 1 << 30;
 
 /// Packets and their bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -85,11 +90,33 @@ impl DirectionReport {
     }
 }
 
+/// What a link has done since the end of the warm-up, and how punctual it was.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct LinkReport {
+    /// Forward, and back.
+    pub directions: [DirectionReport; 2],
+    /// The share of packets that left more than 1 ms later than they were to, since the run began.
+    pub late: f64,
+    /// What 99 % of packets were not later than, in milliseconds.
+    pub late_p99_ms: f64,
+}
+
+impl LinkReport {
+    fn new(directions: [DirectionReport; 2], lateness: &Lateness) -> LinkReport {
+        let packets = lateness.packets().max(1) as f64;
+        LinkReport {
+            directions,
+            late: lateness.late_packets() as f64 / packets,
+            late_p99_ms: lateness.quantile(0.99).as_secs_f64() * 1e3,
+        }
+    }
+}
+
 /// What a link is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Order {
     /// This run of this point begins now.
-    Begin { point: usize, run: u64 },
+    Begin { point: usize, run: u64, record: bool },
     /// Its warm-up ends now.
     Mark,
     /// What has been done since?
@@ -135,18 +162,21 @@ pub fn carry(
     listener.set_nonblocking(true).map_err(NetworkError::Io)?;
     ready().map_err(NetworkError::Io)?;
     let mut mark = emulator.counts();
+    let capture = folder.capture(number);
+    let ends = link.ends.each_ref().map(|(_, device)| device.clone());
     loop {
         if emulator.run(&signals, Some(&listener)).map_err(NetworkError::Link)?.is_some() {
             return Ok(());
         }
         // Who hangs up, or says nothing that we know, gets no answer.
         let Ok((stream, _)) = listener.accept() else { continue };
-        let _ = answer(stream, &mut emulator, &mut mark, &parts);
+        let _ = answer(stream, (capture.as_path(), &ends), &mut emulator, &mut mark, &parts);
     }
 }
 
 fn answer(
     mut stream: UnixStream,
+    (capture, ends): (&Path, &[String; 2]),
     emulator: &mut Emulator,
     mark: &mut [(Counters, Occupancy); 2],
     parts: &dyn Fn(usize, u64) -> Option<LinkParts>,
@@ -157,9 +187,15 @@ fn answer(
     let mut line = String::new();
     BufReader::new(&stream).read_line(&mut line)?;
     let text = match serde_json::from_str(&line)? {
-        Order::Begin { point, run } => {
+        Order::Begin { point, run, record } => {
             let unknown = || io::Error::from(io::ErrorKind::InvalidInput);
+            // That of a run that was interrupted.
+            let _ = emulator.end_recording();
             emulator.restart(parts(point, run).ok_or_else(unknown)?);
+            if record {
+                let options = RecordingOptions { payload: false, max: MAX_RECORDING };
+                emulator.record(Recording::begin(capture, ends, options)?);
+            }
             *mark = emulator.counts();
             "begun".to_owned()
         }
@@ -169,8 +205,13 @@ fn answer(
         }
         Order::Report => {
             let now = emulator.counts();
-            let reports = [0, 1].map(|way| DirectionReport::since(&now[way], &mark[way]));
-            serde_json::json!(reports).to_string()
+            let missed = emulator.end_recording().map_or(0, |recorded| recorded.missed);
+            if missed > 0 {
+                tracing::warn!(missed, "packets are missing in the capture");
+            }
+            let directions = [0, 1].map(|way| DirectionReport::since(&now[way], &mark[way]));
+            let lateness = emulator.summary().lateness;
+            serde_json::json!(LinkReport::new(directions, &lateness)).to_string()
         }
     };
     writeln!(stream, "{text}")

@@ -23,7 +23,7 @@ pub use down::down;
 pub use error::NetworkError;
 pub use host_tcp::{HostTcp, SocketTcp};
 pub use layout::{Layout, PlacedLink, PlacedNode, Role};
-pub use line::{DirectionReport, carry};
+pub use line::{DirectionReport, LinkReport, carry};
 pub use refused::{Refusal, Stack, Stacks, refusals, stack, unrecorded};
 pub use state::{Daemon, Folder, Held, State, name_of, names};
 
@@ -58,6 +58,8 @@ pub struct Request<'a> {
     pub stacks: Stacks,
     /// The program to be run in it.
     pub binary: &'a std::path::Path,
+    /// Links go before ordinary programs, so that they are punctual on a busy machine.
+    pub realtime: bool,
 }
 
 /// A testbed that is up, and ours to change until this value is dropped. It stays.
@@ -66,6 +68,7 @@ pub struct Network {
     folder: Folder,
     state: State,
     binary: PathBuf,
+    realtime: bool,
     _held: Held,
 }
 
@@ -98,7 +101,8 @@ impl Network {
             daemons: Vec::new(),
         };
         let binary = request.binary.to_owned();
-        let mut network = Network { folder, state, binary, _held: held };
+        let realtime = request.realtime;
+        let mut network = Network { folder, state, binary, realtime, _held: held };
         let made = network.make(request.experiment, stack, gateways, stop);
         if let Err(error) = made {
             down::remove(&network.state.name, &network.folder);
@@ -125,7 +129,7 @@ impl Network {
             });
         }
         held.sign()?;
-        Ok(Network { folder, state, binary, _held: held })
+        Ok(Network { folder, state, binary, realtime: false, _held: held })
     }
 
     /// What is known of it.
@@ -179,7 +183,7 @@ impl Network {
         let near = &self.state.layout.nodes[link.ends[0].0].namespace;
         let mut command = Namespace::existing(near).command(&self.binary);
         command.args(["testbed", "carry", "--link", &number.to_string(), "--directory"]);
-        command.arg(self.folder.path());
+        command.arg(self.folder.path()).args(self.realtime.then_some("--realtime"));
         let what = format!("link {}", link.name);
         self.start(what, &mut command, "bentpipe testbed carry: ready")
     }
@@ -295,12 +299,13 @@ impl Network {
         Ok(())
     }
 
-    /// All links begin anew, with the random numbers of this run of this point.
+    /// All links begin anew, with the random numbers of this run of this point. The packets of one of them may be
+    /// recorded, to [`Folder::capture`], up to the report.
     ///
     /// # Errors
     /// [`NetworkError::NoAnswer`].
-    pub fn begin(&self, point: usize, run: u64) -> Result<(), NetworkError> {
-        self.each_link(|_| Order::Begin { point, run }).map(drop)
+    pub fn begin(&self, point: usize, run: u64, record: Option<usize>) -> Result<(), NetworkError> {
+        self.each_link(|link| Order::Begin { point, run, record: record == Some(link) }).map(drop)
     }
 
     /// The warm-up ends: what links report begins now.
@@ -311,11 +316,11 @@ impl Network {
         self.each_link(|_| Order::Mark).map(drop)
     }
 
-    /// What each link has done since then, forward and back.
+    /// What each link has done since then.
     ///
     /// # Errors
     /// [`NetworkError::NoAnswer`].
-    pub fn report(&self) -> Result<Vec<[DirectionReport; 2]>, NetworkError> {
+    pub fn report(&self) -> Result<Vec<LinkReport>, NetworkError> {
         let answers = self.each_link(|_| Order::Report)?;
         let links = self.state.layout.links.iter();
         let parse = |(link, text): (&PlacedLink, String)| {

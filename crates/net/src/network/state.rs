@@ -156,6 +156,11 @@ impl Folder {
         self.path.join(format!("link-{link}.sock"))
     }
 
+    /// The packets of the link of this number in the last run, if they were recorded.
+    pub fn capture(&self, link: usize) -> PathBuf {
+        self.path.join(format!("link-{link}.pcapng"))
+    }
+
     pub(crate) fn create(&self) -> Result<(), NetworkError> {
         fs::create_dir_all(&self.path).map_err(|source| self.error(source))
     }

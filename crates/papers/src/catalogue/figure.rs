@@ -1,6 +1,6 @@
 //! A figure or table of a paper: the experiments behind it, how it is drawn, and what is claimed of it.
 
-use super::{CatalogueError, Files, Layout, parse};
+use super::{CatalogueError, Files, Layout, Live, parse};
 use bentpipe_scenario::{Change, Experiment};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -40,6 +40,9 @@ pub struct ScenarioPart {
     /// Fields that are changed, by their paths.
     #[serde(default)]
     set: BTreeMap<String, Value>,
+    /// Which of its points are run on real hosts, too, if any are.
+    #[serde(default)]
+    pub live: Option<Live>,
     /// What is added to the file: `sweep`, `repeat`, `record`, `figure` and whatever else a scenario takes.
     #[serde(flatten)]
     more: Table,
@@ -81,6 +84,22 @@ pub enum Form {
     Order(Vec<Measure>),
     /// How many points the sweep of this experiment has: it was run, and can be drawn.
     Points(String),
+    /// How many points of this experiment were measured on real hosts.
+    LivePoints(String),
+    /// What was read off the packets of an experiment's only point on real hosts: a column of
+    /// [`crate::live::bottleneck`], and its divisor, if there is one.
+    LivePackets {
+        /// The experiment.
+        scenario: String,
+        /// The column.
+        column: String,
+        /// Divided by this one.
+        over: Option<String>,
+    },
+    /// What real hosts have given divided by what the simulator has, at the point where that is least.
+    LiveLeast(Measure),
+    /// The same where it is most.
+    LiveMost(Measure),
 }
 
 /// A cell of a table of results.
@@ -177,6 +196,10 @@ enum CheckFile {
     Difference([Measure; 2]),
     Order(Vec<Measure>),
     Points(String),
+    LivePoints(String),
+    LivePackets { scenario: String, column: String, over: Option<String> },
+    LiveLeast(Measure),
+    LiveMost(Measure),
 }
 
 /// Reads `file` of the folder `paper`.
@@ -211,6 +234,12 @@ fn form(check: CheckFile, default: &Measure) -> Form {
         CheckFile::Ratio(measures) => Form::Ratio(pair(measures)),
         CheckFile::Difference(measures) => Form::Difference(pair(measures)),
         CheckFile::Points(scenario) => Form::Points(scenario),
+        CheckFile::LivePoints(scenario) => Form::LivePoints(scenario),
+        CheckFile::LivePackets { scenario, column, over } => {
+            Form::LivePackets { scenario, column, over }
+        }
+        CheckFile::LiveLeast(measure) => Form::LiveLeast(measure.or(default)),
+        CheckFile::LiveMost(measure) => Form::LiveMost(measure.or(default)),
         CheckFile::Order(measures) => {
             Form::Order(measures.into_iter().map(|measure| measure.or(default)).collect())
         }
@@ -226,6 +255,11 @@ impl Figure {
     /// Its name in that folder.
     pub fn name(&self) -> &str {
         self.id.split_once('/').map_or(self.id.as_str(), |(_, name)| name)
+    }
+
+    /// Its experiments that are run on real hosts, too.
+    pub fn live(&self) -> impl Iterator<Item = (&str, &Live)> {
+        self.scenarios.iter().filter_map(|(name, part)| Some((name.as_str(), part.live.as_ref()?)))
     }
 
     /// The experiment of this name, with at least so many runs of each point.

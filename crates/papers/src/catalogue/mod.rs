@@ -6,6 +6,7 @@ mod figure;
 mod files;
 mod freeze;
 mod layout;
+mod live;
 mod register;
 
 pub use accepted::{Accepted, AcceptedError};
@@ -14,6 +15,8 @@ pub use figure::{Check, Claim, Figure, Form, Measure, ScenarioPart};
 pub use files::Files;
 pub use freeze::{Change, digest, frozen};
 pub use layout::Layout;
+pub use live::Live;
+pub(crate) use live::{same, text};
 pub use register::{Entry, How, Kind};
 
 use serde::Deserialize;
@@ -138,7 +141,7 @@ fn paper(files: &Files, name: &str) -> Result<Paper, CatalogueError> {
 }
 
 /// Reads a file as TOML.
-fn parse<T: DeserializeOwned>(files: &Files, path: &str) -> Result<T, CatalogueError> {
+pub(crate) fn parse<T: DeserializeOwned>(files: &Files, path: &str) -> Result<T, CatalogueError> {
     let text = files.text(path)?;
     toml::from_str(text).map_err(|error| {
         let line = error.span().map(|span| text[..span.start].lines().count().max(1));

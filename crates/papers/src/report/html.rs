@@ -137,19 +137,13 @@ fn of_figure(figure: &Figure, judgement: Option<&Judgement>, folder: &Path) -> S
         );
     }
     for layout in figure.tables.values() {
-        let rows = tables::cells(layout, judgement);
-        let _ = writeln!(text, "<figure class=\"table\"><table>");
-        for (index, row) in rows.iter().enumerate() {
-            let cell = if index == 0 { "th" } else { "td" };
-            let (first, others) = row.split_first().map_or(("", &[][..]), |(a, b)| (a.as_str(), b));
-            let _ = write!(text, "<tr><{cell}>{}</{cell}>", escaped(first));
-            for other in others {
-                let _ = write!(text, "<{cell} class=\"number\">{}</{cell}>", escaped(other));
-            }
-            text.push_str("</tr>\n");
+        table(&mut text, &layout.title, &tables::cells(layout, judgement));
+    }
+    for beside in judgement.beside.iter().filter(|beside| beside.is_measured()) {
+        table(&mut text, &beside.title(), &beside.cells());
+        for said in beside.told.iter().chain(&beside.explanation) {
+            let _ = writeln!(text, "<p class=\"small\">{}</p>", escaped(said.trim()));
         }
-        let title = escaped(&layout.title);
-        let _ = writeln!(text, "</table>\n<figcaption>{title}</figcaption></figure>");
     }
     for (label, said) in [("Chosen", &figure.chosen), ("Today", &figure.today)] {
         if let Some(said) = said {
@@ -182,6 +176,21 @@ fn of_figure(figure: &Figure, judgement: Option<&Judgement>, folder: &Path) -> S
         text.push_str(&of_claim(judged));
     }
     text
+}
+
+/// The headings are the first row.
+fn table(text: &mut String, title: &str, rows: &[Vec<String>]) {
+    let _ = writeln!(text, "<figure class=\"table\"><table>");
+    for (index, row) in rows.iter().enumerate() {
+        let cell = if index == 0 { "th" } else { "td" };
+        let (first, others) = row.split_first().map_or(("", &[][..]), |(a, b)| (a.as_str(), b));
+        let _ = write!(text, "<tr><{cell}>{}</{cell}>", escaped(first));
+        for other in others {
+            let _ = write!(text, "<{cell} class=\"number\">{}</{cell}>", escaped(other));
+        }
+        text.push_str("</tr>\n");
+    }
+    let _ = writeln!(text, "</table>\n<figcaption>{}</figcaption></figure>", escaped(title));
 }
 
 fn class(verdict: Verdict) -> &'static str {

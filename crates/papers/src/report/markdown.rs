@@ -54,7 +54,7 @@ fn scoreboard(catalogue: &Catalogue, report: &Report) -> String {
         "# The papers, run again\n\n*Which claims of the papers hold?*\n\n`bentpipe papers --all --docs docs/papers` wrote these pages. \
          Claims of priority 1 and 2 count: what the papers show, require and compute. One holds if the whole 95 % interval of \
          what was found lies within what is accepted, which was frozen before anything was run (`papers/tolerances.toml`); fails if it is \
-         wholly outside; otherwise it is not decided. What real hosts have to decide waits. {}\n\n**{} of {} claims hold.**\n\n\
+         wholly outside; otherwise it is not decided. Real hosts decide some by what is kept of `bentpipe papers --live`; where nothing is, they wait. {}\n\n**{} of {} claims hold.**\n\n\
          | paper | claims | hold | do not | not decided | wait |\n| --- | ---: | ---: | ---: | ---: | ---: |\n",
         report.origin(),
         score.holds,
@@ -118,12 +118,15 @@ fn of_figure(text: &mut String, figure: &Figure, judgement: &Judgement) {
         let _ = writeln!(text, "\n![{}]({picture})", drawing.figure.title);
     }
     for layout in figure.tables.values() {
-        let _ = writeln!(text, "\n{}\n", layout.title);
-        for (index, row) in tables::cells(layout, judgement).iter().enumerate() {
-            let _ = writeln!(text, "| {} |", row.join(" | "));
-            if index == 0 {
-                let _ = writeln!(text, "| --- |{}", " ---: |".repeat(row.len() - 1));
-            }
+        table(text, &layout.title, &tables::cells(layout, judgement));
+    }
+    for beside in judgement.beside.iter().filter(|beside| beside.is_measured()) {
+        table(text, &beside.title(), &beside.cells());
+        for said in &beside.told {
+            let _ = writeln!(text, "\n{said}");
+        }
+        if let Some(why) = &beside.explanation {
+            let _ = writeln!(text, "\n{}", why.trim());
         }
     }
     for (label, said) in [("Chosen", &figure.chosen), ("Today", &figure.today)] {
@@ -156,6 +159,17 @@ fn of_figure(text: &mut String, figure: &Figure, judgement: &Judgement) {
         let why = judged.claim.explanation.as_deref().unwrap_or("Not explained yet.");
         let _ =
             writeln!(text, "\n**{} {}.** {}", judged.claim.id, judged.verdict.words(), why.trim());
+    }
+}
+
+/// The headings are the first row.
+fn table(text: &mut String, title: &str, rows: &[Vec<String>]) {
+    let _ = writeln!(text, "\n{title}\n");
+    for (index, row) in rows.iter().enumerate() {
+        let _ = writeln!(text, "| {} |", row.join(" | "));
+        if index == 0 {
+            let _ = writeln!(text, "| --- |{}", " ---: |".repeat(row.len() - 1));
+        }
     }
 }
 

@@ -9,8 +9,10 @@ mod text;
 pub use html::write;
 pub use markdown::write_docs;
 pub use score::Score;
+pub(crate) use text::significant;
 
 use crate::catalogue::Catalogue;
+use crate::live::Beside;
 use crate::run::Drawing;
 use crate::verdict::Judged;
 use serde_json::{Value, json};
@@ -37,6 +39,8 @@ pub struct Judgement {
     pub claims: Vec<Judged>,
     /// Its pictures.
     pub drawings: Vec<Drawing>,
+    /// What real hosts have given, beside the simulator.
+    pub beside: Vec<Beside>,
     /// The most runs of a point.
     pub runs: u32,
     /// How long it took, in seconds.

@@ -88,7 +88,9 @@ pub(super) fn standing(catalogue: &Catalogue, report: &Report, id: &str) -> Stan
         };
     }
     let mut figures = catalogue.papers.iter().flat_map(|paper| &paper.figures);
-    if figures.any(|figure| figure.claims.iter().any(|claim| claim.id == id)) {
+    let figure = figures.find(|figure| figure.claims.iter().any(|claim| claim.id == id));
+    // One that was run has all its claims, but for those of which nothing was measured.
+    if figure.is_some_and(|figure| report.figure(&figure.id).is_none()) {
         return Standing::NotRun;
     }
     match catalogue.register.get(id) {

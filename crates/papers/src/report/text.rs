@@ -18,7 +18,7 @@ pub(super) fn printed(finding: &Finding) -> String {
 }
 
 /// Four significant digits; powers of ten where a number is very large or very small.
-pub(super) fn significant(value: f64) -> String {
+pub(crate) fn significant(value: f64) -> String {
     if !value.is_finite() {
         return "none".to_owned();
     }

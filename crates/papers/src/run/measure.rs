@@ -1,8 +1,10 @@
 //! From the tables of results to the numbers that claims are about.
 
 use super::Ran;
-use crate::catalogue::{Form, Measure};
+use crate::catalogue::{Form, Measure, same, text};
+use crate::live::Kept;
 use bentpipe_lab::tables::Table;
+use std::cmp::Ordering;
 
 /// A number that a claim is about, with a sample from each run.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,7 +49,62 @@ pub fn measure(ran: &Ran, form: &Form) -> Result<Vec<f64>, String> {
             Ok((0..runs).map(smallest).collect())
         }
         Form::Points(scenario) => Ok(vec![ran.part(scenario)?.points.len() as f64]),
+        Form::LivePoints(scenario) => Ok(vec![ran.measured(scenario)?.len() as f64]),
+        Form::LivePackets { scenario, column, over } => {
+            let measured = ran.measured(scenario)?;
+            let [(_, point)] = measured[..] else {
+                return Err(format!("{scenario} has {} points, and not one", measured.len()));
+            };
+            let of = |name: &String| {
+                let samples = point.packets.get(name).cloned();
+                samples.ok_or_else(|| format!("{name} was not read off the packets of {scenario}"))
+            };
+            let (values, over) = (of(column)?, over.as_ref().map(of).transpose()?);
+            let one = vec![1.0; values.len()];
+            let over = over.unwrap_or(one);
+            Ok(values.iter().zip(&over).map(|(value, over)| value / over).collect())
+        }
+        Form::LiveLeast(measure) => live_to_simulated(ran, measure, f64::total_cmp),
+        Form::LiveMost(measure) => live_to_simulated(ran, measure, |a, b| b.total_cmp(a)),
     }
+}
+
+/// What real hosts have given by what the simulator has, run by run, at the point whose mean comes `first`.
+fn live_to_simulated(
+    ran: &Ran,
+    measure: &Measure,
+    first: impl Fn(&f64, &f64) -> Ordering,
+) -> Result<Vec<f64>, String> {
+    let flow = measure.flow.as_deref().ok_or("it does not say of which flow")?;
+    let column = measure.column.as_deref().ok_or("it does not say which column")?;
+    let scenario = measure.scenario.as_deref().ok_or("it does not say of which scenario")?;
+    let at = conditions(measure);
+    let fits = |values: &[(String, String)]| {
+        at.iter().all(|(path, value)| values.iter().any(|(p, v)| p == path && same(v, value)))
+    };
+    let mut ratios = Vec::new();
+    for (point, live) in ran.measured(scenario)? {
+        if fits(&point.values) {
+            let simulated = Kept::simulated(point, flow, column)?;
+            ratios.push(by_run(&live.samples(flow, column)?, &simulated));
+        }
+    }
+    let mean = |samples: &[f64]| samples.iter().sum::<f64>() / samples.len() as f64;
+    let chosen = ratios.into_iter().min_by(|a, b| first(&mean(a), &mean(b)));
+    chosen.ok_or_else(|| format!("no point of {scenario} that was measured fits"))
+}
+
+/// Runs of the same number have the same random numbers. What has nothing random was simulated once.
+pub(crate) fn by_run(live: &[f64], simulated: &[f64]) -> Vec<f64> {
+    match simulated {
+        [only] => live.iter().map(|live| live / only).collect(),
+        several => live.iter().zip(several).map(|(live, simulated)| live / simulated).collect(),
+    }
+}
+
+/// The swept fields' values at which a measure is taken.
+fn conditions(measure: &Measure) -> Vec<(&str, String)> {
+    measure.at.iter().map(|(path, value)| (path.as_str(), text(value))).collect()
 }
 
 /// The cells of several measures, as many of each as all have: runs belong together by their numbers. What has
@@ -73,11 +130,7 @@ fn cells(ran: &Ran, measure: &Measure) -> Result<Vec<f64>, String> {
         (None, 1) => ran.parts.values().next().ok_or("there is no scenario")?,
         (None, _) => return Err("it does not say of which scenario".to_owned()),
     };
-    let text = |value: &toml::Value| match value {
-        toml::Value::String(text) => text.clone(),
-        other => other.to_string(),
-    };
-    let at: Vec<_> = measure.at.iter().map(|(path, value)| (path.as_str(), text(value))).collect();
+    let at = conditions(measure);
     let at: Vec<_> = at.iter().map(|(path, value)| (*path, value.as_str())).collect();
     let point = part.point(&at)?;
     let mut rows = Vec::new();

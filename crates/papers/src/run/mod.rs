@@ -5,11 +5,14 @@ pub mod packets;
 mod part;
 pub mod trace;
 
+pub(crate) use measure::by_run;
 pub use measure::{Number, measure};
+pub(crate) use part::cells;
 pub use part::{Part, PointRuns};
 
 use crate::catalogue::{CatalogueError, Claim, Figure, Files};
 use crate::functions;
+use crate::live::{Kept, KeptPoint};
 use bentpipe_lab::{Event, LabError, Store, drawing};
 use std::collections::BTreeMap;
 use std::io;
@@ -59,6 +62,8 @@ pub enum RunError {
 pub struct Ran {
     /// By their names.
     pub parts: BTreeMap<String, Part>,
+    /// What real hosts have given of them.
+    pub live: Kept,
 }
 
 impl Ran {
@@ -73,17 +78,62 @@ impl Ran {
         options: &Options<'_>,
         watch: &(dyn Fn(Event<'_>) + Sync),
     ) -> Result<Ran, RunError> {
+        let names = figure.scenarios.keys().map(String::as_str);
+        Ran::some(figure, files, names, runs, options, watch)
+    }
+
+    /// Runs those that are run on real hosts, too.
+    ///
+    /// # Errors
+    /// [`RunError`].
+    pub fn of_live(
+        figure: &Figure,
+        files: &Files,
+        options: &Options<'_>,
+        watch: &(dyn Fn(Event<'_>) + Sync),
+    ) -> Result<Ran, RunError> {
+        Ran::some(figure, files, figure.live().map(|(name, _)| name), None, options, watch)
+    }
+
+    fn some<'n>(
+        figure: &Figure,
+        files: &Files,
+        names: impl Iterator<Item = &'n str>,
+        runs: Option<u32>,
+        options: &Options<'_>,
+        watch: &(dyn Fn(Event<'_>) + Sync),
+    ) -> Result<Ran, RunError> {
         let store = Store::open(&options.folder.join("runs"))?;
+        let live = Kept::read(files, &figure.id)?;
         let mut parts = BTreeMap::new();
-        for name in figure.scenarios.keys() {
+        for name in names {
             let experiment = figure.experiment(files, name, runs)?;
             let part = Part::run(figure, experiment, &store, options, watch)?;
             if options.stop.load(Ordering::Relaxed) {
                 return Err(RunError::Stopped);
             }
-            parts.insert(name.clone(), part);
+            parts.insert(name.to_owned(), part);
         }
-        Ok(Ran { parts })
+        Ok(Ran { parts, live })
+    }
+
+    /// The points of an experiment that were measured on real hosts, with what they have given.
+    ///
+    /// # Errors
+    /// There is no such experiment.
+    pub fn measured(&self, scenario: &str) -> Result<Vec<(&PointRuns, &KeptPoint)>, String> {
+        let points = self.part(scenario)?.points.iter();
+        Ok(points.filter_map(|point| Some((point, self.live.of(scenario, point)?))).collect())
+    }
+
+    /// Whether every point that is to be was measured on real hosts, as often as the figure says.
+    pub fn is_measured(&self, figure: &Figure) -> bool {
+        figure.live().all(|(name, live)| {
+            let points = self.parts.get(name).into_iter().flat_map(|part| &part.points);
+            points.filter(|point| live.has(&point.values)).all(|point| {
+                self.live.of(name, point).is_some_and(|kept| kept.runs() >= live.runs as usize)
+            })
+        })
     }
 
     /// The most runs that a point has.

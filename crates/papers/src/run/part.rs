@@ -1,7 +1,8 @@
 //! One experiment of a figure, with all that its runs have given.
 
 use super::{Options, RunError};
-use crate::catalogue::Figure;
+use crate::catalogue::{Figure, same};
+use crate::live::inputs;
 use bentpipe_lab::tables::Table;
 use bentpipe_lab::{Event, Executed, Folder, Key, Row, RunRecord, Store, execute};
 use bentpipe_scenario::Experiment;
@@ -106,6 +107,12 @@ impl Part {
         self.store.packets(Key::of(&point.canonical, run))
     }
 
+    /// The point of this number in the sweep.
+    pub fn numbered(&self, point: usize) -> Option<&PointRuns> {
+        let at = self.executed.ends.iter().position(|end| end.point == point)?;
+        self.points.get(at)
+    }
+
     /// The only point at which these fields have these values.
     ///
     /// # Errors
@@ -128,11 +135,6 @@ impl Part {
             more => Err(format!("{} points of the sweep have {}", more + 1, described())),
         }
     }
-}
-
-/// Whether two values are written the same, or are the same number.
-fn same(a: &str, b: &str) -> bool {
-    a == b || a.parse::<f64>().is_ok_and(|a| b.parse::<f64>().is_ok_and(|b| a == b))
 }
 
 impl PointRuns {
@@ -159,32 +161,47 @@ impl PointRuns {
         rows: &[(&str, &str)],
         column: &str,
     ) -> Result<Vec<f64>, String> {
-        let headings = table.headings();
-        let index = |name: &str| {
-            headings
-                .iter()
-                .position(|heading| heading.name == name)
-                .ok_or_else(|| format!("table {} has no column {name}", table.name()))
-        };
-        let wanted = index(column)?;
-        let conditions = rows
-            .iter()
-            .map(|&(name, text)| Ok((index(name)?, text)))
-            .collect::<Result<Vec<_>, String>>()?;
-        let of_run = |run: &RunRecord| {
-            let fits = |row: &&Row| conditions.iter().all(|(at, text)| row[*at].text() == *text);
-            let mut fitting = run.rows(table).iter().filter(fits);
-            let described = || {
-                let parts: Vec<String> =
-                    rows.iter().map(|(name, text)| format!("{name} {text}")).collect();
-                format!("table {} with {}", table.name(), parts.join(", "))
-            };
-            let row = fitting.next().ok_or_else(|| format!("no row of {}", described()))?;
-            if fitting.next().is_some() {
-                return Err(format!("several rows of {}", described()));
-            }
-            row[wanted].number().ok_or_else(|| format!("{column} is empty in {}", described()))
-        };
-        self.runs.iter().map(of_run).collect()
+        cells(&self.runs, table, rows, column)
     }
+
+    /// A digest of all that a run of it comes from, its number apart.
+    pub fn inputs(&self) -> String {
+        inputs(&self.canonical)
+    }
+}
+
+/// As [`PointRuns::column`], of any runs.
+pub(crate) fn cells(
+    runs: &[RunRecord],
+    table: Table,
+    rows: &[(&str, &str)],
+    column: &str,
+) -> Result<Vec<f64>, String> {
+    let headings = table.headings();
+    let index = |name: &str| {
+        headings
+            .iter()
+            .position(|heading| heading.name == name)
+            .ok_or_else(|| format!("table {} has no column {name}", table.name()))
+    };
+    let wanted = index(column)?;
+    let conditions = rows
+        .iter()
+        .map(|&(name, text)| Ok((index(name)?, text)))
+        .collect::<Result<Vec<_>, String>>()?;
+    let of_run = |run: &RunRecord| {
+        let fits = |row: &&Row| conditions.iter().all(|(at, text)| row[*at].text() == *text);
+        let mut fitting = run.rows(table).iter().filter(fits);
+        let described = || {
+            let parts: Vec<String> =
+                rows.iter().map(|(name, text)| format!("{name} {text}")).collect();
+            format!("table {} with {}", table.name(), parts.join(", "))
+        };
+        let row = fitting.next().ok_or_else(|| format!("no row of {}", described()))?;
+        if fitting.next().is_some() {
+            return Err(format!("several rows of {}", described()));
+        }
+        row[wanted].number().ok_or_else(|| format!("{column} is empty in {}", described()))
+    };
+    runs.iter().map(of_run).collect()
 }

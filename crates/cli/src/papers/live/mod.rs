@@ -1,0 +1,193 @@
+//! `bentpipe papers --live`: the points of figures that real hosts can run, on Linux's own TCP, beside what the
+//! simulator gives of the same files.
+
+mod bed;
+mod jobs;
+mod kept;
+mod machine;
+mod progress;
+mod table;
+mod told;
+
+use super::{Arguments, Error, INTERRUPTED, commit};
+use crate::testbed::plan::{self, LivePoint};
+use bentpipe_lab::tables::Table;
+use bentpipe_net::network::Stacks;
+use bentpipe_papers::catalogue::{Catalogue, Figure, Live};
+use bentpipe_papers::live::{self, Beside, Kept, KeptPoint, Machine};
+use bentpipe_papers::run::{Options, PointRuns, Ran, RunError};
+use bentpipe_papers::verdict::live_claims;
+use jobs::{Job, Made};
+use kept::Results;
+use progress::Progress;
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::atomic::Ordering;
+use table::Measured;
+
+/// Runs side by side for each processor: they wait most of their time.
+const PER_PROCESSOR: usize = 5;
+
+/// A figure's experiments, simulated, and what is to be run of them.
+struct Planned<'a> {
+    figure: &'a Figure,
+    ran: Ran,
+    parts: Vec<PlannedPart>,
+}
+
+/// One experiment's points on real hosts.
+struct PlannedPart {
+    name: String,
+    /// What it is called in messages.
+    file: String,
+    points: Vec<LivePoint>,
+    runs: u32,
+    /// The link whose packets are recorded.
+    record: Option<usize>,
+}
+
+impl PlannedPart {
+    fn new(
+        figure: &Figure,
+        (name, live): (&str, &Live),
+        ran: &Ran,
+        quick: bool,
+    ) -> Result<PlannedPart, Error> {
+        let failed = |why: String| RunError::Failed { figure: figure.id.clone(), why };
+        let experiment = &ran.part(name).map_err(failed)?.experiment;
+        let file = format!("{} ({name})", figure.id);
+        let mut points = plan::points(experiment, &file, "papers", Stacks::AsAsked)?;
+        points.retain(|one| {
+            let values = &one.point.values;
+            if quick { live.has_quick(values) } else { live.has(values) }
+        });
+        let links = |name: &String| {
+            let links = &experiment.point(0).scenario.links;
+            let found = links.iter().position(|link| link.name == *name);
+            found.ok_or_else(|| failed(format!("{file}: there is no link {name} to be recorded")))
+        };
+        let record = live.record.as_ref().map(links).transpose()?;
+        let runs = if quick { 1 } else { live.runs };
+        Ok(PlannedPart { name: name.to_owned(), file, points, runs, record })
+    }
+}
+
+/// Runs the live points of the figures that are asked for.
+pub(super) fn run(
+    catalogue: &Catalogue,
+    figures: &[&Figure],
+    arguments: &Arguments,
+    options: &Options<'_>,
+) -> Result<ExitCode, Error> {
+    if !nix::unistd::geteuid().is_root() {
+        return Err(Error::Root);
+    }
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let side_by_side =
+        arguments.side_by_side.map_or(PER_PROCESSOR * cores, std::num::NonZeroUsize::get);
+    let machine = machine::this(commit::of_checkout(), side_by_side);
+    let results = Results::open(&options.folder.join("live"), &machine.kernel)?;
+    let progress = Progress::new(arguments.quiet);
+    let mut planned = Vec::new();
+    for figure in figures {
+        let ran = Ran::of_live(figure, catalogue.files(), options, &|_| {})?;
+        let parts = figure.live().map(|part| PlannedPart::new(figure, part, &ran, arguments.quick));
+        let parts = parts.collect::<Result<_, _>>()?;
+        planned.push(Planned { figure, ran, parts });
+    }
+    let jobs = planned.iter().flat_map(|one| jobs_of(one, &results)).collect();
+    let Made { failures, .. } = jobs::make(jobs, side_by_side, &results, &progress, options.stop);
+    progress.end();
+    if options.stop.load(Ordering::Relaxed) {
+        eprintln!(
+            "bentpipe papers: stopped; finished runs are kept in {}, and the same command goes on from there",
+            options.folder.display()
+        );
+        return Ok(ExitCode::from(INTERRUPTED));
+    }
+    for why in &failures {
+        eprintln!("bentpipe papers: {why}");
+    }
+    let measured = planned
+        .into_iter()
+        .map(|one| measured(catalogue, one, &results, &machine, arguments))
+        .collect::<Result<Vec<_>, Error>>()?;
+    let mut out = io::stdout().lock();
+    if arguments.json {
+        writeln!(out, "{:#}", table::json(&measured))?;
+    } else {
+        table::write(&measured, &mut out)?;
+    }
+    Ok(if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The runs of a figure that are not there yet.
+fn jobs_of<'a>(planned: &'a Planned<'_>, results: &Results) -> Vec<Job<'a>> {
+    let mut jobs = Vec::new();
+    for part in &planned.parts {
+        let Ok(simulated) = planned.ran.part(&part.name) else { continue };
+        for live in &part.points {
+            let end = simulated.numbered(live.point.index).and_then(|point| end(point).ok());
+            let seconds = end.unwrap_or(live.point.scenario.run.duration.as_secs_f64());
+            let missing = |run: &u32| results.load(&live.point.canonical, *run).is_none();
+            jobs.extend((0..part.runs).filter(missing).map(|run| Job {
+                experiment: &simulated.experiment,
+                name: &part.file,
+                live,
+                run,
+                record: part.record,
+                seconds,
+            }));
+        }
+    }
+    jobs
+}
+
+/// When the simulated runs of a point have ended, on the mean.
+fn end(point: &PointRuns) -> Result<f64, String> {
+    let ends = point.column(Table::Runs, &[], "end_s")?;
+    Ok(ends.iter().sum::<f64>() / ends.len().max(1) as f64)
+}
+
+/// What has come of a figure. It is kept in the output's folder, and where `--keep` says.
+fn measured(
+    catalogue: &Catalogue,
+    planned: Planned<'_>,
+    results: &Results,
+    machine: &Machine,
+    arguments: &Arguments,
+) -> Result<Measured, Error> {
+    let Planned { figure, mut ran, parts } = planned;
+    let failed = |why: String| RunError::Failed { figure: figure.id.clone(), why };
+    let mut kept = Kept { machine: machine.clone(), ..Kept::default() };
+    for part in &parts {
+        let simulated = ran.part(&part.name).map_err(failed)?;
+        kept.told.extend(told::lines(&part.name, &part.points));
+        for live in &part.points {
+            let load = |run| results.load(&live.point.canonical, run);
+            let runs: Vec<_> = (0..part.runs).filter_map(load).collect();
+            if let Some(point) = simulated.numbered(live.point.index).filter(|_| !runs.is_empty()) {
+                kept.points.push(KeptPoint::new(&part.name, point, &runs).map_err(failed)?);
+            }
+        }
+    }
+    let text = kept.text().map_err(|error| failed(error.to_string()))?;
+    write(&arguments.output, figure, &text)?;
+    if let Some(folder) = &arguments.keep {
+        write(folder, figure, &text)?;
+    }
+    ran.live = kept;
+    let claims = live_claims(catalogue, figure, &ran).map_err(failed)?;
+    let beside = Beside::all(figure, &ran).map_err(failed)?;
+    Ok(Measured { figure: figure.id.clone(), beside, claims })
+}
+
+fn write(folder: &Path, figure: &Figure, text: &str) -> io::Result<()> {
+    let path = folder.join(live::path(&figure.id));
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    fs::write(path, text)
+}

@@ -1,0 +1,98 @@
+//! How far live runs are: a bar on a terminal, a line now and then elsewhere.
+
+use indicatif::{ProgressBar, ProgressStyle};
+use std::io::{IsTerminal, stderr};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Between two lines where there is no terminal.
+const PAUSE: Duration = Duration::from_secs(30);
+
+/// What is shown.
+pub(super) struct Progress {
+    quiet: bool,
+    bar: Option<ProgressBar>,
+    state: Mutex<State>,
+}
+
+struct State {
+    done: usize,
+    /// Of runs that are not done, in seconds, the longest first.
+    left: Vec<f64>,
+    side_by_side: usize,
+    spoke: Instant,
+}
+
+impl Progress {
+    pub(super) fn new(quiet: bool) -> Progress {
+        let bar = (!quiet && stderr().is_terminal()).then(|| {
+            let style = ProgressStyle::with_template("{bar:40} {pos}/{len} runs, {elapsed}: {msg}");
+            ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+        });
+        let (done, left, spoke) = (0, Vec::new(), Instant::now());
+        Progress { quiet, bar, state: Mutex::new(State { done, left, side_by_side: 1, spoke }) }
+    }
+
+    /// Runs of so many seconds are to be made, the longest first, so many side by side.
+    pub(super) fn begin(&self, seconds: &[f64], side_by_side: usize) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.left = seconds.to_vec();
+        state.side_by_side = side_by_side;
+        let text = left(&state.left, side_by_side);
+        if let Some(bar) = &self.bar {
+            bar.set_length(seconds.len() as u64);
+            bar.set_message(text);
+            bar.enable_steady_tick(Duration::from_secs(1));
+        } else if !self.quiet && !seconds.is_empty() {
+            eprintln!("bentpipe papers: {} live runs, {text}", seconds.len());
+        }
+    }
+
+    /// One of so many seconds has ended.
+    pub(super) fn done(&self, seconds: f64) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.done += 1;
+        if let Some(at) = state.left.iter().position(|left| *left == seconds) {
+            state.left.remove(at);
+        }
+        let text = left(&state.left, state.side_by_side);
+        if let Some(bar) = &self.bar {
+            bar.inc(1);
+            bar.set_message(text);
+        } else if !self.quiet && state.spoke.elapsed() >= PAUSE {
+            state.spoke = Instant::now();
+            let all = state.done + state.left.len();
+            eprintln!("bentpipe papers: {} of {all} live runs, {text}", state.done);
+        }
+    }
+
+    pub(super) fn end(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// How long these will take, in words.
+fn left(seconds: &[f64], side_by_side: usize) -> String {
+    let longest = seconds.first().copied().unwrap_or(0.0);
+    let shared = seconds.iter().sum::<f64>() / side_by_side.max(1) as f64;
+    let seconds = longest.max(shared);
+    if seconds < 90.0 {
+        format!("about {seconds:.0} s left")
+    } else {
+        format!("about {:.0} min left", seconds / 60.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_run_or_what_all_share_decides_when_it_ends() {
+        assert_eq!(left(&[60.0, 5.0, 5.0], 4), "about 60 s left");
+        assert_eq!(left(&[600.0, 600.0, 600.0, 600.0], 2), "about 20 min left");
+        assert_eq!(left(&[], 2), "about 0 s left");
+    }
+}

@@ -1,0 +1,115 @@
+//! One run on a testbed that is up.
+
+use super::outcome::{self, Measured};
+use super::plan::LivePoint;
+use bentpipe_lab::RunRecord;
+use bentpipe_net::flows::{self, Host, PlayError};
+use bentpipe_net::netns::Namespace;
+use bentpipe_net::network::{LinkReport, Network, NetworkError};
+use serde_json::Value;
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+/// How long the connections of an earlier run may take to end.
+const SETTLE: Duration = Duration::from_secs(5);
+
+/// What a run has given.
+pub(crate) struct Run {
+    /// As the simulator's.
+    pub(crate) record: RunRecord,
+    /// The share of packets that were more than 1 ms late, of the worst link.
+    pub(crate) late: f64,
+    /// What 99 % of its packets were not later than, in milliseconds.
+    pub(crate) late_p99_ms: f64,
+}
+
+/// Makes run `run` of a point, with links as new and gateways started anew. The packets of the link `record` are
+/// recorded, if there is one. `go_on` hears what share of its
+/// longest time has passed, and says whether it is to go on.
+pub(crate) fn run(
+    network: &mut Network,
+    live: &LivePoint,
+    run: u32,
+    record: Option<usize>,
+    go_on: &mut dyn FnMut(f64) -> bool,
+) -> Result<Run, PlayError> {
+    if !go_on(0.0) {
+        return Err(PlayError::Cancelled);
+    }
+    network.settle(SETTLE)?;
+    network.set_hosts(&live.stack)?;
+    for (node, text) in &live.gateways {
+        network.stop_gateway(*node)?;
+        network.start_gateway(*node, text)?;
+    }
+    let scenario = &live.point.scenario;
+    let mut watch = Watch {
+        network,
+        point: live.point.index,
+        run: u64::from(run),
+        record,
+        gateways: live.gateways.iter().map(|(node, _)| *node).collect(),
+        // Gateways that have just been started have counted nothing.
+        before: vec![Value::Null; live.gateways.len()],
+        after: Vec::new(),
+        links: Vec::new(),
+        go_on,
+    };
+    let played = flows::play(scenario, u64::from(run), &live.stack.flows, &mut watch)?;
+    let Watch { gateways, before, after, links, .. } = watch;
+    let status = before.into_iter().zip(after);
+    let gateways = gateways.into_iter().zip(status).map(|(node, (a, b))| (node, a, b)).collect();
+    let most = |of: fn(&LinkReport) -> f64| links.iter().map(of).fold(0.0, f64::max);
+    let (late, late_p99_ms) = (most(|link| link.late), most(|link| link.late_p99_ms));
+    let measured = Measured { played, links, gateways };
+    Ok(Run { record: outcome::record(scenario, u64::from(run), &measured), late, late_p99_ms })
+}
+
+/// What a run asks of the testbed.
+struct Watch<'a> {
+    network: &'a Network,
+    point: usize,
+    run: u64,
+    record: Option<usize>,
+    gateways: Vec<usize>,
+    before: Vec<Value>,
+    after: Vec<Value>,
+    links: Vec<LinkReport>,
+    go_on: &'a mut dyn FnMut(f64) -> bool,
+}
+
+impl Watch<'_> {
+    fn status(&self) -> Result<Vec<Value>, NetworkError> {
+        let parse = |node: &usize| {
+            let text = self.network.gateway_status(*node)?;
+            Ok(serde_json::from_str(&text).unwrap_or_default())
+        };
+        self.gateways.iter().map(parse).collect()
+    }
+}
+
+impl Host for Watch<'_> {
+    fn place(&self, node: usize) -> (Namespace, Ipv4Addr) {
+        self.network.place(node)
+    }
+
+    fn begin(&mut self) -> Result<(), NetworkError> {
+        self.network.begin(self.point, self.run, self.record)
+    }
+
+    fn warm(&mut self) -> Result<(), NetworkError> {
+        self.network.mark()?;
+        self.before = self.status()?;
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<(), NetworkError> {
+        self.links = self.network.report()?;
+        self.after = self.status()?;
+        Ok(())
+    }
+
+    fn go_on(&mut self, share: f64) -> bool {
+        (self.go_on)(share)
+    }
+}
