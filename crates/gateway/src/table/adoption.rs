@@ -76,4 +76,10 @@ impl<B: Buffer> Gateway<B> {
         self.summary.adopted += 1;
         self.settle(id);
     }
+
+    /// Forwarded connections that may be split later.
+    #[cfg(test)]
+    pub(crate) fn candidates(&self) -> usize {
+        self.candidates.len()
+    }
 }

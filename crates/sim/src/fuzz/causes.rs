@@ -74,6 +74,17 @@ impl Causes {
         ))
     }
 
+    /// What the node has forwarded, it may send again.
+    pub(super) fn inherit(&mut self, segment: &Segment) {
+        let Segment { node, src, dst, seq, len, flags, .. } = *segment;
+        let (name, end) = ((node, src, dst), seq + len as u64);
+        if flags.contains(Flags::SYN) {
+            self.ends.remove(&name);
+        } else if len > 0 && self.ends.get(&name).is_none_or(|at| end.distance_from(*at) > 0) {
+            self.ends.insert(name, end);
+        }
+    }
+
     /// Another box stands in the place of `node`.
     pub(super) fn forget(&mut self, node: NodeId) {
         self.ends.retain(|(at, _, _), _| *at != node);
