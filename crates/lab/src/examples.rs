@@ -36,6 +36,7 @@ pub const EXAMPLES: &[Example] = shipped!(
     "geo-gateways"
     "geo-positions"
     "leo-handovers"
+    "long-connections"
     "long-round-trips-only"
     "parking-lot"
     "queues"
