@@ -10,7 +10,7 @@
 //!    may still ask for. The connection is split.
 
 mod candidate;
-mod copy;
+mod copied;
 mod direction;
 
 pub(super) use candidate::{Adopted, Reading};
@@ -213,5 +213,15 @@ impl<B: Buffer> Candidates<B> {
         let gone: Vec<FlowKey> =
             self.connections.iter().filter(|(_, it)| silent(it)).map(|(key, _)| *key).collect();
         gone.iter().for_each(|key| self.forget(key));
+    }
+
+    /// What is kept as sums agrees with what it sums up; what copies take.
+    #[cfg(test)]
+    pub(super) fn check_sums(&self) -> usize {
+        let all = || self.connections.values();
+        assert_eq!(self.held, all().map(|it| it.held()).sum::<usize>());
+        assert_eq!(self.opening, all().filter(|it| !it.is_open()).count());
+        assert_eq!(self.copied.len(), all().filter_map(|it| it.copied_since()).count());
+        self.held
     }
 }

@@ -1,6 +1,6 @@
 //! One connection that is forwarded, and may be split in mid-life.
 
-use super::copy::Copy;
+use super::copied::Copied;
 use super::direction::Direction;
 use crate::Side;
 use crate::handshake::{Added, Completed, LegHandshake, PassedSyn};
@@ -25,7 +25,7 @@ enum Stage {
 
 /// What a segment makes of a candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reading {
+pub(in crate::table) enum Reading {
     /// It remains one.
     Remains,
     /// It is none any more.
@@ -54,7 +54,7 @@ pub(super) struct Candidate<B> {
     /// It is to be split once so much is acknowledged of both streams together.
     after: Bytes,
     /// What passes, from then on.
-    copies: Option<Box<(Instant, PerLeg<Copy<B>>)>>,
+    copies: Option<Box<(Instant, PerLeg<Copied<B>>)>>,
 }
 
 /// A connection that is split from now on, with the bytes that are not acknowledged.
@@ -105,7 +105,7 @@ impl<B: Buffer> Candidate<B> {
 
     /// Memory that its copies take, in bytes.
     pub(super) fn held(&self) -> usize {
-        let held = |copies: &(Instant, PerLeg<Copy<B>>)| -> usize {
+        let held = |copies: &(Instant, PerLeg<Copied<B>>)| -> usize {
             copies.1.iter().map(|copy| copy.bytes.held()).sum()
         };
         self.copies.as_deref().map_or(0, held)
@@ -215,7 +215,7 @@ impl<B: Buffer> Candidate<B> {
                 return Reading::Remains;
             }
             // This segment is the last one of the hosts' own.
-            let copies = PerLeg::of(|leg| Copy::new(streams[leg].next));
+            let copies = PerLeg::of(|leg| Copied::new(streams[leg].next));
             self.copies = Some(Box::new((now, copies)));
             return self.whole();
         };

@@ -10,8 +10,8 @@ use std::ops::Range;
 const MAX_PIECES: usize = 256;
 
 /// A copy of a stream from an offset on.
-#[derive(Debug, Default)]
-pub(super) struct Copy<B> {
+#[derive(Debug)]
+pub(super) struct Copied<B> {
     pub(super) bytes: B,
     /// It begins here. What lies below is the hosts' own business.
     from: Offset,
@@ -21,12 +21,12 @@ pub(super) struct Copy<B> {
     beyond: RangeSet,
 }
 
-impl<B: Buffer> Copy<B> {
+impl<B: Buffer> Copied<B> {
     /// Nothing has passed of what comes behind `from`.
-    pub(super) fn new(from: Offset) -> Copy<B> {
+    pub(super) fn new(from: Offset) -> Copied<B> {
         let mut bytes = B::default();
         bytes.release(from);
-        Copy { bytes, from, end: from, beyond: RangeSet::default() }
+        Copied { bytes, from, end: from, beyond: RangeSet::default() }
     }
 
     /// What of a segment is new to it.
