@@ -221,7 +221,7 @@ impl<B: Buffer> Candidate<B> {
         };
         let (here, other) = (&streams[leg], leg.other());
         let start = here.offset(segment.tcp.seq).unwrap_or(here.next);
-        if !copies[leg].take(start, segment.payload, here.edge, free) {
+        if !copies[leg].take(start, segment.payload, here.promised, free) {
             self.put_off();
             return Reading::Remains;
         }
@@ -270,7 +270,7 @@ impl<B: Buffer> Candidate<B> {
                 relayed: (to.syn.stamped() && from.syn.stamped()).then_some(to.clock),
                 acked: to.acked,
                 received: copies[leg].end,
-                promised: from.edge,
+                promised: from.promised,
                 rtt: self.rtts[leg],
                 ip: to.ip(ends[other].0, ends[leg].0),
                 peer: false,

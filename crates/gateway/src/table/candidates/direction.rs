@@ -19,8 +19,10 @@ pub(super) struct Direction {
     pub(super) next: Offset,
     /// One past the last offset that its receiver has acknowledged.
     pub(super) acked: Offset,
-    /// One past the last offset that its receiver has ever allowed.
+    /// One past the last offset that its receiver allows.
     pub(super) edge: Offset,
+    /// One past the last offset that its receiver has ever allowed. That is accepted.
+    pub(super) promised: Offset,
     /// The largest window that its receiver has offered.
     max_window: Bytes,
     /// The newest TSval of its host.
@@ -39,6 +41,7 @@ impl Direction {
             next: Offset::FIRST,
             acked: Offset::FIRST,
             edge: Offset::FIRST,
+            promised: Offset::FIRST,
             clock: stamp,
             recent: stamp,
             ..Direction::default()
@@ -54,7 +57,7 @@ impl Direction {
 
     /// Whether its receiver may take a segment of these offsets (RFC 9293, 3.10.7.4), or has taken it before.
     pub(super) fn allows(&self, segment: &Range<Offset>) -> bool {
-        segment.start <= self.edge && segment.end + self.max_window.max(Bytes::ONE) >= self.acked
+        segment.start <= self.promised && segment.end + self.max_window.max(Bytes::ONE) >= self.acked
     }
 
     /// Whether its receiver may acknowledge up to `ack` (RFC 5961, 5).
@@ -77,14 +80,19 @@ impl Direction {
                 self.clock = stamps.value;
             }
         }
-        self.next = self.next.max(segment.end.min(self.edge));
+        self.next = self.next.max(segment.end.min(self.promised));
         self.mark(ip);
     }
 
     /// Its receiver has acknowledged up to `ack` and allows `window` behind that.
     pub(super) fn acknowledged(&mut self, ack: Offset, window: Bytes) {
-        self.acked = self.acked.max(ack);
-        self.edge = self.edge.max(ack + window);
+        let edge = ack + window;
+        if ack > self.acked {
+            (self.acked, self.edge) = (ack, edge);
+        } else if ack == self.acked {
+            self.edge = self.edge.max(edge);
+        }
+        self.promised = self.promised.max(edge);
         self.max_window = self.max_window.max(window);
     }
 
