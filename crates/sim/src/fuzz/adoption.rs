@@ -9,12 +9,12 @@ use super::stage::BOXES;
 use crate::world::{How, NodeId, Segment, World};
 use bentpipe_core::tcp::buffer::Chunks;
 use bentpipe_core::units::Bytes;
-use bentpipe_core::wire::{Flags, SeqNum};
+use bentpipe_core::wire::Flags;
 use bentpipe_gateway::{Gateway, Reason};
 use std::collections::BTreeSet;
 
 /// What tells two segments apart.
-type Identity = (Endpoint, Endpoint, SeqNum, SeqNum, usize, u16);
+type Identity = (Endpoint, Endpoint, u32, u32, usize, u16);
 
 /// What was seen of such gateways.
 #[derive(Debug)]
@@ -45,7 +45,7 @@ impl Adoptions {
             return false;
         }
         let Segment { node, how, src, dst, flags, seq, ack, len, window, .. } = *segment;
-        let identity = (src, dst, seq, ack, len, window);
+        let identity = (src, dst, seq.0, ack.0, len, window);
         if how == How::Forged {
             self.forged.insert(identity);
         }
