@@ -296,7 +296,7 @@ fn a_flood_has_an_end() {
     let mut table = Table::new(Config { max_half_open: 100, ..config(1000) });
     table.pass_handshake();
     for port in 5_000..10_000_u16 {
-        table.now = table.now + Duration::from_millis(1);
+        table.now += Duration::from_millis(1);
         let syn = TcpHeader { src_port: port, ..Table::segment(Side::Lan, 0, 0, Flags::SYN) };
         table.offer(Side::Lan, &syn, b"");
         if port % 2 == 0 {
