@@ -85,7 +85,8 @@ impl Adoptions {
         if summary.forwarded_packets(Reason::Short) == 0 {
             return Err(format!("node {node} has forwarded nothing"));
         }
-        if !plan.calls.iter().any(|call| delivered(call, world) >= after) {
+        let long = |call| delivered(call, world).is_none_or(|bytes| bytes >= after);
+        if !plan.calls.iter().any(long) {
             return Err(format!("node {node}: no connection has delivered {after:?}"));
         }
         Ok(())
@@ -98,12 +99,16 @@ impl Adoptions {
     }
 }
 
-/// What both ends of a connection have received of each other, in bytes.
-fn delivered(call: &Call, world: &World) -> Bytes {
+/// What both ends of a connection have received of each other, in bytes; None if one of them is gone, with what it had.
+fn delivered(call: &Call, world: &World) -> Option<Bytes> {
     let received = |end: usize| {
-        let connection = world.host(call.host(end)).connection(&call.keys[end]);
-        let tcb = connection.and_then(|connection| connection.last_tcb());
-        tcb.map_or(Bytes::ZERO, |tcb| Bytes::new(tcb.receiver.rcv_nxt().get().saturating_sub(1)))
+        let connection = world.host(call.host(end)).connection(&call.keys[end])?;
+        let received = connection.last_tcb()?.receiver.rcv_nxt();
+        Some(Bytes::new(received.get().saturating_sub(1)))
     };
-    received(0) + received(1)
+    // One that has not begun has delivered nothing.
+    if call.reports(world).iter().any(|report| report.is_none()) {
+        return Some(Bytes::ZERO);
+    }
+    Some(received(0)? + received(1)?)
 }

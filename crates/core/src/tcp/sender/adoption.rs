@@ -15,6 +15,8 @@ impl Sender {
         if una >= end {
             return;
         }
+        // A gateway may have sent beyond the window, to a host that it did not hear.
+        self.window.exceed(&(una..end));
         self.cwnd.set(self.cwnd().max(end - una), self.ssthresh());
         while self.snd_nxt() < end {
             let start = self.snd_nxt();

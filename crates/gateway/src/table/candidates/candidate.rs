@@ -221,7 +221,7 @@ impl<B: Buffer> Candidate<B> {
         };
         let (here, other) = (&streams[leg], leg.other());
         let start = here.offset(segment.tcp.seq).unwrap_or(here.next);
-        if !copies[leg].take(start, segment.payload, here.promised, free) {
+        if !copies[leg].take(start, segment.payload, free) {
             self.put_off();
             return Reading::Remains;
         }

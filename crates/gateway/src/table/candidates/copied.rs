@@ -36,14 +36,8 @@ impl<B: Buffer> Copied<B> {
     }
 
     /// Takes what is new of a payload at these offsets. False if there is no room for it.
-    pub(super) fn take(
-        &mut self,
-        start: Offset,
-        payload: Payload<'_>,
-        edge: Offset,
-        free: usize,
-    ) -> bool {
-        let end = (start + Bytes::of_len(payload.len())).min(edge);
+    pub(super) fn take(&mut self, start: Offset, payload: Payload<'_>, free: usize) -> bool {
+        let end = start + Bytes::of_len(payload.len());
         let new = self.new_part(&(start..end));
         if new.is_empty() {
             return true;

@@ -81,7 +81,7 @@ impl Direction {
                 self.clock = stamps.value;
             }
         }
-        self.next = self.next.max(segment.end.min(self.promised));
+        self.next = self.next.max(segment.end);
         self.mark(ip);
     }
 
