@@ -85,9 +85,9 @@ impl Adoptions {
         if summary.forwarded_packets(Reason::Short) == 0 {
             return Err(format!("node {node} has forwarded nothing"));
         }
-        let long = |call| delivered(call, world).is_none_or(|bytes| bytes >= after);
+        let long = |call| sent(call, world).is_none_or(|bytes| bytes >= after);
         if !plan.calls.iter().any(long) {
-            return Err(format!("node {node}: no connection has delivered {after:?}"));
+            return Err(format!("node {node}: no connection has carried {after:?}"));
         }
         Ok(())
     }
@@ -99,16 +99,17 @@ impl Adoptions {
     }
 }
 
-/// What both ends of a connection have received of each other, in bytes; None if one of them is gone, with what it had.
-fn delivered(call: &Call, world: &World) -> Option<Bytes> {
-    let received = |end: usize| {
+/// What both ends of a connection have sent, in bytes, of which a gateway may have acknowledged all in the other's name; None
+/// if one of them is gone.
+fn sent(call: &Call, world: &World) -> Option<Bytes> {
+    let sent = |end: usize| {
         let connection = world.host(call.host(end)).connection(&call.keys[end])?;
-        let received = connection.last_tcb()?.receiver.rcv_nxt();
-        Some(Bytes::new(received.get().saturating_sub(1)))
+        let sent = connection.last_tcb()?.sender.snd_nxt();
+        Some(Bytes::new(sent.get().saturating_sub(1)))
     };
-    // One that has not begun has delivered nothing.
+    // One that has not begun has sent nothing.
     if call.reports(world).iter().any(|report| report.is_none()) {
         return Some(Bytes::ZERO);
     }
-    Some(received(0)? + received(1)?)
+    Some(sent(0)? + sent(1)?)
 }

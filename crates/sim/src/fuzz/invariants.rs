@@ -86,7 +86,7 @@ impl InvariantChecker {
                 continue;
             }
             if self.adoptions.inherits(segment) {
-                self.causes.inherit(segment);
+                self.causes.inherit(segment, &self.edges);
                 self.edges.inherit(segment);
                 self.streams.inherit(segment, &self.edges);
                 self.clocks.inherit(segment);
