@@ -1,5 +1,6 @@
 //! The gateway packet by packet, where the hosts of the simulator would not go.
 
+mod adoption;
 mod answered;
 mod discard;
 mod flood;

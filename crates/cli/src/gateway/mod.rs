@@ -66,6 +66,7 @@ Example:
     fin = \"end-to-end\"        # or \"immediate\": a FIN is acknowledged at once
     fin-hold = \"30s\"        # for how long at most it waits for the far host's acknowledgment
     announce = true         # to the gateway at the other end, in SYNs
+    adopt-after = \"0B\"      # forward connections until they have carried so much; 0B: split them from the SYN
 
     [limits]                # all optional
     memory = \"512MiB\"       # of all flows together

@@ -37,6 +37,8 @@ pub(super) fn text(totals: &Totals) -> String {
     page.alone("circuit_broken", "gauge", help, broken);
 
     page.alone("flows_split_total", "counter", "Flows split", summary.split);
+    let help = "Of those, connections that were split in mid-life";
+    page.alone("flows_adopted_total", "counter", help, summary.adopted);
     page.alone("flows_closed_total", "counter", "Split flows that ended in order", summary.closed);
     page.alone("flows_reset_total", "counter", "Split flows that ended in a reset", summary.reset);
     let help = "Flows that a defect of the gateway has ended";

@@ -26,12 +26,15 @@ impl fmt::Display for Report {
             lost_bytes,
             ..
         } = *summary;
-        let forwarded_resets = summary.forwarded_resets;
+        let (forwarded_resets, adopted) = (summary.forwarded_resets, summary.adopted);
         let released = summary.all_released();
         writeln!(
             out,
             "flows split: {split} ({closed} closed, {reset} reset, {released} released)"
         )?;
+        if adopted > 0 {
+            writeln!(out, "flows split in mid-life: {adopted}")?;
+        }
         if panicked > 0 {
             writeln!(out, "flows ended by a defect of the gateway (see its log): {panicked}")?;
         }
@@ -174,6 +177,7 @@ impl Report {
         let Shares { of_packets, of_bytes, of_flows } = Shares::of(summary);
         json!({
             "split": summary.split,
+            "adopted": summary.adopted,
             "closed": summary.closed,
             "reset": summary.reset,
             "released": Release::ALL

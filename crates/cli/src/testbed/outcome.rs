@@ -207,6 +207,7 @@ fn gateway_cells(name: &str, before: &Value, after: &Value) -> Vec<(&'static str
     vec![
         ("gateway", Cell::Text(name.to_owned())),
         ("split_flows", one("/split")),
+        ("adopted_flows", one("/adopted")),
         ("closed_flows", one("/closed")),
         ("reset_flows", one("/reset")),
         ("released_flows", sum("/released")),

@@ -116,6 +116,9 @@ pub struct Config {
     pub max_flows_per_client: usize,
     /// Which connections are split.
     pub policy: Policy,
+    /// They are forwarded until so many bytes are acknowledged, of both directions together, and split from then on;
+    /// None: they are split from their SYN on.
+    pub adopt_after: Option<Bytes>,
     /// Legs towards the satellite.
     pub satellite: LegConfig,
     /// Legs towards the LAN.
@@ -197,6 +200,7 @@ impl Default for Config {
             // A quarter of all.
             max_flows_per_client: 50_000,
             policy: Policy::default(),
+            adopt_after: None,
             satellite: leg(SATELLITE_PRESET),
             lan: leg("gateway-terrestrial"),
             add_options: AddOptions::default(),

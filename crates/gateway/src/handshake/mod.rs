@@ -3,10 +3,12 @@
 
 mod negotiated;
 mod opening;
+mod passed;
 mod spoofed_synack;
 mod syn;
 
 pub(crate) use negotiated::{LegHandshake, NegotiatedOptions};
 pub(crate) use opening::{Added, Completed, Opening, Step};
+pub(crate) use passed::PassedSyn;
 pub(crate) use spoofed_synack::{Answer, Expired, Restart, SpoofedSynAck};
-pub(crate) use syn::{Relay, Syn};
+pub(crate) use syn::{Relay, Syn, without_ecn};

@@ -152,8 +152,10 @@ impl SpoofedSynAck {
         }
         given_up.take_off(&mut self.syn.options);
         let leg = LegHandshake {
+            promised: Offset::FIRST + Bytes::from(synack.window),
             ours: synack.clone(),
             theirs: self.syn.clone(),
+            received: Offset::FIRST,
             window: Bytes::from(self.syn.window),
             relayed: None,
             // A FIN that it has as well is sent once more; or two such acknowledgments let the flow leave.

@@ -325,6 +325,6 @@ pub(super) fn clamp_mss(config: &Config, to: Side, ip: &IpHeader, tcp: &mut TcpH
     }
 }
 
-pub(super) fn without_ecn(ip: &IpHeader) -> IpHeader {
+pub(crate) fn without_ecn(ip: &IpHeader) -> IpHeader {
     IpHeader { traffic_class: ip.traffic_class & !IpHeader::ECN_MASK, ..*ip }
 }

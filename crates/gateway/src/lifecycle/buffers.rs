@@ -132,7 +132,7 @@ impl<B: Buffer> SplicedFlow<B> {
     }
 
     /// Stream `leg` may hold as much behind what is in flight as is needed to go on.
-    fn keep_ahead(&mut self, leg: Leg) {
+    pub(super) fn keep_ahead(&mut self, leg: Leg) {
         self.tuners[leg].keep_ahead(self.splice.tcb(leg.other()).sender.in_flight());
     }
 

@@ -19,6 +19,7 @@
 //!
 //! [`Tcb::on_segment`]: bentpipe_core::tcp::tcb::Tcb::on_segment
 
+mod adoption;
 mod arrival;
 mod broken;
 mod buffers;

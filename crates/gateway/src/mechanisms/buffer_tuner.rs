@@ -155,6 +155,11 @@ impl BufferTuner {
         }
     }
 
+    /// The stream begins in mid-life: so much was delivered before.
+    pub(crate) fn begin_at(&mut self, delivered: Offset) {
+        self.round.1 = delivered;
+    }
+
     /// What comes from the near host misses `bytes` more.
     pub(crate) fn note_holes(&mut self, bytes: Bytes) {
         self.lost += bytes;

@@ -49,6 +49,8 @@ pub enum Severity {
 pub enum Event {
     /// A flow has been split.
     Split(Hosts),
+    /// A connection has been split in mid-life, after so many bytes were delivered without us.
+    Adopted(Hosts, u64),
     /// Both directions of a flow have ended in order.
     Closed(Hosts),
     /// A flow has been reset, and so many bytes were acknowledged and not delivered.
@@ -92,6 +94,7 @@ impl Event {
     pub fn severity(&self) -> Severity {
         match self {
             Event::Split(_)
+            | Event::Adopted(..)
             | Event::Closed(_)
             | Event::Reset(_, 0)
             | Event::PeerGone(..)
@@ -112,6 +115,9 @@ impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Event::Split(hosts) => write!(f, "flow split {hosts}"),
+            Event::Adopted(hosts, before) => {
+                write!(f, "flow split in mid-life {hosts} delivered_before={before}")
+            }
             Event::Closed(hosts) => write!(f, "flow closed {hosts}"),
             Event::Reset(hosts, 0) => write!(f, "flow reset {hosts}"),
             Event::Reset(hosts, lost) => {

@@ -21,6 +21,8 @@ pub enum Reason {
     Policy,
     /// It would be split, if the policy did not say to observe only.
     Observed,
+    /// It is split once it has proved long.
+    Short,
     /// The connection takes, or took meanwhile, another path than through both of our sides.
     Route,
     /// The gateway is being stopped: new connections are not split, and old ones released.
@@ -33,7 +35,7 @@ pub enum Reason {
 
 impl Reason {
     /// All reasons.
-    pub const ALL: [Reason; 11] = [
+    pub const ALL: [Reason; 12] = [
         Reason::UnknownFlow,
         Reason::Options,
         Reason::NoRoom,
@@ -41,6 +43,7 @@ impl Reason {
         Reason::ClientLimit,
         Reason::Policy,
         Reason::Observed,
+        Reason::Short,
         Reason::Route,
         Reason::Draining,
         Reason::NotOpened,
@@ -57,6 +60,7 @@ impl Reason {
             Reason::ClientLimit => "client_limit",
             Reason::Policy => "policy",
             Reason::Observed => "observed",
+            Reason::Short => "short",
             Reason::Route => "route",
             Reason::Draining => "draining",
             Reason::NotOpened => "not_opened",
@@ -153,6 +157,8 @@ impl Add for Traffic {
 pub struct Summary {
     /// Flows split.
     pub split: u64,
+    /// Of those, connections that were split in mid-life.
+    pub adopted: u64,
     /// Split flows that ended in order.
     pub closed: u64,
     /// Split flows that ended in a reset.
@@ -242,6 +248,7 @@ impl Summary {
     fn each(&self, other: &Summary, by: impl Fn(u64, u64) -> u64) -> Summary {
         Summary {
             split: by(self.split, other.split),
+            adopted: by(self.adopted, other.adopted),
             closed: by(self.closed, other.closed),
             reset: by(self.reset, other.reset),
             released: array::from_fn(|i| by(self.released[i], other.released[i])),

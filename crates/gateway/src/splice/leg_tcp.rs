@@ -9,7 +9,7 @@ use bentpipe_core::tcp::recovery::RecoveryAlgorithm;
 use bentpipe_core::tcp::sender::{InitialWindow, Sender, SenderConfig};
 use bentpipe_core::tcp::tcb::{HandshakeNumbers, Outgoing, Tcb, TimestampClock, TimestampState};
 use bentpipe_core::time::{Duration, Instant};
-use bentpipe_core::units::{Bytes, Offset, Rate};
+use bentpipe_core::units::{Bytes, Rate};
 use bentpipe_core::wire::{IpHeader, SeqNum, TcpHeader};
 
 /// The longest packet that we make: IPv6's payload length does not count its header, so that
@@ -42,7 +42,8 @@ impl LegTcp {
         handshake: &LegHandshake,
     ) -> LegTcp {
         let LegHandshake { ours, theirs, .. } = handshake;
-        let LegHandshake { window, relayed, acked, rtt, ip, peer, .. } = *handshake;
+        let LegHandshake { window, relayed, acked, received, promised, rtt, ip, peer, .. } =
+            *handshake;
         let options = NegotiatedOptions::agreed(ours, theirs, config.mss_limit(side, &ip));
         let leg_config = config.leg(side);
         let mut sender = sender_config(config, leg_config, &options, &ip);
@@ -60,7 +61,6 @@ impl LegTcp {
             hold_fin: true,
             delay_at_full_window: true,
         };
-        let rcv_adv = Offset::FIRST + Bytes::from(ours.window);
         let timestamps = options.timestamps.map(|recent| TimestampState {
             clock: relayed.map_or(TimestampClock::Own(ours.seq.0), TimestampClock::Relayed),
             recent,
@@ -72,7 +72,8 @@ impl LegTcp {
             snd_shift: options.snd_shift,
             timestamps,
         };
-        let tcb = Tcb::new(handshake, sender, Receiver::new(receiver, Offset::FIRST, rcv_adv));
+        let receiver = Receiver::new(receiver, received, promised.max(received));
+        let tcb = Tcb::new(handshake, sender, receiver);
         let ports = [ours.src_port, ours.dst_port];
         let filling_window = leg_config.known_filling_window(peer, rtt);
         LegTcp { peer, filling_window, ..LegTcp::of(leg_config, side, tcb, ip, ports) }

@@ -43,6 +43,16 @@ impl<B: Buffer> Splice<B> {
         Splice { legs, streams }
     }
 
+    /// What has come from each host and is not acknowledged by the other one, all of which was sent before `now`
+    /// by the host itself.
+    pub(crate) fn adopt(&mut self, now: Instant, streams: PerLeg<B>) {
+        self.streams = streams;
+        for leg in Leg::BOTH {
+            self.pass_on(leg);
+            self.legs[leg.other()].tcb.sender.adopt_flight(now);
+        }
+    }
+
     pub(crate) fn leg(&self, leg: Leg) -> &LegTcp {
         &self.legs[leg]
     }

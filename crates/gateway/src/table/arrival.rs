@@ -82,7 +82,7 @@ impl<B: Buffer> Gateway<B> {
         let unsplittable = Flags::ACK.0 | Flags::RST.0 | Flags::FIN.0 | Flags::URG.0;
         if !tcp.has(Flags::SYN) || tcp.flags.0 & unsplittable != 0 {
             self.watch_forwarded(now, &segment);
-            return Disposition::Forward(Reason::UnknownFlow);
+            return Disposition::Forward(self.watch_candidate(now, &segment));
         }
         let action = self.config.policy.action(&segment);
         if action == Action::Forward {
@@ -99,6 +99,9 @@ impl<B: Buffer> Gateway<B> {
         }
         if action == Action::Observe {
             return Disposition::Forward(Reason::Observed);
+        }
+        if let Some(after) = self.config.adopt_after {
+            return self.forward_candidate(now, &segment, after);
         }
         if let Err(reason) = self.admit(ip.src) {
             self.make_room(now, reason, ip.src);
@@ -219,13 +222,18 @@ impl<B: Buffer> Gateway<B> {
         let completed = opening.complete(now, &self.config, flow.ends(), ack);
         let spliced = SplicedFlow::new(now, &self.config, completed, first);
         flow.enter(Phase::Spliced(Box::new(spliced)));
-        for side in Side::BOTH {
-            if let Some(free_share) = &mut self.links[side].free_share {
-                free_share.begin(&mut flow.turns[side]);
-            }
-        }
         self.events.push(Event::Split(flow.ends().into()));
         self.summary.split += 1;
+        self.begin_turns(id);
+    }
+
+    /// A flow begins to share links with others.
+    pub(super) fn begin_turns(&mut self, id: usize) {
+        for side in Side::BOTH {
+            if let Some(free_share) = &mut self.links[side].free_share {
+                free_share.begin(&mut self.flows[id].turns[side]);
+            }
+        }
     }
 
     pub(super) fn forget_half_open(&mut self, key: &FlowKey) {

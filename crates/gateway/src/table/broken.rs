@@ -78,6 +78,7 @@ impl<B: Buffer> Gateway<B> {
             Whose::Slot(id) => Some(id),
             Whose::Key(key) => {
                 self.forget_half_open(&key);
+                self.candidates.forget(&key);
                 self.table.get(&key).copied()
             }
         };

@@ -57,13 +57,32 @@ impl<B> Flow<B> {
         began: Instant,
         opening: Opening,
     ) -> Flow<B> {
+        Flow::in_phase(ends, sides, began, Phase::Opening(Box::new(opening)))
+    }
+
+    /// Between these two, whose SYN was forwarded at `began`.
+    pub(super) fn adopted(
+        ends: PerLeg<Endpoint>,
+        sides: PerLeg<Side>,
+        began: Instant,
+        flow: SplicedFlow<B>,
+    ) -> Flow<B> {
+        Flow::in_phase(ends, sides, began, Phase::Spliced(Box::new(flow)))
+    }
+
+    fn in_phase(
+        ends: PerLeg<Endpoint>,
+        sides: PerLeg<Side>,
+        began: Instant,
+        phase: Phase<B>,
+    ) -> Flow<B> {
         let [client, server] = ends.into_array();
         Flow {
             client,
             server,
             sides,
             began,
-            phase: Phase::Opening(Box::new(opening)),
+            phase,
             standing: Standing::default(),
             turns: PerSide::default(),
             account: Account::default(),

@@ -81,6 +81,11 @@ impl Gaps {
         answer.filter(|sign| !matches!(sign, Sign::Sound | Sign::Nothing)).unwrap_or(shown)
     }
 
+    /// The connection is not forwarded any more.
+    pub(super) fn forget(&mut self, key: &FlowKey) {
+        self.connections.remove(key);
+    }
+
     /// Whether another connection finds a place, which others may have to leave. An empty segment finds one in half
     /// of the table, from where only such give way to it.
     fn has_room(&mut self, now: Instant, empty: bool) -> bool {

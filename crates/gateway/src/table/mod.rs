@@ -2,8 +2,10 @@
 //! memory, and lets flows that have something to send take turns.
 
 mod access;
+mod adoption;
 mod arrival;
 mod broken;
+mod candidates;
 mod clients;
 mod flow;
 #[cfg(test)]
@@ -37,6 +39,7 @@ use bentpipe_core::time::Instant;
 use bentpipe_core::units::Offset;
 use bentpipe_core::wire::{AckRewrite, IpHeader, TcpHeader};
 use broken::{PanicLog, Whose, unless_broken};
+use candidates::Candidates;
 use clients::Clients;
 use flow::Flow;
 use gaps::Gaps;
@@ -102,6 +105,8 @@ pub struct Gateway<B = Chunks> {
     half_open: HalfOpen,
     /// What is known of connections that are forwarded.
     gaps: Gaps,
+    /// Forwarded connections that are split once they prove long.
+    candidates: Candidates<B>,
     clients: Clients,
     /// Which flows wait for their clients' acknowledgments of the SYN-ACK.
     unanswered: Unanswered,
@@ -139,6 +144,7 @@ impl<B: Buffer> Gateway<B> {
             config,
             half_open: HalfOpen::default(),
             gaps: Gaps::default(),
+            candidates: Candidates::default(),
             clients: Clients::default(),
             unanswered: Unanswered::default(),
             flows: Slab::new(),
@@ -185,9 +191,9 @@ impl<B: Buffer> Gateway<B> {
         self.over.len()
     }
 
-    /// Bytes held by all streams.
+    /// Bytes held by all streams, and of those that are about to be split.
     pub fn held(&self) -> usize {
-        self.account.held()
+        self.account.held() + self.candidates.held()
     }
 
     /// Flows that a defect of the gateway has ended.

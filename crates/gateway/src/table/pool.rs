@@ -92,7 +92,7 @@ impl<B: Buffer> Gateway<B> {
     }
 
     /// What may be held beyond shares, those that may be wanted included.
-    fn free(&self) -> usize {
+    pub(super) fn free(&self) -> usize {
         // Of flows without a share, half-open ones included, not all want one at the same time.
         let without = self.flows.len() - self.with_share + self.half_open.len();
         let wanted = without.saturating_mul(self.shares()).min(self.memory() / 4);
@@ -101,15 +101,16 @@ impl<B: Buffer> Gateway<B> {
 
     /// What nobody has taken.
     fn uncharged(&self) -> usize {
-        self.memory().saturating_sub(self.account.charged)
+        self.memory().saturating_sub(self.account.charged + self.candidates.held())
     }
 
     /// Something has happened to what a flow holds or may hold.
     pub(super) fn account(&mut self, id: usize) {
         let share = self.share();
         let memory = self.memory();
+        let copies = self.candidates.held();
         let flow = &mut self.flows[id];
-        let others = self.account.charged - flow.account.charged;
+        let others = self.account.charged - flow.account.charged + copies;
         let (charged, held, share) = match flow.phase() {
             Phase::Opening(_) | Phase::Hibernated(_) | Phase::Broken(_) => (0, 0, false),
             Phase::Spliced(spliced) if spliced.may_receive() => {

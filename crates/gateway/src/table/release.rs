@@ -19,12 +19,14 @@ impl<B: Buffer> Gateway<B> {
     pub fn drain(&mut self, now: Instant) {
         self.draining = true;
         self.half_open.release(&mut self.clients);
+        self.candidates.clear();
         self.with_all(now, |flow| release(flow, now, Release::Drain, None));
     }
 
     /// Packets have gone past the gateway for a while, as they do when it hangs or its rules are gone: every
     /// flow is released, as nobody knows what its hosts have said to each other. New connections are split.
     pub fn release_all(&mut self, now: Instant) {
+        self.candidates.clear();
         self.with_all(now, |flow| release(flow, now, Release::Route, None));
     }
 

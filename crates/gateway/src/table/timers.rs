@@ -42,12 +42,14 @@ impl<B: Buffer> Gateway<B> {
         let flows = self.timers.first().map(|(at, _)| *at);
         let over = self.over.poll_timeout();
         let links = self.links.iter().filter_map(LinkScheduler::poll_timeout).min();
-        earliest(earliest(flows, self.half_open.poll_timeout()), earliest(over, links))
+        let handshakes = earliest(self.half_open.poll_timeout(), self.candidates.poll_timeout());
+        earliest(earliest(flows, handshakes), earliest(over, links))
     }
 
     /// Lets expire what is due at `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.half_open.expire(now, &self.config, &mut self.clients);
+        self.candidates.expire(now);
         self.over.expire(now, &mut self.relays);
         while let Some(&(at, id)) = self.timers.first() {
             if at > now {

@@ -14,6 +14,9 @@ use bentpipe_sim::record::GatewayRow;
 pub const GATEWAYS: &[Column<GatewayRow>] = &[
     column("gateway", Text, "", "the gateway's name", |g| (&g.name).into()),
     column("split_flows", Count, "flows", "split", |g| g.summary.split.into()),
+    column("adopted_flows", Count, "flows", "of those, split in mid-life", |g| {
+        g.summary.adopted.into()
+    }),
     column("closed_flows", Count, "flows", "split flows that ended in order", |g| {
         g.summary.closed.into()
     }),

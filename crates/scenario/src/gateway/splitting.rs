@@ -1,13 +1,17 @@
 //! `[splitting]`: what of the hosts' connections is end to end.
 
-use super::bounds::{Span, bounded};
+use super::bounds::{Size, Span, bounded};
 use crate::reader::{Reader, Result, Section, field, one_of};
 use bentpipe_core::time::Duration;
+use bentpipe_core::units::Bytes;
 use bentpipe_gateway::{Config, FinMode, Handshake};
 use std::ops::RangeInclusive;
 
 /// An acknowledgment that waits longer is of no use to the host.
 const FIN_HOLDS: RangeInclusive<Span> = Span(Duration::ZERO)..=Span(Duration::from_secs(3600));
+
+/// From the SYN on, to more than any page has.
+const ADOPTIONS: RangeInclusive<Size> = Size(0)..=Size(1 << 30);
 
 pub(crate) const SPLITTING: Section = Section {
     path: "gateway.NAME.splitting",
@@ -30,6 +34,12 @@ pub(crate) const SPLITTING: Section = Section {
             "how long a FIN's acknowledgment waits for the far side's",
         ),
         field("announce", "true or false", "true", "announce itself to other gateways in SYNs"),
+        field(
+            "adopt-after",
+            "bytes, up to 1GiB",
+            "0B",
+            "connections are forwarded until their hosts have acknowledged so much to each other, and then split; 0B: they are split from the SYN on",
+        ),
     ],
     example: "splitting = { handshake = \"downstream-first\", fin = \"immediate\" }",
 };
@@ -39,6 +49,9 @@ pub(super) fn read(reader: &Reader<'_>, config: &mut Config) -> Result<()> {
     config.fin = reader.maybe_choice("fin")?.unwrap_or(config.fin);
     let fin_hold = bounded(reader, "fin-hold", &FIN_HOLDS)?;
     config.fin_hold = fin_hold.map_or(config.fin_hold, |Span(time)| time);
+    let adopt_after = bounded(reader, "adopt-after", &ADOPTIONS)?;
+    config.adopt_after =
+        adopt_after.filter(|&Size(bytes)| bytes > 0).map(|Size(bytes)| Bytes::new(bytes));
     config.announce = reader.or("announce", config.announce)?;
     Ok(())
 }

@@ -53,6 +53,22 @@ impl Clocks {
         Ok(())
     }
 
+    /// What the node has forwarded it goes on with, as if it had said so itself.
+    pub(super) fn inherit(&mut self, segment: &Segment) {
+        let Segment { node, src, dst, flags, ack, .. } = *segment;
+        let heard = self.heard.entry((node, dst, src)).or_default();
+        if flags.contains(Flags::ACK)
+            && heard.last_ack_sent.is_none_or(|told| ack.distance_from(told) > 0)
+        {
+            heard.last_ack_sent = Some(ack);
+        }
+        let Some(Timestamps { value, .. }) = segment.timestamps else { return };
+        let latest = self.latest.entry((node, src, dst)).or_insert(value);
+        if flags.contains(Flags::SYN) || is_older(*latest, value) {
+            *latest = value;
+        }
+    }
+
     /// Another box stands in the place of `node`.
     pub(super) fn forget(&mut self, node: NodeId) {
         self.heard.retain(|(at, _, _), _| *at != node);

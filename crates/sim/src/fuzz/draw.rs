@@ -1,5 +1,6 @@
 //! Draws plans: small transfers, so that a seed costs milliseconds, and all that can befall them.
 
+mod adoption;
 mod changes;
 mod icmp;
 
@@ -39,6 +40,7 @@ impl FaultPlan {
         if !calm {
             draw.icmp(&mut plan);
         }
+        draw.adoption(&mut plan);
         plan
     }
 }

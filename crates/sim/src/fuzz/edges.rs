@@ -147,6 +147,11 @@ impl Edges {
         Ok(())
     }
 
+    /// What the node has forwarded, it goes on with: its promises are as good as its own. They may have been reordered.
+    pub(super) fn inherit(&mut self, segment: &Segment) {
+        self.see(&Segment { how: How::Sent, ..*segment }).ok();
+    }
+
     /// The right edge of the window that `node` offers in the name of `src` to `dst`, and the unit in
     /// bytes to which it is rounded.
     pub(super) fn edge(&self, node: NodeId, src: Endpoint, dst: Endpoint) -> Option<(SeqNum, u32)> {

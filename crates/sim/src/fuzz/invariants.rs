@@ -1,5 +1,6 @@
 //! What is checked after every event: only the nodes and lines that it has touched.
 
+use super::adoption::Adoptions;
 use super::causes::Causes;
 use super::clocks::Clocks;
 use super::edges::Edges;
@@ -22,6 +23,7 @@ pub(super) struct InvariantChecker {
     causes: Causes,
     ends: Vec<Ends>,
     losses: Losses,
+    adoptions: Adoptions,
     touched: Touched,
     /// By box: the most that it may hold.
     limits: [usize; 2],
@@ -45,6 +47,7 @@ impl InvariantChecker {
             causes: Causes::default(),
             ends,
             losses: Losses::default(),
+            adoptions: Adoptions::new(plan),
             touched: Touched::default(),
             limits,
             lines,
@@ -59,6 +62,7 @@ impl InvariantChecker {
             self.clocks.forget(node);
             self.causes.forget(node);
             self.losses.forget(node);
+            self.adoptions.forget(node);
         }
     }
 
@@ -80,6 +84,12 @@ impl InvariantChecker {
         for segment in &touched.segments {
             if is_question(segment, &touched.segments) {
                 continue;
+            }
+            if self.adoptions.inherits(segment) {
+                self.causes.inherit(segment, &self.edges);
+                self.edges.inherit(segment);
+                self.streams.inherit(segment, &self.edges);
+                self.clocks.inherit(segment);
             }
             self.causes.see(segment).map_err(|detail| broken(Invariant::Cause, detail))?;
             self.edges.see(segment).map_err(|detail| broken(Invariant::RightEdge, detail))?;
@@ -118,6 +128,9 @@ impl InvariantChecker {
                     self.streams
                         .check(now, node, gateway)
                         .map_err(|(invariant, detail)| broken(invariant, detail))?;
+                    self.adoptions
+                        .check(plan, world, node, gateway)
+                        .map_err(|detail| broken(Invariant::AdoptedLate, detail))?;
                     self.losses
                         .check(plan, world, node, gateway, &touched.segments)
                         .map_err(|detail| broken(Invariant::NeedlessReset, detail))?;

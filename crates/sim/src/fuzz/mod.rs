@@ -8,6 +8,7 @@
 //! past, nobody sends without end, each byte read is the right one). Catching it is the caller's
 //! business, as is running many seeds at once.
 
+mod adoption;
 mod attack;
 mod causes;
 mod clocks;
@@ -50,6 +51,8 @@ pub struct Played {
     pub bytes: u64,
     /// Flows that gateways split, those of crashed gateways left out.
     pub split: u64,
+    /// Of those, flows that were split in mid-life.
+    pub adopted: u64,
     /// Connections both of whose directions were read to their ends.
     pub completed: u64,
     /// Forged segments and ICMP errors that were injected.
@@ -114,6 +117,7 @@ impl FaultPlan {
             packets: world.packets(),
             bytes: reports().map(|report| report.read).sum(),
             split: world.gateways().map(|gateway| gateway.summary().split).sum(),
+            adopted: world.gateways().map(|gateway| gateway.summary().adopted).sum(),
             path_mtu_falls: world.gateways().map(|g| g.summary().path_mtu_falls).sum(),
             completed: self.calls.iter().filter(|call| call.completed(world)).count() as u64,
             forged: stage.forged(),

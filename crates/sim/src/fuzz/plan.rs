@@ -211,11 +211,13 @@ pub enum Hazard {
     Unreachable,
     /// Forged ICMP errors about the connections' segments.
     ForgedIcmp,
+    /// Gateways split connections in mid-life.
+    Adoption,
 }
 
 impl Hazard {
     /// All of them.
-    pub const ALL: [Hazard; 19] = [
+    pub const ALL: [Hazard; 20] = [
         Hazard::Loss,
         Hazard::BurstLoss,
         Hazard::Reordering,
@@ -235,6 +237,7 @@ impl Hazard {
         Hazard::MtuChange,
         Hazard::Unreachable,
         Hazard::ForgedIcmp,
+        Hazard::Adoption,
     ];
 
     /// Whether it may take away what was acknowledged.
@@ -264,6 +267,7 @@ impl Hazard {
             Hazard::MtuChange => "mtu-change",
             Hazard::Unreachable => "unreachable",
             Hazard::ForgedIcmp => "forged-icmp",
+            Hazard::Adoption => "adoption",
         }
     }
 }

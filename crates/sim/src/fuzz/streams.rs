@@ -36,6 +36,8 @@ struct Stream {
     told: Option<SeqNum>,
     /// What its receiver has acknowledged to the box.
     heard: Option<SeqNum>,
+    /// One past what its receiver itself has promised, before the box took the connection over.
+    inherited: Option<SeqNum>,
     /// Its sender has gone beyond all that the box has promised, so somebody else has promised more.
     beyond: bool,
     /// The box has reset the connection.
@@ -97,6 +99,17 @@ impl Streams {
         Ok(())
     }
 
+    /// Takes down what the box has forwarded: it goes on with its hosts' numbers and promises.
+    pub(super) fn inherit(&mut self, segment: &Segment, edges: &Edges) {
+        let Segment { node, src, dst, flags, .. } = *segment;
+        if flags.contains(Flags::SYN) {
+            self.sent(&Segment { how: How::Sent, ..*segment }, edges, 0).ok();
+        }
+        if let Some((edge, _)) = edges.edge(node, src, dst) {
+            self.streams.entry((node, dst, src)).or_default().inherited = Some(edge);
+        }
+    }
+
     fn sent(&mut self, segment: &Segment, edges: &Edges, limit: u64) -> Result<(), String> {
         let Segment { node, src, dst, flags, seq, ack, .. } = *segment;
         if flags.contains(Flags::RST) {
@@ -127,7 +140,8 @@ impl Streams {
         // further, which takes no room.
         let max = i64::from(unit) - 1 + i64::from(segment.window == 0);
         let beyond = |edge: SeqNum, limit: SeqNum| i64::from(edge.distance_from(limit)) > max;
-        if beyond(edge, delivered + limit) && beyond(edge, first) {
+        let inherited = stream.inherited.is_some_and(|inherited| !beyond(edge, inherited));
+        if beyond(edge, delivered + limit) && beyond(edge, first) && !inherited {
             return Err(format!(
                 "node {node}, {src:?} to {dst:?}: a window up to {edge:?}, where {delivered:?} is \
                  delivered and a stream holds {limit} bytes, units of {unit}"

@@ -36,6 +36,8 @@ pub enum Invariant {
     Livelock,
     /// When all is over, gateways hold no flow and no byte.
     Leftover,
+    /// A gateway that splits connections in mid-life does so when they have proved long, and not before.
+    AdoptedLate,
     /// A gateway resets a connection that it forwards only if bytes of it are lost.
     NeedlessReset,
     /// Each segment with data has one cause, and it is one of new data, of a retransmission, or of a probe.
@@ -62,6 +64,7 @@ impl Invariant {
             Invariant::DeliveredFirst => "delivered-first",
             Invariant::Livelock => "livelock",
             Invariant::Leftover => "leftover",
+            Invariant::AdoptedLate => "adopted-late",
             Invariant::NeedlessReset => "needless-reset",
             Invariant::Cause => "cause",
             Invariant::Limiter => "limiter",

@@ -1,5 +1,6 @@
 //! Gateways in a path of the simulated world: how they answer, what they hold, where they stand.
 
+mod adoption;
 mod buffers;
 mod busy;
 mod chains;

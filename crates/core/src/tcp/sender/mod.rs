@@ -8,6 +8,7 @@
 //! gives nothing, then [`Sender::poll_timer`].
 
 mod acknowledge;
+mod adoption;
 mod config;
 mod corruption;
 mod cwnd;

@@ -1,5 +1,6 @@
 //! Scripts of acknowledgments, segment by segment, after the RFCs' own words.
 
+mod adoption;
 mod causes;
 mod cwnd;
 mod ecn;

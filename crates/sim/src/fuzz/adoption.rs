@@ -1,0 +1,115 @@
+//! Gateways that split connections in mid-life: when they may, and whose word they go on with.
+//!
+//! A gateway that has only forwarded a connection begins to speak in its hosts' names where they were: what they have
+//! promised, echoed and sent through it counts from then on as if it had done so itself.
+
+use super::edges::Endpoint;
+use super::plan::{Call, FaultPlan, Middle};
+use super::stage::BOXES;
+use crate::world::{How, NodeId, Segment, World};
+use bentpipe_core::tcp::buffer::Chunks;
+use bentpipe_core::units::Bytes;
+use bentpipe_core::wire::Flags;
+use bentpipe_gateway::{Gateway, Reason};
+use std::collections::BTreeSet;
+
+/// What tells two segments apart.
+type Identity = (Endpoint, Endpoint, u32, u32, usize, u16);
+
+/// What was seen of such gateways.
+#[derive(Debug)]
+pub(super) struct Adoptions {
+    /// By box: what must be acknowledged before, if it is one.
+    after: [Option<Bytes>; 2],
+    /// What attackers have sent.
+    forged: BTreeSet<Identity>,
+    /// By box, in whose name it has spoken, and to whom.
+    spoken: BTreeSet<(NodeId, Endpoint, Endpoint)>,
+    /// By box: connections that it has split, and how many of them in mid-life.
+    counts: [(u64, u64); 2],
+}
+
+impl Adoptions {
+    pub(super) fn new(plan: &FaultPlan) -> Adoptions {
+        let after = [0, 1].map(|index| match &plan.middle[index] {
+            Middle::Router => None,
+            Middle::Gateway(config) => config.adopt_after,
+        });
+        let (forged, spoken) = (BTreeSet::new(), BTreeSet::new());
+        Adoptions { after, forged, spoken, counts: Default::default() }
+    }
+
+    /// Takes a segment down. Whether a gateway has forwarded it that may go on with what it says.
+    pub(super) fn inherits(&mut self, segment: &Segment) -> bool {
+        if self.after == [None, None] {
+            return false;
+        }
+        let Segment { node, how, src, dst, flags, seq, ack, len, window, .. } = *segment;
+        let identity = (src, dst, seq.0, ack.0, len, window);
+        if how == How::Forged {
+            self.forged.insert(identity);
+        }
+        let adopts = BOXES.iter().position(|at| *at == node).and_then(|index| self.after[index]);
+        if adopts.is_none() || flags.contains(Flags::RST) {
+            return false;
+        }
+        if how == How::Sent {
+            self.spoken.insert((node, src, dst));
+        }
+        let speaks = self.spoken.contains(&(node, src, dst));
+        how == How::Passed && !speaks && !self.forged.contains(&identity)
+    }
+
+    /// Checks the gateway at `node`.
+    ///
+    /// # Errors
+    /// What is wrong, if it has split a connection before that had proved long.
+    pub(super) fn check(
+        &mut self,
+        plan: &FaultPlan,
+        world: &World,
+        node: NodeId,
+        gateway: &Gateway<Chunks>,
+    ) -> Result<(), String> {
+        let index = node - BOXES[0];
+        let Some(after) = self.after[index] else { return Ok(()) };
+        let summary = gateway.summary();
+        let counts = (summary.split, summary.adopted);
+        let before = std::mem::replace(&mut self.counts[index], counts);
+        if counts == before {
+            return Ok(());
+        }
+        if summary.split != summary.adopted {
+            return Err(format!("node {node} has split a connection from its SYN on"));
+        }
+        if summary.forwarded_packets(Reason::Short) == 0 {
+            return Err(format!("node {node} has forwarded nothing"));
+        }
+        let long = |call| sent(call, world).is_none_or(|bytes| bytes >= after);
+        if !plan.calls.iter().any(long) {
+            return Err(format!("node {node}: no connection has carried {after:?}"));
+        }
+        Ok(())
+    }
+
+    /// Another box stands in the place of `node`.
+    pub(super) fn forget(&mut self, node: NodeId) {
+        self.spoken.retain(|(at, _, _)| *at != node);
+        self.counts[node - BOXES[0]] = (0, 0);
+    }
+}
+
+/// What both ends of a connection have sent, in bytes, of which a gateway may have acknowledged all in the other's name; None
+/// if one of them is gone.
+fn sent(call: &Call, world: &World) -> Option<Bytes> {
+    let sent = |end: usize| {
+        let connection = world.host(call.host(end)).connection(&call.keys[end])?;
+        let sent = connection.last_tcb()?.sender.snd_nxt();
+        Some(Bytes::new(sent.get().saturating_sub(1)))
+    };
+    // One that has not begun has sent nothing.
+    if call.reports(world).iter().any(|report| report.is_none()) {
+        return Some(Bytes::ZERO);
+    }
+    Some(sent(0)? + sent(1)?)
+}
