@@ -108,7 +108,7 @@ fn sent(call: &Call, world: &World) -> Option<Bytes> {
         Some(Bytes::new(sent.get().saturating_sub(1)))
     };
     // One that has not begun has sent nothing.
-    if call.reports(world).iter().any(|report| report.is_none()) {
+    if call.reports(world).iter().any(Option::is_none) {
         return Some(Bytes::ZERO);
     }
     Some(sent(0)? + sent(1)?)
