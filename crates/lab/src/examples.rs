@@ -37,6 +37,7 @@ pub const EXAMPLES: &[Example] = shipped!(
     "geo-gateways"
     "geo-positions"
     "leo-handovers"
+    "long-connections"
     "long-round-trips-only"
     "parking-lot"
     "queues"
