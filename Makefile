@@ -4,7 +4,7 @@
 export PATH := $(PATH):$(HOME)/.cargo/bin:/usr/sbin:/sbin
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: help demo test test-python wheel test-wheels docs mutants mutants-changed check bench bench-peers cargo packages test-packages cargo-deny
+.PHONY: help demo test test-python docs mutants mutants-changed check bench bench-peers cargo packages test-packages cargo-deny
 
 help:
 	@echo "make demo    files cross an emulated GEO link with and without bentpipe (root; < 3 min)"
@@ -27,13 +27,6 @@ test: cargo test-packages
 test-python: cargo
 	@scripts/python-venv.sh test
 	@cd python && PYTHONDONTWRITEBYTECODE=1 ../$(TARGET_DIR)/python-venv/bin/python -m pytest
-
-wheel: cargo
-	@scripts/wheels.sh
-
-test-wheels: wheel
-	@scripts/install-packages.sh wheels
-	@scripts/try-wheels.sh
 
 docs: cargo
 	@scripts/docs.sh

@@ -31,10 +31,9 @@ HERE = Path(__file__).resolve().parent
 SCRIPTS = HERE / "bentpipe.data" / "scripts"
 
 
-def build_program(target: str | None = None) -> None:
-    """Builds `bentpipe` for this machine, or by zig for a target as cargo-zigbuild has it, and lays it where maturin finds it."""
-    command = ["cargo", "build"] if target is None else ["cargo", "zigbuild", "--target", target]
-    command += ["--release", "--locked", "--package", "bentpipe", "--bin", "bentpipe"]
+def build_program() -> None:
+    """Builds `bentpipe` and lays it where maturin finds it."""
+    command = ["cargo", "build", "--release", "--locked", "--package", "bentpipe", "--bin", "bentpipe"]
     command += ["--message-format", "json-render-diagnostics"]
     built = subprocess.run(command, cwd=HERE.parent, stdout=subprocess.PIPE, check=True, text=True)
     messages = (json.loads(line) for line in built.stdout.splitlines() if line.startswith("{"))
@@ -43,7 +42,7 @@ def build_program(target: str | None = None) -> None:
     place = SCRIPTS / "bentpipe"
     shutil.copy(programs[-1], place)
     strip = shutil.which("strip")
-    if strip and target is None:
+    if strip:
         subprocess.run([strip, place], check=True)
     os.chmod(place, 0o755)
 
