@@ -7,7 +7,7 @@ use bentpipe_scenario::{Experiment, NodeKind, Point};
 use toml::{Table, Value};
 
 /// The keys of a scenario's gateway that are not the file's.
-const OF_SCENARIOS: [&str; 3] = ["lan-links", "position", "config"];
+const OF_SCENARIOS: [&str; 4] = ["lan-links", "position", "config", "split"];
 /// The tables of a file that are a host's own.
 const OF_HOSTS: [&str; 3] = ["interfaces", "metrics", "log"];
 
@@ -35,9 +35,13 @@ pub(super) fn files(
                     toml::from_str(text).map_err(|error| wrong(error.message().to_owned()))?
                 }
             };
+            let splits = own.get("split").and_then(Value::as_bool).unwrap_or(true);
             OF_SCENARIOS.iter().for_each(|key| drop(own.remove(*key)));
             OF_HOSTS.iter().for_each(|key| drop(file.remove(*key)));
             lay_over(&mut file, own);
+            if !splits {
+                file.insert("policy".to_owned(), Value::Table(forwards_all()));
+            }
             let lan = |link: &str| {
                 gateway.lan.iter().any(|index| point.scenario.link(*index).name == link)
             };
@@ -54,6 +58,12 @@ pub(super) fn files(
             Ok((number, text))
         })
         .collect()
+}
+
+/// The policy of a gateway that splits nothing.
+fn forwards_all() -> Table {
+    let rule = Table::from_iter([("action".to_owned(), Value::from("forward"))]);
+    Table::from_iter([("rule".to_owned(), Value::Array(vec![Value::Table(rule)]))])
 }
 
 /// `over` goes over what `table` says, key by key.
@@ -80,6 +90,7 @@ mod tests {
             [gateway.g]
             lan-links = "near"
             config = "g.toml"
+            split = false
             satellite = { rate = "8Mbit/s", rto.min = "2s" }
             [link.near]
             between = ["a", "g"]
@@ -102,5 +113,7 @@ mod tests {
         assert_eq!(made["satellite"]["rate"].as_str(), Some("8Mbit/s"));
         assert_eq!(made["satellite"]["round-trip"].as_str(), Some("500ms"));
         assert!(!made.contains_key("log") && !made.contains_key("lan-links"));
+        assert_eq!(made["policy"]["rule"][0]["action"].as_str(), Some("forward"));
+        assert!(!made.contains_key("split"));
     }
 }
