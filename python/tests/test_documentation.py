@@ -31,11 +31,11 @@ def test_everything_public_is_documented(module):
                 assert not public or inspect.getdoc(value), f"{name}.{member}"
 
 
-def blocks(path: str, least: int) -> list[str]:
+def blocks(path: str, minimum: int) -> list[str]:
     """The pieces of Python in a document, without those that want a cluster."""
     text = (Path(__file__).parents[2] / path).read_text()
     pieces = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    assert len(pieces) >= least
+    assert len(pieces) >= minimum
     return [piece for piece in pieces if "distributed" not in piece and "dask_jobqueue" not in piece]
 
 

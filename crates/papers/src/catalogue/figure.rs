@@ -96,7 +96,7 @@ pub enum Form {
         /// Divided by this one.
         over: Option<String>,
     },
-    /// What real hosts have given divided by what the simulator has, at the point where that is least.
+    /// What real hosts have given divided by what the simulator has, at the point where that is smallest.
     LiveLeast(Measure),
     /// The same where it is most.
     LiveMost(Measure),

@@ -1,4 +1,4 @@
-//! What a transfer did at a link whose packets were recorded: what slow start overruns, what is sent again without
+//! What a transfer did at a link whose packets were recorded: what slow start overruns, what is retransmitted without
 //! need, and how long the link is idle.
 
 use bentpipe_capture::{Capture, Connection, read};
