@@ -2,7 +2,7 @@
 
 use super::payload::{Incoming, Outgoing};
 use super::record::FlowRecord;
-use super::socket::Place;
+use super::socket::{Place, WindowLimit};
 use bentpipe_scenario::FlowEnd;
 use socket2::{SockAddr, Socket};
 use std::io;
@@ -19,6 +19,8 @@ pub(super) struct Bulk {
     caller_sends: bool,
     listener: Socket,
     at: SocketAddr,
+    /// Of the one that listens.
+    window: WindowLimit,
     /// How much; None: without end.
     bytes: Option<u64>,
 }
@@ -34,15 +36,15 @@ impl Bulk {
         let caller_sends = opened_by == FlowEnd::From;
         let (caller, callee) = if caller_sends { (from, to) } else { (to, from) };
         let (listener, at) = callee.listener()?;
-        Ok(Bulk { record, caller, caller_sends, listener, at, bytes })
+        Ok(Bulk { record, caller, caller_sends, listener, at, window: callee.window(), bytes })
     }
 
     /// Carries it.
     pub(super) fn run<'s>(self, scope: &'s Scope<'s, '_>) {
-        let Bulk { record, caller, caller_sends, listener, at, bytes } = self;
+        let Bulk { record, caller, caller_sends, listener, at, window, bytes } = self;
         let transfer = record.transfer();
-        let job = Job { record: Arc::clone(&record), transfer, bytes };
-        let called = Job { record: Arc::clone(&record), ..job };
+        let job = Job { record: Arc::clone(&record), transfer, window: caller.window(), bytes };
+        let called = Job { record: Arc::clone(&record), window, ..job };
         scope.spawn(move || {
             let record = Arc::clone(&called.record);
             let accepted = record.open(listener, false).and_then(|listener| {
@@ -73,6 +75,7 @@ fn settle(record: &FlowRecord, result: io::Result<()>) {
 struct Job {
     record: Arc<FlowRecord>,
     transfer: usize,
+    window: WindowLimit,
     bytes: Option<u64>,
 }
 
@@ -85,9 +88,9 @@ impl Job {
             Outgoing::default().send(socket, self.bytes.unwrap_or(u64::MAX))?;
             socket.shutdown(Shutdown::Write)?;
             // Everything is acknowledged once the other end has closed too: nothing is counted later.
-            return Incoming::new().read_to_end(socket);
+            return Incoming::new(self.window).read_to_end(socket);
         }
-        let mut incoming = Incoming::new();
+        let mut incoming = Incoming::new(self.window);
         let mut read = 0;
         loop {
             let count = incoming.read(socket, u64::MAX)?;

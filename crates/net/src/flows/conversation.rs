@@ -4,7 +4,7 @@
 
 use super::payload::{Incoming, Outgoing};
 use super::record::{FlowRecord, Open};
-use super::socket::Place;
+use super::socket::{Place, WindowLimit};
 use bentpipe_core::time::{Duration, Instant};
 use socket2::{SockAddr, Socket};
 use std::collections::BTreeMap;
@@ -42,6 +42,8 @@ pub(super) struct Conversations {
     client: Place,
     listener: Mutex<Option<Socket>>,
     at: SocketAddr,
+    /// Of the server.
+    window: WindowLimit,
     expected: Expected,
 }
 
@@ -58,7 +60,7 @@ impl Conversations {
         });
         let (listener, at) = from.listener()?;
         let (listener, expected) = (Mutex::new(Some(listener)), Expected::default());
-        Ok(Conversations { record, client: to, listener, at, expected })
+        Ok(Conversations { record, client: to, listener, at, window: from.window(), expected })
     }
 
     /// Answers from now on.
@@ -68,6 +70,7 @@ impl Conversations {
             return;
         };
         let (record, expected) = (Arc::clone(&self.record), Arc::clone(&self.expected));
+        let window = self.window;
         scope.spawn(move || {
             loop {
                 let (socket, peer) = match listener.socket().accept() {
@@ -80,7 +83,7 @@ impl Conversations {
                 record.connected();
                 let record = Arc::clone(&record);
                 scope.spawn(move || {
-                    if let Err(error) = answer(&record, &open, &asked) {
+                    if let Err(error) = answer(&record, &open, window, &asked) {
                         record.failed(&error);
                     }
                 });
@@ -103,7 +106,7 @@ impl Conversations {
             return Err(error);
         }
         let record = Arc::clone(&self.record);
-        let (outgoing, incoming) = (Outgoing::default(), Incoming::new());
+        let (outgoing, incoming) = (Outgoing::default(), Incoming::new(self.client.window()));
         Ok(Client { record, open, asks: Some(asks), outgoing, incoming })
     }
 }
@@ -167,12 +170,17 @@ impl Drop for Client {
 }
 
 /// The server's end: reads requests, and writes each reply when its time has come.
-fn answer(record: &FlowRecord, open: &Open, asked: &Receiver<Exchange>) -> io::Result<()> {
+fn answer(
+    record: &FlowRecord,
+    open: &Open,
+    window: WindowLimit,
+    asked: &Receiver<Exchange>,
+) -> io::Result<()> {
     let socket = open.socket();
     let (replies, due) = channel();
     thread::scope(|scope| {
         let writing = scope.spawn(move || write(record, socket, &due));
-        let read = read(record, socket, asked, &replies);
+        let read = read(record, (socket, window), asked, &replies);
         drop(replies);
         let written = writing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         read.and(written)
@@ -186,11 +194,11 @@ fn answer(record: &FlowRecord, open: &Open, asked: &Receiver<Exchange>) -> io::R
 
 fn read(
     record: &FlowRecord,
-    socket: &Socket,
+    (socket, window): (&Socket, WindowLimit),
     asked: &Receiver<Exchange>,
     replies: &Sender<(Instant, u64)>,
 ) -> io::Result<()> {
-    let mut incoming = Incoming::new();
+    let mut incoming = Incoming::new(window);
     for exchange in asked {
         incoming.read_exact(socket, exchange.request)?;
         let _ = replies.send((record.now() + exchange.delay, exchange.reply));

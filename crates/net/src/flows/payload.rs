@@ -1,5 +1,6 @@
 //! What is sent: bytes that say where in their stream they stand, so that a wrong one is noticed.
 
+use super::socket::WindowLimit;
 use socket2::Socket;
 use std::io::{self, ErrorKind, Read, Write};
 
@@ -50,12 +51,13 @@ impl Outgoing {
 pub(super) struct Incoming {
     read: u64,
     buffer: Vec<u8>,
+    window: WindowLimit,
 }
 
 impl Incoming {
-    /// Nothing has come.
-    pub(super) fn new() -> Incoming {
-        Incoming { read: 0, buffer: vec![0; CHUNK] }
+    /// Nothing has come. The window that is advertised stays within its limit.
+    pub(super) fn new(window: WindowLimit) -> Incoming {
+        Incoming { read: 0, buffer: vec![0; CHUNK], window }
     }
 
     /// Reads what is there, at most `limit` bytes; zero at the stream's end.
@@ -70,6 +72,7 @@ impl Incoming {
                 other => break other?,
             }
         };
+        self.window.hold(socket)?;
         let begin = (self.read % PERIOD as u64) as usize;
         if self.buffer[..count] != PATTERN[begin..begin + count] {
             return Err(io::Error::new(ErrorKind::InvalidData, "a byte is not what was sent"));
@@ -113,7 +116,7 @@ mod tests {
         let near = Socket::from(TcpStream::connect(listener.local_addr().unwrap()).unwrap());
         let far = Socket::from(listener.accept().unwrap().0);
         let mut out = Outgoing::default();
-        let mut incoming = Incoming::new();
+        let mut incoming = Incoming::new(WindowLimit::default());
         for bytes in [1, 700, 100_000] {
             std::thread::scope(|scope| {
                 scope.spawn(|| out.send(&near, bytes).unwrap());

@@ -46,6 +46,11 @@ impl Place {
         Ok(socket)
     }
 
+    /// The longest window that its connections advertise.
+    pub(super) fn window(&self) -> WindowLimit {
+        WindowLimit(self.tcp.receive_buffer.map(clamp))
+    }
+
     fn make(&self, make: impl FnOnce() -> io::Result<Socket> + Send) -> io::Result<Socket> {
         self.namespace.run(make).map_err(|error: NetnsError| io::Error::other(error.to_string()))?
     }
@@ -71,8 +76,7 @@ fn set(socket: &Socket, tcp: &SocketTcp) -> io::Result<()> {
     if let Some(bytes) = tcp.receive_buffer {
         // Room for twice the window, so that the window is what limits, and not what segments weigh.
         setsockopt(socket, sockopt::RcvBufForce, &fits(bytes.saturating_mul(2)))?;
-        let clamp = i32::try_from(bytes).unwrap_or(i32::MAX);
-        option(socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, clamp)
+        option(socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, clamp(bytes))
             .map_err(|error| refused("receive-buffer", error))?;
     }
     if let Some(rate) = tcp.pacing {
@@ -80,6 +84,33 @@ fn set(socket: &Socket, tcp: &SocketTcp) -> io::Result<()> {
             .map_err(|error| refused("pacing", error))?;
     }
     Ok(())
+}
+
+/// A window as `TCP_WINDOW_CLAMP` takes it.
+fn clamp(bytes: u64) -> i32 {
+    i32::try_from(bytes).unwrap_or(i32::MAX)
+}
+
+/// The longest window that a connection advertises, if that is not the kernel's to choose.
+///
+/// Neither `TCP_WINDOW_CLAMP`, set before the connection opens, nor a route's `window` holds it: with the first data, and
+/// with longer segments than before, Linux sets the clamp anew, to what the receive buffer has room for
+/// (`tcp_measure_rcv_mss` in net/ipv4/tcp_input.c, since commit a2cbb1603943, "tcp: Update window clamping condition").
+/// So it is looked at after each read, and set again.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct WindowLimit(Option<i32>);
+
+impl WindowLimit {
+    /// After data were read.
+    pub(super) fn hold(self, socket: &Socket) -> io::Result<()> {
+        let Some(limit) = self.0 else { return Ok(()) };
+        let mut now = [0; size_of::<i32>()];
+        let read = raw_option(socket, libc::TCP_WINDOW_CLAMP, &mut now);
+        if read == now.len() && i32::from_ne_bytes(now) == limit {
+            return Ok(());
+        }
+        option(socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, limit)
+    }
 }
 
 /// Sets an option for which there is no safe name.
@@ -111,19 +142,19 @@ pub(super) struct TcpInfo {
 /// What Linux has counted of a connection.
 pub(super) fn tcp_info(socket: &Socket) -> TcpInfo {
     let mut buffer = [0_u8; 512];
-    let length = raw_tcp_info(socket, &mut buffer);
+    let length = raw_option(socket, libc::TCP_INFO, &mut buffer);
     TcpInfo::read(&buffer[..length])
 }
 
+/// Reads an option of TCP, and says how many bytes it has.
 #[expect(unsafe_code, reason = "libc's tcp_info ends before the fields that we need")]
-fn raw_tcp_info(socket: &Socket, buffer: &mut [u8; 512]) -> usize {
+fn raw_option(socket: &Socket, name: i32, buffer: &mut [u8]) -> usize {
     let mut length = libc::socklen_t::try_from(buffer.len()).unwrap_or(0);
-    let (level, name) = (libc::IPPROTO_TCP, libc::TCP_INFO);
     // SAFETY: the descriptor is open as long as `socket` is borrowed; the kernel writes at most
     // `length` bytes to the buffer, which has so many, and says how many it has written.
     let result = unsafe {
         let to = buffer.as_mut_ptr().cast();
-        libc::getsockopt(socket.as_raw_fd(), level, name, to, &raw mut length)
+        libc::getsockopt(socket.as_raw_fd(), libc::IPPROTO_TCP, name, to, &raw mut length)
     };
     if result == 0 { usize::try_from(length).unwrap_or(0).min(buffer.len()) } else { 0 }
 }
@@ -172,6 +203,42 @@ pub(super) fn fd(socket: &Socket) -> BorrowedFd<'_> {
 mod tests {
     use super::*;
     use std::io::{Read, Write};
+
+    /// What the window was that the kernel has advertised last (`tcpi_rcv_wnd`, since Linux 6.2).
+    fn advertised(socket: &Socket) -> Option<u32> {
+        let mut buffer = [0; 512];
+        let length = raw_option(socket, libc::TCP_INFO, &mut buffer);
+        let word = buffer[..length].get(232..236)?;
+        Some(u32::from_ne_bytes(word.try_into().ok()?))
+    }
+
+    #[test]
+    fn a_window_stays_within_its_limit() {
+        const LIMIT: u32 = 8192;
+        let mut read = [0; 1000];
+        let windows = [None, Some(LIMIT.cast_signed())].map(|limit| {
+            let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+            let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP)).unwrap();
+            socket.set_recv_buffer_size(2 * LIMIT as usize).unwrap();
+            let clamp = LIMIT.cast_signed();
+            option(&socket, libc::IPPROTO_TCP, libc::TCP_MAXSEG, 1000).unwrap();
+            option(&socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, clamp).unwrap();
+            socket.connect(&listener.local_addr().unwrap().into()).unwrap();
+            let (mut peer, _) = listener.accept().unwrap();
+            let mut windows = Vec::new();
+            for _ in 0..100 {
+                peer.write_all(&[7; 1000]).unwrap();
+                (&socket).read_exact(&mut read).unwrap();
+                WindowLimit(limit).hold(&socket).unwrap();
+                windows.extend(advertised(&socket));
+            }
+            windows.last().copied()
+        });
+        let [Some(free), Some(held)] = windows else { return };
+        assert!((LIMIT / 2..=LIMIT).contains(&held), "{held}");
+        // If Linux holds it by itself, all of this is not needed any more.
+        assert!(free > LIMIT, "{free}");
+    }
 
     fn place() -> SocketTcp {
         SocketTcp {

@@ -144,7 +144,7 @@ fn obstacle(
             "Linux has one value for rto.min and rto.granularity: give them the same",
         ),
         "byte-limit" => Some("Linux counts all bytes: off"),
-        "reduction" => Some("Linux has prr"),
+        "reduction" => Some("Linux has prr-as-linux"),
         "undo" => Some("Linux undoes"),
         "opening" | "transactions" => Some("Linux opens by the handshake of RFC 9293"),
         "ssthresh" => Some("Linux begins without one"),
