@@ -34,6 +34,8 @@ pub struct Prr {
     out: Bytes,
     /// What is left of SndCnt.
     allowance: Bytes,
+    /// Whether duplicate acknowledgments stand for no more than RecoverFS in all.
+    bounded: bool,
 }
 
 impl Prr {
@@ -45,7 +47,19 @@ impl Prr {
             delivered: Bytes::ZERO,
             out: Bytes::ZERO,
             allowance: Bytes::ZERO,
+            bounded: true,
         }
+    }
+
+    /// The same without 6.2's bound, as Linux has it: a long episode without SACK goes on sending new data.
+    #[must_use]
+    pub fn unbounded(self) -> Prr {
+        Prr { bounded: false, ..self }
+    }
+
+    /// Whether it has 6.2's bound.
+    pub fn is_bounded(&self) -> bool {
+        self.bounded
     }
 
     /// Bytes that may be sent now.

@@ -84,6 +84,8 @@ pub struct TolerantCubic {
     reduced: Bytes,
     /// The latest reductions because of a queue, the last one behind.
     doubted: Vec<Doubted>,
+    /// What was seen of the link since somebody has asked.
+    report: LinkReport,
     /// There was a reduction that nobody has asked for yet.
     #[serde(skip)]
     unreported: bool,
@@ -115,6 +117,7 @@ impl TolerantCubic {
             test: None,
             reduced: Bytes::ZERO,
             doubted: Vec::new(),
+            report: LinkReport::default(),
             unreported: false,
         }
     }
@@ -278,6 +281,8 @@ impl Congestion for TolerantCubic {
     }
 
     fn on_delivery(&mut self, delivery: &Delivery) {
+        let Delivery { newly, lost, rtt, .. } = *delivery;
+        self.report = self.report.and(LinkReport { delivered: newly, lost, rtt });
         self.cubic.on_delivery(delivery);
         let round = self.path.on_delivery(delivery);
         if round.is_some() {
@@ -301,6 +306,10 @@ impl Congestion for TolerantCubic {
             self.reconsider();
             self.judge(delivery, round);
         }
+    }
+
+    fn take_report(&mut self) -> LinkReport {
+        std::mem::take(&mut self.report)
     }
 
     fn take_own_reduction(&mut self) -> bool {

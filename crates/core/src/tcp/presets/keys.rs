@@ -152,10 +152,10 @@ pub const KEYS: &[Key] = &[
     ),
     key!(
         "reduction",
-        "plain, of-window or prr",
+        "plain, of-window, prr or prr-as-linux",
         sender.reduction,
         Named,
-        "how the window comes down in fast recovery: at once, to half of what is outstanding or of itself, or in proportion to what is delivered",
+        "how the window comes down in fast recovery: at once, to half of what is outstanding or of itself, or in proportion to what is delivered; without SACK `prr` counts no more as delivered than was outstanding when recovery began, `prr-as-linux` does",
         "RFC 5681, 3.2; RFC 2001; RFC 9937"
     ),
     key!(

@@ -25,7 +25,7 @@ pub const PRESETS: &[Preset] = &[
                  most 32 MiB where there are 4 GiB of memory; half of it for windows, TCP_DEFAULT_SCALING_RATIO). \
                  HyStart++ stands for CUBIC's own HyStart; W_est is that of bictcp_update().",
         text: "receive-buffer=64KiB,receive-buffer-max=16MiB,window-scale=10,ack=delayed:40ms,\
-               recovery=rack,reduction=prr,undo=on,congestion=cubic:as-linux=on,slow-start=hystart,iw=10,byte-limit=off,\
+               recovery=rack,reduction=prr-as-linux,undo=on,congestion=cubic:as-linux=on,slow-start=hystart,iw=10,byte-limit=off,\
                rto.min=200ms,rto.max=120s,rto.granularity=200ms,syn-retries=6,max-retries=15,time-wait=60s",
     },
     Preset {

@@ -46,7 +46,7 @@ const OTHERS: &[(&str, &[&str])] = &[
     ("ack", &["per-segment", "delayed:0.2s", "heartbeat:200ms", "thinned:8:1500us", "division:4"]),
     ("recovery", &["tahoe", "rack"]),
     ("congestion", &["cubic", "vegas:alpha=2;beta=4", "hybla:rtt0=25ms", "constant-rate:c=0.3"]),
-    ("reduction", &["prr"]),
+    ("reduction", &["prr", "prr-as-linux"]),
     ("limited-transmit", &["off"]),
     ("undo", &["on"]),
     ("slow-start", &["hystart", "limited:max-ssthresh=50"]),
@@ -254,7 +254,7 @@ fn unknown_names_and_bad_values_are_named() {
         ("iw=rfc9999", "rfc3390"),
         ("iw-use=always", "every-slow-start"),
         ("probing=fast", "ack-rate"),
-        ("reduction=slow", "plain, of-window or prr"),
+        ("reduction=slow", "plain, of-window, prr or prr-as-linux"),
         ("syn-retries=-1", "`-1`"),
         ("time-wait=", "time-wait: ``"),
     ] {

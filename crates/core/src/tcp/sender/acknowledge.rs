@@ -158,7 +158,9 @@ impl Sender {
         let flight_size = match self.config.reduction {
             Reduction::OfWindow => self.cwnd(),
             // What limited transmit has added does not count (RFC 5681, 3.2).
-            Reduction::Plain | Reduction::Prr => flight_size.min(self.cwnd()),
+            Reduction::Plain | Reduction::Prr | Reduction::PrrAsLinux => {
+                flight_size.min(self.cwnd())
+            }
         };
         CongestionEvent { now, flight_size, in_flight: self.in_flight(), smss: self.config.smss }
     }

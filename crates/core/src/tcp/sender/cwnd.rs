@@ -260,8 +260,13 @@ impl CongestionWindow {
     fn begin_reduction(&mut self, ledger: &Ledger, reduction: Reduction) {
         let newly = ledger.delivered() - self.told.0;
         let outstanding = ledger.flight_size() - ledger.sacked().covered();
-        let proportional = reduction == Reduction::Prr && self.congestion.reduces_proportionally();
-        self.rate_reduction.begin(proportional.then(|| Prr::new(outstanding + newly)));
+        let prr = Prr::new(outstanding + newly);
+        let prr = match reduction {
+            Reduction::Plain | Reduction::OfWindow => None,
+            Reduction::Prr => Some(prr),
+            Reduction::PrrAsLinux => Some(prr.unbounded()),
+        };
+        self.rate_reduction.begin(prr.filter(|_| self.congestion.reduces_proportionally()));
     }
 
     /// The retransmission timer has expired; `again` if it is not the first time for this data.
@@ -295,6 +300,7 @@ impl CongestionWindow {
             delivered: flight.ledger().delivered() - self.told.0,
             selective: config.recovery.needs_sack(),
             in_flight: flight.in_flight(),
+            outstanding: flight.ledger().flight_size(),
             ssthresh: self.congestion.ssthresh(),
             smss: config.smss,
         };

@@ -29,6 +29,11 @@ pub enum Reduction {
     OfWindow,
     /// Evenly over a round trip (RFC 9937).
     Prr,
+    /// The same as Linux does it: it differs without SACK. There RFC 9937 counts no more as delivered in an episode than was
+    /// outstanding when it began, so that an episode of many round trips sends no new data in the end. Linux
+    /// (net/ipv4/tcp_input.c) counts a duplicate as long as more is outstanding (`tcp_add_reno_sack`, `tcp_limit_reno_sacked`),
+    /// and of each partial acknowledgment a segment at least (`tcp_remove_reno_sacks`).
+    PrrAsLinux,
 }
 
 /// Where an episode of fast recovery stands.
@@ -62,6 +67,8 @@ pub(super) struct Standing {
     pub(super) selective: bool,
     /// Bytes in flight.
     pub(super) in_flight: Bytes,
+    /// Bytes that are not acknowledged cumulatively.
+    pub(super) outstanding: Bytes,
     /// The slow start threshold, in bytes.
     pub(super) ssthresh: Bytes,
     /// Sender maximum segment size, in bytes.
@@ -114,6 +121,9 @@ impl RateReduction {
         if standing.selective {
             return delivered;
         }
+        if self.prr.is_some_and(|prr| !prr.is_bounded()) {
+            return self.as_linux(step, standing);
+        }
         // Without SACK a duplicate stands for one segment, which the next acknowledgment of new
         // data then counts no second time.
         let reported = if step.duplicate {
@@ -130,6 +140,21 @@ impl RateReduction {
         }
         self.prr.map_or(reported, |prr| reported.min(prr.deliverable()))
     }
+
+    /// What Linux counts as delivered without SACK: see [`Reduction::PrrAsLinux`].
+    fn as_linux(&mut self, step: Step, standing: &Standing) -> Bytes {
+        let Standing { delivered, outstanding, smss, .. } = *standing;
+        if step.duplicate {
+            // One segment at least is missing.
+            let before = self.in_advance;
+            let max = outstanding.saturating_sub(smss).max(before);
+            self.in_advance = (before + smss).min(max);
+            return self.in_advance - before;
+        }
+        let known = self.in_advance.min(delivered.saturating_sub(smss));
+        self.in_advance -= known;
+        delivered - known
+    }
 }
 
 #[cfg(test)]
@@ -143,6 +168,7 @@ mod tests {
             delivered: Bytes::new(acked),
             selective,
             in_flight: Bytes::new(10),
+            outstanding: Bytes::new(20),
             ssthresh: Bytes::new(5),
             smss: Bytes::ONE,
         };
@@ -193,5 +219,31 @@ mod tests {
             Some(Bytes::new(5)),
             "all four, of which half may follow, and a half"
         );
+    }
+
+    #[test]
+    fn as_in_linux_they_count_as_long_as_more_is_outstanding() {
+        let mut rate_reduction = RateReduction::default();
+        rate_reduction.begin(Some(Prr::new(Bytes::new(4)).unbounded()));
+        let deliver = |reduction: &mut RateReduction, acked: u64| {
+            let step = Step { acked: Bytes::new(acked), duplicate: acked == 0, ..Step::default() };
+            let standing = Standing {
+                delivered: Bytes::new(acked),
+                selective: false,
+                in_flight: Bytes::new(3),
+                outstanding: Bytes::new(8),
+                ssthresh: Bytes::new(5),
+                smss: Bytes::ONE,
+            };
+            reduction.newly_delivered(step, &standing).count()
+        };
+        // Four were outstanding at its beginning, and seven of eight may have arrived.
+        let delivered: u64 = (0..100).map(|_| deliver(&mut rate_reduction, 0)).sum();
+        assert_eq!(delivered, 7);
+        // Of three that are acknowledged two were known. The hole counts.
+        assert_eq!(deliver(&mut rate_reduction, 3), 1);
+        assert_eq!((0..100).map(|_| deliver(&mut rate_reduction, 0)).sum::<u64>(), 2);
+        assert_eq!(deliver(&mut rate_reduction, 1), 1);
+        assert_eq!(deliver(&mut rate_reduction, 8), 1);
     }
 }
