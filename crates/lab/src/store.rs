@@ -118,6 +118,18 @@ impl RunRecord {
         &self.tables[table as usize]
     }
 
+    /// With nothing but the rows of these tables: for who holds many runs that are in a store, and stores none of them.
+    #[must_use]
+    pub fn only(self, wanted: &[Table]) -> RunRecord {
+        let mut tables = self.tables;
+        for table in Table::ALL.iter().filter(|table| !wanted.contains(table)) {
+            tables[*table as usize] = Vec::new();
+        }
+        let run = Figures { name: Vec::new(), values: Vec::new() };
+        let (flows, links, groups) = (Vec::new(), Vec::new(), Vec::new());
+        RunRecord { run, flows, links, groups, tables, ..self }
+    }
+
     /// Leaves the cells of a column empty: they were not measured.
     pub fn clear(&mut self, table: Table, column: &str) {
         let headings = table.headings();
@@ -295,6 +307,17 @@ mod tests {
         assert_eq!(row(&record)[..3], [cells[0].1.clone(), Cell::Count(3), Cell::None]);
         record.clear(Table::Gateways, "split_flows");
         assert_eq!(row(&record)[1], Cell::None);
+    }
+
+    #[test]
+    fn of_a_run_only_the_tables_that_are_wanted_are_held() {
+        let mut record = record();
+        record.add(Table::Transfers, &[]);
+        let row = record.rows(Table::Results).to_vec();
+        let only = record.only(&[Table::Results, Table::Links]);
+        assert_eq!(only.rows(Table::Results), row);
+        assert_eq!(only.tables.iter().map(Vec::len).sum::<usize>(), 1);
+        assert!(only.run.values.is_empty() && only.flows.is_empty() && only.links.is_empty());
     }
 
     #[test]

@@ -188,7 +188,8 @@ fn real_hosts_decide_what_they_run() {
     for figure in catalogue.papers.iter().flat_map(|paper| &paper.figures) {
         let decided =
             figure.claims.iter().any(|claim| catalogue.register[&claim.id].how == How::Emulator);
-        assert_eq!(decided, figure.live().next().is_some(), "{}", figure.id);
+        // Others show what real hosts give beside what is simulated.
+        assert!(!decided || figure.live().next().is_some(), "{}", figure.id);
     }
 }
 

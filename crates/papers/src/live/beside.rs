@@ -76,6 +76,13 @@ impl Agreement {
     }
 }
 
+/// Of the simulated runs those that were also made live: runs of the same number have the same random numbers. Where nothing is
+/// random there is but one.
+fn same_runs(simulated: &[f64], live: &[f64]) -> Vec<f64> {
+    let count = if simulated.len() > 1 { live.len() } else { 1 };
+    simulated.iter().take(count).copied().collect()
+}
+
 /// The mean, and half of its 95 % interval.
 fn interval(samples: &[f64]) -> (f64, f64) {
     let summary = SampleSummary::of(samples);
@@ -106,7 +113,9 @@ impl Beside {
             let simulated = of(column)?;
             let measured = kept.map(|kept| kept.samples(flow, column)).transpose()?;
             let agreement = match &measured {
-                Some(samples) => Agreement::of(samples, &simulated, live.within),
+                Some(samples) => {
+                    Agreement::of(samples, &same_runs(&simulated, samples), live.within)
+                }
                 None if live.has(&point.values) => Agreement::Missing,
                 None => Agreement::Simulated,
             };
@@ -218,6 +227,7 @@ impl Beside {
                 "simulated": row.simulated,
                 "live": row.live,
                 "agreement": self.words(row.agreement),
+                "late_p99_ms": row.late_p99_ms,
             })
         });
         json!({
@@ -238,6 +248,8 @@ fn fields(experiment: &Experiment) -> Vec<String> {
         .x
         .iter()
         .chain(figure.curves.iter().flatten())
+        .chain(&figure.panels)
+        .chain(figure.only.iter().map(|(word, _)| word))
         .map(|word| word.text.as_str())
         .collect();
     let shown: Vec<String> =
@@ -270,5 +282,11 @@ mod tests {
         assert_eq!(Agreement::of(&[1.04, 1.04], &[1.0], 0.05), Agreement::Near);
         assert_eq!(Agreement::of(&[1.2, 1.0, 1.1], &[1.0], 0.05), Agreement::Intervals);
         assert_eq!(Agreement::of(&[1.2, 1.2, 1.21], &[1.0], 0.05), Agreement::Apart);
+    }
+
+    #[test]
+    fn live_runs_are_compared_with_the_simulated_ones_of_their_numbers() {
+        assert_eq!(same_runs(&[1.0, 2.0, 9.0], &[1.0, 2.0]), [1.0, 2.0]);
+        assert_eq!(same_runs(&[1.0], &[1.0, 1.1]), [1.0]);
     }
 }

@@ -1,4 +1,4 @@
-//! One experiment of a figure, with all that its runs have given.
+//! One experiment of a figure, with what its runs have given that claims are read from.
 
 use super::{Options, RunError};
 use crate::catalogue::{Figure, same};
@@ -8,6 +8,9 @@ use bentpipe_lab::{Event, Executed, Folder, Key, Row, RunRecord, Store, execute}
 use bentpipe_scenario::Experiment;
 use std::io;
 use std::path::{Path, PathBuf};
+
+/// The tables that claims are read from. Not among them are transfers: a thousand replies of the Web are a thousand rows.
+const READ: &[Table] = &[Table::Results, Table::Runs, Table::Links, Table::Gateways, Table::Groups];
 
 /// An experiment that was run.
 #[derive(Debug)]
@@ -25,7 +28,7 @@ pub struct Part {
 pub struct PointRuns {
     /// The swept fields and their values.
     pub values: Vec<(String, String)>,
-    /// What each run has given.
+    /// What each run has given, without transfers and series.
     pub runs: Vec<RunRecord>,
     canonical: String,
 }
@@ -61,7 +64,7 @@ impl Part {
         for end in &executed.ends {
             let point = experiment.point(end.point);
             let load = |run| match store.load(Key::of(&point.canonical, run)) {
-                Ok(Some(record)) => Ok(record),
+                Ok(Some(record)) => Ok(record.only(READ)),
                 Ok(None) => Err(failed(format!("run {run} of point {} is gone", end.point))),
                 Err(damaged) => Err(failed(damaged.to_string())),
             };

@@ -20,6 +20,7 @@ use bentpipe_papers::verdict::live_claims;
 use jobs::{Job, Made};
 use kept::Results;
 use progress::Progress;
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
@@ -28,7 +29,7 @@ use std::sync::atomic::Ordering;
 use table::Measured;
 
 /// Runs side by side for each processor: they wait most of their time.
-const PER_PROCESSOR: usize = 5;
+const PER_PROCESSOR: usize = 8;
 
 /// A figure's experiments, simulated, and what is to be run of them.
 struct Planned<'a> {
@@ -97,7 +98,10 @@ pub(super) fn run(
         let parts = parts.collect::<Result<_, _>>()?;
         planned.push(Planned { figure, ran, parts });
     }
-    let jobs = planned.iter().flat_map(|one| jobs_of(one, &results)).collect();
+    let mut jobs: Vec<_> = planned.iter().flat_map(|one| jobs_of(one, &results)).collect();
+    // Figures have points in common.
+    let mut seen = BTreeSet::new();
+    jobs.retain(|job| seen.insert((job.live.point.canonical.as_str(), job.run)));
     let Made { failures, .. } = jobs::make(jobs, side_by_side, &results, &progress, options.stop);
     progress.end();
     if options.stop.load(Ordering::Relaxed) {

@@ -41,7 +41,8 @@ fn words(host: &HostTcp, socket: &SocketTcp) -> String {
     options.extend((!nagle).then(|| "TCP_NODELAY".to_owned()));
     options.extend(send_buffer.map(|bytes| format!("SO_SNDBUF {bytes}")));
     options.extend(receive_buffer.map(|bytes| {
-        format!("SO_RCVBUF {} and TCP_WINDOW_CLAMP {bytes}", bytes.saturating_mul(2))
+        let twice = bytes.saturating_mul(2);
+        format!("SO_RCVBUF {twice} and TCP_WINDOW_CLAMP {bytes}, set again after each read")
     }));
     options.extend(pacing.map(|rate| format!("SO_MAX_PACING_RATE {rate}")));
     format!(
@@ -73,7 +74,7 @@ mod tests {
         assert_eq!(
             words(&host, &socket),
             "have routes with `initcwnd 1`, tcp_sack=0, and sockets with TCP_CONGESTION reno, TCP_MAXSEG 960, \
-             SO_RCVBUF 16384 and TCP_WINDOW_CLAMP 8192."
+             SO_RCVBUF 16384 and TCP_WINDOW_CLAMP 8192, set again after each read."
         );
     }
 }
