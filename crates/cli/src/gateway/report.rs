@@ -212,12 +212,21 @@ fn satellite_link(link: &LinkView) -> String {
     if link.circuit_broken {
         line += ", since it carried less than half of what it was sent (circuit breaker)";
     }
-    if let (Some(used_at), Some(rate)) = (link.used_at, link.rate)
-        && used_at < rate
-    {
-        let [used_at, rate] = [used_at, rate].map(|rate| rate.bits_per_sec() as f64 / 1e6);
-        _ = write!(line, "; used at {used_at:.3} of {rate:.3} Mbit/s, as it carries less");
-    }
+    let megabits = |rate: Rate| rate.bits_per_sec() as f64 / 1e6;
+    _ = match (link.used_at, link.rate) {
+        (Some(used_at), Some(rate)) if used_at < rate => {
+            let [used_at, rate] = [used_at, rate].map(megabits);
+            write!(line, "; used at {used_at:.3} of {rate:.3} Mbit/s, as it carries less")
+        }
+        (Some(used_at), None) => {
+            write!(
+                line,
+                "; used at {:.3} Mbit/s, as much as it was found to carry",
+                megabits(used_at)
+            )
+        }
+        _ => Ok(()),
+    };
     line
 }
 
@@ -328,5 +337,16 @@ pub(super) mod tests {
         assert!(line.contains("congestion, since") && !line.contains("used at"), "{line}");
         assert_eq!(view(TakenFor::Believed, false), "satellite link: losses are congestion");
         assert!(view(TakenFor::ToldApart, false).ends_with("told from congestion by the queue"));
+    }
+
+    #[test]
+    fn a_rate_that_was_found_is_told() {
+        let (losses, circuit_broken, used_at) =
+            (TakenFor::ToldApart, false, Some(Rate::from_bits_per_sec(38_000_000)));
+        let line = satellite_link(&LinkView { losses, circuit_broken, rate: None, used_at });
+        assert!(
+            line.ends_with("; used at 38.000 Mbit/s, as much as it was found to carry"),
+            "{line}"
+        );
     }
 }

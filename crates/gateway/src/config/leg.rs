@@ -224,11 +224,14 @@ impl LegConfig {
         self.bandwidth_delay_product().map(|bytes| bytes + bytes / 4).map(Bytes::new)
     }
 
-    /// The rate of the link, if losses may be taken for its own: what paces it holds back what it cannot
-    /// take.
-    pub(crate) fn watched_rate(&self) -> Option<Rate> {
-        let paced = self.pacing() == Pacing::Window { cap: self.rate };
-        self.rate.filter(|_| paced && self.losses == Losses::Link)
+    /// Whether all flows together watch the link: losses may be its own, and what paces it holds back what it
+    /// cannot take.
+    pub(crate) fn is_watched(&self) -> bool {
+        let paced = match self.rate {
+            None => self.pacing != Some(Pacing::Off),
+            rate => self.pacing() == Pacing::Window { cap: rate },
+        };
+        paced && self.losses == Losses::Link
     }
 
     /// Whether a loss need not be congestion. Segments are paced then, but for slow start.

@@ -60,7 +60,7 @@ impl LegConfig {
     /// Whether this leg takes losses for its link's own, with a `peer` gateway at its other end: the
     /// rate of that link.
     pub(crate) fn known_link(&self, peer: bool) -> Option<Rate> {
-        self.watched_rate().filter(|_| peer)
+        self.rate.filter(|_| peer && self.is_watched())
     }
 
     /// The window that fills the link as it is configured; or, where the rate alone is and nobody else is

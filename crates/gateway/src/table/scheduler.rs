@@ -21,7 +21,7 @@ use bentpipe_core::tcp::pacing::{Pacer, Pacing};
 use bentpipe_core::time::Instant;
 use bentpipe_core::units::{Bytes, Rate};
 use free_share::{FreeShare, Start};
-use rate_control::RateControl;
+use rate_control::{LossyRound, RateControl};
 use std::collections::BTreeMap;
 
 /// What a flow is given when its turn comes, in bytes: a packet of the usual size. Were it more, many
@@ -41,6 +41,8 @@ pub(crate) struct DrrEntry {
     in_flight: u32,
     /// What of the link it takes, where initial windows are what is free.
     load: u32,
+    /// When it has lost something, by the rounds of the link.
+    lossy: LossyRound,
     /// Whether it has had its initial window, where that is so.
     start: Start,
 }
@@ -73,7 +75,7 @@ impl LinkScheduler {
             Pacing::Window { cap } => cap,
             Pacing::Off => None,
         };
-        let control = leg.watched_rate().map(RateControl::new);
+        let control = leg.is_watched().then(|| RateControl::new(leg.rate));
         LinkScheduler {
             rate,
             control,
@@ -106,14 +108,19 @@ impl LinkScheduler {
         turn.in_flight = bytes;
     }
 
-    /// Such a flow has seen something of the link. True if the link turns out not to be what it is held
+    /// A flow has seen something of the link. True if the link turns out not to be what it is held
     /// for.
-    pub(super) fn on_report(&mut self, now: Instant, report: LinkReport) -> bool {
+    pub(super) fn on_report(
+        &mut self,
+        now: Instant,
+        turn: &mut DrrEntry,
+        report: LinkReport,
+    ) -> bool {
         let Some(control) = self.control.as_mut().filter(|_| !report.is_empty()) else {
             return false;
         };
-        control.on_report(now, report);
-        self.rate = Some(control.rate());
+        control.on_report(now, report, &mut turn.lossy);
+        self.rate = control.rate();
         control.is_broken()
     }
 
@@ -137,6 +144,11 @@ impl LinkScheduler {
     /// Whether a flow has taken its losses for its own, and has told of it: its other end is a gateway.
     pub(super) fn is_reported(&self) -> bool {
         self.control.as_ref().is_some_and(|control| control.product().is_some())
+    }
+
+    /// Whether its rate was told, so that only who knows the link says what it loses.
+    pub(super) fn is_told(&self) -> bool {
+        self.control.as_ref().is_some_and(RateControl::is_told)
     }
 
     /// Whether losses may be taken for the link's own.
@@ -225,10 +237,10 @@ impl LinkScheduler {
 
     /// Something was sent.
     pub(super) fn sent(&mut self, now: Instant, what: Sent) {
-        let Some(rate) = self.rate else { return };
         if let Some(control) = &mut self.control {
             control.on_sent(what.bytes);
         }
+        let Some(rate) = self.rate else { return };
         if what.data && now >= self.pacer.next() {
             self.pacer.sent(now, Bytes::new(what.bytes), rate);
             self.latest = self.pacer.next() + rate.time_for(what.bytes);
@@ -264,6 +276,7 @@ mod tests {
         let rtt = Some(Duration::from_millis(500));
         link.on_report(
             Instant::ZERO,
+            &mut one,
             LinkReport { delivered: Bytes::new(1448), lost: Bytes::ZERO, rtt },
         );
         assert!(link.is_busy(Instant::ZERO));

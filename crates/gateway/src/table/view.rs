@@ -106,7 +106,8 @@ pub struct LinkView {
     pub circuit_broken: bool,
     /// The rate that is configured.
     pub rate: Option<Rate>,
-    /// The rate at which flows take turns on it, if they do: lower while the link carries less than configured.
+    /// The rate at which flows take turns on it, if they do: lower while the link carries less than configured, or
+    /// what it was found to carry if nothing is configured.
     pub used_at: Option<Rate>,
 }
 

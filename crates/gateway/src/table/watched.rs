@@ -20,7 +20,7 @@ impl<B: Buffer> Gateway<B> {
         let (leg, link) = (&self.config.satellite, &self.links[Side::Satellite]);
         let losses = match leg.tolerates_losses() {
             // A gateway behind which there are only clients announces itself in SYNs, which do not make it known.
-            true if link.is_watched() && (self.peer_known || link.is_reported()) => TakenFor::Link,
+            true if link.is_told() && (self.peer_known || link.is_reported()) => TakenFor::Link,
             true => TakenFor::ToldApart,
             false => TakenFor::Believed,
         };
@@ -97,7 +97,9 @@ impl Context<'_> {
                 continue;
             }
             link.set_in_flight(&mut self.turns[side], sender.in_flight().count());
-            if link.on_report(now, sender.take_link_report()) {
+            let report = sender.take_link_report();
+            let knows = matches!(sender.congestion(), CongestionAlgorithm::KnownLink { .. });
+            if (knows || !link.is_told()) && link.on_report(now, &mut self.turns[side], report) {
                 self.break_circuit(side);
             }
         }

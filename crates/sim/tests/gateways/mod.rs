@@ -17,6 +17,7 @@ mod hops;
 mod initial_windows;
 mod modes;
 mod one_way;
+mod overload;
 mod pull;
 mod return_channel;
 mod routes;

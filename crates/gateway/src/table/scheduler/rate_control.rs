@@ -9,8 +9,13 @@
 //!
 //! A round trip in which nothing is delivered is a fade: it says nothing, nor do the losses that are
 //! found when it is over.
+//!
+//! Of a link whose rate was not told nothing is lowered while flows find their own windows. Where many short ones
+//! ask for more than it carries, none of them lives long enough for that: then the same test finds the rate.
+//! Several links may lie behind a hub, so it must be most of the traffic that loses.
 
 mod base;
+mod round;
 #[cfg(test)]
 mod tests;
 
@@ -18,6 +23,8 @@ use base::BaseRtt;
 use bentpipe_core::tcp::congestion::LinkReport;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::{Bytes, Rate};
+pub(super) use round::LossyRound;
+use round::Round;
 use std::ops::RangeInclusive;
 
 /// The part of what was delivered that is sent while it is tested whose loss it is.
@@ -45,6 +52,13 @@ const HOLD: RangeInclusive<u32> = 1..=64;
 /// Rounds in a row in which there must be a sign: losses come in bursts.
 const SIGNS: u32 = 2;
 
+/// The same where the link's rate was not told: flows that find their own windows lose for some rounds when they
+/// begin. If all together do so for longer, they do not find them.
+const SIGNS_UNTOLD: u32 = 4;
+
+/// A rate that was found and has not been used up for so long is forgotten.
+const FORGET_AFTER: Duration = Duration::from_secs(60);
+
 /// Lost beyond the usual: this share in any case.
 const MARGIN: f64 = 0.02;
 
@@ -52,30 +66,11 @@ const MARGIN: f64 = 0.02;
 const QUEUE: Duration = Duration::from_millis(20);
 const QUEUE_SHARE: f64 = 0.1;
 
-/// The share of what the rate allows that must have been sent for a queue to be ours.
-const USED: f64 = 0.7;
-
 /// Rounds after which a queue that was ours has drained.
 const DRAIN_ROUNDS: u32 = 10;
 
-/// What headers make of a byte of payload.
-const WIRE: f64 = 1_500.0 / 1_448.0;
-
-/// Bytes of a packet, to tell how many were lost.
-const PACKET: Bytes = Bytes::new(1_500);
-
 /// Rounds over which it is seen whether the link carries half of what is sent.
 const BREAKER_ROUNDS: u32 = 10;
-
-/// What has happened in a round trip.
-#[derive(Debug, Clone, Copy, Default)]
-struct Round {
-    began: Instant,
-    /// Bytes of payload.
-    seen: LinkReport,
-    /// Bytes sent, headers included.
-    sent: u64,
-}
 
 /// What may be ours, and how much of it there was.
 #[derive(Debug, Clone, Copy)]
@@ -95,8 +90,8 @@ enum State {
     /// The rate is lowered, to see whether there is less of what was a sign.
     /// So many rounds still show what was sent before.
     Test { skip: u32, rounds: u32, sign: Sign, delivered: f64, seen: LinkReport },
-    /// It was ours: the queue drains.
-    Drain { rounds: u32 },
+    /// It was ours: the queue drains while so much of the rate is used.
+    Drain { rounds: u32, part: f64 },
 }
 
 impl State {
@@ -106,9 +101,12 @@ impl State {
 /// See the module's head.
 #[derive(Debug)]
 pub(super) struct RateControl {
+    /// What it was told to carry, in bits a second; infinite if nothing was.
     configured: f64,
-    /// What the link is held to carry, in bits a second.
+    /// What the link is held to carry, in bits a second; infinite while nothing is known.
     ceiling: f64,
+    /// When it was last used up.
+    used_at: Instant,
     state: State,
     /// What a round trip takes, and what is held to stand in the link's queue beyond it, in seconds.
     base: BaseRtt,
@@ -123,18 +121,21 @@ pub(super) struct RateControl {
     round: Round,
     /// What was delivered in the latest rounds, in bits of the wire a second.
     delivered: [f64; BEST_OF],
+    /// The latest rounds in a row in which much was lost, but not by most.
+    strays: u32,
     /// Sent and delivered over some rounds, and how many.
     breaker: (u64, u64, u32),
     broken: bool,
 }
 
 impl RateControl {
-    /// A link that is to carry `rate`.
-    pub(super) fn new(rate: Rate) -> RateControl {
-        let configured = rate.bits_per_sec() as f64;
+    /// A link that is to carry `rate`, or of which nothing is known.
+    pub(super) fn new(rate: Option<Rate>) -> RateControl {
+        let configured = rate.map_or(f64::INFINITY, |rate| rate.bits_per_sec() as f64);
         RateControl {
             configured,
             ceiling: configured,
+            used_at: Instant::ZERO,
             state: State::STEADY,
             base: BaseRtt::default(),
             queue: 0.0,
@@ -142,26 +143,34 @@ impl RateControl {
             hold: *HOLD.start(),
             raise: *RAISE.start(),
             deaf: 0,
-            round: Round::default(),
+            round: Round::first(),
             delivered: [0.0; BEST_OF],
+            strays: 0,
             breaker: (0, 0, 0),
             broken: false,
         }
     }
 
-    /// The rate at which the link is to be used now.
-    pub(super) fn rate(&self) -> Rate {
+    /// The rate at which the link is to be used now, if there is a limit.
+    pub(super) fn rate(&self) -> Option<Rate> {
         let factor = match self.state {
             State::Steady { .. } | State::Raised { .. } => self.ceiling,
             State::Test { delivered, .. } => delivered * TEST,
-            State::Drain { .. } => self.ceiling * TEST,
+            State::Drain { part, .. } => self.ceiling * part,
         };
-        Rate::from_bits_per_sec((factor.min(self.configured) as u64).max(1))
+        let rate = factor.min(self.configured);
+        rate.is_finite().then(|| Rate::from_bits_per_sec((rate as u64).max(1)))
     }
 
-    /// The bandwidth-delay product in bytes, as far as it is known: tests do not lower it.
+    /// Whether the link's rate was told.
+    pub(super) fn is_told(&self) -> bool {
+        self.configured.is_finite()
+    }
+
+    /// The bandwidth-delay product in bytes of a link that was told, as far as it is known: tests do not lower it.
     pub(super) fn product(&self) -> Option<u64> {
-        self.base.get().map(|base| (self.ceiling * base.as_secs_f64() / 8.0) as u64)
+        let base = self.base.get().filter(|_| self.is_told());
+        base.map(|base| (self.ceiling * base.as_secs_f64() / 8.0) as u64)
     }
 
     /// Whether the link carried less than half of what was sent for long: it is not what it is held for
@@ -175,9 +184,9 @@ impl RateControl {
         self.round.sent += bytes;
     }
 
-    /// A flow has seen something of the link.
-    pub(super) fn on_report(&mut self, now: Instant, report: LinkReport) {
-        self.round.seen = self.round.seen.and(report);
+    /// A flow has seen something of the link; it has last lost something in `lossy` round.
+    pub(super) fn on_report(&mut self, now: Instant, report: LinkReport, lossy: &mut LossyRound) {
+        self.round.take(report, lossy);
         if let Some(rtt) = report.rtt {
             self.base.on_rtt(rtt);
         }
@@ -186,25 +195,46 @@ impl RateControl {
         if now.saturating_since(self.round.began) < span {
             return;
         }
-        let round = std::mem::replace(&mut self.round, Round { began: now, ..Round::default() });
-        self.base.end_round(self.is_used(now, &round));
+        let round = self.round;
+        self.round = round.next(now);
+        let used = self.is_used(now, &round);
+        self.base.end_round(used);
         if now.saturating_since(round.began) > span * 3 || round.seen.delivered == Bytes::ZERO {
             // Nothing came for long: a fade, or nobody had anything to send.
             self.deaf = 2;
             return;
         }
-        self.watch_breaker(&round);
+        if self.is_told() {
+            self.watch_breaker(&round);
+        }
         if self.deaf > 0 {
             self.deaf -= 1;
             return;
         }
         self.judge(now, base, &round);
+        if !self.is_told() {
+            self.reconsider(now, used, &round);
+        }
+    }
+
+    /// What was found of a link that was not told counts while it is used, and while it helps: where only some flows
+    /// go on losing, they have a link of their own.
+    fn reconsider(&mut self, now: Instant, used: bool, round: &Round) {
+        let strays = round.loses_more_than(self.loss, MARGIN) && !self.is_general(round);
+        self.strays = if strays { self.strays + 1 } else { 0 };
+        if used {
+            self.used_at = now;
+        }
+        let is_idle = now.saturating_since(self.used_at) > FORGET_AFTER;
+        if self.ceiling.is_finite() && (is_idle || self.strays >= SIGNS_UNTOLD) {
+            self.ceiling = self.configured;
+            self.state = State::STEADY;
+        }
     }
 
     /// Whether nearly as much was sent in a round that is over as the rate allows.
     fn is_used(&self, now: Instant, round: &Round) -> bool {
-        let span = now.saturating_since(round.began).as_secs_f64();
-        round.sent as f64 * 8.0 >= USED * self.rate().bits_per_sec() as f64 * span
+        self.rate().is_some_and(|rate| round.uses(now, rate))
     }
 
     fn watch_breaker(&mut self, round: &Round) {
@@ -219,9 +249,8 @@ impl RateControl {
     }
 
     fn judge(&mut self, now: Instant, base: Duration, round: &Round) {
-        let span = now.saturating_since(round.began).as_secs_f64();
         self.delivered.rotate_right(1);
-        self.delivered[0] = round.seen.delivered.as_f64() * WIRE * 8.0 / span;
+        self.delivered[0] = round.delivered(now);
         let queue = round.seen.rtt.map_or(0.0, |rtt| rtt.saturating_sub(base).as_secs_f64());
         let margin = QUEUE.as_secs_f64().max(base.as_secs_f64() * QUEUE_SHARE);
         let queues = queue - self.queue > margin;
@@ -232,7 +261,7 @@ impl RateControl {
         };
         self.state = match (self.state, sign) {
             (State::Steady { rounds, signs }, Some(sign)) => match signs + 1 {
-                SIGNS => self.test(sign, queue, base),
+                signs if signs >= self.signs_needed() => self.test(sign, queue, base),
                 signs => State::Steady { rounds, signs },
             },
             (State::Steady { rounds, .. }, None) => {
@@ -241,14 +270,11 @@ impl RateControl {
                 let rounds = rounds + 1;
                 if raises { self.raise() } else { State::Steady { rounds, signs: 0 } }
             }
-            (State::Raised { from, .. }, Some(_)) => {
-                self.ceiling = from;
-                self.hold = (self.hold * 2).min(*HOLD.end());
-                self.raise = *RAISE.start();
-                State::Drain { rounds: 0 }
-            }
-            (State::Raised { rounds, .. }, None) if rounds + 1 >= RAISE_ROUNDS => {
-                // It carries that.
+            (State::Raised { from, .. }, Some(_)) => self.take_back(from),
+            (State::Raised { from, rounds }, None) if rounds + 1 >= RAISE_ROUNDS => {
+                if used && !self.is_carried(from) {
+                    return self.state = self.take_back(from);
+                }
                 self.hold = *HOLD.start();
                 self.raise = (self.raise * 2.0).min(*RAISE.end());
                 State::STEADY
@@ -261,18 +287,26 @@ impl RateControl {
                     if rounds < TEST_ROUNDS {
                         State::Test { skip, rounds, sign, delivered, seen }
                     } else if self.was_ours(sign, seen, queue, base) {
+                        self.used_at = now;
                         self.ceiling = (delivered * OURS).min(self.configured);
-                        if queues { State::Drain { rounds: 0 } } else { State::STEADY }
+                        if queues { State::Drain { rounds: 0, part: TEST } } else { State::STEADY }
                     } else {
                         State::STEADY
                     }
                 }
             },
-            (State::Drain { rounds }, _) if rounds > 0 && (!queues || rounds >= DRAIN_ROUNDS) => {
+            (State::Drain { rounds, .. }, _)
+                if rounds > 0 && (!queues || rounds >= DRAIN_ROUNDS) =>
+            {
                 State::STEADY
             }
-            (State::Drain { rounds }, _) => State::Drain { rounds: rounds + 1 },
+            (State::Drain { rounds, part }, _) => State::Drain { rounds: rounds + 1, part },
         };
+    }
+
+    /// So many rounds in a row with a sign begin a test.
+    fn signs_needed(&self) -> u32 {
+        if self.ceiling.is_finite() { SIGNS } else { SIGNS_UNTOLD }
     }
 
     fn raise(&mut self) -> State {
@@ -281,11 +315,30 @@ impl RateControl {
         State::Raised { from, rounds: 0 }
     }
 
+    /// Whether the last round delivered more than was sent before the rate was raised.
+    fn is_carried(&self, from: f64) -> bool {
+        self.delivered[0] > (from * 3.0 + self.ceiling) / 4.0 * (1.0 - self.loss)
+    }
+
+    /// The link does not carry what the rate was raised to. As much less is sent as was too much.
+    fn take_back(&mut self, from: f64) -> State {
+        let part = (from / self.ceiling).max(TEST);
+        self.ceiling = from;
+        self.hold = (self.hold * 2).min(*HOLD.end());
+        self.raise = *RAISE.start();
+        State::Drain { rounds: 0, part }
+    }
+
     /// Whether more was lost than the link's own losses and chance explain.
     fn is_lossy(&self, round: &Round) -> bool {
         // What follows a raise is suspect.
         let margin = if matches!(self.state, State::Raised { .. }) { 0.0 } else { MARGIN };
-        round.seen.loses_more_than(self.loss, margin, PACKET)
+        self.is_general(round) && round.loses_more_than(self.loss, margin)
+    }
+
+    /// Whether what was lost is of one link: the flows that have lost something make up most of the traffic.
+    fn is_general(&self, round: &Round) -> bool {
+        self.is_told() || round.is_of_losers()
     }
 
     fn test(&self, sign: Sign, queue: f64, base: Duration) -> State {
@@ -320,8 +373,10 @@ impl RateControl {
 
     /// What a round without anything unusual says of the link's own losses and queue.
     fn learn(&mut self, round: &Round, queue: f64) {
-        let weight = (round.seen.packets(PACKET) / 1_000.0).min(0.25);
-        self.loss += (round.seen.loss() - self.loss) * weight;
+        let weight = (round.packets() / 1_000.0).min(0.25);
+        if self.is_general(round) || round.seen.loss() < self.loss {
+            self.loss += (round.seen.loss() - self.loss) * weight;
+        }
         self.queue = if queue < self.queue { queue } else { self.queue };
     }
 }

@@ -15,14 +15,49 @@ struct Path {
     base: f64,
     queue: f64,
     now: Instant,
+    /// What the flows would send, in bits a second.
+    demand: f64,
+    /// The share of what is delivered that belongs to flows that never lose.
+    spared: f64,
+    lossy: LossyRound,
     control: RateControl,
 }
 
 impl Path {
     fn new(carries: f64, loss: f64, max_queue: f64) -> Path {
-        let control = RateControl::new(CONFIGURED);
-        let now = Instant::from_millis(1000);
-        Path { carries, loss, max_queue, others: 0.0, base: 0.5, queue: 0.0, now, control }
+        Path {
+            carries,
+            loss,
+            max_queue,
+            others: 0.0,
+            base: 0.5,
+            queue: 0.0,
+            now: Instant::from_millis(1000),
+            demand: f64::INFINITY,
+            spared: 0.0,
+            lossy: LossyRound::default(),
+            control: RateControl::new(Some(CONFIGURED)),
+        }
+    }
+
+    /// The same, but nobody has told its rate; flows would send at that of `demand`.
+    fn untold(carries: f64, loss: f64, max_queue: f64, demand: f64) -> Path {
+        let control = RateControl::new(None);
+        Path { demand, control, ..Path::new(carries, loss, max_queue) }
+    }
+
+    /// At how many bits a second the flows may send.
+    fn rate(&self) -> f64 {
+        self.control.rate().map_or(f64::INFINITY, |rate| rate.bits_per_sec() as f64)
+    }
+
+    fn report(&mut self, delivered: u64, lost: u64, rtt: Option<Duration>) {
+        let spared = (delivered as f64 * self.spared) as u64;
+        let [delivered, spared, lost] = [delivered - spared, spared, lost].map(Bytes::new);
+        let report = LinkReport { delivered, lost, rtt };
+        self.control.on_report(self.now, report, &mut self.lossy);
+        let report = LinkReport { delivered: spared, lost: Bytes::ZERO, rtt };
+        self.control.on_report(self.now, report, &mut LossyRound::default());
     }
 
     /// Some round trips; the rate of the last.
@@ -35,7 +70,7 @@ impl Path {
                 // No more than may be in flight.
                 let product = self.control.product().unwrap_or(u64::MAX) as f64;
                 let max = 1.25 * product * 8.0 / rtt;
-                let rate = (self.control.rate().bits_per_sec() as f64).min(max);
+                let rate = self.rate().min(self.demand).min(max);
                 self.queue = (self.queue + (rate / self.carries - 1.0) * span).max(0.0);
                 let overflow = (self.queue - self.max_queue).max(0.0);
                 self.queue -= overflow;
@@ -48,14 +83,10 @@ impl Path {
                 self.now += Duration::from_secs_f64(span);
                 self.control.on_sent(sent as u64);
                 let rtt = Some(Duration::from_secs_f64(self.base + self.queue + self.others));
-                let (delivered, lost) = (delivered as u64, lost as u64);
-                self.control.on_report(
-                    self.now,
-                    LinkReport { delivered: Bytes::new(delivered), lost: Bytes::new(lost), rtt },
-                );
+                self.report(delivered as u64, lost as u64, rtt);
             }
         }
-        self.control.rate().bits_per_sec() as f64
+        self.rate()
     }
 }
 
@@ -120,19 +151,12 @@ fn a_fade_says_nothing() {
     path.rounds(5);
     path.now += Duration::from_secs(3);
     let (delivered, lost, rtt) = (1500, 600_000, Some(Duration::from_millis(500)));
-    path.control.on_report(
-        path.now,
-        LinkReport { delivered: Bytes::new(delivered), lost: Bytes::new(lost), rtt },
-    );
+    path.report(delivered, lost, rtt);
     // What was lost in it is found in the next rounds, too.
     for _ in 0..2 {
         path.now += Duration::from_millis(502);
         path.control.on_sent(500_000);
-        let (delivered, lost) = (250_000, 250_000);
-        path.control.on_report(
-            path.now,
-            LinkReport { delivered: Bytes::new(delivered), lost: Bytes::new(lost), rtt },
-        );
+        path.report(250_000, 250_000, rtt);
     }
     for _ in 0..20 {
         assert_eq!(path.rounds(1), 8e6);
@@ -166,4 +190,67 @@ fn a_path_that_becomes_longer_is_used_again_at_once() {
     path.base = 0.02;
     path.rounds(1);
     assert_eq!(path.control.product(), Some(20_000));
+}
+
+#[test]
+fn a_rate_that_was_not_told_is_found_when_more_is_sent_than_the_link_carries() {
+    for (demand, max_queue) in [(9e6, 0.1), (12e6, 0.03), (20e6, 0.5)] {
+        let mut path = Path::untold(8e6, 0.0, max_queue, demand);
+        path.rounds(60);
+        let mut sum = 0.0;
+        for _ in 0..200 {
+            let rate = path.rounds(1);
+            assert!(rate < 8e6 * 1.25, "{rate}, {demand}");
+            sum += rate.min(demand);
+        }
+        assert!((0.9..1.04).contains(&(sum / 200.0 / 8e6)), "{} at {demand}", sum / 200.0);
+    }
+}
+
+#[test]
+fn nothing_is_found_where_the_link_carries_what_is_sent() {
+    for (loss, demand) in [(0.0, 7.9e6), (0.015, 7e6)] {
+        let mut path = Path::untold(8e6, loss, 0.5, demand);
+        for _ in 0..200 {
+            assert_eq!(path.rounds(1), f64::INFINITY, "{loss}");
+        }
+    }
+    // This one may be ours, and is not.
+    let mut path = Path::untold(8e6, 0.05, 0.5, 7e6);
+    path.rounds(12);
+    for _ in 0..200 {
+        assert_eq!(path.rounds(1), f64::INFINITY);
+    }
+}
+
+#[test]
+fn losses_of_the_smaller_part_do_not_slow_the_rest() {
+    let mut path = Path::untold(8e6, 0.0, 0.1, 12e6);
+    path.spared = 0.6;
+    for _ in 0..100 {
+        assert_eq!(path.rounds(1), f64::INFINITY);
+    }
+    path.spared = 0.4;
+    path.rounds(40);
+    assert!(path.rounds(1) < 10e6);
+    // It was found, and does not help: some flows have a link of their own, which is asked for too much.
+    (path.carries, path.spared) = (4e6, 0.6);
+    path.rounds(10);
+    assert_eq!(path.rounds(1), f64::INFINITY);
+}
+
+#[test]
+fn what_was_found_is_forgotten_when_nobody_needs_it() {
+    let mut path = Path::untold(8e6, 0.0, 0.1, 12e6);
+    path.rounds(40);
+    assert!(path.rounds(1) < 10e6);
+    path.demand = 2e6;
+    path.rounds(60);
+    assert!(path.rounds(1) < 10e6, "half a minute is not long");
+    path.rounds(80);
+    assert_eq!(path.rounds(1), f64::INFINITY);
+    // Nor is there a circuit to break: the flows' own controls stand.
+    let mut path = Path::untold(8e6, 0.6, 0.1, 12e6);
+    path.rounds(40);
+    assert!(!path.control.is_broken());
 }
