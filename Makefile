@@ -4,12 +4,14 @@
 export PATH := $(PATH):$(HOME)/.cargo/bin:/usr/sbin:/sbin
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: help demo test test-python docs mutants mutants-changed check bench bench-peers cargo packages test-packages cargo-deny
+.PHONY: help demo test test-python wheel test-wheels docs mutants mutants-changed check bench bench-peers cargo packages test-packages cargo-deny
 
 help:
 	@echo "make demo    files cross an emulated GEO link with and without bentpipe (root; < 3 min)"
 	@echo "make test    all tests; those on the live kernel need root and are skipped without it"
 	@echo "make test-python  builds the Python package into a virtual environment, and runs its tests and notebooks"
+	@echo "make wheel   wheels of the Python package for Linux on x86_64 and aarch64, in out/wheels (fetches zig and maturin from PyPI)"
+	@echo "make test-wheels  make wheel, and tries both: the other machine's by qemu-user with Debian's Python for it"
 	@echo "make docs    the documentation as a site, in out/site"
 	@echo "make mutants deliberate defects in the gateway, each of which the fault tests must find (ten minutes)"
 	@echo "make mutants-changed  cargo-mutants' defects in the lines that differ from BASE (origin/main), against their crates' tests"
@@ -27,6 +29,13 @@ test: cargo test-packages
 test-python: cargo
 	@scripts/python-venv.sh test
 	@cd python && PYTHONDONTWRITEBYTECODE=1 ../$(TARGET_DIR)/python-venv/bin/python -m pytest
+
+wheel: cargo
+	@scripts/wheels.sh
+
+test-wheels: wheel
+	@scripts/install-packages.sh wheels
+	@scripts/try-wheels.sh
 
 docs: cargo
 	@scripts/docs.sh

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Installs the distribution packages that the demo uses, and with `tests` those of the live tests
-# too: only what is missing. Without root, or without apt, it says what is missing and leaves the
-# machine as it is.
-# Usage: install-packages.sh [tests]
+# Installs the distribution packages that the demo uses, with `tests` those of the live tests
+# too, with `wheels` those that try another architecture's wheel instead: only what is missing. Without root, or without
+# apt, it says what is missing and leaves the machine as it is.
+# Usage: install-packages.sh [tests|wheels]
 set -euo pipefail
 
 # program:package, one for each program that the testbed runs.
@@ -28,6 +28,9 @@ if [ "${1:-}" = tests ]; then
         chromium-headless-shell:chromium-headless-shell
         tshark:tshark
     )
+fi
+if [ "${1:-}" = wheels ]; then
+    wanted=(qemu-aarch64:qemu-user)
 fi
 
 PATH="$PATH:/usr/sbin:/sbin"

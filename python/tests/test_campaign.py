@@ -6,11 +6,12 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from bentpipe import Campaign, NoResults, Scenario
+from bentpipe import Campaign, Cancelled, NoResults, Scenario
 from conftest import SMALL, contents
 
 BENTPIPE = Path(sys.executable).with_name("bentpipe")
@@ -92,6 +93,28 @@ def test_ctrl_c_keeps_what_is_finished(small, tmp_path):
     kept = len(list((tmp_path / "runs").glob("*.run")))
     assert 2 <= kept < 120 and done.is_set() and time.monotonic() - begin < 120
     assert not (tmp_path / "results.csv").exists()
+
+
+def test_another_thread_cancels_and_what_is_finished_is_kept(small, tmp_path):
+    campaign = Campaign(small, folder=tmp_path, runs=3)
+    campaign.cancel()  # nothing is run: nothing happens
+    looked, cancelled = threading.Event(), threading.Event()
+
+    def hold(finished: int, needed: int) -> None:
+        if finished >= 1:
+            looked.set()
+            cancelled.wait()
+
+    with ThreadPoolExecutor(1) as threads:
+        running = threads.submit(campaign.run, threads=1, progress=hold, figures=False)
+        running.add_done_callback(lambda _: looked.set())
+        looked.wait()
+        campaign.cancel()
+        cancelled.set()
+        with pytest.raises(Cancelled, match="what is finished is kept"):
+            running.result()
+    assert list((tmp_path / "runs").glob("*.run")) and not (tmp_path / "results.csv").exists()
+    assert len(campaign.run(progress=False, figures=False).results) == 6
 
 
 def test_an_exception_of_the_progress_s_ends_the_runs(small, tmp_path):

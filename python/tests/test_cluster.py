@@ -5,12 +5,14 @@ import signal
 import subprocess
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from bentpipe import Campaign, RunsFailed, VersionMismatch, _bentpipe, cluster
+from bentpipe import Campaign, Cancelled, RunsFailed, VersionMismatch, _bentpipe, cluster
 from conftest import contents
 
+dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 
 
@@ -113,14 +115,37 @@ def test_an_exception_cancels_what_workers_do(client, small, tmp_path):
             long.run(client, figures=False)
     finally:
         timer.cancel()
+    nothing_goes_on(client)
+
+
+def test_another_thread_cancels_what_workers_do(client, small, tmp_path):
+    long = Campaign(small.set("run.duration", "1000000s"), folder=tmp_path, runs=2)
+    told = []
+    with ThreadPoolExecutor(1) as threads:
+        running = threads.submit(long.run, client, figures=False, progress=lambda *counts: told.append(counts))
+        while not executing(client):
+            assert not running.done(), running.result()
+            time.sleep(0.1)
+        long.cancel()
+        with pytest.raises(Cancelled, match="what is finished is kept"):
+            running.result()
+    assert {finished for finished, _ in told} == {0}
+    nothing_goes_on(client)
+
+
+def executing(client) -> int:
+    return sum(client.run(lambda dask_worker: len(dask_worker.state.executing)).values())
+
+
+def nothing_goes_on(client) -> None:
+    """Workers are done with what was cancelled, and have time for other things."""
     deadline = time.monotonic() + 20
     while any(client.processing().values()) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert client.submit(os.getpid, pure=False).result(timeout=20) > 0
-    busy = lambda: sum(client.run(lambda dask_worker: len(dask_worker.state.executing)).values())
-    while busy() and time.monotonic() < deadline:
+    while executing(client) and time.monotonic() < deadline:
         time.sleep(0.1)
-    assert busy() == 0, "workers go on with what nobody wants"
+    assert executing(client) == 0, "workers go on with what nobody wants"
 
 
 def test_a_run_that_fails_is_told_and_the_others_are_kept(client, small, tmp_path, monkeypatch):
@@ -135,6 +160,30 @@ def test_a_run_that_fails_is_told_and_the_others_are_kept(client, small, tmp_pat
     with pytest.raises(RunsFailed, match="run 0 of point 1 .delay=100ms. failed: out of cheese"):
         Campaign(small, folder=tmp_path).run(client, figures=False)
     assert len(Campaign(small, folder=tmp_path).results) == 3
+
+
+def test_a_run_that_ends_its_worker_each_time_is_that_run_s_failure(small, tmp_path, monkeypatch):
+    make = cluster.make_batch
+
+    def deadly(parts, jobs, version, stop):
+        if (1, 0) in jobs:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return make(parts, jobs, version, stop)
+
+    campaign = Campaign(small, runs=4, folder=tmp_path / "dask")
+    with dask.config.set({"distributed.scheduler.allowed-failures": 1}):
+        with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as local:
+            with distributed.Client(local) as client, monkeypatch.context() as patch:
+                patch.setattr(cluster, "make_batch", deadly)
+                with pytest.raises(RunsFailed, match="run 0 of point 1 .delay=100ms. failed: its worker was lost 2 times") as failed:
+                    campaign.run(client, figures=False)
+                assert [failure[:2] for failure in failed.value.failures] == [(1, 0)]
+                assert len(campaign.results) == 7
+                # It is made the next time, and what is there then is what it would have been.
+                patch.undo()
+                campaign.run(client, figures=False)
+    Campaign(small, runs=4, folder=tmp_path / "thread").run(figures=False)
+    same(tmp_path / "thread", tmp_path / "dask")
 
 
 def test_dask_hears_nothing_where_nobody_asks():

@@ -8,13 +8,14 @@ from . import tcp
 from ._bentpipe import VERSION as __version__
 from .campaign import Campaign
 from .captures import Capture, read_capture
-from .errors import BentpipeError, NoResults, RunsFailed, ScenarioError, VersionMismatch
+from .errors import BentpipeError, Cancelled, NoResults, RunsFailed, ScenarioError, VersionMismatch
 from .scenario import Scenario, examples
 from .tables import Table
 
 __all__ = [
     "BentpipeError",
     "Campaign",
+    "Cancelled",
     "Capture",
     "NoResults",
     "RunsFailed",

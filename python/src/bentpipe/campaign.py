@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sys
+import threading
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import _bentpipe
 from .captures import Capture, read_capture
-from .errors import NoResults, RunsFailed
+from .errors import Cancelled, NoResults, RunsFailed
 from .progress import Told, shown
 from .scenario import Scenario
 from .tables import Table
@@ -63,6 +63,7 @@ class Campaign:
         self.scenario = scenario
         self._has_grid = bool(grid)
         self.folder = Path("results", Path(scenario.name).stem) if folder is None else Path(folder)
+        self._under_way: set[threading.Event] = set()
 
     def run(
         self,
@@ -74,7 +75,7 @@ class Campaign:
     ) -> Campaign:
         """Makes the runs that are missing, and then the tables and figures.
 
-        Ctrl-C keeps what is finished; the same call goes on from there.
+        Ctrl-C keeps what is finished, and so does `cancel`; the same call goes on from there.
 
         Args:
             client: of a Dask cluster that makes the runs; without one this machine does.
@@ -90,21 +91,48 @@ class Campaign:
 
         Raises:
             RunsFailed: a run could not be completed. The others are in the tables.
+            Cancelled: another thread has called `cancel`.
             OSError: the folder cannot be written.
             VersionMismatch: a worker has another version of bentpipe.
         """
         figures = not self._has_grid if figures is None else figures
-        with shown(progress, self.scenario.name) as show:
-            experiment = self.scenario.experiment
-            if client is None:
-                outcome = _bentpipe.run(experiment, self.folder, threads, show, figures)
-            else:
-                from .cluster import run_on
+        cancelled = threading.Event()
+        self._under_way.add(cancelled)
+        try:
+            with shown(progress, self.scenario.name) as show:
 
-                outcome = run_on(client, experiment, self.folder, show, figures)
+                def look(finished: int, needed: int) -> None:
+                    if show is not None:
+                        show(finished, needed)
+                    if cancelled.is_set():
+                        raise Cancelled("the campaign was cancelled; what is finished is kept")
+
+                outcome = self._make(client, threads, look, figures)
+        finally:
+            self._under_way.discard(cancelled)
         if outcome["failures"]:
             raise RunsFailed(outcome["failures"])
         return self
+
+    def _make(
+        self, client: distributed.Client | None, threads: int | None, look: Told, figures: bool
+    ) -> dict[str, Any]:
+        experiment = self.scenario.experiment
+        if client is None:
+            return _bentpipe.run(experiment, self.folder, threads, look, figures)
+        from .cluster import run_on
+
+        return run_on(client, experiment, self.folder, look, figures)
+
+    def cancel(self) -> None:
+        """Ends what `run` is doing in another thread, here or on a cluster: it raises `Cancelled` there within a second or
+        two. Finished runs are kept, and the next `run` goes on from there.
+
+        Where nothing is run nothing happens, and a later `run` is not concerned. Tables that are being written already
+        are written to their end.
+        """
+        for cancelled in tuple(self._under_way):
+            cancelled.set()
 
     @property
     def summary(self) -> Table:

@@ -2,6 +2,10 @@
 
 Which run is next is decided here, by the rule that threads go by, and results are put into the store here. Workers are
 given batches of runs, and give back the files of a store. Dask does the rest: it makes what a lost worker had again.
+
+A run may end its worker each time: it takes more memory than there is, say. Dask gives such a batch up after some workers
+(`KilledWorker`), and perhaps others that happened to be on the same ones. Each run of theirs is made once more when nothing
+else is under way, so that it is known which of them it was: that is its failure, as a panic is.
 """
 
 from __future__ import annotations
@@ -9,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import threading
 import time
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -24,6 +28,8 @@ __all__ = ["run_on"]
 BATCH_SECONDS = 0.5
 #: So many batches for each of the cluster's threads, so that none waits for the client.
 AHEAD = 3
+#: So often is it looked whether the campaign was cancelled while nothing comes back, in seconds.
+LOOK_SECONDS = 0.05
 
 Job = tuple[int, int, str]
 
@@ -32,11 +38,12 @@ def run_on(
     client: Any,
     experiment: _bentpipe.Experiment,
     folder: Path,
-    show: Callable[[int, int], None] | None,
+    look: Callable[[int, int], None],
     figures: bool,
 ) -> dict[str, Any]:
-    """Makes the runs that are missing by `client`'s cluster, and then the tables and figures in `folder`."""
-    from distributed import Event, as_completed
+    """Makes the runs that are missing by `client`'s cluster, and then the tables and figures in `folder`. `look` is called
+    now and then with how many runs are finished and how many are needed; what it raises ends all."""
+    from distributed import Event, KilledWorker, as_completed
 
     size = _Size(client)
     plan = _bentpipe.Plan(experiment, folder, size.threads(), figures)
@@ -46,44 +53,63 @@ def run_on(
     completed = as_completed()
     sizes = _Sizes()
     jobs = _Jobs(plan)
+    suspects: deque[Job] = deque()
+    alone = None
+
+    def submit(batch: list[Job], suffix: str = "") -> Any:
+        runs = [(point, run) for point, run, _ in batch]
+        key = _key(batch) + suffix
+        future = client.submit(make_batch, parts, runs, _bentpipe.RESULTS_VERSION, stop.name, key=key, pure=False)
+        batches[future] = batch
+        completed.add(future)
+        return future
+
     try:
         while True:
             threads = size.threads()
             plan.ahead(threads)
             while len(batches) < AHEAD * threads and (batch := jobs.take(sizes.next(plan.counts(), threads))):
-                future = client.submit(
-                    make_batch,
-                    parts,
-                    [(point, run) for point, run, _ in batch],
-                    _bentpipe.RESULTS_VERSION,
-                    stop.name,
-                    key=_key(batch),
-                    pure=False,
-                )
-                batches[future] = batch
-                completed.add(future)
+                submit(batch)
+            if not batches and suspects:
+                alone = submit([suspects.popleft()], "-alone")
             if not batches:
                 break
+            while not completed.has_ready():
+                time.sleep(LOOK_SECONDS)
+                look(*plan.counts())
             future = next(completed)
             batch = batches.pop(future)
             try:
                 ended, seconds = future.result()
+                sizes.learn(len(batch), seconds)
+            except KilledWorker as killed:
+                if future is not alone:
+                    suspects.extend(batch)
+                    continue
+                ended = [(point, run, None, _why(killed)) for point, run, _ in batch]
             finally:
                 # Results leave the workers' memory, and an error is not the answer to whoever asks again.
                 future.release()
-            sizes.learn(len(batch), seconds)
             for point, run, files, why in ended:
                 if files is None:
                     plan.failed(point, run, why)
                 else:
                     plan.made(point, run, files)
-            if show is not None:
-                show(*plan.counts())
+            look(*plan.counts())
     except BaseException:
         stop.set()
         client.cancel(list(batches))
         raise
     return plan.finish()
+
+
+def _why(killed: Any) -> str:
+    """Of a run that has ended its workers when it was all that they had to do."""
+    times = killed.allowed_failures + 1
+    return (
+        f"its worker was lost {times} times while nothing else was run: it takes more memory than a worker has, or longer "
+        f"than one lives, or ends it (Dask's KilledWorker; the last was {killed.last_worker.address})"
+    )
 
 
 class _Size:

@@ -56,6 +56,10 @@ class RunsFailed(BentpipeError):
         return type(self), (self.failures,)
 
 
+class Cancelled(BentpipeError):
+    """`Campaign.cancel` was called. What was finished is kept."""
+
+
 class VersionMismatch(BentpipeError):
     """A worker has another version of bentpipe than the client: its results would not be the same."""
 
