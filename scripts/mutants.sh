@@ -15,7 +15,6 @@ cd "$(dirname "$0")/.."
 
 seeds=${BENTPIPE_SEEDS:-0..400}
 target=$(realpath -m "${CARGO_TARGET_DIR:-target}")/mutants
-tree=$target/tree
 patches=$PWD/tests/mutants
 export CARGO_TARGET_DIR=$target/build CARGO_INCREMENTAL=1
 # git apply is to take the copy for what it is: no repository.
@@ -23,6 +22,9 @@ export GIT_CEILING_DIRECTORIES=$target
 
 only=
 case ${1:-} in --applies | --compile) only=${1#--} && shift ;; esac
+# `make check` looks whether patches apply, and may do so while a whole run goes on.
+if [ "$only" = applies ]; then target+=/applies; fi
+tree=$target/tree
 names=("$@")
 if [ ${#names[@]} -eq 0 ]; then
     for patch in "$patches"/*.patch; do names+=("$(basename "$patch" .patch)"); done

@@ -25,7 +25,7 @@ PROGRAM = Path(sys.executable).with_name("bentpipe")
 MODULES = {
     "bentpipe": ["Scenario", "Campaign", "Table", "Capture", "examples", "read_capture"],
     "bentpipe.tcp": ["Path", "Connection", "Link", "Segment", "Sent", "Observation", "CongestionControl", "presets"],
-    "bentpipe.errors": ["BentpipeError", "ScenarioError", "RunsFailed", "VersionMismatch", "NoResults"],
+    "bentpipe.errors": ["BentpipeError", "ScenarioError", "RunsFailed", "Cancelled", "VersionMismatch", "NoResults"],
 }
 LINK = re.compile(r"(\]\()([^)#\s]+)((?:#[^)\s]*)?\))")
 
