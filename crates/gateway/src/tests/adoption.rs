@@ -216,6 +216,22 @@ fn windows_go_on_where_they_were() {
     assert_eq!(fate, Disposition::Consumed);
 }
 
+/// Fault seed 289708: what its receiver has acknowledged already, it takes no window of.
+#[test]
+fn old_data_moves_no_window() {
+    for (from, window) in [(1, 60_000), (501, u16::MAX)] {
+        let mut table = Table::new(Config { max_stream: Some(Bytes::new(10_000)), ..config(1000) });
+        table.pass_handshake();
+        table.forwards(Side::Lan, &data(1), &[1; 1000]);
+        table.forwards(Side::Lan, &data(1001), &[1; 1000]);
+        table.forwards(Side::Satellite, &ack(1001), b"");
+        table.forwards(Side::Lan, &TcpHeader { window: u16::MAX, ..data(from) }, &[1; 500]);
+        let (_, sent) = table.offer(Side::Satellite, &ack(2001), b"");
+        let to_server = sent.iter().find(|sent| sent.to == Side::Satellite).expect("one");
+        assert_eq!((table.adopted(), to_server.tcp.window), ((1, 1, 1), window), "{from}");
+    }
+}
+
 #[test]
 fn a_gateway_that_leaves_keeps_nothing() {
     for leave in [Gateway::drain, Gateway::release_all] {

@@ -1,7 +1,7 @@
 //! Why segments were sent, held against what the wire shows: what was sent before is retransmitted for a reason that
 //! is one of retransmissions or probes, and new data for none of retransmissions.
 
-use super::edges::{Edges, Endpoint};
+use super::edges::Endpoint;
 use super::stage::BOXES;
 use crate::world::{How, NodeId, Segment};
 use bentpipe_core::tcp::cause::Cause;
@@ -74,19 +74,13 @@ impl Causes {
         ))
     }
 
-    /// What the node has forwarded, it may send again: what lies within the window. A gateway that does not hear its host
-    /// sends more, of which another one takes no notice.
-    pub(super) fn inherit(&mut self, segment: &Segment, edges: &Edges) {
+    /// What the node has forwarded, it may retransmit.
+    pub(super) fn inherit(&mut self, segment: &Segment) {
         let Segment { node, src, dst, seq, len, flags, .. } = *segment;
         let (name, end) = ((node, src, dst), seq + len as u64);
-        let edge = edges.edge(node, dst, src).map(|(edge, _)| edge);
-        let beyond = edge.is_some_and(|edge| seq.distance_from(edge) > 0);
         if flags.contains(Flags::SYN) {
             self.ends.remove(&name);
-        } else if len > 0
-            && !beyond
-            && self.ends.get(&name).is_none_or(|at| end.distance_from(*at) > 0)
-        {
+        } else if len > 0 && self.ends.get(&name).is_none_or(|at| end.distance_from(*at) > 0) {
             self.ends.insert(name, end);
         }
     }

@@ -37,6 +37,8 @@ struct Promise {
     unit: u32,
     /// The last acknowledgment and the window behind it in bytes.
     last: Option<(SeqNum, u32)>,
+    /// The window of the SYN that the node forwarded, in bytes.
+    first: u16,
     /// The next sequence number, as far as can be seen.
     next: SeqNum,
 }
@@ -149,7 +151,28 @@ impl Edges {
 
     /// What the node has forwarded, it goes on with: its promises are as good as its own. They may have been reordered.
     pub(super) fn inherit(&mut self, segment: &Segment) {
+        let Segment { node, src, dst, flags, seq, .. } = *segment;
         self.see(&Segment { how: How::Sent, ..*segment }).ok();
+        if !flags.contains(Flags::SYN) {
+            return;
+        }
+        if !flags.contains(Flags::ACK) {
+            self.promises.entry((node, src, dst)).or_default().first = segment.window;
+        } else if let Some(asked) = self.promises.get_mut(&(node, dst, src)) {
+            // The SYN's window counts from here, and is not scaled (RFC 7323, 2.2).
+            asked.edge.get_or_insert(seq + 1 + u64::from(asked.first));
+        }
+    }
+
+    /// Whether the segment's receiver may take it, as far as it has said anything by way of the node: it lies within its window
+    /// and brings something that it has not acknowledged (RFC 9293, 3.10.7.4).
+    pub(super) fn allow(&self, segment: &Segment) -> bool {
+        let Segment { node, src, dst, flags, seq, len, .. } = *segment;
+        let Some(promise) = self.promises.get(&(node, dst, src)) else { return true };
+        let within = promise.edge.is_none_or(|edge| seq.distance_from(edge) <= 0);
+        let end = seq + len as u64;
+        let is_new = promise.last.is_none_or(|(ack, _)| end.distance_from(ack) >= 0);
+        flags.contains(Flags::SYN) || (within && is_new)
     }
 
     /// The right edge of the window that `node` offers in the name of `src` to `dst`, and the unit in
@@ -208,5 +231,33 @@ mod tests {
         for copies in [[None, Some(10)], [Some(10), None], [Some(10), Some(10)]] {
             assert!(promised(copies).is_ok(), "{copies:?}");
         }
+    }
+
+    /// Fault seeds 95143 and 138694: what a gateway has forwarded counts only if its receiver takes it.
+    #[test]
+    fn what_its_receiver_drops_does_not_count() {
+        let [client, server] = [1, 2].map(|host| (Ipv4Addr::new(10, 0, 0, host).into(), 80));
+        let syn = Segment { how: How::Passed, window: 1000, ..Segment::syn(2, [client, server]) };
+        let mut edges = Edges::default();
+        edges.inherit(&syn);
+        let synack = Segment {
+            src: server,
+            dst: client,
+            flags: Flags::SYN | Flags::ACK,
+            seq: SeqNum(500),
+            ack: SeqNum(101),
+            ..syn
+        };
+        edges.see(&Segment { how: How::Came, ..synack }).unwrap();
+        edges.inherit(&synack);
+        let data = |seq, len| Segment { flags: Flags::ACK, seq: SeqNum(seq), len, ..synack };
+        // The SYN's window ends there.
+        assert!(edges.allow(&data(501, 1000)) && edges.allow(&data(1501, 1)));
+        assert!(!edges.allow(&data(1502, 1)));
+        let ack = Segment { flags: Flags::ACK, seq: SeqNum(101), ack: SeqNum(901), ..syn };
+        edges.inherit(&ack);
+        assert!(edges.allow(&data(501, 401)) && edges.allow(&data(901, 0)));
+        assert!(!edges.allow(&data(501, 399)));
+        assert!(edges.allow(&data(1901, 1)) && !edges.allow(&data(1902, 1)));
     }
 }

@@ -85,8 +85,8 @@ impl InvariantChecker {
             if is_question(segment, &touched.segments) {
                 continue;
             }
-            if self.adoptions.inherits(segment) {
-                self.causes.inherit(segment, &self.edges);
+            if self.adoptions.inherits(segment) && self.edges.allow(segment) {
+                self.causes.inherit(segment);
                 self.edges.inherit(segment);
                 self.streams.inherit(segment, &self.edges);
                 self.clocks.inherit(segment);

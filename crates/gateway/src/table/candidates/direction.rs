@@ -55,10 +55,10 @@ impl Direction {
         seq.offset_near(self.syn.isn(), self.next)
     }
 
-    /// Whether its receiver may take a segment of these offsets (RFC 9293, 3.10.7.4), or has taken it before.
+    /// Whether its receiver may take a segment of these offsets (RFC 9293, 3.10.7.4; as Linux, it may have sent no
+    /// acknowledgment yet of what lies before).
     pub(super) fn allows(&self, segment: &Range<Offset>) -> bool {
-        segment.start <= self.promised
-            && segment.end + self.max_window.max(Bytes::ONE) >= self.acked
+        segment.start <= self.promised && segment.end >= self.acked
     }
 
     /// Whether its receiver may acknowledge up to `ack` (RFC 5961, 5).
