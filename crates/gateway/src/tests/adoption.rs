@@ -161,6 +161,16 @@ fn who_has_got_something_on_another_path_is_left_alone() {
     assert_eq!(table.gateway.held(), 0);
 }
 
+/// Fault seed 513179: its window is not known here any more.
+#[test]
+fn who_has_got_something_on_another_path_is_left_alone_before_it_is_long() {
+    let mut table = Table::new(config(1000));
+    table.pass_handshake();
+    table.forwards(Side::Lan, &data(1), &[1; 500]);
+    assert_eq!(table.offer(Side::Satellite, &ack(1001), b"").0, SHORT);
+    assert_eq!(table.gateway.candidates(), 0);
+}
+
 /// RFC 5961, 5, and RFC 7323, 5.3: what its receiver drops is not copied either.
 #[test]
 fn a_forged_segment_is_not_copied() {

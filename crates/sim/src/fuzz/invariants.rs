@@ -85,7 +85,10 @@ impl InvariantChecker {
             if is_question(segment, &touched.segments) {
                 continue;
             }
-            if self.adoptions.inherits(segment) && self.edges.allow(segment) {
+            if self.adoptions.inherits(segment) {
+                if !self.edges.allow(segment) {
+                    continue;
+                }
                 self.causes.inherit(segment);
                 self.edges.inherit(segment);
                 self.streams.inherit(segment, &self.edges);

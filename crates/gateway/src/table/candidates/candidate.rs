@@ -34,6 +34,16 @@ pub(in crate::table) enum Reading {
     Whole,
 }
 
+/// Whether a segment fits what is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fits {
+    Yes,
+    /// Its receiver drops it.
+    Not,
+    /// It acknowledges what has not passed here: there is another path.
+    Ahead,
+}
+
 /// What is known of the connection.
 #[derive(Debug)]
 pub(super) struct Candidate<B> {
@@ -145,8 +155,14 @@ impl<B: Buffer> Candidate<B> {
         if tcp.has(Flags::SYN) {
             return self.on_synack(now, leg, segment);
         }
-        if self.stage == Stage::Asked || !self.note(now, leg, segment) {
-            return Reading::Remains;
+        let fits = match self.stage {
+            Stage::Asked => Fits::Not,
+            _ => self.note(now, leg, segment),
+        };
+        match fits {
+            Fits::Not => return Reading::Remains,
+            Fits::Ahead => return Reading::Over,
+            Fits::Yes => {}
         }
         if self.stage == Stage::Answered {
             if leg == Leg::Server {
@@ -185,12 +201,12 @@ impl<B: Buffer> Candidate<B> {
     }
 
     /// Notes what a segment from the host of `leg` shows, if its receiver may take it (RFC 9293, 3.10.7.4; RFC 5961, 5;
-    /// RFC 7323, 3.2 and 5.3). Whether it may.
-    fn note(&mut self, now: Instant, leg: Leg, segment: &Segment<'_>) -> bool {
+    /// RFC 7323, 3.2 and 5.3).
+    fn note(&mut self, now: Instant, leg: Leg, segment: &Segment<'_>) -> Fits {
         let Segment { ip, tcp, payload, .. } = *segment;
         let (here, there) = (self.streams[leg], self.streams[leg.other()]);
         let Some((start, ack)) = here.offset(tcp.seq).zip(there.offset(tcp.ack)) else {
-            return false;
+            return Fits::Not;
         };
         let data = start..start + Bytes::of_len(payload.len());
         let stamps = match (here.syn.stamped() && there.syn.stamped(), tcp.options.timestamps) {
@@ -198,13 +214,16 @@ impl<B: Buffer> Candidate<B> {
             (agreed, stamps) => !agreed && stamps.is_none(),
         };
         if !tcp.has(Flags::ACK) || !stamps || !here.allows(&data) || !there.may_acknowledge(ack) {
-            return false;
+            return Fits::Not;
+        }
+        if ack > there.next {
+            return Fits::Ahead;
         }
         let shift = here.syn.shift(there.syn);
         self.heard = now;
         self.streams[leg].sent(&data, tcp, ip);
         self.streams[leg.other()].acknowledged(ack, Bytes::new(u64::from(tcp.window) << shift));
-        true
+        Fits::Yes
     }
 
     /// Copies what a segment that was noted brings, if it is time for that.

@@ -61,9 +61,11 @@ impl Direction {
         segment.start <= self.promised && segment.end >= self.acked
     }
 
-    /// Whether its receiver may acknowledge up to `ack` (RFC 5961, 5).
+    /// Whether its receiver may acknowledge up to `ack` (RFC 5961, 5), if all may have come that it allows.
     pub(super) fn may_acknowledge(&self, ack: Offset) -> bool {
-        ack >= Offset::FIRST && ack + self.max_window >= self.acked && ack <= self.next
+        ack >= Offset::FIRST
+            && ack + self.max_window >= self.acked
+            && ack <= self.promised.max(self.next)
     }
 
     /// Whether a TSval is too old for its receiver (RFC 7323, 5.3).
