@@ -24,7 +24,8 @@ mod table;
 mod tests;
 
 pub use config::{
-    AddOptions, Config, Discard, FinMode, Handshake, LegConfig, LegError, Losses, MssLimit,
+    AddOptions, Config, Discard, FinMode, FirstWindow, Handshake, LegConfig, LegError, Losses,
+    MssLimit,
 };
 pub use ingress::{Checksums, Datagram, Forward, Ingress, Packets};
 pub use observe::{Event, Hosts, Reason, Release, Severity, SideStats, Summary, Traffic};

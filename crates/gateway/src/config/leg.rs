@@ -16,8 +16,9 @@ use bentpipe_core::units::{Bytes, Rate};
 const GEO_ROUND_TRIP: Duration = Duration::from_millis(600);
 const NEAR_ROUND_TRIP: Duration = Duration::from_millis(100);
 
-/// The value of `iw` by which initial windows are what of the link is free.
+/// The values of `iw` by which initial windows follow from the load, and from the round trip.
 const FROM_LOAD: &str = "from-load";
+const BY_ROUND_TRIP: &str = "by-round-trip";
 
 /// What a satellite leg is like if nothing is said.
 pub(super) const SATELLITE_PRESET: &str = "gateway-satellite";
@@ -32,6 +33,20 @@ pub enum MssLimit {
     Clamp,
     /// An MSS option of so many bytes (RFC 9293, 3.7.1: without options).
     At(u16),
+}
+
+/// What a leg's initial window is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FirstWindow {
+    /// What the sender's configuration says, or what fills the link where that is known.
+    #[default]
+    Given,
+    /// What of the link is free when a flow has its first data, instead of what fills it. For experiments; both
+    /// factors of the product must be known.
+    FromLoad,
+    /// As given, but on a path of which nothing is known ten segments for every 100 ms of its round trip, spread over
+    /// that.
+    ByRoundTrip,
 }
 
 /// How a leg's TCP behaves.
@@ -50,9 +65,8 @@ pub struct LegConfig {
     /// known the initial window is at least what fills the link, and slow start ends there.
     /// Without SACK, a recovery that needs it gives way to NewReno.
     pub sender: SenderConfig,
-    /// The initial window is what of the link is free when a flow has its first data, instead of what
-    /// fills it. For experiments; both factors of the product must be known.
-    pub window_from_load: bool,
+    /// What else the initial window goes by.
+    pub first_window: FirstWindow,
     /// Pacing; None: at the link's rate if that is known.
     pub pacing: Option<Pacing>,
     /// When acknowledgments are sent; see [`LegConfig::acknowledgments`].
@@ -136,7 +150,7 @@ impl LegConfig {
             round_trip,
             losses,
             sender,
-            window_from_load: false,
+            first_window: FirstWindow::Given,
             pacing,
             ack_policy,
             ack_by_link: true,
@@ -158,8 +172,13 @@ impl LegConfig {
                 None => LegError::Key(old),
             });
         }
-        if (key, value) == ("iw", FROM_LOAD) {
-            self.window_from_load = true;
+        let first_window = match (key, value) {
+            ("iw", FROM_LOAD) => Some(FirstWindow::FromLoad),
+            ("iw", BY_ROUND_TRIP) => Some(FirstWindow::ByRoundTrip),
+            _ => None,
+        };
+        if let Some(first_window) = first_window {
+            self.first_window = first_window;
             return Ok(());
         }
         let mut tcp = ConnectionConfig {
@@ -177,7 +196,9 @@ impl LegConfig {
         if key == "pacing" {
             self.pacing = Some(tcp.sender.pacing);
         }
-        self.window_from_load &= key != "iw";
+        if key == "iw" {
+            self.first_window = FirstWindow::Given;
+        }
         Ok(())
     }
 
@@ -202,9 +223,11 @@ impl LegConfig {
     /// chooses its congestion control, too, which then hears of losses.
     pub fn begin_with(&mut self, preset: &ConnectionConfig) {
         (self.sender, self.ack_policy) = (preset.sender, preset.ack_policy);
-        self.window_from_load = false;
         let usual = LegConfig::preset(SATELLITE_PRESET).is_ok_and(|leg| leg.sender == self.sender);
-        self.losses = if usual { Losses::Link } else { Losses::Believed };
+        (self.losses, self.first_window) = match usual {
+            true => (Losses::Link, FirstWindow::ByRoundTrip),
+            false => (Losses::Believed, FirstWindow::Given),
+        };
     }
 
     /// The bandwidth-delay product in bytes, if both factors are known.
@@ -214,7 +237,7 @@ impl LegConfig {
 
     /// The bytes that all flows share, where the initial window is what of them is free.
     pub(crate) fn shared_product(&self) -> Option<u64> {
-        self.bandwidth_delay_product().filter(|_| self.window_from_load)
+        self.bandwidth_delay_product().filter(|_| self.first_window == FirstWindow::FromLoad)
     }
 
     /// The window that one flow needs to fill the link, in bytes, if that is known: the
@@ -304,13 +327,13 @@ mod tests {
         let mut leg = Config::default().satellite;
         let given = leg.sender.initial_window;
         leg.set_all("iw=from-load").unwrap();
-        assert_eq!((leg.window_from_load, leg.sender.initial_window), (true, given));
+        assert_eq!((leg.first_window, leg.sender.initial_window), (FirstWindow::FromLoad, given));
         assert_eq!(leg.shared_product(), None, "nothing is known of the link");
         leg.rate = Some(Rate::from_bits_per_sec(8_000_000));
         leg.round_trip = Some(Duration::from_millis(500));
         assert_eq!(leg.shared_product(), Some(500_000));
         leg.set("iw", "4").unwrap();
-        assert_eq!((leg.window_from_load, leg.shared_product()), (false, None));
+        assert_eq!((leg.first_window, leg.shared_product()), (FirstWindow::Given, None));
     }
 
     #[test]

@@ -8,7 +8,7 @@ mod stream;
 
 pub use discard::Discard;
 use leg::SATELLITE_PRESET;
-pub use leg::{LegConfig, LegError, MssLimit};
+pub use leg::{FirstWindow, LegConfig, LegError, MssLimit};
 pub use losses::Losses;
 pub(crate) use stream::UNKNOWN_LINK;
 
@@ -201,7 +201,10 @@ impl Default for Config {
             max_flows_per_client: 50_000,
             policy: Policy::default(),
             adopt_after: None,
-            satellite: leg(SATELLITE_PRESET),
+            satellite: LegConfig {
+                first_window: FirstWindow::ByRoundTrip,
+                ..leg(SATELLITE_PRESET)
+            },
             lan: leg("gateway-terrestrial"),
             add_options: AddOptions::default(),
             announce: true,

@@ -1,9 +1,9 @@
 //! A leg: the TCP of the gateway towards one of the hosts, in the other host's name.
 
 use crate::Side;
-use crate::config::{Config, Discard, LegConfig, MIN_MTU};
+use crate::config::{Config, Discard, FirstWindow, LegConfig, MIN_MTU};
 use crate::handshake::{LegHandshake, NegotiatedOptions};
-use bentpipe_core::tcp::congestion::CongestionAlgorithm;
+use bentpipe_core::tcp::congestion::{CongestionAlgorithm, segments_for};
 use bentpipe_core::tcp::receiver::{Receiver, ReceiverConfig};
 use bentpipe_core::tcp::recovery::RecoveryAlgorithm;
 use bentpipe_core::tcp::sender::{InitialWindow, Sender, SenderConfig};
@@ -15,6 +15,9 @@ use bentpipe_core::wire::{IpHeader, SeqNum, TcpHeader};
 /// The longest packet that we make: IPv6's payload length does not count its header, so that
 /// both families stay within 65,535 bytes.
 const MAX_LEN: u16 = u16::MAX - 40;
+
+/// The largest initial window by the round trip: that of a geostationary satellite.
+const MAX_FIRST_SEGMENTS: u32 = 50;
 
 /// One leg of a split flow.
 #[derive(Debug)]
@@ -50,7 +53,7 @@ impl LegTcp {
         if let Some(rate) = leg_config.known_link(peer) {
             sender = on_known_link(sender, rate, rtt);
         } else if side == Side::Satellite && leg_config.tolerates_losses() && options.sack {
-            sender = on_lossy_link(sender);
+            sender = on_lossy_link(sender, leg_config, rtt);
         }
         let sender = Sender::new(sender, acked, window, rtt);
         let receiver = ReceiverConfig {
@@ -183,15 +186,22 @@ fn on_known_link(sender: SenderConfig, rate: Rate, rtt: Option<Duration>) -> Sen
 }
 
 /// A sender that tells the link's losses from congestion.
-fn on_lossy_link(sender: SenderConfig) -> SenderConfig {
+fn on_lossy_link(sender: SenderConfig, leg: &LegConfig, rtt: Option<Duration>) -> SenderConfig {
     let recovery = probing(sender.recovery);
-    SenderConfig { recovery, congestion: CongestionAlgorithm::TolerantCubic, ..sender }
+    let by_round_trip = rtt.filter(|_| leg.first_window == FirstWindow::ByRoundTrip);
+    let initial_window = by_round_trip.map_or(sender.initial_window, |rtt| {
+        let segments = InitialWindow::Segments(segments_for(rtt, MAX_FIRST_SEGMENTS));
+        let bytes = segments.bytes(sender.smss).max(sender.initial_window.bytes(sender.smss));
+        InitialWindow::Bytes(bytes)
+    });
+    let congestion = CongestionAlgorithm::TolerantCubic;
+    SenderConfig { recovery, congestion, initial_window, ..sender }
 }
 
 /// What of a leg's sender depends on its link, for segments of `smss` bytes.
 fn sender_on(leg: &LegConfig, recovery: RecoveryAlgorithm, smss: Bytes) -> SenderConfig {
     // By the load it is told later: when there is something to send.
-    let filling = leg.filling_window().filter(|_| !leg.window_from_load);
+    let filling = leg.filling_window().filter(|_| leg.first_window != FirstWindow::FromLoad);
     let by_link = filling.map(|bytes| bytes.max(leg.sender.initial_window.bytes(smss)));
     let (initial_window, initial_ssthresh) = match by_link {
         Some(bytes) => (InitialWindow::Bytes(bytes), Some(bytes)),

@@ -293,6 +293,7 @@ impl<B: Buffer> Gateway<B> {
         self.with_sending(now, id, |flow, context| {
             let sides = context.sides;
             context.begin_with_free_share(flow);
+            context.end_spread(now, flow);
             let busy = PerLeg::of(|leg| {
                 turn != Some(sides[leg]) && context.links[sides[leg]].is_busy(now)
             });

@@ -14,14 +14,16 @@
 
 mod free_share;
 mod rate_control;
+mod spread_budget;
 
-use crate::config::LegConfig;
+use crate::config::{FirstWindow, LegConfig};
 use bentpipe_core::tcp::congestion::LinkReport;
 use bentpipe_core::tcp::pacing::{Pacer, Pacing};
 use bentpipe_core::time::Instant;
 use bentpipe_core::units::{Bytes, Rate};
 use free_share::{FreeShare, Start};
 use rate_control::{LossyRound, RateControl};
+use spread_budget::SpreadBudget;
 use std::collections::BTreeMap;
 
 /// What a flow is given when its turn comes, in bytes: a packet of the usual size. Were it more, many
@@ -66,6 +68,8 @@ pub(super) struct LinkScheduler {
     broken: bool,
     /// Where initial windows are what of it is free: what is.
     pub(super) free_share: Option<FreeShare>,
+    /// Where they follow from the round trip: what flows together may begin with.
+    spread_budget: Option<SpreadBudget>,
 }
 
 impl LinkScheduler {
@@ -76,12 +80,14 @@ impl LinkScheduler {
             Pacing::Off => None,
         };
         let control = leg.is_watched().then(|| RateControl::new(leg.rate));
+        let spreads = leg.first_window == FirstWindow::ByRoundTrip && leg.rate.is_none();
         LinkScheduler {
             rate,
             control,
             in_flight: 0,
             broken: false,
             free_share: leg.shared_product().map(FreeShare::new),
+            spread_budget: spreads.then(SpreadBudget::new),
             pacer: Pacer::default(),
             latest: Instant::ZERO,
             waiting: BTreeMap::new(),
@@ -106,6 +112,20 @@ impl LinkScheduler {
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         self.in_flight = self.in_flight - u64::from(turn.in_flight) + u64::from(bytes);
         turn.in_flight = bytes;
+    }
+
+    /// Whether a flow that begins has to make do with what leaves at once: others begin, too, or the link is
+    /// overloaded.
+    pub(super) fn ends_spread(&mut self, now: Instant) -> bool {
+        let overloaded = self.rate.is_some();
+        self.spread_budget.as_mut().is_some_and(|budget| overloaded || !budget.is_left(now))
+    }
+
+    /// A flow that begins has sent so much more than what leaves at once.
+    pub(super) fn spread(&mut self, bytes: Bytes) {
+        if let Some(budget) = &mut self.spread_budget {
+            budget.take(bytes);
+        }
     }
 
     /// A flow has seen something of the link. True if the link turns out not to be what it is held
@@ -239,6 +259,9 @@ impl LinkScheduler {
     pub(super) fn sent(&mut self, now: Instant, what: Sent) {
         if let Some(control) = &mut self.control {
             control.on_sent(what.bytes);
+        }
+        if let Some(budget) = self.spread_budget.as_mut().filter(|_| what.data) {
+            budget.sent(what.bytes);
         }
         let Some(rate) = self.rate else { return };
         if what.data && now >= self.pacer.next() {

@@ -83,6 +83,17 @@ impl Context<'_> {
         }
     }
 
+    /// The flow is asked for something to send: one that begins has no more than ten segments where others
+    /// begin, too.
+    pub(super) fn end_spread<B: Buffer>(&mut self, now: Instant, flow: &mut SplicedFlow<B>) {
+        for leg in Leg::BOTH {
+            let sender = &mut flow.leg_mut(leg).tcb.sender;
+            if sender.is_spreading() && self.links[self.sides[leg]].ends_spread(now) {
+                sender.end_spread();
+            }
+        }
+    }
+
     /// Something has happened to what the flow has in flight.
     pub(super) fn watch_links<B: Buffer>(&mut self, now: Instant, flow: &mut SplicedFlow<B>) {
         for leg in Leg::BOTH {
@@ -93,6 +104,7 @@ impl Context<'_> {
                 let window = Some(sender.cwnd().count()).filter(|_| !sender.is_done());
                 free_share.uses(&mut self.turns[side], window);
             }
+            link.spread(sender.take_spread());
             if !link.is_watched() {
                 continue;
             }

@@ -13,7 +13,7 @@ use bentpipe_core::tcp::receiver::AckPolicy;
 use bentpipe_core::tcp::sender::InitialWindow;
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::Rate;
-use bentpipe_gateway::{AddOptions, Discard, LegConfig, Losses, MssLimit};
+use bentpipe_gateway::{AddOptions, Discard, FirstWindow, LegConfig, Losses, MssLimit};
 use std::ops::RangeInclusive;
 
 pub(crate) const SATELLITE: Section = Section {
@@ -97,9 +97,9 @@ const fn tcp(name: &'static str) -> Field {
     if is_same(name, "iw") {
         return field(
             "iw",
-            "segments, bytes with their unit, rfc3390, or from-load",
+            "segments, bytes with their unit, rfc3390, by-round-trip, or from-load",
             "that of `tcp`",
-            "a TCP setting; `from-load`, where `rate` and `round-trip` are known: what of the link is free when a flow has its first data, shared with those that are still to begin",
+            "a TCP setting; `by-round-trip`, the default of the satellite side: on a path of which nothing is known ten segments for every 100 ms of its round trip, fifty at most, spread over that; `from-load`, where `rate` and `round-trip` are known: what of the link is free when a flow has its first data, shared with those that are still to begin",
         );
     }
     let mut i = 0;
@@ -221,7 +221,7 @@ fn check(leg: &LegConfig) -> std::result::Result<(), Fault> {
         within("ssthresh", &Size(ssthresh.count()), &WINDOWS).map_err(|why| ("ssthresh", why))?;
     }
     within("max-retries", &sender.max_retries, &RETRIES).map_err(|why| ("max-retries", why))?;
-    if leg.window_from_load && leg.bandwidth_delay_product().is_none() {
+    if leg.first_window == FirstWindow::FromLoad && leg.bandwidth_delay_product().is_none() {
         let why = "iw: from-load needs the link's `rate` and `round-trip`";
         return Err(("iw", why.to_owned()));
     }

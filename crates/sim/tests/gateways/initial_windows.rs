@@ -117,3 +117,54 @@ fn behind_the_link_a_window_by_its_load_is_no_help() {
     let long = [10, 20, 30, 40].map(|count| row(count, "100KB", noise));
     assert!(long[3][3].utilisation < long[3][1].utilisation, "{long:?}");
 }
+
+/// Downloads over 8 Mbit/s and half a second of which the gateways know nothing, all of which begin at once: when
+/// the last one is complete, and packets dropped.
+fn unknown(count: u32, bytes: &str, iw: &str) -> (f64, u64) {
+    let outcome = outcome(&format!(
+        r#"
+[run]
+duration = "600s"
+until = "flows-done"
+[host.server]
+tcp = "linux"
+[host.client]
+tcp = "linux"
+[gateway.g1]
+lan-links = "near"
+satellite = {{ iw = "{iw}" }}
+[gateway.g2]
+lan-links = "far"
+satellite = {{ iw = "{iw}" }}
+[link]
+near = {{ between = ["server", "g1"], profile = "lan" }}
+far = {{ between = ["g2", "client"], profile = "lan" }}
+sat = {{ between = ["g1", "g2"], rate = "8Mbit/s", delay = "250ms", queue = "100packets" }}
+[flow.transfer]
+from = "server"
+to = "client"
+bytes = "{bytes}"
+count = {count}
+opened-by = "to"
+"#
+    ));
+    let times = outcome.flows.iter().map(|flow| flow.mean_completion.expect("it is complete"));
+    let dropped = outcome.links.iter().filter(|link| link.name == "sat");
+    let last = times.max().expect("there are flows").as_secs_f64();
+    (last, dropped.map(|link| link.counters.dropped.packets).sum())
+}
+
+/// A flow that begins alone on a path of half a second has fifty segments, spread over that; where many begin at
+/// once, ten, as ever.
+#[test]
+fn who_begins_alone_has_more_than_who_begins_in_a_crowd() {
+    for (bytes, saved) in [("100KB", 0.4), ("1MB", 0.35)] {
+        let [(usual, _), (spread, dropped)] =
+            ["10", "by-round-trip"].map(|iw| unknown(1, bytes, iw));
+        assert!(spread < usual - saved, "{bytes}: {spread} s instead of {usual}");
+        assert_eq!(dropped, 0, "{bytes}");
+    }
+    let [(_, usual), (_, crowd)] = ["10", "by-round-trip"].map(|iw| unknown(40, "100KB", iw));
+    println!("dropped: {usual}, {crowd}");
+    assert!(crowd * 10 < usual * 11, "{crowd} dropped instead of {usual}");
+}

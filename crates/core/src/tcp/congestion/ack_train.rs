@@ -48,8 +48,8 @@ struct Train {
     /// When the first and the last of them came.
     first: Instant,
     last: Instant,
-    /// Bytes that the first has reported, and those behind it; and how many these are.
-    first_bytes: Bytes,
+    /// Bytes that all have reported, and those behind the first; and how many these are.
+    reported: Bytes,
     bytes: Bytes,
     acks: u32,
     /// Bytes lost in this round, and in the one before.
@@ -78,20 +78,24 @@ impl AckTrain {
         self.end(smss);
         self.round += 1;
         let lost = [lost, lost_before];
-        let (first, last, first_bytes) = (now, now, newly);
+        let (first, last, reported) = (now, now, newly);
         self.train =
-            Some(Train { window, first, last, first_bytes, bytes: Bytes::ZERO, acks: 0, lost });
+            Some(Train { window, first, last, reported, bytes: Bytes::ZERO, acks: 0, lost });
     }
 
-    /// Another acknowledgment of the round.
-    pub(super) fn on_delivery(&mut self, delivery: &Delivery) {
+    /// Another acknowledgment of the round. It is `in_train` unless the sender itself has spread what it reports: then
+    /// what came before it stands for all of the window.
+    pub(super) fn on_delivery(&mut self, delivery: &Delivery, in_train: bool) {
         let Delivery { now, newly, lost, smss, .. } = *delivery;
         if let Some(train) = &mut self.train {
             train.lost[0] += lost;
-            if newly > Bytes::ZERO {
+            if newly > Bytes::ZERO && in_train {
                 train.last = now;
                 train.bytes += newly;
+                train.reported += newly;
                 train.acks += 1;
+            } else if newly > Bytes::ZERO {
+                train.reported = train.window;
             }
         }
         let long = self.train.is_some_and(|train| train.bytes >= LONG * smss);
@@ -125,7 +129,7 @@ impl AckTrain {
         let train = self.train.filter(|train| !train.is_lossy(smss))?;
         let product = Bytes::from_f64(train.rate(smss)? * rtt.as_secs_f64());
         let carries = if train.bytes >= product / 4 { product } else { product / 2 };
-        let grown = train.window + (MAX_GROWTH - 1) * (train.first_bytes + train.bytes);
+        let grown = train.window + (MAX_GROWTH - 1) * train.reported;
         Some(grown.min(carries))
     }
 }
@@ -147,7 +151,7 @@ mod tests {
             if i == 0 {
                 train.begin(&delivery, Bytes::new(window));
             } else {
-                train.on_delivery(&delivery);
+                train.on_delivery(&delivery, true);
             }
         }
     }

@@ -23,6 +23,7 @@ mod path_signs;
 mod per_ack;
 mod scalable;
 mod slow_start;
+mod spread;
 mod standard;
 #[cfg(test)]
 mod tests;
@@ -46,6 +47,7 @@ pub use known_link::{KnownLink, LinkReport};
 pub use per_ack::BoundCount;
 pub use scalable::Scalable;
 pub use slow_start::{InitialWindowUse, Probing, SlowStart, SlowStartConfig};
+pub use spread::segments_for;
 pub use standard::Standard;
 pub use tolerant_cubic::TolerantCubic;
 pub use vegas::{Band, Vegas};
@@ -207,6 +209,19 @@ pub trait Congestion: fmt::Debug + Snapshot + Send {
     fn take_report(&mut self) -> LinkReport {
         LinkReport::default()
     }
+
+    /// Whether it is sending a large initial window, spread over the round trip.
+    fn is_spreading(&self) -> bool {
+        false
+    }
+
+    /// Bytes of that window beyond what leaves at once, sent since this was last asked.
+    fn take_spread(&mut self) -> Bytes {
+        Bytes::ZERO
+    }
+
+    /// The initial window is what has left of it, and at least what leaves at once.
+    fn end_spread(&mut self) {}
 
     /// How often the increase was held to one segment an acknowledgment, of those that have that bound.
     fn bound_count(&self) -> BoundCount {

@@ -21,8 +21,9 @@
 use super::ack_train::AckTrain;
 use super::cubic::Curve;
 use super::path_signs::PathSigns;
-use super::{AckSample, Congestion, CongestionEvent, Cubic, Delivery, Growth, HyStart, LinkReport};
-use super::{PacingBasis, SlowStart, SlowStartConfig};
+use super::spread::Spread;
+use super::{AckSample, Congestion, CongestionEvent, Cubic, Delivery, Departed, Growth, HyStart};
+use super::{LinkReport, PacingBasis, SlowStart, SlowStartConfig};
 use crate::snapshot::{fraction, unlimited};
 use crate::time::Duration;
 use crate::units::{Bytes, Rate};
@@ -74,6 +75,8 @@ pub struct TolerantCubic {
     cubic: Cubic,
     path: PathSigns,
     train: AckTrain,
+    /// Spreads a large initial window, until a train has shown the path's rate.
+    spread: Option<Spread>,
     /// The share of packets that the path loses by itself, beyond what is tolerated.
     #[serde(with = "fraction")]
     loss: f64,
@@ -112,6 +115,7 @@ impl TolerantCubic {
             cubic: Cubic::new(own_slow_start(slow_start), smss, true),
             path: PathSigns::default(),
             train: AckTrain::default(),
+            spread: Spread::of(slow_start.initial_window, smss),
             loss: 0.0,
             signs: 0,
             test: None,
@@ -285,10 +289,12 @@ impl Congestion for TolerantCubic {
         self.report = self.report.and(LinkReport { delivered: newly, lost, rtt });
         self.cubic.on_delivery(delivery);
         let round = self.path.on_delivery(delivery);
+        self.spread.take_if(|spread| round.is_some() && spread.is_over());
+        let in_train = self.spread.as_mut().is_none_or(|spread| spread.on_delivery(newly));
         if round.is_some() {
             self.train.begin(delivery, self.window());
         } else {
-            self.train.on_delivery(delivery);
+            self.train.on_delivery(delivery, in_train);
         }
         if delivery.in_flight == Bytes::ZERO {
             self.train.end(delivery.smss);
@@ -305,6 +311,27 @@ impl Congestion for TolerantCubic {
         if let Some(round) = round {
             self.reconsider();
             self.judge(delivery, round);
+        }
+    }
+
+    fn on_sent(&mut self, departed: &Departed) {
+        if let Some(spread) = &mut self.spread {
+            spread.on_sent(departed);
+        }
+    }
+
+    fn is_spreading(&self) -> bool {
+        self.spread.is_some_and(|spread| spread.is_under_way())
+    }
+
+    fn take_spread(&mut self) -> Bytes {
+        self.spread.as_mut().map_or(Bytes::ZERO, Spread::take)
+    }
+
+    fn end_spread(&mut self) {
+        if let Some(spread) = self.spread.as_mut().filter(|spread| spread.is_under_way()) {
+            let window = spread.end().min(self.window());
+            self.slow_start_mut().set_window(window);
         }
     }
 
@@ -364,14 +391,18 @@ impl Congestion for TolerantCubic {
                 let bits = (bytes * 8.0 * TRAIN_PACE).min(u64::MAX as f64) as u64;
                 PacingBasis::Rate(Some(Rate::from_bits_per_sec(bits)))
             }
-            _ => slow_start.pacing(),
+            _ => match self.spread.and_then(|spread| spread.rate()) {
+                Some(rate) => PacingBasis::Rate(Some(rate)),
+                None => slow_start.pacing(),
+            },
         }
     }
 
     fn needs_pacing(&self) -> bool {
         // Where a repair has held the window back, what it lets out at once would fill the queue. So would slow
-        // start, but for the initial window, whose train shows how fast is right.
-        !self.slow_start().is_under_way() || self.train.fastest().is_some()
+        // start, but for the beginning, whose train shows how fast is right.
+        let begins = self.slow_start().is_under_way() && self.train.fastest().is_none();
+        !begins || self.spread.is_some_and(|spread| spread.is_paced())
     }
 
     fn reduces_proportionally(&self) -> bool {

@@ -366,6 +366,16 @@ impl CongestionWindow {
         self.timeout_until = None;
     }
 
+    /// The congestion control, for what is its own.
+    pub(super) fn congestion(&self) -> &dyn Congestion {
+        &*self.congestion
+    }
+
+    /// The same, to be told something.
+    pub(super) fn congestion_mut(&mut self) -> &mut dyn Congestion {
+        &mut *self.congestion
+    }
+
     /// What the flow has seen of its link since this was last asked.
     pub(super) fn take_report(&mut self) -> LinkReport {
         self.congestion.take_report()

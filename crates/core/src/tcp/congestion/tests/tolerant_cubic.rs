@@ -68,6 +68,54 @@ fn slow_start_quadruples_as_long_as_trains_of_acknowledgments_are_short() {
     assert!((0.5..1.0).contains(&products), "{products}");
 }
 
+/// A path of 500 ms that carries 8 Mbit/s, with a queue of `segments`.
+fn geostationary(segments: u64) -> PathConfig {
+    PathConfig { rtt: millis(500), queue: (segments * SMSS).as_f64(), ..LINK }
+}
+
+fn begins_with(segments: u32, link: PathConfig) -> Flow<TolerantCubic> {
+    Flow::new(TolerantCubic::new(slow_start(segments, Growth::HyStart), SMSS), link)
+}
+
+#[test]
+fn a_large_initial_window_meets_a_queue_with_ten_segments() {
+    let mut flow = begins_with(50, geostationary(10));
+    flow.run_until(|flow| flow.delivered > Bytes::ZERO);
+    assert!(flow.in_flight() >= 48 * SMSS, "{}", flow.in_flight());
+    assert_eq!(flow.lost, Bytes::ZERO);
+    assert!(flow.longest <= (10 * SMSS).as_f64(), "{}", flow.longest);
+}
+
+#[test]
+fn what_left_at_once_shows_how_fast_a_large_initial_window_may_grow() {
+    let windows = [10, 50].map(|segments| {
+        let mut flow = begins_with(segments, PathConfig { queue: 1e9, ..geostationary(0) });
+        let round = flow.now + flow.link.rtt + millis(30);
+        flow.run_until(|flow| flow.now >= round);
+        flow.congestion.window().as_f64() / SMSS.as_f64()
+    });
+    near(windows[0], 40.0, 0.05);
+    // Half of what the path holds, which is 345.
+    near(windows[1], 172.0, 0.05);
+}
+
+#[test]
+fn a_spread_window_can_be_ended() {
+    let mut flow = begins_with(50, geostationary(100));
+    assert!(flow.congestion.is_spreading());
+    flow.congestion.end_spread();
+    assert!(!flow.congestion.is_spreading());
+    assert_eq!((flow.congestion.window(), flow.congestion.take_spread()), (10 * SMSS, Bytes::ZERO));
+    let mut flow = begins_with(50, geostationary(100));
+    flow.run_until(|flow| flow.delivered > Bytes::ZERO);
+    let spread = flow.congestion.take_spread();
+    assert!(spread <= 40 * SMSS, "{spread}");
+    assert_eq!(flow.congestion.take_spread(), Bytes::ZERO, "it is told once");
+    flow.congestion.end_spread();
+    assert!(flow.congestion.window() >= 50 * SMSS, "it is over");
+    assert!(!begins_with(10, geostationary(100)).congestion.is_spreading());
+}
+
 #[test]
 fn slow_start_takes_a_queue_of_a_sixth_of_what_the_path_holds() {
     let mut flow = tolerant(PathConfig { rate: 4.0 * LINK.rate, queue: 70_000.0, ..LINK });
