@@ -4,6 +4,7 @@
 //! A connection's end is a thread. What is sent can be checked where it arrives, and is. Random
 //! numbers come from the same streams as in a simulation, so a run has the same sizes and pauses.
 
+mod barrier;
 mod bulk;
 mod conversation;
 mod http;
@@ -20,6 +21,7 @@ use crate::netns::Namespace;
 use crate::network::{NetworkError, SocketTcp};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_scenario::{Flow, Http, RunEnd, Scenario, Seeds, Workload};
+use barrier::{Barriers, Ticket};
 use bulk::Bulk;
 use conversation::Conversations;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
@@ -101,6 +103,7 @@ pub fn play(
     allow_files();
     let seeds = scenario.seeds(run);
     let mut actors = Vec::new();
+    let mut barriers = Barriers::default();
     for (flow, tcp) in scenario.flows.iter().zip(sockets) {
         for instance in flow.instances() {
             let rng = Streams { seeds, instance: instance.clone() };
@@ -111,10 +114,16 @@ pub fn play(
             };
             let ends = [place(flow.from.0, &tcp[0]), place(flow.to.0, &tcp[1])];
             let number = actors.len();
-            let act = Act::prepare(flow, &record, ends, &rng, number)
-                .map_err(|error| PlayError::Flow(format!("flow {instance}: {error}")))?;
             let start = Instant::ZERO + flow.start.sample(&mut rng.of("start"));
             let stop = flow.stop.map(|stop| Instant::ZERO + stop);
+            // One that is to stop when it starts never comes.
+            let comes = stop.is_none_or(|stop| stop > start);
+            let barrier = match &flow.workload {
+                Workload::Bulk { barrier: Some(name), .. } if comes => Some(barriers.join(name)),
+                _ => None,
+            };
+            let act = Act::prepare(flow, &record, ends, &rng, (number, barrier))
+                .map_err(|error| PlayError::Flow(format!("flow {instance}: {error}")))?;
             actors.push(Actor { record, background: flow.background, start, stop, act, rng });
         }
     }
@@ -246,13 +255,13 @@ impl Act {
         record: &Arc<FlowRecord>,
         ends: [Place; 2],
         rng: &Streams,
-        number: usize,
+        (number, barrier): (usize, Option<Ticket>),
     ) -> io::Result<Act> {
         let record = Arc::clone(record);
         match flow.workload.clone() {
-            Workload::Bulk { bytes, opened_by, barrier: None } => {
+            Workload::Bulk { bytes, opened_by, .. } => {
                 let bytes = bytes.map(|bytes| bytes.sample(&mut rng.of("size")).count());
-                Bulk::prepare(record, ends, opened_by, bytes).map(Act::Bulk)
+                Bulk::prepare(record, ends, opened_by, bytes, barrier).map(Act::Bulk)
             }
             Workload::RequestResponse {
                 request,
@@ -274,8 +283,7 @@ impl Act {
                 let plan = ping::Settings { to: to.address, packet, pace, packets, identifier };
                 Ok(Act::Ping(from.icmp()?, plan))
             }
-            Workload::Bulk { barrier: Some(_), .. }
-            | Workload::Http2(_)
+            Workload::Http2(_)
             | Workload::Telnet { .. }
             | Workload::Web { .. }
             | Workload::Poisson { .. }

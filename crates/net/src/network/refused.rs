@@ -95,11 +95,6 @@ pub fn refusals(scenario: &Scenario) -> Vec<Refusal> {
             Workload::Poisson { .. } => "poisson",
             Workload::Udp { .. } => "udp",
             Workload::Http2(_) => "http/2",
-            Workload::Bulk { barrier: Some(_), .. } => {
-                let key = format!("flow.{}.barrier", flow.name);
-                all.push(Refusal::new(key, "barriers are simulated only"));
-                continue;
-            }
             Workload::Bulk { .. }
             | Workload::RequestResponse { .. }
             | Workload::Http(_)
@@ -250,7 +245,7 @@ mod tests {
              [link.n]\nbetween = [\"a\", \"b\"]\nrate = \"1Mbit/s\"\nmedium = \"wire\"\n",
         );
         let keys: Vec<String> = refusals(&rough).into_iter().map(|one| one.key).collect();
-        assert_eq!(keys, ["link.m.medium", "link.n.medium", "flow.x.barrier"]);
+        assert_eq!(keys, ["link.m.medium", "link.n.medium"]);
         let own = scenario("tcp = \"recovery=fack,sack=off\"");
         let refused = stack(&own, Stacks::AsAsked).unwrap_err();
         assert!(refused.iter().any(|one| one.key == "flow.x.tcp-from: recovery=fack"));
