@@ -13,15 +13,17 @@ mod ping;
 mod record;
 mod request;
 mod socket;
+mod web;
 
 pub use record::{Counts, FlowResult, Transfer};
+pub use web::Browser;
 
 use crate::clock::Clock;
 use crate::netns::Namespace;
 use crate::network::{NetworkError, SocketTcp};
+use barrier::{Barriers, Ticket};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_scenario::{Flow, Http, RunEnd, Scenario, Seeds, Workload};
-use barrier::{Barriers, Ticket};
 use bulk::Bulk;
 use conversation::Conversations;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
@@ -33,6 +35,7 @@ use std::io;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::thread::{self, Scope};
+use web::Web;
 
 /// After how long a client calls again whose connection broke.
 const RETRY: Duration = Duration::from_secs(1);
@@ -90,7 +93,7 @@ pub struct Played {
 }
 
 /// Runs the flows of `scenario` for the `run`th time, whose sockets are to be like `sockets` (of each
-/// flow, `from` first).
+/// flow, `from` first). Pages come from nginx if there is a `browser` for them.
 ///
 /// # Errors
 /// [`PlayError`].
@@ -98,6 +101,7 @@ pub fn play(
     scenario: &Scenario,
     run: u64,
     sockets: &[[SocketTcp; 2]],
+    browser: Option<Browser>,
     host: &mut dyn Host,
 ) -> Result<Played, PlayError> {
     allow_files();
@@ -122,8 +126,14 @@ pub fn play(
                 Workload::Bulk { barrier: Some(name), .. } if comes => Some(barriers.join(name)),
                 _ => None,
             };
-            let act = Act::prepare(flow, &record, ends, &rng, (number, barrier))
-                .map_err(|error| PlayError::Flow(format!("flow {instance}: {error}")))?;
+            let browser = browser.filter(|browser| browser.loads(&flow.workload));
+            let act = match browser {
+                Some(browser) => {
+                    Web::prepare(Arc::clone(&record), ends, browser, &flow.workload).map(Act::Web)
+                }
+                None => Act::prepare(flow, &record, ends, &rng, (number, barrier)),
+            };
+            let act = act.map_err(|error| PlayError::Flow(format!("flow {instance}: {error}")))?;
             actors.push(Actor { record, background: flow.background, start, stop, act, rng });
         }
     }
@@ -247,6 +257,7 @@ enum Act {
     Requests(Conversations, request::Settings),
     Http(Conversations, Http),
     Ping(Socket, ping::Settings),
+    Web(Web),
 }
 
 impl Act {
@@ -308,6 +319,7 @@ impl Actor {
                 conversations.serve(scope);
                 http::run(&record, &conversations, &plan, &rng);
             }
+            Act::Web(web) => web.run(),
             Act::Ping(socket, plan) => {
                 if let Err(error) = ping::run(&record, &socket, &plan) {
                     record.failed(&error);
