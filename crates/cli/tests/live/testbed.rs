@@ -215,7 +215,7 @@ fn every_workload() {
     }
     // Who waits for another begins with it.
     let head = transfers.lines().next().unwrap_or_default();
-    let at = head.split(',').position(|name| name == "started_s").expect("a column");
+    let at = head.split(',').position(|name| name == "start_s").expect("a column");
     let began = |flow: &str| -> f64 {
         let row = transfers.lines().find(|line| line.split(',').nth(2) == Some(flow));
         row.and_then(|row| row.split(',').nth(at)?.parse().ok()).expect("a time")
