@@ -103,6 +103,11 @@ impl LiveGateway {
         self.control_client.clone()
     }
 
+    /// The first beat, before anybody is told that it is ready: until then its watchdog is patient with it.
+    pub fn begin(&mut self) {
+        self.attend_to_duties(self.clock.now());
+    }
+
     /// Runs until a signal comes, and then until all that is held has been delivered, but at most
     /// for `drain`. A second signal ends it at once. What is still open is reset in either case.
     ///

@@ -62,6 +62,10 @@ const DISABLED: u8 = b'z';
 /// A watchdog that does not watch after so many milliseconds will not.
 const START: u16 = 10_000;
 
+/// So many silences may pass before the first beat: a gateway that sets itself up on a busy machine waits for other
+/// programs, which is no sign that it hangs.
+const STARTING: u32 = START as u32 / (SILENCE + DOUBT) as u32;
+
 /// The gateway's ends of the pipes. Dropping it ends the watchdog.
 #[derive(Debug)]
 pub struct Watchdog {
@@ -175,12 +179,12 @@ pub fn watch(config: &DivertConfig) -> Result<(), WatchError> {
     privileges::give_up_as_watchdog()?;
     say(WATCHING)?;
     let mut disabled = false;
-    let mut silences = 0;
+    let mut beats = Beats::default();
     loop {
         match hear(&stdin)? {
             Heard::Nothing if !disabled => {
-                silences += 1;
-                if silences < STARVED && is_running(parent_id()) {
+                beats.silences += 1;
+                if beats.may_come(is_running(parent_id())) {
                     continue;
                 }
                 tracing::warn!("the gateway does not answer: the kernel forwards");
@@ -193,17 +197,37 @@ pub fn watch(config: &DivertConfig) -> Result<(), WatchError> {
             // Somebody may have loaded our rules anew, the gateway itself just before it hung.
             Heard::Nothing => _ = config.disable(),
             Heard::Beat if disabled => {
-                silences = 0;
+                beats.heard();
                 tracing::warn!("the gateway answers again");
                 disabled = !said("enabled", config.enable());
             }
-            Heard::Beat => silences = 0,
+            Heard::Beat => beats.heard(),
             Heard::Farewell => return Ok(()),
             Heard::End => {
                 config.clear();
                 return Ok(());
             }
         }
+    }
+}
+
+/// What has been heard of the loop.
+#[derive(Debug, Default)]
+struct Beats {
+    /// It has turned.
+    begun: bool,
+    /// Since the last beat.
+    silences: u32,
+}
+
+impl Beats {
+    fn heard(&mut self) {
+        *self = Beats { begun: true, silences: 0 };
+    }
+
+    /// Whether the silence may have another reason than a loop that hangs; `runs`: its process wants a processor.
+    fn may_come(&self, runs: bool) -> bool {
+        if self.begun { runs && self.silences < STARVED } else { self.silences < STARTING }
     }
 }
 
@@ -262,7 +286,7 @@ fn said<E: std::fmt::Display>(what: &str, done: Result<(), E>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Watchdog, is_running};
+    use super::{Beats, STARTING, STARVED, Watchdog, is_running};
     use std::process::Command;
 
     #[test]
@@ -273,6 +297,19 @@ mod tests {
             let error = Watchdog::start(command).expect_err("no watchdog");
             assert!(error.to_string().contains("did not start"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_gateway_that_sets_itself_up_does_not_hang() {
+        let mut beats = Beats { silences: STARTING - 1, ..Beats::default() };
+        assert!(beats.may_come(false) && STARTING > STARVED);
+        beats.silences += 1;
+        assert!(!beats.may_come(true));
+        beats.heard();
+        beats.silences += 1;
+        assert!(beats.may_come(true) && !beats.may_come(false));
+        beats.silences = STARVED;
+        assert!(!beats.may_come(true));
     }
 
     #[test]

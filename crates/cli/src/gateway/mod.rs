@@ -234,6 +234,7 @@ fn split(path: &Path, json: bool) -> Result<ExitCode, Error> {
     gateway.watched_by(Watchdog::start(command)?);
     let (monitor, repairs) = divert.monitor(MONITOR_INTERVAL)?;
     gateway.repaired_by(repairs);
+    gateway.begin();
     println!("bentpipe gateway: ready");
     io::stdout().flush()?;
     let result = panics::ends_with(|| gateway.run(&signals, file.drain));

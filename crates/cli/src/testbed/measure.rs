@@ -65,7 +65,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         return Err(Error::NoPoint { point, last: experiment.len() - 1 });
     }
     let stacks = if any { Stacks::Any } else { Stacks::AsAsked };
-    let mut points = plan::points(&experiment, &file, &name, stacks)?;
+    let mut points = plan::points(&experiment, &file, &name, stacks, None)?;
     points.retain(|one| arguments.point.is_none_or(|point| one.point.index == point));
     if !arguments.quiet {
         plan::warn(&points);

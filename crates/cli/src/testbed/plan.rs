@@ -1,6 +1,7 @@
 //! What a scenario comes to on real stacks: checked for every point of its sweep.
 
 use super::{Error, gateways};
+use bentpipe_net::flows::Browser;
 use bentpipe_net::network::{Folder, Layout, Refusal, Stack, Stacks, refusals, stack, unrecorded};
 use bentpipe_scenario::{Change, Experiment, Point};
 
@@ -13,6 +14,16 @@ pub(crate) struct LivePoint {
     pub(crate) stack: Stack,
     /// Each gateway's node, and its `gateway.toml`.
     pub(crate) gateways: Vec<(usize, String)>,
+    /// What fetches its pages, from nginx, if that is not we.
+    pub(crate) browser: Option<Browser>,
+}
+
+impl LivePoint {
+    /// All that a run of it comes from, its number apart.
+    pub(crate) fn canonical(&self) -> String {
+        let programs = self.browser.map(|browser| format!("# nginx and {}\n", browser.name()));
+        programs.unwrap_or_default() + &self.point.canonical
+    }
 }
 
 /// All points of an experiment on the testbed `name`.
@@ -21,6 +32,7 @@ pub(crate) fn points(
     file: &str,
     name: &str,
     stacks: Stacks,
+    browser: Option<Browser>,
 ) -> Result<Vec<LivePoint>, Error> {
     let layout = Layout::of(&experiment.point(0).scenario, name);
     let mut points = Vec::new();
@@ -34,7 +46,7 @@ pub(crate) fn points(
             file: file.to_owned(),
             what: listed(all) + hint,
         };
-        let all = refusals(&point.scenario);
+        let all = refusals(&point.scenario, browser);
         if !all.is_empty() {
             return Err(refused(&all, ""));
         }
@@ -42,7 +54,7 @@ pub(crate) fn points(
             " (tcp = \"linux\" has what Linux has; --any-stack leaves the rest as it is there)";
         let stack = stack(&point.scenario, stacks).map_err(|all| refused(&all, hint))?;
         let gateways = gateways::files(experiment, &point, &layout)?;
-        points.push(LivePoint { point, stack, gateways });
+        points.push(LivePoint { point, stack, gateways, browser });
     }
     Ok(points)
 }

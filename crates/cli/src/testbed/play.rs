@@ -55,7 +55,8 @@ pub(crate) fn run(
         links: Vec::new(),
         go_on,
     };
-    let played = flows::play(scenario, u64::from(run), &live.stack.flows, &mut watch)?;
+    let played =
+        flows::play(scenario, u64::from(run), &live.stack.flows, live.browser, &mut watch)?;
     let Watch { gateways, before, after, links, .. } = watch;
     let status = before.into_iter().zip(after);
     let gateways = gateways.into_iter().zip(status).map(|(node, (a, b))| (node, a, b)).collect();

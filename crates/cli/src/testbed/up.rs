@@ -47,7 +47,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         None => name_of(&arguments.file),
     };
     let stacks = if arguments.any_stack { Stacks::Any } else { Stacks::AsAsked };
-    let points = plan::points(&experiment, source.name(), &name, stacks)?;
+    let points = plan::points(&experiment, source.name(), &name, stacks, None)?;
     if network::names()?.contains(&name) {
         return already(&name, experiment.source(), arguments.any_stack);
     }

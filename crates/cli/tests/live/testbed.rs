@@ -196,6 +196,8 @@ fn every_workload() {
     let transfers = table("transfers.csv");
     for (flow, count) in [
         ("upload", 1),
+        ("early", 1),
+        ("late", 1),
         ("page", 1),
         ("kept", 2),
         ("piped", 1),
@@ -211,11 +213,20 @@ fn every_workload() {
         let min = if flow == "ping" { count - 1 } else { count };
         assert!((min..=count).contains(&completed), "{flow}: {completed} of {count}\n{transfers}");
     }
+    // Who waits for another begins with it.
+    let head = transfers.lines().next().unwrap_or_default();
+    let at = head.split(',').position(|name| name == "start_s").expect("a column");
+    let began = |flow: &str| -> f64 {
+        let row = transfers.lines().find(|line| line.split(',').nth(2) == Some(flow));
+        row.and_then(|row| row.split(',').nth(at)?.parse().ok()).expect("a time")
+    };
+    let (early, late) = (began("early"), began("late"));
+    assert!(early > 0.8 && (early - late).abs() < 0.1, "{early} and {late}");
     let gateways = table("gateways.csv");
     let splits = gateways.lines().skip(1).filter_map(|line| line.split(',').nth(3)?.parse().ok());
-    // upload, 6 objects and a document on connections of their own, two kept ones, one piped, two queries, two calls.
+    // upload, two that wait, 6 objects and a document on connections of their own, two kept ones, one piped, two queries, two calls.
     let splits: Vec<u64> = splits.collect();
-    assert!(splits.len() == 2 && splits.iter().all(|split| *split >= 13), "{gateways}");
+    assert!(splits.len() == 2 && splits.iter().all(|split| *split >= 15), "{gateways}");
     bed.down();
 }
 

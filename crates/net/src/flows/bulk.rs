@@ -1,5 +1,7 @@
-//! A bulk transfer: one connection that carries so many bytes, or as many as it can.
+//! A bulk transfer: one connection that carries so many bytes, or as many as it can. It may wait at a barrier until all that do
+//! are connected: the transfer begins then.
 
+use super::barrier::Ticket;
 use super::payload::{Incoming, Outgoing};
 use super::record::FlowRecord;
 use super::socket::{Place, WindowLimit};
@@ -7,7 +9,7 @@ use bentpipe_scenario::FlowEnd;
 use socket2::{SockAddr, Socket};
 use std::io;
 use std::net::{Shutdown, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::thread::Scope;
 
 /// One transfer, ready to begin.
@@ -23,6 +25,7 @@ pub(super) struct Bulk {
     window: WindowLimit,
     /// How much; None: without end.
     bytes: Option<u64>,
+    barrier: Option<Ticket>,
 }
 
 impl Bulk {
@@ -32,19 +35,28 @@ impl Bulk {
         [from, to]: [Place; 2],
         opened_by: FlowEnd,
         bytes: Option<u64>,
+        barrier: Option<Ticket>,
     ) -> io::Result<Bulk> {
         let caller_sends = opened_by == FlowEnd::From;
         let (caller, callee) = if caller_sends { (from, to) } else { (to, from) };
         let (listener, at) = callee.listener()?;
-        Ok(Bulk { record, caller, caller_sends, listener, at, window: callee.window(), bytes })
+        let window = callee.window();
+        Ok(Bulk { record, caller, caller_sends, listener, at, window, bytes, barrier })
     }
 
     /// Carries it.
     pub(super) fn run<'s>(self, scope: &'s Scope<'s, '_>) {
-        let Bulk { record, caller, caller_sends, listener, at, window, bytes } = self;
-        let transfer = record.transfer();
-        let job = Job { record: Arc::clone(&record), transfer, window: caller.window(), bytes };
-        let called = Job { record: Arc::clone(&record), window, ..job };
+        let Bulk { record, caller, caller_sends, listener, at, window, bytes, barrier } = self;
+        let transfer = Arc::new(OnceLock::new());
+        if barrier.is_none() {
+            let _ = transfer.set(record.transfer());
+        }
+        let job = |window: WindowLimit| {
+            let (record, transfer) = (Arc::clone(&record), Arc::clone(&transfer));
+            Job { record, transfer, window, bytes, barrier: None }
+        };
+        let (mut job, mut called) = (job(caller.window()), job(window));
+        (if caller_sends { &mut job } else { &mut called }).barrier = barrier;
         scope.spawn(move || {
             let record = Arc::clone(&called.record);
             let accepted = record.open(listener, false).and_then(|listener| {
@@ -61,7 +73,12 @@ impl Bulk {
             drop(open);
             job.carry(socket, caller_sends)
         });
+        let called = connected.is_ok();
         settle(&record, connected);
+        if !called {
+            // Who listens waits no more, and others do not wait for it.
+            record.stop();
+        }
     }
 }
 
@@ -74,17 +91,26 @@ fn settle(record: &FlowRecord, result: io::Result<()>) {
 
 struct Job {
     record: Arc<FlowRecord>,
-    transfer: usize,
+    /// Its number, once it has begun.
+    transfer: Arc<OnceLock<usize>>,
     window: WindowLimit,
     bytes: Option<u64>,
+    /// Of the source.
+    barrier: Option<Ticket>,
 }
 
 impl Job {
-    fn carry(&self, socket: Socket, sends: bool) -> io::Result<()> {
+    fn carry(mut self, socket: Socket, sends: bool) -> io::Result<()> {
         let open = self.record.open(socket, sends)?;
         let socket = open.socket();
         if sends {
             self.record.connected();
+            if let Some(barrier) = self.barrier.take() {
+                if !barrier.pass(&self.record) {
+                    return Ok(());
+                }
+                let _ = self.transfer.set(self.record.transfer());
+            }
             Outgoing::default().send(socket, self.bytes.unwrap_or(u64::MAX))?;
             socket.shutdown(Shutdown::Write)?;
             // Everything is acknowledged once the other end has closed too: nothing is counted later.
@@ -97,11 +123,13 @@ impl Job {
             if count == 0 {
                 return Ok(());
             }
-            self.record.first_byte(self.transfer);
+            // Its source has begun it before it has sent.
+            let transfer = *self.transfer.get_or_init(|| self.record.transfer());
+            self.record.first_byte(transfer);
             self.record.delivered(count);
             read += count;
             if Some(read) == self.bytes {
-                self.record.complete(self.transfer, read);
+                self.record.complete(transfer, read);
                 self.record.finish();
             }
         }

@@ -4,6 +4,7 @@
 //! A connection's end is a thread. What is sent can be checked where it arrives, and is. Random
 //! numbers come from the same streams as in a simulation, so a run has the same sizes and pauses.
 
+mod barrier;
 mod bulk;
 mod conversation;
 mod http;
@@ -12,12 +13,15 @@ mod ping;
 mod record;
 mod request;
 mod socket;
+mod web;
 
 pub use record::{Counts, FlowResult, Transfer};
+pub use web::Browser;
 
 use crate::clock::Clock;
 use crate::netns::Namespace;
 use crate::network::{NetworkError, SocketTcp};
+use barrier::{Barriers, Ticket};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_scenario::{Flow, Http, RunEnd, Scenario, Seeds, Workload};
 use bulk::Bulk;
@@ -31,6 +35,7 @@ use std::io;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::thread::{self, Scope};
+use web::Web;
 
 /// After how long a client calls again whose connection broke.
 const RETRY: Duration = Duration::from_secs(1);
@@ -88,7 +93,7 @@ pub struct Played {
 }
 
 /// Runs the flows of `scenario` for the `run`th time, whose sockets are to be like `sockets` (of each
-/// flow, `from` first).
+/// flow, `from` first). Pages come from nginx if there is a `browser` for them.
 ///
 /// # Errors
 /// [`PlayError`].
@@ -96,11 +101,13 @@ pub fn play(
     scenario: &Scenario,
     run: u64,
     sockets: &[[SocketTcp; 2]],
+    browser: Option<Browser>,
     host: &mut dyn Host,
 ) -> Result<Played, PlayError> {
     allow_files();
     let seeds = scenario.seeds(run);
     let mut actors = Vec::new();
+    let mut barriers = Barriers::default();
     for (flow, tcp) in scenario.flows.iter().zip(sockets) {
         for instance in flow.instances() {
             let rng = Streams { seeds, instance: instance.clone() };
@@ -111,10 +118,22 @@ pub fn play(
             };
             let ends = [place(flow.from.0, &tcp[0]), place(flow.to.0, &tcp[1])];
             let number = actors.len();
-            let act = Act::prepare(flow, &record, ends, &rng, number)
-                .map_err(|error| PlayError::Flow(format!("flow {instance}: {error}")))?;
             let start = Instant::ZERO + flow.start.sample(&mut rng.of("start"));
             let stop = flow.stop.map(|stop| Instant::ZERO + stop);
+            // One that is to stop when it starts never comes.
+            let comes = stop.is_none_or(|stop| stop > start);
+            let barrier = match &flow.workload {
+                Workload::Bulk { barrier: Some(name), .. } if comes => Some(barriers.join(name)),
+                _ => None,
+            };
+            let browser = browser.filter(|browser| browser.loads(&flow.workload));
+            let act = match browser {
+                Some(browser) => {
+                    Web::prepare(Arc::clone(&record), ends, browser, &flow.workload).map(Act::Web)
+                }
+                None => Act::prepare(flow, &record, ends, &rng, (number, barrier)),
+            };
+            let act = act.map_err(|error| PlayError::Flow(format!("flow {instance}: {error}")))?;
             actors.push(Actor { record, background: flow.background, start, stop, act, rng });
         }
     }
@@ -238,6 +257,7 @@ enum Act {
     Requests(Conversations, request::Settings),
     Http(Conversations, Http),
     Ping(Socket, ping::Settings),
+    Web(Web),
 }
 
 impl Act {
@@ -246,13 +266,13 @@ impl Act {
         record: &Arc<FlowRecord>,
         ends: [Place; 2],
         rng: &Streams,
-        number: usize,
+        (number, barrier): (usize, Option<Ticket>),
     ) -> io::Result<Act> {
         let record = Arc::clone(record);
         match flow.workload.clone() {
-            Workload::Bulk { bytes, opened_by, barrier: None } => {
+            Workload::Bulk { bytes, opened_by, .. } => {
                 let bytes = bytes.map(|bytes| bytes.sample(&mut rng.of("size")).count());
-                Bulk::prepare(record, ends, opened_by, bytes).map(Act::Bulk)
+                Bulk::prepare(record, ends, opened_by, bytes, barrier).map(Act::Bulk)
             }
             Workload::RequestResponse {
                 request,
@@ -274,8 +294,7 @@ impl Act {
                 let plan = ping::Settings { to: to.address, packet, pace, packets, identifier };
                 Ok(Act::Ping(from.icmp()?, plan))
             }
-            Workload::Bulk { barrier: Some(_), .. }
-            | Workload::Http2(_)
+            Workload::Http2(_)
             | Workload::Telnet { .. }
             | Workload::Web { .. }
             | Workload::Poisson { .. }
@@ -300,6 +319,7 @@ impl Actor {
                 conversations.serve(scope);
                 http::run(&record, &conversations, &plan, &rng);
             }
+            Act::Web(web) => web.run(),
             Act::Ping(socket, plan) => {
                 if let Err(error) = ping::run(&record, &socket, &plan) {
                     record.failed(&error);

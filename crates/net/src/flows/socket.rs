@@ -97,6 +97,10 @@ fn clamp(bytes: u64) -> i32 {
 /// with longer segments than before, Linux sets the clamp anew, to what the receive buffer has room for
 /// (`tcp_measure_rcv_mss` in net/ipv4/tcp_input.c, since commit a2cbb1603943, "tcp: Update window clamping condition").
 /// So it is looked at after each read, and set again.
+///
+/// Without window scaling Linux advertises whole segments of its peer's, but keeps a window that is within one of what it may be
+/// (`__tcp_select_window`): one of 15 times 536 bytes, from the time when it had seen nothing longer, would stay where five segments of
+/// 1460 are meant. So once the peer's segments are known the clamp is as many whole ones as the limit has room for.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct WindowLimit(Option<i32>);
 
@@ -104,6 +108,7 @@ impl WindowLimit {
     /// After data were read.
     pub(super) fn hold(self, socket: &Socket) -> io::Result<()> {
         let Some(limit) = self.0 else { return Ok(()) };
+        let limit = whole(limit, peers_segments(socket));
         let mut now = [0; size_of::<i32>()];
         let read = raw_option(socket, libc::TCP_WINDOW_CLAMP, &mut now);
         if read == now.len() && i32::from_ne_bytes(now) == limit {
@@ -111,6 +116,22 @@ impl WindowLimit {
         }
         option(socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, limit)
     }
+}
+
+/// What Linux takes a peer's segments for as long as it has seen none that is longer (`TCP_MSS_DEFAULT`).
+const UNKNOWN: i32 = 536;
+
+/// As many whole segments as the limit has room for, once their length is known.
+fn whole(limit: i32, segment: i32) -> i32 {
+    if segment > UNKNOWN && segment <= limit { limit - limit % segment } else { limit }
+}
+
+/// How long the peer's segments seem to be (`tcpi_rcv_mss`).
+fn peers_segments(socket: &Socket) -> i32 {
+    let mut buffer = [0; 24];
+    let read = raw_option(socket, libc::TCP_INFO, &mut buffer);
+    let word = buffer[..read].get(20..24).and_then(|word| word.try_into().ok());
+    word.map_or(0, i32::from_ne_bytes)
 }
 
 /// Sets an option for which there is no safe name.
@@ -238,6 +259,15 @@ mod tests {
         assert!((LIMIT / 2..=LIMIT).contains(&held), "{held}");
         // If Linux holds it by itself, all of this is not needed any more.
         assert!(free > LIMIT, "{free}");
+    }
+
+    #[test]
+    fn a_window_is_of_whole_segments_once_their_length_is_known() {
+        assert_eq!(
+            [536, 1460, 9000, 0].map(|segment| whole(8192, segment)),
+            [8192, 7300, 8192, 8192]
+        );
+        assert_eq!(whole(46_720, 1460), 46_720);
     }
 
     fn place() -> SocketTcp {

@@ -1,6 +1,7 @@
 //! What of a scenario cannot be done on real stacks: each by the key that asks for it, and why.
 
 use super::host_tcp::{Expressed, HostTcp, SocketTcp, express};
+use crate::flows::Browser;
 use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_scenario::{
     Ecmp, FaultKind, Flow, LinkIndex, NodeIndex, NodeKind, Record, Scenario, Sharing, Workload,
@@ -52,8 +53,8 @@ pub struct Stack {
     pub left: Vec<Refusal>,
 }
 
-/// What of `scenario` cannot be done live.
-pub fn refusals(scenario: &Scenario) -> Vec<Refusal> {
+/// What of `scenario` cannot be done live. A `browser` of today takes HTTP/2.
+pub fn refusals(scenario: &Scenario, browser: Option<Browser>) -> Vec<Refusal> {
     let mut all = Vec::new();
     for node in &scenario.nodes {
         if let NodeKind::Router(ecmp) = node.kind
@@ -88,18 +89,14 @@ pub fn refusals(scenario: &Scenario) -> Vec<Refusal> {
             all.push(Refusal::new(format!("fault.{}", fault.name), why));
         }
     }
-    for flow in &scenario.flows {
+    let ours = |flow: &&Flow| browser.is_none_or(|browser| !browser.loads(&flow.workload));
+    for flow in scenario.flows.iter().filter(ours) {
         let workload = match flow.workload {
             Workload::Telnet { .. } => "telnet",
             Workload::Web { .. } => "web",
             Workload::Poisson { .. } => "poisson",
             Workload::Udp { .. } => "udp",
             Workload::Http2(_) => "http/2",
-            Workload::Bulk { barrier: Some(_), .. } => {
-                let key = format!("flow.{}.barrier", flow.name);
-                all.push(Refusal::new(key, "barriers are simulated only"));
-                continue;
-            }
             Workload::Bulk { .. }
             | Workload::RequestResponse { .. }
             | Workload::Http(_)
@@ -227,7 +224,7 @@ mod tests {
     #[test]
     fn what_is_live_is_not_refused() {
         let plain = scenario("tcp = \"congestion=standard,slow-start=standard,mss=1000\"");
-        assert_eq!(refusals(&plain), []);
+        assert_eq!(refusals(&plain, None), []);
         let stack = stack(&plain, Stacks::AsAsked).unwrap();
         assert_eq!(stack.flows[0][0].congestion, "reno");
         assert_eq!(stack.flows[0][1].mss, 1000);
@@ -238,7 +235,7 @@ mod tests {
         let asked = scenario(
             "workload = \"telnet\"\n[fault.f]\nkind = \"route-change\"\nat = \"0s\"\nlink = \"l\"\n",
         );
-        let lines: Vec<String> = refusals(&asked).iter().map(Refusal::to_string).collect();
+        let lines: Vec<String> = refusals(&asked, None).iter().map(Refusal::to_string).collect();
         assert_eq!(lines.len(), 2);
         assert!(
             lines[0].starts_with("fault.f: ") && lines[1].starts_with("flow.x.workload=telnet: ")
@@ -249,8 +246,8 @@ mod tests {
              [link.half]\nbetween = [\"a\", \"b\"]\nrate = \"1Mbit/s\"\nmedium = \"own\"\n\
              [link.n]\nbetween = [\"a\", \"b\"]\nrate = \"1Mbit/s\"\nmedium = \"wire\"\n",
         );
-        let keys: Vec<String> = refusals(&rough).into_iter().map(|one| one.key).collect();
-        assert_eq!(keys, ["link.m.medium", "link.n.medium", "flow.x.barrier"]);
+        let keys: Vec<String> = refusals(&rough, None).into_iter().map(|one| one.key).collect();
+        assert_eq!(keys, ["link.m.medium", "link.n.medium"]);
         let own = scenario("tcp = \"recovery=fack,sack=off\"");
         let refused = stack(&own, Stacks::AsAsked).unwrap_err();
         assert!(refused.iter().any(|one| one.key == "flow.x.tcp-from: recovery=fack"));

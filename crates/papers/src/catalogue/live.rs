@@ -25,6 +25,9 @@ pub struct Live {
     /// The same of those that `--live --quick` runs, once each; without it none.
     #[serde(default)]
     quick: BTreeMap<String, Vec<Value>>,
+    /// Real programs instead of our own requests and replies: nginx, and a client that fetches as `netscape` did, or today's
+    /// `chromium`.
+    pub programs: Option<String>,
     /// Why some points are not as near.
     pub explanation: Option<String>,
 }

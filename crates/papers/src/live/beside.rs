@@ -4,6 +4,7 @@ use super::{Kept, KeptPoint, Machine};
 use crate::catalogue::{Figure, Live, same};
 use crate::report::significant;
 use crate::run::{Part, PointRuns, Ran, by_run};
+use bentpipe_lab::tables::Table;
 use bentpipe_scenario::Experiment;
 use bentpipe_scenario::repeat::SampleSummary;
 use serde_json::{Value, json};
@@ -53,7 +54,7 @@ pub struct BesideRow {
 pub enum Agreement {
     /// The means differ by no more than they may.
     Near,
-    /// They do, but their 95 % intervals meet.
+    /// They do, but their 95 % intervals meet, and something is lost or random.
     Intervals,
     /// Neither.
     Apart,
@@ -63,12 +64,34 @@ pub enum Agreement {
     Missing,
 }
 
+/// Whether runs of a point can differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Chance {
+    /// The simulator loses nothing, and all its runs are the same: real ones that scatter are no excuse.
+    Excluded,
+    /// Something is lost, or random.
+    Possible,
+}
+
+impl Chance {
+    fn of(point: &PointRuns, simulated: &[f64]) -> Chance {
+        let none = |column: &str| {
+            let counts = point.column(Table::Runs, &[], column);
+            counts.is_ok_and(|counts| counts.iter().all(|count| *count == 0.0))
+        };
+        let same = simulated.windows(2).all(|pair| pair[0] == pair[1]);
+        let certain = same && none("lost") && none("dropped");
+        if certain { Chance::Excluded } else { Chance::Possible }
+    }
+}
+
 impl Agreement {
-    fn of(live: &[f64], simulated: &[f64], within: f64) -> Agreement {
+    fn of(live: &[f64], simulated: &[f64], within: f64, chance: Chance) -> Agreement {
         let (live, simulated) = (interval(live), interval(simulated));
+        let meet = (live.0 - simulated.0).abs() <= live.1 + simulated.1;
         if (live.0 / simulated.0 - 1.0).abs() <= within {
             Agreement::Near
-        } else if (live.0 - simulated.0).abs() <= live.1 + simulated.1 {
+        } else if meet && chance == Chance::Possible {
             Agreement::Intervals
         } else {
             Agreement::Apart
@@ -114,7 +137,8 @@ impl Beside {
             let measured = kept.map(|kept| kept.samples(flow, column)).transpose()?;
             let agreement = match &measured {
                 Some(samples) => {
-                    Agreement::of(samples, &same_runs(&simulated, samples), live.within)
+                    let chance = Chance::of(point, &simulated);
+                    Agreement::of(samples, &same_runs(&simulated, samples), live.within, chance)
                 }
                 None if live.has(&point.values) => Agreement::Missing,
                 None => Agreement::Simulated,
@@ -189,7 +213,8 @@ impl Beside {
         match agreement {
             Agreement::Near => format!("within {} %", significant(self.within * 100.0)),
             Agreement::Intervals => "within their intervals".to_owned(),
-            Agreement::Apart => "apart".to_owned(),
+            Agreement::Apart if self.explanation.is_none() => "apart, not explained".to_owned(),
+            Agreement::Apart => "apart, see below".to_owned(),
             Agreement::Simulated => "simulated only".to_owned(),
             Agreement::Missing => "not measured".to_owned(),
         }
@@ -279,9 +304,17 @@ mod tests {
 
     #[test]
     fn means_are_near_or_intervals_meet_or_they_are_apart() {
-        assert_eq!(Agreement::of(&[1.04, 1.04], &[1.0], 0.05), Agreement::Near);
-        assert_eq!(Agreement::of(&[1.2, 1.0, 1.1], &[1.0], 0.05), Agreement::Intervals);
-        assert_eq!(Agreement::of(&[1.2, 1.2, 1.21], &[1.0], 0.05), Agreement::Apart);
+        let of = |live: &[f64]| Agreement::of(live, &[1.0], 0.05, Chance::Possible);
+        assert_eq!(of(&[1.04, 1.04]), Agreement::Near);
+        assert_eq!(of(&[1.2, 1.0, 1.1]), Agreement::Intervals);
+        assert_eq!(of(&[1.2, 1.2, 1.21]), Agreement::Apart);
+    }
+
+    #[test]
+    fn where_nothing_is_lost_or_random_runs_that_scatter_are_no_excuse() {
+        let of = |live: &[f64]| Agreement::of(live, &[1.0], 0.05, Chance::Excluded);
+        assert_eq!(of(&[1.04, 1.04]), Agreement::Near);
+        assert_eq!(of(&[3.2, 1.0, 1.0]), Agreement::Apart);
     }
 
     #[test]

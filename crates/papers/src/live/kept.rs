@@ -14,6 +14,9 @@ use std::collections::BTreeMap;
 const COLUMNS: [&str; 6] =
     ["goodput_bps", "completion_mean_s", "segments", "retransmissions", "timeouts", "recoveries"];
 
+/// What is kept of each gateway.
+const OF_GATEWAYS: [&str; 3] = ["split_flows", "released_flows", "lost_bytes"];
+
 /// What a file begins with.
 const HEAD: &str = "# What real hosts have given, written by `bentpipe papers --live --keep`. Numbers stand in the order of runs.\n\
                     # late: the share of packets that a link released more than 1 ms late, of the worst link;\n\
@@ -86,6 +89,9 @@ pub struct KeptPoint {
     /// What was read off the packets of a link, by run.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub packets: BTreeMap<String, Vec<f64>>,
+    /// What each gateway has said of itself, by run.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub gateway: BTreeMap<String, BTreeMap<String, Vec<f64>>>,
     /// What each flow's columns have, by run.
     pub flow: BTreeMap<String, BTreeMap<String, Vec<f64>>>,
 }
@@ -144,17 +150,17 @@ impl KeptPoint {
         let of = |part: fn(&Conditions) -> f64| runs.iter().map(|(_, one)| part(one)).collect();
         let records: Vec<RunRecord> = runs.iter().map(|(record, _)| record.clone()).collect();
         let first = records.first().ok_or("no run was made")?;
-        let names = first.rows(Table::Results).iter().filter_map(|row| row.first());
-        let flow = names.map(|name| {
-            let name = name.text();
-            let column = |column: &&str| {
-                let rows = [("flow", name.as_str())];
-                let samples = cells(&records, Table::Results, &rows, column).ok()?;
-                Some(((*column).to_owned(), samples))
+        let columns = |table: Table, key: &str, wanted: &[&str]| {
+            let names = first.rows(table).iter().filter_map(|row| row.first());
+            let of = |name: String| {
+                let column = |column: &&str| {
+                    let samples = cells(&records, table, &[(key, name.as_str())], column).ok()?;
+                    Some(((*column).to_owned(), samples))
+                };
+                (name.clone(), wanted.iter().filter_map(column).collect())
             };
-            let columns = COLUMNS.iter().filter_map(column).collect();
-            (name.clone(), columns)
-        });
+            names.map(|name| of(name.text())).collect()
+        };
         let mut packets: BTreeMap<String, Vec<f64>> = BTreeMap::new();
         for (name, value) in runs.iter().flat_map(|(_, one)| &one.packets) {
             packets.entry(name.clone()).or_default().push(*value);
@@ -167,7 +173,8 @@ impl KeptPoint {
             busy: of(|one| one.busy),
             at: point.values.iter().cloned().collect(),
             packets,
-            flow: flow.collect(),
+            gateway: columns(Table::Gateways, "gateway", &OF_GATEWAYS),
+            flow: columns(Table::Results, "flow", &COLUMNS),
         })
     }
 
@@ -212,6 +219,7 @@ mod tests {
     #[test]
     fn what_is_kept_is_read_as_it_was_written() {
         let columns = BTreeMap::from([("goodput_bps".to_owned(), vec![1.25e6, 1e6])]);
+        let split = BTreeMap::from([("split_flows".to_owned(), vec![1.0, 1.0])]);
         let point = KeptPoint {
             scenario: "x".to_owned(),
             inputs: "00ff".to_owned(),
@@ -220,6 +228,7 @@ mod tests {
             busy: vec![0.5, 0.75],
             at: BTreeMap::from([("link.sat.delay".to_owned(), "9400us".to_owned())]),
             packets: BTreeMap::from([("lost".to_owned(), vec![3.0, 4.0])]),
+            gateway: BTreeMap::from([("g1".to_owned(), split)]),
             flow: BTreeMap::from([("main".to_owned(), columns)]),
         };
         let kept = Kept { told: vec!["a".to_owned()], points: vec![point], ..Kept::default() };

@@ -4,6 +4,8 @@
 mod beside;
 pub mod bottleneck;
 mod kept;
+mod splits;
 
 pub use beside::{Agreement, Beside, BesideRow};
 pub use kept::{Conditions, Kept, KeptPoint, Machine, inputs, path};
+pub use splits::otherwise;

@@ -5,10 +5,11 @@ use super::machine::Processors;
 use crate::testbed::play;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_lab::RunRecord;
-use bentpipe_net::flows::PlayError;
+use bentpipe_net::flows::{Browser, PlayError};
 use bentpipe_net::network::{self, Network, NetworkError, Request, Stacks};
-use bentpipe_papers::live::{Conditions, bottleneck};
+use bentpipe_papers::live::{Conditions, bottleneck, otherwise};
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::Path;
 use std::process;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,12 +28,16 @@ impl Drop for Bed {
     }
 }
 
+/// What has come of a run.
+pub(super) enum Made {
+    /// What it has given, and how punctual links were.
+    Run(RunRecord, Conditions),
+    /// A gateway has not split what it was to: it is a run of another path. Why, with what the gateways have said.
+    Refused(String),
+}
+
 /// Makes it.
-pub(super) fn run(
-    job: &Job<'_>,
-    worker: usize,
-    stop: &AtomicBool,
-) -> Result<(RunRecord, Conditions), PlayError> {
+pub(super) fn run(job: &Job<'_>, worker: usize, stop: &AtomicBool) -> Result<Made, PlayError> {
     let name = format!("papers-{}-{worker}", process::id());
     let binary = std::env::current_exe().map_err(NetworkError::Io)?;
     let request = Request {
@@ -53,6 +58,12 @@ pub(super) fn run(
     let mut go_on = |_| !stop.load(Ordering::Relaxed);
     let made = play::run(network, job.live, job.run, job.record, &mut go_on)?;
     let busy = Processors::now().busy_since(before);
+    // It opens connections ahead of their use.
+    let chromium = job.live.browser == Some(Browser::Chromium);
+    let simulated = job.simulated.runs.get(job.run as usize).or(job.simulated.runs.first());
+    if let Some(why) = simulated.and_then(|one| otherwise(one, &made.record, chromium)) {
+        return Ok(Made::Refused(why + &said(network, job)));
+    }
     let packets = match job.record {
         None => BTreeMap::new(),
         Some(link) => {
@@ -60,7 +71,21 @@ pub(super) fn run(
         }
     };
     let (late, late_p99_ms) = (made.late, made.late_p99_ms);
-    Ok((made.record, Conditions { late, late_p99_ms, busy, packets }))
+    Ok(Made::Run(made.record, Conditions { late, late_p99_ms, busy, packets }))
+}
+
+/// What the gateways' logs have beside their beginning.
+fn said(network: &Network, job: &Job<'_>) -> String {
+    let mut text = String::new();
+    for (node, _) in &job.live.gateways {
+        let name = &job.live.point.scenario.nodes[*node].name;
+        let log = network.folder().log(&format!("gateway {name}"));
+        let log = fs::read_to_string(log).unwrap_or_default();
+        for line in log.lines().filter(|line| !line.starts_with("bentpipe gateway: ready")) {
+            text.push_str(&format!("; {name}: {line}"));
+        }
+    }
+    text
 }
 
 /// What is read off the packets of a link.

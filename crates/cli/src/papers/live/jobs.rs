@@ -3,13 +3,14 @@
 //! Most of a run's time nothing happens: its packets are on their way. So many runs fit on a machine, and the last ones
 //! end at about the same time if the long ones begin first.
 
-use super::bed;
+use super::bed::{self, Made};
 use super::kept::Results;
 use super::progress::Progress;
 use crate::testbed::plan::LivePoint;
 use bentpipe_lab::RunRecord;
 use bentpipe_net::flows::PlayError;
 use bentpipe_papers::live::Conditions;
+use bentpipe_papers::run::PointRuns;
 use bentpipe_scenario::Experiment;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,6 +28,8 @@ pub(super) struct Job<'a> {
     pub(super) experiment: &'a Experiment,
     pub(super) name: &'a str,
     pub(super) live: &'a LivePoint,
+    /// What the simulator gives of it.
+    pub(super) simulated: &'a PointRuns,
     pub(super) run: u32,
     /// The link whose packets are recorded.
     pub(super) record: Option<usize>,
@@ -36,7 +39,7 @@ pub(super) struct Job<'a> {
 
 /// What became of all.
 #[derive(Debug, Default)]
-pub(super) struct Made {
+pub(super) struct All {
     /// Runs that were made.
     pub(super) runs: usize,
     /// Why some were not, in a line each.
@@ -50,11 +53,11 @@ pub(super) fn make(
     results: &Results,
     progress: &Progress,
     stop: &AtomicBool,
-) -> Made {
+) -> All {
     jobs.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
     progress.begin(&jobs.iter().map(|job| job.seconds).collect::<Vec<_>>(), side_by_side);
     let queue = Mutex::new(VecDeque::from(jobs));
-    let made = Mutex::new(Made::default());
+    let made = Mutex::new(All::default());
     let work = |worker: usize| {
         while !stop.load(Ordering::Relaxed) {
             let Some(job) = locked(&queue).pop_front() else { return };
@@ -79,7 +82,7 @@ pub(super) fn make(
     made.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The most punctual of some tries.
+/// The most punctual of some tries in which gateways have split what they were to.
 fn one(
     job: &Job<'_>,
     worker: usize,
@@ -87,8 +90,15 @@ fn one(
     stop: &AtomicBool,
 ) -> Result<(), PlayError> {
     let mut best: Option<(RunRecord, Conditions)> = None;
+    let mut refused = None;
     for _ in 0..TRIES {
-        let (record, conditions) = bed::run(job, worker, stop)?;
+        let (record, conditions) = match bed::run(job, worker, stop)? {
+            Made::Run(record, conditions) => (record, conditions),
+            Made::Refused(why) => {
+                refused = Some(why);
+                continue;
+            }
+        };
         let late = conditions.late_p99_ms;
         if best.as_ref().is_none_or(|(_, best)| late < best.late_p99_ms) {
             best = Some((record, conditions));
@@ -97,8 +107,10 @@ fn one(
             break;
         }
     }
-    let Some((record, conditions)) = best else { return Ok(()) };
-    let saved = results.save(&job.live.point.canonical, job.run, &record, &conditions);
+    let Some((record, conditions)) = best else {
+        return Err(PlayError::Flow(refused.unwrap_or_default()));
+    };
+    let saved = results.save(&job.live.canonical(), job.run, &record, &conditions);
     saved.map_err(|error| PlayError::Flow(format!("cannot write its results: {error}")))
 }
 

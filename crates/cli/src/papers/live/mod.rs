@@ -12,12 +12,13 @@ mod told;
 use super::{Arguments, Error, INTERRUPTED, commit};
 use crate::testbed::plan::{self, LivePoint};
 use bentpipe_lab::tables::Table;
+use bentpipe_net::flows::Browser;
 use bentpipe_net::network::Stacks;
 use bentpipe_papers::catalogue::{Catalogue, Figure, Live};
 use bentpipe_papers::live::{self, Beside, Kept, KeptPoint, Machine};
 use bentpipe_papers::run::{Options, PointRuns, Ran, RunError};
 use bentpipe_papers::verdict::live_claims;
-use jobs::{Job, Made};
+use jobs::{All, Job};
 use kept::Results;
 use progress::Progress;
 use std::collections::BTreeSet;
@@ -26,6 +27,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 use table::Measured;
 
 /// Runs side by side for each processor: they wait most of their time.
@@ -59,7 +61,15 @@ impl PlannedPart {
         let failed = |why: String| RunError::Failed { figure: figure.id.clone(), why };
         let experiment = &ran.part(name).map_err(failed)?.experiment;
         let file = format!("{} ({name})", figure.id);
-        let mut points = plan::points(experiment, &file, "papers", Stacks::AsAsked)?;
+        let browser = match live.programs.as_deref() {
+            None => None,
+            Some("netscape") => Some(Browser::Netscape),
+            Some("chromium") => Some(Browser::Chromium),
+            Some(other) => {
+                return Err(failed(format!("{file}: there is no program {other}")).into());
+            }
+        };
+        let mut points = plan::points(experiment, &file, "papers", Stacks::AsAsked, browser)?;
         points.retain(|one| {
             let values = &one.point.values;
             if quick { live.has_quick(values) } else { live.has(values) }
@@ -101,9 +111,16 @@ pub(super) fn run(
     let mut jobs: Vec<_> = planned.iter().flat_map(|one| jobs_of(one, &results)).collect();
     // Figures have points in common.
     let mut seen = BTreeSet::new();
-    jobs.retain(|job| seen.insert((job.live.point.canonical.as_str(), job.run)));
-    let Made { failures, .. } = jobs::make(jobs, side_by_side, &results, &progress, options.stop);
+    jobs.retain(|job| seen.insert((job.live.canonical(), job.run)));
+    let begin = Instant::now();
+    let All { runs, failures } = jobs::make(jobs, side_by_side, &results, &progress, options.stop);
     progress.end();
+    if runs > 0 && !arguments.quiet {
+        let minutes = begin.elapsed().as_secs_f64() / 60.0;
+        eprintln!(
+            "bentpipe papers: {runs} live runs, {side_by_side} side by side, in {minutes:.1} min"
+        );
+    }
     if options.stop.load(Ordering::Relaxed) {
         eprintln!(
             "bentpipe papers: stopped; finished runs are kept in {}, and the same command goes on from there",
@@ -133,13 +150,14 @@ fn jobs_of<'a>(planned: &'a Planned<'_>, results: &Results) -> Vec<Job<'a>> {
     for part in &planned.parts {
         let Ok(simulated) = planned.ran.part(&part.name) else { continue };
         for live in &part.points {
-            let end = simulated.numbered(live.point.index).and_then(|point| end(point).ok());
-            let seconds = end.unwrap_or(live.point.scenario.run.duration.as_secs_f64());
-            let missing = |run: &u32| results.load(&live.point.canonical, *run).is_none();
+            let Some(point) = simulated.numbered(live.point.index) else { continue };
+            let seconds = end(point).unwrap_or(live.point.scenario.run.duration.as_secs_f64());
+            let missing = |run: &u32| results.load(&live.canonical(), *run).is_none();
             jobs.extend((0..part.runs).filter(missing).map(|run| Job {
                 experiment: &simulated.experiment,
                 name: &part.file,
                 live,
+                simulated: point,
                 run,
                 record: part.record,
                 seconds,
@@ -170,7 +188,7 @@ fn measured(
         let simulated = ran.part(&part.name).map_err(failed)?;
         kept.told.extend(told::lines(&part.name, &part.points));
         for live in &part.points {
-            let load = |run| results.load(&live.point.canonical, run);
+            let load = |run| results.load(&live.canonical(), run);
             let runs: Vec<_> = (0..part.runs).filter_map(load).collect();
             if let Some(point) = simulated.numbered(live.point.index).filter(|_| !runs.is_empty()) {
                 kept.points.push(KeptPoint::new(&part.name, point, &runs).map_err(failed)?);

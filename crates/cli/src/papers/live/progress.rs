@@ -41,10 +41,15 @@ impl Progress {
         let text = left(&state.left, side_by_side);
         if let Some(bar) = &self.bar {
             bar.set_length(seconds.len() as u64);
-            bar.set_message(text);
+            bar.set_message(text.clone());
             bar.enable_steady_tick(Duration::from_secs(1));
-        } else if !self.quiet && !seconds.is_empty() {
-            eprintln!("bentpipe papers: {} live runs, {text}", seconds.len());
+        }
+        // Before they begin, on a terminal too.
+        if !self.quiet && !seconds.is_empty() {
+            eprintln!(
+                "bentpipe papers: {} live runs, {side_by_side} side by side: {text}",
+                seconds.len()
+            );
         }
     }
 

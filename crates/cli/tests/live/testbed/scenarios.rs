@@ -55,6 +55,18 @@ from = "client"
 to = "server"
 bytes = "50KB"
 tcp = "congestion=standard,slow-start=standard"
+[flow.early]
+from = "server"
+to = "client"
+bytes = "20KB"
+opened-by = "to"
+barrier = "go"
+[flow.late]
+from = "client"
+to = "server"
+bytes = "20KB"
+start = "800ms"
+barrier = "go"
 [flow.page]
 workload = "http/1.0"
 from = "server"
