@@ -77,7 +77,9 @@ fn scoreboard(catalogue: &Catalogue, report: &Report) -> String {
             score.pending
         );
     }
-    text.push_str("\nWhat the papers leave to others is answered in [future-work.md](future-work.md).\n");
+    text.push_str(
+        "\nWhat the papers leave to others is answered in [future-work.md](future-work.md).\n",
+    );
     text.push_str("\n## Tolerances that were changed since they were frozen\n\n");
     if catalogue.changes.is_empty() {
         text.push_str("None.\n");
