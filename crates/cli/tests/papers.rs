@@ -121,7 +121,7 @@ fn quick_figures_are_as_they_are_kept_and_a_browser_shows_them() {
     let json: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
     assert!(json["holds"].as_u64().unwrap() > 80, "{json}");
     let mut compared = 0;
-    for paper in ["bbn", "sfu"] {
+    for paper in ["bbn", "sfu", "henderson", "bharadwaj-1999", "bharadwaj-2001"] {
         let read = |folder: &Path| fs::read_to_string(folder.join(format!("{paper}.md"))).unwrap();
         let (now, then) = (read(&folder.path().join("docs")), read(&kept()));
         let kept = judged(&then);

@@ -8,6 +8,7 @@ use bentpipe_core::time::Duration;
 use bentpipe_core::units::{Bytes, Probability, Rate};
 use bentpipe_core::wire::TcpOptions;
 use bentpipe_papers::catalogue::{Catalogue, Files};
+use bentpipe_papers::live::Kept;
 use bentpipe_scenario::repeat::Repeat;
 use bentpipe_scenario::{Direction, Experiment};
 use std::collections::BTreeSet;
@@ -209,4 +210,21 @@ fn the_matrix_of_transfers_is_one_experiment() {
         experiment.points().map(|point| point.values).collect();
     assert_eq!(points.len(), 5 * 3 * 2 * 5 * 4);
     assert!(matches!(experiment.repeat, Repeat::Runs(3)));
+}
+
+/// G01-F-8: what is kept of figure 8 on real hosts has no page of 16 images that took less than sixteen round trips.
+#[test]
+fn real_hosts_wait_for_sixteen_round_trips() {
+    let kept = Kept::read(&Files::built_in(), "bharadwaj-2001/fig-8").unwrap();
+    let mut rates = BTreeSet::new();
+    for point in &kept.points {
+        let page = point.at["flow.main.page"].as_str();
+        if page == "bharadwaj-2001-1" {
+            continue;
+        }
+        let times = &point.flow["main"]["completion_mean_s"];
+        assert!(times.iter().all(|time| *time >= 8.0), "{page} with {:?}: {times:?}", point.at);
+        rates.insert((page, point.at["link.sat.rate"].as_str()));
+    }
+    assert_eq!(rates.len(), 6, "two pages at three rates: {rates:?}");
 }

@@ -5,6 +5,7 @@ mod elsewhere;
 mod figure;
 mod files;
 mod freeze;
+mod future_work;
 mod layout;
 mod live;
 mod register;
@@ -14,6 +15,7 @@ pub use elsewhere::{Elsewhere, Witness};
 pub use figure::{Check, Claim, Figure, Form, Measure, ScenarioPart};
 pub use files::Files;
 pub use freeze::{Change, digest, frozen};
+pub use future_work::Question;
 pub use layout::Layout;
 pub use live::Live;
 pub(crate) use live::{same, text};
@@ -61,6 +63,8 @@ pub struct Paper {
     pub figures: Vec<Figure>,
     /// Claims that a test or a page decides, by their ids.
     pub elsewhere: BTreeMap<String, Elsewhere>,
+    /// What its authors left to others, by their ids.
+    pub questions: BTreeMap<String, Question>,
 }
 
 /// `paper.toml`.
@@ -137,7 +141,8 @@ fn paper(files: &Files, name: &str) -> Result<Paper, CatalogueError> {
     let figure = |file: &String| figure::read(files, name, file);
     let figures = about.figures.iter().map(figure).collect::<Result<_, _>>()?;
     let elsewhere = elsewhere::read(files, name)?;
-    Ok(Paper { name: name.to_owned(), about, figures, elsewhere })
+    let questions = future_work::read(files, name)?;
+    Ok(Paper { name: name.to_owned(), about, figures, elsewhere, questions })
 }
 
 /// Reads a file as TOML.

@@ -1,5 +1,6 @@
 //! The report as Markdown with pictures, which a repository keeps: `README.md` with the scoreboard, and a page a paper.
 
+use super::future_work;
 use super::score::{Standing, standing};
 use super::tables;
 use super::text::{number, printed};
@@ -9,7 +10,7 @@ use crate::verdict::Verdict;
 use std::fmt::Write;
 use std::path::Path;
 
-/// Writes the scoreboard and a page a paper into `folder`, with the pictures that are in `from`.
+/// Writes the scoreboard, a page a paper and one of what they leave to others into `folder`, with the pictures that are in `from`.
 ///
 /// # Errors
 /// A file cannot be read or written.
@@ -20,6 +21,7 @@ pub fn write_docs(
     folder: &Path,
 ) -> Result<(), ReportError> {
     write_file(&folder.join("README.md"), &scoreboard(catalogue, report))?;
+    write_file(&folder.join("future-work.md"), &future_work::page(catalogue, report))?;
     for paper in &catalogue.papers {
         let page = page(catalogue, report, paper);
         write_file(&folder.join(format!("{}.md", paper.name)), &page)?;
@@ -36,7 +38,7 @@ pub fn write_docs(
 }
 
 /// Each picture's name in the documents, and where it was drawn.
-fn pictures(judgement: &Judgement) -> Vec<(String, String)> {
+pub(super) fn pictures(judgement: &Judgement) -> Vec<(String, String)> {
     let figure = &judgement.figure;
     let of = judgement.drawings.iter().map(|drawing| {
         let name = &drawing.figure.name;
@@ -75,6 +77,9 @@ fn scoreboard(catalogue: &Catalogue, report: &Report) -> String {
             score.pending
         );
     }
+    text.push_str(
+        "\nWhat the papers leave to others is answered in [future-work.md](future-work.md).\n",
+    );
     text.push_str("\n## Tolerances that were changed since they were frozen\n\n");
     if catalogue.changes.is_empty() {
         text.push_str("None.\n");

@@ -1,5 +1,6 @@
 //! What was found: a page a paper, with its figures and its claims, and a scoreboard.
 
+mod future_work;
 mod html;
 mod markdown;
 mod score;

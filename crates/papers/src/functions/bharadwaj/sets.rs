@@ -1,4 +1,4 @@
-//! bharadwaj-2001, figures 15 and 16: half of the transfers cross the satellite (H), half do not (L), and the server's
+//! bharadwaj-2001, figures 15 and 16, and what its section 5 asks of them: half of the transfers cross the satellite (H), half do not (L), and the server's
 //! Ethernet is all that they share.
 
 use super::{Function, Number, Numbers, Ran, VARIANT, group, mean, min};
@@ -13,6 +13,8 @@ pub(super) const FUNCTIONS: &[(&str, Function)] = &[
     ("G01-15-c", aggressive),
     ("G01-15-d", held),
     ("G01-16-a", spreads),
+    ("G01-W-6", control),
+    ("G01-W-11", increments),
 ];
 
 /// Transfers in each of the two sets.
@@ -112,4 +114,55 @@ fn spreads(ran: &Ran) -> Numbers {
         panels += f64::from(u8::from(means[0] >= 1.5 * means[1]));
     }
     Ok(vec![Number::new("panels", panels)])
+}
+
+/// Of the ways in which the first gateway may hold back, which one leaves set L most where it leaves it least.
+fn control(ran: &Ran) -> Numbers {
+    let part = ran.part("control")?;
+    let rate = |name: &str, each: &str, variant: &str| {
+        let at = [(COUNT, each), (VARIANT, variant)];
+        group(part, &at, name, "goodput_per_flow_bps")
+    };
+    let held = |each: &str, variant: &str| {
+        let point = part.point(&[(COUNT, each), (VARIANT, variant)])?;
+        let held = point.column(Table::Gateways, &[("gateway", "g1")], "held_max_bytes")?;
+        Ok::<f64, String>(mean(&held))
+    };
+    let mut best = [f64::NEG_INFINITY, 0.0, 0.0];
+    for variant in ["2", "3", "4", "5", "6"] {
+        let (mut near, mut far, mut memory) = (Vec::new(), Vec::new(), Vec::new());
+        for each in EACH {
+            near.push(rate("l", each, variant)? / rate("l", each, "0")?);
+            far.push(rate("h", each, variant)? / rate("h", each, "1")?);
+            memory.push(held(each, variant)? / held(each, "1")?);
+        }
+        let found = [min(near), mean(&far), mean(&memory)];
+        if found[0] > best[0] {
+            best = found;
+        }
+    }
+    Ok(vec![
+        Number::new("least-l-to-no-surplus", best[0]),
+        Number::new("h-to-without-control", best[1]),
+        Number::new("memory-to-without-control", best[2]),
+    ])
+}
+
+/// By how much set H's share grows by each control's increments, where it grows least.
+fn increments(ran: &Ran) -> Numbers {
+    let part = ran.part("increments")?;
+    let share = |each: &str, control: &str| -> Result<f64, String> {
+        let at = [(COUNT, each), ("gateway.g1.satellite.tcp.congestion", control)];
+        let rate = |name: &str| group(part, &at, name, "goodput_per_flow_bps");
+        Ok(rate("h")? / rate("l")?)
+    };
+    let least = |control: &str| {
+        let of = |each: &str| Ok(share(each, control)? / share(each, "standard")?);
+        Ok::<f64, String>(min(EACH.into_iter().map(of).collect::<Result<Vec<_>, String>>()?))
+    };
+    Ok(vec![
+        Number::new("least-hybla-to-standard", least("hybla")?),
+        Number::new("least-constant-rate-to-standard", least("constant-rate")?),
+        Number::new("least-increase-by-k-to-standard", least("increase-by-k:k=4")?),
+    ])
 }
