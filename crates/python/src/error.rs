@@ -10,8 +10,15 @@ pub(crate) fn scenario(py: Python<'_>, error: &ScenarioError) -> PyErr {
     let make = || {
         let place = &error.place;
         let (line, column) = (place.line, place.column);
-        let arguments =
-            (error.to_string(), &place.file, line, column, error.problem.to_string(), &error.point);
+        let arguments = (
+            error.to_string(),
+            &place.file,
+            line,
+            column,
+            error.problem.to_string(),
+            &error.point,
+            &place.path,
+        );
         py.import("bentpipe.errors")?.getattr("ScenarioError")?.call1(arguments)
     };
     make().map_or_else(|failed: PyErr| failed, PyErr::from_value)
