@@ -6,6 +6,7 @@ from typing import Any
 
 VERSION: str
 RESULTS_VERSION: str
+TABLES_BY_NAME: list[str]
 
 class Experiment:
     @staticmethod
@@ -39,6 +40,8 @@ class Table:
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     @property
     def columns(self) -> list[str]: ...
+    @property
+    def schema(self) -> list[tuple[str, str]]: ...
     def __len__(self) -> int: ...
     def to_dict(self, limit: int | None = None) -> dict[str, list[Any]]: ...
 
@@ -66,10 +69,10 @@ class Segment:
 class Link:
     def __new__(
         cls,
-        rate: str | None = None,
-        delay: float = 0.0,
+        rate: str | float | None = None,
+        delay: str | float = 0.0,
         queue: str = "unlimited",
-        loss: str = "0",
+        loss: str | float = 0.0,
         bit_errors: float = 0.0,
         seed: int = 1,
     ) -> Link: ...
@@ -109,6 +112,8 @@ class Connection:
     def writable(self) -> int: ...
     def observe(self) -> dict[str, Any]: ...
 
+def columns() -> list[tuple[str, list[tuple[str, str, str, str]]]]: ...
+def quantities() -> list[tuple[str, str]]: ...
 def examples() -> list[str]: ...
 def presets() -> list[tuple[str, str]]: ...
 def run(
