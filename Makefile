@@ -28,7 +28,7 @@ test: cargo test-packages
 
 test-python: cargo
 	@scripts/python-venv.sh test
-	@cd python && PYTHONDONTWRITEBYTECODE=1 ../$(TARGET_DIR)/python-venv/bin/python -m pytest
+	@cd python && PYTHONDONTWRITEBYTECODE=1 BENTPIPE_NOTEBOOKS=$(CURDIR)/out/notebooks $(abspath $(TARGET_DIR))/python-venv/bin/python -m pytest
 
 wheel: cargo
 	@scripts/wheels.sh
