@@ -222,7 +222,7 @@ class Campaign:
         | `ssthresh_estimate_error` | float64 | share | by how much that is more than the path's slowest link carries in the minimum round-trip time; negative if less |
 
         Counts are of the measured part of the run unless said otherwise; docs/metrics.md has the definitions.
-        """
+        """  # noqa: E501
         return self.table("results")
 
     @property
