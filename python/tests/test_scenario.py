@@ -104,6 +104,12 @@ def test_an_error_says_which_field_is_meant(old, new, path, place):
     assert again.path == path
 
 
+def test_what_the_whole_file_lacks_is_no_field():
+    with pytest.raises(ScenarioError, match="the file has no `run`") as error:
+        Scenario('host = { a = {} }\n')
+    assert error.value.path == ""
+
+
 def test_an_error_of_a_sweep_says_which_field_is_swept():
     text = HAND_WRITTEN.replace("rte = 3\n", "").replace("link.sat.loss", "link.sat.dely")
     with pytest.raises(ScenarioError, match="dely") as error:

@@ -92,6 +92,8 @@ def test_quantities_are_numbers_or_texts_with_units():
     assert sent(rate=8e6, delay=0.1, loss=0.02, seed=7) == texts
     assert any("retransmi" in text or "again" in text or "lost" in text for text in texts)
     assert tcp.Link(loss=1).lost == 0
+    with pytest.raises(TypeError, match="^expected a number in the base unit, or a text with its unit"):
+        tcp.Link(loss=None)
     for wrong in ({"loss": 2}, {"loss": "x"}, {"delay": "fast"}, {"delay": -1.0}, {"rate": -1}):
         with pytest.raises(ValueError):
             tcp.Link(**wrong)

@@ -1,6 +1,6 @@
 //! Errors as Python's exceptions.
 
-use bentpipe_scenario::ScenarioError;
+use bentpipe_scenario::{Problem, ScenarioError};
 use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 use std::fmt::Display;
@@ -9,6 +9,10 @@ use std::fmt::Display;
 pub(crate) fn scenario(py: Python<'_>, error: &ScenarioError) -> PyErr {
     let make = || {
         let place = &error.place;
+        // What the whole file lacks stands at its first byte, where another table may begin.
+        let of_file =
+            matches!(&*error.problem, Problem::Missing { table, .. } if table == "the file");
+        let path = if of_file { "" } else { &*place.path };
         let (line, column) = (place.line, place.column);
         let arguments = (
             error.to_string(),
@@ -17,7 +21,7 @@ pub(crate) fn scenario(py: Python<'_>, error: &ScenarioError) -> PyErr {
             column,
             error.problem.to_string(),
             &error.point,
-            &place.path,
+            path,
         );
         py.import("bentpipe.errors")?.getattr("ScenarioError")?.call1(arguments)
     };

@@ -169,7 +169,7 @@ class Connection:
             tcp: a preset, with settings as in a scenario: "linux recovery=sack".
             isn: the initial sequence number.
             control: a congestion control in Python.
-            settings: keys of `bentpipe presets linux`, with `_` for `-`: `initial_window=4`.
+            settings: keys of `bentpipe presets linux`, with `_` for `-`: `iw=4`.
 
         Raises:
             ValueError: there is no such preset or key, or it cannot have this value.

@@ -5,6 +5,8 @@ use super::{instant, refused, seconds};
 use bentpipe_core::link::{self, LinkConfig, LossKind, QueueKind, Varying};
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::{Probability, Rate, parse_duration};
+use pyo3::Borrowed;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 /// One direction of a link: a queue, a rate, losses, a delay.
@@ -12,10 +14,23 @@ use pyo3::prelude::*;
 pub(crate) struct Link(link::Link<Segment>);
 
 /// A quantity: as text with its unit, or as a number in the base unit.
-#[derive(FromPyObject)]
 enum Value {
     Number(f64),
     Text(String),
+}
+
+impl<'py> FromPyObject<'_, 'py> for Value {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Value> {
+        if let Ok(number) = given.extract() {
+            return Ok(Value::Number(number));
+        }
+        let text = given.extract().map(Value::Text);
+        text.map_err(|_| {
+            PyTypeError::new_err("expected a number in the base unit, or a text with its unit")
+        })
+    }
 }
 
 #[pymethods]
