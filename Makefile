@@ -3,6 +3,7 @@
 # rustup installs here and not everyone's PATH knows it; sbin holds ip, nft and nginx.
 export PATH := $(PATH):$(HOME)/.cargo/bin:/usr/sbin:/sbin
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
+VENV := $(abspath $(TARGET_DIR))/python-venv/bin
 
 .PHONY: help demo test test-python wheel test-wheels docs mutants mutants-changed check bench bench-peers cargo packages test-packages cargo-deny
 
@@ -28,7 +29,9 @@ test: cargo test-packages
 
 test-python: cargo
 	@scripts/python-venv.sh test
-	@cd python && PYTHONDONTWRITEBYTECODE=1 ../$(TARGET_DIR)/python-venv/bin/python -m pytest
+	@$(VENV)/ruff check --quiet --config python/pyproject.toml python scripts
+	@MYPY_CACHE_DIR=$(abspath $(TARGET_DIR))/mypy $(VENV)/python -m mypy.stubtest --concise --ignore-disjoint-bases bentpipe._bentpipe
+	@cd python && PYTHONDONTWRITEBYTECODE=1 BENTPIPE_NOTEBOOKS=$(CURDIR)/out/notebooks $(VENV)/python -m pytest
 
 wheel: cargo
 	@scripts/wheels.sh

@@ -1,5 +1,6 @@
 """Checks what is in wheels of the package: the module and the program are there, both are of the architecture in the
-wheel's name, both need no glibc later than its tag, and nothing else in it is compiled.
+wheel's name, both need no glibc later than its tag, nothing else in it is compiled, and the licences' texts, type stubs and
+the mark of typed packages are there.
 
 Usage: check_wheel.py WHEEL...
 """
@@ -27,6 +28,9 @@ def check(path: Path) -> str:
         raise ValueError("its name is no abi3 wheel's for manylinux")
     glibc, architecture = int(name[1]), name[2]
     with zipfile.ZipFile(path) as wheel:
+        there = {Path(entry).name for entry in wheel.namelist()}
+        if lacks := {"LICENSE-APACHE", "LICENSE-MIT", "_bentpipe.pyi", "py.typed"} - there:
+            raise ValueError(f"it lacks {', '.join(sorted(lacks))}")
         compiled = {entry: content for entry in wheel.namelist() if (content := wheel.read(entry)).startswith(b"\x7fELF")}
     kinds = sorted(Path(entry).name for entry in compiled)
     if kinds != ["_bentpipe.abi3.so", "bentpipe"]:

@@ -30,8 +30,11 @@ MODULES = {
 LINK = re.compile(r"(\]\()([^)#\s]+)((?:#[^)\s]*)?\))")
 
 
-# The search of pages that are read from files asks for this; `scripts/docs.sh` brings it.
+# The search of pages that are read from files asks for this; `scripts/docs.sh` brings it. Without it pages do not ask:
+# nothing is loaded from elsewhere.
 SHIM_URL = "https://unpkg.com/iframe-worker/shim"
+SHIM_SCRIPT = re.compile(rf"<script[^>]*{re.escape(SHIM_URL)}[^>]*>\s*</script>")
+DIAGRAMS = re.compile(r'<script type="module">(?:(?!</script>).)*?mermaid\.esm(?:(?!</script>).)*</script>', re.DOTALL)
 SHIM = os.environ.get("BENTPIPE_IFRAME_WORKER")
 SHIM_PLACE = "assets/javascripts/iframe-worker.js"
 
@@ -68,16 +71,22 @@ def on_page_markdown(markdown, page, config, files):
     return LINK.sub(rewrite, markdown)
 
 
-def on_post_page(output, page, config):
-    if SHIM:
-        here = posixpath.dirname(page.file.dest_uri) or "."
-        output = output.replace(SHIM_URL, posixpath.relpath(SHIM_PLACE, here))
-    return output
-
-
 def on_post_build(config):
+    """Nothing is loaded from elsewhere: neither what the search asks for, nor what would draw diagrams in notebooks, if there
+    were any."""
+    site = Path(config["site_dir"])
+    for page in site.rglob("*.html"):
+        text = before = page.read_text()
+        if SHIM:
+            here = page.relative_to(site).parent.as_posix()
+            text = text.replace(SHIM_URL, posixpath.relpath(SHIM_PLACE, here))
+        else:
+            text = SHIM_SCRIPT.sub("", text)
+        text = DIAGRAMS.sub("", text)
+        if text != before:
+            page.write_text(text)
     if SHIM:
-        shutil.copy(SHIM, Path(config["site_dir"], SHIM_PLACE))
+        shutil.copy(SHIM, site / SHIM_PLACE)
 
 
 def helped(*command: str) -> str:

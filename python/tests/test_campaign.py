@@ -27,6 +27,18 @@ def test_the_folder_is_the_command_s_to_the_byte(small, tmp_path):
     assert [name for name in ours if ours[name] != theirs[name]] == []
 
 
+def test_so_it_is_with_a_grid_and_a_number_of_runs(small, tmp_path):
+    (tmp_path / "small.toml").write_text(SMALL)
+    Campaign(small, grid={"link.sat.loss": [0, 1e-3]}, runs=3, folder=tmp_path / "python").run(progress=False)
+    changes = ["--set", "sweep.link.sat.loss=[0, 0.001]", "--runs", "3"]
+    command = [BENTPIPE, "sim", "small.toml", *changes, "--no-figures", "--output", "command", "--quiet"]
+    subprocess.run(command, cwd=tmp_path, check=True, stdout=subprocess.DEVNULL)
+    ours, theirs = contents(tmp_path / "python"), contents(tmp_path / "command")
+    # Without losses nothing is random: one run is enough.
+    assert ours.keys() == theirs.keys() and len([name for name in ours if name.endswith(".run")]) == 2 + 2 * 3
+    assert [name for name in ours if ours[name] != theirs[name]] == []
+
+
 def test_only_what_is_missing_is_run(small, tmp_path):
     told = []
     Campaign(small, folder=tmp_path, runs=1).run(progress=lambda *counts: told.append(counts), figures=False)
@@ -57,8 +69,29 @@ def test_xarray_has_the_swept_fields_as_dimensions(small, tmp_path):
     pytest.importorskip("xarray")
     data = Campaign(small, folder=tmp_path, grid={"link.sat.loss": [0, 0.02]}).run().to_xarray()
     assert dict(data.sizes) == {"link.sat.delay_s": 2, "link.sat.loss": 2, "flow": 1, "run": 2}
+    assert data["goodput_bps"].attrs["units"] == "bit/s" and data["link.sat.delay_s"].attrs["units"] == "s"
     goodput = data["goodput_bps"].mean("run").sel(flow="main")
     assert float(goodput.sel({"link.sat.delay_s": 0.02, "link.sat.loss": 0})) > 9e5
+
+
+def test_every_table_is_a_dataset(small, tmp_path):
+    pytest.importorskip("xarray")
+    text = SMALL.replace('link = ["queue"]', 'link = ["queue"]\nflow = ["cwnd", "srtt", "sequence"]\nflows = ["main"]')
+    requests = 'to = "b"\nworkload = "request-response"\nreply = "20KB"\nrequests = 5\n[group.all]\nflows = ["main"]'
+    text = text.replace('to = "b"', requests)
+    campaign = Campaign(Scenario(text, name="small"), folder=tmp_path).run(progress=False, figures=False)
+    for name in campaign.tables:
+        sizes = dict(campaign.to_xarray(name).sizes)
+        assert sizes.pop("link.sat.delay_s") == 2, name
+        assert "run" not in sizes or sizes["run"] == 2
+    transfers = campaign.to_xarray("transfers")
+    assert transfers.sizes["transfer"] > 1 and transfers["completion_s"].attrs["units"] == "s"
+    series = campaign.to_xarray("series")
+    assert {"cwnd", "srtt", "queue-packets", "queue-bytes"} == set(series.data_vars)
+    units = {name: variable.attrs["units"] for name, variable in series.data_vars.items()}
+    assert units == {"cwnd": "bytes", "srtt": "s", "queue-packets": "packets", "queue-bytes": "bytes"}
+    window = series["cwnd"].sel({"element": "main", "link.sat.delay_s": 0.02, "run": 0})
+    assert window.dims == ("time_s",) and float(window.max()) > 10_000
 
 
 def test_a_figure_has_its_curves_and_units(small, tmp_path):
@@ -67,9 +100,26 @@ def test_a_figure_has_its_curves_and_units(small, tmp_path):
     campaign = Campaign(small, folder=tmp_path, grid={"link.sat.loss": [0, 0.02]}).run(progress=False)
     ax = campaign.plot("goodput", x="link.sat.delay_s")
     assert ax.get_ylabel() == "goodput (Mbit/s)" and ax.get_xlabel() == "sat delay (s)"
-    assert len(ax.get_legend().get_texts()) == 2
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["sat loss 0", "sat loss 0.02"]
+    # By default it is the grid's field that is along the x axis; it can be named as there.
+    assert campaign.plot().get_xlabel() == "sat loss"
+    by_path = campaign.plot(x="link.sat.delay")
+    assert by_path.get_xlabel() == "sat delay (s)" and by_path.get_xscale() == "linear"
+    with pytest.raises(NoResults, match="no column `link.sat.dely` .swept are link.sat.delay, link.sat.loss"):
+        campaign.plot(x="link.sat.dely")
     with pytest.raises(NoResults, match="there are goodput"):
         campaign.plot("godput")
+
+
+def test_what_spans_decades_is_on_a_logarithmic_axis(small, tmp_path):
+    pytest.importorskip("matplotlib").use("Agg")
+    short = small.set("run.duration", "1s")
+    losses = Campaign(short, grid={"link.sat.loss": [0, 1e-4, 1e-2]}, folder=tmp_path / "losses").run(progress=False)
+    assert losses.plot().get_xscale() == "symlog"
+    rates = Campaign(short, grid={"link.sat.rate": ["100kbit/s", "1Mbit/s", "20Mbit/s"]}, folder=tmp_path / "rates")
+    ax = rates.run(progress=False).plot()
+    assert ax.get_xscale() == "log" and ax.get_xlabel() == "sat rate (Mbit/s)"
+    assert Campaign(short, grid={"link.sat.loss": [1e-3, 1e-2]}, folder=tmp_path / "x").run().plot().get_xscale() == "linear"
 
 
 def test_a_stopping_rule_holds(small, tmp_path):
@@ -159,6 +209,43 @@ def test_a_folder_that_cannot_be_written_is_said_in_one_line(small, tmp_path):
     with pytest.raises(OSError, match="cannot write") as error:
         Campaign(small, folder=tmp_path / "file").run(progress=False)
     assert "\n" not in str(error.value)
+
+
+def test_results_of_another_campaign_are_not_taken_for_its_own(small, tmp_path):
+    Campaign(small, folder=tmp_path).run(progress=False, figures=False)
+    other = Campaign(small, grid={"link.sat.loss": [0, 0.02]}, folder=tmp_path)
+    for ask in (lambda: other.summary, lambda: other.tables, lambda: other.plot(), lambda: other.capture("a")):
+        with pytest.raises(NoResults, match="results of another campaign .scenario.toml differs.: call `run`"):
+            ask()
+    assert len(other.run(progress=False).summary) == 4
+    with pytest.raises(NoResults, match="another campaign"):
+        Campaign(small, folder=tmp_path).results
+    assert len(Campaign(small, folder=tmp_path).run(progress=False).results) == 4
+
+
+def test_so_it_is_when_a_file_that_it_names_has_changed(tmp_path):
+    text = SMALL.replace('loss = "1%"', 'trace = "rain.csv"')
+    rain = tmp_path / "rain.csv"
+    rain.write_text("time,rate\n0s,1Mbit/s\n")
+    Campaign(Scenario(text, folder=tmp_path), folder=tmp_path / "x").run(progress=False, figures=False)
+    rain.write_text("time,rate\n0s,2Mbit/s\n")
+    with pytest.raises(NoResults, match="rain.csv differs"):
+        Campaign(Scenario(text, folder=tmp_path), folder=tmp_path / "x").results
+
+
+def test_what_has_no_name_has_a_folder_of_its_own(small):
+    one, other = Scenario(SMALL), Scenario(SMALL).set("run.duration", "4s")
+    folders = {Campaign(scenario).folder for scenario in (one, other)}
+    assert len(folders) == 2 and all(folder.name.startswith("scenario-") for folder in folders)
+    assert Campaign(one, grid={"link.sat.loss": [0, 0.1]}, runs=7).folder in folders
+    assert Campaign(small).folder.name == "small"
+
+
+def test_a_figure_that_cannot_be_drawn_is_a_warning(tmp_path):
+    endless = SMALL + '[figure.completion]\ny = "completion_mean_s"\n'
+    with pytest.warns(UserWarning, match="a figure is missing: .figure.completion. "):
+        campaign = Campaign(Scenario(endless, name="endless"), folder=tmp_path).run(progress=False)
+    assert len(campaign.results) == 4
 
 
 def test_the_program_came_along():

@@ -1,6 +1,7 @@
 """The notebooks run, and each draws figures."""
 
 import importlib.util
+import os
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,9 @@ def test_it_runs_and_draws(notebook):
     spec = importlib.util.spec_from_file_location("execute", FOLDER / "execute.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    document = module.execute(notebook)
+    # `make docs` shows them as they were executed here.
+    keep = os.environ.get("BENTPIPE_NOTEBOOKS")
+    document = module.execute(notebook, Path(keep, notebook.name) if keep else None)
     outputs = [output for cell in document.cells if cell.cell_type == "code" for output in cell.outputs]
     pictures = [output for output in outputs if "image/png" in output.get("data", {})]
     assert len(pictures) >= 1

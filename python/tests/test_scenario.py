@@ -61,6 +61,106 @@ def test_an_error_is_at_the_same_place_in_text_and_in_python(table, key, value, 
     assert (again.line, again.problem) == (built.value.line, built.value.problem)
 
 
+HAND_WRITTEN = """
+title = "By hand"
+run.duration = "3s"
+[host]
+a = {}
+b = {}
+[link.sat]
+between = ["a", "b"]   # both
+rate = "1Mbit/s"
+rte = 3
+[flow.main]
+from = "a"
+to = "b"
+[sweep]
+"link.sat.loss" = [0, 0.1]
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "path", "place"),
+    [
+        ("", "", "link.sat.rte", (10, 1)),
+        ("rte = 3", "delay = 3", "link.sat.delay", (10, 9)),
+        ('between = ["a", "b"]   # both\nrate = "1Mbit/s"\nrte = 3', "", "link.sat", None),
+        ('["a", "b"]   # both\nrate = "1Mbit/s"\nrte = 3', '["a", "c"]', "link.sat.between", None),
+        ("rte = 3\n", 'back = { rate = "fast" }\n', "link.sat.back.rate", None),
+        ("rte = 3\n", "", "", None),
+        ('rte = 3\n[flow.main]\nfrom = "a"', '[flow.main]\nfrom = "d"', "flow.main.from", None),
+    ],
+)
+def test_an_error_says_which_field_is_meant(old, new, path, place):
+    text = HAND_WRITTEN.replace(old, new) if old else HAND_WRITTEN
+    if not path:
+        Scenario(text)
+        return
+    with pytest.raises(ScenarioError) as error:
+        Scenario(text)
+    assert error.value.path == path, str(error.value)
+    assert place is None or (error.value.line, error.value.column) == place
+    again = pickle.loads(pickle.dumps(error.value))
+    assert again.path == path
+
+
+def test_what_the_whole_file_lacks_is_no_field():
+    with pytest.raises(ScenarioError, match="the file has no `run`") as error:
+        Scenario('host = { a = {} }\n')
+    assert error.value.path == ""
+
+
+def test_an_error_of_a_sweep_says_which_field_is_swept():
+    text = HAND_WRITTEN.replace("rte = 3\n", "").replace("link.sat.loss", "link.sat.dely")
+    with pytest.raises(ScenarioError, match="dely") as error:
+        Scenario(text)
+    assert error.value.path == "sweep.link.sat.dely", str(error.value)
+
+
+def test_so_does_one_of_a_change(small):
+    for change, path in (
+        (lambda: small.set("link.sat.rte", 1), "link.sat.rte"),
+        (lambda: small.sweep({"link.sat.rte": [1, 2]}), "sweep.link.sat.rte"),
+        (lambda: small.set("link.sat.rate", "fast"), "link.sat.rate"),
+    ):
+        with pytest.raises(ScenarioError) as error:
+            change()
+        assert error.value.path == path, str(error.value)
+
+
+def test_names_of_one_s_own_stay_as_they_are():
+    scenario = Scenario.build(
+        run={"duration": "3s"},
+        numbers={"so_many": 2},
+        host={"ground_station": {}, "the_client": {}},
+        link={"up_link": {"between": ["ground_station", "the_client"], "rate": "1Mbit/s", "bit_errors": 1e-9}},
+        flow={"main_flow": {"from_": "ground_station", "to": "the_client", "opened_by": "to"}},
+        sweep={"link.up_link.delay": ["10ms", "20ms"]},
+        figure={"the_figure": {"y": "goodput_mean_bps", "where": {"flow": "main_flow"}}},
+    )
+    text = str(scenario)
+    for name in ("ground_station", "the_client", "up_link", "main_flow", "the_figure", "so_many", "bit-errors", "opened-by"):
+        assert name in text, name
+    assert scenario.swept == ["link.up_link.delay"]
+
+
+def test_values_that_toml_does_not_have_are_refused_with_their_paths(small, tmp_path):
+    tables = {"run": {"duration": "3s"}, "host": {"a": {"tcp": None}, "b": {}}}
+    with pytest.raises(TypeError, match="^host.a.tcp is None .leave out"):
+        Scenario.build(**tables)
+    with pytest.raises(TypeError, match="^link.sat.loss is None"):
+        small.set("link.sat.loss", None)
+    with pytest.raises(TypeError, match="^link.sat.loss is None"):
+        small.sweep({"link.sat.loss": [0, None]})
+    with pytest.raises(TypeError, match="^link.sat.loss is of the type complex"):
+        small.set("link.sat.loss", 1j)
+    with pytest.raises(TypeError, match="values of link.sat.rate are '1Mbit/s' .expected a list"):
+        small.sweep({"link.sat.rate": "1Mbit/s"})
+    trace = tmp_path / "trace.csv"
+    trace.write_text("time,rate\n0s,1Mbit/s\n")
+    assert f'trace = "{trace}"' in str(Scenario(SMALL.replace('loss = "1%"', ""), folder=tmp_path).set("link.sat.trace", trace))
+
+
 def test_changes_are_checked_and_leave_the_first_one_alone(small):
     changed = small.set("run.duration", "5s").set("link.sat.queue", "20packets")
     assert 'duration = "5s"' in str(changed) and 'duration = "3s"' in str(small)

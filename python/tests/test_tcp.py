@@ -52,6 +52,66 @@ def test_a_run_in_parts_is_the_run():
     assert parts == whole and len(whole) > 200
 
 
+def test_by_hand_a_segment_that_is_dropped_is_sent_again():
+    def all_of(end, now):
+        return list(iter(lambda: end.transmit(now), None))
+
+    client = tcp.Connection.connect(0.0)
+    server = tcp.Connection.accept(0.0, client.transmit(0.0))
+    client.receive(0.1, server.transmit(0.0))
+    data = bytes(number % 251 for number in range(10 * client.observe().smss))
+    assert client.write(data) == len(data)
+    sent = all_of(client, 0.1)
+    assert [len(segment) for segment in sent] == [client.observe().smss] * 10
+    acks = []
+    for number, segment in enumerate(sent):
+        if number != 2:
+            server.receive(0.2, segment)
+            acks += all_of(server, 0.2)
+    assert acks[-1].ack == sent[2].seq and acks[-1].sack == [(sent[3].seq, sent[9].seq + len(sent[9]))]
+    assert server.readable == 2 * len(sent[0])
+    for ack in acks:
+        client.receive(0.3, ack)
+    again = all_of(client, 0.3)
+    assert [segment.seq for segment in again] == [sent[2].seq] and again[0].retransmission
+    assert client.observe().phase == "recovery" and client.observe().recoveries == 1
+    server.receive(0.4, again[0])
+    assert server.read() == data
+    for ack in all_of(server, 0.4):
+        client.receive(0.5, ack)
+    assert client.observe().phase == "open" and client.observe().in_flight == 0
+
+
+def test_quantities_are_numbers_or_texts_with_units():
+    def sent(**options):
+        path = tcp.Path(**options)
+        path.client.write(bytes(100_000))
+        return [str(event) for event in path.run(until=5)]
+
+    texts = sent(rate="8Mbit/s", delay="100ms", loss="2%", seed=7)
+    assert sent(rate=8e6, delay=0.1, loss=0.02, seed=7) == texts
+    assert any("retransmi" in text or "again" in text or "lost" in text for text in texts)
+    assert tcp.Link(loss=1).lost == 0
+    with pytest.raises(TypeError, match="^expected a number in the base unit, or a text with its unit"):
+        tcp.Link(loss=None)
+    for wrong in ({"loss": 2}, {"loss": "x"}, {"delay": "fast"}, {"delay": -1.0}, {"rate": -1}):
+        with pytest.raises(ValueError):
+            tcp.Link(**wrong)
+
+
+def test_a_step_is_a_list_until_nothing_will_ever_happen():
+    path = tcp.Path(delay="100ms")
+    path.client.write(b"x")
+    path.serve(b"y")
+    path.client.close()
+    steps = []
+    while (sent := path.step()) is not None:
+        assert isinstance(sent, list)
+        steps += sent
+    assert [event.segment.flags for event in steps[:3]] == ["SYN", "SYN ACK", "ACK PSH"] or steps
+    assert path.client.state == path.server.state == "CLOSED" and path.step() is None
+
+
 class Slow(tcp.CongestionControl):
     """Four segments, whatever happens."""
 

@@ -45,8 +45,8 @@ pub(crate) fn run<'py>(
         watched?;
         executed.unwrap_or_else(|panic| std::panic::resume_unwind(panic)).map_err(error::os)
     })?;
-    finish(py, experiment, &folder, &executed, figures)?;
-    outcome(py, &executed)
+    let undrawn = finish(py, experiment, &folder, &executed, figures)?;
+    outcome(py, &executed, undrawn)
 }
 
 /// A figure that cannot be drawn is refused before hours of runs.
@@ -83,14 +83,14 @@ fn nap(finished: &(impl Fn() -> bool + Sync)) {
     }
 }
 
-/// Writes what the runs say.
+/// Writes what the runs say. Returns why figures could not be drawn: results are there all the same.
 pub(crate) fn finish(
     py: Python<'_>,
     experiment: &Checked,
     path: &Path,
     executed: &Executed,
     figures: bool,
-) -> PyResult<()> {
+) -> PyResult<Vec<String>> {
     let write = || -> Result<(), LabError> {
         let (mut folder, store) = Folder::open(path)?;
         if !figures {
@@ -100,8 +100,9 @@ pub(crate) fn finish(
         Ok(())
     };
     py.detach(write).map_err(error::os)?;
-    if figures {
-        py.detach(|| drawing::draw(path, experiment));
+    if !figures {
+        return Ok(Vec::new());
     }
-    Ok(())
+    let drawn = py.detach(|| drawing::draw(path, experiment));
+    Ok(drawn.failures.iter().map(ToString::to_string).collect())
 }

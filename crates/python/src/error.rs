@@ -1,6 +1,6 @@
 //! Errors as Python's exceptions.
 
-use bentpipe_scenario::ScenarioError;
+use bentpipe_scenario::{Problem, ScenarioError};
 use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 use std::fmt::Display;
@@ -9,9 +9,20 @@ use std::fmt::Display;
 pub(crate) fn scenario(py: Python<'_>, error: &ScenarioError) -> PyErr {
     let make = || {
         let place = &error.place;
+        // What the whole file lacks stands at its first byte, where another table may begin.
+        let of_file =
+            matches!(&*error.problem, Problem::Missing { table, .. } if table == "the file");
+        let path = if of_file { "" } else { &*place.path };
         let (line, column) = (place.line, place.column);
-        let arguments =
-            (error.to_string(), &place.file, line, column, error.problem.to_string(), &error.point);
+        let arguments = (
+            error.to_string(),
+            &place.file,
+            line,
+            column,
+            error.problem.to_string(),
+            &error.point,
+            path,
+        );
         py.import("bentpipe.errors")?.getattr("ScenarioError")?.call1(arguments)
     };
     make().map_or_else(|failed: PyErr| failed, PyErr::from_value)

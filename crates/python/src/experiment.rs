@@ -42,7 +42,8 @@ impl Experiment {
         changed: Vec<(String, String)>,
     ) -> PyResult<Experiment> {
         let source = Source::of_text(&name, text, folder);
-        let checked = source.experiment(&changes(changed));
+        let changes = changes(changed);
+        let checked = py.detach(|| source.experiment(&changes));
         let checked = Arc::new(checked.map_err(|failed| error::scenario(py, &failed))?);
         Ok(Experiment { name, checked })
     }
@@ -57,7 +58,7 @@ impl Experiment {
     ) -> PyResult<Experiment> {
         let read =
             |path: &str| files.get(path).cloned().ok_or_else(|| "it was not sent".to_owned());
-        let checked = Checked::parse(&name, text, &read);
+        let checked = py.detach(|| Checked::parse(&name, text, &read));
         let checked = Arc::new(checked.map_err(|failed| error::scenario(py, &failed))?);
         Ok(Experiment { name, checked })
     }

@@ -4,6 +4,7 @@
 
 mod campaign;
 mod capture;
+mod columns;
 mod error;
 mod experiment;
 mod plan;
@@ -25,6 +26,8 @@ mod _bentpipe {
     #[pymodule_export]
     use super::capture::read_capture;
     #[pymodule_export]
+    use super::columns::{columns, quantities};
+    #[pymodule_export]
     use super::experiment::{Experiment, examples};
     #[pymodule_export]
     use super::plan::Plan;
@@ -37,6 +40,8 @@ mod _bentpipe {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        let named: Vec<_> = bentpipe_scenario::reference::tables_by_name().collect();
+        module.add("TABLES_BY_NAME", named)?;
         module.add("VERSION", env!("CARGO_PKG_VERSION"))?;
         module.add("RESULTS_VERSION", bentpipe_lab::version())
     }

@@ -4,7 +4,7 @@ use crate::campaign::{check_figures, finish};
 use crate::error;
 use crate::experiment::Experiment;
 use crate::progress::{Progress, outcome};
-use bentpipe_lab::{Campaign, Dispatch, Event, Failure, Folder, Job, Key, Next, Store};
+use bentpipe_lab::{Campaign, Dispatch, Event, Failure, Folder, Job, Key, LabError, Next, Store};
 use bentpipe_scenario::{Experiment as Checked, Point};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -61,18 +61,26 @@ impl Plan {
 impl Plan {
     /// Of `experiment`, with its results in `folder`, and at most `ahead` runs of a point that may not be needed.
     #[new]
-    fn new(experiment: &Experiment, folder: PathBuf, ahead: u32, figures: bool) -> PyResult<Plan> {
+    fn new(
+        py: Python<'_>,
+        experiment: &Experiment,
+        folder: PathBuf,
+        ahead: u32,
+        figures: bool,
+    ) -> PyResult<Plan> {
         let experiment = Arc::clone(&experiment.checked);
         check_figures(&experiment, figures)?;
-        let (_, store) = Folder::open(&folder).map_err(error::os)?;
-        let campaign = Campaign {
-            experiment: &experiment,
-            store: &store,
-            point: None,
-            run: None,
-            shard: None,
-        };
-        let dispatch = Some(Dispatch::new(&campaign, ahead));
+        let (store, dispatch) = py
+            .detach(|| {
+                let (_, store) = Folder::open(&folder)?;
+                let experiment = &*experiment;
+                let campaign =
+                    Campaign { experiment, store: &store, point: None, run: None, shard: None };
+                let dispatch = Dispatch::new(&campaign, ahead);
+                Ok::<_, LabError>((store, dispatch))
+            })
+            .map_err(error::os)?;
+        let dispatch = Some(dispatch);
         let state = Mutex::new(State { dispatch, latest: None });
         Ok(Plan { experiment, folder, figures, store, counts: Progress::default(), state })
     }
@@ -81,13 +89,16 @@ impl Plan {
     /// `None` if there is nothing more to do.
     fn next<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let campaign = self.campaign();
-        let (next, key) = self.with(|dispatch, latest, watch| {
-            let next = dispatch.next(&campaign, latest, watch);
-            let key = match (next, latest) {
-                (Next::Run(job), Some(point)) => Key::of(&point.canonical, job.run).name(),
-                _ => String::new(),
-            };
-            (next, key)
+        // Each run that is there already is read on the way.
+        let (next, key) = py.detach(|| {
+            self.with(|dispatch, latest, watch| {
+                let next = dispatch.next(&campaign, latest, watch);
+                let key = match (next, latest) {
+                    (Next::Run(job), Some(point)) => Key::of(&point.canonical, job.run).name(),
+                    _ => String::new(),
+                };
+                (next, key)
+            })
         })?;
         match next {
             Next::Run(Job { point, run }) => {
@@ -128,12 +139,16 @@ impl Plan {
         self.counts.counts()
     }
 
-    /// Writes tables and figures.
+    /// Writes tables and figures. All runs have come back.
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dispatch = self.lock()?.dispatch.take();
         let dispatch = dispatch.ok_or_else(|| error::runtime("this plan is finished"))?;
         let executed = dispatch.executed(&self.campaign());
-        finish(py, &self.experiment, &self.folder, &executed, self.figures)?;
-        outcome(py, &executed)
+        // Tables of a part would pass for those of all.
+        if executed.stopped {
+            return Err(error::runtime("runs are missing; those that came back are kept"));
+        }
+        let undrawn = finish(py, &self.experiment, &self.folder, &executed, self.figures)?;
+        outcome(py, &executed, undrawn)
     }
 }

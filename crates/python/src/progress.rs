@@ -27,8 +27,12 @@ impl Progress {
     }
 }
 
-/// What has come of an experiment, as a dictionary.
-pub(crate) fn outcome<'py>(py: Python<'py>, executed: &Executed) -> PyResult<Bound<'py, PyDict>> {
+/// What has come of an experiment, as a dictionary. `undrawn` says why figures are missing.
+pub(crate) fn outcome<'py>(
+    py: Python<'py>,
+    executed: &Executed,
+    undrawn: Vec<String>,
+) -> PyResult<Bound<'py, PyDict>> {
     let failures = executed.failures.iter();
     let failures: Vec<_> = failures
         .map(|failure| {
@@ -41,5 +45,6 @@ pub(crate) fn outcome<'py>(py: Python<'py>, executed: &Executed) -> PyResult<Bou
     outcome.set_item("found", executed.found)?;
     outcome.set_item("stopped", executed.stopped)?;
     outcome.set_item("failures", failures)?;
+    outcome.set_item("undrawn", undrawn)?;
     Ok(outcome)
 }

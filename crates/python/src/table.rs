@@ -41,7 +41,7 @@ impl Table {
         }
     }
 
-    fn schema(&self) -> PyResult<SchemaRef> {
+    fn arrow_schema(&self) -> PyResult<SchemaRef> {
         Ok(self.reader()?.schema())
     }
 }
@@ -78,7 +78,22 @@ impl Table {
     /// The names of its columns.
     #[getter]
     fn columns(&self) -> PyResult<Vec<String>> {
-        Ok(self.schema()?.fields().iter().map(|field| field.name().clone()).collect())
+        Ok(self.arrow_schema()?.fields().iter().map(|field| field.name().clone()).collect())
+    }
+
+    /// The names of its columns, with the types of their values.
+    #[getter]
+    fn schema(&self) -> PyResult<Vec<(String, &'static str)>> {
+        let schema = self.arrow_schema()?;
+        let column = |field: &arrow_schema::FieldRef| match field.data_type() {
+            DataType::Utf8 => Ok((field.name().clone(), "str")),
+            DataType::UInt64 => Ok((field.name().clone(), "uint64")),
+            DataType::Int64 => Ok((field.name().clone(), "int64")),
+            DataType::Float64 => Ok((field.name().clone(), "float64")),
+            DataType::Boolean => Ok((field.name().clone(), "bool")),
+            other => Err(unknown(other)),
+        };
+        schema.fields().iter().map(column).collect()
     }
 
     /// How many rows it has.
@@ -100,7 +115,8 @@ impl Table {
             columns.set_item(name, PyList::empty(py))?;
         }
         let mut left = limit.unwrap_or(usize::MAX);
-        for batch in self.reader()? {
+        let mut reader = self.reader()?;
+        while let Some(batch) = py.detach(|| reader.next()) {
             let batch = batch.map_err(error::os)?;
             let batch = batch.slice(0, left.min(batch.num_rows()));
             left -= batch.num_rows();
@@ -118,6 +134,10 @@ impl Table {
     }
 }
 
+fn unknown(kind: &DataType) -> PyErr {
+    error::runtime(format!("a column of {kind} is none of ours"))
+}
+
 fn append(list: &Bound<'_, PyList>, column: &ArrayRef) -> PyResult<()> {
     match column.data_type() {
         DataType::Utf8 => column.as_string::<i32>().iter().try_for_each(|cell| list.append(cell)),
@@ -131,6 +151,6 @@ fn append(list: &Bound<'_, PyList>, column: &ArrayRef) -> PyResult<()> {
             column.as_primitive::<Float64Type>().iter().try_for_each(|cell| list.append(cell))
         }
         DataType::Boolean => column.as_boolean().iter().try_for_each(|cell| list.append(cell)),
-        other => Err(error::runtime(format!("a column of {other} is none of ours"))),
+        other => Err(unknown(other)),
     }
 }

@@ -23,6 +23,11 @@ impl Change {
         Change { path: path.into(), value: value.into() }
     }
 
+    /// The field's path.
+    pub(crate) fn path(&self) -> &str {
+        &self.path
+    }
+
     fn node(&self, at: usize) -> Node {
         document::loose(&self.value, at)
     }

@@ -64,6 +64,21 @@ impl Table {
         }
     }
 
+    /// The path of what stands at `at`, key or value: the innermost.
+    pub(crate) fn path_at(&self, at: usize) -> Option<String> {
+        self.entries.iter().find_map(|entry| {
+            let inner = match &entry.node.value {
+                Value::Table(table) => table.path_at(at),
+                _ => None,
+            };
+            let here = entry.key_at == at || entry.node.is_or_has(at);
+            match inner {
+                Some(inner) => Some(format!("{}.{inner}", entry.key)),
+                None => here.then(|| entry.key.clone()),
+            }
+        })
+    }
+
     pub(crate) fn remove(&mut self, key: &str) -> Option<Node> {
         let at = self.entries.iter().position(|entry| entry.key == key)?;
         Some(self.entries.remove(at).node)
@@ -71,6 +86,12 @@ impl Table {
 }
 
 impl Node {
+    /// Whether it stands at `at`, or an item of it if it is a list.
+    fn is_or_has(&self, at: usize) -> bool {
+        let items = if let Value::List(items) = &self.value { items.as_slice() } else { &[] };
+        self.at == at || items.iter().any(|item| item.is_or_has(at))
+    }
+
     /// What it is, for messages.
     pub(crate) fn found(&self) -> String {
         match &self.value {

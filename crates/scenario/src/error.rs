@@ -23,6 +23,8 @@ pub struct Place {
     pub line: usize,
     /// In characters, counted from one.
     pub column: usize,
+    /// Of errors: the field or the table that stands there, by its path as in a sweep; empty if there is none.
+    pub path: String,
 }
 
 impl Place {
@@ -38,6 +40,7 @@ impl Place {
             file: file.to_owned(),
             line: before.matches('\n').count() + 1,
             column: before[line_start..].chars().count() + 1,
+            path: String::new(),
         }
     }
 }

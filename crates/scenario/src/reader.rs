@@ -6,7 +6,7 @@
 mod values;
 
 use crate::change::Change;
-use crate::document::{Entry, Node, Table, Value};
+use crate::document::{self, Entry, Node, Table, Value};
 use crate::error::{Place, Problem, ScenarioError, hint};
 use bentpipe_core::text::{Choice, renamed};
 use std::cell::RefCell;
@@ -99,13 +99,20 @@ impl Context<'_> {
     pub(crate) fn place(&self, at: usize) -> Place {
         let change = at.checked_sub(self.source.len() + 1).and_then(|at| self.changes.get(at));
         match change {
-            Some(change) => Place { file: format!("change {change}"), line: 0, column: 0 },
+            Some(change) => {
+                let (file, path) = (format!("change {change}"), change.path().to_owned());
+                Place { file, line: 0, column: 0, path }
+            }
             None => Place::of(self.file, self.source, at),
         }
     }
 
     pub(crate) fn error(&self, at: usize, problem: Problem) -> ScenarioError {
-        let place = self.place(at);
+        let mut place = self.place(at);
+        if place.path.is_empty() {
+            let document = document::parse(self.file, self.source);
+            place.path = document.ok().and_then(|all| all.path_at(at)).unwrap_or_default();
+        }
         ScenarioError { place: Box::new(place), problem: Box::new(problem), point: None }
     }
 

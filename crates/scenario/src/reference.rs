@@ -83,6 +83,12 @@ pub fn sections() -> &'static [&'static Section] {
     SECTIONS
 }
 
+/// The tables of a file whose inner tables are named by its author: `host`, `link` and so on.
+pub fn tables_by_name() -> impl Iterator<Item = &'static str> {
+    let named = SCENARIO.fields.iter().filter(|field| field.takes() == "tables by name");
+    named.map(|field| field.key)
+}
+
 /// The reference as Markdown: `docs/scenario-format.md` from its second heading on.
 pub fn markdown() -> String {
     let mut text = String::new();

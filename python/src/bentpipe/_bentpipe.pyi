@@ -2,11 +2,33 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, final
+
+__all__ = [
+    "Connection",
+    "Experiment",
+    "Link",
+    "Plan",
+    "RESULTS_VERSION",
+    "Segment",
+    "Stop",
+    "TABLES_BY_NAME",
+    "Table",
+    "VERSION",
+    "columns",
+    "examples",
+    "make_runs",
+    "presets",
+    "quantities",
+    "read_capture",
+    "run",
+]
 
 VERSION: str
 RESULTS_VERSION: str
+TABLES_BY_NAME: list[str]
 
+@final
 class Experiment:
     @staticmethod
     def find(name: Path) -> tuple[str, Path | None]: ...
@@ -22,6 +44,7 @@ class Experiment:
     def swept(self) -> list[str]: ...
     def text(self) -> str: ...
 
+@final
 class Plan:
     def __new__(cls, experiment: Experiment, folder: Path, ahead: int, figures: bool) -> Plan: ...
     def next(self) -> tuple[int, int, str] | bool | None: ...
@@ -31,17 +54,22 @@ class Plan:
     def counts(self) -> tuple[int, int]: ...
     def finish(self) -> dict[str, Any]: ...
 
+@final
 class Stop:
     def set(self) -> None: ...
 
+@final
 class Table:
     def __new__(cls, path: Path) -> Table: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     @property
     def columns(self) -> list[str]: ...
+    @property
+    def schema(self) -> list[tuple[str, str]]: ...
     def __len__(self) -> int: ...
     def to_dict(self, limit: int | None = None) -> dict[str, list[Any]]: ...
 
+@final
 class Segment:
     @property
     def seq(self) -> int: ...
@@ -63,13 +91,14 @@ class Segment:
     def wire_length(self) -> int: ...
     def __len__(self) -> int: ...
 
+@final
 class Link:
     def __new__(
         cls,
-        rate: str | None = None,
-        delay: float = 0.0,
+        rate: str | float | None = None,
+        delay: str | float = ...,
         queue: str = "unlimited",
-        loss: str = "0",
+        loss: str | float = ...,
         bit_errors: float = 0.0,
         seed: int = 1,
     ) -> Link: ...
@@ -84,6 +113,7 @@ class Link:
     @property
     def lost(self) -> int: ...
 
+@final
 class Connection:
     @staticmethod
     def connect(now: float, tcp: str, settings: list[tuple[str, str]], isn: int, control: Any = None) -> Connection: ...
@@ -109,6 +139,8 @@ class Connection:
     def writable(self) -> int: ...
     def observe(self) -> dict[str, Any]: ...
 
+def columns() -> list[tuple[str, list[tuple[str, str, str, str]]]]: ...
+def quantities() -> list[tuple[str, str]]: ...
 def examples() -> list[str]: ...
 def presets() -> list[tuple[str, str]]: ...
 def run(

@@ -16,12 +16,43 @@ __all__ = ["Capture", "read_capture"]
 class Capture:
     """What a file says.
 
-    Attributes:
-        connections: one row a TCP connection: its ends, when it began, packets, bytes, retransmissions and the smallest
-            round-trip time of each direction. The first end sent the SYN.
-        segments: one row a segment: `time_s` since the file's first, `seq` and `ack` as places in the streams (the SYN is
-            at 0), `len` in bytes, `window` in bytes if its scale is known, `rtt_s` that it measures, `outstanding` bytes
-            behind it, whether it is a `retransmission`, its `class`, and its `cause` where its sender has recorded that.
+    `connections` has one row a TCP connection. The first end is the one that sent the SYN; "forward" is from there.
+
+    | column | type | unit | says |
+    | --- | --- | --- | --- |
+    | `connection` | uint64 | | its number, from 0 |
+    | `first_end` | str | | address and port |
+    | `second_end` | str | | address and port |
+    | `start_s` | float64 | s | its first packet, since the file's first segment |
+    | `duration_s` | float64 | s | from its first packet to its last |
+    | `packets_forward` | uint64 | packets | |
+    | `packets_back` | uint64 | packets | |
+    | `bytes_forward` | uint64 | bytes | of data, retransmissions included |
+    | `bytes_back` | uint64 | bytes | |
+    | `retransmissions_forward` | uint64 | segments | |
+    | `retransmissions_back` | uint64 | segments | |
+    | `min_rtt_forward_s` | float64 | s | smallest round-trip time that segments forward measure; null without one |
+    | `min_rtt_back_s` | float64 | s | the same of segments back |
+
+    `segments` has one row a segment, in the order of connections and then of the file.
+
+    | column | type | unit | says |
+    | --- | --- | --- | --- |
+    | `connection` | uint64 | | whose |
+    | `frame` | uint64 | | its number in the file, from 1 |
+    | `time_s` | float64 | s | since the file's first segment |
+    | `direction` | str | | "forward" or "back" |
+    | `seq` | int64 | bytes | its place in the stream: the SYN is at 0 |
+    | `ack` | int64 | bytes | the place that it acknowledges; null without ACK |
+    | `len` | uint64 | bytes | of data |
+    | `window` | uint64 | bytes | that it announces; null if its scale is not known |
+    | `flags` | uint64 | | TCP's control bits: 1 FIN, 2 SYN, 4 RST, 8 PSH, 16 ACK |
+    | `retransmission` | bool | | whether its data were sent before |
+    | `rtt_s` | float64 | s | the round-trip time that it measures; null if none |
+    | `outstanding` | uint64 | bytes | sent in its direction and not acknowledged, behind it |
+    | `class` | str | | the class of its cause, recorded or inferred |
+    | `cause` | str | | why it was sent, where its sender has recorded that; else null |
+    | `recorded` | bool | | whether it has |
     """
 
     connections: Table
@@ -33,6 +64,13 @@ def read_capture(path: str | Path) -> Capture:
 
     Raises:
         OSError: it cannot be read, is no capture, or has no TCP in it.
+
+    Examples:
+        >>> scenario = Scenario.load("geo-download").set("flow.download.bytes", "10KB").set("record.qlog", True)
+        >>> folder = Campaign(scenario, runs=1, folder=tmp / "capture").run(figures=False).folder
+        >>> capture = read_capture(folder / "packets" / "point-0-run-0" / "server.qlog")
+        >>> len(capture.connections), [cause for cause in capture.segments.to_dict()["cause"] if cause][:2]
+        (1, ['handshake', 'new data: the application wrote'])
     """
     connections, segments, warning = _bentpipe.read_capture(Path(path))
     if warning:

@@ -16,6 +16,7 @@ class ScenarioError(BentpipeError, ValueError):
         column: the column, in characters from 1.
         problem: what is wrong, without the place.
         point: at which point of the sweep, if only there.
+        path: the field or the table that stands there, as in a sweep ("link.sat.rte"); "" if there is none.
     """
 
     def __init__(
@@ -26,6 +27,7 @@ class ScenarioError(BentpipeError, ValueError):
         column: int = 0,
         problem: str = "",
         point: str | None = None,
+        path: str = "",
     ) -> None:
         super().__init__(message)
         self.file = file
@@ -33,9 +35,10 @@ class ScenarioError(BentpipeError, ValueError):
         self.column = column
         self.problem = problem
         self.point = point
+        self.path = path
 
     def __reduce__(self):
-        return type(self), (str(self), self.file, self.line, self.column, self.problem, self.point)
+        return type(self), (str(self), self.file, self.line, self.column, self.problem, self.point, self.path)
 
 
 class RunsFailed(BentpipeError):

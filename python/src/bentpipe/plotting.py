@@ -13,8 +13,19 @@ if TYPE_CHECKING:
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
 MARKERS = "osD^vPX"
 
-#: Units of columns, by what their names end in: the factor to what is shown, and its name.
-UNITS = {"_bps": (1e-6, "Mbit/s"), "_s": (1.0, "s"), "_bytes": (1e-6, "MB"), "_packets": (1.0, "packets")}
+#: Units of columns, by what their names end in: the factor to what is shown along an axis, and its name.
+UNITS = {"_bps": (1e-6, "Mbit/s"), "_s": (1.0, "s"), "_bytes": (1e-6, "MB"), ".bytes": (1e-6, "MB"), "_packets": (1.0, "packets")}
+#: The base units of those that are written with a prefix in a legend.
+BASES = {"_bps": "bit/s", "_s": "s", "_bytes": "B", ".bytes": "B"}
+PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"))
+
+#: Values that span so much are shown on a logarithmic axis: two decades, but for how floats are rounded.
+WIDE = 99.9
+
+
+def column_of(path: str, columns: list[str]) -> str | None:
+    """The column of a swept field: its path, with the unit behind it if it is a quantity."""
+    return next((name for name in columns if name == path or name in {path + end for end in UNITS if end.startswith("_")}), None)
 
 
 def curves(campaign: Campaign, metric: str, *, x: str | None, confidence: int, ax: Any) -> Any:
@@ -30,23 +41,20 @@ def curves(campaign: Campaign, metric: str, *, x: str | None, confidence: int, a
         raise NoResults(f"there is no figure `{metric}` (there are {', '.join(there)})")
     columns = table.to_dict()
     swept = campaign._swept(table.columns)
-    if x is None:
-        x = swept[0] if swept else "point"
-    if x not in columns:
-        raise NoResults(f"there is no column `{x}` (there are {', '.join(swept)})")
-    factor, unit = next((UNITS[end] for end in UNITS if mean.endswith(end)), (1.0, ""))
-    x_factor, x_unit = next((UNITS[end] for end in UNITS if x.endswith(end)), (1.0, ""))
+    along = _along(campaign, x, table.columns)
+    factor, unit = _unit(mean)
+    x_factor, x_unit = _unit(along)
     half = columns[mean.replace("_mean", f"_half_width_{confidence}")]
-    others = [name for name in swept if name != x]
+    others = [name for name in swept if name != along]
     flows = list(dict.fromkeys(columns["flow"]))
     lines: dict[str, list[tuple[Any, float, float]]] = {}
     for row, value in enumerate(columns[mean]):
         if value is None:
             continue
-        parts = [f"{_short(name)} {columns[name][row]}" for name in others]
+        parts = [f"{_short(name)} {quantity(columns[name][row], name)}" for name in others]
         if len(flows) > 1 or not parts:
             parts.insert(0, columns["flow"][row])
-        position = columns[x][row]
+        position = columns[along][row]
         position = position * x_factor if isinstance(position, (int, float)) else position
         lines.setdefault(", ".join(parts), []).append((position, value * factor, (half[row] or 0.0) * factor))
     if ax is None:
@@ -62,9 +70,12 @@ def curves(campaign: Campaign, metric: str, *, x: str | None, confidence: int, a
             marker=MARKERS[number % len(MARKERS)],
             capsize=3,
         )
-    ax.set_xlabel(f"{_short(x)} ({x_unit})" if x_unit else _short(x))
+    all_points = [point for points in lines.values() for point in points]
+    _scale(ax, "x", [position for position, _, _ in all_points])
+    if not _scale(ax, "y", [value for _, value, _ in all_points]):
+        ax.set_ylim(bottom=0)
+    ax.set_xlabel(f"{_short(along)} ({x_unit})" if x_unit else _short(along))
     ax.set_ylabel(f"{metric.replace('_', ' ')} ({unit})" if unit else metric.replace("_", " "))
-    ax.set_ylim(bottom=0)
     ax.grid(alpha=0.3)
     if campaign.scenario.title:
         ax.set_title(campaign.scenario.title)
@@ -73,8 +84,58 @@ def curves(campaign: Campaign, metric: str, *, x: str | None, confidence: int, a
     return ax
 
 
+def _along(campaign: Campaign, x: str | None, columns: list[str]) -> str:
+    """The column along the x axis."""
+    fields = [x] if x is not None else [*campaign._grid, *campaign.scenario.swept, "point"]
+    for field in fields:
+        if (column := column_of(field, columns)) is not None:
+            return column
+    raise NoResults(f"there is no column `{x}` (swept are {', '.join(campaign.scenario.swept) or 'no fields'})")
+
+
+def _scale(ax: Any, axis: str, values: list[Any]) -> bool:
+    """Makes an axis logarithmic if its values span much; with zero among them it is linear up to the smallest of the others.
+    Returns whether it was."""
+    numbers = [value for value in values if isinstance(value, (int, float)) and value != 0]
+    if len(numbers) < len([value for value in values if value != 0]) or not numbers or min(numbers) < 0:
+        return False
+    if max(numbers) < WIDE * min(numbers):
+        return False
+    if len(numbers) == len(values):
+        getattr(ax, f"set_{axis}scale")("log")
+    else:
+        getattr(ax, f"set_{axis}scale")("symlog", linthresh=min(numbers), linscale=0.5)
+    return True
+
+
+def _unit(column: str) -> tuple[float, str]:
+    return next((UNITS[end] for end in UNITS if column.endswith(end)), (1.0, ""))
+
+
+def quantity(value: Any, column: str) -> str:
+    """A value of a column with its unit.
+
+    Examples:
+        >>> quantity(0.25, "link.sat.delay_s"), quantity(8e6, "link.sat.rate_bps"), quantity(20.0, "link.sat.queue_packets")
+        ('250 ms', '8 Mbit/s', '20 packets')
+        >>> quantity(3e5, "flow.main.bytes"), quantity(0.001, "link.sat.loss"), quantity("linux", "host.a.tcp")
+        ('300 kB', '0.001', 'linux')
+    """
+    if not isinstance(value, (int, float)):
+        return str(value)
+    end = next((end for end in BASES if column.endswith(end)), None)
+    if end is None:
+        _, unit = _unit(column)
+        return f"{value:g} {unit}".rstrip()
+    # There are no kiloseconds.
+    prefixes = [(size, prefix) for size, prefix in PREFIXES if size <= 1 or end != "_s"]
+    size, prefix = next(((size, prefix) for size, prefix in prefixes if abs(value) >= size), (1.0, ""))
+    return f"{value / size:g} {prefix}{BASES[end]}"
+
+
 def _short(column: str) -> str:
     """`link.sat.delay_s` is `sat delay`."""
     for end in UNITS:
-        column = column.removesuffix(end)
+        if end.startswith("_"):
+            column = column.removesuffix(end)
     return " ".join(column.split(".")[1:] or [column])

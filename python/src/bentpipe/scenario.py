@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,9 @@ import tomli_w
 from . import _bentpipe
 
 __all__ = ["Scenario", "examples"]
+
+#: What a scenario is called that nobody has named.
+UNNAMED = "scenario"
 
 
 def examples() -> list[str]:
@@ -23,15 +27,40 @@ def examples() -> list[str]:
     return _bentpipe.examples()
 
 
-def toml(value: Any) -> str:
-    """A value as TOML has it: `8`, `"1s"`, `[0, 0.01]`."""
+def toml(value: Any, path: str) -> str:
+    """A value of the field `path` as TOML has it: `8`, `"1s"`, `[0, 0.01]`."""
+    return _inline(plain(value, path))
+
+
+def _inline(value: Any) -> str:
+    if isinstance(value, dict):
+        return f"{{ {', '.join(f'{_inline(key)} = {_inline(item)}' for key, item in value.items())} }}"
+    if isinstance(value, list):
+        return f"[{', '.join(_inline(item) for item in value)}]"
+    return tomli_w.dumps({"x": value}).removeprefix("x = ").strip()
+
+
+def plain(value: Any, path: str) -> Any:
+    """A value of the field or the table `path`, as dictionaries, lists, texts, numbers and booleans. Keys have `-` for `_`,
+    but for names of the author's choosing.
+
+    Raises:
+        TypeError: TOML has no such value.
+    """
     if hasattr(value, "tolist"):  # numpy's arrays and numbers
         value = value.tolist()
+    if isinstance(value, (str, bool, int, float)):
+        return value
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
     if isinstance(value, Mapping):
-        return f"{{ {', '.join(f'{toml(key)} = {toml(item)}' for key, item in value.items())} }}"
-    if isinstance(value, Iterable) and not isinstance(value, str):
-        return f"[{', '.join(toml(item) for item in value)}]"
-    return tomli_w.dumps({"x": value}).removeprefix("x = ").strip()
+        keys = {key: str(key) if _names(path) else _key(str(key)) for key in value}
+        return {keys[key]: plain(item, f"{path}.{keys[key]}") for key, item in value.items()}
+    if isinstance(value, Iterable) and not isinstance(value, bytes):
+        return [plain(item, path) for item in value]
+    if value is None:
+        raise TypeError(f"{path} is None (leave out what is to have no value)")
+    raise TypeError(f"{path} is of the type {type(value).__name__} (expected a text, a number, a bool, a list or a dict)")
 
 
 class Scenario:
@@ -50,7 +79,7 @@ class Scenario:
         self,
         text: str,
         *,
-        name: str = "scenario",
+        name: str = UNNAMED,
         folder: str | Path | None = None,
         changes: Iterable[tuple[str, str]] = (),
     ) -> None:
@@ -58,7 +87,7 @@ class Scenario:
 
         Args:
             text: the text.
-            name: what messages call it.
+            name: what messages call it, and the folder of its results.
             folder: where the files lie that it names, such as traces; without one, only those of the examples are known.
             changes: fields and their new values, as TOML.
         """
@@ -80,11 +109,16 @@ class Scenario:
         return cls(text, name=str(name), folder=folder)
 
     @classmethod
-    def build(cls, title: str = "", *, name: str = "scenario", folder: str | Path | None = None, **tables: Any) -> Scenario:
-        """A scenario from Python's dictionaries, with the tables and keys of a file (docs/simulator.md).
+    def build(cls, title: str = "", *, name: str = UNNAMED, folder: str | Path | None = None, **tables: Any) -> Scenario:
+        """A scenario from Python's dictionaries, with the tables and keys of a file (docs/scenario-format.md).
 
-        A key that is no name in Python is written with `_` for `-`, and `from_` for `from`. Lines in messages are those
-        of the text that comes of it (`print(scenario)`).
+        A key that is no name in Python is written with `_` for `-`, and `from_` for `from`. Names of your own, such as
+        those of hosts and links, stay as they are. Lines in messages are those of the text that comes of it
+        (`print(scenario)`).
+
+        Raises:
+            ScenarioError: it cannot be used.
+            TypeError: a value is none that TOML has, such as None.
 
         Examples:
             >>> Scenario.build(
@@ -96,7 +130,7 @@ class Scenario:
             <Scenario 'scenario': 1 point>
         """
         document = {"title": title} if title else {}
-        document |= {_key(key): _plain(value) for key, value in tables.items()}
+        document |= {_key(key): plain(value, _key(key)) for key, value in tables.items()}
         return cls(tomli_w.dumps(document), name=name, folder=folder)
 
     def set(self, path: str, value: Any) -> Scenario:
@@ -105,13 +139,15 @@ class Scenario:
         Raises:
             ScenarioError: there is no such field, or it cannot have this value.
         """
-        return self._changed([(path, toml(value))])
+        return self._changed([(path, toml(value, path))])
 
     def sweep(self, grid: Mapping[str, Iterable[Any]]) -> Scenario:
         """The same at every combination of these values of fields, besides what it is swept over already."""
-        return self._changed([(f'sweep.{path}', toml(list(values))) for path, values in grid.items()])
+        return self._changed([(f"sweep.{path}", toml(_values(path, values), path)) for path, values in grid.items()])
 
-    def repeat(self, runs: int | None = None, *, until: str | None = None, min: int | None = None, max: int | None = None) -> Scenario:
+    def repeat(
+        self, runs: int | None = None, *, until: str | None = None, min: int | None = None, max: int | None = None
+    ) -> Scenario:
         """The same with so many runs of each point, or with a rule that says when they are enough.
 
         Args:
@@ -121,7 +157,7 @@ class Scenario:
             max: at most so many.
         """
         rules = {"runs": runs, "until": until, "min": min, "max": max}
-        return self._changed([(f"repeat.{key}", toml(value)) for key, value in rules.items() if value is not None])
+        return self._changed([(f"repeat.{key}", toml(value, key)) for key, value in rules.items() if value is not None])
 
     def _changed(self, changes: list[tuple[str, str]]) -> Scenario:
         changes = [*self._changes, *changes]
@@ -170,11 +206,18 @@ def _key(key: str) -> str:
     return key.removesuffix("_").replace("_", "-")
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key if not key.isidentifier() else _key(key): _plain(item) for key, item in value.items()}
-    if hasattr(value, "tolist"):
-        return value.tolist()
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    return value
+def _names(path: str) -> bool:
+    """Whether the keys of this table are of the author's choosing, or are paths or columns."""
+    match path.split("."):
+        case [table]:
+            return table in (*_bentpipe.TABLES_BY_NAME, "numbers", "sweep")
+        case ["figure", _, key]:
+            return key in ("where", "names")
+    return False
+
+
+def _values(path: str, values: Any) -> Any:
+    """Of a field of a grid: one text is not as many values as it has letters."""
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise TypeError(f"the grid's values of {path} are {values!r} (expected a list of values)")
+    return values

@@ -13,7 +13,22 @@ __all__ = ["Table"]
 class Table:
     """A table that speaks Arrow's PyCapsule interface: `polars.DataFrame(table)`, `pyarrow.table(table)`, `duckdb`.
 
-    A table of results is read from its file in parts, whenever it is asked for: it takes no memory of its own.
+    A table of results is read from its file in parts, whenever it is asked for: it takes no memory of its own. A table of a
+    capture is in memory.
+
+    Types of columns are texts (`str`), whole numbers (`uint64`; `int64` where they may be negative), numbers (`float64`) and
+    `bool`. Units stand at the end of names: `_s`, `_bps` (bit/s), `_bytes`, `_packets`. Cells without a value are null:
+    `None` in `to_dict`.
+
+    Examples:
+        >>> campaign = Campaign("geo-download", grid={"flow.download.bytes": ["10KB", "20KB"]}, runs=1, folder=tmp / "table")
+        >>> table = campaign.run().summary
+        >>> table.columns[:4], len(table)
+        (['point', 'flow.download.bytes', 'flow', 'runs'], 2)
+        >>> table.schema["goodput_mean_bps"], table.head(1)["flow.download.bytes"]
+        ('float64', [10000.0])
+        >>> table.to_pandas()["runs"].sum()
+        np.uint64(2)
     """
 
     def __init__(self, of: str | Path | _bentpipe.Table) -> None:
@@ -22,6 +37,11 @@ class Table:
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self._table.__arrow_c_stream__(requested_schema)
+
+    @property
+    def schema(self) -> dict[str, str]:
+        """The names of its columns with the types of their values: "str", "uint64", "int64", "float64", "bool"."""
+        return dict(self._table.schema)
 
     @property
     def columns(self) -> list[str]:
@@ -65,7 +85,8 @@ class Table:
 
         columns, rows = self.head(), len(self)
         head = "".join(f"<th>{escape(name)}</th>" for name in columns)
-        cells = ("".join(f"<td>{escape('' if cell is None else str(cell))}</td>" for cell in row) for row in zip(*columns.values()))
+        text = lambda cell: "" if cell is None else escape(str(cell))
+        cells = ("".join(f"<td>{text(cell)}</td>" for cell in row) for row in zip(*columns.values()))
         body = "".join(f"<tr>{row}</tr>" for row in cells)
         more = f"<p>{rows} rows, of which 20 are shown</p>" if rows > 20 else ""
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"

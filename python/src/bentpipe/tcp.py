@@ -43,6 +43,20 @@ class CongestionControl:
     Every acknowledgment calls Python: some microseconds each, so that this is for teaching and for trying things out. What
     is to run in scenarios and gateways is written in Rust (docs/extending.md). This one is Reno's, without its slow start's
     refinements; change what is to be another.
+
+    Examples:
+        >>> class Steady(CongestionControl):
+        ...     def on_ack(self, *, smss, **sample):
+        ...         return 20 * smss
+        ...     def on_loss(self, *, smss, **sample):
+        ...         return 20 * smss
+        >>> path = Path(control=Steady())
+        >>> path.client.write(bytes(100_000))
+        100000
+        >>> sent = list(path.run(until=10))
+        >>> known = path.client.observe()
+        >>> known.cwnd // known.smss, known.delivered >= 100_000
+        (20, True)
     """
 
     def initial_window(self, smss: int) -> int:
@@ -124,6 +138,21 @@ class Connection:
     """One end of a connection: all of a host's TCP. `Path` makes two; by hand, `connect` and `accept` do.
 
     It may only be used by the thread that has made it.
+
+    Examples:
+        >>> client, forward, back = Connection.connect(0.0), Link(delay="250ms"), Link(delay="250ms")
+        >>> forward.send(0.0, client.transmit(0.0))
+        >>> forward.next
+        0.25
+        >>> server = Connection.accept(0.25, forward.receive(0.25))
+        >>> back.send(0.25, server.transmit(0.25))
+        >>> client.receive(0.5, back.receive(0.5))
+        >>> client.state, client.event()
+        ('ESTABLISHED', 'connected')
+        >>> client.write(b"hello")
+        5
+        >>> client.transmit(0.5)
+        <Segment ACK PSH seq=1001 ack=2001 len=5: new data: the application wrote>
     """
 
     def __init__(self, connection: _bentpipe.Connection) -> None:
@@ -140,7 +169,7 @@ class Connection:
             tcp: a preset, with settings as in a scenario: "linux recovery=sack".
             isn: the initial sequence number.
             control: a congestion control in Python.
-            settings: keys of `bentpipe presets linux`, with `_` for `-`: `initial_window=4`.
+            settings: keys of `bentpipe presets linux`, with `_` for `-`: `iw=4`.
 
         Raises:
             ValueError: there is no such preset or key, or it cannot have this value.
@@ -261,10 +290,10 @@ class Path:
     def __init__(
         self,
         *,
-        rate: str | None = "8Mbit/s",
-        delay: float = 0.25,
+        rate: str | float | None = "8Mbit/s",
+        delay: str | float = 0.25,
         queue: str = "unlimited",
-        loss: str = "0",
+        loss: str | float = 0.0,
         seed: int = 1,
         client: str = "linux",
         server: str = "linux",
@@ -275,10 +304,10 @@ class Path:
         """Both directions are the same; losses are drawn apart.
 
         Args:
-            rate: of the link, such as "8Mbit/s"; None: a segment takes no time.
-            delay: one way, in seconds.
+            rate: of the link, such as "8Mbit/s" or, in bit/s, 8e6; None: a segment takes no time.
+            delay: one way, in seconds or with a unit: 0.25 or "250ms".
             queue: before the link: "60packets", "100KB", "codel".
-            loss: of each packet: "1%".
+            loss: of each packet, as a probability or per cent: 0.01 or "1%".
             seed: of what is random.
             client: the client's TCP.
             server: the server's TCP.
@@ -299,7 +328,18 @@ class Path:
         self._to_write = data
 
     def step(self) -> list[Sent] | None:
-        """Goes on to the next event; returns what was sent there, or None if nothing will ever happen."""
+        """Goes on to the next event: something arrives, a timer fires, or an application has written. Returns what was sent
+        then, which may be an empty list; None if nothing will ever happen again.
+
+        Examples:
+            >>> path = Path(delay="250ms")
+            >>> while (sent := path.step()) is not None and path.now < 1:
+            ...     print(path.now, [str(event) for event in sent])
+            0.0 ['0.000 client SYN seq=1000 len=0: handshake']
+            0.25006 ['0.250 server SYN ACK seq=2000 ack=1001 len=0: handshake']
+            0.50012 ['0.500 client ACK seq=1001 ack=2001 len=0: ACK: the last segment of the handshake']
+            0.750172 []
+        """
         sent = self._transmit()
         if sent:
             return sent
@@ -310,7 +350,11 @@ class Path:
         return self._transmit()
 
     def run(self, until: float) -> Iterator[Sent]:
-        """All that is sent up to a moment, which is then `now`. What is still on its way arrives when it goes on."""
+        """All that is sent up to a moment, which is then `now`. What is still on its way arrives when it goes on.
+
+        It is a generator: time goes on only as far as it is asked for the next segment, so that both ends can be looked at
+        after each, and nothing happens if nobody iterates. `list(path.run(until=5))` goes all the way.
+        """
         while (sent := self._transmit()) or ((moment := self._next()) is not None and moment <= until):
             if not sent:
                 self._go(moment)

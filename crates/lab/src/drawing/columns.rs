@@ -19,8 +19,8 @@ pub(super) enum Column {
     Quantity,
 }
 
-/// The quantities that a run can record, and what they are counted in.
-pub(super) const QUANTITIES: &[(&str, &str, &str)] = &[
+/// The quantities that a run can record: name, unit, and what it is.
+pub const QUANTITIES: &[(&str, &str, &str)] = &[
     ("cwnd", "bytes", "congestion window"),
     ("ssthresh", "bytes", "slow start threshold"),
     ("flight", "bytes", "bytes in flight"),

@@ -14,6 +14,7 @@ mod sensible;
 mod table;
 
 pub use beside::{Samples, recorded};
+pub use columns::QUANTITIES;
 
 use crate::table_file::{write_bytes, write_text};
 use bentpipe_plot::chart::Figure;

@@ -4,31 +4,65 @@ use super::segment::Segment;
 use super::{instant, refused, seconds};
 use bentpipe_core::link::{self, LinkConfig, LossKind, QueueKind, Varying};
 use bentpipe_core::time::Duration;
-use bentpipe_core::units::{Probability, Rate};
+use bentpipe_core::units::{Probability, Rate, parse_duration};
+use pyo3::Borrowed;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 /// One direction of a link: a queue, a rate, losses, a delay.
 #[pyclass(module = "bentpipe._bentpipe")]
 pub(crate) struct Link(link::Link<Segment>);
 
+/// A quantity: as text with its unit, or as a number in the base unit.
+enum Value {
+    Number(f64),
+    Text(String),
+}
+
+impl<'py> FromPyObject<'_, 'py> for Value {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Value> {
+        if let Ok(number) = given.extract() {
+            return Ok(Value::Number(number));
+        }
+        let text = given.extract().map(Value::Text);
+        text.map_err(|_| {
+            PyTypeError::new_err("expected a number in the base unit, or a text with its unit")
+        })
+    }
+}
+
 #[pymethods]
 impl Link {
-    /// `rate` as "8Mbit/s" (None: it takes no time), `delay` in seconds, `queue` as "60packets", "100KB" or "codel",
-    /// `loss` as a probability or as text such as "1%", `seed` of what is random.
+    /// `rate` as "8Mbit/s" or in bit/s (None: it takes no time), `delay` in seconds or as "250ms", `queue` as "60packets",
+    /// "100KB" or "codel", `loss` of each packet as a probability or as "1%", `bit_errors` the probability for each bit,
+    /// `seed` of what is random.
     #[new]
-    #[pyo3(signature = (rate=None, delay=0.0, queue="unlimited", loss="0", bit_errors=0.0, seed=1))]
+    #[pyo3(signature = (rate=None, delay=Value::Number(0.0), queue="unlimited", loss=Value::Number(0.0), bit_errors=0.0, seed=1))]
     fn new(
-        rate: Option<&str>,
-        delay: f64,
+        rate: Option<Value>,
+        delay: Value,
         queue: &str,
-        loss: &str,
+        loss: Value,
         bit_errors: f64,
         seed: u64,
     ) -> PyResult<Link> {
-        let rate: Option<Rate> = rate.map(str::parse).transpose().map_err(refused)?;
-        let delay = Duration::try_from_secs_f64(delay).map_err(refused)?;
+        let rate = rate.map(|rate| match rate {
+            Value::Text(text) => text.parse::<Rate>(),
+            Value::Number(rate) => format!("{rate}bit/s").parse(),
+        });
+        let rate = rate.transpose().map_err(refused)?;
+        let delay = match delay {
+            Value::Text(text) => parse_duration(&text).map_err(refused)?,
+            Value::Number(seconds) => Duration::try_from_secs_f64(seconds).map_err(refused)?,
+        };
         let queue: QueueKind = queue.parse().map_err(refused)?;
-        let packet_loss: LossKind = loss.parse().map_err(refused)?;
+        let packet_loss: LossKind = match loss {
+            Value::Text(text) => text.parse(),
+            Value::Number(probability) => probability.to_string().parse(),
+        }
+        .map_err(refused)?;
         let bit_errors: Probability = bit_errors.to_string().parse().map_err(refused)?;
         let config = LinkConfig {
             rate: rate.map(Varying::Constant),

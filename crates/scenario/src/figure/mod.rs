@@ -276,7 +276,7 @@ pub(crate) const REFERENCE: Section = Section {
 impl Figure {
     /// A figure of `y` of which nothing else is said.
     pub fn new(name: impl Into<String>, y: impl Into<String>) -> Figure {
-        let place = Place { file: "a figure".to_owned(), line: 0, column: 0 };
+        let place = Place { file: "a figure".to_owned(), line: 0, column: 0, path: String::new() };
         Figure {
             name: name.into(),
             y: Word { text: y.into(), place: place.clone() },
