@@ -67,6 +67,7 @@ Example:
     fin-hold = \"30s\"        # for how long at most it waits for the far host's acknowledgment
     announce = true         # to the gateway at the other end, in SYNs
     adopt-after = \"0B\"      # forward connections until they have carried so much; 0B: split them from the SYN
+    soft-state = false      # true: split connections again that a stopped gateway has left, or that were silent
 
     [limits]                # all optional
     memory = \"512MiB\"       # of all flows together

@@ -189,6 +189,20 @@ impl Edges {
         Some(Seen { ack, window, seq: promise.next })
     }
 
+    /// The node answers for itself from this SYN on.
+    pub(super) fn begin(&mut self, syn: &Segment) {
+        if let Some(promise) = self.promises.get_mut(&(syn.node, syn.src, syn.dst)) {
+            promise.edge = None;
+        }
+    }
+
+    /// The box at `node` ends, and tells the next one of its connections. That has promised nothing yet.
+    pub(super) fn hand_over(&mut self, node: NodeId) {
+        for (_, promise) in self.promises.iter_mut().filter(|((at, _, _), _)| *at == node) {
+            (promise.edge, promise.last) = (None, None);
+        }
+    }
+
     /// Another box stands in the place of `node`.
     pub(super) fn forget(&mut self, node: NodeId) {
         self.promises.retain(|(at, _, _), _| *at != node);

@@ -188,6 +188,15 @@ impl Streams {
         Ok(())
     }
 
+    /// The box at `node` ends, and tells the next one of its connections. That has acknowledged nothing yet.
+    pub(super) fn hand_over(&mut self, node: NodeId) {
+        for (_, stream) in self.streams.iter_mut().filter(|((at, _, _), _)| *at == node) {
+            let Stream { start, heard, .. } = *stream;
+            *stream = Stream { start, heard, ..Stream::default() };
+        }
+        self.tables[node - BOXES[0]] = Table::default();
+    }
+
     /// Another box stands in the place of `node`.
     pub(super) fn forget(&mut self, node: NodeId) {
         self.streams.retain(|(at, _, _), _| *at != node);
