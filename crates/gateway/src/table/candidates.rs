@@ -8,6 +8,9 @@
 //! 3. Once that is enough, what passes is copied. What had passed before is the hosts' own business.
 //! 4. When all that had passed before is acknowledged, and what was copied has no hole, we have whatever a host
 //!    may still ask for. The connection is split.
+//!
+//! Of one whose handshake has not passed here, a [record](crate::handshake::Record) says what step 1 would have noted, and
+//! its hosts [show](recalled) where they are.
 
 mod candidate;
 mod copied;

@@ -182,6 +182,12 @@ impl Edges {
         Some((promise.edge?, promise.unit))
     }
 
+    /// The right edge that a segment offers which the node passes on.
+    pub(super) fn offered(&self, segment: &Segment) -> Option<SeqNum> {
+        let promise = self.promises.get(&(segment.node, segment.src, segment.dst))?;
+        Some(segment.ack + u64::from(segment.window) * u64::from(promise.unit))
+    }
+
     /// What an onlooker knows of what `node` says in the name of `src` to `dst`.
     pub(super) fn seen(&self, node: NodeId, src: Endpoint, dst: Endpoint) -> Option<Seen> {
         let promise = self.promises.get(&(node, src, dst))?;

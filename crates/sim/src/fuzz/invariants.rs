@@ -69,7 +69,7 @@ impl InvariantChecker {
             self.edges.hand_over(node);
             self.streams.hand_over(node);
             self.clocks.forget(node);
-            self.causes.forget(node);
+            self.causes.hand_over(node);
             self.losses.forget(node);
             self.adoptions.forget(node);
         }
@@ -98,6 +98,7 @@ impl InvariantChecker {
                 self.edges.begin(segment);
             }
             if self.adoptions.inherits(segment) {
+                self.streams.overhear(segment, &self.edges);
                 if !self.edges.allow(segment) {
                     continue;
                 }

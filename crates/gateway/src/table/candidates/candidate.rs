@@ -299,7 +299,10 @@ impl<B: Buffer> Candidate<B> {
         for leg in Leg::BOTH {
             let (here, there) = (&heard[leg], &heard[leg.other()]);
             let clocks = [here.clock(there), there.echo()];
-            self.streams[leg].resume(here.end(), there.acknowledged(), clocks, here.ip());
+            let shift = syns[leg.other()].shift(syns[leg]);
+            let promised = there.promised(self.streams[leg].promised, shift);
+            let acked = there.acknowledged();
+            self.streams[leg].resume(here.end(), acked, promised, clocks, here.ip());
         }
         self.stage = Stage::Open;
     }

@@ -56,15 +56,17 @@ impl Direction {
     }
 
     /// Its host has sent up to `next` and speaks with this TSval; its receiver has acknowledged up to `acked`, allows
-    /// `window` behind that, and echoes `recent`.
+    /// `window` behind that, has promised up to `promised`, and echoes `recent`.
     pub(super) fn resume(
         &mut self,
         next: Offset,
         (acked, window): (Offset, Bytes),
+        promised: Offset,
         [clock, recent]: [u32; 2],
         ip: &IpHeader,
     ) {
-        *self = Direction { syn: self.syn, next, acked, clock, recent, ..Direction::default() };
+        let syn = self.syn;
+        *self = Direction { syn, next, acked, promised, clock, recent, ..Direction::default() };
         self.acknowledged(acked, window);
         self.mark(ip);
     }

@@ -30,12 +30,15 @@ const AHEAD: Bytes = Bytes::new(1 << 28);
 /// So far below it: what is repeated may lie a window back.
 const BEHIND: Bytes = Bytes::new(1 << 24);
 
-/// The newest segment of a host.
+/// What a host has said last.
 #[derive(Debug, Clone)]
 pub(super) struct Heard {
     data: Range<Offset>,
     ack: Offset,
     window: Bytes,
+    /// The largest right edge that it has offered since it was listened to. Gateways that have left may have offered more
+    /// than hosts do.
+    promised: Offset,
     stamps: Option<Timestamps>,
     ip: IpHeader,
 }
@@ -59,6 +62,12 @@ impl Heard {
     /// What it acknowledges, and the window.
     pub(super) fn acknowledged(&self) -> (Offset, Bytes) {
         (self.ack, self.window)
+    }
+
+    /// The largest right edge that it has offered, of these too, if it can have meant it by windows of this `shift`.
+    pub(super) fn promised(&self, before: Offset, shift: u8) -> Offset {
+        let largest = self.ack + Bytes::new(u64::from(u16::MAX) << shift);
+        self.promised.max(before).min(largest)
     }
 
     /// TS.Recent of its host.
@@ -125,7 +134,9 @@ impl Recalled {
         }
         let window = Bytes::new(u64::from(tcp.window) << here.shift(there));
         let data = start..start + Bytes::of_len(payload.len());
-        self.heard[leg] = Some(Heard { data, ack, window, stamps, ip: *ip });
+        let before = self.heard[leg].as_ref().map_or(Offset::FIRST, |heard| heard.promised);
+        let promised = before.max(ack + window);
+        self.heard[leg] = Some(Heard { data, ack, window, promised, stamps, ip: *ip });
         let [Some(client), Some(server)] = self.heard.clone().into_array() else { return None };
         let echoes = [(&client, &server), (&server, &client)].iter().all(|(one, other)| {
             let (Some(stamps), Some(other)) = (one.stamps, other.stamps) else { return true };
