@@ -59,7 +59,7 @@ impl RecordFile {
     /// # Errors
     /// [`InstanceError`], when there is no place for it.
     pub fn of(name: &str) -> Result<RecordFile, InstanceError> {
-        Ok(RecordFile::in_dir(&RuntimeDir::create()?, name)?)
+        RecordFile::in_dir(&RuntimeDir::create()?, name)
     }
 
     fn in_dir(dir: &RuntimeDir, name: &str) -> Result<RecordFile, InstanceError> {

@@ -165,9 +165,8 @@ impl<B: Buffer> Candidates<B> {
 
     /// No connection is split any more: those whose handshakes are complete are kept to be recorded.
     pub(super) fn retire(&mut self) {
-        let opening = |(_, it): &(&FlowKey, &Box<Candidate<B>>)| !it.is_open();
-        let gone: Vec<FlowKey> =
-            self.connections.iter().filter(opening).map(|(key, _)| *key).collect();
+        let opening = self.connections.iter().filter(|(_, it)| !it.is_open());
+        let gone: Vec<FlowKey> = opening.map(|(key, _)| *key).collect();
         gone.iter().for_each(|key| self.forget(key));
         self.connections.values_mut().for_each(|candidate| candidate.retire());
         self.copied.clear();
