@@ -36,12 +36,12 @@ impl<B: Buffer> SplicedFlow<B> {
         flow
     }
 
-    /// What the hosts have agreed on, for when they go on without us. None if a host has closed its direction, or has
-    /// agreed on something with us alone.
+    /// What the hosts have agreed on, for when they go on without us. None if a host has closed its direction, is
+    /// heard on another path, or has agreed on something with us alone.
     pub(crate) fn record(&self, sides: PerLeg<Side>, ends: PerLeg<Endpoint>) -> Option<Record> {
         let ending = match self.closing.state() {
             CloseState::Open => false,
-            CloseState::Releasing(releasing) => releasing.ends,
+            CloseState::Releasing(releasing) => releasing.ends || releasing.unheard.is_some(),
             _ => true,
         };
         let tcbs = PerLeg::of(|leg| self.splice.tcb(leg));
