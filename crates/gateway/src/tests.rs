@@ -16,6 +16,7 @@ mod panics;
 mod policy;
 mod pool;
 mod probes;
+mod recall;
 mod release;
 mod silence;
 mod turns;

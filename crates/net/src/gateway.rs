@@ -18,7 +18,7 @@ use crate::watchdog::{Heartbeat, Watchdog};
 use bentpipe_core::time::{Duration, Instant, earliest};
 use bentpipe_core::wire::{self, emit};
 use bentpipe_gateway::{
-    Checksums, Config, Forward, Gateway, Ingress, Packets, Side, Summary, Transmit,
+    Checksums, Config, Forward, Gateway, Ingress, Packets, Record, Side, Summary, Transmit,
 };
 use nix::libc;
 use std::io;
@@ -81,6 +81,17 @@ impl LiveGateway {
             repairs: None,
             deleted: [None; 2],
         })
+    }
+
+    /// Knows these connections, which another gateway has left, and which are forwarded so far.
+    pub fn recall(&mut self, records: &[Record]) {
+        let now = self.clock.now();
+        records.iter().for_each(|record| self.gateway.recall(now, record));
+    }
+
+    /// What it leaves to the next gateway when it has [run](LiveGateway::run).
+    pub fn records(&self) -> impl Iterator<Item = Record> {
+        self.gateway.records()
     }
 
     /// Writes a line of totals into the log every so often.

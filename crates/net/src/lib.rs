@@ -29,6 +29,7 @@ pub mod privileges;
 pub mod real_time;
 mod record_way;
 pub mod recording;
+pub mod records;
 pub mod runtime_dir;
 pub mod self_test;
 pub mod serve;

@@ -60,6 +60,7 @@ fn play_all(seeds: Range<u64>) -> Met {
                             met.sum.events += played.events;
                             met.sum.split += played.split;
                             met.sum.adopted += played.adopted;
+                            met.sum.recalled += played.recalled;
                             met.sum.completed += played.completed;
                             met.sum.forged += played.forged;
                             met.sum.path_mtu_falls += played.path_mtu_falls;
@@ -100,9 +101,9 @@ fn a_thousand_seeds_keep_every_invariant() {
         let seeds = met.hazards.get(&hazard).copied().unwrap_or(0);
         assert!(seeds >= 25, "{} in {seeds} seeds only", hazard.name());
     }
-    let Played { split, adopted, completed, forged, path_mtu_falls, .. } = met.sum;
+    let Played { split, adopted, recalled, completed, forged, path_mtu_falls, .. } = met.sum;
     assert!(split > 1000 && completed > 1000 && forged > 1000, "{:?}", met.sum);
-    assert!(adopted > 50, "{:?}", met.sum);
+    assert!(adopted > 50 && recalled > 10, "{:?}", met.sum);
     assert!(path_mtu_falls > 50, "{:?}", met.sum);
 }
 

@@ -12,9 +12,11 @@ use answers::Topic;
 
 use bentpipe_net::divert::{Divert, DivertConfig, DivertError, Side};
 use bentpipe_net::gateway::LiveGateway;
+use bentpipe_net::instance::InstanceError;
 use bentpipe_net::interface::{InterfaceError, min_mtu};
 use bentpipe_net::poll::LoopError;
 use bentpipe_net::privileges::{self, PrivilegeError};
+use bentpipe_net::records::RecordFile;
 use bentpipe_net::serve::{ClientError, ServeError};
 use bentpipe_net::signals::Signals;
 use bentpipe_net::watchdog::{self, WatchError, Watchdog};
@@ -67,6 +69,7 @@ Example:
     fin-hold = \"30s\"        # for how long at most it waits for the far host's acknowledgment
     announce = true         # to the gateway at the other end, in SYNs
     adopt-after = \"0B\"      # forward connections until they have carried so much; 0B: split them from the SYN
+    soft-state = false      # true: split connections again that a stopped gateway has left, or that were silent
 
     [limits]                # all optional
     memory = \"512MiB\"       # of all flows together
@@ -145,6 +148,9 @@ Examples:
     },
 }
 
+/// What a gateway is called in its runtime directory.
+const SERVICE: &str = "bentpipe gateway";
+
 /// Why `bentpipe gateway` failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
@@ -169,6 +175,9 @@ pub(crate) enum Error {
     /// Watching.
     #[error(transparent)]
     Watch(#[from] WatchError),
+    /// A place for what is left.
+    #[error(transparent)]
+    Left(#[from] InstanceError),
     /// Asking.
     #[error(transparent)]
     Ask(#[from] ClientError),
@@ -221,7 +230,10 @@ fn split(path: &Path, json: bool) -> Result<ExitCode, Error> {
     let mut config = file.config;
     config.lan.mtu = min_mtu(&lan)?;
     config.satellite.mtu = min_mtu(&satellite)?;
+    let soft_state = config.soft_state;
     let mut gateway = LiveGateway::new(tuns, config)?;
+    let left = RecordFile::of(SERVICE)?;
+    recall(&mut gateway, &left);
     if let Some(every) = file.log_every {
         gateway.log_every(every);
     }
@@ -241,6 +253,9 @@ fn split(path: &Path, json: bool) -> Result<ExitCode, Error> {
     drop(monitor);
     // Before anything that may take its time. The rest goes with the devices.
     let _ = divert.stop_marking();
+    if soft_state && result.is_ok() {
+        leave(&gateway, &left);
+    }
     let report = report::Report { totals: gateway.totals() };
     // Those who still wait for an answer are told that there will be none; and our name is free
     // before the lock is, so that the next gateway has it.
@@ -253,6 +268,25 @@ fn split(path: &Path, json: bool) -> Result<ExitCode, Error> {
     }
     result?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Knows from now on what another gateway has left. It is taken away even where nobody wants to know.
+fn recall(gateway: &mut LiveGateway, left: &RecordFile) {
+    match left.take() {
+        Ok(records) if records.is_empty() => {}
+        Ok(records) => {
+            tracing::info!(connections = records.len(), "another gateway has left them");
+            gateway.recall(&records);
+        }
+        Err(error) => tracing::warn!(%error, "what another gateway has left is not used"),
+    }
+}
+
+/// Leaves the connections that have been handed back to the next gateway.
+fn leave(gateway: &LiveGateway, left: &RecordFile) {
+    if let Err(error) = left.leave(gateway.records()) {
+        tracing::warn!(%error, "nothing is left to the next gateway");
+    }
 }
 
 /// What is diverted, and how it is called.

@@ -119,6 +119,9 @@ pub struct Config {
     /// They are forwarded until so many bytes are acknowledged, of both directions together, and split from then on;
     /// None: they are split from their SYN on.
     pub adopt_after: Option<Bytes>,
+    /// Connections that are forwarded in mid-life, as they were silent or the gateway is stopped, are remembered, and
+    /// split again.
+    pub soft_state: bool,
     /// Legs towards the satellite.
     pub satellite: LegConfig,
     /// Legs towards the LAN.
@@ -201,6 +204,7 @@ impl Default for Config {
             max_flows_per_client: 50_000,
             policy: Policy::default(),
             adopt_after: None,
+soft_state: false,
             satellite: LegConfig {
                 first_window: FirstWindow::ByRoundTrip,
                 ..leg(SATELLITE_PRESET)

@@ -4,11 +4,13 @@
 mod negotiated;
 mod opening;
 mod passed;
+mod record;
 mod spoofed_synack;
 mod syn;
 
 pub(crate) use negotiated::{LegHandshake, NegotiatedOptions};
 pub(crate) use opening::{Added, Completed, Opening, Step};
 pub(crate) use passed::PassedSyn;
+pub use record::{Record, RecordError, parse_records, write_records};
 pub(crate) use spoofed_synack::{Answer, Expired, Restart, SpoofedSynAck};
 pub(crate) use syn::{Relay, Syn, without_ecn};

@@ -30,6 +30,21 @@ impl PassedSyn {
         })
     }
 
+    /// As a record or a flow has it, which do not know the window that it promised: that counts no longer.
+    pub(crate) fn known(
+        isn: SeqNum,
+        mss: Option<u16>,
+        shift: Option<u8>,
+        [sack, stamped]: [bool; 2],
+    ) -> PassedSyn {
+        PassedSyn { isn, window: 0, mss, shift, sack, stamped }
+    }
+
+    /// What [`PassedSyn::known`] makes it from, but for the sequence number.
+    pub(crate) fn options(self) -> (Option<u16>, Option<u8>, [bool; 2]) {
+        (self.mss, self.shift, [self.sack, self.stamped])
+    }
+
     /// The host's initial sequence number.
     pub(crate) fn isn(self) -> SeqNum {
         self.isn

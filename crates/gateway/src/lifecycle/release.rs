@@ -48,6 +48,8 @@ pub(crate) struct Releasing {
     pub(super) unheard: Option<Leg>,
     /// By leg: the other host is known to have all that had come in on it.
     confirmed: PerLeg<bool>,
+    /// A FIN has been forwarded: the connection is nearly over.
+    pub(super) ends: bool,
 }
 
 /// The most resets for a host that may miss bytes.
@@ -67,7 +69,8 @@ impl<B: Buffer> SplicedFlow<B> {
             CloseState::Open => {
                 self.spoofed_synack = None;
                 let confirmed = PerLeg::default();
-                self.closing.release(Releasing { why, since: now, unheard, confirmed });
+                let ends = false;
+                self.closing.release(Releasing { why, since: now, unheard, confirmed, ends });
             }
             CloseState::Releasing(releasing)
                 if releasing.unheard.is_none() && unheard.is_some() =>
@@ -145,6 +148,8 @@ impl<B: Buffer> SplicedFlow<B> {
             }
             return Received { forward: true, ..Received::default() };
         }
+        releasing.ends |= tcp.has(Flags::FIN);
+        self.closing.release(releasing);
         let reach = self.reach();
         let (here, told) =
             (self.splice.tcb(leg), self.splice.tcb(leg.other()).receiver.ack_offset());

@@ -11,7 +11,7 @@ use super::scheduler::{DrrEntry, LinkScheduler};
 use crate::config::Config;
 use crate::leg::{Leg, PerLeg};
 use crate::lifecycle::SplicedFlow;
-use crate::observe::{Events, Summary};
+use crate::observe::{Events, Release, Summary};
 use crate::splice::Allowance;
 use crate::{PerSide, Side};
 use bentpipe_core::tcp::buffer::Buffer;
@@ -124,7 +124,7 @@ impl<B: Buffer> Gateway<B> {
         }
         self.account(id);
         let flow = &mut self.flows[id];
-        let (client, sides) = (flow.client().0, flow.sides());
+        let (client, sides, ends) = (flow.client().0, flow.sides(), flow.ends());
         if flow.spliced().is_some_and(|spliced| !spliced.is_unconfirmed()) {
             self.unanswered.settle(id, client, &mut flow.standing);
         }
@@ -138,7 +138,13 @@ impl<B: Buffer> Gateway<B> {
                 && let Some(why) = spliced.released_for()
             {
                 self.summary.count_released(why);
-                return self.remove(id);
+                let record = (why == Release::Drain).then(|| spliced.record(sides, ends)).flatten();
+                let heard = spliced.last_heard();
+                self.remove(id);
+                if let Some(record) = record {
+                    self.remember(heard, &record);
+                }
+                return;
             }
         }
         self.note_end(id);

@@ -4,11 +4,12 @@ use super::candidates::{Adopted, Reading};
 use super::flow::Flow;
 use super::{Disposition, Gateway};
 use crate::announce::Announcement;
-use crate::handshake::without_ecn;
+use crate::handshake::{Record, without_ecn};
 use crate::key::FlowKey;
 use crate::leg::Leg;
 use crate::lifecycle::SplicedFlow;
 use crate::observe::{Event, Reason};
+use crate::policy::Action;
 use crate::segment::Segment;
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::time::Instant;
@@ -57,7 +58,7 @@ impl<B: Buffer> Gateway<B> {
     /// A connection is split in mid-life, if there is room for it.
     fn adopt(&mut self, now: Instant, key: FlowKey) {
         let admitted = self.candidates.client(&key).is_some_and(|ip| self.admit(ip).is_ok());
-        if !admitted {
+        if !admitted || self.draining {
             return self.candidates.put_off(&key);
         }
         let Some(Adopted { ends, began, completed, streams, before }) = self.candidates.adopt(&key)
@@ -75,6 +76,36 @@ impl<B: Buffer> Gateway<B> {
         self.summary.split += 1;
         self.summary.adopted += 1;
         self.settle(id);
+    }
+
+    /// A connection is forwarded from now on, and was heard last at `heard`. It may be split again.
+    pub(super) fn remember(&mut self, heard: Instant, record: &Record) {
+        if !self.config.soft_state {
+            return;
+        }
+        // When it proves long, or else as soon as it is active again.
+        let after = match self.draining {
+            true => Bytes::new(u64::MAX),
+            false => self.config.adopt_after.unwrap_or(Bytes::ONE),
+        };
+        self.candidates.recall(heard, &self.config, record, after);
+    }
+
+    /// A connection that another gateway has [recorded](Gateway::records): it is split in mid-life, once both hosts have
+    /// shown where they are. Nothing happens without [`soft_state`](crate::Config::soft_state).
+    pub fn recall(&mut self, now: Instant, record: &Record) {
+        let key = record.key();
+        let known = self.table.contains_key(&key) || self.half_open.get_mut(&key).is_some();
+        let split = record.with_syn(|syn| self.config.policy.action(syn)) == Action::Split;
+        if !known && !self.draining && split {
+            self.remember(now, record);
+        }
+    }
+
+    /// What the gateway that comes after this one, when it has been [drained](Gateway::is_drained), is to know: the
+    /// connections that go on without it, with what their hosts have agreed on.
+    pub fn records(&self) -> impl Iterator<Item = Record> {
+        self.candidates.records().filter(|_| self.config.soft_state)
     }
 
     /// Forwarded connections that may be split later.

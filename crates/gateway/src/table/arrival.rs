@@ -84,6 +84,7 @@ impl<B: Buffer> Gateway<B> {
             self.watch_forwarded(now, &segment);
             return Disposition::Forward(self.watch_candidate(now, &segment));
         }
+        self.candidates.begin(&segment);
         let action = self.config.policy.action(&segment);
         if action == Action::Forward {
             return Disposition::Forward(Reason::Policy);

@@ -8,14 +8,19 @@
 //! 3. Once that is enough, what passes is copied. What had passed before is the hosts' own business.
 //! 4. When all that had passed before is acknowledged, and what was copied has no hole, we have whatever a host
 //!    may still ask for. The connection is split.
+//!
+//! Of one whose handshake has not passed here, a [record](crate::handshake::Record) says what step 1 would have noted, and
+//! its hosts [show](recalled) where they are.
 
 mod candidate;
 mod copied;
 mod direction;
+mod recalled;
 
 pub(super) use candidate::{Adopted, Reading};
 
 use crate::config::Config;
+use crate::handshake::Record;
 use crate::key::FlowKey;
 use crate::segment::Segment;
 use bentpipe_core::tcp::buffer::Buffer;
@@ -132,6 +137,45 @@ impl<B: Buffer> Candidates<B> {
             self.forget(&key);
         }
         Some(reading)
+    }
+
+    /// A connection that was recorded is forwarded, and split once so much `after` is acknowledged of what passes from
+    /// now on. It was heard last at `heard`.
+    pub(super) fn recall(
+        &mut self,
+        heard: Instant,
+        config: &Config,
+        record: &Record,
+        after: Bytes,
+    ) {
+        let key = record.key();
+        if !self.connections.contains_key(&key) && self.has_room(heard, config) {
+            let candidate = Candidate::recalled(heard, record, after);
+            self.connections.insert(key, Box::new(candidate));
+        }
+    }
+
+    /// A SYN is forwarded, or answered by us. If it begins another connection, the one before is none any more.
+    pub(super) fn begin(&mut self, syn: &Segment<'_>) {
+        let key = FlowKey::of(syn.ip, syn.tcp);
+        if self.connections.get(&key).is_some_and(|known| known.is_over_by(syn)) {
+            self.forget(&key);
+        }
+    }
+
+    /// No connection is split any more: those whose handshakes are complete are kept to be recorded.
+    pub(super) fn retire(&mut self) {
+        let opening = self.connections.iter().filter(|(_, it)| !it.is_open());
+        let gone: Vec<FlowKey> = opening.map(|(key, _)| *key).collect();
+        gone.iter().for_each(|key| self.forget(key));
+        self.connections.values_mut().for_each(|candidate| candidate.retire());
+        self.copied.clear();
+        self.held = 0;
+    }
+
+    /// What the next gateway is to know.
+    pub(super) fn records(&self) -> impl Iterator<Item = Record> {
+        self.connections.values().filter_map(|candidate| candidate.record())
     }
 
     /// Takes a candidate out.

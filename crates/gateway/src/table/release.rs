@@ -19,7 +19,10 @@ impl<B: Buffer> Gateway<B> {
     pub fn drain(&mut self, now: Instant) {
         self.draining = true;
         self.half_open.release(&mut self.clients);
-        self.candidates.clear();
+        match self.config.soft_state {
+            true => self.candidates.retire(),
+            false => self.candidates.clear(),
+        }
         self.with_all(now, |flow| release(flow, now, Release::Drain, None));
     }
 

@@ -74,7 +74,8 @@ impl<B: Buffer> Gateway<B> {
     }
 
     fn expire_spliced(&mut self, now: Instant, id: usize) {
-        self.with_flow(id, |flow, context| {
+        let ends = self.flows[id].ends();
+        let left = self.with_flow(id, |flow, context| {
             let config = context.config;
             flow.on_timer(now, config, context.allowance);
             let silent = flow.is_silent(now, config.idle_timeout);
@@ -87,7 +88,11 @@ impl<B: Buffer> Gateway<B> {
             } else {
                 context.watch_links(now, flow);
             }
+            released.then(|| flow.record(context.sides, ends)).flatten()
         });
+        if let Some(record) = left.flatten() {
+            self.remember(now, &record);
+        }
     }
 
     /// Sets the flow's timer.

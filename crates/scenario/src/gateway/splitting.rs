@@ -40,6 +40,12 @@ pub(crate) const SPLITTING: Section = Section {
             "0B",
             "connections are forwarded until their hosts have acknowledged so much to each other, and then split; 0B: they are split from the SYN on",
         ),
+        field(
+            "soft-state",
+            "true or false",
+            "false",
+            "connections that were forwarded in mid-life, after two hours of silence or by a gateway that was stopped, are split again",
+        ),
     ],
     example: "splitting = { handshake = \"downstream-first\", fin = \"immediate\" }",
 };
@@ -52,6 +58,7 @@ pub(super) fn read(reader: &Reader<'_>, config: &mut Config) -> Result<()> {
     let adopt_after = bounded(reader, "adopt-after", &ADOPTIONS)?;
     config.adopt_after =
         adopt_after.filter(|&Size(bytes)| bytes > 0).map(|Size(bytes)| Bytes::new(bytes));
+    config.soft_state = reader.or("soft-state", config.soft_state)?;
     config.announce = reader.or("announce", config.announce)?;
     Ok(())
 }

@@ -21,6 +21,8 @@ type Identity = (Endpoint, Endpoint, u32, u32, usize, u16);
 pub(super) struct Adoptions {
     /// By box: what must be acknowledged before, if it is one.
     after: [Option<Bytes>; 2],
+    /// By box: it splits no connection from its SYN on.
+    late: [bool; 2],
     /// What attackers have sent.
     forged: BTreeSet<Identity>,
     /// By box, in whose name it has spoken, and to whom.
@@ -33,10 +35,23 @@ impl Adoptions {
     pub(super) fn new(plan: &FaultPlan) -> Adoptions {
         let after = [0, 1].map(|index| match &plan.middle[index] {
             Middle::Router => None,
-            Middle::Gateway(config) => config.adopt_after,
+            // One that was told of a connection waits for any byte.
+            Middle::Gateway(config) => {
+                config.adopt_after.or(config.soft_state.then_some(Bytes::ONE))
+            }
+        });
+        let late = [0, 1].map(|index| match &plan.middle[index] {
+            Middle::Router => false,
+            Middle::Gateway(config) => config.adopt_after.is_some(),
         });
         let (forged, spoken) = (BTreeSet::new(), BTreeSet::new());
-        Adoptions { after, forged, spoken, counts: Default::default() }
+        Adoptions { after, late, forged, spoken, counts: Default::default() }
+    }
+
+    /// Whether a gateway begins to split a connection from its SYN on: what it has forwarded of that before counts no longer.
+    pub(super) fn begins(&self, segment: &Segment) -> bool {
+        let Segment { node, how, src, dst, flags, .. } = *segment;
+        how == How::Sent && flags.contains(Flags::SYN) && !self.spoken.contains(&(node, src, dst))
     }
 
     /// Takes a segment down. Whether a gateway has forwarded it that may go on with what it says.
@@ -76,10 +91,10 @@ impl Adoptions {
         let summary = gateway.summary();
         let counts = (summary.split, summary.adopted);
         let before = std::mem::replace(&mut self.counts[index], counts);
-        if counts == before {
+        if counts.1 == before.1 && (counts == before || !self.late[index]) {
             return Ok(());
         }
-        if summary.split != summary.adopted {
+        if self.late[index] && summary.split != summary.adopted {
             return Err(format!("node {node} has split a connection from its SYN on"));
         }
         if summary.forwarded_packets(Reason::Short) == 0 {

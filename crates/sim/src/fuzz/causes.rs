@@ -6,7 +6,7 @@ use super::stage::BOXES;
 use crate::world::{How, NodeId, Segment};
 use bentpipe_core::tcp::cause::Cause;
 use bentpipe_core::wire::{Flags, SeqNum};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How far each node has sent, by the endpoint in whose name it speaks and the one to which it does.
 #[derive(Debug, Default)]
@@ -14,6 +14,8 @@ pub(super) struct Causes {
     ends: BTreeMap<(NodeId, Endpoint, Endpoint), SeqNum>,
     /// The numbers of the SYNs, by the same names.
     isns: BTreeMap<(NodeId, Endpoint, Endpoint), SeqNum>,
+    /// Nodes that were told of connections: what had passed before they knew where the hosts are, they do not know.
+    told: BTreeSet<NodeId>,
     /// What has been acknowledged last of what the node has sent.
     acks: BTreeMap<(NodeId, Endpoint, Endpoint), SeqNum>,
 }
@@ -63,7 +65,7 @@ impl Causes {
             // So is what follows it.
             self.ends.insert(name, end);
         }
-        let again = again && !anew;
+        let again = again && !anew && !self.told.contains(&node);
         let fits = either || (!again || retransmits) && (!new || !retransmits);
         let of_data = cause >= Cause::AckClock && cause <= Cause::Blind;
         if fits && of_data {
@@ -85,11 +87,18 @@ impl Causes {
         }
     }
 
+    /// The box at `node` ends, and tells the next one of its connections.
+    pub(super) fn hand_over(&mut self, node: NodeId) {
+        self.forget(node);
+        self.told.insert(node);
+    }
+
     /// Another box stands in the place of `node`.
     pub(super) fn forget(&mut self, node: NodeId) {
         self.ends.retain(|(at, _, _), _| *at != node);
         self.isns.retain(|(at, _, _), _| *at != node);
         self.acks.retain(|(at, _, _), _| *at != node);
+        self.told.remove(&node);
     }
 }
 

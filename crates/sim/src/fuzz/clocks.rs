@@ -62,7 +62,8 @@ impl Clocks {
         {
             heard.last_ack_sent = Some(ack);
         }
-        let Some(Timestamps { value, .. }) = segment.timestamps else { return };
+        let Some(Timestamps { value, echo }) = segment.timestamps else { return };
+        heard.in_order.insert(echo);
         let latest = self.latest.entry((node, src, dst)).or_insert(value);
         if flags.contains(Flags::SYN) || is_older(*latest, value) {
             *latest = value;

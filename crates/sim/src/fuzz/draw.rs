@@ -41,6 +41,7 @@ impl FaultPlan {
             draw.icmp(&mut plan);
         }
         draw.adoption(&mut plan);
+        draw.recall(&mut plan);
         plan
     }
 }

@@ -182,11 +182,31 @@ impl Edges {
         Some((promise.edge?, promise.unit))
     }
 
+    /// The right edge that a segment offers which the node passes on.
+    pub(super) fn offered(&self, segment: &Segment) -> Option<SeqNum> {
+        let promise = self.promises.get(&(segment.node, segment.src, segment.dst))?;
+        Some(segment.ack + u64::from(segment.window) * u64::from(promise.unit))
+    }
+
     /// What an onlooker knows of what `node` says in the name of `src` to `dst`.
     pub(super) fn seen(&self, node: NodeId, src: Endpoint, dst: Endpoint) -> Option<Seen> {
         let promise = self.promises.get(&(node, src, dst))?;
         let (ack, window) = promise.last?;
         Some(Seen { ack, window, seq: promise.next })
+    }
+
+    /// The node answers for itself from this SYN on.
+    pub(super) fn begin(&mut self, syn: &Segment) {
+        if let Some(promise) = self.promises.get_mut(&(syn.node, syn.src, syn.dst)) {
+            promise.edge = None;
+        }
+    }
+
+    /// The box at `node` ends, and tells the next one of its connections. That has promised nothing yet.
+    pub(super) fn hand_over(&mut self, node: NodeId) {
+        for (_, promise) in self.promises.iter_mut().filter(|((at, _, _), _)| *at == node) {
+            (promise.edge, promise.last) = (None, None);
+        }
     }
 
     /// Another box stands in the place of `node`.

@@ -64,6 +64,15 @@ impl InvariantChecker {
             self.losses.forget(node);
             self.adoptions.forget(node);
         }
+        if let Changed::Handed(node) = changed {
+            // What hosts have agreed on the next one is told.
+            self.edges.hand_over(node);
+            self.streams.hand_over(node);
+            self.clocks.forget(node);
+            self.causes.hand_over(node);
+            self.losses.forget(node);
+            self.adoptions.forget(node);
+        }
     }
 
     pub(super) fn violation(
@@ -85,7 +94,11 @@ impl InvariantChecker {
             if is_question(segment, &touched.segments) {
                 continue;
             }
+            if self.adoptions.begins(segment) {
+                self.edges.begin(segment);
+            }
             if self.adoptions.inherits(segment) {
+                self.streams.overhear(segment, &self.edges);
                 if !self.edges.allow(segment) {
                     continue;
                 }

@@ -53,6 +53,8 @@ pub struct Played {
     pub split: u64,
     /// Of those, flows that were split in mid-life.
     pub adopted: u64,
+    /// Of those, flows that a gateway split of which another one had told it.
+    pub recalled: u64,
     /// Connections both of whose directions were read to their ends.
     pub completed: u64,
     /// Forged segments and ICMP errors that were injected.
@@ -118,6 +120,7 @@ impl FaultPlan {
             bytes: reports().map(|report| report.read).sum(),
             split: world.gateways().map(|gateway| gateway.summary().split).sum(),
             adopted: world.gateways().map(|gateway| gateway.summary().adopted).sum(),
+            recalled: stage.recalled(),
             path_mtu_falls: world.gateways().map(|g| g.summary().path_mtu_falls).sum(),
             completed: self.calls.iter().filter(|call| call.completed(world)).count() as u64,
             forged: stage.forged(),

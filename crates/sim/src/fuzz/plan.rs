@@ -164,6 +164,10 @@ pub enum Change {
     Restart(usize),
     /// This gateway is told to drain, and forwards ever after.
     Drain(usize),
+    /// This gateway ends, if it has drained, and leaves records. A router stands in its place.
+    Stop(usize),
+    /// A gateway that reads these records stands there, if one has ended.
+    Start(usize),
     /// The strait lets others through.
     Strait(Passage),
     /// Somebody forges a segment or an ICMP error.
@@ -213,11 +217,13 @@ pub enum Hazard {
     ForgedIcmp,
     /// Gateways split connections in mid-life.
     Adoption,
+    /// A gateway that is stopped in good order is followed by one that knows its connections.
+    Recall,
 }
 
 impl Hazard {
     /// All of them.
-    pub const ALL: [Hazard; 20] = [
+    pub const ALL: [Hazard; 21] = [
         Hazard::Loss,
         Hazard::BurstLoss,
         Hazard::Reordering,
@@ -238,6 +244,7 @@ impl Hazard {
         Hazard::Unreachable,
         Hazard::ForgedIcmp,
         Hazard::Adoption,
+        Hazard::Recall,
     ];
 
     /// Whether it may take away what was acknowledged.
@@ -268,6 +275,7 @@ impl Hazard {
             Hazard::Unreachable => "unreachable",
             Hazard::ForgedIcmp => "forged-icmp",
             Hazard::Adoption => "adoption",
+            Hazard::Recall => "recall",
         }
     }
 }

@@ -6,7 +6,7 @@ use super::plan::{Cable, Change, FaultPlan, Middle, Passage, Path, Place};
 use crate::{DeadEnd, Faults, Host, Line, Narrow, Node, World};
 use bentpipe_core::link::LinkConfig;
 use bentpipe_core::time::Instant;
-use bentpipe_gateway::Gateway;
+use bentpipe_gateway::{Gateway, Record, parse_records, write_records};
 
 /// Nodes of the boxes; the hosts are nodes 0 and 1.
 pub(super) const BOXES: [usize; 2] = [2, 3];
@@ -32,6 +32,10 @@ pub(super) struct Stage {
     forged: u64,
     /// Which boxes have crashed and are routers.
     crashed: [bool; 2],
+    /// What boxes have left that ended in good order and are routers.
+    left: [Option<Vec<Record>>; 2],
+    /// Which boxes have read what another one had left.
+    recalling: [bool; 2],
     /// The node of the strait, if there is one.
     strait: Option<usize>,
 }
@@ -41,6 +45,8 @@ pub(super) struct Stage {
 pub(super) enum Changed {
     /// Another box stands in the place of this node.
     Box(usize),
+    /// The box in the place of this node has ended in good order.
+    Handed(usize),
     /// Nothing.
     Nothing,
 }
@@ -113,6 +119,8 @@ impl Stage {
             changes: plan.changes.iter().map(|(at, _)| *at).collect(),
             forged: 0,
             crashed: [false; 2],
+            left: [None, None],
+            recalling: [false; 2],
             strait,
         };
         for towards in [0, 1] {
@@ -135,6 +143,15 @@ impl Stage {
         self.forged
     }
 
+    /// Flows that were split by gateways that another one has told of them.
+    pub(super) fn recalled(&self) -> u64 {
+        let adopted = |(node, _): (&usize, &bool)| match self.world.node(*node) {
+            Node::Gateway(gateway, _) => gateway.summary().adopted,
+            _ => 0,
+        };
+        BOXES.iter().zip(&self.recalling).filter(|(_, recalls)| **recalls).map(adopted).sum()
+    }
+
     /// Changes what is next, at `now`.
     pub(super) fn change(&mut self, plan: &FaultPlan, edges: &Edges, now: Instant) -> Changed {
         self.world.advance(now);
@@ -144,15 +161,19 @@ impl Stage {
             Change::Route { towards, path } => self.route(plan, towards, path),
             Change::Crash(middle) => {
                 self.crashed[middle] = true;
+                (self.left[middle], self.recalling[middle]) = (None, false);
                 self.world.replace(BOXES[middle], Node::Router);
                 return Changed::Box(BOXES[middle]);
             }
             Change::Restart(middle) => {
                 self.crashed[middle] = false;
+                (self.left[middle], self.recalling[middle]) = (None, false);
                 self.world.replace(BOXES[middle], stand(&plan.middle[middle]));
                 return Changed::Box(BOXES[middle]);
             }
             Change::Drain(middle) => self.world.drain(BOXES[middle]),
+            Change::Stop(middle) => return self.stop(middle),
+            Change::Start(middle) => self.start(plan, middle, now),
             Change::Strait(passage) => {
                 if let Some(node) = self.strait {
                     self.world.replace(node, keeper(plan, passage));
@@ -163,6 +184,30 @@ impl Stage {
             }
         }
         Changed::Nothing
+    }
+
+    /// A gateway ends, if it has drained, and leaves records.
+    fn stop(&mut self, middle: usize) -> Changed {
+        let node = BOXES[middle];
+        let text = match self.world.node(node) {
+            Node::Gateway(gateway, _) if gateway.is_drained() => {
+                write_records(0, gateway.records())
+            }
+            _ => return Changed::Nothing,
+        };
+        let (_, records) = parse_records(&text).expect("as it was written");
+        (self.left[middle], self.recalling[middle]) = (Some(records), false);
+        self.world.replace(node, Node::Router);
+        Changed::Handed(node)
+    }
+
+    /// Another one comes, which reads them.
+    fn start(&mut self, plan: &FaultPlan, middle: usize, now: Instant) {
+        let Some(records) = self.left[middle].take() else { return };
+        let Node::Gateway(mut gateway, sides) = stand(&plan.middle[middle]) else { return };
+        records.iter().for_each(|record| gateway.recall(now, record));
+        self.recalling[middle] = !records.is_empty();
+        self.world.replace(BOXES[middle], Node::Gateway(gateway, sides));
     }
 
     /// Sends packets towards a host along `path`. A box that they pass by keeps its routes: what it

@@ -23,6 +23,8 @@ pub(super) struct Streams {
     streams: BTreeMap<(NodeId, Endpoint, Endpoint), Stream>,
     /// By box: the most that one of its streams may hold.
     limits: [u64; 2],
+    /// By box: another one has told it of its connections.
+    told: [bool; 2],
     tables: [Table; 2],
 }
 
@@ -69,7 +71,7 @@ impl Streams {
                 (times * config.largest_stream()).min(share)
             }
         });
-        Streams { streams: BTreeMap::new(), limits, tables: Default::default() }
+        Streams { streams: BTreeMap::new(), limits, told: [false; 2], tables: Default::default() }
     }
 
     /// Takes a segment down that `edges` has seen.
@@ -106,7 +108,16 @@ impl Streams {
             self.sent(&Segment { how: How::Sent, ..*segment }, edges, 0).ok();
         }
         if let Some((edge, _)) = edges.edge(node, src, dst) {
-            self.streams.entry((node, dst, src)).or_default().inherited = Some(edge);
+            later(&mut self.streams.entry((node, dst, src)).or_default().inherited, edge);
+        }
+    }
+
+    /// Whoever was told of a connection takes what was offered before it knew where the hosts are, whoever has said so.
+    pub(super) fn overhear(&mut self, segment: &Segment, edges: &Edges) {
+        let Segment { node, src, dst, .. } = *segment;
+        let told = BOXES.iter().position(|at| *at == node).is_some_and(|index| self.told[index]);
+        if let Some(offered) = edges.offered(segment).filter(|_| told) {
+            later(&mut self.streams.entry((node, dst, src)).or_default().inherited, offered);
         }
     }
 
@@ -188,9 +199,20 @@ impl Streams {
         Ok(())
     }
 
+    /// The box at `node` ends, and tells the next one of its connections. That has acknowledged nothing yet.
+    pub(super) fn hand_over(&mut self, node: NodeId) {
+        for (_, stream) in self.streams.iter_mut().filter(|((at, _, _), _)| *at == node) {
+            let Stream { start, heard, .. } = *stream;
+            *stream = Stream { start, heard, ..Stream::default() };
+        }
+        self.told[node - BOXES[0]] = true;
+        self.tables[node - BOXES[0]] = Table::default();
+    }
+
     /// Another box stands in the place of `node`.
     pub(super) fn forget(&mut self, node: NodeId) {
         self.streams.retain(|(at, _, _), _| *at != node);
+        self.told[node - BOXES[0]] = false;
         self.tables[node - BOXES[0]] = Table::default();
     }
 }
@@ -244,6 +266,7 @@ mod tests {
             let mut streams = Streams {
                 streams: BTreeMap::new(),
                 limits: [20_000; 2],
+                told: [false; 2],
                 tables: Default::default(),
             };
             let mut seen = Ok(());

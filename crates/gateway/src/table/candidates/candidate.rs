@@ -2,8 +2,9 @@
 
 use super::copied::Copied;
 use super::direction::Direction;
+use super::recalled::Recalled;
 use crate::Side;
-use crate::handshake::{Added, Completed, LegHandshake, PassedSyn};
+use crate::handshake::{Added, Completed, LegHandshake, PassedSyn, Record};
 use crate::key::Endpoint;
 use crate::leg::{Leg, PerLeg};
 use crate::segment::Segment;
@@ -11,6 +12,9 @@ use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::{Bytes, Offset};
 use bentpipe_core::wire::{Flags, TcpHeader};
+
+/// No connection becomes as long.
+const NEVER: Bytes = Bytes::new(u64::MAX);
 
 /// How far its handshake has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +25,8 @@ enum Stage {
     Answered,
     /// And the client's acknowledgment of that.
     Open,
+    /// It has passed another gateway, or this one long ago. Where the hosts are now is not known yet.
+    Recalled,
 }
 
 /// What a segment makes of a candidate.
@@ -65,6 +71,8 @@ pub(super) struct Candidate<B> {
     after: Bytes,
     /// What passes, from then on.
     copies: Option<Box<(Instant, PerLeg<Copied<B>>)>>,
+    /// What is known besides if its handshake did not pass here.
+    recalled: Option<Box<Recalled>>,
 }
 
 /// A connection that is split from now on, with the bytes that are not acknowledged.
@@ -95,7 +103,53 @@ impl<B: Buffer> Candidate<B> {
             rtts: PerLeg::default(),
             after,
             copies: None,
+            recalled: None,
         })
+    }
+
+    /// Of a connection in mid-life whose handshake was recorded, and which was heard last at `heard`.
+    pub(super) fn recalled(heard: Instant, record: &Record, after: Bytes) -> Candidate<B> {
+        let Record { ends, from, traffic_class, syns, next, .. } = *record;
+        Candidate {
+            client: ends[Leg::Client],
+            server: ends[Leg::Server],
+            from,
+            stage: Stage::Recalled,
+            streams: syns.map(|syn| Direction::recalled(syn, traffic_class)),
+            began: heard,
+            heard,
+            passed: PerLeg::default(),
+            rtts: PerLeg::default(),
+            after,
+            copies: None,
+            recalled: Some(Box::new(Recalled::new(next))),
+        }
+    }
+
+    /// What the next gateway is to know of it. None if its handshake is not complete.
+    pub(super) fn record(&self) -> Option<Record> {
+        let next = match (self.stage, self.recalled.as_deref()) {
+            (Stage::Asked | Stage::Answered, _) => return None,
+            (Stage::Recalled, Some(recalled)) => recalled.next(),
+            _ => PerLeg::of(|leg| self.streams[leg].next),
+        };
+        Some(Record {
+            ends: PerLeg::new(self.client, self.server),
+            from: self.from,
+            traffic_class: self.streams[Leg::Client].traffic_class(),
+            syns: PerLeg::of(|leg| self.streams[leg].syn),
+            next,
+        })
+    }
+
+    /// It is not to be split by us: only [recorded](Candidate::record).
+    pub(super) fn retire(&mut self) {
+        (self.copies, self.after) = (None, NEVER);
+    }
+
+    /// Whether `syn` asks for another connection than this one.
+    pub(super) fn is_over_by(&self, syn: &Segment<'_>) -> bool {
+        self.recalled.is_some() || self.streams[Leg::Client].syn.isn() != syn.tcp.seq
     }
 
     /// When something was heard last.
@@ -105,7 +159,7 @@ impl<B: Buffer> Candidate<B> {
 
     /// Whether its handshake is complete.
     pub(super) fn is_open(&self) -> bool {
-        self.stage == Stage::Open
+        matches!(self.stage, Stage::Open | Stage::Recalled)
     }
 
     /// Since when what passes is copied, if it is.
@@ -157,9 +211,19 @@ impl<B: Buffer> Candidate<B> {
         }
         let fits = match self.stage {
             Stage::Asked => Fits::Not,
+            Stage::Recalled => {
+                self.resume(now, leg, segment);
+                Fits::Not
+            }
             _ => self.note(now, leg, segment),
         };
         match fits {
+            Fits::Not if self.is_contradicted(leg, segment) => {
+                // What it has gone by is wrong, or this is. Both hosts are to show it again.
+                self.copies = None;
+                self.stage = Stage::Recalled;
+                return Reading::Remains;
+            }
             Fits::Not => return Reading::Remains,
             Fits::Ahead => return Reading::Over,
             Fits::Yes => {}
@@ -226,11 +290,43 @@ impl<B: Buffer> Candidate<B> {
         Fits::Yes
     }
 
+    /// Takes down where the hosts of a recalled connection are, once they agree on that.
+    fn resume(&mut self, now: Instant, leg: Leg, segment: &Segment<'_>) {
+        let syns = PerLeg::of(|leg| self.streams[leg].syn);
+        let Some(recalled) = self.recalled.as_deref_mut() else { return };
+        self.heard = now;
+        let Some(heard) = recalled.hear(now, leg, syns, segment) else { return };
+        for leg in Leg::BOTH {
+            let (here, there) = (&heard[leg], &heard[leg.other()]);
+            let clocks = [here.clock(there), there.echo()];
+            let shift = syns[leg.other()].shift(syns[leg]);
+            let promised = there.promised(self.streams[leg].promised, shift);
+            let acked = there.acknowledged();
+            self.streams[leg].resume(here.end(), acked, promised, clocks, here.ip());
+        }
+        self.stage = Stage::Open;
+    }
+
+    /// Whether a segment, which does not fit, shows that a recalled connection is not where it was believed to be.
+    fn is_contradicted(&self, leg: Leg, segment: &Segment<'_>) -> bool {
+        let Segment { tcp, payload, .. } = *segment;
+        let (here, there) = (&self.streams[leg], &self.streams[leg.other()]);
+        if self.recalled.is_none() || self.stage != Stage::Open || !tcp.has(Flags::ACK) {
+            return false;
+        }
+        let Some((start, ack)) = here.offset(tcp.seq).zip(there.offset(tcp.ack)) else {
+            return true;
+        };
+        let data = start..start + Bytes::of_len(payload.len());
+        here.contradicts(&data) || !there.may_acknowledge(ack)
+    }
+
     /// Copies what a segment that was noted brings, if it is time for that.
     fn copy(&mut self, now: Instant, leg: Leg, segment: &Segment<'_>, free: usize) -> Reading {
         let streams = &self.streams;
         let Some((_, copies)) = self.copies.as_deref_mut() else {
-            if self.delivered() < self.after {
+            let settled = self.recalled.as_deref().is_none_or(|recalled| recalled.is_settled(now));
+            if self.delivered() < self.after || !settled {
                 return Reading::Remains;
             }
             // This segment is the last one of the hosts' own.
@@ -260,9 +356,10 @@ impl<B: Buffer> Candidate<B> {
         }
     }
 
-    /// Payload that was acknowledged, of both streams.
+    /// Payload that was acknowledged, of both streams; of a recalled connection what has passed since.
     fn delivered(&self) -> Bytes {
-        self.streams.iter().map(Direction::delivered).sum()
+        let from = |leg| self.recalled.as_deref().map_or(Offset::FIRST, |it| it.next()[leg]);
+        Leg::BOTH.iter().map(|&leg| self.streams[leg].acked.saturating_sub(from(leg))).sum()
     }
 
     /// What its flow begins with.

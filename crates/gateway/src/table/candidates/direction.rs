@@ -50,6 +50,38 @@ impl Direction {
         direction
     }
 
+    /// Of a handshake that is known from elsewhere: all else is still to be seen.
+    pub(super) fn recalled(syn: PassedSyn, traffic_class: u8) -> Direction {
+        Direction { syn, marks: (0, traffic_class, 0), ..Direction::default() }
+    }
+
+    /// Its host has sent up to `next` and speaks with this TSval; its receiver has acknowledged up to `acked`, allows
+    /// `window` behind that, has promised up to `promised`, and echoes `recent`.
+    pub(super) fn resume(
+        &mut self,
+        next: Offset,
+        (acked, window): (Offset, Bytes),
+        promised: Offset,
+        [clock, recent]: [u32; 2],
+        ip: &IpHeader,
+    ) {
+        let syn = self.syn;
+        *self = Direction { syn, next, acked, promised, clock, recent, ..Direction::default() };
+        self.acknowledged(acked, window);
+        self.mark(ip);
+    }
+
+    /// Whether a segment of these offsets lies so far from what was seen that the one or the other is wrong: it is
+    /// neither allowed nor a repetition of what was acknowledged lately.
+    pub(super) fn contradicts(&self, segment: &Range<Offset>) -> bool {
+        segment.start > self.promised || segment.end + self.max_window < self.acked
+    }
+
+    /// DSCP of its host's newest packet.
+    pub(super) fn traffic_class(&self) -> u8 {
+        self.marks.1
+    }
+
     /// The offset that a number stands for.
     pub(super) fn offset(&self, seq: SeqNum) -> Option<Offset> {
         seq.offset_near(self.syn.isn(), self.next)
@@ -108,14 +140,9 @@ impl Direction {
         let (hop_limit, traffic_class, flow_label) = self.marks;
         IpHeader { src, dst, hop_limit, traffic_class, flow_label }
     }
-
-    /// Payload that its receiver has acknowledged.
-    pub(super) fn delivered(&self) -> Bytes {
-        self.acked.saturating_sub(Offset::FIRST)
-    }
 }
 
 /// Whether `value` is before `other`, in numbers that wrap.
-fn is_older(value: u32, other: u32) -> bool {
+pub(super) fn is_older(value: u32, other: u32) -> bool {
     (value.wrapping_sub(other) as i32) < 0
 }

@@ -1,0 +1,188 @@
+//! What a gateway leaves for the next one: the connections that it has handed back when it was stopped, with what
+//! their hosts have agreed on, in a file of its runtime directory.
+//!
+//! The next gateway takes the file away as it reads it. So what it has recorded was forwarded since, by the kernel: a
+//! gateway that crashes leaves nothing, as nobody knows what it had promised. What is old, not ours or not as it was
+//! written is not used.
+
+use crate::instance::InstanceError;
+use crate::runtime_dir::RuntimeDir;
+use bentpipe_gateway::{Record, RecordError, parse_records, write_records};
+use nix::errno::Errno;
+use nix::fcntl::OFlag;
+use nix::time::{ClockId, clock_gettime};
+use nix::unistd::geteuid;
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::PathBuf;
+
+/// Far more than the records of all flows that a gateway may have.
+const MAX_LEN: u64 = 1 << 28;
+
+/// After so many seconds ports may be used again, and the connections of others be called the same (RFC 9293, 3.4.2: half of 2
+/// MSL as most systems have it).
+const MAX_AGE: u64 = 60;
+
+/// Why what was left is not used.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordFileError {
+    /// The system did not let us.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// Somebody else has put it there.
+    #[error("it is not a file of ours")]
+    Foreign,
+    /// It has no end.
+    #[error("it is too long")]
+    Long,
+    /// It is none of ours, or broken.
+    #[error(transparent)]
+    Records(#[from] RecordError),
+    /// Its connections may be others by now.
+    #[error("it is {0} s old")]
+    Old(u64),
+    /// By a clock that did not run yet.
+    #[error("it was not written since this machine was started")]
+    Future,
+}
+
+/// The file of a service in our network namespace.
+#[derive(Debug)]
+pub struct RecordFile {
+    path: PathBuf,
+}
+
+impl RecordFile {
+    /// Of the service `name`.
+    ///
+    /// # Errors
+    /// [`InstanceError`], when there is no place for it.
+    pub fn of(name: &str) -> Result<RecordFile, InstanceError> {
+        RecordFile::in_dir(&RuntimeDir::create()?, name)
+    }
+
+    fn in_dir(dir: &RuntimeDir, name: &str) -> Result<RecordFile, InstanceError> {
+        let failed = |source| InstanceError::Io { name: name.to_owned(), source };
+        Ok(RecordFile { path: dir.file(name, "records").map_err(failed)? })
+    }
+
+    /// Reads what was left, if anything was, and takes it away, whatever it is.
+    ///
+    /// # Errors
+    /// [`RecordFileError`], if it is not to be used.
+    pub fn take(&self) -> Result<Vec<Record>, RecordFileError> {
+        let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
+        let file = File::options().read(true).custom_flags(flags.bits()).open(&self.path);
+        let removed = fs::remove_file(&self.path);
+        let file = match file {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) if error.raw_os_error() == Some(Errno::ELOOP as i32) => {
+                return Err(RecordFileError::Foreign);
+            }
+            file => file?,
+        };
+        // What stays would be read again.
+        removed?;
+        let about = file.metadata()?;
+        if !about.is_file() || about.uid() != geteuid().as_raw() {
+            return Err(RecordFileError::Foreign);
+        }
+        let mut bytes = Vec::new();
+        file.take(MAX_LEN + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > MAX_LEN {
+            return Err(RecordFileError::Long);
+        }
+        let (at, records) = parse_records(&String::from_utf8_lossy(&bytes))?;
+        match seconds().checked_sub(at) {
+            None => Err(RecordFileError::Future),
+            Some(age) if age > MAX_AGE => Err(RecordFileError::Old(age)),
+            Some(_) => Ok(records),
+        }
+    }
+
+    /// Leaves these to the next one.
+    ///
+    /// # Errors
+    /// When they cannot be written.
+    pub fn leave(&self, records: impl IntoIterator<Item = Record>) -> io::Result<()> {
+        let text = write_records(seconds(), records);
+        let new = self.path.with_extension("records-new");
+        match fs::remove_file(&new) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut file = File::options().write(true).create_new(true).mode(0o600).open(&new)?;
+        file.write_all(text.as_bytes())?;
+        fs::rename(new, &self.path)
+    }
+}
+
+/// Since the machine was started, its sleep included.
+fn seconds() -> u64 {
+    clock_gettime(ClockId::CLOCK_BOOTTIME)
+        .map_or(0, |time| u64::try_from(time.tv_sec()).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    const RECORD: &str = "10.0.0.1:4000 10.9.9.9:80 lan 0 1000:1460:7:st:52001 77000:1460:9:st:1";
+
+    fn place() -> (tempfile::TempDir, RecordFile) {
+        let place = tempfile::tempdir().unwrap();
+        let dir = RuntimeDir::create_in(place.path()).unwrap();
+        let file = RecordFile::in_dir(&dir, "bentpipe test").unwrap();
+        (place, file)
+    }
+
+    fn why(file: &RecordFile, text: &str) -> String {
+        fs::write(&file.path, text).unwrap();
+        let why = file.take().unwrap_err().to_string();
+        assert!(!file.path.exists());
+        why
+    }
+
+    #[test]
+    fn what_is_left_is_taken_once() {
+        let (_place, file) = place();
+        let record: Record = RECORD.parse().unwrap();
+        assert_eq!(file.take().unwrap(), []);
+        for _ in 0..2 {
+            file.leave([record]).unwrap();
+            assert_eq!(fs::metadata(&file.path).unwrap().mode() & 0o777, 0o600);
+        }
+        assert_eq!(file.take().unwrap(), [record]);
+        // A gateway that has read it and crashes leaves nothing to the next one.
+        assert_eq!(file.take().unwrap(), []);
+    }
+
+    #[test]
+    fn what_is_old_or_broken_is_not_used() {
+        let (place, file) = place();
+        let record = || [RECORD.parse::<Record>().unwrap()];
+        let now = seconds();
+        if let Some(old) = now.checked_sub(MAX_AGE + 2) {
+            assert!(why(&file, &write_records(old, record())).ends_with("s old"));
+        }
+        let ahead = why(&file, &write_records(now + 100, record()));
+        assert_eq!(ahead, "it was not written since this machine was started");
+        assert_eq!(why(&file, ""), "it is not complete");
+        assert_eq!(
+            why(&file, &write_records(now, record()).replace("lan", "wan")),
+            "line 2 is no record"
+        );
+        fs::write(&file.path, [0xff; 100]).unwrap();
+        assert!(file.take().is_err());
+        // Nor is what somebody else may change.
+        let elsewhere = place.path().join("elsewhere");
+        fs::write(&elsewhere, write_records(now, record())).unwrap();
+        symlink(&elsewhere, &file.path).unwrap();
+        assert_eq!(file.take().unwrap_err().to_string(), "it is not a file of ours");
+        assert!(elsewhere.exists() && !file.path.exists());
+        nix::unistd::mkfifo(&file.path, nix::sys::stat::Mode::S_IRUSR).unwrap();
+        assert_eq!(file.take().unwrap_err().to_string(), "it is not a file of ours");
+    }
+}
