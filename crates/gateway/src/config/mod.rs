@@ -204,7 +204,7 @@ impl Default for Config {
             max_flows_per_client: 50_000,
             policy: Policy::default(),
             adopt_after: None,
-soft_state: false,
+            soft_state: false,
             satellite: LegConfig {
                 first_window: FirstWindow::ByRoundTrip,
                 ..leg(SATELLITE_PRESET)
