@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Tries the wheels of out/wheels. What is in them is checked; then a fresh virtual environment installs each without an
-# index, imports it, simulates, and asks its program for its version. The wheel for the other architecture does all that
+# index, imports it, simulates, and asks its program for its version. Both have to come to the same results, to the byte. The wheel for the other architecture does all that
 # by qemu-user with Debian's Python for it: its packages are fetched and unpacked in the target folder, and nothing of them
 # is installed. Where qemu-user is missing or the distribution's mirror has no such Python, one line says that this wheel
 # was not tried.
@@ -40,7 +40,7 @@ offline=(install --quiet --no-index --find-links "$place/packages")
 
 # This machine's.
 "$python" -m pip "${offline[@]}" "${wheel[$here]}"
-(cd "$place" && "$python" "$try" "results-$here" venv/bin/bentpipe)
+(cd "$place" && "$python" "$try" "results-$here" venv/bin/bentpipe) | tee "$place/$here"
 
 # The other one's.
 skip() {
@@ -78,4 +78,11 @@ emulated=("$qemu" -L "$root")
 # Debian's Python has no pip: that of the index is run from its wheel.
 "${emulated[@]}" "$root/usr/bin/python3" -m venv --without-pip "$place/other"
 "${emulated[@]}" "$place/other/bin/python" "$(compgen -G "$place/packages/pip-*.whl")/pip" "${offline[@]}" "${wheel[$other]}"
-(cd "$place" && "${emulated[@]}" other/bin/python "$try" "results-$other" "${emulated[@]}" other/bin/bentpipe)
+(cd "$place" && "${emulated[@]}" other/bin/python "$try" "results-$other" "${emulated[@]}" other/bin/bentpipe) | tee "$place/$other"
+
+digest() { sed -n 's/.*: results //p' "$place/$1"; }
+if [ -z "$(digest "$here")" ] || [ "$(digest "$here")" != "$(digest "$other")" ]; then
+    echo "try-wheels: the wheels come to different results: compare results.csv in $place/results-$here and results-$other" >&2
+    exit 1
+fi
+echo "try-wheels: both wheels come to the same results"

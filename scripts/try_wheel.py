@@ -1,5 +1,5 @@
-"""Tries the installed package: imports it, simulates, reads tables, steps a TCP by hand, and asks its program for its version.
-Prints in a line what it ran on, and a digest of the results.
+"""Tries the installed package: imports it, simulates, reads tables, gives one as an Arrow stream, steps a TCP by hand, and asks
+its program for its version. Prints in a line what it ran on, and behind it a digest of the results.
 
 Usage: try_wheel.py FOLDER PROGRAM...      (PROGRAM: the package's, perhaps after what emulates its machine)
 """
@@ -19,6 +19,9 @@ scenario = bp.Scenario.build(
     flow={"main": {"from": "server", "to": "client"}},
 )
 campaign = bp.Campaign(scenario, runs=2, folder=folder).run(threads=2, progress=False)
+capsule = campaign.results.__arrow_c_stream__()
+assert "arrow_array_stream" in repr(capsule), capsule
+del capsule  # Releases the stream.
 goodputs = campaign.results.to_dict()["goodput_bps"]
 assert len(goodputs) == 2 and all(goodput > 100_000 for goodput in goodputs), goodputs
 digest = hashlib.sha256((campaign.folder / "results.csv").read_bytes()).hexdigest()[:12]

@@ -48,8 +48,7 @@ class CongestionControl:
         >>> class Steady(CongestionControl):
         ...     def on_ack(self, *, smss, **sample):
         ...         return 20 * smss
-        ...     def on_loss(self, *, smss, **sample):
-        ...         return 20 * smss
+        ...     on_loss = on_ack
         >>> path = Path(control=Steady())
         >>> path.client.write(bytes(100_000))
         100000
@@ -141,9 +140,7 @@ class Connection:
 
     Examples:
         >>> client, forward, back = Connection.connect(0.0), Link(delay="250ms"), Link(delay="250ms")
-        >>> forward.send(0.0, client.transmit(0.0))
-        >>> forward.next
-        0.25
+        >>> forward.send(0.0, client.transmit(0.0))  # arrives at 0.25 s, which is `forward.next`
         >>> server = Connection.accept(0.25, forward.receive(0.25))
         >>> back.send(0.25, server.transmit(0.25))
         >>> client.receive(0.5, back.receive(0.5))
