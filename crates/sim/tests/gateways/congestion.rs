@@ -151,11 +151,21 @@ fn slow_start_doubles_what_is_in_flight() {
     }
 }
 
-/// The usual one quadruples it while acknowledgments come in short trains, up to half of what the link holds, and stops
+/// The usual one begins with fifty segments over half a second, spread over that. The ten that leave at once tell how many
+/// may follow: half of what the link holds.
+#[test]
+fn slow_start_on_an_unknown_link_begins_by_the_round_trip() {
+    let flights = beginning("");
+    let product = 8e6 / 8.0 * 0.5 / 1500.0;
+    assert!((44.0..=50.0).contains(&flights[0]), "{flights:?}");
+    assert!((0.45..0.55).contains(&(flights[1] / product)), "{flights:?}");
+}
+
+/// With ten it quadruples it while acknowledgments come in short trains, up to half of what the link holds, and stops
 /// at what it holds and a quarter, and 16 segments.
 #[test]
 fn slow_start_on_an_unknown_link_takes_three_round_trips_to_half_of_what_it_holds() {
-    let flights = beginning("");
+    let flights = beginning("iw=10");
     assert_eq!(flights[..2], [10.0, 40.0]);
     let product = 8e6 / 8.0 * 0.5 / 1500.0;
     assert!((0.4..0.55).contains(&(flights[2] / product)), "{flights:?}");

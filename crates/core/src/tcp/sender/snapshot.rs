@@ -4,15 +4,15 @@
 //! never been a snapshot. Only of its parameters is left out what it has in common with others: all
 //! but a few, as a rule.
 
-use super::{Sender, SenderConfig};
+use super::{InitialWindow, Sender, SenderConfig};
 use crate::snapshot::{Reader, Writer};
 use crate::tcp::congestion::{Congestion, CongestionAlgorithm};
 use crate::tcp::recovery::{Recovery, RecoveryAlgorithm};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
-/// The parameters that differ among connections as a rule: sizes follow from the handshake and the path, recovery
-/// and congestion control from who answers.
+/// The parameters that differ among connections as a rule: sizes and the initial window follow from the handshake and the
+/// path, recovery and congestion control from who answers.
 #[derive(Serialize, Deserialize)]
 struct Own {
     smss: Bytes,
@@ -20,17 +20,20 @@ struct Own {
     overhead: Bytes,
     recovery: RecoveryAlgorithm,
     congestion: CongestionAlgorithm,
+    initial_window: InitialWindow,
 }
 
 impl Own {
     fn of(config: &SenderConfig) -> Own {
-        let SenderConfig { smss, max_burst, overhead, recovery, congestion, .. } = *config;
-        Own { smss, max_burst, overhead, recovery, congestion }
+        let SenderConfig {
+            smss, max_burst, overhead, recovery, congestion, initial_window, ..
+        } = *config;
+        Own { smss, max_burst, overhead, recovery, congestion, initial_window }
     }
 
     fn with(self, common: &SenderConfig) -> SenderConfig {
-        let Own { smss, max_burst, overhead, recovery, congestion } = self;
-        SenderConfig { smss, max_burst, overhead, recovery, congestion, ..*common }
+        let Own { smss, max_burst, overhead, recovery, congestion, initial_window } = self;
+        SenderConfig { smss, max_burst, overhead, recovery, congestion, initial_window, ..*common }
     }
 }
 
