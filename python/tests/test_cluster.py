@@ -120,12 +120,12 @@ def test_two_campaigns_can_want_the_same_runs_at_other_points(client, small, tmp
     small = small.set("run.duration", LONG)
     one = Campaign(small.set("link.sat.delay", "100ms"), runs=4, folder=tmp_path / "one")
     grid = {"link.sat.delay": ["300ms", "100ms"]}
-    other = Campaign(small.set("link.sat.delay", "20ms"), grid=grid, runs=4, folder=tmp_path / "other")
+    other = Campaign(small.set("link.sat.delay", "20ms"), grid=grid, runs=24, folder=tmp_path / "other")
     with ThreadPoolExecutor(2) as threads:
         first = threads.submit(other.run, client, figures=False, progress=False)
         await_work(client, first)
         second = threads.submit(one.run, client, figures=False, progress=False)
-        time.sleep(1.0)
+        time.sleep(0.3)
         other.cancel()
         with pytest.raises(Cancelled):
             first.result()
