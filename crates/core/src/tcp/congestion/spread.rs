@@ -20,13 +20,9 @@ const INTERVAL: Duration = Duration::from_millis(100);
 pub(super) struct Spread {
     /// What leaves at once, in bytes.
     burst: Bytes,
-    // A sender of which a snapshot is made has nothing in flight: these begin anew.
-    #[serde(skip)]
     sent: Bytes,
-    #[serde(skip)]
     delivered: Bytes,
     /// Of what was sent beyond the burst, what was asked for.
-    #[serde(skip)]
     told: Bytes,
     /// No more than the burst may leave before something is delivered.
     ended: bool,
