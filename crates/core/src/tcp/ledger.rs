@@ -182,6 +182,23 @@ impl Ledger {
         Some(self.records[self.index_of(start)].range.clone())
     }
 
+    /// What is to be retransmitted first: the [first part](Ledger::first_lost), as long as it was sent, and if that
+    /// is less than a segment of `smss` with so much of the lost parts behind it as makes one. What a closing
+    /// window has cut into pieces would otherwise be repaired one piece a round trip.
+    pub fn first_lost_segment(&self, smss: Bytes) -> Option<Range<Offset>> {
+        let start = *self.lost.first()?;
+        let mut records = self.records.range(self.index_of(start)..);
+        let mut end = records.next()?.range.end;
+        let limit = start + smss;
+        for record in records.take_while(|record| record.waits()) {
+            if end >= limit {
+                break;
+            }
+            end = record.range.end.min(limit);
+        }
+        Some(start..end)
+    }
+
     /// The record that holds `offset`, if it is outstanding.
     pub fn record_at(&self, offset: Offset) -> Option<&Record> {
         (self.snd_una <= offset && offset < self.snd_nxt)

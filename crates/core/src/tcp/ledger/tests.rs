@@ -45,6 +45,21 @@ fn counts_what_is_in_flight() {
 }
 
 #[test]
+fn lost_pieces_are_retransmitted_as_segments() {
+    let mut ledger = ten();
+    ledger.mark_lost(Offset::span(101, 501));
+    ledger.acknowledge(at(50), Offset::new(1), Some(Offset::span(501, 601)));
+    ledger.mark_lost(Offset::span(601, 701));
+    let segment = |smss| ledger.first_lost_segment(Bytes::new(smss));
+    assert_eq!(segment(100), Some(Offset::span(101, 201)));
+    assert_eq!(segment(250), Some(Offset::span(101, 351)));
+    assert_eq!(segment(50), Some(Offset::span(101, 201)), "as long as it was sent");
+    assert_eq!(segment(1000), Some(Offset::span(101, 501)), "what was sacked is no part of it");
+    ledger.resent(at(51), Offset::span(101, 351));
+    assert_eq!(ledger.first_lost_segment(Bytes::new(250)), Some(Offset::span(351, 501)));
+}
+
+#[test]
 fn what_went_out_once_more_measures_nothing() {
     let mut ledger = ten();
     ledger.repeated(Offset::span(301, 401));

@@ -213,8 +213,8 @@ pub trait Recovery: fmt::Debug + Snapshot + Send {
     }
 
     /// What to send next. `new_data` tells whether there is any that the peer's window allows.
-    fn next(&self, ledger: &Ledger, new_data: bool, _smss: Bytes) -> Next {
-        match ledger.first_lost() {
+    fn next(&self, ledger: &Ledger, new_data: bool, smss: Bytes) -> Next {
+        match ledger.first_lost_segment(smss) {
             Some(range) => Next::Again(range, self.cause()),
             None if new_data => Next::New,
             None => Next::Nothing,

@@ -18,7 +18,7 @@ mod probes;
 
 use super::{AckSummary, DUP_THRESH, Episode, Recovery, SentFacts, Timing, Verdict};
 use crate::tcp::cause::Cause;
-use crate::tcp::ledger::{Ledger, Record};
+use crate::tcp::ledger::{Arrived, Ledger, Record};
 use crate::time::{Duration, Instant};
 use crate::units::{Bytes, Offset};
 use probes::{Probes, Style};
@@ -95,13 +95,8 @@ impl Rack {
     /// 6.2, steps 1 to 3: the most recently sent segment that has arrived, and reordering.
     fn update(&mut self, facts: &AckSummary, ledger: &Ledger) {
         let arrived = &facts.arrived;
-        // A retransmission that seems to have arrived within less than the minimum round-trip time
-        // has not: it is the original that was acknowledged.
-        let possible = |sent: &Sent| {
-            let rtt = facts.now.saturating_since(sent.0);
-            facts.timing.min_rtt.is_none_or(|min| rtt >= min)
-        };
-        if let Some(sent) = arrived.once.max(arrived.again.filter(possible)) {
+        let again = arrived.again.filter(|sent| can_have_arrived(sent, facts));
+        if let Some(sent) = arrived.once.max(again) {
             // RACK.rtt is of this acknowledgment, though something sent later has arrived before.
             self.rtt = facts.now.saturating_since(sent.0);
             self.newest = self.newest.max(Some(sent));
@@ -222,6 +217,20 @@ impl Lost {
     }
 }
 
+/// A retransmission that seems to have arrived within less than the minimum round-trip time has not: it is
+/// the original that was acknowledged.
+fn can_have_arrived(again: &Sent, facts: &AckSummary) -> bool {
+    let rtt = facts.now.saturating_since(again.0);
+    facts.timing.min_rtt.is_none_or(|min| rtt >= min)
+}
+
+/// Whether the acknowledgment speaks of nothing but a retransmission that cannot have arrived yet: RACK learns
+/// nothing by it.
+fn is_doubtful(facts: &AckSummary) -> bool {
+    let Arrived { once, again, .. } = &facts.arrived;
+    once.is_none() && again.as_ref().is_some_and(|again| !can_have_arrived(again, facts))
+}
+
 /// Whether RACK.segs_sacked has come to DupThresh.
 fn three_are_sacked(ledger: &Ledger, smss: Bytes) -> bool {
     let sacked = ledger.sacked().iter().flat_map(|range| ledger.records_in(range.clone()));
@@ -263,7 +272,7 @@ impl Recovery for Rack {
             (false, true) => Episode::Repaired,
             (false, false) => Episode::Unchanged,
         };
-        self.probes.note_ack(facts, ledger);
+        self.probes.note_ack(facts, ledger, is_doubtful(facts));
         if !self.may_probe(ledger) {
             self.probes.disarm();
         } else if facts.acked + facts.sacked > Bytes::ZERO {

@@ -34,7 +34,7 @@ pub(super) enum Style {
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Probes {
     style: Style,
-    /// Probe timeouts since something was delivered.
+    /// Probe timeouts since RACK heard of something delivered.
     expired: u32,
     last_sent: Instant,
     probe: Option<Probe>,
@@ -164,10 +164,12 @@ impl Probes {
         self.asked.then_some(kind)
     }
 
-    pub(super) fn note_ack(&mut self, facts: &AckSummary, ledger: &Ledger) {
+    /// An acknowledgment, of which RACK can make nothing if it is `doubtful`. Then probes would go on, one
+    /// answered segment each, while the rest is never found lost: the retransmission timer finds it.
+    pub(super) fn note_ack(&mut self, facts: &AckSummary, ledger: &Ledger, doubtful: bool) {
         self.asked = false;
         self.unmeasured &= facts.rtt.is_none();
-        if facts.acked + facts.sacked > Bytes::ZERO {
+        if facts.acked + facts.sacked > Bytes::ZERO && !doubtful {
             self.expired = 0;
         }
         if facts.acked > Bytes::ZERO {

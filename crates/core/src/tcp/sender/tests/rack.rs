@@ -135,6 +135,39 @@ fn duplicates_widen_the_window_for_sixteen_recoveries() {
     assert_eq!(window_of(false), 25);
 }
 
+/// The path was slow when it was measured, and is faster now: what is retransmitted is answered sooner than RACK
+/// believes. The peer takes what comes in order, and reports nothing else (its window is closed for that).
+#[test]
+fn probes_whose_answers_come_too_soon_leave_the_rest_to_the_timeout() {
+    let mut sender = sender(config(RecoveryAlgorithm::RackPto, 40), 25);
+    drain(&mut sender, at(0));
+    for number in 1..=10 {
+        acknowledge(&mut sender, at(100), number, &[]);
+        drain(&mut sender, at(100));
+    }
+    // All that is outstanding now is lost.
+    let (mut now, mut una, mut lossy) = (at(100), 10, true);
+    while !sender.is_done() {
+        now = expire(&mut sender).max(now);
+        loop {
+            let (mut sent, before) = (drain(&mut sender, now), una);
+            // Of what slow start sends in the end, all is lost but the first.
+            if sent.len() >= 5 && std::mem::take(&mut lossy) {
+                sent.truncate(1);
+            }
+            una += sent.iter().fold(0, |taken, number| taken + u64::from(*number == una + taken));
+            if una == before {
+                break;
+            }
+            now += Duration::from_millis(50);
+            acknowledge(&mut sender, now, una, &[]);
+        }
+    }
+    let stats = sender.stats();
+    assert!(now < at(4_000), "one segment a probe would take much longer: {now:?}, {stats:?}");
+    assert_eq!((stats.probes, stats.timeouts), (3, 2));
+}
+
 #[test]
 fn a_probe_that_repairs_the_only_loss_reduces_the_window() {
     // 7.4.1: nothing else would tell congestion control of the loss.
