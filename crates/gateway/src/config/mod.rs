@@ -138,7 +138,8 @@ pub struct Config {
     pub fin: FinMode,
     /// How long a FIN's acknowledgment waits for the far side's.
     pub fin_hold: Duration,
-    /// How long acknowledged bytes may take to be delivered after a RST.
+    /// How long acknowledged bytes may take to be delivered after a RST, and how long a host may take none of
+    /// them while a flow is handed back.
     pub reset_drain: Duration,
     /// How long a SYN waits for its SYN-ACK, and a SYN-ACK for its ACK.
     pub open_timeout: Duration,

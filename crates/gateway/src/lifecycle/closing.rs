@@ -104,7 +104,9 @@ impl Closing {
         let end = match self.state {
             CloseState::Open | CloseState::Released => None,
             CloseState::Draining { until, .. } => Some(until),
-            CloseState::Releasing(Releasing { since, .. }) => Some(since + config.reset_drain),
+            CloseState::Releasing(Releasing { taken_at, .. }) => {
+                Some(taken_at + config.reset_drain)
+            }
             CloseState::Closed { at } => Some(at + config.closed_linger()),
             CloseState::Reset { at, .. } => Some(at + config.linger),
         };
@@ -275,7 +277,7 @@ impl<B: Buffer> SplicedFlow<B> {
             }
         }
         if let CloseState::Releasing(releasing) = self.closing.state
-            && releasing.since + config.reset_drain <= now
+            && releasing.taken_at + config.reset_drain <= now
         {
             self.expire_release(now, releasing);
         }

@@ -43,7 +43,8 @@ pub(crate) enum Released {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Releasing {
     pub(super) why: Release,
-    pub(super) since: Instant,
+    /// When a host has last taken some of what is held, or else the beginning.
+    pub(super) taken_at: Instant,
     /// The leg whose host's acknowledgments do not come back through us.
     pub(super) unheard: Option<Leg>,
     /// By leg: the other host is known to have all that had come in on it.
@@ -70,7 +71,7 @@ impl<B: Buffer> SplicedFlow<B> {
                 self.spoofed_synack = None;
                 let confirmed = PerLeg::default();
                 let ends = false;
-                self.closing.release(Releasing { why, since: now, unheard, confirmed, ends });
+                self.closing.release(Releasing { why, taken_at: now, unheard, confirmed, ends });
             }
             CloseState::Releasing(releasing)
                 if releasing.unheard.is_none() && unheard.is_some() =>
@@ -164,6 +165,10 @@ impl<B: Buffer> SplicedFlow<B> {
             false => self.splice.tcb_mut(leg).take_acknowledgment(now, tcp, len),
         };
         let delivered = self.splice.free(leg, acked);
+        if acked > Bytes::ZERO && releasing.unheard.is_none() {
+            // It is slow, but goes on: the far host may be a slow reader, or a satellite away by now.
+            releasing.taken_at = now;
+        }
         // A host that is heard says itself what it has. Somebody else may have acknowledged more than we
         // ever took: another gateway that leaves as well, and now forwards what lies beyond.
         releasing.confirmed[leg] |= releasing.unheard == Some(leg.other())
@@ -182,6 +187,10 @@ impl<B: Buffer> SplicedFlow<B> {
         if !forward && (len > 0 || tcp.has(Flags::FIN)) {
             // Our acknowledgment of it was lost.
             self.splice.tcb_mut(leg).receiver.ack_now(Cause::Duplicate);
+        } else if !forward && self.acknowledges_what_passed(leg, tcp) {
+            // So was this one, and what is to acknowledge has been forwarded once more. It comes from where its
+            // host is, which may be more than a window beyond what we still hold: we say it from where we are.
+            self.splice.tcb_mut(leg.other()).receiver.ack_now(Cause::Duplicate);
         }
         let ack_rewrite = self.ack_rewrite(leg, tcp);
         Received { forward, ack_rewrite, delivered, ..Received::default() }
@@ -218,6 +227,13 @@ impl<B: Buffer> SplicedFlow<B> {
             || tcp.ack.distance_from(told) > 0
     }
 
+    /// Whether a segment of the host of `leg` acknowledges something that we have forwarded and never held.
+    fn acknowledges_what_passed(&self, leg: Leg, tcp: &TcpHeader) -> bool {
+        let there = self.splice.tcb(leg.other());
+        let held = there.handshake().rcv_isn + there.receiver.expected();
+        tcp.has(Flags::ACK) && tcp.ack.distance_from(held) > 0
+    }
+
     /// What a segment of the host of `leg` must acknowledge when it is forwarded, if not what it says.
     ///
     /// We have acknowledged to the other host all that we hold of it, and have yet to deliver it: for
@@ -231,7 +247,7 @@ impl<B: Buffer> SplicedFlow<B> {
         there.ack_rewrite(tcp).filter(|_| plausible && !tcp.has(Flags::SYN))
     }
 
-    /// The time for a release is over.
+    /// For too long no host has taken any of what is held.
     pub(super) fn expire_release(&mut self, now: Instant, releasing: Releasing) {
         self.closing.lose(self.owed(releasing, Leg::Server) + self.owed(releasing, Leg::Client));
         let Some(leg) = releasing.unheard else {

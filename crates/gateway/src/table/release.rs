@@ -14,7 +14,7 @@ use bentpipe_core::time::Instant;
 
 impl<B: Buffer> Gateway<B> {
     /// Splits nothing more. Flows that hold nothing are released at once, the others when what
-    /// they hold has been delivered, or reset after [`reset_drain`](crate::Config::reset_drain).
+    /// they hold has been delivered, or reset when nobody takes it for [`reset_drain`](crate::Config::reset_drain).
     /// Flows that cannot go on without us stay until they end, or are [reset](Gateway::reset_all).
     pub fn drain(&mut self, now: Instant) {
         self.draining = true;

@@ -177,6 +177,50 @@ fn a_drain_has_a_limit_and_says_what_was_lost() {
     assert_eq!(resets_to(Side::Satellite, &sent).len(), 1);
 }
 
+/// The limit is for a host that takes nothing. One that is slow, as one beyond the satellite whose gateway has gone,
+/// gets all.
+#[test]
+fn a_drain_goes_on_while_a_host_takes_something() {
+    let mut table = Table::with_backlog(&[7; 3000]);
+    table.gateway.drain(table.now);
+    table.wait(Duration::from_secs(50));
+    let part = Table::echoing(Side::Satellite, 1, 1449, 600, 502);
+    table.fate(Side::Satellite, &part, b"");
+    // What it says once more is no progress.
+    table.wait(Duration::from_secs(50));
+    let same = Table::echoing(Side::Satellite, 1, 1449, 601, 502);
+    table.fate(Side::Satellite, &same, b"");
+    assert_eq!((table.gateway.is_drained(), table.gateway.summary().lost_bytes), (false, 0));
+    table.wait(Duration::from_millis(10_500));
+    assert!(table.gateway.is_drained());
+    assert_eq!(table.gateway.summary().lost_bytes, 3000 - 1448);
+}
+
+/// Fault seed 297010: the other gateway leaves too, and the acknowledgment of what its host has sent past us is lost.
+/// The server repeats it from beyond what we still hold, too far ahead for anybody there. We say it in its place.
+#[test]
+fn a_lost_acknowledgment_of_what_passed_by_is_repeated() {
+    let mut table = Table::new(Config::default());
+    table.options = Table::stamped();
+    table.open();
+    let data = table.stamp(Table::segment(Side::Satellite, 1, 1, Flags::ACK), 502);
+    table.send(Side::Satellite, data, &[7; 3000]);
+    table.gateway.drain(table.now);
+    let forwarded = Disposition::Forward(Reason::Draining);
+    let ack = Table::echoing(Side::Satellite, 3001, 4, 600, 503);
+    for (fate, says) in [(forwarded, 0), (Disposition::Consumed, 1)] {
+        let new = Table::echoing(Side::Lan, 1, 1, 503, 500);
+        assert!(matches!(table.fate(Side::Lan, &new, b"new"), Disposition::RewriteAck(..)));
+        assert_eq!(table.fate(Side::Satellite, &ack, b""), fate);
+        let sent = table.sent();
+        let says_it =
+            |transmit: &&Transmit| transmit.to == Side::Lan && transmit.tcp.ack == CLIENT_ISN + 4;
+        assert_eq!(sent.iter().filter(says_it).count(), says);
+        // We repeat the server's data, and that in it.
+        table.wait(Duration::from_secs(2));
+    }
+}
+
 /// A gateway that hangs, goes on, and hangs again; or hangs while it is being stopped. What it holds is
 /// still delivered.
 #[test]

@@ -37,7 +37,7 @@ pub(crate) const LIMITS: Section = Section {
             "reset-drain",
             "a time, up to 1h",
             "60s",
-            "how long acknowledged bytes may take to be delivered after a RST",
+            "how long acknowledged bytes may take to be delivered after a RST, or wait for a host that takes none of them as its connection is handed back",
         ),
     ],
     example: "limits = { memory = \"64MiB\", flows = 1000 }",
