@@ -149,9 +149,16 @@ impl Edges {
         Ok(())
     }
 
-    /// What the node has forwarded, it goes on with: its promises are as good as its own. They may have been reordered.
+    /// What the node has forwarded, it goes on with: its promises are as good as its own. One that was reordered, and
+    /// acknowledges less than another, says nothing of the window (RFC 9293, 3.10.7.4; fault seed 299593).
     pub(super) fn inherit(&mut self, segment: &Segment) {
         let Segment { node, src, dst, flags, seq, .. } = *segment;
+        let last = self.promises.get(&(node, src, dst)).and_then(|promise| promise.last);
+        if !flags.contains(Flags::SYN)
+            && last.is_some_and(|(ack, _)| segment.ack.distance_from(ack) < 0)
+        {
+            return;
+        }
         self.see(&Segment { how: How::Sent, ..*segment }).ok();
         if !flags.contains(Flags::SYN) {
             return;

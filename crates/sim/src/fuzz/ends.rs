@@ -1,6 +1,6 @@
 //! The two ends of a connection: what each has read and how it ended, held against the other.
 
-use super::plan::{Call, FaultPlan, Hazard, Middle};
+use super::plan::{Call, FaultPlan, Middle};
 use super::violation::Invariant;
 use crate::host::script::Report;
 use crate::world::World;
@@ -75,7 +75,7 @@ impl Ends {
         self.check_fin(call, world, end, mine)?;
         // A host that aborts while its box drains resets behind what it has sent past that box: the
         // box cannot tell that from a forgery, and the reset overtakes what it still holds.
-        if !plan.may_break() && !plan.hazards.contains(&Hazard::Drain) {
+        if !plan.may_break() && !plan.drains() {
             self.check_reset(call, world, end, reports)?;
         }
         Ok(())

@@ -295,6 +295,11 @@ impl FaultPlan {
     pub fn may_break(&self) -> bool {
         self.hazards.iter().any(|hazard| hazard.breaks())
     }
+
+    /// Whether a gateway is told to drain.
+    pub(super) fn drains(&self) -> bool {
+        self.changes.iter().any(|(_, change)| matches!(change, Change::Drain(_)))
+    }
 }
 
 impl fmt::Display for FaultPlan {

@@ -39,6 +39,8 @@ impl Draw {
             };
             let Middle::Gateway(config) = &mut plan.middle[index] else { continue };
             config.soft_state = true;
+            // As long as a plan's own drains: bursts may swallow all that a box retransmits in a minute (seed 23554).
+            config.reset_drain = Duration::from_secs(3600);
             plan.hazards.insert(Hazard::Recall);
             if !stopped {
                 continue;
