@@ -1,83 +1,19 @@
 //! The facts of every segment sent and not yet cumulatively acknowledged. No policy: recovery
 //! reads the facts and says what is lost; the sender writes that down here.
 
+mod record;
 #[cfg(test)]
 mod tests;
 
-use super::delivery_rate::{DeliveryRate, Departure, LossSample, Newest, RateSample};
+pub use record::{Arrived, Record};
+
+use super::delivery_rate::{DeliveryRate, LossSample, RateSample};
 use super::ranges::RangeSet;
 use crate::time::{Duration, Instant};
 use crate::units::{Bytes, Offset};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
-
-/// One contiguous part of the stream that was last sent as a whole.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Record {
-    /// The offsets that it covers.
-    pub range: Range<Offset>,
-    /// When it was last sent.
-    pub sent_at: Instant,
-    /// How often it was sent.
-    pub transmissions: u32,
-    /// Reported by a SACK block.
-    pub sacked: bool,
-    /// Marked lost by recovery.
-    pub lost: bool,
-    /// Retransmitted since it was marked lost (or on suspicion).
-    pub retransmitted: bool,
-    /// What had happened when it was last sent, for rate samples.
-    pub departure: Departure,
-}
-
-impl Record {
-    fn len(&self) -> Bytes {
-        self.range.end - self.range.start
-    }
-
-    /// Lost and waiting to be retransmitted.
-    fn waits(&self) -> bool {
-        self.lost && !self.retransmitted && !self.sacked
-    }
-
-    fn deliver(&self, rate: &mut DeliveryRate, newest: &mut Option<Newest>) {
-        rate.note_delivered((self.sent_at, self.departure), self.len(), self.range.end, newest);
-    }
-
-    /// Its share of the bytes in flight (RFC 6675's SetPipe): the original, unless it was
-    /// sacked or lost, and its retransmission.
-    fn pipe(&self) -> Bytes {
-        if self.sacked {
-            return Bytes::ZERO;
-        }
-        self.len() * (u64::from(!self.lost) + u64::from(self.retransmitted))
-    }
-}
-
-/// The segments that an acknowledgment newly reports, as RFC 8985 looks at them: each by when it
-/// was last sent and where it ends.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Arrived {
-    /// The most recently sent among those that were sent once.
-    pub once: Option<(Instant, Offset)>,
-    /// The most recently sent among those that were retransmitted.
-    pub again: Option<(Instant, Offset)>,
-    /// The lowest end of those that were sent once.
-    pub lowest_once: Option<Offset>,
-}
-
-impl Arrived {
-    fn note(&mut self, record: &Record) {
-        let (sent, end) = (Some((record.sent_at, record.range.end)), record.range.end);
-        if record.transmissions > 1 {
-            self.again = self.again.max(sent);
-        } else {
-            self.once = self.once.max(sent);
-            self.lowest_once = Some(self.lowest_once.map_or(end, |lowest| lowest.min(end)));
-        }
-    }
-}
 
 /// What an acknowledgment did to the ledger.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

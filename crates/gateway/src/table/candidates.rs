@@ -16,8 +16,10 @@ mod candidate;
 mod copied;
 mod direction;
 mod recalled;
+mod stage;
 
-pub(super) use candidate::{Adopted, Reading};
+pub(super) use candidate::Adopted;
+pub(super) use stage::Reading;
 
 use crate::config::Config;
 use crate::handshake::Record;

@@ -19,6 +19,7 @@ mod hybla;
 mod hystart;
 mod increase_by_k;
 mod known_link;
+mod loss_test;
 mod path_signs;
 mod per_ack;
 mod scalable;

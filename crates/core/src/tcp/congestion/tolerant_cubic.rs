@@ -20,6 +20,7 @@
 
 use super::ack_train::AckTrain;
 use super::cubic::Curve;
+use super::loss_test::LossTest;
 use super::path_signs::PathSigns;
 use super::spread::Spread;
 use super::{AckSample, Congestion, CongestionEvent, Cubic, Delivery, Departed, Growth, HyStart};
@@ -45,29 +46,11 @@ const TRAIN_PROBE: f64 = 1.25;
 const TRAIN_PACE: f64 = 1.25;
 /// Rounds in a row that must lose more, or show a full path.
 const SIGNS: u32 = 2;
-/// The part of what was delivered that is sent in a test.
-const TEST: f64 = 0.85;
-/// Rounds of a test, after the one that still shows what was sent before.
-const TEST_ROUNDS: u32 = 2;
 /// For so many rounds a reduction may prove a mistake.
 const DOUBT_ROUNDS: u32 = 6;
 /// In slow start the window grows by this part of what doubling would bring while there may be a queue
 /// (as in HyStart++): where there is none, more is delivered, and shows it.
 const DOUBT_DIVISOR: u64 = 4;
-
-/// Whether less is lost with a smaller window.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-struct Test {
-    /// The window and the threshold before.
-    window: Bytes,
-    ssthresh: Bytes,
-    /// The share that was lost with it.
-    #[serde(with = "fraction")]
-    before: f64,
-    /// Rounds so far, and what happened in all but the first.
-    rounds: u32,
-    seen: LinkReport,
-}
 
 /// See the module's head.
 #[derive(Debug, Serialize, Deserialize)]
@@ -82,7 +65,7 @@ pub struct TolerantCubic {
     loss: f64,
     /// The latest rounds in a row that lost more, or showed a full path.
     signs: u32,
-    test: Option<Test>,
+    test: Option<LossTest>,
     /// When so much is delivered, losses are younger than the last reduction.
     reduced: Bytes,
     /// The latest reductions because of a queue, the last one behind.
@@ -212,24 +195,19 @@ impl TolerantCubic {
     }
 
     fn begin_test(&mut self, delivery: &Delivery, round: LinkReport) {
-        let (window, ssthresh, before) = (self.window(), self.ssthresh(), round.loss());
-        let delivered = Bytes::from_f64(window.as_f64() * (1.0 - before) * TEST);
-        self.reduce(delivery, delivered..=delivered);
-        self.test = Some(Test { window, ssthresh, before, rounds: 0, seen: LinkReport::default() });
+        let test = LossTest::new((self.window(), self.ssthresh()), round.loss());
+        self.reduce(delivery, test.window()..=test.window());
+        self.test = Some(test);
     }
 
     /// Another round of a test.
-    fn go_on(&mut self, test: Test, round: LinkReport) {
-        let seen = if test.rounds == 0 { test.seen } else { test.seen.and(round) };
-        let test = Test { rounds: test.rounds + 1, seen, ..test };
-        if test.rounds <= TEST_ROUNDS {
+    fn go_on(&mut self, mut test: LossTest, round: LinkReport) {
+        if !test.is_over_with(round) {
             self.test = Some(test);
-            return;
-        }
-        let after = test.seen.loss();
-        if after - self.loss >= (test.before - self.loss) / 2.0 {
-            self.loss = self.loss.max(after);
-            self.cubic.slow_start_mut().set(test.window, test.ssthresh);
+        } else if let Some(loss) = test.of_the_path(self.loss) {
+            self.loss = self.loss.max(loss);
+            let (window, ssthresh) = test.before();
+            self.cubic.slow_start_mut().set(window, ssthresh);
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::copied::Copied;
 use super::direction::Direction;
 use super::recalled::Recalled;
+use super::stage::{Fits, Reading, Stage};
 use crate::Side;
 use crate::handshake::{Added, Completed, LegHandshake, PassedSyn, Record};
 use crate::key::Endpoint;
@@ -15,40 +16,6 @@ use bentpipe_core::wire::{Flags, TcpHeader};
 
 /// No connection becomes as long.
 const NEVER: Bytes = Bytes::new(u64::MAX);
-
-/// How far its handshake has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    /// Its SYN has passed.
-    Asked,
-    /// So has its SYN-ACK.
-    Answered,
-    /// And the client's acknowledgment of that.
-    Open,
-    /// It has passed another gateway, or this one long ago. Where the hosts are now is not known yet.
-    Recalled,
-}
-
-/// What a segment makes of a candidate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::table) enum Reading {
-    /// It remains one.
-    Remains,
-    /// It is none any more.
-    Over,
-    /// It may be split now.
-    Whole,
-}
-
-/// Whether a segment fits what is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fits {
-    Yes,
-    /// Its receiver drops it.
-    Not,
-    /// It acknowledges what has not passed here: there is another path.
-    Ahead,
-}
 
 /// What is known of the connection.
 #[derive(Debug)]
