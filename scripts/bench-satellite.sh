@@ -155,7 +155,7 @@ transfer() { # COLUMN BYTES LOSS download|upload
     local column=$1 bytes=$2 loss=$3 way=$4 link got=$files/$1/got
     # Not by the function: what is killed is to be the emulator, not a shell around it.
     ip netns exec "$run-$column-sat" "$bentpipe" link --between ground1,ground2 --rate 8Mbit/s --delay 250ms \
-        --queue 517500 --loss "$loss" --seed 2 >"$files/$column/link" 2>&1 &
+        --queue 517500B --loss "$loss" --seed 2 >"$files/$column/link" 2>&1 &
     link=$!
     wait_for "$files/$column/link" "bentpipe link: ready"
     local arguments=(--output "$got" "http://10.94.4.2/$bytes")
