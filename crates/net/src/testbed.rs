@@ -90,6 +90,8 @@ pub struct TestbedConfig {
     pub reverse_path: ReversePath,
     /// A firewall in G1 and G2.
     pub firewall: Firewall,
+    /// Gateways leave records of their connections to the next ones, and read them.
+    pub soft_state: bool,
     /// Seed of the emulated link's losses.
     pub seed: u64,
 }
@@ -198,6 +200,9 @@ impl Testbed {
             let round_trip = (2 * link.delay).as_millis();
             let rate = link.rate;
             _ = write!(config, "[satellite]\nrate = \"{rate}\"\nround-trip = \"{round_trip}ms\"\n");
+        }
+        if self.plan.soft_state {
+            config.push_str("[splitting]\nsoft-state = true\n");
         }
         let (name, namespace) = self.gateway_at(place);
         let path = self.files().join(format!("{name}.toml"));

@@ -20,6 +20,7 @@ pub(crate) const CASES: &[(&str, fn())] = &[
     ("killed_near_gateway", || killed_gateway(Place::Near)),
     ("killed_far_gateway", || killed_gateway(Place::Far)),
     ("stopped_gateway_leaves_nothing", stopped_gateway_leaves_nothing),
+    ("connections_of_stopped_gateways_are_split_again", connections_are_split_again),
     ("firewall_by_device_is_explained", firewall_by_device_is_explained),
     ("one_gateway_is_enough", one_gateway_is_enough),
     ("gateways_are_faster_over_a_long_path", faster_over_a_long_path),
@@ -142,6 +143,61 @@ fn stopped_gateway_leaves_nothing() {
         assert_unchanged(&before, testbed.gateway_at(place).1);
     }
     exchange(&Ends::of(&testbed, Family::V4), 100_000);
+}
+
+/// G01-W-1: with `soft-state` the next gateways split the connections that the stopped ones have left, without a
+/// SYN, once both ends have spoken again.
+fn connections_are_split_again() {
+    if !gateways_wanted() {
+        return;
+    }
+    let config = TestbedConfig { link: Some(fast_link()), soft_state: true, ..Default::default() };
+    let mut testbed = build(config);
+    start_gateways(&mut testbed);
+    let mut shared = Arc::new(testbed);
+    let pairs = FAMILIES.map(|family| {
+        let ends = Ends::of(&shared, family);
+        let (listener, address) = ends.listen();
+        let client = ends.connect(address);
+        let server = accept(&listener);
+        talk(&client, &server, 20_000, 11);
+        (client, server)
+    });
+    let mut testbed = Arc::get_mut(&mut shared).expect("the only holder");
+    for place in BOTH {
+        let mut gateway = testbed.take_gateway(place).expect("gateway");
+        let status = gateway.stop().expect("it ends by itself upon SIGTERM");
+        assert!(status.success(), "{status}: {}", gateway.stderr());
+    }
+    start_gateways(testbed);
+    // What nobody contradicts for a second is believed.
+    for seed in 12..15 {
+        pairs.iter().for_each(|(client, server)| talk(client, server, 20_000, seed));
+        thread::sleep(Duration::from_millis(700));
+    }
+    testbed = Arc::get_mut(&mut shared).expect("the only holder");
+    for place in BOTH {
+        let mut gateway = testbed.take_gateway(place).expect("gateway");
+        gateway.stop().expect("it ends by itself upon SIGTERM");
+        let summary = gateway.stdout();
+        assert!(summary.contains("flows split in mid-life: 2"), "{place:?}: {summary}");
+    }
+    for (client, server) in &pairs {
+        talk(client, server, 20_000, 15);
+        finish(client);
+        assert!(receive_to_end(server).is_empty());
+    }
+}
+
+/// So many bytes go down, and come up again.
+fn talk(client: &TcpStream, server: &TcpStream, size: usize, seed: u64) {
+    let sent = content(seed, size);
+    thread::scope(|scope| {
+        scope.spawn(|| send(server, &sent));
+        assert_same("down", &sent, &receive(client, size));
+        scope.spawn(|| send(client, &sent));
+        assert_same("up", &sent, &receive(server, size));
+    });
 }
 
 /// A firewall that does not know our devices: start-up says which rules to add, and with just
