@@ -41,6 +41,13 @@ impl Seeds {
         mix(hash)
     }
 
+    /// When the flow of this name begins among those that wait at the same barrier: the lower number first. In files they stand
+    /// in an order that means nothing, and whoever begins first is served first by all that they share (phase effects: Floyd and
+    /// Jacobson 1992), so the order is drawn for each run.
+    pub fn turn(self, instance: &str) -> u64 {
+        self.stream(&format!("flow.{instance}/barrier"))
+    }
+
     /// A generator for the stream of this name.
     pub fn rng(self, name: &str) -> Pcg64Mcg {
         Pcg64Mcg::seed_from_u64(self.stream(name))

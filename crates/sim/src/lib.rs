@@ -27,7 +27,7 @@ mod stream;
 pub mod workload;
 mod world;
 
-pub use barrier::{BarrierId, Barriers};
+pub use barrier::{Barriers, Ticket};
 pub use build::{Built, BuiltLink, Layout, build};
 pub use capture::{
     Agreed, Captured, Direction, End, EventSink, Interface, Observed, PacketSink, Passage,

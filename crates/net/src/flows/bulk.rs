@@ -105,13 +105,16 @@ impl Job {
         let socket = open.socket();
         if sends {
             self.record.connected();
-            if let Some(barrier) = self.barrier.take() {
+            let mut bytes = self.bytes.unwrap_or(u64::MAX);
+            let mut outgoing = Outgoing::default();
+            if let Some(mut barrier) = self.barrier.take() {
                 if !barrier.pass(&self.record) {
                     return Ok(());
                 }
                 let _ = self.transfer.set(self.record.transfer());
+                bytes -= outgoing.begin(socket, bytes)?;
             }
-            Outgoing::default().send(socket, self.bytes.unwrap_or(u64::MAX))?;
+            outgoing.send(socket, bytes)?;
             socket.shutdown(Shutdown::Write)?;
             // Everything is acknowledged once the other end has closed too: nothing is counted later.
             return Incoming::new(self.window).read_to_end(socket);

@@ -123,7 +123,9 @@ pub fn play(
             // One that is to stop when it starts never comes.
             let comes = stop.is_none_or(|stop| stop > start);
             let barrier = match &flow.workload {
-                Workload::Bulk { barrier: Some(name), .. } if comes => Some(barriers.join(name)),
+                Workload::Bulk { barrier: Some(name), .. } if comes => {
+                    Some(barriers.join(name, seeds.turn(&instance)))
+                }
                 _ => None,
             };
             let browser = browser.filter(|browser| browser.loads(&flow.workload));

@@ -1,6 +1,7 @@
 //! What is sent: bytes that say where in their stream they stand, so that a wrong one is noticed.
 
 use super::socket::WindowLimit;
+use nix::sys::socket::MsgFlags;
 use socket2::Socket;
 use std::io::{self, ErrorKind, Read, Write};
 
@@ -34,15 +35,35 @@ impl Outgoing {
     pub(super) fn send(&mut self, mut socket: &Socket, bytes: u64) -> io::Result<()> {
         let end = self.sent.saturating_add(bytes);
         while self.sent < end {
-            let begin = (self.sent % PERIOD as u64) as usize;
-            let length = usize::try_from(end - self.sent).unwrap_or(CHUNK).min(CHUNK);
-            let written = socket.write(&PATTERN[begin..begin + length])?;
+            let written = socket.write(self.next(end - self.sent))?;
             if written == 0 {
                 return Err(ErrorKind::WriteZero.into());
             }
             self.sent += written as u64;
         }
         Ok(())
+    }
+
+    /// Sends as many of so many bytes as can be sent without waiting, and returns how many those were.
+    ///
+    /// # Errors
+    /// The connection has ended.
+    pub(super) fn begin(&mut self, socket: &Socket, bytes: u64) -> io::Result<u64> {
+        match socket.send_with_flags(self.next(bytes), MsgFlags::MSG_DONTWAIT.bits()) {
+            Ok(written) => {
+                self.sent += written as u64;
+                Ok(written as u64)
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(0),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What comes next, of so many bytes.
+    fn next(&self, bytes: u64) -> &'static [u8] {
+        let begin = (self.sent % PERIOD as u64) as usize;
+        let length = usize::try_from(bytes).unwrap_or(CHUNK).min(CHUNK);
+        &PATTERN[begin..begin + length]
     }
 }
 

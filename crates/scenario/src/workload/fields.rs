@@ -17,7 +17,7 @@ pub(crate) const BULK: Section = Section {
             "barrier",
             "a name of yours",
             "",
-            "flows of the same barrier all connect first, at their `start`, and send once the last of them is connected; their transfers begin then",
+            "flows of the same barrier all connect first, at their `start`, and send once the last of them is connected, in an order that is drawn for each run; their transfers begin then",
         ),
     ],
     example: "[flow.main]\nfrom = \"server\"\nto = \"client\"\nbytes = \"10MB\"",

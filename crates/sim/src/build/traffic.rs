@@ -62,7 +62,8 @@ fn one(simulation: &mut Simulation, flow: &Flow, ends: Ends, rng: &Streams) {
             let start = flow.start.sample(&mut rng.of("start"));
             let comes = flow.stop.is_none_or(|stop| stop > start);
             let barrier = barrier.filter(|_| comes);
-            let barrier = barrier.map(|name| timed.simulation.barriers_mut().join(&name));
+            let turn = rng.seeds.turn(&rng.instance);
+            let barrier = barrier.map(|name| timed.simulation.barriers_mut().join(&name, turn));
             timed.add(Bulk::new(ends, opened_by, bytes).waiting(barrier));
         }
         Workload::RequestResponse { request, reply, server_delay, think, requests, connection } => {

@@ -1,7 +1,7 @@
 //! What workloads wait for besides their peers: each other, and room to send.
 
 use super::{Net, Simulation};
-use crate::barrier::{BarrierId, Barriers};
+use crate::barrier::{Barriers, Ticket};
 use crate::world::Endpoint;
 
 impl Net {
@@ -16,10 +16,10 @@ impl Net {
         Some(stream.unsent(connection))
     }
 
-    /// This workload has come to a barrier. It is woken with `mark`, if there is one, when the last has.
-    pub fn reach(&mut self, barrier: BarrierId, mark: Option<u64>) {
+    /// This workload has come to its barrier. It is woken with `mark`, if there is one, when the last has.
+    pub fn reach(&mut self, ticket: Ticket, mark: Option<u64>) {
         let who = mark.map(|mark| (self.owner, mark));
-        for (owner, mark) in self.barriers.reach(barrier, who) {
+        for (owner, mark) in self.barriers.reach(ticket, who) {
             self.timers_set += 1;
             self.timers.insert((self.world.now(), self.timers_set, owner, mark));
         }

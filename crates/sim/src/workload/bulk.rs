@@ -2,7 +2,7 @@
 //! flow lasts.
 
 use super::{AGAIN, Ends, Workload};
-use crate::barrier::BarrierId;
+use crate::barrier::Ticket;
 use crate::record::{Role, TransferId};
 use crate::simulation::{Call, Net, Service};
 use crate::stream::Notice;
@@ -20,7 +20,7 @@ pub struct Bulk {
     bytes: Option<u64>,
     transfer: Option<TransferId>,
     /// It has its connection before it sends, and waits there for others.
-    barrier: Option<BarrierId>,
+    barrier: Option<Ticket>,
     /// The connection's ends.
     open: Vec<Endpoint>,
 }
@@ -39,7 +39,7 @@ impl Bulk {
 
     /// Connects first, and sends when all have that wait at the same barrier.
     #[must_use]
-    pub fn waiting(self, barrier: Option<BarrierId>) -> Bulk {
+    pub fn waiting(self, barrier: Option<Ticket>) -> Bulk {
         Bulk { barrier, ..self }
     }
 

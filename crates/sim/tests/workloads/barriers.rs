@@ -2,6 +2,7 @@
 
 use super::{flow, ms, scenario, times};
 use crate::support::{brief, played};
+use bentpipe_sim::run;
 
 #[test]
 fn transfers_begin_when_the_last_is_connected() {
@@ -18,6 +19,26 @@ fn transfers_begin_when_the_last_is_connected() {
         // What is sent is there after half a round trip.
         assert_eq!(times(&outcome), [ms(250); 4], "{}", brief(&outcome));
     }
+}
+
+#[test]
+fn each_run_has_an_order_of_its_own() {
+    // A segment each, over a link that carries them one behind the other: who begins first ends first.
+    let scenario =
+        scenario("rate = \"1Mbit/s\"", &flow("bytes = \"1KB\"\nbarrier = \"all\"\ncount = 4"));
+    let order = |number| {
+        let mut transfers = run(&scenario, number, |_| true).expect("it is not given up").transfers;
+        transfers.sort_by_key(|row| row.transfer.completed);
+        assert!(
+            transfers.windows(2).all(|two| two[0].transfer.completed < two[1].transfer.completed)
+        );
+        transfers.into_iter().map(|row| row.flow).collect::<Vec<String>>()
+    };
+    assert_eq!(order(3), order(3));
+    let mut firsts: Vec<String> = (0..20).map(|number| order(number).swap_remove(0)).collect();
+    firsts.sort_unstable();
+    firsts.dedup();
+    assert_eq!(firsts, ["main.1", "main.2", "main.3", "main.4"]);
 }
 
 #[test]
