@@ -17,6 +17,7 @@ pub mod instance;
 pub mod interface;
 mod internet_checksum;
 mod join;
+mod kernel_version;
 pub mod lateness;
 pub mod link_control;
 pub mod links;

@@ -4,6 +4,7 @@
 //! What is asked for is compared with the preset `linux`, key by key: what is as there needs no
 //! word. So a new key that this table does not know is refused as soon as it differs.
 
+use crate::kernel_version::KernelVersion;
 use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_core::tcp::pacing::Pacing;
 use bentpipe_core::tcp::presets::KEYS;
@@ -60,11 +61,14 @@ pub(super) struct Expressed {
 /// More than any line carries, and not the value that means "not paced".
 const ANY_RATE: u64 = 1 << 50;
 
-/// `config` in Linux's terms.
+/// From it on Linux has no loss recovery by RFC 6675 (commit 1c120191dcec of 2025): without RACK `tcp_recovery` is ignored.
+const RACK_ONLY: KernelVersion = KernelVersion(6, 17);
+
+/// `config` in the terms of Linux of this version.
 ///
 /// # Panics
 /// Never: the preset `linux` is there.
-pub(super) fn express(config: &ConnectionConfig) -> Expressed {
+pub(super) fn express(config: &ConnectionConfig, kernel: KernelVersion) -> Expressed {
     let linux = ConnectionConfig::preset("linux").expect("the preset is there");
     let mut refused = Vec::new();
     for key in KEYS {
@@ -72,7 +76,11 @@ pub(super) fn express(config: &ConnectionConfig) -> Expressed {
         if value == key.value(&linux) {
             continue;
         }
-        if let Some(why) = obstacle(key.name, &value, config, &linux) {
+        let obstacle = match key.name {
+            "recovery" => recovery_obstacle(&value, kernel),
+            name => obstacle(name, &value, config, &linux),
+        };
+        if let Some(why) = obstacle {
             refused.push(Inexpressible { setting: format!("{}={value}", key.name), why });
         }
     }
@@ -121,9 +129,6 @@ fn obstacle(
         // The scale follows from the largest buffer; which one it is changes nothing but roundings.
         "window-scale" => None,
         "ack" => unless(value == "per-segment", "Linux has delayed:40ms, and per-segment"),
-        "recovery" => {
-            unless(value == "sack" || value == "newreno", "Linux has rack, sack and newreno")
-        }
         "congestion" => unless(
             congestion(config).is_some(),
             "Linux has standard, cubic, bbr1, westwood, scalable, highspeed, hybla and vegas:alpha=2;beta=4",
@@ -151,6 +156,18 @@ fn obstacle(
         "time-wait" => Some("Linux has 60s"),
         "rto.initial" => Some("Linux has 1s"),
         _ => Some("Linux has its own"),
+    }
+}
+
+/// The same of `recovery`.
+fn recovery_obstacle(value: &str, kernel: KernelVersion) -> Option<&'static str> {
+    match value {
+        "newreno" | "rack-no-tlp" => None,
+        "sack" if kernel < RACK_ONLY => None,
+        "sack" => {
+            Some("since 6.17 Linux has RACK wherever there is SACK: say recovery=rack-no-tlp")
+        }
+        _ => Some("Linux has rack, rack-no-tlp and newreno, and sack before 6.17"),
     }
 }
 
@@ -192,7 +209,8 @@ fn segments(config: &ConnectionConfig) -> Option<u64> {
 fn sysctls(config: &ConnectionConfig) -> Vec<(&'static str, String)> {
     let switch = |on: bool| u8::from(on).to_string();
     let recovery = key(config, "recovery");
-    let (rack, newreno) = (recovery == "rack", recovery == "newreno");
+    let (tlp, rack) = (recovery == "rack", matches!(recovery.as_str(), "rack" | "rack-no-tlp"));
+    let newreno = recovery == "newreno";
     let mut set = vec![
         // Each connection starts afresh, not with what an earlier one has learnt.
         ("net.ipv4.tcp_no_metrics_save", "1".to_owned()),
@@ -200,9 +218,9 @@ fn sysctls(config: &ConnectionConfig) -> Vec<(&'static str, String)> {
         ("net.ipv4.tcp_timestamps", switch(config.timestamps)),
         ("net.ipv4.tcp_window_scaling", switch(config.window_scale.is_some())),
         ("net.ipv4.tcp_ecn", switch(config.ecn)),
-        // RACK is the first bit; tail loss probes come with it (3) or not at all (0).
+        // RACK is the first bit, which is ignored since 6.17; tail loss probes are 3.
         ("net.ipv4.tcp_recovery", switch(rack)),
-        ("net.ipv4.tcp_early_retrans", if rack { "3" } else { "0" }.to_owned()),
+        ("net.ipv4.tcp_early_retrans", if tlp { "3" } else { "0" }.to_owned()),
         ("net.ipv4.tcp_slow_start_after_idle", switch(config.sender.restart_after_idle)),
         ("net.ipv4.tcp_retries2", config.sender.max_retries.to_string()),
         ("net.ipv4.tcp_syn_retries", config.syn_retries.clamp(1, 127).to_string()),
@@ -240,7 +258,7 @@ mod tests {
     use super::*;
 
     fn of(text: &str) -> Expressed {
-        express(&text.parse().unwrap())
+        express(&text.parse().unwrap(), KernelVersion(6, 17))
     }
 
     fn refused(text: &str) -> Vec<String> {
@@ -269,6 +287,10 @@ mod tests {
         assert_eq!(changed.socket.receive_buffer, Some(65_536));
         assert_eq!(changed.socket.pacing, Some(1_000_000));
         assert_eq!(refused("linux,recovery=fack"), ["recovery=fack"]);
+        assert_eq!(refused("linux,recovery=sack"), ["recovery=sack"]);
+        let earlier = express(&"linux,recovery=sack".parse().unwrap(), KernelVersion(6, 16));
+        assert_eq!(earlier.refused, []);
+        assert!(earlier.host.sysctls.contains(&("net.ipv4.tcp_recovery", "0".to_owned())));
         assert_eq!(refused("linux,congestion=standard"), ["slow-start=hystart"]);
         assert_eq!(refused("linux,slow-start=standard"), ["slow-start=standard"]);
         assert_eq!(

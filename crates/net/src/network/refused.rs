@@ -2,6 +2,7 @@
 
 use super::host_tcp::{Expressed, HostTcp, SocketTcp, express};
 use crate::flows::Browser;
+use crate::kernel_version::KernelVersion;
 use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_scenario::{
     Ecmp, FaultKind, Flow, LinkIndex, NodeIndex, NodeKind, Record, Scenario, Sharing, Workload,
@@ -135,6 +136,7 @@ pub fn unrecorded(scenario: &Scenario) -> Vec<&'static str> {
 /// # Errors
 /// What it does not have, unless `stacks` are any.
 pub fn stack(scenario: &Scenario, stacks: Stacks) -> Result<Stack, Vec<Refusal>> {
+    let kernel = KernelVersion::running();
     let mut stack = Stack::default();
     let mut refused = Vec::new();
     for node in &scenario.nodes {
@@ -142,7 +144,7 @@ pub fn stack(scenario: &Scenario, stacks: Stacks) -> Result<Stack, Vec<Refusal>>
             stack.hosts.push(None);
             continue;
         };
-        let Expressed { host, refused: of_host, .. } = express(tcp);
+        let Expressed { host, refused: of_host, .. } = express(tcp, kernel);
         refused.extend(of_host.into_iter().map(|one| Refusal {
             key: format!("host.{}: {}", node.name, one.setting),
             why: one.why.to_owned(),
@@ -155,8 +157,8 @@ pub fn stack(scenario: &Scenario, stacks: Stacks) -> Result<Stack, Vec<Refusal>>
     }
     for flow in &scenario.flows {
         let mut end = |key: &str, at: NodeIndex, tcp: &ConnectionConfig| -> SocketTcp {
-            let expressed = express(tcp);
-            refused.extend(of_flow(scenario, flow, key, at, tcp, &expressed));
+            let expressed = express(tcp, kernel);
+            refused.extend(of_flow(scenario, flow, key, at, (tcp, &expressed), kernel));
             expressed.socket
         };
         let from = end("tcp-from", flow.from, &flow.tcp_from);
@@ -177,15 +179,15 @@ fn of_flow(
     flow: &Flow,
     key: &str,
     at: NodeIndex,
-    tcp: &ConnectionConfig,
-    expressed: &Expressed,
+    (tcp, expressed): (&ConnectionConfig, &Expressed),
+    kernel: KernelVersion,
 ) -> Vec<Refusal> {
     let node = scenario.node(at);
     let NodeKind::Host { tcp: own, .. } = &node.kind else { return Vec::new() };
     if **own == *tcp {
         return Vec::new();
     }
-    let of_host = express(own);
+    let of_host = express(own, kernel);
     let news = expressed.refused.iter().filter(|one| !of_host.refused.contains(one));
     let mut all: Vec<Refusal> = news
         .map(|one| Refusal {

@@ -64,6 +64,8 @@ pub enum RecoveryAlgorithm {
     FackAbrupt,
     /// RACK-TLP (RFC 8985).
     Rack,
+    /// RACK without tail loss probes (RFC 8985, section 6 alone).
+    RackNoTlp,
     /// RACK with probe timeouts after RFC 9002 instead of tail loss probes, in recovery too.
     RackPto,
 }
@@ -111,6 +113,7 @@ impl RecoveryAlgorithm {
             RecoveryAlgorithm::Fack => Box::new(Fack::new(true)),
             RecoveryAlgorithm::FackAbrupt => Box::new(Fack::new(false)),
             RecoveryAlgorithm::Rack => Box::new(Rack::default()),
+            RecoveryAlgorithm::RackNoTlp => Box::new(Rack::without_probes()),
             RecoveryAlgorithm::RackPto => Box::new(Rack::with_probe_timeouts()),
         }
     }
@@ -132,7 +135,9 @@ impl RecoveryAlgorithm {
             RecoveryAlgorithm::Fack | RecoveryAlgorithm::FackAbrupt => {
                 Box::new(from.take::<Fack>())
             }
-            RecoveryAlgorithm::Rack | RecoveryAlgorithm::RackPto => Box::new(from.take::<Rack>()),
+            RecoveryAlgorithm::Rack | RecoveryAlgorithm::RackNoTlp | RecoveryAlgorithm::RackPto => {
+                Box::new(from.take::<Rack>())
+            }
         }
     }
 
@@ -163,6 +168,7 @@ impl RecoveryAlgorithm {
             | RecoveryAlgorithm::Fack
             | RecoveryAlgorithm::FackAbrupt
             | RecoveryAlgorithm::Rack
+            | RecoveryAlgorithm::RackNoTlp
             | RecoveryAlgorithm::RackPto => true,
         }
     }

@@ -18,7 +18,7 @@ mod probes;
 
 use super::{AckSummary, DUP_THRESH, Episode, Recovery, SentFacts, Timing, Verdict};
 use crate::tcp::cause::Cause;
-use crate::tcp::ledger::{Arrived, Ledger, Record};
+use crate::tcp::ledger::{Ledger, Record};
 use crate::time::{Duration, Instant};
 use crate::units::{Bytes, Offset};
 use probes::{Probes, Style};
@@ -84,6 +84,11 @@ impl Default for Rack {
 }
 
 impl Rack {
+    /// RACK alone (RFC 8985, section 6), as Linux has it with `tcp_early_retrans=0`.
+    pub fn without_probes() -> Rack {
+        Rack { probes: Probes::new(Style::Never), ..Rack::default() }
+    }
+
     /// With probe timeouts instead of tail loss probes.
     pub fn with_probe_timeouts() -> Rack {
         Rack { probes: Probes::new(Style::Timeout), ..Rack::default() }
@@ -92,10 +97,12 @@ impl Rack {
     /// Recoveries that a widened reordering window outlasts (6.2, step 4).
     const PERSIST: u32 = 16;
 
-    /// 6.2, steps 1 to 3: the most recently sent segment that has arrived, and reordering.
-    fn update(&mut self, facts: &AckSummary, ledger: &Ledger) {
+    /// 6.2, steps 1 to 3: the most recently sent segment that has arrived, and reordering. False if the
+    /// acknowledgment speaks of nothing but a retransmission that cannot have arrived yet: RACK learns nothing by it.
+    fn update(&mut self, facts: &AckSummary, ledger: &Ledger) -> bool {
         let arrived = &facts.arrived;
         let again = arrived.again.filter(|sent| can_have_arrived(sent, facts));
+        let doubtful = arrived.once.is_none() && arrived.again != again;
         if let Some(sent) = arrived.once.max(again) {
             // RACK.rtt is of this acknowledgment, though something sent later has arrived before.
             self.rtt = facts.now.saturating_since(sent.0);
@@ -106,6 +113,7 @@ impl Rack {
         }
         let highest = ledger.sacked().iter().next_back().map_or(Offset::SYN, |range| range.end);
         self.fack = self.fack.max(ledger.snd_una()).max(highest);
+        !doubtful
     }
 
     /// 6.2, step 4: duplicates tell that the window was too small, recoveries without them that
@@ -224,13 +232,6 @@ fn can_have_arrived(again: &Sent, facts: &AckSummary) -> bool {
     facts.timing.min_rtt.is_none_or(|min| rtt >= min)
 }
 
-/// Whether the acknowledgment speaks of nothing but a retransmission that cannot have arrived yet: RACK learns
-/// nothing by it.
-fn is_doubtful(facts: &AckSummary) -> bool {
-    let Arrived { once, again, .. } = &facts.arrived;
-    once.is_none() && again.as_ref().is_some_and(|again| !can_have_arrived(again, facts))
-}
-
 /// Whether RACK.segs_sacked has come to DupThresh.
 fn three_are_sacked(ledger: &Ledger, smss: Bytes) -> bool {
     let sacked = ledger.sacked().iter().flat_map(|range| ledger.records_in(range.clone()));
@@ -257,7 +258,7 @@ fn precedes_the_first(facts: &AckSummary, ledger: &Ledger) -> bool {
 
 impl Recovery for Rack {
     fn on_ack(&mut self, facts: &AckSummary, ledger: &Ledger) -> Verdict {
-        self.update(facts, ledger);
+        let has_learned = self.update(facts, ledger);
         let exiting = self.state != RackState::Open && ledger.snd_una() >= self.recovery_point;
         let was = self.state;
         if exiting {
@@ -272,7 +273,7 @@ impl Recovery for Rack {
             (false, true) => Episode::Repaired,
             (false, false) => Episode::Unchanged,
         };
-        self.probes.note_ack(facts, ledger, is_doubtful(facts));
+        self.probes.note_ack(facts, ledger, has_learned);
         if !self.may_probe(ledger) {
             self.probes.disarm();
         } else if facts.acked + facts.sacked > Bytes::ZERO {

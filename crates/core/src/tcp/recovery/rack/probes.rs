@@ -4,6 +4,7 @@
 //! - **Probe timeouts** after QUIC's (RFC 9002, section 6.2): after a round trip, its variation and
 //!   what a receiver may wait; also in recovery, where a retransmission may have been the last
 //!   segment in flight. Three in a row without a back-off, then the retransmission timer has its turn.
+//! - **None**: the retransmission timer alone ends a silence.
 
 use crate::tcp::ledger::Ledger;
 use crate::tcp::recovery::{AckSummary, Probe as Kind, SentFacts, Timing};
@@ -28,6 +29,8 @@ pub(super) enum Style {
     TailLoss,
     /// RFC 9002.
     Timeout,
+    /// None is ever scheduled.
+    Never,
 }
 
 /// See the module's head.
@@ -68,6 +71,7 @@ impl Probes {
                 open && ledger.sacked().is_empty() && ledger.flight_size() > Bytes::ZERO
             }
             Style::Timeout => self.expired < Self::IN_A_ROW && ledger.pipe() > Bytes::ZERO,
+            Style::Never => false,
         }
     }
 
@@ -101,7 +105,7 @@ impl Probes {
         let rto_expiration = rto_expiration.filter(|at| *at > now).unwrap_or(now + timing.rto);
         let due = match (self.style, timing.srtt) {
             (_, None) => (now + Duration::from_secs(1)).min(rto_expiration),
-            (Style::TailLoss, Some(srtt)) => {
+            (Style::TailLoss | Style::Never, Some(srtt)) => {
                 let delay = if lone { Self::MAX_ACK_DELAY } else { Duration::ZERO };
                 (now + srtt * 2 + delay).min(rto_expiration)
             }
@@ -153,7 +157,7 @@ impl Probes {
         let known = timing.srtt.is_some();
         self.asked = ledger.flight_size() > Bytes::ZERO
             && match self.style {
-                Style::TailLoss => self.probe.is_none() && known && !self.unmeasured,
+                Style::TailLoss | Style::Never => self.probe.is_none() && known && !self.unmeasured,
                 Style::Timeout => {
                     self.expired += 1;
                     known
@@ -164,12 +168,12 @@ impl Probes {
         self.asked.then_some(kind)
     }
 
-    /// An acknowledgment, of which RACK can make nothing if it is `doubtful`. Then probes would go on, one
+    /// An acknowledgment, of which RACK `has_learned`. By one of which it has not probes would go on, one
     /// answered segment each, while the rest is never found lost: the retransmission timer finds it.
-    pub(super) fn note_ack(&mut self, facts: &AckSummary, ledger: &Ledger, doubtful: bool) {
+    pub(super) fn note_ack(&mut self, facts: &AckSummary, ledger: &Ledger, has_learned: bool) {
         self.asked = false;
         self.unmeasured &= facts.rtt.is_none();
-        if facts.acked + facts.sacked > Bytes::ZERO && !doubtful {
+        if facts.acked + facts.sacked > Bytes::ZERO && has_learned {
             self.expired = 0;
         }
         if facts.acked > Bytes::ZERO {
