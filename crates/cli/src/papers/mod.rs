@@ -56,7 +56,7 @@ pub(crate) struct Arguments {
     /// Run points on real hosts, beside the simulator
     #[arg(long, conflicts_with = "docs")]
     live: bool,
-    /// With --live: so many runs at a time (eight for each processor without it)
+    /// With --live: so many runs at a time at most (eight for each processor without it; fewer where they are short)
     #[arg(long, value_name = "N", requires = "live")]
     side_by_side: Option<NonZeroUsize>,
     /// With --live: keep what was measured beside the figures in this papers' folder, for verdicts without root

@@ -167,10 +167,30 @@ impl PointRuns {
         cells(&self.runs, table, rows, column)
     }
 
+    /// What the rows of `table` have in `column`, added up; the runs' mean.
+    ///
+    /// # Errors
+    /// There is no such column, or nothing was run.
+    pub fn mean_sum(&self, table: Table, column: &str) -> Result<f64, String> {
+        let at = index(table, column)?;
+        let rows = self.runs.iter().flat_map(|run| run.rows(table));
+        let sum: f64 = rows.filter_map(|row| row[at].number()).sum();
+        match self.runs.len() {
+            0 => Err("nothing was run".to_owned()),
+            runs => Ok(sum / runs as f64),
+        }
+    }
+
     /// A digest of all that a run of it comes from, its number apart.
     pub fn inputs(&self) -> String {
         inputs(&self.canonical)
     }
+}
+
+/// Which column of `table` this is.
+fn index(table: Table, column: &str) -> Result<usize, String> {
+    let found = table.headings().iter().position(|heading| heading.name == column);
+    found.ok_or_else(|| format!("table {} has no column {column}", table.name()))
 }
 
 /// As [`PointRuns::column`], of any runs.
@@ -180,17 +200,10 @@ pub(crate) fn cells(
     rows: &[(&str, &str)],
     column: &str,
 ) -> Result<Vec<f64>, String> {
-    let headings = table.headings();
-    let index = |name: &str| {
-        headings
-            .iter()
-            .position(|heading| heading.name == name)
-            .ok_or_else(|| format!("table {} has no column {name}", table.name()))
-    };
-    let wanted = index(column)?;
+    let wanted = index(table, column)?;
     let conditions = rows
         .iter()
-        .map(|&(name, text)| Ok((index(name)?, text)))
+        .map(|&(name, text)| Ok((index(table, name)?, text)))
         .collect::<Result<Vec<_>, String>>()?;
     let of_run = |run: &RunRecord| {
         let fits = |row: &&Row| conditions.iter().all(|(at, text)| row[*at].text() == *text);

@@ -1,10 +1,9 @@
-//! Runs that wait for their turn: several side by side, each on a testbed of its own, the longest first.
-//!
-//! Most of a run's time nothing happens: its packets are on their way. So many runs fit on a machine, and the last ones
-//! end at about the same time if the long ones begin first.
+//! Runs that wait for their turn: as many side by side as the machine carries, each on a testbed of its own, the longest
+//! first, so that the last ones end at about the same time.
 
 use super::bed::{self, Made};
 use super::kept::Results;
+use super::load::{self, Load};
 use super::progress::Progress;
 use crate::testbed::plan::LivePoint;
 use bentpipe_lab::RunRecord;
@@ -12,10 +11,10 @@ use bentpipe_net::flows::PlayError;
 use bentpipe_papers::live::Conditions;
 use bentpipe_papers::run::PointRuns;
 use bentpipe_scenario::Experiment;
-use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 /// What 99 % of the packets of each link are to be punctual by, in milliseconds: a run that is not is made again, so
 /// often at most.
@@ -33,8 +32,8 @@ pub(super) struct Job<'a> {
     pub(super) run: u32,
     /// The link whose packets are recorded.
     pub(super) record: Option<usize>,
-    /// How long it is going to take, as the simulator says.
-    pub(super) seconds: f64,
+    /// How long it is going to take, and how much of the machine.
+    pub(super) load: Load,
 }
 
 /// What became of all.
@@ -46,22 +45,74 @@ pub(super) struct All {
     pub(super) failures: Vec<String>,
 }
 
-/// Makes all runs, so many side by side, and stores each in `results` when it ends.
+/// How often one that waits for room looks whether it is to stop.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Runs that have not begun, the longest first, and how many processors those take that have.
+struct Waiting<'a> {
+    jobs: Vec<Job<'a>>,
+    busy: f64,
+}
+
+/// Hands out runs as there is room for them.
+struct Dispatcher<'a> {
+    waiting: Mutex<Waiting<'a>>,
+    /// A run has ended.
+    ended: Condvar,
+    room: f64,
+}
+
+impl<'a> Dispatcher<'a> {
+    /// The longest run for which there is room, or the longest of all if nothing else is under way. None if no run is
+    /// left, or all is to stop.
+    fn next(&self, stop: &AtomicBool) -> Option<Job<'a>> {
+        let mut waiting = locked(&self.waiting);
+        while !waiting.jobs.is_empty() && !stop.load(Ordering::Relaxed) {
+            let busy = waiting.busy;
+            let fits = |job: &Job<'_>| busy == 0.0 || busy + job.load.processors <= self.room;
+            if let Some(at) = waiting.jobs.iter().position(fits) {
+                let job = waiting.jobs.remove(at);
+                waiting.busy += job.load.processors;
+                return Some(job);
+            }
+            let waited = self.ended.wait_timeout(waiting, LOOK);
+            waiting = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        None
+    }
+
+    fn end(&self, job: &Job<'_>) {
+        let mut waiting = locked(&self.waiting);
+        waiting.busy -= job.load.processors;
+        // Sums of fractions that come and go.
+        if waiting.busy < 1e-9 {
+            waiting.busy = 0.0;
+        }
+        self.ended.notify_all();
+    }
+}
+
+/// Makes all runs, so many side by side at most, and no more than `processors` carry, and stores each in `results` when it
+/// ends.
 pub(super) fn make(
     mut jobs: Vec<Job<'_>>,
-    side_by_side: usize,
+    (side_by_side, processors): (usize, usize),
     results: &Results,
     progress: &Progress,
     stop: &AtomicBool,
 ) -> All {
-    jobs.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
-    progress.begin(&jobs.iter().map(|job| job.seconds).collect::<Vec<_>>(), side_by_side);
-    let queue = Mutex::new(VecDeque::from(jobs));
+    jobs.sort_by(|a, b| b.load.seconds.total_cmp(&a.load.seconds));
+    let room = load::room(processors);
+    let loads: Vec<Load> = jobs.iter().map(|job| job.load).collect();
+    progress.begin(&loads, side_by_side, room);
+    let waiting = Mutex::new(Waiting { jobs, busy: 0.0 });
+    let dispatcher = Dispatcher { waiting, ended: Condvar::new(), room };
     let made = Mutex::new(All::default());
     let work = |worker: usize| {
-        while !stop.load(Ordering::Relaxed) {
-            let Some(job) = locked(&queue).pop_front() else { return };
-            match one(&job, worker, results, stop) {
+        while let Some(job) = dispatcher.next(stop) {
+            let ended = one(&job, worker, results, stop);
+            dispatcher.end(&job);
+            match ended {
                 Ok(()) => locked(&made).runs += 1,
                 Err(PlayError::Cancelled) => return,
                 Err(error) => {
@@ -70,7 +121,7 @@ pub(super) fn make(
                     locked(&made).failures.push(why);
                 }
             }
-            progress.done(job.seconds);
+            progress.done(job.load);
         }
     };
     thread::scope(|scope| {

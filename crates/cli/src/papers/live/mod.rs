@@ -4,6 +4,7 @@
 mod bed;
 mod jobs;
 mod kept;
+mod load;
 mod machine;
 mod progress;
 mod table;
@@ -11,15 +12,15 @@ mod told;
 
 use super::{Arguments, Error, INTERRUPTED, commit};
 use crate::testbed::plan::{self, LivePoint};
-use bentpipe_lab::tables::Table;
 use bentpipe_net::flows::Browser;
 use bentpipe_net::network::Stacks;
 use bentpipe_papers::catalogue::{Catalogue, Figure, Live};
 use bentpipe_papers::live::{self, Beside, Kept, KeptPoint, Machine};
-use bentpipe_papers::run::{Options, PointRuns, Ran, RunError};
+use bentpipe_papers::run::{Options, Ran, RunError};
 use bentpipe_papers::verdict::live_claims;
 use jobs::{All, Job};
 use kept::Results;
+use load::Load;
 use progress::Progress;
 use std::collections::BTreeSet;
 use std::fs;
@@ -30,7 +31,7 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 use table::Measured;
 
-/// Runs side by side for each processor: they wait most of their time.
+/// Runs side by side for each processor at most: they wait most of their time.
 const PER_PROCESSOR: usize = 8;
 
 /// A figure's experiments, simulated, and what is to be run of them.
@@ -113,12 +114,13 @@ pub(super) fn run(
     let mut seen = BTreeSet::new();
     jobs.retain(|job| seen.insert((job.live.canonical(), job.run)));
     let begin = Instant::now();
-    let All { runs, failures } = jobs::make(jobs, side_by_side, &results, &progress, options.stop);
+    let All { runs, failures } =
+        jobs::make(jobs, (side_by_side, cores), &results, &progress, options.stop);
     progress.end();
     if runs > 0 && !arguments.quiet {
         let minutes = begin.elapsed().as_secs_f64() / 60.0;
         eprintln!(
-            "bentpipe papers: {runs} live runs, {side_by_side} side by side, in {minutes:.1} min"
+            "bentpipe papers: {runs} live runs, at most {side_by_side} side by side, in {minutes:.1} min"
         );
     }
     if options.stop.load(Ordering::Relaxed) {
@@ -151,7 +153,8 @@ fn jobs_of<'a>(planned: &'a Planned<'_>, results: &Results) -> Vec<Job<'a>> {
         let Ok(simulated) = planned.ran.part(&part.name) else { continue };
         for live in &part.points {
             let Some(point) = simulated.numbered(live.point.index) else { continue };
-            let seconds = end(point).unwrap_or(live.point.scenario.run.duration.as_secs_f64());
+            let longest = live.point.scenario.run.duration.as_secs_f64();
+            let load = Load::of(point, live.browser, longest);
             let missing = |run: &u32| results.load(&live.canonical(), *run).is_none();
             jobs.extend((0..part.runs).filter(missing).map(|run| Job {
                 experiment: &simulated.experiment,
@@ -160,17 +163,11 @@ fn jobs_of<'a>(planned: &'a Planned<'_>, results: &Results) -> Vec<Job<'a>> {
                 simulated: point,
                 run,
                 record: part.record,
-                seconds,
+                load,
             }));
         }
     }
     jobs
-}
-
-/// When the simulated runs of a point have ended, on the mean.
-fn end(point: &PointRuns) -> Result<f64, String> {
-    let ends = point.column(Table::Runs, &[], "end_s")?;
-    Ok(ends.iter().sum::<f64>() / ends.len().max(1) as f64)
 }
 
 /// What has come of a figure. It is kept in the output's folder, and where `--keep` says.
