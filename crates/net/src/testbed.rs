@@ -90,6 +90,8 @@ pub struct TestbedConfig {
     pub reverse_path: ReversePath,
     /// A firewall in G1 and G2.
     pub firewall: Firewall,
+    /// More keys of the gateways' table `[satellite]`, a line each.
+    pub satellite: &'static str,
     /// Gateways leave records of their connections to the next ones, and read them.
     pub soft_state: bool,
     /// Seed of the emulated link's losses.
@@ -196,11 +198,12 @@ impl Testbed {
             "[interfaces]\nlan = [\"lan0\"]\nsatellite = [\"sat0\"]\n[metrics]\nlisten = \"{}\"\n",
             Self::METRICS
         );
+        config.push_str("[satellite]\n");
         if let (Some(link), Told::Link) = (self.plan.link, self.plan.told) {
             let round_trip = (2 * link.delay).as_millis();
-            let rate = link.rate;
-            _ = write!(config, "[satellite]\nrate = \"{rate}\"\nround-trip = \"{round_trip}ms\"\n");
+            _ = write!(config, "rate = \"{}\"\nround-trip = \"{round_trip}ms\"\n", link.rate);
         }
+        config.push_str(self.plan.satellite);
         if self.plan.soft_state {
             config.push_str("[splitting]\nsoft-state = true\n");
         }

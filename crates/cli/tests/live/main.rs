@@ -8,6 +8,7 @@
 //! and a test that cannot run here must be seen to be skipped; libtest can do neither.
 
 mod bad_input;
+mod captured;
 mod closing;
 mod crashes;
 mod crowd;
@@ -17,6 +18,7 @@ mod emulated;
 mod exactness;
 mod graphs;
 mod hangs;
+mod hops;
 mod life;
 mod link_types;
 mod links;
@@ -84,6 +86,7 @@ fn own_stage() -> Vec<(&'static str, fn())> {
         graphs::CASES,
         disciplines::CASES,
         early_acknowledged::CASES,
+        hops::CASES,
         exactness::CASES,
         recorded::CASES,
         punctual::CASES,

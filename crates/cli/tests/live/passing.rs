@@ -1,19 +1,15 @@
 //! What is not ours passes untouched, and what is keeps its sequence numbers.
 
-use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
 
 use bentpipe_net::netns::Namespace;
-use etherparse::{
-    IpAuthHeader, NetSlice, SlicedPacket, TcpHeader, TcpOptionElement, TransportSlice, ip_number,
-};
-use socket2::{Domain, Protocol, SockRef, Socket, Type};
+use etherparse::{IpAuthHeader, TcpHeader, TcpOptionElement, ip_number};
+use socket2::{Protocol, Socket, Type};
 
 use crate::Case;
+use crate::captured::{Captures, Stream};
 use crate::stage::{Ends, Family};
 use crate::toolbox::{PATIENCE, accept, assert_same, content, finish, receive_to_end, send};
 
@@ -28,8 +24,6 @@ pub(crate) const CASES: &[Case] = &[
 const ESP: u8 = 50;
 /// IP protocol number of AH (RFC 4302).
 const AH: u8 = 51;
-/// Every Ethernet protocol, as `packet(7)` wants it: in network byte order.
-const ETH_P_ALL: i32 = 0x0003_u16.to_be() as i32;
 /// G1, SAT and G2 each take one off the 64 with which a host starts.
 const TTL_AT_FAR_END: u8 = 64 - 3;
 
@@ -37,7 +31,7 @@ const TTL_AT_FAR_END: u8 = 64 - 3;
 fn sequence_numbers(ends: &Ends) {
     let (up, down) = (content(6, 150_001), content(7, 250_003));
     let (listener, address) = ends.listen();
-    let captures = Captures::start(ends);
+    let captures = Captures::start([&ends.testbed.h1, &ends.testbed.h2]);
     let client = ends.connect(address);
     let client_address = client.local_addr().expect("address");
     thread::scope(|scope| {
@@ -164,105 +158,4 @@ fn authenticated_syn(source: IpAddr, destination: IpAddr) -> Vec<u8> {
     .expect("it is short enough");
     let ah = IpAuthHeader::new(ip_number::TCP, 0x100, 1, &[0x5a; 12]).expect("AH");
     [&ah.to_bytes()[..], &tcp.to_bytes()].concat()
-}
-
-/// Packet captures at both hosts.
-struct Captures {
-    running: [thread::JoinHandle<Vec<Vec<u8>>>; 2],
-    stop: &'static AtomicBool,
-}
-
-impl Captures {
-    fn start(ends: &Ends) -> Captures {
-        let stop: &'static AtomicBool = Box::leak(Box::new(AtomicBool::new(false)));
-        let running = [&ends.testbed.h1, &ends.testbed.h2].map(|host| {
-            let socket = host.run(|| {
-                Socket::new(Domain::PACKET, Type::RAW, Some(Protocol::from(ETH_P_ALL)))
-                    .expect("packet socket")
-            });
-            let socket = socket.expect("namespace");
-            SockRef::from(&socket).set_recv_buffer_size(4 << 20).expect("buffer");
-            socket.set_read_timeout(Some(Duration::from_millis(50))).expect("timeout");
-            thread::spawn(move || {
-                let mut frames = Vec::new();
-                let mut buffer = vec![0; 100_000];
-                // Both hosts have read each other's end, so all that counts waits here at the latest.
-                loop {
-                    match (&socket).read(&mut buffer) {
-                        Ok(length) => frames.push(buffer[..length].to_vec()),
-                        Err(_) if stop.load(Ordering::Relaxed) => return frames,
-                        Err(_) => {}
-                    }
-                }
-            })
-        });
-        Captures { running, stop }
-    }
-
-    /// The frames seen at H1 and at H2.
-    fn stop(self) -> [Vec<Vec<u8>>; 2] {
-        self.stop.store(true, Ordering::Relaxed);
-        self.running.map(|thread| thread.join().expect("capture"))
-    }
-}
-
-/// One direction of a connection, as a capture shows it.
-#[derive(Debug, Default)]
-struct Stream {
-    isn: Option<u32>,
-    fin: Option<u32>,
-    /// Payloads by their distance from the initial sequence number.
-    payloads: BTreeMap<u32, Vec<u8>>,
-}
-
-impl Stream {
-    fn seen(frames: &[Vec<u8>], from: SocketAddr, to: SocketAddr) -> Stream {
-        let mut stream = Stream::default();
-        for frame in frames {
-            let Ok(packet) = SlicedPacket::from_ethernet(frame) else { continue };
-            let Some(TransportSlice::Tcp(tcp)) = packet.transport else { continue };
-            let ends: (IpAddr, IpAddr) = match &packet.net {
-                Some(NetSlice::Ipv4(ip)) => {
-                    (ip.header().source_addr().into(), ip.header().destination_addr().into())
-                }
-                Some(NetSlice::Ipv6(ip)) => {
-                    (ip.header().source_addr().into(), ip.header().destination_addr().into())
-                }
-                _ => continue,
-            };
-            let source = SocketAddr::new(ends.0, tcp.source_port());
-            let destination = SocketAddr::new(ends.1, tcp.destination_port());
-            if (source, destination) != (from, to) {
-                continue;
-            }
-            let seq = tcp.sequence_number();
-            let payload = tcp.payload();
-            if tcp.syn() {
-                stream.isn = Some(seq);
-            }
-            if tcp.fin() {
-                stream.fin = Some(seq.wrapping_add(payload.len() as u32));
-            }
-            if let (Some(isn), false) = (stream.isn, payload.is_empty()) {
-                let offset = seq.wrapping_sub(isn).wrapping_sub(1);
-                let known = stream.payloads.entry(offset).or_default();
-                if known.len() < payload.len() {
-                    *known = payload.to_vec();
-                }
-            }
-        }
-        stream
-    }
-
-    /// The bytes in order, up to the first gap.
-    fn bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        for (&offset, payload) in &self.payloads {
-            let known = bytes.len().saturating_sub(offset as usize);
-            if offset as usize <= bytes.len() && known < payload.len() {
-                bytes.extend_from_slice(&payload[known..]);
-            }
-        }
-        bytes
-    }
 }
