@@ -112,16 +112,10 @@ impl Ledger {
         &self.sacked
     }
 
-    /// The first part that is lost and not retransmitted since.
-    pub fn first_lost(&self) -> Option<Range<Offset>> {
-        let start = *self.lost.first()?;
-        Some(self.records[self.index_of(start)].range.clone())
-    }
-
-    /// What is to be retransmitted first: the [first part](Ledger::first_lost), as long as it was sent, and if that
-    /// is less than a segment of `smss` with so much of the lost parts behind it as makes one. What a closing
-    /// window has cut into pieces would otherwise be repaired one piece a round trip.
-    pub fn first_lost_segment(&self, smss: Bytes) -> Option<Range<Offset>> {
+    /// What is to be retransmitted first: the first part that is lost and not retransmitted since, as long as it was
+    /// sent, and if that is less than a segment of `smss` with so much of the lost parts behind it as makes one. What a
+    /// closing window has cut into pieces would otherwise be repaired one piece a round trip.
+    pub fn first_lost(&self, smss: Bytes) -> Option<Range<Offset>> {
         let start = *self.lost.first()?;
         let mut records = self.records.range(self.index_of(start)..);
         let mut end = records.next()?.range.end;

@@ -25,7 +25,7 @@ use bentpipe_core::tcp::cause::Cause;
 use bentpipe_core::tcp::tcb::{Admission, Fate};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::Bytes;
-use bentpipe_core::wire::{AckRewrite, Flags, TcpHeader};
+use bentpipe_core::wire::{AckRewrite, Flags, SeqNum, TcpHeader};
 use std::collections::VecDeque;
 
 /// What becomes of a flow that is to be released.
@@ -218,8 +218,8 @@ impl<B: Buffer> SplicedFlow<B> {
     /// from us. If its connection is over it would answer anything else with a RST, which would
     /// overtake what we still hold.
     fn is_news(&self, leg: Leg, tcp: &TcpHeader, len: usize) -> bool {
-        let (here, there) = (self.splice.tcb(leg), self.splice.tcb(leg.other()));
-        let had = here.handshake().rcv_isn + here.receiver.expected();
+        let there = self.splice.tcb(leg.other());
+        let had = self.held(leg);
         let told = there.handshake().rcv_isn + there.receiver.last_ack_sent();
         let end = tcp.seq + (len as u64 + u64::from(tcp.has(Flags::FIN)));
         tcp.has(Flags::SYN)
@@ -229,9 +229,13 @@ impl<B: Buffer> SplicedFlow<B> {
 
     /// Whether a segment of the host of `leg` acknowledges something that we have forwarded and never held.
     fn acknowledges_what_passed(&self, leg: Leg, tcp: &TcpHeader) -> bool {
-        let there = self.splice.tcb(leg.other());
-        let held = there.handshake().rcv_isn + there.receiver.expected();
-        tcp.has(Flags::ACK) && tcp.ack.distance_from(held) > 0
+        tcp.has(Flags::ACK) && tcp.ack.distance_from(self.held(leg.other())) > 0
+    }
+
+    /// One past the last byte, of those that the host of `leg` has sent, up to which we have had them all.
+    fn held(&self, leg: Leg) -> SeqNum {
+        let tcb = self.splice.tcb(leg);
+        tcb.handshake().rcv_isn + tcb.receiver.expected()
     }
 
     /// What a segment of the host of `leg` must acknowledge when it is forwarded, if not what it says.

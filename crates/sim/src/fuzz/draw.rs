@@ -27,6 +27,10 @@ use std::net::IpAddr;
 /// completed or timed out, or one host waits for another that has forgotten it.
 const PATIENCE: Duration = Duration::from_secs(1800);
 
+/// How long a stopped gateway may deliver what it holds: bursts may swallow all that a box retransmits in a minute
+/// (seed 23554).
+const DRAIN: Duration = Duration::from_secs(3600);
+
 impl FaultPlan {
     /// Draws a plan.
     pub fn draw(seed: u64) -> FaultPlan {
@@ -269,8 +273,7 @@ impl Draw {
             ]),
             fin: self.pick(&[FinMode::EndToEnd, FinMode::EndToEnd, FinMode::Immediate]),
             super_segments: self.flip(),
-            // What a drained gateway holds is delivered in the end, whatever the link does.
-            reset_drain: Duration::from_secs(if self.has(Hazard::Drain) { 3600 } else { 60 }),
+            reset_drain: if self.has(Hazard::Drain) { DRAIN } else { Duration::from_secs(60) },
             fin_hold: self.pick(&[Duration::from_secs(30), Duration::from_millis(300)]),
             // Whenever they can, between two segments.
             hibernate_after: Duration::ZERO,

@@ -1,6 +1,9 @@
 use super::*;
 use proptest::prelude::*;
 
+/// Less than any part: none is joined with the next.
+const ALONE: Bytes = Bytes::new(1);
+
 fn at(millis: u64) -> Instant {
     Instant::from_millis(millis)
 }
@@ -26,20 +29,20 @@ fn counts_what_is_in_flight() {
     assert_eq!((ledger.pipe(), ledger.flight_size()), (Bytes::new(700), Bytes::new(900)));
     ledger.mark_lost(Offset::span(101, 301));
     assert_eq!(
-        (ledger.pipe(), ledger.first_lost()),
+        (ledger.pipe(), ledger.first_lost(ALONE)),
         (Bytes::new(500), Some(Offset::span(101, 201)))
     );
     ledger.resent(at(51), Offset::span(101, 201));
     assert_eq!(
-        (ledger.pipe(), ledger.first_lost()),
+        (ledger.pipe(), ledger.first_lost(ALONE)),
         (Bytes::new(600), Some(Offset::span(201, 301)))
     );
     ledger.resent(at(51), Offset::span(201, 251));
-    assert_eq!(ledger.first_lost(), Some(Offset::span(251, 301)));
+    assert_eq!(ledger.first_lost(ALONE), Some(Offset::span(251, 301)));
     // Karn: an acknowledgment of what was sent twice measures nothing.
     assert_eq!(ledger.acknowledge(at(60), Offset::new(1001), []).rtt, None);
     assert_eq!(
-        (ledger.pipe(), ledger.flight_size(), ledger.first_lost()),
+        (ledger.pipe(), ledger.flight_size(), ledger.first_lost(ALONE)),
         (Bytes::ZERO, Bytes::ZERO, None)
     );
 }
@@ -50,20 +53,20 @@ fn lost_pieces_are_retransmitted_as_segments() {
     ledger.mark_lost(Offset::span(101, 501));
     ledger.acknowledge(at(50), Offset::new(1), Some(Offset::span(501, 601)));
     ledger.mark_lost(Offset::span(601, 701));
-    let segment = |smss| ledger.first_lost_segment(Bytes::new(smss));
+    let segment = |smss| ledger.first_lost(Bytes::new(smss));
     assert_eq!(segment(100), Some(Offset::span(101, 201)));
     assert_eq!(segment(250), Some(Offset::span(101, 351)));
     assert_eq!(segment(50), Some(Offset::span(101, 201)), "as long as it was sent");
     assert_eq!(segment(1000), Some(Offset::span(101, 501)), "what was sacked is no part of it");
     ledger.resent(at(51), Offset::span(101, 351));
-    assert_eq!(ledger.first_lost_segment(Bytes::new(250)), Some(Offset::span(351, 501)));
+    assert_eq!(ledger.first_lost(Bytes::new(250)), Some(Offset::span(351, 501)));
 }
 
 #[test]
 fn what_went_out_once_more_measures_nothing() {
     let mut ledger = ten();
     ledger.repeated(Offset::span(301, 401));
-    assert_eq!((ledger.pipe(), ledger.first_lost()), (Bytes::new(1000), None));
+    assert_eq!((ledger.pipe(), ledger.first_lost(ALONE)), (Bytes::new(1000), None));
     assert_eq!(ledger.acknowledge(at(6000), Offset::FIRST, Some(Offset::span(301, 401))).rtt, None);
     assert_eq!(
         ledger.acknowledge(at(6001), Offset::FIRST, Some(Offset::span(401, 501))).rtt,
@@ -76,12 +79,15 @@ fn a_lost_retransmission_counts_again() {
     let mut ledger = ten();
     ledger.mark_lost(Offset::span(1, 101));
     ledger.resent(at(20), Offset::span(1, 101));
-    assert_eq!(ledger.first_lost(), None);
+    assert_eq!(ledger.first_lost(ALONE), None);
     ledger.mark_lost(Offset::span(1, 1001));
-    assert_eq!((ledger.pipe(), ledger.first_lost()), (Bytes::ZERO, Some(Offset::span(1, 101))));
+    assert_eq!(
+        (ledger.pipe(), ledger.first_lost(ALONE)),
+        (Bytes::ZERO, Some(Offset::span(1, 101)))
+    );
     ledger.resent(at(30), Offset::span(1, 101));
     ledger.unmark_lost();
-    assert_eq!((ledger.pipe(), ledger.first_lost()), (Bytes::new(1000), None));
+    assert_eq!((ledger.pipe(), ledger.first_lost(ALONE)), (Bytes::new(1000), None));
 }
 
 proptest! {

@@ -214,7 +214,7 @@ pub trait Recovery: fmt::Debug + Snapshot + Send {
 
     /// What to send next. `new_data` tells whether there is any that the peer's window allows.
     fn next(&self, ledger: &Ledger, new_data: bool, smss: Bytes) -> Next {
-        match ledger.first_lost_segment(smss) {
+        match ledger.first_lost(smss) {
             Some(range) => Next::Again(range, self.cause()),
             None if new_data => Next::New,
             None => Next::Nothing,

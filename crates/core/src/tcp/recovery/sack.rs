@@ -134,7 +134,7 @@ impl Recovery for Sack {
 
     fn next(&self, ledger: &Ledger, new_data: bool, smss: Bytes) -> Next {
         // NextSeg (section 4), rule 1.
-        if let Some(range) = ledger.first_lost_segment(smss) {
+        if let Some(range) = ledger.first_lost(smss) {
             return Next::Again(range, self.cause());
         }
         // Rule 2.

@@ -117,11 +117,6 @@ impl Flight {
         self.recovery.next(&self.ledger, new_data, smss)
     }
 
-    /// The first part that is lost and not retransmitted since.
-    pub(super) fn first_lost(&self) -> Option<Range<Offset>> {
-        self.ledger.first_lost()
-    }
-
     /// The first segment that is outstanding, as it was sent.
     pub(super) fn first(&self) -> Option<Range<Offset>> {
         self.ledger.record_at(self.snd_una()).map(|record| record.range.clone())

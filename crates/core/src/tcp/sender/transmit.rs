@@ -67,7 +67,7 @@ impl Sender {
         }
         match self.gate.take_forced() {
             Some(Forced::FirstLost(cause)) => {
-                if let Some(range) = self.flight.ledger().first_lost_segment(self.config.smss) {
+                if let Some(range) = self.flight.ledger().first_lost(self.config.smss) {
                     return Ok(self.retransmit(now, range, self.config.smss, cause));
                 }
             }

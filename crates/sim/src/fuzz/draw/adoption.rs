@@ -1,6 +1,6 @@
 //! Gateways that split connections in mid-life, and such as another one has told of them. Drawn last, so that a seed without them is what it was before.
 
-use super::Draw;
+use super::{DRAIN, Draw};
 use crate::fuzz::attack::Forgery;
 use crate::fuzz::plan::{Call, Change, FaultPlan, Hazard, Middle};
 use crate::host::script::Pace;
@@ -39,8 +39,7 @@ impl Draw {
             };
             let Middle::Gateway(config) = &mut plan.middle[index] else { continue };
             config.soft_state = true;
-            // As long as a plan's own drains: bursts may swallow all that a box retransmits in a minute (seed 23554).
-            config.reset_drain = Duration::from_secs(3600);
+            config.reset_drain = DRAIN;
             plan.hazards.insert(Hazard::Recall);
             if !stopped {
                 continue;

@@ -91,9 +91,12 @@ fn a_timeout_tells_of_each_segment_and_distrusts_sack_blocks_that_it_refutes() {
     let mut lost = 0;
     flight.on_timeout(at(900), |_| lost += 1);
     assert_eq!((lost, flight.in_flight()), (4, Bytes::ZERO));
-    assert_eq!(flight.first_lost(), Some(segment(0)));
+    assert_eq!(flight.ledger().first_lost(SMSS), Some(segment(0)));
     flight.undo();
-    assert_eq!((flight.in_flight(), flight.first_lost()), (Bytes::new((4 * SMSS).count()), None));
+    assert_eq!(
+        (flight.in_flight(), flight.ledger().first_lost(SMSS)),
+        (Bytes::new((4 * SMSS).count()), None)
+    );
 }
 
 #[test]
@@ -108,7 +111,7 @@ fn segments_that_no_longer_fit_are_lost() {
     acknowledge(&mut flight, 1, &[segment(1)]);
     assert!(flight.hold_longer_lost(Bytes::new(60)));
     assert_eq!(
-        (flight.first_lost(), flight.in_flight()),
+        (flight.ledger().first_lost(SMSS), flight.in_flight()),
         (Some(Offset::span(1, 101)), Bytes::new(50))
     );
 }
