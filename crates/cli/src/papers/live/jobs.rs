@@ -11,6 +11,7 @@ use bentpipe_net::flows::PlayError;
 use bentpipe_papers::live::Conditions;
 use bentpipe_papers::run::PointRuns;
 use bentpipe_scenario::Experiment;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -41,8 +42,8 @@ pub(super) struct Job<'a> {
 pub(super) struct All {
     /// Runs that were made.
     pub(super) runs: usize,
-    /// Why some were not, in a line each.
-    pub(super) failures: Vec<String>,
+    /// Why some were not: each reason, with the first run that failed for it and how many did.
+    pub(super) failures: BTreeMap<String, (String, usize)>,
 }
 
 /// How often one that waits for room looks whether it is to stop.
@@ -117,8 +118,9 @@ pub(super) fn make(
                 Err(PlayError::Cancelled) => return,
                 Err(error) => {
                     let (name, label, run) = (job.name, &job.live.point.label, job.run);
-                    let why = format!("{name}, run {run} ({label}) failed: {error}");
-                    locked(&made).failures.push(why);
+                    let which = format!("{name}, run {run} ({label})");
+                    let mut made = locked(&made);
+                    made.failures.entry(error.to_string()).or_insert((which, 0)).1 += 1;
                 }
             }
             progress.done(job.load);

@@ -130,8 +130,9 @@ pub(super) fn run(
         );
         return Ok(ExitCode::from(INTERRUPTED));
     }
-    for why in &failures {
-        eprintln!("bentpipe papers: {why}");
+    for (why, (first, count)) in &failures {
+        let others = if *count > 1 { format!(", and {} others", count - 1) } else { String::new() };
+        eprintln!("bentpipe papers: {first}{others} failed: {why}");
     }
     let measured = planned
         .into_iter()
