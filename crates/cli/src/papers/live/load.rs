@@ -11,7 +11,7 @@ use bentpipe_papers::run::PointRuns;
 const ROOM: f64 = 0.5;
 
 /// Processor time of setting up and taking down a testbed, of a browser's start, and of a packet on a link, in seconds; and the
-/// share of a processor in use while nothing happens. Measured with one run at a time on two processors of 2.x GHz.
+/// share of a processor in use while nothing happens. Measured with one run at a time on two processors (AMD EPYC).
 const SET_UP: f64 = 0.6;
 const BROWSER: f64 = 2.0;
 const PACKET: f64 = 25e-6;
