@@ -15,7 +15,7 @@ use crate::toolbox::{accept, assert_same, content, finish, receive, receive_to_e
 pub(crate) const CASES: &[(&str, fn())] = &[
     ("hops_have_their_own_options_and_acknowledgments", own_options),
     ("blocked_satellite_closes_the_near_window_from_the_left", blocked),
-    ("lost_syn_is_repeated_by_its_host_alone", lost_syn),
+    ("lost_syn_is_retransmitted_by_its_host_alone", lost_syn),
 ];
 
 /// One way over the satellite.
@@ -164,7 +164,7 @@ fn blocked() {
         let [seen] = captures.stop();
         let isn = Stream::seen(&seen, near, far).isn.expect("a SYN");
         let mut shift = 0;
-        let (mut edge, mut narrowest) = (0, usize::MAX);
+        let (mut right_edge, mut min_window) = (0, usize::MAX);
         for it in seen.iter().filter(|it| it.ends == (far, near)) {
             if it.syn {
                 shift = it.options.window_scale.unwrap_or(0);
@@ -173,13 +173,13 @@ fn blocked() {
             let window = usize::from(it.window) << shift;
             let now = behind(isn, it.ack) + window;
             // What a window's field cannot express may round it up, by less than its unit.
-            assert!(now + (1 << shift) > edge, "from {edge} back to {now}");
-            edge = edge.max(now);
+            assert!(now + (1 << shift) > right_edge, "from {right_edge} back to {now}");
+            right_edge = right_edge.max(now);
             if it.at < open_again {
-                narrowest = narrowest.min(window);
+                min_window = min_window.min(window);
             }
         }
-        assert!(narrowest < 2 * 1460, "the window was {narrowest} at least");
+        assert!(min_window < 2 * 1460, "the window was {min_window} at least");
     }
 }
 

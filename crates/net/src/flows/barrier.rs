@@ -102,7 +102,6 @@ fn locked(barrier: &Mutex<Barrier>) -> MutexGuard<'_, Barrier> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::thread;
 
     #[test]
     fn the_last_one_lets_all_pass_by_turns_and_who_deserts_is_not_waited_for() {

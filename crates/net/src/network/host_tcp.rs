@@ -76,11 +76,7 @@ pub(super) fn express(config: &ConnectionConfig, kernel: KernelVersion) -> Expre
         if value == key.value(&linux) {
             continue;
         }
-        let obstacle = match key.name {
-            "recovery" => recovery_obstacle(&value, kernel),
-            name => obstacle(name, &value, config, &linux),
-        };
-        if let Some(why) = obstacle {
+        if let Some(why) = obstacle(key.name, &value, config, &linux, kernel) {
             refused.push(Inexpressible { setting: format!("{}={value}", key.name), why });
         }
     }
@@ -121,6 +117,7 @@ fn obstacle(
     value: &str,
     config: &ConnectionConfig,
     linux: &ConnectionConfig,
+    kernel: KernelVersion,
 ) -> Option<&'static str> {
     let unless = |fits: bool, why| if fits { None } else { Some(why) };
     match name {
@@ -129,6 +126,7 @@ fn obstacle(
         // The scale follows from the largest buffer; which one it is changes nothing but roundings.
         "window-scale" => None,
         "ack" => unless(value == "per-segment", "Linux has delayed:40ms, and per-segment"),
+        "recovery" => recovery_obstacle(value, kernel),
         "congestion" => unless(
             congestion(config).is_some(),
             "Linux has standard, cubic, bbr1, westwood, scalable, highspeed, hybla and vegas:alpha=2;beta=4",

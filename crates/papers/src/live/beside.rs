@@ -235,9 +235,8 @@ impl Beside {
         let late = self.rows.iter().map(|row| row.late_p99_ms).fold(0.0, f64::max);
         format!(
             "{what}: {kernel}, {cores} processors ({processor}), {memory_mib} MiB of memory, at most {side_by_side} runs side \
-             by side, \
-             {measured}{commit}. In the busiest run {:.0} % of the processors were in use; of the least punctual link 99 % of \
-             the packets left no more than {} ms late.",
+             by side, {measured}{commit}. In the busiest run {:.0} % of the processors were in use; of the least punctual \
+             link 99 % of the packets left no more than {} ms late.",
             busy * 100.0,
             significant(late)
         )

@@ -102,7 +102,7 @@ impl Rack {
     fn update(&mut self, facts: &AckSummary, ledger: &Ledger) -> bool {
         let arrived = &facts.arrived;
         let again = arrived.again.filter(|sent| can_have_arrived(sent, facts));
-        let doubtful = arrived.once.is_none() && arrived.again != again;
+        let has_learned = arrived.once.is_some() || arrived.again == again;
         if let Some(sent) = arrived.once.max(again) {
             // RACK.rtt is of this acknowledgment, though something sent later has arrived before.
             self.rtt = facts.now.saturating_since(sent.0);
@@ -113,7 +113,7 @@ impl Rack {
         }
         let highest = ledger.sacked().iter().next_back().map_or(Offset::SYN, |range| range.end);
         self.fack = self.fack.max(ledger.snd_una()).max(highest);
-        !doubtful
+        has_learned
     }
 
     /// 6.2, step 4: duplicates tell that the window was too small, recoveries without them that
