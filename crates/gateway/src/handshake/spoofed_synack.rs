@@ -17,6 +17,9 @@ use bentpipe_core::wire::{Flags, TcpHeader};
 const FIRST_REPETITION: Duration = Duration::from_secs(1);
 /// The longest time between two repetitions, so that several fall within the handshake's time.
 const MAX_INTERVAL: Duration = Duration::from_secs(8);
+/// How long the client may be silent at least: the server counts on the connection, and its client may have it (RFC
+/// 9293, 3.8.3, MUST-23: a SYN is retransmitted for three minutes or more).
+const MIN_PATIENCE: Duration = Duration::from_secs(180);
 
 /// A SYN-ACK in the server's name that its client has not acknowledged.
 #[derive(Debug)]
@@ -38,14 +41,16 @@ pub(crate) struct SpoofedSynAck {
 }
 
 impl SpoofedSynAck {
-    /// `syn` has been answered with `synack`. A gateway had `added` something to it.
+    /// `syn` has been answered with `synack`. A gateway had `added` something to it. Handshakes have
+    /// `open_timeout`, this one [`MIN_PATIENCE`] or more.
     pub(super) fn new(
         now: Instant,
         syn: TcpHeader,
         added: Announcement,
         synack: Relay,
-        patience: Duration,
+        open_timeout: Duration,
     ) -> SpoofedSynAck {
+        let patience = open_timeout.max(MIN_PATIENCE);
         SpoofedSynAck {
             syn,
             added,

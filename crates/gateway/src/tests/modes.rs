@@ -139,13 +139,30 @@ fn the_syn_ack_is_repeated_in_the_servers_stead() {
     assert_eq!(table.gateway.flows(), 1);
 }
 
+/// A burst of losses swallows all that the client's side says for more than a minute. A host that had sent the SYN-ACK
+/// itself would go on for three (RFC 9293, 3.8.3, MUST-23).
+#[test]
+fn a_client_that_is_silent_for_two_minutes_keeps_its_connection() {
+    let (mut table, _, _) = answered(false);
+    table.send(Side::Satellite, Table::segment(Side::Satellite, 1, 1, Flags::ACK), b"220 ready");
+    let sent = table.wait(Duration::from_secs(150));
+    let [to_client, to_server] = by_leg(&sent);
+    assert!(to_client.len() > 18 && to_client.iter().all(|it| *it == (0, SYN_ACK)));
+    assert!(to_server.iter().all(|(_, flags)| !flags.contains(Flags::RST)));
+    let ack = Table::segment(Side::Lan, 1, 1, Flags::ACK);
+    let sent = table.send(Side::Lan, ack, b"");
+    assert!(matches!(by_leg(&sent)[0][..], [(9, _)]), "{sent:?}");
+    table.wait(Duration::from_secs(200));
+    assert_eq!((table.gateway.flows(), table.gateway.summary().reset), (1, 0));
+}
+
 #[test]
 fn a_client_that_is_not_there_costs_the_server_a_reset() {
     // It never answers.
     let (mut table, _, _) = answered(false);
     let hello = Table::segment(Side::Satellite, 1, 1, Flags::ACK);
     table.send(Side::Satellite, hello, b"220 ready");
-    let sent = table.wait(Duration::from_secs(71));
+    let sent = table.wait(Duration::from_secs(181));
     assert!(matches!(by_leg(&sent)[1][..], [.., (0, flags)] if flags.contains(Flags::RST)));
     assert!(by_leg(&sent)[0].iter().all(|(len, _)| *len == 0), "nothing was sent to it");
     assert_eq!(table.gateway.summary().lost_bytes, 9);
