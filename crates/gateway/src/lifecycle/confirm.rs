@@ -46,7 +46,7 @@ impl<B: Buffer> SplicedFlow<B> {
     }
 
     /// A segment of the client has come on `side`: where it accepts less than the SYN-ACK says, its leg begins
-    /// anew.
+    /// again on those terms.
     pub(crate) fn drop_added_options(
         &mut self,
         now: Instant,
@@ -56,8 +56,9 @@ impl<B: Buffer> SplicedFlow<B> {
     ) {
         let Some(synack) = &mut self.spoofed_synack else { return };
         let client = self.splice.leg(Leg::Client);
+        let sent = client.tcb.sender.snd_nxt();
         let Restart { repeated, leg, binds } =
-            synack.on_segment(tcp, (client.tcb.sender.snd_nxt() - Offset::FIRST).count());
+            synack.on_segment(tcp, (sent - Offset::FIRST).count());
         let clock = client.tcb.handshake().timestamps.map(|state| state.clock);
         let peer = client.peer;
         self.control.extend(repeated.map(|relay| (Leg::Client, relay)));
@@ -71,7 +72,8 @@ impl<B: Buffer> SplicedFlow<B> {
             Some(TimestampClock::Own(_)) | None => None,
         };
         let handshake = LegHandshake { relayed, peer, acked, ..leg };
-        self.splice.restart_client(LegTcp::new(now, config, side, &handshake), acked);
+        let leg = LegTcp::new(now, config, side, &handshake);
+        self.splice.restart_client(now, leg, acked, sent);
     }
 
     /// Repeats the SYN-ACK, or resets the server of a client that is not there.

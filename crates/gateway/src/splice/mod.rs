@@ -139,13 +139,21 @@ impl<B: Buffer> Splice<B> {
         acked - Bytes::from(una > written)
     }
 
-    /// The leg towards the client begins anew, whose host has `acked` offsets already.
-    pub(crate) fn restart_client(&mut self, mut leg: LegTcp, acked: Offset) {
+    /// The leg towards the client begins again on other terms. Its host has acknowledged all below `acked`; all below
+    /// `sent` was sent to it on the former terms.
+    pub(crate) fn restart_client(
+        &mut self,
+        now: Instant,
+        mut leg: LegTcp,
+        acked: Offset,
+        sent: Offset,
+    ) {
         let served = &self.legs[Leg::Server].tcb.receiver;
         leg.tcb.sender.extend(served.rcv_nxt());
         if served.fin_received() {
             leg.tcb.sender.finish();
         }
+        leg.tcb.sender.resend_flight(now, sent);
         self.legs[Leg::Client] = leg;
         self.streams[Leg::Server].release(acked);
     }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::{FinMode, Handshake};
+use bentpipe_core::units::Rate;
 
 const FIN: Flags = Flags(Flags::FIN.0 | Flags::ACK.0);
 const SYN_ACK: Flags = Flags(Flags::SYN.0 | Flags::ACK.0);
@@ -219,6 +220,10 @@ impl Added {
     /// The server has answered, and speaks first.
     fn new(hello: Flags) -> Added {
         let config = Config { handshake: Handshake::DownstreamFirst, ..Config::default() };
+        Added::with(config, hello)
+    }
+
+    fn with(config: Config, hello: Flags) -> Added {
         let mut table = Table::new(config);
         let bare = TcpOptions { mss: Some(1460), ..TcpOptions::default() };
         let mut added = TcpOptions { window_scale: Some(7), sack_permitted: true, ..bare.clone() };
@@ -296,6 +301,32 @@ fn what_a_host_has_taken_by_itself_is_not_sent_without_its_peers_options() {
         added.send(&Table::segment(Side::Lan, 1, 19, Flags::ACK));
         assert_eq!((added.table.gateway.flows(), added.table.gateway.held()), (1, 0));
     }
+}
+
+/// What was sent early is retransmitted on the client's own terms, and called so; and of that no more than the client
+/// has not acknowledged until its turn comes.
+#[test]
+fn what_was_sent_early_is_not_new_to_a_leg_that_begins_again() {
+    let mut config = Config { handshake: Handshake::DownstreamFirst, ..Config::default() };
+    config.satellite.rate = Some(Rate::from_bits_per_sec(500_000));
+    let mut added = Added::with(config, Flags::ACK);
+    let mut early = Vec::new();
+    for number in 0..9 {
+        let more = Table::segment(Side::Satellite, 10 + 1_000 * number, 1, Flags::ACK);
+        early.extend(added.table.give(Side::Lan, &Table::ip(Side::Satellite), &more, &[7; 1_000]));
+    }
+    early.extend(added.table.wait(Duration::from_millis(500)));
+    assert_eq!(early.iter().map(Transmit::payload_len).sum::<usize>(), 9_000, "{early:?}");
+    let mut sent = added.send(&Table::segment(Side::Lan, 1, 1, Flags::ACK));
+    // The client's acknowledgments come one behind the other.
+    sent.extend(added.send(&Table::segment(Side::Lan, 1, 8_010, Flags::ACK)));
+    sent.extend(added.table.wait(Duration::from_millis(500)));
+    let data: Vec<_> = sent.iter().filter(|sent| sent.payload_len() > 0).collect();
+    assert!(data.iter().all(|sent| sent.cause.is_retransmission()), "{data:?}");
+    let bytes: usize = data.iter().map(|sent| sent.payload_len()).sum();
+    assert!((1_000..4_000).contains(&bytes), "{bytes} of 9,009");
+    added.send(&Table::segment(Side::Lan, 1, 9_010, Flags::ACK));
+    assert_eq!((added.table.gateway.flows(), added.table.gateway.held()), (1, 0));
 }
 
 /// The same where it has all, the server's end included: that is sent once more, or the hosts go on by themselves.

@@ -54,3 +54,44 @@ fn a_sender_without_anything_in_flight_begins_as_usual() {
     assert_eq!((sender.in_flight(), sender.cwnd()), (Bytes::ZERO, 4 * SMSS));
     assert_eq!(sender.poll_timer(), None);
 }
+
+/// Segments 3 to 22 and the FIN were sent before, on other terms.
+fn resent(algorithm: RecoveryAlgorithm) -> Sender {
+    let start = segment(3).start;
+    let mut sender = Sender::new(config(algorithm, 4), start, Bytes::new(1_000_000), None);
+    sender.extend(segment(23).start);
+    sender.finish();
+    sender.resend_flight(at(1_000), segment(23).start + Bytes::ONE);
+    sender
+}
+
+#[test]
+fn what_was_sent_on_other_terms_is_retransmitted_within_the_window() {
+    for algorithm in [RecoveryAlgorithm::NewReno, RecoveryAlgorithm::Sack, RecoveryAlgorithm::Rack]
+    {
+        let mut sender = resent(algorithm);
+        assert_eq!((sender.in_flight(), sender.cwnd()), (Bytes::ZERO, 4 * SMSS));
+        let first = sender.poll_transmit(at(1_000)).expect("a retransmission");
+        assert_eq!((first.range, first.cause), (segment(3), Cause::AfterTimeout));
+        assert_eq!(drain(&mut sender, at(1_000)), [4, 5, 6]);
+        // The peer had more than that.
+        acknowledge(&mut sender, at(1_050), 18, &[]);
+        assert_eq!(sender.rtt().srtt(), None, "what of it was acknowledged is not known");
+        let mut sent = drain(&mut sender, at(1_050));
+        acknowledge(&mut sender, at(1_100), 22, &[]);
+        sent.extend(drain(&mut sender, at(1_100)));
+        assert_eq!(sent, [18, 19, 20, 21, 22, 23], "each once, and the FIN");
+        let (ack, window) = (segment(23).start + Bytes::ONE, Bytes::new(1_000_000));
+        let all =
+            Ack { segment: Offset::FIRST, ack, window, sack: &[], echoed: None, occupies: false };
+        sender.on_ack(at(1_150), &all);
+        assert!(sender.fin_acked() && sender.poll_timer().is_none());
+    }
+}
+
+#[test]
+fn what_was_sent_on_other_terms_and_is_acknowledged_is_not_sent() {
+    let mut sender = resent(RecoveryAlgorithm::Sack);
+    acknowledge(&mut sender, at(1_001), 20, &[]);
+    assert_eq!(drain(&mut sender, at(1_001)), [20, 21, 22, 23]);
+}
