@@ -2,7 +2,6 @@
 //! is one of retransmissions or probes, and new data for none of retransmissions.
 
 use super::edges::Endpoint;
-use super::stage::BOXES;
 use crate::world::{How, NodeId, Segment};
 use bentpipe_core::tcp::cause::Cause;
 use bentpipe_core::wire::{Flags, SeqNum};
@@ -16,8 +15,6 @@ pub(super) struct Causes {
     isns: BTreeMap<(NodeId, Endpoint, Endpoint), SeqNum>,
     /// Nodes that were told of connections: what had passed before they knew where the hosts are, they do not know.
     told: BTreeSet<NodeId>,
-    /// What has been acknowledged last of what the node has sent.
-    acks: BTreeMap<(NodeId, Endpoint, Endpoint), SeqNum>,
 }
 
 impl Causes {
@@ -28,9 +25,6 @@ impl Causes {
     pub(super) fn see(&mut self, segment: &Segment) -> Result<(), String> {
         let Segment { node, src, dst, seq, len, flags, cause, .. } = *segment;
         if segment.how != How::Sent {
-            if segment.how == How::Came && flags.contains(Flags::ACK) {
-                self.acks.insert((node, dst, src), segment.ack);
-            }
             return Ok(());
         }
         let name = (node, src, dst);
@@ -57,15 +51,7 @@ impl Causes {
                 | Cause::Blind
         );
         let retransmits = cause.is_retransmission();
-        // Where a client accepts less than the SYN-ACK said that it was given in advance, the leg towards it begins
-        // anew: what it has not acknowledged is new data to a new TCP.
-        let gateway = BOXES.contains(&node) && self.isns.contains_key(&name);
-        let anew = gateway && self.acks.get(&name) == Some(&seq);
-        if again && anew && !retransmits && !either {
-            // So is what follows it.
-            self.ends.insert(name, end);
-        }
-        let again = again && !anew && !self.told.contains(&node);
+        let again = again && !self.told.contains(&node);
         let fits = either || (!again || retransmits) && (!new || !retransmits);
         let of_data = cause >= Cause::AckClock && cause <= Cause::Blind;
         if fits && of_data {
@@ -97,7 +83,6 @@ impl Causes {
     pub(super) fn forget(&mut self, node: NodeId) {
         self.ends.retain(|(at, _, _), _| *at != node);
         self.isns.retain(|(at, _, _), _| *at != node);
-        self.acks.retain(|(at, _, _), _| *at != node);
         self.told.remove(&node);
     }
 }

@@ -140,7 +140,7 @@ impl Clocks {
 }
 
 /// Whether `value` is before `other`, in numbers that wrap.
-fn is_older(value: u32, other: u32) -> bool {
+pub(super) fn is_older(value: u32, other: u32) -> bool {
     (value.wrapping_sub(other) as i32) < 0
 }
 

@@ -5,8 +5,9 @@
 //! change a host hears of two windows, one of the far host and one of a gateway, and either keeps
 //! its own promises; a gateway that begins anew has promised nothing.
 
+use super::clocks::is_older;
 use crate::world::{How, NodeId, Segment};
-use bentpipe_core::wire::{Flags, SeqNum};
+use bentpipe_core::wire::{Flags, SeqNum, Timestamps};
 use std::collections::BTreeMap;
 use std::mem;
 use std::net::IpAddr;
@@ -41,6 +42,8 @@ struct Promise {
     first: u16,
     /// The next sequence number, as far as can be seen.
     next: SeqNum,
+    /// TS.Recent (RFC 7323, 4.3), as far as the other end's segments have passed.
+    recent: Option<u32>,
 }
 
 /// What the wire tells an onlooker of one end's state.
@@ -160,6 +163,7 @@ impl Edges {
             return;
         }
         self.see(&Segment { how: How::Sent, ..*segment }).ok();
+        self.note_timestamp(segment);
         if !flags.contains(Flags::SYN) {
             return;
         }
@@ -171,15 +175,31 @@ impl Edges {
         }
     }
 
+    /// The receiver keeps the timestamp of what is in order (RFC 7323, 4.3).
+    fn note_timestamp(&mut self, segment: &Segment) {
+        let Segment { node, src, dst, flags, seq, timestamps, .. } = *segment;
+        let receiver = self.promises.entry((node, dst, src)).or_default();
+        let in_order = receiver.last.is_some_and(|(ack, _)| seq.distance_from(ack) <= 0);
+        if let Some(Timestamps { value, .. }) = timestamps
+            && (in_order || flags.contains(Flags::SYN))
+            && receiver.recent.is_none_or(|recent| is_older(recent, value))
+        {
+            receiver.recent = Some(value);
+        }
+    }
+
     /// Whether the segment's receiver may take it, as far as it has said anything by way of the node: it lies within its window
-    /// and brings something that it has not acknowledged (RFC 9293, 3.10.7.4).
+    /// and brings something that it has not acknowledged (RFC 9293, 3.10.7.4), and looks no older than what it has had in order
+    /// (RFC 7323, 5.3).
     pub(super) fn allow(&self, segment: &Segment) -> bool {
-        let Segment { node, src, dst, flags, seq, len, .. } = *segment;
+        let Segment { node, src, dst, flags, seq, len, timestamps, .. } = *segment;
         let Some(promise) = self.promises.get(&(node, dst, src)) else { return true };
         let within = promise.edge.is_none_or(|edge| seq.distance_from(edge) <= 0);
         let end = seq + len as u64;
         let is_new = promise.last.is_none_or(|(ack, _)| end.distance_from(ack) >= 0);
-        flags.contains(Flags::SYN) || (within && is_new)
+        let is_old =
+            promise.recent.zip(timestamps).is_some_and(|(recent, t)| is_older(t.value, recent));
+        flags.contains(Flags::SYN) || (within && is_new && !is_old)
     }
 
     /// The right edge of the window that `node` offers in the name of `src` to `dst`, and the unit in
@@ -286,5 +306,31 @@ mod tests {
         assert!(edges.allow(&data(501, 401)) && edges.allow(&data(901, 0)));
         assert!(!edges.allow(&data(501, 399)));
         assert!(edges.allow(&data(1901, 1)) && !edges.allow(&data(1902, 1)));
+    }
+    /// Fault seed 399402: a segment that was overtaken by its own retransmission looks old to its receiver, which drops it.
+    #[test]
+    fn what_looks_old_to_its_receiver_does_not_count() {
+        let [client, server] = [1, 2].map(|host| (Ipv4Addr::new(10, 0, 0, host).into(), 80));
+        let stamped = |value| Some(Timestamps { value, echo: 0 });
+        let syn = Segment {
+            how: How::Passed,
+            timestamps: stamped(10),
+            ..Segment::syn(2, [client, server])
+        };
+        let mut edges = Edges::default();
+        edges.see(&Segment { how: How::Came, ..syn }).unwrap();
+        edges.inherit(&syn);
+        let (flags, seq, ack) = (Flags::SYN | Flags::ACK, SeqNum(500), SeqNum(101));
+        let synack = Segment { src: server, dst: client, flags, seq, ack, ..syn };
+        edges.see(&Segment { how: How::Came, ..synack }).unwrap();
+        edges.inherit(&synack);
+        let data = |seq, value| {
+            let (flags, timestamps) = (Flags::ACK, stamped(value));
+            Segment { flags, seq: SeqNum(seq), ack: SeqNum(501), len: 100, timestamps, ..syn }
+        };
+        edges.inherit(&data(201, 30));
+        assert!(edges.allow(&data(301, 20)), "what is out of order is not kept");
+        edges.inherit(&data(101, 40));
+        assert!(!edges.allow(&data(301, 30)) && edges.allow(&data(301, 40)));
     }
 }
