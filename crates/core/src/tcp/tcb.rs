@@ -305,7 +305,7 @@ impl Tcb {
     /// A RST that the peer will take or answer: at SND.NXT, or where its acknowledgment `asked` for it.
     pub fn reset(&self, asked: Option<SeqNum>) -> TcpHeader {
         TcpHeader {
-            seq: asked.unwrap_or(self.handshake.snd_isn + self.sender.seq_without_data()),
+            seq: asked.unwrap_or(self.handshake.snd_isn + self.seq_without_data()),
             ack: self.handshake.rcv_isn + self.receiver.expected(),
             flags: Flags::RST | Flags::ACK,
             ..TcpHeader::default()

@@ -122,11 +122,19 @@ impl Sender {
         Some(sent)
     }
 
-    /// Where a segment without data stands: at SND.NXT, or at the end of the peer's window if more has
-    /// been sent than that allows. The peer would drop it, its acknowledgment included, if it stood
-    /// behind that (RFC 9293, 3.10.7.4).
-    pub fn seq_without_data(&self) -> Offset {
-        self.snd_nxt().min(self.window.retransmission_limit())
+    /// Where a segment without data stands: at SND.NXT, or at the end of the peer's window if more has been sent than
+    /// that allows, by a `unit` of the window's field or more. The peer would drop it, its acknowledgment included, if it
+    /// stood behind that (RFC 9293, 3.10.7.4), and two hosts whose windows have both shrunk would never hear each other
+    /// again. RFC 9293 has SND.NXT in any case; Linux does this (`tcp_acceptable_seq`).
+    pub fn seq_without_data(&self, unit: Bytes) -> Offset {
+        let (nxt, edge) = (self.snd_nxt(), self.window_edge());
+        let nxt = nxt.min(self.window.retransmission_limit());
+        if nxt >= edge + unit { edge.max(self.snd_una()) } else { nxt }
+    }
+
+    /// Whether more has been sent than the peer has allowed, without its leave.
+    pub(in crate::tcp) fn has_exceeded_window(&self) -> bool {
+        self.window.retransmission_limit() < self.snd_nxt()
     }
 
     /// Nothing waits to be sent and nothing is outstanding: the half of a connection that only

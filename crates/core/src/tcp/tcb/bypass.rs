@@ -87,7 +87,7 @@ impl Tcb {
     ) -> Bytes {
         let bare =
             occupied == Bytes::ZERO && self.is_just_below(start) && self.is_plausible_ack(tcp.ack);
-        if bare && self.sender.seq_without_data() < self.sender.snd_nxt() {
+        if bare && self.sender.has_exceeded_window() {
             return self.take_acknowledgment(now, tcp, 0);
         }
         Bytes::ZERO

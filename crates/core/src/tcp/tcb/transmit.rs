@@ -4,7 +4,7 @@ use super::{Outgoing, Tcb};
 use crate::tcp::ecn::{Ecn, EcnState};
 use crate::tcp::sender::Transmission;
 use crate::time::Instant;
-use crate::units::Offset;
+use crate::units::{Bytes, Offset};
 use crate::wire::{Flags, SackBlock, TcpHeader, Timestamps};
 
 impl Tcb {
@@ -31,7 +31,7 @@ impl Tcb {
     }
 
     fn acknowledgment(&mut self, now: Instant) -> Outgoing {
-        let at = self.sender.seq_without_data();
+        let at = self.seq_without_data();
         let cause = self.receiver.ack_cause();
         let mut tcp = self.header(now, at);
         let room = match (self.handshake.timestamps, self.counts) {
@@ -68,6 +68,11 @@ impl Tcb {
             }
         }
         Outgoing { tcp, data: sent.range, ecn: mark, cause: sent.cause }
+    }
+
+    /// Where a segment without data stands ([`Sender::seq_without_data`](crate::tcp::sender::Sender::seq_without_data)).
+    pub(super) fn seq_without_data(&self) -> Offset {
+        self.sender.seq_without_data(Bytes::new(1 << self.handshake.snd_shift))
     }
 
     pub(super) fn header(&mut self, now: Instant, at: Offset) -> TcpHeader {

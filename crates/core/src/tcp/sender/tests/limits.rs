@@ -77,3 +77,27 @@ fn a_mark_at_a_window_of_one_segment_limits() {
     sender.on_ecn_echo(at(100), SMSS);
     assert_eq!(limiter(&mut sender, at(100)), Some(Limiter::Mark));
 }
+
+/// The window ends `bytes` behind the first acknowledged segment, of twenty that have left.
+fn shrunk(bytes: u64) -> Sender {
+    let mut sender = sender(config(RecoveryAlgorithm::Sack, 20), 20);
+    drain(&mut sender, at(0));
+    let (ack, window) = (segment(0).end, Bytes::new(bytes));
+    let ack = Ack { segment: Offset::FIRST, ack, window, sack: &[], echoed: None, occupies: false };
+    sender.on_ack(at(100), &ack);
+    sender
+}
+
+/// Fault seed 137778: what two hosts had in flight when their gateways went ended behind each other's windows, and so did
+/// their acknowledgments.
+#[test]
+fn acknowledgments_stand_within_a_window_that_has_shrunk() {
+    let stands = |bytes, unit| shrunk(bytes).seq_without_data(Bytes::new(unit));
+    let (una, nxt) = (segment(0).end, segment(19).end);
+    assert_eq!(stands(500, 1), una + Bytes::new(500));
+    assert_eq!(stands(0, 1), una);
+    assert_eq!(stands(2_000, 1), nxt, "it has not");
+    // The field's unit does not express the same edge as the acknowledgment moves (RFC 7323, 2.4).
+    assert_eq!(stands(1_899, 2), nxt);
+    assert_eq!(stands(1_899, 1), nxt - Bytes::ONE);
+}
