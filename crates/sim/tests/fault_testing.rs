@@ -107,6 +107,23 @@ fn a_thousand_seeds_keep_every_invariant() {
     assert!(path_mtu_falls > 50, "{:?}", met.sum);
 }
 
+/// Each line: a seed that once violated an invariant, and what it was.
+const VIOLATED: &str = include_str!("violated_seeds.txt");
+
+#[test]
+fn seeds_that_once_violated_something_do_not() {
+    let mut last = None;
+    for line in VIOLATED.lines().filter(|line| !line.starts_with('#')) {
+        let (seed, what) = line.split_once(' ').expect("a seed and what it was");
+        let seed: u64 = seed.parse().expect("a seed");
+        assert!(last < Some(seed) && !what.trim().is_empty(), "in order, with what it was: {line}");
+        last = Some(seed);
+        if let Err(why) = play(seed, Packets::Silent) {
+            panic!("seed {line}: {why}");
+        }
+    }
+}
+
 /// Flows of these gateways rest whenever they have nothing to do; nothing that is sent depends on it.
 #[test]
 fn nothing_depends_on_whether_flows_hibernate() {
