@@ -19,6 +19,7 @@ use crate::event_queue::EventQueue;
 use crate::host::script::Run;
 use crate::host::{Application, Slot};
 use crate::line::Line;
+use crate::listener::Listener;
 use crate::node::Node;
 use crate::packet::{Body, Content, Datagram, Echo, Mark, Packet};
 use crate::packet_pool::PacketPool;
@@ -72,8 +73,8 @@ pub struct World<A: Application = Run> {
     trace: Digest,
     packet_pool: PacketPool,
     packets: u64,
-    /// Print every packet that arrives.
-    verbose: bool,
+    /// Hears of every packet that arrives.
+    listener: Option<Listener>,
     /// Records what passes the hosts, if anyone wants to know.
     tap: Option<Tap>,
     /// Records what each event touches, if anyone wants to know.
@@ -121,7 +122,7 @@ impl<A: Application> Default for World<A> {
             trace: Digest::default(),
             packet_pool: PacketPool::default(),
             packets: 0,
-            verbose: false,
+            listener: None,
             tap: None,
             touched: None,
         }
@@ -345,8 +346,8 @@ impl<A: Application> World<A> {
             Node::Router => return,
             Node::Gateway(gateway, _) => {
                 while let Some(event) = gateway.poll_event() {
-                    if self.verbose {
-                        eprintln!("{now:?} gateway {id}: {event}");
+                    if let Some(listener) = &mut self.listener {
+                        listener.tell(format!("{:.6} gateway {id}: {event}", now.as_secs_f64()));
                     }
                 }
                 // A deployed gateway goes on without the flow; here it is a finding.

@@ -4,7 +4,8 @@
 //! prints its packets, as `bentpipe fuzz --seed …` does. `BENTPIPE_SEEDS=A..B` plays others.
 
 use bentpipe_core::time::Duration;
-use bentpipe_sim::fuzz::{FaultPlan, Hazard, Middle, Packets, Played};
+use bentpipe_sim::Listener;
+use bentpipe_sim::fuzz::{FaultPlan, Hazard, Middle, Played};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -26,9 +27,9 @@ struct Met {
 }
 
 /// What is wrong with a seed, if anything is.
-fn play(seed: u64, packets: Packets) -> Result<(FaultPlan, Played), String> {
+fn play(seed: u64, listener: Option<Listener>) -> Result<(FaultPlan, Played), String> {
     let plan = FaultPlan::draw(seed);
-    match catch_unwind(AssertUnwindSafe(|| plan.play(packets))) {
+    match catch_unwind(AssertUnwindSafe(|| plan.play(listener))) {
         Ok(Ok(played)) => Ok((plan, played)),
         Ok(Err(violation)) => Err(format!("{violation}\n{plan}")),
         Err(_) => Err(format!("panic, see above\n{plan}")),
@@ -50,7 +51,7 @@ fn play_all(seeds: Range<u64>) -> Met {
                     if seed >= seeds.end || met.lock().unwrap().violations.len() >= enough {
                         return;
                     }
-                    let outcome = play(seed, Packets::Silent);
+                    let outcome = play(seed, None);
                     let mut met = met.lock().unwrap();
                     match outcome {
                         Ok((plan, played)) => {
@@ -81,7 +82,7 @@ fn play_all(seeds: Range<u64>) -> Met {
 fn a_thousand_seeds_keep_every_invariant() {
     if let Some(seed) = variable("BENTPIPE_SEED").and_then(|text| text.parse().ok()) {
         eprintln!("{}", FaultPlan::draw(seed));
-        match play(seed, Packets::Printed) {
+        match play(seed, Some(Listener::new(|line| eprintln!("{line}")))) {
             Ok((_, played)) => eprintln!("{played:?}"),
             Err(why) => panic!("{why}"),
         }
@@ -118,7 +119,7 @@ fn seeds_that_once_violated_something_do_not() {
         let seed: u64 = seed.parse().expect("a seed");
         assert!(last < Some(seed) && !what.trim().is_empty(), "in order, with what it was: {line}");
         last = Some(seed);
-        if let Err(why) = play(seed, Packets::Silent) {
+        if let Err(why) = play(seed, None) {
             panic!("seed {line}: {why}");
         }
     }
@@ -136,7 +137,7 @@ fn nothing_depends_on_whether_flows_hibernate() {
                 config.hibernate_after = Duration::from_secs(1 << 30);
             }
         }
-        let trace = |plan: &FaultPlan| plan.play(Packets::Silent).unwrap().trace;
+        let trace = |plan: &FaultPlan| plan.play(None).unwrap().trace;
         assert_eq!(trace(&hibernating), trace(&restless), "seed {seed}");
     }
 }
@@ -144,7 +145,7 @@ fn nothing_depends_on_whether_flows_hibernate() {
 #[test]
 fn a_seed_replays_packet_by_packet() {
     for seed in [7, 8, 9] {
-        let trace = || FaultPlan::draw(seed).play(Packets::Silent).unwrap();
+        let trace = || FaultPlan::draw(seed).play(None).unwrap();
         assert_eq!(trace(), trace());
     }
 }

@@ -3,7 +3,8 @@
 use super::progress::SeedProgress;
 use super::seeds::Seeds;
 use bentpipe_lab::caught;
-use bentpipe_sim::fuzz::{FaultPlan, Hazard, Packets, Played};
+use bentpipe_sim::Listener;
+use bentpipe_sim::fuzz::{FaultPlan, Hazard, Played};
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -51,10 +52,10 @@ impl Campaign {
                             return;
                         }
                         let plan = FaultPlan::draw(seeds.first + number);
-                        let outcome = play(&plan, Packets::Silent);
+                        let outcome = play(&plan, None);
                         let mut all = campaign.lock().unwrap_or_else(PoisonError::into_inner);
                         if let Some(found) = all.add(&plan, outcome) {
-                            progress.describe(all.found.len() + 1, &found);
+                            progress.announce(all.found.len() + 1, &found);
                             all.found.push(found);
                         }
                         progress.show(all.played, all.found.len());
@@ -89,6 +90,6 @@ impl Campaign {
 }
 
 /// Plays one plan; what is wrong, if anything is. A panic is a violation like any other.
-pub(super) fn play(plan: &FaultPlan, packets: Packets) -> Result<Played, String> {
-    caught(|| plan.play(packets))?.map_err(|violation| violation.to_string())
+pub(super) fn play(plan: &FaultPlan, listener: Option<Listener>) -> Result<Played, String> {
+    caught(|| plan.play(listener))?.map_err(|violation| violation.to_string())
 }

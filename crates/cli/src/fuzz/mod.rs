@@ -1,23 +1,28 @@
 //! `bentpipe fuzz`: deterministic fault testing, seed by seed, on all cores.
 
 mod campaign;
+mod finding;
 mod progress;
 mod seeds;
 
-use bentpipe_sim::fuzz::{FaultPlan, Packets};
+use bentpipe_sim::Listener;
+use bentpipe_sim::fuzz::{FaultPlan, SmallerPlan};
 use campaign::{Campaign, Found};
+use finding::Finding;
 use progress::DESCRIBED;
 use seeds::Seeds;
 use serde_json::json;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
+use std::fs;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread::available_parallelism;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// What a shell expects of a program that Ctrl-C has ended.
 const INTERRUPTED: u8 = 130;
@@ -34,7 +39,19 @@ Examples:
   bentpipe fuzz                               a thousand seeds
   bentpipe fuzz --seeds 0..100000             the long run
   bentpipe fuzz --seed 4711                   one seed: what happens, and every packet
+  bentpipe fuzz --plan fuzz-4711.plan         the smallest plan of it that violates something
   bentpipe fuzz --seeds 0..1000 --json | jq .violations
+
+A violation is told in a line. For the first five, the smallest plan is looked for that still
+violates the same (fewest connections, changes, faults and bytes), and is written into a file:
+
+  seed 4711
+  without call 1
+  without change 3
+  without reordering
+  bytes 0 1 300
+
+with the last packets and all parameters as comments. `--plan` replays it.
 
 Exits with 1 if an invariant was violated.
 ")]
@@ -45,6 +62,15 @@ pub(crate) struct Arguments {
     /// Play this seed alone: print what is planned, then each packet as it arrives
     #[arg(long, value_name = "N", conflicts_with_all = ["seeds", "json", "threads"])]
     seed: Option<u64>,
+    /// Play the plan in this file alone, in the same way
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["seeds", "seed", "json", "threads"])]
+    plan: Option<PathBuf>,
+    /// Look for the smallest plan of a violation for so many seconds at most
+    #[arg(long, value_name = "SECONDS", default_value_t = 20)]
+    shrink: u64,
+    /// Write plans that violate something into this folder
+    #[arg(long, value_name = "FOLDER", default_value = ".")]
+    folder: PathBuf,
     /// So many threads (as many as there are cores without it)
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
@@ -59,7 +85,13 @@ pub(crate) struct Arguments {
 /// Plays seeds, or one of them.
 pub(crate) fn run(arguments: &Arguments) -> io::Result<ExitCode> {
     if let Some(seed) = arguments.seed {
-        return replay(seed);
+        return replay(&FaultPlan::draw(seed));
+    }
+    if let Some(file) = &arguments.plan {
+        let name = |what: &dyn std::fmt::Display| format!("{}: {what}", file.display());
+        let text = fs::read_to_string(file).map_err(|e| io::Error::new(e.kind(), name(&e)))?;
+        let smaller: SmallerPlan = text.parse().map_err(|e| io::Error::other(name(&e)))?;
+        return replay(&smaller.plan());
     }
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
@@ -72,9 +104,19 @@ pub(crate) fn run(arguments: &Arguments) -> io::Result<ExitCode> {
     let progress = progress::SeedProgress::new(arguments.quiet, arguments.seeds.len());
     let began = Instant::now();
     let campaign = Campaign::run(&arguments.seeds, threads, &stop, &progress);
-    progress.end();
     let seconds = began.elapsed().as_secs_f64();
-    print(&campaign, seconds, arguments.json)?;
+    let time = Duration::from_secs(arguments.shrink);
+    let mut findings = Vec::new();
+    for found in campaign.found.iter().take(progress::DESCRIBED) {
+        let mut finding = Finding::investigate(found, time, &stop, &progress);
+        if let Err(error) = finding.write(&arguments.folder) {
+            eprintln!("bentpipe fuzz: {}: {error}", arguments.folder.display());
+        }
+        progress.print(&finding.text());
+        findings.push(finding);
+    }
+    progress.end();
+    print(&campaign, &findings, seconds, arguments.json)?;
     let interrupted = campaign.played < arguments.seeds.len();
     Ok(match campaign.found.is_empty() {
         false => ExitCode::FAILURE,
@@ -83,11 +125,11 @@ pub(crate) fn run(arguments: &Arguments) -> io::Result<ExitCode> {
     })
 }
 
-fn replay(seed: u64) -> io::Result<ExitCode> {
-    let plan = FaultPlan::draw(seed);
+fn replay(plan: &FaultPlan) -> io::Result<ExitCode> {
     println!("{plan}");
     io::stdout().flush()?;
-    Ok(match campaign::play(&plan, Packets::Printed) {
+    let listener = Listener::new(|line| eprintln!("{line}"));
+    Ok(match campaign::play(plan, Some(listener)) {
         Ok(played) => {
             println!("no violation: {played:?}");
             ExitCode::SUCCESS
@@ -99,7 +141,7 @@ fn replay(seed: u64) -> io::Result<ExitCode> {
     })
 }
 
-fn print(campaign: &Campaign, seconds: f64, json: bool) -> io::Result<()> {
+fn print(campaign: &Campaign, findings: &[Finding], seconds: f64, json: bool) -> io::Result<()> {
     let Campaign { played, found, sum, hazards } = campaign;
     let mut out = io::stdout().lock();
     if json {
@@ -109,7 +151,11 @@ fn print(campaign: &Campaign, seconds: f64, json: bool) -> io::Result<()> {
             .collect();
         let failing: Vec<_> = found
             .iter()
-            .map(|Found { seed, what }| json!({ "seed": seed, "what": what }))
+            .enumerate()
+            .map(|(number, Found { seed, what })| {
+                let smallest = findings.get(number).map(Finding::json);
+                json!({ "seed": seed, "what": what, "smallest": smallest })
+            })
             .collect();
         let summary = json!({
             "seeds": played,

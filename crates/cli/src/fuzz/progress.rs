@@ -1,16 +1,16 @@
 //! How far it is: a bar on a terminal, a line now and then elsewhere; and what is found, at once.
 
 use super::campaign::Found;
-use bentpipe_sim::fuzz::FaultPlan;
+use bentpipe_sim::fuzz::SmallerPlan;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{IsTerminal, stderr};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Between two lines where there is no terminal.
-const PAUSE: Duration = Duration::from_secs(30);
+const PAUSE: Duration = Duration::from_secs(10);
 
-/// More violations than this are only counted, and their seeds listed.
+/// More violations than this are only counted, and their seeds listed; these are made small.
 pub(super) const DESCRIBED: usize = 5;
 
 /// What is shown.
@@ -35,9 +35,39 @@ impl SeedProgress {
 
     /// So many have been played, and so many of them violate something.
     pub(super) fn show(&self, played: u64, violations: usize) {
-        let line = || format!("{played} of {} seeds, {violations} violations", self.seeds);
         if let Some(bar) = &self.bar {
             bar.set_position(played);
+        }
+        self.say(|| format!("{played} of {} seeds, {violations} violations", self.seeds));
+    }
+
+    /// A seed has violated something, the `number`th of all. Not even `--quiet` hides the first few.
+    pub(super) fn announce(&self, number: usize, found: &Found) {
+        if number > DESCRIBED {
+            return;
+        }
+        let Found { seed, what } = found;
+        self.print(&format!("bentpipe fuzz: seed {seed} violates {what}"));
+    }
+
+    /// Prints a text beside what is shown.
+    pub(super) fn print(&self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.suspend(|| eprintln!("{text}")),
+            None => eprintln!("{text}"),
+        }
+    }
+
+    /// A smaller plan of a seed is tried, the `plays`th.
+    pub(super) fn shrinking(&self, seed: u64, plays: u64, smaller: &SmallerPlan) {
+        let left_out = smaller.cuts.len() + smaller.bytes.len();
+        let line = || format!("shrinking seed {seed}: plan {plays}, {left_out} things left out");
+        self.say(line);
+    }
+
+    /// Shows a line on a terminal, and one now and then elsewhere.
+    fn say(&self, line: impl Fn() -> String) {
+        if let Some(bar) = &self.bar {
             bar.set_message(line());
         } else if !self.quiet {
             let mut spoke = self.spoke.lock().unwrap_or_else(PoisonError::into_inner);
@@ -45,22 +75,6 @@ impl SeedProgress {
                 *spoke = Instant::now();
                 eprintln!("bentpipe fuzz: {}", line());
             }
-        }
-    }
-
-    /// A seed has violated something, the `number`th of all. Not even `--quiet` hides the first few.
-    pub(super) fn describe(&self, number: usize, found: &Found) {
-        if number > DESCRIBED {
-            return;
-        }
-        let Found { seed, what } = found;
-        let text = format!(
-            "bentpipe fuzz: seed {seed}: {what}\n{}\nreplay: bentpipe fuzz --seed {seed}\n",
-            FaultPlan::draw(*seed)
-        );
-        match &self.bar {
-            Some(bar) => bar.suspend(|| eprintln!("{text}")),
-            None => eprintln!("{text}"),
         }
     }
 

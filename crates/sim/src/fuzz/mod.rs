@@ -12,21 +12,27 @@ mod adoption;
 mod attack;
 mod causes;
 mod clocks;
+mod cut;
+mod describe;
 mod draw;
 mod edges;
 mod ends;
 mod invariants;
 mod losses;
 mod plan;
+mod shrink;
 mod stage;
 mod streams;
 
 mod violation;
 
 pub use attack::{Attack, Forgery};
+pub use cut::{Cut, PlanTextError, SmallerPlan};
 pub use plan::{Call, Change, Detour, FaultPlan, Hazard, Middle, Passage, Path, Place, Strait};
+pub use shrink::shrink;
 pub use violation::{Invariant, Violation};
 
+use crate::Listener;
 use bentpipe_core::time::Instant;
 use invariants::InvariantChecker;
 use stage::Stage;
@@ -65,25 +71,16 @@ pub struct Played {
     pub trace: u64,
 }
 
-/// Whether packets are printed while a plan is played.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Packets {
-    /// Each that arrives anywhere, to standard error.
-    Printed,
-    /// None.
-    Silent,
-}
-
 impl FaultPlan {
-    /// Lets happen what is planned, and checks after every event.
+    /// Lets happen what is planned, and checks after every event. `listener` hears of each packet that arrives.
     ///
     /// # Errors
     /// The first invariant that does not hold.
     ///
     /// # Panics
     /// If the world, a host or a gateway finds a bug in itself.
-    pub fn play(&self, packets: Packets) -> Result<Played, Violation> {
-        let mut stage = Stage::new(self, packets);
+    pub fn play(&self, listener: Option<Listener>) -> Result<Played, Violation> {
+        let mut stage = Stage::new(self, listener);
         let mut checker = InvariantChecker::new(self);
         let end = Instant::ZERO + LIMIT;
         let mut events = 0;

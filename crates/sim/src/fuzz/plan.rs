@@ -9,7 +9,6 @@ use bentpipe_core::time::Instant;
 use bentpipe_core::wire::SeqNum;
 use bentpipe_gateway::Config;
 use std::collections::BTreeSet;
-use std::fmt;
 use std::net::IpAddr;
 
 /// Everything that happens in a run, as drawn from a seed.
@@ -299,23 +298,5 @@ impl FaultPlan {
     /// Whether a gateway is told to drain.
     pub(super) fn drains(&self) -> bool {
         self.changes.iter().any(|(_, change)| matches!(change, Change::Drain(_)))
-    }
-}
-
-impl fmt::Display for FaultPlan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let hazards: Vec<&str> = self.hazards.iter().map(|hazard| hazard.name()).collect();
-        writeln!(f, "seed {}: {}", self.seed, hazards.join(", "))?;
-        for (at, change) in &self.changes {
-            writeln!(f, "at {:.6} s: {change:?}", at.as_secs_f64())?;
-        }
-        for call in &self.calls {
-            writeln!(f, "{call:?}")?;
-        }
-        for middle in &self.middle {
-            writeln!(f, "{middle:?}")?;
-        }
-        writeln!(f, "satellite {:?}\nfaults {:?}", self.satellite, self.faults)?;
-        write!(f, "cables {:?}\ndetour {:?}\nstrait {:?}", self.cables, self.detour, self.strait)
     }
 }

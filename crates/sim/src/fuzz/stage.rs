@@ -1,9 +1,8 @@
 //! The world of a plan, and how it changes.
 
-use super::Packets;
 use super::edges::Edges;
 use super::plan::{Cable, Change, FaultPlan, Middle, Passage, Path, Place};
-use crate::{DeadEnd, Faults, Host, Line, Narrow, Node, World};
+use crate::{DeadEnd, Faults, Host, Line, Listener, Narrow, Node, World};
 use bentpipe_core::link::LinkConfig;
 use bentpipe_core::time::Instant;
 use bentpipe_gateway::{Gateway, Record, parse_records, write_records};
@@ -52,7 +51,7 @@ pub(super) enum Changed {
 }
 
 impl Stage {
-    pub(super) fn new(plan: &FaultPlan, packets: Packets) -> Stage {
+    pub(super) fn new(plan: &FaultPlan, listener: Option<Listener>) -> Stage {
         let mut world = World::default();
         for host in [0, 1] {
             world.add(Host::new(plan.addresses[host]));
@@ -126,8 +125,8 @@ impl Stage {
         for towards in [0, 1] {
             stage.route(plan, towards, Path::Both);
         }
-        if packets == Packets::Printed {
-            stage.world.print_packets();
+        if let Some(listener) = listener {
+            stage.world.tell(listener);
         }
         stage.world.watch();
         stage

@@ -23,8 +23,9 @@ impl<A: Application> World<A> {
     /// Puts a packet in front of node `id`, as if it had come in by `port`: an attacker's, who is
     /// anywhere in the network. No line carries it.
     pub fn inject(&mut self, id: NodeId, port: usize, packet: Packet) {
-        if self.verbose {
-            eprintln!("{:?} at {id}.{port}, injected: {packet:?}", self.now);
+        if let Some(listener) = &mut self.listener {
+            let now = self.now.as_secs_f64();
+            listener.tell(format!("{now:.6} at {id}.{port}, forged: {packet}"));
         }
         self.record(id, How::Forged, &packet);
         self.arrive(id, port, Box::new(packet));

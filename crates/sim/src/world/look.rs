@@ -4,6 +4,7 @@ use super::{Egress, LineId, NodeId, Passed, Touched, World};
 use crate::capture::{Capture, Name};
 use crate::host::{Application, Host};
 use crate::line::Line;
+use crate::listener::Listener;
 use crate::node::Node;
 use crate::packet::Packet;
 use bentpipe_core::time::Instant;
@@ -20,9 +21,9 @@ impl<A: Application> World<A> {
         self.trace.value()
     }
 
-    /// Prints every packet that arrives anywhere, for the reader of a failed run.
-    pub fn print_packets(&mut self) {
-        self.verbose = true;
+    /// Tells `listener` of every packet that arrives anywhere, and of what gateways tell, for the reader of a failed run.
+    pub fn tell(&mut self, listener: Listener) {
+        self.listener = Some(listener);
     }
 
     /// Takes down from now on what passes the hosts; see [`World::passed`].
@@ -125,12 +126,12 @@ impl<A: Application> World<A> {
         Some(&self.lines[line].line)
     }
 
-    /// Counts what arrives, and says so if that is wanted.
+    /// Counts what arrives, and tells of it if that is wanted.
     pub(super) fn note(&mut self, id: LineId, packet: &Packet) {
         self.packets += 1;
-        if self.verbose {
+        if let Some(listener) = &mut self.listener {
             let Egress { node, port, .. } = self.lines[id];
-            eprintln!("{:?} at {node}.{port}: {packet:?}", self.now);
+            listener.tell(format!("{:.6} at {node}.{port}: {packet}", self.now.as_secs_f64()));
         }
         self.trace.add(self.now, id, packet);
     }
