@@ -22,13 +22,7 @@ fn segment(number: u32, from: Side, [seq, ack]: [u64; 2], flags: Flags) -> (IpHe
         Side::Lan => ([client, server], [40_000, 80], ISNS),
         Side::Satellite => ([server, client], [80, 40_000], [ISNS[1], ISNS[0]]),
     };
-    let ip = IpHeader {
-        src: addresses[0],
-        dst: addresses[1],
-        hop_limit: 60,
-        traffic_class: 0,
-        flow_label: 0,
-    };
+    let ip = IpHeader { hop_limit: 60, ..IpHeader::between(addresses[0], addresses[1]) };
     let syn = flags.contains(Flags::SYN);
     let options = TcpOptions {
         mss: syn.then_some(1460),

@@ -34,7 +34,7 @@ impl Network {
             Side::Lan => ((client, server), (40_000, 80), (CLIENT_ISN, SERVER_ISN)),
             Side::Satellite => ((server, client), (80, 40_000), (SERVER_ISN, CLIENT_ISN)),
         };
-        let ip = IpHeader { src, dst, hop_limit: 60, traffic_class: 0, flow_label: 0 };
+        let ip = IpHeader { hop_limit: 60, ..IpHeader::between(src, dst) };
         let millis = (self.now.as_nanos() / 1_000_000) as u32;
         let syn = flags.0 & Flags::SYN.0 != 0;
         let options = TcpOptions {

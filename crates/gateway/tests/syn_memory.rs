@@ -35,7 +35,8 @@ fn syn(order: Order, ipv6: bool, number: u32) -> (IpHeader, TcpHeader) {
     } else {
         (Ipv4Addr::from(client).into(), Ipv4Addr::new(127, 255, 0, 1).into())
     };
-    let ip = IpHeader { src, dst, hop_limit: 60, traffic_class: 0, flow_label: number & 0xf_ffff };
+    let ip =
+        IpHeader { hop_limit: 60, flow_label: number & 0xf_ffff, ..IpHeader::between(src, dst) };
     let tcp = TcpHeader {
         src_port: 40_000,
         dst_port: 80,

@@ -21,6 +21,7 @@ use bentpipe_gateway::{
     Checksums, Config, Forward, Gateway, Ingress, Packets, Record, Side, Summary, Transmit,
 };
 use nix::libc;
+use std::hash::{BuildHasher as _, RandomState};
 use std::io;
 
 /// Packets read from one device before what they caused is sent.
@@ -67,10 +68,13 @@ impl LiveGateway {
     pub fn new(tuns: [Tun; 2], config: Config) -> io::Result<LiveGateway> {
         poll::set_timer_slack();
         let (control_client, questions) = control::channel()?;
+        let mut gateway = Gateway::new(config);
+        // Keyed at random by the standard library, for its maps.
+        gateway.number_packets_by(RandomState::new().hash_one(()));
         Ok(LiveGateway {
             clock: Clock::start(),
             tuns,
-            gateway: Gateway::new(config),
+            gateway,
             ingress: Ingress::default(),
             refused: 0,
             questions,

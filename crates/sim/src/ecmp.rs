@@ -125,7 +125,7 @@ mod tests {
         if back {
             (src, dst, src_port, dst_port) = (dst, src, dst_port, src_port);
         }
-        let ip = IpHeader { src, dst, hop_limit: 64, traffic_class: 0, flow_label: 0 };
+        let ip = IpHeader::between(src, dst);
         Packet::tcp(ip, TcpHeader { src_port, dst_port, ..TcpHeader::default() }, Body::EMPTY)
     }
 

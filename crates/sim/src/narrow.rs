@@ -27,7 +27,8 @@ impl Middlebox for Narrow {
         packet: Packet,
         send: &mut dyn FnMut(usize, Packet),
     ) {
-        let too_long = packet.wire_len() > u64::from(self.mtu);
+        // What may be cut in pieces passes, and is put together elsewhere.
+        let too_long = packet.ip.dont_fragment && packet.wire_len() > u64::from(self.mtu);
         // Nothing else is ever so long that has to pass here.
         let bytes = if too_long { packet.to_bytes() } else { None };
         let Some(bytes) = bytes else { return send(1 - port, packet) };

@@ -268,7 +268,7 @@ impl Packet {
     }
 
     /// Cuts a super-segment into packets of at most `mss` bytes of payload, as TSO does: sequence
-    /// numbers advance, FIN and PSH stay on the last one, CWR on the first. `emit` gets them in
+    /// numbers and identifications advance, FIN and PSH stay on the last one, CWR on the first. `emit` gets them in
     /// order.
     pub fn cut(self: Box<Packet>, mss: usize, mut emit: impl FnMut(Box<Packet>)) {
         let Content::Tcp(tcp, body) = &self.content else { return emit(self) };
@@ -285,7 +285,10 @@ impl Packet {
             if from > 0 {
                 tcp.flags = tcp.flags.without(Flags::CWR);
             }
-            let part = Packet::tcp(self.ip, tcp, body.piece(from, to));
+            let number = (from / mss) as u16;
+            let identification = self.ip.identification.wrapping_add(number);
+            let ip = IpHeader { identification, ..self.ip };
+            let part = Packet::tcp(ip, tcp, body.piece(from, to));
             emit(Box::new(Packet { cause: self.cause, ..part }));
         }
     }
@@ -302,13 +305,7 @@ mod tests {
 
     #[test]
     fn super_segments_are_cut_as_hardware_does() {
-        let ip = IpHeader {
-            src: IpAddr::from([10, 0, 0, 1]),
-            dst: IpAddr::from([10, 0, 0, 2]),
-            hop_limit: 64,
-            traffic_class: 0,
-            flow_label: 0,
-        };
+        let ip = IpHeader::between(IpAddr::from([10, 0, 0, 1]), IpAddr::from([10, 0, 0, 2]));
         let flags = Flags::ACK | Flags::PSH | Flags::FIN | Flags::CWR;
         let tcp = TcpHeader { seq: SeqNum(u32::MAX - 1), flags, ..TcpHeader::default() };
         let bytes = Body::Bytes((0..250).map(Pattern::byte).collect());

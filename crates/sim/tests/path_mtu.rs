@@ -58,7 +58,7 @@ fn v6() -> [IpAddr; 3] {
 #[test]
 fn a_smaller_mtu_costs_a_few_round_trips() {
     let whole = download(v4(), 1500, false).last_read.unwrap();
-    for (addresses, mtu) in [(v4(), 1000), (v4(), 600), (v6(), 1280)] {
+    for (addresses, mtu) in [(v4(), 1000), (v4(), 600), (v4(), 500), (v4(), 256), (v6(), 1280)] {
         let report = download(addresses, mtu, false);
         assert_eq!((report.read, report.clean_end), (BYTES, true), "{mtu}");
         let more = report.last_read.unwrap().saturating_since(whole);
@@ -82,7 +82,7 @@ fn gateway(lan: usize) -> Node {
 
 #[test]
 fn each_leg_of_a_split_flow_learns_its_own_path() {
-    for (addresses, mtu) in [(v4(), 1000), (v4(), 600), (v6(), 1280)] {
+    for (addresses, mtu) in [(v4(), 1000), (v4(), 600), (v4(), 500), (v4(), 256), (v6(), 1280)] {
         let narrow =
             || Node::Middlebox(Box::new(Narrow { address: addresses[1], mtu, silent: false }));
         // Behind one gateway, between two (the space segment), and on both sides of one.

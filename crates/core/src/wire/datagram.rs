@@ -83,7 +83,7 @@ mod tests {
             false => (IpAddr::from([10, 0, 0, 1]), IpAddr::from([10, 0, 0, 2])),
             true => (IpAddr::from([0xFE; 16]), IpAddr::from([0xFD; 16])),
         };
-        IpHeader { src, dst, hop_limit: 64, traffic_class: 0, flow_label: 0 }
+        IpHeader::between(src, dst)
     }
 
     /// What another reader makes of the headers and a payload of zeros; all lengths are right.

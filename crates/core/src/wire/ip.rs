@@ -19,11 +19,28 @@ pub struct IpHeader {
     pub traffic_class: u8,
     /// IPv6's flow label (20 bits); 0 for IPv4.
     pub flow_label: u32,
+    /// IPv4's identification, by which fragments find each other (RFC 791, 2.3). IPv6's header has none.
+    pub identification: u16,
+    /// IPv4's DF: routers are not to fragment the packet, as IPv6's never do.
+    pub dont_fragment: bool,
 }
 
 impl IpHeader {
     /// The ECN bits (RFC 3168).
     pub const ECN_MASK: u8 = 0b11;
+
+    /// The header of a packet from `src` to `dst`, of the same family, that says nothing special.
+    pub fn between(src: IpAddr, dst: IpAddr) -> IpHeader {
+        IpHeader {
+            src,
+            dst,
+            hop_limit: 64,
+            traffic_class: 0,
+            flow_label: 0,
+            identification: 0,
+            dont_fragment: true,
+        }
+    }
 
     /// Length on the wire: 20 bytes for IPv4, 40 for IPv6.
     pub fn wire_len(&self) -> usize {
@@ -37,6 +54,8 @@ impl IpHeader {
             hop_limit: header.ttl(),
             traffic_class: header.dcp().value() << 2 | header.ecn().value(),
             flow_label: 0,
+            identification: header.identification(),
+            dont_fragment: header.dont_fragment(),
         }
     }
 
@@ -47,11 +66,12 @@ impl IpHeader {
             hop_limit: header.hop_limit(),
             traffic_class: header.traffic_class(),
             flow_label: header.flow_label().value(),
+            identification: 0,
+            dont_fragment: true,
         }
     }
 
-    /// The header's bytes in front of `payload_len` bytes. IPv4's identification is 0 with DF
-    /// set, as RFC 6864 allows for atomic datagrams.
+    /// The header's bytes in front of `payload_len` bytes.
     pub(super) fn write(&self, protocol: IpNumber, payload_len: usize, mut put: impl FnMut(&[u8])) {
         let len = u16::try_from(payload_len).expect("a packet is at most 65,535 bytes long");
         match (self.src, self.dst) {
@@ -62,7 +82,8 @@ impl IpHeader {
                 header.dscp = IpDscp::try_new(self.traffic_class >> 2).unwrap_or_default();
                 header.ecn =
                     IpEcn::try_new(self.traffic_class & Self::ECN_MASK).unwrap_or_default();
-                header.dont_fragment = true;
+                header.identification = self.identification;
+                header.dont_fragment = self.dont_fragment;
                 header.header_checksum = header.calc_header_checksum();
                 put(&header.to_bytes());
             }

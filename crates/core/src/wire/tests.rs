@@ -53,6 +53,7 @@ proptest! {
     fn packets_survive_a_round_trip(
         (src, dst) in addresses(),
         (hop_limit, traffic_class) in any::<(u8, u8)>(),
+        (identification, dont_fragment) in any::<(u16, bool)>(),
         ports in any::<(u16, u16)>(),
         numbers in any::<(u32, u32)>(),
         (flags, window, urgent) in any::<(u8, u16, u16)>(),
@@ -60,7 +61,11 @@ proptest! {
         payload in proptest::collection::vec(any::<u8>(), 0..200),
         cut in 0usize..200,
     ) {
-        let ip = IpHeader { src, dst, hop_limit, traffic_class, flow_label: 0 };
+        let plain = IpHeader { hop_limit, traffic_class, ..IpHeader::between(src, dst) };
+        let ip = match src {
+            IpAddr::V4(_) => IpHeader { identification, dont_fragment, ..plain },
+            IpAddr::V6(_) => plain,
+        };
         let tcp = TcpHeader {
             src_port: ports.0, dst_port: ports.1,
             seq: SeqNum(numbers.0), ack: SeqNum(numbers.1),
@@ -92,7 +97,7 @@ proptest! {
         unreachable in proptest::option::of(prop_oneof![0..4_u8, 5..16_u8]),
         damage in proptest::option::of(any::<u16>()),
     ) {
-        let ip = IpHeader { src, dst, hop_limit: 9, traffic_class: 0, flow_label: 0 };
+        let ip = IpHeader { hop_limit: 9, ..IpHeader::between(src, dst) };
         let tcp = TcpHeader {
             src_port: ports.0, dst_port: ports.1, seq: SeqNum(seq), ..TcpHeader::default()
         };
@@ -123,7 +128,7 @@ proptest! {
     #[test]
     fn a_checksum_of_zero_may_be_written_either_way(v6: bool, seq: u32, rest in proptest::collection::vec(any::<u8>(), 0..60)) {
         let host = |last| if v6 { IpAddr::from([9, 0, 0, 0, 0, 0, 0, last]) } else { IpAddr::from([10, 0, 0, last as u8]) };
-        let ip = IpHeader { src: host(1), dst: host(2), hop_limit: 64, traffic_class: 0, flow_label: 0 };
+        let ip = IpHeader::between(host(1), host(2));
         let tcp = TcpHeader { seq: SeqNum(seq), flags: Flags::ACK, ..TcpHeader::default() };
         let with = |first: [u8; 2]| {
             let payload = [&first[..], &rest].concat();
@@ -151,7 +156,7 @@ proptest! {
         options in any_options(),
         payload in proptest::collection::vec(any::<u8>(), 0..200),
     ) {
-        let ip = IpHeader { src, dst, hop_limit: 64, traffic_class: 0, flow_label: 0 };
+        let ip = IpHeader::between(src, dst);
         let (seq, ack, later) = numbers;
         let tcp = TcpHeader {
             seq: SeqNum(seq), ack: SeqNum(ack), window: windows.0, flags: Flags::ACK, options,
@@ -194,10 +199,7 @@ proptest! {
 
     #[test]
     fn a_flipped_bit_in_the_segment_is_noticed(payload in proptest::collection::vec(any::<u8>(), 1..100), bit in any::<usize>()) {
-        let ip = IpHeader {
-            src: IpAddr::from([10, 0, 0, 1]), dst: IpAddr::from([10, 0, 0, 2]),
-            hop_limit: 64, traffic_class: 0, flow_label: 0,
-        };
+        let ip = IpHeader::between(IpAddr::from([10, 0, 0, 1]), IpAddr::from([10, 0, 0, 2]));
         let tcp = TcpHeader { flags: Flags::ACK, ..TcpHeader::default() };
         let mut bytes = emit(&ip, &tcp, [&payload[..]].into_iter(), Checksum::Full).to_vec();
         bytes.extend_from_slice(&payload);

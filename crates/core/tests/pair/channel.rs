@@ -116,11 +116,8 @@ fn cut<'a>(
 
 fn to_bytes(tcp: &TcpHeader, payload: &[u8], ecn: Ecn) -> Vec<u8> {
     let ip = IpHeader {
-        src: IpAddr::from([10, 0, 0, 1]),
-        dst: IpAddr::from([10, 0, 0, 2]),
-        hop_limit: 64,
         traffic_class: ecn.bits(),
-        flow_label: 0,
+        ..IpHeader::between(IpAddr::from([10, 0, 0, 1]), IpAddr::from([10, 0, 0, 2]))
     };
     let mut bytes = emit(&ip, tcp, [payload].into_iter(), Checksum::Full).to_vec();
     bytes.extend_from_slice(payload);

@@ -73,7 +73,7 @@ impl Record {
     pub(crate) fn with_syn<R>(&self, ask: impl FnOnce(&Segment<'_>) -> R) -> R {
         let [client, server] = self.ends.into_array();
         let (src, dst, traffic_class) = (client.0, server.0, self.traffic_class);
-        let ip = IpHeader { src, dst, hop_limit: 64, traffic_class, flow_label: 0 };
+        let ip = IpHeader { traffic_class, ..IpHeader::between(src, dst) };
         let tcp = self.syns[Leg::Client].header(Flags::SYN, [client.1, server.1], 0);
         ask(&Segment { from: self.from, ip: &ip, tcp: &tcp, payload: Payload::EMPTY })
     }

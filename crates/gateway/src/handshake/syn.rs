@@ -299,11 +299,10 @@ impl Syn {
     pub(super) fn ip(&self, ends: PerLeg<Endpoint>) -> IpHeader {
         let Syn { hop_limit, traffic_class, flow_label, .. } = *self;
         without_ecn(&IpHeader {
-            src: ends[Leg::Client].0,
-            dst: ends[Leg::Server].0,
             hop_limit,
             traffic_class,
             flow_label,
+            ..IpHeader::between(ends[Leg::Client].0, ends[Leg::Server].0)
         })
     }
 }

@@ -156,7 +156,8 @@ impl Host {
             });
             let [src, dst] = self.addresses;
             let [src_port, dst_port] = self.ports;
-            let ip = IpHeader { src, dst, hop_limit: 64, traffic_class: 0, flow_label: 0 };
+            let identification = self.sent as u16;
+            let ip = IpHeader { identification, ..IpHeader::between(src, dst) };
             let tcp = TcpHeader { src_port, dst_port, ..segment.tcp };
             let headers = wire::emit(&ip, &tcp, [&payload[..]].into_iter(), Checksum::Full);
             let dress = if self.sent < self.plain { Dress::Plain } else { self.dress };

@@ -58,9 +58,10 @@ impl<B: Buffer> SplicedFlow<B> {
         let mut bytes = Writer::with_capacity(USUAL);
         for host in Leg::BOTH {
             let leg = splice.leg(host);
-            let IpHeader { hop_limit, traffic_class, flow_label, .. } = leg.ip;
-            debug_assert_eq!(leg.ip, header(ends, host, (hop_limit, traffic_class, flow_label)));
-            bytes.put(&(hop_limit, traffic_class, flow_label, leg.peer));
+            let IpHeader { hop_limit, traffic_class, flow_label, dont_fragment, .. } = leg.ip;
+            let followed = (hop_limit, traffic_class, flow_label, dont_fragment);
+            debug_assert_eq!(leg.ip, header(ends, host, followed));
+            bytes.put(&(followed, leg.hop_limit, leg.peer));
             if !leg.tcb.snapshot(&usual_sender(config.leg(sides[host])), &mut bytes) {
                 return None;
             }
@@ -87,12 +88,12 @@ impl Hibernated {
     ) -> SplicedFlow<B> {
         let mut bytes = Reader::new(&self.bytes);
         let legs = PerLeg::of(|host| {
-            let (hop_limit, traffic_class, flow_label, peer) = bytes.take();
-            let ip = header(ends, host, (hop_limit, traffic_class, flow_label));
+            let (followed, hop_limit, peer) = bytes.take();
+            let ip = header(ends, host, followed);
             let leg_config = config.leg(sides[host]);
             let tcb = Tcb::restore(&mut bytes, &usual_sender(leg_config));
             let ports = [ends[host.other()].1, ends[host].1];
-            LegTcp { peer, ..LegTcp::of(leg_config, sides[host], tcb, ip, ports) }
+            LegTcp { peer, hop_limit, ..LegTcp::of(leg_config, sides[host], tcb, ip, ports) }
         });
         let (tuners, aqms, added) = bytes.take();
         let (closing, keep_alive, bypass) = bytes.take();
@@ -112,8 +113,9 @@ impl Hibernated {
 }
 
 /// The header of what is sent to `host`, in the other one's name.
-fn header(ends: PerLeg<Endpoint>, host: Leg, followed: (u8, u8, u32)) -> IpHeader {
-    let (hop_limit, traffic_class, flow_label) = followed;
+fn header(ends: PerLeg<Endpoint>, host: Leg, followed: (u8, u8, u32, bool)) -> IpHeader {
+    let (hop_limit, traffic_class, flow_label, dont_fragment) = followed;
     let (src, dst) = (ends[host.other()].0, ends[host].0);
-    IpHeader { src, dst, hop_limit, traffic_class, flow_label }
+    let plain = IpHeader::between(src, dst);
+    IpHeader { hop_limit, traffic_class, flow_label, dont_fragment, ..plain }
 }

@@ -223,7 +223,7 @@ fn address(mut tcp: TcpHeader, leg: Leg, ends: PerLeg<Endpoint>, last: &Last) ->
     let (src, dst) = (ends[leg.other()], ends[leg]);
     (tcp.src_port, tcp.dst_port) = (src.1, dst.1);
     let Last { hop_limit, traffic_class, flow_label, .. } = *last;
-    (IpHeader { src: src.0, dst: dst.0, hop_limit, traffic_class, flow_label }, tcp)
+    (IpHeader { hop_limit, traffic_class, flow_label, ..IpHeader::between(src.0, dst.0) }, tcp)
 }
 
 impl Last {

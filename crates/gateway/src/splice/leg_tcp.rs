@@ -1,5 +1,6 @@
 //! A leg: the TCP of the gateway towards one of the hosts, in the other host's name.
 
+use super::hop_limit::HopLimit;
 use crate::Side;
 use crate::config::{Config, Discard, FirstWindow, LegConfig, MIN_MTU};
 use crate::handshake::{LegHandshake, NegotiatedOptions};
@@ -25,6 +26,8 @@ pub(crate) struct LegTcp {
     pub(crate) tcb: Tcb,
     /// Header of what we send: from the host for which we stand, to the host of this leg.
     pub(crate) ip: IpHeader,
+    /// Of the packets of the host for which we stand.
+    pub(crate) hop_limit: HopLimit,
     pub(crate) src_port: u16,
     pub(crate) dst_port: u16,
     /// The window that fills the link behind this leg, if that is known when the flow begins.
@@ -92,7 +95,9 @@ impl LegTcp {
     ) -> LegTcp {
         LegTcp {
             tcb,
-            ip,
+            // Each packet has its own.
+            ip: IpHeader { identification: 0, ..ip },
+            hop_limit: HopLimit::new(ip.hop_limit),
             src_port,
             dst_port,
             filling_window: leg_config.filling_window(),
@@ -111,7 +116,8 @@ impl LegTcp {
     pub(crate) fn address(&self, mut tcp: TcpHeader) -> (IpHeader, TcpHeader) {
         tcp.src_port = self.src_port;
         tcp.dst_port = self.dst_port;
-        (self.ip, tcp)
+        let dont_fragment = self.ip.dont_fragment && !self.tcb.is_fragmented();
+        (IpHeader { dont_fragment, ..self.ip }, tcp)
     }
 
     /// A segment with its addresses and ports.
@@ -121,10 +127,12 @@ impl LegTcp {
         (ip, out)
     }
 
-    /// The host for which this leg stands has sent a packet: hop limit, DSCP and flow label of
+    /// The host for which this leg stands has sent a packet: hop limit, DSCP, flow label and DF of
     /// ours follow it. ECN is not spoken yet, so its bits stay clear.
     pub(crate) fn follow(&mut self, ip: &IpHeader) {
-        self.ip.hop_limit = ip.hop_limit;
+        self.hop_limit.hear(ip.hop_limit);
+        self.ip.hop_limit = self.hop_limit.current();
+        self.ip.dont_fragment = ip.dont_fragment;
         self.ip.traffic_class = ip.traffic_class & !IpHeader::ECN_MASK;
         self.ip.flow_label = ip.flow_label;
     }

@@ -5,6 +5,7 @@
 //! everywhere, so a stream is one buffer: the receiver of one leg writes it, the sender of the
 //! other reads it, and what it holds is the back-pressure.
 
+mod hop_limit;
 mod leg_tcp;
 mod memory;
 

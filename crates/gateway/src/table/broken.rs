@@ -134,13 +134,7 @@ impl<B: Buffer> Gateway<B> {
         if tcp.has(Flags::RST) {
             return;
         }
-        let header = IpHeader {
-            src: ip.dst,
-            dst: ip.src,
-            hop_limit: HOP_LIMIT,
-            traffic_class: 0,
-            flow_label: 0,
-        };
+        let header = IpHeader { hop_limit: HOP_LIMIT, ..IpHeader::between(ip.dst, ip.src) };
         let (seq, ack, flags) = if tcp.has(Flags::ACK) {
             (tcp.ack, SeqNum::default(), Flags::RST)
         } else {

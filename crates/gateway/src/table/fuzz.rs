@@ -230,7 +230,7 @@ impl Run {
 
     fn give(&mut self, from: Side, tcp: &TcpHeader, payload: &[u8]) {
         let (src, dst) = addresses(from);
-        let ip = IpHeader { src, dst, hop_limit: 60, traffic_class: 0, flow_label: 0 };
+        let ip = IpHeader { hop_limit: 60, ..IpHeader::between(src, dst) };
         let payload = Payload::Bytes(payload);
         let fate = self.gateway.handle_packet(self.now, from, &ip, tcp, payload);
         let host = from.other() as usize;

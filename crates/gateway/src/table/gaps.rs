@@ -157,7 +157,7 @@ fn question(ip: &IpHeader, tcp: &TcpHeader, seq: SeqNum) -> Relay {
 
 /// A RST from the first end to the second, which expects `seq` and has said `ack`.
 fn reset([from, to]: [Endpoint; 2], seq: SeqNum, ack: SeqNum, hop_limit: u8) -> Relay {
-    let ip = IpHeader { src: from.0, dst: to.0, hop_limit, traffic_class: 0, flow_label: 0 };
+    let ip = IpHeader { hop_limit, ..IpHeader::between(from.0, to.0) };
     let (src_port, dst_port) = (from.1, to.1);
     let flags = Flags::RST | Flags::ACK;
     (ip, TcpHeader { src_port, dst_port, seq, ack, flags, ..TcpHeader::default() })

@@ -37,7 +37,7 @@ use bentpipe_core::tcp::buffer::{Buffer, Chunks, Payload};
 use bentpipe_core::tcp::cause::Cause;
 use bentpipe_core::time::Instant;
 use bentpipe_core::units::Offset;
-use bentpipe_core::wire::{AckRewrite, IpHeader, TcpHeader};
+use bentpipe_core::wire::{AckRewrite, Identifications, IpHeader, TcpHeader};
 use broken::{PanicLog, Whose, unless_broken};
 use candidates::Candidates;
 use clients::Clients;
@@ -88,10 +88,14 @@ impl Transmit {
         (self.data.end - self.data.start).as_len()
     }
 
+    /// How many packets it becomes.
+    fn packets(&self) -> usize {
+        self.gso_size.map_or(1, |size| self.payload_len().div_ceil(usize::from(size)))
+    }
+
     /// What it is for the link: all packets that it becomes.
     fn sent(&self) -> Sent {
-        let payload = self.payload_len();
-        let packets = self.gso_size.map_or(1, |size| payload.div_ceil(usize::from(size)));
+        let (payload, packets) = (self.payload_len(), self.packets());
         let bytes = packets * (self.ip.wire_len() + self.tcp.wire_len()) + payload;
         Sent { bytes: bytes as u64, data: payload > 0 }
     }
@@ -127,6 +131,8 @@ pub struct Gateway<B = Chunks> {
     next_large: Instant,
     /// By side.
     links: PerSide<LinkScheduler>,
+    /// Of all packets that are sent.
+    identifications: Identifications,
     /// Another gateway has answered on the satellite link.
     peer_known: bool,
     /// No new flows; those that there are will be released.
@@ -157,6 +163,7 @@ impl<B: Buffer> Gateway<B> {
             over: Over::default(),
             next_large: Instant::ZERO,
             links,
+            identifications: Identifications::new(0),
             peer_known: false,
             draining: false,
             summary: Summary::default(),
@@ -241,6 +248,12 @@ impl<B: Buffer> Gateway<B> {
         self.peer_known
     }
 
+    /// Counts the identifications of IPv4 packets from where `seed` says. Without that they begin in every gateway
+    /// alike, which others can guess.
+    pub fn number_packets_by(&mut self, seed: u64) {
+        self.identifications = Identifications::new(seed);
+    }
+
     /// The next thing that has happened, if anything has that has not been asked for. A thousand wait to be asked
     /// for; of more only the number is kept.
     pub fn poll_event(&mut self) -> Option<Event> {
@@ -264,7 +277,7 @@ impl<B: Buffer> Gateway<B> {
             source: None,
             data: Offset::SYN..Offset::SYN,
         };
-        let transmit = match self.relays.pop_front() {
+        let mut transmit = match self.relays.pop_front() {
             Some(relay) => relayed(relay),
             None => match self.poll_flows(now) {
                 Some(transmit) => transmit,
@@ -272,6 +285,8 @@ impl<B: Buffer> Gateway<B> {
                 None => relayed(self.relays.pop_front()?),
             },
         };
+        let IpHeader { src, dst, .. } = transmit.ip;
+        transmit.ip.identification = self.identifications.take(src, dst, transmit.packets() as u16);
         self.links[transmit.to].sent(now, transmit.sent());
         Some(transmit)
     }

@@ -142,3 +142,50 @@ fn the_former_size_is_tried_again() {
         table.send(Side::Satellite, ack, b"");
     }
 }
+
+/// Hosts believe nothing below 552, and let routers cut what is too long (Linux's `min_pmtu`).
+#[test]
+fn below_the_smallest_mtu_that_is_believed_routers_cut_our_packets() {
+    for mtu in [500, 296, 256, 68] {
+        let mut table = Table::new(Config::default());
+        table.open();
+        let data = Table::segment(Side::Lan, 1, 1, Flags::ACK);
+        let sent = table.send(Side::Lan, data, &[7; 4 * 1460]);
+        assert!(sent.iter().all(|sent| sent.ip.dont_fragment));
+        let (_, sent) = table.complain(Side::Satellite, &too_big(mtu, Side::Satellite, 1));
+        let again = wire_segments(Side::Satellite, &sent);
+        assert_eq!(again.iter().map(|(_, len)| len).sum::<usize>(), 4 * 1460);
+        assert!(again.iter().all(|(_, len)| *len <= 512), "{again:?}");
+        assert!(sent.iter().all(|sent| !sent.ip.dont_fragment), "{mtu}");
+        assert_eq!(table.gateway.summary().path_mtu_falls, 1);
+        // The other leg's path is another one.
+        let answer = Table::segment(Side::Satellite, 1, 1 + 4 * 1460, Flags::ACK);
+        let sent = table.send(Side::Satellite, answer, &[8; 1460]);
+        let there = sent.iter().find(|sent| sent.to == Side::Lan).unwrap();
+        assert!(there.ip.dont_fragment);
+    }
+}
+
+/// The hosts' segments are short already, and still too long for a router.
+#[test]
+fn short_segments_that_are_still_too_long_are_cut_as_well() {
+    let mut table = Table::new(Config::default());
+    table.options.mss = Some(400);
+    table.open();
+    table.send(Side::Lan, Table::segment(Side::Lan, 1, 1, Flags::ACK), &[7; 800]);
+    let (_, sent) = table.complain(Side::Satellite, &too_big(296, Side::Satellite, 1));
+    assert_eq!(wire_segments(Side::Satellite, &sent), [(1, 400), (401, 400)]);
+    assert!(sent.iter().all(|sent| !sent.ip.dont_fragment));
+}
+
+/// Routers may cut what the hosts let them cut: one whose ICMP is filtered is passed as without a gateway.
+#[test]
+fn a_host_without_df_has_none_on_the_other_leg_either() {
+    let mut table = Table::new(Config::default());
+    table.open();
+    let ip = IpHeader { dont_fragment: false, ..Table::ip(Side::Lan) };
+    let data = Table::segment(Side::Lan, 1, 1, Flags::ACK);
+    let sent = table.give(Side::Lan, &ip, &data, b"hello");
+    let data = sent.iter().find(|sent| sent.to == Side::Satellite).unwrap();
+    assert!(!data.ip.dont_fragment);
+}

@@ -6,7 +6,7 @@ use crate::policy::{Action, Policy, Rule};
 /// A SYN of `client` to `server`, with this DSCP, from the LAN.
 fn syn(client: (&str, u16), server: (&str, u16), dscp: u8) -> (IpHeader, TcpHeader) {
     let (src, dst) = (client.0.parse().unwrap(), server.0.parse().unwrap());
-    let ip = IpHeader { src, dst, hop_limit: 60, traffic_class: dscp << 2, flow_label: 0 };
+    let ip = IpHeader { hop_limit: 60, traffic_class: dscp << 2, ..IpHeader::between(src, dst) };
     let mut tcp = Table::segment(Side::Lan, 0, 0, Flags::SYN);
     (tcp.src_port, tcp.dst_port) = (client.1, server.1);
     (ip, tcp)

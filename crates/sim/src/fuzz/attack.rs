@@ -230,7 +230,7 @@ impl Attack {
 }
 
 fn header(src: IpAddr, dst: IpAddr) -> IpHeader {
-    IpHeader { src, dst, hop_limit: 33, traffic_class: 0, flow_label: 0 }
+    IpHeader { hop_limit: 33, ..IpHeader::between(src, dst) }
 }
 
 fn junk(len: usize, rng: &mut Pcg64Mcg) -> Body {

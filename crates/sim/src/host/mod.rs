@@ -18,6 +18,7 @@ use crate::packet::{Body, Packet};
 use crate::packet_pool::PacketPool;
 use bentpipe_core::link::Count;
 use bentpipe_core::tcp::connection::{Connection, ConnectionConfig};
+use bentpipe_core::tcp::tcb::Tcb;
 use bentpipe_core::tcp::transaction::TaoCache;
 use bentpipe_core::time::Instant;
 use bentpipe_core::wire::{IpHeader, SeqNum, TcpHeader};
@@ -43,6 +44,8 @@ pub struct Slot {
 #[derive(Debug)]
 pub struct Host<A: Application = Run> {
     address: IpAddr,
+    /// Of the next packet.
+    identification: u16,
     sessions: Slab<Session<A>>,
     table: BTreeMap<SessionKey, usize>,
     /// The session that the last segment was for: mostly the next one is, too.
@@ -84,6 +87,7 @@ impl<A: Application> Host<A> {
     pub fn new(address: IpAddr) -> Host<A> {
         Host {
             address,
+            identification: 0,
             sessions: Slab::new(),
             table: BTreeMap::new(),
             latest: None,
@@ -319,7 +323,13 @@ impl<A: Application> Host<A> {
             let connection = &session.connection;
             let body = Body::collect(len, |visit| connection.payload(out.data, visit));
             let mss = connection.tcb().map_or(usize::MAX, |tcb| tcb.sender.smss().as_len());
-            let ip = IpHeader { traffic_class: out.ecn.bits(), ..self.header_to(peer) };
+            let packets = len.div_ceil(mss).max(1) as u16;
+            let identification = self.identification;
+            self.identification = identification.wrapping_add(packets);
+            let plain = IpHeader::between(self.address, peer);
+            let traffic_class = out.ecn.bits();
+            let dont_fragment = !connection.tcb().is_some_and(Tcb::is_fragmented);
+            let ip = IpHeader { traffic_class, identification, dont_fragment, ..plain };
             let tcp = TcpHeader { src_port, dst_port, ..out.tcp };
             let packet = Packet { mark, ..Packet::sent(ip, tcp, body, out.cause) };
             return Some((packet_pool.fill(packet), mss));
@@ -360,7 +370,7 @@ impl<A: Application> Host<A> {
 
     /// An IP header from here to `dst`.
     pub(crate) fn header_to(&self, dst: IpAddr) -> IpHeader {
-        IpHeader { src: self.address, dst, hop_limit: 64, traffic_class: 0, flow_label: 0 }
+        IpHeader::between(self.address, dst)
     }
 }
 

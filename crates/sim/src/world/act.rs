@@ -76,7 +76,7 @@ impl<A: Application> World<A> {
     /// Sends a packet from node `from`, which has an address: the IP header's source.
     pub fn emit(&mut self, from: NodeId, dst: IpAddr, content: Content) {
         let Some(src) = self.addresses[from] else { return };
-        let ip = IpHeader { src, dst, hop_limit: 64, traffic_class: 0, flow_label: 0 };
+        let ip = IpHeader::between(src, dst);
         let packet = Box::new(Packet::new(ip, content));
         match self.nodes[from] {
             Node::Host(_) => self.send_from_host(from, packet),

@@ -16,7 +16,7 @@ const GATEWAY: usize = 2;
 fn forged(number: u32) -> Packet {
     let [_, b, c, d] = number.to_be_bytes();
     let src = IpAddr::from([172, 16 | b, c, d]);
-    let ip = IpHeader { src, dst: HOSTS[1], hop_limit: 60, traffic_class: 0, flow_label: 0 };
+    let ip = IpHeader { hop_limit: 60, ..IpHeader::between(src, HOSTS[1]) };
     let tcp = TcpHeader {
         src_port: 7,
         dst_port: port(0),

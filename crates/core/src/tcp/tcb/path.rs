@@ -31,7 +31,18 @@ pub(super) struct PathMtu {
     on_trial: Option<(Bytes, Offset)>,
     /// A smaller size than has arrived, held back until the segment that it is about times out
     /// (RFC 5927, 7.2), and that segment's offset.
-    pending: Option<(Bytes, Offset)>,
+    pending: Option<(Size, Offset)>,
+    /// Routers are to cut our packets: one of them has an MTU below all that is believed.
+    fragmented: bool,
+}
+
+/// How long segments are to be.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Size {
+    /// Their payload.
+    smss: Bytes,
+    /// The payload of what passes the narrowest router whole, if that is less.
+    whole: Option<Bytes>,
 }
 
 impl Tcb {
@@ -41,7 +52,8 @@ impl Tcb {
     ///
     /// Only an outstanding segment counts, and the MTU never rises by such a message nor falls
     /// below a floor (RFC 5927, 7; RFC 8201, 4). A size that contradicts what has arrived counts
-    /// only when the segment times out.
+    /// only when the segment times out. Below the floor IPv4's routers are to [fragment](Tcb::is_fragmented) what we send, as
+    /// Linux has it (`ip_rt_update_pmtu`).
     pub fn on_icmp_error(
         &mut self,
         now: Instant,
@@ -64,16 +76,24 @@ impl Tcb {
             }
             mtu => mtu,
         };
-        let smss = Bytes::from(mtu.max(min)).saturating_sub(headers).max(Bytes::ONE);
-        let before = self.sender.smss();
-        if smss >= self.path.arrived {
-            self.lower(now, smss);
-        } else if smss < before {
+        let payload = |mtu: u32| Bytes::from(mtu).saturating_sub(headers).max(Bytes::ONE);
+        let whole = (!v6 && mtu < min).then(|| payload(mtu));
+        let size = Size { smss: payload(mtu.max(min)), whole };
+        let before = (self.sender.smss(), self.path.fragmented);
+        let frees = whole.is_some() && !self.path.fragmented;
+        if whole.unwrap_or(size.smss) >= self.path.arrived {
+            self.lower(now, size);
+        } else if size.smss < before.0 || frees {
             let una = self.sender.snd_una();
             let offset = quoted.seq.offset_near(self.handshake.snd_isn, una).unwrap_or(una);
-            self.path.pending.get_or_insert((smss, offset));
+            self.path.pending.get_or_insert((size, offset));
         }
-        self.sender.smss() < before
+        (self.sender.smss(), self.path.fragmented) != before
+    }
+
+    /// Whether routers are to fragment what we send: IPv4's DF is clear.
+    pub fn is_fragmented(&self) -> bool {
+        self.path.fragmented
     }
 
     /// Whether the quoted segment is one of ours that is not acknowledged: whoever cannot see our
@@ -104,8 +124,8 @@ impl Tcb {
 
     /// The retransmission timer has expired.
     pub(super) fn note_timeout(&mut self, now: Instant) {
-        if let Some((smss, _)) = self.path.pending.take() {
-            self.lower(now, smss);
+        if let Some((size, _)) = self.path.pending.take() {
+            self.lower(now, size);
         }
     }
 
@@ -116,13 +136,20 @@ impl Tcb {
             && self.sender.set_smss(now, smss)
         {
             self.path.raise = None;
+            self.path.fragmented = false;
         }
     }
 
-    fn lower(&mut self, now: Instant, smss: Bytes) {
+    fn lower(&mut self, now: Instant, Size { smss, whole }: Size) {
         let current = self.sender.smss();
         let former = self.path.raise.map_or(current, |(former, _)| former);
-        if smss < current && self.sender.set_smss(now, smss) {
+        let shorter = smss < current && self.sender.set_smss(now, smss);
+        let freed = whole.filter(|_| !self.path.fragmented);
+        if let Some(whole) = freed {
+            self.path.fragmented = true;
+            self.sender.repeat_longer(now, whole);
+        }
+        if shorter || freed.is_some() {
             self.path.raise = Some((former, now + RAISE_AFTER));
             self.path.on_trial = None;
         }

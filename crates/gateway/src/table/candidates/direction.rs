@@ -138,7 +138,7 @@ impl Direction {
     /// A header of its host's as the newest one, with these addresses.
     pub(super) fn ip(&self, src: IpAddr, dst: IpAddr) -> IpHeader {
         let (hop_limit, traffic_class, flow_label) = self.marks;
-        IpHeader { src, dst, hop_limit, traffic_class, flow_label }
+        IpHeader { hop_limit, traffic_class, flow_label, ..IpHeader::between(src, dst) }
     }
 }
 
