@@ -154,14 +154,19 @@ impl Tcb {
             return Arrival::default();
         }
         if let Some(state) = self.handshake.timestamps {
-            // RFC 7323, 3.2: once agreed on, a segment without timestamps is dropped.
-            let Some(ts) = tcp.options.timestamps else {
-                let bypass = self.shown_without_timestamps(start, occupied);
-                return Arrival { bypass, ..Arrival::default() };
-            };
-            if state.is_old(ts.value, now) {
-                self.answer_unacceptable(now, start, len);
-                return Arrival::default();
+            match tcp.options.timestamps {
+                // They may stand behind what hosts cannot read, and take the segment all the same.
+                None if tcp.options.malformed => {}
+                // RFC 7323, 3.2: once agreed on, a segment without timestamps is dropped.
+                None => {
+                    let bypass = self.shown_without_timestamps(start, occupied);
+                    return Arrival { bypass, ..Arrival::default() };
+                }
+                Some(ts) if state.is_old(ts.value, now) => {
+                    self.answer_unacceptable(now, start, len);
+                    return Arrival::default();
+                }
+                Some(_) => {}
             }
         }
         // First, check the sequence number.

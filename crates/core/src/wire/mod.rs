@@ -52,7 +52,7 @@ pub enum WireError {
     /// A TCP header that contradicts itself.
     #[error("malformed TCP header")]
     Tcp,
-    /// TCP options that contradict themselves.
+    /// A SYN's options that contradict themselves.
     #[error("malformed TCP options: {0}")]
     Options(#[from] OptionsError),
     /// The TCP checksum (or the IPv4 header's) is wrong.

@@ -14,6 +14,8 @@ const TIMESTAMPS: u8 = 8;
 const CC: u8 = 11;
 const CC_NEW: u8 = 12;
 const CC_ECHO: u8 = 13;
+const MD5_SIGNATURE: u8 = 19;
+const AUTHENTICATION: u8 = 29;
 
 /// The option kind for experiments (RFC 6994), told apart by a 16-bit identifier.
 pub const EXPERIMENT_KIND: u8 = 253;
@@ -69,6 +71,8 @@ pub struct TcpOptions {
     /// All other options, kind and length included, in their order. On the heap, as they are
     /// seldom there: headers are moved from hand to hand.
     pub other: Vec<u8>,
+    /// Something among them could not be read: there may be more. It is not written again.
+    pub malformed: bool,
 }
 
 impl TcpOptions {
@@ -79,8 +83,26 @@ impl TcpOptions {
     ///
     /// # Errors
     /// [`OptionsError`] if lengths contradict each other.
-    pub fn parse(mut bytes: &[u8]) -> Result<TcpOptions, OptionsError> {
+    pub fn parse(bytes: &[u8]) -> Result<TcpOptions, OptionsError> {
         let mut options = TcpOptions::default();
+        match options.read_all(bytes) {
+            None => Ok(options),
+            Some(error) => Err(error),
+        }
+    }
+
+    /// Reads of the options part of a header what hosts read of it in a connection that they have: an option with a
+    /// length that it cannot have is skipped, and behind one that runs over the end nothing is read (Linux's
+    /// `tcp_parse_options`).
+    pub fn parse_as_hosts_do(bytes: &[u8]) -> TcpOptions {
+        let mut options = TcpOptions::default();
+        options.malformed = options.read_all(bytes).is_some();
+        options
+    }
+
+    /// Reads what can be read; the first thing that cannot.
+    fn read_all(&mut self, mut bytes: &[u8]) -> Option<OptionsError> {
+        let mut first = None;
         while let Some((&kind, rest)) = bytes.split_first() {
             match kind {
                 END => break,
@@ -90,15 +112,15 @@ impl TcpOptions {
                 }
                 _ => {}
             }
-            let len = usize::from(*rest.first().ok_or(OptionsError::Overrun(kind))?);
+            let len = rest.first().map_or(0, |len| usize::from(*len));
             if len < 2 || len > bytes.len() {
-                return Err(OptionsError::Overrun(kind));
+                return first.or(Some(OptionsError::Overrun(kind)));
             }
             let (option, rest) = bytes.split_at(len);
-            options.read(kind, &option[2..], option)?;
+            first = first.or(self.read(kind, &option[2..], option).err());
             bytes = rest;
         }
-        Ok(options)
+        first
     }
 
     fn read(&mut self, kind: u8, body: &[u8], whole: &[u8]) -> Result<(), OptionsError> {
@@ -252,6 +274,11 @@ impl TcpOptions {
             }
         }
         self.other = kept;
+    }
+
+    /// Whether a signature is there: TCP MD5's (RFC 2385) or TCP-AO's (RFC 5925).
+    pub fn is_signed(&self) -> bool {
+        self.others().any(|option| matches!(option[0], MD5_SIGNATURE | AUTHENTICATION))
     }
 
     /// The unknown options one by one, kind and length included.

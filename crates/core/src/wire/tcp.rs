@@ -85,7 +85,12 @@ impl TcpHeader {
         20 + self.options.wire_len()
     }
 
+    /// Malformed options are an error in a SYN, as they would be relayed otherwise than they came.
     pub(super) fn from_slice(slice: &TcpHeaderSlice<'_>) -> Result<TcpHeader, WireError> {
+        let options = match slice.syn() {
+            true => TcpOptions::parse(slice.options())?,
+            false => TcpOptions::parse_as_hosts_do(slice.options()),
+        };
         Ok(TcpHeader {
             src_port: slice.source_port(),
             dst_port: slice.destination_port(),
@@ -94,7 +99,7 @@ impl TcpHeader {
             flags: Flags(slice.slice()[13]),
             window: slice.window_size(),
             urgent: slice.urgent_pointer(),
-            options: TcpOptions::parse(slice.options())?,
+            options,
         })
     }
 }

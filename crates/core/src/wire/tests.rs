@@ -245,3 +245,56 @@ fn malformed_options_are_named() {
     assert_eq!(TcpOptions::parse(&[99, 1]), Err(OptionsError::Overrun(99)));
     assert_eq!(TcpOptions::parse(&[99, 9, 0]), Err(OptionsError::Overrun(99)));
 }
+
+#[test]
+fn of_malformed_options_hosts_read_what_they_can() {
+    let stamps = Some(Timestamps { value: 1, echo: 2 });
+    let timestamps = [8, 10, 0, 0, 0, 1, 0, 0, 0, 2];
+    let read = |tail: &[u8]| TcpOptions::parse_as_hosts_do(&[&timestamps, tail].concat());
+    for (tail, malformed) in [
+        (&[][..], false),
+        (&[1, 1], false),
+        (&[0, 77], false),
+        // A length of one, of nothing, and beyond the end.
+        (&[99, 1], true),
+        (&[99], true),
+        (&[99, 9, 0, 0], true),
+        (&[5, 250], true),
+    ] {
+        let expected = TcpOptions { timestamps: stamps, malformed, ..TcpOptions::default() };
+        assert_eq!(read(tail), expected, "{tail:?}");
+    }
+    // One that is too short is skipped, what follows it read; behind one that runs over the end nothing is.
+    let skipped = TcpOptions::parse_as_hosts_do(&[&[5, 4, 0, 0][..], &timestamps].concat());
+    assert_eq!((skipped.timestamps, skipped.malformed), (stamps, true));
+    let hidden = TcpOptions::parse_as_hosts_do(&[&[99, 1][..], &timestamps].concat());
+    assert_eq!((hidden.timestamps, hidden.malformed), (None, true));
+}
+
+#[test]
+fn malformed_options_keep_back_a_syn_and_nothing_else() {
+    let ip = IpHeader::between(IpAddr::from([10, 0, 0, 1]), IpAddr::from([10, 0, 0, 2]));
+    for (flags, whole) in
+        [(Flags::ACK, true), (Flags::SYN, false), (Flags::SYN | Flags::ACK, false)]
+    {
+        let options = TcpOptions { other: vec![99, 4, 0, 0], ..TcpOptions::default() };
+        let tcp = TcpHeader { flags, options, ..TcpHeader::default() };
+        let mut bytes = emit(&ip, &tcp, std::iter::once(&b"hello"[..]), Checksum::Full).to_vec();
+        bytes.extend(b"hello");
+        bytes[41] = 40;
+        let parsed = Packet::parse(&bytes, Verify::Skip);
+        assert_eq!(parsed.is_ok(), whole, "{flags:?}");
+        if let Ok(packet) = parsed {
+            assert_eq!((packet.payload, packet.tcp.options.malformed), (&b"hello"[..], true));
+        }
+    }
+}
+
+#[test]
+fn signatures_are_known_by_their_kinds() {
+    for (kind, signed) in [(19, true), (29, true), (30, false), (253, false)] {
+        let options = TcpOptions::parse(&[1, kind, 4, 0, 0]).unwrap();
+        assert_eq!(options.is_signed(), signed, "{kind}");
+    }
+    assert!(!TcpOptions::default().is_signed());
+}
