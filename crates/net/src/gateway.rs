@@ -311,6 +311,9 @@ impl LiveGateway {
                     tap.forwarded(now, side.other(), bytes);
                 }
             }
+            while let Some((to, answer)) = self.ingress.poll_answer() {
+                self.write(to.other(), &VnetHdr::default(), &[&answer]);
+            }
             match forward {
                 Forward::Nothing => {}
                 Forward::Itself => self.write(side, &header, &[bytes]),
@@ -323,7 +326,7 @@ impl LiveGateway {
     /// Forwards fragments that did not become whole in time.
     fn give_up_fragments(&mut self, now: Instant) {
         for side in SIDES {
-            let late = self.ingress.expire(now, side);
+            let late = self.ingress.expire(now, side, &self.gateway);
             self.forward(side, &late);
         }
     }

@@ -16,6 +16,7 @@ use bentpipe_core::tcp::buffer::{Buffer, Payload};
 use bentpipe_core::time::Instant;
 use bentpipe_core::wire::{self, AckRewrite, IcmpError, IpHeader, Packet, TcpHeader, Verify};
 use reassembly::{Outcome, Reassembly};
+use std::collections::VecDeque;
 
 /// IPv6's fragment header (RFC 8200, 4.5).
 const FRAGMENT_HEADER: usize = 8;
@@ -123,6 +124,8 @@ impl<B: Buffer> Gateway<B> {
 pub struct Ingress {
     /// Fragments that came in on each side.
     fragments: PerSide<Reassembly>,
+    /// What hosts on a side are told of the path from them.
+    answers: VecDeque<(Side, Vec<u8>)>,
 }
 
 /// What is to be forwarded.
@@ -146,7 +149,7 @@ impl Ingress {
         checksums: Checksums,
         gateway: &mut Gateway<B>,
     ) -> Forward {
-        match self.fragments[side].take(now, bytes) {
+        match self.fragments[side].take(now, bytes, |key| gateway.is_split(key)) {
             Outcome::NotFragment => {
                 match gateway.handle_datagram(now, side, Datagram::Bytes(bytes, checksums)) {
                     Disposition::Consumed => Forward::Nothing,
@@ -156,7 +159,11 @@ impl Ingress {
             Outcome::Kept(others) => Forward::Fragments(others),
             Outcome::Whole(packet, mut fragments) => {
                 match gateway.handle_bytes(now, side, &packet, Verify::Full) {
-                    Disposition::Consumed => return Forward::Nothing,
+                    Disposition::Consumed => {
+                        let answer = gateway.tell_path_mtu(side, &packet, &fragments);
+                        self.answers.extend(answer.map(|answer| (side, answer)));
+                        return Forward::Nothing;
+                    }
                     Disposition::Forward(_) => {}
                     Disposition::RewriteAck(_, ack_rewrite) => {
                         // The first has the TCP header: they are in order.
@@ -175,9 +182,14 @@ impl Ingress {
         self.fragments.iter().filter_map(Reassembly::poll_timeout).min()
     }
 
-    /// The fragments from `side` that did not become whole in time.
-    pub fn expire(&mut self, now: Instant, side: Side) -> Packets {
-        self.fragments[side].expire(now)
+    /// The fragments from `side` that did not become whole in time, and are to be forwarded.
+    pub fn expire<B: Buffer>(&mut self, now: Instant, side: Side, gateway: &Gateway<B>) -> Packets {
+        self.fragments[side].expire(now, |key| gateway.is_split(key))
+    }
+
+    /// The next packet to be sent towards a side, before what [`Gateway::poll_transmit`] gives.
+    pub fn poll_answer(&mut self) -> Option<(Side, Vec<u8>)> {
+        self.answers.pop_front()
     }
 }
 

@@ -6,15 +6,23 @@
 //!
 //! The fragments are kept as they came. If the whole is not for us, they go on unchanged; so do
 //! those that contradict each other or never become whole: what is to become of them is for the
-//! host to say (RFC 5722).
+//! host to say (RFC 5722). Of a connection that is split they end here.
+//!
+//! Fragments wait for a short time only. A sender of 65,536 packets has used every identification,
+//! and the fragments of two packets with one identification make a third (RFC 4963).
 
+use crate::key::FlowKey;
 use bentpipe_core::time::{Duration, Instant};
 use etherparse::{IpNumber, Ipv4HeaderSlice, Ipv6FragmentHeaderSlice, Ipv6Header, Ipv6HeaderSlice};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-/// How long fragments wait for the others, as long as Linux lets them.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How long fragments wait for the others, which a router has sent at the same time. (Linux lets them wait for
+/// 30 s: at 26 Mbit/s all identifications have been used by then.)
+const PATIENCE: Duration = Duration::from_secs(2);
+/// So many packets in fragments later a sender may have used half of all identifications, and the next ones might be
+/// put together with what still waits.
+const HALF_WRAP: u64 = 1 << 15;
 /// Bytes of fragments that wait at most, as many as Linux lets wait.
 const ROOM: usize = 4 << 20;
 /// What a fragment costs beside its bytes, so that many small ones do not cost much more.
@@ -44,11 +52,15 @@ pub(super) struct Reassembly {
     /// The same, oldest first.
     by_age: BTreeSet<(Instant, Key)>,
     held: usize,
+    /// Packets of which a first fragment has come.
+    begun: u64,
 }
 
 #[derive(Debug)]
 struct Partial {
     since: Instant,
+    /// Which of those that have [begun](Reassembly::begun) it is.
+    number: u64,
     /// In order of their offsets.
     pieces: Vec<Piece>,
 }
@@ -69,13 +81,19 @@ impl Piece {
 }
 
 impl Reassembly {
-    /// Takes an IP packet.
-    pub(super) fn take(&mut self, now: Instant, bytes: &[u8]) -> Outcome {
+    /// Takes an IP packet. What is given up goes on, unless `is_split` says otherwise of its connection.
+    pub(super) fn take(
+        &mut self,
+        now: Instant,
+        bytes: &[u8],
+        is_split: impl Fn(&FlowKey) -> bool,
+    ) -> Outcome {
         let Some((key, piece)) = read(bytes) else { return Outcome::NotFragment };
         let cost = bytes.len() + OVERHEAD;
         let partial = self.waiting.entry(key).or_insert_with(|| {
             self.by_age.insert((now, key));
-            Partial { since: now, pieces: Vec::new() }
+            self.begun += 1;
+            Partial { since: now, number: self.begun, pieces: Vec::new() }
         });
         let at = partial.pieces.partition_point(|other| other.offset < piece.offset);
         if partial.pieces.get(at).is_some_and(|other| other.bytes == piece.bytes) {
@@ -87,15 +105,16 @@ impl Reassembly {
         partial.pieces.insert(at, piece);
         self.held += cost;
         if overlaps {
-            return Outcome::Kept(self.give_up(&key));
+            return Outcome::Kept(self.give_up(&key, is_split));
         }
         if let Some(whole) = partial.whole() {
-            return Outcome::Whole(whole, self.give_up(&key));
+            return Outcome::Whole(whole, self.remove(&key));
         }
         let mut gone = Vec::new();
-        while self.held > ROOM {
-            let Some(&(_, oldest)) = self.by_age.first() else { break };
-            gone.extend(self.give_up(&oldest));
+        while let Some(&(_, oldest)) = self.by_age.first()
+            && (self.held > ROOM || self.is_outrun(&oldest))
+        {
+            gone.extend(self.give_up(&oldest, &is_split));
         }
         Outcome::Kept(gone)
     }
@@ -106,16 +125,31 @@ impl Reassembly {
     }
 
     /// The fragments that have waited in vain.
-    pub(super) fn expire(&mut self, now: Instant) -> Packets {
+    pub(super) fn expire(&mut self, now: Instant, is_split: impl Fn(&FlowKey) -> bool) -> Packets {
         let mut late = Vec::new();
         while let Some(&(_, key)) = self.by_age.first().filter(|(at, _)| *at + PATIENCE <= now) {
-            late.extend(self.give_up(&key));
+            late.extend(self.give_up(&key, &is_split));
         }
         late
     }
 
-    fn give_up(&mut self, key: &Key) -> Packets {
-        let Some(Partial { since, pieces }) = self.waiting.remove(key) else { return Vec::new() };
+    /// Whether the identification of a packet may come up again.
+    fn is_outrun(&self, key: &Key) -> bool {
+        self.waiting.get(key).is_some_and(|partial| partial.number + HALF_WRAP <= self.begun)
+    }
+
+    /// What is to go on of a packet that does not become whole. Of a split connection that is nothing: with what
+    /// may come later its host would have bytes that we have not.
+    fn give_up(&mut self, key: &Key, is_split: impl Fn(&FlowKey) -> bool) -> Packets {
+        let flow = self.waiting.get(key).and_then(|partial| partial.flow(key));
+        let fragments = self.remove(key);
+        if flow.is_some_and(|flow| is_split(&flow)) { Vec::new() } else { fragments }
+    }
+
+    fn remove(&mut self, key: &Key) -> Packets {
+        let Some(Partial { since, pieces, .. }) = self.waiting.remove(key) else {
+            return Vec::new();
+        };
         self.by_age.remove(&(since, *key));
         self.held -= pieces.iter().map(|piece| piece.bytes.len() + OVERHEAD).sum::<usize>();
         pieces.into_iter().map(|piece| piece.bytes).collect()
@@ -123,6 +157,14 @@ impl Reassembly {
 }
 
 impl Partial {
+    /// Whose it is, if the fragment with the ports is there.
+    fn flow(&self, (src, dst, _): &Key) -> Option<FlowKey> {
+        let first = self.pieces.first().filter(|piece| piece.offset == 0)?;
+        let &[a, b, c, d] = first.bytes[first.payload.clone()].first_chunk::<4>()?;
+        let ports = [u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d])];
+        Some(FlowKey::between((*src, ports[0]), (*dst, ports[1])))
+    }
+
     /// The packet, if nothing is missing: the first fragment's header, and all payloads. (ECN
     /// marks of the others are not looked at: the gateway's legs do not speak it.)
     fn whole(&self) -> Option<Vec<u8>> {
@@ -259,6 +301,11 @@ mod tests {
         Outcome::Kept(Vec::new())
     }
 
+    /// Where nothing is split.
+    fn take(reassembly: &mut Reassembly, now: Instant, bytes: &[u8]) -> Outcome {
+        reassembly.take(now, bytes, |_| false)
+    }
+
     #[test]
     fn fragments_in_any_order_become_the_segment() {
         for whole in packets() {
@@ -266,11 +313,11 @@ mod tests {
                 let fragments = cut(&whole, 1024, 9);
                 let mut reassembly = Reassembly::default();
                 for &i in &order[..2] {
-                    assert_eq!(reassembly.take(Instant::ZERO, &fragments[i]), kept());
+                    assert_eq!(take(&mut reassembly, Instant::ZERO, &fragments[i]), kept());
                     // The network may double one.
-                    assert_eq!(reassembly.take(Instant::ZERO, &fragments[i]), kept());
+                    assert_eq!(take(&mut reassembly, Instant::ZERO, &fragments[i]), kept());
                 }
-                let outcome = reassembly.take(Instant::ZERO, &fragments[order[2]]);
+                let outcome = take(&mut reassembly, Instant::ZERO, &fragments[order[2]]);
                 let Outcome::Whole(packet, came) = outcome else { panic!("{outcome:?}") };
                 assert_eq!(came, fragments);
                 let (read, sent) = (
@@ -290,10 +337,10 @@ mod tests {
         for whole in packets() {
             let (one, other) = (cut(&whole, 1600, 1), cut(&whole, 1600, 2));
             let mut reassembly = Reassembly::default();
-            assert_eq!(reassembly.take(Instant::ZERO, &one[0]), kept());
-            assert_eq!(reassembly.take(Instant::ZERO, &other[1]), kept());
-            assert!(matches!(reassembly.take(Instant::ZERO, &one[1]), Outcome::Whole(..)));
-            assert!(matches!(reassembly.take(Instant::ZERO, &other[0]), Outcome::Whole(..)));
+            assert_eq!(take(&mut reassembly, Instant::ZERO, &one[0]), kept());
+            assert_eq!(take(&mut reassembly, Instant::ZERO, &other[1]), kept());
+            assert!(matches!(take(&mut reassembly, Instant::ZERO, &one[1]), Outcome::Whole(..)));
+            assert!(matches!(take(&mut reassembly, Instant::ZERO, &other[0]), Outcome::Whole(..)));
         }
     }
 
@@ -303,17 +350,50 @@ mod tests {
             let mut reassembly = Reassembly::default();
             let fragments = cut(&whole, 1024, 1);
             // An overlap (RFC 5722; RFC 1858, 4).
-            assert_eq!(reassembly.take(Instant::ZERO, &fragments[0]), kept());
+            assert_eq!(take(&mut reassembly, Instant::ZERO, &fragments[0]), kept());
             let other = cut(&whole, 512, 1);
-            let outcome = reassembly.take(Instant::ZERO, &other[1]);
+            let outcome = take(&mut reassembly, Instant::ZERO, &other[1]);
             assert_eq!(outcome, Outcome::Kept(vec![fragments[0].clone(), other[1].clone()]));
             // A fragment that was lost.
-            assert_eq!(reassembly.take(Instant::ZERO, &fragments[1]), kept());
+            assert_eq!(take(&mut reassembly, Instant::ZERO, &fragments[1]), kept());
             let late = reassembly.poll_timeout().unwrap();
             assert_eq!(late, Instant::ZERO + PATIENCE);
-            assert!(reassembly.expire(Instant::ZERO).is_empty());
-            assert_eq!(reassembly.expire(late), [fragments[1].clone()]);
+            assert!(reassembly.expire(Instant::ZERO, |_| false).is_empty());
+            assert_eq!(reassembly.expire(late, |_| false), [fragments[1].clone()]);
             assert_eq!((reassembly.held, reassembly.poll_timeout()), (0, None));
+        }
+    }
+
+    #[test]
+    fn of_a_split_connection_nothing_goes_on_that_is_not_whole() {
+        for whole in packets() {
+            let fragments = cut(&whole, 1024, 1);
+            let ports = |key: &FlowKey| [true, false].map(|low| key.end(low).1);
+            let is_split = |key: &FlowKey| ports(key) == [7, 0] || ports(key) == [0, 7];
+            let mut reassembly = Reassembly::default();
+            assert_eq!(reassembly.take(Instant::ZERO, &fragments[0], is_split), kept());
+            let late = reassembly.poll_timeout().unwrap();
+            assert!(reassembly.expire(late, is_split).is_empty());
+            // Whose these are nobody can say.
+            assert_eq!(reassembly.take(late, &fragments[1], is_split), kept());
+            assert_eq!(reassembly.expire(late + PATIENCE, is_split), [fragments[1].clone()]);
+        }
+    }
+
+    #[test]
+    fn fragments_do_not_wait_until_identifications_come_up_again() {
+        let [whole, _] = packets();
+        let cut = |id: u16| cut(&whole, 2048, id);
+        for (others, expected) in [(HALF_WRAP - 1, true), (HALF_WRAP, false)] {
+            let mut reassembly = Reassembly::default();
+            assert_eq!(take(&mut reassembly, Instant::ZERO, &cut(0)[0]), kept());
+            for id in 1..=others {
+                let [first, second] = &cut(id as u16)[..] else { panic!("two") };
+                take(&mut reassembly, Instant::ZERO, first);
+                take(&mut reassembly, Instant::ZERO, second);
+            }
+            let outcome = take(&mut reassembly, Instant::ZERO, &cut(0)[1]);
+            assert_eq!(matches!(outcome, Outcome::Whole(..)), expected, "{others}");
         }
     }
 
@@ -324,7 +404,7 @@ mod tests {
         let mut gone = 0;
         for id in 0..u16::MAX {
             let now = Instant::ZERO + Duration::from_millis(id.into());
-            match reassembly.take(now, &cut(&whole, 1024, id)[0]) {
+            match take(&mut reassembly, now, &cut(&whole, 1024, id)[0]) {
                 Outcome::Kept(packets) => gone += packets.len(),
                 outcome => panic!("{outcome:?}"),
             }
@@ -341,11 +421,11 @@ mod tests {
             let mut udp = fragment.clone();
             udp[if whole[0] >> 4 == 4 { 9 } else { 40 }] = 17;
             for bytes in [&whole[..], &udp, &fragment[..900], &[], &[0x45], &[0x60; 41]] {
-                assert_eq!(reassembly.take(Instant::ZERO, bytes), Outcome::NotFragment);
+                assert_eq!(take(&mut reassembly, Instant::ZERO, bytes), Outcome::NotFragment);
             }
         }
         let header = Ipv4Header::new(0, 1, IpNumber::TCP, [1; 4], [2; 4]).unwrap();
         let empty = Ipv4Header { more_fragments: true, ..header }.to_bytes();
-        assert_eq!(reassembly.take(Instant::ZERO, &empty), Outcome::NotFragment);
+        assert_eq!(take(&mut reassembly, Instant::ZERO, &empty), Outcome::NotFragment);
     }
 }

@@ -1,6 +1,8 @@
 //! Two hosts whose packets, as bytes, go through a gateway with IPv6 extension headers, IPv4
 //! options, or in fragments: what the user guide says of them.
 
+mod cleared_df;
+
 use super::*;
 use crate::{Config, Release, Summary};
 use bentpipe_core::tcp::buffer::Chunks;
@@ -39,13 +41,17 @@ enum Dress {
     Atomic,
     /// Fragments, each behind a hop-by-hop header.
     OptionsAndFragments,
+    /// A router between it and the gateway clears IPv4's DF; see there.
+    ClearedDf {
+        icmp: bool,
+    },
 }
 
 impl Dress {
     /// `packet` as it goes out.
     fn put_on(self, packet: &[u8], number: u32) -> Vec<Vec<u8>> {
         match self {
-            Dress::Plain => vec![packet.to_vec()],
+            Dress::Plain | Dress::ClearedDf { .. } => vec![packet.to_vec()],
             Dress::Options(kind) => vec![insert(packet, kind, &ROUTER_ALERT)],
             Dress::V4Option => vec![with_v4_option(packet)],
             Dress::Fragments => fragments(packet, 512, number),
@@ -170,10 +176,14 @@ impl Host {
     /// Takes a packet that has arrived.
     fn take(&mut self, now: Instant, bytes: Vec<u8>) {
         let mut bytes = taken_off(bytes);
-        match self.fragments.take(now, &bytes) {
+        match self.fragments.take(now, &bytes, |_| false) {
             Outcome::NotFragment => {}
             Outcome::Whole(whole, _) => bytes = whole,
             Outcome::Kept(others) => return assert!(others.is_empty(), "overlaps"),
+        }
+        if let Ok(error) = IcmpError::parse(&bytes) {
+            let connection = self.connection.as_mut().expect("there is a segment");
+            return connection.on_icmp_error(now, &error);
         }
         let packet = Packet::parse(&bytes, Verify::Full).expect("plain TCP");
         let (tcp, payload) = (&packet.tcp, Payload::Bytes(packet.payload));
@@ -232,11 +242,12 @@ fn exchange_and_drain(
     let (mut gateway, mut ingress) = (Gateway::new(config), Ingress::default());
     let (mut now, mut drain, mut rewritten) = (Instant::ZERO, Some(drain), 0);
     let mut came = BTreeSet::new();
+    let mut routers = cleared_df::routers(dress);
     // To the gateway from the host of this side, or from it to that host.
     let (mut to_gateway, mut to_host) = (Line::new(), Line::new());
     loop {
         for (side, host) in [Side::Lan, Side::Satellite].into_iter().zip(&mut hosts) {
-            let out = host.act(now);
+            let out = routers[0].pass(host.act(now));
             to_gateway
                 .extend(out.into_iter().map(|packet| (now + DELAYS[side as usize], side, packet)));
         }
@@ -245,7 +256,8 @@ fn exchange_and_drain(
             let headers = wire::emit(&transmit.ip, &transmit.tcp, payload, Checksum::Full);
             let payload = gateway.payload_slices(&transmit).collect::<Vec<_>>().concat();
             let packet = [&headers[..], &payload].concat();
-            to_host.push_back((now + DELAYS[transmit.to as usize], transmit.to, packet));
+            let (to, at) = (transmit.to, now + DELAYS[transmit.to as usize]);
+            to_host.extend(routers[1].pass(vec![packet]).into_iter().map(|it| (at, to, it)));
         }
         for line in [&mut to_gateway, &mut to_host] {
             line.make_contiguous().sort_by_key(|(at, ..)| *at);
@@ -267,12 +279,21 @@ fn exchange_and_drain(
                 Forward::Itself => vec![packet],
                 Forward::Fragments(fragments) => fragments,
             };
+            while let Some((to, answer)) = ingress.poll_answer() {
+                let icmp = dress != Dress::ClearedDf { icmp: false };
+                to_host.extend(icmp.then(|| (now + DELAYS[to as usize], to, answer)));
+            }
             rewritten += forward.iter().filter(|packet| !came.contains(*packet)).count();
             let (to, at) = (side.other(), now + DELAYS[side.other() as usize]);
             to_host.extend(forward.into_iter().map(|it| (at, to, it)));
         }
         while let Some((side, packet)) = due(&mut to_host, now) {
             hosts[side as usize].take(now, packet);
+        }
+        for side in [Side::Lan, Side::Satellite] {
+            let (to, at) = (side.other(), now + DELAYS[side.other() as usize]);
+            let late = ingress.expire(now, side, &gateway);
+            to_host.extend(late.into_iter().map(|it| (at, to, it)));
         }
         gateway.handle_timeout(now);
         for host in &mut hosts {
@@ -287,6 +308,7 @@ fn exchange_and_drain(
         assert!(hosts[host].read == content(peer), "{dress:?}: host {host} has read all");
     }
     assert_eq!((gateway.flows(), gateway.held()), (0, 0));
+    cleared_df::check(dress, &routers);
     (gateway.summary(), rewritten)
 }
 

@@ -38,6 +38,8 @@ pub(crate) struct LegTcp {
     pub(crate) discard: Discard,
     /// A gateway at the other end has announced itself.
     pub(crate) peer: bool,
+    /// How often the host of this leg was told that a router cuts its segments in pieces.
+    pub(crate) path_mtu_told: u8,
 }
 
 impl LegTcp {
@@ -104,6 +106,7 @@ impl LegTcp {
             assumed_round_trip: leg_config.assumed_round_trip(side),
             discard: leg_config.discard,
             peer: false,
+            path_mtu_told: 0,
         }
     }
 

@@ -8,6 +8,7 @@ mod broken;
 mod candidates;
 mod clients;
 mod flow;
+mod fragments;
 #[cfg(test)]
 mod fuzz;
 mod gaps;
