@@ -13,6 +13,7 @@ mod observation;
 mod opening;
 mod over;
 mod panics;
+mod past;
 mod policy;
 mod pool;
 mod probes;

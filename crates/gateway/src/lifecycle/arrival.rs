@@ -20,6 +20,8 @@ pub(crate) struct Received {
     pub(crate) delivered: Bytes,
     /// The host of this leg hears the other one on another path.
     pub(crate) bypassed: Option<Bypass>,
+    /// The host of this leg has taken what was forwarded to it and not taken by us.
+    pub(crate) taken_past: bool,
     /// The segment is to be forwarded.
     pub(crate) forward: bool,
     /// With another acknowledgment than it came with.
@@ -84,6 +86,9 @@ impl<B: Buffer> SplicedFlow<B> {
             return Received::default();
         }
         let taken = arrival.fate == Fate::Consumed;
+        if self.has_taken_past(leg, segment.tcp, arrival.bypass) {
+            return Received { taken_past: true, ..Received::default() };
+        }
         let bypassed = self.note_bypass(now, leg, arrival.bypass, arrival.acked);
         if taken {
             self.keep_alive.hear(now, leg);

@@ -47,6 +47,7 @@ impl<B: Buffer> SplicedFlow<B> {
             aqms,
             keep_alive,
             bypass,
+            went_past,
             blind,
             control,
         } = self;
@@ -67,7 +68,7 @@ impl<B: Buffer> SplicedFlow<B> {
             }
         }
         bytes.put(&(tuners, aqms, added));
-        bytes.put(&(closing, keep_alive, bypass));
+        bytes.put(&(closing, keep_alive, bypass, went_past));
         let half_closed = splice.legs().iter().any(|leg| leg.tcb.receiver.fin_received());
         Some(Hibernated { bytes: bytes.finish(), half_closed })
     }
@@ -96,7 +97,7 @@ impl Hibernated {
             LegTcp { peer, hop_limit, ..LegTcp::of(leg_config, sides[host], tcb, ip, ports) }
         });
         let (tuners, aqms, added) = bytes.take();
-        let (closing, keep_alive, bypass) = bytes.take();
+        let (closing, keep_alive, bypass, went_past) = bytes.take();
         SplicedFlow {
             splice: Splice::restore(legs),
             closing: Closing::restore(config.fin, closing),
@@ -106,6 +107,7 @@ impl Hibernated {
             aqms,
             keep_alive,
             bypass,
+            went_past,
             blind: None,
             control: VecDeque::new(),
         }

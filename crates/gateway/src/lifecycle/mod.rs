@@ -26,6 +26,7 @@ mod buffers;
 mod closing;
 mod confirm;
 mod hibernate;
+mod past;
 mod release;
 mod silence;
 mod time_wait;
@@ -33,6 +34,7 @@ mod time_wait;
 pub(crate) use arrival::Received;
 pub(crate) use closing::CloseState;
 pub(crate) use hibernate::Hibernated;
+pub(crate) use past::Past;
 pub(crate) use release::Released;
 pub(crate) use time_wait::TimeWait;
 
@@ -47,7 +49,7 @@ use bentpipe_core::tcp::limiter::Limiter;
 use bentpipe_core::tcp::tcb::Outgoing;
 use bentpipe_core::time::Instant;
 use bentpipe_core::units::Bytes;
-use bentpipe_core::wire::IpHeader;
+use bentpipe_core::wire::{IpHeader, SeqNum};
 use closing::Closing;
 use std::collections::VecDeque;
 
@@ -65,6 +67,8 @@ pub(crate) struct SplicedFlow<B> {
     aqms: PerLeg<Option<Box<Aqm>>>,
     keep_alive: KeepAlive,
     bypass: BypassSigns,
+    /// One past the last byte of each leg's segments that were forwarded and not taken.
+    went_past: PerLeg<Option<SeqNum>>,
     /// What is being sent to a host that is not heard.
     blind: Option<BlindSend>,
     /// Segments outside the legs' own traffic: resets, and SYN-ACKs that are repeated.
@@ -94,6 +98,7 @@ impl<B: Buffer> SplicedFlow<B> {
             control: VecDeque::new(),
             keep_alive: KeepAlive::new(now),
             bypass: BypassSigns::default(),
+            went_past: PerLeg::default(),
             blind: None,
             splice: Splice::new(legs),
         };

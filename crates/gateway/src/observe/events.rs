@@ -61,6 +61,8 @@ pub enum Event {
     RouteChanged(Hosts, IpAddr, usize),
     /// The gateway at the other end has forgotten a flow, of which so many bytes are held.
     PeerGone(Hosts, usize),
+    /// This host has taken a segment that the gateway had forwarded and not taken; so many bytes are held for delivery.
+    TakenPast(Hosts, IpAddr, usize),
     /// Segments to this host are no longer than that from now on.
     PathMtuFell(Hosts, IpAddr, u64),
     /// A router cannot reach this host, for the reason with this code.
@@ -98,6 +100,7 @@ impl Event {
             | Event::Closed(_)
             | Event::Reset(_, 0)
             | Event::PeerGone(..)
+            | Event::TakenPast(..)
             | Event::PathMtuFell(..)
             | Event::Unreachable(..)
             | Event::LeftOut(_) => Severity::Debug,
@@ -135,6 +138,11 @@ impl fmt::Display for Event {
             Event::PeerGone(hosts, held) => {
                 write!(f, "peer gateway gone: flow released {hosts} held_bytes={held}")
             }
+            Event::TakenPast(hosts, host, held) => write!(
+                f,
+                "a host has taken what went past the flow: flow released {hosts} host={host} \
+                 held_bytes={held}"
+            ),
             Event::PathMtuFell(hosts, to, smss) => {
                 write!(f, "path MTU is smaller {hosts} to={to} smss={smss}")
             }

@@ -29,13 +29,16 @@ pub enum Reason {
     Draining,
     /// The handshake was not completed through us: refused, reset or timed out.
     NotOpened,
+    /// A segment of a split connection with a signature that its SYN had not, or with a low hop limit: the far
+    /// host's alone, if it reaches it.
+    Past,
     /// Not whole, plain TCP.
     NotTcp,
 }
 
 impl Reason {
     /// All reasons.
-    pub const ALL: [Reason; 12] = [
+    pub const ALL: [Reason; 13] = [
         Reason::UnknownFlow,
         Reason::Options,
         Reason::NoRoom,
@@ -47,6 +50,7 @@ impl Reason {
         Reason::Route,
         Reason::Draining,
         Reason::NotOpened,
+        Reason::Past,
         Reason::NotTcp,
     ];
 
@@ -64,6 +68,7 @@ impl Reason {
             Reason::Route => "route",
             Reason::Draining => "draining",
             Reason::NotOpened => "not_opened",
+            Reason::Past => "past",
             Reason::NotTcp => "not_tcp",
         }
     }
@@ -78,13 +83,16 @@ pub enum Release {
     Route,
     /// The gateway at the other end of a leg has forgotten it: what comes is the host's own.
     Peer,
+    /// A host has taken a segment that was forwarded past the flow.
+    Past,
     /// The gateway is being stopped.
     Drain,
 }
 
 impl Release {
     /// All of them.
-    pub const ALL: [Release; 4] = [Release::Idle, Release::Route, Release::Peer, Release::Drain];
+    pub const ALL: [Release; 5] =
+        [Release::Idle, Release::Route, Release::Peer, Release::Past, Release::Drain];
 
     /// A word for logs and JSON.
     pub fn name(self) -> &'static str {
@@ -92,6 +100,7 @@ impl Release {
             Release::Idle => "idle",
             Release::Route => "route",
             Release::Peer => "peer",
+            Release::Past => "past",
             Release::Drain => "drain",
         }
     }
@@ -102,6 +111,7 @@ impl From<Release> for Reason {
         match why {
             Release::Idle => Reason::UnknownFlow,
             Release::Route | Release::Peer => Reason::Route,
+            Release::Past => Reason::Past,
             Release::Drain => Reason::Draining,
         }
     }

@@ -10,13 +10,13 @@ use crate::config::Handshake;
 use crate::handshake::{Opening, Step, Syn};
 use crate::key::FlowKey;
 use crate::leg::{Leg, PerLeg};
-use crate::lifecycle::{Received, SplicedFlow};
+use crate::lifecycle::{Past, Received, SplicedFlow};
 use crate::observe::{Event, Reason, Release};
 use crate::policy::Action;
 use crate::segment::Segment;
 use bentpipe_core::tcp::buffer::{Buffer, Payload};
 use bentpipe_core::time::Instant;
-use bentpipe_core::wire::{Flags, IpHeader, TcpHeader};
+use bentpipe_core::wire::{AckRewrite, Flags, IpHeader, TcpHeader};
 
 impl<B: Buffer> Gateway<B> {
     /// Takes a TCP packet that came in from `from`.
@@ -284,12 +284,23 @@ impl<B: Buffer> Gateway<B> {
     ) -> Disposition {
         let (draining, ends) = (self.draining, self.flows[id].ends());
         let done = self.with_flow(id, |flow, context| {
+            match flow.lets_past(leg, &segment) {
+                Some(Past::Forward) => return Taken::Past,
+                Some(Past::Drop) => return Taken::Consumed,
+                None => {}
+            }
             let released = flow.released_for();
             if flow.is_unconfirmed() && leg == Leg::Client {
                 flow.drop_added_options(now, context.config, context.sides[leg], segment.tcp);
             }
             let received = flow.on_segment(now, leg, segment, context.allowance);
             let confirmed = !flow.is_unconfirmed();
+            if received.taken_past {
+                context.on_taken_past(now, flow, ends, leg);
+                // What it says is the far host's to hear by now.
+                let received = flow.on_segment(now, leg, segment, context.allowance);
+                return Taken::by(flow.released_for(), &received);
+            }
             context.count(leg, &received);
             context.watch_links(now, flow);
             if let Some(bypass) = received.bypassed {
@@ -298,14 +309,35 @@ impl<B: Buffer> Gateway<B> {
             if confirmed && draining {
                 flow.release(now, Release::Drain, None);
             }
-            (released, received)
+            Taken::by(released, &received)
         });
         match done {
-            Some((Some(why), Received { forward: true, ack_rewrite, .. })) => match ack_rewrite {
-                Some(ack_rewrite) => Disposition::RewriteAck(why.into(), ack_rewrite),
-                None => Disposition::Forward(why.into()),
-            },
-            _ => Disposition::Consumed,
+            Some(Taken::Past) => Disposition::Forward(Reason::Past),
+            Some(Taken::Released(why, None)) => Disposition::Forward(why.into()),
+            Some(Taken::Released(why, Some(ack_rewrite))) => {
+                Disposition::RewriteAck(why.into(), ack_rewrite)
+            }
+            Some(Taken::Consumed) | None => Disposition::Consumed,
+        }
+    }
+}
+
+/// What has become of a segment of a flow.
+enum Taken {
+    /// The gateway has dealt with it.
+    Consumed,
+    /// It is forwarded, as the far host's alone.
+    Past,
+    /// It is forwarded, as its flow is being released.
+    Released(Release, Option<AckRewrite>),
+}
+
+impl Taken {
+    /// Of a flow that is being `released`, or not.
+    fn by(released: Option<Release>, received: &Received) -> Taken {
+        match released.filter(|_| received.forward) {
+            Some(why) => Taken::Released(why, received.ack_rewrite),
+            None => Taken::Consumed,
         }
     }
 }

@@ -72,6 +72,18 @@ fn release<B: Buffer>(flow: &mut SplicedFlow<B>, now: Instant, why: Release, unh
 }
 
 impl Context<'_> {
+    /// The host of `leg` has acknowledged what was forwarded to it past the flow between `ends`.
+    pub(super) fn on_taken_past<B: Buffer>(
+        &mut self,
+        now: Instant,
+        flow: &mut SplicedFlow<B>,
+        ends: PerLeg<Endpoint>,
+        leg: Leg,
+    ) {
+        self.events.push(Event::TakenPast(ends.into(), ends[leg].0, flow.splice().held()));
+        release(flow, now, Release::Past, None);
+    }
+
     /// The host of `leg` hears the other one on another path, or the peer gateway has forgotten the
     /// flow between `ends`.
     pub(super) fn on_bypass<B: Buffer>(
