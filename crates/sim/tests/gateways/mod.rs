@@ -4,6 +4,7 @@ mod adoption;
 mod buffers;
 mod busy;
 mod chains;
+mod cleared_df;
 mod congestion;
 mod crashes;
 mod discards;
