@@ -16,6 +16,7 @@ mod panics;
 mod past;
 mod policy;
 mod pool;
+mod port_reuse;
 mod probes;
 mod recall;
 mod release;

@@ -1,7 +1,7 @@
 //! Ends of connections: halves that close alone, and resets.
 
-use std::io::{ErrorKind, Read as _};
-use std::net::TcpStream;
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
 use std::thread;
 use std::time::Duration;
 
@@ -17,6 +17,7 @@ pub(crate) const CASES: &[Case] = &[
     ("reset_by_client_reaches_server", reset_by_client),
     ("reset_by_server_reaches_client", reset_by_server),
     ("reset_among_data_is_no_clean_end", reset_among_data),
+    ("an_aborted_port_is_used_again_at_once", an_aborted_port),
 ];
 
 /// How long a reset may take: many round trips, but no retransmission back-off.
@@ -76,6 +77,36 @@ fn reset_among_data(ends: &Ends) {
         send(&server, &content(5, 500_000));
         abort(server);
     });
+}
+
+/// A client resets an upload that its server has stopped reading, and connects from the same port: it does not wait
+/// until the gateways give up delivering, which takes a minute each.
+fn an_aborted_port(ends: &Ends) {
+    let (listener, server_address) =
+        ends.listen_with(|socket| socket.set_recv_buffer_size(32_768).expect("buffer"));
+    let from = |port: u16| {
+        let address = SocketAddr::new(ends.family.h1(), port);
+        ends.try_connect(server_address, move |socket| {
+            socket.set_reuse_address(true).expect("reuse");
+            socket.bind(&address.into()).expect("bind");
+        })
+    };
+    let mut client = from(0).expect("connect");
+    let port = client.local_addr().expect("an address").port();
+    let stalled = accept(&listener);
+    client.set_write_timeout(Some(Duration::from_secs(1))).expect("timeout");
+    let chunk = content(6, 65_536);
+    // Until nothing more goes: all windows are closed.
+    while client.write_all(&chunk).is_ok() {}
+    abort(client);
+    let (again, took) = timed(|| from(port).expect("connect again"));
+    let server = accept(&listener);
+    assert_eq!(server.peer_addr().expect("an address").port(), port);
+    send(&again, b"hello");
+    assert_eq!(receive(&server, 5), b"hello");
+    assert!(took < Duration::from_secs(30), "connected after {took:?}");
+    let mut rest = Vec::new();
+    assert!((&stalled).read_to_end(&mut rest).is_err(), "a reset after {} bytes", rest.len());
 }
 
 /// Two ends that have exchanged a few bytes.

@@ -94,6 +94,7 @@ impl<B: Buffer> SplicedFlow<B> {
             self.keep_alive.hear(now, leg);
             self.confirm(leg);
             self.hear_again(leg);
+            self.refute_reuse(leg);
             // Only now: anybody can make a packet with these addresses and ports, and its hop
             // limit and TSval would stay on all that we send.
             self.splice.follow(leg, segment.ip, segment.tcp);

@@ -1,6 +1,7 @@
 //! The end of a flow: FINs end to end or hop by hop, resets behind what was acknowledged.
 
 use super::SplicedFlow;
+use super::port_reuse::PortReuse;
 use super::release::Releasing;
 use crate::config::{Config, FinMode};
 use crate::leg::{Leg, PerLeg};
@@ -18,7 +19,8 @@ pub(crate) enum CloseState {
     Open,
     /// The host of `from` has reset; what it had sent before is still being delivered, until then.
     /// If its FIN is a part of that (`whole`), for as long as the far host takes it or has no room.
-    Draining { from: Leg, until: Instant, whole: bool },
+    /// `taken_at`: when that host has last taken some of it; None if it has stopped reading before.
+    Draining { from: Leg, until: Instant, whole: bool, taken_at: Option<Instant> },
     /// Both directions have ended in order; repeated segments are answered until forgotten.
     Closed { at: Instant },
     /// It is being released: what is held is delivered, all that comes is forwarded.
@@ -38,6 +40,8 @@ pub(super) struct Closing {
     fin_held_since: PerLeg<Option<Instant>>,
     /// Bytes acknowledged to their sender that will not be delivered any more.
     lost: Bytes,
+    /// What a host has asked for with a SYN from the ports of this flow.
+    pub(super) reuse: Option<PortReuse>,
 }
 
 impl Closing {
@@ -47,7 +51,8 @@ impl Closing {
 
     /// Of an open flow, with what it [keeps](Closing::kept).
     pub(super) fn restore(fin: FinMode, kept: (PerLeg<Option<Instant>>, Bytes)) -> Closing {
-        Closing { state: CloseState::Open, fin, fin_held_since: kept.0, lost: kept.1 }
+        let (fin_held_since, lost) = kept;
+        Closing { state: CloseState::Open, fin, fin_held_since, lost, reuse: None }
     }
 
     /// What an open flow keeps while it hibernates; None of any other.
@@ -186,6 +191,7 @@ impl<B: Buffer> SplicedFlow<B> {
             return;
         }
         self.confirm(leg);
+        self.confirm_reuse(now, leg);
         if let CloseState::Draining { from, .. } = self.closing.state {
             if from == other {
                 // Both have reset: nobody is left to deliver to.
@@ -198,7 +204,10 @@ impl<B: Buffer> SplicedFlow<B> {
         self.hear_again(leg);
         // Behind a FIN its host may be gone in good order while a slow reader takes its time.
         let whole = self.splice.tcb(leg).receiver.fin_received();
-        self.closing.state = CloseState::Draining { from: leg, until: now + drain, whole };
+        let sender = &self.splice.tcb(other).sender;
+        let taken_at = (sender.window_edge() > sender.snd_una()).then_some(now);
+        self.closing.state =
+            CloseState::Draining { from: leg, until: now + drain, whole, taken_at };
         self.end_drain(now);
     }
 
@@ -208,11 +217,14 @@ impl<B: Buffer> SplicedFlow<B> {
     pub(super) fn extend_drain(&mut self, now: Instant, leg: Leg, acked: Bytes, drain: Duration) {
         let sender = &self.splice.tcb(leg).sender;
         let reads = acked > Bytes::ZERO || sender.window_edge() <= sender.snd_una();
-        if let CloseState::Draining { from, until, whole: true } = &mut self.closing.state
+        if let CloseState::Draining { from, until, whole: true, taken_at } = &mut self.closing.state
             && *from != leg
             && reads
         {
             *until = now + drain;
+            if acked > Bytes::ZERO {
+                *taken_at = Some(now);
+            }
         }
     }
 
@@ -226,7 +238,7 @@ impl<B: Buffer> SplicedFlow<B> {
     }
 
     /// The RST is sent on without what should have preceded it.
-    fn cut_drain(&mut self, now: Instant, from: Leg) {
+    pub(super) fn cut_drain(&mut self, now: Instant, from: Leg) {
         self.closing.lose(self.splice.undelivered(from));
         self.reset_hosts(now, &[from.other()]);
     }

@@ -9,7 +9,8 @@
 //! - **SYN (4.2).** Of an open flow, every one is challenged ([`Tcb::on_segment`]). Before the handshake is
 //!   complete another one takes the first one's place, as a client may begin anew: if it was forged, the
 //!   true connection is forwarded from then on. Where options were added it is forwarded and changes nothing: a
-//!   server that has answered the first one challenges it. After the flow's end it is a new connection.
+//!   server that has answered the first one challenges it. After the flow's end it is a new connection, and so it
+//!   is, once the host has confirmed it, while the flow only delivers what precedes that host's RST (`port_reuse`).
 //! - **Data (5.2).** The acknowledgment must lie between what was sent and the largest window below what was
 //!   acknowledged last ([`Tcb::on_segment`]), in data as in all else.
 //! - **Throttling (7).** Two challenges a second for each flow and leg. RFC 5961's limit for the whole host would
@@ -27,6 +28,7 @@ mod closing;
 mod confirm;
 mod hibernate;
 mod past;
+mod port_reuse;
 mod release;
 mod silence;
 mod time_wait;
@@ -35,6 +37,7 @@ pub(crate) use arrival::Received;
 pub(crate) use closing::CloseState;
 pub(crate) use hibernate::Hibernated;
 pub(crate) use past::Past;
+pub(crate) use port_reuse::OnSyn;
 pub(crate) use release::Released;
 pub(crate) use time_wait::TimeWait;
 

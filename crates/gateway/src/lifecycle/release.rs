@@ -119,7 +119,12 @@ impl<B: Buffer> SplicedFlow<B> {
     /// The resets that are still to be sent of a flow that has been released.
     pub(crate) fn take_resets(&mut self) -> Option<VecDeque<(Leg, Relay)>> {
         let released = self.closing.state() == CloseState::Released;
-        released.then(|| std::mem::take(&mut self.control))
+        released.then(|| self.take_control())
+    }
+
+    /// The segments outside the legs' own traffic that are still to be sent.
+    pub(crate) fn take_control(&mut self) -> VecDeque<(Leg, Relay)> {
+        std::mem::take(&mut self.control)
     }
 
     /// A segment for a flow that is being released, which is forwarded besides if it says something to its receiver.

@@ -10,7 +10,7 @@ use crate::config::Handshake;
 use crate::handshake::{Opening, Step, Syn};
 use crate::key::FlowKey;
 use crate::leg::{Leg, PerLeg};
-use crate::lifecycle::{Past, Received, SplicedFlow};
+use crate::lifecycle::{OnSyn, Past, Received, SplicedFlow};
 use crate::observe::{Event, Reason, Release};
 use crate::policy::Action;
 use crate::segment::Segment;
@@ -53,20 +53,21 @@ impl<B: Buffer> Gateway<B> {
         let Some(leg) = self.flows[id].leg_of(&segment) else {
             return Disposition::Forward(Reason::Route);
         };
-        // The port is used again (RFC 9293, 3.6.1).
-        let again = match self.flows[id].phase() {
-            Phase::Spliced(spliced) => is_syn(segment.tcp) && !spliced.is_open(),
-            Phase::Broken(_) => is_syn(segment.tcp),
-            Phase::Opening(_) | Phase::Hibernated(_) => false,
-        };
-        if again {
-            self.remove(id);
-            return self.handle_new(now, segment);
+        if is_syn(segment.tcp) {
+            match self.on_syn(now, id, leg, &segment) {
+                OnSyn::Segment => {}
+                OnSyn::Drop => return Disposition::Consumed,
+                OnSyn::NewConnection => return self.succeed(now, id, segment),
+            }
         }
         let step = match self.flows[id].phase_mut() {
             Phase::Opening(opening) => opening.on_segment(now, &self.config, leg, &segment),
             Phase::Spliced(_) | Phase::Hibernated(_) => {
-                return self.handle_spliced(now, id, leg, segment);
+                let disposition = self.handle_spliced(now, id, leg, segment);
+                if segment.tcp.has(Flags::RST) {
+                    self.open_confirmed(now, id, leg, segment.from);
+                }
+                return disposition;
             }
             Phase::Broken(_) => {
                 self.answer_for_broken(segment);
@@ -77,7 +78,7 @@ impl<B: Buffer> Gateway<B> {
     }
 
     /// A packet of no flow: a SYN may open one.
-    fn handle_new(&mut self, now: Instant, segment: Segment<'_>) -> Disposition {
+    pub(super) fn handle_new(&mut self, now: Instant, segment: Segment<'_>) -> Disposition {
         let Segment { from, ip, tcp, payload } = segment;
         let unsplittable = Flags::ACK.0 | Flags::RST.0 | Flags::FIN.0 | Flags::URG.0;
         if !tcp.has(Flags::SYN) || tcp.flags.0 & unsplittable != 0 {

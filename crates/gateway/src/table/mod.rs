@@ -19,6 +19,7 @@ mod over;
 mod pool;
 mod release;
 mod scheduler;
+mod successor;
 mod timers;
 mod unanswered;
 mod view;
