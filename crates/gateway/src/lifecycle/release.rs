@@ -188,7 +188,7 @@ impl<B: Buffer> SplicedFlow<B> {
         if let Some(ts) = tcp.options.timestamps {
             other.relay_timestamp(ts.value);
         }
-        let forward = self.is_news(leg, tcp, len);
+        let forward = self.is_news(leg, tcp, len) || self.opens_window(leg, tcp, len);
         if !forward && (len > 0 || tcp.has(Flags::FIN)) {
             // Our acknowledgment of it was lost.
             self.splice.tcb_mut(leg).receiver.ack_now(Cause::Duplicate);
@@ -230,6 +230,21 @@ impl<B: Buffer> SplicedFlow<B> {
         tcp.has(Flags::SYN)
             || (end != tcp.seq && end.distance_from(had) > 0)
             || tcp.ack.distance_from(told) > 0
+    }
+
+    /// Whether a segment of the host of `leg` acknowledges all that we have told the other host, and opens the
+    /// window that we had left to that host. Nobody else tells it: it would probe a window that is open, and ever
+    /// less often (RFC 9293, 3.8.6.1). One that has ended its direction waits for no window, and may be gone.
+    fn opens_window(&self, leg: Leg, tcp: &TcpHeader, len: usize) -> bool {
+        let (here, there) = (self.splice.tcb(leg), self.splice.tcb(leg.other()));
+        let receiver = &there.receiver;
+        let told = receiver.last_ack_sent();
+        let window = Bytes::new(u64::from(tcp.window) << here.handshake().snd_shift);
+        len == 0
+            && tcp.has(Flags::ACK)
+            && tcp.ack == there.handshake().rcv_isn + told
+            && told + window > receiver.rcv_adv()
+            && !receiver.fin_received()
     }
 
     /// Whether a segment of the host of `leg` acknowledges something that we have forwarded and never held.

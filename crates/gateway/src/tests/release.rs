@@ -1,6 +1,7 @@
 //! Flows that are released while they live: routes that change, and a gateway that is stopped.
 
 use super::*;
+use bentpipe_core::units::Bytes;
 
 impl Table {
     /// An open flow of hosts with timestamps, and `bytes` from the client that the server has not
@@ -164,6 +165,27 @@ fn a_drained_flow_is_gone_when_what_it_holds_has_arrived() {
     assert!(table.gateway.is_drained());
     assert_eq!((table.gateway.flows(), table.gateway.held()), (0, 0));
     assert_eq!(table.gateway.summary().released(Release::Drain), 1);
+}
+
+/// The client has filled the window that we had left to it. Its server's is open, and says so to nobody but us.
+#[test]
+fn a_client_hears_that_the_window_is_open_when_its_flow_is_released() {
+    let config = Config { max_stream: Some(Bytes::new(4_000)), ..Config::default() };
+    let mut table = Table::new(config);
+    table.options = Table::stamped();
+    table.open();
+    let data = table.stamp(Table::segment(Side::Lan, 1, 1, Flags::ACK), 502);
+    let mut sent = table.send(Side::Lan, data, &[7; 3000]);
+    sent.extend(table.wait(Duration::from_millis(100)));
+    let told = sent.iter().rfind(|one| one.to == Side::Lan).expect("acknowledged").tcp.clone();
+    assert_eq!(told.ack, CLIENT_ISN + 3001);
+    table.gateway.drain(table.now);
+    let part = Table::echoing(Side::Satellite, 1, 1001, 600, 502);
+    assert_eq!(table.fate(Side::Satellite, &part, b""), Disposition::Consumed, "not yet");
+    let all = Table::echoing(Side::Satellite, 1, 3001, 601, 502);
+    assert!(all.window > told.window, "{told:?}");
+    assert_eq!(table.fate(Side::Satellite, &all, b""), Disposition::Forward(Reason::Draining));
+    assert!(table.gateway.is_drained());
 }
 
 #[test]
