@@ -9,6 +9,7 @@ use crate::clock::Clock;
 use crate::control::{self, ControlClient, Questions};
 use crate::divert::{Repair, Repairs};
 use crate::events;
+use crate::heap::{self, HeapTrim};
 use crate::poll::{self, LoopError};
 use crate::signals::Signals;
 use crate::tap::Tap;
@@ -49,6 +50,7 @@ pub struct LiveGateway {
     log: Option<Log>,
     watchdog: Option<Watchdog>,
     repairs: Option<Repairs>,
+    heap: HeapTrim,
     /// By side: until when its device, which was deleted, is waited for.
     deleted: [Option<Instant>; 2],
 }
@@ -83,6 +85,7 @@ impl LiveGateway {
             log: None,
             watchdog: None,
             repairs: None,
+            heap: HeapTrim::default(),
             deleted: [None; 2],
         })
     }
@@ -191,7 +194,11 @@ impl LiveGateway {
                 self.watchdog = None;
             }
         }
-        let log = self.log.as_ref().map(|log| log.next);
+        if self.heap.is_due(now, self.gateway.footprint()) {
+            self.gateway.shrink();
+            heap::trim();
+        }
+        let log = earliest(self.log.as_ref().map(|log| log.next), self.heap.next());
         let turn = self.repairs.as_ref().map(|_| now + Repairs::TURN);
         earliest(earliest(log, turn), self.watchdog.as_ref().map(Watchdog::next))
     }

@@ -12,6 +12,7 @@ mod events;
 pub mod flows;
 mod forwarding;
 pub mod gateway;
+mod heap;
 mod hop;
 pub mod instance;
 pub mod interface;

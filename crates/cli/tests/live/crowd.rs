@@ -1,5 +1,6 @@
 //! Many connections at the same time: opened, all of them open, used and closed.
 
+use std::fs;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Barrier};
 use std::thread;
@@ -12,7 +13,9 @@ use serde_json::Value;
 
 use crate::observation::ask;
 use crate::stage::{Ends, FAMILIES, build, fast_link, gateways_wanted, start_gateways};
-use crate::toolbox::{accept, assert_same, content, finish, receive, receive_to_end, send};
+use crate::toolbox::{
+    accept, assert_same, content, finish, receive, receive_to_end, send, wait_until,
+};
 
 pub(crate) const CASES: &[(&str, fn())] =
     &[("two_thousand_connections_at_once", two_thousand_connections)];
@@ -29,6 +32,16 @@ const OPEN_WITHIN: Duration = Duration::from_secs(30);
 /// How long a gateway may take to forget what is over: its TIME-WAIT is 15 s.
 const FORGOTTEN_WITHIN: Duration = Duration::from_secs(60);
 
+/// How much larger than at its start a gateway may stay, in bytes.
+const KEPT: usize = 16 << 20;
+
+/// How much memory a process has, in bytes (proc_pid_statm(5)).
+fn resident(process: u32) -> usize {
+    let statm = fs::read_to_string(format!("/proc/{process}/statm")).expect("a process");
+    let pages: usize = statm.split(' ').nth(1).and_then(|pages| pages.parse().ok()).expect("pages");
+    pages * 4096
+}
+
 /// Two thousand connections, first through plain routers, then through two gateways.
 fn two_thousand_connections() {
     let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE).expect("limit of open files");
@@ -42,10 +55,17 @@ fn two_thousand_connections() {
     let owned = Arc::get_mut(&mut testbed).expect("the only holder");
     start_gateways(owned);
     let gateways = BOTH.map(|place| owned.take_gateway(place).expect("a gateway"));
+    let at_first = gateways.each_ref().map(|gateway| resident(gateway.id()));
     let open = crowd(&testbed, || BOTH.map(|place| wait_until_open(testbed.gateway_at(place).1)));
-    for ((place, gateway), open) in BOTH.into_iter().zip(gateways).zip(open) {
+    for (((place, gateway), open), at_first) in
+        BOTH.into_iter().zip(gateways).zip(open).zip(at_first)
+    {
         let (name, namespace) = testbed.gateway_at(place);
         wait_until_forgotten(name, namespace);
+        wait_until(&format!("{name} gives its memory back"), || {
+            let kept = resident(gateway.id()).saturating_sub(at_first);
+            if kept <= KEPT { Ok(()) } else { Err(format!("{kept} bytes more than at first")) }
+        });
         let status = ask(namespace, "status");
         let totals = &status["totals"];
         assert_eq!([&totals["reset"], &totals["lost_bytes"]], [0, 0], "{name}: {status}");

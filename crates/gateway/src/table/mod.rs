@@ -205,6 +205,19 @@ impl<B: Buffer> Gateway<B> {
         self.account.held() + self.candidates.held()
     }
 
+    /// About how many bytes it takes: what all streams hold, and what is known of connections.
+    pub fn footprint(&self) -> usize {
+        // As crates/gateway/tests/many_flows.rs and syn_memory.rs have it, about.
+        self.held() + (self.flows.len() << 12) + ((self.half_open.len() + self.over.len()) << 7)
+    }
+
+    /// Gives up room that tables have kept since there were more flows.
+    pub fn shrink(&mut self) {
+        self.flows.shrink_to_fit();
+        self.ready.shrink_to_fit();
+        self.relays.shrink_to_fit();
+    }
+
     /// Flows that a defect of the gateway has ended.
     pub fn panicked(&self) -> u64 {
         self.summary.panicked

@@ -85,7 +85,8 @@ fn no_new_recovery_before_all_that_a_timeout_found_outstanding() {
 /// shows it, and what is missing is retransmitted without waiting, as after a timeout.
 #[test]
 fn what_the_peer_has_sacked_and_dropped_is_retransmitted_at_once() {
-    for algorithm in [RecoveryAlgorithm::Sack, RecoveryAlgorithm::Rack, RecoveryAlgorithm::RackPto] {
+    for algorithm in [RecoveryAlgorithm::Sack, RecoveryAlgorithm::Rack, RecoveryAlgorithm::RackPto]
+    {
         let mut sender = sender(config(algorithm, 40), 40);
         assert_eq!(drain(&mut sender, at(0)).len(), 40);
         for last in 5..=40 {
