@@ -3,8 +3,8 @@
 //! The kernel keeps such packets and does not say when they came. Were they to enter the link when they are read, the
 //! line would have stood still meanwhile, and each pause would cost rate. So a wake-up that is late by more than
 //! [`LATE`] spreads what it finds evenly over the time in which it was away: of packets that came at a steady rate no
-//! bit of the line is lost. A packet that in truth came later than that leaves early, at most by as much as the wake-up
-//! was late, and never before it was read.
+//! bit of the line is lost. A packet that in truth came later than that must not arrive before its time, though: so it
+//! arrives no earlier than one that came to an idle link when it was read. Its line's time is made up for, its way is not.
 
 use bentpipe_core::time::{Duration, Instant};
 
@@ -34,6 +34,11 @@ impl Away {
         (woke.saturating_since(since) > LATE).then_some(Away { since, until: woke })
     }
 
+    /// The same, up to when all was read.
+    pub(crate) fn until(self, read: Instant) -> Away {
+        Away { until: read, ..self }
+    }
+
     /// When packet `number` of `count` came, from 0.
     pub(crate) fn arrival(self, number: usize, count: usize) -> Instant {
         let span = self.until.saturating_since(self.since).as_nanos();
@@ -49,6 +54,8 @@ mod tests {
     use crate::way::Way;
     use bentpipe_core::link::LinkConfig;
     use bentpipe_core::units::Rate;
+    use rand::{RngExt as _, SeedableRng as _};
+    use rand_pcg::Pcg64Mcg;
 
     #[test]
     fn what_is_in_time_is_not_touched() {
@@ -60,6 +67,7 @@ mod tests {
         assert_eq!(away.arrival(0, 1), at(30));
         let long = Away::find(Some(at(0)), at(10_000)).unwrap();
         assert_eq!(long.arrival(0, 1_000), at(9_001));
+        assert_eq!(away.until(at(34)).arrival(0, 1), at(34));
         assert_eq!(wake_at(at(3), Some(at(100))), Some(at(8)));
         assert_eq!(wake_at(at(3), None), None);
     }
@@ -94,6 +102,55 @@ mod tests {
         }
         assert_eq!(carried, 2000);
         last
+    }
+
+    /// However late it is looked at, and whatever comes meanwhile: no packet arrives before the line and the way let it.
+    #[test]
+    fn no_packet_is_early() {
+        let config = LinkConfig {
+            rate: Some(Rate::from_bits_per_sec(8_000_000).into()),
+            delay: Duration::from_millis(250).into(),
+            ..LinkConfig::IDEAL
+        };
+        let mut way = Way::new((config, None));
+        let mut random = Pcg64Mcg::seed_from_u64(1);
+        let mut came: Vec<Instant> = Vec::new();
+        let (mut now, mut early) = (Instant::from_millis(1), 0);
+        let mut check = |way: &mut Way, came: &[Instant], now: Instant| {
+            while let Some((at, packet)) = way.pop(now) {
+                let number = u32::from_be_bytes(packet.bytes[..4].try_into().unwrap());
+                let line = Duration::from_micros(packet.bytes.len() as u64);
+                early +=
+                    usize::from(at < came[number as usize] + line + Duration::from_millis(250));
+                assert!(at <= now);
+            }
+        };
+        for _ in 0..2000 {
+            // What it was to wake at, and when it did; packets come at any moment in between, and while it reads.
+            let deadline = now + LOOK;
+            let woke = deadline + Duration::from_micros(random.random_range(0..20_000));
+            let read = woke + Duration::from_micros(random.random_range(1..500));
+            let span = read.saturating_since(deadline).as_nanos() as u64;
+            let mut moments: Vec<Instant> = (0..random.random_range(0..8))
+                .map(|_| deadline + Duration::from_nanos(random.random_range(0..=span)))
+                .collect();
+            moments.sort_unstable();
+            check(&mut way, &came, woke);
+            let away = Away::find(Some(deadline), woke).map(|away| away.until(read));
+            let count = moments.len();
+            for (number, moment) in moments.into_iter().enumerate() {
+                let mut bytes = vec![0; random.random_range(40..1500)];
+                bytes[..4].copy_from_slice(&(came.len() as u32).to_be_bytes());
+                came.push(moment);
+                let mut packet = Datagram::from(bytes);
+                let taken = away.map_or(read, |away| away.arrival(number, count));
+                packet.earliest = way.earliest_arrival((taken, read), &packet);
+                way.push(taken, packet);
+            }
+            now = read;
+        }
+        check(&mut way, &came, now + Duration::from_secs(10));
+        assert_eq!((early, way.counters().delivered.packets), (0, came.len() as u64));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use crate::internet_checksum::{ones_complement_sum, stored};
 use crate::ticket::Ticket;
 use crate::vnet_hdr::Checksum;
 use bentpipe_core::link;
+use bentpipe_core::time::Instant;
 use std::net::IpAddr;
 
 /// An IP packet. Its wire length is its IP length: the link has no framing of its own.
@@ -15,12 +16,20 @@ pub(crate) struct Datagram {
     pub(crate) checksum: Checksum,
     /// If a recording is made.
     pub(crate) ticket: Option<Ticket>,
+    /// It does not arrive before.
+    pub(crate) earliest: Instant,
+}
+
+impl Datagram {
+    pub(crate) fn new(bytes: Vec<u8>, checksum: Checksum) -> Datagram {
+        Datagram { bytes, checksum, ticket: None, earliest: Instant::ZERO }
+    }
 }
 
 /// Another packet with the same bytes, of which nothing is recorded if it vanishes.
 impl Clone for Datagram {
     fn clone(&self) -> Datagram {
-        Datagram { bytes: self.bytes.clone(), checksum: self.checksum, ticket: None }
+        Datagram { earliest: self.earliest, ..Datagram::new(self.bytes.clone(), self.checksum) }
     }
 }
 
@@ -33,7 +42,7 @@ impl PartialEq for Datagram {
 impl From<Vec<u8>> for Datagram {
     /// A packet whose checksum is finished.
     fn from(bytes: Vec<u8>) -> Datagram {
-        Datagram { bytes, checksum: Checksum::Complete, ticket: None }
+        Datagram::new(bytes, Checksum::Complete)
     }
 }
 

@@ -308,7 +308,7 @@ impl Emulator {
                 break;
             }
             let now = self.clock.now();
-            self.push_all(side, |_, _| now);
+            self.push_all(side, now, |_, _| now);
         }
         Ok(())
     }
@@ -325,15 +325,19 @@ impl Emulator {
                 break;
             }
         }
-        self.push_all(side, |number, count| away.arrival(number, count));
+        // What came while others were read was not there when the loop woke.
+        let read = self.clock.now();
+        let away = away.until(read);
+        self.push_all(side, read, |number, count| away.arrival(number, count));
         Ok(())
     }
 
-    /// Pushes what has been read, each packet at the moment that is `at` its number.
-    fn push_all(&mut self, side: usize, at: impl Fn(usize, usize) -> Instant) {
+    /// Pushes what has been read by `read`, each packet at the moment that is `at` its number.
+    fn push_all(&mut self, side: usize, read: Instant, at: impl Fn(usize, usize) -> Instant) {
         let count = self.came.len();
-        for (number, packet) in self.came.drain(..).enumerate() {
+        for (number, mut packet) in self.came.drain(..).enumerate() {
             let now = at(number, count);
+            packet.earliest = self.ways.both()[side].earliest_arrival((now, read), &packet);
             match &mut self.recorded {
                 Some(recorded) => recorded.push(side, now, &mut self.ways, packet),
                 None => self.ways.push(side, now, packet),

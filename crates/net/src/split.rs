@@ -9,7 +9,7 @@ use crate::vnet_hdr::{Gso, GsoKind, VnetHdr};
 /// is malformed: the kernel makes no such. False then.
 pub(crate) fn split(header: &VnetHdr, packet: &[u8], mut each: impl FnMut(Datagram)) -> bool {
     let Some(gso) = header.gso else {
-        each(Datagram { bytes: packet.to_vec(), checksum: header.checksum, ticket: None });
+        each(Datagram::new(packet.to_vec(), header.checksum));
         return true;
     };
     let Some(headers) = TransportHeaders::find(packet, header.checksum)
@@ -25,7 +25,7 @@ pub(crate) fn split(header: &VnetHdr, packet: &[u8], mut each: impl FnMut(Datagr
         bytes.extend_from_slice(payload);
         let position = Position { number, is_last: number + 1 == count };
         write_headers(&headers, gso, position, packet.len() - headers.transport, &mut bytes);
-        each(Datagram { bytes, checksum: header.checksum, ticket: None });
+        each(Datagram::new(bytes, header.checksum));
     }
     true
 }
@@ -193,7 +193,7 @@ pub(crate) mod tests {
         let header = VnetHdr { checksum, ..VnetHdr::default() };
         let mut parts = Vec::new();
         assert!(split(&header, &bytes, |part| parts.push(part)));
-        assert_eq!(parts, [Datagram { bytes, checksum, ticket: None }]);
+        assert_eq!(parts, [Datagram::new(bytes, checksum)]);
     }
 
     #[test]

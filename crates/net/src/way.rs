@@ -4,11 +4,11 @@
 
 use crate::datagram::Datagram;
 use bentpipe_core::link::{
-    Count, Counters, GatedLine, Link, LinkConfig, Losses, Medium, Occupancy,
+    Count, Counters, GatedLine, Link, LinkConfig, LinkPacket as _, Losses, Medium, Occupancy,
 };
 use bentpipe_core::time::{Instant, earliest};
 use bentpipe_scenario::{Fate, Impaired, LiveLink};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 /// What one direction is made of: the link, and jitter, reordering, duplicates and damage, if there are any.
 pub type WayParts = (LinkConfig, Option<Impaired>);
@@ -62,6 +62,8 @@ pub struct WayChange {
 #[derive(Debug)]
 pub(crate) struct Way {
     link: Link<Datagram>,
+    /// What has left the link and is not to arrive [yet](Datagram::earliest).
+    held_back: VecDeque<(Instant, Datagram)>,
     impaired: Option<Impaired>,
     /// Behind the link, by the moment of arrival.
     arrivals: BTreeMap<(Instant, u64), Datagram>,
@@ -75,6 +77,7 @@ impl Way {
     pub(crate) fn new((config, impaired): WayParts) -> Way {
         Way {
             link: Link::new(&config),
+            held_back: VecDeque::new(),
             impaired,
             arrivals: BTreeMap::new(),
             numbered: 0,
@@ -109,6 +112,16 @@ impl Way {
         self.link.push(now, packet);
     }
 
+    /// Before when `packet` does not arrive that is taken to have come at some moment, and was `read` at another: it may
+    /// have come just then, whatever its line makes up for.
+    pub(crate) fn earliest_arrival(
+        &self,
+        (taken, read): (Instant, Instant),
+        packet: &Datagram,
+    ) -> Instant {
+        if taken < read { self.link.earliest_arrival(read, packet.wire_len()) } else { taken }
+    }
+
     /// The next packet that has arrived by `now`, and when it was to.
     pub(crate) fn pop(&mut self, now: Instant) -> Option<(Instant, Datagram)> {
         let impaired = match &mut self.impaired {
@@ -116,10 +129,10 @@ impl Way {
             // What was held up by impairments that are none any more comes first.
             None => match self.arrivals.first_key_value() {
                 Some(((at, _), _)) if *at <= now => return self.arrived(now),
-                _ => return self.link.pop_with_time(now),
+                _ => return leave(&mut self.link, &mut self.held_back, now),
             },
         };
-        while let Some((at, mut packet)) = self.link.pop_with_time(now) {
+        while let Some((at, mut packet)) = leave(&mut self.link, &mut self.held_back, now) {
             let Fate { at, twice, flip } = impaired.fate(at);
             if let Some(place) = flip {
                 self.damaged.add(&packet);
@@ -145,7 +158,9 @@ impl Way {
 
     /// When to call [`pop`](Way::pop) next.
     pub(crate) fn next(&self) -> Option<Instant> {
-        earliest(self.link.next(), self.arrivals.first_key_value().map(|((at, _), _)| *at))
+        let held_back = self.held_back.front().map(|(at, _)| *at);
+        let arrival = self.arrivals.first_key_value().map(|((at, _), _)| *at);
+        earliest(self.link.next(), earliest(held_back, arrival))
     }
 
     /// What has become of the packets so far. What was damaged counts as lost, as in the simulator.
@@ -188,10 +203,12 @@ impl Way {
     /// What is in the queue at `now`, and what is inside altogether.
     pub(crate) fn held(&mut self, now: Instant) -> (Count, Count) {
         self.link.advance(now);
-        let behind = self.arrivals.values().fold(Count::default(), |mut count, packet| {
-            count.add(packet);
-            count
-        });
+        let held_back = self.held_back.iter().map(|(_, packet)| packet);
+        let behind =
+            held_back.chain(self.arrivals.values()).fold(Count::default(), |mut count, packet| {
+                count.add(packet);
+                count
+            });
         (self.link.queued(), self.link.inside() + behind)
     }
 
@@ -200,6 +217,26 @@ impl Way {
         self.link.advance(now);
         self.link.bottleneck().occupancy().at(now)
     }
+}
+
+/// The next packet that has left the link by `now` and may arrive, in the order in which they left, and when it was to.
+fn leave(
+    link: &mut Link<Datagram>,
+    held_back: &mut VecDeque<(Instant, Datagram)>,
+    now: Instant,
+) -> Option<(Instant, Datagram)> {
+    while let Some((at, packet)) = link.pop_with_time(now) {
+        let at = at.max(packet.earliest);
+        match held_back.back() {
+            None if at <= now => return Some((at, packet)),
+            before => {
+                let at = before.map_or(at, |(before, _)| at.max(*before));
+                held_back.push_back((at, packet));
+            }
+        }
+    }
+    held_back.front().filter(|(at, _)| *at <= now)?;
+    held_back.pop_front()
 }
 
 impl GatedLine for Way {

@@ -150,6 +150,13 @@ impl<P: LinkPacket, Q: Queue<P>> Bottleneck<P, Q> {
         self.line = line;
     }
 
+    /// When the last bit of a packet of this length leaves, if it comes at `now` and the line is idle.
+    pub(super) fn end_if_idle(&self, now: Instant, wire_len: u64) -> Instant {
+        let Some(mut line) = self.line.clone() else { return now };
+        line.restart(now);
+        line.send(self.framing.framed(wire_len))
+    }
+
     /// As [`Link::filter_superseded`](super::Link::filter_superseded).
     pub(super) fn filter_superseded(&mut self) {
         self.filters = true;

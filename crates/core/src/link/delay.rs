@@ -54,6 +54,11 @@ impl<P: LinkPacket> Delay<P> {
         self.delay = Timeline::new(delay);
     }
 
+    /// The delay at `later`, not before anything that has come in.
+    pub(super) fn delay_at(&self, later: Instant) -> Duration {
+        self.delay.peek(later)
+    }
+
     /// Packets and bytes propagating.
     pub fn in_flight(&self) -> Count {
         self.held

@@ -316,6 +316,15 @@ impl<P: LinkPacket, Q: Queue<Measured<P>>, L: LossModel> Link<P, Q, L> {
         self.advance(now);
     }
 
+    /// When a packet of this length arrives that comes at `now`, if the line is idle: none arrives earlier. (`now`, if
+    /// the line has no rate for it.)
+    pub fn earliest_arrival(&self, now: Instant, wire_len: u64) -> Instant {
+        match self.bottleneck.end_if_idle(now, wire_len) {
+            Instant::FAR_FUTURE => now,
+            sent => sent + self.delay.delay_at(sent),
+        }
+    }
+
     /// The next packet that has arrived at the far end by `now`.
     pub fn pop(&mut self, now: Instant) -> Option<P> {
         self.pop_with_time(now).map(|(_, packet)| packet)
