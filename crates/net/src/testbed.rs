@@ -31,7 +31,7 @@ pub mod web;
 pub use link::SatelliteLink;
 
 /// How long an emulator or a gateway may take to set itself up, on a machine that is busy.
-const READY_WITHIN: Duration = Duration::from_secs(40);
+const READY_WITHIN: Duration = Duration::from_secs(120);
 
 /// Why a testbed could not be built.
 #[derive(Debug, thiserror::Error)]

@@ -316,12 +316,15 @@ mod tests {
     fn who_asks_runs_and_who_waits_does_not() {
         let mut turns = Command::new("sh").args(["-c", "while :; do :; done"]).spawn().expect("sh");
         let mut waits = Command::new("sleep").arg("60").spawn().expect("sleep");
-        // Until it has begun to sleep it runs.
-        let slept = (0..200).any(|_| {
-            std::thread::sleep(std::time::Duration::from_millis(10));
-            !is_running(waits.id())
-        });
-        let turned = is_running(turns.id());
+        // Until it has begun to sleep it runs, and one that turns waits for its program's pages now and then.
+        let comes_to_be = |process: u32, running: bool| {
+            (0..3000).any(|_| {
+                std::thread::sleep(std::time::Duration::from_millis(10));
+                is_running(process) == running
+            })
+        };
+        let slept = comes_to_be(waits.id(), false);
+        let turned = comes_to_be(turns.id(), true);
         for process in [&mut turns, &mut waits] {
             process.kill().expect("it lives");
             process.wait().expect("it ends");

@@ -73,8 +73,13 @@ impl Teller {
 
     /// Whether the loop has turned lately. Before its first turn it has just been set up.
     pub(super) fn turns(&self) -> bool {
+        self.turned_by(self.turns.now())
+    }
+
+    /// The same at a moment, in milliseconds.
+    fn turned_by(&self, now: u64) -> bool {
         const SILENCE: u64 = 3 * Repairs::TURN.as_millis() as u64;
-        self.turns.now().saturating_sub(self.turns.last.load(Ordering::Relaxed)) < SILENCE
+        now.saturating_sub(self.turns.last.load(Ordering::Relaxed)) < SILENCE
     }
 }
 
@@ -85,13 +90,16 @@ mod tests {
     #[test]
     fn a_loop_that_does_not_turn_is_seen() {
         let (teller, repairs) = channels();
-        assert!(teller.turns());
-        std::thread::sleep(4 * Repairs::TURN);
+        let silence = 4 * Repairs::TURN.as_millis() as u64;
+        assert!(teller.turned_by(0) && !teller.turned_by(silence));
+        while teller.turns.now() < silence {
+            std::thread::sleep(Repairs::TURN);
+        }
         assert!(!teller.turns());
         teller.tell(Repair::Passed(Duration::from_secs(1)));
         assert!(matches!(repairs.turn(), Some(Repair::Passed(_))));
         assert!(repairs.turn().is_none());
-        assert!(teller.turns());
+        assert!(teller.turned_by(silence + silence / 4) && !teller.turned_by(u64::MAX));
         drop(repairs);
         teller.tell(Repair::Passed(Duration::from_secs(1)));
     }

@@ -3,6 +3,9 @@ use super::*;
 use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
 
+/// Twenty clients that were waited for one after the other would take twice as long, and a machine that many share takes less.
+const NOT_IN_TURN: Duration = Duration::from_secs(10 * PATIENCE.as_secs());
+
 /// A server on a free port of the loopback, whose `n`th answer is n.
 fn counting() -> (Server, SocketAddr) {
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
@@ -78,7 +81,7 @@ fn idle_and_slow_clients_hold_nobody_up() {
             let text = exchange(address, b"GET /metrics HTTP/1.0\r\n\r\n");
             assert!(text.ends_with(&format!("_total {answer}\n")), "{text}");
             let took = began.elapsed();
-            assert!(took < Duration::from_secs(2), "behind {idle} clients: {took:?}");
+            assert!(took < NOT_IN_TURN, "behind {idle} clients: {took:?}");
         }
         drop(clients);
     }
@@ -108,7 +111,7 @@ fn answers_that_nobody_reads_hold_nobody_up() {
     let began = Instant::now();
     let answer = ask_in(&dir, NAME, "test gateway", "flows").unwrap();
     assert_eq!(answer.map(|bytes| bytes.len()), Some(4 << 20));
-    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+    assert!(began.elapsed() < NOT_IN_TURN, "{:?}", began.elapsed());
     drop(lazy);
 }
 
