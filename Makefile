@@ -17,7 +17,7 @@ help:
 	@echo "make mutants deliberate defects in the gateway, each of which the fault tests must find (ten minutes)"
 	@echo "make mutants-changed  cargo-mutants' defects in the lines that differ from BASE (origin/main), against their crates' tests"
 	@echo "make check   formatting, lints, documentation, licences, and that the mutants still apply: what CI runs before the tests"
-	@echo "make bench   cost of a segment, of a packet on a link and in the simulator; frames of a graph's page; throughput of a gateway beside plain forwarding, and of the link emulator (root; PEER=its source folder)"
+	@echo "make bench   cost of a segment, of a packet on a link and in the simulator; frames of a graph's page; throughput of a gateway beside plain forwarding, and of the link emulator (root; PEER=its source folder); rates, delays and durations of live links and gateways"
 	@echo "make bench-peers  the simulator's speed beside ns-2's (installs ns2 where it can)"
 
 demo: cargo packages
@@ -63,6 +63,7 @@ bench: cargo packages
 	@scripts/bench-page.sh $(TARGET_DIR)/release/bentpipe
 	@scripts/bench-throughput.sh $(TARGET_DIR)/release/bentpipe
 	@scripts/bench-link.sh $(TARGET_DIR)/release/bentpipe "$(PEER)"
+	@scripts/bench-live.sh
 
 bench-peers: cargo
 	@cargo build --release --quiet --bin bentpipe

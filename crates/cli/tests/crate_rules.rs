@@ -93,6 +93,24 @@ fn sources(path: &Path) -> Vec<PathBuf> {
     entries.flat_map(|entry| sources(&entry.unwrap().path())).collect()
 }
 
+/// No live test asserts how long something takes: clocks are read for the one deadline, for packets that are never early,
+/// and where something is measured, which is no test.
+#[test]
+fn live_tests_take_no_time() {
+    let clocks = ["toolbox.rs", "probe.rs", "measured/"];
+    let live = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/live"));
+    for path in sources(live) {
+        let name = path.strip_prefix(live).unwrap().display().to_string();
+        if clocks.iter().any(|place| name.starts_with(place)) {
+            continue;
+        }
+        let source = fs::read_to_string(&path).unwrap();
+        for clock in ["Instant", "elapsed("] {
+            assert!(!source.contains(clock), "{name} has `{clock}`: see CONTRIBUTING.md");
+        }
+    }
+}
+
 /// G99-D-3: what makes up a link reads no TCP header. It gets nothing that could: neither `tcp` nor `wire`.
 #[test]
 fn links_and_tcp_do_not_know_each_other() {

@@ -5,15 +5,14 @@ use std::fs;
 use std::os::unix::fs::chown;
 use std::process::Command;
 use std::sync::OnceLock;
-use std::time::Duration;
 
 use bentpipe_net::netns::Namespace;
 use bentpipe_net::netns::process::Process;
 use bentpipe_net::testbed::{Place, Testbed, TestbedConfig};
 
-use crate::life::{assert_unchanged, state};
+use crate::life::{await_unchanged, state};
 use crate::stage::{BENTPIPE, build, gateways_wanted};
-use crate::toolbox::SOON;
+use crate::toolbox::PATIENCE;
 
 pub(crate) const CASES: &[(&str, fn())] = &[
     ("gateway_with_an_unknown_key", || {
@@ -63,13 +62,13 @@ const LINK: [&str; 7] = ["link", "--between", "lan0,sat0", "--rate", "8Mbit/s", 
 fn complains(namespace: &Namespace, command: &mut Command, word: &str) {
     let before = state(namespace);
     let mut process = Process::start("bentpipe", command).expect("start");
-    let status = process.wait(SOON).expect("it ends by itself");
+    let status = process.wait(PATIENCE).expect("it ends by itself");
     let stderr = process.stderr();
     assert!(!status.success(), "it succeeded: {stderr}");
     assert!(stderr.contains(word), "`{word}` is not in: {stderr}");
     assert!(!stderr.contains("panicked"), "{stderr}");
     assert_eq!(stderr.trim().lines().count(), 1, "one line expected: {stderr}");
-    assert_unchanged(&before, namespace);
+    await_unchanged(&before, namespace);
 }
 
 fn bare() -> Testbed {
@@ -171,7 +170,7 @@ fn link_twice() {
     let mut command = testbed.g1.command(BENTPIPE);
     command.args(LINK);
     let mut first = Process::start("bentpipe link", &mut command).expect("start");
-    first.wait_for_line("bentpipe link: ready", SOON).expect("ready");
+    first.wait_for_line("bentpipe link: ready", PATIENCE).expect("ready");
     complains(&testbed.g1, testbed.g1.command(BENTPIPE).args(LINK), "already");
     assert!(first.try_wait().is_none(), "the first one must go on");
 }
@@ -186,10 +185,10 @@ fn demo_without_root() {
     let mut command = as_nobody(&testbed.g1);
     let mut demo =
         Process::start("demo", command.arg("demo").arg("--out").arg(&out)).expect("start");
-    let status = demo.wait(Duration::from_secs(60)).expect("it ends by itself");
+    let status = demo.wait(PATIENCE).expect("it ends by itself");
     assert!(status.success(), "{}", demo.stderr());
     assert!(demo.stderr().contains("root") && demo.stderr().contains("simulated"));
     let json = fs::read_to_string(out.join("demo.json")).expect("demo.json");
     assert!(json.contains("\"hashes_match\": true"), "{json}");
-    assert_unchanged(&before, &testbed.g1);
+    await_unchanged(&before, &testbed.g1);
 }

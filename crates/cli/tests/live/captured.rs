@@ -4,53 +4,69 @@ use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bentpipe_net::netns::Namespace;
 use etherparse::{NetSlice, SlicedPacket, TcpOptionElement, TransportSlice};
-use socket2::{Domain, Protocol, SockRef, Socket, Type};
+use socket2::{Domain, Protocol, Socket, Type};
+
+use crate::toolbox::give_room;
 
 /// Every Ethernet protocol, as `packet(7)` wants it: in network byte order.
 const ETH_P_ALL: i32 = 0x0003_u16.to_be() as i32;
 
 /// Captures on all devices of some namespaces.
 pub(crate) struct Captures<const N: usize> {
-    running: [thread::JoinHandle<Vec<Segment>>; N],
+    running: [thread::JoinHandle<()>; N],
+    seen: [Arc<Mutex<Vec<Segment>>>; N],
     stop: &'static AtomicBool,
 }
 
 impl<const N: usize> Captures<N> {
     pub(crate) fn start(places: [&Namespace; N]) -> Captures<N> {
         let stop: &'static AtomicBool = Box::leak(Box::new(AtomicBool::new(false)));
-        let running = places.map(|place| {
+        let seen: [Arc<Mutex<Vec<Segment>>>; N] = std::array::from_fn(|_| Arc::default());
+        let running = std::array::from_fn(|number| {
+            let (place, seen) = (places[number], Arc::clone(&seen[number]));
             let socket = place.run(|| {
                 Socket::new(Domain::PACKET, Type::RAW, Some(Protocol::from(ETH_P_ALL)))
                     .expect("packet socket")
             });
             let socket = socket.expect("namespace");
-            SockRef::from(&socket).set_recv_buffer_size(4 << 20).expect("buffer");
+            give_room(&socket);
             socket.set_read_timeout(Some(Duration::from_millis(50))).expect("timeout");
             thread::spawn(move || {
-                let mut segments = Vec::new();
                 let mut buffer = vec![0; 100_000];
                 // Both hosts have read each other's end, so all that counts waits here at the latest.
                 loop {
                     match (&socket).read(&mut buffer) {
-                        Ok(length) => segments.extend(Segment::parse(&buffer[..length])),
-                        Err(_) if stop.load(Ordering::Relaxed) => return segments,
+                        Ok(length) => {
+                            let segment = Segment::parse(&buffer[..length]);
+                            seen.lock().unwrap_or_else(PoisonError::into_inner).extend(segment);
+                        }
+                        Err(_) if stop.load(Ordering::Relaxed) => return,
                         Err(_) => {}
                     }
                 }
             })
         });
-        Captures { running, stop }
+        Captures { running, seen, stop }
+    }
+
+    /// The segments seen at each place so far, in their order.
+    pub(crate) fn so_far(&self) -> [Vec<Segment>; N] {
+        self.seen.each_ref().map(|seen| seen.lock().unwrap_or_else(PoisonError::into_inner).clone())
     }
 
     /// The segments seen at each place, in their order.
-    pub(crate) fn stop(self) -> [Vec<Segment>; N] {
+    pub(crate) fn stop(mut self) -> [Vec<Segment>; N] {
         self.stop.store(true, Ordering::Relaxed);
-        self.running.map(|thread| thread.join().expect("capture"))
+        for thread in self.running {
+            thread.join().expect("capture");
+        }
+        self.seen.each_mut().map(|seen| std::mem::take(&mut *seen.lock().expect("segments")))
     }
 }
 
@@ -67,8 +83,6 @@ pub(crate) struct Options {
 /// A segment that was seen.
 #[derive(Debug, Clone)]
 pub(crate) struct Segment {
-    /// When it was read, at the latest.
-    pub(crate) at: Instant,
     pub(crate) ends: (SocketAddr, SocketAddr),
     pub(crate) seq: u32,
     pub(crate) ack: u32,
@@ -105,7 +119,6 @@ impl Segment {
             }
         }
         Some(Segment {
-            at: Instant::now(),
             ends: (
                 SocketAddr::new(from, tcp.source_port()),
                 SocketAddr::new(to, tcp.destination_port()),

@@ -6,14 +6,14 @@ use std::net::TcpStream;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use bentpipe_net::testbed::{Place, TestbedConfig};
+use bentpipe_net::testbed::{Place, Testbed, TestbedConfig};
 
 use crate::observation::ask;
 use crate::pair::{pairs, part, talk};
 use crate::stage::{Ends, FAMILIES, build, fast_link, gateways_wanted, start_gateways};
-use crate::toolbox::{End, accept, content, read_through};
+use crate::toolbox::{End, accept, content, read_through, wait_until};
 
 pub(crate) const CASES: &[(&str, fn())] = &[
     ("uploads_into_a_killed_gateway_end_in_resets", || cut(Place::Near, Read::AtOnce)),
@@ -45,6 +45,8 @@ const STANDSTILL: Duration = Duration::from_millis(700);
 const RESTART: Duration = Duration::from_millis(2_500);
 /// Linux's hosts are told within 27 s, by their seventh repetition; on a busy machine by the eighth.
 const TOLD_WITHIN: Duration = Duration::from_secs(75);
+/// What a gateway holds at least of a transfer that is under way.
+const ENOUGH: u64 = 10_000;
 
 /// Transfers that begin next to the gateway at `place`, which is killed.
 fn cut(place: Place, read: Read) {
@@ -71,22 +73,21 @@ fn cut(place: Place, read: Read) {
                 let (from, to) =
                     if place == Place::Near { (client, server) } else { (server, client) };
                 let (sent, progress, again) = (&sent, &progress, &again);
-                let writer = scope.spawn(move || (written(from, sent, progress), Instant::now()));
+                let writer = scope.spawn(move || written(from, sent, progress));
                 let reader = scope.spawn(move || {
                     if read == Read::Later {
                         again.wait();
                     }
-                    (read_through(sent, &to, TOLD_WITHIN), Instant::now())
+                    read_through(sent, &to, TOLD_WITHIN)
                 });
                 (writer, reader)
             })
             .collect();
         match read {
-            Read::AtOnce => thread::sleep(Duration::from_millis(1_500)),
+            Read::AtOnce => await_holding(&testbed, place, 2 * COUNT),
             Read::Later => progress.await_standstill(),
         }
         gateway.kill();
-        let killed = Instant::now();
         thread::sleep(RESTART);
         let restarted = testbed.run_gateway(place).expect("the gateway again");
         if read == Read::Later {
@@ -94,12 +95,9 @@ fn cut(place: Place, read: Read) {
         }
         let mut told = 0;
         for (writer, reader) in transfers {
-            let (error, writer_at) = writer.join().expect("a writer");
-            let (end, reader_at) = reader.join().expect("a reader");
-            let took = [writer_at, reader_at].map(|at| at.saturating_duration_since(killed));
-            println!(
-                "{place:?}: the writer ends with {error:?}, the reader with {end:?}: {took:?}"
-            );
+            let error = writer.join().expect("a writer");
+            let end = reader.join().expect("a reader");
+            println!("{place:?}: the writer ends with {error:?}, the reader with {end:?}");
             assert_ne!(end, End::Whole);
             let reset = matches!(end, End::Cut(ErrorKind::ConnectionReset, _));
             told += usize::from(reset && error == Some(ErrorKind::ConnectionReset));
@@ -113,6 +111,16 @@ fn cut(place: Place, read: Read) {
     idle.into_iter().for_each(part);
 }
 
+/// Waits until the gateway holds bytes of so many flows: none of them can end well without it.
+fn await_holding(testbed: &Testbed, place: Place, count: usize) {
+    wait_until("all transfers are under way", || {
+        let flows = ask(testbed.gateway_at(place).1, "flows");
+        let all = flows.as_array().expect("flows").iter();
+        let holding = all.filter(|flow| flow["held_bytes"].as_u64() > Some(ENOUGH)).count();
+        if holding >= count { Ok(()) } else { Err(format!("{holding} of {count}: {flows}")) }
+    });
+}
+
 /// How much all writers have written.
 #[derive(Default)]
 struct ReceivedBytes(AtomicUsize);
@@ -121,16 +129,16 @@ impl ReceivedBytes {
     /// Waits until none of them has written anything for a moment, which comes when a stalled reader's windows
     /// are closed.
     fn await_standstill(&self) {
-        let (mut before, deadline) = (0, Instant::now() + TOLD_WITHIN);
-        loop {
+        let mut before = 0;
+        wait_until("the writers stand still", || {
             thread::sleep(STANDSTILL);
             let written = self.0.load(Ordering::Relaxed);
             if written == before && written > 0 {
-                return;
+                return Ok(());
             }
-            assert!(Instant::now() < deadline, "{written} bytes, and the writers go on");
             before = written;
-        }
+            Err(format!("{written} bytes, and they go on"))
+        });
     }
 }
 

@@ -4,9 +4,10 @@ use std::fs;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Barrier};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bentpipe_net::netns::Namespace;
+use bentpipe_net::netns::process::Process;
 use bentpipe_net::testbed::{BOTH, Testbed, TestbedConfig};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use serde_json::Value;
@@ -14,7 +15,7 @@ use serde_json::Value;
 use crate::observation::ask;
 use crate::stage::{Ends, FAMILIES, build, fast_link, gateways_wanted, start_gateways};
 use crate::toolbox::{
-    accept, assert_same, content, finish, receive, receive_to_end, send, wait_until,
+    accept, assert_same, content, finish, receive, receive_to_end, send, wait_longer, wait_until,
 };
 
 pub(crate) const CASES: &[(&str, fn())] =
@@ -27,10 +28,10 @@ const THREADS: usize = 100;
 const EACH: usize = CONNECTIONS / THREADS;
 /// A request: its connection's number.
 const REQUEST: usize = 8;
-/// How long after the last `connect` a gateway may take to hear of it.
-const OPEN_WITHIN: Duration = Duration::from_secs(30);
-/// How long a gateway may take to forget what is over: its TIME-WAIT is 15 s.
-const FORGOTTEN_WITHIN: Duration = Duration::from_secs(60);
+/// What a gateway says that the machine has held up for so long that it released its flows.
+const HUNG: &str = "hung for a while";
+/// A gateway's TIME-WAIT.
+const TIME_WAIT: Duration = Duration::from_secs(15);
 
 /// How much larger than at its start a gateway may stay, in bytes.
 const KEPT: usize = 16 << 20;
@@ -56,7 +57,12 @@ fn two_thousand_connections() {
     start_gateways(owned);
     let gateways = BOTH.map(|place| owned.take_gateway(place).expect("a gateway"));
     let at_first = gateways.each_ref().map(|gateway| resident(gateway.id()));
-    let open = crowd(&testbed, || BOTH.map(|place| wait_until_open(testbed.gateway_at(place).1)));
+    let open = crowd(&testbed, || {
+        BOTH.map(|place| {
+            let (name, namespace) = testbed.gateway_at(place);
+            wait_until_open(name, namespace, &gateways[place as usize])
+        })
+    });
     for (((place, gateway), open), at_first) in
         BOTH.into_iter().zip(gateways).zip(open).zip(at_first)
     {
@@ -71,7 +77,7 @@ fn two_thousand_connections() {
         assert_eq!([&totals["reset"], &totals["lost_bytes"]], [0, 0], "{name}: {status}");
         assert_eq!(status["held_bytes"], 0, "{name}: {status}");
         // On a machine that has no time for it, a gateway hands its flows back, as it should.
-        if !gateway.stderr().contains("hung for a while") {
+        if !gateway.stderr().contains(HUNG) {
             assert_eq!(open, CONNECTIONS as u64, "open in {name}");
             let counts = [&totals["split"], &totals["closed"]];
             assert_eq!(counts, [CONNECTIONS; 2], "{name}: {status}");
@@ -79,30 +85,24 @@ fn two_thousand_connections() {
     }
 }
 
-/// The number of open flows, once it is what it shall be, or does not become that.
-fn wait_until_open(gateway: &Namespace) -> u64 {
-    let deadline = Instant::now() + OPEN_WITHIN;
-    loop {
+/// The number of open flows, once every connection is one, or the gateway has been held up and has released some.
+fn wait_until_open(name: &str, gateway: &Namespace, process: &Process) -> u64 {
+    wait_longer(Duration::ZERO, "all are open", || {
         let open = ask(gateway, "status")["flows"]["open"].as_u64().expect("a count");
-        if open == CONNECTIONS as u64 || Instant::now() > deadline {
-            return open;
+        match open == CONNECTIONS as u64 || process.stderr().contains(HUNG) {
+            true => Ok(open),
+            false => Err(format!("{open} in {name}")),
         }
-        thread::sleep(Duration::from_millis(50));
-    }
+    })
 }
 
 fn wait_until_forgotten(name: &str, gateway: &Namespace) {
-    let deadline = Instant::now() + FORGOTTEN_WITHIN;
-    loop {
+    wait_longer(TIME_WAIT, "all flows are forgotten", || {
         let flows = ask(gateway, "status")["flows"].take();
         let counts = flows.as_object().expect("counts by state").values();
         let left: u64 = counts.filter_map(Value::as_u64).sum();
-        if left == 0 {
-            return;
-        }
-        assert!(Instant::now() < deadline, "flows left in {name}: {flows}");
-        thread::sleep(Duration::from_millis(500));
-    }
+        if left == 0 { Ok(()) } else { Err(format!("left in {name}: {flows}")) }
+    });
 }
 
 /// Opens all connections, does `when_open`, uses and closes them.

@@ -3,15 +3,18 @@
 
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
 
 use bentpipe_core::units::Probability;
 use bentpipe_net::netns::Namespace;
 use bentpipe_net::testbed::{Place, TestbedConfig};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
 
+use crate::links::ask as ask_link;
 use crate::observation::ask;
 use crate::stage::{Ends, FAMILIES, build, gateways_wanted, narrow_link, start_gateways};
-use crate::toolbox::{accept, assert_same, content, receive, send};
+use crate::toolbox::{accept, assert_same, content, receive, send, wait_until};
 
 pub(crate) const CASES: &[(&str, fn())] =
     &[("what_the_satellite_loses_is_held_and_repaired_by_the_gateway_alone", held_and_repaired)];
@@ -36,6 +39,7 @@ fn held_and_repaired() {
     let link = narrow_link().with_loss(Probability::new(0.02).expect("a probability"));
     let mut testbed = build(TestbedConfig { link: Some(link), ..TestbedConfig::default() });
     start_gateways(&mut testbed);
+    let link = Pid::from_raw(testbed.emulator().expect("a link").id().cast_signed());
     let testbed = Arc::new(testbed);
     for family in FAMILIES {
         let ends = Ends::of(&testbed, family);
@@ -50,23 +54,33 @@ fn held_and_repaired() {
             let mut flows = flows.as_array().cloned().unwrap_or_default().into_iter();
             flows.find(|flow| flow["client"] == name).unwrap_or_default()
         };
-        let mut max_held = 0;
+        let lost = || {
+            let shown = ask_link(&["show", "--json", "--link", &link.to_string()]);
+            let shown: Value = serde_json::from_str(&shown.expect("an answer")).expect("JSON");
+            shown["directions"][0]["lost"]["packets"].as_u64().expect("a count")
+        };
+        let lost_before = lost();
         thread::scope(|scope| {
             scope.spawn(|| send(&client, &sent));
-            let received = scope.spawn(|| receive(&server, SIZE));
-            while !received.is_finished() {
-                max_held = max_held.max(flow()["held_bytes"].as_u64().unwrap_or_default());
-                thread::sleep(Duration::from_millis(20));
-            }
-            assert_same("an upload", &sent, &received.join().expect("it is received"));
+            let begun = receive(&server, SIZE / 4);
+            // What the link would carry is held, and acknowledged to the host all the same.
+            kill(link, Signal::SIGSTOP).expect("a signal");
+            wait_until("bytes are held", || match flow() {
+                flow if flow["held_bytes"].as_u64() > Some(100_000) => Ok(()),
+                flow => Err(flow.to_string()),
+            });
+            kill(link, Signal::SIGCONT).expect("a signal");
+            let rest = receive(&server, SIZE - begun.len());
+            assert_same("an upload", &sent, &[begun, rest].concat());
         });
-        let flow = flow();
-        let satellite = &flow["legs"]["server"];
-        let repaired = satellite["retransmissions"].as_u64().unwrap_or_default();
-        assert!(repaired > 0, "nothing was lost: {flow}");
-        assert!(max_held > 100_000, "{max_held} bytes were held: {flow}");
-        // On a busy machine a timer or a probe of the host's may be early.
+        let (flow, lost) = (flow(), lost() - lost_before);
+        let repaired = flow["legs"]["server"]["retransmissions"].as_u64().unwrap_or_default();
+        // (On a machine that holds the gateway up a timer or a probe of the host's may be early.)
         let by_host = retransmitted(&testbed.h1) - before;
-        assert!(4 * by_host <= repaired, "the host has retransmitted {by_host}: {flow}");
+        println!(
+            "{lost} lost, {repaired} repaired by the gateway, {by_host} sent again by the host"
+        );
+        // One or two may have been no data.
+        assert!(lost > 0 && repaired + 2 >= lost, "{lost} lost, {repaired} repaired: {flow}");
     }
 }

@@ -4,16 +4,16 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::Command;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bentpipe_net::netns::process::Process;
 use bentpipe_net::testbed::Testbed;
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-use crate::emulated::Emulated;
+use crate::probe::Emulated;
 use crate::stage::BENTPIPE;
-use crate::toolbox::SOON;
+use crate::toolbox::{PATIENCE, await_said, wait_until};
 
 pub(crate) const CASES: &[(&str, fn())] =
     &[("graphs_of_linux_hosts_with_losses_are_drawn_and_explained", losses)];
@@ -30,22 +30,19 @@ fn losses() {
     let mut dump = emulated.testbed.h1.command("tcpdump");
     dump.args(["--immediate-mode", "-U", "-s", "120", "-i", "any", "-w", &file, "tcp"]);
     let mut dump = Process::start("tcpdump", &mut dump).expect("tcpdump");
-    let began = Instant::now();
-    while !dump.stderr().contains("listening on") {
-        assert!(began.elapsed() < SOON, "tcpdump does not listen: {}", dump.stderr());
-        thread::sleep(Duration::from_millis(20));
-    }
+    await_said(&dump, "listening on", 1);
     transfer(&emulated.testbed);
     // The last packets are in the file when it is as it was a moment ago.
-    let length = || std::fs::metadata(&capture).map_or(0, |data| data.len());
-    let began = Instant::now();
     let mut before = 0;
-    while (length() != before || before == 0) && began.elapsed() < SOON {
-        before = length();
-        thread::sleep(Duration::from_millis(200));
-    }
+    wait_until("the capture is written", || {
+        thread::sleep(Duration::from_millis(500));
+        let now = std::fs::metadata(&capture).map_or(0, |data| data.len());
+        let is_still = now == before && now > 0;
+        before = now;
+        if is_still { Ok(()) } else { Err(format!("{now} bytes, and growing")) }
+    });
     dump.signal(Signal::SIGTERM);
-    dump.wait(SOON).expect("it ends");
+    dump.wait(PATIENCE).expect("it ends");
     let summary = emulated.end();
     assert!(summary["directions"][0]["lost"]["packets"].as_u64() > Some(0), "{summary}");
 
@@ -88,12 +85,12 @@ fn transfer(testbed: &Testbed) {
     thread::scope(|scope| {
         let receiver = scope.spawn(|| {
             let (mut stream, _) = listener.accept().expect("accept");
-            stream.set_read_timeout(Some(SOON)).expect("timeout");
+            stream.set_read_timeout(Some(PATIENCE)).expect("timeout");
             let mut bytes = Vec::new();
             stream.read_to_end(&mut bytes).expect("read");
             bytes.len()
         });
-        let connect = || TcpStream::connect_timeout(&address, SOON).expect("connect");
+        let connect = || TcpStream::connect_timeout(&address, PATIENCE).expect("connect");
         let mut stream = testbed.h1.run(connect).expect("namespace");
         stream.write_all(&vec![0x5a; SIZE]).expect("write");
         drop(stream);

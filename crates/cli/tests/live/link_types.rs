@@ -19,7 +19,7 @@ use bentpipe_net::tun::{Offload, Tun};
 use socket2::{Protocol, Socket, Type};
 
 use crate::life::exchange;
-use crate::observation::ask;
+use crate::observation::{ask, await_split};
 use crate::stage::{Ends, FAMILIES, Family, build, fast_link, gateways_wanted, start_gateways};
 use crate::toolbox::{PATIENCE, assert_same, content};
 
@@ -67,8 +67,7 @@ fn without_ethernet() {
             exchange(&Ends::of(&testbed, family), 3_000_000);
         }
         for place in BOTH.into_iter().filter(|_| gateways_wanted()) {
-            let status = ask(testbed.gateway_at(place).1, "status");
-            assert_eq!(status["totals"]["split"], FAMILIES.len(), "{place:?}: {status}");
+            FAMILIES.into_iter().for_each(|family| await_split(&testbed, place, family));
         }
         drop(stop);
         let carried = carried.join().expect("the link");

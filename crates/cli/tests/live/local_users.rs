@@ -4,8 +4,7 @@ use std::fs;
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::net::{SocketAddr, UnixListener};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bentpipe_net::netns::Namespace;
 use bentpipe_net::netns::process::Process;
@@ -15,7 +14,7 @@ use nix::sys::signal::Signal;
 use crate::bad_input::as_nobody;
 use crate::observation::{ask, watchdog_of};
 use crate::stage::{build, gateways_wanted};
-use crate::toolbox::SOON;
+use crate::toolbox::{PATIENCE, wait_longer, wait_until};
 
 pub(crate) const CASES: &[(&str, fn())] = &[
     ("names_cannot_be_taken_from_a_gateway", names_cannot_be_taken),
@@ -59,7 +58,7 @@ fn root_alone_is_answered() {
     testbed.start_gateway(Place::Near).expect("gateway");
     let mut command = as_nobody(&testbed.g1);
     let mut asking = Process::start("flows", command.args(["gateway", "flows"])).expect("start");
-    let status = asking.wait(SOON).expect("it ends");
+    let status = asking.wait(PATIENCE).expect("it ends");
     let said = asking.stderr();
     assert!(!status.success() && said.contains("root alone"), "{said}");
     assert_eq!(said.trim().lines().count(), 1, "{said}");
@@ -89,11 +88,10 @@ fn killed_gateways_files() {
     assert_eq!(files(&testbed.g1), Vec::<String>::new());
     testbed.start_gateway(Place::Near).expect("gateway");
     testbed.take_gateway(Place::Near).expect("gateway").kill();
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while !files(&testbed.g1).is_empty() {
-        assert!(Instant::now() < deadline, "{:?}", files(&testbed.g1));
-        thread::sleep(Duration::from_millis(50));
-    }
+    wait_until("its watchdog removes its files", || match files(&testbed.g1) {
+        files if files.is_empty() => Ok(()),
+        files => Err(format!("{files:?}")),
+    });
 }
 
 /// Capabilities, by their bits.
@@ -111,11 +109,7 @@ fn privileges_are_given_up() {
     let watchdog = watchdog_of(gateway).as_raw().cast_unsigned();
     for (process, bounds) in [(gateway.id(), NET_ADMIN | NET_RAW), (watchdog, NET_ADMIN)] {
         // A thread or process that has just begun is given a moment to do it.
-        let deadline = Instant::now() + Duration::from_secs(20);
-        while let Err(excess) = check_threads(process, bounds) {
-            assert!(Instant::now() < deadline, "{excess}");
-            thread::sleep(Duration::from_millis(50));
-        }
+        wait_until("privileges are given up", || check_threads(process, bounds));
         let limits = fs::read_to_string(format!("/proc/{process}/limits")).expect("limits");
         let core = limits.lines().find(|line| line.starts_with("Max core file size"));
         let words: Vec<&str> = core.expect("a limit").split_whitespace().collect();
@@ -162,11 +156,10 @@ fn firewall_is_still_looked_at() {
     let late = format!("table inet late {{\nchain forward {{\n{chain}\n}}\n}}\n");
     testbed.g1.nft(&late).expect("nft");
     let gateway = testbed.gateway(Place::Near).expect("gateway");
-    let deadline = Instant::now() + Duration::from_secs(150);
-    while !gateway.stderr().contains("inet late forward") {
-        assert!(Instant::now() < deadline, "{}", gateway.stderr());
-        thread::sleep(Duration::from_millis(200));
-    }
+    wait_longer(Duration::from_secs(60), "the firewall is found", || match gateway.stderr() {
+        said if said.contains("inet late forward") => Ok(()),
+        said => Err(said),
+    });
 }
 
 /// What there is in the directory of a namespace.

@@ -1,6 +1,10 @@
 //! Live tests: Linux's own TCP at both ends, real packets, and `bentpipe` between them, in
 //! network namespaces. They need root; without it they are reported as ignored, with the reason.
 //!
+//! They assert what comes, in which order, and what state it leaves, never how long it takes: a machine that many share
+//! may take any time. Whatever is waited for is waited for with `toolbox::PATIENCE`; what is to be measured is in
+//! `measured`, and no test.
+//!
 //! `BENTPIPE_LIVE_GATEWAYS=none` runs everything with plain routers in the gateways' places,
 //! which shows that a test asks for nothing that TCP does not do by itself.
 //!
@@ -8,14 +12,12 @@
 //! and a test that cannot run here must be seen to be skipped; libtest can do neither.
 
 mod bad_input;
+mod beside;
 mod captured;
 mod closing;
 mod crashes;
 mod crowd;
-mod disciplines;
 mod early_acknowledged;
-mod emulated;
-mod exactness;
 mod graphs;
 mod hangs;
 mod hops;
@@ -23,6 +25,7 @@ mod life;
 mod link_types;
 mod links;
 mod local_users;
+mod measured;
 mod mending;
 mod observation;
 mod opening;
@@ -31,8 +34,9 @@ mod papers;
 mod passing;
 mod path_mtu;
 mod patience;
+mod probe;
 mod programs;
-mod punctual;
+mod queues;
 mod recorded;
 mod recording;
 mod routes;
@@ -82,14 +86,13 @@ fn own_stage() -> Vec<(&'static str, fn())> {
         bad_input::CASES,
         path_mtu::CASES,
         link_types::CASES,
-        emulated::CASES,
+        probe::CASES,
         graphs::CASES,
-        disciplines::CASES,
+        queues::CASES,
         early_acknowledged::CASES,
         hops::CASES,
-        exactness::CASES,
+        beside::CASES,
         recorded::CASES,
-        punctual::CASES,
         links::CASES,
         local_users::CASES,
         tls::CASES,
@@ -100,18 +103,18 @@ fn own_stage() -> Vec<(&'static str, fn())> {
 }
 
 fn main() -> ExitCode {
+    let wanted = std::env::var("BENTPIPE_LIVE_TESTS").unwrap_or_default();
     // scripts/test.sh runs all tests but these, beside these.
-    if std::env::var("BENTPIPE_LIVE_TESTS").as_deref() == Ok("off") {
+    if wanted == "off" {
         println!("live tests: left out (BENTPIPE_LIVE_TESTS=off)");
         return ExitCode::SUCCESS;
     }
+    let measures = wanted == "measured";
     let mut arguments = Arguments::from_args();
-    // Cases wait for the link far more than they compute; one of them for minutes.
-    arguments.test_threads.get_or_insert(5);
-    let obstacle = stage::obstacle();
-    if let Some(reason) = &obstacle
-        && !arguments.list
-    {
+    // Cases wait for the link far more than they compute; one of them for minutes. What is measured is measured alone.
+    arguments.test_threads.get_or_insert(if measures { 1 } else { 5 });
+    let obstacle = if arguments.list { None } else { stage::obstacle() };
+    if let Some(reason) = &obstacle {
         println!("live tests skipped: {reason}");
     }
     if obstacle.is_none() && !arguments.list {
@@ -122,14 +125,16 @@ fn main() -> ExitCode {
     let stages: &'static Stages = Box::leak(Box::default());
     let mut trials = Vec::new();
     // Neighbours in the list run at the same time: they play on different stages.
-    for (name, case) in own_stage() {
-        trials.push(Trial::test(format!("own::{name}"), move || {
+    let (kind, own) = if measures { ("measured", measured::cases()) } else { ("own", own_stage()) };
+    for (name, case) in own {
+        trials.push(Trial::test(format!("{kind}::{name}"), move || {
             case();
             Ok(())
         }));
     }
     let shared = cases().into_iter().map(|case| (case, Conditions::LOSSLESS));
     let lossy = cases_with_loss().into_iter().map(|case| (case, &[Conditions::Lossy][..]));
+    let (shared, lossy) = (shared.filter(|_| !measures), lossy.filter(|_| !measures));
     for ((name, case), conditions) in shared.chain(lossy) {
         for (family, &conditions) in
             FAMILIES.iter().flat_map(|f| conditions.iter().map(|c| (*f, c)))
@@ -140,8 +145,9 @@ fn main() -> ExitCode {
             }));
         }
     }
-    let ignored = obstacle.is_some();
-    let trials = trials.into_iter().map(|trial| trial.with_ignored_flag(ignored)).collect();
+    if obstacle.is_some() {
+        trials = trials.into_iter().map(|trial| trial.with_ignored_flag(true)).collect();
+    }
 
     let conclusion = libtest_mimic::run(&arguments, trials);
     stages.take_down();

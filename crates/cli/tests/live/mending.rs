@@ -1,20 +1,20 @@
-//! What others change of a gateway's rules, routes and devices while it runs is mended, within two
-//! seconds on a machine that has time; and an interface that comes back is made use of.
+//! What others change of a gateway's rules, routes and devices while it runs is mended; and an interface that comes
+//! back is made use of.
 
 use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bentpipe_net::netns::join_by_veth;
 use bentpipe_net::netns::process::Process;
 use bentpipe_net::testbed::{Place, Testbed, TestbedConfig};
 use nix::sys::signal::Signal;
 
-use crate::life::{assert_unchanged, exchange, state};
-use crate::observation::ask;
-use crate::pair::{Pair, pairs, pairs_for, part, talk, transfer};
+use crate::life::{await_unchanged, exchange, state};
+use crate::observation::{ask, await_split};
+use crate::pair::{Pair, pairs, part, talk, transfer};
 use crate::stage::{Ends, FAMILIES, build, fast_link, gateways_wanted, start_gateways};
-use crate::toolbox::{End, SOON};
+use crate::toolbox::{End, PATIENCE, await_said, wait_longer};
 
 pub(crate) const CASES: &[(&str, fn())] = &[
     ("flushed_ruleset_is_mended", || mended(&FLUSH)),
@@ -34,10 +34,8 @@ pub(crate) const CASES: &[(&str, fn())] = &[
     ("firewall_that_comes_later_is_provided_for", || stateful_firewall_comes("")),
 ];
 
-/// The promise is two seconds; the machine may be busy.
-const MENDED_WITHIN: Duration = Duration::from_secs(40);
-/// How long readers wait.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How often the firewall is looked at when nothing is heard of it.
+const LOOK: Duration = Duration::from_secs(15);
 /// What a connection transfers: 0.8 s of the link, were it alone.
 const SIZE: usize = 10_000_000;
 
@@ -50,7 +48,7 @@ struct Breakage {
 const FLUSH: Breakage =
     Breakage { command: "nft flush ruleset", said: "nft table inet bentpipe-gateway (gone)" };
 const RULES: Breakage = Breakage {
-    command: "for f in -4 -6; do while ip $f rule delete priority 252; do :; done; done 2>/dev/null; :",
+    command: "for f in -4 -6; do yes rule delete priority 252 | head -n 20 | ip $f -force -batch -; done 2>/dev/null; :",
     // On a busy machine in two parts: the command deletes one after the other.
     said: "ip rules (gone)",
 };
@@ -76,7 +74,7 @@ fn mended(breakage: &Breakage) {
     idle.iter().for_each(|pair| talk(pair, 5_000));
     let ends = amid_transfers(&testbed, || {
         testbed.g1.output("sh", &["-c", breakage.command]).expect("it can be broken");
-        wait_until_split(&testbed, &gateway);
+        await_both_split(&testbed);
     });
     assert_eq!(ends, [End::Whole; 4], "{}", gateway.stderr());
     let said = gateway.stderr();
@@ -85,13 +83,14 @@ fn mended(breakage: &Breakage) {
     if breakage.said == RULES.said {
         assert!(rules_gone(&said) >= 8, "{said}");
     }
+    let mended = mends(&gateway);
     idle.iter().for_each(|pair| talk(pair, 100_000));
     idle.into_iter().for_each(part);
-    assert!(mends(&gateway) <= 2, "{}", gateway.stderr());
+    assert_eq!(mends(&gateway), mended, "it is at peace: {}", gateway.stderr());
 
     let Some(status) = gateway.stop() else { panic!("it does not end: {}", gateway.stderr()) };
     assert!(status.success(), "{status}: {}", gateway.stderr());
-    assert_unchanged(&before, &testbed.g1);
+    await_unchanged(&before, &testbed.g1);
 }
 
 /// Its rules name the interface; routes over it the operator sets again.
@@ -102,13 +101,13 @@ fn satellite_comes_up_again() {
     let (testbed, gateway) = stage();
     let ends = amid_transfers(&testbed, || {
         testbed.g1.ip("link set sat0 down\n").expect("down");
-        wait_until_said(&gateway, "interface sat0 is down");
+        await_said(&gateway, "interface sat0 is down", 1);
         testbed.g1.ip("link set sat0 up\n").expect("up");
         restore_satellite(&testbed, false);
-        wait_until_split(&testbed, &gateway);
+        await_both_split(&testbed);
     });
     assert_eq!(ends, [End::Whole; 4], "{}", gateway.stderr());
-    wait_until_said(&gateway, "interface sat0 is back");
+    await_said(&gateway, "interface sat0 is back", 1);
     assert_eq!(mends(&gateway), 0, "{}", gateway.stderr());
 }
 
@@ -120,31 +119,31 @@ fn satellite_is_made_again() {
     let (testbed, gateway) = stage();
     let ends = amid_transfers(&testbed, || {
         testbed.g1.ip("link delete sat0\n").expect("deleted");
-        wait_until_said(&gateway, "interface sat0 is gone");
+        await_said(&gateway, "interface sat0 is gone", 1);
         join_by_veth((&testbed.g1, "sat0"), (&testbed.sat, "ground1")).expect("a new cable");
         restore_satellite(&testbed, true);
-        wait_until_split(&testbed, &gateway);
+        await_both_split(&testbed);
     });
     assert_eq!(ends, [End::Whole; 4], "{}", gateway.stderr());
-    wait_until_said(&gateway, "interface sat0 is back");
+    await_said(&gateway, "interface sat0 is back", 1);
     assert_eq!(mends(&gateway), 0, "{}", gateway.stderr());
 }
 
-/// A firewall that is flushed every 100 ms for some seconds: at most three mends, and in the end
-/// connections are split.
+/// A firewall that is flushed every 100 ms for some seconds: few mends, and in the end connections are split. (How many
+/// in which time is `divert::budget`'s.)
 fn firewall_is_not_fought() {
     if !gateways_wanted() {
         return;
     }
     let (testbed, gateway) = stage();
-    let began = Instant::now();
-    while began.elapsed() < Duration::from_secs(5) {
+    const FLUSHES: usize = 40;
+    for _ in 0..FLUSHES {
         testbed.g1.output("nft", &["flush", "ruleset"]).expect("flush");
         thread::sleep(Duration::from_millis(100));
     }
-    wait_until_split(&testbed, &gateway);
+    await_both_split(&testbed);
     let mends = mends(&gateway);
-    assert!((1..=3).contains(&mends), "{mends} mends: {}", gateway.stderr());
+    assert!((1..=FLUSHES / 5).contains(&mends), "{mends} mends: {}", gateway.stderr());
 }
 
 /// A device that was deleted and cannot be made again, as there is another one of its name: the
@@ -161,7 +160,7 @@ fn device_taken_by_another() {
         .ip("link delete bp-lan\nlink add bp-lan type veth peer name bp-other\n")
         .expect("another device");
     gateway.signal(Signal::SIGCONT);
-    let ended = gateway.wait(Duration::from_secs(60)).expect("it ends by itself");
+    let ended = gateway.wait(PATIENCE).expect("it ends by itself");
     let said = gateway.stderr();
     assert!(!ended.success(), "{said}");
     assert!(said.contains("bp-lan was deleted and could not be made again"), "{said}");
@@ -179,14 +178,13 @@ fn stateful_firewall_comes(first: &str) {
         type filter hook forward priority filter; policy drop;
         ct state invalid counter drop; ct state established,related accept; ct state new accept; }; }\n";
     testbed.g1.nft(&format!("{first}{firewall}")).expect("a firewall");
-    let deadline = Instant::now() + Duration::from_secs(15) + MENDED_WITHIN;
     let table = ["list", "table", "inet", "bentpipe-gateway"];
-    while !testbed.g1.output("nft", &table).is_ok_and(|table| table.contains("ct zone set")) {
-        assert!(Instant::now() < deadline, "{}", gateway.stderr());
-        thread::sleep(Duration::from_millis(100));
-    }
+    wait_longer(LOOK, "legs are tracked each for itself", || {
+        let zones = testbed.g1.output("nft", &table).is_ok_and(|it| it.contains("ct zone set"));
+        if zones { Ok(()) } else { Err(gateway.stderr()) }
+    });
     FAMILIES.into_iter().for_each(|family| exchange(&Ends::of(&testbed, family), 1_000_000));
-    wait_until_split(&testbed, &gateway);
+    await_both_split(&testbed);
 }
 
 /// MTUs and addresses of configured interfaces, others' rules and routes, and a table that was put
@@ -213,15 +211,15 @@ fn what_is_not_ours_is_let_be() {
     testbed.g1.ip("link set sat0 mtu 1500\n").expect("its MTU");
     thread::sleep(Duration::from_millis(1500));
     assert_eq!(mends(&gateway), 0, "{}", gateway.stderr());
-    FAMILIES.into_iter().for_each(|family| exchange(&Ends::of(&testbed, family), 100_000));
-    assert_eq!(split(&testbed), 2);
+    await_both_split(&testbed);
+    let before = split(&testbed);
 
     testbed.g1.nft("add table inet bentpipe-gateway { flags dormant; }\n").expect("disabled");
     thread::sleep(Duration::from_millis(1500));
     exchange(&Ends::of(&testbed, FAMILIES[0]), 100_000);
-    assert_eq!(split(&testbed), 2, "{}", gateway.stderr());
+    assert_eq!(split(&testbed), before, "{}", gateway.stderr());
     testbed.g1.nft("add table inet bentpipe-gateway\n").expect("enabled");
-    wait_until_split(&testbed, &gateway);
+    await_both_split(&testbed);
     assert_eq!(mends(&gateway), 0, "{}", gateway.stderr());
 }
 
@@ -243,7 +241,7 @@ fn stage_with_state() -> (Arc<Testbed>, Process, String) {
 fn amid_transfers(testbed: &Arc<Testbed>, event: impl FnOnce()) -> Vec<End> {
     thread::scope(|scope| {
         let transfers: Vec<_> = (0..)
-            .zip(pairs_for(testbed, 2, SOON))
+            .zip(pairs(testbed, 2))
             .map(|(i, pair)| scope.spawn(move || transfer(i, pair, SIZE, PATIENCE)))
             .collect();
         thread::sleep(Duration::from_millis(700));
@@ -258,28 +256,8 @@ fn split(testbed: &Testbed) -> u64 {
 }
 
 /// New connections of both families are split.
-fn wait_until_split(testbed: &Arc<Testbed>, gateway: &Process) {
-    let deadline = Instant::now() + MENDED_WITHIN;
-    for family in FAMILIES {
-        loop {
-            let before = split(testbed);
-            exchange(&Ends::of(testbed, family), 10_000);
-            if split(testbed) > before {
-                break;
-            }
-            let said = gateway.stderr();
-            assert!(Instant::now() < deadline, "{family}: not split again: {said}");
-            thread::sleep(Duration::from_millis(50));
-        }
-    }
-}
-
-fn wait_until_said(gateway: &Process, what: &str) {
-    let deadline = Instant::now() + MENDED_WITHIN;
-    while !gateway.stderr().contains(what) {
-        assert!(Instant::now() < deadline, "no {what:?} in {}", gateway.stderr());
-        thread::sleep(Duration::from_millis(20));
-    }
+fn await_both_split(testbed: &Arc<Testbed>) {
+    FAMILIES.into_iter().for_each(|family| await_split(testbed, Place::Near, family));
 }
 
 /// How many rules were gone, in all mends together.

@@ -10,12 +10,9 @@ use socket2::{SockRef, Socket};
 
 use crate::stage::{Ends, FAMILIES};
 use crate::toolbox::{
-    End, accept, assert_same, content, finish, read_through, receive, receive_to_end, send,
-    send_or_abort,
+    End, PATIENCE, accept, assert_same, content, finish, read_through, receive, receive_to_end,
+    send, send_or_abort,
 };
-
-/// How long the hosts' kernels try to get a segment across (TCP_USER_TIMEOUT), where gateways are killed.
-const USER_TIMEOUT: Duration = Duration::from_secs(8);
 
 /// Both ends of a connection.
 pub(crate) struct Pair {
@@ -25,10 +22,10 @@ pub(crate) struct Pair {
 
 /// So many for each family.
 pub(crate) fn pairs(testbed: &Arc<Testbed>, count: usize) -> Vec<Pair> {
-    pairs_for(testbed, count, USER_TIMEOUT)
+    pairs_for(testbed, count, PATIENCE)
 }
 
-/// The same, where kernels give up after another time.
+/// The same, whose kernels try for so long to get a segment across (TCP_USER_TIMEOUT).
 pub(crate) fn pairs_for(testbed: &Arc<Testbed>, count: usize, user_timeout: Duration) -> Vec<Pair> {
     let families = FAMILIES.into_iter().flat_map(|family| std::iter::repeat_n(family, count));
     families.map(|family| open_for(&Ends::of(testbed, family), user_timeout)).collect()

@@ -8,8 +8,9 @@ use std::thread;
 
 use bentpipe_net::testbed::{BOTH, Firewall, Place, Testbed, TestbedConfig};
 
+use crate::observation::ask;
 use crate::stage::{Ends, FAMILIES, Family, build, gateways_wanted, start_gateways};
-use crate::toolbox::{SOON, accept, assert_same, content, finish, receive_to_end, send, timed};
+use crate::toolbox::{accept, assert_same, content, finish, receive_to_end, send, wait_until};
 
 pub(crate) const CASES: &[(&str, fn())] = &[
     ("each_leg_learns_its_path_mtu", || smaller_mtu(Firewall::None)),
@@ -40,9 +41,8 @@ fn smaller_mtu(firewall: Firewall) {
     let mut gateways = BOTH.map(|place| testbed.take_gateway(place));
     let testbed = Arc::new(testbed);
     for family in FAMILIES {
-        let ((), took) = timed(|| exchange(&Ends::of(&testbed, family), SIZE));
-        // One round trip for each router that complains, on cables without delay; a black hole takes for ever.
-        assert!(took < SOON, "{family}: {took:?}");
+        // A black hole takes for ever.
+        exchange(&Ends::of(&testbed, family), SIZE);
     }
     // A host that nobody tells of the MTU of another's path has nothing to remember.
     if gateways_wanted() {
@@ -73,8 +73,7 @@ fn unsplit() {
     start_gateways(testbed);
     narrow(testbed);
     for (client, server) in &pairs {
-        let ((), took) = timed(|| talk(client, server, SIZE));
-        assert!(took < SOON, "{took:?}");
+        talk(client, server, SIZE);
     }
     if gateways_wanted() {
         let mut far = testbed.take_gateway(Place::Far).expect("a gateway");
@@ -96,14 +95,20 @@ fn fragments(firewall: Firewall) {
     }
     let gateway = testbed.take_gateway(Place::Far);
     let testbed = Arc::new(testbed);
-    let ((), took) = timed(|| exchange(&Ends::of(&testbed, Family::V4), 1_000_000));
-    assert!(took < SOON, "{took:?}");
+    exchange(&Ends::of(&testbed, Family::V4), 1_000_000);
     let counts = testbed.sat.output("nstat", &["-asz", "IpFragCreates"]).expect("nstat");
     let created = counts.lines().find_map(|line| line.strip_prefix("IpFragCreates"));
     let created: u64 =
         created.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).expect("a count");
     assert!(created > 1000, "{counts}");
     if let Some(mut gateway) = gateway {
+        // The last acknowledgment may be on its way.
+        wait_until("the connection is closed", || {
+            match ask(&testbed.g2, "status")["totals"].take() {
+                totals if totals["closed"] == 1 => Ok(()),
+                totals => Err(totals.to_string()),
+            }
+        });
         assert!(gateway.stop().expect("it ends by itself upon SIGTERM").success());
         let summary = gateway.stdout();
         let split = "flows split: 1 (1 closed, 0 reset, 0 released)";

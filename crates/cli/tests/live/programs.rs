@@ -9,7 +9,6 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
 
 use bentpipe_net::netns::process::Process;
 use bentpipe_net::testbed::web::WebServer;
@@ -17,17 +16,13 @@ use bentpipe_net::testbed::{BOTH, Testbed, TestbedConfig};
 
 use crate::observation::ask;
 use crate::stage::{FAMILIES, Family, build, fast_link, gateways_wanted, start_gateways};
-use crate::toolbox::{assert_same, content};
+use crate::toolbox::{PATIENCE, assert_same, content, wait_until};
 
 pub(crate) const CASES: &[(&str, fn())] = &[
     ("ssh_scp_and_sftp", || compare(OpenSsh::start, OpenSsh::use_it)),
     ("ftp_active_and_passive", || compare(Ftp::start, Ftp::use_it)),
     ("chromium_loads_a_page_of_17_objects", || compare(Website::start, Website::load)),
 ];
-
-/// Longer than any program takes.
-const PATIENCE: Duration = Duration::from_secs(60);
-const READY_WITHIN: Duration = Duration::from_secs(40);
 
 /// Starts a server, uses it through plain routers, and then through gateways, which must split
 /// what is seen of it.
@@ -330,17 +325,13 @@ impl Picture {
 /// Starts a server in H2 and waits until it listens on `port`.
 fn listening(name: &str, testbed: &Testbed, command: &mut Command, port: u16) -> Process {
     let mut server = Process::start(&format!("{name} in H2"), command).expect(name);
-    let deadline = Instant::now() + READY_WITHIN;
-    while testbed.h2.run(|| TcpStream::connect(("127.0.0.1", port)).is_err()).expect("H2") {
-        let ended = server.try_wait();
-        assert!(
-            ended.is_none() && Instant::now() < deadline,
-            "{name} does not listen (ended: {ended:?}): {} {}",
-            server.stdout(),
-            server.stderr()
-        );
-        thread::sleep(Duration::from_millis(20));
-    }
+    wait_until(&format!("{name} listens"), || {
+        let address = ("127.0.0.1", port);
+        let listens = testbed.h2.run(|| TcpStream::connect(address).is_ok()).expect("H2");
+        let mut said =
+            || format!("{:?} {} {}", server.try_wait(), server.stdout(), server.stderr());
+        if listens { Ok(()) } else { Err(said()) }
+    });
     server
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use crate::emulated::Emulated;
+use crate::probe::Emulated;
 
 pub(crate) const CASES: &[(&str, fn())] = &[("link_is_recorded", recorded)];
 

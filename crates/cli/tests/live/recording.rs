@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
@@ -24,8 +24,12 @@ pub(crate) const CASES: &[(&str, fn())] = &[
     ("a_slow_disk_delays_no_transfer", a_slow_disk_delays_no_transfer),
 ];
 
-/// Bytes that are transferred.
-const SIZE: usize = 3_000_000;
+/// Bytes that are transferred: so few that no part of the recording is lost, even if all of it has to wait to be written.
+const SIZE: usize = 500_000;
+/// What a recording says that it lacks.
+const LACKS: &str = "tcp:events_lost";
+/// More than a recording can wait with.
+const LONG: usize = 30_000_000;
 
 /// A transfer over a link that loses packets, as packets and as events. One recording at a time: the second begins
 /// when the first was told to end.
@@ -33,7 +37,7 @@ fn both_legs_are_recorded() {
     if !gateways_wanted() {
         return;
     }
-    let loss = Probability::new(0.01).expect("a probability");
+    let loss = Probability::new(0.03).expect("a probability");
     let link = Some(fast_link().with_loss(loss));
     let mut testbed = build(TestbedConfig { link, ..TestbedConfig::default() });
     start_gateways(&mut testbed);
@@ -69,8 +73,8 @@ fn both_legs_are_recorded() {
     assert!(refused(&["-o", "x.qlog", "--flow", "colour red"]).contains("`colour`"));
 }
 
-/// A recording into a pipe that nobody reads for two seconds: the transfer goes on, what the recording lacks is
-/// counted, and the rest can be read.
+/// A recording into a pipe that nobody reads until the transfer is over: what the recording lacks is counted, in the file
+/// too once it goes on, and the rest can be read.
 fn a_slow_disk_delays_no_transfer() {
     if !gateways_wanted() {
         return;
@@ -86,25 +90,43 @@ fn a_slow_disk_delays_no_transfer() {
     mkfifo(&path, Mode::S_IRWXU).expect("a pipe");
     let recording = start(namespace, &path);
     let mut pipe = File::open(&path).expect("the pipe");
-    let mut text = vec![0; 100];
-    pipe.read_exact(&mut text).expect("the header's beginning");
-    let (text, summary) = thread::scope(|scope| {
-        let reader = scope.spawn(move || {
-            thread::sleep(Duration::from_secs(2));
-            pipe.read_to_end(&mut text).expect("the rest");
-            String::from_utf8(text).expect("text")
+    let mut begun = vec![0; 100];
+    pipe.read_exact(&mut begun).expect("the header's beginning");
+    let text = Mutex::new(begun);
+    let (transferred, over) = mpsc::channel::<()>();
+    let summary = thread::scope(|scope| {
+        let text = &text;
+        scope.spawn(move || {
+            // Over, or it has failed.
+            let _ = over.recv();
+            let mut part = vec![0; 65_536];
+            loop {
+                let length = pipe.read(&mut part).expect("the rest");
+                text.lock().expect("text").extend_from_slice(&part[..length]);
+                if length == 0 {
+                    return;
+                }
+            }
         });
         let (listener, address) = ends.listen();
         let client = ends.connect(address);
         let server = accept(&listener);
-        scope.spawn(move || send(&server, &content(3, 10 * SIZE)));
-        assert_eq!(receive(&client, 10 * SIZE).len(), 10 * SIZE);
-        let summary = end(recording);
-        (reader.join().expect("the reader"), summary)
+        let writer = server.try_clone().expect("a socket");
+        scope.spawn(move || send(&writer, &content(3, LONG)));
+        assert_eq!(receive(&client, LONG).len(), LONG);
+        drop(transferred);
+        wait_until("the recording says what it lacks", || {
+            send(&server, b"more");
+            assert_eq!(receive(&client, 4), b"more");
+            let says = String::from_utf8_lossy(&text.lock().expect("text")).contains(LACKS);
+            if says { Ok(()) } else { Err("it does not".to_owned()) }
+        });
+        end(recording)
     });
+    let text = String::from_utf8(text.into_inner().expect("text")).expect("text");
     let lost = records(&text)
         .iter()
-        .filter(|event| event["name"] == "tcp:events_lost")
+        .filter(|event| event["name"] == LACKS)
         .fold(0, |sum, event| sum + event["data"]["count"].as_u64().expect("a count"));
     assert!(lost > 0 && Some(lost) <= summary["lost"].as_u64(), "{lost} of {summary}");
     assert_eq!(summary["bytes"], text.len(), "{summary}");

@@ -1,16 +1,21 @@
-//! What the cases have in common: contents, transfers with time limits, comparisons.
+//! What the cases have in common: contents, transfers, comparisons, and the one deadline.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
+use std::os::fd::AsFd;
+use std::thread;
 use std::time::{Duration, Instant};
 
+use bentpipe_net::netns::process::Process;
+use nix::sys::socket::{setsockopt, sockopt};
 use socket2::SockRef;
 
 use rand::{Rng as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 
-/// No read, write or accept waits longer.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(40);
+/// How long anything is waited for, from a byte to the end of a program. It says nothing of speed: a machine that many
+/// share may take so long for what takes an idle one a moment.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// `length` bytes that tell any of them from its neighbours.
 pub(crate) fn content(seed: u64, length: usize) -> Vec<u8> {
@@ -25,19 +30,38 @@ pub(crate) fn accept(listener: &TcpListener) -> TcpStream {
     limited(stream)
 }
 
-/// How long anything is waited for that a machine with time does in a moment.
-pub(crate) const SOON: Duration = Duration::from_secs(40);
+/// Asks again until there is what is wanted; panics with what there is instead when its [patience](PATIENCE) ends.
+pub(crate) fn wait_until<T>(what: &str, ask: impl FnMut() -> Result<T, String>) -> T {
+    wait_longer(Duration::ZERO, what, ask)
+}
 
-/// Asks again until there is what is wanted; panics with what there is instead if it does not come [`SOON`].
-pub(crate) fn wait_until<T>(what: &str, mut ask: impl FnMut() -> Result<T, String>) -> T {
-    let deadline = Instant::now() + SOON;
+/// The same for what takes `longer` on a machine that has time for it.
+pub(crate) fn wait_longer<T>(
+    longer: Duration,
+    what: &str,
+    mut ask: impl FnMut() -> Result<T, String>,
+) -> T {
+    let deadline = Instant::now() + longer + PATIENCE;
     loop {
         match ask() {
             Ok(wanted) => return wanted,
             Err(instead) => assert!(Instant::now() < deadline, "{what}: {instead}"),
         }
-        std::thread::sleep(Duration::from_millis(30));
+        thread::sleep(Duration::from_millis(30));
     }
+}
+
+/// Waits until a program, or one that it has started, has said `what` so many times.
+pub(crate) fn await_said(process: &Process, what: &str, times: usize) {
+    wait_until(what, || {
+        let said = process.stderr();
+        if said.matches(what).count() >= times { Ok(()) } else { Err(said) }
+    });
+}
+
+/// Gives a socket room for what comes while nobody has time to read it. It takes root.
+pub(crate) fn give_room(socket: &impl AsFd) {
+    setsockopt(socket, sockopt::RcvBufForce, &(16 << 20)).expect("room");
 }
 
 /// Gives a connection its time limits.
@@ -75,7 +99,7 @@ pub(crate) fn receive(mut stream: &TcpStream, length: usize) -> Vec<u8> {
 
 /// Reads to the end like one who is busy: nothing at first, then `chunk` bytes every `pause`.
 pub(crate) fn receive_slowly(mut stream: &TcpStream, chunk: usize, pause: Duration) -> Vec<u8> {
-    std::thread::sleep(Duration::from_millis(500));
+    thread::sleep(Duration::from_millis(500));
     let mut bytes = Vec::new();
     let mut buffer = vec![0; chunk];
     loop {
@@ -84,7 +108,7 @@ pub(crate) fn receive_slowly(mut stream: &TcpStream, chunk: usize, pause: Durati
             Ok(count) => bytes.extend_from_slice(&buffer[..count]),
             Err(error) => panic!("receive: {error} after {} bytes", bytes.len()),
         }
-        std::thread::sleep(pause);
+        thread::sleep(pause);
     }
 }
 
@@ -143,11 +167,4 @@ pub(crate) fn assert_same(what: &str, sent: &[u8], received: &[u8]) {
         differ.is_none() && sent_len == received_len,
         "{what}: {sent_len} bytes sent, {received_len} received, first difference at {differ:?}"
     );
-}
-
-/// Runs `work` and says how long it took.
-pub(crate) fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
-    let began = Instant::now();
-    let result = work();
-    (result, began.elapsed())
 }

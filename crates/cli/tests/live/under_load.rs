@@ -7,14 +7,14 @@ use std::thread;
 use std::time::Duration;
 
 use bentpipe_net::netns::process::Process;
-use bentpipe_net::testbed::{Place, Testbed, TestbedConfig};
+use bentpipe_net::testbed::{BOTH, Place, Testbed, TestbedConfig};
 use nix::sys::signal::Signal;
 
 use crate::life::exchange;
-use crate::observation::ask;
-use crate::pair::{Pair, open_for, pairs_for, part, talk, transfer};
-use crate::stage::{Ends, FAMILIES, build, fast_link, start_gateways};
-use crate::toolbox::End;
+use crate::observation::{ask, await_nothing_held};
+use crate::pair::{Pair, open_for, pairs, pairs_for, part, talk, transfer};
+use crate::stage::{Ends, FAMILIES, build, fast_link, gateways_wanted, start_gateways};
+use crate::toolbox::{End, PATIENCE, wait_until};
 
 pub(crate) const CASES: &[(&str, fn())] = &[
     ("killed_near_gateway_under_load", || killed(Place::Near)),
@@ -73,7 +73,7 @@ fn drained(place: Place) {
         gateway.map(|mut gateway| {
             gateway.signal(Signal::SIGTERM);
             // Its limit is 30 s.
-            let ended = gateway.wait(Duration::from_secs(60)).expect("drained within its limit");
+            let ended = gateway.wait(PATIENCE).expect("it is drained");
             assert!(ended.success(), "{ended}: {}", gateway.stderr());
             let again = testbed.run_gateway(place).expect("the gateway again");
             (gateway, again)
@@ -94,6 +94,20 @@ fn drained(place: Place) {
         let released = summary.split(" reset, ").nth(1).and_then(|rest| rest.split(' ').next());
         let released: usize = released.and_then(|n| n.parse().ok()).expect("a count");
         assert!(released > 2 * IDLE, "{summary}");
+    }
+}
+
+/// Waits until both gateways hold bytes: the busy connections are busy.
+fn await_held(testbed: &Testbed) {
+    if !gateways_wanted() {
+        return;
+    }
+    for place in BOTH {
+        wait_until("bytes are held", || {
+            let status = ask(testbed.gateway_at(place).1, "status");
+            let held = status["held_bytes"].as_u64() > Some(100_000);
+            if held { Ok(()) } else { Err(format!("{place:?}: {status}")) }
+        });
     }
 }
 
@@ -140,10 +154,11 @@ fn load<T>(
     event: impl FnOnce(&Testbed) -> T,
 ) -> Ended<T> {
     let Patience { reader, kernel } = patience;
-    let idle: Vec<Pair> = pairs_for(testbed, IDLE, kernel);
+    let idle: Vec<Pair> = pairs(testbed, IDLE);
     idle.iter().for_each(|pair| talk(pair, 5_000));
-    // What they said last is acknowledged by now, or the link would be slower than it is.
-    thread::sleep(Duration::from_millis(300));
+    if gateways_wanted() {
+        BOTH.into_iter().for_each(|place| await_nothing_held(testbed.gateway_at(place).1));
+    }
 
     let over = AtomicBool::new(false);
     let ended = thread::scope(|scope| {
@@ -167,6 +182,7 @@ fn load<T>(
             })
             .collect();
         thread::sleep(Duration::from_millis(1_500));
+        await_held(testbed);
         let event = event(testbed);
         thread::sleep(Duration::from_secs(1));
         over.store(true, Ordering::Relaxed);

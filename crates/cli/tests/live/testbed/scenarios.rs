@@ -1,7 +1,7 @@
 //! The scenarios that are laid out.
 
 /// A download over GEO at a rate that a busy machine can follow.
-pub(super) const DOWNLOAD: &str = r#"
+pub(crate) const DOWNLOAD: &str = r#"
 title = "A download over GEO"
 tcp = "linux"
 [run]
