@@ -68,6 +68,23 @@ fn cases_with_loss() -> Vec<Case> {
     [transfer::CASES_WITH_LOSS, closing::CASES].concat()
 }
 
+/// Programs that not every system has a package of, and the cases that are skipped without them.
+const PROGRAMS: [(&str, &[&str]); 7] = [
+    ("ssh_scp_and_sftp", &["ssh", "sshd", "ssh-keygen", "scp", "sftp"]),
+    ("ftp_active_and_passive", &["vsftpd"]),
+    ("chromium_loads_a_page_of_17_objects", &["chromium-headless-shell"]),
+    ("tls_is_split_as_cleartext_is", &["openssl"]),
+    ("link_is_recorded", &["tshark"]),
+    ("both_legs_are_recorded", &["tshark"]),
+    ("graphs_of_linux_hosts_with_losses_are_drawn_and_explained", &["tcpdump"]),
+];
+
+/// Why this case cannot run here, if it cannot.
+fn lacks(case: &str) -> Option<String> {
+    let (_, programs) = PROGRAMS.into_iter().find(|(name, _)| *name == case)?;
+    stage::missing(programs)
+}
+
 /// Cases that build a stage of their own, because they start, stop or kill what runs there. The
 /// first takes longest, and only waits.
 fn own_stage() -> Vec<(&'static str, fn())> {
@@ -127,10 +144,15 @@ fn main() -> ExitCode {
     // Neighbours in the list run at the same time: they play on different stages.
     let (kind, own) = if measures { ("measured", measured::cases()) } else { ("own", own_stage()) };
     for (name, case) in own {
-        trials.push(Trial::test(format!("{kind}::{name}"), move || {
+        let lacks = lacks(name);
+        if let (Some(why), false) = (&lacks, arguments.list || obstacle.is_some()) {
+            println!("{kind}::{name} skipped: {why}");
+        }
+        let trial = Trial::test(format!("{kind}::{name}"), move || {
             case();
             Ok(())
-        }));
+        });
+        trials.push(trial.with_ignored_flag(lacks.is_some()));
     }
     let shared = cases().into_iter().map(|case| (case, Conditions::LOSSLESS));
     let lossy = cases_with_loss().into_iter().map(|case| (case, &[Conditions::Lossy][..]));

@@ -9,7 +9,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bentpipe_core::units::{Probability, Rate};
+use bentpipe_net::netns::Namespace;
+use bentpipe_net::netns::teardown::unique_name;
 use bentpipe_net::testbed::{Firewall, ReversePath, SatelliteLink, Testbed, TestbedConfig};
+use bentpipe_net::tun::{Offload, Tun};
 use libtest_mimic::Failed;
 use socket2::{Domain, Protocol, Socket, Type};
 
@@ -137,11 +140,27 @@ pub(crate) fn obstacle() -> Option<String> {
     if !nix::unistd::geteuid().is_root() {
         return Some("they need root (network namespaces): run `sudo make test`".into());
     }
+    if let Some(missing) = missing(&["ip", "nft", "nginx", "curl", "ping", "setpriv"]) {
+        return Some(missing);
+    }
+    // Root of a container may do less.
+    let tried = Namespace::create(&unique_name()).map(|namespace| {
+        namespace.run(|| Tun::open("bp-try", Offload::None).map_err(|error| error.to_string()))
+    });
+    let why = match tried {
+        Ok(Ok(Ok(_))) => return None,
+        Ok(Ok(Err(tun))) => tun,
+        Ok(Err(error)) | Err(error) => error.to_string(),
+    };
+    Some(format!("no network namespace with a TUN device ({why}): in a container, `--privileged`"))
+}
+
+/// Which of these programs are not installed.
+pub(crate) fn missing(programs: &[&str]) -> Option<String> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let missing: Vec<_> = ["ip", "nft", "nginx", "curl", "ping", "setpriv"]
-        .into_iter()
-        .filter(|program| !std::env::split_paths(&path).any(|dir| dir.join(program).exists()))
-        .collect();
+    let is_there =
+        |program: &str| std::env::split_paths(&path).any(|dir| dir.join(program).exists());
+    let missing: Vec<_> = programs.iter().copied().filter(|program| !is_there(program)).collect();
     (!missing.is_empty()).then(|| format!("missing programs: {}", missing.join(", ")))
 }
 

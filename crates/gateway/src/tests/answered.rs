@@ -66,7 +66,8 @@ impl Flood {
             table.now = forged_at;
             table.gateway.handle_timeout(table.now);
             table.sent();
-            while let Some((due, hand)) = answers.pop_front_if(|(due, _)| *due <= table.now) {
+            while answers.front().is_some_and(|(due, _)| *due <= table.now) {
+                let (due, hand) = answers.pop_front().unwrap();
                 let is_split = table.conclude(&hand);
                 if due >= Instant::ZERO + Duration::from_secs(u64::from(self.seconds) / 2) {
                     outcome.split += u32::from(is_split);
