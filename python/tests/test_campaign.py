@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -137,11 +136,10 @@ def test_ctrl_c_keeps_what_is_finished(small, tmp_path):
             done.set()
             os.kill(os.getpid(), signal.SIGINT)
 
-    begin = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         long.run(progress=interrupt, figures=False)
     kept = len(list((tmp_path / "runs").glob("*.run")))
-    assert 2 <= kept < 120 and done.is_set() and time.monotonic() - begin < 120
+    assert 2 <= kept < 120 and done.is_set()
     assert not (tmp_path / "results.csv").exists()
 
 

@@ -32,7 +32,7 @@ if __name__ == "__main__":
         remote_python=[sys.executable] * 3,
     )
     with cluster, Client(cluster) as client:
-        client.wait_for_workers(2, timeout=60)
+        client.wait_for_workers(2, timeout=180)
         hosts = {worker["host"] for worker in client.scheduler_info()["workers"].values()}
         assert hosts == {"10.77.0.1", "10.77.0.2"}, hosts
         Campaign(Scenario(open(scenario).read(), name="small.toml"), runs=4, folder=folder).run(client, figures=False)
@@ -44,10 +44,10 @@ def ip(*arguments: str) -> None:
 
 
 def _await_sshd(namespace: str, address: str) -> None:
-    """Until it takes connections, or for ten seconds."""
+    """Until it takes connections, or for two minutes."""
     look = f"import socket; socket.create_connection(('{address}', 22), 1)"
     command = ["ip", "netns", "exec", namespace, sys.executable, "-c", look]
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 120
     while subprocess.run(command, capture_output=True, check=False).returncode != 0:
         assert time.monotonic() < deadline, f"no sshd on {address}"
         time.sleep(0.1)
