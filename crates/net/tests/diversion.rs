@@ -285,12 +285,12 @@ fn the_emulated_link_has_its_delay_and_leaves_nothing() {
     });
     wait.recv().unwrap();
     for address in H2 {
-        let text = network.run("h1", &format!("ping -c4 -i0.2 -W60 {address}"));
+        let text = network.run("h1", &format!("ping -c4 -i0.2 -w120 {address}"));
         let times: Vec<f64> = text
             .lines()
             .filter_map(|line| line.split("time=").nth(1)?.split(' ').next()?.parse().ok())
             .collect();
-        assert_eq!(times.len(), 4, "{text}");
+        assert!(times.len() >= 4, "{text}");
         // No busy machine makes it less; ping's clock is slewed by less than this. That it is not more either is
         // `way::tests`', in virtual time.
         let longest = times.into_iter().fold(0.0, f64::max);

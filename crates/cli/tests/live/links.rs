@@ -178,7 +178,7 @@ fn nat() {
     let (four, six) = (Testbed::H2_V4.to_string(), Testbed::H2_V6.to_string());
     for (family, address) in [("-4", &four), ("-6", &six)] {
         let ping = format!(
-            "for i in 1 2 3 4 5 6 7 8 9 10; do ping {family} -c 1 -W 3 {address} && exit 0; done; exit 1"
+            "for i in 1 2 3 4 5 6 7 8 9 10; do ping {family} -c 1 -w 30 {address} && exit 0; done; exit 1"
         );
         link(host, &["--nat", "--delay", "20ms", "--", "sh", "-c", &ping]);
         assert_eq!(switches(host), ["0", "0"], "restored");
@@ -198,8 +198,8 @@ fn nested() {
     let host = host(&testbed);
     let address = Testbed::H2_V4.to_string();
     let inner = [
-        "link", "--delay", "30ms", "--rate", "8Mbit/s", "--", "ping", "-c", "4", "-i", "0.3",
-        &address,
+        "link", "--delay", "30ms", "--rate", "8Mbit/s", "--", "ping", "-c", "4", "-i", "0.3", "-w",
+        "120", &address,
     ];
     let outer = ["--nat", "--delay", "20ms", "--", BENTPIPE];
     let output = link(host, &[&outer[..], &inner].concat());
@@ -228,7 +228,7 @@ fn namespaces() {
     for (host, number) in [(h1, 1), (h2, 2)] {
         host.ip(&format!("address add 10.99.0.{number}/24 dev sat9\n")).expect("address");
     }
-    let ping = ["-c", "5", "-i", "0.2", "-W", "5", "10.99.0.2"];
+    let ping = ["-c", "5", "-i", "0.2", "-w", "120", "10.99.0.2"];
     let output = h1.command("ping").args(ping).output().expect("ping");
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     let longest = longest_round_trip(&said);

@@ -85,7 +85,8 @@ fn udp(ends: &Ends) {
 fn icmp_echo(ends: &Ends) {
     for size in ["56", "3000"] {
         let h2 = ends.family.h2().to_string();
-        let arguments = ["-n", "-c", "3", "-i", "0.2", "-W", "60", "-s", size, &h2];
+        // With -w it waits for the answers; with -W for two round trips, once one has come.
+        let arguments = ["-n", "-c", "3", "-i", "0.2", "-w", "120", "-s", size, &h2];
         let output = ends.testbed.h1.output("ping", &arguments).expect("ping");
         assert!(output.contains("3 received"), "{output}");
         assert!(!output.contains("wrong data"), "{output}");
