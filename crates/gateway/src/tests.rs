@@ -19,6 +19,7 @@ mod pool;
 mod port_reuse;
 mod probes;
 mod recall;
+mod reconfigure;
 mod release;
 mod silence;
 mod turns;

@@ -17,6 +17,7 @@ use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::tcp::tcb::Tcb;
 use bentpipe_core::wire::IpHeader;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// What most flows take, in bytes, and some more.
 const USUAL: usize = 768;
@@ -25,6 +26,8 @@ const USUAL: usize = 768;
 #[derive(Debug)]
 pub(crate) struct Hibernated {
     bytes: Box<[u8]>,
+    /// What is left out of them follows from this one: the gateway's may be another one by now.
+    config: Arc<Config>,
     /// One host has ended its direction.
     half_closed: bool,
 }
@@ -34,7 +37,7 @@ impl<B: Buffer> SplicedFlow<B> {
     /// `ends`. None if it is doing something.
     pub(crate) fn hibernate(
         &self,
-        config: &Config,
+        config: &Arc<Config>,
         sides: PerLeg<Side>,
         ends: PerLeg<Endpoint>,
     ) -> Option<Hibernated> {
@@ -70,7 +73,8 @@ impl<B: Buffer> SplicedFlow<B> {
         bytes.put(&(tuners, aqms, added));
         bytes.put(&(closing, keep_alive, bypass, went_past));
         let half_closed = splice.legs().iter().any(|leg| leg.tcb.receiver.fin_received());
-        Some(Hibernated { bytes: bytes.finish(), half_closed })
+        let config = Arc::clone(config);
+        Some(Hibernated { bytes: bytes.finish(), config, half_closed })
     }
 }
 
@@ -80,13 +84,13 @@ impl Hibernated {
         self.half_closed
     }
 
-    /// The flow as it was, by the same configuration, sides and ends.
+    /// The flow as it was, by the same sides and ends.
     pub(crate) fn restore<B: Buffer>(
         &self,
-        config: &Config,
         sides: PerLeg<Side>,
         ends: PerLeg<Endpoint>,
     ) -> SplicedFlow<B> {
+        let config = &self.config;
         let mut bytes = Reader::new(&self.bytes);
         let legs = PerLeg::of(|host| {
             let (followed, hop_limit, peer) = bytes.take();

@@ -183,7 +183,7 @@ impl<B: Buffer> Gateway<B> {
         let Some(flow) = self.flows.get_mut(id) else { return };
         let (sides, ends) = (flow.sides(), flow.ends());
         let Phase::Hibernated(hibernated) = flow.phase() else { return };
-        let spliced = hibernated.restore(&self.config, sides, ends);
+        let spliced = hibernated.restore(sides, ends);
         subtract_sender_stats(&mut self.summary, sides, &spliced);
         flow.enter(Phase::Spliced(Box::new(spliced)));
         for side in Side::BOTH {

@@ -17,6 +17,7 @@ mod icmp;
 mod legs;
 mod over;
 mod pool;
+mod reconfigure;
 mod release;
 mod scheduler;
 mod successor;
@@ -53,6 +54,7 @@ use slab::Slab;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::iter;
 use std::ops::Range;
+use std::sync::Arc;
 use unanswered::Unanswered;
 
 /// What is to become of a packet.
@@ -106,7 +108,7 @@ impl Transmit {
 /// The gateway. `B` keeps the streams' bytes.
 #[derive(Debug)]
 pub struct Gateway<B = Chunks> {
-    config: Config,
+    config: Arc<Config>,
     /// Connections without a SYN-ACK yet: not in `flows`.
     half_open: HalfOpen,
     /// What is known of connections that are forwarded.
@@ -149,7 +151,7 @@ impl<B: Buffer> Gateway<B> {
     pub fn new(config: Config) -> Gateway<B> {
         let links = PerSide::of(|side| LinkScheduler::new(config.leg(side)));
         Gateway {
-            config,
+            config: Arc::new(config),
             half_open: HalfOpen::default(),
             gaps: Gaps::default(),
             candidates: Candidates::default(),
@@ -249,7 +251,7 @@ impl<B: Buffer> Gateway<B> {
     ) -> impl Iterator<Item = FlowView> {
         slots.filter_map(move |slot| {
             let flow = self.flows.get(slot)?;
-            unless_broken(|| FlowView::of(now, &self.config, flow))
+            unless_broken(|| FlowView::of(now, flow))
         })
     }
 

@@ -95,6 +95,48 @@ impl LinkScheduler {
         }
     }
 
+    /// Whether a leg says something else of its link than another one.
+    pub(super) fn is_another(old: &LegConfig, new: &LegConfig) -> bool {
+        let link = |leg: &LegConfig| {
+            let LegConfig { rate, first_window, .. } = *leg;
+            (rate, leg.pacing(), leg.is_watched(), first_window, leg.shared_product())
+        };
+        link(old) != link(new)
+    }
+
+    /// Another link is said to be there. Flows keep their places; each is to be [told](LinkScheduler::renew).
+    pub(super) fn reconfigure(&mut self, leg: &LegConfig) {
+        let LinkScheduler {
+            rate,
+            pacer,
+            latest,
+            control,
+            broken,
+            mut free_share,
+            spread_budget,
+            in_flight: _,
+            waiting: _,
+            last_place: _,
+        } = LinkScheduler::new(leg);
+        if let (Some(old), Some(new)) = (self.free_share.take(), &mut free_share) {
+            new.take_over(old);
+        }
+        (self.rate, self.pacer, self.latest) = (rate, pacer, latest);
+        (self.control, self.broken) = (control, broken);
+        (self.free_share, self.spread_budget) = (free_share, spread_budget);
+    }
+
+    /// A flow hears that its link is another one: what is not counted any more is forgotten.
+    pub(super) fn renew(&mut self, turn: &mut DrrEntry) {
+        turn.lossy = LossyRound::default();
+        if self.control.is_none() {
+            self.set_in_flight(turn, 0);
+        }
+        if self.free_share.is_none() {
+            (turn.load, turn.start) = (0, Start::Over);
+        }
+    }
+
     /// Whether a flow that comes now is to wait: for the link, or behind others.
     pub(super) fn is_busy(&self, now: Instant) -> bool {
         let waits = !self.waiting.is_empty() || now < self.pacer.next() || self.is_full();

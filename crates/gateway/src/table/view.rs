@@ -2,7 +2,6 @@
 
 use super::flow::{Flow, Phase};
 use crate::Side;
-use crate::config::Config;
 use crate::leg::Leg;
 use crate::lifecycle::{CloseState, SplicedFlow};
 use bentpipe_core::tcp::buffer::Buffer;
@@ -164,14 +163,14 @@ pub struct LegView {
 }
 
 impl FlowView {
-    pub(super) fn of<B: Buffer>(now: Instant, config: &Config, flow: &Flow<B>) -> FlowView {
+    pub(super) fn of<B: Buffer>(now: Instant, flow: &Flow<B>) -> FlowView {
         let restored: SplicedFlow<B>;
         let spliced = match flow.phase() {
             Phase::Opening(_) | Phase::Broken(_) => None,
             Phase::Spliced(spliced) => Some(&**spliced),
             Phase::Hibernated(hibernated) => {
                 // A copy to be looked at: the flow goes on hibernating.
-                restored = hibernated.restore(config, flow.sides(), flow.ends());
+                restored = hibernated.restore(flow.sides(), flow.ends());
                 Some(&restored)
             }
         };

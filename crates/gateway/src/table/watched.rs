@@ -13,6 +13,7 @@ use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::tcp::congestion::CongestionAlgorithm;
 use bentpipe_core::time::Instant;
 use bentpipe_core::units::Bytes;
+use std::sync::Arc;
 
 impl<B: Buffer> Gateway<B> {
     /// The satellite link as it stands.
@@ -31,10 +32,16 @@ impl<B: Buffer> Gateway<B> {
     /// by all flows.
     pub(crate) fn believe_losses(&mut self, side: Side) {
         self.events.push(Event::CircuitBroken(side));
-        let leg = self.config.leg_mut(side);
+        let leg = Arc::make_mut(&mut self.config).leg_mut(side);
         leg.losses = Losses::Believed;
-        let (control, rate) = (leg.sender.congestion, leg.rate);
+        let rate = leg.rate;
         self.links[side].break_circuit(rate);
+        self.flows_believe(side);
+    }
+
+    /// Flows that take the losses of the link on `side` for its own do so no more.
+    pub(super) fn flows_believe(&mut self, side: Side) {
+        let control = self.config.leg(side).sender.congestion;
         for (_, flow) in &mut self.flows {
             let sides = flow.sides();
             if let Some((spliced, _)) = flow.spliced_mut() {
@@ -48,7 +55,7 @@ impl<B: Buffer> Gateway<B> {
         let Some(flow) = self.flows.get_mut(id) else { return };
         let sides = flow.sides();
         let Some((spliced, _)) = flow.spliced_mut() else { return };
-        for side in Side::BOTH.into_iter().filter(|side| self.links[*side].is_broken()) {
+        for side in Side::BOTH.into_iter().filter(|side| !self.links[*side].is_told()) {
             believe(spliced, sides, side, self.config.leg(side).sender.congestion);
         }
     }

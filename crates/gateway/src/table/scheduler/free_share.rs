@@ -36,6 +36,12 @@ impl FreeShare {
         FreeShare { product, load: 0, awaited: 0 }
     }
 
+    /// What flows take of the link is as it was with `old`.
+    pub(super) fn take_over(&mut self, old: FreeShare) {
+        let FreeShare { product: _, load, awaited } = old;
+        (self.load, self.awaited) = (load, awaited);
+    }
+
     /// The flow is another one in this.
     fn set(&mut self, turn: &mut DrrEntry, start: Start) {
         self.awaited -= u64::from(turn.start == Start::Awaited);
