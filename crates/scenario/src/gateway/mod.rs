@@ -4,6 +4,7 @@
 //! and carries nothing would be worse than none.
 
 mod bounds;
+mod changes;
 mod deployment;
 mod leg;
 mod limits;

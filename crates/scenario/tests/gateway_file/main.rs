@@ -1,6 +1,7 @@
 //! What `gateway.toml` may say, and what is answered to mistakes.
 
 mod bounds;
+mod changes;
 mod policy;
 mod simulated;
 
