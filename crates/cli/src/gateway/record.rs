@@ -15,7 +15,7 @@ use super::{Error, answers};
 use bentpipe_core::text;
 use bentpipe_net::serve::{ClientError, stream};
 use bentpipe_net::signals::Signals;
-use frames::{Frame, read};
+use frames::{Frame, REFUSED, read};
 use order::Format;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -108,9 +108,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         return Err(RecordError::Refused(why.to_owned()).into());
     };
     let stream = stream::connect(answers::SERVICE, name)?;
-    let mut file = File::create(path).map(BufWriter::new).map_err(failed_at(path))?;
-    let summary = copy(stream, &mut file, &signals, path)?;
-    file.into_inner().map_err(|error| failed_at(path)(error.into_error()))?;
+    let summary = copy(stream, &signals, path)?;
     let mut out = io::stdout().lock();
     if arguments.json {
         writeln!(out, "{summary}")?;
@@ -125,15 +123,16 @@ fn failed_at(path: &Path) -> impl Fn(io::Error) -> RecordError + '_ {
     |source| RecordError::File { path: path.to_owned(), source }
 }
 
-/// Copies the file from the gateway. Returns what it says at the end.
+/// Copies the file from the gateway. Returns what it says at the end. There is no file before there is something in it: a
+/// recording that is refused leaves what is there alone.
 fn copy(
     mut stream: std::os::unix::net::UnixStream,
-    file: &mut impl Write,
     signals: &Signals,
     path: &Path,
 ) -> Result<serde_json::Value, Error> {
     let failed = |source| ClientError::Io { name: answers::SERVICE.to_owned(), source };
     stream.set_read_timeout(Some(LOOK)).map_err(failed)?;
+    let mut file: Option<BufWriter<File>> = None;
     let mut asked_to_end = false;
     loop {
         if signals.received().is_some() {
@@ -145,12 +144,24 @@ fn copy(
         }
         match read(&mut stream) {
             // What there is may be read while it grows.
-            Ok(Frame::Nothing) => file.flush().map_err(failed_at(path))?,
+            Ok(Frame::Nothing) => {
+                file.as_mut().map_or(Ok(()), Write::flush).map_err(failed_at(path))?;
+            }
             Ok(Frame::Piece(bytes)) => {
-                file.write_all(&bytes).map_err(failed_at(path))?;
+                if file.is_none() {
+                    file = Some(File::create(path).map(BufWriter::new).map_err(failed_at(path))?);
+                }
+                let written = file.as_mut().map_or(Ok(()), |file| file.write_all(&bytes));
+                written.map_err(failed_at(path))?;
             }
             Ok(Frame::Summary(text)) => {
-                return Ok(serde_json::from_slice(&text).map_err(io::Error::from)?);
+                let summary: serde_json::Value =
+                    serde_json::from_slice(&text).map_err(io::Error::from)?;
+                if let Some(why) = summary[REFUSED].as_str() {
+                    return Err(RecordError::Refused(format!("nothing is recorded: {why}")).into());
+                }
+                file.as_mut().map_or(Ok(()), Write::flush).map_err(failed_at(path))?;
+                return Ok(summary);
             }
             Err(_) => return Err(RecordError::Incomplete(path.to_owned()).into()),
         }

@@ -49,6 +49,13 @@ fn both_legs_are_recorded() {
     for (name, look) in [("far.pcapng", packets as fn(&Path)), ("far.qlog", events)] {
         let path = folder.path().join(name);
         let recording = begin(namespace, &path);
+        // A second one is refused, and takes no file away.
+        let second = folder.path().join("second.qlog");
+        fs::write(&second, "an older one").expect("a file");
+        let arguments = ["gateway", "record", "-o", second.to_str().expect("a path")];
+        let error = namespace.output(BENTPIPE, &arguments).expect_err("one at a time").to_string();
+        assert!(error.contains("another recording is under way"), "{error}");
+        assert_eq!(fs::read_to_string(&second).expect("the file"), "an older one");
         let (listener, address) = ends.listen();
         let client = ends.connect(address);
         let server = accept(&listener);

@@ -2,6 +2,9 @@
 
 use std::io::{self, Read, Write};
 
+/// In the summary: why nothing was recorded.
+pub(super) const REFUSED: &str = "refused";
+
 /// Announces the summary.
 const SUMMARY: u32 = u32::MAX;
 

@@ -39,7 +39,7 @@ pub(crate) fn serve(
         let pcapng = order.format == Format::Pcapng;
         let config = TapConfig { chooses, packets: pcapng.then_some(payloads), events: !pcapng };
         let record = move |stream| match client.tap(config) {
-            Ok(outlet) => match record(&stream, &order, &outlet) {
+            Ok(outlet) => match record(&stream, &order, outlet) {
                 Ok(()) => {}
                 Err(error) => tracing::info!(%error, "a recording was broken off"),
             },
@@ -84,7 +84,6 @@ enum End {
     Size,
     Asked,
     Gateway,
-    Other,
 }
 
 impl End {
@@ -94,7 +93,6 @@ impl End {
             End::Size => "the file was full",
             End::Asked => "it was to end",
             End::Gateway => "the gateway ended",
-            End::Other => "it did not begin: another recording is under way",
         }
     }
 }
@@ -106,14 +104,14 @@ enum File<'a> {
     Qlog(Box<Recorder<qlog::Writer<Pieces<'a>>>>),
 }
 
-fn record(stream: &UnixStream, order: &Order, outlet: &Outlet) -> io::Result<()> {
+fn record(stream: &UnixStream, order: &Order, outlet: Outlet) -> io::Result<()> {
     stream.set_write_timeout(Some(PATIENCE))?;
     stream.set_read_timeout(Some(Duration::from_millis(1)))?;
     let pieces = Pieces { stream, piece: Vec::new(), bytes: 0 };
-    // None: another recording is under way, or the gateway does not answer.
     let zero = match outlet.items.recv_timeout(PATIENCE) {
-        Ok(Item::Began { zero }) => Some(zero),
-        _ => None,
+        Ok(Item::Began { zero }) => zero,
+        Err(RecvTimeoutError::Timeout) => return refuse(stream, "the gateway does not answer"),
+        _ => return refuse(stream, "another recording is under way"),
     };
     let mut file = match order.format {
         Format::Pcapng => {
@@ -121,14 +119,14 @@ fn record(stream: &UnixStream, order: &Order, outlet: &Outlet) -> io::Result<()>
                 name: side.name(),
                 description: "a side of the gateway: what came, and what it sent",
             };
-            let since = zero.and_then(|zero| zero.duration_since(UNIX_EPOCH).ok());
-            let zero = since.map_or(0, |since| since.as_nanos() as u64);
+            let since = zero.duration_since(UNIX_EPOCH).unwrap_or_default();
+            let zero = since.as_nanos() as u64;
             File::Pcapng(pcapng::Writer::new(pieces, &Side::BOTH.map(interface), 0)?, zero)
         }
         Format::Qlog => {
             let title = "bentpipe gateway";
-            let wall_clock = zero.map(|zero| humantime::format_rfc3339_nanos(zero).to_string());
-            let wall_clock = wall_clock.as_deref();
+            let wall_clock = humantime::format_rfc3339_nanos(zero).to_string();
+            let wall_clock = Some(wall_clock.as_str());
             let header = qlog::Header { title, vantage_point: "gateway", wall_clock };
             File::Qlog(Box::new(Recorder::new(qlog::Writer::new(pieces, header)?)))
         }
@@ -153,9 +151,6 @@ fn record(stream: &UnixStream, order: &Order, outlet: &Outlet) -> io::Result<()>
                 file.flush()?;
                 continue;
             }
-            Err(RecvTimeoutError::Disconnected) if recorded == 0 && began.elapsed() < LOOK => {
-                break End::Other;
-            }
             Err(RecvTimeoutError::Disconnected) => break End::Gateway,
         };
         outlet.taken(&item);
@@ -169,12 +164,19 @@ fn record(stream: &UnixStream, order: &Order, outlet: &Outlet) -> io::Result<()>
         recorded += 1;
     };
     lost += outlet.take_lost();
+    // Whoever is told of the end may begin the next one.
+    drop(outlet);
     let bytes = file.finish(last, recorded, lost)?;
     let what = if order.format == Format::Pcapng { "packets" } else { "segments and states" };
     let summary = json!({
         "recorded": recorded, "what": what, "bytes": bytes, "lost": lost, "end": end.words(),
     });
     frames::summary(&mut &*stream, &summary.to_string())
+}
+
+/// Says why there will be no file.
+fn refuse(stream: &UnixStream, why: &str) -> io::Result<()> {
+    frames::summary(&mut &*stream, &json!({ frames::REFUSED: why }).to_string())
 }
 
 /// At least what an item takes in the file.
