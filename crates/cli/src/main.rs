@@ -5,6 +5,7 @@ mod demo;
 mod fuzz;
 mod gateway;
 mod link;
+mod outputs;
 mod papers;
 mod plot;
 mod presets;
@@ -13,7 +14,7 @@ mod testbed;
 mod trace;
 
 use clap::{Parser, Subcommand};
-use std::io::IsTerminal;
+use outputs::{Outputs, Patience};
 use std::process::ExitCode;
 
 #[derive(Parser)]
@@ -63,19 +64,24 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    // A bar of height 0 in a figure is no reason to warn.
-    let usual = "info,usvg=error,tiny_skia=error";
-    let filter = tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or(usual.into());
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_ansi(std::io::stderr().is_terminal())
-        .with_writer(std::io::stderr)
-        .init();
+    // What carries packets waits for no reader.
+    let patience = match arguments.command {
+        Command::Gateway(_) | Command::Link(_) => Patience::WaitsForNobody,
+        _ => Patience::Waits,
+    };
+    let mut outputs = match Outputs::new(patience) {
+        Ok(outputs) => outputs,
+        Err(error) => {
+            eprintln!("bentpipe: cannot write to standard error: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    outputs.log();
     let result: Result<ExitCode, Box<dyn std::error::Error>> = match arguments.command {
         Command::Bench(arguments) => bench::run(&arguments).map_err(Into::into),
         Command::Demo(arguments) => demo::run(&arguments).map_err(Into::into),
         Command::Fuzz(arguments) => fuzz::run(&arguments).map_err(Into::into),
-        Command::Gateway(arguments) => gateway::run(&arguments).map_err(Into::into),
+        Command::Gateway(arguments) => gateway::run(&arguments, &mut outputs).map_err(Into::into),
         Command::Link(arguments) => link::run(&arguments).map_err(Into::into),
         Command::Papers(arguments) => papers::run(&arguments).map_err(Into::into),
         Command::Plot(arguments) => plot::run(&arguments).map_err(Into::into),
@@ -85,7 +91,7 @@ fn main() -> ExitCode {
         Command::Trace(arguments) => trace::run(&arguments).map_err(Into::into),
     };
     result.unwrap_or_else(|error| {
-        eprintln!("bentpipe: {error}");
+        outputs.say(&format!("bentpipe: {error}\n"));
         ExitCode::FAILURE
     })
 }

@@ -26,6 +26,7 @@ pub mod netns;
 pub mod netns_command;
 pub mod netns_pair;
 pub mod network;
+pub mod output;
 pub mod poll;
 pub mod privileges;
 pub mod real_time;

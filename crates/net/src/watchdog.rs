@@ -13,6 +13,9 @@
 //!
 //! The pipe ends with the gateway, however that ends, and the watchdog with the pipe. What a killed
 //! gateway has left of its rules it then removes.
+//!
+//! It acts before it speaks, and what it says waits in a queue of its own process (`output`): whoever reads the log, and
+//! may be why the gateway hangs, cannot hold it up.
 
 use crate::divert::DivertConfig;
 use crate::privileges::{self, PrivilegeError};
@@ -26,6 +29,8 @@ use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::process::{CommandExt, parent_id};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::thread;
+use std::time::Instant as Deadline;
 
 /// From beat to beat.
 const BEAT: Duration = Duration::from_millis(200);
@@ -61,6 +66,11 @@ const DISABLED: u8 = b'z';
 
 /// A watchdog that does not watch after so many milliseconds will not.
 const START: u16 = 10_000;
+
+/// How long it may take to end with the gateway. What it may be doing is then done by the gateway as well.
+const PARTING: Duration = Duration::from_secs(3);
+/// From one look at that to the next.
+const LOOK: Duration = Duration::from_millis(2);
 
 /// So many silences may pass before the first beat: a gateway that sets itself up on a busy machine waits for other
 /// programs, which is no sign that it hangs.
@@ -126,16 +136,10 @@ impl Watchdog {
 
 /// Waits until the watchdog says that it watches.
 fn hear_first_word(told: &mut ChildStdout) -> io::Result<()> {
-    let mut fds = [PollFd::new(told.as_fd(), PollFlags::POLLIN)];
     // A signal may come in between; it waits until the loop turns.
-    let ready = loop {
-        match poll(&mut fds, PollTimeout::from(START)) {
-            Err(Errno::EINTR) => {}
-            ready => break ready?,
-        }
-    };
+    let said = is_readable_within(told, START)?;
     let mut word = [0];
-    if ready == 0 || told.read(&mut word)? == 0 || word[0] != WATCHING {
+    if !said || told.read(&mut word)? == 0 || word[0] != WATCHING {
         return Err(io::Error::other("the watchdog did not start"));
     }
     Ok(())
@@ -145,7 +149,15 @@ impl Drop for Watchdog {
     fn drop(&mut self) {
         // If the pipe is full it ends as for a gateway that was killed.
         let _ = self.pipe.write(&[FAREWELL]);
-        let _ = self.process.wait();
+        // Its log waits for nobody for longer than a second; one that is stopped would be waited for for ever.
+        let end = Deadline::now() + PARTING;
+        while matches!(self.process.try_wait(), Ok(None)) {
+            if Deadline::now() >= end {
+                let _ = self.process.kill();
+                break;
+            }
+            thread::sleep(LOOK);
+        }
     }
 }
 
@@ -168,8 +180,7 @@ pub enum WatchError {
 /// # Errors
 /// [`WatchError`].
 pub fn watch(config: &DivertConfig) -> Result<(), WatchError> {
-    // Those who stop a service may signal all of its processes; the gateway may need us until its
-    // end.
+    // The gateway may need us until its end.
     let _signals = Signals::catch()?;
     let stdin = io::stdin();
     let mode = fstat(&stdin).map_err(io::Error::from)?.st_mode;
@@ -187,19 +198,19 @@ pub fn watch(config: &DivertConfig) -> Result<(), WatchError> {
                 if beats.may_come(is_running(parent_id())) {
                     continue;
                 }
-                tracing::warn!("the gateway does not answer: the kernel forwards");
                 // First, lest the gateway goes on in between and does not hear of it. If it cannot,
                 // it is dead, which shows at once.
                 let _ = say(DISABLED);
                 // If it does not work it is tried again.
                 disabled = said("disabled", config.disable());
+                tracing::warn!("the gateway does not answer: the kernel forwards");
             }
             // Somebody may have loaded our rules anew, the gateway itself just before it hung.
             Heard::Nothing => _ = config.disable(),
             Heard::Beat if disabled => {
                 beats.heard();
-                tracing::warn!("the gateway answers again");
                 disabled = !said("enabled", config.enable());
+                tracing::warn!("the gateway answers again");
             }
             Heard::Beat => beats.heard(),
             Heard::Farewell => return Ok(()),
@@ -246,17 +257,8 @@ enum Heard {
 }
 
 fn hear(pipe: &impl AsFd) -> io::Result<Heard> {
-    let mut fds = [PollFd::new(pipe.as_fd(), PollFlags::POLLIN)];
-    let ready = match poll(&mut fds, PollTimeout::from(SILENCE)) {
-        Ok(0) => poll(&mut fds, PollTimeout::from(DOUBT)),
-        ready => ready,
-    };
-    match ready {
-        Ok(0) => return Ok(Heard::Nothing),
-        // A signal is as good as a beat: the next silence counts.
-        Err(Errno::EINTR) => return Ok(Heard::Beat),
-        Err(errno) => return Err(errno.into()),
-        Ok(_) => {}
+    if !is_readable_within(pipe, SILENCE)? && !is_readable_within(pipe, DOUBT)? {
+        return Ok(Heard::Nothing);
     }
     let mut beats = [0; 64];
     // Not through a buffer, which `poll` does not see.
@@ -266,6 +268,23 @@ fn hear(pipe: &impl AsFd) -> io::Result<Heard> {
         _ if beats[..count].contains(&FAREWELL) => Heard::Farewell,
         _ => Heard::Beat,
     })
+}
+
+/// Whether something is to be read, or becomes so within so many milliseconds. Signals that come in between cost no
+/// time: whoever sends them could keep us from hearing the silence.
+fn is_readable_within(pipe: &impl AsFd, millis: u16) -> io::Result<bool> {
+    let end = Deadline::now() + Duration::from_millis(millis.into());
+    loop {
+        let left = end.saturating_duration_since(Deadline::now());
+        // Rounded up, or the last millisecond would be spent in turning.
+        let left =
+            PollTimeout::from(u16::try_from(left.as_micros().div_ceil(1000)).unwrap_or(millis));
+        match poll(&mut [PollFd::new(pipe.as_fd(), PollFlags::POLLIN)], left) {
+            Err(Errno::EINTR) => {}
+            Err(errno) => return Err(errno.into()),
+            Ok(ready) => return Ok(ready > 0),
+        }
+    }
 }
 
 /// Whether a process runs or waits for a processor: it is neither stopped nor asleep (proc(5),

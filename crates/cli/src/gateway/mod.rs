@@ -10,6 +10,7 @@ mod report;
 
 use answers::Topic;
 
+use crate::outputs::Outputs;
 use bentpipe_net::divert::{Divert, DivertConfig, DivertError, Side};
 use bentpipe_net::gateway::LiveGateway;
 use bentpipe_net::instance::InstanceError;
@@ -193,16 +194,17 @@ pub(crate) enum Error {
 const MONITOR_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Runs a gateway, or asks the one that runs.
-pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
+pub(crate) fn run(arguments: &Arguments, outputs: &mut Outputs) -> Result<ExitCode, Error> {
     let (topic, json) = match (&arguments.asked, &arguments.config) {
         (Some(Asked::Flows { json }), _) => (Topic::Flows, *json),
         (Some(Asked::Status { json }), _) => (Topic::Status, *json),
         (Some(Asked::Record(arguments)), _) => return record::run(arguments),
         (Some(Asked::Watchdog), _) => {
+            panics::log();
             watchdog::watch(&divert_config([&[], &[]]))?;
             return Ok(ExitCode::SUCCESS);
         }
-        (None, Some(path)) => return split(path, arguments.json),
+        (None, Some(path)) => return split(path, arguments.json, outputs),
         (None, None) => unreachable!("clap asks for the one or the other"),
     };
     io::stdout().write_all(&answers::ask(topic, json)?)?;
@@ -210,7 +212,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
 }
 
 /// Splits connections until a signal comes.
-fn split(path: &Path, json: bool) -> Result<ExitCode, Error> {
+fn split(path: &Path, json: bool, outputs: &mut Outputs) -> Result<ExitCode, Error> {
     let file = config::read(path)?;
     let names = |side: &[Interface]| -> Vec<String> {
         side.iter().map(|interface| interface.name.clone()).collect()
@@ -247,8 +249,7 @@ fn split(path: &Path, json: bool) -> Result<ExitCode, Error> {
     let (monitor, repairs) = divert.monitor(MONITOR_INTERVAL)?;
     gateway.repaired_by(repairs);
     gateway.begin();
-    println!("bentpipe gateway: ready");
-    io::stdout().flush()?;
+    outputs.print("bentpipe gateway: ready\n")?;
     let result = panics::ends_with(|| gateway.run(&signals, file.drain));
     drop(monitor);
     // Before anything that may take its time. The rest goes with the devices.
@@ -260,12 +261,7 @@ fn split(path: &Path, json: bool) -> Result<ExitCode, Error> {
     // Those who still wait for an answer are told that there will be none; and our name is free
     // before the lock is, so that the next gateway has it.
     drop((gateway, servers, divert));
-    let mut out = io::stdout().lock();
-    if json {
-        writeln!(out, "{}", report.json())?;
-    } else {
-        write!(out, "{report}")?;
-    }
+    outputs.print(&if json { format!("{}\n", report.json()) } else { report.to_string() })?;
     result?;
     Ok(ExitCode::SUCCESS)
 }

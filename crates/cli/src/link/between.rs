@@ -104,8 +104,7 @@ fn carry(
     let _server =
         arguments.answer(&mut emulator, (name, &names), [Way::Forward, Way::Back], before)?;
     arguments.prioritise()?;
-    println!("bentpipe link: ready");
-    io::stdout().flush()?;
+    writeln!(io::stdout(), "bentpipe link: ready")?;
     let result = emulator.run(signals, None);
     take_down();
     arguments.record.end(&mut emulator);

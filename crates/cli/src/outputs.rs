@@ -1,0 +1,98 @@
+//! Standard error and standard output of a program that carries packets: it waits for neither.
+
+use bentpipe_net::output::{Lost, Output};
+use std::fs::File;
+use std::io::{self, IsTerminal, Write};
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant, SystemTime};
+use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::fmt::writer::BoxMakeWriter;
+
+/// How long the end waits for what has not been written.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Whether standard error may hold the program up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Patience {
+    /// It may: a program that ends with its work is to say all that it has to say.
+    Waits,
+    /// It may not: others wait for the program.
+    WaitsForNobody,
+}
+
+/// Both descriptors. Dropping it waits a second at most for what has not been written.
+pub(crate) struct Outputs {
+    log: Option<Output>,
+    stdout: Option<Output>,
+}
+
+impl Outputs {
+    /// Standard error, as the log and messages want it.
+    pub(crate) fn new(patience: Patience) -> io::Result<Outputs> {
+        let log = match patience {
+            Patience::Waits => None,
+            Patience::WaitsForNobody => Some(Output::to(duplicate(&io::stderr())?, Some(notice))?),
+        };
+        Ok(Outputs { log, stdout: None })
+    }
+
+    /// Begins to log, of what RUST_LOG chooses.
+    pub(crate) fn log(&self) {
+        // A bar of height 0 in a figure is no reason to warn.
+        let usual = "info,usvg=error,tiny_skia=error";
+        let filter = tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or(usual.into());
+        tracing_subscriber::fmt()
+            .with_env_filter(filter)
+            .with_ansi(io::stderr().is_terminal())
+            // It would say on standard error that standard error cannot be written, and panic.
+            .log_internal_errors(false)
+            .with_writer(self.writer())
+            .init();
+    }
+
+    fn writer(&self) -> BoxMakeWriter {
+        match self.log.clone() {
+            Some(output) => BoxMakeWriter::new(move || output.clone()),
+            None => BoxMakeWriter::new(io::stderr),
+        }
+    }
+
+    /// Says something on standard error that is not for the log.
+    pub(crate) fn say(&self, text: &str) {
+        // There is nobody else to be told.
+        let _ = self.writer().make_writer().write_all(text.as_bytes());
+    }
+
+    /// Writes to standard output. The log has it if that does not work.
+    pub(crate) fn print(&mut self, text: &str) -> io::Result<()> {
+        if self.stdout.is_none() {
+            self.stdout = Some(Output::to(duplicate(&io::stdout())?, None)?);
+        }
+        self.stdout.iter().for_each(|output| output.put(text.as_bytes()));
+        Ok(())
+    }
+
+    /// What of the log was lost so far, for whom asks later, too.
+    pub(crate) fn lost(&self) -> impl Fn() -> Lost + Send + Clone + 'static {
+        let log = self.log.clone();
+        move || log.as_ref().map(Output::lost).unwrap_or_default()
+    }
+}
+
+impl Drop for Outputs {
+    fn drop(&mut self) {
+        let until = Instant::now() + PATIENCE;
+        // The log behind it: it has what went wrong.
+        self.stdout.iter().chain(&self.log).for_each(|output| output.finish(until));
+    }
+}
+
+fn duplicate(descriptor: &impl AsFd) -> io::Result<File> {
+    Ok(descriptor.as_fd().try_clone_to_owned()?.into())
+}
+
+/// A line as the log's own.
+fn notice(lines: u64, why: &str) -> String {
+    let now = humantime::format_rfc3339_micros(SystemTime::now());
+    format!("{now}  WARN bentpipe: {lines} lines of the log were lost: {why}\n")
+}
