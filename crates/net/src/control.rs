@@ -7,7 +7,7 @@
 use crate::tap::{self, Outlet, Tap, TapConfig};
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::Bytes;
-use bentpipe_gateway::{FlowState, FlowView, LinkView, Summary};
+use bentpipe_gateway::{Config, FlowState, FlowView, LinkView, Summary};
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -77,8 +77,28 @@ pub enum AskError {
 enum Asked {
     /// A question, and where its answer is to go.
     Question(Question, SyncSender<Snapshot>),
+    /// Something else to be done.
+    Order(Order),
+}
+
+/// What the loop is to do between two rounds of packets, at once.
+#[derive(Debug)]
+pub(crate) enum Order {
     /// To hand over from now on what it sees.
     Tap(Tap),
+    /// To go on with other parameters, and to say when it does.
+    Reconfigure(Box<Reconfiguration>, SyncSender<()>),
+}
+
+/// What of a running gateway may be changed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reconfiguration {
+    /// The parameters; the gateway [takes](bentpipe_gateway::Gateway::reconfigure) what may be changed.
+    pub config: Config,
+    /// How long it delivers what it holds when it is stopped.
+    pub drain: Duration,
+    /// How often the log gets a line of totals.
+    pub log_every: Option<Duration>,
 }
 
 /// Asks. Clones ask the same gateway.
@@ -94,7 +114,7 @@ pub(crate) struct Questions {
     asked: Receiver<Asked>,
     waker: Arc<EventFd>,
     draft: Option<Draft>,
-    tap: Option<Tap>,
+    order: Option<Order>,
 }
 
 /// An answer that is being written.
@@ -118,7 +138,7 @@ pub(crate) fn channel() -> io::Result<(ControlClient, Questions)> {
     let waker = Arc::new(EventFd::from_flags(flags)?);
     let (send, receive) = sync_channel(WAITING);
     let control_client = ControlClient { asked: send, waker: Arc::clone(&waker) };
-    Ok((control_client, Questions { asked: receive, waker, draft: None, tap: None }))
+    Ok((control_client, Questions { asked: receive, waker, draft: None, order: None }))
 }
 
 impl ControlClient {
@@ -129,10 +149,7 @@ impl ControlClient {
     pub fn ask(&self, question: Question) -> Result<Snapshot, AskError> {
         let (send, receive) = sync_channel(1);
         self.put(Asked::Question(question, send))?;
-        receive.recv_timeout(PATIENCE).map_err(|error| match error {
-            RecvTimeoutError::Timeout => AskError::Late,
-            RecvTimeoutError::Disconnected => AskError::Ended,
-        })
+        Self::hear(&receive)
     }
 
     /// What the gateway receives, sends and comes to from now on, until the outlet is dropped. There is one at a
@@ -142,8 +159,25 @@ impl ControlClient {
     /// [`AskError`].
     pub fn tap(&self, config: TapConfig) -> Result<Outlet, AskError> {
         let (tap, outlet) = tap::tap(config);
-        self.put(Asked::Tap(tap))?;
+        self.put(Asked::Order(Order::Tap(tap)))?;
         Ok(outlet)
+    }
+
+    /// Has the gateway go on with other parameters, and waits until it does.
+    ///
+    /// # Errors
+    /// [`AskError`]. After [`AskError::Late`] it may still do so.
+    pub fn reconfigure(&self, new: Reconfiguration) -> Result<(), AskError> {
+        let (send, receive) = sync_channel(1);
+        self.put(Asked::Order(Order::Reconfigure(Box::new(new), send)))?;
+        Self::hear(&receive)
+    }
+
+    fn hear<T>(answer: &Receiver<T>) -> Result<T, AskError> {
+        answer.recv_timeout(PATIENCE).map_err(|error| match error {
+            RecvTimeoutError::Timeout => AskError::Late,
+            RecvTimeoutError::Disconnected => AskError::Ended,
+        })
     }
 
     fn put(&self, asked: Asked) -> Result<(), AskError> {
@@ -165,9 +199,9 @@ impl Questions {
                 Ok(Asked::Question(question, reply)) => {
                     self.draft = Some(Draft { question, flows: Vec::new(), slot: 0, reply });
                 }
-                Ok(Asked::Tap(tap)) => {
+                Ok(Asked::Order(order)) => {
                     let _ = self.waker.read();
-                    self.tap = Some(tap);
+                    self.order = Some(order);
                 }
                 // Readable for nothing, which is not to happen again at once.
                 Err(_) => {
@@ -178,9 +212,9 @@ impl Questions {
         self.draft.as_mut()
     }
 
-    /// The tap that was asked for, if one was.
-    pub(crate) fn take_tap(&mut self) -> Option<Tap> {
-        self.tap.take()
+    /// What is to be done, if something is.
+    pub(crate) fn take_order(&mut self) -> Option<Order> {
+        self.order.take()
     }
 
     /// The answer is complete but for the totals.

@@ -4,32 +4,33 @@
 //! device of its own side, by itself or by us in its name ([`crate::divert`] says why).
 
 mod answer;
+mod duties;
+mod signalled;
 
 use crate::clock::Clock;
 use crate::control::{self, ControlClient, Questions};
-use crate::divert::{Repair, Repairs};
+use crate::divert::Repairs;
 use crate::events;
-use crate::heap::{self, HeapTrim};
+use crate::heap::HeapTrim;
 use crate::poll::{self, LoopError};
 use crate::signals::Signals;
 use crate::tap::Tap;
 use crate::tun::{MAX_READ, MAX_SLICES, ReadError, Tun};
 use crate::vnet_hdr::{Checksum, Gso, GsoKind, VnetHdr};
-use crate::watchdog::{Heartbeat, Watchdog};
-use bentpipe_core::time::{Duration, Instant, earliest};
+use crate::watchdog::Watchdog;
+use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::wire::{self, emit};
 use bentpipe_gateway::{
     Checksums, Config, Forward, Gateway, Ingress, Packets, Record, Side, Summary, Transmit,
 };
+use duties::Log;
 use nix::libc;
 use std::hash::{BuildHasher as _, RandomState};
 use std::io;
+use std::sync::mpsc::SyncSender;
 
 /// Packets read from one device before what they caused is sent.
 const BURST: usize = 16;
-
-/// How long a device that was deleted is waited for.
-const DEVICE_WAIT: Duration = Duration::from_secs(10);
 
 /// Where the checksum stands in a TCP header.
 const TCP_CHECKSUM_OFFSET: u16 = 16;
@@ -51,15 +52,13 @@ pub struct LiveGateway {
     watchdog: Option<Watchdog>,
     repairs: Option<Repairs>,
     heap: HeapTrim,
+    reload: Option<SyncSender<()>>,
+    /// When a signal without a meaning may be told of again.
+    next_meaningless: Instant,
+    /// How long it delivers what it holds when it is stopped.
+    drain: Duration,
     /// By side: until when its device, which was deleted, is waited for.
     deleted: [Option<Instant>; 2],
-}
-
-/// A line of totals in the log, again and again.
-#[derive(Debug)]
-struct Log {
-    every: Duration,
-    next: Instant,
 }
 
 impl LiveGateway {
@@ -86,6 +85,9 @@ impl LiveGateway {
             watchdog: None,
             repairs: None,
             heap: HeapTrim::default(),
+            reload: None,
+            next_meaningless: Instant::ZERO,
+            drain: Duration::ZERO,
             deleted: [None; 2],
         })
     }
@@ -99,11 +101,6 @@ impl LiveGateway {
     /// What it leaves to the next gateway when it has [run](LiveGateway::run).
     pub fn records(&self) -> impl Iterator<Item = Record> {
         self.gateway.records()
-    }
-
-    /// Writes a line of totals into the log every so often.
-    pub fn log_every(&mut self, every: Duration) {
-        self.log = Some(Log { every, next: self.clock.now() + every });
     }
 
     /// Lets `watchdog` know that it lives, while it [runs](LiveGateway::run).
@@ -126,12 +123,13 @@ impl LiveGateway {
         self.attend_to_duties(self.clock.now());
     }
 
-    /// Runs until a signal comes, and then until all that is held has been delivered, but at most
-    /// for `drain`. A second signal ends it at once. What is still open is reset in either case.
+    /// Runs until a signal comes that ends it, and then until all that is held has been delivered, but at most
+    /// for `drain`. A second one ends it at once. What is still open is reset in either case.
     ///
     /// # Errors
     /// [`LoopError`].
     pub fn run(&mut self, signals: &Signals, drain: Duration) -> Result<(), LoopError> {
+        self.drain = drain;
         let mut buffer = vec![0; MAX_READ];
         let mut end = None;
         loop {
@@ -153,14 +151,12 @@ impl LiveGateway {
             let next = next.into_iter().flatten().min();
             let tuns = (&self.tuns, self.deleted.map(|until| until.is_none()));
             let ready = poll::wait(&self.clock, tuns, signals, Some(&self.questions), next)?;
-            if ready.signal.is_some() {
+            if ready.signal.is_some_and(|signal| self.ends_by(signal, end.is_some())) {
                 let now = self.clock.now();
-                if end.replace(now + drain).is_some() {
+                if end.replace(now + self.drain).is_some() {
                     return self.end(now);
                 }
-                self.gateway.drain(now);
-                let (flows, bytes) = (self.gateway.flows(), self.gateway.held());
-                tracing::info!(flows, bytes, ?drain, "draining; another signal ends it at once");
+                self.drain(now);
             }
             for side in SIDES {
                 if ready.tuns[side as usize] {
@@ -172,97 +168,6 @@ impl LiveGateway {
                 self.answer();
             }
         }
-    }
-
-    /// What is to be done now and then, beside the packets; returns when it is due again.
-    fn attend_to_duties(&mut self, now: Instant) -> Option<Instant> {
-        self.write_log(now);
-        self.hear_of_repairs(now);
-        match self.watchdog.as_mut().map(|watchdog| watchdog.beat(now)) {
-            None | Some(Ok(Heartbeat::Steady)) => {}
-            Some(Ok(Heartbeat::Interrupted)) => {
-                let flows = self.gateway.flows();
-                tracing::warn!(
-                    flows,
-                    "hung for a while: the connections that there are will be released"
-                );
-                self.gateway.release_all(now);
-                self.transmit(now);
-            }
-            Some(Err(error)) => {
-                tracing::warn!(%error, "the watchdog is gone: nobody notices if this process hangs");
-                self.watchdog = None;
-            }
-        }
-        if self.heap.is_due(now, self.gateway.footprint()) {
-            self.gateway.shrink();
-            heap::trim();
-        }
-        let log = earliest(self.log.as_ref().map(|log| log.next), self.heap.next());
-        let turn = self.repairs.as_ref().map(|_| now + Repairs::TURN);
-        earliest(earliest(log, turn), self.watchdog.as_ref().map(Watchdog::next))
-    }
-
-    /// What others have changed of the devices and rules has been mended.
-    fn hear_of_repairs(&mut self, now: Instant) {
-        while let Some(repair) = self.repairs.as_ref().and_then(Repairs::turn) {
-            match repair {
-                Repair::Device { side, tun } => {
-                    self.tuns[side] = tun;
-                    self.deleted[side] = None;
-                }
-                Repair::Passed(lasting) => {
-                    // What went by, however little, the gateway would wait for: nothing tells it where
-                    // hosts have no timestamps.
-                    let flows = self.gateway.flows();
-                    tracing::warn!(
-                        flows,
-                        ?lasting,
-                        "packets went by: the connections that there are will be released"
-                    );
-                    self.gateway.release_all(now);
-                    self.transmit(now);
-                }
-            }
-        }
-    }
-
-    /// The device of `side` does not exist any more. False if nobody makes it again.
-    fn wait_for_device(&mut self, side: Side, now: Instant) -> bool {
-        if self.repairs.is_none() {
-            return false;
-        }
-        let device = self.tuns[side as usize].name();
-        tracing::error!(
-            device,
-            "the device was deleted: what is held waits for it to be made again"
-        );
-        self.deleted[side as usize] = Some(now + DEVICE_WAIT);
-        true
-    }
-
-    fn is_given_up(&self, side: Side, now: Instant) -> bool {
-        self.deleted[side as usize].is_some_and(|until| until <= now)
-    }
-
-    /// Writes the line of totals when it is time.
-    fn write_log(&mut self, now: Instant) {
-        let Some(log) = self.log.as_mut().filter(|log| log.next <= now) else { return };
-        log.next = now + log.every;
-        let Summary { split, closed, reset, lost_bytes, split_traffic, .. } =
-            self.gateway.summary();
-        let forwarded = self.gateway.summary().all_forwarded();
-        tracing::info!(
-            flows = self.gateway.flows(),
-            held_bytes = self.gateway.held(),
-            split,
-            closed,
-            reset,
-            lost_bytes,
-            split_bytes = split_traffic.bytes,
-            forwarded_bytes = forwarded.bytes,
-            "totals"
-        );
     }
 
     /// Resets what is still open.

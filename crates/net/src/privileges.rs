@@ -16,7 +16,8 @@ use caps::errors::CapsError;
 use caps::{CapSet, Capability, CapsHashSet};
 use nix::errno::Errno;
 use nix::sys::prctl;
-use nix::sys::resource::{Resource, setrlimit};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use std::sync::OnceLock;
 
 /// What we do ourselves, and what `ip` and `nft` need.
 const NET_ADMIN: &[Capability] = &[Capability::CAP_NET_ADMIN];
@@ -42,8 +43,8 @@ pub enum PrivilegeError {
 /// Gives up what a gateway does not need once it runs, for good, and for the threads and processes
 /// that are started from here on. What we do not have is not needed.
 ///
-/// No core is dumped of what connections carry, and no other process of our user may look at our
-/// memory.
+/// No core is dumped of what connections carry, unless it is [asked for](show_memory), and no other process of
+/// our user may look at our memory.
 ///
 /// # Errors
 /// [`PrivilegeError`].
@@ -65,15 +66,29 @@ pub(crate) fn give_up_as_watchdog() -> Result<(), PrivilegeError> {
 ///
 /// # Errors
 /// [`PrivilegeError`].
-pub(crate) fn give_up_all_of_this_thread() -> Result<(), PrivilegeError> {
+pub fn give_up_all_of_this_thread() -> Result<(), PrivilegeError> {
     keep(&[], &[])
 }
 
 fn hide_memory() -> Result<(), PrivilegeError> {
     let failed = |errno| PrivilegeError::Process { what: "core dumps", errno };
-    setrlimit(Resource::RLIMIT_CORE, 0, 0).map_err(failed)?;
+    let (soft, hard) = getrlimit(Resource::RLIMIT_CORE).map_err(failed)?;
+    let _ = CORE_LIMIT.set(soft);
+    setrlimit(Resource::RLIMIT_CORE, 0, hard).map_err(failed)?;
     // A program that gets cores through a pipe does not ask for the limit (core(5)).
     prctl::set_dumpable(false).map_err(failed)
+}
+
+/// How long a core might have been before memory was hidden.
+static CORE_LIMIT: OnceLock<u64> = OnceLock::new();
+
+/// Allows a core as it would have been if memory were not hidden. Safe in a signal handler.
+pub(crate) fn show_memory() {
+    let Some(soft) = CORE_LIMIT.get() else { return };
+    if let Ok((_, hard)) = getrlimit(Resource::RLIMIT_CORE) {
+        let _ = setrlimit(Resource::RLIMIT_CORE, *soft, hard);
+    }
+    let _ = prctl::set_dumpable(true);
 }
 
 /// Keeps `ours` in effect in the calling thread, and `permitted` for its children.

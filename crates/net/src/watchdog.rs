@@ -15,7 +15,8 @@
 //! gateway has left of its rules it then removes.
 //!
 //! It acts before it speaks, and what it says waits in a queue of its own process (`output`): whoever reads the log, and
-//! may be why the gateway hangs, cannot hold it up.
+//! may be why the gateway hangs, cannot hold it up. No signal ends it, since those who signal a service may signal all of
+//! its processes.
 
 use crate::divert::DivertConfig;
 use crate::privileges::{self, PrivilegeError};
@@ -181,7 +182,7 @@ pub enum WatchError {
 /// [`WatchError`].
 pub fn watch(config: &DivertConfig) -> Result<(), WatchError> {
     // The gateway may need us until its end.
-    let _signals = Signals::catch()?;
+    let _signals = Signals::catch_all()?;
     let stdin = io::stdin();
     let mode = fstat(&stdin).map_err(io::Error::from)?.st_mode;
     if SFlag::from_bits_truncate(mode) & SFlag::S_IFMT != SFlag::S_IFIFO {

@@ -2,15 +2,21 @@
 //!
 //! It answers with the text that is to be shown, so that who asks need not be of its version.
 
+use super::condition::Condition;
 use super::record::{self, Order};
 use super::{flows, prometheus, report::Report};
 use bentpipe_net::control::{ControlClient, Question};
 use bentpipe_net::serve::{self, ClientError, ServeError, Server};
 use std::net::SocketAddr;
-use std::thread::JoinHandle;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 /// Who listens, in its own network namespace.
 pub(super) const SERVICE: &str = "bentpipe gateway";
+
+/// How long the end waits for recordings, and from one look to the next.
+const PARTING: Duration = Duration::from_secs(2);
+const LOOK: Duration = Duration::from_millis(2);
 
 /// What is asked, in the words of the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,17 +54,21 @@ pub(super) fn order(order: &Order) -> Result<Vec<u8>, ClientError> {
 pub(super) fn serve(
     control_client: &ControlClient,
     metrics: Option<SocketAddr>,
+    condition: &Condition,
 ) -> Result<Vec<Server>, ServeError> {
-    let asks = control_client.clone();
+    let (asks, stands) = (control_client.clone(), condition.clone());
     let mut recordings = Recordings::default();
     let answer = move |line: &str| match Order::parse(line) {
         Some(order) => Some(recordings.begin(&asks, order)),
-        None => answer(&asks, line),
+        None => answer(&asks, &stands, line),
     };
     let mut servers = vec![Server::for_root(SERVICE, answer)?];
     if let Some(address) = metrics {
-        let asks = control_client.clone();
-        let metrics = move || Some(prometheus::text(&asks.ask(Question::Totals).ok()?.totals));
+        let (asks, stands) = (control_client.clone(), condition.clone());
+        let metrics = move || {
+            let totals = asks.ask(Question::Totals).ok()?.totals;
+            Some(prometheus::text(&totals, stands.lost_lines()))
+        };
         servers.push(Server::metrics(address, metrics)?);
         tracing::info!("metrics at http://{address}/metrics");
     }
@@ -79,16 +89,17 @@ impl Recordings {
 }
 
 impl Drop for Recordings {
-    /// They end with the loop, and complete their files.
+    /// They end with the loop, and complete their files, unless whoever writes these stands still.
     fn drop(&mut self) {
-        for thread in self.0.drain(..) {
-            let _ = thread.join();
+        let end = Instant::now() + PARTING;
+        while self.0.iter().any(|thread| !thread.is_finished()) && Instant::now() < end {
+            thread::sleep(LOOK);
         }
     }
 }
 
 /// None for a question that there is not, and where the loop does not answer.
-fn answer(control_client: &ControlClient, line: &str) -> Option<Vec<u8>> {
+fn answer(control_client: &ControlClient, condition: &Condition, line: &str) -> Option<Vec<u8>> {
     let (topic, json) = [false, true]
         .into_iter()
         .flat_map(|json| Topic::ALL.map(|topic| (topic, json)))
@@ -102,8 +113,12 @@ fn answer(control_client: &ControlClient, line: &str) -> Option<Vec<u8>> {
     let text = match (topic, json) {
         (Topic::Flows, false) => flows::table(&mut snapshot.flows),
         (Topic::Flows, true) => flows::json(&snapshot.flows).to_string() + "\n",
-        (Topic::Status, true) => report.status_json().to_string() + "\n",
-        (Topic::Status, false) => report.status(),
+        (Topic::Status, true) => {
+            let mut status = report.status_json();
+            condition.add_to(&mut status);
+            status.to_string() + "\n"
+        }
+        (Topic::Status, false) => report.status() + &condition.words(),
     };
     Some(text.into_bytes())
 }

@@ -27,6 +27,13 @@ pub(crate) enum ConfigError {
     Interface { place: String, message: String },
 }
 
+impl ConfigError {
+    /// Whether the file may not be read.
+    pub(crate) fn is_forbidden(&self) -> bool {
+        matches!(self, ConfigError::Read { source, .. } if source.kind() == io::ErrorKind::PermissionDenied)
+    }
+}
+
 /// Reads the file at `path`.
 pub(crate) fn read(path: &Path) -> Result<GatewayFile, ConfigError> {
     let failed = |source| ConfigError::Read { path: path.to_owned(), source };

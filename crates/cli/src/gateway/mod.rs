@@ -1,14 +1,18 @@
 //! `bentpipe gateway`: the splitting gateway on real packets.
 
 mod answers;
+mod condition;
 mod config;
 mod flows;
 mod panics;
 mod prometheus;
 mod record;
+mod reload;
 mod report;
 
 use answers::Topic;
+use condition::Condition;
+use reload::LastReload;
 
 use crate::outputs::Outputs;
 use bentpipe_net::divert::{Divert, DivertConfig, DivertError, Side};
@@ -19,21 +23,27 @@ use bentpipe_net::poll::LoopError;
 use bentpipe_net::privileges::{self, PrivilegeError};
 use bentpipe_net::records::RecordFile;
 use bentpipe_net::serve::{ClientError, ServeError};
-use bentpipe_net::signals::Signals;
+use bentpipe_net::signals::{self, Signals};
 use bentpipe_net::watchdog::{self, WatchError, Watchdog};
 use bentpipe_scenario::gateway::Interface;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Splits the TCP connections that this host forwards between its LAN and a satellite link.
 ///
-/// Runs in the foreground. It prints `bentpipe gateway: ready` once connections are split. Ctrl-C or
+/// Runs in the foreground. It prints `bentpipe gateway: ready` once connections are split. Ctrl-C, Ctrl-\ or
 /// SIGTERM ends it: it splits nothing more, hands connections back to the kernel, delivers what it
-/// holds and prints a summary; a second signal ends it at once. Devices, rules and routes that it
-/// has set up are gone then. If it is killed, the host forwards as if it had never been there. RUST_LOG=debug tells
-/// of every flow.
+/// holds and prints a summary; a second signal ends it at once (a second Ctrl-\ by a core dump). Devices, rules and
+/// routes that it has set up are gone then. If it is killed, the host forwards as if it had never been there.
+///
+/// SIGHUP reads the file again: policy (but for reject-quic), limits, satellite, lan and log change, and no connection
+/// is touched. A file that is wrong, or that changes anything else, changes nothing. All other signals are ignored.
+///
+/// RUST_LOG=debug tells of every flow. The gateway waits for nobody who reads its log: what cannot be written is left
+/// out and counted.
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 #[command(after_long_help = "\
@@ -219,7 +229,8 @@ fn split(path: &Path, json: bool, outputs: &mut Outputs) -> Result<ExitCode, Err
     };
     let (lan, satellite) = (names(&file.lan), names(&file.satellite));
     panics::log();
-    let signals = Signals::catch()?;
+    signals::dump_core_upon_second_quit()?;
+    let signals = Signals::catch_all()?;
     let diversion =
         DivertConfig { reject_quic: file.reject_quic, ..divert_config([&lan, &satellite]) };
     let (mut divert, tuns) = Divert::set_up(diversion).map_err(|error| match &error {
@@ -229,20 +240,21 @@ fn split(path: &Path, json: bool, outputs: &mut Outputs) -> Result<ExitCode, Err
     for finding in divert.findings() {
         tracing::warn!("{finding}");
     }
-    let mut config = file.config;
+    let mut config = file.config.clone();
     config.lan.mtu = min_mtu(&lan)?;
     config.satellite.mtu = min_mtu(&satellite)?;
     let soft_state = config.soft_state;
     let mut gateway = LiveGateway::new(tuns, config)?;
     let left = RecordFile::of(SERVICE)?;
     recall(&mut gateway, &left);
-    if let Some(every) = file.log_every {
-        gateway.log_every(every);
-    }
-    let servers = answers::serve(&gateway.control_client(), file.metrics)?;
-    // Here, as the servers have what they listen on, and see to their threads' privileges themselves;
-    // all other threads and processes are still to come.
+    gateway.log_every(file.log_every);
+    let condition = Condition { lost: Arc::new(outputs.lost()), reload: LastReload::default() };
+    let servers = answers::serve(&gateway.control_client(), file.metrics, &condition)?;
+    // Here, as the servers have what they listen on, and see to their threads' privileges themselves, as the
+    // log's thread does; all other threads and processes are still to come.
     privileges::give_up_as_gateway()?;
+    let (drain, client, last) = (file.drain, gateway.control_client(), condition.reload);
+    gateway.reloaded_by(reload::begin(path.to_owned(), file, client, last)?);
     let mut command = Command::new(std::env::current_exe()?);
     command.args(["gateway", "watchdog"]);
     gateway.watched_by(Watchdog::start(command)?);
@@ -250,7 +262,7 @@ fn split(path: &Path, json: bool, outputs: &mut Outputs) -> Result<ExitCode, Err
     gateway.repaired_by(repairs);
     gateway.begin();
     outputs.print("bentpipe gateway: ready\n")?;
-    let result = panics::ends_with(|| gateway.run(&signals, file.drain));
+    let result = panics::ends_with(|| gateway.run(&signals, drain));
     drop(monitor);
     // Before anything that may take its time. The rest goes with the devices.
     let _ = divert.stop_marking();

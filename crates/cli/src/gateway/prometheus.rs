@@ -9,8 +9,8 @@ use std::fmt::{Display, Write};
 
 const SIDES: [Side; 2] = [Side::Lan, Side::Satellite];
 
-/// All metrics.
-pub(super) fn text(totals: &Totals) -> String {
+/// All metrics; of the log so many lines were lost.
+pub(super) fn text(totals: &Totals, lost_lines: u64) -> String {
     let mut page = Page(String::new());
     let summary = &totals.summary;
     let version = env!("CARGO_PKG_VERSION");
@@ -103,6 +103,8 @@ pub(super) fn text(totals: &Totals) -> String {
     });
     let help = "Packets that the kernel did not take";
     page.alone("refused_packets_total", "counter", help, totals.refused);
+    let help = "Lines of the log that could not be written";
+    page.alone("log_lost_lines_total", "counter", help, lost_lines);
     page.0
 }
 
@@ -140,7 +142,7 @@ mod tests {
 
     #[test]
     fn every_sample_stands_under_its_head_and_none_comes_twice() {
-        let text = text(&totals());
+        let text = text(&totals(), 3);
         let mut family = String::new();
         let mut seen = BTreeSet::new();
         for line in text.lines() {
@@ -162,7 +164,7 @@ mod tests {
 
     #[test]
     fn figures_are_those_of_the_totals() {
-        let text = text(&totals());
+        let text = text(&totals(), 3);
         for line in [
             "bentpipe_uptime_seconds 3725.5",
             "bentpipe_flows{state=\"open\"} 12",

@@ -1,7 +1,7 @@
 //! What the loop answers to those who ask it, in portions between packets.
 
 use super::LiveGateway;
-use crate::control::{Question, Totals};
+use crate::control::{Order, Question, Totals};
 use bentpipe_core::time::Instant;
 use bentpipe_core::units::Bytes;
 use bentpipe_gateway::FlowState;
@@ -13,11 +13,8 @@ impl LiveGateway {
     /// Goes on with an answer.
     pub(super) fn answer(&mut self) {
         let Some(draft) = self.questions.draft() else {
-            if let Some(tap) = self.questions.take_tap() {
-                self.tap.take_if(|tap| tap.is_gone());
-                if self.tap.is_none() {
-                    self.tap.insert(tap).begin(self.clock.zero());
-                }
+            if let Some(order) = self.questions.take_order() {
+                self.follow(order);
             }
             return;
         };
@@ -31,6 +28,22 @@ impl LiveGateway {
         }
         let totals = self.totals();
         self.questions.reply(totals);
+    }
+
+    fn follow(&mut self, order: Order) {
+        match order {
+            Order::Tap(tap) => {
+                self.tap.take_if(|tap| tap.is_gone());
+                if self.tap.is_none() {
+                    self.tap.insert(tap).begin(self.clock.zero());
+                }
+            }
+            Order::Reconfigure(new, done) => {
+                self.reconfigure(*new);
+                // Whoever asked may have lost patience.
+                let _ = done.try_send(());
+            }
+        }
     }
 
     /// The totals so far.

@@ -1,0 +1,43 @@
+//! How the process stands beside its connections: what of its log was lost, and by which configuration it runs.
+
+use super::reload::LastReload;
+use bentpipe_net::output::Lost;
+use serde_json::{Value, json};
+use std::sync::{Arc, PoisonError};
+use std::time::SystemTime;
+
+/// Asks for it.
+#[derive(Clone)]
+pub(super) struct Condition {
+    pub(super) lost: Arc<dyn Fn() -> Lost + Send + Sync>,
+    pub(super) reload: LastReload,
+}
+
+impl Condition {
+    /// For people: a line for each thing that there is to say.
+    pub(super) fn words(&self) -> String {
+        let mut text = String::new();
+        if let Some(reloaded) = &*self.reload.lock().unwrap_or_else(PoisonError::into_inner) {
+            text += &format!("configuration: {}\n", reloaded.words(SystemTime::now()));
+        }
+        let Lost { lines, why } = (self.lost)();
+        if lines > 0 {
+            text += &format!("lines of the log lost: {lines} ({why})\n");
+        }
+        text
+    }
+
+    /// Adds it to what machines are told.
+    pub(super) fn add_to(&self, status: &mut Value) {
+        let reload = self.reload.lock().unwrap_or_else(PoisonError::into_inner);
+        status["reload"] = reload.as_ref().map_or(Value::Null, super::reload::Reloaded::json);
+        let Lost { lines, why } = (self.lost)();
+        let why = if lines > 0 { json!(why) } else { Value::Null };
+        status["log"] = json!({ "lost_lines": lines, "why": why });
+    }
+
+    /// Lines of the log that were lost.
+    pub(super) fn lost_lines(&self) -> u64 {
+        (self.lost)().lines
+    }
+}

@@ -1,0 +1,120 @@
+//! What the loop does now and then, beside the packets: beats for the watchdog, repairs of rules and devices that it
+//! hears of, lines of totals, memory that goes back to the kernel.
+
+use super::LiveGateway;
+use crate::divert::{Repair, Repairs};
+use crate::heap;
+use crate::watchdog::{Heartbeat, Watchdog};
+use bentpipe_core::time::{Duration, Instant, earliest};
+use bentpipe_gateway::{Side, Summary};
+
+/// How long a device that was deleted is waited for.
+const DEVICE_WAIT: Duration = Duration::from_secs(10);
+
+/// A line of totals in the log, again and again.
+#[derive(Debug)]
+pub(super) struct Log {
+    every: Duration,
+    next: Instant,
+}
+
+impl LiveGateway {
+    /// Writes a line of totals into the log every so often, or none.
+    pub fn log_every(&mut self, every: Option<Duration>) {
+        if self.log.as_ref().map(|log| log.every) != every {
+            let next = |every| Log { every, next: self.clock.now() + every };
+            self.log = every.map(next);
+        }
+    }
+
+    /// What is to be done now and then, beside the packets; returns when it is due again.
+    pub(super) fn attend_to_duties(&mut self, now: Instant) -> Option<Instant> {
+        self.write_log(now);
+        self.hear_of_repairs(now);
+        match self.watchdog.as_mut().map(|watchdog| watchdog.beat(now)) {
+            None | Some(Ok(Heartbeat::Steady)) => {}
+            Some(Ok(Heartbeat::Interrupted)) => {
+                let flows = self.gateway.flows();
+                tracing::warn!(
+                    flows,
+                    "hung for a while: the connections that there are will be released"
+                );
+                self.gateway.release_all(now);
+                self.transmit(now);
+            }
+            Some(Err(error)) => {
+                tracing::warn!(%error, "the watchdog is gone: nobody notices if this process hangs");
+                self.watchdog = None;
+            }
+        }
+        if self.heap.is_due(now, self.gateway.footprint()) {
+            self.gateway.shrink();
+            heap::trim();
+        }
+        let log = earliest(self.log.as_ref().map(|log| log.next), self.heap.next());
+        let turn = self.repairs.as_ref().map(|_| now + Repairs::TURN);
+        earliest(earliest(log, turn), self.watchdog.as_ref().map(Watchdog::next))
+    }
+
+    /// What others have changed of the devices and rules has been mended.
+    fn hear_of_repairs(&mut self, now: Instant) {
+        while let Some(repair) = self.repairs.as_ref().and_then(Repairs::turn) {
+            match repair {
+                Repair::Device { side, tun } => {
+                    self.tuns[side] = tun;
+                    self.deleted[side] = None;
+                }
+                Repair::Passed(lasting) => {
+                    // What went by, however little, the gateway would wait for: nothing tells it where
+                    // hosts have no timestamps.
+                    let flows = self.gateway.flows();
+                    tracing::warn!(
+                        flows,
+                        ?lasting,
+                        "packets went by: the connections that there are will be released"
+                    );
+                    self.gateway.release_all(now);
+                    self.transmit(now);
+                }
+            }
+        }
+    }
+
+    /// The device of `side` does not exist any more. False if nobody makes it again.
+    pub(super) fn wait_for_device(&mut self, side: Side, now: Instant) -> bool {
+        if self.repairs.is_none() {
+            return false;
+        }
+        let device = self.tuns[side as usize].name();
+        tracing::error!(
+            device,
+            "the device was deleted: what is held waits for it to be made again"
+        );
+        self.deleted[side as usize] = Some(now + DEVICE_WAIT);
+        true
+    }
+
+    pub(super) fn is_given_up(&self, side: Side, now: Instant) -> bool {
+        self.deleted[side as usize].is_some_and(|until| until <= now)
+    }
+
+    /// Writes the line of totals when it is time.
+    fn write_log(&mut self, now: Instant) {
+        let Some(log) = self.log.as_mut().filter(|log| log.next <= now) else { return };
+        log.next = now + log.every;
+        let Summary { split, closed, reset, lost_bytes, split_traffic, .. } =
+            self.gateway.summary();
+        let forwarded = self.gateway.summary().all_forwarded();
+        tracing::info!(
+            flows = self.gateway.flows(),
+            held_bytes = self.gateway.held(),
+            split,
+            closed,
+            reset,
+            lost_bytes,
+            split_bytes = split_traffic.bytes,
+            forwarded_bytes = forwarded.bytes,
+            "totals"
+        );
+    }
+}
