@@ -90,7 +90,7 @@ fn bereave(gateway: &mut Process) {
 
 /// Six uploads over 10 Mbit/s and 200 ms, which all end whole whatever happens to the near gateway. What it
 /// said.
-fn uploads(happens: impl FnOnce(&mut Process)) -> Option<String> {
+pub(crate) fn uploads(happens: impl FnOnce(&mut Process)) -> Option<String> {
     if !gateways_wanted() {
         return None;
     }

@@ -25,6 +25,7 @@ mod life;
 mod link_types;
 mod links;
 mod local_users;
+mod log_sinks;
 mod measured;
 mod mending;
 mod observation;
@@ -40,6 +41,7 @@ mod queues;
 mod recorded;
 mod recording;
 mod routes;
+mod signals;
 mod slow;
 mod stage;
 mod testbed;
@@ -97,6 +99,8 @@ fn own_stage() -> Vec<(&'static str, fn())> {
         crashes::CASES,
         under_load::CASES,
         hangs::CASES,
+        log_sinks::CASES,
+        signals::CASES,
         mending::CASES,
         observation::CASES,
         recording::CASES,
