@@ -30,7 +30,9 @@ pub enum RuntimeDirError {
     #[error("{0} is no directory: remove it")]
     NoDirectory(PathBuf),
     /// Somebody else has made it.
-    #[error("{path} belongs to user {owner}, not to user {own}: it is not to be trusted")]
+    #[error(
+        "{path} belongs to user {owner}, not to user {own}, and is not to be trusted: run `chown {own} {path}`"
+    )]
     Foreign {
         /// The directory.
         path: PathBuf,
@@ -40,7 +42,10 @@ pub enum RuntimeDirError {
         own: Uid,
     },
     /// Others may put something there.
-    #[error("{0} can be written by others than its owner: it is not to be trusted")]
+    #[error(
+        "{0} can be written by others than its owner, who could put something in our files' places: run \
+         `chmod go-w {0}`"
+    )]
     Open(PathBuf),
     /// The system did not let us.
     #[error("cannot use {path}: {source}")]

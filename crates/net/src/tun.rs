@@ -44,10 +44,17 @@ pub enum TunError {
     #[error("`{0}` is no interface name: 1 to 15 bytes without `/`, `:` and white space")]
     Name(String),
     /// There is no `/dev/net/tun`.
-    #[error("/dev/net/tun is missing: load the kernel module with `modprobe tun`")]
+    #[error(
+        "/dev/net/tun is missing: run `modprobe tun`; in a container of LXC set on its host \
+         `lxc.cgroup2.devices.allow = c 10:200 rwm` and `lxc.mount.entry = /dev/net/tun dev/net/tun \
+         none bind,create=file`, in others run `mkdir -p /dev/net && mknod /dev/net/tun c 10 200`"
+    )]
     NoDriver,
     /// Not root.
-    #[error("no permission to create the TUN device {0}: run as root (CAP_NET_ADMIN)")]
+    #[error(
+        "no permission to create the TUN device {0}: run as root (CAP_NET_ADMIN), in a container with \
+         the device allowed (LXC: `lxc.cgroup2.devices.allow = c 10:200 rwm`)"
+    )]
     Permission(String),
     /// The name is taken.
     #[error("an interface named {0} already exists in this network namespace")]
@@ -95,6 +102,8 @@ impl Tun {
         }
         let error = |source: io::Error| match source.raw_os_error() {
             Some(libc::EBUSY | libc::EEXIST) => TunError::Busy(name.to_owned()),
+            // A file in its place, as some containers have it.
+            Some(libc::ENOTTY) => TunError::NoDriver,
             Some(libc::EPERM | libc::EACCES) => TunError::Permission(name.to_owned()),
             _ => TunError::Io { name: name.to_owned(), source },
         };
