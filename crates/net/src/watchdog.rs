@@ -58,6 +58,8 @@ pub(crate) enum Heartbeat {
 
 /// The loop turns.
 const ALIVE: u8 = b'.';
+/// It does, and its rules are to stay disabled: something in the way forbids to divert packets.
+const ASLEEP: u8 = b'-';
 /// The gateway ends in order: there is nothing left to do.
 const FAREWELL: u8 = b'!';
 /// What the watchdog says first: it watches.
@@ -113,16 +115,16 @@ impl Watchdog {
         self.last.map_or(Instant::ZERO, |last| last + BEAT)
     }
 
-    /// The loop turns. A pipe that is full has beats enough.
+    /// The loop turns; `asleep`: its rules are to stay disabled. A pipe that is full has beats enough.
     ///
     /// # Errors
     /// When the watchdog is gone.
-    pub(crate) fn beat(&mut self, now: Instant) -> io::Result<Heartbeat> {
+    pub(crate) fn beat(&mut self, now: Instant, asleep: bool) -> io::Result<Heartbeat> {
         if now < self.next() {
             return Ok(Heartbeat::Steady);
         }
         self.last = Some(now);
-        match self.pipe.write(&[ALIVE]) {
+        match self.pipe.write(&[if asleep { ASLEEP } else { ALIVE }]) {
             Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
             _ => {}
         }
@@ -208,12 +210,14 @@ pub fn watch(config: &DivertConfig) -> Result<(), WatchError> {
             }
             // Somebody may have loaded our rules anew, the gateway itself just before it hung.
             Heard::Nothing => _ = config.disable(),
-            Heard::Beat if disabled => {
+            Heard::Beat { asleep } => {
                 beats.heard();
-                disabled = !said("enabled", config.enable());
-                tracing::warn!("the gateway answers again");
+                if disabled {
+                    // The gateway's own affair as long as it sleeps.
+                    disabled = !asleep && !said("enabled", config.enable());
+                    tracing::warn!("the gateway answers again");
+                }
             }
-            Heard::Beat => beats.heard(),
             Heard::Farewell => return Ok(()),
             Heard::End => {
                 config.clear();
@@ -252,7 +256,10 @@ fn say(word: u8) -> io::Result<()> {
 
 enum Heard {
     Nothing,
-    Beat,
+    /// And whether the rules are to stay disabled.
+    Beat {
+        asleep: bool,
+    },
     Farewell,
     End,
 }
@@ -267,7 +274,7 @@ fn hear(pipe: &impl AsFd) -> io::Result<Heard> {
     Ok(match count {
         0 => Heard::End,
         _ if beats[..count].contains(&FAREWELL) => Heard::Farewell,
-        _ => Heard::Beat,
+        _ => Heard::Beat { asleep: beats[count - 1] == ASLEEP },
     })
 }
 

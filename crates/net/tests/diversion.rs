@@ -5,7 +5,7 @@
 use bentpipe_core::link::LinkConfig;
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::Rate;
-use bentpipe_net::divert::{Divert, DivertConfig, Side, checks::Finding};
+use bentpipe_net::divert::{Divert, DivertConfig, Obstacles, Side, checks::Finding};
 use bentpipe_net::emulator::{Emulator, Exit};
 use bentpipe_net::signals::Signals;
 use bentpipe_net::tun::MAX_READ;
@@ -177,7 +177,8 @@ impl Reflector {
         let (stop, stopped) = UnixStream::pair().unwrap();
         let (ready, findings) = mpsc::channel();
         let thread = network.on("m", move || {
-            let (divert, tuns) = Divert::set_up(DivertConfig::gateway(sides())).unwrap();
+            let (divert, tuns) =
+                Divert::set_up(DivertConfig::gateway(sides()), Obstacles::Told).unwrap();
             ready.send(divert.findings().to_vec()).unwrap();
             let mut buffer = vec![0; MAX_READ];
             let mut super_segments = 0;
@@ -248,12 +249,12 @@ fn a_stateful_firewall_is_explained_and_its_remedy_works_with_nat() {
     // Behind the masquerade h2 need not know the way back.
     network.run("h2", "ip route del default; ip -6 route del default");
     let reflector = Reflector::start(&network);
-    let [Finding::ForwardDrop { chain, rules }] = &reflector.findings[..] else {
+    let [Finding::Firewall { remedy, .. }] = &reflector.findings[..] else {
         panic!("{:?}", reflector.findings);
     };
-    for rule in rules {
+    for command in remedy {
         // Added behind the others, so that `ct state invalid drop` sees all that we write.
-        network.run("m", &format!("nft add rule {chain} {rule}"));
+        network.run("m", &command.replace("insert", "add"));
     }
     for address in H2 {
         network.transfer(address, 5_000_000);
@@ -279,7 +280,7 @@ fn the_emulated_link_has_its_delay_and_leaves_nothing() {
             ..LinkConfig::IDEAL
         };
         let signals = Signals::catch().unwrap();
-        let (_divert, tuns) = Divert::set_up(DivertConfig::link(sides())).unwrap();
+        let (_divert, tuns) = Divert::set_up(DivertConfig::link(sides()), Obstacles::Told).unwrap();
         let mut emulator =
             Emulator::new(tuns, Exit::Same, [(config.clone(), None), (config, None)]);
         ready.send(()).unwrap();
@@ -354,7 +355,7 @@ fn quic_is_rejected_while_we_live_and_forwarded_when_we_die() {
     let (ready, wait) = mpsc::channel();
     let thread = network.on("m", move || {
         let config = DivertConfig { reject_quic: true, ..DivertConfig::gateway(sides()) };
-        let (divert, tuns) = Divert::set_up(config).unwrap();
+        let (divert, tuns) = Divert::set_up(config, Obstacles::Told).unwrap();
         ready.send(()).unwrap();
         let _ = dying.recv();
         // As when the process is killed: nothing of ours is undone, and the devices vanish.

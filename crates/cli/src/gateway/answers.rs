@@ -4,7 +4,7 @@
 
 use super::condition::Condition;
 use super::record::{self, Order};
-use super::{flows, prometheus, report::Report};
+use super::{diversion, flows, hints, prometheus, report::Report};
 use bentpipe_net::control::{ControlClient, Question};
 use bentpipe_net::serve::{self, ClientError, ServeError, Server};
 use std::net::SocketAddr;
@@ -67,7 +67,7 @@ pub(super) fn serve(
         let (asks, stands) = (control_client.clone(), condition.clone());
         let metrics = move || {
             let totals = asks.ask(Question::Totals).ok()?.totals;
-            Some(prometheus::text(&totals, stands.lost_lines()))
+            Some(prometheus::text(&totals, &stands))
         };
         servers.push(Server::metrics(address, metrics)?);
         tracing::info!("metrics at http://{address}/metrics");
@@ -106,6 +106,7 @@ fn answer(control_client: &ControlClient, condition: &Condition, line: &str) -> 
         .find(|(topic, json)| topic.line(*json) == line)?;
     let question = match topic {
         Topic::Flows => Question::Flows,
+        Topic::Status if !json => Question::Flows,
         Topic::Status => Question::Totals,
     };
     let mut snapshot = control_client.ask(question).ok()?;
@@ -118,7 +119,12 @@ fn answer(control_client: &ControlClient, condition: &Condition, line: &str) -> 
             condition.add_to(&mut status);
             status.to_string() + "\n"
         }
-        (Topic::Status, false) => report.status() + &condition.words(),
+        (Topic::Status, false) => {
+            diversion::lines(&condition.diversion)
+                + &hints::lines(&snapshot.flows)
+                + &report.status()
+                + &condition.words()
+        }
     };
     Some(text.into_bytes())
 }

@@ -1,6 +1,9 @@
-//! How the process stands beside its connections: what of its log was lost, and by which configuration it runs.
+//! How the process stands beside its connections: whether anything is diverted to it, what of its log was lost, and by
+//! which configuration it runs.
 
+use super::diversion;
 use super::reload::LastReload;
+use bentpipe_net::divert::DivertState;
 use bentpipe_net::output::Lost;
 use serde_json::{Value, json};
 use std::sync::{Arc, PoisonError};
@@ -9,12 +12,13 @@ use std::time::SystemTime;
 /// Asks for it.
 #[derive(Clone)]
 pub(super) struct Condition {
+    pub(super) diversion: DivertState,
     pub(super) lost: Arc<dyn Fn() -> Lost + Send + Sync>,
     pub(super) reload: LastReload,
 }
 
 impl Condition {
-    /// For people: a line for each thing that there is to say.
+    /// For people: a line for each thing that there is to say of log and configuration.
     pub(super) fn words(&self) -> String {
         let mut text = String::new();
         if let Some(reloaded) = &*self.reload.lock().unwrap_or_else(PoisonError::into_inner) {
@@ -29,6 +33,7 @@ impl Condition {
 
     /// Adds it to what machines are told.
     pub(super) fn add_to(&self, status: &mut Value) {
+        diversion::add(&self.diversion, status);
         let reload = self.reload.lock().unwrap_or_else(PoisonError::into_inner);
         status["reload"] = reload.as_ref().map_or(Value::Null, super::reload::Reloaded::json);
         let Lost { lines, why } = (self.lost)();

@@ -3,7 +3,9 @@
 mod answers;
 mod condition;
 mod config;
+mod diversion;
 mod flows;
+mod hints;
 mod panics;
 mod prometheus;
 mod record;
@@ -15,7 +17,7 @@ use condition::Condition;
 use reload::LastReload;
 
 use crate::outputs::Outputs;
-use bentpipe_net::divert::{Divert, DivertConfig, DivertError, Side};
+use bentpipe_net::divert::{Divert, DivertConfig, DivertError, Obstacles, Side};
 use bentpipe_net::gateway::LiveGateway;
 use bentpipe_net::instance::InstanceError;
 use bentpipe_net::interface::{InterfaceError, min_mtu};
@@ -233,14 +235,14 @@ fn split(path: &Path, json: bool, outputs: &mut Outputs) -> Result<ExitCode, Err
     let signals = Signals::catch_all()?;
     let diversion =
         DivertConfig { reject_quic: file.reject_quic, ..divert_config([&lan, &satellite]) };
-    let (mut divert, tuns) = Divert::set_up(diversion).map_err(|error| match &error {
+    let set_up = Divert::set_up(diversion, Obstacles::Heeded);
+    let (mut divert, tuns) = set_up.map_err(|error| match &error {
         DivertError::Interface(name) => config::at_interface(&file, name, &error).into(),
         _ => Error::from(error),
     })?;
-    for finding in divert.findings() {
-        tracing::warn!("{finding}");
-    }
     let mut config = file.config.clone();
+    divert.expect_flows(config.max_flows as u64);
+    diversion::log(&divert.state());
     config.lan.mtu = min_mtu(&lan)?;
     config.satellite.mtu = min_mtu(&satellite)?;
     let soft_state = config.soft_state;
@@ -248,7 +250,11 @@ fn split(path: &Path, json: bool, outputs: &mut Outputs) -> Result<ExitCode, Err
     let left = RecordFile::of(SERVICE)?;
     recall(&mut gateway, &left);
     gateway.log_every(file.log_every);
-    let condition = Condition { lost: Arc::new(outputs.lost()), reload: LastReload::default() };
+    let condition = Condition {
+        diversion: divert.state(),
+        lost: Arc::new(outputs.lost()),
+        reload: LastReload::default(),
+    };
     let servers = answers::serve(&gateway.control_client(), file.metrics, &condition)?;
     // Here, as the servers have what they listen on, and see to their threads' privileges themselves, as the
     // log's thread does; all other threads and processes are still to come.

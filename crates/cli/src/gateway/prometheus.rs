@@ -3,14 +3,15 @@
 //!
 //! Single flows are no metrics: each would be a time series of its own, thousands a minute.
 
+use super::condition::Condition;
 use bentpipe_gateway::{Reason, Release, Side};
 use bentpipe_net::control::Totals;
 use std::fmt::{Display, Write};
 
 const SIDES: [Side; 2] = [Side::Lan, Side::Satellite];
 
-/// All metrics; of the log so many lines were lost.
-pub(super) fn text(totals: &Totals, lost_lines: u64) -> String {
+/// All metrics.
+pub(super) fn text(totals: &Totals, condition: &Condition) -> String {
     let mut page = Page(String::new());
     let summary = &totals.summary;
     let version = env!("CARGO_PKG_VERSION");
@@ -22,6 +23,9 @@ pub(super) fn text(totals: &Totals, lost_lines: u64) -> String {
         "Time since the gateway began",
         totals.uptime.as_secs_f64(),
     );
+
+    let help = "Whether packets come to the gateway: nothing in the way forbids it";
+    page.alone("diverting", "gauge", help, u8::from(!condition.diversion.is_asleep()));
 
     page.family("flows", "gauge", "Flows in the table");
     for (state, count) in totals.flows {
@@ -104,7 +108,7 @@ pub(super) fn text(totals: &Totals, lost_lines: u64) -> String {
     let help = "Packets that the kernel did not take";
     page.alone("refused_packets_total", "counter", help, totals.refused);
     let help = "Lines of the log that could not be written";
-    page.alone("log_lost_lines_total", "counter", help, lost_lines);
+    page.alone("log_lost_lines_total", "counter", help, condition.lost_lines());
     page.0
 }
 
@@ -136,13 +140,25 @@ impl Page {
 
 #[cfg(test)]
 mod tests {
+    use super::super::reload::LastReload;
     use super::super::report::tests::totals;
     use super::*;
+    use bentpipe_net::divert::DivertState;
+    use bentpipe_net::output::Lost;
     use std::collections::BTreeSet;
+    use std::sync::Arc;
+
+    fn condition() -> Condition {
+        Condition {
+            diversion: DivertState::default(),
+            lost: Arc::new(|| Lost { lines: 3, why: "a full disk".into() }),
+            reload: LastReload::default(),
+        }
+    }
 
     #[test]
     fn every_sample_stands_under_its_head_and_none_comes_twice() {
-        let text = text(&totals(), 3);
+        let text = text(&totals(), &condition());
         let mut family = String::new();
         let mut seen = BTreeSet::new();
         for line in text.lines() {
@@ -164,7 +180,7 @@ mod tests {
 
     #[test]
     fn figures_are_those_of_the_totals() {
-        let text = text(&totals(), 3);
+        let text = text(&totals(), &condition());
         for line in [
             "bentpipe_uptime_seconds 3725.5",
             "bentpipe_flows{state=\"open\"} 12",

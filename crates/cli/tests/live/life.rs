@@ -206,14 +206,12 @@ fn firewall_by_device_is_explained() {
     start_gateways(&mut testbed);
     for place in BOTH {
         let said = testbed.gateway(place).expect("gateway").stderr();
-        let rules: Vec<&str> = said.split("nft insert rule ").skip(1).collect();
-        assert!(!rules.is_empty(), "no rule to add in: {said}");
-        for rule in rules {
-            // As a shell would take it: up to the quote that ends the rule.
-            let end = rule.match_indices('\'').nth(1).expect("a quoted rule").0;
-            let line = format!("nft insert rule {}", &rule[..=end]);
+        let lines: Vec<&str> =
+            said.lines().filter_map(|it| Some(it.split_once("run: ")?.1)).collect();
+        assert!(!lines.is_empty(), "no rule to add in: {said}");
+        for line in lines {
             let (_, namespace) = testbed.gateway_at(place);
-            namespace.output("sh", &["-c", &line]).expect("the rule is accepted");
+            namespace.output("sh", &["-c", line]).expect("the rules are accepted");
         }
     }
     let testbed = Arc::new(testbed);

@@ -21,6 +21,7 @@ mod early_acknowledged;
 mod graphs;
 mod hangs;
 mod hops;
+mod in_the_way;
 mod life;
 mod link_types;
 mod links;
@@ -99,6 +100,7 @@ fn own_stage() -> Vec<(&'static str, fn())> {
         crashes::CASES,
         under_load::CASES,
         hangs::CASES,
+        in_the_way::CASES,
         log_sinks::CASES,
         signals::CASES,
         mending::CASES,

@@ -1,263 +1,159 @@
-//! Start-up checks: what in a host's firewall would catch diverted packets, and the remedy.
+//! Checks of a host's firewall: what in it would catch diverted packets, and the remedy.
 //!
-//! Functions over the output of `nft -j list ruleset` (libnftables-json(5)), which also shows what
-//! `iptables-nft` has made.
+//! It is read as `nft -j list ruleset` shows it, and in the words of iptables where that has made
+//! tables. [`firewall`](super::firewall) judges it.
 
 use super::DivertConfig;
 pub use super::finding::Finding;
+use super::firewall::blame::{self, Sides};
+use super::firewall::{self, Firewall, Program, mentions_key, text};
+use crate::command::run;
 use serde_json::Value;
+use std::fs;
 
-/// Whether anything in the rule set needs connection tracking, our own table left aside. A rule
-/// that `nft` cannot show (an xtables match) counts.
-pub fn tracks_connections(ruleset: &str, own_table: &str) -> bool {
-    const TRACKING: [&str; 6] = ["ct", "masquerade", "snat", "dnat", "redirect", "xt"];
-    parse(ruleset)
-        .iter()
-        .filter_map(|object| object.get("rule"))
-        .filter(|rule| text(rule, "table") != own_table)
-        .any(|rule| mentions_key(&rule["expr"], &TRACKING))
+/// The firewall of this host, as its programs show it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Shown {
+    /// By `nft -j list ruleset`.
+    pub(super) ruleset: String,
+    /// By kinds of `iptables-save`.
+    pub(super) saved: Vec<Saved>,
+    /// Kinds of iptables whose tables are in use, and that are not there to show them.
+    pub(super) unreadable: Vec<&'static str>,
 }
 
-/// What in the rule set, our own table left aside, may be in the way of `config`. An unreadable
-/// rule set has no findings.
-pub fn inspect(ruleset: &str, config: &DivertConfig) -> Vec<Finding> {
-    let objects = parse(ruleset);
-    let [near, far] = &config.sides;
-    let tuns = [near.tun.as_str(), far.tun.as_str()];
-    let rules: Vec<&Value> = objects.iter().filter_map(|object| object.get("rule")).collect();
-    let mut findings = Vec::new();
-    for chain in objects.iter().filter_map(|object| object.get("chain")) {
-        if text(chain, "table") == config.nft_table {
-            continue;
+/// What one `iptables-save` shows.
+#[derive(Debug, Clone)]
+pub(super) struct Saved {
+    /// The program that changes it.
+    pub(super) program: &'static str,
+    pub(super) family: &'static str,
+    pub(super) text: String,
+}
+
+/// Programs, their families, what shows their tables, and where the kernel lists the old ones.
+const IPTABLES: [(&str, &str, &str, Option<&str>); 4] = [
+    ("iptables-nft", "ip", "iptables-nft-save", None),
+    ("ip6tables-nft", "ip6", "ip6tables-nft-save", None),
+    ("iptables-legacy", "ip", "iptables-legacy-save", Some("ip_tables_names")),
+    ("ip6tables-legacy", "ip6", "ip6tables-legacy-save", Some("ip6_tables_names")),
+];
+
+impl Shown {
+    /// Asks the programs. `ruleset` is nft's.
+    pub(super) fn ask(ruleset: String) -> Shown {
+        let mut shown = Shown { ruleset, ..Shown::default() };
+        let objects = firewall::parse_nft(&shown.ruleset);
+        let tables = firewall::tables_of_iptables(&objects);
+        for (program, family, save, names) in IPTABLES {
+            let in_use = match names {
+                // Once somebody has used one it is listed. The thread's: the process's may be
+                // another network namespace.
+                Some(names) => fs::read_to_string(format!("/proc/thread-self/net/{names}"))
+                    .is_ok_and(|names| !names.trim().is_empty()),
+                None => tables.iter().any(|(of, _)| *of == family),
+            };
+            if !in_use {
+                continue;
+            }
+            match run(save, &[], "") {
+                Ok(text) => shown.saved.push(Saved { program, family, text }),
+                Err(_) if names.is_some() => shown.unreadable.push(program),
+                // nft shows them, though not all matches.
+                Err(_) => {}
+            }
         }
-        let here: Vec<&Value> =
-            rules.iter().copied().filter(|rule| in_chain(rule, chain)).collect();
-        let name =
-            format!("{} {} {}", text(chain, "family"), text(chain, "table"), text(chain, "name"));
-        match (text(chain, "type"), text(chain, "hook")) {
-            ("filter", "forward") => {
-                let drops = text(chain, "policy") == "drop" || here.iter().any(|r| drops_all(r));
-                // The remedy may stand in a chain that this one jumps to.
-                let knows = |tun: &&str| {
-                    rules.iter().any(|rule| {
-                        text(rule, "table") == text(chain, "table")
-                            && mentions_text(&rule["expr"], tun)
-                    })
-                };
-                if drops && !tuns.iter().all(knows) {
-                    let from = near.interfaces.join(", ");
-                    findings.push(Finding::ForwardDrop {
-                        chain: name,
-                        rules: [
-                            format!("'iifname {{ {}, {} }} accept'", tuns[0], tuns[1]),
-                            format!("'iifname {{ {from} }} oifname {} accept'", tuns[0]),
-                        ],
-                    });
-                }
-            }
-            ("nat", "postrouting") => {
-                let anywhere = |rule: &&&Value| {
-                    let expr = &rule["expr"];
-                    mentions_key(expr, &["masquerade", "snat", "xt"])
-                        && !names_output_interface(expr)
-                };
-                if here.iter().any(|rule| anywhere(&rule)) {
-                    findings.push(Finding::SourceNat { chain: name });
-                }
-            }
-            ("filter", "prerouting") => {
-                let knows = |tun: &&str| here.iter().any(|rule| mentions_text(&rule["expr"], tun));
-                let strict = here.iter().any(|rule| is_reverse_path_filter(&rule["expr"]));
-                if strict && !tuns.iter().all(knows) {
-                    findings.push(Finding::ReversePath {
-                        chain: name,
-                        rule: format!("'iifname {{ {}, {} }} accept'", tuns[0], tuns[1]),
-                    });
-                }
-            }
-            _ => {}
-        }
+        shown
     }
-    for table in objects.iter().filter_map(|object| object.get("flowtable")) {
-        let interfaces = near.interfaces.iter().chain(&far.interfaces);
-        if interfaces.into_iter().any(|name| mentions_text(&table["dev"], name)) {
-            findings.push(Finding::FlowTable {
-                table: format!(
-                    "{} {} {}",
-                    text(table, "family"),
-                    text(table, "table"),
-                    text(table, "name")
-                ),
+
+    /// All of it in one form, without our own table.
+    pub(super) fn read(&self, own_table: &str) -> Firewall {
+        let objects = firewall::parse_nft(&self.ruleset);
+        let mut all = firewall::read_nft(&objects, own_table);
+        for Saved { program, family, text } in &self.saved {
+            all.extend(firewall::read_iptables(text, family, Program::Iptables(program)));
+        }
+        all
+    }
+
+    /// Whether anything in it needs connection tracking, our own table left aside. A rule that `nft`
+    /// cannot show counts.
+    pub(super) fn tracks_connections(&self, own_table: &str) -> bool {
+        const TRACKING: [&str; 6] = ["ct", "masquerade", "snat", "dnat", "redirect", "xt"];
+        const WORDS: [&str; 6] =
+            ["-m conntrack", "-m state", "CONNMARK", "MASQUERADE", "NAT", "REDIRECT"];
+        let objects = firewall::parse_nft(&self.ruleset);
+        let mut rules = objects
+            .iter()
+            .filter_map(|object| object.get("rule"))
+            .filter(|rule| text(rule, "table") != own_table);
+        rules.any(|rule| mentions_key(&rule["expr"], &TRACKING))
+            || self.saved.iter().any(|saved| {
+                let mut rules = saved.text.lines().filter(|line| line.starts_with("-A "));
+                rules.any(|rule| WORDS.iter().any(|word| rule.contains(word)))
+            })
+            // What is not known may be NAT.
+            || !self.unreadable.is_empty()
+    }
+
+    /// What in it may be in the way of `config`. What cannot be read has no findings.
+    pub(super) fn inspect(&self, config: &DivertConfig, sides: &Sides) -> Vec<Finding> {
+        let firewall = self.read(&config.nft_table);
+        let mut findings = Vec::new();
+        for dropped in blame::dropped(&firewall, config, sides) {
+            let hook = firewall.chains[&dropped.chain].base.map(|base| base.hook);
+            findings.push(Finding::Firewall {
+                chain: dropped.chain.to_string(),
+                is_before_routing: hook == Some(firewall::Hook::Prerouting),
+                legs: dropped.legs,
+                remedy: dropped.remedy,
+                is_broad: dropped.is_broad,
             });
         }
-    }
-    findings
-}
-
-fn parse(ruleset: &str) -> Vec<Value> {
-    let mut value: Value = serde_json::from_str(ruleset).unwrap_or_default();
-    match value.get_mut("nftables").map(Value::take) {
-        Some(Value::Array(objects)) => objects,
-        _ => Vec::new(),
-    }
-}
-
-fn text<'a>(object: &'a Value, key: &str) -> &'a str {
-    object.get(key).and_then(Value::as_str).unwrap_or("")
-}
-
-fn in_chain(rule: &Value, chain: &Value) -> bool {
-    text(rule, "family") == text(chain, "family")
-        && text(rule, "table") == text(chain, "table")
-        && text(rule, "chain") == text(chain, "name")
-}
-
-/// A rule without conditions that ends in drop or reject.
-fn drops_all(rule: &Value) -> bool {
-    let Some(statements) = rule["expr"].as_array() else { return false };
-    let has = |key: &str| statements.iter().any(|statement| statement.get(key).is_some());
-    (has("drop") || has("reject")) && !has("match") && !has("xt") && !has("limit")
-}
-
-fn names_output_interface(expr: &Value) -> bool {
-    expr.as_array().into_iter().flatten().filter_map(|statement| statement.get("match")).any(
-        |matching| {
-            text(matching, "op") == "=="
-                && matches!(matching["left"]["meta"]["key"].as_str(), Some("oifname" | "oif"))
-        },
-    )
-}
-
-/// `fib saddr . iif oif …`: whether the source routes back to where the packet came in.
-fn is_reverse_path_filter(expr: &Value) -> bool {
-    expr.as_array().into_iter().flatten().any(|statement| {
-        let flags = &statement["match"]["left"]["fib"]["flags"];
-        mentions_text(flags, "saddr") && mentions_text(flags, "iif")
-    })
-}
-
-/// Whether any of `keys` is the key of an object somewhere inside.
-fn mentions_key(value: &Value, keys: &[&str]) -> bool {
-    match value {
-        Value::Object(map) => {
-            map.iter().any(|(key, inner)| keys.contains(&key.as_str()) || mentions_key(inner, keys))
+        for (chain, remedy) in blame::translated(&firewall, config, sides) {
+            findings.push(Finding::SourceNat { chain: chain.to_string(), remedy });
         }
-        Value::Array(list) => list.iter().any(|inner| mentions_key(inner, keys)),
-        _ => false,
+        let objects = firewall::parse_nft(&self.ruleset);
+        findings.extend(flow_tables(&objects, config));
+        let unreadable = self.unreadable.iter();
+        findings.extend(unreadable.map(|program| Finding::LegacyRules { program }));
+        findings
     }
 }
 
-/// Whether `wanted` is a text somewhere inside.
-fn mentions_text(value: &Value, wanted: &str) -> bool {
-    match value {
-        Value::String(text) => text == wanted,
-        Value::Object(map) => map.values().any(|inner| mentions_text(inner, wanted)),
-        Value::Array(list) => list.iter().any(|inner| mentions_text(inner, wanted)),
-        _ => false,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::{DivertConfig, Side};
-    use super::*;
-    use serde_json::json;
-
-    fn config() -> DivertConfig {
-        let side = |interface: &str, tun: &str| Side {
-            interfaces: vec![interface.into()],
-            tun: tun.into(),
-        };
-        DivertConfig::gateway([side("lan0", "bp-near"), side("sat0", "bp-far")])
-    }
-
-    fn chain(kind: &str, hook: &str, policy: &str) -> Value {
-        json!({ "chain": {
-            "family": "inet", "table": "fw", "name": "c",
-            "type": kind, "hook": hook, "prio": 0, "policy": policy
-        }})
-    }
-
-    fn rule(expr: &Value) -> Value {
-        json!({ "rule": { "family": "inet", "table": "fw", "chain": "c", "expr": expr } })
-    }
-
-    fn meta(key: &str, op: &str, name: &str) -> Value {
-        json!({ "match": { "op": op, "left": { "meta": { "key": key } }, "right": name } })
-    }
-
-    fn findings(objects: &[Value]) -> Vec<Finding> {
-        inspect(&json!({ "nftables": objects }).to_string(), &config())
-    }
-
-    #[test]
-    fn a_forward_chain_that_drops_is_found_with_its_remedy() {
-        let drop = chain("filter", "forward", "drop");
-        let found = findings(std::slice::from_ref(&drop));
-        let message = found[0].to_string();
-        assert!(
-            message.contains("nft insert rule inet fw c 'iifname { bp-near, bp-far } accept'"),
-            "{message}"
-        );
-        // A last rule that rejects everything is as good as a policy.
-        let accept = chain("filter", "forward", "accept");
-        let reject = rule(&json!([{ "counter": null }, { "reject": null }]));
-        assert_eq!(findings(&[accept.clone(), reject]).len(), 1);
-        let some = rule(&json!([meta("iifname", "==", "eth9"), { "drop": null }]));
-        assert_eq!(findings(&[accept, some]), []);
-        // With the remedy in place there is nothing to say.
-        let right = json!({ "set": ["bp-near", "bp-far"] });
-        let remedy = rule(&json!([
-            { "match": { "op": "==", "left": { "meta": { "key": "iifname" } }, "right": right } },
-            { "accept": null }
-        ]));
-        assert_eq!(findings(&[drop, remedy]), []);
-    }
-
-    #[test]
-    fn source_nat_is_found_unless_it_names_its_interface() {
-        let nat = chain("nat", "postrouting", "accept");
-        let masquerade = json!({ "masquerade": null });
-        let plain = rule(&json!([masquerade]));
-        assert!(matches!(findings(&[nat.clone(), plain])[..], [Finding::SourceNat { .. }]));
-        let negated = rule(&json!([meta("oifname", "!=", "docker0"), masquerade]));
-        assert_eq!(findings(&[nat.clone(), negated]).len(), 1);
-        let named = rule(&json!([meta("oifname", "==", "sat0"), masquerade]));
-        assert_eq!(findings(&[nat, named]), []);
-    }
-
-    #[test]
-    fn a_reverse_path_filter_is_found() {
-        let fib = json!({ "fib": { "result": "oif", "flags": ["saddr", "mark", "iif"] } });
-        let filter = rule(&json!([
-            { "match": { "op": "==", "left": fib, "right": false } },
-            { "drop": null }
-        ]));
-        let found = findings(&[chain("filter", "prerouting", "accept"), filter]);
-        assert!(matches!(found[..], [Finding::ReversePath { .. }]));
-    }
-
-    #[test]
-    fn connection_tracking_is_seen_but_not_our_own() {
-        let own = json!({ "rule": {
-            "family": "inet", "table": "bentpipe-gateway", "chain": "legs",
-            "expr": [{ "mangle": { "key": { "ct": { "key": "zone" } }, "value": 25_200 } }]
-        }});
-        let state = json!({ "match": {
-            "op": "in", "left": { "ct": { "key": "state" } }, "right": "established"
-        }});
-        let tracks = |objects: &[Value]| {
-            tracks_connections(&json!({ "nftables": objects }).to_string(), "bentpipe-gateway")
-        };
-        assert!(!tracks(std::slice::from_ref(&own)));
-        assert!(tracks(&[own, rule(&json!([state, { "accept": null }]))]));
-    }
-
-    #[test]
-    fn what_is_no_rule_set_has_no_findings() {
-        for text in ["", "nonsense", "[]", "{}", r#"{"nftables": [1, {"chain": 2}]}"#] {
-            assert_eq!(inspect(text, &config()), []);
-            assert!(!tracks_connections(text, "x"));
-        }
-    }
+/// Flow tables with a configured interface, and with a rule that fills them.
+fn flow_tables(objects: &[Value], config: &DivertConfig) -> Vec<Finding> {
+    let interfaces: Vec<&String> = config.sides.iter().flat_map(|side| &side.interfaces).collect();
+    let rules = || objects.iter().filter_map(|object| object.get("rule"));
+    let tables = objects.iter().filter_map(|object| object.get("flowtable"));
+    tables
+        .filter_map(|table| {
+            let names = |key| (text(table, "family"), text(table, "table"), text(table, key));
+            let (family, of, name) = names("name");
+            let devices = [&table["dev"]].into_iter().flat_map(|dev| match dev {
+                Value::Array(list) => list.iter().collect(),
+                one => vec![one],
+            });
+            let mut devices = devices.filter_map(Value::as_str);
+            if !devices.any(|device| interfaces.iter().any(|name| *name == device)) {
+                return None;
+            }
+            let fills = |rule: &&Value| {
+                (text(rule, "family"), text(rule, "table")) == (family, of)
+                    && rule["expr"].as_array().into_iter().flatten().any(|statement| {
+                        let flow = text(&statement["flow"], "flowtable");
+                        flow.strip_prefix('@').unwrap_or(flow) == name && !flow.is_empty()
+                    })
+            };
+            let remedy: Vec<String> = rules()
+                .filter(fills)
+                .map(|rule| {
+                    let (chain, handle) = (text(rule, "chain"), &rule["handle"]);
+                    format!("nft delete rule {family} {of} {chain} handle {handle}")
+                })
+                .collect();
+            let table = format!("{family} {of} {name}");
+            (!remedy.is_empty()).then_some(Finding::FlowTable { table, remedy })
+        })
+        .collect()
 }

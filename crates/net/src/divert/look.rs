@@ -194,11 +194,22 @@ fn has_rule(found: &Value, rule: &Rule) -> bool {
     })
 }
 
+/// What nft calls a table that is asleep.
+pub(super) const DORMANT: &str = "flags dormant";
+
+/// A table's listing without that.
+pub(super) fn awake(listing: &str) -> String {
+    listing
+        .lines()
+        .filter(|line| line.trim() != DORMANT)
+        .fold(String::new(), |text, line| text + line + "\n")
+}
+
 /// A table that is dormant is as it should be: the watchdog, or whoever has disabled it, enables it.
 fn judge_table(now: Option<&str>, made: &str) -> Option<Table> {
     match now {
         None => Some(Table::Gone),
-        Some(now) if now.lines().any(|line| line.trim() == "flags dormant") => None,
+        Some(now) if now.lines().any(|line| line.trim() == DORMANT) => None,
         Some(now) => (now != made).then_some(Table::Altered),
     }
 }

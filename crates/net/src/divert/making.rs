@@ -1,6 +1,6 @@
 //! Makes what diverts packets, all of it or what is missing.
 
-use super::look::{Damage, Device, families, list_table};
+use super::look::{DORMANT, Damage, Device, awake, families, list_table};
 use super::{DivertConfig, DivertError, rules};
 use crate::command::{CommandError, run};
 use crate::tun::Tun;
@@ -19,6 +19,8 @@ impl DivertConfig {
                 set(&format!("net/ipv6/conf/{}/addr_gen_mode", side.tun), "1")?;
             }
         }
+        // First: it takes the routes away.
+        self.join_vrfs()?;
         run("ip", &["-batch", "-"], &rules::devices(self))?;
         Ok(())
     }
@@ -36,11 +38,16 @@ impl DivertConfig {
         Ok(())
     }
 
-    /// Our table, in one transaction. Returns how it is listed.
-    pub(super) fn make_table(&self, tracking: bool) -> Result<String, CommandError> {
-        run("nft", &["-f", "-"], &rules::nft(self, tracking))?;
+    /// Our table, in one transaction, and asleep if that is wanted. Returns how it is listed awake.
+    pub(super) fn make_table(&self, tracking: bool, asleep: bool) -> Result<String, CommandError> {
+        let mut text = rules::nft(self, tracking);
+        if asleep {
+            let table = format!("table inet {} {{\n", self.nft_table);
+            text = text.replace(&table, &format!("{table}  {DORMANT};\n"));
+        }
+        run("nft", &["-f", "-"], &text)?;
         // If somebody has removed it at once, it is missing at the next look.
-        Ok(list_table(self)?.unwrap_or_default())
+        Ok(awake(&list_table(self)?.unwrap_or_default()))
     }
 
     /// Mends what is broken, apart from the table. A device that must be opened anew goes to

@@ -54,10 +54,11 @@
 //! interfaces stays in zone 0 where its replies look for it. Marking happens behind destination
 //! NAT, so replies to masqueraded connections are diverted as well. New connections cross the
 //! forward chain with `tun0` in place of `sat0`, then in place of `lan0`: chains with a drop policy
-//! need two rules, which [`checks`] prints. To accept all that comes out of the TUN devices opens
-//! nothing: it has crossed the same chain on its way in. When a firewall that comes later tracks
-//! connections, the [`RuleMonitor`] makes our table anew. Source NAT that does not name its output interface
-//! would catch packets on their way into the TUN device: [`checks`] says so.
+//! need two rules, which [`checks`] prints; until they are there our table sleeps. To accept all that
+//! comes out of the TUN devices opens nothing: it has crossed the same chain on its way in. When a
+//! firewall that comes later tracks connections, the [`RuleMonitor`] makes our table again. Source NAT
+//! that does not name its output interface would catch packets on their way into the TUN device:
+//! [`checks`] says so.
 //!
 //! # Hops
 //! The packet is forwarded twice, so its TTL falls by two unless the writer restores one.
@@ -65,24 +66,32 @@
 mod budget;
 pub mod checks;
 mod finding;
-mod legacy;
+mod firewall;
+mod links;
 mod look;
 mod making;
 mod notices;
+mod policy;
 mod repairs;
 mod rule_monitor;
 mod rules;
 mod settings;
 mod standing;
+mod state;
 
 pub use crate::command::CommandError;
 use crate::command::run;
 use crate::instance::{Instance, InstanceError};
 use crate::tun::{Offload, Tun, TunError};
-use checks::Finding;
+use checks::{Finding, Shown};
+pub use finding::Effect;
+use firewall::blame;
+use links::Links;
+use policy::Policies;
 pub use repairs::{Repair, Repairs};
 pub use rule_monitor::RuleMonitor;
 use settings::Settings;
+pub use state::DivertState;
 use std::fs;
 use std::io;
 use std::time::Duration;
@@ -207,7 +216,7 @@ pub enum DivertError {
     #[error(transparent)]
     Command(#[from] CommandError),
     /// A kernel setting.
-    #[error("cannot set {path}: {source}")]
+    #[error("cannot set {path}: {source}{}", writable(source))]
     Sysctl {
         /// The file below `/proc/sys`.
         path: String,
@@ -216,11 +225,32 @@ pub enum DivertError {
     },
 }
 
+/// What is done about findings that [forbid](Finding::forbids_diversion) to divert anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Obstacles {
+    /// Nothing is diverted until they are gone, which the [`RuleMonitor`] sees.
+    Heeded,
+    /// They are told, and packets are diverted: an emulator that lets packets pass would tell lies.
+    Told,
+}
+
+/// How a setting of the kernel's becomes writable, if that is what is wrong.
+fn writable(source: &io::Error) -> &'static str {
+    match source.kind() {
+        io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {
+            ". Let the gateway write below /proc/sys/net: in a systemd unit `ProtectKernelTunables=no`, \
+             in LXC `lxc.mount.auto = proc:rw`, in Docker `--privileged`; or run `mount -o remount,rw /proc/sys`"
+        }
+        _ => "",
+    }
+}
+
 /// Packets are diverted for as long as this lives. Dropping it puts everything back.
 #[derive(Debug)]
 pub struct Divert {
     config: DivertConfig,
     findings: Vec<Finding>,
+    state: DivertState,
     leftovers: Vec<String>,
     /// Our rules provide for connection tracking.
     tracking: bool,
@@ -230,12 +260,15 @@ pub struct Divert {
 }
 
 impl Divert {
-    /// Creates the TUN devices and diverts the chosen packets into them. What a dead predecessor
-    /// left is replaced.
+    /// Creates the TUN devices and diverts the chosen packets into them, unless that is forbidden.
+    /// What a dead predecessor left is replaced.
     ///
     /// # Errors
     /// [`DivertError`]; nothing is left set up.
-    pub fn set_up(config: DivertConfig) -> Result<(Divert, [Tun; 2]), DivertError> {
+    pub fn set_up(
+        config: DivertConfig,
+        obstacles: Obstacles,
+    ) -> Result<(Divert, [Tun; 2]), DivertError> {
         check_interfaces(&config)?;
         let instance = Instance::lock_within(&config.service, CLEARING)?;
         let tuns = [
@@ -243,20 +276,35 @@ impl Divert {
             Tun::open(&config.sides[1].tun, config.offload)?,
         ];
         let ruleset = run("nft", &["-j", "list", "ruleset"], "")?;
-        let (findings, tracking) = inspect(&ruleset, &config);
+        let leftovers = config.standing(&ruleset);
+        let (findings, tracking) = inspect(ruleset, &config);
 
         // From here on dropping it undoes what has been done.
         let listing = String::new();
-        let leftovers = config.standing(&ruleset);
+        let state = DivertState::default();
+        state.set_findings(&findings);
+        let forbidden = findings.iter().any(Finding::forbids_diversion);
+        state.set_asleep(forbidden && obstacles == Obstacles::Heeded);
         let mut divert =
-            Divert { config, findings, leftovers, tracking, listing, _instance: instance };
+            Divert { config, findings, state, leftovers, tracking, listing, _instance: instance };
         let config = &divert.config;
         config.remove();
         config.make_devices()?;
         config.make_routes()?;
         // Last, since from here on packets come.
-        divert.listing = config.make_table(tracking)?;
+        divert.listing = config.make_table(tracking, divert.state.is_asleep())?;
         Ok((divert, tuns))
+    }
+
+    /// Looks whether so many flows find room among the connections that the kernel tracks.
+    pub fn expect_flows(&mut self, flows: u64) {
+        self.findings.extend(settings::room_for(flows).filter(|_| self.tracking));
+        self.state.set_findings(&self.findings);
+    }
+
+    /// Whether packets are diverted, from now on.
+    pub fn state(&self) -> DivertState {
+        self.state.clone()
     }
 
     /// What on this host may be in our way, with the remedy.
@@ -277,8 +325,7 @@ impl Divert {
     /// # Errors
     /// When no descriptor or thread is to be had.
     pub fn monitor(&self, every: Duration) -> io::Result<(RuleMonitor, Repairs)> {
-        let Divert { config, tracking, listing, findings, .. } = self;
-        RuleMonitor::start(config.clone(), *tracking, listing.clone(), findings.clone(), every)
+        RuleMonitor::start(self, every)
     }
 
     /// Stops marking: packets go by the main table, the TUN devices stay and can be written.
@@ -298,16 +345,20 @@ impl Drop for Divert {
     }
 }
 
-/// What may be in the way of `config`, and whether connections are tracked.
-fn inspect(ruleset: &str, config: &DivertConfig) -> (Vec<Finding>, bool) {
-    let mut findings = checks::inspect(ruleset, config);
-    let mut tracking = checks::tracks_connections(ruleset, &config.nft_table);
-    for legacy in legacy::inspect(config) {
-        findings.extend(legacy.finding);
-        tracking |= legacy.tracks;
-    }
+/// What may be in the way of `config`, and whether connections are tracked. `ruleset` is nft's.
+fn inspect(ruleset: String, config: &DivertConfig) -> (Vec<Finding>, bool) {
+    let (shown, links, policies) = (Shown::ask(ruleset), Links::read(), Policies::read());
+    let sides = links.sides(config);
+    let mut findings = links.inspect(config);
+    findings.extend(shown.inspect(config, &sides));
+    let marks = if policies.ask_for_marks(config) {
+        blame::marks(&shown.read(&config.nft_table), config, &sides)
+    } else {
+        Vec::new()
+    };
+    findings.extend(policies.inspect(config, &marks));
     findings.extend(Settings::read(config).inspect(config.selector));
-    (findings, tracking)
+    (findings, shown.tracks_connections(&config.nft_table))
 }
 
 /// Interfaces exist, forward, have ordinary names, and belong to one side each.

@@ -29,7 +29,7 @@ const MAX: usize = 10_000;
 pub(super) struct Heard {
     /// Our table, rules, routes or devices, or the configured interfaces.
     pub(super) ours: bool,
-    /// Somebody's chains or rules in nftables.
+    /// Somebody's chains or rules in nftables, or what else an inspection looks at.
     pub(super) firewall: bool,
 }
 
@@ -176,6 +176,7 @@ impl Names {
         const LINKS: [u16; 2] = [16, 17];
         const DELADDR: u16 = 21;
         const DELROUTE: u16 = 25;
+        const NEWRULE: u16 = 32;
         const DELRULE: u16 = 33;
         const NEWNETCONF: u16 = 80;
         const IFLA_IFNAME: u16 = 3;
@@ -193,7 +194,10 @@ impl Names {
             DELRULE | NEWNETCONF => true,
             _ => false,
         };
-        Heard { ours, firewall: false }
+        // A link may have become another one's port, and a rule may lead past us.
+        let elsewhere =
+            message.kind == LINKS[0] && ours || [NEWRULE, DELRULE].contains(&message.kind);
+        Heard { ours, firewall: elsewhere }
     }
 
     /// A message of nfnetlink.
@@ -264,7 +268,8 @@ mod tests {
         assert_eq!(route(17, 16, 3, b"sat00\0"), Heard::default());
         assert_eq!(route(25, 12, 15, &25_201_u32.to_ne_bytes()), OURS);
         assert_eq!(route(25, 12, 15, &254_u32.to_ne_bytes()), Heard::default());
-        assert_eq!(route(33, 12, 6, &[0; 4]), OURS);
+        assert_eq!(route(33, 12, 6, &[0; 4]), Heard { ours: true, firewall: true });
+        assert_eq!(route(32, 12, 6, &[0; 4]), Heard { ours: false, firewall: true });
         assert_eq!(nftables(2, "bentpipe-gateway"), OURS);
         assert_eq!(nftables(6, "filter"), Heard { ours: false, firewall: true });
         assert_eq!(nftables(12, "filter"), Heard::default(), "elements of a set");

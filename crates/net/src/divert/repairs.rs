@@ -1,5 +1,6 @@
 //! What the loop that carries packets is told of mends, and how it shows that it turns.
 
+use super::state::DivertState;
 use crate::tun::Tun;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,6 +19,8 @@ pub enum Repair {
     },
     /// For so long packets may have passed by.
     Passed(Duration),
+    /// In a moment packets will pass by, as something in the way forbids to divert them.
+    FallingAsleep,
 }
 
 /// The loop's end.
@@ -25,6 +28,7 @@ pub enum Repair {
 pub struct Repairs {
     told: Receiver<Repair>,
     turns: Turns,
+    state: DivertState,
 }
 
 /// The mender's end.
@@ -47,16 +51,21 @@ impl Turns {
     }
 }
 
-pub(super) fn channels() -> (Teller, Repairs) {
+pub(super) fn channels(state: DivertState) -> (Teller, Repairs) {
     let turns = Turns { epoch: Instant::now(), last: Arc::default() };
     let (send, receive) = channel();
-    (Teller { told: send, turns: turns.clone() }, Repairs { told: receive, turns })
+    (Teller { told: send, turns: turns.clone() }, Repairs { told: receive, turns, state })
 }
 
 impl Repairs {
     /// From turn to turn, at most. A loop that is silent for longer may hang, and to send packets its
     /// way would be wrong.
     pub const TURN: Duration = Duration::from_millis(200);
+
+    /// Nothing is diverted for now.
+    pub fn is_asleep(&self) -> bool {
+        self.state.is_asleep()
+    }
 
     /// The loop turns. What it is told, one after the other.
     pub fn turn(&self) -> Option<Repair> {
@@ -89,7 +98,7 @@ mod tests {
 
     #[test]
     fn a_loop_that_does_not_turn_is_seen() {
-        let (teller, repairs) = channels();
+        let (teller, repairs) = channels(DivertState::default());
         let silence = 4 * Repairs::TURN.as_millis() as u64;
         assert!(teller.turned_by(0) && !teller.turned_by(silence));
         while teller.turns.now() < silence {

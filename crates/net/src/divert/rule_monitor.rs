@@ -10,7 +10,8 @@ use super::finding::Finding;
 use super::look::{self, Damage, Presence, Table, look};
 use super::notices::{Heard, Notices};
 use super::repairs::{Repair, Repairs, Teller, channels};
-use super::{DivertConfig, DivertError, inspect};
+use super::state::DivertState;
+use super::{Divert, DivertConfig, DivertError, inspect};
 use crate::command::run;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::io::{self, PipeReader, PipeWriter};
@@ -22,6 +23,11 @@ use std::time::{Duration, Instant};
 const PAUSE: Duration = Duration::from_millis(50);
 /// From one look at the whole firewall to the next, however often it changes: rules may be many.
 const FIREWALL: Duration = Duration::from_secs(15);
+/// The same while nothing is diverted, and the operator is at work.
+const FIREWALL_ASLEEP: Duration = Duration::from_secs(3);
+/// How long packets are still diverted once something forbids it, for what is held to be delivered.
+/// A SYN that is dropped meanwhile is retransmitted after one and three seconds (RFC 6298).
+const GRACE: Duration = Duration::from_secs(2);
 /// When nothing could be seen, or not be mended.
 const AGAIN: Duration = Duration::from_secs(1);
 
@@ -33,29 +39,29 @@ pub struct RuleMonitor {
 }
 
 impl RuleMonitor {
-    pub(super) fn start(
-        config: DivertConfig,
-        tracking: bool,
-        listing: String,
-        known: Vec<Finding>,
-        every: Duration,
-    ) -> io::Result<(RuleMonitor, Repairs)> {
+    pub(super) fn start(divert: &Divert, every: Duration) -> io::Result<(RuleMonitor, Repairs)> {
+        let Divert { config, findings, state, tracking, listing, .. } = divert;
+        let (config, tracking) = (config.clone(), *tracking);
         let (stopped, stop) = io::pipe()?;
         let notices = Notices::open(&config)
             .inspect_err(|error| {
                 tracing::warn!(%error, "changes of rules are not heard of, only seen every {every:?}");
             })
             .ok();
-        let (teller, repairs) = channels();
+        let (teller, repairs) = channels(state.clone());
         let interfaces = look::presences(&config)?;
         let round = Round {
             config,
             tracking,
-            listing,
-            known,
+            listing: listing.clone(),
+            known: findings.clone(),
+            lasting: findings.iter().filter(|it| is_lasting(it)).cloned().collect(),
+            state: state.clone(),
+            sleeps: None,
             interfaces,
             teller,
             budget: Budget::new(),
+            wakes: Budget::new(),
             every,
             inspected: Instant::now(),
             inspection: Instant::now() + every,
@@ -88,9 +94,18 @@ struct Round {
     listing: String,
     /// What has been said already.
     known: Vec<Finding>,
+    /// Of that, what only a start looks for.
+    lasting: Vec<Finding>,
+    /// Whether anything is diverted.
+    state: DivertState,
+    /// When nothing is to be any more.
+    sleeps: Option<Instant>,
     interfaces: Vec<(String, Presence)>,
     teller: Teller,
+    /// Of mends.
     budget: Budget,
+    /// Of beginning to divert again.
+    wakes: Budget,
     every: Duration,
     /// When we last looked at the whole firewall.
     inspected: Instant,
@@ -147,7 +162,8 @@ impl Round {
     fn attend(&mut self, began: Instant, heard: Heard) {
         let now = Instant::now();
         if heard.firewall {
-            self.inspection = self.inspection.min(self.inspected + FIREWALL);
+            let pause = if self.state.is_asleep() { FIREWALL_ASLEEP } else { FIREWALL };
+            self.inspection = self.inspection.min(self.inspected + pause);
         }
         let is_inspection = self.inspection <= now;
         if !is_inspection && !heard.ours && self.again.is_none_or(|at| at > now) {
@@ -160,6 +176,7 @@ impl Round {
         }
         self.again = None;
         self.watch_interfaces();
+        self.heed();
         let mut damage = match look(&self.config, &self.listing) {
             Ok(damage) => damage,
             Err(error) => {
@@ -171,6 +188,7 @@ impl Round {
         if is_inspection && self.inspect() && !self.tracking {
             damage.table.get_or_insert(Table::WithoutTracking);
         }
+        self.heed();
         if damage.is_none() {
             self.broken = None;
             return;
@@ -222,6 +240,61 @@ impl Round {
             self.tracking = true;
             self.tracking = self.make(&Damage { table, ..Damage::default() }).is_ok();
         }
+        self.heed();
+    }
+
+    /// Diverts nothing while something forbids it, and begins again when it is gone.
+    fn heed(&mut self) {
+        let now = Instant::now();
+        let forbidden = self.known.iter().any(Finding::forbids_diversion);
+        match (forbidden, self.state.is_asleep(), self.sleeps) {
+            (true, false, None) => {
+                tracing::warn!(
+                    "nothing is split until that is out of the way: the kernel forwards. Connections that \
+                     there are will be released"
+                );
+                self.teller.tell(Repair::FallingAsleep);
+                self.sleeps = Some(now + GRACE);
+            }
+            (true, false, Some(at)) if at <= now => self.fall_asleep(),
+            (false, false, _) => self.sleeps = None,
+            (false, true, _) => self.wake(now),
+            _ => {}
+        }
+        if let Some(at) = self.sleeps {
+            self.again = Some(self.again.map_or(at, |again| again.min(at)));
+        }
+    }
+
+    fn fall_asleep(&mut self) {
+        // First, lest the watchdog enables what is disabled.
+        self.state.set_asleep(true);
+        match self.config.disable() {
+            Ok(()) => self.sleeps = None,
+            Err(error) => {
+                tracing::error!(%error, "the gateway's rules could not be disabled");
+                self.state.set_asleep(false);
+                self.sleeps = Some(Instant::now() + AGAIN);
+            }
+        }
+    }
+
+    /// Unless what is in the way comes and goes: each turn costs the connections of the time.
+    fn wake(&mut self, now: Instant) {
+        if let Permit::Refused { until, .. } = self.wakes.ask(now) {
+            self.again = Some(self.again.map_or(until, |again| again.min(until)));
+            return;
+        }
+        match self.config.enable() {
+            Ok(()) => {
+                self.state.set_asleep(false);
+                tracing::warn!("nothing is in the way any more: new connections are split");
+            }
+            Err(error) => {
+                tracing::error!(%error, "the gateway's rules could not be enabled");
+                self.again = Some(now + AGAIN);
+            }
+        }
     }
 
     /// Makes what is missing.
@@ -230,7 +303,7 @@ impl Round {
         let opened = |side, tun| teller.tell(Repair::Device { side, tun });
         self.config.mend_ways(damage, opened)?;
         if damage.table.is_some() {
-            self.listing = self.config.make_table(self.tracking)?;
+            self.listing = self.config.make_table(self.tracking, self.state.is_asleep())?;
         }
         Ok(())
     }
@@ -242,7 +315,9 @@ impl Round {
         self.inspection = self.inspected + self.every;
         // Without an answer there is nothing to say: the next one may come.
         let Ok(ruleset) = run("nft", &["-j", "list", "ruleset"], "") else { return false };
-        let (findings, tracked) = inspect(&ruleset, &self.config);
+        let (mut findings, tracked) = inspect(ruleset, &self.config);
+        findings.extend(self.lasting.iter().cloned());
+        self.state.set_findings(&findings);
         for finding in news(&mut self.known, findings) {
             tracing::warn!("{finding}");
         }
@@ -278,6 +353,11 @@ impl Round {
     }
 }
 
+/// Whether only the start looks for it.
+fn is_lasting(finding: &Finding) -> bool {
+    matches!(finding, Finding::Conntrack { .. })
+}
+
 /// What was not known before. What is no longer found may be news again.
 fn news(known: &mut Vec<Finding>, findings: Vec<Finding>) -> Vec<Finding> {
     let new = findings.iter().filter(|finding| !known.contains(finding)).cloned().collect();
@@ -291,7 +371,7 @@ mod tests {
 
     #[test]
     fn everything_is_said_once_until_it_comes_back() {
-        let one = || Finding::Ipv6Forwarding;
+        let one = || Finding::Ipv6Forwarding { advertised: Vec::new() };
         let other = || Finding::Mtu { lan: 1500, satellite: 1400 };
         let mut known = vec![one()];
         assert_eq!(news(&mut known, vec![one(), other()]), [other()]);

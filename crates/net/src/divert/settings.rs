@@ -1,7 +1,9 @@
 //! Checks of kernel settings: forwarding, reverse path filters, MTUs.
 
 use super::finding::Finding;
+use super::links::list;
 use super::{DivertConfig, Selector};
+use crate::command::run;
 use crate::interface::min_mtu;
 use std::fs;
 
@@ -18,6 +20,10 @@ pub(super) struct Settings {
     rp_filters: [Vec<(String, u8)>; 2],
     /// The minimum MTU of each side, in bytes.
     mtus: Option<[u16; 2]>,
+    /// Interfaces with a default route of IPv6 that a router advertises, and their `accept_ra`.
+    advertised: Vec<(String, u8)>,
+    /// Connections that are tracked, and the most that may be.
+    tracked: Option<[u64; 2]>,
 }
 
 impl Settings {
@@ -48,6 +54,19 @@ impl Settings {
                     .collect()
             }),
             mtus: mtus[0].zip(mtus[1]).map(Into::into),
+            advertised: advertised(
+                &run("ip", &["-j", "-6", "route", "show", "default"], "").unwrap_or_default(),
+            )
+            .into_iter()
+            .map(|name| {
+                let accepts = number(format!("ipv6/conf/{name}/accept_ra")).unwrap_or(0);
+                (name, accepts)
+            })
+            .collect(),
+            tracked: [tracked("count"), tracked("max")]
+                .into_iter()
+                .collect::<Option<Vec<_>>>()
+                .and_then(|numbers| numbers.try_into().ok()),
         }
     }
 
@@ -56,7 +75,21 @@ impl Settings {
         let mut findings = Vec::new();
         let names = || self.rp_filters.iter().flatten().map(|(name, _)| name.as_str());
         if !self.ipv6_forwarding && names().any(|name| self.has_ipv6(name)) {
-            findings.push(Finding::Ipv6Forwarding);
+            let advertised = self.advertised.iter().filter(|(_, accepts)| *accepts == 1);
+            let advertised = advertised.map(|(name, _)| name.clone()).collect();
+            findings.push(Finding::Ipv6Forwarding { advertised });
+        } else if self.ipv6_forwarding {
+            // With 0 another program than the kernel hears them; 2 is "in spite of forwarding"
+            // (Documentation/networking/ip-sysctl.rst).
+            let lost = self.advertised.iter().filter(|(_, accepts)| *accepts == 1);
+            findings.extend(
+                lost.map(|(name, _)| Finding::RouterAdvertisements { interface: name.clone() }),
+            );
+        }
+        if let Some([count, max]) = self.tracked
+            && count > max - max / 10
+        {
+            findings.push(Finding::ConntrackFull { max });
         }
         let not_forwarding = self.not_forwarding.iter().cloned();
         findings.extend(not_forwarding.map(|interface| Finding::Forwarding { interface }));
@@ -87,6 +120,35 @@ impl Settings {
     }
 }
 
+/// Interfaces of default routes that a router advertises, from `ip -j -6 route show default`.
+fn advertised(routes: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    for route in list(routes).iter().filter(|route| route["protocol"] == "ra") {
+        let hops = route["nexthops"].as_array().into_iter().flatten();
+        let devices = hops.chain([route]).filter_map(|hop| hop["dev"].as_str());
+        names.extend(devices.map(str::to_owned));
+    }
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// Connections that are tracked here (`count`), or the most that may be (`max`).
+fn tracked(of: &str) -> Option<u64> {
+    fs::read_to_string(format!("/proc/sys/net/netfilter/nf_conntrack_{of}"))
+        .ok()?
+        .trim()
+        .parse()
+        .ok()
+}
+
+/// Whether `flows` find room among the tracked connections, where each takes two.
+pub(super) fn room_for(flows: u64) -> Option<Finding> {
+    let (max, wanted) = (tracked("max")?, 2 * flows);
+    // 0 is no limit.
+    (0 < max && max < wanted).then_some(Finding::Conntrack { max, wanted })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -107,6 +169,8 @@ fe8000000000000000fc00fffe000002 05 40 20 80     sat0
             not_forwarding: Vec::new(),
             rp_filters: [side(lan), side(satellite)],
             mtus: Some([1500, 1500]),
+            advertised: Vec::new(),
+            tracked: None,
         }
     }
 
@@ -118,6 +182,34 @@ fe8000000000000000fc00fffe000002 05 40 20 80     sat0
         let without = off(settings(&[("eth1", 0)], &[("sat0", 0)]));
         assert_eq!(without.inspect(Selector::Tcp), [], "link-local addresses need no forwarding");
         assert_eq!(settings(&[("eth0", 0)], &[("sat0", 0)]).inspect(Selector::Tcp), []);
+    }
+
+    #[test]
+    fn a_default_route_that_is_advertised_is_kept() {
+        let routes = r#"[{"dst":"default","gateway":"fe80::1","dev":"sat0","protocol":"ra"},
+            {"dst":"default","gateway":"fd00::1","dev":"eth0","protocol":"static"}]"#;
+        assert_eq!(advertised(routes), ["sat0"]);
+        let with = |forwarding, accepts| {
+            let settings = settings(&[("eth0", 0)], &[("sat0", 0)]);
+            let advertised = vec![("sat0".to_owned(), accepts)];
+            Settings { ipv6_forwarding: forwarding, advertised, ..settings }.inspect(Selector::Tcp)
+        };
+        let off = with(false, 1)[0].remedy().unwrap();
+        assert_eq!(off, "sysctl -w net.ipv6.conf.sat0.accept_ra=2 net.ipv6.conf.all.forwarding=1");
+        let on = with(true, 1)[0].remedy().unwrap();
+        assert_eq!(on, "sysctl -w net.ipv6.conf.sat0.accept_ra=2");
+        assert_eq!(with(true, 2), []);
+        assert_eq!(with(true, 0), [], "another program hears them");
+    }
+
+    #[test]
+    fn a_table_of_tracked_connections_that_is_almost_full_is_found() {
+        let with = |count| {
+            let settings = settings(&[("eth0", 0)], &[("sat0", 0)]);
+            Settings { tracked: Some([count, 1000]), ..settings }.inspect(Selector::Tcp)
+        };
+        assert_eq!(with(950), [Finding::ConntrackFull { max: 1000 }]);
+        assert_eq!(with(800), []);
     }
 
     #[test]

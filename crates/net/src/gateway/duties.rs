@@ -31,7 +31,8 @@ impl LiveGateway {
     pub(super) fn attend_to_duties(&mut self, now: Instant) -> Option<Instant> {
         self.write_log(now);
         self.hear_of_repairs(now);
-        match self.watchdog.as_mut().map(|watchdog| watchdog.beat(now)) {
+        let asleep = self.repairs.as_ref().is_some_and(Repairs::is_asleep);
+        match self.watchdog.as_mut().map(|watchdog| watchdog.beat(now, asleep)) {
             None | Some(Ok(Heartbeat::Steady)) => {}
             Some(Ok(Heartbeat::Interrupted)) => {
                 let flows = self.gateway.flows();
@@ -73,6 +74,10 @@ impl LiveGateway {
                         ?lasting,
                         "packets went by: the connections that there are will be released"
                     );
+                    self.gateway.release_all(now);
+                    self.transmit(now);
+                }
+                Repair::FallingAsleep => {
                     self.gateway.release_all(now);
                     self.transmit(now);
                 }

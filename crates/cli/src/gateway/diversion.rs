@@ -1,0 +1,45 @@
+//! Whether anything is diverted to the gateway, and what is in the way: told at its start, and to those
+//! who ask.
+
+use bentpipe_net::divert::DivertState;
+use bentpipe_net::divert::checks::Finding;
+use serde_json::{Value, json};
+
+/// Says what is in the way when the gateway starts.
+pub(super) fn log(state: &DivertState) {
+    for finding in state.findings() {
+        tracing::warn!("{finding}");
+    }
+    if state.is_asleep() {
+        tracing::warn!(
+            "nothing is split until that is out of the way: the kernel forwards. It is looked at again when the \
+             firewall changes, and every minute"
+        );
+    }
+}
+
+/// For people: nothing if all is well.
+pub(super) fn lines(state: &DivertState) -> String {
+    let head = if state.is_asleep() {
+        "NOTHING IS SPLIT: the kernel forwards, as something is in the way\n"
+    } else {
+        ""
+    };
+    let findings = state.findings();
+    findings.iter().fold(head.to_owned(), |text, finding| format!("{text}in the way: {finding}\n"))
+}
+
+/// For machines, beside what the gateway has done.
+pub(super) fn add(state: &DivertState, status: &mut Value) {
+    status["diverting"] = json!(!state.is_asleep());
+    status["findings"] = state.findings().iter().map(finding).collect();
+}
+
+fn finding(finding: &Finding) -> Value {
+    json!({
+        "name": finding.name(),
+        "forbids_diversion": finding.forbids_diversion(),
+        "cause": finding.cause(),
+        "remedy": finding.remedy(),
+    })
+}

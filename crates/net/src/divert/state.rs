@@ -1,0 +1,35 @@
+//! Whether packets are diverted, and what is in the way: what those who ask are shown.
+
+use super::finding::Finding;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Shared by who looks after the diversion and who shows it. Clones are of the same diversion.
+#[derive(Debug, Clone, Default)]
+pub struct DivertState(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    asleep: AtomicBool,
+    findings: Mutex<Vec<Finding>>,
+}
+
+impl DivertState {
+    /// Nothing is diverted, as something in the way forbids it.
+    pub fn is_asleep(&self) -> bool {
+        self.0.asleep.load(Ordering::Relaxed)
+    }
+
+    /// What is in the way.
+    pub fn findings(&self) -> Vec<Finding> {
+        self.0.findings.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn set_asleep(&self, asleep: bool) {
+        self.0.asleep.store(asleep, Ordering::Relaxed);
+    }
+
+    pub(super) fn set_findings(&self, findings: &[Finding]) {
+        *self.0.findings.lock().unwrap_or_else(PoisonError::into_inner) = findings.to_vec();
+    }
+}
