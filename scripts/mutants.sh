@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Applies each of tests/mutants/*.patch to a copy of the tree, one at a time, builds it and lets the
-# fault tests find the defect; if they do not, the gateway's own tests, or the core's where it is the core's.
+# fault tests find the defect; if they do not, the gateway's own tests, or the core's or net's where it is theirs.
 #   found      a test fails
 #   survived   none does
 #   timed out  none fails, and one run was ended: a slow machine, or a loop without end. That is no find
@@ -86,6 +86,7 @@ try() { # PATCH
     [ "$run" = passed ] || verdict='timed out' detail="the fault tests, after $limit s"
     local crates=(gateway) crate
     ! grep -q '^+++ b/crates/core/' "$1" || crates+=(core)
+    ! grep -q '^+++ b/crates/net/' "$1" || crates+=(net)
     for crate in "${crates[@]}"; do
         if ! build "$crate" --lib; then
             verdict=broken detail="the $crate's tests do not compile"
