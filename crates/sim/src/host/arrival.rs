@@ -66,7 +66,7 @@ impl<A: Application> Host<A> {
         }
         let listener = || self.listeners.get(&tcp.dst_port);
         if let Some(plan) = self.expected.get(&key).or_else(listener)
-            && found.is_none()
+            && (found.is_none() || self.reuses_ports)
             && let isn = plan.isn.unwrap_or_else(|| isn_at(now, &key))
             && let open = plan.config.transactions.then(|| self.tao.passive(key.1, tcp)).flatten()
             && let Some(connection) =
@@ -77,6 +77,7 @@ impl<A: Application> Host<A> {
             if config.opening == Opening::Prearranged {
                 self.expected.remove(&key);
             }
+            self.free_port(&key);
             let slot = self.insert(now, key, config, connection, application);
             return self.act(now, slot.index);
         }

@@ -19,6 +19,7 @@ mod initial_windows;
 mod modes;
 mod one_way;
 mod overload;
+mod port_reuse;
 mod pull;
 mod return_channel;
 mod routes;
