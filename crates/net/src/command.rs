@@ -95,7 +95,10 @@ pub(crate) fn run_within(
     let command = || [&[program], arguments].concat().join(" ");
     let Some((status, said)) = ended else {
         kill(&mut child);
-        return Err(CommandError::Hangs { command: command(), limit });
+        let error = CommandError::Hangs { command: command(), limit };
+        // Not everybody who runs one says why it failed, and this is not the command's own word.
+        tracing::warn!("{error}");
+        return Err(error);
     };
     if status.success() {
         return Ok(String::from_utf8_lossy(&said.out).into_owned());

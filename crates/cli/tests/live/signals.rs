@@ -134,13 +134,13 @@ fn a_file_is_read_again() {
     assert_eq!((&totals["split"], &totals["forwarded_flows"]["policy"]), (&2.into(), &2.into()));
 
     for (text, why) in [
-        (policy.replace("\"forward\"", "\"foreward\""), "G1.toml:9:10: "),
+        (policy.replace("\"forward\"", "\"foreward\""), "G1.toml:11:10: "),
         (policy.replace("lan0", "eth7"), "G1.toml: interfaces.lan cannot change while"),
         (
             policy.replace("[policy]", "[splitting]\nfin = \"immediate\"\n[policy]"),
             "splitting.fin cannot change",
         ),
-        ("\0".repeat(4096), "G1.toml:1:1: "),
+        ("\0".repeat(4096), "G1.toml:1:4097: "),
     ] {
         fs::write(&path, text).expect("a file");
         let status = reload(&testbed, &mut gateway, why);
