@@ -119,7 +119,7 @@ impl LinkScheduler {
             last_place: _,
         } = LinkScheduler::new(leg);
         if let (Some(old), Some(new)) = (self.free_share.take(), &mut free_share) {
-            new.take_over(old);
+            new.take_over(&old);
         }
         (self.rate, self.pacer, self.latest) = (rate, pacer, latest);
         (self.control, self.broken) = (control, broken);

@@ -37,8 +37,8 @@ impl FreeShare {
     }
 
     /// What flows take of the link is as it was with `old`.
-    pub(super) fn take_over(&mut self, old: FreeShare) {
-        let FreeShare { product: _, load, awaited } = old;
+    pub(super) fn take_over(&mut self, old: &FreeShare) {
+        let FreeShare { product: _, load, awaited } = *old;
         (self.load, self.awaited) = (load, awaited);
     }
 
