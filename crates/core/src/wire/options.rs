@@ -96,8 +96,8 @@ impl TcpOptions {
     /// `tcp_parse_options`).
     pub fn parse_as_hosts_do(bytes: &[u8]) -> TcpOptions {
         let mut options = TcpOptions::default();
-        options.malformed = options.read_all(bytes).is_some();
-        options
+        let malformed = options.read_all(bytes).is_some();
+        TcpOptions { malformed, ..options }
     }
 
     /// Reads what can be read; the first thing that cannot.

@@ -37,7 +37,7 @@ impl Router {
                 header.set_payload_len(piece.len()).unwrap();
                 header.header_checksum = header.calc_header_checksum();
                 self.fragments += u32::from(!whole);
-                if whole || self.fragments % LOST != 0 {
+                if whole || !self.fragments.is_multiple_of(LOST) {
                     out.push([&header.to_bytes()[..], piece].concat());
                 }
             }
