@@ -140,7 +140,7 @@ fn watchdog_lets_it_sleep() {
     if !gateways_wanted() {
         return;
     }
-    let (testbed, gateway) = obstructed(Place::Near, &DEFAULT_DROP);
+    let (testbed, mut gateway) = obstructed(Place::Near, &DEFAULT_DROP);
     gateway.signal(Signal::SIGSTOP);
     wait_until_said(&gateway, "the gateway does not answer");
     gateway.signal(Signal::SIGCONT);

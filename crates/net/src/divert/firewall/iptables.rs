@@ -105,7 +105,7 @@ fn read_rule(words: &[String]) -> Rule {
         let inverted = std::mem::take(&mut negated);
         let mut when = |test| rule.push(Step::When(Condition::one(test, inverted)));
         let property = |sources| Property {
-            text: [&[option.clone()], values].concat().join(" "),
+            text: [std::slice::from_ref(option), values].concat().join(" "),
             quotable: ["-s", "-d", "--dport", "--sport"].contains(&option.as_str()),
             sources,
         };
