@@ -15,16 +15,22 @@
 //!
 //! # How packets are chosen
 //! Our nft table marks a packet if it came in on an interface of one side *and* the routing table
-//! would send it out of an interface of the other side (`fib daddr oifname`). So packets to this
-//! host, between two interfaces of one side, and those that will leave elsewhere are left alone.
-//! Routes chosen by source address or mark are not seen by that test. Only our bits of the mark are
-//! changed. `ip rule` (with the packet's interface and our mark) sends what is marked to a table
-//! whose only route is the TUN device; the rule for local addresses comes first.
+//! would send it out of an interface of the other side (`fib daddr oifname`), with the packet's own
+//! mark and without one: what we write has none. So packets to this host, between two interfaces of
+//! one side, and those that will leave elsewhere are left alone. That test sees routes chosen by
+//! addresses and marks, but not rules with `iif`. `ip rule` (with the packet's interface and our mark)
+//! sends what is marked to a table whose only route is the TUN device; the rule for local addresses
+//! comes first.
+//!
+//! A packet with a mark of somebody else in our bits is not touched. Bits beside ours stay, and ours
+//! are taken off again in the forward hook, once the route is chosen: rules that compare the whole mark
+//! find there what they know. We mark behind everybody else in prerouting, so nobody clears our bits.
 //!
 //! ICMP errors about what we have written come back to the device of the side where it went. Routers'
 //! errors come in there. This host's own, where a route's MTU is less than its interface's, begin in
-//! the output hook, where a mark makes the kernel choose the route anew; their source is an address
-//! of this host, hence `accept_local` for those that are written back.
+//! the output hook, where a mark makes the kernel choose the route again; their source is an address
+//! of this host, hence `accept_local` for those that are written back. The rule that leads them to us is
+//! for ICMP alone: programs of this host may set our bits for reasons of their own (SO_MARK).
 //!
 //! When the process dies, its devices and the routes over them vanish; rule and marks remain, find
 //! an empty table, and the packet goes by the main table: plain forwarding, at once. The next start
@@ -48,10 +54,12 @@
 //! A diverted packet, or what stands for it, passes the forward hook twice: `lan0 → tun0` and
 //! `tun0 → sat0`. Tracked as one connection, the two legs contradict each other (a gateway
 //! acknowledges early, an emulator shows every segment twice), and `ct state invalid drop` drops.
-//! So where connection tracking is in use, the leg of side 0 is tracked in a zone of its own
-//! (`ct zone set` at raw priority for side 0's interfaces and TUN device 1): each leg is one sound
-//! connection, `ct state established,related accept` holds on both, and source NAT on side 1's
-//! interfaces stays in zone 0 where its replies look for it. Marking happens behind destination
+//! So where connection tracking is in use, the leg of side 0 is tracked in a zone of its own: each leg
+//! is one sound connection, `ct state established,related accept` holds on both, and source NAT on
+//! side 1's interfaces stays in zone 0 where its replies look for it. The zone is for what comes in from
+//! side 0 and is routed to side 1, and for what we write for side 0, with ICMP errors about TCP. What side 0 says to
+//! this host and to third interfaces stays in zone 0: its answers do. `zones` tells what becomes of
+//! packets that NAT or a mark sends elsewhere afterwards. Marking happens behind destination
 //! NAT, so replies to masqueraded connections are diverted as well. New connections cross the
 //! forward chain with `tun0` in place of `sat0`, then in place of `lan0`: chains with a drop policy
 //! need two rules, which [`checks`] prints; until they are there our table sleeps. To accept all that
@@ -78,6 +86,7 @@ mod rules;
 mod settings;
 mod standing;
 mod state;
+mod zones;
 
 pub use crate::command::CommandError;
 use crate::command::run;

@@ -1,6 +1,6 @@
 //! The texts for `ip -batch` and `nft -f`, as functions of the configuration.
 
-use super::{DivertConfig, Selector};
+use super::{DivertConfig, Selector, zones};
 use std::fmt::{self, Write};
 
 /// Packets that may wait in a TUN device for us: some 60 ms of full-sized packets at 1 Gbit/s.
@@ -13,9 +13,13 @@ pub(super) const TUN_ADDRESS: &str = "192.0.0.8";
 /// To servers of HTTP/3 (RFC 9114, 3.1), over IPv4 and IPv6.
 const QUIC: &str = "udp dport 443 ";
 
+/// TCP, fragments too. In IPv6 it follows at once, or behind the fragment header.
+pub(super) const TCP: [&str; 3] =
+    ["ip protocol tcp ", "ip6 nexthdr tcp ", "ip6 nexthdr ipv6-frag frag nexthdr tcp "];
+
 /// ICMP errors that quote a TCP segment: the quoted IP header follows eight bytes, and its protocol
 /// is TCP.
-const TCP_ERRORS: [&str; 2] = [
+pub(super) const TCP_ERRORS: [&str; 2] = [
     "ip frag-off & 0x3fff == 0 icmp type destination-unreachable @th,136,8 6 ",
     "icmpv6 type { destination-unreachable, packet-too-big } @th,112,8 6 ",
 ];
@@ -26,15 +30,39 @@ pub(super) struct Rule {
     pub(super) priority: u32,
     /// Where the packets come in.
     pub(super) interface: String,
+    /// The only protocol, by its name.
+    pub(super) protocol: Option<Icmp>,
     pub(super) mark: u32,
     pub(super) mask: u32,
     pub(super) table: u32,
 }
 
+/// ICMP of a family.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Icmp {
+    pub(super) name: &'static str,
+    pub(super) number: u8,
+}
+
+impl Icmp {
+    /// Of the family with this option of `ip`.
+    fn of(family: &str) -> Icmp {
+        if family == "-6" {
+            Icmp { name: "ipv6-icmp", number: 58 }
+        } else {
+            Icmp { name: "icmp", number: 1 }
+        }
+    }
+}
+
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Rule { priority, interface, mark, mask, table } = self;
-        write!(f, "priority {priority} iif {interface} fwmark {mark:#x}/{mask:#x} lookup {table}")
+        let Rule { priority, interface, protocol, mark, mask, table } = self;
+        write!(f, "priority {priority} iif {interface} ")?;
+        if let Some(Icmp { name, .. }) = protocol {
+            write!(f, "ipproto {name} ")?;
+        }
+        write!(f, "fwmark {mark:#x}/{mask:#x} lookup {table}")
     }
 }
 
@@ -67,15 +95,17 @@ pub(super) fn routes(config: &DivertConfig) -> String {
     text
 }
 
-/// The rules that lead to our routing tables; the same for IPv4 and IPv6.
-pub(super) fn ip_rules(config: &DivertConfig) -> Vec<Rule> {
+/// The rules that lead to our routing tables, of the family with this option of `ip`.
+pub(super) fn ip_rules(config: &DivertConfig, family: &str) -> Vec<Rule> {
     let mut rules = Vec::new();
     for (number, side) in config.sides.iter().enumerate() {
-        let own_errors = (config.selector == Selector::Tcp).then_some("lo");
-        let interfaces = side.interfaces.iter().map(String::as_str).chain(own_errors);
-        rules.extend(interfaces.map(|interface| Rule {
+        // Of this host only the errors: its programs may mark packets with our bits (SO_MARK).
+        let own_errors = (config.selector == Selector::Tcp).then(|| ("lo", Some(Icmp::of(family))));
+        let interfaces = side.interfaces.iter().map(|name| (name.as_str(), None));
+        rules.extend(interfaces.chain(own_errors).map(|(interface, protocol)| Rule {
             priority: config.rule_priority,
             interface: interface.into(),
+            protocol,
             mark: config.marks[number],
             mask: config.mark_mask,
             table: config.route_tables[number],
@@ -90,47 +120,9 @@ pub(super) fn nft(config: &DivertConfig, tracking: bool) -> String {
     let mut text = format!("add table inet {name}\ndelete table inet {name}\n");
     let _ = writeln!(text, "table inet {name} {{");
     if tracking {
-        let mut leg: Vec<&str> = config.sides[0].interfaces.iter().map(String::as_str).collect();
-        leg.push(&config.sides[1].tun);
-        let _ = writeln!(text, "  chain legs {{");
-        let _ = writeln!(text, "    type filter hook prerouting priority raw; policy accept;");
-        // Only TCP has two legs. Anything else crosses in one piece, and conntrack must find the
-        // answer in the zone where it saw the question.
-        let (leg, zone) = (set(&leg), config.conntrack_zone);
-        let _ = writeln!(text, "    iifname {leg} meta l4proto tcp ct zone set {zone}");
-        let _ = writeln!(text, "  }}");
+        text.push_str(&zones::chains(config));
     }
-    // One behind dstnat (-100): NAT has given the packet the addresses that it is routed by.
-    let _ = writeln!(text, "  chain divert {{");
-    let _ = writeln!(text, "    type filter hook prerouting priority -99; policy accept;");
-    let keep = !config.mark_mask;
-    for (number, side) in config.sides.iter().enumerate() {
-        let from = set(&side.interfaces);
-        let to = set(&config.sides[1 - number].interfaces);
-        let mark = config.marks[number];
-        let mut selections = match config.selector {
-            Selector::All => vec![""],
-            // Fragments too. In IPv6 TCP follows at once, or behind the fragment header.
-            Selector::Tcp => vec![
-                "ip protocol tcp ",
-                "ip6 nexthdr tcp ",
-                "ip6 nexthdr ipv6-frag frag nexthdr tcp ",
-                TCP_ERRORS[0],
-                TCP_ERRORS[1],
-            ],
-        };
-        if config.reject_quic {
-            selections.push(QUIC);
-        }
-        for selection in selections {
-            let _ = writeln!(
-                text,
-                "    iifname {from} {selection}fib daddr oifname {to} \
-                 meta mark set meta mark & {keep:#x} | {mark:#x}"
-            );
-        }
-    }
-    text.push_str("  }\n");
+    text.push_str(&divert(config, tracking));
     if config.reject_quic {
         let tuns = set(&[&config.sides[0].tun, &config.sides[1].tun]);
         // Before ordinary firewalls, which may drop what leaves by a device that they do not know:
@@ -147,6 +139,45 @@ pub(super) fn nft(config: &DivertConfig, tracking: bool) -> String {
     text
 }
 
+/// Marks what crosses from one side to the other, and takes the mark off when the route is chosen.
+fn divert(config: &DivertConfig, tracking: bool) -> String {
+    // Behind everybody: NAT has given the packet the addresses that it is routed by, others have
+    // set their marks, and nobody clears ours.
+    let mut text = String::from(
+        "  chain divert {\n    type filter hook prerouting priority 10000; policy accept;\n",
+    );
+    if tracking {
+        text.push_str(&zones::exceptions(config));
+    }
+    let (mask, keep) = (config.mark_mask, !config.mark_mask);
+    let mut selections = match config.selector {
+        Selector::All => vec![""],
+        Selector::Tcp => TCP.iter().chain(&TCP_ERRORS).copied().collect(),
+    };
+    if config.reject_quic {
+        selections.push(QUIC);
+    }
+    for (number, side) in config.sides.iter().enumerate() {
+        let from = set(&side.interfaces);
+        let to = set(&config.sides[1 - number].interfaces);
+        let mark = config.marks[number];
+        for selection in &selections {
+            // What we write bears no mark: with its own and without, the packet must go the same way.
+            let _ = writeln!(
+                text,
+                "    iifname {from} {selection}meta mark & {mask:#x} == 0 fib daddr oifname {to} \
+                 fib daddr . mark oifname {to} meta mark set meta mark & {keep:#x} | {mark:#x}"
+            );
+        }
+    }
+    let tuns = set(&[&config.sides[0].tun, &config.sides[1].tun]);
+    text.push_str("  }\n  chain unmark {\n");
+    text.push_str("    type filter hook forward priority raw; policy accept;\n");
+    let _ = writeln!(text, "    oifname {tuns} meta mark set meta mark & {keep:#x}");
+    text.push_str("  }\n");
+    text
+}
+
 /// The errors of this host's own kernel about what we write, where a route's MTU is less than the
 /// interface's: they go out to one side and are about what goes to the other.
 fn own_errors(config: &DivertConfig) -> String {
@@ -154,13 +185,14 @@ fn own_errors(config: &DivertConfig) -> String {
     let mut text = String::from(
         "  chain own_errors {\n    type route hook output priority -99; policy accept;\n",
     );
-    let keep = !config.mark_mask;
+    let (mask, keep) = (config.mark_mask, !config.mark_mask);
     for (number, side) in config.sides.iter().enumerate() {
         let (to, mark) = (set(&side.interfaces), config.marks[1 - number]);
         for error in TCP_ERRORS {
             let _ = writeln!(
                 text,
-                "    oifname {to} {error}meta mark set meta mark & {keep:#x} | {mark:#x}"
+                "    oifname {to} {error}meta mark & {mask:#x} == 0 \
+                 meta mark set meta mark & {keep:#x} | {mark:#x}"
             );
         }
     }
@@ -169,7 +201,7 @@ fn own_errors(config: &DivertConfig) -> String {
 }
 
 /// An anonymous set of interface names.
-fn set<S: AsRef<str>>(names: &[S]) -> String {
+pub(super) fn set<S: AsRef<str>>(names: &[S]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("\"{}\"", name.as_ref())).collect();
     format!("{{ {} }}", quoted.join(", "))
 }
@@ -188,9 +220,14 @@ mod tests {
     }
 
     #[test]
-    fn only_our_bits_of_the_mark_change() {
+    fn only_our_bits_of_the_mark_change_and_only_where_none_is_set() {
         let text = nft(&config(), false);
-        assert!(text.contains("meta mark set meta mark & 0xcfffffff | 0x10000000"), "{text}");
+        let marks = " | 0x10000000\n";
+        let set = "meta mark set meta mark & 0xcfffffff | 0x10000000\n";
+        assert_eq!(text.matches(marks).count(), text.matches(set).count(), "{text}");
+        let marking: Vec<&str> =
+            text.lines().filter(|line| line.contains("0xcfffffff |")).collect();
+        assert!(marking.iter().all(|it| it.contains("meta mark & 0x30000000 == 0 ")), "{text}");
         assert!(text.contains(r#"iifname { "lan0", "lan1" } ip6 nexthdr tcp"#), "{text}");
         assert!(text.contains(r#"fib daddr oifname { "sat0" }"#), "{text}");
         assert!(!text.contains("ct zone"), "{text}");
@@ -201,30 +238,19 @@ mod tests {
         let text = nft(&config(), false);
         for part in [
             r#"iifname { "sat0" } ip frag-off & 0x3fff == 0 icmp type destination-unreachable"#,
-            r#"oifname { "lan0", "lan1" } icmpv6 type { destination-unreachable, packet-too-big } @th,112,8 6 meta mark set meta mark & 0xcfffffff | 0x20000000"#,
+            r#"oifname { "lan0", "lan1" } icmpv6 type { destination-unreachable, packet-too-big } @th,112,8 6 meta mark & 0x30000000 == 0 meta mark set meta mark & 0xcfffffff | 0x20000000"#,
         ] {
             assert!(text.contains(part), "{part} in {text}");
         }
     }
 
     #[test]
-    fn the_zone_covers_the_whole_leg_of_side_0() {
-        let text = nft(&config(), true);
-        assert!(
-            text.contains(
-                r#"iifname { "lan0", "lan1", "bp-far" } meta l4proto tcp ct zone set 25200"#
-            ),
-            "{text}"
-        );
-    }
-
-    #[test]
     fn quic_is_rejected_on_its_way_into_our_devices_only() {
         assert!(!nft(&config(), true).contains("443"), "not unless it was asked for");
         let text = nft(&DivertConfig { reject_quic: true, ..config() }, false);
-        let marked = r#"iifname { "sat0" } udp dport 443 fib daddr oifname { "lan0", "lan1" } "#;
+        let marked = r#"iifname { "sat0" } udp dport 443 meta mark & 0x30000000 == 0 fib daddr oifname { "lan0", "lan1" } "#;
         assert!(text.contains(marked), "{text}");
-        assert_eq!(text.matches("udp dport 443 fib daddr").count(), 2, "{text}");
+        assert_eq!(text.matches("udp dport 443 meta mark").count(), 2, "{text}");
         // The devices vanish with us, and what is marked goes by the main table then.
         let rejected = r#"oifname { "bp-near", "bp-far" } udp dport 443 reject "#;
         let rejections: Vec<&str> =
@@ -235,10 +261,15 @@ mod tests {
 
     #[test]
     fn every_interface_has_its_rule() {
-        let rules: Vec<String> = ip_rules(&config()).iter().map(Rule::to_string).collect();
-        assert_eq!(rules.len(), 3 + 2);
-        let has = |end: &str| rules.iter().any(|rule| rule == &format!("priority 252 iif {end}"));
-        assert!(has("lo fwmark 0x20000000/0x30000000 lookup 25201"), "{rules:?}");
-        assert!(has("sat0 fwmark 0x20000000/0x30000000 lookup 25201"), "{rules:?}");
+        for (family, icmp) in [("-4", "icmp"), ("-6", "ipv6-icmp")] {
+            let rules = ip_rules(&config(), family);
+            let rules: Vec<String> = rules.iter().map(Rule::to_string).collect();
+            assert_eq!(rules.len(), 3 + 2);
+            let has =
+                |end: String| rules.iter().any(|rule| rule == &format!("priority 252 iif {end}"));
+            let own = format!("lo ipproto {icmp} fwmark 0x20000000/0x30000000 lookup 25201");
+            assert!(has(own), "{rules:?}");
+            assert!(has("sat0 fwmark 0x20000000/0x30000000 lookup 25201".into()), "{rules:?}");
+        }
     }
 }
