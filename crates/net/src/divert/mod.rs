@@ -22,7 +22,8 @@
 //! sends what is marked to a table whose only route is the TUN device; the rule for local addresses
 //! comes first.
 //!
-//! A packet with a mark of somebody else in our bits is not touched. Bits beside ours stay, and ours
+//! A packet with a mark of somebody else in our bits is not marked. (If they are exactly our mark of that
+//! side, `ip rule` cannot tell.) Bits beside ours stay, and ours
 //! are taken off again in the forward hook, once the route is chosen: rules that compare the whole mark
 //! find there what they know. We mark behind everybody else in prerouting, so nobody clears our bits.
 //!

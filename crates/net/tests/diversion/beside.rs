@@ -161,8 +161,8 @@ fn foreign_marks_are_neither_taken_nor_changed() {
     network.run(
         "m",
         "nft 'table inet other {
-           chain pre { type filter hook prerouting priority -150; iifname g1 meta mark set 0x10000400; }
-           chain seen { type filter hook postrouting priority 0; iifname g1 meta mark != 0x10000400 counter; }
+           chain pre { type filter hook prerouting priority -150; iifname g1 meta mark set 0x30000400; }
+           chain seen { type filter hook postrouting priority 0; iifname g1 meta mark != 0x30000400 counter; }
          }'",
     );
     let crossed = || network.run("m", "cat /sys/class/net/bp-near/statistics/tx_packets");
