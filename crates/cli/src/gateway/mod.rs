@@ -27,7 +27,7 @@ use bentpipe_net::records::RecordFile;
 use bentpipe_net::serve::{ClientError, ServeError};
 use bentpipe_net::signals::{self, Signals};
 use bentpipe_net::watchdog::{self, WatchError, Watchdog};
-use bentpipe_scenario::gateway::Interface;
+use bentpipe_scenario::gateway::{Diversion, Interface};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -106,6 +106,13 @@ Example:
     dscp = \"ef\"             # or a number
     from = \"lan\"            # the client's side; or \"satellite\"
 
+    [diversion]             # what it takes of the host's kernel: where others have it, other numbers
+    marks = [0x10000000, 0x20000000]  # of packets from the LAN and from the satellite
+    mark-mask = 0x30000000  # the bits of the mark that are the gateway's
+    tables = [25200, 25201] # routing tables, likewise
+    preference = 252        # of its `ip rule`s
+    conntrack-zone = 25200  # of the LAN's legs, where connections are tracked
+
     [metrics]               # optional: for Prometheus, at /metrics
     listen = \"127.0.0.1:9464\"  # a loopback address
 
@@ -152,7 +159,14 @@ Examples:
     Record(record::Arguments),
     /// Watch over the gateway that has started this process
     #[command(hide = true)]
-    Watchdog,
+    Watchdog {
+        /// Where the gateway's `ip rule`s stand
+        #[arg(long)]
+        preference: u32,
+        /// Its routing tables
+        #[arg(long, num_args = 2)]
+        tables: Vec<u32>,
+    },
     /// Show the totals of the gateway that runs here, what it did not split, and how it sees its link
     Status {
         /// As JSON
@@ -211,9 +225,11 @@ pub(crate) fn run(arguments: &Arguments, outputs: &mut Outputs) -> Result<ExitCo
         (Some(Asked::Flows { json }), _) => (Topic::Flows, *json),
         (Some(Asked::Status { json }), _) => (Topic::Status, *json),
         (Some(Asked::Record(arguments)), _) => return record::run(arguments),
-        (Some(Asked::Watchdog), _) => {
+        (Some(Asked::Watchdog { preference, tables }), _) => {
             panics::log();
-            watchdog::watch(&divert_config([&[], &[]]))?;
+            let tables = tables.as_slice().try_into().expect("clap asks for two");
+            let numbers = Diversion { preference: *preference, tables, ..Diversion::default() };
+            watchdog::watch(&divert_config([&[], &[]], numbers))?;
             return Ok(ExitCode::SUCCESS);
         }
         (None, Some(path)) => return split(path, arguments.json, outputs),
@@ -230,11 +246,14 @@ fn split(path: &Path, json: bool, outputs: &mut Outputs) -> Result<ExitCode, Err
         side.iter().map(|interface| interface.name.clone()).collect()
     };
     let (lan, satellite) = (names(&file.lan), names(&file.satellite));
+    let numbers = file.diversion;
     panics::log();
     signals::dump_core_upon_second_quit()?;
     let signals = Signals::catch_all()?;
-    let diversion =
-        DivertConfig { reject_quic: file.reject_quic, ..divert_config([&lan, &satellite]) };
+    let diversion = DivertConfig {
+        reject_quic: file.reject_quic,
+        ..divert_config([&lan, &satellite], numbers)
+    };
     let set_up = Divert::set_up(diversion, Obstacles::Heeded);
     let (mut divert, tuns) = set_up.map_err(|error| match &error {
         DivertError::Interface(name) => config::at_interface(&file, name, &error).into(),
@@ -262,7 +281,15 @@ fn split(path: &Path, json: bool, outputs: &mut Outputs) -> Result<ExitCode, Err
     let (drain, client, last) = (file.drain, gateway.control_client(), condition.reload);
     gateway.reloaded_by(reload::begin(path.to_owned(), file, client, last)?);
     let mut command = Command::new(std::env::current_exe()?);
-    command.args(["gateway", "watchdog"]);
+    // What it removes if we are killed.
+    command.args([
+        "gateway",
+        "watchdog",
+        "--preference",
+        &numbers.preference.to_string(),
+        "--tables",
+    ]);
+    command.args(numbers.tables.map(|table| table.to_string()));
     gateway.watched_by(Watchdog::start(command)?);
     let (monitor, repairs) = divert.monitor(MONITOR_INTERVAL)?;
     gateway.repaired_by(repairs);
@@ -304,10 +331,11 @@ fn leave(gateway: &LiveGateway, left: &RecordFile) {
 }
 
 /// What is diverted, and how it is called.
-fn divert_config(interfaces: [&[String]; 2]) -> DivertConfig {
+fn divert_config(interfaces: [&[String]; 2], numbers: Diversion) -> DivertConfig {
     let side = |interfaces: &[String], tun: &str| Side {
         interfaces: interfaces.to_vec(),
         tun: tun.into(),
     };
     DivertConfig::gateway([side(interfaces[0], "bp-lan"), side(interfaces[1], "bp-sat")])
+        .numbered(numbers)
 }

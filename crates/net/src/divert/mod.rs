@@ -93,6 +93,7 @@ pub use crate::command::CommandError;
 use crate::command::run;
 use crate::instance::{Instance, InstanceError};
 use crate::tun::{Offload, Tun, TunError};
+use bentpipe_scenario::gateway::Diversion;
 use checks::{Finding, Shown};
 pub use finding::Effect;
 use firewall::blame;
@@ -158,8 +159,10 @@ pub struct DivertConfig {
 }
 
 impl DivertConfig {
-    /// TCP for the splitting gateway, with offload.
+    /// TCP for the splitting gateway, with offload, and the usual numbers.
     pub fn gateway(sides: [Side; 2]) -> DivertConfig {
+        let Diversion { marks, mark_mask, tables, preference, conntrack_zone } =
+            Diversion::default();
         DivertConfig {
             service: "bentpipe gateway".into(),
             nft_table: "bentpipe-gateway".into(),
@@ -168,11 +171,25 @@ impl DivertConfig {
             reject_quic: false,
             offload: Offload::Tcp,
             mtu: rules::TUN_MTU,
-            mark_mask: 0x3000_0000,
-            marks: [0x1000_0000, 0x2000_0000],
-            route_tables: [25_200, 25_201],
-            rule_priority: 252,
-            conntrack_zone: 25_200,
+            mark_mask,
+            marks,
+            route_tables: tables,
+            rule_priority: preference,
+            conntrack_zone,
+        }
+    }
+
+    /// The same with other numbers of the kernel's.
+    #[must_use]
+    pub fn numbered(self, numbers: Diversion) -> DivertConfig {
+        let Diversion { marks, mark_mask, tables, preference, conntrack_zone } = numbers;
+        DivertConfig {
+            mark_mask,
+            marks,
+            route_tables: tables,
+            rule_priority: preference,
+            conntrack_zone,
+            ..self
         }
     }
 

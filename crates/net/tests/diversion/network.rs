@@ -17,13 +17,13 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// Three namespaces, removed when dropped.
-pub struct Network {
+pub(crate) struct Network {
     prefix: String,
 }
 
 impl Network {
     /// `None` without root, or for one that may make no namespaces, as in a container.
-    pub fn new(test: &str) -> Option<Network> {
+    pub(crate) fn new(test: &str) -> Option<Network> {
         let may = [Capability::CAP_SYS_ADMIN, Capability::CAP_NET_ADMIN]
             .map(|what| has_cap(None, CapSet::Effective, what).unwrap());
         if may != [true, true] {
@@ -51,12 +51,12 @@ impl Network {
         Some(network)
     }
 
-    pub fn name(&self, host: &str) -> String {
+    pub(crate) fn name(&self, host: &str) -> String {
         format!("{}-{host}", self.prefix)
     }
 
     /// Runs a shell command on `host` and returns what it prints.
-    pub fn run(&self, host: &str, command: &str) -> String {
+    pub(crate) fn run(&self, host: &str, command: &str) -> String {
         let output = Command::new("ip")
             .args(["netns", "exec", &self.name(host), "sh", "-c", command])
             .output()
@@ -67,7 +67,7 @@ impl Network {
     }
 
     /// Runs `work` in a thread on `host`.
-    pub fn on<T: Send + 'static>(
+    pub(crate) fn on<T: Send + 'static>(
         &self,
         host: &str,
         work: impl FnOnce() -> T + Send + 'static,
@@ -80,7 +80,7 @@ impl Network {
     }
 
     /// d on m's interface g3, and c behind h1, whose link to it carries 1300 bytes (IPv4 and IPv6).
-    pub fn add_third_interface(&self) {
+    pub(crate) fn add_third_interface(&self) {
         let [h1, m, c, d] = ["h1", "m", "c", "d"].map(|host| self.name(host));
         for name in [&c, &d] {
             ip(&format!("netns add {name}"));
@@ -107,7 +107,7 @@ impl Network {
 
     /// Sends `length` bytes from a host with an address of its own to another one, where they arrive at
     /// `server`, and the same back.
-    pub fn try_transfer(
+    pub(crate) fn try_transfer(
         &self,
         (host, from): (&str, IpAddr),
         to: SocketAddr,
@@ -120,7 +120,7 @@ impl Network {
     }
 
     /// The same with a mark of the host's own (SO_MARK).
-    pub fn try_marked(
+    pub(crate) fn try_marked(
         &self,
         (host, mark): (&str, u32),
         server: (&str, SocketAddr),
@@ -175,7 +175,7 @@ impl Network {
     }
 
     /// Sends `length` bytes from h1 to h2 and the same back, and checks every one.
-    pub fn transfer(&self, address: &str, length: usize) {
+    pub(crate) fn transfer(&self, address: &str, length: usize) {
         let address: IpAddr = address.parse().unwrap();
         let (ready, port) = mpsc::channel();
         let server = self.on("h2", move || {
@@ -204,21 +204,21 @@ impl Network {
 
     /// Waits until h1's and the middle host's neighbours are known, which takes IPv6 seconds where the
     /// machine is busy, and may fail at first.
-    pub fn meet_neighbours(&self, address: &str) {
+    pub(crate) fn meet_neighbours(&self, address: &str) {
         let ping = format!("ping -c1 -W10 {address} >&2 && echo reached || true");
         within("no way", || (self.run("h1", &ping) != "reached\n").then(|| address.to_owned()));
     }
 
     /// Waits until our devices are gone. That is not when their descriptors are closed here: another
     /// test's child that was forked before has them, too, until it is executed.
-    pub fn await_end_of_devices(&self) {
+    pub(crate) fn await_end_of_devices(&self) {
         within("devices", || {
             Some(self.run("m", "ip -br link | grep bp- || true")).filter(|left| !left.is_empty())
         });
     }
 
     /// Nothing of ours is left in the middle host.
-    pub fn assert_clean(&self) {
+    pub(crate) fn assert_clean(&self) {
         assert_eq!(self.run("m", "nft list tables | grep bentpipe || true"), "");
         assert_eq!(self.run("m", "(ip rule; ip -6 rule) | grep fwmark || true"), "");
         self.await_end_of_devices();
@@ -238,7 +238,7 @@ impl Drop for Network {
 }
 
 /// Asks again until nothing is `left`, for as long as a machine may take that many share.
-pub fn within(what: &str, left: impl Fn() -> Option<String>) {
+pub(crate) fn within(what: &str, left: impl Fn() -> Option<String>) {
     let deadline = Instant::now() + Duration::from_secs(120);
     while let Some(left) = left() {
         assert!(Instant::now() < deadline, "{what}: {left}");
@@ -246,25 +246,25 @@ pub fn within(what: &str, left: impl Fn() -> Option<String>) {
     }
 }
 
-pub fn ip(arguments: &str) {
+pub(crate) fn ip(arguments: &str) {
     let status = Command::new("ip").args(arguments.split_whitespace()).status().unwrap();
     assert!(status.success(), "ip {arguments}");
 }
 
-pub fn sides() -> [Side; 2] {
+pub(crate) fn sides() -> [Side; 2] {
     [("g1", "bp-near"), ("g2", "bp-far")]
         .map(|(interface, tun)| Side { interfaces: vec![interface.into()], tun: tun.into() })
 }
 
 /// A gateway that gives every packet back as it came, super-segments included.
-pub struct Reflector {
+pub(crate) struct Reflector {
     thread: JoinHandle<u64>,
     stop: UnixStream,
     pub findings: Vec<Finding>,
 }
 
 impl Reflector {
-    pub fn start(network: &Network) -> Reflector {
+    pub(crate) fn start(network: &Network) -> Reflector {
         let (stop, stopped) = UnixStream::pair().unwrap();
         let (ready, findings) = mpsc::channel();
         let thread = network.on("m", move || {
@@ -295,7 +295,7 @@ impl Reflector {
     }
 
     /// Ends it and says how many super-segments it has carried.
-    pub fn stop(self) -> u64 {
+    pub(crate) fn stop(self) -> u64 {
         drop(self.stop);
         self.thread.join().unwrap()
     }

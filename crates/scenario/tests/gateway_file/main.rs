@@ -8,7 +8,7 @@ mod simulated;
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::Bytes;
 use bentpipe_gateway::{AddOptions, Config, Discard, FinMode, Handshake, MssLimit};
-use bentpipe_scenario::gateway::GatewayFile;
+use bentpipe_scenario::gateway::{Diversion, GatewayFile};
 
 /// Of a host that a gateway could run on.
 const MEMORY: u64 = 64 << 30;
@@ -88,6 +88,34 @@ fn metrics_are_for_this_host_alone() {
     let often = read(&format!("{INTERFACES}[log]\nevery = \"1ms\"\n")).unwrap_err();
     assert!(often.contains("1s to 24h"), "{often}");
     assert!(read(&format!("{INTERFACES}[log]\nevery = \"10min\"\n")).is_ok());
+}
+
+#[test]
+fn what_others_have_of_the_kernels_numbers_is_left_to_them() {
+    let diversion = |lines: &str| {
+        GatewayFile::parse("FILE", &format!("{INTERFACES}[diversion]\n{lines}\n"), 1 << 40)
+            .map(|file| file.diversion)
+            .map_err(|error| error.to_string())
+    };
+    let all = "marks = [0x100, 0x200]\ntables = [7, 8]\npreference = 9\nconntrack-zone = 10";
+    let (marks, tables) = ([0x100, 0x200], [7, 8]);
+    let chosen = Diversion { marks, mark_mask: 0x300, tables, preference: 9, conntrack_zone: 10 };
+    assert_eq!(diversion(all), Ok(chosen));
+    assert_eq!(diversion(""), Ok(Diversion::default()));
+    for (wrong, why) in [
+        ("marks = [0, 1]", "0 is the mark of what has none"),
+        ("marks = [1, 1]", "two different numbers"),
+        ("marks = [1]", "two different numbers"),
+        ("marks = [1, 0x100000000]", "4294967295"),
+        ("marks = [1, 4]\nmark-mask = 3", "does not cover the mark 0x4"),
+        ("tables = [254, 7]", "the kernel's own"),
+        ("preference = 0", "1 to 32765"),
+        ("preference = 32766", "1 to 32765"),
+        ("conntrack-zone = 0", "1 to 65535"),
+    ] {
+        let message = diversion(wrong).unwrap_err();
+        assert!(message.starts_with("FILE:") && message.contains(why), "{wrong}: {message}");
+    }
 }
 
 #[test]
