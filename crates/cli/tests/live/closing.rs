@@ -94,12 +94,11 @@ fn an_aborted_port(ends: &Ends) {
     // Until nothing more goes: all windows are closed.
     while client.write_all(&chunk).is_ok() {}
     abort(client);
-    let (again, took) = timed(|| from(port).expect("connect again"));
+    let again = from(port).expect("connect again");
     let server = accept(&listener);
     assert_eq!(server.peer_addr().expect("an address").port(), port);
     send(&again, b"hello");
     assert_eq!(receive(&server, 5), b"hello");
-    assert!(took < Duration::from_secs(30), "connected after {took:?}");
     let mut rest = Vec::new();
     assert!((&stalled).read_to_end(&mut rest).is_err(), "a reset after {} bytes", rest.len());
 }

@@ -14,7 +14,7 @@ use nix::sys::signal::Signal;
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
 
-use crate::life::{assert_unchanged, exchange, state};
+use crate::life::{await_unchanged, exchange, state};
 use crate::observation::ask;
 use crate::stage::{BENTPIPE, Ends, FAMILIES, build, fast_link, gateways_wanted};
 use crate::toolbox::{PATIENCE, wait_until};
@@ -99,7 +99,7 @@ fn the_logs_disk_is_full() {
     let said = testbed.g1.output(BENTPIPE, &["gateway", "status"]).expect("an answer");
     assert!(said.contains("\nlines of the log lost: "), "{said}");
     stop(gateway);
-    assert_unchanged(&before, &testbed.g1);
+    await_unchanged(&before, &testbed.g1);
 }
 
 fn the_logs_reader_is_gone() {
@@ -115,7 +115,7 @@ fn the_logs_reader_is_gone() {
     let status = ask(&testbed.g1, "status");
     assert!(status["log"]["lost_lines"].as_u64() > Some(16), "{status}");
     stop(gateway);
-    assert_unchanged(&before, &testbed.g1);
+    await_unchanged(&before, &testbed.g1);
 }
 
 /// As after Ctrl-S on a terminal. The watchdog writes to the same reader, and acts all the same.
@@ -147,7 +147,7 @@ fn the_logs_reader_stands_still() {
     // And stands still again, while much is said at the end.
     exchanges(&testbed);
     stop(gateway);
-    assert_unchanged(&before, &testbed.g1);
+    await_unchanged(&before, &testbed.g1);
 }
 
 /// A command that never ends is ended: the loop goes on meanwhile, repairs are made once commands work again, and
@@ -187,7 +187,7 @@ fn nft_hangs() {
         if status["totals"]["split"].as_u64() > Some(0) { Ok(()) } else { Err(gateway.stderr()) }
     });
     stop(gateway);
-    assert_unchanged(&before, &testbed.g1);
+    await_unchanged(&before, &testbed.g1);
 
     fs::write(&hangs, "").expect("a file");
     let mut gateway = start(&testbed, "", &path);
