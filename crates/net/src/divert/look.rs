@@ -1,7 +1,7 @@
 //! A look at what stands of what we have set up: devices, routes, rules, our nft table.
 
 use super::DivertConfig;
-use super::rules::{self, Icmp, Rule};
+use super::rules::{self, Rule};
 use crate::command::{CommandError, run};
 use nix::ifaddrs::getifaddrs;
 use nix::net::if_::InterfaceFlags;
@@ -127,7 +127,7 @@ pub(super) fn look(config: &DivertConfig, listing: &str) -> Result<Damage, Comma
         }
         let found = run("ip", &["-j", "-N", family, "rule", "show"], "")?;
         let found: Value = serde_json::from_str(&found).unwrap_or_default();
-        let missing = rules::ip_rules(config, family).into_iter();
+        let missing = rules::ip_rules(config).into_iter();
         let missing = missing.filter(|rule| !has_rule(&found, rule));
         damage.rules.extend(missing.map(|rule| (family, rule)));
     }
@@ -193,19 +193,8 @@ fn has_rule(found: &Value, rule: &Rule) -> bool {
             && number(&it["fwmark"]) == Some(rule.mark)
             && number(&it["fwmask"]) == Some(rule.mask)
             && number(&it["table"]) == Some(rule.table)
-            && is_protocol(&it["ipproto"], rule.protocol)
+            && it["ipproto"].is_null()
     })
-}
-
-/// Whether `ip` shows this protocol: by its number, with a word before it or not, or by its name.
-fn is_protocol(shown: &Value, wanted: Option<Icmp>) -> bool {
-    match (shown.as_str(), wanted) {
-        (None, None) => true,
-        (Some(shown), Some(Icmp { name, number })) => {
-            shown == name || shown.trim_start_matches("ipproto-") == number.to_string()
-        }
-        _ => false,
-    }
 }
 
 /// What nft calls a table that is asleep.
@@ -264,21 +253,21 @@ mod tests {
     /// As `ip -j -N` of iproute2 6.1 shows them; of the first the interface does not exist.
     const RULES: &str = r#"[{"priority":0,"src":"all","table":"255"},
         {"priority":252,"src":"all","fwmark":"0x10000000","fwmask":"0x30000000","iif":"lan0","iif_detached":null,"table":"25200"},
-        {"priority":252,"src":"all","fwmark":"0x10000000","fwmask":"0x30000000","iif":"lo","ipproto":"ipproto-1","table":"25200"},
+        {"priority":252,"src":"all","fwmark":"0xefffffff","fwmask":"0xffffffff","iif":"lo","table":"25200"},
         {"priority":252,"src":"all","fwmark":"0x20000000","fwmask":"0x30000000","iif":"sat0","table":"25201"},
-        {"priority":252,"src":"all","fwmark":"0x20000000","fwmask":"0x30000000","iif":"lo","table":"25201"},
+        {"priority":252,"src":"all","fwmark":"0xdfffffff","fwmask":"0xffffffff","iif":"lo","ipproto":"ipproto-6","table":"25201"},
         {"priority":32766,"src":"all","table":"254"}]"#;
 
     #[test]
     fn rules_that_stand_are_found_by_all_that_they_say() {
         let found = serde_json::from_str(RULES).unwrap();
         let standing: Vec<bool> =
-            rules::ip_rules(&config(), "-4").iter().map(|rule| has_rule(&found, rule)).collect();
+            rules::ip_rules(&config()).iter().map(|rule| has_rule(&found, rule)).collect();
         // By side: its interface's rule, and that for this host's own errors, which is for no more than these.
         assert_eq!(standing, [true, true, true, false]);
         let mut other = config();
         other.rule_priority = 251;
-        assert!(!rules::ip_rules(&other, "-4").iter().any(|rule| has_rule(&found, rule)));
+        assert!(!rules::ip_rules(&other).iter().any(|rule| has_rule(&found, rule)));
     }
 
     #[test]
@@ -314,8 +303,7 @@ mod tests {
         assert!(!damage.lets_pass() && !damage.is_none() && Damage::default().is_none());
         damage.table = Some(Table::WithoutTracking);
         assert!(!damage.lets_pass());
-        damage.rules =
-            rules::ip_rules(&config(), "-4").into_iter().map(|rule| ("-4", rule)).collect();
+        damage.rules = rules::ip_rules(&config()).into_iter().map(|rule| ("-4", rule)).collect();
         damage.routes = vec!["bp-sat".into()];
         assert!(damage.lets_pass());
         assert_eq!(

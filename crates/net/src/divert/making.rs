@@ -33,7 +33,7 @@ impl DivertConfig {
                 continue;
             }
             run("ip", &[family, "-batch", "-"], &rules::routes(self))?;
-            run("ip", &[family, "-batch", "-"], &lines(&rules::ip_rules(self, family)))?;
+            run("ip", &[family, "-batch", "-"], &lines(&rules::ip_rules(self)))?;
         }
         Ok(())
     }

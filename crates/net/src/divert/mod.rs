@@ -31,7 +31,7 @@
 //! errors come in there. This host's own, where a route's MTU is less than its interface's, begin in
 //! the output hook, where a mark makes the kernel choose the route again; their source is an address
 //! of this host, hence `accept_local` for those that are written back. The rule that leads them to us is
-//! for ICMP alone: programs of this host may set our bits for reasons of their own (SO_MARK).
+//! compares all bits of a mark of its own: programs of this host may set our bits for reasons of theirs (SO_MARK).
 //!
 //! When the process dies, its devices and the routes over them vanish; rule and marks remain, find
 //! an empty table, and the packet goes by the main table: plain forwarding, at once. The next start

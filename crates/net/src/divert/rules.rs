@@ -30,39 +30,15 @@ pub(super) struct Rule {
     pub(super) priority: u32,
     /// Where the packets come in.
     pub(super) interface: String,
-    /// The only protocol, by its name.
-    pub(super) protocol: Option<Icmp>,
     pub(super) mark: u32,
     pub(super) mask: u32,
     pub(super) table: u32,
 }
 
-/// ICMP of a family.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Icmp {
-    pub(super) name: &'static str,
-    pub(super) number: u8,
-}
-
-impl Icmp {
-    /// Of the family with this option of `ip`.
-    fn of(family: &str) -> Icmp {
-        if family == "-6" {
-            Icmp { name: "ipv6-icmp", number: 58 }
-        } else {
-            Icmp { name: "icmp", number: 1 }
-        }
-    }
-}
-
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Rule { priority, interface, protocol, mark, mask, table } = self;
-        write!(f, "priority {priority} iif {interface} ")?;
-        if let Some(Icmp { name, .. }) = protocol {
-            write!(f, "ipproto {name} ")?;
-        }
-        write!(f, "fwmark {mark:#x}/{mask:#x} lookup {table}")
+        let Rule { priority, interface, mark, mask, table } = self;
+        write!(f, "priority {priority} iif {interface} fwmark {mark:#x}/{mask:#x} lookup {table}")
     }
 }
 
@@ -95,19 +71,26 @@ pub(super) fn routes(config: &DivertConfig) -> String {
     text
 }
 
-/// The rules that lead to our routing tables, of the family with this option of `ip`.
-pub(super) fn ip_rules(config: &DivertConfig, family: &str) -> Vec<Rule> {
+/// The mark of this host's own errors that are led to the device of a side with `mark`: a number of which no bit may
+/// differ, as programs choose marks for themselves (SO_MARK). The rule cannot ask for ICMP: where a mark changes the
+/// route, IPv4's look-up is made without the protocol (Linux, `ip_route_me_harder`).
+fn own_error_mark(mark: u32) -> u32 {
+    !mark
+}
+
+/// The rules that lead to our routing tables; the same for IPv4 and IPv6.
+pub(super) fn ip_rules(config: &DivertConfig) -> Vec<Rule> {
     let mut rules = Vec::new();
     for (number, side) in config.sides.iter().enumerate() {
-        // Of this host only the errors: its programs may mark packets with our bits (SO_MARK).
-        let own_errors = (config.selector == Selector::Tcp).then(|| ("lo", Some(Icmp::of(family))));
-        let interfaces = side.interfaces.iter().map(|name| (name.as_str(), None));
-        rules.extend(interfaces.chain(own_errors).map(|(interface, protocol)| Rule {
+        let (mark, mask) = (config.marks[number], config.mark_mask);
+        let own_errors =
+            (config.selector == Selector::Tcp).then(|| ("lo", own_error_mark(mark), u32::MAX));
+        let interfaces = side.interfaces.iter().map(|name| (name.as_str(), mark, mask));
+        rules.extend(interfaces.chain(own_errors).map(|(interface, mark, mask)| Rule {
             priority: config.rule_priority,
             interface: interface.into(),
-            protocol,
-            mark: config.marks[number],
-            mask: config.mark_mask,
+            mark,
+            mask,
             table: config.route_tables[number],
         }));
     }
@@ -181,19 +164,14 @@ fn divert(config: &DivertConfig, tracking: bool) -> String {
 /// The errors of this host's own kernel about what we write, where a route's MTU is less than the
 /// interface's: they go out to one side and are about what goes to the other.
 fn own_errors(config: &DivertConfig) -> String {
-    // "route": a changed mark chooses the route anew.
+    // "route": a changed mark chooses the route again.
     let mut text = String::from(
         "  chain own_errors {\n    type route hook output priority -99; policy accept;\n",
     );
-    let (mask, keep) = (config.mark_mask, !config.mark_mask);
     for (number, side) in config.sides.iter().enumerate() {
-        let (to, mark) = (set(&side.interfaces), config.marks[1 - number]);
+        let (to, mark) = (set(&side.interfaces), own_error_mark(config.marks[1 - number]));
         for error in TCP_ERRORS {
-            let _ = writeln!(
-                text,
-                "    oifname {to} {error}meta mark & {mask:#x} == 0 \
-                 meta mark set meta mark & {keep:#x} | {mark:#x}"
-            );
+            let _ = writeln!(text, "    oifname {to} {error}meta mark 0 meta mark set {mark:#x}");
         }
     }
     text.push_str("  }\n");
@@ -238,7 +216,7 @@ mod tests {
         let text = nft(&config(), false);
         for part in [
             r#"iifname { "sat0" } ip frag-off & 0x3fff == 0 icmp type destination-unreachable"#,
-            r#"oifname { "lan0", "lan1" } icmpv6 type { destination-unreachable, packet-too-big } @th,112,8 6 meta mark & 0x30000000 == 0 meta mark set meta mark & 0xcfffffff | 0x20000000"#,
+            r#"oifname { "lan0", "lan1" } icmpv6 type { destination-unreachable, packet-too-big } @th,112,8 6 meta mark 0 meta mark set 0xdfffffff"#,
         ] {
             assert!(text.contains(part), "{part} in {text}");
         }
@@ -261,15 +239,11 @@ mod tests {
 
     #[test]
     fn every_interface_has_its_rule() {
-        for (family, icmp) in [("-4", "icmp"), ("-6", "ipv6-icmp")] {
-            let rules = ip_rules(&config(), family);
-            let rules: Vec<String> = rules.iter().map(Rule::to_string).collect();
-            assert_eq!(rules.len(), 3 + 2);
-            let has =
-                |end: String| rules.iter().any(|rule| rule == &format!("priority 252 iif {end}"));
-            let own = format!("lo ipproto {icmp} fwmark 0x20000000/0x30000000 lookup 25201");
-            assert!(has(own), "{rules:?}");
-            assert!(has("sat0 fwmark 0x20000000/0x30000000 lookup 25201".into()), "{rules:?}");
-        }
+        let rules: Vec<String> = ip_rules(&config()).iter().map(Rule::to_string).collect();
+        assert_eq!(rules.len(), 3 + 2);
+        let has = |end: &str| rules.contains(&format!("priority 252 iif {end}"));
+        assert!(has("sat0 fwmark 0x20000000/0x30000000 lookup 25201"), "{rules:?}");
+        // What programs of this host choose is not ours for having some bits in common.
+        assert!(has("lo fwmark 0xdfffffff/0xffffffff lookup 25201"), "{rules:?}");
     }
 }

@@ -2,6 +2,7 @@
 //! firewall and NAT: c – h1 – m – h2, and d on a third interface of m, in network namespaces.
 
 use crate::network::{Network, Reflector};
+use bentpipe_net::divert::checks::Finding;
 use std::net::SocketAddr;
 
 /// One connection, and whom it is to reach.
@@ -139,7 +140,9 @@ fn a_router_s_other_traffic_passes_as_without_us() {
     router(&network);
     assert_eq!(failures(&network), Vec::<String>::new(), "without us");
     let reflector = Reflector::start(&network);
-    assert_eq!(reflector.findings, []);
+    // Marks that choose the satellite for some are lost on the way through a gateway: said. (A gateway sleeps then.)
+    let names: Vec<&str> = reflector.findings.iter().map(Finding::name).collect();
+    assert_eq!(names, ["policy_routing"]);
     assert_eq!(failures(&network), Vec::<String>::new(), "with us");
     let crossed = network.run("m", "cat /sys/class/net/bp-near/statistics/tx_packets");
     assert!(crossed.trim().parse::<u64>().unwrap() > 100, "{crossed}");

@@ -220,7 +220,7 @@ impl Network {
     /// Nothing of ours is left in the middle host.
     pub(crate) fn assert_clean(&self) {
         assert_eq!(self.run("m", "nft list tables | grep bentpipe || true"), "");
-        assert_eq!(self.run("m", "(ip rule; ip -6 rule) | grep fwmark || true"), "");
+        assert_eq!(self.run("m", "(ip rule; ip -6 rule) | grep 'lookup 2520[01]' || true"), "");
         self.await_end_of_devices();
     }
 }

@@ -76,8 +76,9 @@ impl Default for Diversion {
 pub(super) fn read(reader: &Reader<'_>) -> Result<Diversion> {
     let default = Diversion::default();
     let marks = pair(reader, "marks")?.unwrap_or(default.marks);
-    if marks.contains(&0) {
-        return Err(reader.bad("marks", "marks: 0 is the mark of what has none".to_owned()));
+    if marks.contains(&0) || marks.contains(&u32::MAX) {
+        let why = "marks: 0 is the mark of what has none, and 0xffffffff leaves it no opposite";
+        return Err(reader.bad("marks", why.to_owned()));
     }
     let mark_mask = reader.maybe::<u32>("mark-mask")?.unwrap_or(marks[0] | marks[1]);
     if let Some(mark) = marks.iter().find(|&&mark| mark & !mark_mask != 0) {
