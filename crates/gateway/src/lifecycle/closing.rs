@@ -41,7 +41,7 @@ pub(super) struct Closing {
     /// Bytes acknowledged to their sender that will not be delivered any more.
     lost: Bytes,
     /// What a host has asked for with a SYN from the ports of this flow.
-    pub(super) reuse: Option<PortReuse>,
+    pub(super) reuse: Option<Box<PortReuse>>,
 }
 
 impl Closing {

@@ -46,7 +46,7 @@ pub(super) struct PortReuse {
     /// It has reset since.
     confirmed: bool,
     /// Its SYN.
-    syn: Box<Syn>,
+    syn: Syn,
 }
 
 /// A SYN as it came.
@@ -109,7 +109,7 @@ impl<B: Buffer> SplicedFlow<B> {
     }
 
     /// The SYN that its host, that of `leg`, has confirmed, once the flow has given way to it.
-    pub(crate) fn take_confirmed_syn(&mut self, now: Instant, leg: Leg) -> Option<Box<Syn>> {
+    pub(crate) fn take_confirmed_syn(&mut self, now: Instant, leg: Leg) -> Option<Syn> {
         let reuse = self.closing.reuse.as_ref()?;
         if reuse.leg != leg || !reuse.confirmed {
             return None;
@@ -142,8 +142,8 @@ impl<B: Buffer> SplicedFlow<B> {
         if asked || !segment.payload.is_empty() {
             return false;
         }
-        let syn = Box::new((*segment.ip, segment.tcp.clone()));
-        self.closing.reuse = Some(PortReuse { leg, asked: now, confirmed: false, syn });
+        let syn = (*segment.ip, segment.tcp.clone());
+        self.closing.reuse = Some(Box::new(PortReuse { leg, asked: now, confirmed: false, syn }));
         true
     }
 

@@ -56,7 +56,7 @@ impl<B: Buffer> Gateway<B> {
             return;
         };
         let Some(syn) = spliced.take_confirmed_syn(now, leg) else { return };
-        let (ip, tcp) = &*syn;
+        let (ip, tcp) = &syn;
         let syn = Segment { from, ip, tcp, payload: Payload::EMPTY };
         if let Disposition::Forward(_) = self.succeed(now, id, syn) {
             self.relays.push_back((from.other(), (*ip, tcp.clone())));

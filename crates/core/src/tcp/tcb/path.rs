@@ -31,7 +31,7 @@ pub(super) struct PathMtu {
     on_trial: Option<(Bytes, Offset)>,
     /// A smaller size than has arrived, held back until the segment that it is about times out
     /// (RFC 5927, 7.2), and that segment's offset.
-    pending: Option<(Size, Offset)>,
+    pending: Option<Box<(Size, Offset)>>,
     /// Routers are to cut our packets: one of them has an MTU below all that is believed.
     fragmented: bool,
 }
@@ -86,7 +86,7 @@ impl Tcb {
         } else if size.smss < before.0 || frees {
             let una = self.sender.snd_una();
             let offset = quoted.seq.offset_near(self.handshake.snd_isn, una).unwrap_or(una);
-            self.path.pending.get_or_insert((size, offset));
+            self.path.pending.get_or_insert_with(|| Box::new((size, offset)));
         }
         (self.sender.smss(), self.path.fragmented) != before
     }
@@ -119,13 +119,13 @@ impl Tcb {
             self.path.arrived = self.path.arrived.max(len);
         }
         // The segment got through, whatever was said of it.
-        self.path.pending.take_if(|(_, quoted)| *quoted < una);
+        self.path.pending.take_if(|pending| pending.1 < una);
     }
 
     /// The retransmission timer has expired.
     pub(super) fn note_timeout(&mut self, now: Instant) {
-        if let Some((size, _)) = self.path.pending.take() {
-            self.lower(now, size);
+        if let Some(pending) = self.path.pending.take() {
+            self.lower(now, pending.0);
         }
     }
 
