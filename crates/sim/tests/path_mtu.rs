@@ -90,7 +90,12 @@ fn each_leg_of_a_split_flow_learns_its_own_path() {
             ("behind", vec![gateway(0), narrow()], vec![(1, 1)]),
             ("before", vec![narrow(), gateway(0)], vec![(2, 1)]),
             ("between", vec![gateway(0), narrow(), gateway(1)], vec![(1, 1), (3, 1)]),
-            ("around", vec![narrow(), gateway(0), narrow()], vec![(2, 2)]),
+            // A host whose own path is narrower than is believed lets routers cut, and so does the gateway for it.
+            (
+                "around",
+                vec![narrow(), gateway(0), narrow()],
+                vec![(2, if addresses == v4() && mtu < 552 { 0 } else { 2 })],
+            ),
         ] {
             let mut world = world(addresses, [BYTES, BYTES], between);
             world.run(Duration::from_secs(3600));

@@ -15,8 +15,12 @@ pub(crate) const CASES: &[Case] = &[
     ("reset_by_client_reaches_server", reset_by_client),
     ("reset_by_server_reaches_client", reset_by_server),
     ("reset_among_data_is_no_clean_end", reset_among_data),
-    ("an_aborted_port_is_used_again_at_once", an_aborted_port),
 ];
+
+/// Not where a router drops what connection tracking calls invalid: an answer of the old connection that is still on its
+/// way may make the client reset what the router takes for the new one, with gateways and without.
+pub(crate) const CASES_WITHOUT_FIREWALL: &[Case] =
+    &[("an_aborted_port_is_used_again_at_once", an_aborted_port)];
 
 fn half_closed_request(ends: &Ends) {
     let (request, reply) = (content(1, 3_000), content(2, 300_000));

@@ -2,8 +2,7 @@
 //! what the gateway's log says to run is enough.
 
 use std::sync::Arc;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bentpipe_net::netns::Namespace;
 use bentpipe_net::netns::process::Process;
@@ -14,6 +13,7 @@ use serde_json::Value;
 use crate::life::exchange;
 use crate::observation::ask;
 use crate::stage::{Ends, FAMILIES, build, fast_link, gateways_wanted};
+use crate::toolbox::wait_longer;
 
 pub(crate) const CASES: &[(&str, fn())] = &[
     ("remedy_at_the_clients_router_is_enough", || remedy_is_enough(Place::Near, &DEFAULT_DROP)),
@@ -28,8 +28,8 @@ pub(crate) const CASES: &[(&str, fn())] = &[
     ("port_of_a_bridge_is_named", port_of_a_bridge),
 ];
 
-/// A machine that is busy takes its time.
-const SAID_WITHIN: Duration = Duration::from_secs(90);
+/// From one look at the firewall to the next.
+const LOOK: Duration = Duration::from_secs(60);
 const ASLEEP: &str = "nothing is split until that is out of the way";
 const AWAKE: &str = "nothing is in the way any more: new connections are split";
 
@@ -208,9 +208,5 @@ fn wait_until_said(gateway: &Process, what: &str) {
 }
 
 fn wait_until(gateway: &Process, what: &str, is_so: impl Fn() -> bool) {
-    let deadline = Instant::now() + SAID_WITHIN;
-    while !is_so() {
-        assert!(Instant::now() < deadline, "no {what:?}: {}", gateway.stderr());
-        thread::sleep(Duration::from_millis(50));
-    }
+    wait_longer(LOOK, what, || if is_so() { Ok(()) } else { Err(gateway.stderr()) });
 }

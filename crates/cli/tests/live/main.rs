@@ -162,8 +162,10 @@ fn main() -> ExitCode {
     }
     let shared = cases().into_iter().map(|case| (case, Conditions::LOSSLESS));
     let lossy = cases_with_loss().into_iter().map(|case| (case, &[Conditions::Lossy][..]));
-    let (shared, lossy) = (shared.filter(|_| !measures), lossy.filter(|_| !measures));
-    for ((name, case), conditions) in shared.chain(lossy) {
+    let open = closing::CASES_WITHOUT_FIREWALL.iter();
+    let open = open.map(|&case| (case, Conditions::WITHOUT_FIREWALL));
+    let shared = shared.chain(lossy).chain(open).filter(|_| !measures);
+    for ((name, case), conditions) in shared {
         for (family, &conditions) in
             FAMILIES.iter().flat_map(|f| conditions.iter().map(|c| (*f, c)))
         {

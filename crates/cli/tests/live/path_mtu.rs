@@ -100,7 +100,8 @@ fn fragments(firewall: Firewall) {
     let created = counts.lines().find_map(|line| line.strip_prefix("IpFragCreates"));
     let created: u64 =
         created.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).expect("a count");
-    assert!(created > 1000, "{counts}");
+    // What cannot be on its way whole at first is cut; then its senders know.
+    assert!((1..1000).contains(&created), "{counts}");
     if let Some(mut gateway) = gateway {
         // The last acknowledgment may be on its way.
         wait_until("the connection is closed", || {

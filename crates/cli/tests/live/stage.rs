@@ -39,6 +39,10 @@ impl Conditions {
     pub(crate) const LOSSLESS: &[Conditions] =
         &[Self::Plain, Self::StrictReversePath, Self::Firewall];
 
+    /// Those under which no packet is dropped for what connection tracking thinks of it.
+    pub(crate) const WITHOUT_FIREWALL: &[Conditions] =
+        &[Self::Plain, Self::StrictReversePath, Self::Lossy];
+
     fn plan(self) -> TestbedConfig {
         let mut plan = TestbedConfig { link: Some(fast_link()), ..TestbedConfig::default() };
         match self {
