@@ -191,7 +191,8 @@ fn has_rule(found: &Value, rule: &Rule) -> bool {
         it["priority"] == rule.priority
             && it["iif"] == rule.interface.as_str()
             && number(&it["fwmark"]) == Some(rule.mark)
-            && number(&it["fwmask"]) == Some(rule.mask)
+            // Not shown if it is all bits.
+            && number(&it["fwmask"]).unwrap_or(u32::MAX) == rule.mask
             && number(&it["table"]) == Some(rule.table)
             && it["ipproto"].is_null()
     })
@@ -253,9 +254,9 @@ mod tests {
     /// As `ip -j -N` of iproute2 6.1 shows them; of the first the interface does not exist.
     const RULES: &str = r#"[{"priority":0,"src":"all","table":"255"},
         {"priority":252,"src":"all","fwmark":"0x10000000","fwmask":"0x30000000","iif":"lan0","iif_detached":null,"table":"25200"},
-        {"priority":252,"src":"all","fwmark":"0xefffffff","fwmask":"0xffffffff","iif":"lo","table":"25200"},
+        {"priority":252,"src":"all","fwmark":"0xefffffff","iif":"lo","table":"25200"},
         {"priority":252,"src":"all","fwmark":"0x20000000","fwmask":"0x30000000","iif":"sat0","table":"25201"},
-        {"priority":252,"src":"all","fwmark":"0xdfffffff","fwmask":"0xffffffff","iif":"lo","ipproto":"ipproto-6","table":"25201"},
+        {"priority":252,"src":"all","fwmark":"0xdfffffff","iif":"lo","ipproto":"ipproto-6","table":"25201"},
         {"priority":32766,"src":"all","table":"254"}]"#;
 
     #[test]
