@@ -86,11 +86,6 @@ impl Sender {
             };
             self.timers.acknowledged(now, delivered.rtt.is_some(), next);
         }
-        // As Linux has it (tcp_check_sack_reneging). Nothing else would find it lost: probes would repair it
-        // segment by segment, and keep the timer away. Once in a recovery, as a peer may do so on purpose.
-        if self.flight.has_reneged() && !self.cwnd.is_after_timeout(self.snd_una()) {
-            self.on_retransmission_timeout(now);
-        }
         self.check();
         AckOutcome { acked: delivered.acked, rtt: delivered.rtt }
     }

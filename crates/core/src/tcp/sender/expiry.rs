@@ -53,7 +53,7 @@ impl Sender {
     }
 
     /// RFC 6298, rules 5.4 to 5.6; RFC 5681, 3.1; RFC 6675, 5.1.
-    pub(super) fn on_retransmission_timeout(&mut self, now: Instant) {
+    fn on_retransmission_timeout(&mut self, now: Instant) {
         let (una, nxt, flight_size) = (self.snd_una(), self.snd_nxt(), self.flight.size());
         self.tally.stats.timeouts += 1;
         self.tally.stats.fin_timeouts += u64::from(una == self.stream.written());

@@ -251,16 +251,12 @@ impl Flight {
         !too_long.is_empty()
     }
 
-    /// Whether the peer has dropped what it had sacked (RFC 2018, section 8): what it expects next is among that. An
-    /// acknowledgment that was overtaken does not look so, as it lies below.
-    pub(super) fn has_reneged(&self) -> bool {
-        self.ledger.record_at(self.snd_una()).is_some_and(|first| first.sacked)
-    }
-
     /// The retransmission timer has expired while something is outstanding. `tell` hears of each
     /// segment that is lost by it.
     pub(super) fn on_timeout(&mut self, now: Instant, mut tell: impl FnMut(&Lost)) {
-        if self.has_reneged() {
+        let first = self.ledger.record_at(self.snd_una()).expect("something is outstanding");
+        if first.sacked {
+            // RFC 2018, section 8: the peer has dropped what it had sacked.
             self.ledger.forget_sacked();
         }
         for lost in self.recovery.lost_by_timeout(now, &self.ledger) {

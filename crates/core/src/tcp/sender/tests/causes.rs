@@ -84,7 +84,7 @@ fn holes_are_retransmitted_by_the_algorithms_own_cause() {
         drain(&mut sender, at(0));
         acknowledge(&mut sender, at(100), 0, &[1..2, 3..12]);
         let mut sent = caused(&mut sender, at(100));
-        acknowledge(&mut sender, at(200), 2, &[3..20]);
+        acknowledge(&mut sender, at(200), 1, &[3..20]);
         sent.extend(caused(&mut sender, at(200)));
         assert_eq!(sent, [(0, Cause::FastRetransmit), (2, further)], "{algorithm}");
     }

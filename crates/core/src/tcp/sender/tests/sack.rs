@@ -80,27 +80,3 @@ fn no_new_recovery_before_all_that_a_timeout_found_outstanding() {
     drain(&mut sender, now + Duration::from_millis(100));
     assert_eq!(sender.stats().recoveries, u64::from(sent.len() >= 4));
 }
-
-/// RFC 2018, section 8: the peer may drop what it has sacked, as a gateway does that is stopped. An acknowledgment
-/// shows it, and what is missing is retransmitted without waiting, as after a timeout.
-#[test]
-fn what_the_peer_has_sacked_and_dropped_is_retransmitted_at_once() {
-    for algorithm in [RecoveryAlgorithm::Sack, RecoveryAlgorithm::Rack, RecoveryAlgorithm::RackPto]
-    {
-        let mut sender = sender(config(algorithm, 40), 40);
-        assert_eq!(drain(&mut sender, at(0)).len(), 40);
-        for last in 5..=40 {
-            acknowledge(&mut sender, at(100), 0, &[4..last]);
-        }
-        drain(&mut sender, at(100));
-        let mut round = |now: u64, ack: u64| {
-            acknowledge(&mut sender, at(now), ack, &[]);
-            drain(&mut sender, at(now))
-        };
-        assert_eq!(round(200, 4), [4], "{algorithm}");
-        assert_eq!(round(300, 5), [5, 6], "{algorithm}");
-        round(400, 6);
-        assert_eq!(round(400, 7).last(), Some(&10), "{algorithm}: slow start");
-        assert_eq!(sender.stats().timeouts, 1, "{algorithm}");
-    }
-}
