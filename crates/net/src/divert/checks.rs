@@ -1,7 +1,7 @@
 //! Checks of a host's firewall: what in it would catch diverted packets, and the remedy.
 //!
 //! It is read as `nft -j list ruleset` shows it, and in the words of iptables where that has made
-//! tables. [`firewall`](super::firewall) judges it.
+//! tables. `firewall` judges it.
 
 use super::DivertConfig;
 pub use super::finding::Finding;
