@@ -43,7 +43,7 @@ pub enum PrivilegeError {
 /// Gives up what a gateway does not need once it runs, for good, and for the threads and processes
 /// that are started from here on. What we do not have is not needed.
 ///
-/// No core is dumped of what connections carry, unless it is [asked for](show_memory), and no other process of
+/// No core is dumped of what connections carry, unless it is asked for (`show_memory`), and no other process of
 /// our user may look at our memory.
 ///
 /// # Errors
