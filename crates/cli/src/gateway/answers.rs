@@ -89,7 +89,7 @@ impl Recordings {
 }
 
 impl Drop for Recordings {
-    /// They end with the loop, and complete their files, unless whoever writes these stands still.
+    /// They end with the loop, and complete their files, unless their writer stands still.
     fn drop(&mut self) {
         let end = Instant::now() + PARTING;
         while self.0.iter().any(|thread| !thread.is_finished()) && Instant::now() < end {

@@ -30,7 +30,7 @@
 //! ICMP errors about what we have written come back to the device of the side where it went. Routers'
 //! errors come in there. This host's own, where a route's MTU is less than its interface's, begin in
 //! the output hook, where a mark makes the kernel choose the route again; their source is an address
-//! of this host, hence `accept_local` for those that are written back. The rule that leads them to us is
+//! of this host, hence `accept_local` for those that are written back. The rule that leads them to us
 //! compares all bits of a mark of its own: programs of this host may set our bits for reasons of theirs (SO_MARK).
 //!
 //! When the process dies, its devices and the routes over them vanish; rule and marks remain, find
