@@ -10,6 +10,7 @@ use crate::config::Config;
 use crate::key::Endpoint;
 use crate::leg::{Leg, PerLeg};
 use crate::segment::Segment;
+use crate::splice::HopLimit;
 use bentpipe_core::tcp::tcb::TimestampClock;
 use bentpipe_core::time::Instant;
 use bentpipe_core::units::{Bytes, Offset};
@@ -136,6 +137,11 @@ impl Opening {
         segment: &Segment<'_>,
     ) -> Step {
         let Segment { ip, tcp, payload, .. } = *segment;
+        if !tcp.has(Flags::SYN) && segment.is_doubtful(self.usual_hop_limit(leg)) {
+            // It completes nothing, and takes nothing back of what a peer gateway has added.
+            let goes_on = tcp.has(Flags::RST) && !self.is_bound();
+            return if goes_on { Step::Forward } else { Step::Drop };
+        }
         if tcp.has(Flags::RST) {
             return if self.syn.is_refused_by(leg, tcp) { Step::Forget } else { Step::Forward };
         }
@@ -160,6 +166,14 @@ impl Opening {
             (_, false, _) if self.completes(tcp) => Step::Complete(self.on_completion(tcp)),
             (_, false, _) if self.is_beyond_window(tcp) => Step::Drop,
             (_, false, _) => Step::Forward,
+        }
+    }
+
+    /// As the host of `leg` has sent its SYN or SYN-ACK.
+    fn usual_hop_limit(&self, leg: Leg) -> HopLimit {
+        match leg {
+            Leg::Client => self.syn.hop_limit(),
+            Leg::Server => HopLimit::new(self.ip.hop_limit),
         }
     }
 

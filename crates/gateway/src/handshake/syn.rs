@@ -10,6 +10,7 @@ use crate::announce::Announcement;
 use crate::config::{AddOptions, Config, Handshake};
 use crate::key::{Endpoint, FlowKey};
 use crate::leg::{Leg, PerLeg};
+use crate::splice::HopLimit;
 use bentpipe_core::tcp::tcb::TimestampClock;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::wire::{Flags, IpHeader, SeqNum, TcpHeader, TcpOptions, Timestamps};
@@ -293,6 +294,11 @@ impl Syn {
         options: &TcpOptions,
     ) -> bool {
         !Announcement::beyond(&self.sent(config, ends).options, options).any()
+    }
+
+    /// The hop limit that it came with.
+    pub(super) fn hop_limit(&self) -> HopLimit {
+        HopLimit::new(self.hop_limit)
     }
 
     /// The IP header of the one that was sent on last.

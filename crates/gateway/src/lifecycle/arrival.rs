@@ -89,7 +89,7 @@ impl<B: Buffer> SplicedFlow<B> {
         if self.has_taken_past(leg, segment.tcp, arrival.bypass) {
             return Received { taken_past: true, ..Received::default() };
         }
-        let bypassed = self.note_bypass(now, leg, arrival.bypass, arrival.acked);
+        let bypassed = self.note_bypass(now, leg, segment.tcp, arrival.bypass, arrival.acked);
         if taken {
             self.keep_alive.hear(now, leg);
             self.confirm(leg);

@@ -32,9 +32,8 @@ impl<B: Buffer> SplicedFlow<B> {
         if !matches!(self.closing.state(), CloseState::Open | CloseState::Releasing(_)) {
             return None;
         }
-        let Segment { ip, tcp, payload, .. } = *segment;
-        let ours = self.splice.leg(leg.other()).hop_limit;
-        if !tcp.options.is_signed() && !ours.is_far_above(ip.hop_limit) {
+        let Segment { tcp, payload, .. } = *segment;
+        if !segment.is_doubtful(self.splice.leg(leg.other()).hop_limit) {
             return None;
         }
         if self.added == Added::ToHost || self.is_unconfirmed() {
@@ -50,8 +49,12 @@ impl<B: Buffer> SplicedFlow<B> {
 
     /// Whether a segment of the host of `leg`, which shows a `bypass`, acknowledges what was forwarded to it.
     pub(super) fn has_taken_past(&self, leg: Leg, tcp: &TcpHeader, bypass: Option<Bypass>) -> bool {
-        let reached =
-            self.went_past[leg.other()].is_some_and(|end| end.distance_from(tcp.ack) >= 0);
-        reached && bypass == Some(Bypass::AckAhead)
+        self.may_acknowledge_past(leg, tcp) && bypass == Some(Bypass::AckAhead)
+    }
+
+    /// Whether what a segment of the host of `leg` acknowledges is within what was forwarded to it: if it has taken
+    /// that, the peer gateway has left already.
+    pub(super) fn may_acknowledge_past(&self, leg: Leg, tcp: &TcpHeader) -> bool {
+        self.went_past[leg.other()].is_some_and(|end| end.distance_from(tcp.ack) >= 0)
     }
 }

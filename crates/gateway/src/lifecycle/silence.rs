@@ -10,7 +10,7 @@ use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::tcp::tcb::{Bypass, Outgoing};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::Bytes;
-use bentpipe_core::wire::IpHeader;
+use bentpipe_core::wire::{IpHeader, TcpHeader};
 
 /// How long nothing must have come from the peer gateway before it is believed to be gone.
 const PEER_SILENCE: Duration = Duration::from_secs(3);
@@ -83,13 +83,15 @@ impl<B: Buffer> SplicedFlow<B> {
         &mut self,
         now: Instant,
         leg: Leg,
+        tcp: &TcpHeader,
         shown: Option<Bypass>,
         acked: Bytes,
     ) -> Option<Bypass> {
         // Timestamps keep forged segments out: that one comes without them means something only if
-        // none has come with them for some time.
+        // none has come with them for some time, or if there is a reason for the peer gateway to leave.
         let lately = now < self.keep_alive.heard(leg) + PEER_SILENCE;
-        let shown = shown.filter(|shown| *shown != Bypass::NoTimestamps || !lately);
+        let expected = !lately || self.may_acknowledge_past(leg, tcp);
+        let shown = shown.filter(|shown| *shown != Bypass::NoTimestamps || expected);
         self.bypass.note(leg, shown, acked)
     }
 

@@ -9,6 +9,7 @@ mod hop_limit;
 mod leg_tcp;
 mod memory;
 
+pub(crate) use hop_limit::HopLimit;
 pub(crate) use leg_tcp::{LegTcp, usual_sender};
 pub(crate) use memory::Allowance;
 

@@ -137,6 +137,87 @@ fn a_fake_in_a_flow_with_options_of_ours_is_dropped() {
     assert_eq!(table.towards_server(&sent), b"true");
 }
 
+/// A peer gateway knows that it is alone by a client's segment without the timestamps that it has added, and a fake
+/// has none: nobody adds them to what is forwarded.
+#[test]
+fn a_fake_takes_nothing_back_in_a_handshake() {
+    for fake in Fake::ALL {
+        let mut table = Table::new(Config::default());
+        let [near, far] = [Side::Lan, Side::Satellite].map(Table::ip);
+        let mut options = TcpOptions { window_scale: Some(10), ..Table::stamped() };
+        assert!(options.add_experiment(0x6270, &[0b101]));
+        let syn = TcpHeader { options, ..Table::segment(Side::Lan, 0, 0, Flags::SYN) };
+        table.give(Side::Satellite, &near, &syn, b"");
+        let mut synack = Table::segment(Side::Satellite, 0, 1, Flags::SYN | Flags::ACK);
+        synack.options = table.options.clone();
+        table.give(Side::Lan, &far, &synack, b"");
+        for flags in [Flags::ACK | Flags::PSH, Flags::RST] {
+            let (ip, tcp) = fake.make(Table::segment(Side::Lan, 1, 1, flags));
+            let payload = Payload::Bytes(b"fake");
+            let verdict =
+                table.gateway.handle_packet(table.now, Side::Satellite, &ip, &tcp, payload);
+            assert_eq!(verdict, Disposition::Consumed, "{fake:?}");
+            assert!(table.sent().is_empty(), "{fake:?} is answered");
+        }
+        let mut data = Table::segment(Side::Lan, 1, 1, Flags::ACK);
+        data.options.timestamps = Some(Timestamps { value: 501, echo: 500 });
+        let mut sent = table.give(Side::Satellite, &near, &data, b"true");
+        sent.extend(table.wait(Duration::from_millis(50)));
+        let onwards = sent.iter().find(|sent| sent.to == Side::Lan && sent.payload_len() == 4);
+        assert!(onwards.is_some(), "{fake:?}: {sent:?}");
+        let back: Vec<_> = sent.iter().filter(|sent| sent.to == Side::Satellite).collect();
+        let whole = back
+            .iter()
+            .all(|sent| !sent.tcp.has(Flags::SYN) && sent.tcp.options.timestamps.is_some());
+        assert!(whole && !back.is_empty(), "{fake:?}: {back:?}");
+    }
+}
+
+#[test]
+fn a_fake_of_a_reset_does_not_end_a_handshake() {
+    for fake in Fake::ALL {
+        let mut table = Table::new(Config::default());
+        let options = table.options.clone();
+        let syn = Table::segment(Side::Lan, 0, 0, Flags::SYN);
+        table.send(Side::Lan, TcpHeader { options: options.clone(), ..syn }, b"");
+        let synack = Table::segment(Side::Satellite, 0, 1, Flags::SYN | Flags::ACK);
+        table.send(Side::Satellite, TcpHeader { options, ..synack }, b"");
+        let verdict = table.fake(fake, Table::segment(Side::Lan, 1, 0, Flags::RST), b"");
+        assert_eq!(verdict, Disposition::Forward(Reason::NotOpened), "{fake:?}");
+        table.send(Side::Lan, Table::segment(Side::Lan, 1, 1, Flags::ACK), b"");
+        assert_eq!(table.gateway.summary().split, 1, "{fake:?}");
+    }
+}
+
+/// It has taken the fake behind a peer gateway, which has left because of that: its timestamps are missing at once,
+/// and not only after it has been silent for long.
+#[test]
+fn a_peer_gateway_that_leaves_because_of_a_fake_is_believed() {
+    for fake in Fake::ALL {
+        for expected in [true, false] {
+            let mut table = Table::new(Config::default());
+            table.options = Table::stamped();
+            table.open();
+            let tcp = table.stamp(Table::segment(Side::Lan, 1, 1, Flags::ACK), 502);
+            if expected {
+                assert_eq!(table.fake(fake, tcp, b"fake"), Disposition::Forward(Reason::Past));
+            }
+            let truth = table.stamp(Table::segment(Side::Lan, 1, 1, Flags::ACK), 502);
+            table.send(Side::Lan, truth, b"true");
+            let mut bare = Table::segment(Side::Satellite, 1, 5, Flags::ACK);
+            bare.options.timestamps = None;
+            for _ in 0..2 {
+                table.send(Side::Satellite, bare.clone(), b"");
+            }
+            let payload = Payload::Bytes(b"echo");
+            let ip = Table::ip(Side::Satellite);
+            let verdict =
+                table.gateway.handle_packet(table.now, Side::Satellite, &ip, &bare, payload);
+            assert_eq!(verdict != Disposition::Consumed, expected, "{fake:?}: {verdict:?}");
+        }
+    }
+}
+
 #[test]
 fn a_path_that_has_become_longer_is_followed_after_some_segments() {
     let mut table = Table::new(Config::default());
