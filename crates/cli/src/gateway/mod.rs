@@ -260,7 +260,9 @@ fn split(path: &Path, json: bool, outputs: &mut Outputs) -> Result<ExitCode, Err
         _ => Error::from(error),
     })?;
     let mut config = file.config.clone();
-    divert.expect_flows(config.max_flows as u64);
+    if let Some(flows) = file.flows {
+        divert.expect_flows(flows as u64);
+    }
     diversion::log(&divert.state());
     config.lan.mtu = min_mtu(&lan)?;
     config.satellite.mtu = min_mtu(&satellite)?;

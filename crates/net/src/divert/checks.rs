@@ -7,6 +7,7 @@ use super::DivertConfig;
 pub use super::finding::Finding;
 use super::firewall::blame::{self, Sides};
 use super::firewall::{self, Firewall, Program, mentions_key, text};
+pub use super::settings::room_for_flows;
 use crate::command::run;
 use serde_json::Value;
 use std::fs;

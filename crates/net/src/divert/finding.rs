@@ -99,12 +99,12 @@ pub enum Finding {
         /// The interface.
         interface: String,
     },
-    /// The table of tracked connections is smaller than what our flows may take of it.
+    /// The table of tracked connections has not the room that is asked for: fewer flows are split at a time.
     Conntrack {
-        /// Its size.
-        max: u64,
-        /// Two entries for each flow.
-        wanted: u64,
+        /// The flows for which there is room.
+        room: u64,
+        /// Those that are asked for, with two entries each.
+        flows: u64,
     },
     /// The table of tracked connections is almost full.
     ConntrackFull {
@@ -221,10 +221,9 @@ impl Finding {
                  the hosts, or their MSS clamped"
             ),
             Finding::Forwarding { interface } => format!("{interface} does not forward IPv4"),
-            Finding::Conntrack { max, wanted } => format!(
-                "connections are tracked, and the table takes {max}, where our flows may take \
-                 {wanted}, two entries each: beyond that new connections are dropped (or reduce \
-                 `flows` in [limits])"
+            Finding::Conntrack { room, flows } => format!(
+                "connections are tracked, and each that is split takes two entries of the table: {room} are \
+                 split at a time, and not {flows}, until it is larger and the configuration read again"
             ),
             Finding::ConntrackFull { max } => format!(
                 "the table of tracked connections is almost full ({max} entries, two for each split \
@@ -267,8 +266,8 @@ impl Finding {
             Finding::Forwarding { interface } => {
                 format!("sysctl -w net.ipv4.conf.{interface}.forwarding=1")
             }
-            Finding::Conntrack { wanted, .. } => {
-                format!("sysctl -w net.netfilter.nf_conntrack_max={wanted}")
+            Finding::Conntrack { flows, .. } => {
+                format!("sysctl -w net.netfilter.nf_conntrack_max={}", 2 * flows)
             }
             Finding::ConntrackFull { max } => {
                 format!("sysctl -w net.netfilter.nf_conntrack_max={}", 2 * max)

@@ -283,6 +283,8 @@ pub struct Divert {
     tracking: bool,
     /// How our table is listed.
     listing: String,
+    /// The flows that are asked for.
+    flows: Option<u64>,
     _instance: Instance,
 }
 
@@ -312,8 +314,16 @@ impl Divert {
         state.set_findings(&findings);
         let forbidden = findings.iter().any(Finding::forbids_diversion);
         state.set_asleep(forbidden && obstacles == Obstacles::Heeded);
-        let mut divert =
-            Divert { config, findings, state, leftovers, tracking, listing, _instance: instance };
+        let mut divert = Divert {
+            config,
+            findings,
+            state,
+            leftovers,
+            tracking,
+            listing,
+            flows: None,
+            _instance: instance,
+        };
         let config = &divert.config;
         config.remove();
         config.make_devices()?;
@@ -325,6 +335,7 @@ impl Divert {
 
     /// Looks whether so many flows find room among the connections that the kernel tracks.
     pub fn expect_flows(&mut self, flows: u64) {
+        self.flows = Some(flows);
         self.findings.extend(settings::room_for(flows).filter(|_| self.tracking));
         self.state.set_findings(&self.findings);
     }

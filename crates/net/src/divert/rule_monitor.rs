@@ -10,6 +10,7 @@ use super::finding::Finding;
 use super::look::{self, Damage, Presence, Table, look};
 use super::notices::{Heard, Notices};
 use super::repairs::{Repair, Repairs, Teller, channels};
+use super::settings::room_for;
 use super::state::DivertState;
 use super::{Divert, DivertConfig, DivertError, inspect};
 use crate::command::run;
@@ -40,7 +41,7 @@ pub struct RuleMonitor {
 
 impl RuleMonitor {
     pub(super) fn start(divert: &Divert, every: Duration) -> io::Result<(RuleMonitor, Repairs)> {
-        let Divert { config, findings, state, tracking, listing, .. } = divert;
+        let Divert { config, findings, state, tracking, listing, flows, .. } = divert;
         let (config, tracking) = (config.clone(), *tracking);
         let (stopped, stop) = io::pipe()?;
         let notices = Notices::open(&config)
@@ -55,7 +56,7 @@ impl RuleMonitor {
             tracking,
             listing: listing.clone(),
             known: findings.clone(),
-            lasting: findings.iter().filter(|it| is_lasting(it)).cloned().collect(),
+            flows: *flows,
             state: state.clone(),
             sleeps: None,
             interfaces,
@@ -94,8 +95,8 @@ struct Round {
     listing: String,
     /// What has been said already.
     known: Vec<Finding>,
-    /// Of that, what only a start looks for.
-    lasting: Vec<Finding>,
+    /// The flows that are asked for.
+    flows: Option<u64>,
     /// Whether anything is diverted.
     state: DivertState,
     /// When nothing is to be any more.
@@ -316,7 +317,7 @@ impl Round {
         // Without an answer there is nothing to say: the next one may come.
         let Ok(ruleset) = run("nft", &["-j", "list", "ruleset"], "") else { return false };
         let (mut findings, tracked) = inspect(ruleset, &self.config);
-        findings.extend(self.lasting.iter().cloned());
+        findings.extend(self.flows.and_then(room_for).filter(|_| tracked));
         self.state.set_findings(&findings);
         for finding in news(&mut self.known, findings) {
             tracing::warn!("{finding}");
@@ -351,11 +352,6 @@ impl Round {
         }
         self.interfaces = now;
     }
-}
-
-/// Whether only the start looks for it.
-fn is_lasting(finding: &Finding) -> bool {
-    matches!(finding, Finding::Conntrack { .. })
 }
 
 /// What was not known before. What is no longer found may be news again.

@@ -142,11 +142,17 @@ fn tracked(of: &str) -> Option<u64> {
         .ok()
 }
 
-/// Whether `flows` find room among the tracked connections, where each takes two.
-pub(super) fn room_for(flows: u64) -> Option<Finding> {
-    let (max, wanted) = (tracked("max")?, 2 * flows);
+/// How many flows find room among the tracked connections, where each takes two entries; None if that has no
+/// limit, or this host does not know of tracking.
+pub fn room_for_flows() -> Option<u64> {
     // 0 is no limit.
-    (0 < max && max < wanted).then_some(Finding::Conntrack { max, wanted })
+    tracked("max").filter(|max| *max > 0).map(|max| max / 2)
+}
+
+/// Whether there is less room than for `flows`.
+pub(super) fn room_for(flows: u64) -> Option<Finding> {
+    let room = room_for_flows()?;
+    (room < flows).then_some(Finding::Conntrack { room, flows })
 }
 
 #[cfg(test)]

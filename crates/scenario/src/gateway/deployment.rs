@@ -85,6 +85,8 @@ pub struct GatewayFile {
     pub satellite: Vec<Interface>,
     /// The gateway's parameters.
     pub config: Config,
+    /// The most flows that it asks for, if it says so.
+    pub flows: Option<usize>,
     /// How long a gateway that is stopped goes on delivering what it holds.
     pub drain: Duration,
     /// Whether UDP to port 443 is rejected.
@@ -120,11 +122,14 @@ impl GatewayFile {
             let log = table("log", &[&LOG])?;
             let every =
                 log.map(|log| bounded(&log, "every", &LOG_INTERVALS)).transpose()?.flatten();
+            let limits = table("limits", &[&LIMITS, &DRAIN])?;
+            let flows = limits.as_ref().map(|limits| limits.maybe("flows")).transpose()?;
             Ok(GatewayFile {
                 lan,
                 satellite,
                 config,
-                drain: limits::drain(table("limits", &[&LIMITS, &DRAIN])?.as_ref())?,
+                flows: flows.flatten(),
+                drain: limits::drain(limits.as_ref())?,
                 reject_quic: reject_quic.unwrap_or(false),
                 diversion: diversion.as_ref().map(diversion::read).transpose()?.unwrap_or_default(),
                 metrics: metrics.map(|metrics| listen(&metrics)).transpose()?.flatten(),

@@ -25,7 +25,12 @@ pub(crate) const LIMITS: Section = Section {
             "12KiB",
             "what each direction of a flow may hold whatever the others do",
         ),
-        field("flows", "1 to 10000000", "200000", "the most flows that it splits"),
+        field(
+            "flows",
+            "1 to 10000000",
+            "200000",
+            "the most flows that it splits; no more than half of `nf_conntrack_max`, where a host tracks connections",
+        ),
         field(
             "half-open",
             "1 to 1000000",
