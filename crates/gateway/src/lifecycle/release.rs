@@ -141,6 +141,19 @@ impl<B: Buffer> SplicedFlow<B> {
         let (tcp, len) = (segment.tcp, segment.payload.len());
         if tcp.has(Flags::RST) {
             let tcb = self.splice.tcb_mut(leg);
+            // Where its peer has acknowledged more than we ever held, its host goes by that, and by what we have said of it
+            // ourselves. Fault seed 30013819: it resets, and calls again from the same port.
+            let receiver = &tcb.receiver;
+            let told = [receiver.ack_offset(), receiver.last_ack_sent()];
+            let beyond = told.into_iter().any(|told| {
+                told > receiver.expected() && tcp.seq == tcb.handshake().rcv_isn + told
+            });
+            if beyond {
+                // All of its bytes have arrived, and to it nothing is owed.
+                self.forget_streams();
+                self.closing.end_release();
+                return Received { forward: true, ..Received::default() };
+            }
             let exact = tcb.on_segment(now, tcp, len, Admission::Refuse).fate == Fate::Reset;
             if exact && releasing.unheard.is_none() {
                 // It follows what is held, like any other.

@@ -188,6 +188,27 @@ fn a_forged_segment_is_not_copied() {
     assert_eq!((table.adopted(), answer.tcp.ack), ((1, 1, 1), CLIENT_ISN + 4001));
 }
 
+/// What ends before its receiver, or is not taken by it, as a signature shows that the SYN had not.
+#[test]
+fn a_fake_is_not_copied() {
+    let signed = TcpOptions { other: [&[19, 18][..], &[1; 16]].concat(), ..TcpOptions::default() };
+    for (hop_limit, options) in [(4, TcpOptions::default()), (60, signed)] {
+        let mut table = Table::copied();
+        let ip = IpHeader { hop_limit, ..Table::ip(Side::Lan) };
+        for flags in [Flags::ACK, Flags::RST] {
+            let fake = TcpHeader { flags, options: options.clone(), ..data(4001) };
+            assert!(table.give(Side::Lan, &ip, &fake, &[9; 1000]).is_empty());
+        }
+        table.forwards(Side::Lan, &data(4001), &[3; 1000]);
+        let (_, sent) = table.offer(Side::Satellite, &ack(4001), b"");
+        let answer = sent.iter().find(|sent| sent.to == Side::Lan).expect("an acknowledgment");
+        assert_eq!((table.adopted(), answer.tcp.ack), ((1, 1, 1), CLIENT_ISN + 5001));
+        let sent = table.wait(Duration::from_secs(3));
+        let (at, bytes) = &table.payload_to(Side::Satellite, &sent)[0];
+        assert_eq!((*at, bytes.iter().all(|byte| *byte == 3)), (4001, true), "{hop_limit}");
+    }
+}
+
 #[test]
 fn what_we_say_looks_no_older_than_what_has_passed() {
     let mut table = Table::new(config(1000));

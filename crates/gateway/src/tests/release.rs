@@ -343,6 +343,27 @@ fn a_far_host_that_falls_silent_is_sent_what_is_held_whatever_the_near_one_says(
     }
 }
 
+/// Fault seed 30013819: it goes on with the server by itself, past what is held, and resets there. It may use its port
+/// again, and must not meet the flow then.
+#[test]
+fn a_host_that_resets_where_its_peer_has_come_to_ends_the_release() {
+    let mut table = Table::new(Config::default());
+    table.open();
+    table.send(Side::Satellite, Table::segment(Side::Satellite, 1, 1, Flags::ACK), b"owed");
+    table.gateway.drain(table.now);
+    let past = Table::segment(Side::Lan, 1, 1, Flags::ACK);
+    assert!(matches!(table.fate(Side::Lan, &past, &[7; 500]), Disposition::Forward(_)));
+    let heard = Table::segment(Side::Satellite, 5, 501, Flags::ACK);
+    table.fate(Side::Satellite, &heard, b"");
+    // Far from it, in front of it, and there.
+    for (seq, ends) in [(900, false), (500, false), (501, true)] {
+        let reset = Table::segment(Side::Lan, seq, 0, Flags::RST);
+        assert!(matches!(table.fate(Side::Lan, &reset, b""), Disposition::Forward(_)), "{seq}");
+        assert_eq!((table.gateway.held() == 0, table.gateway.flows() == 0), (ends, ends), "{seq}");
+    }
+    assert_eq!(table.gateway.summary().lost_bytes, 0, "nothing of what it has sent");
+}
+
 /// The peer gateway has forgotten the flow: what comes has no timestamps, as only the two gateways
 /// had agreed on them. A forged segment among others shows nothing.
 #[test]

@@ -168,6 +168,10 @@ impl<B: Buffer> Candidate<B> {
         let Segment { from, ip, tcp, .. } = *segment;
         let leg = if (ip.src, tcp.src_port) == self.client { Leg::Client } else { Leg::Server };
         let side = if leg == Leg::Client { self.from } else { self.from.other() };
+        if !tcp.has(Flags::SYN) && segment.is_doubtful(self.streams[leg].hop_limit()) {
+            // Its receiver may have other bytes in the place of these.
+            return Reading::Remains;
+        }
         // It goes around us, or is nearly over. A forgery has the same effect: it is not split.
         let ends = Flags::RST.0 | Flags::FIN.0 | Flags::URG.0;
         if from != side || tcp.flags.0 & ends != 0 {

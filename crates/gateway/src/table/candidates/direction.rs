@@ -5,10 +5,14 @@
 //! peer hears of it. So the receiver has acknowledged what is noted here, and its sender has not heard of more.
 
 use crate::handshake::PassedSyn;
+use crate::splice::HopLimit;
 use bentpipe_core::units::{Bytes, Offset};
 use bentpipe_core::wire::{IpHeader, SeqNum, TcpHeader};
 use std::net::IpAddr;
 use std::ops::Range;
+
+/// Until a packet of its host shows another one: no less than hosts begin with.
+const USUAL_HOP_LIMIT: u8 = 64;
 
 /// The stream of one host.
 #[derive(Debug, Clone, Copy, Default)]
@@ -52,7 +56,7 @@ impl Direction {
 
     /// Of a handshake that is known from elsewhere: all else is still to be seen.
     pub(super) fn recalled(syn: PassedSyn, traffic_class: u8) -> Direction {
-        Direction { syn, marks: (0, traffic_class, 0), ..Direction::default() }
+        Direction { syn, marks: (USUAL_HOP_LIMIT, traffic_class, 0), ..Direction::default() }
     }
 
     /// Its host has sent up to `next` and speaks with this TSval; its receiver has acknowledged up to `acked`, allows
@@ -75,6 +79,11 @@ impl Direction {
     /// neither allowed nor a repetition of what was acknowledged lately.
     pub(super) fn contradicts(&self, segment: &Range<Offset>) -> bool {
         segment.start > self.promised || segment.end + self.max_window < self.acked
+    }
+
+    /// That of its host's newest packet.
+    pub(super) fn hop_limit(&self) -> HopLimit {
+        HopLimit::new(self.marks.0)
     }
 
     /// DSCP of its host's newest packet.
