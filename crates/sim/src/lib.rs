@@ -39,6 +39,7 @@ pub use host::script::{Close, Pace, Report, Run, Script, Start};
 pub use host::{Application, Host, LossCauses, SessionKey, Slot};
 pub use line::{Faults, Line};
 pub use listener::Listener;
+pub use middleboxes::{ClearsDf, Fake, Fakes, FakesEnd, Pieced};
 pub use narrow::Narrow;
 pub use node::{Middlebox, Node};
 pub use packet::{Body, Content, Datagram, Echo, Hole, Mark, Packet};

@@ -26,6 +26,8 @@ pub enum Cut {
     Detour,
     /// The router that speaks ICMP.
     Strait,
+    /// Boxes that meddle.
+    Meddlers,
     /// What befalls packets, or what applications do: one of [`Cut::HAZARDS`].
     Hazard(Hazard),
     /// The pauses of the applications of this connection.
@@ -54,6 +56,7 @@ impl fmt::Display for Cut {
             Cut::Box(place) => write!(f, "box {place}"),
             Cut::Detour => f.write_str("detour"),
             Cut::Strait => f.write_str("strait"),
+            Cut::Meddlers => f.write_str("meddlers"),
             Cut::Hazard(hazard) => f.write_str(hazard.name()),
             Cut::Pauses(number) => write!(f, "pauses {number}"),
         }
@@ -122,6 +125,11 @@ impl SmallerPlan {
                 plan.calls.remove(number);
                 plan.changes.retain_mut(|(_, change)| match change {
                     Change::Attack(attack) if attack.call == number => false,
+                    Change::CallAgain(call, _) if *call == number => false,
+                    Change::CallAgain(call, _) => {
+                        *call -= usize::from(*call > number);
+                        true
+                    }
                     Change::Attack(attack) => {
                         attack.call -= usize::from(attack.call > number);
                         true
@@ -144,7 +152,8 @@ fn cut_off(plan: &mut FaultPlan, cut: Cut) {
             }
             plan.changes.retain(|(_, change)| match change {
                 Change::Crash(at) | Change::Restart(at) | Change::Drain(at) => *at != place,
-                Change::Stop(at) | Change::Start(at) => *at != place,
+                Change::Stop(at) | Change::Start(at) | Change::End(at) => *at != place,
+                Change::Reload(at, _) => *at != place,
                 _ => true,
             });
         }
@@ -156,6 +165,7 @@ fn cut_off(plan: &mut FaultPlan, cut: Cut) {
             plan.strait = None;
             plan.changes.retain(|(_, change)| !matches!(change, Change::Strait(_)));
         }
+        Cut::Meddlers => plan.meddlers.clear(),
         Cut::Pauses(number) => {
             for application in
                 plan.calls.iter_mut().skip(number).take(1).flat_map(|call| &mut call.applications)
@@ -264,6 +274,7 @@ fn cut_of(words: &[&str]) -> Option<Cut> {
         ["pauses", number] => number.parse().ok().map(Cut::Pauses),
         ["detour"] => Some(Cut::Detour),
         ["strait"] => Some(Cut::Strait),
+        ["meddlers"] => Some(Cut::Meddlers),
         [name] => Cut::HAZARDS.into_iter().find(|hazard| hazard.name() == name).map(Cut::Hazard),
         _ => None,
     }
@@ -272,13 +283,14 @@ fn cut_of(words: &[&str]) -> Option<Cut> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fuzz::Attack;
 
     #[test]
     fn a_smaller_plan_is_a_text() {
         let cuts =
-            [Cut::Call(1), Cut::Change(3), Cut::Box(0), Cut::Detour, Cut::Strait, Cut::Pauses(0)];
+            [Cut::Call(1), Cut::Change(3), Cut::Box(0), Cut::Detour, Cut::Strait, Cut::Meddlers];
         let hazards = Cut::HAZARDS.map(Cut::Hazard);
-        let cuts = cuts.into_iter().chain(hazards).collect();
+        let cuts = cuts.into_iter().chain([Cut::Pauses(0)]).chain(hazards).collect();
         let plan = SmallerPlan { seed: 4711, cuts, bytes: BTreeMap::from([((0, 1), 300)]) };
         assert_eq!(format!("# why\n\n{plan}").parse::<SmallerPlan>().unwrap(), plan);
         for (text, part) in [("without call 1", "seed N"), ("seed 1\nwithout luck", "line 2")] {
@@ -293,14 +305,18 @@ mod tests {
             let (drawn, mut smaller) = (FaultPlan::draw(seed), SmallerPlan::whole(seed));
             assert_eq!(format!("{:?}", smaller.plan()), format!("{drawn:?}"));
             smaller.cuts.extend([Cut::Call(0), Cut::Detour, Cut::Strait, Cut::Box(0), Cut::Box(1)]);
+            smaller.cuts.insert(Cut::Meddlers);
             smaller.cuts.extend(Cut::HAZARDS.map(Cut::Hazard));
             let plan = smaller.plan();
             assert_eq!(plan.calls.len(), (drawn.calls.len() - 1).max(1));
             assert_eq!(plan.calls.last().unwrap().keys, drawn.calls.last().unwrap().keys);
-            assert!(plan.detour.is_none() && plan.strait.is_none());
+            assert!(plan.detour.is_none() && plan.strait.is_none() && plan.meddlers.is_empty());
             for (_, change) in &plan.changes {
-                let Change::Attack(attack) = change else { panic!("{change:?}") };
-                assert!(attack.call < plan.calls.len());
+                let (Change::Attack(Attack { call, .. }) | Change::CallAgain(call, _)) = change
+                else {
+                    panic!("{change:?}")
+                };
+                assert!(*call < plan.calls.len());
             }
             assert_eq!(plan.may_break(), drawn.may_break());
         }

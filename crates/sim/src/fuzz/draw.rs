@@ -3,6 +3,8 @@
 mod adoption;
 mod changes;
 mod icmp;
+mod meddling;
+mod signals;
 
 use super::plan::{Cable, Call, Detour, FaultPlan, Hazard, Middle};
 use crate::Faults;
@@ -31,6 +33,9 @@ const PATIENCE: Duration = Duration::from_secs(1800);
 /// (seed 23554).
 const DRAIN: Duration = Duration::from_secs(3600);
 
+/// Tells the generators of what is drawn last from that of the plan itself.
+const LATER: u64 = 0x5eed;
+
 impl FaultPlan {
     /// Draws a plan.
     pub fn draw(seed: u64) -> FaultPlan {
@@ -46,6 +51,15 @@ impl FaultPlan {
         }
         draw.adoption(&mut plan);
         draw.recall(&mut plan);
+        if !calm {
+            // Each from a generator of its own, so that a seed is otherwise what it was before there was this.
+            for (number, draw_more) in
+                [Draw::signals, Draw::meddlers, Draw::port_reuse].into_iter().enumerate()
+            {
+                let rng = Pcg64Mcg::seed_from_u64(seed ^ (LATER + number as u64) << 48);
+                draw_more(&mut Draw { rng, hazards: BTreeSet::new() }, &mut plan);
+            }
+        }
         plan
     }
 }
@@ -88,6 +102,7 @@ impl Draw {
             middle,
             detour,
             strait: None,
+            meddlers: Vec::new(),
             changes,
         }
     }

@@ -1,10 +1,12 @@
 //! The two ends of a connection: what each has read and how it ended, held against the other.
 
-use super::plan::{Call, FaultPlan, Middle};
+use super::plan::{Call, Change, FaultPlan};
 use super::violation::Invariant;
 use crate::host::script::Report;
 use crate::world::World;
+use bentpipe_core::tcp::tcb::Tcb;
 use bentpipe_core::time::Instant;
+use bentpipe_core::wire::SeqNum;
 use bentpipe_gateway::FinMode;
 use std::time::Duration;
 
@@ -18,6 +20,10 @@ pub(super) struct Ends {
     fin_hold: Option<Duration>,
     /// The least time for which a gateway delivers behind a reset.
     reset_drain: Option<Duration>,
+    /// The caller's first number: of its second attempt, if there is one.
+    attempt: Option<SeqNum>,
+    /// There may be one.
+    may_call_again: bool,
     seen: [EndRecord; 2],
 }
 
@@ -33,13 +39,8 @@ struct EndRecord {
 }
 
 impl Ends {
-    pub(super) fn new(plan: &FaultPlan, _call: &Call) -> Ends {
-        let configs = || {
-            plan.middle.iter().filter_map(|middle| match middle {
-                Middle::Gateway(config) => Some(config),
-                Middle::Router => None,
-            })
-        };
+    pub(super) fn new(plan: &FaultPlan, number: usize) -> Ends {
+        let configs = || [0, 1].into_iter().flat_map(|place| plan.configs(place));
         Ends {
             fin_hold: configs()
                 .map(|config| match config.fin {
@@ -48,6 +49,11 @@ impl Ends {
                 })
                 .min(),
             reset_drain: configs().map(|config| config.reset_drain).min(),
+            attempt: None,
+            may_call_again: plan
+                .changes
+                .iter()
+                .any(|(_, change)| matches!(change, Change::CallAgain(call, _) if *call == number)),
             seen: [EndRecord::default(); 2],
         }
     }
@@ -61,6 +67,9 @@ impl Ends {
         host: usize,
     ) -> Result<(), Finding> {
         let end = usize::from(call.host(0) != host);
+        if !self.is_one_attempt(call, world) {
+            return Ok(());
+        }
         let reports = call.reports(world);
         let Some(mine) = reports[end] else { return Ok(()) };
         let nothing = Report::default();
@@ -75,10 +84,28 @@ impl Ends {
         self.check_fin(call, world, end, mine)?;
         // A host that aborts while its box drains resets behind what it has sent past that box: the
         // box cannot tell that from a forgery, and the reset overtakes what it still holds.
-        if !plan.may_break() && !plan.drains() {
+        // Nor where somebody else sends a SYN in its name: what is gone resets, asked whether it has sent that, and
+        // without gateways its peer would be reset as well (RFC 5961, 4.2). Fault seed 30002872.
+        if !plan.may_break() && !plan.drains() && !plan.forges_syns() {
             self.check_reset(call, world, end, reports)?;
         }
         Ok(())
+    }
+
+    /// Whether both ends, as far as they are there, are of the same attempt to connect: a caller may have called again
+    /// from the same port.
+    fn is_one_attempt(&mut self, call: &Call, world: &World) -> bool {
+        let [caller, called] = [0, 1].map(|end| {
+            let connection = world.host(call.host(end)).connection(&call.keys[end]);
+            connection.and_then(|connection| connection.last_tcb()).map(Tcb::handshake)
+        });
+        let Some(isn) = caller.map(|caller| caller.snd_isn) else { return self.attempt.is_none() };
+        if self.attempt.replace(isn).is_some_and(|before| before != isn) {
+            // The called one has been there for a while, unseen.
+            let unseen = EndRecord { fin_judged: true, ..EndRecord::default() };
+            self.seen = [EndRecord::default(), unseen];
+        }
+        called.is_none_or(|called| called.rcv_isn == isn)
     }
 
     /// A FIN is acknowledged when the far host has it, or after so long that somebody is owed
@@ -147,6 +174,13 @@ impl Ends {
         Err((Invariant::ResetBehindData, detail))
     }
 
+    /// Whether the caller's last attempt is its second, which nobody resets.
+    fn has_called_again(&self, call: &Call, world: &World) -> bool {
+        self.may_call_again
+            && self.attempt != Some(call.isns[0])
+            && call.reports(world)[0].is_some_and(|report| !report.aborted)
+    }
+
     /// Checks that it has come to what it must.
     pub(super) fn check_end(
         &self,
@@ -154,7 +188,7 @@ impl Ends {
         call: &Call,
         world: &World,
     ) -> Result<(), Finding> {
-        if plan.may_break() || call.aborts() {
+        if plan.may_break() || call.aborts() && !self.has_called_again(call, world) {
             return Ok(());
         }
         if call.completed(world) {

@@ -6,7 +6,7 @@ use super::clocks::Clocks;
 use super::edges::Edges;
 use super::ends::Ends;
 use super::losses::Losses;
-use super::plan::{FaultPlan, Middle};
+use super::plan::FaultPlan;
 use super::stage::{BOXES, Changed};
 use super::streams::Streams;
 use super::violation::{Invariant, Violation};
@@ -33,13 +33,13 @@ pub(super) struct InvariantChecker {
 
 impl InvariantChecker {
     pub(super) fn new(plan: &FaultPlan) -> InvariantChecker {
-        let limits = [0, 1].map(|index| match &plan.middle[index] {
-            Middle::Router => 0,
-            Middle::Gateway(config) => config.memory.count() as usize,
+        let limits = [0, 1].map(|index| {
+            plan.configs(index).map(|config| config.memory.count() as usize).max().unwrap_or(0)
         });
-        let ends = plan.calls.iter().map(|call| Ends::new(plan, call)).collect();
+        let ends = (0..plan.calls.len()).map(|number| Ends::new(plan, number)).collect();
         let detours = if plan.detour.is_some() { 5 } else { 0 };
-        let lines = 2 * (3 + detours + usize::from(plan.strait.is_some()));
+        let set_in = usize::from(plan.strait.is_some()) + plan.meddlers.len();
+        let lines = 2 * (3 + detours + set_in);
         InvariantChecker {
             edges: Edges::default(),
             streams: Streams::new(plan),
@@ -91,7 +91,8 @@ impl InvariantChecker {
         let now = world.now();
         let broken = |invariant, detail| Violation { at: now, invariant, detail };
         for segment in &touched.segments {
-            if is_question(segment, &touched.segments) {
+            // What its receiver does not take promises nothing, and shows nothing.
+            if segment.is_fake || is_question(segment, &touched.segments) {
                 continue;
             }
             if self.adoptions.begins(segment) {

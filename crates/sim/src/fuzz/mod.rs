@@ -28,7 +28,9 @@ mod violation;
 
 pub use attack::{Attack, Forgery};
 pub use cut::{Cut, PlanTextError, SmallerPlan};
-pub use plan::{Call, Change, Detour, FaultPlan, Hazard, Middle, Passage, Path, Place, Strait};
+pub use plan::{
+    Call, Change, Detour, FaultPlan, Hazard, Meddler, Middle, Passage, Path, Place, Strait,
+};
 pub use shrink::shrink;
 pub use violation::{Invariant, Violation};
 
@@ -65,6 +67,12 @@ pub struct Played {
     pub completed: u64,
     /// Forged segments and ICMP errors that were injected.
     pub forged: u64,
+    /// Connections that were opened again from the port of one that had been reset.
+    pub called_again: u64,
+    /// Packets that were cut by a router that had cleared DF, and made whole again.
+    pub pieced: u64,
+    /// Fakes that were sent ahead of true segments.
+    pub faked: u64,
     /// Times that a gateway's leg learned of a smaller MTU.
     pub path_mtu_falls: u64,
     /// A digest of every packet and its moment; see [`World::trace`](crate::World::trace).
@@ -118,6 +126,9 @@ impl FaultPlan {
             split: world.gateways().map(|gateway| gateway.summary().split).sum(),
             adopted: world.gateways().map(|gateway| gateway.summary().adopted).sum(),
             recalled: stage.recalled(),
+            called_again: stage.called_again(),
+            pieced: stage.pieced(),
+            faked: stage.faked(),
             path_mtu_falls: world.gateways().map(|g| g.summary().path_mtu_falls).sum(),
             completed: self.calls.iter().filter(|call| call.completed(world)).count() as u64,
             forged: stage.forged(),

@@ -1,8 +1,8 @@
 //! What is to happen in a run.
 
-use super::attack::Attack;
+use super::attack::{Attack, Forgery};
 use crate::host::script::{Report, Script};
-use crate::{Faults, SessionKey, World};
+use crate::{Fake, Faults, SessionKey, World};
 use bentpipe_core::link::LinkConfig;
 use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_core::time::Instant;
@@ -37,6 +37,8 @@ pub struct FaultPlan {
     pub detour: Option<Detour>,
     /// A router that speaks ICMP, if there is one.
     pub strait: Option<Strait>,
+    /// Boxes that are neither hosts' nor gateways' friends.
+    pub meddlers: Vec<(Place, Meddler)>,
     /// What changes and when, in order.
     pub changes: Vec<(Instant, Change)>,
 }
@@ -138,6 +140,31 @@ pub enum Place {
     Cable(usize),
 }
 
+/// A box that meddles with packets.
+#[derive(Debug, Clone, Copy)]
+pub enum Meddler {
+    /// A router that clears DF, cuts packets that are longer than `mtu` bytes in two, and loses a share of the pieces.
+    ClearsDf {
+        /// The longest packet that passes whole.
+        mtu: usize,
+        /// The share.
+        loss: f64,
+        /// Of what it draws.
+        seed: u64,
+    },
+    /// Sends fakes ahead of a share of the data of a host, which is its neighbour.
+    Fakes {
+        /// What tells a fake.
+        fake: Fake,
+        /// The share.
+        share: f64,
+        /// Of what it draws.
+        seed: u64,
+    },
+    /// Drops fakes on their way to its neighbour, which would not take them.
+    FakesEnd,
+}
+
 /// What passes a [`Strait`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Passage {
@@ -163,6 +190,13 @@ pub enum Change {
     Restart(usize),
     /// This gateway is told to drain, and forwards ever after.
     Drain(usize),
+    /// This gateway, which drains, is told a second time, and ends at once. A router stands in its place.
+    End(usize),
+    /// This gateway goes on with other parameters.
+    Reload(usize, Box<Config>),
+    /// The caller of this connection, if it has reset it, calls again from the same port; both ends begin with these
+    /// numbers.
+    CallAgain(usize, [SeqNum; 2]),
     /// This gateway ends, if it has drained, and leaves records. A router stands in its place.
     Stop(usize),
     /// A gateway that reads these records stands there, if one has ended.
@@ -218,11 +252,21 @@ pub enum Hazard {
     Adoption,
     /// A gateway that is stopped in good order is followed by one that knows its connections.
     Recall,
+    /// A gateway that is stopped is told a second time, and ends at once.
+    SecondSignal,
+    /// A gateway reads its configuration again.
+    Reload,
+    /// A router clears DF and cuts packets.
+    ClearedDf,
+    /// Segments that the far host does not take precede true ones.
+    Fakes,
+    /// A host that has reset a connection calls again from its port.
+    PortReuse,
 }
 
 impl Hazard {
     /// All of them.
-    pub const ALL: [Hazard; 21] = [
+    pub const ALL: [Hazard; 26] = [
         Hazard::Loss,
         Hazard::BurstLoss,
         Hazard::Reordering,
@@ -244,11 +288,19 @@ impl Hazard {
         Hazard::ForgedIcmp,
         Hazard::Adoption,
         Hazard::Recall,
+        Hazard::SecondSignal,
+        Hazard::Reload,
+        Hazard::ClearedDf,
+        Hazard::Fakes,
+        Hazard::PortReuse,
     ];
 
     /// Whether it may take away what was acknowledged.
     pub(super) fn breaks(self) -> bool {
-        matches!(self, Hazard::Crash | Hazard::RouteOneWay | Hazard::RouteTwoWay)
+        matches!(
+            self,
+            Hazard::Crash | Hazard::RouteOneWay | Hazard::RouteTwoWay | Hazard::SecondSignal
+        )
     }
 
     /// A word for messages and JSON.
@@ -275,6 +327,11 @@ impl Hazard {
             Hazard::ForgedIcmp => "forged-icmp",
             Hazard::Adoption => "adoption",
             Hazard::Recall => "recall",
+            Hazard::SecondSignal => "second-signal",
+            Hazard::Reload => "reload",
+            Hazard::ClearedDf => "cleared-df",
+            Hazard::Fakes => "fakes",
+            Hazard::PortReuse => "port-reuse",
         }
     }
 }
@@ -293,6 +350,26 @@ impl FaultPlan {
     /// may do here must do no harm.
     pub fn may_break(&self) -> bool {
         self.hazards.iter().any(|hazard| hazard.breaks())
+    }
+
+    /// What the gateway in this place goes by, from its first configuration to its last.
+    pub(super) fn configs(&self, place: usize) -> impl Iterator<Item = &Config> {
+        let first = match &self.middle[place] {
+            Middle::Gateway(config) => Some(&**config),
+            Middle::Router => None,
+        };
+        let reloads = self.changes.iter().filter_map(move |(_, change)| match change {
+            Change::Reload(at, config) if *at == place => Some(&**config),
+            _ => None,
+        });
+        first.into_iter().chain(reloads)
+    }
+
+    /// Whether somebody sends SYNs in the name of a connection's host.
+    pub(super) fn forges_syns(&self) -> bool {
+        self.changes.iter().any(|(_, change)| {
+            matches!(change, Change::Attack(attack) if attack.forgery == Forgery::Syn)
+        })
     }
 
     /// Whether a gateway is told to drain.

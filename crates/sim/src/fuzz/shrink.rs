@@ -38,6 +38,7 @@ fn single_cuts(drawn: &FaultPlan) -> Vec<Cut> {
         if drawn.calls.len() > 1 { calls.clone().map(Cut::Call).collect() } else { Vec::new() };
     cuts.extend(drawn.detour.as_ref().map(|_| Cut::Detour));
     cuts.extend(drawn.strait.map(|_| Cut::Strait));
+    cuts.extend(drawn.meddlers.first().map(|_| Cut::Meddlers));
     cuts.extend(gateways.map(Cut::Box));
     cuts.extend(hazards.map(Cut::Hazard));
     cuts.extend(calls.map(Cut::Pauses));

@@ -1,11 +1,16 @@
 //! The world of a plan, and how it changes.
 
 use super::edges::Edges;
-use super::plan::{Cable, Change, FaultPlan, Middle, Passage, Path, Place};
-use crate::{DeadEnd, Faults, Host, Line, Listener, Narrow, Node, World};
+use super::plan::{Cable, Call, Change, FaultPlan, Meddler, Middle, Passage, Path, Place};
+use crate::{
+    ClearsDf, DeadEnd, Fakes, FakesEnd, Faults, Host, Line, Listener, Narrow, Node, Pieced, World,
+};
 use bentpipe_core::link::LinkConfig;
 use bentpipe_core::time::Instant;
+use bentpipe_core::wire::SeqNum;
 use bentpipe_gateway::{Gateway, Record, parse_records, write_records};
+use std::cell::Cell;
+use std::rc::Rc;
 
 /// Nodes of the boxes; the hosts are nodes 0 and 1.
 pub(super) const BOXES: [usize; 2] = [2, 3];
@@ -31,12 +36,24 @@ pub(super) struct Stage {
     forged: u64,
     /// Which boxes have crashed and are routers.
     crashed: [bool; 2],
+    /// Which boxes have been told to drain and are gateways still.
+    draining: [bool; 2],
     /// What boxes have left that ended in good order and are routers.
     left: [Option<Vec<Record>>; 2],
     /// Which boxes have read what another one had left.
     recalling: [bool; 2],
     /// The node of the strait, if there is one.
     strait: Option<usize>,
+    meddling: Meddling,
+    /// How often a caller has called again.
+    called_again: u64,
+}
+
+/// What boxes have done that meddle: the counts go on.
+#[derive(Debug, Default)]
+struct Meddling {
+    pieced: Vec<Pieced>,
+    fakes: Vec<Rc<Cell<u64>>>,
 }
 
 /// What a change means to those who watch.
@@ -53,14 +70,14 @@ pub(super) enum Changed {
 impl Stage {
     pub(super) fn new(plan: &FaultPlan, listener: Option<Listener>) -> Stage {
         let mut world = World::default();
-        for host in [0, 1] {
-            world.add(Host::new(plan.addresses[host]));
+        for address in plan.addresses {
+            world.add(Host::new(address));
         }
         for middle in &plan.middle {
             world.add(stand(middle));
         }
         let strait = plan.strait.map(|strait| (strait.place, Passage::Open(strait.mtu)));
-        let mut strait = Joint { at: strait, node: None, plan };
+        let mut strait = Joint { at: strait, node: None, plan, meddling: Meddling::default() };
         let cable = |cable: &Cable| {
             let back = LinkConfig { seed: cable.link.seed + 1, ..cable.link.clone() };
             [&cable.link, &back].map(|link| Line::new(link, cable.faults.clone()))
@@ -104,7 +121,7 @@ impl Stage {
         let lines = [0, 1].map(|i| Line::new(&plan.satellite[i], plan.faults.clone()));
         let ends = BOXES.map(|node| (node, SATELLITE_SIDE));
         strait.join(&mut world, Place::Satellite, ends, lines);
-        let strait = strait.node;
+        let Joint { node: strait, meddling, .. } = strait;
         for call in &plan.calls {
             let hosts = [call.host(0), call.host(1)];
             let (keys, isns, scripts) = (call.keys, call.isns, call.applications);
@@ -118,9 +135,12 @@ impl Stage {
             changes: plan.changes.iter().map(|(at, _)| *at).collect(),
             forged: 0,
             crashed: [false; 2],
+            draining: [false; 2],
             left: [None, None],
             recalling: [false; 2],
             strait,
+            meddling,
+            called_again: 0,
         };
         for towards in [0, 1] {
             stage.route(plan, towards, Path::Both);
@@ -142,6 +162,21 @@ impl Stage {
         self.forged
     }
 
+    /// How often callers have called again from the same port.
+    pub(super) fn called_again(&self) -> u64 {
+        self.called_again
+    }
+
+    /// Packets that were cut and made whole again.
+    pub(super) fn pieced(&self) -> u64 {
+        self.meddling.pieced.iter().map(|counts| counts.whole.get()).sum()
+    }
+
+    /// Fakes that were sent.
+    pub(super) fn faked(&self) -> u64 {
+        self.meddling.fakes.iter().map(|sent| sent.get()).sum()
+    }
+
     /// Flows that were split by gateways that another one has told of them.
     pub(super) fn recalled(&self) -> u64 {
         let adopted = |(node, _): (&usize, &bool)| match self.world.node(*node) {
@@ -157,20 +192,28 @@ impl Stage {
         let (_, change) = &plan.changes[self.changed];
         self.changed += 1;
         match *change {
+            Change::End(middle) => return self.end(middle),
+            Change::Reload(middle, ref config) => {
+                self.world.reconfigure(BOXES[middle], (**config).clone());
+            }
+            Change::CallAgain(call, isns) => self.call_again(&plan.calls[call], isns),
             Change::Route { towards, path } => self.route(plan, towards, path),
             Change::Crash(middle) => {
-                self.crashed[middle] = true;
+                (self.crashed[middle], self.draining[middle]) = (true, false);
                 (self.left[middle], self.recalling[middle]) = (None, false);
                 self.world.replace(BOXES[middle], Node::Router);
                 return Changed::Box(BOXES[middle]);
             }
             Change::Restart(middle) => {
-                self.crashed[middle] = false;
+                (self.crashed[middle], self.draining[middle]) = (false, false);
                 (self.left[middle], self.recalling[middle]) = (None, false);
                 self.world.replace(BOXES[middle], stand(&plan.middle[middle]));
                 return Changed::Box(BOXES[middle]);
             }
-            Change::Drain(middle) => self.world.drain(BOXES[middle]),
+            Change::Drain(middle) => {
+                self.draining[middle] = matches!(self.world.node(BOXES[middle]), Node::Gateway(..));
+                self.world.drain(BOXES[middle]);
+            }
             Change::Stop(middle) => return self.stop(middle),
             Change::Start(middle) => self.start(plan, middle, now),
             Change::Strait(passage) => {
@@ -185,6 +228,36 @@ impl Stage {
         Changed::Nothing
     }
 
+    /// A gateway that drains ends at once.
+    fn end(&mut self, middle: usize) -> Changed {
+        let node = BOXES[middle];
+        if !self.draining[middle] {
+            return Changed::Nothing;
+        }
+        self.draining[middle] = false;
+        self.world.reset_all(node);
+        self.world.replace(node, Node::Router);
+        Changed::Box(node)
+    }
+
+    /// Calls again, if the caller has reset the connection.
+    fn call_again(&mut self, call: &Call, isns: [SeqNum; 2]) {
+        if !call.reports(&self.world)[0].is_some_and(|report| report.aborted) {
+            return;
+        }
+        let [mut script, answer] = call.applications;
+        script.abort_after = None;
+        let [caller, called] = [0, 1].map(|end| call.host(end));
+        self.world.host_mut(called).listen(call.keys[1].0, call.configs[1], isns[1], answer);
+        for (host, key) in [(caller, call.keys[0]), (called, call.keys[1])] {
+            self.world.host_mut(host).reuse_port(key, isns[0]);
+        }
+        let now = self.world.now();
+        self.world.host_mut(caller).call(now, call.keys[0], call.configs[0], isns[0], script);
+        self.world.wake(caller);
+        self.called_again += 1;
+    }
+
     /// A gateway ends, if it has drained, and leaves records.
     fn stop(&mut self, middle: usize) -> Changed {
         let node = BOXES[middle];
@@ -196,6 +269,7 @@ impl Stage {
         };
         let (_, records) = parse_records(&text).expect("as it was written");
         (self.left[middle], self.recalling[middle]) = (Some(records), false);
+        self.draining[middle] = false;
         self.world.replace(node, Node::Router);
         Changed::Handed(node)
     }
@@ -247,11 +321,31 @@ fn stand(middle: &Middle) -> Node {
     }
 }
 
-/// Lays cables, and sets the strait into the one where it is to be.
+impl Meddling {
+    /// A box that does.
+    fn stand(&mut self, meddler: Meddler) -> Node {
+        Node::Middlebox(match meddler {
+            Meddler::ClearsDf { mtu, loss, seed } => {
+                let router = ClearsDf::new(mtu, loss, seed);
+                self.pieced.push(router.counts());
+                Box::new(router)
+            }
+            Meddler::Fakes { fake, share, seed } => {
+                let fakes = Fakes::new(fake, share, seed);
+                self.fakes.push(fakes.sent());
+                Box::new(fakes)
+            }
+            Meddler::FakesEnd => Box::new(FakesEnd { from: 1 }),
+        })
+    }
+}
+
+/// Lays cables, and sets the strait and meddlers into those where they are to be.
 struct Joint<'a> {
     at: Option<(Place, Passage)>,
     node: Option<usize>,
     plan: &'a FaultPlan,
+    meddling: Meddling,
 }
 
 impl Joint<'_> {
@@ -264,18 +358,23 @@ impl Joint<'_> {
         [a, b]: [(usize, usize); 2],
         [there, back]: [Line; 2],
     ) {
-        match self.at {
-            Some((at, passage)) if at == place => {
-                let node = world.add(keeper(self.plan, passage));
-                let ideal = || Line::new(&LinkConfig::IDEAL, Faults::default());
-                world.join(a, (node, 0), there, back);
-                world.join((node, 1), b, ideal(), ideal());
-                self.node = Some(node);
-            }
-            _ => {
-                world.join(a, b, there, back);
-            }
+        let (mut a, mut lines) = (a, [there, back]);
+        let ideal = || [0, 1].map(|_| Line::new(&LinkConfig::IDEAL, Faults::default()));
+        let mut set_in = |world: &mut World, node: Node| {
+            let node = world.add(node);
+            let [there, back] = std::mem::replace(&mut lines, ideal());
+            world.join(a, (node, 0), there, back);
+            a = (node, 1);
+            node
+        };
+        for (_, meddler) in self.plan.meddlers.iter().filter(|(at, _)| *at == place) {
+            set_in(world, self.meddling.stand(*meddler));
         }
+        if let Some((_, passage)) = self.at.filter(|(at, _)| *at == place) {
+            self.node = Some(set_in(world, keeper(self.plan, passage)));
+        }
+        let [there, back] = lines;
+        world.join(a, b, there, back);
     }
 }
 

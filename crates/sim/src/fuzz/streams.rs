@@ -9,7 +9,7 @@ use crate::world::{How, NodeId, Segment};
 use bentpipe_core::tcp::buffer::Chunks;
 use bentpipe_core::time::Instant;
 use bentpipe_core::wire::{Flags, SeqNum};
-use bentpipe_gateway::{FlowView, Gateway};
+use bentpipe_gateway::{Config, FlowView, Gateway};
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 
@@ -60,16 +60,18 @@ impl Streams {
         // Who is told of a gateway answers that it is one.
         let announces = |middle: &Middle| matches!(middle, Middle::Gateway(it) if it.announce);
         let announced = plan.middle.iter().any(announces);
-        let limits = [0, 1].map(|index| match &plan.middle[index] {
-            Middle::Router => 0,
-            Middle::Gateway(config) => {
-                let chunk = Chunks::SIZE as u64;
-                let share = config.guaranteed.count().next_multiple_of(chunk) + chunk;
-                let share = (config.memory.count() / 4).max(share);
-                // What was sent to a host that is not heard does not count if a peer gateway holds more.
-                let times = if announced { 2 } else { 1 };
-                (times * config.largest_stream()).min(share)
-            }
+        // What was sent to a host that is not heard does not count if a peer gateway holds more.
+        let times = if announced { 2 } else { 1 };
+        let share = |config: &Config| {
+            let chunk = Chunks::SIZE as u64;
+            let guaranteed = config.guaranteed.count().next_multiple_of(chunk) + chunk;
+            (config.memory.count() / 4).max(guaranteed)
+        };
+        // After a reload streams keep their limits, and have their shares of another pool.
+        let limits = [0, 1].map(|index| {
+            let [largest, share] = [Config::largest_stream, share]
+                .map(|of: fn(&Config) -> u64| plan.configs(index).map(of).max().unwrap_or(0));
+            (times * largest).min(share)
         });
         Streams { streams: BTreeMap::new(), limits, told: [false; 2], tables: Default::default() }
     }

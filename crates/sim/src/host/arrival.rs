@@ -66,7 +66,7 @@ impl<A: Application> Host<A> {
         }
         let listener = || self.listeners.get(&tcp.dst_port);
         if let Some(plan) = self.expected.get(&key).or_else(listener)
-            && (found.is_none() || self.reuses_ports)
+            && found.is_none_or(|_| self.may_reuse(&key, tcp.seq))
             && let isn = plan.isn.unwrap_or_else(|| isn_at(now, &key))
             && let open = plan.config.transactions.then(|| self.tao.passive(key.1, tcp)).flatten()
             && let Some(connection) =

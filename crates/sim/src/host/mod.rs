@@ -3,6 +3,7 @@
 
 mod arrival;
 mod causes;
+mod port_reuse;
 pub(crate) mod script;
 mod session;
 mod sharing;
@@ -17,12 +18,13 @@ use crate::event_queue::EventQueue;
 use crate::packet::{Body, Packet};
 use crate::packet_pool::PacketPool;
 use bentpipe_core::link::Count;
-use bentpipe_core::tcp::connection::{Connection, ConnectionConfig, State};
+use bentpipe_core::tcp::connection::{Connection, ConnectionConfig};
 use bentpipe_core::tcp::tcb::Tcb;
 use bentpipe_core::tcp::transaction::TaoCache;
 use bentpipe_core::time::Instant;
 use bentpipe_core::wire::{IpHeader, SeqNum, TcpHeader};
 use bentpipe_scenario::Sharing;
+use port_reuse::PortReuse;
 use script::Run;
 use session::Session;
 use sharing::{Part, Shared};
@@ -71,8 +73,7 @@ pub struct Host<A: Application = Run> {
     shared: Shared,
     /// What connections have done, if anyone wants to know.
     observed: Option<Vec<(SessionKey, Observed)>>,
-    /// The name of a connection that is over may be used again.
-    reuses_ports: bool,
+    reuse: PortReuse,
 }
 
 /// How a connection is to be made and used.
@@ -106,21 +107,7 @@ impl<A: Application> Host<A> {
             tao: TaoCache::default(),
             shared: Shared::default(),
             observed: None,
-            reuses_ports: false,
-        }
-    }
-
-    /// Lets a connection have the name of one that is over, of which nothing is known any more then.
-    pub fn reuse_ports(&mut self) {
-        self.reuses_ports = true;
-    }
-
-    /// The name of a connection that is over is free again, where that may be.
-    fn free_port(&mut self, key: &SessionKey) {
-        let index = self.table.get(key).filter(|_| self.reuses_ports);
-        if index.is_some_and(|&index| self.sessions[index].connection.state() == State::Closed) {
-            self.table.remove(key);
-            self.latest = None;
+            reuse: PortReuse::default(),
         }
     }
 

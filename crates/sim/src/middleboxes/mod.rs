@@ -7,6 +7,8 @@
 mod ack_decimator;
 mod ack_spacer;
 mod bottleneck_rate;
+mod clears_df;
+mod fakes;
 mod resender;
 mod snoop;
 mod spoof;
@@ -18,6 +20,9 @@ use crate::packet::{Content, Packet};
 use ack_decimator::AckDecimator;
 use ack_spacer::AckSpacer;
 use bentpipe_scenario::{self as scenario, MiddleboxKind};
+pub use clears_df::{ClearsDf, Pieced};
+pub(crate) use fakes::is_fake;
+pub use fakes::{Fake, Fakes, FakesEnd};
 use snoop::Snoop;
 use spoof::Spoof;
 use std::net::IpAddr;

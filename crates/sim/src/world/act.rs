@@ -65,6 +65,27 @@ impl<A: Application> World<A> {
         self.settle(id, false);
     }
 
+    /// Lets node `id` do what has become due by a change from outside.
+    pub fn wake(&mut self, id: NodeId) {
+        self.settle(id, false);
+    }
+
+    /// Resets what is still open at node `id`, if it is a gateway: its time for draining is over.
+    pub fn reset_all(&mut self, id: NodeId) {
+        if let Node::Gateway(gateway, _) = &mut self.nodes[id] {
+            gateway.reset_all(self.now);
+        }
+        self.settle(id, false);
+    }
+
+    /// Lets node `id`, if it is a gateway, go on with other parameters.
+    pub fn reconfigure(&mut self, id: NodeId, config: bentpipe_gateway::Config) {
+        if let Node::Gateway(gateway, _) = &mut self.nodes[id] {
+            gateway.reconfigure(config);
+        }
+        self.settle(id, false);
+    }
+
     /// Tells node `id`, if it is a gateway, that packets have gone past it.
     pub fn release_all(&mut self, id: NodeId) {
         if let Node::Gateway(gateway, _) = &mut self.nodes[id] {

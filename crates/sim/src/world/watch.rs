@@ -3,6 +3,7 @@
 
 use super::{LineId, NodeId, World};
 use crate::host::Application;
+use crate::middleboxes::is_fake;
 use crate::packet::{Content, Packet};
 use bentpipe_core::tcp::cause::Cause;
 use bentpipe_core::wire::{Flags, SeqNum, Timestamps};
@@ -47,6 +48,8 @@ pub(crate) struct Segment {
     pub(crate) len: usize,
     /// Why it was sent, if a TCP of ours did.
     pub(crate) cause: Option<Cause>,
+    /// Its receiver would not take it, or it ends before that: see [`Fakes`](crate::Fakes).
+    pub(crate) is_fake: bool,
 }
 
 #[cfg(test)]
@@ -66,6 +69,7 @@ impl Segment {
             timestamps: None,
             len: 0,
             cause: None,
+            is_fake: false,
         }
     }
 }
@@ -107,6 +111,7 @@ impl Touched {
             timestamps: tcp.options.timestamps,
             len: body.len(),
             cause: packet.cause,
+            is_fake: is_fake(packet),
         });
     }
 

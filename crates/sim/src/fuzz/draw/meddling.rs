@@ -1,0 +1,47 @@
+//! Boxes that meddle with packets, and hosts that call again from a port whose connection they have reset.
+
+use super::Draw;
+use crate::Fake;
+use crate::fuzz::plan::{Change, FaultPlan, Hazard, Meddler, Place};
+use bentpipe_core::wire::SeqNum;
+use rand::RngExt;
+
+impl Draw {
+    /// One plan in twelve has a router that clears DF, with IPv4, and one in eight has fakes.
+    pub(super) fn meddlers(&mut self, plan: &mut FaultPlan) {
+        let clears = self.one_in(12);
+        let place =
+            self.pick(&[Place::Satellite, Place::Satellite, Place::Cable(0), Place::Cable(1)]);
+        let (mtu, loss) = (self.between(600, 1_400) as usize, self.rng.random::<f64>() * 0.05);
+        if clears && plan.addresses[0].is_ipv4() {
+            plan.hazards.insert(Hazard::ClearedDf);
+            let seed = self.rng.random();
+            plan.meddlers.push((place, Meddler::ClearsDf { mtu, loss, seed }));
+        }
+        if self.one_in(8) {
+            plan.hazards.insert(Hazard::Fakes);
+            let host = usize::from(self.flip());
+            let fake = self.pick(&[Fake::LowHopLimit, Fake::Signed]);
+            let (share, seed) = (self.rng.random::<f64>(), self.rng.random());
+            plan.meddlers.push((Place::Cable(host), Meddler::Fakes { fake, share, seed }));
+            plan.meddlers.push((Place::Cable(1 - host), Meddler::FakesEnd));
+        }
+    }
+
+    /// One plan in eight, if nothing breaks there and gateways know connections by their SYNs alone.
+    pub(super) fn port_reuse(&mut self, plan: &mut FaultPlan) {
+        let softly = [Hazard::Adoption, Hazard::Recall].iter().any(|it| plan.hazards.contains(it));
+        if !self.one_in(8) || softly || plan.may_break() {
+            return;
+        }
+        plan.hazards.insert(Hazard::PortReuse);
+        let after = self.millis(200, 8_000);
+        let call = &mut plan.calls[0];
+        call.applications[0].abort_after = Some(after);
+        call.applications[1].abort_after = None;
+        let at = call.at + after + self.millis(0, 2_000);
+        let isns = [0; 2].map(|_: u32| SeqNum(self.rng.random()));
+        plan.changes.push((at, Change::CallAgain(0, isns)));
+        plan.changes.sort_by_key(|(at, _)| *at);
+    }
+}
