@@ -88,7 +88,10 @@ fn icmp_echo(ends: &Ends) {
         // With -w it waits for the answers; with -W for two round trips, once one has come.
         let arguments = ["-n", "-c", "3", "-i", "0.2", "-w", "120", "-s", size, &h2];
         let output = ends.testbed.h1.output("ping", &arguments).expect("ping");
-        assert!(output.contains("3 received"), "{output}");
+        // Where an answer is late, more are asked for meanwhile.
+        let received = output.split_once(" received").expect("a summary").0;
+        let received = received.rsplit(' ').next().and_then(|count| count.parse().ok());
+        assert!(received >= Some(3), "{output}");
         assert!(!output.contains("wrong data"), "{output}");
         let ttl = format!("ttl={TTL_AT_FAR_END}");
         assert!(output.contains(&ttl), "{ttl} expected: {output}");

@@ -3,8 +3,12 @@
 use super::Draw;
 use crate::Fake;
 use crate::fuzz::plan::{Change, FaultPlan, Hazard, Meddler, Place};
+use bentpipe_core::time::Duration;
 use bentpipe_core::wire::SeqNum;
 use rand::RngExt;
+
+/// Longer than anything waits in a queue.
+const IN_FLIGHT: Duration = Duration::from_secs(20);
 
 impl Draw {
     /// One plan in twelve has a router that clears DF, with IPv4, and one in eight has fakes.
@@ -41,6 +45,11 @@ impl Draw {
         call.applications[1].abort_after = None;
         let at = call.at + after + self.millis(0, 2_000);
         let isns = [0; 2].map(|_: u32| SeqNum(self.rng.random()));
+        // Until a handshake is complete nothing tells a forgery (RFC 9293, 3.10.7.3), and one may be on its way for long.
+        plan.changes.retain(|(struck, change)| match change {
+            Change::Attack(attack) => attack.call != 0 || *struck >= at || *struck + IN_FLIGHT < at,
+            _ => true,
+        });
         plan.changes.push((at, Change::CallAgain(0, isns)));
         plan.changes.sort_by_key(|(at, _)| *at);
     }
