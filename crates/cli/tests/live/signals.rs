@@ -88,12 +88,12 @@ fn the_second_quit_ends_it_at_once() {
     let client = ends.connect(address);
     let server = accept(&listener);
     client.set_nonblocking(true).expect("it does not wait");
-    // More than the server's kernel takes.
+    // More than the server's kernel takes: the least that a stream may hold is left here.
     let more = content(1, 1_000_000);
     wait_until("bytes in the gateway", || {
         while (&client).write(&more).is_ok() {}
         let status = ask(&testbed.g1, "status");
-        match status["held_bytes"].as_u64() > Some(100_000) {
+        match status["held_bytes"].as_u64() > Some(60_000) {
             true => Ok(()),
             false => Err(status.to_string()),
         }

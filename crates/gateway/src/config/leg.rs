@@ -55,7 +55,8 @@ pub struct LegConfig {
     /// The rate of the link behind this leg, if it is known: paces every flow, and sizes the
     /// initial window together with `round_trip`.
     pub rate: Option<Rate>,
-    /// The rate at which that link brings what comes, if it is known: what acknowledgments are for.
+    /// The rate at which that link brings what comes, if it is known and another one: sizes what streams from there may
+    /// hold, and says what acknowledgments are for.
     pub return_rate: Option<Rate>,
     /// The round-trip time of that link, if it is known.
     pub round_trip: Option<Duration>,
@@ -244,7 +245,18 @@ impl LegConfig {
     /// bandwidth-delay product and a quarter, because acknowledgments also wait for their timer,
     /// for the queue and for the far network. Pacing keeps the quarter out of the queue.
     pub fn filling_window(&self) -> Option<Bytes> {
-        self.bandwidth_delay_product().map(|bytes| bytes + bytes / 4).map(Bytes::new)
+        self.bandwidth_delay_product().map(with_a_quarter)
+    }
+
+    /// The rate at which the link brings what comes, if it is known: as what goes, unless another one is said.
+    pub(crate) fn arriving_rate(&self) -> Option<Rate> {
+        self.return_rate.or(self.rate)
+    }
+
+    /// The window that one flow's sender at the other end needs to fill the link with what comes, in bytes, if that
+    /// is known.
+    pub(crate) fn arriving_window(&self) -> Option<Bytes> {
+        Some(with_a_quarter(self.arriving_rate()?.bytes_in(self.round_trip?)))
     }
 
     /// Whether all flows together watch the link: losses may be its own, and what paces it holds back what it
@@ -271,6 +283,11 @@ impl LegConfig {
             Some(given) => given,
         }
     }
+}
+
+/// A bandwidth-delay product and a quarter.
+pub(super) fn with_a_quarter(product: u64) -> Bytes {
+    Bytes::new(product.saturating_add(product / 4))
 }
 
 #[cfg(test)]

@@ -12,9 +12,11 @@
 //! | 1 % | 12.24 | 11.54 | 11.02 | 10.84 | 10.84 | 10.84 |
 //! | 5 % | 18.07 | 15.50 | 14.43 | 13.69 | 13.61 | 13.59 |
 //!
-//! So it is five of them, four filling windows. How much of that a stream may hold at any moment, its flow
+//! So it is five of them, four filling windows, of the link that brings the stream or of the one that takes it away,
+//! whichever needs more: the two directions of a satellite link are hardly ever alike. How much of that a stream may hold at any moment, its flow
 //! decides (`mechanisms::buffer_tuner`) and the pool (`table::pool`).
 
+use super::leg::with_a_quarter;
 use super::{Config, LegConfig};
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::{Bytes, Rate};
@@ -33,7 +35,7 @@ const LARGEST: Bytes = Bytes::new(1 << 30);
 const LONGEST_ROUND_TRIP: Duration = Duration::from_secs(2);
 
 impl Config {
-    /// What a stream may hold at most between legs whose links are filled by these windows, in bytes.
+    /// What a stream may hold at most, in bytes: these windows fill the link that brings it, and the one that takes it away.
     pub(crate) fn stream_limit(&self, filling_windows: [Option<Bytes>; 2]) -> Bytes {
         if let Some(max) = self.max_stream {
             return max;
@@ -44,9 +46,15 @@ impl Config {
 
     /// What any stream may hold at most, in bytes, whatever handshakes measure.
     pub fn largest_stream(&self) -> u64 {
-        let windows = [&self.satellite, &self.lan]
-            .map(|leg| leg.known_filling_window(true, Some(LONGEST_ROUND_TRIP)));
-        self.stream_limit(windows).count()
+        let rtt = Some(LONGEST_ROUND_TRIP);
+        [[&self.satellite, &self.lan], [&self.lan, &self.satellite]]
+            .map(|[from, to]| {
+                let windows =
+                    [from.known_arriving_window(true, rtt), to.known_filling_window(true, rtt)];
+                self.stream_limit(windows).count()
+            })
+            .into_iter()
+            .fold(0, u64::max)
     }
 
     /// The window that we let a SYN promise on our behalf, which is not scaled.
@@ -66,12 +74,19 @@ impl LegConfig {
     /// The window that fills the link as it is configured; or, where the rate alone is and nobody else is
     /// known to be on the way, by the round trip of the handshake.
     pub(crate) fn known_filling_window(&self, peer: bool, rtt: Option<Duration>) -> Option<Bytes> {
-        let measured = || {
-            let product = self.known_link(peer)?.bytes_in(rtt?.min(LONGEST_ROUND_TRIP));
-            Some(Bytes::new(product.saturating_add(product / 4)))
-        };
-        self.filling_window().or_else(measured)
+        self.filling_window().or_else(|| measured(self.known_link(peer)?, rtt))
     }
+
+    /// The same for what comes.
+    pub(crate) fn known_arriving_window(&self, peer: bool, rtt: Option<Duration>) -> Option<Bytes> {
+        let alone = || self.arriving_rate().filter(|_| peer && self.is_watched());
+        self.arriving_window().or_else(|| measured(alone()?, rtt))
+    }
+}
+
+/// The window that fills a link of this rate, by the round trip of the handshake.
+fn measured(rate: Rate, rtt: Option<Duration>) -> Option<Bytes> {
+    Some(with_a_quarter(rate.bytes_in(rtt?.min(LONGEST_ROUND_TRIP))))
 }
 
 #[cfg(test)]
@@ -88,7 +103,10 @@ mod tests {
 
     fn limit(config: &Config, peer: bool, rtt: Option<Duration>) -> u64 {
         let windows = [&config.satellite, &config.lan];
-        config.stream_limit(windows.map(|leg| leg.known_filling_window(peer, rtt))).count()
+        let symmetric = config.stream_limit(windows.map(|leg| leg.known_filling_window(peer, rtt)));
+        let coming = config.stream_limit(windows.map(|leg| leg.known_arriving_window(peer, rtt)));
+        assert_eq!(symmetric, coming, "nothing is said of another rate");
+        symmetric.count()
     }
 
     const GEO: Option<Duration> = Some(Duration::from_millis(600));
@@ -116,6 +134,28 @@ mod tests {
         let (slow, minute) = (known(10, None), Some(Duration::from_secs(60)));
         assert_eq!(limit(&slow, true, minute), 5 * 2_500_000);
         assert_eq!(limit(&slow, true, minute), slow.largest_stream());
+    }
+
+    /// A terminal that sends 3 Mbit/s and receives 250.
+    #[test]
+    fn what_comes_is_sized_by_what_comes() {
+        let mut config = known(3, GEO);
+        config.satellite.return_rate = Some(Rate::from_bits_per_sec(250_000_000));
+        let product = 250_000_000 / 8 * 6 / 10;
+        let limit = |config: &Config, rtt| {
+            let windows = |from: &LegConfig, to: &LegConfig| {
+                [from.known_arriving_window(true, rtt), to.known_filling_window(true, rtt)]
+            };
+            let [satellite, lan] = [&config.satellite, &config.lan];
+            [windows(satellite, lan), windows(lan, satellite)]
+                .map(|windows| config.stream_limit(windows).count())
+        };
+        assert_eq!(limit(&config, None), [5 * product, 4 << 20]);
+        assert_eq!(config.largest_stream(), 5 * product);
+        config.satellite.round_trip = None;
+        assert_eq!(limit(&config, GEO), [5 * product, 4 << 20]);
+        config.satellite.rate = None;
+        assert_eq!(limit(&config, GEO)[0], 5 * product, "what goes need not be known");
     }
 
     #[test]

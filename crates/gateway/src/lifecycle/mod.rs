@@ -82,18 +82,19 @@ impl<B: Buffer> SplicedFlow<B> {
     /// A stream begins with a promise of `first` bytes at most.
     pub(crate) fn new(now: Instant, config: &Config, begun: Completed, first: Bytes) -> Self {
         let legs = PerLeg::of(|leg| LegTcp::new(now, config, begun.sides[leg], &begun.legs[leg]));
-        let windows = PerLeg::of(|leg| legs[leg].filling_window);
-        let max = config.stream_limit(windows.into_array());
-        // Twice what a gateway that knows the link as we do may begin with.
-        let start = |window: Bytes| window.saturating_mul(2).min(first);
+        let tuner = |leg: Leg| {
+            let (comes, goes) = (legs[leg].arriving_window, legs[leg.other()].filling_window);
+            // Twice what a gateway that knows the link as we do may begin with.
+            let start = comes.map_or(Bytes::ZERO, |window| window.saturating_mul(2).min(first));
+            BufferTuner::new(now, start, config.stream_limit([comes, goes]))
+        };
         let aqm = |leg: Leg| {
             let handshake = legs[leg].tcb.handshake();
             let seed = u64::from(handshake.snd_isn.0) << 32 | u64::from(handshake.rcv_isn.0);
             Aqm::new(legs[leg].discard, seed)
         };
         let mut flow = SplicedFlow {
-            tuners: windows
-                .map(|window| BufferTuner::new(now, window.map_or(Bytes::ZERO, start), max)),
+            tuners: PerLeg::of(tuner),
             aqms: PerLeg::of(aqm),
             added: begun.added,
             closing: Closing::new(config.fin),

@@ -32,6 +32,8 @@ pub(crate) struct LegTcp {
     pub(crate) dst_port: u16,
     /// The window that fills the link behind this leg, if that is known when the flow begins.
     pub(crate) filling_window: Option<Bytes>,
+    /// That of the sender at its other end.
+    pub(crate) arriving_window: Option<Bytes>,
     /// The round-trip time to go by until one has been measured.
     pub(crate) assumed_round_trip: Duration,
     /// Whether what comes in on it is discarded while it has a backlog.
@@ -84,7 +86,13 @@ impl LegTcp {
         let tcb = Tcb::new(handshake, sender, receiver);
         let ports = [ours.src_port, ours.dst_port];
         let filling_window = leg_config.known_filling_window(peer, rtt);
-        LegTcp { peer, filling_window, ..LegTcp::of(leg_config, side, tcb, ip, ports) }
+        let arriving_window = leg_config.known_arriving_window(peer, rtt);
+        LegTcp {
+            peer,
+            filling_window,
+            arriving_window,
+            ..LegTcp::of(leg_config, side, tcb, ip, ports)
+        }
     }
 
     /// A leg towards `side` that sends from and to these ports, as if towards a host.
@@ -103,6 +111,7 @@ impl LegTcp {
             src_port,
             dst_port,
             filling_window: leg_config.filling_window(),
+            arriving_window: leg_config.arriving_window(),
             assumed_round_trip: leg_config.assumed_round_trip(side),
             discard: leg_config.discard,
             peer: false,

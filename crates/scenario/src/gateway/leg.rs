@@ -41,7 +41,7 @@ pub(crate) const LEG: Section = Section {
             "return-rate",
             "a rate",
             "unknown",
-            "of what comes from that link: where acknowledgments to a gateway would take more than a tenth of `rate`, they are thinned (`ack=thinned:8:200ms`) unless `ack` is given",
+            "of what comes from that link, if it is another one: sizes what streams from there may hold, and what their senders may begin with; where acknowledgments to a gateway would take more than a tenth of `rate`, they are thinned (`ack=thinned:8:200ms`) unless `ack` is given",
         ),
         field("round-trip", "a time", "unknown", "of that link"),
         field(

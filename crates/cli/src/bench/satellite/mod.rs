@@ -190,7 +190,11 @@ mod tests {
             .with("flow.transfer.bytes", "200KB")
             .with("flow.transfer.count", "3")
             .recorded();
-        let told = Place::Told { rate: "8Mbit/s".to_owned(), round_trip: "500ms".to_owned() };
+        let told = Place::Told {
+            rate: "8Mbit/s".to_owned(),
+            return_rate: None,
+            round_trip: "500ms".to_owned(),
+        };
         let case = Case::new("sharing", Seeds::One)
             .column(Column::Known, setup.pair(&told))
             .figures(Column::Known, Figures::Sharing(8e6))

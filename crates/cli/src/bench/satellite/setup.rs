@@ -25,7 +25,12 @@ pub(super) enum Place {
     /// A gateway of which nothing is said about the link.
     Gateway,
     /// A gateway that has been told rate and round trip.
-    Told { rate: String, round_trip: String },
+    Told {
+        rate: String,
+        /// Of what comes, where that is another one.
+        return_rate: Option<String>,
+        round_trip: String,
+    },
 }
 
 impl Place {
@@ -34,10 +39,15 @@ impl Place {
         let gateway = match self {
             Place::Router => return text.to_owned(),
             Place::Gateway => format!("[gateway.{name}]\nlan-links = \"{lan}\""),
-            Place::Told { rate, round_trip } => format!(
-                "[gateway.{name}]\nlan-links = \"{lan}\"\n\
-                 satellite = {{ rate = \"{rate}\", round-trip = \"{round_trip}\" }}"
-            ),
+            Place::Told { rate, return_rate, round_trip } => {
+                let comes = return_rate.as_ref();
+                let comes =
+                    comes.map_or(String::new(), |rate| format!("return-rate = \"{rate}\", "));
+                format!(
+                    "[gateway.{name}]\nlan-links = \"{lan}\"\n\
+                     satellite = {{ rate = \"{rate}\", {comes}round-trip = \"{round_trip}\" }}"
+                )
+            }
         };
         text.replace(&format!("[router.{name}]"), &gateway)
     }
@@ -75,6 +85,13 @@ impl Setup {
     pub(super) fn with(mut self, path: &str, value: impl Into<String>) -> Setup {
         self.changes.push(Change::new(path, value));
         self
+    }
+
+    /// The transfer with its ends exchanged, and opened by its sender: the client.
+    pub(super) fn upload(self) -> Setup {
+        self.with("flow.transfer.from", "client")
+            .with("flow.transfer.to", "server")
+            .with("flow.transfer.opened-by", "from")
     }
 
     /// These stand at the server's end and at the client's.

@@ -64,6 +64,8 @@ enum Bound {
     AtMost(f64),
     /// At most so many times another figure.
     Times(f64, Figure),
+    /// At most so much more than another figure.
+    Beyond(f64, Figure),
     /// Queueing: at most twice what it is without the gateways' flows, or so many milliseconds.
     TwiceAlone(f64),
 }
@@ -96,6 +98,11 @@ impl Target {
         Target { figure, bound: Bound::Times(factor, other) }
     }
 
+    /// `figure` is at most `more` above `other`.
+    pub(super) fn beyond(figure: Figure, more: f64, other: Figure) -> Target {
+        Target { figure, bound: Bound::Beyond(more, other) }
+    }
+
     /// Queueing is at most twice what it is without the gateways' flows, or `max` milliseconds.
     pub(super) fn twice_alone(max: f64) -> Target {
         Target { figure: Figure::Queueing, bound: Bound::TwiceAlone(max) }
@@ -109,6 +116,7 @@ impl Target {
             Bound::Below(bound) => value < bound,
             Bound::AtMost(max) => value <= max,
             Bound::Times(factor, other) => value <= factor * other.of(row)?,
+            Bound::Beyond(more, other) => value <= other.of(row)? + more,
             Bound::TwiceAlone(max) => value <= (2.0 * row.queueing_alone_p95_ms?).max(max),
         })
     }
@@ -123,6 +131,7 @@ impl fmt::Display for Target {
             Bound::AtMost(max) => write!(f, "{name} ≤ {max}"),
             Bound::Times(1.0, other) => write!(f, "{name} ≤ {}", other.name()),
             Bound::Times(factor, other) => write!(f, "{name} ≤ {factor} × {}", other.name()),
+            Bound::Beyond(more, other) => write!(f, "{name} ≤ {} + {more:.3} s", other.name()),
             Bound::TwiceAlone(max) => write!(f, "{name} ≤ max(2 × alone, {max} ms)"),
         }
     }

@@ -4,7 +4,7 @@
 use super::{Size, geo, percent, told_geo};
 use crate::bench::satellite::case::{Case, Column, Seeds};
 use crate::bench::satellite::limit::{Limit, Opening};
-use crate::bench::satellite::setup::{Place, Setup};
+use crate::bench::satellite::setup::Place;
 use crate::bench::satellite::target::{Figure, Target};
 
 /// Where the gateway stands.
@@ -50,7 +50,7 @@ fn case(at: At, column: Column, direction: Direction, size: Size, loss: f64) -> 
     let (setup, limit) = match direction {
         Direction::Download => (setup, limit),
         Direction::Upload => {
-            (upload(setup), Limit { transfers: vec![(size.bytes, Opening::Sender)], ..limit })
+            (setup.upload(), Limit { transfers: vec![(size.bytes, Opening::Sender)], ..limit })
         }
     };
     let setup = if loss > 0.0 { setup.with("link.sat.loss", text) } else { setup };
@@ -71,12 +71,4 @@ fn case(at: At, column: Column, direction: Direction, size: Size, loss: f64) -> 
         return case.target(Target::at_most(Figure::Ratio, 0.8));
     }
     case
-}
-
-/// The transfer with its ends exchanged, and opened by its sender: the client.
-fn upload(setup: Setup) -> Setup {
-    setup
-        .with("flow.transfer.from", "client")
-        .with("flow.transfer.to", "server")
-        .with("flow.transfer.opened-by", "from")
 }

@@ -1,6 +1,7 @@
 //! The cases, a file for each family.
 
 mod alone;
+mod asymmetric;
 mod jitter;
 mod sharing;
 mod transfers;
@@ -16,6 +17,7 @@ pub(super) fn all(long: bool) -> Vec<Case> {
     let mut cases = transfers::all(long);
     cases.extend(jitter::all());
     cases.extend(alone::all());
+    cases.extend(asymmetric::all());
     cases.extend(sharing::all());
     cases
 }
@@ -30,7 +32,7 @@ fn told_geo() -> Place {
 }
 
 fn told(rate: &str, round_trip: &str) -> Place {
-    Place::Told { rate: rate.to_owned(), round_trip: round_trip.to_owned() }
+    Place::Told { rate: rate.to_owned(), return_rate: None, round_trip: round_trip.to_owned() }
 }
 
 /// A download over the GEO link, and its limit.
