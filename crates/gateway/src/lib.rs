@@ -9,6 +9,7 @@
 mod announce;
 mod config;
 mod handshake;
+mod hop_limit;
 mod ingress;
 mod key;
 mod leg;

@@ -1,7 +1,7 @@
 //! A segment as it comes in.
 
 use crate::Side;
-use crate::splice::HopLimit;
+use crate::hop_limit::HopLimit;
 use bentpipe_core::tcp::buffer::Payload;
 use bentpipe_core::wire::{IpHeader, TcpHeader};
 

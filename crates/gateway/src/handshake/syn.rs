@@ -8,9 +8,9 @@
 use crate::Side;
 use crate::announce::Announcement;
 use crate::config::{AddOptions, Config, Handshake};
+use crate::hop_limit::HopLimit;
 use crate::key::{Endpoint, FlowKey};
 use crate::leg::{Leg, PerLeg};
-use crate::splice::HopLimit;
 use bentpipe_core::tcp::tcb::TimestampClock;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::wire::{Flags, IpHeader, SeqNum, TcpHeader, TcpOptions, Timestamps};

@@ -1,9 +1,9 @@
 //! A leg: the TCP of the gateway towards one of the hosts, in the other host's name.
 
-use super::hop_limit::HopLimit;
 use crate::Side;
 use crate::config::{Config, Discard, FirstWindow, LegConfig, MIN_MTU};
 use crate::handshake::{LegHandshake, NegotiatedOptions};
+use crate::hop_limit::HopLimit;
 use bentpipe_core::tcp::congestion::{CongestionAlgorithm, segments_for};
 use bentpipe_core::tcp::receiver::{Receiver, ReceiverConfig};
 use bentpipe_core::tcp::recovery::RecoveryAlgorithm;

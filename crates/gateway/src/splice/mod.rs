@@ -5,11 +5,9 @@
 //! everywhere, so a stream is one buffer: the receiver of one leg writes it, the sender of the
 //! other reads it, and what it holds is the back-pressure.
 
-mod hop_limit;
 mod leg_tcp;
 mod memory;
 
-pub(crate) use hop_limit::HopLimit;
 pub(crate) use leg_tcp::{LegTcp, usual_sender};
 pub(crate) use memory::Allowance;
 

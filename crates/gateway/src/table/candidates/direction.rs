@@ -5,7 +5,7 @@
 //! peer hears of it. So the receiver has acknowledged what is noted here, and its sender has not heard of more.
 
 use crate::handshake::PassedSyn;
-use crate::splice::HopLimit;
+use crate::hop_limit::HopLimit;
 use bentpipe_core::units::{Bytes, Offset};
 use bentpipe_core::wire::{IpHeader, SeqNum, TcpHeader};
 use std::net::IpAddr;
