@@ -286,7 +286,7 @@ impl LegConfig {
 }
 
 /// A bandwidth-delay product and a quarter.
-pub(super) fn with_a_quarter(product: u64) -> Bytes {
+pub(crate) fn with_a_quarter(product: u64) -> Bytes {
     Bytes::new(product.saturating_add(product / 4))
 }
 

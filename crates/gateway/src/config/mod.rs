@@ -8,6 +8,7 @@ mod stream;
 
 pub use discard::Discard;
 use leg::SATELLITE_PRESET;
+pub(crate) use leg::with_a_quarter;
 pub use leg::{FirstWindow, LegConfig, LegError, MssLimit};
 pub use losses::Losses;
 pub(crate) use stream::UNKNOWN_LINK;

@@ -16,8 +16,7 @@
 //! whichever needs more: the two directions of a satellite link are hardly ever alike. How much of that a stream may hold at any moment, its flow
 //! decides (`mechanisms::buffer_tuner`) and the pool (`table::pool`).
 
-use super::leg::with_a_quarter;
-use super::{Config, LegConfig};
+use super::{Config, LegConfig, with_a_quarter};
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::{Bytes, Rate};
 

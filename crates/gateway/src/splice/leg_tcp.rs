@@ -1,7 +1,7 @@
 //! A leg: the TCP of the gateway towards one of the hosts, in the other host's name.
 
 use crate::Side;
-use crate::config::{Config, Discard, FirstWindow, LegConfig, MIN_MTU};
+use crate::config::{Config, Discard, FirstWindow, LegConfig, MIN_MTU, with_a_quarter};
 use crate::handshake::{LegHandshake, NegotiatedOptions};
 use crate::hop_limit::HopLimit;
 use bentpipe_core::tcp::congestion::{CongestionAlgorithm, segments_for};
@@ -195,7 +195,7 @@ fn probing(recovery: RecoveryAlgorithm) -> RecoveryAlgorithm {
 fn on_known_link(sender: SenderConfig, rate: Rate, rtt: Option<Duration>) -> SenderConfig {
     // Where the round trip was not told, the handshake has measured it.
     let product = rtt.map_or(0, |rtt| rate.bytes_in(rtt));
-    let initial = sender.initial_window.bytes(sender.smss).max(Bytes::new(product + product / 4));
+    let initial = sender.initial_window.bytes(sender.smss).max(with_a_quarter(product));
     SenderConfig {
         recovery: probing(sender.recovery),
         congestion: CongestionAlgorithm::KnownLink { rate },

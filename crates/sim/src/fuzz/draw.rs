@@ -3,6 +3,7 @@
 mod adoption;
 mod changes;
 mod icmp;
+mod later;
 mod meddling;
 mod signals;
 
@@ -33,9 +34,6 @@ const PATIENCE: Duration = Duration::from_secs(1800);
 /// (seed 23554).
 const DRAIN: Duration = Duration::from_secs(3600);
 
-/// Tells the generators of what is drawn last from that of the plan itself.
-const LATER: u64 = 0x5eed;
-
 impl FaultPlan {
     /// Draws a plan.
     pub fn draw(seed: u64) -> FaultPlan {
@@ -52,13 +50,7 @@ impl FaultPlan {
         draw.adoption(&mut plan);
         draw.recall(&mut plan);
         if !calm {
-            // Each from a generator of its own, so that a seed is otherwise what it was before there was this.
-            for (number, draw_more) in
-                [Draw::signals, Draw::meddlers, Draw::port_reuse].into_iter().enumerate()
-            {
-                let rng = Pcg64Mcg::seed_from_u64(seed ^ (LATER + number as u64) << 48);
-                draw_more(&mut Draw { rng, hazards: BTreeSet::new() }, &mut plan);
-            }
+            later::add(seed, &mut plan);
         }
         plan
     }

@@ -7,6 +7,7 @@ use crate::packet::{Content, Datagram, Echo, Packet};
 use bentpipe_core::tcp::connection::{Connection, ConnectionConfig};
 use bentpipe_core::time::Instant;
 use bentpipe_core::wire::IpHeader;
+use bentpipe_gateway::{Config, Gateway};
 use std::net::IpAddr;
 
 impl<A: Application> World<A> {
@@ -57,12 +58,17 @@ impl<A: Application> World<A> {
         self.host(end.host).session(end.slot)
     }
 
-    /// Tells node `id`, if it is a gateway, to hand its flows back.
-    pub fn drain(&mut self, id: NodeId) {
+    /// Tells node `id` something, if it is a gateway, and lets it do what is due by that.
+    fn tell_gateway(&mut self, id: NodeId, tell: impl FnOnce(&mut Gateway<A::Buffer>, Instant)) {
         if let Node::Gateway(gateway, _) = &mut self.nodes[id] {
-            gateway.drain(self.now);
+            tell(gateway, self.now);
         }
         self.settle(id, false);
+    }
+
+    /// Tells node `id`, if it is a gateway, to hand its flows back.
+    pub fn drain(&mut self, id: NodeId) {
+        self.tell_gateway(id, Gateway::drain);
     }
 
     /// Lets node `id` do what has become due by a change from outside.
@@ -72,26 +78,17 @@ impl<A: Application> World<A> {
 
     /// Resets what is still open at node `id`, if it is a gateway: its time for draining is over.
     pub fn reset_all(&mut self, id: NodeId) {
-        if let Node::Gateway(gateway, _) = &mut self.nodes[id] {
-            gateway.reset_all(self.now);
-        }
-        self.settle(id, false);
+        self.tell_gateway(id, Gateway::reset_all);
     }
 
     /// Lets node `id`, if it is a gateway, go on with other parameters.
-    pub fn reconfigure(&mut self, id: NodeId, config: bentpipe_gateway::Config) {
-        if let Node::Gateway(gateway, _) = &mut self.nodes[id] {
-            gateway.reconfigure(config);
-        }
-        self.settle(id, false);
+    pub fn reconfigure(&mut self, id: NodeId, config: Config) {
+        self.tell_gateway(id, |gateway, _| gateway.reconfigure(config));
     }
 
     /// Tells node `id`, if it is a gateway, that packets have gone past it.
     pub fn release_all(&mut self, id: NodeId) {
-        if let Node::Gateway(gateway, _) = &mut self.nodes[id] {
-            gateway.release_all(self.now);
-        }
-        self.settle(id, false);
+        self.tell_gateway(id, Gateway::release_all);
     }
 
     /// Sends a packet from node `from`, which has an address: the IP header's source.

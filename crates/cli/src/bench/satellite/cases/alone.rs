@@ -1,7 +1,7 @@
 //! One gateway alone, at either end: never slower than none, and faster where its leg sends over the
 //! satellite and packets are lost.
 
-use super::{Size, geo, percent, told_geo};
+use super::{Direction, Size, geo, percent, told_geo};
 use crate::bench::satellite::case::{Case, Column, Seeds};
 use crate::bench::satellite::limit::{Limit, Opening};
 use crate::bench::satellite::setup::Place;
@@ -12,13 +12,6 @@ use crate::bench::satellite::target::{Figure, Target};
 enum At {
     Server,
     Client,
-}
-
-/// Which way the data go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Direction {
-    Download,
-    Upload,
 }
 
 pub(super) fn all() -> Vec<Case> {

@@ -1,6 +1,6 @@
 //! Links whose directions differ, as those of every satellite do: gateways that know both rates.
 
-use super::{Size, percent};
+use super::{Direction, Size, percent};
 use crate::bench::satellite::case::{Case, Column, Seeds};
 use crate::bench::satellite::limit::{Limit, Opening};
 use crate::bench::satellite::setup::{DOWNLOAD, Place, Setup};
@@ -15,13 +15,6 @@ const ROUND_TRIP: Duration = Duration::from_millis(600);
 struct Link {
     down: u64,
     up: u64,
-}
-
-/// Which way the data go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Direction {
-    Download,
-    Upload,
 }
 
 const fn link(down: u64, up: u64) -> Link {

@@ -41,6 +41,13 @@ fn geo(size: Size) -> (Setup, Limit) {
     (Setup::of(DOWNLOAD).with("flow.transfer.bytes", size.text()), limit)
 }
 
+/// Which way the data go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    Download,
+    Upload,
+}
+
 /// How much is transferred.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Size {
