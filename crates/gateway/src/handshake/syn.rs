@@ -42,6 +42,8 @@ pub(crate) struct Syn {
     flow_label: u32,
     mss: Option<u16>,
     window: u16,
+    /// What ours say: a promise, whatever the gateway is told until the SYN-ACK comes.
+    sent_window: u16,
     shift: Option<u8>,
     sack: bool,
     hop_limit: u8,
@@ -83,6 +85,7 @@ impl Syn {
             flow_label: ip.flow_label,
             mss: options.mss,
             window: tcp.window,
+            sent_window: tcp.window.min(config.first_window()),
             shift: options.window_scale,
             sack: options.sack_permitted,
             hop_limit: ip.hop_limit,
@@ -270,7 +273,7 @@ impl Syn {
     /// would negotiate ECN: our legs do not speak it.
     pub(super) fn sent(&self, config: &Config, ends: PerLeg<Endpoint>) -> TcpHeader {
         let mut syn = self.came(ends);
-        syn.window = self.window.min(config.first_window());
+        syn.window = self.sent_window;
         clamp_mss(config, self.from.other(), &self.ip(ends), &mut syn);
         if let Some(added) = self.peer_added {
             added.take_off(&mut syn.options);

@@ -19,7 +19,7 @@ pub(crate) enum Past {
     /// It is forwarded.
     Forward,
     /// It is dropped: the far host could make nothing of it, as it has other options than the near one knows of,
-    /// or has its handshake before the client does.
+    /// has its handshake before the client does, or has ended.
     Drop,
 }
 
@@ -29,12 +29,12 @@ impl<B: Buffer> SplicedFlow<B> {
     /// It has a signature, and the SYN had none: Linux drops it where it knows signatures (`tcp_inbound_hash`), other
     /// hosts do not. Or its hop limit is far below that of the others, so that it may die on the way.
     pub(crate) fn lets_past(&mut self, leg: Leg, segment: &Segment<'_>) -> Option<Past> {
-        if !matches!(self.closing.state(), CloseState::Open | CloseState::Releasing(_)) {
-            return None;
-        }
         let Segment { tcp, payload, .. } = *segment;
         if !segment.is_doubtful(self.splice.leg(leg.other()).hop_limit) {
             return None;
+        }
+        if !matches!(self.closing.state(), CloseState::Open | CloseState::Releasing(_)) {
+            return Some(Past::Drop);
         }
         if self.added == Added::ToHost || self.is_unconfirmed() {
             return Some(Past::Drop);

@@ -166,7 +166,7 @@ fn question(now: Instant, tcb: &Tcb) -> TcpHeader {
     let timestamps =
         state.map(|state| Timestamps { value: state.clock.value(now), echo: state.recent });
     let receiver = &tcb.receiver;
-    let rcv_wnd = receiver.rcv_adv().saturating_sub(receiver.rcv_nxt());
+    let rcv_wnd = receiver.rcv_adv().saturating_sub(receiver.expected());
     let window = (rcv_wnd.count() >> receiver.window_shift()).min(u64::from(u16::MAX));
     TcpHeader {
         flags: Flags::ACK,

@@ -247,3 +247,20 @@ fn data_with_malformed_options_is_taken() {
         assert_eq!(table.gateway.flows(), 1);
     }
 }
+
+/// The client has reset, and what it had sent is being delivered: what looks as if it came from the server, and
+/// may not, is not heard.
+#[test]
+fn a_fake_does_not_touch_a_drain() {
+    for hop_limit in [60, 4] {
+        let mut table = Table::new(Config::default());
+        table.open();
+        table.send(Side::Lan, Table::segment(Side::Lan, 1, 1, Flags::ACK), &[7; 1000]);
+        table.send(Side::Lan, Table::segment(Side::Lan, 1001, 1, Flags::RST), b"");
+        let ip = IpHeader { hop_limit, ..Table::ip(Side::Satellite) };
+        let ack = Table::segment(Side::Satellite, 1, 1001, Flags::ACK);
+        table.give(Side::Satellite, &ip, &ack, b"");
+        let is_heard = table.gateway.held() == 0;
+        assert_eq!(is_heard, hop_limit == 60, "{hop_limit}");
+    }
+}

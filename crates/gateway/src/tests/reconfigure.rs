@@ -190,3 +190,20 @@ fn sums_survive_every_change_of_the_link() {
         }
     }
 }
+
+/// What was promised in the client's SYN holds, however little a stream may hold when it comes again and when the
+/// SYN-ACK comes.
+#[test]
+fn a_window_that_a_syn_has_promised_stays_promised() {
+    let small = Config { max_stream: Some(Bytes::new(4_000)), ..Config::default() };
+    let syn = || Table::segment(Side::Lan, 0, 0, Flags::SYN);
+    let mut table = Table::new(Config::default());
+    assert_eq!(table.send(Side::Lan, syn(), b"")[0].tcp.window, 60_000);
+    table.gateway.reconfigure(small);
+    assert_eq!(table.send(Side::Lan, syn(), b"")[0].tcp.window, 60_000);
+    let synack = Table::segment(Side::Satellite, 0, 1, Flags::SYN | Flags::ACK);
+    table.send(Side::Satellite, synack, b"");
+    say(&mut table, Side::Lan, 1, 1, b"");
+    say(&mut table, Side::Satellite, 59_001, 1, &[7; 1000]);
+    assert!(table.gateway.held() > 0, "the last segment within what was promised");
+}
