@@ -81,6 +81,7 @@ impl Campaign {
                 self.sum.bytes += played.bytes;
                 self.sum.split += played.split;
                 self.sum.completed += played.completed;
+                self.sum.deaf += played.deaf;
                 self.sum.forged += played.forged;
                 None
             }

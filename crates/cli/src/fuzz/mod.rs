@@ -166,6 +166,7 @@ fn print(campaign: &Campaign, findings: &[Finding], seconds: f64, json: bool) ->
             "bytes": sum.bytes,
             "split_flows": sum.split,
             "completed_connections": sum.completed,
+            "deaf_connections": sum.deaf,
             "forged_segments": sum.forged,
             "hazards": hazards,
             "failing": failing,
@@ -175,11 +176,12 @@ fn print(campaign: &Campaign, findings: &[Finding], seconds: f64, json: bool) ->
     writeln!(
         out,
         "{played} seeds in {seconds:.1} s: {} violations; {} packets, {} flows split, {} \
-         connections completed, {} segments forged",
+         connections completed, {} left deaf, {} segments forged",
         found.len(),
         sum.packets,
         sum.split,
         sum.completed,
+        sum.deaf,
         sum.forged
     )?;
     if found.len() > DESCRIBED {

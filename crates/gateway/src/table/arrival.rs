@@ -80,8 +80,7 @@ impl<B: Buffer> Gateway<B> {
     /// A packet of no flow: a SYN may open one.
     pub(super) fn handle_new(&mut self, now: Instant, segment: Segment<'_>) -> Disposition {
         let Segment { from, ip, tcp, payload } = segment;
-        let unsplittable = Flags::ACK.0 | Flags::RST.0 | Flags::FIN.0 | Flags::URG.0;
-        if !tcp.has(Flags::SYN) || tcp.flags.0 & unsplittable != 0 {
+        if !is_syn(tcp) || tcp.has(Flags::URG) {
             self.watch_forwarded(now, &segment);
             return Disposition::Forward(self.watch_candidate(now, &segment));
         }
@@ -352,7 +351,8 @@ impl Context<'_> {
     }
 }
 
-/// Whether a segment asks for a connection.
+/// Whether a segment asks for a connection: no host listens to a SYN with more to it than that (RFC 9293, 3.10.7.2).
 fn is_syn(tcp: &TcpHeader) -> bool {
-    tcp.has(Flags::SYN) && !tcp.has(Flags::ACK)
+    let others = Flags::ACK.0 | Flags::RST.0 | Flags::FIN.0;
+    tcp.has(Flags::SYN) && tcp.flags.0 & others == 0
 }

@@ -119,6 +119,22 @@ fn only_a_new_syn_of_the_host_that_has_reset_counts() {
 }
 
 /// It has crashed, and its first SYN is challenged on an open flow: the RST that answers is both.
+/// No host listens to such, whoever sends them.
+#[test]
+fn what_is_more_than_a_syn_is_none() {
+    for more in [RST, Flags::FIN, Flags::ACK] {
+        let mut table = stalled(TcpOptions::default());
+        abort(&mut table);
+        for _ in 0..2 {
+            let syn = next_syn(&TcpOptions::default());
+            let sent = table.send(Side::Lan, TcpHeader { flags: SYN | more, ..syn }, b"");
+            assert!(sent.is_empty(), "{more:?} is answered by {sent:?}");
+            table.wait(Duration::from_secs(1));
+        }
+        assert!(table.gateway.held() >= 5000, "{more:?}");
+    }
+}
+
 #[test]
 fn a_host_that_has_forgotten_the_connection_opens_another() {
     let mut table = stalled(Table::stamped());

@@ -65,6 +65,9 @@ pub struct Played {
     pub recalled: u64,
     /// Connections both of whose directions were read to their ends.
     pub completed: u64,
+    /// Connections whose hosts do not hear each other any more, as gateways that had promised more than they have
+    /// have left: a documented limit.
+    pub deaf: u64,
     /// Forged segments and ICMP errors that were injected.
     pub forged: u64,
     /// Connections that were opened again from the port of one that had been reset.
@@ -131,6 +134,7 @@ impl FaultPlan {
             faked: stage.faked(),
             path_mtu_falls: world.gateways().map(|g| g.summary().path_mtu_falls).sum(),
             completed: self.calls.iter().filter(|call| call.completed(world)).count() as u64,
+            deaf: self.calls.iter().filter(|call| self.leaves_deaf(call, world)).count() as u64,
             forged: stage.forged(),
             trace: world.trace(),
         })

@@ -71,7 +71,7 @@ impl Tcb {
     }
 
     /// Where a segment without data stands ([`Sender::seq_without_data`](crate::tcp::sender::Sender::seq_without_data)).
-    pub(super) fn seq_without_data(&self) -> Offset {
+    pub fn seq_without_data(&self) -> Offset {
         self.sender.seq_without_data(Bytes::new(1 << self.handshake.snd_shift))
     }
 
