@@ -18,6 +18,7 @@ mod policy;
 mod pool;
 mod port_reuse;
 mod probes;
+mod promise;
 mod recall;
 mod reconfigure;
 mod release;

@@ -4,6 +4,7 @@
 mod negotiated;
 mod opening;
 mod passed;
+mod promise;
 mod record;
 mod spoofed_synack;
 mod syn;

@@ -2,6 +2,7 @@
 //! numbers, and options are added and taken off on the way.
 
 use super::negotiated::LegHandshake;
+use super::promise::Promise;
 use super::spoofed_synack::SpoofedSynAck;
 use super::syn::{OUR_WINDOW_SHIFT, Relay, Syn, clamp_mss, without_ecn};
 use crate::Side;
@@ -31,6 +32,10 @@ pub(crate) struct Opening {
     /// A gateway on the way has announced itself.
     by_gateway: bool,
     deadline: Instant,
+    /// What the flow may be promised, if the client already has been, and the window that it was.
+    promise: Option<Promise>,
+    /// The window that the peer gateway says the server has, behind the SYN-ACK.
+    peer_window: Option<Bytes>,
 }
 
 /// What becomes of a segment of a handshake.
@@ -119,8 +124,41 @@ impl Opening {
             times: 1,
             by_gateway: announced.is_some(),
             deadline: now + config.open_timeout,
+            promise: None,
+            peer_window: None,
         };
         Some((opening, (ip, out)))
+    }
+
+    /// The window that is worth a promise behind the SYN-ACK: none but to a peer gateway, as nobody else would send
+    /// that much at once.
+    pub(crate) fn wants_promise(&self, config: &Config) -> Option<Bytes> {
+        let is_scaled = self.syn.shift().and(self.synack_out.options.window_scale).is_some();
+        self.syn.peer_added().filter(|_| is_scaled)?;
+        Promise::wanted(config, self.syn.sides())
+    }
+
+    /// Promises the client that window: what to send right behind the SYN-ACK. The streams may hold `first`.
+    pub(crate) fn promise(&mut self, first: Bytes, window: Bytes) -> Relay {
+        let (promise, ack) = Promise::behind(&self.synack_out, first, window);
+        self.promise = Some(promise);
+        (self.ip, ack)
+    }
+
+    /// The same again, behind a SYN-ACK that comes again.
+    pub(crate) fn promise_again(&mut self) -> Option<Relay> {
+        self.promise.map(|Promise { first, window }| self.promise(first, window))
+    }
+
+    /// What was promised to the client beyond the SYN-ACK.
+    pub(crate) fn promised(&self) -> Option<Promise> {
+        self.promise
+    }
+
+    /// How much the client may send.
+    fn promised_window(&self) -> Bytes {
+        let behind = self.promise.map_or(Bytes::ZERO, |promise| promise.window);
+        behind.max(Bytes::from(self.synack_out.window))
     }
 
     /// When it is given up without the client's acknowledgment.
@@ -144,6 +182,14 @@ impl Opening {
         }
         if tcp.has(Flags::RST) {
             return if self.syn.is_refused_by(leg, tcp) { Step::Forget } else { Step::Forward };
+        }
+        if leg == Leg::Server
+            && self.by_gateway
+            && let Some(window) =
+                Promise::heard(self.syn.isn(), &self.synack_in, tcp, payload.len())
+        {
+            self.peer_window = Some(window);
+            return Step::Drop;
         }
         match (leg, tcp.has(Flags::SYN), tcp.has(Flags::ACK)) {
             (Leg::Server, true, true) => match self.relay_synack(now, tcp) {
@@ -237,15 +283,21 @@ impl Opening {
             && !tcp.has(Flags::SYN)
             && !tcp.has(Flags::RST)
             && tcp.ack == self.synack_in.seq + 1
-            && (0..=i32::from(u16::MAX)).contains(&tcp.seq.distance_from(next))
+            && (0..=self.furthest()).contains(&tcp.seq.distance_from(next))
     }
 
     /// Whether `tcp`, from the client, would acknowledge the SYN-ACK but lies beyond all that this can
     /// have promised: a peer gateway sends such data, without hearing of us. The server would take
     /// nothing of it, and answer without the options that we have added.
     fn is_beyond_window(&self, tcp: &TcpHeader) -> bool {
-        let beyond = tcp.seq.distance_from(self.syn.isn() + 1) > i32::from(u16::MAX);
+        let beyond = tcp.seq.distance_from(self.syn.isn() + 1) > self.furthest();
         beyond && tcp.has(Flags::ACK) && !tcp.has(Flags::SYN) && tcp.ack == self.synack_in.seq + 1
+    }
+
+    /// How far behind the SYN the client's segments may begin.
+    fn furthest(&self) -> i32 {
+        let window = self.promised_window().max(Bytes::from(u16::MAX));
+        i32::try_from(window.count()).unwrap_or(i32::MAX)
     }
 
     /// Whether `tcp` is data, or the end of it, that the server sends before the client has acknowledged
@@ -290,7 +342,7 @@ impl Opening {
             SpoofedSynAck::new(now, syn_in.clone(), added, synack, config.open_timeout)
         });
         let server = LegHandshake {
-            window: Bytes::from(self.synack_in.window),
+            window: self.peer_window.unwrap_or(Bytes::from(self.synack_in.window)),
             // That of the client's last SYN, which the server may have answered.
             relayed: stamped(&syn_in).and(stamped(&syn_out)),
             promised: Offset::FIRST + Bytes::from(syn_out.window),
@@ -308,7 +360,7 @@ impl Opening {
                 Some(ack) => Bytes::new(u64::from(ack.window) << client_shift),
                 None => Bytes::from(syn_in.window),
             },
-            promised: Offset::FIRST + Bytes::from(self.synack_out.window),
+            promised: Offset::FIRST + self.promised_window(),
             ours: self.synack_out.clone(),
             theirs: syn_in,
             relayed: stamped(&self.synack_in),

@@ -134,6 +134,11 @@ impl Syn {
         self.stamp
     }
 
+    /// The client's window shift, or that which the peer gateway has added.
+    pub(super) fn shift(&self) -> Option<u8> {
+        self.shift
+    }
+
     /// What the peer gateway says it added to the SYN that came.
     pub(super) fn peer_added(&self) -> Option<Announcement> {
         self.peer_added

@@ -7,7 +7,7 @@ use super::{Disposition, Gateway};
 use crate::Side;
 use crate::announce::Announcement;
 use crate::config::Handshake;
-use crate::handshake::{Opening, Step, Syn};
+use crate::handshake::{Opening, Relay, Step, Syn};
 use crate::key::FlowKey;
 use crate::leg::{Leg, PerLeg};
 use crate::lifecycle::{OnSyn, Past, Received, SplicedFlow};
@@ -16,6 +16,7 @@ use crate::policy::Action;
 use crate::segment::Segment;
 use bentpipe_core::tcp::buffer::{Buffer, Payload};
 use bentpipe_core::time::Instant;
+use bentpipe_core::units::Bytes;
 use bentpipe_core::wire::{AckRewrite, Flags, IpHeader, TcpHeader};
 
 impl<B: Buffer> Gateway<B> {
@@ -187,10 +188,13 @@ impl<B: Buffer> Gateway<B> {
         let early = self.config.handshake == Handshake::DownstreamFirst;
         let may_bind = (early || syn.is_added_to()) && self.has_room_to_bind();
         let known = &mut self.peer_known;
-        let Some((opening, relay)) = Opening::new(now, &self.config, syn, may_bind, known, ip, tcp)
+        let Some((mut opening, relay)) =
+            Opening::new(now, &self.config, syn, may_bind, known, ip, tcp)
         else {
             return Disposition::Forward(Reason::NotOpened);
         };
+        let early = early && may_bind;
+        let ack = if early { None } else { self.promise(now, &mut opening) };
         let bound = opening.is_bound();
         self.half_open.remove(&key);
         let sides = syn.sides();
@@ -198,8 +202,9 @@ impl<B: Buffer> Gateway<B> {
         let id = self.flows.insert(Flow::new(ends, sides, syn.sent_at(), opening));
         self.table.insert(key, id);
         self.account(id);
-        self.relays.push_back((sides[Leg::Client], relay));
-        let early = early && may_bind;
+        self.relays.extend(
+            [Some(relay), ack].into_iter().flatten().map(|relay| (sides[Leg::Client], relay)),
+        );
         // The server is answered before its client has answered it.
         if early {
             self.splice(now, id, None);
@@ -215,9 +220,19 @@ impl<B: Buffer> Gateway<B> {
         Disposition::Consumed
     }
 
+    /// Opens the window for the client's first data wider than a SYN-ACK can, if that is wanted and there is memory.
+    fn promise(&mut self, now: Instant, opening: &mut Opening) -> Option<Relay> {
+        let wanted = opening.wants_promise(&self.config)?;
+        let window = wanted.min(Bytes::of_len(self.free()) / 16);
+        let is_more = window > Bytes::from(u16::MAX);
+        is_more.then(|| opening.promise(self.first_promise(now), window))
+    }
+
     /// A handshake is complete, by the client's `ack` or because the server is not to wait for it.
     fn splice(&mut self, now: Instant, id: usize, ack: Option<&TcpHeader>) {
-        let first = self.first_promise(now);
+        let Phase::Opening(opening) = self.flows[id].phase() else { return };
+        let promised = opening.promised().map(|promise| promise.first);
+        let first = promised.unwrap_or_else(|| self.first_promise(now));
         let flow = &mut self.flows[id];
         let Phase::Opening(opening) = flow.phase() else { return };
         let completed = opening.complete(now, &self.config, flow.ends(), ack);
@@ -268,7 +283,15 @@ impl<B: Buffer> Gateway<B> {
                 self.splice(now, id, Some(segment.tcp));
                 return self.handle_spliced(now, id, leg, segment);
             }
-            Step::Relay(to, relay) => self.relays.push_back((sides[to], relay)),
+            Step::Relay(to, relay) => {
+                let again = match self.flows[id].phase_mut() {
+                    Phase::Opening(opening) if to == Leg::Client => opening.promise_again(),
+                    _ => None,
+                };
+                self.relays.extend(
+                    [Some(relay), again].into_iter().flatten().map(|relay| (sides[to], relay)),
+                );
+            }
             Step::Drop => {}
         }
         self.arm(id);

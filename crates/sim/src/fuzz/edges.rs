@@ -132,6 +132,12 @@ impl Edges {
         let window = u32::from(segment.window) << if scaled { shift } else { 0 };
         let edge = segment.ack + u64::from(window);
         promise.unit = 1 << shift;
+        // A SYN-ACK that comes again says what it said, and takes nothing back of what an acknowledgment right behind
+        // it has promised since, which has room for more.
+        let stands = |(last, before): (SeqNum, u32)| last == segment.ack && before > window;
+        if !scaled && promise.last.is_some_and(stands) {
+            return Ok(());
+        }
         promise.last = Some((segment.ack, window));
         promise.next = seq;
         let Some(before) = promise.edge.replace(edge) else { return Ok(()) };

@@ -44,7 +44,7 @@ impl Router {
 }
 
 /// `pairs` side by side between `routers`; [`FLOWS`] connections, which the near host opens
-/// within a second and in which each end sends [`LEN`] bytes. From `lost` on pair 0's satellite
+/// within half a second and in which each end sends [`LEN`] bytes. From `lost` on pair 0's satellite
 /// link carries nothing.
 fn world(pairs: usize, routers: &[Router; 2], lost: Option<Instant>) -> World {
     let tcp = ConnectionConfig::preset("linux").unwrap();
@@ -60,7 +60,7 @@ fn world(pairs: usize, routers: &[Router; 2], lost: Option<Instant>) -> World {
             abort_after: Some(Duration::from_secs(1800)),
             ..Script::default()
         };
-        let at = Instant::ZERO + Duration::from_millis(40 * number as u64);
+        let at = Instant::ZERO + Duration::from_millis(20 * number as u64);
         let key = (1_000 + number as u16, HOSTS[1], port(number));
         near.call(at, key, tcp, isn, script(mine, theirs));
         far.listen(port(number), tcp, isn + 7, script(theirs, mine));
@@ -143,7 +143,8 @@ fn each_flow_is_split_by_one_of_several_pairs_and_whole() {
     for pairs in 2..=4 {
         let mut world = world(pairs, &symmetric(pairs), None);
         world.start();
-        play_until(&mut world, Instant::ZERO + Duration::from_millis(2_100));
+        // All have been opened, and none is over.
+        play_until(&mut world, Instant::ZERO + Duration::from_millis(1_500));
         let shares = shares(&world, pairs);
         assert_eq!(shares.iter().map(BTreeSet::len).sum::<usize>(), FLOWS);
         assert!(shares.iter().all(|share| share.len() >= FLOWS / pairs / 3), "{shares:?}");

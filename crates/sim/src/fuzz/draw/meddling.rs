@@ -47,7 +47,9 @@ impl Draw {
         let isns = [0; 2].map(|_: u32| SeqNum(self.rng.random()));
         // Until a handshake is complete nothing tells a forgery (RFC 9293, 3.10.7.3), and one may be on its way for long.
         plan.changes.retain(|(struck, change)| match change {
-            Change::Attack(attack) => attack.call != 0 || *struck >= at || *struck + IN_FLIGHT < at,
+            Change::Attack(attack) => {
+                attack.call != 0 || *struck > at + IN_FLIGHT || *struck + IN_FLIGHT < at
+            }
             _ => true,
         });
         plan.changes.push((at, Change::CallAgain(0, isns)));
