@@ -47,8 +47,10 @@ pub(crate) enum Step {
     Forget,
     /// It is dropped.
     Drop,
-    /// This goes on, to the host of that leg.
-    Relay(Leg, Relay),
+    /// The SYN goes on.
+    RelaySyn(Relay),
+    /// The SYN-ACK goes on, and perhaps something right behind it.
+    RelaySynAck(Relay, Option<Relay>),
     /// The handshake is forgotten; the segment is a new one's.
     Restart,
     /// It completes the handshake. The SYN-ACK goes to the client anew, perhaps.
@@ -138,16 +140,14 @@ impl Opening {
         Promise::wanted(config, self.syn.sides())
     }
 
-    /// Promises the client that window: what to send right behind the SYN-ACK. The streams may hold `first`.
-    pub(crate) fn promise(&mut self, first: Bytes, window: Bytes) -> Relay {
-        let (promise, ack) = Promise::behind(&self.synack_out, first, window);
-        self.promise = Some(promise);
-        (self.ip, ack)
+    /// Promises the client that window. The streams may hold `first`.
+    pub(crate) fn promise(&mut self, first: Bytes, window: Bytes) {
+        self.promise = Some(Promise::new(&self.synack_out, first, window));
     }
 
-    /// The same again, behind a SYN-ACK that comes again.
-    pub(crate) fn promise_again(&mut self) -> Option<Relay> {
-        self.promise.map(|Promise { first, window }| self.promise(first, window))
+    /// What to send right behind the SYN-ACK, whenever that is sent.
+    pub(crate) fn behind_synack(&self) -> Option<Relay> {
+        Some((self.ip, self.promise?.behind(&self.synack_out)))
     }
 
     /// What was promised to the client beyond the SYN-ACK.
@@ -193,11 +193,11 @@ impl Opening {
         }
         match (leg, tcp.has(Flags::SYN), tcp.has(Flags::ACK)) {
             (Leg::Server, true, true) => match self.relay_synack(now, tcp) {
-                Some(relay) => Step::Relay(Leg::Client, relay),
+                Some(relay) => Step::RelaySynAck(relay, self.behind_synack()),
                 None => Step::Forward,
             },
             (Leg::Client, true, _) if self.syn.is_repeated_by(tcp) => {
-                Step::Relay(Leg::Server, self.relay_syn(now, config, ip, tcp))
+                Step::RelaySyn(self.relay_syn(now, config, ip, tcp))
             }
             // The hosts would be left with what was added. If it is no forgery, the server's challenge (RFC
             // 5961, 4.2) is answered by the client with a RST, and the next SYN is a new connection.

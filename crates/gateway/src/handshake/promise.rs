@@ -28,19 +28,22 @@ impl Promise {
         (wanted > Bytes::from(u16::MAX)).then_some(wanted)
     }
 
-    /// Promises a `window`: the segment to send right behind `synack`. The streams may hold `first`.
-    pub(super) fn behind(synack: &TcpHeader, first: Bytes, window: Bytes) -> (Promise, TcpHeader) {
-        let shift = shift(synack);
-        let field = u16::try_from(window.count() >> shift).unwrap_or(u16::MAX);
-        let promise = Promise { first, window: Bytes::new(u64::from(field) << shift) };
-        let ack = TcpHeader {
+    /// Of a `window`, as far as the field of what follows `synack` can say it. The streams may hold `first`.
+    pub(super) fn new(synack: &TcpHeader, first: Bytes, window: Bytes) -> Promise {
+        let window = Bytes::new(u64::from(field(synack, window)) << shift(synack));
+        Promise { first, window }
+    }
+
+    /// What says it right behind `synack`.
+    pub(super) fn behind(&self, synack: &TcpHeader) -> TcpHeader {
+        let timestamps = synack.options.timestamps;
+        TcpHeader {
             seq: synack.seq + 1,
             flags: Flags::ACK,
-            window: field,
-            options: TcpOptions { timestamps: synack.options.timestamps, ..TcpOptions::default() },
+            window: field(synack, self.window),
+            options: TcpOptions { timestamps, ..TcpOptions::default() },
             ..synack.clone()
-        };
-        (promise, ack)
+        }
     }
 
     /// The window that `tcp`, with `len` bytes, promises right behind the `synack` that has come to the SYN with
@@ -63,4 +66,9 @@ impl Promise {
 /// By how much the sender of a SYN-ACK shifts its windows.
 fn shift(synack: &TcpHeader) -> u8 {
     synack.options.window_scale.unwrap_or(0)
+}
+
+/// A window as what follows a SYN-ACK says it.
+fn field(synack: &TcpHeader, window: Bytes) -> u16 {
+    u16::try_from(window.count() >> shift(synack)).unwrap_or(u16::MAX)
 }

@@ -194,17 +194,17 @@ impl<B: Buffer> Gateway<B> {
             return Disposition::Forward(Reason::NotOpened);
         };
         let early = early && may_bind;
-        let ack = if early { None } else { self.promise(now, &mut opening) };
-        let bound = opening.is_bound();
+        if !early {
+            self.promise(now, &mut opening);
+        }
+        let (bound, behind) = (opening.is_bound(), opening.behind_synack());
         self.half_open.remove(&key);
         let sides = syn.sides();
         let ends = PerLeg::new((ip.dst, tcp.dst_port), (ip.src, tcp.src_port));
         let id = self.flows.insert(Flow::new(ends, sides, syn.sent_at(), opening));
         self.table.insert(key, id);
         self.account(id);
-        self.relays.extend(
-            [Some(relay), ack].into_iter().flatten().map(|relay| (sides[Leg::Client], relay)),
-        );
+        self.relay_synack(sides[Leg::Client], relay, behind);
         // The server is answered before its client has answered it.
         if early {
             self.splice(now, id, None);
@@ -221,21 +221,26 @@ impl<B: Buffer> Gateway<B> {
     }
 
     /// Opens the window for the client's first data wider than a SYN-ACK can, if that is wanted and there is memory.
-    fn promise(&mut self, now: Instant, opening: &mut Opening) -> Option<Relay> {
-        let wanted = opening.wants_promise(&self.config)?;
+    fn promise(&mut self, now: Instant, opening: &mut Opening) {
+        let Some(wanted) = opening.wants_promise(&self.config) else { return };
         let window = wanted.min(Bytes::of_len(self.free()) / 16);
-        let is_more = window > Bytes::from(u16::MAX);
-        is_more.then(|| opening.promise(self.first_promise(now), window))
+        if window > Bytes::from(u16::MAX) {
+            opening.promise(self.first_promise(now), window);
+        }
+    }
+
+    fn relay_synack(&mut self, to: Side, synack: Relay, behind: Option<Relay>) {
+        self.relays.push_back((to, synack));
+        self.relays.extend(behind.map(|behind| (to, behind)));
     }
 
     /// A handshake is complete, by the client's `ack` or because the server is not to wait for it.
     fn splice(&mut self, now: Instant, id: usize, ack: Option<&TcpHeader>) {
         let Phase::Opening(opening) = self.flows[id].phase() else { return };
+        let completed = opening.complete(now, &self.config, self.flows[id].ends(), ack);
         let promised = opening.promised().map(|promise| promise.first);
         let first = promised.unwrap_or_else(|| self.first_promise(now));
         let flow = &mut self.flows[id];
-        let Phase::Opening(opening) = flow.phase() else { return };
-        let completed = opening.complete(now, &self.config, flow.ends(), ack);
         let spliced = SplicedFlow::new(now, &self.config, completed, first);
         flow.enter(Phase::Spliced(Box::new(spliced)));
         self.events.push(Event::Split(flow.ends().into()));
@@ -283,14 +288,9 @@ impl<B: Buffer> Gateway<B> {
                 self.splice(now, id, Some(segment.tcp));
                 return self.handle_spliced(now, id, leg, segment);
             }
-            Step::Relay(to, relay) => {
-                let again = match self.flows[id].phase_mut() {
-                    Phase::Opening(opening) if to == Leg::Client => opening.promise_again(),
-                    _ => None,
-                };
-                self.relays.extend(
-                    [Some(relay), again].into_iter().flatten().map(|relay| (sides[to], relay)),
-                );
+            Step::RelaySyn(syn) => self.relays.push_back((sides[Leg::Server], syn)),
+            Step::RelaySynAck(synack, behind) => {
+                self.relay_synack(sides[Leg::Client], synack, behind);
             }
             Step::Drop => {}
         }

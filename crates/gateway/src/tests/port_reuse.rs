@@ -118,8 +118,7 @@ fn only_a_new_syn_of_the_host_that_has_reset_counts() {
     assert_eq!(table.gateway.flow_states().collect::<Vec<_>>(), [FlowState::Draining]);
 }
 
-/// It has crashed, and its first SYN is challenged on an open flow: the RST that answers is both.
-/// No host listens to such, whoever sends them.
+/// No host listens to such a segment.
 #[test]
 fn what_is_more_than_a_syn_is_none() {
     for more in [RST, Flags::FIN, Flags::ACK] {
@@ -135,6 +134,7 @@ fn what_is_more_than_a_syn_is_none() {
     }
 }
 
+/// It has crashed, and its first SYN is challenged on an open flow: the RST that answers is both.
 #[test]
 fn a_host_that_has_forgotten_the_connection_opens_another() {
     let mut table = stalled(Table::stamped());

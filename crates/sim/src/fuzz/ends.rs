@@ -95,7 +95,7 @@ impl Ends {
     /// Whether both ends, as far as they are there, are of the same attempt to connect: a caller may have called again
     /// from the same port.
     fn is_one_attempt(&mut self, call: &Call, world: &World) -> bool {
-        let [caller, called] = call.tcbs(world).map(|tcb| tcb.map(Tcb::handshake));
+        let [caller, called] = [0, 1].map(|end| call.tcb(world, end).map(Tcb::handshake));
         let Some(isn) = caller.map(|caller| caller.snd_isn) else { return self.attempt.is_none() };
         if self.attempt.replace(isn).is_some_and(|before| before != isn) {
             // The called one has been there for a while, unseen.
@@ -120,12 +120,11 @@ impl Ends {
         }
         let now = world.now();
         let closed = *seen.closed.get_or_insert(now);
-        let tcbs = call.tcbs(world);
-        if !tcbs[end].is_some_and(|tcb| tcb.sender.fin_acked()) {
+        if !call.tcb(world, end).is_some_and(|tcb| tcb.sender.fin_acked()) {
             return Ok(());
         }
         seen.fin_judged = true;
-        let arrived = tcbs[1 - end].is_some_and(|tcb| tcb.receiver.fin_received());
+        let arrived = call.tcb(world, 1 - end).is_some_and(|tcb| tcb.receiver.fin_received());
         let waited = now.saturating_since(closed);
         if arrived || self.fin_hold.is_some_and(|hold| waited >= hold) {
             return Ok(());
@@ -143,10 +142,9 @@ impl Ends {
         reports: [Option<&Report>; 2],
     ) -> Result<(), Finding> {
         let now = world.now();
-        let tcbs = call.tcbs(world);
         let is = |end: usize, what: fn(&Report) -> bool| reports[end].is_some_and(what);
         if is(end, |report| report.aborted) && self.seen[end].aborted.is_none() {
-            let acked = tcbs[end].map_or(0, |tcb| tcb.sender.snd_una().get());
+            let acked = call.tcb(world, end).map_or(0, |tcb| tcb.sender.snd_una().get());
             self.seen[end].aborted = Some((now, acked));
         }
         if !is(end, |report| report.reset) || self.seen[end].reset_judged {
@@ -155,7 +153,7 @@ impl Ends {
         self.seen[end].reset_judged = true;
         let Some((at, acked)) = self.seen[1 - end].aborted else { return Ok(()) };
         let late = self.reset_drain.is_some_and(|drain| now.saturating_since(at) >= drain);
-        let received = tcbs[end].map_or(0, |tcb| tcb.receiver.expected().get());
+        let received = call.tcb(world, end).map_or(0, |tcb| tcb.receiver.expected().get());
         // Of the SYN alone nobody has to know.
         if acked <= 1 || received >= acked || late {
             return Ok(());

@@ -20,6 +20,7 @@ mod ends;
 mod invariants;
 mod losses;
 mod plan;
+mod result;
 mod shrink;
 mod stage;
 mod streams;

@@ -1,13 +1,11 @@
 //! What is to happen in a run.
 
 use super::attack::{Attack, Forgery};
-use crate::host::script::{Report, Script};
-use crate::{Fake, Faults, SessionKey, World};
+use crate::host::script::Script;
+use crate::{Fake, Faults, SessionKey};
 use bentpipe_core::link::LinkConfig;
 use bentpipe_core::tcp::connection::ConnectionConfig;
-use bentpipe_core::tcp::tcb::Tcb;
 use bentpipe_core::time::Instant;
-use bentpipe_core::units::Bytes;
 use bentpipe_core::wire::SeqNum;
 use bentpipe_gateway::Config;
 use std::collections::BTreeSet;
@@ -71,34 +69,6 @@ impl Call {
     /// Whether one of the applications resets the connection.
     pub fn aborts(&self) -> bool {
         self.applications.iter().any(|application| application.abort_after.is_some())
-    }
-
-    /// What each end has done and seen, if it exists yet. Hosts are nodes 0 and 1.
-    pub(super) fn reports<'w>(&self, world: &'w World) -> [Option<&'w Report>; 2] {
-        [0, 1].map(|end| world.host(self.host(end)).report(&self.keys[end]))
-    }
-
-    /// Whether both directions were read to their ends.
-    pub(super) fn completed(&self, world: &World) -> bool {
-        self.reports(world).iter().all(|report| report.is_some_and(|report| report.clean_end))
-    }
-
-    /// What each end has of the connection, or had at its end.
-    pub(super) fn tcbs<'w>(&self, world: &'w World) -> [Option<&'w Tcb>; 2] {
-        [0, 1].map(|end| {
-            let connection = world.host(self.host(end)).connection(&self.keys[end]);
-            connection.and_then(|connection| connection.last_tcb())
-        })
-    }
-
-    /// Whether neither host takes anything that the other one says: where gateways had promised more than the hosts
-    /// have room for, and left, both may speak from beside each other's windows for ever. A documented limit.
-    pub(super) fn hosts_are_deaf(&self, world: &World) -> bool {
-        let [Some(caller), Some(called)] = self.tcbs(world) else { return false };
-        let takes = |to: &Tcb, from: &Tcb| {
-            to.receiver.acceptable(Some(from.seq_without_data()), Bytes::ZERO)
-        };
-        !takes(caller, called) && !takes(called, caller)
     }
 }
 
@@ -390,11 +360,6 @@ impl FaultPlan {
         self.changes.iter().any(|(_, change)| {
             matches!(change, Change::Attack(attack) if attack.forgery == Forgery::Syn)
         })
-    }
-
-    /// Whether a gateway that left has left the hosts of a connection deaf to each other.
-    pub(super) fn leaves_deaf(&self, call: &Call, world: &World) -> bool {
-        self.drains() && !call.completed(world) && call.hosts_are_deaf(world)
     }
 
     /// Whether a gateway is told to drain.
