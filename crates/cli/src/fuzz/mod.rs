@@ -126,16 +126,16 @@ pub(crate) fn run(arguments: &Arguments) -> io::Result<ExitCode> {
 }
 
 fn replay(plan: &FaultPlan) -> io::Result<ExitCode> {
-    println!("{plan}");
-    io::stdout().flush()?;
-    let listener = Listener::new(|line| eprintln!("{line}"));
+    writeln!(io::stdout(), "{plan}")?;
+    // A reader that has seen enough closes its end.
+    let listener = Listener::new(|line| writeln!(io::stderr(), "{line}").unwrap_or_default());
     Ok(match campaign::play(plan, Some(listener)) {
         Ok(played) => {
-            println!("no violation: {played:?}");
+            writeln!(io::stdout(), "no violation: {played:?}")?;
             ExitCode::SUCCESS
         }
         Err(what) => {
-            println!("violation: {what}");
+            writeln!(io::stdout(), "violation: {what}")?;
             ExitCode::FAILURE
         }
     })

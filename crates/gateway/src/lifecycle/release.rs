@@ -178,12 +178,17 @@ impl<B: Buffer> SplicedFlow<B> {
             return Received { forward: self.is_news(leg, tcp, len), ..Received::default() };
         }
         // A host sends nothing below what it knows to have arrived: what does lie there is stale, or forged.
+        let edge = here.sender.window_edge();
         let acked = match self.is_stale(leg, tcp, len) {
             true => Bytes::ZERO,
             false => self.splice.tcb_mut(leg).take_acknowledgment(now, tcp, len),
         };
         let delivered = self.splice.free(leg, acked);
-        if acked > Bytes::ZERO && releasing.unheard.is_none() {
+        let goes_on = acked > Bytes::ZERO || self.splice.tcb(leg).sender.window_edge() > edge;
+        if releasing.unheard == Some(leg) && goes_on {
+            self.send_again(now, leg);
+            releasing.taken_at = now;
+        } else if acked > Bytes::ZERO && releasing.unheard.is_none() {
             // It is slow, but goes on: the far host may be a slow reader, or a satellite away by now.
             releasing.taken_at = now;
         }
@@ -212,6 +217,20 @@ impl<B: Buffer> SplicedFlow<B> {
         }
         let ack_rewrite = self.ack_rewrite(leg, tcp);
         Received { forward, ack_rewrite, delivered, ..Received::default() }
+    }
+
+    /// The host of `leg` is heard all the same, though it was not to be: what was on its way when the route changed, or
+    /// that has changed back, or never had. It is sent what it misses as often as before, at the pace at which its window
+    /// lets it take that (fault seed 40623429).
+    fn send_again(&mut self, now: Instant, leg: Leg) {
+        let sender = &self.splice.tcb(leg).sender;
+        if sender.is_done() {
+            return;
+        }
+        match &mut self.blind {
+            Some(blind) if blind.leg() == leg => blind.renew(),
+            blind => *blind = Some(BlindSend::all(now, leg, sender)),
+        }
     }
 
     /// How far from what we hold the hosts can have come by themselves, in bytes: neither sends more

@@ -47,6 +47,11 @@ impl BlindSend {
         BlindSend { leg, next: sender.snd_nxt(), rounds: 1, at: now }
     }
 
+    /// It has shown that it goes on: all is to be sent several times from now.
+    pub(crate) fn renew(&mut self) {
+        self.rounds = ROUNDS;
+    }
+
     /// The leg whose host is not heard.
     pub(crate) fn leg(&self) -> Leg {
         self.leg

@@ -2,6 +2,7 @@
 
 use super::*;
 use bentpipe_core::units::Bytes;
+use std::collections::BTreeSet;
 
 impl Table {
     /// An open flow of hosts with timestamps, and `bytes` from the client that the server has not
@@ -86,6 +87,33 @@ fn what_is_held_is_sent_blindly_after_a_one_way_change() {
     // The server has acknowledged all to the client, and opened its window beyond our promise.
     let far = Table::echoing(Side::Lan, 100_000, 1, 507, 9_500);
     table.fate(Side::Lan, &far, b"x");
+    assert_eq!((table.gateway.flows(), table.gateway.held()), (0, 0));
+    assert_eq!(table.gateway.summary().lost_bytes, 0);
+}
+
+/// Fault seed 40623429: the server was believed to be heard on another path, and is heard here. It has little room, and is
+/// sent the rest for as long as it takes some.
+#[test]
+fn a_host_that_is_heard_after_all_is_sent_what_it_misses_until_it_has_it() {
+    let mut table = Table::with_backlog(&[7; 5000]);
+    for value in 503..505 {
+        table.send(Side::Lan, Table::echoing(Side::Lan, 5001, 1, value, 9_000), b"");
+    }
+    let mut missing = vec![1, 1449, 2897, 4345];
+    for (count, ack) in [1449, 2897, 4345, 5001].into_iter().enumerate() {
+        // All rounds are over by then; without a word from the server nothing more is sent.
+        table.wait(Duration::from_secs(50));
+        assert_eq!(data_to(Side::Satellite, &table.wait(Duration::from_secs(5))), []);
+        assert_eq!(table.gateway.flows(), 1);
+        let said = 7_000 + count as u32;
+        let mut sent =
+            table.send(Side::Satellite, Table::echoing(Side::Satellite, 1, ack, said, 502), b"");
+        sent.extend(table.wait(Duration::from_secs(4)));
+        missing.remove(0);
+        let sent: BTreeSet<u32> =
+            data_to(Side::Satellite, &sent).iter().map(|(seq, _)| *seq).collect();
+        assert_eq!(sent.into_iter().collect::<Vec<_>>(), missing);
+    }
     assert_eq!((table.gateway.flows(), table.gateway.held()), (0, 0));
     assert_eq!(table.gateway.summary().lost_bytes, 0);
 }

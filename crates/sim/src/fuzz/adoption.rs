@@ -25,7 +25,7 @@ pub(super) struct Adoptions {
     late: [bool; 2],
     /// What attackers have sent.
     forged: BTreeSet<Identity>,
-    /// By box, in whose name it has spoken, and to whom.
+    /// By box, in whose name it speaks, and to whom.
     spoken: BTreeSet<(NodeId, Endpoint, Endpoint)>,
     /// By box: connections that it has split, and how many of them in mid-life.
     counts: [(u64, u64); 2],
@@ -91,6 +91,14 @@ impl Adoptions {
         let summary = gateway.summary();
         let counts = (summary.split, summary.adopted);
         let before = std::mem::replace(&mut self.counts[index], counts);
+        if counts.1 != before.1 {
+            // What hosts say through it from now on is theirs alone, though it may not have spoken yet (fault seed
+            // 40585869).
+            for view in gateway.flow_views(world.now()) {
+                let [client, server] = [view.client, view.server].map(|end| (end.ip(), end.port()));
+                self.spoken.extend([(node, client, server), (node, server, client)]);
+            }
+        }
         if counts.1 == before.1 && (counts == before || !self.late[index]) {
             return Ok(());
         }

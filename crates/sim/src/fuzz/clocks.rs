@@ -53,9 +53,12 @@ impl Clocks {
         Ok(())
     }
 
-    /// What the node has forwarded it goes on with, as if it had said so itself.
+    /// What the node has forwarded it goes on with, as if it had said so itself; but not with the timestamp of what its
+    /// receiver has not taken in order, which does not count for that (RFC 7323, 4.3; fault seed 40128101).
     pub(super) fn inherit(&mut self, segment: &Segment) {
-        let Segment { node, src, dst, flags, ack, .. } = *segment;
+        let Segment { node, src, dst, flags, seq, ack, .. } = *segment;
+        let taken = self.heard.get(&(node, src, dst)).and_then(|heard| heard.last_ack_sent);
+        let in_order = taken.is_some_and(|taken| seq.distance_from(taken) <= 0);
         let heard = self.heard.entry((node, dst, src)).or_default();
         if flags.contains(Flags::ACK)
             && heard.last_ack_sent.is_none_or(|told| ack.distance_from(told) > 0)
@@ -64,6 +67,9 @@ impl Clocks {
         }
         let Some(Timestamps { value, echo }) = segment.timestamps else { return };
         heard.in_order.insert(echo);
+        if !in_order && !flags.contains(Flags::SYN) {
+            return;
+        }
         let latest = self.latest.entry((node, src, dst)).or_insert(value);
         if flags.contains(Flags::SYN) || is_older(*latest, value) {
             *latest = value;
@@ -193,5 +199,30 @@ mod tests {
             assert!(older_behind(ahead).is_err(), "{ahead}");
         }
         assert_eq!(older_behind((1 << 16) + 1).map_err(|(_, detail)| detail), Ok(()));
+    }
+
+    /// Fault seed 40128101: a probe of the client's passes on its way to a server whose window it lies beyond. What the
+    /// gateway says when it has taken the connection over may have a timestamp of before.
+    #[test]
+    fn what_is_beyond_what_is_acknowledged_has_no_timestamp_that_counts() {
+        let [client, server] = [1, 2].map(|host| (Ipv4Addr::new(10, 0, 0, host).into(), 80));
+        let stamped = |value| Some(Timestamps { value, echo: 7 });
+        let passes = |[src, dst]: [Endpoint; 2], seq, ack, value| Segment {
+            how: How::Passed,
+            src,
+            dst,
+            flags: Flags::ACK,
+            seq: SeqNum(seq),
+            ack: SeqNum(ack),
+            timestamps: stamped(value),
+            ..Segment::syn(2, [client, server])
+        };
+        for (seq, counts) in [(101, true), (102, false)] {
+            let mut clocks = Clocks::default();
+            clocks.inherit(&passes([server, client], 501, 101, 7));
+            clocks.inherit(&passes([client, server], seq, 501, 60));
+            let said = Segment { how: How::Sent, ..passes([client, server], 101, 501, 50) };
+            assert_eq!(clocks.see(&said).is_err(), counts, "{seq}");
+        }
     }
 }

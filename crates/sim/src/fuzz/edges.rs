@@ -6,6 +6,7 @@
 //! its own promises; a gateway that begins anew has promised nothing.
 
 use super::clocks::is_older;
+use super::streams::FAR;
 use crate::world::{How, NodeId, Segment};
 use bentpipe_core::wire::{Flags, SeqNum, Timestamps};
 use std::collections::BTreeMap;
@@ -57,6 +58,15 @@ pub(super) struct Seen {
     pub(super) seq: SeqNum,
 }
 
+impl Promise {
+    /// Whether the other end acknowledges something behind our SYN, as far as numbers tell: a forgery has others.
+    fn is_begun_by(&self, segment: &Segment) -> bool {
+        let acks = segment.flags.contains(Flags::ACK) && !segment.flags.contains(Flags::RST);
+        let behind = |(isn, _): (SeqNum, _)| (1..FAR).contains(&segment.ack.distance_from(isn + 1));
+        acks && self.ours.is_some_and(behind)
+    }
+}
+
 impl Edges {
     /// Takes a segment down.
     ///
@@ -65,14 +75,17 @@ impl Edges {
     pub(super) fn see(&mut self, segment: &Segment) -> Result<(), String> {
         let Segment { node, flags, seq, .. } = *segment;
         if segment.how != How::Sent {
-            if segment.how != How::Came || !flags.contains(Flags::SYN) {
+            if segment.how != How::Came {
+                return Ok(());
+            }
+            if !flags.contains(Flags::SYN) {
+                if let Some(promise) = self.promises.get_mut(&(node, segment.dst, segment.src)) {
+                    promise.begun |= promise.is_begun_by(segment);
+                }
                 return Ok(());
             }
             let promise = self.promises.entry((node, segment.dst, segment.src)).or_default();
             let syn = (seq, segment.window_scale);
-            promise.begun |= promise.ours.is_some_and(|(isn, _)| {
-                flags.contains(Flags::ACK) && segment.ack.distance_from(isn + 1) > 0
-            });
             match promise.ours {
                 // The answer to what was sent.
                 Some((isn, _)) if flags.contains(Flags::ACK) && segment.ack == isn + 1 => {
@@ -98,6 +111,9 @@ impl Edges {
         }
         let promise = self.promises.entry((node, segment.src, segment.dst)).or_default();
         if flags.contains(Flags::SYN) {
+            let answers =
+                |(isn, _): &(SeqNum, _)| flags.contains(Flags::ACK) && *isn + 1 == segment.ack;
+            let answered = promise.came.filter(answers);
             match &mut promise.ours {
                 // Of SYNs any copy may be answered. A SYN-ACK that accepts less takes the others back
                 // as long as nobody has acknowledged more.
@@ -111,15 +127,12 @@ impl Edges {
                 }
                 Some((isn, scale)) if *isn == seq => *scale = scale.or(segment.window_scale),
                 _ => {
-                    let came = promise.came;
-                    let answered = |(isn, _): &(SeqNum, _)| {
-                        flags.contains(Flags::ACK) && *isn + 1 == segment.ack
-                    };
-                    let ours = Some((seq, segment.window_scale));
-                    let theirs = came.filter(answered);
-                    *promise = Promise { ours, theirs, came, ..Promise::default() };
+                    let (ours, came) = (Some((seq, segment.window_scale)), promise.came);
+                    *promise = Promise { ours, came, ..Promise::default() };
                 }
             }
+            // The first copy may have been forwarded, where the SYN has gone another way (fault seed 40376757).
+            promise.theirs = promise.theirs.or(answered);
         }
         if !flags.contains(Flags::ACK) {
             return Ok(());
