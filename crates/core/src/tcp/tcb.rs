@@ -58,6 +58,7 @@ pub struct Tcb {
     /// The rest of a transmission whose beginning went with the SYN.
     behind_syn: Option<Transmission>,
     path: path::PathMtu,
+    stands_in: bool,
 }
 
 impl Tcb {
@@ -77,6 +78,7 @@ impl Tcb {
             own_syn: None,
             behind_syn: None,
             path: path::PathMtu::default(),
+            stands_in: false,
         }
     }
 
@@ -94,6 +96,11 @@ impl Tcb {
     /// Both ends have agreed on explicit congestion notification.
     pub fn enable_ecn(&mut self) {
         self.ecn = Some(EcnState::default());
+    }
+
+    /// We speak in another host's name: what the peer was told by that, or by somebody else, may not be what we know.
+    pub fn stand_in(&mut self) {
+        self.stands_in = true;
     }
 
     /// The packet of the segment that is handed over next bore CE.

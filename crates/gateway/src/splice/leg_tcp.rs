@@ -83,7 +83,8 @@ impl LegTcp {
             timestamps,
         };
         let receiver = Receiver::new(receiver, received, promised.max(received));
-        let tcb = Tcb::new(handshake, sender, receiver);
+        let mut tcb = Tcb::new(handshake, sender, receiver);
+        tcb.stand_in();
         let ports = [ours.src_port, ours.dst_port];
         let filling_window = leg_config.known_filling_window(peer, rtt);
         let arriving_window = leg_config.known_arriving_window(peer, rtt);

@@ -592,3 +592,24 @@ fn two_that_have_sent_beyond_each_others_windows_hear_each_other() {
     let sent = table.send(Side::Satellite, old, b"");
     assert_eq!(sent.last().map(|sent| sent.tcp.seq), Some(CLIENT_ISN + 20_001), "{sent:?}");
 }
+
+/// Fault seed 50123251: the peer gateway has left, and the server's own window is smaller than that gateway's was. The
+/// same has happened to the server, which stands where the client's window ends by now, below what has come from it.
+#[test]
+fn a_host_whose_window_is_smaller_than_its_gateways_is_heard() {
+    let mut table = Table::new(Config::default());
+    table.open();
+    table.send(Side::Lan, Table::segment(Side::Lan, 1, 1, Flags::ACK), &[7; 3580]);
+    let small = TcpHeader { window: 2000, ..Table::segment(Side::Satellite, 1, 1, Flags::ACK) };
+    table.send(Side::Satellite, small, &[8; 3000]);
+    let old = Table::segment(Side::Satellite, 2001, 3581, Flags::ACK);
+    table.send(Side::Satellite, old.clone(), b"forged");
+    table.send(Side::Lan, Table::segment(Side::Lan, 3581, 3001, Flags::ACK), b"");
+    assert!(table.gateway.held() >= 3580, "data there is not new");
+    table.send(Side::Satellite, old.clone(), b"");
+    table.send(Side::Lan, Table::segment(Side::Lan, 3581, 3001, Flags::ACK), b"");
+    assert_eq!(table.gateway.held(), 0);
+    table.wait(Duration::from_secs(1));
+    let sent = table.send(Side::Satellite, old, b"");
+    assert_eq!(sent.last().map(|sent| sent.tcp.seq), Some(CLIENT_ISN + 3581), "{sent:?}");
+}

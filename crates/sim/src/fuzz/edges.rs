@@ -6,7 +6,6 @@
 //! its own promises; a gateway that begins anew has promised nothing.
 
 use super::clocks::is_older;
-use super::streams::FAR;
 use crate::world::{How, NodeId, Segment};
 use bentpipe_core::wire::{Flags, SeqNum, Timestamps};
 use std::collections::BTreeMap;
@@ -32,8 +31,6 @@ struct Promise {
     theirs: Option<(SeqNum, Option<u8>)>,
     /// The latest SYN that came, likewise. It may be forged, or that of another connection.
     came: Option<(SeqNum, Option<u8>)>,
-    /// The other end has acknowledged something behind the SYN.
-    begun: bool,
     edge: Option<SeqNum>,
     /// The field of its window counts units of so many bytes.
     unit: u32,
@@ -58,15 +55,6 @@ pub(super) struct Seen {
     pub(super) seq: SeqNum,
 }
 
-impl Promise {
-    /// Whether the other end acknowledges something behind our SYN, as far as numbers tell: a forgery has others.
-    fn is_begun_by(&self, segment: &Segment) -> bool {
-        let acks = segment.flags.contains(Flags::ACK) && !segment.flags.contains(Flags::RST);
-        let behind = |(isn, _): (SeqNum, _)| (1..FAR).contains(&segment.ack.distance_from(isn + 1));
-        acks && self.ours.is_some_and(behind)
-    }
-}
-
 impl Edges {
     /// Takes a segment down.
     ///
@@ -75,13 +63,7 @@ impl Edges {
     pub(super) fn see(&mut self, segment: &Segment) -> Result<(), String> {
         let Segment { node, flags, seq, .. } = *segment;
         if segment.how != How::Sent {
-            if segment.how != How::Came {
-                return Ok(());
-            }
-            if !flags.contains(Flags::SYN) {
-                if let Some(promise) = self.promises.get_mut(&(node, segment.dst, segment.src)) {
-                    promise.begun |= promise.is_begun_by(segment);
-                }
+            if segment.how != How::Came || !flags.contains(Flags::SYN) {
                 return Ok(());
             }
             let promise = self.promises.entry((node, segment.dst, segment.src)).or_default();
@@ -115,11 +97,9 @@ impl Edges {
                 |(isn, _): &(SeqNum, _)| flags.contains(Flags::ACK) && *isn + 1 == segment.ack;
             let answered = promise.came.filter(answers);
             match &mut promise.ours {
-                // Of SYNs any copy may be answered. A SYN-ACK that accepts less takes the others back
-                // as long as nobody has acknowledged more.
-                Some((isn, scale))
-                    if *isn == seq && flags.contains(Flags::ACK) && !promise.begun =>
-                {
+                // Of SYNs any copy may be answered. A SYN-ACK that accepts less takes the others back, also where
+                // its client has gone on: by that it shows that it has accepted no more (fault seed 40619452).
+                Some((isn, scale)) if *isn == seq && flags.contains(Flags::ACK) => {
                     if mem::replace(scale, segment.window_scale) != segment.window_scale {
                         // What was promised before was in units that the host has never heard of.
                         promise.edge = None;

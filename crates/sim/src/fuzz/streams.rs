@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 
 /// No number within a stream is as far from another one: plans have short streams.
-pub(super) const FAR: i32 = 1 << 24;
+const FAR: i32 = 1 << 24;
 
 /// The streams of the boxes.
 #[derive(Debug)]

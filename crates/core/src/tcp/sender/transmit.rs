@@ -132,11 +132,6 @@ impl Sender {
         if nxt >= edge + unit { edge.max(self.snd_una()) } else { nxt }
     }
 
-    /// Whether more has been sent than the peer has allowed, without its leave.
-    pub(in crate::tcp) fn has_exceeded_window(&self) -> bool {
-        self.window.retransmission_limit() < self.snd_nxt()
-    }
-
     /// Nothing waits to be sent and nothing is outstanding: the half of a connection that only
     /// receives is asked for segments as often as the other.
     fn is_quiet(&self) -> bool {

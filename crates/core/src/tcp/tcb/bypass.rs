@@ -74,10 +74,10 @@ impl Tcb {
         start.is_some_and(|start| start < next && start + window >= next)
     }
 
-    /// What a bare segment below the window acknowledges, while we have sent beyond the peer's: bytes newly
-    /// acknowledged. The peer may have done so, too. Then what it says stands where our window ended as far
-    /// as it knew ([`Sender::seq_without_data`](crate::tcp::sender::Sender::seq_without_data)), as what we say does, and neither
-    /// would ever hear the other one.
+    /// What a bare segment below the window acknowledges to who [stands in](Tcb::stand_in), while we have sent beyond the
+    /// peer's window, without its leave or because it has shrunk: bytes newly acknowledged. The peer may have done so,
+    /// too. Then what it says stands where our window ended as far as it knew, as what we say does
+    /// ([`Tcb::seq_without_data`]), and neither would ever hear the other one.
     pub(super) fn acknowledged_below(
         &mut self,
         now: Instant,
@@ -85,9 +85,10 @@ impl Tcb {
         tcp: &TcpHeader,
         occupied: Bytes,
     ) -> Bytes {
+        let beyond = self.stands_in && self.seq_without_data() < self.sender.snd_nxt();
         let bare =
             occupied == Bytes::ZERO && self.is_just_below(start) && self.is_plausible_ack(tcp.ack);
-        if bare && self.sender.has_exceeded_window() {
+        if bare && beyond {
             return self.take_acknowledgment(now, tcp, 0);
         }
         Bytes::ZERO

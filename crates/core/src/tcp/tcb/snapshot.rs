@@ -20,12 +20,13 @@ impl Tcb {
             own_syn,
             behind_syn,
             path,
+            stands_in,
         } = self;
         if own_syn.is_some() || behind_syn.is_some() {
             return false;
         }
         sender.snapshot(common, into);
-        into.put(&(receiver, handshake, ecn, last_challenge, counts, path));
+        into.put(&(receiver, handshake, ecn, last_challenge, counts, path, stands_in));
         true
     }
 
@@ -35,8 +36,19 @@ impl Tcb {
     /// If it is something else.
     pub fn restore(from: &mut Reader<'_>, common: &SenderConfig) -> Tcb {
         let sender = Sender::restore(from, common);
-        let (receiver, handshake, ecn, last_challenge, counts, path) = from.take();
+        let (receiver, handshake, ecn, last_challenge, counts, path, stands_in) = from.take();
         let (own_syn, behind_syn) = (None, None);
-        Tcb { sender, receiver, handshake, ecn, last_challenge, counts, own_syn, behind_syn, path }
+        Tcb {
+            sender,
+            receiver,
+            handshake,
+            ecn,
+            last_challenge,
+            counts,
+            own_syn,
+            behind_syn,
+            path,
+            stands_in,
+        }
     }
 }
