@@ -21,7 +21,7 @@ use socket2::{Protocol, Socket, Type};
 use crate::life::exchange;
 use crate::observation::{ask, await_split};
 use crate::stage::{Ends, FAMILIES, Family, build, fast_link, gateways_wanted, start_gateways};
-use crate::toolbox::{PATIENCE, assert_same, content};
+use crate::toolbox::{PATIENCE, assert_same, content, uninterrupted};
 
 pub(crate) const CASES: &[(&str, fn())] = &[
     ("satellite_link_without_ethernet", without_ethernet),
@@ -115,7 +115,7 @@ fn send_garbage(testbed: &Testbed, family: Family) {
     for (number, sent) in packets.iter().enumerate() {
         near.send_to(sent, &SocketAddr::new(family.h2(), 0).into()).expect("send");
         let mut buffer = [0; 2048];
-        let length = (&far).read(&mut buffer).expect("receive");
+        let length = uninterrupted(|| (&far).read(&mut buffer)).expect("receive");
         // A raw socket gives the IPv4 header too, and no IPv6 header.
         let header = if family == Family::V4 { 20 } else { 0 };
         assert_same(&format!("{family}: packet {number}"), sent, &buffer[header..length]);

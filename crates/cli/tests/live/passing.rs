@@ -11,7 +11,9 @@ use socket2::{Protocol, Socket, Type};
 use crate::Case;
 use crate::captured::{Captures, Stream};
 use crate::stage::{Ends, Family};
-use crate::toolbox::{PATIENCE, accept, assert_same, content, finish, receive_to_end, send};
+use crate::toolbox::{
+    PATIENCE, accept, assert_same, content, finish, receive_to_end, send, uninterrupted,
+};
 
 pub(crate) const CASES: &[Case] = &[
     ("sequence_numbers_are_the_same_at_both_ends", sequence_numbers),
@@ -74,7 +76,7 @@ fn udp(ends: &Ends) {
             let sent = content(size as u64, size);
             from.send_to(&sent, to.local_addr().unwrap()).expect("send");
             let mut buffer = [0; 6000];
-            let (length, source) = to.recv_from(&mut buffer).expect("receive");
+            let (length, source) = uninterrupted(|| to.recv_from(&mut buffer)).expect("receive");
             assert_same(&format!("datagram of {size}"), &sent, &buffer[..length]);
             assert_eq!(source, from.local_addr().unwrap());
         }
@@ -128,7 +130,7 @@ fn cross(ends: &Ends, protocol: u8, sent: [&[u8]; 2]) {
     for ((from, source, to, destination), sent) in ways.into_iter().zip(sent) {
         from.send_to(sent, &SocketAddr::new(destination, 0).into()).expect("send");
         let mut buffer = [0; 2048];
-        let length = (&*to).read(&mut buffer).expect("receive");
+        let length = uninterrupted(|| (&*to).read(&mut buffer)).expect("receive");
         // A raw socket gives the IPv4 header too, and no IPv6 header.
         let payload = if ends.family == Family::V4 {
             let (header, payload) =

@@ -1,6 +1,6 @@
 //! What the cases have in common: contents, transfers, comparisons, and the one deadline.
 
-use std::io::{ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::thread;
@@ -90,6 +90,16 @@ pub(crate) fn receive_to_end(mut stream: &TcpStream) -> Vec<u8> {
     bytes
 }
 
+/// Does it again where a signal has come between: that ends a wait with a timeout whatever handles it (`signal(7)`).
+pub(crate) fn uninterrupted<T>(mut receive: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    loop {
+        match receive() {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            done => return done,
+        }
+    }
+}
+
 /// Reads exactly `length` bytes.
 pub(crate) fn receive(mut stream: &TcpStream, length: usize) -> Vec<u8> {
     let mut bytes = vec![0; length];
@@ -103,7 +113,7 @@ pub(crate) fn receive_slowly(mut stream: &TcpStream, chunk: usize, pause: Durati
     let mut bytes = Vec::new();
     let mut buffer = vec![0; chunk];
     loop {
-        match stream.read(&mut buffer) {
+        match uninterrupted(|| stream.read(&mut buffer)) {
             Ok(0) => return bytes,
             Ok(count) => bytes.extend_from_slice(&buffer[..count]),
             Err(error) => panic!("receive: {error} after {} bytes", bytes.len()),

@@ -3,6 +3,7 @@
 use super::SplicedFlow;
 use super::port_reuse::PortReuse;
 use super::release::Releasing;
+use super::replaced::OtherHandshake;
 use crate::config::{Config, FinMode};
 use crate::leg::{Leg, PerLeg};
 use crate::segment::Segment;
@@ -42,6 +43,8 @@ pub(super) struct Closing {
     lost: Bytes,
     /// What a host has asked for with a SYN from the ports of this flow.
     pub(super) reuse: Option<Box<PortReuse>>,
+    /// What has passed of another connection's handshake while this flow is being released.
+    pub(super) other: Option<Box<OtherHandshake>>,
 }
 
 impl Closing {
@@ -52,7 +55,7 @@ impl Closing {
     /// Of an open flow, with what it [keeps](Closing::kept).
     pub(super) fn restore(fin: FinMode, kept: (PerLeg<Option<Instant>>, Bytes)) -> Closing {
         let (fin_held_since, lost) = kept;
-        Closing { state: CloseState::Open, fin, fin_held_since, lost, reuse: None }
+        Closing { state: CloseState::Open, fin, fin_held_since, lost, reuse: None, other: None }
     }
 
     /// What an open flow keeps while it hibernates; None of any other.

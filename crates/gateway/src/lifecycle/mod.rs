@@ -10,7 +10,8 @@
 //!   complete another one takes the first one's place, as a client may begin anew: if it was forged, the
 //!   true connection is forwarded from then on. Where options were added it is forwarded and changes nothing: a
 //!   server that has answered the first one challenges it. After the flow's end it is a new connection, and so it
-//!   is, once the host has confirmed it, while the flow only delivers what precedes that host's RST (`port_reuse`).
+//!   is, once the host has confirmed it, while the flow only delivers what precedes that host's RST (`port_reuse`), or
+//!   once its handshake has passed, while the flow is released (`replaced`).
 //! - **Data (5.2).** The acknowledgment must lie between what was sent and the largest window below what was
 //!   acknowledged last ([`Tcb::on_segment`]), in data as in all else.
 //! - **Throttling (7).** Two challenges a second for each flow and leg. RFC 5961's limit for the whole host would
@@ -30,6 +31,7 @@ mod hibernate;
 mod past;
 mod port_reuse;
 mod release;
+mod replaced;
 mod silence;
 mod time_wait;
 

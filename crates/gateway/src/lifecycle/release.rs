@@ -14,6 +14,7 @@
 use super::SplicedFlow;
 use super::arrival::Received;
 use super::closing::CloseState;
+use super::replaced::OtherHandshake;
 use crate::handshake::{Added, Relay};
 use crate::leg::{Leg, PerLeg};
 use crate::mechanisms::BlindSend;
@@ -165,6 +166,13 @@ impl<B: Buffer> SplicedFlow<B> {
                 self.forget_streams();
                 self.closing.end_release();
             }
+            return Received { forward: true, ..Received::default() };
+        }
+        let isn = self.splice.tcb(leg).handshake().rcv_isn;
+        if OtherHandshake::note(&mut self.closing.other, leg, isn, tcp) {
+            self.closing.lose(self.splice.all_undelivered());
+            self.forget_streams();
+            self.closing.end_release();
             return Received { forward: true, ..Received::default() };
         }
         releasing.ends |= tcp.has(Flags::FIN);

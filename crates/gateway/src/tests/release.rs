@@ -613,3 +613,36 @@ fn a_host_whose_window_is_smaller_than_its_gateways_is_heard() {
     let sent = table.send(Side::Satellite, old, b"");
     assert_eq!(sent.last().map(|sent| sent.tcp.seq), Some(CLIENT_ISN + 3581), "{sent:?}");
 }
+
+/// Fault seed 50547550: the hosts have another connection between the same ports by now, whose handshake has passed. What
+/// is held of the old one is nobody's any more, and the other one is not told by its numbers.
+#[test]
+fn another_connection_of_its_ports_ends_a_release() {
+    let number = |base: SeqNum| base + 0x7000_0000;
+    let (isn, answer) = (number(CLIENT_ISN), number(SERVER_ISN));
+    let syn = TcpHeader { seq: isn, ..Table::segment(Side::Lan, 0, 0, Flags::SYN) };
+    let synack = TcpHeader {
+        seq: answer,
+        ack: isn + 1,
+        ..Table::segment(Side::Satellite, 0, 0, Flags::SYN | Flags::ACK)
+    };
+    let ack =
+        TcpHeader { seq: isn + 1, ack: answer + 1, ..Table::segment(Side::Lan, 0, 0, Flags::ACK) };
+    let forward = Disposition::Forward(Reason::Draining);
+    let wrong = TcpHeader { ack: answer + 0x2_0000, ..ack.clone() };
+    let other = TcpHeader { ack: isn + 2, ..synack.clone() };
+    for (synack, ack, ends) in
+        [(&synack, &ack, true), (&synack, &wrong, false), (&other, &ack, false)]
+    {
+        let mut table = Table::new(Config::default());
+        table.open();
+        table.send(Side::Lan, Table::segment(Side::Lan, 1, 1, Flags::ACK), &[7; 5000]);
+        table.gateway.drain(table.now);
+        assert_eq!(table.fate(Side::Lan, &syn, b""), forward);
+        assert_eq!(table.fate(Side::Satellite, synack, b""), forward);
+        assert_eq!(table.fate(Side::Lan, ack, b""), forward);
+        let lost = table.gateway.summary().lost_bytes;
+        let expected = if ends { (0, 5000) } else { (1, 0) };
+        assert_eq!((table.gateway.flows(), lost), expected, "{synack:?} {ack:?}");
+    }
+}

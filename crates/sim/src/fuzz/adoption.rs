@@ -48,6 +48,16 @@ impl Adoptions {
         Adoptions { after, late, forged, spoken, counts: Default::default() }
     }
 
+    /// Whether a gateway that splits connections in mid-life does not speak in this name, or not yet.
+    pub(super) fn listens(&self, name: &(NodeId, Endpoint, Endpoint)) -> bool {
+        self.adopts(name.0) && !self.spoken.contains(name)
+    }
+
+    /// Whether a gateway splits connections in mid-life.
+    pub(super) fn adopts(&self, node: NodeId) -> bool {
+        BOXES.iter().zip(&self.after).any(|(at, after)| *at == node && after.is_some())
+    }
+
     /// Whether a gateway begins to split a connection from its SYN on: what it has forwarded of that before counts no longer.
     pub(super) fn begins(&self, segment: &Segment) -> bool {
         let Segment { node, how, src, dst, flags, .. } = *segment;
@@ -64,15 +74,13 @@ impl Adoptions {
         if how == How::Forged {
             self.forged.insert(identity);
         }
-        let adopts = BOXES.iter().position(|at| *at == node).and_then(|index| self.after[index]);
-        if adopts.is_none() || flags.contains(Flags::RST) {
+        if !self.adopts(node) || flags.contains(Flags::RST) {
             return false;
         }
         if how == How::Sent {
             self.spoken.insert((node, src, dst));
         }
-        let speaks = self.spoken.contains(&(node, src, dst));
-        how == How::Passed && !speaks && !self.forged.contains(&identity)
+        how == How::Passed && self.listens(&(node, src, dst)) && !self.forged.contains(&identity)
     }
 
     /// Checks the gateway at `node`.

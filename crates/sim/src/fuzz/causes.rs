@@ -11,9 +11,11 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug, Default)]
 pub(super) struct Causes {
     ends: BTreeMap<(NodeId, Endpoint, Endpoint), SeqNum>,
-    /// The numbers of the SYNs, by the same names.
-    isns: BTreeMap<(NodeId, Endpoint, Endpoint), SeqNum>,
-    /// Nodes that were told of connections: what had passed before they knew where the hosts are, they do not know.
+    /// The numbers of the SYNs, by the same names, and what SYN-ACKs have acknowledged: a host that listens on may answer
+    /// two SYNs by the same number (fault seed 50360948).
+    isns: BTreeMap<(NodeId, Endpoint, Endpoint), (SeqNum, SeqNum)>,
+    /// Nodes that were told of connections, or have missed a part of them: what had passed before they knew where the hosts
+    /// are, they do not know.
     told: BTreeSet<NodeId>,
 }
 
@@ -23,12 +25,12 @@ impl Causes {
     /// # Errors
     /// What is wrong with its cause.
     pub(super) fn see(&mut self, segment: &Segment) -> Result<(), String> {
-        let Segment { node, src, dst, seq, len, flags, cause, .. } = *segment;
+        let Segment { node, src, dst, seq, ack, len, flags, cause, .. } = *segment;
         if segment.how != How::Sent {
             return Ok(());
         }
         let name = (node, src, dst);
-        if flags.contains(Flags::SYN) && self.isns.insert(name, seq) != Some(seq) {
+        if flags.contains(Flags::SYN) && self.isns.insert(name, (seq, ack)) != Some((seq, ack)) {
             self.ends.remove(&name);
         }
         let Some(cause) = cause else { return Err(format!("{segment:?} has no cause")) };
@@ -76,6 +78,11 @@ impl Causes {
     /// The box at `node` ends, and tells the next one of its connections.
     pub(super) fn hand_over(&mut self, node: NodeId) {
         self.forget(node);
+        self.told.insert(node);
+    }
+
+    /// Packets take another path: what passes the node is not all, and its receivers may have no use for it.
+    pub(super) fn lose_sight(&mut self, node: NodeId) {
         self.told.insert(node);
     }
 

@@ -31,6 +31,12 @@ struct Promise {
     theirs: Option<(SeqNum, Option<u8>)>,
     /// The latest SYN that came, likewise. It may be forged, or that of another connection.
     came: Option<(SeqNum, Option<u8>)>,
+    /// The shift that a SYN-ACK had offered before a copy of it accepted less. Until the client is heard nobody knows which
+    /// one it has taken (fault seed 50554939).
+    taken_back: Option<u8>,
+    /// What has passed since the route changed may have been dropped by its receiver, so that it promises nothing (fault
+    /// seed 138694).
+    vague: bool,
     edge: Option<SeqNum>,
     /// The field of its window counts units of so many bytes.
     unit: u32,
@@ -100,7 +106,9 @@ impl Edges {
                 // Of SYNs any copy may be answered. A SYN-ACK that accepts less takes the others back, also where
                 // its client has gone on: by that it shows that it has accepted no more (fault seed 40619452).
                 Some((isn, scale)) if *isn == seq && flags.contains(Flags::ACK) => {
-                    if mem::replace(scale, segment.window_scale) != segment.window_scale {
+                    let before = mem::replace(scale, segment.window_scale);
+                    if before != segment.window_scale {
+                        promise.taken_back = before;
                         // What was promised before was in units that the host has never heard of.
                         promise.edge = None;
                     }
@@ -135,11 +143,18 @@ impl Edges {
         promise.next = seq;
         let Some(before) = promise.edge.replace(edge) else { return Ok(()) };
         let left = before.distance_from(edge);
+        if mem::take(&mut promise.vague) {
+            return Ok(());
+        }
         if left > 0 {
             promise.edge = Some(before);
         }
         // RFC 7323, 2.4: as the acknowledgment moves, the field cannot express the same edge.
-        if left >= 1 << shift {
+        let shrinks = |shift: u8| {
+            let edge = segment.ack + u64::from(u32::from(segment.window) << shift);
+            before.distance_from(edge) >= 1 << shift
+        };
+        if shrinks(shift) && promise.taken_back.is_none_or(shrinks) {
             return Err(format!(
                 "node {node}, {:?} to {:?}: from {before:?} back by {left} bytes to {edge:?}, \
                  units of {} bytes",
@@ -161,7 +176,9 @@ impl Edges {
         {
             return;
         }
+        let vague = self.promises.get(&(node, src, dst)).is_some_and(|promise| promise.vague);
         self.see(&Segment { how: How::Sent, ..*segment }).ok();
+        self.promises.entry((node, src, dst)).or_default().vague = vague;
         self.note_timestamp(segment);
         if !flags.contains(Flags::SYN) {
             return;
@@ -232,6 +249,15 @@ impl Edges {
     pub(super) fn hand_over(&mut self, node: NodeId) {
         for (_, promise) in self.promises.iter_mut().filter(|((at, _, _), _)| *at == node) {
             (promise.edge, promise.last) = (None, None);
+        }
+    }
+
+    /// Packets take another path, and some pass a node no more: what hosts have said by way of it in whose names it does not
+    /// speak, is not what they say now (fault seed 50546838).
+    pub(super) fn lose_sight(&mut self, listens: impl Fn(&(NodeId, Endpoint, Endpoint)) -> bool) {
+        for (_, promise) in self.promises.iter_mut().filter(|(name, _)| listens(name)) {
+            (promise.edge, promise.last, promise.recent) = (None, None, None);
+            promise.vague = true;
         }
     }
 

@@ -3,10 +3,10 @@
 use super::plan::{Call, Change, FaultPlan};
 use super::violation::Invariant;
 use crate::host::script::Report;
-use crate::world::World;
+use crate::world::{Segment, World};
 use bentpipe_core::tcp::tcb::Tcb;
 use bentpipe_core::time::Instant;
-use bentpipe_core::wire::SeqNum;
+use bentpipe_core::wire::{Flags, SeqNum};
 use bentpipe_gateway::FinMode;
 use std::time::Duration;
 
@@ -24,6 +24,8 @@ pub(super) struct Ends {
     attempt: Option<SeqNum>,
     /// There may be one.
     may_call_again: bool,
+    /// Somebody else has sent a SYN in a host's name.
+    forged_syn: bool,
     seen: [EndRecord; 2],
 }
 
@@ -54,8 +56,16 @@ impl Ends {
                 .changes
                 .iter()
                 .any(|(_, change)| matches!(change, Change::CallAgain(call, _) if *call == number)),
+            forged_syn: false,
             seen: [EndRecord::default(); 2],
         }
+    }
+
+    /// Takes down what somebody else has sent in the name of a host of `call`.
+    pub(super) fn note_forged(&mut self, plan: &FaultPlan, call: &Call, segment: &Segment) {
+        let others = Flags::ACK.0 | Flags::RST.0 | Flags::FIN.0;
+        let is_syn = segment.flags.contains(Flags::SYN) && segment.flags.0 & others == 0;
+        self.forged_syn |= is_syn && plan.is_of(call, segment);
     }
 
     /// Checks the ends at host `host`, which something has happened to.
@@ -85,8 +95,9 @@ impl Ends {
         // A host that aborts while its box drains resets behind what it has sent past that box: the
         // box cannot tell that from a forgery, and the reset overtakes what it still holds.
         // Nor where somebody else sends a SYN in its name: what is gone resets, asked whether it has sent that, and
-        // without gateways its peer would be reset as well (RFC 5961, 4.2). Fault seed 30002872.
-        if !plan.may_break() && !plan.drains() && !plan.forges_syns() {
+        // without gateways its peer would be reset as well (RFC 5961, 4.2). Fault seeds 30002872
+        // and 50571716.
+        if !plan.may_break() && !plan.drains() && !self.forged_syn {
             self.check_reset(call, world, end, reports)?;
         }
         Ok(())

@@ -64,6 +64,13 @@ impl InvariantChecker {
             self.losses.forget(node);
             self.adoptions.forget(node);
         }
+        if changed == Changed::Route {
+            self.edges.lose_sight(|name| self.adoptions.listens(name));
+            BOXES
+                .iter()
+                .filter(|node| self.adoptions.adopts(**node))
+                .for_each(|node| self.causes.lose_sight(*node));
+        }
         if let Changed::Handed(node) = changed {
             // What hosts have agreed on the next one is told.
             self.edges.hand_over(node);
@@ -91,6 +98,11 @@ impl InvariantChecker {
         let now = world.now();
         let broken = |invariant, detail| Violation { at: now, invariant, detail };
         for segment in &touched.segments {
+            if segment.how == How::Forged {
+                for (call, ends) in plan.calls.iter().zip(&mut self.ends) {
+                    ends.note_forged(plan, call, segment);
+                }
+            }
             // What its receiver does not take promises nothing, and shows nothing.
             if segment.is_fake || is_question(segment, &touched.segments) {
                 continue;

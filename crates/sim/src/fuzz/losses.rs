@@ -44,7 +44,7 @@ impl Losses {
         let sent = |segment: &&Segment| segment.node == node && segment.how == How::Sent;
         let of_node = segments.iter().filter(sent);
         for reset in of_node.filter(|segment| segment.flags.contains(Flags::RST)) {
-            let Some(call) = plan.calls.iter().find(|call| is_of(plan, call, reset)) else {
+            let Some(call) = plan.calls.iter().find(|call| plan.is_of(call, reset)) else {
                 continue;
             };
             if ![0, 1].iter().any(|&end| has_lost(plan, call, world, end)) {
@@ -60,28 +60,16 @@ impl Losses {
     }
 }
 
-/// The address and port of an end of a call.
-fn name(plan: &FaultPlan, call: &Call, end: usize) -> (std::net::IpAddr, u16) {
-    (plan.addresses[call.host(end)], call.keys[end].0)
-}
-
-fn is_of(plan: &FaultPlan, call: &Call, segment: &Segment) -> bool {
-    let ends = [name(plan, call, 0), name(plan, call, 1)];
-    ends.contains(&segment.src) && ends.contains(&segment.dst)
-}
-
 /// Whether bytes that were acknowledged to `end` will never come to the other one. True, too, if one of them is
 /// over with the connection, so that nobody can be harmed.
 fn has_lost(plan: &FaultPlan, call: &Call, world: &World, end: usize) -> bool {
-    let tcb = |end: usize| {
-        let connection = world.host(call.host(end)).connection(&call.keys[end]);
-        connection.and_then(|connection| connection.last_tcb())
+    let [Some(sender), Some(receiver)] = [end, 1 - end].map(|end| call.tcb(world, end)) else {
+        return true;
     };
-    let (Some(sender), Some(receiver)) = (tcb(end), tcb(1 - end)) else { return true };
     // A FIN counts as an offset, and is no byte of those that gateways have received.
     let una = sender.sender.snd_una() - Bytes::from(sender.sender.fin_acked());
     let missing = una.saturating_sub(receiver.receiver.expected());
-    let [client, server] = [0, 1].map(|end| SocketAddr::from(name(plan, call, end)));
+    let [client, server] = [0, 1].map(|end| SocketAddr::from(plan.endpoint(call, end)));
     let legs = BOXES
         .iter()
         .filter_map(|&node| match world.node(node) {

@@ -1,7 +1,9 @@
 //! What is to happen in a run.
 
-use super::attack::{Attack, Forgery};
+use super::attack::Attack;
+use super::edges::Endpoint;
 use crate::host::script::Script;
+use crate::world::Segment;
 use crate::{Fake, Faults, SessionKey};
 use bentpipe_core::link::LinkConfig;
 use bentpipe_core::tcp::connection::ConnectionConfig;
@@ -355,11 +357,15 @@ impl FaultPlan {
         first.into_iter().chain(reloads)
     }
 
-    /// Whether somebody sends SYNs in the name of a connection's host.
-    pub(super) fn forges_syns(&self) -> bool {
-        self.changes.iter().any(|(_, change)| {
-            matches!(change, Change::Attack(attack) if attack.forgery == Forgery::Syn)
-        })
+    /// Whether a segment is one of a connection's.
+    pub(super) fn is_of(&self, call: &Call, segment: &Segment) -> bool {
+        let ends = [0, 1].map(|end| self.endpoint(call, end));
+        ends.contains(&segment.src) && ends.contains(&segment.dst)
+    }
+
+    /// An end of a connection.
+    pub(super) fn endpoint(&self, call: &Call, end: usize) -> Endpoint {
+        (self.addresses[call.host(end)], call.keys[end].0)
     }
 
     /// Whether a gateway is told to drain.

@@ -63,6 +63,8 @@ pub(super) enum Changed {
     Box(usize),
     /// The box in the place of this node has ended in good order.
     Handed(usize),
+    /// Packets take another path.
+    Route,
     /// Nothing.
     Nothing,
 }
@@ -197,7 +199,10 @@ impl Stage {
                 self.world.reconfigure(BOXES[middle], (**config).clone());
             }
             Change::CallAgain(call, isns) => self.call_again(&plan.calls[call], isns),
-            Change::Route { towards, path } => self.route(plan, towards, path),
+            Change::Route { towards, path } => {
+                self.route(plan, towards, path);
+                return Changed::Route;
+            }
             Change::Crash(middle) => {
                 (self.crashed[middle], self.draining[middle]) = (true, false);
                 (self.left[middle], self.recalling[middle]) = (None, false);
