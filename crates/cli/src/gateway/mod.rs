@@ -86,7 +86,7 @@ Example:
 
     [limits]                # all optional
     memory = \"512MiB\"       # of all flows together
-    stream = \"64MiB\"        # of one direction of one flow, at most; without it, 5 × rate × round-trip, or 4MiB
+    stream = \"64MiB\"        # of one direction of one flow, at most; without it, 5 × rate × round-trip, or what is needed
     guaranteed = \"12KiB\"    # of one direction of one flow, whatever the others hold
     flows = 200000
     half-open = 8192        # of those, without a SYN-ACK yet; SYNs beyond it are forwarded

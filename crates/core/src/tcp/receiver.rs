@@ -156,6 +156,11 @@ impl Receiver {
         self.config.window_shift
     }
 
+    /// Acknowledgments are sent in this way from now on.
+    pub fn set_ack_policy(&mut self, policy: AckPolicy) {
+        self.config.ack_policy = policy;
+    }
+
     /// The largest payload that the peer sends in one segment, in bytes.
     pub fn rmss(&self) -> Bytes {
         self.config.rmss

@@ -3,6 +3,17 @@
 //! Between gateways that know their link an acknowledgment paces nothing and opens no window, so that one for eight
 //! segments costs less than half a percent of goodput, also where packets are lost. Where acknowledgments crowd
 //! the way back it wins (`sim:gateways/return_channel.rs`).
+//!
+//! Where nothing is known of the way back, one for eight would hold up a peer gateway's slow start. But of a window of hundreds of
+//! segments the sender learns nothing by each second one, and behind a hole each one would be reported. So a peer
+//! gateway gets some 64 acknowledgments in a round trip, one for eight segments at least. In the simulator, 100 MB over
+//! 250 Mbit/s and 3 Mbit/s back, 600 ms, gateways that were told nothing, mean of three runs, in seconds:
+//!
+//! | loss | 0 | 0.1 % | 0.5 % | 1 % |
+//! | --- | --- | --- | --- | --- |
+//! | each second segment | 8.79 | 17.67 | 19.50 | 20.43 |
+//! | one for eight from the beginning | 12.76 | 13.69 | | 15.10 |
+//! | 64 in a round trip | 7.74 | 9.04 | 9.95 | 10.55 |
 
 use super::LegConfig;
 use bentpipe_core::tcp::connection::ConnectionConfig;
@@ -17,25 +28,60 @@ const THINNED: AckPolicy = AckPolicy::Thinned { segments: 8, delay: Duration::fr
 const ACK_LEN: u128 = 52;
 const ACKED_LEN: u128 = 3000;
 
+/// Acknowledgments in a round trip from which a sender learns all that it needs.
+const IN_A_ROUND: u64 = 64;
+
+/// Segments for which one stands at most where the way back is not known.
+const MOST: u64 = 8;
+
 /// The part of our rate that acknowledgments may take before they are thinned: a tenth.
 const PART: u128 = 10;
 
+/// How a leg acknowledges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Acknowledgments {
+    usual: AckPolicy,
+    /// Less often where much comes.
+    thins: bool,
+}
+
+impl Acknowledgments {
+    /// Before anything has come.
+    pub(crate) fn at_first(self) -> AckPolicy {
+        self.usual
+    }
+
+    /// Where so many full segments come in a round trip.
+    pub(crate) fn at(self, segments: u64) -> AckPolicy {
+        match (self.usual, (segments / IN_A_ROUND).min(MOST)) {
+            (AckPolicy::Delayed(delay), segments @ 3..) if self.thins => {
+                AckPolicy::Thinned { segments: segments as u32, delay }
+            }
+            (usual, _) => usual,
+        }
+    }
+}
+
 impl LegConfig {
     /// When acknowledgments are sent, to a `peer` gateway or to anybody else: thinned, unless a policy was
-    /// chosen, where what may come from a known link would make them take more than a tenth of our rate.
-    pub fn acknowledgments(&self, peer: bool) -> AckPolicy {
+    /// chosen, where what may come from a known link would make them take more than a tenth of our rate; and, to a
+    /// peer gateway, where much comes.
+    pub(crate) fn acknowledgments(&self, peer: bool) -> Acknowledgments {
         let rates = self.known_link(peer).zip(self.return_rate);
         let narrow = rates.is_some_and(|(out, back)| {
             let [out, back] = [out, back].map(|rate| u128::from(rate.bits_per_sec()));
             back * ACK_LEN * PART > out * ACKED_LEN
         });
-        if narrow && self.ack_by_link { THINNED } else { self.ack_policy }
+        match narrow && self.ack_by_link {
+            true => Acknowledgments { usual: THINNED, thins: false },
+            false => Acknowledgments { usual: self.ack_policy, thins: peer && self.ack_by_link },
+        }
     }
 
-    /// The same as text.
+    /// The same as text, for a flow that begins.
     pub fn acknowledgments_text(&self, peer: bool) -> String {
         let config = ConnectionConfig {
-            ack_policy: self.acknowledgments(peer),
+            ack_policy: self.acknowledgments(peer).at_first(),
             ..ConnectionConfig::default()
         };
         let key = KEYS.iter().find(|key| key.name == "ack").expect("a leg has this key");
@@ -63,11 +109,19 @@ mod tests {
         assert_eq!(terminal(1_380).acknowledgments_text(true), "thinned:8:200ms");
         assert_eq!(terminal(1_390).acknowledgments_text(true), "delayed:40ms");
         let usual = Config::default().satellite.ack_policy;
-        assert_eq!(terminal(64).acknowledgments(false), usual, "a host's sender may count them");
+        assert_eq!(
+            terminal(64).acknowledgments(false).at_first(),
+            usual,
+            "a host's sender may count them"
+        );
         let half = LegConfig { rate: None, ..terminal(64) };
-        assert_eq!(half.acknowledgments(true), usual);
+        assert_eq!(half.acknowledgments(true).at_first(), usual);
         let believed = LegConfig { losses: Losses::Believed, ..terminal(64) };
-        assert_eq!(believed.acknowledgments(true), usual, "windows of few segments wait for them");
+        assert_eq!(
+            believed.acknowledgments(true).at_first(),
+            usual,
+            "windows of few segments wait for them"
+        );
     }
 
     #[test]
@@ -79,6 +133,27 @@ mod tests {
         }
         let mut leg = terminal(64);
         leg.set_all("iw=4").unwrap();
-        assert_eq!(leg.acknowledgments(true), THINNED);
+        assert_eq!(leg.acknowledgments(true).at_first(), THINNED);
+    }
+
+    #[test]
+    fn acknowledgments_are_thinned_where_much_comes_from_a_peer() {
+        let leg = Config::default().satellite;
+        let at = |peer, segments| leg.acknowledgments(peer).at(segments);
+        let AckPolicy::Delayed(delay) = leg.ack_policy else { panic!("{:?}", leg.ack_policy) };
+        for (segments, thinned) in
+            [(0, None), (191, None), (192, Some(3)), (512, Some(8)), (1 << 40, Some(8))]
+        {
+            let expected = match thinned {
+                Some(segments) => AckPolicy::Thinned { segments, delay },
+                None => leg.ack_policy,
+            };
+            assert_eq!(at(true, segments), expected, "{segments}");
+            assert_eq!(at(false, segments), leg.ack_policy, "a host's sender may count them");
+        }
+        let mut chosen = leg;
+        chosen.set("ack", "delayed:40ms").unwrap();
+        assert_eq!(chosen.acknowledgments(true).at(1 << 20), leg.ack_policy);
+        assert_eq!(terminal(64).acknowledgments(true).at(1 << 20), THINNED);
     }
 }

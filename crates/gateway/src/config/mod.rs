@@ -6,12 +6,13 @@ mod leg;
 mod losses;
 mod stream;
 
+pub(crate) use acknowledgments::Acknowledgments;
 pub use discard::Discard;
 use leg::SATELLITE_PRESET;
 pub(crate) use leg::with_a_quarter;
 pub use leg::{FirstWindow, LegConfig, LegError, MssLimit};
 pub use losses::Losses;
-pub(crate) use stream::UNKNOWN_LINK;
+pub(crate) use stream::{StreamLimit, UNKNOWN_LINK};
 
 use crate::Side;
 use crate::policy::Policy;

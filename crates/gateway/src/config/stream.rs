@@ -13,14 +13,16 @@
 //! | 5 % | 18.07 | 15.50 | 14.43 | 13.69 | 13.61 | 13.59 |
 //!
 //! So it is five of them, four filling windows, of the link that brings the stream or of the one that takes it away,
-//! whichever needs more: the two directions of a satellite link are hardly ever alike. How much of that a stream may hold at any moment, its flow
-//! decides (`mechanisms::buffer_tuner`) and the pool (`table::pool`).
+//! whichever needs more: the two directions of a satellite link are hardly ever alike. Where no link is known a stream
+//! may hold what it turns out to need. How much of that it may hold at any moment, its flow decides
+//! (`mechanisms::buffer_tuner`) and the pool (`table::pool`).
 
 use super::{Config, LegConfig, with_a_quarter};
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::{Bytes, Rate};
+use serde::{Deserialize, Serialize};
 
-/// What a stream may hold where the link is not known, in bytes.
+/// What a stream may hold where the link is not known, whatever that turns out to need, in bytes.
 pub(crate) const UNKNOWN_LINK: Bytes = Bytes::new(4 << 20);
 
 /// Filling windows that a stream may hold.
@@ -33,14 +35,34 @@ const LARGEST: Bytes = Bytes::new(1 << 30);
 /// needs.
 const LONGEST_ROUND_TRIP: Duration = Duration::from_secs(2);
 
+/// What a stream may hold, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct StreamLimit {
+    /// Whatever its link turns out to need.
+    pub(crate) least: Bytes,
+    /// At most.
+    pub(crate) most: Bytes,
+}
+
+impl StreamLimit {
+    /// So many bytes, whatever is measured.
+    pub(crate) fn known(bytes: Bytes) -> StreamLimit {
+        StreamLimit { least: bytes, most: bytes }
+    }
+}
+
 impl Config {
-    /// What a stream may hold at most, in bytes: these windows fill the link that brings it, and the one that takes it away.
-    pub(crate) fn stream_limit(&self, filling_windows: [Option<Bytes>; 2]) -> Bytes {
+    /// What a stream may hold: these windows fill the link that brings it, and the one that takes it away.
+    pub(crate) fn stream_limit(&self, filling_windows: [Option<Bytes>; 2]) -> StreamLimit {
         if let Some(max) = self.max_stream {
-            return max;
+            return StreamLimit::known(max);
         }
-        let link = filling_windows.into_iter().flatten().max().unwrap_or(Bytes::ZERO);
-        link.saturating_mul(WINDOWS).clamp(UNKNOWN_LINK, LARGEST)
+        match filling_windows.into_iter().flatten().max() {
+            Some(link) => {
+                StreamLimit::known(link.saturating_mul(WINDOWS).clamp(UNKNOWN_LINK, LARGEST))
+            }
+            None => StreamLimit { least: UNKNOWN_LINK, most: LARGEST },
+        }
     }
 
     /// What any stream may hold at most, in bytes, whatever handshakes measure.
@@ -50,7 +72,7 @@ impl Config {
             .map(|[from, to]| {
                 let windows =
                     [from.known_arriving_window(true, rtt), to.known_filling_window(true, rtt)];
-                self.stream_limit(windows).count()
+                self.stream_limit(windows).most.count()
             })
             .into_iter()
             .fold(0, u64::max)
@@ -105,7 +127,8 @@ mod tests {
         let symmetric = config.stream_limit(windows.map(|leg| leg.known_filling_window(peer, rtt)));
         let coming = config.stream_limit(windows.map(|leg| leg.known_arriving_window(peer, rtt)));
         assert_eq!(symmetric, coming, "nothing is said of another rate");
-        symmetric.count()
+        assert!([symmetric.least, LARGEST].contains(&symmetric.most));
+        symmetric.least.count()
     }
 
     const GEO: Option<Duration> = Some(Duration::from_millis(600));
@@ -147,7 +170,7 @@ mod tests {
             };
             let [satellite, lan] = [&config.satellite, &config.lan];
             [windows(satellite, lan), windows(lan, satellite)]
-                .map(|windows| config.stream_limit(windows).count())
+                .map(|windows| config.stream_limit(windows).least.count())
         };
         assert_eq!(limit(&config, None), [5 * product, 4 << 20]);
         assert_eq!(config.largest_stream(), 5 * product);

@@ -24,7 +24,7 @@ impl Promise {
     pub(super) fn wanted(config: &Config, sides: PerLeg<Side>) -> Option<Bytes> {
         let comes = config.leg(sides[Leg::Client]).known_arriving_window(true, None)?;
         let goes = config.leg(sides[Leg::Server]).known_filling_window(false, None);
-        let wanted = comes.min(config.stream_limit([Some(comes), goes]));
+        let wanted = comes.min(config.stream_limit([Some(comes), goes]).most);
         (wanted > Bytes::from(u16::MAX)).then_some(wanted)
     }
 

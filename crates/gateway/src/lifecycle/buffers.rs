@@ -142,12 +142,15 @@ impl<B: Buffer> SplicedFlow<B> {
         self.tuners[leg].on_delivered(&Observed {
             now,
             round_trips: self.splice.round_trips(leg),
+            least_round_trip: self.splice.least_round_trip(),
             delivered: sender.snd_una(),
             retransmitted: sender.stats().retransmitted_bytes,
         });
         if sender.is_done() {
             self.tuners[leg].all_delivered();
         }
+        let best = self.tuners[leg].best();
+        self.splice.leg_mut(leg).acknowledge_by(best);
         self.keep_ahead(leg);
     }
 }

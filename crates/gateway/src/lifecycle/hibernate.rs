@@ -98,7 +98,7 @@ impl Hibernated {
             let leg_config = config.leg(sides[host]);
             let tcb = Tcb::restore(&mut bytes, &usual_sender(leg_config));
             let ports = [ends[host.other()].1, ends[host].1];
-            LegTcp { peer, hop_limit, ..LegTcp::of(leg_config, sides[host], tcb, ip, ports) }
+            LegTcp { hop_limit, ..LegTcp::of(leg_config, sides[host], peer, tcb, ip, ports) }
         });
         let (tuners, aqms, added) = bytes.take();
         let (closing, keep_alive, bypass, went_past) = bytes.take();

@@ -8,13 +8,16 @@
 //! it was promised, and a single loss holds up what arrives in another. There it grows while a round lasts that
 //! brings more than those before, also by what lies behind a hole.
 //! A reader that stops leaves behind what was promised before: what it took, or what fills a known link.
-//! What it never exceeds follows from the link (`config::stream`), or from the operator.
+//! What it never exceeds follows from the link (`config::stream`), or from the operator. Where the link is not known, that
+//! is measured: what is delivered in the round trip as it was when nothing waited in the link's queues. A sender that fills
+//! these finds its round trip longer, and gets no more by that.
 //!
 //! As in dynamic right-sizing (Fisk and Feng, 2001) the window must not be what holds back a sender
 //! that doubles its own.
 //! It grows at once. It shrinks when it has delivered less for several rounds, as a loss holds up
 //! what follows it, and by a quarter a round; right edges that were promised stay.
 
+use crate::config::StreamLimit;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::{Bytes, Offset};
 use serde::{Deserialize, Serialize};
@@ -47,6 +50,8 @@ const LOSS_MEMORY: Bytes = Bytes::new(1 << 20);
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct BufferTuner {
     capacity: Bytes,
+    limits: StreamLimit,
+    /// What it may hold at most, as far as has been measured.
     max: Bytes,
     /// When the present round began, and what had been delivered then.
     round: (Instant, Offset),
@@ -83,6 +88,8 @@ pub(crate) struct Observed {
     pub(crate) now: Instant,
     /// The round trip of the leg that the stream comes from, and of the one that it feeds.
     pub(crate) round_trips: [Duration; 2],
+    /// The least sum of both that was measured.
+    pub(crate) least_round_trip: Duration,
     /// One past the last byte that the far host has acknowledged.
     pub(crate) delivered: Offset,
     /// All bytes that were retransmitted to it.
@@ -90,11 +97,12 @@ pub(crate) struct Observed {
 }
 
 impl BufferTuner {
-    /// A stream that begins with `start` bytes and may hold `max`.
-    pub(crate) fn new(now: Instant, start: Bytes, max: Bytes) -> BufferTuner {
+    /// A stream that begins with `start` bytes.
+    pub(crate) fn new(now: Instant, start: Bytes, limits: StreamLimit) -> BufferTuner {
         BufferTuner {
-            capacity: start.max(MIN).min(max),
-            max,
+            capacity: start.max(MIN).min(limits.least),
+            limits,
+            max: limits.least,
             round: (now, Offset::FIRST),
             rounds: [Bytes::ZERO; ROUNDS],
             last: now,
@@ -103,6 +111,11 @@ impl BufferTuner {
             retransmitted_before: Bytes::ZERO,
             hold: Hold::Ready,
         }
+    }
+
+    /// The most that was delivered in one of the latest rounds, in bytes.
+    pub(crate) fn best(&self) -> Bytes {
+        self.rounds.iter().max().copied().unwrap_or(Bytes::ZERO)
     }
 
     /// What it may hold at most, in bytes.
@@ -167,18 +180,24 @@ impl BufferTuner {
 
     /// The far host has acknowledged something.
     pub(crate) fn on_delivered(&mut self, observed: &Observed) {
-        let Observed { now, round_trips: [from, to], delivered, retransmitted } = *observed;
+        let Observed { now, round_trips: [from, to], least_round_trip, delivered, retransmitted } =
+            *observed;
         let round_trip = from + to;
+        let unqueued = least_round_trip.as_secs_f64() / round_trip.as_secs_f64();
         self.last = now;
         let (began, delivered_then) = self.round;
         let elapsed = now.saturating_since(began);
         let bytes = delivered - delivered_then;
         if elapsed < round_trip || elapsed.is_zero() {
-            if from > to && self.is_beginning(bytes) {
-                self.grow(BEGINNING * bytes);
+            if self.is_beginning(bytes) {
+                self.max = self.max.max(self.measured(BEGINNING * bytes, unqueued));
+                if from > to {
+                    self.grow(BEGINNING * bytes);
+                }
             }
             return;
         }
+        let beginning = self.is_beginning(bytes);
         self.round = (now, delivered);
         self.delivered += bytes;
         self.lost += retransmitted - self.retransmitted_before;
@@ -195,7 +214,10 @@ impl BufferTuner {
         // Where the longer round trip is that to the near host, what comes in the next one must have
         // been promised in this one, and what a loss holds up waits here for as long.
         let rounds = if lossy || from > to { 4 } else { 2 };
-        let wanted = rounds * self.rounds.into_iter().max().unwrap_or(per_round);
+        let best = self.rounds.into_iter().max().unwrap_or(per_round);
+        let needed = if beginning { BEGINNING } else { rounds } * best;
+        self.max = self.measured(needed, unqueued);
+        let wanted = (rounds * best).min(self.max);
         if wanted < self.capacity {
             let min = MIN.min(self.max);
             self.capacity = wanted.max(self.capacity - self.capacity / 4).max(min);
@@ -222,6 +244,12 @@ impl BufferTuner {
     fn is_beginning(&self, bytes: Bytes) -> bool {
         let best = self.rounds.iter().max().copied().unwrap_or(Bytes::ZERO);
         bytes > best + best / 4
+    }
+
+    /// What the link needs, where a round of which so much is no queue's brings a stream to `needed` bytes.
+    fn measured(&self, needed: Bytes, unqueued: f64) -> Bytes {
+        let needed = Bytes::from_f64(needed.as_f64() * unqueued.min(1.0));
+        needed.clamp(self.limits.least, self.limits.most)
     }
 
     /// It may hold `wanted` bytes from now on, if it may not already hold more.

@@ -1,7 +1,9 @@
 //! A leg: the TCP of the gateway towards one of the hosts, in the other host's name.
 
 use crate::Side;
-use crate::config::{Config, Discard, FirstWindow, LegConfig, MIN_MTU, with_a_quarter};
+use crate::config::{
+    Acknowledgments, Config, Discard, FirstWindow, LegConfig, MIN_MTU, with_a_quarter,
+};
 use crate::handshake::{LegHandshake, NegotiatedOptions};
 use crate::hop_limit::HopLimit;
 use bentpipe_core::tcp::congestion::{CongestionAlgorithm, segments_for};
@@ -36,6 +38,8 @@ pub(crate) struct LegTcp {
     pub(crate) arriving_window: Option<Bytes>,
     /// The round-trip time to go by until one has been measured.
     pub(crate) assumed_round_trip: Duration,
+    /// How its segments are acknowledged.
+    pub(crate) acknowledgments: Acknowledgments,
     /// Whether what comes in on it is discarded while it has a backlog.
     pub(crate) discard: Discard,
     /// A gateway at the other end has announced itself.
@@ -65,7 +69,7 @@ impl LegTcp {
         let sender = Sender::new(sender, acked, window, rtt);
         let receiver = ReceiverConfig {
             rmss: options.rmss,
-            ack_policy: leg_config.acknowledgments(peer),
+            ack_policy: leg_config.acknowledgments(peer).at_first(),
             window_shift: options.rcv_shift,
             sack: options.sack,
             hold_fin: true,
@@ -89,17 +93,17 @@ impl LegTcp {
         let filling_window = leg_config.known_filling_window(peer, rtt);
         let arriving_window = leg_config.known_arriving_window(peer, rtt);
         LegTcp {
-            peer,
             filling_window,
             arriving_window,
-            ..LegTcp::of(leg_config, side, tcb, ip, ports)
+            ..LegTcp::of(leg_config, side, peer, tcb, ip, ports)
         }
     }
 
-    /// A leg towards `side` that sends from and to these ports, as if towards a host.
+    /// A leg towards `side`, with a `peer` gateway at its other end or not, that sends from and to these ports.
     pub(crate) fn of(
         leg_config: &LegConfig,
         side: Side,
+        peer: bool,
         tcb: Tcb,
         ip: IpHeader,
         [src_port, dst_port]: [u16; 2],
@@ -114,8 +118,9 @@ impl LegTcp {
             filling_window: leg_config.filling_window(),
             arriving_window: leg_config.arriving_window(),
             assumed_round_trip: leg_config.assumed_round_trip(side),
+            acknowledgments: leg_config.acknowledgments(peer),
             discard: leg_config.discard,
-            peer: false,
+            peer,
             path_mtu_told: 0,
         }
     }
@@ -123,6 +128,18 @@ impl LegTcp {
     /// The round-trip time of this leg, as measured, or else as far as anything is known.
     pub(crate) fn round_trip(&self) -> Duration {
         self.tcb.sender.rtt().srtt().unwrap_or(self.assumed_round_trip)
+    }
+
+    /// The least round-trip time of this leg that was measured.
+    pub(crate) fn least_round_trip(&self) -> Duration {
+        self.tcb.sender.rtt().min_rtt().unwrap_or(self.assumed_round_trip)
+    }
+
+    /// As much as `round` bytes come in on it in a round trip: they are acknowledged accordingly.
+    pub(crate) fn acknowledge_by(&mut self, round: Bytes) {
+        let receiver = &mut self.tcb.receiver;
+        let segments = round / receiver.rmss().max(Bytes::ONE);
+        receiver.set_ack_policy(self.acknowledgments.at(segments));
     }
 
     /// Addresses and ports for a segment of this leg.

@@ -187,4 +187,9 @@ impl<B: Buffer> Splice<B> {
     pub(crate) fn round_trips(&self, leg: Leg) -> [Duration; 2] {
         [leg, leg.other()].map(|leg| self.legs[leg].round_trip())
     }
+
+    /// The least round trip from host to host that was measured.
+    pub(crate) fn least_round_trip(&self) -> Duration {
+        self.legs.iter().map(LegTcp::least_round_trip).sum()
+    }
 }

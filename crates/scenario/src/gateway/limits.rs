@@ -17,7 +17,7 @@ pub(crate) const LIMITS: Section = Section {
             "stream",
             "bytes, 64KB to 1GiB",
             "by its link",
-            "what each direction of a flow may hold at most; less where its bandwidth-delay product is less. Without it five times `rate` × `round-trip` of the satellite leg, at least 4MiB",
+            "what each direction of a flow may hold at most; less where its bandwidth-delay product is less. Without it five times `rate` × `round-trip` of the satellite leg, at least 4MiB; where they are not known, what is measured to be needed",
         ),
         field(
             "guaranteed",

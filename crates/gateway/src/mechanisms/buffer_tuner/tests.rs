@@ -3,6 +3,8 @@
 use super::*;
 
 const ROUND: Duration = Duration::from_millis(500);
+/// What a known link needs.
+const KNOWN: StreamLimit = StreamLimit { least: Bytes::new(4 << 20), most: Bytes::new(4 << 20) };
 /// Next door to the near host, and over the satellite to the far one.
 const ROUND_TRIPS: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(499)];
 
@@ -16,6 +18,7 @@ fn rounds(tuner: &mut BufferTuner, first: u64, rounds: &[(u64, u64)]) {
         let observed = Observed {
             now,
             round_trips: ROUND_TRIPS,
+            least_round_trip: ROUND,
             delivered: Offset::new(delivered),
             retransmitted: Bytes::new(repeated),
         };
@@ -31,20 +34,20 @@ impl BufferTuner {
 
 #[test]
 fn a_stream_holds_twice_what_it_delivers_in_a_round_trip() {
-    let mut tuner = BufferTuner::new(Instant::ZERO, Bytes::ZERO, Bytes::new(4 << 20));
+    let mut tuner = BufferTuner::new(Instant::ZERO, Bytes::ZERO, KNOWN);
     assert_eq!(tuner.capacity(), Bytes::new(64_000));
     rounds(&mut tuner, 0, &[(500_000, 0); 11]);
     assert_eq!(tuner.capacity(), Bytes::new(1_000_000));
     // A little loss, and much.
     rounds(&mut tuner, 11, &[(500_000, 4_000); 10]);
     assert_eq!(tuner.capacity(), Bytes::new(1_000_000));
-    let mut hundredth = BufferTuner::new(Instant::ZERO, Bytes::ZERO, Bytes::new(4 << 20));
+    let mut hundredth = BufferTuner::new(Instant::ZERO, Bytes::ZERO, KNOWN);
     rounds(&mut hundredth, 0, &[(500_000, 5_000); 2]);
     assert_eq!(hundredth.capacity(), Bytes::new(1_000_000));
     rounds(&mut tuner, 21, &[(500_000, 8_000); 10]);
     assert_eq!(tuner.capacity(), Bytes::new(2_000_000));
     // The same on the way to us.
-    let mut tuner = BufferTuner::new(Instant::ZERO, Bytes::ZERO, Bytes::new(4 << 20));
+    let mut tuner = BufferTuner::new(Instant::ZERO, Bytes::ZERO, KNOWN);
     for round in 0..10 {
         tuner.note_holes(Bytes::new(8_000));
         rounds(&mut tuner, round, &[(500_000, 0)]);
@@ -54,13 +57,14 @@ fn a_stream_holds_twice_what_it_delivers_in_a_round_trip() {
 
 #[test]
 fn a_stream_from_a_distant_host_holds_four_times_as_much() {
-    let mut tuner = BufferTuner::new(Instant::ZERO, Bytes::ZERO, Bytes::new(4 << 20));
+    let mut tuner = BufferTuner::new(Instant::ZERO, Bytes::ZERO, KNOWN);
     let [near, far] = ROUND_TRIPS;
     for round in 1..4 {
         let (now, delivered) = (Instant::ZERO + ROUND * round, 1 + 500_000 * u64::from(round));
         tuner.on_delivered(&Observed {
             now,
             round_trips: [far, near],
+            least_round_trip: ROUND,
             delivered: Offset::new(delivered),
             retransmitted: Bytes::ZERO,
         });
@@ -70,12 +74,13 @@ fn a_stream_from_a_distant_host_holds_four_times_as_much() {
 
 #[test]
 fn a_stream_from_a_distant_host_grows_while_the_round_lasts() {
-    let mut tuner = BufferTuner::new(Instant::ZERO, Bytes::ZERO, Bytes::new(4 << 20));
+    let mut tuner = BufferTuner::new(Instant::ZERO, Bytes::ZERO, KNOWN);
     let [near, far] = ROUND_TRIPS;
     for (delivered, capacity) in [(10_000, 64_000), (20_000, 120_000), (40_000, 240_000)] {
         tuner.on_delivered(&Observed {
             now: Instant::ZERO + near,
             round_trips: [far, near],
+            least_round_trip: ROUND,
             delivered: Offset::new(1 + delivered),
             retransmitted: Bytes::ZERO,
         });
@@ -86,6 +91,7 @@ fn a_stream_from_a_distant_host_grows_while_the_round_lasts() {
     tuner.on_delivered(&Observed {
         now: Instant::ZERO + near,
         round_trips: [far, near],
+        least_round_trip: ROUND,
         delivered: Offset::new(50_001),
         retransmitted: Bytes::ZERO,
     });
@@ -103,7 +109,7 @@ fn a_stream_from_a_distant_host_grows_while_the_round_lasts() {
 
 #[test]
 fn a_round_that_is_held_up_by_a_loss_takes_nothing_away() {
-    let mut tuner = BufferTuner::new(Instant::ZERO, Bytes::ZERO, Bytes::new(4 << 20));
+    let mut tuner = BufferTuner::new(Instant::ZERO, Bytes::ZERO, KNOWN);
     rounds(&mut tuner, 0, &[(500_000, 0); 10]);
     rounds(&mut tuner, 10, &[(1_000, 0), (1_000, 0), (500_000, 0), (1_000, 0)]);
     assert!(tuner.capacity() >= Bytes::new(1_000_000), "what was held up came with a jump");
@@ -113,7 +119,7 @@ fn a_round_that_is_held_up_by_a_loss_takes_nothing_away() {
 
 #[test]
 fn silence_does_not_count_but_a_stream_that_runs_empty_does() {
-    let mut tuner = BufferTuner::new(Instant::ZERO, Bytes::ZERO, Bytes::new(4 << 20));
+    let mut tuner = BufferTuner::new(Instant::ZERO, Bytes::ZERO, KNOWN);
     rounds(&mut tuner, 0, &[(500_000, 0); 10]);
     let at = |millis| Instant::ZERO + Duration::from_millis(millis);
     let deliver = |tuner: &mut BufferTuner, millis, delivered| {
@@ -122,6 +128,7 @@ fn silence_does_not_count_but_a_stream_that_runs_empty_does() {
         tuner.on_delivered(&Observed {
             now,
             round_trips,
+            least_round_trip: ROUND,
             delivered,
             retransmitted: Bytes::new(repeated),
         });
@@ -141,12 +148,51 @@ fn silence_does_not_count_but_a_stream_that_runs_empty_does() {
 
 #[test]
 fn a_stream_that_delivers_nothing_falls_to_the_least() {
-    let mut tuner = BufferTuner::new(Instant::ZERO, Bytes::ZERO, Bytes::new(4 << 20));
+    let mut tuner = BufferTuner::new(Instant::ZERO, Bytes::ZERO, KNOWN);
     rounds(&mut tuner, 0, &[(1_000_000, 0); 3]);
     assert!(tuner.capacity() >= Bytes::new(2_000_000));
     rounds(&mut tuner, 3, &[(100, 0); 20]);
     assert_eq!(tuner.capacity(), Bytes::new(64_000));
-    let mut small = BufferTuner::new(Instant::ZERO, Bytes::new(1 << 20), Bytes::new(20_000));
+    let mut small = BufferTuner::new(
+        Instant::ZERO,
+        Bytes::new(1 << 20),
+        StreamLimit::known(Bytes::new(20_000)),
+    );
     rounds(&mut small, 0, &[(100, 0); 5]);
     assert_eq!(small.capacity(), Bytes::new(20_000), "never more than it may");
+}
+
+/// 250 Mbit/s and half a second: more than a stream may hold on any unknown link, and then a queue that fills.
+#[test]
+fn an_unknown_link_is_what_is_measured_of_it() {
+    let unknown = StreamLimit { least: Bytes::new(4 << 20), most: Bytes::new(1 << 30) };
+    let product = 15_625_000;
+    // By rounds of so many half seconds, of which all but one is the queue's.
+    let after = |unknown, stretch: u32, lossy: bool| {
+        let mut tuner = BufferTuner::new(Instant::ZERO, Bytes::ZERO, unknown);
+        let (mut now, mut delivered, mut lost) = (Instant::ZERO, 0, 0);
+        for round in 0..30_u32 {
+            let queued = if round < 20 { 1 } else { stretch };
+            delivered += (product * u64::from(queued)).min(20_000 << round);
+            lost += if lossy { delivered / 50 } else { 0 };
+            now += ROUND * queued;
+            let [near, far] = ROUND_TRIPS;
+            tuner.on_delivered(&Observed {
+                now,
+                round_trips: [near, far + ROUND * (queued - 1)],
+                least_round_trip: ROUND,
+                delivered: Offset::new(1 + delivered),
+                retransmitted: Bytes::new(lost),
+            });
+            tuner.keep_ahead(Bytes::new(product * u64::from(queued)));
+        }
+        tuner.capacity().count()
+    };
+    for stretch in [1, 2, 10] {
+        assert_eq!(after(unknown, stretch, false), 2 * product, "{stretch}");
+        assert_eq!(after(unknown, stretch, true), 4 * product, "{stretch}");
+    }
+    assert_eq!(after(KNOWN, 10, false), 4 << 20);
+    let most = StreamLimit { most: Bytes::new(20_000_000), ..unknown };
+    assert_eq!(after(most, 1, false), 20_000_000, "no more than that in any case");
 }
