@@ -1,8 +1,13 @@
 //! The private option by which two gateways find each other: an experimental option (RFC 6994)
 //! in the SYN and the SYN-ACK, with one byte that tells which options the gateway has added, and
-//! whether it takes data before the client has acknowledged the SYN-ACK.
+//! whether it takes data before the client has acknowledged the SYN-ACK. What it was told of the link follows, if
+//! there is something and room for it ([`ToldLink`]).
 //!
 //! A host ignores it. It is sent to, and believed from, the satellite side only.
+
+mod told_link;
+
+pub use told_link::ToldLink;
 
 use bentpipe_core::wire::TcpOptions;
 
@@ -23,7 +28,7 @@ pub(crate) struct Announcement {
 impl Announcement {
     /// The announcement in `options`, if there is one that we understand.
     pub(crate) fn find(options: &TcpOptions) -> Option<Announcement> {
-        let [bits] = options.experiment(IDENTIFIER)? else { return None };
+        let [bits, ..] = options.experiment(IDENTIFIER)? else { return None };
         Some(Announcement {
             window_scale: bits & 1 != 0,
             sack: bits & 2 != 0,
@@ -32,11 +37,22 @@ impl Announcement {
         })
     }
 
-    /// Adds the announcement; without room for it nothing happens.
-    pub(crate) fn put(self, options: &mut TcpOptions) -> bool {
+    /// What is told of the link in `options`, which have an announcement.
+    pub(crate) fn told_link(options: &TcpOptions) -> ToldLink {
+        options
+            .experiment(IDENTIFIER)
+            .map_or(ToldLink::default(), |body| ToldLink::read(body.get(1..).unwrap_or_default()))
+    }
+
+    /// Adds the announcement, and what is told of the `link` if there is room; without room for itself nothing happens.
+    pub(crate) fn put(self, link: ToldLink, options: &mut TcpOptions) -> bool {
         let flags = [self.window_scale, self.sack, self.timestamps, self.takes_early_data];
         let bits = flags.iter().rev().fold(0, |bits, flag| bits << 1 | u8::from(*flag));
-        options.add_experiment(IDENTIFIER, &[bits])
+        let tells = |options: &mut TcpOptions| {
+            let body: Vec<u8> = [bits].into_iter().chain(link.write()).collect();
+            options.add_experiment(IDENTIFIER, &body)
+        };
+        (!link.is_empty() && tells(options)) || options.add_experiment(IDENTIFIER, &[bits])
     }
 
     /// Takes the announcement off.

@@ -24,9 +24,10 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+pub use announce::ToldLink;
 pub use config::{
     AddOptions, Config, Discard, FinMode, FirstWindow, Handshake, LegConfig, LegError, Losses,
-    MssLimit,
+    MssLimit, Told,
 };
 pub use handshake::{Record, RecordError, parse_records, write_records};
 pub use ingress::{Checksums, Datagram, Forward, Ingress, Packets};

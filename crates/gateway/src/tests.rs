@@ -23,6 +23,7 @@ mod recall;
 mod reconfigure;
 mod release;
 mod silence;
+mod told;
 mod turns;
 mod watched;
 

@@ -147,6 +147,8 @@ impl Report {
                 "losses": link.losses.name(),
                 "circuit_broken": link.circuit_broken,
                 "rate_bps": link.rate.map(Rate::bits_per_sec),
+                "rate_told": link.told,
+                "contradiction": link.contradiction.map(|theirs| theirs.to_string()),
                 "used_at_bps": link.used_at.map(Rate::bits_per_sec),
             },
             "flows": flows,
@@ -213,6 +215,9 @@ fn satellite_link(link: &LinkView) -> String {
         line += ", since it carried less than half of what it was sent (circuit breaker)";
     }
     let megabits = |rate: Rate| rate.bits_per_sec() as f64 / 1e6;
+    if let Some(rate) = link.rate.filter(|_| link.told) {
+        _ = write!(line, "; {:.3} Mbit/s, as the other gateway says", megabits(rate));
+    }
     _ = match (link.used_at, link.rate) {
         (Some(used_at), Some(rate)) if used_at < rate => {
             let [used_at, rate] = [used_at, rate].map(megabits);
@@ -227,6 +232,12 @@ fn satellite_link(link: &LinkView) -> String {
         }
         _ => Ok(()),
     };
+    if let Some(theirs) = link.contradiction {
+        _ = write!(
+            line,
+            "; the other gateway says something else than is configured here: {theirs}"
+        );
+    }
     line
 }
 
@@ -257,7 +268,7 @@ pub(super) mod tests {
     use super::*;
     use bentpipe_core::time::Duration;
     use bentpipe_core::units::Bytes;
-    use bentpipe_gateway::{Config, FlowState, Gateway};
+    use bentpipe_gateway::{Config, FlowState, Gateway, ToldLink};
 
     /// Totals of a gateway that three packets of no flow have crossed, 1000 bytes each.
     pub(in super::super) fn totals() -> Totals {
@@ -280,6 +291,8 @@ pub(super) mod tests {
                 losses: TakenFor::Link,
                 circuit_broken: false,
                 rate: Some(Rate::from_bits_per_sec(8_000_000)),
+                told: false,
+                contradiction: None,
                 used_at: Some(Rate::from_bits_per_sec(6_150_000)),
             },
             acknowledgments: "thinned:8:200ms".into(),
@@ -327,11 +340,32 @@ pub(super) mod tests {
         assert!(text.contains("\nacknowledgments over the satellite: thinned:8:200ms\n"), "{text}");
     }
 
+    fn configured(rate: Option<Rate>) -> LinkView {
+        LinkView {
+            losses: TakenFor::ToldApart,
+            circuit_broken: false,
+            rate,
+            told: false,
+            contradiction: None,
+            used_at: rate,
+        }
+    }
+
+    #[test]
+    fn what_the_other_gateway_says_is_told() {
+        let rate = Some(Rate::from_bits_per_sec(8_000_000));
+        let line = satellite_link(&LinkView { told: true, ..configured(rate) });
+        assert!(line.ends_with("; 8.000 Mbit/s, as the other gateway says"), "{line}");
+        let contradiction = Some(ToldLink { rate, ..ToldLink::default() });
+        let line = satellite_link(&LinkView { contradiction, ..configured(None) });
+        assert!(line.ends_with("than is configured here: rate=8Mbit/s"), "{line}");
+    }
+
     #[test]
     fn a_broken_circuit_is_told() {
         let rate = Some(Rate::from_bits_per_sec(8_000_000));
         let view = |losses, circuit_broken| {
-            satellite_link(&LinkView { losses, circuit_broken, rate, used_at: rate })
+            satellite_link(&LinkView { losses, circuit_broken, used_at: rate, ..configured(rate) })
         };
         let line = view(TakenFor::Believed, true);
         assert!(line.contains("congestion, since") && !line.contains("used at"), "{line}");
@@ -341,9 +375,8 @@ pub(super) mod tests {
 
     #[test]
     fn a_rate_that_was_found_is_told() {
-        let (losses, circuit_broken, used_at) =
-            (TakenFor::ToldApart, false, Some(Rate::from_bits_per_sec(38_000_000)));
-        let line = satellite_link(&LinkView { losses, circuit_broken, rate: None, used_at });
+        let used_at = Some(Rate::from_bits_per_sec(38_000_000));
+        let line = satellite_link(&LinkView { used_at, ..configured(None) });
         assert!(
             line.ends_with("; used at 38.000 Mbit/s, as much as it was found to carry"),
             "{line}"

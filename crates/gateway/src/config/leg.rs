@@ -1,7 +1,7 @@
 //! How a leg's TCP behaves: a preset of the core, what is known of the link, and what is to be
 //! different.
 
-use super::{Discard, Losses};
+use super::{Discard, Losses, Told};
 use crate::Side;
 use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_core::tcp::pacing::Pacing;
@@ -60,6 +60,8 @@ pub struct LegConfig {
     pub return_rate: Option<Rate>,
     /// The round-trip time of that link, if it is known.
     pub round_trip: Option<Duration>,
+    /// Which of these three the gateway at the other end has told. The operator's word counts more.
+    pub told: Told,
     /// What a loss is taken for.
     pub losses: Losses,
     /// The sender. Segment sizes follow from the handshake, and where rate and round trip are
@@ -149,6 +151,7 @@ impl LegConfig {
             rate,
             return_rate,
             round_trip,
+            told: Told::default(),
             losses,
             sender,
             first_window: FirstWindow::Given,

@@ -5,6 +5,7 @@ mod discard;
 mod leg;
 mod losses;
 mod stream;
+mod told;
 
 pub(crate) use acknowledgments::Acknowledgments;
 pub use discard::Discard;
@@ -13,6 +14,7 @@ pub(crate) use leg::with_a_quarter;
 pub use leg::{FirstWindow, LegConfig, LegError, MssLimit};
 pub use losses::Losses;
 pub(crate) use stream::{StreamLimit, UNKNOWN_LINK};
+pub use told::Told;
 
 use crate::Side;
 use crate::policy::Policy;

@@ -113,7 +113,7 @@ impl Opening {
         if let Some(added) = syn.peer_added() {
             let offered = if may_bind { added } else { Announcement::default() };
             let accepted = accept(now, offered, syn.stamp(), out.seq, &mut out.options);
-            accepted.put(&mut out.options);
+            accepted.put(config.satellite.told_link(), &mut out.options);
         }
         let ip = without_ecn(ip);
         let opening = Opening {

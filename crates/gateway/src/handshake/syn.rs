@@ -248,7 +248,8 @@ impl Syn {
             self.added.take_off(&mut syn.options);
         } else if self.from.other() == Side::Satellite && config.announce {
             let takes_early_data = config.handshake == Handshake::DownstreamFirst;
-            let announced = Announcement { takes_early_data, ..self.added }.put(&mut syn.options);
+            let announcement = Announcement { takes_early_data, ..self.added };
+            let announced = announcement.put(config.satellite.told_link(), &mut syn.options);
             debug_assert!(announced, "the options of a SYN that is split take 20 bytes at most");
         }
         (self.ip(ends), syn)

@@ -1,6 +1,7 @@
 //! What happens to flows, told to whoever runs the gateway and keeps a log.
 
 use crate::Side;
+use crate::announce::ToldLink;
 use crate::key::Endpoint;
 use crate::leg::{Leg, PerLeg};
 use std::collections::VecDeque;
@@ -51,6 +52,16 @@ pub enum Event {
     Split(Hosts),
     /// A connection has been split in mid-life, after so many bytes were delivered without us.
     Adopted(Hosts, u64),
+    /// A peer gateway has told this of the link, as seen from here, and it is gone by where nothing is configured; or by
+    /// nothing, as peers contradict each other.
+    LinkTold(ToldLink),
+    /// A peer gateway has told `theirs` of the link, as seen from here, and `ours` is configured, which is gone by.
+    LinkContradicted {
+        /// What is configured here.
+        ours: ToldLink,
+        /// What the other end says.
+        theirs: ToldLink,
+    },
     /// Both directions of a flow have ended in order.
     Closed(Hosts),
     /// A flow has been reset, and so many bytes were acknowledged and not delivered.
@@ -104,10 +115,11 @@ impl Event {
             | Event::PathMtuFell(..)
             | Event::Unreachable(..)
             | Event::LeftOut(_) => Severity::Debug,
-            Event::RouteChanged(..) => Severity::Info,
+            Event::RouteChanged(..) | Event::LinkTold(_) => Severity::Info,
             Event::Reset(..)
             | Event::Unconfirmed(..)
             | Event::CircuitBroken(_)
+            | Event::LinkContradicted { .. }
             | Event::LostElsewhere { .. } => Severity::Warning,
             Event::Panic { .. } => Severity::Error,
         }
@@ -121,6 +133,15 @@ impl fmt::Display for Event {
             Event::Adopted(hosts, before) => {
                 write!(f, "flow split in mid-life {hosts} delivered_before={before}")
             }
+            Event::LinkTold(link) if link.is_empty() => {
+                write!(f, "other gateways tell different things of the link: none is believed")
+            }
+            Event::LinkTold(link) => write!(f, "told of the link by the other gateway {link}"),
+            Event::LinkContradicted { ours, theirs } => write!(
+                f,
+                "the other gateway says something else of the link than is configured here, which counts: \
+                 {ours} are configured; it says {theirs}"
+            ),
             Event::Closed(hosts) => write!(f, "flow closed {hosts}"),
             Event::Reset(hosts, 0) => write!(f, "flow reset {hosts}"),
             Event::Reset(hosts, lost) => {

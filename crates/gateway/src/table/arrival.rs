@@ -118,6 +118,9 @@ impl<B: Buffer> Gateway<B> {
         if !syn.is_as_it_came() && !may_add(self) {
             syn = syn.unadorned();
         }
+        if from == Side::Satellite {
+            self.told.note(FlowKey::of(ip, tcp), Announcement::told_link(&tcp.options));
+        }
         let relay = syn.relay(now, &self.config, ip, tcp);
         self.half_open.insert(&self.config, FlowKey::of(ip, tcp), syn);
         self.clients.add(ip.src);
@@ -193,6 +196,9 @@ impl<B: Buffer> Gateway<B> {
         else {
             return Disposition::Forward(Reason::NotOpened);
         };
+        if segment.from == Side::Satellite {
+            self.learn(Announcement::told_link(&tcp.options));
+        }
         let early = early && may_bind;
         if !early {
             self.promise(now, &mut opening);
@@ -285,6 +291,7 @@ impl<B: Buffer> Gateway<B> {
             }
             Step::Complete(synack) => {
                 self.relays.extend(synack.map(|synack| (sides[Leg::Client], synack)));
+                self.learn_from_open(|| FlowKey::of(segment.ip, segment.tcp));
                 self.splice(now, id, Some(segment.tcp));
                 return self.handle_spliced(now, id, leg, segment);
             }
@@ -334,6 +341,10 @@ impl<B: Buffer> Gateway<B> {
             }
             Taken::by(released, &received)
         });
+        let spliced = self.flows.get(id).and_then(|flow| flow.spliced());
+        if spliced.is_some_and(|spliced| !spliced.is_unconfirmed()) {
+            self.learn_from_open(|| FlowKey::of(segment.ip, segment.tcp));
+        }
         match done {
             Some(Taken::Past) => Disposition::Forward(Reason::Past),
             Some(Taken::Released(why, None)) => Disposition::Forward(why.into()),

@@ -22,6 +22,7 @@ mod release;
 mod scheduler;
 mod successor;
 mod timers;
+mod told;
 mod unanswered;
 mod view;
 mod watched;
@@ -55,6 +56,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::iter;
 use std::ops::Range;
 use std::sync::Arc;
+use told::ToldLinks;
 use unanswered::Unanswered;
 
 /// What is to become of a packet.
@@ -135,6 +137,8 @@ pub struct Gateway<B = Chunks> {
     next_large: Instant,
     /// By side.
     links: PerSide<LinkScheduler>,
+    /// What peer gateways tell of the satellite link.
+    told: ToldLinks,
     /// Of all packets that are sent.
     identifications: Identifications,
     /// Another gateway has answered on the satellite link.
@@ -167,6 +171,7 @@ impl<B: Buffer> Gateway<B> {
             over: Over::default(),
             next_large: Instant::ZERO,
             links,
+            told: ToldLinks::default(),
             identifications: Identifications::new(0),
             peer_known: false,
             draining: false,

@@ -62,19 +62,24 @@ impl<B: Buffer> Gateway<B> {
                 self.change_link(side);
             }
         }
+        self.told.reconsider(&self.config.satellite.told_link());
     }
 
     /// The leg towards `side` as it will be.
     fn reconfigured(&self, side: Side, leg: LegConfig) -> LegConfig {
         let old = self.config.leg(side);
         let leg = LegConfig { mtu: old.mtu, ..leg };
+        let leg = match side {
+            Side::Satellite => leg.with_told(self.told.believed()),
+            Side::Lan => leg,
+        };
         // Where the circuit is broken, a leg of which nothing new is said stays so.
         let broken = LegConfig { losses: Losses::Believed, ..leg };
         if self.links[side].is_broken() && broken == *old { broken } else { leg }
     }
 
     /// The link on `side` is another one.
-    fn change_link(&mut self, side: Side) {
+    pub(super) fn change_link(&mut self, side: Side) {
         let link = &mut self.links[side];
         link.reconfigure(self.config.leg(side));
         for (_, flow) in &mut self.flows {

@@ -79,7 +79,7 @@ impl LinkScheduler {
             Pacing::Window { cap } => cap,
             Pacing::Off => None,
         };
-        let control = leg.is_watched().then(|| RateControl::new(leg.rate));
+        let control = leg.is_watched().then(|| RateControl::new(leg.rate, leg.told.rate));
         let spreads = leg.first_window == FirstWindow::ByRoundTrip && leg.rate.is_none();
         LinkScheduler {
             rate,
@@ -98,8 +98,8 @@ impl LinkScheduler {
     /// Whether a leg says something else of its link than another one.
     pub(super) fn is_another(old: &LegConfig, new: &LegConfig) -> bool {
         let link = |leg: &LegConfig| {
-            let LegConfig { rate, first_window, .. } = *leg;
-            (rate, leg.pacing(), leg.is_watched(), first_window, leg.shared_product())
+            let LegConfig { rate, told, first_window, .. } = *leg;
+            (rate, told.rate, leg.pacing(), leg.is_watched(), first_window, leg.shared_product())
         };
         link(old) != link(new)
     }

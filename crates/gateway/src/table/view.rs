@@ -2,6 +2,7 @@
 
 use super::flow::{Flow, Phase};
 use crate::Side;
+use crate::announce::ToldLink;
 use crate::leg::Leg;
 use crate::lifecycle::{CloseState, SplicedFlow};
 use bentpipe_core::tcp::buffer::Buffer;
@@ -103,8 +104,12 @@ pub struct LinkView {
     /// The circuit breaker has opened (RFC 8084): the link carried less than half of what it was sent, and losses,
     /// which were the link's own before, are believed.
     pub circuit_broken: bool,
-    /// The rate that is configured.
+    /// The rate that is configured, or that a peer gateway has told.
     pub rate: Option<Rate>,
+    /// A peer gateway has told it.
+    pub told: bool,
+    /// What a peer gateway says of the link, as seen from here, where something else is configured.
+    pub contradiction: Option<ToldLink>,
     /// The rate at which flows take turns on it, if they do: lower while the link carries less than configured, or
     /// what it was found to carry if nothing is configured.
     pub used_at: Option<Rate>,

@@ -25,7 +25,14 @@ impl<B: Buffer> Gateway<B> {
             true => TakenFor::ToldApart,
             false => TakenFor::Believed,
         };
-        LinkView { losses, circuit_broken: link.is_broken(), rate: leg.rate, used_at: link.rate() }
+        LinkView {
+            losses,
+            circuit_broken: link.is_broken(),
+            rate: leg.rate,
+            told: leg.told.rate,
+            contradiction: self.told.contradiction(),
+            used_at: link.rate(),
+        }
     }
 
     /// The link carries less than half of what it is sent. From now on losses are taken for congestion,

@@ -1,7 +1,7 @@
 //! What is promised to a client in an acknowledgment right behind the SYN-ACK, as its window is too narrow a field.
 
 use super::*;
-use crate::announce::Announcement;
+use crate::announce::{Announcement, ToldLink};
 use bentpipe_core::units::{Bytes, Rate};
 
 /// What fills 15 Mbit/s and 600 ms, and a quarter.
@@ -20,7 +20,7 @@ fn options() -> TcpOptions {
 
 fn announced() -> TcpOptions {
     let mut options = options();
-    assert!(Announcement::default().put(&mut options));
+    assert!(Announcement::default().put(ToldLink::default(), &mut options));
     options
 }
 

@@ -1,7 +1,7 @@
 //! What is shown of the satellite link, and what follows when it is not what it was held for.
 
 use super::*;
-use crate::announce::Announcement;
+use crate::announce::{Announcement, ToldLink};
 use bentpipe_core::tcp::congestion::CongestionAlgorithm;
 use bentpipe_core::units::Rate;
 
@@ -22,7 +22,7 @@ fn open(config: Config) -> Table {
     let syn = Table::segment(Side::Lan, 0, 0, Flags::SYN);
     table.send(Side::Lan, TcpHeader { options: options.clone(), ..syn }, b"");
     let mut options = options;
-    assert!(Announcement::default().put(&mut options));
+    assert!(Announcement::default().put(ToldLink::default(), &mut options));
     let synack = Table::segment(Side::Satellite, 0, 1, Flags::SYN | Flags::ACK);
     table.send(Side::Satellite, TcpHeader { options, ..synack }, b"");
     say(&mut table, Side::Lan, 1, 1, b"");
@@ -35,7 +35,8 @@ fn say(table: &mut Table, from: Side, seq: u64, ack: u64, payload: &[u8]) {
 }
 
 fn link(losses: TakenFor, rate: Option<Rate>) -> LinkView {
-    LinkView { losses, circuit_broken: false, rate, used_at: rate }
+    let (told, contradiction) = (false, None);
+    LinkView { losses, circuit_broken: false, rate, told, contradiction, used_at: rate }
 }
 
 #[test]
@@ -57,7 +58,7 @@ fn losses_are_the_links_own_for_servers_here_too() {
     let client = TcpOptions { sack_permitted: true, window_scale: Some(7), ..Table::stamped() };
     table.options = client.clone();
     let mut announced = client.clone();
-    assert!(Announcement::default().put(&mut announced));
+    assert!(Announcement::default().put(ToldLink::default(), &mut announced));
     // The table's client is behind the satellite here, and its server on the LAN.
     let send = |table: &mut Table, client: bool, tcp: TcpHeader, payload: &[u8]| {
         let (from, name) = match client {

@@ -13,6 +13,10 @@ pub(super) enum Column {
     EndToEndBbr,
     /// Gateways that have been told rate and round trip.
     Known,
+    /// Gateways of which the one at the server has been told, and tells the other one.
+    ServerTold,
+    /// The same of the one at the client.
+    ClientTold,
     /// Gateways that have been told nothing.
     Estimated,
     /// The third party's flow without the others. It is not shown.

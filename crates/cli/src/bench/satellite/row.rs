@@ -20,6 +20,11 @@ pub(super) struct Row {
     pub(super) end_to_end_bbr_s: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
     pub(super) known_s: Option<f64>,
+    /// With the gateway at the server told, and that at the client.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
+    pub(super) server_told_s: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
+    pub(super) client_told_s: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
     pub(super) estimated_s: Option<f64>,
     /// Columns in which transfers were not complete when the run ended, and the share of such runs.
@@ -69,6 +74,8 @@ impl Row {
             (Column::EndToEnd, "end_to_end_s", &mut row.end_to_end_s),
             (Column::EndToEndBbr, "end_to_end_bbr_s", &mut row.end_to_end_bbr_s),
             (Column::Known, "known_s", &mut row.known_s),
+            (Column::ServerTold, "server_told_s", &mut row.server_told_s),
+            (Column::ClientTold, "client_told_s", &mut row.client_told_s),
             (Column::Estimated, "estimated_s", &mut row.estimated_s),
         ] {
             let Some(mean) = mean(column).filter(|_| of_a_time) else { continue };

@@ -5,7 +5,7 @@
 //! above it, may be ours: then the rate is lowered by 15 % below what was delivered, for two round
 //! trips, which is less than anything that the link can carry if it is ours alone. If that makes the loss or
 //! the queue less, it was ours: the rate is what was delivered, and is raised again bit by bit, as
-//! far as it is configured. If not, it is the link's, or somebody else's, and usual from now on.
+//! far as it is configured, and without end where a peer gateway has told the rate. If not, it is the link's, or somebody else's, and usual from now on.
 //!
 //! A round trip in which nothing is delivered is a fade: it says nothing, nor do the losses that are
 //! found when it is over.
@@ -103,6 +103,8 @@ impl State {
 pub(super) struct RateControl {
     /// What it was told to carry, in bits a second; infinite if nothing was.
     configured: f64,
+    /// What it is not used beyond: that, but where a peer gateway has told it, who may be wrong.
+    most: f64,
     /// What the link is held to carry, in bits a second; infinite while nothing is known.
     ceiling: f64,
     /// When it was last used up.
@@ -129,11 +131,12 @@ pub(super) struct RateControl {
 }
 
 impl RateControl {
-    /// A link that is to carry `rate`, or of which nothing is known.
-    pub(super) fn new(rate: Option<Rate>) -> RateControl {
+    /// A link that is to carry `rate`, or of which nothing is known; or which is said to carry that, if it is a `hint`.
+    pub(super) fn new(rate: Option<Rate>, hint: bool) -> RateControl {
         let configured = rate.map_or(f64::INFINITY, |rate| rate.bits_per_sec() as f64);
         RateControl {
             configured,
+            most: if hint { f64::INFINITY } else { configured },
             ceiling: configured,
             used_at: Instant::ZERO,
             state: State::STEADY,
@@ -158,7 +161,7 @@ impl RateControl {
             State::Test { delivered, .. } => delivered * TEST,
             State::Drain { part, .. } => self.ceiling * part,
         };
-        let rate = factor.min(self.configured);
+        let rate = factor.min(self.most);
         rate.is_finite().then(|| Rate::from_bits_per_sec((rate as u64).max(1)))
     }
 
@@ -266,7 +269,7 @@ impl RateControl {
             },
             (State::Steady { rounds, .. }, None) => {
                 self.learn(round, queue);
-                let raises = self.ceiling < self.configured && rounds >= self.hold && used;
+                let raises = self.ceiling < self.most && rounds >= self.hold && used;
                 let rounds = rounds + 1;
                 if raises { self.raise() } else { State::Steady { rounds, signs: 0 } }
             }
@@ -288,7 +291,7 @@ impl RateControl {
                         State::Test { skip, rounds, sign, delivered, seen }
                     } else if self.was_ours(sign, seen, queue, base) {
                         self.used_at = now;
-                        self.ceiling = (delivered * OURS).min(self.configured);
+                        self.ceiling = (delivered * OURS).min(self.most);
                         if queues { State::Drain { rounds: 0, part: TEST } } else { State::STEADY }
                     } else {
                         State::STEADY
@@ -311,7 +314,7 @@ impl RateControl {
 
     fn raise(&mut self) -> State {
         let from = self.ceiling;
-        self.ceiling = (from * (1.0 + self.raise)).min(self.configured);
+        self.ceiling = (from * (1.0 + self.raise)).min(self.most);
         State::Raised { from, rounds: 0 }
     }
 

@@ -1,9 +1,9 @@
-//! Links whose directions differ, as those of every satellite do: gateways that know both rates.
+//! Links whose directions differ, as those of every satellite do: gateways that know both rates, or one of which does.
 
 use super::{Direction, Size, percent};
 use crate::bench::satellite::case::{Case, Column, Seeds};
 use crate::bench::satellite::limit::{Limit, Opening};
-use crate::bench::satellite::setup::{DOWNLOAD, Place, Setup};
+use crate::bench::satellite::setup::{DOWNLOAD, Place, Setup, bbr};
 use crate::bench::satellite::target::{Figure, Target};
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::Rate;
@@ -23,11 +23,11 @@ const fn link(down: u64, up: u64) -> Link {
 
 /// Each with what takes a few seconds on it, and up to a minute.
 const LINKS: [(Link, &[Size]); 8] = [
-    (link(250_000, 3_000), &[Size::MB_1, Size::MB_10, Size::MB_100]),
-    (link(100_000, 15_000), &[Size::MB_1, Size::MB_10, Size::MB_100]),
-    (link(50_000, 10_000), &[Size::MB_1, Size::MB_10, Size::MB_100]),
-    (link(50_000, 2_000), &[Size::MB_1, Size::MB_10]),
-    (link(20_000, 2_000), &[Size::MB_1, Size::MB_10]),
+    (link(250_000, 3_000), &[Size::KB_100, Size::MB_1, Size::MB_10, Size::MB_100]),
+    (link(100_000, 15_000), &[Size::KB_100, Size::MB_1, Size::MB_10, Size::MB_100]),
+    (link(50_000, 10_000), &[Size::KB_100, Size::MB_1, Size::MB_10, Size::MB_100]),
+    (link(50_000, 2_000), &[Size::KB_100, Size::MB_1, Size::MB_10]),
+    (link(20_000, 2_000), &[Size::KB_100, Size::MB_1, Size::MB_10]),
     (link(10_000, 2_000), &[Size::KB_100, Size::MB_1, Size::MB_10]),
     (link(8_000, 256), &[Size::KB_100, Size::MB_1, Size::MB_10]),
     (link(2_000, 250), &[Size::KB_100, Size::MB_1]),
@@ -79,10 +79,10 @@ fn case(link: Link, direction: Direction, size: Size, loss: f64) -> Case {
     };
     let setup = if loss > 0.0 { setup.with("link.sat.loss", text.clone()) } else { setup };
     let ideal = Limit::of(Rate::from_bits_per_sec(rate * 1000), ROUND_TRIP, size.bytes, opening);
-    let target = match loss > 0.0 {
+    let target = |figure| match loss > 0.0 {
         // Beyond what an ideal sender takes: three hundredths of what that takes without losses.
-        true => Target::beyond(Figure::Known, 0.03 * ideal.seconds(), Figure::Limit),
-        false => Target::times(Figure::Known, 1.05, Figure::Limit),
+        true => Target::beyond(figure, 0.03 * ideal.seconds(), Figure::Limit),
+        false => Target::times(figure, 1.05, Figure::Limit),
     };
     let seeds = match loss > 0.0 {
         true if size.bytes >= Size::MB_100.bytes => Seeds::Tenth,
@@ -90,9 +90,17 @@ fn case(link: Link, direction: Direction, size: Size, loss: f64) -> Case {
         false => Seeds::One,
     };
     let name = format!("asymmetric {down} / {up}, {what}, {}, loss {text}", size.name);
-    Case::new(name, seeds)
-        .limit(Limit { loss: probability.into(), ..ideal })
-        .column(Column::Known, setup.clone().between(told(&down, &up), told(&up, &down)))
+    let (server, client) = (told(&down, &up), told(&up, &down));
+    let case = Case::new(name, seeds).limit(Limit { loss: probability.into(), ..ideal.clone() });
+    let case = match bbr() {
+        Some(bbr) => case.column(Column::EndToEndBbr, setup.clone().hosts(bbr)),
+        None => case,
+    };
+    case.column(Column::Known, setup.clone().between(server.clone(), client.clone()))
+        .column(Column::ServerTold, setup.clone().between(server, Place::Gateway))
+        .column(Column::ClientTold, setup.clone().between(Place::Gateway, client))
         .column(Column::Estimated, setup.pair(&Place::Gateway))
-        .target(target)
+        .target(target(Figure::Known))
+        .target(target(Figure::ServerTold))
+        .target(target(Figure::ClientTold))
 }

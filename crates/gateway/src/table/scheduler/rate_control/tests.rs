@@ -36,13 +36,13 @@ impl Path {
             demand: f64::INFINITY,
             spared: 0.0,
             lossy: LossyRound::default(),
-            control: RateControl::new(Some(CONFIGURED)),
+            control: RateControl::new(Some(CONFIGURED), false),
         }
     }
 
     /// The same, but nobody has told its rate; flows would send at that of `demand`.
     fn untold(carries: f64, loss: f64, max_queue: f64, demand: f64) -> Path {
-        let control = RateControl::new(None);
+        let control = RateControl::new(None, false);
         Path { demand, control, ..Path::new(carries, loss, max_queue) }
     }
 
@@ -253,4 +253,28 @@ fn what_was_found_is_forgotten_when_nobody_needs_it() {
     let mut path = Path::untold(8e6, 0.6, 0.1, 12e6);
     path.rounds(40);
     assert!(!path.control.is_broken());
+}
+
+/// A peer gateway has told a rate, and is wrong: nothing is starved by that, and nothing flooded.
+#[test]
+fn a_rate_that_a_peer_has_told_is_where_use_begins() {
+    let hinted = |carries| {
+        let control = RateControl::new(Some(CONFIGURED), true);
+        Path { control, ..Path::new(carries, 0.001, 0.5) }
+    };
+    let told = CONFIGURED.bits_per_sec() as f64;
+    assert_eq!(hinted(told).rate(), told);
+    let mut right = hinted(told);
+    for _ in 0..200 {
+        let rate = right.rounds(1);
+        assert!((told * 0.8..told * 1.21).contains(&rate), "{rate}");
+    }
+    // It carries four times as much, or a third.
+    let mut more = hinted(told * 4.0);
+    assert!(more.rounds(150) > told * 3.5, "{}", more.rate());
+    let mut less = hinted(told / 3.0);
+    less.rounds(30);
+    assert!(less.rate() < told / 2.5, "{}", less.rate());
+    // One that is configured is not exceeded.
+    assert_eq!(Path::new(told * 4.0, 0.001, 0.5).rounds(150), told);
 }
