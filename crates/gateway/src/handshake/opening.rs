@@ -7,7 +7,7 @@ use super::spoofed_synack::SpoofedSynAck;
 use super::syn::{OUR_WINDOW_SHIFT, Relay, Syn, clamp_mss, without_ecn};
 use crate::Side;
 use crate::announce::Announcement;
-use crate::config::Config;
+use crate::config::{Config, LegConfig};
 use crate::hop_limit::HopLimit;
 use crate::key::Endpoint;
 use crate::leg::{Leg, PerLeg};
@@ -132,12 +132,12 @@ impl Opening {
         Some((opening, (ip, out)))
     }
 
-    /// The window that is worth a promise behind the SYN-ACK: none but to a peer gateway, as nobody else would send
-    /// that much at once.
-    pub(crate) fn wants_promise(&self, config: &Config) -> Option<Bytes> {
+    /// The window that is worth a promise behind the SYN-ACK, where the leg over the satellite is like `satellite`: none but
+    /// to a peer gateway, as nobody else would send that much at once.
+    pub(crate) fn wants_promise(&self, config: &Config, satellite: &LegConfig) -> Option<Bytes> {
         let is_scaled = self.syn.shift().and(self.synack_out.options.window_scale).is_some();
         self.syn.peer_added().filter(|_| is_scaled)?;
-        Promise::wanted(config, self.syn.sides())
+        Promise::wanted(config, satellite, self.syn.sides())
     }
 
     /// Promises the client that window. The streams may hold `first`.

@@ -5,7 +5,7 @@
 //! understands as well (in SYN-SENT it drops it). If it is lost, it is as if nothing had been promised.
 
 use crate::Side;
-use crate::config::Config;
+use crate::config::{Config, LegConfig};
 use crate::leg::{Leg, PerLeg};
 use bentpipe_core::units::Bytes;
 use bentpipe_core::wire::{Flags, SeqNum, TcpHeader, TcpOptions};
@@ -21,9 +21,14 @@ pub(crate) struct Promise {
 
 impl Promise {
     /// The window that is worth a promise, if any is.
-    pub(super) fn wanted(config: &Config, sides: PerLeg<Side>) -> Option<Bytes> {
-        let comes = config.leg(sides[Leg::Client]).known_arriving_window(true, None)?;
-        let goes = config.leg(sides[Leg::Server]).known_filling_window(false, None);
+    pub(super) fn wanted(
+        config: &Config,
+        satellite: &LegConfig,
+        sides: PerLeg<Side>,
+    ) -> Option<Bytes> {
+        let leg = |side| if side == Side::Satellite { satellite } else { config.leg(side) };
+        let comes = leg(sides[Leg::Client]).known_arriving_window(true, None)?;
+        let goes = leg(sides[Leg::Server]).known_filling_window(false, None);
         let wanted = comes.min(config.stream_limit([Some(comes), goes]).most);
         (wanted > Bytes::from(u16::MAX)).then_some(wanted)
     }

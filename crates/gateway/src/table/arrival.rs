@@ -201,7 +201,7 @@ impl<B: Buffer> Gateway<B> {
         }
         let early = early && may_bind;
         if !early {
-            self.promise(now, &mut opening);
+            self.promise(now, &key, &mut opening);
         }
         let (bound, behind) = (opening.is_bound(), opening.behind_synack());
         self.half_open.remove(&key);
@@ -227,8 +227,9 @@ impl<B: Buffer> Gateway<B> {
     }
 
     /// Opens the window for the client's first data wider than a SYN-ACK can, if that is wanted and there is memory.
-    fn promise(&mut self, now: Instant, opening: &mut Opening) {
-        let Some(wanted) = opening.wants_promise(&self.config) else { return };
+    fn promise(&mut self, now: Instant, key: &FlowKey, opening: &mut Opening) {
+        let satellite = self.told.leg_for(key, &self.config.satellite);
+        let Some(wanted) = opening.wants_promise(&self.config, &satellite) else { return };
         let window = wanted.min(Bytes::of_len(self.free()) / 16);
         if window > Bytes::from(u16::MAX) {
             opening.promise(self.first_promise(now), window);

@@ -11,6 +11,7 @@ use super::Gateway;
 use super::scheduler::LinkScheduler;
 use crate::Side;
 use crate::announce::ToldLink;
+use crate::config::LegConfig;
 use crate::key::FlowKey;
 use crate::observe::Event;
 use bentpipe_core::tcp::buffer::Buffer;
@@ -45,6 +46,13 @@ impl ToldLinks {
             self.opening.pop_front();
         }
         self.opening.push_back((key, link));
+    }
+
+    /// The satellite leg of a connection that is being opened, where its SYN has told something. That it is no forgery is
+    /// not known: a promise costs nothing before it is answered.
+    pub(super) fn leg_for(&self, key: &FlowKey, leg: &LegConfig) -> LegConfig {
+        let told = self.opening.iter().find(|(known, _)| known == key);
+        told.map_or(*leg, |(_, link)| leg.with_told(link.mirrored()))
     }
 
     /// What the SYN of a connection has told, which is open.

@@ -101,6 +101,9 @@ fn what_a_syn_tells_counts_when_its_client_has_seen_the_answer() {
     assert_eq!(known(&table), ToldLink::default(), "anybody can send a SYN");
     let synack = sent.iter().find(|sent| sent.to == Side::Satellite).expect("a SYN-ACK");
     assert!(Announcement::find(&synack.tcp.options).is_some());
+    // To itself it may be promised what it says, behind the SYN-ACK.
+    let behind = sent.iter().filter(|sent| sent.to == Side::Satellite).nth(1).expect("a promise");
+    assert!(u64::from(behind.tcp.window) << 7 > 200_000, "{behind:?}");
     let ack = table.stamp(Table::segment(Side::Lan, 1, 1, Flags::ACK), 600);
     let wrong = TcpHeader { ack: ack.ack + 1, ..ack.clone() };
     table.give(Side::Satellite, &Table::ip(Side::Lan), &wrong, b"");

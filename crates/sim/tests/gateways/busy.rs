@@ -196,3 +196,44 @@ fn no_download_of_many_is_left_behind() {
     let ends = ["250ms", "250.2ms", "250.7ms"].map(ended);
     assert!(ends.iter().all(|end| *end < 47.0), "{ends:?}");
 }
+
+/// Two hundred downloads over a link of which each alone may hold five bandwidth-delay products, 1.9 GB in all, and
+/// gateways with a fortieth of that; nobody has told the terminal's of the link, or either.
+#[test]
+fn many_flows_share_a_memory_that_is_small_beside_what_each_may_hold() {
+    const MEMORY: usize = 50 << 20;
+    let played = |told: &str, loss: &str| {
+        let outcome = crate::support::outcome(&format!(
+            "[run]\nduration = \"40s\"\nwarm-up = \"15s\"\n\
+             [host.server]\ntcp = \"linux\"\n[host.client]\ntcp = \"linux\"\n\
+             [gateway.hub]\nlan-links = \"server-side\"\nlimits = {{ memory = \"50MiB\" }}\n{told}\n\
+             [gateway.terminal]\nlan-links = \"client-side\"\nlimits = {{ memory = \"50MiB\" }}\n\
+             [link.server-side]\nbetween = [\"server\", \"hub\"]\nrate = \"1Gbit/s\"\ndelay = \"1ms\"\n\
+             [link.sat]\nbetween = [\"hub\", \"terminal\"]\nrate = \"25Mbit/s\"\ndelay = \"300ms\"\n\
+             loss = \"{loss}\"\nback = {{ rate = \"500kbit/s\" }}\n\
+             [link.client-side]\nbetween = [\"client\", \"terminal\"]\nrate = \"1Gbit/s\"\ndelay = \"1ms\"\n\
+             [flow.main]\nfrom = \"server\"\nto = \"client\"\ncount = 200\nopened-by = \"to\"\n"
+        ));
+        for gateway in &outcome.gateways {
+            assert!(gateway.max_held <= MEMORY as u64, "{} of {MEMORY}", gateway.max_held);
+        }
+        let mut read: Vec<f64> =
+            outcome.flows.iter().map(|flow| flow.tally.delivered as f64).collect();
+        read.sort_by(f64::total_cmp);
+        let (sum, squares) = (read.iter().sum::<f64>(), read.iter().map(|x| x * x).sum::<f64>());
+        let (fairness, used) = (sum * sum / squares / 200.0, sum * 8.0 / 25.0 / 25e6);
+        println!(
+            "{told} {loss}: {used:.3} used, {fairness:.3}, least {:.3} of the mean",
+            read[0] * 200.0 / sum
+        );
+        (used, fairness, read[0] * 200.0 / sum)
+    };
+    let told =
+        "satellite = { rate = \"25Mbit/s\", return-rate = \"500kbit/s\", round-trip = \"600ms\" }";
+    for (loss, most) in [("0%", 0.93), ("1%", 0.91)] {
+        let (used, fairness, least) = played(told, loss);
+        assert!(used > most && fairness > 0.99 && least > 0.9, "{used} {fairness} {least}");
+    }
+    let (used, fairness, least) = played("", "0%");
+    assert!(used > 0.9 && fairness > 0.85 && least > 0.25, "{used} {fairness} {least}");
+}
