@@ -3,7 +3,7 @@
 //! Each stream has a share of its own, whatever the others hold: the first `share` bytes of memory from
 //! where the byte lies that is owed next. It is taken from the pool as long as the stream may receive
 //! anything, used or not; so it is there when something comes, and what fills a hole can always come
-//! in, even if the pool is full of data behind holes. What lies beyond is charged as it is held, in
+//! in, even if the pool is full of data behind holes. A stream that waits for its share takes nothing behind a hole. What lies beyond is charged as it is held, in
 //! whole chunks, and comes in only if the pool has room for it. So no more is ever held than there is.
 
 use super::Splice;
@@ -68,6 +68,10 @@ impl<B: Buffer> Splice<B> {
             // It is far off, and dropped for that.
             return Some(len);
         };
+        if allowance.share.is_zero() && start > receiver.rcv_nxt() {
+            // It waits for a share, and what fills the hole might find no room.
+            return (len == 0).then_some(0);
+        }
         let share_end = self.share_end(leg, allowance.share);
         let end = (start + Bytes::of_len(len)).min(receiver.rcv_adv());
         let beyond = start.max(share_end).max(receiver.rcv_nxt())..end;

@@ -24,6 +24,8 @@ pub(super) struct Ends {
     attempt: Option<SeqNum>,
     /// There may be one.
     may_call_again: bool,
+    /// A host has ended, and begun once more by a SYN that came late: what it says then is of no connection.
+    revived: bool,
     /// Somebody else has sent a SYN in a host's name.
     forged_syn: bool,
     seen: [EndRecord; 2],
@@ -33,6 +35,8 @@ pub(super) struct Ends {
 struct EndRecord {
     /// When it closed.
     closed: Option<Instant>,
+    /// It had closed and read all.
+    ended: bool,
     /// Its FIN was acknowledged, and that was in order.
     fin_judged: bool,
     /// When it reset the connection, and how much was acknowledged to it by then.
@@ -56,6 +60,7 @@ impl Ends {
                 .changes
                 .iter()
                 .any(|(_, change)| matches!(change, Change::CallAgain(call, _) if *call == number)),
+            revived: false,
             forged_syn: false,
             seen: [EndRecord::default(); 2],
         }
@@ -81,6 +86,10 @@ impl Ends {
             return Ok(());
         }
         let reports = call.reports(world);
+        self.note_revival(reports);
+        if self.revived {
+            return Ok(());
+        }
         let Some(mine) = reports[end] else { return Ok(()) };
         let nothing = Report::default();
         let peer = reports[1 - end].unwrap_or(&nothing);
@@ -114,6 +123,16 @@ impl Ends {
             self.seen = [EndRecord::default(), unseen];
         }
         called.is_none_or(|called| called.rcv_isn == isn)
+    }
+
+    /// A host that had ended and listens on takes a SYN for another connection's, though that is a copy of the first one's
+    /// (fault seed 51056927).
+    fn note_revival(&mut self, reports: [Option<&Report>; 2]) {
+        for (seen, report) in self.seen.iter_mut().zip(reports) {
+            let ended = report.is_some_and(|report| report.closed && report.clean_end);
+            self.revived |= seen.ended && report.is_some_and(|report| !report.closed);
+            seen.ended |= ended;
+        }
     }
 
     /// A FIN is acknowledged when the far host has it, or after so long that somebody is owed
@@ -190,7 +209,8 @@ impl Ends {
         call: &Call,
         world: &World,
     ) -> Result<(), Finding> {
-        if plan.may_break() || call.aborts() && !self.has_called_again(call, world) {
+        if self.revived || plan.may_break() || call.aborts() && !self.has_called_again(call, world)
+        {
             return Ok(());
         }
         if call.completed(world) {

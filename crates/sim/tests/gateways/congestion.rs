@@ -197,7 +197,7 @@ fn congestion_avoidance_adds_a_segment_each_round_trip() {
 #[test]
 fn a_lost_segment_is_retransmitted_when_three_acknowledgments_ask_for_it() {
     for recovery in ["rack", "sack"] {
-        let leg = format!("congestion=standard,recovery={recovery}");
+        let leg = format!("ack=delayed:40ms,congestion=standard,recovery={recovery}");
         // What slow start has lost is repaired by then.
         let trace = upload(&leg, at(16_000)..at(16_003), 19_000);
         let again = trace.sent.iter().find(|sent| sent.again && sent.at > at(16_000)).unwrap();
