@@ -58,9 +58,9 @@ run_tests() { # CRATE SECONDS ARGUMENT...
     esac
 }
 compiles() { (cd "$tree" && cargo check --quiet --locked -p bentpipe-gateway) >"$log" 2>&1; }
-# The fault tests, up to the first violation.
+# The fault tests, up to the first violation, and the seeds that once violated something.
 fault_tests() { # SECONDS
-    BENTPIPE_SEEDS=$seeds BENTPIPE_ENOUGH=1 run_tests sim "$1" seeds_keep_every_invariant
+    BENTPIPE_SEEDS=$seeds BENTPIPE_ENOUGH=1 run_tests sim "$1" seeds_keep_every_invariant seeds_that_once_violated
 }
 # In $verdict and $detail: what becomes of one mutant.
 try() { # PATCH
