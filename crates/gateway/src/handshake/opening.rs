@@ -206,6 +206,10 @@ impl Opening {
             (Leg::Server, true, false) => Step::Forget,
             // It comes again: the client could not take it, nor acknowledge it through us.
             (Leg::Server, false, _) if self.is_early_data(tcp, payload.len()) => Step::Drop,
+            // The client is heard by the server and not by us.
+            (Leg::Server, false, true) if self.has_gone_past(tcp) && !self.is_bound() => {
+                Step::Forget
+            }
             (Leg::Server, false, _) => Step::Forward,
             // Another SYN on the same ports: the old attempt is over.
             (_, true, _) => Step::Restart,
@@ -292,6 +296,12 @@ impl Opening {
     fn is_beyond_window(&self, tcp: &TcpHeader) -> bool {
         let beyond = tcp.seq.distance_from(self.syn.isn() + 1) > self.furthest();
         beyond && tcp.has(Flags::ACK) && !tcp.has(Flags::SYN) && tcp.ack == self.synack_in.seq + 1
+    }
+
+    /// Whether `tcp`, from the server, acknowledges what the client has sent behind its SYN: on another path (fault seed
+    /// 60188547).
+    fn has_gone_past(&self, tcp: &TcpHeader) -> bool {
+        (1..=self.furthest()).contains(&tcp.ack.distance_from(self.syn.isn() + 1))
     }
 
     /// How far behind the SYN the client's segments may begin.

@@ -304,3 +304,22 @@ fn what_lies_beyond_a_syn_acks_window_does_not_reach_the_server() {
     assert_eq!(disposition(&mut table, Side::Lan, &within), Disposition::Consumed);
     assert_eq!(table.gateway.half_open(), 0);
 }
+
+/// Fault seed 60188547: the client's segments take another path by now, and the server acknowledges them. What it has said
+/// by way of us has later timestamps than our own would, so that its client would drop these.
+#[test]
+fn a_handshake_that_goes_on_past_us_is_left_alone() {
+    for (acked, leaves) in [(1, false), (101, true), (70_000, false)] {
+        let mut table = Table::new(Config::default());
+        table.send(Side::Lan, Table::segment(Side::Lan, 0, 0, Flags::SYN), b"");
+        let synack = Table::segment(Side::Satellite, 0, 1, Flags::SYN | Flags::ACK);
+        table.send(Side::Satellite, synack, b"");
+        assert_eq!(table.gateway.flows(), 1);
+        let ack = Table::segment(Side::Satellite, 1, acked, Flags::ACK);
+        let ip = Table::ip(Side::Satellite);
+        let verdict =
+            table.gateway.handle_packet(table.now, Side::Satellite, &ip, &ack, Payload::EMPTY);
+        assert_eq!(verdict, Disposition::Forward(Reason::NotOpened), "{acked}");
+        assert_eq!(table.gateway.flows(), usize::from(!leaves), "{acked}");
+    }
+}

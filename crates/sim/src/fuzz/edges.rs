@@ -119,8 +119,9 @@ impl Edges {
                     *promise = Promise { ours, came, ..Promise::default() };
                 }
             }
-            // The first copy may have been forwarded, where the SYN has gone another way (fault seed 40376757).
-            promise.theirs = promise.theirs.or(answered);
+            // The first copy may have been forwarded, where the SYN has gone another way, or it answered a copy of the SYN
+            // that offered less (fault seeds 40376757, 60174400).
+            promise.theirs = answered.or(promise.theirs);
         }
         if !flags.contains(Flags::ACK) {
             return Ok(());
