@@ -8,9 +8,8 @@
 #   broken     it does not compile, or a test run ends in another way than by a test that fails
 # All but the first make this script fail.
 # Usage: mutants.sh [--applies | --compile] [NAME ...]      (of patches, without .patch; all if none is given)
-# With --applies it only says which do not apply, in seconds; with --compile, in two minutes instead of ten,
-# which of them do not compile either. Many are tried two at a time, in trees of their own: each is one crate at the end of the
-# build, which takes one processor.
+# With --applies it only says which do not apply, in seconds; with --compile, in two minutes instead of thirteen,
+# which of them do not compile either.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -25,30 +24,10 @@ only=
 case ${1:-} in --applies | --compile) only=${1#--} && shift ;; esac
 # `make check` looks whether patches apply, and may do so while a whole run goes on.
 if [ "$only" = applies ]; then target+=/applies; fi
-lane=${BENTPIPE_MUTANTS_LANE:-}
-if [ -n "$lane" ]; then
-    target+=/lane-$lane
-    export CARGO_TARGET_DIR=$target/build
-fi
 tree=$target/tree
 names=("$@")
 if [ ${#names[@]} -eq 0 ]; then
     for patch in "$patches"/*.patch; do names+=("$(basename "$patch" .patch)"); done
-fi
-
-# Two lanes, each with every second one.
-if [ -z "$only$lane" ] && [ ${#names[@]} -ge 8 ] && [ "$(nproc)" -ge 2 ]; then
-    lanes=()
-    trap 'kill "${lanes[@]}" 2>/dev/null || true' EXIT
-    for lane in 0 1; do
-        mine=()
-        for at in "${!names[@]}"; do [ $((at % 2)) -ne "$lane" ] || mine+=("${names[at]}"); done
-        BENTPIPE_MUTANTS_LANE=$lane scripts/mutants.sh "${mine[@]}" &
-        lanes+=($!)
-    done
-    code=0
-    for pid in "${lanes[@]}"; do wait "$pid" || code=1; done
-    exit "$code"
 fi
 
 mkdir -p "$target"
