@@ -116,8 +116,12 @@ fn route_changes_behind_a_syn() {
                     assert_eq!(totals["split"], 0, "{detour:?} {place:?}: {status}");
                     // Where one direction stays, all that each family's hosts said that way.
                     let min = if detour == Detour::Both { 0 } else { 1_200_000 };
-                    let forwarded = totals["forwarded_bytes"]["not_opened"].as_u64();
-                    assert!(forwarded >= Some(min), "{detour:?} {place:?}: {status}");
+                    // A gateway that hears of a handshake that has gone on past it forgets that.
+                    let forwarded: u64 = ["not_opened", "unknown_flow"]
+                        .iter()
+                        .filter_map(|reason| totals["forwarded_bytes"][reason].as_u64())
+                        .sum();
+                    assert!(forwarded >= min, "{detour:?} {place:?}: {status}");
                     // One that is asked to end waits for the handshakes that it has seen begin.
                     testbed.take_gateway(place).expect("a gateway").kill();
                 }
