@@ -1,4 +1,4 @@
-//! What a gateway tells its peer of the link between them, in the announcement: a hint for one that was told nothing.
+//! What a gateway tells its peer of the link between them, in the announcement: a hint for one that is not configured.
 //!
 //! Behind the announcement's flags stand the version of what follows, the rate at which the gateway sends and that of what
 //! comes to it, in kbit/s and three bytes each, and the round trip in milliseconds and two bytes. Zero is unknown. Of another

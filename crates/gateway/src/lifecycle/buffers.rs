@@ -142,7 +142,7 @@ impl<B: Buffer> SplicedFlow<B> {
         self.tuners[leg].on_delivered(&Observed {
             now,
             round_trips: self.splice.round_trips(leg),
-            least_round_trip: self.splice.least_round_trip(),
+            min_round_trip: self.splice.min_round_trip(),
             delivered: sender.snd_una(),
             retransmitted: sender.stats().retransmitted_bytes,
         });

@@ -151,9 +151,7 @@ impl<B: Buffer> SplicedFlow<B> {
             });
             if beyond {
                 // All of its bytes have arrived, and to it nothing is owed.
-                self.forget_streams();
-                self.closing.end_release();
-                return Received { forward: true, ..Received::default() };
+                return self.forget_released();
             }
             let exact = tcb.on_segment(now, tcp, len, Admission::Refuse).fate == Fate::Reset;
             if exact && releasing.unheard.is_none() {
@@ -163,17 +161,14 @@ impl<B: Buffer> SplicedFlow<B> {
             }
             if exact {
                 self.closing.lose(self.splice.all_undelivered());
-                self.forget_streams();
-                self.closing.end_release();
+                return self.forget_released();
             }
             return Received { forward: true, ..Received::default() };
         }
         let isn = self.splice.tcb(leg).handshake().rcv_isn;
         if OtherHandshake::note(&mut self.closing.other, leg, isn, tcp) {
             self.closing.lose(self.splice.all_undelivered());
-            self.forget_streams();
-            self.closing.end_release();
-            return Received { forward: true, ..Received::default() };
+            return self.forget_released();
         }
         releasing.ends |= tcp.has(Flags::FIN);
         self.closing.release(releasing);
@@ -194,7 +189,7 @@ impl<B: Buffer> SplicedFlow<B> {
         let delivered = self.splice.free(leg, acked);
         let goes_on = acked > Bytes::ZERO || self.splice.tcb(leg).sender.window_edge() > edge;
         if releasing.unheard == Some(leg) && goes_on {
-            self.send_again(now, leg);
+            self.renew_blind_send(now, leg);
             releasing.taken_at = now;
         } else if acked > Bytes::ZERO && releasing.unheard.is_none() {
             // It is slow, but goes on: the far host may be a slow reader, or a satellite away by now.
@@ -227,10 +222,17 @@ impl<B: Buffer> SplicedFlow<B> {
         Received { forward, ack_rewrite, delivered, ..Received::default() }
     }
 
+    /// The release is over, whatever is held; the segment that shows it goes on.
+    fn forget_released(&mut self) -> Received {
+        self.forget_streams();
+        self.closing.end_release();
+        Received { forward: true, ..Received::default() }
+    }
+
     /// The host of `leg` is heard all the same, though it was not to be: what was on its way when the route changed, or
     /// that has changed back, or never had. It is sent what it misses as often as before, at the pace at which its window
     /// lets it take that (fault seed 40623429).
-    fn send_again(&mut self, now: Instant, leg: Leg) {
+    fn renew_blind_send(&mut self, now: Instant, leg: Leg) {
         let sender = &self.splice.tcb(leg).sender;
         if sender.is_done() {
             return;

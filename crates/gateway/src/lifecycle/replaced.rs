@@ -3,7 +3,7 @@
 //! What comes is forwarded, a handshake as well. Nobody waits any more for what the flow still holds: it would be sent to
 //! a host that has forgotten it, for minutes, and what is said of the other connection would be told by this one's numbers.
 //! So the flow is over once a host has shown that it has the other one: it acknowledges the SYN-ACK that answered its
-//! SYN, both of which have passed. Who forges a SYN does not see what answers it.
+//! SYN, both of which have passed. An attacker that forges a SYN does not see the SYN-ACK.
 
 use crate::leg::Leg;
 use bentpipe_core::wire::{Flags, SeqNum, TcpHeader};

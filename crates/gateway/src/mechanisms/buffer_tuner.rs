@@ -89,7 +89,7 @@ pub(crate) struct Observed {
     /// The round trip of the leg that the stream comes from, and of the one that it feeds.
     pub(crate) round_trips: [Duration; 2],
     /// The least sum of both that was measured.
-    pub(crate) least_round_trip: Duration,
+    pub(crate) min_round_trip: Duration,
     /// One past the last byte that the far host has acknowledged.
     pub(crate) delivered: Offset,
     /// All bytes that were retransmitted to it.
@@ -180,10 +180,10 @@ impl BufferTuner {
 
     /// The far host has acknowledged something.
     pub(crate) fn on_delivered(&mut self, observed: &Observed) {
-        let Observed { now, round_trips: [from, to], least_round_trip, delivered, retransmitted } =
+        let Observed { now, round_trips: [from, to], min_round_trip, delivered, retransmitted } =
             *observed;
         let round_trip = from + to;
-        let unqueued = least_round_trip.as_secs_f64() / round_trip.as_secs_f64();
+        let unqueued = min_round_trip.as_secs_f64() / round_trip.as_secs_f64();
         self.last = now;
         let (began, delivered_then) = self.round;
         let elapsed = now.saturating_since(began);
@@ -214,7 +214,7 @@ impl BufferTuner {
         // Where the longer round trip is that to the near host, what comes in the next one must have
         // been promised in this one, and what a loss holds up waits here for as long.
         let rounds = if lossy || from > to { 4 } else { 2 };
-        let best = self.rounds.into_iter().max().unwrap_or(per_round);
+        let best = self.best();
         let needed = if beginning { BEGINNING } else { rounds } * best;
         self.max = self.measured(needed, unqueued);
         let wanted = (rounds * best).min(self.max);
@@ -242,7 +242,7 @@ impl BufferTuner {
 
     /// Whether a round that brings so many bytes brings a quarter more than those before.
     fn is_beginning(&self, bytes: Bytes) -> bool {
-        let best = self.rounds.iter().max().copied().unwrap_or(Bytes::ZERO);
+        let best = self.best();
         bytes > best + best / 4
     }
 

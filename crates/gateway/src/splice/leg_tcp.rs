@@ -131,7 +131,7 @@ impl LegTcp {
     }
 
     /// The least round-trip time of this leg that was measured.
-    pub(crate) fn least_round_trip(&self) -> Duration {
+    pub(crate) fn min_round_trip(&self) -> Duration {
         self.tcb.sender.rtt().min_rtt().unwrap_or(self.assumed_round_trip)
     }
 

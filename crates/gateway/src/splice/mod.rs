@@ -189,7 +189,7 @@ impl<B: Buffer> Splice<B> {
     }
 
     /// The least round trip from host to host that was measured.
-    pub(crate) fn least_round_trip(&self) -> Duration {
-        self.legs.iter().map(LegTcp::least_round_trip).sum()
+    pub(crate) fn min_round_trip(&self) -> Duration {
+        self.legs.iter().map(LegTcp::min_round_trip).sum()
     }
 }

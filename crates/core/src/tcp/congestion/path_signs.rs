@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_is_what_even_the_least_round_trip_time_of_a_round_shows() {
+    fn a_queue_is_what_even_the_min_round_trip_time_of_a_round_shows() {
         let (mut signs, mut delivered) = (PathSigns::default(), 0);
         assert_eq!((signs.queues(), signs.product()), (false, None));
         for _ in 0..3 {

@@ -74,7 +74,7 @@ impl Tcb {
         start.is_some_and(|start| start < next && start + window >= next)
     }
 
-    /// What a bare segment below the window acknowledges to who [stands in](Tcb::stand_in), while we have sent beyond the
+    /// What a bare segment below the window acknowledges to a leg that [stands in](Tcb::stand_in) for a host, while we have sent beyond the
     /// peer's window, without its leave or because it has shrunk: bytes newly acknowledged. The peer may have done so,
     /// too. Then what it says stands where our window ended as far as it knew, as what we say does
     /// ([`Tcb::seq_without_data`]), and neither would ever hear the other one.

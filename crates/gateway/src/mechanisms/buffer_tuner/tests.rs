@@ -18,7 +18,7 @@ fn rounds(tuner: &mut BufferTuner, first: u64, rounds: &[(u64, u64)]) {
         let observed = Observed {
             now,
             round_trips: ROUND_TRIPS,
-            least_round_trip: ROUND,
+            min_round_trip: ROUND,
             delivered: Offset::new(delivered),
             retransmitted: Bytes::new(repeated),
         };
@@ -64,7 +64,7 @@ fn a_stream_from_a_distant_host_holds_four_times_as_much() {
         tuner.on_delivered(&Observed {
             now,
             round_trips: [far, near],
-            least_round_trip: ROUND,
+            min_round_trip: ROUND,
             delivered: Offset::new(delivered),
             retransmitted: Bytes::ZERO,
         });
@@ -80,7 +80,7 @@ fn a_stream_from_a_distant_host_grows_while_the_round_lasts() {
         tuner.on_delivered(&Observed {
             now: Instant::ZERO + near,
             round_trips: [far, near],
-            least_round_trip: ROUND,
+            min_round_trip: ROUND,
             delivered: Offset::new(1 + delivered),
             retransmitted: Bytes::ZERO,
         });
@@ -91,7 +91,7 @@ fn a_stream_from_a_distant_host_grows_while_the_round_lasts() {
     tuner.on_delivered(&Observed {
         now: Instant::ZERO + near,
         round_trips: [far, near],
-        least_round_trip: ROUND,
+        min_round_trip: ROUND,
         delivered: Offset::new(50_001),
         retransmitted: Bytes::ZERO,
     });
@@ -128,7 +128,7 @@ fn silence_does_not_count_but_a_stream_that_runs_empty_does() {
         tuner.on_delivered(&Observed {
             now,
             round_trips,
-            least_round_trip: ROUND,
+            min_round_trip: ROUND,
             delivered,
             retransmitted: Bytes::new(repeated),
         });
@@ -180,7 +180,7 @@ fn an_unknown_link_is_what_is_measured_of_it() {
             tuner.on_delivered(&Observed {
                 now,
                 round_trips: [near, far + ROUND * (queued - 1)],
-                least_round_trip: ROUND,
+                min_round_trip: ROUND,
                 delivered: Offset::new(1 + delivered),
                 retransmitted: Bytes::new(lost),
             });

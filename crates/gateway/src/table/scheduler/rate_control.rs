@@ -5,7 +5,8 @@
 //! above it, may be ours: then the rate is lowered by 15 % below what was delivered, for two round
 //! trips, which is less than anything that the link can carry if it is ours alone. If that makes the loss or
 //! the queue less, it was ours: the rate is what was delivered, and is raised again bit by bit, as
-//! far as it is configured, and without end where a peer gateway has told the rate. If not, it is the link's, or somebody else's, and usual from now on.
+//! far as it is configured, and without end where a peer gateway has told the rate. If not, it is the link's, or
+//! somebody else's, and usual from now on.
 //!
 //! A round trip in which nothing is delivered is a fade: it says nothing, nor do the losses that are
 //! found when it is over.

@@ -3,7 +3,7 @@
 use super::{Direction, Size, percent};
 use crate::bench::satellite::case::{Case, Column, Seeds};
 use crate::bench::satellite::limit::{Limit, Opening};
-use crate::bench::satellite::setup::{DOWNLOAD, Place, Setup, bbr};
+use crate::bench::satellite::setup::{DOWNLOAD, Place, Setup};
 use crate::bench::satellite::target::{Figure, Target};
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::Rate;
@@ -91,12 +91,10 @@ fn case(link: Link, direction: Direction, size: Size, loss: f64) -> Case {
     };
     let name = format!("asymmetric {down} / {up}, {what}, {}, loss {text}", size.name);
     let (server, client) = (told(&down, &up), told(&up, &down));
-    let case = Case::new(name, seeds).limit(Limit { loss: probability.into(), ..ideal.clone() });
-    let case = match bbr() {
-        Some(bbr) => case.column(Column::EndToEndBbr, setup.clone().hosts(bbr)),
-        None => case,
-    };
-    case.column(Column::Known, setup.clone().between(server.clone(), client.clone()))
+    Case::new(name, seeds)
+        .limit(Limit { loss: probability.into(), ..ideal.clone() })
+        .end_to_end_bbr(&setup)
+        .column(Column::Known, setup.clone().between(server.clone(), client.clone()))
         .column(Column::ServerTold, setup.clone().between(server, Place::Gateway))
         .column(Column::ClientTold, setup.clone().between(Place::Gateway, client))
         .column(Column::Estimated, setup.pair(&Place::Gateway))

@@ -85,10 +85,14 @@ fn payload_rate(rate: Rate) -> f64 {
 impl Case {
     /// The columns without a gateway, with `setup`.
     fn end_to_end(self, setup: &Setup) -> Case {
-        let case = self.column(Column::EndToEnd, setup.clone());
+        self.column(Column::EndToEnd, setup.clone()).end_to_end_bbr(setup)
+    }
+
+    /// The column of hosts with BBR alone, if the core has it.
+    fn end_to_end_bbr(self, setup: &Setup) -> Case {
         match bbr() {
-            Some(bbr) => case.column(Column::EndToEndBbr, setup.clone().hosts(bbr)),
-            None => case,
+            Some(bbr) => self.column(Column::EndToEndBbr, setup.clone().hosts(bbr)),
+            None => self,
         }
     }
 

@@ -12,7 +12,7 @@ fn flow(link: PathConfig) -> Flow<Westwood> {
 }
 
 #[test]
-fn a_loss_leaves_what_the_path_carries_in_the_least_round_trip() {
+fn a_loss_leaves_what_the_path_carries_in_the_min_round_trip() {
     let mut flow = flow(LINK);
     flow.run_for(millis(9_000));
     assert!(flow.congestion.window().as_f64() > 1.5 * flow.bdp(), "there is a queue");
@@ -26,7 +26,7 @@ fn a_loss_leaves_what_the_path_carries_in_the_least_round_trip() {
 }
 
 #[test]
-fn a_timeout_keeps_the_threshold_and_forgets_the_least_round_trip() {
+fn a_timeout_keeps_the_threshold_and_forgets_the_min_round_trip() {
     let mut flow = flow(LINK);
     flow.run_for(millis(5_000));
     flow.time_out();
