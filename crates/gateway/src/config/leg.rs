@@ -72,7 +72,7 @@ pub struct LegConfig {
     pub first_window: FirstWindow,
     /// Pacing; None: at the link's rate if that is known.
     pub pacing: Option<Pacing>,
-    /// When acknowledgments are sent; see [`LegConfig::acknowledgments`].
+    /// When acknowledgments are sent; the leg thins them further where the link asks for it.
     pub ack_policy: AckPolicy,
     /// Whether the link decides on thinning them: unless a policy was chosen.
     pub ack_by_link: bool,
