@@ -210,7 +210,10 @@ impl Opening {
             (Leg::Server, false, true) if self.has_gone_past(tcp) && !self.is_bound() => {
                 Step::Forget
             }
-            (Leg::Server, false, _) => Step::Forward,
+            (Leg::Server, false, _) => {
+                self.follow_clock(tcp);
+                Step::Forward
+            }
             // Another SYN on the same ports: the old attempt is over.
             (_, true, _) => Step::Restart,
             (_, false, _) if self.completes(tcp) => Step::Complete(self.on_completion(tcp)),
@@ -302,6 +305,20 @@ impl Opening {
     /// 60188547).
     fn has_gone_past(&self, tcp: &TcpHeader) -> bool {
         (1..=self.furthest()).contains(&tcp.ack.distance_from(self.syn.isn() + 1))
+    }
+
+    /// The server's `tcp` is forwarded: what the client hears of us from then on is not to be older, as it would drop that
+    /// (RFC 7323, 5.3; fault seed 70086552). A forger must know both sequence numbers.
+    fn follow_clock(&mut self, tcp: &TcpHeader) {
+        let after =
+            |seq: SeqNum, syn: SeqNum| (0..=self.furthest()).contains(&seq.distance_from(syn + 1));
+        let is_ours = after(tcp.seq, self.synack_in.seq) && after(tcp.ack, self.syn.isn());
+        let ours = self.synack_in.options.timestamps.as_mut().filter(|_| is_ours);
+        if let Some((ours, theirs)) = ours.zip(tcp.options.timestamps)
+            && theirs.value.wrapping_sub(ours.value) as i32 > 0
+        {
+            ours.value = theirs.value;
+        }
     }
 
     /// How far behind the SYN the client's segments may begin.

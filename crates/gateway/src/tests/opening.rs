@@ -323,3 +323,35 @@ fn a_handshake_that_goes_on_past_us_is_left_alone() {
         assert_eq!(table.gateway.flows(), usize::from(!leaves), "{acked}");
     }
 }
+
+/// Fault seed 70086552: the client's data reaches the server before its acknowledgment of the SYN-ACK, on another path, and
+/// the server answers by way of us. The flow's first segment is not older than that, for which its client would drop it.
+#[test]
+fn a_flow_begins_with_the_latest_clock_that_was_forwarded() {
+    for (seq, ack, later, first) in
+        [(1, 1, 500, 500), (1, 1, 5, 7), (70_000, 1, 500, 7), (1, 70_000, 500, 7)]
+    {
+        let mut table = Table::new(Config::default());
+        let stamped = |tcp: TcpHeader, value| TcpHeader {
+            options: TcpOptions {
+                timestamps: Some(Timestamps { value, echo: 0 }),
+                ..tcp.options.clone()
+            },
+            ..tcp
+        };
+        table.send(Side::Lan, stamped(Table::segment(Side::Lan, 0, 0, Flags::SYN), 3), b"");
+        let synack = Table::segment(Side::Satellite, 0, 1, Flags::SYN | Flags::ACK);
+        table.send(Side::Satellite, stamped(synack, 7), b"");
+        table.send(
+            Side::Satellite,
+            stamped(Table::segment(Side::Satellite, seq, ack, Flags::ACK), later),
+            b"",
+        );
+        table.send(Side::Lan, stamped(Table::segment(Side::Lan, 1, 1, Flags::ACK), 3), b"");
+        let sent =
+            table.send(Side::Lan, stamped(Table::segment(Side::Lan, 1, 1, Flags::ACK), 4), b"data");
+        let to_client = sent.iter().find(|sent| sent.to == Side::Lan).expect("it is acknowledged");
+        let value = to_client.tcp.options.timestamps.map(|ts| ts.value);
+        assert_eq!(value, Some(first), "{seq} {ack} {later}");
+    }
+}
