@@ -308,12 +308,12 @@ impl Opening {
     }
 
     /// The server's `tcp` is forwarded: what the client hears of us from then on is not to be older, as it would drop that
-    /// (RFC 7323, 5.3; fault seed 70086552). A forger must know both sequence numbers.
+    /// (RFC 7323, 5.3; fault seed 70086552). A forger must know both sequence numbers. What is ahead of its turn changes
+    /// no host's clock.
     fn follow_clock(&mut self, tcp: &TcpHeader) {
-        let after =
-            |seq: SeqNum, syn: SeqNum| (0..=self.furthest()).contains(&seq.distance_from(syn + 1));
-        let is_ours = after(tcp.seq, self.synack_in.seq) && after(tcp.ack, self.syn.isn());
-        let ours = self.synack_in.options.timestamps.as_mut().filter(|_| is_ours);
+        let acked = tcp.ack.distance_from(self.syn.isn() + 1);
+        let in_order = tcp.seq == self.synack_in.seq + 1 && (0..=self.furthest()).contains(&acked);
+        let ours = self.synack_in.options.timestamps.as_mut().filter(|_| in_order);
         if let Some((ours, theirs)) = ours.zip(tcp.options.timestamps)
             && theirs.value.wrapping_sub(ours.value) as i32 > 0
         {
