@@ -154,7 +154,9 @@ impl<B: Buffer> SplicedFlow<B> {
                 return self.forget_released();
             }
             let exact = tcb.on_segment(now, tcp, len, Admission::Refuse).fate == Fate::Reset;
-            if exact && releasing.unheard.is_none() {
+            let owes = !self.splice.undelivered(leg).is_zero();
+            let replaced = self.closing.other.as_ref().is_some_and(|other| other.is_of(leg, owes));
+            if exact && releasing.unheard.is_none() && !replaced {
                 // It follows what is held, like any other.
                 self.on_reset(now, leg, reset_drain);
                 return Received::default();

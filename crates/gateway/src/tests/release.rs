@@ -615,7 +615,8 @@ fn a_host_whose_window_is_smaller_than_its_gateways_is_heard() {
 }
 
 /// Fault seed 50547550: the hosts have another connection between the same ports by now, whose handshake has passed. What
-/// is held of the old one is nobody's any more, and the other one is not told by its numbers.
+/// is held of the old one is nobody's any more, and the other one is not told by its numbers. Seed 70293152: nor is it reset
+/// because a host has reset the old one meanwhile.
 #[test]
 fn another_connection_of_its_ports_ends_a_release() {
     let number = |base: SeqNum| base + 0x7000_0000;
@@ -644,5 +645,26 @@ fn another_connection_of_its_ports_ends_a_release() {
         let lost = table.gateway.summary().lost_bytes;
         let expected = if ends { (0, 5000) } else { (1, 0) };
         assert_eq!((table.gateway.flows(), lost), expected, "{synack:?} {ack:?}");
+    }
+    // What is owed to the server is nobody's once that has answered.
+    let rst = Table::segment(Side::Lan, 1, 0, Flags::RST);
+    let forward_unknown = Disposition::Forward(Reason::UnknownFlow);
+    for (owed, answered, left) in [(5000, true, 0), (5000, false, 1), (0, false, 0)] {
+        let mut table = Table::new(Config::default());
+        table.open();
+        table.send(Side::Satellite, Table::segment(Side::Satellite, 1, 1, Flags::ACK), &[7; 3000]);
+        table.send(Side::Lan, Table::segment(Side::Lan, 1, 1, Flags::ACK), &[7; 5000][..owed]);
+        table.gateway.drain(table.now);
+        assert_eq!(table.fate(Side::Lan, &syn, b""), forward);
+        if answered {
+            assert_eq!(table.fate(Side::Satellite, &synack, b""), forward);
+        }
+        let rst = TcpHeader { seq: rst.seq + owed as u64, ..rst.clone() };
+        table.fate(Side::Lan, &rst, b"");
+        assert_eq!(table.gateway.flows(), left, "{owed} {answered}");
+        // It is no segment of a connection that has ended, which would be reset.
+        if answered {
+            assert_eq!(table.fate(Side::Lan, &ack, b""), forward_unknown);
+        }
     }
 }
