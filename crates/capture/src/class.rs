@@ -53,6 +53,8 @@ pub enum Class {
     PartialAck,
     /// Again: the rescue.
     Rescue,
+    /// Again: a retransmission once more, as nothing else was to be sent.
+    SpareCopy,
     /// Again: the timer expired.
     Timeout,
     /// Again: in slow start after a timeout.
@@ -82,7 +84,7 @@ type Look = (&'static str, &'static str, &'static str);
 
 impl Class {
     /// All.
-    pub const ALL: [Class; 22] = [
+    pub const ALL: [Class; 23] = [
         Class::New,
         Class::AckClock,
         Class::Paced,
@@ -94,6 +96,7 @@ impl Class {
         Class::Rack,
         Class::PartialAck,
         Class::Rescue,
+        Class::SpareCopy,
         Class::Timeout,
         Class::AfterTimeout,
         Class::Again,
@@ -132,6 +135,7 @@ impl Class {
             Cause::Rack => Class::Rack,
             Cause::PartialAck => Class::PartialAck,
             Cause::Rescue => Class::Rescue,
+            Cause::SpareCopy => Class::SpareCopy,
             Cause::Timeout => Class::Timeout,
             Cause::AfterTimeout => Class::AfterTimeout,
             Cause::TailLossProbe
@@ -221,6 +225,7 @@ impl Class {
             Class::Rack => ("R RACK", "#b0127b", "R RACK"),
             Class::PartialAck => ("R partial ACK", "#9b5de5", "R partial"),
             Class::Rescue => ("R rescue", "#7a4b2a", "R rescue"),
+            Class::SpareCopy => ("R spare copy", "#b7a08a", "R copy"),
             Class::Timeout => ("R timeout", "#7f0000", "R RTO"),
             Class::AfterTimeout => ("R after timeout", "#c98686", "R slow start"),
             Class::Again => ("R or late", "#d00000", "R"),

@@ -51,12 +51,13 @@ fn named<'a>(events: &'a [Value], name: &'a str) -> impl Iterator<Item = &'a Val
 }
 
 /// What retransmissions of lost segments have for causes.
-const AGAIN: [&str; 7] = [
+const AGAIN: [&str; 8] = [
     "fast-retransmit",
     "rack",
     "fast-recovery",
     "partial-ack",
     "rescue",
+    "spare-copy",
     "timeout",
     "after-timeout",
 ];

@@ -64,6 +64,8 @@ pub enum Cause {
     Timeout,
     /// Retransmission in slow start: what a timeout, or Tahoe's fast retransmit, found lost.
     AfterTimeout,
+    /// Retransmission once more: nothing else is to be sent, and the first may be lost as well.
+    SpareCopy,
     /// New data or the last segment again: a tail loss probe (RFC 8985, 7.3).
     TailLossProbe,
     /// The first outstanding segment again: a probe timeout (after RFC 9002, 6.2).
@@ -109,7 +111,7 @@ impl Cause {
 
     /// Whether it makes a sender repeat what it has sent before. A probe may do so, too.
     pub fn is_retransmission(self) -> bool {
-        (Cause::FastRetransmit..=Cause::AfterTimeout).contains(&self)
+        (Cause::FastRetransmit..=Cause::SpareCopy).contains(&self)
     }
 
     /// Of a segment outside the streams, which opens or ends a connection.
@@ -147,7 +149,7 @@ mod tests {
     #[test]
     fn retransmissions_are_told_apart() {
         let are: Vec<_> = Cause::ALL.iter().filter(|cause| cause.is_retransmission()).collect();
-        assert_eq!(are.len(), 7);
+        assert_eq!(are.len(), 8);
         assert!(!Cause::LinkTurn.is_retransmission() && !Cause::TailLossProbe.is_retransmission());
     }
 }

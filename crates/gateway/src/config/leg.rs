@@ -119,6 +119,7 @@ impl LegConfig {
         "ssthresh",
         "byte-limit",
         "pacing",
+        "spare-copies",
         "nagle",
         "restart-after-idle",
         "max-retries",

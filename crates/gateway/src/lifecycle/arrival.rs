@@ -116,6 +116,8 @@ impl<B: Buffer> SplicedFlow<B> {
         }
         if delivered > Bytes::ZERO {
             self.tune(now, leg.other());
+        } else if !segment.tcp.options.sack.is_empty() {
+            self.keep_ahead(leg.other());
         }
         self.open_windows(now, allowance);
         self.pass_fins(now);

@@ -133,7 +133,8 @@ impl<B: Buffer> SplicedFlow<B> {
 
     /// Stream `leg` may hold as much behind what is in flight as is needed to go on.
     pub(super) fn keep_ahead(&mut self, leg: Leg) {
-        self.tuners[leg].keep_ahead(self.splice.tcb(leg.other()).sender.in_flight());
+        let sender = &self.splice.tcb(leg.other()).sender;
+        self.tuners[leg].keep_ahead(sender.in_flight(), sender.sacked());
     }
 
     /// Something of stream `leg` has been delivered: it may hold more, or less.

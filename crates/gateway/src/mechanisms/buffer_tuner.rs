@@ -227,9 +227,10 @@ impl BufferTuner {
     }
 
     /// So many bytes are in flight to the far host: as many may wait behind them, and what a host
-    /// that begins needs. So who doubles its window each round trip is not held up here.
-    pub(crate) fn keep_ahead(&mut self, in_flight: Bytes) {
-        self.grow(2 * in_flight + INITIAL_WINDOW);
+    /// that begins needs. So a sender that doubles its window each round trip is not held up here, nor one whose host has
+    /// `sacked` bytes behind a hole, which waits for a retransmission that was lost.
+    pub(crate) fn keep_ahead(&mut self, in_flight: Bytes, sacked: Bytes) {
+        self.grow(2 * in_flight + sacked + INITIAL_WINDOW);
     }
 
     /// `out_of_order` bytes from a distant host lie behind a hole, and so many are in flight to the far one. They are

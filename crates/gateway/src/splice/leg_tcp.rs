@@ -63,8 +63,12 @@ impl LegTcp {
         let mut sender = sender_config(config, leg_config, &options, &ip);
         if let Some(rate) = leg_config.known_link(peer) {
             sender = on_known_link(sender, rate, rtt);
-        } else if side == Side::Satellite && leg_config.tolerates_losses() && options.sack {
-            sender = on_lossy_link(sender, leg_config, rtt);
+        } else {
+            // Where a loss may be congestion, a link is not idle because one flow has nothing to send.
+            sender.spare_copies = false;
+            if side == Side::Satellite && leg_config.tolerates_losses() && options.sack {
+                sender = on_lossy_link(sender, leg_config, rtt);
+            }
         }
         let sender = Sender::new(sender, acked, window, rtt);
         let receiver = ReceiverConfig {

@@ -143,6 +143,7 @@ fn believe<B: Buffer>(
         let sender = &mut flow.leg_mut(leg).tcb.sender;
         if matches!(sender.congestion(), CongestionAlgorithm::KnownLink { .. }) {
             sender.set_congestion(control);
+            sender.end_spare_copies();
         }
     }
 }

@@ -4,6 +4,7 @@ use super::*;
 use crate::announce::{Announcement, ToldLink};
 use bentpipe_core::tcp::congestion::CongestionAlgorithm;
 use bentpipe_core::units::Rate;
+use bentpipe_core::wire::SackBlock;
 
 const RATE: Rate = Rate::from_bits_per_sec(8_000_000);
 
@@ -111,4 +112,33 @@ fn a_flow_that_rested_when_the_circuit_broke_believes_its_losses_too() {
     say(&mut table, Side::Lan, 1, 1, b"hello");
     let usual = table.gateway.config().satellite.sender.congestion;
     assert_eq!(table.gateway.controls(Side::Satellite), [usual]);
+}
+
+/// The first of a few segments is lost, and nothing follows them: how often that is retransmitted. `broken`: once the link has
+/// turned out to be another one.
+fn copies(config: Config, broken: bool) -> usize {
+    let mut table = open(config);
+    say(&mut table, Side::Lan, 1, 1, &[7; 10_000]);
+    table.wait(Duration::from_millis(500));
+    if broken {
+        table.gateway.believe_losses(Side::Satellite);
+    }
+    let mut ack = table.stamp(Table::segment(Side::Satellite, 1, 1, Flags::ACK), 700);
+    let (left, right) = (CLIENT_ISN + 2001, CLIENT_ISN + 10_001);
+    ack.options.sack.push(SackBlock { left, right });
+    let mut sent = table.send(Side::Satellite, ack, b"");
+    // Less than a probe's timer.
+    sent.extend(table.wait(Duration::from_millis(10)));
+    sent.iter().filter(|sent| sent.tcp.seq == CLIENT_ISN + 1).count()
+}
+
+/// What else it is lost by than congestion, nobody need make room for; where it may be that, one is enough.
+#[test]
+fn a_retransmission_leaves_twice_where_losses_are_the_links() {
+    assert_eq!(copies(known(), false), 2);
+    assert_eq!(copies(Config::default(), false), 1);
+    assert_eq!(copies(known(), true), 1);
+    let mut off = known();
+    off.satellite.set("spare-copies", "off").expect("it is a key");
+    assert_eq!(copies(off, false), 1);
 }

@@ -260,6 +260,14 @@ pub const KEYS: &[Key] = &[
         "RFC 9002, 7.7; Linux, `sk_pacing_rate`"
     ),
     key!(
+        "spare-copies",
+        ON_OFF,
+        sender.spare_copies,
+        Switch,
+        "each retransmission leaves once more where nothing else is to be sent, lest its loss cost another round trip",
+        "this project"
+    ),
+    key!(
         "nagle",
         ON_OFF,
         sender.nagle,

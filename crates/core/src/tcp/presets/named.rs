@@ -89,7 +89,7 @@ pub const PRESETS: &[Preset] = &[
         about: "a gateway's leg on the satellite side: RACK-TLP, PRR, CUBIC, a patient timer, all bytes counted",
         source: "This project, by `cargo bench -p bentpipe-sim --bench gateway_recovery`; the minimum RTO is RFC 6298's, rule 2.4.",
         text: "ack=delayed:40ms,recovery=rack,reduction=prr,undo=on,congestion=cubic,iw=10,byte-limit=off,rto.min=1s,\
-               rto.granularity=200ms,nagle=off",
+               rto.granularity=200ms,spare-copies=on,nagle=off",
     },
     Preset {
         name: "gateway-terrestrial",

@@ -59,6 +59,7 @@ const OTHERS: &[(&str, &[&str])] = &[
     ("burst", &["44"]),
     ("overhead", &["0B"]),
     ("pacing", &["on", "1.544Mbit/s"]),
+    ("spare-copies", &["on"]),
     ("nagle", &["off"]),
     ("restart-after-idle", &["off"]),
     ("max-retries", &["5"]),
@@ -104,7 +105,7 @@ fn changed(a: &ConnectionConfig, b: &ConnectionConfig) -> Vec<String> {
         SenderConfig {
             max_burst, overhead, recovery, congestion, reduction, limited_transmit, undo, initial_window,
             initial_ssthresh, ssthresh_estimate, byte_limit, initial_window_use, slow_start, probing, pacing,
-            nagle, restart_after_idle, max_retries
+            spare_copies, nagle, restart_after_idle, max_retries
         },
         without smss,
         without rto
@@ -121,7 +122,7 @@ fn changed(a: &ConnectionConfig, b: &ConnectionConfig) -> Vec<String> {
 }
 
 /// How many fields [`changed`] looks at.
-const FIELDS: usize = 14 + 18 + 8;
+const FIELDS: usize = 14 + 19 + 8;
 
 #[test]
 fn every_field_has_a_key_and_every_key_a_field() {

@@ -67,7 +67,7 @@ impl Sender {
             arrived: delivered.arrived,
             duplicate: repeated && !outstanding.is_empty(),
             repeated,
-            dsack: ack.duplicate_report(),
+            dsack: ack.duplicate_report().filter(|twice| !self.has_copied(twice)),
             echoes_last: ack.echoed.is_some()
                 && ack.echoed == delivered.last_sent.map(timestamps::tick),
             rtt: delivered.rtt,

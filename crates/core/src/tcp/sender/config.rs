@@ -72,6 +72,8 @@ pub struct SenderConfig {
     pub rto: RtoConfig,
     /// Pacing.
     pub pacing: Pacing,
+    /// Send each retransmission once more where nothing else is to be sent.
+    pub spare_copies: bool,
     /// Nagle's algorithm (RFC 9293, 3.7.4).
     pub nagle: bool,
     /// Begin anew with the initial window after an idle time (RFC 5681, 4.1).
@@ -100,6 +102,7 @@ impl Default for SenderConfig {
             probing: Probing::default(),
             rto: RtoConfig::default(),
             pacing: Pacing::Off,
+            spare_copies: false,
             nagle: true,
             restart_after_idle: true,
             max_retries: 15,

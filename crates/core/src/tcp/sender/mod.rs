@@ -23,6 +23,7 @@ mod reduction;
 mod send_window;
 mod sharing;
 mod snapshot;
+mod spare_copies;
 mod stats;
 mod stream;
 #[cfg(test)]
@@ -51,6 +52,7 @@ use flight::Flight;
 use gate::Gate;
 use send_window::SendWindow;
 use serde::{Deserialize, Serialize};
+use spare_copies::SpareCopies;
 use stats::Tally;
 use std::ops::Range;
 use stream::Stream;
@@ -101,6 +103,8 @@ pub struct Sender {
     cwnd: CongestionWindow,
     gate: Gate,
     tally: Tally,
+    /// Where copies are made, once something was retransmitted.
+    spare_copies: Option<Box<SpareCopies>>,
     // Only peers of the simulator tell anything.
     #[serde(skip)]
     corruption: Option<Box<Corruption>>,
@@ -123,6 +127,7 @@ impl Sender {
             cwnd: CongestionWindow::new(config.congestion()),
             gate: Gate::new(),
             tally: Tally::default(),
+            spare_copies: None,
             corruption: None,
             config,
         }
@@ -211,9 +216,20 @@ impl Sender {
         self.cwnd.replace(self.config.congestion());
     }
 
+    /// Retransmissions leave once from now on ([`SenderConfig::spare_copies`]).
+    pub fn end_spare_copies(&mut self) {
+        self.config.spare_copies = false;
+        self.spare_copies = None;
+    }
+
     /// Bytes held to be in the network.
     pub fn in_flight(&self) -> Bytes {
         self.flight.in_flight()
+    }
+
+    /// Bytes that the peer has behind a hole, by its SACK blocks.
+    pub fn sacked(&self) -> Bytes {
+        self.flight.ledger().sacked().covered()
     }
 
     /// The round-trip time estimator.

@@ -21,19 +21,37 @@ struct Own {
     recovery: RecoveryAlgorithm,
     congestion: CongestionAlgorithm,
     initial_window: InitialWindow,
+    spare_copies: bool,
 }
 
 impl Own {
     fn of(config: &SenderConfig) -> Own {
         let SenderConfig {
-            smss, max_burst, overhead, recovery, congestion, initial_window, ..
+            smss,
+            max_burst,
+            overhead,
+            recovery,
+            congestion,
+            initial_window,
+            spare_copies,
+            ..
         } = *config;
-        Own { smss, max_burst, overhead, recovery, congestion, initial_window }
+        Own { smss, max_burst, overhead, recovery, congestion, initial_window, spare_copies }
     }
 
     fn with(self, common: &SenderConfig) -> SenderConfig {
-        let Own { smss, max_burst, overhead, recovery, congestion, initial_window } = self;
-        SenderConfig { smss, max_burst, overhead, recovery, congestion, initial_window, ..*common }
+        let Own { smss, max_burst, overhead, recovery, congestion, initial_window, spare_copies } =
+            self;
+        SenderConfig {
+            smss,
+            max_burst,
+            overhead,
+            recovery,
+            congestion,
+            initial_window,
+            spare_copies,
+            ..*common
+        }
     }
 }
 

@@ -10,6 +10,7 @@ mod prr;
 mod rack;
 mod rack_examples;
 mod sack;
+mod spare_copies;
 mod undo;
 
 use super::*;

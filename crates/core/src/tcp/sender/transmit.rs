@@ -88,7 +88,14 @@ impl Sender {
         if matches!(choice, Err(Waits::PeerWindow | Waits::Short)) {
             self.persist_if_stuck(now);
         }
-        let choice = choice?;
+        let choice = match choice {
+            Ok(choice) => choice,
+            // Nothing else is to be sent, or the peer would not take it.
+            Err(waits) if waits != Waits::CongestionWindow => {
+                return self.spare_copy(now, turn).unwrap_or(Err(waits));
+            }
+            Err(waits) => return Err(waits),
+        };
         turn?;
         Ok(match choice {
             Choice::Old(range, cause) => {
@@ -267,7 +274,43 @@ impl Sender {
         let sent = self.left(now, sent);
         self.timers.sent(now);
         self.pace(now, &sent);
+        if self.config.spare_copies {
+            let copies = self.spare_copies.get_or_insert_default();
+            copies.retransmitted(range, self.flight.ledger());
+        }
         sent
+    }
+
+    /// A retransmission once more, if any is to be and it is our `turn`.
+    fn spare_copy(
+        &mut self,
+        now: Instant,
+        turn: Result<(), Waits>,
+    ) -> Option<Result<Transmission, Waits>> {
+        let copies = self.spare_copies.as_mut()?;
+        let range = copies.next(self.flight.ledger())?;
+        if range.end > self.window.retransmission_limit() {
+            return None;
+        }
+        if let Err(waits) = turn {
+            return Some(Err(waits));
+        }
+        copies.copied(range.clone());
+        self.flight.repeated(range.clone());
+        self.cwnd.retransmits(now, &range, self.flight.ledger());
+        let fin = self.stream.is_finished() && range.end == self.stream.end();
+        let data = range.start..range.end - Bytes::from(fin);
+        let push = data.end == self.stream.written();
+        self.tally.stats.segments += 1;
+        let cause = Cause::SpareCopy;
+        let sent = Transmission { range: data, fin, push, retransmission: true, cause };
+        self.pace(now, &sent);
+        Some(Ok(sent))
+    }
+
+    /// Whether the peer may say of `twice` that it has come twice because it was sent so.
+    pub(super) fn has_copied(&self, twice: &Range<Offset>) -> bool {
+        self.spare_copies.as_ref().is_some_and(|copies| copies.explain(twice))
     }
 
     /// The flight has `range` from now on, or has it once more.

@@ -107,6 +107,19 @@ fn a_stream_from_a_distant_host_grows_while_the_round_lasts() {
     assert_eq!(tuner.capacity(), Bytes::new(4 << 20), "never more than it may");
 }
 
+/// While a hole is repaired for the second time, the far host has a round trip of bytes behind it, and another is in flight.
+#[test]
+fn what_the_far_host_has_behind_a_hole_holds_nobody_up() {
+    let mut tuner = BufferTuner::new(Instant::ZERO, Bytes::ZERO, KNOWN);
+    let beginning = Bytes::new(16_000);
+    for (in_flight, sacked, capacity) in
+        [(100_000, 0, 200_000), (100_000, 100_000, 300_000), (50_000, 1 << 30, (4 << 20) - 16_000)]
+    {
+        tuner.keep_ahead(Bytes::new(in_flight), Bytes::new(sacked));
+        assert_eq!(tuner.capacity(), Bytes::new(capacity) + beginning);
+    }
+}
+
 #[test]
 fn a_round_that_is_held_up_by_a_loss_takes_nothing_away() {
     let mut tuner = BufferTuner::new(Instant::ZERO, Bytes::ZERO, KNOWN);
@@ -184,7 +197,7 @@ fn an_unknown_link_is_what_is_measured_of_it() {
                 delivered: Offset::new(1 + delivered),
                 retransmitted: Bytes::new(lost),
             });
-            tuner.keep_ahead(Bytes::new(product * u64::from(queued)));
+            tuner.keep_ahead(Bytes::new(product * u64::from(queued)), Bytes::ZERO);
         }
         tuner.capacity().count()
     };

@@ -1,0 +1,68 @@
+//! Retransmissions once more, where nothing else is to be sent.
+//!
+//! A retransmission that is lost costs another round trip, in which all behind it waits at the receiver. Where losses are
+//! the link's own, and the link would stand idle, a second copy of each spares that and takes nothing from anybody: the
+//! losses would have to meet both. What waits for its pacer, for its turn on a shared link or for the congestion window
+//! comes first.
+//!
+//! Recovery does not know of the copies: one that arrives is taken for the retransmission itself, and if that is held
+//! lost all the same, it is retransmitted as it would be. What the receiver reports to have come twice because of them
+//! is no sign of reordering, nor of a needless reduction.
+
+use crate::tcp::ledger::Ledger;
+use crate::tcp::ranges::RangeSet;
+use crate::units::Offset;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// Reports of so many parts that came twice are awaited at most; of others, the oldest are forgotten.
+const MAX_AWAITED: usize = 256;
+
+/// See the module's head.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct SpareCopies {
+    /// What was retransmitted and not copied since, in the order of sending.
+    retransmitted: VecDeque<Range<Offset>>,
+    /// What was copied and may be reported to have come twice.
+    copied: RangeSet,
+}
+
+impl SpareCopies {
+    /// `range` of what `ledger` has was retransmitted.
+    pub(super) fn retransmitted(&mut self, range: Range<Offset>, ledger: &Ledger) {
+        // A link that is never idle asks for none: what has arrived is not kept.
+        self.next(ledger);
+        self.retransmitted.push_back(range);
+    }
+
+    /// What is to be copied next: the oldest retransmission that is still under way by what `ledger` knows.
+    pub(super) fn next(&mut self, ledger: &Ledger) -> Option<Range<Offset>> {
+        while let Some(range) = self.retransmitted.front() {
+            let range = range.start.max(ledger.snd_una())..range.end;
+            let under_way = ledger
+                .record_at(range.start)
+                .is_some_and(|record| record.retransmitted && !record.sacked);
+            if under_way && !range.is_empty() {
+                return Some(range);
+            }
+            self.retransmitted.pop_front();
+        }
+        None
+    }
+
+    /// The next one leaves now.
+    pub(super) fn copied(&mut self, range: Range<Offset>) {
+        self.retransmitted.pop_front();
+        self.copied.cover(range);
+        while self.copied.len() > MAX_AWAITED {
+            let oldest = self.copied.iter().next().expect("there are many");
+            self.copied.remove_below(oldest.end);
+        }
+    }
+
+    /// Whether the receiver may say of `twice` that it has come twice because we have sent it so.
+    pub(super) fn explain(&self, twice: &Range<Offset>) -> bool {
+        self.copied.contains(twice)
+    }
+}
