@@ -39,15 +39,15 @@ const LONGEST_ROUND_TRIP: Duration = Duration::from_secs(2);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct StreamLimit {
     /// Whatever its link turns out to need.
-    pub(crate) least: Bytes,
+    pub(crate) min: Bytes,
     /// At most.
-    pub(crate) most: Bytes,
+    pub(crate) max: Bytes,
 }
 
 impl StreamLimit {
     /// So many bytes, whatever is measured.
     pub(crate) fn known(bytes: Bytes) -> StreamLimit {
-        StreamLimit { least: bytes, most: bytes }
+        StreamLimit { min: bytes, max: bytes }
     }
 }
 
@@ -61,7 +61,7 @@ impl Config {
             Some(link) => {
                 StreamLimit::known(link.saturating_mul(WINDOWS).clamp(UNKNOWN_LINK, LARGEST))
             }
-            None => StreamLimit { least: UNKNOWN_LINK, most: LARGEST },
+            None => StreamLimit { min: UNKNOWN_LINK, max: LARGEST },
         }
     }
 
@@ -72,7 +72,7 @@ impl Config {
             .map(|[from, to]| {
                 let windows =
                     [from.known_arriving_window(true, rtt), to.known_filling_window(true, rtt)];
-                self.stream_limit(windows).most.count()
+                self.stream_limit(windows).max.count()
             })
             .into_iter()
             .fold(0, u64::max)
@@ -127,8 +127,8 @@ mod tests {
         let symmetric = config.stream_limit(windows.map(|leg| leg.known_filling_window(peer, rtt)));
         let coming = config.stream_limit(windows.map(|leg| leg.known_arriving_window(peer, rtt)));
         assert_eq!(symmetric, coming, "nothing is said of another rate");
-        assert!([symmetric.least, LARGEST].contains(&symmetric.most));
-        symmetric.least.count()
+        assert!([symmetric.min, LARGEST].contains(&symmetric.max));
+        symmetric.min.count()
     }
 
     const GEO: Option<Duration> = Some(Duration::from_millis(600));
@@ -170,7 +170,7 @@ mod tests {
             };
             let [satellite, lan] = [&config.satellite, &config.lan];
             [windows(satellite, lan), windows(lan, satellite)]
-                .map(|windows| config.stream_limit(windows).least.count())
+                .map(|windows| config.stream_limit(windows).min.count())
         };
         assert_eq!(limit(&config, None), [5 * product, 4 << 20]);
         assert_eq!(config.largest_stream(), 5 * product);

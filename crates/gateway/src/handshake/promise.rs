@@ -29,7 +29,7 @@ impl Promise {
         let leg = |side| if side == Side::Satellite { satellite } else { config.leg(side) };
         let comes = leg(sides[Leg::Client]).known_arriving_window(true, None)?;
         let goes = leg(sides[Leg::Server]).known_filling_window(false, None);
-        let wanted = comes.min(config.stream_limit([Some(comes), goes]).most);
+        let wanted = comes.min(config.stream_limit([Some(comes), goes]).max);
         (wanted > Bytes::from(u16::MAX)).then_some(wanted)
     }
 

@@ -100,9 +100,9 @@ impl BufferTuner {
     /// A stream that begins with `start` bytes.
     pub(crate) fn new(now: Instant, start: Bytes, limits: StreamLimit) -> BufferTuner {
         BufferTuner {
-            capacity: start.max(MIN).min(limits.least),
+            capacity: start.max(MIN).min(limits.min),
             limits,
-            max: limits.least,
+            max: limits.min,
             round: (now, Offset::FIRST),
             rounds: [Bytes::ZERO; ROUNDS],
             last: now,
@@ -250,7 +250,7 @@ impl BufferTuner {
     /// What the link needs, where a round of which so much is no queue's brings a stream to `needed` bytes.
     fn measured(&self, needed: Bytes, unqueued: f64) -> Bytes {
         let needed = Bytes::from_f64(needed.as_f64() * unqueued.min(1.0));
-        needed.clamp(self.limits.least, self.limits.most)
+        needed.clamp(self.limits.min, self.limits.max)
     }
 
     /// It may hold `wanted` bytes from now on, if it may not already hold more.

@@ -44,7 +44,7 @@ impl<B: Buffer> Gateway<B> {
         match verdict {
             Disposition::Consumed => self.summary.count_consumed(bytes),
             Disposition::Forward(reason) | Disposition::RewriteAck(reason, _) => {
-                self.summary.count_forwarded(reason, bytes, is_syn(tcp));
+                self.summary.count_forwarded(reason, bytes, tcp.flags.ask_for_a_connection());
             }
         }
         verdict
@@ -54,7 +54,7 @@ impl<B: Buffer> Gateway<B> {
         let Some(leg) = self.flows[id].leg_of(&segment) else {
             return Disposition::Forward(Reason::Route);
         };
-        if is_syn(segment.tcp) {
+        if segment.tcp.flags.ask_for_a_connection() {
             match self.on_syn(now, id, leg, &segment) {
                 OnSyn::Segment => {}
                 OnSyn::Drop => return Disposition::Consumed,
@@ -81,7 +81,7 @@ impl<B: Buffer> Gateway<B> {
     /// A packet of no flow: a SYN may open one.
     pub(super) fn handle_new(&mut self, now: Instant, segment: Segment<'_>) -> Disposition {
         let Segment { from, ip, tcp, payload } = segment;
-        if !is_syn(tcp) || tcp.has(Flags::URG) {
+        if !tcp.flags.ask_for_a_connection() || tcp.has(Flags::URG) {
             self.watch_forwarded(now, &segment);
             return Disposition::Forward(self.watch_candidate(now, &segment));
         }
@@ -137,7 +137,7 @@ impl<B: Buffer> Gateway<B> {
     ) -> Disposition {
         let Segment { from, ip, tcp, .. } = segment;
         let Some(syn) = self.half_open.get_mut(&key) else {
-            let over = self.handle_over(now, &key, is_syn(tcp), &segment);
+            let over = self.handle_over(now, &key, tcp.flags.ask_for_a_connection(), &segment);
             return over.unwrap_or_else(|| self.handle_new(now, segment));
         };
         let sides = syn.sides();
@@ -384,10 +384,4 @@ impl Context<'_> {
         stats.delivered_bytes += received.delivered.count();
         stats.discarded += u64::from(received.discarded);
     }
-}
-
-/// Whether a segment asks for a connection: no host listens to a SYN with more to it than that (RFC 9293, 3.10.7.2).
-fn is_syn(tcp: &TcpHeader) -> bool {
-    let others = Flags::ACK.0 | Flags::RST.0 | Flags::FIN.0;
-    tcp.has(Flags::SYN) && tcp.flags.0 & others == 0
 }

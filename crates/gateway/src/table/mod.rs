@@ -23,11 +23,13 @@ mod scheduler;
 mod successor;
 mod timers;
 mod told;
+mod transmit;
 mod unanswered;
 mod view;
 mod watched;
 
 pub use legs::LegObservation;
+pub use transmit::{Disposition, Transmit};
 pub use view::{FlowState, FlowView, LegView, LinkView, TakenFor};
 
 use crate::config::Config;
@@ -41,7 +43,7 @@ use bentpipe_core::tcp::buffer::{Buffer, Chunks, Payload};
 use bentpipe_core::tcp::cause::Cause;
 use bentpipe_core::time::Instant;
 use bentpipe_core::units::Offset;
-use bentpipe_core::wire::{AckRewrite, Identifications, IpHeader, TcpHeader};
+use bentpipe_core::wire::{Identifications, IpHeader};
 use broken::{PanicLog, Whose, unless_broken};
 use candidates::Candidates;
 use clients::Clients;
@@ -50,7 +52,7 @@ use gaps::Gaps;
 use half_open::HalfOpen;
 use over::Over;
 use pool::Account;
-use scheduler::{LinkScheduler, Sent};
+use scheduler::LinkScheduler;
 use slab::Slab;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::iter;
@@ -58,54 +60,6 @@ use std::ops::Range;
 use std::sync::Arc;
 use told::ToldLinks;
 use unanswered::Unanswered;
-
-/// What is to become of a packet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Disposition {
-    /// The gateway has dealt with it.
-    Consumed,
-    /// Forward it as it is.
-    Forward(Reason),
-    /// Forward it with another acknowledgment than it came with.
-    RewriteAck(Reason, AckRewrite),
-}
-
-/// A packet to be sent. Its payload is fetched with [`Gateway::payload`] before anything else
-/// is asked of the gateway.
-#[derive(Debug, Clone)]
-pub struct Transmit {
-    /// The side towards which it goes.
-    pub to: Side,
-    /// The IP header.
-    pub ip: IpHeader,
-    /// The TCP header.
-    pub tcp: TcpHeader,
-    /// Payload bytes in each wire segment, if the payload exceeds one.
-    pub gso_size: Option<u16>,
-    /// Why it is sent.
-    pub cause: Cause,
-    source: Option<(usize, Leg)>,
-    data: Range<Offset>,
-}
-
-impl Transmit {
-    /// Payload length in bytes.
-    pub fn payload_len(&self) -> usize {
-        (self.data.end - self.data.start).as_len()
-    }
-
-    /// How many packets it becomes.
-    fn packets(&self) -> usize {
-        self.gso_size.map_or(1, |size| self.payload_len().div_ceil(usize::from(size)))
-    }
-
-    /// What it is for the link: all packets that it becomes.
-    fn sent(&self) -> Sent {
-        let (payload, packets) = (self.payload_len(), self.packets());
-        let bytes = packets * (self.ip.wire_len() + self.tcp.wire_len()) + payload;
-        Sent { bytes: bytes as u64, data: payload > 0 }
-    }
-}
 
 /// The gateway. `B` keeps the streams' bytes.
 #[derive(Debug)]

@@ -215,3 +215,34 @@ fn a_flow_that_hibernated_goes_on_beside_readers_that_stopped() {
         }
     }
 }
+
+/// Fault seed 51595562: flows that wait for their shares of a full pool filled it with what lay behind holes, so that what
+/// fills these found no room in any.
+#[test]
+fn what_waits_for_its_share_takes_nothing_behind_a_hole() {
+    // What is left beside shares is less than one, and more than a segment.
+    let mut stalled = Stalled::new((1 << 20) + (12 << 10), 4 << 10);
+    assert!((1..=40).all(|port| stalled.open(port)));
+    stalled.wait(Duration::from_secs(3));
+    assert_eq!(stalled.table.gateway.hibernated(), 40);
+    for at in (1..400_000).step_by(1_460) {
+        for port in 1..=20 {
+            stalled.data(port, at, &part(at, 1_460));
+        }
+    }
+    // All the others have lost their first segment.
+    for at in (1_001..60_000).step_by(1_000) {
+        for port in 21..=40 {
+            stalled.data(port, at, &part(at, 1_000));
+        }
+    }
+    for port in 38..=40 {
+        for next in [1, 1_001, 2_001] {
+            stalled.data(port, next, &part(next, 1_000));
+            let sent = stalled.sent.get(&port).copied().unwrap_or(1);
+            assert!(sent >= next + 1_000, "port {port}: {sent} bytes of {next}");
+            let ack = Table::segment(Side::Satellite, 1, sent, Flags::ACK);
+            stalled.give(port, Side::Satellite, ack, b"");
+        }
+    }
+}

@@ -74,6 +74,7 @@
 
 mod budget;
 pub mod checks;
+mod config;
 mod finding;
 mod firewall;
 mod links;
@@ -92,9 +93,9 @@ mod zones;
 pub use crate::command::CommandError;
 use crate::command::run;
 use crate::instance::{Instance, InstanceError};
-use crate::tun::{Offload, Tun, TunError};
-use bentpipe_scenario::gateway::Diversion;
+use crate::tun::{Tun, TunError};
 use checks::{Finding, Shown};
+pub use config::{DivertConfig, Selector, Side};
 pub use finding::Effect;
 use firewall::blame;
 use links::Links;
@@ -106,111 +107,6 @@ pub use state::DivertState;
 use std::fs;
 use std::io;
 use std::time::Duration;
-
-/// What to divert.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Selector {
-    /// All IPv4 and IPv6 packets that are forwarded between the sides.
-    All,
-    /// Of those, TCP, over IPv6 without extension headers but the fragment header; and ICMP
-    /// errors that quote TCP, this host's own ones too, as they may be about what we have sent.
-    Tcp,
-}
-
-/// One side: where its packets come in, and the device that stands for it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Side {
-    /// The interfaces towards this side.
-    pub interfaces: Vec<String>,
-    /// The TUN device to create.
-    pub tun: String,
-}
-
-/// What to divert, and the names and numbers that it takes.
-///
-/// [`gateway`](DivertConfig::gateway) and [`link`](DivertConfig::link) choose different ones, so
-/// that both can run in one network namespace, on different interfaces.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DivertConfig {
-    /// Who we are, in messages and as the name of the lock: at most one per network namespace.
-    pub service: String,
-    /// Name of our table in nft's family `inet`.
-    pub nft_table: String,
-    /// The two sides.
-    pub sides: [Side; 2],
-    /// Which packets.
-    pub selector: Selector,
-    /// Whether UDP to port 443 that would cross from one side to the other is rejected.
-    pub reject_quic: bool,
-    /// How the TUN devices are opened.
-    pub offload: Offload,
-    /// The longest packet that the devices take: longer ones get a router's answer from the kernel.
-    pub mtu: u32,
-    /// The bits of the mark that are ours.
-    pub mark_mask: u32,
-    /// The marks of the two sides' packets, within the mask.
-    pub marks: [u32; 2],
-    /// The routing tables of the two sides' packets.
-    pub route_tables: [u32; 2],
-    /// Priority of our rules: behind `local` (0), before `main` (32766).
-    pub rule_priority: u32,
-    /// Connection tracking zone for side 0's leg.
-    pub conntrack_zone: u16,
-}
-
-impl DivertConfig {
-    /// TCP for the splitting gateway, with offload, and the usual numbers.
-    pub fn gateway(sides: [Side; 2]) -> DivertConfig {
-        let Diversion { marks, mark_mask, tables, preference, conntrack_zone } =
-            Diversion::default();
-        DivertConfig {
-            service: "bentpipe gateway".into(),
-            nft_table: "bentpipe-gateway".into(),
-            sides,
-            selector: Selector::Tcp,
-            reject_quic: false,
-            offload: Offload::Tcp,
-            mtu: rules::TUN_MTU,
-            mark_mask,
-            marks,
-            route_tables: tables,
-            rule_priority: preference,
-            conntrack_zone,
-        }
-    }
-
-    /// The same with other numbers of the kernel's.
-    #[must_use]
-    pub fn numbered(self, numbers: Diversion) -> DivertConfig {
-        let Diversion { marks, mark_mask, tables, preference, conntrack_zone } = numbers;
-        DivertConfig {
-            mark_mask,
-            marks,
-            route_tables: tables,
-            rule_priority: preference,
-            conntrack_zone,
-            ..self
-        }
-    }
-
-    /// Everything for the link emulator, with offload.
-    pub fn link(sides: [Side; 2]) -> DivertConfig {
-        DivertConfig {
-            service: "bentpipe link".into(),
-            nft_table: "bentpipe-link".into(),
-            sides,
-            selector: Selector::All,
-            reject_quic: false,
-            offload: Offload::TcpAndUdp,
-            mtu: rules::TUN_MTU,
-            mark_mask: 0x0c00_0000,
-            marks: [0x0400_0000, 0x0800_0000],
-            route_tables: [25_202, 25_203],
-            rule_priority: 253,
-            conntrack_zone: 25_202,
-        }
-    }
-}
 
 /// How long a predecessor's watchdog may take to remove what that left.
 const CLEARING: Duration = Duration::from_secs(2);

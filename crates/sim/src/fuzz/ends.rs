@@ -6,7 +6,7 @@ use crate::host::script::Report;
 use crate::world::{Segment, World};
 use bentpipe_core::tcp::tcb::Tcb;
 use bentpipe_core::time::Instant;
-use bentpipe_core::wire::{Flags, SeqNum};
+use bentpipe_core::wire::SeqNum;
 use bentpipe_gateway::FinMode;
 use std::time::Duration;
 
@@ -68,9 +68,7 @@ impl Ends {
 
     /// Takes down what somebody else has sent in the name of a host of `call`.
     pub(super) fn note_forged(&mut self, plan: &FaultPlan, call: &Call, segment: &Segment) {
-        let others = Flags::ACK.0 | Flags::RST.0 | Flags::FIN.0;
-        let is_syn = segment.flags.contains(Flags::SYN) && segment.flags.0 & others == 0;
-        self.forged_syn |= is_syn && plan.is_of(call, segment);
+        self.forged_syn |= segment.flags.ask_for_a_connection() && plan.is_of(call, segment);
     }
 
     /// Checks the ends at host `host`, which something has happened to.

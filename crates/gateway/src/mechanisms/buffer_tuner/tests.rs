@@ -4,7 +4,7 @@ use super::*;
 
 const ROUND: Duration = Duration::from_millis(500);
 /// What a known link needs.
-const KNOWN: StreamLimit = StreamLimit { least: Bytes::new(4 << 20), most: Bytes::new(4 << 20) };
+const KNOWN: StreamLimit = StreamLimit { min: Bytes::new(4 << 20), max: Bytes::new(4 << 20) };
 /// Next door to the near host, and over the satellite to the far one.
 const ROUND_TRIPS: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(499)];
 
@@ -178,7 +178,7 @@ fn a_stream_that_delivers_nothing_falls_to_the_least() {
 /// 250 Mbit/s and half a second: more than a stream may hold on any unknown link, and then a queue that fills.
 #[test]
 fn an_unknown_link_is_what_is_measured_of_it() {
-    let unknown = StreamLimit { least: Bytes::new(4 << 20), most: Bytes::new(1 << 30) };
+    let unknown = StreamLimit { min: Bytes::new(4 << 20), max: Bytes::new(1 << 30) };
     let product = 15_625_000;
     // By rounds of so many half seconds, of which all but one is the queue's.
     let after = |unknown, stretch: u32, lossy: bool| {
@@ -206,6 +206,6 @@ fn an_unknown_link_is_what_is_measured_of_it() {
         assert_eq!(after(unknown, stretch, true), 4 * product, "{stretch}");
     }
     assert_eq!(after(KNOWN, 10, false), 4 << 20);
-    let most = StreamLimit { most: Bytes::new(20_000_000), ..unknown };
+    let most = StreamLimit { max: Bytes::new(20_000_000), ..unknown };
     assert_eq!(after(most, 1, false), 20_000_000, "no more than that in any case");
 }
