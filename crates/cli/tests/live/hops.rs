@@ -124,7 +124,8 @@ fn blocked() {
     if !gateways_wanted() {
         return;
     }
-    const SIZE: usize = 4_000_000;
+    // More than has arrived by then and what a stream may hold where no link is known, 4 MiB.
+    const SIZE: usize = 8_000_000;
     let testbed = stage();
     let block = "table netdev blocked {\n\
                  chain up { type filter hook ingress device ground1 priority 0; drop; }\n\

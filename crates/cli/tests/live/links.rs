@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::probe::Emulated;
 use crate::stage::{BENTPIPE, build};
-use crate::toolbox::{PATIENCE, wait_until};
+use crate::toolbox::{PATIENCE, await_said, wait_until};
 
 pub(crate) const CASES: &[(&str, fn())] = &[
     ("link_is_shown_and_changed_while_it_runs", shown_and_changed),
@@ -224,7 +224,7 @@ fn namespaces() {
     let is_there = |host: &Namespace| host.output("ip", &["link", "show", "sat9"]).is_ok();
     let mut first = start();
     let pid = first.id();
-    assert!(first.stderr().contains("IPv6 needs 1280"), "{}", first.stderr());
+    await_said(&first, "IPv6 needs 1280", 1);
     for (host, number) in [(h1, 1), (h2, 2)] {
         host.ip(&format!("address add 10.99.0.{number}/24 dev sat9\n")).expect("address");
     }
