@@ -43,8 +43,9 @@ const WRITE: usize = 16_384;
 const STANDSTILL: Duration = Duration::from_millis(700);
 /// What systemd's `Restart=always` and a start take, together.
 const RESTART: Duration = Duration::from_millis(2_500);
-/// Linux's hosts are told within 27 s, by their seventh repetition; on a busy machine by the eighth.
-const TOLD_WITHIN: Duration = Duration::from_secs(75);
+/// Linux's hosts are told within 27 s, by their seventh repetition. Where the writers took long to stand still, the next
+/// probe of a closed window comes as much later, and Linux waits for up to two minutes with it.
+const TOLD_WITHIN: Duration = Duration::from_secs(300);
 /// What a gateway holds at least of a transfer that is under way.
 const ENOUGH: u64 = 10_000;
 
