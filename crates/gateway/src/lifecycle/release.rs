@@ -168,6 +168,12 @@ impl<B: Buffer> SplicedFlow<B> {
             return Received { forward: true, ..Received::default() };
         }
         let isn = self.splice.tcb(leg).handshake().rcv_isn;
+        if tcp.has(Flags::SYN) && tcp.has(Flags::ACK) && tcp.seq == isn {
+            // The peer gateway has not heard that its SYN-ACK has come. The client may have ended since, and would reset what
+            // we still bring for it (fault seed 90515275).
+            self.splice.tcb_mut(leg).receiver.ack_now(Cause::Duplicate);
+            return Received::default();
+        }
         if OtherHandshake::note(&mut self.closing.other, leg, isn, tcp) {
             self.closing.lose(self.splice.all_undelivered());
             return self.forget_released();
@@ -199,8 +205,10 @@ impl<B: Buffer> SplicedFlow<B> {
         }
         // A host that is heard says itself what it has. Somebody else may have acknowledged more than we
         // ever took: another gateway that leaves as well, and now forwards what lies beyond.
+        // Where the other host has been heard after all, its window may be what lets this one go on (fault seed 90393624).
+        let edge = self.splice.tcb(leg.other()).sender.window_edge();
         releasing.confirmed[leg] |= releasing.unheard == Some(leg.other())
-            && self.splice.tcb_mut(leg).is_beyond_rcv_adv(tcp);
+            && self.splice.tcb(leg).is_beyond_rcv_adv(tcp, edge);
         self.closing.release(releasing);
         // What we still send in this host's name must not look older than what it sends itself: RFC
         // 5961, section 5, and RFC 7323, section 5, have the other host drop it, data and all.

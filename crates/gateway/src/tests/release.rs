@@ -118,6 +118,55 @@ fn a_host_that_is_heard_after_all_is_sent_what_it_misses_until_it_has_it() {
     assert_eq!(table.gateway.summary().lost_bytes, 0);
 }
 
+/// Fault seed 90393624: the server is heard after all, and what lets the client go on beyond all that was promised to it is the
+/// window of the server's that has passed here. It still misses bytes, and is owed them.
+#[test]
+fn a_window_that_passes_says_nothing_of_what_arrived() {
+    for (heard, owed) in [(true, 1), (false, 0)] {
+        let mut table = Table::with_backlog(&[7; 5000]);
+        for value in 503..505 {
+            table.send(Side::Lan, Table::echoing(Side::Lan, 5001, 1, value, 9_000), b"");
+        }
+        if heard {
+            let room = Table::echoing(Side::Satellite, 1, 1449, 7_000, 502);
+            table.send(Side::Satellite, TcpHeader { window: u16::MAX, ..room }, b"");
+        }
+        // Behind all that was promised to it, and not behind what the server has room for.
+        let next = Table::echoing(Side::Lan, 66_500, 1, 506, 9_001);
+        table.fate(Side::Lan, &next, b"more");
+        assert_eq!(table.gateway.flows(), owed, "{heard}");
+    }
+}
+
+/// Fault seed 90515275: the peer gateway has not heard that its SYN-ACK came, and repeats it. The client has ended, and would
+/// reset what is still brought for it.
+#[test]
+fn a_repeated_synack_is_answered_during_a_release() {
+    let mut table = Table::with_backlog(&[7; 5000]);
+    table.gateway.drain(table.now);
+    let mut synack = Table::segment(Side::Satellite, 0, 1, Flags::SYN | Flags::ACK);
+    synack.options = table.options.clone();
+    assert_eq!(table.fate(Side::Satellite, &synack, b""), Disposition::Consumed);
+    let answers = table.sent();
+    assert!(answers.iter().any(|answer| answer.to == Side::Satellite), "{answers:?}");
+    assert!(answers.iter().all(|answer| answer.to != Side::Lan), "{answers:?}");
+}
+
+/// Fault seed 90501727: another gateway that is left as this one is repeats what it holds, in the server's name, on its timer.
+/// That is no answer to what is repeated here, which comes the more seldom the longer nothing is heard.
+#[test]
+fn what_another_gateway_repeats_does_not_end_a_back_off() {
+    let mut table = Table::with_backlog(&[7; 5000]);
+    table.gateway.drain(table.now);
+    let mut times = 0;
+    for second in 0..50 {
+        let again = Table::echoing(Side::Satellite, 1, 1, 7_000 + second, 502);
+        times += data_to(Side::Satellite, &table.send(Side::Satellite, again, b"again")).len();
+        times += data_to(Side::Satellite, &table.wait(Duration::from_secs(1))).len();
+    }
+    assert!((3..10).contains(&times), "{times} segments in 50 s");
+}
+
 /// Packets went past the gateway. A flow that shows so itself has begun to leave before the gateway is
 /// told; it delivers what it holds like any other.
 #[test]

@@ -94,11 +94,12 @@ impl Tcb {
         Bytes::ZERO
     }
 
-    /// Whether a segment begins behind all that we have ever advertised: somebody else has
-    /// acknowledged to its sender all that we have, and opened the window further.
-    pub fn is_beyond_rcv_adv(&self, tcp: &TcpHeader) -> bool {
+    /// Whether a segment begins behind all that we have ever advertised, and behind `edge`, where the host for which we
+    /// stand may have opened its window to: somebody else has acknowledged to its sender all that we have, and opened
+    /// the window further.
+    pub fn is_beyond_rcv_adv(&self, tcp: &TcpHeader, edge: Offset) -> bool {
         let start = tcp.seq.offset_near(self.handshake.rcv_isn, self.receiver.rcv_nxt());
-        start.is_some_and(|start| start > self.receiver.rcv_adv())
+        start.is_some_and(|start| start > self.receiver.rcv_adv().max(edge))
     }
 
     /// Whether a segment begins within `reach` of what is expected.
@@ -140,9 +141,10 @@ impl Tcb {
         let acked = self.sender.on_ack(now, &acknowledgment).acked;
         if acked > Bytes::ZERO {
             self.note_progress();
-        } else if ack == self.sender.snd_una() {
+        } else if ack == self.sender.snd_una() && !occupies {
             // What the host itself sends has reached it, so the path works again. Others on it
-            // must see soon that what is missing is not lost.
+            // must see soon that what is missing is not lost. Data may be what another gateway repeats that is left as we
+            // are, on its timer: each would end the other one's back-off, for ever (fault seed 90501727).
             self.sender.end_back_off(now);
         }
         acked
