@@ -168,7 +168,8 @@ impl<B: Buffer> SplicedFlow<B> {
             return Received { forward: true, ..Received::default() };
         }
         let isn = self.splice.tcb(leg).handshake().rcv_isn;
-        if tcp.has(Flags::SYN) && tcp.has(Flags::ACK) && tcp.seq == isn {
+        let repeated = tcp.has(Flags::SYN) && tcp.has(Flags::ACK) && tcp.seq == isn;
+        if repeated && releasing.unheard != Some(leg) {
             // The peer gateway has not heard that its SYN-ACK has come. The client may have ended since, and would reset what
             // we still bring for it (fault seed 90515275).
             self.splice.tcb_mut(leg).receiver.ack_now(Cause::Duplicate);

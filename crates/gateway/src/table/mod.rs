@@ -85,6 +85,8 @@ pub struct Gateway<B = Chunks> {
     account: Account,
     /// Flows whose streams have shares of it for themselves.
     with_share: usize,
+    /// What the flows that were there when the pool became smaller may take together.
+    outlasting: usize,
     /// Flows that are over: not in `flows`.
     over: Over,
     /// When a flow that begins may be promised much again.
@@ -122,6 +124,7 @@ impl<B: Buffer> Gateway<B> {
             relays: VecDeque::new(),
             account: Account::default(),
             with_share: 0,
+            outlasting: 0,
             over: Over::default(),
             next_large: Instant::ZERO,
             links,

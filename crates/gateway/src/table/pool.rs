@@ -8,6 +8,10 @@
 //! hibernates and what is being opened holds nothing, and takes nothing: there may be many more such flows
 //! than shares. For them a quarter of the pool is kept from what others hold beyond their shares. If that
 //! is gone, too, who wants a share waits for one, and gets along with what is free until then.
+//!
+//! A pool that becomes smaller while it is full takes no share from the flows that are there, nor from those of them that
+//! hibernate: two gateways, each full of what the other one has no room for, would wait for each other (fault seed
+//! 91104134). It is what it was told to be once they have ended, or hold less.
 
 use super::Gateway;
 use super::flow::Phase;
@@ -93,10 +97,21 @@ impl<B: Buffer> Gateway<B> {
 
     /// What may be held beyond shares, those that may be wanted included.
     pub(super) fn free(&self) -> usize {
-        // Of flows without a share, half-open ones included, not all want one at the same time.
-        let without = self.flows.len() - self.with_share + self.half_open.len();
-        let wanted = without.saturating_mul(self.shares()).min(self.memory() / 4);
+        // Not all want one at the same time.
+        let wanted = self.shares_wanted().min(self.memory() / 4);
         self.uncharged().saturating_sub(wanted)
+    }
+
+    /// What flows without a share, half-open ones included, would take with one.
+    fn shares_wanted(&self) -> usize {
+        let without = self.flows.len() - self.with_share + self.half_open.len();
+        without.saturating_mul(self.shares())
+    }
+
+    /// The pool has become smaller than it `was`.
+    pub(super) fn outlast(&mut self, was: Bytes) {
+        let was = usize::try_from(was.count()).unwrap_or(usize::MAX).max(self.outlasting);
+        self.outlasting = was.min(self.account.charged + self.shares_wanted());
     }
 
     /// What nobody has taken.
@@ -107,8 +122,9 @@ impl<B: Buffer> Gateway<B> {
     /// Something has happened to what a flow holds or may hold.
     pub(super) fn account(&mut self, id: usize) {
         let share = self.share();
-        let memory = self.memory();
         let copies = self.candidates.held();
+        self.outlasting = self.outlasting.min(self.account.charged + self.shares_wanted());
+        let memory = self.memory().max(self.outlasting);
         let flow = &mut self.flows[id];
         let others = self.account.charged - flow.account.charged + copies;
         let (charged, held, share) = match flow.phase() {

@@ -57,6 +57,9 @@ impl<B: Buffer> Gateway<B> {
             ..(*self.config).clone()
         };
         let old = std::mem::replace(&mut self.config, Arc::new(config));
+        if self.config.memory < old.memory {
+            self.outlast(old.memory);
+        }
         for side in Side::BOTH {
             if LinkScheduler::is_another(old.leg(side), self.config.leg(side)) {
                 self.change_link(side);

@@ -246,3 +246,26 @@ fn what_waits_for_its_share_takes_nothing_behind_a_hole() {
         }
     }
 }
+
+/// Fault seed 91104134: the pool becomes smaller than what is held. Two gateways, each full of what the other one has no room
+/// for, waited for each other.
+#[test]
+fn a_pool_that_becomes_smaller_leaves_its_flows_their_shares() {
+    let mut stalled = Stalled::new(1 << 20, 4 << 10);
+    assert!((1..=20).all(|port| stalled.open(port)));
+    stalled.wait(Duration::from_secs(3));
+    assert_eq!(stalled.table.gateway.hibernated(), 20);
+    for at in (1..400_000).step_by(1_460) {
+        for port in 1..=10 {
+            stalled.data(port, at, &part(at, 1_460));
+        }
+    }
+    let smaller = Config { memory: Bytes::new(64 << 10), ..stalled.table.gateway.config().clone() };
+    stalled.table.gateway.reconfigure(smaller);
+    for port in 11..=20 {
+        stalled.data(port, 1, &part(1, 1_000));
+        assert_eq!(stalled.sent.get(&port), Some(&1_001), "port {port}");
+    }
+    // For others there is no room.
+    assert!(!stalled.open(21));
+}

@@ -60,6 +60,7 @@ impl Sender {
             delivered.arrived.again = None;
         }
         let repeated = delivered.acked == Bytes::ZERO && !ack.occupies && !window_changed;
+        let dsack = ack.duplicate_report().filter(|twice| !self.has_copied(twice));
         let facts = AckSummary {
             now,
             acked: delivered.acked,
@@ -67,7 +68,7 @@ impl Sender {
             arrived: delivered.arrived,
             duplicate: repeated && !outstanding.is_empty(),
             repeated,
-            dsack: ack.duplicate_report().filter(|twice| !self.has_copied(twice)),
+            dsack,
             echoes_last: ack.echoed.is_some()
                 && ack.echoed == delivered.last_sent.map(timestamps::tick),
             rtt: delivered.rtt,

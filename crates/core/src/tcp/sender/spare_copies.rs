@@ -16,7 +16,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// Reports of so many parts that came twice are awaited at most; of others, the oldest are forgotten.
+/// Reports of so many parts that came twice are awaited at most, of a receiver that makes none; of others, the oldest are
+/// forgotten.
 const MAX_AWAITED: usize = 256;
 
 /// See the module's head.
@@ -61,8 +62,13 @@ impl SpareCopies {
         }
     }
 
-    /// Whether the receiver may say of `twice` that it has come twice because we have sent it so.
-    pub(super) fn explain(&self, twice: &Range<Offset>) -> bool {
-        self.copied.contains(twice)
+    /// Whether the receiver may say of `twice` that it has come twice because we have sent it so. Reports come in order, so
+    /// none of what lies below is awaited any more.
+    pub(super) fn explain(&mut self, twice: &Range<Offset>) -> bool {
+        let explained = self.copied.contains(twice);
+        if explained {
+            self.copied.remove_below(twice.start);
+        }
+        explained
     }
 }

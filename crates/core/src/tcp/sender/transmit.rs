@@ -309,8 +309,8 @@ impl Sender {
     }
 
     /// Whether the peer may say of `twice` that it has come twice because it was sent so.
-    pub(super) fn has_copied(&self, twice: &Range<Offset>) -> bool {
-        self.spare_copies.as_ref().is_some_and(|copies| copies.explain(twice))
+    pub(super) fn has_copied(&mut self, twice: &Range<Offset>) -> bool {
+        self.spare_copies.as_mut().is_some_and(|copies| copies.explain(twice))
     }
 
     /// The flight has `range` from now on, or has it once more.
