@@ -12,7 +12,7 @@ use nix::sys::signal::Signal;
 
 use crate::life::exchange;
 use crate::observation::{ask, await_nothing_held};
-use crate::pair::{Pair, open_for, pairs, pairs_for, part, talk, transfer};
+use crate::pair::{Pair, open_for, pairs, part, talk, transfer};
 use crate::stage::{Ends, FAMILIES, build, fast_link, gateways_wanted, start_gateways};
 use crate::toolbox::{End, PATIENCE, wait_until};
 
@@ -25,12 +25,12 @@ pub(crate) const CASES: &[(&str, fn())] = &[
 
 /// Connections that hold nothing, for each family.
 const IDLE: usize = 10;
-/// Connections that transfer all the time, half of them downloads, for each family.
+/// Users for each family who transfer this much on one connection after another, every other one a download: all together
+/// 6.4 s of the link in one direction, were they alone.
 const BUSY: usize = 10;
-/// What a busy one transfers: all together 6.4 s of the link in one direction, were they alone.
 const SIZE: usize = 4_000_000;
-/// Users for each family who open one connection after another, for this much.
-const USERS: u64 = 4;
+/// Others, who transfer this much.
+const USERS: usize = 4;
 const SHORT: usize = 30_000;
 /// How long readers wait where some wait in vain, and hosts' kernels try.
 const KILLED: Patience =
@@ -162,34 +162,32 @@ fn load<T>(
 
     let over = AtomicBool::new(false);
     let ended = thread::scope(|scope| {
-        let busy = pairs_for(testbed, BUSY, kernel).into_iter().enumerate();
-        let busy: Vec<_> = busy
-            .map(|(i, pair)| scope.spawn(move || transfer(i as u64, pair, SIZE, reader)))
-            .collect();
-        let users: Vec<_> = FAMILIES
-            .into_iter()
-            .flat_map(|family| (0..USERS).map(move |_| family))
-            .map(|family| {
+        // However long it takes until the event comes, there are transfers under way.
+        let users = |count: usize, bytes: usize| -> Vec<_> {
+            let families = FAMILIES.into_iter().flat_map(|family| (0..count).map(move |_| family));
+            let begin = |(number, family): (usize, _)| {
                 let (ends, over) = (Ends::of(testbed, family), &over);
                 scope.spawn(move || {
-                    let mut short = Vec::new();
+                    let mut ended = Vec::new();
                     while !over.load(Ordering::Relaxed) {
-                        let i = short.len() as u64;
-                        short.push(transfer(i, open_for(&ends, kernel), SHORT, reader));
+                        let which = (number + ended.len()) as u64;
+                        ended.push(transfer(which, open_for(&ends, kernel), bytes, reader));
                     }
-                    short
+                    ended
                 })
-            })
-            .collect();
+            };
+            families.enumerate().map(begin).collect()
+        };
+        let (busy, short) = (users(BUSY, SIZE), users(USERS, SHORT));
         thread::sleep(Duration::from_millis(1_500));
         await_held(testbed);
         let event = event(testbed);
         thread::sleep(Duration::from_secs(1));
         over.store(true, Ordering::Relaxed);
-        let busy = busy.into_iter().map(|thread| thread.join().expect("a busy connection"));
-        let busy = busy.collect();
-        let users = users.into_iter().map(|thread| thread.join().expect("a user"));
-        Ended { event, busy, short: users.flatten().collect() }
+        let [busy, short] = [busy, short].map(|users| {
+            users.into_iter().flat_map(|thread| thread.join().expect("a user")).collect()
+        });
+        Ended { event, busy, short }
     });
     for pair in &idle {
         talk(pair, 100_000);
