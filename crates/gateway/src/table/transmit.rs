@@ -20,7 +20,7 @@ pub enum Disposition {
     RewriteAck(Reason, AckRewrite),
 }
 
-/// A packet to be sent. Its payload is fetched with [`Gateway::payload`] before anything else
+/// A packet to be sent. Its payload is fetched with [`Gateway::payload`](super::Gateway::payload) before anything else
 /// is asked of the gateway.
 #[derive(Debug, Clone)]
 pub struct Transmit {
