@@ -83,6 +83,18 @@ impl Stalled {
     fn data(&mut self, port: u16, at: u64, payload: &[u8]) {
         self.give(port, Side::Lan, Table::segment(Side::Lan, at, 1, Flags::ACK), payload);
     }
+
+    /// Opens `flows` that rest, on ports from 1 on. The servers of the first ones stop reading while their clients send.
+    fn rest_beside_stopped_readers(&mut self, flows: u16, stopped: u16) {
+        assert!((1..=flows).all(|port| self.open(port)));
+        self.wait(Duration::from_secs(3));
+        assert_eq!(self.table.gateway.hibernated(), usize::from(flows));
+        for at in (1..400_000).step_by(1_460) {
+            for port in 1..=stopped {
+                self.data(port, at, &part(at, 1_460));
+            }
+        }
+    }
 }
 
 /// The part of the stream that begins at `at`.
@@ -196,14 +208,7 @@ fn a_flow_goes_on_beside_a_reader_that_stopped() {
 #[test]
 fn a_flow_that_hibernated_goes_on_beside_readers_that_stopped() {
     let mut stalled = Stalled::new(1 << 20, 4 << 10);
-    assert!((1..=20).all(|port| stalled.open(port)));
-    stalled.wait(Duration::from_secs(3));
-    assert_eq!(stalled.table.gateway.hibernated(), 20);
-    for at in (1..400_000).step_by(1_460) {
-        for port in 1..=10 {
-            stalled.data(port, at, &part(at, 1_460));
-        }
-    }
+    stalled.rest_beside_stopped_readers(20, 10);
     for port in 11..=20 {
         let mut next = 1;
         while next < 20_000 {
@@ -222,14 +227,7 @@ fn a_flow_that_hibernated_goes_on_beside_readers_that_stopped() {
 fn what_waits_for_its_share_takes_nothing_behind_a_hole() {
     // What is left beside shares is less than one, and more than a segment.
     let mut stalled = Stalled::new((1 << 20) + (12 << 10), 4 << 10);
-    assert!((1..=40).all(|port| stalled.open(port)));
-    stalled.wait(Duration::from_secs(3));
-    assert_eq!(stalled.table.gateway.hibernated(), 40);
-    for at in (1..400_000).step_by(1_460) {
-        for port in 1..=20 {
-            stalled.data(port, at, &part(at, 1_460));
-        }
-    }
+    stalled.rest_beside_stopped_readers(40, 20);
     // All the others have lost their first segment.
     for at in (1_001..60_000).step_by(1_000) {
         for port in 21..=40 {
@@ -252,14 +250,7 @@ fn what_waits_for_its_share_takes_nothing_behind_a_hole() {
 #[test]
 fn a_pool_that_becomes_smaller_leaves_its_flows_their_shares() {
     let mut stalled = Stalled::new(1 << 20, 4 << 10);
-    assert!((1..=20).all(|port| stalled.open(port)));
-    stalled.wait(Duration::from_secs(3));
-    assert_eq!(stalled.table.gateway.hibernated(), 20);
-    for at in (1..400_000).step_by(1_460) {
-        for port in 1..=10 {
-            stalled.data(port, at, &part(at, 1_460));
-        }
-    }
+    stalled.rest_beside_stopped_readers(20, 10);
     let smaller = Config { memory: Bytes::new(64 << 10), ..stalled.table.gateway.config().clone() };
     stalled.table.gateway.reconfigure(smaller);
     for port in 11..=20 {

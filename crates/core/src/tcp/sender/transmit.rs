@@ -264,13 +264,10 @@ impl Sender {
         let range = range.start..range.end.min(range.start + limit + syn);
         self.cwnd.retransmits(now, &range, self.flight.ledger());
         self.note_sent(now, range.clone(), true);
-        let fin = self.stream.is_finished() && range.end == self.stream.end();
-        let data = range.start..range.end - Bytes::from(fin);
+        let sent = self.once_more(range.clone(), cause);
         self.tally.stats.retransmissions += 1;
-        self.tally.stats.fin_retransmissions += u64::from(data.is_empty());
-        self.tally.fins += u64::from(fin);
-        let push = data.end == self.stream.written();
-        let sent = Transmission { range: data, fin, push, retransmission: true, cause };
+        self.tally.stats.fin_retransmissions += u64::from(sent.range.is_empty());
+        self.tally.fins += u64::from(sent.fin);
         let sent = self.left(now, sent);
         self.timers.sent(now);
         self.pace(now, &sent);
@@ -298,14 +295,18 @@ impl Sender {
         copies.copied(range.clone());
         self.flight.repeated(range.clone());
         self.cwnd.retransmits(now, &range, self.flight.ledger());
-        let fin = self.stream.is_finished() && range.end == self.stream.end();
-        let data = range.start..range.end - Bytes::from(fin);
-        let push = data.end == self.stream.written();
         self.tally.stats.segments += 1;
-        let cause = Cause::SpareCopy;
-        let sent = Transmission { range: data, fin, push, retransmission: true, cause };
+        let sent = self.once_more(range, Cause::SpareCopy);
         self.pace(now, &sent);
         Some(Ok(sent))
+    }
+
+    /// The segment that has `range` once more, the FIN with it if that is a part of it.
+    fn once_more(&self, range: Range<Offset>, cause: Cause) -> Transmission {
+        let fin = self.stream.is_finished() && range.end == self.stream.end();
+        let range = range.start..range.end - Bytes::from(fin);
+        let push = range.end == self.stream.written();
+        Transmission { range, fin, push, retransmission: true, cause }
     }
 
     /// Whether the peer may say of `twice` that it has come twice because it was sent so.
