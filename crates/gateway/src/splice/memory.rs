@@ -3,8 +3,9 @@
 //! Each stream has a share of its own, whatever the others hold: the first `share` bytes of memory from
 //! where the byte lies that is owed next. It is taken from the pool as long as the stream may receive
 //! anything, used or not; so it is there when something comes, and what fills a hole can always come
-//! in, even if the pool is full of data behind holes. A stream that waits for its share takes nothing behind a hole. What lies beyond is charged as it is held, in
-//! whole chunks, and comes in only if the pool has room for it. So no more is ever held than there is.
+//! in, even if the pool is full of data behind holes. A stream that waits for its share takes nothing behind a hole.
+//! What lies beyond is charged as it is held, in whole chunks, and comes in only if the pool has room for it. So no more
+//! is ever held than there is.
 
 use super::Splice;
 use crate::leg::Leg;

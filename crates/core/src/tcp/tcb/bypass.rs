@@ -74,9 +74,9 @@ impl Tcb {
         start.is_some_and(|start| start < next && start + window >= next)
     }
 
-    /// What a bare segment below the window acknowledges to a leg that [stands in](Tcb::stand_in) for a host, while we have sent beyond the
-    /// peer's window, without its leave or because it has shrunk: bytes newly acknowledged. The peer may have done so,
-    /// too. Then what it says stands where our window ended as far as it knew, as what we say does
+    /// What a bare segment below the window acknowledges to a leg that [stands in](Tcb::stand_in) for a host, while we have
+    /// sent beyond the peer's window, without its leave or because it has shrunk: bytes newly acknowledged. The peer may
+    /// have done so, too. Then what it says stands where our window ended as far as it knew, as what we say does
     /// ([`Tcb::seq_without_data`]), and neither would ever hear the other one.
     pub(super) fn acknowledged_below(
         &mut self,
