@@ -185,7 +185,13 @@ impl Edges {
             return;
         }
         if !flags.contains(Flags::ACK) {
-            self.promises.entry((node, src, dst)).or_default().first = segment.window;
+            let promise = self.promises.entry((node, src, dst)).or_default();
+            // Any copy may be the one that is answered. A gateway behind us may have allowed less in this one, as it had
+            // no room for the connection when another one came (fault seed 92354095).
+            if promise.last.is_none() && segment.window < promise.first {
+                promise.edge = None;
+            }
+            promise.first = segment.window;
         } else if let Some(asked) = self.promises.get_mut(&(node, dst, src)) {
             // The SYN's window counts from here, and is not scaled (RFC 7323, 2.2).
             asked.edge.get_or_insert(seq + 1 + u64::from(asked.first));
@@ -214,8 +220,10 @@ impl Edges {
         let within = promise.edge.is_none_or(|edge| seq.distance_from(edge) <= 0);
         let end = seq + len as u64;
         let is_new = promise.last.is_none_or(|(ack, _)| end.distance_from(ack) >= 0);
-        let is_old =
-            promise.recent.zip(timestamps).is_some_and(|(recent, t)| is_older(t.value, recent));
+        // Where others came with a timestamp, one without is dropped (3.2; fault seed 97335731).
+        let is_old = promise
+            .recent
+            .is_some_and(|recent| timestamps.is_none_or(|t| is_older(t.value, recent)));
         flags.contains(Flags::SYN) || (within && is_new && !is_old)
     }
 
@@ -358,5 +366,6 @@ mod tests {
         assert!(edges.allow(&data(301, 20)), "what is out of order is not kept");
         edges.inherit(&data(101, 40));
         assert!(!edges.allow(&data(301, 30)) && edges.allow(&data(301, 40)));
+        assert!(!edges.allow(&Segment { timestamps: None, ..data(301, 40) }));
     }
 }
