@@ -201,6 +201,7 @@ impl Tcb {
         let bypass = self.echoes_ahead(now, tcp).then_some(Bypass::EchoAhead);
         self.note_timestamp(now, tcp, start, ack);
         let sack = self.sack_of(tcp);
+        let silent = self.stands_in && self.sender.unanswered() >= 2;
         let outcome = self.sender.on_ack(
             now,
             &Ack {
@@ -215,6 +216,10 @@ impl Tcb {
         if outcome.acked > Bytes::ZERO {
             self.own_syn = None;
             self.note_progress();
+        } else if silent && ack == self.sender.snd_una() && occupied == Bytes::ZERO {
+            // The first that is heard for two timeouts, of something that went another way: the path works again. Who
+            // sees the connection on that other way must see soon that what is missing is not lost (fault seed 92147917).
+            self.sender.end_back_off(now);
         }
         // A loss that this shows has reduced the window for its echo as well.
         self.note_reduction();

@@ -37,6 +37,12 @@ impl Flags {
         self.contains(Flags::SYN) && self.0 & others == 0
     }
 
+    /// Whether they accept a connection: those of a SYN-ACK.
+    pub const fn accept_a_connection(self) -> bool {
+        let others = Flags::RST.0 | Flags::FIN.0;
+        self.contains(Flags(Flags::SYN.0 | Flags::ACK.0)) && self.0 & others == 0
+    }
+
     /// These bits less those of `other`.
     pub const fn without(self, other: Flags) -> Flags {
         Flags(self.0 & !other.0)

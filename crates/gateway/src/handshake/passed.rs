@@ -9,7 +9,8 @@ use bentpipe_core::wire::{Flags, SeqNum, TcpHeader, TcpOptions, Timestamps};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct PassedSyn {
     isn: SeqNum,
-    window: u16,
+    /// The least and the largest that copies promised.
+    windows: [u16; 2],
     mss: Option<u16>,
     shift: Option<u8>,
     sack: bool,
@@ -22,7 +23,7 @@ impl PassedSyn {
         let options = &tcp.options;
         (options.other.is_empty() && !options.has_counts()).then_some(PassedSyn {
             isn: tcp.seq,
-            window: tcp.window,
+            windows: [tcp.window; 2],
             mss: options.mss,
             shift: options.window_scale,
             sack: options.sack_permitted,
@@ -37,7 +38,7 @@ impl PassedSyn {
         shift: Option<u8>,
         [sack, stamped]: [bool; 2],
     ) -> PassedSyn {
-        PassedSyn { isn, window: 0, mss, shift, sack, stamped }
+        PassedSyn { isn, windows: [0; 2], mss, shift, sack, stamped }
     }
 
     /// What [`PassedSyn::known`] makes it from, but for the sequence number.
@@ -50,9 +51,14 @@ impl PassedSyn {
         self.isn
     }
 
-    /// The window that it promised, which is not scaled.
+    /// The window that each copy promised at least, which is not scaled.
     pub(crate) fn window(self) -> u16 {
-        self.window
+        self.windows[0]
+    }
+
+    /// The largest window that a copy promised.
+    pub(crate) fn widest_window(self) -> u16 {
+        self.windows[1]
     }
 
     /// Whether it has timestamps.
@@ -65,7 +71,7 @@ impl PassedSyn {
         let one_shift = self.shift.is_none() || copy.shift.is_none() || self.shift == copy.shift;
         (self.isn == copy.isn && one_shift).then_some(PassedSyn {
             isn: self.isn,
-            window: self.window.min(copy.window),
+            windows: [self.windows[0].min(copy.windows[0]), self.windows[1].max(copy.windows[1])],
             // Without the option it is 536 (RFC 9293, 3.7.1).
             mss: self.mss.zip(copy.mss).map(|(one, other)| one.min(other)),
             shift: self.shift.or(copy.shift),
@@ -76,7 +82,7 @@ impl PassedSyn {
 
     /// Whether another copy of a SYN-ACK says the same.
     pub(crate) fn is_repeated_by(self, copy: PassedSyn) -> bool {
-        PassedSyn { window: self.window, ..copy } == self
+        PassedSyn { windows: self.windows, ..copy } == self
     }
 
     /// Whether it may answer `syn`: it accepts nothing else than that offers.
@@ -103,7 +109,7 @@ impl PassedSyn {
             dst_port,
             seq: self.isn,
             flags,
-            window: self.window,
+            window: self.window(),
             options: TcpOptions {
                 mss: self.mss,
                 window_scale: self.shift,
@@ -149,6 +155,16 @@ mod tests {
         assert_eq!(syn(full()).or(other_shift), None);
         let other = PassedSyn { isn: SeqNum(8), ..bare };
         assert_eq!(bare.or(other), None);
+    }
+
+    #[test]
+    fn what_any_copy_promises_stands() {
+        let narrow = PassedSyn { windows: [2_000; 2], ..syn(full()) };
+        for both in [narrow.or(syn(full())), syn(full()).or(narrow)] {
+            let both = both.expect("no contradiction");
+            assert_eq!((both.window(), both.widest_window()), (2_000, 4_000));
+            assert!(both.is_repeated_by(narrow));
+        }
     }
 
     #[test]

@@ -128,6 +128,11 @@ impl<B: Buffer> SplicedFlow<B> {
         self.closing.is_open()
     }
 
+    /// Whether the flow has ended in a reset.
+    pub(super) fn is_reset(&self) -> bool {
+        matches!(self.closing.state, CloseState::Reset { .. })
+    }
+
     /// How the flow has ended, if it has.
     pub(crate) fn close_state(&self) -> CloseState {
         self.closing.state

@@ -76,8 +76,11 @@ pub(crate) enum OnSyn {
 }
 
 impl<B: Buffer> SplicedFlow<B> {
-    /// Takes a SYN from the host of `leg`.
+    /// Takes a SYN from the host of `leg`, or a SYN-ACK.
     pub(crate) fn on_syn(&mut self, now: Instant, leg: Leg, segment: &Segment<'_>) -> OnSyn {
+        if segment.tcp.has(Flags::ACK) && !self.is_reset() {
+            return OnSyn::Segment;
+        }
         let isn = segment.tcp.seq;
         let repeated = isn == self.splice.tcb(leg).handshake().rcv_isn;
         match self.closing.state() {
@@ -101,7 +104,8 @@ impl<B: Buffer> SplicedFlow<B> {
             CloseState::Open | CloseState::Draining { .. } | CloseState::Releasing(_) => {
                 OnSyn::Segment
             }
-            // The port is used again (RFC 9293, 3.6.1).
+            // The port is used again (RFC 9293, 3.6.1). A SYN-ACK answers a SYN that has gone past, and a RST would end what
+            // that has opened (fault seed 94514114).
             CloseState::Closed { .. } | CloseState::Reset { .. } | CloseState::Released => {
                 OnSyn::NewConnection
             }

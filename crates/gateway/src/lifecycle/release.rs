@@ -193,7 +193,7 @@ impl<B: Buffer> SplicedFlow<B> {
         let edge = here.sender.window_edge();
         let acked = match self.is_stale(leg, tcp, len) {
             true => Bytes::ZERO,
-            false => self.splice.tcb_mut(leg).take_acknowledgment(now, tcp, len),
+            false => self.splice.tcb_mut(leg).take_acknowledgment(now, tcp, len, told + reach),
         };
         let delivered = self.splice.free(leg, acked);
         let goes_on = acked > Bytes::ZERO || self.splice.tcb(leg).sender.window_edge() > edge;
@@ -220,14 +220,18 @@ impl<B: Buffer> SplicedFlow<B> {
         if let Some(ts) = tcp.options.timestamps {
             other.relay_timestamp(ts.value);
         }
-        let forward = self.is_news(leg, tcp, len) || self.opens_window(leg, tcp, len);
+        let mut forward = self.is_news(leg, tcp, len) || self.opens_window(leg, tcp, len);
         if !forward && (len > 0 || tcp.has(Flags::FIN)) {
             // Our acknowledgment of it was lost.
             self.splice.tcb_mut(leg).receiver.ack_now(Cause::Duplicate);
         } else if !forward && self.acknowledges_what_passed(leg, tcp) {
             // So was this one, and what is to acknowledge has been forwarded once more. It comes from where its
-            // host is, which may be more than a window beyond what we still hold: we say it from where we are.
-            self.splice.tcb_mut(leg.other()).receiver.ack_now(Cause::Duplicate);
+            // host is: the other one may have come there with what was forwarded, and takes nothing from where we
+            // are (fault seed 93119985). Or that is more than a window beyond what we still hold: we say it from there.
+            forward = self.is_in_window(leg, tcp);
+            if !forward {
+                self.splice.tcb_mut(leg.other()).receiver.ack_now(Cause::Duplicate);
+            }
         }
         let ack_rewrite = self.ack_rewrite(leg, tcp);
         Received { forward, ack_rewrite, delivered, ..Received::default() }
@@ -303,6 +307,14 @@ impl<B: Buffer> SplicedFlow<B> {
     /// Whether a segment of the host of `leg` acknowledges something that we have forwarded and never held.
     fn acknowledges_what_passed(&self, leg: Leg, tcp: &TcpHeader) -> bool {
         tcp.has(Flags::ACK) && tcp.ack.distance_from(self.held(leg.other())) > 0
+    }
+
+    /// Whether a segment of the host of `leg` begins within the window that the other host has opened.
+    fn is_in_window(&self, leg: Leg, tcp: &TcpHeader) -> bool {
+        let there = self.splice.tcb(leg.other());
+        let edge = there.sender.window_edge();
+        let start = tcp.seq.offset_near(there.handshake().snd_isn, edge);
+        start.is_some_and(|start| start <= edge)
     }
 
     /// One past the last byte, of those that the host of `leg` has sent, up to which we have had them all.

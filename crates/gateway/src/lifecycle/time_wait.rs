@@ -136,6 +136,12 @@ impl TimeWait {
         self.until
     }
 
+    /// Whether a segment with these flags is another connection's: a SYN, or where the flow was reset a SYN-ACK, which answers
+    /// a SYN that has gone past.
+    pub(crate) fn gives_way_to(&self, flags: Flags) -> bool {
+        flags.ask_for_a_connection() || (flags.accept_a_connection() && self.end != End::Closed)
+    }
+
     /// When [`TimeWait::repeats`] has something to say, or the flow is forgotten.
     pub(crate) fn due(&self) -> Instant {
         match self.end {

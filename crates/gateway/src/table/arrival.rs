@@ -54,7 +54,8 @@ impl<B: Buffer> Gateway<B> {
         let Some(leg) = self.flows[id].leg_of(&segment) else {
             return Disposition::Forward(Reason::Route);
         };
-        if segment.tcp.flags.ask_for_a_connection() {
+        let flags = segment.tcp.flags;
+        if flags.ask_for_a_connection() || flags.accept_a_connection() {
             match self.on_syn(now, id, leg, &segment) {
                 OnSyn::Segment => {}
                 OnSyn::Drop => return Disposition::Consumed,
@@ -137,7 +138,7 @@ impl<B: Buffer> Gateway<B> {
     ) -> Disposition {
         let Segment { from, ip, tcp, .. } = segment;
         let Some(syn) = self.half_open.get_mut(&key) else {
-            let over = self.handle_over(now, &key, tcp.flags.ask_for_a_connection(), &segment);
+            let over = self.handle_over(now, &key, &segment);
             return over.unwrap_or_else(|| self.handle_new(now, segment));
         };
         let sides = syn.sides();

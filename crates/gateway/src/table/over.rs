@@ -93,7 +93,6 @@ impl<B: Buffer> Gateway<B> {
         &mut self,
         now: Instant,
         key: &FlowKey,
-        again: bool,
         segment: &Segment<'_>,
     ) -> Option<Disposition> {
         let flow = self.over.flows.get_mut(key)?;
@@ -103,7 +102,7 @@ impl<B: Buffer> Gateway<B> {
         if flow.side(leg) != segment.from {
             return Some(Disposition::Forward(Reason::Route));
         }
-        if again {
+        if flow.gives_way_to(segment.tcp.flags) {
             self.over.flows.remove(key);
             return None;
         }

@@ -10,7 +10,7 @@ use bentpipe_core::tcp::buffer::{Buffer, Payload};
 use bentpipe_core::time::Instant;
 
 impl<B: Buffer> Gateway<B> {
-    /// What becomes of a SYN from the host of `leg` of flow `id`.
+    /// What becomes of a SYN or SYN-ACK from the host of `leg` of flow `id`.
     pub(super) fn on_syn(
         &mut self,
         now: Instant,
@@ -27,7 +27,7 @@ impl<B: Buffer> Gateway<B> {
         }
     }
 
-    /// Forgets flow `id`, and takes a SYN between its ends. The RSTs that the flow has left to say go first: its far
+    /// Forgets flow `id`, and takes a SYN or SYN-ACK between its ends. The RSTs that the flow has left to say go first: its far
     /// host may not know of its end, and would challenge the SYN.
     pub(super) fn succeed(&mut self, now: Instant, id: usize, syn: Segment<'_>) -> Disposition {
         let sides = self.flows[id].sides();

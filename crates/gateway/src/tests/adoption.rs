@@ -188,6 +188,20 @@ fn a_forged_segment_is_not_copied() {
     assert_eq!((table.adopted(), answer.tcp.ack), ((1, 1, 1), CLIENT_ISN + 4001));
 }
 
+/// Fault seed 97427243: a window that somebody else has opened, on another path, lets the client go on. The server has
+/// promised less by us, and so do we.
+#[test]
+fn what_lies_beyond_the_window_is_not_copied() {
+    let mut table = Table::copied();
+    // The server has promised 60,000 bytes behind 1001.
+    for at in (4001..=60_501).step_by(500) {
+        table.forwards(Side::Lan, &data(at), &[3; 1000]);
+    }
+    let (_, sent) = table.offer(Side::Satellite, &ack(3001), b"");
+    let answer = sent.iter().find(|sent| sent.to == Side::Lan).expect("an acknowledgment");
+    assert_eq!((table.adopted(), answer.tcp.ack), ((1, 1, 1), CLIENT_ISN + 61_001));
+}
+
 /// What ends before its receiver, or is not taken by it, as a signature shows that the SYN had not.
 #[test]
 fn a_fake_is_not_copied() {

@@ -86,6 +86,25 @@ fn who_has_not_taken_a_reset_is_told_again_where_it_says() {
     assert_eq!(table.gateway.flows(), 0);
 }
 
+/// Fault seed 94514114: the client has called again while nothing was known yet of its reset, and that SYN was forwarded. A RST
+/// for the answer would end what the client waits for.
+#[test]
+fn the_answer_to_another_syn_is_not_reset() {
+    let mut table = Table::new(Config::default());
+    table.open();
+    table.send(Side::Lan, Table::segment(Side::Lan, 1, 1, Flags::RST), b"");
+    assert_eq!(table.gateway.flow_states().collect::<Vec<_>>(), [FlowState::Over]);
+    let synack = Table::segment(Side::Satellite, 90_000, 70_001, Flags::SYN | Flags::ACK);
+    let ack = Table::segment(Side::Lan, 70_001, 90_001, Flags::ACK);
+    for (from, tcp) in [(Side::Satellite, synack), (Side::Lan, ack)] {
+        let ip = Table::ip(from);
+        let verdict = table.gateway.handle_packet(table.now, from, &ip, &tcp, Payload::EMPTY);
+        assert_eq!(verdict, Disposition::Forward(Reason::UnknownFlow));
+        assert!(table.sent().is_empty());
+    }
+    assert_eq!(table.gateway.flows(), 0);
+}
+
 /// When after the client's reset the server is sent one, in seconds.
 fn resets_to_the_server(table: &mut Table) -> Vec<u64> {
     let mut at = Vec::new();

@@ -89,7 +89,7 @@ impl Tcb {
         let bare =
             occupied == Bytes::ZERO && self.is_just_below(start) && self.is_plausible_ack(tcp.ack);
         if bare && beyond {
-            return self.take_acknowledgment(now, tcp, 0);
+            return self.take_acknowledgment(now, tcp, 0, self.sender.snd_nxt());
         }
         Bytes::ZERO
     }
@@ -119,8 +119,16 @@ impl Tcb {
     }
 
     /// Takes of a segment with `len` bytes of payload only what it acknowledges: bytes newly
-    /// acknowledged. An acknowledgment of more than we sent stands for all that we sent.
-    pub fn take_acknowledgment(&mut self, now: Instant, tcp: &TcpHeader, len: usize) -> Bytes {
+    /// acknowledged. An acknowledgment of more than we sent, but nothing beyond offset `end`, up to which somebody else
+    /// may have sent in our name, stands for all that we sent. That may be more than a window: the peer may have
+    /// read since, and gone on with somebody else (fault seed 94574627).
+    pub fn take_acknowledgment(
+        &mut self,
+        now: Instant,
+        tcp: &TcpHeader,
+        len: usize,
+        end: Offset,
+    ) -> Bytes {
         if !tcp.has(Flags::ACK) || tcp.has(Flags::RST) || tcp.has(Flags::SYN) {
             return Bytes::ZERO;
         }
@@ -128,10 +136,10 @@ impl Tcb {
         let Some(start) = tcp.seq.offset_near(self.handshake.rcv_isn, next) else {
             return Bytes::ZERO;
         };
-        let ack = if self.is_ahead(tcp.ack) {
-            Some(self.sender.snd_nxt())
-        } else {
-            self.acceptable_ack(tcp.ack)
+        let (una, nxt) = (self.sender.snd_una(), self.sender.snd_nxt());
+        let ack = match tcp.ack.offset_near(self.handshake.snd_isn, una) {
+            Some(ahead) if ahead > nxt && ahead <= end => Some(nxt),
+            _ => self.acceptable_ack(tcp.ack),
         };
         let Some(ack) = ack else { return Bytes::ZERO };
         let sack = self.sack_of(tcp);

@@ -159,6 +159,8 @@ impl<B: Buffer> Candidate<B> {
             *stream = Direction::new(both, stamp(tcp), ip);
             self.passed[Leg::Client] = None;
             self.heard = now;
+        } else {
+            self.streams[Leg::Server].allowed_by(both);
         }
         true
     }
@@ -219,6 +221,7 @@ impl<B: Buffer> Candidate<B> {
         let again = self.stage != Stage::Asked;
         if again && self.streams[Leg::Server].syn.is_repeated_by(synack) {
             self.passed[Leg::Server] = None;
+            self.streams[Leg::Client].allowed_by(synack);
             return Reading::Remains;
         }
         if again || !synack.answers(syn) {
@@ -229,6 +232,7 @@ impl<B: Buffer> Candidate<B> {
         self.streams[Leg::Server] = Direction::new(synack, stamp(tcp), ip);
         // The windows of SYNs are not scaled (RFC 7323, 2.2).
         self.streams[Leg::Server].acknowledged(Offset::FIRST, Bytes::from(syn.window()));
+        self.streams[Leg::Server].allowed_by(syn);
         self.streams[Leg::Client].acknowledged(Offset::FIRST, Bytes::from(synack.window()));
         self.rtts[Leg::Server] = self.passed[Leg::Client].map(|at| now.saturating_since(at));
         self.passed[Leg::Server] = Some(now);

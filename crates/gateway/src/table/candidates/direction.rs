@@ -96,10 +96,11 @@ impl Direction {
         seq.offset_near(self.syn.isn(), self.next)
     }
 
-    /// Whether its receiver may take a segment of these offsets (RFC 9293, 3.10.7.4; as Linux, it may have sent no
-    /// acknowledgment yet of what lies before).
+    /// Whether its receiver may take a segment of these offsets, and all of it (RFC 9293, 3.10.7.4; as Linux, it may have
+    /// sent no acknowledgment yet of what lies before). What lies beyond was allowed by somebody else, on another path, and
+    /// whoever took it would promise more than the receiver does (fault seed 97427243).
     pub(super) fn allows(&self, segment: &Range<Offset>) -> bool {
-        segment.start <= self.promised && segment.end >= self.acked
+        segment.end <= self.promised && segment.end >= self.acked
     }
 
     /// Whether its receiver may acknowledge up to `ack` (RFC 5961, 5), if all may have come that it allows.
@@ -138,6 +139,13 @@ impl Direction {
         }
         self.promised = self.promised.max(edge);
         self.max_window = self.max_window.max(window);
+    }
+
+    /// Its receiver has sent this SYN or SYN-ACK, of which any copy may have allowed more than the others (fault seed
+    /// 92354095).
+    pub(super) fn allowed_by(&mut self, syn: PassedSyn) {
+        let edge = Offset::FIRST + Bytes::from(syn.widest_window());
+        self.promised = self.promised.max(edge);
     }
 
     fn mark(&mut self, ip: &IpHeader) {
