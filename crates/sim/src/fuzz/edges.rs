@@ -201,6 +201,10 @@ impl Edges {
     /// The receiver keeps the timestamp of what is in order (RFC 7323, 4.3).
     fn note_timestamp(&mut self, segment: &Segment) {
         let Segment { node, src, dst, flags, seq, timestamps, .. } = *segment;
+        if timestamps.is_none() && flags.contains(Flags::SYN | Flags::ACK) {
+            // What the SYN offered is not accepted.
+            self.promises.entry((node, src, dst)).or_default().recent = None;
+        }
         let receiver = self.promises.entry((node, dst, src)).or_default();
         let in_order = receiver.last.is_some_and(|(ack, _)| seq.distance_from(ack) <= 0);
         if let Some(Timestamps { value, .. }) = timestamps
@@ -366,6 +370,9 @@ mod tests {
         assert!(edges.allow(&data(301, 20)), "what is out of order is not kept");
         edges.inherit(&data(101, 40));
         assert!(!edges.allow(&data(301, 30)) && edges.allow(&data(301, 40)));
-        assert!(!edges.allow(&Segment { timestamps: None, ..data(301, 40) }));
+        let bare = Segment { timestamps: None, ..data(301, 40) };
+        assert!(!edges.allow(&bare));
+        edges.inherit(&Segment { timestamps: None, ..synack });
+        assert!(edges.allow(&bare), "they were not agreed on");
     }
 }
