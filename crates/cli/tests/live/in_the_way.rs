@@ -79,18 +79,15 @@ fn remedy_is_enough(place: Place, obstacle: &Obstacle) {
     }
     let (testbed, gateway) = obstructed(place, obstacle);
     let (_, router) = testbed.gateway_at(place);
-    let said = gateway.stderr();
-    assert!(said.contains(ASLEEP), "{said}");
+    wait_until_said(&gateway, ASLEEP);
     let status = ask(router, "status");
     assert_eq!(status["diverting"], false, "{status}");
     assert!(status["findings"].as_array().is_some_and(|it| !it.is_empty()), "{status}");
     pass(&testbed);
+    let said = gateway.stderr();
     assert_eq!(split(router), 0, "{said}");
 
-    let commands: Vec<&str> = said
-        .lines()
-        .filter_map(|line| line.split_once("until you run: ").map(|(_, it)| it))
-        .collect();
+    let commands = until_you_run(&said);
     assert!(!commands.is_empty(), "{said}");
     for command in commands {
         router.output("sh", &["-c", command]).expect(command);
@@ -102,6 +99,11 @@ fn remedy_is_enough(place: Place, obstacle: &Obstacle) {
     assert_eq!(status["diverting"], true, "{status}");
     let forbidding = |finding: &Value| finding["forbids_diversion"] == true;
     assert!(!status["findings"].as_array().expect("a list").iter().any(forbidding), "{status}");
+}
+
+/// The commands that a log names.
+fn until_you_run(said: &str) -> Vec<&str> {
+    said.lines().filter_map(|line| Some(line.split_once("until you run: ")?.1)).collect()
 }
 
 /// Connections pass from when the gateway has seen it, and are split again once it has gone.
@@ -166,9 +168,8 @@ fn port_of_a_bridge() {
         },
     };
     let (testbed, gateway) = obstructed(Place::Near, &BRIDGE);
-    let said = gateway.stderr();
-    assert!(said.contains("lan0 is a port of br0"), "{said}");
-    assert!(said.contains("configure br0"), "{said}");
+    wait_until_said(&gateway, "lan0 is a port of br0");
+    wait_until_said(&gateway, "configure br0");
     pass(&testbed);
 }
 

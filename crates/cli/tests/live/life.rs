@@ -11,7 +11,8 @@ use bentpipe_net::testbed::{BOTH, Firewall, Place, Testbed, TestbedConfig};
 use crate::observation::ask;
 use crate::stage::{Ends, FAMILIES, Family, build, fast_link, gateways_wanted, start_gateways};
 use crate::toolbox::{
-    accept, assert_same, content, finish, read_through, receive, receive_to_end, send, wait_until,
+    accept, assert_same, await_said, content, finish, read_through, receive, receive_to_end, send,
+    wait_until,
 };
 
 pub(crate) const CASES: &[(&str, fn())] = &[
@@ -205,7 +206,9 @@ fn firewall_by_device_is_explained() {
         build(TestbedConfig { link: Some(fast_link()), firewall, ..TestbedConfig::default() });
     start_gateways(&mut testbed);
     for place in BOTH {
-        let said = testbed.gateway(place).expect("gateway").stderr();
+        let gateway = testbed.gateway(place).expect("gateway");
+        await_said(gateway, "until that is out of the way", 1);
+        let said = gateway.stderr();
         let lines: Vec<&str> =
             said.lines().filter_map(|it| Some(it.split_once("run: ")?.1)).collect();
         assert!(!lines.is_empty(), "no rule to add in: {said}");
