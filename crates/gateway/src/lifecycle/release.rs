@@ -50,6 +50,8 @@ pub(crate) struct Releasing {
     pub(super) unheard: Option<Leg>,
     /// By leg: the other host is known to have all that had come in on it.
     confirmed: PerLeg<bool>,
+    /// By leg: one past the last byte that its host has sent since.
+    furthest: PerLeg<Option<SeqNum>>,
     /// A FIN has been forwarded: the connection is nearly over.
     pub(super) ends: bool,
 }
@@ -70,9 +72,14 @@ impl<B: Buffer> SplicedFlow<B> {
             }
             CloseState::Open => {
                 self.spoofed_synack = None;
-                let confirmed = PerLeg::default();
-                let ends = false;
-                self.closing.release(Releasing { why, taken_at: now, unheard, confirmed, ends });
+                self.closing.release(Releasing {
+                    why,
+                    taken_at: now,
+                    unheard,
+                    confirmed: PerLeg::default(),
+                    furthest: PerLeg::default(),
+                    ends: false,
+                });
             }
             CloseState::Releasing(releasing)
                 if releasing.unheard.is_none() && unheard.is_some() =>
@@ -196,6 +203,13 @@ impl<B: Buffer> SplicedFlow<B> {
             false => self.splice.tcb_mut(leg).take_acknowledgment(now, tcp, len, told + reach),
         };
         let delivered = self.splice.free(leg, acked);
+        let end = tcp.seq + len as u64;
+        if releasing.furthest[leg].is_none_or(|furthest| end.distance_from(furthest) > 0) {
+            // It sends what it has not sent before, so the path works again, as where it acknowledges (fault seed
+            // 107627986). What is repeated, by it or another gateway, says nothing.
+            releasing.furthest[leg] = Some(end);
+            self.splice.tcb_mut(leg).sender.end_back_off(now);
+        }
         let goes_on = acked > Bytes::ZERO || self.splice.tcb(leg).sender.window_edge() > edge;
         if releasing.unheard == Some(leg) && goes_on {
             self.renew_blind_send(now, leg);

@@ -167,6 +167,18 @@ fn what_another_gateway_repeats_does_not_end_a_back_off() {
     assert!((3..10).contains(&times), "{times} segments in 50 s");
 }
 
+/// Fault seed 107627986: the server goes on sending, so the path works again after an outage.
+#[test]
+fn what_a_host_has_not_sent_before_ends_a_back_off() {
+    let mut table = Table::with_backlog(&[7; 5000]);
+    table.gateway.drain(table.now);
+    table.wait(Duration::from_secs(20));
+    let new = Table::echoing(Side::Satellite, 1, 1, 7_000, 502);
+    let mut sent = table.send(Side::Satellite, new, b"new");
+    sent.extend(table.wait(Duration::from_secs(3)));
+    assert!(data_to(Side::Satellite, &sent).contains(&(1, 1448)), "{sent:?}");
+}
+
 /// Packets went past the gateway. A flow that shows so itself has begun to leave before the gateway is
 /// told; it delivers what it holds like any other.
 #[test]

@@ -215,14 +215,21 @@ impl Edges {
         }
     }
 
-    /// Whether the segment's receiver may take all of it, as far as it has said anything by way of the node: it lies within its window
+    /// Whether the segment's receiver has room for all of it, as far as it has said anything by way of the node.
+    pub(super) fn has_room(&self, segment: &Segment) -> bool {
+        let Segment { node, src, dst, seq, len, .. } = *segment;
+        let edge = self.promises.get(&(node, dst, src)).and_then(|promise| promise.edge);
+        edge.is_none_or(|edge| (seq + len as u64).distance_from(edge) <= 0)
+    }
+
+    /// Whether the segment's receiver may take it, as far as it has said anything by way of the node: it lies within its window
     /// and brings something that it has not acknowledged (RFC 9293, 3.10.7.4), and looks no older than what it has had in order
     /// (RFC 7323, 5.3).
     pub(super) fn allow(&self, segment: &Segment) -> bool {
         let Segment { node, src, dst, flags, seq, len, timestamps, .. } = *segment;
         let Some(promise) = self.promises.get(&(node, dst, src)) else { return true };
+        let within = promise.edge.is_none_or(|edge| seq.distance_from(edge) <= 0);
         let end = seq + len as u64;
-        let within = promise.edge.is_none_or(|edge| end.distance_from(edge) <= 0);
         let is_new = promise.last.is_none_or(|(ack, _)| end.distance_from(ack) >= 0);
         // Where others came with a timestamp, one without is dropped (3.2; fault seed 97335731).
         let is_old = promise
@@ -337,13 +344,14 @@ mod tests {
         edges.inherit(&synack);
         let data = |seq, len| Segment { flags: Flags::ACK, seq: SeqNum(seq), len, ..synack };
         // The SYN's window ends there.
-        assert!(edges.allow(&data(501, 1000)) && edges.allow(&data(1501, 0)));
-        assert!(!edges.allow(&data(501, 1001)) && !edges.allow(&data(1502, 0)));
+        assert!(edges.allow(&data(501, 1000)) && edges.allow(&data(1501, 1)));
+        assert!(!edges.allow(&data(1502, 1)));
+        assert!(edges.has_room(&data(501, 1000)) && !edges.has_room(&data(501, 1001)));
         let ack = Segment { flags: Flags::ACK, seq: SeqNum(101), ack: SeqNum(901), ..syn };
         edges.inherit(&ack);
         assert!(edges.allow(&data(501, 401)) && edges.allow(&data(901, 0)));
         assert!(!edges.allow(&data(501, 399)));
-        assert!(edges.allow(&data(1901, 0)) && !edges.allow(&data(1901, 1)));
+        assert!(edges.allow(&data(1901, 1)) && !edges.allow(&data(1902, 1)));
     }
     /// Fault seed 399402: a segment that was overtaken by its own retransmission looks old to its receiver, which drops it.
     #[test]

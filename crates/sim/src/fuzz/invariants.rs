@@ -116,7 +116,10 @@ impl InvariantChecker {
                 if !self.edges.allow(segment) {
                     continue;
                 }
-                self.causes.inherit(segment);
+                // Of what its receiver has no room for the gateway takes nothing down (fault seed 104318111).
+                if self.edges.has_room(segment) {
+                    self.causes.inherit(segment);
+                }
                 self.edges.inherit(segment);
                 self.streams.inherit(segment, &self.edges);
                 self.clocks.inherit(segment);
@@ -216,6 +219,7 @@ fn is_question(segment: &Segment, together: &[Segment]) -> bool {
             let copied = (node, flags, src, dst, ack, window, timestamps);
             let Segment { node, flags, src, dst, ack, window, timestamps, .. } = *segment;
             passed.how == How::Passed
+                && !passed.is_fake
                 && flags == Flags::ACK
                 && copied == (node, flags, src, dst, ack, window, timestamps)
                 && segment.seq.distance_from(seq) < 0

@@ -77,6 +77,10 @@ impl<A: Application> Host<A> {
             if config.opening == Opening::Prearranged {
                 self.expected.remove(&key);
             }
+            // Another connection of the same name has another number (RFC 9293, 3.4.1).
+            if let Some(listener) = self.listeners.get_mut(&tcp.dst_port) {
+                listener.isn = None;
+            }
             self.free_port(&key);
             let slot = self.insert(now, key, config, connection, application);
             return self.act(now, slot.index);
