@@ -2,6 +2,8 @@
 
 mod backlog;
 mod bare_timer;
+pub mod bpf;
+pub mod bump;
 pub mod clock;
 mod command;
 pub mod control;

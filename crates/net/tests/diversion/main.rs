@@ -4,6 +4,7 @@
 
 mod beside;
 mod network;
+mod wire;
 
 use bentpipe_core::link::LinkConfig;
 use bentpipe_core::time::Duration;

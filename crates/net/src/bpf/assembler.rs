@@ -1,0 +1,237 @@
+//! An assembler for the kernel's machine (RFC 9669): instructions in order, and jumps to labels.
+
+use std::collections::BTreeMap;
+use std::os::fd::RawFd;
+
+/// A register: R0 has results, R1 to R5 arguments, R6 to R9 are kept over calls, R10 is the frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reg {
+    R0,
+    R1,
+    R2,
+    R3,
+    R4,
+    R5,
+    R6,
+    R7,
+    R8,
+    R9,
+    R10,
+}
+
+/// How much is loaded or stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Size {
+    /// A byte.
+    B = 0x10,
+    /// Two bytes.
+    H = 0x08,
+    /// Four bytes.
+    W = 0x00,
+    /// Eight bytes.
+    D = 0x18,
+}
+
+/// What is computed of two operands, with 64 bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Op {
+    Add = 0x00,
+    Sub = 0x10,
+    And = 0x50,
+    Shl = 0x60,
+    Mov = 0xb0,
+}
+
+/// When a jump is taken, by comparison of two operands without signs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum If {
+    Equal = 0x10,
+    Above = 0x20,
+    AnyBit = 0x40,
+    Different = 0x50,
+}
+
+/// A function of the kernel's (`enum bpf_func_id`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Helper {
+    MapLookup = 1,
+    MapUpdate = 2,
+    KtimeGetNs = 5,
+    SkbStoreBytes = 9,
+    Redirect = 23,
+    SkbLoadBytes = 26,
+    SkbChangeHead = 43,
+}
+
+/// The second operand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Arg {
+    Reg(Reg),
+    Imm(i32),
+}
+
+impl From<Reg> for Arg {
+    fn from(reg: Reg) -> Arg {
+        Arg::Reg(reg)
+    }
+}
+
+impl From<i32> for Arg {
+    fn from(imm: i32) -> Arg {
+        Arg::Imm(imm)
+    }
+}
+
+const REG: u8 = 0x08;
+const ALU64: u8 = 0x07;
+const JMP: u8 = 0x05;
+const LDX: u8 = 0x61;
+const STX: u8 = 0x63;
+const ST: u8 = 0x62;
+const CALL: u8 = 0x85;
+const EXIT: u8 = 0x95;
+const LD_IMM64: u8 = 0x18;
+/// The source register of a load of 64 bits whose value is a map's descriptor.
+const MAP_FD: u8 = 1;
+
+/// A program that is being written.
+#[derive(Debug, Default)]
+pub(crate) struct Assembler {
+    code: Vec<u64>,
+    labels: BTreeMap<&'static str, usize>,
+    /// Where a jump is, and where it goes.
+    jumps: Vec<(usize, &'static str)>,
+}
+
+impl Assembler {
+    fn push(&mut self, code: u8, dst: Reg, src: u8, off: i16, imm: i32) -> &mut Assembler {
+        let registers = dst as u8 | src << 4;
+        let [low, high] = off.to_le_bytes();
+        let [a, b, c, d] = imm.to_le_bytes();
+        self.code.push(u64::from_le_bytes([code, registers, low, high, a, b, c, d]));
+        self
+    }
+
+    fn operate(&mut self, code: u8, dst: Reg, arg: Arg, off: i16) -> &mut Assembler {
+        match arg {
+            Arg::Reg(src) => self.push(code | REG, dst, src as u8, off, 0),
+            Arg::Imm(imm) => self.push(code, dst, 0, off, imm),
+        }
+    }
+
+    /// `dst op= arg`
+    pub(crate) fn alu(&mut self, op: Op, dst: Reg, arg: impl Into<Arg>) -> &mut Assembler {
+        self.operate(ALU64 | op as u8, dst, arg.into(), 0)
+    }
+
+    /// `dst = arg`
+    pub(crate) fn mov(&mut self, dst: Reg, arg: impl Into<Arg>) -> &mut Assembler {
+        self.alu(Op::Mov, dst, arg)
+    }
+
+    /// `dst = src[off]`
+    pub(crate) fn load(&mut self, size: Size, dst: Reg, src: Reg, off: i16) -> &mut Assembler {
+        self.push(LDX | size as u8, dst, src as u8, off, 0)
+    }
+
+    /// `dst[off] = arg`
+    pub(crate) fn store(
+        &mut self,
+        size: Size,
+        dst: Reg,
+        off: i16,
+        arg: impl Into<Arg>,
+    ) -> &mut Assembler {
+        match arg.into() {
+            Arg::Reg(src) => self.push(STX | size as u8, dst, src as u8, off, 0),
+            Arg::Imm(imm) => self.push(ST | size as u8, dst, 0, off, imm),
+        }
+    }
+
+    /// `dst` = the map of this descriptor
+    pub(crate) fn map(&mut self, dst: Reg, fd: RawFd) -> &mut Assembler {
+        self.push(LD_IMM64, dst, MAP_FD, 0, fd).push(0, Reg::R0, 0, 0, 0)
+    }
+
+    /// `R0 = helper(R1, …)`
+    pub(crate) fn call(&mut self, helper: Helper) -> &mut Assembler {
+        self.push(CALL, Reg::R0, 0, 0, helper as i32)
+    }
+
+    /// Ends, with R0 as the result.
+    pub(crate) fn exit(&mut self) -> &mut Assembler {
+        self.push(EXIT, Reg::R0, 0, 0, 0)
+    }
+
+    /// Goes on at `label` in any case.
+    pub(crate) fn jump(&mut self, label: &'static str) -> &mut Assembler {
+        self.jumps.push((self.code.len(), label));
+        self.push(JMP, Reg::R0, 0, 0, 0)
+    }
+
+    /// Goes on at `label` if `reg` compares so with `arg`.
+    pub(crate) fn jump_if(
+        &mut self,
+        reg: Reg,
+        is: If,
+        arg: impl Into<Arg>,
+        label: &'static str,
+    ) -> &mut Assembler {
+        self.jumps.push((self.code.len(), label));
+        self.operate(JMP | is as u8, reg, arg.into(), 0)
+    }
+
+    /// A label for the next instruction. Each is set once.
+    pub(crate) fn label(&mut self, label: &'static str) -> &mut Assembler {
+        let before = self.labels.insert(label, self.code.len());
+        debug_assert!(before.is_none(), "label {label} is set twice");
+        self
+    }
+
+    /// The instructions. Each label that is jumped to must have been set, behind its jumps or before.
+    pub(crate) fn assemble(mut self) -> Vec<u64> {
+        for (at, label) in self.jumps {
+            let to = self.labels[label];
+            let off = (to as i64 - at as i64 - 1) as i16;
+            self.code[at] |= u64::from(off as u16) << 16;
+        }
+        self.code
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Reg::{R0, R1, R2, R6, R10};
+    use super::*;
+
+    #[test]
+    fn instructions_are_those_of_rfc_9669() {
+        let mut program = Assembler::default();
+        program
+            .mov(R6, R1)
+            .mov(R0, -1)
+            .load(Size::W, R2, R6, 16)
+            .jump_if(R2, If::Different, 8, "end")
+            .store(Size::D, R10, -8, R0)
+            .store(Size::B, R10, -9, 7)
+            .alu(Op::Add, R2, 40)
+            .map(R1, 5)
+            .call(Helper::MapLookup)
+            .label("end")
+            .exit();
+        let expected: [[u8; 8]; 11] = [
+            [0xbf, 0x16, 0, 0, 0, 0, 0, 0],
+            [0xb7, 0x00, 0, 0, 0xff, 0xff, 0xff, 0xff],
+            [0x61, 0x62, 16, 0, 0, 0, 0, 0],
+            [0x55, 0x02, 6, 0, 8, 0, 0, 0],
+            [0x7b, 0x0a, 0xf8, 0xff, 0, 0, 0, 0],
+            [0x72, 0x0a, 0xf7, 0xff, 7, 0, 0, 0],
+            [0x07, 0x02, 0, 0, 40, 0, 0, 0],
+            [0x18, 0x11, 0, 0, 5, 0, 0, 0],
+            [0; 8],
+            [0x85, 0x00, 0, 0, 1, 0, 0, 0],
+            [0x95, 0x00, 0, 0, 0, 0, 0, 0],
+        ];
+        assert_eq!(program.assemble(), expected.map(u64::from_le_bytes));
+    }
+}

@@ -1,0 +1,122 @@
+//! A map: what programs of the kernel's and we share, by keys and values of fixed lengths.
+
+use super::{BpfError, syscall};
+use nix::errno::Errno;
+use std::marker::PhantomData;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+
+const HASH: u32 = 1;
+const ARRAY: u32 = 2;
+/// Room is taken as entries come, and not for all of them at once.
+const NO_PREALLOC: u32 = 1;
+
+/// No key or value is longer, in bytes.
+const LONGEST: usize = 64;
+
+/// What is a key or a value: so many bytes, as programs see them.
+pub(crate) trait Plain: Sized {
+    /// How many: at most 64.
+    const LEN: usize;
+
+    /// Writes them.
+    fn write(&self, bytes: &mut [u8]);
+
+    /// Of the same bytes.
+    fn read(bytes: &[u8]) -> Self;
+}
+
+fn bytes_of<T: Plain>(value: &T) -> [u8; LONGEST] {
+    let mut bytes = [0; LONGEST];
+    value.write(&mut bytes[..T::LEN]);
+    bytes
+}
+
+/// A map from `K` to `V`.
+#[derive(Debug)]
+pub(crate) struct Map<K, V> {
+    descriptor: OwnedFd,
+    of: PhantomData<fn(K) -> V>,
+}
+
+impl<K: Plain, V: Plain> Map<K, V> {
+    /// A table for so many entries. Programs find it full beyond.
+    ///
+    /// # Errors
+    /// [`BpfError::Map`].
+    pub(crate) fn hash(name: &'static str, entries: u32) -> Result<Map<K, V>, BpfError> {
+        Map::create(HASH, name, entries, NO_PREALLOC)
+    }
+
+    /// So many values, all zero at first, by their numbers.
+    ///
+    /// # Errors
+    /// [`BpfError::Map`].
+    pub(crate) fn array(name: &'static str, entries: u32) -> Result<Map<K, V>, BpfError> {
+        Map::create(ARRAY, name, entries, 0)
+    }
+
+    fn create(map_type: u32, name: &str, entries: u32, flags: u32) -> Result<Map<K, V>, BpfError> {
+        const { assert!(K::LEN <= LONGEST && V::LEN <= LONGEST) };
+        let sizes = [K::LEN, V::LEN];
+        let descriptor = syscall::create_map(map_type, name, sizes, entries, flags)
+            .map_err(|source| BpfError::Map { entries, source })?;
+        Ok(Map { descriptor, of: PhantomData })
+    }
+
+    /// As programs name it while they are loaded.
+    pub(crate) fn fd(&self) -> RawFd {
+        self.descriptor.as_raw_fd()
+    }
+
+    /// The value of `key`, if there is one.
+    ///
+    /// # Errors
+    /// What the kernel said.
+    pub(crate) fn get(&self, key: &K) -> Result<Option<V>, Errno> {
+        let (key, mut value) = (bytes_of(key), [0; LONGEST]);
+        let (key, value) = (&key[..K::LEN], &mut value[..V::LEN]);
+        let found = syscall::lookup(self.descriptor.as_fd(), key, value)?;
+        Ok(found.then(|| V::read(value)))
+    }
+
+    /// Sets the value of `key`.
+    ///
+    /// # Errors
+    /// What the kernel said: E2BIG if it is full.
+    pub(crate) fn set(&self, key: &K, value: &V) -> Result<(), Errno> {
+        let (key, value) = (bytes_of(key), bytes_of(value));
+        syscall::update(self.descriptor.as_fd(), &key[..K::LEN], &value[..V::LEN])
+    }
+
+    /// Removes `key`. Whether it was there.
+    ///
+    /// # Errors
+    /// What the kernel said.
+    pub(crate) fn remove(&self, key: &K) -> Result<bool, Errno> {
+        syscall::delete(self.descriptor.as_fd(), &bytes_of(key)[..K::LEN])
+    }
+
+    /// The key behind `key`, or the first if that is None or gone; None at the end.
+    ///
+    /// # Errors
+    /// What the kernel said.
+    pub(crate) fn next(&self, key: Option<&K>) -> Result<Option<K>, Errno> {
+        let (before, mut next) = (key.map(bytes_of), [0; LONGEST]);
+        let before = before.as_ref().map(|bytes| &bytes[..K::LEN]);
+        let next = &mut next[..K::LEN];
+        let found = syscall::next_key(self.descriptor.as_fd(), before, next)?;
+        Ok(found.then(|| K::read(next)))
+    }
+}
+
+impl Plain for u32 {
+    const LEN: usize = 4;
+
+    fn write(&self, bytes: &mut [u8]) {
+        bytes.copy_from_slice(&self.to_ne_bytes());
+    }
+
+    fn read(bytes: &[u8]) -> u32 {
+        u32::from_ne_bytes(bytes.try_into().expect("four bytes"))
+    }
+}

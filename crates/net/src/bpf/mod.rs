@@ -1,0 +1,45 @@
+//! Programs for the kernel's packet paths (eBPF): assembled here, loaded, attached to a device, and what they share with us.
+//!
+//! They are few and short, so they are written in the instructions of the kernel's machine (RFC 9669), by way of an
+//! assembler with labels. A compiler for them (clang, bpf-linker) would be needed wherever this is built.
+
+pub(crate) mod assembler;
+pub(crate) mod attach;
+pub(crate) mod map;
+pub(crate) mod program;
+mod syscall;
+
+/// Why the kernel does not take a program or a map.
+#[derive(Debug, thiserror::Error)]
+pub enum BpfError {
+    /// The kernel has refused a program.
+    #[error("the kernel refuses the program `{name}`: {source}{}", because(log))]
+    Program {
+        /// Its name.
+        name: &'static str,
+        /// What the kernel said.
+        source: nix::errno::Errno,
+        /// What its verifier said last, which may be nothing.
+        log: String,
+    },
+    /// A map cannot be made.
+    #[error("the kernel makes no map for {entries} entries: {source}")]
+    Map {
+        /// How many it was to hold.
+        entries: u32,
+        /// What the kernel said.
+        source: nix::errno::Errno,
+    },
+    /// A program cannot be attached.
+    #[error("cannot attach to {device}: {source}")]
+    Attach {
+        /// The device.
+        device: String,
+        /// What the kernel said.
+        source: std::io::Error,
+    },
+}
+
+fn because(log: &str) -> String {
+    if log.is_empty() { String::new() } else { format!(": {log}") }
+}

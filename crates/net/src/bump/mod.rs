@@ -1,0 +1,175 @@
+//! A bump in the wire: packets are taken where they leave this host or come in, at one device, into TUN devices of ours, and
+//! what we write there goes on as if it had not been taken.
+//!
+//! ```text
+//!  routing, NAT, ─▶ egress: take ─▶ tun0 ─read▶ we ─write▶ tun0 ─▶ give ─▶ device ─▶
+//!  firewall, …   ◀───────── give ◀─ tun1 ◀write─ we ◀read─ tun1 ◀─ take :ingress ◀─ device ◀─
+//! ```
+//!
+//! To routing, NAT, firewalls and connection tracking the connection is one between its hosts, and the device the only one
+//! that it crosses.
+
+pub mod ends;
+mod path;
+mod programs;
+#[cfg(test)]
+mod tests;
+
+use crate::bpf::BpfError;
+use crate::bpf::attach::{Attached, Hook};
+use crate::bpf::map::{Map, Plain};
+use crate::bpf::program::Program;
+use crate::command::{CommandError, run};
+use crate::kernel_version::KernelVersion;
+use crate::tun::{Offload, Tun, TunError};
+use ends::Ends;
+use nix::errno::Errno;
+use nix::net::if_::if_nametoindex;
+use nix::time::{ClockId, clock_gettime};
+use path::{L2, Path};
+use programs::{Links, Way, give, take};
+use std::fs;
+use std::time::Duration;
+
+/// The largest packet, so that the devices are not why one is refused.
+const MTU: u32 = 65_535;
+
+/// A traffic class index that nobody uses: of `bentpipe`, by chance.
+const SEAL: u16 = 0xb9e5;
+
+/// Why no packets are taken. Nothing is left set up then.
+#[derive(Debug, thiserror::Error)]
+pub enum BumpError {
+    /// A TUN device.
+    #[error(transparent)]
+    Tun(#[from] TunError),
+    /// `ip`.
+    #[error(transparent)]
+    Command(#[from] CommandError),
+    /// A program or a map.
+    #[error(transparent)]
+    Bpf(#[from] BpfError),
+    /// Programs that are attached for as long as a process lives (`tcx`) are from Linux 6.6 on.
+    #[error("taking packets at a device needs Linux 6.6")]
+    OldKernel,
+}
+
+/// Packets are taken for as long as this lives and gives signs of life, and not longer than the process.
+#[derive(Debug)]
+pub struct Bump {
+    paths: Map<Ends, Path>,
+    beat: Map<u32, Beat>,
+    _attached: Vec<Attached>,
+}
+
+/// A time, in ns of the kernel's monotonic clock.
+#[derive(Debug, Clone, Copy)]
+struct Beat(u64);
+
+impl Plain for Beat {
+    const LEN: usize = 8;
+
+    fn write(&self, bytes: &mut [u8]) {
+        bytes.copy_from_slice(&self.0.to_ne_bytes());
+    }
+
+    fn read(bytes: &[u8]) -> Beat {
+        Beat(u64::from_ne_bytes(bytes.try_into().expect("eight")))
+    }
+}
+
+impl Bump {
+    /// Takes packets of up to so many connections from `devices`, once it has given a sign of life: those that are about to
+    /// leave are read from the first TUN device, those that come in from the second. What is written to the same one goes on
+    /// as they would have. They are made with these names.
+    ///
+    /// # Errors
+    /// [`BumpError`]; nothing is left set up.
+    pub fn set_up(
+        devices: &[&str],
+        names: [&str; 2],
+        offload: Offload,
+        connections: u32,
+    ) -> Result<(Bump, [Tun; 2]), BumpError> {
+        if KernelVersion::running() < KernelVersion(6, 6) {
+            return Err(BumpError::OldKernel);
+        }
+        let tuns = [Tun::open(names[0], offload)?, Tun::open(names[1], offload)?];
+        for name in names {
+            // Without addresses the host says nothing there.
+            let up = format!("link set {name} addrgenmode none\nlink set {name} mtu {MTU} up\n");
+            run("ip", &["-batch", "-"], &up)?;
+        }
+        let paths = Map::hash("bentpipe_paths", connections)?;
+        let beat = Map::array("bentpipe_beat", 1)?;
+        let links = Links { paths: paths.fd(), beat: beat.fd(), seal: SEAL };
+        let mut attached = Vec::new();
+        for (name, way) in names.into_iter().zip([Way::Out, Way::In]) {
+            let program = Program::load("bentpipe_give", give(way, links))?;
+            attached.push(Attached::new(&program, name, Hook::Ingress)?);
+        }
+        for &device in devices {
+            let hooks = [(Way::Out, Hook::Egress), (Way::In, Hook::Ingress)];
+            for (name, (way, hook)) in names.into_iter().zip(hooks) {
+                let code = take(way, header_of(device), links, number_of(name)?);
+                let program = Program::load("bentpipe_take", code)?;
+                attached.push(Attached::new(&program, device, hook)?);
+            }
+        }
+        Ok((Bump { paths, beat, _attached: attached }, tuns))
+    }
+
+    /// We live.
+    ///
+    /// # Errors
+    /// What the kernel said.
+    pub fn beat(&self) -> Result<(), Errno> {
+        let now = Duration::from(clock_gettime(ClockId::CLOCK_MONOTONIC)?);
+        self.beat.set(&0, &Beat(now.as_nanos() as u64))
+    }
+
+    /// The connections whose packets are taken or exempt, in no order.
+    ///
+    /// # Errors
+    /// What the kernel said.
+    pub fn connections(&self) -> Result<Vec<Ends>, Errno> {
+        let mut known = Vec::new();
+        while let Some(ends) = self.paths.next(known.last())? {
+            known.push(ends);
+        }
+        Ok(known)
+    }
+
+    /// The packets of a connection go by from now on, until its ports are used again. False if none were taken.
+    ///
+    /// # Errors
+    /// What the kernel said.
+    pub fn exempt(&self, ends: &Ends) -> Result<bool, Errno> {
+        let Some(path) = self.paths.get(ends)? else { return Ok(false) };
+        self.paths.set(ends, &Path { exempt: true, ..path })?;
+        Ok(!path.exempt)
+    }
+
+    /// Nothing is known of a connection any more: its packets go by. False if nothing was.
+    ///
+    /// # Errors
+    /// What the kernel said.
+    pub fn forget(&self, ends: &Ends) -> Result<bool, Errno> {
+        self.paths.remove(ends)
+    }
+}
+
+fn number_of(device: &str) -> Result<u32, BpfError> {
+    if_nametoindex(device)
+        .map_err(|errno| BpfError::Attach { device: device.to_owned(), source: errno.into() })
+}
+
+/// How many bytes a device's packets have in front of the IP header.
+fn header_of(device: &str) -> usize {
+    const ETHERNET: &str = "1";
+    let kind = fs::read_to_string(format!("/sys/class/net/{device}/type"));
+    match kind {
+        Ok(kind) if kind.trim() != ETHERNET => 0,
+        _ => L2,
+    }
+}

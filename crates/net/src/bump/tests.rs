@@ -1,0 +1,334 @@
+//! The programs, in the kernel that this runs on. It takes root.
+
+use super::Beat;
+use super::ends::Ends;
+use super::path::Path;
+use super::programs::{Links, PATIENCE, Way, give, take};
+use crate::bpf::BpfError;
+use crate::bpf::map::Map;
+use crate::bpf::program::Program;
+use nix::errno::Errno;
+use nix::time::{ClockId, clock_gettime};
+use rand::{RngExt as _, SeedableRng as _};
+use rand_pcg::Pcg64Mcg;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::{Duration, Instant};
+
+const SEAL: u16 = 0xb9e5;
+const TUN: u32 = 77;
+const DEVICE: u32 = 1;
+const MARK: u32 = 9;
+/// To and from.
+const MACS: [u8; 12] = [2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2];
+const PASSED: u32 = u32::MAX;
+const TAKEN: u32 = 7;
+
+struct Kernel {
+    paths: Map<Ends, Path>,
+    beat: Map<u32, Beat>,
+    take: [Program; 2],
+}
+
+impl Kernel {
+    /// None where the kernel lets nobody of our privileges do that.
+    fn new() -> Option<Kernel> {
+        let paths: Map<Ends, Path> = match Map::hash("test_paths", 1000) {
+            Err(BpfError::Map { source: Errno::EPERM, .. }) => {
+                eprintln!("skipped: needs root that may load programs into the kernel");
+                return None;
+            }
+            paths => paths.expect("a map"),
+        };
+        let beat: Map<u32, Beat> = Map::array("test_beat", 1).expect("an array");
+        let links = Links { paths: paths.fd(), beat: beat.fd(), seal: SEAL };
+        let take = [Way::Out, Way::In].map(|way| {
+            Program::load("test_take", take(way, 14, links, TUN)).expect("it is verified")
+        });
+        for way in [Way::Out, Way::In] {
+            Program::load("test_give", give(way, links)).expect("it is verified");
+        }
+        Some(Kernel { paths, beat, take })
+    }
+
+    /// We have given a sign of life so long ago.
+    fn live(&self, ago: Duration) {
+        let now = clock_gettime(ClockId::CLOCK_MONOTONIC).expect("it goes");
+        let now = Duration::from(now) - ago;
+        self.beat.set(&0, &Beat(now.as_nanos() as u64)).expect("it is kept");
+    }
+
+    /// What becomes of a frame on its way, while we live.
+    fn run(&self, way: Way, frame: &[u8]) -> u32 {
+        loop {
+            let began = Instant::now();
+            self.live(Duration::ZERO);
+            let result = self.run_as_it_is(way, frame);
+            // A machine may be busy.
+            if began.elapsed() < PATIENCE / 2 {
+                return result;
+            }
+        }
+    }
+
+    fn run_as_it_is(&self, way: Way, frame: &[u8]) -> u32 {
+        // Of its `struct __sk_buff` only the mark.
+        let mut context = [0; 192];
+        context[8..12].copy_from_slice(&MARK.to_ne_bytes());
+        let (result, left) = self.take[way as usize].run(frame, &mut context).expect("it runs");
+        assert_eq!(left, frame, "the packet is as it was");
+        result
+    }
+
+    fn clear(&self) {
+        while let Some(ends) = self.paths.next(None).expect("they are listed") {
+            assert!(self.paths.remove(&ends).expect("it is removed"));
+        }
+    }
+}
+
+/// A packet that is put together.
+#[derive(Debug, Clone)]
+struct Packet {
+    src: SocketAddr,
+    dst: SocketAddr,
+    /// Bytes of IPv4's options.
+    options: usize,
+    protocol: u8,
+    flags: u8,
+    /// IPv4's field, or that of IPv6's extension header if it is not zero.
+    fragment: u16,
+    /// Of ICMP, with what it is about.
+    error: Option<(u8, Box<Packet>)>,
+    /// So many bytes are missing at the end.
+    cut: usize,
+}
+
+const TCP: u8 = 6;
+const SYN: u8 = 2;
+const ACK: u8 = 16;
+const RST: u8 = 4;
+
+impl Packet {
+    fn tcp(src: SocketAddr, dst: SocketAddr, flags: u8) -> Packet {
+        let (protocol, fragment, error) = (TCP, 0, None);
+        Packet { src, dst, options: 0, protocol, flags, fragment, error, cut: 0 }
+    }
+
+    fn is_four(&self) -> bool {
+        self.src.is_ipv4()
+    }
+
+    /// From the IP header on.
+    fn bytes(&self) -> Vec<u8> {
+        let mut transport = Vec::new();
+        if let Some((kind, about)) = &self.error {
+            transport.extend([*kind, 0, 0, 0, 0, 0, 0, 0]);
+            transport.extend(about.bytes());
+        } else {
+            transport.extend(self.src.port().to_be_bytes());
+            transport.extend(self.dst.port().to_be_bytes());
+            transport.extend([0; 8]);
+            transport.extend([0x50, self.flags, 0, 0, 0, 0, 0, 0]);
+        }
+        let mut bytes = Vec::new();
+        match (self.src.ip(), self.dst.ip()) {
+            (IpAddr::V4(src), IpAddr::V4(dst)) => {
+                bytes.extend([0x45 + (self.options / 4) as u8, 0, 0, 0, 0, 0]);
+                bytes.extend(self.fragment.to_be_bytes());
+                bytes.extend([64, self.protocol, 0, 0]);
+                bytes.extend(src.octets());
+                bytes.extend(dst.octets());
+                bytes.extend(vec![1; self.options]);
+            }
+            (IpAddr::V6(src), IpAddr::V6(dst)) => {
+                let next = if self.fragment == 0 { self.protocol } else { 44 };
+                bytes.extend([0x60, 0, 0, 0, 0, 0, next, 64]);
+                bytes.extend(src.octets());
+                bytes.extend(dst.octets());
+                if self.fragment != 0 {
+                    bytes.extend([self.protocol, 0, 0, 1, 0, 0, 0, 9]);
+                }
+            }
+            _ => unreachable!("one family"),
+        }
+        bytes.extend(transport);
+        bytes.truncate(bytes.len() - self.cut.min(bytes.len()));
+        bytes
+    }
+
+    fn frame(&self) -> Vec<u8> {
+        let kind: u16 = if self.is_four() { 0x0800 } else { 0x86dd };
+        let mut frame = MACS.to_vec();
+        frame.extend(kind.to_be_bytes());
+        frame.extend(self.bytes());
+        frame
+    }
+
+    /// Of which connection it is on its way, and whether that begins with it.
+    fn named(&self, way: Way) -> Option<(Ends, bool)> {
+        let ends = |way: Way, src, dst| match way {
+            Way::Out => Ends { inner: src, outer: dst },
+            Way::In => Ends { inner: dst, outer: src },
+        };
+        let whole = if self.is_four() { 20 + self.options } else { 40 };
+        let has = |more: usize| self.bytes().len() >= whole + more;
+        if let Some((kind, about)) = &self.error {
+            let errors: &[u8] = if self.is_four() { &[3, 4, 11, 12] } else { &[1, 2, 3, 4] };
+            let icmp = if self.is_four() { 1 } else { 58 };
+            let header = if self.is_four() { 20 + about.options } else { 40 };
+            let later = if self.is_four() { about.fragment & 0x1fff } else { about.fragment };
+            let quoted = errors.contains(kind) && self.protocol == icmp && about.protocol == TCP;
+            let back = if way == Way::Out { Way::In } else { Way::Out };
+            let known = quoted && self.fragment == 0 && later == 0 && has(8 + header + 4);
+            return known.then(|| (ends(back, about.src, about.dst), false));
+        }
+        if self.protocol != TCP {
+            return None;
+        }
+        if self.fragment & 0x3fff != 0 || (!self.is_four() && self.fragment != 0) {
+            let bare = |mut end: SocketAddr| {
+                end.set_port(0);
+                end
+            };
+            return (self.is_four() || has(8))
+                .then(|| (ends(way, bare(self.src), bare(self.dst)), true));
+        }
+        let begins = self.flags & 0x17 == SYN;
+        has(14).then(|| (ends(way, self.src, self.dst), begins))
+    }
+}
+
+fn some(random: &mut Pcg64Mcg, depth: u8) -> Packet {
+    let four = random.random();
+    let host = |random: &mut Pcg64Mcg| -> SocketAddr {
+        let last = random.random_range(1..4_u16);
+        let port = [80, 81, 4000][random.random_range(0..3)];
+        match four {
+            true => (Ipv4Addr::new(10, 0, 0, last as u8), port).into(),
+            false => (Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, last), port).into(),
+        }
+    };
+    let (src, dst) = (host(random), host(random));
+    let one_in = |random: &mut Pcg64Mcg, times| random.random_range(0..times) == 0;
+    let error = (depth > 0 && one_in(random, 3)).then(|| {
+        loop {
+            let about = some(random, depth - 1);
+            if about.is_four() == four {
+                break (random.random_range(0..16), Box::new(about));
+            }
+        }
+    });
+    let right = match (&error, four) {
+        (None, _) => TCP,
+        (Some(_), true) => 1,
+        (Some(_), false) => 58,
+    };
+    let protocol = if one_in(random, 9) { [0, 17, 50][random.random_range(0..3)] } else { right };
+    let fragments = [0x2000, 0x4000, 0x0010, 0x2abc];
+    Packet {
+        src,
+        dst,
+        options: if four && one_in(random, 3) { 4 * random.random_range(1..=10) } else { 0 },
+        protocol,
+        flags: [SYN, SYN | ACK, ACK, RST, SYN | RST, SYN | 0xc0][random.random_range(0..6)],
+        fragment: if one_in(random, 5) { fragments[random.random_range(0..4)] } else { 0 },
+        error,
+        cut: if one_in(random, 4) { random.random_range(0..60) } else { 0 },
+    }
+}
+
+fn end(last: u8, port: u16) -> SocketAddr {
+    (Ipv4Addr::new(10, 0, 0, last), port).into()
+}
+
+/// A connection's packets are taken from its SYN on, whichever way that goes, and nothing else is.
+#[test]
+fn what_is_taken_is_what_the_packets_say() {
+    let Some(kernel) = Kernel::new() else { return };
+    let mut random = Pcg64Mcg::seed_from_u64(1);
+    let (mut taken, mut known) = (0, 0);
+    for _ in 0..20_000 {
+        if random.random_range(0..50) == 0 {
+            kernel.clear();
+        }
+        let packet = some(&mut random, 1);
+        let way = if random.random() { Way::Out } else { Way::In };
+        let frame = packet.frame();
+        if frame.len() < if packet.is_four() { 34 } else { 54 } {
+            // What the test's entrance of the kernel refuses.
+            continue;
+        }
+        let named = packet.named(way);
+        let before = named.and_then(|(ends, _)| kernel.paths.get(&ends).expect("it is looked up"));
+        let result = kernel.run(way, &frame);
+        let expected = named.is_some_and(|(_, begins)| begins || before.is_some());
+        assert_eq!(result, if expected { TAKEN } else { PASSED }, "{way:?} {packet:?}");
+        if let (Some((ends, _)), true) = (named, expected) {
+            let path = kernel.paths.get(&ends).expect("it is looked up").expect("it is there");
+            assert_eq!((path.exempt, path.devices), (false, [DEVICE; 2]), "{packet:?}");
+            taken += 1;
+            known += u32::from(before.is_some());
+        }
+    }
+    assert!(taken > 3000 && known > 500, "{taken}, {known}");
+}
+
+#[test]
+fn the_way_is_kept_as_it_was_seen_last() {
+    let Some(kernel) = Kernel::new() else { return };
+    let ends = Ends { inner: end(1, 4000), outer: end(2, 80) };
+    let out = Packet::tcp(ends.inner, ends.outer, SYN);
+    assert_eq!(kernel.run(Way::Out, &out.frame()), TAKEN);
+    let path = kernel.paths.get(&ends).expect("looked up").expect("it is there");
+    let [to, from] = [&MACS[..6], &MACS[6..]];
+    let [leaves, comes] = path.l2.expect("headers");
+    assert_eq!((&leaves[..6], &leaves[6..12], &leaves[12..]), (to, from, &[8, 0][..]));
+    assert_eq!((&comes[..6], &comes[6..12], &comes[12..]), (from, to, &[8, 0][..]), "backwards");
+    assert_eq!(path.mark, MARK);
+    // Another router answers.
+    let mut answer = Packet::tcp(ends.outer, ends.inner, SYN | ACK).frame();
+    answer[6..12].copy_from_slice(&[2, 9, 9, 9, 9, 9]);
+    assert_eq!(kernel.run(Way::In, &answer), TAKEN);
+    let path = kernel.paths.get(&ends).expect("looked up").expect("it is there");
+    let [still, comes] = path.l2.expect("headers");
+    assert_eq!((still, &comes[6..12]), (leaves, &[2, 9, 9, 9, 9, 9][..]));
+}
+
+#[test]
+fn what_is_exempt_passes_until_its_ports_are_used_again() {
+    let Some(kernel) = Kernel::new() else { return };
+    let ends = Ends { inner: end(1, 4000), outer: end(2, 80) };
+    let [syn, data] = [SYN, ACK].map(|flags| Packet::tcp(ends.inner, ends.outer, flags).frame());
+    assert_eq!(kernel.run(Way::Out, &syn), TAKEN);
+    let path = kernel.paths.get(&ends).expect("looked up").expect("it is there");
+    kernel.paths.set(&ends, &Path { exempt: true, ..path }).expect("it is set");
+    assert_eq!(kernel.run(Way::Out, &data), PASSED);
+    assert_eq!(kernel.run(Way::Out, &syn), TAKEN);
+    assert_eq!(kernel.run(Way::Out, &data), TAKEN);
+}
+
+#[test]
+fn nothing_is_taken_by_who_gives_no_sign_of_life() {
+    let Some(kernel) = Kernel::new() else { return };
+    let ends = Ends { inner: end(1, 4000), outer: end(2, 80) };
+    let [syn, data] = [SYN, ACK].map(|flags| Packet::tcp(ends.inner, ends.outer, flags).frame());
+    kernel.live(PATIENCE);
+    assert_eq!(kernel.run_as_it_is(Way::Out, &syn), PASSED);
+    assert_eq!(kernel.paths.get(&ends).expect("looked up"), None);
+    assert_eq!(kernel.run(Way::Out, &syn), TAKEN);
+    kernel.live(PATIENCE);
+    assert_eq!(kernel.run_as_it_is(Way::Out, &data), PASSED);
+    assert_eq!(kernel.run(Way::Out, &data), TAKEN);
+}
+
+#[test]
+fn who_floods_with_syns_fills_the_table_and_no_more() {
+    let Some(kernel) = Kernel::new() else { return };
+    let mut random = Pcg64Mcg::seed_from_u64(2);
+    let flood = (0..3000).map(|_| {
+        let from = end(random.random(), random.random_range(1..=u16::MAX));
+        kernel.run(Way::In, &Packet::tcp(from, end(2, random.random()), SYN).frame())
+    });
+    let taken = flood.filter(|result| *result == TAKEN).count();
+    assert!((900..=1100).contains(&taken), "{taken}");
+}

@@ -1,0 +1,140 @@
+//! A bump in the wire: connections over the satellite are taken at its device, and routing, NAT, firewalls and marks of the host
+//! see nothing of it.
+
+use crate::beside::{failures, router};
+use crate::network::Network;
+use bentpipe_net::bpf::BpfError;
+use bentpipe_net::bump::{Bump, BumpError};
+use bentpipe_net::tun::{MAX_READ, Offload};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+
+const TCP: u8 = 6;
+
+/// Gives every packet back as it came, for as long as it lives.
+struct Reflector {
+    thread: JoinHandle<u64>,
+    stop: UnixStream,
+}
+
+impl Reflector {
+    /// At interface g2 of m. One that is `mute` gives no sign of life. None where the kernel does not have or allow it.
+    fn start(network: &Network, mute: bool) -> Option<Reflector> {
+        let (stop, stopped) = UnixStream::pair().unwrap();
+        let (ready, wait) = mpsc::channel();
+        let thread = network.on("m", move || {
+            let names = ["bp-near", "bp-far"];
+            let (bump, tuns) = match Bump::set_up(&["g2"], names, Offload::TcpAndUdp, 1000) {
+                Err(error @ (BumpError::OldKernel | BumpError::Bpf(BpfError::Map { .. }))) => {
+                    eprintln!("skipped: {error}");
+                    return 0;
+                }
+                set_up => set_up.unwrap(),
+            };
+            ready.send(()).unwrap();
+            let (mut buffer, mut crossed) = (vec![0; MAX_READ], 0);
+            loop {
+                if !mute {
+                    bump.beat().unwrap();
+                }
+                let mut fds = [tuns[0].as_fd(), tuns[1].as_fd(), stopped.as_fd()]
+                    .map(|fd| PollFd::new(fd, PollFlags::POLLIN));
+                poll(&mut fds, PollTimeout::from(100_u8)).unwrap();
+                if fds[2].any() == Some(true) {
+                    return crossed;
+                }
+                for tun in &tuns {
+                    while let Some((header, packet)) = tun.read(&mut buffer).unwrap() {
+                        // Now and then the kernel itself says something there.
+                        let at = if packet[0] >> 4 == 6 { 6 } else { 9 };
+                        crossed += u64::from(packet[at] == TCP);
+                        tun.write(&header, &[packet]).unwrap();
+                    }
+                }
+            }
+        });
+        match wait.recv() {
+            Ok(()) => Some(Reflector { thread, stop }),
+            Err(_) => {
+                thread.join().unwrap();
+                None
+            }
+        }
+    }
+
+    /// Ends it and says how many segments have crossed it.
+    fn stop(self) -> u64 {
+        drop(self.stop);
+        self.thread.join().unwrap()
+    }
+}
+
+#[test]
+fn all_that_a_router_does_it_does_as_without_us() {
+    let Some(network) = Network::new("wire") else { return };
+    // Its firewall knows nothing of our devices.
+    router(&network, "");
+    assert_eq!(failures(&network), Vec::<String>::new(), "without us");
+    let Some(reflector) = Reflector::start(&network, false) else { return };
+    assert_eq!(failures(&network), Vec::<String>::new(), "with us");
+    let invalid = network.run("m", "nft list chain inet fw through");
+    assert!(invalid.contains("invalid counter packets 0 "), "{invalid}");
+    assert!(reflector.stop() > 100);
+    network.await_end_of_devices();
+    assert_eq!(failures(&network), Vec::<String>::new(), "behind us");
+}
+
+#[test]
+fn who_gives_no_sign_of_life_takes_nothing() {
+    let Some(network) = Network::new("mute") else { return };
+    let Some(reflector) = Reflector::start(&network, true) else { return };
+    for address in ["10.77.2.2", "fd77:2::2"] {
+        network.transfer(address, 100_000);
+    }
+    assert_eq!(reflector.stop(), 0);
+}
+
+#[test]
+fn a_policy_by_interface_holds_and_what_it_leads_elsewhere_is_not_ours() {
+    let Some(network) = Network::new("iif") else { return };
+    network.add_third_interface();
+    network.run(
+        "m",
+        "ip route add 10.77.9.0/24 via 10.77.2.2
+         ip route add default via 10.77.3.2 table 5
+         ip rule add iif g1 to 10.77.9.0/24 lookup 5 pref 1000",
+    );
+    network.run("d", "ip route add default via 10.77.3.1");
+    let Some(reflector) = Reflector::start(&network, false) else { return };
+    let server = "10.77.9.9:7001".parse().unwrap();
+    let from = ("h1", "10.77.1.2".parse().unwrap());
+    network.try_transfer(from, server, ("d", server), 300_000).unwrap();
+    assert_eq!(reflector.stop(), 0, "it went by the third interface");
+}
+
+/// Marks of others stay on what we put back, and choose nothing of ours.
+#[test]
+fn a_mark_that_a_packet_bore_is_on_what_stands_for_it() {
+    let Some(network) = Network::new("mark") else { return };
+    network.run(
+        "m",
+        "nft 'table inet bears {
+           chain pre { type filter hook prerouting priority -150; iifname g1 meta mark set 0x6d6f6c65; }
+         }
+         table netdev seen {
+           chain out { type filter hook egress device g2 priority 0;
+             meta mark 0x6d6f6c65 meta l4proto tcp counter accept
+             meta l4proto tcp counter
+           }
+         }'",
+    );
+    let Some(reflector) = Reflector::start(&network, false) else { return };
+    network.transfer("10.77.2.2", 3_000_000);
+    assert!(reflector.stop() > 50);
+    let seen = network.run("m", "nft list chain netdev seen out");
+    let counted: Vec<&str> = seen.split("packets ").skip(1).collect();
+    assert!(!counted[0].starts_with("0 ") && counted[1].starts_with("0 "), "{seen}");
+}
