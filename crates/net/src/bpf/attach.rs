@@ -1,7 +1,10 @@
 //! Programs on a device: on what comes in, before the network stack sees it, or on what is about to leave, behind it.
 
+use super::filter::Filter;
 use super::program::Program;
 use super::{BpfError, syscall};
+use crate::kernel_version::KernelVersion;
+use nix::errno::Errno;
 use nix::net::if_::if_nametoindex;
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -17,10 +20,31 @@ pub(crate) enum Hook {
     Egress = 47,
 }
 
-/// A program is attached for as long as this lives, and not longer than this process.
+/// How programs are attached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Attachment {
+    /// By links of our own, which end with the process, whatever else the device has (Linux 6.6).
+    Tcx,
+    /// As filters of the device's `clsact`, which a killed process leaves behind. That is not to be had next to an
+    /// `ingress` queueing discipline.
+    Clsact,
+}
+
+impl Attachment {
+    /// The better one that the running kernel has.
+    pub fn of_this_kernel() -> Attachment {
+        match KernelVersion::running() >= KernelVersion(6, 6) {
+            true => Attachment::Tcx,
+            false => Attachment::Clsact,
+        }
+    }
+}
+
+/// A program is attached for as long as this lives.
 #[derive(Debug)]
-pub(crate) struct Attached {
-    _link: OwnedFd,
+pub(crate) enum Attached {
+    Tcx { _link: OwnedFd },
+    Clsact { _filter: Filter },
 }
 
 impl Attached {
@@ -28,13 +52,27 @@ impl Attached {
     ///
     /// # Errors
     /// [`BpfError::Attach`].
-    pub(crate) fn new(program: &Program, device: &str, hook: Hook) -> Result<Attached, BpfError> {
-        let link = if_nametoindex(device)
-            .and_then(|number| syscall::link(program.as_fd(), number, hook as u32, BEFORE))
-            .map_err(|errno| BpfError::Attach {
-                device: device.to_owned(),
-                source: errno.into(),
-            })?;
-        Ok(Attached { _link: link })
+    pub(crate) fn new(
+        program: &Program,
+        attachment: Attachment,
+        device: &str,
+        hook: Hook,
+    ) -> Result<Attached, BpfError> {
+        let attach = |number| -> Result<Attached, Errno> {
+            let descriptor = program.as_fd();
+            Ok(match attachment {
+                Attachment::Tcx => {
+                    let link = syscall::link(descriptor, number, hook as u32, BEFORE)?;
+                    Attached::Tcx { _link: link }
+                }
+                Attachment::Clsact => {
+                    let filter = Filter::new(descriptor, program.name(), number, hook)?;
+                    Attached::Clsact { _filter: filter }
+                }
+            })
+        };
+        if_nametoindex(device)
+            .and_then(attach)
+            .map_err(|errno| BpfError::Attach { device: device.to_owned(), source: errno.into() })
     }
 }

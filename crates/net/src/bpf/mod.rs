@@ -5,9 +5,12 @@
 
 pub(crate) mod assembler;
 pub(crate) mod attach;
+mod filter;
 pub(crate) mod map;
 pub(crate) mod program;
 mod syscall;
+
+pub use attach::Attachment;
 
 /// Why the kernel does not take a program or a map.
 #[derive(Debug, thiserror::Error)]

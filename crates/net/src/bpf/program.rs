@@ -11,6 +11,7 @@ const LOG: usize = 1 << 16;
 /// A program that the kernel has taken. It goes once it is attached nowhere and this is dropped.
 #[derive(Debug)]
 pub(crate) struct Program {
+    name: &'static str,
     descriptor: OwnedFd,
 }
 
@@ -22,15 +23,19 @@ impl Program {
     pub(crate) fn load(name: &'static str, assembler: Assembler) -> Result<Program, BpfError> {
         let code = assembler.assemble();
         let refused = match syscall::load(name, &code, &mut []) {
-            Ok(descriptor) => return Ok(Program { descriptor }),
+            Ok(descriptor) => return Ok(Program { name, descriptor }),
             Err(source) => source,
         };
         let mut log = vec![0; LOG];
         let known = refused != Errno::EPERM;
         if known && let Ok(descriptor) = syscall::load(name, &code, &mut log) {
-            return Ok(Program { descriptor });
+            return Ok(Program { name, descriptor });
         }
         Err(BpfError::Program { name, source: refused, log: last_words(&log) })
+    }
+
+    pub(super) fn name(&self) -> &'static str {
+        self.name
     }
 
     /// Runs it on a packet: its result, and the packet that it leaves.

@@ -15,12 +15,11 @@ mod programs;
 #[cfg(test)]
 mod tests;
 
-use crate::bpf::BpfError;
 use crate::bpf::attach::{Attached, Hook};
 use crate::bpf::map::{Map, Plain};
 use crate::bpf::program::Program;
+use crate::bpf::{Attachment, BpfError};
 use crate::command::{CommandError, run};
-use crate::kernel_version::KernelVersion;
 use crate::tun::{Offload, Tun, TunError};
 use ends::Ends;
 use nix::errno::Errno;
@@ -49,9 +48,21 @@ pub enum BumpError {
     /// A program or a map.
     #[error(transparent)]
     Bpf(#[from] BpfError),
-    /// Programs that are attached for as long as a process lives (`tcx`) are from Linux 6.6 on.
-    #[error("taking packets at a device needs Linux 6.6")]
-    OldKernel,
+}
+
+/// Where packets are taken, and how.
+#[derive(Debug, Clone, Copy)]
+pub struct BumpConfig<'a> {
+    /// The devices.
+    pub devices: &'a [&'a str],
+    /// The names of the TUN devices that are made: for what leaves, and for what comes in.
+    pub tuns: [&'a str; 2],
+    /// How these are opened.
+    pub offload: Offload,
+    /// Of how many connections packets are taken at most.
+    pub connections: u32,
+    /// How programs are attached.
+    pub attachment: Attachment,
 }
 
 /// Packets are taken for as long as this lives and gives signs of life, and not longer than the process.
@@ -79,21 +90,13 @@ impl Plain for Beat {
 }
 
 impl Bump {
-    /// Takes packets of up to so many connections from `devices`, once it has given a sign of life: those that are about to
-    /// leave are read from the first TUN device, those that come in from the second. What is written to the same one goes on
-    /// as they would have. They are made with these names.
+    /// Takes packets once it has given a sign of life: those that are about to leave are read from the first TUN device,
+    /// those that come in from the second. What is written to the same one goes on as they would have.
     ///
     /// # Errors
     /// [`BumpError`]; nothing is left set up.
-    pub fn set_up(
-        devices: &[&str],
-        names: [&str; 2],
-        offload: Offload,
-        connections: u32,
-    ) -> Result<(Bump, [Tun; 2]), BumpError> {
-        if KernelVersion::running() < KernelVersion(6, 6) {
-            return Err(BumpError::OldKernel);
-        }
+    pub fn set_up(config: &BumpConfig<'_>) -> Result<(Bump, [Tun; 2]), BumpError> {
+        let BumpConfig { devices, tuns: names, offload, connections, attachment } = *config;
         let tuns = [Tun::open(names[0], offload)?, Tun::open(names[1], offload)?];
         for name in names {
             // Without addresses the host says nothing there.
@@ -106,14 +109,14 @@ impl Bump {
         let mut attached = Vec::new();
         for (name, way) in names.into_iter().zip([Way::Out, Way::In]) {
             let program = Program::load("bentpipe_give", give(way, links))?;
-            attached.push(Attached::new(&program, name, Hook::Ingress)?);
+            attached.push(Attached::new(&program, attachment, name, Hook::Ingress)?);
         }
         for &device in devices {
             let hooks = [(Way::Out, Hook::Egress), (Way::In, Hook::Ingress)];
             for (name, (way, hook)) in names.into_iter().zip(hooks) {
                 let code = take(way, header_of(device), links, number_of(name)?);
                 let program = Program::load("bentpipe_take", code)?;
-                attached.push(Attached::new(&program, device, hook)?);
+                attached.push(Attached::new(&program, attachment, device, hook)?);
             }
         }
         Ok((Bump { paths, beat, _attached: attached }, tuns))

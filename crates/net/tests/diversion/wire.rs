@@ -3,8 +3,8 @@
 
 use crate::beside::{failures, router};
 use crate::network::Network;
-use bentpipe_net::bpf::BpfError;
-use bentpipe_net::bump::{Bump, BumpError};
+use bentpipe_net::bpf::{Attachment, BpfError};
+use bentpipe_net::bump::{Bump, BumpConfig, BumpError};
 use bentpipe_net::tun::{MAX_READ, Offload};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::os::fd::AsFd;
@@ -21,14 +21,20 @@ struct Reflector {
 }
 
 impl Reflector {
-    /// At interface g2 of m. One that is `mute` gives no sign of life. None where the kernel does not have or allow it.
-    fn start(network: &Network, mute: bool) -> Option<Reflector> {
+    /// At interface g2 of m. One that is `mute` gives no sign of life. None where the kernel does not allow it.
+    fn start(network: &Network, attachment: Attachment, mute: bool) -> Option<Reflector> {
         let (stop, stopped) = UnixStream::pair().unwrap();
         let (ready, wait) = mpsc::channel();
         let thread = network.on("m", move || {
-            let names = ["bp-near", "bp-far"];
-            let (bump, tuns) = match Bump::set_up(&["g2"], names, Offload::TcpAndUdp, 1000) {
-                Err(error @ (BumpError::OldKernel | BumpError::Bpf(BpfError::Map { .. }))) => {
+            let set_up = Bump::set_up(&BumpConfig {
+                devices: &["g2"],
+                tuns: ["bp-near", "bp-far"],
+                offload: Offload::TcpAndUdp,
+                connections: 1000,
+                attachment,
+            });
+            let (bump, tuns) = match set_up {
+                Err(error @ BumpError::Bpf(BpfError::Map { .. })) => {
                     eprintln!("skipped: {error}");
                     return 0;
                 }
@@ -72,29 +78,42 @@ impl Reflector {
     }
 }
 
+/// All that this kernel has.
+fn attachments() -> impl Iterator<Item = Attachment> {
+    let newest = Attachment::of_this_kernel();
+    let older = (newest != Attachment::Clsact).then_some(Attachment::Clsact);
+    std::iter::once(newest).chain(older)
+}
+
 #[test]
 fn all_that_a_router_does_it_does_as_without_us() {
     let Some(network) = Network::new("wire") else { return };
     // Its firewall knows nothing of our devices.
     router(&network, "");
     assert_eq!(failures(&network), Vec::<String>::new(), "without us");
-    let Some(reflector) = Reflector::start(&network, false) else { return };
-    assert_eq!(failures(&network), Vec::<String>::new(), "with us");
-    let invalid = network.run("m", "nft list chain inet fw through");
-    assert!(invalid.contains("invalid counter packets 0 "), "{invalid}");
-    assert!(reflector.stop() > 100);
-    network.await_end_of_devices();
+    for attachment in attachments() {
+        let Some(reflector) = Reflector::start(&network, attachment, false) else { return };
+        assert_eq!(failures(&network), Vec::<String>::new(), "with us, by {attachment:?}");
+        let invalid = network.run("m", "nft list chain inet fw through");
+        assert!(invalid.contains("invalid counter packets 0 "), "{invalid}");
+        assert!(reflector.stop() > 100);
+        network.await_end_of_devices();
+        assert_eq!(network.run("m", "tc qdisc show dev g2 | grep clsact || true"), "");
+    }
     assert_eq!(failures(&network), Vec::<String>::new(), "behind us");
 }
 
 #[test]
 fn who_gives_no_sign_of_life_takes_nothing() {
     let Some(network) = Network::new("mute") else { return };
-    let Some(reflector) = Reflector::start(&network, true) else { return };
-    for address in ["10.77.2.2", "fd77:2::2"] {
-        network.transfer(address, 100_000);
+    for attachment in attachments() {
+        let Some(reflector) = Reflector::start(&network, attachment, true) else { return };
+        for address in ["10.77.2.2", "fd77:2::2"] {
+            network.transfer(address, 100_000);
+        }
+        assert_eq!(reflector.stop(), 0, "{attachment:?}");
+        network.await_end_of_devices();
     }
-    assert_eq!(reflector.stop(), 0);
 }
 
 #[test]
@@ -108,7 +127,9 @@ fn a_policy_by_interface_holds_and_what_it_leads_elsewhere_is_not_ours() {
          ip rule add iif g1 to 10.77.9.0/24 lookup 5 pref 1000",
     );
     network.run("d", "ip route add default via 10.77.3.1");
-    let Some(reflector) = Reflector::start(&network, false) else { return };
+    let Some(reflector) = Reflector::start(&network, Attachment::of_this_kernel(), false) else {
+        return;
+    };
     let server = "10.77.9.9:7001".parse().unwrap();
     let from = ("h1", "10.77.1.2".parse().unwrap());
     network.try_transfer(from, server, ("d", server), 300_000).unwrap();
@@ -131,7 +152,9 @@ fn a_mark_that_a_packet_bore_is_on_what_stands_for_it() {
            }
          }'",
     );
-    let Some(reflector) = Reflector::start(&network, false) else { return };
+    let Some(reflector) = Reflector::start(&network, Attachment::of_this_kernel(), false) else {
+        return;
+    };
     network.transfer("10.77.2.2", 3_000_000);
     assert!(reflector.stop() > 50);
     let seen = network.run("m", "nft list chain netdev seen out");
