@@ -59,6 +59,8 @@ pub struct Tcb {
     behind_syn: Option<Transmission>,
     path: path::PathMtu,
     stands_in: bool,
+    /// Where the peer was when its word last ended a back-off.
+    hastened: Option<Offset>,
 }
 
 impl Tcb {
@@ -79,6 +81,7 @@ impl Tcb {
             behind_syn: None,
             path: path::PathMtu::default(),
             stands_in: false,
+            hastened: None,
         }
     }
 
@@ -216,9 +219,14 @@ impl Tcb {
         if outcome.acked > Bytes::ZERO {
             self.own_syn = None;
             self.note_progress();
-        } else if silent && ack == self.sender.snd_una() && occupied == Bytes::ZERO {
+        } else if silent
+            && ack == self.sender.snd_una()
+            && occupied == Bytes::ZERO
+            && self.hastened.replace(ack) != Some(ack)
+        {
             // The first that is heard for two timeouts, of something that went another way: the path works again. Who
             // sees the connection on that other way must see soon that what is missing is not lost (fault seed 92147917).
+            // Once for what is missing: a path that is slow, and not broken, is to be backed off from (RFC 6298, 5.7).
             self.sender.end_back_off(now);
         }
         // A loss that this shows has reduced the window for its echo as well.

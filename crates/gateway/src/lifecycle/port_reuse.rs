@@ -78,11 +78,11 @@ pub(crate) enum OnSyn {
 impl<B: Buffer> SplicedFlow<B> {
     /// Takes a SYN from the host of `leg`, or a SYN-ACK.
     pub(crate) fn on_syn(&mut self, now: Instant, leg: Leg, segment: &Segment<'_>) -> OnSyn {
-        if segment.tcp.has(Flags::ACK) && !self.is_reset() {
-            return OnSyn::Segment;
-        }
         let isn = segment.tcp.seq;
         let repeated = isn == self.splice.tcb(leg).handshake().rcv_isn;
+        if segment.tcp.has(Flags::ACK) && (repeated || !self.is_reset()) {
+            return OnSyn::Segment;
+        }
         match self.closing.state() {
             CloseState::Open if !repeated => {
                 self.note_syn(now, leg, segment);

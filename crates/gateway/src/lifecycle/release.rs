@@ -51,7 +51,7 @@ pub(crate) struct Releasing {
     /// By leg: the other host is known to have all that had come in on it.
     confirmed: PerLeg<bool>,
     /// By leg: one past the last byte that its host has sent since.
-    furthest: PerLeg<Option<SeqNum>>,
+    furthest: PerLeg<SeqNum>,
     /// A FIN has been forwarded: the connection is nearly over.
     pub(super) ends: bool,
 }
@@ -77,7 +77,7 @@ impl<B: Buffer> SplicedFlow<B> {
                     taken_at: now,
                     unheard,
                     confirmed: PerLeg::default(),
-                    furthest: PerLeg::default(),
+                    furthest: PerLeg::of(|leg| self.held(leg)),
                     ends: false,
                 });
             }
@@ -200,14 +200,19 @@ impl<B: Buffer> SplicedFlow<B> {
         let edge = here.sender.window_edge();
         let acked = match self.is_stale(leg, tcp, len) {
             true => Bytes::ZERO,
-            false => self.splice.tcb_mut(leg).take_acknowledgment(now, tcp, len, told + reach),
+            false => {
+                // Behind a FIN nobody has sent anything.
+                let passed = &self.splice.tcb(leg.other()).receiver;
+                let end = if passed.fin_received() { passed.expected() } else { told + reach };
+                self.splice.tcb_mut(leg).take_acknowledgment(now, tcp, len, end)
+            }
         };
         let delivered = self.splice.free(leg, acked);
         let end = tcp.seq + len as u64;
-        if releasing.furthest[leg].is_none_or(|furthest| end.distance_from(furthest) > 0) {
+        if end.distance_from(releasing.furthest[leg]) > 0 && !self.is_stale(leg, tcp, len) {
             // It sends what it has not sent before, so the path works again, as where it acknowledges (fault seed
             // 107627986). What is repeated, by it or another gateway, says nothing.
-            releasing.furthest[leg] = Some(end);
+            releasing.furthest[leg] = end;
             self.splice.tcb_mut(leg).sender.end_back_off(now);
         }
         let goes_on = acked > Bytes::ZERO || self.splice.tcb(leg).sender.window_edge() > edge;

@@ -31,6 +31,9 @@ const REPEAT_AFTER: Duration = Duration::from_secs(1);
 /// How often a RST is repeated: with every tenth packet lost, one host in 10,000 does not hear of it.
 const REPEATS: u8 = 3;
 
+/// How far below where its hosts have come a flow's own SYN-ACK may lie, in bytes: one that comes so late is rare.
+const OWN: i32 = 1 << 24;
+
 /// A flow that is over.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TimeWait {
@@ -136,10 +139,14 @@ impl TimeWait {
         self.until
     }
 
-    /// Whether a segment with these flags is another connection's: a SYN, or where the flow was reset a SYN-ACK, which answers
-    /// a SYN that has gone past.
-    pub(crate) fn gives_way_to(&self, flags: Flags) -> bool {
-        flags.ask_for_a_connection() || (flags.accept_a_connection() && self.end != End::Closed)
+    /// Whether a segment from the host of `leg` is another connection's: a SYN, or where the flow was reset a SYN-ACK, which
+    /// answers a SYN that has gone past. The flow's own lies where its host was and acknowledges no more than was said to it.
+    pub(crate) fn gives_way_to(&self, leg: Leg, tcp: &TcpHeader) -> bool {
+        let last = &self.legs[leg];
+        let near = |at: SeqNum, end: SeqNum| (-OWN..=0).contains(&at.distance_from(end));
+        let own = near(tcp.seq, last.ack) && near(tcp.ack, last.seq);
+        let accepts = tcp.flags.accept_a_connection() && !own;
+        tcp.flags.ask_for_a_connection() || (accepts && self.end != End::Closed)
     }
 
     /// When [`TimeWait::repeats`] has something to say, or the flow is forgotten.

@@ -102,7 +102,7 @@ impl<B: Buffer> Gateway<B> {
         if flow.side(leg) != segment.from {
             return Some(Disposition::Forward(Reason::Route));
         }
-        if flow.gives_way_to(segment.tcp.flags) {
+        if flow.gives_way_to(leg, segment.tcp) {
             self.over.flows.remove(key);
             return None;
         }

@@ -8,6 +8,7 @@ use crate::lifecycle::OnSyn;
 use crate::segment::Segment;
 use bentpipe_core::tcp::buffer::{Buffer, Payload};
 use bentpipe_core::time::Instant;
+use bentpipe_core::wire::Flags;
 
 impl<B: Buffer> Gateway<B> {
     /// What becomes of a SYN or SYN-ACK from the host of `leg` of flow `id`.
@@ -20,6 +21,7 @@ impl<B: Buffer> Gateway<B> {
     ) -> OnSyn {
         match self.flows[id].phase() {
             Phase::Opening(_) => OnSyn::Segment,
+            Phase::Broken(_) if segment.tcp.has(Flags::ACK) => OnSyn::Segment,
             Phase::Broken(_) => OnSyn::NewConnection,
             Phase::Spliced(_) | Phase::Hibernated(_) => self
                 .with_flow(id, |flow, _| flow.on_syn(now, leg, segment))

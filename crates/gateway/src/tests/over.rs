@@ -94,6 +94,9 @@ fn the_answer_to_another_syn_is_not_reset() {
     table.open();
     table.send(Side::Lan, Table::segment(Side::Lan, 1, 1, Flags::RST), b"");
     assert_eq!(table.gateway.flow_states().collect::<Vec<_>>(), [FlowState::Over]);
+    // The flow's own is.
+    let own = Table::segment(Side::Satellite, 0, 1, Flags::SYN | Flags::ACK);
+    assert!(table.send(Side::Satellite, own, b"")[0].tcp.has(Flags::RST));
     let synack = Table::segment(Side::Satellite, 90_000, 70_001, Flags::SYN | Flags::ACK);
     let ack = Table::segment(Side::Lan, 70_001, 90_001, Flags::ACK);
     for (from, tcp) in [(Side::Satellite, synack), (Side::Lan, ack)] {

@@ -172,11 +172,15 @@ fn what_another_gateway_repeats_does_not_end_a_back_off() {
 fn what_a_host_has_not_sent_before_ends_a_back_off() {
     let mut table = Table::with_backlog(&[7; 5000]);
     table.gateway.drain(table.now);
-    table.wait(Duration::from_secs(20));
-    let new = Table::echoing(Side::Satellite, 1, 1, 7_000, 502);
-    let mut sent = table.send(Side::Satellite, new, b"new");
-    sent.extend(table.wait(Duration::from_secs(3)));
-    assert!(data_to(Side::Satellite, &sent).contains(&(1, 1448)), "{sent:?}");
+    table.wait(Duration::from_secs(8));
+    for (seq, hastens) in [(1, true), (1, false), (4, true)] {
+        let tcp = Table::echoing(Side::Satellite, seq, 1, 7_000 + seq as u32, 502);
+        let mut sent = table.send(Side::Satellite, tcp, b"new");
+        sent.extend(table.wait(Duration::from_secs(2)));
+        assert_eq!(data_to(Side::Satellite, &sent).contains(&(1, 1448)), hastens, "{sent:?}");
+        // It backs off again.
+        table.wait(Duration::from_secs(8));
+    }
 }
 
 /// Packets went past the gateway. A flow that shows so itself has begun to leave before the gateway is
@@ -346,7 +350,11 @@ fn a_lost_acknowledgment_of_what_passed_by_is_repeated() {
 fn what_is_acknowledged_far_ahead_has_arrived() {
     let mut table = Table::with_backlog(&[7; 5000]);
     table.gateway.drain(table.now);
+    // Whoever knows no timestamps, or where the client has ended, is believed no such thing.
     let ahead = Table::echoing(Side::Satellite, 1, 5001 + 70_000, 7_000, 502);
+    let forged = TcpHeader { options: TcpOptions::default(), ..ahead.clone() };
+    table.fate(Side::Satellite, &forged, b"");
+    assert!(table.gateway.held() >= 5000);
     assert_eq!(table.fate(Side::Satellite, &ahead, b""), Disposition::Forward(Reason::Draining));
     assert_eq!((table.gateway.flows(), table.gateway.held()), (0, 0));
     assert_eq!(table.gateway.summary().lost_bytes, 0);

@@ -75,8 +75,8 @@ impl Stage {
         for address in plan.addresses {
             world.add(Host::new(address));
         }
-        for middle in &plan.middle {
-            world.add(stand(middle));
+        for (index, middle) in plan.middle.iter().enumerate() {
+            world.add(stand(middle, index, Instant::ZERO));
         }
         let strait = plan.strait.map(|strait| (strait.place, Passage::Open(strait.mtu)));
         let mut strait = Joint { at: strait, node: None, plan, meddling: Meddling::default() };
@@ -212,7 +212,8 @@ impl Stage {
             Change::Restart(middle) => {
                 (self.crashed[middle], self.draining[middle]) = (false, false);
                 (self.left[middle], self.recalling[middle]) = (None, false);
-                self.world.replace(BOXES[middle], stand(&plan.middle[middle]));
+                self.world
+                    .replace(BOXES[middle], stand(&plan.middle[middle], middle, self.world.now()));
                 return Changed::Box(BOXES[middle]);
             }
             Change::Drain(middle) => {
@@ -282,7 +283,11 @@ impl Stage {
     /// Another one comes, which reads them.
     fn start(&mut self, plan: &FaultPlan, middle: usize, now: Instant) {
         let Some(records) = self.left[middle].take() else { return };
-        let Node::Gateway(mut gateway, sides) = stand(&plan.middle[middle]) else { return };
+        let Node::Gateway(mut gateway, sides) =
+            stand(&plan.middle[middle], middle, self.world.now())
+        else {
+            return;
+        };
         records.iter().for_each(|record| gateway.recall(now, record));
         self.recalling[middle] = !records.is_empty();
         self.world.replace(BOXES[middle], Node::Gateway(gateway, sides));
@@ -317,11 +322,14 @@ impl Stage {
     }
 }
 
-fn stand(middle: &Middle) -> Node {
+fn stand(middle: &Middle, index: usize, now: Instant) -> Node {
     match middle {
         Middle::Router => Node::Router,
         Middle::Gateway(config) => {
-            Node::Gateway(Box::new(Gateway::new((**config).clone())), vec![NEAR_SIDE])
+            let mut gateway = Gateway::new((**config).clone());
+            // Each from somewhere else, as if at random (fault seed 112158692).
+            gateway.number_packets_by(now.as_nanos() + index as u64);
+            Node::Gateway(Box::new(gateway), vec![NEAR_SIDE])
         }
     }
 }

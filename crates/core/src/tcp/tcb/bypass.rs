@@ -138,7 +138,9 @@ impl Tcb {
         };
         let (una, nxt) = (self.sender.snd_una(), self.sender.snd_nxt());
         let ack = match tcp.ack.offset_near(self.handshake.snd_isn, una) {
-            Some(ahead) if ahead > nxt && ahead <= end => Some(nxt),
+            Some(ahead) if ahead > nxt && ahead <= end && self.looks_like_the_peers(now, tcp) => {
+                Some(nxt)
+            }
             _ => self.acceptable_ack(tcp.ack),
         };
         let Some(ack) = ack else { return Bytes::ZERO };
@@ -156,6 +158,12 @@ impl Tcb {
             self.sender.end_back_off(now);
         }
         acked
+    }
+
+    /// Whether a segment has a timestamp that is not old, if these were agreed on (RFC 7323, 3.2 and 5.3).
+    fn looks_like_the_peers(&self, now: Instant, tcp: &TcpHeader) -> bool {
+        let Some(state) = self.handshake.timestamps else { return true };
+        tcp.options.timestamps.is_some_and(|ts| !state.is_old(ts.value, now))
     }
 
     /// The host for which we stand says `ack` to the peer, by its own segments: no more than `reach`

@@ -21,12 +21,13 @@ impl Tcb {
             behind_syn,
             path,
             stands_in,
+            hastened,
         } = self;
         if own_syn.is_some() || behind_syn.is_some() {
             return false;
         }
         sender.snapshot(common, into);
-        into.put(&(receiver, handshake, ecn, last_challenge, counts, path, stands_in));
+        into.put(&(receiver, handshake, ecn, last_challenge, counts, path, stands_in, hastened));
         true
     }
 
@@ -36,7 +37,8 @@ impl Tcb {
     /// If it is something else.
     pub fn restore(from: &mut Reader<'_>, common: &SenderConfig) -> Tcb {
         let sender = Sender::restore(from, common);
-        let (receiver, handshake, ecn, last_challenge, counts, path, stands_in) = from.take();
+        let (receiver, handshake, ecn, last_challenge, counts, path, stands_in, hastened) =
+            from.take();
         let (own_syn, behind_syn) = (None, None);
         Tcb {
             sender,
@@ -49,6 +51,7 @@ impl Tcb {
             behind_syn,
             path,
             stands_in,
+            hastened,
         }
     }
 }
