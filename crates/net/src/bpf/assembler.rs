@@ -42,13 +42,14 @@ pub(crate) enum Op {
     Mov = 0xb0,
 }
 
-/// When a jump is taken, by comparison of two operands without signs.
+/// When a jump is taken, by comparison of two operands, without signs but where they are named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum If {
     Equal = 0x10,
     Above = 0x20,
     AnyBit = 0x40,
     Different = 0x50,
+    AboveSigned = 0x60,
 }
 
 /// A function of the kernel's (`enum bpf_func_id`).
@@ -94,10 +95,29 @@ const LD_IMM64: u8 = 0x18;
 /// The source register of a load of 64 bits whose value is a map's descriptor.
 const MAP_FD: u8 = 1;
 
+#[derive(Debug, Clone, Copy)]
+struct Instruction {
+    code: u8,
+    dst: Reg,
+    src: u8,
+    off: i16,
+    imm: i32,
+}
+
+impl Instruction {
+    /// As it lies in the memory of this machine: its bit fields and numbers are in the order that this has.
+    fn encode(self) -> u64 {
+        let (dst, src) = (self.dst as u8, self.src);
+        let registers = if cfg!(target_endian = "big") { dst << 4 | src } else { src << 4 | dst };
+        let ([first, second], [a, b, c, d]) = (self.off.to_ne_bytes(), self.imm.to_ne_bytes());
+        u64::from_ne_bytes([self.code, registers, first, second, a, b, c, d])
+    }
+}
+
 /// A program that is being written.
 #[derive(Debug, Default)]
 pub(crate) struct Assembler {
-    code: Vec<u64>,
+    code: Vec<Instruction>,
     labels: BTreeMap<&'static str, usize>,
     /// Where a jump is, and where it goes.
     jumps: Vec<(usize, &'static str)>,
@@ -105,10 +125,7 @@ pub(crate) struct Assembler {
 
 impl Assembler {
     fn push(&mut self, code: u8, dst: Reg, src: u8, off: i16, imm: i32) -> &mut Assembler {
-        let registers = dst as u8 | src << 4;
-        let [low, high] = off.to_le_bytes();
-        let [a, b, c, d] = imm.to_le_bytes();
-        self.code.push(u64::from_le_bytes([code, registers, low, high, a, b, c, d]));
+        self.code.push(Instruction { code, dst, src, off, imm });
         self
     }
 
@@ -191,11 +208,9 @@ impl Assembler {
     /// The instructions. Each label that is jumped to must have been set, behind its jumps or before.
     pub(crate) fn assemble(mut self) -> Vec<u64> {
         for (at, label) in self.jumps {
-            let to = self.labels[label];
-            let off = (to as i64 - at as i64 - 1) as i16;
-            self.code[at] |= u64::from(off as u16) << 16;
+            self.code[at].off = (self.labels[label] as i64 - at as i64 - 1) as i16;
         }
-        self.code
+        self.code.into_iter().map(Instruction::encode).collect()
     }
 }
 
@@ -205,6 +220,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg(target_endian = "little")]
     fn instructions_are_those_of_rfc_9669() {
         let mut program = Assembler::default();
         program
@@ -232,6 +248,6 @@ mod tests {
             [0x85, 0x00, 0, 0, 1, 0, 0, 0],
             [0x95, 0x00, 0, 0, 0, 0, 0, 0],
         ];
-        assert_eq!(program.assemble(), expected.map(u64::from_le_bytes));
+        assert_eq!(program.assemble(), expected.map(u64::from_ne_bytes));
     }
 }

@@ -32,8 +32,8 @@ const CLSACT_HANDLE: u32 = 0xffff_0000;
 const PRIORITY: u32 = 1 << 16;
 const ALL_PROTOCOLS: u32 = (libc::ETH_P_ALL as u16).to_be() as u32;
 
-/// Of our filter within the priority.
-const HANDLE: u32 = 1;
+/// Of our filters within the priority: others take the first numbers.
+const HANDLE: u32 = 0xb9e5;
 
 /// `struct nlmsghdr`, in bytes.
 const HEADER: usize = 16;
@@ -62,8 +62,15 @@ impl Message {
         self
     }
 
-    /// Sends it; the kernel's messages in answer, until it has said that all is done or what is wrong.
-    fn exchange(mut self) -> Result<usize, Errno> {
+    /// Sends it; how many messages the kernel answers before it says that all is done, or what is wrong.
+    fn exchange(self) -> Result<usize, Errno> {
+        let mut told = 0;
+        self.ask(|_| told += 1)?;
+        Ok(told)
+    }
+
+    /// Sends it; `each` has the kernel's messages behind their headers.
+    fn ask(mut self, mut each: impl FnMut(&[u8])) -> Result<(), Errno> {
         let length = (self.0.len() as u32).to_ne_bytes();
         self.0[..4].copy_from_slice(&length);
         let socket: OwnedFd = socket(
@@ -73,7 +80,7 @@ impl Message {
             SockProtocol::NetlinkRoute,
         )?;
         sendto(socket.as_raw_fd(), &self.0, &NetlinkAddr::new(0, 0), MsgFlags::empty())?;
-        let (mut buffer, mut told) = (vec![0; 1 << 15], 0);
+        let mut buffer = vec![0; 1 << 15];
         loop {
             let length = recv(socket.as_raw_fd(), &mut buffer, MsgFlags::empty())?;
             let mut rest = &buffer[..length];
@@ -82,14 +89,14 @@ impl Message {
                 let length = (u32::from_ne_bytes(word(0)) as usize).clamp(HEADER, rest.len());
                 let kind = i32::from(u16::from_ne_bytes([rest[4], rest[5]]));
                 match kind {
-                    libc::NLMSG_DONE => return Ok(told),
+                    libc::NLMSG_DONE => return Ok(()),
                     libc::NLMSG_ERROR if length >= HEADER + 4 => {
                         return match -i32::from_ne_bytes(word(HEADER)) {
-                            0 => Ok(told),
+                            0 => Ok(()),
                             errno => Err(Errno::from_raw(errno)),
                         };
                     }
-                    _ => told += 1,
+                    _ => each(&rest[HEADER..length]),
                 }
                 rest = &rest[length.next_multiple_of(4).min(rest.len())..];
             }
@@ -108,11 +115,26 @@ fn parent(hook: Hook) -> u32 {
     }
 }
 
+/// Whether the device has `clsact`, and not the `ingress` that has the same handle and one list for both hooks.
+fn has_clsact(device: u32) -> Result<bool, Errno> {
+    let mut found = false;
+    Message::new(libc::RTM_GETQDISC, DUMP, 0, 0, 0, 0).ask(|message| {
+        // `struct tcmsg`, and the kind first of all attributes.
+        let word = |at: usize| message.get(at..at + 4).map(|it| it.try_into().expect("four"));
+        let [of, parent] = [4, 12].map(|at| word(at).map(u32::from_ne_bytes));
+        let kind = message.get(24..).is_some_and(|kind| kind.starts_with(b"clsact\0"));
+        found |= of == Some(device) && parent == Some(CLSACT) && kind;
+    })?;
+    Ok(found)
+}
+
 /// A program is attached until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Filter {
     device: u32,
     hook: Hook,
+    /// The queueing discipline was not there before.
+    made: bool,
 }
 
 impl Filter {
@@ -125,26 +147,46 @@ impl Filter {
     ) -> Result<Filter, Errno> {
         let (kind, flags) = (libc::RTM_NEWQDISC, ACK | CREATE | EXCLUSIVE);
         let discipline = Message::new(kind, flags, device, CLSACT_HANDLE, CLSACT, 0);
-        match discipline.attribute(KIND, &text("clsact")).exchange() {
-            Ok(_) | Err(Errno::EEXIST) => {}
+        let made = match discipline.attribute(KIND, &text("clsact")).exchange() {
+            Ok(_) => true,
+            Err(Errno::EEXIST) if has_clsact(device)? => false,
             Err(errno) => return Err(errno),
-        }
+        };
         let options = Message(Vec::new())
             .attribute(BPF_FD, &program.as_fd().as_raw_fd().to_ne_bytes())
             .attribute(BPF_NAME, &text(name))
             .attribute(BPF_FLAGS, &ACT_DIRECT.to_ne_bytes());
-        let filter = Filter { device, hook };
-        filter
-            .message(libc::RTM_NEWTFILTER, ACK | CREATE)
-            .attribute(KIND, &text("bpf"))
-            .attribute(OPTIONS, &options.0)
-            .exchange()?;
+        let filter = Filter { device, hook, made };
+        let attached =
+            filter.message(libc::RTM_NEWTFILTER, ACK | CREATE).attribute(OPTIONS, &options.0);
+        if let Err(errno) = attached.exchange() {
+            // There is none of ours to remove.
+            filter.remove_discipline();
+            std::mem::forget(filter);
+            return Err(errno);
+        }
         Ok(filter)
+    }
+
+    /// If it was made for us and has no filters.
+    fn remove_discipline(&self) {
+        let others = || {
+            [Hook::Ingress, Hook::Egress].into_iter().any(|hook| {
+                let kind = libc::RTM_GETTFILTER;
+                let list = Message::new(kind, DUMP, self.device, 0, parent(hook), 0);
+                list.exchange().map_or(true, |filters| filters > 0)
+            })
+        };
+        if self.made && !others() {
+            let kind = libc::RTM_DELQDISC;
+            Message::new(kind, ACK, self.device, CLSACT_HANDLE, CLSACT, 0).exchange().ok();
+        }
     }
 
     fn message(&self, kind: u16, flags: u16) -> Message {
         let info = PRIORITY | ALL_PROTOCOLS;
-        Message::new(kind, flags, self.device, HANDLE, parent(self.hook), info)
+        let message = Message::new(kind, flags, self.device, HANDLE, parent(self.hook), info);
+        message.attribute(KIND, &text("bpf"))
     }
 }
 
@@ -152,13 +194,6 @@ impl Drop for Filter {
     fn drop(&mut self) {
         // If the device has gone, so have its filters.
         self.message(libc::RTM_DELTFILTER, ACK).exchange().ok();
-        let others = [Hook::Ingress, Hook::Egress].into_iter().any(|hook| {
-            let list = Message::new(libc::RTM_GETTFILTER, DUMP, self.device, 0, parent(hook), 0);
-            list.exchange().map_or(true, |filters| filters > 0)
-        });
-        if !others {
-            let kind = libc::RTM_DELQDISC;
-            Message::new(kind, ACK, self.device, CLSACT_HANDLE, CLSACT, 0).exchange().ok();
-        }
+        self.remove_discipline();
     }
 }

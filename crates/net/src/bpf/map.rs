@@ -2,6 +2,7 @@
 
 use super::{BpfError, syscall};
 use nix::errno::Errno;
+use nix::sys::resource::{RLIM_INFINITY, Resource, setrlimit};
 use std::marker::PhantomData;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 
@@ -58,7 +59,16 @@ impl<K: Plain, V: Plain> Map<K, V> {
     fn create(map_type: u32, name: &str, entries: u32, flags: u32) -> Result<Map<K, V>, BpfError> {
         const { assert!(K::LEN <= LONGEST && V::LEN <= LONGEST) };
         let sizes = [K::LEN, V::LEN];
-        let descriptor = syscall::create_map(map_type, name, sizes, entries, flags)
+        let create = || syscall::create_map(map_type, name, sizes, entries, flags);
+        let descriptor = create()
+            .or_else(|errno| match errno {
+                // Before Linux 5.11 a map counts as memory that is locked.
+                Errno::EPERM => {
+                    setrlimit(Resource::RLIMIT_MEMLOCK, RLIM_INFINITY, RLIM_INFINITY)?;
+                    create()
+                }
+                errno => Err(errno),
+            })
             .map_err(|source| BpfError::Map { entries, source })?;
         Ok(Map { descriptor, of: PhantomData })
     }
@@ -106,6 +116,18 @@ impl<K: Plain, V: Plain> Map<K, V> {
         let next = &mut next[..K::LEN];
         let found = syscall::next_key(self.descriptor.as_fd(), before, next)?;
         Ok(found.then(|| K::read(next)))
+    }
+}
+
+impl Plain for u64 {
+    const LEN: usize = 8;
+
+    fn write(&self, bytes: &mut [u8]) {
+        bytes.copy_from_slice(&self.to_ne_bytes());
+    }
+
+    fn read(bytes: &[u8]) -> u64 {
+        u64::from_ne_bytes(bytes.try_into().expect("eight bytes"))
     }
 }
 

@@ -16,18 +16,20 @@ mod programs;
 mod tests;
 
 use crate::bpf::attach::{Attached, Hook};
-use crate::bpf::map::{Map, Plain};
+use crate::bpf::map::Map;
 use crate::bpf::program::Program;
 use crate::bpf::{Attachment, BpfError};
 use crate::command::{CommandError, run};
 use crate::tun::{Offload, Tun, TunError};
 use ends::Ends;
 use nix::errno::Errno;
+use nix::ifaddrs::getifaddrs;
+use nix::libc;
 use nix::net::if_::if_nametoindex;
 use nix::time::{ClockId, clock_gettime};
 use path::{L2, Path};
 use programs::{Links, Way, give, take};
-use std::fs;
+use std::collections::HashSet;
 use std::time::Duration;
 
 /// The largest packet, so that the devices are not why one is refused.
@@ -48,6 +50,14 @@ pub enum BumpError {
     /// A program or a map.
     #[error(transparent)]
     Bpf(#[from] BpfError),
+    /// The device's packets have a header of another kind.
+    #[error("{device} is of a kind ({kind}) on which packets cannot be taken")]
+    Kind {
+        /// Its name.
+        device: String,
+        /// `ARPHRD_…`
+        kind: u16,
+    },
 }
 
 /// Where packets are taken, and how.
@@ -69,24 +79,11 @@ pub struct BumpConfig<'a> {
 #[derive(Debug)]
 pub struct Bump {
     paths: Map<Ends, Path>,
-    beat: Map<u32, Beat>,
+    /// When each connection began that is exempt.
+    exempt: Map<Ends, u64>,
+    /// When we have given a sign of life, in ns of the kernel's monotonic clock.
+    beat: Map<u32, u64>,
     _attached: Vec<Attached>,
-}
-
-/// A time, in ns of the kernel's monotonic clock.
-#[derive(Debug, Clone, Copy)]
-struct Beat(u64);
-
-impl Plain for Beat {
-    const LEN: usize = 8;
-
-    fn write(&self, bytes: &mut [u8]) {
-        bytes.copy_from_slice(&self.0.to_ne_bytes());
-    }
-
-    fn read(bytes: &[u8]) -> Beat {
-        Beat(u64::from_ne_bytes(bytes.try_into().expect("eight")))
-    }
 }
 
 impl Bump {
@@ -104,8 +101,9 @@ impl Bump {
             run("ip", &["-batch", "-"], &up)?;
         }
         let paths = Map::hash("bentpipe_paths", connections)?;
+        let exempt = Map::hash("bentpipe_exempt", connections)?;
         let beat = Map::array("bentpipe_beat", 1)?;
-        let links = Links { paths: paths.fd(), beat: beat.fd(), seal: SEAL };
+        let links = Links { paths: paths.fd(), exempt: exempt.fd(), beat: beat.fd(), seal: SEAL };
         let mut attached = Vec::new();
         for (name, way) in names.into_iter().zip([Way::Out, Way::In]) {
             let program = Program::load("bentpipe_give", give(way, links))?;
@@ -114,12 +112,14 @@ impl Bump {
         for &device in devices {
             let hooks = [(Way::Out, Hook::Egress), (Way::In, Hook::Ingress)];
             for (name, (way, hook)) in names.into_iter().zip(hooks) {
-                let code = take(way, header_of(device), links, number_of(name)?);
+                let code = take(way, header_of(device)?, links, number_of(name)?);
                 let program = Program::load("bentpipe_take", code)?;
                 attached.push(Attached::new(&program, attachment, device, hook)?);
             }
         }
-        Ok((Bump { paths, beat, _attached: attached }, tuns))
+        // They go in the opposite order.
+        attached.reverse();
+        Ok((Bump { paths, exempt, beat, _attached: attached }, tuns))
     }
 
     /// We live.
@@ -128,17 +128,21 @@ impl Bump {
     /// What the kernel said.
     pub fn beat(&self) -> Result<(), Errno> {
         let now = Duration::from(clock_gettime(ClockId::CLOCK_MONOTONIC)?);
-        self.beat.set(&0, &Beat(now.as_nanos() as u64))
+        self.beat.set(&0, &(now.as_nanos() as u64))
     }
 
-    /// The connections whose packets are taken or exempt, in no order.
+    /// The connections that are known, whose packets are taken or exempt. Others may come meanwhile.
     ///
     /// # Errors
     /// What the kernel said.
-    pub fn connections(&self) -> Result<Vec<Ends>, Errno> {
-        let mut known = Vec::new();
-        while let Some(ends) = self.paths.next(known.last())? {
-            known.push(ends);
+    pub fn connections(&self) -> Result<HashSet<Ends>, Errno> {
+        let (mut known, mut last) = (HashSet::new(), None);
+        while let Some(ends) = self.paths.next(last.as_ref())? {
+            // If the last one is gone by now, the kernel begins anew.
+            if !known.insert(ends) {
+                break;
+            }
+            last = Some(ends);
         }
         Ok(known)
     }
@@ -149,8 +153,7 @@ impl Bump {
     /// What the kernel said.
     pub fn exempt(&self, ends: &Ends) -> Result<bool, Errno> {
         let Some(path) = self.paths.get(ends)? else { return Ok(false) };
-        self.paths.set(ends, &Path { exempt: true, ..path })?;
-        Ok(!path.exempt)
+        self.exempt.set(ends, &path.began).map(|()| true)
     }
 
     /// Nothing is known of a connection any more: its packets go by. False if nothing was.
@@ -158,7 +161,9 @@ impl Bump {
     /// # Errors
     /// What the kernel said.
     pub fn forget(&self, ends: &Ends) -> Result<bool, Errno> {
-        self.paths.remove(ends)
+        let known = self.paths.remove(ends)?;
+        self.exempt.remove(ends)?;
+        Ok(known)
     }
 }
 
@@ -168,11 +173,25 @@ fn number_of(device: &str) -> Result<u32, BpfError> {
 }
 
 /// How many bytes a device's packets have in front of the IP header.
-fn header_of(device: &str) -> usize {
-    const ETHERNET: &str = "1";
-    let kind = fs::read_to_string(format!("/sys/class/net/{device}/type"));
+fn header_of(device: &str) -> Result<usize, BumpError> {
+    let addresses = getifaddrs().map_err(|errno| unknown(device, errno))?;
+    let kind = addresses
+        .filter(|it| it.interface_name == device)
+        .find_map(|it| Some(it.address?.as_link_addr()?.hatype()))
+        .ok_or_else(|| unknown(device, Errno::ENODEV))?;
     match kind {
-        Ok(kind) if kind.trim() != ETHERNET => 0,
-        _ => L2,
+        libc::ARPHRD_ETHER => Ok(L2),
+        // Tunnels, PPP and the like.
+        libc::ARPHRD_NONE
+        | libc::ARPHRD_PPP
+        | libc::ARPHRD_TUNNEL
+        | libc::ARPHRD_TUNNEL6
+        | libc::ARPHRD_SIT
+        | libc::ARPHRD_IPGRE => Ok(0),
+        kind => Err(BumpError::Kind { device: device.to_owned(), kind }),
     }
+}
+
+fn unknown(device: &str, errno: Errno) -> BumpError {
+    BpfError::Attach { device: device.to_owned(), source: errno.into() }.into()
 }

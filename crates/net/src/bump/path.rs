@@ -1,15 +1,16 @@
-//! How packets of a connection come and go: what was seen on those that came last, and is put on ours.
+//! How packets of a connection come and go: what was seen on those that came last, and is put on ours. Only the kernel's
+//! programs write it.
 
 use crate::bpf::map::Plain;
 
 /// Bytes of an Ethernet header.
 pub(super) const L2: usize = 14;
 
-/// What the kernel's programs do with the packets of a connection, and what they know of its way.
+/// What the kernel's programs know of a connection's way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Path {
-    /// They go by, as if we were not here.
-    pub(crate) exempt: bool,
+    /// When its SYN came, in ns of the kernel's monotonic clock. That names it among those that have these ends.
+    pub(crate) began: u64,
     /// The device by which they leave, and that by which they come. These differ where routes do.
     pub(crate) devices: [u32; 2],
     /// The mark on the last one that was about to leave.
@@ -20,21 +21,21 @@ pub(crate) struct Path {
 
 impl Path {
     // Where the parts are among the bytes.
-    pub(super) const EXEMPT: i16 = 0;
-    pub(super) const DEVICES: [i16; 2] = [4, 8];
-    pub(super) const MARK: i16 = 12;
-    pub(super) const HAS_L2: i16 = 16;
-    pub(super) const L2: [i16; 2] = [20, 34];
+    pub(super) const BEGAN: i16 = 0;
+    pub(super) const DEVICES: [i16; 2] = [8, 12];
+    pub(super) const MARK: i16 = 16;
+    pub(super) const HAS_L2: i16 = 20;
+    pub(super) const L2: [i16; 2] = [24, 38];
 }
 
 impl Plain for Path {
-    const LEN: usize = 48;
+    const LEN: usize = 56;
 
     fn write(&self, bytes: &mut [u8]) {
         let mut put = |at: i16, what: &[u8]| {
             bytes[at as usize..][..what.len()].copy_from_slice(what);
         };
-        put(Path::EXEMPT, &u32::from(self.exempt).to_ne_bytes());
+        put(Path::BEGAN, &self.began.to_ne_bytes());
         for (at, device) in Path::DEVICES.into_iter().zip(self.devices) {
             put(at, &device.to_ne_bytes());
         }
@@ -53,7 +54,7 @@ impl Plain for Path {
         let header =
             |at: i16| -> [u8; L2] { bytes[at as usize..][..L2].try_into().expect("fourteen") };
         Path {
-            exempt: word(Path::EXEMPT) != 0,
+            began: u64::from_ne_bytes(bytes[..8].try_into().expect("eight")),
             devices: Path::DEVICES.map(word),
             mark: word(Path::MARK),
             l2: (word(Path::HAS_L2) != 0).then(|| Path::L2.map(header)),

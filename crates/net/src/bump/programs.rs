@@ -5,8 +5,9 @@
 //! and at ICMP errors about TCP (RFC 792, RFC 4443), and name the connection. Fragments of TCP have no ports behind the first,
 //! so all of them are named by their addresses.
 //!
-//! What is taken: a connection's packets from its SYN on, until it is exempt or removed; fragments always. Nothing is taken if we
-//! have given no sign of life for [`PATIENCE`]: then the packet goes on its way.
+//! What is taken: a connection's packets from its SYN on, until it is exempt or forgotten; fragments always. Nothing is taken if we
+//! have given no sign of life for [`PATIENCE`]: then the packet goes on its way. Nor is what this host would not take itself:
+//! frames for others or for all, which would say where the connection's packets are to go.
 //!
 //! Registers: R6 is the packet, R7 the connection's [`Path`], R8 where what is looked at begins, R9 what the packet is.
 
@@ -15,7 +16,7 @@ use super::path::{L2, Path};
 use crate::bpf::assembler::Helper::{
     KtimeGetNs, MapLookup, MapUpdate, Redirect, SkbChangeHead, SkbLoadBytes, SkbStoreBytes,
 };
-use crate::bpf::assembler::If::{Above, AnyBit, Different, Equal};
+use crate::bpf::assembler::If::{Above, AboveSigned, AnyBit, Different, Equal};
 use crate::bpf::assembler::Op::{Add, And, Shl, Sub};
 use crate::bpf::assembler::Reg::{R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, R10};
 use crate::bpf::assembler::Size::{B, D, H, W};
@@ -41,6 +42,8 @@ pub(crate) enum Way {
 pub(crate) struct Links {
     /// The map from [`Ends`] to [`Path`].
     pub(crate) paths: RawFd,
+    /// The map from [`Ends`] to when the connection began that is exempt.
+    pub(crate) exempt: RawFd,
     /// The array of one number, the time of our last sign of life (`CLOCK_MONOTONIC`, in ns).
     pub(crate) beat: RawFd,
     /// What marks the packets that are ours on their second way through the device, as a traffic class index: no
@@ -49,6 +52,7 @@ pub(crate) struct Links {
 }
 
 // Fields of `struct __sk_buff`.
+const SKB_PKT_TYPE: i16 = 4;
 const SKB_MARK: i16 = 8;
 const SKB_PROTOCOL: i16 = 16;
 const SKB_VLAN_PRESENT: i16 = 20;
@@ -66,17 +70,21 @@ const IP: i16 = -80;
 /// What comes behind it.
 const TRANSPORT: i16 = -96;
 /// A new [`Path`].
-const NEW: i16 = -144;
+const NEW: i16 = -152;
+/// A time.
+const TIME: i16 = -160;
 /// The number of the only beat.
 const ZERO: i16 = -4;
 
 /// Goes on, to whatever else is attached and then to where it was going.
 const PASS: i32 = -1;
 const DROP: i32 = 2;
-const NO_EXIST: i32 = 1;
+const ANY: i32 = 0;
 const TO_INGRESS: i32 = 1;
 
 const TCP: i32 = 6;
+/// `PACKET_HOST`
+const FOR_THIS_HOST: i32 = 0;
 const ICMP: i32 = 1;
 const ICMPV6: i32 = 58;
 const FRAGMENT: i32 = 44;
@@ -84,10 +92,11 @@ const ASKS: i32 = 0x02;
 /// FIN, SYN, RST and ACK.
 const OPENING_FLAGS: i32 = 0x17;
 
-/// What a packet is, in R9: what begins a connection, anything else of one, or an ICMP error about it.
-const BEGINS: i32 = 1;
+/// What a packet is, in R9: what begins a connection, anything else of one, an ICMP error about it, or a fragment.
 const OTHER: i32 = 0;
+const BEGINS: i32 = 1;
 const ERROR: i32 = 2;
+const PIECE: i32 = 3;
 
 fn be16(value: u16) -> i32 {
     i32::from(value.to_be())
@@ -106,11 +115,16 @@ pub(crate) fn take(way: Way, l2: usize, links: Links, tun: u32) -> Assembler {
         .jump("pass")
         .label("fresh");
     asm.load(W, R2, R6, SKB_VLAN_PRESENT).jump_if(R2, Different, 0, "pass");
+    if way == Way::In {
+        asm.load(W, R2, R6, SKB_PKT_TYPE).jump_if(R2, Different, FOR_THIS_HOST, "pass");
+    }
     name(&mut asm, way, l2 as i32, "pass");
-    asm.map(R1, links.paths).mov(R2, R10).alu(Add, R2, i32::from(KEY)).call(MapLookup);
-    asm.jump_if(R0, Different, 0, "known").jump_if(R9, Different, BEGINS, "pass");
+    asm.jump_if(R9, Equal, BEGINS, "begins");
+    look_up(&mut asm, links.paths);
+    asm.jump_if(R0, Different, 0, "known").jump_if(R9, Different, PIECE, "pass");
 
-    // A connection begins.
+    // What went before under this name is over.
+    asm.label("begins");
     alive(&mut asm, links, "pass");
     fill(&mut asm, way, l2);
     asm.map(R1, links.paths)
@@ -118,18 +132,18 @@ pub(crate) fn take(way: Way, l2: usize, links: Links, tun: u32) -> Assembler {
         .alu(Add, R2, i32::from(KEY))
         .mov(R3, R10)
         .alu(Add, R3, i32::from(NEW))
-        .mov(R4, NO_EXIST)
+        .mov(R4, ANY)
         .call(MapUpdate)
         .jump_if(R0, Equal, 0, "take")
         .jump("pass");
 
     asm.label("known").mov(R7, R0);
-    // The ports are used again.
-    asm.jump_if(R9, Different, BEGINS, "no news")
-        .mov(R2, 0)
-        .store(W, R7, Path::EXEMPT, R2)
-        .label("no news");
-    asm.load(W, R2, R7, Path::EXEMPT).jump_if(R2, Different, 0, "pass");
+    look_up(&mut asm, links.exempt);
+    asm.jump_if(R0, Equal, 0, "ours")
+        .load(D, R2, R0, 0)
+        .load(D, R3, R7, Path::BEGAN)
+        .jump_if(R2, Equal, R3, "pass")
+        .label("ours");
     alive(&mut asm, links, "pass");
     asm.jump_if(R9, Equal, ERROR, "take");
     asm.load(W, R2, R6, SKB_IFINDEX).store(W, R7, Path::DEVICES[way as usize], R2);
@@ -150,7 +164,7 @@ pub(crate) fn give(way: Way, links: Links) -> Assembler {
     let mut asm = Assembler::default();
     asm.mov(R6, R1);
     name(&mut asm, way, 0, "drop");
-    asm.map(R1, links.paths).mov(R2, R10).alu(Add, R2, i32::from(KEY)).call(MapLookup);
+    look_up(&mut asm, links.paths);
     asm.jump_if(R0, Equal, 0, "drop").mov(R7, R0);
     asm.load(W, R2, R7, Path::HAS_L2).jump_if(R2, Equal, 0, "bare");
     asm.mov(R1, R6)
@@ -256,7 +270,7 @@ fn name(asm: &mut Assembler, way: Way, l2: i32, other: &'static str) {
     ports(asm, back(way));
     asm.jump("named");
 
-    asm.label("fragment").mov(R9, BEGINS).mov(R2, 0).store(W, R10, PORTS, R2).jump("named");
+    asm.label("fragment").mov(R9, PIECE).mov(R2, 0).store(W, R10, PORTS, R2).jump("named");
 
     asm.label("tcp").mov(R9, OTHER);
     load_bytes(asm, R8.into(), (R10, TRANSPORT), 14);
@@ -329,10 +343,13 @@ fn load_bytes(
         .call(SkbLoadBytes);
 }
 
-/// Goes on at `other` if we have given no sign of life lately.
+/// What a map from [`Ends`] has for the packet's, into R0.
+fn look_up(asm: &mut Assembler, map: RawFd) {
+    asm.map(R1, map).mov(R2, R10).alu(Add, R2, i32::from(KEY)).call(MapLookup);
+}
+
+/// Goes on at `other` if we have given no sign of life lately. The time is left at [`TIME`].
 fn alive(asm: &mut Assembler, links: Links, other: &'static str) {
-    // R9 is kept, R7 too; the time goes where the IP header was.
-    asm.call(KtimeGetNs).store(D, R10, IP, R0);
     asm.mov(R2, 0)
         .store(W, R10, ZERO, R2)
         .map(R1, links.beat)
@@ -341,17 +358,23 @@ fn alive(asm: &mut Assembler, links: Links, other: &'static str) {
         .call(MapLookup)
         .jump_if(R0, Equal, 0, other)
         .load(D, R1, R0, 0)
-        .load(D, R0, R10, IP)
-        .alu(Sub, R0, R1)
-        .jump_if(R0, Above, PATIENCE.as_nanos() as i32, other);
+        .store(D, R10, IP, R1);
+    // Behind the beat, so that it is no later than that.
+    asm.call(KtimeGetNs).store(D, R10, TIME, R0).load(D, R1, R10, IP).alu(Sub, R0, R1).jump_if(
+        R0,
+        AboveSigned,
+        PATIENCE.as_nanos() as i32,
+        other,
+    );
 }
 
-/// Writes the [`Path`] of a packet on this way to [`NEW`]. The other way is taken to be the same, backwards.
+/// Writes the [`Path`] of a packet on this way, at [`TIME`], to [`NEW`]. The other way is taken to be the same, backwards.
 fn fill(asm: &mut Assembler, way: Way, l2: usize) {
     asm.mov(R2, 0);
     for at in (0..Path::LEN as i16).step_by(8) {
         asm.store(D, R10, NEW + at, R2);
     }
+    asm.load(D, R2, R10, TIME).store(D, R10, NEW + Path::BEGAN, R2);
     asm.load(W, R2, R6, SKB_IFINDEX);
     for at in Path::DEVICES {
         asm.store(W, R10, NEW + at, R2);

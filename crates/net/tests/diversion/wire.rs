@@ -6,6 +6,7 @@ use crate::network::Network;
 use bentpipe_net::bpf::{Attachment, BpfError};
 use bentpipe_net::bump::{Bump, BumpConfig, BumpError};
 use bentpipe_net::tun::{MAX_READ, Offload};
+use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
@@ -34,7 +35,7 @@ impl Reflector {
                 attachment,
             });
             let (bump, tuns) = match set_up {
-                Err(error @ BumpError::Bpf(BpfError::Map { .. })) => {
+                Err(error @ BumpError::Bpf(BpfError::Map { source: Errno::EPERM, .. })) => {
                     eprintln!("skipped: {error}");
                     return 0;
                 }
