@@ -198,7 +198,8 @@ impl<B: Buffer> SplicedFlow<B> {
         }
         // A host sends nothing below what it knows to have arrived: what does lie there is stale, or forged.
         let edge = here.sender.window_edge();
-        let acked = match self.is_stale(leg, tcp, len) {
+        let stale = self.is_stale(leg, tcp, len);
+        let acked = match stale {
             true => Bytes::ZERO,
             false => {
                 // Behind a FIN nobody has sent anything.
@@ -209,7 +210,7 @@ impl<B: Buffer> SplicedFlow<B> {
         };
         let delivered = self.splice.free(leg, acked);
         let end = tcp.seq + len as u64;
-        if end.distance_from(releasing.furthest[leg]) > 0 && !self.is_stale(leg, tcp, len) {
+        if end.distance_from(releasing.furthest[leg]) > 0 && !stale {
             // It sends what it has not sent before, so the path works again, as where it acknowledges (fault seed
             // 107627986). What is repeated, by it or another gateway, says nothing.
             releasing.furthest[leg] = end;

@@ -350,7 +350,7 @@ fn a_lost_acknowledgment_of_what_passed_by_is_repeated() {
 fn what_is_acknowledged_far_ahead_has_arrived() {
     let mut table = Table::with_backlog(&[7; 5000]);
     table.gateway.drain(table.now);
-    // Whoever knows no timestamps, or where the client has ended, is believed no such thing.
+    // A segment without timestamps is believed no such thing.
     let ahead = Table::echoing(Side::Satellite, 1, 5001 + 70_000, 7_000, 502);
     let forged = TcpHeader { options: TcpOptions::default(), ..ahead.clone() };
     table.fate(Side::Satellite, &forged, b"");

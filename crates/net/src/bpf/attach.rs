@@ -71,8 +71,6 @@ impl Attached {
                 }
             })
         };
-        if_nametoindex(device)
-            .and_then(attach)
-            .map_err(|errno| BpfError::Attach { device: device.to_owned(), source: errno.into() })
+        if_nametoindex(device).and_then(attach).map_err(|errno| BpfError::attach(device, errno))
     }
 }

@@ -128,13 +128,48 @@ fn has_clsact(device: u32) -> Result<bool, Errno> {
     Ok(found)
 }
 
+/// A device's `clsact`. If it was not there before, it goes once this is dropped and it has no filters.
+#[derive(Debug)]
+struct Discipline {
+    device: u32,
+    made: bool,
+}
+
+impl Discipline {
+    fn of(device: u32) -> Result<Discipline, Errno> {
+        let (kind, flags) = (libc::RTM_NEWQDISC, ACK | CREATE | EXCLUSIVE);
+        let discipline = Message::new(kind, flags, device, CLSACT_HANDLE, CLSACT, 0);
+        let made = match discipline.attribute(KIND, &text("clsact")).exchange() {
+            Ok(_) => true,
+            Err(Errno::EEXIST) if has_clsact(device)? => false,
+            Err(errno) => return Err(errno),
+        };
+        Ok(Discipline { device, made })
+    }
+
+    fn is_used(&self) -> bool {
+        [Hook::Ingress, Hook::Egress].into_iter().any(|hook| {
+            let kind = libc::RTM_GETTFILTER;
+            let list = Message::new(kind, DUMP, self.device, 0, parent(hook), 0);
+            list.exchange().map_or(true, |filters| filters > 0)
+        })
+    }
+}
+
+impl Drop for Discipline {
+    fn drop(&mut self) {
+        if self.made && !self.is_used() {
+            let kind = libc::RTM_DELQDISC;
+            Message::new(kind, ACK, self.device, CLSACT_HANDLE, CLSACT, 0).exchange().ok();
+        }
+    }
+}
+
 /// A program is attached until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Filter {
-    device: u32,
     hook: Hook,
-    /// The queueing discipline was not there before.
-    made: bool,
+    discipline: Discipline,
 }
 
 impl Filter {
@@ -145,55 +180,28 @@ impl Filter {
         device: u32,
         hook: Hook,
     ) -> Result<Filter, Errno> {
-        let (kind, flags) = (libc::RTM_NEWQDISC, ACK | CREATE | EXCLUSIVE);
-        let discipline = Message::new(kind, flags, device, CLSACT_HANDLE, CLSACT, 0);
-        let made = match discipline.attribute(KIND, &text("clsact")).exchange() {
-            Ok(_) => true,
-            Err(Errno::EEXIST) if has_clsact(device)? => false,
-            Err(errno) => return Err(errno),
-        };
+        let discipline = Discipline::of(device)?;
         let options = Message(Vec::new())
             .attribute(BPF_FD, &program.as_fd().as_raw_fd().to_ne_bytes())
             .attribute(BPF_NAME, &text(name))
             .attribute(BPF_FLAGS, &ACT_DIRECT.to_ne_bytes());
-        let filter = Filter { device, hook, made };
-        let attached =
-            filter.message(libc::RTM_NEWTFILTER, ACK | CREATE).attribute(OPTIONS, &options.0);
-        if let Err(errno) = attached.exchange() {
-            // There is none of ours to remove.
-            filter.remove_discipline();
-            std::mem::forget(filter);
-            return Err(errno);
-        }
-        Ok(filter)
+        ours(libc::RTM_NEWTFILTER, ACK | CREATE, device, hook)
+            .attribute(OPTIONS, &options.0)
+            .exchange()?;
+        Ok(Filter { hook, discipline })
     }
+}
 
-    /// If it was made for us and has no filters.
-    fn remove_discipline(&self) {
-        let others = || {
-            [Hook::Ingress, Hook::Egress].into_iter().any(|hook| {
-                let kind = libc::RTM_GETTFILTER;
-                let list = Message::new(kind, DUMP, self.device, 0, parent(hook), 0);
-                list.exchange().map_or(true, |filters| filters > 0)
-            })
-        };
-        if self.made && !others() {
-            let kind = libc::RTM_DELQDISC;
-            Message::new(kind, ACK, self.device, CLSACT_HANDLE, CLSACT, 0).exchange().ok();
-        }
-    }
-
-    fn message(&self, kind: u16, flags: u16) -> Message {
-        let info = PRIORITY | ALL_PROTOCOLS;
-        let message = Message::new(kind, flags, self.device, HANDLE, parent(self.hook), info);
-        message.attribute(KIND, &text("bpf"))
-    }
+/// A message about our filter.
+fn ours(kind: u16, flags: u16, device: u32, hook: Hook) -> Message {
+    let info = PRIORITY | ALL_PROTOCOLS;
+    let message = Message::new(kind, flags, device, HANDLE, parent(hook), info);
+    message.attribute(KIND, &text("bpf"))
 }
 
 impl Drop for Filter {
     fn drop(&mut self) {
         // If the device has gone, so have its filters.
-        self.message(libc::RTM_DELTFILTER, ACK).exchange().ok();
-        self.remove_discipline();
+        ours(libc::RTM_DELTFILTER, ACK, self.discipline.device, self.hook).exchange().ok();
     }
 }

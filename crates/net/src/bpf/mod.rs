@@ -43,6 +43,13 @@ pub enum BpfError {
     },
 }
 
+impl BpfError {
+    /// `device` has refused a program, or is not there.
+    pub(crate) fn attach(device: &str, errno: nix::errno::Errno) -> BpfError {
+        BpfError::Attach { device: device.to_owned(), source: errno.into() }
+    }
+}
+
 fn because(log: &str) -> String {
     if log.is_empty() { String::new() } else { format!(": {log}") }
 }

@@ -138,7 +138,7 @@ impl Bump {
     pub fn connections(&self) -> Result<HashSet<Ends>, Errno> {
         let (mut known, mut last) = (HashSet::new(), None);
         while let Some(ends) = self.paths.next(last.as_ref())? {
-            // If the last one is gone by now, the kernel begins anew.
+            // If the last one is gone by now, the kernel begins again.
             if !known.insert(ends) {
                 break;
             }
@@ -168,17 +168,16 @@ impl Bump {
 }
 
 fn number_of(device: &str) -> Result<u32, BpfError> {
-    if_nametoindex(device)
-        .map_err(|errno| BpfError::Attach { device: device.to_owned(), source: errno.into() })
+    if_nametoindex(device).map_err(|errno| BpfError::attach(device, errno))
 }
 
 /// How many bytes a device's packets have in front of the IP header.
 fn header_of(device: &str) -> Result<usize, BumpError> {
-    let addresses = getifaddrs().map_err(|errno| unknown(device, errno))?;
+    let addresses = getifaddrs().map_err(|errno| BpfError::attach(device, errno))?;
     let kind = addresses
         .filter(|it| it.interface_name == device)
         .find_map(|it| Some(it.address?.as_link_addr()?.hatype()))
-        .ok_or_else(|| unknown(device, Errno::ENODEV))?;
+        .ok_or_else(|| BpfError::attach(device, Errno::ENODEV))?;
     match kind {
         libc::ARPHRD_ETHER => Ok(L2),
         // Tunnels, PPP and the like.
@@ -190,8 +189,4 @@ fn header_of(device: &str) -> Result<usize, BumpError> {
         | libc::ARPHRD_IPGRE => Ok(0),
         kind => Err(BumpError::Kind { device: device.to_owned(), kind }),
     }
-}
-
-fn unknown(device: &str, errno: Errno) -> BumpError {
-    BpfError::Attach { device: device.to_owned(), source: errno.into() }.into()
 }

@@ -20,7 +20,7 @@ use crate::bpf::assembler::If::{Above, AboveSigned, AnyBit, Different, Equal};
 use crate::bpf::assembler::Op::{Add, And, Shl, Sub};
 use crate::bpf::assembler::Reg::{R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, R10};
 use crate::bpf::assembler::Size::{B, D, H, W};
-use crate::bpf::assembler::{Assembler, Reg};
+use crate::bpf::assembler::{Arg, Assembler, Reg};
 use crate::bpf::map::Plain;
 use std::os::fd::RawFd;
 use std::time::Duration;
@@ -329,12 +329,7 @@ fn ports(asm: &mut Assembler, way: Way) {
 }
 
 /// Loads bytes of the packet from an offset into memory. R0 is not zero if it is shorter.
-fn load_bytes(
-    asm: &mut Assembler,
-    from: crate::bpf::assembler::Arg,
-    (base, to): (Reg, i16),
-    len: i32,
-) {
+fn load_bytes(asm: &mut Assembler, from: Arg, (base, to): (Reg, i16), len: i32) {
     asm.mov(R2, from)
         .mov(R1, R6)
         .mov(R3, base)

@@ -283,11 +283,8 @@ impl Stage {
     /// Another one comes, which reads them.
     fn start(&mut self, plan: &FaultPlan, middle: usize, now: Instant) {
         let Some(records) = self.left[middle].take() else { return };
-        let Node::Gateway(mut gateway, sides) =
-            stand(&plan.middle[middle], middle, self.world.now())
-        else {
-            return;
-        };
+        let next = stand(&plan.middle[middle], middle, now);
+        let Node::Gateway(mut gateway, sides) = next else { return };
         records.iter().for_each(|record| gateway.recall(now, record));
         self.recalling[middle] = !records.is_empty();
         self.world.replace(BOXES[middle], Node::Gateway(gateway, sides));

@@ -98,8 +98,8 @@ impl Direction {
 
     /// Whether its receiver may take a segment of these offsets, and all of it (RFC 9293, 3.10.7.4; as Linux, it may have
     /// sent no acknowledgment yet of what lies before). What lies beyond was allowed by somebody else, on another path, and
-    /// whoever took it would promise more than the receiver does (fault seed 97427243). But for the byte that probes a
-    /// window: that is taken once there is room, whoever has heard of it (RFC 9293, 3.8.6.1).
+    /// a gateway that took it would promise more than the receiver does (fault seed 97427243). But for the byte that probes
+    /// a window: that is taken once there is room, also where nobody here has heard of it (RFC 9293, 3.8.6.1).
     pub(super) fn allows(&self, segment: &Range<Offset>) -> bool {
         let probes = segment.start == self.promised && segment.end == self.promised.next();
         (segment.end <= self.promised || probes) && segment.end >= self.acked
