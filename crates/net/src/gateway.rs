@@ -1,15 +1,19 @@
 //! The gateway on real packets: two TUN devices, a clock, and the pure [`Gateway`] between them.
 //!
-//! Device 0 stands for the LAN, device 1 for the satellite. What a host sends is written into the
-//! device of its own side, by itself or by us in its name ([`crate::divert`] says why).
+//! Device 0 stands for the LAN, device 1 for the satellite. What a host sends is read from the device of its own side, and
+//! what we say in its name is written there ([`crate::bump`] says how both come about).
 
 mod answer;
 mod duties;
+mod reject;
 mod signalled;
+mod taking;
 
+use crate::bump::Table;
+use crate::bump::ends::Ends;
+use crate::bump::repairs::Repairs;
 use crate::clock::Clock;
 use crate::control::{self, ControlClient, Questions};
-use crate::divert::Repairs;
 use crate::events;
 use crate::heap::HeapTrim;
 use crate::poll::{self, LoopError};
@@ -27,7 +31,9 @@ use duties::Log;
 use nix::libc;
 use std::hash::{BuildHasher as _, RandomState};
 use std::io;
+use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
+use taking::Taking;
 
 /// Packets read from one device before what they caused is sent.
 const BURST: usize = 16;
@@ -50,6 +56,7 @@ pub struct LiveGateway {
     tap: Option<Tap>,
     log: Option<Log>,
     watchdog: Option<Watchdog>,
+    taking: Option<Taking>,
     repairs: Option<Repairs>,
     heap: HeapTrim,
     reload: Option<SyncSender<()>>,
@@ -83,6 +90,7 @@ impl LiveGateway {
             tap: None,
             log: None,
             watchdog: None,
+            taking: None,
             repairs: None,
             heap: HeapTrim::default(),
             reload: None,
@@ -95,7 +103,15 @@ impl LiveGateway {
     /// Knows these connections, which another gateway has left, and which are forwarded so far.
     pub fn recall(&mut self, records: &[Record]) {
         let now = self.clock.now();
-        records.iter().for_each(|record| self.gateway.recall(now, record));
+        for record in records {
+            self.gateway.recall(now, record);
+            let [lan, satellite] = record.ends_by_side();
+            let ends = Ends { inner: lan, outer: satellite };
+            // The others are forwarded.
+            if let Some(Err(error)) = self.taking.as_ref().map(|taking| taking.expect(&ends)) {
+                tracing::debug!(%error, "a connection that was left is not taken over");
+            }
+        }
     }
 
     /// What it leaves to the next gateway when it has [run](LiveGateway::run).
@@ -108,6 +124,11 @@ impl LiveGateway {
         self.watchdog = Some(watchdog);
     }
 
+    /// Vouches for what `table` has taken off the wire, while it [runs](LiveGateway::run), and lets the rest go by.
+    pub fn takes(&mut self, table: Arc<Table>) {
+        self.taking = Some(Taking::new(table));
+    }
+
     /// Hears of `repairs` while it [runs](LiveGateway::run), and waits for a device that was deleted.
     pub fn repaired_by(&mut self, repairs: Repairs) {
         self.repairs = Some(repairs);
@@ -118,7 +139,7 @@ impl LiveGateway {
         self.control_client.clone()
     }
 
-    /// The first beat, before anybody is told that it is ready: until then its watchdog is patient with it.
+    /// The first beat, before anybody is told that it is ready: from then on packets are taken.
     pub fn begin(&mut self) {
         self.attend_to_duties(self.clock.now());
     }
@@ -211,12 +232,21 @@ impl LiveGateway {
                 }
             };
             let now = self.clock.now();
+            if let Some(answer) = reject::quic(bytes) {
+                // As if the server had said it.
+                self.write(side.other(), &VnetHdr::default(), &[&answer]);
+                continue;
+            }
             let checksums = match header.checksum {
                 Checksum::Complete => Checksums::Unverified,
                 Checksum::Valid => Checksums::Verified,
                 Checksum::Needed { .. } => Checksums::Partial,
             };
+            let introduced = self.introduce(side, bytes);
             let forward = self.ingress.take(now, side, bytes, checksums, &mut self.gateway);
+            if let Some((client, server)) = introduced {
+                self.gateway.dismiss(client, server);
+            }
             if let Some(tap) = &mut self.tap {
                 tap.received(now, side, bytes, &self.gateway);
                 if matches!(forward, Forward::Itself) {
@@ -228,7 +258,10 @@ impl LiveGateway {
             }
             match forward {
                 Forward::Nothing => {}
-                Forward::Itself => self.write(side, &header, &[bytes]),
+                Forward::Itself => {
+                    self.write(side, &header, &[bytes]);
+                    self.let_go(side, bytes);
+                }
                 Forward::Fragments(fragments) => self.forward(side, &fragments),
             }
         }

@@ -1,7 +1,9 @@
 //! Facts about network interfaces, asked of `ip`: `/sys` may show another namespace's.
 
 use crate::command::{CommandError, run};
+use nix::net::if_::if_nametoindex;
 use serde_json::Value;
+use std::fs;
 
 /// Why an interface's properties are not known.
 #[derive(Debug, thiserror::Error)]
@@ -9,9 +11,47 @@ pub enum InterfaceError {
     /// `ip` failed, perhaps because there is no such interface.
     #[error(transparent)]
     Command(#[from] CommandError),
+    /// An interface does not exist.
+    #[error("there is no interface {0} in this network namespace")]
+    Unknown(String),
+    /// The kernel does not forward.
+    #[error("{0} does not forward IPv4: run `sysctl -w net.ipv4.ip_forward=1`")]
+    Forwarding(String),
     /// `ip` said something unexpected.
     #[error("`ip` does not tell the MTU of {0}")]
     Mtu(String),
+}
+
+/// Whether the interfaces exist and forward.
+///
+/// # Errors
+/// [`InterfaceError`], for the first that does not.
+pub fn check_forwarding(interfaces: &[String]) -> Result<(), InterfaceError> {
+    for name in interfaces {
+        if if_nametoindex(name.as_str()).is_err() {
+            return Err(InterfaceError::Unknown(name.clone()));
+        }
+        let forwarding = fs::read_to_string(format!("/proc/sys/net/ipv4/conf/{name}/forwarding"));
+        if forwarding.is_ok_and(|text| text.trim() == "0") {
+            return Err(InterfaceError::Forwarding(name.clone()));
+        }
+    }
+    Ok(())
+}
+
+/// What an interface's packets have in front of them, as `ip` calls it: `ether`, `none`, `ppp` and so on.
+///
+/// # Errors
+/// [`CommandError`].
+pub(crate) fn link_type(name: &str) -> Result<String, CommandError> {
+    Ok(show(name)?["link_type"].as_str().unwrap_or_default().to_owned())
+}
+
+/// `ip`'s description of an interface.
+fn show(name: &str) -> Result<Value, CommandError> {
+    let text = run("ip", &["-j", "link", "show", "dev", name], "")?;
+    let mut answer: Value = serde_json::from_str(&text).unwrap_or_default();
+    Ok(answer[0].take())
 }
 
 /// The largest IP packet, in bytes, that every one of `interfaces` carries; 65,535 if none of them
@@ -22,9 +62,7 @@ pub enum InterfaceError {
 pub fn min_mtu(interfaces: &[String]) -> Result<u16, InterfaceError> {
     let mut min = u64::from(u16::MAX);
     for name in interfaces {
-        let text = run("ip", &["-j", "link", "show", "dev", name], "")?;
-        let answer: Value = serde_json::from_str(&text).unwrap_or_default();
-        let mtu = answer[0]["mtu"].as_u64().ok_or_else(|| InterfaceError::Mtu(name.clone()))?;
+        let mtu = show(name)?["mtu"].as_u64().ok_or_else(|| InterfaceError::Mtu(name.clone()))?;
         min = min.min(mtu);
     }
     Ok(u16::try_from(min).unwrap_or(u16::MAX))

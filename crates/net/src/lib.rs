@@ -28,6 +28,7 @@ pub mod netns;
 pub mod netns_command;
 pub mod netns_pair;
 pub mod network;
+mod origin;
 pub mod output;
 pub mod poll;
 pub mod privileges;

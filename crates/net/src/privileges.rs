@@ -1,11 +1,9 @@
 //! What a process that has set everything up may still do, lest whoever gets hold of it by what it
 //! reads from the network has the whole machine.
 //!
-//! Root's capabilities (capabilities(7)) are given up but for two. `ip` and `nft`, which set rules up,
-//! disable them, look after them and remove them, take CAP_NET_ADMIN, and so do netlink's notices about the
-//! firewall. `iptables-legacy-save`, which tells what old rules there are, takes CAP_NET_RAW as well: it
-//! asks through a raw socket. They are children of ours and get no more than we are permitted.
-//! What has clients of its own, a thread that answers questions, keeps none.
+//! Root's capabilities (capabilities(7)) are given up but for two. Who looks after devices and the programs on them takes
+//! CAP_NET_ADMIN and CAP_BPF. `ip`, a child of ours, gets no more than we are permitted.
+//! What has clients of its own, a thread that answers questions, keeps none, and neither does a watchdog.
 //!
 //! Capabilities belong to threads, and a new one has those of the thread that starts it. So a process
 //! gives up its own before it starts others, or each of these does so itself.
@@ -19,10 +17,8 @@ use nix::sys::prctl;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use std::sync::OnceLock;
 
-/// What we do ourselves, and what `ip` and `nft` need.
-const NET_ADMIN: &[Capability] = &[Capability::CAP_NET_ADMIN];
-/// What `iptables-legacy-save` needs.
-const NET_RAW_TOO: &[Capability] = &[Capability::CAP_NET_ADMIN, Capability::CAP_NET_RAW];
+/// What a gateway needs.
+const GATEWAY: &[Capability] = &[Capability::CAP_NET_ADMIN, Capability::CAP_BPF];
 
 /// Why privileges were not given up.
 #[derive(Debug, thiserror::Error)]
@@ -50,16 +46,16 @@ pub enum PrivilegeError {
 /// [`PrivilegeError`].
 pub fn give_up_as_gateway() -> Result<(), PrivilegeError> {
     hide_memory()?;
-    keep(NET_ADMIN, NET_RAW_TOO)
+    keep(GATEWAY)
 }
 
-/// The same for what watches over a gateway, which does not look at firewalls.
+/// The same for what watches over a gateway: it writes where it was let, which takes no privilege.
 ///
 /// # Errors
 /// [`PrivilegeError`].
 pub(crate) fn give_up_as_watchdog() -> Result<(), PrivilegeError> {
     hide_memory()?;
-    keep(NET_ADMIN, NET_ADMIN)
+    keep(&[])
 }
 
 /// Gives up everything that the calling thread may do beyond what anybody may.
@@ -67,7 +63,7 @@ pub(crate) fn give_up_as_watchdog() -> Result<(), PrivilegeError> {
 /// # Errors
 /// [`PrivilegeError`].
 pub fn give_up_all_of_this_thread() -> Result<(), PrivilegeError> {
-    keep(&[], &[])
+    keep(&[])
 }
 
 fn hide_memory() -> Result<(), PrivilegeError> {
@@ -91,17 +87,16 @@ pub(crate) fn show_memory() {
     let _ = prctl::set_dumpable(true);
 }
 
-/// Keeps `ours` in effect in the calling thread, and `permitted` for its children.
-fn keep(ours: &[Capability], permitted: &[Capability]) -> Result<(), PrivilegeError> {
+/// Keeps these, in the calling thread and its children.
+fn keep(kept: &[Capability]) -> Result<(), PrivilegeError> {
     let had = caps::read(None, CapSet::Permitted)?;
-    let of = |kept: &[Capability]| -> CapsHashSet {
-        kept.iter().copied().filter(|capability| had.contains(capability)).collect()
-    };
+    let permitted: CapsHashSet =
+        kept.iter().copied().filter(|capability| had.contains(capability)).collect();
     // First, as it takes a capability of its own. Who does not have that one cannot lower the bound;
     // but nothing comes back from there without the privileges that are given up below.
     if caps::has_cap(None, CapSet::Effective, Capability::CAP_SETPCAP)? {
         for capability in caps::runtime::thread_all_supported() {
-            if !permitted.contains(&capability) {
+            if !kept.contains(&capability) {
                 caps::drop(None, CapSet::Bounding, capability)?;
             }
         }
@@ -109,8 +104,7 @@ fn keep(ours: &[Capability], permitted: &[Capability]) -> Result<(), PrivilegeEr
     // No program that is run gets more than we have: not by its owner, nor by its file.
     prctl::set_no_new_privs()
         .map_err(|errno| PrivilegeError::Process { what: "new privileges", errno })?;
-    let (ours, permitted) = (of(ours), of(permitted));
-    caps::set(None, CapSet::Effective, &ours)?;
+    caps::set(None, CapSet::Effective, &permitted)?;
     caps::set(None, CapSet::Permitted, &permitted)?;
     // Children of root have what is permitted anyway, others what is ambient.
     caps::set(None, CapSet::Inheritable, &permitted)?;
@@ -145,23 +139,22 @@ mod tests {
     #[test]
     fn only_what_is_kept_is_left_to_a_thread_and_its_children() {
         let number = |text: String| u64::from_str_radix(&text, 16).unwrap();
-        for (ours, permitted) in [(NET_ADMIN, NET_RAW_TOO), (NET_ADMIN, NET_ADMIN), (&[], &[])] {
+        for kept in [GATEWAY, &[]] {
             let thread = std::thread::spawn(move || {
                 // Less if the tests' user has less.
-                let (ours_bits, permitted_bits) = (bits(ours), bits(permitted));
-                keep(ours, permitted).unwrap();
-                assert_eq!(number(status(false, "CapEff")), ours_bits);
+                let bits = bits(kept);
+                keep(kept).unwrap();
                 for of_child in [false, true] {
-                    assert_eq!(number(status(of_child, "CapPrm")), permitted_bits);
+                    assert_eq!(number(status(of_child, "CapEff")), bits);
+                    assert_eq!(number(status(of_child, "CapPrm")), bits);
                     assert_eq!(status(of_child, "NoNewPrivs"), "1");
                     if nix::unistd::geteuid().is_root() {
-                        let bound: u64 = permitted.iter().map(Capability::bitmask).sum();
+                        let bound: u64 = kept.iter().map(Capability::bitmask).sum();
                         assert_eq!(number(status(of_child, "CapBnd")) & !bound, 0);
                     }
                 }
-                assert_eq!(number(status(true, "CapEff")), permitted_bits);
                 // Once more, from there: what a watchdog does.
-                keep(ours, permitted).unwrap();
+                keep(kept).unwrap();
             });
             thread.join().unwrap();
         }

@@ -1,33 +1,36 @@
 //! Whoever watches over a gateway that lives and does not answer.
 //!
-//! When a gateway dies, its devices vanish and the kernel forwards. When it hangs, or is stopped,
-//! packets would wait in its devices for ever. So a second process, which a SIGSTOP of the first
-//! does not stop, hears a beat from the loop over a pipe, and disables the gateway's nft table
-//! when there is none: nothing is marked then, and the kernel forwards. Once beats come again the
-//! table is enabled.
+//! When a gateway dies, its programs and devices vanish and the kernel forwards. When it hangs, or is stopped,
+//! packets would wait in its devices until nobody has vouched for it any more for [`PATIENCE`](crate::bump::PATIENCE). A process that
+//! is stopped or waits for something comes back no sooner for that. So a second process, which a SIGSTOP of the first does
+//! not stop, hears a beat from the loop over a pipe, and takes back what was vouched for when there is none. As soon as the loop
+//! goes on, it vouches again. One that is short of a processor has the whole time.
 //!
 //! The gateway goes on rather than end: it releases the connections that it had, since their hosts
 //! may have gone on between themselves, but first it delivers what it owes, which an end would cost
-//! them. It does so when the watchdog says, over a pipe back, that the kernel has forwarded: if the
+//! them. It does so if packets have gone by, which the kernel counts: if the
 //! whole machine has stood still for a while, nothing has passed, and the connections stay.
 //!
 //! The pipe ends with the gateway, however that ends, and the watchdog with the pipe. What a killed
-//! gateway has left of its rules it then removes.
+//! gateway has left it then removes.
 //!
 //! It acts before it speaks, and what it says waits in a queue of its own process (`output`): whoever reads the log, and
 //! may be why the gateway hangs, cannot hold it up. No signal ends it, since those who signal a service may signal all of
 //! its processes.
 
-use crate::divert::DivertConfig;
+use crate::bump::Vouching;
+use crate::instance::Instance;
 use crate::privileges::{self, PrivilegeError};
+use crate::serve;
 use crate::signals::Signals;
 use bentpipe_core::time::{Duration, Instant};
 use nix::errno::Errno;
-use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::fcntl::{FcntlArg, FdFlag, OFlag, fcntl};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::stat::{SFlag, fstat};
 use std::io::{self, Read, Write};
-use std::os::fd::AsFd;
+use std::mem;
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::process::{CommandExt, parent_id};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::thread;
@@ -43,29 +46,12 @@ const SILENCE: u16 = 700;
 /// (RFC 6298): by then the kernel is to forward.
 const DOUBT: u16 = 100;
 
-/// So many silences together make even a process that runs one that hangs. It may be short of a
-/// processor, or turn in a circle; to release its connections is dearer than to wait a little.
-const STARVED: u32 = 4;
-
-/// What a beat tells the loop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Heartbeat {
-    /// All is well.
-    Steady,
-    /// There has been silence for so long that the kernel has forwarded meanwhile.
-    Interrupted,
-}
-
 /// The loop turns.
 const ALIVE: u8 = b'.';
-/// It does, and its rules are to stay disabled: something in the way forbids to divert packets.
-const ASLEEP: u8 = b'-';
 /// The gateway ends in order: there is nothing left to do.
 const FAREWELL: u8 = b'!';
 /// What the watchdog says first: it watches.
 const WATCHING: u8 = b'w';
-/// What the watchdog says: the kernel forwards.
-const DISABLED: u8 = b'z';
 
 /// A watchdog that does not watch after so many milliseconds will not.
 const START: u16 = 10_000;
@@ -75,9 +61,9 @@ const PARTING: Duration = Duration::from_secs(3);
 /// From one look at that to the next.
 const LOOK: Duration = Duration::from_millis(2);
 
-/// So many silences may pass before the first beat: a gateway that sets itself up on a busy machine waits for other
-/// programs, which is no sign that it hangs.
-const STARTING: u32 = START as u32 / (SILENCE + DOUBT) as u32;
+/// How long a process that was killed may take to let go of its lock. Its files are closed in their order, and a device
+/// among them may take seconds where many come and go.
+const LETTING_GO: Duration = Duration::from_secs(30);
 
 /// The gateway's ends of the pipes. Dropping it ends the watchdog.
 #[derive(Debug)]
@@ -89,15 +75,19 @@ pub struct Watchdog {
 }
 
 impl Watchdog {
-    /// Starts `command`, which is to call [`watch`], and waits until it watches: a gateway that says
-    /// that it is ready has its watchdog.
+    /// Starts `command`, which is to call [`watch`] with the descriptor whose number is its last argument, and waits until it
+    /// watches: a gateway that says that it is ready has its watchdog.
     ///
     /// # Errors
     /// When there is no such process or pipe, or the process does not watch.
-    pub fn start(mut command: Command) -> io::Result<Watchdog> {
+    pub fn start(mut command: Command, vouching: &impl AsFd) -> io::Result<Watchdog> {
         // In a group of its own: Ctrl-Z and Ctrl-C are for the gateway.
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
-        let mut process = command.spawn()?;
+        // This copy is for the child. Another child that is started at this moment has it, too, which does no harm.
+        let passed_on = vouching.as_fd().try_clone_to_owned()?;
+        fcntl(&passed_on, FcntlArg::F_SETFD(FdFlag::empty()))?;
+        let mut process = command.arg(passed_on.as_raw_fd().to_string()).spawn()?;
+        drop(passed_on);
         let pipe = process.stdin.take().ok_or(io::ErrorKind::BrokenPipe)?;
         let mut told = process.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
         if let Err(error) = hear_first_word(&mut told) {
@@ -115,24 +105,24 @@ impl Watchdog {
         self.last.map_or(Instant::ZERO, |last| last + BEAT)
     }
 
-    /// The loop turns; `asleep`: its rules are to stay disabled. A pipe that is full has beats enough.
+    /// The loop turns. A pipe that is full has beats enough.
     ///
     /// # Errors
     /// When the watchdog is gone.
-    pub(crate) fn beat(&mut self, now: Instant, asleep: bool) -> io::Result<Heartbeat> {
+    pub(crate) fn beat(&mut self, now: Instant) -> io::Result<()> {
         if now < self.next() {
-            return Ok(Heartbeat::Steady);
+            return Ok(());
         }
         self.last = Some(now);
-        match self.pipe.write(&[if asleep { ASLEEP } else { ALIVE }]) {
+        match self.pipe.write(&[ALIVE]) {
             Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
             _ => {}
         }
-        match self.told.read(&mut [0; 64]) {
-            Ok(0) => Err(io::ErrorKind::BrokenPipe.into()),
-            Ok(_) => Ok(Heartbeat::Interrupted),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(Heartbeat::Steady),
+        // It says nothing; that it is gone shows.
+        match self.told.read(&mut [0]) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(()),
             Err(error) => Err(error),
+            Ok(_) => Err(io::ErrorKind::BrokenPipe.into()),
         }
     }
 }
@@ -178,11 +168,14 @@ pub enum WatchError {
     Io(#[from] io::Error),
 }
 
-/// What the watchdog process does, until its standard input ends. It logs what it does.
+/// What the watchdog process of `service` does, until its standard input ends. It logs what it does. `vouching` is the number of the
+/// descriptor that [`Watchdog::start`] has passed on.
 ///
 /// # Errors
 /// [`WatchError`].
-pub fn watch(config: &DivertConfig) -> Result<(), WatchError> {
+pub fn watch(service: &str, vouching: RawFd) -> Result<(), WatchError> {
+    // Before anything else is opened.
+    let vouching = inherited(vouching)?;
     // The gateway may need us until its end.
     let _signals = Signals::catch_all()?;
     let stdin = io::stdin();
@@ -192,59 +185,59 @@ pub fn watch(config: &DivertConfig) -> Result<(), WatchError> {
     }
     privileges::give_up_as_watchdog()?;
     say(WATCHING)?;
-    let mut disabled = false;
-    let mut beats = Beats::default();
+    // Before the first beat it has vouched for nothing.
+    let (mut begun, mut hangs) = (false, false);
     loop {
         match hear(&stdin)? {
-            Heard::Nothing if !disabled => {
-                beats.silences += 1;
-                if beats.may_come(is_running(parent_id())) {
-                    continue;
+            Heard::Nothing if !begun => {}
+            Heard::Nothing => {
+                // It may be short of a processor, or turn in a circle; to release its connections is dearer than to wait
+                // until what it has vouched for lapses.
+                if !is_running(parent_id()) && !hangs {
+                    hangs = retracted(&vouching);
+                    tracing::warn!("the gateway does not answer: the kernel forwards");
                 }
-                // First, lest the gateway goes on in between and does not hear of it. If it cannot,
-                // it is dead, which shows at once.
-                let _ = say(DISABLED);
-                // If it does not work it is tried again.
-                disabled = said("disabled", config.disable());
-                tracing::warn!("the gateway does not answer: the kernel forwards");
             }
-            // Somebody may have loaded our rules anew, the gateway itself just before it hung.
-            Heard::Nothing => _ = config.disable(),
-            Heard::Beat { asleep } => {
-                beats.heard();
-                if disabled {
-                    // The gateway's own affair as long as it sleeps.
-                    disabled = !asleep && !said("enabled", config.enable());
+            Heard::Beat => {
+                begun = true;
+                if mem::take(&mut hangs) {
                     tracing::warn!("the gateway answers again");
                 }
             }
             Heard::Farewell => return Ok(()),
             Heard::End => {
-                config.clear();
+                retracted(&vouching);
+                // Unless another has taken its place.
+                if let Ok(_lock) = Instance::lock_within(service, LETTING_GO) {
+                    serve::clear(service);
+                }
                 return Ok(());
             }
         }
     }
 }
 
-/// What has been heard of the loop.
-#[derive(Debug, Default)]
-struct Beats {
-    /// It has turned.
-    begun: bool,
-    /// Since the last beat.
-    silences: u32,
+/// What the gateway has passed on.
+#[allow(unsafe_code)]
+fn inherited(descriptor: RawFd) -> Result<Vouching, WatchError> {
+    // This process has opened nothing yet, and nobody else closes what it was passed.
+    let is_open = std::fs::symlink_metadata(format!("/proc/self/fd/{descriptor}")).is_ok();
+    if descriptor <= 2 || !is_open {
+        return Err(WatchError::NoPipe);
+    }
+    // SAFETY: it is open, the gateway has passed it on to this process, and nobody else closes it here.
+    let descriptor = unsafe { OwnedFd::from_raw_fd(descriptor) };
+    fcntl(&descriptor, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC)).map_err(io::Error::from)?;
+    Ok(Vouching::of_descriptor(descriptor))
 }
 
-impl Beats {
-    fn heard(&mut self) {
-        *self = Beats { begun: true, silences: 0 };
+/// Takes back what the gateway has vouched for; whether that was done.
+fn retracted(vouching: &Vouching) -> bool {
+    let done = vouching.retract();
+    if let Err(error) = &done {
+        tracing::error!(%error, "the kernel does not hear that the gateway hangs");
     }
-
-    /// Whether the silence may have another reason than a loop that hangs; `runs`: its process wants a processor.
-    fn may_come(&self, runs: bool) -> bool {
-        if self.begun { runs && self.silences < STARVED } else { self.silences < STARTING }
-    }
+    done.is_ok()
 }
 
 /// Tells the gateway.
@@ -256,10 +249,7 @@ fn say(word: u8) -> io::Result<()> {
 
 enum Heard {
     Nothing,
-    /// And whether the rules are to stay disabled.
-    Beat {
-        asleep: bool,
-    },
+    Beat,
     Farewell,
     End,
 }
@@ -274,7 +264,7 @@ fn hear(pipe: &impl AsFd) -> io::Result<Heard> {
     Ok(match count {
         0 => Heard::End,
         _ if beats[..count].contains(&FAREWELL) => Heard::Farewell,
-        _ => Heard::Beat { asleep: beats[count - 1] == ASLEEP },
+        _ => Heard::Beat,
     })
 }
 
@@ -303,17 +293,9 @@ fn is_running(process: u32) -> bool {
     stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('R'))
 }
 
-/// Whether it was done; if not, says so.
-fn said<E: std::fmt::Display>(what: &str, done: Result<(), E>) -> bool {
-    if let Err(error) = &done {
-        tracing::error!(%error, "the gateway's rules could not be {what}");
-    }
-    done.is_ok()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Beats, STARTING, STARVED, Watchdog, is_running};
+    use super::{Watchdog, is_running};
     use std::process::Command;
 
     #[test]
@@ -321,22 +303,9 @@ mod tests {
         for says in ["true", "echo something else"] {
             let mut command = Command::new("sh");
             command.args(["-c", says]);
-            let error = Watchdog::start(command).expect_err("no watchdog");
+            let error = Watchdog::start(command, &std::io::stderr()).expect_err("no watchdog");
             assert!(error.to_string().contains("did not start"), "{error}");
         }
-    }
-
-    #[test]
-    fn a_gateway_that_sets_itself_up_does_not_hang() {
-        let mut beats = Beats { silences: STARTING - 1, ..Beats::default() };
-        assert!(beats.may_come(false) && STARTING > STARVED);
-        beats.silences += 1;
-        assert!(!beats.may_come(true));
-        beats.heard();
-        beats.silences += 1;
-        assert!(beats.may_come(true) && !beats.may_come(false));
-        beats.silences = STARVED;
-        assert!(!beats.may_come(true));
     }
 
     #[test]

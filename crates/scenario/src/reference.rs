@@ -28,7 +28,6 @@ const SECTIONS: &[&Section] = &[
     &gateway::INTERFACES,
     &gateway::DRAIN,
     &gateway::REJECT_QUIC,
-    &gateway::DIVERSION,
     &gateway::METRICS,
     &gateway::LOG,
     &link::LINK,

@@ -120,7 +120,7 @@ fn answer(control_client: &ControlClient, condition: &Condition, line: &str) -> 
             status.to_string() + "\n"
         }
         (Topic::Status, false) => {
-            diversion::lines(&condition.diversion)
+            diversion::lines(&condition.taking)
                 + &hints::lines(&snapshot.flows)
                 + &report.status()
                 + &condition.words()

@@ -1,7 +1,6 @@
 //! The gateway's configuration file, as it is found on this host. What it may say is declared by
 //! `bentpipe_scenario::gateway`, as scenarios say the same.
 
-use bentpipe_net::divert::checks::room_for_flows;
 use bentpipe_scenario::ScenarioError;
 use bentpipe_scenario::gateway::GatewayFile;
 use std::fmt::Display;
@@ -47,12 +46,7 @@ pub(crate) fn read(path: &Path) -> Result<GatewayFile, ConfigError> {
     }
     read.map_err(failed)?;
     let memory = nix::sys::sysinfo::sysinfo().map_or(u64::MAX, |info| info.ram_total());
-    let mut file = GatewayFile::parse(&path.display().to_string(), &source, memory)?;
-    // Beyond that the kernel would drop new connections, split or not.
-    if let Some(room) = room_for_flows().and_then(|room| usize::try_from(room).ok()) {
-        file.config.max_flows = file.config.max_flows.min(room);
-    }
-    Ok(file)
+    Ok(GatewayFile::parse(&path.display().to_string(), &source, memory)?)
 }
 
 /// `message` about the interface `name`, with the place where it stands.

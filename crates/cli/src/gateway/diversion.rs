@@ -1,25 +1,22 @@
-//! Whether anything is diverted to the gateway, and what is in the way: told at its start, and to those
+//! Whether anything is taken off the wire, and what is in the way: told at the gateway's start, and to those
 //! who ask.
 
-use bentpipe_net::divert::DivertState;
+use bentpipe_net::bump::TakingState;
 use bentpipe_net::divert::checks::Finding;
 use serde_json::{Value, json};
 
-/// Says what is in the way when the gateway starts.
-pub(super) fn log(state: &DivertState) {
-    for finding in state.findings() {
-        tracing::warn!("{finding}");
-    }
+/// Says when the gateway starts that nothing is split, if that is so.
+pub(super) fn log(state: &TakingState) {
     if state.is_asleep() {
         tracing::warn!(
-            "nothing is split until that is out of the way: the kernel forwards. It is looked at again when the \
-             firewall changes, and every minute"
+            "nothing is split until that is out of the way: the kernel forwards. It is looked at again every few \
+             seconds"
         );
     }
 }
 
 /// For people: nothing if all is well.
-pub(super) fn lines(state: &DivertState) -> String {
+pub(super) fn lines(state: &TakingState) -> String {
     let head = if state.is_asleep() {
         "NOTHING IS SPLIT: the kernel forwards, as something is in the way\n"
     } else {
@@ -30,7 +27,7 @@ pub(super) fn lines(state: &DivertState) -> String {
 }
 
 /// For machines, beside what the gateway has done.
-pub(super) fn add(state: &DivertState, status: &mut Value) {
+pub(super) fn add(state: &TakingState, status: &mut Value) {
     status["diverting"] = json!(!state.is_asleep());
     status["findings"] = state.findings().iter().map(finding).collect();
 }

@@ -17,17 +17,20 @@ use condition::Condition;
 use reload::LastReload;
 
 use crate::outputs::Outputs;
-use bentpipe_net::divert::{Divert, DivertConfig, DivertError, Obstacles, Side};
+use bentpipe_net::bpf::Attachment;
+use bentpipe_net::bump::{self, BumpConfig, BumpError, Monitor, Surroundings};
+use bentpipe_net::divert::Side;
 use bentpipe_net::gateway::LiveGateway;
-use bentpipe_net::instance::InstanceError;
-use bentpipe_net::interface::{InterfaceError, min_mtu};
+use bentpipe_net::instance::{Instance, InstanceError};
+use bentpipe_net::interface::{InterfaceError, check_forwarding, min_mtu};
 use bentpipe_net::poll::LoopError;
 use bentpipe_net::privileges::{self, PrivilegeError};
 use bentpipe_net::records::RecordFile;
 use bentpipe_net::serve::{ClientError, ServeError};
 use bentpipe_net::signals::{self, Signals};
+use bentpipe_net::tun::Offload;
 use bentpipe_net::watchdog::{self, WatchError, Watchdog};
-use bentpipe_scenario::gateway::{Diversion, Interface};
+use bentpipe_scenario::gateway::Interface;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -38,8 +41,11 @@ use std::time::Duration;
 ///
 /// Runs in the foreground. It prints `bentpipe gateway: ready` once connections are split. Ctrl-C, Ctrl-\ or
 /// SIGTERM ends it: it splits nothing more, hands connections back to the kernel, delivers what it
-/// holds and prints a summary; a second signal ends it at once (a second Ctrl-\ by a core dump). Devices, rules and
-/// routes that it has set up are gone then. If it is killed, the host forwards as if it had never been there.
+/// holds and prints a summary; a second signal ends it at once (a second Ctrl-\ by a core dump). The devices and programs
+/// that it has set up are gone then. If it is killed, the host forwards as if it had never been there.
+///
+/// Connections are taken where they leave this host by the satellite's interface or come in there, behind its routing, NAT and
+/// firewall or before it. None of these need be changed.
 ///
 /// SIGHUP reads the file again: policy (but for reject-quic), limits, satellite, lan and log change, and no connection
 /// is touched. A file that is wrong, or that changes anything else, changes nothing. All other signals are ignored.
@@ -106,13 +112,6 @@ Example:
     dscp = \"ef\"             # or a number
     from = \"lan\"            # the client's side; or \"satellite\"
 
-    [diversion]             # what it takes of the host's kernel: where others have it, other numbers
-    marks = [0x10000000, 0x20000000]  # of packets from the LAN and from the satellite
-    mark-mask = 0x30000000  # the bits of the mark that are the gateway's
-    tables = [25200, 25201] # routing tables, likewise
-    preference = 252        # of its `ip rule`s
-    conntrack-zone = 25200  # of the LAN's legs, where connections are tracked
-
     [metrics]               # optional: for Prometheus, at /metrics
     listen = \"127.0.0.1:9464\"  # a loopback address
 
@@ -160,12 +159,8 @@ Examples:
     /// Watch over the gateway that has started this process
     #[command(hide = true)]
     Watchdog {
-        /// Where the gateway's `ip rule`s stand
-        #[arg(long)]
-        preference: u32,
-        /// Its routing tables
-        #[arg(long, num_args = 2)]
-        tables: Vec<u32>,
+        /// The descriptor by which it takes back what the gateway has vouched for
+        vouching: i32,
     },
     /// Show the totals of the gateway that runs here, what it did not split, and how it sees its link
     Status {
@@ -186,7 +181,7 @@ pub(crate) enum Error {
     Config(#[from] config::ConfigError),
     /// Setting up.
     #[error(transparent)]
-    Divert(#[from] DivertError),
+    Bump(#[from] BumpError),
     /// An interface.
     #[error(transparent)]
     Interface(#[from] InterfaceError),
@@ -216,8 +211,15 @@ pub(crate) enum Error {
     Io(#[from] io::Error),
 }
 
-/// From one look at the firewall to the next, if it does not change.
-const MONITOR_INTERVAL: Duration = Duration::from_secs(60);
+/// How long a predecessor's watchdog may take to remove what that left.
+const CLEARING: Duration = Duration::from_secs(2);
+
+/// The TUN devices of the LAN and of the satellite.
+const TUNS: [&str; 2] = ["bp-lan", "bp-sat"];
+
+/// Connections whose packets are taken beside those that are split: forwarded ones that may be split later, and those of a flood
+/// of SYNs until they are let go.
+const OTHERS: usize = 65_536;
 
 /// Runs a gateway, or asks the one that runs.
 pub(crate) fn run(arguments: &Arguments, outputs: &mut Outputs) -> Result<ExitCode, Error> {
@@ -225,11 +227,9 @@ pub(crate) fn run(arguments: &Arguments, outputs: &mut Outputs) -> Result<ExitCo
         (Some(Asked::Flows { json }), _) => (Topic::Flows, *json),
         (Some(Asked::Status { json }), _) => (Topic::Status, *json),
         (Some(Asked::Record(arguments)), _) => return record::run(arguments),
-        (Some(Asked::Watchdog { preference, tables }), _) => {
+        (Some(Asked::Watchdog { vouching }), _) => {
             panics::log();
-            let tables = tables.as_slice().try_into().expect("clap asks for two");
-            let numbers = Diversion { preference: *preference, tables, ..Diversion::default() };
-            watchdog::watch(&divert_config([&[], &[]], numbers))?;
+            watchdog::watch(SERVICE, *vouching)?;
             return Ok(ExitCode::SUCCESS);
         }
         (None, Some(path)) => return split(path, arguments.json, outputs),
@@ -246,33 +246,43 @@ fn split(path: &Path, json: bool, outputs: &mut Outputs) -> Result<ExitCode, Err
         side.iter().map(|interface| interface.name.clone()).collect()
     };
     let (lan, satellite) = (names(&file.lan), names(&file.satellite));
-    let numbers = file.diversion;
     panics::log();
     signals::dump_core_upon_second_quit()?;
     let signals = Signals::catch_all()?;
-    let diversion = DivertConfig {
-        reject_quic: file.reject_quic,
-        ..divert_config([&lan, &satellite], numbers)
-    };
-    let set_up = Divert::set_up(diversion, Obstacles::Heeded);
-    let (mut divert, tuns) = set_up.map_err(|error| match &error {
-        DivertError::Interface(name) => config::at_interface(&file, name, &error).into(),
+    check_forwarding(&[&lan[..], &satellite].concat()).map_err(|error| match &error {
+        InterfaceError::Unknown(name) => config::at_interface(&file, name, &error).into(),
         _ => Error::from(error),
     })?;
+    let instance = Instance::lock_within(SERVICE, CLEARING)?;
+    let side = |interfaces: &[String], tun: &str| Side {
+        interfaces: interfaces.to_vec(),
+        tun: tun.into(),
+    };
+    let surroundings = Surroundings::of([side(&lan, TUNS[0]), side(&satellite, TUNS[1])]);
     let mut config = file.config.clone();
-    if let Some(flows) = file.flows {
-        divert.expect_flows(flows as u64);
-    }
-    diversion::log(&divert.state());
     config.lan.mtu = min_mtu(&lan)?;
     config.satellite.mtu = min_mtu(&satellite)?;
+    for left in bump::remove_older_versions() {
+        tracing::warn!("removed, as an older version had left it: {left}");
+    }
+    let (wire, table, tuns) = bump::set_up(&BumpConfig {
+        devices: satellite,
+        lan: Some(lan),
+        tuns: TUNS.map(str::to_owned),
+        offload: Offload::Tcp,
+        connections: (config.max_flows + OTHERS) as u32,
+        attachment: Attachment::of_this_kernel(),
+        reject_quic: file.reject_quic,
+    })?;
     let soft_state = config.soft_state;
     let mut gateway = LiveGateway::new(tuns, config)?;
+    gateway.takes(Arc::clone(&table));
     let left = RecordFile::of(SERVICE)?;
     recall(&mut gateway, &left);
     gateway.log_every(file.log_every);
+    let taking = bump::TakingState::default();
     let condition = Condition {
-        diversion: divert.state(),
+        taking: taking.clone(),
         lost: Arc::new(outputs.lost()),
         reload: LastReload::default(),
     };
@@ -283,31 +293,23 @@ fn split(path: &Path, json: bool, outputs: &mut Outputs) -> Result<ExitCode, Err
     let (drain, client, last) = (file.drain, gateway.control_client(), condition.reload);
     gateway.reloaded_by(reload::begin(path.to_owned(), file, client, last)?);
     let mut command = Command::new(std::env::current_exe()?);
-    // What it removes if we are killed.
-    command.args([
-        "gateway",
-        "watchdog",
-        "--preference",
-        &numbers.preference.to_string(),
-        "--tables",
-    ]);
-    command.args(numbers.tables.map(|table| table.to_string()));
-    gateway.watched_by(Watchdog::start(command)?);
-    let (monitor, repairs) = divert.monitor(MONITOR_INTERVAL)?;
+    command.args(["gateway", "watchdog"]);
+    gateway.watched_by(Watchdog::start(command, table.vouching())?);
+    let (monitor, repairs) = Monitor::start(wire, surroundings, taking.clone())?;
     gateway.repaired_by(repairs);
+    diversion::log(&taking);
     gateway.begin();
     outputs.print("bentpipe gateway: ready\n")?;
     let result = panics::ends_with(|| gateway.run(&signals, drain));
+    // Before anything that may take its time: nothing is taken any more.
     drop(monitor);
-    // Before anything that may take its time. The rest goes with the devices.
-    let _ = divert.stop_marking();
     if soft_state && result.is_ok() {
         leave(&gateway, &left);
     }
     let report = report::Report { totals: gateway.totals() };
     // Those who still wait for an answer are told that there will be none; and our name is free
     // before the lock is, so that the next gateway has it.
-    drop((gateway, servers, divert));
+    drop((gateway, servers, instance));
     outputs.print(&if json { format!("{}\n", report.json()) } else { report.to_string() })?;
     result?;
     Ok(ExitCode::SUCCESS)
@@ -330,14 +332,4 @@ fn leave(gateway: &LiveGateway, left: &RecordFile) {
     if let Err(error) = left.leave(gateway.records()) {
         tracing::warn!(%error, "nothing is left to the next gateway");
     }
-}
-
-/// What is diverted, and how it is called.
-fn divert_config(interfaces: [&[String]; 2], numbers: Diversion) -> DivertConfig {
-    let side = |interfaces: &[String], tun: &str| Side {
-        interfaces: interfaces.to_vec(),
-        tun: tun.into(),
-    };
-    DivertConfig::gateway([side(interfaces[0], "bp-lan"), side(interfaces[1], "bp-sat")])
-        .numbered(numbers)
 }

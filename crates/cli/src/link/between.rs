@@ -1,7 +1,7 @@
 //! `bentpipe link --between`: two interfaces of this host, or of a network namespace, or two namespaces.
 
 use super::{Arguments, Error, told};
-use bentpipe_net::divert::{Divert, DivertConfig, Obstacles, Side};
+use bentpipe_net::divert::{Divert, DivertConfig, Side};
 use bentpipe_net::emulator::{Emulator, Exit};
 use bentpipe_net::netns_pair::{self, End};
 use bentpipe_net::signals::Signals;
@@ -63,7 +63,7 @@ pub(super) fn run(
             };
             let mut config = DivertConfig::link([side(&a, "bp-link0"), side(&b, "bp-link1")]);
             config.mtu = link.mtu.unwrap_or(config.mtu);
-            let (divert, tuns) = Divert::set_up(config, Obstacles::Told)?;
+            let (divert, tuns) = Divert::set_up(config)?;
             told(divert.leftovers());
             for finding in divert.findings() {
                 tracing::warn!("{finding}");

@@ -33,6 +33,8 @@ fn uploads_meet_two_hangs() {
         for hang in 1..=2 {
             gateway.signal(Signal::SIGSTOP);
             await_said(gateway, "does not answer", hang);
+            // Packets go by.
+            thread::sleep(Duration::from_millis(500));
             gateway.signal(Signal::SIGCONT);
             await_said(gateway, "hung for a while", hang);
         }

@@ -4,7 +4,6 @@ use std::fs;
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::net::{SocketAddr, UnixListener};
-use std::time::Duration;
 
 use bentpipe_net::netns::Namespace;
 use bentpipe_net::netns::process::Process;
@@ -14,14 +13,13 @@ use nix::sys::signal::Signal;
 use crate::bad_input::as_nobody;
 use crate::observation::{ask, watchdog_of};
 use crate::stage::{build, gateways_wanted};
-use crate::toolbox::{PATIENCE, wait_longer, wait_until};
+use crate::toolbox::{PATIENCE, wait_until};
 
 pub(crate) const CASES: &[(&str, fn())] = &[
     ("names_cannot_be_taken_from_a_gateway", names_cannot_be_taken),
     ("root_alone_is_answered", root_alone_is_answered),
     ("files_of_a_killed_gateway_are_no_obstacle", killed_gateways_files),
     ("privileges_are_given_up", privileges_are_given_up),
-    ("firewall_is_still_looked_at", firewall_is_still_looked_at),
 ];
 
 /// Names that anybody may bind, and that gateways and emulators once took for locks.
@@ -96,7 +94,7 @@ fn killed_gateways_files() {
 
 /// Capabilities, by their bits.
 const NET_ADMIN: u64 = 1 << 12;
-const NET_RAW: u64 = 1 << 13;
+const BPF: u64 = 1 << 39;
 
 /// Every thread of a gateway and of its watchdog has what it needs, and no way to more.
 fn privileges_are_given_up() {
@@ -107,7 +105,7 @@ fn privileges_are_given_up() {
     testbed.start_gateway(Place::Near).expect("gateway");
     let gateway = testbed.gateway(Place::Near).expect("gateway");
     let watchdog = watchdog_of(gateway).as_raw().cast_unsigned();
-    for (process, bounds) in [(gateway.id(), NET_ADMIN | NET_RAW), (watchdog, NET_ADMIN)] {
+    for (process, bounds) in [(gateway.id(), NET_ADMIN | BPF), (watchdog, 0)] {
         // A thread or process that has just begun is given a moment to do it.
         wait_until("privileges are given up", || check_threads(process, bounds));
         let limits = fs::read_to_string(format!("/proc/{process}/limits")).expect("limits");
@@ -116,7 +114,7 @@ fn privileges_are_given_up() {
         // The host's own limit stays, for a core that is asked for by a second SIGQUIT.
         assert_eq!(words[4], "0", "{core:?}");
     }
-    // The main thread, one for questions, one for metrics, one for the firewall.
+    // The main thread, one for questions, one for metrics, one for the devices.
     let threads = fs::read_dir(format!("/proc/{}/task", gateway.id())).expect("threads").count();
     assert!(threads >= 4, "{threads}");
 }
@@ -133,36 +131,18 @@ fn check_threads(process: u32, bounds: u64) -> Result<(), String> {
         };
         let bits = |key: &str| u64::from_str_radix(&field(key), 16).expect("bits");
         let answers = field("Name") == "bp-serve";
-        let (effective, permitted) = if answers { (0, 0) } else { (NET_ADMIN, bounds) };
-        let sound = bits("CapEff") & !effective == 0
-            && ["CapPrm", "CapInh", "CapAmb"].iter().all(|key| bits(key) & !permitted == 0)
+        let permitted = if answers { 0 } else { bounds };
+        let sound = ["CapEff", "CapPrm", "CapInh", "CapAmb"]
+            .iter()
+            .all(|key| bits(key) & !permitted == 0)
             // A watchdog cannot lower the bound that the gateway has left it.
-            && bits("CapBnd") & !(NET_ADMIN | NET_RAW) == 0
+            && bits("CapBnd") & !(NET_ADMIN | BPF) == 0
             && field("NoNewPrivs") == "1";
         if !sound {
             return Err(status);
         }
     }
     Ok(())
-}
-
-/// With what is kept the firewall can still be read: what comes later is found within a minute.
-fn firewall_is_still_looked_at() {
-    if !gateways_wanted() {
-        return;
-    }
-    let mut testbed = build(TestbedConfig::default());
-    testbed.start_gateway(Place::Near).expect("gateway");
-    // What it would accept without the gateway.
-    let chain = "type filter hook forward priority filter; policy drop;\n\
-                 iifname { lan0, sat0 } oifname { lan0, sat0 } accept";
-    let late = format!("table inet late {{\nchain forward {{\n{chain}\n}}\n}}\n");
-    testbed.g1.nft(&late).expect("nft");
-    let gateway = testbed.gateway(Place::Near).expect("gateway");
-    wait_longer(Duration::from_secs(60), "the firewall is found", || match gateway.stderr() {
-        said if said.contains("inet late forward") => Ok(()),
-        said => Err(said),
-    });
 }
 
 /// What there is in the directory of a namespace.

@@ -12,6 +12,7 @@
 //! and a test that cannot run here must be seen to be skipped; libtest can do neither.
 
 mod bad_input;
+mod behind_nat;
 mod beside;
 mod captured;
 mod closing;
@@ -101,6 +102,7 @@ fn own_stage() -> Vec<(&'static str, fn())> {
         under_load::CASES,
         hangs::CASES,
         in_the_way::CASES,
+        behind_nat::CASES,
         log_sinks::CASES,
         signals::CASES,
         mending::CASES,

@@ -65,6 +65,15 @@ pub struct Record {
 }
 
 impl Record {
+    /// The host of the LAN's side and that of the satellite's.
+    pub fn ends_by_side(&self) -> [SocketAddr; 2] {
+        let [client, server] = self.ends.into_array().map(SocketAddr::from);
+        match self.from {
+            Side::Lan => [client, server],
+            Side::Satellite => [server, client],
+        }
+    }
+
     pub(crate) fn key(&self) -> FlowKey {
         FlowKey::between(self.ends[Leg::Client], self.ends[Leg::Server])
     }

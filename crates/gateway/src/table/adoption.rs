@@ -69,7 +69,7 @@ impl<B: Buffer> Gateway<B> {
         let flow = SplicedFlow::adopt(now, &self.config, completed, streams, first);
         let id = self.flows.insert(Flow::adopted(ends, sides, began, flow));
         self.table.insert(key, id);
-        self.clients.add(ends[Leg::Client].0);
+        self.clients.add(&key, ends[Leg::Client].0);
         self.gaps.forget(&key);
         self.begin_turns(id);
         self.events.push(Event::Adopted(ends.into(), before.count()));

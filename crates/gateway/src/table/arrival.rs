@@ -87,7 +87,10 @@ impl<B: Buffer> Gateway<B> {
             return Disposition::Forward(self.watch_candidate(now, &segment));
         }
         self.candidates.begin(&segment);
-        let action = self.config.policy.action(&segment);
+        let key = FlowKey::of(ip, tcp);
+        let client = self.clients.origin(&key, ip.src);
+        let opener = IpHeader { src: client, ..*ip };
+        let action = self.config.policy.action(&Segment { ip: &opener, ..segment });
         if action == Action::Forward {
             return Disposition::Forward(Reason::Policy);
         }
@@ -106,10 +109,10 @@ impl<B: Buffer> Gateway<B> {
         if let Some(after) = self.config.adopt_after {
             return self.forward_candidate(now, &segment, after);
         }
-        if let Err(reason) = self.admit(ip.src) {
-            self.make_room(now, reason, ip.src);
+        if let Err(reason) = self.admit(client) {
+            self.make_room(now, reason, client);
         }
-        if let Err(reason) = self.admit(ip.src) {
+        if let Err(reason) = self.admit(client) {
             return Disposition::Forward(reason);
         }
         let mut syn = Syn::new(now, &self.config, from, self.peer_known, ip, tcp);
@@ -120,11 +123,11 @@ impl<B: Buffer> Gateway<B> {
             syn = syn.unadorned();
         }
         if from == Side::Satellite {
-            self.told.note(FlowKey::of(ip, tcp), Announcement::told_link(&tcp.options));
+            self.told.note(key, Announcement::told_link(&tcp.options));
         }
         let relay = syn.relay(now, &self.config, ip, tcp);
-        self.half_open.insert(&self.config, FlowKey::of(ip, tcp), syn);
-        self.clients.add(ip.src);
+        self.half_open.insert(&self.config, key, syn);
+        self.clients.add(&key, ip.src);
         self.relays.push_back((from.other(), relay));
         Disposition::Consumed
     }
@@ -267,7 +270,7 @@ impl<B: Buffer> Gateway<B> {
 
     pub(super) fn forget_half_open(&mut self, key: &FlowKey) {
         if let Some(syn) = self.half_open.remove(key) {
-            self.clients.remove(syn.client(key).0);
+            self.clients.remove(key, syn.client(key).0);
         }
     }
 

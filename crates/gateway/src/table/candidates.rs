@@ -206,6 +206,11 @@ impl<B: Buffer> Candidates<B> {
         self.take(key);
     }
 
+    /// Whether there is an entry for this connection.
+    pub(super) fn contains(&self, key: &FlowKey) -> bool {
+        self.connections.contains_key(key)
+    }
+
     /// No connection is one any more.
     pub(super) fn clear(&mut self) {
         *self = Candidates::default();

@@ -39,6 +39,11 @@ pub(super) struct Gaps {
 }
 
 impl Gaps {
+    /// Whether something is kept of this connection.
+    pub(super) fn contains(&self, key: &FlowKey) -> bool {
+        self.connections.contains_key(key)
+    }
+
     /// Reads a segment that is forwarded, and says what it shows.
     fn read(&mut self, now: Instant, segment: &Segment<'_>) -> Sign {
         let Segment { ip, tcp, payload, .. } = segment;

@@ -46,6 +46,11 @@ impl HalfOpen {
         self.syns.len()
     }
 
+    /// Whether there is an entry for this connection.
+    pub(super) fn contains(&self, key: &FlowKey) -> bool {
+        self.syns.contains_key(key)
+    }
+
     pub(super) fn get_mut(&mut self, key: &FlowKey) -> Option<&mut Syn> {
         self.syns.get_mut(key)
     }
@@ -93,7 +98,7 @@ impl HalfOpen {
         self.syns.retain(|key, syn| {
             let stays = stays(syn);
             if !stays {
-                clients.remove(syn.client(key).0);
+                clients.remove(key, syn.client(key).0);
             }
             stays
         });

@@ -14,6 +14,7 @@ mod fuzz;
 mod gaps;
 mod half_open;
 mod icmp;
+mod known;
 mod legs;
 mod over;
 mod pool;

@@ -36,6 +36,11 @@ impl Over {
         self.flows.len()
     }
 
+    /// Whether there is an entry for this connection.
+    pub(super) fn contains(&self, key: &FlowKey) -> bool {
+        self.flows.contains_key(key)
+    }
+
     fn insert(&mut self, key: FlowKey, flow: TimeWait) {
         if self.flows.is_empty() {
             self.sweep_at = flow.due();

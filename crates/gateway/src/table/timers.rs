@@ -116,7 +116,7 @@ impl<B: Buffer> Gateway<B> {
             link.remove(turn);
         }
         self.table.remove(&flow.key());
-        self.clients.remove(flow.client().0);
+        self.clients.remove(&flow.key(), flow.client().0);
         flow.alarm.clear(&mut self.timers, id);
         if let Some(spliced) = flow.spliced() {
             add_sender_stats(&mut self.summary, flow.sides(), spliced);

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::policy::{Action, Policy, Rule};
+use std::net::SocketAddr;
 
 /// A SYN of `client` to `server`, with this DSCP, from the LAN.
 fn syn(client: (&str, u16), server: (&str, u16), dscp: u8) -> (IpHeader, TcpHeader) {
@@ -136,4 +137,34 @@ fn a_client_cannot_take_the_whole_table() {
     for (port, expected) in [(1, Disposition::Consumed), (2, Disposition::Consumed), (3, beyond)] {
         assert_eq!(verdict(&mut table, Side::Lan, &of("10.0.0.1", port)), expected);
     }
+}
+
+/// Behind masquerade on the gateway's own host all clients have one address; who opens a connection counts all the same.
+#[test]
+fn clients_are_told_apart_behind_the_same_address() {
+    let rule = Rule {
+        action: Action::Forward,
+        client: vec!["10.1.0.0/16".parse().unwrap()],
+        ..Rule::default()
+    };
+    let policy = Policy { rules: vec![rule], observe: false };
+    let mut table = Table::new(Config { policy, max_flows_per_client: 2, ..Config::default() });
+    let server: SocketAddr = "192.0.2.1:443".parse().unwrap();
+    let open = |table: &mut Table, port, origin: &str| {
+        let client = SocketAddr::new("198.51.100.1".parse().unwrap(), port);
+        table.gateway.introduce(client, server, origin.parse().unwrap());
+        let fate = verdict(table, Side::Lan, &syn(("198.51.100.1", port), ("192.0.2.1", 443), 0));
+        table.gateway.dismiss(client, server);
+        fate
+    };
+    assert_eq!(open(&mut table, 1, "10.1.0.7"), FORWARDED);
+    for (port, client) in [(2, "10.2.0.1"), (3, "10.2.0.1"), (4, "10.2.0.2")] {
+        assert_eq!(open(&mut table, port, client), Disposition::Consumed);
+    }
+    assert_eq!(open(&mut table, 5, "10.2.0.1"), Disposition::Forward(Reason::ClientLimit));
+    assert_eq!(open(&mut table, 6, "10.2.0.2"), Disposition::Consumed);
+    assert_eq!(table.gateway.origins(), 4, "of what is not split nothing is kept");
+    table.wait(Duration::from_secs(200));
+    assert_eq!((table.gateway.flows(), table.gateway.origins()), (0, 0));
+    assert_eq!(open(&mut table, 7, "10.2.0.1"), Disposition::Consumed);
 }

@@ -36,20 +36,18 @@ pub(crate) enum Size {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Op {
     Add = 0x00,
-    Sub = 0x10,
     And = 0x50,
     Shl = 0x60,
     Mov = 0xb0,
 }
 
-/// When a jump is taken, by comparison of two operands, without signs but where they are named.
+/// When a jump is taken, by comparison of two operands without signs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum If {
     Equal = 0x10,
     Above = 0x20,
     AnyBit = 0x40,
     Different = 0x50,
-    AboveSigned = 0x60,
 }
 
 /// A function of the kernel's (`enum bpf_func_id`).
@@ -57,11 +55,13 @@ pub(crate) enum If {
 pub(crate) enum Helper {
     MapLookup = 1,
     MapUpdate = 2,
+    MapDelete = 3,
     KtimeGetNs = 5,
     SkbStoreBytes = 9,
     Redirect = 23,
     SkbLoadBytes = 26,
     SkbChangeHead = 43,
+    SkbGetXfrmState = 66,
 }
 
 /// The second operand.

@@ -43,8 +43,8 @@ impl Attachment {
 /// A program is attached for as long as this lives.
 #[derive(Debug)]
 pub(crate) enum Attached {
-    Tcx { _link: OwnedFd },
-    Clsact { _filter: Filter },
+    Tcx { link: OwnedFd },
+    Clsact { filter: Filter },
 }
 
 impl Attached {
@@ -63,14 +63,22 @@ impl Attached {
             Ok(match attachment {
                 Attachment::Tcx => {
                     let link = syscall::link(descriptor, number, hook as u32, BEFORE)?;
-                    Attached::Tcx { _link: link }
+                    Attached::Tcx { link }
                 }
                 Attachment::Clsact => {
                     let filter = Filter::new(descriptor, program.name(), number, hook)?;
-                    Attached::Clsact { _filter: filter }
+                    Attached::Clsact { filter }
                 }
             })
         };
         if_nametoindex(device).and_then(attach).map_err(|errno| BpfError::attach(device, errno))
+    }
+
+    /// Whether it is still attached: it is not where the device has gone, or somebody has detached it.
+    pub(crate) fn stands(&self) -> bool {
+        match self {
+            Attached::Tcx { link } => syscall::device_of(link.as_fd()).is_ok_and(|it| it != 0),
+            Attached::Clsact { filter } => filter.stands(),
+        }
     }
 }

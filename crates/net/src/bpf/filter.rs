@@ -190,6 +190,11 @@ impl Filter {
             .exchange()?;
         Ok(Filter { hook, discipline })
     }
+
+    /// Whether the device still has it.
+    pub(super) fn stands(&self) -> bool {
+        ours(libc::RTM_GETTFILTER, ACK, self.discipline.device, self.hook).exchange().is_ok()
+    }
 }
 
 /// A message about our filter.

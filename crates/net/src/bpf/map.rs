@@ -4,7 +4,7 @@ use super::{BpfError, syscall};
 use nix::errno::Errno;
 use nix::sys::resource::{RLIM_INFINITY, Resource, setrlimit};
 use std::marker::PhantomData;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
 const HASH: u32 = 1;
 const ARRAY: u32 = 2;
@@ -73,6 +73,11 @@ impl<K: Plain, V: Plain> Map<K, V> {
         Ok(Map { descriptor, of: PhantomData })
     }
 
+    /// One that another process has made, of the same keys and values.
+    pub(crate) fn of_descriptor(descriptor: OwnedFd) -> Map<K, V> {
+        Map { descriptor, of: PhantomData }
+    }
+
     /// As programs name it while they are loaded.
     pub(crate) fn fd(&self) -> RawFd {
         self.descriptor.as_raw_fd()
@@ -116,6 +121,12 @@ impl<K: Plain, V: Plain> Map<K, V> {
         let next = &mut next[..K::LEN];
         let found = syscall::next_key(self.descriptor.as_fd(), before, next)?;
         Ok(found.then(|| K::read(next)))
+    }
+}
+
+impl<K, V> AsFd for Map<K, V> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
     }
 }
 

@@ -14,6 +14,7 @@ const MAP_GET_NEXT_KEY: libc::c_long = 4;
 const PROG_LOAD: libc::c_long = 5;
 #[cfg(test)]
 const PROG_TEST_RUN: libc::c_long = 10;
+const OBJ_GET_INFO_BY_FD: libc::c_long = 15;
 const LINK_CREATE: libc::c_long = 28;
 const PROG_TYPE_SCHED_CLS: u32 = 3;
 
@@ -70,6 +71,26 @@ struct LinkCreate {
     relative_fd: u32,
     padding: u32,
     expected_revision: u64,
+}
+
+#[repr(C)]
+#[derive(Default)]
+struct InfoByFd {
+    bpf_fd: u32,
+    info_len: u32,
+    info: u64,
+}
+
+/// `struct bpf_link_info` of a link to a device's packets.
+#[repr(C)]
+#[derive(Default)]
+struct TcxInfo {
+    link_type: u32,
+    id: u32,
+    prog_id: u32,
+    padding: u32,
+    ifindex: u32,
+    attach_type: u32,
 }
 
 #[cfg(test)]
@@ -259,6 +280,21 @@ pub(super) fn link(
     };
     // SAFETY: these are the attributes of the command, without pointers.
     unsafe { bpf(LINK_CREATE, &mut attributes) }.map(owned)
+}
+
+/// The number of the device of a link, zero if it is on none any more.
+#[allow(unsafe_code)]
+pub(super) fn device_of(link: BorrowedFd<'_>) -> Result<u32, Errno> {
+    let mut info = TcxInfo::default();
+    let mut attributes = InfoByFd {
+        bpf_fd: number(link),
+        info_len: size_of::<TcxInfo>() as u32,
+        info: std::ptr::from_mut(&mut info) as u64,
+    };
+    // SAFETY: the information has the length that the attributes say, is made of integers that may be anything, and lives
+    // until the call returns.
+    unsafe { bpf(OBJ_GET_INFO_BY_FD, &mut attributes) }?;
+    Ok(info.ifindex)
 }
 
 /// Runs a program on `packet`, as on one that has come; its result, and the packet that it leaves.

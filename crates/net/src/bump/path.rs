@@ -1,5 +1,5 @@
-//! How packets of a connection come and go: what was seen on those that came last, and is put on ours. Only the kernel's
-//! programs write it.
+//! How packets of a connection come and go: what was seen on those that came last, and is put on ours. The kernel's
+//! programs write it; we only announce a connection of which nothing was seen yet.
 
 use crate::bpf::map::Plain;
 
@@ -13,8 +13,10 @@ pub(crate) struct Path {
     pub(crate) began: u64,
     /// The device by which they leave, and that by which they come. These differ where routes do.
     pub(crate) devices: [u32; 2],
-    /// The mark on the last one that was about to leave.
+    /// The mark on the last one that was about to leave …
     pub(crate) mark: u32,
+    /// … and its priority (SO_PRIORITY), by which queueing disciplines choose.
+    pub(crate) priority: u32,
     /// The devices have Ethernet headers: of one that leaves and of one that comes.
     pub(crate) l2: Option<[[u8; L2]; 2]>,
 }
@@ -26,6 +28,7 @@ impl Path {
     pub(super) const MARK: i16 = 16;
     pub(super) const HAS_L2: i16 = 20;
     pub(super) const L2: [i16; 2] = [24, 38];
+    pub(super) const PRIORITY: i16 = 52;
 }
 
 impl Plain for Path {
@@ -40,6 +43,7 @@ impl Plain for Path {
             put(at, &device.to_ne_bytes());
         }
         put(Path::MARK, &self.mark.to_ne_bytes());
+        put(Path::PRIORITY, &self.priority.to_ne_bytes());
         put(Path::HAS_L2, &u32::from(self.l2.is_some()).to_ne_bytes());
         for (at, header) in Path::L2.into_iter().zip(self.l2.unwrap_or_default()) {
             put(at, &header);
@@ -57,6 +61,7 @@ impl Plain for Path {
             began: u64::from_ne_bytes(bytes[..8].try_into().expect("eight")),
             devices: Path::DEVICES.map(word),
             mark: word(Path::MARK),
+            priority: word(Path::PRIORITY),
             l2: (word(Path::HAS_L2) != 0).then(|| Path::L2.map(header)),
         }
     }

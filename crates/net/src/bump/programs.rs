@@ -3,30 +3,32 @@
 //!
 //! Both read a packet in the same way. Of IPv4 and IPv6, with options but without extension headers, they look at TCP
 //! and at ICMP errors about TCP (RFC 792, RFC 4443), and name the connection. Fragments of TCP have no ports behind the first,
-//! so all of them are named by their addresses.
+//! so all of them are named by their addresses, and so are UDP to port 443 where that is to be rejected, and errors about it.
 //!
-//! What is taken: a connection's packets from its SYN on, until it is exempt or forgotten; fragments always. Nothing is taken if we
-//! have given no sign of life for [`PATIENCE`]: then the packet goes on its way. Nor is what this host would not take itself:
-//! frames for others or for all, which would say where the connection's packets are to go.
+//! What is taken: a connection's packets from its SYN on, until it is forgotten; fragments always. Nothing is taken once
+//! nobody vouches for us any more: then the packet goes on its way. Nor is what this host would not take itself:
+//! frames for others or for all, which would say where the connection's packets are to go. What IPsec has decrypted comes in
+//! by the device once more, and passes: it would lose what its policy asks for.
+//!
+//! Where interfaces of a LAN are named, what leaves is taken only if it came in there, and a connection that begins at the device
+//! is given up if its SYN-ACK did not: it is for this host itself, or for others behind it.
 //!
 //! Registers: R6 is the packet, R7 the connection's [`Path`], R8 where what is looked at begins, R9 what the packet is.
 
 use super::ends::Ends;
+use super::numbers::Number;
 use super::path::{L2, Path};
 use crate::bpf::assembler::Helper::{
-    KtimeGetNs, MapLookup, MapUpdate, Redirect, SkbChangeHead, SkbLoadBytes, SkbStoreBytes,
+    KtimeGetNs, MapDelete, MapLookup, MapUpdate, Redirect, SkbChangeHead, SkbGetXfrmState,
+    SkbLoadBytes, SkbStoreBytes,
 };
-use crate::bpf::assembler::If::{Above, AboveSigned, AnyBit, Different, Equal};
-use crate::bpf::assembler::Op::{Add, And, Shl, Sub};
+use crate::bpf::assembler::If::{Above, AnyBit, Different, Equal};
+use crate::bpf::assembler::Op::{Add, And, Shl};
 use crate::bpf::assembler::Reg::{R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, R10};
 use crate::bpf::assembler::Size::{B, D, H, W};
 use crate::bpf::assembler::{Arg, Assembler, Reg};
 use crate::bpf::map::Plain;
 use std::os::fd::RawFd;
-use std::time::Duration;
-
-/// For so long we may give no sign of life.
-pub(crate) const PATIENCE: Duration = Duration::from_millis(800);
 
 /// On which way a packet is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,10 +44,14 @@ pub(crate) enum Way {
 pub(crate) struct Links {
     /// The map from [`Ends`] to [`Path`].
     pub(crate) paths: RawFd,
-    /// The map from [`Ends`] to when the connection began that is exempt.
-    pub(crate) exempt: RawFd,
-    /// The array of one number, the time of our last sign of life (`CLOCK_MONOTONIC`, in ns).
-    pub(crate) beat: RawFd,
+    /// The array of [`Number`]s.
+    pub(crate) numbers: RawFd,
+    /// The map whose keys are the numbers of the LAN's interfaces, if any are named.
+    pub(crate) lan: Option<RawFd>,
+    /// UDP to port 443 is taken.
+    pub(crate) quic: bool,
+    /// The kernel can say whether IPsec has decrypted a packet.
+    pub(crate) ipsec: bool,
     /// What marks the packets that are ours on their second way through the device, as a traffic class index: no
     /// number of a class that is in use.
     pub(crate) seal: u16,
@@ -56,6 +62,8 @@ const SKB_PKT_TYPE: i16 = 4;
 const SKB_MARK: i16 = 8;
 const SKB_PROTOCOL: i16 = 16;
 const SKB_VLAN_PRESENT: i16 = 20;
+const SKB_PRIORITY: i16 = 32;
+const SKB_INGRESS_IFINDEX: i16 = 36;
 const SKB_IFINDEX: i16 = 40;
 const SKB_TC_INDEX: i16 = 44;
 
@@ -73,8 +81,8 @@ const TRANSPORT: i16 = -96;
 const NEW: i16 = -152;
 /// A time.
 const TIME: i16 = -160;
-/// The number of the only beat.
-const ZERO: i16 = -4;
+/// A key of four bytes.
+const SHORT_KEY: i16 = -4;
 
 /// Goes on, to whatever else is attached and then to where it was going.
 const PASS: i32 = -1;
@@ -82,21 +90,33 @@ const DROP: i32 = 2;
 const ANY: i32 = 0;
 const TO_INGRESS: i32 = 1;
 
+/// `sizeof(struct bpf_xfrm_state)`
+const XFRM_STATE: i32 = 28;
+
 const TCP: i32 = 6;
+const UDP: i32 = 17;
+const QUIC: u16 = 443;
 /// `PACKET_HOST`
 const FOR_THIS_HOST: i32 = 0;
 const ICMP: i32 = 1;
 const ICMPV6: i32 = 58;
 const FRAGMENT: i32 = 44;
 const ASKS: i32 = 0x02;
+const ANSWERED: i32 = 0x12;
 /// FIN, SYN, RST and ACK.
 const OPENING_FLAGS: i32 = 0x17;
 
-/// What a packet is, in R9: what begins a connection, anything else of one, an ICMP error about it, or a fragment.
+// What a packet is, in R9.
+/// One in the middle of a connection.
 const OTHER: i32 = 0;
-const BEGINS: i32 = 1;
-const ERROR: i32 = 2;
-const PIECE: i32 = 3;
+/// An ICMP error about it.
+const ERROR: i32 = 1;
+/// Its SYN.
+const BEGINS: i32 = 2;
+/// Its SYN-ACK.
+const ANSWERS: i32 = 3;
+/// What is known by its addresses alone.
+const PIECE: i32 = 4;
 
 fn be16(value: u16) -> i32 {
     i32::from(value.to_be())
@@ -111,21 +131,50 @@ pub(crate) fn take(way: Way, l2: usize, links: Links, tun: u32) -> Assembler {
     asm.load(W, R2, R6, SKB_TC_INDEX)
         .jump_if(R2, Different, i32::from(links.seal), "fresh")
         .mov(R2, 0)
-        .store(W, R6, SKB_TC_INDEX, R2)
-        .jump("pass")
-        .label("fresh");
+        .store(W, R6, SKB_TC_INDEX, R2);
+    let returned = if way == Way::Out { Number::ReturnedOut } else { Number::ReturnedIn };
+    count(&mut asm, links, returned, "pass");
+    asm.jump("pass").label("fresh");
     asm.load(W, R2, R6, SKB_VLAN_PRESENT).jump_if(R2, Different, 0, "pass");
     if way == Way::In {
         asm.load(W, R2, R6, SKB_PKT_TYPE).jump_if(R2, Different, FOR_THIS_HOST, "pass");
+        if links.ipsec {
+            asm.mov(R1, R6)
+                .mov(R2, 0)
+                .mov(R3, R10)
+                .alu(Add, R3, i32::from(IP))
+                .mov(R4, XFRM_STATE)
+                .mov(R5, 0)
+                .call(SkbGetXfrmState)
+                .jump_if(R0, Equal, 0, "pass");
+        }
     }
-    name(&mut asm, way, l2 as i32, "pass");
+    let quic = if links.quic { Udp::Asks } else { Udp::Nothing };
+    name(&mut asm, way, l2 as i32, quic, "pass");
+    if let (Way::Out, Some(lan)) = (way, links.lan) {
+        asm.jump_if(R9, Equal, OTHER, "ours to take")
+            .jump_if(R9, Equal, ERROR, "ours to take")
+            .load(W, R2, R6, SKB_INGRESS_IFINDEX)
+            .store(W, R10, SHORT_KEY, R2)
+            .map(R1, lan)
+            .mov(R2, R10)
+            .alu(Add, R2, i32::from(SHORT_KEY))
+            .call(MapLookup)
+            .jump_if(R0, Different, 0, "ours to take")
+            .jump_if(R9, Equal, PIECE, "pass")
+            .jump("forget")
+            .label("ours to take");
+    }
     asm.jump_if(R9, Equal, BEGINS, "begins");
     look_up(&mut asm, links.paths);
-    asm.jump_if(R0, Different, 0, "known").jump_if(R9, Different, PIECE, "pass");
+    asm.jump_if(R0, Different, 0, "known")
+        .jump_if(R9, Equal, PIECE, "begins")
+        .jump_if(R9, Different, OTHER, "pass");
+    within(&mut asm, links, Number::AllUntil, "pass");
 
     // What went before under this name is over.
     asm.label("begins");
-    alive(&mut asm, links, "pass");
+    within(&mut asm, links, Number::VouchedUntil, "forget");
     fill(&mut asm, way, l2);
     asm.map(R1, links.paths)
         .mov(R2, R10)
@@ -138,22 +187,26 @@ pub(crate) fn take(way: Way, l2: usize, links: Links, tun: u32) -> Assembler {
         .jump("pass");
 
     asm.label("known").mov(R7, R0);
-    look_up(&mut asm, links.exempt);
-    asm.jump_if(R0, Equal, 0, "ours")
-        .load(D, R2, R0, 0)
-        .load(D, R3, R7, Path::BEGAN)
-        .jump_if(R2, Equal, R3, "pass")
-        .label("ours");
-    alive(&mut asm, links, "pass");
+    within(&mut asm, links, Number::VouchedUntil, "by");
     asm.jump_if(R9, Equal, ERROR, "take");
     asm.load(W, R2, R6, SKB_IFINDEX).store(W, R7, Path::DEVICES[way as usize], R2);
     if way == Way::Out {
         asm.load(W, R2, R6, SKB_MARK).store(W, R7, Path::MARK, R2);
+        asm.load(W, R2, R6, SKB_PRIORITY).store(W, R7, Path::PRIORITY, R2);
     }
     if l2 > 0 {
         load_bytes(&mut asm, 0.into(), (R7, Path::L2[way as usize]), L2 as i32);
+        asm.mov(R2, 1).store(W, R7, Path::HAS_L2, R2);
     }
     asm.label("take").mov(R1, tun as i32).mov(R2, 0).call(Redirect).exit();
+    asm.label("by");
+    count(&mut asm, links, Number::WentBy, "pass");
+    asm.jump("pass");
+    asm.label("forget")
+        .map(R1, links.paths)
+        .mov(R2, R10)
+        .alu(Add, R2, i32::from(KEY))
+        .call(MapDelete);
     asm.label("pass").mov(R0, PASS).exit();
     asm
 }
@@ -163,7 +216,8 @@ pub(crate) fn take(way: Way, l2: usize, links: Links, tun: u32) -> Assembler {
 pub(crate) fn give(way: Way, links: Links) -> Assembler {
     let mut asm = Assembler::default();
     asm.mov(R6, R1);
-    name(&mut asm, way, 0, "drop");
+    let quic = if links.quic { Udp::IsAnswered } else { Udp::Nothing };
+    name(&mut asm, way, 0, quic, "drop");
     look_up(&mut asm, links.paths);
     asm.jump_if(R0, Equal, 0, "drop").mov(R7, R0);
     asm.load(W, R2, R7, Path::HAS_L2).jump_if(R2, Equal, 0, "bare");
@@ -182,20 +236,31 @@ pub(crate) fn give(way: Way, links: Links) -> Assembler {
         .jump_if(R0, Different, 0, "drop")
         .label("bare");
     asm.mov(R2, i32::from(links.seal)).store(W, R6, SKB_TC_INDEX, R2);
-    match way {
-        Way::Out => asm.load(W, R2, R7, Path::MARK),
-        Way::In => asm.mov(R2, 0),
-    };
-    asm.store(W, R6, SKB_MARK, R2);
+    if way == Way::Out {
+        asm.load(W, R2, R7, Path::MARK).store(W, R6, SKB_MARK, R2);
+        asm.load(W, R2, R7, Path::PRIORITY).store(W, R6, SKB_PRIORITY, R2);
+    } else {
+        asm.mov(R2, 0).store(W, R6, SKB_MARK, R2);
+    }
     let flags = if way == Way::In { TO_INGRESS } else { 0 };
     asm.load(W, R1, R7, Path::DEVICES[way as usize]).mov(R2, flags).call(Redirect).exit();
     asm.label("drop").mov(R0, DROP).exit();
     asm
 }
 
+/// What of UDP is named, by its addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Udp {
+    Nothing,
+    /// What goes to port 443.
+    Asks,
+    /// ICMP errors about it.
+    IsAnswered,
+}
+
 /// Writes the packet's [`Ends`] to [`KEY`] and what it is into R9, or goes on at `other` if it is none of a connection's. Its IP header
 /// is behind `l2` bytes.
-fn name(asm: &mut Assembler, way: Way, l2: i32, other: &'static str) {
+fn name(asm: &mut Assembler, way: Way, l2: i32, udp: Udp, other: &'static str) {
     asm.load(W, R2, R6, SKB_PROTOCOL).jump_if(R2, Equal, be16(0x0800), "four").jump_if(
         R2,
         Different,
@@ -207,11 +272,16 @@ fn name(asm: &mut Assembler, way: Way, l2: i32, other: &'static str) {
     load_bytes(asm, l2.into(), (R10, IP), 40);
     asm.jump_if(R0, Different, 0, other);
     addresses_of_six(asm, way);
-    asm.mov(R8, l2 + 40)
-        .load(B, R2, R10, IP + 6)
-        .jump_if(R2, Equal, TCP, "tcp")
-        .jump_if(R2, Equal, ICMPV6, "error of six")
-        .jump_if(R2, Different, FRAGMENT, other);
+    asm.mov(R8, l2 + 40).load(B, R2, R10, IP + 6).jump_if(R2, Equal, TCP, "tcp").jump_if(
+        R2,
+        Equal,
+        ICMPV6,
+        "error of six",
+    );
+    if udp == Udp::Asks {
+        asm.jump_if(R2, Equal, UDP, "udp");
+    }
+    asm.jump_if(R2, Different, FRAGMENT, other);
     load_bytes(asm, R8.into(), (R10, TRANSPORT), 8);
     asm.jump_if(R0, Different, 0, other)
         .load(B, R2, R10, TRANSPORT)
@@ -226,12 +296,9 @@ fn name(asm: &mut Assembler, way: Way, l2: i32, other: &'static str) {
         .jump_if(R2, Above, 4, other)
         .alu(Add, R8, 8);
     load_bytes(asm, R8.into(), (R10, IP), 40);
-    asm.jump_if(R0, Different, 0, other)
-        .load(B, R2, R10, IP + 6)
-        .jump_if(R2, Different, TCP, other)
-        .alu(Add, R8, 40);
+    asm.jump_if(R0, Different, 0, other).alu(Add, R8, 40);
     addresses_of_six(asm, back(way));
-    asm.jump("quoted ports");
+    asm.load(B, R2, R10, IP + 6).jump("quoted");
 
     // IPv4.
     asm.label("four");
@@ -240,8 +307,11 @@ fn name(asm: &mut Assembler, way: Way, l2: i32, other: &'static str) {
     addresses_of_four(asm, way);
     header_length(asm);
     asm.mov(R8, R2).alu(Add, R8, l2).load(B, R2, R10, IP + 9);
-    asm.jump_if(R2, Equal, ICMP, "error of four")
-        .jump_if(R2, Different, TCP, other)
+    asm.jump_if(R2, Equal, ICMP, "error of four");
+    if udp == Udp::Asks {
+        asm.jump_if(R2, Equal, UDP, "udp of four");
+    }
+    asm.jump_if(R2, Different, TCP, other)
         .load(H, R2, R10, IP + 6)
         .jump_if(R2, AnyBit, be16(0x3fff), "fragment")
         .jump("tcp");
@@ -255,21 +325,39 @@ fn name(asm: &mut Assembler, way: Way, l2: i32, other: &'static str) {
     }
     asm.jump(other).label("quotes four").alu(Add, R8, 8);
     load_bytes(asm, R8.into(), (R10, IP), 20);
-    asm.jump_if(R0, Different, 0, other)
-        .load(B, R2, R10, IP + 9)
-        .jump_if(R2, Different, TCP, other)
-        .load(H, R2, R10, IP + 6)
-        .jump_if(R2, AnyBit, be16(0x1fff), other);
+    asm.jump_if(R0, Different, 0, other).load(H, R2, R10, IP + 6).jump_if(
+        R2,
+        AnyBit,
+        be16(0x1fff),
+        other,
+    );
     addresses_of_four(asm, back(way));
     header_length(asm);
-    asm.alu(Add, R8, R2);
+    asm.alu(Add, R8, R2).load(B, R2, R10, IP + 9);
 
-    asm.label("quoted ports").mov(R9, ERROR);
+    asm.label("quoted");
+    if udp == Udp::IsAnswered {
+        asm.jump_if(R2, Equal, UDP, "fragment");
+    }
+    asm.jump_if(R2, Different, TCP, other).mov(R9, ERROR);
     load_bytes(asm, R8.into(), (R10, TRANSPORT), 4);
     asm.jump_if(R0, Different, 0, other);
     ports(asm, back(way));
     asm.jump("named");
 
+    if udp == Udp::Asks {
+        asm.label("udp of four")
+            .load(H, R2, R10, IP + 6)
+            .jump_if(R2, AnyBit, be16(0x3fff), other)
+            .label("udp");
+        load_bytes(asm, R8.into(), (R10, TRANSPORT), 4);
+        asm.jump_if(R0, Different, 0, other).load(H, R2, R10, TRANSPORT + 2).jump_if(
+            R2,
+            Different,
+            be16(QUIC),
+            other,
+        );
+    }
     asm.label("fragment").mov(R9, PIECE).mov(R2, 0).store(W, R10, PORTS, R2).jump("named");
 
     asm.label("tcp").mov(R9, OTHER);
@@ -278,7 +366,11 @@ fn name(asm: &mut Assembler, way: Way, l2: i32, other: &'static str) {
     ports(asm, way);
     asm.load(B, R2, R10, TRANSPORT + 13)
         .alu(And, R2, OPENING_FLAGS)
-        .jump_if(R2, Different, ASKS, "named")
+        .jump_if(R2, Equal, ASKS, "asks")
+        .jump_if(R2, Different, ANSWERED, "named")
+        .mov(R9, ANSWERS)
+        .jump("named")
+        .label("asks")
         .mov(R9, BEGINS)
         .label("named");
 }
@@ -343,24 +435,33 @@ fn look_up(asm: &mut Assembler, map: RawFd) {
     asm.map(R1, map).mov(R2, R10).alu(Add, R2, i32::from(KEY)).call(MapLookup);
 }
 
-/// Goes on at `other` if we have given no sign of life lately. The time is left at [`TIME`].
-fn alive(asm: &mut Assembler, links: Links, other: &'static str) {
-    asm.mov(R2, 0)
-        .store(W, R10, ZERO, R2)
-        .map(R1, links.beat)
+/// What a [`Number`] points to, into R0, which is zero if it is not there.
+fn point_to(asm: &mut Assembler, links: Links, number: Number) {
+    asm.mov(R2, number as i32)
+        .store(W, R10, SHORT_KEY, R2)
+        .map(R1, links.numbers)
         .mov(R2, R10)
-        .alu(Add, R2, i32::from(ZERO))
-        .call(MapLookup)
-        .jump_if(R0, Equal, 0, other)
+        .alu(Add, R2, i32::from(SHORT_KEY))
+        .call(MapLookup);
+}
+
+/// Adds one to a [`Number`]; that it is done twice at a time and counted once does no harm. `pass` is where it goes on if there is
+/// none.
+fn count(asm: &mut Assembler, links: Links, number: Number, pass: &'static str) {
+    point_to(asm, links, number);
+    asm.jump_if(R0, Equal, 0, pass).load(D, R1, R0, 0).alu(Add, R1, 1).store(D, R0, 0, R1);
+}
+
+/// Goes on at `other` if the time that a [`Number`] is has come. What it is now is left at [`TIME`].
+fn within(asm: &mut Assembler, links: Links, number: Number, other: &'static str) {
+    point_to(asm, links, number);
+    asm.jump_if(R0, Equal, 0, other)
         .load(D, R1, R0, 0)
-        .store(D, R10, IP, R1);
-    // Behind the beat, so that it is no later than that.
-    asm.call(KtimeGetNs).store(D, R10, TIME, R0).load(D, R1, R10, IP).alu(Sub, R0, R1).jump_if(
-        R0,
-        AboveSigned,
-        PATIENCE.as_nanos() as i32,
-        other,
-    );
+        .store(D, R10, IP, R1)
+        .call(KtimeGetNs)
+        .store(D, R10, TIME, R0)
+        .load(D, R1, R10, IP)
+        .jump_if(R0, Above, R1, other);
 }
 
 /// Writes the [`Path`] of a packet on this way, at [`TIME`], to [`NEW`]. The other way is taken to be the same, backwards.
@@ -376,6 +477,7 @@ fn fill(asm: &mut Assembler, way: Way, l2: usize) {
     }
     if way == Way::Out {
         asm.load(W, R2, R6, SKB_MARK).store(W, R10, NEW + Path::MARK, R2);
+        asm.load(W, R2, R6, SKB_PRIORITY).store(W, R10, NEW + Path::PRIORITY, R2);
     }
     if l2 == 0 {
         return;

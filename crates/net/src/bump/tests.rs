@@ -2,12 +2,12 @@
 
 use super::ends::Ends;
 use super::path::Path;
-use super::programs::{Links, PATIENCE, Way, give, take};
+use super::programs::{Links, Way, give, take};
+use super::table::{PATIENCE, Table};
 use crate::bpf::BpfError;
 use crate::bpf::map::Map;
 use crate::bpf::program::Program;
 use nix::errno::Errno;
-use nix::time::{ClockId, clock_gettime};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -17,52 +17,57 @@ const SEAL: u16 = 0xb9e5;
 const TUN: u32 = 77;
 const DEVICE: u32 = 1;
 const MARK: u32 = 9;
+const PRIORITY: u32 = 5;
 /// To and from: the first is that of the device on which the kernel runs tests.
 const MACS: [u8; 12] = [0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 2];
 const PASSED: u32 = u32::MAX;
 const TAKEN: u32 = 7;
 
+/// Programs as they are attached to a device and to TUN devices, and what they share with us.
 struct Kernel {
-    paths: Map<Ends, Path>,
-    exempt: Map<Ends, u64>,
-    beat: Map<u32, u64>,
+    table: Table,
+    lan: Option<Map<u32, u32>>,
     take: [Program; 2],
 }
 
 impl Kernel {
     /// None where the kernel lets nobody of our privileges do that.
     fn new() -> Option<Kernel> {
-        let paths: Map<Ends, Path> = match Map::hash("test_paths", 1000) {
+        Kernel::with(false, false)
+    }
+
+    /// The same with interfaces of a LAN, of which there are none yet, and with QUIC to be rejected.
+    fn with(lan: bool, quic: bool) -> Option<Kernel> {
+        let table = match Table::new(1000) {
             Err(BpfError::Map { source: Errno::EPERM, .. }) => {
                 eprintln!("skipped: needs root that may load programs into the kernel");
                 return None;
             }
-            paths => paths.expect("a map"),
+            table => table.expect("a map"),
         };
-        let exempt = Map::hash("test_exempt", 1000).expect("a map");
-        let beat: Map<u32, u64> = Map::array("test_beat", 1).expect("an array");
-        let links = Links { paths: paths.fd(), exempt: exempt.fd(), beat: beat.fd(), seal: SEAL };
+        let lan: Option<Map<u32, u32>> = lan.then(|| Map::hash("test_lan", 10).expect("a map"));
+        let links = Links {
+            paths: table.paths.fd(),
+            numbers: table.vouching.numbers.fd(),
+            lan: lan.as_ref().map(Map::fd),
+            quic,
+            ipsec: false,
+            seal: SEAL,
+        };
         let take = [Way::Out, Way::In].map(|way| {
             Program::load("test_take", take(way, 14, links, TUN)).expect("it is verified")
         });
         for way in [Way::Out, Way::In] {
             Program::load("test_give", give(way, links)).expect("it is verified");
         }
-        Some(Kernel { paths, exempt, beat, take })
+        Some(Kernel { table, lan, take })
     }
 
-    /// We have given a sign of life so long ago.
-    fn live(&self, ago: Duration) {
-        let now = clock_gettime(ClockId::CLOCK_MONOTONIC).expect("it goes");
-        let now = Duration::from(now) - ago;
-        self.beat.set(&0, &(now.as_nanos() as u64)).expect("it is kept");
-    }
-
-    /// What becomes of a frame on its way, while we live.
+    /// What becomes of a frame on its way, while somebody vouches for us.
     fn run(&self, way: Way, frame: &[u8]) -> u32 {
         loop {
             let began = Instant::now();
-            self.live(Duration::ZERO);
+            self.table.vouching().vouch(PATIENCE).expect("it is kept");
             let result = self.run_as_it_is(way, frame);
             // A machine may be busy.
             if began.elapsed() < PATIENCE / 2 {
@@ -72,17 +77,27 @@ impl Kernel {
     }
 
     fn run_as_it_is(&self, way: Way, frame: &[u8]) -> u32 {
-        // Of its `struct __sk_buff` only the mark.
+        self.run_from(way, frame, 0)
+    }
+
+    /// The same of one that came in at the interface of this number, which may be the tests' own.
+    fn run_from(&self, way: Way, frame: &[u8], interface: u32) -> u32 {
         let mut context = [0; 192];
-        context[8..12].copy_from_slice(&MARK.to_ne_bytes());
+        for (at, field) in [(8, MARK), (32, PRIORITY), (36, interface)] {
+            context[at..at + 4].copy_from_slice(&field.to_ne_bytes());
+        }
         let (result, left) = self.take[way as usize].run(frame, &mut context).expect("it runs");
         assert_eq!(left, frame, "the packet is as it was");
         result
     }
 
+    fn path(&self, ends: &Ends) -> Option<Path> {
+        self.table.path(ends)
+    }
+
     fn clear(&self) {
-        while let Some(ends) = self.paths.next(None).expect("they are listed") {
-            assert!(self.paths.remove(&ends).expect("it is removed"));
+        while let Some((ends, _)) = self.table.next(None).expect("they are listed") {
+            self.table.forget(&ends).expect("it is removed");
         }
     }
 }
@@ -260,12 +275,12 @@ fn what_is_taken_is_what_the_packets_say() {
             continue;
         }
         let named = packet.named(way);
-        let before = named.and_then(|(ends, _)| kernel.paths.get(&ends).expect("it is looked up"));
+        let before = named.and_then(|(ends, _)| kernel.path(&ends));
         let result = kernel.run(way, &frame);
         let expected = named.is_some_and(|(_, begins)| begins || before.is_some());
         assert_eq!(result, if expected { TAKEN } else { PASSED }, "{way:?} {packet:?}");
         if let (Some((ends, _)), true) = (named, expected) {
-            let path = kernel.paths.get(&ends).expect("it is looked up").expect("it is there");
+            let path = kernel.path(&ends).expect("it is there");
             assert_eq!(path.devices, [DEVICE; 2], "{packet:?}");
             taken += 1;
             known += u32::from(before.is_some());
@@ -280,46 +295,115 @@ fn the_way_is_kept_as_it_was_seen_last() {
     let ends = Ends { inner: end(1, 4000), outer: end(2, 80) };
     let out = Packet::tcp(ends.inner, ends.outer, SYN);
     assert_eq!(kernel.run(Way::Out, &out.frame()), TAKEN);
-    let path = kernel.paths.get(&ends).expect("looked up").expect("it is there");
+    let path = kernel.path(&ends).expect("it is there");
     let [to, from] = [&MACS[..6], &MACS[6..]];
     let [leaves, comes] = path.l2.expect("headers");
     assert_eq!((&leaves[..6], &leaves[6..12], &leaves[12..]), (to, from, &[8, 0][..]));
     assert_eq!((&comes[..6], &comes[6..12], &comes[12..]), (from, to, &[8, 0][..]), "backwards");
-    assert_eq!(path.mark, MARK);
+    assert_eq!((path.mark, path.priority), (MARK, PRIORITY));
     // Another router answers.
     let mut answer = Packet::tcp(ends.outer, ends.inner, SYN | ACK).frame();
     answer[6..12].copy_from_slice(&[2, 9, 9, 9, 9, 9]);
     assert_eq!(kernel.run(Way::In, &answer), TAKEN);
-    let path = kernel.paths.get(&ends).expect("looked up").expect("it is there");
+    let path = kernel.path(&ends).expect("it is there");
     let [still, comes] = path.l2.expect("headers");
     assert_eq!((still, &comes[6..12]), (leaves, &[2, 9, 9, 9, 9, 9][..]));
 }
 
 #[test]
-fn what_is_exempt_passes_until_its_ports_are_used_again() {
+fn what_is_forgotten_passes_until_its_ports_are_used_again() {
     let Some(kernel) = Kernel::new() else { return };
     let ends = Ends { inner: end(1, 4000), outer: end(2, 80) };
     let [syn, data] = [SYN, ACK].map(|flags| Packet::tcp(ends.inner, ends.outer, flags).frame());
     assert_eq!(kernel.run(Way::Out, &syn), TAKEN);
-    let path = kernel.paths.get(&ends).expect("looked up").expect("it is there");
-    kernel.exempt.set(&ends, &path.began).expect("it is set");
+    kernel.table.forget(&ends).expect("it is removed");
     assert_eq!(kernel.run(Way::Out, &data), PASSED);
     assert_eq!(kernel.run(Way::Out, &syn), TAKEN);
     assert_eq!(kernel.run(Way::Out, &data), TAKEN);
 }
 
 #[test]
-fn nothing_is_taken_by_who_gives_no_sign_of_life() {
+fn nothing_is_taken_once_nobody_vouches_for_us() {
     let Some(kernel) = Kernel::new() else { return };
     let ends = Ends { inner: end(1, 4000), outer: end(2, 80) };
     let [syn, data] = [SYN, ACK].map(|flags| Packet::tcp(ends.inner, ends.outer, flags).frame());
-    kernel.live(PATIENCE);
-    assert_eq!(kernel.run_as_it_is(Way::Out, &syn), PASSED);
-    assert_eq!(kernel.paths.get(&ends).expect("looked up"), None);
+    assert_eq!(kernel.run_as_it_is(Way::Out, &syn), PASSED, "nobody has begun to");
+    assert_eq!(kernel.path(&ends), None);
     assert_eq!(kernel.run(Way::Out, &syn), TAKEN);
-    kernel.live(PATIENCE);
-    assert_eq!(kernel.run_as_it_is(Way::Out, &data), PASSED);
+    let before = kernel.table.went_by().expect("it is kept");
+    for retract in [true, false] {
+        match retract {
+            true => kernel.table.vouching().retract().expect("it is kept"),
+            false => {
+                let short = Duration::from_nanos(1);
+                kernel.table.vouching().vouch(short).expect("it is kept");
+            }
+        }
+        assert_eq!(kernel.run_as_it_is(Way::Out, &data), PASSED);
+    }
+    assert_eq!(kernel.table.went_by().expect("it is kept"), before + 2);
     assert_eq!(kernel.run(Way::Out, &data), TAKEN);
+    // One that begins meanwhile is not ours, though it has the name of one that was.
+    kernel.table.vouching().retract().expect("it is kept");
+    assert_eq!(kernel.run_as_it_is(Way::Out, &syn), PASSED);
+    assert_eq!(kernel.run(Way::Out, &data), PASSED);
+}
+
+#[test]
+fn all_is_taken_for_a_while_and_what_is_expected_for_ever() {
+    let Some(kernel) = Kernel::new() else { return };
+    let ends = Ends { inner: end(1, 4000), outer: end(2, 80) };
+    let [data, answer] = [(ends.inner, ends.outer), (ends.outer, ends.inner)]
+        .map(|(src, dst)| Packet::tcp(src, dst, ACK).frame());
+    assert_eq!(kernel.run(Way::Out, &data), PASSED);
+    kernel.table.take_all(Duration::from_secs(3600)).expect("it is kept");
+    assert_eq!([kernel.run(Way::In, &answer), kernel.run(Way::Out, &data)], [TAKEN; 2]);
+    kernel.table.take_all(Duration::ZERO).expect("it is kept");
+    assert_eq!(kernel.run(Way::Out, &data), TAKEN, "it is known");
+    kernel.table.forget(&ends).expect("it is removed");
+    assert_eq!(kernel.run(Way::Out, &data), PASSED);
+    kernel.table.expect(&ends).expect("it is added");
+    assert_eq!(kernel.path(&ends).expect("it is there").l2, None);
+    assert_eq!(kernel.run(Way::In, &answer), TAKEN);
+    let path = kernel.path(&ends).expect("it is there");
+    assert_eq!(path.l2.expect("headers")[1], answer[..14]);
+}
+
+/// A connection is the LAN's if what leaves of it came in there. Of one that begins at the device the SYN-ACK tells.
+#[test]
+fn what_is_not_the_lans_passes() {
+    let Some(kernel) = Kernel::with(true, false) else { return };
+    let ends = Ends { inner: end(1, 4000), outer: end(2, 80) };
+    let out = |flags| Packet::tcp(ends.inner, ends.outer, flags).frame();
+    let come = |flags| Packet::tcp(ends.outer, ends.inner, flags).frame();
+    kernel.table.vouching().vouch(PATIENCE).expect("it is kept");
+    kernel.lan.as_ref().expect("a set").set(&3, &1).expect("it is kept");
+    for interface in [0, DEVICE] {
+        assert_eq!(kernel.run_from(Way::Out, &out(SYN), interface), PASSED, "{interface}");
+    }
+    assert_eq!(kernel.run_from(Way::In, &come(SYN), 0), TAKEN);
+    assert_eq!(kernel.run_from(Way::Out, &out(SYN | ACK), 0), PASSED, "it is this host's");
+    assert_eq!(kernel.run_from(Way::In, &come(ACK), 0), PASSED);
+    kernel.lan.as_ref().expect("a set").set(&DEVICE, &1).expect("it is kept");
+    assert_eq!(kernel.run_from(Way::In, &come(SYN), 0), TAKEN);
+    assert_eq!(kernel.run_from(Way::Out, &out(SYN | ACK), DEVICE), TAKEN);
+    assert_eq!(kernel.run_from(Way::Out, &out(ACK), 0), TAKEN);
+    assert_eq!(kernel.run_from(Way::Out, &out(SYN), DEVICE), TAKEN);
+}
+
+#[test]
+fn quic_is_taken_where_it_is_to_be_rejected() {
+    for quic in [false, true] {
+        let Some(kernel) = Kernel::with(false, quic) else { return };
+        for (port, taken) in [(443, quic), (4433, false)] {
+            let mut packet = Packet::tcp(end(1, 5000), end(2, port), 0);
+            packet.protocol = 17;
+            let result = if taken { TAKEN } else { PASSED };
+            assert_eq!(kernel.run(Way::Out, &packet.frame()), result, "{quic} {port}");
+        }
+        let bare = Ends { inner: end(1, 0), outer: end(2, 0) };
+        assert_eq!(kernel.path(&bare).is_some(), quic);
+    }
 }
 
 /// They would say where the connection's packets are to go.

@@ -7,7 +7,8 @@ use super::DivertConfig;
 pub use super::finding::Finding;
 use super::firewall::blame::{self, Sides};
 use super::firewall::{self, Firewall, Program, mentions_key, text};
-pub use super::settings::room_for_flows;
+use super::links::Links;
+use super::settings::Settings;
 use crate::command::run;
 use serde_json::Value;
 use std::fs;
@@ -120,6 +121,18 @@ impl Shown {
         findings.extend(unreadable.map(|program| Finding::LegacyRules { program }));
         findings
     }
+}
+
+/// What of a host is in the way of packets that are taken at the interfaces themselves, between those of the two sides of
+/// `config`: what hands them on past the interfaces' programs, and what connections over a satellite need anyway.
+pub(crate) fn around(config: &DivertConfig) -> Vec<Finding> {
+    let mut findings = Links::read().inspect(config);
+    findings.extend(Settings::read(config).inspect(config.selector));
+    // Each interface stands for itself, in its own VRF and whatever way its answers go.
+    findings.retain(|finding| {
+        !matches!(finding, Finding::Vrfs { .. } | Finding::StrictReversePath { .. })
+    });
+    findings
 }
 
 /// Flow tables with a configured interface, and with a rule that fills them.

@@ -2,7 +2,6 @@
 
 use super::rules::TUN_MTU;
 use crate::tun::Offload;
-use bentpipe_scenario::gateway::Diversion;
 
 /// What to divert.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +24,7 @@ pub struct Side {
 
 /// What to divert, and the names and numbers that it takes.
 ///
-/// [`gateway`](DivertConfig::gateway) and [`link`](DivertConfig::link) choose different ones, so
+/// [`link`](DivertConfig::link) and [`tcp`](DivertConfig::tcp) choose different ones, so
 /// that both can run in one network namespace, on different interfaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DivertConfig {
@@ -37,8 +36,6 @@ pub struct DivertConfig {
     pub sides: [Side; 2],
     /// Which packets.
     pub selector: Selector,
-    /// Whether UDP to port 443 that would cross from one side to the other is rejected.
-    pub reject_quic: bool,
     /// How the TUN devices are opened.
     pub offload: Offload,
     /// The longest packet that the devices take: longer ones get a router's answer from the kernel.
@@ -56,37 +53,19 @@ pub struct DivertConfig {
 }
 
 impl DivertConfig {
-    /// TCP for the splitting gateway, with offload, and the usual numbers.
-    pub fn gateway(sides: [Side; 2]) -> DivertConfig {
-        let Diversion { marks, mark_mask, tables, preference, conntrack_zone } =
-            Diversion::default();
+    /// TCP alone, with offload.
+    pub fn tcp(sides: [Side; 2]) -> DivertConfig {
         DivertConfig {
             service: "bentpipe gateway".into(),
             nft_table: "bentpipe-gateway".into(),
-            sides,
             selector: Selector::Tcp,
-            reject_quic: false,
             offload: Offload::Tcp,
-            mtu: TUN_MTU,
-            mark_mask,
-            marks,
-            route_tables: tables,
-            rule_priority: preference,
-            conntrack_zone,
-        }
-    }
-
-    /// The same with other numbers of the kernel's.
-    #[must_use]
-    pub fn numbered(self, numbers: Diversion) -> DivertConfig {
-        let Diversion { marks, mark_mask, tables, preference, conntrack_zone } = numbers;
-        DivertConfig {
-            mark_mask,
-            marks,
-            route_tables: tables,
-            rule_priority: preference,
-            conntrack_zone,
-            ..self
+            mark_mask: 0x3000_0000,
+            marks: [0x1000_0000, 0x2000_0000],
+            route_tables: [25_200, 25_201],
+            rule_priority: 252,
+            conntrack_zone: 25_200,
+            ..DivertConfig::link(sides)
         }
     }
 
@@ -97,7 +76,6 @@ impl DivertConfig {
             nft_table: "bentpipe-link".into(),
             sides,
             selector: Selector::All,
-            reject_quic: false,
             offload: Offload::TcpAndUdp,
             mtu: TUN_MTU,
             mark_mask: 0x0c00_0000,

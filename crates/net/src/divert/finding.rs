@@ -99,13 +99,6 @@ pub enum Finding {
         /// The interface.
         interface: String,
     },
-    /// The table of tracked connections has not the room that is asked for: fewer flows are split at a time.
-    Conntrack {
-        /// The flows for which there is room.
-        room: u64,
-        /// Those that are asked for, with two entries each.
-        flows: u64,
-    },
     /// The table of tracked connections is almost full.
     ConntrackFull {
         /// Its size.
@@ -141,7 +134,6 @@ impl Finding {
             Finding::StrictReversePath { .. } => "strict_reverse_path",
             Finding::Mtu { .. } => "mtu",
             Finding::Forwarding { .. } => "forwarding",
-            Finding::Conntrack { .. } => "conntrack",
             Finding::ConntrackFull { .. } => "conntrack_full",
         }
     }
@@ -221,13 +213,8 @@ impl Finding {
                  the hosts, or their MSS clamped"
             ),
             Finding::Forwarding { interface } => format!("{interface} does not forward IPv4"),
-            Finding::Conntrack { room, flows } => format!(
-                "connections are tracked, and each that is split takes two entries of the table: {room} are \
-                 split at a time, and not {flows}, until it is larger and the configuration read again"
-            ),
             Finding::ConntrackFull { max } => format!(
-                "the table of tracked connections is almost full ({max} entries, two for each split \
-                 connection): beyond that new connections are dropped"
+                "the table of tracked connections is almost full ({max} entries): beyond that new connections are dropped"
             ),
         }
     }
@@ -265,9 +252,6 @@ impl Finding {
                 .into(),
             Finding::Forwarding { interface } => {
                 format!("sysctl -w net.ipv4.conf.{interface}.forwarding=1")
-            }
-            Finding::Conntrack { flows, .. } => {
-                format!("sysctl -w net.netfilter.nf_conntrack_max={}", 2 * flows)
             }
             Finding::ConntrackFull { max } => {
                 format!("sysctl -w net.netfilter.nf_conntrack_max={}", 2 * max)

@@ -198,7 +198,7 @@ mod tests {
             interfaces: interfaces.iter().map(|&name| name.into()).collect(),
             tun: tun.into(),
         };
-        DivertConfig::gateway([side(lan, "bp-lan"), side(satellite, "bp-sat")])
+        DivertConfig::tcp([side(lan, "bp-lan"), side(satellite, "bp-sat")])
     }
 
     fn link(name: &str, kind: &str) -> Value {

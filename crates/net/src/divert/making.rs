@@ -1,9 +1,7 @@
 //! Makes what diverts packets, all of it or what is missing.
 
-use super::look::{DORMANT, Damage, Device, awake, families, list_table};
-use super::{DivertConfig, DivertError, rules};
+use super::{DivertConfig, DivertError, families, rules};
 use crate::command::{CommandError, run};
-use crate::tun::Tun;
 use std::fmt::Write as _;
 use std::fs;
 
@@ -38,44 +36,9 @@ impl DivertConfig {
         Ok(())
     }
 
-    /// Our table, in one transaction, and asleep if that is wanted. Returns how it is listed awake.
-    pub(super) fn make_table(&self, tracking: bool, asleep: bool) -> Result<String, CommandError> {
-        let mut text = rules::nft(self, tracking);
-        if asleep {
-            let table = format!("table inet {} {{\n", self.nft_table);
-            text = text.replace(&table, &format!("{table}  {DORMANT};\n"));
-        }
-        run("nft", &["-f", "-"], &text)?;
-        // If somebody has removed it at once, it is missing at the next look.
-        Ok(awake(&list_table(self)?.unwrap_or_default()))
-    }
-
-    /// Mends what is broken, apart from the table. A device that must be opened anew goes to
-    /// `opened` with the number of its side, before packets come to it.
-    pub(super) fn mend_ways(
-        &self,
-        damage: &Damage,
-        mut opened: impl FnMut(usize, Tun),
-    ) -> Result<(), DivertError> {
-        for (number, side) in self.sides.iter().enumerate() {
-            if damage.devices[number] == Some(Device::Gone) {
-                opened(number, Tun::open(&side.tun, self.offload)?);
-            }
-        }
-        if damage.devices.iter().any(Option::is_some) {
-            self.make_devices()?;
-        }
-        for &family in families() {
-            // Routes vanish with the device's being up, and may do so after our look.
-            if !damage.routes.is_empty() || damage.devices.iter().any(Option::is_some) {
-                run("ip", &[family, "-batch", "-"], &rules::routes(self))?;
-            }
-            let missing = damage.rules.iter().filter(|(of, _)| *of == family);
-            let missing: Vec<_> = missing.map(|(_, rule)| rule.clone()).collect();
-            if !missing.is_empty() {
-                run("ip", &[family, "-batch", "-"], &lines(&missing))?;
-            }
-        }
+    /// Our table, in one transaction.
+    pub(super) fn make_table(&self, tracking: bool) -> Result<(), CommandError> {
+        run("nft", &["-f", "-"], &rules::nft(self, tracking))?;
         Ok(())
     }
 }

@@ -37,11 +37,6 @@
 //! an empty table, and the packet goes by the main table: plain forwarding, at once. The next start
 //! replaces what remained.
 //!
-//! # QUIC
-//! What is to be rejected is marked as well, and our nft table rejects what the forward hook sees on
-//! its way out of a TUN device and is no TCP. No such packet ever reaches the device, and when the process
-//! dies there is no way out of it: a rule that matched the packet alone would outlive us.
-//!
 //! # Reverse path filters
 //! What we write has a source that routes elsewhere than the TUN device. The TUN devices therefore
 //! have an address (without one, `rp_filter` 1 and 2 drop everything) and `rp_filter=2`, which wins
@@ -63,31 +58,24 @@
 //! packets that NAT or a mark sends elsewhere afterwards. Marking happens behind destination
 //! NAT, so replies to masqueraded connections are diverted as well. New connections cross the
 //! forward chain with `tun0` in place of `sat0`, then in place of `lan0`: chains with a drop policy
-//! need two rules, which [`checks`] prints; until they are there our table sleeps. To accept all that
-//! comes out of the TUN devices opens nothing: it has crossed the same chain on its way in. When a
-//! firewall that comes later tracks connections, the [`RuleMonitor`] makes our table again. Source NAT
+//! need two rules, which [`checks`] prints. To accept all that
+//! comes out of the TUN devices opens nothing: it has crossed the same chain on its way in. Source NAT
 //! that does not name its output interface would catch packets on their way into the TUN device:
 //! [`checks`] says so.
 //!
 //! # Hops
 //! The packet is forwarded twice, so its TTL falls by two unless the writer restores one.
 
-mod budget;
 pub mod checks;
 mod config;
 mod finding;
 mod firewall;
 mod links;
-mod look;
 mod making;
-mod notices;
 mod policy;
-mod repairs;
-mod rule_monitor;
 mod rules;
 mod settings;
 mod standing;
-mod state;
 mod zones;
 
 pub use crate::command::CommandError;
@@ -100,16 +88,10 @@ pub use finding::Effect;
 use firewall::blame;
 use links::Links;
 use policy::Policies;
-pub use repairs::{Repair, Repairs};
-pub use rule_monitor::RuleMonitor;
 use settings::Settings;
-pub use state::DivertState;
 use std::fs;
 use std::io;
-use std::time::Duration;
-
-/// How long a predecessor's watchdog may take to remove what that left.
-const CLEARING: Duration = Duration::from_secs(2);
+use std::path::Path;
 
 /// Why nothing is diverted. Nothing is left set up then.
 #[derive(Debug, thiserror::Error)]
@@ -148,15 +130,6 @@ pub enum DivertError {
     },
 }
 
-/// What is done about findings that [forbid](Finding::forbids_diversion) to divert anything.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Obstacles {
-    /// Nothing is diverted until they are gone, which the [`RuleMonitor`] sees.
-    Heeded,
-    /// They are told, and packets are diverted: an emulator that lets packets pass would tell lies.
-    Told,
-}
-
 /// How a setting of the kernel's becomes writable, if that is what is wrong.
 fn writable(source: &io::Error) -> &'static str {
     match source.kind() {
@@ -173,29 +146,19 @@ fn writable(source: &io::Error) -> &'static str {
 pub struct Divert {
     config: DivertConfig,
     findings: Vec<Finding>,
-    state: DivertState,
     leftovers: Vec<String>,
-    /// Our rules provide for connection tracking.
-    tracking: bool,
-    /// How our table is listed.
-    listing: String,
-    /// The flows that are asked for.
-    flows: Option<u64>,
     _instance: Instance,
 }
 
 impl Divert {
-    /// Creates the TUN devices and diverts the chosen packets into them, unless that is forbidden.
+    /// Creates the TUN devices and diverts the chosen packets into them.
     /// What a dead predecessor left is replaced.
     ///
     /// # Errors
     /// [`DivertError`]; nothing is left set up.
-    pub fn set_up(
-        config: DivertConfig,
-        obstacles: Obstacles,
-    ) -> Result<(Divert, [Tun; 2]), DivertError> {
+    pub fn set_up(config: DivertConfig) -> Result<(Divert, [Tun; 2]), DivertError> {
         check_interfaces(&config)?;
-        let instance = Instance::lock_within(&config.service, CLEARING)?;
+        let instance = Instance::lock(&config.service)?;
         let tuns = [
             Tun::open(&config.sides[0].tun, config.offload)?,
             Tun::open(&config.sides[1].tun, config.offload)?,
@@ -205,40 +168,14 @@ impl Divert {
         let (findings, tracking) = inspect(ruleset, &config);
 
         // From here on dropping it undoes what has been done.
-        let listing = String::new();
-        let state = DivertState::default();
-        state.set_findings(&findings);
-        let forbidden = findings.iter().any(Finding::forbids_diversion);
-        state.set_asleep(forbidden && obstacles == Obstacles::Heeded);
-        let mut divert = Divert {
-            config,
-            findings,
-            state,
-            leftovers,
-            tracking,
-            listing,
-            flows: None,
-            _instance: instance,
-        };
+        let divert = Divert { config, findings, leftovers, _instance: instance };
         let config = &divert.config;
         config.remove();
         config.make_devices()?;
         config.make_routes()?;
         // Last, since from here on packets come.
-        divert.listing = config.make_table(tracking, divert.state.is_asleep())?;
+        config.make_table(tracking)?;
         Ok((divert, tuns))
-    }
-
-    /// Looks whether so many flows find room among the connections that the kernel tracks.
-    pub fn expect_flows(&mut self, flows: u64) {
-        self.flows = Some(flows);
-        self.findings.extend(settings::room_for(flows).filter(|_| self.tracking));
-        self.state.set_findings(&self.findings);
-    }
-
-    /// Whether packets are diverted, from now on.
-    pub fn state(&self) -> DivertState {
-        self.state.clone()
     }
 
     /// What on this host may be in our way, with the remedy.
@@ -250,27 +187,11 @@ impl Divert {
     pub fn leftovers(&self) -> &[String] {
         &self.leftovers
     }
+}
 
-    /// Mends what somebody else changes or removes of what has been set up, until the first that it
-    /// returns is dropped, and looks for what else is in the way when the firewall changes, and
-    /// every so often; the log says what is new. The second is for the loop. Drop the first before
-    /// packets are to stop being diverted.
-    ///
-    /// # Errors
-    /// When no descriptor or thread is to be had.
-    pub fn monitor(&self, every: Duration) -> io::Result<(RuleMonitor, Repairs)> {
-        RuleMonitor::start(self, every)
-    }
-
-    /// Stops marking: packets go by the main table, the TUN devices stay and can be written.
-    /// Packets already on their way into the devices may still be read. For a clean end.
-    ///
-    /// # Errors
-    /// [`DivertError::Command`].
-    pub fn stop_marking(&mut self) -> Result<(), DivertError> {
-        run("nft", &["delete", "table", "inet", &self.config.nft_table], "")?;
-        Ok(())
-    }
+/// The families of addresses that there are, as options of `ip`.
+fn families() -> &'static [&'static str] {
+    if Path::new("/proc/sys/net/ipv6").exists() { &["-4", "-6"] } else { &["-4"] }
 }
 
 impl Drop for Divert {

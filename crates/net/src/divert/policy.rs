@@ -185,7 +185,7 @@ mod tests {
             interfaces: vec![interface.into()],
             tun: tun.into(),
         };
-        DivertConfig::gateway([side("lan", "bp-lan"), side("sat", "bp-sat")])
+        DivertConfig::tcp([side("lan", "bp-lan"), side("sat", "bp-sat")])
     }
 
     fn inspect(rules: &[Value], marks: &[[u32; 2]]) -> Vec<String> {

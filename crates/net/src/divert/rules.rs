@@ -10,9 +10,6 @@ pub(super) const TUN_MTU: u32 = 65_535;
 /// A dummy address (RFC 7600, "IPv4 dummy address"), so that reverse path filters let packets in.
 pub(super) const TUN_ADDRESS: &str = "192.0.0.8";
 
-/// To servers of HTTP/3 (RFC 9114, 3.1), over IPv4 and IPv6.
-const QUIC: &str = "udp dport 443 ";
-
 /// TCP, fragments too. In IPv6 it follows at once, or behind the fragment header.
 pub(super) const TCP: [&str; 3] =
     ["ip protocol tcp ", "ip6 nexthdr tcp ", "ip6 nexthdr ipv6-frag frag nexthdr tcp "];
@@ -106,15 +103,6 @@ pub(super) fn nft(config: &DivertConfig, tracking: bool) -> String {
         text.push_str(&zones::chains(config));
     }
     text.push_str(&divert(config, tracking));
-    if config.reject_quic {
-        let tuns = set(&[&config.sides[0].tun, &config.sides[1].tun]);
-        // Before ordinary firewalls, which may drop what leaves by a device that they do not know:
-        // the host is to hear of it.
-        let _ = writeln!(text, "  chain quic {{");
-        let _ = writeln!(text, "    type filter hook forward priority -1; policy accept;");
-        let _ = writeln!(text, "    oifname {tuns} {QUIC}reject with icmpx type port-unreachable");
-        let _ = writeln!(text, "  }}");
-    }
     if config.selector == Selector::Tcp {
         text.push_str(&own_errors(config));
     }
@@ -133,13 +121,10 @@ fn divert(config: &DivertConfig, tracking: bool) -> String {
         text.push_str(&zones::exceptions(config));
     }
     let (mask, keep) = (config.mark_mask, !config.mark_mask);
-    let mut selections = match config.selector {
+    let selections = match config.selector {
         Selector::All => vec![""],
         Selector::Tcp => TCP.iter().chain(&TCP_ERRORS).copied().collect(),
     };
-    if config.reject_quic {
-        selections.push(QUIC);
-    }
     for (number, side) in config.sides.iter().enumerate() {
         let from = set(&side.interfaces);
         let to = set(&config.sides[1 - number].interfaces);
@@ -194,7 +179,7 @@ mod tests {
             interfaces: interfaces.iter().map(|&name| name.into()).collect(),
             tun: tun.into(),
         };
-        DivertConfig::gateway([side(&["lan0", "lan1"], "bp-near"), side(&["sat0"], "bp-far")])
+        DivertConfig::tcp([side(&["lan0", "lan1"], "bp-near"), side(&["sat0"], "bp-far")])
     }
 
     #[test]
@@ -220,21 +205,6 @@ mod tests {
         ] {
             assert!(text.contains(part), "{part} in {text}");
         }
-    }
-
-    #[test]
-    fn quic_is_rejected_on_its_way_into_our_devices_only() {
-        assert!(!nft(&config(), true).contains("443"), "not unless it was asked for");
-        let text = nft(&DivertConfig { reject_quic: true, ..config() }, false);
-        let marked = r#"iifname { "sat0" } udp dport 443 meta mark & 0x30000000 == 0 fib daddr oifname { "lan0", "lan1" } "#;
-        assert!(text.contains(marked), "{text}");
-        assert_eq!(text.matches("udp dport 443 meta mark").count(), 2, "{text}");
-        // The devices vanish with us, and what is marked goes by the main table then.
-        let rejected = r#"oifname { "bp-near", "bp-far" } udp dport 443 reject "#;
-        let rejections: Vec<&str> =
-            text.lines().map(str::trim).filter(|line| line.contains("reject")).collect();
-        assert!(matches!(rejections[..], [line] if line.starts_with(rejected)), "{text}");
-        assert_eq!(text.matches('{').count(), text.matches('}').count(), "{text}");
     }
 
     #[test]

@@ -142,19 +142,6 @@ fn tracked(of: &str) -> Option<u64> {
         .ok()
 }
 
-/// How many flows find room among the tracked connections, where each takes two entries; None if that has no
-/// limit, or this host does not know of tracking.
-pub fn room_for_flows() -> Option<u64> {
-    // 0 is no limit.
-    tracked("max").filter(|max| *max > 0).map(|max| max / 2)
-}
-
-/// Whether there is less room than for `flows`.
-pub(super) fn room_for(flows: u64) -> Option<Finding> {
-    let room = room_for_flows()?;
-    (room < flows).then_some(Finding::Conntrack { room, flows })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

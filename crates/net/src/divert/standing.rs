@@ -1,40 +1,10 @@
-//! Rules that stand already: disabled, enabled, removed. None of it needs to know whose packets
-//! they mark, so that another process than the one that set them up can do it.
+//! Rules that stand already. Nothing here needs to know whose packets they mark, so that another process than the one that
+//! set them up can remove them.
 
 use super::DivertConfig;
-use crate::command::{CommandError, run};
-use crate::instance::Instance;
-use crate::serve;
-use std::time::Duration;
-
-/// How long a process that was killed may take to let go of its lock. Its files are closed in their order, and a device
-/// among them may take seconds where many come and go.
-const LETTING_GO: Duration = Duration::from_secs(30);
+use crate::command::run;
 
 impl DivertConfig {
-    /// Packets go by the main table until [enabled](DivertConfig::enable). For whoever watches over a
-    /// loop that does not answer.
-    pub(crate) fn disable(&self) -> Result<(), CommandError> {
-        // The flag takes the table's chains off their hooks (nft(8)): one transaction, and no copy
-        // of the rules to keep.
-        run("nft", &["add", "table", "inet", &self.nft_table, "{ flags dormant; }"], "")?;
-        Ok(())
-    }
-
-    /// The rules of a disabled table are there again.
-    pub(crate) fn enable(&self) -> Result<(), CommandError> {
-        run("nft", &["add", "table", "inet", &self.nft_table], "")?;
-        Ok(())
-    }
-
-    /// Removes what a killed process left, unless another has taken its place.
-    pub(crate) fn clear(&self) {
-        if let Ok(_lock) = Instance::lock_within(&self.service, LETTING_GO) {
-            self.remove();
-            serve::clear(&self.service);
-        }
-    }
-
     /// What stands in our name, for who has our lock; `ruleset` is nft's, as JSON.
     pub(super) fn standing(&self, ruleset: &str) -> Vec<String> {
         let table = format!("\"name\": \"{}\"", self.nft_table);

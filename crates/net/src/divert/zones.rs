@@ -116,7 +116,7 @@ mod tests {
             interfaces: interfaces.iter().map(|&name| name.into()).collect(),
             tun: tun.into(),
         };
-        DivertConfig::gateway([side(&["lan0", "lan1"], "bp-near"), side(&["sat0"], "bp-far")])
+        DivertConfig::tcp([side(&["lan0", "lan1"], "bp-near"), side(&["sat0"], "bp-far")])
     }
 
     /// The rules of a chain.

@@ -1,10 +1,11 @@
-//! What the loop does now and then, beside the packets: beats for the watchdog, repairs of rules and devices that it
+//! What the loop does now and then, beside the packets: beats for the watchdog and the kernel, repairs of devices that it
 //! hears of, lines of totals, memory that goes back to the kernel.
 
 use super::LiveGateway;
-use crate::divert::{Repair, Repairs};
+use super::taking::Taking;
+use crate::bump::repairs::{Repair, Repairs};
 use crate::heap;
-use crate::watchdog::{Heartbeat, Watchdog};
+use crate::watchdog::Watchdog;
 use bentpipe_core::time::{Duration, Instant, earliest};
 use bentpipe_gateway::{Side, Summary};
 
@@ -31,48 +32,35 @@ impl LiveGateway {
     pub(super) fn attend_to_duties(&mut self, now: Instant) -> Option<Instant> {
         self.write_log(now);
         self.hear_of_repairs(now);
-        let asleep = self.repairs.as_ref().is_some_and(Repairs::is_asleep);
-        match self.watchdog.as_mut().map(|watchdog| watchdog.beat(now, asleep)) {
-            None | Some(Ok(Heartbeat::Steady)) => {}
-            Some(Ok(Heartbeat::Interrupted)) => {
-                let flows = self.gateway.flows();
-                tracing::warn!(
-                    flows,
-                    "hung for a while: the connections that there are will be released"
-                );
-                self.gateway.release_all(now);
-                self.transmit(now);
-            }
-            Some(Err(error)) => {
-                tracing::warn!(%error, "the watchdog is gone: nobody notices if this process hangs");
-                self.watchdog = None;
-            }
+        self.vouch(now);
+        if let Some(Err(error)) = self.watchdog.as_mut().map(|watchdog| watchdog.beat(now)) {
+            tracing::warn!(%error, "the watchdog is gone: nobody notices if this process hangs");
+            self.watchdog = None;
         }
         if self.heap.is_due(now, self.gateway.footprint()) {
             self.gateway.shrink();
             heap::trim();
         }
         let log = earliest(self.log.as_ref().map(|log| log.next), self.heap.next());
-        let turn = self.repairs.as_ref().map(|_| now + Repairs::TURN);
-        earliest(earliest(log, turn), self.watchdog.as_ref().map(Watchdog::next))
+        let vouching = self.taking.as_ref().map(Taking::next);
+        earliest(earliest(log, vouching), self.watchdog.as_ref().map(Watchdog::next))
     }
 
-    /// What others have changed of the devices and rules has been mended.
+    /// What others have changed of the devices has been set right.
     fn hear_of_repairs(&mut self, now: Instant) {
-        while let Some(repair) = self.repairs.as_ref().and_then(Repairs::turn) {
+        while let Some(repair) = self.repairs.as_ref().and_then(Repairs::next) {
             match repair {
                 Repair::Device { side, tun } => {
                     self.tuns[side] = tun;
                     self.deleted[side] = None;
                 }
-                Repair::Passed(lasting) => {
+                Repair::Passed => {
                     // What went by, however little, the gateway would wait for: nothing tells it where
                     // hosts have no timestamps.
                     let flows = self.gateway.flows();
                     tracing::warn!(
                         flows,
-                        ?lasting,
-                        "packets went by: the connections that there are will be released"
+                        "packets may have gone by: the connections that there are will be released"
                     );
                     self.gateway.release_all(now);
                     self.transmit(now);

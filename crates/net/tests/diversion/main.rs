@@ -9,12 +9,10 @@ mod wire;
 use bentpipe_core::link::LinkConfig;
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::Rate;
-use bentpipe_net::divert::{Divert, DivertConfig, Obstacles, checks::Finding};
+use bentpipe_net::divert::{Divert, DivertConfig, checks::Finding};
 use bentpipe_net::emulator::{Emulator, Exit};
 use bentpipe_net::signals::Signals;
 use network::{Network, Reflector, sides};
-use std::io;
-use std::net::{IpAddr, UdpSocket};
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc;
 
@@ -90,7 +88,7 @@ fn the_emulated_link_has_its_delay_and_leaves_nothing() {
             ..LinkConfig::IDEAL
         };
         let signals = Signals::catch().unwrap();
-        let (_divert, tuns) = Divert::set_up(DivertConfig::link(sides()), Obstacles::Told).unwrap();
+        let (_divert, tuns) = Divert::set_up(DivertConfig::link(sides())).unwrap();
         let mut emulator =
             Emulator::new(tuns, Exit::Same, [(config.clone(), None), (config, None)]);
         ready.send(()).unwrap();
@@ -117,75 +115,4 @@ fn the_emulated_link_has_its_delay_and_leaves_nothing() {
     assert!(summary.directions[0].delivered.packets >= 8, "{summary:?}");
     assert_eq!(summary.refused, [0, 0]);
     network.assert_clean();
-}
-
-/// A datagram from h1 to `port` of h2, which answers it: what came back, or why nothing did. The server waits until the
-/// client has been told one or the other.
-fn echo(network: &Network, address: &str, port: u16) -> io::Result<usize> {
-    let address: IpAddr = address.parse().unwrap();
-    let (tell, told) = mpsc::channel::<()>();
-    let (ready, wait) = mpsc::channel();
-    let server = network.on("h2", move || {
-        let socket = UdpSocket::bind((address, port)).unwrap();
-        socket.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
-        ready.send(()).unwrap();
-        let mut buffer = [0; 2000];
-        while told.try_recv() == Err(mpsc::TryRecvError::Empty) {
-            if let Ok((len, from)) = socket.recv_from(&mut buffer) {
-                socket.send_to(&buffer[..len], from).unwrap();
-            }
-        }
-    });
-    wait.recv().unwrap();
-    let client = network.on("h1", move || {
-        let any: IpAddr = if address.is_ipv4() { [0; 4].into() } else { [0u16; 8].into() };
-        let socket = UdpSocket::bind((any, 0)).unwrap();
-        socket.connect((address, port)).unwrap();
-        socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-        socket.send(&[7; 1200]).unwrap();
-        socket.recv(&mut [0; 2000])
-    });
-    let result = client.join().unwrap();
-    drop(tell);
-    server.join().unwrap();
-    result
-}
-
-#[test]
-fn quic_is_rejected_while_we_live_and_forwarded_when_we_die() {
-    let Some(network) = Network::new("quic") else { return };
-    // A firewall that would drop in silence what leaves by a device that it does not know.
-    network.run(
-        "m",
-        "nft 'add table inet fw
-              add chain inet fw f { type filter hook forward priority 0; policy drop; }
-              add rule inet fw f iifname { g1, g2 } oifname { g1, g2 } accept'",
-    );
-    let (die, dying) = mpsc::channel::<()>();
-    let (ready, wait) = mpsc::channel();
-    let thread = network.on("m", move || {
-        let config = DivertConfig { reject_quic: true, ..DivertConfig::gateway(sides()) };
-        let (divert, tuns) = Divert::set_up(config, Obstacles::Told).unwrap();
-        ready.send(()).unwrap();
-        let _ = dying.recv();
-        // As when the process is killed: nothing of ours is undone, and the devices vanish.
-        drop(tuns);
-        divert
-    });
-    wait.recv().unwrap();
-    for address in H2 {
-        network.meet_neighbours(address);
-        let rejected = echo(&network, address, 443).expect_err("it is rejected").kind();
-        assert_eq!(rejected, io::ErrorKind::ConnectionRefused, "{address}");
-        assert_eq!(echo(&network, address, 4433).unwrap(), 1200, "other ports pass");
-    }
-    drop(die);
-    let divert = thread.join().unwrap();
-    network.await_end_of_devices();
-    assert!(network.run("m", "nft list ruleset").contains("udp dport 443 reject"));
-    for address in H2 {
-        assert_eq!(echo(&network, address, 443).unwrap(), 1200, "nothing is left that rejects");
-    }
-    // Its lock must not outlive the namespace, whose number the next one has.
-    network.on("m", || drop(divert)).join().unwrap();
 }

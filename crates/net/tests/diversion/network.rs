@@ -1,6 +1,6 @@
 //! Hosts in network namespaces around one whose packets are diverted, and what stands in for a gateway.
 
-use bentpipe_net::divert::{Divert, DivertConfig, Obstacles, Side, checks::Finding};
+use bentpipe_net::divert::{Divert, DivertConfig, Side, checks::Finding};
 use bentpipe_net::tun::MAX_READ;
 use caps::{CapSet, Capability, has_cap};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -268,8 +268,7 @@ impl Reflector {
         let (stop, stopped) = UnixStream::pair().unwrap();
         let (ready, findings) = mpsc::channel();
         let thread = network.on("m", move || {
-            let (divert, tuns) =
-                Divert::set_up(DivertConfig::gateway(sides()), Obstacles::Told).unwrap();
+            let (divert, tuns) = Divert::set_up(DivertConfig::tcp(sides())).unwrap();
             ready.send(divert.findings().to_vec()).unwrap();
             let mut buffer = vec![0; MAX_READ];
             let mut super_segments = 0;

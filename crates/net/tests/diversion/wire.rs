@@ -4,7 +4,7 @@
 use crate::beside::{failures, router};
 use crate::network::Network;
 use bentpipe_net::bpf::{Attachment, BpfError};
-use bentpipe_net::bump::{Bump, BumpConfig, BumpError};
+use bentpipe_net::bump::{self, BumpConfig, BumpError, PATIENCE};
 use bentpipe_net::tun::{MAX_READ, Offload};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -27,14 +27,16 @@ impl Reflector {
         let (stop, stopped) = UnixStream::pair().unwrap();
         let (ready, wait) = mpsc::channel();
         let thread = network.on("m", move || {
-            let set_up = Bump::set_up(&BumpConfig {
-                devices: &["g2"],
-                tuns: ["bp-near", "bp-far"],
+            let set_up = bump::set_up(&BumpConfig {
+                devices: vec!["g2".into()],
+                lan: None,
+                tuns: ["bp-near".into(), "bp-far".into()],
                 offload: Offload::TcpAndUdp,
                 connections: 1000,
                 attachment,
+                reject_quic: false,
             });
-            let (bump, tuns) = match set_up {
+            let (_wire, table, tuns) = match set_up {
                 Err(error @ BumpError::Bpf(BpfError::Map { source: Errno::EPERM, .. })) => {
                     eprintln!("skipped: {error}");
                     return 0;
@@ -45,7 +47,7 @@ impl Reflector {
             let (mut buffer, mut crossed) = (vec![0; MAX_READ], 0);
             loop {
                 if !mute {
-                    bump.beat().unwrap();
+                    table.vouching().vouch(PATIENCE).unwrap();
                 }
                 let mut fds = [tuns[0].as_fd(), tuns[1].as_fd(), stopped.as_fd()]
                     .map(|fd| PollFd::new(fd, PollFlags::POLLIN));

@@ -17,7 +17,6 @@ impl GatewayFile {
             ("splitting.adopt-after", ours.adopt_after != theirs.adopt_after),
             ("splitting.soft-state", ours.soft_state != theirs.soft_state),
             ("policy.reject-quic", self.reject_quic != new.reject_quic),
-            ("diversion", self.diversion != new.diversion),
             ("metrics.listen", self.metrics != new.metrics),
         ];
         keys.into_iter().filter_map(|(key, changed)| changed.then_some(key)).collect()

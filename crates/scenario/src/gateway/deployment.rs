@@ -1,7 +1,6 @@
 //! `gateway.toml`: what a gateway on a host is told.
 
 use super::bounds::{Span, bounded};
-use super::diversion::{self, DIVERSION, Diversion};
 use super::{DRAIN, LIMITS, POLICY, REJECT_QUIC, Runs, TABLES, limits};
 use crate::document::{self, Node, Value};
 use crate::error::{Place, ScenarioError};
@@ -36,7 +35,6 @@ pub(crate) const FILE: Section = Section {
     about: "What a gateway on a host has besides. A simulation looks at none of it.",
     fields: &[
         field("interfaces", "a table", "", "the interfaces of the two sides"),
-        field("diversion", "a table", "", "the numbers that it takes of the host's kernel"),
         field("metrics", "a table", "", "for Prometheus, at /metrics"),
         field("log", "a table", "", "what is told while it runs"),
     ],
@@ -85,14 +83,10 @@ pub struct GatewayFile {
     pub satellite: Vec<Interface>,
     /// The gateway's parameters.
     pub config: Config,
-    /// The most flows that it asks for, if it says so.
-    pub flows: Option<usize>,
     /// How long a gateway that is stopped goes on delivering what it holds.
     pub drain: Duration,
     /// Whether UDP to port 443 is rejected.
     pub reject_quic: bool,
-    /// The numbers that it takes of the host's kernel.
-    pub diversion: Diversion,
     /// Where Prometheus may ask for metrics.
     pub metrics: Option<SocketAddr>,
     /// How often the log gets a line of totals.
@@ -117,21 +111,17 @@ impl GatewayFile {
             };
             let policy = table("policy", &[&POLICY, &REJECT_QUIC])?;
             let reject_quic = policy.map(|policy| policy.or("reject-quic", false)).transpose()?;
-            let diversion = table("diversion", &[&DIVERSION])?;
             let metrics = table("metrics", &[&METRICS])?;
             let log = table("log", &[&LOG])?;
             let every =
                 log.map(|log| bounded(&log, "every", &LOG_INTERVALS)).transpose()?.flatten();
             let limits = table("limits", &[&LIMITS, &DRAIN])?;
-            let flows = limits.as_ref().map(|limits| limits.maybe("flows")).transpose()?;
             Ok(GatewayFile {
                 lan,
                 satellite,
                 config,
-                flows: flows.flatten(),
                 drain: limits::drain(limits.as_ref())?,
                 reject_quic: reject_quic.unwrap_or(false),
-                diversion: diversion.as_ref().map(diversion::read).transpose()?.unwrap_or_default(),
                 metrics: metrics.map(|metrics| listen(&metrics)).transpose()?.flatten(),
                 log_every: every.map(|Span(time)| time),
             })

@@ -6,17 +6,14 @@
 mod bounds;
 mod changes;
 mod deployment;
-mod diversion;
 mod leg;
 mod limits;
 mod policy;
 mod splitting;
 
 pub use deployment::{GatewayFile, Interface};
-pub use diversion::Diversion;
 
 pub(crate) use deployment::{FILE, INTERFACES, LOG, METRICS};
-pub(crate) use diversion::DIVERSION;
 pub(crate) use leg::{LEG, LEG_TCP, SATELLITE};
 pub(crate) use limits::{DRAIN, LIMITS};
 pub(crate) use policy::{POLICY, REJECT_QUIC, RULE};

@@ -8,7 +8,7 @@ mod simulated;
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::Bytes;
 use bentpipe_gateway::{AddOptions, Config, Discard, FinMode, Handshake, MssLimit};
-use bentpipe_scenario::gateway::{Diversion, GatewayFile};
+use bentpipe_scenario::gateway::GatewayFile;
 
 /// Of a host that a gateway could run on.
 const MEMORY: u64 = 64 << 30;
@@ -91,34 +91,6 @@ fn metrics_are_for_this_host_alone() {
 }
 
 #[test]
-fn what_others_have_of_the_kernels_numbers_is_left_to_them() {
-    let diversion = |lines: &str| {
-        GatewayFile::parse("FILE", &format!("{INTERFACES}[diversion]\n{lines}\n"), 1 << 40)
-            .map(|file| file.diversion)
-            .map_err(|error| error.to_string())
-    };
-    let all = "marks = [0x100, 0x200]\ntables = [7, 8]\npreference = 9\nconntrack-zone = 10";
-    let (marks, tables) = ([0x100, 0x200], [7, 8]);
-    let chosen = Diversion { marks, mark_mask: 0x300, tables, preference: 9, conntrack_zone: 10 };
-    assert_eq!(diversion(all), Ok(chosen));
-    assert_eq!(diversion(""), Ok(Diversion::default()));
-    for (wrong, why) in [
-        ("marks = [0, 1]", "0 is the mark of what has none"),
-        ("marks = [1, 1]", "two different numbers"),
-        ("marks = [1]", "two different numbers"),
-        ("marks = [1, 0x100000000]", "4294967295"),
-        ("marks = [1, 4]\nmark-mask = 3", "does not cover the mark 0x4"),
-        ("tables = [254, 7]", "the kernel's own"),
-        ("preference = 0", "1 to 32765"),
-        ("preference = 32766", "1 to 32765"),
-        ("conntrack-zone = 0", "1 to 65535"),
-    ] {
-        let message = diversion(wrong).unwrap_err();
-        assert!(message.starts_with("FILE:") && message.contains(why), "{wrong}: {message}");
-    }
-}
-
-#[test]
 fn each_side_chooses_its_tcp_by_name() {
     let text = format!(
         "{INTERFACES}[satellite]\nrecovery = \"fack\"\ncongestion = \"cubic\"\niw = 4\n\
@@ -197,8 +169,6 @@ fn the_defaults_that_are_declared_are_those_that_hold() {
             }
             let file = setup(&format!("{INTERFACES}[{table}]\n{} = {value}\n", field.key));
             let file = file.unwrap_or_else(|error| panic!("{} = {value}: {error}", field.key));
-            // That a number of flows was asked for is no number.
-            let file = GatewayFile { flows: None, ..file };
             assert_eq!(file, usual, "{} = {value}", field.key);
             compared += 1;
         }

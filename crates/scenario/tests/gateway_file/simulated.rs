@@ -36,7 +36,7 @@ fn gateway(keys: &str, file: &str) -> Result<Config, String> {
 const FILE: &str = "[satellite]\nrate = \"8Mbit/s\"\nround-trip = \"500ms\"\nrto.min = \"2s\"\n\
     [splitting]\nhandshake = \"downstream-first\"\n[limits]\nmemory = \"64MiB\"\nhalf-open = 7\ndrain = \"5s\"\n\
     [policy]\nreject-quic = true\n[[policy.rule]]\naction = \"forward\"\nport = 22\n\
-    [diversion]\nmarks = [1, 2]\n[metrics]\nlisten = \"127.0.0.1:9464\"\n[log]\nevery = \"10min\"\n";
+    [metrics]\nlisten = \"127.0.0.1:9464\"\n[log]\nevery = \"10min\"\n";
 
 #[test]
 fn a_scenarios_gateway_is_what_its_file_says() {

@@ -252,7 +252,14 @@ impl<B: Buffer> Candidate<B> {
             (true, Some(stamps)) => !here.is_old(stamps.value),
             (agreed, stamps) => !agreed && stamps.is_none(),
         };
-        if !tcp.has(Flags::ACK) || !stamps || !here.allows(&data) || !there.may_acknowledge(ack) {
+        if !tcp.has(Flags::ACK) || !stamps || !there.may_acknowledge(ack) {
+            return Fits::Not;
+        }
+        if !here.allows(&data) {
+            // Its receiver cuts it, and keeps its timestamp all the same (fault seed 114973572).
+            if start <= here.promised && data.end > here.acked {
+                self.streams[leg].stamped(&data, tcp);
+            }
             return Fits::Not;
         }
         if ack > there.next {

@@ -119,6 +119,13 @@ impl Direction {
 
     /// Its host has sent these offsets.
     pub(super) fn sent(&mut self, segment: &Range<Offset>, tcp: &TcpHeader, ip: &IpHeader) {
+        self.stamped(segment, tcp);
+        self.next = self.next.max(segment.end);
+        self.mark(ip);
+    }
+
+    /// The timestamp of a segment that its host has sent, of which its receiver takes some at least.
+    pub(super) fn stamped(&mut self, segment: &Range<Offset>, tcp: &TcpHeader) {
         if let Some(stamps) = tcp.options.timestamps {
             if segment.start <= self.acked && !is_older(stamps.value, self.recent) {
                 self.recent = stamps.value;
@@ -127,8 +134,6 @@ impl Direction {
                 self.clock = stamps.value;
             }
         }
-        self.next = self.next.max(segment.end);
-        self.mark(ip);
     }
 
     /// Its receiver has acknowledged up to `ack` and allows `window` behind that.

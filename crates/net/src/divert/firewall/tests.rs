@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 fn config() -> DivertConfig {
     let side =
         |interface: &str, tun: &str| Side { interfaces: vec![interface.into()], tun: tun.into() };
-    DivertConfig::gateway([side("lan", "bp-lan"), side("sat", "bp-sat")])
+    DivertConfig::tcp([side("lan", "bp-lan"), side("sat", "bp-sat")])
 }
 
 /// Of an `inet` table `fw`.

@@ -1,12 +1,12 @@
-//! Whether packets are diverted, and what is in the way: what those who ask are shown.
+//! Whether packets are taken, and what is in the way: what those who ask are shown.
 
-use super::finding::Finding;
+use crate::divert::checks::Finding;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Shared by who looks after the diversion and who shows it. Clones are of the same diversion.
+/// Shared by who looks after the devices and who shows it. Clones are of the same devices.
 #[derive(Debug, Clone, Default)]
-pub struct DivertState(Arc<Shared>);
+pub struct TakingState(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
@@ -14,8 +14,8 @@ struct Shared {
     findings: Mutex<Vec<Finding>>,
 }
 
-impl DivertState {
-    /// Nothing is diverted, as something in the way forbids it.
+impl TakingState {
+    /// Nothing is taken, as something in the way forbids it.
     pub fn is_asleep(&self) -> bool {
         self.0.asleep.load(Ordering::Relaxed)
     }

@@ -1,0 +1,252 @@
+//! Looks after the devices while the gateway runs, on a thread of its own, as the kernel may take its time: when it tells of a
+//! change among interfaces, and now and then.
+
+use super::repairs::{Repair, Repairs};
+use super::state::TakingState;
+use super::surroundings::{Presence, Surroundings};
+use super::wire::{Repaired, Wire};
+use crate::divert::checks::Finding;
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::socket::{
+    AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, bind, recv, socket,
+};
+use std::io::{self, PipeReader, PipeWriter};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::sync::mpsc::{Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// From look to look if nothing is heard: what others attach and detach the kernel tells nobody.
+const LOOK: Duration = Duration::from_secs(1);
+/// Between two looks: a flood of changes wakes us no more often.
+const PAUSE: Duration = Duration::from_millis(100);
+/// From one look at what is around the devices to the next …
+const INSPECTION: Duration = Duration::from_secs(60);
+/// … and while nothing is taken, and the operator is at work.
+const INSPECTION_ASLEEP: Duration = Duration::from_secs(3);
+/// How long packets are still taken once something forbids it, for what is held to be delivered.
+/// A SYN that is dropped meanwhile is retransmitted after one and three seconds (RFC 6298).
+const GRACE: Duration = Duration::from_secs(2);
+
+/// rtnetlink's group of links.
+const LINKS: u32 = 1;
+
+/// Looks after the devices until dropped. Then packets are not taken any more.
+#[derive(Debug)]
+pub struct Monitor {
+    stop: Option<PipeWriter>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Monitor {
+    /// Looks around the devices, so that `state` says what is in the way, and then after them. What the loop must know, it is told.
+    ///
+    /// # Errors
+    /// When no descriptor or thread is to be had.
+    pub fn start(
+        wire: Wire,
+        surroundings: Surroundings,
+        state: TakingState,
+    ) -> io::Result<(Monitor, Repairs)> {
+        let (stopped, stop) = io::pipe()?;
+        let notices = hear_of_links()
+            .inspect_err(|error| {
+                tracing::warn!(%error, "changes of interfaces are not heard of, only seen every {LOOK:?}");
+            })
+            .ok();
+        let (teller, told) = channel();
+        let mut round = Round {
+            presences: surroundings.presences(),
+            known: Vec::new(),
+            inspected: None,
+            sleeps: None,
+            failed: None,
+            state: state.clone(),
+            wire,
+            surroundings,
+            teller,
+        };
+        round.inspect();
+        state.set_asleep(round.known.iter().any(Finding::forbids_diversion));
+        let thread = thread::Builder::new().name("bump-monitor".into()).spawn(move || {
+            loop {
+                round.look();
+                thread::sleep(PAUSE);
+                if is_stopped(&stopped, notices.as_ref(), round.pause()) {
+                    return;
+                }
+            }
+        })?;
+        Ok((Monitor { stop: Some(stop), thread: Some(thread) }, Repairs { told, state }))
+    }
+}
+
+impl Drop for Monitor {
+    fn drop(&mut self) {
+        self.stop.take();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// A socket that can be read when something about interfaces has changed.
+fn hear_of_links() -> Result<OwnedFd, Errno> {
+    let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
+    let protocol = SockProtocol::NetlinkRoute;
+    let fd = socket(AddressFamily::Netlink, SockType::Raw, flags, protocol)?;
+    bind(fd.as_raw_fd(), &NetlinkAddr::new(0, LINKS))?;
+    Ok(fd)
+}
+
+/// Waits for so long, or until the kernel tells something. Whether we are to stop.
+fn is_stopped(stopped: &PipeReader, notices: Option<&OwnedFd>, wait: Duration) -> bool {
+    let poll_in = |fd| PollFd::new(fd, PollFlags::POLLIN);
+    let mut fds = vec![poll_in(stopped.as_fd())];
+    fds.extend(notices.map(|notices| poll_in(notices.as_fd())));
+    let millis = u16::try_from(wait.as_millis() + 1).unwrap_or(u16::MAX);
+    let _ = poll(&mut fds, PollTimeout::from(millis));
+    let stop = fds[0].any() == Some(true);
+    // What they say is looked up. That more was said than there is room for is an error, and as good as a message.
+    if let Some(notices) = notices {
+        let mut buffer = [0; 4096];
+        while !matches!(
+            recv(notices.as_raw_fd(), &mut buffer, MsgFlags::empty()),
+            Err(Errno::EAGAIN | Errno::EBADF)
+        ) {}
+    }
+    stop
+}
+
+/// What goes on from look to look.
+struct Round {
+    wire: Wire,
+    surroundings: Surroundings,
+    presences: Vec<(String, Presence)>,
+    /// What has been said already.
+    known: Vec<Finding>,
+    /// When we last looked around; None to do so at once.
+    inspected: Option<Instant>,
+    /// When nothing is to be taken any more.
+    sleeps: Option<Instant>,
+    /// What could not be set right, which is said once.
+    failed: Option<String>,
+    state: TakingState,
+    teller: Sender<Repair>,
+}
+
+impl Round {
+    /// Until the next look.
+    fn pause(&self) -> Duration {
+        let due = self.sleeps.map_or(LOOK, |at| at.saturating_duration_since(Instant::now()));
+        due.min(LOOK)
+    }
+
+    fn look(&mut self) {
+        let mut repaired = Vec::new();
+        let outcome = self.wire.look_after(&mut repaired);
+        repaired.into_iter().for_each(|repaired| self.tell_of(repaired));
+        let failed = outcome.err().map(|error| error.to_string());
+        if let Some(error) = failed.as_ref().filter(|_| failed != self.failed) {
+            tracing::error!("changed by somebody, and not to be repaired: {error}");
+        }
+        self.failed = failed;
+        self.watch_interfaces();
+        let pause = if self.state.is_asleep() { INSPECTION_ASLEEP } else { INSPECTION };
+        if self.inspected.is_none_or(|at| at.elapsed() >= pause) {
+            self.inspect();
+        }
+        self.heed();
+    }
+
+    fn tell_of(&self, repaired: Repaired) {
+        // A loop that has ended needs to know nothing.
+        let tell = |repair| _ = self.teller.send(repair);
+        match repaired {
+            Repaired::Tun(side, tun) => {
+                let device = tun.name();
+                tracing::warn!("changed by somebody, and repaired: device {device} (deleted)");
+                tell(Repair::Device { side, tun });
+                tell(Repair::Passed);
+            }
+            Repaired::Down(device) => {
+                tracing::warn!("changed by somebody, and repaired: device {device} (down)");
+            }
+            Repaired::Program(device) => {
+                tracing::warn!(
+                    "changed by somebody, and repaired: programs on {device} (detached). Packets went by meanwhile"
+                );
+                tell(Repair::Passed);
+            }
+            Repaired::Device(device) => {
+                tracing::warn!("{device} is another device now, and its packets are taken");
+                tell(Repair::Passed);
+            }
+        }
+    }
+
+    /// Takes nothing while something forbids it, and begins again when it is gone.
+    fn heed(&mut self) {
+        let now = Instant::now();
+        let forbidden = self.known.iter().any(Finding::forbids_diversion);
+        match (forbidden, self.state.is_asleep(), self.sleeps) {
+            (true, false, None) => {
+                tracing::warn!(
+                    "nothing is split until that is out of the way: the kernel forwards. Connections that \
+                     there are will be released"
+                );
+                let _ = self.teller.send(Repair::FallingAsleep);
+                self.sleeps = Some(now + GRACE);
+            }
+            (true, false, Some(at)) if at <= now => {
+                self.state.set_asleep(true);
+                self.sleeps = None;
+            }
+            (false, false, _) => self.sleeps = None,
+            (false, true, _) => {
+                self.state.set_asleep(false);
+                tracing::warn!("nothing is in the way any more: new connections are split");
+            }
+            _ => {}
+        }
+    }
+
+    /// Looks around, and says what is new of what is in the way.
+    fn inspect(&mut self) {
+        let findings = self.surroundings.findings();
+        self.state.set_findings(&findings);
+        for finding in findings.iter().filter(|finding| !self.known.contains(finding)) {
+            tracing::warn!("{finding}");
+        }
+        self.known = findings;
+        self.inspected = Some(Instant::now());
+    }
+
+    /// Says what has become of the configured interfaces: nobody but the operator brings one back.
+    fn watch_interfaces(&mut self) {
+        let now = self.surroundings.presences();
+        for ((name, before), (_, after)) in self.presences.iter().zip(&now) {
+            match (before, after) {
+                (before, after) if before == after => {}
+                (_, Presence::Up) => {
+                    tracing::warn!(
+                        "interface {name} is back: what crosses it is split as soon as routes lead there"
+                    );
+                    // It may be set in another way than before.
+                    self.inspected = None;
+                }
+                (_, Presence::Down) => tracing::warn!(
+                    "interface {name} is down, and the routes over it are gone: what is held for \
+                     its hosts waits, until their connections time out. Set it up, and its routes again"
+                ),
+                (_, Presence::Gone) => tracing::error!(
+                    "interface {name} is gone: what is held for its hosts waits, until their \
+                     connections time out. Make an interface of that name again, with its \
+                     addresses and routes, or configure another one and restart the gateway"
+                ),
+            }
+        }
+        self.presences = now;
+    }
+}

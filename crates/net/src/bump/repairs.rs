@@ -1,0 +1,40 @@
+//! What the loop that carries packets is told by who looks after the devices.
+
+use super::state::TakingState;
+use crate::tun::Tun;
+use std::sync::mpsc::Receiver;
+
+/// Something that the loop must know.
+#[derive(Debug)]
+pub enum Repair {
+    /// The device of a side had been deleted, and this is the new one.
+    Device {
+        /// The side's number.
+        side: usize,
+        /// The device.
+        tun: Tun,
+    },
+    /// Packets may have gone by, as somebody has taken off what takes them.
+    Passed,
+    /// In a moment nothing will be taken, as something in the way forbids it.
+    FallingAsleep,
+}
+
+/// The loop's end.
+#[derive(Debug)]
+pub struct Repairs {
+    pub(super) told: Receiver<Repair>,
+    pub(super) state: TakingState,
+}
+
+impl Repairs {
+    /// Nothing is to be taken for now.
+    pub fn is_asleep(&self) -> bool {
+        self.state.is_asleep()
+    }
+
+    /// What it is told, one after the other.
+    pub fn next(&self) -> Option<Repair> {
+        self.told.try_recv().ok()
+    }
+}

@@ -1,0 +1,146 @@
+//! What the kernel's programs and we tell each other: the connections whose packets are taken, and some numbers.
+
+use super::ends::Ends;
+use super::numbers::Number;
+use super::path::Path;
+use crate::bpf::BpfError;
+use crate::bpf::map::Map;
+use nix::errno::Errno;
+use nix::time::{ClockId, clock_gettime};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
+
+/// The longest time for which somebody may vouch for us, so that a machine on which nothing else runs any more forwards then.
+pub const PATIENCE: Duration = Duration::from_millis(3200);
+
+/// The connections that are taken, for who gives their packets back.
+#[derive(Debug)]
+pub struct Table {
+    pub(super) paths: Map<Ends, Path>,
+    pub(super) vouching: Vouching,
+}
+
+impl Table {
+    pub(super) fn new(connections: u32) -> Result<Table, BpfError> {
+        let numbers = Map::array("bentpipe_number", Number::COUNT)?;
+        Ok(Table {
+            paths: Map::hash("bentpipe_paths", connections)?,
+            vouching: Vouching { numbers },
+        })
+    }
+
+    /// For vouching, and for taking that back.
+    pub fn vouching(&self) -> &Vouching {
+        &self.vouching
+    }
+
+    /// Packets of connections of ours that have gone by so far, as nobody vouched for us.
+    ///
+    /// # Errors
+    /// What the kernel said.
+    pub fn went_by(&self) -> Result<u64, Errno> {
+        self.vouching.get(Number::WentBy)
+    }
+
+    /// Packets of ours that have come by their device so far, on the way out and in.
+    ///
+    /// # Errors
+    /// What the kernel said.
+    pub fn returned(&self) -> Result<[u64; 2], Errno> {
+        let out = self.vouching.get(Number::ReturnedOut)?;
+        Ok([out, self.vouching.get(Number::ReturnedIn)?])
+    }
+
+    /// All connections are taken for so long from now on, and not only those that begin.
+    ///
+    /// # Errors
+    /// What the kernel said.
+    pub fn take_all(&self, lasting: Duration) -> Result<(), Errno> {
+        self.vouching.set(Number::AllUntil, Some(lasting))
+    }
+
+    /// A connection is taken whose beginning nobody has seen here. Its first packets show where its packets go.
+    ///
+    /// # Errors
+    /// What the kernel said.
+    pub fn expect(&self, ends: &Ends) -> Result<(), Errno> {
+        let began = now()?.as_nanos() as u64;
+        let path = Path { began, devices: [0; 2], mark: 0, priority: 0, l2: None };
+        self.paths.set(ends, &path)
+    }
+
+    /// The packets of a connection go by from now on, until it begins anew.
+    ///
+    /// # Errors
+    /// What the kernel said.
+    pub fn forget(&self, ends: &Ends) -> Result<(), Errno> {
+        self.paths.remove(ends).map(|_| ())
+    }
+
+    /// The connection behind `last` in the table, or the first of all, and for how long it has been known. Others may
+    /// come and go meanwhile.
+    ///
+    /// # Errors
+    /// What the kernel said.
+    pub fn next(&self, last: Option<&Ends>) -> Result<Option<(Ends, Duration)>, Errno> {
+        let Some(ends) = self.paths.next(last)? else { return Ok(None) };
+        let began = self.paths.get(&ends)?.map(|path| Duration::from_nanos(path.began));
+        let age = now()?.saturating_sub(began.unwrap_or(Duration::MAX));
+        Ok(Some((ends, age)))
+    }
+
+    /// Where packets of a connection go.
+    #[cfg(test)]
+    pub(super) fn path(&self, ends: &Ends) -> Option<Path> {
+        self.paths.get(ends).expect("it is looked up")
+    }
+}
+
+/// The right to say that packets which are taken are taken care of.
+#[derive(Debug)]
+pub struct Vouching {
+    pub(super) numbers: Map<u32, u64>,
+}
+
+impl Vouching {
+    /// Of a descriptor that another process has passed on.
+    pub fn of_descriptor(descriptor: OwnedFd) -> Vouching {
+        Vouching { numbers: Map::of_descriptor(descriptor) }
+    }
+
+    /// What is taken is taken care of, for so long from now on, [`PATIENCE`] at most.
+    ///
+    /// # Errors
+    /// What the kernel said.
+    pub fn vouch(&self, lasting: Duration) -> Result<(), Errno> {
+        self.set(Number::VouchedUntil, Some(lasting.min(PATIENCE)))
+    }
+
+    /// Nothing is taken any more: all goes by.
+    ///
+    /// # Errors
+    /// What the kernel said.
+    pub fn retract(&self) -> Result<(), Errno> {
+        self.set(Number::VouchedUntil, None)
+    }
+
+    fn set(&self, number: Number, lasting: Option<Duration>) -> Result<(), Errno> {
+        let until = lasting.map(|lasting| now().map(|now| now + lasting)).transpose()?;
+        self.numbers.set(&(number as u32), &(until.unwrap_or_default().as_nanos() as u64))
+    }
+
+    fn get(&self, number: Number) -> Result<u64, Errno> {
+        Ok(self.numbers.get(&(number as u32))?.unwrap_or_default())
+    }
+}
+
+impl AsFd for Vouching {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.numbers.as_fd()
+    }
+}
+
+/// The kernel's monotonic clock, by which its programs go.
+fn now() -> Result<Duration, Errno> {
+    Ok(clock_gettime(ClockId::CLOCK_MONOTONIC)?.into())
+}

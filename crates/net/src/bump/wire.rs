@@ -1,0 +1,253 @@
+//! What is set up for taking packets: TUN devices, and programs on them and on the devices whose packets are taken. Others
+//! delete devices, set them down and make them again, so it is looked after.
+
+use super::path::L2;
+use super::programs::{Links, Way, give, take};
+use super::table::Table;
+use super::{BumpConfig, BumpError};
+use crate::bpf::attach::{Attached, Hook};
+use crate::bpf::map::Map;
+use crate::bpf::program::Program;
+use crate::bpf::{Attachment, BpfError};
+use crate::command::run;
+use crate::interface::link_type;
+use crate::tun::{Offload, Tun};
+use nix::ifaddrs::getifaddrs;
+use nix::net::if_::{InterfaceFlags, if_nametoindex};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// The largest packet, so that the devices are not why one is refused.
+const MTU: u32 = 65_535;
+
+/// A traffic class index that nobody uses: of `bentpipe`, by chance.
+const SEAL: u16 = 0xb9e5;
+
+/// The most interfaces that a LAN has.
+const LAN: u32 = 1024;
+
+/// Ways, with the hook of the device for each.
+const WAYS: [(Way, Hook); 2] = [(Way::Out, Hook::Egress), (Way::In, Hook::Ingress)];
+
+/// Packets are taken at the devices for as long as this lives, while somebody vouches for us.
+#[derive(Debug)]
+pub struct Wire {
+    // Programs are taken off before the TUN devices' own go.
+    takes: Vec<Taking>,
+    gives: Vec<(u32, Attached)>,
+    tuns: [String; 2],
+    devices: Vec<String>,
+    offload: Offload,
+    attachment: Attachment,
+    lan: Option<Lan>,
+    ipsec: bool,
+    quic: bool,
+    table: Arc<Table>,
+}
+
+/// A device whose packets are taken.
+#[derive(Debug)]
+struct Taking {
+    device: String,
+    number: u32,
+    attached: Vec<Attached>,
+}
+
+/// What comes in there is a LAN's.
+#[derive(Debug)]
+struct Lan {
+    interfaces: Vec<String>,
+    set: Map<u32, u32>,
+    /// What is in it.
+    numbers: BTreeSet<u32>,
+}
+
+/// What was found amiss, and has been set right.
+#[derive(Debug)]
+pub(super) enum Repaired {
+    /// A TUN device had been deleted, and this is the new one, of a way.
+    Tun(usize, Tun),
+    /// A TUN device had been set down.
+    Down(String),
+    /// No program was on a device any more; packets have gone by.
+    Program(String),
+    /// The device is another one of the same name, whose first packets may have gone by.
+    Device(String),
+}
+
+impl Wire {
+    pub(super) fn set_up(
+        config: &BumpConfig,
+        table: Arc<Table>,
+    ) -> Result<(Wire, [Tun; 2]), BumpError> {
+        let BumpConfig { devices, lan, tuns: names, offload, attachment, reject_quic, .. } = config;
+        let tuns = [Tun::open(&names[0], *offload)?, Tun::open(&names[1], *offload)?];
+        let lan = lan.as_ref().map(|interfaces| -> Result<Lan, BpfError> {
+            let set = Map::hash("bentpipe_lan", LAN)?;
+            Ok(Lan { interfaces: interfaces.clone(), set, numbers: BTreeSet::new() })
+        });
+        let mut wire = Wire {
+            takes: Vec::new(),
+            gives: Vec::new(),
+            tuns: names.clone(),
+            devices: devices.clone(),
+            offload: *offload,
+            attachment: *attachment,
+            lan: lan.transpose()?,
+            ipsec: true,
+            quic: *reject_quic,
+            table,
+        };
+        wire.know_lan()?;
+        for way in 0..WAYS.len() {
+            wire.begin(way)?;
+        }
+        for device in devices {
+            let taking = wire.take_at(device)?;
+            wire.takes.push(taking);
+        }
+        Ok((wire, tuns))
+    }
+
+    /// Sets right what is not as it should be. What cannot be is left for the next time.
+    ///
+    /// # Errors
+    /// [`BumpError`], of what was tried last.
+    pub(super) fn look_after(&mut self, repaired: &mut Vec<Repaired>) -> Result<(), BumpError> {
+        let up: BTreeSet<String> = getifaddrs()?
+            .filter(|it| it.flags.contains(InterfaceFlags::IFF_UP))
+            .map(|it| it.interface_name)
+            .collect();
+        self.know_lan()?;
+        let mut outcome = Ok(());
+        for way in 0..WAYS.len() {
+            let name = self.tuns[way].clone();
+            let is_there = if_nametoindex(name.as_str()) == Ok(self.gives[way].0);
+            if is_there && up.contains(&name) {
+                continue;
+            }
+            let again = if is_there { set_up_link(&name) } else { self.make_again(way, repaired) };
+            match again {
+                Ok(()) if is_there => repaired.push(Repaired::Down(name)),
+                Ok(()) => {}
+                Err(error) => outcome = Err(error),
+            }
+        }
+        for device in self.devices.clone() {
+            let Ok(number) = if_nametoindex(device.as_str()) else { continue };
+            let at = self.takes.iter().position(|taking| taking.device == device);
+            let before = at.map(|at| &self.takes[at]);
+            let is_same = before.is_some_and(|taking| taking.number == number);
+            if is_same && before.is_some_and(|it| it.attached.iter().all(Attached::stands)) {
+                continue;
+            }
+            self.takes.retain(|taking| taking.device != device);
+            match self.take_at(&device) {
+                Ok(taking) => {
+                    self.takes.push(taking);
+                    repaired.push(match is_same {
+                        true => Repaired::Program(device),
+                        false => Repaired::Device(device),
+                    });
+                }
+                Err(error) => outcome = Err(error),
+            }
+        }
+        outcome
+    }
+
+    /// A TUN device that was deleted.
+    fn make_again(&mut self, way: usize, repaired: &mut Vec<Repaired>) -> Result<(), BumpError> {
+        let tun = Tun::open(&self.tuns[way], self.offload)?;
+        // These name it by its number.
+        self.takes.clear();
+        self.begin(way)?;
+        repaired.push(Repaired::Tun(way, tun));
+        for device in self.devices.clone() {
+            let taking = self.take_at(&device)?;
+            self.takes.push(taking);
+        }
+        Ok(())
+    }
+
+    /// Sets a TUN device up, and what is written there goes on.
+    fn begin(&mut self, way: usize) -> Result<(), BumpError> {
+        let name = self.tuns[way].clone();
+        set_up_link(&name)?;
+        let program = Program::load("bentpipe_give", give(WAYS[way].0, self.links()))?;
+        let attached = Attached::new(&program, self.attachment, &name, Hook::Ingress)?;
+        let begun = (number_of(&name)?, attached);
+        match self.gives.get_mut(way) {
+            Some(before) => *before = begun,
+            None => self.gives.push(begun),
+        }
+        Ok(())
+    }
+
+    fn take_at(&mut self, device: &str) -> Result<Taking, BumpError> {
+        let l2 = header_of(device)?;
+        let number = number_of(device)?;
+        let mut attached = Vec::new();
+        for ((way, hook), tun) in WAYS.into_iter().zip([self.gives[0].0, self.gives[1].0]) {
+            let load = |links| Program::load("bentpipe_take", take(way, l2, links, tun));
+            let program = match load(self.links()) {
+                // A kernel without IPsec does not know what is asked about that.
+                Err(_) if self.ipsec && way == Way::In => {
+                    self.ipsec = false;
+                    load(self.links())?
+                }
+                loaded => loaded?,
+            };
+            attached.push(Attached::new(&program, self.attachment, device, hook)?);
+        }
+        // They go in the opposite order: what the first has made for all goes with it.
+        attached.reverse();
+        Ok(Taking { device: device.to_owned(), number, attached })
+    }
+
+    fn links(&self) -> Links {
+        Links {
+            paths: self.table.paths.fd(),
+            numbers: self.table.vouching.numbers.fd(),
+            lan: self.lan.as_ref().map(|lan| lan.set.fd()),
+            quic: self.quic,
+            ipsec: self.ipsec,
+            seal: SEAL,
+        }
+    }
+
+    /// The interfaces of the LAN have the numbers that they have now.
+    fn know_lan(&mut self) -> Result<(), BumpError> {
+        let Some(Lan { interfaces, set, numbers }) = &mut self.lan else { return Ok(()) };
+        let now = interfaces.iter().filter_map(|name| if_nametoindex(name.as_str()).ok()).collect();
+        for gone in numbers.difference(&now) {
+            set.remove(gone)?;
+        }
+        for new in now.difference(numbers) {
+            set.set(new, &1)?;
+        }
+        *numbers = now;
+        Ok(())
+    }
+}
+
+fn set_up_link(name: &str) -> Result<(), BumpError> {
+    // Without addresses the host says nothing there.
+    let up = format!("link set {name} addrgenmode none\nlink set {name} mtu {MTU} up\n");
+    run("ip", &["-batch", "-"], &up)?;
+    Ok(())
+}
+
+fn number_of(device: &str) -> Result<u32, BpfError> {
+    if_nametoindex(device).map_err(|errno| BpfError::attach(device, errno))
+}
+
+/// How many bytes a device's packets have in front of the IP header.
+fn header_of(device: &str) -> Result<usize, BumpError> {
+    match &*link_type(device)? {
+        "ether" => Ok(L2),
+        // TUN, WireGuard, PPP, tunnels.
+        "none" | "ppp" | "tunnel" | "tunnel6" | "ipip" | "sit" | "gre" | "gre6" | "rawip" => Ok(0),
+        kind => Err(BumpError::Kind { device: device.to_owned(), kind: kind.to_owned() }),
+    }
+}

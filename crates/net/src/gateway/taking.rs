@@ -1,0 +1,197 @@
+//! Which packets come to the loop: it vouches for what is taken off the wire, and lets go by what it need not see.
+
+use super::LiveGateway;
+use crate::bump::ends::Ends;
+use crate::bump::{PATIENCE, Table};
+use crate::origin::Origins;
+use bentpipe_core::time::{Duration, Instant};
+use bentpipe_core::wire::{Flags, Packet, Verify};
+use bentpipe_gateway::Side;
+use nix::errno::Errno;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+/// From one vouching to the next.
+const BEAT: Duration = Duration::from_millis(200);
+
+/// Entries of the table that are looked at between two of them, so that packets have their turn.
+const PORTION: usize = 128;
+
+/// How long a connection is let be that has just been taken: its first packet may wait to be read.
+const FRESH: Duration = Duration::from_secs(10);
+
+/// How long the way is known for what has no ports: fragments and UDP.
+const WITHOUT_PORTS: Duration = Duration::from_secs(60);
+
+/// For so long from the beginning all connections are taken: a host that has lost bytes with a gateway that crashed sends them
+/// again within that time, with which [`Gateway`](bentpipe_gateway::Gateway) finds that out (RFC 6298, 2.5: a timer of two minutes, say).
+const ALL: Duration = Duration::from_secs(150);
+
+/// What the loop knows of it.
+#[derive(Debug)]
+pub(super) struct Taking {
+    table: Arc<Table>,
+    /// When it vouches again; nothing has been vouched for yet if it is zero.
+    next: Instant,
+    /// Packets that had gone by then.
+    went_by: u64,
+    /// Until when all are taken.
+    all_until: Instant,
+    /// Where in the table it looks for what it need not see.
+    at: Option<Ends>,
+    /// Nothing is to be taken.
+    asleep: bool,
+    origins: Origins,
+}
+
+/// What has happened to packets since the last vouching.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Passed {
+    /// None has gone by.
+    None,
+    /// So many of ours have.
+    Some(u64),
+}
+
+impl Taking {
+    pub(super) fn new(table: Arc<Table>) -> Taking {
+        Taking {
+            table,
+            next: Instant::ZERO,
+            went_by: 0,
+            all_until: Instant::ZERO,
+            at: None,
+            asleep: false,
+            origins: Origins::default(),
+        }
+    }
+
+    /// When it is to vouch next.
+    pub(super) fn next(&self) -> Instant {
+        self.next
+    }
+
+    /// Vouches, or not if nothing is to be taken, and says what has gone by.
+    fn vouch(&mut self, now: Instant, asleep: bool) -> Result<Passed, Errno> {
+        if self.next == Instant::ZERO {
+            self.table.take_all(ALL)?;
+            self.all_until = now + ALL;
+        }
+        self.next = now + BEAT;
+        match asleep {
+            false => self.table.vouching().vouch(PATIENCE)?,
+            true if !self.asleep => self.table.vouching().retract()?,
+            true => {}
+        }
+        let fell_asleep = asleep && !std::mem::replace(&mut self.asleep, asleep);
+        let went_by = self.table.went_by()?;
+        let by = went_by - std::mem::replace(&mut self.went_by, went_by);
+        Ok(if by > 0 && !asleep && !fell_asleep { Passed::Some(by) } else { Passed::None })
+    }
+
+    /// Lets some go by that nobody need see, as `knows` does not know them.
+    fn sweep(&mut self, now: Instant, knows: impl Fn(&Ends) -> bool) -> Result<(), Errno> {
+        if now < self.all_until {
+            return Ok(());
+        }
+        for _ in 0..PORTION {
+            let Some((ends, age)) = self.table.next(self.at.as_ref())? else {
+                self.at = None;
+                return Ok(());
+            };
+            let is_idle = match ends.outer.port() {
+                0 => age > WITHOUT_PORTS,
+                _ => age > FRESH && !knows(&ends),
+            };
+            match is_idle {
+                // Behind one that is gone the table would begin again.
+                true => self.table.forget(&ends)?,
+                false => self.at = Some(ends),
+            }
+        }
+        Ok(())
+    }
+
+    /// Connections that were recorded come to us, though their beginnings did not.
+    pub(super) fn expect(&self, ends: &Ends) -> Result<(), Errno> {
+        self.table.expect(ends)
+    }
+}
+
+impl LiveGateway {
+    /// Vouches for what is taken when it is time, and looks what has gone by.
+    pub(super) fn vouch(&mut self, now: Instant) {
+        let asleep = self.repairs.as_ref().is_some_and(|repairs| repairs.is_asleep());
+        let Some(taking) = self.taking.as_mut().filter(|taking| taking.next <= now) else {
+            return;
+        };
+        let gateway = &self.gateway;
+        let done = taking.vouch(now, asleep).and_then(|passed| {
+            taking.sweep(now, |ends| gateway.knows(ends.inner, ends.outer)).map(|()| passed)
+        });
+        match done {
+            Ok(Passed::None) => {}
+            Ok(Passed::Some(packets)) => {
+                let flows = self.gateway.flows();
+                tracing::warn!(
+                    flows,
+                    packets,
+                    "hung for a while: the connections that there are will be released"
+                );
+                self.gateway.release_all(now);
+                self.transmit(now);
+            }
+            Err(error) => tracing::error!(%error, "the kernel is not told what to take"),
+        }
+    }
+
+    /// Tells the gateway who opens a connection, if this is its SYN and NAT on this host has translated its source. Then it is to be
+    /// [dismissed](bentpipe_gateway::Gateway::dismiss) behind that.
+    pub(super) fn introduce(
+        &mut self,
+        side: Side,
+        packet: &[u8],
+    ) -> Option<(SocketAddr, SocketAddr)> {
+        let taking = self.taking.as_mut().filter(|_| side == Side::Lan)?;
+        let Ends { inner: client, outer: server } =
+            asks(packet).then(|| ends_of(side, packet)).flatten()?;
+        let origin = taking.origins.of(client, server)?;
+        self.gateway.introduce(client, server, origin);
+        Some((client, server))
+    }
+
+    /// A packet from `side` was forwarded. If it belongs to a connection that the gateway need not see, the others go by.
+    pub(super) fn let_go(&mut self, side: Side, packet: &[u8]) {
+        let Some(taking) = &self.taking else { return };
+        if self.clock.now() < taking.all_until {
+            return;
+        }
+        let Some(ends) = ends_of(side, packet) else { return };
+        if !self.gateway.knows(ends.inner, ends.outer)
+            && let Err(error) = taking.table.forget(&ends)
+        {
+            tracing::debug!(%error, "a connection comes by though nobody need see it");
+        }
+    }
+}
+
+/// Whether a packet is a SYN without an acknowledgment, as far as its bytes in the usual places say.
+fn asks(packet: &[u8]) -> bool {
+    const TCP: u8 = 6;
+    let (length, protocol) = match packet.first().map(|byte| byte >> 4) {
+        Some(4) => (usize::from(packet[0] & 0x0f) * 4, packet.get(9)),
+        _ => (40, packet.get(6)),
+    };
+    let flags = packet.get(length + 13).copied().unwrap_or_default();
+    protocol == Some(&TCP) && Flags(flags).contains(Flags::SYN) && flags & Flags::ACK.0 == 0
+}
+
+/// The ends of a whole segment that came from `side`.
+fn ends_of(side: Side, packet: &[u8]) -> Option<Ends> {
+    let Packet { ip, tcp, .. } = Packet::parse(packet, Verify::Skip).ok()?;
+    let [src, dst] = [(ip.src, tcp.src_port).into(), (ip.dst, tcp.dst_port).into()];
+    Some(match side {
+        Side::Lan => Ends { inner: src, outer: dst },
+        Side::Satellite => Ends { inner: dst, outer: src },
+    })
+}
