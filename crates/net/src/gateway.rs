@@ -6,6 +6,7 @@
 mod answer;
 mod duties;
 mod reject;
+mod returns;
 mod signalled;
 mod taking;
 
@@ -51,6 +52,8 @@ pub struct LiveGateway {
     gateway: Gateway,
     ingress: Ingress,
     refused: u64,
+    /// Packets that it did, by side.
+    written: [u64; 2],
     questions: Questions,
     control_client: ControlClient,
     tap: Option<Tap>,
@@ -85,6 +88,7 @@ impl LiveGateway {
             gateway,
             ingress: Ingress::default(),
             refused: 0,
+            written: [0; 2],
             questions,
             control_client,
             tap: None,
@@ -303,10 +307,14 @@ impl LiveGateway {
                 count += 1;
             }
             let header = vnet_hdr(&transmit, headers.len());
-            let device = &self.tuns[transmit.to.other() as usize];
-            if let Err(error) = device.write(&header, &slices[..count]) {
-                tracing::debug!(device = device.name(), %error, "packet not taken");
-                self.refused += 1;
+            let to = transmit.to.other() as usize;
+            let device = &self.tuns[to];
+            match device.write(&header, &slices[..count]) {
+                Ok(()) => self.written[to] += 1,
+                Err(error) => {
+                    tracing::debug!(device = device.name(), %error, "packet not taken");
+                    self.refused += 1;
+                }
             }
         }
         if let Some(tap) = &mut self.tap {
@@ -317,9 +325,12 @@ impl LiveGateway {
 
     fn write(&mut self, side: Side, header: &VnetHdr, slices: &[&[u8]]) {
         let device = &self.tuns[side as usize];
-        if let Err(error) = device.write(header, slices) {
-            tracing::debug!(device = device.name(), %error, "packet not taken");
-            self.refused += 1;
+        match device.write(header, slices) {
+            Ok(()) => self.written[side as usize] += 1,
+            Err(error) => {
+                tracing::debug!(device = device.name(), %error, "packet not taken");
+                self.refused += 1;
+            }
         }
     }
 }

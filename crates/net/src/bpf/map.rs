@@ -8,6 +8,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
 const HASH: u32 = 1;
 const ARRAY: u32 = 2;
+const LRU_HASH: u32 = 9;
 /// Room is taken as entries come, and not for all of them at once.
 const NO_PREALLOC: u32 = 1;
 
@@ -46,6 +47,14 @@ impl<K: Plain, V: Plain> Map<K, V> {
     /// [`BpfError::Map`].
     pub(crate) fn hash(name: &'static str, entries: u32) -> Result<Map<K, V>, BpfError> {
         Map::create(HASH, name, entries, NO_PREALLOC)
+    }
+
+    /// A table for so many entries, about, in which those that nobody has asked for lately give way to others.
+    ///
+    /// # Errors
+    /// [`BpfError::Map`].
+    pub(crate) fn recent(name: &'static str, entries: u32) -> Result<Map<K, V>, BpfError> {
+        Map::create(LRU_HASH, name, entries, 0)
     }
 
     /// So many values, all zero at first, by their numbers.

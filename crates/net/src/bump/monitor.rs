@@ -29,6 +29,9 @@ const INSPECTION_ASLEEP: Duration = Duration::from_secs(3);
 /// A SYN that is dropped meanwhile is retransmitted after one and three seconds (RFC 6298).
 const GRACE: Duration = Duration::from_secs(2);
 
+/// How long nothing is taken when what is given back does not come by, at first and at most: each time twice as long.
+const SILENT: [Duration; 2] = [Duration::from_secs(60), Duration::from_secs(3600)];
+
 /// rtnetlink's group of links.
 const LINKS: u32 = 1;
 
@@ -61,6 +64,8 @@ impl Monitor {
             known: Vec::new(),
             inspected: None,
             sleeps: None,
+            silent: None,
+            silence: SILENT[0],
             failed: None,
             state: state.clone(),
             wire,
@@ -130,6 +135,9 @@ struct Round {
     inspected: Option<Instant>,
     /// When nothing is to be taken any more.
     sleeps: Option<Instant>,
+    /// Until when nothing is taken, as what was given back did not come by, and how long that is next time.
+    silent: Option<Instant>,
+    silence: Duration,
     /// What could not be set right, which is said once.
     failed: Option<String>,
     state: TakingState,
@@ -153,6 +161,15 @@ impl Round {
         }
         self.failed = failed;
         self.watch_interfaces();
+        if self.state.take_silence() {
+            self.silent = Some(Instant::now() + self.silence);
+            self.silence = (2 * self.silence).min(SILENT[1]);
+            self.inspected = None;
+        }
+        if self.silent.is_some_and(|until| until <= Instant::now()) {
+            self.silent = None;
+            self.inspected = None;
+        }
         let pause = if self.state.is_asleep() { INSPECTION_ASLEEP } else { INSPECTION };
         if self.inspected.is_none_or(|at| at.elapsed() >= pause) {
             self.inspect();
@@ -214,7 +231,11 @@ impl Round {
 
     /// Looks around, and says what is new of what is in the way.
     fn inspect(&mut self) {
-        let findings = self.surroundings.findings();
+        let mut findings = self.surroundings.findings();
+        if self.silent.is_some() {
+            let interfaces = self.surroundings.satellite().to_vec();
+            findings.push(Finding::NotReturned { interfaces });
+        }
         self.state.set_findings(&findings);
         for finding in findings.iter().filter(|finding| !self.known.contains(finding)) {
             tracing::warn!("{finding}");
@@ -226,6 +247,10 @@ impl Round {
     /// Says what has become of the configured interfaces: nobody but the operator brings one back.
     fn watch_interfaces(&mut self) {
         let now = self.surroundings.presences();
+        let satellite = self.surroundings.satellite();
+        let down =
+            |(name, is): &(String, Presence)| satellite.contains(name) && *is != Presence::Up;
+        self.state.set_carries(!now.iter().any(down));
         for ((name, before), (_, after)) in self.presences.iter().zip(&now) {
             match (before, after) {
                 (before, after) if before == after => {}

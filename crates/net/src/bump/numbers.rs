@@ -9,7 +9,7 @@ pub(super) enum Number {
     AllUntil = 1,
     /// Packets of connections of ours that went by, as nobody had vouched for us.
     WentBy = 2,
-    /// Packets of ours that have come by their device on their way out …
+    /// Packets of ours that have come by their device on their way out, or go nowhere, as their connection is forgotten …
     ReturnedOut = 3,
     /// … and in.
     ReturnedIn = 4,

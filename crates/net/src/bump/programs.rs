@@ -44,6 +44,8 @@ pub(crate) enum Way {
 pub(crate) struct Links {
     /// The map from [`Ends`] to [`Path`].
     pub(crate) paths: RawFd,
+    /// The same for what is named by addresses alone. There the oldest gives way, as it is known anew with each packet.
+    pub(crate) pieces: RawFd,
     /// The array of [`Number`]s.
     pub(crate) numbers: RawFd,
     /// The map whose keys are the numbers of the LAN's interfaces, if any are named.
@@ -132,8 +134,7 @@ pub(crate) fn take(way: Way, l2: usize, links: Links, tun: u32) -> Assembler {
         .jump_if(R2, Different, i32::from(links.seal), "fresh")
         .mov(R2, 0)
         .store(W, R6, SKB_TC_INDEX, R2);
-    let returned = if way == Way::Out { Number::ReturnedOut } else { Number::ReturnedIn };
-    count(&mut asm, links, returned, "pass");
+    count(&mut asm, links, returned(way), "pass");
     asm.jump("pass").label("fresh");
     asm.load(W, R2, R6, SKB_VLAN_PRESENT).jump_if(R2, Different, 0, "pass");
     if way == Way::In {
@@ -165,18 +166,20 @@ pub(crate) fn take(way: Way, l2: usize, links: Links, tun: u32) -> Assembler {
             .jump("forget")
             .label("ours to take");
     }
-    asm.jump_if(R9, Equal, BEGINS, "begins");
+    asm.jump_if(R9, Equal, BEGINS, "begins").jump_if(R9, Equal, PIECE, "piece");
     look_up(&mut asm, links.paths);
-    asm.jump_if(R0, Different, 0, "known")
-        .jump_if(R9, Equal, PIECE, "begins")
-        .jump_if(R9, Different, OTHER, "pass");
+    asm.jump_if(R0, Different, 0, "known").jump_if(R9, Different, OTHER, "pass");
     within(&mut asm, links, Number::AllUntil, "pass");
 
     // What went before under this name is over.
     asm.label("begins");
     within(&mut asm, links, Number::VouchedUntil, "forget");
     fill(&mut asm, way, l2);
-    asm.map(R1, links.paths)
+    asm.map(R1, links.paths).jump("keep").label("piece");
+    within(&mut asm, links, Number::VouchedUntil, "pass");
+    fill(&mut asm, way, l2);
+    asm.map(R1, links.pieces)
+        .label("keep")
         .mov(R2, R10)
         .alu(Add, R2, i32::from(KEY))
         .mov(R3, R10)
@@ -218,8 +221,11 @@ pub(crate) fn give(way: Way, links: Links) -> Assembler {
     asm.mov(R6, R1);
     let quic = if links.quic { Udp::IsAnswered } else { Udp::Nothing };
     name(&mut asm, way, 0, quic, "drop");
+    asm.jump_if(R9, Equal, PIECE, "piece");
     look_up(&mut asm, links.paths);
-    asm.jump_if(R0, Equal, 0, "drop").mov(R7, R0);
+    asm.jump_if(R0, Equal, 0, "unknown").mov(R7, R0).jump("known").label("piece");
+    look_up(&mut asm, links.pieces);
+    asm.jump_if(R0, Equal, 0, "unknown").mov(R7, R0).label("known");
     asm.load(W, R2, R7, Path::HAS_L2).jump_if(R2, Equal, 0, "bare");
     asm.mov(R1, R6)
         .mov(R2, L2 as i32)
@@ -244,8 +250,19 @@ pub(crate) fn give(way: Way, links: Links) -> Assembler {
     }
     let flags = if way == Way::In { TO_INGRESS } else { 0 };
     asm.load(W, R1, R7, Path::DEVICES[way as usize]).mov(R2, flags).call(Redirect).exit();
+    // That it goes nowhere is our will, and not the device's.
+    asm.label("unknown");
+    count(&mut asm, links, returned(way), "drop");
     asm.label("drop").mov(R0, DROP).exit();
     asm
+}
+
+/// Where packets of ours are counted on this way.
+fn returned(way: Way) -> Number {
+    match way {
+        Way::Out => Number::ReturnedOut,
+        Way::In => Number::ReturnedIn,
+    }
 }
 
 /// What of UDP is named, by its addresses.

@@ -33,6 +33,16 @@ impl Repairs {
         self.state.is_asleep()
     }
 
+    /// Whether the satellite's interfaces are up.
+    pub fn carries(&self) -> bool {
+        self.state.carries()
+    }
+
+    /// Nothing comes by of what was given back.
+    pub fn tell_of_silence(&self) {
+        self.state.tell_of_silence();
+    }
+
     /// What it is told, one after the other.
     pub fn next(&self) -> Option<Repair> {
         self.told.try_recv().ok()

@@ -11,6 +11,8 @@ pub struct TakingState(Arc<Shared>);
 #[derive(Debug, Default)]
 struct Shared {
     asleep: AtomicBool,
+    carries: AtomicBool,
+    silence: AtomicBool,
     findings: Mutex<Vec<Finding>>,
 }
 
@@ -23,6 +25,25 @@ impl TakingState {
     /// What is in the way.
     pub fn findings(&self) -> Vec<Finding> {
         self.0.findings.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Whether all devices are up whose packets are taken.
+    pub(super) fn carries(&self) -> bool {
+        self.0.carries.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_carries(&self, carries: bool) {
+        self.0.carries.store(carries, Ordering::Relaxed);
+    }
+
+    /// Nothing comes by of what was given back.
+    pub(super) fn tell_of_silence(&self) {
+        self.0.silence.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether that was told since it was asked last.
+    pub(super) fn take_silence(&self) -> bool {
+        self.0.silence.swap(false, Ordering::Relaxed)
     }
 
     pub(super) fn set_asleep(&self, asleep: bool) {

@@ -30,6 +30,11 @@ impl Surroundings {
         checks::around(&self.config)
     }
 
+    /// The interfaces of the satellite's side.
+    pub(super) fn satellite(&self) -> &[String] {
+        &self.config.sides[1].interfaces
+    }
+
     /// The configured interfaces, as they are now.
     pub(super) fn presences(&self) -> Vec<(String, Presence)> {
         let found = getifaddrs().into_iter().flatten();

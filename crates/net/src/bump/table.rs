@@ -13,10 +13,15 @@ use std::time::Duration;
 /// The longest time for which somebody may vouch for us, so that a machine on which nothing else runs any more forwards then.
 pub const PATIENCE: Duration = Duration::from_millis(3200);
 
+/// Of how many pairs of addresses the way of fragments is known.
+const PIECES: u32 = 4096;
+
 /// The connections that are taken, for who gives their packets back.
 #[derive(Debug)]
 pub struct Table {
     pub(super) paths: Map<Ends, Path>,
+    /// What is known by its addresses alone: fragments, and UDP that is to be rejected.
+    pub(super) pieces: Map<Ends, Path>,
     pub(super) vouching: Vouching,
 }
 
@@ -25,6 +30,7 @@ impl Table {
         let numbers = Map::array("bentpipe_number", Number::COUNT)?;
         Ok(Table {
             paths: Map::hash("bentpipe_paths", connections)?,
+            pieces: Map::recent("bentpipe_pieces", PIECES)?,
             vouching: Vouching { numbers },
         })
     }
@@ -92,7 +98,8 @@ impl Table {
     /// Where packets of a connection go.
     #[cfg(test)]
     pub(super) fn path(&self, ends: &Ends) -> Option<Path> {
-        self.paths.get(ends).expect("it is looked up")
+        let map = if ends.outer.port() == 0 { &self.pieces } else { &self.paths };
+        map.get(ends).expect("it is looked up")
     }
 }
 

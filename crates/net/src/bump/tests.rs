@@ -48,6 +48,7 @@ impl Kernel {
         let lan: Option<Map<u32, u32>> = lan.then(|| Map::hash("test_lan", 10).expect("a map"));
         let links = Links {
             paths: table.paths.fd(),
+            pieces: table.pieces.fd(),
             numbers: table.vouching.numbers.fd(),
             lan: lan.as_ref().map(Map::fd),
             quic,
@@ -95,6 +96,7 @@ impl Kernel {
         self.table.path(ends)
     }
 
+    /// All but what is known by its addresses alone.
     fn clear(&self) {
         while let Some((ends, _)) = self.table.next(None).expect("they are listed") {
             self.table.forget(&ends).expect("it is removed");
@@ -427,4 +429,22 @@ fn who_floods_with_syns_fills_the_table_and_no_more() {
     });
     let taken = flood.filter(|result| *result == TAKEN).count();
     assert!((900..=1100).contains(&taken), "{taken}");
+}
+
+/// Fragments fill no table that others need.
+#[test]
+fn who_floods_with_fragments_takes_no_connections_place() {
+    let Some(kernel) = Kernel::new() else { return };
+    let mut random = Pcg64Mcg::seed_from_u64(3);
+    for _ in 0..6000 {
+        let piece = Packet {
+            fragment: 0x2000,
+            src: (Ipv4Addr::from(random.random::<u32>()), 1).into(),
+            ..Packet::tcp(end(1, 1), end(2, 80), ACK)
+        };
+        assert_eq!(kernel.run(Way::In, &piece.frame()), TAKEN);
+    }
+    assert_eq!(kernel.table.next(None).expect("they are listed"), None);
+    let syn = Packet::tcp(end(1, 4000), end(2, 80), SYN);
+    assert_eq!(kernel.run(Way::In, &syn.frame()), TAKEN);
 }

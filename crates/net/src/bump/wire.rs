@@ -208,6 +208,7 @@ impl Wire {
     fn links(&self) -> Links {
         Links {
             paths: self.table.paths.fd(),
+            pieces: self.table.pieces.fd(),
             numbers: self.table.vouching.numbers.fd(),
             lan: self.lan.as_ref().map(|lan| lan.set.fd()),
             quic: self.quic,

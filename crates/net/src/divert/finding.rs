@@ -65,6 +65,11 @@ pub enum Finding {
         /// `vlan`, `wireguard` and so on.
         kind: String,
     },
+    /// What the gateway gives back does not come by the satellite's interfaces.
+    NotReturned {
+        /// The interfaces.
+        interfaces: Vec<String>,
+    },
     /// A side with interfaces in different VRFs.
     Vrfs {
         /// The side's interfaces.
@@ -132,6 +137,7 @@ impl Finding {
             Finding::Ipv6Forwarding { .. } => "ipv6_forwarding",
             Finding::RouterAdvertisements { .. } => "router_advertisements",
             Finding::StrictReversePath { .. } => "strict_reverse_path",
+            Finding::NotReturned { .. } => "not_returned",
             Finding::Mtu { .. } => "mtu",
             Finding::Forwarding { .. } => "forwarding",
             Finding::ConntrackFull { .. } => "conntrack_full",
@@ -145,6 +151,7 @@ impl Finding {
             | Finding::SourceNat { .. }
             | Finding::FlowTable { .. }
             | Finding::PolicyRouting { .. }
+            | Finding::NotReturned { .. }
             | Finding::Vrfs { .. } => Effect::Harm,
             Finding::Port { .. } | Finding::Below { .. } => Effect::Unsplit,
             _ => Effect::Advice,
@@ -193,6 +200,11 @@ impl Finding {
             Finding::Below { interface, upper, kind } => {
                 format!("the default route goes by {upper} ({kind}), which {interface} carries")
             }
+            Finding::NotReturned { interfaces } => format!(
+                "what the gateway gives back does not come by {}: a program of somebody else's takes it, or the \
+                 driver drops what is redirected to it (PPP's does, before Linux 6.5)",
+                interfaces.join(", ")
+            ),
             Finding::Vrfs { interfaces } => {
                 format!("{} are one side, and in different VRFs", interfaces.join(", "))
             }
@@ -231,6 +243,11 @@ impl Finding {
             Finding::PolicyRouting { remedy, .. } => remedy.clone(),
             Finding::Port { master, .. } => format!("configure {master}"),
             Finding::Below { upper, .. } => format!("configure {upper}"),
+            Finding::NotReturned { .. } => {
+                "take that program off (`bpftool net`, `tc filter show`), or get a newer kernel; it is tried again \
+                 after a minute, and then less and less often"
+                    .into()
+            }
             Finding::Vrfs { .. } => {
                 "run a gateway for each VRF, in a network namespace of its own".into()
             }
@@ -265,6 +282,7 @@ impl Finding {
             Finding::PolicyRouting { is_command: false, .. }
                 | Finding::Port { .. }
                 | Finding::Below { .. }
+                | Finding::NotReturned { .. }
                 | Finding::Vrfs { .. }
         )
     }

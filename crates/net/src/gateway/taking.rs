@@ -1,6 +1,7 @@
 //! Which packets come to the loop: it vouches for what is taken off the wire, and lets go by what it need not see.
 
 use super::LiveGateway;
+use super::returns::Witness;
 use crate::bump::ends::Ends;
 use crate::bump::{PATIENCE, Table};
 use crate::origin::Origins;
@@ -14,14 +15,11 @@ use std::sync::Arc;
 /// From one vouching to the next.
 const BEAT: Duration = Duration::from_millis(200);
 
-/// Entries of the table that are looked at between two of them, so that packets have their turn.
-const PORTION: usize = 128;
+/// Entries of the table that are looked at between two of them: a millisecond or two, so that packets have their turn.
+const PORTION: usize = 1024;
 
 /// How long a connection is let be that has just been taken: its first packet may wait to be read.
 const FRESH: Duration = Duration::from_secs(10);
-
-/// How long the way is known for what has no ports: fragments and UDP.
-const WITHOUT_PORTS: Duration = Duration::from_secs(60);
 
 /// For so long from the beginning all connections are taken: a host that has lost bytes with a gateway that crashed sends them
 /// again within that time, with which [`Gateway`](bentpipe_gateway::Gateway) finds that out (RFC 6298, 2.5: a timer of two minutes, say).
@@ -41,6 +39,7 @@ pub(super) struct Taking {
     at: Option<Ends>,
     /// Nothing is to be taken.
     asleep: bool,
+    witness: Witness,
     origins: Origins,
 }
 
@@ -62,6 +61,7 @@ impl Taking {
             all_until: Instant::ZERO,
             at: None,
             asleep: false,
+            witness: Witness::default(),
             origins: Origins::default(),
         }
     }
@@ -99,11 +99,7 @@ impl Taking {
                 self.at = None;
                 return Ok(());
             };
-            let is_idle = match ends.outer.port() {
-                0 => age > WITHOUT_PORTS,
-                _ => age > FRESH && !knows(&ends),
-            };
-            match is_idle {
+            match age > FRESH && !knows(&ends) {
                 // Behind one that is gone the table would begin again.
                 true => self.table.forget(&ends)?,
                 false => self.at = Some(ends),
@@ -125,6 +121,17 @@ impl LiveGateway {
         let Some(taking) = self.taking.as_mut().filter(|taking| taking.next <= now) else {
             return;
         };
+        let carries = self.repairs.as_ref().is_some_and(|repairs| repairs.carries());
+        match taking.table.returned() {
+            _ if asleep => taking.witness.begin_anew(),
+            Ok(returned) if taking.witness.is_silent(now, self.written, returned, carries) => {
+                taking.witness.begin_anew();
+                if let Some(repairs) = &self.repairs {
+                    repairs.tell_of_silence();
+                }
+            }
+            Ok(_) | Err(_) => {}
+        }
         let gateway = &self.gateway;
         let done = taking.vouch(now, asleep).and_then(|passed| {
             taking.sweep(now, |ends| gateway.knows(ends.inner, ends.outer)).map(|()| passed)

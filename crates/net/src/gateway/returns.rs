@@ -1,0 +1,86 @@
+//! Whether what is given back comes by the device, as it must. It does not where another program there takes it, or a driver drops
+//! what is redirected to it: then every new connection would die.
+//!
+//! The kernel's programs count what comes by, and the loop what it has written, so no host can have a hand in that.
+
+use bentpipe_core::time::{Duration, Instant};
+
+/// How long nothing may come by of what is written. Packets do so at once; a device that is set up again may take a moment.
+const SILENCE: Duration = Duration::from_secs(2);
+
+/// So many packets at least were written meanwhile.
+const WRITTEN: u64 = 3;
+
+/// Packets of one way.
+#[derive(Debug, Clone, Copy, Default)]
+struct Returns {
+    /// Written, and come by, when something had come by last or nothing was written.
+    written: u64,
+    returned: u64,
+    since: Option<Instant>,
+}
+
+/// What was written and has come by, on the way out and in.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Witness {
+    ways: [Returns; 2],
+}
+
+impl Witness {
+    /// Takes the counts of `now`. Whether nothing comes by of what is written, on one of the ways. Where the device is down
+    /// (`carries` is false) that says nothing.
+    pub(super) fn is_silent(
+        &mut self,
+        now: Instant,
+        written: [u64; 2],
+        returned: [u64; 2],
+        carries: bool,
+    ) -> bool {
+        let mut silent = false;
+        for (way, (written, returned)) in
+            self.ways.iter_mut().zip(written.into_iter().zip(returned))
+        {
+            if !carries || way.written == written || way.returned != returned {
+                *way = Returns { written, returned, since: None };
+                continue;
+            }
+            let since = *way.since.get_or_insert(now);
+            silent |= now.saturating_since(since) >= SILENCE && written - way.written >= WRITTEN;
+        }
+        silent
+    }
+
+    /// It is tried again.
+    pub(super) fn begin_anew(&mut self) {
+        *self = Witness::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Counts of one way, every 200 ms: whether silence is noticed, and when.
+    fn noticed(counts: impl Iterator<Item = (u64, u64, bool)>) -> Option<usize> {
+        let mut witness = Witness::default();
+        counts.enumerate().find_map(|(i, (written, returned, carries))| {
+            let now = Instant::ZERO + Duration::from_millis(200) * i as u32;
+            witness.is_silent(now, [0, written], [0, returned], carries).then_some(i)
+        })
+    }
+
+    #[test]
+    fn what_does_not_come_by_is_noticed_after_a_while() {
+        assert_eq!(noticed((0..100).map(|i| (i, i, true))), None);
+        assert_eq!(
+            noticed((0..100).map(|i| (5, i.min(1), true))),
+            None,
+            "nothing is written any more"
+        );
+        // From the second on nothing comes by.
+        assert_eq!(noticed((0..100).map(|i| (i, i.min(1), true))), Some(12));
+        assert_eq!(noticed((0..100).map(|i| (i.min(3), i.min(1), true))), None, "it is too little");
+        assert_eq!(noticed((0..100).map(|i| (i, i / 9, true))), None, "now and then");
+        assert_eq!(noticed((0..100).map(|i| (i, 0, false))), None, "the device is down");
+    }
+}
